@@ -1,0 +1,189 @@
+// Package fault is the one error type that crosses package borders, and the closed set of its kinds.
+// It knows nothing of HTTP: package httpapi alone turns a kind into a status and an envelope.
+package fault
+
+import (
+	"errors"
+	"fmt"
+	"time"
+)
+
+// Kind says what went wrong in a word that clients may switch on.
+// Its String is the public error_type; the zero value is a bug of ours.
+type Kind uint8
+
+// The kinds. What HTTP status each becomes is told in one table, in package httpapi.
+const (
+	Internal Kind = iota
+	Invalid
+	DuplicateKey
+	TooDeep
+	InvalidPrompt
+	ModelNotFound
+	WrongEndpoint
+	ContextLength
+	StringTooLong
+	Authentication
+	PaymentRequired
+	PermissionDenied
+	ContentPolicy
+	Refusal
+	NotFound
+	NoEndpoints
+	MethodNotAllowed
+	RequestTimeout
+	PayloadTooLarge
+	HeaderTooLarge
+	UnsupportedMediaType
+	Unprocessable
+	Conflict
+	RateLimited
+	ProviderUnavailable
+	ProviderOverloaded
+	Timeout
+	Overloaded
+	Draining
+	StorageUnavailable
+	Canceled
+	kinds
+)
+
+var words = [kinds]string{
+	Internal:             "server",
+	Invalid:              "invalid_request",
+	DuplicateKey:         "duplicate_key",
+	TooDeep:              "too_deep",
+	InvalidPrompt:        "invalid_prompt",
+	ModelNotFound:        "model_not_found",
+	WrongEndpoint:        "wrong_endpoint",
+	ContextLength:        "context_length_exceeded",
+	StringTooLong:        "string_too_long",
+	Authentication:       "authentication",
+	PaymentRequired:      "payment_required",
+	PermissionDenied:     "permission_denied",
+	ContentPolicy:        "content_policy_violation",
+	Refusal:              "refusal",
+	NotFound:             "not_found",
+	NoEndpoints:          "no_endpoints",
+	MethodNotAllowed:     "method_not_allowed",
+	RequestTimeout:       "request_timeout",
+	PayloadTooLarge:      "payload_too_large",
+	HeaderTooLarge:       "header_too_large",
+	UnsupportedMediaType: "unsupported_media_type",
+	Unprocessable:        "unprocessable",
+	Conflict:             "conflict",
+	RateLimited:          "rate_limit_exceeded",
+	ProviderUnavailable:  "provider_unavailable",
+	ProviderOverloaded:   "provider_overloaded",
+	Timeout:              "timeout",
+	Overloaded:           "overloaded",
+	Draining:             "draining",
+	StorageUnavailable:   "storage_unavailable",
+	Canceled:             "canceled",
+}
+
+// String is the word clients see as error_type.
+func (k Kind) String() string {
+	if k < kinds {
+		return words[k]
+	}
+	return fmt.Sprintf("kind(%d)", uint8(k))
+}
+
+// Kinds lists every kind, for tables that must be complete.
+func Kinds() []Kind {
+	all := make([]Kind, kinds)
+	for i := range all {
+		all[i] = Kind(i)
+	}
+	return all
+}
+
+// Next says what may be tried after a failed attempt. It is data, so that routing never reads message text.
+type Next uint8
+
+const (
+	// Stop: the same request can succeed nowhere. The zero value, so that our own errors never fall back.
+	Stop Next = iota
+	// NextEndpoint: another endpoint of the same model may do better, and after them the next model.
+	NextEndpoint
+	// NextModel: the model's other endpoints would refuse too; only another model is worth trying.
+	NextModel
+)
+
+// Upstream is what the provider said of its own failure. It is shown to clients only after redaction.
+type Upstream struct {
+	Provider string // display name of the provider
+	Status   int    // HTTP status; 0 when no answer came
+	Code     string // the provider's own machine word, may be empty
+	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
+	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
+}
+
+// Error is the one error type that crosses package borders.
+type Error struct {
+	Kind       Kind
+	Op         string         // where: "sqlite.Lease"
+	Public     string         // a sentence the client may read; empty for Internal
+	Param      string         // JSON path of the offending field, "" when none
+	RetryAfter time.Duration  // zero: unknown
+	Next       Next           // what may be tried after it
+	Upstream   *Upstream      // nil unless a provider failed
+	Details    map[string]any // further public facts, such as required and available
+	Cause      error          // logged, never sent
+}
+
+// New makes an error of kind k with a sentence for the client.
+func New(k Kind, op, public string) *Error { return &Error{Kind: k, Op: op, Public: public} }
+
+// Newf is New with a formatted sentence.
+func Newf(k Kind, op, format string, args ...any) *Error {
+	return &Error{Kind: k, Op: op, Public: fmt.Sprintf(format, args...)}
+}
+
+// Wrap makes an Internal error around a cause that the client must not see.
+func Wrap(op string, cause error) *Error { return &Error{Op: op, Cause: cause} }
+
+// Field is an Invalid error about one field; param is its JSON path, such as "messages[2].role".
+func Field(op, param, format string, args ...any) *Error {
+	e := Newf(Invalid, op, format, args...)
+	e.Param = param
+	return e
+}
+
+// Because sets the cause and returns e.
+func (e *Error) Because(cause error) *Error { e.Cause = cause; return e }
+
+func (e *Error) Error() string {
+	s := e.Op + ": " + e.Kind.String()
+	if e.Public != "" {
+		s += ": " + e.Public
+	}
+	if e.Upstream != nil && e.Upstream.Status != 0 {
+		s += fmt.Sprintf(" (status %d)", e.Upstream.Status)
+	}
+	if e.Cause != nil {
+		s += ": " + e.Cause.Error()
+	}
+	return s
+}
+
+func (e *Error) Unwrap() error { return e.Cause }
+
+// From finds the *Error in err, or wraps err as Internal. It returns nil for nil.
+func From(err error) *Error {
+	if err == nil {
+		return nil
+	}
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	return Wrap("unknown", err)
+}
+
+// Is reports whether err is a fault of kind k.
+func Is(err error, k Kind) bool {
+	var e *Error
+	return errors.As(err, &e) && e.Kind == k
+}

@@ -1,0 +1,265 @@
+// Package money holds amounts and prices in rubles as integers, and the one rounding rule.
+// There is no floating point in it: an amount is parsed from decimal text and printed as decimal text.
+package money
+
+import (
+	"errors"
+	"math"
+	"math/bits"
+	"strconv"
+
+	"weir/internal/fault"
+)
+
+// Nano is an amount in 10⁻⁹ rubles. 9.2 billion rubles fit.
+type Nano int64
+
+// Ruble is one ruble.
+const Ruble Nano = 1_000_000_000
+
+// Price is what one quantity costs. A price that is not set differs from a price of zero:
+// reasoning without a price of its own costs what completion costs, reasoning at zero is free.
+// The unit (1000 tokens, one request, one image, one second) belongs to the field that holds the price.
+type Price struct {
+	Nano int64 // 10⁻⁹ rubles per unit
+	Set  bool
+}
+
+// What makes an amount impossible. They are the causes of this package's errors, for errors.Is.
+var (
+	ErrOverflow = errors.New("the amount is out of range")
+	ErrNegative = errors.New("a quantity or a price is negative")
+)
+
+// decimals is the number of digits behind the point that an amount can have.
+const decimals = 9
+
+// Parse reads an amount as decimal text: an optional minus sign, digits, and at most nine digits behind a point.
+// It fails with fault.Invalid for anything else (an exponent, a plus sign, a missing digit beside the point, spaces) and for
+// what does not fit.
+func Parse(text string) (Nano, error) {
+	digits, negative := text, false
+	if len(digits) > 0 && digits[0] == '-' {
+		digits, negative = digits[1:], true
+	}
+	n, ok := parseUnsigned(digits)
+	switch {
+	case !ok || n > 1<<63 || n == 1<<63 && !negative:
+		return 0, fault.Newf(fault.Invalid, "money.Parse", "%s is no amount: write digits, with at most nine behind a point.", clip(text))
+	case negative:
+		return Nano(-n), nil
+	}
+	return Nano(n), nil
+}
+
+// ParsePrice reads a price in rubles as decimal text with at most nine digits behind the point. The result is Set.
+// It fails with fault.Invalid for other text, more digits, or a negative price.
+func ParsePrice(text string) (Price, error) {
+	n, ok := parseUnsigned(text)
+	if !ok || n > math.MaxInt64 {
+		return Price{}, fault.Newf(fault.Invalid, "money.ParsePrice",
+			"%s is no price: write rubles as digits, with at most nine behind a point and no sign.", clip(text))
+	}
+	return Price{Nano: int64(n), Set: true}, nil
+}
+
+// clip quotes foreign text for a message, without letting it become long.
+func clip(text string) string {
+	const most = 40
+	if len(text) > most {
+		return strconv.QuoteToASCII(text[:most]) + " and so on"
+	}
+	return strconv.QuoteToASCII(text)
+}
+
+// parseUnsigned reads digits with an optional fraction of at most nine digits, in 10⁻⁹.
+func parseUnsigned(text string) (n uint64, ok bool) {
+	const most = math.MaxUint64/10 - 1 // one more digit fits
+	whole, fraction := 0, -1           // digits before the point; behind it, or -1 before it was seen
+	for i := 0; i < len(text); i++ {
+		c := text[i]
+		if c == '.' && fraction < 0 && whole > 0 {
+			fraction = 0
+			continue
+		}
+		if c < '0' || c > '9' || n > most {
+			return 0, false
+		}
+		n = n*10 + uint64(c-'0')
+		if fraction >= 0 {
+			fraction++
+		} else {
+			whole++
+		}
+	}
+	if whole == 0 || fraction == 0 || fraction > decimals {
+		return 0, false
+	}
+	for range decimals - max(fraction, 0) {
+		if n > most {
+			return 0, false
+		}
+		n *= 10
+	}
+	return n, true
+}
+
+// String is the amount in rubles as decimal text without needless zeros, such as "-0.25": what Parse reads.
+func (n Nano) String() string { return string(n.Append(nil)) }
+
+// Append appends String to b. The text is a JSON number as well.
+func (n Nano) Append(b []byte) []byte {
+	u := uint64(n)
+	if n < 0 {
+		b, u = append(b, '-'), -u
+	}
+	return appendScaled(b, 0, u, decimals)
+}
+
+// String is the price in rubles as decimal text, "" when it is not set.
+func (p Price) String() string { return string(p.Append(nil)) }
+
+// Append appends String to b.
+func (p Price) Append(b []byte) []byte {
+	if !p.Set {
+		return b
+	}
+	return Nano(p.Nano).Append(b)
+}
+
+// AppendPerToken appends the price of one token, p being that of 1000: exact, with at most twelve digits behind the point.
+// It appends nothing when p is not set.
+func (p Price) AppendPerToken(b []byte) []byte {
+	if !p.Set {
+		return b
+	}
+	u := uint64(p.Nano)
+	if p.Nano < 0 {
+		b, u = append(b, '-'), -u
+	}
+	return appendScaled(b, 0, u, decimals+3)
+}
+
+// Add is n + m. It fails with ErrOverflow.
+func (n Nano) Add(m Nano) (Nano, error) {
+	sum := n + m
+	if (sum > n) != (m > 0) {
+		return 0, fault.Wrap("money.Add", ErrOverflow)
+	}
+	return sum, nil
+}
+
+// Sub is n - m. It fails with ErrOverflow.
+func (n Nano) Sub(m Nano) (Nano, error) {
+	difference := n - m
+	if (difference < n) != (m > 0) {
+		return 0, fault.Wrap("money.Sub", ErrOverflow)
+	}
+	return difference, nil
+}
+
+// Mul is n taken times times. It fails with ErrOverflow.
+func (n Nano) Mul(times int64) (Nano, error) {
+	if n == 0 || times == 0 {
+		return 0, nil
+	}
+	product := n * Nano(times)
+	if product/Nano(times) != n || n == math.MinInt64 && times == -1 || times == math.MinInt64 && n == -1 {
+		return 0, fault.Wrap("money.Mul", ErrOverflow)
+	}
+	return product, nil
+}
+
+// Sum adds up quantity times price exactly, in 128 bits, so that a charge is rounded once and not line by line.
+// The zero value is an empty sum. What cannot be (a negative quantity or price, a sum too large) stays with it until Ceil.
+// It is not for concurrent use.
+type Sum struct {
+	hi, lo uint64 // 10⁻¹² rubles
+	err    error
+}
+
+// thousand tokens are what token prices are for.
+const thousand = 1000
+
+// PerThousand adds quantity x price / 1000: tokens, at a price for 1000 of them.
+func (s *Sum) PerThousand(quantity, price int64) { s.add(quantity, price, 1) }
+
+// Each adds quantity x price: requests, searches, images.
+func (s *Sum) Each(quantity, price int64) { s.add(quantity, price, thousand) }
+
+func (s *Sum) add(quantity, price int64, scale uint64) {
+	if quantity < 0 || price < 0 {
+		s.fail(ErrNegative)
+		return
+	}
+	hi, lo := bits.Mul64(uint64(quantity), uint64(price))
+	over, top := bits.Mul64(hi, scale)
+	carry, lo := bits.Mul64(lo, scale)
+	hi, up := bits.Add64(top, carry, 0)
+	if over|up != 0 {
+		s.fail(ErrOverflow)
+		return
+	}
+	s.lo, carry = bits.Add64(s.lo, lo, 0)
+	s.hi, carry = bits.Add64(s.hi, hi, carry)
+	if carry != 0 {
+		s.fail(ErrOverflow)
+	}
+}
+
+func (s *Sum) fail(err error) {
+	if s.err == nil {
+		s.err = err
+	}
+}
+
+// Ceil is the sum as an amount: the one place where a charge is rounded, up, to 10⁻⁹ rubles.
+// It fails with ErrNegative when a quantity or a price was negative, and with ErrOverflow when the amount does not fit.
+func (s *Sum) Ceil() (Nano, error) {
+	if s.err != nil {
+		return 0, fault.Wrap("money.Sum", s.err)
+	}
+	lo, carry := bits.Add64(s.lo, thousand-1, 0)
+	hi, over := bits.Add64(s.hi, 0, carry)
+	if over != 0 || hi >= thousand {
+		return 0, fault.Wrap("money.Sum", ErrOverflow)
+	}
+	n, _ := bits.Div64(hi, lo, thousand)
+	if n > math.MaxInt64 {
+		return 0, fault.Wrap("money.Sum", ErrOverflow)
+	}
+	return Nano(n), nil
+}
+
+// Append appends the sum before rounding, in rubles with at most twelve digits behind the point; nothing when it has failed.
+func (s *Sum) Append(b []byte) []byte {
+	if s.err != nil {
+		return b
+	}
+	return appendScaled(b, s.hi, s.lo, decimals+3)
+}
+
+// appendScaled appends a 128-bit number divided by 10^scale as decimal text without needless zeros.
+func appendScaled(b []byte, hi, lo uint64, scale int) []byte {
+	var digits [40]byte // 2^128 has 39
+	at := len(digits)
+	for hi|lo != 0 || len(digits)-at <= scale {
+		var rest uint64
+		top := hi / 10
+		lo, rest = bits.Div64(hi%10, lo, 10)
+		hi = top
+		at--
+		digits[at] = byte('0' + rest)
+	}
+	point := len(digits) - scale
+	end := len(digits)
+	for end > point && digits[end-1] == '0' {
+		end--
+	}
+	b = append(b, digits[at:point]...)
+	if end > point {
+		b = append(b, '.')
+		b = append(b, digits[point:end]...)
+	}
+	return b
+}

@@ -1,0 +1,88 @@
+package money
+
+import (
+	"math/big"
+	"strconv"
+	"strings"
+
+	"weir/internal/fault"
+)
+
+// Rate turns dollar prices of a source into ruble prices. The result, rounded up to 10⁻⁹ rubles per unit, is the published
+// price: what clients see and what calls are charged by, so that a charge can be recomputed from the price list alone.
+// A Rate is immutable; the zero value refuses every price.
+type Rate struct {
+	factor *big.Rat // rubles per dollar, margin included
+}
+
+// NewRate makes a Rate of rubles per dollar, such as "92.5", and a margin on top as a part of the price, such as "0.15" for 15 %.
+// It fails with fault.Invalid unless both are decimal numbers, the first above zero and the second zero or more.
+func NewRate(rublesPerDollar, margin string) (Rate, error) {
+	rubles, ok := parseDecimal(rublesPerDollar)
+	if !ok || rubles.Sign() == 0 {
+		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is no exchange rate: write rubles per dollar as digits.", clip(rublesPerDollar))
+	}
+	part, ok := parseDecimal(margin)
+	if !ok {
+		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is no margin: write 0.15 for 15 %%.", clip(margin))
+	}
+	factor := new(big.Rat).Add(part, big.NewRat(1, 1))
+	return Rate{factor: factor.Mul(factor, rubles)}, nil
+}
+
+// PerThousand is the ruble price of 1000 tokens, of which the source sells so many for dollars: tokens is 1 for a price per
+// token, 1000 for one per thousand, 1,000,000 for one per million. The dollars are decimal text; an exponent is allowed,
+// because sources write 8e-07. It fails with fault.Invalid for other text and for a price that does not fit.
+func (r Rate) PerThousand(dollars string, tokens int64) (Price, error) {
+	return r.price(dollars, thousand, tokens)
+}
+
+// Each is the ruble price of one request, search, image or second, of which the source sells so many for dollars.
+// It takes the same text and fails like PerThousand.
+func (r Rate) Each(dollars string, units int64) (Price, error) {
+	return r.price(dollars, 1, units)
+}
+
+func (r Rate) price(dollars string, wanted, sold int64) (Price, error) {
+	price, ok := parseDecimal(dollars)
+	if !ok || r.factor == nil || sold <= 0 {
+		return Price{}, fault.Newf(fault.Invalid, "money.Rate", "%s is no dollar price: write digits.", clip(dollars))
+	}
+	price.Mul(price, r.factor)
+	price.Mul(price, big.NewRat(wanted, sold))
+	price.Mul(price, big.NewRat(int64(Ruble), 1))
+	nano, rest := new(big.Int).QuoRem(price.Num(), price.Denom(), new(big.Int))
+	if rest.Sign() != 0 {
+		nano.Add(nano, big.NewInt(1))
+	}
+	if !nano.IsInt64() {
+		return Price{}, fault.Newf(fault.Invalid, "money.Rate", "The dollar price %s is too large.", clip(dollars)).Because(ErrOverflow)
+	}
+	return Price{Nano: nano.Int64(), Set: true}, nil
+}
+
+// parseDecimal reads digits with an optional fraction and exponent. The bounds keep a short text from becoming a huge number.
+func parseDecimal(text string) (*big.Rat, bool) {
+	const maxLength, maxExponent = 60, 40
+	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
+	if found {
+		e, err := strconv.Atoi(exponent)
+		if err != nil || e > maxExponent || e < -maxExponent {
+			return nil, false
+		}
+	}
+	whole, fraction, point := strings.Cut(mantissa, ".")
+	if len(text) > maxLength || !digitsOnly(whole) || point && !digitsOnly(fraction) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+func digitsOnly(s string) bool {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return false
+		}
+	}
+	return s != ""
+}

@@ -1,0 +1,81 @@
+// Package record is what is kept of a call: enough to bill it, to explain every number of the bill, and to say why it was
+// routed as it was. It holds no prompt and no answer.
+package record
+
+import (
+	"time"
+
+	"weir/internal/money"
+	"weir/internal/usage"
+)
+
+// Call is one request of a client from admission to its end. Text fields from the client are already cut to their limits.
+type Call struct {
+	Generation string // "gen-<unix seconds>-<20 base62>"
+	Request    string // "req_..."
+	User       string // "usr_..."
+	Wallet     string // "wal_..."
+	Key        string // "key_...", "" for calls of the web interface
+	API        string // "completions", "responses", "messages", ...
+	At         time.Time
+
+	ModelAsked    string // as the client wrote it
+	Model         string // slug that served, variant suffix kept; "" when none did
+	Provider      string // slug of the provider that served
+	ProviderName  string
+	Endpoint      string // id of the endpoint that served
+	UpstreamModel string // the provider's id of the model
+	UpstreamID    string // the provider's id of the answer
+
+	Streamed     bool
+	Cancelled    bool   // the client went away before the end
+	Status       int    // HTTP status the client saw or, in a stream, would have seen
+	Error        string // error_type, "" on success
+	Finish       string
+	NativeFinish string
+
+	Usage usage.Usage
+	Lines []usage.Line // how Cost came about
+	Cost  money.Nano   // rounded up once from the sum of Lines
+	// Settled calls have a ledger entry, be it of zero; the others cost nothing and stand in no activity.
+	Settled     bool
+	PriceList   string
+	Rate        string
+	SourcePrice string
+	Hold        money.Nano // most that was reserved at any time
+
+	FirstContent time.Duration // from At; 0 when there was none
+	Duration     time.Duration // from At to settlement
+	Generating   time.Duration // from first content to the upstream's end
+
+	Candidates []Candidate
+	Attempts   []Attempt
+
+	UserAgent  string
+	Referer    string
+	Title      string
+	Session    string
+	ClientUser string // the client's own user id
+	Metadata   string // JSON object, "" when none
+}
+
+// Candidate is an endpoint that routing looked at, as in routing.Candidate.
+type Candidate struct {
+	Endpoint  string
+	DroppedBy string
+	Detail    string
+	Order     int
+	Score     float64
+	Reason    string
+}
+
+// Attempt is one try at an upstream. Times are from the call's At.
+type Attempt struct {
+	Endpoint     string
+	Provider     string
+	Status       int    // HTTP status, 0 when none came
+	Reason       string // error_type, "" for the one that served
+	Started      time.Duration
+	FirstContent time.Duration // 0 when there was none
+	Ended        time.Duration
+}

@@ -1,0 +1,73 @@
+// Package usage holds what a call consumed, counted once at the upstream edge, and what that costs.
+// Both the client's view and the bill read the same struct; a count that nobody reported differs from zero.
+package usage
+
+// Count is a number of something that was reported, or not.
+type Count struct {
+	N        int64
+	Reported bool
+}
+
+// Of is a reported count.
+func Of(n int64) Count { return Count{N: n, Reported: true} }
+
+// Source tells who counted.
+type Source uint8
+
+// The sources.
+const (
+	Reported  Source = iota // the upstream said so
+	Estimated               // we counted with a tokenizer, because the upstream said nothing or nonsense
+	Capped                  // the upstream's figure was absurd and was cut to what the hold covers
+)
+
+// Usage is what one completion consumed. Prompt includes everything that went in (cached, written, audio, images),
+// Completion everything that came out (reasoning, audio, images), as the chat wire counts them;
+// a dialect whose wire counts otherwise adds up before it fills this in.
+type Usage struct {
+	Prompt       Count  // tokens, all of the prompt
+	CacheRead    Count  // of Prompt: read from the provider's cache
+	CacheWrite   Count  // of Prompt: written to its five-minute cache
+	CacheWrite1h Count  // of Prompt: written to its one-hour cache
+	PromptAudio  Count  // of Prompt
+	PromptImage  Count  // of Prompt
+	PromptVideo  Count  // of Prompt
+	Completion   Count  // tokens, all of the answer
+	Reasoning    Count  // of Completion
+	OutputAudio  Count  // of Completion
+	OutputImage  Count  // of Completion
+	Accepted     Count  // of Completion: accepted prediction tokens
+	Rejected     Count  // of Completion: rejected prediction tokens
+	WebSearches  Count  // searches run by the provider
+	Images       Count  // images produced
+	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when not told
+	Tier         string // service tier that the reply names, "" when not told
+	Source       Source
+}
+
+// Kind names one line of a cost.
+type Kind uint8
+
+// The kinds of cost lines; the numbers are stored, so they are never reused.
+const (
+	KindPrompt Kind = iota + 1
+	KindCacheRead
+	KindCacheWrite
+	KindCacheWrite1h
+	KindPromptAudio
+	KindPromptImage
+	KindCompletion
+	KindReasoning
+	KindOutputAudio
+	KindOutputImage
+	KindRequest
+	KindWebSearch
+	KindImage
+)
+
+// Line is one part of a cost: quantity × price, before the one rounding of the whole.
+type Line struct {
+	Kind     Kind
+	Quantity int64
+	Price    int64 // 10⁻⁹ rubles per 1000 tokens, or per one for requests, searches and images
+}
