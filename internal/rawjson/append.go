@@ -1,0 +1,186 @@
+package rawjson
+
+import (
+	"bytes"
+	"encoding/binary"
+	"math/bits"
+	"unicode/utf8"
+)
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x8080808080808080
+)
+
+// plainPrefix counts the leading bytes of b that stand for themselves inside a JSON string: no control character, quote or
+// backslash. Bytes from 0x80 on count as plain; whether they are UTF-8 is not its question.
+func plainPrefix(b []byte) int {
+	i := 0
+	for ; i+32 <= len(b); i += 32 {
+		w := b[i : i+32 : i+32]
+		if special(w)|special(w[8:])|special(w[16:])|special(w[24:]) != 0 {
+			break
+		}
+	}
+	for ; i+8 <= len(b); i += 8 {
+		if m := special(b[i:]); m != 0 {
+			return i + bits.TrailingZeros64(m)>>3
+		}
+	}
+	for ; i < len(b); i++ {
+		if c := b[i]; c < 0x20 || c == '"' || c == '\\' {
+			return i
+		}
+	}
+	return i
+}
+
+// special has the high bit set in the first of eight bytes that is a control character, quote or backslash, and none set when
+// there is none. A borrow may set bits above the first.
+func special(b []byte) uint64 {
+	x := binary.LittleEndian.Uint64(b)
+	quote, slash := x^(ones*'"'), x^(ones*'\\')
+	return ((x-ones*0x20)&^x | (quote-ones)&^quote | (slash-ones)&^slash) & highs
+}
+
+// AppendString appends s as a JSON string. It escapes what RFC 8259 demands and nothing else, no HTML; bytes that are not
+// UTF-8 become U+FFFD.
+func AppendString(dst, s []byte) []byte {
+	dst = append(dst, '"')
+	dst = AppendEscaped(dst, s)
+	return append(dst, '"')
+}
+
+// AppendText is AppendString for a Go string.
+func AppendText(dst []byte, s string) []byte {
+	dst = append(dst, '"')
+	for i := range len(s) {
+		if c := s[i]; c < 0x20 || c == '"' || c == '\\' || c >= utf8.RuneSelf {
+			dst = append(dst, s[:i]...)
+			dst = AppendEscaped(dst, []byte(s[i:]))
+			return append(dst, '"')
+		}
+	}
+	dst = append(dst, s...)
+	return append(dst, '"')
+}
+
+// AppendEscaped is AppendString without the quotes.
+func AppendEscaped(dst, s []byte) []byte {
+	if !utf8.Valid(s) {
+		s = bytes.ToValidUTF8(s, []byte("\uFFFD"))
+	}
+	for len(s) > 0 {
+		n := plainPrefix(s)
+		dst = append(dst, s[:n]...)
+		if n == len(s) {
+			break
+		}
+		dst = appendEscape(dst, s[n])
+		s = s[n+1:]
+	}
+	return dst
+}
+
+func appendEscape(dst []byte, c byte) []byte {
+	switch c {
+	case '"', '\\':
+		return append(dst, '\\', c)
+	case '\n':
+		return append(dst, '\\', 'n')
+	case '\r':
+		return append(dst, '\\', 'r')
+	case '\t':
+		return append(dst, '\\', 't')
+	case '\b':
+		return append(dst, '\\', 'b')
+	case '\f':
+		return append(dst, '\\', 'f')
+	}
+	const hex = "0123456789abcdef"
+	return append(dst, '\\', 'u', '0', '0', hex[c>>4], hex[c&15])
+}
+
+// AppendOneLine appends the valid JSON v without raw line ends, so that it fits into one line of an event stream.
+func AppendOneLine(dst, v []byte) []byte {
+	at := len(dst)
+	dst = append(dst, v...)
+	if bytes.IndexByte(v, '\n') < 0 && bytes.IndexByte(v, '\r') < 0 {
+		return dst
+	}
+	for i, c := range dst[at:] {
+		if c == '\n' || c == '\r' { // valid JSON has them between tokens only
+			dst[at+i] = ' '
+		}
+	}
+	return dst
+}
+
+// Edit replaces src[Start:End] by With. With Start == End it inserts.
+//
+// With Member set, src[Start:End] is a whole object member or array element, With is ignored, and the edit removes it together
+// with the one comma that would be too many. Neighbours may be removed in one go.
+type Edit struct {
+	Start, End int
+	With       []byte
+	Member     bool
+}
+
+// Splice returns src with the edits made, which are ordered by Start and do not overlap. It allocates once. src is unchanged.
+//
+// An insertion brings its own comma. It may stand anywhere but between two removed neighbours.
+func Splice(src []byte, edits []Edit) []byte {
+	size := len(src)
+	for i := range edits {
+		size += len(edits[i].With) // what is removed leaves some slack: cheaper than finding its commas twice
+		if !edits[i].Member {
+			size -= edits[i].End - edits[i].Start
+		}
+	}
+	return AppendSplice(make([]byte, 0, size), src, edits)
+}
+
+// AppendSplice is Splice appending to dst.
+func AppendSplice(dst, src []byte, edits []Edit) []byte {
+	at := 0
+	for i := 0; i < len(edits); i++ {
+		e := edits[i]
+		if e.Member {
+			for i+1 < len(edits) && edits[i+1].Member && adjacent(src, e.End, edits[i+1].Start) {
+				i++
+				e.End = edits[i].End
+			}
+			e.Start, e.End = withComma(src, e.Start, e.End)
+			e.With = nil
+		}
+		if e.Start > at {
+			dst = append(dst, src[at:e.Start]...)
+		}
+		dst = append(dst, e.With...)
+		at = max(at, e.End)
+	}
+	return append(dst, src[at:]...)
+}
+
+// adjacent reports whether one comma and nothing else but space stands between the two offsets.
+func adjacent(src []byte, from, to int) bool {
+	i := skipSpace(src, from)
+	return i < to && src[i] == ',' && skipSpace(src, i+1) == to
+}
+
+// withComma widens a member's range by the comma behind it or, for the last member, the one before it.
+func withComma(src []byte, start, end int) (int, int) {
+	if i := skipSpace(src, end); i < len(src) && src[i] == ',' {
+		return start, skipSpace(src, i+1)
+	}
+	i := start
+	for i > 0 && isSpace(src[i-1]) {
+		i--
+	}
+	if i > 0 && src[i-1] == ',' {
+		return i - 1, end
+	}
+	return start, end
+}
+
+func isSpace(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }

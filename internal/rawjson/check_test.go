@@ -1,0 +1,206 @@
+package rawjson_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/go-json-experiment/json/jsontext"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+func TestCheckCorpus(t *testing.T) {
+	t.Parallel()
+	files, err := filepath.Glob("testdata/jsontestsuite/test_parsing/*.json")
+	if err != nil || len(files) != 318 {
+		t.Fatalf("found %d corpus files, want 318 (%v)", len(files), err)
+	}
+	for _, file := range files {
+		name := filepath.Base(file)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			// the corpus has duplicate names under y_; this gateway refuses them, and says why
+			want := name[:1]
+			if strings.HasPrefix(name, "y_object_duplicated_key") {
+				want = "d"
+			}
+			checkVerdict(t, "alone", want, b)
+			field := fmt.Appendf(nil, `{"model":"a/b","ignored":%s,"stream":false}`, b)
+			// bytes that close the object early can make a valid whole out of an invalid part; the oracle decides those
+			if want == "n" && jsontext.Value(field).IsValid() {
+				want = "i"
+			}
+			checkVerdict(t, "as a field value", want, field)
+		})
+	}
+}
+
+func checkVerdict(t *testing.T, where, want string, b []byte) {
+	t.Helper()
+	err := rawjson.Check(b, rawjson.Defaults)
+	switch want {
+	case "y":
+		if err != nil {
+			t.Errorf("%s: refused: %v", where, err)
+		}
+	case "n":
+		if err == nil {
+			t.Errorf("%s: accepted", where)
+		}
+	case "d":
+		if !fault.Is(asError(err), fault.DuplicateKey) {
+			t.Errorf("%s: got %v, want a duplicate key", where, err)
+		}
+	}
+	if err != nil && (err.Public == "" || len(err.Public) > 1000) {
+		t.Errorf("%s: the sentence %q is no help", where, err.Public)
+	}
+}
+
+func asError(e *fault.Error) error {
+	if e == nil {
+		return nil
+	}
+	return e
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	nest := func(n int) string { return strings.Repeat("[", n) + strings.Repeat("]", n) }
+	object := func(n int) string {
+		var b strings.Builder
+		for i := range n {
+			fmt.Fprintf(&b, `,"k%d":0`, i)
+		}
+		return "{" + strings.TrimPrefix(b.String(), ",") + "}"
+	}
+	array := func(n int) string { return "[" + strings.Repeat("0,", n-1) + "0]" }
+	small := rawjson.Limits{Values: 5}
+	for _, tc := range []struct {
+		name  string
+		body  string
+		lim   rawjson.Limits
+		kind  fault.Kind
+		ok    bool
+		param string
+		says  string
+	}{
+		{name: "object with space", body: " {\"a\" : [1, 2.5e3, \"x\"]}\r\n", ok: true},
+		{name: "Cyrillic", body: `{"а":"б"}`, ok: true},
+		{name: "surrogate pair escape", body: `"\ud83d\ude00"`, ok: true},
+		{name: "NUL escape", body: `"\u0000"`, ok: true},
+		{name: "depth 128", body: nest(128), ok: true},
+		{name: "depth 129", body: nest(129), kind: fault.TooDeep, says: "128"},
+		{name: "brackets in strings are no depth", body: `["` + strings.Repeat("[", 500) + `"]`, ok: true},
+		{name: "quotes in strings", body: `["a\"[[\\", "\\\""]`, ok: true},
+		{name: "10000 keys", body: object(10_000), ok: true},
+		{name: "10001 keys", body: object(10_001), kind: fault.Invalid, says: "10000 names"},
+		{name: "keys are counted by object", body: `[` + object(6000) + `,` + object(6000) + `]`, ok: true},
+		{name: "2000000 values", body: array(1_999_999), ok: true},
+		{name: "2000001 values", body: array(2_000_000), kind: fault.Invalid, says: "2000000 values"},
+		{name: "five values", body: `[[],{},{"a":1}]`, lim: small, ok: true},
+		{name: "six values", body: `[[],{},{"a":1},0]`, lim: small, kind: fault.Invalid, says: "5 values"},
+		{name: "duplicate at the top", body: `{"a":1,"b":2,"a":3}`, kind: fault.DuplicateKey, param: "a", says: "twice"},
+		{name: "duplicate by escape", body: `{"model":1,"mod\u0065l":3}`, kind: fault.DuplicateKey, param: "model"},
+		{name: "duplicate inside", body: `{"provider":{"only":[],"only":[]}}`, kind: fault.DuplicateKey, param: "provider.only"},
+		{name: "duplicate in an array", body: `{"messages":[{},{"role":1,"role":1}]}`, kind: fault.DuplicateKey, param: "messages[1].role"},
+		{name: "byte order mark", body: "\ufeff{}", kind: fault.Invalid, says: "byte order mark"},
+		{name: "empty", body: "", kind: fault.Invalid, says: "empty"},
+		{name: "space", body: " \n", kind: fault.Invalid, says: "empty"},
+		{name: "trailing value", body: `{} {}`, kind: fault.Invalid, says: "goes on"},
+		{name: "trailing comma", body: `{"a":1,}`, kind: fault.Invalid, says: "not valid JSON"},
+		{name: "cut", body: `{"a":`, kind: fault.Invalid, says: "not valid JSON"},
+		{name: "open string", body: `{"a":"b`, kind: fault.Invalid, says: "not valid JSON"},
+		{name: "lone surrogate", body: `"\ud800"`, kind: fault.Invalid},
+		{name: "reversed surrogates", body: `"\udc00\ud800"`, kind: fault.Invalid},
+		{name: "bad UTF-8", body: "\"\xff\"", kind: fault.Invalid},
+		{name: "bad UTF-8 in a name", body: "{\"\xc3\":1}", kind: fault.Invalid},
+		{name: "comment", body: "{}//x", kind: fault.Invalid},
+		{name: "NaN", body: `{"a":NaN}`, kind: fault.Invalid},
+		{name: "closing first", body: `]`, kind: fault.Invalid},
+		{name: "control character", body: "\"a\nb\"", kind: fault.Invalid, says: "byte 2"},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			t.Parallel()
+			err := rawjson.Check([]byte(tc.body), tc.lim)
+			if tc.ok {
+				if err != nil {
+					t.Fatalf("refused: %v", err)
+				}
+				return
+			}
+			if err == nil {
+				t.Fatal("accepted")
+			}
+			if err.Kind != tc.kind || err.Param != tc.param || !strings.Contains(err.Public, tc.says) {
+				t.Errorf("got %v, param %q: %q; want %v, param %q, with %q", err.Kind, err.Param, err.Public, tc.kind, tc.param, tc.says)
+			}
+		})
+	}
+}
+
+// FuzzCheck: within the limits, Check and jsontext agree on every input.
+func FuzzCheck(f *testing.F) {
+	addCorpus(f)
+	f.Fuzz(func(t *testing.T, b []byte) {
+		err := rawjson.Check(b, rawjson.Defaults)
+		valid := jsontext.Value(b).IsValid() && !bytes.HasPrefix(b, []byte("\xef\xbb\xbf"))
+		switch {
+		case err == nil && !valid:
+			t.Fatalf("accepted %q", b)
+		case err != nil && valid && !overLimit(err):
+			t.Fatalf("refused %q: %v", b, err)
+		case err != nil && err.Public == "":
+			t.Fatalf("no sentence for %q", b)
+		}
+	})
+}
+
+func overLimit(err *fault.Error) bool {
+	return err.Kind == fault.TooDeep || strings.Contains(err.Public, "more than")
+}
+
+func addCorpus(f *testing.F) {
+	files, _ := filepath.Glob("testdata/jsontestsuite/test_parsing/*.json")
+	for _, file := range files {
+		if b, err := os.ReadFile(file); err == nil && len(b) < 1<<12 {
+			f.Add(b)
+		}
+	}
+	f.Add([]byte(`{"a":[1,{"b":"c\"d"},null],"e\u0041":"` + strings.Repeat("x", 300) + `\ud83d` + strings.Repeat("y", 300) + `\ude00"}`))
+}
+
+func chatBody(n int, piece string) []byte {
+	return []byte(`{"model":"a/b","messages":[{"role":"user","content":"` + strings.Repeat(piece, n/len(piece)) + `"}],"stream":true}`)
+}
+
+func BenchmarkCheck(b *testing.B) {
+	for _, c := range []struct {
+		name string
+		body []byte
+	}{
+		{"1KB", chatBody(1000, "hello world, this is some text. ")},
+		{"200KB", chatBody(200_000, `hello world, this is \"quoted\" and\n longer text. `)},
+		{"200KB/Cyrillic", chatBody(200_000, "шлюз считает каждый запрос. ")},
+		{"5MB", chatBody(5_000_000, "QUJDREVGR0hJSktMTU5PUFFSU1RVVldYWVo=")},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			b.SetBytes(int64(len(c.body)))
+			b.ReportAllocs()
+			for b.Loop() {
+				if err := rawjson.Check(c.body, rawjson.Defaults); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
