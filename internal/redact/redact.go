@@ -1,0 +1,162 @@
+// Package redact takes secrets out of bytes that are about to be logged or shown. It knows what secrets look like and
+// nothing else: it must not decide what is logged, and it reads no configuration of its own.
+package redact
+
+import (
+	"bytes"
+	"strings"
+	"sync/atomic"
+)
+
+// minSecret is the shortest configured secret that is searched for: a shorter one would blank out ordinary words.
+const minSecret = 6
+
+// Redactor redacts what looks like a secret and what equals a configured one.
+// The zero value knows no configured secret. It is safe for concurrent use.
+type Redactor struct {
+	secrets atomic.Pointer[[][]byte]
+}
+
+// New makes a Redactor that also knows the given secrets.
+func New(secrets ...string) *Redactor {
+	r := new(Redactor)
+	r.SetSecrets(secrets...)
+	return r
+}
+
+// SetSecrets replaces the configured secrets. Those shorter than six bytes are ignored.
+func (r *Redactor) SetSecrets(secrets ...string) {
+	var list [][]byte
+	for _, s := range secrets {
+		if len(s) < minSecret {
+			continue
+		}
+		list = append(list, []byte(s))
+		// Records are searched after encoding, where quotes and backslashes are escaped.
+		if esc := strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(s); esc != s {
+			list = append(list, []byte(esc))
+		}
+	}
+	r.secrets.Store(&list)
+}
+
+// Redact returns b with every secret replaced by "[redacted:<kind>]". It returns b itself when there is none, and never
+// writes into b. A nil Redactor behaves like the function Redact.
+func (r *Redactor) Redact(b []byte) []byte {
+	if r != nil {
+		if list := r.secrets.Load(); list != nil {
+			for _, s := range *list {
+				if bytes.Contains(b, s) {
+					b = bytes.ReplaceAll(b, s, []byte("[redacted:secret]"))
+				}
+			}
+		}
+	}
+	return Redact(b)
+}
+
+// Redact replaces what looks like a secret: our keys, sk- keys, bearer tokens, webhook secrets, Google keys, Slack tokens
+// and PEM blocks. It returns b itself when there is none, and never writes into b.
+func Redact(b []byte) []byte {
+	b = replace(b, "-----BEGIN ", "[redacted:pem]", matchPEM)
+	b = replace(b, "sk-", "[redacted:key]", matchKey)
+	for _, word := range [...]string{"earer ", "EARER "} {
+		b = replace(b, word, "[redacted:bearer]", matchBearer)
+	}
+	b = replace(b, "whsec_", "[redacted:webhook-secret]", matchToken)
+	b = replace(b, "AIza", "[redacted:google-key]", matchToken)
+	return replace(b, "xox", "[redacted:chat-token]", matchChatToken)
+}
+
+// replace puts mark in place of every match around an occurrence of needle. match gets the occurrence's offset and its end,
+// and returns the range to replace, or start < 0 when this occurrence is none.
+func replace(b []byte, needle, mark string, match func(b []byte, at, end int) (start, stop int)) []byte {
+	at := bytes.Index(b, []byte(needle))
+	if at < 0 {
+		return b
+	}
+	var out []byte
+	from := 0 // what b has been copied up to
+	for at >= 0 {
+		next := at + len(needle)
+		if start, stop := match(b, at, next); start >= from {
+			out = append(append(out, b[from:start]...), mark...)
+			from, next = stop, stop
+		}
+		at = bytes.Index(b[next:], []byte(needle))
+		if at >= 0 {
+			at += next
+		}
+	}
+	if out == nil {
+		return b
+	}
+	return append(out, b[from:]...)
+}
+
+func matchToken(b []byte, at, end int) (int, int) {
+	stop := tokenEnd(b, end)
+	if stop == end {
+		return -1, 0
+	}
+	return at, stop
+}
+
+// matchKey tells "sk-abc" from "risk-free": a key begins at a word boundary, or is long and has digits.
+func matchKey(b []byte, at, end int) (int, int) {
+	stop := tokenEnd(b, end)
+	if stop == end || !boundary(b, at) && !(stop-end >= 20 && bytes.ContainsAny(b[end:stop], "0123456789")) {
+		return -1, 0
+	}
+	return at, stop
+}
+
+func matchBearer(b []byte, at, end int) (int, int) {
+	for end < len(b) && b[end] == ' ' {
+		end++
+	}
+	stop := tokenEnd(b, end)
+	if at == 0 || b[at-1]|0x20 != 'b' || stop == end {
+		return -1, 0
+	}
+	return at - 1, stop
+}
+
+func matchChatToken(b []byte, at, end int) (int, int) {
+	if end+1 >= len(b) || b[end+1] != '-' {
+		return -1, 0
+	}
+	return matchToken(b, at, end)
+}
+
+func matchPEM(b []byte, at, end int) (int, int) {
+	stop := bytes.Index(b[end:], []byte("-----END "))
+	if stop < 0 {
+		return at, len(b)
+	}
+	stop += end + len("-----END ")
+	if dashes := bytes.Index(b[stop:], []byte("-----")); dashes >= 0 {
+		return at, stop + dashes + len("-----")
+	}
+	return at, len(b)
+}
+
+// tokenEnd is where a run of characters that credentials are made of ends.
+func tokenEnd(b []byte, i int) int {
+	for i < len(b) && (alnum(b[i]) || strings.IndexByte("-_.~+/=", b[i]) >= 0) {
+		i++
+	}
+	return i
+}
+
+// boundary reports whether a word begins at i; the letter of an escape such as \n does not belong to a word.
+func boundary(b []byte, i int) bool {
+	if i == 0 || !alnum(b[i-1]) {
+		return true
+	}
+	return i >= 2 && b[i-2] == '\\' || i >= 6 && b[i-6] == '\\' && b[i-5] == 'u' || i >= 3 && b[i-3] == '%'
+}
+
+func alnum(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'z'
+}
