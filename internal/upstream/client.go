@@ -1,0 +1,143 @@
+package upstream
+
+import (
+	"context"
+	"crypto/tls"
+	"iter"
+	"sync"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/redact"
+)
+
+// Timeouts bound the phases of an attempt. A field that is zero takes the default.
+type Timeouts struct {
+	Connect         time.Duration // TCP; 5 s
+	TLS             time.Duration // handshake; 5 s
+	FirstByte       time.Duration // until the response headers of a whole answer; 300 s
+	StreamFirstByte time.Duration // the same for a stream; 120 s
+	Idle            time.Duration // while waiting for the next bytes of a body; 120 s
+	Total           time.Duration // a whole answer from start to end; 600 s
+	StreamTotal     time.Duration // the same for a stream; 1800 s
+}
+
+// Limits bound what an answer may take, in bytes. A field that is zero takes the default.
+type Limits struct {
+	Whole   int64 // body of a whole answer, after decompression; 16 MiB
+	Stream  int64 // body of a stream; 256 MiB
+	Line    int   // one SSE line and one SSE event; 4 MiB
+	Headers int64 // response headers; 64 KiB
+}
+
+// Config is what a Client is made of. Every field but Dialects may be zero.
+type Config struct {
+	Dialects map[string]Dialect // by catalog.Provider.Dialect
+	Timeouts Timeouts
+	Limits   Limits
+	HTTP2    map[string]bool  // ids of the providers that may be spoken to over HTTP/2
+	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
+	Redactor *redact.Redactor // knows the configured secrets; nil: shapes of secrets only
+}
+
+// Client implements relay.Upstream over a set of dialects. It is safe for concurrent use.
+type Client struct {
+	cfg     Config
+	targets sync.Map // provider id -> *target
+	groups  groups
+	drains  sync.WaitGroup
+	closing context.Context
+	close   context.CancelFunc
+}
+
+// New makes a Client. Close ends it.
+func New(cfg Config) *Client {
+	cfg.Timeouts = cfg.Timeouts.withDefaults()
+	cfg.Limits = cfg.Limits.withDefaults()
+	c := &Client{cfg: cfg}
+	c.closing, c.close = context.WithCancel(context.Background())
+	return c
+}
+
+// Close cuts what is still being drained and closes idle connections. Attempts under way are not touched.
+func (c *Client) Close() {
+	c.close()
+	c.drains.Wait()
+	c.groups.closeIdle()
+}
+
+// Complete sends req to ep and yields the answer's events. The sequence ends with an event that is Done or with one
+// *fault.Error whose Next says what may be tried. Stopping the iteration or cancelling ctx closes the connection at once;
+// a cancelled ctx yields fault.Canceled, or its cause when that is a *fault.Error, or fault.Timeout when its deadline passed.
+func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		a, answer, err := c.open(ctx, ep, req)
+		if err != nil {
+			yield(nil, c.polish(ep, err))
+			return
+		}
+		defer a.end()
+		for ev, err := range a.dialect.Events(answer) {
+			if err != nil {
+				yield(nil, c.polish(ep, err))
+				return
+			}
+			a.done = ev.Done
+			if !yield(ev, nil) || ev.Done {
+				return
+			}
+		}
+		if a.done {
+			return
+		}
+		yield(nil, c.polish(ep, Ended(ep)))
+	}
+}
+
+// polish makes sure that an error is a fault, that it names its provider and that nothing secret is in its public parts.
+func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
+	f := fault.From(err)
+	if f.Upstream == nil {
+		return f
+	}
+	if f.Upstream.Provider == "" {
+		f.Upstream.Provider = ep.Provider.Name
+	}
+	f.Public = scrub(c.cfg.Redactor, ep.Provider, f.Public, maxPublicBytes)
+	f.Upstream.Raw = scrub(c.cfg.Redactor, ep.Provider, f.Upstream.Raw, maxRawBytes)
+	f.Upstream.Code = scrub(c.cfg.Redactor, ep.Provider, f.Upstream.Code, maxCodeBytes)
+	return f
+}
+
+func (t Timeouts) withDefaults() Timeouts {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	set(&t.Connect, 5*time.Second)
+	set(&t.TLS, 5*time.Second)
+	set(&t.FirstByte, 300*time.Second)
+	set(&t.StreamFirstByte, 120*time.Second)
+	set(&t.Idle, 120*time.Second)
+	set(&t.Total, 600*time.Second)
+	set(&t.StreamTotal, 1800*time.Second)
+	return t
+}
+
+func (l Limits) withDefaults() Limits {
+	set := func(n *int64, def int64) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	set(&l.Whole, 16<<20)
+	set(&l.Stream, 256<<20)
+	set(&l.Headers, 64<<10)
+	if l.Line <= 0 {
+		l.Line = 4 << 20
+	}
+	return l
+}

@@ -1,0 +1,364 @@
+package upstream_test
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"io"
+	"log"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/redact"
+	"weir/internal/upstream"
+	"weir/internal/upstream/openai"
+	"weir/internal/upstream/upstreamtest"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const (
+	whole = `{"choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}`
+	first = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n"
+	last  = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n"
+)
+
+func client(t testing.TB, cfg upstream.Config) *upstream.Client {
+	cfg.Dialects = map[string]upstream.Dialect{"openai": new(openai.Dialect)}
+	c := upstream.New(cfg)
+	t.Cleanup(c.Close)
+	return c
+}
+
+func endpoint(url string) *catalog.Endpoint {
+	p := &catalog.Provider{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: url + "/v1", Key: "acme-secret-key", Headers: map[string]string{"X-Team": "blue"}}
+	return &catalog.Endpoint{ID: "acme/m", Provider: p, UpstreamID: "acme-large", Params: catalog.AllParams}
+}
+
+func request(stream bool) *completion.Request {
+	body := []byte(`{"model":"x/y","messages":[{"role":"user","content":"hi"}]}`)
+	req := &completion.Request{Body: body, Stream: stream, N: 1}
+	for m := rawjson.MembersOf(body); m.Next(); {
+		req.Members = append(req.Members, completion.Member{Name: string(m.Name), Start: m.Start, End: m.End, Value: m.At})
+	}
+	return req
+}
+
+func TestRequestOnTheWire(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)))
+	if got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	seen := p.Seen()[0]
+	if seen.Path != "/v1/chat/completions" || seen.Body != `{"model":"acme-large","messages":[{"role":"user","content":"hi"}]}` {
+		t.Errorf("%s %s", seen.Path, seen.Body)
+	}
+	for name, want := range map[string]string{"Authorization": "Bearer acme-secret-key", "Content-Type": "application/json", "Accept": "application/json",
+		"X-Team": "blue", "User-Agent": "weir", "Accept-Encoding": ""} {
+		if got := seen.Header.Get(name); got != want {
+			t.Errorf("%s: %q want %q", name, got, want)
+		}
+	}
+}
+
+// A connection serves again after a whole answer, after a stream, also when it goes on behind [DONE], and after a refusal.
+func TestConnectionsAreReused(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer string
+		stream       bool
+	}{
+		{"whole", upstreamtest.JSON(whole), false},
+		{"stream", upstreamtest.Stream(first, last), true},
+		{"frames behind the end", upstreamtest.Stream(first, last, first, last), true},
+		{"refusal", upstreamtest.Sized(429, "application/json", `{"error":{}}`), false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := upstreamtest.NewProvider(t, upstreamtest.Send(tt.answer))
+			c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
+			ep := endpoint(p.URL)
+			for range 20 {
+				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream)))
+			}
+			c.Close()
+			// What is drained behind an answer may overlap with the next request; most must not need a new connection.
+			conns := map[int]bool{}
+			for _, s := range p.Seen() {
+				conns[s.Conn] = true
+			}
+			if len(conns) > 10 {
+				t.Errorf("%d connections for 20 requests", len(conns))
+			}
+		})
+	}
+}
+
+// A connection that the provider has closed while it was idle is told from one that failed: it is worth one more try.
+func TestReusedConnectionThatIsGone(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)), upstreamtest.SendClose(""))
+	c := client(t, upstream.Config{})
+	ep := endpoint(p.URL)
+	if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false))); got.Err != nil {
+		t.Fatal(got.Err)
+	}
+	got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+	if got.Err == nil || !got.Err.Upstream.Reused {
+		t.Fatalf("%+v", got)
+	}
+	got = upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+	if got.Err == nil || got.Err.Upstream.Reused {
+		t.Fatalf("on a fresh connection: %+v", got)
+	}
+}
+
+// The caller's end closes the connection at once, whatever the attempt is doing.
+func TestCallerGone(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name, answer string
+	}{
+		{"before the headers", ""},
+		{"before content", upstreamtest.StreamHead()},
+		{"inside the stream", upstreamtest.StreamHead() + upstreamtest.Chunk(first)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(context.Background())
+			defer cancel()
+			p := upstreamtest.NewProvider(t, func(c *upstreamtest.Conn) {
+				c.Send(tt.answer)
+				if !strings.Contains(tt.answer, "data:") {
+					cancel()
+				}
+				c.Hang()
+			})
+			var end error
+			for ev, err := range client(t, upstream.Config{}).Complete(ctx, endpoint(p.URL), request(true)) {
+				if err != nil {
+					end = err
+				} else if ev.HasContent() {
+					cancel()
+				}
+			}
+			if f := fault.From(end); f == nil || f.Kind != fault.Canceled || f.Next != fault.Stop {
+				t.Errorf("%v", end)
+			}
+			<-p.Gone()
+		})
+	}
+}
+
+func TestReaderStops(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.SendHang(upstreamtest.StreamHead()+upstreamtest.Chunk(first)))
+	for range client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(true)) {
+		break
+	}
+	<-p.Gone()
+}
+
+func TestCallersOwnEnd(t *testing.T) {
+	t.Parallel()
+	draining := fault.New(fault.Draining, "test", "The gateway is going down.")
+	for _, tt := range []struct {
+		name string
+		ctx  func() (context.Context, func())
+		want fault.Kind
+	}{
+		{"canceled before", func() (context.Context, func()) {
+			ctx, cancel := context.WithCancel(context.Background())
+			cancel()
+			return ctx, cancel
+		}, fault.Canceled},
+		{"deadline", func() (context.Context, func()) {
+			ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)
+			return ctx, cancel
+		}, fault.Timeout},
+		{"a cause of its own", func() (context.Context, func()) {
+			ctx, cancel := context.WithCancelCause(context.Background())
+			timer := time.AfterFunc(30*time.Millisecond, func() { cancel(draining) })
+			return ctx, func() { timer.Stop(); cancel(nil) }
+		}, fault.Draining},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := upstreamtest.NewProvider(t, upstreamtest.SendHang(""))
+			ctx, cancel := tt.ctx()
+			defer cancel()
+			got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(ctx, endpoint(p.URL), request(true)))
+			if got.Err == nil || got.Err.Kind != tt.want || got.Err.Next != fault.Stop {
+				t.Errorf("%+v", got.Err)
+			}
+		})
+	}
+}
+
+// A reader that is slow with what it has got is not the provider's fault.
+func TestSlowReaderIsNotIdle(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Stream(first, last)))
+	c := client(t, upstream.Config{Timeouts: upstream.Timeouts{Idle: 20 * time.Millisecond}})
+	busy := time.NewTimer(100 * time.Millisecond)
+	done := false
+	for ev, err := range c.Complete(context.Background(), endpoint(p.URL), request(true)) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		if ev.HasContent() && ev.Finish == "" {
+			<-busy.C
+		}
+		done = ev.Done
+	}
+	if !done {
+		t.Error("no end")
+	}
+}
+
+func TestGzipIsUndone(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Gzipped(whole)))
+	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(false)))
+	if got.Err != nil || got.Text != "hi" {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestMisconfiguredProvider(t *testing.T) {
+	t.Parallel()
+	for name, change := range map[string]func(*catalog.Provider){
+		"dialect": func(p *catalog.Provider) { p.Dialect = "esperanto" },
+		"address": func(p *catalog.Provider) { p.BaseURL = "acme" },
+		"scheme":  func(p *catalog.Provider) { p.BaseURL = "ftp://acme" },
+	} {
+		ep := endpoint("http://127.0.0.1:1")
+		change(ep.Provider)
+		got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), ep, request(false)))
+		if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable || got.Err.Next != fault.NextEndpoint {
+			t.Errorf("%s: %+v", name, got.Err)
+		}
+	}
+}
+
+// A catalog that was loaded anew takes effect at once: its key, its address.
+func TestReload(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)))
+	c := client(t, upstream.Config{})
+	for _, key := range []string{"first-key-1", "second-key"} {
+		ep := endpoint(p.URL)
+		ep.Provider.Key = key
+		upstreamtest.Collect(c.Complete(context.Background(), ep, request(false)))
+	}
+	seen := p.Seen()
+	if got := seen[1].Header.Get("Authorization"); got != "Bearer second-key" || seen[0].Conn != seen[1].Conn {
+		t.Errorf("%q on connections %d and %d", got, seen[0].Conn, seen[1].Conn)
+	}
+}
+
+func TestPublicTexts(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 2000)
+	for _, tt := range []struct{ name, message, want string }{
+		{"key shapes", "bad sk-abcdefgh and Bearer xyz", "bad [redacted:key] and [redacted:bearer]"},
+		{"configured secret", "team hunter2222", "team [redacted:secret]"},
+		{"own header", "team blue-team", "team [redacted:secret]"},
+		{"url", "see https://api.acme.test/docs?x=1, please", "see [url] please"},
+		{"address", "dial 10.1.2.3:443 failed, version 1.2.3 is old", "dial [address] failed, version 1.2.3 is old"},
+		{"long", long, strings.Repeat("é", 1024)},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(400, "application/json", `{"error":{"message":`+string(rawjson.AppendText(nil, tt.message))+`}}`)))
+			ep := endpoint(p.URL)
+			ep.Provider.Headers = map[string]string{"X-Team": "blue-team"}
+			got := upstreamtest.Collect(client(t, upstream.Config{Redactor: redact.New("hunter2222")}).Complete(context.Background(), ep, request(false)))
+			if got.Err == nil || got.Err.Public != tt.want {
+				t.Fatalf("%+v", got.Err)
+			}
+			if n := len(got.Err.Upstream.Raw); n == 0 || n > 1024 {
+				t.Errorf("raw has %d bytes", n)
+			}
+		})
+	}
+}
+
+// One request a connection is the rule; HTTP/2 is spoken to providers that the operator names.
+func TestProtocol(t *testing.T) {
+	t.Parallel()
+	for _, want := range []int{1, 2} {
+		got := make(chan int, 1)
+		srv := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			got <- r.ProtoMajor
+			_, _ = w.Write([]byte(whole))
+		}))
+		srv.EnableHTTP2 = true
+		srv.StartTLS()
+		roots := x509.NewCertPool()
+		roots.AddCert(srv.Certificate())
+		c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
+			TLS: &tls.Config{RootCAs: roots}})
+		if sum := upstreamtest.Collect(c.Complete(context.Background(), endpoint(srv.URL), request(false))); sum.Err != nil {
+			t.Error(sum.Err)
+		} else if major := <-got; major != want {
+			t.Errorf("HTTP/%d, want HTTP/%d", major, want)
+		}
+		c.Close()
+		srv.Close()
+	}
+}
+
+func TestCertificatesAreChecked(t *testing.T) {
+	t.Parallel()
+	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
+	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
+	srv.StartTLS()
+	defer srv.Close()
+	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(srv.URL), request(false)))
+	if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable {
+		t.Errorf("%+v", got)
+	}
+}
+
+func TestRefusalRetryAfterMilliseconds(t *testing.T) {
+	t.Parallel()
+	f := upstream.Refusal{Status: 429, Header: http.Header{"Retry-After-Ms": {"1200"}}}.Fault(endpoint("http://x"))
+	if f.RetryAfter != 2*time.Second {
+		t.Error(f.RetryAfter)
+	}
+}
+
+func TestBrokenKeepsFaults(t *testing.T) {
+	t.Parallel()
+	ep := endpoint("http://x")
+	inner := fault.New(fault.Timeout, "x", "y")
+	if got := upstream.Broken(ep, errors.Join(errors.New("outer"), inner)); got != inner {
+		t.Errorf("%v", got)
+	}
+}
+
+func BenchmarkComplete(b *testing.B) {
+	p := upstreamtest.NewProvider(b, upstreamtest.Send(upstreamtest.JSON(whole)))
+	c := client(b, upstream.Config{})
+	ep, req := endpoint(p.URL), request(false)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, err := range c.Complete(context.Background(), ep, req) {
+			if err != nil {
+				b.Fatal(err)
+			}
+		}
+	}
+}

@@ -1,0 +1,121 @@
+// Package upstream performs attempts: it sends an encoded request to a provider, watches the clock and the limits, and turns
+// whatever goes wrong into a fault that says what may be tried next. It must not choose endpoints, retry, or know money.
+package upstream
+
+import (
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+)
+
+// Dialect speaks one upstream wire. It is pure: sockets, clocks and limits belong to Client.
+// Its methods are called concurrently.
+type Dialect interface {
+	// Header gives the header fields of every request to p: credential, content type and p's own. It is called once
+	// for a declaration of p and the result is kept.
+	Header(p *catalog.Provider) http.Header
+	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body must not be a view
+	// into memory that is used again before the attempt has ended.
+	Request(ep *catalog.Endpoint, req *completion.Request) (Call, error)
+	// Events decodes a 2xx answer. The sequence ends with one event that is Done, or with one error. Errors of a.Body are
+	// passed on as they are; those of the decoder become faults through Broken, Ended, Empty and TooLarge.
+	Events(a *Answer) iter.Seq2[*completion.Event, error]
+	// Failure classifies an answer that is not 2xx; body holds at most 64 KiB of it.
+	Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error
+}
+
+// Call is one encoded request.
+type Call struct {
+	Path string // appended to the provider's base URL, with its query if it has one
+	Body []byte
+}
+
+// Answer is a 2xx answer on its way in.
+type Answer struct {
+	Endpoint *catalog.Endpoint
+	Request  *completion.Request
+	Length   int64 // declared length of the body in bytes, -1 unknown
+	Limits   Limits
+	Body     *Body
+}
+
+// Body is the body of an answer: watched, limited and decompressed. Its errors other than io.EOF are *fault.Error.
+type Body struct {
+	r      io.Reader
+	head   [64]byte // what Peek has read and Read has not given out
+	headAt int
+	headTo int
+	err    error // of the read that filled head
+	sawEOF bool
+}
+
+// NewBody makes a Body of plain bytes, for decoders under test.
+func NewBody(r io.Reader) *Body { return &Body{r: r} }
+
+// Peek tells the first byte of the body that is not white space or part of a byte order mark, without taking it.
+// White space before it is dropped: providers send some to keep a slow answer's connection alive.
+func (b *Body) Peek() (byte, error) {
+	for {
+		for b.headAt < b.headTo {
+			switch c := b.head[b.headAt]; c {
+			case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+				b.headAt++
+			default:
+				return c, nil
+			}
+		}
+		if b.err != nil {
+			return 0, b.err
+		}
+		b.headAt = 0
+		b.headTo, b.err = b.r.Read(b.head[:])
+		b.sawEOF = b.err == io.EOF
+	}
+}
+
+// Read reads on behind what Peek has dropped.
+func (b *Body) Read(p []byte) (int, error) {
+	if b.headAt < b.headTo {
+		n := copy(p, b.head[b.headAt:b.headTo])
+		b.headAt += n
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.r.Read(p)
+	if err != nil {
+		b.err = err
+		b.sawEOF = err == io.EOF
+	}
+	return n, err
+}
+
+// ReadAll reads the whole body into buf, which it grows, up to the limit for whole answers.
+func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
+	buf = buf[:0]
+	if a.Length > 0 && a.Length <= a.Limits.Whole {
+		buf = slices.Grow(buf, int(a.Length)+1) // one more, so that the read that finds the end needs no growth
+	}
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 4<<10)
+		}
+		n, err := a.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > a.Limits.Whole {
+			return buf, TooLarge(a.Endpoint, nil)
+		}
+		if err == io.EOF {
+			return buf, nil
+		}
+		if err != nil {
+			return buf, err
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package openai
+
+import (
+	"bytes"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+)
+
+// maxChoices bounds the indexes that we believe; a request cannot ask for more answers.
+const maxChoices = 128
+
+// choice is what is known of one answer so far.
+type choice struct {
+	begun    bool
+	finished bool
+	content  bool
+	calls    []call
+	think    think
+}
+
+// choice decodes one element of choices into dec.ev. It returns the usage that some servers write inside of it.
+func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
+	if rawjson.KindOf(raw) != rawjson.Object {
+		return nil, errShape
+	}
+	var delta, finish, native, logprobs []byte
+	whole := false
+	index := int64(0)
+	extraAt := len(dec.extra)
+	for m := rawjson.MembersOf(raw); m.Next(); {
+		switch string(m.Name) {
+		case "index":
+			if n, ok := rawjson.Int(m.Value); ok {
+				index = n
+			}
+		case "delta":
+			if !whole {
+				delta = m.Value
+			}
+		case "message":
+			if rawjson.KindOf(m.Value) == rawjson.Object {
+				delta, whole = m.Value, true
+			}
+		case "finish_reason":
+			finish = m.Value
+		case "native_finish_reason":
+			native = m.Value
+		case "logprobs":
+			logprobs = m.Value
+		case "usage":
+			usage = m.Value
+		case "error":
+			if !rawjson.IsNull(m.Value) {
+				return nil, dec.refusal(m.Value)
+			}
+		default:
+			dec.extra = appendMember(dec.extra, extraAt, raw[m.Start:m.End])
+		}
+	}
+	if index < 0 || index >= maxChoices {
+		return nil, errShape
+	}
+	for int64(len(dec.choices)) <= index {
+		dec.choices = append(dec.choices, choice{})
+	}
+	c := &dec.choices[index]
+	c.begun = true
+	dec.reset(int(index))
+	if len(dec.extra) > extraAt {
+		dec.ev.ChoiceExtra = dec.extra[extraAt:len(dec.extra):len(dec.extra)]
+	}
+	if rawjson.KindOf(logprobs) == rawjson.Object {
+		dec.ev.Logprobs = logprobs
+	}
+	switch rawjson.KindOf(delta) {
+	case rawjson.Object:
+		dec.delta(c, delta, whole)
+	case rawjson.Null, rawjson.Invalid:
+	default:
+		return nil, errShape
+	}
+	dec.ending(c, finish, native)
+	c.content = c.content || dec.ev.HasContent()
+	return usage, nil
+}
+
+// ending takes in the finish reason. Some servers write an empty one into every frame, some repeat it.
+func (dec *decoder) ending(c *choice, finish, native []byte) {
+	if rawjson.KindOf(finish) != rawjson.String || len(finish) == 2 || c.finished {
+		return
+	}
+	reason, word := finishReason(finish[1 : len(finish)-1])
+	if rawjson.KindOf(native) == rawjson.String && !bytes.Equal(native, finish) {
+		word = text(native)
+	}
+	dec.finish(c, reason, word)
+}
+
+// finish closes a choice: what was held back comes out, calls without arguments get an empty object, and an answer that
+// calls tools says so whatever the server wrote, because tool loops look at nothing else.
+func (dec *decoder) finish(c *choice, reason completion.FinishReason, native string) {
+	c.finished = true
+	if held := c.think.flush(); len(held) > 0 {
+		if c.think.state == thinking {
+			dec.ev.Reasoning = dec.joined(dec.ev.Reasoning, held)
+		} else {
+			dec.ev.Text = dec.joined(dec.ev.Text, held)
+		}
+	}
+	for i := range c.calls {
+		if call := &c.calls[i]; !call.arguments && !call.custom {
+			call.arguments = true
+			dec.noArguments(i)
+		}
+	}
+	if reason == completion.Stop && len(c.calls) > 0 {
+		reason = completion.ToolCalls
+	}
+	dec.ev.Finish, dec.ev.NativeFinish = reason, native
+}
+
+// noArguments gives call i an empty object: an empty text is no JSON and breaks who parses it.
+func (dec *decoder) noArguments(i int) {
+	empty := []byte("{}")
+	for j := range dec.ev.ToolCalls {
+		if call := &dec.ev.ToolCalls[j]; call.Index == i {
+			call.Arguments = empty
+			return
+		}
+	}
+	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: i, Arguments: empty})
+}
+
+// joined is a followed by b, in a's place when a is empty.
+func (dec *decoder) joined(a, b []byte) []byte {
+	if len(a) == 0 {
+		return b
+	}
+	at := len(dec.text)
+	dec.text = append(append(dec.text, a...), b...)
+	return dec.text[at:len(dec.text):len(dec.text)]
+}
+
+// unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
+func (dec *decoder) unquoted(v []byte) []byte {
+	if len(v) < 3 || v[0] != '"' {
+		return nil
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1 : len(v)-1]
+	}
+	at := len(dec.text)
+	dec.text = upstream.AppendText(dec.text, v)
+	return dec.text[at:len(dec.text):len(dec.text)]
+}
+
+// delta decodes a delta or a message.
+func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
+	var content, reasoning, spare, calls, call []byte
+	extraAt := len(dec.extra)
+	ev := &dec.ev
+	for m := rawjson.MembersOf(raw); m.Next(); {
+		switch string(m.Name) {
+		case "role":
+		case "content":
+			content = m.Value
+		case "reasoning":
+			reasoning = m.Value
+		case "reasoning_content":
+			spare = m.Value
+		case "reasoning_details":
+			ev.ReasoningDetails = list(m.Value)
+		case "refusal":
+			ev.Refusal = dec.unquoted(m.Value)
+		case "tool_calls":
+			calls = m.Value
+		case "function_call":
+			call = m.Value
+		case "images":
+			ev.Images = list(m.Value)
+		case "audio":
+			if rawjson.KindOf(m.Value) == rawjson.Object {
+				ev.Audio = m.Value
+			}
+		case "annotations":
+			ev.Annotations = list(m.Value)
+		default:
+			dec.extra = appendMember(dec.extra, extraAt, raw[m.Start:m.End])
+		}
+	}
+	if len(dec.extra) > extraAt {
+		ev.DeltaExtra = dec.extra[extraAt:len(dec.extra):len(dec.extra)]
+	}
+	dec.toolCalls(c, calls, whole) // behind the loop: what is unknown in them must not mix with what is unknown beside them
+	dec.functionCall(c, call, whole)
+	// Servers that know both spellings write the same text twice.
+	if ev.Reasoning = dec.unquoted(reasoning); ev.Reasoning == nil {
+		ev.Reasoning = dec.unquoted(spare)
+	}
+	if rawjson.KindOf(content) == rawjson.Array {
+		dec.parts(content)
+	} else {
+		ev.Text = dec.unquoted(content)
+	}
+	if dec.q.ThinkTags && len(ev.Text) > 0 {
+		reasoning, plain := dec.split(&c.think, ev.Text)
+		ev.Text = plain
+		if len(reasoning) > 0 {
+			ev.Reasoning = dec.joined(ev.Reasoning, reasoning)
+		}
+	}
+}
+
+// list is a raw array that has elements, else nil.
+func list(v []byte) []byte {
+	if el := rawjson.ElementsOf(v); el.Next() {
+		return v
+	}
+	return nil
+}
+
+// parts decodes content that is a list of parts: text, and thinking that some servers nest one level deeper.
+func (dec *decoder) parts(v []byte) {
+	ev := &dec.ev
+	for el := rawjson.ElementsOf(v); el.Next(); {
+		var kind, body, thinking, image []byte
+		for m := rawjson.MembersOf(el.Value); m.Next(); {
+			switch string(m.Name) {
+			case "type":
+				kind = m.Value
+			case "text":
+				body = m.Value
+			case "thinking", "reasoning":
+				thinking = m.Value
+			case "image_url":
+				image = m.Value
+			}
+		}
+		switch {
+		case thinking != nil && rawjson.KindOf(thinking) == rawjson.Array:
+			for t := rawjson.ElementsOf(thinking); t.Next(); {
+				ev.Reasoning = dec.joined(ev.Reasoning, dec.unquoted(rawjson.Find(t.Value, "text")))
+			}
+		case thinking != nil:
+			ev.Reasoning = dec.joined(ev.Reasoning, dec.unquoted(thinking))
+		case image != nil:
+			dec.image(el.Value)
+		case string(kind) == `"reasoning"`:
+			ev.Reasoning = dec.joined(ev.Reasoning, dec.unquoted(body))
+		default:
+			ev.Text = dec.joined(ev.Text, dec.unquoted(body))
+		}
+	}
+}
+
+// image adds an image part of the content to the images of the event.
+func (dec *decoder) image(part []byte) {
+	at := len(dec.text)
+	dec.text = append(dec.text, '[')
+	if len(dec.ev.Images) > 0 {
+		dec.text = append(dec.text, dec.ev.Images[1:len(dec.ev.Images)-1]...)
+		dec.text = append(dec.text, ',')
+	}
+	dec.text = append(append(dec.text, part...), ']')
+	dec.ev.Images = dec.text[at:len(dec.text):len(dec.text)]
+}

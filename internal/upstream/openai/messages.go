@@ -1,0 +1,364 @@
+package openai
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+)
+
+// rewriter rewrites messages for a server that wants them otherwise than the client wrote them. It is used only when a quirk
+// and what occurs in the messages demand it; otherwise messages travel byte for byte.
+type rewriter struct {
+	developer   bool   // developer becomes system
+	functions   bool   // the deprecated function role and function_call become tool and tool_calls
+	flatTools   bool   // a tool's content parts become one string
+	signatures  bool   // thought signatures move to extra_content.google
+	bare        bool   // thought signatures are removed
+	gateway     bool   // what only gateways write is removed
+	details     bool   // reasoning_details stay
+	reasoning   string // name that reasoning is sent back under, "" none
+	reasons     bool   // reasoning is rewritten
+	cache       *cacheMarks
+	calls       int // deprecated calls so far: their ids are made up
+	lastFn      string
+	keepImages  bool
+	keepAnnotes bool
+}
+
+// messages writes the messages member.
+func (e *encoder) messages(m *completion.Member, value []byte) {
+	has, q := e.req.HasRoles, e.q
+	forwards := func(name string) bool { return slices.Contains(q.ForwardExtra, name) }
+	w := rewriter{
+		developer:  q.SystemRole && has&completion.HasDeveloper != 0,
+		functions:  has&completion.HasFunctionRole != 0,
+		flatTools:  q.StringToolResult && has&completion.HasToolParts != 0,
+		signatures: q.ThoughtSignature && has&(completion.HasThoughtSignature|completion.HasReasoning) != 0,
+		bare:       !q.ThoughtSignature && has&completion.HasThoughtSignature != 0,
+		gateway:    has&completion.HasGatewayFields != 0,
+		reasons:    has&completion.HasReasoning != 0,
+	}
+	cached := has&completion.HasCacheControl != 0
+	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || cached) {
+		e.keep(m)
+		return
+	}
+	if cached {
+		w.cache = e.cachePlan()
+	}
+	w.details, w.keepImages, w.keepAnnotes = forwards("reasoning_details"), forwards("images"), forwards("annotations")
+	switch q.ReasoningReply {
+	case "none":
+	case "":
+		w.reasoning = "reasoning_content"
+	default:
+		w.reasoning = q.ReasoningReply
+	}
+	e.name("messages")
+	e.out = append(e.out, '[')
+	first := len(e.out)
+	for el := rawjson.ElementsOf(value); el.Next(); {
+		e.out = appendComma(e.out, first)
+		e.out = w.message(e.out, el.Value)
+	}
+	e.out = append(e.out, ']')
+}
+
+// message appends one message.
+func (w *rewriter) message(out, v []byte) []byte {
+	role, _ := rawjson.Unquote(rawjson.Find(v, "role"))
+	var text, details, call []byte
+	calls := false
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "reasoning_content", "reasoning":
+			if text == nil && rawjson.KindOf(m.Value) == rawjson.String && len(m.Value) > 2 {
+				text = m.Value
+			}
+		case "reasoning_details":
+			details = m.Value
+		case "function_call":
+			call = m.Value
+		case "tool_calls":
+			calls = rawjson.KindOf(m.Value) == rawjson.Array
+		}
+	}
+	out = append(out, '{')
+	first := len(out)
+	for m := rawjson.MembersOf(v); m.Next(); {
+		raw := v[m.Start:m.End]
+		switch string(m.Name) {
+		case "role":
+			raw = w.role(role, raw)
+		case "content":
+			out = append(appendComma(out, first), `"content":`...)
+			out = w.content(out, role, m.Value)
+			continue
+		case "reasoning", "reasoning_content":
+			if w.reasons {
+				continue
+			}
+		case "reasoning_details":
+			if w.reasons && !w.details {
+				continue
+			}
+		case "name":
+			if w.functions && string(role) == "function" {
+				continue
+			}
+		case "function_call":
+			if w.functions {
+				continue
+			}
+		case "images":
+			if w.gateway && !w.keepImages {
+				continue
+			}
+		case "annotations":
+			if w.gateway && !w.keepAnnotes {
+				continue
+			}
+		case "cache_control", "prompt_cache_breakpoint":
+			if w.cache != nil {
+				out = w.cache.marker(out, first, m.Name, raw, &w.cache.skipMessages)
+				continue
+			}
+		case "tool_calls":
+			if w.signatures || w.bare || w.gateway {
+				out = append(appendComma(out, first), `"tool_calls":`...)
+				out = w.toolCalls(out, m.Value, details)
+				continue
+			}
+		}
+		out = appendRaw(out, first, raw)
+	}
+	if w.reasons && text != nil && w.reasoning != "" {
+		out = rawjson.AppendText(appendComma(out, first), w.reasoning)
+		out = append(append(out, ':'), text...)
+	}
+	if w.functions {
+		out = w.deprecated(out, first, role, call, calls)
+	}
+	return append(out, '}')
+}
+
+func (w *rewriter) role(role, raw []byte) []byte {
+	switch {
+	case w.developer && string(role) == "developer":
+		return []byte(`"role":"system"`)
+	case w.functions && string(role) == "function":
+		return []byte(`"role":"tool"`)
+	}
+	return raw
+}
+
+// deprecated appends what replaces a function_call, or ties a function's result to the call before it.
+func (w *rewriter) deprecated(out []byte, first int, role, call []byte, hasCalls bool) []byte {
+	if string(role) == "function" {
+		out = append(appendComma(out, first), `"tool_call_id":`...)
+		return rawjson.AppendText(out, w.lastFn)
+	}
+	if rawjson.KindOf(call) != rawjson.Object || hasCalls {
+		return out
+	}
+	w.calls++
+	w.lastFn = "call_fn" + strconv.Itoa(w.calls)
+	out = append(appendComma(out, first), `"tool_calls":[{"id":`...)
+	out = rawjson.AppendText(out, w.lastFn)
+	out = append(out, `,"type":"function","function":`...)
+	return append(append(out, call...), "}]"...)
+}
+
+// content appends a message's content.
+func (w *rewriter) content(out, role, v []byte) []byte {
+	if rawjson.KindOf(v) != rawjson.Array {
+		return append(out, v...)
+	}
+	if w.flatTools && (string(role) == "tool" || string(role) == "function") {
+		return appendJoined(out, v)
+	}
+	if w.cache == nil || !bytes.Contains(v, []byte("cache_")) {
+		return append(out, v...)
+	}
+	out = append(out, '[')
+	first := len(out)
+	for el := rawjson.ElementsOf(v); el.Next(); {
+		out = w.cache.object(appendComma(out, first), el.Value, &w.cache.skipMessages)
+	}
+	return append(out, ']')
+}
+
+// appendJoined appends the texts of content parts as one string. A part that is no text travels as its JSON, so that nothing that
+// a tool said is lost to the model.
+func appendJoined(out, parts []byte) []byte {
+	out = append(out, '"')
+	for el := rawjson.ElementsOf(parts); el.Next(); {
+		text := rawjson.Find(el.Value, "text")
+		if rawjson.KindOf(text) == rawjson.String {
+			out = append(out, text[1:len(text)-1]...)
+		} else {
+			out = rawjson.AppendEscaped(out, el.Value)
+		}
+	}
+	return append(out, '"')
+}
+
+// toolCalls appends the calls of an assistant message with their signatures where the server looks for them.
+func (w *rewriter) toolCalls(out, v, details []byte) []byte {
+	if rawjson.KindOf(v) != rawjson.Array {
+		return append(out, v...)
+	}
+	out = append(out, '[')
+	first := len(out)
+	for el := rawjson.ElementsOf(v); el.Next(); {
+		out = w.toolCall(appendComma(out, first), el.Value, details)
+	}
+	return append(out, ']')
+}
+
+func (w *rewriter) toolCall(out, v, details []byte) []byte {
+	signature := rawjson.FindPath(v, "function", "thought_signature")
+	if signature == nil && w.signatures {
+		signature = signatureIn(details, rawjson.Find(v, "id"))
+	}
+	hasExtra := rawjson.Find(v, "extra_content") != nil
+	out = append(out, '{')
+	first := len(out)
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "index":
+			if w.gateway {
+				continue
+			}
+		case "function":
+			if w.signatures || w.bare {
+				out = append(appendComma(out, first), `"function":`...)
+				out = appendWithout(out, m.Value, "thought_signature")
+				continue
+			}
+		}
+		out = appendRaw(out, first, v[m.Start:m.End])
+	}
+	if w.signatures && !hasExtra && rawjson.KindOf(signature) == rawjson.String {
+		out = append(appendComma(out, first), `"extra_content":{"google":{"thought_signature":`...)
+		out = append(append(out, signature...), "}}"...)
+	}
+	return append(out, '}')
+}
+
+// signatureIn finds the signature of a tool call among reasoning details: clients of gateways keep it there.
+func signatureIn(details, id []byte) []byte {
+	for el := rawjson.ElementsOf(details); el.Next(); {
+		if rawjson.Text(rawjson.Find(el.Value, "type")) == "reasoning.encrypted" && id != nil &&
+			rawjson.Text(rawjson.Find(el.Value, "format")) == "google-gemini-v1" && bytes.Equal(rawjson.Find(el.Value, "id"), id) {
+			return rawjson.Find(el.Value, "data")
+		}
+	}
+	return nil
+}
+
+// appendWithout appends an object without the member of that name.
+func appendWithout(out, v []byte, name string) []byte {
+	if rawjson.KindOf(v) != rawjson.Object {
+		return append(out, v...)
+	}
+	out = append(out, '{')
+	first := len(out)
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if string(m.Name) != name {
+			out = appendRaw(out, first, v[m.Start:m.End])
+		}
+	}
+	return append(out, '}')
+}
+
+// maxBreakpoints is how many cache markers the servers take that take any.
+const maxBreakpoints = 4
+
+// cacheMarks decides what becomes of cache markers.
+type cacheMarks struct {
+	understood   bool // the server takes cache_control
+	breakpoints  bool // it takes prompt_cache_breakpoint as it is
+	skipTools    int  // markers in the tools still to be left out, so that the last four remain
+	skipMessages int  // the same in the messages
+}
+
+// cachePlan counts the markers of the request. The prompt begins with the tools, whatever the order of the members.
+func (e *encoder) cachePlan() *cacheMarks {
+	c := &cacheMarks{understood: e.q.CacheControl, breakpoints: slices.Contains(e.q.ForwardExtra, "prompt_cache_breakpoint")}
+	if !c.understood {
+		return c
+	}
+	tools, messages, top := countMarks(e.find("tools")), 0, 0
+	for el := rawjson.ElementsOf(e.find("messages")); el.Next(); {
+		messages += countMark(el.Value) + countMarks(rawjson.Find(el.Value, "content"))
+	}
+	if !rawjson.IsNull(e.find("cache_control")) {
+		top = 1
+	}
+	surplus := max(0, tools+messages+top-maxBreakpoints)
+	c.skipTools = min(surplus, tools)
+	c.skipMessages = surplus - c.skipTools
+	return c
+}
+
+func countMarks(list []byte) int {
+	n := 0
+	for el := rawjson.ElementsOf(list); el.Next(); {
+		n += countMark(el.Value)
+	}
+	return n
+}
+
+func countMark(v []byte) int {
+	n := 0
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if name := string(m.Name); (name == "cache_control" || name == "prompt_cache_breakpoint") && !rawjson.IsNull(m.Value) {
+			n++
+		}
+	}
+	return n
+}
+
+// object appends a content part or a tool with its markers as the server wants them.
+func (c *cacheMarks) object(out, v []byte, skip *int) []byte {
+	if rawjson.KindOf(v) != rawjson.Object {
+		return append(out, v...)
+	}
+	out = append(out, '{')
+	first := len(out)
+	for m := rawjson.MembersOf(v); m.Next(); {
+		raw := v[m.Start:m.End]
+		if name := string(m.Name); name == "cache_control" || name == "prompt_cache_breakpoint" {
+			out = c.marker(out, first, m.Name, raw, skip)
+			continue
+		}
+		out = appendRaw(out, first, raw)
+	}
+	return append(out, '}')
+}
+
+// marker appends one marker, translated, or leaves it out.
+func (c *cacheMarks) marker(out []byte, first int, name, raw []byte, skip *int) []byte {
+	if bytes.HasSuffix(raw, []byte("null")) && raw[len(raw)-1] != '"' {
+		return out
+	}
+	breakpoint := string(name) == "prompt_cache_breakpoint"
+	if breakpoint && c.breakpoints {
+		return appendRaw(out, first, raw)
+	}
+	if !c.understood {
+		return out
+	}
+	if *skip > 0 {
+		*skip--
+		return out
+	}
+	if breakpoint {
+		return appendRaw(out, first, []byte(`"cache_control":{"type":"ephemeral"}`))
+	}
+	return appendRaw(out, first, raw)
+}

@@ -1,0 +1,201 @@
+package openai
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Budgets of reasoning, in tokens.
+const (
+	minBudget  = 1024
+	maxBudget  = 128_000
+	defaultCap = 32_768 // stands for the cap of an answer when neither the client nor the endpoint has one
+)
+
+// efforts and the share of an answer that each stands for, highest first.
+var efforts = []struct {
+	name  string
+	share float64
+}{{"xhigh", 0.95}, {"high", 0.8}, {"medium", 0.5}, {"low", 0.2}, {"minimal", 0.1}}
+
+// reasoning writes what the client asked about reasoning, in the one spelling that the server knows.
+func (e *encoder) reasoning() error {
+	if slices.Contains(e.q.ForwardExtra, "include_reasoning") {
+		if v := e.find("include_reasoning"); !rawjson.IsNull(v) {
+			e.name("include_reasoning")
+			e.out = append(e.out, v...)
+		}
+	}
+	r := &e.req.Reasoning
+	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort|catalog.ParamIncludeReasoning) == 0 {
+		return nil
+	}
+	switch e.q.ReasoningRequest {
+	case "", "effort":
+		e.reasoningEffort()
+	case "object":
+		e.reasoningObject()
+	case "enable_thinking":
+		return e.enableThinking()
+	case "thinking":
+		return e.thinking()
+	}
+	return nil
+}
+
+func (e *encoder) off() bool { return e.req.Reasoning.Disabled || e.req.Reasoning.Effort == "none" }
+
+// wanted reports whether the client asked for more or less reasoning, and not merely how to show it.
+func (e *encoder) wanted() bool {
+	r := &e.req.Reasoning
+	return e.off() || r.Effort != "" || r.MaxTokens > 0 || r.Enabled
+}
+
+func (e *encoder) reasoningEffort() {
+	if e.dropped("reasoning_effort") {
+		return
+	}
+	effort := e.effort()
+	if effort == "" {
+		return
+	}
+	e.name("reasoning_effort")
+	e.out = rawjson.AppendText(e.out, effort)
+}
+
+// effort is the effort asked for; a budget becomes the nearest one. "" when the client left it to the model.
+func (e *encoder) effort() string {
+	r := &e.req.Reasoning
+	switch {
+	case e.off():
+		return "none"
+	case r.Effort == "max": // a word of gateways
+		return "xhigh"
+	case r.Effort != "":
+		return r.Effort
+	case r.MaxTokens > 0:
+		share := float64(r.MaxTokens) / float64(e.answerCap())
+		best := efforts[0]
+		for _, f := range efforts[1:] {
+			if math.Abs(f.share-share) < math.Abs(best.share-share) {
+				best = f
+			}
+		}
+		return best.name
+	case r.Enabled:
+		return "medium"
+	}
+	return ""
+}
+
+func (e *encoder) answerCap() int64 {
+	switch {
+	case e.req.MaxTokens > 0:
+		return e.req.MaxTokens
+	case e.ep.MaxCompletion > 0:
+		return e.ep.MaxCompletion
+	}
+	return defaultCap
+}
+
+// reasoningObject sends the client's own object where there is one, so that its unknown members travel.
+func (e *encoder) reasoningObject() {
+	if e.dropped("reasoning") {
+		return
+	}
+	r := &e.req.Reasoning
+	e.name("reasoning")
+	if raw := e.find("reasoning"); rawjson.KindOf(raw) == rawjson.Object {
+		e.out = append(e.out, raw...)
+		return
+	}
+	e.out = append(e.out, '{')
+	first := len(e.out)
+	if e.off() {
+		e.out = append(e.out, `"effort":"none"`...)
+	} else if r.Effort != "" {
+		e.out = append(e.out, `"effort":`...)
+		e.out = rawjson.AppendText(e.out, r.Effort)
+	}
+	if r.Exclude {
+		e.out = appendRaw(e.out, first, []byte(`"exclude":true`))
+	}
+	e.out = append(e.out, '}')
+}
+
+func (e *encoder) enableThinking() error {
+	if e.dropped("enable_thinking") || e.has("enable_thinking") || !e.wanted() { // a client may use the server's own spelling
+		return nil
+	}
+	if e.off() {
+		e.name("enable_thinking")
+		e.out = append(e.out, "false"...)
+		return nil
+	}
+	budget, err := e.budget()
+	if err != nil {
+		return err
+	}
+	e.name("enable_thinking")
+	e.out = append(e.out, "true"...)
+	if budget > 0 && !e.has("thinking_budget") {
+		e.name("thinking_budget")
+		e.out = strconv.AppendInt(e.out, budget, 10)
+	}
+	return nil
+}
+
+func (e *encoder) thinking() error {
+	if e.dropped("thinking") || e.has("thinking") || !e.wanted() {
+		return nil
+	}
+	if e.off() {
+		e.name("thinking")
+		e.out = append(e.out, `{"type":"disabled"}`...)
+		return nil
+	}
+	budget, err := e.budget()
+	if err != nil {
+		return err
+	}
+	e.name("thinking")
+	e.out = append(e.out, `{"type":"enabled"`...)
+	if budget > 0 {
+		e.out = append(e.out, `,"budget_tokens":`...)
+		e.out = strconv.AppendInt(e.out, budget, 10)
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+// budget is how many tokens the model may reason, 0 when the client left it to the model. It stays below the cap that the
+// client set on the answer; where that is impossible the request is refused, because the answer would be empty.
+func (e *encoder) budget() (int64, error) {
+	r := &e.req.Reasoning
+	budget := r.MaxTokens
+	if budget == 0 {
+		effort := r.Effort
+		if effort == "" {
+			return 0, nil
+		}
+		if effort == "max" {
+			effort = "xhigh"
+		}
+		for _, f := range efforts {
+			if f.name == effort {
+				budget = int64(float64(e.answerCap()) * f.share)
+			}
+		}
+	}
+	budget = min(max(budget, minBudget), maxBudget)
+	if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
+		return 0, fault.Field("openai.Request", "max_tokens",
+			"The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+	}
+	return budget, nil
+}

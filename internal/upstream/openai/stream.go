@@ -1,0 +1,378 @@
+package openai
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"sync"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+	"weir/internal/wire/sse"
+)
+
+// Events decodes an answer, whole or streamed, by what it is and not by what was asked for: some servers answer a
+// stream request with one JSON object and the other way round.
+func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		c, err := a.Body.Peek()
+		if err != nil {
+			if errors.Is(err, io.EOF) {
+				err = upstream.Ended(a.Endpoint)
+			}
+			yield(nil, upstream.Broken(a.Endpoint, err))
+			return
+		}
+		dec := newDecoder(a.Endpoint)
+		defer dec.free()
+		switch c {
+		case '{':
+			err = dec.whole(a, yield)
+		case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, comment
+			err = dec.stream(a, yield)
+		default:
+			err = errShape
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, upstream.Broken(a.Endpoint, err))
+		}
+	}
+}
+
+var (
+	errShape   = errors.New("openai: not a chat completion")
+	errStopped = errors.New("openai: the reader stopped")
+)
+
+type yielder = func(*completion.Event, error) bool
+
+// decoder turns frames into events. A whole answer is one frame.
+type decoder struct {
+	ep  *catalog.Endpoint
+	q   *catalog.Quirks
+	sse *sse.Reader
+	buf []byte // body of a whole answer
+
+	ev      completion.Event
+	head    completion.Head
+	begun   bool // the first event was made
+	content bool // some event had content
+	choices []choice
+	tier    string // as the reply names it
+	cost    string // dollars, where a quirk places them outside usage
+
+	text  []byte // decoded texts of the frame; events hold views
+	extra []byte // unknown members of the frame; events hold views
+}
+
+const (
+	keepBuffer = 64 << 10 // a larger buffer is left to the collector
+	keepTexts  = 16 << 10
+)
+
+var decoders = sync.Pool{New: func() any { return &decoder{sse: new(sse.Reader)} }}
+
+func newDecoder(ep *catalog.Endpoint) *decoder {
+	dec := decoders.Get().(*decoder)
+	dec.ep, dec.q = ep, &ep.Provider.Quirks
+	return dec
+}
+
+// free gives the decoder back with its buffers and without anything of the answer.
+func (dec *decoder) free() {
+	clear(dec.ev.ToolCalls[:cap(dec.ev.ToolCalls)])
+	calls := dec.ev.ToolCalls[:0]
+	clear(dec.choices[:cap(dec.choices)])
+	dec.sse.Reset(nil, sse.Limits{})
+	*dec = decoder{sse: dec.sse, buf: dec.buf[:0], choices: dec.choices[:0], text: dec.text[:0], extra: dec.extra[:0]}
+	dec.ev.ToolCalls = calls
+	if cap(dec.buf) > keepBuffer {
+		dec.buf = nil
+	}
+	if cap(dec.text) > keepTexts {
+		dec.text = nil
+	}
+	if cap(dec.extra) > keepTexts {
+		dec.extra = nil
+	}
+	decoders.Put(dec)
+}
+
+// whole decodes an answer that is one JSON object.
+func (dec *decoder) whole(a *upstream.Answer, yield yielder) (err error) {
+	if dec.buf, err = a.ReadAll(dec.buf); err != nil {
+		return err
+	}
+	if !upstream.ValidJSON(dec.buf) {
+		return errors.New("openai: the body is not JSON")
+	}
+	choices := rawjson.Find(dec.buf, "choices")
+	if el := rawjson.ElementsOf(choices); !el.Next() && rawjson.IsNull(rawjson.Find(dec.buf, "error")) {
+		return errShape
+	}
+	if err := dec.frame(dec.buf, yield); err != nil {
+		return err
+	}
+	return dec.end(yield)
+}
+
+// stream decodes an event stream. What follows the first [DONE] is left unread.
+func (dec *decoder) stream(a *upstream.Answer, yield yielder) error {
+	dec.sse.Reset(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
+	for {
+		frame, err := dec.sse.Next()
+		if err != nil {
+			return dec.broke(err, yield)
+		}
+		data := bytes.TrimSpace(frame.Data)
+		if string(data) == "[DONE]" {
+			return dec.end(yield)
+		}
+		if len(data) == 0 {
+			continue
+		}
+		if !upstream.ValidJSON(data) {
+			return errors.New("openai: a frame is not JSON")
+		}
+		if string(frame.Event) == "error" {
+			return dec.refusal(data)
+		}
+		if err := dec.frame(data, yield); err != nil {
+			return err
+		}
+	}
+}
+
+// broke ends a stream without [DONE]: well when everything in it has ended, as some servers do.
+func (dec *decoder) broke(err error, yield yielder) error {
+	var limit *sse.LimitError
+	switch {
+	case err == io.EOF && dec.finished():
+		return dec.end(yield)
+	case err == io.EOF:
+		return upstream.Ended(dec.ep)
+	case errors.As(err, &limit):
+		return upstream.TooLarge(dec.ep, err)
+	}
+	return err
+}
+
+// finished reports whether every choice that began has ended, and at least one has.
+func (dec *decoder) finished() bool {
+	for i := range dec.choices {
+		if c := &dec.choices[i]; c.begun && !c.finished {
+			return false
+		}
+	}
+	return len(dec.choices) > 0
+}
+
+// end closes what the server left open and yields the last event.
+func (dec *decoder) end(yield yielder) error {
+	for i := range dec.choices {
+		c := &dec.choices[i]
+		if !c.begun || c.finished || !c.content {
+			continue
+		}
+		dec.reset(i)
+		dec.finish(c, completion.Stop, "")
+		if err := dec.yield(yield); err != nil {
+			return err
+		}
+	}
+	if !dec.content {
+		return upstream.Empty(dec.ep)
+	}
+	dec.reset(-1)
+	dec.ev.Done = true
+	return dec.yield(yield)
+}
+
+// reset begins an event of choice i.
+func (dec *decoder) reset(i int) {
+	calls := dec.ev.ToolCalls[:0]
+	dec.ev = completion.Event{Choice: i}
+	dec.ev.ToolCalls = calls
+	if !dec.begun {
+		dec.begun = true
+		dec.ev.Head = &dec.head
+	}
+}
+
+func (dec *decoder) yield(yield yielder) error {
+	if dec.ev.HasContent() {
+		dec.content = true
+	}
+	if !yield(&dec.ev, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// frame decodes one checked JSON object and yields an event for each choice in it. What the frame says beside the choices
+// comes with the first of them.
+func (dec *decoder) frame(raw []byte, yield yielder) error {
+	cur := rawjson.At(raw, 0)
+	if cur.Kind() != rawjson.Object || !cur.Enter() {
+		return errShape
+	}
+	dec.text, dec.extra = dec.text[:0], dec.extra[:0]
+	var choices, usage, failure []byte
+	for {
+		name, ok := cur.Member()
+		if !ok {
+			break
+		}
+		at := cur.NameAt()
+		value := cur.Skip()
+		switch string(name) {
+		case "choices":
+			choices = value
+		case "usage":
+			usage = value
+		case "error":
+			failure = value
+		case "x_groq":
+			if usage == nil {
+				usage = rawjson.Find(value, "usage")
+			}
+		case "service_tier":
+			if rawjson.KindOf(value) == rawjson.String && string(value[1:len(value)-1]) != dec.tier {
+				dec.tier = rawjson.Text(value)
+			}
+		case "id":
+			dec.tell(&dec.head.ID, value)
+		case "model":
+			dec.tell(&dec.head.Model, value)
+		case "system_fingerprint":
+			dec.tell(&dec.head.Fingerprint, value)
+		case "object", "created", "provider",
+			"obfuscation": // padding against traffic analysis: it no longer fits
+			if string(value) == `"error"` {
+				failure = raw
+			}
+		default:
+			if !dec.isCost(name, value) {
+				dec.extra = appendMember(dec.extra, 0, raw[at:cur.Pos()])
+			}
+		}
+	}
+	if !rawjson.IsNull(failure) {
+		return dec.refusal(failure)
+	}
+	if !dec.begun {
+		dec.head.Tier = dec.tier
+	}
+	return dec.events(choices, usage, yield)
+}
+
+// events yields the events of a frame's choices, or one that speaks of no choice when there are none.
+func (dec *decoder) events(choices, usage []byte, yield yielder) error {
+	frameExtra := dec.extra[:len(dec.extra):len(dec.extra)]
+	if kind := rawjson.KindOf(choices); kind != rawjson.Array && !rawjson.IsNull(choices) {
+		return errShape
+	}
+	some := false
+	for el := rawjson.ElementsOf(choices); el.Next(); {
+		inner, err := dec.choice(el.Value)
+		if err != nil {
+			return err
+		}
+		if !some {
+			some = true
+			if usage == nil || string(usage) == "null" {
+				usage = inner
+			}
+			dec.beside(usage, frameExtra)
+		}
+		if err := dec.yield(yield); err != nil {
+			return err
+		}
+	}
+	if some {
+		return nil
+	}
+	dec.reset(-1)
+	dec.beside(usage, frameExtra)
+	if dec.ev.Head == nil && dec.ev.Usage == nil && dec.ev.FrameExtra == nil {
+		return nil
+	}
+	return dec.yield(yield)
+}
+
+// beside fills in what a frame says of the answer as a whole. Usage that makes no sense counts as none:
+// the gateway counts for itself then.
+func (dec *decoder) beside(usage, extra []byte) {
+	if len(extra) > 0 {
+		dec.ev.FrameExtra = extra
+	}
+	u, err := parseUsage(usage, dec.q)
+	if err != nil || u == nil {
+		return
+	}
+	if u.Tier == "" {
+		u.Tier = dec.tier
+	}
+	if u.UpstreamCost == "" {
+		u.UpstreamCost = dec.cost
+	}
+	dec.ev.Usage = u
+}
+
+// tell keeps a string of the answer's head; the first frame that has it wins.
+func (dec *decoder) tell(to *string, value []byte) {
+	if *to == "" && !dec.begun {
+		*to = rawjson.Text(value)
+	}
+}
+
+// isCost takes in the cost when a quirk places it beside the choices.
+func (dec *decoder) isCost(name, value []byte) bool {
+	field := dec.q.CostField
+	if field == "" || len(field) < len(name) || field[:len(name)] != string(name) {
+		return false
+	}
+	rest := field[len(name):]
+	if rest != "" && rest[0] == '.' {
+		value, rest = rawjson.Find(value, rest[1:]), ""
+	}
+	if rest != "" {
+		return false
+	}
+	if cost := costText(value); cost != "" {
+		dec.cost = cost
+	}
+	return true
+}
+
+// costText is a price as decimal text, "" when value is none.
+func costText(value []byte) string {
+	switch rawjson.KindOf(value) {
+	case rawjson.Number:
+		return decimalText(value, 0)
+	case rawjson.String:
+		if inner := value[1 : len(value)-1]; rawjson.IsNumber(inner) {
+			return decimalText(inner, 0)
+		}
+	}
+	return ""
+}
+
+// refusal is the fault of an error inside a 2xx answer.
+func (dec *decoder) refusal(raw []byte) *fault.Error {
+	r := readRefusal(raw)
+	r.Status = 200
+	return r.Fault(dec.ep)
+}
+
+// appendMember appends a raw member to a list of them that began at first.
+func appendMember(list []byte, first int, raw []byte) []byte {
+	if len(list) > first {
+		list = append(list, ',')
+	}
+	return append(list, raw...)
+}

@@ -1,0 +1,151 @@
+package upstreamtest
+
+import (
+	"fmt"
+	"iter"
+	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/usage"
+)
+
+// Dump writes an event on one line, fields that are empty left out.
+func Dump(ev *completion.Event) string {
+	var s strings.Builder
+	fmt.Fprintf(&s, "[%d]", ev.Choice)
+	if h := ev.Head; h != nil {
+		fmt.Fprintf(&s, " head{%s %s %s %s}", h.ID, h.Model, h.Fingerprint, h.Tier)
+	}
+	quoted := func(name string, b []byte) {
+		if len(b) > 0 {
+			fmt.Fprintf(&s, " %s=%q", name, b)
+		}
+	}
+	raw := func(name string, b []byte) {
+		if len(b) > 0 {
+			fmt.Fprintf(&s, " %s=%s", name, b)
+		}
+	}
+	quoted("text", ev.Text)
+	quoted("reasoning", ev.Reasoning)
+	quoted("refusal", ev.Refusal)
+	raw("details", ev.ReasoningDetails)
+	for _, c := range ev.ToolCalls {
+		fmt.Fprintf(&s, " call%d{%s %s %q", c.Index, c.ID, c.Name, c.Arguments)
+		if c.Signature != "" {
+			fmt.Fprintf(&s, " signature=%s", c.Signature)
+		}
+		if c.Custom {
+			s.WriteString(" custom")
+		}
+		if len(c.Extra) > 0 {
+			fmt.Fprintf(&s, " extra=%s", c.Extra)
+		}
+		s.WriteString("}")
+	}
+	raw("images", ev.Images)
+	raw("audio", ev.Audio)
+	raw("annotations", ev.Annotations)
+	raw("logprobs", ev.Logprobs)
+	if ev.Finish != "" {
+		fmt.Fprintf(&s, " finish=%s/%s", ev.Finish, ev.NativeFinish)
+	}
+	if ev.Usage != nil {
+		fmt.Fprintf(&s, " usage{%s}", DumpUsage(ev.Usage))
+	}
+	raw("frame+", ev.FrameExtra)
+	raw("choice+", ev.ChoiceExtra)
+	raw("delta+", ev.DeltaExtra)
+	if ev.Done {
+		s.WriteString(" done")
+	}
+	return s.String()
+}
+
+// DumpUsage writes the counts that were reported.
+func DumpUsage(u *usage.Usage) string {
+	var parts []string
+	count := func(name string, c usage.Count) {
+		if c.Reported {
+			parts = append(parts, fmt.Sprintf("%s=%d", name, c.N))
+		}
+	}
+	count("prompt", u.Prompt)
+	count("cached", u.CacheRead)
+	count("written", u.CacheWrite)
+	count("completion", u.Completion)
+	count("reasoning", u.Reasoning)
+	if u.UpstreamCost != "" {
+		parts = append(parts, "cost="+u.UpstreamCost)
+	}
+	if u.Tier != "" {
+		parts = append(parts, "tier="+u.Tier)
+	}
+	return strings.Join(parts, " ")
+}
+
+// DumpFault writes the parts of a fault that others act on.
+func DumpFault(err error) string {
+	f := fault.From(err)
+	return fmt.Sprintf("fault %s next=%d: %s", f.Kind, f.Next, f.Public)
+}
+
+// DumpAll writes a sequence, one event a line, with the fault that ended it if one did.
+func DumpAll(events iter.Seq2[*completion.Event, error]) string {
+	var s strings.Builder
+	for ev, err := range events {
+		if err != nil {
+			s.WriteString(DumpFault(err) + "\n")
+			break
+		}
+		s.WriteString(Dump(ev) + "\n")
+	}
+	return s.String()
+}
+
+// Sum is an answer put together from its events, for comparing streams that were cut differently.
+type Sum struct {
+	Text, Reasoning, Refusal string
+	Calls                    []completion.ToolCall // arguments joined
+	Finish                   completion.FinishReason
+	Usage                    *usage.Usage
+	Done                     bool
+	Err                      *fault.Error
+}
+
+// Collect reads a sequence of an answer with one choice to its end.
+func Collect(events iter.Seq2[*completion.Event, error]) Sum {
+	var s Sum
+	for ev, err := range events {
+		if err != nil {
+			s.Err = fault.From(err)
+			break
+		}
+		s.add(ev)
+	}
+	return s
+}
+
+func (s *Sum) add(ev *completion.Event) {
+	s.Text += string(ev.Text)
+	s.Reasoning += string(ev.Reasoning)
+	s.Refusal += string(ev.Refusal)
+	for _, c := range ev.ToolCalls {
+		if c.Index == len(s.Calls) {
+			s.Calls = append(s.Calls, completion.ToolCall{Index: c.Index, ID: c.ID, Name: c.Name, Custom: c.Custom, Signature: c.Signature})
+		}
+		if c.Index < len(s.Calls) {
+			to := &s.Calls[c.Index]
+			to.Arguments = append(to.Arguments, c.Arguments...)
+		}
+	}
+	if ev.Finish != "" {
+		s.Finish = ev.Finish
+	}
+	if ev.Usage != nil {
+		u := *ev.Usage
+		s.Usage = &u
+	}
+	s.Done = s.Done || ev.Done
+}
