@@ -1,0 +1,380 @@
+package catalog
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"maps"
+	"net/url"
+	"slices"
+	"strings"
+	"time"
+)
+
+// Declared is a catalog as someone wrote it down: plain values without pointers between them, not yet checked.
+type Declared struct {
+	Providers []Provider
+	Models    []ModelInfo // what is known of models beyond their offers; a model without an entry here is described by its offers
+	Offers    []Offer
+}
+
+// Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
+func (d *Declared) Append(more Declared) {
+	d.Providers = append(d.Providers, more.Providers...)
+	d.Models = append(d.Models, more.Models...)
+	d.Offers = append(d.Offers, more.Offers...)
+}
+
+// ModelInfo describes a model apart from who serves it.
+type ModelInfo struct {
+	Slug          string
+	Name          string // "": made from the slug
+	Description   string
+	Type          string // "": "chat"
+	Created       time.Time
+	ContextLength int64 // 0: the longest among its endpoints
+}
+
+// Offer is one provider's declared offer of one model; Build turns it into an Endpoint.
+type Offer struct {
+	Provider      string // provider id
+	Model         string // slug
+	UpstreamID    string // "": the slug's part behind the slash
+	Region        string // middle part of the tag, such as a region or "turbo"; ""
+	Tier          string // "": "default"
+	Variant       string // "": "standard"
+	Pricing       Pricing
+	Quantization  string
+	ContextLength int64
+	MaxCompletion int64
+	Params        Params // 0: AllParams
+	Input         Modality
+	Output        Modality
+	MaxN          int
+	ImplicitCache bool
+	UpdatedAt     time.Time
+	Where         string // where it was declared, put before error sentences; ""
+}
+
+// Model types that Weir knows.
+const TypeChat = "chat"
+
+var (
+	tiers         = []string{"default", "flex", "priority"}
+	variants      = []string{"standard", "free", "thinking", "extended"}
+	policies      = []DataPolicy{PolicyZero, PolicyTransient, PolicyRetained, PolicyTraining, PolicyUnknown}
+	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
+)
+
+// Quantizations lists the names of quantization levels that a catalog or a request may hold.
+func Quantizations() []string { return slices.Clone(quantizations) }
+
+// SimulatedVendor is the vendor of the simulator's models. Only they may be served by a simulated provider,
+// so that no real model falls back to it.
+const SimulatedVendor = "sim"
+
+// Build checks a declared catalog and freezes it. Its error joins one sentence for each thing that is wrong.
+func Build(d Declared) (*Snapshot, error) {
+	b := builder{
+		snap:  &Snapshot{Providers: make(map[string]*Provider, len(d.Providers)), models: make(map[string]*Model, len(d.Models))},
+		names: map[string]string{},
+		ids:   map[string]bool{},
+	}
+	for i := range d.Providers {
+		b.provider(d.Providers[i])
+	}
+	for i := range d.Models {
+		b.model(&d.Models[i])
+	}
+	for i := range d.Offers {
+		b.offer(&d.Offers[i])
+	}
+	if len(b.errs) > 0 {
+		return nil, errors.Join(b.errs...)
+	}
+	b.finish()
+	return b.snap, nil
+}
+
+type builder struct {
+	snap  *Snapshot
+	names map[string]string // lower-case id or display name of a provider -> its id
+	ids   map[string]bool   // of endpoints
+	errs  []error
+}
+
+func (b *builder) fail(where, format string, args ...any) {
+	err := fmt.Errorf(format, args...)
+	if where != "" {
+		err = fmt.Errorf("%s: %w", where, err)
+	}
+	b.errs = append(b.errs, err)
+}
+
+func (b *builder) provider(p Provider) {
+	what := fmt.Sprintf("provider %q", p.ID)
+	if !plainPart(p.ID) || len(p.ID) > 64 {
+		b.fail(what, "the id must be 1 to 64 letters, digits and -._:@+, beginning with a letter or digit")
+		return
+	}
+	p.Name = cmp.Or(p.Name, p.ID)
+	p.DataPolicy = cmp.Or(p.DataPolicy, PolicyUnknown)
+	p.BaseURL = strings.TrimRight(p.BaseURL, "/")
+	if b.snap.Providers[p.ID] != nil {
+		b.fail(what, "this id is declared twice")
+		return
+	}
+	// preferences may name a provider either way, so both share one name space
+	for _, name := range []string{p.ID, p.Name} {
+		key := strings.ToLower(name)
+		if other, taken := b.names[key]; taken && other != p.ID {
+			b.fail(what, "the name %q already means provider %q", name, other)
+			return
+		}
+		b.names[key] = p.ID
+	}
+	if p.Dialect == "" {
+		b.fail(what, "it has no dialect; write dialect: openai for an OpenAI-compatible server")
+	}
+	if err := checkBaseURL(p.BaseURL); err != nil {
+		b.fail(what, "%w", err)
+	}
+	if !slices.Contains(policies, p.DataPolicy) {
+		b.fail(what, "the data policy %q is none of zero, transient, retained, training, unknown", p.DataPolicy)
+	}
+	b.snap.Providers[p.ID] = &p
+}
+
+func checkBaseURL(text string) error {
+	u, err := url.Parse(text)
+	switch {
+	case text == "":
+		return errors.New("it has no base URL")
+	case err != nil:
+		return errors.New("its base URL cannot be read") // the parser's own text would repeat credentials
+	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
+		return errors.New("its base URL must begin with https:// or http:// and a host")
+	case u.User != nil:
+		return errors.New("its base URL must not hold credentials; use api_key")
+	case u.RawQuery != "" || u.Fragment != "":
+		return errors.New("its base URL must not hold a query or a fragment")
+	}
+	return nil
+}
+
+func (b *builder) model(info *ModelInfo) {
+	what := fmt.Sprintf("model %q", info.Slug)
+	if err := CheckSlug(info.Slug); err != nil {
+		b.fail("", "%w", err)
+		return
+	}
+	if b.snap.models[info.Slug] != nil {
+		b.fail(what, "it is described twice")
+		return
+	}
+	if info.ContextLength < 0 {
+		b.fail(what, "its context length is negative")
+	}
+	m := newModel(info.Slug)
+	m.Name = cmp.Or(info.Name, m.Name)
+	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
+	m.Type = cmp.Or(info.Type, TypeChat)
+	b.snap.models[info.Slug] = m
+}
+
+func newModel(slug string) *Model {
+	vendor, name, _ := strings.Cut(slug, "/")
+	sum := sha256.Sum256([]byte(slug))
+	return &Model{ID: "mdl_" + hex.EncodeToString(sum[:10]), Slug: slug, Name: name, Vendor: vendor, Type: TypeChat}
+}
+
+func (b *builder) offer(o *Offer) {
+	before := len(b.errs)
+	what := fmt.Sprintf("provider %q, model %q", o.Provider, o.Model)
+	if o.Where != "" {
+		what = o.Where + ": " + what
+	}
+	if err := CheckSlug(o.Model); err != nil {
+		b.fail(what, "%w", err)
+		return
+	}
+	p := b.snap.Providers[o.Provider]
+	if p == nil {
+		b.fail(what, "no provider of that id is declared")
+		return
+	}
+	m := b.snap.models[o.Model]
+	if m == nil {
+		m = newModel(o.Model)
+	}
+	ep := &Endpoint{
+		Provider: p, Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
+		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
+		Tier: cmp.Or(o.Tier, "default"), Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
+	}
+	if ep.UpstreamID == "" {
+		_, ep.UpstreamID, _ = strings.Cut(o.Model, "/")
+	}
+	if ep.Params == 0 {
+		ep.Params = AllParams
+	}
+	if ep.Input == 0 {
+		ep.Input = Text
+	}
+	if ep.Output == 0 {
+		ep.Output = Text
+	}
+	ep.Tag, ep.ID = tagAndID(o, ep)
+	if p.Simulated && m.Vendor != SimulatedVendor {
+		b.fail(what, "the simulator may serve only models named %s/...", SimulatedVendor)
+	}
+	if b.ids[ep.ID] {
+		b.fail(what, "it is offered twice under the tag %q; give one of them another region, variant or tier", ep.Tag)
+	}
+	b.checkOffer(what, o, ep)
+	b.checkPricing(what, &ep.Pricing)
+	if len(b.errs) > before {
+		return
+	}
+	b.ids[ep.ID] = true
+	b.snap.models[o.Model] = m
+	m.Endpoints = append(m.Endpoints, ep)
+}
+
+// tagAndID names an endpoint: "provider[/region][/variant][/tier]", and the same with the model's slug behind the provider.
+// What is usual (variant standard, tier default) is left out.
+func tagAndID(o *Offer, ep *Endpoint) (tag, id string) {
+	suffix := ""
+	if o.Region != "" {
+		suffix += "/" + o.Region
+	}
+	if ep.Variant != "standard" {
+		suffix += "/" + ep.Variant
+	}
+	if ep.Tier != "default" {
+		suffix += "/" + ep.Tier
+	}
+	return o.Provider + suffix, o.Provider + "/" + o.Model + suffix
+}
+
+func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
+	if o.Region != "" && !plainPart(o.Region) {
+		b.fail(what, "the region %q may hold only letters, digits and -._:@+", o.Region)
+	}
+	if !slices.Contains(tiers, ep.Tier) {
+		b.fail(what, "the tier %q is none of %s", ep.Tier, strings.Join(tiers, ", "))
+	}
+	if !slices.Contains(variants, ep.Variant) {
+		b.fail(what, "the variant %q is none of %s", ep.Variant, strings.Join(variants, ", "))
+	}
+	if ep.Quantization != "" && !slices.Contains(quantizations, ep.Quantization) {
+		b.fail(what, "the quantization %q is none of %s", ep.Quantization, strings.Join(quantizations, ", "))
+	}
+	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 {
+		b.fail(what, "a limit is negative")
+	}
+	if ep.ContextLength > 0 && ep.MaxCompletion > ep.ContextLength {
+		b.fail(what, "its longest answer of %d tokens is more than its context of %d", ep.MaxCompletion, ep.ContextLength)
+	}
+}
+
+func (b *builder) checkPricing(what string, p *Pricing) {
+	if !p.Base.Prompt.Set || !p.Base.Completion.Set {
+		b.fail(what, "it has no price for prompt and completion; write \"0\" for what is free")
+	}
+	if p.Base.negative() {
+		b.fail(what, "a price is negative")
+	}
+	last := int64(0)
+	for _, t := range p.Thresholds {
+		if t.Above <= last {
+			b.fail(what, "thresholds must be above 0 and ascend, but %d follows %d", t.Above, last)
+		}
+		if t.Prices.negative() {
+			b.fail(what, "a price above %d prompt tokens is negative", t.Above)
+		}
+		last = t.Above
+	}
+}
+
+func (p Prices) negative() bool {
+	for _, f := range p.fields() {
+		if f.Nano < 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// finish orders what was built and names the version by its content.
+func (b *builder) finish() {
+	s := b.snap
+	s.ordered = make([]*Model, 0, len(s.models))
+	for _, m := range s.models {
+		s.ordered = append(s.ordered, m)
+		slices.SortFunc(m.Endpoints, func(x, y *Endpoint) int { return strings.Compare(x.ID, y.ID) })
+		if m.ContextLength == 0 {
+			for _, ep := range m.Endpoints {
+				m.ContextLength = max(m.ContextLength, ep.ContextLength)
+			}
+		}
+	}
+	slices.SortFunc(s.ordered, func(x, y *Model) int { return strings.Compare(x.Slug, y.Slug) })
+	s.Version = version(s)
+}
+
+// version is a digest of everything that a client or a bill can see of a catalog; keys and headers are no part of it.
+func version(s *Snapshot) string {
+	var b digest
+	for _, id := range slices.Sorted(maps.Keys(s.Providers)) {
+		p := s.Providers[id]
+		b.text(p.ID, p.Name, p.Dialect, p.BaseURL, string(p.DataPolicy), fmt.Sprintf("%+v", p.Quirks))
+	}
+	for _, m := range s.ordered {
+		b.text(m.Slug, m.Name, m.Description, m.Type)
+		b.number(m.Created.Unix(), m.ContextLength, int64(len(m.Endpoints)))
+		for _, ep := range m.Endpoints {
+			b.text(ep.ID, ep.UpstreamID, ep.Quantization, ep.Pricing.List, ep.Pricing.Rate, ep.Pricing.Source)
+			b.number(ep.ContextLength, ep.MaxCompletion, int64(ep.Params), int64(ep.Input), int64(ep.Output), int64(ep.MaxN), ep.UpdatedAt.Unix(),
+				int64(len(ep.Pricing.Thresholds)))
+			if ep.ImplicitCache {
+				b.text("caches")
+			}
+			b.prices(&ep.Pricing.Base)
+			for i := range ep.Pricing.Thresholds {
+				b.number(ep.Pricing.Thresholds[i].Above)
+				b.prices(&ep.Pricing.Thresholds[i].Prices)
+			}
+		}
+	}
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:8])
+}
+
+// digest collects values so that no two sequences of them give the same bytes.
+type digest []byte
+
+func (b *digest) text(list ...string) {
+	for _, s := range list {
+		*b = append(binary.AppendUvarint(*b, uint64(len(s))), s...)
+	}
+}
+
+func (b *digest) number(list ...int64) {
+	for _, n := range list {
+		*b = binary.AppendVarint(*b, n)
+	}
+}
+
+func (b *digest) prices(p *Prices) {
+	for _, f := range p.fields() {
+		if !f.Set {
+			*b = append(*b, 0)
+			continue
+		}
+		b.number(1, f.Nano)
+	}
+}

@@ -1,0 +1,4 @@
+package builtin
+
+// ParseQuirks reads a quirks object of providers.json.
+var ParseQuirks = parseQuirks

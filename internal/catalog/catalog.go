@@ -1,0 +1,164 @@
+// Package catalog holds what can be called and at what price: vendors' models, the providers that serve them,
+// and the endpoints where the two meet. A Snapshot is immutable; a call keeps the one it was admitted with.
+package catalog
+
+import (
+	"time"
+
+	"weir/internal/money"
+)
+
+// Prices are rubles for one endpoint. Token prices are per 1000 tokens, the others per one.
+// What is not Set is not charged on its own: its tokens fall to the price named in the comment.
+type Prices struct {
+	Prompt          money.Price // per 1000 uncached prompt tokens
+	Completion      money.Price // per 1000 completion tokens
+	CacheRead       money.Price // per 1000; else Prompt
+	CacheWrite      money.Price // per 1000, five-minute cache; else Prompt
+	CacheWrite1h    money.Price // per 1000, one-hour cache; else CacheWrite
+	Reasoning       money.Price // per 1000; else Completion
+	Audio           money.Price // per 1000 audio prompt tokens; else Prompt
+	AudioOutput     money.Price // per 1000 audio completion tokens; else Completion
+	Image           money.Price // per 1000 image prompt tokens; else Prompt
+	ImageOutput     money.Price // per 1000 image completion tokens; else Completion
+	Request         money.Price // per request
+	WebSearch       money.Price // per search
+	ImageOutputEach money.Price // per image produced
+}
+
+// Threshold replaces prices for a whole request whose prompt has strictly more than Above tokens.
+// Prices not set in it are inherited from the base.
+type Threshold struct {
+	Above  int64
+	Prices Prices
+}
+
+// Pricing is everything needed to charge a call on one endpoint.
+type Pricing struct {
+	Base       Prices
+	Thresholds []Threshold // ascending by Above
+	List       string      // version of the price list that Base came from
+	Rate       string      // version of the dollar rate and margin used, "" when priced in rubles
+	Source     string      // the source's own price, decimal text as written, for audit
+}
+
+// For returns the prices of a request with that many prompt tokens: the highest threshold passed wins.
+func (p *Pricing) For(promptTokens int64) Prices {
+	prices := p.Base
+	for _, t := range p.Thresholds {
+		if promptTokens > t.Above {
+			prices = p.Base.overriddenBy(t.Prices)
+		}
+	}
+	return prices
+}
+
+func (p Prices) overriddenBy(o Prices) Prices {
+	to, from := p.fields(), o.fields()
+	for i := range to {
+		if from[i].Set {
+			*to[i] = *from[i]
+		}
+	}
+	return p
+}
+
+// DataPolicy is what a provider does with prompts.
+type DataPolicy string
+
+// The data policies, strictest first (completions of the specification, providers of a model).
+const (
+	PolicyZero      DataPolicy = "zero"      // keeps nothing
+	PolicyTransient DataPolicy = "transient" // abuse checks only, deleted within 30 days, no training
+	PolicyRetained  DataPolicy = "retained"
+	PolicyTraining  DataPolicy = "training"
+	PolicyUnknown   DataPolicy = "unknown"
+)
+
+// Modality is a kind of content, as a bit.
+type Modality uint8
+
+// The modalities.
+const (
+	Text Modality = 1 << iota
+	Image
+	Audio
+	File
+	Video
+)
+
+// Quirks are the ways in which an OpenAI-compatible server differs from OpenAI. They are data: a new provider needs a
+// declaration, not code. The zero value is a server that follows the OpenAI document.
+type Quirks struct {
+	MaxTokensField   string            `yaml:"max_tokens_field"`   // "max_tokens" or "max_completion_tokens"; "": as the client wrote it
+	ReasoningRequest string            `yaml:"reasoning_request"`  // "effort" (default), "object", "enable_thinking", "thinking", "none"
+	ReasoningReply   string            `yaml:"reasoning_reply"`    // spelling sent back on assistant messages: "reasoning_content" (default), "reasoning", "none"
+	SystemRole       bool              `yaml:"system_role"`        // knows no developer role: send it as system
+	StringToolResult bool              `yaml:"string_tool_result"` // takes tool results only as strings
+	NoStreamOptions  bool              `yaml:"no_stream_options"`  // refuses stream_options
+	CacheControl     bool              `yaml:"cache_control"`      // understands cache_control markers; else they are removed
+	ThoughtSignature bool              `yaml:"thought_signature"`  // takes and gives thought signatures in extra_content.google
+	ThinkTags        bool              `yaml:"think_tags"`         // writes reasoning into content between <think> tags
+	CostField        string            `yaml:"cost_field"`         // where the reply tells its own dollar cost, such as "usage.cost"
+	CostDigits       int               `yaml:"cost_digits"`        // decimal places by which CostField is shifted: 10 for xAI's ticks of 10^-10 dollars
+	ReasoningCount   string            `yaml:"reasoning_count"`    // where reasoning is counted: "inside" completion_tokens, "outside" them, in the "total" alone (Google); "": told by the sums
+	CachedField      string            `yaml:"cached_field"`       // where cached tokens are told when not in prompt_tokens_details, such as "usage.prompt_cache_hit_tokens"
+	Drop             []string          `yaml:"drop"`               // top-level request fields that it refuses
+	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
+	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
+}
+
+// Provider serves models. Its address and key never reach a client or a log.
+type Provider struct {
+	ID         string // slug used in provider preferences, such as "deepinfra"
+	Name       string // display name
+	Dialect    string // wire spoken, such as "openai"
+	BaseURL    string // without trailing slash; the dialect adds its path
+	Key        string // credential; "" sends none
+	Headers    map[string]string
+	DataPolicy DataPolicy
+	Quirks     Quirks
+	Simulated  bool // the built-in simulator
+}
+
+// Endpoint is one provider's offer of one model.
+type Endpoint struct {
+	ID            string // stable: "provider/model-slug[/tag...]"
+	Tag           string // "provider[/region-or-variant][/tier]", as used in provider preferences
+	Provider      *Provider
+	Model         *Model
+	UpstreamID    string // the provider's id of the model
+	Pricing       Pricing
+	Quantization  string // "" unknown
+	ContextLength int64  // tokens; 0 unknown
+	MaxCompletion int64  // tokens; 0 unknown
+	Params        Params // request parameters it understands; AllParams when not declared
+	Input         Modality
+	Output        Modality
+	Tier          string // "default", "flex", "priority"
+	Variant       string // "standard", "free", "thinking", "extended"
+	MaxN          int    // largest n it serves in one request; 0: any
+	ImplicitCache bool
+	UpdatedAt     time.Time
+}
+
+// Model is what a client names.
+type Model struct {
+	ID            string // stable internal id, "mdl_..."
+	Slug          string // "vendor/model"
+	Name          string
+	Vendor        string
+	Description   string
+	Type          string // "chat", "audio_transcription", "embedding", ...
+	Created       time.Time
+	ContextLength int64
+	Endpoints     []*Endpoint
+}
+
+// Snapshot is the whole catalog at one moment. It is never changed once published.
+type Snapshot struct {
+	Version   string
+	Providers map[string]*Provider
+	models    map[string]*Model
+	ordered   []*Model // by slug
+}

@@ -1,0 +1,267 @@
+package catalog_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+func server(id string) catalog.Provider {
+	return catalog.Provider{ID: id, Dialect: "openai", BaseURL: "https://" + id + ".test/v1"}
+}
+
+func priced(o catalog.Offer) catalog.Offer {
+	o.Pricing.Base.Prompt = money.Price{Nano: 1, Set: true}
+	o.Pricing.Base.Completion = money.Price{Nano: 2, Set: true}
+	return o
+}
+
+func TestBuild(t *testing.T) {
+	t.Parallel()
+	snap, err := catalog.Build(catalog.Declared{
+		Providers: []catalog.Provider{{ID: "b", Name: "Bee", Dialect: "openai", BaseURL: "https://b.test/v1/"}, server("a")},
+		Models:    []catalog.ModelInfo{{Slug: "v/empty", Name: "Nobody serves it"}, {Slug: "v/z", ContextLength: 5}},
+		Offers: []catalog.Offer{
+			priced(catalog.Offer{Provider: "b", Model: "v/z", ContextLength: 100, Region: "eu", Tier: "flex"}),
+			priced(catalog.Offer{Provider: "b", Model: "v/m", ContextLength: 100, UpstreamID: "M-1"}),
+			priced(catalog.Offer{Provider: "a", Model: "v/m", ContextLength: 200, Variant: "free", Input: catalog.Text | catalog.Image, Params: catalog.ParamTools}),
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var slugs []string
+	for _, m := range snap.Models() {
+		slugs = append(slugs, m.Slug)
+	}
+	if d := cmp.Diff([]string{"v/empty", "v/m", "v/z"}, slugs); d != "" {
+		t.Error(d)
+	}
+	m, ok := snap.Model("v/m")
+	if !ok || m.ContextLength != 200 || m.Vendor != "v" || m.Name != "m" || m.Type != "chat" || !strings.HasPrefix(m.ID, "mdl_") || len(m.Endpoints) != 2 {
+		t.Fatalf("v/m is %+v", m)
+	}
+	free, plain := m.Endpoints[0], m.Endpoints[1]
+	if free.ID != "a/v/m/free" || free.Tag != "a/free" || free.UpstreamID != "m" || free.Params != catalog.ParamTools || free.Input != catalog.Text|catalog.Image || free.Output != catalog.Text {
+		t.Errorf("free endpoint is %+v", free)
+	}
+	if plain.ID != "b/v/m" || plain.Tag != "b" || plain.UpstreamID != "M-1" || plain.Params != catalog.AllParams || plain.Tier != "default" || plain.Variant != "standard" ||
+		plain.Provider != snap.Providers["b"] || plain.Model != m {
+		t.Errorf("plain endpoint is %+v", plain)
+	}
+	if z, _ := snap.Model("v/z"); z.ContextLength != 5 || z.Endpoints[0].Tag != "b/eu/flex" || z.Endpoints[0].ID != "b/v/z/eu/flex" {
+		t.Errorf("v/z is %+v", z)
+	}
+	if p := snap.Providers["b"]; p.BaseURL != "https://b.test/v1" || p.DataPolicy != catalog.PolicyUnknown {
+		t.Errorf("b is %+v", p)
+	}
+	if snap.Providers["a"].Name != "a" {
+		t.Error("a provider without a name is called by its id")
+	}
+}
+
+func TestBuildRefuses(t *testing.T) {
+	t.Parallel()
+	ok := priced(catalog.Offer{Provider: "p", Model: "v/m"})
+	with := func(change func(*catalog.Offer)) catalog.Offer {
+		o := ok
+		change(&o)
+		return o
+	}
+	one := []catalog.Provider{server("p")}
+	cases := []struct {
+		name string
+		d    catalog.Declared
+		want string
+	}{
+		{"provider id", catalog.Declared{Providers: []catalog.Provider{server("a/b")}}, "the id must be 1 to 64 letters"},
+		{"provider twice", catalog.Declared{Providers: []catalog.Provider{server("p"), server("p")}}, "this id is declared twice"},
+		{"names that clash", catalog.Declared{Providers: []catalog.Provider{server("p"), {ID: "q", Name: "P", Dialect: "openai", BaseURL: "http://q"}}}, `the name "P" already means provider "p"`},
+		{"no dialect", catalog.Declared{Providers: []catalog.Provider{{ID: "p", BaseURL: "http://p"}}}, "it has no dialect"},
+		{"no address", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai"}}}, "it has no base URL"},
+		{"address without scheme", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "p.test/v1"}}}, "must begin with https://"},
+		{"address with credentials", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "https://u:geheim@p.test"}}}, "must not hold credentials"},
+		{"address with query", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "https://p.test?a=b"}}}, "must not hold a query"},
+		{"unreadable address", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "https://geheim:x y@p.test"}}}, "cannot be read"},
+		{"data policy", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "http://p", DataPolicy: "kind"}}}, `the data policy "kind" is none of`},
+		{"model twice", catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m"}, {Slug: "v/m"}}}, "it is described twice"},
+		{"slug", catalog.Declared{Models: []catalog.ModelInfo{{Slug: "m"}}}, `the model id "m" has no vendor`},
+		{"unknown provider", catalog.Declared{Offers: []catalog.Offer{ok}}, "no provider of that id is declared"},
+		{"place", catalog.Declared{Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Where = "weir.yaml:7" })}}, `weir.yaml:7: provider "p"`},
+		{"twice", catalog.Declared{Providers: one, Offers: []catalog.Offer{ok, ok}}, `it is offered twice under the tag "p"`},
+		{"no price", catalog.Declared{Providers: one, Offers: []catalog.Offer{{Provider: "p", Model: "v/m"}}}, "it has no price for prompt and completion"},
+		{"negative price", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Pricing.Base.Image.Nano = -1 })}}, "a price is negative"},
+		{"negative threshold price", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) {
+			o.Pricing.Thresholds = []catalog.Threshold{{Above: 1, Prices: catalog.Prices{Prompt: money.Price{Nano: -1, Set: true}}}}
+		})}}, "a price above 1 prompt tokens is negative"},
+		{"threshold order", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Pricing.Thresholds = []catalog.Threshold{{Above: 2}, {Above: 1}} })}}, "must be above 0 and ascend, but 1 follows 2"},
+		{"tier", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Tier = "slow" })}}, `the tier "slow" is none of`},
+		{"variant", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Variant = "odd" })}}, `the variant "odd" is none of`},
+		{"quantization", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Quantization = "int3" })}}, `the quantization "int3" is none of`},
+		{"region", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.Region = "a/b" })}}, `the region "a/b"`},
+		{"negative limit", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.MaxN = -1 })}}, "a limit is negative"},
+		{"answer above context", catalog.Declared{Providers: one, Offers: []catalog.Offer{with(func(o *catalog.Offer) { o.ContextLength, o.MaxCompletion = 10, 11 })}}, "its longest answer of 11 tokens"},
+		{"a real model from the simulator", catalog.Declared{Providers: []catalog.Provider{{ID: "p", Dialect: "openai", BaseURL: "http://p", Simulated: true}}, Offers: []catalog.Offer{ok}},
+			"the simulator may serve only models named sim/..."},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			snap, err := catalog.Build(c.d)
+			if err == nil || snap != nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error is %v, want %s", err, c.want)
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error tells a password: %v", err)
+			}
+		})
+	}
+}
+
+func TestResolve(t *testing.T) {
+	t.Parallel()
+	snap, err := catalog.Build(catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m"}, {Slug: "v/m:online"}, {Slug: "v/odd:name"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range []struct {
+		name, slug string
+		variant    catalog.Variant
+		ok         bool
+	}{
+		{"v/m", "v/m", "", true}, {"v/m:free", "v/m", "free", true}, {"v/m:nitro", "v/m", "nitro", true}, {"v/m:floor", "v/m", "floor", true},
+		{"v/m:thinking", "v/m", "thinking", true}, {"v/m:extended", "v/m", "extended", true}, {"v/m:exacto", "v/m", "exacto", true},
+		{"v/m:online", "v/m:online", "", true}, {"v/odd:name", "v/odd:name", "", true}, {"v/odd:name:free", "v/odd:name", "free", true},
+		{"v/m:fast", "", "", false}, {"v/m:", "", "", false}, {"v/m:free:free", "", "", false}, {":free", "", "", false}, {"", "", "", false}, {"v/M", "", "", false},
+	} {
+		m, variant, ok := snap.Resolve(c.name)
+		slug := ""
+		if m != nil {
+			slug = m.Slug
+		}
+		if slug != c.slug || variant != c.variant || ok != c.ok {
+			t.Errorf("%q is %q with %q, %v; want %q with %q, %v", c.name, slug, variant, ok, c.slug, c.variant, c.ok)
+		}
+	}
+}
+
+func TestVersionTellsContents(t *testing.T) {
+	t.Parallel()
+	build := func(change func(*catalog.Declared)) string {
+		d := catalog.Declared{Providers: []catalog.Provider{server("p"), server("q")},
+			Offers: []catalog.Offer{priced(catalog.Offer{Provider: "p", Model: "v/m"}), priced(catalog.Offer{Provider: "q", Model: "v/m"})}}
+		change(&d)
+		snap, err := catalog.Build(d)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return snap.Version
+	}
+	base := build(func(*catalog.Declared) {})
+	if got := build(func(d *catalog.Declared) { slices.Reverse(d.Offers); slices.Reverse(d.Providers) }); got != base {
+		t.Error("the order of declarations changes the version")
+	}
+	if got := build(func(d *catalog.Declared) { d.Providers[0].Key = "secret" }); got != base {
+		t.Error("a key changes the version")
+	}
+	if got := build(func(d *catalog.Declared) { d.Offers[0].Pricing.Base.Prompt.Nano++ }); got == base {
+		t.Error("a price does not change the version")
+	}
+}
+
+func TestCurrent(t *testing.T) {
+	t.Parallel()
+	var c catalog.Current
+	if s := c.Load(); s == nil || len(s.Models()) != 0 {
+		t.Fatal("the zero Current must hold an empty catalog")
+	}
+	snap, err := catalog.Build(catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m"}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() { c.Store(snap); _ = c.Load().Models() })
+	}
+	wg.Wait()
+	if c.Load() != snap {
+		t.Error("Load does not give what was stored")
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	for _, name := range catalog.AllParams.Names() {
+		if catalog.ParamNamed(name).String() != name {
+			t.Errorf("parameter %s does not come back", name)
+		}
+	}
+	for _, name := range []string{"text", "image", "audio", "file", "video"} {
+		if catalog.ModalityNamed(name).String() != name {
+			t.Errorf("modality %s does not come back", name)
+		}
+	}
+	if catalog.ModalityNamed("pdf") != catalog.File || catalog.ModalityNamed("smell") != 0 || catalog.ParamNamed("smell") != 0 {
+		t.Error("a name is misread")
+	}
+	var p catalog.Prices
+	for i, name := range catalog.PriceNames() {
+		p.Field(name).Nano = int64(i + 1)
+	}
+	want := catalog.Prices{Prompt: money.Price{Nano: 1}, Completion: money.Price{Nano: 2}, CacheRead: money.Price{Nano: 3}, CacheWrite: money.Price{Nano: 4},
+		CacheWrite1h: money.Price{Nano: 5}, Reasoning: money.Price{Nano: 6}, Audio: money.Price{Nano: 7}, AudioOutput: money.Price{Nano: 8}, Image: money.Price{Nano: 9},
+		ImageOutput: money.Price{Nano: 10}, Request: money.Price{Nano: 11}, WebSearch: money.Price{Nano: 12}, ImageOutputEach: money.Price{Nano: 13}}
+	if p != want || p.Field("other") != nil || !catalog.PerTokens("image_output") || catalog.PerTokens("request") {
+		t.Errorf("prices are %+v", p)
+	}
+}
+
+func TestPricingForPrompt(t *testing.T) {
+	t.Parallel()
+	set := func(n int64) money.Price { return money.Price{Nano: n, Set: true} }
+	p := catalog.Pricing{Base: catalog.Prices{Prompt: set(1), Completion: set(2), CacheRead: set(3)},
+		Thresholds: []catalog.Threshold{{Above: 100, Prices: catalog.Prices{Prompt: set(10)}}, {Above: 200, Prices: catalog.Prices{Prompt: set(20), Completion: set(40)}}}}
+	for _, c := range []struct{ tokens, prompt, completion int64 }{{0, 1, 2}, {100, 1, 2}, {101, 10, 2}, {200, 10, 2}, {201, 20, 40}} {
+		if got := p.For(c.tokens); got.Prompt != set(c.prompt) || got.Completion != set(c.completion) || got.CacheRead != set(3) {
+			t.Errorf("%d tokens: %+v", c.tokens, got)
+		}
+	}
+}
+
+// A slug that may be declared splits into itself or into a shorter one and a known variant, and is short and plain.
+func TestSlugs(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		slug := rapid.StringMatching(`[a-zA-Z0-9/:._ -]{0,12}(:free|:nitro|:x)?`).Draw(t, "slug")
+		base, variant := catalog.SplitVariant(slug)
+		switch {
+		case variant == "" && base != slug:
+			t.Fatalf("%q lost something and has no variant: %q", slug, base)
+		case variant != "" && base+":"+string(variant) != slug:
+			t.Fatalf("%q is not %q and %q", slug, base, variant)
+		}
+		if catalog.CheckSlug(slug) == nil && (strings.Count(slug, "/") != 1 || strings.ContainsAny(slug, " ") || len(slug) < 3) {
+			t.Fatalf("%q passed", slug)
+		}
+	})
+}
+
+func FuzzCheckSlug(f *testing.F) {
+	for _, s := range []string{"openai/gpt-4o", "a/b:free", "a//b", "/", "a/\x00", strings.Repeat("a/", 200)} {
+		f.Add(s)
+	}
+	f.Fuzz(func(t *testing.T, s string) {
+		if catalog.CheckSlug(s) == nil {
+			if _, err := catalog.Build(catalog.Declared{Models: []catalog.ModelInfo{{Slug: s}}}); err != nil {
+				t.Fatalf("%q passed but cannot be built: %v", s, err)
+			}
+		}
+	})
+}

@@ -1,0 +1,571 @@
+package routing
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/money"
+)
+
+// Reasons why an attempt stands where it stands, and what its Score is then.
+const (
+	ReasonOnly       = "single"          // nothing to choose; score 0
+	ReasonOrder      = "order"           // named by provider.order; score: place of the entry, from 1
+	ReasonAfter      = "after"           // behind those that order names; score: price
+	ReasonPrice      = "sort:price"      // score: price
+	ReasonThroughput = "sort:throughput" // score: median tokens per second
+	ReasonLatency    = "sort:latency"    // score: median seconds to first content
+	ReasonWeight     = "weight"          // drawn first; score: its share of the draw, 0 to 1
+	ReasonFallback   = "price"           // load balancing behind the drawn one; score: price
+	ReasonFailing    = "failing"         // load balancing, an outage now; score: price
+	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
+)
+
+// candidate is one endpoint on its way through the pipeline. Price is prompt plus completion, nano-rubles per 1000 tokens.
+type candidate struct {
+	ep      *catalog.Endpoint
+	model   int // index into Query.Models
+	dropped Filter
+	health  Health
+	price   int64
+	listed  int // place of the order entry that names it, from 1; 0 none
+	score   float64
+	reason  string
+	place   int // among the attempts, from 1
+	late    bool
+}
+
+// planner is the state of one call of Choose.
+type planner struct {
+	q        *Query
+	tier     string // "flex", "priority" or ""
+	ceilings ceilings
+	cands    []candidate
+	order    []*candidate // what is left, in the order of attempts
+}
+
+// Choose plans a call. Every model of the list must exist: an unknown one fails with fault.ModelNotFound, wherever it stands,
+// so that a typing error in a fallback shows before the day it is needed; one of another type fails with fault.WrongEndpoint.
+// When no endpoint is left it fails with fault.NoEndpoints, or with fault.ContextLength when every endpoint was merely too short;
+// Details["excluded_by"] then lists the filters, and the plan still holds the candidates.
+//
+// At most MaxAttempts endpoints are planned. Each model of the list gets one before any gets a second, so that a model with many
+// endpoints does not hide those behind it; the order of attempts stays that of the list.
+func Choose(q Query, snap *catalog.Snapshot) (Plan, error) {
+	if len(q.Models) == 1 {
+		a, err := resolve(q.Models[0], &q, snap)
+		if err != nil {
+			return Plan{}, err
+		}
+		if len(a.model.Endpoints) == 1 {
+			if plan, ok := single(&q, a); ok {
+				return plan, nil
+			}
+		}
+	}
+	return choose(q, snap)
+}
+
+// single is the plan of the most frequent question: one model with one endpoint, which no filter refuses. It keeps the query and
+// the planner off the heap, which the general way cannot.
+func single(q *Query, a asked) (Plan, bool) {
+	p := planner{q: q, tier: tierNamed(q.Needs.Tier)}
+	if q.Preferences.MaxPrice != nil {
+		p.ceilings = q.Preferences.MaxPrice.ceilings()
+	}
+	ep := a.model.Endpoints[0]
+	if p.drop(ep, a.variant) != Kept || len(q.Preferences.Order) > 0 {
+		return Plan{}, false
+	}
+	plan := Plan{Attempts: []Attempt{{Endpoint: ep, Slug: q.Models[0], Variant: a.variant}}}
+	if q.Explain {
+		plan.Candidates = []Candidate{{Endpoint: ep, Slug: q.Models[0], Order: 1, Reason: ReasonOnly}}
+	}
+	return plan, true
+}
+
+func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
+	p := planner{q: &q, tier: tierNamed(q.Needs.Tier), ceilings: q.Preferences.MaxPrice.ceilings()}
+	models := make([]asked, 0, len(q.Models))
+	total := 0
+	for _, name := range q.Models {
+		a, err := resolve(name, &q, snap)
+		if err != nil {
+			return Plan{}, err
+		}
+		models = append(models, a)
+		total += len(a.model.Endpoints)
+	}
+	if len(models) == 0 {
+		return Plan{}, fault.Field("routing.Choose", "model", "The request names no model.")
+	}
+	p.cands = make([]candidate, 0, total)
+	p.order = make([]*candidate, 0, total)
+	return p.plan(models)
+}
+
+// asked is one entry of the model list.
+type asked struct {
+	model   *catalog.Model
+	variant catalog.Variant
+}
+
+// tierNamed folds the service tiers of the wire into those that endpoints have.
+func tierNamed(name string) string {
+	switch name {
+	case "flex":
+		return "flex"
+	case "priority", "fast":
+		return "priority"
+	}
+	return ""
+}
+
+func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
+	if len(name) > catalog.MaxSlugBytes {
+		return asked{}, fault.Field("routing.Choose", "model", "A model id may have at most %d bytes.", catalog.MaxSlugBytes)
+	}
+	m, variant, ok := snap.Resolve(name)
+	if !ok {
+		err := fault.Newf(fault.ModelNotFound, "routing.Choose", "The model %q does not exist.", name)
+		err.Param = paramOf(name, q)
+		err.Details = map[string]any{"requested_models": slices.Clone(q.Models)}
+		return asked{}, err
+	}
+	if want := cmp.Or(q.Type, catalog.TypeChat); m.Type != want {
+		err := fault.Newf(fault.WrongEndpoint, "routing.Choose", "The model %q is of type %s and cannot be used here; this route serves type %s.", name, m.Type, want)
+		err.Param = paramOf(name, q)
+		return asked{}, err
+	}
+	return asked{m, variant}, nil
+}
+
+func paramOf(name string, q *Query) string {
+	if len(q.Models) > 0 && q.Models[0] == name {
+		return "model"
+	}
+	return "models"
+}
+
+func (p *planner) plan(models []asked) (Plan, error) {
+	for i, a := range models {
+		from := len(p.cands)
+		for _, ep := range a.model.Endpoints {
+			p.cands = append(p.cands, candidate{ep: ep, model: i, dropped: p.drop(ep, a.variant)})
+		}
+		if p.tier == "flex" {
+			flexOnly(p.cands[from:])
+		}
+		p.soften(p.cands[from:])
+	}
+	p.arrange(models)
+	plan := Plan{Attempts: p.pick(models)}
+	if p.q.Explain {
+		plan.Candidates = p.explain(models)
+	}
+	if len(plan.Attempts) == 0 {
+		return plan, p.nothingLeft(models)
+	}
+	return plan, nil
+}
+
+// arrange puts what is left into p.order, model by model or, when asked, all models together.
+func (p *planner) arrange(models []asked) {
+	together := p.together()
+	from := 0
+	for i := range p.cands {
+		if p.cands[i].dropped == Kept {
+			p.order = append(p.order, &p.cands[i])
+		}
+		last := i+1 == len(p.cands) || p.cands[i+1].model != p.cands[i].model
+		if last && !together {
+			p.sortGroup(p.order[from:], models[p.cands[i].model].variant)
+			from = len(p.order)
+		}
+	}
+	if together {
+		p.sortGroup(p.order, catalog.NoVariant)
+	}
+	p.order = slices.DeleteFunc(p.order, func(c *candidate) bool { return c.dropped != Kept })
+	if len(p.order) > 1 && p.q.Health != nil {
+		slices.SortStableFunc(p.order, func(a, b *candidate) int { return falseFirst(a.health.CoolDown, b.health.CoolDown) })
+	}
+}
+
+// together reports whether endpoints of all models are sorted as one list.
+func (p *planner) together() bool {
+	pref := &p.q.Preferences
+	return pref.SortAcrossModels && len(pref.Order) == 0 && pref.Sort != "" && pref.Sort != "exacto"
+}
+
+// sortGroup orders the candidates of one model, or of all when they are sorted together.
+func (p *planner) sortGroup(group []*candidate, v catalog.Variant) {
+	if len(group) == 0 {
+		return
+	}
+	p.measure(group)
+	pref := &p.q.Preferences
+	by := p.sortBy(v)
+	switch {
+	case len(pref.Order) > 0:
+		p.byOrder(group, by, v)
+	case len(group) == 1:
+		group[0].reason = ReasonOnly
+		return
+	case by != "":
+		sortBy(group, by)
+	default:
+		p.balance(group)
+	}
+	if p.tier == "priority" && len(pref.Order) == 0 {
+		priorityFirst(group, pref.Sort)
+	}
+	slices.SortStableFunc(group, func(a, b *candidate) int { return falseFirst(a.late, b.late) })
+}
+
+// measure fills in what ordering compares.
+func (p *planner) measure(group []*candidate) {
+	pref := &p.q.Preferences
+	cut := pref.MinThroughput != Cutoffs{} || pref.MaxLatency != Cutoffs{}
+	for _, c := range group {
+		prices := p.prices(c.ep)
+		c.price = prices.Prompt.Nano + prices.Completion.Nano
+		if p.q.Health != nil && len(p.cands) > 1 {
+			c.health = p.q.Health(c.ep.ID)
+		}
+		c.late = cut && (!pref.MinThroughput.reached(c.health.Throughput) || !pref.MaxLatency.kept(c.health.Latency))
+	}
+}
+
+// reached reports whether measured values are at least the cutoffs; what was never measured reaches none.
+func (c Cutoffs) reached(m [4]float64) bool {
+	for i, limit := range c.list() {
+		if limit > 0 && m[i] < limit {
+			return false
+		}
+	}
+	return true
+}
+
+// kept reports whether measured values are at most the cutoffs; what was never measured keeps none.
+func (c Cutoffs) kept(m [4]float64) bool {
+	for i, limit := range c.list() {
+		if limit > 0 && (m[i] == 0 || m[i] > limit) {
+			return false
+		}
+	}
+	return true
+}
+
+func (c Cutoffs) list() [4]float64 { return [4]float64{c.P50, c.P75, c.P90, c.P99} }
+
+// sortBy is the criterion in force: the request's own, else that of the suffix or of the flex tier, else none.
+func (p *planner) sortBy(v catalog.Variant) string {
+	by := p.q.Preferences.Sort
+	switch {
+	case by == "exacto":
+		return ""
+	case by != "":
+		return by
+	case v == catalog.Nitro:
+		return "throughput"
+	case v == catalog.Floor, p.tier == "flex":
+		return "price"
+	}
+	return ""
+}
+
+// byOrder puts the endpoints that provider.order names first, in its order, and the others behind them or, without fallbacks, out.
+func (p *planner) byOrder(group []*candidate, by string, v catalog.Variant) {
+	order := p.q.Preferences.Order
+	for _, c := range group {
+		for i, entry := range order {
+			if names(entry, c.ep, p.asksForTier(c.ep, v)) {
+				c.listed = i + 1
+				break
+			}
+		}
+		if c.listed == 0 && p.q.Preferences.NoFallbacks {
+			c.dropped = AllowFallbacks
+		}
+	}
+	if by == "" {
+		by = "price"
+	}
+	sortBy(group, by)
+	slices.SortStableFunc(group, func(a, b *candidate) int {
+		if a.listed == 0 || b.listed == 0 {
+			return falseFirst(a.listed == 0, b.listed == 0)
+		}
+		return cmp.Compare(a.listed, b.listed)
+	})
+	for _, c := range group {
+		switch {
+		case c.listed > 0:
+			c.reason, c.score = ReasonOrder, float64(c.listed)
+		case p.q.Preferences.Sort == "" || p.q.Preferences.Sort == "exacto":
+			c.reason, c.score = ReasonAfter, c.rubles()
+		}
+	}
+}
+
+// sortBy sorts by price, throughput or latency; what was not measured goes last, equals go by price and then by id.
+func sortBy(group []*candidate, by string) {
+	slices.SortStableFunc(group, func(a, b *candidate) int {
+		switch by {
+		case "throughput":
+			if d := cmp.Compare(b.health.Throughput[0], a.health.Throughput[0]); d != 0 {
+				return d
+			}
+		case "latency":
+			x, y := a.health.Latency[0], b.health.Latency[0]
+			if d := falseFirst(x == 0, y == 0); d != 0 {
+				return d
+			}
+			if d := cmp.Compare(x, y); d != 0 {
+				return d
+			}
+		}
+		return byPrice(a, b)
+	})
+	for _, c := range group {
+		switch by {
+		case "throughput":
+			c.reason, c.score = ReasonThroughput, c.health.Throughput[0]
+		case "latency":
+			c.reason, c.score = ReasonLatency, c.health.Latency[0]
+		default:
+			c.reason, c.score = ReasonPrice, c.rubles()
+		}
+	}
+}
+
+func byPrice(a, b *candidate) int {
+	if d := cmp.Compare(a.price, b.price); d != 0 {
+		return d
+	}
+	return strings.Compare(a.ep.ID, b.ep.ID)
+}
+
+// rubles is the price for display.
+func (c *candidate) rubles() float64 { return float64(c.price) / float64(money.Ruble) }
+
+// balance is the default order: stable endpoints before failing ones, each part by price, and one of the stable ones drawn to the
+// front with a chance in proportion to 1/price². The draw leaves out what would be moved to the end again anyway, when it can.
+func (p *planner) balance(group []*candidate) {
+	unstable := func(c *candidate) bool { return c.health.Failing || c.health.CoolDown }
+	slices.SortStableFunc(group, func(a, b *candidate) int {
+		if d := falseFirst(unstable(a), unstable(b)); d != 0 {
+			return d
+		}
+		return byPrice(a, b)
+	})
+	stable, prompt := 0, 0
+	for _, c := range group {
+		c.reason, c.score = ReasonFallback, c.rubles()
+		switch {
+		case unstable(c):
+			c.reason = ReasonFailing
+		case c.late:
+			stable++
+		default:
+			stable++
+			prompt++
+		}
+	}
+	if stable == 0 {
+		return
+	}
+	p.draw(group[:stable], func(c *candidate) bool { return prompt == 0 || !c.late })
+}
+
+// draw moves one of the candidates to the front. They come sorted by price.
+func (p *planner) draw(group []*candidate, eligible func(*candidate) bool) {
+	least := int64(0) // cheapest price that is not zero
+	for _, c := range group {
+		if c.price > 0 && eligible(c) {
+			least = c.price
+			break
+		}
+	}
+	// weights are relative to the cheapest, so that they stay near 1 whatever the currency
+	weight := func(c *candidate) float64 {
+		switch {
+		case !eligible(c):
+			return 0
+		case least == 0:
+			return 1
+		case c.price == 0:
+			return 100
+		}
+		r := float64(least) / float64(c.price)
+		return r * r
+	}
+	sum := 0.0
+	for _, c := range group {
+		sum += weight(c)
+	}
+	at := 0.0
+	if p.q.Rand != nil {
+		at = p.q.Rand() * sum
+	}
+	drawn := -1
+	for i, c := range group {
+		w := weight(c)
+		if w == 0 {
+			continue
+		}
+		drawn = i
+		if at -= w; at < 0 {
+			break
+		}
+	}
+	c := group[drawn]
+	c.reason, c.score = ReasonWeight, weight(c)/sum
+	copy(group[1:drawn+1], group[:drawn])
+	group[0] = c
+}
+
+// priorityFirst moves the priority tier to the front, by throughput unless the request sorts otherwise.
+func priorityFirst(group []*candidate, explicit string) {
+	isPriority := func(c *candidate) bool { return c.ep.Tier == "priority" }
+	slices.SortStableFunc(group, func(a, b *candidate) int {
+		if d := falseFirst(!isPriority(a), !isPriority(b)); d != 0 || !isPriority(a) || explicit != "" {
+			return d
+		}
+		if d := cmp.Compare(b.health.Throughput[0], a.health.Throughput[0]); d != 0 {
+			return d
+		}
+		return byPrice(a, b)
+	})
+	for _, c := range group {
+		if isPriority(c) && explicit == "" {
+			c.reason, c.score = ReasonPriority, c.health.Throughput[0]
+		}
+	}
+}
+
+func falseFirst(a, b bool) int {
+	switch {
+	case a == b:
+		return 0
+	case b:
+		return -1
+	}
+	return 1
+}
+
+// pick decides which of p.order become attempts, numbers them, and makes them.
+func (p *planner) pick(models []asked) []Attempt {
+	left := cmp.Or(p.q.MaxAttempts, DefaultMaxAttempts)
+	if len(models) > 1 {
+		p.dropRepeats()
+	}
+	if p.q.Preferences.NoFallbacks && len(p.q.Preferences.Order) == 0 {
+		p.firstOfEach(len(models), func(c *candidate, first bool) {
+			if !first {
+				c.dropped = AllowFallbacks
+			}
+		})
+		p.order = slices.DeleteFunc(p.order, func(c *candidate) bool { return c.dropped != Kept })
+	}
+	if len(p.order) <= left {
+		for _, c := range p.order {
+			c.place = 1
+		}
+	} else {
+		if !p.together() {
+			p.firstOfEach(len(models), func(c *candidate, first bool) {
+				if first && left > 0 {
+					c.place, left = 1, left-1
+				}
+			})
+		}
+		for _, c := range p.order {
+			if c.place == 0 && left > 0 {
+				c.place, left = 1, left-1
+			}
+		}
+	}
+	attempts := make([]Attempt, 0, min(len(p.order), cmp.Or(p.q.MaxAttempts, DefaultMaxAttempts)))
+	for _, c := range p.order {
+		if c.place == 0 {
+			continue
+		}
+		attempts = append(attempts, Attempt{Endpoint: c.ep, Slug: p.q.Models[c.model], Variant: models[c.model].variant})
+		c.place = len(attempts)
+	}
+	return attempts
+}
+
+// firstOfEach visits p.order and tells which candidate is the first of its entry in the model list.
+func (p *planner) firstOfEach(models int, visit func(c *candidate, first bool)) {
+	var room [16]bool
+	seen := room[:]
+	if models > len(room) {
+		seen = make([]bool, models)
+	}
+	for _, c := range p.order {
+		visit(c, !seen[c.model])
+		seen[c.model] = true
+	}
+}
+
+// dropRepeats keeps each endpoint once: the list may name a model twice, with different suffixes.
+func (p *planner) dropRepeats() {
+	for i, c := range p.order {
+		for _, earlier := range p.order[:i] {
+			if earlier.ep == c.ep && earlier.dropped == Kept {
+				c.dropped = Duplicate
+				break
+			}
+		}
+	}
+	p.order = slices.DeleteFunc(p.order, func(c *candidate) bool { return c.dropped != Kept })
+}
+
+// nothingLeft is the error of a plan without attempts.
+func (p *planner) nothingLeft(models []asked) error {
+	var by [filters]bool
+	for i := range p.cands {
+		by[p.cands[i].dropped] = true
+	}
+	excluded := []string{}
+	for f := Only; f < filters; f++ {
+		if by[f] {
+			excluded = append(excluded, f.String())
+		}
+	}
+	details := map[string]any{"excluded_by": excluded}
+	which := fmt.Sprintf("the model %q", p.q.Models[0])
+	if len(models) > 1 {
+		which = "the models of this request"
+	}
+	if len(excluded) == 1 && by[ContextLength] {
+		return p.tooLong(details)
+	}
+	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: every endpoint was excluded by %s.", which, strings.Join(excluded, ", "))
+	if len(excluded) == 0 {
+		err.Public = fmt.Sprintf("No provider serves %s at present.", which)
+	}
+	err.Details = details
+	return err
+}
+
+// tooLong is the error when context length alone left nothing: the request is too big, not its preferences too narrow.
+func (p *planner) tooLong(details map[string]any) error {
+	longest := int64(0)
+	for i := range p.cands {
+		longest = max(longest, p.cands[i].ep.ContextLength)
+	}
+	n := &p.q.Needs
+	err := fault.Newf(fault.ContextLength, "routing.Choose",
+		"This model's maximum context length is %d tokens. The request needs about %d: %d in the messages and %d for the answer.",
+		longest, n.PromptTokens+n.MaxTokens, n.PromptTokens, n.MaxTokens)
+	err.Param, err.Details = "messages", details
+	return err
+}

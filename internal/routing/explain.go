@@ -1,0 +1,103 @@
+package routing
+
+import (
+	"fmt"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// explain lists every candidate in the order in which it was looked at.
+func (p *planner) explain(models []asked) []Candidate {
+	out := make([]Candidate, len(p.cands))
+	for i := range p.cands {
+		c := &p.cands[i]
+		out[i] = Candidate{Endpoint: c.ep, Slug: p.q.Models[c.model]}
+		if c.dropped != Kept {
+			out[i].DroppedBy = c.dropped.String()
+			out[i].Detail = p.detail(c, models[c.model].variant)
+			continue
+		}
+		out[i].Order, out[i].Score, out[i].Reason = c.place, c.score, c.reason
+	}
+	return out
+}
+
+// detail says in one sentence why a candidate was dropped, with the figures that decided.
+func (p *planner) detail(c *candidate, v catalog.Variant) string {
+	ep, pref, needs := c.ep, &p.q.Preferences, &p.q.Needs
+	switch c.dropped {
+	case Only:
+		return fmt.Sprintf("The request allows only %s, and this endpoint is %s.", strings.Join(pref.Only, ", "), ep.Tag)
+	case Ignore:
+		return fmt.Sprintf("The request excludes %s.", strings.Join(pref.Ignore, ", "))
+	case ZDR:
+		return fmt.Sprintf("The request demands zero data retention, and the provider's data policy is %s.", ep.Provider.DataPolicy)
+	case DataCollection:
+		return fmt.Sprintf("The request denies data collection, and the provider's data policy is %s.", ep.Provider.DataPolicy)
+	case Quantizations:
+		return fmt.Sprintf("The request allows quantizations %s, and this endpoint's is %s.", strings.Join(pref.Quantizations, ", "), orUnknown(ep.Quantization))
+	case MaxPriceFilter:
+		return p.priceDetail(ep)
+	case ContextLength:
+		return fmt.Sprintf("The prompt of about %d tokens and an answer of %d do not fit into %d.", needs.PromptTokens, needs.MaxTokens, ep.ContextLength)
+	case MaxCompletionTokens:
+		return fmt.Sprintf("The request asks for up to %d answer tokens, and this endpoint gives at most %d.", needs.MaxTokens, ep.MaxCompletion)
+	case InputModalities:
+		return fmt.Sprintf("The prompt holds %s, which this endpoint does not take.", needs.Input&^ep.Input)
+	case OutputModalities:
+		return fmt.Sprintf("The request asks for %s, which this endpoint does not give.", needs.Output&^ep.Output)
+	case NFilter:
+		return fmt.Sprintf("The request asks for %d answers at once, and this endpoint gives at most %d.", needs.N, ep.MaxN)
+	case RequireParameters:
+		return fmt.Sprintf("The request requires its parameters, and this endpoint lacks %s.", needs.Params&^ep.Params)
+	case VariantFilter:
+		return variantDetail(ep, v)
+	case TierFilter:
+		if p.tier == "flex" {
+			return fmt.Sprintf("The request asks for the flex tier, which the model has, and this endpoint is of tier %s.", ep.Tier)
+		}
+		return fmt.Sprintf("Endpoints of tier %s are used only when the request asks for that tier.", ep.Tier)
+	case AllowFallbacks:
+		return "The request allows no fallbacks, and another endpoint comes first."
+	case Duplicate:
+		return "This endpoint is already among the attempts for an earlier model of the list."
+	}
+	return fmt.Sprintf("The request uses %s; other endpoints of the model support it, this one does not.", c.dropped)
+}
+
+func (p *planner) priceDetail(ep *catalog.Endpoint) string {
+	prices, limits := p.prices(ep), &p.ceilings
+	for _, x := range []struct {
+		what    string
+		price   money.Price
+		ceiling int64
+		unit    string
+	}{
+		{"prompt", prices.Prompt, limits.prompt, "1000 tokens"},
+		{"completion", prices.Completion, limits.completion, "1000 tokens"},
+		{"request", prices.Request, limits.request, "request"},
+		{"image", prices.ImageOutputEach, limits.image, "image"},
+		{"audio", prices.Audio, limits.audio, "1000 tokens"},
+	} {
+		if x.price.Nano > x.ceiling {
+			return fmt.Sprintf("The %s price is %s rubles per %s, the ceiling is %s.", x.what, money.Nano(x.price.Nano), x.unit, money.Nano(max(x.ceiling, 0)))
+		}
+	}
+	return ""
+}
+
+func variantDetail(ep *catalog.Endpoint, v catalog.Variant) string {
+	if v == catalog.NoVariant {
+		return fmt.Sprintf("The request names no variant, and this endpoint is of variant %s.", ep.Variant)
+	}
+	return fmt.Sprintf("The request asks for variant %s, and this endpoint is of variant %s.", v, ep.Variant)
+}
+
+func orUnknown(s string) string {
+	if s == "" {
+		return "unknown"
+	}
+	return s
+}

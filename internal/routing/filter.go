@@ -1,0 +1,250 @@
+package routing
+
+import (
+	"math"
+	"math/big"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// Filter is a reason to drop a candidate. The numbers are the order in which hard filters ask: the first that refuses gives its name.
+type Filter uint8
+
+// The filters. Hard ones come first; the soft ones only choose among what the hard ones left.
+const (
+	Kept Filter = iota
+	Only
+	Ignore
+	ZDR
+	DataCollection
+	Quantizations
+	MaxPriceFilter
+	ContextLength
+	MaxCompletionTokens
+	InputModalities
+	OutputModalities
+	NFilter
+	RequireParameters
+	VariantFilter
+	TierFilter
+	softTools
+	softResponseFormat
+	softStructuredOutputs
+	softVerbosity
+	AllowFallbacks // allow_fallbacks: false, and others came first
+	Duplicate      // already in the plan for an earlier model of the list
+	filters
+)
+
+var filterNames = [filters]string{
+	Kept: "", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
+	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
+	InputModalities: "input_modalities", OutputModalities: "output_modalities", NFilter: "n", RequireParameters: "require_parameters",
+	VariantFilter: "variant", TierFilter: "tier", softTools: "tools", softResponseFormat: "response_format",
+	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
+}
+
+// String is the public name of a filter, as in excluded_by.
+func (f Filter) String() string { return filterNames[f] }
+
+// ceilings are MaxPrice in nano-rubles per the unit of the price they bind; -1 is a ceiling that nothing meets.
+type ceilings struct {
+	prompt, completion, request, image, audio int64
+}
+
+const noCeiling = math.MaxInt64
+
+func (m *MaxPrice) ceilings() ceilings {
+	if m == nil {
+		return ceilings{noCeiling, noCeiling, noCeiling, noCeiling, noCeiling}
+	}
+	return ceilings{
+		prompt: nanoFloor(m.Prompt, 1), completion: nanoFloor(m.Completion, 1), request: nanoFloor(m.Request, 1), image: nanoFloor(m.Image, 1),
+		audio: nanoFloor(m.Audio, 1000), // the ceiling is per audio token, the price per 1000
+	}
+}
+
+// nanoFloor is the largest whole number of nano-rubles that is at most rubles x times; a price of whole nano-rubles is
+// within the ceiling exactly when it is at most that.
+func nanoFloor(rubles *big.Rat, times int64) int64 {
+	if rubles == nil {
+		return noCeiling
+	}
+	if rubles.Sign() < 0 {
+		return -1
+	}
+	n := new(big.Int).Mul(rubles.Num(), big.NewInt(int64(money.Ruble)))
+	n.Mul(n, big.NewInt(times)).Quo(n, rubles.Denom())
+	if !n.IsInt64() {
+		return noCeiling
+	}
+	return n.Int64()
+}
+
+// drop finds the first hard filter that refuses an endpoint.
+func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
+	pref, needs := &p.q.Preferences, &p.q.Needs
+	asked := p.asksForTier(ep, variant)
+	switch {
+	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
+		return Only
+	case len(pref.Ignore) > 0 && namedBy(pref.Ignore, ep, true):
+		return Ignore
+	case pref.ZDR && ep.Provider.DataPolicy != catalog.PolicyZero:
+		return ZDR
+	case pref.DenyCollection && ep.Provider.DataPolicy != catalog.PolicyZero && ep.Provider.DataPolicy != catalog.PolicyTransient:
+		return DataCollection
+	case len(pref.Quantizations) > 0 && !quantized(pref.Quantizations, ep.Quantization):
+		return Quantizations
+	case pref.MaxPrice != nil && !p.ceilings.admit(p.prices(ep)):
+		return MaxPriceFilter
+	case ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength:
+		return ContextLength
+	case ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion:
+		return MaxCompletionTokens
+	case needs.Input&^ep.Input != 0:
+		return InputModalities
+	case needs.Output&^ep.Output != 0:
+		return OutputModalities
+	case ep.MaxN > 0 && needs.N > ep.MaxN:
+		return NFilter
+	case pref.RequireParameters && needs.Params&^ep.Params != 0:
+		return RequireParameters
+	case !serves(ep.Variant, variant):
+		return VariantFilter
+	case tiered(ep) && !asked && !taggedBy(pref.Order, ep) && !taggedBy(pref.Only, ep):
+		return TierFilter
+	}
+	return Kept
+}
+
+func (c *ceilings) admit(p *catalog.Prices) bool {
+	return p.Prompt.Nano <= c.prompt && p.Completion.Nano <= c.completion && p.Request.Nano <= c.request &&
+		p.ImageOutputEach.Nano <= c.image && p.Audio.Nano <= c.audio
+}
+
+// prices are those that the request would be charged by, as far as its prompt can be estimated.
+func (p *planner) prices(ep *catalog.Endpoint) *catalog.Prices {
+	if len(ep.Pricing.Thresholds) == 0 {
+		return &ep.Pricing.Base
+	}
+	prices := ep.Pricing.For(p.q.Needs.PromptTokens)
+	return &prices
+}
+
+func tiered(ep *catalog.Endpoint) bool { return ep.Tier != "" && ep.Tier != "default" }
+
+// asksForTier reports whether the request as a whole wants an endpoint's service tier: by its tier field or by its suffix.
+func (p *planner) asksForTier(ep *catalog.Endpoint, v catalog.Variant) bool {
+	switch ep.Tier {
+	case "flex":
+		return p.tier == "flex" || v == catalog.Floor
+	case "priority":
+		return p.tier == "priority" || v == catalog.Nitro
+	}
+	return true
+}
+
+// serves reports whether an endpoint of variant own may serve a request with that suffix.
+func serves(own string, asked catalog.Variant) bool {
+	switch asked {
+	case catalog.Free:
+		return own == "free"
+	case catalog.Extended:
+		return own == "extended"
+	case catalog.Thinking:
+		return own == "thinking" || own == "standard" || own == ""
+	}
+	return own == "standard" || own == ""
+}
+
+// namedBy reports whether any entry names the endpoint. A provider's id or display name means all its endpoints, those of a
+// service tier only when withTiers is set; a full tag means that endpoint alone. Case does not count.
+func namedBy(entries []string, ep *catalog.Endpoint, withTiers bool) bool {
+	for _, e := range entries {
+		if names(e, ep, withTiers) {
+			return true
+		}
+	}
+	return false
+}
+
+func names(entry string, ep *catalog.Endpoint, withTiers bool) bool {
+	if strings.EqualFold(entry, ep.Tag) {
+		return true
+	}
+	base := strings.EqualFold(entry, ep.Provider.ID) || strings.EqualFold(entry, ep.Provider.Name)
+	return base && (withTiers || !tiered(ep))
+}
+
+func taggedBy(entries []string, ep *catalog.Endpoint) bool {
+	for _, e := range entries {
+		if strings.EqualFold(e, ep.Tag) {
+			return true
+		}
+	}
+	return false
+}
+
+// quantized matches an endpoint's level: fp4 and fp8 mean their microscaling kinds too, and no datum is "unknown".
+func quantized(allowed []string, level string) bool {
+	if level == "" {
+		level = "unknown"
+	}
+	for _, a := range allowed {
+		switch {
+		case a == level, a == "fp4" && (level == "mxfp4" || level == "nvfp4"), a == "fp8" && level == "mxfp8":
+			return true
+		}
+	}
+	return false
+}
+
+// soft are the filters that apply only where some endpoint of the model passes them.
+var soft = [...]struct {
+	filter Filter
+	param  catalog.Params
+}{
+	{softTools, catalog.ParamTools},
+	{softResponseFormat, catalog.ParamResponseFormat},
+	{softStructuredOutputs, catalog.ParamStructuredOutputs},
+	{softVerbosity, catalog.ParamVerbosity},
+}
+
+const softParams = catalog.ParamTools | catalog.ParamResponseFormat | catalog.ParamStructuredOutputs | catalog.ParamVerbosity
+
+// soften applies the soft filters to one model's candidates.
+func (p *planner) soften(cands []candidate) {
+	if p.q.Needs.Params&softParams == 0 {
+		return
+	}
+	for _, s := range soft {
+		if p.q.Needs.Params&s.param == 0 {
+			continue
+		}
+		some := false
+		for i := range cands {
+			some = some || cands[i].dropped == Kept && cands[i].ep.Params&s.param != 0
+		}
+		for i := range cands {
+			if some && cands[i].dropped == Kept && cands[i].ep.Params&s.param == 0 {
+				cands[i].dropped = s.filter
+			}
+		}
+	}
+}
+
+// flexOnly drops the dearer tiers of a model when the request asked for flex and some flex endpoint is left.
+func flexOnly(cands []candidate) {
+	some := false
+	for i := range cands {
+		some = some || cands[i].dropped == Kept && cands[i].ep.Tier == "flex"
+	}
+	for i := range cands {
+		if some && cands[i].dropped == Kept && cands[i].ep.Tier != "flex" {
+			cands[i].dropped = TierFilter
+		}
+	}
+}

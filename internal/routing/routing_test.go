@@ -1,0 +1,417 @@
+package routing_test
+
+import (
+	"errors"
+	"math/big"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/routing"
+)
+
+// offer declares an endpoint with prices in rubles per 1000 tokens; change adjusts it.
+func offer(provider, model, prompt, completion string, change ...func(*catalog.Offer)) catalog.Offer {
+	o := catalog.Offer{Provider: provider, Model: model}
+	o.Pricing.Base.Prompt = price(prompt)
+	o.Pricing.Base.Completion = price(completion)
+	for _, f := range change {
+		f(&o)
+	}
+	return o
+}
+
+func price(text string) money.Price {
+	p, err := money.ParsePrice(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+func snapshot(t testing.TB, offers ...catalog.Offer) *catalog.Snapshot {
+	t.Helper()
+	d := catalog.Declared{
+		Providers: []catalog.Provider{
+			{ID: "alpha", Name: "Alpha Cloud", Dialect: "openai", BaseURL: "https://alpha.test/v1", DataPolicy: catalog.PolicyZero},
+			{ID: "beta", Dialect: "openai", BaseURL: "https://beta.test/v1", DataPolicy: catalog.PolicyTransient},
+			{ID: "gamma", Dialect: "openai", BaseURL: "https://gamma.test/v1", DataPolicy: catalog.PolicyTraining},
+			{ID: "delta", Dialect: "openai", BaseURL: "https://delta.test/v1"},
+		},
+		Models: []catalog.ModelInfo{{Slug: "v/embed", Type: "embedding"}, {Slug: "v/lonely"}},
+		Offers: offers,
+	}
+	snap, err := catalog.Build(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return snap
+}
+
+// four endpoints of v/m: alpha is cheapest, delta dearest.
+func four(change ...func(*catalog.Offer)) []catalog.Offer {
+	return []catalog.Offer{
+		offer("alpha", "v/m", "1", "1", change...), offer("beta", "v/m", "2", "2", change...),
+		offer("gamma", "v/m", "3", "3", change...), offer("delta", "v/m", "4", "4", change...),
+	}
+}
+
+func tags(plan routing.Plan) []string {
+	out := []string{}
+	for _, a := range plan.Attempts {
+		out = append(out, a.Endpoint.Tag)
+	}
+	return out
+}
+
+func dropped(plan routing.Plan) map[string]string {
+	out := map[string]string{}
+	for _, c := range plan.Candidates {
+		if c.DroppedBy != "" {
+			out[c.Endpoint.Tag] = c.DroppedBy
+		}
+	}
+	return out
+}
+
+func set(f func(*catalog.Offer)) func(*catalog.Offer) { return f }
+
+func rat(text string) *big.Rat {
+	r, ok := new(big.Rat).SetString(text)
+	if !ok {
+		panic(text)
+	}
+	return r
+}
+
+// Each case names the model list, what is asked, and what must come of it: the attempts in order and what dropped the others.
+func TestPreferences(t *testing.T) {
+	t.Parallel()
+	health := map[string]routing.Health{
+		"alpha/v/m": {Latency: [4]float64{3, 4, 5, 6}, Throughput: [4]float64{10, 9, 8, 7}},
+		"beta/v/m":  {Latency: [4]float64{1, 2, 3, 4}, Throughput: [4]float64{30, 20, 10, 5}},
+		"gamma/v/m": {Latency: [4]float64{2, 2, 2, 2}, Throughput: [4]float64{20, 20, 20, 20}},
+	}
+	region := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Region = r } }
+	tier := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Tier = r } }
+	variant := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Variant = r } }
+	quant := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Quantization = r } }
+	tiers := []catalog.Offer{
+		offer("alpha", "v/m", "2", "2"), offer("alpha", "v/m", "1", "1", tier("flex")), offer("alpha", "v/m", "4", "4", tier("priority")),
+		offer("beta", "v/m", "3", "3"),
+	}
+	cases := []struct {
+		name    string
+		offers  []catalog.Offer // nil: four()
+		models  []string        // nil: v/m
+		pref    routing.Preferences
+		needs   routing.Needs
+		health  map[string]routing.Health
+		max     int
+		want    []string
+		dropped map[string]string
+	}{
+		{name: "nothing asked: by price", want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "at most so many attempts", max: 2, want: []string{"alpha", "beta"}},
+		{name: "only", pref: routing.Preferences{Only: []string{"beta", "nobody"}}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "only", "gamma": "only", "delta": "only"}},
+		{name: "only takes display names and ignores case", pref: routing.Preferences{Only: []string{"ALPHA cloud"}}, want: []string{"alpha"},
+			dropped: map[string]string{"beta": "only", "gamma": "only", "delta": "only"}},
+		{name: "ignore beats only and order", pref: routing.Preferences{Only: []string{"alpha", "beta"}, Ignore: []string{"alpha"}, Order: []string{"alpha"}},
+			want: []string{"beta"}, dropped: map[string]string{"alpha": "ignore", "gamma": "only", "delta": "only"}},
+		{name: "a base slug means all regions, a tag means one",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", region("eu")), offer("alpha", "v/m", "2", "2", region("us")), offer("beta", "v/m", "3", "3", region("us"))},
+			pref:   routing.Preferences{Only: []string{"alpha"}, Ignore: []string{"alpha/US"}}, want: []string{"alpha/eu"},
+			dropped: map[string]string{"alpha/us": "ignore", "beta/us": "only"}},
+		{name: "zdr", pref: routing.Preferences{ZDR: true}, want: []string{"alpha"}, dropped: map[string]string{"beta": "zdr", "gamma": "zdr", "delta": "zdr"}},
+		{name: "data_collection deny", pref: routing.Preferences{DenyCollection: true}, want: []string{"alpha", "beta"},
+			dropped: map[string]string{"gamma": "data_collection", "delta": "data_collection"}},
+		{name: "quantizations: fp4 and fp8 mean their kinds too",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", quant("mxfp4")), offer("beta", "v/m", "2", "2", quant("mxfp8")), offer("gamma", "v/m", "3", "3", quant("bf16")), offer("delta", "v/m", "4", "4")},
+			pref:   routing.Preferences{Quantizations: []string{"fp4", "fp8"}}, want: []string{"alpha", "beta"},
+			dropped: map[string]string{"gamma": "quantizations", "delta": "quantizations"}},
+		{name: "quantizations: no datum is unknown",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", quant("int8")), offer("delta", "v/m", "4", "4")},
+			pref:   routing.Preferences{Quantizations: []string{"unknown"}}, want: []string{"delta"}, dropped: map[string]string{"alpha": "quantizations"}},
+		{name: "max_price keeps what costs exactly the ceiling", pref: routing.Preferences{MaxPrice: &routing.MaxPrice{Prompt: rat("2"), Completion: rat("2.5")}},
+			want: []string{"alpha", "beta"}, dropped: map[string]string{"gamma": "max_price", "delta": "max_price"}},
+		{name: "max_price below a nano-ruble is not rounded up", pref: routing.Preferences{MaxPrice: &routing.MaxPrice{Prompt: rat("0.9999999999")}},
+			offers: []catalog.Offer{offer("alpha", "v/m", "0.999999999", "1"), offer("beta", "v/m", "1", "1")},
+			want:   []string{"alpha"}, dropped: map[string]string{"beta": "max_price"}},
+		{name: "max_price reads the price that the prompt's length leads to",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) {
+				o.Pricing.Thresholds = []catalog.Threshold{{Above: 100, Prices: catalog.Prices{Prompt: price("9")}}}
+			}), offer("beta", "v/m", "2", "2")},
+			pref: routing.Preferences{MaxPrice: &routing.MaxPrice{Prompt: rat("5")}}, needs: routing.Needs{PromptTokens: 101},
+			want: []string{"beta"}, dropped: map[string]string{"alpha": "max_price"}},
+		{name: "max_price of a request and of an audio token",
+			offers: []catalog.Offer{
+				offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Pricing.Base.Request = price("0.2") }),
+				offer("beta", "v/m", "1", "1", func(o *catalog.Offer) { o.Pricing.Base.Audio = price("3") }), offer("gamma", "v/m", "2", "2")},
+			pref: routing.Preferences{MaxPrice: &routing.MaxPrice{Request: rat("0.1"), Audio: rat("0.0029")}},
+			want: []string{"gamma"}, dropped: map[string]string{"alpha": "max_price", "beta": "max_price"}},
+		{name: "context_length counts prompt and answer",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.ContextLength = 149 })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.ContextLength = 150 })), offer("gamma", "v/m", "3", "3")},
+			needs:  routing.Needs{PromptTokens: 100, MaxTokens: 50}, want: []string{"beta", "gamma"}, dropped: map[string]string{"alpha": "context_length"}},
+		{name: "max_completion_tokens",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.MaxCompletion = 49 })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.MaxCompletion = 50 }))},
+			needs:  routing.Needs{MaxTokens: 50}, want: []string{"beta"}, dropped: map[string]string{"alpha": "max_completion_tokens"}},
+		{name: "input modalities",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Input = catalog.Text | catalog.Image }))},
+			needs:  routing.Needs{Input: catalog.Text | catalog.Image}, want: []string{"beta"}, dropped: map[string]string{"alpha": "input_modalities"}},
+		{name: "output modalities",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Output = catalog.Text | catalog.Audio }))},
+			needs:  routing.Needs{Output: catalog.Audio}, want: []string{"beta"}, dropped: map[string]string{"alpha": "output_modalities"}},
+		{name: "n",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.MaxN = 1 })), offer("beta", "v/m", "2", "2")},
+			needs:  routing.Needs{N: 2}, want: []string{"beta"}, dropped: map[string]string{"alpha": "n"}},
+		{name: "require_parameters",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed | catalog.ParamTopK }))},
+			pref:   routing.Preferences{RequireParameters: true}, needs: routing.Needs{Params: catalog.ParamSeed | catalog.ParamTopK},
+			want: []string{"beta"}, dropped: map[string]string{"alpha": "require_parameters"}},
+		{name: "without require_parameters a missing one drops nothing",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed }))},
+			needs:  routing.Needs{Params: catalog.ParamTopK}, want: []string{"alpha"}},
+		{name: "tools are wanted where some endpoint has them",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamTools }))},
+			needs:  routing.Needs{Params: catalog.ParamTools}, want: []string{"beta"}, dropped: map[string]string{"alpha": "tools"}},
+		{name: "response_format, structured_outputs, verbosity likewise",
+			offers: []catalog.Offer{
+				offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamStructuredOutputs | catalog.ParamVerbosity })),
+				offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamResponseFormat | catalog.ParamVerbosity })),
+				offer("gamma", "v/m", "3", "3", set(func(o *catalog.Offer) {
+					o.Params = catalog.ParamResponseFormat | catalog.ParamStructuredOutputs
+				})),
+				offer("delta", "v/m", "4", "4")},
+			needs: routing.Needs{Params: catalog.ParamResponseFormat | catalog.ParamStructuredOutputs | catalog.ParamVerbosity}, want: []string{"delta"},
+			dropped: map[string]string{"alpha": "response_format", "beta": "structured_outputs", "gamma": "verbosity"}},
+		{name: "tools that nobody has drop nothing",
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed }))},
+			needs:  routing.Needs{Params: catalog.ParamTools}, want: []string{"alpha"}},
+		{name: "order first, the others by price", pref: routing.Preferences{Order: []string{"delta", "nobody", "beta"}}, want: []string{"delta", "beta", "alpha", "gamma"}},
+		{name: "order with sort for the others", pref: routing.Preferences{Order: []string{"alpha"}, Sort: "latency"}, health: health, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "order without fallbacks: the listed, in order, no others", pref: routing.Preferences{Order: []string{"gamma", "alpha"}, NoFallbacks: true},
+			want: []string{"gamma", "alpha"}, dropped: map[string]string{"beta": "allow_fallbacks", "delta": "allow_fallbacks"}},
+		{name: "no fallbacks: one attempt", pref: routing.Preferences{NoFallbacks: true}, want: []string{"alpha"},
+			dropped: map[string]string{"beta": "allow_fallbacks", "gamma": "allow_fallbacks", "delta": "allow_fallbacks"}},
+		{name: "no fallbacks: one attempt each model", models: []string{"v/m", "v/k"}, offers: append(four(), offer("beta", "v/k", "1", "1"), offer("gamma", "v/k", "2", "2")),
+			pref: routing.Preferences{NoFallbacks: true, Sort: "price"}, want: []string{"alpha", "beta"}},
+		{name: "sort price", pref: routing.Preferences{Sort: "price"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "sort throughput, unmeasured last", pref: routing.Preferences{Sort: "throughput"}, health: health, want: []string{"beta", "gamma", "alpha", "delta"}},
+		{name: "sort latency, unmeasured last", pref: routing.Preferences{Sort: "latency"}, health: health, want: []string{"beta", "gamma", "alpha", "delta"}},
+		{name: "exacto is the default order", pref: routing.Preferences{Sort: "exacto"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "preferred throughput moves to the end, never out", pref: routing.Preferences{Sort: "price", MinThroughput: routing.Cutoffs{P50: 15, P99: 6}}, health: health,
+			want: []string{"gamma", "alpha", "beta", "delta"}},
+		{name: "preferred latency moves to the end", pref: routing.Preferences{MaxLatency: routing.Cutoffs{P90: 3}}, health: health,
+			want: []string{"beta", "gamma", "alpha", "delta"}},
+		{name: "cool-down goes to the very end, also when listed first", pref: routing.Preferences{Order: []string{"alpha"}},
+			health: map[string]routing.Health{"alpha/v/m": {CoolDown: true}}, want: []string{"beta", "gamma", "delta", "alpha"}},
+		{name: "failing goes behind stable in load balancing", health: map[string]routing.Health{"alpha/v/m": {Failing: true}}, want: []string{"beta", "gamma", "delta", "alpha"}},
+		{name: "failing does not count in an explicit sort", pref: routing.Preferences{Sort: "price"}, health: map[string]routing.Health{"alpha/v/m": {Failing: true}},
+			want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "models in their order", models: []string{"v/k", "v/m"}, offers: append(four(), offer("delta", "v/k", "9", "9")),
+			want: []string{"delta", "alpha", "beta", "gamma", "delta"}},
+		{name: "sorted across models", models: []string{"v/k", "v/m"}, offers: append(four(), offer("delta", "v/k", "2.5", "2.5")),
+			pref: routing.Preferences{Sort: "price", SortAcrossModels: true}, want: []string{"alpha", "beta", "delta", "gamma", "delta"}},
+		{name: "a long first model leaves room for the second", models: []string{"v/m", "v/k"}, offers: append(four(), offer("beta", "v/k", "9", "9")), max: 3,
+			want: []string{"alpha", "beta", "beta"}},
+		{name: "the same model twice is tried once", models: []string{"v/m", "v/m:floor"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "free endpoints serve only :free", offers: append(four(), offer("alpha", "v/m", "0", "0", variant("free"))), want: []string{"alpha", "beta", "gamma", "delta"},
+			dropped: map[string]string{"alpha/free": "variant"}},
+		{name: ":free", models: []string{"v/m:free"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("alpha", "v/m", "0", "0", variant("free"))}, want: []string{"alpha/free"},
+			dropped: map[string]string{"alpha": "variant"}},
+		{name: ":extended", models: []string{"v/m:extended"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("alpha", "v/m", "2", "2", variant("extended"))}, want: []string{"alpha/extended"},
+			dropped: map[string]string{"alpha": "variant"}},
+		{name: ":thinking takes thinking endpoints too", models: []string{"v/m:thinking"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("alpha", "v/m", "2", "2", variant("thinking"))},
+			want: []string{"alpha", "alpha/thinking"}},
+		{name: ":nitro sorts by throughput", models: []string{"v/m:nitro"}, health: health, want: []string{"beta", "gamma", "alpha", "delta"}},
+		{name: "an explicit sort beats the suffix", models: []string{"v/m:nitro"}, pref: routing.Preferences{Sort: "price"}, health: health, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "tiers are not used unasked", offers: tiers, want: []string{"alpha", "beta"}, dropped: map[string]string{"alpha/flex": "tier", "alpha/priority": "tier"}},
+		{name: "flex: only flex where there is one", offers: tiers, needs: routing.Needs{Tier: "flex"}, want: []string{"alpha/flex"},
+			dropped: map[string]string{"alpha": "tier", "beta": "tier", "alpha/priority": "tier"}},
+		{name: "flex where there is none: as usual", needs: routing.Needs{Tier: "flex"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "priority first, then the rest", offers: tiers, needs: routing.Needs{Tier: "fast"}, want: []string{"alpha/priority", "alpha", "beta"}, dropped: map[string]string{"alpha/flex": "tier"}},
+		{name: "a tier's tag in only asks for it", offers: tiers, pref: routing.Preferences{Only: []string{"alpha/flex"}}, want: []string{"alpha/flex"},
+			dropped: map[string]string{"alpha": "only", "beta": "only", "alpha/priority": "only"}},
+		{name: "a tier's tag in order asks for it", offers: tiers, pref: routing.Preferences{Order: []string{"alpha/priority"}}, want: []string{"alpha/priority", "alpha", "beta"},
+			dropped: map[string]string{"alpha/flex": "tier"}},
+		{name: "a base slug in only leaves the tiers out", offers: tiers, pref: routing.Preferences{Only: []string{"alpha"}}, want: []string{"alpha"},
+			dropped: map[string]string{"beta": "only", "alpha/flex": "only", "alpha/priority": "only"}},
+		{name: "a base slug in ignore means the tiers too", offers: tiers, models: []string{"v/m:floor"}, pref: routing.Preferences{Ignore: []string{"alpha"}}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "ignore", "alpha/flex": "ignore", "alpha/priority": "ignore"}},
+		{name: ":floor lets flex in, by price", offers: tiers, models: []string{"v/m:floor"}, want: []string{"alpha/flex", "alpha", "beta"}, dropped: map[string]string{"alpha/priority": "tier"}},
+		{name: "without an answer cap only the prompt counts", offers: four(set(func(o *catalog.Offer) { o.ContextLength = 10 })), needs: routing.Needs{PromptTokens: 10},
+			want: []string{"alpha", "beta", "gamma", "delta"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if c.offers == nil {
+				c.offers = four()
+			}
+			if c.models == nil {
+				c.models = []string{"v/m"}
+			}
+			q := routing.Query{Models: c.models, Preferences: c.pref, Needs: c.needs, MaxAttempts: c.max, Explain: true}
+			if c.health != nil {
+				q.Health = func(id string) routing.Health { return c.health[id] }
+			}
+			plan, err := routing.Choose(q, snapshot(t, c.offers...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, tags(plan)); d != "" {
+				t.Errorf("attempts (-want +got):\n%s", d)
+			}
+			if c.dropped != nil {
+				if d := cmp.Diff(c.dropped, dropped(plan)); d != "" {
+					t.Errorf("dropped (-want +got):\n%s", d)
+				}
+			}
+			for _, cand := range plan.Candidates {
+				if (cand.DroppedBy == "") != (cand.Detail == "") {
+					t.Errorf("%s: dropped by %q, detail %q", cand.Endpoint.ID, cand.DroppedBy, cand.Detail)
+				}
+			}
+		})
+	}
+}
+
+func TestDetailNamesTheFigures(t *testing.T) {
+	t.Parallel()
+	plan, err := routing.Choose(routing.Query{Models: []string{"v/m"}, Explain: true,
+		Preferences: routing.Preferences{MaxPrice: &routing.MaxPrice{Completion: rat("3.25")}}}, snapshot(t, four()...))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range plan.Candidates {
+		if c.Endpoint.Tag == "delta" && c.Detail != "The completion price is 4 rubles per 1000 tokens, the ceiling is 3.25." {
+			t.Errorf("detail: %s", c.Detail)
+		}
+	}
+}
+
+func TestFailures(t *testing.T) {
+	t.Parallel()
+	snap := snapshot(t, append(four(set(func(o *catalog.Offer) { o.ContextLength = 100 })), offer("alpha", "v/odd:name", "1", "1"))...)
+	cases := []struct {
+		name     string
+		q        routing.Query
+		kind     fault.Kind
+		param    string
+		excluded []string
+	}{
+		{name: "unknown model", q: routing.Query{Models: []string{"v/none"}}, kind: fault.ModelNotFound, param: "model"},
+		{name: "unknown model as a fallback", q: routing.Query{Models: []string{"v/m", "v/none"}}, kind: fault.ModelNotFound, param: "models"},
+		{name: "unknown suffix", q: routing.Query{Models: []string{"v/m:fast"}}, kind: fault.ModelNotFound, param: "model"},
+		{name: "two suffixes", q: routing.Query{Models: []string{"v/m:free:nitro"}}, kind: fault.ModelNotFound, param: "model"},
+		{name: "no model", q: routing.Query{}, kind: fault.Invalid, param: "model"},
+		{name: "slug too long", q: routing.Query{Models: []string{"v/" + strings.Repeat("x", 255)}}, kind: fault.Invalid, param: "model"},
+		{name: "embedding model", q: routing.Query{Models: []string{"v/embed"}}, kind: fault.WrongEndpoint, param: "model"},
+		{name: "embedding model as a fallback", q: routing.Query{Models: []string{"v/m", "v/embed"}}, kind: fault.WrongEndpoint, param: "models"},
+		{name: "nobody serves it", q: routing.Query{Models: []string{"v/lonely"}}, kind: fault.NoEndpoints, excluded: []string{}},
+		{name: "two filters together", kind: fault.NoEndpoints, excluded: []string{"ignore", "zdr"},
+			q: routing.Query{Models: []string{"v/m"}, Preferences: routing.Preferences{ZDR: true, Ignore: []string{"alpha"}}}},
+		{name: "listed nobody, no fallbacks", kind: fault.NoEndpoints, excluded: []string{"allow_fallbacks"},
+			q: routing.Query{Models: []string{"v/m"}, Preferences: routing.Preferences{Order: []string{"nobody"}, NoFallbacks: true}}},
+		{name: "no free endpoint", q: routing.Query{Models: []string{"v/m:free"}}, kind: fault.NoEndpoints, excluded: []string{"variant"}},
+		{name: "too long for all", q: routing.Query{Models: []string{"v/m"}, Needs: routing.Needs{PromptTokens: 101}}, kind: fault.ContextLength, param: "messages", excluded: []string{"context_length"}},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			c.q.Explain = true
+			plan, err := routing.Choose(c.q, snap)
+			var f *fault.Error
+			if !errors.As(err, &f) || f.Kind != c.kind || f.Param != c.param || f.Public == "" || f.Next != fault.Stop {
+				t.Fatalf("got %v (param %q), want %s (param %q)", err, fault.From(err).Param, c.kind, c.param)
+			}
+			if c.excluded != nil {
+				if d := cmp.Diff(c.excluded, f.Details["excluded_by"]); d != "" {
+					t.Errorf("excluded_by (-want +got):\n%s", d)
+				}
+				for _, cand := range plan.Candidates {
+					if cand.DroppedBy == "" {
+						t.Errorf("%s was not dropped", cand.Endpoint.ID)
+					}
+				}
+			}
+		})
+	}
+}
+
+func TestAttemptKeepsTheRequestedSlug(t *testing.T) {
+	t.Parallel()
+	snap := snapshot(t, append(four(), offer("alpha", "v/odd:free", "1", "1"))...)
+	plan, err := routing.Choose(routing.Query{Models: []string{"v/m:thinking", "v/odd:free"}, MaxAttempts: 2}, snap)
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := []routing.Attempt{{Slug: plan.Attempts[0].Slug, Variant: plan.Attempts[0].Variant}, {Slug: plan.Attempts[1].Slug, Variant: plan.Attempts[1].Variant}}
+	want := []routing.Attempt{{Slug: "v/m:thinking", Variant: catalog.Thinking}, {Slug: "v/odd:free"}}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Error(d)
+	}
+}
+
+// The weights of prices 1, 2, 3 and 4 for prompt and completion alike are 144, 36, 16 and 9 of 205.
+func TestLoadBalancingDrawsByPriceSquared(t *testing.T) {
+	t.Parallel()
+	zero := []catalog.Offer{offer("alpha", "v/m", "0", "0"), offer("beta", "v/m", "1", "1"), offer("gamma", "v/m", "2", "2")}
+	free := []catalog.Offer{offer("alpha", "v/m", "0", "0"), offer("beta", "v/m", "0", "0")}
+	cases := []struct {
+		name   string
+		offers []catalog.Offer
+		u      float64
+		want   []string
+		share  float64
+	}{
+		{"start of the first", four(), 0, []string{"alpha", "beta", "gamma", "delta"}, 144.0 / 205},
+		{"end of the first", four(), 143.9 / 205, []string{"alpha", "beta", "gamma", "delta"}, 144.0 / 205},
+		{"start of the second", four(), 144.1 / 205, []string{"beta", "alpha", "gamma", "delta"}, 36.0 / 205},
+		{"start of the third", four(), 180.1 / 205, []string{"gamma", "alpha", "beta", "delta"}, 16.0 / 205},
+		{"end of the last", four(), 0.9999999, []string{"delta", "alpha", "beta", "gamma"}, 9.0 / 205},
+		{"price zero weighs a hundred times the cheapest", zero, 99.9 / 101.25, []string{"alpha", "beta", "gamma"}, 100 / 101.25},
+		{"the cheapest beside price zero", zero, 100.1 / 101.25, []string{"beta", "alpha", "gamma"}, 1 / 101.25},
+		{"all free", free, 0.6, []string{"beta", "alpha"}, 0.5},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			plan, err := routing.Choose(routing.Query{Models: []string{"v/m"}, Explain: true, Rand: func() float64 { return c.u }}, snapshot(t, c.offers...))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if d := cmp.Diff(c.want, tags(plan)); d != "" {
+				t.Errorf("attempts (-want +got):\n%s", d)
+			}
+			i := slices.IndexFunc(plan.Candidates, func(x routing.Candidate) bool { return x.Order == 1 })
+			first := plan.Candidates[i]
+			if first.Reason != routing.ReasonWeight || first.Score < c.share-1e-9 || first.Score > c.share+1e-9 {
+				t.Errorf("first has reason %s and score %v, want weight and %v", first.Reason, first.Score, c.share)
+			}
+		})
+	}
+}
+
+func TestDrawSkipsWhatGoesToTheEnd(t *testing.T) {
+	t.Parallel()
+	health := func(id string) routing.Health {
+		return map[string]routing.Health{"alpha/v/m": {CoolDown: true}, "gamma/v/m": {Throughput: [4]float64{50}}, "delta/v/m": {Failing: true, Throughput: [4]float64{50}}}[id]
+	}
+	for _, u := range []float64{0, 0.5, 0.999} {
+		plan, err := routing.Choose(routing.Query{Models: []string{"v/m"}, Health: health, Rand: func() float64 { return u },
+			Preferences: routing.Preferences{MinThroughput: routing.Cutoffs{P50: 10}}}, snapshot(t, four()...))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if d := cmp.Diff([]string{"gamma", "delta", "beta", "alpha"}, tags(plan)); d != "" {
+			t.Errorf("u=%v (-want +got):\n%s", u, d)
+		}
+	}
+}
