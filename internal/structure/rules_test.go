@@ -1,0 +1,117 @@
+package structure_test
+
+// layer is how far up a package stands. A package imports layers below its own; within a layer only what its rule names.
+// The domain is the exception: its packages build on one another as they need, and the compiler forbids circles.
+type layer int
+
+const (
+	foundation layer = iota // words that every package uses
+	domain                  // rules that can be read and tested without a socket or a database
+	relaying                // one call end to end, above the rest of the domain
+	edge                    // technology: each meets the domain, never another edge
+	wiring                  // the one place that knows all others
+	command                 // the program
+	apart                   // imports nothing of ours but its own, and nothing imports it
+)
+
+func (l layer) String() string {
+	return [...]string{"foundation", "domain", "relay", "edge", "app", "cmd", "apart"}[l]
+}
+
+// rule says where a package stands and what it may do beyond its layer.
+type rule struct {
+	layer    layer
+	beside   []string // packages of the same layer that it may import; "x/..." is all below x
+	users    []layer  // layers that may import it, when not all above its own
+	files    bool     // domain only: it may import os, because writing files is its purpose
+	alone    bool     // it imports nothing of ours, because it is there to test the rest
+	suite    bool     // a conformance suite: its plain files may import testing, and only tests may import it
+	declared bool     // set by find, so that a missing rule differs from a zero one
+}
+
+// rules has a line for each package, or for a family ("x/...") whose members may not import one another.
+// A new package needs a line here and one in docs/structure.md: that is the moment to think about where it belongs.
+var rules = map[string]rule{
+	"internal/fault": {layer: foundation},
+	"internal/money": {layer: foundation, beside: []string{"internal/fault"}},
+	// The domain passes bodies on as bytes; what their members are called is the business of edges.
+	"internal/rawjson": {layer: foundation, beside: []string{"internal/fault"}, users: []layer{edge, wiring, command}},
+	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
+
+	"internal/completion":      {layer: domain},
+	"internal/catalog":         {layer: domain},
+	"internal/routing":         {layer: domain},
+	"internal/usage":           {layer: domain},
+	"internal/usage/tokenizer": {layer: domain},
+	"internal/record":          {layer: domain},
+	"internal/apikey":          {layer: domain},
+	"internal/account":         {layer: domain},
+	"internal/audit":           {layer: domain},
+	"internal/ledger":          {layer: domain},
+	"internal/ledger/journal":  {layer: domain, files: true},
+	"internal/relay":           {layer: relaying},
+
+	// Edges take their settings as values of their own, so that a package can be used without the whole configuration.
+	"internal/config":                {layer: edge, beside: []string{"internal/catalog/builtin"}, users: []layer{wiring, command}},
+	"internal/catalog/builtin":       {layer: edge},
+	"internal/catalog/importer":      {layer: edge, beside: []string{"internal/catalog/builtin"}},
+	"internal/accesslog":             {layer: edge},
+	"internal/wire":                  {layer: edge, beside: []string{"internal/wire/sse"}},
+	"internal/wire/sse":              {layer: edge},
+	"internal/wire/...":              {layer: edge, beside: []string{"internal/wire", "internal/wire/sse"}},
+	"internal/upstream":              {layer: edge, beside: []string{"internal/wire/sse"}},
+	"internal/upstream/upstreamtest": {layer: edge, beside: []string{"internal/upstream", "internal/wire/sse"}, suite: true},
+	"internal/upstream/...":          {layer: edge, beside: []string{"internal/upstream", "internal/wire/sse"}},
+	"internal/store":                 {layer: edge},
+	"internal/store/storetest":       {layer: edge, beside: []string{"internal/store"}, suite: true},
+	"internal/store/...":             {layer: edge, beside: []string{"internal/store"}},
+	"internal/sim":                   {layer: edge, alone: true},
+	"internal/httpapi":               {layer: edge, beside: []string{"internal/wire", "internal/wire/...", "internal/accesslog"}},
+
+	"internal/app": {layer: wiring},
+	"cmd/weir":     {layer: command},
+
+	"internal/structure": {layer: apart},
+	"bench":              {layer: apart},
+}
+
+// home is where an outside package may be imported. Everywhere else it is refused with the reason.
+type home struct {
+	path string // an import path; what lies below it counts too
+	in   []string
+	why  string
+}
+
+var homes = []home{
+	{"encoding/json", nil, "it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
+	{"github.com/go-json-experiment/json", []string{"internal/rawjson"}, "one place decides how strict we read; use internal/rawjson"},
+	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
+	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
+	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
+	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "flags are read once, by the command"},
+	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/app", "cmd/weir"}, "only the configuration is YAML"},
+	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
+	{"unsafe", nil, "nothing here is worth it"},
+	{"C", nil, "the binary is built without cgo"},
+}
+
+// domainMayNot lists what a package of the domain does without: it is handed these by an edge, as an interface or a value.
+var domainMayNot = []string{"net/http", "database/sql", "net", "os", "flag", "github.com/prometheus/client_golang"}
+
+// call is a function that only some packages may use, whoever imports its package.
+type call struct {
+	pkg, name string
+	in        []string // packages that may
+	all       bool     // refused in every layer; else in the domain and below only
+	why       string
+}
+
+var calls = []call{
+	{pkg: "os", name: "Getenv", in: []string{"internal/config", "internal/app", "cmd/weir"}, all: true, why: "a variable read down here is a hidden parameter: take the value from the caller"},
+	{pkg: "os", name: "LookupEnv", in: []string{"internal/config", "internal/app", "cmd/weir"}, all: true, why: "a variable read down here is a hidden parameter: take the value from the caller"},
+	{pkg: "os", name: "Exit", in: []string{"cmd/weir"}, all: true, why: "return an error: only the command ends the program"},
+	{pkg: "time", name: "Now", why: "take the time, or a func() time.Time, from the caller"},
+	{pkg: "time", name: "Since", why: "subtract times that the caller gave"},
+	{pkg: "time", name: "Until", why: "subtract times that the caller gave"},
+	{pkg: "time", name: "Sleep", all: true, why: "wait for what you wait for, with a timer that a context can end"},
+}
