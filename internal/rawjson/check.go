@@ -95,6 +95,9 @@ func (o *outline) text(b []byte, i, end int) {
 			o.upTo = i + n
 		}
 		i += n + 2 // the backslash and what it escapes; a control character stays too, and is the judge's to find
+		if i <= end && b[i-1] == 'u' {
+			i += 4 // its digits
+		}
 	}
 }
 

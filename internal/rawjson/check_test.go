@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/go-json-experiment/json/jsontext"
+	"pgregory.net/rapid"
 
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -97,6 +98,10 @@ func TestCheck(t *testing.T) {
 		{name: "object with space", body: " {\"a\" : [1, 2.5e3, \"x\"]}\r\n", ok: true},
 		{name: "Cyrillic", body: `{"а":"б"}`, ok: true},
 		{name: "surrogate pair escape", body: `"\ud83d\ude00"`, ok: true},
+		{name: "escape before a long run", body: `"\u0000` + strings.Repeat("0", 100) + `\ud83d\ude00` + strings.Repeat("x", 100) + `"`, ok: true},
+		{name: "long run between two halves of a pair", body: `"\ud83d` + strings.Repeat("x", 100) + `\ude00"`, kind: fault.Invalid},
+		{name: "long names that differ", body: `{"` + strings.Repeat("x", 100) + `":1,"` + strings.Repeat("x", 101) + `":2}`, ok: true},
+		{name: "short escape before a long run", body: `"\u12` + strings.Repeat("z", 100) + `"`, kind: fault.Invalid},
 		{name: "NUL escape", body: `"\u0000"`, ok: true},
 		{name: "depth 128", body: nest(128), ok: true},
 		{name: "depth 129", body: nest(129), kind: fault.TooDeep, says: "128"},
@@ -148,20 +153,50 @@ func TestCheck(t *testing.T) {
 	}
 }
 
-// FuzzCheck: within the limits, Check and jsontext agree on every input.
+// FuzzCheck: within the limits, Check and jsontext agree on every input, and on one with long runs made of it.
 func FuzzCheck(f *testing.F) {
 	addCorpus(f)
+	long := bytes.Repeat([]byte("a"), 100)
 	f.Fuzz(func(t *testing.T, b []byte) {
-		err := rawjson.Check(b, rawjson.Defaults)
-		valid := jsontext.Value(b).IsValid() && !bytes.HasPrefix(b, []byte("\xef\xbb\xbf"))
-		switch {
-		case err == nil && !valid:
-			t.Fatalf("accepted %q", b)
-		case err != nil && valid && !overLimit(err):
-			t.Fatalf("refused %q: %v", b, err)
-		case err != nil && err.Public == "":
-			t.Fatalf("no sentence for %q", b)
+		agree(t, b)
+		agree(t, bytes.ReplaceAll(b, []byte("a"), long))
+	})
+}
+
+type failer interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+func agree(t failer, b []byte) {
+	t.Helper()
+	err := rawjson.Check(b, rawjson.Defaults)
+	valid := jsontext.Value(b).IsValid() && !bytes.HasPrefix(b, []byte("\xef\xbb\xbf"))
+	switch {
+	case err == nil && !valid:
+		t.Fatalf("accepted %q", b)
+	case err != nil && valid && !overLimit(err):
+		t.Fatalf("refused %q: %v", b, err)
+	case err != nil && err.Public == "":
+		t.Fatalf("no sentence for %q", b)
+	}
+}
+
+// However strings are put together from escapes, long runs and what does not belong into them, Check and jsontext agree.
+func TestCheckAgreesOnLongStrings(t *testing.T) {
+	t.Parallel()
+	pieces := []string{`\u0041`, `\ud83d`, `\ude00`, `\u12`, `\u`, `\n`, `\\`, `\"`, `\x`, "\x01", "\xd0", strings.Repeat("a", 100), strings.Repeat("0", 64), strings.Repeat("я", 50),
+		"ab", "u0041", `","`, `":"`, `":1,"`, `"`, "{", "]"}
+	rapid.Check(t, func(t *rapid.T) {
+		frame := rapid.SampledFrom([]string{`"%s"`, `{"k":"%s"}`, `{"%s":1,"b":2}`, `["%s",{"x":"y"}]`}).Draw(t, "frame")
+		// mostly valid pieces, or nearly every string would be invalid
+		last := rapid.SampledFrom([]int{2, 16, len(pieces)}).Draw(t, "last")
+		valid := []string{pieces[0], pieces[1] + pieces[2], pieces[5], pieces[6], pieces[7], pieces[11], pieces[12], pieces[13], pieces[14], pieces[15]}
+		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(valid), 0, 6).Draw(t, "valid"), "")
+		if last > 2 {
+			text += strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces[:last]), 0, 4).Draw(t, "any"), "")
 		}
+		agree(t, []byte(strings.Replace(frame, "%s", text, 1)))
 	})
 }
 

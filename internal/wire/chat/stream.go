@@ -1,0 +1,433 @@
+package chat
+
+import (
+	"io"
+	"strconv"
+	"sync"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/wire"
+	"weir/internal/wire/sse"
+)
+
+// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive and Started may be called
+// from other goroutines meanwhile.
+type Stream struct {
+	w io.Writer
+	o Options
+
+	mu      sync.Mutex
+	begun   bool // something was written
+	chunked bool // a chunk was written
+	closed  bool // [DONE] was written, or a write failed
+	err     error
+
+	buf     *[]byte // begins with the prefix of every chunk
+	prefix  int
+	served  relay.Served
+	choices []streamChoice
+	held    []byte // the last finish chunk, up to its usage, until the usage is known
+	extra   []byte // unknown members of frames that had nothing else to send
+}
+
+// streamChoice is what was sent of one choice.
+type streamChoice struct {
+	begun    bool
+	finished bool
+	calls    int  // tool calls begun
+	empty    bool // the last of them has no arguments so far
+	custom   bool // the last of them takes free text
+	images   int
+	detail   int // index for the next reasoning detail of our own
+}
+
+var _ relay.Sink = (*Stream)(nil)
+
+// NewStream writes to w, which flushes after each Write.
+func NewStream(w io.Writer, o Options) *Stream {
+	s := &Stream{w: w, o: o, buf: getBuffer()}
+	s.choices = make([]streamChoice, max(o.N, 1))
+	return s
+}
+
+// Started reports whether a byte was written: from then on errors go into the stream.
+func (s *Stream) Started() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.begun
+}
+
+// Close gives the buffers back. The stream must not be used after it.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+	if s.buf != nil {
+		putBuffer(s.buf)
+		s.buf = nil
+	}
+}
+
+// Start takes in who serves; nothing is written before the first event.
+func (s *Stream) Start(served relay.Served) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = served
+	s.makePrefix()
+	return s.err
+}
+
+// makePrefix writes what all chunks have in common into the front of the buffer.
+func (s *Stream) makePrefix() {
+	b := append((*s.buf)[:0], "data: "...)
+	b = appendHead(b, &s.o, "chat.completion.chunk", &s.served)
+	if s.served.Head.Fingerprint != "" {
+		b = rawjson.AppendText(append(b, `,"system_fingerprint":`...), s.served.Head.Fingerprint)
+	}
+	if tier := wire.Tier(s.served.Head.Tier); tier != "" {
+		b = append(append(append(b, `,"service_tier":"`...), tier...), '"')
+	}
+	*s.buf, s.prefix = b, len(b)
+}
+
+// Event writes what an event tells, as one chunk for each kind of content in it.
+func (s *Stream) Event(ev *completion.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.err
+	}
+	extra := ev.FrameExtra
+	if ev.Choice < 0 || ev.Choice >= len(s.choices) {
+		s.keepExtra(extra)
+		return s.err
+	}
+	c := &s.choices[ev.Choice]
+	if c.finished {
+		s.keepExtra(extra)
+		return s.err
+	}
+	if !c.begun && visible(ev, &s.o) {
+		c.begun = true
+		s.write(append(s.delta(ev.Choice, nil), `"role":"assistant","content":""`...), nil, nil)
+	}
+	wrote := s.reasoning(ev, c, &extra)
+	wrote = s.text(ev, &extra, wrote) || wrote
+	s.toolCalls(ev, c, &extra)
+	s.media(ev, c, &extra)
+	if ev.Finish != "" {
+		s.finish(ev, c, &extra)
+	}
+	s.keepExtra(extra)
+	return s.err
+}
+
+// keepExtra keeps members for the next chunk.
+func (s *Stream) keepExtra(extra []byte) {
+	if len(extra) > 0 {
+		s.extra = replaceExtra(s.extra, extra)
+	}
+}
+
+// visible reports whether an event leads to a chunk.
+func visible(ev *completion.Event, o *Options) bool {
+	return len(ev.Text) > 0 || len(ev.Refusal) > 0 || len(ev.ToolCalls) > 0 || len(ev.Images) > 0 || len(ev.Audio) > 0 ||
+		len(ev.Annotations) > 0 || len(ev.Logprobs) > 0 || ev.Finish != "" || len(ev.DeltaExtra) > 0 || len(ev.ChoiceExtra) > 0 ||
+		!o.ExcludeReasoning && (len(ev.Reasoning) > 0 || len(ev.ReasoningDetails) > 0)
+}
+
+// delta begins a chunk of a choice, inside its delta. Members of the whole frame that nobody here knows go in front.
+func (s *Stream) delta(choice int, extra *[]byte) []byte {
+	b := (*s.buf)[:s.prefix]
+	if len(s.extra) > 0 {
+		b = appendExtra(b, s.extra, frameLevel)
+		s.extra = s.extra[:0]
+	}
+	if extra != nil && len(*extra) > 0 {
+		b = appendExtra(b, *extra, frameLevel)
+		*extra = nil
+	}
+	b = append(b, `,"choices":[{"index":`...)
+	b = strconv.AppendInt(b, int64(choice), 10)
+	return append(b, `,"delta":{`...)
+}
+
+// write ends a chunk that is no finish chunk, and sends it.
+func (s *Stream) write(b, logprobs, choiceExtra []byte) {
+	b = append(b, `},"finish_reason":null,"native_finish_reason":null`...)
+	b = appendChoiceEnd(b, logprobs, choiceExtra)
+	if s.o.IncludeUsage {
+		b = append(b, `,"usage":null`...)
+	}
+	s.send(append(b, "}\n\n"...))
+}
+
+func appendChoiceEnd(b, logprobs, extra []byte) []byte {
+	b = append(b, `,"logprobs":`...)
+	if len(logprobs) > 0 {
+		b = appendLogprobs(b, logprobs)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = appendExtra(b, extra, choiceLevel)
+	return append(b, "}]"...)
+}
+
+// send writes one frame. b may be a grown form of the buffer, which is kept then.
+func (s *Stream) send(b []byte) {
+	if cap(b) > cap(*s.buf) {
+		*s.buf = b[:s.prefix]
+	}
+	s.chunked = true
+	s.out(b)
+}
+
+func (s *Stream) out(b []byte) {
+	if s.err != nil || s.closed {
+		return
+	}
+	s.begun = true
+	if _, s.err = s.w.Write(b); s.err != nil {
+		s.closed = true
+	}
+}
+
+func (s *Stream) reasoning(ev *completion.Event, c *streamChoice, extra *[]byte) bool {
+	if s.o.ExcludeReasoning || len(ev.Reasoning) == 0 && len(ev.ReasoningDetails) == 0 {
+		return false
+	}
+	b := s.delta(ev.Choice, extra)
+	if len(ev.Reasoning) > 0 {
+		b = appendReasoning(b, ev.Reasoning)
+	}
+	if len(ev.ReasoningDetails) > 0 {
+		b = rawjson.AppendOneLine(appendName(b, "reasoning_details"), ev.ReasoningDetails)
+		c.detail = max(c.detail, detailsEnd(ev.ReasoningDetails))
+	}
+	if s.plain(ev) && len(ev.ToolCalls) == 0 && len(ev.Images) == 0 && len(ev.Audio) == 0 {
+		// nothing else follows of this event: what belongs to the choice goes here
+		b = appendExtra(b, ev.DeltaExtra, deltaLevel)
+		s.write(b, ev.Logprobs, ev.ChoiceExtra)
+		return true
+	}
+	s.write(b, nil, nil)
+	return false
+}
+
+// plain reports whether an event has no visible text.
+func (s *Stream) plain(ev *completion.Event) bool {
+	return len(ev.Text) == 0 && len(ev.Refusal) == 0 && len(ev.Annotations) == 0
+}
+
+// detailsEnd is the index after the largest of the entries.
+func detailsEnd(list []byte) int {
+	end := 0
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		if i, ok := rawjson.Int(rawjson.Find(e.Value, "index")); ok && i >= 0 && i < 1<<20 {
+			end = max(end, int(i)+1)
+		} else {
+			end++
+		}
+	}
+	return end
+}
+
+// text writes content, refusal and annotations, and what nobody here knows of the delta; done tells that the latter was written.
+func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) bool {
+	if s.plain(ev) && (done || len(ev.Logprobs) == 0 && len(ev.DeltaExtra) == 0 && (len(ev.ChoiceExtra) == 0 || ev.Finish != "")) {
+		return false
+	}
+	b := s.delta(ev.Choice, extra)
+	if len(ev.Text) > 0 {
+		b = append(b, `"content":`...)
+		b = rawjson.AppendString(b, ev.Text)
+	}
+	if len(ev.Refusal) > 0 {
+		b = rawjson.AppendString(appendName(b, "refusal"), ev.Refusal)
+	}
+	if len(ev.Annotations) > 0 {
+		b = rawjson.AppendOneLine(appendName(b, "annotations"), ev.Annotations)
+	}
+	b = appendExtra(b, ev.DeltaExtra, deltaLevel)
+	choiceExtra := ev.ChoiceExtra
+	if ev.Finish != "" {
+		choiceExtra = nil // they go with the finish
+	}
+	s.write(b, ev.Logprobs, choiceExtra)
+	return true
+}
+
+// toolCalls writes each fragment as a chunk of its own, so that a call's id and name stand in one frame only.
+func (s *Stream) toolCalls(ev *completion.Event, c *streamChoice, extra *[]byte) {
+	for i := range ev.ToolCalls {
+		call := &ev.ToolCalls[i]
+		if call.Index < c.calls {
+			s.arguments(ev.Choice, call, extra)
+			if call.Index == c.calls-1 && len(call.Arguments) > 0 {
+				c.empty = false
+			}
+			continue
+		}
+		s.fillArguments(ev.Choice, c)
+		index := c.calls
+		c.calls++
+		c.empty, c.custom = len(call.Arguments) == 0, call.Custom
+		s.firstFragment(ev.Choice, c, index, call, extra)
+	}
+}
+
+func (s *Stream) firstFragment(choice int, c *streamChoice, index int, call *completion.ToolCall, extra *[]byte) {
+	var made [32]byte
+	id := append(made[:0], call.ID...)
+	if len(id) == 0 {
+		id = appendCallID(id)
+	}
+	b := append(s.delta(choice, extra), `"tool_calls":[`...)
+	b = appendFirst(b, index, id, call)
+	b = rawjson.AppendEscaped(b, call.Arguments)
+	b = append(b, closeCall+"]"...)
+	if call.Signature != "" && !s.o.ExcludeReasoning {
+		b = append(b, `,"reasoning_details":[`...)
+		b = append(appendSignature(b, call.Signature, id, c.detail), ']')
+		c.detail++
+	}
+	s.write(b, nil, nil)
+}
+
+// arguments writes a further fragment of a call.
+func (s *Stream) arguments(choice int, call *completion.ToolCall, extra *[]byte) {
+	if len(call.Arguments) == 0 && len(call.Extra) == 0 {
+		return
+	}
+	b := append(s.delta(choice, extra), `"tool_calls":[{"index":`...)
+	b = strconv.AppendInt(b, int64(call.Index), 10)
+	b = appendExtra(b, call.Extra, toolLevel)
+	if call.Custom {
+		b = append(b, `,"custom":{"input":"`...)
+	} else {
+		b = append(b, `,"function":{"arguments":"`...)
+	}
+	b = rawjson.AppendEscaped(b, call.Arguments)
+	s.write(append(b, closeCall+"]"...), nil, nil)
+}
+
+// fillArguments completes a call that ended without arguments: the empty text is no JSON, and tools fail on it.
+func (s *Stream) fillArguments(choice int, c *streamChoice) {
+	if c.calls == 0 || !c.empty || c.custom {
+		return
+	}
+	c.empty = false
+	s.arguments(choice, &completion.ToolCall{Index: c.calls - 1, Arguments: []byte("{}")}, nil)
+}
+
+func (s *Stream) media(ev *completion.Event, c *streamChoice, extra *[]byte) {
+	if len(ev.Images) > 0 {
+		b := append(s.delta(ev.Choice, extra), `"images":[`...)
+		b, c.images = appendImages(b, ev.Images, c.images)
+		s.write(append(b, ']'), nil, nil)
+	}
+	if len(ev.Audio) > 0 {
+		b := append(s.delta(ev.Choice, extra), `"audio":`...)
+		s.write(rawjson.AppendOneLine(b, ev.Audio), nil, nil)
+	}
+}
+
+// finish ends a choice. Unless the usage has a chunk of its own, it belongs into the last finish chunk, which is not known
+// to be the last before End: each one waits for the next.
+func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
+	s.fillArguments(ev.Choice, c)
+	c.finished = true
+	b := append(s.delta(ev.Choice, extra), '}')
+	b = appendFinish(b, ev.Finish, ev.NativeFinish, c.calls > 0)
+	b = appendChoiceEnd(b, nil, ev.ChoiceExtra)
+	if s.o.IncludeUsage {
+		s.send(append(b, ",\"usage\":null}\n\n"...))
+		return
+	}
+	s.release()
+	s.held = append(s.held[:0], b...)
+}
+
+// release sends the finish chunk that waits.
+func (s *Stream) release() {
+	if len(s.held) == 0 {
+		return
+	}
+	s.out(append(s.held, "}\n\n"...))
+	s.held = s.held[:0]
+}
+
+// End writes the usage and the last frame.
+func (s *Stream) End(receipt relay.Receipt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.err
+	}
+	if s.prefix == 0 {
+		s.makePrefix()
+	}
+	for i := range s.choices {
+		if c := &s.choices[i]; c.begun && !c.finished { // an upstream that forgot its finish reason
+			s.finish(&completion.Event{Choice: i, Finish: completion.Stop}, c, nil)
+		}
+	}
+	b := s.held
+	if len(b) == 0 {
+		b = append((*s.buf)[:s.prefix], `,"choices":[]`...)
+	}
+	b = appendExtra(b, s.extra, frameLevel)
+	b = append(b, `,"usage":`...)
+	b = appendUsage(b, &receipt)
+	s.out(append(b, "}\n\n"...))
+	s.held = nil
+	return s.done()
+}
+
+func (s *Stream) done() error {
+	s.out([]byte(sse.Done))
+	s.closed = true
+	return s.err
+}
+
+// Fail ends the stream with an error. envelope is the JSON value of the member error. After End it does nothing.
+func (s *Stream) Fail(envelope []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.err
+	}
+	if s.prefix == 0 {
+		s.makePrefix()
+	}
+	s.held = s.held[:0] // an answer that failed has not finished
+	b := (*s.buf)[:s.prefix]
+	b = append(b, `,"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","native_finish_reason":null,"logprobs":null}],"error":`...)
+	b = rawjson.AppendOneLine(b, envelope)
+	s.send(append(b, "}\n\n"...))
+	return s.done()
+}
+
+// emptyChunk is the end of a chunk without content.
+const emptyChunk = `,"choices":[{"index":0,"delta":{},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]`
+
+// KeepAlive writes something that means nothing: before the first chunk a comment, after it an empty chunk, because parsers that
+// split at blank lines would take a comment for the beginning of the next frame. After the end it does nothing.
+func (s *Stream) KeepAlive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+	case !s.chunked:
+		s.out([]byte(sse.KeepAlive))
+	default:
+		b := append((*s.buf)[:s.prefix], emptyChunk...)
+		if s.o.IncludeUsage {
+			b = append(b, `,"usage":null`...)
+		}
+		s.send(append(b, "}\n\n"...))
+	}
+	return s.err
+}

@@ -1,0 +1,218 @@
+package chat
+
+import (
+	"io"
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/wire"
+)
+
+// Whole collects an answer and writes it as one JSON document, in one Write, when it has ended. It is a relay.Sink.
+type Whole struct {
+	w io.Writer
+	o Options
+
+	served relay.Served
+	buf    *[]byte   // finished choices, separated by commas
+	open   []*answer // choices that are being collected
+	seen   []bool    // choices that are in buf
+	extra  []byte    // unknown members of the whole reply
+}
+
+var _ relay.Sink = (*Whole)(nil)
+
+// NewWhole writes to w.
+func NewWhole(w io.Writer, o Options) *Whole {
+	n := max(o.N, 1)
+	return &Whole{w: w, o: o, buf: getBuffer(), open: make([]*answer, n), seen: make([]bool, n)}
+}
+
+// Close gives the buffers back. The reply must not be used after it.
+func (x *Whole) Close() {
+	if x.buf != nil {
+		putBuffer(x.buf)
+		x.buf = nil
+	}
+}
+
+// Start begins an answer; what came of an earlier attempt is forgotten.
+func (x *Whole) Start(served relay.Served) error {
+	x.served = served
+	*x.buf = (*x.buf)[:0]
+	clear(x.open)
+	clear(x.seen)
+	x.extra = nil
+	return nil
+}
+
+// Event takes in one event. A choice that comes complete in one event, as from an upstream that does not stream, is encoded at
+// once, with no copy in between; anything else is collected.
+func (x *Whole) Event(ev *completion.Event) error {
+	x.extra = replaceExtra(x.extra, ev.FrameExtra)
+	if ev.Choice < 0 || ev.Choice >= len(x.open) || x.seen[ev.Choice] {
+		return nil
+	}
+	a := x.open[ev.Choice]
+	if a == nil && ev.Finish != "" {
+		x.seen[ev.Choice] = true
+		x.encodeEvent(ev)
+		return nil
+	}
+	if a == nil {
+		a = new(answer)
+		x.open[ev.Choice] = a
+	}
+	a.add(ev)
+	return nil
+}
+
+// End writes the document.
+func (x *Whole) End(receipt relay.Receipt) error {
+	for i, a := range x.open {
+		if a != nil {
+			x.encodeAnswer(i, a)
+		}
+	}
+	out := getBuffer()
+	defer putBuffer(out)
+	b := appendHead((*out)[:0], &x.o, "chat.completion", &x.served)
+	b = append(b, `,"system_fingerprint":`...)
+	if f := x.served.Head.Fingerprint; f != "" {
+		b = rawjson.AppendText(b, f)
+	} else {
+		b = append(b, "null"...)
+	}
+	tier := wire.Tier(receipt.Usage.Tier)
+	if tier == "" {
+		tier = wire.Tier(x.served.Head.Tier)
+	}
+	if tier != "" {
+		b = append(append(append(b, `,"service_tier":"`...), tier...), '"')
+	}
+	b = append(b, `,"choices":[`...)
+	b = append(b, *x.buf...)
+	b = append(b, `],"usage":`...)
+	b = appendUsage(b, &receipt)
+	b = appendExtra(b, x.extra, frameLevel)
+	b = append(b, '}')
+	*out = b
+	_, err := x.w.Write(b)
+	return err
+}
+
+// begin begins a choice, inside its message and behind content and refusal.
+func (x *Whole) begin(index int, text, refusal []byte) []byte {
+	b := *x.buf
+	if len(b) > 0 {
+		b = append(b, ',')
+	}
+	b = append(b, `{"index":`...)
+	b = strconv.AppendInt(b, int64(index), 10)
+	b = append(b, `,"message":{"role":"assistant","content":`...)
+	b = x.appendContent(b, text)
+	b = append(b, `,"refusal":`...)
+	if len(refusal) == 0 {
+		return append(b, "null"...)
+	}
+	return rawjson.AppendString(b, refusal)
+}
+
+func (x *Whole) appendContent(b, text []byte) []byte {
+	switch {
+	case len(text) == 0 && x.o.Strict:
+		return append(b, "[]"...)
+	case len(text) == 0:
+		return append(b, "null"...)
+	case x.o.Strict:
+		b = append(b, `[{"type":"text","text":`...)
+		b = rawjson.AppendString(b, text)
+		return append(b, "}]"...)
+	}
+	return rawjson.AppendString(b, text)
+}
+
+// encodeEvent encodes a choice that came in one event.
+func (x *Whole) encodeEvent(ev *completion.Event) {
+	b := x.begin(ev.Choice, ev.Text, ev.Refusal)
+	if !x.o.ExcludeReasoning && len(ev.Reasoning) > 0 {
+		b = appendReasoning(b, ev.Reasoning)
+	}
+	var ids [][]byte
+	if len(ev.ToolCalls) > 0 {
+		ids = callIDs(ev.ToolCalls)
+		b = append(b, `,"tool_calls":[`...)
+		for i := range ev.ToolCalls {
+			b = appendWholeCall(b, i, ids[i], &ev.ToolCalls[i])
+		}
+		b = append(b, ']')
+	}
+	if !x.o.ExcludeReasoning {
+		b = appendDetails(b, ev.ReasoningDetails, ev.ToolCalls, ids)
+	}
+	if len(ev.Images) > 0 {
+		b, _ = appendImages(append(b, `,"images":[`...), ev.Images, 0)
+		b = append(b, ']')
+	}
+	if len(ev.Audio) > 0 {
+		b = rawjson.AppendOneLine(append(b, `,"audio":`...), ev.Audio)
+	}
+	if len(ev.Annotations) > 2 {
+		b = rawjson.AppendOneLine(append(b, `,"annotations":`...), ev.Annotations)
+	}
+	b = append(appendExtra(b, ev.DeltaExtra, deltaLevel), '}')
+	b = appendFinish(b, ev.Finish, ev.NativeFinish, len(ev.ToolCalls) > 0)
+	b = append(b, `,"logprobs":`...)
+	if len(ev.Logprobs) > 0 {
+		b = appendLogprobs(b, ev.Logprobs)
+	} else {
+		b = append(b, "null"...)
+	}
+	*x.buf = append(appendExtra(b, ev.ChoiceExtra, choiceLevel), '}')
+}
+
+// callIDs are the ids of tool calls, made up where the provider gave none.
+func callIDs(calls []completion.ToolCall) [][]byte {
+	ids := make([][]byte, len(calls))
+	for i := range calls {
+		if ids[i] = []byte(calls[i].ID); len(ids[i]) == 0 {
+			ids[i] = appendCallID(nil)
+		}
+	}
+	return ids
+}
+
+// appendWholeCall appends a complete tool call. Without arguments it says {}, because the empty text is no JSON.
+func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) []byte {
+	if index > 0 {
+		b = append(b, ',')
+	}
+	b = appendFirst(b, index, id, call)
+	if len(call.Arguments) == 0 && !call.Custom {
+		b = append(b, "{}"...)
+	} else {
+		b = rawjson.AppendEscaped(b, call.Arguments)
+	}
+	return append(b, closeCall...)
+}
+
+// appendDetails appends the reasoning details, those that mirror thought signatures last; nothing when there is none.
+func appendDetails(b, list []byte, calls []completion.ToolCall, ids [][]byte) []byte {
+	start := len(b)
+	b = append(b, `,"reasoning_details":[`...)
+	empty := len(b)
+	b = appendElements(b, list)
+	next := detailsEnd(list)
+	for i := range calls {
+		if calls[i].Signature != "" {
+			b = appendSignature(b, calls[i].Signature, ids[i], next)
+			next++
+		}
+	}
+	if len(b) == empty {
+		return b[:start]
+	}
+	return append(b, ']')
+}

@@ -1,0 +1,208 @@
+package wire
+
+import (
+	"math"
+	"math/big"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/routing"
+)
+
+// maxEntries bounds the provider lists of a request; there are fewer providers than that.
+const maxEntries = 256
+
+var (
+	collections   = []string{"allow", "deny"}
+	sorts         = []string{"price", "throughput", "latency", "exacto"}
+	partitions    = []string{"model", "none"}
+	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
+)
+
+// Preferences reads the object provider (completions of the specification, section 3.1). Members that it does not know are passed
+// over; a null member is an absent one.
+func (r *Reader) Preferences() (p routing.Preferences) {
+	if !r.Object() {
+		return p
+	}
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		switch string(name) {
+		case "order":
+			p.Order = r.Slugs(maxEntries)
+		case "only":
+			p.Only = r.Slugs(maxEntries)
+		case "ignore":
+			p.Ignore = r.Slugs(maxEntries)
+		case "allow_fallbacks":
+			allow, set := r.Bool()
+			p.NoFallbacks = set && !allow
+		case "require_parameters":
+			p.RequireParameters, _ = r.Bool()
+		case "data_collection":
+			policy, _ := r.Enum(collections)
+			p.DenyCollection = policy == "deny"
+		case "zdr":
+			p.ZDR, _ = r.Bool()
+		case "quantizations":
+			p.Quantizations = r.enums(quantizations)
+		case "sort":
+			r.sort(&p)
+		case "max_price":
+			p.MaxPrice = r.maxPrice()
+		case "preferred_min_throughput":
+			p.MinThroughput = r.cutoffs()
+		case "preferred_max_latency":
+			p.MaxLatency = r.cutoffs()
+		case "enforce_distillable_text":
+			r.Bool()
+		case "options":
+			r.Free(rawjson.Object)
+		default:
+			r.Skip()
+		}
+	}
+	return p
+}
+
+// enums reads an array of allowed words.
+func (r *Reader) enums(allowed []string) (list []string) {
+	if !r.Array() {
+		return nil
+	}
+	for r.Element() {
+		word, ok := r.Enum(allowed)
+		if !ok {
+			r.Required()
+			break
+		}
+		if len(list) == maxEntries {
+			r.TooMany(maxEntries)
+			break
+		}
+		list = append(list, word)
+	}
+	return list
+}
+
+// sort reads a criterion, or an object of criterion and partition.
+func (r *Reader) sort(p *routing.Preferences) {
+	by := ""
+	switch r.Kind() {
+	case rawjson.String, rawjson.Null:
+		by, _ = r.Enum(sorts)
+	case rawjson.Object:
+		r.Object()
+		for name, ok := r.Member(); ok; name, ok = r.Member() {
+			switch string(name) {
+			case "by":
+				by, _ = r.Enum(sorts)
+			case "partition":
+				partition, _ := r.Enum(partitions)
+				p.SortAcrossModels = partition == "none"
+			default:
+				r.Skip()
+			}
+		}
+	default:
+		r.wrong(rawjson.String)
+	}
+	if by != "exacto" { // the default order, until there is a measure of quality
+		p.Sort = by
+	}
+}
+
+// maxPrice reads the ceilings; nil when none is given.
+func (r *Reader) maxPrice() *routing.MaxPrice {
+	if !r.Object() {
+		return nil
+	}
+	var m routing.MaxPrice
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		switch string(name) {
+		case "prompt":
+			m.Prompt = r.price()
+		case "completion":
+			m.Completion = r.price()
+		case "request":
+			m.Request = r.price()
+		case "image":
+			m.Image = r.price()
+		case "audio":
+			m.Audio = r.price()
+		default:
+			r.Skip()
+		}
+	}
+	if m == (routing.MaxPrice{}) {
+		return nil
+	}
+	return &m
+}
+
+const (
+	maxPriceText = 64      // bytes
+	maxPriceSize = 1 << 20 // rubles; also keeps a ceiling's exponent small, so that reading it stays cheap
+)
+
+// price reads a ceiling in rubles, exact: a number, or the same in a string.
+func (r *Reader) price() *big.Rat {
+	raw := []byte(nil)
+	switch r.Kind() {
+	case rawjson.Null:
+		r.cur.Skip()
+		return nil
+	case rawjson.Number:
+		raw = r.cur.Skip()
+	case rawjson.String:
+		raw, _ = r.Text(maxPriceText)
+	default:
+		r.wrong(rawjson.Number)
+		return nil
+	}
+	// the float is looked at for its size alone: an exponent of a billion must not be worked out exactly
+	size, ok := rawjson.Float(raw)
+	small := size != 0 && size < 1e-30
+	if !ok || len(raw) > maxPriceText || size < 0 || size > maxPriceSize || small {
+		r.Fail(fault.Invalid, "%s must be a decimal number of rubles from 0 to %d.", r.Path(), maxPriceSize)
+		return nil
+	}
+	if size == 0 {
+		return new(big.Rat) // also 0e999999999
+	}
+	price, ok := new(big.Rat).SetString(string(raw))
+	if !ok {
+		r.Fail(fault.Invalid, "%s must be a decimal number.", r.Path())
+		return nil
+	}
+	return price
+}
+
+// cutoffs reads one number, which is the median's, or an object of percentiles.
+func (r *Reader) cutoffs() (c routing.Cutoffs) {
+	switch r.Kind() {
+	case rawjson.Number:
+		c.P50, _ = r.Number(0, math.MaxFloat64)
+		return c
+	case rawjson.Null:
+		r.cur.Skip()
+		return c
+	}
+	if !r.Object() {
+		return c
+	}
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		switch string(name) {
+		case "p50":
+			c.P50, _ = r.Number(0, math.MaxFloat64)
+		case "p75":
+			c.P75, _ = r.Number(0, math.MaxFloat64)
+		case "p90":
+			c.P90, _ = r.Number(0, math.MaxFloat64)
+		case "p99":
+			c.P99, _ = r.Number(0, math.MaxFloat64)
+		default:
+			r.Skip()
+		}
+	}
+	return c
+}

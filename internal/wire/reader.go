@@ -1,0 +1,380 @@
+// Package wire holds what the text styles have in common: reading typed fields out of a checked body, provider preferences,
+// reasoning settings, and usage figures. It must not know which fields a style has, nor in what shape it answers.
+package wire
+
+import (
+	"bytes"
+	"math"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Reader walks a checked body once and reads its fields with their types checked. The first fault sticks: after it every loop
+// ends and every value is absent, so callers look at Err once.
+//
+// Before each value the reader knows its path, which becomes the error's param. Every reading method consumes one value; for
+// null it reports an absent field.
+type Reader struct {
+	cur   rawjson.Cursor
+	op    string
+	fault *fault.Error
+	path  [maxSteps]step
+	depth int // steps in use; beyond maxSteps they are not remembered
+}
+
+const maxSteps = 16
+
+// step is one part of a path: a member's name, or an element's index when name is nil.
+type step struct {
+	name  []byte
+	index int
+}
+
+// NewReader reads body, which rawjson.Check has passed. op names the caller in errors.
+func NewReader(body []byte, op string) Reader {
+	return Reader{cur: rawjson.At(body, 0), op: op}
+}
+
+// Err is the first fault met, nil when there was none.
+func (r *Reader) Err() *fault.Error {
+	if r.fault == nil && r.cur.Bad() {
+		r.fault = fault.New(fault.Invalid, r.op, "The body is not valid JSON.")
+	}
+	return r.fault
+}
+
+// Fail records a fault at the value that is being read, unless there is one already.
+func (r *Reader) Fail(kind fault.Kind, format string, args ...any) {
+	r.FailAt(kind, r.Path(), format, args...)
+}
+
+// FailAt is Fail at another path.
+func (r *Reader) FailAt(kind fault.Kind, param, format string, args ...any) {
+	if r.fault != nil {
+		return
+	}
+	r.fault = fault.Newf(kind, r.op, format, args...)
+	r.fault.Param = param
+}
+
+// FailIn is Fail at a member of the object whose members were just read to their end.
+func (r *Reader) FailIn(kind fault.Kind, member, format string, args ...any) {
+	path := r.Path()
+	if path != "" {
+		path += "."
+	}
+	r.FailAt(kind, path+member, format, args...)
+}
+
+// Path is where the reader is, such as messages[3].content[0].type.
+func (r *Reader) Path() string {
+	var path strings.Builder
+	for _, s := range r.path[:min(r.depth, maxSteps)] {
+		switch {
+		case s.name == nil && s.index < 0: // entered, and not at a member or element
+		case s.name == nil:
+			path.WriteString("[" + strconv.Itoa(s.index) + "]")
+		case path.Len() == 0:
+			path.WriteString(clip(s.name))
+		default:
+			path.WriteString("." + clip(s.name))
+		}
+	}
+	return path.String()
+}
+
+const maxName = 64 // bytes of a client's own name in a path
+
+func clip(name []byte) string {
+	if len(name) <= maxName {
+		return string(name)
+	}
+	return string(bytes.ToValidUTF8(name[:maxName], nil)) + "..."
+}
+
+// Kind is the kind of the value to read.
+func (r *Reader) Kind() rawjson.Kind {
+	if r.fault != nil {
+		return rawjson.Invalid
+	}
+	return r.cur.Kind()
+}
+
+// Pos is the offset of the value to read or, behind a value, of what follows.
+func (r *Reader) Pos() int { return r.cur.Pos() }
+
+// NameAt is the offset of the name that Member returned last, of its quote.
+func (r *Reader) NameAt() int { return r.cur.NameAt() }
+
+// Mark is a place to come back to.
+type Mark struct {
+	cur   rawjson.Cursor
+	depth int
+}
+
+// Mark remembers this place: before a value that can be read only when a later member is known.
+func (r *Reader) Mark() Mark { return Mark{r.cur, r.depth} }
+
+// At goes to a marked value, read there under the given member name of the present object, and returns how to come back.
+func (r *Reader) At(m Mark, name []byte) (back Mark) {
+	back = Mark{r.cur, r.depth}
+	r.cur = m.cur
+	r.push(step{name: name})
+	return back
+}
+
+// Restart goes back to a mark that was made right behind Object: the members come once more. When they have ended, Back returns.
+func (r *Reader) Restart(m Mark) { r.cur, r.depth = m.cur, m.depth }
+
+// Back returns from a marked value.
+func (r *Reader) Back(m Mark) { r.cur, r.depth = m.cur, m.depth }
+
+func (r *Reader) push(s step) {
+	if r.depth < maxSteps {
+		r.path[r.depth] = s
+	}
+	r.depth++
+}
+
+// Object enters the object to read. It returns false, having consumed the value, when it is null, and with a fault when it is
+// no object. After true, Member runs through it to its end.
+func (r *Reader) Object() bool { return r.enter(rawjson.Object) }
+
+// Array is Object for an array and Element.
+func (r *Reader) Array() bool { return r.enter(rawjson.Array) }
+
+func (r *Reader) enter(want rawjson.Kind) bool {
+	switch k := r.Kind(); k {
+	case want:
+		r.cur.Enter()
+		r.push(step{index: -1}) // the place of the members' names
+		return true
+	case rawjson.Null:
+		r.cur.Skip()
+	default:
+		r.wrong(want)
+	}
+	return false
+}
+
+func (r *Reader) wrong(want rawjson.Kind) {
+	if r.fault == nil {
+		r.Fail(fault.Invalid, "%s must be %s, not %s.", r.name(), want, r.cur.Kind())
+	}
+}
+
+// name is the path for a sentence.
+func (r *Reader) name() string {
+	if path := r.Path(); path != "" {
+		return path
+	}
+	return "The body"
+}
+
+// Member moves to the next member of the object entered last.
+func (r *Reader) Member() (name []byte, ok bool) {
+	if r.fault != nil {
+		return nil, false
+	}
+	if name, ok = r.cur.Member(); !ok {
+		r.depth--
+		return nil, false
+	}
+	if r.depth <= maxSteps {
+		r.path[r.depth-1] = step{name: name}
+	}
+	return name, true
+}
+
+// Element moves to the next element of the array entered last.
+func (r *Reader) Element() bool {
+	if r.fault != nil {
+		return false
+	}
+	if !r.cur.Element() {
+		r.depth--
+		return false
+	}
+	if r.depth <= maxSteps {
+		s := &r.path[r.depth-1]
+		s.name = nil
+		s.index++
+	}
+	return true
+}
+
+// Skip passes over the value, of any kind, and returns its bytes.
+func (r *Reader) Skip() []byte {
+	if r.fault != nil {
+		return nil
+	}
+	return r.cur.Skip()
+}
+
+// take reads a value of one kind.
+func (r *Reader) take(want rawjson.Kind) []byte {
+	switch r.Kind() {
+	case want:
+		return r.cur.Skip()
+	case rawjson.Null:
+		r.cur.Skip()
+	default:
+		r.wrong(want)
+	}
+	return nil
+}
+
+// Bool reads a boolean; ok is false when it is absent.
+func (r *Reader) Bool() (v, ok bool) {
+	switch r.Kind() {
+	case rawjson.True, rawjson.False:
+		return rawjson.Bool(r.cur.Skip())
+	case rawjson.Null:
+		r.cur.Skip()
+	default:
+		r.wrong(rawjson.True)
+	}
+	return false, false
+}
+
+// Int reads an integer within [lo, hi], written in any way that means one (1.0, 1e2).
+func (r *Reader) Int(lo, hi int64) (v int64, ok bool) {
+	raw := r.take(rawjson.Number)
+	if raw == nil {
+		return 0, false
+	}
+	v, ok = rawjson.Int(raw)
+	if ok && v >= lo && v <= hi {
+		return v, true
+	}
+	switch {
+	case lo == math.MinInt64:
+		r.Fail(fault.Invalid, "%s must be an integer of 64 bits.", r.Path())
+	case hi == math.MaxInt64:
+		r.Fail(fault.Invalid, "%s must be an integer of at least %d.", r.Path(), lo)
+	default:
+		r.Fail(fault.Invalid, "%s must be an integer from %d to %d.", r.Path(), lo, hi)
+	}
+	return 0, false
+}
+
+// Number reads a number within [lo, hi].
+func (r *Reader) Number(lo, hi float64) (v float64, ok bool) {
+	raw := r.take(rawjson.Number)
+	if raw == nil {
+		return 0, false
+	}
+	v, ok = rawjson.Float(raw)
+	if ok && v >= lo && v <= hi {
+		return v, true
+	}
+	if math.IsInf(hi, 1) {
+		r.Fail(fault.Invalid, "%s must be a number of at least %v.", r.Path(), lo)
+	} else {
+		r.Fail(fault.Invalid, "%s must be a number from %v to %v.", r.Path(), lo, hi)
+	}
+	return 0, false
+}
+
+// RawString reads a string of any length and returns it as it is written, quotes included; nil when absent.
+func (r *Reader) RawString() []byte { return r.take(rawjson.String) }
+
+// Text reads a string of at most maxChars characters. The result is a view into the body unless it is written with escapes.
+func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
+	raw := r.take(rawjson.String)
+	if raw == nil {
+		return nil, false
+	}
+	if text, ok = rawjson.Unquote(raw); !ok {
+		r.Fail(fault.Invalid, "%s is not a valid string.", r.Path())
+		return nil, false
+	}
+	if len(text) > maxChars && utf8.RuneCount(text) > maxChars {
+		r.Fail(fault.StringTooLong, "%s is longer than %d characters.", r.Path(), maxChars)
+		return nil, false
+	}
+	return text, true
+}
+
+// Stored reads a string that will be kept: no NUL, which one of the databases cannot hold.
+func (r *Reader) Stored(maxChars int) (string, bool) {
+	text, ok := r.Text(maxChars)
+	if ok && bytes.IndexByte(text, 0) >= 0 {
+		r.Fail(fault.Invalid, "%s contains a NUL character.", r.Path())
+		return "", false
+	}
+	return string(text), ok
+}
+
+// maxSlug is the longest model or provider name, in bytes.
+const maxSlug = 256
+
+// Slug reads a name of a model or provider: 1 to 256 bytes.
+func (r *Reader) Slug() (string, bool) {
+	slug, ok := r.Stored(maxSlug)
+	switch {
+	case ok && slug == "":
+		r.Fail(fault.Invalid, "%s must not be empty.", r.Path())
+		return "", false
+	case len(slug) > maxSlug:
+		r.Fail(fault.StringTooLong, "%s is longer than %d bytes.", r.Path(), maxSlug)
+		return "", false
+	}
+	return slug, ok
+}
+
+// Enum reads a string that is one of the allowed ones, and returns that one.
+func (r *Reader) Enum(allowed []string) (string, bool) {
+	text, ok := r.Text(math.MaxInt)
+	if !ok {
+		return "", false
+	}
+	for _, a := range allowed {
+		if string(text) == a {
+			return a, true
+		}
+	}
+	r.Fail(fault.Invalid, "%s must be one of %s.", r.Path(), strings.Join(allowed, ", "))
+	return "", false
+}
+
+// Slugs reads an array of at most most names; nil when it is absent or empty.
+func (r *Reader) Slugs(most int) (list []string) {
+	if !r.Array() {
+		return nil
+	}
+	for r.Element() {
+		slug, ok := r.Slug()
+		if !ok {
+			r.Required()
+			break
+		}
+		if len(list) == most {
+			r.TooMany(most)
+			break
+		}
+		list = append(list, slug)
+	}
+	return list
+}
+
+// Required fails for a value that was null where none is allowed. After another fault it changes nothing.
+func (r *Reader) Required() {
+	if r.fault == nil {
+		r.Fail(fault.Invalid, "%s must not be null.", r.name())
+	}
+}
+
+// TooMany fails for the array that is being read.
+func (r *Reader) TooMany(most int) {
+	r.depth--
+	r.Fail(fault.Invalid, "%s has more than %d entries.", r.Path(), most)
+	r.depth++
+}
+
+// Free reads a value of one kind whose inside is not looked at.
+func (r *Reader) Free(want rawjson.Kind) []byte { return r.take(want) }

@@ -1,0 +1,277 @@
+// Package sse reads and writes the frames of event streams, so that no style and no dialect parses lines itself.
+// It must not know what a frame's data means, and must not keep more of a stream than one frame.
+package sse
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+)
+
+// Frame is one event of a stream. Its bytes are valid until the next call of Next.
+type Frame struct {
+	Event []byte // value of the last event field, empty when there was none
+	Data  []byte // the data lines joined by line feeds; may be empty when the only data line was
+}
+
+// Limits bound what a stream may make us hold or read, in bytes. A zero field means the default.
+type Limits struct {
+	Line  int64 // one line, and all data of one frame together
+	Total int64 // the whole stream
+}
+
+// Defaults are the limits of an upstream's stream.
+var Defaults = Limits{Line: 4 << 20, Total: 256 << 20}
+
+// LimitError says that a stream passed a limit. Nothing more can be read from it.
+type LimitError struct {
+	What  string // "line" or "stream"
+	Bytes int64  // the limit
+}
+
+func (e *LimitError) Error() string {
+	return fmt.Sprintf("sse: %s longer than %d bytes", e.What, e.Bytes)
+}
+
+const firstBuffer = 4 << 10 // thousands of streams are open at once: a buffer grows only where a line is long
+
+// Reader pulls frames from a stream. It is not safe for concurrent use.
+type Reader struct {
+	src   io.Reader
+	lim   Limits
+	buf   []byte // buf[at:] is read and not yet parsed
+	at    int
+	seen  int // of buf[at:], what is known to hold no line end
+	total int64
+	err   error // of src, told once the buffer is parsed
+
+	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
+	first  bool // nothing was parsed yet: a byte order mark may come
+
+	event   []byte
+	data    []byte // data of a frame that is not in buf as a whole
+	hasData bool
+}
+
+// NewReader reads frames from src.
+func NewReader(src io.Reader, lim Limits) *Reader {
+	r := new(Reader)
+	r.Reset(src, lim)
+	return r
+}
+
+// Reset makes r read another stream, with the buffers it has.
+func (r *Reader) Reset(src io.Reader, lim Limits) {
+	if lim.Line <= 0 {
+		lim.Line = Defaults.Line
+	}
+	if lim.Total <= 0 {
+		lim.Total = Defaults.Total
+	}
+	*r = Reader{src: src, lim: lim, buf: r.buf[:0], event: r.event[:0], data: r.data[:0], first: true}
+}
+
+// Next returns the next frame that has data. Comments, id and retry fields and unknown ones are passed over. It returns io.EOF at
+// the end of the stream, after a last frame that may lack its blank line; a *LimitError; or the source's own error, without
+// the frame that it cut.
+func (r *Reader) Next() (Frame, error) {
+	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
+	var held span // the only data line so far, in buf: most frames are one line and are never copied
+	for {
+		line, ok, err := r.line(&held)
+		if err != nil {
+			return Frame{}, err
+		}
+		if !ok && !r.hasData {
+			return Frame{}, io.EOF
+		}
+		if !ok || line.empty() {
+			if r.hasData {
+				return Frame{Event: r.event, Data: r.value(held)}, nil
+			}
+			r.event = r.event[:0]
+			continue
+		}
+		if held.set {
+			r.data, held = append(r.data, r.buf[held.from:held.to]...), span{}
+		}
+		if held, err = r.field(line); err != nil {
+			return Frame{}, err
+		}
+	}
+}
+
+// span is a range of buf.
+type span struct {
+	from, to int
+	set      bool
+}
+
+func (s span) empty() bool { return s.from == s.to }
+
+func (r *Reader) value(held span) []byte {
+	if held.set {
+		return r.buf[held.from:held.to]
+	}
+	return r.data
+}
+
+// field takes in one line. The first data line of a frame is returned as it lies in buf, further ones are collected in data.
+func (r *Reader) field(line span) (held span, err error) {
+	text := r.buf[line.from:line.to]
+	name, value := text, text[len(text):]
+	if i := bytes.IndexByte(text, ':'); i >= 0 {
+		name, value = text[:i], text[i+1:]
+		if len(value) > 0 && value[0] == ' ' {
+			value = value[1:]
+		}
+	}
+	switch string(name) {
+	case "event":
+		r.event = append(r.event[:0], value...)
+	case "data":
+		if !r.hasData {
+			r.hasData = true
+			return span{line.to - len(value), line.to, true}, nil
+		}
+		if int64(len(r.data)+1+len(value)) > r.lim.Line {
+			return span{}, &LimitError{"line", r.lim.Line}
+		}
+		r.data = append(append(r.data, '\n'), value...)
+	}
+	return span{}, nil
+}
+
+// line reads one line without its end; ok is false at the end of the stream. A held span moves with the buffer.
+func (r *Reader) line(held *span) (line span, ok bool, err error) {
+	for {
+		if r.skipLF && r.at < len(r.buf) {
+			if r.buf[r.at] == '\n' {
+				r.at++
+			}
+			r.skipLF = false
+		}
+		if n := r.lineEnd(); n >= 0 {
+			line = span{from: r.at, to: r.at + n, set: true}
+			r.skipLF = r.buf[line.to] == '\r'
+			r.at, r.seen = line.to+1, 0
+			break
+		}
+		if int64(len(r.buf)-r.at) > r.lim.Line {
+			return span{}, false, &LimitError{"line", r.lim.Line}
+		}
+		if r.err == io.EOF && r.at < len(r.buf) {
+			line = span{from: r.at, to: len(r.buf), set: true}
+			r.at, r.seen = len(r.buf), 0
+			break
+		}
+		if r.err == io.EOF {
+			return span{}, false, nil
+		}
+		if err := r.fill(held); err != nil {
+			return span{}, false, err
+		}
+	}
+	if int64(line.to-line.from) > r.lim.Line {
+		return span{}, false, &LimitError{"line", r.lim.Line}
+	}
+	if r.first {
+		r.first = false
+		if bytes.HasPrefix(r.buf[line.from:line.to], []byte("\xef\xbb\xbf")) {
+			line.from += 3
+		}
+	}
+	return line, true, nil
+}
+
+// lineEnd is the length of the line at r.at, -1 when its end was not read yet.
+func (r *Reader) lineEnd() int {
+	rest := r.buf[r.at+r.seen:]
+	n := bytes.IndexByte(rest, '\n')
+	if n >= 0 {
+		rest = rest[:n]
+	}
+	if cr := bytes.IndexByte(rest, '\r'); cr >= 0 {
+		n = cr
+	}
+	if n < 0 {
+		r.seen = len(r.buf) - r.at
+		return -1
+	}
+	return r.seen + n
+}
+
+// fill reads more of the source. It keeps the held line and what is not parsed, and drops the rest.
+func (r *Reader) fill(held *span) error {
+	if r.err != nil {
+		return r.err
+	}
+	keep := r.at
+	if held.set {
+		keep = held.from
+	}
+	if len(r.buf) == cap(r.buf) || keep == len(r.buf) {
+		r.move(keep, held)
+	}
+	for range 100 { // as many empty reads are a broken source
+		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
+		r.buf = r.buf[:len(r.buf)+n]
+		r.err = err
+		if r.total += int64(n); r.total > r.lim.Total {
+			r.err = &LimitError{"stream", r.lim.Total}
+			return r.err
+		}
+		if n > 0 || err == io.EOF {
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+	}
+	r.err = io.ErrNoProgress
+	return r.err
+}
+
+// move shifts buf[keep:] to the front, into a larger buffer when half of this one is not free.
+func (r *Reader) move(keep int, held *span) {
+	rest := r.buf[keep:]
+	to := r.buf[:0]
+	if len(rest) > cap(r.buf)/2 || cap(r.buf) == 0 {
+		to = make([]byte, 0, max(firstBuffer, 2*cap(r.buf)))
+	}
+	r.buf = append(to, rest...)
+	r.at -= keep
+	if held.set {
+		held.from -= keep
+		held.to -= keep
+	}
+}
+
+// Done is the frame that ends a stream of the chat and responses styles.
+const Done = "data: [DONE]\n\n"
+
+// KeepAlive is the comment that keeps an idle connection open. It ends with one line feed: older clients take a blank line
+// after a comment for an empty event.
+const KeepAlive = ": keep-alive\n"
+
+// AppendData appends a frame without a name. data holds no line end.
+func AppendData(dst, data []byte) []byte {
+	dst = append(dst, "data: "...)
+	dst = append(dst, data...)
+	return append(dst, '\n', '\n')
+}
+
+// AppendEvent appends a named frame. Neither event nor data holds a line end.
+func AppendEvent(dst []byte, event string, data []byte) []byte {
+	dst = append(dst, "event: "...)
+	dst = append(dst, event...)
+	dst = append(dst, '\n')
+	return AppendData(dst, data)
+}
+
+// AppendComment appends a comment line with one line feed. text holds no line end.
+func AppendComment(dst []byte, text string) []byte {
+	dst = append(dst, ": "...)
+	dst = append(dst, text...)
+	return append(dst, '\n')
+}

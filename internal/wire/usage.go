@@ -1,0 +1,74 @@
+package wire
+
+import (
+	"strconv"
+
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/usage"
+)
+
+// Tier is the service tier to name in a reply, "" when the upstream's word is none that clients know.
+func Tier(upstream string) string {
+	switch upstream {
+	case "default", "standard":
+		return "default"
+	case "flex", "priority":
+		return upstream
+	}
+	return ""
+}
+
+// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles, but for
+// upstream_inference_cost, which is the dollar figure that the provider told, or null.
+func AppendCost(b []byte, receipt *relay.Receipt) []byte {
+	b = append(b, `"cost":`...)
+	b = receipt.Cost.Append(b)
+	b = append(b, `,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":`...)
+	if rawjson.IsNumber([]byte(receipt.UpstreamCost)) {
+		b = append(b, receipt.UpstreamCost...)
+	} else {
+		b = append(b, "null"...)
+	}
+	b = append(b, `,"upstream_inference_prompt_cost":`...)
+	b = receipt.PromptCost.Append(b)
+	b = append(b, `,"upstream_inference_completions_cost":`...)
+	// the parts add up to the whole, although each is rounded for display
+	b = max(receipt.Cost-receipt.PromptCost, 0).Append(b)
+	return append(b, '}')
+}
+
+// Figure is one named count of a usage object.
+type Figure struct {
+	Name     string
+	Count    usage.Count
+	Required bool // written as 0 when nobody reported it, if the object is written at all
+}
+
+// AppendFigures appends an object of the counts that were reported, or nothing when none was.
+func AppendFigures(b []byte, name string, figures []Figure) []byte {
+	some := false
+	for i := range figures {
+		some = some || figures[i].Count.Reported
+	}
+	if !some {
+		return b
+	}
+	b = append(b, `,"`...)
+	b = append(b, name...)
+	b = append(b, `":{`...)
+	for i := range figures {
+		f := &figures[i]
+		if !f.Count.Reported && !f.Required {
+			continue
+		}
+		if b[len(b)-1] != '{' {
+			b = append(b, ',')
+		}
+		b = append(b, '"')
+		b = append(b, f.Name...)
+		b = append(b, `":`...)
+		b = strconv.AppendInt(b, max(f.Count.N, 0), 10)
+	}
+	return append(b, '}')
+}

@@ -1,0 +1,112 @@
+package wire_test
+
+import (
+	"math"
+	"strings"
+	"testing"
+
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/usage"
+	"weir/internal/wire"
+)
+
+func TestReaderPathsAndFirstFault(t *testing.T) {
+	t.Parallel()
+	r := wire.NewReader([]byte(`{"a":[{"b":1},{"b":[null,"x"]}],"c":2}`), "test")
+	r.Object()
+	r.Member()
+	r.Array()
+	r.Element()
+	r.Skip()
+	r.Element()
+	r.Object()
+	r.Member()
+	if got := r.Path(); got != "a[1].b" {
+		t.Errorf("path is %q", got)
+	}
+	if _, ok := r.Int(0, 9); ok {
+		t.Error("an array was read as an integer")
+	}
+	if f := r.Err(); f == nil || f.Kind != fault.Invalid || f.Param != "a[1].b" {
+		t.Errorf("got %v", f)
+	}
+	r.Fail(fault.InvalidPrompt, "later")
+	if _, ok := r.Member(); ok || r.Element() || r.Skip() != nil || r.Kind() != rawjson.Invalid || r.Err().Kind != fault.Invalid {
+		t.Error("the first fault did not stick")
+	}
+}
+
+func TestReaderScalars(t *testing.T) {
+	t.Parallel()
+	one := func(v string) *wire.Reader {
+		r := wire.NewReader([]byte(v), "test")
+		return &r
+	}
+	if v, ok := one("1e1").Int(10, 10); !ok || v != 10 {
+		t.Errorf("got %d %v", v, ok)
+	}
+	for v, says := range map[string]string{"11": "from 1 to 10", "0": "from 1 to 10", "1.5": "from 1 to 10", `"1"`: "a number"} {
+		r := one(v)
+		if _, ok := r.Int(1, 10); ok || !strings.Contains(r.Err().Public, says) {
+			t.Errorf("%s: %v", v, r.Err())
+		}
+	}
+	r := one("-1")
+	if _, ok := r.Int(0, math.MaxInt64); ok || !strings.Contains(r.Err().Public, "at least 0") {
+		t.Error(r.Err())
+	}
+	for _, null := range []*wire.Reader{one("null")} {
+		if _, ok := null.Bool(); ok || null.Err() != nil {
+			t.Error("null is no absent boolean")
+		}
+	}
+	if got := one("null").Switch(); got != wire.Unset {
+		t.Errorf("null switches to %v", got)
+	}
+	if got := one("false").Switch(); got != wire.Off {
+		t.Errorf("false switches to %v", got)
+	}
+	r = one(`{"a":`)
+	r.Object()
+	r.Member()
+	r.Skip()
+	if r.Err() == nil {
+		t.Error("unchecked bytes that break off read without a fault")
+	}
+}
+
+func TestTier(t *testing.T) {
+	t.Parallel()
+	for in, want := range map[string]string{"": "", "default": "default", "standard": "default", "flex": "flex", "priority": "priority", "on_demand": ""} {
+		if got := wire.Tier(in); got != want {
+			t.Errorf("%q is named %q, want %q", in, got, want)
+		}
+	}
+}
+
+func TestAppendCost(t *testing.T) {
+	t.Parallel()
+	for upstream, want := range map[string]string{"0.5": "0.5", "": "null", "1/2": "null", "NaN": "null", "1e-7": "1e-7"} {
+		r := relay.Receipt{Cost: 3 * money.Ruble / 2, PromptCost: money.Ruble / 4, UpstreamCost: upstream}
+		got := string(wire.AppendCost(nil, &r))
+		if got != `"cost":1.5,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":`+want+
+			`,"upstream_inference_prompt_cost":0.25,"upstream_inference_completions_cost":1.25}` {
+			t.Errorf("%q: %s", upstream, got)
+		}
+	}
+}
+
+func TestAppendFigures(t *testing.T) {
+	t.Parallel()
+	figures := []wire.Figure{{Name: "a", Required: true}, {Name: "b"}, {Name: "c"}}
+	if got := string(wire.AppendFigures([]byte("x"), "d", figures)); got != "x" {
+		t.Errorf("nothing reported gives %s", got)
+	}
+	figures[2].Count = usage.Of(-5)
+	if got := string(wire.AppendFigures(nil, "d", figures)); got != `,"d":{"a":0,"c":0}` {
+		t.Errorf("got %s", got)
+	}
+}
