@@ -1,0 +1,540 @@
+package sim
+
+import (
+	"errors"
+	"strconv"
+	"strings"
+)
+
+// refusal is a request that a provider would not take, in its words.
+type refusal struct {
+	status  int
+	kind    string // "type" of the error
+	code    string // "" null
+	param   string // "" null
+	message string
+}
+
+// chatRequest reads a body of POST /v1/chat/completions as strictly as a provider does.
+func chatRequest(body []byte) (*ask, *refusal) {
+	root, err := parse(body)
+	if err != nil {
+		return nil, unreadable(err)
+	}
+	c := checker{ask: &ask{n: 1, parallel: true, audioFormat: "", choice: toolChoice{mode: "auto"}}}
+	c.ask.knobs.after = -1
+	if !root.is(object) {
+		c.refuse("", "", "The body must be a JSON object.")
+		return nil, c.fault
+	}
+	c.root = root
+	c.request()
+	if c.fault != nil {
+		return nil, c.fault
+	}
+	return c.ask, nil
+}
+
+func unreadable(err error) *refusal {
+	r := &refusal{status: 400, kind: "invalid_request_error", message: "We could not parse the JSON body of your request: " + err.Error() + "."}
+	var twice duplicateError
+	if errors.As(err, &twice) {
+		r.code, r.param = "duplicate_member", string(twice)
+	}
+	return r
+}
+
+// checker reads the members of a request and keeps the first complaint.
+type checker struct {
+	root  *node
+	ask   *ask
+	fault *refusal
+}
+
+func (c *checker) refuse(param, code, message string) {
+	if c.fault == nil {
+		c.fault = &refusal{status: 400, kind: "invalid_request_error", code: code, param: param, message: message}
+	}
+}
+
+func (c *checker) wrongType(param string, v *node, want string) {
+	c.refuse(param, "invalid_type", "Invalid type for '"+param+"': expected "+want+", but got "+kindNames[v.kind]+" instead.")
+}
+
+func (c *checker) wrongValue(param, want string) {
+	c.refuse(param, "invalid_value", "Invalid value for '"+param+"': expected "+want+".")
+}
+
+func (c *checker) missing(param string) {
+	c.refuse(param, "missing_required_parameter", "Missing required parameter: '"+param+"'.")
+}
+
+// typed complains about a value of another kind and returns whether it is right.
+func (c *checker) typed(v *node, k kind, param string) bool {
+	if v.kind != k {
+		c.wrongType(param, v, kindNames[k])
+		return false
+	}
+	return true
+}
+
+func (c *checker) words(v *node, param string, words ...string) string {
+	if c.typed(v, text, param) {
+		if w, err := oneOf(v.text, words...); err == nil {
+			return w
+		}
+		c.wrongValue(param, "one of '"+strings.Join(words, "', '")+"'")
+	}
+	return ""
+}
+
+func (c *checker) integer(v *node, param string, low, high int64) int64 {
+	n, ok := v.whole()
+	switch {
+	case !ok:
+		c.wrongType(param, v, "an integer")
+	case n < low || n > high:
+		c.refuse(param, "integer_out_of_range", "Invalid value for '"+param+"': expected an integer from "+strconv.FormatInt(low, 10)+" to "+strconv.FormatInt(high, 10)+".")
+	}
+	return n
+}
+
+func (c *checker) decimal(v *node, param string, low, high float64) {
+	x, ok := v.float()
+	switch {
+	case !ok:
+		c.wrongType(param, v, "a number")
+	case x < low || x > high:
+		c.refuse(param, "decimal_out_of_range", "Invalid value for '"+param+"': expected a number from "+strconv.FormatFloat(low, 'f', -1, 64)+" to "+strconv.FormatFloat(high, 'f', -1, 64)+".")
+	}
+}
+
+// gatewayOnly are fields that a gateway obeys itself. That one arrives here is a gateway's mistake.
+var gatewayOnly = []string{"models", "provider", "plugins", "session_id", "transforms", "route", "usage"}
+
+const anyInt = 1<<63 - 1
+
+// chatFields checks each known member that is given and not null. Unknown members are taken and ignored, as
+// OpenAI-compatible servers do.
+var chatFields = map[string]func(c *checker, v *node, param string){
+	"stream":                func(c *checker, v *node, p string) { c.ask.stream = c.typed(v, boolean, p) && v.yes() },
+	"stream_options":        (*checker).streamOptions,
+	"max_tokens":            (*checker).cap,
+	"max_completion_tokens": (*checker).cap,
+	"temperature":           func(c *checker, v *node, p string) { c.decimal(v, p, 0, 2) },
+	"top_p":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"min_p":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"top_a":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"top_k":                 func(c *checker, v *node, p string) { c.integer(v, p, -1, anyInt) },
+	"repetition_penalty":    func(c *checker, v *node, p string) { c.decimal(v, p, 0, 2) },
+	"frequency_penalty":     func(c *checker, v *node, p string) { c.decimal(v, p, -2, 2) },
+	"presence_penalty":      func(c *checker, v *node, p string) { c.decimal(v, p, -2, 2) },
+	"seed": func(c *checker, v *node, p string) {
+		c.integer(v, p, -anyInt-1, anyInt)
+		c.ask.seed = string(v.raw)
+	},
+	"n":                   func(c *checker, v *node, p string) { c.ask.n = int(c.integer(v, p, 1, 128)) },
+	"stop":                (*checker).stop,
+	"logit_bias":          (*checker).logitBias,
+	"logprobs":            func(c *checker, v *node, p string) { c.ask.logprobs = c.typed(v, boolean, p) && v.yes() },
+	"top_logprobs":        func(c *checker, v *node, p string) { c.ask.top = int(c.integer(v, p, 0, 20)) },
+	"tools":               (*checker).tools,
+	"tool_choice":         (*checker).toolChoice,
+	"parallel_tool_calls": func(c *checker, v *node, p string) { c.ask.parallel = c.typed(v, boolean, p) && v.yes() },
+	"functions": func(c *checker, _ *node, p string) {
+		c.refuse(p, "unsupported_parameter", "'functions' is no longer supported. Use 'tools' instead.")
+	},
+	"function_call": func(c *checker, _ *node, p string) {
+		c.refuse(p, "unsupported_parameter", "'function_call' is no longer supported. Use 'tool_choice' instead.")
+	},
+	"response_format": (*checker).responseFormat,
+	"reasoning_effort": func(c *checker, v *node, p string) {
+		c.ask.effort = c.words(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	},
+	"reasoning":  (*checker).reasoning,
+	"verbosity":  func(c *checker, v *node, p string) { c.words(v, p, "low", "medium", "high") },
+	"modalities": (*checker).modalities,
+	"audio":      (*checker).audio,
+	"prediction": func(c *checker, v *node, p string) {
+		if c.typed(v, object, p) && v.get("type").str() != "content" {
+			c.wrongValue(p+".type", "'content'")
+		}
+	},
+	"web_search_options": func(c *checker, v *node, p string) { c.typed(v, object, p) },
+	"service_tier":       func(c *checker, v *node, p string) { c.words(v, p, "auto", "default", "flex", "scale", "priority") },
+	"user":               func(c *checker, v *node, p string) { c.typed(v, text, p) },
+	"safety_identifier":  func(c *checker, v *node, p string) { c.typed(v, text, p) },
+	"prompt_cache_key":   func(c *checker, v *node, p string) { c.typed(v, text, p) },
+	"store":              func(c *checker, v *node, p string) { c.typed(v, boolean, p) },
+	"metadata":           (*checker).metadata,
+}
+
+func (c *checker) request() {
+	for _, name := range gatewayOnly {
+		if c.root.has(name) {
+			c.refuse("", "", "Unrecognized request argument supplied: "+name)
+		}
+	}
+	c.model()
+	for i, name := range c.root.names {
+		v := &c.root.items[i]
+		if check := chatFields[name]; check != nil && v.kind != null {
+			check(c, v, name)
+		}
+		if c.fault != nil {
+			return
+		}
+	}
+	c.messages()
+	if c.fault == nil {
+		c.together()
+	}
+}
+
+func (c *checker) model() {
+	v := c.root.get("model")
+	if v == nil {
+		c.refuse("model", "missing_required_parameter", "you must provide a model parameter")
+		return
+	}
+	if !c.typed(v, text, "model") {
+		return
+	}
+	base, err := c.ask.knobs.named(v.text)
+	if err != nil {
+		c.refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
+		return
+	}
+	c.ask.name, c.ask.persona = v.text, modelNamed(base)
+	if c.ask.persona == nil && c.fault == nil {
+		c.fault = unknownModel(v.text)
+	}
+}
+
+func unknownModel(name string) *refusal {
+	return &refusal{status: 404, kind: "invalid_request_error", code: "model_not_found", param: "model", message: "The model '" + name + "' does not exist or you do not have access to it."}
+}
+
+// together checks what depends on more than one member.
+func (c *checker) together() {
+	a := c.ask
+	switch {
+	case c.root.given("stream_options") != nil && !a.stream:
+		c.refuse("stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
+	case c.root.given("max_tokens") != nil && c.root.given("max_completion_tokens") != nil:
+		c.refuse("max_tokens", "invalid_parameter_combination", "Setting 'max_tokens' and 'max_completion_tokens' at the same time is not supported.")
+	case c.root.given("top_logprobs") != nil && !a.logprobs:
+		c.refuse("top_logprobs", "", "'top_logprobs' needs 'logprobs' to be true.")
+	case c.root.given("tools") == nil && c.root.given("tool_choice") != nil:
+		c.refuse("tool_choice", "", "'tool_choice' is only allowed when 'tools' are specified.")
+	case c.root.given("tools") == nil && c.root.given("parallel_tool_calls") != nil:
+		c.refuse("parallel_tool_calls", "", "'parallel_tool_calls' is only allowed when 'tools' are specified.")
+	}
+	c.offered()
+	c.outputs()
+	if err := a.knobs.check(); err != nil {
+		c.refuse("messages", "invalid_value", err.Error()+".")
+	}
+	if a.format == anyJSON && !c.saysJSON() {
+		c.refuse("messages", "", "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
+	}
+	if tokens, _ := a.promptTokens(); c.fault == nil && tokens > a.persona.ContextTokens {
+		c.refuse("messages", "context_length_exceeded", "This model's maximum context length is "+strconv.Itoa(a.persona.ContextTokens)+" tokens. However, your messages resulted in "+strconv.Itoa(tokens)+" tokens.")
+	}
+}
+
+// offered checks that the tool choice names tools that are there.
+func (c *checker) offered() {
+	for _, name := range c.ask.choice.only {
+		found := false
+		for i := range c.ask.tools {
+			found = found || c.ask.tools[i].name == name
+		}
+		if !found {
+			c.refuse("tool_choice", "", "Tool choice '"+name+"' not found in 'tools' parameter.")
+		}
+	}
+}
+
+func (c *checker) saysJSON() bool {
+	for i := range c.ask.turns {
+		if strings.Contains(strings.ToLower(c.ask.turns[i].text), "json") {
+			return true
+		}
+	}
+	return false
+}
+
+// outputs settles which kinds of output are wanted, and in which audio format.
+func (c *checker) outputs() {
+	a := c.ask
+	if c.root.given("modalities") == nil {
+		a.wantImage, a.wantAudio = a.persona.Name == "image", a.persona.Name == "audio"
+	} else if a.wantAudio && c.root.given("audio") == nil {
+		c.missing("audio")
+	}
+	if a.audioFormat == "" {
+		a.audioFormat = "wav"
+		if a.stream {
+			a.audioFormat = "pcm16"
+		}
+	}
+	if a.wantAudio && a.stream && a.audioFormat != "pcm16" {
+		c.refuse("audio.format", "unsupported_value", "Unsupported value: 'audio.format' does not support '"+a.audioFormat+"' when stream=true. Supported values are: 'pcm16'.")
+	}
+}
+
+func (c *checker) cap(v *node, param string) { c.ask.maxTokens = int(c.integer(v, param, 1, 1<<31)) }
+
+func (c *checker) streamOptions(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	for _, name := range [...]string{"include_usage", "include_obfuscation"} {
+		if o := v.given(name); o != nil {
+			c.typed(o, boolean, param+"."+name)
+		}
+	}
+	c.ask.streamUsage = v.get("include_usage").yes()
+}
+
+func (c *checker) stop(v *node, param string) {
+	switch {
+	case v.is(text):
+		c.ask.stops = []string{v.text}
+	case !v.is(array):
+		c.wrongType(param, v, "a string or an array of strings")
+	case len(v.items) > 4:
+		c.refuse(param, "array_above_max_length", "Invalid 'stop': at most 4 sequences are allowed.")
+	default:
+		for i := range v.items {
+			if c.typed(&v.items[i], text, param+"["+strconv.Itoa(i)+"]") {
+				c.ask.stops = append(c.ask.stops, v.items[i].text)
+			}
+		}
+	}
+}
+
+func (c *checker) logitBias(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	for i, name := range v.names {
+		if _, err := strconv.ParseUint(name, 10, 32); err != nil {
+			c.wrongValue(param, "token ids as names")
+		}
+		c.decimal(&v.items[i], param+"."+name, -100, 100)
+	}
+}
+
+func (c *checker) metadata(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	if len(v.names) > 16 {
+		c.refuse(param, "object_above_max_properties", "Invalid 'metadata': at most 16 pairs are allowed.")
+	}
+	for i, name := range v.names {
+		if c.typed(&v.items[i], text, param+"."+name) && (len(name) > 64 || len(v.items[i].text) > 512) {
+			c.wrongValue(param, "names of at most 64 and values of at most 512 characters")
+		}
+	}
+}
+
+func (c *checker) reasoning(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	if e := v.given("effort"); e != nil {
+		c.ask.effort = c.words(e, param+".effort", "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	} else if v.get("enabled").yes() || v.given("max_tokens") != nil {
+		c.ask.effort = "medium"
+	}
+}
+
+func (c *checker) modalities(v *node, param string) {
+	if !c.typed(v, array, param) {
+		return
+	}
+	for i := range v.items {
+		switch c.words(&v.items[i], param+"["+strconv.Itoa(i)+"]", "text", "image", "audio") {
+		case "image":
+			c.ask.wantImage = true
+		case "audio":
+			c.ask.wantAudio = true
+		}
+	}
+}
+
+func (c *checker) audio(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	voice, format := v.get("voice"), v.get("format")
+	switch {
+	case voice == nil:
+		c.missing(param + ".voice")
+	case format == nil:
+		c.missing(param + ".format")
+	case !voice.is(object): // a voice of one's own is given as an object
+		c.typed(voice, text, param+".voice")
+	}
+	if format != nil {
+		c.ask.audioFormat = c.words(format, param+".format", "wav", "pcm16")
+	}
+}
+
+func validName(s string) bool {
+	if s == "" || len(s) > 64 {
+		return false
+	}
+	for i := 0; i < len(s); i++ {
+		if c := s[i]; c != '_' && c != '-' && (c >= 0x80 || !letter(rune(c))) {
+			return false
+		}
+	}
+	return true
+}
+
+const namePattern = "a string of 1 to 64 letters, digits, '_' and '-'"
+
+func (c *checker) name(v *node, param string) string {
+	if v == nil {
+		c.missing(param)
+		return ""
+	}
+	if c.typed(v, text, param) && !validName(v.text) {
+		c.wrongValue(param, namePattern)
+	}
+	return v.text
+}
+
+func (c *checker) tools(v *node, param string) {
+	if !c.typed(v, array, param) {
+		return
+	}
+	if len(v.items) == 0 {
+		c.refuse(param, "empty_array", "Invalid 'tools': empty array. Expected an array with at least one element.")
+	}
+	if len(v.items) > 128 {
+		c.refuse(param, "array_above_max_length", "Invalid 'tools': at most 128 are allowed.")
+	}
+	for i := range v.items {
+		c.tool(&v.items[i], param+"["+strconv.Itoa(i)+"]")
+	}
+	c.ask.overhead += countTokens(string(v.raw))
+}
+
+func (c *checker) tool(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	kindOf := v.get("type")
+	if kindOf == nil {
+		c.missing(param + ".type")
+		return
+	}
+	word := c.words(kindOf, param+".type", "function", "custom")
+	inner := v.get(word)
+	switch {
+	case word == "":
+		return
+	case inner == nil:
+		c.missing(param + "." + word)
+		return
+	case !c.typed(inner, object, param+"."+word):
+		return
+	}
+	t := tool{name: c.name(inner.get("name"), param+"."+word+".name"), custom: word == "custom"}
+	if p := inner.given("parameters"); p != nil && c.typed(p, object, param+".function.parameters") {
+		if kind := p.get("type"); kind != nil && kind.str() != "object" {
+			c.refuse(param+".function.parameters", "invalid_function_parameters", "Invalid schema for function '"+t.name+"': schema must be of type 'object'.")
+		}
+		t.schema = p
+	}
+	if s := inner.given("strict"); s != nil {
+		c.typed(s, boolean, param+".function.strict")
+	}
+	if d := inner.given("description"); d != nil {
+		c.typed(d, text, param+"."+word+".description")
+	}
+	c.ask.tools = append(c.ask.tools, t)
+}
+
+func (c *checker) toolChoice(v *node, param string) {
+	choice := &c.ask.choice
+	switch {
+	case v.is(text):
+		choice.mode = c.words(v, param, "none", "auto", "required")
+	case !v.is(object):
+		c.wrongType(param, v, "a string or an object")
+	default:
+		switch word := v.get("type").str(); word {
+		case "function", "custom":
+			choice.mode, choice.only = "required", []string{c.name(v.get(word).get("name"), param+"."+word+".name")}
+		case "allowed_tools":
+			c.allowedTools(v.get("allowed_tools"), param+".allowed_tools")
+		default:
+			c.wrongValue(param+".type", "'function', 'custom' or 'allowed_tools'")
+		}
+	}
+}
+
+func (c *checker) allowedTools(v *node, param string) {
+	if v == nil {
+		c.missing(param)
+		return
+	}
+	mode, tools := v.get("mode"), v.get("tools")
+	if mode == nil || !tools.is(array) {
+		c.missing(param + ".mode and .tools")
+		return
+	}
+	c.ask.choice.mode = c.words(mode, param+".mode", "auto", "required")
+	c.ask.choice.only = []string{}
+	for i := range tools.items {
+		t := &tools.items[i]
+		at := param + ".tools[" + strconv.Itoa(i) + "].name"
+		c.ask.choice.only = append(c.ask.choice.only, c.name(t.get(t.get("type").str()).get("name"), at))
+	}
+}
+
+func (c *checker) responseFormat(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	kindOf := v.get("type")
+	if kindOf == nil {
+		c.missing(param + ".type")
+		return
+	}
+	switch c.words(kindOf, param+".type", "text", "json_object", "json_schema") {
+	case "json_object":
+		c.ask.format = anyJSON
+	case "json_schema":
+		c.jsonSchema(v.get("json_schema"), param+".json_schema")
+	}
+}
+
+func (c *checker) jsonSchema(v *node, param string) {
+	if v == nil {
+		c.missing(param)
+		return
+	}
+	if !c.typed(v, object, param) {
+		return
+	}
+	c.name(v.get("name"), param+".name")
+	schema := v.get("schema")
+	if schema == nil {
+		c.missing(param + ".schema")
+		return
+	}
+	if s := v.given("strict"); s != nil {
+		c.typed(s, boolean, param+".strict")
+	}
+	if c.typed(schema, object, param+".schema") {
+		c.ask.format, c.ask.schema = jsonSchema, schema
+		c.ask.overhead += countTokens(string(schema.raw))
+	}
+}

@@ -1,0 +1,398 @@
+package sim
+
+import (
+	"bytes"
+	"compress/flate"
+	"compress/gzip"
+	"encoding/binary"
+	"hash/crc32"
+	"net/http"
+	"strconv"
+	"time"
+	"unicode/utf8"
+)
+
+func badGzip(x *exchange, r *reply) {
+	body := r.body()
+	if r.stream {
+		body = nil
+		for f := range r.frames {
+			body = append(append(append(body, "data: "...), f.data...), "\n\n"...)
+		}
+	}
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	z.Write(body) //nolint:errcheck // into memory
+	z.Close()     //nolint:errcheck // into memory
+	out := packed.Bytes()
+	switch x.k.how {
+	case "truncated":
+		out = out[:len(out)/2]
+	case "rubbish":
+		out = []byte("this was never compressed, whatever the header says")
+	}
+	x.w.Header().Set("Content-Encoding", "gzip")
+	if !r.stream {
+		x.status(200, out)
+		return
+	}
+	x.openStream()
+	x.put(out)
+}
+
+const (
+	tooManyBytes = 256 << 20
+	mebibyte     = 1 << 20
+)
+
+// tooMuch sends a body of so many bytes, compressed to a thousandth or as it is. Were it read to its end, it would be a
+// good answer with one more member, or a stream of one endless line.
+func tooMuch(x *exchange, r *reply) {
+	total := x.k.bytesOr(tooManyBytes)
+	body := r.body()
+	before, after := []byte(`{"filler":"`), append([]byte(`",`), body[1:]...)
+	if r.stream {
+		before, after = []byte("data: {\"filler\":\""), append(after, "\n\n"...)
+	}
+	filler := bytes.Repeat([]byte("a"), mebibyte)
+	if x.k.how == "bomb" {
+		x.w.Header().Set("Content-Encoding", "gzip")
+	}
+	if r.stream {
+		x.openStream()
+	} else {
+		x.w.Header()["Content-Type"] = jsonType
+	}
+	if x.k.how == "bomb" {
+		x.bomb(before, filler, after, total)
+		return
+	}
+	if !x.put(before) {
+		return
+	}
+	for left := total; left > 0 && x.put(filler[:min(left, mebibyte)]); left -= mebibyte {
+		if x.left() {
+			return
+		}
+	}
+	x.put(after)
+}
+
+// bomb compresses a mebibyte once and sends it again and again: each piece stands alone in the format, so that a bomb costs nothing.
+func (x *exchange) bomb(before, filler, after []byte, total int64) {
+	var one bytes.Buffer
+	z, err := flate.NewWriter(&one, flate.BestCompression)
+	if err != nil {
+		panic("sim: the compression level is a constant: " + err.Error())
+	}
+	pack := func(b []byte, last bool) []byte {
+		one.Reset()
+		z.Reset(&one)
+		z.Write(b) //nolint:errcheck // into memory
+		if last {
+			z.Close() //nolint:errcheck // into memory
+		} else {
+			z.Flush() //nolint:errcheck // into memory
+		}
+		return bytes.Clone(one.Bytes())
+	}
+	sum, size := crc32.ChecksumIEEE(before), uint32(len(before)+len(after))
+	gzipHead := []byte{0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 255}
+	if !x.put(append(gzipHead, pack(before, false)...)) {
+		return
+	}
+	packed := pack(filler, false)
+	for left := total; left > 0; left -= mebibyte {
+		sum = crc32.Update(sum, crc32.IEEETable, filler)
+		size += mebibyte
+		if !x.put(packed) || x.left() {
+			return
+		}
+	}
+	end := pack(after, true)
+	sum = crc32.Update(sum, crc32.IEEETable, after)
+	end = binary.LittleEndian.AppendUint32(end, sum)
+	x.put(binary.LittleEndian.AppendUint32(end, size))
+}
+
+const dripGap = 100 * time.Millisecond
+
+// drip makes progress that never comes to an end within a reasonable time: byte by byte, or frame after frame without end.
+func drip(x *exchange, r *reply) {
+	gap := x.k.gap
+	if !x.k.hasGap && gap == 0 {
+		gap = dripGap
+	}
+	if !r.stream {
+		body := r.body()
+		x.head(r, len(body))
+		for i := range body {
+			if !x.put(body[i:i+1]) || !x.wait(gap) {
+				return
+			}
+		}
+		return
+	}
+	x.k.gap = gap
+	x.openStream()
+	for f := range r.frames {
+		if f.kind == content {
+			// the last frame comes again for ever
+			again := bytes.Clone(f.data)
+			for x.s.stalls.Err() == nil && x.send(again) && x.wait(gap) {
+			}
+			if !x.gone {
+				x.cut()
+			}
+			return
+		}
+		if !x.emit(f) {
+			return
+		}
+	}
+}
+
+const (
+	floodBytes = 80_000
+	floodCount = 32
+)
+
+func headerFlood(x *exchange, r *reply) {
+	if x.k.how == "1xx" {
+		x.w.Header().Set("Link", "</style.css>; rel=preload")
+		count := x.k.count
+		if count == 0 {
+			count = floodCount
+		}
+		for range count {
+			x.w.WriteHeader(http.StatusEarlyHints)
+		}
+		x.w.Header().Del("Link")
+		x.plain(r)
+		return
+	}
+	size, line := int(min(x.k.bytesOr(floodBytes), 64<<20)), 1000
+	if x.k.how == "line" {
+		line = size
+	}
+	filler := string(bytes.Repeat([]byte("f"), line))
+	for i := 0; i*line < size; i++ {
+		x.w.Header().Set("X-Sim-Filler-"+strconv.Itoa(i), filler)
+	}
+	x.plain(r)
+}
+
+const longLineBytes = 5 << 20
+
+func longLine(x *exchange, r *reply) {
+	if !r.stream {
+		x.plain(r)
+		return
+	}
+	x.openStream()
+	x.inserting(r, 0, func() bool {
+		before, after := "data: {\"filler\":\"", "\",\"choices\":[]}\n\n"
+		switch x.k.how {
+		case "comment":
+			before, after = ": ", "\n\n"
+		case "endless":
+			before, after = "data: ", ""
+		}
+		filler := bytes.Repeat([]byte("a"), 64<<10)
+		if !x.put([]byte(before)) {
+			return false
+		}
+		for left := x.k.bytesOr(longLineBytes); left > 0; left -= int64(len(filler)) {
+			if !x.put(filler[:min(left, int64(len(filler)))]) {
+				return false
+			}
+		}
+		if x.k.how == "endless" {
+			x.stall()
+			return false
+		}
+		return x.put([]byte(after))
+	})
+}
+
+func badFrame(x *exchange, r *reply) {
+	if !r.stream {
+		x.plain(r)
+		return
+	}
+	x.openStream()
+	x.inserting(r, framesBefore, func() bool {
+		switch x.k.how {
+		case "text":
+			return x.send([]byte("Internal Server Error"))
+		case "utf8":
+			return x.send([]byte("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xff\xfe\"},\"finish_reason\":null}]}"))
+		}
+		return x.send([]byte(`{"id":"x","choices":[{"index":0,"delta":{"content":"cut`))
+	})
+}
+
+func afterDone(x *exchange, r *reply) {
+	if !r.stream {
+		x.plain(r)
+		return
+	}
+	x.openStream()
+	var again []byte
+	for f := range r.frames {
+		if f.kind == content && again == nil {
+			again = bytes.Clone(f.data)
+		}
+		if !x.emit(f) {
+			return
+		}
+	}
+	if x.k.how == "frames" {
+		x.send(again)
+		x.send(again)
+	}
+	x.send([]byte("[DONE]"))
+}
+
+func noContent(x *exchange, r *reply) {
+	if !r.stream {
+		x.status(200, r.hollow())
+		return
+	}
+	x.openStream()
+	how := x.k.how
+	if how == "comments" {
+		for range 3 {
+			x.put([]byte(": nothing yet\n\n"))
+		}
+	}
+	for f := range r.frames {
+		keep := f.kind == opening && how == "role" || f.kind == done && (how == "role" || how == "done")
+		if keep && !x.emit(f) {
+			return
+		}
+	}
+}
+
+// oddStream sends the plain answer in every spelling that the format of server-sent events has for it.
+func oddStream(x *exchange, r *reply) {
+	if !r.stream {
+		x.plain(r)
+		return
+	}
+	x.openStream()
+	o := oddities{x: x}
+	if o.has("bom") && !x.put([]byte("\xef\xbb\xbf")) {
+		return
+	}
+	for f := range r.frames {
+		if !x.pace(f.kind) || !o.send(f) {
+			return
+		}
+	}
+}
+
+type oddities struct {
+	x *exchange
+	n int // frames sent
+}
+
+func (o *oddities) has(how string) bool { return o.x.k.how == how || o.x.k.how == "all" }
+
+// lineEnd is the one asked for; all takes them in turn.
+func (o *oddities) lineEnd() string {
+	switch {
+	case o.x.k.how == "crlf" || o.x.k.how == "all" && o.n%3 == 1:
+		return "\r\n"
+	case o.x.k.how == "cr" || o.x.k.how == "all" && o.n%3 == 2:
+		return "\r"
+	}
+	return "\n"
+}
+
+func (o *oddities) send(f frame) bool {
+	end := o.lineEnd()
+	o.n++
+	dst := o.x.buf[:0]
+	if o.has("comments") {
+		dst = append(append(dst, ": a comment"...), end...)
+		dst = append(append(dst, ':'), end...)
+	}
+	if o.has("fields") {
+		dst = append(append(dst, "event: message"...), end...)
+		dst = append(strconv.AppendInt(append(dst, "id: "...), int64(o.n), 10), end...)
+		dst = append(append(dst, "retry: 3000"...), end...)
+		dst = append(append(dst, "unknown: field"...), end...)
+		dst = append(append(dst, "flag"...), end...)
+	}
+	if o.has("empty") && f.kind == content {
+		dst = append(append(append(dst, `data: {"choices":[]}`...), end...), end...)
+	}
+	dst = o.data(dst, f.data, end)
+	dst = append(dst, end...)
+	o.x.buf = dst
+	if o.has("split") {
+		return o.split(dst)
+	}
+	return o.x.put(dst)
+}
+
+func (o *oddities) data(dst, data []byte, end string) []byte {
+	field := "data: "
+	if o.has("nospace") {
+		field = "data:"
+	}
+	for range 2 { // three lines; between members a line end is white space
+		at := topComma(data)
+		if !o.has("multiline") || at < 0 {
+			break
+		}
+		dst = append(append(append(dst, field...), data[:at+1]...), end...)
+		data = data[at+1:]
+	}
+	return append(append(append(dst, field...), data...), end...)
+}
+
+// topComma finds the first comma between members of the outermost object, -1 when there is none. It may begin behind such a comma.
+func topComma(data []byte) int {
+	depth := 0
+	for i := 0; i < len(data); i++ {
+		switch data[i] {
+		case '{', '[':
+			depth++
+		case '}', ']':
+			depth--
+		case '"':
+			end := stringEnd(data, i)
+			if end < 0 {
+				return -1
+			}
+			i = end
+		case ',':
+			if depth == 1 && data[0] == '{' || depth == 0 {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
+// splitPause keeps the pieces from meeting in one segment.
+const splitPause = time.Millisecond
+
+// split writes a frame in three pieces, cut inside of characters where there are any of more than one byte.
+func (o *oddities) split(b []byte) bool {
+	cut := len(b) / 2
+	for i, c := range b {
+		if !utf8.RuneStart(c) {
+			cut = i
+			break
+		}
+	}
+	for _, piece := range [...][]byte{b[:cut], b[cut : cut+1], b[cut+1:]} {
+		if !o.x.put(piece) || !o.x.wait(splitPause) {
+			return false
+		}
+	}
+	return true
+}

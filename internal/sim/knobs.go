@@ -1,0 +1,226 @@
+package sim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// knobs are what a caller asks of the simulator itself, by a marker in the prompt or by the model's name.
+type knobs struct {
+	name, base string // of the model asked for, whole and without its settings
+
+	fault    string // "u7", "" none
+	how      string // variant of the fault
+	status   int
+	code     int    // error code inside a 200 answer
+	retry    string // Retry-After as written
+	hasRetry bool
+	to       string // where a redirect points
+	after    int    // content frames before the fault, -1: the fault's own default
+	times    int    // only so many calls fail, 0: all
+	id       string // what times counts by
+	bytes    int64  // size of what the fault makes too large
+	count    int    // number of what the fault makes too many
+
+	delay, first, gap time.Duration
+	hasGap            bool
+	chunk             int // tokens in a content frame
+	frames            int // content frames of an answer
+	tokens            int // length of the text
+	calls             int // tool calls in an answer
+	usage             string
+	finish            string
+	seed              uint64
+	stamp             bool // bench: each frame tells when it was written
+}
+
+const (
+	maxFrames = 1_000_000
+	maxTokens = 200_000
+	maxBytes  = 16 << 30
+	maxWait   = time.Hour
+)
+
+// set takes one key=value. It fails with a sentence for the caller, so that a misspelt marker is never ignored.
+func (k *knobs) set(key, value string) error {
+	var err error
+	switch key {
+	case "fault":
+		err = k.setFault(value)
+	case "how":
+		k.how = value
+	case "status":
+		k.status, err = among(value, 100, 599)
+	case "code":
+		k.code, err = among(value, 1, 999)
+	case "retry-after":
+		k.retry, k.hasRetry = value, true
+	case "to":
+		k.to = value
+	case "after":
+		k.after, err = among(value, 0, maxFrames)
+	case "times":
+		k.times, err = among(value, 1, maxFrames)
+	case "id":
+		k.id = value
+	case "bytes":
+		k.bytes, err = strconv.ParseInt(value, 10, 64)
+		if err == nil && (k.bytes < 1 || k.bytes > maxBytes) {
+			err = fmt.Errorf("out of range")
+		}
+	case "count":
+		k.count, err = among(value, 1, maxFrames)
+	case "delay":
+		k.delay, err = wait(value)
+	case "first":
+		k.first, err = wait(value)
+	case "gap":
+		k.gap, err = wait(value)
+		k.hasGap = true
+	case "chunk":
+		k.chunk, err = among(value, 1, maxTokens)
+	case "frames":
+		k.frames, err = among(value, 1, maxFrames)
+	case "tokens":
+		k.tokens, err = among(value, 1, maxTokens)
+	case "calls":
+		k.calls, err = among(value, 1, 128)
+	case "usage":
+		k.usage, err = oneOf(value, "missing", "negative", "huge", "strings", "floats")
+	case "finish":
+		k.finish, err = oneOf(value, "stop", "length", "tool_calls", "content_filter")
+	case "seed":
+		k.seed, err = strconv.ParseUint(value, 10, 64)
+	case "stamp":
+		k.stamp, err = strconv.ParseBool(value)
+	default:
+		return fmt.Errorf("the simulator has no setting '%s'", key)
+	}
+	if err != nil {
+		return fmt.Errorf("the simulator's setting '%s' cannot be '%s'", key, value)
+	}
+	return nil
+}
+
+func (k *knobs) setFault(value string) error {
+	name, how, _ := strings.Cut(value, "-")
+	if name == "none" {
+		k.fault, k.how = "", ""
+		return nil
+	}
+	if _, ok := faults[name]; !ok {
+		return fmt.Errorf("unknown fault")
+	}
+	k.fault = name
+	if how != "" {
+		k.how = how
+	}
+	return nil
+}
+
+func among(value string, low, high int) (int, error) {
+	n, err := strconv.Atoi(value)
+	if err == nil && (n < low || n > high) {
+		err = fmt.Errorf("out of range")
+	}
+	return n, err
+}
+
+func wait(value string) (time.Duration, error) {
+	d, err := time.ParseDuration(value)
+	if err == nil && (d < 0 || d > maxWait) {
+		err = fmt.Errorf("out of range")
+	}
+	return d, err
+}
+
+func oneOf(value string, words ...string) (string, error) {
+	for _, w := range words {
+		if value == w {
+			return value, nil
+		}
+	}
+	return "", fmt.Errorf("unknown word")
+}
+
+const (
+	markerStart = "[[sim "
+	markerEnd   = "]]"
+)
+
+// markers reads every [[sim key=value ...]] of a text and returns the text without them. A later setting wins.
+func (k *knobs) markers(s string) (string, error) {
+	at := strings.Index(s, markerStart)
+	if at < 0 {
+		return s, nil
+	}
+	var plain strings.Builder
+	for at >= 0 {
+		plain.WriteString(s[:at])
+		inside, rest, closed := strings.Cut(s[at+len(markerStart):], markerEnd)
+		if !closed {
+			return "", fmt.Errorf("a simulator marker is not closed with ]]")
+		}
+		if err := k.marker(strings.Fields(inside)); err != nil {
+			return "", err
+		}
+		// one space goes with the marker, so that a marker before or behind a text leaves the text alone
+		if plain.Len() == 0 {
+			rest = strings.TrimPrefix(rest, " ")
+		}
+		s = rest
+		at = strings.Index(s, markerStart)
+	}
+	plain.WriteString(s)
+	out := plain.String()
+	if s == "" {
+		out = strings.TrimSuffix(out, " ")
+	}
+	return out, nil
+}
+
+// marker obeys one marker, unless it is for=another model: a prompt that travels from model to model can fail at one of them.
+func (k *knobs) marker(fields []string) error {
+	with, mine := *k, true
+	for _, field := range fields {
+		key, value, _ := strings.Cut(field, "=")
+		if key == "for" {
+			mine = value == k.name || value == k.base
+			continue
+		}
+		if err := with.set(key, value); err != nil {
+			return err
+		}
+	}
+	if mine {
+		*k = with
+	}
+	return nil
+}
+
+// named splits a model's name: base[-fault-u7[-variant]][@key=value,...]. A bare fault-u7 is the chat model.
+func (k *knobs) named(name string) (base string, err error) {
+	base, settings, _ := strings.Cut(name, "@")
+	defer func() { k.name, k.base = name, base }()
+	base = "-" + base
+	if b, f, found := strings.Cut(base, "-fault-"); found {
+		base = b
+		if base == "" {
+			base = "-chat"
+		}
+		if err := k.set("fault", f); err != nil {
+			return "", err
+		}
+	}
+	if settings != "" {
+		for _, field := range strings.Split(settings, ",") {
+			key, value, _ := strings.Cut(field, "=")
+			if err := k.set(key, value); err != nil {
+				return "", err
+			}
+		}
+	}
+	return base[1:], nil
+}

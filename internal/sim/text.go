@@ -1,0 +1,207 @@
+package sim
+
+import (
+	"strings"
+	"unicode"
+	"unicode/utf8"
+)
+
+// random is splitmix64: small, and the same on every machine and release.
+type random uint64
+
+func (r *random) next() uint64 {
+	*r += 0x9e3779b97f4a7c15
+	z := uint64(*r)
+	z = (z ^ z>>30) * 0xbf58476d1ce4e5b9
+	z = (z ^ z>>27) * 0x94d049bb133111eb
+	return z ^ z>>31
+}
+
+// below is a number of 0..n-1; 0 for an n below 1.
+func (r *random) below(n int) int {
+	if n < 1 {
+		return 0
+	}
+	return int(r.next() % uint64(n))
+}
+
+func (r *random) pick(from []string) string { return from[r.below(len(from))] }
+
+// digest is FNV-1a over the pieces of a request.
+type digest uint64
+
+const newDigest digest = 14695981039346656037
+
+func (d *digest) add(s string) {
+	h := uint64(*d)
+	for i := 0; i < len(s); i++ {
+		h = (h ^ uint64(s[i])) * 1099511628211
+	}
+	// the separator keeps "ab","c" apart from "a","bc"
+	*d = digest((h ^ 0xff) * 1099511628211)
+}
+
+// The token rule, on which all counts rest: a token is up to six letters or digits with at most one space before them, one
+// character of a script that is written without spaces, or one other character.
+const lettersPerToken = 6
+
+// tokenEnd is the length in bytes of the first token of s, 0 for an empty one.
+func tokenEnd(s string) int {
+	if s == "" {
+		return 0
+	}
+	i := 0
+	if s[0] == ' ' {
+		r, _ := utf8.DecodeRuneInString(s[1:])
+		if !letter(r) {
+			return 1
+		}
+		i = 1
+	}
+	for n := 0; n < lettersPerToken && i < len(s); n++ {
+		r, size := utf8.DecodeRuneInString(s[i:])
+		if !letter(r) {
+			if n == 0 {
+				return i + size
+			}
+			break
+		}
+		i += size
+	}
+	return i
+}
+
+func letter(r rune) bool {
+	if r < utf8.RuneSelf {
+		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
+	}
+	return (unicode.IsLetter(r) || unicode.IsDigit(r)) && !spaceless(r)
+}
+
+func spaceless(r rune) bool {
+	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
+}
+
+func countTokens(s string) int {
+	n := 0
+	for s != "" {
+		s = s[tokenEnd(s):]
+		n++
+	}
+	return n
+}
+
+// cutTokens is the first n tokens of s, and whether something was cut off.
+func cutTokens(s string, n int) (string, bool) {
+	rest := s
+	for ; n > 0 && rest != ""; n-- {
+		rest = rest[tokenEnd(rest):]
+	}
+	return s[:len(s)-len(rest)], rest != ""
+}
+
+// language is what a text is made of. Subjects, verbs and objects fit in any combination.
+type language struct {
+	about, thinking, results, given      string
+	subjects, verbs, objects             []string
+	image, audio, file, video, bytes     string
+	space, stop, comma, quoteIn, quotOut string
+}
+
+var english = language{
+	about: "You wrote", thinking: "Let me think about it", results: "The tools returned", given: "I was given",
+	subjects: []string{"a quiet river", "the old weir", "the miller", "a grey heron", "the morning mist", "every small stream", "the lock keeper", "a wooden boat", "the spring flood", "the upper pond"},
+	verbs:    []string{"carries", "measures", "steers", "follows", "remembers", "holds back", "lets through", "quietly changes", "slowly fills", "always finds"},
+	objects:  []string{"the cold water", "the mill wheel", "the long way to the sea", "a handful of leaves", "the level of the pond", "the evening light", "the narrow channel", "every drop", "the stones of the bank", "the next bend"},
+	image:    "image", audio: "audio", file: "file", video: "video", bytes: "bytes",
+	space: " ", stop: ".", comma: ", ", quoteIn: `"`, quotOut: `"`,
+}
+
+var russian = language{
+	about: "Вы написали", thinking: "Сначала подумаю", results: "Инструменты вернули", given: "Мне передали",
+	subjects: []string{"тихая река", "старая плотина", "мельник", "серая цапля", "утренний туман", "каждый ручей", "смотритель шлюза", "деревянная лодка", "весенний паводок", "верхний пруд"},
+	verbs:    []string{"несёт", "измеряет", "направляет", "помнит", "держит", "пропускает", "незаметно меняет", "медленно наполняет", "всегда находит", "огибает"},
+	objects:  []string{"холодную воду", "мельничное колесо", "долгий путь к морю", "горсть листьев", "уровень пруда", "вечерний свет", "узкое русло", "каждую каплю", "камни на берегу", "новый поворот"},
+	image:    "изображение", audio: "аудио", file: "файл", video: "видео", bytes: "байт",
+	space: " ", stop: ".", comma: ", ", quoteIn: "«", quotOut: "»",
+}
+
+var chinese = language{
+	about: "您写道", thinking: "让我想一想", results: "工具返回", given: "我收到了",
+	subjects: []string{"安静的河流", "古老的水坝", "磨坊主人", "灰色的苍鹭", "清晨的薄雾", "每一条小溪", "木船", "春天的洪水"},
+	verbs:    []string{"带走", "测量", "引导", "记住", "拦住", "放过", "慢慢改变", "总能找到"},
+	objects:  []string{"冰冷的水", "水车", "通向大海的路", "几片树叶", "池塘的水位", "傍晚的光", "狭窄的水道", "每一滴水"},
+	image:    "图片", audio: "音频", file: "文件", video: "视频", bytes: "字节",
+	space: "", stop: "。", comma: "，", quoteIn: "“", quotOut: "”",
+}
+
+// languageOf goes by the script that most letters of the text belong to.
+func languageOf(s string) *language {
+	var latin, cyrillic, han int
+	for _, r := range s {
+		switch {
+		case r < utf8.RuneSelf:
+			if letter(r) {
+				latin++
+			}
+		case unicode.Is(unicode.Cyrillic, r):
+			cyrillic++
+		case unicode.Is(unicode.Han, r):
+			han += 3 // one character says about as much as three letters
+		}
+	}
+	switch {
+	case cyrillic > latin && cyrillic >= han:
+		return &russian
+	case han > latin:
+		return &chinese
+	}
+	return &english
+}
+
+func capital(s string) string {
+	r, size := utf8.DecodeRuneInString(s)
+	return string(unicode.ToUpper(r)) + s[size:]
+}
+
+func (l *language) sentence(rnd *random) string {
+	return capital(rnd.pick(l.subjects)) + l.space + rnd.pick(l.verbs) + l.space + rnd.pick(l.objects) + l.stop
+}
+
+// prose appends sentences to opening: two to five of them, or exactly as many tokens as told.
+func (l *language) prose(rnd *random, opening string, tokens int) string {
+	var b strings.Builder
+	b.WriteString(opening)
+	add := func() {
+		if b.Len() > 0 {
+			b.WriteString(l.space)
+		}
+		b.WriteString(l.sentence(rnd))
+	}
+	if tokens <= 0 {
+		for range 2 + rnd.below(4) {
+			add()
+		}
+		return b.String()
+	}
+	have := countTokens(opening)
+	for have < tokens {
+		from := b.Len()
+		add()
+		have += countTokens(b.String()[from:])
+	}
+	cut, _ := cutTokens(b.String(), tokens)
+	return cut
+}
+
+// quote is the start of a prompt as one line.
+func (l *language) quote(s string) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if s == "" {
+		return ""
+	}
+	if runes := []rune(s[:min(len(s), 400)]); len(runes) > 60 {
+		s = string(runes[:60]) + "..."
+	}
+	return l.about + l.space + l.quoteIn + s + l.quotOut + l.stop
+}
