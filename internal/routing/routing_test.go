@@ -79,8 +79,6 @@ func dropped(plan routing.Plan) map[string]string {
 	return out
 }
 
-func set(f func(*catalog.Offer)) func(*catalog.Offer) { return f }
-
 func rat(text string) *big.Rat {
 	r, ok := new(big.Rat).SetString(text)
 	if !ok {
@@ -156,42 +154,42 @@ func TestPreferences(t *testing.T) {
 			pref: routing.Preferences{MaxPrice: &routing.MaxPrice{Request: rat("0.1"), Audio: rat("0.0029")}},
 			want: []string{"gamma"}, dropped: map[string]string{"alpha": "max_price", "beta": "max_price"}},
 		{name: "context_length counts prompt and answer",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.ContextLength = 149 })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.ContextLength = 150 })), offer("gamma", "v/m", "3", "3")},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.ContextLength = 149 }), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.ContextLength = 150 }), offer("gamma", "v/m", "3", "3")},
 			needs:  routing.Needs{PromptTokens: 100, MaxTokens: 50}, want: []string{"beta", "gamma"}, dropped: map[string]string{"alpha": "context_length"}},
 		{name: "max_completion_tokens",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.MaxCompletion = 49 })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.MaxCompletion = 50 }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.MaxCompletion = 49 }), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.MaxCompletion = 50 })},
 			needs:  routing.Needs{MaxTokens: 50}, want: []string{"beta"}, dropped: map[string]string{"alpha": "max_completion_tokens"}},
 		{name: "input modalities",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Input = catalog.Text | catalog.Image }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.Input = catalog.Text | catalog.Image })},
 			needs:  routing.Needs{Input: catalog.Text | catalog.Image}, want: []string{"beta"}, dropped: map[string]string{"alpha": "input_modalities"}},
 		{name: "output modalities",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Output = catalog.Text | catalog.Audio }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.Output = catalog.Text | catalog.Audio })},
 			needs:  routing.Needs{Output: catalog.Audio}, want: []string{"beta"}, dropped: map[string]string{"alpha": "output_modalities"}},
 		{name: "n",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.MaxN = 1 })), offer("beta", "v/m", "2", "2")},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.MaxN = 1 }), offer("beta", "v/m", "2", "2")},
 			needs:  routing.Needs{N: 2}, want: []string{"beta"}, dropped: map[string]string{"alpha": "n"}},
 		{name: "require_parameters",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed | catalog.ParamTopK }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamSeed }), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.Params = catalog.ParamSeed | catalog.ParamTopK })},
 			pref:   routing.Preferences{RequireParameters: true}, needs: routing.Needs{Params: catalog.ParamSeed | catalog.ParamTopK},
 			want: []string{"beta"}, dropped: map[string]string{"alpha": "require_parameters"}},
 		{name: "without require_parameters a missing one drops nothing",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamSeed })},
 			needs:  routing.Needs{Params: catalog.ParamTopK}, want: []string{"alpha"}},
 		{name: "tools are wanted where some endpoint has them",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed })), offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamTools }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamSeed }), offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.Params = catalog.ParamTools })},
 			needs:  routing.Needs{Params: catalog.ParamTools}, want: []string{"beta"}, dropped: map[string]string{"alpha": "tools"}},
 		{name: "response_format, structured_outputs, verbosity likewise",
 			offers: []catalog.Offer{
-				offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamStructuredOutputs | catalog.ParamVerbosity })),
-				offer("beta", "v/m", "2", "2", set(func(o *catalog.Offer) { o.Params = catalog.ParamResponseFormat | catalog.ParamVerbosity })),
-				offer("gamma", "v/m", "3", "3", set(func(o *catalog.Offer) {
+				offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamStructuredOutputs | catalog.ParamVerbosity }),
+				offer("beta", "v/m", "2", "2", func(o *catalog.Offer) { o.Params = catalog.ParamResponseFormat | catalog.ParamVerbosity }),
+				offer("gamma", "v/m", "3", "3", func(o *catalog.Offer) {
 					o.Params = catalog.ParamResponseFormat | catalog.ParamStructuredOutputs
-				})),
+				}),
 				offer("delta", "v/m", "4", "4")},
 			needs: routing.Needs{Params: catalog.ParamResponseFormat | catalog.ParamStructuredOutputs | catalog.ParamVerbosity}, want: []string{"delta"},
 			dropped: map[string]string{"alpha": "response_format", "beta": "structured_outputs", "gamma": "verbosity"}},
 		{name: "tools that nobody has drop nothing",
-			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", set(func(o *catalog.Offer) { o.Params = catalog.ParamSeed }))},
+			offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", func(o *catalog.Offer) { o.Params = catalog.ParamSeed })},
 			needs:  routing.Needs{Params: catalog.ParamTools}, want: []string{"alpha"}},
 		{name: "order first, the others by price", pref: routing.Preferences{Order: []string{"delta", "nobody", "beta"}}, want: []string{"delta", "beta", "alpha", "gamma"}},
 		{name: "order with sort for the others", pref: routing.Preferences{Order: []string{"alpha"}, Sort: "latency"}, health: health, want: []string{"alpha", "beta", "gamma", "delta"}},
@@ -245,7 +243,7 @@ func TestPreferences(t *testing.T) {
 		{name: "a base slug in ignore means the tiers too", offers: tiers, models: []string{"v/m:floor"}, pref: routing.Preferences{Ignore: []string{"alpha"}}, want: []string{"beta"},
 			dropped: map[string]string{"alpha": "ignore", "alpha/flex": "ignore", "alpha/priority": "ignore"}},
 		{name: ":floor lets flex in, by price", offers: tiers, models: []string{"v/m:floor"}, want: []string{"alpha/flex", "alpha", "beta"}, dropped: map[string]string{"alpha/priority": "tier"}},
-		{name: "without an answer cap only the prompt counts", offers: four(set(func(o *catalog.Offer) { o.ContextLength = 10 })), needs: routing.Needs{PromptTokens: 10},
+		{name: "without an answer cap only the prompt counts", offers: four(func(o *catalog.Offer) { o.ContextLength = 10 }), needs: routing.Needs{PromptTokens: 10},
 			want: []string{"alpha", "beta", "gamma", "delta"}},
 	}
 	for _, c := range cases {
@@ -298,7 +296,7 @@ func TestDetailNamesTheFigures(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	snap := snapshot(t, append(four(set(func(o *catalog.Offer) { o.ContextLength = 100 })), offer("alpha", "v/odd:name", "1", "1"))...)
+	snap := snapshot(t, append(four(func(o *catalog.Offer) { o.ContextLength = 100 }), offer("alpha", "v/odd:name", "1", "1"))...)
 	cases := []struct {
 		name     string
 		q        routing.Query

@@ -1,0 +1,476 @@
+package config_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"log/slog"
+	"os"
+	"path/filepath"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"go.yaml.in/yaml/v3"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
+	"weir/internal/config"
+	"weir/internal/money"
+)
+
+func env(pairs ...string) config.Lookup {
+	m := map[string]string{}
+	for i := 0; i < len(pairs); i += 2 {
+		m[pairs[i]] = pairs[i+1]
+	}
+	return func(name string) (string, bool) { v, ok := m[name]; return v, ok }
+}
+
+func write(t testing.TB, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), "weir.yaml")
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+var same = cmp.Options{cmpopts.IgnoreUnexported(config.Config{}), cmp.Comparer(func(a, b config.Secret) bool { return a.Reveal() == b.Reveal() }), cmpopts.EquateEmpty()}
+
+func TestDefaultsAreValid(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load("", env(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(config.Default(), c, same); d != "" {
+		t.Error(d)
+	}
+	if got := c.StorePath(); got != filepath.Join("weir-data", "weir.db") {
+		t.Errorf("store is %s", got)
+	}
+}
+
+// example is the file, and the same with its switched-off settings switched on.
+func example(t testing.TB) (path, full string) {
+	t.Helper()
+	path = filepath.Join("..", "..", "weir.example.yaml")
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return path, regexp.MustCompile(`(?m)^#(\S|  )`).ReplaceAllString(string(data), "$1")
+}
+
+func TestExampleShowsTheDefaults(t *testing.T) {
+	t.Parallel()
+	path, _ := example(t)
+	c, err := config.Load(path, env(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(config.Default(), c, same); d != "" {
+		t.Errorf("the example differs from the defaults (-default +example):\n%s", d)
+	}
+}
+
+func TestExampleIsValidWithEverythingSwitchedOn(t *testing.T) {
+	t.Parallel()
+	_, full := example(t)
+	c, err := config.Load(write(t, full), env("LOCAL_API_KEY", "k1", "OPENAI_API_KEY", "k2"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := c.Catalog(env("LOCAL_API_KEY", "k1", "OPENAI_API_KEY", "k2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	m, ok := snap.Model("qwen/qwen3-32b")
+	if !ok || m.Name != "Qwen3 32B" || m.Endpoints[0].Tag != "local/eu" || m.Endpoints[0].Provider.Key != "k1" || m.Endpoints[0].UpstreamID != "Qwen/Qwen3-32B" {
+		t.Errorf("qwen/qwen3-32b is %+v", m)
+	}
+	if p := snap.Providers["openai"]; p == nil || p.Key != "k2" || p.DataPolicy != catalog.PolicyTransient {
+		t.Errorf("openai is %+v", p)
+	}
+}
+
+func TestExampleNamesEveryKey(t *testing.T) {
+	t.Parallel()
+	_, full := example(t)
+	var tree any
+	if err := yaml.Unmarshal([]byte(full), &tree); err != nil {
+		t.Fatal(err)
+	}
+	shown := map[string]bool{}
+	collect(shown, tree, "")
+	for _, path := range keys(reflect.TypeFor[config.Config](), "") {
+		if !shown[path] {
+			t.Errorf("the example does not show %s", path)
+		}
+	}
+}
+
+func collect(into map[string]bool, v any, path string) {
+	switch v := v.(type) {
+	case map[string]any:
+		for k, inner := range v {
+			into[strings.TrimPrefix(path+"."+k, ".")] = true
+			collect(into, inner, strings.TrimPrefix(path+"."+k, "."))
+		}
+	case []any:
+		for _, inner := range v {
+			collect(into, inner, path)
+		}
+	}
+}
+
+// keys lists the paths of a struct; list items share one path. Prices are listed once, under prices.
+func keys(t reflect.Type, path string) []string {
+	for t.Kind() == reflect.Slice {
+		t = t.Elem()
+	}
+	if t.Kind() != reflect.Struct || t == reflect.TypeFor[config.Secret]() || t == reflect.TypeFor[config.Builtin]() || t == reflect.TypeFor[config.Prices]() && path != "providers.models.prices" {
+		return nil
+	}
+	var out []string
+	for i := range t.NumField() {
+		name := t.Field(i).Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		inner := strings.TrimPrefix(path+"."+name, ".")
+		out = append(out, inner)
+		out = append(out, keys(t.Field(i).Type, inner)...)
+	}
+	return out
+}
+
+func TestDocumentationNamesBuiltinProviders(t *testing.T) {
+	t.Parallel()
+	path, _ := example(t)
+	for _, file := range []string{path, filepath.Join("..", "..", "docs", "configuration.md")} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, p := range builtin.Providers() {
+			if !bytes.Contains(data, []byte(p.KeyVariable)) {
+				t.Errorf("%s does not name %s", file, p.KeyVariable)
+			}
+		}
+	}
+}
+
+func TestPrecedence(t *testing.T) {
+	t.Parallel()
+	file := write(t, "server:\n  listen: 127.0.0.1:1001\n  admin_listen: 127.0.0.1:1002\n  shutdown_delay: 1s\ndata_dir: from-file\n")
+	vars := env("WEIR_SERVER_LISTEN", "127.0.0.1:2001", "WEIR_SERVER_ADMIN_LISTEN", "off", "WEIR_SERVER_LIMITS_MAX_BODY_BYTES", "2MiB",
+		"WEIR_SERVER_TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1", "WEIR_BUILTIN", "groq", "WEIR_LOG_ACCESS", "false", "WEIR_JOURNAL_INTERVAL", "20ms",
+		"WEIR_RELAY_MAX_ATTEMPTS", "3", "WEIR_PRICING_RUB_PER_USD", "92.5")
+	c, err := config.Load(file, vars, config.Overlay{"server.listen": "127.0.0.1:3001", "log.format": "json"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := config.Default()
+	want.Server.Listen, want.Server.AdminListen, want.Server.ShutdownDelay, want.DataDir = "127.0.0.1:3001", "off", time.Second, "from-file"
+	want.Server.Limits.MaxBodyBytes, want.Server.TrustedProxies = 2<<20, []string{"10.0.0.0/8", "192.0.2.1"}
+	want.Builtin, want.Log.Access, want.Log.Format = config.Builtin{Only: []string{"groq"}}, false, "json"
+	want.Journal.Interval, want.Relay.MaxAttempts, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, "92.5"
+	if d := cmp.Diff(want, c, same); d != "" {
+		t.Error(d)
+	}
+	prefixes, err := c.Server.Prefixes()
+	if err != nil || fmt.Sprint(prefixes) != "[10.0.0.0/8 192.0.2.1/32]" {
+		t.Errorf("prefixes %v, %v", prefixes, err)
+	}
+}
+
+// Each case is a file, and a part of the error that it must cause, place included.
+func TestErrors(t *testing.T) {
+	t.Parallel()
+	const provider = "providers:\n- id: p\n  base_url: http://h/v1\n"
+	cases := []struct{ name, text, want string }{
+		{"unknown key with suggestion", "server:\n  listne: x", `weir.yaml:2: there is no key "listne" in server; did you mean listen?`},
+		{"unknown key at the top", "\nprovider: []", `weir.yaml:2: there is no key "provider"; did you mean providers?`},
+		{"unknown key without a near one", "store:\n  zzzzzz: 1", `weir.yaml:2: there is no key "zzzzzz" in store; known here: dsn`},
+		{"unknown quirk", provider + "  quirks:\n    think_tag: true", `weir.yaml:5: there is no key "think_tag" in providers[0].quirks; did you mean think_tags?`},
+		{"duplicate key", "data_dir: a\nstore: {dsn: \"\"}\ndata_dir: b", `weir.yaml:3: the key "data_dir" stands already in line 1`},
+		{"duplicate key inside", "server:\n  cors: true\n  cors: false", `weir.yaml:3: the key "cors" stands already in line 2`},
+		{"list for a mapping", "server: [a]", `weir.yaml:1: server must be a mapping (key: value), not a list`},
+		{"text for a mapping", "- a", `weir.yaml:1: the file must be a mapping`},
+		{"mapping for a list", "providers: {id: x}", `weir.yaml:1: providers must be a list, not a mapping`},
+		{"mapping for a text", "data_dir: {a: b}", `weir.yaml:1: data_dir must be text, not a mapping`},
+		{"bool for a text", "data_dir: true", `weir.yaml:1: data_dir must be text, not true`},
+		{"no duration", "server:\n  drain_timeout: 30", `weir.yaml:2: server.drain_timeout: "30" is no duration`},
+		{"negative duration", "stream:\n  commit_after: -1s", `weir.yaml:2: stream.commit_after: the duration "-1s" is negative`},
+		{"no size", "runtime:\n  memory_limit: 1.5GiB", `weir.yaml:2: runtime.memory_limit: "1.5GiB" is no size`},
+		{"no bool", "log:\n  access: yes please", `weir.yaml:2: log.access: "yes please" is neither true nor false`},
+		{"no number", "relay:\n  max_attempts: six", `weir.yaml:2: relay.max_attempts: "six" is no whole number`},
+		{"no decimal", "pricing:\n  rub_per_usd: 1e2", `weir.yaml:2: pricing.rub_per_usd: "1e2" is no decimal number`},
+		{"broken yaml", "server:\n\tlisten: x", `weir.yaml: line 2`},
+		{"zero rate", "pricing:\n  rub_per_usd: 0", `weir.yaml:2: pricing.rub_per_usd: rub_per_usd must be`},
+		{"not one of", "journal:\n  sync: sometimes", `weir.yaml:2: journal.sync: "sometimes" is none of interval, always, never`},
+		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is no address`},
+		{"both listeners alike", "server: {listen: \"127.0.0.1:1\", admin_listen: \"127.0.0.1:1\"}", `server.admin_listen: it must differ`},
+		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},
+		{"another store", "store:\n  dsn: postgres://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "postgres" is not supported`},
+		{"zero limit", "server:\n  limits: {max_headers: 0}", `server.limits.max_headers: it must be above 0`},
+		{"lapse before lease", "ledger:\n  lapse_after: 10s", `weir.yaml:2: ledger.lapse_after: it must be longer`},
+		{"unknown built-in", "builtin: [opnai]", `weir.yaml:1: builtin: there is no built-in provider "opnai"; did you mean openai?`},
+		{"provider without id", "providers:\n- base_url: http://h", `weir.yaml:2: providers[0]: it has no id`},
+		{"provider without address", "providers:\n- id: p", `weir.yaml:2: providers[0]: the provider "p" needs base_url`},
+		{"provider twice", provider + "- id: p\n  base_url: http://h", `weir.yaml:4: providers[1].id: the provider "p" is declared twice`},
+		{"unknown dialect", provider + "  dialect: opneai", `weir.yaml:4: providers[0].dialect: the dialect "opneai" is not known; did you mean openai?`},
+		{"credentials in the address", "providers:\n- id: p\n  base_url: http://u:geheim@h/v1", `weir.yaml:2: providers[0]: provider "p": its base URL must not hold credentials`},
+		{"unknown data policy", provider + "  data_policy: nice", `the data policy "nice" is none of`},
+		{"variable not set", provider + "  api_key: ${NOT_SET}", `weir.yaml:4: providers[0].api_key: the environment variable NOT_SET is not set`},
+		{"header that cannot be sent", provider + "  headers: {\"a b\": x}", `providers[0].headers: the header "a b" cannot be sent`},
+		{"model without vendor", provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}", `weir.yaml:5: provider "p", model "m": the model id "m" has no vendor`},
+		{"model without price", provider + "  models:\n  - id: v/m", `weir.yaml:5: provider "p", model "v/m": it has no price for prompt and completion`},
+		{"two currencies", provider + "  models:\n  - {id: v/m, prices: {prompt: 1, completion: 1}, price_usd: {prompt: 1}}", `weir.yaml:5: providers[0].models[0]: prompt has a price in rubles and one in dollars`},
+		{"price with too many digits", provider + "  models:\n  - {id: v/m, prices: {prompt: 0.0000000001, completion: 1}}", `the price of prompt`},
+		{"unknown parameter", provider + "  models:\n  - {id: v/m, params: [temprature]}", `there is no parameter "temprature"; did you mean temperature?`},
+		{"unknown modality", provider + "  models:\n  - {id: v/m, input: [smell]}", `"smell" is none of text, image`},
+		{"offered twice", provider + "  models:\n  - &m {id: v/m, prices: {prompt: 1, completion: 1}}\n  - *m", `it is offered twice under the tag "p"`},
+		{"thresholds that do not ascend", provider + "  models:\n  - {id: v/m, prices: {prompt: 1, completion: 1}, thresholds: [{above: 5}, {above: 5}]}", `thresholds must be above 0 and ascend`},
+		{"model description without vendor", "models:\n- id: m", `weir.yaml:2: models[0].id: the model id "m" has no vendor`},
+		{"no day", "models:\n- {id: v/m, created: soon}", `models[0].created: "soon" is no day`},
+	}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load(write(t, c.text), env(), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Fatalf("error is %v\nwant %s", err, c.want)
+			}
+			if strings.Contains(err.Error(), "geheim") {
+				t.Errorf("the error tells a password: %v", err)
+			}
+		})
+	}
+}
+
+func TestErrorsOfOtherPlaces(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name string
+		load func() error
+		want string
+	}{
+		{"missing file", func() error { _, err := config.Load("/nonexistent/weir.yaml", env(), nil); return err }, "does not exist"},
+		{"variable", func() error { _, err := config.Load("", env("WEIR_LOG_LEVEL", "loud"), nil); return err }, `WEIR_LOG_LEVEL: log.level: "loud" is none of`},
+		{"ill-typed variable", func() error { _, err := config.Load("", env("WEIR_SERVER_CORS", "1"), nil); return err }, `WEIR_SERVER_CORS: server.cors: "1" is neither`},
+		{"flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.listen": "x"}); return err }, `a flag: server.listen: "x" is no address`},
+		{"unknown flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.lsten": "x"}); return err }, `a flag: there is no setting "server.lsten"; did you mean listen?`},
+		{"two at once", func() error {
+			_, err := config.Load("", env("WEIR_LOG_LEVEL", "loud", "WEIR_LOG_FORMAT", "pink"), nil)
+			return err
+		}, "WEIR_LOG_FORMAT"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if err := c.load(); err == nil || !strings.Contains(err.Error(), c.want) {
+				t.Errorf("error is %v, want %s", err, c.want)
+			}
+		})
+	}
+}
+
+func TestSecretsNeverPrint(t *testing.T) {
+	t.Parallel()
+	const canary = "canary-4711"
+	c, err := config.Load(write(t, "providers:\n- {id: p, base_url: \"http://h\", api_key: canary-4711, headers: {X-Key: canary-4711}}"), env("OPENAI_API_KEY", canary+"-env"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var log bytes.Buffer
+	slog.New(slog.NewTextHandler(&log, nil)).Info("x", "config", c, "key", c.Providers[0].APIKey)
+	slog.New(slog.NewJSONHandler(&log, nil)).Info("x", "config", c, "key", c.Providers[0].APIKey)
+	asJSON, err := json.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	asYAML, err := yaml.Marshal(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, text := range []string{fmt.Sprint(c), fmt.Sprintf("%+v", c), fmt.Sprintf("%#v", c), fmt.Sprintf("%s %q %x %d", c.Providers[0].APIKey, c.Providers[0].APIKey,
+		c.Providers[0].APIKey, c.Providers[0].APIKey), log.String(), string(asJSON), string(asYAML)} {
+		if strings.Contains(text, canary) || strings.Contains(text, fmt.Sprintf("%x", canary)) {
+			t.Errorf("the secret shows: %s", text)
+		}
+		if !strings.Contains(text, "***") {
+			t.Errorf("nothing shows that there is a secret: %s", text)
+		}
+	}
+	if c.Providers[0].APIKey.Reveal() != canary || !slices.Equal(c.Secrets(), []string{canary + "-env", canary, canary}) {
+		t.Error("the secret was lost")
+	}
+	if fmt.Sprint(config.Secret{}) != "" {
+		t.Error("no secret shows as one")
+	}
+}
+
+func TestSecretSources(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := func(name, text string, mode os.FileMode) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod(path, mode); err != nil { // whatever the umask
+			t.Fatal(err)
+		}
+		return path
+	}
+	for _, c := range []struct{ name, value, want, fails string }{
+		{"variable in braces", "${KEY}", "from-env", ""},
+		{"variable with env", "env:KEY", "from-env", ""},
+		{"empty variable", "env:EMPTY", "", "EMPTY is not set"},
+		{"literal", "sk-literal", "sk-literal", ""},
+		{"file", "file:" + file("good", "from-file\n", 0o600), "from-file", ""},
+		{"file read-only", "file:" + file("ro", "from-file", 0o400), "from-file", ""},
+		{"file readable by group", "file:" + file("group", "x", 0o640), "", "may be read by others (mode 0640)"},
+		{"file readable by all", "file:" + file("all", "x", 0o604), "", "may be read by others (mode 0604)"},
+		{"empty file", "file:" + file("none", "\n", 0o600), "", "is empty"},
+		{"missing file", "file:" + filepath.Join(dir, "nope"), "", "cannot be read"},
+		{"folder", "file:" + dir, "", "is no file"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			got, err := config.Load(write(t, "providers:\n- {id: p, base_url: \"http://h\", api_key: \""+c.value+"\"}"), env("KEY", "from-env", "EMPTY", ""), nil)
+			if c.fails != "" {
+				if err == nil || !strings.Contains(err.Error(), c.fails) {
+					t.Fatalf("error is %v, want %s", err, c.fails)
+				}
+				return
+			}
+			if err != nil || got.Providers[0].APIKey.Reveal() != c.want {
+				t.Fatalf("got %q and %v, want %q", got.Providers[0].APIKey.Reveal(), err, c.want)
+			}
+		})
+	}
+}
+
+func TestDeclaredPrices(t *testing.T) {
+	t.Parallel()
+	c, err := config.Load(write(t, `
+pricing: {rub_per_usd: 90, margin: "0.1", version: autumn}
+providers:
+- id: p
+  base_url: http://h/v1/
+  models:
+  - id: v/rubles
+    prices: {prompt: 0.05, completion: "0.15", request: 2}
+    thresholds: [{above: 1000, prices: {prompt: 0.1}}]
+  - id: v/dollars
+    price_usd: {prompt: 2.5, completion: 10, request: 0.01}
+`), env(), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := c.Catalog(env())
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := func(text string) money.Price {
+		price, err := money.ParsePrice(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return price
+	}
+	rubles, _ := snap.Model("v/rubles")
+	want := catalog.Prices{Prompt: p("0.05"), Completion: p("0.15"), Request: p("2")}
+	got := rubles.Endpoints[0].Pricing
+	if got.Base != want || got.Rate != "" || got.Thresholds[0].Prices.Prompt != p("0.1") || !strings.HasPrefix(got.List, "declared-") ||
+		got.Source != "RUB per 1K tokens prompt 0.05, completion 0.15, request 2; above 1000: RUB per 1K tokens prompt 0.1" {
+		t.Errorf("rubles: %+v", got)
+	}
+	dollars, _ := snap.Model("v/dollars")
+	// 2.5 dollars a million at 99 rubles: 0.2475 a thousand
+	want = catalog.Prices{Prompt: p("0.2475"), Completion: p("0.99"), Request: p("0.99")}
+	if got := dollars.Endpoints[0].Pricing; got.Base != want || got.Rate != "autumn usd=90 margin=0.1" {
+		t.Errorf("dollars: %+v", got)
+	}
+	if got := dollars.Endpoints[0].Provider.BaseURL; got != "http://h/v1" {
+		t.Errorf("base URL %s", got)
+	}
+}
+
+func TestBuiltinProvidersSwitchThemselvesOn(t *testing.T) {
+	t.Parallel()
+	on := env("OPENAI_API_KEY", "k1", "GROQ_API_KEY", "k2", "XAI_API_KEY", "")
+	for _, c := range []struct {
+		name, text string
+		want       []string
+	}{
+		{"by default", "", []string{"groq", "openai"}},
+		{"switched off", "builtin: false", nil},
+		{"only some", "builtin: [groq, mistral]", []string{"groq"}},
+		{"declared with own models", "providers: [{id: groq, base_url: \"http://h\", models: [{id: v/m, prices: {prompt: 1, completion: 1}}]}]", []string{"groq", "openai"}},
+		{"declared without models, not in the list", "builtin: [groq]\nproviders: [{id: mistral, api_key: k3}]", []string{"groq", "mistral"}},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			cfg, err := config.Load(write(t, c.text), on, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			snap, err := cfg.Catalog(on)
+			if err != nil {
+				t.Fatal(err)
+			}
+			var got []string
+			for id := range snap.Providers {
+				got = append(got, id)
+			}
+			slices.Sort(got)
+			if d := cmp.Diff(c.want, got); d != "" {
+				t.Error(d)
+			}
+			if c.name == "declared with own models" {
+				if p := snap.Providers["groq"]; p.BaseURL != "http://h" || len(snap.Providers["groq"].Key) != 0 {
+					t.Errorf("groq is %+v", p)
+				}
+			}
+		})
+	}
+}
+
+func TestOwnDescriptionBeatsTheBuiltinOne(t *testing.T) {
+	t.Parallel()
+	on := env("OPENAI_API_KEY", "k1")
+	cfg, err := config.Load(write(t, "models: [{id: openai/gpt-4o, name: House model}]"), on, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	snap, err := cfg.Catalog(on)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := snap.Model("openai/gpt-4o"); m.Name != "House model" || len(m.Endpoints) != 1 {
+		t.Errorf("%+v", m)
+	}
+}
+
+func FuzzLoad(f *testing.F) {
+	f.Add("server: {listen: x}\nproviders: [{id: a, models: [{id: v/m}]}]")
+	f.Add("a: &a [*a]\n<<: *a")
+	f.Add("builtin: [x]\nmodels: [null, {id: null}]")
+	f.Fuzz(func(t *testing.T, text string) {
+		c, err := config.Parse([]byte(text), env())
+		if err == nil {
+			if err := c.Validate(); err != nil {
+				t.Fatalf("loaded, but not valid: %v", err)
+			}
+		}
+	})
+}

@@ -1,0 +1,4 @@
+package config
+
+// Parse is Load without a file.
+func Parse(data []byte, env Lookup) (Config, error) { return parse("fuzz.yaml", data, env, nil) }

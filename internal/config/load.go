@@ -1,0 +1,446 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"reflect"
+	"strconv"
+	"strings"
+	"time"
+
+	"go.yaml.in/yaml/v3"
+)
+
+// Overlay sets scalars by their path, such as "server.listen": what flags say.
+type Overlay map[string]string
+
+// places knows where values were set: the path of a value -> "weir.yaml:12", "WEIR_SERVER_LISTEN" or "a flag".
+type places map[string]string
+
+// of is the place of the value or of what it stands in.
+func (p places) of(path string) string {
+	for path != "" {
+		if at, ok := p[path]; ok {
+			return at
+		}
+		path = path[:max(strings.LastIndexAny(path, ".["), 0)]
+	}
+	return ""
+}
+
+// maxFileBytes is far above any configuration that a person writes.
+const maxFileBytes = 16 << 20
+
+// Load reads the configuration: defaults, then the YAML file at path ("" none), then WEIR_* variables, then the overlay. Each
+// later one wins. It checks the whole and returns every error it found, each with its place; a configuration that is returned
+// without an error is valid.
+func Load(path string, env Lookup, overlay Overlay) (Config, error) {
+	var data []byte
+	if path != "" {
+		var err error
+		if data, err = readFile(path); err != nil {
+			return Config{}, err
+		}
+	}
+	return parse(path, data, env, overlay)
+}
+
+func readFile(path string) ([]byte, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil, fmt.Errorf("the configuration file %s does not exist; copy weir.example.yaml to begin with", path)
+	}
+	if err == nil && info.Size() > maxFileBytes {
+		return nil, fmt.Errorf("the configuration file %s is larger than %d bytes", path, maxFileBytes)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return nil, fmt.Errorf("the configuration file cannot be read: %w", err)
+	}
+	return data, nil
+}
+
+func parse(path string, data []byte, env Lookup, overlay Overlay) (Config, error) {
+	c := Default()
+	c.places = places{}
+	c.keys = func() []string { return builtinKeys(env) }
+	l := loader{file: path, env: env, places: c.places}
+	l.document(data, &c)
+	l.environment(reflect.ValueOf(&c).Elem(), "")
+	for key, text := range overlay {
+		l.overlay(&c, key, text)
+	}
+	if len(l.errs) == 0 {
+		if err := c.Validate(); err != nil {
+			return Config{}, err
+		}
+		return c, nil
+	}
+	return Config{}, errors.Join(l.errs...)
+}
+
+type loader struct {
+	file   string
+	env    Lookup
+	places places
+	errs   []error
+}
+
+func (l *loader) fail(at, format string, args ...any) {
+	l.errs = append(l.errs, fmt.Errorf("%s: %w", at, fmt.Errorf(format, args...)))
+}
+
+func (l *loader) at(n *yaml.Node) string { return l.file + ":" + strconv.Itoa(n.Line) }
+
+func (l *loader) document(data []byte, c *Config) {
+	var doc yaml.Node
+	if err := yaml.Unmarshal(data, &doc); err != nil {
+		l.errs = append(l.errs, fmt.Errorf("%s: %s", l.file, strings.TrimPrefix(err.Error(), "yaml: ")))
+		return
+	}
+	if len(doc.Content) == 0 { // an empty file
+		return
+	}
+	l.decode(doc.Content[0], reflect.ValueOf(c).Elem(), "")
+}
+
+// decode puts a node into a value of the configuration. Unknown, repeated and ill-typed entries are errors with their line.
+func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind == yaml.AliasNode {
+		n = n.Alias
+	}
+	if path != "" {
+		l.places[path] = l.at(n)
+	}
+	if n.Tag == "!!null" { // a key without a value keeps its default
+		return
+	}
+	switch {
+	case isScalar(v.Type()):
+		l.scalarNode(n, v, path)
+	case v.Kind() == reflect.Struct:
+		l.mapping(n, path, func(key, value *yaml.Node, path string) {
+			field, names := fieldNamed(v, key.Value)
+			if !field.IsValid() {
+				l.fail(l.at(key), "there is no key %q%s%s", key.Value, within(path, key.Value), suggestion(key.Value, names))
+				return
+			}
+			l.decode(value, field, path)
+		})
+	case v.Kind() == reflect.Map:
+		l.mapping(n, path, func(key, value *yaml.Node, path string) {
+			if v.IsNil() {
+				v.Set(reflect.MakeMap(v.Type()))
+			}
+			item := reflect.New(v.Type().Elem()).Elem()
+			l.decode(value, item, path)
+			v.SetMapIndex(reflect.ValueOf(key.Value), item)
+		})
+	case v.Kind() == reflect.Slice:
+		l.sequence(n, v, path)
+	}
+}
+
+func within(path, key string) string {
+	if parent := strings.TrimSuffix(strings.TrimSuffix(path, key), "."); parent != "" {
+		return " in " + parent
+	}
+	return ""
+}
+
+func (l *loader) mapping(n *yaml.Node, path string, member func(key, value *yaml.Node, path string)) {
+	if n.Kind != yaml.MappingNode {
+		l.fail(l.at(n), "%s must be a mapping (key: value), not %s", orWhole(path), describe(n))
+		return
+	}
+	seen := map[string]int{}
+	for i := 0; i+1 < len(n.Content); i += 2 {
+		key, value := n.Content[i], n.Content[i+1]
+		if key.Kind != yaml.ScalarNode {
+			l.fail(l.at(key), "a key must be plain text")
+			continue
+		}
+		if line, twice := seen[key.Value]; twice {
+			l.fail(l.at(key), "the key %q stands already in line %d", key.Value, line)
+			continue
+		}
+		seen[key.Value] = key.Line
+		inner := key.Value
+		if path != "" {
+			inner = path + "." + key.Value
+		}
+		member(key, value, inner)
+	}
+}
+
+func (l *loader) sequence(n *yaml.Node, v reflect.Value, path string) {
+	if n.Kind != yaml.SequenceNode {
+		l.fail(l.at(n), "%s must be a list, not %s", path, describe(n))
+		return
+	}
+	list := reflect.MakeSlice(v.Type(), len(n.Content), len(n.Content))
+	for i, item := range n.Content {
+		l.decode(item, list.Index(i), path+"["+strconv.Itoa(i)+"]")
+	}
+	v.Set(list)
+}
+
+func orWhole(path string) string {
+	if path == "" {
+		return "the file"
+	}
+	return path
+}
+
+func describe(n *yaml.Node) string {
+	switch n.Kind {
+	case yaml.MappingNode:
+		return "a mapping"
+	case yaml.SequenceNode:
+		return "a list"
+	}
+	return "the value " + strconv.Quote(clip(n.Value))
+}
+
+func clip(s string) string {
+	if len(s) > 40 {
+		return s[:40] + "..."
+	}
+	return s
+}
+
+var (
+	durationType = reflect.TypeFor[time.Duration]()
+	sizeType     = reflect.TypeFor[Size]()
+	decimalType  = reflect.TypeFor[Decimal]()
+	secretType   = reflect.TypeFor[Secret]()
+	builtinType  = reflect.TypeFor[Builtin]()
+)
+
+func isScalar(t reflect.Type) bool {
+	if t == secretType || t == builtinType {
+		return true
+	}
+	switch t.Kind() {
+	case reflect.String, reflect.Bool, reflect.Int64, reflect.Int:
+		return true
+	}
+	return false
+}
+
+func (l *loader) scalarNode(n *yaml.Node, v reflect.Value, path string) {
+	if v.Type() == builtinType && n.Kind == yaml.SequenceNode {
+		var ids []string
+		l.sequence(n, reflect.ValueOf(&ids).Elem(), path)
+		v.Set(reflect.ValueOf(Builtin{Only: append([]string{}, ids...)}))
+		return
+	}
+	if n.Kind != yaml.ScalarNode {
+		l.fail(l.at(n), "%s must be %s, not %s", path, typeName(v.Type()), describe(n))
+		return
+	}
+	if v.Kind() == reflect.String && n.Tag == "!!bool" && v.Type() != decimalType {
+		l.fail(l.at(n), "%s must be text, not %s; put it in quotes if it is meant so", path, n.Value)
+		return
+	}
+	l.set(l.at(n), path, v, n.Value)
+}
+
+func typeName(t reflect.Type) string {
+	switch {
+	case t == durationType:
+		return "a duration"
+	case t == sizeType:
+		return "a size"
+	case t == decimalType:
+		return "a decimal number"
+	case t == builtinType:
+		return "true, false or a list of provider ids"
+	case t.Kind() == reflect.Bool:
+		return "true or false"
+	case t.Kind() == reflect.Int64, t.Kind() == reflect.Int:
+		return "a whole number"
+	}
+	return "text"
+}
+
+// set gives a scalar the value that a text means.
+func (l *loader) set(at, path string, v reflect.Value, text string) {
+	var value any
+	var err error
+	switch {
+	case v.Type() == durationType:
+		value, err = parseDuration(text)
+	case v.Type() == sizeType:
+		value, err = parseSize(text)
+	case v.Type() == decimalType:
+		value, err = parseDecimal(text)
+	case v.Type() == secretType:
+		value, err = readSecret(text, l.env)
+	case v.Type() == builtinType:
+		value, err = parseBuiltin(text)
+	case v.Kind() == reflect.Bool:
+		value, err = parseBool(text)
+	case v.Kind() == reflect.Int64, v.Kind() == reflect.Int:
+		value, err = parseInt(text)
+	default:
+		value = text
+	}
+	if err != nil {
+		l.fail(at, "%s: %w", path, err)
+		return
+	}
+	v.Set(reflect.ValueOf(value).Convert(v.Type()))
+}
+
+func parseBool(text string) (bool, error) {
+	switch strings.ToLower(text) {
+	case "true":
+		return true, nil
+	case "false":
+		return false, nil
+	}
+	return false, fmt.Errorf("%q is neither true nor false", clip(text))
+}
+
+func parseInt(text string) (int64, error) {
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil || n < 0 {
+		return 0, fmt.Errorf("%q is no whole number of zero or more", clip(text))
+	}
+	return n, nil
+}
+
+func parseBuiltin(text string) (Builtin, error) {
+	if all, err := parseBool(text); err == nil {
+		return Builtin{All: all}, nil
+	}
+	return Builtin{Only: splitList(text)}, nil
+}
+
+// splitList reads the form that lists have in a variable or a flag: entries between commas.
+func splitList(text string) []string {
+	out := []string{}
+	for part := range strings.SplitSeq(text, ",") {
+		if part = strings.TrimSpace(part); part != "" {
+			out = append(out, part)
+		}
+	}
+	return out
+}
+
+// fieldNamed finds the field of a struct by its yaml name, and lists all names for a suggestion.
+func fieldNamed(v reflect.Value, name string) (reflect.Value, []string) {
+	var names []string
+	for i := range v.NumField() {
+		tag, _, _ := strings.Cut(v.Type().Field(i).Tag.Get("yaml"), ",")
+		if tag == "" {
+			continue
+		}
+		if tag == name {
+			return v.Field(i), nil
+		}
+		names = append(names, tag)
+	}
+	return reflect.Value{}, names
+}
+
+// Variable is the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ for the dots.
+func Variable(path string) string {
+	return "WEIR_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// environment lets variables override every scalar, and every list of texts, outside of providers and models.
+func (l *loader) environment(v reflect.Value, path string) {
+	for i := range v.NumField() {
+		name := v.Type().Field(i).Tag.Get("yaml")
+		if name == "" {
+			continue
+		}
+		inner := name
+		if path != "" {
+			inner = path + "." + name
+		}
+		field := v.Field(i)
+		if field.Kind() == reflect.Struct && !isScalar(field.Type()) {
+			l.environment(field, inner)
+			continue
+		}
+		if text, set := l.env(Variable(inner)); set {
+			l.override(Variable(inner), inner, field, text)
+		}
+	}
+}
+
+func (l *loader) override(at, path string, field reflect.Value, text string) {
+	switch {
+	case isScalar(field.Type()):
+		l.places[path] = at
+		l.set(at, path, field, text)
+	case field.Type() == reflect.TypeFor[[]string]():
+		l.places[path] = at
+		field.Set(reflect.ValueOf(splitList(text)))
+	}
+}
+
+func (l *loader) overlay(c *Config, path, text string) {
+	v := reflect.ValueOf(c).Elem()
+	for name := range strings.SplitSeq(path, ".") {
+		var names []string
+		if v.Kind() != reflect.Struct || isScalar(v.Type()) {
+			v = reflect.Value{}
+		} else {
+			v, names = fieldNamed(v, name)
+		}
+		if !v.IsValid() {
+			l.fail("a flag", "there is no setting %q%s", path, suggestion(name, names))
+			return
+		}
+	}
+	l.override("a flag", path, v, text)
+}
+
+// suggestion names the known key nearest to a mistyped one, when one is near.
+func suggestion(name string, known []string) string {
+	best, least := "", 1+len(name)/3
+	for _, k := range known {
+		if d := distance(strings.ToLower(name), k); d <= least {
+			best, least = k, d-1
+		}
+	}
+	if best == "" {
+		if len(known) > 0 && len(known) <= 12 {
+			return "; known here: " + strings.Join(known, ", ")
+		}
+		return ""
+	}
+	return "; did you mean " + best + "?"
+}
+
+// distance counts the letters to insert, remove, replace or swap to get from a to b.
+func distance(a, b string) int {
+	rows := make([][]int, len(a)+1)
+	for i := range rows {
+		rows[i] = make([]int, len(b)+1)
+		rows[i][0] = i
+	}
+	for j := range rows[0] {
+		rows[0][j] = j
+	}
+	for i := 1; i <= len(a); i++ {
+		for j := 1; j <= len(b); j++ {
+			cost := 1
+			if a[i-1] == b[j-1] {
+				cost = 0
+			}
+			d := min(rows[i-1][j]+1, rows[i][j-1]+1, rows[i-1][j-1]+cost)
+			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
+				d = min(d, rows[i-2][j-2]+1)
+			}
+			rows[i][j] = d
+		}
+	}
+	return rows[len(a)][len(b)]
+}

@@ -1,0 +1,188 @@
+package config
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
+	"weir/internal/money"
+)
+
+// dialects are the wires that declared providers may speak.
+var dialects = []string{"openai"}
+
+// checker collects what is wrong, each with the place where it was written.
+type checker struct {
+	c    *Config
+	errs []error
+}
+
+func (k *checker) fail(path, format string, args ...any) {
+	err := fmt.Errorf(path+": "+format, args...)
+	if at := k.c.places.of(path); at != "" {
+		err = fmt.Errorf("%s: %w", at, err)
+	}
+	k.errs = append(k.errs, err)
+}
+
+// Validate checks what no single value can tell of itself, the declared catalog included. It joins all errors that it finds.
+func (c *Config) Validate() error {
+	k := checker{c: c}
+	k.server()
+	k.durations()
+	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
+	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	k.oneOf("log.format", c.Log.Format, "text", "json")
+	if c.DataDir == "" {
+		k.fail("data_dir", "it must name a folder")
+	}
+	if scheme, _, found := strings.Cut(c.Store.DSN, "://"); found {
+		k.fail("store.dsn", "the store %q is not supported; leave dsn empty or write the path of a SQLite file", scheme)
+	}
+	k.positive("journal.segment_bytes", int64(c.Journal.SegmentBytes))
+	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
+	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
+	k.positive("relay.default_output_tokens", c.Relay.DefaultOutputTokens)
+	k.positive("runtime.gogc", c.Runtime.GOGC)
+	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
+		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
+	}
+	if _, err := money.NewRate(string(c.Pricing.RubPerUSD), string(c.Pricing.Margin)); err != nil {
+		k.fail("pricing.rub_per_usd", "rub_per_usd must be a number above 0 and margin a number of 0 or more")
+	}
+	for _, id := range c.Builtin.Only {
+		if _, known := builtin.Named(id); !known {
+			k.fail("builtin", "there is no built-in provider %q%s", id, suggestion(id, builtinIDs()))
+		}
+	}
+	k.catalog()
+	return errors.Join(k.errs...)
+}
+
+func builtinIDs() []string {
+	var ids []string
+	for _, p := range builtin.Providers() {
+		ids = append(ids, p.ID)
+	}
+	return ids
+}
+
+func (k *checker) oneOf(path, value string, allowed ...string) {
+	if !slices.Contains(allowed, value) {
+		k.fail(path, "%q is none of %s", value, strings.Join(allowed, ", "))
+	}
+}
+
+func (k *checker) positive(path string, n int64) {
+	if n <= 0 {
+		k.fail(path, "it must be above 0")
+	}
+}
+
+func (k *checker) server() {
+	s := &k.c.Server
+	k.address("server.listen", s.Listen)
+	if s.AdminListen != Off {
+		k.address("server.admin_listen", s.AdminListen)
+		if s.AdminListen == s.Listen && !strings.HasSuffix(s.Listen, ":0") {
+			k.fail("server.admin_listen", "it must differ from listen: metrics and profiles are not for clients")
+		}
+	}
+	if _, err := s.Prefixes(); err != nil {
+		k.fail("server.trusted_proxies", "%w", err)
+	}
+	l := &s.Limits
+	for _, x := range []struct {
+		name string
+		n    int64
+	}{
+		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"max_management_body_bytes", int64(l.MaxManagementBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
+		{"max_in_flight_requests", l.MaxInFlightRequests}, {"max_request_line_bytes", int64(l.MaxRequestLineBytes)}, {"max_header_bytes", int64(l.MaxHeaderBytes)},
+		{"max_headers", l.MaxHeaders}, {"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
+		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute},
+	} {
+		k.positive("server.limits."+x.name, x.n)
+	}
+	if l.BodyBudgetBytes < l.MaxBodyBytes {
+		k.fail("server.limits.body_budget_bytes", "it is less than max_body_bytes, so that the largest request could never be served")
+	}
+}
+
+func (k *checker) address(path, address string) {
+	_, port, err := net.SplitHostPort(address)
+	n, portErr := strconv.ParseUint(port, 10, 16)
+	if err != nil || portErr != nil || strconv.FormatUint(n, 10) != port {
+		k.fail(path, "%q is no address; write host:port, such as 127.0.0.1:8080 or :8080", address)
+	}
+}
+
+// Prefixes are the trusted proxies; a bare address means itself alone.
+func (s *Server) Prefixes() ([]netip.Prefix, error) {
+	var out []netip.Prefix
+	for _, text := range s.TrustedProxies {
+		p, err := netip.ParsePrefix(text)
+		if err != nil {
+			var a netip.Addr
+			if a, err = netip.ParseAddr(text); err == nil {
+				p = netip.PrefixFrom(a, a.BitLen())
+			}
+		}
+		if err != nil {
+			return nil, fmt.Errorf("%q is neither an address nor a prefix such as 10.0.0.0/8", text)
+		}
+		out = append(out, p)
+	}
+	return out, nil
+}
+
+// durations are all but those that may be zero: shutdown_delay and drain_timeout.
+func (k *checker) durations() {
+	c := k.c
+	for _, x := range []struct {
+		path string
+		n    int64
+	}{
+		{"server.timeouts.read_header", int64(c.Server.Timeouts.ReadHeader)}, {"server.timeouts.body_idle", int64(c.Server.Timeouts.BodyIdle)},
+		{"server.timeouts.body_total", int64(c.Server.Timeouts.BodyTotal)}, {"server.timeouts.keep_alive", int64(c.Server.Timeouts.KeepAlive)},
+		{"journal.interval", int64(c.Journal.Interval)},
+		{"ledger.lease_for", int64(c.Ledger.LeaseFor)}, {"ledger.spend_for", int64(c.Ledger.SpendFor)}, {"ledger.recall_for", int64(c.Ledger.RecallFor)},
+		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
+		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)}, {"upstream.tls_timeout", int64(c.Upstream.TLSTimeout)},
+		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
+		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
+		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
+		{"upstream.max_stream_bytes", int64(c.Upstream.MaxStreamBytes)}, {"upstream.sse_max_line_bytes", int64(c.Upstream.SSEMaxLineBytes)},
+		{"upstream.max_header_bytes", int64(c.Upstream.MaxHeaderBytes)},
+		{"stream.commit_after", int64(c.Stream.CommitAfter)}, {"stream.keepalive_interval", int64(c.Stream.KeepaliveInterval)},
+		{"stream.write_stall_timeout", int64(c.Stream.WriteStallTimeout)}, {"relay.attempt_budget", int64(c.Relay.AttemptBudget)},
+	} {
+		k.positive(x.path, x.n)
+	}
+}
+
+// catalog builds what is declared, so that a mistake in it is found before it is used.
+func (k *checker) catalog() {
+	d := declaring{checker: k}
+	d.all()
+	if len(k.errs) > 0 {
+		return
+	}
+	if _, err := catalog.Build(d.out); err != nil {
+		k.errs = append(k.errs, err)
+	}
+}
+
+// StorePath is the SQLite file.
+func (c *Config) StorePath() string {
+	if c.Store.DSN == "" {
+		return filepath.Join(c.DataDir, "weir.db")
+	}
+	return c.Store.DSN
+}

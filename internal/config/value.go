@@ -1,0 +1,174 @@
+package config
+
+import (
+	"encoding"
+	"fmt"
+	"log/slog"
+	"math"
+	"os"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Lookup finds an environment variable, like os.LookupEnv.
+type Lookup func(name string) (value string, ok bool)
+
+// Size is a number of bytes, written as 512, 64KiB, 32MiB or 1GiB.
+type Size int64
+
+// Decimal is a number kept as its text, so that a price is exactly what was written.
+type Decimal string
+
+// Builtin tells which built-in providers may switch themselves on.
+type Builtin struct {
+	All  bool
+	Only []string // ids; nil unless a list was given
+}
+
+// Allows reports whether the built-in provider of that id may switch itself on.
+func (b Builtin) Allows(id string) bool {
+	for _, only := range b.Only {
+		if only == id {
+			return true
+		}
+	}
+	return b.All
+}
+
+const masked = "***"
+
+// Secret is a credential. However it is printed, encoded or logged, it shows as ***; only Reveal tells it.
+type Secret struct{ text string }
+
+// NewSecret makes a Secret of its text.
+func NewSecret(text string) Secret { return Secret{text} }
+
+// Reveal is the secret itself, "" when there is none.
+func (s Secret) Reveal() string { return s.text }
+
+// Format shows *** for every verb, or nothing when there is no secret.
+func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
+
+func (s Secret) String() string {
+	if s.text == "" {
+		return ""
+	}
+	return masked
+}
+
+// MarshalText serves JSON, and whatever else encodes text.
+func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
+
+// MarshalYAML serves YAML.
+func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
+
+// LogValue serves slog.
+func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
+
+var (
+	_ fmt.Formatter          = Secret{}
+	_ encoding.TextMarshaler = Secret{}
+	_ slog.LogValuer         = Secret{}
+)
+
+// readSecret resolves what stands in the place of a secret: ${NAME} and env:NAME name a variable, file:PATH a file that only its
+// owner may read; anything else is the secret itself. Its errors repeat no part of a secret.
+func readSecret(text string, env Lookup) (Secret, error) {
+	if name, ok := variable(text); ok {
+		value, set := env(name)
+		if !set || value == "" {
+			return Secret{}, fmt.Errorf("the environment variable %s is not set", name)
+		}
+		return Secret{value}, nil
+	}
+	if path, ok := strings.CutPrefix(text, "file:"); ok {
+		return readSecretFile(path)
+	}
+	return Secret{text}, nil
+}
+
+func variable(text string) (string, bool) {
+	if name, ok := strings.CutPrefix(text, "env:"); ok {
+		return name, true
+	}
+	if strings.HasPrefix(text, "${") && strings.HasSuffix(text, "}") {
+		return text[2 : len(text)-1], true
+	}
+	return "", false
+}
+
+func readSecretFile(path string) (Secret, error) {
+	const most = 64 << 10
+	info, err := os.Stat(path)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
+	}
+	if !info.Mode().IsRegular() || info.Size() > most {
+		return Secret{}, fmt.Errorf("the secret file %s is no file of at most 64 KiB", path)
+	}
+	if info.Mode().Perm()&0o077 != 0 {
+		return Secret{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
+	}
+	data, err := os.ReadFile(path)
+	if err != nil {
+		return Secret{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
+	}
+	text := strings.TrimRight(string(data), "\r\n")
+	if text == "" {
+		return Secret{}, fmt.Errorf("the secret file %s is empty", path)
+	}
+	return Secret{text}, nil
+}
+
+func parseDuration(text string) (time.Duration, error) {
+	if text == "0" {
+		return 0, nil
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		return 0, fmt.Errorf("%q is no duration; write a number with a unit, such as 500ms, 30s or 5m", text)
+	}
+	if d < 0 {
+		return 0, fmt.Errorf("the duration %q is negative", text)
+	}
+	return d, nil
+}
+
+var units = []struct {
+	suffix string
+	bytes  int64
+}{{"KiB", 1 << 10}, {"MiB", 1 << 20}, {"GiB", 1 << 30}, {"TiB", 1 << 40}, {"kB", 1e3}, {"KB", 1e3}, {"MB", 1e6}, {"GB", 1e9}, {"B", 1}, {"", 1}}
+
+func parseSize(text string) (Size, error) {
+	for _, u := range units {
+		digits, ok := strings.CutSuffix(text, u.suffix)
+		if !ok {
+			continue
+		}
+		n, err := strconv.ParseInt(strings.TrimSpace(digits), 10, 64)
+		if err != nil || n < 0 || n > math.MaxInt64/u.bytes {
+			break
+		}
+		return Size(n * u.bytes), nil
+	}
+	return 0, fmt.Errorf("%q is no size; write bytes as a whole number with a unit, such as 64KiB, 32MiB or 1GiB", text)
+}
+
+func (s Size) String() string {
+	for i := 3; i >= 0 && s != 0; i-- {
+		if u := units[i]; int64(s)%u.bytes == 0 {
+			return strconv.FormatInt(int64(s)/u.bytes, 10) + u.suffix
+		}
+	}
+	return strconv.FormatInt(int64(s), 10)
+}
+
+func parseDecimal(text string) (Decimal, error) {
+	whole, fraction, point := strings.Cut(text, ".")
+	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+	if !digits(whole) || point && !digits(fraction) || len(text) > 40 {
+		return "", fmt.Errorf("%q is no decimal number; write digits with an optional point, no sign and no exponent", text)
+	}
+	return Decimal(text), nil
+}
