@@ -1,0 +1,123 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger/journal"
+)
+
+// maxBatch is how many records one transaction of the store takes.
+const maxBatch = 500
+
+// applyTimeout bounds one transaction of the applier.
+const applyTimeout = 10 * time.Second
+
+// Flush returns when everything that was settled before the call is in the store. It fails with fault.StorageUnavailable when the
+// store is away; the journal keeps what it lacks.
+func (b *Book) Flush(ctx context.Context) error {
+	if err := b.journal.Write(); err != nil {
+		return err
+	}
+	target := b.journal.End()
+	if b.applied.Load() >= target {
+		return nil
+	}
+	select {
+	case b.applying <- struct{}{}:
+		defer func() { <-b.applying }()
+	case <-ctx.Done():
+		return storeAway("ledger.Flush", ctx.Err())
+	}
+	for b.applied.Load() < target {
+		if ctx.Err() != nil {
+			return storeAway("ledger.Flush", ctx.Err())
+		}
+		if err := b.applyBatch(ctx); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// applyBatch brings the next stretch of the journal to the store.
+func (b *Book) applyBatch(ctx context.Context) error {
+	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now()}
+	to, err := b.journal.Read(batch.From, func(rec []byte, _ int64) error {
+		it, err := decodeItem(rec)
+		if err != nil {
+			return err
+		}
+		batch.Items = append(batch.Items, it)
+		if len(batch.Items) == maxBatch {
+			return journal.ErrEnough
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	batch.To = to
+	batch.Durable = b.journal.Droppable(to)
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
+	defer cancel()
+	at, err := b.store.Apply(ctx, &batch)
+	if err != nil {
+		return err
+	}
+	b.applied.Store(at)
+	if batch.Durable && at == to {
+		return b.journal.Drop(to)
+	}
+	return nil
+}
+
+func (b *Book) wakeApplier() {
+	if b.asleep.Load() && b.asleep.CompareAndSwap(true, false) {
+		select {
+		case b.work <- struct{}{}:
+		default:
+		}
+	}
+}
+
+// applyLoop flushes every ApplyEvery while there is something to flush, and less often while the store is away.
+func (b *Book) applyLoop(ctx context.Context) {
+	pause := b.cfg.ApplyEvery
+	for {
+		b.asleep.Store(true)
+		if b.idle() {
+			select {
+			case <-b.work:
+			case <-ctx.Done():
+				return
+			}
+		}
+		b.asleep.Store(false)
+		if !waitTimer(ctx.Done(), pause) {
+			return
+		}
+		_ = b.journal.Prepare() // Tick tells of it
+		err := b.Flush(ctx)
+		switch {
+		case err == nil:
+			if pause != b.cfg.ApplyEvery {
+				b.log.Info("the store takes settlements again")
+			}
+			pause = b.cfg.ApplyEvery
+		case ctx.Err() == nil:
+			if pause == b.cfg.ApplyEvery {
+				b.log.Error("settlements wait in the journal", "bytes", b.Lag(), "error", err)
+			}
+			pause = min(2*pause, max(time.Second, b.cfg.ApplyEvery))
+			if fault.Is(err, fault.Internal) { // nothing that time alone heals
+				b.log.Error("the journal cannot be applied", "error", err)
+				pause = max(5*time.Second, b.cfg.ApplyEvery)
+			}
+		}
+	}
+}
+
+// idle tells whether the store has everything.
+func (b *Book) idle() bool { return !b.journal.Loose() && b.applied.Load() >= b.journal.End() }

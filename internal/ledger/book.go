@@ -1,0 +1,352 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+	"log/slog"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger/journal"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Book is the ledger of one node: it holds and settles in memory and in the journal, and brings both to the store behind the calls.
+// It is safe for concurrent use.
+type Book struct {
+	store   Store
+	cfg     Config
+	log     *slog.Logger
+	claim   *journal.Claim
+	journal *journal.Journal
+	started time.Time
+
+	epoch    atomic.Int64
+	goodFor  atomic.Int64 // leases may be used until started + that many nanoseconds
+	leases   atomic.Int64 // ids given out
+	draining atomic.Bool  // Close was called
+
+	seed   maphash.Seed
+	shards [64]shard
+
+	applying chan struct{} // one token: who holds it applies
+	applied  atomic.Int64  // position in the journal
+	asleep   atomic.Bool   // the applier waits for work
+	work     chan struct{}
+
+	upkeep struct { // guarded by its mutex; see Tick
+		sync.Mutex
+		beatAt time.Time
+		seen   map[string]sighting
+	}
+
+	dropped atomic.Int64 // uncharged records that found no room
+	stop    context.CancelFunc
+	done    sync.WaitGroup
+}
+
+// sighting is when a node's beat was seen to change.
+type sighting struct {
+	beat  int64
+	since time.Time
+}
+
+type shard struct {
+	sync.RWMutex
+	purses map[purseID]*purse
+}
+
+// Start opens the ledger of the node that owns cfg.Dir. What its former life left in the journal is applied, and the money
+// that it had borrowed goes back, before Start returns. It fails with fault.Conflict when another process has cfg.Dir.
+func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
+	cfg = cfg.withDefaults()
+	if err := cfg.check(); err != nil {
+		return nil, err
+	}
+	b := &Book{store: store, cfg: cfg, log: cfg.Log, started: cfg.Now(), seed: maphash.MakeSeed(),
+		applying: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+	b.upkeep.seen = map[string]sighting{}
+	for i := range b.shards {
+		b.shards[i].purses = map[purseID]*purse{}
+	}
+	if err := b.open(ctx); err != nil {
+		return nil, errors.Join(err, b.abandon())
+	}
+	run, cancel := context.WithCancel(context.Background())
+	b.stop = cancel
+	b.done.Go(func() { b.applyLoop(run) })
+	b.done.Go(func() { b.upkeepLoop(run) })
+	return b, nil
+}
+
+// JournalDir is the folder of the journal in a data directory.
+func JournalDir(data string) string { return filepath.Join(data, "journal") }
+
+func (b *Book) open(ctx context.Context) (err error) {
+	if b.claim, err = journal.Take(b.cfg.Dir); err != nil {
+		return err
+	}
+	position, err := b.store.Position(ctx, b.claim.Node)
+	if err != nil {
+		return err
+	}
+	b.applied.Store(position)
+	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery,
+		Base: position, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed})
+	if err != nil {
+		return err
+	}
+	if first := b.journal.First(); first > position && position > 0 {
+		b.log.Warn("the store is older than the journal: settlements between them are missing from the store, unless it has them from elsewhere",
+			"store", position, "journal", first)
+	}
+	if err := b.Flush(ctx); err != nil {
+		return err
+	}
+	return b.join(ctx)
+}
+
+// join begins a new epoch, in which no lease exists yet.
+func (b *Book) join(ctx context.Context) error {
+	now := b.cfg.Now()
+	epoch, err := b.store.Join(ctx, b.claim.Node, now)
+	if err != nil {
+		return err
+	}
+	b.epoch.Store(epoch)
+	b.beaten(now)
+	return nil
+}
+
+// beaten notes that the store took a sign of life that left at that time.
+func (b *Book) beaten(at time.Time) {
+	b.goodFor.Store(int64(at.Sub(b.started) + b.cfg.LeaseFor))
+	b.upkeep.beatAt = at
+}
+
+func (b *Book) syncFailed(err error) {
+	b.log.Error("the disk does not keep the journal; no new calls are taken until it does", "error", err)
+}
+
+// Node is this node's identity.
+func (b *Book) Node() string { return b.claim.Node }
+
+// Close brings everything to the store, gives the leases back and ends the Book's goroutines. Holds that are still open are void.
+// When the store is away the journal keeps what it lacks for the next Start; the error says so.
+func (b *Book) Close(ctx context.Context) error {
+	b.draining.Store(true)
+	b.stop()
+	b.done.Wait()
+	err := b.Flush(ctx)
+	if err == nil {
+		err = b.store.Leave(ctx, b.claim.Node, b.epoch.Load())
+	}
+	return errors.Join(err, b.journal.Close(), b.claim.Release())
+}
+
+// Abandon ends the Book as the death of its process would: nothing is flushed, nothing given back.
+func (b *Book) Abandon() error {
+	b.stop()
+	b.done.Wait()
+	return b.abandon()
+}
+
+func (b *Book) abandon() error {
+	var errs []error
+	if b.journal != nil {
+		errs = append(errs, b.journal.Abandon())
+	}
+	if b.claim != nil {
+		errs = append(errs, b.claim.Release())
+	}
+	return errors.Join(errs...)
+}
+
+// HoldRequest asks for money to be reserved.
+type HoldRequest struct {
+	Wallet string
+	Key    string    // "" for calls without one
+	Limit  *KeyLimit // nil: only the wallet's balance binds
+	Amount money.Nano
+}
+
+// Hold is money reserved for one call. It ends once, by Settle or Release.
+type Hold struct {
+	book   *Book
+	mu     sync.Mutex
+	asked  HoldRequest // Amount: all that is held
+	limit  KeyLimit    // what asked.Limit points to
+	wallet *lease      // nil while nothing is held
+	key    *lease      // nil without a limit
+	ended  bool
+}
+
+// Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit does
+// not have it (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit binds), and with
+// fault.StorageUnavailable when it would take the store to know, and the store is away.
+func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
+	if r.Amount < 0 || r.Limit != nil && r.Key == "" {
+		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
+	}
+	if !b.journal.Ready() || b.draining.Load() {
+		return nil, storeAway("ledger.Hold", errors.New("the journal has no room for new calls"))
+	}
+	h := &Hold{book: b, asked: r}
+	h.asked.Amount = 0
+	if r.Limit != nil {
+		h.limit = *r.Limit
+	}
+	if err := h.extend(ctx, r.Amount); err != nil {
+		return nil, err
+	}
+	return h, nil
+}
+
+// Amount is how much is reserved.
+func (h *Hold) Amount() money.Nano {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.asked.Amount
+}
+
+// Grow reserves extra more. It fails like Hold, and then what was held before is still held.
+func (h *Hold) Grow(ctx context.Context, extra money.Nano) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended || extra < 0 {
+		return fault.Wrap("ledger.Grow", fmt.Errorf("growing a hold by %s, ended: %t", extra, h.ended))
+	}
+	return h.extend(ctx, extra)
+}
+
+func (h *Hold) extend(ctx context.Context, extra money.Nano) error {
+	if extra == 0 {
+		return nil
+	}
+	total, err := h.asked.Amount.Add(extra)
+	if err != nil || total > maxHold {
+		return h.book.absurd(ctx, h.asked.Wallet, max(extra, h.asked.Amount))
+	}
+	w, err := h.book.move(ctx, purseID{Wallet: h.asked.Wallet}, h.wallet, nil, h.asked.Amount, extra)
+	if err != nil {
+		return err
+	}
+	if h.asked.Limit != nil {
+		k, err := h.book.move(ctx, purseID{Wallet: h.asked.Wallet, Key: h.asked.Key}, h.key, &h.limit, h.asked.Amount, extra)
+		if err != nil {
+			h.unextend(w, extra)
+			return err
+		}
+		h.key = k
+	}
+	h.wallet = w
+	h.asked.Amount = total
+	return nil
+}
+
+// maxHold is more than any call costs, and little enough that sums of it fit.
+const maxHold = 1_000_000_000 * money.Ruble
+
+// absurd refuses a hold that no wallet could cover.
+func (b *Book) absurd(ctx context.Context, wallet string, n money.Nano) error {
+	bal, err := b.Balance(ctx, wallet)
+	if err != nil {
+		return err
+	}
+	return b.purse(purseID{Wallet: wallet}).tooLittle(n, bal.Balance-bal.Held)
+}
+
+// unextend takes back what the wallet gave, when the key's limit said no.
+func (h *Hold) unextend(w *lease, extra money.Nano) {
+	if h.wallet != nil && w != h.wallet { // the hold has moved as a whole
+		h.wallet = w
+	}
+	if h.wallet == nil {
+		w.end(extra, 0)
+		return
+	}
+	w.grow(-extra)
+}
+
+// Release gives the reserved money back. It is harmless after Settle or another Release.
+func (h *Hold) Release() {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if !h.ended {
+		h.end(0)
+	}
+}
+
+func (h *Hold) end(cost money.Nano) {
+	h.ended = true
+	h.wallet.end(h.asked.Amount, cost)
+	h.key.end(h.asked.Amount, cost)
+}
+
+var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
+
+// Settle ends h with a charge of c.Cost, which may exceed what was held when more was delivered than foreseen. It returns when the
+// record is in the journal: from then on the charge survives the end of the process. An error means that nothing was
+// charged and that h is still open.
+func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	switch {
+	case h.ended:
+		return fault.Wrap("ledger.Settle", fmt.Errorf("the hold of %s has ended before", c.Generation))
+	case c.Cost < 0 || c.Wallet != h.asked.Wallet || c.Generation == "":
+		return fault.Wrap("ledger.Settle", fmt.Errorf("a charge of %s on %q for %q, held from %q", c.Cost, c.Wallet, c.Generation, h.asked.Wallet))
+	}
+	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.key.number()}
+	it.Call.Settled = true
+	buf := buffers.Get().(*[]byte)
+	*buf = appendItem((*buf)[:0], &it)
+	// What the store will take from a lease must never be more than the lease knows of: an overrun counts before it is written.
+	over := max(0, c.Cost-h.asked.Amount)
+	h.wallet.grow(over)
+	h.key.grow(over)
+	err := b.journal.Append(*buf)
+	buffers.Put(buf)
+	if err != nil {
+		h.wallet.grow(-over)
+		h.key.grow(-over)
+		return err
+	}
+	h.asked.Amount += over
+	h.end(c.Cost)
+	b.wakeApplier()
+	return nil
+}
+
+// Note keeps the record of a call that costs nothing. It never waits: under great pressure the record is dropped.
+func (b *Book) Note(c *record.Call) {
+	it := Item{Call: *c}
+	it.Call.Settled, it.Call.Cost = false, 0
+	buf := buffers.Get().(*[]byte)
+	*buf = appendItem((*buf)[:0], &it)
+	ok := b.journal.Add(*buf)
+	buffers.Put(buf)
+	if !ok {
+		b.dropped.Add(1)
+		return
+	}
+	b.wakeApplier()
+}
+
+// Dropped is how many records of uncharged calls found no room since Start.
+func (b *Book) Dropped() int64 { return b.dropped.Load() }
+
+// Lag is how many bytes of the journal the store has not taken yet.
+func (b *Book) Lag() int64 { return max(0, b.journal.End()-b.applied.Load()) }
+
+func storeAway(op string, cause error) *fault.Error {
+	e := fault.New(fault.StorageUnavailable, op, "The server cannot check the balance at the moment.").Because(cause)
+	e.RetryAfter = 2 * time.Second
+	return e
+}

@@ -1,0 +1,261 @@
+package ledger
+
+import (
+	"encoding/binary"
+	"fmt"
+	"math"
+	"math/bits"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// A record of the journal: one byte of version, then fields in a fixed order. Numbers are varints, zigzag where they may be negative,
+// text has its length before it, a time is Unix microseconds. New fields come at the end: a reader that does not know them
+// ignores what follows, one that misses them sees zero. A change of what is there needs another version.
+const codecVersion = 1
+
+type encoder struct{ b []byte }
+
+func (e *encoder) int(n int64)         { e.b = binary.AppendVarint(e.b, n) }
+func (e *encoder) uint(n uint64)       { e.b = binary.AppendUvarint(e.b, n) }
+func (e *encoder) dur(d time.Duration) { e.int(int64(d)) }
+func (e *encoder) float(f float64)     { e.b = binary.LittleEndian.AppendUint64(e.b, math.Float64bits(f)) }
+func (e *encoder) text(s string)       { e.uint(uint64(len(s))); e.b = append(e.b, s...) }
+func (e *encoder) texts(list ...string) {
+	for _, s := range list {
+		e.text(s)
+	}
+}
+
+// appendItem encodes it. A record that is read back differs in nothing but At, which is cut to microseconds in UTC.
+func appendItem(b []byte, it *Item) []byte {
+	e := encoder{append(b, codecVersion)}
+	c := &it.Call
+	e.int(it.WalletLease)
+	e.int(it.KeyLease)
+	e.texts(c.Generation, c.Request, c.User, c.Wallet, c.Key, c.API)
+	e.int(c.At.UnixMicro())
+	e.texts(c.ModelAsked, c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID)
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2))
+	e.int(int64(c.Status))
+	e.texts(c.Error, c.Finish, c.NativeFinish)
+	e.usage(&c.Usage)
+	e.uint(uint64(len(c.Lines)))
+	for _, l := range c.Lines {
+		e.uint(uint64(l.Kind))
+		e.int(l.Quantity)
+		e.int(l.Price)
+	}
+	e.int(int64(c.Cost))
+	e.texts(c.PriceList, c.Rate, c.SourcePrice)
+	e.int(int64(c.Hold))
+	e.dur(c.FirstContent)
+	e.dur(c.Duration)
+	e.dur(c.Generating)
+	e.uint(uint64(len(c.Candidates)))
+	for i := range c.Candidates {
+		x := &c.Candidates[i]
+		e.texts(x.Endpoint, x.DroppedBy, x.Detail)
+		e.int(int64(x.Order))
+		e.float(x.Score)
+		e.text(x.Reason)
+	}
+	e.uint(uint64(len(c.Attempts)))
+	for i := range c.Attempts {
+		x := &c.Attempts[i]
+		e.texts(x.Endpoint, x.Provider, x.Reason)
+		e.int(int64(x.Status))
+		e.dur(x.Started)
+		e.dur(x.FirstContent)
+		e.dur(x.Ended)
+	}
+	e.texts(c.UserAgent, c.Referer, c.Title, c.Session, c.ClientUser, c.Metadata)
+	return e.b
+}
+
+func flag(set bool, bit uint) uint64 {
+	if set {
+		return 1 << bit
+	}
+	return 0
+}
+
+// counts are the counts of a usage in the order in which they are stored. New ones come at the end.
+func counts(u *usage.Usage) [15]*usage.Count {
+	return [...]*usage.Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
+		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images}
+}
+
+func (e *encoder) usage(u *usage.Usage) {
+	all := counts(u)
+	var reported, present uint64
+	for i, c := range all {
+		reported |= flag(c.Reported, uint(i))
+		present |= flag(c.N != 0, uint(i))
+	}
+	e.uint(reported)
+	e.uint(present)
+	for _, c := range all {
+		if c.N != 0 {
+			e.int(c.N)
+		}
+	}
+	e.texts(u.UpstreamCost, u.Tier)
+	e.uint(uint64(u.Source))
+}
+
+// decoder reads what encoder wrote. After the first thing that cannot be, bad is true and everything is zero.
+type decoder struct {
+	s   string
+	bad bool
+}
+
+func (d *decoder) uint() uint64 {
+	var n uint64
+	for i := 0; i < len(d.s) && i < binary.MaxVarintLen64; i++ {
+		c := d.s[i]
+		if i == binary.MaxVarintLen64-1 && c > 1 {
+			break
+		}
+		n |= uint64(c&0x7f) << (7 * i)
+		if c < 0x80 {
+			d.s = d.s[i+1:]
+			return n
+		}
+	}
+	d.fail()
+	return 0
+}
+
+func (d *decoder) fail() { d.s, d.bad = "", true }
+
+func (d *decoder) int() int64 {
+	n := d.uint()
+	return int64(n>>1) ^ -int64(n&1)
+}
+
+func (d *decoder) dur() time.Duration { return time.Duration(d.int()) }
+
+func (d *decoder) float() float64 {
+	if len(d.s) < 8 {
+		d.fail()
+		return 0
+	}
+	n := binary.LittleEndian.Uint64([]byte(d.s[:8]))
+	d.s = d.s[8:]
+	return math.Float64frombits(n)
+}
+
+func (d *decoder) text() string {
+	n := d.uint()
+	if n > uint64(len(d.s)) {
+		d.fail()
+		return ""
+	}
+	s := d.s[:n]
+	d.s = d.s[n:]
+	return s
+}
+
+func (d *decoder) texts(to ...*string) {
+	for _, p := range to {
+		*p = d.text()
+	}
+}
+
+// count reads how many elements follow, each of which takes at least min bytes.
+func (d *decoder) count(min int) int {
+	n := d.uint()
+	if n > uint64(len(d.s)/min) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+// decodeItem reads a record. Its texts share one copy of rec.
+func decodeItem(rec []byte) (Item, error) {
+	var it Item
+	if len(rec) == 0 {
+		return it, unreadable("it is empty")
+	}
+	if rec[0] != codecVersion {
+		return it, unreadable(fmt.Sprintf("it has version %d, and this program knows version %d: a newer program wrote it, start that one", rec[0], codecVersion))
+	}
+	d := decoder{s: string(rec[1:])}
+	c := &it.Call
+	it.WalletLease = d.int()
+	it.KeyLease = d.int()
+	d.texts(&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.API)
+	c.At = time.UnixMicro(d.int()).UTC()
+	d.texts(&c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint, &c.UpstreamModel, &c.UpstreamID)
+	flags := d.uint()
+	c.Streamed, c.Cancelled, c.Settled = flags&1 != 0, flags&2 != 0, flags&4 != 0
+	c.Status = int(d.int())
+	d.texts(&c.Error, &c.Finish, &c.NativeFinish)
+	d.usage(&c.Usage)
+	if n := d.count(3); n > 0 {
+		c.Lines = make([]usage.Line, n)
+		for i := range c.Lines {
+			c.Lines[i] = usage.Line{Kind: usage.Kind(d.uint()), Quantity: d.int(), Price: d.int()}
+		}
+	}
+	c.Cost = money.Nano(d.int())
+	d.texts(&c.PriceList, &c.Rate, &c.SourcePrice)
+	c.Hold = money.Nano(d.int())
+	c.FirstContent, c.Duration, c.Generating = d.dur(), d.dur(), d.dur()
+	if n := d.count(13); n > 0 {
+		c.Candidates = make([]record.Candidate, n)
+		for i := range c.Candidates {
+			d.candidate(&c.Candidates[i])
+		}
+	}
+	if n := d.count(7); n > 0 {
+		c.Attempts = make([]record.Attempt, n)
+		for i := range c.Attempts {
+			d.attempt(&c.Attempts[i])
+		}
+	}
+	d.texts(&c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata)
+	if d.bad {
+		return Item{}, unreadable("it ends too early")
+	}
+	return it, nil
+}
+
+func (d *decoder) candidate(x *record.Candidate) {
+	d.texts(&x.Endpoint, &x.DroppedBy, &x.Detail)
+	x.Order = int(d.int())
+	x.Score = d.float()
+	x.Reason = d.text()
+}
+
+func (d *decoder) attempt(x *record.Attempt) {
+	d.texts(&x.Endpoint, &x.Provider, &x.Reason)
+	x.Status = int(d.int())
+	x.Started, x.FirstContent, x.Ended = d.dur(), d.dur(), d.dur()
+}
+
+func (d *decoder) usage(u *usage.Usage) {
+	reported, present := d.uint(), d.uint()
+	all := counts(u)
+	if bits.Len64(reported|present) > len(all) {
+		d.fail()
+	}
+	for i, c := range all {
+		c.Reported = reported&(1<<i) != 0
+		if present&(1<<i) != 0 {
+			c.N = d.int()
+		}
+	}
+	d.texts(&u.UpstreamCost, &u.Tier)
+	u.Source = usage.Source(d.uint())
+}
+
+func unreadable(why string) error {
+	return fault.Wrap("ledger.decode", fmt.Errorf("a record of the journal cannot be read: %s", why))
+}

@@ -1,0 +1,189 @@
+package ledger
+
+import (
+	"math"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+var (
+	texts     = rapid.String()
+	durations = rapid.Map(rapid.Int64(), func(n int64) time.Duration { return time.Duration(n) })
+	whole     = rapid.Int64()
+)
+
+var someCount = rapid.Custom(func(t *rapid.T) usage.Count {
+	return usage.Count{N: whole.Draw(t, "n"), Reported: rapid.Bool().Draw(t, "reported")}
+})
+
+var someLine = rapid.Custom(func(t *rapid.T) usage.Line {
+	return usage.Line{Kind: usage.Kind(rapid.Byte().Draw(t, "kind")), Quantity: whole.Draw(t, "quantity"), Price: whole.Draw(t, "price")}
+})
+
+var someCandidate = rapid.Custom(func(t *rapid.T) record.Candidate {
+	return record.Candidate{Endpoint: texts.Draw(t, "endpoint"), DroppedBy: texts.Draw(t, "dropped by"), Detail: texts.Draw(t, "detail"),
+		Order: int(whole.Draw(t, "order")), Score: rapid.Float64().Draw(t, "score"), Reason: texts.Draw(t, "reason")}
+})
+
+var someAttempt = rapid.Custom(func(t *rapid.T) record.Attempt {
+	return record.Attempt{Endpoint: texts.Draw(t, "endpoint"), Provider: texts.Draw(t, "provider"), Status: int(whole.Draw(t, "status")), Reason: texts.Draw(t, "reason"),
+		Started: durations.Draw(t, "started"), FirstContent: durations.Draw(t, "first"), Ended: durations.Draw(t, "ended")}
+})
+
+// listOf is a list that is nil when it is empty, as a record that was read has it.
+func listOf[T any](g *rapid.Generator[T]) *rapid.Generator[[]T] {
+	return rapid.Map(rapid.SliceOfN(g, 0, 5), func(list []T) []T {
+		if len(list) == 0 {
+			return nil
+		}
+		return list
+	})
+}
+
+var someItem = rapid.Custom(func(t *rapid.T) Item {
+	c := record.Call{
+		At:     time.UnixMicro(rapid.Int64Range(-1<<50, 1<<52).Draw(t, "at")).UTC(),
+		Status: rapid.IntRange(-1, 999).Draw(t, "status"), Cost: money.Nano(whole.Draw(t, "cost")), Hold: money.Nano(whole.Draw(t, "hold")),
+		Streamed: rapid.Bool().Draw(t, "streamed"), Cancelled: rapid.Bool().Draw(t, "cancelled"), Settled: rapid.Bool().Draw(t, "settled"),
+		FirstContent: durations.Draw(t, "first content"), Duration: durations.Draw(t, "duration"), Generating: durations.Draw(t, "generating"),
+		Lines: listOf(someLine).Draw(t, "lines"), Candidates: listOf(someCandidate).Draw(t, "candidates"), Attempts: listOf(someAttempt).Draw(t, "attempts"),
+	}
+	for _, p := range []*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint,
+		&c.UpstreamModel, &c.UpstreamID, &c.Error, &c.Finish, &c.NativeFinish, &c.PriceList, &c.Rate, &c.SourcePrice, &c.UserAgent, &c.Referer, &c.Title,
+		&c.Session, &c.ClientUser, &c.Metadata, &c.Usage.UpstreamCost, &c.Usage.Tier} {
+		*p = texts.Draw(t, "text")
+	}
+	for _, n := range counts(&c.Usage) {
+		*n = someCount.Draw(t, "count")
+	}
+	c.Usage.Source = usage.Source(rapid.Byte().Draw(t, "source"))
+	return Item{Call: c, WalletLease: whole.Draw(t, "wallet lease"), KeyLease: whole.Draw(t, "key lease")}
+})
+
+// What is written is read, what is cut off is refused, and what a later version adds at the end is passed over.
+func TestRecordsComeBackAsWritten(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		want := someItem.Draw(t, "item")
+		b := appendItem(nil, &want)
+		for _, rec := range [][]byte{b, append(b[:len(b):len(b)], "more"...)} {
+			got, err := decodeItem(rec)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, got, cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })); diff != "" {
+				t.Fatal(diff)
+			}
+		}
+		if _, err := decodeItem(b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")]); err == nil {
+			t.Fatal("a cut record was read")
+		}
+		b[0] = codecVersion + 1
+		if _, err := decodeItem(b); err == nil {
+			t.Fatal("a record of another version was read")
+		}
+	})
+}
+
+// All fields of a usage are stored: a new one must be added to counts.
+func TestEveryCountIsStored(t *testing.T) {
+	t.Parallel()
+	var u usage.Usage
+	for i, c := range counts(&u) {
+		c.N = int64(i + 1)
+	}
+	want := usage.Usage{Prompt: usage.Count{N: 1}, CacheRead: usage.Count{N: 2}, CacheWrite: usage.Count{N: 3}, CacheWrite1h: usage.Count{N: 4},
+		PromptAudio: usage.Count{N: 5}, PromptImage: usage.Count{N: 6}, PromptVideo: usage.Count{N: 7}, Completion: usage.Count{N: 8}, Reasoning: usage.Count{N: 9},
+		OutputAudio: usage.Count{N: 10}, OutputImage: usage.Count{N: 11}, Accepted: usage.Count{N: 12}, Rejected: usage.Count{N: 13},
+		WebSearches: usage.Count{N: 14}, Images: usage.Count{N: 15}}
+	if diff := cmp.Diff(want, u); diff != "" {
+		t.Fatal(diff)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	it := Item{Call: record.Call{Generation: "gen-1", Wallet: "wal_1", Cost: 5, Lines: []usage.Line{{Kind: 1, Quantity: 2, Price: 3}},
+		Candidates: []record.Candidate{{Endpoint: "e", Score: 1.5}}, Attempts: []record.Attempt{{Provider: "p"}}}}
+	f.Add(appendItem(nil, &it))
+	f.Add([]byte{codecVersion})
+	f.Fuzz(func(t *testing.T, b []byte) {
+		it, err := decodeItem(b)
+		if err != nil {
+			return
+		}
+		again, err := decodeItem(appendItem(nil, &it))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(it, again, cmp.Comparer(func(x, y float64) bool { return math.Float64bits(x) == math.Float64bits(y) })); diff != "" {
+			t.Fatal(diff)
+		}
+	})
+}
+
+func TestPeriods(t *testing.T) {
+	t.Parallel()
+	day := func(s string) int64 {
+		at, err := time.Parse(time.DateOnly, s)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return at.Unix()
+	}
+	for name, c := range map[string]struct{ at, day, week, month string }{
+		"a Wednesday":                  {"2026-03-04T12:00:00Z", "2026-03-04", "2026-03-02", "2026-03-01"},
+		"Sunday's last second":         {"2026-03-08T23:59:59Z", "2026-03-08", "2026-03-02", "2026-03-01"},
+		"Monday's first second":        {"2026-03-09T00:00:00Z", "2026-03-09", "2026-03-09", "2026-03-01"},
+		"a week over the new year":     {"2027-01-01T00:00:00Z", "2027-01-01", "2026-12-28", "2027-01-01"},
+		"another zone's day is not it": {"2026-04-01T01:30:00+03:00", "2026-03-31", "2026-03-30", "2026-03-01"},
+	} {
+		at, err := time.Parse(time.RFC3339, c.at)
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := [4]Period{{PeriodTotal, 0}, {PeriodDay, day(c.day)}, {PeriodWeek, day(c.week)}, {PeriodMonth, day(c.month)}}
+		if got := Periods(at); got != want {
+			t.Errorf("%s: %v, want %v", name, got, want)
+		}
+	}
+}
+
+func BenchmarkCodec(b *testing.B) {
+	it := benchItem()
+	buf := appendItem(nil, &it)
+	b.Run("encode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			buf = appendItem(buf[:0], &it)
+		}
+		b.ReportMetric(float64(len(buf)), "bytes/record")
+	})
+	b.Run("decode", func(b *testing.B) {
+		b.ReportAllocs()
+		for b.Loop() {
+			if _, err := decodeItem(buf); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+}
+
+func benchItem() Item {
+	c := record.Call{Generation: "gen-1772625600-0123456789abcdefghij", Request: "req_0123456789abcdefghij", User: "usr_0123456789abcdefghij", Wallet: "wal_0123456789abcdefghij",
+		Key: "key_0123456789abcdefghij", API: "completions", At: time.UnixMicro(1772625600123456).UTC(), ModelAsked: "vendor/model", Model: "vendor/model", Provider: "provider",
+		ProviderName: "Provider", Endpoint: "provider/vendor/model", UpstreamModel: "model-2026", UpstreamID: "chatcmpl-0123456789abcdef", Streamed: true, Status: 200,
+		Finish: "stop", NativeFinish: "stop", Lines: []usage.Line{{Kind: 1, Quantity: 250, Price: 25_000_000}, {Kind: 7, Quantity: 100, Price: 75_000_000}}, Cost: 13_750_000,
+		Settled: true, PriceList: "2026-03-01", Rate: "92.5*1.15", SourcePrice: "0.25", Hold: 50_000_000, FirstContent: 200 * time.Millisecond, Duration: 2 * time.Second,
+		Generating: 1800 * time.Millisecond, Candidates: []record.Candidate{{Endpoint: "provider/vendor/model", Order: 1, Score: 1, Reason: "weight"}},
+		Attempts:  []record.Attempt{{Endpoint: "provider/vendor/model", Provider: "provider", Status: 200, FirstContent: 200 * time.Millisecond, Ended: 2 * time.Second}},
+		UserAgent: "openai-go/3.4.0"}
+	c.Usage.Prompt, c.Usage.Completion, c.Usage.CacheRead = usage.Of(250), usage.Of(100), usage.Of(0)
+	return Item{Call: c, WalletLease: 1<<32 | 5, KeyLease: 1<<32 | 6}
+}

@@ -1,0 +1,160 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// Explanation is how a charge came about, recomputed from what was recorded of the call.
+type Explanation struct {
+	Call    *record.Call
+	Entries []Entry
+	Exact   string     // sum of the lines before rounding, in rubles
+	Cost    money.Nano // Exact, rounded up
+	Matches bool       // Cost, the recorded cost and the wallet's entry are the same
+	Why     string     // when they are not: which differs
+}
+
+// Explain recomputes the charge of a generation of a wallet ("" any wallet). It fails with fault.NotFound.
+func Explain(ctx context.Context, from Reader, wallet, generation string) (Explanation, error) {
+	c, entries, err := from.Call(ctx, wallet, generation)
+	if err != nil {
+		return Explanation{}, err
+	}
+	x := Explanation{Call: c, Entries: entries}
+	x.Why = x.recompute()
+	x.Matches = x.Why == ""
+	return x, nil
+}
+
+func (x *Explanation) recompute() string {
+	c := x.Call
+	var sum money.Sum
+	for _, l := range c.Lines {
+		if l.Kind.Unit() == usage.KindPrompt.Unit() {
+			sum.PerThousand(l.Quantity, l.Price)
+		} else {
+			sum.Each(l.Quantity, l.Price)
+		}
+	}
+	x.Exact = string(sum.Append(nil))
+	cost, err := sum.Ceil()
+	if err != nil {
+		return "the lines do not add up: " + err.Error()
+	}
+	x.Cost = cost
+	switch {
+	case !c.Settled && (len(x.Entries) > 0 || c.Cost != 0):
+		return "the call was not charged, but has a cost or an entry"
+	case !c.Settled:
+		return ""
+	case cost != c.Cost:
+		return fmt.Sprintf("the lines come to %s, the recorded cost is %s", cost, c.Cost)
+	case len(x.Entries) != 1:
+		return fmt.Sprintf("the call has %d entries instead of one", len(x.Entries))
+	case x.Entries[0].Amount != -c.Cost || x.Entries[0].Account != WalletAccount+c.Wallet:
+		return fmt.Sprintf("the entry takes %s from %s, the recorded cost is %s", -x.Entries[0].Amount, x.Entries[0].Account, c.Cost)
+	}
+	return ""
+}
+
+var sources = map[usage.Source]string{
+	usage.Reported:  "reported by the provider",
+	usage.Estimated: "estimated by this gateway, because the provider reported nothing usable",
+	usage.Capped:    "reported by the provider, and cut to what was held",
+}
+
+// WriteTo writes the explanation as text.
+func (x Explanation) WriteTo(w io.Writer) (int64, error) {
+	var s strings.Builder
+	t := tabwriter.NewWriter(&s, 0, 0, 2, ' ', 0)
+	x.writeCall(t)
+	x.writeRouting(t)
+	x.writeCost(t)
+	if err := t.Flush(); err != nil {
+		return 0, err
+	}
+	n, err := io.WriteString(w, s.String())
+	return int64(n), err
+}
+
+func field(w io.Writer, name, format string, args ...any) {
+	fmt.Fprintf(w, "%s\t%s\n", name, fmt.Sprintf(format, args...))
+}
+
+func (x *Explanation) writeCall(w io.Writer) {
+	c := x.Call
+	field(w, "generation", "%s", c.Generation)
+	field(w, "request", "%s", c.Request)
+	field(w, "at", "%s", c.At.UTC().Format(time.RFC3339Nano))
+	field(w, "wallet", "%s", c.Wallet)
+	field(w, "key", "%s", c.Key)
+	field(w, "model", "%s (asked for %s)", c.Model, c.ModelAsked)
+	field(w, "served by", "%s, endpoint %s, as %s", c.ProviderName, c.Endpoint, c.UpstreamModel)
+	field(w, "ended", "status %d%s, finish %q, streamed %t, client left %t", c.Status, errorWord(c.Error), c.Finish, c.Streamed, c.Cancelled)
+	field(w, "took", "%s, first content after %s", c.Duration, c.FirstContent)
+}
+
+func errorWord(e string) string {
+	if e == "" {
+		return ""
+	}
+	return " " + e
+}
+
+func (x *Explanation) writeRouting(w io.Writer) {
+	for _, k := range x.Call.Candidates {
+		switch {
+		case k.DroppedBy != "":
+			field(w, "candidate", "%s\tdropped by %s: %s", k.Endpoint, k.DroppedBy, k.Detail)
+		case k.Order > 0:
+			field(w, "candidate", "%s\tnumber %d by %s", k.Endpoint, k.Order, k.Reason)
+		default:
+			field(w, "candidate", "%s\tnot reached, %s", k.Endpoint, k.Reason)
+		}
+	}
+	for _, a := range x.Call.Attempts {
+		field(w, "attempt", "%s\tfrom %s to %s, status %d%s", a.Endpoint, a.Started, a.Ended, a.Status, errorWord(a.Reason))
+	}
+}
+
+func (x *Explanation) writeCost(w io.Writer) {
+	c := x.Call
+	field(w, "usage", "%s", sources[c.Usage.Source])
+	if c.Usage.UpstreamCost != "" {
+		field(w, "provider's cost", "%s dollars", c.Usage.UpstreamCost)
+	}
+	for _, l := range c.Lines {
+		field(w, l.Kind.String(), "%d\tx %s per %s\t= %s", l.Quantity, money.Price{Nano: l.Price, Set: true}, l.Kind.Unit(), l.AppendAmount(nil))
+	}
+	field(w, "exact sum", "%s rubles", x.Exact)
+	field(w, "rounded up", "%s rubles", x.Cost)
+	field(w, "charged", "%s rubles", c.Cost)
+	field(w, "price list", "%s", orNone(c.PriceList))
+	field(w, "rate", "%s", orNone(c.Rate))
+	field(w, "source price", "%s", orNone(c.SourcePrice))
+	field(w, "held", "%s rubles at most", c.Hold)
+	for _, e := range x.Entries {
+		field(w, "entry", "%d\ttransaction %d, %s %s, %s", e.ID, e.Transaction, e.Account, e.Amount, e.Ref)
+	}
+	if x.Matches {
+		field(w, "verdict", "the charge follows from the record")
+	} else {
+		field(w, "verdict", "MISMATCH: %s", x.Why)
+	}
+}
+
+func orNone(s string) string {
+	if s == "" {
+		return "none"
+	}
+	return s
+}

@@ -1,0 +1,77 @@
+package journal
+
+import (
+	"crypto/rand"
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"weir/internal/fault"
+)
+
+// Claim is one process's right to a folder. It ends with Release or with the process, however that ends.
+type Claim struct {
+	Node string // "node_...", the folder's lasting identity
+	lock *os.File
+}
+
+// Take makes the folder when it is missing, and takes it for this process alone. It fails with fault.Conflict when another
+// process has it. The identity is made once and kept in the folder: a copy of the folder must not run beside the original.
+func Take(dir string) (*Claim, error) {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return nil, fault.Wrap("journal.Take", err)
+	}
+	lock, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
+	if err != nil {
+		return nil, fault.Wrap("journal.Take", err)
+	}
+	if err := flock(lock); err != nil {
+		return nil, errors.Join(fault.Newf(fault.Conflict, "journal.Take", "Another process uses the data directory %s.", dir).Because(err), lock.Close())
+	}
+	node, err := identity(filepath.Join(dir, "node"))
+	if err != nil {
+		return nil, errors.Join(fault.Wrap("journal.Take", err), lock.Close())
+	}
+	return &Claim{Node: node, lock: lock}, nil
+}
+
+// Release gives the folder up.
+func (c *Claim) Release() error { return c.lock.Close() }
+
+// Node reads the identity of a folder without claiming it; "" when it has none.
+func Node(dir string) (string, error) {
+	text, err := os.ReadFile(filepath.Join(dir, "node"))
+	if errors.Is(err, fs.ErrNotExist) {
+		return "", nil
+	}
+	if err != nil {
+		return "", fault.Wrap("journal.Node", err)
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+func identity(path string) (string, error) {
+	text, err := os.ReadFile(path)
+	if err == nil && strings.HasPrefix(string(text), "node_") {
+		return strings.TrimSpace(string(text)), nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", err
+	}
+	node := "node_" + strings.ToLower(rand.Text())
+	fresh := path + ".new" // renamed when whole: a half-written identity would be another node
+	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
+	if err != nil {
+		return "", err
+	}
+	_, err = f.WriteString(node + "\n")
+	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
+		return "", err
+	}
+	if err := os.Rename(fresh, path); err != nil {
+		return "", err
+	}
+	return node, syncDir(filepath.Dir(path))
+}

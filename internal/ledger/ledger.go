@@ -1,0 +1,140 @@
+// Package ledger keeps the money: wallets, leases, holds, settlements, entries. Every transaction's entries sum to zero, rows are
+// never changed, a balance is a projection that Verify recomputes.
+package ledger
+
+import (
+	"log/slog"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger/journal"
+	"weir/internal/money"
+)
+
+// Names of accounts and ids. A wallet's account is WalletAccount + its id.
+const (
+	WalletAccount     = "wallet:"
+	RevenueAccount    = "revenue"
+	TopUpAccount      = "topup:" // + source
+	AdjustmentAccount = "adjustment"
+	SettleRef         = "settle:" // + generation
+)
+
+// Reset is how often a key's limit starts anew, at 00:00 UTC; weeks start on Monday.
+type Reset string
+
+// The intervals.
+const (
+	Never   Reset = ""
+	Daily   Reset = "daily"
+	Weekly  Reset = "weekly"
+	Monthly Reset = "monthly"
+)
+
+// KeyLimit is a key's own ceiling, within its wallet's balance.
+type KeyLimit struct {
+	Amount money.Nano
+	Reset  Reset
+}
+
+// The intervals by which a key's spending is kept.
+const (
+	PeriodTotal = "total"
+	PeriodDay   = "day"
+	PeriodWeek  = "week"
+	PeriodMonth = "month"
+)
+
+// Period is one interval: its kind and when it started, in Unix seconds; 0 for the total.
+type Period struct {
+	Kind  string
+	Start int64
+}
+
+// Periods are the intervals that a moment belongs to.
+func Periods(at time.Time) [4]Period {
+	return [4]Period{{PeriodTotal, 0}, Daily.period(at), Weekly.period(at), Monthly.period(at)}
+}
+
+func (r Reset) period(at time.Time) Period {
+	y, m, d := at.UTC().Date()
+	date := func(d int) int64 { return time.Date(y, m, d, 0, 0, 0, 0, time.UTC).Unix() }
+	switch r {
+	case Daily:
+		return Period{PeriodDay, date(d)}
+	case Weekly:
+		return Period{PeriodWeek, date(d - (int(at.UTC().Weekday())+6)%7)}
+	case Monthly:
+		return Period{PeriodMonth, date(1)}
+	}
+	return Period{PeriodTotal, 0}
+}
+
+// Config is how a Book works. Only Dir and Now must be set.
+type Config struct {
+	Dir string           // folder of the journal, for this process alone
+	Now func() time.Time // reads the clock; with a monotonic reading, steps of the wall clock change no lease
+
+	Sync         journal.Sync
+	SyncEvery    time.Duration // default 10 ms
+	SegmentBytes int64         // default 16 MiB
+	Log          *slog.Logger  // default: none
+
+	ApplyEvery time.Duration // settlements reach the store after that; default 50 ms
+	TickEvery  time.Duration // upkeep; default 250 ms
+	BeatEvery  time.Duration // sign of life to other nodes; default 2 s
+	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took; default 40 s
+	LapseAfter time.Duration // how long a node must be silent before others take its leases back; above LeaseFor; default 60 s
+	SpendFor   time.Duration // a lease covers recent spending for about that long, and what it did not use in that time goes back; default 3 s
+	RecallFor  time.Duration // how long a hold waits for other nodes to give money back; default 1 s
+	StoreFor   time.Duration // how long one question to the store may take before the call is refused; default 1.5 s
+
+	// Wait waits for d or until the channel closes, and tells which: true for d. nil: a timer. Tests move other nodes on in it.
+	Wait func(done <-chan struct{}, d time.Duration) bool
+	// Allocate is for tests that fill the disk; see journal.Options.
+	Allocate func(f *journal.File, bytes int64) error
+}
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.ApplyEvery, 50*time.Millisecond)
+	def(&c.TickEvery, 250*time.Millisecond)
+	def(&c.BeatEvery, 2*time.Second)
+	def(&c.LeaseFor, 40*time.Second)
+	def(&c.LapseAfter, 60*time.Second)
+	def(&c.SpendFor, 3*time.Second)
+	def(&c.RecallFor, time.Second)
+	def(&c.StoreFor, 1500*time.Millisecond)
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
+	if c.Wait == nil {
+		c.Wait = waitTimer
+	}
+	return c
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.Dir == "" || c.Now == nil:
+		return fault.New(fault.Internal, "ledger.Start", "Config.Dir and Config.Now must be set.")
+	case c.LapseAfter <= c.LeaseFor+c.BeatEvery:
+		return fault.New(fault.Invalid, "ledger.Start", "A node's leases must not be taken back while it may still use them: lapse_after must exceed lease_for and beat_every together.")
+	}
+	return nil
+}
+
+func waitTimer(done <-chan struct{}, d time.Duration) bool {
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+		return true
+	case <-done:
+		return false
+	}
+}

@@ -1,0 +1,54 @@
+package ledger
+
+import (
+	"context"
+
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Balance is the state of one wallet. Balance = Credited - Charged; Available = Balance - Held.
+type Balance struct {
+	Credited money.Nano
+	Charged  money.Nano
+	Balance  money.Nano
+	Held     money.Nano // reserved for calls in flight and jobs: neither spent nor available
+}
+
+// ActivityRow is one day of one model, as in GET /v1/activity.
+type ActivityRow struct {
+	Date             string // YYYY-MM-DD, UTC
+	Model            string
+	Cost             money.Nano
+	Requests         int64
+	PromptTokens     int64
+	CompletionTokens int64
+	ReasoningTokens  int64
+}
+
+// KeySpend is what one key has spent, in all and in the current UTC day, week (from Monday) and month.
+type KeySpend struct {
+	Total, Daily, Weekly, Monthly money.Nano
+}
+
+// Entry is one signed, immutable line of the ledger.
+type Entry struct {
+	ID          int64
+	Transaction int64
+	Account     string // "wallet:wal_...", "revenue", "topup:..."
+	Amount      money.Nano
+	Ref         string // idempotency id: "settle:gen-...", "topup:<source>:<external id>"
+	At          int64  // Unix microseconds
+}
+
+// Reader answers questions about what is already in the store. The methods of Book flush before they ask it, so that
+// what a node shows includes everything that it has delivered.
+type Reader interface {
+	Balance(ctx context.Context, wallet string) (Balance, error)
+	// Activity lists rows of the days from..to (YYYY-MM-DD, both included), date descending, cost descending, model ascending.
+	// key "" means all keys of the wallet.
+	Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error)
+	// Call finds one recorded call of a wallet ("" any wallet) and the ledger entries it became. It fails with fault.NotFound.
+	Call(ctx context.Context, wallet, generation string) (*record.Call, []Entry, error)
+	KeySpend(ctx context.Context, key string) (KeySpend, error)
+}

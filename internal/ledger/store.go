@@ -1,0 +1,150 @@
+package ledger
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Store keeps what outlives a node. Every method that writes is one transaction; repeating any of them is harmless where
+// its comment does not say otherwise. A store that cannot be reached fails with fault.StorageUnavailable.
+type Store interface {
+	Reader
+	Nodes
+	Leases
+	Applier
+	Poster
+	Auditor
+}
+
+// Nodes keeps which processes live. A node's epoch grows each time its leases are closed as a whole, so that a node which slept
+// through that (fencing) cannot use them any more.
+type Nodes interface {
+	// Position makes node known, and tells how far its journal has been applied.
+	Position(ctx context.Context, node string) (int64, error)
+	// Join closes all leases of node, begins a new epoch and returns it.
+	Join(ctx context.Context, node string, now time.Time) (epoch int64, err error)
+	// Leave closes all leases of node if its epoch is still that one.
+	Leave(ctx context.Context, node string, epoch int64) error
+	// Beat is a sign of life. It returns the other nodes that joined and did not leave. current is false when node's epoch is another by now.
+	Beat(ctx context.Context, node string, epoch int64, now time.Time) (others []Node, current bool, err error)
+	// Evict closes the leases of a node and its epoch, if it has given no sign of life since that beat. It tells whether it did.
+	Evict(ctx context.Context, node string, beat int64) (bool, error)
+}
+
+// Node is a process as others see it.
+type Node struct {
+	ID   string
+	Beat int64
+}
+
+// Pot is what can be borrowed from: a wallet's balance (Key and Period empty), or what a key may spend in one interval.
+type Pot struct {
+	Wallet string
+	Key    string
+	Period Period
+}
+
+// Borrow asks for money of a pot.
+type Borrow struct {
+	Pot    Pot
+	Limit  money.Nano // of the key in this period; not read for a wallet
+	Node   string
+	Epoch  int64
+	Lease  int64 // made when the node has none of that id, else extended
+	Need   money.Nano
+	Want   money.Nano // at least Need; granted when plenty is left
+	Recall bool       // asks other nodes to give back when Need is not there
+	Now    time.Time
+}
+
+// Grant is the answer to Borrow.
+type Grant struct {
+	Granted    money.Nano // 0 when Need is not there, else Need to Want
+	Available  money.Nano // in the pot, before the grant; below zero after an overrun
+	Elsewhere  money.Nano // left in other nodes' leases of this pot; told only when nothing was granted
+	Unanswered bool       // some of them have not yet answered the last recall
+	Fenced     bool       // the node's epoch is another; nothing was granted
+}
+
+// Return gives money back, or closes a lease.
+type Return struct {
+	Pot    Pot
+	Lease  int64
+	Amount money.Nano
+	Close  bool // all that is left goes back, and the lease ends
+}
+
+// Leases keeps what nodes borrowed.
+type Leases interface {
+	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
+	Borrow(ctx context.Context, b Borrow) (Grant, error)
+	// Return also notes that the leases have answered the recalls so far. Leases that are gone are skipped. Repeating it returns twice.
+	Return(ctx context.Context, node string, rs []Return) error
+	// Recalled lists the ids of node's leases whose pot was recalled since they answered.
+	Recalled(ctx context.Context, node string) ([]int64, error)
+}
+
+// Item is one record of the journal: a call and the leases that it was held from, 0 where there was none.
+type Item struct {
+	Call        record.Call
+	WalletLease int64
+	KeyLease    int64
+}
+
+// Batch is a stretch of a node's journal.
+type Batch struct {
+	Node     string
+	From, To int64 // positions; nothing is applied unless the node's position in the store is From
+	Items    []Item
+	Now      time.Time
+	Durable  bool // wait for the disk: the journal forgets what comes before To
+}
+
+// Applier makes postings of what is in a journal.
+type Applier interface {
+	// Apply inserts the generations, posts the settled ones as one transaction (an entry on each wallet, one of revenue for the sum),
+	// takes their costs from leases, and updates projections and roll-ups. It returns the node's position: b.To, or another
+	// when the store was not at b.From, and then nothing was applied. A generation that the store has already is skipped.
+	Apply(ctx context.Context, b *Batch) (position int64, err error)
+}
+
+// Posting moves money into or out of a wallet, against another account.
+type Posting struct {
+	Kind    string // "topup", "adjustment"
+	Ref     string // unique: repeated, nothing is posted
+	Wallet  string
+	Against string // the other account
+	Amount  money.Nano
+	Reason  string
+	Event   audit.Event // its actor is kept with the transaction; the event goes into the audit chain with it
+	At      time.Time
+}
+
+// Posted is a transaction that has been posted.
+type Posted struct {
+	Transaction int64
+	Repeated    bool // it had been posted before
+}
+
+// Poster posts what does not come from a journal. It returns when the posting is on the disk.
+type Poster interface {
+	// Post fails with fault.NotFound without the wallet, with fault.Conflict when Ref was posted with another wallet or amount,
+	// and with fault.Unprocessable when Amount is negative and exceeds what is available, or the balance does not fit.
+	Post(ctx context.Context, p Posting) (Posted, error)
+}
+
+// Check is one law of the books, and whether it holds.
+type Check struct {
+	Name   string
+	OK     bool
+	Detail string // what was compared; where it does not hold, the first places
+}
+
+// Auditor recomputes everything from the rows.
+type Auditor interface {
+	Checks(ctx context.Context) ([]Check, error)
+}

@@ -1,0 +1,281 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir/internal/money"
+)
+
+func (b *Book) upkeepLoop(ctx context.Context) {
+	for waitTimer(ctx.Done(), b.cfg.TickEvery) {
+		if err := b.Tick(ctx); err != nil && ctx.Err() == nil {
+			b.log.Debug("upkeep of leases", "error", err)
+		}
+	}
+}
+
+// Tick does one round of upkeep: it prepares the journal's next file, gives a sign of life, closes the leases of dead nodes, answers
+// recalls, and gives back what is not needed. The Book calls it by itself every TickEvery.
+func (b *Book) Tick(ctx context.Context) error {
+	return errors.Join(b.journal.Prepare(), b.beat(ctx), b.answerRecalls(ctx), b.sweep(ctx))
+}
+
+func (b *Book) beat(ctx context.Context) error {
+	b.upkeep.Lock()
+	defer b.upkeep.Unlock()
+	now := b.cfg.Now()
+	if since := now.Sub(b.upkeep.beatAt); since >= 0 && since < b.cfg.BeatEvery {
+		return nil
+	}
+	short, cancel := b.storeContext(ctx)
+	defer cancel()
+	epoch := b.epoch.Load()
+	others, current, err := b.store.Beat(short, b.claim.Node, epoch, now)
+	if err != nil {
+		return err
+	}
+	if !current {
+		return b.rejoinLocked(ctx, epoch)
+	}
+	b.beaten(now)
+	return b.watch(ctx, others)
+}
+
+// watch closes the leases of nodes whose beat has stood still for LapseAfter by this node's own clock: no wall clock decides it.
+func (b *Book) watch(ctx context.Context, others []Node) error {
+	now := b.cfg.Now()
+	seen := make(map[string]sighting, len(others))
+	var errs []error
+	for _, o := range others {
+		s, ok := b.upkeep.seen[o.ID]
+		if !ok || s.beat != o.Beat {
+			s = sighting{beat: o.Beat, since: now}
+		}
+		seen[o.ID] = s
+		if now.Sub(s.since) < b.cfg.LapseAfter {
+			continue
+		}
+		gone, err := b.store.Evict(ctx, o.ID, o.Beat)
+		if gone {
+			b.log.Warn("a node gave no sign of life; its leases went back", "node", o.ID)
+			delete(seen, o.ID)
+		}
+		errs = append(errs, err)
+	}
+	b.upkeep.seen = seen
+	return errors.Join(errs...)
+}
+
+// answerRecalls gives back what leases have free, when another node found too little in their pots.
+func (b *Book) answerRecalls(ctx context.Context) error {
+	mine := map[int64]*purse{}
+	for _, p := range b.purses() {
+		p.mu.Lock()
+		if p.lease != nil {
+			mine[p.lease.id] = p
+		}
+		for _, l := range p.former {
+			mine[l.id] = p
+		}
+		p.mu.Unlock()
+	}
+	if len(mine) == 0 {
+		return nil
+	}
+	short, cancel := b.storeContext(ctx)
+	defer cancel()
+	ids, err := b.store.Recalled(short, b.claim.Node)
+	if err != nil {
+		return err
+	}
+	var errs []error
+	for _, id := range ids {
+		if p := mine[id]; p != nil {
+			errs = append(errs, b.giveBack(ctx, p, id))
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// giveBack returns all that the lease has free, and is answer enough when that is nothing.
+func (b *Book) giveBack(ctx context.Context, p *purse, id int64) error {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.busy != nil { // it is being borrowed for: the next round
+		return nil
+	}
+	p.tight = b.cfg.Now().Add(b.cfg.SpendFor)
+	l := p.byID(id)
+	if l == nil {
+		return nil
+	}
+	return b.restore(ctx, p, l, max(0, l.free()))
+}
+
+func (p *purse) byID(id int64) *lease {
+	if p.lease != nil && p.lease.id == id {
+		return p.lease
+	}
+	for _, l := range p.former {
+		if l.id == id {
+			return l
+		}
+	}
+	return nil
+}
+
+// restore returns n of a lease to the store. It is called and returns with the purse's lock.
+func (b *Book) restore(ctx context.Context, p *purse, l *lease, n money.Nano) error {
+	l.granted -= n // first, so that nobody spends it meanwhile
+	l.low = l.free()
+	end := p.begin()
+	defer end()
+	p.mu.Unlock()
+	short, cancel := b.storeContext(ctx)
+	err := b.store.Return(short, b.claim.Node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}})
+	cancel()
+	p.mu.Lock()
+	if err != nil { // perhaps it went back, perhaps not: closing the lease settles it
+		l.unsure = true
+		p.retire(l)
+	}
+	return err
+}
+
+// sweep gives back what leases did not need for SpendFor, closes those that nothing uses, and forgets purses without any.
+func (b *Book) sweep(ctx context.Context) error {
+	now := b.cfg.Now()
+	var errs []error
+	var closing []*lease
+	for _, p := range b.purses() {
+		p.mu.Lock()
+		if p.busy == nil {
+			errs = append(errs, b.cover(ctx, p, now), b.trim(ctx, p, now))
+			closing = append(closing, p.closable()...)
+		}
+		p.mu.Unlock()
+	}
+	errs = append(errs, b.close(ctx, closing))
+	b.forget(now)
+	return errors.Join(errs...)
+}
+
+// cover borrows what calls cost beyond their holds, when that was taken from what other holds are backed by. Where the pot has less,
+// all that it has is taken.
+func (b *Book) cover(ctx context.Context, p *purse, now time.Time) error {
+	for _, l := range p.leases(b.epoch.Load()) {
+		lack := min(-l.free(), l.held)
+		if lack <= 0 || l.unsure || !b.beating(now) {
+			continue
+		}
+		end := p.begin()
+		p.mu.Unlock()
+		q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.claim.Node, Epoch: l.epoch, Lease: l.id, Need: lack, Want: lack, Now: now}
+		g, err := b.borrowOnce(ctx, q)
+		if err == nil && g.Granted == 0 && g.Available > 0 {
+			q.Need, q.Want = g.Available, g.Available
+			g, err = b.borrowOnce(ctx, q)
+		}
+		p.mu.Lock()
+		end()
+		if err != nil {
+			l.unsure = true
+			p.retire(l)
+			return err
+		}
+		l.granted += g.Granted
+	}
+	return nil
+}
+
+// trim gives back what of the lease has been free for SpendFor.
+func (b *Book) trim(ctx context.Context, p *purse, now time.Time) error {
+	l := p.lease
+	if l == nil || now.Sub(p.lowSince) < b.cfg.SpendFor {
+		return nil
+	}
+	n := max(0, min(l.low, l.free()))
+	p.lowSince = now
+	l.low = l.free()
+	switch {
+	case l.holds == 0 && l.free() <= n || l.epoch != b.epoch.Load():
+		p.retire(l)
+		return nil
+	case n == 0:
+		return nil
+	}
+	return b.restore(ctx, p, l, n)
+}
+
+// closable takes the former leases that no hold uses.
+func (p *purse) closable() (out []*lease) {
+	keep := p.former[:0]
+	for _, l := range p.former {
+		if l.holds == 0 {
+			out = append(out, l)
+		} else {
+			keep = append(keep, l)
+		}
+	}
+	clear(p.former[len(keep):])
+	p.former = keep
+	return out
+}
+
+// close ends leases in the store, after what was settled from them is there.
+func (b *Book) close(ctx context.Context, leases []*lease) error {
+	if len(leases) == 0 {
+		return nil
+	}
+	err := b.Flush(ctx)
+	if err == nil {
+		rs := make([]Return, len(leases))
+		for i, l := range leases {
+			rs[i] = Return{Pot: l.pot, Lease: l.id, Close: true}
+		}
+		short, cancel := b.storeContext(ctx)
+		defer cancel()
+		err = b.store.Return(short, b.claim.Node, rs)
+	}
+	if err != nil {
+		for _, l := range leases { // again at the next round
+			l.purse.mu.Lock()
+			l.purse.retire(l)
+			l.purse.mu.Unlock()
+		}
+	}
+	return err
+}
+
+// forget drops purses that have had no lease for a while.
+func (b *Book) forget(now time.Time) {
+	for i := range b.shards {
+		s := &b.shards[i]
+		s.Lock()
+		for id, p := range s.purses {
+			p.mu.Lock()
+			if p.lease == nil && len(p.former) == 0 && p.busy == nil && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
+				p.dead = true
+				delete(s.purses, id)
+			}
+			p.mu.Unlock()
+		}
+		s.Unlock()
+	}
+}
+
+// purses lists all purses.
+func (b *Book) purses() []*purse {
+	var all []*purse
+	for i := range b.shards {
+		s := &b.shards[i]
+		s.RLock()
+		for _, p := range s.purses {
+			all = append(all, p)
+		}
+		s.RUnlock()
+	}
+	return all
+}

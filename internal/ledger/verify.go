@@ -1,0 +1,104 @@
+package ledger
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger/journal"
+)
+
+// Report is the outcome of Verify.
+type Report struct {
+	At     time.Time
+	Checks []Check
+}
+
+// OK tells whether all laws hold.
+func (r Report) OK() bool {
+	for _, c := range r.Checks {
+		if !c.OK {
+			return false
+		}
+	}
+	return len(r.Checks) > 0
+}
+
+// WriteTo writes the report as text, one check a line.
+func (r Report) WriteTo(w io.Writer) (int64, error) {
+	var s strings.Builder
+	for _, c := range r.Checks {
+		word := "ok  "
+		if !c.OK {
+			word = "FAIL"
+		}
+		fmt.Fprintf(&s, "%s  %-22s  %s\n", word, c.Name, c.Detail)
+	}
+	if r.OK() {
+		s.WriteString("balanced\n")
+	} else {
+		s.WriteString("NOT balanced\n")
+	}
+	n, err := io.WriteString(w, s.String())
+	return int64(n), err
+}
+
+// Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for what is not applied yet.
+// It changes nothing, and may run beside a live node.
+func Verify(ctx context.Context, store Store, dir string, now time.Time) (Report, error) {
+	r := Report{At: now}
+	checks, err := store.Checks(ctx)
+	if err != nil {
+		return r, err
+	}
+	r.Checks = checks
+	if dir == "" {
+		return r, nil
+	}
+	c, err := journalCheck(ctx, store, dir)
+	if err != nil {
+		return r, err
+	}
+	r.Checks = append(r.Checks, c)
+	return r, nil
+}
+
+func journalCheck(ctx context.Context, store Store, dir string) (Check, error) {
+	c := Check{Name: "journal", OK: true, Detail: "there is none"}
+	node, err := journal.Node(dir)
+	if err != nil || node == "" {
+		return c, err
+	}
+	position, err := store.Position(ctx, node)
+	if err != nil {
+		return c, err
+	}
+	tail, err := journal.Inspect(dir, position)
+	if err != nil {
+		c.OK, c.Detail = false, fault.From(err).Error()
+		return c, nil
+	}
+	c.Detail = fmt.Sprintf("every record is applied (position %d)", position)
+	if tail.Records > 0 {
+		c.Detail = fmt.Sprintf("%d whole records wait to be applied; a running node does it at once, any other at its next start", tail.Records)
+	}
+	return c, nil
+}
+
+// Verify is Verify after a flush, with a look at this node's open holds.
+func (b *Book) Verify(ctx context.Context) (Report, error) {
+	if err := b.Flush(ctx); err != nil {
+		return Report{At: b.cfg.Now()}, err
+	}
+	r, err := Verify(ctx, b.store, b.cfg.Dir, b.cfg.Now())
+	if err != nil {
+		return r, err
+	}
+	holds, sum := b.Open()
+	r.Checks = append(r.Checks, Check{Name: "holds", OK: holds >= 0 && sum >= 0 && (holds > 0 || sum == 0),
+		Detail: fmt.Sprintf("%d open on this node, %s rubles", holds, sum)})
+	return r, nil
+}

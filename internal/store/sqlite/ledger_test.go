@@ -1,0 +1,25 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+	"time"
+
+	"weir/internal/store"
+	"weir/internal/store/sqlite"
+	"weir/internal/store/storetest"
+)
+
+var _ store.Store = (*sqlite.Store)(nil)
+
+func TestLedger(t *testing.T) {
+	t.Parallel()
+	storetest.RunLedger(t, func(t *testing.T, now func() time.Time) storetest.LedgerStore {
+		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "weir.db"), sqlite.WithClock(now))
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		return s
+	})
+}

@@ -1,0 +1,397 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// AccountStore is what a store does for users, keys and the audit chain.
+type AccountStore interface {
+	account.Store
+	apikey.Store
+	Audit(ctx context.Context, e audit.Event, now time.Time) error
+	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
+}
+
+// Accounts checks users, keys and the audit chain of a store. open gives an empty store, and closes it after the test.
+func Accounts(t *testing.T, open func(*testing.T) AccountStore) {
+	cases := map[string]func(*testing.T, AccountStore){
+		"users":                       users,
+		"an unknown user is NotFound": unknownUser,
+		"keys come back as stored":    keysRoundTrip,
+		"changing a key":              changeKey,
+		"deleting a key":              deleteKey,
+		"other users' keys":           foreignKeys,
+		"lists and pages":             listKeys,
+		"no more keys than allowed":   maxKeys,
+		"racing for the last key":     raceKeys,
+		"bootstrap only once":         bootstrapOnce,
+		"bootstrap in a race":         bootstrapRace,
+		"text that databases dislike": awkwardText,
+		"audit chain":                 auditChain,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+var (
+	at    = time.Date(2026, 3, 1, 12, 0, 0, 123456000, time.UTC)
+	actor = audit.Actor{Name: "operator", From: "192.0.2.1"}
+)
+
+func event(action string) audit.Event { return audit.Event{Actor: actor, Action: action, Target: "x"} }
+
+func mustUser(t *testing.T, s AccountStore) account.User {
+	t.Helper()
+	u := account.User{ID: apikey.NewID("usr_"), Name: "Anna", Wallet: apikey.NewID("wal_"), CreatedAt: at}
+	if err := s.CreateUser(t.Context(), u, event(audit.UserCreated)); err != nil {
+		t.Fatalf("CreateUser: %v", err)
+	}
+	return u
+}
+
+func mustKey(t *testing.T, s AccountStore, user string, edit func(*apikey.NewKey)) apikey.Key {
+	t.Helper()
+	n := apikey.NewKey{Name: "one", User: user, Creator: user}
+	if edit != nil {
+		edit(&n)
+	}
+	k, _ := apikey.Make(n, at)
+	if err := s.InsertKey(t.Context(), k, 1000, event(audit.KeyCreated)); err != nil {
+		t.Fatalf("InsertKey: %v", err)
+	}
+	return k
+}
+
+func wantKind(t *testing.T, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Fatalf("error is %v; want kind %s", err, kind)
+	}
+}
+
+func equal[T any](t *testing.T, what string, got, want T) {
+	t.Helper()
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Fatalf("%s differs (-want +got):\n%s", what, diff)
+	}
+}
+
+func users(t *testing.T, s AccountStore) {
+	all, err := s.ListUsers(t.Context())
+	if err != nil || all == nil || len(all) != 0 {
+		t.Fatalf("an empty store lists %v, %v; want an empty list", all, err)
+	}
+	u := mustUser(t, s)
+	got, err := s.UserByID(t.Context(), u.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "user", got, u)
+
+	if err := s.SetUserDisabled(t.Context(), u.ID, true, at, event(audit.UserDisabled)); err != nil {
+		t.Fatal(err)
+	}
+	u.Disabled = true
+	all, err = s.ListUsers(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	equal(t, "users", all, []account.User{u})
+
+	k := mustKey(t, s, u.ID, nil)
+	found, err := s.KeyByHash(t.Context(), k.Hash)
+	if err != nil || !found.UserDisabled {
+		t.Fatalf("key of a disabled user: %+v, %v; want UserDisabled", found, err)
+	}
+	if s.CreateUser(t.Context(), u, event(audit.UserCreated)) == nil {
+		t.Fatal("a user was created twice")
+	}
+}
+
+func unknownUser(t *testing.T, s AccountStore) {
+	_, err := s.UserByID(t.Context(), "usr_none")
+	wantKind(t, err, fault.NotFound)
+	wantKind(t, s.SetUserDisabled(t.Context(), "usr_none", true, at, event(audit.UserDisabled)), fault.NotFound)
+	k, _ := apikey.Make(apikey.NewKey{Name: "x", User: "usr_none", Creator: "usr_none"}, at)
+	wantKind(t, s.InsertKey(t.Context(), k, 10, event(audit.KeyCreated)), fault.NotFound)
+	if n := countAudit(t, s); n != 0 {
+		t.Fatalf("%d audit rows of changes that did not happen", n)
+	}
+}
+
+func keysRoundTrip(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	for name, edit := range map[string]func(*apikey.NewKey){
+		"plain":      nil,
+		"management": func(n *apikey.NewKey) { n.Management = true },
+		"limit":      func(n *apikey.NewKey) { n.Limit = &apikey.Limit{Amount: 1234567890123, Reset: apikey.Weekly} },
+		"zero limit": func(n *apikey.NewKey) { n.Limit = &apikey.Limit{} },
+		"expiry":     func(n *apikey.NewKey) { n.ExpiresAt = at.Add(time.Hour) },
+		"strict":     func(n *apikey.NewKey) { n.Strict = true },
+	} {
+		k := mustKey(t, s, u.ID, edit)
+		got, err := s.KeyByHash(t.Context(), k.Hash)
+		if err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		equal(t, name, got, apikey.Found{Key: k, Wallet: u.Wallet})
+	}
+	_, err := s.KeyByHash(t.Context(), strings.Repeat("0", 64))
+	wantKind(t, err, fault.NotFound)
+}
+
+func changeKey(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	k := mustKey(t, s, u.ID, func(n *apikey.NewKey) { n.Limit = &apikey.Limit{Amount: 5, Reset: apikey.Daily} })
+	name, yes := "two", true
+	later := at.Add(time.Minute)
+
+	got, err := s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Name: &name, Disabled: &yes, Strict: &yes}, later, event(audit.KeyChanged))
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.Name, k.Disabled, k.Strict, k.UpdatedAt = name, true, true, later
+	equal(t, "changed key", got, k)
+
+	limit := &apikey.Limit{Amount: 7}
+	if _, err = s.ChangeKey(t.Context(), "", k.Hash, apikey.Change{Limit: &limit}, later, event(audit.KeyChanged)); err != nil {
+		t.Fatal(err)
+	}
+	var none *apikey.Limit
+	stored, _ := s.KeyByHash(t.Context(), k.Hash)
+	equal(t, "limit", stored.Limit, limit)
+	if _, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Limit: &none}, later, event(audit.KeyChanged)); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ = s.KeyByHash(t.Context(), k.Hash)
+	equal(t, "removed limit", stored.Limit, nil)
+}
+
+func deleteKey(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	k := mustKey(t, s, u.ID, nil)
+	if err := s.DeleteKey(t.Context(), u.ID, k.Hash, at.Add(time.Second), event(audit.KeyRevoked)); err != nil {
+		t.Fatal(err)
+	}
+	found, err := s.KeyByHash(t.Context(), k.Hash)
+	if err != nil || found.State(at) != apikey.Deleted {
+		t.Fatalf("deleted key: %+v, %v; want it in state Deleted", found, err)
+	}
+	wantKind(t, s.DeleteKey(t.Context(), u.ID, k.Hash, at, event(audit.KeyRevoked)), fault.NotFound)
+	_, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{}, at, event(audit.KeyChanged))
+	wantKind(t, err, fault.NotFound)
+	if keys, err := s.ListKeys(t.Context(), apikey.Filter{User: u.ID, IncludeDisabled: true}); err != nil || len(keys) != 0 {
+		t.Fatalf("deleted keys are listed: %v, %v", keys, err)
+	}
+}
+
+func foreignKeys(t *testing.T, s AccountStore) {
+	u, other := mustUser(t, s), mustUser(t, s)
+	k := mustKey(t, s, u.ID, nil)
+	name := "stolen"
+	_, err := s.ChangeKey(t.Context(), other.ID, k.Hash, apikey.Change{Name: &name}, at, event(audit.KeyChanged))
+	wantKind(t, err, fault.NotFound)
+	wantKind(t, s.DeleteKey(t.Context(), other.ID, k.Hash, at, event(audit.KeyRevoked)), fault.NotFound)
+	if keys, err := s.ListKeys(t.Context(), apikey.Filter{User: other.ID}); err != nil || len(keys) != 0 {
+		t.Fatalf("another user's keys are listed: %v, %v", keys, err)
+	}
+	found, err := s.KeyByHash(t.Context(), k.Hash)
+	if err != nil || found.Name != "one" || !found.DeletedAt.IsZero() {
+		t.Fatalf("another user changed the key: %+v, %v", found, err)
+	}
+}
+
+func listKeys(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	var hashes []string
+	for i := range 5 {
+		k, _ := apikey.Make(apikey.NewKey{Name: fmt.Sprint(i), User: u.ID, Creator: u.ID}, at.Add(time.Duration(i)*time.Second))
+		if err := s.InsertKey(t.Context(), k, 10, event(audit.KeyCreated)); err != nil {
+			t.Fatal(err)
+		}
+		hashes = append([]string{k.Hash}, hashes...)
+	}
+	yes := true
+	if _, err := s.ChangeKey(t.Context(), u.ID, hashes[0], apikey.Change{Disabled: &yes}, at, event(audit.KeyRevoked)); err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct {
+		filter apikey.Filter
+		want   []string
+	}{
+		"newest first":  {apikey.Filter{User: u.ID, IncludeDisabled: true}, hashes},
+		"enabled only":  {apikey.Filter{User: u.ID}, hashes[1:]},
+		"page":          {apikey.Filter{User: u.ID, IncludeDisabled: true, Offset: 1, Count: 2}, hashes[1:3]},
+		"behind a page": {apikey.Filter{User: u.ID, Offset: 9}, nil},
+		"everybody's":   {apikey.Filter{IncludeDisabled: true}, hashes},
+	} {
+		keys, err := s.ListKeys(t.Context(), c.filter)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, k := range keys {
+			got = append(got, k.Hash)
+		}
+		equal(t, name, got, c.want)
+	}
+}
+
+func maxKeys(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	insert := func() (string, error) {
+		k, _ := apikey.Make(apikey.NewKey{Name: "x", User: u.ID, Creator: u.ID}, at)
+		return k.Hash, s.InsertKey(t.Context(), k, 2, event(audit.KeyCreated))
+	}
+	first, err := insert()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err = insert(); err != nil {
+		t.Fatal(err)
+	}
+	_, err = insert()
+	wantKind(t, err, fault.Invalid)
+	if err := s.DeleteKey(t.Context(), u.ID, first, at, event(audit.KeyRevoked)); err != nil {
+		t.Fatal(err)
+	}
+	if _, err = insert(); err != nil {
+		t.Fatalf("deleted keys still count: %v", err)
+	}
+}
+
+func raceKeys(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	var made atomic.Int64
+	var wg sync.WaitGroup
+	for range 8 {
+		wg.Go(func() {
+			k, _ := apikey.Make(apikey.NewKey{Name: "x", User: u.ID, Creator: u.ID}, at)
+			if s.InsertKey(t.Context(), k, 3, event(audit.KeyCreated)) == nil {
+				made.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if made.Load() != 3 {
+		t.Fatalf("%d keys were made; want 3", made.Load())
+	}
+}
+
+func bootstrap(ctx context.Context, s AccountStore) (apikey.Key, bool, error) {
+	u := account.User{ID: apikey.NewID("usr_"), Name: "first", Wallet: apikey.NewID("wal_"), CreatedAt: at}
+	k, _ := apikey.Make(apikey.NewKey{Name: "first", User: u.ID, Creator: u.ID}, at)
+	done, err := s.Bootstrap(ctx, u, []apikey.Key{k}, []audit.Event{event(audit.UserCreated), event(audit.KeyCreated)})
+	return k, done, err
+}
+
+func bootstrapOnce(t *testing.T, s AccountStore) {
+	k, done, err := bootstrap(t.Context(), s)
+	if err != nil || !done {
+		t.Fatalf("bootstrap of an empty store: %v, %v", done, err)
+	}
+	if _, err := s.KeyByHash(t.Context(), k.Hash); err != nil {
+		t.Fatal(err)
+	}
+	if k, done, err = bootstrap(t.Context(), s); err != nil || done {
+		t.Fatalf("second bootstrap: %v, %v; want it to do nothing", done, err)
+	}
+	_, err = s.KeyByHash(t.Context(), k.Hash)
+	wantKind(t, err, fault.NotFound)
+}
+
+func bootstrapRace(t *testing.T, s AccountStore) {
+	var first atomic.Int64
+	var wg sync.WaitGroup
+	for range 4 {
+		wg.Go(func() {
+			if _, done, err := bootstrap(t.Context(), s); err != nil {
+				t.Errorf("bootstrap: %v", err)
+			} else if done {
+				first.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if first.Load() != 1 {
+		t.Fatalf("%d bootstraps think they were first; want 1", first.Load())
+	}
+}
+
+func awkwardText(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	for _, name := range []string{"'; DROP TABLE users; --", "%_\\", "имя", "😀", "a\tb"} {
+		k := mustKey(t, s, u.ID, func(n *apikey.NewKey) { n.Name = name })
+		if got, err := s.KeyByHash(t.Context(), k.Hash); err != nil || got.Name != name {
+			t.Fatalf("name %q came back as %q, %v", name, got.Name, err)
+		}
+	}
+	if _, err := s.KeyByHash(t.Context(), "\x00' OR 1=1"); !fault.Is(err, fault.NotFound) {
+		t.Fatalf("look-up of rubbish: %v; want NotFound", err)
+	}
+}
+
+func countAudit(t *testing.T, s AccountStore) int64 {
+	t.Helper()
+	n, err := audit.Verify(s.AuditRows(t.Context()))
+	if err != nil {
+		t.Fatalf("audit.Verify: %v", err)
+	}
+	return n
+}
+
+func auditChain(t *testing.T, s AccountStore) {
+	u := mustUser(t, s)
+	k := mustKey(t, s, u.ID, nil)
+	if err := s.DeleteKey(t.Context(), u.ID, k.Hash, at, event(audit.KeyRevoked)); err != nil {
+		t.Fatal(err)
+	}
+	e := audit.Event{Actor: actor, Action: audit.TopUp, Target: u.Wallet, Before: "a", After: "b"}
+	if err := s.Audit(t.Context(), e, at); err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	var last audit.Row
+	for row, err := range s.AuditRows(t.Context()) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		actions, last = append(actions, row.Action), row
+	}
+	equal(t, "actions", actions, []string{audit.UserCreated, audit.KeyCreated, audit.KeyRevoked, audit.TopUp})
+	equal(t, "last event", last.Event, e)
+	if n := countAudit(t, s); n != 4 {
+		t.Fatalf("chain has %d rows; want 4", n)
+	}
+	for _, err := range s.AuditRows(cancelled()) {
+		if err == nil || errors.Is(err, context.DeadlineExceeded) {
+			t.Fatalf("walking with a cancelled context: %v", err)
+		}
+		break
+	}
+}
+
+func cancelled() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	cancel()
+	return ctx
+}

@@ -1,0 +1,1112 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/account"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/ledger/journal"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// LedgerStore is what the ledger's suite needs: users bring wallets into being.
+type LedgerStore interface {
+	ledger.Store
+	account.Store
+	Close() error
+}
+
+// RunLedger checks a store under the ledger, alone and through one and two nodes. open gives an empty store that reads that clock,
+// and closes it after the test.
+func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {
+	cases := map[string]func(*testing.T, *desk){
+		"top-ups credit once":                    topUps,
+		"adjustments":                            adjustments,
+		"a call is recorded, charged, explained": wholeCall,
+		"uncharged calls":                        uncharged,
+		"too little":                             tooLittle,
+		"key limits":                             keyLimits,
+		"holds end once":                         endsOnce,
+		"growing":                                growing,
+		"a call that costs more than was held":   overrun,
+		"the last ruble":                         lastRuble,
+		"the last ruble on two nodes":            lastRubleTwoNodes,
+		"replay after a crash":                   replay,
+		"a torn journal":                         tornJournal,
+		"applying twice":                         applyTwice,
+		"recall":                                 recall,
+		"a dead node":                            deadNode,
+		"a frozen node wakes":                    frozenNode,
+		"the store is away":                      storeAway,
+		"the disk is full":                       diskFull,
+		"nothing leaks":                          noLeak,
+		"steps of the wall clock":                clockSteps,
+		"many at once":                           manyAtOnce,
+		"activity":                               activity,
+		"one process per folder":                 oneProcess,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, newDesk(t, open))
+		})
+	}
+	t.Run("any schedule", func(t *testing.T) {
+		t.Parallel()
+		anySchedule(t, open)
+	})
+}
+
+// clock stands still until it is moved.
+type clock struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clock) Now() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clock) Advance(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+const ruble = money.Ruble
+
+// desk is one store with the nodes that a test starts on it.
+type desk struct {
+	t     *testing.T
+	ctx   context.Context
+	clock *clock
+	store LedgerStore
+	n     atomic.Int64
+}
+
+func newDesk(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) *desk {
+	c := &clock{now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)} // a Wednesday
+	return &desk{t: t, ctx: context.Background(), clock: c, store: open(t, c.Now)}
+}
+
+// wallet makes a wallet with that much in it.
+func (d *desk) wallet(amount money.Nano) string {
+	d.t.Helper()
+	id := fmt.Sprint(d.n.Add(1))
+	u := account.User{ID: "usr_" + id, Name: "u" + id, Wallet: "wal_" + id, CreatedAt: d.clock.Now()}
+	if err := d.store.CreateUser(d.ctx, u, audit.Event{Actor: actor, Action: audit.UserCreated, Target: u.ID}); err != nil {
+		d.t.Fatal(err)
+	}
+	if amount != 0 {
+		d.topUp(u.Wallet, amount)
+	}
+	return u.Wallet
+}
+
+func (d *desk) topUp(wallet string, amount money.Nano) {
+	d.t.Helper()
+	id := fmt.Sprint("auto-", d.n.Add(1))
+	if _, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: wallet, Source: "test", ExternalID: id, Amount: amount, Actor: actor}, d.clock.Now()); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// config of a node whose goroutines do nothing by themselves: the test moves it.
+func (d *desk) config(dir string) ledger.Config {
+	return ledger.Config{Dir: dir, Now: d.clock.Now, Sync: journal.Never, SegmentBytes: 64 << 10, ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
+		Wait: func(_ <-chan struct{}, wait time.Duration) bool { d.clock.Advance(wait); return true }}
+}
+
+func (d *desk) start(cfg ledger.Config) *ledger.Book {
+	d.t.Helper()
+	b, err := ledger.Start(d.ctx, d.store, cfg)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	d.t.Cleanup(func() { _ = b.Abandon() })
+	return b
+}
+
+func (d *desk) node() *ledger.Book { return d.start(d.config(filepath.Join(d.t.TempDir(), "journal"))) }
+
+func (d *desk) hold(b *ledger.Book, wallet string, amount money.Nano) *ledger.Hold {
+	d.t.Helper()
+	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: wallet, Amount: amount})
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	return h
+}
+
+func (d *desk) refused(b *ledger.Book, r ledger.HoldRequest) *fault.Error {
+	d.t.Helper()
+	h, err := b.Hold(d.ctx, r)
+	if err == nil {
+		d.t.Fatalf("a hold of %s was granted", h.Amount())
+	}
+	return fault.From(err)
+}
+
+// call is a record of a call that costs that much.
+func (d *desk) call(wallet, key string, cost money.Nano) *record.Call {
+	n := d.n.Add(1)
+	c := &record.Call{Generation: fmt.Sprintf("gen-%d-%020d", d.clock.Now().Unix(), n), Request: fmt.Sprint("req_", n), User: "usr_1", Wallet: wallet, Key: key,
+		API: "completions", At: d.clock.Now(), ModelAsked: "a/b", Model: "a/b", Provider: "p", ProviderName: "P", Endpoint: "p/a/b", Status: 200, Finish: "stop",
+		Cost: cost, Settled: true, Duration: time.Second}
+	c.Usage.Prompt, c.Usage.Completion = usage.Of(10), usage.Of(5)
+	if cost > 0 {
+		c.Lines = []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}}
+	}
+	return c
+}
+
+func (d *desk) settle(b *ledger.Book, h *ledger.Hold, wallet string, cost money.Nano) *record.Call {
+	d.t.Helper()
+	c := d.call(wallet, "", cost)
+	if err := b.Settle(d.ctx, h, c); err != nil {
+		d.t.Fatal(err)
+	}
+	return c
+}
+
+// spend is a hold and its settlement.
+func (d *desk) spend(b *ledger.Book, wallet string, amount money.Nano) {
+	d.t.Helper()
+	d.settle(b, d.hold(b, wallet, amount), wallet, amount)
+}
+
+func (d *desk) wantBalance(b ledger.Reader, wallet string, credited, charged, held money.Nano) {
+	d.t.Helper()
+	got, err := b.Balance(d.ctx, wallet)
+	if err != nil {
+		d.t.Fatal(err)
+	}
+	want := ledger.Balance{Credited: credited, Charged: charged, Balance: credited - charged, Held: held}
+	if diff := cmp.Diff(want, got); diff != "" {
+		d.t.Fatal(diff)
+	}
+}
+
+func (d *desk) flush(b *ledger.Book) {
+	d.t.Helper()
+	if err := b.Flush(d.ctx); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func (d *desk) tick(b *ledger.Book) {
+	d.t.Helper()
+	if err := b.Tick(d.ctx); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+// balanced runs all checks of the store.
+func (d *desk) balanced() {
+	d.t.Helper()
+	if err := unbalanced(d.ctx, d.store); err != nil {
+		d.t.Fatal(err)
+	}
+}
+
+func unbalanced(ctx context.Context, s ledger.Store) error {
+	r, err := ledger.Verify(ctx, s, "", time.Time{})
+	if err != nil {
+		return err
+	}
+	if !r.OK() {
+		var text strings.Builder
+		_, _ = r.WriteTo(&text)
+		return errors.New(text.String())
+	}
+	return nil
+}
+
+func topUps(t *testing.T, d *desk) {
+	w, other := d.wallet(0), d.wallet(0)
+	top := ledger.TopUp{Wallet: w, Source: "bank", ExternalID: "42", Amount: 3 * ruble, Actor: actor}
+	first, err := ledger.Credit(d.ctx, d.store, top, d.clock.Now())
+	if err != nil || first.Repeated {
+		t.Fatalf("%+v, %v", first, err)
+	}
+	again, err := ledger.Credit(d.ctx, d.store, top, d.clock.Now())
+	if err != nil || !again.Repeated || again.Transaction != first.Transaction {
+		t.Fatalf("repeated: %+v, %v", again, err)
+	}
+	d.wantBalance(d.store, w, 3*ruble, 0, 0)
+	for name, c := range map[string]struct {
+		change func(*ledger.TopUp)
+		kind   fault.Kind
+	}{
+		"other amount":   {func(t *ledger.TopUp) { t.Amount++ }, fault.Conflict},
+		"other wallet":   {func(t *ledger.TopUp) { t.Wallet = other }, fault.Conflict},
+		"zero":           {func(t *ledger.TopUp) { t.Amount, t.ExternalID = 0, "z" }, fault.Invalid},
+		"negative":       {func(t *ledger.TopUp) { t.Amount, t.ExternalID = -1, "n" }, fault.Invalid},
+		"no wallet":      {func(t *ledger.TopUp) { t.Wallet, t.ExternalID = "wal_none", "w" }, fault.NotFound},
+		"no source":      {func(t *ledger.TopUp) { t.Source = "" }, fault.Invalid},
+		"colon in it":    {func(t *ledger.TopUp) { t.Source = "a:b" }, fault.Invalid},
+		"no external id": {func(t *ledger.TopUp) { t.ExternalID = "" }, fault.Invalid},
+		"too much":       {func(t *ledger.TopUp) { t.Amount, t.ExternalID = 1<<63-1, "m" }, fault.Unprocessable},
+	} {
+		bad := top
+		c.change(&bad)
+		if _, err := ledger.Credit(d.ctx, d.store, bad, d.clock.Now()); !fault.Is(err, c.kind) {
+			t.Errorf("%s: %v, want %v", name, err, c.kind)
+		}
+	}
+	d.wantBalance(d.store, w, 3*ruble, 0, 0)
+	var wg sync.WaitGroup
+	var fresh atomic.Int64
+	for range 8 {
+		wg.Go(func() {
+			p, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: w, Source: "race", ExternalID: "1", Amount: ruble, Actor: actor}, d.clock.Now())
+			if err != nil {
+				t.Error(err)
+			}
+			if !p.Repeated {
+				fresh.Add(1)
+			}
+		})
+	}
+	wg.Wait()
+	if fresh.Load() != 1 {
+		t.Errorf("credited %d times", fresh.Load())
+	}
+	d.wantBalance(d.store, w, 4*ruble, 0, 0)
+	d.balanced()
+}
+
+func adjustments(t *testing.T, d *desk) {
+	w := d.wallet(5 * ruble)
+	b := d.node()
+	h := d.hold(b, w, 2*ruble)
+	adjust := func(id string, n money.Nano, reason string) error {
+		_, err := b.Adjust(d.ctx, ledger.Adjustment{Wallet: w, ID: id, Amount: n, Reason: reason, Actor: actor})
+		return err
+	}
+	if err := adjust("a", -3*ruble-1, "chargeback"); !fault.Is(err, fault.Unprocessable) {
+		t.Errorf("more than is available: %v", err)
+	}
+	if err := adjust("a", -3*ruble, ""); !fault.Is(err, fault.Invalid) {
+		t.Errorf("without a reason: %v", err)
+	}
+	if err := adjust("a", 0, "nothing"); !fault.Is(err, fault.Invalid) {
+		t.Errorf("of zero: %v", err)
+	}
+	for range 2 {
+		if err := adjust("a", -3*ruble, "chargeback"); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := adjust("b", ruble, "goodwill"); err != nil {
+		t.Error(err)
+	}
+	d.wantBalance(b, w, 3*ruble, 0, 2*ruble)
+	h.Release()
+	d.wantBalance(b, w, 3*ruble, 0, 0)
+	d.balanced()
+}
+
+func wholeCall(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 5 * ruble, Reset: ledger.Daily}, Amount: ruble})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if h.Amount() != ruble {
+		t.Errorf("held %s", h.Amount())
+	}
+	d.wantBalance(b, w, 10*ruble, 0, ruble)
+	c := &record.Call{
+		Generation: "gen-1772625600-0123456789abcdefghij", Request: "req_1", User: "usr_1", Wallet: w, Key: "key_1", API: "completions",
+		At: d.clock.Now().Add(-3 * time.Second).Add(123456 * time.Microsecond), ModelAsked: "vendor/model:free \"quoted\"", Model: "vendor/model:free",
+		Provider: "prov", ProviderName: "Prov \u2603", Endpoint: "prov/vendor/model", UpstreamModel: "up-1", UpstreamID: "chatcmpl-1", Streamed: true, Cancelled: true,
+		Status: 200, Error: "timeout", Finish: "stop", NativeFinish: "STOP",
+		Usage: usage.Usage{Prompt: usage.Of(1200), CacheRead: usage.Of(0), CacheWrite: usage.Of(7), CacheWrite1h: usage.Of(3), PromptAudio: usage.Of(1),
+			PromptVideo: usage.Of(9), Completion: usage.Of(333), Reasoning: usage.Of(100), OutputImage: usage.Of(2), Rejected: usage.Of(0), WebSearches: usage.Of(1),
+			UpstreamCost: "0.00123", Tier: "flex", Source: usage.Estimated},
+		Lines:   []usage.Line{{Kind: usage.KindPrompt, Quantity: 1200, Price: 25_000_001}, {Kind: usage.KindReasoning, Quantity: 333, Price: 75_000_000}, {Kind: usage.KindRequest, Quantity: 1, Price: 5}},
+		Settled: true, PriceList: "2026-03-01", Rate: "92.5*1.15", SourcePrice: "0.25/1M", Hold: ruble,
+		FirstContent: 250 * time.Millisecond, Duration: 3 * time.Second, Generating: 2750 * time.Millisecond,
+		Candidates: []record.Candidate{{Endpoint: "x/vendor/model", DroppedBy: "max_price", Detail: "0.5 > 0.1 \\ \n"}, {Endpoint: "prov/vendor/model", Order: 1, Score: 0.1, Reason: "sort:price"}},
+		Attempts: []record.Attempt{{Endpoint: "y/vendor/model", Provider: "y", Status: 503, Reason: "provider_overloaded", Started: time.Millisecond, Ended: 20 * time.Millisecond},
+			{Endpoint: "prov/vendor/model", Provider: "prov", Status: 200, Started: 21 * time.Millisecond, FirstContent: 250 * time.Millisecond, Ended: 3 * time.Second}},
+		UserAgent: "sdk/1", Referer: "https://example.org/?a=1&b=<c>", Title: "a title", Session: "s", ClientUser: "u", Metadata: `{"a":"b"}`,
+	}
+	// 1200 x 25000.001 + 333 x 75000 + 5 = 30000001.2 + 24975000 + 5 nano-rubles, rounded up
+	c.Cost = 54_975_007
+	if err := b.Settle(d.ctx, h, c); err != nil {
+		t.Fatal(err)
+	}
+	d.wantBalance(b, w, 10*ruble, c.Cost, 0)
+	got, entries, err := b.Call(d.ctx, w, c.Generation)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(c, got); diff != "" {
+		t.Errorf("the record changed: %s", diff)
+	}
+	if len(entries) != 1 || entries[0].Amount != -c.Cost || entries[0].Account != "wallet:"+w || entries[0].Ref != "settle:"+c.Generation {
+		t.Errorf("entries %+v", entries)
+	}
+	if _, _, err := b.Call(d.ctx, "", c.Generation); err != nil {
+		t.Errorf("in any wallet: %v", err)
+	}
+	for _, wallet := range []string{d.wallet(0), "wal_none"} {
+		if _, _, err := b.Call(d.ctx, wallet, c.Generation); !fault.Is(err, fault.NotFound) {
+			t.Errorf("in another wallet: %v", err)
+		}
+	}
+	spend, err := b.KeySpend(d.ctx, "key_1")
+	if want := (ledger.KeySpend{Total: c.Cost, Daily: c.Cost, Weekly: c.Cost, Monthly: c.Cost}); err != nil || spend != want {
+		t.Errorf("spending %+v, %v", spend, err)
+	}
+	x, err := ledger.Explain(d.ctx, b, w, c.Generation)
+	if err != nil || !x.Matches || x.Exact != "0.0549750062" {
+		t.Errorf("explanation %q, %q, %v", x.Exact, x.Why, err)
+	}
+	var text strings.Builder
+	if _, err := x.WriteTo(&text); err != nil {
+		t.Fatal(err)
+	}
+	for _, part := range []string{"0.0549750062", "0.054975007", "1200", "0.025000001", "2026-03-01", "92.5*1.15", "max_price", "provider_overloaded", "follows from the record", "estimated"} {
+		if !strings.Contains(text.String(), part) {
+			t.Errorf("the explanation lacks %q:\n%s", part, &text)
+		}
+	}
+	d.balanced()
+}
+
+func uncharged(t *testing.T, d *desk) {
+	w := d.wallet(ruble)
+	b := d.node()
+	c := d.call(w, "key_1", 0)
+	c.Settled, c.Status, c.Error, c.Model, c.Lines = false, 502, "provider_unavailable", "", nil
+	c.Usage = usage.Usage{}
+	b.Note(c)
+	got, entries, err := b.Call(d.ctx, w, c.Generation)
+	if err != nil || len(entries) != 0 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	if diff := cmp.Diff(c, got); diff != "" {
+		t.Error(diff)
+	}
+	// settled for nothing: a row of activity and an entry of zero
+	free := d.call(w, "key_1", 0)
+	h := d.hold(b, w, 0)
+	if err := b.Settle(d.ctx, h, free); err != nil {
+		t.Fatal(err)
+	}
+	if _, entries, err := b.Call(d.ctx, w, free.Generation); err != nil || len(entries) != 1 || entries[0].Amount != 0 {
+		t.Fatalf("%v, %v", entries, err)
+	}
+	x, err := ledger.Explain(d.ctx, b, w, free.Generation)
+	if err != nil || !x.Matches {
+		t.Errorf("%s, %v", x.Why, err)
+	}
+	rows, err := b.Activity(d.ctx, w, "", "2026-03-04", "2026-03-04")
+	if err != nil || len(rows) != 1 || rows[0].Requests != 1 || rows[0].PromptTokens != 10 {
+		t.Errorf("%+v, %v", rows, err)
+	}
+	d.wantBalance(b, w, ruble, 0, 0)
+	d.balanced()
+}
+
+func tooLittle(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	h := d.hold(b, w, 4*ruble)
+	f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 6*ruble + 1})
+	if f.Kind != fault.PaymentRequired || f.Details["required"] != "6.000000001" || f.Details["available"] != "6" || f.Details["reason"] != nil {
+		t.Errorf("%v %v", f, f.Details)
+	}
+	d.hold(b, w, 6*ruble).Release() // what is there can be had to the last nano-ruble
+	d.settle(b, h, w, 4*ruble)
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 1 << 62}); f.Kind != fault.PaymentRequired || f.Details["available"] != "6" {
+		t.Errorf("an absurd hold: %v %v", f, f.Details)
+	}
+	if f := d.refused(b, ledger.HoldRequest{Wallet: "wal_none", Amount: 1}); f.Kind != fault.NotFound {
+		t.Errorf("no wallet: %v", f)
+	}
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: -1}); f.Kind != fault.Internal {
+		t.Errorf("negative: %v", f)
+	}
+	empty := d.wallet(0)
+	if f := d.refused(b, ledger.HoldRequest{Wallet: empty, Amount: 1}); f.Kind != fault.PaymentRequired || f.Details["available"] != "0" {
+		t.Errorf("empty: %v %v", f, f.Details)
+	}
+	d.topUp(empty, 1)
+	d.hold(b, empty, 1)
+	d.balanced()
+}
+
+func keyLimits(t *testing.T, d *desk) {
+	w := d.wallet(100 * ruble)
+	b := d.node()
+	request := func(key string, amount, limit money.Nano, reset ledger.Reset) ledger.HoldRequest {
+		return ledger.HoldRequest{Wallet: w, Key: key, Amount: amount, Limit: &ledger.KeyLimit{Amount: limit, Reset: reset}}
+	}
+	spend := func(key string, amount, limit money.Nano, reset ledger.Reset) {
+		t.Helper()
+		h, err := b.Hold(d.ctx, request(key, amount, limit, reset))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := b.Settle(d.ctx, h, d.call(w, key, amount)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	spend("key_n", 2*ruble, 3*ruble, ledger.Never)
+	spend("key_d", 2*ruble, 3*ruble, ledger.Daily)
+	spend("key_w", 2*ruble, 3*ruble, ledger.Weekly)
+	spend("key_m", 2*ruble, 3*ruble, ledger.Monthly)
+	refused := func(key string, reset ledger.Reset) {
+		t.Helper()
+		f := d.refused(b, request(key, ruble+1, 3*ruble, reset))
+		if f.Kind != fault.PaymentRequired || f.Details["reason"] != "key_limit" || f.Details["available"] != "1" || f.Details["required"] != "1.000000001" {
+			t.Fatalf("%s: %v %v", key, f, f.Details)
+		}
+	}
+	refused("key_n", ledger.Never)
+	refused("key_d", ledger.Daily)
+	refused("key_w", ledger.Weekly)
+	refused("key_m", ledger.Monthly)
+	d.wantBalance(b, w, 100*ruble, 8*ruble, 0) // the refusals left nothing held
+	h, err := b.Hold(d.ctx, request("key_d", ruble, 3*ruble, ledger.Daily))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if f := d.refused(b, request("key_d", 1, 3*ruble, ledger.Daily)); f.Details["available"] != "0" {
+		t.Errorf("beside an open hold: %v", f.Details)
+	}
+	h.Release()
+	// a limit that is changed counts at once
+	if f := d.refused(b, request("key_d", 1, 2*ruble, ledger.Daily)); f.Details["reason"] != "key_limit" {
+		t.Errorf("lowered: %v", f.Details)
+	}
+	if h, err := b.Hold(d.ctx, request("key_d", 5*ruble, 8*ruble, ledger.Daily)); err != nil {
+		t.Errorf("raised: %v", err)
+	} else {
+		h.Release()
+	}
+	advance := func(step time.Duration) { d.clock.Advance(step); d.tick(b) }
+	advance(11*time.Hour + 59*time.Minute)
+	refused("key_d", ledger.Daily)
+	advance(time.Minute) // Thursday
+	spend("key_d", 3*ruble, 3*ruble, ledger.Daily)
+	refused("key_w", ledger.Weekly)
+	advance(4 * 24 * time.Hour) // Monday
+	spend("key_w", 3*ruble, 3*ruble, ledger.Weekly)
+	refused("key_m", ledger.Monthly)
+	advance(23 * 24 * time.Hour) // the first of April
+	spend("key_m", 3*ruble, 3*ruble, ledger.Monthly)
+	refused("key_n", ledger.Never)
+	got, err := b.KeySpend(d.ctx, "key_m")
+	if want := (ledger.KeySpend{Total: 5 * ruble, Daily: 3 * ruble, Weekly: 3 * ruble, Monthly: 3 * ruble}); err != nil || got != want {
+		t.Errorf("%+v, %v", got, err)
+	}
+	advance(time.Minute)
+	advance(time.Minute)
+	d.wantBalance(d.store, w, 100*ruble, 17*ruble, 0)
+	d.balanced()
+}
+
+func endsOnce(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	h := d.hold(b, w, 2*ruble)
+	h.Release()
+	h.Release()
+	if err := b.Settle(d.ctx, h, d.call(w, "", ruble)); err == nil {
+		t.Error("settled after release")
+	}
+	if err := h.Grow(d.ctx, 1); err == nil {
+		t.Error("grew after release")
+	}
+	h = d.hold(b, w, 2*ruble)
+	bad := d.call(w, "", -1)
+	if err := b.Settle(d.ctx, h, bad); err == nil {
+		t.Error("a negative charge was taken")
+	}
+	if err := b.Settle(d.ctx, h, d.call("wal_other", "", 1)); err == nil {
+		t.Error("another wallet was charged")
+	}
+	d.settle(b, h, w, ruble)
+	h.Release()
+	if err := b.Settle(d.ctx, h, d.call(w, "", ruble)); err == nil {
+		t.Error("settled twice")
+	}
+	d.wantBalance(b, w, 10*ruble, ruble, 0)
+	d.balanced()
+}
+
+func growing(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 6 * ruble}, Amount: ruble}
+	h, err := b.Hold(d.ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 5 {
+		if err := h.Grow(d.ctx, ruble); err != nil {
+			t.Fatal(err)
+		}
+	}
+	err = h.Grow(d.ctx, 1)
+	if f := fault.From(err); !fault.Is(err, fault.PaymentRequired) || f.Details["reason"] != "key_limit" || h.Amount() != 6*ruble {
+		t.Fatalf("beyond the key's limit: %v, holding %s", err, h.Amount())
+	}
+	d.wantBalance(b, w, 10*ruble, 0, 6*ruble)
+	other := d.hold(b, w, 0)
+	if err := other.Grow(d.ctx, 4*ruble); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Grow(d.ctx, 1); !fault.Is(err, fault.PaymentRequired) {
+		t.Fatalf("beyond the balance: %v", err)
+	}
+	if err := other.Grow(d.ctx, -1); err == nil {
+		t.Error("a hold shrank")
+	}
+	if err := b.Settle(d.ctx, h, d.call(w, "key_1", 5*ruble)); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Grow(d.ctx, ruble); err != nil {
+		t.Fatalf("what the other hold did not need: %v", err)
+	}
+	other.Release()
+	d.wantBalance(b, w, 10*ruble, 5*ruble, 0)
+	d.balanced()
+}
+
+func overrun(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	x, y := d.hold(b, w, 5*ruble), d.hold(b, w, 5*ruble)
+	d.settle(b, x, w, 7*ruble)
+	d.flush(b)
+	d.balanced()
+	d.settle(b, y, w, 5*ruble)
+	d.wantBalance(b, w, 10*ruble, 12*ruble, 0)
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 1}); f.Kind != fault.PaymentRequired || f.Details["available"] != "0" {
+		t.Errorf("%v %v", f, f.Details)
+	}
+	d.topUp(w, 2*ruble)
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 1}); f.Kind != fault.PaymentRequired {
+		t.Errorf("%v", f)
+	}
+	d.topUp(w, 3)
+	d.hold(b, w, 3).Release()
+	d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 4})
+	d.balanced()
+}
+
+func lastRuble(t *testing.T, d *desk) {
+	b := d.node()
+	for round := range 20 {
+		need := money.Nano(1000 + round*37)
+		fits := round % 9
+		w := d.wallet(need*money.Nano(fits) + need/2)
+		race(t, d, []*ledger.Book{b}, w, need, fits, fits)
+	}
+	d.balanced()
+}
+
+func lastRubleTwoNodes(t *testing.T, d *desk) {
+	cfg := func() ledger.Config {
+		c := d.config(filepath.Join(t.TempDir(), "journal"))
+		c.Wait = nil // real time: both nodes live by themselves
+		c.TickEvery = 5 * time.Millisecond
+		return c
+	}
+	books := []*ledger.Book{d.start(cfg()), d.start(cfg())}
+	for round := range 5 {
+		need := money.Nano(1000 + round*37)
+		fits := 3 + round
+		// With two nodes a hold may be refused while the other still has money, but never is too much admitted.
+		race(t, d, books, d.wallet(need*money.Nano(fits)+need/2), need, 1, fits)
+	}
+	d.balanced()
+}
+
+// race lets 200 callers hold need at once, and settle it. least to most of them must be admitted.
+func race(t *testing.T, d *desk, books []*ledger.Book, w string, need money.Nano, least, most int) {
+	t.Helper()
+	var admitted atomic.Int64
+	var wg sync.WaitGroup
+	start := make(chan struct{})
+	for i := range 200 {
+		wg.Go(func() {
+			b := books[i%len(books)]
+			<-start
+			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Amount: need})
+			if fault.Is(err, fault.PaymentRequired) {
+				return
+			}
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			admitted.Add(1)
+			if err := b.Settle(d.ctx, h, d.call(w, "", need)); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	close(start)
+	wg.Wait()
+	if n := int(admitted.Load()); n < least || n > most {
+		t.Fatalf("admitted %d of %d", n, most)
+	}
+	for _, b := range books {
+		d.flush(b)
+	}
+	bal, err := d.store.Balance(d.ctx, w)
+	if err != nil || bal.Balance < 0 || bal.Charged != need*money.Nano(admitted.Load()) {
+		t.Fatalf("%+v, %v", bal, err)
+	}
+}
+
+func replay(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	dir := filepath.Join(t.TempDir(), "journal")
+	var charged money.Nano
+	for round := range 4 {
+		b := d.start(d.config(dir))
+		for i := range 20 {
+			d.spend(b, w, money.Nano(i+1))
+			charged += money.Nano(i + 1)
+			if i == 7*round {
+				d.flush(b)
+			}
+		}
+		d.hold(b, w, ruble) // lost with the process
+		if err := b.Abandon(); err != nil {
+			t.Fatal(err)
+		}
+		d.balanced()
+	}
+	b := d.start(d.config(dir))
+	d.wantBalance(d.store, w, 10*ruble, charged, 0)
+	d.balanced()
+	r, err := b.Verify(d.ctx)
+	if err != nil || !r.OK() {
+		t.Fatalf("%+v, %v", r, err)
+	}
+	if err := b.Close(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func applyTwice(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	var items []ledger.Item
+	for range 30 {
+		c := d.settle(b, d.hold(b, w, ruble/100), w, ruble/100)
+		items = append(items, ledger.Item{Call: *c, WalletLease: 1})
+	}
+	d.wantBalance(b, w, 10*ruble, 3*ruble/10, 0)
+	position, err := d.store.Position(d.ctx, b.Node())
+	if err != nil {
+		t.Fatal(err)
+	}
+	fresh := ledger.Item{Call: *d.call(w, "", ruble)}
+	for _, batch := range []ledger.Batch{
+		{Node: b.Node(), From: position - 1, To: position + 5, Items: []ledger.Item{fresh}}, // from where the store is not
+		{Node: b.Node(), From: position, To: position, Items: items},                        // generations that it has
+		{Node: b.Node(), From: position, To: position, Items: items[3:4], Durable: true},
+	} {
+		batch.Now = d.clock.Now()
+		if got, err := d.store.Apply(d.ctx, &batch); err != nil || got != position {
+			t.Fatalf("at %d, %v, want %d", got, err, position)
+		}
+		d.wantBalance(d.store, w, 10*ruble, 3*ruble/10, must(d.store.Balance(d.ctx, w)).Held)
+		d.balanced()
+	}
+	// one new, known ones, and the new one again
+	mixed := ledger.Batch{Node: b.Node(), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Item{items[0], fresh, items[1], fresh}}
+	if _, err := d.store.Apply(d.ctx, &mixed); err != nil {
+		t.Fatal(err)
+	}
+	d.wantBalance(b, w, 10*ruble, 3*ruble/10+ruble, 0)
+	d.balanced()
+}
+
+func must[T any](v T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return v
+}
+
+func tornJournal(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	dir := filepath.Join(t.TempDir(), "journal")
+	b := d.start(d.config(dir))
+	for range 3 {
+		d.spend(b, w, ruble)
+	}
+	if err := b.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	torn(t, d, dir, w)
+}
+
+func recall(t *testing.T, d *desk) {
+	w := d.wallet(100 * ruble)
+	one := d.node()
+	h := d.hold(one, w, 10*ruble)
+	h.Release() // the lease stays: other nodes cannot have it yet
+	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
+	waits := 0
+	cfg.Wait = func(_ <-chan struct{}, wait time.Duration) bool {
+		waits++
+		d.clock.Advance(wait)
+		return one.Tick(d.ctx) == nil
+	}
+	two := d.start(cfg)
+	all := d.hold(two, w, 100*ruble)
+	if waits == 0 {
+		t.Error("nothing had to be asked back")
+	}
+	waits = 0
+	d.refused(one, ledger.HoldRequest{Wallet: w, Amount: 1})
+	all.Release()
+	if f := d.refused(two, ledger.HoldRequest{Wallet: w, Amount: 100*ruble + 1}); f.Details["available"] != "100" {
+		t.Errorf("%v", f.Details)
+	}
+	if waits > 1 {
+		t.Errorf("waited %d times for a node that has nothing", waits)
+	}
+	d.balanced()
+
+	// Limits of keys are asked back as well.
+	w = d.wallet(100 * ruble)
+	r := ledger.HoldRequest{Wallet: w, Key: "key_1", Limit: &ledger.KeyLimit{Amount: 20 * ruble, Reset: ledger.Daily}, Amount: 2 * ruble}
+	kh, err := one.Hold(d.ctx, r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Amount = 19 * ruble
+	if f := d.refused(two, r); f.Details["reason"] != "key_limit" || f.Details["available"] != "18" {
+		t.Errorf("%v", f.Details)
+	}
+	r.Amount = 18 * ruble
+	if _, err := two.Hold(d.ctx, r); err != nil {
+		t.Error(err)
+	}
+	kh.Release()
+	d.balanced()
+}
+
+func deadNode(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	dead, alive := d.node(), d.node()
+	d.hold(dead, w, 8*ruble)
+	d.spend(dead, w, ruble)
+	if err := dead.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	d.tick(alive)
+	d.refused(alive, ledger.HoldRequest{Wallet: w, Amount: 5 * ruble})
+	for i := 0; i < 90 && must(d.store.Balance(d.ctx, w)).Held > 0; i += 5 {
+		d.clock.Advance(5 * time.Second)
+		d.tick(alive)
+	}
+	d.balanced()
+	d.hold(alive, w, 5*ruble).Release()
+	d.balanced()
+}
+
+func frozenNode(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	frozen, other := d.node(), d.node()
+	h, idle := d.hold(frozen, w, 4*ruble), d.hold(frozen, w, ruble)
+	d.tick(other)
+	for range 14 {
+		d.clock.Advance(5 * time.Second)
+		d.tick(other)
+	}
+	all := d.hold(other, w, 10*ruble) // what the frozen node held was taken over
+	// It wakes, and its first act is not to lend what is no longer its own.
+	if f := d.refused(frozen, ledger.HoldRequest{Wallet: w, Amount: 1}); f.Kind != fault.StorageUnavailable {
+		t.Errorf("woken: %v", f)
+	}
+	if err := h.Grow(d.ctx, 1); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("grown: %v", err)
+	}
+	d.tick(frozen)
+	d.refused(frozen, ledger.HoldRequest{Wallet: w, Amount: 1})
+	idle.Release()
+	d.settle(frozen, h, w, 3*ruble) // it was delivered, so it is charged, once
+	d.flush(frozen)
+	d.balanced()
+	all.Release()
+	for range 5 {
+		d.clock.Advance(4 * time.Second)
+		d.tick(frozen)
+		d.tick(other)
+	}
+	d.wantBalance(d.store, w, 10*ruble, 3*ruble, 0)
+	if f := d.hold(frozen, w, 7*ruble); f.Amount() != 7*ruble {
+		t.Error("the node does not work again")
+	}
+	d.balanced()
+}
+
+// away is a store that can be unplugged.
+type away struct {
+	LedgerStore
+	gone atomic.Bool
+}
+
+var errAway = fault.New(fault.StorageUnavailable, "away", "away")
+
+func (a *away) Borrow(ctx context.Context, b ledger.Borrow) (ledger.Grant, error) {
+	if a.gone.Load() {
+		return ledger.Grant{}, errAway
+	}
+	return a.LedgerStore.Borrow(ctx, b)
+}
+
+func (a *away) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
+	if a.gone.Load() {
+		return 0, errAway
+	}
+	return a.LedgerStore.Apply(ctx, b)
+}
+
+func (a *away) Beat(ctx context.Context, node string, epoch int64, now time.Time) ([]ledger.Node, bool, error) {
+	if a.gone.Load() {
+		return nil, false, errAway
+	}
+	return a.LedgerStore.Beat(ctx, node, epoch, now)
+}
+
+func (a *away) Return(ctx context.Context, node string, rs []ledger.Return) error {
+	if a.gone.Load() {
+		return errAway
+	}
+	return a.LedgerStore.Return(ctx, node, rs)
+}
+
+func storeAway(t *testing.T, d *desk) {
+	a := &away{LedgerStore: d.store}
+	d.store = a
+	w, other := d.wallet(1000*ruble), d.wallet(10*ruble)
+	b := d.node()
+	running := d.hold(b, w, ruble)
+	a.gone.Store(true)
+	for range 3 {
+		d.spend(b, w, ruble) // the lease has more than the first call needed
+	}
+	if f := d.refused(b, ledger.HoldRequest{Wallet: other, Amount: 1}); f.Kind != fault.StorageUnavailable || f.RetryAfter <= 0 {
+		t.Errorf("a new wallet: %v", f)
+	}
+	d.settle(b, running, w, ruble)
+	if err := b.Flush(d.ctx); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("flush: %v", err)
+	}
+	if _, err := b.Balance(d.ctx, w); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("a balance that would not be true: %v", err)
+	}
+	d.clock.Advance(41 * time.Second)
+	if err := b.Tick(d.ctx); err == nil {
+		t.Error("upkeep without a store")
+	}
+	if f := d.refused(b, ledger.HoldRequest{Wallet: w, Amount: 1}); f.Kind != fault.StorageUnavailable {
+		t.Errorf("after the lease: %v", f)
+	}
+	a.gone.Store(false)
+	d.tick(b)
+	d.wantBalance(b, w, 1000*ruble, 4*ruble, 0)
+	d.spend(b, w, ruble)
+	d.spend(b, other, ruble)
+	d.wantBalance(b, w, 1000*ruble, 5*ruble, 0)
+	d.clock.Advance(10 * time.Second)
+	d.tick(b)
+	d.tick(b)
+	d.wantBalance(d.store, w, 1000*ruble, 5*ruble, 0)
+	d.balanced()
+}
+
+func noLeak(t *testing.T, d *desk) {
+	b := d.node()
+	var wallets []string
+	for range 5 {
+		w := d.wallet(100 * ruble)
+		wallets = append(wallets, w)
+		for i := range 10 {
+			h, err := b.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Key: "key_" + w, Limit: &ledger.KeyLimit{Amount: 50 * ruble, Reset: ledger.Monthly}, Amount: ruble})
+			if err != nil {
+				t.Fatal(err)
+			}
+			if i%3 == 0 {
+				h.Release()
+			} else if err := b.Settle(d.ctx, h, d.call(w, "key_"+w, ruble/2)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		d.wantBalance(b, w, 100*ruble, 3*ruble, 0) // at once, with no call in flight
+	}
+	for range 3 {
+		d.clock.Advance(3 * time.Second)
+		d.tick(b)
+	}
+	for _, w := range wallets {
+		d.wantBalance(d.store, w, 100*ruble, 3*ruble, 0) // and idle leases went back
+	}
+	if holds, sum := b.Open(); holds != 0 || sum != 0 {
+		t.Errorf("%d holds of %s", holds, sum)
+	}
+	d.balanced()
+	d.hold(b, wallets[0], ruble)
+	if err := b.Close(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+	d.wantBalance(d.store, wallets[0], 100*ruble, 3*ruble, 0)
+	d.balanced()
+}
+
+func clockSteps(t *testing.T, d *desk) {
+	w := d.wallet(100 * ruble)
+	b, other := d.node(), d.node()
+	h := d.hold(b, w, ruble)
+	for _, step := range []time.Duration{-time.Hour, time.Second, -time.Second, time.Second, -time.Second} {
+		d.clock.Advance(step)
+		d.tick(other)
+		d.tick(b)
+		d.spend(b, w, ruble)
+	}
+	d.settle(b, h, w, ruble)
+	d.wantBalance(b, w, 100*ruble, 6*ruble, 0)
+	d.balanced()
+}
+
+func manyAtOnce(t *testing.T, d *desk) {
+	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
+	cfg.ApplyEvery, cfg.TickEvery = time.Millisecond, time.Millisecond
+	b := d.start(cfg)
+	wallets := []string{d.wallet(ruble), d.wallet(ruble), d.wallet(ruble)}
+	var charged [3]atomic.Int64
+	var wg sync.WaitGroup
+	for g := range 16 {
+		wg.Go(func() {
+			for i := range 60 {
+				k := (g + i) % 3
+				w := wallets[k]
+				r := ledger.HoldRequest{Wallet: w, Key: "key_1" + w, Amount: money.Nano(1000 + i)}
+				if i%2 == 0 {
+					r.Limit = &ledger.KeyLimit{Amount: ruble / 2, Reset: ledger.Weekly}
+				}
+				h, err := b.Hold(d.ctx, r)
+				if err != nil {
+					t.Error(err)
+					return
+				}
+				switch i % 5 {
+				case 0:
+					h.Release()
+				case 1:
+					if err := h.Grow(d.ctx, 500); err != nil {
+						t.Error(err)
+					}
+					fallthrough
+				default:
+					cost := h.Amount() - money.Nano(i%7) + money.Nano(i%11)
+					if err := b.Settle(d.ctx, h, d.call(w, r.Key, cost)); err != nil {
+						t.Error(err)
+					}
+					charged[k].Add(int64(cost))
+				}
+				if i%20 == 0 {
+					d.clock.Advance(time.Second)
+					if _, err := b.Balance(d.ctx, w); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		})
+	}
+	wg.Wait()
+	for k, w := range wallets {
+		d.wantBalance(b, w, ruble, money.Nano(charged[k].Load()), 0)
+	}
+	d.balanced()
+	if err := b.Close(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func activity(t *testing.T, d *desk) {
+	w := d.wallet(100 * ruble)
+	b := d.node()
+	add := func(day time.Duration, key, model string, cost money.Nano) {
+		c := d.call(w, key, cost)
+		c.At, c.Model = c.At.Add(day*24*time.Hour), model
+		c.Usage.Reasoning = usage.Of(2)
+		if err := b.Settle(d.ctx, d.hold(b, w, cost), c); err != nil {
+			t.Fatal(err)
+		}
+	}
+	add(-1, "key_1", "m/cheap", 1)
+	add(-1, "key_1", "m/dear", 5)
+	add(-1, "key_2", "m/dear", 7)
+	add(-1, "key_2", "m/also", 1)
+	add(-2, "key_1", "m/dear", 100)
+	add(0, "key_1", "m/dear", 9)
+	row := func(date, model string, cost money.Nano, n int64) ledger.ActivityRow {
+		return ledger.ActivityRow{Date: date, Model: model, Cost: cost, Requests: n, PromptTokens: 10 * n, CompletionTokens: 5 * n, ReasoningTokens: 2 * n}
+	}
+	for name, c := range map[string]struct {
+		key, from, to string
+		want          []ledger.ActivityRow
+	}{
+		"all keys": {"", "2026-03-02", "2026-03-03", []ledger.ActivityRow{row("2026-03-03", "m/dear", 12, 2), row("2026-03-03", "m/also", 1, 1), row("2026-03-03", "m/cheap", 1, 1), row("2026-03-02", "m/dear", 100, 1)}},
+		"one key":  {"key_2", "2026-03-02", "2026-03-04", []ledger.ActivityRow{row("2026-03-03", "m/dear", 7, 1), row("2026-03-03", "m/also", 1, 1)}},
+		"one day":  {"", "2026-03-04", "2026-03-04", []ledger.ActivityRow{row("2026-03-04", "m/dear", 9, 1)}},
+		"nothing":  {"", "2025-01-01", "2025-12-31", nil},
+	} {
+		got, err := b.Activity(d.ctx, w, c.key, c.from, c.to)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(c.want, got); diff != "" {
+			t.Errorf("%s: %s", name, diff)
+		}
+	}
+	d.balanced()
+}
+
+func oneProcess(t *testing.T, d *desk) {
+	dir := filepath.Join(t.TempDir(), "journal")
+	b := d.start(d.config(dir))
+	if _, err := ledger.Start(d.ctx, d.store, d.config(dir)); !fault.Is(err, fault.Conflict) {
+		t.Fatalf("%v", err)
+	}
+	if err := b.Close(d.ctx); err != nil {
+		t.Fatal(err)
+	}
+	again := d.start(d.config(dir))
+	if again.Node() != b.Node() {
+		t.Error("another identity")
+	}
+}
