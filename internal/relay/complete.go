@@ -1,0 +1,368 @@
+package relay
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"slices"
+	"sync"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/record"
+	"weir/internal/routing"
+)
+
+// Config bounds what one call may do. The zero value is not usable: see Default.
+type Config struct {
+	MaxAttempts   int           // upstream tries of one call, over all models and providers
+	AttemptBudget time.Duration // no new attempt is begun after this time
+	SliceTokens   int64         // answer tokens that a stream's hold covers at first, and grows by
+	DefaultOutput int64         // answer tokens assumed when neither client nor catalog bounds them
+}
+
+// Default is the configuration of a node without one.
+func Default() Config {
+	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, SliceTokens: 2048, DefaultOutput: 16384}
+}
+
+// Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
+type Observer interface {
+	// Attempted is called at the end of every attempt; err is nil for the one that served.
+	Attempted(endpoint string, took time.Duration, err *fault.Error)
+}
+
+// Tokens counts the tokens of a text, for answers whose upstream reports no usage.
+type Tokens interface {
+	Count(text iter.Seq[[]byte]) int64
+}
+
+// Deps are the parts that a Relay works with.
+type Deps struct {
+	Upstream Upstream
+	Book     *ledger.Book
+	Tokens   Tokens
+	Observer Observer // may be nil
+	Health   func(endpoint string) routing.Health
+	Now      func() time.Time
+	Rand     func() float64
+}
+
+// Relay carries calls. It is safe for concurrent use.
+type Relay struct {
+	Deps
+	cfg Config
+}
+
+// New makes a Relay.
+func New(d Deps, c Config) *Relay { return &Relay{Deps: d, cfg: c} }
+
+// Complete answers one text request into sink. An error returned before sink.Start was called leaves the client without a byte;
+// one after it is the end of a broken stream, already settled for what was delivered. The error is always a *fault.Error.
+func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
+	x := runs.Get().(*run)
+	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)
+	c.Record = x.rec
+	err := x.carry(ctx)
+	*x = run{meter: meter{kept: x.meter.kept}} // not after a panic: somebody may still look at it
+	runs.Put(x)
+	if err != nil {
+		return err
+	}
+	return nil
+}
+
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// run is the state of one call on its way.
+type run struct {
+	relay *Relay
+	call  *Call
+	sink  Sink
+	rec   *record.Call
+	hold  *ledger.Hold
+
+	started  bool // the sink has begun an answer that the client may have seen
+	settling bool // a settlement was begun: there is never a second one
+	settled  bool
+	serving  *routing.Attempt
+	head     completion.Head
+	meter    meter
+	covered  int64            // answer tokens that the hold covers
+	bound    int64            // most answer tokens there can be
+	dry      bool             // the last attempt to hold more failed
+	errs     []*fault.Error   // of the attempts that failed, and of those that were too dear
+	refused  []*catalog.Model // whose other endpoints would refuse the request, too
+}
+
+// newRecord makes the record of a call, with room for what a call without failover has.
+func newRecord(c *Call) *record.Call {
+	req := c.Request
+	room := new(struct {
+		call      record.Call
+		attempt   [1]record.Attempt
+		candidate [1]record.Candidate
+	})
+	room.call = record.Call{
+		Generation: c.Generation, Request: c.RequestID, User: c.Caller.User, Wallet: c.Caller.Wallet, Key: c.Caller.Key, API: c.API, At: c.At,
+		ModelAsked: req.Models[0], Streamed: req.Stream, Session: req.SessionID, ClientUser: req.User, Metadata: string(req.Metadata),
+		UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title,
+		Attempts: room.attempt[:0], Candidates: room.candidate[:0],
+	}
+	return &room.call
+}
+
+// carry does the call and, whatever happens, ends it.
+func (x *run) carry(ctx context.Context) *fault.Error {
+	defer x.close() // a panic must not leave a hold behind
+	err := x.do(ctx)
+	if err != nil {
+		x.rec.Error = err.Kind.String()
+		x.rec.Cancelled = err.Kind == fault.Canceled
+	}
+	return err
+}
+
+func (x *run) do(ctx context.Context) *fault.Error {
+	plan, err := x.plan()
+	if err != nil {
+		return err
+	}
+	for i := range plan.Attempts {
+		at := &plan.Attempts[i]
+		if slices.Contains(x.refused, at.Endpoint.Model) {
+			continue
+		}
+		if ctx.Err() != nil {
+			return gone(ctx, ctx.Err())
+		}
+		if !x.mayTry() {
+			break
+		}
+		if err := x.cover(ctx, at); err != nil {
+			if x.hold == nil {
+				return err
+			}
+			x.errs = append(x.errs, err)
+			if err.Kind != fault.PaymentRequired {
+				break
+			}
+			continue // a dearer fallback that the balance does not cover; a cheaper one may follow
+		}
+		err := x.try(ctx, at)
+		if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.started && x.mayTry() {
+			err = x.try(ctx, at) // the provider closed an idle connection: it has not seen the request
+		}
+		if err == nil {
+			return nil
+		}
+		if x.started && x.call.Request.Stream || err.Next == fault.Stop {
+			return x.final(err)
+		}
+		x.errs = append(x.errs, err)
+		if err.Next == fault.NextModel {
+			x.refused = append(x.refused, at.Endpoint.Model)
+		}
+	}
+	return x.final(nil)
+}
+
+// mayTry tells whether another attempt may be begun.
+func (x *run) mayTry() bool {
+	return len(x.rec.Attempts) < x.relay.cfg.MaxAttempts && x.since() <= x.relay.cfg.AttemptBudget
+}
+
+// plan asks routing and keeps its answer for the record.
+func (x *run) plan() (routing.Plan, *fault.Error) {
+	req := x.call.Request
+	plan, err := routing.Choose(routing.Query{
+		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.relay.Health, Rand: x.relay.Rand,
+		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
+	}, x.call.Catalog)
+	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
+	for i := range plan.Candidates {
+		c := &plan.Candidates[i]
+		x.rec.Candidates = append(x.rec.Candidates, record.Candidate{
+			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason})
+	}
+	return plan, fault.From(err)
+}
+
+// final chooses the error the client sees: last, or when it is nil the one that speaks for all failed attempts.
+func (x *run) final(last *fault.Error) *fault.Error {
+	previous := x.errs
+	if last == nil {
+		if len(x.errs) == 0 {
+			return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
+		}
+		at := spokesman(x.errs)
+		last = x.errs[at]
+		previous = slices.Delete(x.errs, at, at+1)
+	}
+	if len(previous) == 0 {
+		return last
+	}
+	out := *last
+	told := make([]any, 0, len(previous))
+	for _, e := range previous {
+		// the soonest hint of all: whoever frees up first can serve
+		if e.RetryAfter > 0 && out.RetryAfter > 0 {
+			out.RetryAfter = min(out.RetryAfter, e.RetryAfter)
+		}
+		told = append(told, previousError(e))
+	}
+	out.Details = map[string]any{"previous_errors": told}
+	for k, v := range last.Details {
+		out.Details[k] = v
+	}
+	return &out
+}
+
+// spokesman is the last provider's failure, for the balance was not what kept the call from being served; without one it is
+// the last error.
+func spokesman(errs []*fault.Error) int {
+	for i := len(errs) - 1; i >= 0; i-- {
+		if errs[i].Upstream != nil {
+			return i
+		}
+	}
+	return len(errs) - 1
+}
+
+func previousError(e *fault.Error) map[string]any {
+	m := map[string]any{"code": e.Kind.String()}
+	if u := e.Upstream; u != nil {
+		m["provider"], m["status"] = u.Provider, u.Status
+	}
+	return m
+}
+
+// try makes one attempt. It returns nil when the answer was delivered to its end and settled.
+func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
+	x.serving, x.head = at, completion.Head{}
+	x.meter.reset()
+	// until the attempt has ended its reason is the one that a panic would leave behind
+	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
+		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since()})
+	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
+	err := x.stream(ctx, rec)
+	rec.Ended, rec.Reason = x.since(), ""
+	if err != nil {
+		rec.Reason = err.Kind.String()
+		if err.Upstream != nil && err.Upstream.Status != 0 {
+			rec.Status = err.Upstream.Status
+		}
+	}
+	if o := x.relay.Observer; o != nil {
+		o.Attempted(at.Endpoint.ID, rec.Ended-rec.Started, err)
+	}
+	if err != nil {
+		return err
+	}
+	return x.deliver(ctx)
+}
+
+// stream hands the attempt's events to the sink until the upstream's end. Leaving the loop closes the upstream's connection.
+func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
+	if !x.call.Request.Stream {
+		x.started = false // what an attempt before this one has begun is discarded
+	}
+	for ev, err := range x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.call.Request) {
+		if err != nil {
+			if ctx.Err() != nil { // explains it better than the connection does
+				return gone(ctx, err)
+			}
+			return fault.From(err)
+		}
+		rec.Status = 200
+		if err := x.event(ctx, ev, rec); err != nil {
+			return err
+		}
+	}
+	if !x.started {
+		return &fault.Error{Kind: fault.ProviderUnavailable, Op: "relay.stream", Public: "The provider sent an empty answer.", Next: fault.NextEndpoint,
+			Upstream: &fault.Upstream{Provider: x.serving.Endpoint.Provider.Name, Status: 200}}
+	}
+	return nil
+}
+
+// event takes one event in.
+func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attempt) *fault.Error {
+	if ev.Head != nil {
+		x.head = *ev.Head
+	}
+	x.meter.count(ev)
+	if !x.started {
+		if !ev.HasContent() {
+			return nil // success means content; what a frame before it says is in the head
+		}
+		rec.FirstContent = x.since()
+		x.rec.FirstContent = rec.FirstContent
+		x.started = true
+		if err := x.sink.Start(Served{Endpoint: x.serving.Endpoint, Model: x.serving.Slug, Head: x.head}); err != nil {
+			return gone(ctx, err)
+		}
+	}
+	if err := x.sink.Event(ev); err != nil {
+		return gone(ctx, err)
+	}
+	if ev.Done || !x.call.Request.Stream {
+		return nil
+	}
+	return x.guard(ctx)
+}
+
+// gone is the error of a call whose client went away, or that the node ends for a reason of its own, kept as the context's cause.
+func gone(ctx context.Context, err error) *fault.Error {
+	cause := context.Cause(ctx)
+	var reason *fault.Error
+	if errors.As(cause, &reason) {
+		out := *reason
+		out.Next = fault.Stop
+		return &out
+	}
+	if errors.Is(cause, context.DeadlineExceeded) {
+		return fault.New(fault.Timeout, "relay.stream", "The request took too long.").Because(err)
+	}
+	return fault.New(fault.Canceled, "relay.stream", "The client closed the connection.").Because(err)
+}
+
+// deliver settles and then sends the end: the charge is durable before the last byte leaves.
+func (x *run) deliver(ctx context.Context) *fault.Error {
+	receipt, err := x.settle()
+	if err != nil {
+		return err
+	}
+	if err := x.sink.End(receipt); err != nil {
+		return gone(ctx, err) // too late to undo: everything but the last frame was delivered
+	}
+	return nil
+}
+
+// close ends the call: delivered content is settled, anything else is let go.
+func (x *run) close() {
+	if x.settled {
+		return
+	}
+	if x.hold != nil {
+		defer x.hold.Release() // also when what follows panics; after a settlement it does nothing
+	}
+	if x.rec.Error == "" {
+		x.rec.Error = fault.Internal.String() // a panic is on its way up
+	}
+	if x.started && x.call.Request.Stream && !x.settling {
+		// the client has part of an answer: it is charged for that part
+		if _, err := x.settle(); err == nil {
+			return
+		}
+	}
+	if len(x.rec.Attempts) > 0 || x.rec.Error == fault.NoEndpoints.String() {
+		x.rec.Duration = x.since()
+		x.relay.Book.Note(x.rec)
+	}
+}
+
+func (x *run) since() time.Duration { return x.relay.Now().Sub(x.call.At) }

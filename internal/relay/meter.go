@@ -1,0 +1,57 @@
+package relay
+
+import (
+	"slices"
+
+	"weir/internal/completion"
+	"weir/internal/usage"
+)
+
+// maxKept bounds the answer text that is kept for counting, for each call in flight; what is beyond it counts in proportion.
+const maxKept = 16 << 10
+
+// meter watches an answer go by: the usage that the upstream reports, and the text, in case it reports none.
+type meter struct {
+	usage  usage.Usage // as last reported
+	bytes  int64       // of text, reasoning, refusal and arguments so far
+	kept   []byte      // the first of them
+	finish completion.FinishReason
+	native string
+}
+
+func (m *meter) reset() {
+	*m = meter{kept: m.kept[:0]}
+}
+
+func (m *meter) count(ev *completion.Event) {
+	if ev.Usage != nil {
+		m.usage = *ev.Usage // cumulative: replace, do not add
+	}
+	if ev.Finish != "" {
+		m.finish, m.native = ev.Finish, ev.NativeFinish
+	}
+	m.keep(ev.Text)
+	m.keep(ev.Reasoning)
+	m.keep(ev.Refusal)
+	for i := range ev.ToolCalls {
+		m.keep(ev.ToolCalls[i].Arguments)
+	}
+}
+
+func (m *meter) keep(b []byte) {
+	m.bytes += int64(len(b))
+	m.kept = append(m.kept, b[:min(len(b), maxKept-len(m.kept))]...)
+}
+
+// produced is a quick upper estimate of the answer's tokens: three bytes each is fewer than any script needs in the long run.
+func (m *meter) produced() int64 { return m.bytes / 3 }
+
+// tokens counts the answer.
+func (m *meter) tokens(t Tokens) int64 {
+	if m.bytes == 0 {
+		return 0
+	}
+	kept := int64(len(m.kept))
+	n := t.Count(slices.Values([][]byte{m.kept}))
+	return n + (n*(m.bytes-kept)+kept-1)/kept
+}

@@ -1,0 +1,69 @@
+// Package relay carries one call end to end: plan, hold, attempt, stream, settle or release. It speaks no wire: styles give it
+// a completion.Request and a Sink, dialects answer with events. No path to an upstream avoids it.
+package relay
+
+import (
+	"context"
+	"iter"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// Upstream performs attempts. Package upstream implements it.
+type Upstream interface {
+	// Complete sends req to ep and yields the answer's events. The sequence ends with an event that is Done or with one error,
+	// a *fault.Error whose Next says what may be tried. Stopping the iteration or cancelling ctx closes the connection.
+	Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
+}
+
+// Sink is the client's side of one call. A style implements it. Its methods are called from one goroutine.
+// An error from any of them means that the client is gone.
+type Sink interface {
+	// Start begins an answer by an attempt that has produced content. For a whole (not streamed) answer it may be called again
+	// after an attempt that broke; what came before is then discarded.
+	Start(Served) error
+	// Event hands over one event; its slices are valid only during the call.
+	Event(*completion.Event) error
+	// End closes the answer. The charge is durable by now.
+	End(Receipt) error
+}
+
+// Served tells who answers.
+type Served struct {
+	Endpoint *catalog.Endpoint
+	Model    string // public slug, variant suffix kept
+	Head     completion.Head
+}
+
+// Receipt tells what the answer consumed and what it costs.
+type Receipt struct {
+	Usage        usage.Usage
+	Cost         money.Nano
+	PromptCost   money.Nano // part of the upstream's or our cost that the prompt caused, rounded up for display
+	UpstreamCost string     // dollars, as the upstream wrote them; "" unknown
+}
+
+// Call is one request of a client, decoded and admitted.
+type Call struct {
+	Caller     *apikey.Caller
+	Request    *completion.Request
+	Generation string
+	RequestID  string
+	At         time.Time
+	Catalog    *catalog.Snapshot // price and model of a charge are those of admission
+	API        string            // "completions", "responses", "messages"
+
+	// PromptText yields the prompt's text piece by piece. It is read only when the upstream reports no usage.
+	PromptText iter.Seq[[]byte]
+
+	UserAgent, Referer, Title string
+
+	// Record is what is kept of the call. Complete sets it, also when it fails; the access log reads it.
+	Record *record.Call
+}
