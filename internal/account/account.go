@@ -1,0 +1,130 @@
+// Package account holds the users, each with a wallet, and the first steps of a fresh store. It knows no passwords and
+// no sessions, and it moves no money.
+package account
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// User is one customer. Each has one wallet.
+type User struct {
+	ID        string // "usr_..."
+	Name      string
+	Wallet    string // "wal_..."
+	Disabled  bool
+	CreatedAt time.Time
+}
+
+// Store keeps users. Each change and its audit row are one transaction.
+type Store interface {
+	// CreateUser adds a user and their wallet.
+	CreateUser(ctx context.Context, u User, e audit.Event) error
+	// UserByID finds a user. It fails with fault.NotFound.
+	UserByID(ctx context.Context, id string) (User, error)
+	// ListUsers lists all users, oldest first.
+	ListUsers(ctx context.Context) ([]User, error)
+	// SetUserDisabled fails with fault.NotFound.
+	SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error
+	// Bootstrap adds a user, their wallet and keys if the store has no user, and tells whether it did.
+	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
+}
+
+// Manager is what an operator does with users.
+type Manager struct {
+	store    Store
+	verifier *apikey.Verifier // nil in a command that serves nothing
+	now      func() time.Time
+}
+
+// NewManager makes a Manager.
+func NewManager(s Store, v *apikey.Verifier, now func() time.Time) *Manager {
+	return &Manager{store: s, verifier: v, now: now}
+}
+
+// Create adds a user with an empty wallet.
+func (m *Manager) Create(ctx context.Context, name string, by audit.Actor) (User, error) {
+	if err := checkName(name); err != nil {
+		return User{}, err
+	}
+	u := newUser(name, m.now())
+	if err := m.store.CreateUser(ctx, u, created(&u, by)); err != nil {
+		return User{}, err
+	}
+	return u, nil
+}
+
+// ByID finds a user. It fails with fault.NotFound.
+func (m *Manager) ByID(ctx context.Context, id string) (User, error) {
+	return m.store.UserByID(ctx, id)
+}
+
+// List lists all users, oldest first.
+func (m *Manager) List(ctx context.Context) ([]User, error) { return m.store.ListUsers(ctx) }
+
+// SetDisabled closes the door to all keys of a user, or opens it again.
+func (m *Manager) SetDisabled(ctx context.Context, id string, disabled bool, by audit.Actor) error {
+	e := audit.Event{Actor: by, Action: audit.UserEnabled, Target: id, Before: "disabled", After: "active"}
+	if disabled {
+		e.Action, e.Before, e.After = audit.UserDisabled, "active", "disabled"
+	}
+	err := m.store.SetUserDisabled(ctx, id, disabled, m.now().UTC().Truncate(time.Microsecond), e)
+	if m.verifier != nil {
+		m.verifier.ForgetUser(id)
+	}
+	return err
+}
+
+// First is what Bootstrap made. The texts of the keys exist nowhere else.
+type First struct {
+	User          User
+	Key           apikey.Key
+	KeyText       string
+	Management    apikey.Key
+	ManagementKey string
+}
+
+// Bootstrap makes the first user with an API key and a management key, both random. It returns nil when the store has a user:
+// there are no default secrets, and none is shown twice.
+func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
+	if err := checkName(name); err != nil {
+		return nil, err
+	}
+	by := audit.Actor{Name: "bootstrap"}
+	f := &First{User: newUser(name, m.now())}
+	f.Key, f.KeyText = apikey.Make(apikey.NewKey{Name: "first", User: f.User.ID, Creator: f.User.ID}, m.now())
+	f.Management, f.ManagementKey = apikey.Make(apikey.NewKey{Name: "management", User: f.User.ID, Creator: f.User.ID, Management: true}, m.now())
+	done, err := m.store.Bootstrap(ctx, f.User, []apikey.Key{f.Key, f.Management}, []audit.Event{
+		created(&f.User, by), apikey.CreatedEvent(&f.Key, by), apikey.CreatedEvent(&f.Management, by),
+	})
+	if err != nil || !done {
+		return nil, err
+	}
+	return f, nil
+}
+
+func newUser(name string, now time.Time) User {
+	return User{ID: apikey.NewID("usr_"), Name: name, Wallet: apikey.NewID("wal_"), CreatedAt: now.UTC().Truncate(time.Microsecond)}
+}
+
+func created(u *User, by audit.Actor) audit.Event {
+	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: "user with wallet " + u.Wallet}
+}
+
+const maxNameLen = 256
+
+func checkName(name string) error {
+	if name == "" || len(name) > maxNameLen {
+		return fault.Field("account.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return fault.Field("account.Name", "name", "name must not hold control characters.")
+		}
+	}
+	return nil
+}

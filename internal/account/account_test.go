@@ -1,0 +1,137 @@
+package account_test
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// memory is a store of users in memory.
+type memory struct {
+	users  []account.User
+	keys   []apikey.Key
+	events []audit.Event
+}
+
+func (m *memory) CreateUser(_ context.Context, u account.User, e audit.Event) error {
+	m.users, m.events = append(m.users, u), append(m.events, e)
+	return nil
+}
+
+func (m *memory) UserByID(_ context.Context, id string) (account.User, error) {
+	if i := slices.IndexFunc(m.users, func(u account.User) bool { return u.ID == id }); i >= 0 {
+		return m.users[i], nil
+	}
+	return account.User{}, fault.New(fault.NotFound, "memory", "None.")
+}
+
+func (m *memory) ListUsers(context.Context) ([]account.User, error) { return m.users, nil }
+
+func (m *memory) SetUserDisabled(_ context.Context, id string, disabled bool, _ time.Time, e audit.Event) error {
+	for i := range m.users {
+		if m.users[i].ID == id {
+			m.users[i].Disabled, m.events = disabled, append(m.events, e)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, "memory", "None.")
+}
+
+func (m *memory) Bootstrap(_ context.Context, u account.User, keys []apikey.Key, events []audit.Event) (bool, error) {
+	if len(m.users) > 0 {
+		return false, nil
+	}
+	m.users, m.keys, m.events = append(m.users, u), keys, append(m.events, events...)
+	return true, nil
+}
+
+func now() time.Time { return time.Date(2026, 3, 1, 12, 0, 0, 999, time.FixedZone("", 3600)) }
+
+func TestBootstrap(t *testing.T) {
+	t.Parallel()
+	store := &memory{}
+	m := account.NewManager(store, nil, now)
+	first, err := m.Bootstrap(t.Context(), "Anna")
+	if err != nil || first == nil {
+		t.Fatalf("Bootstrap: %v, %v", first, err)
+	}
+	for text, management := range map[string]bool{first.KeyText: false, first.ManagementKey: true} {
+		if got, ok := apikey.Check(text); !ok || got != management {
+			t.Errorf("a key of the wrong sort: %v, %v", got, ok)
+		}
+		if !slices.ContainsFunc(store.keys, func(k apikey.Key) bool { return k.Hash == apikey.Hash(text) && k.User == first.User.ID && k.Management == management }) {
+			t.Errorf("the key is not stored: %+v", store.keys)
+		}
+	}
+	if len(store.events) != 3 {
+		t.Errorf("%d audit events; want 3", len(store.events))
+	}
+	for _, e := range store.events {
+		if text := e.Before + e.After + e.Target; strings.Contains(text, first.KeyText) || strings.Contains(text, first.ManagementKey) {
+			t.Errorf("a key in the audit row: %+v", e)
+		}
+	}
+	if again, err := m.Bootstrap(t.Context(), "Boris"); again != nil || err != nil {
+		t.Errorf("a second bootstrap made %+v, %v", again, err)
+	}
+
+	other, err := account.NewManager(&memory{}, nil, now).Bootstrap(t.Context(), "Anna")
+	if err != nil || other.KeyText == first.KeyText || other.ManagementKey == first.ManagementKey {
+		t.Errorf("two fresh stores got the same keys: %v", err)
+	}
+}
+
+func TestUsers(t *testing.T) {
+	t.Parallel()
+	store := &memory{}
+	m := account.NewManager(store, nil, now)
+	by := audit.Actor{Name: "operator", From: "192.0.2.1"}
+	u, err := m.Create(t.Context(), "Anna", by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.HasPrefix(u.ID, "usr_") || !strings.HasPrefix(u.Wallet, "wal_") || len(u.ID) != 28 || u.CreatedAt.Location() != time.UTC || u.CreatedAt.Nanosecond() != 0 {
+		t.Errorf("user %+v", u)
+	}
+	if err := m.SetDisabled(t.Context(), u.ID, true, by); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.ByID(t.Context(), u.ID); err != nil || !got.Disabled {
+		t.Errorf("user %+v, %v; want disabled", got, err)
+	}
+	if err := m.SetDisabled(t.Context(), u.ID, false, by); err != nil {
+		t.Fatal(err)
+	}
+	var actions []string
+	for _, e := range store.events {
+		if actions = append(actions, e.Action); e.Actor != by || e.Target != u.ID {
+			t.Errorf("event %+v", e)
+		}
+	}
+	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled}; !slices.Equal(actions, want) {
+		t.Errorf("actions %q; want %q", actions, want)
+	}
+	if err := m.SetDisabled(t.Context(), "usr_none", true, by); !fault.Is(err, fault.NotFound) {
+		t.Errorf("unknown user: %v; want NotFound", err)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	m := account.NewManager(&memory{}, nil, now)
+	for name, text := range map[string]string{"empty": "", "long": strings.Repeat("x", 257), "NUL": "a\x00", "line end": "a\nb", "bad UTF-8": "\xff"} {
+		if _, err := m.Create(t.Context(), text, audit.Actor{}); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s: %v; want Invalid", name, err)
+		}
+		if _, err := m.Bootstrap(t.Context(), text); !fault.Is(err, fault.Invalid) {
+			t.Errorf("%s at the bootstrap: %v; want Invalid", name, err)
+		}
+	}
+}

@@ -1,0 +1,320 @@
+package apikey
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/money"
+)
+
+// MaxPerUser is how many keys a user may have that are not deleted.
+const MaxPerUser = 50
+
+// Key is what is kept of a key.
+type Key struct {
+	ID         string // "key_..."
+	Hash       string // hex SHA-256 of its text
+	Label      string
+	Name       string
+	User       string // "usr_..."
+	Creator    string // user who made it
+	Management bool
+	Disabled   bool
+	Limit      *Limit // nil: none
+	Strict     bool
+	ExpiresAt  time.Time // zero: never
+	CreatedAt  time.Time
+	UpdatedAt  time.Time
+	DeletedAt  time.Time // zero: not deleted
+}
+
+// State is whether a key opens the door.
+type State uint8
+
+// The states. Only active keys authenticate.
+const (
+	Active State = iota
+	Disabled
+	Expired
+	Deleted
+)
+
+// State tells a key's state at a moment.
+func (k *Key) State(now time.Time) State {
+	switch {
+	case !k.DeletedAt.IsZero():
+		return Deleted
+	case k.Disabled:
+		return Disabled
+	case !k.ExpiresAt.IsZero() && !now.Before(k.ExpiresAt):
+		return Expired
+	}
+	return Active
+}
+
+// Found is a key with what its user adds to it.
+type Found struct {
+	Key
+	Wallet       string // "wal_..."
+	UserDisabled bool
+}
+
+// Change is a set of edits of one key; nil fields stay as they are.
+type Change struct {
+	Name     *string
+	Disabled *bool
+	Limit    **Limit // pointer to nil removes the limit
+	Strict   *bool
+}
+
+// Filter chooses keys of a list.
+type Filter struct {
+	User            string // "" all users
+	IncludeDisabled bool
+	Offset          int
+	Count           int // at most so many; 0 means 100
+}
+
+// Store keeps keys. Each change and its audit row are one transaction.
+type Store interface {
+	// KeyByHash finds a key, deleted ones included. It fails with fault.NotFound, and with fault.StorageUnavailable
+	// or another kind when the store cannot answer.
+	KeyByHash(ctx context.Context, hash string) (Found, error)
+	// ListKeys lists keys that are not deleted, newest first.
+	ListKeys(ctx context.Context, f Filter) ([]Key, error)
+	// InsertKey adds a key. It fails with fault.Invalid when the user has maxPerUser keys, and with fault.NotFound without the user.
+	InsertKey(ctx context.Context, k Key, maxPerUser int, e audit.Event) error
+	// ChangeKey edits a key that is not deleted and returns it. user "" means anybody's. It fails with fault.NotFound.
+	ChangeKey(ctx context.Context, user, hash string, c Change, now time.Time, e audit.Event) (Key, error)
+	// DeleteKey marks a key deleted for good; its row stays for the records that name it. It fails with fault.NotFound.
+	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
+}
+
+// NewKey is what a new key is made of.
+type NewKey struct {
+	Name       string
+	User       string
+	Creator    string
+	Management bool
+	Limit      *Limit
+	Strict     bool
+	ExpiresAt  time.Time
+}
+
+// Make mints a key for n. The text is returned once and kept nowhere.
+func Make(n NewKey, now time.Time) (key Key, text string) {
+	text = Mint(n.Management)
+	now = now.UTC().Truncate(time.Microsecond)
+	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
+		Limit: n.Limit, Strict: n.Strict, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
+}
+
+// Manager is what users and operators do with keys. A change is effective on this node when the method returns.
+type Manager struct {
+	store      Store
+	verifier   *Verifier // nil in a command that serves nothing
+	now        func() time.Time
+	maxPerUser int
+}
+
+// NewManager makes a Manager. maxPerUser 0 means MaxPerUser.
+func NewManager(s Store, v *Verifier, now func() time.Time, maxPerUser int) *Manager {
+	if maxPerUser == 0 {
+		maxPerUser = MaxPerUser
+	}
+	return &Manager{store: s, verifier: v, now: now, maxPerUser: maxPerUser}
+}
+
+// Create makes and stores a key, and returns it with its text. It fails with fault.Invalid for fields out of range.
+func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, string, error) {
+	if err := checkName(n.Name); err != nil {
+		return Key{}, "", err
+	}
+	if err := n.Limit.check(); err != nil {
+		return Key{}, "", err
+	}
+	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(m.now()) {
+		return Key{}, "", fault.Field("apikey.Create", "expires_at", "expires_at must lie in the future.")
+	}
+	key, text := Make(n, m.now())
+	err := m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))
+	if err != nil {
+		return Key{}, "", err
+	}
+	return key, text, nil
+}
+
+// CreatedEvent is the audit event of a new key.
+func CreatedEvent(k *Key, by audit.Actor) audit.Event {
+	sort := "API key"
+	if k.Management {
+		sort = "management key"
+	}
+	return audit.Event{Actor: by, Action: audit.KeyCreated, Target: k.ID, After: sort + " " + k.Label + " of " + k.User + ", " + k.Limit.String()}
+}
+
+// List lists keys; see Store.ListKeys.
+func (m *Manager) List(ctx context.Context, f Filter) ([]Key, error) {
+	if f.Count == 0 {
+		f.Count = 100
+	}
+	return m.store.ListKeys(ctx, f)
+}
+
+// ByHash finds a key of user ("" anybody's) that is not deleted. It fails with fault.NotFound.
+func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
+	f, err := m.store.KeyByHash(ctx, hash)
+	if err != nil {
+		return Key{}, err
+	}
+	if !f.DeletedAt.IsZero() || user != "" && f.User != user {
+		return Key{}, NotFound("apikey.ByHash")
+	}
+	return f.Key, nil
+}
+
+// NotFound is the error for a key that does not exist, or not for the one who asks.
+func NotFound(op string) error { return fault.New(fault.NotFound, op, "There is no such key.") }
+
+// Change edits a key of user ("" anybody's) and returns it.
+func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by audit.Actor) (Key, error) {
+	if c.Name != nil {
+		if err := checkName(*c.Name); err != nil {
+			return Key{}, err
+		}
+	}
+	if c.Limit != nil {
+		if err := (*c.Limit).check(); err != nil {
+			return Key{}, err
+		}
+	}
+	before, err := m.ByHash(ctx, user, hash)
+	if err != nil {
+		return Key{}, err
+	}
+	e := audit.Event{Actor: by, Action: audit.KeyChanged, Target: before.ID, Before: before.describe(), After: c.describe()}
+	if c.Disabled != nil && *c.Disabled && !before.Disabled {
+		e.Action = audit.KeyRevoked
+	}
+	key, err := m.store.ChangeKey(ctx, user, hash, c, m.now().UTC().Truncate(time.Microsecond), e)
+	m.forget(hash)
+	return key, err
+}
+
+// Delete deletes a key of user ("" anybody's).
+func (m *Manager) Delete(ctx context.Context, user, hash string, by audit.Actor) error {
+	key, err := m.ByHash(ctx, user, hash)
+	if err != nil {
+		return err
+	}
+	err = m.store.DeleteKey(ctx, user, hash, m.now().UTC().Truncate(time.Microsecond),
+		audit.Event{Actor: by, Action: audit.KeyRevoked, Target: key.ID, Before: key.describe(), After: "deleted"})
+	m.forget(hash)
+	return err
+}
+
+func (m *Manager) forget(hash string) {
+	if m.verifier != nil {
+		m.verifier.Forget(hash)
+	}
+}
+
+func (k *Key) describe() string {
+	s := "active"
+	if k.Disabled {
+		s = "disabled"
+	}
+	return s + ", " + k.Limit.String()
+}
+
+func (c *Change) describe() string {
+	s := ""
+	add := func(words string) {
+		if s != "" {
+			s += ", "
+		}
+		s += words
+	}
+	if c.Name != nil {
+		add("renamed")
+	}
+	if c.Disabled != nil {
+		if *c.Disabled {
+			add("disabled")
+		} else {
+			add("active")
+		}
+	}
+	if c.Limit != nil {
+		add((*c.Limit).String())
+	}
+	if c.Strict != nil {
+		add("response schema changed")
+	}
+	return s
+}
+
+// String describes a limit; nil is a limit, too.
+func (l *Limit) String() string {
+	if l == nil {
+		return "no limit"
+	}
+	s := "limit " + l.Amount.String()
+	if l.Reset != Never {
+		s += " " + string(l.Reset)
+	}
+	return s
+}
+
+func (l *Limit) check() error {
+	if l == nil {
+		return nil
+	}
+	if l.Amount < 0 {
+		return fault.Field("apikey.Limit", "limit", "limit must not be negative.")
+	}
+	switch l.Reset {
+	case Never, Daily, Weekly, Monthly:
+		return nil
+	}
+	return fault.Field("apikey.Limit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.")
+}
+
+// Start is when the limit's current interval began; the zero time for a limit that never resets.
+func (r Reset) Start(now time.Time) time.Time {
+	y, m, d := now.UTC().Date()
+	switch r {
+	case Daily:
+		return time.Date(y, m, d, 0, 0, 0, 0, time.UTC)
+	case Weekly:
+		back := (int(now.UTC().Weekday()) + 6) % 7 // days since Monday
+		return time.Date(y, m, d-back, 0, 0, 0, 0, time.UTC)
+	case Monthly:
+		return time.Date(y, m, 1, 0, 0, 0, 0, time.UTC)
+	}
+	return time.Time{}
+}
+
+// Remaining is what is left of the limit after spend in the current interval, never below zero.
+func (l *Limit) Remaining(spent money.Nano) money.Nano { return max(0, l.Amount-spent) }
+
+const maxNameLen = 256
+
+// checkName refuses names that a database or a page may stumble over.
+func checkName(name string) error {
+	if name == "" || len(name) > maxNameLen {
+		return fault.Field("apikey.Name", "name", "name must have 1 to %d bytes.", maxNameLen)
+	}
+	for _, r := range name {
+		if r < ' ' || r == 0x7f || r == '\uFFFD' {
+			return fault.Field("apikey.Name", "name", "name must not hold control characters.")
+		}
+	}
+	return nil
+}
+
+func (s State) String() string {
+	return [...]string{"active", "disabled", "expired", "deleted"}[s]
+}

@@ -1,0 +1,212 @@
+package apikey
+
+import (
+	"context"
+	"crypto/subtle"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/maypok86/otter/v2"
+
+	"weir/internal/fault"
+)
+
+// VerifierConfig bounds a Verifier's memory of keys. Zero fields take the default.
+type VerifierConfig struct {
+	Fresh time.Duration // a key is looked up again after this time; default 2 s, at most 3 s so that revocation is known everywhere within 5 s
+	Stale time.Duration // while the store is away, a known key goes on working this long; default 5 min
+	Size  int           // keys remembered; default 20000
+}
+
+// Verifier tells who presents a key. A key in use costs one hash and one look in memory; the store is asked every Fresh.
+// It is safe for concurrent use.
+type Verifier struct {
+	store Store
+	now   func() time.Time
+	cfg   VerifierConfig
+	cache *otter.Cache[Sum, *entry]
+	// epoch grows with every Forget: a look-up begun before it must not be remembered after it.
+	epoch atomic.Uint64
+	// away is until when the store is taken to be away (Unix nanoseconds), so that known keys do not wait for it again and again.
+	away atomic.Int64
+
+	mu      sync.Mutex
+	flights map[Sum]*flight
+}
+
+// entry is what is remembered of a key. It is never changed.
+type entry struct {
+	caller   Caller
+	found    Found
+	loadedAt time.Time
+}
+
+// flight is one look-up that several requests wait for.
+type flight struct {
+	done  chan struct{}
+	entry *entry
+	err   error
+}
+
+// NewVerifier makes a Verifier over a store.
+func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
+	if c.Fresh <= 0 || c.Fresh > 3*time.Second {
+		c.Fresh = 2 * time.Second
+	}
+	if c.Stale == 0 {
+		c.Stale = 5 * time.Minute
+	}
+	if c.Size == 0 {
+		c.Size = 20000
+	}
+	return &Verifier{
+		store: s, now: now, cfg: c, flights: map[Sum]*flight{},
+		cache: otter.Must(&otter.Options[Sum, *entry]{MaximumSize: c.Size}),
+	}
+}
+
+// Verify finds the caller of a key's text. It fails with fault.Authentication for a key that does not open the door, saying why,
+// and with fault.StorageUnavailable when the store cannot be asked. The Caller is shared: do not change it.
+func (v *Verifier) Verify(ctx context.Context, text string) (*Caller, error) {
+	sum := SumOf(text)
+	now := v.now()
+	known, _ := v.cache.GetIfPresent(sum)
+	if known == nil {
+		if _, ok := Check(text); !ok {
+			return nil, malformed(text)
+		}
+	}
+	if known == nil || now.Sub(known.loadedAt) >= v.cfg.Fresh {
+		e, err := v.renew(ctx, sum, known, now)
+		if err != nil {
+			return nil, err
+		}
+		known = e
+	}
+	return known.admit(now)
+}
+
+// renew looks a key up again. While the store is away, what is known of it goes on counting for a time.
+func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Time) (*entry, error) {
+	usable := known != nil && now.Sub(known.loadedAt) < v.cfg.Stale
+	if usable && now.UnixNano() < v.away.Load() {
+		return known, nil
+	}
+	e, err := v.load(ctx, sum, now)
+	if fault.Is(err, fault.StorageUnavailable) {
+		v.away.Store(now.Add(time.Second).UnixNano())
+		if usable {
+			return known, nil
+		}
+	}
+	return e, err
+}
+
+func malformed(text string) error {
+	if !Ours(text) {
+		return refuse("The API key is not valid: keys begin with " + Prefix + ".")
+	}
+	return refuse("The API key is not valid: its checksum does not match, so it was mistyped or cut.")
+}
+
+func refuse(public string) error { return fault.New(fault.Authentication, "apikey.Verify", public) }
+
+// admit tells whether the key opens the door now.
+func (e *entry) admit(now time.Time) (*Caller, error) {
+	switch {
+	case e.found.State(now) == Deleted:
+		return nil, refuse("The API key is not valid.")
+	case e.found.Disabled, e.found.UserDisabled:
+		return nil, refuse("The API key is disabled.")
+	case e.found.State(now) == Expired:
+		return nil, refuse("The API key has expired.")
+	}
+	return &e.caller, nil
+}
+
+// load asks the store, once for all who ask at the same time.
+func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time) (*entry, error) {
+	v.mu.Lock()
+	f := v.flights[sum]
+	if f != nil {
+		v.mu.Unlock()
+		select {
+		case <-f.done:
+			return f.entry, f.err
+		case <-ctx.Done():
+			return nil, fault.New(fault.Canceled, "apikey.Verify", "The client closed the connection.").Because(ctx.Err())
+		}
+	}
+	f = &flight{done: make(chan struct{})}
+	v.flights[sum] = f
+	epoch := v.epoch.Load()
+	v.mu.Unlock()
+
+	f.err = fault.New(fault.Internal, "apikey.Verify", "") // what the others see if the store panics
+	defer func() {
+		v.mu.Lock()
+		defer v.mu.Unlock()
+		if v.flights[sum] == f { // not if a Forget has disowned it meanwhile
+			delete(v.flights, sum)
+		}
+		if f.err == nil && v.epoch.Load() == epoch {
+			v.cache.Set(sum, f.entry)
+		}
+		close(f.done)
+	}()
+	// the first one's context must not fail the others
+	f.entry, f.err = v.ask(context.WithoutCancel(ctx), sum, now)
+	return f.entry, f.err
+}
+
+func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, error) {
+	hash := sum.String()
+	found, err := v.store.KeyByHash(ctx, hash)
+	if fault.Is(err, fault.NotFound) {
+		v.cache.Invalidate(sum)
+		return nil, refuse("The API key is not valid.")
+	}
+	if err != nil {
+		return nil, unavailable(err)
+	}
+	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
+		return nil, refuse("The API key is not valid.")
+	}
+	return &entry{found: found, loadedAt: now, caller: Caller{
+		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,
+		Management: found.Management, Limit: found.Limit, Strict: found.Strict,
+	}}, nil
+}
+
+// unavailable makes every failure to look a key up one that a client may try again, and that a known key survives.
+func unavailable(err error) error {
+	if fault.Is(err, fault.StorageUnavailable) {
+		return err
+	}
+	e := fault.New(fault.StorageUnavailable, "apikey.Verify", "Keys cannot be checked at the moment.")
+	e.RetryAfter = time.Second
+	return e.Because(err)
+}
+
+// Forget drops what is remembered of one key, so that a change is known at once on this node.
+func (v *Verifier) Forget(hash string) {
+	v.forget(func(e *entry) bool { return e.caller.Hash == hash })
+}
+
+// ForgetUser drops what is remembered of a user's keys.
+func (v *Verifier) ForgetUser(user string) {
+	v.forget(func(e *entry) bool { return e.caller.User == user })
+}
+
+func (v *Verifier) forget(which func(*entry) bool) {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	v.epoch.Add(1)
+	clear(v.flights) // who asks from now on starts a look-up of their own
+	for sum, e := range v.cache.All() {
+		if which(e) {
+			v.cache.Invalidate(sum)
+		}
+	}
+}

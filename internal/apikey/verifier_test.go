@@ -1,0 +1,290 @@
+package apikey_test
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// memory is a store in memory that counts look-ups and fails on demand.
+type memory struct {
+	mu      sync.Mutex
+	keys    map[string]apikey.Found
+	asked   int
+	err     error
+	entered chan struct{} // when not nil, each look-up tells that it has begun ...
+	leave   chan struct{} // ... and, with what it has read, waits to go on
+}
+
+func (m *memory) KeyByHash(_ context.Context, hash string) (apikey.Found, error) {
+	m.mu.Lock()
+	m.asked++
+	f, ok := m.keys[hash]
+	err, entered := m.err, m.entered
+	m.mu.Unlock()
+	if entered != nil {
+		entered <- struct{}{}
+		<-m.leave
+	}
+	if err != nil {
+		return apikey.Found{}, err
+	}
+	if !ok {
+		return apikey.Found{}, apikey.NotFound("memory")
+	}
+	return f, nil
+}
+
+func (m *memory) ListKeys(context.Context, apikey.Filter) ([]apikey.Key, error) { return nil, nil }
+
+func (m *memory) InsertKey(_ context.Context, k apikey.Key, _ int, _ audit.Event) error {
+	m.edit(k.Hash, func(f *apikey.Found) { f.Key, f.Wallet = k, "wal_1" })
+	return nil
+}
+
+func (m *memory) ChangeKey(_ context.Context, _, hash string, c apikey.Change, _ time.Time, _ audit.Event) (apikey.Key, error) {
+	return m.edit(hash, func(f *apikey.Found) {
+		if c.Disabled != nil {
+			f.Disabled = *c.Disabled
+		}
+	}).Key, nil
+}
+
+func (m *memory) DeleteKey(_ context.Context, _, hash string, now time.Time, _ audit.Event) error {
+	m.edit(hash, func(f *apikey.Found) { f.DeletedAt = now })
+	return nil
+}
+
+func (m *memory) edit(hash string, change func(*apikey.Found)) apikey.Found {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.keys == nil {
+		m.keys = map[string]apikey.Found{}
+	}
+	f := m.keys[hash]
+	change(&f)
+	m.keys[hash] = f
+	return f
+}
+
+func (m *memory) count() int {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.asked
+}
+
+func (m *memory) fail(err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.err = err
+}
+
+// bench is a store with one key, a verifier, and a manager over both.
+func newBench(t testing.TB) (*memory, *apikey.Verifier, *apikey.Manager, apikey.Key, string) {
+	t.Helper()
+	store := &memory{}
+	v := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{})
+	m := apikey.NewManager(store, v, time.Now, 0)
+	key, text, err := m.Create(t.Context(), apikey.NewKey{Name: "one", User: "usr_1", Creator: "usr_1"}, audit.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return store, v, m, key, text
+}
+
+func refused(t *testing.T, v *apikey.Verifier, text, reason string) {
+	t.Helper()
+	_, err := v.Verify(t.Context(), text)
+	if !fault.Is(err, fault.Authentication) || !strings.Contains(fault.From(err).Public, reason) {
+		t.Fatalf("Verify: %v; want Authentication with %q", err, reason)
+	}
+	if strings.Contains(fault.From(err).Public, text) {
+		t.Fatalf("the message echoes the key: %v", err)
+	}
+}
+
+func admitted(t *testing.T, v *apikey.Verifier, text string) *apikey.Caller {
+	t.Helper()
+	c, err := v.Verify(t.Context(), text)
+	if err != nil {
+		t.Fatalf("Verify: %v", err)
+	}
+	return c
+}
+
+func TestVerifyTellsWhoAndAsksSeldom(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, key, text := newBench(t)
+		c := admitted(t, v, text)
+		if c.Key != key.ID || c.Hash != key.Hash || c.User != "usr_1" || c.Wallet != "wal_1" || c.Management {
+			t.Fatalf("caller is %+v", c)
+		}
+		for range 100 {
+			admitted(t, v, text)
+		}
+		if store.count() != 1 {
+			t.Fatalf("the store was asked %d times; want once", store.count())
+		}
+		time.Sleep(2 * time.Second)
+		admitted(t, v, text)
+		if store.count() != 2 {
+			t.Fatalf("the store was asked %d times after two seconds; want twice", store.count())
+		}
+	})
+}
+
+func TestVerifyRefuses(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, m, key, text := newBench(t)
+		refused(t, v, "sk-other", "keys begin with")
+		refused(t, v, text[:len(text)-1], "checksum")
+		if store.count() != 0 {
+			t.Fatalf("the store was asked %d times for keys that cannot be", store.count())
+		}
+		refused(t, v, apikey.Mint(false), "not valid")
+		admitted(t, v, text)
+
+		yes, no := true, false
+		change := func(c apikey.Change) {
+			if _, err := m.Change(t.Context(), "usr_1", key.Hash, c, audit.Actor{}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		change(apikey.Change{Disabled: &yes})
+		refused(t, v, text, "disabled")
+		change(apikey.Change{Disabled: &no})
+		admitted(t, v, text)
+
+		store.edit(key.Hash, func(f *apikey.Found) { f.UserDisabled = true })
+		v.ForgetUser("usr_1")
+		refused(t, v, text, "disabled")
+		store.edit(key.Hash, func(f *apikey.Found) { f.UserDisabled = false; f.ExpiresAt = time.Now().Add(time.Second) })
+		v.Forget(key.Hash)
+		admitted(t, v, text)
+		time.Sleep(time.Second)
+		refused(t, v, text, "expired")
+
+		if err := m.Delete(t.Context(), "usr_1", key.Hash, audit.Actor{}); err != nil {
+			t.Fatal(err)
+		}
+		refused(t, v, text, "not valid")
+	})
+}
+
+// Another node revokes: nobody tells this one.
+func TestRevocationElsewhereIsKnownWithinFiveSeconds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, key, text := newBench(t)
+		admitted(t, v, text)
+		store.edit(key.Hash, func(f *apikey.Found) { f.Disabled = true })
+		time.Sleep(3 * time.Second)
+		refused(t, v, text, "disabled")
+	})
+}
+
+func TestKnownKeysSurviveTheStore(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, _, text := newBench(t)
+		admitted(t, v, text)
+		store.fail(errors.New("disk on fire"))
+		time.Sleep(10 * time.Second)
+		asked := store.count()
+		for range 50 {
+			admitted(t, v, text)
+		}
+		if store.count() != asked+1 {
+			t.Fatalf("a store that is away was asked %d times at once", store.count()-asked)
+		}
+		if _, err := v.Verify(t.Context(), apikey.Mint(false)); !fault.Is(err, fault.StorageUnavailable) {
+			t.Fatalf("unknown key without a store: %v; want StorageUnavailable", err)
+		}
+		time.Sleep(5 * time.Minute)
+		if _, err := v.Verify(t.Context(), text); !fault.Is(err, fault.StorageUnavailable) {
+			t.Fatalf("after five minutes: %v; want StorageUnavailable", err)
+		}
+		store.fail(nil)
+		admitted(t, v, text)
+	})
+}
+
+// A look-up that began before a revocation must not bring the key back after it.
+func TestForgetBeatsALookUpOnItsWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, key, text := newBench(t)
+		store.entered, store.leave = make(chan struct{}, 9), make(chan struct{})
+		go func() { _, _ = v.Verify(context.Background(), text) }()
+		<-store.entered
+		store.edit(key.Hash, func(f *apikey.Found) { f.Disabled = true })
+		v.Forget(key.Hash)
+		close(store.leave)
+		synctest.Wait()
+		refused(t, v, text, "disabled")
+	})
+}
+
+func TestOneLookUpForMany(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store, v, _, _, text := newBench(t)
+		store.entered, store.leave = make(chan struct{}, 99), make(chan struct{})
+		var wg sync.WaitGroup
+		for range 20 {
+			wg.Go(func() { admitted(t, v, text) })
+		}
+		synctest.Wait() // one in the store, the others behind it
+		close(store.leave)
+		wg.Wait()
+		if store.count() != 1 {
+			t.Fatalf("the store was asked %d times; want once", store.count())
+		}
+	})
+}
+
+func TestManagerChecksFields(t *testing.T) {
+	t.Parallel()
+	_, _, m, key, _ := newBench(t)
+	past := time.Now().Add(-time.Hour)
+	for name, c := range map[string]struct {
+		n     apikey.NewKey
+		param string
+	}{
+		"no name":        {apikey.NewKey{}, "name"},
+		"long name":      {apikey.NewKey{Name: strings.Repeat("x", 257)}, "name"},
+		"NUL":            {apikey.NewKey{Name: "a\x00b"}, "name"},
+		"bad UTF-8":      {apikey.NewKey{Name: "a\xff"}, "name"},
+		"negative limit": {apikey.NewKey{Name: "x", Limit: &apikey.Limit{Amount: -1}}, "limit"},
+		"unknown reset":  {apikey.NewKey{Name: "x", Limit: &apikey.Limit{Reset: "hourly"}}, "limit_reset"},
+		"expired":        {apikey.NewKey{Name: "x", ExpiresAt: past}, "expires_at"},
+	} {
+		if _, _, err := m.Create(t.Context(), c.n, audit.Actor{}); fault.From(err) == nil || fault.From(err).Param != c.param {
+			t.Errorf("%s: %v; want an error about %s", name, err, c.param)
+		}
+	}
+	if _, err := m.ByHash(t.Context(), "usr_2", key.Hash); !fault.Is(err, fault.NotFound) {
+		t.Errorf("another user's key: %v; want NotFound", err)
+	}
+}
+
+func BenchmarkVerify(b *testing.B) {
+	_, v, _, _, text := newBench(b)
+	ctx := b.Context()
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := v.Verify(ctx, text); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

@@ -1,0 +1,56 @@
+package audit_test
+
+import (
+	"slices"
+	"testing"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+func chain(n int) []audit.Row {
+	var rows []audit.Row
+	var seq int64
+	prev := ""
+	for i := range n {
+		e := audit.Event{Actor: audit.Actor{Name: "operator", From: "::1"}, Action: audit.KeyCreated, Target: "key_1", Before: "a", After: "b"}
+		r := audit.Link(e, seq, prev, time.Unix(int64(i), 0))
+		rows, seq, prev = append(rows, r), r.Seq, r.Hash
+	}
+	return rows
+}
+
+func TestVerify(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		edit func([]audit.Row) []audit.Row
+		want int64 // rows that are good
+		ok   bool
+	}{
+		"whole":            {func(r []audit.Row) []audit.Row { return r }, 4, true},
+		"empty":            {func([]audit.Row) []audit.Row { return nil }, 0, true},
+		"changed text":     {func(r []audit.Row) []audit.Row { r[2].After = "c"; return r }, 2, false},
+		"changed time":     {func(r []audit.Row) []audit.Row { r[1].At = r[1].At.Add(time.Hour); return r }, 1, false},
+		"moved text":       {func(r []audit.Row) []audit.Row { r[0].Before, r[0].After = "", "ab"; return r }, 0, false},
+		"removed row":      {func(r []audit.Row) []audit.Row { return slices.Delete(r, 1, 2) }, 1, false},
+		"removed first":    {func(r []audit.Row) []audit.Row { return r[1:] }, 0, false},
+		"exchanged rows":   {func(r []audit.Row) []audit.Row { r[1], r[2] = r[2], r[1]; return r }, 1, false},
+		"rehashed in part": {func(r []audit.Row) []audit.Row { r[1] = audit.Link(audit.Event{}, 1, r[0].Hash, r[1].At); return r }, 2, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			rows := c.edit(chain(4))
+			n, err := audit.Verify(func(yield func(audit.Row, error) bool) {
+				for _, r := range rows {
+					if !yield(r, nil) {
+						return
+					}
+				}
+			})
+			if n != c.want || (err == nil) != c.ok || !c.ok && !fault.Is(err, fault.Conflict) {
+				t.Fatalf("Verify = %d, %v; want %d, ok %v", n, err, c.want, c.ok)
+			}
+		})
+	}
+}

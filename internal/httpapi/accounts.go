@@ -1,0 +1,230 @@
+package httpapi
+
+import (
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/rawjson"
+	"weir/internal/record"
+)
+
+func (x *exchange) getCredits() error {
+	b, err := x.api.Ledger.Balance(x.r.Context(), x.caller.Wallet)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.name("data")
+	o.open()
+	o.amount("total_credits", b.Credited)
+	o.amount("total_usage", b.Charged)
+	o.amount("balance", b.Balance)
+	o.amount("reserved", b.Held)
+	o.text("currency", "RUB")
+	o.close()
+	o.close()
+	return x.reply(&o)
+}
+
+const day = "2006-01-02"
+
+// windowDays is how many completed UTC days activity covers.
+const windowDays = 30
+
+func (x *exchange) getActivity() error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	today := x.at.UTC().Truncate(24 * time.Hour)
+	from, to := today.AddDate(0, 0, -windowDays), today.AddDate(0, 0, -1)
+	if q.Has("date") {
+		date, err := time.Parse(day, q.Get("date"))
+		if err != nil {
+			return fault.Field("httpapi.getActivity", "date", "date must be a day written as YYYY-MM-DD.")
+		}
+		if date.Before(from) || date.After(to) {
+			return fault.Field("httpapi.getActivity", "date", "date must be one of the last %d completed UTC days: %s to %s.", windowDays, from.Format(day), to.Format(day))
+		}
+		from, to = date, date
+	}
+	key := ""
+	if hash := q.Get("api_key_hash"); hash != "" {
+		k, err := x.keyByHash(hash)
+		if err != nil {
+			return err
+		}
+		key = k.ID
+	}
+	rows, err := x.api.Ledger.Activity(x.r.Context(), x.caller.Wallet, key, from.Format(day), to.Format(day))
+	if err != nil {
+		return err
+	}
+	o := object{b: make([]byte, 0, 64+192*len(rows))}
+	o.open()
+	o.array("data")
+	for i := range rows {
+		appendActivity(&o, &rows[i])
+	}
+	o.end()
+	o.text("currency", "RUB")
+	o.close()
+	return x.reply(&o)
+}
+
+func appendActivity(o *object, r *ledger.ActivityRow) {
+	o.open()
+	o.text("date", r.Date)
+	o.text("model", r.Model)
+	o.amountText("cost", r.Cost)
+	o.integer("requests", r.Requests)
+	o.integer("prompt_tokens", r.PromptTokens)
+	o.integer("completion_tokens", r.CompletionTokens)
+	o.integer("reasoning_tokens", r.ReasoningTokens)
+	o.close()
+}
+
+func (x *exchange) getGeneration() error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	id := q.Get("id")
+	if id == "" {
+		return fault.Field("httpapi.getGeneration", "id", "id is missing: it is the id of an answer, gen-...")
+	}
+	c, _, err := x.api.Ledger.Call(x.r.Context(), x.caller.Wallet, id)
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.NotFound, "httpapi.getGeneration", "There is no such generation.")
+	}
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.name("data")
+	appendGeneration(&o, c)
+	o.close()
+	return x.reply(&o)
+}
+
+func appendGeneration(o *object, c *record.Call) {
+	u := &c.Usage
+	o.open()
+	o.text("id", c.Generation)
+	o.text("request_id", c.Request)
+	o.moment("created_at", c.At)
+	o.text("model", c.Model)
+	o.textOrNull("provider_name", c.ProviderName)
+	o.text("api_type", c.API)
+	o.boolean("streamed", c.Streamed)
+	o.boolean("cancelled", c.Cancelled)
+	o.textOrNull("finish_reason", c.Finish)
+	o.textOrNull("native_finish_reason", c.NativeFinish)
+	o.integer("latency", c.FirstContent.Milliseconds())
+	o.integer("generation_time", c.Generating.Milliseconds())
+	o.integer("tokens_prompt", u.Prompt.N)
+	o.integer("tokens_completion", u.Completion.N)
+	o.integer("native_tokens_prompt", u.Prompt.N)
+	o.integer("native_tokens_completion", u.Completion.N)
+	o.integer("native_tokens_reasoning", u.Reasoning.N)
+	o.integer("native_tokens_cached", u.CacheRead.N)
+	o.null("num_media_prompt")
+	o.integer("num_media_completion", u.Images.N)
+	o.integer("num_search_results", u.WebSearches.N)
+	o.amount("usage", c.Cost)
+	o.amount("total_cost", c.Cost)
+	o.name("upstream_inference_cost")
+	if rawjson.IsNumber([]byte(u.UpstreamCost)) {
+		o.b = append(o.b, u.UpstreamCost...)
+	} else {
+		o.b = append(o.b, "null"...)
+	}
+	o.null("cache_discount")
+	o.text("currency", "RUB")
+	o.boolean("is_byok", false)
+	o.textOrNull("session_id", c.Session)
+	o.textOrNull("user_agent", c.UserAgent)
+	o.textOrNull("http_referer", c.Referer)
+	o.textOrNull("service_tier", u.Tier)
+	o.array("provider_responses")
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		o.open()
+		o.text("provider_name", a.Provider)
+		o.integer("status", int64(a.Status))
+		o.integer("latency", (a.Ended - a.Started).Milliseconds())
+		o.close()
+	}
+	o.end()
+	o.close()
+}
+
+func (x *exchange) getKey() error {
+	k, err := x.api.Keys.ByHash(x.r.Context(), x.caller.User, x.caller.Hash)
+	if err != nil {
+		return err
+	}
+	spend, err := x.api.Ledger.KeySpend(x.r.Context(), k.ID)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.name("data")
+	o.open()
+	o.text("label", k.Label)
+	appendLimit(&o, &k, spend)
+	o.boolean("include_byok_in_limit", false)
+	o.boolean("is_free_tier", false)
+	o.boolean("is_management_key", k.Management)
+	o.boolean("is_provisioning_key", k.Management)
+	o.moment("expires_at", k.ExpiresAt)
+	o.text("creator_user_id", k.Creator)
+	o.name("rate_limit")
+	o.open()
+	o.integer("requests", -1)
+	o.text("interval", "10s")
+	o.text("note", "There is no limit of requests.")
+	o.close()
+	o.close()
+	o.close()
+	return x.reply(&o)
+}
+
+// appendLimit writes a key's limit and what it has spent.
+func appendLimit(o *object, k *apikey.Key, s ledger.KeySpend) {
+	if k.Limit == nil {
+		o.null("limit")
+		o.null("limit_remaining")
+		o.null("limit_reset")
+	} else {
+		o.amount("limit", k.Limit.Amount)
+		o.amount("limit_remaining", k.Limit.Remaining(inInterval(k.Limit.Reset, s)))
+		o.textOrNull("limit_reset", string(k.Limit.Reset))
+	}
+	o.amount("usage", s.Total)
+	o.amount("usage_daily", s.Daily)
+	o.amount("usage_weekly", s.Weekly)
+	o.amount("usage_monthly", s.Monthly)
+	for _, name := range []string{"byok_usage", "byok_usage_daily", "byok_usage_weekly", "byok_usage_monthly"} {
+		o.integer(name, 0)
+	}
+}
+
+// inInterval is what was spent since the limit last began anew.
+func inInterval(r apikey.Reset, s ledger.KeySpend) money.Nano {
+	switch r {
+	case apikey.Daily:
+		return s.Daily
+	case apikey.Weekly:
+		return s.Weekly
+	case apikey.Monthly:
+		return s.Monthly
+	}
+	return s.Total
+}

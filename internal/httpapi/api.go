@@ -1,0 +1,223 @@
+// Package httpapi is the public HTTP surface: it finds the route, knows the caller, reads the body within its limits and turns faults
+// into statuses and envelopes, in one place for all routes. It decides nothing about models, money or providers.
+package httpapi
+
+import (
+	"context"
+	"log/slog"
+	"net/http"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/accesslog"
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/relay"
+)
+
+// Completer carries text requests. *relay.Relay is one.
+type Completer interface {
+	// Complete answers one request into sink; see relay.Relay.
+	Complete(ctx context.Context, c *relay.Call, sink relay.Sink) error
+}
+
+// Verifier tells who presents a key. *apikey.Verifier is one.
+type Verifier interface {
+	// Verify fails with fault.Authentication or fault.StorageUnavailable.
+	Verify(ctx context.Context, text string) (*apikey.Caller, error)
+}
+
+// Keys manages keys. *apikey.Manager is one.
+type Keys interface {
+	Create(ctx context.Context, n apikey.NewKey, by Actor) (apikey.Key, string, error)
+	List(ctx context.Context, f apikey.Filter) ([]apikey.Key, error)
+	ByHash(ctx context.Context, user, hash string) (apikey.Key, error)
+	Change(ctx context.Context, user, hash string, c apikey.Change, by Actor) (apikey.Key, error)
+	Delete(ctx context.Context, user, hash string, by Actor) error
+}
+
+// Deps are the parts that an API works with. Log, Slog, Metrics, Ready and Redact may be nil.
+type Deps struct {
+	Relay    Completer
+	Verifier Verifier
+	Keys     Keys
+	Ledger   ledger.Reader // the methods of Book, which flush before they read
+	Catalog  func() *catalog.Snapshot
+	Log      *accesslog.Log
+	Slog     *slog.Logger
+	Metrics  *Metrics
+	Ready    func(context.Context) error // asked by /readyz; an error means not ready
+	Redact   func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
+	Now      func() time.Time
+}
+
+// API answers requests. It is safe for concurrent use.
+type API struct {
+	Deps
+	cfg      Config
+	routes   []*Route
+	table    *routeTable
+	failures *window // failed authentications by address
+	visits   *window // catalog requests by address
+	models   modelsCache
+
+	bodies   atomic.Int64 // bytes of bodies in memory
+	inFlight atomic.Int64 // inference requests
+	draining atomic.Bool
+}
+
+// New makes an API.
+func New(d Deps, c Config) *API {
+	if d.Metrics == nil {
+		d.Metrics = NewMetrics()
+	}
+	if d.Redact == nil {
+		d.Redact = func(b []byte) []byte { return b }
+	}
+	if d.Slog == nil {
+		d.Slog = slog.New(slog.DiscardHandler)
+	}
+	a := &API{Deps: d, cfg: c, failures: newWindow(time.Minute), visits: newWindow(time.Minute)}
+	a.routes = a.declare()
+	a.table = newRouteTable(a.routes)
+	for _, r := range a.routes {
+		r.metrics = d.Metrics.route(r.Method + " " + r.Pattern)
+	}
+	d.Metrics.watch(a)
+	return a
+}
+
+// Routes lists the operations that are served.
+func (a *API) Routes() []*Route { return a.routes }
+
+func textBody(c *Config) int64       { return c.MaxBody }
+func managementBody(c *Config) int64 { return c.MaxManagementBody }
+
+func (a *API) declare() []*Route {
+	return []*Route{
+		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*exchange).postChatCompletions},
+		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
+		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},
+		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*exchange).getModel},
+		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
+		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},
+		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*exchange).getGeneration},
+		{Method: "GET", Pattern: "/v1/key", access: anyKey, handle: (*exchange).getKey},
+		{Method: "GET", Pattern: "/v1/keys", access: management, handle: (*exchange).listKeys},
+		{Method: "POST", Pattern: "/v1/keys", access: management, body: managementBody, handle: (*exchange).postKey},
+		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
+		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, body: managementBody, handle: (*exchange).patchKey},
+		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).deleteKey},
+		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
+		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
+		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},
+		{Method: "GET", Pattern: "/readyz", access: unlimited, handle: (*exchange).getReady},
+	}
+}
+
+// ServeHTTP answers one request, whatever happens in a handler.
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	x := &exchange{api: a, w: w, r: r, at: a.Now()}
+	x.begin()
+	defer x.finish() // also when the answer must be cut by a panic that net/http knows
+	defer func() {
+		if p := recover(); p != nil {
+			x.panicked(p)
+		}
+	}()
+	if err := x.serve(); err != nil {
+		x.fail(fault.From(err))
+	}
+}
+
+// serve runs the checks in the order that the specification's completions fix: route, method, body size, authentication, rate
+// limit; the body's syntax and all that follows are the handler's.
+func (x *exchange) serve() error {
+	if err := x.checkHead(); err != nil {
+		return err
+	}
+	if x.r.Method == http.MethodOptions {
+		return x.preflight()
+	}
+	route, values, allow := x.api.table.find(x.r.Method, x.r.URL)
+	if route == nil {
+		return x.noRoute(allow)
+	}
+	x.route, x.values = route, values
+	if route.access == inference {
+		x.startGeneration()
+	}
+	if err := x.checkBodySize(); err != nil {
+		return err
+	}
+	if err := x.authorize(); err != nil {
+		return err
+	}
+	if route.access == inference {
+		if x.api.inFlight.Add(1) > x.api.cfg.MaxInFlight {
+			x.api.inFlight.Add(-1)
+			return fault.New(fault.Overloaded, "httpapi.serve", "The gateway is at its limit of concurrent requests.")
+		}
+		defer x.api.inFlight.Add(-1)
+	}
+	return route.handle(x)
+}
+
+// checkHead refuses heads that are too large in ways that net/http does not count.
+func (x *exchange) checkHead() error {
+	cfg := &x.api.cfg
+	if len(x.r.Method)+len(x.r.RequestURI)+len(x.r.Proto)+2 > cfg.MaxRequestLine {
+		e := fault.New(fault.HeaderTooLarge, "httpapi.checkHead", "The request line is too long.")
+		e.Param = requestLine
+		return e
+	}
+	n := 0
+	for _, values := range x.r.Header {
+		n += len(values)
+	}
+	if n > cfg.MaxHeaders {
+		return fault.Newf(fault.HeaderTooLarge, "httpapi.checkHead", "A request may have %d header fields.", cfg.MaxHeaders)
+	}
+	return nil
+}
+
+func (x *exchange) noRoute(allow []string) error {
+	if allow == nil {
+		return fault.New(fault.NotFound, "httpapi.route", "There is no such route. The API lives under /v1; its description is at /openapi.yaml.")
+	}
+	list := ""
+	for i, m := range allow {
+		if i > 0 {
+			list += ", "
+		}
+		list += m
+	}
+	x.w.Header().Set("Allow", list)
+	return fault.New(fault.MethodNotAllowed, "httpapi.route", "This route knows "+list+".")
+}
+
+const (
+	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Total-Count, Link"
+)
+
+// preflight answers a browser that asks what it may send. No credentials mode: keys travel in a header that scripts set.
+func (x *exchange) preflight() error {
+	route, _, allow := x.api.table.find(http.MethodOptions, x.r.URL)
+	if route == nil && allow == nil {
+		return x.noRoute(nil)
+	}
+	h := x.w.Header()
+	h.Set("Access-Control-Allow-Origin", "*")
+	h.Set("Access-Control-Allow-Methods", corsMethods)
+	if want := x.r.Header["Access-Control-Request-Headers"]; len(want) > 0 {
+		h.Set("Access-Control-Allow-Headers", want[0])
+		h.Set("Vary", "Access-Control-Request-Headers")
+	}
+	h.Set("Access-Control-Max-Age", "86400")
+	x.refuseBody()
+	x.writeBody(http.StatusNoContent, nil, nil)
+	return nil
+}

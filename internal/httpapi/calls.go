@@ -1,0 +1,200 @@
+package httpapi
+
+import (
+	"math"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// getCall serves the record of one call: why it was routed as it was, and how each number of its charge came about.
+func (x *exchange) getCall() error {
+	c, entries, err := x.api.Ledger.Call(x.r.Context(), x.caller.Wallet, x.values[0])
+	if fault.Is(err, fault.NotFound) {
+		return fault.New(fault.NotFound, "httpapi.getCall", "There is no such call.")
+	}
+	if err != nil {
+		return err
+	}
+	o := object{b: make([]byte, 0, 4096)}
+	o.open()
+	o.name("data")
+	o.open()
+	appendRow(&o, c)
+	appendPlan(&o, c, x.api.Catalog())
+	appendAttempts(&o, c)
+	appendUsage(&o, c)
+	o.name("price")
+	o.open()
+	o.textOrNull("list", c.PriceList)
+	o.textOrNull("rate", c.Rate)
+	o.textOrNull("source", c.SourcePrice)
+	o.close()
+	o.name("hold")
+	o.open()
+	o.amountText("amount", c.Hold)
+	o.amountText("released", max(0, c.Hold-c.Cost))
+	o.close()
+	appendEntries(&o, entries)
+	o.boolean("stored_text", false)
+	o.close()
+	o.close()
+	return x.reply(&o)
+}
+
+func appendRow(o *object, c *record.Call) {
+	o.text("id", c.Generation)
+	o.text("request_id", c.Request)
+	o.moment("created_at", c.At)
+	o.text("user", c.User)
+	o.textOrNull("key", c.Key)
+	o.text("api", c.API)
+	o.text("model_asked", c.ModelAsked)
+	o.textOrNull("model", c.Model)
+	o.textOrNull("provider", c.Provider)
+	o.textOrNull("provider_name", c.ProviderName)
+	o.textOrNull("endpoint", c.Endpoint)
+	o.textOrNull("upstream_id", c.UpstreamID)
+	o.boolean("stream", c.Streamed)
+	o.boolean("canceled", c.Cancelled)
+	o.boolean("settled", c.Settled)
+	o.textOrNull("error", c.Error)
+	o.textOrNull("finish_reason", c.Finish)
+	o.textOrNull("native_finish_reason", c.NativeFinish)
+	o.amountText("cost", c.Cost)
+	o.integer("first_token_ms", c.FirstContent.Milliseconds())
+	o.integer("generating_ms", c.Generating.Milliseconds())
+	o.integer("duration_ms", c.Duration.Milliseconds())
+	o.textOrNull("session_id", c.Session)
+	o.textOrNull("client_user", c.ClientUser)
+	o.textOrNull("user_agent", c.UserAgent)
+	o.textOrNull("http_referer", c.Referer)
+	o.textOrNull("title", c.Title)
+	o.name("metadata")
+	if c.Metadata != "" {
+		o.b = append(o.b, c.Metadata...)
+	} else {
+		o.b = append(o.b, "null"...)
+	}
+}
+
+func appendPlan(o *object, c *record.Call, s *catalog.Snapshot) {
+	o.name("plan")
+	o.open()
+	o.array("candidates")
+	for i := range c.Candidates {
+		k := &c.Candidates[i]
+		o.open()
+		o.text("endpoint", k.Endpoint)
+		o.integer("order", int64(k.Order))
+		o.textOrNull("dropped_by", k.DroppedBy)
+		o.textOrNull("detail", k.Detail)
+		o.name("score")
+		o.open()
+		o.name("value")
+		if math.IsNaN(k.Score) || math.IsInf(k.Score, 0) {
+			o.b = append(o.b, "null"...)
+		} else {
+			o.b = strconv.AppendFloat(o.b, k.Score, 'g', -1, 64)
+		}
+		o.text("by", k.Reason)
+		o.close()
+		appendCandidatePrice(o, k.Endpoint, c.PriceList, s)
+		o.close()
+	}
+	o.end()
+	o.close()
+}
+
+// appendCandidatePrice writes what a candidate would have cost, as long as the price list of the call is still the one in force.
+func appendCandidatePrice(o *object, id, list string, s *catalog.Snapshot) {
+	e := endpointByID(s, id)
+	if e == nil || e.Pricing.List != list {
+		o.null("price")
+		return
+	}
+	o.name("price")
+	o.open()
+	o.text("prompt_per_1k", decimal(e.Pricing.Base.Prompt))
+	o.text("completion_per_1k", decimal(e.Pricing.Base.Completion))
+	o.close()
+}
+
+func endpointByID(s *catalog.Snapshot, id string) *catalog.Endpoint {
+	for _, m := range s.Models() {
+		for _, e := range m.Endpoints {
+			if e.ID == id {
+				return e
+			}
+		}
+	}
+	return nil
+}
+
+func appendAttempts(o *object, c *record.Call) {
+	o.array("attempts")
+	for i := range c.Attempts {
+		a := &c.Attempts[i]
+		o.open()
+		o.text("endpoint", a.Endpoint)
+		o.text("provider", a.Provider)
+		o.integer("status", int64(a.Status))
+		o.textOrNull("reason", a.Reason)
+		o.integer("started_ms", a.Started.Milliseconds())
+		if a.FirstContent > 0 {
+			o.integer("first_token_ms", a.FirstContent.Milliseconds())
+		} else {
+			o.null("first_token_ms")
+		}
+		o.integer("ended_ms", a.Ended.Milliseconds())
+		o.close()
+	}
+	o.end()
+}
+
+var sources = [...]string{usage.Reported: "reported", usage.Estimated: "estimated", usage.Capped: "capped"}
+
+func appendUsage(o *object, c *record.Call) {
+	u := &c.Usage
+	o.name("usage")
+	o.open()
+	o.integer("prompt_tokens", u.Prompt.N)
+	o.integer("completion_tokens", u.Completion.N)
+	o.integer("reasoning_tokens", u.Reasoning.N)
+	o.array("parts")
+	for _, line := range c.Lines {
+		var cost money.Sum
+		unit := "1k_tokens"
+		switch line.Kind {
+		case usage.KindRequest, usage.KindWebSearch, usage.KindImage:
+			unit = "each"
+			cost.Each(line.Quantity, line.Price)
+		default:
+			cost.PerThousand(line.Quantity, line.Price)
+		}
+		o.open()
+		o.text("kind", line.Kind.String())
+		o.integer("quantity", line.Quantity)
+		o.text("unit", unit)
+		o.text("price", money.Nano(line.Price).String())
+		o.text("cost", string(cost.Append(nil)))
+		o.close()
+	}
+	o.end()
+	o.text("source", sources[min(int(u.Source), len(sources)-1)])
+	o.close()
+}
+
+func appendEntries(o *object, entries []ledger.Entry) {
+	o.array("entries")
+	for i := range entries {
+		o.comma()
+		o.b = strconv.AppendInt(o.b, entries[i].ID, 10)
+	}
+	o.end()
+}

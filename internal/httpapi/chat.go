@@ -1,0 +1,86 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/relay"
+	"weir/internal/wire/chat"
+)
+
+// maxNote is how much of a header that is kept with a call is kept, in bytes.
+const maxNote = 256
+
+// postChatCompletions serves POST /v1/chat/completions, whole or as a stream of events.
+func (x *exchange) postChatCompletions() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := chat.Decode(body)
+	if err != nil {
+		return err
+	}
+	x.asked = req.Models[0]
+	if req.SessionID == "" {
+		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
+			return fault.Field("httpapi.chat", "session_id", "X-Session-Id may have 256 bytes.")
+		}
+	}
+	call := &relay.Call{
+		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "completions",
+		PromptText: chat.PromptText(req), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+	}
+	options := chat.OptionsOf(req, x.generation, x.at.Unix(), x.strict())
+	defer func() { x.record = call.Record }()
+	if req.Stream {
+		return x.completeStream(call, options)
+	}
+	whole := chat.NewWhole(wholeWriter{x}, options)
+	defer whole.Close()
+	return x.api.Relay.Complete(x.r.Context(), call, whole)
+}
+
+func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
+	s := x.openStream(func(w *frameWriter) frames { return chat.NewStream(w, o) })
+	defer s.silence() // also when the relay panics
+	err := x.api.Relay.Complete(x.r.Context(), call, s.to)
+	s.silence()
+	return err
+}
+
+// strict reports whether the caller wants message.content as an array always.
+func (x *exchange) strict() bool {
+	return x.caller.Strict || x.api.cfg.Strict || strings.EqualFold(x.header("X-Response-Schema"), "strict")
+}
+
+// header is a request header by its canonical name.
+func (x *exchange) header(name string) string {
+	if v := x.r.Header[name]; len(v) > 0 {
+		return v[0]
+	}
+	return ""
+}
+
+// note is the first of some headers that is there, cut to what a record keeps.
+func (x *exchange) note(names ...string) string {
+	for _, name := range names {
+		if v := x.header(name); v != "" {
+			return strings.ToValidUTF8(v[:min(len(v), maxNote)], "")
+		}
+	}
+	return ""
+}
+
+// wholeWriter writes a whole answer, head and body, with its one Write.
+type wholeWriter struct{ x *exchange }
+
+// Write sends the answer.
+func (w wholeWriter) Write(body []byte) (int, error) {
+	if err := w.x.r.Context().Err(); err != nil {
+		return 0, err
+	}
+	w.x.writeBody(http.StatusOK, jsonType, body)
+	return len(body), nil
+}

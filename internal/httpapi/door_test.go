@@ -1,0 +1,605 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/netip"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/httpapi"
+	"weir/internal/relay"
+)
+
+// Every kind has a status and both envelopes. The table is written out again here: a change of either must be meant.
+func TestEveryKindHasAnOutcome(t *testing.T) {
+	t.Parallel()
+	want := map[fault.Kind]struct {
+		status   int
+		messages string
+	}{
+		fault.Internal: {500, "api_error"}, fault.Invalid: {400, "invalid_request_error"}, fault.DuplicateKey: {400, "invalid_request_error"},
+		fault.TooDeep: {400, "invalid_request_error"}, fault.InvalidPrompt: {400, "invalid_request_error"}, fault.ModelNotFound: {404, "not_found_error"},
+		fault.WrongEndpoint: {400, "invalid_request_error"}, fault.ContextLength: {400, "invalid_request_error"}, fault.StringTooLong: {400, "invalid_request_error"},
+		fault.Authentication: {401, "authentication_error"}, fault.PaymentRequired: {402, "billing_error"}, fault.PermissionDenied: {403, "permission_error"},
+		fault.ContentPolicy: {403, "invalid_request_error"}, fault.Refusal: {400, "invalid_request_error"}, fault.NotFound: {404, "not_found_error"},
+		fault.NoEndpoints: {404, "not_found_error"}, fault.MethodNotAllowed: {405, "invalid_request_error"}, fault.RequestTimeout: {408, "timeout_error"},
+		fault.PayloadTooLarge: {413, "request_too_large"}, fault.HeaderTooLarge: {431, "invalid_request_error"}, fault.UnsupportedMediaType: {415, "invalid_request_error"},
+		fault.Unprocessable: {422, "invalid_request_error"}, fault.Conflict: {409, "invalid_request_error"}, fault.RateLimited: {429, "rate_limit_error"},
+		fault.ProviderUnavailable: {502, "api_error"}, fault.ProviderOverloaded: {503, "overloaded_error"}, fault.Timeout: {504, "timeout_error"},
+		fault.Overloaded: {503, "overloaded_error"}, fault.Draining: {503, "overloaded_error"}, fault.StorageUnavailable: {503, "overloaded_error"},
+		fault.Canceled: {499, "api_error"},
+	}
+	for _, kind := range fault.Kinds() {
+		w, ok := want[kind]
+		if !ok {
+			t.Errorf("%s has no line in this test", kind)
+			continue
+		}
+		e := fault.New(kind, "op", "A sentence.").Because(fmt.Errorf("secret cause"))
+		if got := httpapi.Status(e); got != w.status {
+			t.Errorf("%s: status %d; want %d", kind, got, w.status)
+		}
+		standard, messages := decode(t, httpapi.ErrorBody(e, "req_1")), decode(t, httpapi.MessagesErrorBody(e, "req_1"))
+		if at(standard, "error", "code") != float64(w.status) || at(standard, "error", "metadata", "error_type") != kind.String() ||
+			at(standard, "error", "message") == "" || at(standard, "error", "metadata", "request_id") != "req_1" {
+			t.Errorf("%s: standard envelope %v", kind, standard)
+		}
+		if at(messages, "type") != "error" || at(messages, "error", "type") != w.messages || at(messages, "error", "message") == "" {
+			t.Errorf("%s: messages envelope %v", kind, messages)
+		}
+		if _, has := at(standard, "error", "metadata", "retry_after").(float64); has != (w.status == 429 || w.status == 503) {
+			t.Errorf("%s: retry_after is there: %v", kind, has)
+		}
+		if strings.Contains(fmt.Sprint(standard, messages), "secret cause") {
+			t.Errorf("%s: the cause is shown", kind)
+		}
+	}
+}
+
+func decode(t *testing.T, b []byte) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(b, &m); err != nil {
+		t.Fatalf("%s: %v", b, err)
+	}
+	return m
+}
+
+func TestErrorBody(t *testing.T) {
+	t.Parallel()
+	const canary = "sk-weir-v1-0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLM"
+	up := &fault.Upstream{Provider: "Acme", Status: 400, Code: "bad", Raw: strings.Repeat("x", 1020) + canary}
+	for name, c := range map[string]struct {
+		e    *fault.Error
+		path []any
+		want any
+	}{
+		"param":                {fault.Field("o", "messages[2].role", "No."), []any{"metadata", "param"}, "messages[2].role"},
+		"provider":             {&fault.Error{Kind: fault.Invalid, Public: "No.", Upstream: up}, []any{"metadata", "provider_name"}, "Acme"},
+		"provider code":        {&fault.Error{Kind: fault.Invalid, Public: "No.", Upstream: up}, []any{"metadata", "provider_code"}, "bad"},
+		"bug says nothing":     {&fault.Error{Kind: fault.Internal, Public: "SELECT 1", Upstream: up}, []any{"metadata", "raw"}, nil},
+		"provider's block":     {&fault.Error{Kind: fault.ContentPolicy, Public: "No.", Upstream: up}, []any{"code"}, 400.},
+		"own block":            {fault.New(fault.ContentPolicy, "o", "No."), []any{"code"}, 403.},
+		"details":              {&fault.Error{Kind: fault.PaymentRequired, Public: "No.", Details: map[string]any{"required": "1.5"}}, []any{"metadata", "required"}, "1.5"},
+		"nested details":       {&fault.Error{Kind: fault.Timeout, Details: map[string]any{"previous_errors": []any{map[string]any{"status": 500}}}}, []any{"metadata", "previous_errors", 0, "status"}, 500.},
+		"long wait is cut":     {&fault.Error{Kind: fault.RateLimited, RetryAfter: 48 * time.Hour}, []any{"metadata", "retry_after"}, 3600.},
+		"short wait is raised": {&fault.Error{Kind: fault.RateLimited, RetryAfter: time.Millisecond}, []any{"metadata", "retry_after"}, 1.},
+		"text is escaped":      {fault.New(fault.Invalid, "o", "a\"\n\x01\xffb"), []any{"message"}, "a\"\n\x01\ufffdb"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			body := httpapi.ErrorBody(c.e, "")
+			if got := at(decode(t, body), append([]any{"error"}, c.path...)...); got != c.want {
+				t.Errorf("%v is %v; want %v in %s", c.path, got, c.want, body)
+			}
+			if bytes.Contains(body, []byte("0123456789abc")) || bytes.Contains(body, []byte("SELECT")) {
+				t.Errorf("a secret is shown: %s", body)
+			}
+		})
+	}
+}
+
+func TestRoutes(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for name, c := range map[string]struct {
+		method, path string
+		status       int
+		allow        string
+	}{
+		"plain":                    {"GET", "/v1/models", 200, ""},
+		"trailing slash":           {"GET", "/v1/models/", 200, ""},
+		"alias":                    {"GET", "/api/v1/models", 200, ""},
+		"alias of a variable":      {"GET", "/api/v1/models/acme/small", 200, ""},
+		"no alias":                 {"GET", "/api/v1models", 404, ""},
+		"head":                     {"HEAD", "/v1/models", 200, ""},
+		"escaped slash":            {"GET", "/v1/models/acme%2Fsmall", 200, ""},
+		"two segments":             {"GET", "/v1/models/acme/small", 200, ""},
+		"escaped letters":          {"GET", "/v1/mod%65ls", 200, ""},
+		"escaped twice":            {"GET", "/v1/mod%2565ls", 404, ""},
+		"unknown":                  {"GET", "/v1/nothing", 404, ""},
+		"root":                     {"GET", "/", 404, ""},
+		"double slash":             {"GET", "/v1//models", 404, ""},
+		"dots":                     {"GET", "/v1/x/../models", 404, ""},
+		"escaped dots":             {"GET", "/v1/models/%2e%2e/keys", 404, ""},
+		"case":                     {"GET", "/V1/models", 404, ""},
+		"wrong method":             {"GET", "/v1/chat/completions", 405, "POST, OPTIONS"},
+		"wrong method, variable":   {"PUT", "/v1/keys/x", 405, "GET, HEAD, PATCH, DELETE, OPTIONS"},
+		"wrong method, no key":     {"DELETE", "/v1/models", 405, "GET, HEAD, OPTIONS"},
+		"made-up method":           {"BREW", "/v1/models", 405, "GET, HEAD, OPTIONS"},
+		"NUL in a path":            {"GET", "/v1/models/%00", 404, ""},
+		"health":                   {"GET", "/healthz", 200, ""},
+		"readiness":                {"GET", "/readyz", 200, ""},
+		"document":                 {"GET", "/openapi.yaml", 200, ""},
+		"metrics are not public":   {"GET", "/metrics", 404, ""},
+		"profiles are not public":  {"GET", "/debug/pprof/", 404, ""},
+		"long path, unknown model": {"GET", "/v1/models/a/" + strings.Repeat("b", 4000), 404, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := n.do(c.method, c.path, "")
+			if r.StatusCode != c.status || r.Header.Get("Allow") != c.allow {
+				t.Fatalf("status %d, Allow %q; want %d, %q", r.StatusCode, r.Header.Get("Allow"), c.status, c.allow)
+			}
+			switch {
+			case c.status == 405:
+				wantError(t, r, 405, fault.MethodNotAllowed)
+			case c.status == 404 && !strings.Contains(c.path, "models/"):
+				wantError(t, r, 404, fault.NotFound)
+			case c.method == "HEAD" && (len(r.body) != 0 || r.ContentLength <= 0):
+				t.Errorf("HEAD: %d bytes, length %d", len(r.body), r.ContentLength)
+			}
+		})
+	}
+}
+
+func TestCORS(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	r := n.do("OPTIONS", "/v1/chat/completions", "", "Authorization", "", "Origin", "https://app.example",
+		"Access-Control-Request-Method", "POST", "Access-Control-Request-Headers", "authorization, x-thing")
+	h := r.Header
+	if r.StatusCode != 204 || len(r.body) != 0 || h.Get("Access-Control-Allow-Origin") != "*" || h.Get("Access-Control-Allow-Headers") != "authorization, x-thing" ||
+		!strings.Contains(h.Get("Access-Control-Allow-Methods"), "POST") || h.Get("Access-Control-Allow-Credentials") != "" {
+		t.Fatalf("preflight: %d %v", r.StatusCode, h)
+	}
+	r = n.do("POST", "/v1/chat/completions", "{", "Origin", "https://app.example")
+	if r.Header.Get("Access-Control-Allow-Origin") != "*" || !strings.Contains(r.Header.Get("Access-Control-Expose-Headers"), "X-Generation-Id") {
+		t.Errorf("reply: %v", r.Header)
+	}
+	if r = n.do("GET", "/v1/models", ""); r.Header.Get("Access-Control-Allow-Origin") != "" {
+		t.Error("CORS headers for a client that is no browser")
+	}
+	if r = n.do("OPTIONS", "/nothing", ""); r.StatusCode != 404 {
+		t.Errorf("preflight of an unknown route: %d", r.StatusCode)
+	}
+}
+
+func TestAuthentication(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.FailedAuthPerMinute = 0 })
+	good, mgmt := n.first.KeyText, n.first.ManagementKey
+	for name, c := range map[string]struct {
+		header  string
+		status  int
+		message string
+	}{
+		"right":             {"Bearer " + good, 200, ""},
+		"small letters":     {"bearer " + good, 200, ""},
+		"more spaces":       {"BEARER   " + good + " ", 200, ""},
+		"missing":           {"", 401, "missing"},
+		"bare":              {good, 401, "Bearer"},
+		"other scheme":      {"Basic " + good, 401, "Bearer"},
+		"no key":            {"Bearer ", 401, ""},
+		"typo":              {"Bearer " + good[:20] + "#" + good[21:], 401, "checksum"},
+		"foreign":           {"Bearer sk-ant-api03-xyz", 401, "begin with"},
+		"unknown":           {"Bearer " + apikey.Mint(false), 401, "not valid"},
+		"management key":    {"Bearer " + mgmt, 403, "management"},
+		"NUL":               {"Bearer \x7f", 0, ""},
+		"two keys in a row": {"Bearer " + good + " " + good, 401, "checksum"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r, err := n.try("POST", "/v1/chat/completions", chatBody(false), "Authorization", c.header)
+			if c.status == 0 {
+				if err == nil && r.StatusCode != 400 {
+					t.Fatalf("status %d; want 400", r.StatusCode)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			switch c.status {
+			case 401:
+				m := wantError(t, r, 401, fault.Authentication)
+				if text := at(m, "error", "message").(string); !strings.Contains(text, c.message) || strings.Contains(text, good[11:]) {
+					t.Errorf("message %q", text)
+				}
+				if r.Header.Get("Www-Authenticate") != "Bearer" {
+					t.Error("no WWW-Authenticate")
+				}
+			case 403:
+				wantError(t, r, 403, fault.PermissionDenied)
+			default:
+				if r.StatusCode != c.status {
+					t.Errorf("status %d: %s", r.StatusCode, r.body)
+				}
+			}
+		})
+	}
+	wantError(t, n.do("GET", "/v1/keys", ""), 403, fault.PermissionDenied)
+	wantError(t, n.do("GET", "/v1/credits", "", "Authorization", ""), 401, fault.Authentication)
+	wantError(t, n.do("GET", "/v1/credits?api_key="+good, "", "Authorization", "", "X-Api-Key", good, "Cookie", "key="+good), 401, fault.Authentication)
+	if r := n.do("GET", "/v1/models", "", "Authorization", "Bearer rubbish"); r.StatusCode != 200 {
+		t.Errorf("a public route with a wrong key: %d", r.StatusCode)
+	}
+}
+
+func TestDisabledAndExpiredKeys(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	by := audit.Actor{Name: "test"}
+	make := func(expires time.Time) (apikey.Key, string) {
+		k, text, err := n.keys.Create(t.Context(), apikey.NewKey{Name: "x", User: n.first.User.ID, ExpiresAt: expires}, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return k, "Bearer " + text
+	}
+	message := func(key string) string {
+		return fmt.Sprint(at(wantError(t, n.do("GET", "/v1/key", "", "Authorization", key), 401, fault.Authentication), "error", "message"))
+	}
+	k, key := make(time.Time{})
+	if r := n.do("GET", "/v1/key", "", "Authorization", key); r.StatusCode != 200 {
+		t.Fatalf("new key: %d", r.StatusCode)
+	}
+	yes := true
+	if _, err := n.keys.Change(t.Context(), "", k.Hash, apikey.Change{Disabled: &yes}, by); err != nil {
+		t.Fatal(err)
+	}
+	if m := message(key); !strings.Contains(m, "disabled") {
+		t.Errorf("disabled: %s", m)
+	}
+	_, key = make(time.Now().Add(30 * time.Millisecond))
+	<-time.After(40 * time.Millisecond)
+	if m := message(key); !strings.Contains(m, "expired") {
+		t.Errorf("expired: %s", m)
+	}
+	if err := n.users.SetDisabled(t.Context(), n.first.User.ID, true, by); err != nil {
+		t.Fatal(err)
+	}
+	if m := message("Bearer " + n.first.KeyText); !strings.Contains(m, "disabled") {
+		t.Errorf("disabled user: %s", m)
+	}
+}
+
+func TestFailedAuthenticationsAreLimited(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) {
+		c.FailedAuthPerMinute = 3
+		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
+	})
+	bad := func(from string) *response {
+		return n.do("GET", "/v1/credits", "", "Authorization", "Bearer "+apikey.Mint(false), "X-Forwarded-For", from)
+	}
+	for range 3 {
+		wantError(t, bad("192.0.2.1"), 401, fault.Authentication)
+	}
+	for range 40 { // also past the point where the store is not asked any more
+		r := bad("192.0.2.1")
+		wantError(t, r, 429, fault.RateLimited)
+		if r.Header.Get("Retry-After") == "" || r.Header.Get("X-Ratelimit-Limit") != "3" || r.Header.Get("X-Ratelimit-Reset") == "" {
+			t.Fatalf("headers %v", r.Header)
+		}
+	}
+	wantError(t, bad("192.0.2.2"), 401, fault.Authentication)
+	wantError(t, bad("192.0.2.1, 192.0.2.3"), 401, fault.Authentication) // the left one anybody can write
+	if r := n.do("GET", "/v1/credits", "", "X-Forwarded-For", "192.0.2.2"); r.StatusCode != 200 {
+		t.Errorf("the right key from elsewhere: %d", r.StatusCode)
+	}
+}
+
+func TestPublicRoutesAreLimited(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.PublicPerMinute = 2 })
+	for range 2 {
+		if r := n.do("GET", "/v1/models", ""); r.StatusCode != 200 {
+			t.Fatalf("status %d", r.StatusCode)
+		}
+	}
+	wantError(t, n.do("GET", "/v1/models", ""), 429, fault.RateLimited)
+	if r := n.do("GET", "/healthz", ""); r.StatusCode != 200 {
+		t.Errorf("health %d", r.StatusCode)
+	}
+}
+
+func TestHeadLimits(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"request line": {"GET /v1/models?search=" + strings.Repeat("x", 8200) + " HTTP/1.1\r\nHost: x\r\n\r\n", 414},
+		"many headers": {"GET /v1/models HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-A: b\r\n", 101) + "\r\n", 431},
+		"large header": {"GET /v1/models HTTP/1.1\r\nHost: x\r\nX-A: " + strings.Repeat("b", 40<<10) + "\r\n\r\n", 431},
+		"just right":   {"GET /v1/models HTTP/1.1\r\nHost: x\r\n" + strings.Repeat("X-A: b\r\n", 90) + "\r\n", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := n.dial()
+			s.send("%s", c.head)
+			if r := s.response(); r.StatusCode != c.status {
+				t.Fatalf("status %d, want %d: %s", r.StatusCode, c.status, r.body)
+			}
+		})
+	}
+}
+
+func zip(t testing.TB, text string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := gzip.NewWriter(&b)
+	if _, err := z.Write([]byte(text)); err != nil {
+		t.Fatal(err)
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	return b.String()
+}
+
+func TestBodies(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxBody = 4 << 20 })
+	pad := func(size int) string {
+		return `{"model":"acme/small","pad":"` + strings.Repeat("x", size) + `","messages":[{"role":"user","content":"hi"}]}`
+	}
+	for name, c := range map[string]struct {
+		body    string
+		headers []string
+		status  int
+		kind    fault.Kind
+	}{
+		"no content type":     {chatBody(false), []string{"Content-Type", ""}, 200, 0},
+		"with charset":        {chatBody(false), []string{"Content-Type", "Application/JSON; charset=utf-8"}, 200, 0},
+		"json suffix":         {chatBody(false), []string{"Content-Type", "application/vnd.x+json"}, 200, 0},
+		"form":                {"a=b", []string{"Content-Type", "application/x-www-form-urlencoded"}, 415, fault.UnsupportedMediaType},
+		"identity":            {chatBody(false), []string{"Content-Encoding", "identity"}, 200, 0},
+		"gzip":                {zip(t, chatBody(false)), []string{"Content-Encoding", "gzip"}, 200, 0},
+		"large gzip":          {zip(t, pad(900<<10)), []string{"Content-Encoding", "GZIP"}, 200, 0},
+		"brotli":              {chatBody(false), []string{"Content-Encoding", "br"}, 415, fault.UnsupportedMediaType},
+		"gzip, gzip":          {zip(t, zip(t, chatBody(false))), []string{"Content-Encoding", "gzip, gzip"}, 415, fault.UnsupportedMediaType},
+		"no gzip":             {chatBody(false), []string{"Content-Encoding", "gzip"}, 400, fault.Invalid},
+		"cut gzip":            {zip(t, chatBody(false))[:40], []string{"Content-Encoding", "gzip"}, 400, fault.Invalid},
+		"gzip and more":       {zip(t, chatBody(false)) + "rubbish", []string{"Content-Encoding", "gzip"}, 400, fault.Invalid},
+		"gzip bomb":           {zip(t, pad(3<<20)), []string{"Content-Encoding", "gzip"}, 413, fault.PayloadTooLarge},
+		"gzip past the limit": {zip(t, pad(64<<20)), []string{"Content-Encoding", "gzip"}, 413, fault.PayloadTooLarge},
+		"too large":           {pad(4 << 20), nil, 413, fault.PayloadTooLarge},
+		"large":               {pad(3 << 20), nil, 200, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			r := n.do("POST", "/v1/chat/completions", c.body, c.headers...)
+			if c.status == 200 {
+				if r.StatusCode != 200 {
+					t.Fatalf("status %d: %s", r.StatusCode, r.body)
+				}
+				return
+			}
+			wantError(t, r, c.status, c.kind)
+		})
+	}
+}
+
+func TestBodyBudget(t *testing.T) {
+	t.Parallel()
+	begun, leave := make(chan struct{}), make(chan struct{})
+	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+		begun <- struct{}{}
+		<-leave
+		return hello(ctx, c, sink)
+	}), func(c *httpapi.Config) { c.BodyBudget = 150 })
+	done := make(chan *response)
+	go func() { done <- n.do("POST", "/v1/chat/completions", chatBody(false)) }()
+	<-begun
+	wantError(t, n.do("POST", "/v1/chat/completions", chatBody(false)), 503, fault.Overloaded)
+	close(leave)
+	if r := <-done; r.StatusCode != 200 {
+		t.Fatalf("status %d", r.StatusCode)
+	}
+	go func() { <-begun }()
+	if r := n.do("POST", "/v1/chat/completions", chatBody(false)); r.StatusCode != 200 {
+		t.Fatalf("the budget was not given back: %d", r.StatusCode)
+	}
+}
+
+// What a client sends slowly ends within the limits, and with an answer.
+func TestSlowBodies(t *testing.T) {
+	t.Parallel()
+	const ms = time.Millisecond
+	for name, c := range map[string]struct {
+		edit func(*httpapi.Config)
+		drip time.Duration // between bytes; 0: none after the head
+	}{
+		"nothing":   {func(c *httpapi.Config) { c.BodyIdle = 100 * ms }, 0},
+		"too slow":  {func(c *httpapi.Config) { c.BodyGrace, c.BodyMinRate = 200*ms, 1000 }, 20 * ms},
+		"too long":  {func(c *httpapi.Config) { c.BodyTotal, c.BodyMinRate = 200*ms, 1 }, 20 * ms},
+		"pause":     {func(c *httpapi.Config) { c.BodyIdle = 50 * ms }, 400 * ms},
+		"zero rate": {func(c *httpapi.Config) { c.BodyTotal, c.BodyMinRate = 200*ms, 0 }, 20 * ms},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			n := start(t, relayFunc(hello), c.edit)
+			s := n.dial()
+			s.send("%s", n.head("Content-Length: 1000\r\n\r\n{"))
+			stop := make(chan struct{})
+			defer close(stop)
+			if c.drip > 0 {
+				go func() {
+					tick := time.NewTicker(c.drip)
+					defer tick.Stop()
+					for {
+						select {
+						case <-tick.C:
+							_, _ = s.Write([]byte(" "))
+						case <-stop:
+							return
+						}
+					}
+				}()
+			}
+			r := s.response()
+			wantError(t, r, 408, fault.RequestTimeout)
+			if !r.Close {
+				t.Error("no Connection: close")
+			}
+			s.closed(5 * time.Second)
+		})
+	}
+}
+
+// A quick body must not leave a deadline behind: the call may take longer than any body may.
+func TestTheBodysDeadlineIsLifted(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+		select {
+		case <-ctx.Done():
+			return fault.New(fault.Canceled, "test", "")
+		case <-time.After(400 * time.Millisecond):
+		}
+		return hello(ctx, c, sink)
+	}), func(c *httpapi.Config) {
+		c.BodyIdle, c.BodyGrace, c.BodyTotal = 100*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
+		c.WriteStall = 200 * time.Millisecond
+	})
+	s := n.dial()
+	for range 2 { // the second on the same connection
+		s.send("%s", n.head("Content-Length: "+itoa(len(chatBody(false)))+"\r\n\r\n"+chatBody(false)))
+		if r := s.response(); r.StatusCode != 200 {
+			t.Fatalf("status %d: %s", r.StatusCode, r.body)
+		}
+	}
+}
+
+// Refused without reading the body: answered at once, and closed although the client goes on sending.
+func TestRefusalsClose(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	auth := "Authorization: Bearer " + n.first.KeyText + "\r\n"
+	for name, c := range map[string]struct {
+		head   string
+		status int
+	}{
+		"401":         {"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", 401},
+		"403":         {"POST /v1/keys HTTP/1.1\r\nHost: x\r\n" + auth + "Content-Length: 1000\r\n\r\n", 403},
+		"404":         {"POST /nothing HTTP/1.1\r\nHost: x\r\n" + auth + "Content-Length: 1000\r\n\r\n", 404},
+		"405":         {"PUT /v1/models HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", 405},
+		"413":         {"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n" + auth + "Content-Length: 99999999\r\n\r\n", 413},
+		"415":         {"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\n" + auth + "Content-Type: text/plain\r\nContent-Length: 1000\r\n\r\n", 415},
+		"chunked":     {"POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n", 401},
+		"unread body": {"GET /v1/models HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n", 200},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := n.dial()
+			s.send("%s", c.head)
+			r := s.response()
+			if r.StatusCode != c.status || !r.Close {
+				t.Fatalf("status %d, close %v; want %d and close", r.StatusCode, r.Close, c.status)
+			}
+			s.closed(5 * time.Second)
+		})
+	}
+}
+
+func TestFraming(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	body := chatBody(false)
+	length := "Content-Length: " + itoa(len(body)) + "\r\n"
+	chunked := fmt.Sprintf("%x\r\n%s\r\n0\r\n\r\n", len(body), body)
+	smuggled := "GET /v1/credits HTTP/1.1\r\nHost: x\r\n\r\n"
+	for name, c := range map[string]struct {
+		rest   string // after the head's Authorization line
+		ok     bool   // 200 is allowed
+		closes bool   // the connection must end after the answer
+	}{
+		"plain":                       {length + "\r\n" + body, true, false},
+		"chunked":                     {"Transfer-Encoding: chunked\r\n\r\n" + chunked, true, true},
+		"length and chunked":          {"Transfer-Encoding: chunked\r\n" + length + "\r\n" + chunked + smuggled, true, true},
+		"two lengths":                 {length + "Content-Length: 5\r\n\r\n" + body, false, true},
+		"length +":                    {"Content-Length: +5\r\n\r\n{   }", false, true},
+		"length -1":                   {"Content-Length: -1\r\n\r\n", false, true},
+		"length hex":                  {"Content-Length: 0x5\r\n\r\n{   }", false, true},
+		"length list":                 {"Content-Length: 5, 5\r\n\r\n{   }", false, true},
+		"length huge":                 {"Content-Length: 99999999999999999999\r\n\r\n", false, true},
+		"length short":                {"Content-Length: 5\r\n\r\n" + body, false, false},
+		"unknown coding":              {"Transfer-Encoding: deflate\r\n\r\n" + chunked, false, true},
+		"identity coding":             {"Transfer-Encoding: identity\r\n" + length + "\r\n" + body, false, true},
+		"coding twice":                {"Transfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n" + chunked, false, true},
+		"coding, not last":            {"Transfer-Encoding: chunked, identity\r\n\r\n" + chunked, false, true},
+		"coding with a tab":           {"Transfer-Encoding:\tchunked\r\n\r\n" + chunked, true, true},
+		"coding in front of a colon":  {"Transfer-Encoding : chunked\r\n\r\n" + chunked, false, true},
+		"space in a name":             {"X A: b\r\n" + length + "\r\n" + body, false, true},
+		"NUL in a value":              {"X-A: b\x00c\r\n" + length + "\r\n" + body, false, true},
+		"CR in a value":               {"X-A: b\rc\r\n" + length + "\r\n" + body, false, true},
+		"fold":                        {"X-A: b\r\n c\r\n" + length + "\r\n" + body, true, false},
+		"no colon":                    {"XA\r\n" + length + "\r\n" + body, false, true},
+		"chunk size rubbish":          {"Transfer-Encoding: chunked\r\n\r\nxyz\r\n", false, true},
+		"chunk size negative":         {"Transfer-Encoding: chunked\r\n\r\n-5\r\n{   }\r\n0\r\n\r\n", false, true},
+		"chunk size overflow":         {"Transfer-Encoding: chunked\r\n\r\nfffffffffffffffff\r\n", false, true},
+		"chunk without its line end":  {"Transfer-Encoding: chunked\r\n\r\n5\r\n{   }0\r\n\r\n", false, true},
+		"chunk extension":             {"Transfer-Encoding: chunked\r\n\r\n" + fmt.Sprintf("%x;a=b\r\n%s\r\n0\r\n\r\n", len(body), body), true, true},
+		"chunks stop":                 {"Transfer-Encoding: chunked\r\n\r\n5\r\n{ ", false, true},
+		"second host":                 {"Host: y\r\n" + length + "\r\n" + body, false, true},
+		"expect something else":       {"Expect: 200-ok\r\n" + length + "\r\n" + body, false, true},
+		"http/1.0":                    {"\x00", false, true},
+		"second request in the body":  {"Content-Length: " + itoa(len(smuggled)) + "\r\n\r\n" + smuggled, false, false},
+		"trailers":                    {"Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\nAuthorization: x\r\n\r\n", len(body), body), true, true},
+		"upgrade":                     {"Connection: Upgrade\r\nUpgrade: h2c\r\n" + length + "\r\n" + body, true, false},
+		"two keys":                    {"Authorization: Bearer x\r\n" + length + "\r\n" + body, false, true},
+		"content type twice":          {"Content-Type: application/json\r\nContent-Type: text/plain\r\n" + length + "\r\n" + body, true, false},
+		"connection names the length": {"Connection: close, content-length\r\n" + length + "\r\n" + body, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			s := n.dial()
+			s.send("%s", n.head(c.rest))
+			if name == "chunks stop" {
+				_ = s.Conn.(interface{ CloseWrite() error }).CloseWrite()
+			}
+			resp, err := http.ReadResponse(s.r, nil)
+			if err != nil {
+				if c.ok {
+					t.Fatalf("no answer: %v", err)
+				}
+				return // closed without a word is allowed
+			}
+			defer func() { _ = resp.Body.Close() }()
+			switch {
+			case resp.StatusCode == 200 && c.ok:
+			case resp.StatusCode >= 400 && resp.StatusCode < 500 || resp.StatusCode == 501:
+			default:
+				t.Fatalf("status %d", resp.StatusCode)
+			}
+			if c.closes {
+				var rest bytes.Buffer
+				if _, err := rest.ReadFrom(resp.Body); err != nil {
+					t.Fatal(err)
+				}
+				s.closed(5 * time.Second)
+			}
+		})
+	}
+}

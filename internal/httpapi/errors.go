@@ -1,0 +1,229 @@
+package httpapi
+
+import (
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/redact"
+)
+
+// outcome is what a kind of fault becomes on the wire.
+type outcome struct {
+	status   int
+	messages string // error.type of the messages style
+}
+
+// StatusClientGone stands in records and logs for a request whose client went away; it is never sent.
+const StatusClientGone = 499
+
+// outcomes is the one table of what clients see. Sources: completions of the specification 1.4, contract 2.
+var outcomes = map[fault.Kind]outcome{
+	fault.Internal:             {500, "api_error"},
+	fault.Invalid:              {400, "invalid_request_error"},
+	fault.DuplicateKey:         {400, "invalid_request_error"},
+	fault.TooDeep:              {400, "invalid_request_error"},
+	fault.InvalidPrompt:        {400, "invalid_request_error"},
+	fault.ModelNotFound:        {404, "not_found_error"},
+	fault.WrongEndpoint:        {400, "invalid_request_error"},
+	fault.ContextLength:        {400, "invalid_request_error"},
+	fault.StringTooLong:        {400, "invalid_request_error"},
+	fault.Authentication:       {401, "authentication_error"},
+	fault.PaymentRequired:      {402, "billing_error"},
+	fault.PermissionDenied:     {403, "permission_error"},
+	fault.ContentPolicy:        {403, "invalid_request_error"},
+	fault.Refusal:              {400, "invalid_request_error"},
+	fault.NotFound:             {404, "not_found_error"},
+	fault.NoEndpoints:          {404, "not_found_error"},
+	fault.MethodNotAllowed:     {405, "invalid_request_error"},
+	fault.RequestTimeout:       {408, "timeout_error"},
+	fault.PayloadTooLarge:      {413, "request_too_large"},
+	fault.HeaderTooLarge:       {431, "invalid_request_error"},
+	fault.UnsupportedMediaType: {415, "invalid_request_error"},
+	fault.Unprocessable:        {422, "invalid_request_error"},
+	fault.Conflict:             {409, "invalid_request_error"},
+	fault.RateLimited:          {429, "rate_limit_error"},
+	fault.ProviderUnavailable:  {502, "api_error"},
+	fault.ProviderOverloaded:   {503, "overloaded_error"},
+	fault.Timeout:              {504, "timeout_error"},
+	fault.Overloaded:           {503, "overloaded_error"},
+	fault.Draining:             {503, "overloaded_error"},
+	fault.StorageUnavailable:   {503, "overloaded_error"},
+	fault.Canceled:             {StatusClientGone, "api_error"},
+}
+
+// requestLine is the Param of the one HeaderTooLarge that has a status of its own.
+const requestLine = "request_line"
+
+// Status is the HTTP status of a fault on every route but messages.
+func Status(e *fault.Error) int {
+	switch {
+	case e.Kind == fault.ContentPolicy && e.Upstream != nil: // the provider's own block, not ours
+		return http.StatusBadRequest
+	case e.Kind == fault.HeaderTooLarge && e.Param == requestLine:
+		return http.StatusRequestURITooLong
+	}
+	if o, ok := outcomes[e.Kind]; ok {
+		return o.status
+	}
+	return http.StatusInternalServerError
+}
+
+// MessagesStatus is the HTTP status of a fault on messages routes, whose clients know 529 for a provider without capacity.
+func MessagesStatus(e *fault.Error) int {
+	if e.Kind == fault.ProviderOverloaded {
+		return 529
+	}
+	return Status(e)
+}
+
+// generic is what clients read of a bug of ours, or of a fault without words of its own.
+var generic = map[fault.Kind]string{
+	fault.Internal:            "Something failed on our side. The request id helps to find out what.",
+	fault.ProviderUnavailable: "The provider did not give a usable answer.",
+	fault.Canceled:            "The client closed the connection.",
+}
+
+// message is the sentence for the client.
+func message(e *fault.Error) string {
+	if e.Public != "" && e.Kind != fault.Internal {
+		return e.Public
+	}
+	if text := generic[e.Kind]; text != "" {
+		return text
+	}
+	return "The request failed: " + e.Kind.String() + "."
+}
+
+// ErrorBody is the standard envelope of a fault: {"error":{"code","message","metadata"}}, without secrets. It is the body of an HTTP
+// error; ErrorObject is its inside, for frames of a stream.
+func ErrorBody(e *fault.Error, requestID string) []byte {
+	b := append(make([]byte, 0, 512), `{"error":`...)
+	b = append(b, ErrorObject(e, requestID)...)
+	return append(b, '}')
+}
+
+// ErrorObject is the value of the envelope's member "error".
+func ErrorObject(e *fault.Error, requestID string) []byte {
+	o := object{b: make([]byte, 0, 512)}
+	o.open()
+	o.integer("code", int64(Status(e)))
+	o.text("message", message(e))
+	o.name("metadata")
+	o.open()
+	o.text("error_type", e.Kind.String())
+	if requestID != "" {
+		o.text("request_id", requestID)
+	}
+	if e.Param != "" && e.Kind != fault.HeaderTooLarge {
+		o.text("param", e.Param)
+	}
+	if s := retryAfter(e); s > 0 {
+		o.integer("retry_after", s)
+	}
+	if e.Kind != fault.Internal {
+		appendUpstream(&o, e.Upstream)
+		for _, name := range slices.Sorted(maps.Keys(e.Details)) {
+			o.name(name)
+			o.any(e.Details[name])
+		}
+	}
+	o.close()
+	o.close()
+	return redact.Redact(o.b)
+}
+
+const maxRaw = 1 << 10
+
+func appendUpstream(o *object, u *fault.Upstream) {
+	if u == nil {
+		return
+	}
+	if u.Provider != "" {
+		o.text("provider_name", u.Provider)
+	}
+	if u.Code != "" {
+		o.text("provider_code", u.Code)
+	}
+	if raw := u.Raw; raw != "" {
+		// redacted before the cut: half a secret looks like none
+		raw = string(redact.Redact([]byte(raw)))
+		o.text("raw", raw[:min(len(raw), maxRaw)])
+	}
+}
+
+// MessagesErrorBody is the envelope of messages routes.
+func MessagesErrorBody(e *fault.Error, requestID string) []byte {
+	o := object{b: make([]byte, 0, 256)}
+	o.open()
+	o.text("type", "error")
+	o.name("error")
+	o.open()
+	kind := outcomes[e.Kind].messages
+	if kind == "" {
+		kind = "api_error"
+	}
+	o.text("type", kind)
+	o.text("message", message(e))
+	o.close()
+	if requestID != "" {
+		o.text("request_id", requestID)
+	}
+	o.close()
+	return redact.Redact(o.b)
+}
+
+// retryAfter is the Retry-After of a fault in seconds, 0 when it has none. 429 and 503 always have one: clients without it hammer.
+func retryAfter(e *fault.Error) int64 {
+	d := e.RetryAfter
+	if d <= 0 {
+		switch e.Kind {
+		case fault.RateLimited, fault.ProviderOverloaded, fault.Draining:
+			d = 5 * time.Second
+		case fault.Overloaded, fault.StorageUnavailable:
+			d = time.Second
+		default:
+			return 0
+		}
+	}
+	return min(max(int64((d+time.Second-1)/time.Second), 1), 3600)
+}
+
+// writeError answers with e in the envelope of the route. The head must not have been written.
+func (x *exchange) writeError(e *fault.Error) {
+	status, body := Status(e), []byte(nil)
+	if x.route != nil && x.route.messages {
+		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
+	} else {
+		body = ErrorBody(e, x.id)
+	}
+	h := x.w.Header()
+	if s := retryAfter(e); s > 0 {
+		h.Set("Retry-After", strconv.FormatInt(s, 10))
+	}
+	if e.Kind == fault.Authentication {
+		h.Set("Www-Authenticate", "Bearer")
+	}
+	x.refuseBody()
+	x.writeBody(status, jsonType, x.api.Redact(body))
+}
+
+// detail is what an operator needs to know of a fault, for the log. Causes of client errors stay out: they may quote the request.
+func detail(e *fault.Error) string {
+	s := e.Op
+	switch e.Kind {
+	case fault.Internal, fault.StorageUnavailable:
+		if e.Cause != nil {
+			s += ": " + e.Cause.Error()
+		}
+	case fault.ProviderUnavailable, fault.ProviderOverloaded, fault.Timeout, fault.RateLimited:
+		if e.Upstream != nil {
+			s += fmt.Sprintf(": %s answered %d %s", e.Upstream.Provider, e.Upstream.Status, e.Upstream.Code)
+		}
+	}
+	return s
+}

@@ -1,0 +1,260 @@
+package httpapi
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"net/http"
+	"runtime"
+	"runtime/debug"
+	"strconv"
+	"time"
+
+	"weir/internal/accesslog"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/record"
+	"weir/internal/relay"
+)
+
+// Actor is who changes something, for the audit chain.
+type Actor = audit.Actor
+
+// exchange is one request and its answer.
+type exchange struct {
+	api    *API
+	w      http.ResponseWriter
+	r      *http.Request
+	at     time.Time
+	id     string // "req_..."
+	route  *Route // nil until found
+	values [2]string
+	caller *apikey.Caller // nil on public routes
+
+	generation string
+	record     *record.Call // nil unless the call reached the relay
+	stream     *stream      // nil unless the answer is an event stream
+	asked      string       // model asked for
+
+	status    int   // 0 until the head is written
+	sent      int64 // bytes of the body
+	read      int64 // bytes of the request's body
+	charged   int64 // bytes taken from the node's budget of bodies
+	body      *buffer
+	bodyDone  bool // the request's body was read to its end
+	deadline  time.Time
+	fault     *fault.Error // what the client was told, nil on success
+	idHeader  [1]string
+	genHeader [1]string
+}
+
+var (
+	jsonType   = []string{"application/json; charset=utf-8"}
+	streamType = []string{"text/event-stream"}
+	noCache    = []string{"no-cache"}
+	noBuffer   = []string{"no"}
+	closeConn  = []string{"close"}
+	anyOrigin  = []string{"*"}
+	exposed    = []string{corsExpose}
+)
+
+const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+// appendID adds n random base62 characters. The generator is seeded by the system and not to be foreseen, but these are names, not secrets.
+func appendID(b []byte, n int) []byte {
+	for n > 0 {
+		bits := rand.Uint64()
+		for range 10 { // ten digits of 62 are 59.5 bits
+			b = append(b, base62[bits%62])
+			bits /= 62
+			if n--; n == 0 {
+				break
+			}
+		}
+	}
+	return b
+}
+
+// newGeneration names an answer: "gen-<unix seconds>-<20 base62>".
+func newGeneration(now time.Time) string {
+	b := append(make([]byte, 0, 40), "gen-"...)
+	b = strconv.AppendInt(b, now.Unix(), 10)
+	return string(appendID(append(b, '-'), 20))
+}
+
+// begin names the request and sets the headers that every answer has.
+func (x *exchange) begin() {
+	var raw [28]byte
+	x.id = string(appendID(append(raw[:0], "req_"...), 24))
+	x.idHeader[0] = x.id
+	h := x.w.Header()
+	h["X-Request-Id"] = x.idHeader[:]
+	if len(x.r.Header["Origin"]) > 0 {
+		h["Access-Control-Allow-Origin"] = anyOrigin
+		h["Access-Control-Expose-Headers"] = exposed
+	}
+	// After a chunked body the connection ends: whoever stands before us may have read the framing in another way.
+	if x.r.ContentLength < 0 || x.api.draining.Load() {
+		h["Connection"] = closeConn
+	}
+	x.bodyDone = x.r.ContentLength == 0
+	x.deadline = x.at
+	x.api.Metrics.inFlight.Inc()
+}
+
+// startGeneration names the answer of an inference route.
+func (x *exchange) startGeneration() {
+	x.generation = newGeneration(x.at)
+	x.genHeader[0] = x.generation
+	x.w.Header()["X-Generation-Id"] = x.genHeader[:]
+}
+
+// writeBody writes a whole answer: head and body in one go.
+func (x *exchange) writeBody(status int, contentType []string, body []byte) {
+	h := x.w.Header()
+	if contentType != nil {
+		h["Content-Type"] = contentType
+	}
+	if status != http.StatusNoContent && status != http.StatusNotModified {
+		h["Content-Length"] = []string{strconv.Itoa(len(body))}
+	}
+	x.beforeWrite()
+	x.writeHead(status)
+	if len(body) > 0 && x.r.Method != http.MethodHead {
+		n, _ := x.w.Write(body) // a client that is gone shows in the request's context
+		x.sent += int64(n)
+	}
+}
+
+func (x *exchange) writeHead(status int) {
+	if !x.bodyDone { // no handler wanted it: do not let the sender hold the connection
+		x.refuseBody()
+	}
+	x.status = status
+	x.w.WriteHeader(status)
+}
+
+// beforeWrite moves the deadline for the client's reading ahead, but not for every frame: the server set one with the request.
+func (x *exchange) beforeWrite() {
+	now := x.api.Now()
+	if stall := x.api.cfg.WriteStall; now.Sub(x.deadline) > stall/8 {
+		x.deadline = now
+		if d, ok := x.w.(interface{ SetWriteDeadline(time.Time) error }); ok {
+			_ = d.SetWriteDeadline(time.Now().Add(stall))
+		}
+	}
+}
+
+// fail answers with e, if an answer can still be chosen, and keeps e for the log.
+func (x *exchange) fail(e *fault.Error) {
+	x.fault = e
+	if e.Kind == fault.Internal {
+		x.api.Slog.Error("request failed", "request_id", x.id, "op", e.Op, "cause", e.Cause)
+	}
+	switch {
+	case x.stream != nil && x.stream.committed():
+		x.stream.fail(e)
+	case e.Kind == fault.Canceled:
+		panic(http.ErrAbortHandler) // nobody is left to read an answer, and an empty one would be a lie
+	case x.status != 0:
+		// the head is out and there is no frame to tell it in: cut the answer, so that nobody takes it for whole
+		panic(http.ErrAbortHandler)
+	default:
+		x.writeError(e)
+	}
+}
+
+// panicked answers for a handler that panicked. The value may quote anything, so only what the runtime says of itself is logged.
+func (x *exchange) panicked(p any) {
+	if p == http.ErrAbortHandler {
+		panic(p)
+	}
+	x.api.Metrics.panics.Inc()
+	what := fmt.Sprintf("%T", p)
+	if e, ok := p.(runtime.Error); ok {
+		what = e.Error()
+	}
+	x.api.Slog.Error("panic in a handler", "request_id", x.id, "value", what, "stack", string(debug.Stack()))
+	x.fail(fault.New(fault.Internal, "httpapi.panic", ""))
+}
+
+// finish gives back what the request held and records it.
+func (x *exchange) finish() {
+	x.releaseBody()
+	if x.stream != nil {
+		x.stream.to.Close()
+	}
+	m := x.api.Metrics
+	m.inFlight.Dec()
+	status := x.status
+	if x.fault != nil && x.fault.Kind == fault.Canceled || x.record != nil && x.record.Cancelled {
+		status = StatusClientGone
+	} else if x.fault != nil {
+		status = Status(x.fault)
+	}
+	took := x.api.Now().Sub(x.at)
+	if x.route != nil {
+		x.route.metrics.observe(status, took)
+	} else {
+		m.unrouted.observe(status, took)
+	}
+	m.call(x.record)
+	if l := x.api.Log; l != nil && (x.route == nil || x.route.access != unlimited || status >= 400) {
+		r := x.logRecord(status, took)
+		l.Access(&r)
+	}
+}
+
+func (x *exchange) logRecord(status int, took time.Duration) accesslog.Record {
+	r := accesslog.Record{
+		At: x.at, Level: "INFO", RequestID: x.id, Generation: x.generation, Method: x.r.Method, Status: status,
+		ModelAsked: x.asked, Duration: took, BytesIn: x.read, BytesOut: x.sent, Address: x.api.logAddress(x.r),
+	}
+	if ids := x.r.Header["X-Request-Id"]; len(ids) > 0 {
+		r.ClientID = ids[0]
+	}
+	if x.route != nil {
+		r.Route = x.route.Pattern
+	}
+	if c := x.caller; c != nil {
+		r.User, r.Key = c.User, c.Key
+	}
+	if e := x.fault; e != nil {
+		r.Reason, r.Param, r.Detail, r.Level = e.Kind.String(), e.Param, detail(e), logLevel(e)
+		r.Canceled = e.Kind == fault.Canceled
+	}
+	if c := x.record; c != nil {
+		r.Model, r.Provider, r.Attempts, r.Streamed = c.Model, c.Provider, len(c.Attempts), c.Streamed
+		r.PromptTokens, r.CompletionTokens, r.Estimated = c.Usage.Prompt.N, c.Usage.Completion.N, c.Usage.Source != 0
+		r.Cost, r.Hold, r.FirstContent = c.Cost, c.Hold, c.FirstContent
+		r.Canceled = r.Canceled || c.Cancelled
+	}
+	return r
+}
+
+// logLevel: what a client did wrong is information, what an upstream did is a warning, what we did is an error.
+func logLevel(e *fault.Error) string {
+	switch {
+	case e.Kind == fault.Internal:
+		return "ERROR"
+	case e.Upstream != nil || Status(e) >= 500:
+		return "WARN"
+	}
+	return "INFO"
+}
+
+func (x *exchange) actor() Actor {
+	return Actor{Name: "key:" + x.caller.Key, From: x.api.clientAddress(x.r)}
+}
+
+// reply writes 200 with a JSON body.
+func (x *exchange) reply(o *object) error {
+	x.writeBody(http.StatusOK, jsonType, o.b)
+	return nil
+}
+
+var (
+	_ Completer = (*relay.Relay)(nil)
+	_ Verifier  = (*apikey.Verifier)(nil)
+	_ Keys      = (*apikey.Manager)(nil)
+)

@@ -1,0 +1,395 @@
+package httpapi_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/accesslog"
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/httpapi"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/relay"
+	"weir/internal/store/sqlite"
+	"weir/internal/usage"
+)
+
+// relayFunc is a relay that does what the test says.
+type relayFunc func(ctx context.Context, c *relay.Call, sink relay.Sink) error
+
+func (f relayFunc) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+	c.Record = &record.Call{Generation: c.Generation, ModelAsked: c.Request.Models[0], Model: "acme/small", Provider: "acme", Streamed: c.Request.Stream,
+		Attempts: []record.Attempt{{Endpoint: "acme/acme/small", Provider: "acme", Status: 200}}}
+	return f(ctx, c, sink)
+}
+
+// answer sends text as an upstream would, piece by piece.
+func answer(c *relay.Call, sink relay.Sink, pieces ...string) error {
+	if err := sink.Start(served(c)); err != nil {
+		return err
+	}
+	for i, p := range pieces {
+		ev := &completion.Event{Text: []byte(p)}
+		if i == len(pieces)-1 {
+			ev.Finish = completion.Stop
+		}
+		if err := sink.Event(ev); err != nil {
+			return err
+		}
+	}
+	return sink.End(relay.Receipt{Usage: usage.Usage{Prompt: usage.Of(3), Completion: usage.Of(4)}, Cost: 5})
+}
+
+func served(c *relay.Call) relay.Served {
+	m, _ := c.Catalog.Model("acme/small")
+	return relay.Served{Endpoint: m.Endpoints[0], Model: "acme/small"}
+}
+
+func hello(_ context.Context, c *relay.Call, sink relay.Sink) error {
+	return answer(c, sink, "Hel", "lo")
+}
+
+// books is a ledger with fixed answers; it notes what it was asked.
+type books struct {
+	mu    sync.Mutex
+	asked []string
+	calls map[string]*record.Call // by wallet + generation
+	rows  []ledger.ActivityRow
+	spend map[string]ledger.KeySpend
+	err   error
+}
+
+func (b *books) note(format string, args ...any) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.asked = append(b.asked, fmt.Sprintf(format, args...))
+	return b.err
+}
+
+func (b *books) Balance(_ context.Context, wallet string) (ledger.Balance, error) {
+	return ledger.Balance{Credited: 100 * money.Ruble, Charged: 1, Balance: 100*money.Ruble - 1, Held: 7}, b.note("balance %s", wallet)
+}
+
+func (b *books) Activity(_ context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
+	return b.rows, b.note("activity %s %s %s %s", wallet, key, from, to)
+}
+
+func (b *books) Call(_ context.Context, wallet, id string) (*record.Call, []ledger.Entry, error) {
+	if c := b.calls[wallet+id]; c != nil {
+		return c, []ledger.Entry{{ID: 11}, {ID: 12}}, nil
+	}
+	return nil, nil, fault.New(fault.NotFound, "books.Call", "There is no such thing.")
+}
+
+func (b *books) KeySpend(_ context.Context, key string) (ledger.KeySpend, error) {
+	return b.spend[key], nil
+}
+
+// configuredSecret looks like nothing in particular: only who configured it knows.
+const configuredSecret = "plain-upstream-password"
+
+// node is a running API with one user, who has an API key and a management key.
+type node struct {
+	t      testing.TB
+	api    *httpapi.API
+	server *httpapi.Server
+	addr   string
+	url    string
+	first  *account.First
+	users  *account.Manager
+	keys   *apikey.Manager
+	books  *books
+	log    *accesslog.Log
+	output *bytes.Buffer
+	mu     *sync.Mutex
+	served chan error
+}
+
+type lockedWriter struct {
+	mu *sync.Mutex
+	w  io.Writer
+}
+
+func (l lockedWriter) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.w.Write(p)
+}
+
+// start runs a node on loopback until the test ends. edit may be nil.
+func start(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config)) *node {
+	t.Helper()
+	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "weir.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	verifier := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{})
+	n := &node{t: t, users: account.NewManager(store, verifier, time.Now), keys: apikey.NewManager(store, verifier, time.Now, 5),
+		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &bytes.Buffer{}, mu: &sync.Mutex{}, served: make(chan error, 1)}
+	if n.first, err = n.users.Bootstrap(t.Context(), "Anna"); err != nil {
+		t.Fatal(err)
+	}
+	n.log = accesslog.New(lockedWriter{n.mu, n.output}, accesslog.Options{})
+	t.Cleanup(func() { _ = n.log.Close() })
+	snapshot := testCatalog(t)
+	cfg := httpapi.Default()
+	if edit != nil {
+		edit(&cfg)
+	}
+	n.api = httpapi.New(httpapi.Deps{
+		Relay: r, Verifier: verifier, Keys: n.keys, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot },
+		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
+		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now,
+	}, cfg)
+	n.server = httpapi.NewServer(n.api)
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	n.addr, n.url = l.Addr().String(), "http://"+l.Addr().String()
+	go func() { n.served <- n.server.Serve(l) }()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithCancel(context.Background())
+		cancel()
+		_ = n.server.Drain(ctx, 0, 0)
+	})
+	return n
+}
+
+func testCatalog(t testing.TB) *catalog.Snapshot {
+	t.Helper()
+	price := func(in, out string) catalog.Pricing {
+		p, err := money.ParsePrice(in)
+		if err != nil {
+			t.Fatal(err)
+		}
+		q, err := money.ParsePrice(out)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return catalog.Pricing{Base: catalog.Prices{Prompt: p, Completion: q}, List: "list-1"}
+	}
+	s, err := catalog.Build(catalog.Declared{
+		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://upstream.invalid/v1"}, {ID: "best", Name: "Best", Dialect: "openai", BaseURL: "https://best.invalid/v1"}},
+		Models: []catalog.ModelInfo{
+			{Slug: "acme/small", Name: "Small", Description: "A small model", Created: time.Unix(1000, 0), ContextLength: 8000},
+			{Slug: "acme/large-2026-01-31", Name: "Large", Created: time.Unix(2000, 0), ContextLength: 128000},
+			{Slug: "zeta/plain", Name: "plain", Created: time.Unix(1500, 0)},
+		},
+		Offers: []catalog.Offer{
+			{Provider: "acme", Model: "acme/small", Pricing: price("0.1", "0.2"), MaxCompletion: 4000},
+			{Provider: "best", Model: "acme/small", Pricing: price("0.05", "0.1")},
+			{Provider: "best", Model: "acme/small", Variant: "free", Pricing: price("0", "0")},
+			{Provider: "acme", Model: "acme/large-2026-01-31", Pricing: price("1", "3")},
+			{Provider: "acme", Model: "zeta/plain", Pricing: price("0.0123", "0.5")},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// logged is everything that was logged so far.
+func (n *node) logged() string {
+	n.log.Flush()
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.output.String()
+}
+
+// response is an answer read to its end.
+type response struct {
+	*http.Response
+	body []byte
+}
+
+func (r *response) json(t testing.TB) map[string]any {
+	t.Helper()
+	var m map[string]any
+	if err := json.Unmarshal(r.body, &m); err != nil {
+		t.Fatalf("status %d, body %q is no JSON object: %v", r.StatusCode, r.body, err)
+	}
+	return m
+}
+
+// at walks down a JSON value.
+func at(v any, path ...any) any {
+	for _, p := range path {
+		switch p := p.(type) {
+		case string:
+			m, _ := v.(map[string]any)
+			v = m[p]
+		case int:
+			a, _ := v.([]any)
+			if p >= len(a) {
+				return nil
+			}
+			v = a[p]
+		}
+	}
+	return v
+}
+
+// do sends a request; headers are pairs. Without an Authorization header among them the API key is sent.
+func (n *node) do(method, path, body string, headers ...string) *response {
+	n.t.Helper()
+	resp, err := n.try(method, path, body, headers...)
+	if err != nil {
+		n.t.Fatalf("%s %s: %v", method, path, err)
+	}
+	return resp
+}
+
+func (n *node) try(method, path, body string, headers ...string) (*response, error) {
+	req, err := http.NewRequestWithContext(context.Background(), method, n.url+path, strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+n.first.KeyText)
+	if body != "" {
+		req.Header.Set("Content-Type", "application/json")
+	}
+	for i := 0; i < len(headers); i += 2 {
+		if headers[i+1] == "" {
+			req.Header.Del(headers[i])
+		} else {
+			req.Header.Set(headers[i], headers[i+1])
+		}
+	}
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: 20 * time.Second,
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = resp.Body.Close() }()
+	b, err := io.ReadAll(resp.Body)
+	return &response{resp, b}, err
+}
+
+// manage is do with the management key.
+func (n *node) manage(method, path, body string) *response {
+	n.t.Helper()
+	return n.do(method, path, body, "Authorization", "Bearer "+n.first.ManagementKey)
+}
+
+func chatBody(stream bool) string {
+	return fmt.Sprintf(`{"model":"acme/small","messages":[{"role":"user","content":"hi"}],"stream":%v}`, stream)
+}
+
+// wantError checks an answer against the standard envelope.
+func wantError(t testing.TB, r *response, status int, kind fault.Kind) map[string]any {
+	t.Helper()
+	if r.StatusCode != status {
+		t.Fatalf("status %d, want %d; body %s", r.StatusCode, status, r.body)
+	}
+	if ct := r.Header.Get("Content-Type"); ct != "application/json; charset=utf-8" {
+		t.Errorf("content type %q", ct)
+	}
+	m := r.json(t)
+	message, _ := at(m, "error", "message").(string)
+	if at(m, "error", "code") != float64(status) || at(m, "error", "metadata", "error_type") != kind.String() || message == "" {
+		t.Fatalf("envelope %s; want code %d and type %s", r.body, status, kind)
+	}
+	if id := r.Header.Get("X-Request-Id"); len(id) != 28 || at(m, "error", "metadata", "request_id") != id {
+		t.Errorf("request id %q, in the envelope %v", id, at(m, "error", "metadata", "request_id"))
+	}
+	return m
+}
+
+// socket is a raw connection to a node.
+type socket struct {
+	t testing.TB
+	net.Conn
+	r *bufio.Reader
+}
+
+func (n *node) dial() *socket {
+	n.t.Helper()
+	c, err := net.Dial("tcp", n.addr)
+	if err != nil {
+		n.t.Fatal(err)
+	}
+	n.t.Cleanup(func() { _ = c.Close() })
+	_ = c.SetDeadline(time.Now().Add(15 * time.Second))
+	return &socket{n.t, c, bufio.NewReader(c)}
+}
+
+func (s *socket) send(format string, args ...any) {
+	s.t.Helper()
+	if _, err := fmt.Fprintf(s, format, args...); err != nil {
+		s.t.Fatalf("send: %v", err)
+	}
+}
+
+// response reads one answer.
+func (s *socket) response() *response {
+	s.t.Helper()
+	resp, err := http.ReadResponse(s.r, nil)
+	if err != nil {
+		s.t.Fatalf("reading the answer: %v", err)
+	}
+	b, err := io.ReadAll(resp.Body)
+	if err != nil {
+		s.t.Fatalf("reading the body: %v", err)
+	}
+	return &response{resp, b}
+}
+
+// closed fails unless the node closes the connection within d.
+func (s *socket) closed(d time.Duration) {
+	s.t.Helper()
+	_ = s.SetReadDeadline(time.Now().Add(d))
+	if _, err := s.r.ReadByte(); err == nil {
+		s.t.Fatal("more bytes instead of the end of the connection")
+	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
+		s.t.Fatalf("the connection is still open after %v", d)
+	}
+}
+
+// head is the beginning of a chat request by hand.
+func (n *node) head(extra string) string {
+	return "POST /v1/chat/completions HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer " + n.first.KeyText + "\r\n" + extra
+}
+
+// frames splits an event stream into its data, comments left out.
+func frames(b []byte) []string {
+	var all []string
+	for _, line := range strings.Split(string(b), "\n") {
+		if data, ok := strings.CutPrefix(line, "data: "); ok {
+			all = append(all, data)
+		}
+	}
+	return all
+}
+
+func itoa(n int) string { return fmt.Sprint(n) }
+
+// scrape reads the metrics.
+func scrape(t testing.TB, n *node) string {
+	t.Helper()
+	w := httptest.NewRecorder()
+	r, _ := http.NewRequestWithContext(context.Background(), "GET", "/metrics", nil)
+	n.api.Admin().ServeHTTP(w, r)
+	return w.Body.String()
+}

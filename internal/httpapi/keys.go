@@ -1,0 +1,269 @@
+package httpapi
+
+import (
+	"net/http"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/rawjson"
+)
+
+func (x *exchange) listKeys() error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	f := apikey.Filter{User: x.caller.User}
+	if q.Get("offset") != "0" {
+		if f.Offset, err = queryInt(q, "offset", 1_000_000); err != nil {
+			return err
+		}
+	}
+	switch q.Get("include_disabled") {
+	case "", "false", "0":
+	case "true", "1":
+		f.IncludeDisabled = true
+	default:
+		return fault.Field("httpapi.listKeys", "include_disabled", "include_disabled must be true or false.")
+	}
+	keys, err := x.api.Keys.List(x.r.Context(), f)
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.array("data")
+	for i := range keys {
+		if err := x.appendKey(&o, &keys[i]); err != nil {
+			return err
+		}
+	}
+	o.end()
+	o.close()
+	return x.reply(&o)
+}
+
+// keyByHash finds a key of the caller's user; anybody else's does not exist.
+func (x *exchange) keyByHash(hash string) (apikey.Key, error) {
+	if len(hash) != 64 {
+		return apikey.Key{}, apikey.NotFound("httpapi.keyByHash")
+	}
+	return x.api.Keys.ByHash(x.r.Context(), x.caller.User, hash)
+}
+
+func (x *exchange) appendKey(o *object, k *apikey.Key) error {
+	spend, err := x.api.Ledger.KeySpend(x.r.Context(), k.ID)
+	if err != nil {
+		return err
+	}
+	o.open()
+	o.text("hash", k.Hash)
+	o.text("label", k.Label)
+	o.text("name", k.Name)
+	o.boolean("disabled", k.Disabled)
+	appendLimit(o, k, spend)
+	o.moment("created_at", k.CreatedAt)
+	o.moment("updated_at", k.UpdatedAt)
+	o.moment("expires_at", k.ExpiresAt)
+	o.text("creator_user_id", k.Creator)
+	o.close()
+	return nil
+}
+
+func (x *exchange) replyKey(status int, k *apikey.Key, text string) error {
+	var o object
+	o.open()
+	o.name("data")
+	if err := x.appendKey(&o, k); err != nil {
+		return err
+	}
+	if text != "" {
+		o.text("key", text)
+		x.w.Header().Set("Cache-Control", "no-store")
+	}
+	o.close()
+	x.writeBody(status, jsonType, o.b)
+	return nil
+}
+
+func (x *exchange) getKeyByHash() error {
+	k, err := x.keyByHash(x.values[0])
+	if err != nil {
+		return err
+	}
+	return x.replyKey(http.StatusOK, &k, "")
+}
+
+func (x *exchange) postKey() error {
+	e, err := x.readKeyEdit(true)
+	if err != nil {
+		return err
+	}
+	if e.name == nil {
+		return fault.Field("httpapi.postKey", "name", "name is missing.")
+	}
+	n := apikey.NewKey{Name: *e.name, User: x.caller.User, Creator: x.caller.User, ExpiresAt: e.expires}
+	if n.Limit, err = e.limit(nil); err != nil {
+		return err
+	}
+	k, text, err := x.api.Keys.Create(x.r.Context(), n, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyKey(http.StatusCreated, &k, text)
+}
+
+func (x *exchange) patchKey() error {
+	e, err := x.readKeyEdit(false)
+	if err != nil {
+		return err
+	}
+	k, err := x.keyByHash(x.values[0])
+	if err != nil {
+		return err
+	}
+	c := apikey.Change{Name: e.name, Disabled: e.disabled}
+	if e.amountGiven || e.resetGiven {
+		limit, err := e.limit(k.Limit)
+		if err != nil {
+			return err
+		}
+		c.Limit = &limit
+	}
+	k, err = x.api.Keys.Change(x.r.Context(), x.caller.User, k.Hash, c, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyKey(http.StatusOK, &k, "")
+}
+
+func (x *exchange) deleteKey() error {
+	k, err := x.keyByHash(x.values[0])
+	if err != nil {
+		return err
+	}
+	if err := x.api.Keys.Delete(x.r.Context(), x.caller.User, k.Hash, x.actor()); err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.boolean("deleted", true)
+	o.close()
+	return x.reply(&o)
+}
+
+// keyEdit is the body of a request that makes or changes a key. Absent and null differ where null means something.
+type keyEdit struct {
+	name        *string
+	disabled    *bool
+	amountGiven bool
+	amount      *money.Nano // nil: null, no limit
+	resetGiven  bool
+	reset       apikey.Reset
+	expires     time.Time
+}
+
+// readKeyEdit reads the body and knows every field: what it does not know it refuses, so that nobody sets what is not theirs.
+func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
+	body, err := x.readBody()
+	if err != nil {
+		return nil, err
+	}
+	if err := rawjson.Check(body, rawjson.Limits{Depth: 8, Keys: 100, Values: 200}); err != nil {
+		return nil, err
+	}
+	if rawjson.KindOf(body) != rawjson.Object {
+		return nil, fault.New(fault.Invalid, "httpapi.readKeyEdit", "The body must be a JSON object.")
+	}
+	e := &keyEdit{}
+	for m := rawjson.MembersOf(body); m.Next(); {
+		if err := e.set(string(m.Name), m.Value, creating); err != nil {
+			return nil, err
+		}
+	}
+	return e, nil
+}
+
+func (e *keyEdit) set(name string, v []byte, creating bool) error {
+	kind := rawjson.KindOf(v)
+	null := kind == rawjson.Null
+	switch {
+	case name == "name" && kind == rawjson.String:
+		text := rawjson.Text(v)
+		e.name = &text
+	case name == "name" && null && !creating:
+	case name == "disabled" && !creating && (string(v) == "true" || string(v) == "false"):
+		disabled := string(v) == "true"
+		e.disabled = &disabled
+	case name == "disabled" && !creating && null:
+	case name == "limit":
+		e.amountGiven = true
+		if null {
+			return nil
+		}
+		n, err := amountOf(v, kind)
+		if err != nil {
+			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles as a number of at least 0 with at most nine decimals, or null.")
+		}
+		e.amount = &n
+	case name == "limit_reset" && (null || kind == rawjson.String):
+		e.resetGiven = true
+		if e.reset = apikey.Reset(rawjson.Text(v)); !null && e.reset == apikey.Never {
+			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.")
+		}
+	case name == "expires_at" && creating && null:
+	case name == "expires_at" && creating && kind == rawjson.String:
+		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
+		if err != nil || t.Year() > 9999 || t.Year() < 1970 {
+			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.")
+		}
+		e.expires = t.UTC().Truncate(time.Microsecond)
+	case name == "name", name == "limit_reset", name == "disabled" && !creating, name == "expires_at" && creating:
+		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind)
+	default:
+		return fault.Field("httpapi.keyEdit", clip(name), "This route knows no field of that name.")
+	}
+	return nil
+}
+
+func amountOf(v []byte, kind rawjson.Kind) (money.Nano, error) {
+	if kind == rawjson.String {
+		return money.Parse(rawjson.Text(v))
+	}
+	return money.Parse(string(v))
+}
+
+// limit is the limit that results from an edit of old.
+func (e *keyEdit) limit(old *apikey.Limit) (*apikey.Limit, error) {
+	var l apikey.Limit
+	has := old != nil
+	if has {
+		l = *old
+	}
+	if e.amountGiven {
+		if e.amount == nil {
+			return nil, nil
+		}
+		l.Amount, has = *e.amount, true
+	}
+	if e.resetGiven {
+		l.Reset = e.reset
+	}
+	if !has {
+		if l.Reset != apikey.Never {
+			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset needs a limit.")
+		}
+		return nil, nil
+	}
+	return &l, nil
+}
+
+// clip cuts what a client wrote to a length fit for an error.
+func clip(s string) string {
+	if len(s) > 64 {
+		return s[:64]
+	}
+	return s
+}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+)
+
+// access says who may use a route.
+type access uint8
+
+const (
+	public     access = iota // credentials are ignored, even wrong ones
+	anyKey                   // an API key or a management key
+	inference                // an API key
+	management               // a management key
+	unlimited                // public and never refused: health and the document
+)
+
+// Route is one operation of the API.
+type Route struct {
+	Method  string
+	Pattern string // "/v1/keys/{hash}": a segment in braces matches any one segment
+
+	access   access
+	body     func(*Config) int64 // largest body; nil: it takes none
+	messages bool                // errors have the envelope of the messages style
+	handle   func(*exchange) error
+	segments []string
+	metrics  *routeMetrics
+}
+
+// routeTable finds routes by path and method. It redirects nowhere and decodes a path once: what is not exactly a route is 404.
+type routeTable struct {
+	fixed    map[string][]*Route
+	variable []*Route
+}
+
+func newRouteTable(routes []*Route) *routeTable {
+	t := &routeTable{fixed: map[string][]*Route{}}
+	for _, r := range routes {
+		r.segments = strings.Split(r.Pattern[1:], "/")
+		if strings.Contains(r.Pattern, "{") {
+			t.variable = append(t.variable, r)
+			continue
+		}
+		t.fixed[r.Pattern] = append(t.fixed[r.Pattern], r)
+	}
+	return t
+}
+
+// find returns the route and the values of its variable segments. Without a route for the method, allow lists the methods
+// that the path has; it is empty for an unknown path.
+func (t *routeTable) find(method string, u *url.URL) (found *Route, values [2]string, allow []string) {
+	if method == http.MethodHead {
+		method = http.MethodGet
+	}
+	path := u.Path
+	if u.RawPath != "" {
+		path = u.RawPath // an encoded slash stays inside its segment
+	}
+	path = strings.TrimPrefix(path, "/api/v1")
+	if len(path) != len(u.Path) && u.RawPath == "" || u.RawPath != "" && len(path) != len(u.RawPath) {
+		if path != "" && path[0] != '/' {
+			return nil, values, nil // "/api/v1x"
+		}
+		path = "/v1" + path
+	}
+	if len(path) > 1 {
+		path = strings.TrimSuffix(path, "/")
+	}
+	if u.RawPath == "" {
+		if routes := t.fixed[path]; routes != nil {
+			found, allow = choose(routes, method)
+			return found, values, allow
+		}
+	}
+	return t.search(method, path, u.RawPath != "")
+}
+
+// choose picks the route of a method.
+func choose(routes []*Route, method string) (*Route, []string) {
+	for _, r := range routes {
+		if r.Method == method {
+			return r, nil
+		}
+	}
+	var allow []string
+	for _, r := range routes {
+		allow = append(allow, r.Method)
+		if r.Method == http.MethodGet {
+			allow = append(allow, http.MethodHead)
+		}
+	}
+	return nil, append(allow, http.MethodOptions)
+}
+
+// search compares segment by segment; escaped tells that each is still to be decoded, once.
+func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]string, []string) {
+	var values [2]string
+	if path == "" || path[0] != '/' {
+		return nil, values, nil
+	}
+	segments := strings.Split(path[1:], "/")
+	for i, s := range segments {
+		if escaped {
+			decoded, err := url.PathUnescape(s)
+			if err != nil {
+				return nil, values, nil
+			}
+			segments[i], s = decoded, decoded
+		}
+		if s == "" || s == "." || s == ".." {
+			return nil, values, nil
+		}
+	}
+	var same []*Route
+	for _, r := range t.variable {
+		if v, ok := r.match(segments); ok {
+			same, values = append(same, r), v
+		}
+	}
+	if same == nil && escaped && !slices.ContainsFunc(segments, func(s string) bool { return strings.Contains(s, "/") }) {
+		same = t.fixed["/"+strings.Join(segments, "/")]
+	}
+	if same == nil {
+		return nil, values, nil
+	}
+	found, allow := choose(same, method)
+	return found, values, allow
+}
+
+func (r *Route) match(segments []string) (values [2]string, ok bool) {
+	if len(segments) != len(r.segments) {
+		return values, false
+	}
+	n := 0
+	for i, want := range r.segments {
+		if want[0] == '{' {
+			values[n] = segments[i]
+			n++
+		} else if want != segments[i] {
+			return values, false
+		}
+	}
+	return values, true
+}

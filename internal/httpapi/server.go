@@ -1,0 +1,249 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/pprof"
+	"net/netip"
+	"sync"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// Server serves an API on a listener until it is drained.
+type Server struct {
+	api    *API
+	http   *http.Server
+	cancel context.CancelCauseFunc
+}
+
+// NewServer makes the server of an API.
+func NewServer(a *API) *Server {
+	ctx, cancel := context.WithCancelCause(context.Background())
+	c := &a.cfg
+	return &Server{
+		api: a, cancel: cancel,
+		http: &http.Server{
+			Handler:           a,
+			ReadHeaderTimeout: c.ReadHeader,
+			IdleTimeout:       c.IdleConn,
+			// Counts from the request's head; handlers that write later move it ahead. Without it a client that takes no
+			// byte of a short answer would hold its connection for ever.
+			WriteTimeout:   c.WriteStall,
+			MaxHeaderBytes: c.MaxHeaderBytes,
+			BaseContext:    func(net.Listener) context.Context { return ctx },
+			ErrorLog:       slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
+		},
+	}
+}
+
+// Serve answers on l, which it closes. It returns nil after Drain.
+func (s *Server) Serve(l net.Listener) error {
+	err := s.http.Serve(newLimitListener(l, &s.api.cfg))
+	if errors.Is(err, http.ErrServerClosed) {
+		return nil
+	}
+	return err
+}
+
+// cutGrace is how long streams may take to write their last frame after the drain's deadline.
+const cutGrace = 5 * time.Second
+
+// Drain ends the server without dropping work: readiness fails at once, the listener stays open for delay so that load balancers
+// notice, then requests in flight may finish within timeout. What is left is told so in its stream, settled, and cut. A cancelled
+// ctx skips all waiting. Drain returns nil when nothing had to be cut.
+func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
+	s.api.draining.Store(true)
+	wait(ctx, delay)
+	within, stop := context.WithTimeout(ctx, timeout)
+	defer stop()
+	err := s.http.Shutdown(within)
+	if err == nil {
+		return nil
+	}
+	s.cancel(fault.New(fault.Draining, "httpapi.Drain", "The gateway is shutting down."))
+	last, stop := context.WithTimeout(context.WithoutCancel(ctx), cutGrace)
+	defer stop()
+	if s.http.Shutdown(last) != nil {
+		_ = s.http.Close()
+	}
+	return err
+}
+
+func wait(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	t := time.NewTimer(d)
+	defer t.Stop()
+	select {
+	case <-t.C:
+	case <-ctx.Done():
+	}
+}
+
+// limitListener closes connections beyond the limits as soon as they are accepted.
+type limitListener struct {
+	net.Listener
+	cfg *Config
+
+	mu        sync.Mutex
+	open      int
+	byAddress map[netip.Addr]int
+}
+
+func newLimitListener(l net.Listener, c *Config) *limitListener {
+	return &limitListener{Listener: l, cfg: c, byAddress: map[netip.Addr]int{}}
+}
+
+// Accept returns the next connection within the limits.
+func (l *limitListener) Accept() (net.Conn, error) {
+	for {
+		c, err := l.Listener.Accept()
+		if err != nil {
+			return nil, err
+		}
+		address := l.counted(c.RemoteAddr())
+		if !l.take(address) {
+			_ = c.Close()
+			continue
+		}
+		release := sync.OnceFunc(func() { l.giveBack(address) })
+		if tcp, ok := c.(*net.TCPConn); ok {
+			return &tcpConn{tcp, release}, nil
+		}
+		return &anyConn{c, release}, nil
+	}
+}
+
+// counted is the address whose limit applies; the zero one has none.
+func (l *limitListener) counted(a net.Addr) netip.Addr {
+	tcp, ok := a.(*net.TCPAddr)
+	if !ok {
+		return netip.Addr{}
+	}
+	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
+	for _, p := range l.cfg.TrustedProxies {
+		if p.Contains(ip) {
+			return netip.Addr{}
+		}
+	}
+	return ip
+}
+
+func (l *limitListener) take(a netip.Addr) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.cfg.MaxConns > 0 && l.open >= l.cfg.MaxConns {
+		return false
+	}
+	if a.IsValid() && l.cfg.MaxConnsByAddress > 0 {
+		if l.byAddress[a] >= l.cfg.MaxConnsByAddress {
+			return false
+		}
+	}
+	l.open++
+	l.byAddress[a]++
+	return true
+}
+
+func (l *limitListener) giveBack(a netip.Addr) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.open--
+	if l.byAddress[a]--; l.byAddress[a] == 0 {
+		delete(l.byAddress, a)
+	}
+}
+
+// tcpConn keeps what net/http looks for in a TCP connection: ReadFrom and CloseWrite.
+type tcpConn struct {
+	*net.TCPConn
+	release func()
+}
+
+// Close closes the connection and frees its place.
+func (c *tcpConn) Close() error {
+	c.release()
+	return c.TCPConn.Close()
+}
+
+type anyConn struct {
+	net.Conn
+	release func()
+}
+
+// Close closes the connection and frees its place.
+func (c *anyConn) Close() error {
+	c.release()
+	return c.Conn.Close()
+}
+
+// Admin is the handler of the listener for operators: metrics, health, profiles. It asks for no key: keep it off the network.
+func (a *API) Admin() http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", a.Metrics.Handler())
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, nil) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { writeHealth(w, a.ready(r.Context())) })
+	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
+	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
+	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
+	mux.HandleFunc("GET /debug/pprof/symbol", pprof.Symbol)
+	mux.HandleFunc("GET /debug/pprof/trace", pprof.Trace)
+	return mux
+}
+
+func writeHealth(w http.ResponseWriter, err error) {
+	w.Header()["Content-Type"] = jsonType
+	if err != nil {
+		w.Header().Set("Retry-After", "5")
+		w.WriteHeader(http.StatusServiceUnavailable)
+		_, _ = w.Write(healthBody(err))
+		return
+	}
+	_, _ = w.Write(healthBody(nil))
+}
+
+// ready tells why the node should get no new requests, nil when it should.
+func (a *API) ready(ctx context.Context) error {
+	if a.draining.Load() {
+		return fault.New(fault.Draining, "httpapi.ready", "The gateway is shutting down.")
+	}
+	if a.Ready != nil {
+		return a.Ready(ctx)
+	}
+	return nil
+}
+
+func healthBody(err error) []byte {
+	o := object{}
+	o.open()
+	if err == nil {
+		o.text("status", "ok")
+	} else {
+		f := fault.From(err)
+		o.text("status", "unavailable")
+		o.text("reason", f.Kind.String())
+	}
+	o.close()
+	return o.b
+}
+
+func (x *exchange) getHealth() error {
+	x.writeBody(http.StatusOK, jsonType, healthBody(nil))
+	return nil
+}
+
+func (x *exchange) getReady() error {
+	err := x.api.ready(x.r.Context())
+	if err == nil {
+		return x.getHealth()
+	}
+	x.w.Header()["Retry-After"] = []string{"5"}
+	x.writeBody(http.StatusServiceUnavailable, jsonType, healthBody(err))
+	return nil
+}
