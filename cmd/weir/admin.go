@@ -1,0 +1,279 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/app"
+	"weir/internal/audit"
+	"weir/internal/config"
+	"weir/internal/money"
+)
+
+// operator is who the audit log names for what is done at the command line.
+var operator = audit.Actor{Name: "operator"}
+
+func (p *place) overlay(listen string) config.Overlay {
+	o := config.Overlay{}
+	if p.Data != "" {
+		o["data_dir"] = p.Data
+	}
+	if listen != "" {
+		o["server.listen"] = listen
+	}
+	return o
+}
+
+func (p *place) load(listen string) (config.Config, error) {
+	return config.Load(p.Config, os.LookupEnv, p.overlay(listen))
+}
+
+// office opens the store for one command.
+func (p *place) office(ctx context.Context, create bool) (*app.Office, error) {
+	cfg, err := p.load("")
+	if err != nil {
+		return nil, err
+	}
+	return app.OpenOffice(ctx, cfg, create)
+}
+
+// table prints aligned columns.
+func table(header string, rows func(w *tabwriter.Writer)) error {
+	w := tabwriter.NewWriter(os.Stdout, 0, 4, 2, ' ', 0)
+	fmt.Fprintln(w, header)
+	rows(w)
+	return w.Flush()
+}
+
+type userCmd struct {
+	Add     userAddCmd  `cmd:"" help:"Add a user with an empty wallet."`
+	List    userListCmd `cmd:"" help:"List users and their balances."`
+	Disable userSetCmd  `cmd:"" help:"Refuse all keys of a user."`
+	Enable  userSetCmd  `cmd:"" help:"Accept a disabled user's keys again."`
+}
+
+type userAddCmd struct {
+	place
+	Name string `arg:"" help:"Name of the user, to be used in other commands."`
+}
+
+func (c *userAddCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if _, err := o.UserNamed(ctx, c.Name); err == nil {
+		return fmt.Errorf("there is a user %q already; see: weir user list", c.Name)
+	}
+	u, err := o.Users.Create(ctx, c.Name, operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Added %s (%s).\nNext: weir topup %s 100 && weir key add %s\n", u.Name, u.ID, u.Name, u.Name)
+	return nil
+}
+
+type userListCmd struct{ place }
+
+func (c *userListCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	users, err := o.Users.List(ctx)
+	if err != nil {
+		return err
+	}
+	return table("NAME\tID\tBALANCE\tHELD\tSTATE", func(w *tabwriter.Writer) {
+		for _, u := range users {
+			b, balanceErr := o.Store.Balance(ctx, u.Wallet)
+			if balanceErr != nil {
+				err = balanceErr
+				return
+			}
+			state := "active"
+			if u.Disabled {
+				state = "disabled"
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, u.ID, b.Balance, b.Held, state)
+		}
+	})
+}
+
+type userSetCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+}
+
+func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	return o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator)
+}
+
+// verb is the last word of the command line's command: disable, enable, delete.
+type verb string
+
+type keyCmd struct {
+	Add     keyAddCmd  `cmd:"" help:"Make a key. Its text is shown once."`
+	List    keyListCmd `cmd:"" help:"List keys."`
+	Disable keySetCmd  `cmd:"" help:"Refuse a key."`
+	Enable  keySetCmd  `cmd:"" help:"Accept a disabled key again."`
+	Delete  keySetCmd  `cmd:"" help:"Delete a key for good."`
+}
+
+type keyAddCmd struct {
+	place
+	User       string        `arg:"" help:"Name or id of the user."`
+	Name       string        `help:"What the key is for." default:"key"`
+	Limit      string        `help:"Most rubles that the key may spend." placeholder:"RUBLES"`
+	Reset      string        `help:"When the limit starts anew: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:""`
+	Expires    time.Duration `help:"Time until the key expires, such as 720h." placeholder:"DURATION"`
+	Management bool          `help:"A key that manages keys and cannot call models."`
+	Strict     bool          `help:"Answer with the literal response schema by default."`
+	Quiet      bool          `short:"q" help:"Print the key alone."`
+}
+
+func (c *keyAddCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	n := apikey.NewKey{Name: c.Name, User: u.ID, Creator: u.ID, Management: c.Management, Strict: c.Strict}
+	if c.Limit != "" {
+		amount, err := money.Parse(c.Limit)
+		if err != nil {
+			return fmt.Errorf("--limit: %w", err)
+		}
+		n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
+	} else if c.Reset != "" {
+		return fmt.Errorf("--reset needs --limit")
+	}
+	if c.Expires != 0 {
+		n.ExpiresAt = time.Now().Add(c.Expires)
+	}
+	_, text, err := o.Keys.Create(ctx, n, operator)
+	if err != nil {
+		return err
+	}
+	if !c.Quiet {
+		fmt.Println("This is shown once:")
+	}
+	fmt.Println(text)
+	return nil
+}
+
+type keyListCmd struct {
+	place
+	User string `arg:"" optional:"" help:"Name or id of a user; all users without it."`
+}
+
+func (c *keyListCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	filter := apikey.Filter{IncludeDisabled: true}
+	if c.User != "" {
+		u, err := o.UserNamed(ctx, c.User)
+		if err != nil {
+			return err
+		}
+		filter.User = u.ID
+	}
+	return table("LABEL\tNAME\tUSER\tSTATE\tLIMIT\tSPENT\tHASH", func(w *tabwriter.Writer) {
+		for ; ; filter.Offset += 100 {
+			var keys []apikey.Key
+			if keys, err = o.Keys.List(ctx, filter); err != nil || len(keys) == 0 {
+				return
+			}
+			for i := range keys {
+				k := &keys[i]
+				spent, spendErr := o.Store.KeySpend(ctx, k.ID)
+				if spendErr != nil {
+					err = spendErr
+					return
+				}
+				fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", k.Label, k.Name, k.User, k.State(time.Now()), k.Limit, spent.Total, k.Hash)
+			}
+		}
+	})
+}
+
+type keySetCmd struct {
+	place
+	Key string `arg:"" help:"The key's hash or label, as weir key list shows them."`
+}
+
+func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	hash, err := o.KeyNamed(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	if verb == "delete" {
+		return o.Keys.Delete(ctx, "", hash, operator)
+	}
+	disabled := verb == "disable"
+	_, err = o.Keys.Change(ctx, "", hash, apikey.Change{Disabled: &disabled}, operator)
+	return err
+}
+
+type topupCmd struct {
+	place
+	User   string `arg:"" help:"Name or id of the user."`
+	Amount string `arg:"" help:"Rubles, such as 100 or 0.50."`
+	Ref    string `help:"Number of the payment or contract: the same one credits only once." placeholder:"ID"`
+}
+
+func (c *topupCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	amount, err := money.Parse(c.Amount)
+	if err != nil {
+		return fmt.Errorf("the amount: %w", err)
+	}
+	done, err := o.TopUp(ctx, u, amount, c.Ref, operator)
+	if err != nil {
+		return err
+	}
+	b, err := o.Store.Balance(ctx, u.Wallet)
+	if err != nil {
+		return err
+	}
+	if !done {
+		fmt.Printf("Payment %s was credited before; nothing changed.\n", c.Ref)
+	}
+	fmt.Printf("Balance of %s: %s rubles\n", u.Name, b.Balance)
+	return nil
+}

@@ -1,0 +1,277 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/catalog"
+	"weir/internal/config"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/rawjson"
+	"weir/internal/sim"
+)
+
+// DemoOptions of Demo.
+type DemoOptions struct {
+	Version string
+	Listen  string // "": the default address, or any free port when it is taken
+	Data    string
+	JSON    bool
+	Balance string // rubles that the demo user has at least
+	Out     io.Writer
+	Signals <-chan os.Signal
+}
+
+// demoListen is the address that the documentation's examples use.
+const demoListen = "127.0.0.1:8080"
+
+// Demo runs gateway and simulator in one process, with a user, keys and a balance ready.
+func Demo(ctx context.Context, o DemoOptions) error {
+	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false"}
+	load := func() (config.Config, error) { return config.Load("", os.LookupEnv, overlay) }
+	cfg, err := load()
+	if err != nil {
+		return err
+	}
+	listener, err := listenDemo(o.Listen)
+	if err != nil {
+		return err
+	}
+	simulator, address, err := startSim("127.0.0.1:0", "")
+	if err != nil {
+		return err
+	}
+	defer closeSim(simulator)
+	declared := simDeclared("http://" + address + "/v1")
+	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, listener: listener})
+	if err != nil {
+		return err
+	}
+	access, err := g.demoAccess(ctx, o.Balance)
+	if err != nil {
+		g.close(ctx)
+		return err
+	}
+	if o.JSON {
+		err = g.announceJSON(o.Out, access)
+	} else {
+		err = g.announce(o.Out, access, o.Data)
+	}
+	if err != nil {
+		g.close(ctx)
+		return err
+	}
+	return g.run(ctx, o.Signals, &config.Watcher{Load: load}, declared)
+}
+
+func listenDemo(address string) (net.Listener, error) {
+	if address != "" {
+		l, err := net.Listen("tcp", address)
+		if err != nil {
+			return nil, fmt.Errorf("--listen: %w; choose another address, or port 0 for any free one", err)
+		}
+		return l, nil
+	}
+	l, err := net.Listen("tcp", demoListen)
+	if errors.Is(err, syscall.EADDRINUSE) {
+		return net.Listen("tcp", "127.0.0.1:0")
+	}
+	return l, err
+}
+
+// demoAccess is what a visitor of the demo needs. Texts of keys are made anew at each start: only their hashes are ever kept.
+type demoAccess struct {
+	key, management string
+	balance         money.Nano
+}
+
+const demoUser = "demo"
+
+func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, error) {
+	want, err := money.Parse(balance)
+	if err != nil || want < 0 {
+		return demoAccess{}, fmt.Errorf("--balance: %q is not an amount of rubles", balance)
+	}
+	by := audit.Actor{Name: "demo"}
+	keys := apikey.NewManager(g.store, nil, time.Now, 0)
+	office := &Office{Store: g.store, Users: account.NewManager(g.store, nil, time.Now), Keys: keys}
+	user, err := office.UserNamed(ctx, demoUser)
+	if err != nil {
+		if user, err = office.Users.Create(ctx, demoUser, by); err != nil {
+			return demoAccess{}, err
+		}
+	}
+	if err := deleteKeys(ctx, keys, user.ID, by); err != nil {
+		return demoAccess{}, err
+	}
+	var a demoAccess
+	if _, a.key, err = keys.Create(ctx, apikey.NewKey{Name: "demo", User: user.ID, Creator: user.ID}, by); err != nil {
+		return a, err
+	}
+	if _, a.management, err = keys.Create(ctx, apikey.NewKey{Name: "demo management", User: user.ID, Creator: user.ID, Management: true}, by); err != nil {
+		return a, err
+	}
+	b, err := g.book.Balance(ctx, user.Wallet)
+	if err != nil {
+		return a, err
+	}
+	if a.balance = b.Balance; b.Balance < want {
+		a.balance = want
+		_, err = g.book.Credit(ctx, ledger.TopUp{Wallet: user.Wallet, Source: "demo", ExternalID: apikey.NewID("top_"), Amount: want - b.Balance, Actor: by})
+	}
+	return a, err
+}
+
+// deleteKeys removes the keys of an earlier start, whose texts nobody has any more.
+func deleteKeys(ctx context.Context, keys *apikey.Manager, user string, by audit.Actor) error {
+	old, err := keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true})
+	for i := range old {
+		if err == nil {
+			err = keys.Delete(ctx, user, old[i].Hash, by)
+		}
+	}
+	return err
+}
+
+func (g *Gateway) announce(w io.Writer, a demoAccess, data string) error {
+	_, err := fmt.Fprintf(w, `Weir is ready.
+
+  base URL     %[1]s/v1
+  API key      %[2]s
+  balance      %[3]s rubles
+  management   %[4]s
+  metrics      %[5]s/metrics
+  data         %[6]s
+
+Try it:
+
+  curl -N %[1]s/v1/chat/completions \
+    -H "Authorization: Bearer %[2]s" -H "Content-Type: application/json" \
+    -d '{"model":"sim/chat","stream":true,"messages":[{"role":"user","content":"What is a weir?"}]}'
+
+%[7]d models; the sim/ ones are simulated. Ctrl-C ends it.
+`, g.BaseURL(), a.key, a.balance, a.management, g.AdminURL(), data, len(g.catalog.Load().Models()))
+	return err
+}
+
+func (g *Gateway) announceJSON(w io.Writer, a demoAccess) error {
+	b := []byte(`{"base_url":`)
+	b = rawjson.AppendText(b, g.BaseURL())
+	b = rawjson.AppendText(append(b, `,"api_key":`...), a.key)
+	b = rawjson.AppendText(append(b, `,"management_key":`...), a.management)
+	b = rawjson.AppendText(append(b, `,"admin_url":`...), g.AdminURL())
+	b = a.balance.Append(append(b, `,"balance":`...))
+	b = append(b, `,"models":[`...)
+	for i, m := range g.catalog.Load().Models() {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, m.Slug)
+	}
+	_, err := fmt.Fprintf(w, "%s],\"pid\":%d}\n", b, os.Getpid())
+	return err
+}
+
+// SimOptions of Simulate.
+type SimOptions struct {
+	Listen  string
+	Key     string
+	Out     io.Writer
+	Signals <-chan os.Signal
+}
+
+// Simulate runs the provider simulator alone until a signal ends it.
+func Simulate(ctx context.Context, o SimOptions) error {
+	s, address, err := startSim(o.Listen, o.Key)
+	if err != nil {
+		return fmt.Errorf("--listen: %w; choose another address, or port 0 for any free one", err)
+	}
+	defer closeSim(s)
+	if _, err := fmt.Fprintf(o.Out, "The simulator is ready at http://%s/v1\nIts models: ", address); err != nil {
+		return err
+	}
+	for i, m := range sim.Catalog() {
+		if i > 0 {
+			fmt.Fprint(o.Out, ", ")
+		}
+		fmt.Fprint(o.Out, m.Name)
+	}
+	fmt.Fprintln(o.Out)
+	select {
+	case <-o.Signals:
+	case <-ctx.Done():
+	}
+	return nil
+}
+
+func startSim(listen, key string) (*sim.Server, string, error) {
+	l, err := net.Listen("tcp", listen)
+	if err != nil {
+		return nil, "", err
+	}
+	s := sim.New(sim.Config{Key: key})
+	go func() { _ = s.Serve(l) }() // ends with Close
+	return s, l.Addr().String(), nil
+}
+
+func closeSim(s *sim.Server) {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	_ = s.Close(ctx)
+}
+
+// simDeclared is the simulator as a provider of the catalog.
+func simDeclared(baseURL string) catalog.Declared {
+	d := catalog.Declared{Providers: []catalog.Provider{{
+		ID: "sim", Name: "Simulator", Dialect: "openai", BaseURL: baseURL, DataPolicy: catalog.PolicyZero, Simulated: true,
+	}}}
+	for _, m := range sim.Catalog() {
+		d.Models = append(d.Models, catalog.ModelInfo{Slug: "sim/" + m.Name, Name: m.Title, Description: m.Description})
+		d.Offers = append(d.Offers, simOffer(&m))
+	}
+	return d
+}
+
+func simOffer(m *sim.Model) catalog.Offer {
+	o := catalog.Offer{
+		Provider: "sim", Model: "sim/" + m.Name, UpstreamID: m.Name, ContextLength: int64(m.ContextTokens), MaxCompletion: int64(m.MaxOutputTokens),
+		Pricing: catalog.Pricing{Base: simPrices(&m.Prices), List: "sim"}, Quantization: "unknown",
+	}
+	for _, name := range m.Parameters {
+		o.Params |= catalog.ParamNamed(name)
+	}
+	for _, name := range m.Input {
+		o.Input |= catalog.ModalityNamed(name)
+	}
+	for _, name := range m.Output {
+		o.Output |= catalog.ModalityNamed(name)
+	}
+	return o
+}
+
+func simPrices(p *sim.Prices) catalog.Prices {
+	price := func(text string) money.Price {
+		if text == "" {
+			return money.Price{}
+		}
+		v, err := money.ParsePrice(text)
+		if err != nil {
+			panic(err) // a broken build: the simulator's prices are constants
+		}
+		return v
+	}
+	return catalog.Prices{
+		Prompt: price(p.Prompt), Completion: price(p.Completion), CacheRead: price(p.CacheRead), Reasoning: price(p.Reasoning),
+		Audio: price(p.Audio), AudioOutput: price(p.AudioOutput), ImageOutput: price(p.ImageOutput),
+	}
+}

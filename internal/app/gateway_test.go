@@ -1,0 +1,151 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/app"
+	"weir/internal/audit"
+	"weir/internal/catalog"
+	"weir/internal/config"
+	"weir/internal/money"
+	"weir/internal/sim"
+)
+
+// gateway is a whole node on loopback, with the simulator as its providers.
+type gateway struct {
+	node   app.Node
+	url    string
+	client *http.Client
+	sim    *sim.Server
+	log    *safeBuffer
+	users  atomic.Int64
+}
+
+// safeBuffer collects what a node logs.
+type safeBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (s *safeBuffer) Write(p []byte) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.Write(p)
+}
+
+func (s *safeBuffer) String() string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.b.String()
+}
+
+func listen(t *testing.T) net.Listener {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	return l
+}
+
+// startGateway starts a simulator and a node in front of it, with short patience. The catalog has a model for each cell of the
+// failure matrix, and test/next, which works.
+func startGateway(t *testing.T, change ...func(*config.Config)) *gateway {
+	t.Helper()
+	simulator := sim.New(sim.Config{})
+	simListener := listen(t)
+	go func() { _ = simulator.Serve(simListener) }()
+	refusing, err := simulator.RefusingAddr()
+	if err != nil {
+		t.Fatal(err)
+	}
+	cfg := config.Default()
+	cfg.DataDir = t.TempDir()
+	cfg.Server.AdminListen = config.Off
+	cfg.Server.ShutdownDelay = 0
+	cfg.Builtin.All = false
+	cfg.Upstream.FirstByteTimeout, cfg.Upstream.StreamFirstByteTimeout, cfg.Upstream.IdleTimeout = time.Second, time.Second, time.Second
+	cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout = 3*time.Second, 3*time.Second
+	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
+	for _, f := range change {
+		f(&cfg)
+	}
+	d := matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")
+	gw := &gateway{sim: simulator, log: &safeBuffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
+	listener := listen(t)
+	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	gw.url = gw.node.BaseURL()
+	ctx, stop := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- gw.node.Run(ctx, d, func() (config.Config, error) { return cfg, nil }) }()
+	t.Cleanup(func() {
+		gw.client.CloseIdleConnections()
+		stop()
+		if err := <-ended; err != nil {
+			t.Errorf("the node ended with %v", err)
+		}
+		_ = simulator.Close(context.Background())
+	})
+	return gw
+}
+
+func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
+	t.Helper()
+	d := catalog.Declared{Providers: []catalog.Provider{
+		{ID: "works", Name: "Works", Dialect: "openai", BaseURL: open},
+		{ID: "closed", Name: "Closed", Dialect: "openai", BaseURL: closed},
+	}}
+	offer := func(provider, slug, upstream string) {
+		d.Offers = append(d.Offers, catalog.Offer{Provider: provider, Model: slug, UpstreamID: upstream, ContextLength: 100_000, MaxCompletion: 4000,
+			Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: price(t, "0.1"), Completion: price(t, "0.4")}}})
+	}
+	offer("works", "test/next", "chat")
+	for i := range matrix {
+		provider := "works"
+		if matrix[i].closed {
+			provider = "closed"
+		}
+		offer(provider, matrix[i].slug(), matrix[i].upstream())
+	}
+	return d
+}
+
+func price(t *testing.T, text string) money.Price {
+	t.Helper()
+	p, err := money.ParsePrice(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// newAccount makes a user with a hundred rubles and a key.
+func (gw *gateway) newAccount(t *testing.T) *account {
+	t.Helper()
+	o := gw.node.Office()
+	by := audit.Actor{Name: "test"}
+	u, err := o.Users.Create(t.Context(), "user "+strconv.FormatInt(gw.users.Add(1), 10), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := o.TopUp(t.Context(), u, 100*money.Ruble, "", by); err != nil {
+		t.Fatal(err)
+	}
+	_, key, err := o.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID}, by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &account{gw: gw, key: key}
+}

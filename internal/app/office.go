@@ -1,0 +1,111 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"strings"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/config"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/store/sqlite"
+)
+
+// Office is what commands work with: the store of a data directory, opened beside or without a running node.
+type Office struct {
+	Store *sqlite.Store
+	Users *account.Manager
+	Keys  *apikey.Manager
+}
+
+// OpenOffice opens the store that cfg names. A command that only looks fails where there is none; one that makes something makes it.
+func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, error) {
+	path := cfg.StorePath()
+	if create {
+		if err := makeDataDir(cfg.DataDir); err != nil {
+			return nil, err
+		}
+	} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+		return nil, fmt.Errorf("there is no ledger at %s: run this where weir runs, or give --data or -c", path)
+	}
+	store, err := sqlite.Open(ctx, path)
+	if err != nil {
+		return nil, err
+	}
+	return &Office{Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
+}
+
+// Close closes the store.
+func (o *Office) Close() { _ = o.Store.Close() }
+
+// UserNamed finds a user by name or id.
+func (o *Office) UserNamed(ctx context.Context, name string) (account.User, error) {
+	users, err := o.Users.List(ctx)
+	if err != nil {
+		return account.User{}, err
+	}
+	for _, u := range users {
+		if u.Name == name || u.ID == name {
+			return u, nil
+		}
+	}
+	return account.User{}, fmt.Errorf("there is no user %q; see: weir user list", name)
+}
+
+// KeyNamed finds a key's hash by the hash, its beginning, or the label.
+func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
+	found := ""
+	for f := (apikey.Filter{IncludeDisabled: true}); ; f.Offset += 100 {
+		keys, err := o.Keys.List(ctx, f)
+		if err != nil {
+			return "", err
+		}
+		for i := range keys {
+			if keys[i].Label != name && !strings.HasPrefix(keys[i].Hash, name) {
+				continue
+			}
+			if found != "" {
+				return "", fmt.Errorf("%q is the beginning of more than one key; give more of the hash", name)
+			}
+			found = keys[i].Hash
+		}
+		if len(keys) < 100 {
+			break
+		}
+	}
+	if found == "" {
+		return "", fmt.Errorf("there is no key %q; see: weir key list", name)
+	}
+	return found, nil
+}
+
+// TopUp credits a user's wallet. With a ref it credits once, however often it is repeated; then done is false.
+func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {
+	if ref == "" {
+		ref = apikey.NewID("cli_")
+	}
+	posted, err := ledger.Credit(ctx, o.Store, ledger.TopUp{Wallet: u.Wallet, Source: "cli", ExternalID: ref, Amount: amount, Actor: by}, time.Now())
+	return !posted.Repeated, err
+}
+
+// Verify recomputes the ledger.
+func (o *Office) Verify(ctx context.Context, dir string) (ledger.Report, error) {
+	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), time.Now())
+}
+
+// Explain writes how each number of a charge came about.
+func (o *Office) Explain(ctx context.Context, generation string, w io.Writer) error {
+	x, err := ledger.Explain(ctx, o.Store, "", generation)
+	if err != nil {
+		return err
+	}
+	_, err = x.WriteTo(w)
+	return err
+}

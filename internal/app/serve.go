@@ -1,0 +1,113 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"os"
+	"syscall"
+
+	"weir/internal/catalog"
+	"weir/internal/config"
+)
+
+// Options of Serve.
+type Options struct {
+	Version string
+	Path    string         // configuration file that is watched for changes; "" none
+	Overlay config.Overlay // what flags said: it stays in force over a changed file
+	Signals <-chan os.Signal
+}
+
+// Serve runs a node until a signal ends it.
+func Serve(ctx context.Context, cfg config.Config, o Options) error {
+	g, err := open(ctx, cfg, extra{logTo: os.Stderr})
+	if err != nil {
+		return err
+	}
+	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
+	return g.run(ctx, o.Signals, &config.Watcher{
+		Path: o.Path, Load: func() (config.Config, error) { return config.Load(o.Path, os.LookupEnv, o.Overlay) },
+	}, catalog.Declared{})
+}
+
+// run serves until a signal or ctx ends the node, then drains and closes it. declared is part of the catalog after every reload.
+func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *config.Watcher, declared catalog.Declared) error {
+	defer g.close(context.WithoutCancel(ctx))
+	failed := make(chan error, 2)
+	go func() { failed <- g.server.Serve(g.listener) }()
+	if g.admin != nil {
+		go func() {
+			if err := g.admin.Serve(g.adminListener); !errors.Is(err, http.ErrServerClosed) {
+				failed <- err
+			}
+		}()
+	}
+	reload, stopWatching := g.watch(ctx, watch, declared)
+	defer stopWatching()
+	for {
+		select {
+		case err := <-failed:
+			return err
+		case <-ctx.Done():
+			return g.drain(ctx, signals)
+		case sig := <-signals:
+			if sig != syscall.SIGHUP {
+				return g.drain(ctx, signals)
+			}
+			reload()
+		}
+	}
+}
+
+// watch follows the configuration. reload asks for one more look at once; stop ends the watching and waits for it.
+func (g *Gateway) watch(ctx context.Context, w *config.Watcher, declared catalog.Declared) (reload, stop func()) {
+	kick := make(chan struct{}, 1)
+	w.Kick = kick
+	w.Report = func(err error) { g.slog.Error("the new configuration is not used", "error", err) }
+	w.Apply = func(cfg config.Config) {
+		if err := g.reload(cfg, declared); err != nil {
+			w.Report(err)
+		}
+	}
+	ctx, cancel := context.WithCancel(ctx)
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		w.Run(ctx)
+	}()
+	return func() {
+			select {
+			case kick <- struct{}{}:
+			default: // one is on its way
+			}
+		}, func() {
+			cancel()
+			<-done
+		}
+}
+
+// drain lets calls in flight end. A second interrupt skips the waiting; a second termination does not.
+func (g *Gateway) drain(ctx context.Context, signals <-chan os.Signal) error {
+	g.slog.Info("draining", "delay", g.cfg.Server.ShutdownDelay, "timeout", g.cfg.Server.DrainTimeout)
+	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	defer cancel()
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		for {
+			select {
+			case sig := <-signals:
+				if sig == syscall.SIGINT {
+					cancel()
+				}
+			case <-over:
+				return
+			}
+		}
+	}()
+	if err := g.server.Drain(hurry, g.cfg.Server.ShutdownDelay, g.cfg.Server.DrainTimeout); err != nil {
+		g.slog.Warn("some calls were cut", "error", err)
+	}
+	return nil
+}
