@@ -1,0 +1,84 @@
+# Every task of the project. The file needs Go, make, and for the end-to-end tests node and npm; it fetches the rest itself
+# and installs nothing outside this folder and the caches of Go and npm.
+
+SHELL := /bin/bash -euo pipefail
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-print-directory
+
+VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
+LDFLAGS := -s -w -X main.version=$(VERSION)
+GO_CODE := cmd internal bench e2e
+
+# The race detector needs a C compiler. Without one the tests still run, and say so.
+RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race)
+
+.PHONY: help
+help: ## list the tasks
+	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 14
+
+.PHONY: run
+run: build ## build Weir and start a demonstration with its simulator, on loopback
+	@exec bin/weir demo
+
+# The compiler knows best what has changed, so it is always asked.
+.PHONY: build
+build: ## build bin/weir
+	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
+
+.PHONY: test
+test: check-format vet lint unit e2e ## run everything that must pass: format, vet, lint, unit tests, end-to-end tests
+
+.PHONY: check-format
+check-format:
+	@unformatted=$$(gofmt -l $(GO_CODE)); \
+	if [ -n "$$unformatted" ]; then printf 'not formatted (make fmt mends it):\n%s\n' "$$unformatted"; exit 1; fi; \
+	echo 'format: ok'
+
+.PHONY: vet
+vet:
+	go vet ./...
+	go -C e2e vet ./...
+
+.PHONY: lint
+lint: bin/golangci-lint ## run the linters
+	bin/golangci-lint run ./...
+	cd e2e && ../bin/golangci-lint run ./...
+
+# From a module of its own: its two hundred dependencies are no business of the product's.
+bin/golangci-lint: tools/go.mod tools/go.sum
+	go -C tools build -trimpath -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: unit
+unit: ## run the Go tests of the product, with the race detector where there is a C compiler
+	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
+	go test $(RACE) -timeout 10m ./...
+
+.PHONY: e2e
+e2e: e2e-go e2e-node ## drive the built binary with the official SDKs for Go and Node
+
+.PHONY: e2e-go
+e2e-go: build
+	WEIR_BIN=$(CURDIR)/bin/weir go -C e2e test -count=1 -timeout 5m ./...
+
+.PHONY: e2e-node
+e2e-node: build e2e/node/node_modules/.package-lock.json
+	cd e2e/node && WEIR_BIN=$(CURDIR)/bin/weir npm test
+
+e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package-lock.json
+	cd e2e/node && npm ci --no-audit --no-fund
+	@touch $@
+
+.PHONY: bench
+bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags on)
+	go build -trimpath -o bin/bench ./bench
+	bin/bench -weir $(CURDIR)/bin/weir $(BENCH)
+
+.PHONY: fmt
+fmt: ## format the Go code
+	gofmt -w $(GO_CODE)
+
+.PHONY: clean
+clean: ## remove what the other tasks built
+	rm -rf bin e2e/node/node_modules

@@ -1,0 +1,94 @@
+// Command bench measures Weir against what is physically possible on the same machine in the same minute: a provider that costs
+// nearly nothing, and in front of it nginx, a hand-tuned handler that only forwards, and Weir with all features on.
+// It stays on loopback, every run is bounded in count and time, and it must not import the gateway: it sees what a client sees.
+//
+//	go run ./bench                 everything, as make bench does
+//	go run ./bench -weir ""        the limits alone
+//	go run ./bench -passes 3       the best of three, for a noisy machine
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"net"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+)
+
+func main() {
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "bench:", err)
+		os.Exit(1)
+	}
+}
+
+// settings are the flags of a measurement.
+type settings struct {
+	weir    string        // path of the binary under test; "" measures the limits alone
+	each    time.Duration // length of one closed or open loop
+	passes  int
+	streams int
+	rate    int // requests a second of the open loop
+	only    string
+	json    string
+	profile string
+	strict  bool
+}
+
+func run() error {
+	var s settings
+	var serve, listen, upstream string
+	flag.StringVar(&s.weir, "weir", "bin/weir", "the gateway's binary; empty measures the limits alone")
+	flag.DurationVar(&s.each, "each", 4*time.Second, "length of each loop")
+	flag.IntVar(&s.passes, "passes", 1, "measure everything so often and keep the best of each, as noise only adds")
+	flag.IntVar(&s.streams, "streams", 1000, "streams open at once")
+	flag.IntVar(&s.rate, "rate", 1000, "requests a second of the open loop")
+	flag.StringVar(&s.only, "only", "", "run only the scenarios whose name holds this text")
+	flag.StringVar(&s.json, "json", "", "also write every figure to this file")
+	flag.StringVar(&s.profile, "profile", "", "write a CPU profile of Weir in each loop to this folder; what is measured suffers a little")
+	flag.BoolVar(&s.strict, "strict", false, "fail when a gate is missed")
+	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, handtuned")
+	flag.StringVar(&listen, "listen", "", "internal: loopback address of -serve")
+	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned")
+	flag.Parse()
+	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 {
+		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000")
+	}
+	if serve != "" {
+		return serveOne(serve, listen, upstream)
+	}
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer stop()
+	return measureAll(ctx, s)
+}
+
+// serveOne is this program as a child: a server of its own process, so that its CPU time can be read by itself.
+func serveOne(what, listen, upstream string) error {
+	ln, err := listenLoopback(listen)
+	if err != nil {
+		return err
+	}
+	switch what {
+	case "mock":
+		return serveMock(ln)
+	case "handtuned":
+		return serveHandtuned(ln, upstream)
+	default:
+		return fmt.Errorf("-serve %s: no such server", what)
+	}
+}
+
+func listenLoopback(address string) (net.Listener, error) {
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	if ip := net.ParseIP(host); ip == nil || !ip.IsLoopback() {
+		return nil, fmt.Errorf("%s is not a loopback address", address)
+	}
+	return net.Listen("tcp", address)
+}

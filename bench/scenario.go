@@ -1,0 +1,204 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"strings"
+	"time"
+)
+
+// target is a server that the scenarios are run against.
+type target struct {
+	name   string
+	vendor string // put before the mock's model name to make the slug that this server wants; "" none
+	key    string
+	admin  string // address of Go's profiles; "" none
+	*process
+}
+
+// scenario is one kind of work, the same for every target.
+type scenario struct {
+	name string
+	what string
+	load load
+	body func(*bodies, string) []byte // from a model's slug
+	of   string                       // the mock's model
+}
+
+func scenarios(s settings) []scenario {
+	calm, fast := shapes[modelCalm], shapes[modelFast]
+	kilobyte := func(b *bodies, model string) []byte { return b.chat(model, 1<<10) }
+	streamed := func(b *bodies, model string) []byte { return b.stream(model, 1<<10) }
+	all := []scenario{
+		// First, while the server's memory is fresh: it is what is measured.
+		{"streams", fmt.Sprintf("%d streams, a frame each %s", s.streams, calm.gap),
+			load{conns: s.streams, count: s.streams, time: 30 * time.Second, ramp: time.Second, frames: calm.frames}, streamed, modelCalm},
+		{"chat1k", "1 KB chat, 32 connections", load{conns: 32, time: s.each, warm: 2000}, kilobyte, modelChat},
+		{"open1k", fmt.Sprintf("1 KB chat at %d/s", s.rate), load{conns: 128, rate: s.rate, time: s.each, warm: 500}, kilobyte, modelChat},
+		{"chat200k", "200 KB chat, 16 connections", load{conns: 16, time: s.each, warm: 50},
+			func(b *bodies, model string) []byte { return b.chat(model, 200<<10) }, modelChat},
+		{"fast", fmt.Sprintf("%d frames without a pause, 32 connections", fast.frames),
+			load{conns: 32, time: s.each, warm: 50, frames: fast.frames}, streamed, modelFast},
+		{"chat5m", "5 MB image in the prompt, 4 connections", load{conns: 4, time: s.each, warm: 4},
+			func(b *bodies, model string) []byte { return b.picture(model, 5<<20) }, modelChat},
+	}
+	var chosen []scenario
+	for _, one := range all {
+		if strings.Contains(one.name, s.only) {
+			one.load.patience = 60 * time.Second
+			chosen = append(chosen, one)
+		}
+	}
+	return chosen
+}
+
+// measurement is one scenario against one target.
+type measurement struct {
+	Target, Scenario string
+	figures
+	PerSecond   float64
+	CPU         time.Duration // of the target's processes
+	CPUPerEach  time.Duration // CPU by request
+	CPUPerFrame time.Duration
+	RSSBefore   int64 // bytes
+	RSSPeak     int64
+}
+
+// measure runs one scenario against one target.
+func measure(ctx context.Context, t target, s scenario) (measurement, error) {
+	m := measurement{Target: t.name, Scenario: s.name}
+	work := s.load
+	work.address = t.address
+	work.request = request(t.address, t.key, s.body(newBodies(), t.vendor+s.of))
+	if work.warm > 0 { // here, so that what it consumes is not counted
+		warm := work
+		warm.count, warm.time, warm.rate, warm.warm = work.warm, 20*time.Second, 0, 0
+		warm.run(ctx)
+		work.warm = 0
+	}
+	ids := t.ids()
+	before, err := consumed(ids)
+	if err != nil {
+		return m, err
+	}
+	stop := watch(ids)
+	m.figures = work.run(ctx)
+	m.RSSPeak = stop()
+	after, err := consumed(ids)
+	if err != nil {
+		return m, fmt.Errorf("%s ended during %s: %w", t.name, s.name, err)
+	}
+	m.RSSBefore = before.RSS
+	m.CPU = after.CPU - before.CPU
+	m.PerSecond = work.perSecond(m.figures)
+	m.CPUPerEach = m.CPU / time.Duration(max(1, m.Requests))
+	m.CPUPerFrame = m.CPU / time.Duration(max(1, m.Frames))
+	return m, ctx.Err()
+}
+
+// better tells whether a pass replaces an earlier one: fewer errors first, then less work, as noise only adds to both.
+func (m measurement) better(than measurement) bool {
+	if m.Errors != than.Errors {
+		return m.Errors < than.Errors
+	}
+	if m.Scenario == "open1k" {
+		return m.Latency.P99 < than.Latency.P99
+	}
+	return m.CPUPerEach < than.CPUPerEach
+}
+
+// results are the best measurements by target and scenario, and what is true of Weir as a whole.
+type results struct {
+	Best   map[string]map[string]measurement
+	Weir   *footprint `json:",omitempty"`
+	passes int
+}
+
+// footprint is what a gateway takes before it has done anything.
+type footprint struct {
+	Binary int64         // bytes of the file
+	Start  time.Duration // from its start to the end of its first answer, key and wallet included
+	Idle   int64         // bytes resident, one second after that
+}
+
+func (r *results) add(m measurement) {
+	if r.Best[m.Scenario] == nil {
+		r.Best[m.Scenario] = map[string]measurement{}
+	}
+	if old, ok := r.Best[m.Scenario][m.Target]; !ok || m.better(old) {
+		r.Best[m.Scenario][m.Target] = m
+	}
+}
+
+// measureAll starts the servers one after another, so that none takes time from another, and prints what was seen.
+func measureAll(ctx context.Context, s settings) error {
+	dir, err := os.MkdirTemp("", "weir-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	mock, err := startSelf(ctx, dir, "mock", "")
+	if err != nil {
+		return err
+	}
+	defer mock.stop()
+	r := &results{Best: map[string]map[string]measurement{}, passes: s.passes}
+	for range s.passes {
+		if err := r.pass(ctx, s, dir, mock); err != nil {
+			return err
+		}
+	}
+	return r.report(os.Stdout, s)
+}
+
+// pass measures every target once.
+func (r *results) pass(ctx context.Context, s settings, dir string, mock *process) error {
+	if err := r.scenarios(ctx, s, target{name: targetDirect, process: mock}); err != nil {
+		return err
+	}
+	if err := r.nginx(ctx, s, dir, mock); err != nil {
+		return err
+	}
+	yardstick, err := startSelf(ctx, dir, "handtuned", mock.address)
+	if err != nil {
+		return err
+	}
+	err = r.scenarios(ctx, s, target{name: targetHandtuned, vendor: benchVendor, process: yardstick})
+	yardstick.stop()
+	if err != nil || s.weir == "" {
+		return err
+	}
+	return r.weir(ctx, s, dir, mock)
+}
+
+func (r *results) scenarios(ctx context.Context, s settings, t target) error {
+	for _, one := range scenarios(s) {
+		done := t.profile(ctx, s, one)
+		m, err := measure(ctx, t, one)
+		if err := errors.Join(err, done()); err != nil {
+			return err
+		}
+		fmt.Fprintf(os.Stderr, "%-10s %-9s %7.0f/s  %7.1f us CPU each  p50 %-9s p99 %-9s errors %d\n", t.name, one.name, m.PerSecond,
+			float64(m.CPUPerEach)/1e3, m.Latency.P50.Round(time.Microsecond), m.Latency.P99.Round(time.Microsecond), m.Errors)
+		if m.FirstError != "" {
+			fmt.Fprintf(os.Stderr, "    the first of them: %s\n", m.FirstError)
+		}
+		r.add(m)
+	}
+	return nil
+}
+
+// startSelf runs this program as one of its own servers.
+func startSelf(ctx context.Context, dir, what, upstream string) (*process, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	address, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	return start(ctx, dir, what, address, self, "-serve", what, "-listen", address, "-upstream", upstream)
+}

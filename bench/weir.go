@@ -1,0 +1,180 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"time"
+)
+
+// benchVendor is the first half of the slugs of Weir's models, which the hand-tuned handler takes out as well.
+const benchVendor = "bench/"
+
+// weirConfig is Weir as an operator runs it: keys, routing, holds, exact settlement, a durable record of each call, metrics, access
+// log. It differs from the defaults only where the defaults bound one client address, as here all clients have the same.
+const weirConfig = `data_dir: DIR/weir-data
+server:
+  listen: LISTEN
+  admin_listen: ADMIN
+  shutdown_delay: 0s
+  limits:
+    max_connections_per_address: 16000
+    max_in_flight_requests: 16000
+log:
+  format: json
+  access: true
+providers:
+  - id: mock
+    base_url: http://UPSTREAM/v1
+    api_key: upstream
+    models:
+`
+
+// weirModel is one of the mock's models, priced, so that every call is one that costs.
+const weirModel = `      - id: SLUG
+        upstream_id: MODEL
+        prices: {prompt: "0.015", completion: "0.06"}
+        context_length: 2000000
+        max_output: 8192
+        input: [text, image]
+        output: [text]
+`
+
+// weir measures Weir itself: its footprint first, then the same work as all others.
+func (r *results) weir(ctx context.Context, s settings, dir string, mock *process) error {
+	address, err := freePort()
+	if err != nil {
+		return err
+	}
+	admin, err := freePort()
+	if err != nil {
+		return err
+	}
+	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address).Replace(weirConfig)
+	for model := range answers() {
+		text += strings.NewReplacer("SLUG", benchVendor+model, "MODEL", model).Replace(weirModel)
+	}
+	config := filepath.Join(dir, "weir.yaml")
+	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
+		return err
+	}
+	binary, err := filepath.Abs(s.weir)
+	if err != nil {
+		return err
+	}
+	key, err := openAccount(ctx, dir, binary, config)
+	if err != nil {
+		return err
+	}
+	server, err := start(ctx, dir, targetWeir, address, binary, "serve", "-c", config)
+	if err != nil {
+		return err
+	}
+	defer server.stop()
+	t := target{name: targetWeir, vendor: benchVendor, key: key, admin: admin, process: server}
+	taken, err := footprintOf(ctx, t, binary)
+	if err != nil {
+		return err
+	}
+	r.Weir = taken.least(r.Weir)
+	if err := r.scenarios(ctx, s, t); err != nil {
+		return err
+	}
+	if bad, _ := r.weirErrors(); bad > 0 {
+		printed, _ := os.ReadFile(server.log.Name())
+		fmt.Fprintf(os.Stderr, "the end of Weir's log:\n%s\n", tail(printed, 2000))
+	}
+	return nil
+}
+
+// openAccount makes a user with a key and money, and returns the key. A second pass finds the user there already.
+func openAccount(ctx context.Context, dir, binary, config string) (key string, err error) {
+	run := func(args ...string) (string, error) {
+		command := exec.CommandContext(ctx, binary, append(args, "-c", config)...)
+		command.Dir, command.Env = dir, childEnv(dir)
+		printed, err := command.CombinedOutput()
+		if err != nil {
+			return "", fmt.Errorf("weir %s: %w\n%s", strings.Join(args, " "), err, printed)
+		}
+		return strings.TrimSpace(string(printed)), nil
+	}
+	if _, err := os.Stat(filepath.Join(dir, "weir-data")); err != nil {
+		if _, err := run("user", "add", "bench"); err != nil {
+			return "", err
+		}
+		if _, err := run("topup", "bench", "100000000"); err != nil {
+			return "", err
+		}
+	}
+	return run("key", "add", "bench", "--quiet")
+}
+
+// footprintOf asks the freshly started server one thing and looks at what it has taken.
+func footprintOf(ctx context.Context, t target, binary string) (*footprint, error) {
+	first := load{address: t.address, conns: 1, count: 1, time: 10 * time.Second, patience: 10 * time.Second,
+		request: request(t.address, t.key, newBodies().chat(t.vendor+modelChat, 1<<10))}
+	if f := first.run(ctx); f.Errors > 0 {
+		printed, _ := os.ReadFile(t.log.Name())
+		return nil, fmt.Errorf("the first answer: %s\n%s", f.FirstError, tail(printed, 2000))
+	}
+	f := &footprint{Start: time.Since(t.started)}
+	info, err := os.Stat(binary)
+	if err != nil {
+		return nil, err
+	}
+	f.Binary = info.Size()
+	time.Sleep(time.Second)
+	now, err := consumed(t.ids())
+	f.Idle = now.RSS
+	return f, err
+}
+
+// profile has the target write down where its time goes during a scenario, when that was asked for. The function returned waits.
+func (t target) profile(ctx context.Context, s settings, one scenario) func() error {
+	if s.profile == "" || t.admin == "" {
+		return func() error { return nil }
+	}
+	failed := make(chan error, 1)
+	go func() {
+		failed <- fetch(ctx, fmt.Sprintf("http://%s/debug/pprof/profile?seconds=%d", t.admin, max(1, int(s.each.Seconds()))), filepath.Join(s.profile, one.name+".pprof"))
+	}()
+	return func() error { return <-failed }
+}
+
+func fetch(ctx context.Context, from, to string) error {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, from, nil)
+	if err != nil {
+		return err
+	}
+	reply, err := http.DefaultClient.Do(request)
+	if err != nil {
+		return err
+	}
+	defer reply.Body.Close()
+	text, err := io.ReadAll(reply.Body)
+	if err != nil {
+		return err
+	}
+	if reply.StatusCode != http.StatusOK {
+		return fmt.Errorf("GET %s: %s: %.200s", from, reply.Status, text)
+	}
+	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(to, text, 0o600)
+}
+
+// least joins two passes, as noise only adds.
+func (f *footprint) least(than *footprint) *footprint {
+	if than == nil {
+		return f
+	}
+	return &footprint{Binary: f.Binary, Start: min(f.Start, than.Start), Idle: min(f.Idle, than.Idle)}
+}
+
+func tail(text []byte, n int) []byte { return text[max(0, len(text)-n):] }

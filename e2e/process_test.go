@@ -1,0 +1,170 @@
+package e2e_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// program is the binary under test: $WEIR_BIN, else built here once.
+var program string
+
+// theDemo is the demonstration that all tests use which do not look at the balance.
+var theDemo *demo
+
+func TestMain(m *testing.M) {
+	code, err := runAll(m)
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "e2e:", err)
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func runAll(m *testing.M) (code int, err error) {
+	dir, err := os.MkdirTemp("", "weir-e2e-")
+	if err != nil {
+		return 1, err
+	}
+	defer os.RemoveAll(dir)
+	if program = os.Getenv("WEIR_BIN"); program == "" {
+		program = filepath.Join(dir, "weir")
+		build := exec.Command("go", "build", "-trimpath", "-o", program, "./cmd/weir")
+		build.Dir = ".."
+		build.Env = append(os.Environ(), "CGO_ENABLED=0")
+		if printed, err := build.CombinedOutput(); err != nil {
+			return 1, fmt.Errorf("building weir: %w\n%s", err, printed)
+		}
+	}
+	if theDemo, err = startDemo(filepath.Join(dir, "data")); err != nil {
+		return 1, err
+	}
+	code = m.Run()
+	return code, theDemo.stop()
+}
+
+// demo is one running `weir demo` with a data folder of its own, and what it said when it was ready.
+type demo struct {
+	BaseURL       string   `json:"base_url"`
+	APIKey        string   `json:"api_key"`
+	ManagementKey string   `json:"management_key"`
+	AdminURL      string   `json:"admin_url"`
+	Models        []string `json:"models"`
+
+	contract *contract
+	cmd      *exec.Cmd
+	log      lockedBuffer
+	exited   chan error
+}
+
+// startDemo returns when the demo is ready. It sees no environment but these lines, so that no real provider is switched on.
+func startDemo(data string) (*demo, error) {
+	d := &demo{exited: make(chan error, 1)}
+	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data)
+	d.cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + filepath.Dir(data), "TZ=UTC"}
+	d.cmd.Stderr = &d.log
+	stdout, err := d.cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	if err := d.cmd.Start(); err != nil {
+		return nil, err
+	}
+	line := make(chan []byte, 1)
+	go func() {
+		reader := bufio.NewReader(stdout)
+		first, _ := reader.ReadBytes('\n')
+		line <- first
+		_, _ = io.Copy(io.Discard, reader)
+		d.exited <- d.cmd.Wait()
+	}()
+	select {
+	case first := <-line:
+		err = json.Unmarshal(first, d)
+	case <-time.After(30 * time.Second):
+		err = errors.New("nothing printed in 30 s")
+	}
+	if err == nil {
+		d.contract, err = loadContract(d)
+	}
+	if err != nil {
+		_ = d.cmd.Process.Kill()
+		return nil, fmt.Errorf("weir demo --json: %w\n%s", err, d.log.String())
+	}
+	return d, nil
+}
+
+// stop ends the demo as an operator would and looks at what it wrote: no key may stand in its log.
+func (d *demo) stop() error {
+	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
+		return err
+	}
+	select {
+	case err := <-d.exited:
+		if err != nil {
+			return fmt.Errorf("weir demo ended badly after SIGTERM: %w\n%s", err, d.log.String())
+		}
+	case <-time.After(20 * time.Second):
+		_ = d.cmd.Process.Kill()
+		return fmt.Errorf("weir demo did not end within 20 s of SIGTERM\n%s", d.log.String())
+	}
+	for _, secret := range []string{d.APIKey, d.ManagementKey} {
+		if strings.Contains(d.log.String(), secret) {
+			return errors.New("a key stands in the log of weir demo")
+		}
+	}
+	return nil
+}
+
+// ownDemo is a demo that no other test uses, for tests that add up money.
+func ownDemo(t *testing.T) *demo {
+	t.Helper()
+	d, err := startDemo(filepath.Join(t.TempDir(), "data"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := d.stop(); err != nil {
+			t.Error(err)
+		}
+	})
+	return d
+}
+
+// weir runs another command of the binary on the demo's data and returns what it printed.
+func weir(t *testing.T, args ...string) (string, error) {
+	t.Helper()
+	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
+	defer cancel()
+	printed, err := exec.CommandContext(ctx, program, args...).CombinedOutput()
+	return string(printed), err
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
