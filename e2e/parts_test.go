@@ -4,9 +4,12 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/binary"
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/openai/openai-go/v3"
+	"github.com/openai/openai-go/v3/option"
 )
 
 // pixel is a PNG of one pixel.
@@ -36,23 +39,24 @@ func TestPartsInThePrompt(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name  string
+		sees  []string // what the answer must mention, as proof that the part arrived whole
 		parts []openai.ChatCompletionContentPartUnionParam
 	}{
-		{"text in two parts", []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart("One river."), openai.TextContentPart("Two rivers.")}},
-		{"image", []openai.ChatCompletionContentPartUnionParam{
+		{"text in two parts", nil, []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart("One river."), openai.TextContentPart("Two rivers.")}},
+		{"image", []string{"image", "70 bytes"}, []openai.ChatCompletionContentPartUnionParam{
 			openai.TextContentPart("What is this?"),
 			openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: pixel, Detail: "low"}),
 		}},
-		{"two images", []openai.ChatCompletionContentPartUnionParam{
+		{"two images", []string{"2"}, []openai.ChatCompletionContentPartUnionParam{
 			openai.TextContentPart("What differs?"),
 			openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: pixel}),
 			openai.ImageContentPart(openai.ChatCompletionContentPartImageImageURLParam{URL: pixel, Detail: "high"}),
 		}},
-		{"audio", []openai.ChatCompletionContentPartUnionParam{
+		{"audio", []string{"audio", "1644 bytes"}, []openai.ChatCompletionContentPartUnionParam{
 			openai.TextContentPart("What is said?"),
 			openai.InputAudioContentPart(openai.ChatCompletionContentPartInputAudioInputAudioParam{Data: silence(), Format: "wav"}),
 		}},
-		{"file", []openai.ChatCompletionContentPartUnionParam{
+		{"file", []string{"file"}, []openai.ChatCompletionContentPartUnionParam{
 			openai.TextContentPart("What does it say?"),
 			openai.FileContentPart(openai.ChatCompletionContentPartFileFileParam{Filename: openai.String("empty.pdf"), FileData: openai.String(document)}),
 		}},
@@ -61,9 +65,13 @@ func TestPartsInThePrompt(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			client := theDemo.client(t)
-			params := openai.ChatCompletionNewParams{Model: "sim/chat", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(c.parts)}}
+			params := openai.ChatCompletionNewParams{Model: "sim/vision", Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(c.parts)}}
 			plain := complete(t, client, params)
-			text(t, plain)
+			for _, wanted := range c.sees {
+				if !strings.Contains(text(t, plain), wanted) {
+					t.Errorf("the model did not see %q: %q", wanted, text(t, plain))
+				}
+			}
 			whole, _ := stream(t, client, params)
 			if got, want := text(t, &whole.ChatCompletion), text(t, plain); got != want {
 				t.Errorf("streamed %q, plain %q", got, want)
@@ -82,5 +90,36 @@ func TestUnknownPart(t *testing.T) {
 	_, said := refused(t, err, 400, "invalid_prompt")
 	if said.Metadata["param"] != "messages[0].content[0].type" {
 		t.Errorf("param is %v", said.Metadata["param"])
+	}
+}
+
+// TestPictureInTheAnswer reads a produced image in both spellings that clients know.
+func TestPictureInTheAnswer(t *testing.T) {
+	t.Parallel()
+	answer := complete(t, theDemo.client(t), ask("sim/image", "Draw a weir."), option.WithJSONSet("modalities", []string{"text", "image"}))
+	var images []struct {
+		Type     string `json:"type"`
+		URL      string `json:"url"`
+		ImageURL struct {
+			URL string `json:"url"`
+		} `json:"image_url"`
+	}
+	if err := json.Unmarshal([]byte(answer.Choices[0].Message.JSON.ExtraFields["images"].Raw()), &images); err != nil {
+		t.Fatalf("%v: %s", err, answer.RawJSON())
+	}
+	if len(images) == 0 || images[0].Type != "image_url" || images[0].URL != images[0].ImageURL.URL || !strings.HasPrefix(images[0].URL, "data:image/png;base64,") {
+		t.Errorf("images: %+v", images)
+	}
+}
+
+func TestSoundInTheAnswer(t *testing.T) {
+	t.Parallel()
+	params := ask("sim/audio", "Say hello.")
+	params.Modalities = []string{"text", "audio"}
+	params.Audio = openai.ChatCompletionAudioParam{Format: openai.ChatCompletionAudioParamFormatWAV, Voice: openai.ChatCompletionAudioParamVoiceUnion{OfString: openai.String("alloy")}}
+	audio := complete(t, theDemo.client(t), params).Choices[0].Message.Audio
+	sound, err := base64.StdEncoding.DecodeString(audio.Data)
+	if err != nil || !bytes.HasPrefix(sound, []byte("RIFF")) || audio.ID == "" || audio.Transcript == "" {
+		t.Errorf("audio: %v, %d bytes, id %q, transcript %q", err, len(sound), audio.ID, audio.Transcript)
 	}
 }

@@ -6,6 +6,8 @@ export class Contract {
   /** What was seen that the document does not allow, one sentence each. */
   complaints = [];
 
+  #validators = new Map();
+
   static async load(url) {
     const answer = await fetch(url);
     if (!answer.ok) throw new Error(`GET ${url}: ${answer.status}`);
@@ -91,7 +93,8 @@ export class Contract {
       ? ['components', 'schemas', schema.$ref.split('/').at(-1).replace(/Stream$/, 'Chunk')]
       : [...path, 'content', media, 'schema'];
     const pointer = place.map((step) => encodeURIComponent(step.replaceAll('~', '~0').replaceAll('/', '~1'))).join('/');
-    const validate = this.ajv.compile({ $ref: `api#/${pointer}` });
+    const validate = this.#validators.get(pointer) ?? this.ajv.compile({ $ref: `api#/${pointer}` });
+    this.#validators.set(pointer, validate);
     if (!validate(value)) {
       const wrong = validate.errors.map((error) => `${error.instancePath} ${error.message}`).join('; ');
       this.complaints.push(`${what}: ${wrong}: ${JSON.stringify(value).slice(0, 1000)}`);

@@ -44,6 +44,7 @@ type Request struct {
 	Prefill      bool   // the last message is the assistant's: the answer continues it
 	SessionID    string // sticky-routing key and grouping, "" when none
 	User         string // client's own user id; goes upstream only as a hash
+	Account      string // whose user ids they are: goes into their hash, so that nobody else can recognise one
 	Metadata     []byte // raw JSON object, nil when none: kept with the call
 	MessagesAt   Span   // the messages array inside Body
 	HasRoles     Roles  // which message roles occur: tells a dialect whether messages need rewriting

@@ -22,6 +22,7 @@ func (x *exchange) postChatCompletions() error {
 	if err != nil {
 		return err
 	}
+	req.Account = x.caller.Wallet
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
 		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {

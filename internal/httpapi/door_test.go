@@ -564,7 +564,7 @@ func TestFraming(t *testing.T) {
 		"chunks stop":                 {"Transfer-Encoding: chunked\r\n\r\n5\r\n{ ", false, true},
 		"second host":                 {"Host: y\r\n" + length + "\r\n" + body, false, true},
 		"expect something else":       {"Expect: 200-ok\r\n" + length + "\r\n" + body, false, true},
-		"http/1.0":                    {"\x00", false, true},
+		"NUL as a name":               {"\x00: x\r\n" + length + "\r\n" + body, false, true},
 		"second request in the body":  {"Content-Length: " + itoa(len(smuggled)) + "\r\n\r\n" + smuggled, false, false},
 		"trailers":                    {"Transfer-Encoding: chunked\r\nTrailer: Authorization\r\n\r\n" + fmt.Sprintf("%x\r\n%s\r\n0\r\nAuthorization: x\r\n\r\n", len(body), body), true, true},
 		"upgrade":                     {"Connection: Upgrade\r\nUpgrade: h2c\r\n" + length + "\r\n" + body, true, false},

@@ -43,7 +43,11 @@ func (b *Book) Flush(ctx context.Context) error {
 
 // applyBatch brings the next stretch of the journal to the store.
 func (b *Book) applyBatch(ctx context.Context) error {
-	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now()}
+	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now(), Items: b.items[:0]}
+	defer func() {
+		clear(batch.Items) // their texts are not to be kept
+		b.items = batch.Items[:0]
+	}()
 	to, err := b.journal.Read(batch.From, func(rec []byte, _ int64) error {
 		it, err := decodeItem(rec)
 		if err != nil {

@@ -274,6 +274,22 @@ func TestRefusedModelsAreRemembered(t *testing.T) {
 	}
 }
 
+// What an attempt that failed has said of itself is not said of the one that served.
+func TestHeadOfAnotherAttempt(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, market()...)
+	w.plays("alpha/v/m", script{head(completion.Head{ID: "up-a", Tier: "flex"}), used(10, 7), fails(fault.ProviderUnavailable, fault.NextEndpoint)})
+	w.plays("beta/v/m", script{text("a b"), done()})
+	s := &sink{}
+	c := w.call()
+	if err := w.relay.Complete(t.Context(), c, s); err != nil {
+		t.Fatal(err)
+	}
+	if s.served.Head != (completion.Head{}) || c.Record.UpstreamID != "" || c.Record.Usage.Tier != "" || c.Record.Usage.Source != usage.Estimated {
+		t.Errorf("head %+v, record %+v", s.served.Head, c.Record)
+	}
+}
+
 // One error speaks for all attempts.
 func TestErrorOfAllAttempts(t *testing.T) {
 	t.Parallel()
@@ -281,6 +297,7 @@ func TestErrorOfAllAttempts(t *testing.T) {
 		return script{fails(fault.RateLimited, fault.NextEndpoint, status(429), retryAfter(after))}
 	}
 	broken := script{fails(fault.ProviderUnavailable, fault.NextEndpoint, status(500))}
+	ours := func(e *fault.Error) { e.Upstream = nil }
 	previous := func(errs ...any) map[string]any { return map[string]any{"previous_errors": errs} }
 	one := func(code string, status int) any {
 		return map[string]any{"code": code, "provider": "Fake", "status": status}
@@ -300,6 +317,10 @@ func TestErrorOfAllAttempts(t *testing.T) {
 			fault.RateLimited, 9 * time.Second, previous(one("provider_unavailable", 500), one("rate_limit_exceeded", 429))},
 		{"its own details stay", broken, broken, script{fails(fault.ProviderUnavailable, fault.NextEndpoint, func(e *fault.Error) { e.Details = map[string]any{"reason": "upstream_too_large"} })},
 			fault.ProviderUnavailable, 0, map[string]any{"reason": "upstream_too_large", "previous_errors": []any{one("provider_unavailable", 500), one("provider_unavailable", 500)}}},
+		{"failures of our own", broken, script{fails(fault.Unprocessable, fault.NextEndpoint, ours)}, script{fails(fault.Unprocessable, fault.NextEndpoint, ours)},
+			fault.ProviderUnavailable, 0, previous(map[string]any{"code": "unprocessable"}, map[string]any{"code": "unprocessable"})},
+		{"nothing but failures of our own", script{fails(fault.Invalid, fault.NextEndpoint, ours)}, script{fails(fault.Invalid, fault.NextEndpoint, ours)},
+			script{fails(fault.Unprocessable, fault.NextEndpoint, ours)}, fault.Unprocessable, 0, previous(map[string]any{"code": "invalid_request"}, map[string]any{"code": "invalid_request"})},
 		{"one that stops tells of those before", broken, script{fails(fault.Invalid, fault.Stop, status(400))}, nil,
 			fault.Invalid, 0, previous(one("provider_unavailable", 500))},
 	} {

@@ -204,7 +204,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 		return Receipt{}, fault.From(err)
 	}
 	rec.Settled, x.settled = true, true
-	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines), UpstreamCost: u.UpstreamCost}, nil
+	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines)}, nil
 }
 
 // zeroCompletion is the rule that an answer without output and without a proper ending costs nothing.

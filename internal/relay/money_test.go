@@ -154,6 +154,7 @@ func TestCharge(t *testing.T) {
 		{name: "an unknown tier", offers: tiers, script: says(usage.Usage{Prompt: of(10), Completion: of(5), Tier: "scale"}), want: "0.02"},
 		{name: "an error at the end of nothing", script: script{step{ev: &completion.Event{ReasoningDetails: []byte("[{}]")}}, finish(completion.Failed), used(10, 0), done()}, want: "0"},
 		{name: "no ending of nothing", script: script{step{ev: &completion.Event{ReasoningDetails: []byte("[{}]")}}, used(10, 0), done()}, want: "0"},
+		{name: "text, but no tokens", script: script{text("a"), used(10, 0), done()}, want: "0.01"},
 		{name: "no ending, but tokens", script: script{step{ev: &completion.Event{ReasoningDetails: []byte("[{}]")}}, used(10, 5), done()}, want: "0.02"},
 		{name: "an error at the end of something", script: script{text("a"), finish(completion.Failed), used(10, 5), done()}, want: "0.02"},
 		{name: "all kinds of text count", script: script{
@@ -320,6 +321,18 @@ func TestTooLittle(t *testing.T) {
 		w.wantAttempts("alpha/v/m")
 		w.wantCharged("0")
 	})
+	t.Run("because the store is away", func(t *testing.T) {
+		t.Parallel()
+		w := start(t, "1.5")
+		w.plays("alpha/v/m", append(script{does(func(context.Context) { w.store.leave() })}, failing...))
+		err := wantKind(t, w.relay.Complete(t.Context(), w.call(models("v/m", "v/n")), &sink{}), fault.RateLimited)
+		previous, _ := err.Details["previous_errors"].([]any)
+		if len(previous) != 1 || previous[0].(map[string]any)["code"] != "storage_unavailable" {
+			t.Errorf("details %v", err.Details)
+		}
+		w.wantAttempts("alpha/v/m")
+		w.wantCharged("0")
+	})
 	t.Run("by the key's limit", func(t *testing.T) {
 		t.Parallel()
 		w := start(t, "100")
@@ -440,6 +453,29 @@ func TestBudgetGuard(t *testing.T) {
 			t.Errorf("record %+v", rec)
 		}
 		w.wantCharged("301")
+	})
+	t.Run("an end is an end", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, slices100, dear(100_000))
+		w.store.credit(wallet, 100*money.Ruble)
+		u := usage.Usage{Prompt: usage.Of(0), Completion: usage.Of(120)}
+		w.plays("alpha/v/m", script{{ev: &completion.Event{Text: []byte(strings.Repeat("ab ", 120)), Finish: completion.Stop, Usage: &u, Done: true}}})
+		if err := w.relay.Complete(t.Context(), w.call(streamed), &sink{}); err != nil {
+			t.Fatal(err)
+		}
+		w.wantCharged("120")
+	})
+	t.Run("until the store is away and what was borrowed is used", func(t *testing.T) {
+		t.Parallel()
+		w := newWorld(t, slices100, dear(100_000))
+		w.store.credit(wallet, 100*money.Ruble)
+		w.plays("alpha/v/m", append(append(script{text("a "), does(func(context.Context) { w.store.leave() })}, chunks(1000)...), done()))
+		s := &sink{}
+		wantKind(t, w.relay.Complete(t.Context(), w.call(streamed), s), fault.StorageUnavailable)
+		if len(s.log) != 12 {
+			t.Errorf("the client saw %q", s.log)
+		}
+		w.wantCharged("102")
 	})
 	t.Run("with a debt of at most a slice", func(t *testing.T) {
 		t.Parallel()

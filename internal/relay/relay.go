@@ -43,10 +43,9 @@ type Served struct {
 
 // Receipt tells what the answer consumed and what it costs.
 type Receipt struct {
-	Usage        usage.Usage
-	Cost         money.Nano
-	PromptCost   money.Nano // part of the upstream's or our cost that the prompt caused, rounded up for display
-	UpstreamCost string     // dollars, as the upstream wrote them; "" unknown
+	Usage      usage.Usage
+	Cost       money.Nano
+	PromptCost money.Nano // part of the upstream's or our cost that the prompt caused, rounded up for display
 }
 
 // Call is one request of a client, decoded and admitted.

@@ -17,6 +17,7 @@ type store struct {
 	ledger.Store
 
 	mu       sync.Mutex
+	away     bool // lends nothing
 	position int64
 	wallets  map[string]*ledger.Balance
 	spent    map[string]money.Nano // by key
@@ -54,6 +55,9 @@ func (s *store) Recalled(context.Context, string) ([]int64, error) { return nil,
 func (s *store) Borrow(_ context.Context, b ledger.Borrow) (ledger.Grant, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if s.away {
+		return ledger.Grant{}, fault.New(fault.StorageUnavailable, "store.Borrow", "The store is away.")
+	}
 	w := s.wallets[b.Pot.Wallet]
 	if w == nil {
 		return ledger.Grant{}, fault.New(fault.NotFound, "store.Borrow", "There is no such wallet.")
@@ -149,6 +153,13 @@ func (s *store) kept() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return append([]string(nil), s.order...)
+}
+
+// leave makes the store lend nothing from now on.
+func (s *store) leave() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.away = true
 }
 
 func (s *store) credit(wallet string, n money.Nano) {

@@ -3,7 +3,6 @@ package wire
 import (
 	"strconv"
 
-	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/usage"
 )
@@ -19,18 +18,12 @@ func Tier(upstream string) string {
 	return ""
 }
 
-// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles, but for
-// upstream_inference_cost, which is the dollar figure that the provider told, or null.
+// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles. The provider's own figure is
+// in dollars, so upstream_inference_cost is null: the record of the call has it.
 func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = append(b, `"cost":`...)
 	b = receipt.Cost.Append(b)
-	b = append(b, `,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":`...)
-	if rawjson.IsNumber([]byte(receipt.UpstreamCost)) {
-		b = append(b, receipt.UpstreamCost...)
-	} else {
-		b = append(b, "null"...)
-	}
-	b = append(b, `,"upstream_inference_prompt_cost":`...)
+	b = append(b, `,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":`...)
 	b = receipt.PromptCost.Append(b)
 	b = append(b, `,"upstream_inference_completions_cost":`...)
 	// the parts add up to the whole, although each is rounded for display

@@ -89,13 +89,11 @@ func TestTier(t *testing.T) {
 
 func TestAppendCost(t *testing.T) {
 	t.Parallel()
-	for upstream, want := range map[string]string{"0.5": "0.5", "": "null", "1/2": "null", "NaN": "null", "1e-7": "1e-7"} {
-		r := relay.Receipt{Cost: 3 * money.Ruble / 2, PromptCost: money.Ruble / 4, UpstreamCost: upstream}
-		got := string(wire.AppendCost(nil, &r))
-		if got != `"cost":1.5,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":`+want+
-			`,"upstream_inference_prompt_cost":0.25,"upstream_inference_completions_cost":1.25}` {
-			t.Errorf("%q: %s", upstream, got)
-		}
+	r := relay.Receipt{Cost: 3 * money.Ruble / 2, PromptCost: money.Ruble / 4}
+	got := string(wire.AppendCost(nil, &r))
+	if got != `"cost":1.5,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null`+
+		`,"upstream_inference_prompt_cost":0.25,"upstream_inference_completions_cost":1.25}` {
+		t.Error(got)
 	}
 }
 

@@ -73,6 +73,7 @@ type Journal struct {
 	spare   atomic.Bool  // a preallocated file waits; changed under segments
 	short   atomic.Bool  // the disk had no room for the last one that was tried
 	wake    chan struct{}
+	space   room // of the one reader
 
 	segments struct {
 		sync.Mutex

@@ -201,7 +201,7 @@ func end(path string, base int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	pos, err := each(f, base, base+headBytes, base+info.Size(), func([]byte, int64) error { return nil })
+	pos, err := each(f, &room{}, base, base+headBytes, base+info.Size(), func([]byte, int64) error { return nil })
 	if errors.Is(err, errBad) {
 		err = nil
 	}
@@ -223,17 +223,24 @@ var errBad = errors.New("no whole record here")
 
 const readBytes = 256 << 10
 
+// room is a buffer for each.
+type room struct{ buf []byte }
+
+func (r *room) of(size int) []byte {
+	if cap(r.buf) < size {
+		r.buf = make([]byte, size)
+	}
+	return r.buf[:size]
+}
+
 // each hands over the records between two positions of a file that begins at base, and returns the position after the last
 // one that f took. It fails with errBad where there is no whole record, and with f's error.
-func each(r io.ReaderAt, base, from, to int64, f func(rec []byte, next int64) error) (int64, error) {
-	var buf []byte
+func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, next int64) error) (int64, error) {
 	want := readBytes
 	for pos := from; pos < to; {
 		size := int(min(int64(want), to-pos))
-		if cap(buf) < size {
-			buf = make([]byte, size)
-		}
-		n, err := r.ReadAt(buf[:size], pos-base)
+		buf := space.of(size)
+		n, err := r.ReadAt(buf, pos-base)
 		if err != nil && !errors.Is(err, io.EOF) {
 			return pos, err
 		}
@@ -285,7 +292,7 @@ func (j *Journal) Read(from int64, f func(rec []byte, next int64) error) (int64,
 		return from, fault.Wrap("journal.Read", err)
 	}
 	enough := int64(0)
-	pos, err := each(file, base, from, limit, func(rec []byte, next int64) error {
+	pos, err := each(file, &j.space, base, from, limit, func(rec []byte, next int64) error {
 		err := f(rec, next)
 		if errors.Is(err, ErrEnough) {
 			enough = next
@@ -438,7 +445,7 @@ func (t *Tail) count(path string, base, from int64, later []int64) error {
 		limit = later[0]
 	}
 	start := max(from, base+headBytes)
-	pos, err := each(f, base, start, limit, func(rec []byte, _ int64) error {
+	pos, err := each(f, &room{}, base, start, limit, func(rec []byte, _ int64) error {
 		t.Records++
 		t.Bytes += int64(len(rec))
 		return nil

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
 	"strconv"
 
 	driver "modernc.org/sqlite"
@@ -86,12 +87,16 @@ func (t *ledgerTx) applyItems(b *ledger.Batch, items []ledger.Item) error {
 	if len(items) == 0 {
 		return nil
 	}
-	args := make([]any, 0, len(items)*len(store.GenerationColumns))
-	for i := range items {
-		args = store.GenerationArgs(args, &items[i].Call)
-	}
-	if err := t.insert(insertGenerations, args); err != nil {
-		return err
+	chunk := insertGenerations.sizes[0]
+	args := make([]any, 0, chunk*len(store.GenerationColumns))
+	for some := range slices.Chunk(items, chunk) {
+		args = args[:0]
+		for i := range some {
+			args = store.GenerationArgs(args, &some[i].Call)
+		}
+		if err := t.insert(insertGenerations, args); err != nil {
+			return err
+		}
 	}
 	sums, err := store.NewTally(items)
 	if err != nil {

@@ -67,7 +67,7 @@ type modelNode struct {
 	n      int
 	book   *ledger.Book // nil while it is dead
 	beat   time.Time    // last sign of life that the store took, at the earliest
-	behind bool         // dead, with settlements that the store may lack
+	behind []*modelHold // settled, and perhaps only in its journal; amount is the cost
 }
 
 type modelWallet struct {
@@ -98,6 +98,7 @@ type modelHold struct {
 	amount money.Nano
 	day    string
 	lapsed bool // its node was silent for so long that others may have taken the money back
+	hidden bool // settled in the journal of a node that the others take for dead: they cannot know of it
 }
 
 func (m *model) now() time.Time { return m.desk.clock.Now() }
@@ -123,7 +124,7 @@ func (m *model) start(n *modelNode) {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	n.book, n.beat, n.behind = b, m.now(), false
+	n.book, n.beat, n.behind = b, m.now(), nil
 }
 
 func (m *model) stopAll() {
@@ -193,6 +194,36 @@ func (m *model) held(match func(*modelHold) bool) (certain, possible money.Nano)
 	return certain, possible
 }
 
+// hide marks what a node settled and nobody else can know of. Others may spend it a second time, at the operator's cost.
+func (m *model) hide(n *modelNode) {
+	for _, h := range n.behind {
+		if !h.hidden {
+			h.hidden = true
+			h.wallet.overrun += h.amount
+			h.key.overrun += h.amount
+		}
+	}
+}
+
+// hidden is how much of a wallet's money is spent in a way that only a silent node knows of.
+func (m *model) hidden(w *modelWallet) (sum money.Nano) {
+	for _, n := range m.nodes {
+		for _, h := range n.behind {
+			if h.hidden && h.wallet == w {
+				sum += h.amount
+			}
+		}
+	}
+	return sum
+}
+
+func (m *model) flush(n *modelNode) {
+	if err := n.book.Flush(context.Background()); err != nil {
+		m.t.Fatal(err)
+	}
+	n.behind = nil
+}
+
 // exact tells whether all money is accounted for by nodes that live and answer.
 func (m *model) exact() bool {
 	for _, n := range m.nodes {
@@ -221,7 +252,7 @@ func (m *model) judge(t *rapid.T, h *modelHold, n money.Nano, err error) {
 	}
 	switch {
 	case err == nil:
-		if n > 0 && n > free-certain+h.wallet.uncovered {
+		if n > 0 && n > free-certain+h.wallet.uncovered+m.hidden(h.wallet) {
 			t.Fatalf("granted %d of wallet %s, which has %d free at most", n, h.wallet.id, free-certain)
 		}
 		// what was held yesterday and is spent today counts for the day of its call, as does what lapsed
@@ -303,6 +334,10 @@ func (m *model) settle(t *rapid.T) {
 		over = cost
 	}
 	h.key.overrun += over
+	h.node.behind = append(h.node.behind, &modelHold{wallet: h.wallet, key: h.key, amount: cost})
+	if m.silent(h.node) {
+		m.hide(h.node)
+	}
 	m.drop(i)
 }
 
@@ -325,7 +360,8 @@ func (m *model) crash(t *rapid.T) {
 	if err := n.book.Abandon(); err != nil {
 		t.Fatal(err)
 	}
-	n.book, n.behind = nil, true
+	n.book = nil
+	m.hide(n)
 	keep := m.holds[:0]
 	for _, h := range m.holds {
 		if h.node != n {
@@ -373,10 +409,16 @@ func (m *model) wait(t *rapid.T) {
 			h.lapsed = true
 		}
 	}
+	for _, n := range m.nodes {
+		if m.silent(n) {
+			m.hide(n)
+		}
+	}
 }
 
 func (m *model) read(t *rapid.T) {
 	n := m.alive(t)
+	m.flush(n)
 	for _, w := range m.wallets {
 		bal, err := n.book.Balance(context.Background(), w.id)
 		if err != nil {
@@ -394,9 +436,7 @@ func (m *model) applyTwice(t *rapid.T) {
 		t.Skip("nothing settled")
 	}
 	n := m.alive(t)
-	if err := n.book.Flush(context.Background()); err != nil {
-		t.Fatal(err)
-	}
+	m.flush(n)
 	at, err := m.desk.store.Position(context.Background(), n.book.Node())
 	if err != nil {
 		t.Fatal(err)
@@ -446,9 +486,7 @@ func (m *model) finish() {
 		h.hold.Release()
 	}
 	for _, n := range m.nodes {
-		if err := n.book.Flush(ctx); err != nil {
-			m.t.Fatal(err)
-		}
+		m.flush(n)
 	}
 	for range 4 {
 		m.desk.clock.Advance(4 * time.Second)

@@ -14,11 +14,7 @@ import (
 const path = "/chat/completions"
 
 // Dialect implements upstream.Dialect. It is safe for concurrent use.
-type Dialect struct {
-	// UserSalt goes into the hash that replaces a client's own user ids. Nil is allowed, but then who knows
-	// an id can recognise its hash.
-	UserSalt []byte
-}
+type Dialect struct{}
 
 var _ upstream.Dialect = (*Dialect)(nil)
 
@@ -42,7 +38,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 		f.Next = fault.NextEndpoint
 		return upstream.Call{}, f
 	}
-	e := encoder{d: d, ep: ep, q: &ep.Provider.Quirks, req: req}
+	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
 	body, err := e.encode()
 	if err != nil {
 		return upstream.Call{}, err

@@ -15,7 +15,6 @@ import (
 
 // encoder writes one request body from the client's. Members that it does not know travel byte for byte.
 type encoder struct {
-	d   *Dialect
 	ep  *catalog.Endpoint
 	q   *catalog.Quirks
 	req *completion.Request
@@ -110,7 +109,7 @@ func (e *encoder) member(m *completion.Member) error {
 	case "user", "safety_identifier":
 		if text, ok := rawjson.Unquote(value); ok && len(text) > 0 && !e.dropped(m.Name) {
 			e.name(m.Name)
-			e.out = e.d.appendHash(e.out, text)
+			e.out = appendHash(e.out, e.req.Account, text)
 		}
 	case "max_tokens", "max_completion_tokens":
 		e.maxTokens(m, value)
@@ -215,9 +214,9 @@ func (e *encoder) metadata(m *completion.Member, value []byte) {
 }
 
 // appendHash writes the hash that stands for a client's user id: 64 hexadecimal digits, the most that every server takes.
-func (d *Dialect) appendHash(out, text []byte) []byte {
+func appendHash(out []byte, account string, text []byte) []byte {
 	h := sha256.New()
-	h.Write(d.UserSalt)
+	h.Write([]byte(account))
 	h.Write([]byte{0})
 	h.Write(text)
 	var sum [sha256.Size]byte

@@ -207,7 +207,7 @@ func receipt(v []byte) relay.Receipt {
 		n, ok := rawjson.Int(rawjson.Find(v, name))
 		return usage.Count{N: n, Reported: ok}
 	}
-	r := relay.Receipt{UpstreamCost: rawjson.Text(rawjson.Find(v, "upstream"))}
+	r := relay.Receipt{}
 	r.Usage = usage.Usage{Prompt: count("prompt"), Completion: count("completion"), CacheRead: count("cached"), CacheWrite: count("written"), CacheWrite1h: count("written1h"),
 		Reasoning: count("reasoning"), PromptAudio: count("promptaudio"), OutputAudio: count("outputaudio"), OutputImage: count("outputimage"), WebSearches: count("searches"), Accepted: count("accepted"),
 		Tier: rawjson.Text(rawjson.Find(v, "tier"))}
@@ -369,7 +369,7 @@ func FuzzEncode(f *testing.F) {
 			for _, ev := range events {
 				_ = sink.Event(ev)
 			}
-			_ = sink.End(relay.Receipt{UpstreamCost: native})
+			_ = sink.End(relay.Receipt{})
 		}
 		if err := rawjson.Check(doc.Bytes(), rawjson.Defaults); err != nil {
 			t.Fatalf("the document is no JSON: %s", doc)
@@ -413,7 +413,7 @@ func BenchmarkStreamEvent(b *testing.B) {
 
 func BenchmarkWhole(b *testing.B) {
 	ev := &completion.Event{Text: bytes.Repeat([]byte("some words of an answer\n"), 42), Finish: completion.Stop, NativeFinish: "stop"}
-	r := relay.Receipt{Cost: 123_456_789, PromptCost: 23_456_789, UpstreamCost: "0.000123"}
+	r := relay.Receipt{Cost: 123_456_789, PromptCost: 23_456_789}
 	r.Usage.Prompt, r.Usage.Completion, r.Usage.CacheRead = usage.Of(300), usage.Of(250), usage.Of(0)
 	who := served(nil)
 	b.ReportAllocs()

@@ -1,0 +1,417 @@
+package main_test
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// patience is how much longer than promised a bounded wait may take: tests share few cores with others, and may run with the race
+// detector. What took longer than promised is told in the log.
+const patience = 6
+
+// process is a running weir and what it wrote.
+type process struct {
+	cmd    *exec.Cmd
+	stderr *lines
+	exited chan struct{} // closed when it has ended
+	err    error         // how; valid once exited is closed
+}
+
+// lines collects an output, and hands out its lines as they come.
+type lines struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *lines) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *lines) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// with returns the last whole line that contains word, "" when there is none.
+func (l *lines) with(word string) string {
+	found := ""
+	for line := range strings.Lines(l.String()) {
+		if strings.Contains(line, word) && strings.HasSuffix(line, "\n") {
+			found = line
+		}
+	}
+	return found
+}
+
+// environment is what programs under test see: no provider's key of the machine, so that nothing leaves it.
+func environment(more ...string) []string {
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC"}, more...)
+}
+
+// start runs weir and returns once it has written its first line to its standard output, if firstLine is not nil.
+func start(t *testing.T, firstLine *string, args ...string) *process {
+	t.Helper()
+	p := &process{cmd: exec.Command("weir", args...), stderr: &lines{}, exited: make(chan struct{})}
+	p.cmd.Env, p.cmd.Stderr = environment(), p.stderr
+	out, err := p.cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := p.cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(p.kill)
+	first := make(chan string, 1)
+	go func() {
+		r := bufio.NewReader(out)
+		line, _ := r.ReadString('\n')
+		first <- line
+		_, _ = io.Copy(io.Discard, r)
+		p.err = p.cmd.Wait()
+		close(p.exited)
+	}()
+	if firstLine != nil {
+		if *firstLine = <-first; *firstLine == "" {
+			<-p.exited
+			t.Fatalf("weir %s ended before it was ready: %v\n%s", args[0], p.err, p.stderr)
+		}
+	}
+	return p
+}
+
+func (p *process) signal(t *testing.T, sig syscall.Signal) {
+	t.Helper()
+	if err := p.cmd.Process.Signal(sig); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// kill ends the process at once; harmless when it has ended.
+func (p *process) kill() {
+	_ = p.cmd.Process.Kill()
+	<-p.exited
+}
+
+// ended reports whether the process has ended.
+func (p *process) ended() bool {
+	select {
+	case <-p.exited:
+		return true
+	default:
+		return false
+	}
+}
+
+// node is a running gateway.
+type node struct {
+	*process
+	BaseURL  string `json:"base_url"`
+	APIKey   string `json:"api_key"`
+	AdminURL string `json:"admin_url"`
+	client   *http.Client
+}
+
+func newClient(t *testing.T) *http.Client {
+	transport := &http.Transport{MaxIdleConnsPerHost: 500}
+	t.Cleanup(transport.CloseIdleConnections)
+	return &http.Client{Transport: transport}
+}
+
+// startDemo starts a node with its own simulator on dir and waits until it has printed its line.
+func startDemo(t *testing.T, dir string) *node {
+	t.Helper()
+	n := &node{client: newClient(t)}
+	line := ""
+	n.process = start(t, &line, "demo", "--json", "--listen", "127.0.0.1:0", "--data", dir)
+	if err := json.Unmarshal([]byte(line), n); err != nil {
+		t.Fatalf("%v in %s", err, line)
+	}
+	return n
+}
+
+// simulator starts the simulator in a process of its own and returns its base URL.
+func simulator(t *testing.T) string {
+	t.Helper()
+	line := ""
+	start(t, &line, "sim", "--listen", "127.0.0.1:0")
+	_, url, ok := strings.Cut(strings.TrimSpace(line), "ready at ")
+	if !ok {
+		t.Fatalf("the simulator said %q", line)
+	}
+	return url
+}
+
+// site is a node with a configuration file.
+type site struct {
+	*node
+	dir, file string
+}
+
+// config is the file of a site. %[1]s is the simulator's URL, %[2]s the price of an answer token, and %[3]s the server's settings.
+const configText = `server:
+  listen: 127.0.0.1:0
+  admin_listen: 127.0.0.1:0
+  %[3]s
+data_dir: data
+builtin: false
+providers:
+  - id: local
+    base_url: %[1]s
+    models:
+      - id: test/chat
+        upstream_id: chat
+        prices: {prompt: "0.1", completion: "%[2]s"}
+        context_length: 100000
+        max_output: 4000
+`
+
+func (s *site) configure(t *testing.T, upstream, price, server string) {
+	t.Helper()
+	s.write(t, fmt.Sprintf(configText, upstream, price, server))
+}
+
+// write puts a configuration in place in one step, as editors and deployments do.
+func (s *site) write(t *testing.T, text string) {
+	t.Helper()
+	if err := os.WriteFile(s.file+".new", []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Rename(s.file+".new", s.file); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// startSite serves the configuration with a user of a thousand rubles.
+func startSite(t *testing.T, price, server string) (*site, string) {
+	t.Helper()
+	upstream := simulator(t)
+	dir := t.TempDir()
+	s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml")}
+	s.configure(t, upstream, price, "data_dir: "+filepath.Join(dir, "data"))
+	s.write(t, strings.Replace(fmt.Sprintf(configText, upstream, price, server), "data_dir: data", "data_dir: "+filepath.Join(dir, "data"), 1))
+	weir(t, "user", "add", "anna", "-c", s.file)
+	weir(t, "topup", "anna", "1000", "-c", s.file)
+	key := strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", s.file))
+	s.node = &node{client: newClient(t), APIKey: key}
+	s.process = start(t, nil, "serve", "-c", s.file)
+	waitFor(t, "the node to be ready", func() bool {
+		if s.ended() {
+			t.Fatalf("weir serve ended: %v\n%s", s.err, s.stderr)
+		}
+		return s.stderr.with("weir is ready") != ""
+	})
+	if err := json.Unmarshal([]byte(s.stderr.with("weir is ready")), s.node); err != nil {
+		t.Fatal(err)
+	}
+	return s, upstream
+}
+
+// weir runs one command to its end and returns what it printed.
+func weir(t *testing.T, args ...string) string {
+	t.Helper()
+	cmd := exec.Command("weir", args...)
+	cmd.Env = environment()
+	out, err := cmd.Output()
+	var exit *exec.ExitError
+	if errors.As(err, &exit) {
+		t.Fatalf("weir %s: %v\n%s%s", strings.Join(args, " "), err, out, exit.Stderr)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
+}
+
+func (n *node) post(ctx context.Context, body string) (*http.Response, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.BaseURL+"/v1/chat/completions", strings.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("Authorization", "Bearer "+n.APIKey)
+	req.Header.Set("Content-Type", "application/json")
+	return n.client.Do(req)
+}
+
+func (n *node) getJSON(path string, into any) (int, error) {
+	req, err := http.NewRequest(http.MethodGet, n.BaseURL+path, nil)
+	if err != nil {
+		return 0, err
+	}
+	req.Header.Set("Authorization", "Bearer "+n.APIKey)
+	res, err := n.client.Do(req)
+	if err != nil {
+		return 0, err
+	}
+	defer res.Body.Close()
+	return res.StatusCode, json.NewDecoder(res.Body).Decode(into)
+}
+
+// reply is an answer that reached the client whole.
+type reply struct {
+	id   string
+	cost json.Number
+}
+
+// broken is an answer that did not.
+type broken struct {
+	what string
+	err  error
+}
+
+// usage is the member of answers and last chunks that tells the cost.
+type usage struct {
+	Cost json.Number `json:"cost"`
+}
+
+// whole sends one call and reads its answer.
+func (n *node) whole(ctx context.Context, prompt string) (reply, *broken) {
+	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":%q}]}`, n.model(), prompt))
+	if err != nil {
+		return reply{}, &broken{"no answer", err}
+	}
+	defer res.Body.Close()
+	body, err := io.ReadAll(res.Body)
+	if err != nil {
+		return reply{}, &broken{"answer cut", err}
+	}
+	var a struct {
+		ID    string
+		Usage usage
+	}
+	if err := json.Unmarshal(body, &a); err != nil || res.StatusCode != http.StatusOK {
+		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, body), err}
+	}
+	return reply{a.ID, a.Usage.Cost}, nil
+}
+
+const done = "data: [DONE]\n\n"
+
+// stream sends one streamed call and reads its frames to the end. began, which may be nil, is called after the first.
+func (n *node) stream(ctx context.Context, prompt string, began func()) (reply, *broken) {
+	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":%q}]}`, n.model(), prompt))
+	if err != nil {
+		return reply{}, &broken{"no answer", err}
+	}
+	defer res.Body.Close()
+	r := bufio.NewReader(res.Body)
+	first, err := r.ReadString('\n')
+	if err != nil {
+		return reply{}, &broken{"no frame", err}
+	}
+	if began != nil {
+		began()
+	}
+	rest, err := io.ReadAll(r)
+	text := first + string(rest)
+	if err != nil {
+		return reply{}, &broken{"stream cut", err}
+	}
+	frames, whole := strings.CutSuffix(text, done)
+	if !whole || res.StatusCode != http.StatusOK || strings.Contains(frames, `"error":{`) {
+		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, text[max(0, len(text)-600):]), nil}
+	}
+	return lastChunk(res.Header.Get("X-Generation-Id"), frames)
+}
+
+// lastChunk reads the cost from the last frame before the end.
+func lastChunk(id, frames string) (reply, *broken) {
+	frames = strings.TrimSuffix(frames, "\n\n")
+	last := frames[strings.LastIndex(frames, "\n")+1:]
+	var c struct{ Usage *usage }
+	if err := json.Unmarshal([]byte(strings.TrimPrefix(last, "data: ")), &c); err != nil || c.Usage == nil {
+		return reply{}, &broken{"no usage in the last frame: " + last, err}
+	}
+	return reply{id, c.Usage.Cost}, nil
+}
+
+// model is what the node is asked for: demos have the simulator's models.
+func (n *node) model() string {
+	if n.AdminURL == "" || strings.Contains(n.cmd.String(), " serve ") {
+		return "test/chat"
+	}
+	return "sim/chat"
+}
+
+// delivered collects the answers that reached a client.
+type delivered struct {
+	mu      sync.Mutex
+	replies []reply
+}
+
+func (d *delivered) add(r reply) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.replies = append(d.replies, r)
+}
+
+func (d *delivered) count() int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.replies)
+}
+
+// verify runs the ledger's own recomputation: every check must hold.
+func verify(t *testing.T, args ...string) {
+	t.Helper()
+	out := weir(t, append([]string{"ledger", "verify", "--json"}, args...)...)
+	var report struct {
+		Balanced bool `json:"balanced"`
+		Checks   []struct {
+			Name   string `json:"name"`
+			OK     bool   `json:"ok"`
+			Detail string `json:"detail"`
+		} `json:"checks"`
+	}
+	if err := json.Unmarshal([]byte(out), &report); err != nil {
+		t.Fatalf("%v in %s", err, out)
+	}
+	if !report.Balanced || len(report.Checks) == 0 {
+		t.Errorf("not balanced: %s", out)
+	}
+	for _, c := range report.Checks {
+		if !c.OK {
+			t.Errorf("%s: %s", c.Name, c.Detail)
+		}
+	}
+}
+
+// waitFor polls cond until it holds; the deadline only bounds a hang.
+func waitFor(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(2 * time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("gave up waiting for %s", what)
+		}
+	}
+}
+
+// promised tells how long something took that must take at most limit.
+func promised(t *testing.T, what string, took, limit time.Duration) {
+	t.Helper()
+	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)
+	if took > limit*patience {
+		t.Errorf("%s took %v, promised %v", what, took, limit)
+	}
+}
