@@ -108,10 +108,10 @@ func (n *node) checkCharges(t *testing.T, replies []reply) {
 		if err != nil || status != http.StatusOK || g.Data.ID != r.id {
 			t.Fatalf("%s was delivered and is not recorded: status %d, %v", r.id, status, err)
 		}
-		if g.Data.TotalCost != r.cost {
-			t.Errorf("%s was told to cost %s, recorded is %s", r.id, r.cost, g.Data.TotalCost)
+		if g.Data.TotalCost != r.usage.Cost {
+			t.Errorf("%s was told to cost %s, recorded is %s", r.id, r.usage.Cost, g.Data.TotalCost)
 		}
-		sum += rubles(t, r.cost)
+		sum += rubles(t, r.usage.Cost)
 	}
 	charged := rubles(t, n.credits(t).TotalUsage)
 	t.Logf("%d answers delivered for %s rubles, %s charged", len(replies), sum, charged)

@@ -126,6 +126,7 @@ type node struct {
 	APIKey   string `json:"api_key"`
 	AdminURL string `json:"admin_url"`
 	client   *http.Client
+	model    string
 }
 
 func newClient(t *testing.T) *http.Client {
@@ -137,7 +138,7 @@ func newClient(t *testing.T) *http.Client {
 // startDemo starts a node with its own simulator on dir and waits until it has printed its line.
 func startDemo(t *testing.T, dir string) *node {
 	t.Helper()
-	n := &node{client: newClient(t)}
+	n := &node{client: newClient(t), model: "sim/chat"}
 	line := ""
 	n.process = start(t, &line, "demo", "--json", "--listen", "127.0.0.1:0", "--data", dir)
 	if err := json.Unmarshal([]byte(line), n); err != nil {
@@ -158,33 +159,36 @@ func simulator(t *testing.T) string {
 	return url
 }
 
-// site is a node with a configuration file.
+// site is a node with a configuration file, behind which a simulator runs in a process of its own.
 type site struct {
 	*node
-	dir, file string
+	dir, file, upstream string
 }
 
-// config is the file of a site. %[1]s is the simulator's URL, %[2]s the price of an answer token, and %[3]s the server's settings.
-const configText = `server:
+// settings of a site's configuration that tests change.
+type settings struct {
+	price  string // of an answer token
+	server string // a line of the server's section
+}
+
+func (s *site) config(c settings) string {
+	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
   admin_listen: 127.0.0.1:0
-  %[3]s
-data_dir: data
+  limits: {public_per_minute: 1000000}
+  %s
+data_dir: %s
 builtin: false
 providers:
   - id: local
-    base_url: %[1]s
+    base_url: %s
     models:
       - id: test/chat
         upstream_id: chat
-        prices: {prompt: "0.1", completion: "%[2]s"}
+        prices: {prompt: "0.1", completion: "%s"}
         context_length: 100000
         max_output: 4000
-`
-
-func (s *site) configure(t *testing.T, upstream, price, server string) {
-	t.Helper()
-	s.write(t, fmt.Sprintf(configText, upstream, price, server))
+`, c.server, filepath.Join(s.dir, "data"), s.upstream, c.price)
 }
 
 // write puts a configuration in place in one step, as editors and deployments do.
@@ -198,29 +202,32 @@ func (s *site) write(t *testing.T, text string) {
 	}
 }
 
-// startSite serves the configuration with a user of a thousand rubles.
-func startSite(t *testing.T, price, server string) (*site, string) {
+// startSite serves a configuration, with a user who has a thousand rubles.
+func startSite(t *testing.T, c settings) *site {
 	t.Helper()
-	upstream := simulator(t)
 	dir := t.TempDir()
-	s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml")}
-	s.configure(t, upstream, price, "data_dir: "+filepath.Join(dir, "data"))
-	s.write(t, strings.Replace(fmt.Sprintf(configText, upstream, price, server), "data_dir: data", "data_dir: "+filepath.Join(dir, "data"), 1))
+	s := &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: simulator(t), node: &node{client: newClient(t), model: "test/chat"}}
+	s.write(t, s.config(c))
 	weir(t, "user", "add", "anna", "-c", s.file)
 	weir(t, "topup", "anna", "1000", "-c", s.file)
-	key := strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", s.file))
-	s.node = &node{client: newClient(t), APIKey: key}
+	s.APIKey = strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", s.file))
+	s.serve(t)
+	return s
+}
+
+// serve starts the site's node, for the first time or again.
+func (s *site) serve(t *testing.T) {
+	t.Helper()
 	s.process = start(t, nil, "serve", "-c", s.file)
-	waitFor(t, "the node to be ready", func() bool {
-		if s.ended() {
-			t.Fatalf("weir serve ended: %v\n%s", s.err, s.stderr)
-		}
-		return s.stderr.with("weir is ready") != ""
-	})
-	if err := json.Unmarshal([]byte(s.stderr.with("weir is ready")), s.node); err != nil {
+	const ready = "weir is ready"
+	waitFor(t, "the node to be ready", func() bool { return s.ended() || s.stderr.with(ready) != "" })
+	line := s.stderr.with(ready)
+	if line == "" {
+		t.Fatalf("weir serve ended: %v\n%s", s.err, s.stderr)
+	}
+	if err := json.Unmarshal([]byte(line), s.node); err != nil {
 		t.Fatal(err)
 	}
-	return s, upstream
 }
 
 // weir runs one command to its end and returns what it printed.
@@ -265,8 +272,9 @@ func (n *node) getJSON(path string, into any) (int, error) {
 
 // reply is an answer that reached the client whole.
 type reply struct {
-	id   string
-	cost json.Number
+	id    string
+	usage usage
+	last  bool // the node said that it closes the connection
 }
 
 // broken is an answer that did not.
@@ -275,14 +283,16 @@ type broken struct {
 	err  error
 }
 
-// usage is the member of answers and last chunks that tells the cost.
+// usage is the member of answers and of last chunks that tells what they cost.
 type usage struct {
-	Cost json.Number `json:"cost"`
+	PromptTokens     int64       `json:"prompt_tokens"`
+	CompletionTokens int64       `json:"completion_tokens"`
+	Cost             json.Number `json:"cost"`
 }
 
 // whole sends one call and reads its answer.
 func (n *node) whole(ctx context.Context, prompt string) (reply, *broken) {
-	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":%q}]}`, n.model(), prompt))
+	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":%q}]}`, n.model, prompt))
 	if err != nil {
 		return reply{}, &broken{"no answer", err}
 	}
@@ -298,14 +308,14 @@ func (n *node) whole(ctx context.Context, prompt string) (reply, *broken) {
 	if err := json.Unmarshal(body, &a); err != nil || res.StatusCode != http.StatusOK {
 		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, body), err}
 	}
-	return reply{a.ID, a.Usage.Cost}, nil
+	return reply{a.ID, a.Usage, res.Close}, nil
 }
 
 const done = "data: [DONE]\n\n"
 
 // stream sends one streamed call and reads its frames to the end. began, which may be nil, is called after the first.
 func (n *node) stream(ctx context.Context, prompt string, began func()) (reply, *broken) {
-	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":%q}]}`, n.model(), prompt))
+	res, err := n.post(ctx, fmt.Sprintf(`{"model":%q,"stream":true,"messages":[{"role":"user","content":%q}]}`, n.model, prompt))
 	if err != nil {
 		return reply{}, &broken{"no answer", err}
 	}
@@ -327,26 +337,18 @@ func (n *node) stream(ctx context.Context, prompt string, began func()) (reply, 
 	if !whole || res.StatusCode != http.StatusOK || strings.Contains(frames, `"error":{`) {
 		return reply{}, &broken{fmt.Sprintf("status %d %s", res.StatusCode, text[max(0, len(text)-600):]), nil}
 	}
-	return lastChunk(res.Header.Get("X-Generation-Id"), frames)
+	return lastChunk(res, frames)
 }
 
 // lastChunk reads the cost from the last frame before the end.
-func lastChunk(id, frames string) (reply, *broken) {
+func lastChunk(res *http.Response, frames string) (reply, *broken) {
 	frames = strings.TrimSuffix(frames, "\n\n")
 	last := frames[strings.LastIndex(frames, "\n")+1:]
 	var c struct{ Usage *usage }
 	if err := json.Unmarshal([]byte(strings.TrimPrefix(last, "data: ")), &c); err != nil || c.Usage == nil {
 		return reply{}, &broken{"no usage in the last frame: " + last, err}
 	}
-	return reply{id, c.Usage.Cost}, nil
-}
-
-// model is what the node is asked for: demos have the simulator's models.
-func (n *node) model() string {
-	if n.AdminURL == "" || strings.Contains(n.cmd.String(), " serve ") {
-		return "test/chat"
-	}
-	return "sim/chat"
+	return reply{res.Header.Get("X-Generation-Id"), *c.Usage, res.Close}, nil
 }
 
 // delivered collects the answers that reached a client.
@@ -413,5 +415,22 @@ func promised(t *testing.T, what string, took, limit time.Duration) {
 	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)
 	if took > limit*patience {
 		t.Errorf("%s took %v, promised %v", what, took, limit)
+	}
+}
+
+// simulator asks the site's simulator.
+func (s *site) simulator(t *testing.T, method, path string, into any) {
+	t.Helper()
+	req, err := http.NewRequest(method, strings.TrimSuffix(s.upstream, "/v1")+path, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := s.client.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer res.Body.Close()
+	if err := json.NewDecoder(res.Body).Decode(into); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -66,7 +66,9 @@ func TestBootstrap(t *testing.T) {
 		if got, ok := apikey.Check(text); !ok || got != management {
 			t.Errorf("a key of the wrong sort: %v, %v", got, ok)
 		}
-		if !slices.ContainsFunc(store.keys, func(k apikey.Key) bool { return k.Hash == apikey.Hash(text) && k.User == first.User.ID && k.Management == management }) {
+		if !slices.ContainsFunc(store.keys, func(k apikey.Key) bool {
+			return k.Hash == apikey.Hash(text) && k.User == first.User.ID && k.Management == management
+		}) {
 			t.Errorf("the key is not stored: %+v", store.keys)
 		}
 	}

@@ -50,10 +50,10 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		case err := <-failed:
 			return err
 		case <-ctx.Done():
-			return g.drain(ctx, signals)
+			return g.drain(ctx, nil, signals)
 		case sig := <-signals:
 			if sig != syscall.SIGHUP {
-				return g.drain(ctx, signals)
+				return g.drain(ctx, sig, signals)
 			}
 			reload()
 		}
@@ -87,20 +87,22 @@ func (g *Gateway) watch(ctx context.Context, w *config.Watcher, declared catalog
 		}
 }
 
-// drain lets calls in flight end. A second interrupt skips the waiting; a second termination does not.
-func (g *Gateway) drain(ctx context.Context, signals <-chan os.Signal) error {
+// drain lets calls in flight end. first is the signal that began it. A second interrupt skips the waiting; a termination never does,
+// for whoever supervises the process may repeat it.
+func (g *Gateway) drain(ctx context.Context, first os.Signal, signals <-chan os.Signal) error {
 	g.slog.Info("draining", "delay", g.cfg.Server.ShutdownDelay, "timeout", g.cfg.Server.DrainTimeout)
 	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
 	over := make(chan struct{})
 	defer close(over)
 	go func() {
-		for {
+		for interrupted := first == syscall.SIGINT; ; {
 			select {
 			case sig := <-signals:
-				if sig == syscall.SIGINT {
+				if sig == syscall.SIGINT && interrupted {
 					cancel()
 				}
+				interrupted = interrupted || sig == syscall.SIGINT
 			case <-over:
 				return
 			}

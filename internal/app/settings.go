@@ -56,7 +56,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.ReadHeader, c.BodyIdle, c.BodyGrace, c.BodyTotal = s.Timeouts.ReadHeader, s.Timeouts.BodyIdle, s.Timeouts.BodyGrace, s.Timeouts.BodyTotal
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive
 	c.KeepAliveAfter, c.KeepAliveEvery, c.WriteStall = cfg.Stream.CommitAfter, cfg.Stream.KeepaliveInterval, cfg.Stream.WriteStallTimeout
-	c.TruncateAddr, c.Strict = s.TruncateAddresses, cfg.Keys.StrictSchema
+	c.TruncateAddr, c.CORS, c.Strict = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema
 	var err error
 	c.TrustedProxies, err = s.Prefixes()
 	return c, err

@@ -7,7 +7,6 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/rawjson"
 	"weir/internal/record"
 )
 
@@ -138,12 +137,7 @@ func appendGeneration(o *object, c *record.Call) {
 	o.integer("num_search_results", u.WebSearches.N)
 	o.amount("usage", c.Cost)
 	o.amount("total_cost", c.Cost)
-	o.name("upstream_inference_cost")
-	if rawjson.IsNumber([]byte(u.UpstreamCost)) {
-		o.b = append(o.b, u.UpstreamCost...)
-	} else {
-		o.b = append(o.b, "null"...)
-	}
+	o.null("upstream_inference_cost") // the provider's own figure is in dollars: /api/calls has it under its own name
 	o.null("cache_discount")
 	o.text("currency", "RUB")
 	o.boolean("is_byok", false)

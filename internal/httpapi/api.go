@@ -138,7 +138,7 @@ func (x *exchange) serve() error {
 	if err := x.checkHead(); err != nil {
 		return err
 	}
-	if x.r.Method == http.MethodOptions {
+	if x.r.Method == http.MethodOptions && x.api.cfg.CORS {
 		return x.preflight()
 	}
 	route, values, allow := x.api.table.find(x.r.Method, x.r.URL)

@@ -168,25 +168,19 @@ func appendUsage(o *object, c *record.Call) {
 	o.integer("reasoning_tokens", u.Reasoning.N)
 	o.array("parts")
 	for _, line := range c.Lines {
-		var cost money.Sum
-		unit := "1k_tokens"
-		switch line.Kind {
-		case usage.KindRequest, usage.KindWebSearch, usage.KindImage:
-			unit = "each"
-			cost.Each(line.Quantity, line.Price)
-		default:
-			cost.PerThousand(line.Quantity, line.Price)
-		}
 		o.open()
 		o.text("kind", line.Kind.String())
 		o.integer("quantity", line.Quantity)
-		o.text("unit", unit)
+		o.text("unit", line.Kind.Unit())
 		o.text("price", money.Nano(line.Price).String())
-		o.text("cost", string(cost.Append(nil)))
+		o.text("cost", string(line.AppendAmount(nil)))
 		o.close()
 	}
 	o.end()
 	o.text("source", sources[min(int(u.Source), len(sources)-1)])
+	if u.UpstreamCost != "" {
+		o.text("upstream_cost_usd", u.UpstreamCost) // the provider's own figure, as it wrote it
+	}
 	o.close()
 }
 

@@ -35,6 +35,7 @@ type Config struct {
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	TruncateAddr   bool           // log client addresses without their last part
 	Strict         bool           // X-Response-Schema: strict is everybody's default
+	CORS           bool           // pages of other origins may call the API from a browser
 }
 
 // Default is the configuration of a node without one.
@@ -45,6 +46,6 @@ func Default() Config {
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
-		FailedAuthPerMinute: 30, PublicPerMinute: 120,
+		FailedAuthPerMinute: 30, PublicPerMinute: 120, CORS: true,
 	}
 }

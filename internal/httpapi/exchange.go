@@ -89,7 +89,7 @@ func (x *exchange) begin() {
 	x.idHeader[0] = x.id
 	h := x.w.Header()
 	h["X-Request-Id"] = x.idHeader[:]
-	if len(x.r.Header["Origin"]) > 0 {
+	if x.api.cfg.CORS && len(x.r.Header["Origin"]) > 0 {
 		h["Access-Control-Allow-Origin"] = anyOrigin
 		h["Access-Control-Expose-Headers"] = exposed
 	}

@@ -70,7 +70,7 @@ func newModelItem(m *catalog.Model, id string, endpoints []*catalog.Endpoint) mo
 		it.created = m.Created.Unix()
 	}
 	var prices catalog.Prices
-	if e := cheapest(endpoints); e != nil {
+	if e := catalog.Cheapest(endpoints); e != nil {
 		prices = e.Pricing.Base
 	}
 	it.in, it.out = prices.Prompt.Nano, prices.Completion.Nano
@@ -96,26 +96,6 @@ func newModelItem(m *catalog.Model, id string, endpoints []*catalog.Endpoint) mo
 	o.close()
 	it.json = o.b
 	return it
-}
-
-// cheapest is the endpoint with the lowest input and output price; other service tiers than the default only count when there is no other.
-func cheapest(endpoints []*catalog.Endpoint) *catalog.Endpoint {
-	var best *catalog.Endpoint
-	rank := func(e *catalog.Endpoint) (bool, int64) {
-		return e.Tier != "" && e.Tier != "default", e.Pricing.Base.Prompt.Nano + e.Pricing.Base.Completion.Nano
-	}
-	for _, e := range endpoints {
-		if best == nil {
-			best = e
-			continue
-		}
-		special, price := rank(e)
-		bestSpecial, bestPrice := rank(best)
-		if !special && bestSpecial || special == bestSpecial && price < bestPrice {
-			best = e
-		}
-	}
-	return best
 }
 
 // baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".
