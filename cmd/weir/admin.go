@@ -11,6 +11,7 @@ import (
 	"weir/internal/app"
 	"weir/internal/audit"
 	"weir/internal/config"
+	"weir/internal/fault"
 	"weir/internal/money"
 )
 
@@ -39,6 +40,15 @@ func (p *place) office(ctx context.Context, create bool) (*app.Office, error) {
 		return nil, err
 	}
 	return app.OpenOffice(ctx, cfg, create)
+}
+
+// rubles reads an amount that a person wrote, named what.
+func rubles(what, text string) (money.Nano, error) {
+	amount, err := money.Parse(text)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %q is not an amount: write rubles as digits, with at most nine behind a point and below 9223372036, such as 100 or 0.50", what, text)
+	}
+	return amount, nil
 }
 
 // table prints aligned columns.
@@ -121,7 +131,15 @@ func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
 	if err != nil {
 		return err
 	}
-	return o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator)
+	if err := o.Users.SetDisabled(ctx, u.ID, verb == "disable", operator); err != nil {
+		return err
+	}
+	if verb == "disable" {
+		fmt.Printf("Disabled %s: running nodes refuse all their keys within 5 seconds.\n", u.Name)
+	} else {
+		fmt.Printf("Enabled %s.\n", u.Name)
+	}
+	return nil
 }
 
 // verb is the last word of the command line's command: disable, enable, delete.
@@ -159,15 +177,21 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 	}
 	n := apikey.NewKey{Name: c.Name, User: u.ID, Creator: u.ID, Management: c.Management, Strict: c.Strict}
 	if c.Limit != "" {
-		amount, err := money.Parse(c.Limit)
+		amount, err := rubles("--limit", c.Limit)
 		if err != nil {
-			return fmt.Errorf("--limit: %w", err)
+			return err
+		}
+		if amount < 0 {
+			return fmt.Errorf("--limit must not be negative")
 		}
 		n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
 	} else if c.Reset != "" {
-		return fmt.Errorf("--reset needs --limit")
+		return fmt.Errorf("--reset says when a limit starts anew, so it needs --limit")
 	}
-	if c.Expires != 0 {
+	if c.Expires < 0 {
+		return fmt.Errorf("--expires must be above zero: the time from now, such as 720h")
+	}
+	if c.Expires > 0 {
 		n.ExpiresAt = time.Now().Add(c.Expires)
 	}
 	_, text, err := o.Keys.Create(ctx, n, operator)
@@ -221,7 +245,7 @@ func (c *keyListCmd) Run(ctx context.Context) error {
 
 type keySetCmd struct {
 	place
-	Key string `arg:"" help:"The key's hash or label, as weir key list shows them."`
+	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
 }
 
 func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
@@ -235,11 +259,22 @@ func (c *keySetCmd) Run(ctx context.Context, verb verb) error {
 		return err
 	}
 	if verb == "delete" {
-		return o.Keys.Delete(ctx, "", hash, operator)
+		if err := o.Keys.Delete(ctx, "", hash, operator); err != nil {
+			return err
+		}
+		fmt.Println("Deleted the key for good: running nodes refuse it within 5 seconds.")
+		return nil
 	}
 	disabled := verb == "disable"
-	_, err = o.Keys.Change(ctx, "", hash, apikey.Change{Disabled: &disabled}, operator)
-	return err
+	if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Disabled: &disabled}, operator); err != nil {
+		return err
+	}
+	if disabled {
+		fmt.Println("Disabled the key: running nodes refuse it within 5 seconds.")
+	} else {
+		fmt.Println("Enabled the key.")
+	}
+	return nil
 }
 
 type topupCmd struct {
@@ -259,11 +294,14 @@ func (c *topupCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	amount, err := money.Parse(c.Amount)
+	amount, err := rubles("the amount", c.Amount)
 	if err != nil {
-		return fmt.Errorf("the amount: %w", err)
+		return err
 	}
 	done, err := o.TopUp(ctx, u, amount, c.Ref, operator)
+	if fault.Is(err, fault.Conflict) {
+		return fmt.Errorf("payment %s was credited before, to another user or with another amount; nothing changed", c.Ref)
+	}
 	if err != nil {
 		return err
 	}

@@ -54,7 +54,7 @@ func TestDrainDropsNothing(t *testing.T) {
 	var got delivered
 	keep := func(r reply, bad *broken) {
 		if bad != nil {
-			t.Errorf("dropped: %+v", *bad)
+			t.Errorf("dropped: %v", bad)
 			return
 		}
 		got.add(r)
@@ -120,7 +120,7 @@ func (s *site) endsEarly(t *testing.T, end func()) {
 		defer mu.Unlock()
 		if bad == nil || bad.err != nil || !strings.HasSuffix(bad.what, done) || !strings.Contains(bad.what, `"error_type":"draining"`) ||
 			!strings.Contains(bad.what, `"finish_reason":"error"`) {
-			t.Errorf("a stream must end with an error event, ended with %+v", bad)
+			t.Errorf("a stream must end with an error event, ended with %v", bad)
 			return
 		}
 		_, id, _ := strings.Cut(bad.what, `"id":"gen-`)
@@ -136,7 +136,7 @@ func (s *site) endsEarly(t *testing.T, end func()) {
 	end()
 	open.Wait()
 	if bad := <-waiting; bad == nil || !strings.HasPrefix(bad.what, "status 503") {
-		t.Errorf("a call without a byte gets 503, got %+v", bad)
+		t.Errorf("a call without a byte gets 503, got %v", bad)
 	}
 	s.wantExit(t)
 

@@ -12,6 +12,7 @@ import (
 
 	"weir/internal/app"
 	"weir/internal/catalog"
+	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
 
@@ -73,7 +74,11 @@ func (c *ledgerExplainCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	return o.Explain(ctx, c.Generation, os.Stdout)
+	err = o.Explain(ctx, c.Generation, os.Stdout)
+	if fault.Is(err, fault.NotFound) {
+		return fmt.Errorf("there is no generation %q in this ledger; an answer has its id as id and in X-Generation-Id (gen-...)", c.Generation)
+	}
+	return err
 }
 
 type catalogCmd struct {
@@ -179,6 +184,9 @@ func (c *routeExplainCmd) Run() error {
 		}
 	}
 	plan, err := app.ExplainRoute(snap, body, rand.Float64)
+	if fault.Is(err, fault.ModelNotFound) {
+		return fmt.Errorf("%s See: weir catalog list", sentence(err))
+	}
 	if len(plan.Candidates) == 0 && err != nil {
 		return err
 	}

@@ -60,14 +60,14 @@ func run(args []string) int {
 	return 0
 }
 
-// sentence is what a person at the keyboard needs of an error: the public words, and the cause behind them.
+// sentence is what a person at the keyboard needs of an error: the public words, and the cause behind them where it tells more.
 func sentence(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
 		return err.Error()
 	}
 	s := f.Public
-	if f.Cause != nil {
+	if f.Cause != nil && f.Kind != fault.NotFound {
 		if s != "" {
 			s += " "
 		}

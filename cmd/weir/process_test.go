@@ -175,7 +175,7 @@ func (s *site) config(c settings) string {
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
   admin_listen: 127.0.0.1:0
-  limits: {public_per_minute: 1000000}
+  limits: {public_per_minute: 1000000, failed_auth_per_minute: 1000000}
   %s
 data_dir: %s
 builtin: false
@@ -281,6 +281,13 @@ type reply struct {
 type broken struct {
 	what string
 	err  error
+}
+
+func (b *broken) String() string {
+	if b == nil {
+		return "nothing was wrong"
+	}
+	return fmt.Sprintf("%s (%v)", b.what, b.err)
 }
 
 // usage is the member of answers and of last chunks that tells what they cost.

@@ -56,12 +56,15 @@ func (o *Office) UserNamed(ctx context.Context, name string) (account.User, erro
 			return u, nil
 		}
 	}
-	return account.User{}, fmt.Errorf("there is no user %q; see: weir user list", name)
+	return account.User{}, fmt.Errorf("there is no user %q; see: weir user list, or add one: weir user add NAME", name)
 }
 
 // KeyNamed finds a key's hash by the hash, its beginning, or the label.
 func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 	found := ""
+	if name == "" {
+		return "", errors.New("give the key's hash, its beginning, or its label; see: weir key list")
+	}
 	for f := (apikey.Filter{IncludeDisabled: true}); ; f.Offset += 100 {
 		keys, err := o.Keys.List(ctx, f)
 		if err != nil {
@@ -72,7 +75,7 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 				continue
 			}
 			if found != "" {
-				return "", fmt.Errorf("%q is the beginning of more than one key; give more of the hash", name)
+				return "", fmt.Errorf("%q names more than one key; give more of the hash, see: weir key list", name)
 			}
 			found = keys[i].Hash
 		}

@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"go.uber.org/goleak"
+
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -21,6 +23,8 @@ import (
 	"weir/internal/relay"
 	"weir/internal/usage"
 )
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // step is one thing that an upstream does in the course of an attempt: something of its own, then an event or an error.
 type step struct {

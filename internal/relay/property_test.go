@@ -157,7 +157,7 @@ func checkClient(t *rapid.T, c *relay.Call, s *sink, err error, p any, settled b
 	case c.Record.Cost < 0:
 		t.Fatalf("cost %s", c.Record.Cost)
 	}
-	if _, typed := err.(*fault.Error); err != nil && !typed {
-		t.Fatalf("error is a %T", err)
+	if kind := fmt.Sprintf("%T", err); err != nil && kind != "*fault.Error" {
+		t.Fatalf("error is a %s", kind)
 	}
 }
