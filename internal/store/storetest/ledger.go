@@ -51,6 +51,8 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"recall":                                 recall,
 		"a dead node":                            deadNode,
 		"a frozen node wakes":                    frozenNode,
+		"fencing":                                fencing,
+		"what a call cost too much is covered":   coverOverrun,
 		"the store is away":                      storeAway,
 		"the disk is full":                       diskFull,
 		"nothing leaks":                          noLeak,
@@ -837,15 +839,18 @@ func deadNode(t *testing.T, d *desk) {
 }
 
 func frozenNode(t *testing.T, d *desk) {
-	w := d.wallet(10 * ruble)
+	w := d.wallet(1000 * ruble)
 	frozen, other := d.node(), d.node()
 	h, idle := d.hold(frozen, w, 4*ruble), d.hold(frozen, w, ruble)
+	if bal := must(d.store.Balance(d.ctx, w)); bal.Held <= 5*ruble {
+		t.Fatalf("the lease has nothing to spare: %+v", bal)
+	}
 	d.tick(other)
 	for range 14 {
 		d.clock.Advance(5 * time.Second)
 		d.tick(other)
 	}
-	all := d.hold(other, w, 10*ruble) // what the frozen node held was taken over
+	all := d.hold(other, w, 1000*ruble) // what the frozen node held was taken over
 	// It wakes, and its first act is not to lend what is no longer its own.
 	if f := d.refused(frozen, ledger.HoldRequest{Wallet: w, Amount: 1}); f.Kind != fault.StorageUnavailable {
 		t.Errorf("woken: %v", f)
@@ -865,10 +870,66 @@ func frozenNode(t *testing.T, d *desk) {
 		d.tick(frozen)
 		d.tick(other)
 	}
-	d.wantBalance(d.store, w, 10*ruble, 3*ruble, 0)
-	if f := d.hold(frozen, w, 7*ruble); f.Amount() != 7*ruble {
+	d.wantBalance(d.store, w, 1000*ruble, 3*ruble, 0)
+	if f := d.hold(frozen, w, 997*ruble); f.Amount() != 997*ruble {
 		t.Error("the node does not work again")
 	}
+	d.balanced()
+}
+
+// fencing is frozenNode at the store alone: not even a question that was under way may bring money to a closed epoch.
+func fencing(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	const node = "node_1"
+	must(d.store.Position(d.ctx, node))
+	epoch := must(d.store.Join(d.ctx, node, d.clock.Now()))
+	q := ledger.Borrow{Pot: ledger.Pot{Wallet: w}, Node: node, Epoch: epoch, Lease: 1, Need: ruble, Want: ruble, Now: d.clock.Now()}
+	if g := must(d.store.Borrow(d.ctx, q)); g.Granted != ruble || g.Fenced {
+		t.Fatalf("%+v", g)
+	}
+	beat := func() int64 {
+		must(d.store.Position(d.ctx, "node_2"))
+		others, _, err := d.store.Beat(d.ctx, "node_2", 0, d.clock.Now())
+		if err != nil || len(others) != 1 || others[0].ID != node {
+			t.Fatalf("%v, %v", others, err)
+		}
+		return others[0].Beat
+	}
+	old := beat()
+	if _, current, err := d.store.Beat(d.ctx, node, epoch, d.clock.Now()); !current || err != nil {
+		t.Fatal(current, err)
+	}
+	if gone := must(d.store.Evict(d.ctx, node, old)); gone {
+		t.Fatal("a node that lives was evicted")
+	}
+	if gone := must(d.store.Evict(d.ctx, node, beat())); !gone {
+		t.Fatal("a dead node was not evicted")
+	}
+	d.wantBalance(d.store, w, 10*ruble, 0, 0)
+	if g := must(d.store.Borrow(d.ctx, q)); !g.Fenced || g.Granted != 0 {
+		t.Fatalf("%+v", g)
+	}
+	if _, current, err := d.store.Beat(d.ctx, node, epoch, d.clock.Now()); current || err != nil {
+		t.Fatal(current, err)
+	}
+	d.wantBalance(d.store, w, 10*ruble, 0, 0)
+	d.balanced()
+}
+
+// coverOverrun: what one call costs too much must not be taken from what backs another.
+func coverOverrun(t *testing.T, d *desk) {
+	w := d.wallet(20 * ruble)
+	one, two := d.node(), d.node()
+	x, y := d.hold(one, w, 5*ruble), d.hold(one, w, 5*ruble)
+	d.settle(one, x, w, 9*ruble)
+	d.flush(one)
+	d.tick(one)
+	if f := d.refused(two, ledger.HoldRequest{Wallet: w, Amount: 6*ruble + 1}); f.Details["available"] != "6" {
+		t.Errorf("%v", f.Details)
+	}
+	d.hold(two, w, 6*ruble)
+	d.settle(one, y, w, 5*ruble)
+	d.wantBalance(one, w, 20*ruble, 14*ruble, 6*ruble)
 	d.balanced()
 }
 

@@ -5,7 +5,6 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
-	"weir/internal/upstream"
 )
 
 // maxChoices bounds the indexes that we believe; a request cannot ask for more answers.
@@ -152,7 +151,7 @@ func (dec *decoder) unquoted(v []byte) []byte {
 		return v[1 : len(v)-1 : len(v)-1]
 	}
 	at := len(dec.text)
-	dec.text = upstream.AppendText(dec.text, v)
+	dec.text = rawjson.AppendMended(dec.text, v)
 	return dec.text[at:len(dec.text):len(dec.text)]
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/upstream/openai"
 	"weir/internal/upstream/upstreamtest"
@@ -49,12 +50,12 @@ func FuzzEvents(f *testing.F) {
 				}
 			}
 			for _, b := range [][]byte{ev.FrameExtra, ev.ChoiceExtra, ev.DeltaExtra} {
-				if len(b) > 0 && !upstream.ValidJSON([]byte("{"+string(b)+"}")) {
+				if len(b) > 0 && !rawjson.Valid([]byte("{"+string(b)+"}")) {
 					t.Fatalf("extra members %q are no JSON", b)
 				}
 			}
 			for _, b := range [][]byte{ev.Images, ev.Audio, ev.Annotations, ev.Logprobs, ev.ReasoningDetails} {
-				if len(b) > 0 && !upstream.ValidJSON(b) {
+				if len(b) > 0 && !rawjson.Valid(b) {
 					t.Fatalf("raw value %q is no JSON", b)
 				}
 			}

@@ -12,7 +12,7 @@ import (
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	var r upstream.Refusal
-	if upstream.ValidJSON(body) {
+	if rawjson.Valid(body) {
 		r = readRefusal(body)
 		r.Raw = string(body)
 	}
@@ -78,4 +78,4 @@ func wordOf(v []byte) string {
 	return ""
 }
 
-func text(v []byte) string { return string(upstream.AppendText(nil, v)) }
+func text(v []byte) string { return string(rawjson.AppendMended(nil, v)) }

@@ -107,7 +107,7 @@ func (dec *decoder) whole(a *upstream.Answer, yield yielder) (err error) {
 	if dec.buf, err = a.ReadAll(dec.buf); err != nil {
 		return err
 	}
-	if !upstream.ValidJSON(dec.buf) {
+	if !rawjson.Valid(dec.buf) {
 		return errors.New("openai: the body is not JSON")
 	}
 	choices := rawjson.Find(dec.buf, "choices")
@@ -135,7 +135,7 @@ func (dec *decoder) stream(a *upstream.Answer, yield yielder) error {
 		if len(data) == 0 {
 			continue
 		}
-		if !upstream.ValidJSON(data) {
+		if !rawjson.Valid(data) {
 			return errors.New("openai: a frame is not JSON")
 		}
 		if string(frame.Event) == "error" {

@@ -1,4 +1,4 @@
-package upstream_test
+package rawjson_test
 
 import (
 	"testing"
@@ -6,10 +6,10 @@ import (
 
 	"github.com/go-json-experiment/json/jsontext"
 
-	"weir/internal/upstream"
+	"weir/internal/rawjson"
 )
 
-func TestAppendText(t *testing.T) {
+func TestAppendMended(t *testing.T) {
 	t.Parallel()
 	for _, tt := range []struct{ name, in, want string }{
 		{"plain", `"abc"`, "abc"},
@@ -23,38 +23,38 @@ func TestAppendText(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			if !upstream.ValidJSON([]byte(tt.in)) {
+			if !rawjson.Valid([]byte(tt.in)) {
 				t.Fatal("not valid")
 			}
-			if got := string(upstream.AppendText(nil, []byte(tt.in))); got != tt.want {
+			if got := string(rawjson.AppendMended(nil, []byte(tt.in))); got != tt.want {
 				t.Errorf("got %q want %q", got, tt.want)
 			}
 		})
 	}
 }
 
-// ValidJSON accepts what the reference accepts when names may repeat, and besides it only half surrogate pairs.
-func FuzzValidJSON(f *testing.F) {
+// Valid accepts what the reference accepts when names may repeat, and besides it only half surrogate pairs.
+func FuzzValid(f *testing.F) {
 	for _, s := range []string{``, `{}`, `[]`, `[1,2,]`, `{"a":1,"a":[true,false,null]}`, `-0.5e+3`, `01`, `1.`, `"\u12"`, `"\ud800"`, ` {"a" : "b"} `, `{"a"}`, `[}`, "\"\x80\"", `nul`, `[[[[]]]]`, `{"a":{}}x`} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
-		got := upstream.ValidJSON(b)
+		got := rawjson.Valid(b)
 		want := utf8.Valid(b) && jsontext.Value(b).IsValid(jsontext.AllowDuplicateNames(true), jsontext.AllowInvalidUTF8(true))
 		if got != want && len(b) < 128 {
 			t.Errorf("%q: got %v, reference says %v", b, got, want)
 		}
-		if got && len(b) > 1 && b[0] == '"' && b[len(b)-1] == '"' && !utf8.Valid(upstream.AppendText(nil, b)) {
+		if got && len(b) > 1 && b[0] == '"' && b[len(b)-1] == '"' && !utf8.Valid(rawjson.AppendMended(nil, b)) {
 			t.Errorf("%q: text is not UTF-8", b)
 		}
 	})
 }
 
-func BenchmarkValidJSON(b *testing.B) {
+func BenchmarkValid(b *testing.B) {
 	frame := []byte(`{"id":"chatcmpl-9lkfj2l3kfj","object":"chat.completion.chunk","created":1721075651,"model":"gpt-4o-mini-2024-07-18","system_fingerprint":"fp_b705f0c291","choices":[{"index":0,"delta":{"content":" hello world, this is"},"logprobs":null,"finish_reason":null}],"usage":null,"service_tier":"default"}`)
 	b.SetBytes(int64(len(frame)))
 	for b.Loop() {
-		if !upstream.ValidJSON(frame) {
+		if !rawjson.Valid(frame) {
 			b.Fatal("invalid")
 		}
 	}

@@ -1,0 +1,114 @@
+package main_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/rogpeppe/go-internal/testscript"
+)
+
+// The commands do what their help says, and their errors tell what to do.
+func TestScripts(t *testing.T) {
+	t.Parallel()
+	testscript.Run(t, testscript.Params{
+		Dir:                 "testdata/script",
+		RequireExplicitExec: true,
+		RequireUniqueNames:  true,
+		Setup: func(e *testscript.Env) error {
+			e.Setenv("TZ", "UTC")
+			return nil
+		},
+		Cmds: map[string]func(*testscript.TestScript, bool, []string){
+			"node": scriptNode, "ask": scriptAsk, "keep": scriptKeep,
+		},
+	})
+}
+
+// scriptNode reads the JSON line that a demo in the background writes to a file, as soon as it is there, and keeps its values: $URL,
+// $KEY, $MANAGEMENT.
+func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 1 {
+		ts.Fatalf("usage: node FILE")
+	}
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(5 * time.Millisecond)
+	defer tick.Stop()
+	for {
+		line, err := os.ReadFile(ts.MkAbs(args[0]))
+		if err == nil && bytes.HasSuffix(line, []byte("\n")) {
+			var n struct {
+				BaseURL       string `json:"base_url"`
+				APIKey        string `json:"api_key"`
+				ManagementKey string `json:"management_key"`
+				AdminURL      string `json:"admin_url"`
+				Models        []string
+				PID           int
+			}
+			ts.Check(json.Unmarshal(line, &n))
+			if n.BaseURL == "" || n.AdminURL == "" || len(n.Models) == 0 || n.PID == 0 {
+				ts.Fatalf("values are missing: %s", line)
+			}
+			ts.Setenv("URL", n.BaseURL)
+			ts.Setenv("KEY", n.APIKey)
+			ts.Setenv("MANAGEMENT", n.ManagementKey)
+			return
+		}
+		select {
+		case <-tick.C:
+		case <-deadline:
+			ts.Fatalf("no line in %s", args[0])
+		}
+	}
+}
+
+// scriptAsk sends one chat request to $URL with $KEY and keeps the id of the answer as $GENERATION. With a status it wants that one.
+func scriptAsk(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) < 2 {
+		ts.Fatalf("usage: ask STATUS MODEL")
+	}
+	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"What is a weir?"}]}`, args[1])
+	req, err := http.NewRequest(http.MethodPost, ts.Getenv("URL")+"/v1/chat/completions", strings.NewReader(body))
+	ts.Check(err)
+	req.Header.Set("Authorization", "Bearer "+ts.Getenv("KEY"))
+	req.Header.Set("Content-Type", "application/json")
+	res, err := http.DefaultClient.Do(req)
+	ts.Check(err)
+	defer res.Body.Close()
+	answer, err := io.ReadAll(res.Body)
+	ts.Check(err)
+	if fmt.Sprint(res.StatusCode) != args[0] {
+		ts.Fatalf("status %d: %s", res.StatusCode, answer)
+	}
+	var a struct{ ID string }
+	ts.Check(json.Unmarshal(answer, &a))
+	ts.Setenv("GENERATION", a.ID)
+}
+
+// scriptKeep keeps one field of one line of the last output as a variable; fields count from 1, negative ones from the end.
+func scriptKeep(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 3 {
+		ts.Fatalf("usage: keep VARIABLE LINE FIELD")
+	}
+	var line, field int
+	_, err := fmt.Sscan(args[1]+" "+args[2], &line, &field)
+	ts.Check(err)
+	lines := strings.Split(ts.ReadFile("stdout"), "\n")
+	if line > len(lines) {
+		ts.Fatalf("no line %d", line)
+	}
+	fields := strings.Fields(lines[line-1])
+	if field < 0 {
+		field += len(fields) + 1
+	}
+	if field < 1 || field > len(fields) {
+		ts.Fatalf("no field %s in %q", args[2], lines[line-1])
+	}
+	ts.Setenv(args[0], fields[field-1])
+}
