@@ -76,7 +76,7 @@ func (c *ledgerExplainCmd) Run(ctx context.Context) error {
 	defer o.Close()
 	err = o.Explain(ctx, c.Generation, os.Stdout)
 	if fault.Is(err, fault.NotFound) {
-		return fmt.Errorf("there is no generation %q in this ledger; an answer has its id as id and in X-Generation-Id (gen-...)", c.Generation)
+		return fmt.Errorf("there is no generation %q in this ledger; an answer has its id as id and in X-Generation-Id (gen-...), and one that has just ended takes a moment", c.Generation)
 	}
 	return err
 }

@@ -101,9 +101,9 @@ func (c *serveCmd) Run(ctx context.Context) error {
 
 type demoCmd struct {
 	Listen  string `help:"Address to serve on. Without it 127.0.0.1:8080, or any free port when that is taken." placeholder:"HOST:PORT"`
-	Data    string `help:"Data directory." default:"weir-data" placeholder:"DIR"`
+	Data    string `help:"Data directory (${default})." default:"weir-data" placeholder:"DIR"`
 	JSON    bool   `name:"json" help:"Print what a script needs as one JSON line."`
-	Balance string `help:"Rubles to top the demo user up to." default:"1000" placeholder:"RUBLES"`
+	Balance string `help:"Rubles to top the demo user up to (${default})." default:"1000" placeholder:"RUBLES"`
 }
 
 func (c *demoCmd) Run(ctx context.Context) error {
@@ -113,7 +113,7 @@ func (c *demoCmd) Run(ctx context.Context) error {
 }
 
 type simCmd struct {
-	Listen string `help:"Address to serve on." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
+	Listen string `help:"Address to serve on (${default})." default:"127.0.0.1:8081" placeholder:"HOST:PORT"`
 	Key    string `help:"API key that clients must present; none by default." placeholder:"KEY"`
 }
 

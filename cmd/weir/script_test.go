@@ -68,27 +68,39 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptAsk sends one chat request to $URL with $KEY and keeps the id of the answer as $GENERATION. With a status it wants that one.
+// scriptAsk sends one chat request to $URL with $KEY and keeps the id of the answer as $GENERATION. The node is asked for its record,
+// too, so that other processes find it in the store.
 func scriptAsk(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: ask STATUS MODEL")
 	}
 	body := fmt.Sprintf(`{"model":%q,"messages":[{"role":"user","content":"What is a weir?"}]}`, args[1])
-	req, err := http.NewRequest(http.MethodPost, ts.Getenv("URL")+"/v1/chat/completions", strings.NewReader(body))
+	status, answer := scriptRequest(ts, http.MethodPost, "/v1/chat/completions", body)
+	if status != args[0] {
+		ts.Fatalf("status %s: %s", status, answer)
+	}
+	if status != "200" {
+		return
+	}
+	var a struct{ ID string }
+	ts.Check(json.Unmarshal(answer, &a))
+	if status, answer := scriptRequest(ts, http.MethodGet, "/v1/generation?id="+a.ID, ""); status != "200" {
+		ts.Fatalf("the generation: status %s: %s", status, answer)
+	}
+	ts.Setenv("GENERATION", a.ID)
+}
+
+func scriptRequest(ts *testscript.TestScript, method, path, body string) (status string, answer []byte) {
+	req, err := http.NewRequest(method, ts.Getenv("URL")+path, strings.NewReader(body))
 	ts.Check(err)
 	req.Header.Set("Authorization", "Bearer "+ts.Getenv("KEY"))
 	req.Header.Set("Content-Type", "application/json")
 	res, err := http.DefaultClient.Do(req)
 	ts.Check(err)
 	defer res.Body.Close()
-	answer, err := io.ReadAll(res.Body)
+	answer, err = io.ReadAll(res.Body)
 	ts.Check(err)
-	if fmt.Sprint(res.StatusCode) != args[0] {
-		ts.Fatalf("status %d: %s", res.StatusCode, answer)
-	}
-	var a struct{ ID string }
-	ts.Check(json.Unmarshal(answer, &a))
-	ts.Setenv("GENERATION", a.ID)
+	return fmt.Sprint(res.StatusCode), answer
 }
 
 // scriptKeep keeps one field of one line of the last output as a variable; fields count from 1, negative ones from the end.
