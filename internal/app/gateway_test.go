@@ -27,6 +27,7 @@ type gateway struct {
 	client *http.Client
 	sim    *sim.Server
 	log    *safeBuffer
+	dir    string
 	users  atomic.Int64
 }
 
@@ -80,7 +81,7 @@ func startGateway(t *testing.T, change ...func(*config.Config)) *gateway {
 		f(&cfg)
 	}
 	d := matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")
-	gw := &gateway{sim: simulator, log: &safeBuffer{}, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
+	gw := &gateway{sim: simulator, log: &safeBuffer{}, dir: cfg.DataDir, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	listener := listen(t)
 	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log)
 	if err != nil {
@@ -131,21 +132,88 @@ func price(t *testing.T, text string) money.Price {
 	return p
 }
 
+// opening says what a new user begins with.
+type opening struct {
+	amount     money.Nano
+	keys       []*apikey.Limit // one key each; nil: without a limit
+	management bool            // the keys manage keys
+}
+
+// open makes a user and returns their keys.
+func (gw *gateway) open(t *testing.T, o opening) []*account {
+	t.Helper()
+	office := gw.node.Office()
+	by := audit.Actor{Name: "test"}
+	u, err := office.Users.Create(t.Context(), "user "+strconv.FormatInt(gw.users.Add(1), 10), by)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if o.amount > 0 {
+		if _, err := office.TopUp(t.Context(), u, o.amount, "", by); err != nil {
+			t.Fatal(err)
+		}
+	}
+	var keys []*account
+	for _, limit := range o.keys {
+		_, text, err := office.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID, Limit: limit, Management: o.management}, by)
+		if err != nil {
+			t.Fatal(err)
+		}
+		keys = append(keys, &account{gw: gw, key: text})
+	}
+	return keys
+}
+
 // newAccount makes a user with a hundred rubles and a key.
 func (gw *gateway) newAccount(t *testing.T) *account {
 	t.Helper()
-	o := gw.node.Office()
-	by := audit.Actor{Name: "test"}
-	u, err := o.Users.Create(t.Context(), "user "+strconv.FormatInt(gw.users.Add(1), 10), by)
+	return gw.open(t, opening{amount: 100 * money.Ruble, keys: []*apikey.Limit{nil}})[0]
+}
+
+// attempts is how many requests have reached an upstream.
+func (gw *gateway) attempts() int64 {
+	total := gw.sim.Stats().Total
+	return total.Requests + total.Refused
+}
+
+// wantBalanced has the whole ledger recomputed. Everything delivered must have been applied: reading credits sees to that.
+func (gw *gateway) wantBalanced(t *testing.T) {
+	t.Helper()
+	report, err := gw.node.Office().Verify(t.Context(), gw.dir)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := o.TopUp(t.Context(), u, 100*money.Ruble, "", by); err != nil {
-		t.Fatal(err)
+	for _, c := range report.Checks {
+		if !c.OK {
+			t.Errorf("%s: %s", c.Name, c.Detail)
+		}
 	}
-	_, key, err := o.Keys.Create(t.Context(), apikey.NewKey{Name: "test", User: u.ID, Creator: u.ID}, by)
-	if err != nil {
-		t.Fatal(err)
+}
+
+// waitFor polls cond until it holds; the deadline only bounds a hang.
+func waitFor(t *testing.T, what string, cond func() bool) {
+	t.Helper()
+	deadline := time.After(time.Minute)
+	tick := time.NewTicker(2 * time.Millisecond)
+	defer tick.Stop()
+	for !cond() {
+		select {
+		case <-tick.C:
+		case <-deadline:
+			t.Fatalf("gave up waiting for %s", what)
+		}
 	}
-	return &account{gw: gw, key: key}
+}
+
+// patience is how much longer than promised a bounded wait may take: tests share few cores with others, and may run with the race
+// detector. What took longer than promised is told in the log.
+const patience = 10
+
+// promised tells how long something took that must take at most limit.
+func promised(t *testing.T, what string, took, limit time.Duration) {
+	t.Helper()
+	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)
+	if took > limit*patience {
+		t.Errorf("%s took %v, promised %v", what, took, limit)
+	}
 }

@@ -288,20 +288,30 @@ type account struct {
 
 func (a *account) do(t *testing.T, method, path string, body any) *answer {
 	t.Helper()
-	var r io.Reader
+	var b []byte
 	if body != nil {
-		b, err := json.Marshal(body)
-		if err != nil {
+		var err error
+		if b, err = json.Marshal(body); err != nil {
 			t.Fatal(err)
 		}
-		r = bytes.NewReader(b)
 	}
-	req, err := http.NewRequestWithContext(t.Context(), method, a.gw.url+path, r)
+	return a.send(t, method, path, b, nil)
+}
+
+// send sends a body as it is. header overrides; an empty value takes a header away.
+func (a *account) send(t *testing.T, method, path string, body []byte, header map[string]string) *answer {
+	t.Helper()
+	req, err := http.NewRequestWithContext(t.Context(), method, a.gw.url+path, bytes.NewReader(body))
 	if err != nil {
 		t.Fatal(err)
 	}
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	req.Header.Set("Content-Type", "application/json")
+	for name, value := range header {
+		if req.Header.Del(name); value != "" {
+			req.Header.Set(name, value)
+		}
+	}
 	res, err := a.gw.client.Do(req)
 	if err != nil {
 		t.Fatal(err)

@@ -294,7 +294,8 @@ func (d *declaring) prices(path string, rubles, dollars *Prices, pricing *catalo
 	var out catalog.Prices
 	inRubles, inDollars := rubles.list(), dollars.list()
 	for i, name := range catalog.PriceNames() {
-		price, err := money.Price{}, error(nil)
+		var price money.Price
+		var err error
 		switch rub, usd := string(inRubles[i]), string(inDollars[i]); {
 		case rub != "" && usd != "":
 			d.fail(path, "%s has a price in rubles and one in dollars; keep one", name)

@@ -20,7 +20,7 @@ type watched struct {
 	errs    []error
 }
 
-func watch(t *testing.T, ctx context.Context, text string) *watched {
+func watch(ctx context.Context, t *testing.T, text string) *watched {
 	w := &watched{path: filepath.Join(t.TempDir(), "weir.yaml"), kick: make(chan struct{})}
 	w.write(t, text)
 	run := config.Watcher{Path: w.path, Kick: w.kick,
@@ -55,7 +55,7 @@ func TestWatcher(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		defer cancel()
-		w := watch(t, ctx, "data_dir: one")
+		w := watch(ctx, t, "data_dir: one")
 		w.pass()
 		if len(w.applied) != 0 {
 			t.Fatalf("applied %v without a change", w.applied)

@@ -195,11 +195,9 @@ func retryAfter(e *fault.Error) int64 {
 
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
-	status, body := Status(e), []byte(nil)
+	status, body := Status(e), ErrorBody(e, x.id)
 	if x.route != nil && x.route.messages {
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
-	} else {
-		body = ErrorBody(e, x.id)
 	}
 	h := x.w.Header()
 	if s := retryAfter(e); s > 0 {

@@ -5,12 +5,14 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -362,7 +364,7 @@ func (s *socket) closed(d time.Duration) {
 	_ = s.SetReadDeadline(time.Now().Add(d))
 	if _, err := s.r.ReadByte(); err == nil {
 		s.t.Fatal("more bytes instead of the end of the connection")
-	} else if ne, ok := err.(net.Error); ok && ne.Timeout() {
+	} else if errors.Is(err, os.ErrDeadlineExceeded) {
 		s.t.Fatalf("the connection is still open after %v", d)
 	}
 }

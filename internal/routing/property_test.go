@@ -1,6 +1,7 @@
 package routing_test
 
 import (
+	"fmt"
 	"math/big"
 	"reflect"
 	"slices"
@@ -258,7 +259,7 @@ func TestPlansAreDeterministic(t *testing.T) {
 		w := drawWorld(t)
 		first, err1 := w.choose()
 		second, err2 := w.choose()
-		if !reflect.DeepEqual(first, second) || !reflect.DeepEqual(err1, err2) {
+		if !reflect.DeepEqual(first, second) || fmt.Sprint(err1) != fmt.Sprint(err2) {
 			t.Fatalf("the same question had two answers:\n%+v\n%+v", first, second)
 		}
 		w.query.Explain = false

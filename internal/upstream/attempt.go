@@ -26,6 +26,7 @@ const (
 	maxFailureBytes  = 64 << 10 // of a non-2xx body
 	maxDrainBytes    = 64 << 10 // behind the end of a stream
 	drainTime        = time.Second
+	lingerGrace      = 50 * time.Millisecond // a read takes at most so long to find what has come already
 )
 
 // attempt is one HTTP request to one endpoint, from dialling to the last byte.
@@ -53,6 +54,7 @@ type attempt struct {
 	idle           time.Duration
 	totalBy        atomic.Int64 // since start, in nanoseconds
 	waiting        atomic.Int64 // when the read under way began, nanoseconds since start; 0: no read
+	lingerBy       atomic.Int64 // when nothing more is waited for, nanoseconds since start; 0: the answer is still coming
 	headersArrived atomic.Bool
 
 	informational int // counted by the connection's reader alone
@@ -71,6 +73,7 @@ func (e *expired) Error() string { return fmt.Sprintf("no %s within %v", e.phase
 var (
 	errCallerGone = errors.New("the caller has gone")
 	errEnded      = errors.New("the attempt has ended")
+	errLingered   = errors.New("the provider had nothing more to say")
 )
 
 // open sends the request and waits for the headers of a 2xx answer. After an error nothing is left open.
@@ -160,7 +163,19 @@ func (a *attempt) watch() {
 		return
 	}
 	next := total
-	switch waiting := time.Duration(a.waiting.Load()); {
+	waiting, lingerBy := time.Duration(a.waiting.Load()), time.Duration(a.lingerBy.Load())
+	if lingerBy > 0 {
+		// what lies in the connection unread is still wanted: only a read that finds nothing ends the answer
+		if until := max(lingerBy, waiting+lingerGrace); waiting > 0 && now >= until {
+			a.cancel(errLingered)
+			return
+		} else if waiting > 0 {
+			next = min(next, until)
+		} else {
+			next = min(next, max(lingerBy, now+lingerGrace))
+		}
+	}
+	switch {
 	case !a.headersArrived.Load():
 		if now >= a.headersBy {
 			a.cancel(&expired{"response headers", a.headersBy})
@@ -176,6 +191,20 @@ func (a *attempt) watch() {
 		next = min(next, waiting+a.idle)
 	}
 	a.timer.Reset(next - now)
+	if by := time.Duration(a.lingerBy.Load()); by != lingerBy {
+		a.timer.Reset(by - now) // set meanwhile
+	}
+}
+
+// linger is told when the answer is complete but for what may come behind it: usage, the mark of the end. That is waited for only
+// so long. Calls after the first do nothing.
+func (a *attempt) linger() {
+	if a.lingerBy.Load() != 0 {
+		return
+	}
+	wait := a.client.cfg.Timeouts.Linger
+	a.lingerBy.Store(int64(time.Since(a.start) + wait))
+	a.timer.Reset(wait)
 }
 
 // accept turns the head of an answer into an Answer, or into a fault when it is not 2xx.
@@ -207,7 +236,7 @@ func (a *attempt) accept(resp *http.Response, req *completion.Request) (*Answer,
 	if length > limit {
 		return nil, TooLarge(a.ep, fmt.Errorf("declared length %d", length))
 	}
-	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: a.client.cfg.Limits, Body: &a.body}
+	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: a.client.cfg.Limits, Body: &a.body, a: a}
 	return &a.answer, nil
 }
 
@@ -252,6 +281,9 @@ func (w *watched) Read(p []byte) (int, error) {
 		return 0, TooLarge(w.a.ep, nil)
 	}
 	if err != nil && err != io.EOF {
+		if context.Cause(w.a.ctx) == errLingered {
+			return n, io.EOF
+		}
 		err = w.a.readFault(err)
 	}
 	return n, err

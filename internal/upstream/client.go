@@ -22,6 +22,7 @@ type Timeouts struct {
 	Idle            time.Duration // while waiting for the next bytes of a body; 120 s
 	Total           time.Duration // a whole answer from start to end; 600 s
 	StreamTotal     time.Duration // the same for a stream; 1800 s
+	Linger          time.Duration // for usage and the mark of the end, once every choice of a stream has ended; 2 s
 }
 
 // Limits bound what an answer may take, in bytes. A field that is zero takes the default.
@@ -124,6 +125,7 @@ func (t Timeouts) withDefaults() Timeouts {
 	set(&t.Idle, 120*time.Second)
 	set(&t.Total, 600*time.Second)
 	set(&t.StreamTotal, 1800*time.Second)
+	set(&t.Linger, 2*time.Second)
 	return t
 }
 

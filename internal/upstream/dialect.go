@@ -42,6 +42,16 @@ type Answer struct {
 	Length   int64 // declared length of the body in bytes, -1 unknown
 	Limits   Limits
 	Body     *Body
+
+	a *attempt // nil in tests of a decoder
+}
+
+// Finished tells that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
+// only for Timeouts.Linger; then the body ends with io.EOF. It may be called again.
+func (a *Answer) Finished() {
+	if a.a != nil {
+		a.a.linger()
+	}
 }
 
 // Body is the body of an answer: watched, limited and decompressed. Its errors other than io.EOF are *fault.Error.

@@ -146,7 +146,7 @@ const (
 
 // price reads a ceiling in rubles, exact: a number, or the same in a string.
 func (r *Reader) price() *big.Rat {
-	raw := []byte(nil)
+	var raw []byte
 	switch r.Kind() {
 	case rawjson.Null:
 		r.cur.Skip()

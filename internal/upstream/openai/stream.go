@@ -29,6 +29,9 @@ func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error]
 		}
 		dec := newDecoder(a.Endpoint)
 		defer dec.free()
+		if a.Request != nil {
+			dec.wanted = a.Request.N
+		}
 		switch c {
 		case '{':
 			err = dec.whole(a, yield)
@@ -62,6 +65,7 @@ type decoder struct {
 	begun   bool // the first event was made
 	content bool // some event had content
 	choices []choice
+	wanted  int    // choices asked for
 	tier    string // as the reply names it
 	cost    string // dollars, where a quirk places them outside usage
 
@@ -143,6 +147,9 @@ func (dec *decoder) stream(a *upstream.Answer, yield yielder) error {
 		}
 		if err := dec.frame(data, yield); err != nil {
 			return err
+		}
+		if dec.finished() && len(dec.choices) >= dec.wanted {
+			a.Finished()
 		}
 	}
 }

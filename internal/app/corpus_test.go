@@ -1,0 +1,60 @@
+package app_test
+
+import (
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"time"
+)
+
+const corpus = "../rawjson/testdata/jsontestsuite/test_parsing"
+
+// Every file of the parsing corpus, as a body and as the value of a field that is ignored: what is no JSON is refused and goes nowhere,
+// what is JSON harms nobody.
+func TestJSONCorpus(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	a := gw.newAccount(t)
+	files, err := os.ReadDir(corpus)
+	if err != nil || len(files) < 318 {
+		t.Fatalf("%d files, %v", len(files), err)
+	}
+	served := 0
+	for _, f := range files {
+		text, err := os.ReadFile(filepath.Join(corpus, f.Name()))
+		if err != nil {
+			t.Fatal(err)
+		}
+		embedded := append([]byte(`{"model":"test/next","max_tokens":1,"messages":[{"role":"user","content":"hello"}],"ignored":`), text...)
+		for how, body := range map[string][]byte{"alone": text, "embedded": append(embedded, '}')} {
+			name := f.Name() + " " + how
+			attempts, began := gw.attempts(), time.Now()
+			got := a.send(t, http.MethodPost, "/v1/chat/completions", body, nil)
+			if took := time.Since(began); took > patience*time.Second {
+				t.Errorf("%s took %v", name, took)
+			}
+			tried := gw.attempts() - attempts
+			switch kind := f.Name()[0]; {
+			case got.status != http.StatusOK && (got.status < 400 || got.status >= 500):
+				t.Errorf("%s: status %d: %s", name, got.status, got.body)
+			case how == "alone" && got.status != http.StatusBadRequest, kind == 'n' && got.status != http.StatusBadRequest:
+				t.Errorf("%s: status %d, want 400: %.200s", name, got.status, got.body)
+			case got.status == http.StatusBadRequest && (kind == 'n' || how == "alone") && tried != 0:
+				t.Errorf("%s: %d attempts for a bad body", name, tried)
+			}
+			if got.status == http.StatusOK {
+				served++
+				got.wantComplete(t, false)
+			} else {
+				got.wantEnvelope(t)
+			}
+		}
+	}
+	a.wantNothingHeld(t)
+	if served < 90 {
+		t.Errorf("only %d of the harmless files were served", served)
+	}
+	t.Logf("%d files twice, %d answered", len(files), served)
+	gw.wantBalanced(t)
+}
