@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/config"
 	"weir/internal/money"
 )
@@ -54,7 +55,7 @@ func (l leaver) call(ctx context.Context, t *testing.T, want string, arrived fun
 	for want != "" {
 		line, err := r.ReadString('\n')
 		if err != nil {
-			t.Errorf("the stream ended before the client left: %v", err)
+			t.Errorf("the stream ended before the client left: %v after %s", err, line)
 			break
 		}
 		if strings.Contains(line, want) {
@@ -116,7 +117,7 @@ func (gw *gateway) leave(t *testing.T, l leaver, n int, want string) (ids []stri
 func TestClientGone(t *testing.T) {
 	const clients = 200
 	gw := startGateway(t, patientUpstream)
-	a := gw.newAccount(t)
+	a := gw.open(t, opening{amount: 1000 * money.Ruble, keys: []*apikey.Limit{nil}})[0]
 	a.chat(t, map[string]any{"model": "test/next", "messages": question}).wantComplete(t, false)
 	gw.client.CloseIdleConnections()
 	settled := runtime.NumGoroutine()

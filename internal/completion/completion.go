@@ -3,6 +3,7 @@
 package completion
 
 import (
+	"weir/internal/catalog"
 	"weir/internal/routing"
 	"weir/internal/usage"
 )
@@ -50,6 +51,16 @@ type Request struct {
 	HasRoles     Roles  // which message roles occur: tells a dialect whether messages need rewriting
 }
 
+// As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.
+func (r *Request) As(v catalog.Variant) *Request {
+	if v != catalog.Thinking || r.Reasoning.Chosen() {
+		return r
+	}
+	out := *r
+	out.Reasoning.Set, out.Reasoning.Enabled = true, true
+	return &out
+}
+
 // Span is a range of Body; empty when the member is absent.
 type Span struct{ Start, End int }
 
@@ -76,6 +87,11 @@ type Reasoning struct {
 	Enabled   bool   // asked for without an effort
 	Disabled  bool   // switched off
 	Summary   string
+}
+
+// Chosen reports whether the client asked for more or less reasoning, and not merely how to show it.
+func (r *Reasoning) Chosen() bool {
+	return r.Effort != "" || r.MaxTokens > 0 || r.Enabled || r.Disabled
 }
 
 // FinishReason is why an answer ended, in the words of the chat style.

@@ -278,7 +278,7 @@ func (n *node) try(method, path, body string, headers ...string) (*response, err
 			req.Header.Set(headers[i], headers[i+1])
 		}
 	}
-	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true}, Timeout: 20 * time.Second,
+	client := &http.Client{Transport: &http.Transport{DisableKeepAlives: true, DisableCompression: true, ExpectContinueTimeout: 20 * time.Second}, Timeout: 20 * time.Second,
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {

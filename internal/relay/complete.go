@@ -94,8 +94,14 @@ type run struct {
 	covered  int64            // answer tokens that the hold covers
 	bound    int64            // most answer tokens there can be
 	dry      bool             // the last attempt to hold more failed
-	errs     []*fault.Error   // of the attempts that failed, and of those that were too dear
+	errs     []failure        // of the attempts that failed, and of those that were too dear
 	refused  []*catalog.Model // whose other endpoints would refuse the request, too
+}
+
+// failure is why one attempt did not serve.
+type failure struct {
+	*fault.Error
+	model string // slug that it was made for
 }
 
 // newRecord makes the record of a call, with room for what a call without failover has.
@@ -146,7 +152,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 			if x.hold == nil {
 				return err
 			}
-			x.errs = append(x.errs, err)
+			x.errs = append(x.errs, failure{err, at.Slug})
 			if err.Kind != fault.PaymentRequired {
 				break
 			}
@@ -162,7 +168,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 		if x.started && x.call.Request.Stream || err.Next == fault.Stop {
 			return x.final(err)
 		}
-		x.errs = append(x.errs, err)
+		x.errs = append(x.errs, failure{err, at.Slug})
 		if err.Next == fault.NextModel {
 			x.refused = append(x.refused, at.Endpoint.Model)
 		}
@@ -199,7 +205,7 @@ func (x *run) final(last *fault.Error) *fault.Error {
 			return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
 		}
 		at := spokesman(x.errs)
-		last = x.errs[at]
+		last = x.errs[at].Error
 		previous = slices.Delete(x.errs, at, at+1)
 	}
 	if len(previous) == 0 {
@@ -223,7 +229,7 @@ func (x *run) final(last *fault.Error) *fault.Error {
 
 // spokesman is the last provider's failure, for the balance was not what kept the call from being served; without one it is
 // the last error.
-func spokesman(errs []*fault.Error) int {
+func spokesman(errs []failure) int {
 	for i := len(errs) - 1; i >= 0; i-- {
 		if errs[i].Upstream != nil {
 			return i
@@ -232,8 +238,8 @@ func spokesman(errs []*fault.Error) int {
 	return len(errs) - 1
 }
 
-func previousError(e *fault.Error) map[string]any {
-	m := map[string]any{"code": e.Kind.String()}
+func previousError(e failure) map[string]any {
+	m := map[string]any{"code": e.Kind.String(), "model": e.model}
 	if u := e.Upstream; u != nil {
 		m["provider"], m["status"] = u.Provider, u.Status
 	}
@@ -270,7 +276,7 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	if !x.call.Request.Stream {
 		x.started = false // what an attempt before this one has begun is discarded
 	}
-	for ev, err := range x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.call.Request) {
+	for ev, err := range x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.call.Request.As(x.serving.Variant)) {
 		if err != nil {
 			if ctx.Err() != nil { // explains it better than the connection does
 				return gone(ctx, err)

@@ -300,7 +300,7 @@ func TestErrorOfAllAttempts(t *testing.T) {
 	ours := func(e *fault.Error) { e.Upstream = nil }
 	previous := func(errs ...any) map[string]any { return map[string]any{"previous_errors": errs} }
 	one := func(code string, status int) any {
-		return map[string]any{"code": code, "provider": "Fake", "status": status}
+		return map[string]any{"code": code, "model": "v/m", "provider": "Fake", "status": status}
 	}
 	for _, c := range []struct {
 		name               string
@@ -318,9 +318,9 @@ func TestErrorOfAllAttempts(t *testing.T) {
 		{"its own details stay", broken, broken, script{fails(fault.ProviderUnavailable, fault.NextEndpoint, func(e *fault.Error) { e.Details = map[string]any{"reason": "upstream_too_large"} })},
 			fault.ProviderUnavailable, 0, map[string]any{"reason": "upstream_too_large", "previous_errors": []any{one("provider_unavailable", 500), one("provider_unavailable", 500)}}},
 		{"failures of our own", broken, script{fails(fault.Unprocessable, fault.NextEndpoint, ours)}, script{fails(fault.Unprocessable, fault.NextEndpoint, ours)},
-			fault.ProviderUnavailable, 0, previous(map[string]any{"code": "unprocessable"}, map[string]any{"code": "unprocessable"})},
+			fault.ProviderUnavailable, 0, previous(map[string]any{"code": "unprocessable", "model": "v/m"}, map[string]any{"code": "unprocessable", "model": "v/m"})},
 		{"nothing but failures of our own", script{fails(fault.Invalid, fault.NextEndpoint, ours)}, script{fails(fault.Invalid, fault.NextEndpoint, ours)},
-			script{fails(fault.Unprocessable, fault.NextEndpoint, ours)}, fault.Unprocessable, 0, previous(map[string]any{"code": "invalid_request"}, map[string]any{"code": "invalid_request"})},
+			script{fails(fault.Unprocessable, fault.NextEndpoint, ours)}, fault.Unprocessable, 0, previous(map[string]any{"code": "invalid_request", "model": "v/m"}, map[string]any{"code": "invalid_request", "model": "v/m"})},
 		{"one that stops tells of those before", broken, script{fails(fault.Invalid, fault.Stop, status(400))}, nil,
 			fault.Invalid, 0, previous(one("provider_unavailable", 500))},
 	} {

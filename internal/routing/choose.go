@@ -136,6 +136,12 @@ func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
 		err.Details = map[string]any{"requested_models": slices.Clone(q.Models)}
 		return asked{}, err
 	}
+	if variant == catalog.Online {
+		err := fault.Newf(fault.Invalid, "routing.Choose",
+			"This installation has no web plugin configured, so %q cannot be served; leave the suffix :online out.", name)
+		err.Param = paramOf(name, q)
+		return asked{}, err
+	}
 	if want := cmp.Or(q.Type, catalog.TypeChat); m.Type != want {
 		err := fault.Newf(fault.WrongEndpoint, "routing.Choose", "The model %q is of type %s and cannot be used here; this route serves type %s.", name, m.Type, want)
 		err.Param = paramOf(name, q)

@@ -73,7 +73,7 @@ const DefaultMaxAttempts = 6
 type Attempt struct {
 	Endpoint *catalog.Endpoint
 	Slug     string          // requested model that it serves, variant suffix kept: what the client is told
-	Variant  catalog.Variant // the suffix, for what it changes in the request itself (":thinking", ":online")
+	Variant  catalog.Variant // the suffix, for what it changes in the request itself (":thinking")
 }
 
 // Candidate is one endpoint that was looked at, and what became of it.

@@ -265,8 +265,14 @@ func appendWithout(out, v []byte, name string) []byte {
 	if rawjson.KindOf(v) != rawjson.Object {
 		return append(out, v...)
 	}
+	return appendObject(out, nil, v, name)
+}
+
+// appendObject appends an object of one raw member, if any, and the members of v but for the one of that name.
+func appendObject(out, member, v []byte, name string) []byte {
 	out = append(out, '{')
 	first := len(out)
+	out = append(out, member...)
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) != name {
 			out = appendRaw(out, first, v[m.Start:m.End])

@@ -50,11 +50,7 @@ func (e *encoder) reasoning() error {
 
 func (e *encoder) off() bool { return e.req.Reasoning.Disabled || e.req.Reasoning.Effort == "none" }
 
-// wanted reports whether the client asked for more or less reasoning, and not merely how to show it.
-func (e *encoder) wanted() bool {
-	r := &e.req.Reasoning
-	return e.off() || r.Effort != "" || r.MaxTokens > 0 || r.Enabled
-}
+func (e *encoder) wanted() bool { return e.req.Reasoning.Chosen() }
 
 func (e *encoder) reasoningEffort() {
 	if e.dropped("reasoning_effort") {
@@ -111,6 +107,9 @@ func (e *encoder) reasoningObject() {
 	r := &e.req.Reasoning
 	e.name("reasoning")
 	if raw := e.find("reasoning"); rawjson.KindOf(raw) == rawjson.Object {
+		if on, given := rawjson.Bool(rawjson.Find(raw, "enabled")); r.Enabled && !on && !given { // by the model's suffix
+			raw = appendObject(make([]byte, 0, len(raw)+16), []byte(`"enabled":true`), raw, "enabled")
+		}
 		e.out = append(e.out, raw...)
 		return
 	}
@@ -121,6 +120,8 @@ func (e *encoder) reasoningObject() {
 	} else if r.Effort != "" {
 		e.out = append(e.out, `"effort":`...)
 		e.out = rawjson.AppendText(e.out, r.Effort)
+	} else if r.Enabled {
+		e.out = append(e.out, `"enabled":true`...)
 	}
 	if r.Exclude {
 		e.out = appendRaw(e.out, first, []byte(`"exclude":true`))
