@@ -9,6 +9,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/httpapi"
 )
 
 // Node is a gateway in the test's own process.
@@ -24,6 +25,9 @@ func OpenNode(ctx context.Context, cfg config.Config, d catalog.Declared, l net.
 func (n Node) Run(ctx context.Context, d catalog.Declared, load func() (config.Config, error)) error {
 	return n.run(ctx, nil, &config.Watcher{Load: load}, d)
 }
+
+// WrapRelay puts something between the front door and the relay, before the node serves.
+func (n Node) WrapRelay(wrap func(httpapi.Completer) httpapi.Completer) { n.api.Relay = wrap(n.api.Relay) }
 
 // Office works on the node's own store.
 func (n Node) Office() *Office {

@@ -16,6 +16,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/catalog"
 	"weir/internal/config"
+	"weir/internal/httpapi"
 	"weir/internal/money"
 	"weir/internal/sim"
 )
@@ -58,9 +59,16 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
+// setup is what a test may change of a node before it starts.
+type setup struct {
+	config.Config
+	catalog.Declared
+	relay func(httpapi.Completer) httpapi.Completer // put between the front door and the relay; nil: nothing
+}
+
 // startGateway starts a simulator and a node in front of it, with short patience. The catalog has a model for each cell of the
 // failure matrix, and test/next, which works.
-func startGateway(t *testing.T, change ...func(*config.Config)) *gateway {
+func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	t.Helper()
 	simulator := sim.New(sim.Config{})
 	simListener := listen(t)
@@ -77,10 +85,11 @@ func startGateway(t *testing.T, change ...func(*config.Config)) *gateway {
 	cfg.Upstream.FirstByteTimeout, cfg.Upstream.StreamFirstByteTimeout, cfg.Upstream.IdleTimeout = time.Second, time.Second, time.Second
 	cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout = 3*time.Second, 3*time.Second
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
+	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
-		f(&cfg)
+		f(made)
 	}
-	d := matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")
+	cfg, d := made.Config, made.Declared
 	gw := &gateway{sim: simulator, log: &safeBuffer{}, dir: cfg.DataDir, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	listener := listen(t)
 	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log)
@@ -88,6 +97,9 @@ func startGateway(t *testing.T, change ...func(*config.Config)) *gateway {
 		t.Fatal(err)
 	}
 	gw.url = gw.node.BaseURL()
+	if made.relay != nil {
+		gw.node.WrapRelay(made.relay)
+	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
 	go func() { ended <- gw.node.Run(ctx, d, func() (config.Config, error) { return cfg, nil }) }()
@@ -109,10 +121,11 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 		{ID: "closed", Name: "Closed", Dialect: "openai", BaseURL: closed},
 	}}
 	offer := func(provider, slug, upstream string) {
-		d.Offers = append(d.Offers, catalog.Offer{Provider: provider, Model: slug, UpstreamID: upstream, ContextLength: 100_000, MaxCompletion: 4000,
-			Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: price(t, "0.1"), Completion: price(t, "0.4")}}})
+		d.Offers = append(d.Offers, offerOf(t, provider, slug, upstream))
 	}
 	offer("works", "test/next", "chat")
+	offer("works", "test/flat", "chat")
+	d.Offers[1].Pricing.Base.Prompt = money.Price{} // what is held is exactly what the answer costs
 	for i := range matrix {
 		provider := "works"
 		if matrix[i].closed {
@@ -121,6 +134,13 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 		offer(provider, matrix[i].slug(), matrix[i].upstream())
 	}
 	return d
+}
+
+// offerOf is a model at the prices that these tests reckon with.
+func offerOf(t *testing.T, provider, slug, upstream string) catalog.Offer {
+	t.Helper()
+	return catalog.Offer{Provider: provider, Model: slug, UpstreamID: upstream, ContextLength: 100_000, MaxCompletion: 4000,
+		Pricing: catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: price(t, "0.1"), Completion: price(t, "0.4")}}}
 }
 
 func price(t *testing.T, text string) money.Price {

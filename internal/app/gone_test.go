@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"weir/internal/apikey"
-	"weir/internal/config"
 	"weir/internal/money"
 )
 
 // patientUpstream keeps the node from giving up before the client does.
-func patientUpstream(c *config.Config) {
-	u := &c.Upstream
+func patientUpstream(s *setup) {
+	u := &s.Upstream
 	for _, d := range []*time.Duration{&u.FirstByteTimeout, &u.StreamFirstByteTimeout, &u.IdleTimeout, &u.TotalTimeout, &u.StreamTotalTimeout} {
 		*d = 10 * time.Minute
 	}

@@ -50,9 +50,9 @@ type Offer struct {
 	Quantization  string
 	ContextLength int64
 	MaxCompletion int64
-	Params        Params // 0: AllParams
-	Input         Modality
-	Output        Modality
+	Params        Params   // 0: AllParams
+	Input         Modality // 0: AllModalities
+	Output        Modality // 0: Text
 	MaxN          int
 	ImplicitCache bool
 	UpdatedAt     time.Time
@@ -221,8 +221,8 @@ func (b *builder) offer(o *Offer) {
 	if ep.Params == 0 {
 		ep.Params = AllParams
 	}
-	if ep.Input == 0 {
-		ep.Input = Text
+	if ep.Input == 0 { // nobody said: the server itself refuses what it cannot read
+		ep.Input = AllModalities
 	}
 	if ep.Output == 0 {
 		ep.Output = Text

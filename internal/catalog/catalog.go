@@ -85,6 +85,8 @@ const (
 	Audio
 	File
 	Video
+
+	AllModalities = Text | Image | Audio | File | Video
 )
 
 // Quirks are the ways in which an OpenAI-compatible server differs from OpenAI. They are data: a new provider needs a

@@ -75,6 +75,7 @@ const (
 	HasToolParts                          // a tool message whose content is an array
 	HasCacheControl                       // a cache_control or prompt_cache_breakpoint marker
 	HasThoughtSignature                   // a tool call with a thought_signature
+	HasOldVideo                           // a content part of the older type input_video
 	HasGatewayFields                      // images, annotations or other fields that only gateways write
 )
 

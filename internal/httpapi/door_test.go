@@ -386,8 +386,8 @@ func TestBodies(t *testing.T) {
 		"gzip bomb":           {zip(t, pad(3<<20)), []string{"Content-Encoding", "gzip"}, 413, fault.PayloadTooLarge},
 		"gzip past the limit": {zip(t, pad(64<<20)), []string{"Content-Encoding", "gzip"}, 413, fault.PayloadTooLarge},
 		// the client waits for leave to send: the refusal comes before the body, and the connection's end cannot overtake it
-		"too large":           {pad(4 << 20), []string{"Expect", "100-continue"}, 413, fault.PayloadTooLarge},
-		"large":               {pad(3 << 20), nil, 200, 0},
+		"too large": {pad(4 << 20), []string{"Expect", "100-continue"}, 413, fault.PayloadTooLarge},
+		"large":     {pad(3 << 20), nil, 200, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

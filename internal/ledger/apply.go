@@ -2,6 +2,7 @@ package ledger
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"weir/internal/fault"
@@ -43,26 +44,13 @@ func (b *Book) Flush(ctx context.Context) error {
 
 // applyBatch brings the next stretch of the journal to the store.
 func (b *Book) applyBatch(ctx context.Context) error {
-	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now(), Items: b.items[:0]}
-	defer func() {
-		clear(batch.Items) // their texts are not to be kept
-		b.items = batch.Items[:0]
-	}()
-	to, err := b.journal.Read(batch.From, func(rec []byte, _ int64) error {
-		it, err := decodeItem(rec)
-		if err != nil {
-			return err
-		}
-		batch.Items = append(batch.Items, it)
-		if len(batch.Items) == maxBatch {
-			return journal.ErrEnough
-		}
-		return nil
-	})
+	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now()}
+	defer func() { clear(b.stretch.items) }() // their texts are not to be kept
+	to, err := b.stretch.read(b.journal, batch.From)
 	if err != nil {
 		return err
 	}
-	batch.To = to
+	batch.To, batch.Items = to, b.stretch.items
 	batch.Durable = b.journal.Droppable(to)
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
@@ -73,6 +61,44 @@ func (b *Book) applyBatch(ctx context.Context) error {
 	b.applied.Store(at)
 	if batch.Durable && at == to {
 		return b.journal.Drop(to)
+	}
+	return nil
+}
+
+// stretch is the space of a batch, used again for the next one.
+type stretch struct {
+	bytes []byte // the records, one after another
+	ends  []int  // in bytes, of each record
+	items []Recorded
+}
+
+func (s *stretch) read(from *journal.Journal, position int64) (next int64, err error) {
+	s.bytes, s.ends, s.items = s.bytes[:0], s.ends[:0], s.items[:0]
+	next, err = from.Read(position, func(rec []byte, _ int64) error {
+		s.bytes = append(s.bytes, rec...)
+		s.ends = append(s.ends, len(s.bytes))
+		if len(s.ends) == maxBatch {
+			return journal.ErrEnough
+		}
+		return nil
+	})
+	if err != nil {
+		return next, err
+	}
+	return next, s.decode()
+}
+
+func (s *stretch) decode() error {
+	s.items = slices.Grow(s.items, len(s.ends))[:len(s.ends)]
+	texts := string(s.bytes)
+	lists := lists{piece: 64}
+	start := 0
+	for i, end := range s.ends {
+		s.items[i].Record = s.bytes[start:end:end]
+		if err := s.items[i].decode(texts[start:end], &lists); err != nil {
+			return err
+		}
+		start = end
 	}
 	return nil
 }

@@ -36,7 +36,7 @@ type Book struct {
 	shards [64]shard
 
 	applying chan struct{} // one token: who holds it applies
-	items    []Item        // guarded by applying: the space of the last batch
+	stretch  stretch       // guarded by applying
 	applied  atomic.Int64  // position in the journal
 	asleep   atomic.Bool   // the applier waits for work
 	work     chan struct{}

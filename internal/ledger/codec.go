@@ -15,7 +15,8 @@ import (
 
 // A record of the journal: one byte of version, then fields in a fixed order. Numbers are varints, zigzag where they may be negative,
 // text has its length before it, a time is Unix microseconds. New fields come at the end: a reader that does not know them
-// ignores what follows, one that misses them sees zero. A change of what is there needs another version.
+// ignores what follows, one that misses them sees zero. A change of what is there needs another version, and the store keeps records
+// of every version for good: what could be read once stays readable.
 const codecVersion = 1
 
 type encoder struct{ b []byte }
@@ -177,16 +178,44 @@ func (d *decoder) count(min int) int {
 	return int(n)
 }
 
-// decodeItem reads a record. Its texts share one copy of rec.
-func decodeItem(rec []byte) (Item, error) {
+// DecodeItem reads a record. Its texts share one copy of rec.
+func DecodeItem(rec []byte) (Item, error) {
 	var it Item
+	if err := it.decode(string(rec), &lists{}); err != nil {
+		return Item{}, err
+	}
+	return it, nil
+}
+
+// lists are where the lists of decoded items are taken from, piece by piece. The zero value makes each list by itself.
+type lists struct {
+	piece      int // elements made at a time, when they are for several items
+	lines      []usage.Line
+	candidates []record.Candidate
+	attempts   []record.Attempt
+}
+
+func take[T any](from *[]T, n, piece int) []T {
+	if n == 0 {
+		return nil
+	}
+	if len(*from) < n {
+		*from = make([]T, max(n, piece))
+	}
+	list := (*from)[:n:n]
+	*from = (*from)[n:]
+	return list
+}
+
+// decode fills an empty item; its texts are parts of rec.
+func (it *Item) decode(rec string, from *lists) error {
 	if len(rec) == 0 {
-		return it, unreadable("it is empty")
+		return unreadable("it is empty")
 	}
 	if rec[0] != codecVersion {
-		return it, unreadable(fmt.Sprintf("it has version %d, and this program knows version %d: a newer program wrote it, start that one", rec[0], codecVersion))
+		return unreadable(fmt.Sprintf("it has version %d, and this program knows version %d: a newer program wrote it, start that one", rec[0], codecVersion))
 	}
-	d := decoder{s: string(rec[1:])}
+	d := decoder{s: rec[1:]}
 	c := &it.Call
 	it.WalletLease = d.int()
 	it.KeyLease = d.int()
@@ -198,33 +227,27 @@ func decodeItem(rec []byte) (Item, error) {
 	c.Status = int(d.int())
 	d.texts(&c.Error, &c.Finish, &c.NativeFinish)
 	d.usage(&c.Usage)
-	if n := d.count(3); n > 0 {
-		c.Lines = make([]usage.Line, n)
-		for i := range c.Lines {
-			c.Lines[i] = usage.Line{Kind: usage.Kind(d.uint()), Quantity: d.int(), Price: d.int()}
-		}
+	c.Lines = take(&from.lines, d.count(3), from.piece)
+	for i := range c.Lines {
+		c.Lines[i] = usage.Line{Kind: usage.Kind(d.uint()), Quantity: d.int(), Price: d.int()}
 	}
 	c.Cost = money.Nano(d.int())
 	d.texts(&c.PriceList, &c.Rate, &c.SourcePrice)
 	c.Hold = money.Nano(d.int())
 	c.FirstContent, c.Duration, c.Generating = d.dur(), d.dur(), d.dur()
-	if n := d.count(13); n > 0 {
-		c.Candidates = make([]record.Candidate, n)
-		for i := range c.Candidates {
-			d.candidate(&c.Candidates[i])
-		}
+	c.Candidates = take(&from.candidates, d.count(13), from.piece)
+	for i := range c.Candidates {
+		d.candidate(&c.Candidates[i])
 	}
-	if n := d.count(7); n > 0 {
-		c.Attempts = make([]record.Attempt, n)
-		for i := range c.Attempts {
-			d.attempt(&c.Attempts[i])
-		}
+	c.Attempts = take(&from.attempts, d.count(7), from.piece)
+	for i := range c.Attempts {
+		d.attempt(&c.Attempts[i])
 	}
 	d.texts(&c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata)
 	if d.bad {
-		return Item{}, unreadable("it ends too early")
+		return unreadable("it ends too early")
 	}
-	return it, nil
+	return nil
 }
 
 func (d *decoder) candidate(x *record.Candidate) {
@@ -257,5 +280,5 @@ func (d *decoder) usage(u *usage.Usage) {
 }
 
 func unreadable(why string) error {
-	return fault.Wrap("ledger.decode", fmt.Errorf("a record of the journal cannot be read: %s", why))
+	return fault.Wrap("ledger.decode", fmt.Errorf("a record cannot be read: %s", why))
 }

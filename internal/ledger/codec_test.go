@@ -74,7 +74,7 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 		want := someItem.Draw(t, "item")
 		b := appendItem(nil, &want)
 		for _, rec := range [][]byte{b, append(b[:len(b):len(b)], "more"...)} {
-			got, err := decodeItem(rec)
+			got, err := DecodeItem(rec)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -82,11 +82,11 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 				t.Fatal(diff)
 			}
 		}
-		if _, err := decodeItem(b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")]); err == nil {
+		if _, err := DecodeItem(b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")]); err == nil {
 			t.Fatal("a cut record was read")
 		}
 		b[0] = codecVersion + 1
-		if _, err := decodeItem(b); err == nil {
+		if _, err := DecodeItem(b); err == nil {
 			t.Fatal("a record of another version was read")
 		}
 	})
@@ -114,11 +114,11 @@ func FuzzDecode(f *testing.F) {
 	f.Add(appendItem(nil, &it))
 	f.Add([]byte{codecVersion})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		it, err := decodeItem(b)
+		it, err := DecodeItem(b)
 		if err != nil {
 			return
 		}
-		again, err := decodeItem(appendItem(nil, &it))
+		again, err := DecodeItem(appendItem(nil, &it))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -168,7 +168,7 @@ func BenchmarkCodec(b *testing.B) {
 	b.Run("decode", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			if _, err := decodeItem(buf); err != nil {
+			if _, err := DecodeItem(buf); err != nil {
 				b.Fatal(err)
 			}
 		}

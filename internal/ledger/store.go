@@ -95,11 +95,20 @@ type Item struct {
 	KeyLease    int64
 }
 
+// Recorded is an Item with its bytes in the journal, from which DecodeItem makes the same Item.
+type Recorded struct {
+	Item
+	Record []byte // valid until Apply returns
+}
+
+// Encode makes the bytes that the journal has of it.
+func Encode(it Item) Recorded { return Recorded{Item: it, Record: appendItem(nil, &it)} }
+
 // Batch is a stretch of a node's journal.
 type Batch struct {
 	Node     string
 	From, To int64 // positions; nothing is applied unless the node's position in the store is From
-	Items    []Item
+	Items    []Recorded
 	Now      time.Time
 	Durable  bool // wait for the disk: the journal forgets what comes before To
 }

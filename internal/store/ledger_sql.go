@@ -45,21 +45,27 @@ const (
 	GenerationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
 	TransactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
 	TransactionRef  = `SELECT t.id, e.account, e.amount FROM transactions t JOIN entries e ON e.transaction_id = t.id WHERE t.ref = $1`
-	EntriesOf       = `SELECT id, transaction_id, account, amount, ref, at FROM entries WHERE account = $1 AND ref = $2 ORDER BY id`
+	EntriesOf       = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
+		FROM entries e JOIN transactions t ON t.id = e.transaction_id WHERE e.account = $1 AND e.ref = $2`
 
 	Activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning) FROM usage_daily
 		WHERE wallet = $1 AND day >= $2 AND day <= $3 AND ($4 = '' OR key_id = $4) GROUP BY day, model HAVING SUM(requests) > 0
 		ORDER BY day DESC, SUM(cost) DESC, model`
 )
 
-// EntryColumns are the columns of entries that a posting fills.
-var EntryColumns = []string{"transaction_id", "account", "amount", "ref", "at"}
+// EntryColumns are the columns of entries, in order.
+var EntryColumns = []string{"account", "ref", "transaction_id", "line", "amount"}
+
+// MaxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
+const MaxEntries = 10_000
 
 // SQL text of the checks. Each lists what does not hold.
 const (
 	CheckSum          = `SELECT COALESCE(SUM(amount), 0), COUNT(*) FROM entries`
 	CheckTransactions = `SELECT transaction_id, SUM(amount) FROM entries GROUP BY transaction_id HAVING SUM(amount) <> 0 LIMIT 5`
-	CheckWallets      = `SELECT w.id, w.credited, COALESCE(e.credited, 0), w.charged, COALESCE(e.charged, 0) FROM wallets w
+	CheckLines        = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id)
+		UNION SELECT transaction_id FROM entries GROUP BY transaction_id HAVING COUNT(DISTINCT line) <> COUNT(*) LIMIT 5`
+	CheckWallets = `SELECT w.id, w.credited, COALESCE(e.credited, 0), w.charged, COALESCE(e.charged, 0) FROM wallets w
 		LEFT JOIN (SELECT account, SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN 0 ELSE amount END) AS credited,
 			SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN -amount ELSE 0 END) AS charged FROM entries GROUP BY account) e ON e.account = 'wallet:' || w.id
 		WHERE w.credited <> COALESCE(e.credited, 0) OR w.charged <> COALESCE(e.charged, 0) LIMIT 5`
@@ -71,7 +77,7 @@ const (
 			FROM leases WHERE key_id <> '' GROUP BY wallet, key_id, period, start) l
 		ON l.wallet = k.wallet AND l.key_id = k.key_id AND l.period = k.period AND l.start = k.start WHERE k.leased <> COALESCE(l.leased, 0) LIMIT 5`
 	CheckUncharged = `SELECT g.id FROM generations g LEFT JOIN entries e ON e.account = 'wallet:' || g.wallet AND e.ref = 'settle:' || g.id
-		WHERE (g.settled = 1 AND (e.id IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.id IS NOT NULL OR g.cost <> 0)) LIMIT 5`
+		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
 	CheckUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`
 	CheckCounts = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`

@@ -73,7 +73,7 @@ type Tally struct {
 }
 
 // NewTally adds up the items of a batch. It fails when the sum of costs does not fit.
-func NewTally(items []ledger.Item) (*Tally, error) {
+func NewTally(items []ledger.Recorded) (*Tally, error) {
 	t := &Tally{Charged: map[string]money.Nano{}, Leases: map[LeaseUse]money.Nano{}, Keys: map[KeyPeriod]money.Nano{},
 		Days: map[Day]*Sums{}, Hours: map[Hour]*Sums{}}
 	var dates dates

@@ -193,7 +193,7 @@ func end(path string, base int64) (int64, error) {
 	if err != nil {
 		return 0, err
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if err := checkHead(f, base); err != nil {
 		return 0, err
 	}
@@ -246,7 +246,7 @@ func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, n
 		}
 		got := buf[:n]
 		start := pos
-		need := 0
+		var need int
 		for {
 			rec, size, ok := frame(got, pos)
 			if !ok {
@@ -429,7 +429,7 @@ func (t *Tail) count(path string, base, from int64, later []int64) error {
 	if err != nil {
 		return fault.Wrap("journal.Inspect", err)
 	}
-	defer f.Close()
+	defer func() { _ = f.Close() }()
 	if err := checkHead(f, base); err != nil {
 		if errors.Is(err, errHead) && len(later) == 0 {
 			return nil

@@ -463,6 +463,5 @@ func (t *ledgerTx) post(p ledger.Posting) (int64, error) {
 	if _, err := t.exec(store.WalletCredit, p.Wallet, int64(p.Amount)); err != nil {
 		return 0, err
 	}
-	at := p.At.UnixMicro()
-	return id, t.insert(insertEntries, []any{id, ledger.WalletAccount + p.Wallet, int64(p.Amount), p.Ref, at, id, p.Against, int64(-p.Amount), p.Ref, at})
+	return id, t.insert(insertEntries, []any{ledger.WalletAccount + p.Wallet, p.Ref, id, int64(0), int64(p.Amount), p.Against, p.Ref, id, int64(1), int64(-p.Amount)})
 }

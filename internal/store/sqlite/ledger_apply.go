@@ -4,8 +4,10 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -65,10 +67,10 @@ func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (posit
 }
 
 // unknown leaves out what the store has, and what comes twice.
-func (t *ledgerTx) unknown(items []ledger.Item) ([]ledger.Item, error) {
+func (t *ledgerTx) unknown(items []ledger.Recorded) ([]ledger.Recorded, error) {
 	type id struct{ wallet, generation string }
 	seen := map[id]bool{}
-	var out []ledger.Item
+	var out []ledger.Recorded
 	for _, it := range items {
 		k := id{it.Call.Wallet, it.Call.Generation}
 		var n int
@@ -83,7 +85,7 @@ func (t *ledgerTx) unknown(items []ledger.Item) ([]ledger.Item, error) {
 	return out, nil
 }
 
-func (t *ledgerTx) applyItems(b *ledger.Batch, items []ledger.Item) error {
+func (t *ledgerTx) applyItems(b *ledger.Batch, items []ledger.Recorded) error {
 	if len(items) == 0 {
 		return nil
 	}
@@ -92,7 +94,7 @@ func (t *ledgerTx) applyItems(b *ledger.Batch, items []ledger.Item) error {
 	for some := range slices.Chunk(items, chunk) {
 		args = args[:0]
 		for i := range some {
-			args = store.GenerationArgs(args, &some[i].Call)
+			args = store.GenerationArgs(args, &some[i].Call, some[i].Record)
 		}
 		if err := t.insert(insertGenerations, args); err != nil {
 			return err
@@ -118,21 +120,23 @@ func (t *ledgerTx) applyItems(b *ledger.Batch, items []ledger.Item) error {
 
 // postSettled posts an entry for each call and one that balances them.
 func (t *ledgerTx) postSettled(b *ledger.Batch, calls []*record.Call, revenue money.Nano) error {
-	if len(calls) == 0 {
+	switch {
+	case len(calls) == 0:
 		return nil
+	case len(calls) >= store.MaxEntries:
+		return fault.Wrap("sqlite.Apply", fmt.Errorf("%d calls in one batch", len(calls)))
 	}
-	at := b.Now.UnixMicro()
 	ref := ledger.SettleRef + b.Node + ":" + strconv.FormatInt(b.From, 10)
 	var id int64
-	if err := t.row(store.TransactionAdd, "settle", ref, at, "", "").Scan(&id); err != nil {
+	if err := t.row(store.TransactionAdd, "settle", ref, b.Now.UnixMicro(), "", "").Scan(&id); err != nil {
 		return err
 	}
 	args := make([]any, 0, (len(calls)+1)*len(store.EntryColumns))
-	for _, c := range calls {
+	for i, c := range calls {
 		account, ref := store.Entry(c)
-		args = append(args, id, account, -int64(c.Cost), ref, at)
+		args = append(args, account, ref, id, int64(i+1), -int64(c.Cost))
 	}
-	args = append(args, id, ledger.RevenueAccount, int64(revenue), ref, at)
+	args = append(args, ledger.RevenueAccount, ref, id, int64(0), int64(revenue))
 	return t.insert(insertEntries, args)
 }
 
@@ -232,17 +236,23 @@ func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]l
 // Call is ledger.Reader.Call.
 func (s *Store) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
 	err = s.inReadTx(ctx, func(tx *sql.Tx) error {
-		// Without a wallet each is tried, through the same index.
-		row := tx.QueryRowContext(ctx, selectGeneration+` WHERE wallet = $1 AND id = $2`, wallet, generation)
-		if wallet == "" {
-			row = tx.QueryRowContext(ctx, selectGeneration+` WHERE wallet IN (SELECT id FROM wallets) AND id = $1`, generation)
+		var rec []byte
+		if wallet == "" { // each is tried, through the same index
+			err = tx.QueryRowContext(ctx, `SELECT record FROM generations WHERE wallet IN (SELECT id FROM wallets) AND id = $1`, generation).Scan(&rec)
+		} else {
+			err = tx.QueryRowContext(ctx, `SELECT record FROM generations WHERE wallet = $1 AND id = $2`, wallet, generation).Scan(&rec)
 		}
-		if call, err = store.ScanGeneration(row.Scan); err != nil {
-			if errors.Is(err, sql.ErrNoRows) {
-				return fault.New(fault.NotFound, "sqlite.Call", "There is no such generation.").Because(err)
-			}
+		if errors.Is(err, sql.ErrNoRows) {
+			return fault.New(fault.NotFound, "sqlite.Call", "There is no such generation.").Because(err)
+		}
+		if err != nil {
 			return err
 		}
+		it, err := ledger.DecodeItem(rec)
+		if err != nil {
+			return err
+		}
+		call = &it.Call
 		account, ref := store.Entry(call)
 		rows, err := tx.QueryContext(ctx, store.EntriesOf, account, ref)
 		if err != nil {
@@ -256,16 +266,7 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 	return call, entries, err
 }
 
-var selectGeneration = func() string {
-	s := "SELECT "
-	for i, c := range store.GenerationColumns {
-		if i > 0 {
-			s += ", "
-		}
-		s += c
-	}
-	return s + " FROM generations"
-}()
+var selectGenerations = "SELECT " + strings.Join(store.GenerationColumns, ", ") + " FROM generations"
 
 // KeySpend is ledger.Reader.KeySpend.
 func (s *Store) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {

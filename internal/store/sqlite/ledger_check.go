@@ -20,6 +20,7 @@ func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
 		c.wallets()
 		c.leases()
 		c.generations()
+		c.records()
 		c.rollUps()
 		checks = c.checks
 		return c.err
@@ -91,6 +92,7 @@ func (c *checker) entries() {
 		wrong = append(wrong, fmt.Sprintf("all entries together come to %s rubles", money.Nano(sum)))
 	}
 	wrong = append(wrong, c.wrong("the entries of transaction %d come to %d nano-rubles", store.CheckTransactions)...)
+	wrong = append(wrong, c.wrong("transaction %d is missing, or numbers two entries alike", store.CheckLines)...)
 	c.add("entries", wrong, "%d entries; those of each transaction sum to zero", n)
 }
 
@@ -119,6 +121,19 @@ func (c *checker) generations() {
 	wrong := c.wrong("generation %s has no entry, a wrong one, or one that it should not have", store.CheckUncharged)
 	wrong = append(wrong, c.wrong("entry %s has no generation", store.CheckUnrecorded)...)
 	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, money.Nano(cost))
+}
+
+// records compares each call's columns with its record.
+func (c *checker) records() {
+	var wrong differences
+	n := 0
+	c.each(selectGenerations, func(row []any) {
+		n++
+		if w := store.CheckGeneration(row); w != "" {
+			wrong.add(w)
+		}
+	})
+	c.add("records", wrong, "%d calls agree with their records", n)
 }
 
 // total is what roll-ups are compared by.

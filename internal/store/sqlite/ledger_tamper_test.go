@@ -77,24 +77,30 @@ func TestVerifyFindsTampering(t *testing.T) {
 	t.Parallel()
 	const unlock = "DROP TRIGGER entries_fixed; DROP TRIGGER entries_kept; DROP TRIGGER transactions_kept; DROP TRIGGER generations_fixed"
 	for name, c := range map[string]struct{ text, check string }{
-		"nothing":                    {"SELECT 1", ""},
-		"an entry changed":           {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'", "entries"},
-		"both sides changed":         {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'", "wallets"},
-		"a wallet credited":          {"UPDATE wallets SET credited = credited + 1", "wallets"},
-		"a wallet discharged":        {"UPDATE wallets SET charged = charged - 1", "wallets"},
-		"a wallet gone":              {"PRAGMA foreign_keys = 0; DELETE FROM wallets", "wallets"},
-		"money leased to nobody":     {"UPDATE wallets SET leased = leased + 1", "leases"},
-		"a lease gone":               {"DELETE FROM leases WHERE key_id = ''", "leases"},
-		"a key's lease gone":         {"DELETE FROM leases WHERE key_id <> ''", "leases"},
-		"a cost changed":             {"UPDATE generations SET cost = 6 WHERE id = 'gen-1'", "settlements"},
-		"a call gone":                {"DELETE FROM generations WHERE id = 'gen-1'", "settlements"},
-		"a settlement gone":          {"DELETE FROM entries WHERE ref = 'settle:gen-1'", "settlements"},
-		"an uncharged call charged":  {"UPDATE generations SET settled = 0 WHERE id = 'gen-1'", "settlements"},
-		"tokens changed":             {"UPDATE generations SET prompt = 5 WHERE id = 'gen-1'", "usage by hour"},
-		"an hour gone":               {"DELETE FROM usage_hourly", "usage by hour"},
-		"a day changed":              {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
-		"a day added":                {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
-		"a key's spending forgotten": {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
+		"nothing":                        {"SELECT 1", ""},
+		"an entry changed":               {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'", "entries"},
+		"both sides changed":             {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'", "wallets"},
+		"a wallet credited":              {"UPDATE wallets SET credited = credited + 1", "wallets"},
+		"a wallet discharged":            {"UPDATE wallets SET charged = charged - 1", "wallets"},
+		"a wallet gone":                  {"PRAGMA foreign_keys = 0; DELETE FROM wallets", "wallets"},
+		"money leased to nobody":         {"UPDATE wallets SET leased = leased + 1", "leases"},
+		"a lease gone":                   {"DELETE FROM leases WHERE key_id = ''", "leases"},
+		"a key's lease gone":             {"DELETE FROM leases WHERE key_id <> ''", "leases"},
+		"a cost changed":                 {"UPDATE generations SET cost = 6 WHERE id = 'gen-1'", "settlements"},
+		"a cost changed, and its entry":  {"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'", "records"},
+		"a name changed":                 {"UPDATE generations SET user_id = 'usr_2' WHERE id = 'gen-1'", "records"},
+		"a record damaged":               {"UPDATE generations SET record = x'01' WHERE id = 'gen-1'", "records"},
+		"a record of another call":       {"UPDATE generations SET record = (SELECT record FROM generations WHERE id = 'gen-2') WHERE id = 'gen-1'", "records"},
+		"an entry's transaction changed": {"PRAGMA foreign_keys = 0; UPDATE entries SET transaction_id = 77 WHERE transaction_id = 1", "entries"},
+		"an entry's line changed":        {"UPDATE entries SET line = 1 WHERE account = 'revenue'", "entries"},
+		"a call gone":                    {"DELETE FROM generations WHERE id = 'gen-1'", "settlements"},
+		"a settlement gone":              {"DELETE FROM entries WHERE ref = 'settle:gen-1'", "settlements"},
+		"an uncharged call charged":      {"UPDATE generations SET settled = 0 WHERE id = 'gen-1'", "settlements"},
+		"tokens changed":                 {"UPDATE generations SET prompt = 5 WHERE id = 'gen-1'", "usage by hour"},
+		"an hour gone":                   {"DELETE FROM usage_hourly", "usage by hour"},
+		"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
+		"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
+		"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -137,11 +143,23 @@ func TestWhatIsPostedStays(t *testing.T) {
 	}
 }
 
-// A charge that does not follow from its row is told.
+// A charge that does not follow from its record is told.
 func TestExplainFindsMismatch(t *testing.T) {
 	t.Parallel()
 	path, db := books(t)
-	exec(t, db, "DROP TRIGGER generations_fixed", `UPDATE generations SET lines = '[["request",1,8]]' WHERE id = 'gen-1'`)
+	var rec []byte
+	if err := db.QueryRow("SELECT record FROM generations WHERE id = 'gen-1'").Scan(&rec); err != nil {
+		t.Fatal(err)
+	}
+	it, err := ledger.DecodeItem(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	it.Call.Lines[0].Price++
+	exec(t, db, "DROP TRIGGER generations_fixed")
+	if _, err := db.Exec("UPDATE generations SET record = ? WHERE id = 'gen-1'", ledger.Encode(it).Record); err != nil {
+		t.Fatal(err)
+	}
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

@@ -720,20 +720,20 @@ func replay(t *testing.T, d *desk) {
 func applyTwice(t *testing.T, d *desk) {
 	w := d.wallet(10 * ruble)
 	b := d.node()
-	var items []ledger.Item
+	var items []ledger.Recorded
 	for range 30 {
 		c := d.settle(b, d.hold(b, w, ruble/100), w, ruble/100)
-		items = append(items, ledger.Item{Call: *c, WalletLease: 1})
+		items = append(items, ledger.Encode(ledger.Item{Call: *c, WalletLease: 1}))
 	}
 	d.wantBalance(b, w, 10*ruble, 3*ruble/10, 0)
 	position, err := d.store.Position(d.ctx, b.Node())
 	if err != nil {
 		t.Fatal(err)
 	}
-	fresh := ledger.Item{Call: *d.call(w, "", ruble)}
+	fresh := ledger.Encode(ledger.Item{Call: *d.call(w, "", ruble)})
 	for _, batch := range []ledger.Batch{
-		{Node: b.Node(), From: position - 1, To: position + 5, Items: []ledger.Item{fresh}}, // from where the store is not
-		{Node: b.Node(), From: position, To: position, Items: items},                        // generations that it has
+		{Node: b.Node(), From: position - 1, To: position + 5, Items: []ledger.Recorded{fresh}}, // from where the store is not
+		{Node: b.Node(), From: position, To: position, Items: items},                            // generations that it has
 		{Node: b.Node(), From: position, To: position, Items: items[3:4], Durable: true},
 	} {
 		batch.Now = d.clock.Now()
@@ -744,7 +744,7 @@ func applyTwice(t *testing.T, d *desk) {
 		d.balanced()
 	}
 	// one new, known ones, and the new one again
-	mixed := ledger.Batch{Node: b.Node(), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Item{items[0], fresh, items[1], fresh}}
+	mixed := ledger.Batch{Node: b.Node(), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Recorded{items[0], fresh, items[1], fresh}}
 	if _, err := d.store.Apply(d.ctx, &mixed); err != nil {
 		t.Fatal(err)
 	}

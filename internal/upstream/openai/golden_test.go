@@ -86,7 +86,7 @@ func roles(messages []byte) (has completion.Roles) {
 		`"developer"`: completion.HasDeveloper, `"function_call"`: completion.HasFunctionRole, `"reasoning`: completion.HasReasoning,
 		`"tool", "tool_call_id": "c1", "content": [`: completion.HasToolParts, `"cache_control"`: completion.HasCacheControl,
 		`"prompt_cache_breakpoint"`: completion.HasCacheControl, `"thought_signature"`: completion.HasThoughtSignature,
-		`"images"`: completion.HasGatewayFields, `"index"`: completion.HasGatewayFields,
+		`"input_video"`: completion.HasOldVideo, `"images"`: completion.HasGatewayFields, `"index"`: completion.HasGatewayFields,
 	} {
 		if bytes.Contains(messages, []byte(word)) {
 			has |= bit
@@ -170,7 +170,7 @@ func TestRequests(t *testing.T) {
 		if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 			t.Fatal(err)
 		}
-		req := request(t, body)
+		req := request(t, body).As(catalog.Variant(bytes.TrimSpace(section(a, "variant"))))
 		before := bytes.Clone(body)
 		call, err := new(openai.Dialect).Request(endpoint(t, section(a, "quirks")), req)
 		if err != nil {

@@ -21,6 +21,7 @@ type rewriter struct {
 	details     bool   // reasoning_details stay
 	reasoning   string // name that reasoning is sent back under, "" none
 	reasons     bool   // reasoning is rewritten
+	oldVideo    bool   // parts of type input_video become video_url
 	cache       *cacheMarks
 	calls       int // deprecated calls so far: their ids are made up
 	lastFn      string
@@ -40,9 +41,10 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 		bare:       !q.ThoughtSignature && has&completion.HasThoughtSignature != 0,
 		gateway:    has&completion.HasGatewayFields != 0,
 		reasons:    has&completion.HasReasoning != 0,
+		oldVideo:   has&completion.HasOldVideo != 0,
 	}
 	cached := has&completion.HasCacheControl != 0
-	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || cached) {
+	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.oldVideo || cached) {
 		e.keep(m)
 		return
 	}
@@ -135,14 +137,61 @@ func (w *rewriter) message(out, v []byte) []byte {
 		}
 		out = appendRaw(out, first, raw)
 	}
-	if w.reasons && text != nil && w.reasoning != "" {
-		out = rawjson.AppendText(appendComma(out, first), w.reasoning)
-		out = append(append(out, ':'), text...)
+	if w.reasons && w.reasoning != "" {
+		out = w.reason(out, first, text, details)
 	}
 	if w.functions {
 		out = w.deprecated(out, first, role, call, calls)
 	}
 	return append(out, '}')
+}
+
+// reason appends what the assistant thought under the name that the server knows. A client that sends the details alone gets the same:
+// their plain texts are the reasoning. Entries in the format of another family mean nothing to this wire and stay behind.
+func (w *rewriter) reason(out []byte, first int, text, details []byte) []byte {
+	if text != nil {
+		out = rawjson.AppendText(appendComma(out, first), w.reasoning)
+		return append(append(out, ':'), text...)
+	}
+	if w.details { // they go as they are
+		return out
+	}
+	begun := false
+	for el := rawjson.ElementsOf(details); el.Next(); {
+		piece := plainReasoning(el.Value)
+		if len(piece) <= 2 {
+			continue
+		}
+		if !begun {
+			begun = true
+			out = rawjson.AppendText(appendComma(out, first), w.reasoning)
+			out = append(out, ':', '"')
+		}
+		out = append(out, piece[1:len(piece)-1]...)
+	}
+	if begun {
+		out = append(out, '"')
+	}
+	return out
+}
+
+// plainReasoning is the raw text of a reasoning detail that belongs to no family, nil for any other.
+func plainReasoning(entry []byte) []byte {
+	var kind, format, text []byte
+	for m := rawjson.MembersOf(entry); m.Next(); {
+		switch string(m.Name) {
+		case "type":
+			kind = m.Value
+		case "format":
+			format = m.Value
+		case "text":
+			text = m.Value
+		}
+	}
+	if string(kind) != `"reasoning.text"` || rawjson.KindOf(text) != rawjson.String || !rawjson.IsNull(format) && string(format) != `"unknown"` {
+		return nil
+	}
+	return text
 }
 
 func (w *rewriter) role(role, raw []byte) []byte {
@@ -180,15 +229,47 @@ func (w *rewriter) content(out, role, v []byte) []byte {
 	if w.flatTools && (string(role) == "tool" || string(role) == "function") {
 		return appendJoined(out, v)
 	}
-	if w.cache == nil || !bytes.Contains(v, []byte("cache_")) {
+	cached := w.cache != nil && bytes.Contains(v, []byte("cache_"))
+	if !cached && !w.oldVideo {
 		return append(out, v...)
 	}
 	out = append(out, '[')
 	first := len(out)
 	for el := rawjson.ElementsOf(v); el.Next(); {
-		out = w.cache.object(appendComma(out, first), el.Value, &w.cache.skipMessages)
+		out = appendComma(out, first)
+		part := el.Value
+		if w.oldVideo {
+			part = newVideo(part)
+		}
+		if cached {
+			out = w.cache.object(out, part, &w.cache.skipMessages)
+		} else {
+			out = append(out, part...)
+		}
 	}
 	return append(out, ']')
+}
+
+// newVideo is a content part with the older type input_video written as video_url; any other part is itself.
+func newVideo(part []byte) []byte {
+	if rawjson.Text(rawjson.Find(part, "type")) != "input_video" {
+		return part
+	}
+	out := append(make([]byte, 0, len(part)), '{')
+	renamed := rawjson.Find(part, "video_url") != nil
+	for m := rawjson.MembersOf(part); m.Next(); {
+		switch string(m.Name) {
+		case "type":
+			out = append(appendComma(out, 1), `"type":"video_url"`...)
+		case "input_video":
+			if !renamed {
+				out = append(append(appendComma(out, 1), `"video_url":`...), m.Value...)
+			}
+		default:
+			out = appendRaw(out, 1, part[m.Start:m.End])
+		}
+	}
+	return append(out, '}')
 }
 
 // appendJoined appends the texts of content parts as one string. A part that is no text travels as its JSON, so that nothing that

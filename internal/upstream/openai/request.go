@@ -113,6 +113,8 @@ func (e *encoder) member(m *completion.Member) error {
 		}
 	case "max_tokens", "max_completion_tokens":
 		e.maxTokens(m, value)
+	case "n", "top_k", "top_logprobs", "seed":
+		e.integer(m, value)
 	case "tools":
 		if e.lists(catalog.ParamTools) && !e.dropped(m.Name) {
 			e.tools(m, value)
@@ -257,6 +259,20 @@ func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 		return
 	}
 	e.out = append(e.out, value...)
+}
+
+// integer keeps a whole number, written as one: 1.0 is as good as 1 to us, but not to every server.
+func (e *encoder) integer(m *completion.Member, value []byte) {
+	n, ok := rawjson.Int(value)
+	if !ok || !bytes.ContainsAny(value, ".eE") {
+		e.keep(m)
+		return
+	}
+	if e.dropped(m.Name) || !e.lists(catalog.ParamNamed(m.Name)) {
+		return
+	}
+	e.name(m.Name)
+	e.out = strconv.AppendInt(e.out, n, 10)
 }
 
 func swapCap(name string) string {

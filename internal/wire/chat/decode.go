@@ -16,7 +16,7 @@ const op = "chat.Decode"
 
 // Limits of a request (completions of the specification, section 2.1).
 const (
-	maxModels     = 8
+	maxModels     = 10
 	maxMessages   = 10_000
 	maxTools      = 128
 	maxStops      = 4

@@ -195,14 +195,32 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// appendReasoning appends a text under both of its names.
-func appendReasoning(b, text []byte) []byte {
+// appendReasoning appends a text under both of its names and, when detail is set, as a reasoning detail too, because
+// clients that keep nothing else send it back with the next turn.
+func appendReasoning(b, text []byte, detail bool) []byte {
 	b = appendName(b, "reasoning")
 	at := len(b)
 	b = rawjson.AppendString(b, text)
 	end := len(b)
 	b = append(b, `,"reasoning_content":`...)
-	return append(b, b[at:end]...)
+	b = append(b, b[at:end]...)
+	if !detail {
+		return b
+	}
+	b = append(b, `,"reasoning_details":[`+textDetail...)
+	b = append(b, b[at:end]...)
+	return append(b, textDetailEnd+`]`...)
+}
+
+// A reasoning detail made from text whose provider signs and numbers nothing.
+const (
+	textDetail    = `{"type":"reasoning.text","text":`
+	textDetailEnd = `,"signature":null,"id":null,"format":"unknown","index":0}`
+)
+
+func appendTextDetail(b, text []byte) []byte {
+	b = rawjson.AppendString(append(b, textDetail...), text)
+	return append(b, textDetailEnd...)
 }
 
 // appendLogprobs appends a logprobs object in which every entry has top_logprobs, and bytes, as clients demand.

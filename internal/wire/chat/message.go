@@ -392,6 +392,9 @@ func (d *decoder) partKind(r role) partKind {
 	case "video_url", "input_video":
 		kind, fits = videoPart, r == user
 		d.req.Needs.Input |= catalog.Video
+		if text[0] == 'i' {
+			d.req.HasRoles |= completion.HasOldVideo
+		}
 	case "refusal":
 		kind, fits = refusalPart, r == assistant
 	}

@@ -40,7 +40,8 @@ type streamChoice struct {
 	empty    bool // the last of them has no arguments so far
 	custom   bool // the last of them takes free text
 	images   int
-	detail   int // index for the next reasoning detail of our own
+	detail   int  // index for the next reasoning detail of our own
+	detailed bool // the upstream writes details itself
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -200,9 +201,13 @@ func (s *Stream) reasoning(ev *completion.Event, c *streamChoice, extra *[]byte)
 	}
 	b := s.delta(ev.Choice, extra)
 	if len(ev.Reasoning) > 0 {
-		b = appendReasoning(b, ev.Reasoning)
+		own := !c.detailed && len(ev.ReasoningDetails) == 0
+		if b = appendReasoning(b, ev.Reasoning, own); own {
+			c.detail = max(c.detail, 1)
+		}
 	}
 	if len(ev.ReasoningDetails) > 0 {
+		c.detailed = true
 		b = rawjson.AppendOneLine(appendName(b, "reasoning_details"), ev.ReasoningDetails)
 		c.detail = max(c.detail, detailsEnd(ev.ReasoningDetails))
 	}

@@ -55,6 +55,10 @@ func (p *prompt) messages(list []byte) {
 				if rawjson.IsNull(rawjson.Find(e.Value, "reasoning")) { // the same text under another name
 					p.text(m.Value)
 				}
+			case "reasoning_details":
+				if rawjson.IsNull(rawjson.Find(e.Value, "reasoning")) && rawjson.IsNull(rawjson.Find(e.Value, "reasoning_content")) {
+					p.content(m.Value) // entries have their text where parts have theirs
+				}
 			case "content":
 				p.content(m.Value)
 			case "tool_calls":

@@ -138,7 +138,7 @@ func (x *Whole) appendContent(b, text []byte) []byte {
 func (x *Whole) encodeEvent(ev *completion.Event) {
 	b := x.begin(ev.Choice, ev.Text, ev.Refusal)
 	if !x.o.ExcludeReasoning && len(ev.Reasoning) > 0 {
-		b = appendReasoning(b, ev.Reasoning)
+		b = appendReasoning(b, ev.Reasoning, false)
 	}
 	var ids [][]byte
 	if len(ev.ToolCalls) > 0 {
@@ -150,7 +150,7 @@ func (x *Whole) encodeEvent(ev *completion.Event) {
 		b = append(b, ']')
 	}
 	if !x.o.ExcludeReasoning {
-		b = appendDetails(b, ev.ReasoningDetails, ev.ToolCalls, ids)
+		b = appendDetails(b, ev, ids)
 	}
 	if len(ev.Images) > 0 {
 		b, _ = appendImages(append(b, `,"images":[`...), ev.Images, 0)
@@ -198,16 +198,21 @@ func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) 
 	return append(b, closeCall...)
 }
 
-// appendDetails appends the reasoning details, those that mirror thought signatures last; nothing when there is none.
-func appendDetails(b, list []byte, calls []completion.ToolCall, ids [][]byte) []byte {
+// appendDetails appends the reasoning details: those of the upstream or, when it has told the text alone, one with that text; behind them
+// those that mirror thought signatures. It appends nothing when there is none.
+func appendDetails(b []byte, ev *completion.Event, ids [][]byte) []byte {
 	start := len(b)
 	b = append(b, `,"reasoning_details":[`...)
 	empty := len(b)
-	b = appendElements(b, list)
-	next := detailsEnd(list)
-	for i := range calls {
-		if calls[i].Signature != "" {
-			b = appendSignature(b, calls[i].Signature, ids[i], next)
+	b = appendElements(b, ev.ReasoningDetails)
+	next := detailsEnd(ev.ReasoningDetails)
+	if len(b) == empty && len(ev.Reasoning) > 0 {
+		b = appendTextDetail(b, ev.Reasoning)
+		next = 1
+	}
+	for i := range ev.ToolCalls {
+		if call := &ev.ToolCalls[i]; call.Signature != "" {
+			b = appendSignature(b, call.Signature, ids[i], next)
 			next++
 		}
 	}

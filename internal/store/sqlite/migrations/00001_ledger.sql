@@ -31,16 +31,15 @@ CREATE TABLE transactions (
     reason TEXT    NOT NULL DEFAULT ''
 ) STRICT;
 
--- The entries of one transaction sum to zero.
+-- The entries of one transaction sum to zero; line numbers them. The time is the transaction's.
 CREATE TABLE entries (
-    id             INTEGER PRIMARY KEY,
-    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
     account        TEXT    NOT NULL, -- wallet:<id>, revenue, topup:<source>, adjustment
-    amount         INTEGER NOT NULL,
     ref            TEXT    NOT NULL,
-    at             INTEGER NOT NULL,
-    UNIQUE (account, ref)
-) STRICT;
+    transaction_id INTEGER NOT NULL REFERENCES transactions (id),
+    line           INTEGER NOT NULL,
+    amount         INTEGER NOT NULL,
+    PRIMARY KEY (account, ref)
+) STRICT, WITHOUT ROWID;
 
 -- Money that a node borrowed from a wallet (key_id '') or from a key's limit. What is left of it is granted - consumed.
 CREATE TABLE leases (
@@ -71,52 +70,27 @@ CREATE TABLE key_spend (
     PRIMARY KEY (key_id, period, start, wallet)
 ) STRICT, WITHOUT ROWID;
 
--- One row for each call. NULL in a count means that nobody reported it.
+-- One row for each call: what is searched by and checked, and the whole record as the journal had it. Columns repeat the record, and
+-- the check of records compares them. NULL in a count means that nobody reported it.
 CREATE TABLE generations (
-    seq              INTEGER PRIMARY KEY,
-    id               TEXT    NOT NULL,
-    wallet           TEXT    NOT NULL,
-    request          TEXT    NOT NULL,
-    user_id          TEXT    NOT NULL,
-    key_id           TEXT    NOT NULL,
-    api              TEXT    NOT NULL,
-    at               INTEGER NOT NULL,
-    model_asked      TEXT    NOT NULL,
-    model            TEXT    NOT NULL,
-    provider         TEXT    NOT NULL,
-    provider_name    TEXT    NOT NULL,
-    endpoint         TEXT    NOT NULL,
-    upstream_model   TEXT    NOT NULL,
-    upstream_id      TEXT    NOT NULL,
-    streamed         INTEGER NOT NULL,
-    cancelled        INTEGER NOT NULL,
-    settled          INTEGER NOT NULL,
-    status           INTEGER NOT NULL,
-    error            TEXT    NOT NULL,
-    finish           TEXT    NOT NULL,
-    native_finish    TEXT    NOT NULL,
-    prompt           INTEGER,
-    cache_read       INTEGER,
-    cache_write      INTEGER,
-    completion       INTEGER,
-    reasoning        INTEGER,
-    usage_more       TEXT    NOT NULL, -- JSON object of the rarer counts
-    usage_source     INTEGER NOT NULL, -- 0 reported, 1 estimated, 2 capped
-    upstream_cost    TEXT    NOT NULL, -- dollars
-    tier             TEXT    NOT NULL,
-    cost             INTEGER NOT NULL,
-    lines            TEXT    NOT NULL, -- JSON array of [kind, quantity, price]
-    price_list       TEXT    NOT NULL,
-    rate             TEXT    NOT NULL,
-    source_price     TEXT    NOT NULL,
-    held             INTEGER NOT NULL,
-    first_content_us INTEGER NOT NULL,
-    duration_us      INTEGER NOT NULL,
-    generating_us    INTEGER NOT NULL,
-    candidates       TEXT    NOT NULL, -- JSON array of objects
-    attempts         TEXT    NOT NULL, -- JSON array of objects
-    client           TEXT    NOT NULL, -- JSON object: user_agent, referer, title, session, user
-    metadata         TEXT    NOT NULL, -- JSON object as the client gave it, or ''
+    wallet     TEXT    NOT NULL,
+    id         TEXT    NOT NULL,
+    at         INTEGER NOT NULL,
+    user_id    TEXT    NOT NULL,
+    key_id     TEXT    NOT NULL,
+    api        TEXT    NOT NULL,
+    model      TEXT    NOT NULL,
+    provider   TEXT    NOT NULL,
+    endpoint   TEXT    NOT NULL,
+    status     INTEGER NOT NULL,
+    error      TEXT    NOT NULL,
+    cancelled  INTEGER NOT NULL,
+    settled    INTEGER NOT NULL,
+    prompt     INTEGER,
+    completion INTEGER,
+    reasoning  INTEGER,
+    cost       INTEGER NOT NULL,
+    record     BLOB    NOT NULL,
     UNIQUE (wallet, id)
 ) STRICT;
 
