@@ -27,7 +27,9 @@ func (n Node) Run(ctx context.Context, d catalog.Declared, load func() (config.C
 }
 
 // WrapRelay puts something between the front door and the relay, before the node serves.
-func (n Node) WrapRelay(wrap func(httpapi.Completer) httpapi.Completer) { n.api.Relay = wrap(n.api.Relay) }
+func (n Node) WrapRelay(wrap func(httpapi.Completer) httpapi.Completer) {
+	n.api.Relay = wrap(n.api.Relay)
+}
 
 // Office works on the node's own store.
 func (n Node) Office() *Office {

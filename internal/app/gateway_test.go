@@ -82,6 +82,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
+	cfg.Ledger.StoreFor = time.Minute // many tests share a slow disk; what happens without the store is tested elsewhere
 	cfg.Upstream.FirstByteTimeout, cfg.Upstream.StreamFirstByteTimeout, cfg.Upstream.IdleTimeout = time.Second, time.Second, time.Second
 	cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout = 3*time.Second, 3*time.Second
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
@@ -125,7 +126,7 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 	}
 	offer("works", "test/next", "chat")
 	offer("works", "test/flat", "chat")
-	d.Offers[1].Pricing.Base.Prompt = money.Price{} // what is held is exactly what the answer costs
+	d.Offers[1].Pricing.Base.Prompt = price(t, "0") // what is held is exactly what the answer costs
 	for i := range matrix {
 		provider := "works"
 		if matrix[i].closed {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/money"
@@ -82,17 +83,15 @@ func TestLastRuble(t *testing.T) {
 	before := gw.sim.Stats().Total.Requests
 	total := int64(0)
 	for range rounds {
-		k, rest := rand.Int64N(12), money.Nano(rand.Int64N(int64(hold)))
-		keys := gw.open(t, opening{amount: money.Nano(k)*hold + rest + 1, keys: []*apikey.Limit{nil, nil}})
-		if rest+1 == hold {
-			k++
-		}
+		amount := 1 + money.Nano(rand.Int64N(12*int64(hold)))
+		k := int64(amount / hold)
+		keys := gw.open(t, opening{amount: amount, keys: []*apikey.Limit{nil, nil}})
 		if answered := race(t, keys, calls, "test/flat", prompt, tokens); answered != k {
 			t.Errorf("%d calls were answered, there was money for %d", answered, k)
 		}
 		total += k
 		c := keys[0].credits(t)
-		if got, want := parse(t, c.Balance), (money.Nano(k)*hold+rest+1)-money.Nano(k)*hold; got != want || c.Reserved != "0" {
+		if got, want := parse(t, c.Balance), amount%hold; got != want || c.Reserved != "0" {
 			t.Errorf("left are %s, %s of it held; want %s", c.Balance, c.Reserved, want)
 		}
 	}
@@ -139,11 +138,13 @@ func (gw *gateway) watchOpen(t *testing.T) (most *int64, stop func()) {
 	end, done := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(done)
+		tick := time.NewTicker(time.Millisecond)
+		defer tick.Stop()
 		for {
 			select {
 			case <-end:
 				return
-			default:
+			case <-tick.C:
 				*most = max(*most, gw.sim.Stats().Total.Open)
 			}
 		}
@@ -158,7 +159,9 @@ func (a *account) callHold(t *testing.T, got *answer) money.Nano {
 	if err := json.Unmarshal(got.body, &m); err != nil || got.status != http.StatusOK {
 		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
 	}
-	var c struct{ Data struct{ Hold struct{ Amount string } } }
+	var c struct {
+		Data struct{ Hold struct{ Amount string } }
+	}
 	call := a.do(t, http.MethodGet, "/api/calls/"+m.ID, nil)
 	if err := json.Unmarshal(call.body, &c); err != nil || call.status != http.StatusOK {
 		t.Fatalf("status %d, %v: %s", call.status, err, call.body)

@@ -8,94 +8,119 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 )
 
 // cell is one row of the failure matrix: what an upstream does, and what the client must see in each mode.
 type cell struct {
 	fault  string // as the simulator's model names have it
-	after  int    // content frames before the fault; the streaming column then sees content first
-	whole  []int  // statuses allowed for a whole answer without fallback
+	begun  bool   // a stream has content before the fault
+	whole  []int  // statuses allowed for a whole answer without fallback; none: whole answers do not have this fault
 	stream []int  // statuses allowed for a stream without fallback; 200 together with broken means an error event
 	broken bool   // a stream that began must end with an error event
 	fine   bool   // the fault is none for the client: the answer is complete
-	only   string // "stream" or "whole" when the other mode does not have this fault
 	closed bool   // the fault is in the address: nobody listens there
+	retry  string // Retry-After, where it is known
+	raw    bool   // the provider's words are in metadata.raw
 }
 
-var matrix = []cell{
-	{fault: "u1", whole: []int{502, 503}, stream: []int{502, 503}, closed: true},
-	{fault: "u2", whole: []int{502}, stream: []int{502}},
-	{fault: "u3", whole: []int{504}, stream: []int{504}},
-	{fault: "u4", whole: []int{504}, stream: []int{504}},
-	{fault: "u5", whole: []int{504}, stream: []int{200}, broken: true, after: 2},
-	{fault: "u6", whole: []int{502}, stream: []int{200}, broken: true, after: 2},
-	{fault: "u7", whole: []int{502}, stream: []int{200}, broken: true, after: 2},
-	{fault: "u8", stream: []int{200}, fine: true, only: "stream"},
-	{fault: "u9,retry-after=7", whole: []int{429}, stream: []int{429}},
-	{fault: "u10", whole: []int{429}, stream: []int{429}},
-	{fault: "u11", whole: []int{429}, stream: []int{429}},
-	{fault: "u12,status=400", whole: []int{400}, stream: []int{400}},
-	{fault: "u12,status=413", whole: []int{413, 400}, stream: []int{413, 400}},
-	{fault: "u12,status=422", whole: []int{400, 422}, stream: []int{400, 422}},
-	{fault: "u13,status=401", whole: []int{502}, stream: []int{502}},
-	{fault: "u13,status=402", whole: []int{502}, stream: []int{502}},
-	{fault: "u13,status=403", whole: []int{502}, stream: []int{502}},
-	{fault: "u14", whole: []int{502}, stream: []int{502}},
-	{fault: "u15,status=500", whole: []int{502}, stream: []int{502}},
-	{fault: "u15,status=502", whole: []int{502}, stream: []int{502}},
-	{fault: "u15,status=504", whole: []int{502}, stream: []int{502}},
-	{fault: "u15,status=520", whole: []int{502}, stream: []int{502}},
-	{fault: "u15,status=529", whole: []int{502}, stream: []int{502}},
-	{fault: "u16", whole: []int{503}, stream: []int{503}},
-	{fault: "u17", whole: []int{502}, stream: []int{502}},
-	{fault: "u18", whole: []int{502}, stream: []int{502}},
-	{fault: "u19", whole: []int{502, 503, 429}, stream: []int{502, 503, 429}},
-	{fault: "u20", whole: []int{200, 502}, stream: []int{200, 502}},
-	{fault: "u21", whole: []int{502}, stream: []int{502, 200}, broken: true},
-	{fault: "u22", whole: []int{502}, stream: []int{502, 200}, broken: true},
-	{fault: "u23", whole: []int{504}, stream: []int{200}, broken: true},
-	{fault: "u24", whole: []int{502}, stream: []int{502}},
-	{fault: "u25", stream: []int{502, 200}, broken: true, only: "stream"},
-	{fault: "u26", stream: []int{200}, fine: true, only: "stream"},
-	{fault: "u27", stream: []int{200}, broken: true, after: 2, only: "stream"},
-	{fault: "u28", stream: []int{200}, fine: true, only: "stream"},
-	{fault: "u29", stream: []int{502}, only: "stream"},
-	{fault: "u30", whole: []int{200}, stream: []int{200}, fine: true},
-	{fault: "u31", whole: []int{200}, stream: []int{200}, fine: true},
+var (
+	bad    = []int{502}
+	late   = []int{504}
+	busy   = []int{503}
+	many   = []int{429}
+	ours   = []int{400}
+	served = []int{200}
+)
+
+// again makes the same cell for several variants of a fault.
+func again(c cell, variants ...string) []cell {
+	var list []cell
+	for _, v := range variants {
+		c.fault = v
+		list = append(list, c)
+	}
+	return list
 }
 
-// Whatever an upstream does, the client sees the status that the matrix promises, in the right envelope, is charged only for an
-// answer, and with a fallback gets the next model's answer as long as no content was sent.
+var matrix = slices.Concat(
+	again(cell{whole: []int{502, 503}, stream: []int{502, 503}, closed: true}, "u1"),
+	again(cell{whole: bad, stream: bad}, "u2-close", "u2-reset"),
+	again(cell{whole: late, stream: late}, "u3", "u4"),
+	again(cell{whole: late, stream: served, broken: true, begun: true}, "u5"),
+	again(cell{whole: bad, stream: served, broken: true, begun: true}, "u6", "u7-clean", "u7-chunk", "u7-length"),
+	again(cell{stream: served, fine: true}, "u8"),
+	again(cell{whole: many, stream: many, retry: "7"}, "u9"),
+	again(cell{whole: many, stream: many, retry: "3600"}, "u9,retry-after=999999"),
+	again(cell{whole: many, stream: many}, "u10", "u11-date", "u11-past", "u11-negative", "u11-huge", "u11-rubbish", "u11-fraction"),
+	again(cell{whole: ours, stream: ours, raw: true}, "u12,status=400", "u12-secret"),
+	again(cell{whole: []int{413, 400}, stream: []int{413, 400}, raw: true}, "u12,status=413"),
+	again(cell{whole: []int{400, 422}, stream: []int{400, 422}, raw: true}, "u12,status=422"),
+	again(cell{whole: bad, stream: bad}, "u13,status=401", "u13,status=402", "u13,status=403", "u14-json", "u14-html"),
+	again(cell{whole: bad, stream: bad}, "u15,status=500", "u15,status=502", "u15,status=504", "u15,status=520", "u15,status=526", "u15,status=529", "u15-html", "u15-empty"),
+	again(cell{whole: busy, stream: busy}, "u16-json", "u16-html", "u16-empty"),
+	again(cell{whole: busy, stream: busy, retry: "9"}, "u16,retry-after=9"),
+	again(cell{whole: bad, stream: bad}, "u17", "u17,status=307", "u17,status=308"),
+	again(cell{whole: bad, stream: bad}, "u18-empty", "u18-truncated", "u18-html", "u18-text", "u18-array", "u18-null", "u18-object", "u18-nochoices"),
+	again(cell{whole: bad, stream: bad}, "u19"),
+	again(cell{whole: []int{429, 502}, stream: []int{429, 502}}, "u19,code=429"),
+	again(cell{whole: []int{503, 502}, stream: []int{503, 502}}, "u19,code=503"),
+	again(cell{stream: served, broken: true, begun: true}, "u19,after=2"),
+	again(cell{whole: []int{200, 502}, stream: []int{200, 502}}, "u20", "u20-plain", "u20-json", "u20-none"),
+	again(cell{whole: bad, stream: bad}, "u20-html"),
+	again(cell{whole: bad, stream: []int{502, 200}, broken: true}, "u21-truncated", "u21-rubbish", "u22-bomb", "u22-big"),
+	again(cell{whole: served, stream: served, fine: true}, "u21-valid"),
+	again(cell{whole: late, stream: served, broken: true, begun: true}, "u23"),
+	again(cell{whole: bad, stream: bad}, "u24-headers", "u24-line", "u24-1xx"),
+	again(cell{stream: []int{502, 200}, broken: true}, "u25-content", "u25-comment", "u25-endless"),
+	again(cell{stream: served, broken: true, begun: true}, "u25,after=2"),
+	again(cell{stream: served, fine: true}, "u26-all", "u26-crlf", "u26-cr", "u26-bom", "u26-comments", "u26-fields", "u26-nospace", "u26-multiline", "u26-split", "u26-empty"),
+	again(cell{stream: served, broken: true, begun: true}, "u27-cut", "u27-text", "u27-utf8"),
+	again(cell{stream: bad}, "u27,after=0"),
+	again(cell{stream: served, fine: true}, "u28-frames", "u28-twice"),
+	again(cell{stream: bad}, "u29-role", "u29-done", "u29-empty", "u29-comments"),
+	again(cell{whole: served, stream: served, fine: true}, "u30-missing", "u30-negative", "u30-huge", "u30-strings", "u30-floats", "u31"),
+)
+
+// Whatever an upstream does, the client sees the status that the matrix promises, in the right envelope, is charged only for what was
+// delivered, and with a fallback gets the next model's answer as long as no content was sent.
 func TestFailureMatrix(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
-	for _, c := range matrix {
+	// Many cells run together, for they wait more than they work: t.Parallel would let only as many as there are processors.
+	var all sync.WaitGroup
+	cells, places := 0, make(chan struct{}, 40)
+	run := func(name string, check func(*testing.T)) {
+		cells++
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(name, check)
+		})
+	}
+	for i := range matrix {
+		c := &matrix[i]
 		for _, stream := range []bool{false, true} {
-			if c.only == "stream" && !stream || c.only == "whole" && stream {
+			if !stream && c.whole == nil {
 				continue
 			}
-			mode := map[bool]string{false: "whole", true: "stream"}[stream]
-			t.Run(c.fault+"/"+mode, func(t *testing.T) {
-				t.Parallel()
-				c.check(t, gw, stream)
-			})
-			t.Run(c.fault+"/"+mode+"/fallback", func(t *testing.T) {
-				t.Parallel()
-				c.checkFallback(t, gw, stream)
-			})
+			mode := map[bool]string{false: "/whole", true: "/stream"}[stream]
+			run(c.fault+mode, func(t *testing.T) { c.check(t, gw, stream) })
+			run(c.fault+mode+"/fallback", func(t *testing.T) { c.checkFallback(t, gw, stream) })
 		}
 	}
+	all.Wait()
+	t.Logf("%d cells", cells)
+	if n := gw.sim.Stats().Redirected; n != 0 {
+		t.Errorf("%d redirects were followed", n)
+	}
+	gw.wantBalanced(t)
 }
 
 // upstream is the simulator's model that has the fault.
-func (c *cell) upstream() string {
-	name := "chat@fault=" + c.fault
-	if c.after > 0 {
-		name += ",after=" + strconv.Itoa(c.after)
-	}
-	return name
-}
+func (c *cell) upstream() string { return "chat@fault=" + c.fault }
 
 // slug is the model that the fault is served under.
 func (c *cell) slug() string {
@@ -106,9 +131,11 @@ var question = []any{map[string]any{"role": "user", "content": "Tell me about we
 
 func (c *cell) check(t *testing.T, gw *gateway, stream bool) {
 	account := gw.newAccount(t)
-	a := account.chat(t, map[string]any{
-		"model": c.slug(), "stream": stream, "messages": question,
-	})
+	began := time.Now()
+	a := account.chat(t, map[string]any{"model": c.slug(), "stream": stream, "messages": question})
+	if took := time.Since(began); took > 4*time.Second*patience {
+		t.Errorf("answered only after %v", took)
+	}
 	allowed := c.whole
 	if stream {
 		allowed = c.stream
@@ -118,46 +145,62 @@ func (c *cell) check(t *testing.T, gw *gateway, stream bool) {
 	}
 	switch {
 	case a.status >= 400:
-		a.wantEnvelope(t)
-		if a.status == 429 || a.status == 503 {
-			a.wantRetryAfter(t)
-		}
+		c.wantError(t, a)
 		account.wantSpent(t, false)
 	case stream && c.broken:
 		a.wantErrorEvent(t)
+		account.wantSpent(t, true) // for its prompt and what was received
+		account.wantPartialCharge(t, a)
 	default:
 		a.wantComplete(t, stream)
-		account.wantSpent(t, true)
+		account.wantCharged(t, a, stream)
 	}
 	a.wantNoForeignHeaders(t)
 	account.wantNothingHeld(t)
 }
 
+func (c *cell) wantError(t *testing.T, a *answer) {
+	t.Helper()
+	a.wantEnvelope(t)
+	if a.status == 429 || a.status == 503 {
+		a.wantRetryAfter(t)
+	}
+	if got := a.header.Get("Retry-After"); c.retry != "" && got != c.retry {
+		t.Errorf("Retry-After %q, want %q", got, c.retry)
+	}
+	if raw := strings.Contains(string(a.body), `"raw":"`); c.raw && !raw {
+		t.Errorf("the provider's words are missing: %s", a.body)
+	}
+}
+
 func (c *cell) checkFallback(t *testing.T, gw *gateway, stream bool) {
 	account := gw.newAccount(t)
-	a := account.chat(t, map[string]any{
-		"model": c.slug(), "models": []string{"test/next"}, "stream": stream,
-		"messages": question,
-	})
+	a := account.chat(t, map[string]any{"model": c.slug(), "models": []string{"test/next"}, "stream": stream, "messages": question})
 	if a.status != 200 {
 		t.Fatalf("status %d although the next model works: %s", a.status, a.body)
 	}
-	contentSent := stream && c.after > 0
-	served := "test/next"
+	served := a.model(t, stream)
 	switch {
-	case c.fine, a.model(t, stream) == c.slug() && slices.Contains(c.whole, 200):
-		served = c.slug()
-	case contentSent, stream && c.broken && a.model(t, stream) == c.slug():
-		a.wantErrorEvent(t)
+	case served == c.slug() && stream && c.broken:
+		a.wantErrorEvent(t) // content was sent: there is no way back
+		account.wantPartialCharge(t, a)
 		account.wantNothingHeld(t)
 		return
-	}
-	if got := a.model(t, stream); got != served {
-		t.Fatalf("served by %s, want %s: %s", got, served, a.body)
+	case stream && c.begun, c.fine && served != c.slug(), served == c.slug() && !c.mayServe(stream):
+		t.Fatalf("served by %s: %s", served, a.body)
 	}
 	a.wantComplete(t, stream)
-	account.wantSpent(t, true)
+	account.wantCharged(t, a, stream)
+	account.wantAttempts(t, a, map[bool]int{true: 1, false: 2}[served == c.slug()])
 	account.wantNothingHeld(t)
+}
+
+// mayServe tells whether the faulty endpoint's own answer is good enough.
+func (c *cell) mayServe(stream bool) bool {
+	if stream {
+		return slices.Contains(c.stream, 200)
+	}
+	return slices.Contains(c.whole, 200)
 }
 
 // answer is what a client received.
@@ -349,6 +392,51 @@ func (a *account) wantSpent(t *testing.T, spent bool) {
 	t.Helper()
 	if c := a.credits(t); (c.TotalUsage != "0") != spent {
 		t.Errorf("spent %s, want any: %t", c.TotalUsage, spent)
+	}
+}
+
+// wantCharged checks that a complete answer's usage is sane and that the user was charged for it, and for nothing else.
+func (a *account) wantCharged(t *testing.T, got *answer, stream bool) {
+	t.Helper()
+	is := got.told(t, stream)
+	if is.prompt <= 0 || is.prompt > 1000 || is.completion <= 0 || is.completion > 4000 || is.cost != testCost(t, is.prompt, is.completion) {
+		t.Errorf("usage %+v", is)
+	}
+	if spent := parse(t, a.credits(t).TotalUsage); spent != is.cost {
+		t.Errorf("the answer cost %s, charged are %s", is.cost, spent)
+	}
+}
+
+// wantPartialCharge checks that the user was charged once for a stream that broke.
+func (a *account) wantPartialCharge(t *testing.T, got *answer) {
+	t.Helper()
+	g := a.generation(t, got.header.Get("X-Generation-Id"))
+	cost := parse(t, g.TotalCost)
+	if g.TokensPrompt <= 0 || g.TokensCompletion <= 0 || cost != testCost(t, g.TokensPrompt, g.TokensCompletion) {
+		t.Errorf("generation %+v", g)
+	}
+	if spent := parse(t, a.credits(t).TotalUsage); spent != cost {
+		t.Errorf("the part cost %s, charged are %s", cost, spent)
+	}
+}
+
+// wantAttempts checks that the record of the call tells every attempt, with a reason for each that failed.
+func (a *account) wantAttempts(t *testing.T, got *answer, want int) {
+	t.Helper()
+	var c struct {
+		Data struct{ Attempts []struct{ Reason string } }
+	}
+	call := a.do(t, http.MethodGet, "/api/calls/"+got.header.Get("X-Generation-Id"), nil)
+	if err := json.Unmarshal(call.body, &c); err != nil || call.status != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", call.status, err, call.body)
+	}
+	for i, try := range c.Data.Attempts {
+		if failed := i < len(c.Data.Attempts)-1; failed != (try.Reason != "") {
+			t.Errorf("attempt %d: %+v", i, try)
+		}
+	}
+	if n := len(c.Data.Attempts); n < want || want == 1 && n != 1 {
+		t.Errorf("%d attempts are recorded, want %d: %s", n, want, call.body)
 	}
 }
 

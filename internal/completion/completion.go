@@ -76,6 +76,8 @@ const (
 	HasCacheControl                       // a cache_control or prompt_cache_breakpoint marker
 	HasThoughtSignature                   // a tool call with a thought_signature
 	HasOldVideo                           // a content part of the older type input_video
+	HasBareFunction                       // a function without parameters, in tools or functions
+	HasNulls                              // an optional field of a message that is null
 	HasGatewayFields                      // images, annotations or other fields that only gateways write
 )
 
@@ -140,6 +142,7 @@ type Event struct {
 	ReasoningDetails []byte // raw JSON array of reasoning_details entries, complete or fragments
 	ToolCalls        []ToolCall
 	Images           []byte // raw JSON array of image entries
+	ImageCount       int    // how many they are: some prices are for each
 	Audio            []byte // raw JSON object
 	Annotations      []byte // raw JSON array
 	Logprobs         []byte // raw JSON object {content, refusal}

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -106,12 +107,12 @@ func (x *exchange) getGeneration() error {
 	var o object
 	o.open()
 	o.name("data")
-	appendGeneration(&o, c)
+	appendGeneration(&o, c, x.api.Catalog())
 	o.close()
 	return x.reply(&o)
 }
 
-func appendGeneration(o *object, c *record.Call) {
+func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	u := &c.Usage
 	o.open()
 	o.text("id", c.Generation)
@@ -149,13 +150,25 @@ func appendGeneration(o *object, c *record.Call) {
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
 		o.open()
-		o.text("provider_name", a.Provider)
+		o.text("provider_name", providerName(a.Provider, c, snap))
 		o.integer("status", int64(a.Status))
 		o.integer("latency", (a.Ended - a.Started).Milliseconds())
 		o.close()
 	}
 	o.end()
 	o.close()
+}
+
+// providerName is the display name of a provider: as it was for the one that served, as it is now for the others, and the id of one
+// that is gone.
+func providerName(id string, c *record.Call, snap *catalog.Snapshot) string {
+	if id == c.Provider && c.ProviderName != "" {
+		return c.ProviderName
+	}
+	if p := snap.Providers[id]; p != nil {
+		return p.Name
+	}
+	return id
 }
 
 func (x *exchange) getKey() error {

@@ -107,7 +107,8 @@ func TestGenerationAndCall(t *testing.T) {
 			t.Errorf("generation: %s is %v; want %v", c.field, got, c.want)
 		}
 	}
-	if at(m, "data", "provider_responses", 1, "status") != 500. {
+	if at(m, "data", "provider_responses", 1, "status") != 500. || at(m, "data", "provider_responses", 0, "provider_name") != "Best" ||
+		at(m, "data", "provider_responses", 1, "provider_name") != "p" {
 		t.Errorf("provider responses: %v", m)
 	}
 	m = n.manage("GET", "/api/calls/gen-1-a", "").json(t)

@@ -34,6 +34,19 @@ func TestChatWhole(t *testing.T) {
 	}
 }
 
+// Some proxies in between take a stream for one only with this header.
+func TestChatStreamKeepsTheConnection(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	s := n.dial()
+	for range 2 {
+		s.send("%s", n.head("Content-Type: application/json\r\nContent-Length: "+itoa(len(chatBody(true)))+"\r\n\r\n")+chatBody(true))
+		if r := s.response(); r.StatusCode != 200 || r.Header.Get("Connection") != "keep-alive" {
+			t.Errorf("status %d, headers %v", r.StatusCode, r.Header)
+		}
+	}
+}
+
 func TestChatStream(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)

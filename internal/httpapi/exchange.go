@@ -54,6 +54,7 @@ var (
 	noCache    = []string{"no-cache"}
 	noBuffer   = []string{"no"}
 	closeConn  = []string{"close"}
+	keepAlive  = []string{"keep-alive"}
 	anyOrigin  = []string{"*"}
 	exposed    = []string{corsExpose}
 )

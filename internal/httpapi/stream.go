@@ -91,6 +91,9 @@ func (w *frameWriter) Write(frame []byte) (int, error) {
 		h["Content-Type"] = streamType
 		h["Cache-Control"] = noCache
 		h["X-Accel-Buffering"] = noBuffer
+		if x.r.ProtoMajor == 1 && h["Connection"] == nil {
+			h["Connection"] = keepAlive
+		}
 		x.writeHead(http.StatusOK)
 	}
 	n, err := x.w.Write(frame)

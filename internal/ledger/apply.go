@@ -10,7 +10,7 @@ import (
 )
 
 // maxBatch is how many records one transaction of the store takes.
-const maxBatch = 500
+const maxBatch = 1000
 
 // applyTimeout bounds one transaction of the applier.
 const applyTimeout = 10 * time.Second

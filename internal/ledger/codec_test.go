@@ -1,7 +1,10 @@
 package ledger
 
 import (
+	"encoding/hex"
 	"math"
+	"os"
+	"strings"
 	"testing"
 	"time"
 
@@ -90,6 +93,26 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 			t.Fatal("a record of another version was read")
 		}
 	})
+}
+
+// The store keeps records for good: this one is from the first version, and must read the same in every later one.
+func TestOldRecordsAreRead(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("testdata/record-v1.hex")
+	if err != nil {
+		t.Fatal(err)
+	}
+	rec, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := DecodeItem(rec)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(benchItem(), got); diff != "" {
+		t.Fatal(diff)
+	}
 }
 
 // All fields of a usage are stored: a new one must be added to counts.

@@ -298,6 +298,9 @@ func (b *Book) ask(ctx context.Context, p *purse, has *lease, lim *KeyLimit, n m
 		if l.granted == 0 && l.holds == 0 && p.lease == l {
 			p.lease = nil
 		}
+		if g.Available+l.free() >= n { // holds have ended meanwhile
+			return nil, nil
+		}
 		return nil, p.tooLittle(n, g.Available+l.free())
 	}
 	l.granted += g.Granted

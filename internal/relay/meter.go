@@ -13,6 +13,7 @@ const maxKept = 16 << 10
 // meter watches an answer go by: the usage that the upstream reports, and the text, in case it reports none.
 type meter struct {
 	usage  usage.Usage // as last reported
+	images int64       // produced so far
 	bytes  int64       // of text, reasoning, refusal and arguments so far
 	kept   []byte      // the first of them
 	finish completion.FinishReason
@@ -30,6 +31,7 @@ func (m *meter) count(ev *completion.Event) {
 	if ev.Finish != "" {
 		m.finish, m.native = ev.Finish, ev.NativeFinish
 	}
+	m.images += int64(ev.ImageCount)
 	m.keep(ev.Text)
 	m.keep(ev.Reasoning)
 	m.keep(ev.Refusal)

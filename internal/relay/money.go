@@ -104,8 +104,8 @@ func (x *run) need(ep *catalog.Endpoint) (money.Nano, error) {
 	if needs.Web {
 		sum.Each(1, p.WebSearch.Nano)
 	}
-	if needs.Output&catalog.Image != 0 {
-		sum.Each(1, p.ImageOutputEach.Nano)
+	if (needs.Output|ep.Output)&catalog.Image != 0 { // some models draw without being asked
+		sum.Each(int64(x.call.Request.N), p.ImageOutputEach.Nano)
 	}
 	return sum.Ceil()
 }
@@ -209,7 +209,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 
 // zeroCompletion is the rule that an answer without output and without a proper ending costs nothing.
 func (x *run) zeroCompletion(u *usage.Usage) bool {
-	return x.meter.bytes == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
+	return x.meter.bytes == 0 && x.meter.images == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
 }
 
 // tierPricing is the price of the service tier that the reply names, not of the one asked for.
@@ -234,13 +234,16 @@ func (x *run) consumed() usage.Usage {
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
+	if n := x.meter.images; !u.Images.Reported && n > 0 {
+		u.Images = usage.Of(n) // no provider of this wire counts them
+	}
 	needs := &x.call.Request.Needs
 	bounds := usage.Bounds{Prompt: needs.PromptTokens, Completion: x.covered}
 	if needs.Web {
 		bounds.Searches = 1
 	}
 	if needs.Output&catalog.Image != 0 {
-		bounds.Images = 1
+		bounds.Images = int64(x.call.Request.N)
 	}
 	return u.Completed(bounds, func() (prompt, answer int64) {
 		prompt = needs.PromptTokens

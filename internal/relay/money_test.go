@@ -63,6 +63,9 @@ func TestHold(t *testing.T) {
 				p.Image, p.ImageOutput, p.ImageOutputEach = price("5"), price("7"), price("20")
 			})),
 			request(func(r *completion.Request) { r.Needs.Input, r.Needs.Output = catalog.Image, catalog.Image }), "27.05"},
+		{"an image for each of n answers", offer("alpha", "v/m", "1", "2", func(o *catalog.Offer) { o.Output = catalog.Image },
+			prices(func(p *catalog.Prices) { p.ImageOutputEach = price("20") })),
+			request(func(r *completion.Request) { r.N, r.MaxTokens = 2, 100 }), "40.41"},
 		{"no audio, no images", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) {
 			p.Audio, p.AudioOutput, p.Image, p.ImageOutput, p.ImageOutputEach, p.WebSearch = price("5"), price("7"), price("5"), price("7"), price("20"), price("20")
 		})), nil, "2.01"},
@@ -146,6 +149,14 @@ func TestCharge(t *testing.T) {
 			script: says(usage.Usage{Prompt: of(10), CacheRead: of(10), Completion: of(5)}), want: "0.011"},
 		{name: "per request", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.Request = price("0.5") }))},
 			script: whole("a", 10, 5), want: "0.52"},
+		{name: "images, each", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.ImageOutputEach = price("4") }))},
+			script: script{step{ev: &completion.Event{Images: []byte("[{}]"), ImageCount: 1}}, step{ev: &completion.Event{Images: []byte("[{},{}]"), ImageCount: 2}},
+				finish(completion.Stop), used(10, 5), done()}, want: "12.02"},
+		{name: "images of a broken ending", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.ImageOutputEach = price("4") }))},
+			script: script{step{ev: &completion.Event{Images: []byte("[{}]"), ImageCount: 1}}, finish(completion.Failed), used(10, 0), done()}, want: "4.01"},
+		{name: "images, as reported", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.ImageOutputEach = price("4") }))},
+			script: script{step{ev: &completion.Event{Images: []byte("[{},{}]"), ImageCount: 2}}, finish(completion.Stop),
+				usedExactly(usage.Usage{Prompt: of(10), Completion: of(5), Images: of(1)}), done()}, want: "4.02"},
 		{name: "at a threshold", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", threshold(10, "3", "4"))}, script: whole("a", 10, 5), want: "0.02"},
 		{name: "above a threshold", offers: []catalog.Offer{offer("alpha", "v/m", "1", "2", threshold(10, "3", "4"))}, script: whole("a", 11, 5), want: "0.053"},
 		{name: "the tier that the usage names", offers: tiers, script: says(usage.Usage{Prompt: of(10), Completion: of(5), Tier: "flex"}), want: "0.01"},

@@ -546,7 +546,7 @@ func (p *planner) nothingLeft(models []asked) error {
 			excluded = append(excluded, f.String())
 		}
 	}
-	details := map[string]any{"excluded_by": excluded}
+	details := map[string]any{"excluded_by": excluded, "requested_models": slices.Clone(p.q.Models)}
 	which := fmt.Sprintf("the model %q", p.q.Models[0])
 	if len(models) > 1 {
 		which = "the models of this request"
@@ -554,12 +554,28 @@ func (p *planner) nothingLeft(models []asked) error {
 	if len(excluded) == 1 && by[ContextLength] {
 		return p.tooLong(details)
 	}
+	if by[InputModalities] && p.onlyFiles() {
+		err := fault.Field("routing.Choose", "messages",
+			"Nobody serves %s with files, and this installation has no file-parser plugin configured that could read them.", which)
+		err.Details = details
+		return err
+	}
 	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: every endpoint was excluded by %s.", which, strings.Join(excluded, ", "))
 	if len(excluded) == 0 {
 		err.Public = fmt.Sprintf("No provider serves %s at present.", which)
 	}
 	err.Details = details
 	return err
+}
+
+// onlyFiles reports whether some endpoint would take the prompt but for the files in it, which a plugin could turn into text.
+func (p *planner) onlyFiles() bool {
+	for i := range p.cands {
+		if c := &p.cands[i]; c.dropped == InputModalities && p.q.Needs.Input&^c.ep.Input == catalog.File {
+			return true
+		}
+	}
+	return false
 }
 
 // tooLong is the error when context length alone left nothing: the request is too big, not its preferences too narrow.

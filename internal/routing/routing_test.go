@@ -345,6 +345,36 @@ func TestFailures(t *testing.T) {
 	}
 }
 
+// Files need an endpoint that takes them or a plugin that reads them: where there is neither, the error names the plugin.
+func TestFilesThatNobodyTakes(t *testing.T) {
+	t.Parallel()
+	takes := func(in catalog.Modality) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Input = in } }
+	for _, c := range []struct {
+		name  string
+		takes catalog.Modality
+		needs catalog.Modality
+		kind  fault.Kind
+		names bool
+	}{
+		{"files alone are missing", catalog.Text, catalog.Text | catalog.File, fault.Invalid, true},
+		{"images are missing, too", catalog.Text, catalog.Text | catalog.File | catalog.Image, fault.NoEndpoints, false},
+		{"images are missing", catalog.Text | catalog.File, catalog.Text | catalog.Image, fault.NoEndpoints, false},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			snap := snapshot(t, offer("alpha", "v/m", "1", "1", takes(c.takes)))
+			_, err := routing.Choose(routing.Query{Models: []string{"v/m"}, Needs: routing.Needs{Input: c.needs}}, snap)
+			f := fault.From(err)
+			if f == nil || f.Kind != c.kind || strings.Contains(f.Public, "file-parser") != c.names {
+				t.Fatalf("%v", err)
+			}
+			if d := cmp.Diff([]string{"input_modalities"}, f.Details["excluded_by"]); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
 func TestAttemptKeepsTheRequestedSlug(t *testing.T) {
 	t.Parallel()
 	snap := snapshot(t, append(four(), offer("alpha", "v/odd:free", "1", "1"))...)

@@ -7,18 +7,27 @@ import (
 
 	"weir/internal/ledger"
 	"weir/internal/record"
-	"weir/internal/usage"
 )
 
 // GenerationColumns are the columns of generations, in order.
-var GenerationColumns = []string{"wallet", "id", "at", "user_id", "key_id", "api", "model", "provider", "endpoint", "status", "error",
-	"cancelled", "settled", "prompt", "completion", "reasoning", "cost", "record"}
+var GenerationColumns = []string{"wallet", "id", "at", "user_id", "key_id", "api", "model", "provider", "status", "error",
+	"cancelled", "settled", "cost", "record"}
 
 // GenerationArgs appends the row of a call to args; rec is its record.
 func GenerationArgs(args []any, c *record.Call, rec []byte) []any {
-	u := &c.Usage
-	return append(args, c.Wallet, c.Generation, c.At.UnixMicro(), c.User, c.Key, c.API, c.Model, c.Provider, c.Endpoint, int64(c.Status), c.Error,
-		bit(c.Cancelled), bit(c.Settled), count(u.Prompt), count(u.Completion), count(u.Reasoning), int64(c.Cost), rec)
+	before := args[max(0, len(args)-len(GenerationColumns)):]
+	return append(args, again(before, 0, c.Wallet), c.Generation, c.At.UnixMicro(), again(before, 3, c.User), again(before, 4, c.Key), again(before, 5, c.API),
+		again(before, 6, c.Model), again(before, 7, c.Provider), int64(c.Status), again(before, 9, c.Error), bit(c.Cancelled), bit(c.Settled), int64(c.Cost), rec)
+}
+
+// again is s as an argument: the one of the row before when that is the same, as it often is, and else a new one.
+func again(before []any, column int, s string) any {
+	if column < len(before) {
+		if old, ok := before[column].(string); ok && old == s {
+			return before[column]
+		}
+	}
+	return s
 }
 
 func bit(b bool) int64 {
@@ -28,26 +37,19 @@ func bit(b bool) int64 {
 	return 0
 }
 
-func count(c usage.Count) any {
-	if !c.Reported && c.N == 0 {
-		return nil
-	}
-	return c.N
-}
-
-// CheckGeneration compares a row of GenerationColumns with its record, and tells in words what differs.
-func CheckGeneration(row []any) (wrong string) {
+// ReadGeneration reads a row of GenerationColumns. Where the row and its record differ, wrong tells it in words.
+func ReadGeneration(row []any) (call *record.Call, wrong string) {
 	rec, _ := row[len(row)-1].([]byte)
 	it, err := ledger.DecodeItem(rec)
 	if err != nil {
-		return fmt.Sprintf("generation %v has a record that cannot be read", row[1])
+		return nil, fmt.Sprintf("generation %v has a record that cannot be read", row[1])
 	}
 	for i, want := range GenerationArgs(nil, &it.Call, nil)[:len(row)-1] {
 		if row[i] != want {
-			return fmt.Sprintf("generation %v has %s %v, its record says %v", row[1], GenerationColumns[i], row[i], want)
+			return &it.Call, fmt.Sprintf("generation %v has %s %v, its record says %v", row[1], GenerationColumns[i], row[i], want)
 		}
 	}
-	return ""
+	return &it.Call, ""
 }
 
 // Mark writes the parameter of that number, from 1.

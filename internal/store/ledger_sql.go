@@ -80,12 +80,7 @@ const (
 		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
 	CheckUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`
-	CheckCounts = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`
-	CheckHours  = `SELECT at / 3600000000 * 3600, wallet, key_id, user_id, model, provider, endpoint, COUNT(*), SUM(settled), SUM(CASE WHEN error <> '' THEN 1 ELSE 0 END),
-		SUM(cancelled), SUM(COALESCE(prompt, 0)), SUM(COALESCE(completion, 0)), SUM(COALESCE(reasoning, 0)), SUM(cost)
-		FROM generations GROUP BY 1, 2, 3, 4, 5, 6, 7`
-	CheckUsageHourly = `SELECT hour, wallet, key_id, user_id, model, provider, endpoint, calls, requests, errors, cancelled, prompt, completion, reasoning, cost FROM usage_hourly`
-	CheckUsageDaily  = `SELECT day, wallet, key_id, user_id, model, provider, calls, requests, errors, cancelled, prompt, completion, reasoning, cost FROM usage_daily`
+	CheckCounts      = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`
 	CheckKeySpend    = `SELECT wallet, key_id, period, start, spent FROM key_spend`
 	CheckWalletCount = `SELECT COUNT(*), COALESCE(SUM(credited), 0), COALESCE(SUM(charged), 0), COALESCE(SUM(leased), 0) FROM wallets`
 	CheckNegative    = `SELECT id, credited - charged FROM wallets WHERE credited < charged ORDER BY 2 LIMIT 5`

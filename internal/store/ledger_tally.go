@@ -16,14 +16,25 @@ var SumColumns = []string{"calls", "requests", "errors", "cancelled", "prompt", 
 // Sums are the figures of one row of a roll-up.
 type Sums [14]int64
 
-func (s *Sums) add(c *record.Call) {
+// Add adds a call.
+func (s *Sums) Add(c *record.Call) {
 	u := &c.Usage
-	row := Sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
-		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds()}
-	for i, n := range row {
+	s.Plus(&Sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
+		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds()})
+}
+
+// Plus adds another row.
+func (s *Sums) Plus(other *Sums) {
+	for i, n := range other {
 		s[i] += n
 	}
 }
+
+// Requests is how many calls were charged for.
+func (s *Sums) Requests() int64 { return s[1] }
+
+// Cost is what they cost together.
+func (s *Sums) Cost() money.Nano { return money.Nano(s[9]) }
 
 // Day and Hour are the keys of the roll-ups.
 type (
@@ -65,24 +76,22 @@ type LeaseUse struct {
 type Tally struct {
 	Revenue money.Nano
 	Settled []*record.Call
-	Charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
 	Leases  map[LeaseUse]money.Nano
+	Hours   map[Hour]*Sums
+	// What follows is added up from the hours.
+	Charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
 	Keys    map[KeyPeriod]money.Nano
 	Days    map[Day]*Sums
-	Hours   map[Hour]*Sums
 }
 
 // NewTally adds up the items of a batch. It fails when the sum of costs does not fit.
 func NewTally(items []ledger.Recorded) (*Tally, error) {
-	t := &Tally{Charged: map[string]money.Nano{}, Leases: map[LeaseUse]money.Nano{}, Keys: map[KeyPeriod]money.Nano{},
-		Days: map[Day]*Sums{}, Hours: map[Hour]*Sums{}}
-	var dates dates
+	t := &Tally{Settled: make([]*record.Call, 0, len(items)), Leases: map[LeaseUse]money.Nano{}, Hours: map[Hour]*Sums{},
+		Charged: map[string]money.Nano{}, Keys: map[KeyPeriod]money.Nano{}, Days: map[Day]*Sums{}}
 	for i := range items {
 		it := &items[i]
 		c := &it.Call
-		dates.at(c.At)
-		sum(t.Days, Day{dates.text, c.Wallet, c.Key, c.User, c.Model, c.Provider}).add(c)
-		sum(t.Hours, Hour{dates.hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint}).add(c)
+		sum(t.Hours, HourOf(c)).Add(c)
 		if !c.Settled {
 			continue
 		}
@@ -91,19 +100,31 @@ func NewTally(items []ledger.Recorded) (*Tally, error) {
 			return nil, err
 		}
 		t.Settled = append(t.Settled, c)
-		t.Charged[c.Wallet] += c.Cost
 		for _, lease := range [...]int64{it.WalletLease, it.KeyLease} {
 			if lease != 0 {
 				t.Leases[LeaseUse{c.Wallet, lease}] += c.Cost
 			}
 		}
-		if c.Key != "" && c.Cost != 0 {
-			for _, p := range dates.periods {
-				t.Keys[KeyPeriod{c.Wallet, c.Key, p}] += c.Cost
-			}
-		}
+	}
+	for h, s := range t.Hours {
+		t.fold(h, s)
 	}
 	return t, nil
+}
+
+// fold adds an hour to what it belongs to: days, weeks and months begin with an hour. Calls that are not settled cost nothing.
+func (t *Tally) fold(h Hour, s *Sums) {
+	at := time.Unix(h.Hour, 0).UTC()
+	sum(t.Days, Day{at.Format(time.DateOnly), h.Wallet, h.Key, h.User, h.Model, h.Provider}).Plus(s)
+	if s.Requests() > 0 {
+		t.Charged[h.Wallet] += s.Cost()
+	}
+	if h.Key == "" || s.Cost() == 0 {
+		return
+	}
+	for _, p := range ledger.Periods(at) {
+		t.Keys[KeyPeriod{h.Wallet, h.Key, p}] += s.Cost()
+	}
 }
 
 func sum[K comparable](m map[K]*Sums, k K) *Sums {
@@ -115,32 +136,9 @@ func sum[K comparable](m map[K]*Sums, k K) *Sums {
 	return s
 }
 
-// dates keeps the last moment's calendar: neighbours share it.
-type dates struct {
-	hour    int64
-	text    string
-	periods [4]ledger.Period
-}
-
-func (d *dates) at(t time.Time) {
-	hour := HourOf(t.UnixMicro())
-	if d.text != "" && hour == d.hour {
-		return
-	}
-	d.hour, d.text, d.periods = hour, t.UTC().Format(time.DateOnly), ledger.Periods(t)
-}
-
-// HourOf is the start of the hour of a Unix time in microseconds, in Unix seconds.
-func HourOf(micro int64) int64 {
-	const hour = 3600 * 1_000_000
-	n := micro / hour
-	if micro%hour < 0 {
-		n--
-	}
-	return n * 3600
-}
-
-// Entry builds the text of references and accounts.
-func Entry(c *record.Call) (account, ref string) {
-	return ledger.WalletAccount + c.Wallet, ledger.SettleRef + c.Generation
+// HourOf is the hour that a call belongs to.
+func HourOf(c *record.Call) Hour {
+	const hour = 3600
+	at := c.At.Unix()
+	return Hour{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint}
 }

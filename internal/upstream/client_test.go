@@ -340,6 +340,20 @@ func TestRefusalRetryAfterMilliseconds(t *testing.T) {
 	}
 }
 
+// A prompt that a provider's policy refuses is told with the model that it was for.
+func TestRefusalByPolicy(t *testing.T) {
+	t.Parallel()
+	ep := endpoint("http://x")
+	ep.Model = &catalog.Model{Slug: "v/m"}
+	f := upstream.Refusal{Status: 400, Code: "content_filter", Message: "No."}.Fault(ep)
+	if f.Kind != fault.ContentPolicy || f.Details["model_slug"] != "v/m" || f.Next != fault.NextModel {
+		t.Errorf("%+v", f)
+	}
+	if f := (upstream.Refusal{Status: 400, Code: "bad", Message: "No."}).Fault(ep); f.Details != nil {
+		t.Errorf("%+v", f)
+	}
+}
+
 func TestBrokenKeepsFaults(t *testing.T) {
 	t.Parallel()
 	ep := endpoint("http://x")

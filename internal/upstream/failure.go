@@ -96,7 +96,11 @@ func (r Refusal) badRequest(ep *catalog.Endpoint, status int, inside bool) *faul
 	if r.Message != "" {
 		public = r.Message
 	}
-	return r.fault(ep, kind, next, public)
+	f := r.fault(ep, kind, next, public)
+	if kind == fault.ContentPolicy && ep.Model != nil {
+		f.Details = map[string]any{"model_slug": ep.Model.Slug}
+	}
+	return f
 }
 
 func (r Refusal) fault(ep *catalog.Endpoint, kind fault.Kind, next fault.Next, public string) *fault.Error {

@@ -50,10 +50,14 @@ func seal(frames []byte, pos int64) {
 }
 
 func checksum(frame []byte, pos int64) uint32 {
-	var seed [12]byte
-	binary.LittleEndian.PutUint64(seed[:], uint64(pos))
-	copy(seed[8:], frame[:4])
-	return crc32.Update(crc32.Checksum(seed[:], castagnoli), castagnoli, frame[frameBytes:])
+	crc := ^uint32(0) // byte by byte: what is handed to crc32 moves to the heap
+	for i := range 8 {
+		crc = castagnoli[byte(crc)^byte(pos>>(8*i))] ^ crc>>8
+	}
+	for _, b := range frame[:4] {
+		crc = castagnoli[byte(crc)^b] ^ crc>>8
+	}
+	return crc32.Update(^crc, castagnoli, frame[frameBytes:])
 }
 
 // frame finds the record at the start of b, which stands at pos. need is how many bytes of b it takes, more than there are

@@ -3,7 +3,9 @@ package sqlite
 import (
 	"context"
 	"database/sql"
+	stdsql "database/sql/driver"
 	"errors"
+	"fmt"
 	"regexp"
 	"slices"
 	"time"
@@ -65,11 +67,12 @@ var (
 
 type ledgerStatements struct {
 	prepared map[string]*sql.Stmt
+	bulk     bulk
 }
 
 func (l *ledgerStatements) prepare(ctx context.Context, db *sql.DB) error {
 	l.prepared = map[string]*sql.Stmt{}
-	for _, text := range slices.Concat(hot, insertGenerations.texts, insertEntries.texts) {
+	for _, text := range hot {
 		st, err := db.PrepareContext(ctx, text)
 		if err != nil {
 			return err
@@ -79,29 +82,47 @@ func (l *ledgerStatements) prepare(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-func (l *ledgerStatements) close() {
+func (l *ledgerStatements) close(ctx context.Context, db *sql.DB) error {
 	for _, st := range l.prepared {
 		_ = st.Close()
 	}
+	if l.prepared == nil {
+		return nil
+	}
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = conn.Close() }()
+	return conn.Raw(func(c any) error { return l.bulk.close(c) })
 }
 
 // ledgerTx is a lazy transaction that knows the prepared statements.
 type ledgerTx struct {
 	*sql.Tx
-	ctx      context.Context
-	prepared map[string]*sql.Stmt
+	ctx   context.Context
+	conn  *sql.Conn         // of the transaction
+	stmts *ledgerStatements // nil: nothing is prepared
 }
 
 func (s *Store) inLedgerTx(ctx context.Context, f func(*ledgerTx) error) error {
-	return s.inLazyTx(ctx, func(tx *sql.Tx) error {
+	return s.inLazyTx(ctx, func(tx *sql.Tx, conn *sql.Conn) error {
 		// as in transact: what has begun is not cut off half-way
-		return f(&ledgerTx{tx, context.WithoutCancel(ctx), s.stmts.prepared})
+		return f(&ledgerTx{tx, context.WithoutCancel(ctx), conn, &s.stmts})
 	})
+}
+
+// statement is nil for what is not prepared.
+func (t *ledgerTx) statement(text string) *sql.Stmt {
+	if t.stmts == nil {
+		return nil
+	}
+	return t.stmts.prepared[text]
 }
 
 func (t *ledgerTx) exec(text string, args ...any) (changed int64, err error) {
 	var r sql.Result
-	if st := t.prepared[text]; st != nil {
+	if st := t.statement(text); st != nil {
 		r, err = t.StmtContext(t.ctx, st).ExecContext(t.ctx, args...)
 	} else {
 		r, err = t.ExecContext(t.ctx, text, args...)
@@ -113,22 +134,98 @@ func (t *ledgerTx) exec(text string, args ...any) (changed int64, err error) {
 }
 
 func (t *ledgerTx) row(text string, args ...any) *sql.Row {
-	if st := t.prepared[text]; st != nil {
+	if st := t.statement(text); st != nil {
 		return t.StmtContext(t.ctx, st).QueryRowContext(t.ctx, args...)
 	}
 	return t.QueryRowContext(t.ctx, text, args...)
 }
 
-// insert puts rows in, n of them, each of m.width arguments.
+// insert puts rows in, each of m.width arguments.
 func (t *ledgerTx) insert(m many, args []any) error {
+	if t.stmts == nil {
+		return m.split(args, func(text string, args []any) error {
+			_, err := t.exec(text, args...)
+			return err
+		})
+	}
+	return t.conn.Raw(func(c any) error {
+		return m.split(args, func(text string, args []any) error { return t.stmts.bulk.exec(t.ctx, c, text, args) })
+	})
+}
+
+// split cuts args into statements.
+func (m *many) split(args []any, exec func(text string, args []any) error) error {
 	for i, size := range m.sizes {
 		for step := size * m.width; len(args) >= step; args = args[step:] {
-			if _, err := t.exec(m.texts[i], args[:step]...); err != nil {
+			if err := exec(m.texts[i], args[:step]); err != nil {
 				return err
 			}
 		}
 	}
 	return nil
+}
+
+// bulk runs statements on the driver itself, for rows by the thousand: database/sql copies and checks each argument. Its users hold the write lock.
+type bulk struct {
+	conn     any // what prepared belongs to
+	prepared map[string]bulkStatement
+	named    []stdsql.NamedValue
+}
+
+type bulkStatement interface {
+	stdsql.Stmt
+	stdsql.StmtExecContext
+}
+
+func (b *bulk) exec(ctx context.Context, conn any, text string, args []any) error {
+	st, err := b.prepare(ctx, conn, text)
+	if err != nil {
+		return err
+	}
+	b.named = b.named[:0]
+	for i, a := range args {
+		b.named = append(b.named, stdsql.NamedValue{Ordinal: i + 1, Value: a})
+	}
+	_, err = st.ExecContext(ctx, b.named)
+	clear(b.named) // nothing of the rows is kept
+	return err
+}
+
+func (b *bulk) prepare(ctx context.Context, conn any, text string) (bulkStatement, error) {
+	if b.conn != conn { // the pool has made another: the statements went with the former
+		b.conn, b.prepared = conn, map[string]bulkStatement{}
+	}
+	if st := b.prepared[text]; st != nil {
+		return st, nil
+	}
+	preparer, ok := conn.(stdsql.ConnPrepareContext)
+	if !ok {
+		return nil, fmt.Errorf("%T does not prepare statements", conn)
+	}
+	made, err := preparer.PrepareContext(ctx, text)
+	if err != nil {
+		return nil, err
+	}
+	st, ok := made.(bulkStatement)
+	if !ok {
+		return nil, errors.Join(fmt.Errorf("%T does not run statements", made), made.Close())
+	}
+	b.prepared[text] = st
+	return st, nil
+}
+
+// close ends the statements: with one left open the connection would not really end.
+func (b *bulk) close(conn any) error {
+	if b.conn != conn {
+		return nil
+	}
+	var errs []error
+	for _, st := range b.prepared {
+		errs = append(errs, st.Close())
+	}
+	b.prepared = nil
+	b.conn = nil
+	return errors.Join(errs...)
 }
 
 // Position is ledger.Nodes.Position.

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
-	"strings"
 
 	driver "modernc.org/sqlite"
 	sqlite3 "modernc.org/sqlite/lib"
@@ -132,11 +131,17 @@ func (t *ledgerTx) postSettled(b *ledger.Batch, calls []*record.Call, revenue mo
 		return err
 	}
 	args := make([]any, 0, (len(calls)+1)*len(store.EntryColumns))
+	var transaction any = id
+	accounts := map[string]any{}
 	for i, c := range calls {
-		account, ref := store.Entry(c)
-		args = append(args, account, ref, id, int64(i+1), -int64(c.Cost))
+		account := accounts[c.Wallet]
+		if account == nil {
+			account = ledger.WalletAccount + c.Wallet
+			accounts[c.Wallet] = account
+		}
+		args = append(args, account, ledger.SettleRef+c.Generation, transaction, int64(i+1), -int64(c.Cost))
 	}
-	args = append(args, ledger.RevenueAccount, ref, id, int64(0), int64(revenue))
+	args = append(args, ledger.RevenueAccount, ref, transaction, int64(0), int64(revenue))
 	return t.insert(insertEntries, args)
 }
 
@@ -253,8 +258,7 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 			return err
 		}
 		call = &it.Call
-		account, ref := store.Entry(call)
-		rows, err := tx.QueryContext(ctx, store.EntriesOf, account, ref)
+		rows, err := tx.QueryContext(ctx, store.EntriesOf, ledger.WalletAccount+call.Wallet, ledger.SettleRef+call.Generation)
 		if err != nil {
 			return err
 		}
@@ -265,8 +269,6 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 	})
 	return call, entries, err
 }
-
-var selectGenerations = "SELECT " + strings.Join(store.GenerationColumns, ", ") + " FROM generations"
 
 // KeySpend is ledger.Reader.KeySpend.
 func (s *Store) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,8 +21,7 @@ func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
 		c.wallets()
 		c.leases()
 		c.generations()
-		c.records()
-		c.rollUps()
+		c.rollUps(c.records())
 		checks = c.checks
 		return c.err
 	})
@@ -123,67 +123,75 @@ func (c *checker) generations() {
 	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, money.Nano(cost))
 }
 
-// records compares each call's columns with its record.
-func (c *checker) records() {
+var (
+	selectGenerations = selectAll("generations", store.GenerationColumns)
+	selectHours       = selectAll("usage_hourly", store.HourColumns, store.SumColumns)
+	selectDays        = selectAll("usage_daily", store.DayColumns, store.SumColumns)
+)
+
+func selectAll(table string, columns ...[]string) string {
+	return "SELECT " + strings.Join(slices.Concat(columns...), ", ") + " FROM " + table
+}
+
+// records compares each call's columns with its record, and adds the records up by hour.
+func (c *checker) records() map[store.Hour]store.Sums {
+	hours := map[store.Hour]store.Sums{}
 	var wrong differences
 	n := 0
 	c.each(selectGenerations, func(row []any) {
 		n++
-		if w := store.CheckGeneration(row); w != "" {
+		call, w := store.ReadGeneration(row)
+		if w != "" {
 			wrong.add(w)
 		}
+		if call == nil {
+			return
+		}
+		sums := hours[store.HourOf(call)]
+		sums.Add(call)
+		hours[store.HourOf(call)] = sums
 	})
 	c.add("records", wrong, "%d calls agree with their records", n)
-}
-
-// total is what roll-ups are compared by.
-type total [8]int64
-
-func (t *total) add(values []any) {
-	for i := range t {
-		n, _ := values[i].(int64)
-		t[i] += n
-	}
+	return hours
 }
 
 func text(v any) string { s, _ := v.(string); return s }
 
+func sums(values []any) (s store.Sums) {
+	for i := range s {
+		s[i], _ = values[i].(int64)
+	}
+	return s
+}
+
 // rollUps compares the hours with the calls, and days and keys with the hours.
-func (c *checker) rollUps() {
-	hours, days, keys := map[store.Hour]total{}, map[store.Day]total{}, map[store.KeyPeriod]int64{}
-	c.each(store.CheckHours, func(v []any) {
-		at, _ := v[0].(int64)
-		h := store.Hour{Hour: at, Wallet: text(v[1]), Key: text(v[2]), User: text(v[3]), Model: text(v[4]), Provider: text(v[5]), Endpoint: text(v[6])}
-		sum := hours[h]
-		sum.add(v[7:])
-		hours[h] = sum
-		t := time.Unix(at, 0).UTC()
+func (c *checker) rollUps(hours map[store.Hour]store.Sums) {
+	days, keys := map[store.Day]store.Sums{}, map[store.KeyPeriod]int64{}
+	for h, s := range hours {
+		t := time.Unix(h.Hour, 0).UTC()
 		d := store.Day{Day: t.Format(time.DateOnly), Wallet: h.Wallet, Key: h.Key, User: h.User, Model: h.Model, Provider: h.Provider}
-		sum = days[d]
-		sum.add(v[7:])
-		days[d] = sum
-		cost, _ := v[len(v)-1].(int64)
-		if h.Key == "" || cost == 0 {
-			return
+		day := days[d]
+		day.Plus(&s)
+		days[d] = day
+		if h.Key == "" || s.Cost() == 0 {
+			continue
 		}
 		for _, p := range ledger.Periods(t) {
-			keys[store.KeyPeriod{Wallet: h.Wallet, Key: h.Key, Period: p}] += cost
+			keys[store.KeyPeriod{Wallet: h.Wallet, Key: h.Key, Period: p}] += int64(s.Cost())
 		}
-	})
+	}
 	c.compareHours(hours)
 	c.compareDays(days)
 	c.compareKeys(keys)
 }
 
-func (c *checker) compareHours(want map[store.Hour]total) {
+func (c *checker) compareHours(want map[store.Hour]store.Sums) {
 	n := len(want)
 	var diff differences
-	c.each(store.CheckUsageHourly, func(v []any) {
+	c.each(selectHours, func(v []any) {
 		at, _ := v[0].(int64)
 		h := store.Hour{Hour: at, Wallet: text(v[1]), Key: text(v[2]), User: text(v[3]), Model: text(v[4]), Provider: text(v[5]), Endpoint: text(v[6])}
-		var got total
-		got.add(v[7:])
-		diff.compare(fmt.Sprint(h), got, want[h])
+		compare(&diff, h, sums(v[7:]), want[h])
 		delete(want, h)
 	})
 	for h := range want {
@@ -192,14 +200,12 @@ func (c *checker) compareHours(want map[store.Hour]total) {
 	c.add("usage by hour", diff, "%d rows agree with the calls", n)
 }
 
-func (c *checker) compareDays(want map[store.Day]total) {
+func (c *checker) compareDays(want map[store.Day]store.Sums) {
 	n := len(want)
 	var diff differences
-	c.each(store.CheckUsageDaily, func(v []any) {
+	c.each(selectDays, func(v []any) {
 		d := store.Day{Day: text(v[0]), Wallet: text(v[1]), Key: text(v[2]), User: text(v[3]), Model: text(v[4]), Provider: text(v[5])}
-		var got total
-		got.add(v[6:])
-		diff.compare(fmt.Sprint(d), got, want[d])
+		compare(&diff, d, sums(v[6:]), want[d])
 		delete(want, d)
 	})
 	for d := range want {
@@ -215,7 +221,7 @@ func (c *checker) compareKeys(want map[store.KeyPeriod]int64) {
 		start, _ := v[3].(int64)
 		spent, _ := v[4].(int64)
 		k := store.KeyPeriod{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
-		diff.compare(fmt.Sprint(k), total{spent}, total{want[k]})
+		compare(&diff, k, spent, want[k])
 		delete(want, k)
 	})
 	for k := range want {
@@ -233,8 +239,8 @@ func (d *differences) add(s string) {
 	}
 }
 
-func (d *differences) compare(what string, got, want total) {
+func compare[T comparable](d *differences, what any, got, want T) {
 	if got != want {
-		d.add(fmt.Sprintf("%s has %v, the calls say %v", what, got, want))
+		d.add(fmt.Sprintf("%v has %v, the calls say %v", what, got, want))
 	}
 }

@@ -71,7 +71,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 	if path == "" {
 		return nil, fault.New(fault.Invalid, "sqlite.Open", "The database needs a file name.")
 	}
-	if err := prepareFile(path, o.readOnly); err != nil {
+	if err := prepareFile(ctx, path, o); err != nil {
 		return nil, fault.Wrap("sqlite.Open", err)
 	}
 	s := &Store{writing: make(chan struct{}, 1), now: o.now}
@@ -82,8 +82,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*Store, error) {
 }
 
 // prepareFile makes the folder and the file, readable by this user alone: SQLite gives its WAL the mode of the main file.
-func prepareFile(path string, mustExist bool) error {
-	if mustExist {
+func prepareFile(ctx context.Context, path string, o options) error {
+	if o.readOnly {
 		_, err := os.Stat(path)
 		return err
 	}
@@ -94,7 +94,26 @@ func prepareFile(path string, mustExist bool) error {
 	if err != nil {
 		return err
 	}
-	return f.Close()
+	info, err := f.Stat()
+	if err := errors.Join(err, f.Close()); err != nil || info.Size() > 0 {
+		return err
+	}
+	return setPageSize(ctx, path, o)
+}
+
+// setPageSize gives a new file pages of 8 KiB: each page is two writes, and rows of calls fill them. The driver runs the pragmas of a
+// connection in alphabetical order, which is too late for this one.
+func setPageSize(ctx context.Context, path string, o options) error {
+	db, err := open(path, url.Values{"_pragma": {busyTimeout(o)}}, 1)
+	if err != nil {
+		return err
+	}
+	_, err = db.ExecContext(ctx, `PRAGMA page_size = 8192; PRAGMA journal_mode = WAL`)
+	return errors.Join(err, db.Close())
+}
+
+func busyTimeout(o options) string {
+	return fmt.Sprintf("busy_timeout(%d)", o.busyTimeout.Milliseconds())
 }
 
 func (s *Store) connect(ctx context.Context, path string, o options) (err error) {
@@ -107,8 +126,7 @@ func (s *Store) connect(ctx context.Context, path string, o options) (err error)
 	if s.durable, err = pool(path, o, "FULL", false, 1); err != nil {
 		return err
 	}
-	// What the applier refers to it has just written, and Verify looks: no reference is searched for each entry.
-	if s.lazy, err = pool(path, o, "NORMAL", false, 1, "foreign_keys(0)"); err != nil {
+	if s.lazy, err = pool(path, o, "NORMAL", false, 1); err != nil {
 		return err
 	}
 	if err := migrate(ctx, s.durable); err != nil {
@@ -117,25 +135,28 @@ func (s *Store) connect(ctx context.Context, path string, o options) (err error)
 	return s.stmts.prepare(ctx, s.lazy)
 }
 
-func pool(path string, o options, synchronous string, queryOnly bool, size int, pragmas ...string) (*sql.DB, error) {
+func pool(path string, o options, synchronous string, queryOnly bool, size int) (*sql.DB, error) {
 	v := url.Values{}
-	v.Add("_pragma", fmt.Sprintf("busy_timeout(%d)", o.busyTimeout.Milliseconds()))
+	v.Add("_pragma", busyTimeout(o))
 	if !o.readOnly {
 		v.Add("_pragma", "journal_mode(WAL)")
 	}
 	v.Add("_pragma", "synchronous("+synchronous+")")
-	v.Add("_pragma", "foreign_keys(1)")
+	// What the lazy connection refers to it has written just before, and Verify looks: searching a reference for each entry, and
+	// keeping what would undo the statement that lacks one, is not worth its time.
+	v.Add("_pragma", fmt.Sprintf("foreign_keys(%t)", synchronous == "FULL"))
 	v.Add("_pragma", "cache_size(-4096)")
 	if queryOnly {
 		v.Add("_pragma", "query_only(1)")
 	} else {
 		// 16 MiB of log: the pages that every batch changes are copied into the file four times less often than by default
-		v.Add("_pragma", "wal_autocheckpoint(4000)")
+		v.Add("_pragma", "wal_autocheckpoint(2000)")
 		v.Add("_txlock", "immediate") // the write lock comes before the first read, so no transaction fails half-way
 	}
-	for _, p := range pragmas {
-		v.Add("_pragma", p)
-	}
+	return open(path, v, size)
+}
+
+func open(path string, v url.Values, size int) (*sql.DB, error) {
 	u := url.URL{Scheme: "file", Opaque: (&url.URL{Path: path}).EscapedPath(), RawQuery: v.Encode()}
 	connector, err := driver.NewConnector(u.String())
 	if err != nil {
@@ -163,7 +184,9 @@ func migrate(ctx context.Context, db *sql.DB) error {
 // Close closes the database. Calls still running fail.
 func (s *Store) Close() error {
 	var errs []error
-	s.stmts.close()
+	if s.lazy != nil {
+		errs = append(errs, s.stmts.close(context.Background(), s.lazy))
+	}
 	for _, db := range []*sql.DB{s.lazy, s.durable, s.read} {
 		if db != nil {
 			errs = append(errs, db.Close())
@@ -175,15 +198,16 @@ func (s *Store) Close() error {
 // inTx runs f in a transaction that has the write lock from its start, and commits it to the disk before it returns.
 // An error from f rolls back. f must use tx alone: the write lock is not to be had twice.
 func (s *Store) inTx(ctx context.Context, f func(*sql.Tx) error) error {
-	return s.transact(ctx, s.durable, f)
+	return s.transact(ctx, s.durable, func(tx *sql.Tx, _ *sql.Conn) error { return f(tx) })
 }
 
 // inLazyTx is inTx without waiting for the disk: for what the journal or the next start makes good after a power cut.
-func (s *Store) inLazyTx(ctx context.Context, f func(*sql.Tx) error) error {
+// f gets the connection of the transaction, too.
+func (s *Store) inLazyTx(ctx context.Context, f func(*sql.Tx, *sql.Conn) error) error {
 	return s.transact(ctx, s.lazy, f)
 }
 
-func (s *Store) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error) (err error) {
+func (s *Store) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx, *sql.Conn) error) (err error) {
 	if db == nil {
 		return fault.New(fault.StorageUnavailable, "sqlite.Tx", "The database is open for reading only.")
 	}
@@ -194,7 +218,13 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error)
 		return unavailable("sqlite.Tx", ctx.Err())
 	}
 	// A transaction that has begun is never cut off by a caller who hangs up; it is short, and the lock has been waited for.
-	tx, err := db.BeginTx(context.WithoutCancel(ctx), nil)
+	ctx = context.WithoutCancel(ctx)
+	conn, err := db.Conn(ctx)
+	if err != nil {
+		return unavailable("sqlite.Tx", err)
+	}
+	defer func() { _ = conn.Close() }()
+	tx, err := conn.BeginTx(ctx, nil)
 	if err != nil {
 		return unavailable("sqlite.Tx", err)
 	}
@@ -204,7 +234,7 @@ func (s *Store) transact(ctx context.Context, db *sql.DB, f func(*sql.Tx) error)
 			panic(p)
 		}
 	}()
-	if err := f(tx); err != nil {
+	if err := f(tx, conn); err != nil {
 		_ = tx.Rollback()
 		return failure("sqlite.Tx", err)
 	}

@@ -179,6 +179,9 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 			call = m.Value
 		case "images":
 			ev.Images = list(m.Value)
+			for el := rawjson.ElementsOf(ev.Images); el.Next(); {
+				ev.ImageCount++
+			}
 		case "audio":
 			if rawjson.KindOf(m.Value) == rawjson.Object {
 				ev.Audio = m.Value
@@ -256,6 +259,7 @@ func (dec *decoder) parts(v []byte) {
 
 // image adds an image part of the content to the images of the event.
 func (dec *decoder) image(part []byte) {
+	dec.ev.ImageCount++
 	at := len(dec.text)
 	dec.text = append(dec.text, '[')
 	if len(dec.ev.Images) > 0 {

@@ -75,7 +75,11 @@ func request(t testing.TB, body []byte) *completion.Request {
 			enabled, ok := rawjson.Bool(rawjson.Find(m.Value, "enabled"))
 			req.Reasoning.Disabled = ok && !enabled
 		case "messages":
-			req.HasRoles = roles(m.Value)
+			req.HasRoles |= roles(m.Value)
+		case "tools":
+			if bytes.Contains(m.Value, []byte(`"function"`)) && !bytes.Contains(m.Value, []byte(`"parameters"`)) || bytes.Contains(m.Value, []byte("bare")) {
+				req.HasRoles |= completion.HasBareFunction
+			}
 		}
 	}
 	return req
@@ -86,7 +90,7 @@ func roles(messages []byte) (has completion.Roles) {
 		`"developer"`: completion.HasDeveloper, `"function_call"`: completion.HasFunctionRole, `"reasoning`: completion.HasReasoning,
 		`"tool", "tool_call_id": "c1", "content": [`: completion.HasToolParts, `"cache_control"`: completion.HasCacheControl,
 		`"prompt_cache_breakpoint"`: completion.HasCacheControl, `"thought_signature"`: completion.HasThoughtSignature,
-		`"input_video"`: completion.HasOldVideo, `"images"`: completion.HasGatewayFields, `"index"`: completion.HasGatewayFields,
+		`"input_video"`: completion.HasOldVideo, `: null`: completion.HasNulls, `"images"`: completion.HasGatewayFields, `"index"`: completion.HasGatewayFields,
 	} {
 		if bytes.Contains(messages, []byte(word)) {
 			has |= bit

@@ -21,6 +21,7 @@ type rewriter struct {
 	details     bool   // reasoning_details stay
 	reasoning   string // name that reasoning is sent back under, "" none
 	reasons     bool   // reasoning is rewritten
+	nulls       bool   // optional fields that are null are left out
 	oldVideo    bool   // parts of type input_video become video_url
 	cache       *cacheMarks
 	calls       int // deprecated calls so far: their ids are made up
@@ -41,10 +42,11 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 		bare:       !q.ThoughtSignature && has&completion.HasThoughtSignature != 0,
 		gateway:    has&completion.HasGatewayFields != 0,
 		reasons:    has&completion.HasReasoning != 0,
+		nulls:      has&completion.HasNulls != 0,
 		oldVideo:   has&completion.HasOldVideo != 0,
 	}
 	cached := has&completion.HasCacheControl != 0
-	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.oldVideo || cached) {
+	if !(w.developer || w.functions || w.flatTools || w.signatures || w.bare || w.gateway || w.reasons || w.nulls || w.oldVideo || cached) {
 		e.keep(m)
 		return
 	}
@@ -92,6 +94,9 @@ func (w *rewriter) message(out, v []byte) []byte {
 	first := len(out)
 	for m := rawjson.MembersOf(v); m.Next(); {
 		raw := v[m.Start:m.End]
+		if w.nulls && string(m.Value) == "null" && optional(m.Name) {
+			continue
+		}
 		switch string(m.Name) {
 		case "role":
 			raw = w.role(role, raw)
@@ -144,6 +149,17 @@ func (w *rewriter) message(out, v []byte) []byte {
 		out = w.deprecated(out, first, role, call, calls)
 	}
 	return append(out, '}')
+}
+
+// optional tells the fields of a message for which null means absent. Some servers take the absent ones only, and clients send back
+// what they got: a refusal that is null stands in every answer. An unknown field travels on even as null.
+func optional(name []byte) bool {
+	switch string(name) {
+	case "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio", "images",
+		"annotations", "cache_control":
+		return true
+	}
+	return false
 }
 
 // reason appends what the assistant thought under the name that the server knows. A client that sends the details alone gets the same:

@@ -282,21 +282,54 @@ func swapCap(name string) string {
 	return "max_tokens"
 }
 
-// tools keeps the tools; cache markers inside go where they are not understood.
+// tools keeps the tools; cache markers inside go where they are not understood, and a function without parameters gets the empty
+// ones that it means, because some servers demand them.
 func (e *encoder) tools(m *completion.Member, value []byte) {
-	if !bytes.Contains(value, []byte(`cache_`)) {
+	marked, bare := bytes.Contains(value, []byte(`cache_`)), e.req.HasRoles&completion.HasBareFunction != 0
+	if !marked && !bare {
 		e.keep(m)
 		return
 	}
-	c := e.cachePlan()
+	var c *cacheMarks
+	if marked {
+		c = e.cachePlan()
+	}
 	e.name("tools")
 	e.out = append(e.out, '[')
 	first := len(e.out)
 	for el := rawjson.ElementsOf(value); el.Next(); {
 		e.out = appendComma(e.out, first)
-		e.out = c.object(e.out, el.Value, &c.skipTools)
+		tool := el.Value
+		if bare {
+			tool = withFunction(tool)
+		}
+		if marked {
+			e.out = c.object(e.out, tool, &c.skipTools)
+		} else {
+			e.out = append(e.out, tool...)
+		}
 	}
 	e.out = append(e.out, ']')
+}
+
+// withFunction is a tool whose function has parameters.
+func withFunction(tool []byte) []byte {
+	for m := rawjson.MembersOf(tool); m.Next(); {
+		if string(m.Name) == "function" {
+			return slices.Concat(tool[:m.At], withParameters(m.Value), tool[m.End:])
+		}
+	}
+	return tool
+}
+
+// withParameters is a function with the parameters that it leaves out; one that has some is itself.
+func withParameters(function []byte) []byte {
+	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(function, "parameters")) {
+		return function
+	}
+	out := appendObject(nil, nil, function, "parameters")
+	out = appendComma(out[:len(out)-1], 1)
+	return append(out, `"parameters":{"type":"object","properties":{}}}`...)
 }
 
 // functions writes the deprecated functions as tools.
@@ -307,7 +340,7 @@ func (e *encoder) functions(value []byte) {
 	for el := rawjson.ElementsOf(value); el.Next(); {
 		e.out = appendComma(e.out, first)
 		e.out = append(e.out, `{"type":"function","function":`...)
-		e.out = append(append(e.out, el.Value...), '}')
+		e.out = append(append(e.out, withParameters(el.Value)...), '}')
 	}
 	e.out = append(e.out, ']')
 }

@@ -44,7 +44,7 @@ func Dump(ev *completion.Event) string {
 		}
 		s.WriteString("}")
 	}
-	raw("images", ev.Images)
+	raw(fmt.Sprintf("images(%d)", ev.ImageCount), ev.Images)
 	raw("audio", ev.Audio)
 	raw("annotations", ev.Annotations)
 	raw("logprobs", ev.Logprobs)

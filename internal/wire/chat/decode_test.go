@@ -95,7 +95,7 @@ func TestDecodeWhole(t *testing.T) {
 		"input":         {req.Needs.Input, catalog.Text | catalog.Image},
 		"output":        {req.Needs.Output, catalog.Text | catalog.Image},
 		"roles": {req.HasRoles, completion.HasDeveloper | completion.HasReasoning | completion.HasToolParts | completion.HasCacheControl |
-			completion.HasThoughtSignature | completion.HasGatewayFields},
+			completion.HasThoughtSignature | completion.HasGatewayFields | completion.HasBareFunction},
 		"params": {req.Needs.Params.String(),
 			"temperature,max_tokens,max_completion_tokens,seed,response_format,tools,tool_choice,reasoning"},
 	} {
@@ -308,7 +308,7 @@ func okValue(field string) string {
 func TestDecodeRequestRules(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("m", 257)
-	many := strings.TrimSuffix(strings.Repeat(`"a/b",`, 9), ",")
+	many := strings.TrimSuffix(strings.Repeat(`"a/b",`, 11), ",")
 	for _, tc := range []struct {
 		name, body string
 		kind       fault.Kind
@@ -328,7 +328,7 @@ func TestDecodeRequestRules(t *testing.T) {
 		{"number as model", `{"model":7,` + hello + `}`, fault.Invalid, "model"},
 		{"long model", `{"model":"` + long + `",` + hello + `}`, fault.StringTooLong, "model"},
 		{"long model in two-byte letters", `{"model":"` + strings.Repeat("я", 129) + `",` + hello + `}`, fault.StringTooLong, "model"},
-		{"nine models", with(`"models":[` + many + `]`), fault.Invalid, "models"},
+		{"eleven models", with(`"models":[` + many + `]`), fault.Invalid, "models"},
 		{"number in models", with(`"models":["a/b",1]`), fault.Invalid, "models[1]"},
 		{"models as a string", with(`"models":"a/b"`), fault.Invalid, "models"},
 		{"no messages", `{"model":"a/b"}`, fault.InvalidPrompt, "messages"},
@@ -457,6 +457,40 @@ func TestDecodeMessages(t *testing.T) {
 }
 
 // TestDecodeManyToolCalls passes the size from which calls are looked up in another way.
+// What occurs in a request is told to dialects, so that they rewrite only what needs it.
+func TestDecodeWhatOccurs(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name, body string
+		want       completion.Roles
+	}{
+		{"nothing special", with(`"tools":[{"type":"function","function":{"name":"f","parameters":{}}}]`), 0},
+		{"a function without parameters", with(`"tools":[{"type":"function","function":{"name":"f"}}]`), completion.HasBareFunction},
+		{"a function with null parameters", with(`"tools":[{"type":"function","function":{"name":"f","parameters":null}}]`), completion.HasBareFunction},
+		{"the same in the older form", with(`"functions":[{"name":"f"}]`), completion.HasBareFunction | completion.HasFunctionRole},
+		{"a tool without a function", with(`"tools":[{"type":"custom","custom":{"name":"c"}}]`), 0},
+		{"no content", msgs(`{"role":"assistant","content":null,"tool_calls":[{"id":"c","type":"function","function":{"name":"f","arguments":"{}"}}]}`), 0},
+		{"an answer as it was given", msgs(`{"role":"assistant","content":"hi","refusal":null}`), completion.HasNulls},
+		{"a video", msgs(`{"role":"user","content":[{"type":"video_url","video_url":{"url":"https://x/y.mp4"}}]}`), 0},
+		{"a video under its older name", msgs(`{"role":"user","content":[{"type":"input_video","video_url":{"url":"https://x/y.mp4"}}]}`), completion.HasOldVideo},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			if got := decode(t, c.body).HasRoles; got != c.want {
+				t.Errorf("%b, want %b", got, c.want)
+			}
+		})
+	}
+}
+
+func TestDecodeTenModels(t *testing.T) {
+	t.Parallel()
+	list := `"a/0","a/1","a/2","a/3","a/4","a/5","a/6","a/7","a/8","acme/one"`
+	if got := decode(t, with(`"models":[`+list+`]`)).Models; len(got) != 10 || got[0] != "acme/one" || got[9] != "a/8" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestDecodeManyToolCalls(t *testing.T) {
 	t.Parallel()
 	var b strings.Builder

@@ -88,6 +88,9 @@ func (d *decoder) message() (m message) {
 	markAt := d.Mark()
 	marked := false
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		if d.Kind() == rawjson.Null && string(name) != "content" {
+			d.req.HasRoles |= completion.HasNulls
+		}
 		switch string(name) {
 		case "role":
 			m.role = d.role()

@@ -97,7 +97,7 @@ func (d *decoder) function() {
 	if !d.Object() {
 		return
 	}
-	named := false
+	named, parameters := false, false
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "name":
@@ -105,12 +105,16 @@ func (d *decoder) function() {
 		case "description":
 			d.RawString()
 		case "parameters":
+			parameters = d.present()
 			d.Free(rawjson.Object)
 		case "strict":
 			d.Bool()
 		default:
 			d.Skip()
 		}
+	}
+	if !parameters {
+		d.req.HasRoles |= completion.HasBareFunction
 	}
 	if !named {
 		d.FailIn(fault.Invalid, "name", "A function needs a name.")

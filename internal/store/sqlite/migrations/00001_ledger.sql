@@ -70,27 +70,23 @@ CREATE TABLE key_spend (
     PRIMARY KEY (key_id, period, start, wallet)
 ) STRICT, WITHOUT ROWID;
 
--- One row for each call: what is searched by and checked, and the whole record as the journal had it. Columns repeat the record, and
--- the check of records compares them. NULL in a count means that nobody reported it.
+-- One row for each call: what calls are searched by, what their entries are checked against, and the whole record as the journal had it.
+-- Columns repeat the record; the check of records compares them.
 CREATE TABLE generations (
-    wallet     TEXT    NOT NULL,
-    id         TEXT    NOT NULL,
-    at         INTEGER NOT NULL,
-    user_id    TEXT    NOT NULL,
-    key_id     TEXT    NOT NULL,
-    api        TEXT    NOT NULL,
-    model      TEXT    NOT NULL,
-    provider   TEXT    NOT NULL,
-    endpoint   TEXT    NOT NULL,
-    status     INTEGER NOT NULL,
-    error      TEXT    NOT NULL,
-    cancelled  INTEGER NOT NULL,
-    settled    INTEGER NOT NULL,
-    prompt     INTEGER,
-    completion INTEGER,
-    reasoning  INTEGER,
-    cost       INTEGER NOT NULL,
-    record     BLOB    NOT NULL,
+    wallet    TEXT    NOT NULL,
+    id        TEXT    NOT NULL,
+    at        INTEGER NOT NULL,
+    user_id   TEXT    NOT NULL,
+    key_id    TEXT    NOT NULL,
+    api       TEXT    NOT NULL,
+    model     TEXT    NOT NULL,
+    provider  TEXT    NOT NULL,
+    status    INTEGER NOT NULL,
+    error     TEXT    NOT NULL,
+    cancelled INTEGER NOT NULL,
+    settled   INTEGER NOT NULL,
+    cost      INTEGER NOT NULL,
+    record    BLOB    NOT NULL,
     UNIQUE (wallet, id)
 ) STRICT;
 
