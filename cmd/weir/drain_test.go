@@ -49,6 +49,7 @@ func (n *node) wantExit(t *testing.T) {
 // A node that is told to end, even twice, tells load balancers at once, sends clients away with their next answer, and drops neither
 // a call nor a stream.
 func TestDrainDropsNothing(t *testing.T) {
+	t.Parallel()
 	const workers, streams = 8, 100
 	s := startSite(t, settings{price: "0.4", server: "shutdown_delay: 3s"})
 	var got delivered
@@ -95,12 +96,14 @@ func TestDrainDropsNothing(t *testing.T) {
 
 // What is left at the drain's deadline is told so, settled for what was delivered, and cut.
 func TestDrainDeadline(t *testing.T) {
+	t.Parallel()
 	s := startSite(t, settings{price: "0.4", server: "shutdown_delay: 0s\n  drain_timeout: 100ms"})
 	s.endsEarly(t, func() { s.signal(t, syscall.SIGTERM) })
 }
 
 // An operator who interrupts twice does not want to wait.
 func TestSecondInterrupt(t *testing.T) {
+	t.Parallel()
 	s := startSite(t, settings{price: "0.4", server: "shutdown_delay: 300s"})
 	s.endsEarly(t, func() {
 		s.signal(t, syscall.SIGINT)

@@ -40,6 +40,7 @@ func (n *node) load(ctx context.Context, d *delivered, workers, streams int) *sy
 
 // A process that is killed twenty times under load neither loses a delivered answer's charge, nor doubles one, nor leaks a hold.
 func TestKillUnderLoad(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute; the full run has it")
 	}

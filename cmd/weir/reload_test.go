@@ -60,6 +60,7 @@ func (v *versions) call(t *testing.T, send func() (reply, *broken)) {
 // A configuration that changes twenty times under load fails no request: each is charged by one version, a stream by that which it began
 // with. A bad file changes nothing and is told with its line.
 func TestReloadUnderLoad(t *testing.T) {
+	t.Parallel()
 	const reloads = 20
 	s := startSite(t, settings{price: versionPrice(0)})
 	var (
@@ -147,6 +148,7 @@ func (s *site) price(t *testing.T) string {
 
 // A key that an operator disables, or whose user, opens nothing on a running node a moment later; enabled, it does again.
 func TestDisableBesideNode(t *testing.T) {
+	t.Parallel()
 	s := startSite(t, settings{price: "0.4"})
 	opens := func() bool {
 		status, err := s.getJSON("/v1/credits", &struct{}{})

@@ -58,7 +58,7 @@ func tattler(t *testing.T) string {
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct{ Model string }
 		_ = json.NewDecoder(r.Body).Decode(&req) // a bad one has no model
-		text := fmt.Sprintf("%s %s Bearer %s %s", canaries["upstream words"].text, canaries["upstream secret"].text, canaries["upstream bearer"].text, r.Header.Get("Authorization"))
+		text := fmt.Sprintf("%s %s Bearer %s %s", canaries["upstream words"].text, canaries["upstream secret"].text, canaries["upstream bearer"].text, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		w.Header().Set("X-Canary", canaries["upstream header"].text)
 		w.Header().Set("Set-Cookie", "c="+canaries["upstream header"].text)
 		switch req.Model {
@@ -189,6 +189,9 @@ func TestCanaries(t *testing.T) {
 	wantStatus(keep(a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"a/b\n{\"forged\":1}\u2028\u001b[31m","messages":[{"role":"user","content":"x"}]}`), nil)), 404)
 	a.wantNothingHeld(t)
 
+	if words := of("upstream words"); !strings.Contains(errorBodies.String(), words) {
+		t.Errorf("the client may read %q, and does not: what the provider said did not arrive", words)
+	}
 	metrics := gw.metrics(t)
 	if !strings.Contains(metrics, "weir_panics_total 6") {
 		t.Error("six panics are not counted")

@@ -20,7 +20,7 @@ type encoder struct {
 	req *completion.Request
 	out []byte
 
-	hasModel, hasCap, hasOptions, hasReasoning, hasTools bool
+	hasModel, hasCap, hasOptions, hasTools bool
 }
 
 func (e *encoder) encode() ([]byte, error) {

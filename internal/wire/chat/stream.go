@@ -114,8 +114,8 @@ func (s *Stream) Event(ev *completion.Event) error {
 		c.begun = true
 		s.write(append(s.delta(ev.Choice, nil), `"role":"assistant","content":""`...), nil, nil)
 	}
-	wrote := s.reasoning(ev, c, &extra)
-	wrote = s.text(ev, &extra, wrote) || wrote
+	reasoned := s.reasoning(ev, c, &extra)
+	s.text(ev, &extra, reasoned)
 	s.toolCalls(ev, c, &extra)
 	s.media(ev, c, &extra)
 	if ev.Finish != "" {
@@ -240,9 +240,9 @@ func detailsEnd(list []byte) int {
 }
 
 // text writes content, refusal and annotations, and what nobody here knows of the delta; done tells that the latter was written.
-func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) bool {
+func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	if s.plain(ev) && (done || len(ev.Logprobs) == 0 && len(ev.DeltaExtra) == 0 && (len(ev.ChoiceExtra) == 0 || ev.Finish != "")) {
-		return false
+		return
 	}
 	b := s.delta(ev.Choice, extra)
 	if len(ev.Text) > 0 {
@@ -261,7 +261,6 @@ func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) bool {
 		choiceExtra = nil // they go with the finish
 	}
 	s.write(b, ev.Logprobs, choiceExtra)
-	return true
 }
 
 // toolCalls writes each fragment as a chunk of its own, so that a call's id and name stand in one frame only.
