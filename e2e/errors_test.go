@@ -100,7 +100,7 @@ func TestBadRequests(t *testing.T) {
 		}},
 		{"provider sort", "provider.sort", "invalid_request", func(b map[string]any) { b["provider"] = map[string]any{"sort": "colour"} }},
 		{"too many models", "models", "invalid_request", func(b map[string]any) {
-			b["models"] = strings.Split("a/1 a/2 a/3 a/4 a/5 a/6 a/7 a/8 a/9", " ")
+			b["models"] = strings.Split("a/1 a/2 a/3 a/4 a/5 a/6 a/7 a/8 a/9 a/10 a/11", " ")
 		}},
 	}
 	for _, c := range cases {
