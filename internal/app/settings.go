@@ -31,7 +31,7 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}},
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
-			Idle: u.IdleTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
+			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
 		},
 		Limits: upstream.Limits{
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
@@ -72,5 +72,5 @@ func level(l config.Log) (level slog.Level) {
 func sameProcess(a, b config.Config) bool {
 	return reflect.DeepEqual(a.Server, b.Server) && a.DataDir == b.DataDir && a.Store == b.Store && a.Journal == b.Journal && a.Ledger == b.Ledger &&
 		a.Upstream == b.Upstream && a.Stream == b.Stream && a.Relay == b.Relay && a.Keys == b.Keys && a.Runtime == b.Runtime &&
-		a.Log.Format == b.Log.Format && a.Log.Access == b.Log.Access
+		a.Log.Access == b.Log.Access
 }

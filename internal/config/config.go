@@ -99,6 +99,7 @@ type Upstream struct {
 	FirstByteTimeout       time.Duration `yaml:"first_byte_timeout"`
 	StreamFirstByteTimeout time.Duration `yaml:"stream_first_byte_timeout"`
 	IdleTimeout            time.Duration `yaml:"idle_timeout"`
+	LingerTimeout          time.Duration `yaml:"linger_timeout"`
 	TotalTimeout           time.Duration `yaml:"total_timeout"`
 	StreamTotalTimeout     time.Duration `yaml:"stream_total_timeout"`
 	MaxResponseBytes       Size          `yaml:"max_response_bytes"`
@@ -203,8 +204,7 @@ type Model struct {
 
 // Log is what is written about requests and events.
 type Log struct {
-	Level  string `yaml:"level"`  // "debug", "info", "warn", "error"
-	Format string `yaml:"format"` // "text", "json"
+	Level  string `yaml:"level"` // "debug", "info", "warn", "error"
 	Access bool   `yaml:"access"`
 }
 
@@ -240,14 +240,14 @@ func Default() Config {
 		},
 		Upstream: Upstream{
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
-			IdleTimeout: 120 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
+			IdleTimeout: 120 * time.Second, LingerTimeout: 2 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
 			MaxResponseBytes: 16 << 20, MaxStreamBytes: 256 << 20, SSEMaxLineBytes: 4 << 20, MaxHeaderBytes: 64 << 10,
 		},
 		Stream:  Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
 		Relay:   Relay{MaxAttempts: 6, AttemptBudget: 120 * time.Second, SliceTokens: 2048, DefaultOutputTokens: 16384},
 		Pricing: Pricing{RubPerUSD: "100", Margin: "0"},
 		Builtin: Builtin{All: true},
-		Log:     Log{Level: "info", Format: "text", Access: true},
+		Log:     Log{Level: "info", Access: true},
 		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},
 	}
 }

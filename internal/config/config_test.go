@@ -173,15 +173,15 @@ func TestPrecedence(t *testing.T) {
 	vars := env("WEIR_SERVER_LISTEN", "127.0.0.1:2001", "WEIR_SERVER_ADMIN_LISTEN", "off", "WEIR_SERVER_LIMITS_MAX_BODY_BYTES", "2MiB",
 		"WEIR_SERVER_TRUSTED_PROXIES", "10.0.0.0/8, 192.0.2.1", "WEIR_BUILTIN", "groq", "WEIR_LOG_ACCESS", "false", "WEIR_JOURNAL_INTERVAL", "20ms",
 		"WEIR_RELAY_MAX_ATTEMPTS", "3", "WEIR_PRICING_RUB_PER_USD", "92.5")
-	c, err := config.Load(file, vars, config.Overlay{"server.listen": "127.0.0.1:3001", "log.format": "json"})
+	c, err := config.Load(file, vars, config.Overlay{"server.listen": "127.0.0.1:3001", "relay.slice_tokens": "77"})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := config.Default()
 	want.Server.Listen, want.Server.AdminListen, want.Server.ShutdownDelay, want.DataDir = "127.0.0.1:3001", "off", time.Second, "from-file"
 	want.Server.Limits.MaxBodyBytes, want.Server.TrustedProxies = 2<<20, []string{"10.0.0.0/8", "192.0.2.1"}
-	want.Builtin, want.Log.Access, want.Log.Format = config.Builtin{Only: []string{"groq"}}, false, "json"
-	want.Journal.Interval, want.Relay.MaxAttempts, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, "92.5"
+	want.Builtin, want.Log.Access = config.Builtin{Only: []string{"groq"}}, false
+	want.Journal.Interval, want.Relay.MaxAttempts, want.Relay.SliceTokens, want.Pricing.RubPerUSD = 20*time.Millisecond, 3, 77, "92.5"
 	if d := cmp.Diff(want, c, same); d != "" {
 		t.Error(d)
 	}
@@ -269,9 +269,13 @@ func TestErrorsOfOtherPlaces(t *testing.T) {
 		{"flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.listen": "x"}); return err }, `a flag: server.listen: "x" is no address`},
 		{"unknown flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.lsten": "x"}); return err }, `a flag: there is no setting "server.lsten"; did you mean listen?`},
 		{"two at once", func() error {
-			_, err := config.Load("", env("WEIR_LOG_LEVEL", "loud", "WEIR_LOG_FORMAT", "pink"), nil)
+			_, err := config.Load("", env("WEIR_LOG_LEVEL", "loud", "WEIR_JOURNAL_SYNC", "pink"), nil)
 			return err
-		}, "WEIR_LOG_FORMAT"},
+		}, "WEIR_JOURNAL_SYNC"},
+		{"an empty variable is none", func() error {
+			_, err := config.Load("", env("WEIR_SERVER_SHUTDOWN_DELAY", "", "WEIR_LOG_LEVEL", "loud"), nil)
+			return err
+		}, `WEIR_LOG_LEVEL: log.level: "loud"`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

@@ -368,7 +368,7 @@ func (l *loader) environment(v reflect.Value, path string) {
 			l.environment(field, inner)
 			continue
 		}
-		if text, set := l.env(Variable(inner)); set {
+		if text, _ := l.env(Variable(inner)); text != "" { // many deployments set what they leave empty
 			l.override(Variable(inner), inner, field, text)
 		}
 	}

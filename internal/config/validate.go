@@ -39,7 +39,6 @@ func (c *Config) Validate() error {
 	k.durations()
 	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
-	k.oneOf("log.format", c.Log.Format, "text", "json")
 	if c.DataDir == "" {
 		k.fail("data_dir", "it must name a folder")
 	}
@@ -156,7 +155,7 @@ func (k *checker) durations() {
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
 		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)}, {"upstream.tls_timeout", int64(c.Upstream.TLSTimeout)},
 		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
-		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
+		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.linger_timeout", int64(c.Upstream.LingerTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
 		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
 		{"upstream.max_stream_bytes", int64(c.Upstream.MaxStreamBytes)}, {"upstream.sse_max_line_bytes", int64(c.Upstream.SSEMaxLineBytes)},
 		{"upstream.max_header_bytes", int64(c.Upstream.MaxHeaderBytes)},
