@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"text/tabwriter"
@@ -60,10 +61,34 @@ func table(header string, rows func(w *tabwriter.Writer)) error {
 }
 
 type userCmd struct {
-	Add     userAddCmd  `cmd:"" help:"Add a user with an empty wallet."`
-	List    userListCmd `cmd:"" help:"List users and their balances."`
-	Disable userSetCmd  `cmd:"" help:"Refuse all keys of a user."`
-	Enable  userSetCmd  `cmd:"" help:"Accept a disabled user's keys again."`
+	Bootstrap userBootstrapCmd `cmd:"" help:"Make the first user, with an API key and a management key. Only on an empty ledger."`
+	Add       userAddCmd       `cmd:"" help:"Add a user with an empty wallet."`
+	List      userListCmd      `cmd:"" help:"List users and their balances."`
+	Disable   userSetCmd       `cmd:"" help:"Refuse all keys of a user."`
+	Enable    userSetCmd       `cmd:"" help:"Accept a disabled user's keys again."`
+}
+
+type userBootstrapCmd struct {
+	place
+	Name string `arg:"" help:"Name of the first user."`
+}
+
+func (c *userBootstrapCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, true)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	first, err := o.Users.Bootstrap(ctx, c.Name)
+	if err != nil {
+		return err
+	}
+	if first == nil {
+		return errors.New("there are users already; add another one with: weir user add NAME")
+	}
+	fmt.Printf("Added %s (%s). These are shown once:\n\n  API key         %s\n  management key  %s\n\nNext: weir topup %s 100\n",
+		first.User.Name, first.User.ID, first.KeyText, first.ManagementKey, first.User.Name)
+	return nil
 }
 
 type userAddCmd struct {

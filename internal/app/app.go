@@ -98,7 +98,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 			Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Observer: metrics, Now: time.Now, Rand: rand.Float64,
 		}, relayConfig(cfg)),
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load,
-		Log: access, Slog: g.slog, Metrics: metrics, Now: time.Now, Redact: g.redactor.Redact,
+		Log: access, Slog: g.slog, Metrics: metrics, Now: time.Now, Redact: g.redactor.Redact, Ready: g.book.Ready,
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)
 	return g, g.listen(x.listener)

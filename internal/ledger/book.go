@@ -135,6 +135,15 @@ func (b *Book) syncFailed(err error) {
 	b.log.Error("the disk does not keep the journal; no new calls are taken until it does", "error", err)
 }
 
+// Ready tells why the node should get no new calls: its journal has no room for them. nil when it should. A store that is away is no
+// reason: all nodes would leave at once, while their leases still last.
+func (b *Book) Ready(context.Context) error {
+	if !b.journal.Ready() || b.draining.Load() {
+		return storeAway("ledger.Ready", errors.New("the journal has no room for new calls"))
+	}
+	return nil
+}
+
 // Node is this node's identity.
 func (b *Book) Node() string { return b.claim.Node }
 
@@ -195,8 +204,8 @@ func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if r.Amount < 0 || r.Limit != nil && r.Key == "" {
 		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
 	}
-	if !b.journal.Ready() || b.draining.Load() {
-		return nil, storeAway("ledger.Hold", errors.New("the journal has no room for new calls"))
+	if err := b.Ready(ctx); err != nil {
+		return nil, err
 	}
 	h := &Hold{book: b, asked: r}
 	h.asked.Amount = 0

@@ -982,6 +982,9 @@ func storeAway(t *testing.T, d *desk) {
 	if f := d.refused(b, ledger.HoldRequest{Wallet: other, Amount: 1}); f.Kind != fault.StorageUnavailable || f.RetryAfter <= 0 {
 		t.Errorf("a new wallet: %v", f)
 	}
+	if err := b.Ready(d.ctx); err != nil {
+		t.Errorf("leases last, so the node stays: %v", err)
+	}
 	d.settle(b, running, w, ruble)
 	if err := b.Flush(d.ctx); !fault.Is(err, fault.StorageUnavailable) {
 		t.Errorf("flush: %v", err)

@@ -96,12 +96,18 @@ func diskFull(t *testing.T, d *desk) {
 	if spent == 0 || spent == 100 {
 		t.Fatalf("new calls were taken %d times", spent)
 	}
+	if err := b.Ready(d.ctx); !fault.Is(err, fault.StorageUnavailable) {
+		t.Errorf("a node that takes no calls says it is ready: %v", err)
+	}
 	for _, h := range open { // what was admitted is settled in the space kept for it
 		d.settle(b, h, w, ruble)
 	}
 	d.wantBalance(b, w, 100*ruble, spent+10*ruble, 0)
 	full.Store(false)
 	d.tick(b)
+	if err := b.Ready(d.ctx); err != nil {
+		t.Errorf("there is room again: %v", err)
+	}
 	d.spend(b, w, 1)
 	d.wantBalance(b, w, 100*ruble, spent+1+10*ruble, 0)
 	d.balanced()
