@@ -26,7 +26,6 @@ server:
     max_connections_per_address: 16000
     max_in_flight_requests: 16000
 log:
-  format: json
   access: true
 providers:
   - id: mock
