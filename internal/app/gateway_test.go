@@ -66,7 +66,7 @@ type setup struct {
 	relay func(httpapi.Completer) httpapi.Completer // put between the front door and the relay; nil: nothing
 }
 
-// startGateway starts a simulator and a node in front of it, with short patience. The catalog has a model for each cell of the
+// startGateway starts a simulator and a node in front of it, with small limits. The catalog has a model for each cell of the
 // failure matrix, and test/next, which works.
 func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	t.Helper()
@@ -83,8 +83,6 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
 	cfg.Ledger.StoreFor = time.Minute // many tests share a slow disk; what happens without the store is tested elsewhere
-	cfg.Upstream.FirstByteTimeout, cfg.Upstream.StreamFirstByteTimeout, cfg.Upstream.IdleTimeout = time.Second, time.Second, time.Second
-	cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout = 3*time.Second, 3*time.Second
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
