@@ -33,9 +33,11 @@ type ModelInfo struct {
 	Slug          string
 	Name          string // "": made from the slug
 	Description   string
-	Type          string // "": "chat"
+	Type          string // one of the Type constants; "": TypeChat
+	HubID         string
 	Created       time.Time
-	ContextLength int64 // 0: the longest among its endpoints
+	ContextLength int64       // 0: the longest among its endpoints
+	Video         *VideoFacts // of video models
 }
 
 // Offer is one provider's declared offer of one model; Build turns it into an Endpoint.
@@ -60,7 +62,16 @@ type Offer struct {
 }
 
 // Model types that Weir knows.
-const TypeChat = "chat"
+const (
+	TypeChat          = "chat"
+	TypeEmbedding     = "embedding"
+	TypeModeration    = "moderation"
+	TypeTranscription = "audio_transcription"
+	TypeImage         = "image"
+	TypeVideo         = "video"
+	TypeSpeech        = "audio_speech"
+	TypeRerank        = "rerank"
+)
 
 var (
 	tiers         = []string{"default", "flex", "priority"}
@@ -181,7 +192,7 @@ func (b *builder) model(info *ModelInfo) {
 	m := newModel(info.Slug)
 	m.Name = cmp.Or(info.Name, m.Name)
 	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
-	m.Type = cmp.Or(info.Type, TypeChat)
+	m.Type, m.HubID, m.Video = cmp.Or(info.Type, TypeChat), info.HubID, info.Video
 	b.snap.models[info.Slug] = m
 }
 

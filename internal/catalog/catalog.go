@@ -33,10 +33,31 @@ type Threshold struct {
 	Prices Prices
 }
 
+// ImagePrice is one line of an image model's price list. Empty Variant and Resolution match any.
+type ImagePrice struct {
+	Component  string      // "text_input", "image_input", "image_output", "text_output"
+	Unit       string      // "tokens_1k", "image", "megapixel"
+	Variant    string      // quality: "low", "medium", "high"; ""
+	Resolution string      // "1K", "1024x1024"; ""
+	Price      money.Price // per Unit
+	Basis      string      // "supplier_rate" or "fixed"
+}
+
+// VideoRule is the price of a second of video. The first rule whose resolution and audio match applies.
+type VideoRule struct {
+	Resolution string // "720p"; "": any
+	WithAudio  bool
+	PerSecond  money.Price
+}
+
 // Pricing is everything needed to charge a call on one endpoint.
 type Pricing struct {
 	Base       Prices
-	Thresholds []Threshold // ascending by Above
+	Thresholds []Threshold  // ascending by Above
+	Minute     money.Price  // per minute of audio that goes in, for transcription priced by time
+	Characters money.Price  // per 1000 characters that go in, for speech
+	Images     []ImagePrice // of image models
+	Video      []VideoRule  // of video models
 	List       string      // version of the price list that Base came from
 	Rate       string      // version of the dollar rate and margin used, "" when priced in rubles
 	Source     string      // the source's own price, decimal text as written, for audit
@@ -144,6 +165,18 @@ type Endpoint struct {
 	UpdatedAt     time.Time
 }
 
+// VideoFacts is what a video model can be asked for. Lists are sorted as a person would read them.
+type VideoFacts struct {
+	Resolutions  []string // "720p", "1080p"
+	AspectRatios []string // "16:9"
+	Sizes        []string // "1280x720"
+	Durations    []int    // seconds
+	FrameImages  []string // "first_frame", "last_frame"
+	Passthrough  []string // provider parameters that a client may set
+	Audio        bool     // it can make sound
+	Seed         bool     // it takes a seed
+}
+
 // Model is what a client names.
 type Model struct {
 	ID            string // stable internal id, "mdl_..."
@@ -151,9 +184,11 @@ type Model struct {
 	Name          string
 	Vendor        string
 	Description   string
-	Type          string // "chat", "audio_transcription", "embedding", ...
+	Type          string // one of the Type constants
+	HubID         string // its name on the public model hub, "" none
 	Created       time.Time
 	ContextLength int64
+	Video         *VideoFacts // of video models, else nil
 	Endpoints     []*Endpoint
 }
 
