@@ -130,9 +130,6 @@ func (c *Cursor) Skip() []byte {
 	return c.b[at:end:end]
 }
 
-// Done reports whether nothing but space follows.
-func (c *Cursor) Done() bool { return !c.bad && skipSpace(c.b, c.i) == len(c.b) }
-
 // Members is an iterator over an object's members:
 //
 //	for m := rawjson.MembersOf(v); m.Next(); { use(m.Name, m.Value) }
@@ -199,9 +196,6 @@ func (e *Elements) Next() bool {
 	e.ok = e.Value != nil
 	return e.ok
 }
-
-// Bad reports whether the iteration ended at something that is no JSON.
-func (e *Elements) Bad() bool { return e.c.Bad() }
 
 // Find is the value of the member of that exact name, nil when v is no object or has none.
 func Find(v []byte, name string) []byte {

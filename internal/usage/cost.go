@@ -167,16 +167,6 @@ func (k Kind) String() string {
 	return ""
 }
 
-// KindNamed is the kind of that name, 0 when there is none.
-func KindNamed(name string) Kind {
-	for k := KindPrompt; int(k) < len(kinds); k++ {
-		if kinds[k].name == name {
-			return k
-		}
-	}
-	return 0
-}
-
 // Unit is the word for what the kind's price is for: "1k_tokens", "request", "search" or "image"; "" for a number that is no kind.
 func (k Kind) Unit() string {
 	if int(k) < len(kinds) {

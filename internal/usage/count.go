@@ -1,7 +1,5 @@
 package usage
 
-import "iter"
-
 // absurd is the count from which on nobody believes an upstream.
 const absurd = 1_000_000_000
 
@@ -72,37 +70,4 @@ func fit(c *Count, whole int64) {
 		*c = Count{}
 	}
 	c.N = min(c.N, whole)
-}
-
-// Counter counts tokens of text that comes in pieces. Package tokenizer implements it.
-type Counter interface {
-	Count(text iter.Seq[[]byte]) int64
-}
-
-// Text is what went through a call, for counting. A nil sequence is empty.
-type Text struct {
-	Prompt    iter.Seq[[]byte]
-	Extra     int64 // prompt tokens that stand in no text: message frames, images, audio
-	Answer    iter.Seq[[]byte]
-	Reasoning iter.Seq[[]byte]
-}
-
-// Estimate is the usage of a call whose upstream told none: every count is ours, the source is Estimated. Reasoning is told only
-// when there was some.
-func Estimate(c Counter, t Text) Usage {
-	u := Usage{Source: Estimated}
-	u.Prompt = Of(count(c, t.Prompt) + max(t.Extra, 0))
-	reasoning := count(c, t.Reasoning)
-	if reasoning > 0 {
-		u.Reasoning = Of(reasoning)
-	}
-	u.Completion = Of(count(c, t.Answer) + reasoning)
-	return u
-}
-
-func count(c Counter, text iter.Seq[[]byte]) int64 {
-	if text == nil {
-		return 0
-	}
-	return c.Count(text)
 }

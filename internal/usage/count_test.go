@@ -1,9 +1,7 @@
 package usage_test
 
 import (
-	"iter"
 	"math"
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -97,26 +95,4 @@ func TestCompletedIsFitToBill(t *testing.T) {
 			t.Fatalf("%+v became %+v", got, again)
 		}
 	})
-}
-
-// words counts one token a piece.
-type words struct{}
-
-func (words) Count(text iter.Seq[[]byte]) int64 {
-	return int64(len(slices.Collect(text)))
-}
-
-func TestEstimate(t *testing.T) {
-	t.Parallel()
-	text := func(n int) iter.Seq[[]byte] { return slices.Values(make([][]byte, n)) }
-	got := usage.Estimate(words{}, usage.Text{Prompt: text(7), Extra: 85, Answer: text(3), Reasoning: text(2)})
-	want := usage.Usage{Prompt: usage.Of(92), Completion: usage.Of(5), Reasoning: usage.Of(2), Source: usage.Estimated}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
-	}
-	got = usage.Estimate(words{}, usage.Text{Extra: -1})
-	want = usage.Usage{Prompt: usage.Of(0), Completion: usage.Of(0), Source: usage.Estimated}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Errorf("of nothing (-want +got):\n%s", diff)
-	}
 }

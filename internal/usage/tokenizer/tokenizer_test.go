@@ -9,11 +9,8 @@ import (
 
 	"github.com/tiktoken-go/tokenizer/codec"
 
-	"weir/internal/usage"
 	"weir/internal/usage/tokenizer"
 )
-
-var _ usage.Counter = tokenizer.Tokenizer{}
 
 func pieces(text ...string) func(func([]byte) bool) {
 	return func(yield func([]byte) bool) {
