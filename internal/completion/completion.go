@@ -30,6 +30,7 @@ type Member struct {
 // A dialect that speaks the client's own wire splices Body, so that fields unknown here travel on byte for byte.
 type Request struct {
 	Style   Style
+	Source  Source   // makes the canonical form of Body
 	Body    []byte   // the client's JSON object, checked, never edited
 	Members []Member // its top-level members, in the client's order, names unique
 
@@ -115,6 +116,7 @@ type Head struct {
 	Model       string // the upstream's name of the model
 	Fingerprint string
 	Tier        string
+	Notice      string // sentences on what of the request did not reach the upstream
 }
 
 // ToolCall is a tool call or a fragment of one. ID, Name and Signature stand in its first fragment only.
@@ -151,6 +153,11 @@ type Event struct {
 	NativeFinish string       // the upstream's own word
 
 	Usage *usage.Usage // cumulative: a later one replaces an earlier one
+
+	// Frame is the upstream's own event, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
+	// The other fields tell what it says as far as it is metered.
+	Frame     []byte
+	FrameName string // event name of a Frame, "" when its wire has none
 
 	FrameExtra  []byte // raw members `"name":value,...` beside choices, unknown to the canonical form
 	ChoiceExtra []byte // the same inside the choice
