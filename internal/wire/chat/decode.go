@@ -52,7 +52,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	}
 	d := decoder{
 		Reader: wire.NewReader(body, op),
-		req:    &completion.Request{Style: completion.Chat, Body: body, N: 1},
+		req:    &completion.Request{Style: completion.Chat, Source: source{}, Body: body, N: 1},
 	}
 	d.run()
 	if err := d.Err(); err != nil {

@@ -1,0 +1,419 @@
+package chat
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// source makes the canonical form of chat requests.
+type source struct{}
+
+// Prompt reads the body again, which Decode has checked: what it finds has the right types.
+func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
+	b := promptBuilder{p: &completion.Prompt{}, names: map[string]string{}}
+	for _, m := range req.Members {
+		v := req.Body[m.Value:m.End]
+		if !rawjson.IsNull(v) && !b.setting(m.Name, v) && !b.sampling(m.Name, v) && !decoded(m.Name) {
+			b.p.Extra = append(b.p.Extra, m)
+		}
+	}
+	b.conversation(req.Body[req.MessagesAt.Start:req.MessagesAt.End])
+	return b.p, nil
+}
+
+// decoded tells the fields that the request itself holds in typed form, or that are for the gateway alone.
+func decoded(name string) bool {
+	switch name {
+	case "model", "models", "provider", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
+		"reasoning_effort", "include_reasoning", "service_tier", "metadata", "user", "safety_identifier", "session_id", "plugins", "route",
+		"transforms", "trace", "debug", "usage", "store", "modalities":
+		return true
+	}
+	return false
+}
+
+// promptBuilder is the state of one Prompt.
+type promptBuilder struct {
+	p       *completion.Prompt
+	names   map[string]string // tool by call id
+	talking bool              // the conversation has begun: system messages stay where they stand
+	called  string            // id of the last deprecated function call
+	calls   int               // how many of them were made
+}
+
+func (b *promptBuilder) setting(name string, v []byte) bool {
+	p := b.p
+	switch name {
+	case "stop":
+		p.Stop = texts(v)
+	case "tools":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			p.Tools = append(p.Tools, toolOf(e.Value))
+		}
+	case "functions":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			p.Tools = append(p.Tools, functionOf(e.Value))
+		}
+	case "tool_choice", "function_call":
+		p.Choice = choiceOf(v)
+	case "parallel_tool_calls":
+		p.Serial = string(v) == "false"
+	case "response_format":
+		p.Format = formatOf(v)
+	case "audio":
+		p.Sound = &completion.Sound{Voice: textAt(v, "voice"), Format: textAt(v, "format")}
+	case "web_search_options":
+		p.Search = &completion.Search{ContextSize: textAt(v, "search_context_size"), Location: present(rawjson.Find(v, "user_location"))}
+	case "cache_control":
+		p.Cache = cacheOf(v)
+	case "prompt_cache_key":
+		p.CacheKey = rawjson.Text(v)
+	default:
+		return false
+	}
+	return true
+}
+
+func (b *promptBuilder) sampling(name string, v []byte) bool {
+	s := &b.p.Sampling
+	if number := numberOf(s, name); number != nil {
+		*number = string(v)
+		return true
+	}
+	switch name {
+	case "logprobs":
+		s.Logprobs = string(v) == "true"
+	case "top_logprobs":
+		n, _ := rawjson.Int(v)
+		s.TopLogprobs = int(n)
+	case "logit_bias":
+		s.LogitBias = v
+	case "verbosity":
+		s.Verbosity = rawjson.Text(v)
+	default:
+		return false
+	}
+	return true
+}
+
+// numberOf is where the number of that field goes, nil for other fields.
+func numberOf(s *completion.Sampling, name string) *string {
+	switch name {
+	case "temperature":
+		return &s.Temperature
+	case "top_p":
+		return &s.TopP
+	case "top_k":
+		return &s.TopK
+	case "min_p":
+		return &s.MinP
+	case "top_a":
+		return &s.TopA
+	case "frequency_penalty":
+		return &s.FrequencyPenalty
+	case "presence_penalty":
+		return &s.PresencePenalty
+	case "repetition_penalty":
+		return &s.RepetitionPenalty
+	case "seed":
+		return &s.Seed
+	}
+	return nil
+}
+
+func (b *promptBuilder) conversation(list []byte) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		b.message(e.Value)
+	}
+}
+
+func (b *promptBuilder) message(v []byte) {
+	content, cache := rawjson.Find(v, "content"), cacheOf(rawjson.Find(v, "cache_control"))
+	turn := completion.Turn{Name: textAt(v, "name")}
+	switch textAt(v, "role") {
+	case "system", "developer":
+		parts := marked(contentOf(content), cache)
+		if !b.talking {
+			b.p.System = append(b.p.System, parts...)
+			return
+		}
+		turn.Role, turn.Parts = completion.System, parts
+	case "assistant":
+		turn.Role, turn.Parts = completion.Assistant, marked(b.assistant(v, content), cache)
+	case "tool":
+		id := textAt(v, "tool_call_id")
+		turn.Name = ""
+		turn.Parts = marked([]completion.Part{b.result(id, b.names[id], content)}, cache)
+	case "function":
+		turn.Name = ""
+		turn.Parts = []completion.Part{b.result(b.called, textAt(v, "name"), content)}
+	default:
+		turn.Parts = marked(contentOf(content), cache)
+	}
+	b.talking = true
+	b.p.Turns = append(b.p.Turns, turn)
+}
+
+func (b *promptBuilder) result(id, name string, content []byte) completion.Part {
+	return completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: name, Parts: contentOf(content)}}
+}
+
+// assistant is an answer as it comes back: reasoning first, then what was said and shown, then the calls.
+func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
+	parts, signatures := thoughts(v)
+	parts = append(parts, contentOf(content)...)
+	if text := textAt(v, "refusal"); text != "" {
+		parts = append(parts, completion.Part{Kind: completion.RefusalPart, Text: text})
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); {
+		url := rawjson.FindPath(e.Value, "image_url", "url")
+		if url == nil {
+			url = rawjson.Find(e.Value, "url")
+		}
+		if rawjson.KindOf(url) == rawjson.String {
+			parts = append(parts, completion.Part{Kind: completion.ImagePart, Media: wire.MediaFrom(url)})
+		}
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "tool_calls")); e.Next(); {
+		call := callOf(e.Value)
+		if call.Signature == "" {
+			call.Signature = signatures[call.ID]
+		}
+		b.names[call.ID] = call.Name
+		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: call})
+	}
+	if f := rawjson.Find(v, "function_call"); !rawjson.IsNull(f) {
+		b.calls++
+		b.called = "call_" + strconv.Itoa(b.calls)
+		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: &completion.Call{ID: b.called, Name: textAt(f, "name"), Arguments: argumentsOf(f)}})
+	}
+	return parts
+}
+
+// thoughts are the reasoning of an assistant message. Signatures that belong to a tool call are told apart by the call's id.
+func thoughts(v []byte) (parts []completion.Part, signatures map[string]string) {
+	details := wire.Thoughts(rawjson.Find(v, "reasoning_details"))
+	for i := range details {
+		t := &details[i]
+		if t.Kind == completion.ThoughtEncrypted && t.Format == completion.FormatGoogle && t.ID != "" {
+			if signatures == nil {
+				signatures = map[string]string{}
+			}
+			signatures[t.ID] = t.Data
+			continue
+		}
+		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: t})
+	}
+	if len(details) > 0 {
+		return parts, signatures
+	}
+	text := textAt(v, "reasoning")
+	if text == "" {
+		text = textAt(v, "reasoning_content")
+	}
+	if text != "" {
+		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &completion.Thought{Text: text}})
+	}
+	return parts, nil
+}
+
+func callOf(v []byte) *completion.Call {
+	call := &completion.Call{ID: textAt(v, "id")}
+	if custom := rawjson.Find(v, "custom"); !rawjson.IsNull(custom) {
+		call.Custom, call.Name, call.Arguments = true, textAt(custom, "name"), []byte(textAt(custom, "input"))
+		return call
+	}
+	f := rawjson.Find(v, "function")
+	call.Name, call.Arguments = textAt(f, "name"), argumentsOf(f)
+	call.Signature = textAt(f, "thought_signature")
+	if call.Signature == "" {
+		call.Signature = rawjson.Text(rawjson.FindPath(v, "extra_content", "google", "thought_signature"))
+	}
+	return call
+}
+
+// argumentsOf are the arguments of a function, as JSON text; a call without any has the empty object.
+func argumentsOf(f []byte) []byte {
+	if text := textAt(f, "arguments"); strings.TrimSpace(text) != "" {
+		return []byte(text)
+	}
+	return []byte("{}")
+}
+
+// contentOf are the parts of a message's content.
+func contentOf(v []byte) []completion.Part {
+	if rawjson.KindOf(v) == rawjson.String {
+		if text := rawjson.Text(v); text != "" {
+			return []completion.Part{{Text: text}}
+		}
+		return nil
+	}
+	var parts []completion.Part
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		parts = append(parts, partOf(e.Value))
+	}
+	return parts
+}
+
+func partOf(v []byte) completion.Part {
+	part := completion.Part{Cache: cacheOf(rawjson.Find(v, "cache_control"))}
+	if part.Cache == "" && !rawjson.IsNull(rawjson.Find(v, "prompt_cache_breakpoint")) {
+		part.Cache = "5m"
+	}
+	switch textAt(v, "type") {
+	case "text":
+		part.Text = textAt(v, "text")
+	case "refusal":
+		part.Kind, part.Text = completion.RefusalPart, textAt(v, "refusal")
+	case "image_url":
+		image := rawjson.Find(v, "image_url")
+		part.Kind, part.Media = completion.ImagePart, wire.MediaFrom(rawjson.Find(image, "url"))
+		part.Media.Detail = textAt(image, "detail")
+	case "input_audio":
+		audio := rawjson.Find(v, "input_audio")
+		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
+		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + textAt(audio, "format"), Base64: data}
+	case "file":
+		part.Kind, part.Media = completion.FilePart, fileOf(rawjson.Find(v, "file"))
+	default:
+		video := rawjson.Find(v, "video_url")
+		if video == nil {
+			video = rawjson.Find(v, "input_video")
+		}
+		part.Kind, part.Media = completion.VideoPart, wire.MediaFrom(rawjson.Find(video, "url"))
+	}
+	return part
+}
+
+func fileOf(v []byte) *completion.Media {
+	media := &completion.Media{}
+	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
+		media = wire.MediaFrom(data)
+	}
+	media.FileID, media.Name = textAt(v, "file_id"), textAt(v, "filename")
+	return media
+}
+
+func toolOf(v []byte) completion.Tool {
+	kind := textAt(v, "type")
+	var tool completion.Tool
+	switch kind {
+	case "function":
+		tool = functionOf(rawjson.Find(v, "function"))
+	case "custom":
+		custom := rawjson.Find(v, "custom")
+		tool = completion.Tool{Name: textAt(custom, "name"), Description: textAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
+	default:
+		tool = completion.Tool{Hosted: v, HostedType: kind}
+	}
+	tool.Cache = cacheOf(rawjson.Find(v, "cache_control"))
+	return tool
+}
+
+func functionOf(v []byte) completion.Tool {
+	return completion.Tool{Name: textAt(v, "name"), Description: textAt(v, "description"), Parameters: present(rawjson.Find(v, "parameters")),
+		Strict: truth(rawjson.Find(v, "strict"))}
+}
+
+// choiceOf reads tool_choice, or the older function_call.
+func choiceOf(v []byte) completion.Choice {
+	switch rawjson.Text(v) {
+	case "none":
+		return completion.Choice{Mode: completion.ChoiceNone}
+	case "auto":
+		return completion.Choice{Mode: completion.ChoiceAuto}
+	case "required":
+		return completion.Choice{Mode: completion.ChoiceRequired}
+	}
+	switch textAt(v, "type") {
+	case "allowed_tools":
+		allowed := rawjson.Find(v, "allowed_tools")
+		c := completion.Choice{Mode: completion.ChoiceAuto, Allowed: []string{}}
+		if textAt(allowed, "mode") == "required" {
+			c.Mode = completion.ChoiceRequired
+		}
+		for e := rawjson.ElementsOf(rawjson.Find(allowed, "tools")); e.Next(); {
+			name := rawjson.FindPath(e.Value, "function", "name")
+			if name == nil {
+				name = rawjson.Find(e.Value, "name")
+			}
+			c.Allowed = append(c.Allowed, rawjson.Text(name))
+		}
+		return c
+	case "custom":
+		return completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.Text(rawjson.FindPath(v, "custom", "name")), Custom: true}
+	case "function":
+		v = rawjson.Find(v, "function")
+	}
+	return completion.Choice{Mode: completion.ChoiceTool, Name: textAt(v, "name")}
+}
+
+func formatOf(v []byte) completion.Format {
+	switch textAt(v, "type") {
+	case "json_object":
+		return completion.Format{Kind: completion.FormatJSON}
+	case "json_schema":
+		s := rawjson.Find(v, "json_schema")
+		return completion.Format{Kind: completion.FormatSchema, Name: textAt(s, "name"), Description: textAt(s, "description"),
+			Schema: present(rawjson.Find(s, "schema")), Strict: truth(rawjson.Find(s, "strict"))}
+	}
+	return completion.Format{}
+}
+
+// cacheOf reads a cache_control mark.
+func cacheOf(v []byte) completion.Cache {
+	switch {
+	case rawjson.IsNull(v):
+		return ""
+	case textAt(v, "ttl") == "1h":
+		return "1h"
+	}
+	return "5m"
+}
+
+// marked puts a message's own mark on its last part.
+func marked(parts []completion.Part, mark completion.Cache) []completion.Part {
+	if mark != "" && len(parts) > 0 {
+		parts[len(parts)-1].Cache = mark
+	}
+	return parts
+}
+
+func textAt(v []byte, name string) string {
+	if found := rawjson.Find(v, name); rawjson.KindOf(found) == rawjson.String {
+		return rawjson.Text(found)
+	}
+	return ""
+}
+
+// texts reads a string or an array of them.
+func texts(v []byte) (list []string) {
+	if rawjson.KindOf(v) == rawjson.String {
+		return []string{rawjson.Text(v)}
+	}
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		list = append(list, rawjson.Text(e.Value))
+	}
+	return list
+}
+
+// present is v, nil for null.
+func present(v []byte) []byte {
+	if rawjson.IsNull(v) {
+		return nil
+	}
+	return slices.Clip(v)
+}
+
+func truth(v []byte) *bool {
+	b, ok := rawjson.Bool(v)
+	if !ok {
+		return nil
+	}
+	return &b
+}

@@ -1,0 +1,76 @@
+package wire
+
+import (
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+)
+
+// Thoughts reads an array of reasoning_details entries, in their order. Fragments of one entry, as a client gets who keeps what a
+// stream brought, become one again: neighbours with the same index and type.
+func Thoughts(list []byte) []completion.Thought {
+	var out []completion.Thought
+	last := ""
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		t, kind, ok := thought(e.Value)
+		if !ok {
+			continue
+		}
+		index := string(rawjson.Find(e.Value, "index"))
+		here := kind + " " + index
+		if index != "" && here == last {
+			join(&out[len(out)-1], &t)
+			continue
+		}
+		out, last = append(out, t), here
+	}
+	return out
+}
+
+// join appends a fragment.
+func join(to, more *completion.Thought) {
+	to.Text += more.Text
+	to.Data += more.Data
+	if more.Signature != "" {
+		to.Signature = more.Signature
+	}
+	if to.ID == "" {
+		to.ID = more.ID
+	}
+	if to.Format == "" {
+		to.Format = more.Format
+	}
+}
+
+// thought reads one entry; ok is false for what is none.
+func thought(v []byte) (t completion.Thought, kind string, ok bool) {
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if rawjson.KindOf(m.Value) != rawjson.String {
+			continue
+		}
+		switch string(m.Name) {
+		case "type":
+			kind = rawjson.Text(m.Value)
+		case "format":
+			t.Format = rawjson.Text(m.Value)
+		case "id":
+			t.ID = rawjson.Text(m.Value)
+		case "text", "summary":
+			t.Text = rawjson.Text(m.Value)
+		case "signature":
+			t.Signature = rawjson.Text(m.Value)
+		case "data":
+			t.Data = rawjson.Text(m.Value)
+		}
+	}
+	switch kind {
+	case "reasoning.text":
+		t.Kind = completion.ThoughtText
+	case "reasoning.summary":
+		t.Kind = completion.ThoughtSummary
+	case "reasoning.encrypted":
+		t.Kind = completion.ThoughtEncrypted
+	default:
+		return t, "", false
+	}
+	return t, kind, true
+}
