@@ -3,11 +3,9 @@ package catalog
 import (
 	"cmp"
 	"crypto/sha256"
-	"encoding/binary"
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -54,7 +52,7 @@ type Offer struct {
 	MaxCompletion int64
 	Params        Params   // 0: AllParams
 	Input         Modality // 0: AllModalities
-	Output        Modality // 0: Text
+	Output        Modality // 0: what a model of its type gives: Text, Image, Audio or Video
 	MaxN          int
 	ImplicitCache bool
 	UpdatedAt     time.Time
@@ -72,16 +70,6 @@ const (
 	TypeSpeech        = "audio_speech"
 	TypeRerank        = "rerank"
 )
-
-var (
-	tiers         = []string{"default", "flex", "priority"}
-	variants      = []string{"standard", "free", "thinking", "extended"}
-	policies      = []DataPolicy{PolicyZero, PolicyTransient, PolicyRetained, PolicyTraining, PolicyUnknown}
-	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
-)
-
-// Quantizations lists the names of quantization levels that a catalog or a request may hold.
-func Quantizations() []string { return slices.Clone(quantizations) }
 
 // SimulatedVendor is the vendor of the simulator's models. Only they may be served by a simulated provider,
 // so that no real model falls back to it.
@@ -156,6 +144,7 @@ func (b *builder) provider(p Provider) {
 	if !slices.Contains(policies, p.DataPolicy) {
 		b.fail(what, "the data policy %q is none of zero, transient, retained, training, unknown", p.DataPolicy)
 	}
+	b.checkQuirks(what, &p.Quirks)
 	b.snap.Providers[p.ID] = &p
 }
 
@@ -186,9 +175,7 @@ func (b *builder) model(info *ModelInfo) {
 		b.fail(what, "it is described twice")
 		return
 	}
-	if info.ContextLength < 0 {
-		b.fail(what, "its context length is negative")
-	}
+	b.checkModel(what, info)
 	m := newModel(info.Slug)
 	m.Name = cmp.Or(info.Name, m.Name)
 	m.Description, m.Created, m.ContextLength = info.Description, info.Created, info.ContextLength
@@ -236,7 +223,7 @@ func (b *builder) offer(o *Offer) {
 		ep.Input = AllModalities
 	}
 	if ep.Output == 0 {
-		ep.Output = Text
+		ep.Output = outputOf(m.Type)
 	}
 	ep.Tag, ep.ID = tagAndID(o, ep)
 	if p.Simulated && m.Vendor != SimulatedVendor {
@@ -246,13 +233,26 @@ func (b *builder) offer(o *Offer) {
 		b.fail(what, "it is offered twice under the tag %q; give one of them another region, variant or tier", ep.Tag)
 	}
 	b.checkOffer(what, o, ep)
-	b.checkPricing(what, &ep.Pricing)
+	b.checkPricing(what, m, &ep.Pricing)
 	if len(b.errs) > before {
 		return
 	}
 	b.ids[ep.ID] = true
 	b.snap.models[o.Model] = m
 	m.Endpoints = append(m.Endpoints, ep)
+}
+
+// outputOf is what a model of a type gives when nobody says.
+func outputOf(kind string) Modality {
+	switch kind {
+	case TypeImage:
+		return Image
+	case TypeVideo:
+		return Video
+	case TypeSpeech:
+		return Audio
+	}
+	return Text
 }
 
 // tagAndID names an endpoint: "provider[/region][/variant][/tier]", and the same with the model's slug behind the provider.
@@ -271,55 +271,6 @@ func tagAndID(o *Offer, ep *Endpoint) (tag, id string) {
 	return o.Provider + suffix, o.Provider + "/" + o.Model + suffix
 }
 
-func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
-	if o.Region != "" && !plainPart(o.Region) {
-		b.fail(what, "the region %q may hold only letters, digits and -._:@+", o.Region)
-	}
-	if !slices.Contains(tiers, ep.Tier) {
-		b.fail(what, "the tier %q is none of %s", ep.Tier, strings.Join(tiers, ", "))
-	}
-	if !slices.Contains(variants, ep.Variant) {
-		b.fail(what, "the variant %q is none of %s", ep.Variant, strings.Join(variants, ", "))
-	}
-	if ep.Quantization != "" && !slices.Contains(quantizations, ep.Quantization) {
-		b.fail(what, "the quantization %q is none of %s", ep.Quantization, strings.Join(quantizations, ", "))
-	}
-	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 {
-		b.fail(what, "a limit is negative")
-	}
-	if ep.ContextLength > 0 && ep.MaxCompletion > ep.ContextLength {
-		b.fail(what, "its longest answer of %d tokens is more than its context of %d", ep.MaxCompletion, ep.ContextLength)
-	}
-}
-
-func (b *builder) checkPricing(what string, p *Pricing) {
-	if !p.Base.Prompt.Set || !p.Base.Completion.Set {
-		b.fail(what, "it has no price for prompt and completion; write \"0\" for what is free")
-	}
-	if p.Base.negative() {
-		b.fail(what, "a price is negative")
-	}
-	last := int64(0)
-	for _, t := range p.Thresholds {
-		if t.Above <= last {
-			b.fail(what, "thresholds must be above 0 and ascend, but %d follows %d", t.Above, last)
-		}
-		if t.Prices.negative() {
-			b.fail(what, "a price above %d prompt tokens is negative", t.Above)
-		}
-		last = t.Above
-	}
-}
-
-func (p Prices) negative() bool {
-	for _, f := range p.fields() {
-		if f.Nano < 0 {
-			return true
-		}
-	}
-	return false
-}
-
 // finish orders what was built and names the version by its content.
 func (b *builder) finish() {
 	s := b.snap
@@ -335,57 +286,4 @@ func (b *builder) finish() {
 	}
 	slices.SortFunc(s.ordered, func(x, y *Model) int { return strings.Compare(x.Slug, y.Slug) })
 	s.Version = version(s)
-}
-
-// version is a digest of everything that a client or a bill can see of a catalog; keys and headers are no part of it.
-func version(s *Snapshot) string {
-	var b digest
-	for _, id := range slices.Sorted(maps.Keys(s.Providers)) {
-		p := s.Providers[id]
-		b.text(p.ID, p.Name, p.Dialect, p.BaseURL, string(p.DataPolicy), fmt.Sprintf("%+v", p.Quirks))
-	}
-	for _, m := range s.ordered {
-		b.text(m.Slug, m.Name, m.Description, m.Type)
-		b.number(m.Created.Unix(), m.ContextLength, int64(len(m.Endpoints)))
-		for _, ep := range m.Endpoints {
-			b.text(ep.ID, ep.UpstreamID, ep.Quantization, ep.Pricing.List, ep.Pricing.Rate, ep.Pricing.Source)
-			b.number(ep.ContextLength, ep.MaxCompletion, int64(ep.Params), int64(ep.Input), int64(ep.Output), int64(ep.MaxN), ep.UpdatedAt.Unix(),
-				int64(len(ep.Pricing.Thresholds)))
-			if ep.ImplicitCache {
-				b.text("caches")
-			}
-			b.prices(&ep.Pricing.Base)
-			for i := range ep.Pricing.Thresholds {
-				b.number(ep.Pricing.Thresholds[i].Above)
-				b.prices(&ep.Pricing.Thresholds[i].Prices)
-			}
-		}
-	}
-	sum := sha256.Sum256(b)
-	return hex.EncodeToString(sum[:8])
-}
-
-// digest collects values so that no two sequences of them give the same bytes.
-type digest []byte
-
-func (b *digest) text(list ...string) {
-	for _, s := range list {
-		*b = append(binary.AppendUvarint(*b, uint64(len(s))), s...)
-	}
-}
-
-func (b *digest) number(list ...int64) {
-	for _, n := range list {
-		*b = binary.AppendVarint(*b, n)
-	}
-}
-
-func (b *digest) prices(p *Prices) {
-	for _, f := range p.fields() {
-		if !f.Set {
-			*b = append(*b, 0)
-			continue
-		}
-		b.number(1, f.Nano)
-	}
 }

@@ -33,14 +33,24 @@ type Threshold struct {
 	Prices Prices
 }
 
+// What an image price is for, and who set it.
+const (
+	UnitTokens    = "tokens_1k"
+	UnitImage     = "image"
+	UnitMegapixel = "megapixel"
+
+	BasisSupplier = "supplier_rate"
+	BasisFixed    = "fixed"
+)
+
 // ImagePrice is one line of an image model's price list. Empty Variant and Resolution match any.
 type ImagePrice struct {
 	Component  string      // "text_input", "image_input", "image_output", "text_output"
-	Unit       string      // "tokens_1k", "image", "megapixel"
+	Unit       string      // one of the Unit constants
 	Variant    string      // quality: "low", "medium", "high"; ""
 	Resolution string      // "1K", "1024x1024"; ""
 	Price      money.Price // per Unit
-	Basis      string      // "supplier_rate" or "fixed"
+	Basis      string      // one of the Basis constants
 }
 
 // VideoRule is the price of a second of video. The first rule whose resolution and audio match applies.
@@ -58,9 +68,9 @@ type Pricing struct {
 	Characters money.Price  // per 1000 characters that go in, for speech
 	Images     []ImagePrice // of image models
 	Video      []VideoRule  // of video models
-	List       string      // version of the price list that Base came from
-	Rate       string      // version of the dollar rate and margin used, "" when priced in rubles
-	Source     string      // the source's own price, decimal text as written, for audit
+	List       string       // version of the price list that Base came from
+	Rate       string       // version of the dollar rate and margin used, "" when priced in rubles
+	Source     string       // the source's own price, decimal text as written, for audit
 }
 
 // For returns the prices of a request with that many prompt tokens: the highest threshold passed wins.
@@ -129,15 +139,18 @@ type Quirks struct {
 	Drop             []string          `yaml:"drop"`               // top-level request fields that it refuses
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
+	AuthHeader       string            `yaml:"auth_header"`        // header that carries the key; "": Authorization
+	AuthScheme       string            `yaml:"auth_scheme"`        // word before the key; "": Bearer in Authorization, none in another header
 }
 
 // Provider serves models. Its address and key never reach a client or a log.
 type Provider struct {
-	ID         string // slug used in provider preferences, such as "deepinfra"
-	Name       string // display name
-	Dialect    string // wire spoken, such as "openai"
-	BaseURL    string // without trailing slash; the dialect adds its path
-	Key        string // credential; "" sends none
+	ID         string   // slug used in provider preferences, such as "deepinfra"
+	Name       string   // display name
+	Dialect    string   // wire spoken, such as "openai"
+	BaseURL    string   // without trailing slash; the dialect adds its path
+	Key        string   // credential; "" sends none
+	Keys       []string // further credentials, used when the provider refuses the ones before them
 	Headers    map[string]string
 	DataPolicy DataPolicy
 	Quirks     Quirks

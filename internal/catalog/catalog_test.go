@@ -125,6 +125,77 @@ func TestBuildRefuses(t *testing.T) {
 	}
 }
 
+func TestBuildByType(t *testing.T) {
+	t.Parallel()
+	set := func(n int64) money.Price { return money.Price{Nano: n, Set: true} }
+	text := catalog.Pricing{Base: catalog.Prices{Prompt: set(1), Completion: set(2)}}
+	picture := catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Price: set(1), Basis: catalog.BasisFixed}
+	for _, c := range []struct {
+		name, kind string
+		p          catalog.Pricing
+		facts      *catalog.VideoFacts
+		want       string // part of the error; "": none
+	}{
+		{"chat", catalog.TypeChat, text, nil, ""},
+		{"chat without completion", catalog.TypeChat, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for prompt and completion"},
+		{"chat by the minute", catalog.TypeChat, catalog.Pricing{Base: text.Base, Minute: set(1)}, nil, "a price for minute, which only models of type audio_transcription"},
+		{"embedding", catalog.TypeEmbedding, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, ""},
+		{"embedding without prompt", catalog.TypeEmbedding, catalog.Pricing{Base: catalog.Prices{Completion: set(1)}}, nil, "no price for prompt, by which a model of type embedding"},
+		{"free moderation", catalog.TypeModeration, catalog.Pricing{Base: catalog.Prices{Request: set(0)}}, nil, ""},
+		{"moderation without price", catalog.TypeModeration, catalog.Pricing{}, nil, "no price for prompt or request"},
+		{"transcription by the minute", catalog.TypeTranscription, catalog.Pricing{Minute: set(1)}, nil, ""},
+		{"transcription by tokens", catalog.TypeTranscription, text, nil, ""},
+		{"transcription without price", catalog.TypeTranscription, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for minute"},
+		{"image by lines", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{picture}}, nil, ""},
+		{"image each", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{ImageOutputEach: set(1)}}, nil, ""},
+		{"image by tokens", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{Prompt: set(1), ImageOutput: set(1)}}, nil, ""},
+		{"image without price", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for images"},
+		{"image line twice", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{picture, picture}}, nil, "priced twice"},
+		{"image line without price", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: "image"}}}, nil, "has no price"},
+		{"image line of an unknown unit", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: "pixel", Price: set(1)}}}, nil, `the unit "pixel" is none of`},
+		{"image line without component", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Unit: "image", Price: set(1)}}}, nil, "no component"},
+		{"video", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{Resolution: "720p", PerSecond: set(1)}, {PerSecond: set(2)}}}, &catalog.VideoFacts{Resolutions: []string{"720p"}, Sizes: []string{"1280x720"}, Durations: []int{4}, AspectRatios: []string{"16:9"}, FrameImages: []string{"first_frame"}}, ""},
+		{"video without price", catalog.TypeVideo, catalog.Pricing{}, nil, "no price for video"},
+		{"video rule out of reach", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}, {Resolution: "720p", PerSecond: set(1)}}}, nil, "can never apply"},
+		{"video resolution without price", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{Resolution: "720p", PerSecond: set(1)}}}, &catalog.VideoFacts{Resolutions: []string{"4K"}}, "no video rule prices 4K"},
+		{"video of no length", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{Durations: []int{0}}, "cannot last 0 seconds"},
+		{"video of an odd size", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{Sizes: []string{"1280*720"}}, "not written like 1280x720"},
+		{"video of an odd ratio", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{AspectRatios: []string{"16:0"}}, "not written like 16:9"},
+		{"video from another frame", catalog.TypeVideo, catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: set(1)}}}, &catalog.VideoFacts{FrameImages: []string{"middle"}}, `the frame image "middle" is none of`},
+		{"video facts of a chat model", catalog.TypeChat, text, &catalog.VideoFacts{Audio: true}, "its type is not video"},
+		{"speech", catalog.TypeSpeech, catalog.Pricing{Characters: set(1)}, nil, ""},
+		{"speech without price", catalog.TypeSpeech, catalog.Pricing{}, nil, "no price for characters"},
+		{"rerank", catalog.TypeRerank, catalog.Pricing{Base: catalog.Prices{Request: set(1)}}, nil, ""},
+		{"rerank without price", catalog.TypeRerank, catalog.Pricing{}, nil, "no price for request or prompt"},
+		{"negative minute", catalog.TypeTranscription, catalog.Pricing{Minute: set(-1)}, nil, "a price is negative"},
+		{"empty threshold", catalog.TypeChat, catalog.Pricing{Base: text.Base, Thresholds: []catalog.Threshold{{Above: 1}}}, nil, "changes no price"},
+		{"unknown type", "smell", text, nil, `the type "smell" is none of chat`},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			_, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{server("p")}, Models: []catalog.ModelInfo{{Slug: "v/m", Type: c.kind, Video: c.facts}},
+				Offers: []catalog.Offer{{Provider: "p", Model: "v/m", Pricing: c.p}}})
+			if c.want == "" && err != nil || c.want != "" && (err == nil || !strings.Contains(err.Error(), c.want)) {
+				t.Errorf("error is %v, want %q", err, c.want)
+			}
+		})
+	}
+}
+
+func TestQuirksAreChecked(t *testing.T) {
+	t.Parallel()
+	for want, q := range map[string]catalog.Quirks{
+		"max_tokens_field": {MaxTokensField: "max"}, "reasoning_request": {ReasoningRequest: "yes"}, "reasoning_reply": {ReasoningReply: "yes"}, "reasoning_count": {ReasoningCount: "yes"},
+		"cost_digits": {CostDigits: -1}, "auth_header": {AuthHeader: "api key"}, "auth_scheme": {AuthScheme: "Api Key:"},
+	} {
+		p := server("p")
+		p.Quirks = q
+		if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p}}); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", want, err)
+		}
+	}
+}
+
 func TestResolve(t *testing.T) {
 	t.Parallel()
 	snap, err := catalog.Build(catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m"}, {Slug: "v/m:online"}, {Slug: "v/odd:name"}}})
@@ -171,8 +242,58 @@ func TestVersionTellsContents(t *testing.T) {
 	if got := build(func(d *catalog.Declared) { d.Providers[0].Key = "secret" }); got != base {
 		t.Error("a key changes the version")
 	}
-	if got := build(func(d *catalog.Declared) { d.Offers[0].Pricing.Base.Prompt.Nano++ }); got == base {
-		t.Error("a price does not change the version")
+	one := money.Price{Nano: 1, Set: true}
+	film := func(d *catalog.Declared) {
+		d.Models = []catalog.ModelInfo{{Slug: "v/m", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Sizes: []string{"1x1"}}}}
+		for i := range d.Offers {
+			d.Offers[i].Pricing = catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: one}}}
+		}
+	}
+	paint := func(d *catalog.Declared) {
+		d.Models = []catalog.ModelInfo{{Slug: "v/m", Type: catalog.TypeImage}}
+		d.Offers[0].Pricing.Images = []catalog.ImagePrice{{Component: "image_output", Unit: "image", Price: one}}
+		d.Offers[1].Pricing.Images = d.Offers[0].Pricing.Images
+	}
+	seen := map[string]string{base: "nothing"}
+	for name, change := range map[string]func(*catalog.Declared){
+		"price":  func(d *catalog.Declared) { d.Offers[0].Pricing.Base.Prompt.Nano++ },
+		"hub id": func(d *catalog.Declared) { d.Models = []catalog.ModelInfo{{Slug: "v/m", HubID: "V/M"}} },
+		"minute": func(d *catalog.Declared) {
+			d.Models = []catalog.ModelInfo{{Slug: "v/m", Type: catalog.TypeTranscription}}
+			d.Offers[0].Pricing.Minute = one
+		},
+		"characters": func(d *catalog.Declared) {
+			d.Models = []catalog.ModelInfo{{Slug: "v/m", Type: catalog.TypeSpeech}}
+			d.Offers[0].Pricing.Characters = one
+			d.Offers[1].Pricing.Characters = one
+		},
+		"auth": func(d *catalog.Declared) { d.Providers[0].Quirks.AuthHeader = "api-key" },
+		"threshold": func(d *catalog.Declared) {
+			d.Offers[0].Pricing.Thresholds = []catalog.Threshold{{Above: 5, Prices: catalog.Prices{Prompt: one}}}
+		},
+		"video":  film,
+		"size":   func(d *catalog.Declared) { film(d); d.Models[0].Video.Sizes = []string{"2x2"} },
+		"length": func(d *catalog.Declared) { film(d); d.Models[0].Video.Durations = []int{4} },
+		"list": func(d *catalog.Declared) {
+			film(d)
+			d.Models[0].Video.Sizes, d.Models[0].Video.Passthrough = nil, []string{"1x1"}
+		},
+		"sound": func(d *catalog.Declared) { film(d); d.Models[0].Video.Audio = true },
+		"rule": func(d *catalog.Declared) {
+			film(d)
+			d.Offers[0].Pricing.Video = []catalog.VideoRule{{WithAudio: true, PerSecond: one}}
+		},
+		"image": paint,
+		"quality": func(d *catalog.Declared) {
+			paint(d)
+			d.Offers[0].Pricing.Images = []catalog.ImagePrice{{Component: "image_output", Unit: "image", Variant: "low", Price: one}}
+		},
+	} {
+		got := build(change)
+		if other, known := seen[got]; known {
+			t.Errorf("%s and %s have one version", name, other)
+		}
+		seen[got] = name
 	}
 }
 

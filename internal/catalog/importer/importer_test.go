@@ -15,12 +15,21 @@ import (
 	"weir/internal/fault"
 )
 
-// maker is a provider that serves its own models; host one that serves others'.
+// maker is a provider that serves its own models; host one that serves others', and lets clients write caches.
 var (
-	maker = builtin.Provider{Provider: catalog.Provider{ID: "maker"}, Vendor: "acme",
-		Sources: builtin.Sources{ModelsDev: "maker-dev", LiteLLMProvider: "maker", Portkey: "maker-pk"}}
-	host = builtin.Provider{Provider: catalog.Provider{ID: "host", Quirks: catalog.Quirks{CacheControl: true}}, Aliases: map[string]string{"short-7b": "acme/long-7b"},
-		Sources: builtin.Sources{ModelsDev: "host", LiteLLM: "host/", LiteLLMProvider: "host", Portkey: "host"}}
+	both = []builtin.Provider{{Provider: catalog.Provider{ID: "maker"}}, {Provider: catalog.Provider{ID: "host", Quirks: catalog.Quirks{CacheControl: true}}}}
+	book = importer.Book{
+		AsOf:    "2026-08-21",
+		Vendors: map[string]string{"deepseek-ai": "deepseek"},
+		Makers:  [][2]string{{"llama-", "meta-llama"}, {"meta-llama-", "meta-llama"}},
+		Providers: map[string]importer.Names{
+			"maker": {Vendor: "acme", ModelsDev: "maker-dev", LiteLLM: []string{""}, LiteLLMProvider: []string{"maker"}, Portkey: "maker-pk", GenAI: []string{"maker-ge"}},
+			"host": {ModelsDev: "host", LiteLLM: []string{"host/"}, LiteLLMProvider: []string{"host"}, Portkey: "host",
+				Aliases: map[string]string{"short-7b": "acme/long-7b"}, Skip: map[string]string{"acme/skipped": "a person said so"}},
+		},
+		Video:     map[string][]byte{"acme/film": []byte(`{"durations":[4]}`)},
+		Confirmed: []importer.Confirmed{{Provider: "maker", ID: "scribe", Prices: map[string]string{"prompt": "1", "completion": "2", "audio": "6"}}},
+	}
 )
 
 // model is a models-dev model: text for text, 1000 tokens of context, with a cost and further members.
@@ -36,19 +45,20 @@ func pk(id, prompt, completion, more string) string {
 	return `"` + id + `":{"pricing_config":{"pay_as_you_go":{"request_token":{"price":` + prompt + `},"response_token":{"price":` + completion + `}` + more + `}}}`
 }
 
-func sources(makerDev, hostDev, liteLLM, makerPK, hostPK []string) fstest.MapFS {
+func sources(makerDev, hostDev, liteLLM, makerPK, hostPK []string, genAI ...string) fstest.MapFS {
 	join := func(parts []string) string { return "{" + strings.Join(parts, ",") + "}" }
 	return fstest.MapFS{
 		"models-dev/providers.json":                    {Data: []byte(`{"maker-dev":{"models":` + join(makerDev) + `},"host":{"models":` + join(hostDev) + `}}`)},
 		"litellm/model_prices_and_context_window.json": {Data: []byte(join(liteLLM))},
 		"portkey-models/pricing/maker-pk.json":         {Data: []byte(join(makerPK))},
 		"portkey-models/pricing/host.json":             {Data: []byte(join(hostPK))},
+		"genai-prices/data.json":                       {Data: []byte(`[{"id":"maker-ge","models":[` + strings.Join(genAI, ",") + `]}]`)},
 	}
 }
 
 func run(t *testing.T, fs fstest.MapFS) (lines []string, refused map[string]string) {
 	t.Helper()
-	r, err := importer.Import(fs, []builtin.Provider{maker, host})
+	r, err := importer.Import(fs, both, book)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -109,26 +119,33 @@ func TestRefusesTraps(t *testing.T) {
 		name, dev, lite, pk string // host's; the model is acme/m
 		want                string // part of the reason
 	}{
-		{"one source", model("acme/m", cost, ""), "", "", "only one source has it"},
-		{"no agreement", model("acme/m", cost, ""), lite("host/acme/m", "host", `"input_cost_per_token":1e-06,"output_cost_per_token":3e-06`), "", "no two sources agree on prompt and completion: 1 / 2, 1 / 3"},
+		{"one source", model("acme/m", cost, ""), "", "", "only one source prices it"},
+		{"no agreement", model("acme/m", cost, ""), lite("host/acme/m", "host", `"input_cost_per_token":1e-06,"output_cost_per_token":3e-06`), "", "no two sources agree on its price"},
 		{"binary float", model("acme/m", `{"input":0.8,"output":2}`, ""), lite("host/acme/m", "host", `"input_cost_per_token":7.999999999999999e-07,"output_cost_per_token":2e-06`), "", "no two sources agree"},
 		{"zero", model("acme/m", `{"input":0,"output":0}`, ""), lite("host/acme/m", "host", `"input_cost_per_token":0.0,"output_cost_per_token":0`), "", "a price of zero"},
-		{"same price in and out counted per second", model("acme/m", cost, ""), `"host/acme/m":{"litellm_provider":"host","mode":"audio_transcription","input_cost_per_second":0.0001,"output_cost_per_second":0.0001}`, "", "no chat model: audio_transcription"},
+		{"same price in and out counted per second", model("acme/m", cost, ""), `"host/acme/m":{"litellm_provider":"host","mode":"audio_transcription","input_cost_per_second":0.0001,"output_cost_per_second":0.0001}`, "", "no two sources agree"},
 		{"responses only", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"supported_endpoints":["/v1/responses"]`), "", "not served by chat completions"},
-		{"image output", strings.Replace(model("acme/m", cost, ""), `"output":["text"]`, `"output":["text","image"]`, 1), lite("host/acme/m", "host", agreed), "", "gives text, image"},
-		{"speech input only", strings.Replace(model("acme/m", cost, ""), `"input":["text"]`, `"input":["audio"]`, 1), lite("host/acme/m", "host", agreed), "", "it takes audio"},
+		{"speech input only", strings.Replace(model("acme/m", cost, ""), `"input":["text"]`, `"input":["audio"]`, 1), lite("host/acme/m", "host", agreed), "", "it does not turn text into text"},
 		{"deprecated", model("acme/m", cost, `,"status":"deprecated"`), lite("host/acme/m", "host", agreed), "", "it is deprecated"},
 		{"moving alias", model("acme/m-latest", cost, ""), lite("host/acme/m-latest", "host", agreed), "", "moving alias"},
-		{"embedding", model("acme/m-embed", cost, ""), lite("host/acme/m-embed", "host", agreed), "", "embedding"},
-		{"variant in the id", model("acme/m:free", cost, ""), lite("host/acme/m:free", "host", agreed), "", "cannot be turned into a slug"},
+		{"unknown variant in the id", model("acme/m:nitro", cost, ""), lite("host/acme/m:nitro", "host", agreed), "", "cannot be turned into a slug"},
+		{"batch", model("acme/m:batch", cost, ""), lite("host/acme/m:batch", "host", agreed), "", "served in batches"},
+		{"free with a price", model("acme/m:free", cost, ""), lite("host/acme/m:free", "host", agreed), "", "named free, but has a price"},
+		{"not current", "", lite("host/acme/m", "host", agreed), pk("acme/m", "0.0001", "0.0002", ""), "models-dev does not list it"},
+		{"skipped by name", model("acme/skipped", cost, ""), lite("host/acme/skipped", "host", agreed), "", "a person said so"},
+		{"retired", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"deprecation_date":"2026-08-21"`), "", "it is deprecated"},
+		{"realtime", model("acme/m-realtime", cost, ""), lite("host/acme/m-realtime", "host", agreed), "", "realtime connection"},
+		{"a mode of its own", model("acme/m", cost, ""), strings.Replace(lite("host/acme/m", "host", agreed), `"chat"`, `"ocr"`, 1), "", "Weir does not have (litellm: ocr)"},
+		{"reasoning dearer in one source", model("acme/m", `{"input":1,"output":2,"reasoning":9}`, ""), lite("host/acme/m", "host", agreed), "", "reasoning costs extra"},
+
 		{"id without maker", model("m", cost, ""), lite("host/m", "host", agreed), "", "cannot be turned into a slug"},
 		{"no context", strings.Replace(model("acme/m", cost, ""), `"context":1000`, `"context":0`, 1), lite("host/acme/m", "host", agreed), "", "context length is unknown"},
-		{"long prompts dearer in one source", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "prompts above 128000 tokens cost more"},
+		{"long prompts dearer in one source", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
 		{"price bands", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"tiered_pricing":[]`), "", "bands of prompt length"},
-		{"cache writes dearer in one source", model("acme/m", `{"input":1,"output":2,"cache_write":1.25}`, ""), lite("host/acme/m", "host", agreed), "", "cache writes cost extra"},
-		{"cents taken for dollars", model("acme/m", cost, ""), "", pk("acme/m", "0.000001", "0.000002", ""), "no two sources agree on prompt and completion: 1 / 2, 0.01 / 0.02"},
-		{"another provider's entry", model("acme/m", cost, ""), lite("host/acme/m", "other", agreed), "", "only one source has it"},
-		{"one slug twice", model("ACME/m", cost, "") + "," + model("acme/m", cost, ""), lite("host/acme/m", "host", agreed) + "," + lite("host/ACME/m", "host", agreed), "", "its slug acme/m is already ACME/m"},
+		{"cache writes dearer in one source", model("acme/m", `{"input":1,"output":2,"cache_write":1.25}`, ""), lite("host/acme/m", "host", agreed), "", "cache write costs extra"},
+		{"cents taken for dollars", model("acme/m", cost, ""), "", pk("acme/m", "0.000001", "0.000002", ""), "no two sources agree on its price"},
+		{"another provider's entry", model("acme/m", cost, ""), lite("host/acme/m", "other", agreed), "", "only one source prices it"},
+		{"one slug twice", model("ACME/m", cost, "") + "," + model("acme/m", cost, ""), lite("host/acme/m", "host", agreed) + "," + lite("host/ACME/m", "host", agreed), "", "another id has its slug"},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -149,6 +166,112 @@ func TestRefusesTraps(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// Four sources, of which two say one thing and two another, agree on nothing; three outvote the fourth.
+func TestMajority(t *testing.T) {
+	t.Parallel()
+	dev, at := model("m", `{"input":1,"output":2}`, ""), lite("m", "maker", `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06`)
+	ge := func(input string) string {
+		return `{"id":"m","match":{"or":[{"equals":"x"},{"starts_with":"m"}]},"prices":{"input_mtok":` + input + `,"output_mtok":2}}`
+	}
+	other := pk("m", "0.0003", "0.0002", "")
+	if _, refused := run(t, sources([]string{dev}, nil, []string{at}, []string{other}, nil, ge("3"))); !strings.Contains(refused["maker m"], "no two sources agree") {
+		t.Error(refused)
+	}
+	if lines, _ := run(t, sources([]string{dev}, nil, []string{at}, []string{other}, nil, ge("1"))); len(lines) != 1 || !strings.Contains(lines[0], `"prompt":"1"`) {
+		t.Error(lines)
+	}
+}
+
+// Each type is charged by prices of its own, found under the names and units of each source.
+func TestTypes(t *testing.T) {
+	t.Parallel()
+	mode := func(id, mode, prices string) string {
+		return `"` + id + `":{"litellm_provider":"maker","mode":"` + mode + `",` + prices + `}`
+	}
+	pay := func(id, pay string) string { return `"` + id + `":{"pricing_config":{"pay_as_you_go":{` + pay + `}}}` }
+	lines, refused := run(t, sources(nil, nil,
+		[]string{
+			mode("embed", "embedding", `"input_cost_per_token":2e-08,"output_cost_per_token":0`),
+			mode("guard", "moderation", `"input_cost_per_token":0.0`),
+			mode("hear", "audio_transcription", `"input_cost_per_second":0.0001,"output_cost_per_second":0.0001`),
+			mode("scribe", "audio_transcription", `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06,"input_cost_per_audio_token":1e-06`),
+			mode("paint", "image_generation", `"input_cost_per_token":5e-06,"input_cost_per_image_token":1e-05,"output_cost_per_image_token":4e-05`),
+			mode("poster", "image_generation", `"output_cost_per_image":0.04`),
+			mode("speak", "audio_speech", `"input_cost_per_character":1.5e-05`),
+			mode("rank", "rerank", `"input_cost_per_query":0.002,"input_cost_per_token":0.0`),
+			mode("film", "video_generation", `"output_cost_per_video_per_second":0.1`),
+			mode("unknown-film", "video_generation", `"output_cost_per_video_per_second":0.1`),
+		},
+		[]string{
+			pay("embed", `"request_token":{"price":2e-06},"response_token":{"price":0}`), pay("guard", `"request_token":{"price":0}`),
+			pay("hear", `"request_token":{"price":0.6}`), pay("poster", `"image":{"default":{"default":{"price":4}},"low":{"1024x1024":{"price":1}}}`),
+			pay("speak", `"request_token":{"price":0.0015}`), pay("rank", `"request_token":{"price":0.2}`),
+			pay("film", `"additional_units":{"video_duration_seconds_1280_720":{"price":10},"video_duration_seconds_1920_1080":{"price":70}}`),
+			pay("unknown-film", `"additional_units":{"video_duration_seconds_1280_720":{"price":10}}`),
+		}, nil,
+		`{"match":{"equals":"scribe"},"prices":{"input_mtok":1,"output_mtok":2,"input_audio_mtok":6}}`,
+		`{"match":{"equals":"paint"},"prices":{"input_mtok":5,"output_mtok":40,"input_image_mtok":10}}`,
+	))
+	want := []string{
+		`{"model":"acme/embed","id":"embed","usd":{"prompt":"0.02"}}`,
+		`{"model":"acme/film","id":"film","input":["text","image"],"gives":["video"],"video":{"720p":"0.1"}}`,
+		`{"model":"acme/guard","id":"guard","usd":{"prompt":"0"}}`,
+		`{"model":"acme/hear","id":"hear","input":["audio"],"usd":{"minute":"0.006"}}`,
+		`{"model":"acme/paint","id":"paint","gives":["image"],"usd":{"prompt":"5","image":"10","image_output":"40"}}`,
+		`{"model":"acme/poster","id":"poster","gives":["image"],"usd":{"image_output_each":"0.04"}}`,
+		`{"model":"acme/rank","id":"rank","usd":{"request":"0.002"}}`,
+		`{"model":"acme/scribe","id":"scribe","input":["audio"],"usd":{"prompt":"1","completion":"2","audio":"6"}}`,
+		`{"model":"acme/speak","id":"speak","gives":["audio"],"usd":{"characters":"15"}}`,
+	}
+	if d := cmp.Diff(want, lines); d != "" {
+		t.Error(d)
+	}
+	if len(refused) != 1 || !strings.Contains(refused["maker unknown-film"], "what videos it makes") {
+		t.Error(refused)
+	}
+}
+
+// A service tier is taken where two sources price it; without a common price for long prompts it is taken for short ones.
+func TestTiers(t *testing.T) {
+	t.Parallel()
+	const base = `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06,"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`
+	lines, refused := run(t, sources(
+		[]string{model("m", `{"input":1,"output":2,"tiers":[{"input":2,"output":4,"tier":{"size":200000}}]}`,
+			`,"experimental":{"modes":{"fast":{"cost":{"input":3,"output":6},"provider":{"body":{"service_tier":"priority"}}}}}`)}, nil,
+		[]string{lite("m", "maker", base+`,"input_cost_per_token_priority":3e-06,"output_cost_per_token_priority":6e-06,"input_cost_per_token_flex":5e-07,"output_cost_per_token_flex":1e-06,`+
+			`"input_cost_per_token_above_200k_tokens_priority":6e-06,"output_cost_per_token_above_200k_tokens_priority":9e-06`)}, nil, nil))
+	if len(lines) != 1 || !strings.Contains(lines[0], `"priority":{"usd":{"prompt":"3","completion":"6"}}}`) || strings.Contains(lines[0], "flex") {
+		t.Error(lines, refused)
+	}
+}
+
+// A price of zero is taken where the provider itself names the variant free.
+func TestFreeVariant(t *testing.T) {
+	t.Parallel()
+	lines, refused := run(t, sources(nil, []string{model("acme/m:free", `{"input":0,"output":0}`, "")}, []string{lite("host/acme/m:free", "host", `"input_cost_per_token":0,"output_cost_per_token":0`)}, nil, nil))
+	if len(lines) != 1 || !strings.Contains(lines[0], `"model":"acme/m","id":"acme/m:free","variant":"free"`) {
+		t.Error(lines, refused)
+	}
+}
+
+func TestSlugs(t *testing.T) {
+	t.Parallel()
+	b := importer.DefaultBook()
+	for _, c := range []struct{ provider, id, slug, variant string }{
+		{"openai", "gpt-5.4", "openai/gpt-5.4", ""}, {"azure", "gpt-4o", "openai/gpt-4o", ""}, {"groq", "llama-3.1-8b-instant", "meta-llama/llama-3.1-8b-instruct", ""},
+		{"deepinfra", "meta-llama/Meta-Llama-3.1-8B-Instruct", "meta-llama/llama-3.1-8b-instruct", ""}, {"baseten", "zai-org/GLM-4.7", "z-ai/glm-4.7", ""},
+		{"nebius", "Qwen/Qwen3-32B-FP8", "qwen/qwen3-32b", ""}, {"cloudflare", "@cf/meta/llama-3.2-3b-instruct", "meta-llama/llama-3.2-3b-instruct", ""},
+		{"openrouter", "meta-llama/llama-3.3-70b-instruct:free", "meta-llama/llama-3.3-70b-instruct", "free"}, {"vercel", "anthropic/claude-opus-4-8", "anthropic/claude-opus-4.8", ""},
+		{"vercel", "anthropic/claude-3-5-sonnet-20241022", "anthropic/claude-3.5-sonnet-20241022", ""}, {"openrouter", "~openai/gpt-latest", "", ""}, {"azure", "model-router", "", ""},
+	} {
+		n := b.Providers[c.provider]
+		slug, variant, ok := b.Slug(&n, c.id)
+		if slug != c.slug || variant != c.variant || ok != (c.slug != "") {
+			t.Errorf("%s of %s is %q, %q, %v; want %q", c.id, c.provider, slug, variant, ok, c.slug)
+		}
 	}
 }
 
@@ -187,13 +310,13 @@ func TestBadFolder(t *testing.T) {
 			for _, data := range []string{"", `{"a":1`, `{"a":1,"a":2}`} {
 				fs := sources(nil, nil, nil, nil, nil)
 				fs[name].Data = []byte(data)
-				if _, err := importer.Import(fs, []builtin.Provider{maker, host}); !fault.Is(err, fault.Invalid) {
+				if _, err := importer.Import(fs, both, book); !fault.Is(err, fault.Invalid) {
 					t.Errorf("%q: %v", data, err)
 				}
 			}
 			fs := sources(nil, nil, nil, nil, nil)
 			delete(fs, name)
-			if _, err := importer.Import(fs, []builtin.Provider{maker, host}); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
+			if _, err := importer.Import(fs, both, book); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), name) {
 				t.Errorf("missing: %v", err)
 			}
 		})
@@ -204,12 +327,12 @@ func TestSameInputSameBytes(t *testing.T) {
 	t.Parallel()
 	fs := sources([]string{model("b", `{"input":1,"output":2}`, ""), model("a", `{"input":1,"output":2}`, "")}, nil, nil,
 		[]string{pk("a", "0.0001", "0.0002", ""), pk("b", "0.0001", "0.0002", "")}, nil)
-	first, err := importer.Import(fs, []builtin.Provider{maker, host})
+	first, err := importer.Import(fs, both, book)
 	if err != nil {
 		t.Fatal(err)
 	}
 	for range 5 {
-		if again, _ := importer.Import(fs, []builtin.Provider{maker, host}); string(again.Catalog) != string(first.Catalog) {
+		if again, _ := importer.Import(fs, both, book); string(again.Catalog) != string(first.Catalog) {
 			t.Fatal("two imports differ")
 		}
 	}
@@ -261,7 +384,7 @@ func FuzzImport(f *testing.F) {
 		fs["models-dev/providers.json"].Data = []byte(dev)
 		fs["litellm/model_prices_and_context_window.json"].Data = []byte(lite)
 		fs["portkey-models/pricing/maker-pk.json"].Data = []byte(pk)
-		if _, err := importer.Import(fs, []builtin.Provider{maker}); err != nil && !fault.Is(err, fault.Invalid) {
+		if _, err := importer.Import(fs, both[:1], book); err != nil && !fault.Is(err, fault.Invalid) {
 			t.Fatal(err)
 		}
 	})

@@ -1,37 +1,43 @@
 package importer
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
+	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/rawjson"
 )
 
 // write makes the catalog file: one model or offer a line, everything in a fixed order, so that two imports of the same data are
 // the same bytes and a change shows as the lines that changed.
 func (im *importer) write() []byte {
-	b := []byte("{\"models\": {")
+	b := rawjson.AppendText([]byte(`{"as_of": `), im.book.AsOf)
+	b = append(b, ",\n\"models\": {"...)
 	for i, slug := range slices.Sorted(maps.Keys(im.models)) {
-		b = separate(b, i)
 		m := im.models[slug]
-		b = rawjson.AppendText(b, slug)
-		b = append(b, `:{"name":`...)
-		b = rawjson.AppendText(b, m.name)
-		if len(m.created) == len("2006-01-02") {
-			b = append(b, `,"created":`...)
-			b = rawjson.AppendText(b, m.created)
+		b = rawjson.AppendText(separate(b, i), slug)
+		b = append(b, ":{"...)
+		b = member(b, "name", m.name)
+		if _, err := time.Parse(time.DateOnly, m.created); err == nil { // some are a month alone, and some none at all
+			b = member(b, "created", m.created)
+		}
+		if m.kind != catalog.TypeChat {
+			b = member(b, "type", m.kind)
+		}
+		if m.kind == catalog.TypeVideo {
+			b = rawjson.AppendOneLine(named(b, "video"), im.book.Video[slug])
 		}
 		b = append(b, '}')
 	}
 	b = append(b, "\n},\n\"offers\": {"...)
 	for i, p := range im.offers {
-		b = separate(b, i)
-		b = rawjson.AppendText(b, p.provider)
+		b = rawjson.AppendText(separate(b, i), p.provider)
 		b = append(b, ": ["...)
 		for j := range p.offers {
-			b = separate(b, j)
-			b = p.offers[j].append(b)
+			b = p.offers[j].append(separate(b, j))
 		}
 		b = append(b, ']')
 	}
@@ -45,60 +51,107 @@ func separate(b []byte, i int) []byte {
 	return append(b, '\n')
 }
 
-func (o *offer) append(b []byte) []byte {
-	b = append(b, `{"model":`...)
-	b = rawjson.AppendText(b, o.model)
-	b = append(b, `,"id":`...)
-	b = rawjson.AppendText(b, o.id)
-	b = append(b, `,"context":`...)
-	b = strconv.AppendInt(b, o.context, 10)
-	if o.output > 0 {
-		b = append(b, `,"output":`...)
-		b = strconv.AppendInt(b, o.output, 10)
+// named begins a member of an object.
+func named(b []byte, name string) []byte {
+	if last := b[len(b)-1]; last != '{' {
+		b = append(b, ',')
 	}
-	if names := o.input.Names(); len(names) > 1 {
-		b = append(b, `,"input":`...)
-		b = appendList(b, names)
+	return append(rawjson.AppendText(b, name), ':')
+}
+
+// member appends a text, unless it is empty.
+func member(b []byte, name, value string) []byte {
+	if value == "" {
+		return b
+	}
+	return rawjson.AppendText(named(b, name), value)
+}
+
+func count(b []byte, name string, n int64) []byte {
+	if n == 0 {
+		return b
+	}
+	return strconv.AppendInt(named(b, name), n, 10)
+}
+
+func (o *offer) append(b []byte) []byte {
+	b = append(b, '{')
+	b = member(b, "model", o.model)
+	b = member(b, "id", o.id)
+	b = member(b, "variant", o.variant)
+	b = member(b, "quantization", o.quantization)
+	b = count(b, "context", o.context)
+	b = count(b, "output", o.output)
+	if o.input != catalog.Text {
+		b = appendList(named(b, "input"), o.input.Names())
+	}
+	if o.gives != catalog.Text {
+		b = appendList(named(b, "gives"), o.gives.Names())
 	}
 	if len(o.features) > 0 {
-		b = append(b, `,"features":`...)
-		b = appendList(b, o.features)
+		b = appendList(named(b, "features"), o.features)
 	}
-	b = append(b, `,"usd":`...)
 	b = o.quote.append(b)
-	for i, above := range slices.Sorted(maps.Keys(o.quote.above)) {
-		if i == 0 {
-			b = append(b, `,"above":[`...)
-		} else {
-			b = append(b, ',')
-		}
-		b = append(b, `{"tokens":`...)
-		b = strconv.AppendInt(b, above, 10)
-		b = append(b, `,"usd":`...)
-		t := o.quote.above[above]
-		b = t.append(b)
-		b = append(b, '}')
-	}
-	if len(o.quote.above) > 0 {
-		b = append(b, ']')
+	for _, tier := range slices.Sorted(maps.Keys(o.quote.tiers)) {
+		b = append(named(b, tier), '{')
+		t := o.quote.tiers[tier]
+		b = append(t.append(b), '}')
 	}
 	return append(b, '}')
 }
 
+// append writes the members of prices.
 func (q *quote) append(b []byte) []byte {
-	b = append(b, '{')
-	for _, x := range []struct{ name, price string }{
-		{"prompt", q.prompt}, {"completion", q.completion}, {"cache_read", q.cacheRead}, {"cache_write", q.cacheWrite}, {"reasoning", q.reasoning}, {"audio", q.audio},
-	} {
-		if x.price == "" {
-			continue
+	if len(q.base) > 0 {
+		b = q.base.append(named(b, "usd"))
+	}
+	if len(q.above) > 0 {
+		b = append(named(b, "above"), '[')
+		for i, above := range slices.Sorted(maps.Keys(q.above)) {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = count(append(b, '{'), "tokens", above)
+			b = append(q.above[above].append(named(b, "usd")), '}')
 		}
-		if b[len(b)-1] != '{' {
+		b = append(b, ']')
+	}
+	b = appendImages(b, q.images)
+	if len(q.video) > 0 {
+		b = append(named(b, "video"), '{')
+		for _, resolution := range slices.Sorted(maps.Keys(q.video)) {
+			b = member(b, resolution, q.video[resolution])
+		}
+		b = append(b, '}')
+	}
+	return b
+}
+
+func appendImages(b []byte, images map[image]string) []byte {
+	if len(images) == 0 {
+		return b
+	}
+	lines := slices.SortedFunc(maps.Keys(images), func(x, y image) int {
+		return cmp.Or(cmp.Compare(x.variant, y.variant), cmp.Compare(x.resolution, y.resolution))
+	})
+	b = append(named(b, "images"), '[')
+	for i, line := range lines {
+		if i > 0 {
 			b = append(b, ',')
 		}
-		b = rawjson.AppendText(b, x.name)
-		b = append(b, ':')
-		b = rawjson.AppendText(b, x.price)
+		b = append(b, '{')
+		b = member(b, "variant", line.variant)
+		b = member(b, "resolution", line.resolution)
+		b = append(member(b, "usd", images[line]), '}')
+	}
+	return append(b, ']')
+}
+
+// append writes prices in the order of the catalog's.
+func (p prices) append(b []byte) []byte {
+	b = append(b, '{')
+	for _, name := range append(slices.Clone(catalog.PriceNames()), perMinute, perCharacters) {
+		b = member(b, name, p[name])
 	}
 	return append(b, '}')
 }

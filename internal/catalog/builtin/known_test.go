@@ -1,0 +1,109 @@
+package builtin_test
+
+import (
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
+)
+
+// wellKnown are prices of well-known models, dollars per million tokens, each compared by a person with the list named beside it,
+// which is another than the base list, and with what the makers publish.
+var wellKnown = []struct{ provider, model, prompt, completion, source string }{
+	{"openai", "openai/gpt-4o", "2.5", "10", "genai-prices"},
+	{"openai", "openai/gpt-4o-mini", "0.15", "0.6", "genai-prices"},
+	{"openai", "openai/gpt-4.1", "2", "8", "genai-prices"},
+	{"openai", "openai/gpt-4.1-mini", "0.4", "1.6", "genai-prices"},
+	{"openai", "openai/gpt-4.1-nano", "0.1", "0.4", "genai-prices"},
+	{"openai", "openai/gpt-5", "1.25", "10", "genai-prices"},
+	{"openai", "openai/gpt-5-mini", "0.25", "2", "genai-prices"},
+	{"openai", "openai/gpt-5-nano", "0.05", "0.4", "genai-prices"},
+	{"openai", "openai/gpt-5.1", "1.25", "10", "genai-prices"},
+	{"openai", "openai/gpt-5.2", "1.75", "14", "genai-prices"},
+	{"openai", "openai/gpt-5.4", "2.5", "15", "genai-prices"},
+	{"openai", "openai/gpt-5.4-mini", "0.75", "4.5", "genai-prices"},
+	{"openai", "openai/gpt-5.5", "5", "30", "genai-prices"},
+	{"openai", "openai/o1", "15", "60", "genai-prices"},
+	{"openai", "openai/o3", "2", "8", "genai-prices"},
+	{"openai", "openai/o3-mini", "1.1", "4.4", "genai-prices"},
+	{"openai", "openai/o4-mini", "1.1", "4.4", "genai-prices"},
+	{"openai", "openai/gpt-4-turbo", "10", "30", "genai-prices"},
+	{"openai", "openai/gpt-4", "30", "60", "genai-prices"},
+	{"azure", "openai/gpt-4o", "2.5", "10", "litellm"},
+	{"azure", "openai/gpt-5", "1.25", "10", "litellm"},
+	{"google", "google/gemini-2.5-pro", "1.25", "10", "genai-prices"},
+	{"google", "google/gemini-2.5-flash", "0.3", "2.5", "genai-prices"},
+	{"google", "google/gemini-2.5-flash-lite", "0.1", "0.4", "genai-prices"},
+	{"google", "google/gemini-3-flash-preview", "0.5", "3", "genai-prices"},
+	{"google", "google/gemini-3.1-pro-preview", "2", "12", "genai-prices"},
+	{"deepseek", "deepseek/deepseek-v4-flash", "0.14", "0.28", "genai-prices"},
+	{"deepseek", "deepseek/deepseek-v4-pro", "0.435", "0.87", "genai-prices"},
+	{"mistral", "mistralai/mistral-large-2512", "0.5", "1.5", "genai-prices"},
+	{"mistral", "mistralai/mistral-medium-2508", "0.4", "2", "genai-prices"},
+	{"mistral", "mistralai/mistral-small-2506", "0.1", "0.3", "portkey-models"},
+	{"mistral", "mistralai/open-mistral-7b", "0.25", "0.25", "genai-prices"},
+	{"groq", "meta-llama/llama-3.1-8b-instruct", "0.05", "0.08", "genai-prices"},
+	{"groq", "meta-llama/llama-3.3-70b-instruct", "0.59", "0.79", "genai-prices"},
+	{"groq", "openai/gpt-oss-120b", "0.15", "0.6", "genai-prices"},
+	{"groq", "openai/gpt-oss-20b", "0.075", "0.3", "genai-prices"},
+	{"cerebras", "openai/gpt-oss-120b", "0.35", "0.75", "genai-prices"},
+	{"xai", "x-ai/grok-4.3", "1.25", "2.5", "genai-prices"},
+	{"together", "openai/gpt-oss-120b", "0.15", "0.6", "genai-prices"},
+	{"together", "meta-llama/llama-3.3-70b-instruct-turbo", "0.88", "0.88", "litellm"},
+	{"fireworks", "openai/gpt-oss-120b", "0.15", "0.6", "genai-prices"},
+	{"deepinfra", "meta-llama/llama-3.3-70b-instruct-turbo", "0.1", "0.32", "portkey-models"},
+	{"moonshotai", "moonshotai/kimi-k2.5", "0.6", "3", "genai-prices"},
+	{"moonshotai", "moonshotai/kimi-k2.6", "0.95", "4", "genai-prices"},
+	{"zai", "z-ai/glm-4.6", "0.6", "2.2", "litellm"},
+	{"zai", "z-ai/glm-4.7", "0.6", "2.2", "litellm"},
+	{"zai", "z-ai/glm-5", "1", "3.2", "litellm"},
+	{"minimax", "minimax/minimax-m2", "0.3", "1.2", "genai-prices"},
+	{"minimax", "minimax/minimax-m2.5", "0.3", "1.2", "genai-prices"},
+	{"cohere", "cohere/command-a-03-2025", "2.5", "10", "genai-prices"},
+	{"cohere", "cohere/command-r-plus-08-2024", "2.5", "10", "genai-prices"},
+	{"cohere", "cohere/command-r7b-12-2024", "0.0375", "0.15", "genai-prices"},
+	{"perplexity", "perplexity/sonar", "1", "1", "genai-prices"},
+	{"perplexity", "perplexity/sonar-pro", "3", "15", "genai-prices"},
+	{"alibaba", "qwen/qwen-max", "1.6", "6.4", "litellm"},
+	{"alibaba", "qwen/qwen-turbo", "0.05", "0.2", "litellm"},
+	{"openrouter", "anthropic/claude-sonnet-4.5", "3", "15", "genai-prices"},
+	{"openrouter", "anthropic/claude-haiku-4.5", "1", "5", "genai-prices"},
+	{"openrouter", "anthropic/claude-opus-4.5", "5", "25", "genai-prices"},
+	{"openrouter", "openai/gpt-4o", "2.5", "10", "genai-prices"},
+}
+
+func TestWellKnownPrices(t *testing.T) {
+	t.Parallel()
+	r := rate(t, "1")
+	d, err := builtin.Declare(all(), r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(wellKnown) < 50 {
+		t.Errorf("only %d models are checked", len(wellKnown))
+	}
+	offers := map[string]*catalog.Offer{}
+	for i := range d.Offers {
+		if o := &d.Offers[i]; o.Tier == "" && o.Variant == "" {
+			offers[o.Provider+" "+o.Model] = o
+		}
+	}
+	for _, w := range wellKnown {
+		o := offers[w.provider+" "+w.model]
+		if o == nil {
+			t.Errorf("%s does not serve %s", w.provider, w.model)
+			continue
+		}
+		prompt, err := r.PerThousand(w.prompt, 1_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		completion, err := r.PerThousand(w.completion, 1_000_000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if o.Pricing.Base.Prompt != prompt || o.Pricing.Base.Completion != completion {
+			t.Errorf("%s at %s costs %s; %s says %s and %s", w.model, w.provider, o.Pricing.Source, w.source, w.prompt, w.completion)
+		}
+	}
+}

@@ -1,0 +1,258 @@
+package catalog
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/money"
+)
+
+// The words that declarations may hold.
+var (
+	types         = []string{TypeChat, TypeEmbedding, TypeModeration, TypeTranscription, TypeImage, TypeVideo, TypeSpeech, TypeRerank}
+	tiers         = []string{"default", "flex", "priority"}
+	variants      = []string{"standard", "free", "thinking", "extended"}
+	policies      = []DataPolicy{PolicyZero, PolicyTransient, PolicyRetained, PolicyTraining, PolicyUnknown}
+	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
+	components    = []string{"text_input", "image_input", "image_output", "text_output"}
+	imageUnits    = []string{UnitTokens, UnitImage, UnitMegapixel}
+	bases         = []string{BasisSupplier, BasisFixed}
+	frames        = []string{"first_frame", "last_frame"}
+)
+
+// oneOf refuses a word that is not in the list; "" stands for what was left out and passes.
+func (b *builder) oneOf(where, what, word string, known []string) {
+	if word != "" && !slices.Contains(known, word) {
+		b.fail(where, "the %s %q is none of %s", what, word, strings.Join(known, ", "))
+	}
+}
+
+func (b *builder) checkQuirks(where string, q *Quirks) {
+	b.oneOf(where, "max_tokens_field", q.MaxTokensField, []string{"max_tokens", "max_completion_tokens"})
+	b.oneOf(where, "reasoning_request", q.ReasoningRequest, []string{"effort", "object", "enable_thinking", "thinking", "none"})
+	b.oneOf(where, "reasoning_reply", q.ReasoningReply, []string{"reasoning_content", "reasoning", "none"})
+	b.oneOf(where, "reasoning_count", q.ReasoningCount, []string{"inside", "outside", "total"})
+	if q.CostDigits < 0 || q.CostDigits > 18 {
+		b.fail(where, "cost_digits is %d, but must be 0 to 18", q.CostDigits)
+	}
+	if !headerWord(q.AuthHeader) {
+		b.fail(where, "the auth_header %q is no name of a header", q.AuthHeader)
+	}
+	if !headerWord(q.AuthScheme) {
+		b.fail(where, "the auth_scheme %q is no word that can stand before a key", q.AuthScheme)
+	}
+}
+
+// headerWord reports whether s can be a header's name; nothing can.
+func headerWord(s string) bool {
+	for i := range len(s) {
+		switch c := s[i]; {
+		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '-', c == '_':
+		default:
+			return false
+		}
+	}
+	return true
+}
+
+func (b *builder) checkModel(where string, info *ModelInfo) {
+	if info.ContextLength < 0 {
+		b.fail(where, "its context length is negative")
+	}
+	b.oneOf(where, "type", info.Type, types)
+	if info.Video == nil {
+		return
+	}
+	if info.Type != TypeVideo {
+		b.fail(where, "it says what videos it makes, but its type is not %s", TypeVideo)
+	}
+	b.checkVideo(where, info.Video)
+}
+
+func (b *builder) checkVideo(where string, v *VideoFacts) {
+	for _, size := range v.Sizes {
+		if !pairOf(size, "x") {
+			b.fail(where, "the video size %q is not written like 1280x720", size)
+		}
+	}
+	for _, ratio := range v.AspectRatios {
+		if !pairOf(ratio, ":") {
+			b.fail(where, "the aspect ratio %q is not written like 16:9", ratio)
+		}
+	}
+	for _, seconds := range v.Durations {
+		if seconds <= 0 {
+			b.fail(where, "a video cannot last %d seconds", seconds)
+		}
+	}
+	for _, frame := range v.FrameImages {
+		b.oneOf(where, "frame image", frame, frames)
+	}
+	for what, list := range map[string][]string{"resolution": v.Resolutions, "aspect ratio": v.AspectRatios, "size": v.Sizes, "frame image": v.FrameImages, "parameter": v.Passthrough} {
+		for i, s := range list {
+			if s == "" || slices.Contains(list[:i], s) {
+				b.fail(where, "the %s %q of its videos is empty or listed twice", what, s)
+			}
+		}
+	}
+}
+
+// pairOf reports whether text is two whole numbers above 0 with the separator between them.
+func pairOf(text, separator string) bool {
+	x, y, found := strings.Cut(text, separator)
+	return found && plainCount(x) && plainCount(y)
+}
+
+func plainCount(s string) bool {
+	n, err := strconv.ParseUint(s, 10, 16)
+	return err == nil && n > 0 && s[0] != '0'
+}
+
+func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
+	if o.Region != "" && !plainPart(o.Region) {
+		b.fail(what, "the region %q may hold only letters, digits and -._:@+", o.Region)
+	}
+	if !slices.Contains(tiers, ep.Tier) {
+		b.fail(what, "the tier %q is none of %s", ep.Tier, strings.Join(tiers, ", "))
+	}
+	if !slices.Contains(variants, ep.Variant) {
+		b.fail(what, "the variant %q is none of %s", ep.Variant, strings.Join(variants, ", "))
+	}
+	if ep.Quantization != "" && !slices.Contains(quantizations, ep.Quantization) {
+		b.fail(what, "the quantization %q is none of %s", ep.Quantization, strings.Join(quantizations, ", "))
+	}
+	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 {
+		b.fail(what, "a limit is negative")
+	}
+	if ep.ContextLength > 0 && ep.MaxCompletion > ep.ContextLength {
+		b.fail(what, "its longest answer of %d tokens is more than its context of %d", ep.MaxCompletion, ep.ContextLength)
+	}
+}
+
+// checkPricing checks an endpoint's prices: that a model of its type can be charged by them, and that each is possible.
+func (b *builder) checkPricing(where string, m *Model, p *Pricing) {
+	b.checkKind(where, m.Type, p)
+	if p.Base.negative() || p.Minute.Nano < 0 || p.Characters.Nano < 0 {
+		b.fail(where, "a price is negative")
+	}
+	b.checkThresholds(where, p.Thresholds)
+	b.checkImages(where, p.Images)
+	b.checkRules(where, m, p.Video)
+}
+
+// checkKind refuses an endpoint that nothing could be charged on, and prices that are never asked for.
+func (b *builder) checkKind(where, kind string, p *Pricing) {
+	tokens := p.Base.Prompt.Set && p.Base.Completion.Set
+	ok, wanted := true, ""
+	switch kind {
+	case TypeChat:
+		ok, wanted = tokens, "prompt and completion"
+	case TypeEmbedding:
+		ok, wanted = p.Base.Prompt.Set, "prompt"
+	case TypeModeration:
+		ok, wanted = p.Base.Prompt.Set || p.Base.Request.Set, "prompt or request"
+	case TypeTranscription:
+		ok, wanted = tokens || p.Minute.Set, "minute, or for prompt and completion"
+	case TypeImage:
+		ok = len(p.Images) > 0 || p.Base.ImageOutputEach.Set || p.Base.Prompt.Set && (p.Base.ImageOutput.Set || p.Base.Completion.Set)
+		wanted = "images, image_output_each, or for prompt and image_output"
+	case TypeVideo:
+		ok, wanted = len(p.Video) > 0, "video"
+	case TypeSpeech:
+		ok = p.Characters.Set || p.Base.Prompt.Set && (p.Base.AudioOutput.Set || p.Base.Completion.Set)
+		wanted = "characters, or for prompt and audio_output"
+	case TypeRerank:
+		ok, wanted = p.Base.Request.Set || p.Base.Prompt.Set, "request or prompt"
+	}
+	if !ok {
+		of := ""
+		if kind != TypeChat {
+			of = " of type " + kind
+		}
+		b.fail(where, "it has no price for %s, by which a model%s is charged; write \"0\" for what is free", wanted, of)
+	}
+	for _, x := range []struct {
+		set         bool
+		price, kind string
+	}{
+		{p.Minute.Set, "minute", TypeTranscription}, {p.Characters.Set, "characters", TypeSpeech},
+		{len(p.Images) > 0, "images", TypeImage}, {len(p.Video) > 0, "video", TypeVideo},
+	} {
+		if x.set && kind != x.kind {
+			b.fail(where, "it has a price for %s, which only models of type %s are charged by, and this one is of type %s; its type is declared in models", x.price, x.kind, kind)
+		}
+	}
+}
+
+func (b *builder) checkThresholds(where string, thresholds []Threshold) {
+	last := int64(0)
+	for _, t := range thresholds {
+		if t.Above <= last {
+			b.fail(where, "thresholds must be above 0 and ascend, but %d follows %d", t.Above, last)
+		}
+		if t.Prices.negative() {
+			b.fail(where, "a price above %d prompt tokens is negative", t.Above)
+		}
+		if t.Prices == (Prices{}) {
+			b.fail(where, "the threshold of %d prompt tokens changes no price", t.Above)
+		}
+		last = t.Above
+	}
+}
+
+func (b *builder) checkImages(where string, list []ImagePrice) {
+	seen := map[ImagePrice]bool{}
+	for _, x := range list {
+		line := fmt.Sprintf("images: %s %s %s", x.Component, x.Variant, x.Resolution)
+		if x.Component == "" || x.Unit == "" {
+			b.fail(where, "a line of images has no component or no unit")
+		}
+		b.oneOf(where, "component", x.Component, components)
+		b.oneOf(where, "unit", x.Unit, imageUnits)
+		b.oneOf(where, "basis", x.Basis, bases)
+		b.checkSet(where, line, x.Price)
+		x.Price, x.Unit, x.Basis = money.Price{}, "", ""
+		if seen[x] {
+			b.fail(where, "%s is priced twice", line)
+		}
+		seen[x] = true
+	}
+}
+
+func (b *builder) checkSet(where, what string, p money.Price) {
+	if !p.Set || p.Nano < 0 {
+		b.fail(where, "%s has no price, or a negative one", what)
+	}
+}
+
+// checkRules checks the prices of video: that each rule can be reached, and that no resolution is without one.
+func (b *builder) checkRules(where string, m *Model, rules []VideoRule) {
+	for i, r := range rules {
+		line := fmt.Sprintf("video: %s, with_audio %t", r.Resolution, r.WithAudio)
+		b.checkSet(where, line, r.PerSecond)
+		if slices.ContainsFunc(rules[:i], func(q VideoRule) bool {
+			return q.WithAudio == r.WithAudio && (q.Resolution == "" || q.Resolution == r.Resolution)
+		}) {
+			b.fail(where, "%s can never apply, because a rule before it does", line)
+		}
+	}
+	if m.Video == nil || len(rules) == 0 {
+		return
+	}
+	for _, resolution := range m.Video.Resolutions {
+		if !slices.ContainsFunc(rules, func(r VideoRule) bool { return r.Resolution == "" || r.Resolution == resolution }) {
+			b.fail(where, "no video rule prices %s, which the model offers", resolution)
+		}
+	}
+}
+
+func (p Prices) negative() bool {
+	for _, f := range p.fields() {
+		if f.Nano < 0 {
+			return true
+		}
+	}
+	return false
+}

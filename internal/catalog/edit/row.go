@@ -1,0 +1,299 @@
+package edit
+
+import (
+	"cmp"
+	"maps"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/rate"
+)
+
+// over lays the spec over a provider. p is a copy of the caller's.
+func (s Spec) overProvider(p *catalog.Provider) error {
+	text := func(name string, into *string) {
+		if v, ok := s[name]; ok {
+			*into = v
+		}
+	}
+	text("name", &p.Name)
+	text("dialect", &p.Dialect)
+	text("base_url", &p.BaseURL)
+	if v, ok := s["data_policy"]; ok {
+		p.DataPolicy = catalog.DataPolicy(v)
+	}
+	if variable, ok := s["api_key_env"]; ok && !plainVariable(variable) {
+		return fault.Field("edit.Provider", "api_key_env", "api_key_env must be the name of an environment variable, and none of Weir's own settings.")
+	}
+	p.Headers = maps.Clone(p.Headers)
+	p.Quirks.Rename = maps.Clone(p.Quirks.Rename)
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		var err error
+		if header, ok := strings.CutPrefix(name, "headers."); ok {
+			err = setHeader(p, header, s[name])
+		} else if quirk, ok := strings.CutPrefix(name, "quirks."); ok {
+			s.setQuirk(&p.Quirks, quirk)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// plainVariable refuses Weir's own settings: a provider could be told the master key under the name of a credential.
+func plainVariable(name string) bool {
+	for i := range len(name) {
+		c := name[i]
+		if !(c >= 'A' && c <= 'Z' || c >= 'a' && c <= 'z' || c == '_' || i > 0 && c >= '0' && c <= '9') {
+			return false
+		}
+	}
+	return name != "" && len(name) <= 128 && !strings.HasPrefix(name, "WEIR_")
+}
+
+func setHeader(p *catalog.Provider, name, value string) error {
+	plain := strings.Trim(strings.ToLower(name), "abcdefghijklmnopqrstuvwxyz0123456789-_") == ""
+	if !plain || name == "" {
+		return fault.Field("edit.Provider", "headers."+clip(name), "The header %q cannot be sent.", clip(name))
+	}
+	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password"} {
+		if strings.Contains(strings.ToLower(name), word) {
+			return fault.Field("edit.Provider", "headers."+clip(name), "The header %q looks like a credential, and headers are shown to whoever may read the catalog: use api_key.", clip(name))
+		}
+	}
+	if p.Headers == nil {
+		p.Headers = map[string]string{}
+	}
+	p.Headers[name] = value
+	return nil
+}
+
+func (s Spec) setQuirk(q *catalog.Quirks, name string) {
+	if renamed, ok := strings.CutPrefix(name, "rename."); ok {
+		if q.Rename == nil {
+			q.Rename = map[string]string{}
+		}
+		q.Rename[renamed] = s["quirks."+name]
+		return
+	}
+	i, known := quirkIndex[name]
+	if !known {
+		return
+	}
+	full := "quirks." + name
+	switch field := reflect.ValueOf(q).Elem().Field(i); field.Kind() {
+	case reflect.Bool:
+		field.SetBool(s[full] == "true")
+	case reflect.Int:
+		field.SetInt(s.integer(full))
+	case reflect.Slice:
+		field.Set(reflect.ValueOf(s.words(full)))
+	case reflect.String:
+		field.SetString(s[full])
+	}
+}
+
+// overOffer lays the spec over an offer. Prices replace all prices of the offer: a list of prices is written by one hand.
+func (s Spec) overOffer(o *catalog.Offer, r rate.Effective, version int64) error {
+	text := func(name string, into *string) {
+		if v, ok := s[name]; ok {
+			*into = v
+		}
+	}
+	text("provider", &o.Provider)
+	text("model", &o.Model)
+	text("region", &o.Region)
+	text("tier", &o.Tier)
+	text("variant", &o.Variant)
+	text("upstream_id", &o.UpstreamID)
+	text("quantization", &o.Quantization)
+	if _, ok := s["context_length"]; ok {
+		o.ContextLength = s.integer("context_length")
+	}
+	if _, ok := s["max_output"]; ok {
+		o.MaxCompletion = s.integer("max_output")
+	}
+	if _, ok := s["max_n"]; ok {
+		o.MaxN = int(s.integer("max_n"))
+	}
+	if v, ok := s["implicit_cache"]; ok {
+		o.ImplicitCache = v == "true"
+	}
+	if _, ok := s["params"]; ok {
+		o.Params = 0
+	}
+	for _, name := range s.words("params") {
+		bit := catalog.ParamNamed(name)
+		if bit == 0 {
+			return fault.Field("edit.Endpoint", "params", "There is no parameter %q.", clip(name))
+		}
+		o.Params |= bit
+	}
+	for name, into := range map[string]*catalog.Modality{"input": &o.Input, "output": &o.Output} {
+		if err := s.modalities(name, into); err != nil {
+			return err
+		}
+	}
+	if !s.priced() {
+		return nil
+	}
+	pricing, err := s.pricing(r)
+	pricing.List = "database-" + strconv.FormatInt(version, 10)
+	o.Pricing = pricing
+	return err
+}
+
+func (s Spec) modalities(name string, into *catalog.Modality) error {
+	if _, ok := s[name]; !ok {
+		return nil
+	}
+	*into = 0
+	for _, word := range s.words(name) {
+		bit := catalog.ModalityNamed(word)
+		if bit == 0 {
+			return fault.Field("edit.Endpoint", name, "%q is none of text, image, audio, file, video.", clip(word))
+		}
+		*into |= bit
+	}
+	return nil
+}
+
+var priceGroups = []string{"prices.", "price_usd.", "thresholds.", "images.", "video."}
+
+func isPrice(name string) bool {
+	return slices.ContainsFunc(priceGroups, func(group string) bool { return strings.HasPrefix(name, group) })
+}
+
+func (s Spec) priced() bool {
+	for name := range s {
+		if isPrice(name) {
+			return true
+		}
+	}
+	return false
+}
+
+// pricing makes the prices of an endpoint, dollars at the rate.
+func (s Spec) pricing(r rate.Effective) (catalog.Pricing, error) {
+	p := pricer{spec: s, rate: r}
+	var out catalog.Pricing
+	out.Base = p.prices("")
+	out.Minute = p.price("prices.minute", "price_usd.minute", p.each)
+	out.Characters = p.price("prices.characters", "price_usd.characters", p.perMillion)
+	for _, at := range s.indexes("thresholds") {
+		out.Thresholds = append(out.Thresholds, catalog.Threshold{Above: s.integer(at + "above"), Prices: p.prices(at)})
+	}
+	for _, at := range s.indexes("images") {
+		out.Images = append(out.Images, p.image(at))
+	}
+	for _, at := range s.indexes("video") {
+		out.Video = append(out.Video, catalog.VideoRule{Resolution: s[at+"resolution"], WithAudio: s[at+"with_audio"] == "true",
+			PerSecond: p.required(at+"per_second", at+"per_second_usd", p.each)})
+	}
+	if p.dollars {
+		out.Rate = r.Version
+	}
+	source := Spec{}
+	for name, text := range s {
+		if isPrice(name) {
+			source[name] = text
+		}
+	}
+	out.Source = source.String()
+	return out, p.err
+}
+
+// indexes are the beginnings of the names of a list's objects in order: "thresholds.0.", "thresholds.1.".
+func (s Spec) indexes(list string) []string {
+	seen := map[int64]bool{}
+	for name := range s {
+		if rest, ok := strings.CutPrefix(name, list+"."); ok {
+			index, _, _ := strings.Cut(rest, ".")
+			n, _ := number(index)
+			seen[n] = true
+		}
+	}
+	var out []string
+	for _, n := range slices.Sorted(maps.Keys(seen)) {
+		out = append(out, list+"."+strconv.FormatInt(n, 10)+".")
+	}
+	return out
+}
+
+// pricer reads prices and keeps the first fault.
+type pricer struct {
+	spec    Spec
+	rate    rate.Effective
+	dollars bool
+	err     error
+}
+
+func (p *pricer) fail(err error) money.Price {
+	if p.err == nil {
+		p.err = err
+	}
+	return money.Price{}
+}
+
+func (p *pricer) perMillion(usd string) (money.Price, error) {
+	return p.rate.PerThousand(usd, 1_000_000)
+}
+func (p *pricer) each(usd string) (money.Price, error) { return p.rate.Each(usd, 1) }
+
+// price is the price in rubles of that name, or the one in dollars; not set without either.
+func (p *pricer) price(inRubles, inDollars string, convert func(string) (money.Price, error)) money.Price {
+	rubles, hasRubles := p.spec[inRubles]
+	usd, hasDollars := p.spec[inDollars]
+	name, text, read := inRubles, rubles, money.ParsePrice
+	switch {
+	case hasRubles && hasDollars:
+		return p.fail(fault.Field("edit.Endpoint", inDollars, "There is a price in rubles and one in dollars for the same: %s and %s.", inRubles, inDollars))
+	case hasDollars:
+		p.dollars = true
+		name, text, read = inDollars, usd, convert
+	case !hasRubles:
+		return money.Price{}
+	}
+	price, err := read(text)
+	if err != nil {
+		return p.fail(fault.Field("edit.Endpoint", name, "%s: %s", name, fault.From(err).Public))
+	}
+	return price
+}
+
+func (p *pricer) required(inRubles, inDollars string, convert func(string) (money.Price, error)) money.Price {
+	price := p.price(inRubles, inDollars, convert)
+	if !price.Set && p.err == nil {
+		return p.fail(fault.Field("edit.Endpoint", inRubles, "%s is missing.", inRubles))
+	}
+	return price
+}
+
+func (p *pricer) prices(at string) catalog.Prices {
+	var out catalog.Prices
+	for _, name := range catalog.PriceNames() {
+		convert := p.each
+		if catalog.PerTokens(name) {
+			convert = p.perMillion
+		}
+		*out.Field(name) = p.price(at+"prices."+name, at+"price_usd."+name, convert)
+	}
+	return out
+}
+
+func (p *pricer) image(at string) catalog.ImagePrice {
+	s := p.spec
+	convert := p.each
+	if s[at+"unit"] == catalog.UnitTokens {
+		convert = p.perMillion
+	}
+	return catalog.ImagePrice{Component: s[at+"component"], Unit: s[at+"unit"], Variant: s[at+"variant"], Resolution: s[at+"resolution"],
+		Basis: cmp.Or(s[at+"basis"], catalog.BasisSupplier),
+		Price: p.required(at+"price", at+"price_usd", convert)}
+}

@@ -1,0 +1,255 @@
+// Package edit is the part of the catalog that administrators change while nodes run: rows of a database laid over what is built in
+// and what the configuration declares. It never lets two of them own one row, and it publishes nothing that does not build.
+package edit
+
+import (
+	"maps"
+	"reflect"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+)
+
+// Kind is what a row describes.
+type Kind string
+
+// The kinds. A change of rate or margin stands in the history beside those of rows.
+const (
+	Provider Kind = "provider"
+	Endpoint Kind = "endpoint"
+	Rate     Kind = "rate"
+)
+
+// Spec is what was written of a row: the names of fields, as the API nests them with points between, and their values as text. What is
+// not in it holds by default or, over a built-in row, as it is built in. A secret is never in it.
+type Spec map[string]string
+
+// Type is what a field's text must be.
+type Type uint8
+
+// The types.
+const (
+	None Type = iota // no such field
+	Text
+	Integer
+	Boolean
+	Decimal // digits with an optional point
+	List    // words between commas
+)
+
+func (t Type) String() string {
+	return [...]string{"nothing", "text", "a whole number", "true or false", "a decimal number", "a list of words"}[t]
+}
+
+// identity are the fields that name an endpoint; they never change.
+var identity = []string{"provider", "model", "region", "tier", "variant"}
+
+var providerFields = map[string]Type{
+	"name": Text, "dialect": Text, "base_url": Text, "data_policy": Text, "api_key_env": Text, "disabled": Boolean, "headers.*": Text,
+}
+
+var endpointFields = map[string]Type{
+	"provider": Text, "model": Text, "region": Text, "tier": Text, "variant": Text,
+	"type": Text, "upstream_id": Text, "quantization": Text, "context_length": Integer, "max_output": Integer, "max_n": Integer, "implicit_cache": Boolean,
+	"params": List, "input": List, "output": List, "disabled": Boolean,
+	"prices.minute": Decimal, "prices.characters": Decimal, "price_usd.minute": Decimal, "price_usd.characters": Decimal,
+	"thresholds.#.above": Integer,
+	"images.#.component": Text, "images.#.unit": Text, "images.#.variant": Text, "images.#.resolution": Text, "images.#.price": Decimal,
+	"images.#.price_usd": Decimal, "images.#.basis": Text,
+	"video.#.resolution": Text, "video.#.with_audio": Boolean, "video.#.per_second": Decimal, "video.#.per_second_usd": Decimal,
+}
+
+// quirkIndex finds a field of catalog.Quirks by its name in files.
+var quirkIndex = map[string]int{}
+
+func init() {
+	for _, name := range catalog.PriceNames() {
+		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd."} {
+			endpointFields[group+name] = Decimal
+		}
+	}
+	quirks := reflect.TypeFor[catalog.Quirks]()
+	for i := range quirks.NumField() {
+		name := quirks.Field(i).Tag.Get("yaml")
+		quirkIndex[name] = i
+		switch quirks.Field(i).Type.Kind() {
+		case reflect.Bool:
+			providerFields["quirks."+name] = Boolean
+		case reflect.Int:
+			providerFields["quirks."+name] = Integer
+		case reflect.Slice:
+			providerFields["quirks."+name] = List
+		case reflect.Map:
+			providerFields["quirks."+name+".*"] = Text
+		default:
+			providerFields["quirks."+name] = Text
+		}
+	}
+}
+
+// Lists reports whether the values of that name are objects in a list, which a change replaces as a whole.
+func Lists(name string) bool { return name == "thresholds" || name == "images" || name == "video" }
+
+// FieldType is the type of a field, None when rows of that kind have no field of that name.
+func FieldType(k Kind, name string) Type {
+	if k == Provider {
+		if t := providerFields[name]; t != None {
+			return t
+		}
+		for _, group := range []string{"headers.", "quirks.rename."} {
+			if rest, ok := strings.CutPrefix(name, group); ok && rest != "" && providerFields[group+"*"] != None {
+				return providerFields[group+"*"]
+			}
+		}
+		return None
+	}
+	list, rest, nested := strings.Cut(name, ".")
+	if number, field, ok := strings.Cut(rest, "."); nested && ok && Lists(list) && isIndex(number) {
+		name = list + ".#." + field
+	}
+	return endpointFields[name]
+}
+
+// IsGroup reports whether fields of other names stand below that one, so that it can be unset with all of them.
+func IsGroup(k Kind, name string) bool {
+	fields := endpointFields
+	if k == Provider {
+		fields = providerFields
+	}
+	for field := range fields {
+		if strings.HasPrefix(field, name+".") {
+			return true
+		}
+	}
+	return false
+}
+
+// maxListed is how many objects a list may have.
+const maxListed = 64
+
+// isIndex reports whether s is the number of a list's object, written in one way only.
+func isIndex(s string) bool {
+	n, ok := number(s)
+	return ok && n < maxListed && (len(s) == 1 || s[0] != '0')
+}
+
+func number(s string) (n int64, ok bool) {
+	for i := range len(s) {
+		if s[i] < '0' || s[i] > '9' {
+			return 0, false
+		}
+		n = n*10 + int64(s[i]-'0')
+	}
+	return n, s != "" && len(s) <= 15
+}
+
+// What a spec may hold.
+const (
+	maxFields = 400
+	maxText   = 2048
+)
+
+// check fails with fault.Invalid, naming the field, for names that are none and texts that are not of their type.
+func (s Spec) check(k Kind) error {
+	if len(s) > maxFields {
+		return fault.Newf(fault.Invalid, "edit.check", "A row may have %d fields.", maxFields)
+	}
+	for _, name := range slices.Sorted(maps.Keys(s)) {
+		t := FieldType(k, name)
+		if t == None {
+			return unknownField(k, name)
+		}
+		if !t.fits(s[name]) {
+			return fault.Field("edit.check", name, "%s must be %s.", name, t)
+		}
+	}
+	return nil
+}
+
+func unknownField(k Kind, name string) error {
+	return fault.Field("edit.check", clip(name), "A row of kind %s has no field of that name.", k)
+}
+
+func (t Type) fits(text string) bool {
+	switch t {
+	case Integer:
+		_, ok := number(text)
+		return ok && (len(text) == 1 || text[0] != '0')
+	case Boolean:
+		return text == "true" || text == "false"
+	case Decimal:
+		whole, fraction, point := strings.Cut(text, ".")
+		digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+		return len(text) <= 40 && digits(whole) && (!point || digits(fraction))
+	}
+	return len(text) <= maxText && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' })
+}
+
+// merged is s with set laid over it and without what unset names: fields, and groups with all that stands in them.
+func (s Spec) merged(set Spec, unset []string) Spec {
+	out := maps.Clone(s)
+	if out == nil {
+		out = Spec{}
+	}
+	for _, name := range unset {
+		maps.DeleteFunc(out, func(have, _ string) bool { return have == name || strings.HasPrefix(have, name+".") })
+	}
+	maps.Copy(out, set)
+	return out
+}
+
+// String is the spec in the order of its names: what the audit log shows of it.
+func (s Spec) String() string {
+	var b strings.Builder
+	for i, name := range slices.Sorted(maps.Keys(s)) {
+		if i > 0 {
+			b.WriteString("; ")
+		}
+		b.WriteString(name + "=" + s[name])
+	}
+	const most = 4000
+	if b.Len() > most {
+		return strings.ToValidUTF8(b.String()[:most], "") + " and so on"
+	}
+	return b.String()
+}
+
+// Difference is what two specs do not share, as each has it.
+func Difference(before, after Spec) (was, is Spec) {
+	was, is = Spec{}, Spec{}
+	for name, text := range before {
+		if now, ok := after[name]; !ok || now != text {
+			was[name] = text
+		}
+	}
+	for name, text := range after {
+		if old, ok := before[name]; !ok || old != text {
+			is[name] = text
+		}
+	}
+	return was, is
+}
+
+func (s Spec) words(name string) []string {
+	var out []string
+	for word := range strings.SplitSeq(s[name], ",") {
+		if word = strings.TrimSpace(word); word != "" {
+			out = append(out, word)
+		}
+	}
+	return out
+}
+
+func (s Spec) integer(name string) int64 {
+	n, _ := number(s[name])
+	return n
+}
+
+func clip(s string) string {
+	if len(s) > 64 {
+		return strings.ToValidUTF8(s[:64], "")
+	}
+	return s
+}

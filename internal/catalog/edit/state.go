@@ -1,0 +1,338 @@
+package edit
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/rate"
+)
+
+// Row is what the database holds of one provider or endpoint: all of it, or what differs from what is built in.
+type Row struct {
+	Kind      Kind
+	ID        string // of the provider, or of the endpoint: "provider/vendor/model[/region][/variant][/tier]"
+	Spec      Spec
+	Over      bool   // it lies over a built-in row, and means nothing without it
+	Sealed    []byte // the provider's credential, encrypted; nil without one
+	Last4     string // the credential's last characters, for people
+	Version   int64  // of the catalog, at which it was changed last
+	UpdatedAt time.Time
+}
+
+// Disabled reports whether the row switches off what it describes.
+func (r *Row) Disabled() bool { return r.Spec["disabled"] == "true" }
+
+// State is all that the database says of the catalog at one moment.
+type State struct {
+	Version int64 // number of changes made so far
+	Rows    []Row
+	Rates   []rate.Record // in the order of their versions
+}
+
+// Row finds a row, nil when there is none.
+func (s *State) Row(k Kind, id string) *Row {
+	for i := range s.Rows {
+		if s.Rows[i].Kind == k && s.Rows[i].ID == id {
+			return &s.Rows[i]
+		}
+	}
+	return nil
+}
+
+// with is the state after a row was put or, with a nil row, removed.
+func (s *State) with(k Kind, id string, row *Row) State {
+	out := State{Version: s.Version + 1, Rates: s.Rates}
+	out.Rows = slices.DeleteFunc(slices.Clone(s.Rows), func(r Row) bool { return r.Kind == k && r.ID == id })
+	if row != nil {
+		out.Rows = append(out.Rows, *row)
+	}
+	return out
+}
+
+// Origin is who owns what a row describes.
+type Origin string
+
+// The origins.
+const (
+	FromBuiltin  Origin = "builtin"
+	FromFile     Origin = "file"
+	FromDatabase Origin = "database"
+)
+
+// Base is the catalog without the database.
+type Base struct {
+	catalog.Declared                    // what is switched on
+	Known            []catalog.Provider // built-in providers that are off: they lack a credential
+	FileProviders    map[string]string  // ids of providers that the configuration declares -> where
+	FileEndpoints    map[string]string  // likewise endpoints
+}
+
+// Credential is the key of a provider that its row names.
+type Credential struct {
+	Key string
+	Err error // why there is none
+}
+
+// ProviderView is a provider as administrators see it.
+type ProviderView struct {
+	catalog.Provider
+	Origin Origin
+	Where  string // in the configuration, "" elsewhere
+	On     bool   // it takes part
+	Row    *Row   // nil: nobody changed it
+	Reason string // why it is off though nobody disabled it; ""
+}
+
+// EndpointView is an endpoint as administrators see it.
+type EndpointView struct {
+	catalog.Offer
+	ID     string
+	Origin Origin
+	Where  string
+	On     bool
+	Row    *Row
+}
+
+// Built is what becomes of base and state together.
+type Built struct {
+	Snapshot  *catalog.Snapshot
+	Version   int64 // of the state
+	Rate      rate.Effective
+	Providers []ProviderView // by id
+	Endpoints []EndpointView // by id
+	Left      []string       // what was left out, in sentences for the log
+}
+
+// Build lays the state over the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
+// fault.Conflict when the configuration declares a row that the database owns.
+func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credential) (*Built, error) {
+	if err := conflicts(b, s); err != nil {
+		return nil, err
+	}
+	m := merger{base: b, state: s, credentials: credentials, out: &Built{Version: s.Version, Rate: r}, on: map[string]bool{}}
+	if err := m.providers(); err != nil {
+		return nil, err
+	}
+	if err := m.endpoints(); err != nil {
+		return nil, err
+	}
+	var err error
+	d := catalog.Declared{Models: slices.Clone(b.Models)}
+	for i := range m.out.Providers {
+		if m.out.Providers[i].On {
+			d.Providers = append(d.Providers, m.out.Providers[i].Provider)
+		}
+	}
+	for i := range m.out.Endpoints {
+		if m.out.Endpoints[i].On {
+			d.Offers = append(d.Offers, m.out.Endpoints[i].Offer)
+			if d.Models, err = described(d.Models, &m.out.Endpoints[i]); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if m.out.Snapshot, err = catalog.Build(d); err != nil {
+		return nil, fault.New(fault.Invalid, "edit.Build", sentence(err)).Because(err)
+	}
+	slices.SortFunc(m.out.Providers, func(x, y ProviderView) int { return strings.Compare(x.ID, y.ID) })
+	slices.SortFunc(m.out.Endpoints, func(x, y EndpointView) int { return strings.Compare(x.ID, y.ID) })
+	return m.out, nil
+}
+
+// described adds the model of an endpoint whose row tells its type, unless the model is described as one of that type already.
+func described(models []catalog.ModelInfo, v *EndpointView) ([]catalog.ModelInfo, error) {
+	if v.Row == nil || v.Row.Spec["type"] == "" {
+		return models, nil
+	}
+	for i := range models {
+		if have := cmp.Or(models[i].Type, catalog.TypeChat); models[i].Slug == v.Model {
+			if have != v.Row.Spec["type"] {
+				return nil, fault.Field("edit.Build", "type", "The endpoint %q says that %s is of type %s, but it is of type %s.", v.ID, v.Model, v.Row.Spec["type"], have)
+			}
+			return models, nil
+		}
+	}
+	return append(models, catalog.ModelInfo{Slug: v.Model, Type: v.Row.Spec["type"]}), nil
+}
+
+// sentence makes the joined lines of an error one sentence.
+func sentence(err error) string {
+	return "The catalog would not be valid: " + strings.ReplaceAll(err.Error(), "\n", "; ") + "."
+}
+
+// conflicts refuses rows that two own.
+func conflicts(b *Base, s *State) error {
+	var found []string
+	for i := range s.Rows {
+		r := &s.Rows[i]
+		if at, declared := b.where(r.Kind, r.ID); declared {
+			found = append(found, fmt.Sprintf("The %s %q is declared at %s and stands in the database, too: take it out of one of them (out of the database: weir catalog %s remove %s).",
+				r.Kind, r.ID, at, r.Kind, r.ID))
+		}
+	}
+	if found == nil {
+		return nil
+	}
+	return fault.New(fault.Conflict, "edit.Build", strings.Join(found, " "))
+}
+
+// where tells whether the configuration declares a row, and at which place.
+func (b *Base) where(k Kind, id string) (at string, declared bool) {
+	if k == Provider {
+		at, declared = b.FileProviders[id]
+	} else {
+		at, declared = b.FileEndpoints[id]
+	}
+	if declared && at == "" {
+		at = "the configuration"
+	}
+	return at, declared
+}
+
+type merger struct {
+	base        *Base
+	state       *State
+	credentials map[string]Credential
+	out         *Built
+	on          map[string]bool // providers that take part
+}
+
+func (m *merger) leave(format string, args ...any) string {
+	text := fmt.Sprintf(format, args...)
+	m.out.Left = append(m.out.Left, text)
+	return text
+}
+
+func (m *merger) providers() error {
+	seen := map[string]bool{}
+	add := func(v ProviderView) error {
+		seen[v.ID] = true
+		if v.Row = m.state.Row(Provider, v.ID); v.Row != nil {
+			if err := m.lay(&v); err != nil {
+				return err
+			}
+		}
+		m.on[v.ID] = v.On
+		m.out.Providers = append(m.out.Providers, v)
+		return nil
+	}
+	for i := range m.base.Providers {
+		v := ProviderView{Provider: m.base.Providers[i], Origin: FromBuiltin, On: true}
+		if at, declared := m.base.where(Provider, v.ID); declared {
+			v.Origin, v.Where = FromFile, at
+		}
+		if err := add(v); err != nil {
+			return err
+		}
+	}
+	for i := range m.base.Known {
+		if err := add(ProviderView{Provider: m.base.Known[i], Origin: FromBuiltin}); err != nil {
+			return err
+		}
+	}
+	for i := range m.state.Rows {
+		r := &m.state.Rows[i]
+		if r.Kind != Provider || seen[r.ID] || r.Over {
+			continue
+		}
+		if err := add(ProviderView{Provider: catalog.Provider{ID: r.ID, Dialect: "openai"}, Origin: FromDatabase, On: true}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// lay puts a provider's row over it.
+func (m *merger) lay(v *ProviderView) error {
+	if err := v.Row.Spec.overProvider(&v.Provider); err != nil {
+		return within(err, v.Row)
+	}
+	if c, ok := m.credentials[v.ID]; ok {
+		if v.Key = c.Key; c.Err != nil {
+			v.On = false
+			v.Reason = m.leave("the provider %q is off: %s", v.ID, reason(c.Err))
+		}
+	}
+	if v.Row.Disabled() {
+		v.On, v.Reason = false, ""
+	}
+	return nil
+}
+
+func reason(err error) string {
+	if f := fault.From(err); f.Public != "" {
+		return f.Public
+	}
+	return "its credential cannot be read"
+}
+
+// within names the row in a fault of one of its fields.
+func within(err error, r *Row) error {
+	f := *fault.From(err)
+	f.Public = fmt.Sprintf("The %s %q: %s", r.Kind, r.ID, f.Public)
+	return &f
+}
+
+func (m *merger) endpoints() error {
+	seen := map[string]bool{}
+	add := func(v EndpointView) error {
+		seen[v.ID] = true
+		v.On = m.on[v.Provider]
+		if v.Row = m.state.Row(Endpoint, v.ID); v.Row != nil {
+			if err := v.Row.Spec.overOffer(&v.Offer, m.out.Rate, v.Row.Version); err != nil {
+				return within(err, v.Row)
+			}
+			v.On = v.On && !v.Row.Disabled()
+			v.UpdatedAt = v.Row.UpdatedAt
+		}
+		m.out.Endpoints = append(m.out.Endpoints, v)
+		return nil
+	}
+	for i := range m.base.Offers {
+		v := EndpointView{Offer: m.base.Offers[i], ID: m.base.Offers[i].EndpointID(), Origin: FromBuiltin}
+		if at, declared := m.base.where(Endpoint, v.ID); declared {
+			v.Origin, v.Where = FromFile, at
+		}
+		if err := add(v); err != nil {
+			return err
+		}
+	}
+	for i := range m.state.Rows {
+		r := &m.state.Rows[i]
+		if r.Kind != Endpoint || seen[r.ID] || r.Over {
+			continue
+		}
+		if _, known := m.on[r.Spec["provider"]]; !known {
+			m.leave("the endpoint %q is off: there is no provider %q", r.ID, r.Spec["provider"])
+		}
+		if err := add(EndpointView{Offer: catalog.Offer{Provider: r.Spec["provider"]}, ID: r.ID, Origin: FromDatabase}); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// Provider finds a provider, nil when there is none of that id.
+func (b *Built) Provider(id string) *ProviderView {
+	for i := range b.Providers {
+		if b.Providers[i].ID == id {
+			return &b.Providers[i]
+		}
+	}
+	return nil
+}
+
+// Endpoint finds an endpoint, nil when there is none of that id.
+func (b *Built) Endpoint(id string) *EndpointView {
+	for i := range b.Endpoints {
+		if b.Endpoints[i].ID == id {
+			return &b.Endpoints[i]
+		}
+	}
+	return nil
+}

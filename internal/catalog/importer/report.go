@@ -1,0 +1,149 @@
+package importer
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
+	"weir/internal/fault"
+)
+
+// counts are the figures of a report.
+type counts struct {
+	models map[string]int            // by type
+	offers map[string]map[string]int // provider -> type or tier -> offers
+}
+
+func (im *importer) count() counts {
+	c := counts{models: map[string]int{}, offers: map[string]map[string]int{}}
+	for _, m := range im.models {
+		c.models[m.kind]++
+	}
+	for _, p := range im.offers {
+		c.offers[p.provider] = map[string]int{}
+		for i := range p.offers {
+			c.offers[p.provider][p.offers[i].kind]++
+			for tier := range p.offers[i].quote.tiers {
+				c.offers[p.provider][tier]++
+			}
+		}
+	}
+	return c
+}
+
+// kinds are the types in the order of a report, with the service tiers behind them.
+var kinds = []string{catalog.TypeChat, catalog.TypeEmbedding, catalog.TypeModeration, catalog.TypeTranscription, catalog.TypeImage, catalog.TypeVideo,
+	catalog.TypeSpeech, catalog.TypeRerank, "flex", "priority"}
+
+const (
+	mark = "<!-- made by weir catalog import: do not edit below -->\n"
+	dash = "—"
+)
+
+// Report puts the tables of what was imported, and what was not, below the mark in a page. A page without the mark fails with
+// fault.Invalid.
+func (r *Result) Report(page []byte, providers []builtin.Provider) ([]byte, error) {
+	head, _, found := bytes.Cut(page, []byte(mark))
+	if !found {
+		return nil, fault.New(fault.Invalid, "importer.Report", "The page lacks the line "+strings.TrimSpace(mark))
+	}
+	var b bytes.Buffer
+	b.Write(head)
+	b.WriteString(mark)
+	r.totals(&b)
+	r.served(&b, providers)
+	templates(&b, providers)
+	r.leftOut(&b)
+	return b.Bytes(), nil
+}
+
+func (r *Result) totals(b *bytes.Buffer) {
+	b.WriteString("\n## In numbers\n\n| type | models | endpoints |\n|---|--:|--:|\n")
+	models, all := 0, 0
+	for _, kind := range kinds {
+		n := 0
+		for _, of := range r.counts.offers {
+			n += of[kind]
+		}
+		all += n
+		models += r.counts.models[kind]
+		switch kind {
+		case "flex", "priority":
+			fmt.Fprintf(b, "| service tier `%s` | | %d |\n", kind, n)
+		default:
+			fmt.Fprintf(b, "| `%s` | %d | %d |\n", kind, r.counts.models[kind], n)
+		}
+	}
+	fmt.Fprintf(b, "| together | %d | %d |\n", models, all)
+}
+
+func (r *Result) served(b *bytes.Buffer, providers []builtin.Provider) {
+	b.WriteString("\n## Providers\n\n| id | name | variables | wire | data policy | models |\n|---|---|---|---|---|---|\n")
+	for i := range providers {
+		p := &providers[i]
+		if p.Template {
+			continue
+		}
+		var parts []string
+		for _, kind := range kinds {
+			if n := r.counts.offers[p.ID][kind]; n > 0 {
+				parts = append(parts, fmt.Sprintf("%d %s", n, kind))
+			}
+		}
+		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", p.ID, p.Name, variables(p), p.Dialect, p.DataPolicy, strings.Join(parts, ", "))
+	}
+}
+
+// variables are those of a provider: its keys, any of which will do, and what its address or its model ids need.
+func variables(p *builtin.Provider) string {
+	keys := make([]string, 0, len(p.KeyVariables))
+	for _, name := range p.KeyVariables {
+		keys = append(keys, "`"+name+"`")
+	}
+	text := cmp.Or(strings.Join(keys, " or "), dash)
+	for _, name := range append(builtin.Variables(p.BaseURL), builtin.Variables(p.UpstreamID)...) {
+		text += ", and `" + name + "`"
+	}
+	return text
+}
+
+func templates(b *bytes.Buffer, providers []builtin.Provider) {
+	b.WriteString("\n## Known without prices\n\nA declaration with `like:` takes address, key variable and quirks from these and brings the models.\n\n")
+	b.WriteString("| like | name | address | variables |\n|---|---|---|---|\n")
+	for i := range providers {
+		if p := &providers[i]; p.Template {
+			fmt.Fprintf(b, "| `%s` | %s | %s | %s |\n", p.ID, p.Name, p.BaseURL, variables(p))
+		}
+	}
+}
+
+func (r *Result) leftOut(b *bytes.Buffer) {
+	fmt.Fprintf(b, "\n## Left out\n\n%d ids in the sources were not taken.\n\n| reason | ids |\n|---|--:|\n", len(r.Refused))
+	by := map[string][]Refusal{}
+	for _, x := range r.Refused {
+		by[x.Reason] = append(by[x.Reason], x)
+	}
+	reasons := slices.SortedFunc(maps.Keys(by), func(x, y string) int { return cmp.Or(len(by[y])-len(by[x]), cmp.Compare(x, y)) })
+	for _, reason := range reasons {
+		fmt.Fprintf(b, "| %s | %d |\n", reason, len(by[reason]))
+	}
+	for _, reason := range reasons {
+		fmt.Fprintf(b, "\n### %s\n", strings.ToUpper(reason[:1])+reason[1:])
+		last := ""
+		for _, x := range by[reason] {
+			if x.Provider != last {
+				fmt.Fprintf(b, "\n- **%s**: ", x.Provider)
+			} else {
+				b.WriteString(", ")
+			}
+			b.WriteString("`" + x.ID + "`")
+			last = x.Provider
+		}
+		b.WriteString("\n")
+	}
+}
