@@ -53,7 +53,10 @@ func BenchmarkComplete(b *testing.B) {
 		stream bool
 	}{{"whole", one, false}, {"stream of 64", stream, true}} {
 		b.Run(c.name, func(b *testing.B) {
-			w := newWorld(b, func(d *relay.Deps, _ *relay.Config) { d.Upstream, d.Now = c.up, time.Now }, offer("alpha", "v/m", "0.000001", "0.000001"))
+			w := newWorld(b, func(d *relay.Deps, cfg *relay.Config) {
+				d.Upstream, d.Now = c.up, time.Now
+				gated()(d, cfg)
+			}, offer("alpha", "v/m", "0.000001", "0.000001"))
 			call := w.call()
 			call.Request.Stream = c.stream
 			b.ReportAllocs()

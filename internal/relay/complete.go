@@ -11,6 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/ledger"
 	"weir/internal/record"
 	"weir/internal/routing"
@@ -20,13 +21,15 @@ import (
 type Config struct {
 	MaxAttempts   int           // upstream tries of one call, over all models and providers
 	AttemptBudget time.Duration // no new attempt is begun after this time
+	RetryPercent  int64         // of the calls in flight may be trying the same endpoint once more, at least 3
+	StickyFor     time.Duration // a conversation goes back to the endpoint that has it in its cache, until it was idle for so long; 0: never
 	SliceTokens   int64         // answer tokens that a stream's hold covers at first, and grows by
 	DefaultOutput int64         // answer tokens assumed when neither client nor catalog bounds them
 }
 
 // Default is the configuration of a node without one.
 func Default() Config {
-	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, SliceTokens: 2048, DefaultOutput: 16384}
+	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, SliceTokens: 2048, DefaultOutput: 16384}
 }
 
 // Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
@@ -45,24 +48,39 @@ type Deps struct {
 	Upstream Upstream
 	Book     *ledger.Book
 	Tokens   Tokens
-	Observer Observer // may be nil
-	Health   func(endpoint string) routing.Health
+	Observer Observer                             // may be nil
+	Gate     *health.Registry                     // admits attempts and learns from them; nil: every attempt may be made
+	Health   func(endpoint string) routing.Health // what routing is told; nil: what Gate knows
+	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64
+	Wait     func(ctx context.Context, d time.Duration) error // fails when ctx ends first; nil: with a timer
 }
 
 // Relay carries calls. It is safe for concurrent use.
 type Relay struct {
 	Deps
-	cfg Config
+	cfg     Config
+	retries budget
+	sticky  *sticky
 }
 
 // New makes a Relay.
-func New(d Deps, c Config) *Relay { return &Relay{Deps: d, cfg: c} }
+func New(d Deps, c Config) *Relay {
+	if d.Health == nil && d.Gate != nil {
+		d.Health = d.Gate.Of
+	}
+	if d.Wait == nil {
+		d.Wait = waitFor
+	}
+	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor)}
+}
 
 // Complete answers one text request into sink. An error returned before sink.Start was called leaves the client without a byte;
 // one after it is the end of a broken stream, already settled for what was delivered. The error is always a *fault.Error.
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
+	r.retries.active.Add(1)
+	defer r.retries.active.Add(-1)
 	x := runs.Get().(*run)
 	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)
 	c.Record = x.rec
@@ -84,6 +102,10 @@ type run struct {
 	sink  Sink
 	rec   *record.Call
 	hold  *ledger.Hold
+
+	pass     health.Pass // for the attempt under way
+	skips    skips
+	retrying bool // the attempt under way is the second one at its endpoint
 
 	started  bool // the sink has begun an answer that the client may have seen
 	settling bool // a settlement was begun: there is never a second one
@@ -127,6 +149,9 @@ func (x *run) carry(ctx context.Context) *fault.Error {
 	err := x.do(ctx)
 	if err != nil {
 		x.rec.Error = err.Kind.String()
+		if status := x.relay.Status; status != nil {
+			x.rec.Status = status(x.call.API, err)
+		}
 		x.rec.Cancelled = err.Kind == fault.Canceled
 	}
 	return err
@@ -148,32 +173,47 @@ func (x *run) do(ctx context.Context) *fault.Error {
 		if !x.mayTry() {
 			break
 		}
-		if err := x.cover(ctx, at); err != nil {
-			if x.hold == nil {
-				return err
-			}
-			x.errs = append(x.errs, failure{err, at.Slug})
-			if err.Kind != fault.PaymentRequired {
-				break
-			}
-			continue // a dearer fallback that the balance does not cover; a cheaper one may follow
+		if !x.admit(at) {
+			continue
 		}
-		err := x.try(ctx, at)
-		if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.started && x.mayTry() {
-			err = x.try(ctx, at) // the provider closed an idle connection: it has not seen the request
+		if over, err := x.serve(ctx, at, plan.Attempts[i+1:]); over {
+			return err
 		}
-		if err == nil {
-			return nil
-		}
-		if x.started && x.call.Request.Stream || err.Next == fault.Stop {
-			return x.final(err)
-		}
-		x.errs = append(x.errs, failure{err, at.Slug})
-		if err.Next == fault.NextModel {
-			x.refused = append(x.refused, at.Endpoint.Model)
+	}
+	if at := x.lastResort(plan.Attempts); at != nil {
+		if over, err := x.serve(ctx, at, nil); over {
+			return err
 		}
 	}
 	return x.final(nil)
+}
+
+// serve carries the call on at an endpoint that admitted it. over tells that nothing more is to be tried; rest is what could be.
+func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
+	if err := x.cover(ctx, at); err != nil {
+		x.pass.End(health.Sample{})
+		if x.hold == nil {
+			return true, err
+		}
+		x.errs = append(x.errs, failure{err, at.Slug})
+		if err.Kind != fault.PaymentRequired {
+			return true, x.final(nil)
+		}
+		return false, nil // a dearer fallback that the balance does not cover; a cheaper one may follow
+	}
+	err = x.attempt(ctx, at, rest)
+	if err == nil {
+		x.relay.sticky.keep(x.call, at)
+		return true, nil
+	}
+	if x.started && x.call.Request.Stream || err.Next == fault.Stop {
+		return true, x.final(err)
+	}
+	x.errs = append(x.errs, failure{err, at.Slug})
+	if err.Next == fault.NextModel {
+		x.refused = append(x.refused, at.Endpoint.Model)
+	}
+	return false, nil
 }
 
 // mayTry tells whether another attempt may be begun.
@@ -186,7 +226,7 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 	req := x.call.Request
 	plan, err := routing.Choose(routing.Query{
 		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.relay.Health, Rand: x.relay.Rand,
-		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
+		Prefer: x.relay.sticky.preferred(x.call), MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
 	}, x.call.Catalog)
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
 	for i := range plan.Candidates {
@@ -202,7 +242,7 @@ func (x *run) final(last *fault.Error) *fault.Error {
 	previous := x.errs
 	if last == nil {
 		if len(x.errs) == 0 {
-			return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
+			return x.unserved()
 		}
 		at := spokesman(x.errs)
 		last = x.errs[at].Error
@@ -244,31 +284,6 @@ func previousError(e failure) map[string]any {
 		m["provider"], m["status"] = u.Provider, u.Status
 	}
 	return m
-}
-
-// try makes one attempt. It returns nil when the answer was delivered to its end and settled.
-func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
-	x.serving, x.head = at, completion.Head{}
-	x.meter.reset()
-	// until the attempt has ended its reason is the one that a panic would leave behind
-	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
-		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since()})
-	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
-	err := x.stream(ctx, rec)
-	rec.Ended, rec.Reason = x.since(), ""
-	if err != nil {
-		rec.Reason = err.Kind.String()
-		if err.Upstream != nil && err.Upstream.Status != 0 {
-			rec.Status = err.Upstream.Status
-		}
-	}
-	if o := x.relay.Observer; o != nil {
-		o.Attempted(at.Endpoint.ID, rec.Ended-rec.Started, err)
-	}
-	if err != nil {
-		return err
-	}
-	return x.deliver(ctx)
 }
 
 // stream hands the attempt's events to the sink until the upstream's end. Leaving the loop closes the upstream's connection.
@@ -350,6 +365,7 @@ func (x *run) deliver(ctx context.Context) *fault.Error {
 
 // close ends the call: delivered content is settled, anything else is let go.
 func (x *run) close() {
+	x.pass.End(health.Sample{}) // after a panic; any other attempt has ended it
 	if x.settled {
 		return
 	}
@@ -365,7 +381,7 @@ func (x *run) close() {
 			return
 		}
 	}
-	if len(x.rec.Attempts) > 0 || x.rec.Error == fault.NoEndpoints.String() {
+	if len(x.rec.Attempts) > 0 || x.rec.Error == fault.NoEndpoints.String() || x.rec.Error == fault.NoProvider.String() {
 		x.rec.Duration = x.since()
 		x.relay.Book.Note(x.rec)
 	}

@@ -16,12 +16,7 @@ import (
 
 // cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice.
 func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
-	x.bound = x.outputBound(at.Endpoint)
-	x.covered = x.bound
-	if x.call.Request.Stream {
-		x.covered = min(x.slice(), x.bound)
-	}
-	need, err := x.need(at.Endpoint)
+	need, err := x.opening(at.Endpoint)
 	if err != nil {
 		return fault.From(err)
 	}
@@ -35,6 +30,16 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	}
 	x.rec.Hold = need
 	return nil
+}
+
+// opening is what an attempt at ep holds before it begins.
+func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
+	x.bound = x.outputBound(ep)
+	x.covered = x.bound
+	if x.call.Request.Stream {
+		x.covered = min(x.slice(), x.bound)
+	}
+	return x.need(ep)
 }
 
 // grow holds so much more.
@@ -196,11 +201,12 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	if rec.FirstContent > 0 {
 		rec.Generating = rec.Duration - rec.FirstContent
 	}
+	status := rec.Status
 	if rec.Error == "" {
 		rec.Status = 200
 	}
 	if err := x.relay.Book.Settle(context.Background(), x.hold, rec); err != nil {
-		rec.Lines, rec.Cost, rec.Status = nil, 0, 0
+		rec.Lines, rec.Cost, rec.Status = nil, 0, status
 		return Receipt{}, fault.From(err)
 	}
 	rec.Settled, x.settled = true, true

@@ -23,6 +23,9 @@ const (
 	ReasonFallback   = "price"           // load balancing behind the drawn one; score: price
 	ReasonFailing    = "failing"         // load balancing, an outage now; score: price
 	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
+	ReasonSticky     = "sticky"          // it served the conversation before and has it in its cache; score: price
+	ReasonCoolDown   = "cool-down"       // put behind all others after failures in a row; score: price
+	ReasonEjected    = "ejected"         // gets no calls at present, unless every other is ejected too; score: price
 )
 
 // candidate is one endpoint on its way through the pipeline. Price is prompt plus completion, nano-rubles per 1000 tokens.
@@ -197,9 +200,31 @@ func (p *planner) arrange(models []asked) {
 		p.sortGroup(p.order, catalog.NoVariant)
 	}
 	p.order = slices.DeleteFunc(p.order, func(c *candidate) bool { return c.dropped != Kept })
-	if len(p.order) > 1 && p.q.Health != nil {
-		slices.SortStableFunc(p.order, func(a, b *candidate) int { return falseFirst(a.health.CoolDown, b.health.CoolDown) })
+	if p.q.Health != nil {
+		p.coolDown()
 	}
+}
+
+// coolDown moves what should be left alone to the very end, and behind that what gets no calls.
+func (p *planner) coolDown() {
+	rank := func(c *candidate) int {
+		switch {
+		case c.health.Ejected:
+			return 2
+		case c.health.CoolDown:
+			return 1
+		}
+		return 0
+	}
+	for _, c := range p.order {
+		switch rank(c) {
+		case 1:
+			c.reason, c.score = ReasonCoolDown, c.rubles()
+		case 2:
+			c.reason, c.score = ReasonEjected, c.rubles()
+		}
+	}
+	slices.SortStableFunc(p.order, func(a, b *candidate) int { return rank(a) - rank(b) })
 }
 
 // together reports whether endpoints of all models are sorted as one list.
@@ -363,7 +388,7 @@ func (c *candidate) rubles() float64 { return float64(c.price) / float64(money.R
 // balance is the default order: stable endpoints before failing ones, each part by price, and one of the stable ones drawn to the
 // front with a chance in proportion to 1/price². The draw leaves out what would be moved to the end again anyway, when it can.
 func (p *planner) balance(group []*candidate) {
-	unstable := func(c *candidate) bool { return c.health.Failing || c.health.CoolDown }
+	unstable := func(c *candidate) bool { return c.health.Failing || c.health.CoolDown || c.health.Ejected }
 	slices.SortStableFunc(group, func(a, b *candidate) int {
 		if d := falseFirst(unstable(a), unstable(b)); d != 0 {
 			return d
@@ -383,10 +408,26 @@ func (p *planner) balance(group []*candidate) {
 			prompt++
 		}
 	}
-	if stable == 0 {
+	if stable == 0 || p.stick(group[:stable]) {
 		return
 	}
 	p.draw(group[:stable], func(c *candidate) bool { return prompt == 0 || !c.late })
+}
+
+// stick moves the preferred candidate to the front, if it is there and not to be moved to the end again.
+func (p *planner) stick(group []*candidate) bool {
+	if p.q.Prefer == "" {
+		return false
+	}
+	for i, c := range group {
+		if c.ep.ID == p.q.Prefer && !c.late {
+			c.reason, c.score = ReasonSticky, c.rubles()
+			copy(group[1:i+1], group[:i])
+			group[0] = c
+			return true
+		}
+	}
+	return false
 }
 
 // draw moves one of the candidates to the front. They come sorted by price.

@@ -29,6 +29,9 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	ep, pref, needs := c.ep, &p.q.Preferences, &p.q.Needs
 	switch c.dropped {
 	case Only:
+		if len(pref.Within) > 0 && !namedBy(pref.Within, ep, true) {
+			return fmt.Sprintf("The account allows only %s, and this endpoint is %s.", strings.Join(pref.Within, ", "), ep.Tag)
+		}
 		return fmt.Sprintf("The request allows only %s, and this endpoint is %s.", strings.Join(pref.Only, ", "), ep.Tag)
 	case Ignore:
 		return fmt.Sprintf("The request excludes %s.", strings.Join(pref.Ignore, ", "))

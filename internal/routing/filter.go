@@ -90,6 +90,8 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	switch {
 	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
 		return Only
+	case len(pref.Within) > 0 && !namedBy(pref.Within, ep, true):
+		return Only
 	case len(pref.Ignore) > 0 && namedBy(pref.Ignore, ep, true):
 		return Ignore
 	case pref.ZDR && ep.Provider.DataPolicy != catalog.PolicyZero:

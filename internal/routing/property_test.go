@@ -49,16 +49,25 @@ func drawWorld(t *rapid.T) world {
 	w.snap = snap
 	for _, m := range snap.Models() {
 		for _, ep := range m.Endpoints {
-			h := routing.Health{Failing: rapid.Bool().Draw(t, "failing"), CoolDown: rapid.Bool().Draw(t, "cool-down")}
+			h := routing.Health{Failing: rapid.Bool().Draw(t, "failing"), CoolDown: rapid.Bool().Draw(t, "cool-down"), Ejected: rapid.IntRange(0, 3).Draw(t, "ejected") == 0}
 			if rapid.Bool().Draw(t, "measured") {
 				h.Latency[0] = rapid.Float64Range(0.1, 5).Draw(t, "latency")
 				h.Throughput[0] = rapid.Float64Range(1, 100).Draw(t, "throughput")
+				for i := 1; i < 4; i++ {
+					h.Latency[i] = h.Latency[i-1] + rapid.Float64Range(0, 2).Draw(t, "slower")
+					h.Throughput[i] = h.Throughput[i-1] * rapid.Float64Range(0.5, 1).Draw(t, "slower still")
+				}
 			}
 			w.health[ep.ID] = h
 		}
 	}
 	w.rand = rapid.SliceOfN(rapid.Float64Range(0, 0.999999), 8, 8).Draw(t, "rand")
 	w.query = drawQuery(t)
+	if all := snap.Models(); rapid.Bool().Draw(t, "prefers") {
+		for _, ep := range all[rapid.IntRange(0, len(all)-1).Draw(t, "preferred model")].Endpoints {
+			w.query.Prefer = ep.ID
+		}
+	}
 	return w
 }
 
@@ -102,7 +111,9 @@ func drawQuery(t *rapid.T) routing.Query {
 		Preferences: routing.Preferences{
 			Order: some("order"), Only: some("only"), Ignore: some("ignore"), NoFallbacks: rarely("no fallbacks"), RequireParameters: rarely("require"),
 			DenyCollection: rarely("deny"), ZDR: rarely("zdr"), Sort: rapid.SampledFrom([]string{"", "price", "throughput", "latency", "exacto"}).Draw(t, "sort"),
-			SortAcrossModels: rapid.Bool().Draw(t, "across"), MinThroughput: routing.Cutoffs{P50: rapid.SampledFrom([]float64{0, 50}).Draw(t, "min throughput")},
+			SortAcrossModels: rapid.Bool().Draw(t, "across"), Within: some("within"),
+			MinThroughput: routing.Cutoffs{P50: rapid.SampledFrom([]float64{0, 0, 50}).Draw(t, "min throughput"), P90: rapid.SampledFrom([]float64{0, 0, 70}).Draw(t, "p90")},
+			MaxLatency:    routing.Cutoffs{P75: rapid.SampledFrom([]float64{0, 0, 3}).Draw(t, "max latency"), P99: rapid.SampledFrom([]float64{0, 0, 6}).Draw(t, "p99")},
 		},
 		Needs: routing.Needs{
 			Params: catalog.Params(rapid.Uint32Range(0, uint32(catalog.AllParams)).Draw(t, "params")), Input: catalog.Modality(rapid.IntRange(0, 3).Draw(t, "input")),
@@ -115,7 +126,13 @@ func drawQuery(t *rapid.T) routing.Query {
 		q.Preferences.Quantizations = []string{rapid.SampledFrom([]string{"fp4", "fp8", "unknown", "bf16"}).Draw(t, "quantization")}
 	}
 	if rarely("priced") {
-		q.Preferences.MaxPrice = &routing.MaxPrice{Prompt: big.NewRat(rapid.Int64Range(0, 3000).Draw(t, "ceiling"), 1_000_000_000)}
+		ceiling := func(label string) *big.Rat {
+			if rapid.Bool().Draw(t, label+"?") {
+				return nil
+			}
+			return big.NewRat(rapid.Int64Range(0, 3000).Draw(t, label), 1_000_000_000)
+		}
+		q.Preferences.MaxPrice = &routing.MaxPrice{Prompt: ceiling("prompt ceiling"), Completion: ceiling("completion ceiling"), Request: ceiling("request ceiling")}
 	}
 	return q
 }
@@ -154,13 +171,16 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 		level = "unknown"
 	}
 	bad("only", len(pref.Only) > 0 && !tag(pref.Only) && !(base(pref.Only) && (!special || asked)))
+	bad("only", len(pref.Within) > 0 && !tag(pref.Within) && !base(pref.Within))
 	bad("ignore", tag(pref.Ignore) || base(pref.Ignore))
 	bad("zdr", pref.ZDR && policy != "zero")
 	bad("data_collection", pref.DenyCollection && policy != "zero" && policy != "transient")
 	bad("quantizations", len(pref.Quantizations) > 0 && !slices.ContainsFunc(pref.Quantizations, func(a string) bool { return a == level || a == "fp4" && level == "mxfp4" }))
 	if pref.MaxPrice != nil {
-		prompt := big.NewRat(ep.Pricing.For(needs.PromptTokens).Prompt.Nano, 1_000_000_000)
-		bad("max_price", prompt.Cmp(pref.MaxPrice.Prompt) > 0)
+		prices, above := ep.Pricing.For(needs.PromptTokens), func(p money.Price, ceiling *big.Rat) bool {
+			return ceiling != nil && big.NewRat(p.Nano, 1_000_000_000).Cmp(ceiling) > 0
+		}
+		bad("max_price", above(prices.Prompt, pref.MaxPrice.Prompt) || above(prices.Completion, pref.MaxPrice.Completion) || above(prices.Request, pref.MaxPrice.Request))
 	}
 	bad("context_length", ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength)
 	bad("max_completion_tokens", ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion)
@@ -180,9 +200,17 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 // softly are the reasons that need more than the endpoint itself to be told.
 var softly = []string{"tools", "response_format", "structured_outputs", "verbosity", "allow_fallbacks", "duplicate"}
 
+// atLeast10000 checks a law on a hundred times as many worlds as rapid does by itself.
+func atLeast10000(t *testing.T, law func(*rapid.T)) {
+	t.Helper()
+	for range 100 {
+		rapid.Check(t, law)
+	}
+}
+
 func TestPlansKeepTheRules(t *testing.T) {
 	t.Parallel()
-	rapid.Check(t, func(t *rapid.T) {
+	atLeast10000(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		plan, err := w.choose()
 		if (err == nil) != (len(plan.Attempts) > 0) {
@@ -215,7 +243,68 @@ func TestPlansKeepTheRules(t *testing.T) {
 			}
 		}
 		checkCandidates(t, &w, &plan, most)
+		checkOrder(t, &w, &plan)
 	})
+}
+
+// checkOrder demands that endpoints to be left alone stand behind all others, ejected ones at the very end; among the rest of a model,
+// that those stand last that miss what the request prefers, and that who is preferred for its cache stands first.
+func checkOrder(t *rapid.T, w *world, plan *routing.Plan) {
+	rank := func(a routing.Attempt) int {
+		switch h := w.health[a.Endpoint.ID]; {
+		case h.Ejected:
+			return 2
+		case h.CoolDown:
+			return 1
+		}
+		return 0
+	}
+	late := func(a routing.Attempt) bool {
+		h, p := w.health[a.Endpoint.ID], w.query.Preferences
+		for i, least := range []float64{p.MinThroughput.P50, p.MinThroughput.P75, p.MinThroughput.P90, p.MinThroughput.P99} {
+			if least > 0 && h.Throughput[i] < least {
+				return true
+			}
+		}
+		for i, most := range []float64{p.MaxLatency.P50, p.MaxLatency.P75, p.MaxLatency.P90, p.MaxLatency.P99} {
+			if most > 0 && (h.Latency[i] == 0 || h.Latency[i] > most) {
+				return true
+			}
+		}
+		return false
+	}
+	if len(plan.Candidates) == 1 {
+		return // there is nothing to put in order, so nobody asks how it is doing
+	}
+	reasons := map[int]routing.Candidate{}
+	for _, c := range plan.Candidates {
+		reasons[c.Order] = c
+	}
+	for i, a := range plan.Attempts {
+		reason := reasons[i+1].Reason
+		if (rank(a) == 2) != (reason == routing.ReasonEjected) || (rank(a) == 1) != (reason == routing.ReasonCoolDown) {
+			t.Fatalf("%s is of rank %d, its reason is %q", a.Endpoint.ID, rank(a), reason)
+		}
+		if reason == routing.ReasonSticky && (a.Endpoint.ID != w.query.Prefer || late(a) || w.health[a.Endpoint.ID].Failing) {
+			t.Fatalf("%s is sticky; preferred is %s", a.Endpoint.ID, w.query.Prefer)
+		}
+		if i == 0 {
+			continue
+		}
+		before := plan.Attempts[i-1]
+		if rank(before) > rank(a) {
+			t.Fatalf("%s of rank %d stands before %s of rank %d", before.Endpoint.ID, rank(before), a.Endpoint.ID, rank(a))
+		}
+		if before.Slug != a.Slug || rank(before) != rank(a) {
+			continue
+		}
+		if late(before) && !late(a) {
+			t.Fatalf("%s misses what is preferred and stands before %s", before.Endpoint.ID, a.Endpoint.ID)
+		}
+		if reason == routing.ReasonSticky && w.query.Needs.Tier != "priority" && w.query.Needs.Tier != "fast" {
+			t.Fatalf("%s has the conversation in its cache and stands behind %s", a.Endpoint.ID, before.Endpoint.ID)
+		}
+	}
 }
 
 // checkCandidates demands that every endpoint of every model asked for is told of, with the right reason.

@@ -13,7 +13,9 @@ type Preferences struct {
 	Order             []string
 	Only              []string
 	Ignore            []string
-	NoFallbacks       bool // allow_fallbacks: false
+	Within            []string // only of the account: an endpoint must be named here as well as in Only
+	NoFallbacks       bool     // allow_fallbacks: false
+	AllowFallbacks    bool     // allow_fallbacks: true was written; it matters to Merge alone
 	RequireParameters bool
 	DenyCollection    bool // data_collection: deny
 	ZDR               bool
@@ -49,9 +51,10 @@ type Needs struct {
 // Health is what is known of an endpoint's recent behaviour; zero values mean unknown.
 type Health struct {
 	Failing    bool       // a significant outage now: load balancing puts it behind the stable ones
-	CoolDown   bool       // ejected for a while: goes to the very end, whatever the order
+	CoolDown   bool       // left alone where possible: goes to the very end, whatever the order
+	Ejected    bool       // gets no calls at present: goes even behind those
 	Latency    [4]float64 // seconds to first content: p50 p75 p90 p99
-	Throughput [4]float64 // tokens per second: p50 p75 p90 p99
+	Throughput [4]float64 // tokens per second that so many percent of the answers reach: p50 p75 p90 p99
 }
 
 // Query is one question to Plan.
@@ -61,6 +64,7 @@ type Query struct {
 	Needs       Needs
 	Health      func(endpoint string) Health // by endpoint id; nil: nothing is known
 	Rand        func() float64               // in [0,1); decides the weighted draw
+	Prefer      string                       // id of the endpoint whose cache the conversation is in: it is not drawn for, but taken; "" none
 	MaxAttempts int                          // 0: DefaultMaxAttempts
 	Type        string                       // model type wanted; "": "chat"
 	Explain     bool                         // fill Plan.Candidates, with sentences for what was dropped

@@ -111,6 +111,7 @@ func TestPreferences(t *testing.T) {
 		needs   routing.Needs
 		health  map[string]routing.Health
 		max     int
+		prefer  string
 		want    []string
 		dropped map[string]string
 	}{
@@ -209,6 +210,21 @@ func TestPreferences(t *testing.T) {
 			want: []string{"beta", "gamma", "alpha", "delta"}},
 		{name: "cool-down goes to the very end, also when listed first", pref: routing.Preferences{Order: []string{"alpha"}},
 			health: map[string]routing.Health{"alpha/v/m": {CoolDown: true}}, want: []string{"beta", "gamma", "delta", "alpha"}},
+		{name: "ejected goes behind what cools down", health: map[string]routing.Health{"alpha/v/m": {Ejected: true}, "gamma/v/m": {CoolDown: true}}, want: []string{"beta", "delta", "gamma", "alpha"}},
+		{name: "so it does in an explicit sort, whatever is preferred", pref: routing.Preferences{Sort: "price", MaxLatency: routing.Cutoffs{P50: 1.5}},
+			health: map[string]routing.Health{"alpha/v/m": {Ejected: true, Latency: [4]float64{1}}, "beta/v/m": {CoolDown: true, Latency: [4]float64{1}}, "delta/v/m": {Latency: [4]float64{1}}},
+			want:   []string{"delta", "gamma", "beta", "alpha"}},
+		{name: "without fallbacks the one attempt is not an ejected one", pref: routing.Preferences{NoFallbacks: true, Sort: "price"},
+			health: map[string]routing.Health{"alpha/v/m": {Ejected: true}}, want: []string{"beta"}},
+		{name: "who has the conversation in its cache comes first", prefer: "gamma/v/m", want: []string{"gamma", "alpha", "beta", "delta"}},
+		{name: "unless it fails", prefer: "gamma/v/m", health: map[string]routing.Health{"gamma/v/m": {Failing: true}}, want: []string{"alpha", "beta", "delta", "gamma"}},
+		{name: "or misses what is preferred", prefer: "gamma/v/m", pref: routing.Preferences{MaxLatency: routing.Cutoffs{P50: 1}},
+			health: map[string]routing.Health{"alpha/v/m": {Latency: [4]float64{1}}}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "or is filtered out", prefer: "gamma/v/m", pref: routing.Preferences{Ignore: []string{"gamma"}}, want: []string{"alpha", "beta", "delta"}},
+		{name: "or something is asked for that replaces load balancing", prefer: "gamma/v/m", pref: routing.Preferences{Sort: "price"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: "the priority tier is asked for, whoever has a cache", prefer: "beta/v/m", offers: tiers, needs: routing.Needs{Tier: "priority"}, want: []string{"alpha/priority", "beta", "alpha"}},
+		{name: "the account's only and the request's", pref: routing.Preferences{Only: []string{"alpha", "beta"}, Within: []string{"beta", "gamma"}}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "only", "gamma": "only", "delta": "only"}},
 		{name: "failing goes behind stable in load balancing", health: map[string]routing.Health{"alpha/v/m": {Failing: true}}, want: []string{"beta", "gamma", "delta", "alpha"}},
 		{name: "failing does not count in an explicit sort", pref: routing.Preferences{Sort: "price"}, health: map[string]routing.Health{"alpha/v/m": {Failing: true}},
 			want: []string{"alpha", "beta", "gamma", "delta"}},
@@ -255,7 +271,7 @@ func TestPreferences(t *testing.T) {
 			if c.models == nil {
 				c.models = []string{"v/m"}
 			}
-			q := routing.Query{Models: c.models, Preferences: c.pref, Needs: c.needs, MaxAttempts: c.max, Explain: true}
+			q := routing.Query{Models: c.models, Preferences: c.pref, Needs: c.needs, MaxAttempts: c.max, Prefer: c.prefer, Explain: true}
 			if c.health != nil {
 				q.Health = func(id string) routing.Health { return c.health[id] }
 			}

@@ -1,0 +1,72 @@
+package app
+
+import (
+	"errors"
+	"io/fs"
+	"os"
+	"path/filepath"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/health"
+)
+
+// healthFile, in the data directory, keeps what is known of endpoints over a restart. It is worth no more than that: a node without
+// it, or with one that cannot be read, begins to learn anew.
+const healthFile = "health"
+
+func healthConfig(cfg config.Config, now func() time.Time) health.Config {
+	h := cfg.Health
+	return health.Config{
+		EjectAfter: int(h.EjectAfter), Ejection: h.Ejection, MaxEjection: h.MaxEjection,
+		CoolDownAfter: int(h.CoolDownAfter), CoolDown: h.CoolDown, MaxCoolDown: h.MaxCoolDown,
+		MaxInFlight: cfg.Relay.MaxInFlight, Now: now,
+	}
+}
+
+// recall makes the registry of endpoints' health, with what was known of them when the node last ran.
+func (g *Gateway) recall(now func() time.Time) {
+	g.health = health.New(healthConfig(g.cfg, now))
+	saved, err := os.ReadFile(filepath.Join(g.cfg.DataDir, healthFile))
+	if err == nil {
+		err = g.health.Restore(saved)
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		g.slog.Warn("what was known of providers' health cannot be read; it will be learned anew", "error", err)
+	}
+}
+
+// remember saves what is known of endpoints. The file is whole at any time.
+func (g *Gateway) remember() {
+	path := filepath.Join(g.cfg.DataDir, healthFile)
+	err := os.WriteFile(path+".new", g.health.Snapshot(), 0o600)
+	if err == nil {
+		err = os.Rename(path+".new", path)
+	}
+	if err != nil {
+		g.slog.Warn("what is known of providers' health cannot be saved", "error", err)
+	}
+}
+
+// keepRemembering saves what is known of endpoints every so often and forgets those that are not used any more. stop ends it.
+func (g *Gateway) keepRemembering(every time.Duration) (stop func()) {
+	over, done := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(done)
+		tick := time.NewTicker(every)
+		defer tick.Stop()
+		for {
+			select {
+			case <-tick.C:
+				g.health.Forget()
+				g.remember()
+			case <-over:
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-done
+	}
+}

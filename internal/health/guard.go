@@ -1,0 +1,188 @@
+package health
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// Result is what an attempt says of its endpoint.
+type Result uint8
+
+// The results.
+const (
+	Neutral     Result = iota // nothing: the client left before any content, the request was bad, or the trouble was ours
+	Served                    // it answered
+	Limited                   // it refused because of its rate limit
+	Refused                   // it refused by another 4xx that is no fault of the request: our account, a model that is gone
+	Failed                    // it broke, timed out or made no sense
+	Unreachable               // no connection came about
+)
+
+// Judge tells what an attempt's error says of its endpoint; content tells whether an answer had begun.
+func Judge(err *fault.Error, content bool) Result {
+	switch {
+	case err == nil:
+		return Served
+	case err.Upstream == nil && content:
+		return Served // it did its part
+	case err.Upstream == nil:
+		return Neutral
+	case err.Upstream.Unreachable:
+		return Unreachable
+	case err.Kind == fault.RateLimited:
+		return Limited
+	}
+	switch err.Kind {
+	case fault.ProviderUnavailable, fault.ProviderOverloaded, fault.Timeout:
+		if s := err.Upstream.Status; s >= 400 && s <= 499 {
+			return Refused
+		}
+		return Failed
+	}
+	return Neutral
+}
+
+// verdict is what a result means to a guard.
+type verdict uint8
+
+const (
+	silent  verdict = iota // changes nothing
+	success                // ends the row of failures
+	failure                // makes it longer
+)
+
+// ofEndpoint: a 4xx other than 429 says neither that an endpoint works nor that it fails.
+func (r Result) ofEndpoint() verdict {
+	switch r {
+	case Served:
+		return success
+	case Limited, Failed, Unreachable:
+		return failure
+	}
+	return silent
+}
+
+// ofHost: whatever comes over a connection shows that the host is there.
+func (r Result) ofHost() verdict {
+	switch r {
+	case Neutral:
+		return silent
+	case Unreachable:
+		return failure
+	}
+	return success
+}
+
+// state of a guard. docs/routing.md draws the transitions.
+type state uint8
+
+const (
+	steady  state = iota // gets calls
+	cooling              // gets calls, behind all others until the cool-down is over
+	ejected              // gets no calls until the ejection is over; the first one after it is a probe
+	probing              // a probe is under way; nobody else gets through
+)
+
+// guard is the state machine of an endpoint, or of a host.
+type guard struct {
+	troubled atomic.Bool   // anything but a steady state without failures: only then the lock is needed
+	epoch    atomic.Uint32 // counts ejections: who entered before one says nothing about what came after
+	probed   atomic.Int64  // when a call was last let through in spite of the ejection
+
+	mu    sync.Mutex
+	state state
+	row   int   // failures in a row
+	times int   // ejections since the last success
+	until int64 // end of the cool-down or ejection
+}
+
+// ticket is what a guard gives to an attempt that enters.
+type ticket struct {
+	epoch uint32
+	probe bool
+}
+
+// wait is how long nobody may enter, 0 when somebody may. The caller has locked the guard.
+func (g *guard) wait(now int64) int64 {
+	switch {
+	case g.state == probing:
+		return betweenProbes // the probe may end at any time
+	case g.state == ejected && now < g.until:
+		return g.until - now
+	}
+	return 0
+}
+
+// enter lets an attempt in that need not wait. The caller has locked the guard.
+func (g *guard) enter() ticket {
+	t := ticket{epoch: g.epoch.Load()}
+	if g.state == ejected {
+		g.state, t.probe = probing, true
+	}
+	return t
+}
+
+// leave takes note of what an attempt has shown.
+func (g *guard) leave(t ticket, v verdict, now int64, cfg *Config) {
+	if !t.probe && v != failure && !g.troubled.Load() {
+		return
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	current := t.epoch == g.epoch.Load()
+	probe := t.probe && current && g.state == probing
+	switch v {
+	case success:
+		if g.state == steady || g.state == cooling || current {
+			g.state, g.row, g.times, g.until = steady, 0, 0, 0
+		}
+	case failure:
+		g.fail(probe, now, cfg)
+	case silent:
+		if probe {
+			g.state = ejected // its time is over: the next call is a probe again
+		}
+	}
+	g.troubled.Store(g.state != steady || g.row > 0)
+}
+
+// fail counts a failure. Those of calls that entered before an ejection, or in spite of it, do not prolong it.
+func (g *guard) fail(probe bool, now int64, cfg *Config) {
+	if g.state == ejected || g.state == probing && !probe {
+		return
+	}
+	g.row++
+	switch {
+	case probe || g.row >= cfg.EjectAfter:
+		g.times++
+		g.state = ejected
+		g.until = now + int64(min(time.Duration(g.times)*cfg.Ejection, cfg.MaxEjection))
+		g.epoch.Add(1)
+	case g.row >= cfg.CoolDownAfter:
+		g.state = cooling
+		g.until = now + int64(min(cfg.CoolDown<<min(g.row-cfg.CoolDownAfter, 16), cfg.MaxCoolDown))
+	}
+}
+
+// look tells what routing may know.
+func (g *guard) look(now int64) (coolDown, isEjected bool) {
+	if !g.troubled.Load() {
+		return false, false
+	}
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	return g.state == cooling && now < g.until, g.wait(now) > 0
+}
+
+// ends is when an ejection is over; 0 without one.
+func (g *guard) ends() int64 {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.state == ejected || g.state == probing {
+		return g.until
+	}
+	return 0
+}

@@ -1,0 +1,370 @@
+// Package health remembers how each endpoint has done lately and keeps calls away from those that fail. It is told what happened and
+// asked what is known; it makes no call itself, and it must never hold up one that others make.
+package health
+
+import (
+	"maps"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/routing"
+)
+
+// Config bounds how long failing endpoints are left alone. A field that is zero takes the default.
+type Config struct {
+	EjectAfter    int           // failures in a row after which an endpoint gets no calls; 5. Connect failures in a row count for its host alike
+	Ejection      time.Duration // how long, times the ejections in a row; 30 s
+	MaxEjection   time.Duration // 300 s
+	CoolDownAfter int           // failures in a row after which an endpoint goes behind all others; 3
+	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
+	MaxCoolDown   time.Duration // 300 s
+	MaxInFlight   int64         // attempts at one endpoint at a time; 1024
+	Now           func() time.Time
+}
+
+func (c Config) withDefaults() Config {
+	count := func(n *int, def int) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	span := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	count(&c.EjectAfter, 5)
+	count(&c.CoolDownAfter, 3)
+	span(&c.Ejection, 30*time.Second)
+	span(&c.MaxEjection, 300*time.Second)
+	span(&c.CoolDown, 5*time.Second)
+	span(&c.MaxCoolDown, 300*time.Second)
+	if c.MaxInFlight <= 0 {
+		c.MaxInFlight = 1024
+	}
+	return c
+}
+
+// Registry knows the health of endpoints, by their ids. One that was never tried costs nothing. It is safe for concurrent use, and no
+// lock of it is shared by calls to different endpoints, but for those on a host that is failing.
+type Registry struct {
+	cfg   Config
+	began time.Time // times are told from here, so that a clock that is set does not change how long something lasts
+
+	grow  sync.Mutex // guards replacing the two maps
+	known atomic.Pointer[map[string]*endpoint]
+	hosts atomic.Pointer[map[string]*guard]
+}
+
+// New makes a Registry that knows nothing. Config.Now must be set.
+func New(c Config) *Registry {
+	r := &Registry{cfg: c.withDefaults(), began: c.Now()}
+	r.known.Store(&map[string]*endpoint{})
+	r.hosts.Store(&map[string]*guard{})
+	return r
+}
+
+// now is Unix time in nanoseconds that never jumps.
+func (r *Registry) now() int64 { return r.began.UnixNano() + int64(r.cfg.Now().Sub(r.began)) }
+
+// endpoint is what is known of one.
+type endpoint struct {
+	guard    guard
+	inFlight atomic.Int64
+	home     atomic.Pointer[home]
+	seen     atomic.Pointer[seen]
+
+	mu    sync.Mutex // guards the rings
+	rings [spans]ring
+}
+
+// home is where an endpoint was last found.
+type home struct {
+	baseURL string
+	host    *guard
+}
+
+// seen is the part of an endpoint's health that is worked out at most once a second.
+type seen struct {
+	until  int64
+	health routing.Health
+}
+
+func newEndpoint() *endpoint {
+	e := &endpoint{}
+	for s := range e.rings {
+		e.rings[s] = newRing(Span(s))
+	}
+	return e
+}
+
+func (r *Registry) find(id string) *endpoint { return (*r.known.Load())[id] }
+
+// meet finds an endpoint, or begins to know it.
+func (r *Registry) meet(id string) *endpoint {
+	if e := r.find(id); e != nil {
+		return e
+	}
+	return added(r, &r.known, id, newEndpoint)
+}
+
+// added puts what make makes into a map that is read without a lock. It is copied each time: there are few additions, one for each
+// endpoint that is ever tried.
+func added[T any](r *Registry, in *atomic.Pointer[map[string]*T], key string, make func() *T) *T {
+	r.grow.Lock()
+	defer r.grow.Unlock()
+	if v := (*in.Load())[key]; v != nil {
+		return v
+	}
+	next := maps.Clone(*in.Load())
+	v := make()
+	next[strings.Clone(key)] = v
+	in.Store(&next)
+	return v
+}
+
+// hostOf is the guard of the host and port that an endpoint's provider has now.
+func (r *Registry) hostOf(e *endpoint, ep *catalog.Endpoint) *guard {
+	if at := e.home.Load(); at != nil && at.baseURL == ep.Provider.BaseURL {
+		return at.host
+	}
+	address := hostAndPort(ep.Provider.BaseURL)
+	host := (*r.hosts.Load())[address]
+	if host == nil {
+		host = added(r, &r.hosts, address, func() *guard { return &guard{} })
+	}
+	e.home.Store(&home{ep.Provider.BaseURL, host})
+	return host
+}
+
+// hostAndPort is what a connection is made to, with its scheme, which stands for the port where none is written.
+func hostAndPort(baseURL string) string {
+	scheme, rest, found := strings.Cut(baseURL, "://")
+	if !found {
+		scheme, rest = "", baseURL
+	}
+	host, _, _ := strings.Cut(rest, "/")
+	return strings.ToLower(scheme + "://" + host)
+}
+
+// Refusal says why an endpoint may not be tried now.
+type Refusal uint8
+
+// The refusals; None is that there is none.
+const (
+	None    Refusal = iota
+	Ejected         // it failed too often in a row and is left alone, or one call is finding out whether it is well again
+	Full            // it has as many attempts as it may have at a time
+)
+
+// Admit asks to try ep now. With None the pass must be ended, whatever becomes of the attempt. Otherwise after tells when asking
+// again may be worth it.
+func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.Duration) {
+	e := r.meet(ep.ID)
+	if e.inFlight.Add(1) > r.cfg.MaxInFlight {
+		e.inFlight.Add(-1)
+		return Pass{}, Full, time.Second
+	}
+	host := r.hostOf(e, ep)
+	p = Pass{registry: r, endpoint: e, host: host}
+	if !e.guard.troubled.Load() && !host.troubled.Load() {
+		p.ofEndpoint.epoch, p.ofHost.epoch = e.guard.epoch.Load(), host.epoch.Load()
+		return p, None, 0
+	}
+	now := r.now()
+	e.guard.mu.Lock()
+	defer e.guard.mu.Unlock()
+	host.mu.Lock()
+	defer host.mu.Unlock()
+	if wait := max(e.guard.wait(now), host.wait(now)); wait > 0 {
+		e.inFlight.Add(-1)
+		return Pass{}, Ejected, time.Duration(wait)
+	}
+	p.ofEndpoint, p.ofHost = e.guard.enter(), host.enter()
+	return p, None, 0
+}
+
+// betweenProbes is how often one call may go to an ejected endpoint when there is nothing else.
+const betweenProbes = int64(time.Second)
+
+// Probe lets one call a second through although every endpoint that may serve it is ejected: it returns which of them to try, or false.
+// The pass must be ended.
+func (r *Registry) Probe(eps []*catalog.Endpoint) (p Pass, which int, ok bool) {
+	now := r.now()
+	which = -1
+	var soonest int64
+	for i, ep := range eps {
+		e := r.meet(ep.ID)
+		host := r.hostOf(e, ep)
+		if e.guard.probed.Load() > now-betweenProbes || host.probed.Load() > now-betweenProbes {
+			return Pass{}, 0, false
+		}
+		if until := max(e.guard.ends(), host.ends()); which < 0 || until < soonest {
+			which, soonest = i, until
+		}
+	}
+	if which < 0 {
+		return Pass{}, 0, false
+	}
+	e := r.meet(eps[which].ID)
+	host := r.hostOf(e, eps[which])
+	last := e.guard.probed.Load()
+	if last > now-betweenProbes || !e.guard.probed.CompareAndSwap(last, now) {
+		return Pass{}, 0, false // another call was quicker
+	}
+	if host.troubled.Load() {
+		host.probed.Store(now)
+	}
+	e.inFlight.Add(1)
+	p = Pass{registry: r, endpoint: e, host: host}
+	p.ofEndpoint.epoch, p.ofHost.epoch = e.guard.epoch.Load(), host.epoch.Load()
+	return p, which, true
+}
+
+// Pass is leave to make one attempt. The zero value is none, and ending it does nothing.
+type Pass struct {
+	registry           *Registry
+	endpoint           *endpoint
+	host               *guard
+	ofEndpoint, ofHost ticket
+}
+
+// Sample is what an attempt has shown.
+type Sample struct {
+	Result  Result
+	Latency time.Duration // from the attempt's beginning to its first content; 0 without content
+	Took    time.Duration // from its beginning to its end
+	Tokens  int64         // of the answer; 0 unknown
+}
+
+// End tells what became of the attempt. Calls after the first do nothing.
+func (p *Pass) End(s Sample) {
+	e, r := p.endpoint, p.registry
+	if e == nil {
+		return
+	}
+	p.endpoint = nil
+	e.inFlight.Add(-1)
+	now := r.now()
+	p.host.leave(p.ofHost, s.Result.ofHost(), now, &r.cfg)
+	e.guard.leave(p.ofEndpoint, s.Result.ofEndpoint(), now, &r.cfg)
+	if s.Result == Neutral {
+		return
+	}
+	c := s.counted()
+	e.mu.Lock()
+	for i := range e.rings {
+		e.rings[i].at(now).count(c)
+	}
+	e.mu.Unlock()
+	if s.Result != Served {
+		e.seen.Store(nil) // an outage shows at once
+	}
+}
+
+// recheck is how old the figures that routing sees may be.
+const recheck = int64(time.Second)
+
+// Of is what routing wants to know of an endpoint, by its id.
+func (r *Registry) Of(id string) routing.Health {
+	e := r.find(id)
+	if e == nil {
+		return routing.Health{}
+	}
+	now := r.now()
+	h := e.figures(now)
+	h.CoolDown, h.Ejected = e.guard.look(now)
+	if at := e.home.Load(); at != nil {
+		// a host's cool-down is nobody's: an endpoint is changed by others of its provider only when none can be reached
+		_, ejected := at.host.look(now)
+		h.Ejected = h.Ejected || ejected
+	}
+	return h
+}
+
+// Outage is at least so many failures and more than half of all attempts in the last 30 s.
+const outage = 3
+
+// figures are worked out anew when they are old and nobody else is about it.
+func (e *endpoint) figures(now int64) routing.Health {
+	s := e.seen.Load()
+	if s != nil && now < s.until {
+		return s.health
+	}
+	if s != nil && !e.mu.TryLock() {
+		return s.health
+	} else if s == nil {
+		e.mu.Lock()
+	}
+	defer e.mu.Unlock()
+	brief, usual := e.rings[HalfMinute].sum(now), e.rings[FiveMinutes].sum(now)
+	bad := brief.Failed + brief.Limited
+	s = &seen{until: now + recheck, health: routing.Health{
+		Failing: bad >= outage && 2*bad > brief.Attempts(), Latency: usual.Latency, Throughput: usual.Throughput}}
+	e.seen.Store(s)
+	return s.health
+}
+
+// Window is what is known of an endpoint in one span of time; zero when it was not tried.
+func (r *Registry) Window(id string, s Span) Figures {
+	e := r.find(id)
+	if e == nil || s >= spans {
+		return Figures{}
+	}
+	now := r.now()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.rings[s].sum(now)
+}
+
+// Stats are the figures that clients are shown of an endpoint: which percentage of its attempts of the last day it served, those that
+// its rate limit refused left out; median time to first content and median tokens per second of the last 30 minutes, 0 when unknown.
+// known is false, and uptime 100, when it was not tried all day.
+func (r *Registry) Stats(id string) (uptime1d float64, latency30m time.Duration, throughput30m float64, known bool) {
+	day, half := r.Window(id, Day), r.Window(id, HalfHour)
+	uptime1d = 100
+	if n := day.Served + day.Failed; n > 0 {
+		uptime1d = 100 * float64(day.Served) / float64(n)
+	}
+	return uptime1d, time.Duration(half.Latency[0] * float64(time.Second)), half.Throughput[0], day.Attempts() > 0
+}
+
+// CountEjected is how many endpoints get no calls at present.
+func (r *Registry) CountEjected() (n int) {
+	for id := range *r.known.Load() {
+		if r.Of(id).Ejected {
+			n++
+		}
+	}
+	return n
+}
+
+// Forget drops what is known of endpoints that were not tried for a day, and of hosts that no endpoint is on.
+func (r *Registry) Forget() {
+	now := r.now()
+	r.grow.Lock()
+	defer r.grow.Unlock()
+	known, hosts := map[string]*endpoint{}, map[string]*guard{}
+	used := map[*guard]bool{}
+	for id, e := range *r.known.Load() {
+		e.mu.Lock()
+		day := e.rings[Day].sum(now)
+		e.mu.Unlock()
+		if day.Attempts() > 0 || e.inFlight.Load() > 0 {
+			known[id] = e
+			if at := e.home.Load(); at != nil {
+				used[at.host] = true
+			}
+		}
+	}
+	for address, g := range *r.hosts.Load() {
+		if used[g] {
+			hosts[address] = g
+		}
+	}
+	r.known.Store(&known)
+	r.hosts.Store(&hosts)
+}

@@ -1,0 +1,228 @@
+package relay
+
+import (
+	"context"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/health"
+	"weir/internal/record"
+	"weir/internal/routing"
+)
+
+// What candidates are marked with that routing planned and the relay did not try. They stand beside routing's own filters.
+const (
+	droppedEjected = "ejected"
+	droppedFull    = "max_in_flight"
+	reasonProbe    = "probe" // every other was ejected too, and this call was let through to see whether it is well again
+)
+
+// skips is what became of the attempts that the gate did not admit.
+type skips struct {
+	ejected, full int
+	after         time.Duration // soonest time at which one of them may be worth another try
+}
+
+// admit asks the gate whether the attempt may be made.
+func (x *run) admit(at *routing.Attempt) bool {
+	if x.relay.Gate == nil {
+		return true
+	}
+	pass, why, after := x.relay.Gate.Admit(at.Endpoint)
+	if why == health.None {
+		x.pass = pass
+		return true
+	}
+	if x.skips.after == 0 || after < x.skips.after {
+		x.skips.after = after
+	}
+	c := x.candidate(at.Endpoint)
+	if why == health.Full {
+		x.skips.full++
+		c.DroppedBy, c.Detail = droppedFull, "It had as many attempts in flight as one endpoint may have."
+	} else {
+		x.skips.ejected++
+		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and was left alone for another "+roundUp(after).String()+"."
+	}
+	return false
+}
+
+// lastResort is the attempt to make when every endpoint is ejected: one call a second finds out whether one of them is well again.
+func (x *run) lastResort(attempts []routing.Attempt) *routing.Attempt {
+	if x.skips.ejected == 0 || x.skips.ejected < len(attempts) {
+		return nil
+	}
+	eps := make([]*catalog.Endpoint, len(attempts))
+	for i := range attempts {
+		eps[i] = attempts[i].Endpoint
+	}
+	pass, which, ok := x.relay.Gate.Probe(eps)
+	if !ok {
+		return nil
+	}
+	x.pass = pass
+	c := x.candidate(eps[which])
+	c.DroppedBy, c.Detail, c.Reason = "", "", reasonProbe
+	return &attempts[which]
+}
+
+// candidate is what the record says of a planned endpoint.
+func (x *run) candidate(ep *catalog.Endpoint) *record.Candidate {
+	i := slices.IndexFunc(x.rec.Candidates, func(c record.Candidate) bool { return c.Endpoint == ep.ID && c.Order > 0 })
+	return &x.rec.Candidates[i]
+}
+
+// unserved is the error of a call that no endpoint was tried for.
+func (x *run) unserved() *fault.Error {
+	var err *fault.Error
+	switch {
+	case x.skips.full > 0:
+		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Every provider of this model has as many requests of this gateway as it may have.")
+	case x.skips.ejected > 0:
+		err = fault.New(fault.NoProvider, "relay.Complete", "Every provider of this model is failing at present.")
+	default:
+		return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
+	}
+	err.RetryAfter = roundUp(x.skips.after)
+	return err
+}
+
+func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
+
+// attempt makes the attempt that was admitted and, where that is allowed, one more at the same endpoint. rest are those planned after it.
+func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
+	err := x.try(ctx, at)
+	if err == nil || x.started {
+		return err
+	}
+	wait, worth := x.worthAnother(ctx, err, rest)
+	if !worth || !x.relay.retries.begin() {
+		return err
+	}
+	defer x.relay.retries.end()
+	if wait > 0 && x.relay.Wait(ctx, wait) != nil {
+		return gone(ctx, ctx.Err())
+	}
+	if !x.mayTry() || !x.admit(at) {
+		return err
+	}
+	x.retrying = true
+	err = x.try(ctx, at)
+	x.retrying = false
+	return err
+}
+
+// A retry waits for a random time between these: long enough for a restart or a full queue to pass, short enough for a person.
+const (
+	leastBackOff = 25 * time.Millisecond
+	mostBackOff  = 250 * time.Millisecond
+)
+
+// worthAnother tells whether the same endpoint should be tried again, and how long to wait before: at once when the provider had closed
+// an idle connection, for it has not seen the request; after a moment when it sent no byte or asked for at most a second of patience.
+// Another endpoint is better than waiting.
+func (x *run) worthAnother(ctx context.Context, err *fault.Error, rest []routing.Attempt) (wait time.Duration, worth bool) {
+	u := err.Upstream
+	if u == nil {
+		return 0, false
+	}
+	if u.Reused {
+		return 0, true
+	}
+	busy := (err.Kind == fault.RateLimited || err.Kind == fault.ProviderOverloaded) && err.RetryAfter > 0 && err.RetryAfter <= time.Second
+	if !busy && !u.Silent || x.elsewhere(rest) {
+		return 0, false
+	}
+	wait = leastBackOff + time.Duration(x.relay.Rand()*float64(mostBackOff-leastBackOff))
+	deadline, bounded := ctx.Deadline()
+	return wait, !bounded || x.relay.Now().Add(wait).Before(deadline)
+}
+
+// elsewhere reports whether one of these attempts could be made.
+func (x *run) elsewhere(rest []routing.Attempt) bool {
+	return slices.ContainsFunc(rest, func(at routing.Attempt) bool {
+		return !slices.Contains(x.refused, at.Endpoint.Model) && (x.relay.Health == nil || !x.relay.Health(at.Endpoint.ID).Ejected)
+	})
+}
+
+// try makes one attempt. It returns nil when the answer was delivered to its end and settled.
+func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
+	x.serving, x.head = at, completion.Head{}
+	x.meter.reset()
+	// until the attempt has ended its reason is the one that a panic would leave behind
+	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
+		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since()})
+	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
+	err := x.stream(ctx, rec)
+	rec.Ended, rec.Reason = x.since(), ""
+	if err != nil {
+		rec.Reason = err.Kind.String()
+		if err.Upstream != nil && err.Upstream.Status != 0 {
+			rec.Status = err.Upstream.Status
+		}
+	}
+	x.pass.End(x.sample(err, rec))
+	if o := x.relay.Observer; o != nil {
+		o.Attempted(at.Endpoint.ID, rec.Ended-rec.Started, err)
+	}
+	if err != nil {
+		return err
+	}
+	return x.deliver(ctx)
+}
+
+// absurd is more tokens than any answer has: an upstream that reports them tells nothing of its speed.
+const absurd = 10_000_000
+
+// sample is what the attempt says of its endpoint.
+func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
+	s := health.Sample{Result: health.Judge(err, x.started), Took: rec.Ended - rec.Started}
+	if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.retrying {
+		s.Result = health.Neutral // an idle connection was closed, which is anybody's right
+	}
+	if rec.FirstContent > 0 {
+		s.Latency = rec.FirstContent - rec.Started
+	}
+	if n := x.meter.usage.Completion; n.Reported && n.N > 0 && n.N < absurd {
+		s.Tokens = n.N
+	} else {
+		s.Tokens = x.meter.produced()
+	}
+	return s
+}
+
+// budget bounds how many calls may be trying the same endpoint again at a time, as a part of all calls: retries must not become a
+// load of their own when everything fails.
+type budget struct {
+	active, retries atomic.Int64
+	percent         int64
+}
+
+// leastRetries may always run, for with few calls a percentage means nothing.
+const leastRetries = 3
+
+func (b *budget) begin() bool {
+	if b.retries.Add(1) > max(b.active.Load()*b.percent/100, leastRetries) {
+		b.retries.Add(-1)
+		return false
+	}
+	return true
+}
+
+func (b *budget) end() { b.retries.Add(-1) }
+
+// waitFor waits for d, or fails when ctx ends before.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}

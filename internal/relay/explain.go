@@ -1,0 +1,47 @@
+package relay
+
+import (
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/routing"
+)
+
+// Explanation is how a call would be carried at this moment.
+type Explanation struct {
+	Catalog    *catalog.Snapshot
+	Plan       routing.Plan
+	Candidates []Weighed    // beside Plan.Candidates
+	Err        *fault.Error // what the call would fail with although there are candidates, nil when it may be tried
+}
+
+// Weighed is what is known of a candidate besides its place.
+type Weighed struct {
+	Prices catalog.Prices // by which the call would be charged, as far as its prompt can be estimated
+	Hold   money.Nano     // what an attempt would hold before it begins; -1 when that is beyond all amounts
+	Health routing.Health
+}
+
+// Explain plans a call without carrying it: nothing is held, sent or recorded. It fails as Complete would when there is not even a
+// candidate, as for a model that does not exist.
+func (r *Relay) Explain(c *Call) (*Explanation, error) {
+	x := &run{relay: r, call: c, rec: newRecord(c)}
+	plan, err := x.plan()
+	if err != nil && len(plan.Candidates) == 0 {
+		return nil, err
+	}
+	e := &Explanation{Catalog: c.Catalog, Plan: plan, Err: err, Candidates: make([]Weighed, len(plan.Candidates))}
+	for i := range plan.Candidates {
+		ep := plan.Candidates[i].Endpoint
+		w := &e.Candidates[i]
+		w.Prices = ep.Pricing.For(c.Request.Needs.PromptTokens)
+		if r.Health != nil {
+			w.Health = r.Health(ep.ID)
+		}
+		var tooMuch error
+		if w.Hold, tooMuch = x.opening(ep); tooMuch != nil {
+			w.Hold = -1
+		}
+	}
+	return e, nil
+}

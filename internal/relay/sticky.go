@@ -1,0 +1,136 @@
+package relay
+
+import (
+	"hash/maphash"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/completion"
+	"weir/internal/routing"
+)
+
+// sticky remembers which endpoint has the beginning of a conversation in its cache, so that the next call of it goes there: reading
+// from a cache costs a part of what the prompt costs elsewhere. It forgets what was not used for a while, and has room for so many.
+type sticky struct {
+	idle   time.Duration
+	seed   maphash.Seed
+	held   atomic.Bool // something was ever kept
+	shards [16]struct {
+		mu     sync.Mutex
+		places map[uint64]place
+	}
+}
+
+// place is where a conversation was last served.
+type place struct {
+	endpoint string
+	used     int64 // Unix nanoseconds
+}
+
+const (
+	perShard   = 4096
+	maxOpening = 64 << 10 // bytes of each opening message that tell conversations apart
+)
+
+func newSticky(idle time.Duration) *sticky {
+	s := &sticky{idle: idle, seed: maphash.MakeSeed()}
+	for i := range s.shards {
+		s.shards[i].places = map[uint64]place{}
+	}
+	return s
+}
+
+// preferred is the endpoint that a call should go back to, "" when there is none.
+func (s *sticky) preferred(c *Call) string {
+	if !s.held.Load() || len(c.Request.Preferences.Order) > 0 {
+		return ""
+	}
+	slug := c.Request.Models[0]
+	m, _, known := c.Catalog.Resolve(slug)
+	if !known || len(m.Endpoints) < 2 {
+		return ""
+	}
+	key, ok := s.key(c, slug)
+	if !ok {
+		return ""
+	}
+	shard := &s.shards[key%uint64(len(s.shards))]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	p := shard.places[key]
+	if c.At.UnixNano()-p.used > int64(s.idle) {
+		return ""
+	}
+	return p.endpoint
+}
+
+// keep notes who served a call, where coming back would save something.
+func (s *sticky) keep(c *Call, at *routing.Attempt) {
+	prices := &at.Endpoint.Pricing.Base
+	if s.idle <= 0 || len(at.Endpoint.Model.Endpoints) < 2 || !prices.CacheRead.Set || prices.CacheRead.Nano >= prices.Prompt.Nano {
+		return
+	}
+	key, ok := s.key(c, at.Slug)
+	if !ok {
+		return
+	}
+	s.held.Store(true)
+	shard := &s.shards[key%uint64(len(s.shards))]
+	shard.mu.Lock()
+	defer shard.mu.Unlock()
+	if _, known := shard.places[key]; !known && len(shard.places) >= perShard {
+		makeRoom(shard.places)
+	}
+	shard.places[key] = place{at.Endpoint.ID, c.At.UnixNano()}
+}
+
+// makeRoom drops the least recently used of a few, whichever the map gives: as good as the least of all, at no cost of order.
+func makeRoom(places map[uint64]place) {
+	var oldest uint64
+	var used int64
+	n := 0
+	for key, p := range places {
+		if n == 0 || p.used < used {
+			oldest, used = key, p.used
+		}
+		if n++; n == 8 {
+			break
+		}
+	}
+	delete(places, oldest)
+}
+
+// key identifies a conversation of a wallet with a model: by the session that the client names, else by its name for the shared cache,
+// else by how the conversation opens. Without any of these it has none.
+func (s *sticky) key(c *Call, slug string) (key uint64, ok bool) {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	part := func(text string) {
+		_, _ = h.WriteString(text)
+		_ = h.WriteByte(0)
+	}
+	part(c.Caller.Wallet)
+	part(slug)
+	req := c.Request
+	switch {
+	case req.SessionID != "":
+		part("session")
+		part(req.SessionID)
+	case req.CacheKey.End > 0:
+		part("cache")
+		_, _ = h.Write(inside(req.Body, req.CacheKey))
+	case req.Opening[1].End > 0:
+		part("opening")
+		for _, span := range req.Opening {
+			text := inside(req.Body, span)
+			_, _ = h.Write(text[:min(len(text), maxOpening)])
+			_ = h.WriteByte(0)
+		}
+	default:
+		return 0, false
+	}
+	return h.Sum64(), true
+}
+
+func inside(body []byte, at completion.Span) []byte { return body[at.Start:at.End] }
