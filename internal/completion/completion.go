@@ -43,13 +43,19 @@ type Request struct {
 	N            int   // answers asked for, at least 1
 	MaxTokens    int64 // cap of the answer's tokens, 0 when the client gave none
 	Reasoning    Reasoning
-	Prefill      bool   // the last message is the assistant's: the answer continues it
-	SessionID    string // sticky-routing key and grouping, "" when none
-	User         string // client's own user id; goes upstream only as a hash
-	Account      string // whose user ids they are: goes into their hash, so that nobody else can recognise one
-	Metadata     []byte // raw JSON object, nil when none: kept with the call
-	MessagesAt   Span   // the messages array inside Body
-	HasRoles     Roles  // which message roles occur: tells a dialect whether messages need rewriting
+	Prefill      bool     // the last message is the assistant's: the answer continues it
+	SessionID    string   // sticky-routing key and grouping, "" when none
+	User         string   // client's own user id; goes upstream only as a hash
+	Account      string   // whose user ids they are: goes into their hash, so that nobody else can recognise one
+	Metadata     []byte   // raw JSON object, nil when none: kept with the call
+	MessagesAt   Span     // the messages array inside Body
+	CacheKey     Span     // the client's name, inside Body, of what shares a provider's cache; empty when it gives none
+	Opening      [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation
+	History      []byte   // JSON list of what was said before, in the style's own items, in front of the input; nil: the body has it all
+	Query        string   // of the client's URL, with its question mark, where it travels on: "?beta=true"
+	Version      string   // version of the client's wire that it names in a header, "" none
+	Betas        []string // features of the wire that it asks for in headers, as written
+	HasRoles     Roles    // which message roles occur: tells a dialect whether messages need rewriting
 }
 
 // As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.
@@ -154,16 +160,21 @@ type Event struct {
 
 	Usage *usage.Usage // cumulative: a later one replaces an earlier one
 
-	// Frame is the upstream's own event, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
-	// The other fields tell what it says as far as it is metered.
-	Frame     []byte
-	FrameName string // event name of a Frame, "" when its wire has none
+	// Frames are the upstream's own events, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
+	// The other fields tell what they say as far as it is metered. What came before the first content is in the first event.
+	Frames []Frame
 
 	FrameExtra  []byte // raw members `"name":value,...` beside choices, unknown to the canonical form
 	ChoiceExtra []byte // the same inside the choice
 	DeltaExtra  []byte // the same inside the delta or message
 
 	Done bool // the upstream's own end: nothing follows. A sequence that ends without it has failed
+}
+
+// Frame is one event of a stream as the upstream wrote it, or a whole answer.
+type Frame struct {
+	Name string // of the event, "" where its wire has none and for a whole answer
+	Data []byte // checked JSON
 }
 
 // HasContent reports whether the event carries model output or an ending: what makes an attempt a success.

@@ -130,7 +130,7 @@ type Tool struct {
 	Description string
 	Parameters  []byte // JSON schema, nil: none
 	Strict      *bool
-	Custom      bool   // takes free text
+	Custom      bool // takes free text
 	Cache       Cache
 	Hosted      []byte // the whole declaration of a tool that the provider runs itself, as the client wrote it; else nil
 	HostedType  string // its type

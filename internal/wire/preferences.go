@@ -35,7 +35,7 @@ func (r *Reader) Preferences() (p routing.Preferences) {
 			p.Ignore = r.Slugs(maxEntries)
 		case "allow_fallbacks":
 			allow, set := r.Bool()
-			p.NoFallbacks = set && !allow
+			p.NoFallbacks, p.AllowFallbacks = set && !allow, allow
 		case "require_parameters":
 			p.RequireParameters, _ = r.Bool()
 		case "data_collection":

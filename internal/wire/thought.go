@@ -74,3 +74,27 @@ func thought(v []byte) (t completion.Thought, kind string, ok bool) {
 	}
 	return t, kind, true
 }
+
+// Attach gives tool calls the signatures that stand among the thoughts of the same turn under the calls' ids, and takes those out.
+func Attach(parts []completion.Part) []completion.Part {
+	out := parts[:0]
+	for i := range parts {
+		if t := parts[i].Thought; t != nil && t.Kind == completion.ThoughtEncrypted && t.Format == completion.FormatGoogle && t.ID != "" && sign(parts, t) {
+			continue
+		}
+		out = append(out, parts[i])
+	}
+	return out
+}
+
+func sign(parts []completion.Part, t *completion.Thought) bool {
+	for i := range parts {
+		if call := parts[i].Call; call != nil && call.ID == t.ID {
+			if call.Signature == "" {
+				call.Signature = t.Data
+			}
+			return true
+		}
+	}
+	return false
+}

@@ -334,7 +334,11 @@ func (d *decoder) accepted(name []byte) string {
 		d.cacheControl()
 		return "cache_control"
 	case "prompt_cache_key":
-		d.RawString()
+		d.Kind()
+		at := d.Pos()
+		if d.RawString() != nil {
+			d.req.CacheKey = completion.Span{Start: at, End: d.Pos()}
+		}
 		return "prompt_cache_key"
 	case "prompt_cache_options":
 		d.Free(rawjson.Object)

@@ -527,7 +527,7 @@ func TestDecodePreferences(t *testing.T) {
 		t.Error(diff)
 	}
 	same := decode(t, with(`"provider":{"order":null,"only":[],"allow_fallbacks":true,"data_collection":"allow","zdr":false,"sort":"exacto","max_price":{},"preferred_max_latency":null}`))
-	if diff := cmp.Diff(routing.Preferences{}, same.Preferences, equal); diff != "" {
+	if diff := cmp.Diff(routing.Preferences{AllowFallbacks: true}, same.Preferences, equal); diff != "" {
 		t.Errorf("defaults written out: %s", diff)
 	}
 }

@@ -70,13 +70,27 @@ func (d *decoder) readMessages() {
 			d.TooMany(maxMessages)
 			return
 		}
+		d.Kind()
+		at := d.Pos()
 		last = d.message()
+		d.open(last.role, completion.Span{Start: at, End: d.Pos()})
 	}
 	d.messages = true
 	if n == 0 {
 		d.Fail(fault.InvalidPrompt, "messages must hold at least one message.")
 	}
 	d.req.Prefill = last.role == assistant
+}
+
+// open keeps where the first instruction and the first other message are.
+func (d *decoder) open(r role, at completion.Span) {
+	which := 1
+	if r == system || r == developer {
+		which = 0
+	}
+	if d.req.Opening[which].End == 0 {
+		d.req.Opening[which] = at
+	}
 }
 
 func (d *decoder) message() (m message) {

@@ -1,7 +1,6 @@
 package chat
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -50,7 +49,7 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 	p := b.p
 	switch name {
 	case "stop":
-		p.Stop = texts(v)
+		p.Stop = wire.Texts(v)
 	case "tools":
 		for e := rawjson.ElementsOf(v); e.Next(); {
 			p.Tools = append(p.Tools, toolOf(e.Value))
@@ -66,9 +65,9 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 	case "response_format":
 		p.Format = formatOf(v)
 	case "audio":
-		p.Sound = &completion.Sound{Voice: textAt(v, "voice"), Format: textAt(v, "format")}
+		p.Sound = &completion.Sound{Voice: wire.TextAt(v, "voice"), Format: wire.TextAt(v, "format")}
 	case "web_search_options":
-		p.Search = &completion.Search{ContextSize: textAt(v, "search_context_size"), Location: present(rawjson.Find(v, "user_location"))}
+		p.Search = &completion.Search{ContextSize: wire.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location"))}
 	case "cache_control":
 		p.Cache = cacheOf(v)
 	case "prompt_cache_key":
@@ -134,8 +133,8 @@ func (b *promptBuilder) conversation(list []byte) {
 
 func (b *promptBuilder) message(v []byte) {
 	content, cache := rawjson.Find(v, "content"), cacheOf(rawjson.Find(v, "cache_control"))
-	turn := completion.Turn{Name: textAt(v, "name")}
-	switch textAt(v, "role") {
+	turn := completion.Turn{Name: wire.TextAt(v, "name")}
+	switch wire.TextAt(v, "role") {
 	case "system", "developer":
 		parts := marked(contentOf(content), cache)
 		if !b.talking {
@@ -146,12 +145,12 @@ func (b *promptBuilder) message(v []byte) {
 	case "assistant":
 		turn.Role, turn.Parts = completion.Assistant, marked(b.assistant(v, content), cache)
 	case "tool":
-		id := textAt(v, "tool_call_id")
+		id := wire.TextAt(v, "tool_call_id")
 		turn.Name = ""
 		turn.Parts = marked([]completion.Part{b.result(id, b.names[id], content)}, cache)
 	case "function":
 		turn.Name = ""
-		turn.Parts = []completion.Part{b.result(b.called, textAt(v, "name"), content)}
+		turn.Parts = []completion.Part{b.result(b.called, wire.TextAt(v, "name"), content)}
 	default:
 		turn.Parts = marked(contentOf(content), cache)
 	}
@@ -165,9 +164,8 @@ func (b *promptBuilder) result(id, name string, content []byte) completion.Part 
 
 // assistant is an answer as it comes back: reasoning first, then what was said and shown, then the calls.
 func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
-	parts, signatures := thoughts(v)
-	parts = append(parts, contentOf(content)...)
-	if text := textAt(v, "refusal"); text != "" {
+	parts := append(thoughts(v), contentOf(content)...)
+	if text := wire.TextAt(v, "refusal"); text != "" {
 		parts = append(parts, completion.Part{Kind: completion.RefusalPart, Text: text})
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); {
@@ -181,56 +179,45 @@ func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "tool_calls")); e.Next(); {
 		call := callOf(e.Value)
-		if call.Signature == "" {
-			call.Signature = signatures[call.ID]
-		}
 		b.names[call.ID] = call.Name
 		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: call})
 	}
 	if f := rawjson.Find(v, "function_call"); !rawjson.IsNull(f) {
 		b.calls++
 		b.called = "call_" + strconv.Itoa(b.calls)
-		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: &completion.Call{ID: b.called, Name: textAt(f, "name"), Arguments: argumentsOf(f)}})
+		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: &completion.Call{ID: b.called, Name: wire.TextAt(f, "name"), Arguments: argumentsOf(f)}})
 	}
-	return parts
+	return wire.Attach(parts)
 }
 
-// thoughts are the reasoning of an assistant message. Signatures that belong to a tool call are told apart by the call's id.
-func thoughts(v []byte) (parts []completion.Part, signatures map[string]string) {
+// thoughts are the reasoning of an assistant message.
+func thoughts(v []byte) (parts []completion.Part) {
 	details := wire.Thoughts(rawjson.Find(v, "reasoning_details"))
 	for i := range details {
-		t := &details[i]
-		if t.Kind == completion.ThoughtEncrypted && t.Format == completion.FormatGoogle && t.ID != "" {
-			if signatures == nil {
-				signatures = map[string]string{}
-			}
-			signatures[t.ID] = t.Data
-			continue
-		}
-		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: t})
+		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &details[i]})
 	}
 	if len(details) > 0 {
-		return parts, signatures
+		return parts
 	}
-	text := textAt(v, "reasoning")
+	text := wire.TextAt(v, "reasoning")
 	if text == "" {
-		text = textAt(v, "reasoning_content")
+		text = wire.TextAt(v, "reasoning_content")
 	}
 	if text != "" {
 		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &completion.Thought{Text: text}})
 	}
-	return parts, nil
+	return parts
 }
 
 func callOf(v []byte) *completion.Call {
-	call := &completion.Call{ID: textAt(v, "id")}
+	call := &completion.Call{ID: wire.TextAt(v, "id")}
 	if custom := rawjson.Find(v, "custom"); !rawjson.IsNull(custom) {
-		call.Custom, call.Name, call.Arguments = true, textAt(custom, "name"), []byte(textAt(custom, "input"))
+		call.Custom, call.Name, call.Arguments = true, wire.TextAt(custom, "name"), []byte(wire.TextAt(custom, "input"))
 		return call
 	}
 	f := rawjson.Find(v, "function")
-	call.Name, call.Arguments = textAt(f, "name"), argumentsOf(f)
-	call.Signature = textAt(f, "thought_signature")
+	call.Name, call.Arguments = wire.TextAt(f, "name"), argumentsOf(f)
+	call.Signature = wire.TextAt(f, "thought_signature")
 	if call.Signature == "" {
 		call.Signature = rawjson.Text(rawjson.FindPath(v, "extra_content", "google", "thought_signature"))
 	}
@@ -239,7 +226,7 @@ func callOf(v []byte) *completion.Call {
 
 // argumentsOf are the arguments of a function, as JSON text; a call without any has the empty object.
 func argumentsOf(f []byte) []byte {
-	if text := textAt(f, "arguments"); strings.TrimSpace(text) != "" {
+	if text := wire.TextAt(f, "arguments"); strings.TrimSpace(text) != "" {
 		return []byte(text)
 	}
 	return []byte("{}")
@@ -265,19 +252,19 @@ func partOf(v []byte) completion.Part {
 	if part.Cache == "" && !rawjson.IsNull(rawjson.Find(v, "prompt_cache_breakpoint")) {
 		part.Cache = "5m"
 	}
-	switch textAt(v, "type") {
+	switch wire.TextAt(v, "type") {
 	case "text":
-		part.Text = textAt(v, "text")
+		part.Text = wire.TextAt(v, "text")
 	case "refusal":
-		part.Kind, part.Text = completion.RefusalPart, textAt(v, "refusal")
+		part.Kind, part.Text = completion.RefusalPart, wire.TextAt(v, "refusal")
 	case "image_url":
 		image := rawjson.Find(v, "image_url")
 		part.Kind, part.Media = completion.ImagePart, wire.MediaFrom(rawjson.Find(image, "url"))
-		part.Media.Detail = textAt(image, "detail")
+		part.Media.Detail = wire.TextAt(image, "detail")
 	case "input_audio":
 		audio := rawjson.Find(v, "input_audio")
 		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
-		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + textAt(audio, "format"), Base64: data}
+		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + wire.TextAt(audio, "format"), Base64: data}
 	case "file":
 		part.Kind, part.Media = completion.FilePart, fileOf(rawjson.Find(v, "file"))
 	default:
@@ -295,19 +282,19 @@ func fileOf(v []byte) *completion.Media {
 	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
 		media = wire.MediaFrom(data)
 	}
-	media.FileID, media.Name = textAt(v, "file_id"), textAt(v, "filename")
+	media.FileID, media.Name = wire.TextAt(v, "file_id"), wire.TextAt(v, "filename")
 	return media
 }
 
 func toolOf(v []byte) completion.Tool {
-	kind := textAt(v, "type")
+	kind := wire.TextAt(v, "type")
 	var tool completion.Tool
 	switch kind {
 	case "function":
 		tool = functionOf(rawjson.Find(v, "function"))
 	case "custom":
 		custom := rawjson.Find(v, "custom")
-		tool = completion.Tool{Name: textAt(custom, "name"), Description: textAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
+		tool = completion.Tool{Name: wire.TextAt(custom, "name"), Description: wire.TextAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
 	default:
 		tool = completion.Tool{Hosted: v, HostedType: kind}
 	}
@@ -316,8 +303,8 @@ func toolOf(v []byte) completion.Tool {
 }
 
 func functionOf(v []byte) completion.Tool {
-	return completion.Tool{Name: textAt(v, "name"), Description: textAt(v, "description"), Parameters: present(rawjson.Find(v, "parameters")),
-		Strict: truth(rawjson.Find(v, "strict"))}
+	return completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"), Parameters: wire.Present(rawjson.Find(v, "parameters")),
+		Strict: wire.Truth(rawjson.Find(v, "strict"))}
 }
 
 // choiceOf reads tool_choice, or the older function_call.
@@ -330,11 +317,11 @@ func choiceOf(v []byte) completion.Choice {
 	case "required":
 		return completion.Choice{Mode: completion.ChoiceRequired}
 	}
-	switch textAt(v, "type") {
+	switch wire.TextAt(v, "type") {
 	case "allowed_tools":
 		allowed := rawjson.Find(v, "allowed_tools")
 		c := completion.Choice{Mode: completion.ChoiceAuto, Allowed: []string{}}
-		if textAt(allowed, "mode") == "required" {
+		if wire.TextAt(allowed, "mode") == "required" {
 			c.Mode = completion.ChoiceRequired
 		}
 		for e := rawjson.ElementsOf(rawjson.Find(allowed, "tools")); e.Next(); {
@@ -350,17 +337,17 @@ func choiceOf(v []byte) completion.Choice {
 	case "function":
 		v = rawjson.Find(v, "function")
 	}
-	return completion.Choice{Mode: completion.ChoiceTool, Name: textAt(v, "name")}
+	return completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name")}
 }
 
 func formatOf(v []byte) completion.Format {
-	switch textAt(v, "type") {
+	switch wire.TextAt(v, "type") {
 	case "json_object":
 		return completion.Format{Kind: completion.FormatJSON}
 	case "json_schema":
 		s := rawjson.Find(v, "json_schema")
-		return completion.Format{Kind: completion.FormatSchema, Name: textAt(s, "name"), Description: textAt(s, "description"),
-			Schema: present(rawjson.Find(s, "schema")), Strict: truth(rawjson.Find(s, "strict"))}
+		return completion.Format{Kind: completion.FormatSchema, Name: wire.TextAt(s, "name"), Description: wire.TextAt(s, "description"),
+			Schema: wire.Present(rawjson.Find(s, "schema")), Strict: wire.Truth(rawjson.Find(s, "strict"))}
 	}
 	return completion.Format{}
 }
@@ -370,7 +357,7 @@ func cacheOf(v []byte) completion.Cache {
 	switch {
 	case rawjson.IsNull(v):
 		return ""
-	case textAt(v, "ttl") == "1h":
+	case wire.TextAt(v, "ttl") == "1h":
 		return "1h"
 	}
 	return "5m"
@@ -382,38 +369,4 @@ func marked(parts []completion.Part, mark completion.Cache) []completion.Part {
 		parts[len(parts)-1].Cache = mark
 	}
 	return parts
-}
-
-func textAt(v []byte, name string) string {
-	if found := rawjson.Find(v, name); rawjson.KindOf(found) == rawjson.String {
-		return rawjson.Text(found)
-	}
-	return ""
-}
-
-// texts reads a string or an array of them.
-func texts(v []byte) (list []string) {
-	if rawjson.KindOf(v) == rawjson.String {
-		return []string{rawjson.Text(v)}
-	}
-	for e := rawjson.ElementsOf(v); e.Next(); {
-		list = append(list, rawjson.Text(e.Value))
-	}
-	return list
-}
-
-// present is v, nil for null.
-func present(v []byte) []byte {
-	if rawjson.IsNull(v) {
-		return nil
-	}
-	return slices.Clip(v)
-}
-
-func truth(v []byte) *bool {
-	b, ok := rawjson.Bool(v)
-	if !ok {
-		return nil
-	}
-	return &b
 }

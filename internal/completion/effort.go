@@ -1,0 +1,76 @@
+package completion
+
+import "math"
+
+// Budgets of reasoning, in tokens.
+const (
+	minBudget  = 1024
+	maxBudget  = 128_000
+	defaultCap = 32_768 // stands for the cap of an answer when neither the client nor the endpoint has one
+)
+
+// efforts and the share of an answer that each stands for, highest first.
+var efforts = [...]struct {
+	name  string
+	share float64
+}{{"xhigh", 0.95}, {"high", 0.8}, {"medium", 0.5}, {"low", 0.2}, {"minimal", 0.1}}
+
+// Off reports whether the client switched reasoning off.
+func (r *Reasoning) Off() bool { return r.Disabled || r.Effort == "none" }
+
+// AnswerCap is what shares of an answer are taken of: the client's cap, or the endpoint's, or a usual one.
+func (r *Request) AnswerCap(endpoint int64) int64 {
+	switch {
+	case r.MaxTokens > 0:
+		return r.MaxTokens
+	case endpoint > 0:
+		return endpoint
+	}
+	return defaultCap
+}
+
+// EffortOf is the effort asked for, for models that know nothing else: "none" to "xhigh", or "max" where the client wrote it.
+// A budget becomes the effort whose share of cap is nearest. It is "" when the client left it to the model.
+func (r *Reasoning) EffortOf(answerCap int64) string {
+	switch {
+	case r.Off():
+		return "none"
+	case r.Effort != "":
+		return r.Effort
+	case r.MaxTokens > 0:
+		share := float64(r.MaxTokens) / float64(answerCap)
+		best := efforts[0]
+		for _, f := range efforts[1:] {
+			if math.Abs(f.share-share) < math.Abs(best.share-share) {
+				best = f
+			}
+		}
+		return best.name
+	case r.Enabled:
+		return "medium"
+	}
+	return ""
+}
+
+// BudgetOf is how many tokens the model may reason, for models that know nothing else; 0 when the client left it to the model.
+func (r *Reasoning) BudgetOf(answerCap int64) int64 {
+	budget := r.MaxTokens
+	if budget == 0 {
+		effort := r.Effort
+		switch {
+		case effort == "max":
+			effort = "xhigh"
+		case effort == "" && r.Enabled:
+			effort = "medium"
+		}
+		for _, f := range efforts {
+			if f.name == effort {
+				budget = int64(float64(answerCap) * f.share)
+			}
+		}
+	}
+	if budget == 0 {
+		return 0
+	}
+	return min(max(budget, minBudget), maxBudget)
+}

@@ -1,0 +1,463 @@
+package gemini
+
+import (
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// unsigned stands for a signature that a call never had: it was made by another model. Google's servers know the word.
+const unsigned = "skip_thought_signature_validator"
+
+// encoder writes one request from its canonical form.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	p      *completion.Prompt
+	out    []byte
+	notice []string
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	for i := range e.p.Tools {
+		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
+			return nil, e.cannot("tools", "tools of type "+t.HostedType)
+		}
+	}
+	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	if err := e.contents(); err != nil {
+		return nil, err
+	}
+	e.system()
+	e.tools()
+	if err := e.config(); err != nil {
+		return nil, err
+	}
+	return append(e.out, '}'), nil
+}
+
+func (e *encoder) cannot(param, what string) error {
+	f := fault.Field("gemini.Request", param, "The provider of this model does not take %s.", what)
+	f.Next = fault.NextEndpoint
+	return f
+}
+
+// name begins a member; the first of an object has no comma before it.
+func (e *encoder) name(name string) {
+	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
+		e.out = append(e.out, ',')
+	}
+	e.out = append(append(append(e.out, '"'), name...), `":`...)
+}
+
+func (e *encoder) text(name, value string) {
+	e.name(name)
+	e.out = rawjson.AppendText(e.out, value)
+}
+
+// comma separates elements of a list.
+func (e *encoder) comma() {
+	if c := e.out[len(e.out)-1]; c != '[' {
+		e.out = append(e.out, ',')
+	}
+}
+
+// contents writes the conversation; neighbours of one role become one content.
+func (e *encoder) contents() error {
+	e.name("contents")
+	e.out = append(e.out, '[')
+	var open completion.Role
+	some := false
+	for i := range e.p.Turns {
+		t := &e.p.Turns[i]
+		if t.Role == completion.System || len(t.Parts) == 0 {
+			continue
+		}
+		if !some || t.Role != open {
+			if some {
+				e.out = append(e.out, "]},"...)
+			}
+			role := `{"role":"user","parts":[`
+			if t.Role == completion.Assistant {
+				role = `{"role":"model","parts":[`
+			}
+			e.out = append(e.out, role...)
+			some, open = true, t.Role
+		}
+		if err := e.turn(t); err != nil {
+			return err
+		}
+	}
+	if !some {
+		e.out = append(e.out, `{"role":"user","parts":[{"text":""}`...)
+	}
+	e.out = append(e.out, "]}]"...)
+	return nil
+}
+
+func (e *encoder) turn(t *completion.Turn) error {
+	called := false // the first call of a step carries its signature
+	for i := range t.Parts {
+		part := &t.Parts[i]
+		if part.Kind == completion.CallPart {
+			if err := e.call(part.Call, !called); err != nil {
+				return err
+			}
+			called = true
+			continue
+		}
+		if err := e.part(part); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (e *encoder) part(part *completion.Part) error {
+	switch part.Kind {
+	case completion.TextPart, completion.RefusalPart:
+		if part.Text != "" {
+			e.comma()
+			e.out = append(rawjson.AppendText(append(e.out, `{"text":`...), part.Text), '}')
+		}
+	case completion.ImagePart:
+		return e.media(part.Media, "image/png")
+	case completion.AudioPart:
+		return e.media(part.Media, "audio/wav")
+	case completion.FilePart:
+		return e.media(part.Media, "application/pdf")
+	case completion.VideoPart:
+		return e.media(part.Media, "video/mp4")
+	case completion.ResultPart:
+		return e.result(part.Result)
+	case completion.ReasoningPart:
+		// a signature that stood on text comes back on an empty one; the words of a thought are not wanted back
+		if t := part.Thought; t.Format == completion.FormatGoogle && t.Kind == completion.ThoughtEncrypted && t.ID == "" {
+			e.comma()
+			e.out = append(rawjson.AppendText(append(e.out, `{"text":"","thoughtSignature":`...), t.Data), '}')
+		}
+	}
+	return nil
+}
+
+// media writes bytes or an address. Sound comes with the names of the chat wire.
+func (e *encoder) media(m *completion.Media, kind string) error {
+	if m.Type != "" {
+		kind = m.Type
+	}
+	switch kind {
+	case "audio/mp3":
+		kind = "audio/mpeg"
+	case "audio/pcm16":
+		kind = "audio/L16"
+	case "video/mov":
+		kind = "video/quicktime"
+	}
+	switch {
+	case m.Base64 != nil:
+		e.comma()
+		e.out = rawjson.AppendText(append(e.out, `{"inlineData":{"mimeType":`...), kind)
+		e.out = append(append(append(e.out, `,"data":"`...), m.Base64...), `"}}`...)
+	case m.URL != "":
+		e.comma()
+		e.out = append(e.out, `{"fileData":{`...)
+		if m.Type != "" || kind != "image/png" {
+			e.text("mimeType", kind)
+		}
+		e.text("fileUri", m.URL)
+		e.out = append(e.out, "}}"...)
+	default:
+		return e.cannot("messages", "files by the id of another provider")
+	}
+	return nil
+}
+
+func (e *encoder) call(c *completion.Call, first bool) error {
+	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
+		return fault.Field("gemini.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+	}
+	e.comma()
+	e.out = rawjson.AppendText(append(e.out, `{"functionCall":{"name":`...), c.Name)
+	e.out = append(append(append(e.out, `,"args":`...), c.Arguments...), '}')
+	switch {
+	case c.Signature != "":
+		e.text("thoughtSignature", c.Signature)
+	case first && e.thinks():
+		e.text("thoughtSignature", unsigned)
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+// thinks reports whether the model may reason at all.
+func (e *encoder) thinks() bool {
+	return e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0
+}
+
+// result writes what a tool answered: an object of the answer, and behind it what it showed.
+func (e *encoder) result(r *completion.Result) error {
+	var text strings.Builder
+	for i := range r.Parts {
+		text.WriteString(r.Parts[i].Text)
+	}
+	e.comma()
+	e.out = rawjson.AppendText(append(e.out, `{"functionResponse":{"name":`...), r.Name)
+	e.out = append(e.out, `,"response":`...)
+	said := []byte(text.String())
+	switch {
+	case r.Failed:
+		e.out = append(rawjson.AppendString(append(e.out, `{"error":`...), said), '}')
+	case rawjson.Valid(said) && rawjson.KindOf(said) == rawjson.Object:
+		e.out = append(e.out, said...)
+	default:
+		e.out = append(rawjson.AppendString(append(e.out, `{"result":`...), said), '}')
+	}
+	e.out = append(e.out, "}}"...)
+	for i := range r.Parts {
+		if r.Parts[i].Kind != completion.TextPart {
+			if err := e.part(&r.Parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// system writes the instructions, wherever they stood.
+func (e *encoder) system() {
+	some := false
+	write := func(parts []completion.Part) {
+		for i := range parts {
+			if parts[i].Kind != completion.TextPart || parts[i].Text == "" {
+				continue
+			}
+			if !some {
+				e.name("systemInstruction")
+				e.out = append(e.out, `{"parts":[`...)
+				some = true
+			}
+			_ = e.part(&parts[i]) // text cannot fail
+		}
+	}
+	write(e.p.System)
+	for i := range e.p.Turns {
+		if e.p.Turns[i].Role == completion.System {
+			write(e.p.Turns[i].Parts)
+		}
+	}
+	if some {
+		e.out = append(e.out, "]}"...)
+	}
+}
+
+func (e *encoder) tools() {
+	if len(e.p.Tools) == 0 && e.p.Search == nil {
+		return
+	}
+	e.name("tools")
+	e.out = append(e.out, '[')
+	if len(e.p.Tools) > 0 {
+		e.out = append(e.out, `{"functionDeclarations":[`...)
+		for i := range e.p.Tools {
+			t := &e.p.Tools[i]
+			e.comma()
+			e.out = append(e.out, '{')
+			e.text("name", t.Name)
+			if t.Description != "" {
+				e.text("description", t.Description)
+			}
+			if t.Parameters != nil {
+				e.name("parametersJsonSchema")
+				e.out = append(e.out, t.Parameters...)
+			}
+			e.out = append(e.out, '}')
+		}
+		e.out = append(e.out, "]}"...)
+	}
+	if e.p.Search != nil {
+		e.comma()
+		e.out = append(e.out, `{"googleSearch":{}}`...)
+	}
+	e.out = append(e.out, ']')
+	e.choice()
+}
+
+func (e *encoder) choice() {
+	mode, c := "", &e.p.Choice
+	switch c.Mode {
+	case completion.ChoiceNone:
+		mode = "NONE"
+	case completion.ChoiceRequired, completion.ChoiceTool:
+		mode = "ANY"
+	case completion.ChoiceAuto:
+		mode = "AUTO"
+	case completion.ChoiceUnset:
+		return
+	}
+	names := c.Allowed
+	if c.Mode == completion.ChoiceTool {
+		names = []string{c.Name}
+	}
+	if mode == "AUTO" && names != nil { // only some of them, and none is required: this wire can restrict no other mode
+		mode = "VALIDATED"
+	}
+	e.name("toolConfig")
+	e.out = append(e.out, `{"functionCallingConfig":{"mode":"`...)
+	e.out = append(append(e.out, mode...), '"')
+	if names != nil {
+		e.list("allowedFunctionNames", names)
+	}
+	e.out = append(e.out, "}}"...)
+}
+
+func (e *encoder) list(name string, values []string) {
+	e.name(name)
+	e.out = append(e.out, '[')
+	for _, v := range values {
+		e.comma()
+		e.out = rawjson.AppendText(e.out, v)
+	}
+	e.out = append(e.out, ']')
+}
+
+// config writes generationConfig, or nothing when it would be empty.
+func (e *encoder) config() error {
+	at := len(e.out)
+	e.name("generationConfig")
+	e.out = append(e.out, '{')
+	begin := len(e.out)
+	s := &e.p.Sampling
+	for _, n := range [...]struct {
+		name, value string
+		param       catalog.Params
+	}{
+		{"temperature", s.Temperature, catalog.ParamTemperature}, {"topP", s.TopP, catalog.ParamTopP}, {"topK", s.TopK, catalog.ParamTopK},
+		{"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty}, {"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed},
+	} {
+		if n.value != "" && e.ep.Params&n.param != 0 {
+			e.name(n.name)
+			e.out = append(e.out, n.value...)
+		}
+	}
+	if e.req.N > 1 {
+		e.integer("candidateCount", int64(e.req.N))
+	}
+	if e.req.MaxTokens > 0 {
+		e.integer("maxOutputTokens", e.req.MaxTokens)
+	}
+	if len(e.p.Stop) > 0 {
+		e.list("stopSequences", e.p.Stop)
+	}
+	if s.Logprobs && e.ep.Params&catalog.ParamLogprobs != 0 {
+		e.name("responseLogprobs")
+		e.out = append(e.out, "true"...)
+		if s.TopLogprobs > 0 {
+			e.integer("logprobs", int64(s.TopLogprobs))
+		}
+	}
+	e.format()
+	e.modalities()
+	if err := e.thinking(); err != nil {
+		return err
+	}
+	if len(e.out) == begin {
+		e.out = e.out[:at]
+		return nil
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+func (e *encoder) integer(name string, n int64) {
+	e.name(name)
+	e.out = strconv.AppendInt(e.out, n, 10)
+}
+
+func (e *encoder) format() {
+	f := &e.p.Format
+	if f.Kind == completion.FormatText {
+		return
+	}
+	e.text("responseMimeType", "application/json")
+	if f.Kind == completion.FormatSchema && f.Schema != nil {
+		e.name("responseJsonSchema")
+		e.out = append(e.out, f.Schema...)
+	}
+}
+
+func (e *encoder) modalities() {
+	out := e.req.Needs.Output
+	if out&(catalog.Image|catalog.Audio) == 0 {
+		return
+	}
+	var words []string
+	for _, m := range [...]struct {
+		bit  catalog.Modality
+		word string
+	}{{catalog.Text, "TEXT"}, {catalog.Image, "IMAGE"}, {catalog.Audio, "AUDIO"}} {
+		if out&m.bit != 0 {
+			words = append(words, m.word)
+		}
+	}
+	e.list("responseModalities", words)
+	if s := e.p.Sound; s != nil && s.Voice != "" {
+		e.name("speechConfig")
+		e.out = rawjson.AppendText(append(e.out, `{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":`...), s.Voice)
+		e.out = append(e.out, "}}}"...)
+	}
+}
+
+// thinking writes how much the model may reason: newer models are told a level, older ones a budget.
+func (e *encoder) thinking() error {
+	r := &e.req.Reasoning
+	if !r.Set || !e.thinks() {
+		return nil
+	}
+	e.name("thinkingConfig")
+	e.out = append(e.out, '{')
+	if !r.Exclude && !r.Off() {
+		e.name("includeThoughts")
+		e.out = append(e.out, "true"...)
+	}
+	answerCap := e.req.AnswerCap(e.ep.MaxCompletion)
+	switch {
+	case !r.Chosen():
+	case e.leveled():
+		e.text("thinkingLevel", level(r.EffortOf(answerCap)))
+	case r.Off():
+		e.integer("thinkingBudget", 0)
+	case r.BudgetOf(answerCap) > 0:
+		budget := r.BudgetOf(answerCap)
+		if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
+			return fault.Field("gemini.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+		}
+		e.integer("thinkingBudget", budget)
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+func (e *encoder) leveled() bool {
+	switch e.ep.Provider.Quirks.ReasoningRequest {
+	case "effort":
+		return true
+	case "thinking":
+		return false
+	}
+	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
+}
+
+// level is the nearest of the levels that the wire has. A model that is told a level cannot be kept from thinking.
+func level(effort string) string {
+	switch effort {
+	case "none", "minimal":
+		return "minimal"
+	case "low", "medium":
+		return effort
+	}
+	return "high"
+}

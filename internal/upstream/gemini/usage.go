@@ -1,0 +1,66 @@
+package gemini
+
+import (
+	"weir/internal/rawjson"
+	"weir/internal/usage"
+)
+
+// readUsage reads usageMetadata, where thoughts are counted beside the candidates; nil when there is none.
+func readUsage(v []byte) *usage.Usage {
+	if rawjson.KindOf(v) != rawjson.Object {
+		return nil
+	}
+	var u usage.Usage
+	var tools, candidates usage.Count
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "promptTokenCount":
+			read(&u.Prompt, m.Value)
+		case "toolUsePromptTokenCount":
+			read(&tools, m.Value)
+		case "candidatesTokenCount":
+			read(&candidates, m.Value)
+		case "thoughtsTokenCount":
+			read(&u.Reasoning, m.Value)
+		case "cachedContentTokenCount":
+			read(&u.CacheRead, m.Value)
+		case "promptTokensDetails":
+			byModality(m.Value, &u.PromptAudio, &u.PromptImage, &u.PromptVideo)
+		case "candidatesTokensDetails":
+			byModality(m.Value, &u.OutputAudio, &u.OutputImage, nil)
+		}
+	}
+	if u.Prompt.Reported {
+		u.Prompt.N += tools.N
+	}
+	if candidates.Reported || u.Reasoning.Reported {
+		u.Completion = usage.Of(candidates.N + u.Reasoning.N)
+	}
+	if !u.Prompt.Reported && !u.Completion.Reported {
+		return nil
+	}
+	return &u
+}
+
+func read(to *usage.Count, v []byte) {
+	if n, ok := rawjson.Int(v); ok {
+		*to = usage.Of(n)
+	}
+}
+
+func byModality(list []byte, audio, image, video *usage.Count) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		var to *usage.Count
+		switch rawjson.Text(rawjson.Find(e.Value, "modality")) {
+		case "AUDIO":
+			to = audio
+		case "IMAGE":
+			to = image
+		case "VIDEO":
+			to = video
+		}
+		if to != nil {
+			read(to, rawjson.Find(e.Value, "tokenCount"))
+		}
+	}
+}

@@ -1,0 +1,223 @@
+package messages
+
+import (
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/wire"
+)
+
+// Options are what an answer repeats of its request.
+type Options struct {
+	ID string // "msg_..."
+}
+
+// kind of a content block.
+type kind uint8
+
+const (
+	noBlock kind = iota
+	textBlock
+	thinkingBlock
+	redactedBlock
+	toolBlock
+)
+
+// block is the beginning of a content block.
+type block struct {
+	kind     kind
+	id, name string // of a tool call
+	data     string // of redacted thinking
+}
+
+// page takes the blocks of an answer, one after the other.
+type page interface {
+	begin(b *block)
+	text(delta []byte) // of the block begun last: text, thinking or the arguments of a call
+	sign(signature string)
+	end()
+}
+
+// composer makes blocks of events.
+type composer struct {
+	page   page
+	open   kind
+	signed bool   // the thinking block has its signature
+	format string // whose thinking it is
+	calls  int    // tool calls begun
+	bare   bool   // the last of them has no arguments so far
+	finish completion.FinishReason
+	native string
+}
+
+func (c *composer) event(ev *completion.Event) {
+	c.reasoning(ev)
+	for _, text := range [...][]byte{ev.Text, ev.Refusal} {
+		if len(text) > 0 {
+			c.in(textBlock)
+			c.page.text(text)
+		}
+	}
+	for i := range ev.ToolCalls {
+		c.call(&ev.ToolCalls[i])
+	}
+	if ev.Finish != "" && c.finish == "" {
+		c.finish, c.native = ev.Finish, ev.NativeFinish
+	}
+}
+
+// in makes sure that a block of that kind is open.
+func (c *composer) in(k kind) {
+	if c.open != k {
+		c.begin(&block{kind: k})
+	}
+}
+
+func (c *composer) begin(b *block) {
+	c.end()
+	c.open, c.signed, c.format = b.kind, false, ""
+	c.page.begin(b)
+}
+
+// end closes the open block. A call without arguments is given none, thinking that nobody signed is marked as foreign, so that it is
+// not taken for this wire's own when it comes back.
+func (c *composer) end() {
+	switch {
+	case c.open == noBlock:
+		return
+	case c.open == toolBlock && c.bare:
+		c.page.text([]byte("{}"))
+	case c.open == thinkingBlock && !c.signed && c.format != completion.FormatAnthropic:
+		c.page.sign(wire.Pack(&completion.Thought{Format: c.format}))
+	}
+	c.bare = false
+	c.open = noBlock
+	c.page.end()
+}
+
+func (c *composer) reasoning(ev *completion.Event) {
+	if len(ev.ReasoningDetails) == 0 {
+		if len(ev.Reasoning) > 0 {
+			c.in(thinkingBlock)
+			c.page.text(ev.Reasoning)
+		}
+		return
+	}
+	details := wire.Thoughts(ev.ReasoningDetails)
+	for i := range details {
+		c.thought(&details[i])
+	}
+}
+
+func (c *composer) thought(t *completion.Thought) {
+	if t.Kind == completion.ThoughtEncrypted {
+		data := t.Data
+		if t.Format != completion.FormatAnthropic {
+			data = wire.Pack(t)
+		}
+		c.begin(&block{kind: redactedBlock, data: data})
+		return
+	}
+	if c.open == thinkingBlock && c.signed {
+		c.end() // the next thought, told apart by nothing else
+	}
+	c.in(thinkingBlock)
+	if t.Format != "" {
+		c.format = t.Format
+	}
+	if t.Text != "" {
+		c.page.text([]byte(t.Text))
+	}
+	if t.Signature == "" {
+		return
+	}
+	c.signed = true
+	if c.format == completion.FormatAnthropic {
+		c.page.sign(t.Signature)
+		return
+	}
+	c.page.sign(wire.Pack(&completion.Thought{Kind: t.Kind, Format: c.format, ID: t.ID, Signature: t.Signature}))
+}
+
+func (c *composer) call(t *completion.ToolCall) {
+	if t.Index >= c.calls {
+		id := t.ID
+		if id == "" {
+			id = "toolu_" + strconv.Itoa(t.Index)
+		}
+		if t.Signature != "" { // there is no place for it in the call itself
+			c.begin(&block{kind: redactedBlock, data: wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
+		}
+		c.begin(&block{kind: toolBlock, id: id, name: t.Name})
+		c.calls, c.bare = t.Index+1, true
+	}
+	if len(t.Arguments) > 0 && c.open == toolBlock {
+		c.bare = false
+		c.page.text(t.Arguments)
+	}
+}
+
+// stopReason is the word of this wire; the upstream's own, where it is one.
+func (c *composer) stopReason() string {
+	switch c.native {
+	case "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded":
+		return c.native
+	}
+	switch {
+	case c.finish == completion.Length:
+		return "max_tokens"
+	case c.finish == completion.ContentFilter:
+		return "refusal"
+	case c.finish == completion.ToolCalls || c.calls > 0:
+		return "tool_use"
+	}
+	return "end_turn"
+}
+
+// appendUsage writes the usage as this wire counts it: what was cached stands beside input_tokens, not inside.
+func appendUsage(b []byte, r *relay.Receipt) []byte {
+	u := &r.Usage
+	written := u.CacheWrite.N + u.CacheWrite1h.N
+	b = append(b, `{"input_tokens":`...)
+	b = strconv.AppendInt(b, max(u.Prompt.N-u.CacheRead.N-written, 0), 10)
+	b = append(b, `,"cache_creation_input_tokens":`...)
+	b = strconv.AppendInt(b, written, 10)
+	b = append(b, `,"cache_read_input_tokens":`...)
+	b = strconv.AppendInt(b, u.CacheRead.N, 10)
+	if u.CacheWrite1h.N > 0 {
+		b = append(b, `,"cache_creation":{"ephemeral_5m_input_tokens":`...)
+		b = strconv.AppendInt(b, u.CacheWrite.N, 10)
+		b = append(b, `,"ephemeral_1h_input_tokens":`...)
+		b = append(strconv.AppendInt(b, u.CacheWrite1h.N, 10), '}')
+	}
+	b = append(b, `,"output_tokens":`...)
+	b = strconv.AppendInt(b, u.Completion.N, 10)
+	if n := u.WebSearches.N; n > 0 {
+		b = append(b, `,"server_tool_use":{"web_search_requests":`...)
+		b = append(strconv.AppendInt(b, n, 10), '}')
+	}
+	return append(b, '}')
+}
+
+// appendHead writes a message up to its content.
+func appendHead(b []byte, o *Options, served *relay.Served) []byte {
+	b = append(b, `{"id":`...)
+	b = rawjson.AppendText(b, o.ID)
+	b = append(b, `,"type":"message","role":"assistant","model":`...)
+	b = rawjson.AppendText(b, served.Model)
+	return append(b, `,"content":[`...)
+}
+
+// withModel is a message with the public name of its model; nothing else in it moves.
+func withModel(b, message []byte, model string) []byte {
+	for m := rawjson.MembersOf(message); m.Next(); {
+		if string(m.Name) == "model" {
+			b = append(b, message[:m.At]...)
+			b = rawjson.AppendText(b, model)
+			return append(b, message[m.End:]...)
+		}
+	}
+	return append(b, message...)
+}

@@ -1,0 +1,243 @@
+// Package messages is the messages style: it decodes POST /v1/messages and encodes answers, whole and streamed. Answers of upstreams that
+// speak this wire pass through it byte for byte but for the model's name; it must not judge what such an upstream judges itself.
+package messages
+
+import (
+	"bytes"
+	"math"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+const (
+	op          = "messages.Decode"
+	maxMessages = 100_000
+	maxUser     = 256
+
+	// The estimate of the prompt sizes a hold: it should rather be high than low.
+	bytesPerToken    = 3
+	tokensPerMessage = 8
+	tokensPerRequest = 3
+	tokensPerMedium  = 4000 // a picture or a document that is only named
+	bytesPerBase64   = 8    // of base64 to a token: a page of a document
+)
+
+// Decode reads the body of a messages request: what the gateway itself needs of it, and nothing else. body holds the client's bytes as
+// they came; the request keeps views into it. It fails with fault.Invalid, InvalidPrompt, DuplicateKey or TooDeep; the error's Param is the
+// path of the offending field.
+func Decode(body []byte) (*completion.Request, error) {
+	d, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(d.req.Models) == 0:
+		d.FailAt(fault.Invalid, "model", "model is required.")
+	case !d.messages:
+		d.FailAt(fault.InvalidPrompt, "messages", "messages is required: a list of at least one message.")
+	case d.req.MaxTokens == 0:
+		d.FailAt(fault.Invalid, "max_tokens", "max_tokens is required: an integer of at least 1.")
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return d.req, nil
+}
+
+// DecodeCount reads the body of a count_tokens request, which has neither max_tokens nor stream.
+func DecodeCount(body []byte) (*completion.Request, error) {
+	d, err := read(body)
+	if err != nil {
+		return nil, err
+	}
+	switch {
+	case len(d.req.Models) == 0:
+		d.FailAt(fault.Invalid, "model", "model is required.")
+	case !d.messages:
+		d.FailAt(fault.InvalidPrompt, "messages", "messages is required: a list of at least one message.")
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return d.req, nil
+}
+
+type decoder struct {
+	wire.Reader
+	req      *completion.Request
+	messages bool
+	effort   string
+}
+
+func read(body []byte) (*decoder, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := &decoder{Reader: wire.NewReader(body, op), req: &completion.Request{Style: completion.Messages, Source: source{}, Body: body, N: 1}}
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "The body must be a JSON object.")
+		return nil, d.Err()
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		m := completion.Member{Name: string(name), Start: d.NameAt()}
+		d.Kind() // moves to the value
+		m.Value = d.Pos()
+		d.field(m.Name)
+		m.End = d.Pos()
+		d.req.Members = append(d.req.Members, m)
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	d.finish()
+	return d, nil
+}
+
+// finish fills in what follows from the whole request.
+func (d *decoder) finish() {
+	req := d.req
+	if req.Reasoning.Set && req.Reasoning.MaxTokens == 0 && !req.Reasoning.Disabled {
+		req.Reasoning.Effort = d.effort
+		req.Reasoning.Enabled = d.effort == ""
+	}
+	req.Needs.N, req.Needs.MaxTokens = 1, req.MaxTokens
+	req.Needs.Input |= catalog.Text
+	req.Needs.PromptTokens += tokensPerRequest
+	if bytes.Contains(req.Body, []byte(`"cache_control"`)) {
+		req.HasRoles |= completion.HasCacheControl
+	}
+}
+
+// field reads one top-level field. Fields that are the upstream's own business are passed over, whatever they hold.
+func (d *decoder) field(name string) {
+	req := d.req
+	switch name {
+	case "model":
+		if slug, ok := d.Slug(); ok {
+			req.Models = []string{Slug(slug)}
+		}
+	case "max_tokens":
+		req.MaxTokens, _ = d.Int(1, math.MaxInt64)
+		d.needs(catalog.ParamMaxTokens)
+	case "stream":
+		req.Stream, _ = d.Bool()
+	case "messages":
+		req.MessagesAt.Start = d.Pos()
+		d.readMessages()
+		req.MessagesAt.End = d.Pos()
+	case "system":
+		d.count(d.Skip())
+	case "tools":
+		if v := d.Skip(); rawjson.KindOf(v) == rawjson.Array && len(v) > 2 {
+			d.needs(catalog.ParamTools)
+			req.Needs.PromptTokens += int64(len(v))/bytesPerToken + 1
+			req.Needs.Web = bytes.Contains(v, []byte(`"web_search_2`))
+		}
+	case "thinking":
+		d.thinking(d.Skip())
+	case "output_config":
+		v := d.Skip()
+		d.effort = wire.TextAt(v, "effort")
+		if !rawjson.IsNull(rawjson.Find(v, "format")) {
+			d.needs(catalog.ParamResponseFormat | catalog.ParamStructuredOutputs)
+		}
+	case "metadata":
+		if user := wire.TextAt(d.Skip(), "user_id"); len(user) <= 4*maxUser && strings.IndexByte(user, 0) < 0 {
+			req.User = user[:min(len(user), maxUser)]
+		}
+	default:
+		if !rawjson.IsNull(d.Skip()) {
+			d.needs(params[name])
+		}
+	}
+}
+
+// params are the fields that endpoints of other wires may or may not understand.
+var params = map[string]catalog.Params{
+	"temperature": catalog.ParamTemperature, "top_p": catalog.ParamTopP, "top_k": catalog.ParamTopK, "stop_sequences": catalog.ParamStop, "tool_choice": catalog.ParamToolChoice,
+}
+
+func (d *decoder) needs(p catalog.Params) { d.req.Needs.Params |= p }
+
+// Slug is the model that a client of this style means: coding tools append how long a context they want, and leave the vendor out.
+func Slug(name string) string {
+	if at := strings.IndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
+		name = name[:at]
+	}
+	if !strings.Contains(name, "/") {
+		return "anthropic/" + name
+	}
+	return name
+}
+
+func (d *decoder) thinking(v []byte) {
+	r := &d.req.Reasoning
+	switch wire.TextAt(v, "type") {
+	case "enabled":
+		r.Set = true
+		r.MaxTokens, _ = rawjson.Int(rawjson.Find(v, "budget_tokens"))
+		r.MaxTokens = max(r.MaxTokens, 0)
+		d.needs(catalog.ParamReasoning)
+	case "adaptive":
+		r.Set = true
+		d.needs(catalog.ParamReasoning)
+	case "disabled":
+		r.Set, r.Disabled = true, true
+	}
+}
+
+func (d *decoder) readMessages() {
+	if d.Kind() != rawjson.Array {
+		d.Skip()
+		d.Fail(fault.InvalidPrompt, "messages must be an array.")
+		return
+	}
+	d.Array()
+	n := 0
+	for d.Element() {
+		if n++; n > maxMessages {
+			d.TooMany(maxMessages)
+			return
+		}
+		if d.Kind() != rawjson.Object {
+			d.Fail(fault.InvalidPrompt, "%s must be an object.", d.Path())
+			return
+		}
+		v := d.Skip()
+		d.req.Needs.PromptTokens += tokensPerMessage
+		d.count(rawjson.Find(v, "content"))
+		d.req.Prefill = wire.TextAt(v, "role") == "assistant"
+	}
+	d.messages = n > 0
+}
+
+// count estimates content and notes what kinds of it there are.
+func (d *decoder) count(content []byte) {
+	n := &d.req.Needs
+	if rawjson.KindOf(content) == rawjson.String {
+		n.PromptTokens += int64(len(content))/bytesPerToken + 1
+		return
+	}
+	for e := rawjson.ElementsOf(content); e.Next(); {
+		switch kind := wire.TextAt(e.Value, "type"); kind {
+		case "image", "document":
+			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
+			if data := rawjson.FindPath(e.Value, "source", "data"); kind == "document" && len(data) > tokensPerMedium {
+				n.PromptTokens += int64(len(data)) / bytesPerBase64
+			} else {
+				n.PromptTokens += tokensPerMedium
+			}
+		case "tool_result":
+			n.PromptTokens += tokensPerMessage
+			d.count(rawjson.Find(e.Value, "content"))
+		default:
+			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
+		}
+	}
+}

@@ -1,0 +1,368 @@
+package messages_test
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/catalog"
+	c "weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/usage"
+	"weir/internal/wire"
+	"weir/internal/wire/messages"
+)
+
+func TestDecode(t *testing.T) {
+	t.Parallel()
+	body := `{"model":"claude-x[1m]","max_tokens":1e2,"stream":true,"odd":{"deep":[1]},"thinking":{"type":"enabled","budget_tokens":2000},"tools":[{"name":"f"}],"temperature":0.5,
+		"system":[{"type":"text","text":"s","cache_control":{"type":"ephemeral"}}],"metadata":{"user_id":"u"},
+		"messages":[{"role":"user","content":[{"type":"image","source":{"type":"url","url":"x"}},{"type":"tool_result","tool_use_id":"1","content":[{"type":"document","source":{}}]}]},{"role":"assistant","content":"It"}]}`
+	req, err := messages.Decode([]byte(body))
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := c.Reasoning{Set: true, MaxTokens: 2000}
+	if req.Models[0] != "anthropic/claude-x" || req.MaxTokens != 100 || !req.Stream || req.Reasoning != want || req.User != "u" || !req.Prefill {
+		t.Errorf("%+v", req)
+	}
+	n := req.Needs
+	if n.Input != catalog.Text|catalog.Image|catalog.File || n.Params != catalog.ParamMaxTokens|catalog.ParamTools|catalog.ParamTemperature|catalog.ParamReasoning || n.PromptTokens < 8000 {
+		t.Errorf("%+v", n)
+	}
+	if req.HasRoles != c.HasCacheControl || string(req.Body[req.MessagesAt.Start:req.MessagesAt.End]) != body[strings.Index(body, `[{"role":"user"`):len(body)-1] {
+		t.Errorf("%v %s", req.HasRoles, req.Body[req.MessagesAt.Start:req.MessagesAt.End])
+	}
+	for model, slug := range map[string]string{"openai/gpt": "openai/gpt", "claude": "anthropic/claude", "v/m[1m]": "v/m", "[1m]": "anthropic/[1m]"} {
+		if got := messages.Slug(model); got != slug {
+			t.Errorf("%s means %s, want %s", model, got, slug)
+		}
+	}
+	for thinking, want := range map[string]c.Reasoning{
+		`{"type":"adaptive"}`: {Set: true, Enabled: true}, `{"type":"disabled"}`: {Set: true, Disabled: true}, `{"type":"adaptive"},"output_config":{"effort":"high"}`: {Set: true, Effort: "high"}, `5`: {},
+	} {
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{}],"thinking":` + thinking + `}`))
+		if err != nil || req.Reasoning != want {
+			t.Errorf("%s: %+v, %v", thinking, req, err)
+		}
+	}
+}
+
+func TestDecodeRefuses(t *testing.T) {
+	t.Parallel()
+	const rest = `"max_tokens":1,"messages":[{"role":"user","content":"q"}]`
+	for body, param := range map[string]string{
+		`[]`: "", `{` + rest + `}`: "model", `{"model":1,` + rest + `}`: "model", `{"model":"",` + rest + `}`: "model", `{"model":"a","messages":[{}]}`: "max_tokens",
+		`{"model":"a","messages":[{}],"max_tokens":0}`: "max_tokens", `{"model":"a","messages":[{}],"max_tokens":"1"}`: "max_tokens", `{"model":"a","messages":[{}],"max_tokens":null}`: "max_tokens",
+		`{"model":"a","max_tokens":1}`: "messages", `{"model":"a","max_tokens":1,"messages":[]}`: "messages", `{"model":"a","max_tokens":1,"messages":"x"}`: "messages",
+		`{"model":"a","max_tokens":1,"messages":[1]}`: "messages[0]", `{"model":"a","stream":"yes",` + rest + `}`: "stream", `{"model":"a","model":"b",` + rest + `}`: "model",
+	} {
+		_, err := messages.Decode([]byte(body))
+		var f *fault.Error
+		if !errors.As(err, &f) || f.Param != param {
+			t.Errorf("%s: %v, want param %q", body, err, param)
+		}
+	}
+	if _, err := messages.DecodeCount([]byte(`{"model":"a","messages":[{}]}`)); err != nil {
+		t.Error(err)
+	}
+	if _, err := messages.DecodeCount([]byte(`{"model":"a"}`)); err == nil {
+		t.Error("nothing to count was accepted")
+	}
+}
+
+func TestPrompt(t *testing.T) {
+	t.Parallel()
+	foreign := wire.Pack(&c.Thought{Format: "unknown"})
+	google := wire.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, ID: "1", Data: "g"})
+	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"system":"s","stop_sequences":["x"],"top_k":3,"tool_choice":{"type":"tool","name":"f","disable_parallel_tool_use":true},
+		"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"cache_control":{"type":"ephemeral"},
+		"tools":[{"name":"f","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"web_search_20250305","name":"web_search","max_uses":3,"allowed_domains":["a.test"]},{"type":"bash_20250124","name":"bash"}],
+		"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"QQ=="}},{"type":"document","title":"t","source":{"type":"url","url":"u"}},{"type":"document","source":{"type":"text","data":"plain"}}]},
+			{"role":"assistant","content":[{"type":"thinking","thinking":"own","signature":"s"},{"type":"thinking","thinking":"other","signature":"` + foreign + `"},{"type":"redacted_thinking","data":"r"},{"type":"redacted_thinking","data":"` + google + `"},
+				{"type":"server_tool_use","id":"x"},{"type":"web_search_tool_result","content":[]},{"type":"tool_use","id":"1","name":"f","input":{"a":1}}]},
+			{"role":"user","content":[{"type":"tool_result","tool_use_id":"1","is_error":true,"content":"no"}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := req.Prompt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	thought := func(x c.Thought) c.Part { return c.Part{Kind: c.ReasoningPart, Thought: &x} }
+	want := &c.Prompt{
+		System: []c.Part{{Text: "s"}}, Stop: []string{"x"}, Sampling: c.Sampling{TopK: "3"}, Choice: c.Choice{Mode: c.ChoiceTool, Name: "f"}, Serial: true, Cache: "5m",
+		Format: c.Format{Kind: c.FormatSchema, Name: "answer", Schema: []byte(`{"type":"object"}`)}, Search: &c.Search{MaxResults: 3, Include: []string{"a.test"}},
+		Tools: []c.Tool{{Name: "f", Description: "d", Parameters: []byte(`{"type":"object"}`), Cache: "1h"}, {Name: "bash", HostedType: "bash_20250124", Hosted: []byte(`{"type":"bash_20250124","name":"bash"}`)}},
+		Turns: []c.Turn{
+			{Parts: []c.Part{{Text: "q"}, {Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: []byte("QQ==")}}, {Kind: c.FilePart, Media: &c.Media{URL: "u", Name: "t"}}, {Text: "plain"}}},
+			{Role: c.Assistant, Parts: []c.Part{thought(c.Thought{Format: c.FormatAnthropic, Text: "own", Signature: "s"}), thought(c.Thought{Format: "unknown", Text: "other"}),
+				thought(c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatAnthropic, Data: "r"}), {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte(`{"a":1}`), Signature: "g"}}}},
+			{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Failed: true, Parts: []c.Part{{Text: "no"}}}}}},
+		},
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for _, bad := range []string{`[{"role":"robot","content":"q"}]`, `[{"role":"user","content":5}]`, `[{"role":"user"}]`, `[{"role":"user","content":[{"type":"smell"}]}]`,
+		`[{"role":"user","content":[{"type":"image","source":{"type":"odd"}}]}]`, `[{"role":"user","content":"q"}],"tool_choice":{"type":"odd"}`} {
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":` + bad + `}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := req.Prompt(); err == nil {
+			t.Errorf("%s was accepted", bad)
+		}
+	}
+}
+
+// answer is what a model of another wire says.
+var answer = []c.Event{
+	{Head: &c.Head{ID: "x"}, Reasoning: []byte("h"), ReasoningDetails: []byte(`[{"type":"reasoning.text","index":0,"format":"anthropic-claude-v1","text":"h"}]`)},
+	{ReasoningDetails: []byte(`[{"type":"reasoning.text","index":0,"format":"anthropic-claude-v1","text":"","signature":"s"}]`)},
+	{ReasoningDetails: []byte(`[{"type":"reasoning.encrypted","index":1,"format":"anthropic-claude-v1","data":"r"}]`)},
+	{Text: []byte("Hel")}, {Text: []byte("lo \"you\"\n")},
+	{ToolCalls: []c.ToolCall{{ID: "c1", Name: "f"}}}, {ToolCalls: []c.ToolCall{{Arguments: []byte(`{"a"`)}}}, {ToolCalls: []c.ToolCall{{Arguments: []byte(`:1}`)}, {Index: 1, ID: "c2", Name: "g"}}},
+	{Finish: c.ToolCalls, NativeFinish: "tool_calls"}, {Choice: -1, Done: true},
+}
+
+var receipt = relay.Receipt{Usage: usage.Usage{Prompt: usage.Of(100), CacheRead: usage.Of(60), CacheWrite: usage.Of(10), Completion: usage.Of(7)}}
+
+func served() relay.Served { return relay.Served{Endpoint: &catalog.Endpoint{}, Model: "v/m"} }
+
+func stream(t *testing.T, events []c.Event) string {
+	t.Helper()
+	var out bytes.Buffer
+	s := messages.NewStream(&out, messages.Options{ID: "msg_1"})
+	if err := s.KeepAlive(); err != nil {
+		t.Fatal(err)
+	}
+	check(t, s.Start(served()))
+	for i := range events {
+		check(t, s.Event(&events[i]))
+	}
+	check(t, s.KeepAlive())
+	check(t, s.End(receipt))
+	check(t, s.KeepAlive())
+	return out.String()
+}
+
+func check(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestStream(t *testing.T) {
+	t.Parallel()
+	want := `: keep-alive
+event: message_start
+data: {"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"v/m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":0,"cache_creation_input_tokens":0,"cache_read_input_tokens":0,"output_tokens":0}}}
+
+event: content_block_start
+data: {"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"","signature":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"thinking_delta","thinking":"h"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":0,"delta":{"type":"signature_delta","signature":"s"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":0}
+
+event: content_block_start
+data: {"type":"content_block_start","index":1,"content_block":{"type":"redacted_thinking","data":"r"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":1}
+
+event: content_block_start
+data: {"type":"content_block_start","index":2,"content_block":{"type":"text","text":""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"Hel"}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":2,"delta":{"type":"text_delta","text":"lo \"you\"\n"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":2}
+
+event: content_block_start
+data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c1","name":"f","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":":1}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":3}
+
+event: content_block_start
+data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"c2","name":"g","input":{}}}
+
+event: ping
+data: {"type":"ping"}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":4}
+
+event: message_delta
+data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}
+
+event: message_stop
+data: {"type":"message_stop"}
+
+`
+	if diff := cmp.Diff(want, stream(t, answer)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func TestWhole(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	x := messages.NewWhole(&out, messages.Options{ID: "msg_1"})
+	check(t, x.Start(served()))
+	check(t, x.Event(&c.Event{Text: []byte("of an attempt that broke")}))
+	check(t, x.Start(served()))
+	for i := range answer {
+		check(t, x.Event(&answer[i]))
+	}
+	check(t, x.End(receipt))
+	want := `{"id":"msg_1","type":"message","role":"assistant","model":"v/m","content":[{"type":"thinking","thinking":"h","signature":"s"},{"type":"redacted_thinking","data":"r"},{"type":"text","text":"Hello \"you\"\n"},` +
+		`{"type":"tool_use","id":"c1","name":"f","input":{"a":1}},{"type":"tool_use","id":"c2","name":"g","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}`
+	if got := out.String(); got != want {
+		t.Errorf("got  %s\nwant %s", got, want)
+	}
+}
+
+// What other providers thought comes back to them through this wire.
+func TestForeignReasoning(t *testing.T) {
+	t.Parallel()
+	for _, thought := range []c.Thought{
+		{Kind: c.ThoughtEncrypted, Format: c.FormatOpenAI, ID: "rs_1", Data: "d"}, {Format: c.FormatGoogle, Text: "hm", Signature: "sig"}, {Format: "unknown", Text: "hm"},
+	} {
+		var details string
+		switch thought.Kind {
+		case c.ThoughtEncrypted:
+			details = `[{"type":"reasoning.encrypted","index":0,"format":"` + thought.Format + `","id":"rs_1","data":"d"}]`
+		default:
+			details = `[{"type":"reasoning.text","index":0,"format":"` + thought.Format + `","text":"hm"` + map[bool]string{true: `,"signature":"sig"`}[thought.Signature != ""] + `}]`
+		}
+		var out bytes.Buffer
+		x := messages.NewWhole(&out, messages.Options{ID: "m"})
+		check(t, x.Start(served()))
+		check(t, x.Event(&c.Event{ReasoningDetails: []byte(details)}))
+		check(t, x.Event(&c.Event{ToolCalls: []c.ToolCall{{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "tool"}}, Finish: c.ToolCalls}))
+		check(t, x.End(receipt))
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":` + string(rawjson.Find(out.Bytes(), "content")) + `}]}`))
+		if err != nil {
+			t.Fatal(err)
+		}
+		p, err := req.Prompt()
+		if err != nil {
+			t.Fatal(err)
+		}
+		want := []c.Part{{Kind: c.ReasoningPart, Thought: &thought}, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "tool"}}}
+		if diff := cmp.Diff(want, p.Turns[1].Parts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", details, diff)
+		}
+	}
+}
+
+// An answer of the same wire passes but for the model; its end waits for the settlement.
+func TestPasses(t *testing.T) {
+	t.Parallel()
+	frame := func(name, data string) c.Frame { return c.Frame{Name: name, Data: []byte(data)} }
+	events := []c.Event{
+		{Text: []byte("a"), Frames: []c.Frame{frame("message_start", `{"type":"message_start","odd":1,"message":{"id":"msg_up","model":"claude-9","usage":{}}}`), frame("content_block_start", `{"type":"content_block_start","index":0}`), frame("content_block_delta", `{"type": "content_block_delta","x":"a"}`)}},
+		{Finish: c.Stop, Frames: []c.Frame{frame("message_delta", `{"type":"message_delta"}`)}},
+		{Done: true, Frames: []c.Frame{frame("message_stop", `{"type":"message_stop"}`)}},
+	}
+	var out bytes.Buffer
+	s := messages.NewStream(&out, messages.Options{ID: "msg_1"})
+	check(t, s.Start(served()))
+	for i := range events {
+		check(t, s.Event(&events[i]))
+	}
+	if strings.Contains(out.String(), "message_stop") {
+		t.Error("the end was told before the settlement")
+	}
+	check(t, s.End(receipt))
+	want := "event: message_start\ndata: {\"type\":\"message_start\",\"odd\":1,\"message\":{\"id\":\"msg_up\",\"model\":\"v/m\",\"usage\":{}}}\n\n" +
+		"event: content_block_start\ndata: {\"type\":\"content_block_start\",\"index\":0}\n\nevent: content_block_delta\ndata: {\"type\": \"content_block_delta\",\"x\":\"a\"}\n\n" +
+		"event: message_delta\ndata: {\"type\":\"message_delta\"}\n\nevent: message_stop\ndata: {\"type\":\"message_stop\"}\n\n"
+	if out.String() != want {
+		t.Errorf("got  %q\nwant %q", out.String(), want)
+	}
+	out.Reset()
+	x := messages.NewWhole(&out, messages.Options{ID: "msg_1"})
+	check(t, x.Start(served()))
+	check(t, x.Event(&c.Event{Done: true, Frames: []c.Frame{{Data: []byte(`{ "id":"u", "model" : "claude-9", "odd":[1 ,2]}`)}}}))
+	check(t, x.End(receipt))
+	if got := out.String(); got != `{ "id":"u", "model" : "v/m", "odd":[1 ,2]}` {
+		t.Errorf("got %s", got)
+	}
+}
+
+func TestFail(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	s := messages.NewStream(&out, messages.Options{})
+	check(t, s.Start(served()))
+	check(t, s.Fail([]byte("{\"type\":\"error\",\n\"error\":{}}")))
+	check(t, s.Fail([]byte("{}")))
+	check(t, s.End(receipt))
+	if got := out.String(); got != "event: error\ndata: {\"type\":\"error\", \"error\":{}}\n\n" {
+		t.Errorf("got %q", got)
+	}
+}
+
+func TestPromptText(t *testing.T) {
+	t.Parallel()
+	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"system":[{"type":"text","text":"s"}],"tools":[{"name":"f"}],
+		"messages":[{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"tool_use","name":"f","input":{"a":1}}]},{"role":"user","content":[{"type":"tool_result","content":[{"type":"text","text":"r"}]}]}]}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for piece := range messages.PromptText(req) {
+		got = append(got, string(piece))
+	}
+	if diff := cmp.Diff([]string{"s", `[{"name":"f"}]`, "q", "f", `{"a":1}`, "r"}, got); diff != "" {
+		t.Error(diff)
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"image","source":{"type":"base64","data":"QQ=="}}]}]}`))
+	f.Add([]byte(`{"model":"a","max_tokens":1,"system":5,"tools":[{}],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"weir.1.e30"}]}]}`))
+	f.Fuzz(func(t *testing.T, body []byte) {
+		req, err := messages.Decode(body)
+		if err != nil {
+			return
+		}
+		if len(req.Models) != 1 || req.MaxTokens < 1 || req.Needs.PromptTokens < 1 {
+			t.Fatalf("%+v", req)
+		}
+		for range messages.PromptText(req) {
+		}
+		p, err := req.Prompt()
+		if (p == nil) == (err == nil) {
+			t.Fatal("neither a prompt nor an error")
+		}
+	})
+}

@@ -1,0 +1,250 @@
+package messages
+
+import (
+	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// source makes the canonical form of messages requests.
+type source struct{}
+
+// Prompt reads the body, which nobody has checked inside: what makes no sense is refused here, as an upstream of this wire would.
+func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
+	b := builder{p: &completion.Prompt{}, names: map[string]string{}}
+	for _, m := range req.Members {
+		if v := req.Body[m.Value:m.End]; !rawjson.IsNull(v) {
+			b.field(m.Name, v)
+		}
+	}
+	at := 0
+	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); at++ {
+		b.message(at, e.Value)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.p, nil
+}
+
+type builder struct {
+	p     *completion.Prompt
+	names map[string]string // tool by call id
+	err   *fault.Error
+}
+
+func (b *builder) fail(param, format string, args ...any) {
+	if b.err == nil {
+		b.err = fault.Newf(fault.InvalidPrompt, "messages.Prompt", format, args...)
+		b.err.Param = param
+	}
+}
+
+func (b *builder) field(name string, v []byte) {
+	p := b.p
+	switch name {
+	case "system":
+		p.System = b.content("system", v)
+	case "tools":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			b.tool(e.Value)
+		}
+	case "tool_choice":
+		b.choice(v)
+	case "stop_sequences":
+		p.Stop = wire.Texts(v)
+	case "temperature":
+		p.Sampling.Temperature = number(v)
+	case "top_p":
+		p.Sampling.TopP = number(v)
+	case "top_k":
+		p.Sampling.TopK = number(v)
+	case "cache_control":
+		p.Cache = cacheOf(v)
+	case "output_config":
+		if f := rawjson.Find(v, "format"); wire.TextAt(f, "type") == "json_schema" {
+			p.Format = completion.Format{Kind: completion.FormatSchema, Name: "answer", Schema: wire.Present(rawjson.Find(f, "schema"))}
+		}
+	}
+}
+
+// number is a number as written, "" for anything else.
+func number(v []byte) string {
+	if rawjson.KindOf(v) != rawjson.Number {
+		return ""
+	}
+	return string(v)
+}
+
+func (b *builder) tool(v []byte) {
+	kind := wire.TextAt(v, "type")
+	switch {
+	case kind == "" || kind == "custom":
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+			Parameters: wire.Present(rawjson.Find(v, "input_schema")), Strict: wire.Truth(rawjson.Find(v, "strict")), Cache: cacheOf(rawjson.Find(v, "cache_control"))})
+	case strings.HasPrefix(kind, "web_search_"):
+		most, _ := rawjson.Int(rawjson.Find(v, "max_uses"))
+		b.p.Search = &completion.Search{MaxResults: int(min(max(most, 0), 20)), Location: wire.Present(rawjson.Find(v, "user_location")),
+			Include: wire.Texts(rawjson.Find(v, "allowed_domains")), Exclude: wire.Texts(rawjson.Find(v, "blocked_domains"))}
+	default:
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Hosted: v, HostedType: kind})
+	}
+}
+
+func (b *builder) choice(v []byte) {
+	off, _ := rawjson.Bool(rawjson.Find(v, "disable_parallel_tool_use"))
+	b.p.Serial = off
+	switch wire.TextAt(v, "type") {
+	case "auto":
+		b.p.Choice.Mode = completion.ChoiceAuto
+	case "any":
+		b.p.Choice.Mode = completion.ChoiceRequired
+	case "none":
+		b.p.Choice.Mode = completion.ChoiceNone
+	case "tool":
+		b.p.Choice = completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name")}
+	default:
+		b.fail("tool_choice", "tool_choice.type must be auto, any, tool or none.")
+	}
+}
+
+func (b *builder) message(at int, v []byte) {
+	path := place("messages", at)
+	turn := completion.Turn{Parts: wire.Attach(b.content(path, rawjson.Find(v, "content")))}
+	switch wire.TextAt(v, "role") {
+	case "user":
+	case "assistant":
+		turn.Role = completion.Assistant
+	case "system":
+		turn.Role = completion.System
+	default:
+		b.fail(path+".role", "A message is the user's or the assistant's.")
+	}
+	b.p.Turns = append(b.p.Turns, turn)
+}
+
+// content reads text or blocks.
+func (b *builder) content(path string, v []byte) (parts []completion.Part) {
+	switch rawjson.KindOf(v) {
+	case rawjson.String:
+		return []completion.Part{{Text: rawjson.Text(v)}}
+	case rawjson.Array:
+	default:
+		b.fail(path+".content", "Content must be text or a list of blocks.")
+		return nil
+	}
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		if part, ok := b.block(path, e.Value); ok {
+			part.Cache = cacheOf(rawjson.Find(e.Value, "cache_control"))
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+// block reads one content block. What a tool of the provider's own left behind says nothing to another provider, and is left out.
+func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
+	kind := wire.TextAt(v, "type")
+	switch kind {
+	case "text":
+		return completion.Part{Text: wire.TextAt(v, "text")}, true
+	case "image":
+		return completion.Part{Kind: completion.ImagePart, Media: b.media(path, v)}, true
+	case "document":
+		return b.document(path, v), true
+	case "tool_use":
+		call := &completion.Call{ID: wire.TextAt(v, "id"), Name: wire.TextAt(v, "name"), Arguments: []byte("{}")}
+		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object {
+			call.Arguments = input
+		}
+		b.names[call.ID] = call.Name
+		return completion.Part{Kind: completion.CallPart, Call: call}, true
+	case "tool_result":
+		id := wire.TextAt(v, "tool_use_id")
+		failed, _ := rawjson.Bool(rawjson.Find(v, "is_error"))
+		result := &completion.Result{CallID: id, Name: b.names[id], Failed: failed}
+		if c := rawjson.Find(v, "content"); !rawjson.IsNull(c) {
+			result.Parts = b.content(path, c)
+		}
+		return completion.Part{Kind: completion.ResultPart, Result: result}, true
+	case "thinking":
+		return b.thought(wire.TextAt(v, "thinking"), wire.TextAt(v, "signature"))
+	case "redacted_thinking":
+		return b.redacted(wire.TextAt(v, "data"))
+	case "server_tool_use", "container_upload", "fallback":
+		return part, false
+	}
+	if !strings.HasSuffix(kind, "_tool_result") {
+		b.fail(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
+	}
+	return part, false
+}
+
+// thought is reasoning that comes back. What another provider than the wire's own thought is packed into its signature.
+func (b *builder) thought(text, signature string) (completion.Part, bool) {
+	t := completion.Thought{Format: completion.FormatAnthropic, Text: text, Signature: signature}
+	if packed, ok := wire.Unpack(signature); ok {
+		if t = packed; t.Kind != completion.ThoughtEncrypted && t.Text == "" {
+			t.Text = text
+		}
+	}
+	return b.belongs(t)
+}
+
+func (b *builder) redacted(data string) (completion.Part, bool) {
+	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatAnthropic, Data: data}
+	if packed, ok := wire.Unpack(data); ok {
+		t = packed
+	}
+	return b.belongs(t)
+}
+
+func (b *builder) belongs(t completion.Thought) (completion.Part, bool) {
+	return completion.Part{Kind: completion.ReasoningPart, Thought: &t}, true
+}
+
+func (b *builder) media(path string, v []byte) *completion.Media {
+	source := rawjson.Find(v, "source")
+	switch wire.TextAt(source, "type") {
+	case "base64":
+		data, _ := rawjson.Unquote(rawjson.Find(source, "data"))
+		return &completion.Media{Type: wire.TextAt(source, "media_type"), Base64: data}
+	case "url":
+		return &completion.Media{URL: wire.TextAt(source, "url")}
+	case "file":
+		return &completion.Media{FileID: wire.TextAt(source, "file_id")}
+	}
+	b.fail(path+".content", "The source of a block must be base64, url or file.")
+	return &completion.Media{}
+}
+
+// document is a file, or text that only looks like one.
+func (b *builder) document(path string, v []byte) completion.Part {
+	source := rawjson.Find(v, "source")
+	switch wire.TextAt(source, "type") {
+	case "text":
+		return completion.Part{Text: wire.TextAt(source, "data")}
+	case "content":
+		var text strings.Builder
+		for _, part := range b.content(path, rawjson.Find(source, "content")) {
+			text.WriteString(part.Text)
+		}
+		return completion.Part{Text: text.String()}
+	}
+	media := b.media(path, v)
+	media.Name = wire.TextAt(v, "title")
+	return completion.Part{Kind: completion.FilePart, Media: media}
+}
+
+func cacheOf(v []byte) completion.Cache {
+	switch {
+	case rawjson.IsNull(v):
+		return ""
+	case wire.TextAt(v, "ttl") == "1h":
+		return "1h"
+	}
+	return "5m"
+}

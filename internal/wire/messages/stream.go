@@ -1,0 +1,236 @@
+package messages
+
+import (
+	"io"
+	"strconv"
+	"sync"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/wire/sse"
+)
+
+// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called from another
+// goroutine meanwhile.
+type Stream struct {
+	w io.Writer
+	o Options
+
+	mu     sync.Mutex
+	begun  bool // message_start was written
+	closed bool
+	passed bool // frames of the upstream pass through
+	err    error
+	served relay.Served
+	c      composer
+	index  int    // of the open block
+	kind   kind   // of the open block
+	last   []byte // the frames that end the message: they wait for the settlement
+	buf    []byte
+}
+
+var _ relay.Sink = (*Stream)(nil)
+
+// NewStream writes to w, which flushes after each Write.
+func NewStream(w io.Writer, o Options) *Stream {
+	s := &Stream{w: w, o: o, index: -1}
+	s.c.page = s
+	return s
+}
+
+// Close ends the use of the stream.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}
+
+// Start takes in who serves; nothing is written before the first event.
+func (s *Stream) Start(served relay.Served) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = served
+	return s.err
+}
+
+// Event writes what an event tells.
+func (s *Stream) Event(ev *completion.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+	case len(ev.Frames) > 0:
+		s.pass(ev)
+	case ev.Choice <= 0:
+		s.start(ev)
+		s.c.event(ev)
+	}
+	return s.err
+}
+
+// pass hands frames through. The last ones wait: the charge is on the disk before the client knows that the answer is complete.
+func (s *Stream) pass(ev *completion.Event) {
+	s.passed = true
+	for i := range ev.Frames {
+		f := &ev.Frames[i]
+		b := append(append(append(s.buf[:0], "event: "...), f.Name...), "\ndata: "...)
+		if f.Name == "message_start" {
+			b = s.renamed(b, f.Data)
+			s.begun = true
+		} else {
+			b = rawjson.AppendOneLine(b, f.Data)
+		}
+		b = append(b, "\n\n"...)
+		if s.buf = b; ev.Done {
+			s.last = append(s.last, b...)
+			continue
+		}
+		s.send(b)
+	}
+}
+
+// renamed is message_start with the public name of the model.
+func (s *Stream) renamed(b, data []byte) []byte {
+	for m := rawjson.MembersOf(data); m.Next(); {
+		if string(m.Name) == "message" {
+			b = rawjson.AppendOneLine(b, data[:m.At])
+			b = rawjson.AppendOneLine(b, withModel(nil, m.Value, s.served.Model))
+			return rawjson.AppendOneLine(b, data[m.End:])
+		}
+	}
+	return rawjson.AppendOneLine(b, data)
+}
+
+func (s *Stream) send(b []byte) {
+	if s.err != nil || s.closed {
+		return
+	}
+	if _, s.err = s.w.Write(b); s.err != nil {
+		s.closed = true
+	}
+}
+
+// frame begins a frame up to the members behind its type.
+func (s *Stream) frame(name string) []byte {
+	b := append(append(append(s.buf[:0], "event: "...), name...), "\ndata: {\"type\":\""...)
+	return append(append(b, name...), '"')
+}
+
+func (s *Stream) close(b []byte) {
+	s.buf = append(b, "}\n\n"...)
+	s.send(s.buf)
+}
+
+// start writes message_start. How much went in is often told at the end only; message_delta repeats it then.
+func (s *Stream) start(ev *completion.Event) {
+	if s.begun {
+		return
+	}
+	s.begun = true
+	b := append(s.frame("message_start"), `,"message":`...)
+	b = appendHead(b, &s.o, &s.served)
+	b = append(b, `],"stop_reason":null,"stop_sequence":null,"usage":`...)
+	r := relay.Receipt{}
+	if ev.Usage != nil {
+		r.Usage = *ev.Usage
+		r.Usage.Completion.N = 0
+	}
+	s.close(append(appendUsage(b, &r), '}'))
+}
+
+// begin writes content_block_start.
+func (s *Stream) begin(b *block) {
+	s.index++
+	s.kind = b.kind
+	f := append(s.frame("content_block_start"), `,"index":`...)
+	f = append(strconv.AppendInt(f, int64(s.index), 10), `,"content_block":`...)
+	switch b.kind {
+	case thinkingBlock:
+		f = append(f, `{"type":"thinking","thinking":"","signature":""}`...)
+	case redactedBlock:
+		f = append(rawjson.AppendText(append(f, `{"type":"redacted_thinking","data":`...), b.data), '}')
+	case toolBlock:
+		f = rawjson.AppendText(append(f, `{"type":"tool_use","id":`...), b.id)
+		f = append(rawjson.AppendText(append(f, `,"name":`...), b.name), `,"input":{}}`...)
+	default:
+		f = append(f, `{"type":"text","text":""}`...)
+	}
+	s.close(f)
+}
+
+// text writes content_block_delta.
+func (s *Stream) text(delta []byte) {
+	switch s.kind {
+	case thinkingBlock:
+		s.delta("thinking_delta", "thinking", delta)
+	case toolBlock:
+		s.delta("input_json_delta", "partial_json", delta)
+	default:
+		s.delta("text_delta", "text", delta)
+	}
+}
+
+func (s *Stream) sign(signature string) { s.delta("signature_delta", "signature", []byte(signature)) }
+
+func (s *Stream) delta(kind, member string, text []byte) {
+	f := append(s.frame("content_block_delta"), `,"index":`...)
+	f = append(strconv.AppendInt(f, int64(s.index), 10), `,"delta":{"type":"`...)
+	f = append(append(append(append(f, kind...), `","`...), member...), `":`...)
+	s.close(append(rawjson.AppendString(f, text), '}'))
+}
+
+// end writes content_block_stop.
+func (s *Stream) end() {
+	f := append(s.frame("content_block_stop"), `,"index":`...)
+	s.close(strconv.AppendInt(f, int64(s.index), 10))
+}
+
+// End writes the frames that end the message.
+func (s *Stream) End(receipt relay.Receipt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.err
+	}
+	if s.passed {
+		s.send(s.last)
+		s.closed = true
+		return s.err
+	}
+	s.start(&completion.Event{})
+	s.c.end()
+	b := append(s.frame("message_delta"), `,"delta":{"stop_reason":"`...)
+	b = append(append(b, s.c.stopReason()...), `","stop_sequence":null},"usage":`...)
+	s.close(appendUsage(b, &receipt))
+	s.close(s.frame("message_stop"))
+	s.closed = true
+	return s.err
+}
+
+// Fail ends the stream with an error. envelope is the whole envelope of this style. After End it does nothing.
+func (s *Stream) Fail(envelope []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.closed {
+		return s.err
+	}
+	b := rawjson.AppendOneLine(append(s.buf[:0], "event: error\ndata: "...), envelope)
+	s.send(append(b, "\n\n"...))
+	s.closed = true
+	return s.err
+}
+
+// KeepAlive writes a ping or, before the message has begun, a comment: clients refuse any event before message_start.
+func (s *Stream) KeepAlive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case s.closed:
+	case !s.begun:
+		s.send([]byte(sse.KeepAlive))
+	default:
+		s.close(s.frame("ping"))
+	}
+	return s.err
+}

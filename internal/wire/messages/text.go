@@ -1,0 +1,70 @@
+package messages
+
+import (
+	"iter"
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+)
+
+func place(list string, at int) string { return list + "[" + strconv.Itoa(at) + "]" }
+
+// PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
+// Pictures and documents are not text; tools come as they are written. A piece is valid until the next one.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		t := teller{yield: yield, going: true}
+		for _, m := range req.Members {
+			v := req.Body[m.Value:m.End]
+			switch m.Name {
+			case "system":
+				t.content(v)
+			case "messages":
+				for e := rawjson.ElementsOf(v); t.going && e.Next(); {
+					t.content(rawjson.Find(e.Value, "content"))
+				}
+			case "tools":
+				t.raw(v)
+			}
+		}
+	}
+}
+
+type teller struct {
+	yield func([]byte) bool
+	going bool
+	buf   []byte
+}
+
+func (t *teller) raw(v []byte) {
+	if t.going && len(v) > 0 {
+		t.going = t.yield(v)
+	}
+}
+
+func (t *teller) text(v []byte) {
+	if rawjson.KindOf(v) != rawjson.String {
+		return
+	}
+	var ok bool
+	if t.buf, ok = rawjson.AppendUnquoted(t.buf[:0], v); ok {
+		t.raw(t.buf)
+	}
+}
+
+func (t *teller) content(v []byte) {
+	t.text(v)
+	for e := rawjson.ElementsOf(v); t.going && e.Next(); {
+		for m := rawjson.MembersOf(e.Value); t.going && m.Next(); {
+			switch string(m.Name) {
+			case "text", "thinking", "name":
+				t.text(m.Value)
+			case "input":
+				t.raw(m.Value)
+			case "content":
+				t.content(m.Value)
+			}
+		}
+	}
+}

@@ -1,0 +1,49 @@
+package wire
+
+import (
+	"encoding/base64"
+	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+)
+
+// packed begins reasoning that was packed into the one opaque string that a client's wire has room for.
+const packed = "weir.1."
+
+// Pack makes one opaque string of a thought, for wires that have a place for one string: Unpack makes the thought of it again. It hides
+// nothing and proves nothing: what must not be altered in it is signed by the provider whose thought it is.
+func Pack(t *completion.Thought) string {
+	kind := [...]string{completion.ThoughtText: "text", completion.ThoughtSummary: "summary", completion.ThoughtEncrypted: "encrypted"}[t.Kind]
+	b := append(make([]byte, 0, 128+len(t.Text)+len(t.Signature)+len(t.Data)), `{"kind":"`...)
+	b = append(append(b, kind...), '"')
+	for _, m := range [...]struct{ name, value string }{{"format", t.Format}, {"id", t.ID}, {"text", t.Text}, {"signature", t.Signature}, {"data", t.Data}} {
+		if m.value != "" {
+			b = rawjson.AppendText(append(append(append(b, `,"`...), m.name...), `":`...), m.value)
+		}
+	}
+	return packed + base64.RawURLEncoding.EncodeToString(append(b, '}'))
+}
+
+// Unpack reads what Pack made; ok is false for any other string.
+func Unpack(s string) (t completion.Thought, ok bool) {
+	rest, ours := strings.CutPrefix(s, packed)
+	if !ours {
+		return t, false
+	}
+	b, err := base64.RawURLEncoding.DecodeString(rest)
+	if err != nil || !rawjson.Valid(b) || rawjson.KindOf(b) != rawjson.Object {
+		return t, false
+	}
+	switch TextAt(b, "kind") {
+	case "text":
+	case "summary":
+		t.Kind = completion.ThoughtSummary
+	case "encrypted":
+		t.Kind = completion.ThoughtEncrypted
+	default:
+		return t, false
+	}
+	t.Format, t.ID, t.Text, t.Signature, t.Data = TextAt(b, "format"), TextAt(b, "id"), TextAt(b, "text"), TextAt(b, "signature"), TextAt(b, "data")
+	return t, true
+}

@@ -1,0 +1,309 @@
+package responses
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// source makes the canonical form of responses requests.
+type source struct{}
+
+// Prompt reads earlier turns and the input, item by item.
+func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
+	b := builder{p: &completion.Prompt{}, names: map[string]string{}}
+	for _, m := range req.Members {
+		if v := req.Body[m.Value:m.End]; !rawjson.IsNull(v) {
+			b.field(m.Name, v)
+		}
+	}
+	b.items("previous_response_id", req.History)
+	b.input(req.Body[req.MessagesAt.Start:req.MessagesAt.End])
+	for i := range b.p.Turns {
+		b.p.Turns[i].Parts = wire.Attach(b.p.Turns[i].Parts)
+	}
+	if b.err != nil {
+		return nil, b.err
+	}
+	return b.p, nil
+}
+
+type builder struct {
+	p     *completion.Prompt
+	names map[string]string // tool by call id
+	err   *fault.Error
+}
+
+func (b *builder) fail(param, format string, args ...any) {
+	if b.err == nil {
+		b.err = fault.Newf(fault.InvalidPrompt, "responses.Prompt", format, args...)
+		b.err.Param = param
+	}
+}
+
+func (b *builder) field(name string, v []byte) {
+	p, s := b.p, &b.p.Sampling
+	switch name {
+	case "instructions":
+		if rawjson.KindOf(v) == rawjson.String {
+			p.System = append(p.System, completion.Part{Text: rawjson.Text(v)})
+		}
+	case "tools":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			b.tool(e.Value)
+		}
+	case "tool_choice":
+		p.Choice = choiceOf(v)
+	case "parallel_tool_calls":
+		p.Serial = string(v) == "false"
+	case "text":
+		s.Verbosity = wire.TextAt(v, "verbosity")
+		p.Format = formatOf(rawjson.Find(v, "format"))
+	case "temperature":
+		s.Temperature = string(v)
+	case "top_p":
+		s.TopP = string(v)
+	case "top_k":
+		s.TopK = string(v)
+	case "frequency_penalty":
+		s.FrequencyPenalty = string(v)
+	case "presence_penalty":
+		s.PresencePenalty = string(v)
+	case "top_logprobs":
+		n, _ := rawjson.Int(v)
+		s.Logprobs, s.TopLogprobs = n > 0, int(n)
+	case "prompt_cache_key":
+		p.CacheKey = rawjson.Text(v)
+	}
+}
+
+func (b *builder) tool(v []byte) {
+	kind := wire.TextAt(v, "type")
+	switch {
+	case kind == "function":
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+			Parameters: wire.Present(rawjson.Find(v, "parameters")), Strict: wire.Truth(rawjson.Find(v, "strict"))})
+	case kind == "custom":
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"), Custom: true, HostedType: kind})
+	case isSearch(kind):
+		b.p.Search = &completion.Search{ContextSize: wire.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location")),
+			Include: wire.Texts(rawjson.FindPath(v, "filters", "allowed_domains"))}
+	default:
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Hosted: v, HostedType: kind})
+	}
+}
+
+func choiceOf(v []byte) completion.Choice {
+	switch rawjson.Text(v) {
+	case "none":
+		return completion.Choice{Mode: completion.ChoiceNone}
+	case "auto":
+		return completion.Choice{Mode: completion.ChoiceAuto}
+	case "required":
+		return completion.Choice{Mode: completion.ChoiceRequired}
+	}
+	switch kind := wire.TextAt(v, "type"); kind {
+	case "function", "custom":
+		return completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name"), Custom: kind == "custom"}
+	case "allowed_tools":
+		c := completion.Choice{Mode: completion.ChoiceAuto, Allowed: []string{}}
+		if wire.TextAt(v, "mode") == "required" {
+			c.Mode = completion.ChoiceRequired
+		}
+		for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {
+			c.Allowed = append(c.Allowed, wire.TextAt(e.Value, "name"))
+		}
+		return c
+	}
+	return completion.Choice{}
+}
+
+func formatOf(v []byte) completion.Format {
+	switch wire.TextAt(v, "type") {
+	case "json_object":
+		return completion.Format{Kind: completion.FormatJSON}
+	case "json_schema":
+		return completion.Format{Kind: completion.FormatSchema, Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+			Schema: wire.Present(rawjson.Find(v, "schema")), Strict: wire.Truth(rawjson.Find(v, "strict"))}
+	}
+	return completion.Format{}
+}
+
+func (b *builder) input(v []byte) {
+	if rawjson.KindOf(v) == rawjson.String {
+		b.add(completion.User, completion.Part{Text: rawjson.Text(v)})
+		return
+	}
+	b.items("input", v)
+}
+
+func (b *builder) items(list string, v []byte) {
+	at := 0
+	for e := rawjson.ElementsOf(v); e.Next(); at++ {
+		b.item(list+"["+strconv.Itoa(at)+"]", e.Value)
+	}
+}
+
+// add appends a part to the turn of a role: the last one, when it is that role's.
+func (b *builder) add(role completion.Role, parts ...completion.Part) {
+	if n := len(b.p.Turns); n > 0 && b.p.Turns[n-1].Role == role && role == completion.Assistant {
+		b.p.Turns[n-1].Parts = append(b.p.Turns[n-1].Parts, parts...)
+		return
+	}
+	b.p.Turns = append(b.p.Turns, completion.Turn{Role: role, Parts: parts})
+}
+
+func (b *builder) item(path string, v []byte) {
+	kind := wire.TextAt(v, "type")
+	switch kind {
+	case "", "message":
+		b.message(path, v)
+	case "function_call":
+		call := &completion.Call{ID: wire.TextAt(v, "call_id"), Name: wire.TextAt(v, "name"), Arguments: []byte(wire.TextAt(v, "arguments"))}
+		if len(strings.TrimSpace(string(call.Arguments))) == 0 {
+			call.Arguments = []byte("{}")
+		}
+		b.call(path, call)
+	case "custom_tool_call":
+		b.call(path, &completion.Call{ID: wire.TextAt(v, "call_id"), Name: wire.TextAt(v, "name"), Arguments: []byte(wire.TextAt(v, "input")), Custom: true})
+	case "function_call_output", "custom_tool_call_output":
+		id := wire.TextAt(v, "call_id")
+		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path, rawjson.Find(v, "output"))}})
+	case "reasoning":
+		b.reasoning(v)
+	case "item_reference":
+		b.fail(path, "The item %q is not known.", wire.TextAt(v, "id"))
+	case "web_search_call", "file_search_call", "computer_call", "image_generation_call", "code_interpreter_call", "local_shell_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "compaction":
+		// what a tool of another provider's own did says nothing to this one
+	default:
+		b.fail(path, "The provider of this model does not take items of type %q.", kind[:min(len(kind), 64)])
+	}
+}
+
+func (b *builder) call(path string, call *completion.Call) {
+	if call.ID == "" || call.Name == "" {
+		b.fail(path, "A call needs a call_id and a name.")
+	}
+	b.names[call.ID] = call.Name
+	b.add(completion.Assistant, completion.Part{Kind: completion.CallPart, Call: call})
+}
+
+func (b *builder) message(path string, v []byte) {
+	parts := b.content(path, rawjson.Find(v, "content"))
+	switch role := wire.TextAt(v, "role"); role {
+	case "user":
+		b.add(completion.User, parts...)
+	case "assistant":
+		b.add(completion.Assistant, parts...)
+	case "system", "developer":
+		if len(b.p.Turns) == 0 {
+			b.p.System = append(b.p.System, parts...)
+		} else {
+			b.add(completion.System, parts...)
+		}
+	default:
+		b.fail(path+".role", "A message needs a role: user, assistant, system or developer.")
+	}
+}
+
+// content reads text or parts.
+func (b *builder) content(path string, v []byte) (parts []completion.Part) {
+	if rawjson.KindOf(v) == rawjson.String {
+		return []completion.Part{{Text: rawjson.Text(v)}}
+	}
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		if part, ok := b.part(path, e.Value); ok {
+			parts = append(parts, part)
+		}
+	}
+	return parts
+}
+
+func (b *builder) part(path string, v []byte) (part completion.Part, ok bool) {
+	switch kind := wire.TextAt(v, "type"); kind {
+	case "input_text", "output_text", "text":
+		return completion.Part{Text: wire.TextAt(v, "text")}, true
+	case "refusal":
+		return completion.Part{Kind: completion.RefusalPart, Text: wire.TextAt(v, "refusal")}, true
+	case "input_image":
+		media := &completion.Media{}
+		if url := rawjson.Find(v, "image_url"); !rawjson.IsNull(url) {
+			media = wire.MediaFrom(url)
+		}
+		media.FileID, media.Detail = wire.TextAt(v, "file_id"), wire.TextAt(v, "detail")
+		return completion.Part{Kind: completion.ImagePart, Media: media}, true
+	case "input_file":
+		return completion.Part{Kind: completion.FilePart, Media: fileOf(v)}, true
+	case "input_audio":
+		audio := rawjson.Find(v, "input_audio")
+		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
+		return completion.Part{Kind: completion.AudioPart, Media: &completion.Media{Type: "audio/" + wire.TextAt(audio, "format"), Base64: data}}, true
+	case "input_video":
+		return completion.Part{Kind: completion.VideoPart, Media: wire.MediaFrom(rawjson.Find(v, "video_url"))}, true
+	default:
+		b.fail(path+".content", "The provider of this model does not take content of type %q.", kind[:min(len(kind), 64)])
+	}
+	return part, false
+}
+
+func fileOf(v []byte) *completion.Media {
+	media := &completion.Media{}
+	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
+		media = wire.MediaFrom(data)
+		if media.Base64 == nil && media.URL != "" && !strings.Contains(media.URL, "://") { // bare base64 is usual here
+			media.Base64, media.URL = []byte(media.URL), ""
+		}
+	} else if url := rawjson.Find(v, "file_url"); !rawjson.IsNull(url) {
+		media = wire.MediaFrom(url)
+	}
+	media.FileID, media.Name = wire.TextAt(v, "file_id"), wire.TextAt(v, "filename")
+	return media
+}
+
+// reasoning is an item that comes back. What another provider than the wire's own thought is packed into its encrypted content.
+func (b *builder) reasoning(v []byte) {
+	var text strings.Builder
+	for _, list := range [...]string{"summary", "content"} {
+		for e := rawjson.ElementsOf(rawjson.Find(v, list)); e.Next(); {
+			text.WriteString(wire.TextAt(e.Value, "text"))
+		}
+	}
+	t := completion.Thought{Text: text.String()}
+	if data := wire.TextAt(v, "encrypted_content"); data != "" {
+		var ok bool
+		if t, ok = wire.Unpack(data); !ok {
+			t = completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, ID: wire.TextAt(v, "id"), Data: data}
+		} else if t.Kind != completion.ThoughtEncrypted && t.Text == "" {
+			t.Text = text.String()
+		}
+	} else if t.Text == "" {
+		return
+	}
+	b.add(completion.Assistant, completion.Part{Kind: completion.ReasoningPart, Thought: &t})
+}
+
+// PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		for _, m := range req.Members {
+			v := req.Body[m.Value:m.End]
+			if (m.Name == "instructions" || m.Name == "input") && rawjson.KindOf(v) == rawjson.String {
+				v, _ = rawjson.Unquote(v)
+			}
+			switch m.Name {
+			case "instructions", "tools", "text", "input":
+				if !yield(v) {
+					return
+				}
+			}
+		}
+		if len(req.History) > 0 {
+			yield(req.History)
+		}
+	}
+}

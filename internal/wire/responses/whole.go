@@ -1,0 +1,53 @@
+package responses
+
+import (
+	"io"
+	"slices"
+	"time"
+
+	"weir/internal/completion"
+	"weir/internal/relay"
+)
+
+// Whole collects an answer and writes it as one JSON document, in one Write, when it has ended. It is a relay.Sink.
+type Whole struct {
+	w      io.Writer
+	o      Options
+	c      composer
+	native []byte
+}
+
+var _ relay.Sink = (*Whole)(nil)
+
+// NewWhole writes to w.
+func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
+
+// Start begins an answer; what came of an earlier attempt is forgotten.
+func (x *Whole) Start(served relay.Served) error {
+	x.c, x.native = composer{o: &x.o, served: served}, nil
+	return nil
+}
+
+// Event takes in one event.
+func (x *Whole) Event(ev *completion.Event) error {
+	switch {
+	case len(ev.Frames) > 0:
+		x.native = slices.Clone(ev.Frames[len(ev.Frames)-1].Data)
+	case ev.Choice <= 0:
+		x.c.event(ev)
+		return nil
+	}
+	x.c.said = append(x.c.said, ev.Text...)
+	return nil
+}
+
+// End writes the document.
+func (x *Whole) End(receipt relay.Receipt) error {
+	status, reason, output := x.c.end(x.native)
+	object := x.c.appendResponse(nil, status, reason, output, nil, &receipt, time.Now().Unix())
+	if x.o.Keep != nil {
+		x.o.Keep(list(output), object)
+	}
+	_, err := x.w.Write(object)
+	return err
+}
