@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"slices"
 	"time"
 
 	"weir/internal/apikey"
@@ -9,6 +10,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/usage"
 )
 
 func (x *exchange) getCredits() error {
@@ -139,7 +141,7 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	o.amount("usage", c.Cost)
 	o.amount("total_cost", c.Cost)
 	o.null("upstream_inference_cost") // the provider's own figure is in dollars: /api/calls has it under its own name
-	o.null("cache_discount")
+	appendCacheDiscount(o, c.Lines)
 	o.text("currency", "RUB")
 	o.boolean("is_byok", false)
 	o.textOrNull("session_id", c.Session)
@@ -156,7 +158,41 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 		o.close()
 	}
 	o.end()
+	o.name("metadata")
+	o.open()
+	o.raw("client", c.Metadata)
+	o.name("routing")
+	o.open()
+	appendCandidates(o, c, snap)
+	appendAttempts(o, c)
 	o.close()
+	o.close()
+	o.close()
+}
+
+// appendCacheDiscount writes what the prompt's cached tokens cost less than the others, below zero when writing them to the cache cost
+// more than reading brought; null when no price tells.
+func appendCacheDiscount(o *object, lines []usage.Line) {
+	prompt := slices.IndexFunc(lines, func(l usage.Line) bool { return l.Kind == usage.KindPrompt })
+	var full, paid money.Sum
+	found := false
+	for _, l := range lines {
+		switch l.Kind {
+		case usage.KindCacheRead, usage.KindCacheWrite, usage.KindCacheWrite1h:
+			if prompt >= 0 {
+				found = true
+				full.PerThousand(l.Quantity, lines[prompt].Price)
+				paid.PerThousand(l.Quantity, l.Price)
+			}
+		}
+	}
+	a, err := full.Ceil()
+	b, err2 := paid.Ceil()
+	if !found || err != nil || err2 != nil {
+		o.null("cache_discount")
+		return
+	}
+	o.amount("cache_discount", a-b)
 }
 
 // providerName is the display name of a provider: as it was for the one that served, as it is now for the others, and the id of one
@@ -194,13 +230,36 @@ func (x *exchange) getKey() error {
 	o.text("creator_user_id", k.Creator)
 	o.name("rate_limit")
 	o.open()
-	o.integer("requests", -1)
-	o.text("interval", "10s")
-	o.text("note", "There is no limit of requests.")
+	appendRates(&o, x.caller.Rates.Over(x.api.cfg.KeyRates))
 	o.close()
 	o.close()
 	o.close()
 	return x.reply(&o)
+}
+
+// appendRates writes what a key may use in a minute.
+func appendRates(o *object, r apikey.Rates) {
+	if r.Requests == 0 {
+		o.integer("requests", -1)
+	} else {
+		o.integer("requests", r.Requests)
+	}
+	o.text("interval", "1m")
+	if r.Tokens == 0 {
+		o.null("tokens")
+	} else {
+		o.integer("tokens", r.Tokens)
+	}
+	if r.Rubles == 0 {
+		o.null("rubles")
+	} else {
+		o.amount("rubles", r.Rubles)
+	}
+	if r == (apikey.Rates{}) {
+		o.text("note", "There is no limit of requests, tokens or rubles by the minute.")
+	} else {
+		o.text("note", "These limits refill steadily: after a burst wait as long as Retry-After says.")
+	}
 }
 
 // appendLimit writes a key's limit and what it has spent.

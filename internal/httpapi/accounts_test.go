@@ -111,15 +111,19 @@ func TestGenerationAndCall(t *testing.T) {
 		at(m, "data", "provider_responses", 1, "provider_name") != "p" {
 		t.Errorf("provider responses: %v", m)
 	}
+	const candidates = `[{"endpoint":"best/acme/small","order":1,"dropped_by":null,"detail":null,
+		"score":{"value":0.5,"by":"weight","meaning":"Its share in the draw for the first place, which goes by 1/price squared."},
+		"price":{"prompt_per_1k":"0.05","completion_per_1k":"0.1","request":"0","list":"list-1","rate":"rate-1"}},
+		{"endpoint":"gone/x","order":0,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
+	exactly(t, "generation's metadata", at(m, "data", "metadata"), `{"client":{"a":"b"},"routing":{"candidates":`+candidates+`,"attempts":[
+		{"endpoint":"best/acme/small","provider":"best","status":200,"reason":null,"started_ms":0,"first_token_ms":120,"ended_ms":200},
+		{"endpoint":"x","provider":"p","status":500,"reason":"provider_unavailable","started_ms":1,"first_token_ms":null,"ended_ms":2}]}}`)
 	m = n.manage("GET", "/api/calls/gen-1-a", "").json(t)
+	exactly(t, "call's candidates", at(m, "data", "plan", "candidates"), candidates)
 	for _, c := range []struct {
 		path []any
 		want any
 	}{
-		{[]any{"plan", "candidates", 0, "score", "value"}, 0.5},
-		{[]any{"plan", "candidates", 0, "price", "prompt_per_1k"}, "0.05"},
-		{[]any{"plan", "candidates", 1, "dropped_by"}, "only"},
-		{[]any{"plan", "candidates", 1, "price"}, nil},
 		{[]any{"attempts", 0, "first_token_ms"}, 120.},
 		{[]any{"attempts", 1, "first_token_ms"}, nil},
 		{[]any{"attempts", 1, "reason"}, "provider_unavailable"},
@@ -153,6 +157,43 @@ func TestGenerationAndCall(t *testing.T) {
 	}
 	wantError(t, n.do("GET", "/api/calls/gen-1-a", "", "Authorization", "Bearer "+key), 404, fault.NotFound)
 	_ = other
+}
+
+// Prices that are no longer in force are not told as those of the call; cached tokens tell what they saved.
+func TestGenerationPrices(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for name, c := range map[string]struct {
+		change   func(*record.Call)
+		price    any
+		discount any
+	}{
+		"as it was":     {func(*record.Call) {}, "0.05", nil},
+		"another list":  {func(c *record.Call) { c.PriceList = "list-0" }, nil, nil},
+		"another rate":  {func(c *record.Call) { c.Rate = "rate-0" }, nil, nil},
+		"not an id":     {func(c *record.Call) { c.Candidates[0].Endpoint = "small" }, nil, nil},
+		"gone endpoint": {func(c *record.Call) { c.Candidates[0].Endpoint = "other/acme/small" }, nil, nil},
+		"cache read": {func(c *record.Call) {
+			c.Lines = append(c.Lines, usage.Line{Kind: usage.KindCacheRead, Quantity: 1000, Price: 5_000_000})
+		}, "0.05", 0.045},
+		"cache write": {func(c *record.Call) {
+			c.Lines = append(c.Lines, usage.Line{Kind: usage.KindCacheWrite1h, Quantity: 2000, Price: 100_000_000})
+		}, "0.05", -0.1},
+		"all of it read": {func(c *record.Call) {
+			c.Lines = []usage.Line{{Kind: usage.KindCacheRead, Quantity: 1000, Price: 5_000_000}}
+		}, "0.05", nil},
+	} {
+		call := settledCall()
+		c.change(call)
+		n.books.calls[n.first.User.Wallet+"gen-1-a"] = call
+		m := at(n.do("GET", "/v1/generation?id=gen-1-a", "").json(t), "data")
+		if got := at(m, "metadata", "routing", "candidates", 0, "price", "prompt_per_1k"); got != c.price {
+			t.Errorf("%s: price %v; want %v", name, got, c.price)
+		}
+		if got := at(m, "cache_discount"); got != c.discount {
+			t.Errorf("%s: cache discount %v; want %v", name, got, c.discount)
+		}
+	}
 }
 
 func secondUser(t *testing.T, n *node) (account.User, string) {
@@ -304,7 +345,9 @@ func TestKeyBodies(t *testing.T) {
 	for _, body := range []string{``, `[]`, `null`, `"x"`, `{"name":"x"`, `{"name":"x"} {}`, "{\"name\":\"\xff\"}"} {
 		wantError(t, n.manage("POST", "/v1/keys", body), 400, fault.Invalid)
 	}
-	wantError(t, n.manage("POST", "/v1/keys", `{"name":"`+strings.Repeat("x", 1<<20)+`"}`), 413, fault.PayloadTooLarge)
+	// refused before it is sent: a client that is still writing may lose the answer with the connection
+	wantError(t, n.do("POST", "/v1/keys", `{"name":"`+strings.Repeat("x", 1<<20)+`"}`, "Authorization", "Bearer "+n.first.ManagementKey, "Expect", "100-continue"),
+		413, fault.PayloadTooLarge)
 	for _, path := range []string{"x", strings.Repeat("0", 64), "%00", strings.Repeat("z", 3000)} {
 		wantError(t, n.manage("GET", "/v1/keys/"+path, ""), 404, fault.NotFound)
 	}

@@ -4,6 +4,7 @@ package httpapi
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"sync/atomic"
@@ -13,6 +14,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
+	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/relay"
 )
@@ -38,19 +40,32 @@ type Keys interface {
 	Delete(ctx context.Context, user, hash string, by Actor) error
 }
 
-// Deps are the parts that an API works with. Log, Slog, Metrics, Ready and Redact may be nil.
+// Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
+type Idempotency interface {
+	// Begin claims a name; see idempotency.Manager.
+	Begin(ctx context.Context, r idempotency.Request) (*idempotency.Run, *idempotency.Entry, error)
+}
+
+// Deps are the parts that an API works with. Log, Slog, Metrics, Ready, Redact, Idempotency and Heap may be nil.
 type Deps struct {
-	Relay    Completer
-	Verifier Verifier
-	Keys     Keys
-	Ledger   ledger.Reader // the methods of Book, which flush before they read
-	Catalog  func() *catalog.Snapshot
-	Log      *accesslog.Log
-	Slog     *slog.Logger
-	Metrics  *Metrics
-	Ready    func(context.Context) error // asked by /readyz; an error means not ready
-	Redact   func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
-	Now      func() time.Time
+	Relay     Completer
+	Verifier  Verifier
+	Keys      Keys
+	Ledger    ledger.Reader // the methods of Book, which flush before they read
+	Catalog   func() *catalog.Snapshot
+	Tokens    relay.Tokens // counts a prompt for who asks
+	Stats     Stats        // nil: nothing is known of any endpoint
+	Explainer Explainer
+	Log       *accesslog.Log
+	Slog      *slog.Logger
+	Metrics   *Metrics
+	Ready     func(context.Context) error // asked by /readyz; an error means not ready
+	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
+	Now       func() time.Time
+
+	Editor      Editor       // nil only where nobody asks for its routes
+	Idempotency Idempotency  // nil: Idempotency-Key is ignored
+	Heap        func() int64 // bytes in use; nil asks the runtime
 }
 
 // API answers requests. It is safe for concurrent use.
@@ -58,9 +73,11 @@ type API struct {
 	Deps
 	cfg      Config
 	routes   []*Route
-	table    *routeTable
-	failures *window // failed authentications by address
-	visits   *window // catalog requests by address
+	table    *routeTable // of the public listener
+	inner    *routeTable // what administrators use on the operators' listener
+	failures *window     // failed authentications by address
+	visits   *window     // catalog requests by address
+	limits   *limits
 	models   modelsCache
 
 	bodies   atomic.Int64 // bytes of bodies in memory
@@ -80,8 +97,18 @@ func New(d Deps, c Config) *API {
 		d.Slog = slog.New(slog.DiscardHandler)
 	}
 	a := &API{Deps: d, cfg: c, failures: newWindow(time.Minute), visits: newWindow(time.Minute)}
+	a.limits = newLimits(&a.cfg, d.Heap, d.Now())
 	a.routes = a.declare()
-	a.table = newRouteTable(a.routes)
+	var outside, inside []*Route
+	for _, r := range a.routes {
+		if r.access == administration {
+			inside = append(inside, r)
+		}
+		if r.access != administration || c.AdminAPI {
+			outside = append(outside, r)
+		}
+	}
+	a.table, a.inner = newRouteTable(outside), newRouteTable(inside)
 	for _, r := range a.routes {
 		r.metrics = d.Metrics.route(r.Method + " " + r.Pattern)
 	}
@@ -98,9 +125,15 @@ func managementBody(c *Config) int64 { return c.MaxManagementBody }
 func (a *API) declare() []*Route {
 	return []*Route{
 		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*exchange).postChatCompletions},
+		{Method: "POST", Pattern: messagesPath, access: inference, messages: true, body: textBody, handle: (*exchange).postMessages},
+		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, messages: true, body: textBody, handle: (*exchange).countTokens},
 		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
 		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},
 		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*exchange).getModel},
+		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}/providers", access: public, handle: (*exchange).getProviders},
+		{Method: "GET", Pattern: "/v1/embeddings/models", access: public, handle: (*exchange).getEmbeddingModels},
+		{Method: "GET", Pattern: "/v1/videos/models", access: public, handle: (*exchange).getVideoModels},
+		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*exchange).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
 		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},
 		{Method: "GET", Pattern: "/v1/generation", access: anyKey, handle: (*exchange).getGeneration},
@@ -110,6 +143,20 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).getKeyByHash},
 		{Method: "PATCH", Pattern: "/v1/keys/{hash}", access: management, body: managementBody, handle: (*exchange).patchKey},
 		{Method: "DELETE", Pattern: "/v1/keys/{hash}", access: management, handle: (*exchange).deleteKey},
+		{Method: "GET", Pattern: "/api/admin/catalog", access: administration, handle: (*exchange).getAdminCatalog},
+		{Method: "GET", Pattern: "/api/admin/catalog/history", access: administration, handle: (*exchange).getAdminHistory},
+		{Method: "GET", Pattern: "/api/admin/providers", access: administration, handle: (*exchange).listAdminProviders},
+		{Method: "POST", Pattern: "/api/admin/providers", access: administration, body: managementBody, handle: (*exchange).postAdminProvider},
+		{Method: "GET", Pattern: "/api/admin/providers/{id}", access: administration, handle: (*exchange).getAdminProvider},
+		{Method: "PATCH", Pattern: "/api/admin/providers/{id}", access: administration, body: managementBody, handle: (*exchange).patchAdminProvider},
+		{Method: "DELETE", Pattern: "/api/admin/providers/{id}", access: administration, handle: (*exchange).deleteAdminProvider},
+		{Method: "GET", Pattern: "/api/admin/endpoints", access: administration, handle: (*exchange).listAdminEndpoints},
+		{Method: "POST", Pattern: "/api/admin/endpoints", access: administration, body: managementBody, handle: (*exchange).postAdminEndpoint},
+		{Method: "GET", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: (*exchange).getAdminEndpoint},
+		{Method: "PATCH", Pattern: "/api/admin/endpoints/{id}", access: administration, body: managementBody, handle: (*exchange).patchAdminEndpoint},
+		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: (*exchange).deleteAdminEndpoint},
+		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
+		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},
@@ -118,8 +165,10 @@ func (a *API) declare() []*Route {
 }
 
 // ServeHTTP answers one request, whatever happens in a handler.
-func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	x := &exchange{api: a, w: w, r: r, at: a.Now()}
+func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.table) }
+
+func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) {
+	x := &exchange{api: a, w: w, r: r, table: table, at: a.Now()}
 	x.begin()
 	defer x.finish() // also when the answer must be cut by a panic that net/http knows
 	defer func() {
@@ -127,7 +176,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			x.panicked(p)
 		}
 	}()
-	if err := x.serve(); err != nil {
+	if err := x.serve(); err != nil && !errors.Is(err, errReplayed) {
 		x.fail(fault.From(err))
 	}
 }
@@ -139,13 +188,22 @@ func (x *exchange) serve() error {
 		return err
 	}
 	if x.r.Method == http.MethodOptions && x.api.cfg.CORS {
+		if err := x.admitAnonymous(); err != nil {
+			return err
+		}
 		return x.preflight()
 	}
-	route, values, allow := x.api.table.find(x.r.Method, x.r.URL)
+	route, values, allow := x.table.find(x.r.Method, x.r.URL)
 	if route == nil {
+		if err := x.admitAnonymous(); err != nil {
+			return err
+		}
 		return x.noRoute(allow)
 	}
 	x.route, x.values = route, values
+	if route.messages {
+		x.w.Header()["Request-Id"] = x.idHeader[:] // the name that SDKs of this style read
+	}
 	if route.access == inference {
 		x.startGeneration()
 	}
@@ -156,11 +214,10 @@ func (x *exchange) serve() error {
 		return err
 	}
 	if route.access == inference {
-		if x.api.inFlight.Add(1) > x.api.cfg.MaxInFlight {
-			x.api.inFlight.Add(-1)
-			return fault.New(fault.Overloaded, "httpapi.serve", "The gateway is at its limit of concurrent requests.")
+		if err := x.admit(); err != nil {
+			return err
 		}
-		defer x.api.inFlight.Add(-1)
+		defer x.leave()
 	}
 	return route.handle(x)
 }
@@ -200,12 +257,12 @@ func (x *exchange) noRoute(allow []string) error {
 
 const (
 	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
-	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, X-Total-Count, Link"
+	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotent-Replayed, X-Total-Count, Link"
 )
 
 // preflight answers a browser that asks what it may send. No credentials mode: keys travel in a header that scripts set.
 func (x *exchange) preflight() error {
-	route, _, allow := x.api.table.find(http.MethodOptions, x.r.URL)
+	route, _, allow := x.table.find(http.MethodOptions, x.r.URL)
 	if route == nil && allow == nil {
 		return x.noRoute(nil)
 	}

@@ -29,6 +29,8 @@ func (x *exchange) authorize() error {
 	switch {
 	case x.route.access == management && !caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key.")
+	case x.route.access == administration && (!caller.Management || caller.Role != apikey.Administrator):
+		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key of an administrator.")
 	case x.route.access == inference && caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "A management key cannot call models. Use an API key.")
 	}
@@ -36,7 +38,11 @@ func (x *exchange) authorize() error {
 }
 
 func (x *exchange) authenticate() (*apikey.Caller, error) {
-	text, err := bearer(x.r.Header)
+	find := bearer
+	if x.route.messages {
+		find = messagesKey
+	}
+	text, err := find(x.r.Header)
 	if err == nil {
 		// Far beyond the limit the store is not asked any more. Up to there a right key works from any address, or one
 		// misconfigured program would lock out everybody behind its proxy.
@@ -82,6 +88,9 @@ func bearer(h http.Header) (string, error) {
 
 // admitPublic limits catalog requests by address.
 func (x *exchange) admitPublic() error {
+	if err := x.admitAnonymous(); err != nil {
+		return err
+	}
 	limit := x.api.cfg.PublicPerMinute
 	if limit <= 0 {
 		return nil

@@ -58,6 +58,8 @@ func tooLarge(limit int64) error {
 
 // readBody reads the whole body, unpacked. The bytes are valid until the exchange ends: their memory then serves another client,
 // so nothing that outlives the call may keep a view into them. Dialects build an upstream's body as a copy.
+//
+// It fails with errReplayed for a request that its client has sent before under the same name, and that has been answered by then.
 func (x *exchange) readBody() ([]byte, error) {
 	if err := x.checkContentType(); err != nil {
 		return nil, err
@@ -78,10 +80,14 @@ func (x *exchange) readBody() ([]byte, error) {
 	}
 	x.bodyDone = true
 	guard.done()
-	if x.body == nil {
-		return nil, nil
+	var body []byte
+	if x.body != nil {
+		body = x.body.b
 	}
-	return x.body.b, nil
+	if x.named != nil {
+		return body, x.claim(body)
+	}
+	return body, nil
 }
 
 // checkContentType accepts JSON, and the absence of a type: people who forget the header get the parser's opinion.
@@ -313,6 +319,22 @@ func (g *bodyGuard) badGzip(err error) error {
 		return err
 	}
 	return fault.New(fault.Invalid, "httpapi.unpack", "The body is not valid gzip.").Because(err)
+}
+
+const (
+	restBytes = 64 << 10               // a body of up to so many bytes is cheaper to read than a connection is to make anew
+	restGrace = 250 * time.Millisecond // but nobody is waited for
+)
+
+// leaveBody lets net/http read a small body that nobody wants, so that the connection of a client that comes back at once goes on. What has not
+// arrived within restGrace ends it.
+func (x *exchange) leaveBody() {
+	if x.bodyDone || x.r.ContentLength <= 0 || x.r.ContentLength > restBytes {
+		return
+	}
+	if c, ok := x.w.(interface{ SetReadDeadline(time.Time) error }); ok {
+		x.bodyDone = c.SetReadDeadline(time.Now().Add(restGrace)) == nil
+	}
 }
 
 // refuseGrace is how long a client may go on sending a body that nobody reads.

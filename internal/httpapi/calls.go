@@ -1,8 +1,8 @@
 package httpapi
 
 import (
-	"math"
 	"strconv"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -26,7 +26,10 @@ func (x *exchange) getCall() error {
 	o.name("data")
 	o.open()
 	appendRow(&o, c)
-	appendPlan(&o, c, x.api.Catalog())
+	o.name("plan")
+	o.open()
+	appendCandidates(&o, c, x.api.Catalog())
+	o.close()
 	appendAttempts(&o, c)
 	appendUsage(&o, c)
 	o.name("price")
@@ -75,17 +78,11 @@ func appendRow(o *object, c *record.Call) {
 	o.textOrNull("user_agent", c.UserAgent)
 	o.textOrNull("http_referer", c.Referer)
 	o.textOrNull("title", c.Title)
-	o.name("metadata")
-	if c.Metadata != "" {
-		o.b = append(o.b, c.Metadata...)
-	} else {
-		o.b = append(o.b, "null"...)
-	}
+	o.raw("metadata", c.Metadata)
 }
 
-func appendPlan(o *object, c *record.Call, s *catalog.Snapshot) {
-	o.name("plan")
-	o.open()
+// appendCandidates writes what routing looked at, as POST /v1/route/explain told it at the time of the call.
+func appendCandidates(o *object, c *record.Call, s *catalog.Snapshot) {
 	o.array("candidates")
 	for i := range c.Candidates {
 		k := &c.Candidates[i]
@@ -95,42 +92,38 @@ func appendPlan(o *object, c *record.Call, s *catalog.Snapshot) {
 		o.textOrNull("dropped_by", k.DroppedBy)
 		o.textOrNull("detail", k.Detail)
 		o.name("score")
-		o.open()
-		o.name("value")
-		if math.IsNaN(k.Score) || math.IsInf(k.Score, 0) {
-			o.b = append(o.b, "null"...)
-		} else {
-			o.b = strconv.AppendFloat(o.b, k.Score, 'g', -1, 64)
-		}
-		o.text("by", k.Reason)
-		o.close()
-		appendCandidatePrice(o, k.Endpoint, c.PriceList, s)
+		appendScore(o, k.Score, k.Reason)
+		appendCandidatePrice(o, k.Endpoint, c, s)
 		o.close()
 	}
 	o.end()
-	o.close()
 }
 
-// appendCandidatePrice writes what a candidate would have cost, as long as the price list of the call is still the one in force.
-func appendCandidatePrice(o *object, id, list string, s *catalog.Snapshot) {
+// appendCandidatePrice writes what a candidate would have cost, as long as price list and rate of the call are still those in force.
+func appendCandidatePrice(o *object, id string, c *record.Call, s *catalog.Snapshot) {
 	e := endpointByID(s, id)
-	if e == nil || e.Pricing.List != list {
+	if e == nil || e.Pricing.List != c.PriceList || e.Pricing.Rate != c.Rate {
 		o.null("price")
 		return
 	}
+	prices := e.Pricing.For(c.Usage.Prompt.N)
 	o.name("price")
-	o.open()
-	o.text("prompt_per_1k", decimal(e.Pricing.Base.Prompt))
-	o.text("completion_per_1k", decimal(e.Pricing.Base.Completion))
-	o.close()
+	appendPrice(o, &prices, &e.Pricing)
 }
 
+// endpointByID finds an endpoint, nil when the catalog has it no more. An id is "provider/vendor/model[/...]".
 func endpointByID(s *catalog.Snapshot, id string) *catalog.Endpoint {
-	for _, m := range s.Models() {
-		for _, e := range m.Endpoints {
-			if e.ID == id {
-				return e
-			}
+	parts := strings.SplitN(id, "/", 4)
+	if len(parts) < 3 {
+		return nil
+	}
+	m, ok := s.Model(parts[1] + "/" + parts[2])
+	if !ok {
+		return nil
+	}
+	for _, e := range m.Endpoints {
+		if e.ID == id {
+			return e
 		}
 	}
 	return nil

@@ -4,6 +4,7 @@ import (
 	"net/http"
 	"strings"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/relay"
 	"weir/internal/wire/chat"
@@ -14,20 +15,12 @@ const maxNote = 256
 
 // postChatCompletions serves POST /v1/chat/completions, whole or as a stream of events.
 func (x *exchange) postChatCompletions() error {
-	body, err := x.readBody()
+	req, err := x.readChat()
 	if err != nil {
 		return err
 	}
-	req, err := chat.Decode(body)
-	if err != nil {
+	if err := x.reserve(req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
 		return err
-	}
-	req.Account = x.caller.Wallet
-	x.asked = req.Models[0]
-	if req.SessionID == "" {
-		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
-			return fault.Field("httpapi.chat", "session_id", "X-Session-Id may have 256 bytes.")
-		}
 	}
 	call := &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "completions",
@@ -43,10 +36,30 @@ func (x *exchange) postChatCompletions() error {
 	return x.api.Relay.Complete(x.r.Context(), call, whole)
 }
 
+// readChat reads the body of a chat request.
+func (x *exchange) readChat() (*completion.Request, error) {
+	body, err := x.readBody()
+	if err != nil {
+		return nil, err
+	}
+	req, err := chat.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	req.Account = x.caller.Wallet
+	x.asked = req.Models[0]
+	if req.SessionID == "" {
+		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
+			return nil, fault.Field("httpapi.chat", "session_id", "X-Session-Id may have 256 bytes.")
+		}
+	}
+	return req, nil
+}
+
 func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
-	s := x.openStream(func(w *frameWriter) frames { return chat.NewStream(w, o) })
+	s := x.openStream(ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
 	defer s.silence() // also when the relay panics
-	err := x.api.Relay.Complete(x.r.Context(), call, s.to)
+	err := x.api.Relay.Complete(x.r.Context(), call, s.sink())
 	s.silence()
 	return err
 }
@@ -79,7 +92,7 @@ type wholeWriter struct{ x *exchange }
 
 // Write sends the answer.
 func (w wholeWriter) Write(body []byte) (int, error) {
-	if err := w.x.r.Context().Err(); err != nil {
+	if err := w.x.r.Context().Err(); err != nil && w.x.named == nil { // a named answer is for the client's next try, too
 		return 0, err
 	}
 	w.x.writeBody(http.StatusOK, jsonType, body)

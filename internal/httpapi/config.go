@@ -3,6 +3,8 @@ package httpapi
 import (
 	"net/netip"
 	"time"
+
+	"weir/internal/apikey"
 )
 
 // Config bounds what clients may do to a node. Take Default and change what must differ.
@@ -11,6 +13,10 @@ type Config struct {
 	MaxManagementBody int64 // bytes of one management request
 	BodyBudget        int64 // bytes of bodies in memory, all requests of the node together
 	MaxInFlight       int64 // inference requests at one time
+	MaxUserShare      int64 // percent of MaxInFlight that one user may take; 0: all of it
+	MaxStreamsByKey   int64 // streams of one key at one time; 0: no limit
+	MemoryLimit       int64 // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
+	HeapPercent       int64
 
 	BodyIdle    time.Duration // longest wait for the next byte of a body
 	BodyGrace   time.Duration // after this time a body must have come at BodyMinRate on average
@@ -31,11 +37,24 @@ type Config struct {
 
 	FailedAuthPerMinute int // per address; then 429
 	PublicPerMinute     int // catalog requests per address; then 429
+	AnonymousPerSecond  int // requests that no key stands behind, per address; then 429; 0: no limit
+	AnonymousBurst      int // and so many at once
+
+	KeyRates  apikey.Rates // allowances of keys that have none of their own; zero fields are no limit
+	FreeRates FreeRates    // of each user, for models ending in :free
 
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	TruncateAddr   bool           // log client addresses without their last part
 	Strict         bool           // X-Response-Schema: strict is everybody's default
 	CORS           bool           // pages of other origins may call the API from a browser
+	AdminAPI       bool           // administrators reach their routes on the public listener, too
+}
+
+// FreeRates bound the use of models that cost nothing. Zero fields are no limit.
+type FreeRates struct {
+	PerMinute  int64
+	PerDay     int64 // of users who have never topped up
+	PaidPerDay int64 // of the others
 }
 
 // Default is the configuration of a node without one.
@@ -46,6 +65,8 @@ func Default() Config {
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
-		FailedAuthPerMinute: 30, PublicPerMinute: 120, CORS: true,
+		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
+		FailedAuthPerMinute: 30, PublicPerMinute: 120, AnonymousPerSecond: 20, AnonymousBurst: 100,
+		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, CORS: true,
 	}
 }

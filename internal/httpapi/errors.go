@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"cmp"
 	"fmt"
 	"maps"
 	"net/http"
@@ -16,6 +17,7 @@ import (
 type outcome struct {
 	status   int
 	messages string // error.type of the messages style
+	code     string // error.code of a response that failed: a closed enumeration of the responses style
 }
 
 // StatusClientGone stands in records and logs for a request whose client went away; it is never sent.
@@ -23,37 +25,40 @@ const StatusClientGone = 499
 
 // outcomes is the one table of what clients see. Sources: completions of the specification 1.4, contract 2.
 var outcomes = map[fault.Kind]outcome{
-	fault.Internal:             {500, "api_error"},
-	fault.Invalid:              {400, "invalid_request_error"},
-	fault.DuplicateKey:         {400, "invalid_request_error"},
-	fault.TooDeep:              {400, "invalid_request_error"},
-	fault.InvalidPrompt:        {400, "invalid_request_error"},
-	fault.ModelNotFound:        {404, "not_found_error"},
-	fault.WrongEndpoint:        {400, "invalid_request_error"},
-	fault.ContextLength:        {400, "invalid_request_error"},
-	fault.StringTooLong:        {400, "invalid_request_error"},
-	fault.Authentication:       {401, "authentication_error"},
-	fault.PaymentRequired:      {402, "billing_error"},
-	fault.PermissionDenied:     {403, "permission_error"},
-	fault.ContentPolicy:        {403, "invalid_request_error"},
-	fault.Refusal:              {400, "invalid_request_error"},
-	fault.NotFound:             {404, "not_found_error"},
-	fault.NoEndpoints:          {404, "not_found_error"},
-	fault.MethodNotAllowed:     {405, "invalid_request_error"},
-	fault.RequestTimeout:       {408, "timeout_error"},
-	fault.PayloadTooLarge:      {413, "request_too_large"},
-	fault.HeaderTooLarge:       {431, "invalid_request_error"},
-	fault.UnsupportedMediaType: {415, "invalid_request_error"},
-	fault.Unprocessable:        {422, "invalid_request_error"},
-	fault.Conflict:             {409, "invalid_request_error"},
-	fault.RateLimited:          {429, "rate_limit_error"},
-	fault.ProviderUnavailable:  {502, "api_error"},
-	fault.ProviderOverloaded:   {503, "overloaded_error"},
-	fault.Timeout:              {504, "timeout_error"},
-	fault.Overloaded:           {503, "overloaded_error"},
-	fault.Draining:             {503, "overloaded_error"},
-	fault.StorageUnavailable:   {503, "overloaded_error"},
-	fault.Canceled:             {StatusClientGone, "api_error"},
+	fault.Internal:             {500, "api_error", "server_error"},
+	fault.Invalid:              {400, "invalid_request_error", "invalid_prompt"},
+	fault.DuplicateKey:         {400, "invalid_request_error", "invalid_prompt"},
+	fault.TooDeep:              {400, "invalid_request_error", "invalid_prompt"},
+	fault.InvalidPrompt:        {400, "invalid_request_error", "invalid_prompt"},
+	fault.ModelNotFound:        {404, "not_found_error", "invalid_prompt"},
+	fault.WrongEndpoint:        {400, "invalid_request_error", "invalid_prompt"},
+	fault.ContextLength:        {400, "invalid_request_error", "invalid_prompt"},
+	fault.StringTooLong:        {400, "invalid_request_error", "invalid_prompt"},
+	fault.Authentication:       {401, "authentication_error", "server_error"},
+	fault.PaymentRequired:      {402, "billing_error", "server_error"},
+	fault.PermissionDenied:     {403, "permission_error", "server_error"},
+	fault.ContentPolicy:        {403, "invalid_request_error", "invalid_prompt"},
+	fault.Refusal:              {400, "invalid_request_error", "invalid_prompt"},
+	fault.NotFound:             {404, "not_found_error", "invalid_prompt"},
+	fault.NoEndpoints:          {404, "not_found_error", "server_error"},
+	fault.MethodNotAllowed:     {405, "invalid_request_error", "invalid_prompt"},
+	fault.RequestTimeout:       {408, "timeout_error", "invalid_prompt"},
+	fault.PayloadTooLarge:      {413, "request_too_large", "invalid_prompt"},
+	fault.HeaderTooLarge:       {431, "invalid_request_error", "invalid_prompt"},
+	fault.UnsupportedMediaType: {415, "invalid_request_error", "invalid_prompt"},
+	fault.Unprocessable:        {422, "invalid_request_error", "invalid_prompt"},
+	fault.Conflict:             {409, "invalid_request_error", "invalid_prompt"},
+	fault.IdempotencyMismatch:  {422, "invalid_request_error", "invalid_prompt"},
+	fault.IdempotencyInFlight:  {409, "invalid_request_error", "invalid_prompt"},
+	fault.RateLimited:          {429, "rate_limit_error", "rate_limit_exceeded"},
+	fault.ProviderUnavailable:  {502, "api_error", "server_error"},
+	fault.ProviderOverloaded:   {503, "overloaded_error", "server_error"},
+	fault.NoProvider:           {503, "overloaded_error", "server_error"},
+	fault.Timeout:              {504, "timeout_error", "server_error"},
+	fault.Overloaded:           {503, "overloaded_error", "server_error"},
+	fault.Draining:             {503, "overloaded_error", "server_error"},
+	fault.StorageUnavailable:   {503, "overloaded_error", "server_error"},
+	fault.Canceled:             {StatusClientGone, "api_error", "server_error"},
 }
 
 // requestLine is the Param of the one HeaderTooLarge that has a status of its own.
@@ -137,6 +142,20 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	return redact.Redact(o.b)
 }
 
+// ResponsesFailure is what a response object tells of the fault that ended it: {"error":{"code","message"},"error_type"}.
+func ResponsesFailure(e *fault.Error, _ string) []byte {
+	o := object{b: make([]byte, 0, 256)}
+	o.open()
+	o.name("error")
+	o.open()
+	o.text("code", cmp.Or(outcomes[e.Kind].code, "server_error"))
+	o.text("message", message(e))
+	o.close()
+	o.text("error_type", e.Kind.String())
+	o.close()
+	return redact.Redact(o.b)
+}
+
 const maxRaw = 1 << 10
 
 func appendUpstream(o *object, u *fault.Upstream) {
@@ -169,6 +188,7 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	}
 	o.text("type", kind)
 	o.text("message", message(e))
+	o.text("error_type", e.Kind.String())
 	o.close()
 	if requestID != "" {
 		o.text("request_id", requestID)
@@ -182,7 +202,7 @@ func retryAfter(e *fault.Error) int64 {
 	d := e.RetryAfter
 	if d <= 0 {
 		switch e.Kind {
-		case fault.RateLimited, fault.ProviderOverloaded, fault.Draining:
+		case fault.RateLimited, fault.ProviderOverloaded, fault.NoProvider, fault.Draining:
 			d = 5 * time.Second
 		case fault.Overloaded, fault.StorageUnavailable:
 			d = time.Second
@@ -196,7 +216,7 @@ func retryAfter(e *fault.Error) int64 {
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
 	status, body := Status(e), ErrorBody(e, x.id)
-	if x.route != nil && x.route.messages {
+	if x.route != nil && x.route.messages || x.route == nil && ofMessages(x.r) {
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	}
 	h := x.w.Header()
@@ -205,6 +225,9 @@ func (x *exchange) writeError(e *fault.Error) {
 	}
 	if e.Kind == fault.Authentication {
 		h.Set("Www-Authenticate", "Bearer")
+	}
+	if e.Kind == fault.Overloaded || e.Kind == fault.RateLimited {
+		x.leaveBody()
 	}
 	x.refuseBody()
 	x.writeBody(status, jsonType, x.api.Redact(body))

@@ -27,6 +27,7 @@ type exchange struct {
 	r      *http.Request
 	at     time.Time
 	id     string // "req_..."
+	table  *routeTable
 	route  *Route // nil until found
 	values [2]string
 	caller *apikey.Caller // nil on public routes
@@ -35,6 +36,10 @@ type exchange struct {
 	record     *record.Call // nil unless the call reached the relay
 	stream     *stream      // nil unless the answer is an event stream
 	asked      string       // model asked for
+	named      *named       // nil unless the client has named the request with an Idempotency-Key
+	reserved   reservation  // what the key's allowances gave for it
+	inUser     bool         // counted among the user's requests
+	inStreams  bool         // counted among the key's streams
 
 	status    int   // 0 until the head is written
 	sent      int64 // bytes of the body
@@ -112,6 +117,9 @@ func (x *exchange) startGeneration() {
 
 // writeBody writes a whole answer: head and body in one go.
 func (x *exchange) writeBody(status int, contentType []string, body []byte) {
+	if x.named != nil {
+		x.named.keep(status, contentType, body)
+	}
 	h := x.w.Header()
 	if contentType != nil {
 		h["Content-Type"] = contentType
@@ -148,6 +156,7 @@ func (x *exchange) beforeWrite() {
 
 // fail answers with e, if an answer can still be chosen, and keeps e for the log.
 func (x *exchange) fail(e *fault.Error) {
+	e = spread(e)
 	x.fault = e
 	if e.Kind == fault.Internal {
 		x.api.Slog.Error("request failed", "request_id", x.id, "op", e.Op, "cause", e.Cause)
@@ -184,6 +193,10 @@ func (x *exchange) finish() {
 	x.releaseBody()
 	if x.stream != nil {
 		x.stream.to.Close()
+	}
+	x.correct()
+	if x.named != nil {
+		x.named.end(x.record)
 	}
 	m := x.api.Metrics
 	m.inFlight.Dec()

@@ -32,6 +32,7 @@ import (
 	"weir/internal/relay"
 	"weir/internal/store/sqlite"
 	"weir/internal/usage"
+	"weir/internal/usage/tokenizer"
 )
 
 // relayFunc is a relay that does what the test says.
@@ -139,6 +140,12 @@ func (l lockedWriter) Write(p []byte) (int, error) {
 // start runs a node on loopback until the test ends. edit may be nil.
 func start(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config)) *node {
 	t.Helper()
+	return startWith(t, r, edit, nil)
+}
+
+// startWith is start with further parts; parts may be nil.
+func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps)) *node {
+	t.Helper()
 	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "weir.db"))
 	if err != nil {
 		t.Fatal(err)
@@ -157,11 +164,15 @@ func start(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config)) *node 
 	if edit != nil {
 		edit(&cfg)
 	}
-	n.api = httpapi.New(httpapi.Deps{
-		Relay: r, Verifier: verifier, Keys: n.keys, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot },
+	deps := httpapi.Deps{
+		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now,
-	}, cfg)
+	}
+	if parts != nil {
+		parts(&deps)
+	}
+	n.api = httpapi.New(deps, cfg)
 	n.server = httpapi.NewServer(n.api)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -188,7 +199,7 @@ func testCatalog(t testing.TB) *catalog.Snapshot {
 		if err != nil {
 			t.Fatal(err)
 		}
-		return catalog.Pricing{Base: catalog.Prices{Prompt: p, Completion: q}, List: "list-1"}
+		return catalog.Pricing{Base: catalog.Prices{Prompt: p, Completion: q}, List: "list-1", Rate: "rate-1"}
 	}
 	s, err := catalog.Build(catalog.Declared{
 		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://upstream.invalid/v1"}, {ID: "best", Name: "Best", Dialect: "openai", BaseURL: "https://best.invalid/v1"}},
@@ -263,7 +274,11 @@ func (n *node) do(method, path, body string, headers ...string) *response {
 }
 
 func (n *node) try(method, path, body string, headers ...string) (*response, error) {
-	req, err := http.NewRequestWithContext(context.Background(), method, n.url+path, strings.NewReader(body))
+	return n.tryIn(context.Background(), method, path, body, headers...)
+}
+
+func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...string) (*response, error) {
+	req, err := http.NewRequestWithContext(ctx, method, n.url+path, strings.NewReader(body))
 	if err != nil {
 		return nil, err
 	}

@@ -2,6 +2,7 @@ package httpapi
 
 import (
 	"net/http"
+	"strconv"
 	"time"
 
 	"weir/internal/apikey"
@@ -64,6 +65,7 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	o.text("name", k.Name)
 	o.boolean("disabled", k.Disabled)
 	appendLimit(o, k, spend)
+	appendKeyRates(o, k.Rates)
 	o.moment("created_at", k.CreatedAt)
 	o.moment("updated_at", k.UpdatedAt)
 	o.moment("expires_at", k.ExpiresAt)
@@ -108,6 +110,10 @@ func (x *exchange) postKey() error {
 	if n.Limit, err = e.limit(nil); err != nil {
 		return err
 	}
+	if err := e.rates.within(x.api.cfg.KeyRates); err != nil {
+		return err
+	}
+	n.Rates = e.rates.Rates
 	k, text, err := x.api.Keys.Create(x.r.Context(), n, x.actor())
 	if err != nil {
 		return err
@@ -131,6 +137,12 @@ func (x *exchange) patchKey() error {
 			return err
 		}
 		c.Limit = &limit
+	}
+	if e.ratesGiven {
+		if err := e.rates.within(x.api.cfg.KeyRates); err != nil {
+			return err
+		}
+		c.Rates = &e.rates.Rates
 	}
 	k, err = x.api.Keys.Change(x.r.Context(), x.caller.User, k.Hash, c, x.actor())
 	if err != nil {
@@ -163,6 +175,8 @@ type keyEdit struct {
 	resetGiven  bool
 	reset       apikey.Reset
 	expires     time.Time
+	ratesGiven  bool
+	rates       keyRates // nil: null, the operator's
 }
 
 // readKeyEdit reads the body and knows every field: what it does not know it refuses, so that nobody sets what is not theirs.
@@ -213,6 +227,9 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 		if e.reset = apikey.Reset(rawjson.Text(v)); !null && e.reset == apikey.Never {
 			return fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset must be daily, weekly, monthly or null.")
 		}
+	case name == "rate_limits" && (null || kind == rawjson.Object):
+		e.ratesGiven = true
+		return e.rates.set(v)
 	case name == "expires_at" && creating && null:
 	case name == "expires_at" && creating && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))
@@ -220,7 +237,7 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 			return fault.Field("httpapi.keyEdit", "expires_at", "expires_at must be a time such as 2030-01-31T00:00:00Z.")
 		}
 		e.expires = t.UTC().Truncate(time.Microsecond)
-	case name == "name", name == "limit_reset", name == "disabled" && !creating, name == "expires_at" && creating:
+	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
 		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind)
 	default:
 		return fault.Field("httpapi.keyEdit", clip(name), "This route knows no field of that name.")
@@ -233,6 +250,94 @@ func amountOf(v []byte, kind rawjson.Kind) (money.Nano, error) {
 		return money.Parse(rawjson.Text(v))
 	}
 	return money.Parse(string(v))
+}
+
+// keyRates are the allowances that a client gives a key; nil leaves them to the operator.
+type keyRates struct{ *apikey.Rates }
+
+// set reads the object of allowances; a field that is missing or null is left to the operator.
+func (r *keyRates) set(v []byte) error {
+	if rawjson.KindOf(v) == rawjson.Null {
+		r.Rates = nil
+		return nil
+	}
+	r.Rates = &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+	for m := rawjson.MembersOf(v); m.Next(); {
+		name, kind := string(m.Name), rawjson.KindOf(m.Value)
+		if kind == rawjson.Null {
+			continue
+		}
+		wrong := fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "It must be a number of at least 0, or null.")
+		switch name {
+		case "requests_per_minute", "tokens_per_minute":
+			n, err := strconv.ParseInt(string(m.Value), 10, 64)
+			if err != nil || n < 0 {
+				return wrong
+			}
+			if name == "requests_per_minute" {
+				r.Requests = n
+			} else {
+				r.Tokens = n
+			}
+		case "rubles_per_minute":
+			n, err := amountOf(m.Value, kind)
+			if err != nil || n < 0 {
+				return wrong
+			}
+			r.Rubles = n
+		default:
+			return fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "This route knows no field of that name.")
+		}
+	}
+	return nil
+}
+
+// within fails for allowances above the operator's: those are for the operator to give.
+func (r *keyRates) within(operator apikey.Rates) error {
+	if r.Rates == nil {
+		return nil
+	}
+	above := func(n, most int64) bool {
+		return n != apikey.DefaultRate && most > 0 && (n == 0 || n > most)
+	}
+	var name string
+	switch {
+	case above(r.Requests, operator.Requests):
+		name = "requests_per_minute"
+	case above(r.Tokens, operator.Tokens):
+		name = "tokens_per_minute"
+	case above(int64(r.Rubles), int64(operator.Rubles)):
+		name = "rubles_per_minute"
+	default:
+		return nil
+	}
+	return fault.Field("httpapi.keyRates", "rate_limits."+name, "%s must not be above the operator's limit.", name)
+}
+
+// appendKeyRates writes a key's own allowances, null for what is left to the operator.
+func appendKeyRates(o *object, r *apikey.Rates) {
+	if r == nil {
+		o.null("rate_limits")
+		return
+	}
+	o.name("rate_limits")
+	o.open()
+	for _, f := range []struct {
+		name string
+		n    int64
+	}{{"requests_per_minute", r.Requests}, {"tokens_per_minute", r.Tokens}} {
+		if f.n == apikey.DefaultRate {
+			o.null(f.name)
+		} else {
+			o.integer(f.name, f.n)
+		}
+	}
+	if r.Rubles == apikey.DefaultRate {
+		o.null("rubles_per_minute")
+	} else {
+		o.amount("rubles_per_minute", r.Rubles)
+	}
+	o.close()
 }
 
 // limit is the limit that results from an edit of old.

@@ -100,6 +100,15 @@ func (m *Metrics) watch(a *API) {
 	}
 }
 
+// Ejections tells how many endpoints get no calls. *health.Registry is one.
+type Ejections interface{ CountEjected() int }
+
+// WatchHealth exports how many endpoints are ejected.
+func (m *Metrics) WatchHealth(e Ejections) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_endpoints_ejected", Help: "Endpoints that get no calls because they failed too often in a row."},
+		func() float64 { return float64(e.CountEjected()) }))
+}
+
 // Handler serves the registry in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})

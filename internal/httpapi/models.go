@@ -1,221 +1,57 @@
 package httpapi
 
 import (
-	"cmp"
-	"hash/fnv"
 	"net/http"
 	"net/url"
 	"slices"
 	"strconv"
 	"strings"
-	"sync/atomic"
 	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
-	"weir/internal/money"
 )
 
-// modelItem is one entry of the models list, with what it is sorted and found by.
-type modelItem struct {
-	id, name, vendor string
-	model            *catalog.Model
-	context, created int64
-	in, out          int64  // rubles x 10^9 per 1000 tokens
-	words            string // lower case: what search looks through
-	json             []byte
-}
-
-// modelsCache holds the items of one snapshot: a catalog is read much more often than it changes.
-type modelsCache struct {
-	current atomic.Pointer[modelList]
-}
-
-type modelList struct {
-	snapshot *catalog.Snapshot
-	items    []modelItem // newest first, then by id
-}
-
-func (c *modelsCache) of(s *catalog.Snapshot) *modelList {
-	if l := c.current.Load(); l != nil && l.snapshot == s {
-		return l
-	}
-	l := &modelList{snapshot: s}
-	for _, m := range s.Models() {
-		var plain, free []*catalog.Endpoint
-		for _, e := range m.Endpoints {
-			if e.Variant == string(catalog.Free) {
-				free = append(free, e)
-			} else {
-				plain = append(plain, e)
-			}
-		}
-		if len(plain) > 0 || len(free) == 0 {
-			l.items = append(l.items, newModelItem(m, m.Slug, plain))
-		}
-		if len(free) > 0 {
-			l.items = append(l.items, newModelItem(m, m.Slug+":free", free))
-		}
-	}
-	slices.SortFunc(l.items, func(a, b modelItem) int {
-		return cmp.Or(cmp.Compare(b.created, a.created), cmp.Compare(a.id, b.id))
-	})
-	c.current.Store(l)
-	return l
-}
-
-func newModelItem(m *catalog.Model, id string, endpoints []*catalog.Endpoint) modelItem {
-	it := modelItem{id: id, name: m.Name, vendor: m.Vendor, model: m, context: m.ContextLength}
-	if !m.Created.IsZero() {
-		it.created = m.Created.Unix()
-	}
-	var prices catalog.Prices
-	if e := catalog.Cheapest(endpoints); e != nil {
-		prices = e.Pricing.Base
-	}
-	it.in, it.out = prices.Prompt.Nano, prices.Completion.Nano
-	it.words = strings.ToLower(id + "\n" + m.Name + "\n" + m.Vendor + "\n" + m.Description)
-
-	o := object{b: make([]byte, 0, 1024)}
-	o.open()
-	o.text("id", id)
-	o.text("canonical_slug", m.Slug)
-	o.text("base_model", baseModel(m.Slug))
-	o.text("object", "model")
-	o.integer("created", it.created)
-	o.text("owned_by", m.Vendor)
-	o.text("vendor", m.Vendor)
-	o.text("name", m.Name)
-	o.text("model_type", m.Type)
-	o.text("description", m.Description)
-	o.integer("context_length", m.ContextLength)
-	o.text("price_in_per_1k", decimal(prices.Prompt))
-	o.text("price_out_per_1k", decimal(prices.Completion))
-	appendPricing(&o, &prices)
-	appendAbilities(&o, endpoints)
-	o.close()
-	it.json = o.b
-	return it
-}
-
-// baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".
-func baseModel(slug string) string {
-	for _, form := range []string{"-####-##-##", "-########"} {
-		if len(slug) <= len(form) {
-			continue
-		}
-		tail := slug[len(slug)-len(form):]
-		matches := true
-		for i := range len(form) {
-			if digit := tail[i] >= '0' && tail[i] <= '9'; form[i] == '#' && !digit || form[i] == '-' && tail[i] != '-' {
-				matches = false
-				break
-			}
-		}
-		if matches {
-			return slug[:len(slug)-len(form)]
-		}
-	}
-	return slug
-}
-
-func decimal(p money.Price) string {
-	if !p.Set {
-		return "0"
-	}
-	return p.String()
-}
-
-// appendPricing writes the ten keys that clients multiply by tokens, and so per token, and what they are in.
-func appendPricing(o *object, p *catalog.Prices) {
-	perToken := func(name string, p money.Price) {
-		if !p.Set {
-			o.text(name, "0")
-			return
-		}
-		o.text(name, string(p.AppendPerToken(nil)))
-	}
-	o.name("pricing")
-	o.open()
-	perToken("prompt", p.Prompt)
-	perToken("completion", p.Completion)
-	perToken("input_cache_read", p.CacheRead)
-	perToken("input_cache_write", p.CacheWrite)
-	perToken("internal_reasoning", p.Reasoning)
-	perToken("audio", p.Audio)
-	perToken("audio_output", p.AudioOutput)
-	o.text("image_output", decimal(p.ImageOutputEach))
-	o.text("web_search", decimal(p.WebSearch))
-	o.text("request", decimal(p.Request))
-	o.text("currency", "RUB")
-	o.text("unit", "token")
-	o.close()
-}
-
-// appendAbilities writes what at least one endpoint can do.
-func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
-	var params catalog.Params
-	var input, output catalog.Modality
-	var longest int64
-	for _, e := range endpoints {
-		params |= e.Params
-		input |= e.Input
-		output |= e.Output
-		longest = max(longest, e.MaxCompletion)
-	}
-	o.texts("supported_parameters", params.Names())
-	if longest > 0 {
-		o.integer("max_completion_tokens", longest)
-	}
-	o.name("architecture")
-	o.open()
-	o.texts("input_modalities", modalities(input))
-	o.texts("output_modalities", modalities(output))
-	o.close()
-}
-
-func modalities(m catalog.Modality) []string {
-	names := []string{}
-	for i, name := range []string{"text", "image", "audio", "file", "video"} {
-		if m&(1<<i) != 0 {
-			names = append(names, name)
-		}
-	}
-	return names
-}
-
-// listQuery is the checked query of a models list.
+// listQuery is the checked query of a list of models. Equal questions have equal queries.
 type listQuery struct {
-	words         []string
+	search        string // case folded
 	modelType     string
-	sortBy        string
+	by            sortKey
 	descending    bool
 	page, perPage int // 0: everything
 }
 
-const maxSearch = 200
+// everything reports whether the query has no wish at all.
+func (q *listQuery) everything() bool { return *q == listQuery{} }
 
-func parseListQuery(q url.Values) (listQuery, error) {
+// sortKeysByName are the values of sort_by.
+var sortKeysByName = map[string]sortKey{
+	"": byDefault, "name": byName, "display_name": byName, "vendor": byVendor, "context_length": byContext, "price": byPrice, "avg_price": byPrice,
+	"created_at": byCreated, "input_price": byInput, "output_price": byOutput, "rank": byRank,
+}
+
+const maxSearch = 200 // characters
+
+// parseListQuery reads the query of a list that holds those types of models.
+func parseListQuery(q url.Values, types ...string) (listQuery, error) {
 	var l listQuery
 	search := q.Get("search")
-	if len(search) > maxSearch || !utf8.ValidString(search) || strings.ContainsRune(search, 0) {
-		return l, fault.Field("httpapi.models", "search", "search may have %d bytes of text.", maxSearch)
+	if utf8.RuneCountInString(search) > maxSearch {
+		return l, fault.Field("httpapi.models", "search", "search may have %d characters.", maxSearch)
 	}
-	l.words = strings.Fields(strings.ToLower(search))
-	switch l.modelType = q.Get("model_type"); l.modelType {
-	case "", "chat", "audio_transcription":
-	default:
-		return l, fault.Field("httpapi.models", "model_type", "model_type must be chat or audio_transcription.")
+	l.search = strings.Join(strings.Fields(fold(search)), " ")
+	if l.modelType = q.Get("model_type"); l.modelType != "" && !slices.Contains(types, l.modelType) {
+		return l, fault.Field("httpapi.models", "model_type", "model_type must be %s.", strings.Join(types, " or "))
 	}
-	switch l.sortBy = q.Get("sort_by"); l.sortBy {
-	case "", "name", "display_name", "vendor", "context_length", "price", "avg_price", "created_at", "input_price", "output_price", "rank":
-	default:
-		return l, fault.Field("httpapi.models", "sort_by", "sort_by must be name, display_name, vendor, context_length, price, avg_price, created_at, input_price, output_price or rank.")
+	by, known := sortKeysByName[q.Get("sort_by")]
+	if l.by = by; !known {
+		return l, fault.Field("httpapi.models", "sort_by",
+			"sort_by must be name, display_name, vendor, context_length, price, avg_price, created_at, input_price, output_price or rank.")
 	}
 	switch q.Get("sort_order") {
 	case "", "asc":
 	case "desc":
-		l.descending = true
+		l.descending = l.by != byDefault // the order without a wish has but one direction
 	default:
 		return l, fault.Field("httpapi.models", "sort_order", "sort_order must be asc or desc.")
 	}
@@ -244,87 +80,6 @@ func queryInt(q url.Values, name string, most int) (int, error) {
 	return n, nil
 }
 
-// choose lists the items that a query wants, in its order.
-func (l *modelList) choose(q *listQuery) []*modelItem {
-	chosen := []*modelItem{}
-	for i := range l.items {
-		it := &l.items[i]
-		if t := it.model.Type; q.modelType != "" && t != q.modelType || q.modelType == "" && t != "chat" && t != "audio_transcription" {
-			continue
-		}
-		if !slices.ContainsFunc(q.words, func(w string) bool { return !strings.Contains(it.words, w) }) {
-			chosen = append(chosen, it)
-		}
-	}
-	if q.sortBy == "" || q.sortBy == "rank" {
-		return chosen // nobody has counted ranks: the order is that without a wish, newest first
-	}
-	slices.SortStableFunc(chosen, func(a, b *modelItem) int {
-		n := a.compare(b, q.sortBy)
-		if q.descending {
-			n = -n
-		}
-		return cmp.Or(missingLast(a, b, q.sortBy), n, cmp.Compare(a.id, b.id))
-	})
-	return chosen
-}
-
-func (it *modelItem) compare(other *modelItem, by string) int {
-	switch by {
-	case "vendor":
-		return cmp.Compare(strings.ToLower(it.vendor), strings.ToLower(other.vendor))
-	case "context_length":
-		return cmp.Compare(it.context, other.context)
-	case "created_at":
-		return cmp.Compare(it.created, other.created)
-	case "input_price":
-		return cmp.Compare(it.in, other.in)
-	case "output_price":
-		return cmp.Compare(it.out, other.out)
-	case "price", "avg_price":
-		return cmp.Compare(it.in+it.out, other.in+other.out)
-	}
-	return cmp.Compare(strings.ToLower(it.name), strings.ToLower(other.name))
-}
-
-func missingLast(a, b *modelItem, by string) int {
-	missing := func(it *modelItem) int {
-		if by == "context_length" && it.context == 0 || by == "created_at" && it.created == 0 {
-			return 1
-		}
-		return 0
-	}
-	return cmp.Compare(missing(a), missing(b))
-}
-
-func (x *exchange) getModels() error {
-	values, err := x.query()
-	if err != nil {
-		return err
-	}
-	q, err := parseListQuery(values)
-	if err != nil {
-		return err
-	}
-	chosen := x.api.models.of(x.api.Catalog()).choose(&q)
-	if q.page > 0 {
-		x.pageHeaders(values, len(chosen), q.page, q.perPage)
-		from := min((q.page-1)*q.perPage, len(chosen))
-		chosen = chosen[from:min(from+q.perPage, len(chosen))]
-	}
-	o := object{b: make([]byte, 0, 64+1024*len(chosen))}
-	o.open()
-	o.text("object", "list")
-	o.array("data")
-	for _, it := range chosen {
-		o.comma()
-		o.b = append(o.b, it.json...)
-	}
-	o.end()
-	o.close()
-	return x.cached(&o)
-}
-
 // query reads the query once, and refuses what is not text.
 func (x *exchange) query() (url.Values, error) {
 	values, err := url.ParseQuery(x.r.URL.RawQuery)
@@ -342,6 +97,40 @@ func (x *exchange) query() (url.Values, error) {
 		}
 	}
 	return values, nil
+}
+
+func (x *exchange) getModels() error {
+	return x.list(x.shelf().models, catalog.TypeChat, catalog.TypeTranscription)
+}
+
+func (x *exchange) getEmbeddingModels() error {
+	return x.list(x.shelf().embeddings, catalog.TypeEmbedding)
+}
+
+func (x *exchange) getVideoModels() error { return x.send(x.shelf().videos) }
+
+// shelf is the rendered lists of the catalog in force.
+func (x *exchange) shelf() *shelf { return x.api.models.of(x.api.Catalog()) }
+
+// list answers with what the query wants of a list.
+func (x *exchange) list(l *modelList, types ...string) error {
+	if x.r.URL.RawQuery == "" {
+		return x.send(l.whole)
+	}
+	values, err := x.query()
+	if err != nil {
+		return err
+	}
+	q, err := parseListQuery(values, types...)
+	if err != nil {
+		return err
+	}
+	r, release := l.answer(&q)
+	defer release()
+	if q.page > 0 {
+		x.pageHeaders(values, r.total, q.page, q.perPage)
+	}
+	return x.send(r)
 }
 
 // pageHeaders tells of pages beside the body: clients of this wire read a models list as one page and take nothing else.
@@ -367,32 +156,102 @@ func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
 	h.Set("Link", strings.Join(links, ", "))
 }
 
-// cached replies with a tag, or with 304 to a client that has the same already.
-func (x *exchange) cached(o *object) error {
-	sum := fnv.New64a()
-	_, _ = sum.Write(o.b)
-	tag := `"` + strconv.FormatUint(sum.Sum64(), 16) + `"`
-	h := x.w.Header()
-	h.Set("Etag", tag)
-	h.Set("Cache-Control", "public, max-age=60")
-	for _, known := range strings.Split(x.r.Header.Get("If-None-Match"), ",") {
-		if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); known == tag || known == "*" {
-			x.writeBody(http.StatusNotModified, nil, nil)
-			return nil
-		}
+var (
+	catalogAge  = []string{"public, max-age=60"}
+	gzipped     = []string{"gzip"}
+	varyPacking = []string{"Accept-Encoding"}
+)
+
+// packedTag is the end of the ETag of a body in gzip: it is another sequence of bytes.
+const packedTag = `-gzip"`
+
+// send answers with a rendered body, in gzip to clients that take it, or with 304 to those that have it.
+func (x *exchange) send(r *rendered) error {
+	x.w.Header()["Vary"] = varyPacking
+	body, tag := r.body, r.tag
+	packed := r.packed != nil && x.takesGzip()
+	if packed {
+		tag = tag[:len(tag)-1] + packedTag
+	}
+	if x.has(tag) {
+		return nil
+	}
+	if packed {
+		x.w.Header()["Content-Encoding"] = gzipped
+		body = r.packed()
+	}
+	x.writeBody(http.StatusOK, jsonType, body)
+	return nil
+}
+
+// sendOnce is send for a body that is made for one request.
+func (x *exchange) sendOnce(o *object) error {
+	if x.has(quoted(hashOf(o.b))) {
+		return nil
 	}
 	return x.reply(o)
 }
 
-func (x *exchange) getModel() error {
-	id := x.values[0]
-	if x.values[1] != "" {
-		id += "/" + x.values[1]
-	}
-	for _, it := range x.api.models.of(x.api.Catalog()).items {
-		if it.id == id {
-			return x.cached(&object{b: it.json})
+// has sets the ETag of the answer. To a client that has that answer already, packed or not, it replies 304 and returns true.
+func (x *exchange) has(tag string) bool {
+	h := x.w.Header()
+	h["Etag"] = []string{tag}
+	h["Cache-Control"] = catalogAge
+	for _, line := range x.r.Header["If-None-Match"] {
+		for known := range strings.SplitSeq(line, ",") {
+			if known = strings.TrimPrefix(strings.TrimSpace(known), "W/"); unpacked(known) == unpacked(tag) || known == "*" {
+				x.writeBody(http.StatusNotModified, nil, nil)
+				return true
+			}
 		}
 	}
-	return fault.New(fault.ModelNotFound, "httpapi.getModel", "There is no such model.")
+	return false
+}
+
+// unpacked is the tag of the same content outside of gzip.
+func unpacked(tag string) string {
+	if plain, packed := strings.CutSuffix(tag, packedTag); packed {
+		return plain + `"`
+	}
+	return tag
+}
+
+// takesGzip reads Accept-Encoding; gzip with a weight of zero is a refusal.
+func (x *exchange) takesGzip() bool {
+	for _, line := range x.r.Header["Accept-Encoding"] {
+		for coding := range strings.SplitSeq(line, ",") {
+			name, weight, _ := strings.Cut(coding, ";")
+			if strings.EqualFold(strings.TrimSpace(name), "gzip") {
+				return strings.Trim(strings.TrimSpace(weight), "qQ=0. ") != "" || strings.TrimSpace(weight) == ""
+			}
+		}
+	}
+	return false
+}
+
+// pathModel is the id of the model that the path names: in two segments, or in one whose slash is escaped.
+func (x *exchange) pathModel() string {
+	if x.values[1] == "" {
+		return x.values[0]
+	}
+	return x.values[0] + "/" + x.values[1]
+}
+
+func noModel(op string) error { return fault.New(fault.ModelNotFound, op, "There is no such model.") }
+
+// getModel describes one model of any type: clients look up whatever id they hold.
+func (x *exchange) getModel() error {
+	id := x.pathModel()
+	m, _, ok := x.api.Catalog().Resolve(id)
+	if !ok {
+		return noModel("httpapi.getModel")
+	}
+	for _, it := range offersOf(m) {
+		if it.id == id {
+			o := object{b: make([]byte, 0, 2048)}
+			appendModel(&o, &it)
+			return x.sendOnce(&o)
+		}
+	}
+	return noModel("httpapi.getModel")
 }

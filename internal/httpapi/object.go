@@ -3,6 +3,7 @@ package httpapi
 import (
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -55,6 +56,16 @@ func (o *object) null(name string) {
 	o.b = append(o.b, "null"...)
 }
 
+// raw writes JSON as it is, null for "".
+func (o *object) raw(name, value string) {
+	if value == "" {
+		o.null(name)
+		return
+	}
+	o.name(name)
+	o.b = append(o.b, value...)
+}
+
 func (o *object) integer(name string, n int64) {
 	o.name(name)
 	o.b = strconv.AppendInt(o.b, n, 10)
@@ -96,6 +107,31 @@ func (o *object) texts(name string, values []string) {
 		o.b = appendString(o.b, v)
 	}
 	o.end()
+}
+
+func (o *object) integers(name string, values []int) {
+	o.array(name)
+	for _, n := range values {
+		o.comma()
+		o.b = strconv.AppendInt(o.b, int64(n), 10)
+	}
+	o.end()
+}
+
+// price writes rubles as a string, "0" for what is not charged.
+func (o *object) price(name string, p money.Price) {
+	o.name(name)
+	o.b = append(money.Nano(p.Nano).Append(append(o.b, '"')), '"')
+}
+
+// figure writes a measured number in few digits.
+func (o *object) figure(name string, f float64) {
+	o.name(name)
+	if math.IsNaN(f) || math.IsInf(f, 0) {
+		o.b = append(o.b, "null"...)
+		return
+	}
+	o.b = strconv.AppendFloat(o.b, math.Round(f*1000)/1000, 'f', -1, 64)
 }
 
 // any writes a value of a fault's details.

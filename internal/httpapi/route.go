@@ -11,11 +11,12 @@ import (
 type access uint8
 
 const (
-	public     access = iota // credentials are ignored, even wrong ones
-	anyKey                   // an API key or a management key
-	inference                // an API key
-	management               // a management key
-	unlimited                // public and never refused: health and the document
+	public         access = iota // credentials are ignored, even wrong ones
+	anyKey                       // an API key or a management key
+	inference                    // an API key
+	management                   // a management key
+	unlimited                    // public and never refused: health and the document
+	administration               // a management key of an administrator; not on the public listener unless it is configured
 )
 
 // Route is one operation of the API.

@@ -183,10 +183,12 @@ func (c *anyConn) Close() error {
 	return c.Conn.Close()
 }
 
-// Admin is the handler of the listener for operators: metrics, health, profiles. It asks for no key: keep it off the network.
+// Admin is the handler of the listener for operators: metrics, health, profiles, and the routes of administrators. Only these ask for a key:
+// keep it off the network.
 func (a *API) Admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", a.Metrics.Handler())
+	mux.HandleFunc("/api/admin/", func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.inner) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, nil) })
 	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { writeHealth(w, a.ready(r.Context())) })
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)

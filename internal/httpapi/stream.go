@@ -15,8 +15,8 @@ type frames interface {
 	relay.Sink
 	// KeepAlive writes what tells the client that the answer is still coming.
 	KeepAlive() error
-	// Fail ends the stream with an error; envelope is the value of the error member.
-	Fail(envelope []byte) error
+	// Fail ends the stream with an error, which the style's rendering has written.
+	Fail(failure []byte) error
 	Close()
 }
 
@@ -25,6 +25,7 @@ type frames interface {
 type stream struct {
 	x     *exchange
 	to    frames
+	tell  rendering
 	timer *time.Timer
 	last  atomic.Int64 // time of the last frame, from the exchange's beginning
 
@@ -33,9 +34,13 @@ type stream struct {
 	closed bool
 }
 
-// openStream begins a stream whose frames go to what to makes. Silence must be ended before the handler chooses its answer.
-func (x *exchange) openStream(to func(w *frameWriter) frames) *stream {
-	s := &stream{x: x, quiet: x.api.cfg.KeepAliveAfter}
+// rendering writes a fault as a style tells it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody.
+type rendering func(e *fault.Error, requestID string) []byte
+
+// openStream begins a stream whose frames go to what to makes, and whose faults tell writes. Silence must be ended before the handler
+// chooses its answer.
+func (x *exchange) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
+	s := &stream{x: x, tell: tell, quiet: x.api.cfg.KeepAliveAfter}
 	s.to = to(&frameWriter{s})
 	x.stream = s
 	s.mu.Lock() // the timer's function must find the timer
@@ -58,7 +63,7 @@ func (s *stream) committed() bool { return s.x.status != 0 }
 // fail ends the stream with an error.
 func (s *stream) fail(e *fault.Error) {
 	if e.Kind != fault.Canceled { // nobody is left to read it
-		_ = s.to.Fail(s.x.api.Redact(ErrorObject(e, s.x.id)))
+		_ = s.to.Fail(s.x.api.Redact(s.tell(e, s.x.id)))
 	}
 }
 
@@ -79,22 +84,41 @@ func (s *stream) tick() {
 	s.timer.Reset(s.quiet - silent)
 }
 
+// sink is what the relay answers into.
+func (s *stream) sink() relay.Sink {
+	if s.x.named != nil {
+		return namedSink{s}
+	}
+	return s.to
+}
+
+func (x *exchange) writeStreamHead() {
+	h := x.w.Header()
+	h["Content-Type"] = streamType
+	h["Cache-Control"] = noCache
+	h["X-Accel-Buffering"] = noBuffer
+	if x.r.ProtoMajor == 1 && h["Connection"] == nil {
+		h["Connection"] = keepAlive
+	}
+	x.writeHead(http.StatusOK)
+}
+
 // frameWriter writes one frame at a time to the client. The style's lock is held around each Write.
 type frameWriter struct{ s *stream }
 
 // Write sends one frame, before the first one the head.
 func (w *frameWriter) Write(frame []byte) (int, error) {
+	if n := w.s.x.named; n != nil && n.frame(frame) {
+		return len(frame), nil
+	}
+	return w.send(frame)
+}
+
+func (w *frameWriter) send(frame []byte) (int, error) {
 	x := w.s.x
 	x.beforeWrite()
 	if x.status == 0 {
-		h := x.w.Header()
-		h["Content-Type"] = streamType
-		h["Cache-Control"] = noCache
-		h["X-Accel-Buffering"] = noBuffer
-		if x.r.ProtoMajor == 1 && h["Connection"] == nil {
-			h["Connection"] = keepAlive
-		}
-		x.writeHead(http.StatusOK)
+		x.writeStreamHead()
 	}
 	n, err := x.w.Write(frame)
 	x.sent += int64(n)

@@ -1,0 +1,389 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/rate"
+)
+
+// Editor changes the catalog at run time. *edit.Editor is one.
+type Editor interface {
+	Built(ctx context.Context) (*edit.Built, error)
+	Change(ctx context.Context, c edit.Change, by Actor) (*edit.Built, error)
+	History(ctx context.Context, before int64, count int) ([]edit.Entry, error)
+	Rates(ctx context.Context) ([]rate.Record, error)
+	SetRate(ctx context.Context, r rate.Record, by Actor) error
+	DeclaredRate() rate.Declared
+}
+
+var _ Editor = (*edit.Editor)(nil)
+
+func (x *exchange) getAdminCatalog() error {
+	b, err := x.api.Editor.Built(x.r.Context())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.integer("version", b.Version)
+	o.text("snapshot", b.Snapshot.Version)
+	o.name("rate")
+	appendEffective(&o, &b.Rate)
+	o.array("providers")
+	for i := range b.Providers {
+		v := &b.Providers[i]
+		o.open()
+		o.text("id", v.ID)
+		appendOrigin(&o, v.Origin, v.Where, v.On, v.Row)
+		o.close()
+	}
+	o.end()
+	o.array("endpoints")
+	for i := range b.Endpoints {
+		v := &b.Endpoints[i]
+		o.open()
+		o.text("id", v.ID)
+		appendOrigin(&o, v.Origin, v.Where, v.On, v.Row)
+		o.close()
+	}
+	o.end()
+	o.texts("left_out", b.Left)
+	o.close()
+	return x.reply(&o)
+}
+
+// appendOrigin writes who owns a row, whether it takes part, and at which version the database changed it last.
+func appendOrigin(o *object, origin edit.Origin, where string, on bool, row *edit.Row) {
+	o.text("origin", string(origin))
+	o.textOrNull("where", where)
+	o.boolean("on", on)
+	if row == nil {
+		o.null("version")
+		return
+	}
+	o.integer("version", row.Version)
+}
+
+// Lists are cut into pages of pageDefault unless a limit of at most pageMax is asked for.
+const (
+	pageDefault = 50
+	pageMax     = 200
+)
+
+func (x *exchange) page(q url.Values) (int, error) {
+	if !q.Has("limit") {
+		return pageDefault, nil
+	}
+	return queryInt(q, "limit", pageMax)
+}
+
+func (x *exchange) getAdminHistory() error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	count, err := x.page(q)
+	if err != nil {
+		return err
+	}
+	before := 0
+	if q.Has("before") {
+		if before, err = queryInt(q, "before", 1<<53); err != nil {
+			return err
+		}
+	}
+	entries, err := x.api.Editor.History(x.r.Context(), int64(before), count+1)
+	if err != nil {
+		return err
+	}
+	more := len(entries) > count
+	entries = entries[:min(count, len(entries))]
+	var o object
+	o.open()
+	o.array("data")
+	for i := range entries {
+		appendEntry(&o, &entries[i])
+	}
+	o.end()
+	if more {
+		o.integer("next", entries[len(entries)-1].Version)
+	} else {
+		o.null("next")
+	}
+	o.close()
+	return x.reply(&o)
+}
+
+func appendEntry(o *object, e *edit.Entry) {
+	o.open()
+	o.integer("version", e.Version)
+	o.moment("at", e.At)
+	o.text("actor", e.Name)
+	o.textOrNull("from", e.From)
+	o.text("action", e.Action)
+	o.text("kind", string(e.Kind))
+	o.textOrNull("id", e.ID)
+	o.name("before")
+	appendSpec(o, e.Kind, e.Before)
+	o.name("after")
+	appendSpec(o, e.Kind, e.After)
+	o.close()
+}
+
+func (x *exchange) listAdminProviders() error {
+	b, err := x.api.Editor.Built(x.r.Context())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.array("data")
+	for i := range b.Providers {
+		appendProviderView(&o, &b.Providers[i])
+	}
+	o.end()
+	o.close()
+	return x.reply(&o)
+}
+
+func appendProviderView(o *object, v *edit.ProviderView) {
+	o.open()
+	o.text("id", v.ID)
+	appendOrigin(o, v.Origin, v.Where, v.On, v.Row)
+	o.textOrNull("reason", v.Reason)
+	o.text("name", cmp.Or(v.Name, v.ID))
+	o.text("dialect", v.Dialect)
+	o.textOrNull("base_url", v.BaseURL)
+	o.text("data_policy", string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)))
+	o.name("api_key")
+	appendCredential(o, v)
+	appendWritten(o, v.Row)
+	o.close()
+}
+
+// appendCredential tells of a provider's key where it comes from and, of one that was written here, its end.
+func appendCredential(o *object, v *edit.ProviderView) {
+	source, last4 := "", ""
+	switch {
+	case v.Row != nil && v.Row.Sealed != nil:
+		source, last4 = "database", v.Row.Last4
+	case v.Row != nil && v.Row.Spec["api_key_env"] != "":
+		source = "variable"
+	case v.Key != "":
+		source = "configuration"
+	}
+	if source == "" {
+		o.b = append(o.b, "null"...)
+		return
+	}
+	o.open()
+	o.text("source", source)
+	o.textOrNull("last4", last4)
+	o.close()
+}
+
+// appendWritten writes what the database says of a row.
+func appendWritten(o *object, row *edit.Row) {
+	if row == nil {
+		o.null("updated_at")
+		o.null("set")
+		return
+	}
+	o.moment("updated_at", row.UpdatedAt)
+	o.name("set")
+	appendSpec(o, row.Kind, row.Spec)
+}
+
+func (x *exchange) replyProvider(status int, b *edit.Built, id string) error {
+	v := b.Provider(id)
+	if v == nil {
+		return fault.New(fault.NotFound, "httpapi.provider", "There is no such provider.")
+	}
+	var o object
+	o.open()
+	o.name("data")
+	appendProviderView(&o, v)
+	o.close()
+	x.writeBody(status, jsonType, o.b)
+	return nil
+}
+
+func (x *exchange) getAdminProvider() error {
+	b, err := x.api.Editor.Built(x.r.Context())
+	if err != nil {
+		return err
+	}
+	return x.replyProvider(http.StatusOK, b, x.values[0])
+}
+
+func (x *exchange) postAdminProvider() error {
+	c, err := x.readChange(edit.Provider, true)
+	if err != nil {
+		return err
+	}
+	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyProvider(http.StatusCreated, b, c.ID)
+}
+
+func (x *exchange) patchAdminProvider() error {
+	c, err := x.readChange(edit.Provider, false)
+	if err != nil {
+		return err
+	}
+	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyProvider(http.StatusOK, b, c.ID)
+}
+
+func (x *exchange) deleteAdminProvider() error { return x.remove(edit.Provider) }
+func (x *exchange) deleteAdminEndpoint() error { return x.remove(edit.Endpoint) }
+
+func (x *exchange) remove(k edit.Kind) error {
+	if _, err := x.api.Editor.Change(x.r.Context(), edit.Change{Kind: k, ID: x.values[0], Remove: true}, x.actor()); err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.boolean("deleted", true)
+	o.close()
+	return x.reply(&o)
+}
+
+func (x *exchange) listAdminEndpoints() error {
+	q, err := x.query()
+	if err != nil {
+		return err
+	}
+	count, err := x.page(q)
+	if err != nil {
+		return err
+	}
+	b, err := x.api.Editor.Built(x.r.Context())
+	if err != nil {
+		return err
+	}
+	var o object
+	o.open()
+	o.array("data")
+	last, more := "", false
+	for i := range b.Endpoints {
+		v := &b.Endpoints[i]
+		if v.ID <= q.Get("after") || !asked(q, v) {
+			continue
+		}
+		if more = count == 0; more {
+			break
+		}
+		count--
+		last = v.ID
+		appendEndpointView(&o, v)
+	}
+	o.end()
+	if more {
+		o.text("next", last)
+	} else {
+		o.null("next")
+	}
+	o.close()
+	return x.reply(&o)
+}
+
+// asked reports whether an endpoint passes the filters of a list.
+func asked(q url.Values, v *edit.EndpointView) bool {
+	return (!q.Has("provider") || q.Get("provider") == v.Provider) && (!q.Has("model") || q.Get("model") == v.Model) &&
+		(!q.Has("origin") || q.Get("origin") == string(v.Origin))
+}
+
+func appendEndpointView(o *object, v *edit.EndpointView) {
+	o.open()
+	o.text("id", v.ID)
+	appendOrigin(o, v.Origin, v.Where, v.On, v.Row)
+	o.text("provider", v.Provider)
+	o.text("model", v.Model)
+	o.textOrNull("region", v.Region)
+	o.text("tier", cmp.Or(v.Tier, "default"))
+	o.text("variant", cmp.Or(v.Variant, "standard"))
+	upstream := v.UpstreamID
+	if upstream == "" {
+		_, upstream, _ = strings.Cut(v.Model, "/")
+	}
+	o.text("upstream_id", upstream)
+	o.textOrNull("quantization", v.Quantization)
+	o.integer("context_length", v.ContextLength)
+	o.integer("max_output", v.MaxCompletion)
+	p := &v.Pricing
+	o.name("pricing") // rubles that calls are charged by now, and where they come from
+	o.open()
+	o.name("base")
+	o.open()
+	for _, name := range catalog.PriceNames() {
+		if f := p.Base.Field(name); f.Set {
+			o.text(name, f.String())
+		}
+	}
+	o.close()
+	o.text("list", p.List)
+	o.textOrNull("rate", p.Rate)
+	o.textOrNull("source", p.Source)
+	o.close()
+	appendWritten(o, v.Row)
+	o.close()
+}
+
+func (x *exchange) replyEndpoint(status int, b *edit.Built, id string) error {
+	v := b.Endpoint(id)
+	if v == nil {
+		return fault.New(fault.NotFound, "httpapi.endpoint", "There is no such endpoint.")
+	}
+	var o object
+	o.open()
+	o.name("data")
+	appendEndpointView(&o, v)
+	o.close()
+	x.writeBody(status, jsonType, o.b)
+	return nil
+}
+
+func (x *exchange) getAdminEndpoint() error {
+	b, err := x.api.Editor.Built(x.r.Context())
+	if err != nil {
+		return err
+	}
+	return x.replyEndpoint(http.StatusOK, b, x.values[0])
+}
+
+func (x *exchange) postAdminEndpoint() error {
+	c, err := x.readChange(edit.Endpoint, true)
+	if err != nil {
+		return err
+	}
+	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyEndpoint(http.StatusCreated, b, c.ID)
+}
+
+func (x *exchange) patchAdminEndpoint() error {
+	c, err := x.readChange(edit.Endpoint, false)
+	if err != nil {
+		return err
+	}
+	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	if err != nil {
+		return err
+	}
+	return x.replyEndpoint(http.StatusOK, b, c.ID)
+}

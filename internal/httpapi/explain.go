@@ -1,0 +1,177 @@
+package httpapi
+
+import (
+	"math"
+	"slices"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/relay"
+	"weir/internal/routing"
+)
+
+// Explainer plans calls without carrying them. *relay.Relay is one.
+type Explainer interface {
+	// Explain fails as a call would that has not even a candidate; see relay.Relay.
+	Explain(c *relay.Call) (*relay.Explanation, error)
+}
+
+// postRouteExplain serves POST /v1/route/explain: the body is that of a chat request, and nothing is called, held or charged.
+func (x *exchange) postRouteExplain() error {
+	req, err := x.readChat()
+	if err != nil {
+		return err
+	}
+	e, err := x.api.Explainer.Explain(&relay.Call{Caller: x.caller, Request: req, At: x.at, Catalog: x.api.Catalog(), API: "completions"})
+	if err != nil {
+		return err
+	}
+	return x.reply(&object{b: AppendExplanation(make([]byte, 0, 512+1024*len(e.Candidates)), req, e)})
+}
+
+// AppendExplanation appends the answer of POST /v1/route/explain to b: {"data":{...}}.
+func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) []byte {
+	o := object{b: b}
+	o.open()
+	o.name("data")
+	o.open()
+	o.text("catalog_version", e.Catalog.Version)
+	o.textOrNull("rate_version", rateOf(e))
+	o.texts("models", req.Models)
+	o.boolean("stream", req.Stream)
+	o.integer("prompt_tokens", req.Needs.PromptTokens)
+	if req.MaxTokens > 0 {
+		o.integer("max_tokens", req.MaxTokens)
+	} else {
+		o.null("max_tokens")
+	}
+	o.array("candidates")
+	for i := range e.Candidates {
+		appendCandidate(&o, &e.Plan.Candidates[i], &e.Candidates[i])
+	}
+	o.end()
+	o.array("attempts")
+	for i := range e.Plan.Attempts {
+		o.any(e.Plan.Attempts[i].Endpoint.ID)
+	}
+	o.end()
+	if e.Err == nil {
+		o.null("error")
+	} else {
+		o.name("error")
+		o.b = append(o.b, ErrorObject(e.Err, "")...)
+	}
+	o.close()
+	o.close()
+	return o.b
+}
+
+// rateOf is the version of the dollar rate that the candidates' prices were made with, "" when all are in rubles by nature.
+func rateOf(e *relay.Explanation) string {
+	priced := slices.IndexFunc(e.Plan.Candidates, func(c routing.Candidate) bool { return c.Endpoint.Pricing.Rate != "" })
+	if priced < 0 {
+		return ""
+	}
+	return e.Plan.Candidates[priced].Endpoint.Pricing.Rate
+}
+
+func appendCandidate(o *object, c *routing.Candidate, w *relay.Weighed) {
+	ep := c.Endpoint
+	o.open()
+	o.text("endpoint", ep.ID)
+	o.text("tag", ep.Tag)
+	o.text("provider", ep.Provider.ID)
+	o.text("provider_name", ep.Provider.Name)
+	o.text("model", c.Slug)
+	o.integer("order", int64(c.Order))
+	o.textOrNull("dropped_by", c.DroppedBy)
+	o.textOrNull("detail", c.Detail)
+	o.name("score")
+	appendScore(o, c.Score, c.Reason)
+	o.name("price")
+	appendPrice(o, &w.Prices, &ep.Pricing)
+	if w.Hold < 0 {
+		o.null("hold")
+	} else {
+		o.amountText("hold", w.Hold)
+	}
+	appendHealth(o, &w.Health)
+	o.close()
+}
+
+// appendScore writes what a candidate was sorted by, null for one that was dropped.
+func appendScore(o *object, value float64, reason string) {
+	if reason == "" {
+		o.b = append(o.b, "null"...)
+		return
+	}
+	o.b = append(o.b, '{')
+	o.name("value")
+	if math.IsNaN(value) || math.IsInf(value, 0) {
+		o.b = append(o.b, "null"...)
+	} else {
+		o.b = strconv.AppendFloat(o.b, value, 'g', -1, 64)
+	}
+	o.text("by", reason)
+	o.text("meaning", scoreMeanings[reason])
+	o.close()
+}
+
+// scoreMeanings say what the figure of a score is, for each reason that routing gives.
+var scoreMeanings = map[string]string{
+	routing.ReasonOnly:       "There was nothing to choose between.",
+	routing.ReasonOrder:      "Place of the entry of provider.order that names it.",
+	routing.ReasonAfter:      "Rubles per 1000 prompt and 1000 completion tokens together; it stands behind what provider.order names.",
+	routing.ReasonPrice:      "Rubles per 1000 prompt and 1000 completion tokens together; the lowest first.",
+	routing.ReasonThroughput: "Median tokens per second; the highest first.",
+	routing.ReasonLatency:    "Median seconds to the first content; the lowest first.",
+	routing.ReasonWeight:     "Its share in the draw for the first place, which goes by 1/price squared.",
+	routing.ReasonFallback:   "Rubles per 1000 prompt and 1000 completion tokens together; it stands behind the one that was drawn.",
+	routing.ReasonFailing:    "Rubles per 1000 prompt and 1000 completion tokens together; it fails at the moment and stands behind those that do not.",
+	routing.ReasonPriority:   "Median tokens per second; the request asks for this tier.",
+	routing.ReasonSticky:     "Rubles per 1000 prompt and 1000 completion tokens together; it served this conversation before and has it in its cache.",
+	routing.ReasonCoolDown:   "Rubles per 1000 prompt and 1000 completion tokens together; it failed several times in a row and stands behind the others.",
+	routing.ReasonEjected:    "Rubles per 1000 prompt and 1000 completion tokens together; it gets no calls at present and stands behind all others.",
+}
+
+func appendPrice(o *object, p *catalog.Prices, of *catalog.Pricing) {
+	o.b = append(o.b, '{')
+	o.price("prompt_per_1k", p.Prompt)
+	o.price("completion_per_1k", p.Completion)
+	o.price("request", p.Request)
+	o.textOrNull("list", of.List)
+	o.textOrNull("rate", of.Rate)
+	o.close()
+}
+
+func appendHealth(o *object, h *routing.Health) {
+	o.name("health")
+	o.open()
+	o.boolean("failing", h.Failing)
+	o.boolean("cool_down", h.CoolDown)
+	o.boolean("ejected", h.Ejected)
+	var milliseconds [4]float64
+	for i, seconds := range h.Latency {
+		milliseconds[i] = 1000 * seconds
+	}
+	appendPercentiles(o, "latency_ms", &milliseconds)
+	appendPercentiles(o, "throughput_tps", &h.Throughput)
+	o.close()
+}
+
+// appendPercentiles writes null for what was never measured.
+func appendPercentiles(o *object, name string, values *[4]float64) {
+	if *values == [4]float64{} {
+		o.null(name)
+		return
+	}
+	o.name(name)
+	o.open()
+	for i, p := range [...]string{"p50", "p75", "p90", "p99"} {
+		o.figure(p, values[i])
+	}
+	o.close()
+}
+
+var _ Explainer = (*relay.Relay)(nil)

@@ -1,0 +1,168 @@
+package httpapi
+
+import (
+	"errors"
+	"net/http"
+	"sync/atomic"
+
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/idempotency"
+	"weir/internal/record"
+	"weir/internal/relay"
+)
+
+// errReplayed ends the handling of a request whose first answer has been given again.
+var errReplayed = errors.New("the first answer was given again")
+
+// named is a request with an Idempotency-Key on its way to an answer that is kept.
+type named struct {
+	name string
+	run  *idempotency.Run // nil until the body was read, and after the run has ended
+
+	frames  []byte      // of a stream so far
+	large   bool        // there are more than are kept
+	holding atomic.Bool // the last frames stay here until the answer is kept
+	last    []byte
+}
+
+// name looks whether the client has named the request.
+func (x *exchange) name() error {
+	values := x.r.Header["Idempotency-Key"]
+	if len(values) == 0 || x.api.Idempotency == nil {
+		return nil
+	}
+	if len(values) > 1 {
+		return fault.Field("httpapi.name", "Idempotency-Key", "There is more than one Idempotency-Key.")
+	}
+	if err := idempotency.CheckName(values[0]); err != nil {
+		return err
+	}
+	x.named = &named{name: values[0]}
+	return nil
+}
+
+// claim begins the run of a named request whose body was read, or gives its first answer again and fails with errReplayed.
+func (x *exchange) claim(body []byte) error {
+	run, kept, err := x.api.Idempotency.Begin(x.r.Context(), idempotency.Request{
+		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.route.Pattern, body), Generation: x.generation,
+	})
+	if err != nil {
+		return err
+	}
+	if run == nil {
+		x.replay(kept)
+		return errReplayed
+	}
+	x.named.run = run
+	return nil
+}
+
+var replayed = []string{"true"}
+
+// replay gives a kept answer again.
+func (x *exchange) replay(e *idempotency.Entry) {
+	x.generation, x.genHeader[0] = e.Generation, e.Generation
+	x.w.Header()["Idempotent-Replayed"] = replayed
+	if e.Answer.Type != streamType[0] {
+		x.writeBody(e.Answer.Status, []string{e.Answer.Type}, e.Answer.Body)
+		return
+	}
+	x.beforeWrite()
+	x.writeStreamHead()
+	for body := e.Answer.Body; len(body) > 0; {
+		x.beforeWrite() // each piece has its own time to be taken
+		n, err := x.w.Write(body[:min(len(body), 64<<10)])
+		x.sent += int64(n)
+		if err != nil {
+			return
+		}
+		body = body[n:]
+	}
+}
+
+// keep keeps a whole answer before its first byte leaves, or frees the name when it is one that another try may better.
+func (n *named) keep(status int, contentType []string, body []byte) {
+	run := n.run
+	if run == nil {
+		return
+	}
+	n.run = nil
+	if !final(status) || len(contentType) == 0 {
+		run.Free()
+		return
+	}
+	run.Keep(idempotency.Answer{Status: status, Type: contentType[0], Body: body})
+}
+
+// final tells whether the same request would be answered the same way again.
+func final(status int) bool {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, StatusClientGone:
+		return false
+	}
+	return status < 500
+}
+
+// frame takes one frame of a stream in, and tells whether it stays here for now. The style's lock is held.
+func (n *named) frame(frame []byte) bool {
+	if n.run == nil {
+		return false
+	}
+	if len(frame) > 0 && frame[0] != ':' { // a keep-alive is no part of the answer
+		if n.large = n.large || len(n.frames)+len(frame) > n.run.MaxBytes(); n.large {
+			n.frames = nil
+		} else {
+			n.frames = append(n.frames, frame...)
+		}
+	}
+	if !n.holding.Load() {
+		return false
+	}
+	n.last = append(n.last, frame...)
+	return true
+}
+
+// namedSink keeps a stream's answer when the relay has charged it, and before the client has its end.
+type namedSink struct{ s *stream }
+
+func (k namedSink) Start(served relay.Served) error { return k.s.to.Start(served) }
+
+func (k namedSink) Event(ev *completion.Event) error { return k.s.to.Event(ev) }
+
+// End holds the last frames back until the answer is kept.
+func (k namedSink) End(receipt relay.Receipt) error {
+	n := k.s.x.named
+	run := n.run
+	if run == nil {
+		return k.s.to.End(receipt)
+	}
+	n.holding.Store(true)
+	err := k.s.to.End(receipt)
+	n.run = nil // after End the style writes nothing more, so no frame meets this
+	if n.large || err != nil {
+		run.Lose()
+	} else {
+		run.Keep(idempotency.Answer{Status: http.StatusOK, Type: streamType[0], Body: n.frames})
+	}
+	if len(n.last) > 0 {
+		if _, werr := (&frameWriter{k.s}).send(n.last); err == nil {
+			err = werr
+		}
+	}
+	n.frames, n.last = nil, nil
+	return err
+}
+
+// end frees the name of a request that came to no answer which could be kept. What was charged in whole is not charged twice.
+func (n *named) end(c *record.Call) {
+	if n.run == nil {
+		return
+	}
+	if c != nil && c.Settled && c.Error == "" {
+		n.run.Lose()
+	} else {
+		n.run.Free()
+	}
+	n.run = nil
+}

@@ -1,0 +1,291 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"net/http"
+	"path/filepath"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/httpapi"
+	"weir/internal/idempotency"
+	"weir/internal/relay"
+	"weir/internal/store/sqlite"
+)
+
+// startKept is start with a store for named requests.
+func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpapi.Config)) *node {
+	t.Helper()
+	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "kept.db"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = store.Close() })
+	m := idempotency.New(store, idempotency.Config{Now: time.Now, Node: "n", Life: "1", MaxBytes: maxBytes, StoreFor: 60 * time.Second,
+		Settled: func(context.Context, string, string) (bool, error) { return false, nil },
+		Report:  func(what string, err error) { t.Errorf("%s: %v", what, err) }})
+	return startWith(t, r, edit, func(d *httpapi.Deps) { d.Idempotency = m })
+}
+
+// counted counts the calls of a relay.
+type counted struct {
+	relay httpapi.Completer
+	n     atomic.Int64
+}
+
+func (c *counted) Complete(ctx context.Context, call *relay.Call, sink relay.Sink) error {
+	c.n.Add(1)
+	return c.relay.Complete(ctx, call, sink)
+}
+
+const named = "Idempotency-Key"
+
+func TestNamedRequestsAreAnsweredOnce(t *testing.T) {
+	t.Parallel()
+	r := &counted{relay: relayFunc(hello)}
+	n := startKept(t, r, 0, nil)
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		before := r.n.Load()
+		first := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name)
+		again := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name, "Authorization", "Bearer "+n.newKey()) // another key of the same user
+		if first.StatusCode != 200 || again.StatusCode != 200 || !bytes.Equal(first.body, again.body) || len(first.body) == 0 {
+			t.Fatalf("%s: %d %q, then %d %q", name, first.StatusCode, first.body, again.StatusCode, again.body)
+		}
+		for _, h := range []string{"Content-Type", "X-Generation-Id", "Cache-Control", "X-Accel-Buffering"} {
+			if first.Header.Get(h) != again.Header.Get(h) {
+				t.Errorf("%s: %s is %q, then %q", name, h, first.Header.Get(h), again.Header.Get(h))
+			}
+		}
+		if first.Header.Get("Idempotent-Replayed") != "" || again.Header.Get("Idempotent-Replayed") != "true" || first.Header.Get("X-Request-Id") == again.Header.Get("X-Request-Id") {
+			t.Errorf("%s: headers %v, then %v", name, first.Header, again.Header)
+		}
+		if r.n.Load() != before+1 {
+			t.Errorf("%s: %d calls", name, r.n.Load()-before)
+		}
+		wantError(t, n.do("POST", "/v1/chat/completions", strings.Replace(chatBody(stream), "hi", "ho", 1), named, name), 422, fault.IdempotencyMismatch)
+		other := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name, "Authorization", "Bearer "+n.newUser(name))
+		if other.StatusCode != 200 || other.Header.Get("X-Generation-Id") == first.Header.Get("X-Generation-Id") {
+			t.Errorf("%s: another user got the first one's answer", name)
+		}
+	}
+	if fs := frames(n.do("POST", "/v1/chat/completions", chatBody(true), named, "stream").body); len(fs) < 3 || fs[len(fs)-1] != "[DONE]" {
+		t.Errorf("the stream again: %q", fs)
+	}
+}
+
+func TestNames(t *testing.T) {
+	t.Parallel()
+	n := startKept(t, relayFunc(hello), 0, nil)
+	for name, status := range map[string]int{"": 200, "a": 200, strings.Repeat("x", 255): 200, strings.Repeat("x", 256): 400, "a\tb": 400, "ключ": 400} {
+		if r := n.do("POST", "/v1/chat/completions", chatBody(false), named, name); r.StatusCode != status {
+			t.Errorf("%q: %d %s", name, r.StatusCode, r.body)
+		}
+	}
+	body := chatBody(false)
+	s := n.dial()
+	s.send("%s", n.head("Idempotency-Key: a\r\nIdempotency-Key: b\r\nContent-Length: "+itoa(len(body))+"\r\n\r\n"+body))
+	wantError(t, s.response(), 400, fault.Invalid)
+	s = n.dial()
+	s.send("%s", n.head("Idempotency-Key:\r\nContent-Length: "+itoa(len(body))+"\r\n\r\n"+body))
+	wantError(t, s.response(), 400, fault.Invalid)
+	if r := n.do("GET", "/v1/models", "", named, strings.Repeat("x", 999)); r.StatusCode != 200 {
+		t.Errorf("a route that costs nothing: %d", r.StatusCode)
+	}
+}
+
+// Which results are kept: what would be the same again.
+func TestWhichResultsAreKept(t *testing.T) {
+	t.Parallel()
+	for kind, kept := range map[fault.Kind]bool{
+		fault.Invalid: true, fault.ModelNotFound: true, fault.NoEndpoints: true, fault.ContentPolicy: true, fault.ContextLength: true,
+		fault.PaymentRequired: false, fault.RateLimited: false, fault.ProviderUnavailable: false, fault.Timeout: false, fault.Internal: false, fault.StorageUnavailable: false,
+	} {
+		t.Run(kind.String(), func(t *testing.T) {
+			t.Parallel()
+			r := &counted{relay: relayFunc(func(context.Context, *relay.Call, relay.Sink) error { return fault.New(kind, "test", "A sentence.") })}
+			n := startKept(t, r, 0, nil)
+			for _, stream := range []bool{false, true} {
+				before := r.n.Load()
+				first := n.do("POST", "/v1/chat/completions", chatBody(stream), named, chatBody(stream))
+				again := n.do("POST", "/v1/chat/completions", chatBody(stream), named, chatBody(stream))
+				if kept != (r.n.Load()-before == 1) || kept != (again.Header.Get("Idempotent-Replayed") == "true") || kept && !bytes.Equal(first.body, again.body) ||
+					first.StatusCode != again.StatusCode {
+					t.Errorf("stream %v: %d calls; %d %s, then %d %s", stream, r.n.Load()-before, first.StatusCode, first.body, again.StatusCode, again.body)
+				}
+			}
+		})
+	}
+}
+
+// What did not come to an end was not kept, so the name is free.
+func TestBrokenAnswersFreeTheName(t *testing.T) {
+	t.Parallel()
+	var calls atomic.Int64
+	n := startKept(t, relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
+		switch calls.Add(1) {
+		case 1: // breaks in the middle of a stream, which is charged for its part
+			if err := sink.Start(served(c)); err != nil {
+				return err
+			}
+			if err := sink.Event(&completion.Event{Text: []byte("Hel")}); err != nil {
+				return err
+			}
+			c.Record.Settled, c.Record.Error = true, "provider_unavailable"
+			return fault.New(fault.ProviderUnavailable, "test", "It broke.")
+		case 2:
+			panic("boom")
+		}
+		return answer(c, sink, "Hel", "lo")
+	}), 0, nil)
+	if r := n.do("POST", "/v1/chat/completions", chatBody(true), named, "k"); !strings.Contains(string(r.body), `"error"`) {
+		t.Fatalf("the broken stream: %s", r.body)
+	}
+	if r := n.do("POST", "/v1/chat/completions", chatBody(true), named, "k"); r.StatusCode != 500 {
+		t.Fatalf("the panic: %d %s", r.StatusCode, r.body)
+	}
+	third := n.do("POST", "/v1/chat/completions", chatBody(true), named, "k")
+	fourth := n.do("POST", "/v1/chat/completions", chatBody(true), named, "k")
+	if third.StatusCode != 200 || strings.Contains(string(third.body), `"error"`) || !bytes.Equal(third.body, fourth.body) || calls.Load() != 3 {
+		t.Errorf("%d calls; %s, then %s", calls.Load(), third.body, fourth.body)
+	}
+}
+
+// A client that goes while a whole answer is being charged finds it when it asks again.
+func TestTheAnswerIsKeptForAClientThatIsGone(t *testing.T) {
+	t.Parallel()
+	entered, leave, done := make(chan struct{}), make(chan struct{}), make(chan struct{}, 1)
+	r := &counted{relay: relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
+		close(entered)
+		<-leave
+		defer func() { done <- struct{}{} }()
+		c.Record.Settled = true
+		return answer(c, sink, "hello")
+	})}
+	n := startKept(t, r, 0, nil)
+	ctx, cancel := context.WithCancel(t.Context())
+	go func() {
+		<-entered
+		cancel()
+	}()
+	if _, err := n.tryIn(ctx, "POST", "/v1/chat/completions", chatBody(false), named, "k"); err == nil {
+		t.Fatal("the client did not go")
+	}
+	close(leave)
+	<-done
+	again := n.do("POST", "/v1/chat/completions", chatBody(false), named, "k")
+	if again.StatusCode != 200 || again.Header.Get("Idempotent-Replayed") != "true" || r.n.Load() != 1 {
+		t.Errorf("%d %s after %d calls", again.StatusCode, again.body, r.n.Load())
+	}
+}
+
+func TestAnswersThatAreTooLarge(t *testing.T) {
+	t.Parallel()
+	r := &counted{relay: relayFunc(hello)}
+	n := startKept(t, r, 100, nil)
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		if r := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name); r.StatusCode != 200 || stream && !strings.Contains(string(r.body), "[DONE]") {
+			t.Fatalf("%s: %d %s", name, r.StatusCode, r.body)
+		}
+		wantError(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), 422, fault.Unprocessable)
+	}
+	if r.n.Load() != 2 {
+		t.Errorf("%d calls", r.n.Load())
+	}
+}
+
+// Fifty equal requests at once are one call; the others are told to come back, and then get its answer.
+func TestFiftyEqualRequests(t *testing.T) {
+	t.Parallel()
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			g := newGate()
+			r := &counted{relay: g}
+			n := startKept(t, r, 0, nil)
+			answers := make(chan *response, 50)
+			var wg sync.WaitGroup
+			for range 50 {
+				wg.Go(func() {
+					resp, err := n.try("POST", "/v1/chat/completions", chatBody(stream), named, "k")
+					if err != nil {
+						t.Error(err)
+					}
+					answers <- resp
+				})
+			}
+			for range 49 { // the first is held back, so these are all the others
+				a := <-answers
+				if a == nil {
+					return
+				}
+				wantError(t, a, 409, fault.IdempotencyInFlight)
+				if a.Header.Get("Retry-After") != "1" {
+					t.Errorf("Retry-After %q", a.Header.Get("Retry-After"))
+				}
+			}
+			close(g.leave)
+			wg.Wait()
+			first := <-answers
+			again := n.do("POST", "/v1/chat/completions", chatBody(stream), named, "k")
+			if first.StatusCode != 200 || !bytes.Equal(first.body, again.body) || r.n.Load() != 1 {
+				t.Errorf("%d calls; %d %s, then %d %s", r.n.Load(), first.StatusCode, first.body, again.StatusCode, again.body)
+			}
+		})
+	}
+}
+
+// A keep-alive that broke a silence is no part of the answer.
+func TestKeepAlivesAreNotKept(t *testing.T) {
+	t.Parallel()
+	seen := make(chan struct{})
+	n := startKept(t, relayFunc(func(_ context.Context, c *relay.Call, sink relay.Sink) error {
+		<-seen
+		return answer(c, sink, "hello")
+	}), 0, func(c *httpapi.Config) { c.KeepAliveAfter = 10 * time.Millisecond })
+	req, err := http.NewRequestWithContext(t.Context(), "POST", n.url+"/v1/chat/completions", strings.NewReader(chatBody(true)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	req.Header.Set("Authorization", "Bearer "+n.first.KeyText)
+	req.Header.Set(named, "k")
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = resp.Body.Close() }()
+	first := make([]byte, 1)
+	if _, err := io.ReadFull(resp.Body, first); err != nil || first[0] != ':' {
+		t.Fatalf("%q, %v; want a keep-alive", first, err)
+	}
+	close(seen)
+	rest, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := n.do("POST", "/v1/chat/completions", chatBody(true), named, "k")
+	if !bytes.HasPrefix(again.body, []byte("data:")) || !bytes.HasSuffix(rest, again.body) {
+		t.Errorf("%q, then %q", rest, again.body)
+	}
+}
+
+// Without a store for them names mean nothing.
+func TestNamesWithoutAStore(t *testing.T) {
+	t.Parallel()
+	r := &counted{relay: relayFunc(hello)}
+	n := start(t, r, nil)
+	for range 2 {
+		if a := n.do("POST", "/v1/chat/completions", chatBody(false), named, "k"); a.StatusCode != http.StatusOK {
+			t.Fatalf("status %d", a.StatusCode)
+		}
+	}
+	if r.n.Load() != 2 {
+		t.Errorf("%d calls", r.n.Load())
+	}
+}

@@ -1,0 +1,148 @@
+package httpapi
+
+import (
+	"net/http"
+	"strings"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/routing"
+	"weir/internal/wire"
+	"weir/internal/wire/messages"
+)
+
+// messagesPath is below what every error has the envelope of the messages style.
+const messagesPath = "/v1/messages"
+
+// postMessages serves POST /v1/messages, whole or as a stream of events.
+func (x *exchange) postMessages() error {
+	req, err := x.readMessages(messages.Decode)
+	if err != nil {
+		return err
+	}
+	if err := x.reserve(req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+		return err
+	}
+	call := &relay.Call{
+		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "messages",
+		PromptText: messages.PromptText(req), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+	}
+	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-")}
+	defer func() { x.record = call.Record }()
+	if !req.Stream {
+		return x.api.Relay.Complete(x.r.Context(), call, messages.NewWhole(wholeWriter{x}, options))
+	}
+	s := x.openStream(MessagesErrorBody, func(w *frameWriter) frames { return messages.NewStream(w, options) })
+	defer s.silence() // also when the relay panics
+	err = x.api.Relay.Complete(x.r.Context(), call, s.sink())
+	s.silence()
+	return err
+}
+
+// readMessages reads the body of a messages request and the header fields that belong to it.
+func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)) (*completion.Request, error) {
+	body, err := x.readBody()
+	if err != nil {
+		return nil, err
+	}
+	req, err := decode(body)
+	if err != nil {
+		return nil, err
+	}
+	req.Account = x.caller.Wallet
+	req.Models[0] = knownModel(x.api.Catalog(), req.Models[0])
+	x.asked = req.Models[0]
+	if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
+		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id may have 256 bytes.")
+	}
+	req.Version = x.header("Anthropic-Version")
+	req.Betas = append(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]...)
+	if x.r.URL.Query().Get("beta") == "true" {
+		req.Query = "?beta=true"
+	}
+	req.Preferences, err = preferencesOf(x.header("X-Provider-Preferences"))
+	return req, err
+}
+
+// knownModel is the model that a client of this style means by an id without a vendor: it may be what the provider calls a model of that
+// vendor, which is not always how its slug is spelled.
+func knownModel(snap *catalog.Snapshot, slug string) string {
+	name, bare := strings.CutPrefix(slug, "anthropic/")
+	if _, _, ok := snap.Resolve(slug); ok || !bare {
+		return slug
+	}
+	for _, m := range snap.Models() {
+		if m.Vendor != "anthropic" {
+			continue
+		}
+		for _, ep := range m.Endpoints {
+			if ep.UpstreamID == name {
+				return m.Slug
+			}
+		}
+	}
+	return slug
+}
+
+// preferencesOf reads provider preferences out of a header: the body of this style has no place for them.
+func preferencesOf(header string) (routing.Preferences, error) {
+	if header == "" {
+		return routing.Preferences{}, nil
+	}
+	raw := []byte(header)
+	if err := rawjson.Check(raw, rawjson.Defaults); err != nil {
+		return routing.Preferences{}, fault.Field("httpapi.messages", "X-Provider-Preferences", "X-Provider-Preferences must hold a JSON object.")
+	}
+	r := wire.NewReader(raw, "httpapi.messages")
+	p := r.Preferences()
+	if err := r.Err(); err != nil {
+		err.Param = strings.Trim("X-Provider-Preferences."+err.Param, ".")
+		return p, err
+	}
+	return p, nil
+}
+
+// countTokens serves POST /v1/messages/count_tokens: our own count of the prompt. It is free, and calls nobody.
+func (x *exchange) countTokens() error {
+	req, err := x.readMessages(messages.DecodeCount)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := x.api.Catalog().Resolve(req.Models[0]); !ok {
+		e := fault.Newf(fault.ModelNotFound, "httpapi.countTokens", "The model %q does not exist.", req.Models[0])
+		e.Param = "model"
+		return e
+	}
+	o := object{b: make([]byte, 0, 64)}
+	o.open()
+	o.integer("input_tokens", x.api.Tokens.Count(messages.PromptText(req)))
+	o.close()
+	return x.reply(&o)
+}
+
+// ofMessages reports whether a request without a route is of the messages style all the same.
+func ofMessages(r *http.Request) bool {
+	return r.URL.Path == messagesPath || strings.HasPrefix(r.URL.Path, messagesPath+"/")
+}
+
+// messagesKey is the key of a request of the messages style: of its two places the one that holds a key of ours.
+func messagesKey(h http.Header) (string, error) {
+	own := h["X-Api-Key"]
+	if len(own) != 1 || own[0] == "" {
+		return bearer(h)
+	}
+	text, err := bearer(h)
+	if err == nil && (ours(text) || !ours(own[0])) {
+		return text, nil
+	}
+	return own[0], nil
+}
+
+// ours reports whether a text has the form of our keys.
+func ours(text string) bool {
+	return strings.HasPrefix(text, apikey.Prefix) || strings.HasPrefix(text, apikey.ManagementPrefix)
+}

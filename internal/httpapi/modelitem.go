@@ -1,0 +1,249 @@
+package httpapi
+
+import (
+	"cmp"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// appendModel writes a model as GET /v1/models lists it. Sources: completions of the specification, 11.3.
+func appendModel(o *object, it *offered) {
+	m := it.model
+	pricing := pricingOf(it.endpoints)
+	o.open()
+	o.text("id", it.id)
+	o.text("canonical_slug", m.Slug)
+	o.text("base_model", baseModel(m.Slug))
+	o.text("object", "model")
+	o.integer("created", created(m))
+	o.text("owned_by", m.Vendor)
+	o.text("vendor", m.Vendor)
+	o.text("name", m.Name)
+	o.text("model_type", m.Type)
+	o.text("description", m.Description)
+	o.integer("context_length", m.ContextLength)
+	o.price("price_in_per_1k", pricing.Base.Prompt)
+	o.price("price_out_per_1k", pricing.Base.Completion)
+	appendTokenPricing(o, pricing)
+	appendAbilities(o, it.endpoints)
+	o.close()
+}
+
+// appendEmbeddingModel writes a model as GET /v1/embeddings/models lists it.
+func appendEmbeddingModel(o *object, it *offered) {
+	m := it.model
+	pricing := pricingOf(it.endpoints)
+	o.open()
+	o.text("id", it.id)
+	o.text("slug", it.id)
+	o.text("base_model", baseModel(m.Slug))
+	o.text("object", "model")
+	o.text("owned_by", m.Vendor)
+	o.text("vendor", m.Vendor)
+	o.text("display_name", m.Name)
+	o.text("model_type", m.Type)
+	o.text("description", m.Description)
+	o.integer("created", created(m))
+	o.integer("context_length", m.ContextLength)
+	o.price("price_in_per_1k", pricing.Base.Prompt)
+	o.price("price_out_per_1k", pricing.Base.Completion)
+	o.close()
+}
+
+// renderVideos makes the body of GET /v1/videos/models.
+func renderVideos(items []modelItem) *rendered {
+	slices.SortFunc(items, func(a, b modelItem) int { return a.compare(&b, byCreated, true) })
+	var o object
+	o.open()
+	return renderItems(&o, items, appendVideoModel)
+}
+
+// appendVideoModel writes a model as GET /v1/videos/models lists it.
+func appendVideoModel(o *object, it *offered) {
+	m := it.model
+	facts := m.Video
+	if facts == nil {
+		facts = &catalog.VideoFacts{}
+	}
+	o.open()
+	o.text("id", it.id)
+	o.text("canonical_slug", m.Slug)
+	o.text("name", m.Name)
+	o.text("description", m.Description)
+	o.text("model_hub_id", m.HubID)
+	o.integer("created", created(m))
+	o.texts("supported_resolutions", facts.Resolutions)
+	o.texts("supported_aspect_ratios", facts.AspectRatios)
+	o.texts("supported_sizes", facts.Sizes)
+	o.texts("supported_frame_images", facts.FrameImages)
+	o.texts("allowed_passthrough_parameters", facts.Passthrough)
+	o.integers("supported_durations", facts.Durations)
+	o.boolean("generate_audio", facts.Audio)
+	o.boolean("seed", facts.Seed)
+	appendSKUs(o, pricingOf(it.endpoints))
+	o.close()
+}
+
+// appendSKUs writes what a video costs; of several keys that match, the most specific one holds.
+func appendSKUs(o *object, p *catalog.Pricing) {
+	o.name("pricing_skus")
+	o.open()
+	if p.Base.Request.Set {
+		o.price("per-video", p.Base.Request)
+	}
+	for i := range p.Video {
+		key := "per-video-second"
+		if r := p.Video[i].Resolution; r != "" {
+			key += "-" + r
+		}
+		if p.Video[i].WithAudio {
+			key += "-with-audio"
+		}
+		o.price(key, p.Video[i].PerSecond)
+	}
+	o.close()
+}
+
+func created(m *catalog.Model) int64 {
+	if m.Created.IsZero() {
+		return 0
+	}
+	return m.Created.Unix()
+}
+
+var noPricing catalog.Pricing
+
+// pricingOf is what the cheapest of some endpoints charges; without any, nothing.
+func pricingOf(endpoints []*catalog.Endpoint) *catalog.Pricing {
+	if e := cheapest(endpoints); e != nil {
+		return &e.Pricing
+	}
+	return &noPricing
+}
+
+// cheapest is the endpoint that a list shows the prices of, nil of none. Endpoints of special tiers and variants, which a request
+// gets only when it asks for them, count only when there is no other.
+func cheapest(endpoints []*catalog.Endpoint) *catalog.Endpoint {
+	var best *catalog.Endpoint
+	for _, e := range endpoints {
+		if best == nil || cmp.Or(falseFirst(special(e), special(best)), cmp.Compare(headline(e), headline(best))) < 0 {
+			best = e
+		}
+	}
+	return best
+}
+
+func special(e *catalog.Endpoint) bool {
+	return e.Tier != "" && e.Tier != "default" || e.Variant != "" && e.Variant != "standard"
+}
+
+// headline is by what one endpoint is cheaper than another: the price of tokens, or where they cost nothing, that of what the
+// model is priced by instead.
+func headline(e *catalog.Endpoint) int64 {
+	p := &e.Pricing
+	if n := p.Base.Prompt.Nano + p.Base.Completion.Nano; n > 0 {
+		return n
+	}
+	if n := p.Minute.Nano + p.Characters.Nano + p.Base.Request.Nano + p.Base.ImageOutputEach.Nano; n > 0 {
+		return n
+	}
+	least := int64(0)
+	lower := func(price money.Price) {
+		if price.Nano > 0 && (least == 0 || price.Nano < least) {
+			least = price.Nano
+		}
+	}
+	for i := range p.Video {
+		lower(p.Video[i].PerSecond)
+	}
+	for i := range p.Images {
+		lower(p.Images[i].Price)
+	}
+	return least
+}
+
+// baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".
+func baseModel(slug string) string {
+	for _, form := range []string{"-####-##-##", "-########"} {
+		if at := len(slug) - len(form); at > 0 && hasForm(slug[at:], form) {
+			return slug[:at]
+		}
+	}
+	return slug
+}
+
+// hasForm matches # with any digit and everything else with itself.
+func hasForm(s, form string) bool {
+	for i := range len(form) {
+		if digit := '0' <= s[i] && s[i] <= '9'; form[i] == '#' && !digit || form[i] != '#' && form[i] != s[i] {
+			return false
+		}
+	}
+	return true
+}
+
+// appendTokenPricing writes the ten keys that clients multiply by tokens, and so per token, and what they are in.
+func appendTokenPricing(o *object, pricing *catalog.Pricing) {
+	p := &pricing.Base
+	perToken := func(name string, price money.Price) {
+		if !price.Set {
+			o.text(name, "0")
+			return
+		}
+		o.name(name)
+		o.b = append(price.AppendPerToken(append(o.b, '"')), '"')
+	}
+	o.name("pricing")
+	o.open()
+	perToken("prompt", p.Prompt)
+	perToken("completion", p.Completion)
+	perToken("input_cache_read", p.CacheRead)
+	perToken("input_cache_write", p.CacheWrite)
+	perToken("internal_reasoning", p.Reasoning)
+	perToken("audio_output", p.AudioOutput)
+	if pricing.Minute.Set { // transcription by time
+		o.price("audio", pricing.Minute)
+		o.text("audio_unit", "minute")
+	} else {
+		perToken("audio", p.Audio)
+	}
+	o.price("image_output", p.ImageOutputEach)
+	o.price("web_search", p.WebSearch)
+	o.price("request", p.Request)
+	o.text("currency", "RUB")
+	o.text("unit", "token")
+	o.close()
+}
+
+// appendAbilities writes what at least one endpoint can do.
+func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
+	var params catalog.Params
+	var input, output catalog.Modality
+	var longest int64
+	for _, e := range endpoints {
+		params |= paramsOf(e)
+		input |= e.Input
+		output |= e.Output
+		longest = max(longest, e.MaxCompletion)
+	}
+	o.texts("supported_parameters", params.Names())
+	if longest > 0 {
+		o.integer("max_completion_tokens", longest)
+	}
+	o.name("architecture")
+	o.open()
+	o.texts("input_modalities", input.Names())
+	o.texts("output_modalities", output.Names())
+	o.close()
+}
+
+// paramsOf are the parameters that an endpoint understands. All of them means that nobody declared any, and then only a chat
+// model may be taken at its word: they are parameters of chat.
+func paramsOf(e *catalog.Endpoint) catalog.Params {
+	if e.Params == catalog.AllParams && e.Model.Type != catalog.TypeChat {
+		return 0
+	}
+	return e.Params
+}

@@ -1,0 +1,254 @@
+package httpapi
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// Stats tells how endpoints have been doing.
+type Stats interface {
+	// Stats is what was measured at an endpoint, by its id: percent of the attempts of one day that succeeded, and of 30 minutes the
+	// median time to first content and the median output tokens per second. known is false when there was no attempt.
+	Stats(endpoint string) (uptime1d float64, latency30m time.Duration, throughput30m float64, known bool)
+}
+
+// getProviders serves GET /v1/models/{vendor}/{model}/providers. Source of the fields: completions of the specification, 11.4.
+func (x *exchange) getProviders() error {
+	id := x.pathModel()
+	m, variant, ok := x.api.Catalog().Resolve(id)
+	if !ok {
+		return noModel("httpapi.getProviders")
+	}
+	o := object{b: make([]byte, 0, 8<<10)}
+	o.open()
+	o.text("model_id", m.ID)
+	o.text("model_slug", id)
+	o.text("model_name", m.Name)
+	o.array("providers")
+	for _, p := range providersOf(m, variant) {
+		p.append(&o, x.api.Stats)
+	}
+	o.end()
+	o.close()
+	return x.sendOnce(&o)
+}
+
+// providing is one provider and its endpoints for a model.
+type providing struct {
+	*catalog.Provider
+	endpoints []*catalog.Endpoint
+	best      *catalog.Endpoint // whose prices stand for the provider
+}
+
+// providersOf lists who serves a model under a suffix, the cheapest first.
+func providersOf(m *catalog.Model, v catalog.Variant) []providing {
+	var all []providing
+	for _, e := range m.Endpoints {
+		if !servesVariant(e.Variant, v) {
+			continue
+		}
+		i := slices.IndexFunc(all, func(p providing) bool { return p.Provider == e.Provider })
+		if i < 0 {
+			i, all = len(all), append(all, providing{Provider: e.Provider})
+		}
+		all[i].endpoints = append(all[i].endpoints, e)
+	}
+	for i := range all {
+		all[i].best = cheapest(all[i].endpoints)
+	}
+	slices.SortFunc(all, func(a, b providing) int {
+		return cmp.Or(cmp.Compare(headline(a.best), headline(b.best)), strings.Compare(a.Name, b.Name))
+	})
+	return all
+}
+
+// servesVariant reports whether an endpoint of variant own is shown for a model named with a suffix. Without one all are.
+func servesVariant(own string, asked catalog.Variant) bool {
+	switch asked {
+	case catalog.NoVariant:
+		return true
+	case catalog.Free, catalog.Extended:
+		return own == string(asked)
+	case catalog.Thinking:
+		return own == "thinking" || own == "standard" || own == ""
+	}
+	return own == "standard" || own == ""
+}
+
+func (p *providing) append(o *object, stats Stats) {
+	best := p.best
+	var params catalog.Params
+	for _, e := range p.endpoints {
+		params |= paramsOf(e)
+	}
+	o.open()
+	o.text("id", providerID(p.ID))
+	o.text("provider", p.ID)
+	o.text("provider_model_id", best.UpstreamID)
+	o.price("price_in_per_1k", best.Pricing.Base.Prompt)
+	o.price("price_out_per_1k", best.Pricing.Base.Completion)
+	o.text("quantization", quantization(best))
+	o.text("data_retention_policy", string(cmp.Or(p.DataPolicy, catalog.PolicyUnknown)))
+	o.moment("updated_at", p.updatedAt())
+	o.integer("median_latency_ms", p.medianLatency(stats).Milliseconds())
+	o.boolean("supports_streaming", best.Model.Type == catalog.TypeChat)
+	o.boolean("supports_tools", params&catalog.ParamTools != 0)
+	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)
+	o.texts("supported_parameters", params.Names())
+	appendPricing(o, &best.Pricing)
+	o.array("endpoints")
+	for _, e := range p.endpoints {
+		appendEndpoint(o, e, stats)
+	}
+	o.end()
+	o.close()
+}
+
+// providerID is the stable id of a provider.
+func providerID(slug string) string {
+	sum := sha256.Sum256([]byte(slug))
+	return "prv_" + hex.EncodeToString(sum[:10])
+}
+
+func quantization(e *catalog.Endpoint) string { return cmp.Or(e.Quantization, "unknown") }
+
+// updatedAt is when an offer of the provider last changed; where nobody noted that, when the model appeared.
+func (p *providing) updatedAt() time.Time {
+	at := time.Unix(0, 0)
+	for _, e := range p.endpoints {
+		t := e.UpdatedAt
+		if t.IsZero() {
+			t = e.Model.Created
+		}
+		if t.After(at) {
+			at = t
+		}
+	}
+	return at.Truncate(time.Second)
+}
+
+// medianLatency is that of the endpoint whose prices are shown, or of the first one that is known; 0 when none is.
+func (p *providing) medianLatency(stats Stats) time.Duration {
+	_, latency, _ := measured(p.best, stats)
+	for i := 0; latency == 0 && i < len(p.endpoints); i++ {
+		_, latency, _ = measured(p.endpoints[i], stats)
+	}
+	return latency
+}
+
+// measured are the figures of an endpoint, zero where nothing is known.
+func measured(e *catalog.Endpoint, stats Stats) (uptime float64, latency time.Duration, throughput float64) {
+	if stats == nil {
+		return 0, 0, 0
+	}
+	uptime, latency, throughput, known := stats.Stats(e.ID)
+	if !known {
+		return 0, 0, 0
+	}
+	return uptime, latency, throughput
+}
+
+func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
+	o.open()
+	o.text("tag", e.Tag)
+	o.text("provider_name", e.Provider.Name)
+	o.text("quantization", quantization(e))
+	o.text("service_tier", e.Tier)
+	o.text("variant", e.Variant)
+	appendPricing(o, &e.Pricing)
+	o.integer("context_length", cmp.Or(e.ContextLength, e.Model.ContextLength))
+	o.integer("max_completion_tokens", e.MaxCompletion)
+	o.texts("supported_parameters", paramsOf(e).Names())
+	o.boolean("supports_implicit_caching", e.ImplicitCache)
+	uptime, latency, throughput := measured(e, stats)
+	o.figure("uptime_last_1d", uptime)
+	o.figure("latency_last_30m_ms", float64(latency)/float64(time.Millisecond))
+	o.figure("throughput_last_30m_tps", throughput)
+	o.close()
+}
+
+// appendPricing writes all prices of an endpoint, in rubles per what the keys say.
+func appendPricing(o *object, p *catalog.Pricing) {
+	o.name("pricing")
+	o.open()
+	o.name("base")
+	o.open()
+	appendPrices(o, &p.Base)
+	o.priceIfSet("audio_per_minute", p.Minute)
+	o.priceIfSet("characters_per_1k", p.Characters)
+	o.close()
+	o.array("variable_pricings")
+	for i := range p.Thresholds {
+		o.open()
+		o.text("type", "prompt-threshold")
+		o.integer("threshold", p.Thresholds[i].Above)
+		o.name("pricing")
+		o.open()
+		appendPrices(o, &p.Thresholds[i].Prices)
+		o.close()
+		o.close()
+	}
+	o.end()
+	o.name("per_request")
+	o.open()
+	o.priceIfSet("image_output_rub", p.Base.ImageOutputEach)
+	o.priceIfSet("web_search_rub", p.Base.WebSearch)
+	o.priceIfSet("request_rub", p.Base.Request)
+	o.close()
+	o.name("video")
+	o.open()
+	o.array("rules")
+	for i := range p.Video {
+		o.open()
+		o.text("resolution", p.Video[i].Resolution)
+		o.boolean("with_audio", p.Video[i].WithAudio)
+		o.price("price_per_second_rub", p.Video[i].PerSecond)
+		o.close()
+	}
+	o.end()
+	o.close()
+	o.array("image_prices")
+	for i := range p.Images {
+		line := &p.Images[i]
+		o.open()
+		o.text("component", line.Component)
+		o.text("unit", line.Unit)
+		o.text("variant", line.Variant)
+		o.text("resolution", line.Resolution)
+		o.price("price_rub", line.Price)
+		o.text("basis", cmp.Or(line.Basis, catalog.BasisFixed))
+		o.close()
+	}
+	o.end()
+	o.close()
+}
+
+// appendPrices writes the prices that are set: a threshold inherits the others from the base.
+func appendPrices(o *object, p *catalog.Prices) {
+	o.priceIfSet("prompt_per_1k", p.Prompt)
+	o.priceIfSet("completion_per_1k", p.Completion)
+	o.priceIfSet("cache_read_per_1k", p.CacheRead)
+	o.priceIfSet("cache_write_per_1k", p.CacheWrite)
+	o.priceIfSet("cache_write_1h_per_1k", p.CacheWrite1h)
+	o.priceIfSet("reasoning_per_1k", p.Reasoning)
+	o.priceIfSet("audio_per_1k", p.Audio)
+	o.priceIfSet("audio_output_per_1k", p.AudioOutput)
+	o.priceIfSet("image_per_1k", p.Image)
+	o.priceIfSet("image_output_tokens_per_1k", p.ImageOutput)
+	o.priceIfSet("image_output", p.ImageOutputEach)
+	o.priceIfSet("web_search", p.WebSearch)
+}
+
+// priceIfSet leaves out what is not charged on its own.
+func (o *object) priceIfSet(name string, p money.Price) {
+	if p.Set {
+		o.price(name, p)
+	}
+}

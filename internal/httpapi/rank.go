@@ -1,0 +1,69 @@
+package httpapi
+
+import (
+	"cmp"
+	"context"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+)
+
+// Popularity tells how much models are used. The store is one.
+type Popularity interface {
+	// ModelTokens sums the prompt and completion tokens of all wallets by the slug that served, variant suffix kept, over the UTC
+	// days from..to (YYYY-MM-DD, both included).
+	ModelTokens(ctx context.Context, from, to string) (map[string]int64, error)
+}
+
+// rankDays is how many days count for a rank, today included.
+const rankDays = 7
+
+// KeepRanks sorts the lists of models by how much each was used lately: at once, and then each time every has passed. It returns
+// when ctx ends. While the store cannot be read, the ranks stay as they are.
+func (a *API) KeepRanks(ctx context.Context, from Popularity, every time.Duration) {
+	t := time.NewTicker(every)
+	defer t.Stop()
+	for {
+		today := a.Now().UTC()
+		tokens, err := from.ModelTokens(ctx, today.AddDate(0, 0, 1-rankDays).Format(day), today.Format(day))
+		if err == nil {
+			a.models.rank(ranksOf(tokens), a.Catalog())
+		} else if ctx.Err() == nil {
+			a.Slog.Warn("the ranks of models could not be read", "cause", err)
+		}
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+		}
+	}
+}
+
+// ranks are places by popularity, from 1, by the id under which a model is listed.
+type ranks map[string]int
+
+func (r ranks) equal(other ranks) bool { return maps.Equal(r, other) }
+
+// ranksOf orders models by tokens, equals by id. What a suffix other than ":free" brought counts for the model.
+func ranksOf(tokens map[string]int64) ranks {
+	sums := map[string]int64{}
+	for slug, n := range tokens {
+		if base, variant := catalog.SplitVariant(slug); variant != catalog.Free {
+			slug = base
+		}
+		if n > 0 && slug != "" {
+			sums[slug] += n
+		}
+	}
+	ids := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
+		return cmp.Or(cmp.Compare(sums[b], sums[a]), strings.Compare(a, b))
+	})
+	r := make(ranks, len(ids))
+	for i, id := range ids {
+		r[id] = i + 1
+	}
+	return r
+}
