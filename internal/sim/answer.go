@@ -28,6 +28,13 @@ type ask struct {
 	logprobs  bool
 	top       int
 
+	thinking bool // the caller asked for so many tokens of it as thought says
+	thought  int
+	redact   bool   // thinking comes in a form that only the provider reads
+	mute     bool   // nothing is to be said: the prompt is only to be remembered
+	searches bool   // the provider may search the web
+	marks    *marks // what the caller wants remembered of its prompt; nil: the provider decides
+
 	wantImage, wantAudio bool
 	audioFormat          string
 
@@ -88,7 +95,15 @@ type choice struct {
 	images    []string // data URLs
 	audio     *sound
 	finish    string
+	stopped   string // the stop sequence that ended the text
+	refused   bool   // the text says that nothing will be said
+	found     *found // by a search of the web
 	seed      random // of what is written beside the text, such as logprobs
+}
+
+// found is what a search brought.
+type found struct {
+	id, query, url, title string
 }
 
 type call struct {
@@ -96,10 +111,12 @@ type call struct {
 	custom              bool
 }
 
-// tally counts tokens. The later ones are part of prompt or completion.
+// tally counts tokens. Those of the second line are part of prompt or completion.
 type tally struct {
 	prompt, completion                                     int
 	cached, promptAudio, reasoning, outputAudio, outputImg int
+	written, writtenHour                                   int // into the prompt cache, for minutes and for an hour
+	searches                                               int
 }
 
 const (
@@ -113,7 +130,11 @@ func (s *Server) reply(a *ask) answer {
 	d := a.digest()
 	out := answer{id: uint64(d)}
 	out.usage.prompt, out.usage.promptAudio = a.promptTokens()
-	out.usage.cached = s.cache.seen(a)
+	if a.marks != nil {
+		a.marks.settle(&s.cache, &out.usage)
+	} else {
+		out.usage.cached = s.cache.seen(a)
+	}
 	for i := range a.n {
 		rnd := random(uint64(d) + uint64(i)*0x9e3779b97f4a7c15)
 		c := a.choose(&rnd)
@@ -137,6 +158,9 @@ func (t *tally) add(c *choice, limit int) {
 	}
 	if limit > 0 {
 		n = min(n, limit)
+	}
+	if c.found != nil {
+		t.searches++
 	}
 	t.outputImg += tokensOfImage * len(c.images)
 	t.reasoning += reasoning
@@ -203,7 +227,13 @@ func (a *ask) question() string {
 
 func (a *ask) choose(rnd *random) choice {
 	var c choice
+	if a.mute {
+		return choice{finish: "length"}
+	}
 	lang := languageOf(a.question())
+	if a.knobs.finish == "refusal" {
+		return choice{text: lang.refusal, refused: true, finish: "refusal"}
+	}
 	if n := a.reasoningTokens(); n > 0 {
 		c.reasoning = lang.prose(rnd, lang.thinking+lang.stop, n)
 	}
@@ -221,10 +251,14 @@ func (a *ask) choose(rnd *random) choice {
 
 func (a *ask) say(c *choice, lang *language, rnd *random) {
 	c.finish = "stop"
+	if a.searches && a.resultsAtEnd() == nil {
+		id := hexOf(rnd.next())
+		c.found = &found{id: id, query: strings.Join(strings.Fields(a.question()), " "), url: "https://sim.invalid/" + id, title: lang.sentence(rnd)}
+	}
 	c.text = a.text(lang, rnd)
 	for _, stop := range a.stops {
 		if at := strings.Index(c.text, stop); at >= 0 && stop != "" {
-			c.text = c.text[:at]
+			c.text, c.stopped = c.text[:at], stop
 		}
 	}
 	if a.wantImage {
@@ -257,13 +291,16 @@ func (a *ask) limit(c *choice) {
 		c.audio.transcript = trim(c.audio.transcript)
 	}
 	if cut {
-		c.finish = "length"
+		c.finish, c.stopped = "length", ""
 	}
 }
 
 var effortTokens = map[string]int{"none": 0, "minimal": 8, "low": 16, "medium": 48, "high": 128, "xhigh": 256, "max": 512}
 
 func (a *ask) reasoningTokens() int {
+	if a.thinking {
+		return a.thought
+	}
 	if a.effort == "" && a.persona.Name == "reason" {
 		return effortTokens["medium"]
 	}

@@ -132,7 +132,7 @@ func (s *Server) bench(w http.ResponseWriter, r *http.Request, p *peeked, body [
 		w.Write(benchBody) //nolint:errcheck // a client that has gone needs no answer
 		return true
 	}
-	x := s.exchange(w, r, string(p.model), p.stream, &k, started)
+	x := s.exchange(chatWire, w, r, string(p.model), p.stream, &k, started)
 	defer x.end()
 	if !x.wait(k.delay) {
 		return true

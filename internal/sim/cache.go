@@ -94,3 +94,69 @@ func prefixes(a *ask) []digest {
 	}
 	return out
 }
+
+// marks are the places up to which a caller wants its prompt remembered, as digests of all blocks before them.
+type marks struct {
+	digest digest
+	tokens int
+	blocks []prefix
+	at     []mark
+}
+
+// prefix is the prompt up to the end of one block.
+type prefix struct {
+	digest digest
+	tokens int
+}
+
+type mark struct {
+	block int // index into blocks
+	hour  bool
+}
+
+// Providers with marks look so many blocks before one for what they remember, and allow so many marks.
+const (
+	lookBack = 20
+	maxMarks = 4
+)
+
+// block adds a block of the prompt, in any form that tells it from others.
+func (m *marks) block(form string, tokens int) {
+	m.digest.add(form)
+	m.tokens += tokens
+	m.blocks = append(m.blocks, prefix{m.digest, m.tokens})
+}
+
+func (m *marks) here(hour bool) {
+	if n := len(m.blocks); n > 0 {
+		m.at = append(m.at, mark{n - 1, hour})
+	}
+}
+
+// settle finds the longest remembered beginning and remembers what was marked, if it is long enough.
+func (m *marks) settle(c *prefixCache, t *tally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range m.at {
+		for i := k.block; i >= 0 && i > k.block-lookBack; i-- {
+			if c.known[m.blocks[i].digest] {
+				t.cached = max(t.cached, m.blocks[i].tokens)
+				break
+			}
+		}
+	}
+	reached := t.cached
+	for _, k := range m.at {
+		p := m.blocks[k.block]
+		if p.tokens < cacheFrom || p.tokens <= reached {
+			continue
+		}
+		if k.hour {
+			t.writtenHour += p.tokens - reached
+		} else {
+			t.written += p.tokens - reached
+		}
+		reached = p.tokens
+		c.remember(p.digest)
+	}
+}

@@ -16,13 +16,15 @@ type refusal struct {
 }
 
 // chatRequest reads a body of POST /v1/chat/completions as strictly as a provider does.
-func chatRequest(body []byte) (*ask, *refusal) {
+func chatRequest(body []byte) (*ask, *refusal) { return chatRequestFor(body, nil) }
+
+func chatRequestFor(body []byte, address func(string) (string, bool)) (*ask, *refusal) {
 	root, err := parse(body)
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, unreadable(&openAIPhrases, err)
 	}
-	c := checker{ask: &ask{n: 1, parallel: true, audioFormat: "", choice: toolChoice{mode: "auto"}}}
-	c.ask.knobs.after = -1
+	c := newChecker(&openAIPhrases)
+	c.address = address
 	if !root.is(object) {
 		c.refuse("", "", "The body must be a JSON object.")
 		return nil, c.fault
@@ -35,8 +37,8 @@ func chatRequest(body []byte) (*ask, *refusal) {
 	return c.ask, nil
 }
 
-func unreadable(err error) *refusal {
-	r := &refusal{status: 400, kind: "invalid_request_error", message: "We could not parse the JSON body of your request: " + err.Error() + "."}
+func unreadable(say *phrases, err error) *refusal {
+	r := &refusal{status: 400, kind: "invalid_request_error", message: say.readable(err)}
 	var twice duplicateError
 	if errors.As(err, &twice) {
 		r.code, r.param = "duplicate_member", string(twice)
@@ -46,27 +48,96 @@ func unreadable(err error) *refusal {
 
 // checker reads the members of a request and keeps the first complaint.
 type checker struct {
-	root  *node
-	ask   *ask
-	fault *refusal
+	phrases *phrases
+	root    *node
+	ask     *ask
+	fault   *refusal
+	status  int                               // of what is refused; 0: 400
+	address func(model string) (string, bool) // the name inside a model's address; nil: models have names
+}
+
+func newChecker(say *phrases) checker {
+	return checker{phrases: say, ask: &ask{knobs: knobs{after: -1}, n: 1, parallel: true, choice: toolChoice{mode: "auto"}}}
 }
 
 func (c *checker) refuse(param, code, message string) {
 	if c.fault == nil {
-		c.fault = &refusal{status: 400, kind: "invalid_request_error", code: code, param: param, message: message}
+		c.fault = &refusal{status: max(c.status, 400), kind: "invalid_request_error", code: code, param: param, message: message}
 	}
 }
 
 func (c *checker) wrongType(param string, v *node, want string) {
-	c.refuse(param, "invalid_type", "Invalid type for '"+param+"': expected "+want+", but got "+kindNames[v.kind]+" instead.")
+	c.refuse(param, "invalid_type", c.phrases.wrongType(param, kindNames[v.kind], want))
 }
 
 func (c *checker) wrongValue(param, want string) {
-	c.refuse(param, "invalid_value", "Invalid value for '"+param+"': expected "+want+".")
+	c.refuse(param, "invalid_value", c.phrases.wrongValue(param, want))
 }
 
+func (c *checker) unknown(param string) {
+	c.refuse(param, "unknown_parameter", c.phrases.unknown(param))
+}
+
+// field checks the value of a member for a reader of type R. A nil field takes anything.
+type field[R any] func(reader R, v *node, param string)
+
+// members checks an object: all required names are there, no unknown ones, and each value that is not null by its field.
+func members[R any](c *checker, reader R, v *node, param string, fields map[string]field[R], required ...string) bool {
+	if !c.typed(v, object, param) {
+		return false
+	}
+	if rename := c.phrases.rename; rename != nil {
+		for i, name := range v.names {
+			if _, known := fields[rename(name)]; known {
+				v.names[i] = rename(name)
+			}
+		}
+	}
+	for _, name := range required {
+		if v.get(name) == nil {
+			c.missing(under(param, name))
+		}
+	}
+	for i, name := range v.names {
+		check, known := fields[name]
+		switch {
+		case !known:
+			c.unknown(under(param, name))
+		case check != nil && v.items[i].kind != null:
+			check(reader, &v.items[i], under(param, name))
+		}
+	}
+	return c.fault == nil
+}
+
+func under(param, name string) string {
+	if param == "" {
+		return name
+	}
+	return param + "." + name
+}
+
+// each hands on the elements of an array.
+func (c *checker) each(v *node, param string, element func(v *node, param string)) {
+	if !c.typed(v, array, param) {
+		return
+	}
+	for i := range v.items {
+		element(&v.items[i], c.phrases.item(param, i))
+		if c.fault != nil {
+			return
+		}
+	}
+}
+
+// kinds that most members have.
+func (c *checker) aText(v *node, param string)    { c.typed(v, text, param) }
+func (c *checker) aBool(v *node, param string)    { c.typed(v, boolean, param) }
+func (c *checker) anObject(v *node, param string) { c.typed(v, object, param) }
+func (c *checker) anArray(v *node, param string)  { c.typed(v, array, param) }
+
 func (c *checker) missing(param string) {
-	c.refuse(param, "missing_required_parameter", "Missing required parameter: '"+param+"'.")
+	c.refuse(param, "missing_required_parameter", c.phrases.missing(param))
 }
 
 // typed complains about a value of another kind and returns whether it is right.
@@ -79,6 +150,10 @@ func (c *checker) typed(v *node, k kind, param string) bool {
 }
 
 func (c *checker) words(v *node, param string, words ...string) string {
+	if v == nil {
+		c.missing(param)
+		return ""
+	}
 	if c.typed(v, text, param) {
 		if w, err := oneOf(v.text, words...); err == nil {
 			return w
@@ -94,7 +169,7 @@ func (c *checker) integer(v *node, param string, low, high int64) int64 {
 	case !ok:
 		c.wrongType(param, v, "an integer")
 	case n < low || n > high:
-		c.refuse(param, "integer_out_of_range", "Invalid value for '"+param+"': expected an integer from "+strconv.FormatInt(low, 10)+" to "+strconv.FormatInt(high, 10)+".")
+		c.refuse(param, "integer_out_of_range", c.phrases.outOfRange(param, strconv.FormatInt(low, 10), strconv.FormatInt(high, 10)))
 	}
 	return n
 }
@@ -105,7 +180,7 @@ func (c *checker) decimal(v *node, param string, low, high float64) {
 	case !ok:
 		c.wrongType(param, v, "a number")
 	case x < low || x > high:
-		c.refuse(param, "decimal_out_of_range", "Invalid value for '"+param+"': expected a number from "+strconv.FormatFloat(low, 'f', -1, 64)+" to "+strconv.FormatFloat(high, 'f', -1, 64)+".")
+		c.refuse(param, "decimal_out_of_range", c.phrases.outOfRange(param, strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64)))
 	}
 }
 
@@ -200,7 +275,16 @@ func (c *checker) model() {
 	if !c.typed(v, text, "model") {
 		return
 	}
-	base, err := c.ask.knobs.named(v.text)
+	name := v.text
+	if c.address != nil {
+		inside, ok := c.address(name)
+		if !ok {
+			c.refuse("model", "invalid_value", "Failed to parse model URI: '"+name+"'. Expected gpt://<folder>/<model>[/<version>].")
+			return
+		}
+		name = inside
+	}
+	base, err := c.ask.knobs.named(name)
 	if err != nil {
 		c.refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
 		return
@@ -384,8 +468,10 @@ func (c *checker) audio(v *node, param string) {
 	}
 }
 
-func validName(s string) bool {
-	if s == "" || len(s) > 64 {
+func validName(s string) bool { return validNameOf(s, 64) }
+
+func validNameOf(s string, most int) bool {
+	if s == "" || len(s) > most {
 		return false
 	}
 	for i := 0; i < len(s); i++ {

@@ -9,6 +9,7 @@ import (
 
 // chatReply writes an answer on the chat wire.
 type chatReply struct {
+	on      *wire
 	ask     *ask
 	answer  *answer
 	created int64
@@ -17,6 +18,7 @@ type chatReply struct {
 // reply is the answer in the form that faults and transport need.
 func (r *chatReply) reply() *reply {
 	return &reply{
+		wire:   r.on,
 		stream: r.ask.stream,
 		body:   func() []byte { return r.whole(false) },
 		hollow: func() []byte { return r.whole(true) },
@@ -56,7 +58,7 @@ func (r *chatReply) whole(hollow bool) []byte {
 		dst = append(dst, `,"logprobs":`...)
 		dst = r.logprobs(dst, c, c.text, 0)
 		dst = append(dst, `,"finish_reason":`...)
-		dst = appendText(dst, c.finish)
+		dst = appendText(dst, c.finishOnChat())
 		dst = append(dst, '}')
 	}
 	dst = append(dst, ']')
@@ -66,14 +68,24 @@ func (r *chatReply) whole(hollow bool) []byte {
 	return append(r.answer.usage.append(dst, r.ask.knobs.usage), '}')
 }
 
+// finishOnChat is the finish reason: a refusal is a text like any other on this wire.
+func (c *choice) finishOnChat() string {
+	if c.refused {
+		return "stop"
+	}
+	return c.finish
+}
+
 func (c *choice) message(dst []byte) []byte {
 	dst = append(dst, `{"role":"assistant","content":`...)
-	if c.text == "" && (len(c.calls) > 0 || c.audio != nil) {
-		dst = append(dst, "null"...)
-	} else {
-		dst = appendText(dst, c.text)
+	switch {
+	case c.refused:
+		dst = appendText(append(dst, `null,"refusal":`...), c.text)
+	case c.text == "" && (len(c.calls) > 0 || c.audio != nil):
+		dst = append(dst, `null,"refusal":null`...)
+	default:
+		dst = append(appendText(dst, c.text), `,"refusal":null`...)
 	}
-	dst = append(dst, `,"refusal":null`...)
 	if c.reasoning != "" {
 		dst = appendText(append(dst, `,"reasoning_content":`...), c.reasoning)
 	}
@@ -145,7 +157,13 @@ func (r *chatReply) logprobs(dst []byte, c *choice, piece string, at int) []byte
 	if !r.ask.logprobs {
 		return append(dst, "null"...)
 	}
-	dst = append(dst, `{"content":[`...)
+	dst = c.logprobs(append(dst, `{"content":`...), piece, at, r.ask.top)
+	return append(dst, `,"refusal":null}`...)
+}
+
+// logprobs writes a list with those of each token, and of so many others in its place.
+func (c *choice) logprobs(dst []byte, piece string, at, top int) []byte {
+	dst = append(dst, '[')
 	for i := at; piece != ""; i++ {
 		if i > at {
 			dst = append(dst, ',')
@@ -154,7 +172,7 @@ func (r *chatReply) logprobs(dst []byte, c *choice, piece string, at int) []byte
 		rnd := c.seed + random(i)
 		milli := rnd.below(900) // thousandths below zero
 		dst = append(appendLogprob(append(dst, '{'), piece[:end], milli), `,"top_logprobs":[`...)
-		for k := range r.ask.top {
+		for k := range top {
 			if k > 0 {
 				dst = append(dst, ',')
 			}
@@ -168,7 +186,7 @@ func (r *chatReply) logprobs(dst []byte, c *choice, piece string, at int) []byte
 		dst = append(dst, `]}`...)
 		piece = piece[end:]
 	}
-	return append(dst, `],"refusal":null}`...)
+	return append(dst, ']')
 }
 
 func appendLogprob(dst []byte, token string, milli int) []byte {
@@ -185,26 +203,28 @@ func appendLogprob(dst []byte, token string, milli int) []byte {
 	return append(dst, ']')
 }
 
+// appendCount writes `"name":n`, well or in a bad style.
+func appendCount(dst []byte, name string, n int, style string) []byte {
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	switch style {
+	case "negative":
+		return appendInt(dst, -n-1)
+	case "huge":
+		return append(appendInt(dst, 1+n), "000000000000"...)
+	case "strings":
+		return append(appendInt(append(dst, '"'), n), '"')
+	case "floats":
+		return append(appendInt(dst, n), ".5"...)
+	}
+	return appendInt(dst, n)
+}
+
 // append writes `,"usage":{...}`, or what a provider that counts badly writes.
 func (t *tally) append(dst []byte, style string) []byte {
 	if style == "missing" {
 		return dst
 	}
-	write := func(name string, n int) {
-		dst = append(append(append(dst, '"'), name...), `":`...)
-		switch style {
-		case "negative":
-			dst = appendInt(dst, -n-1)
-		case "huge":
-			dst = append(appendInt(dst, 1+n), "000000000000"...)
-		case "strings":
-			dst = append(appendInt(append(dst, '"'), n), '"')
-		case "floats":
-			dst = append(appendInt(dst, n), ".5"...)
-		default:
-			dst = appendInt(dst, n)
-		}
-	}
+	write := func(name string, n int) { dst = appendCount(dst, name, n, style) }
 	dst = append(dst, `,"usage":{`...)
 	write("prompt_tokens", t.prompt)
 	dst = append(dst, ',')
@@ -317,7 +337,11 @@ func (w *chunkWriter) pieces(i int) iter.Seq[struct{}] {
 	return func(step func(struct{}) bool) {
 		c := &w.r.answer.choices[i]
 		next := func() bool { return w.going && step(struct{}{}) }
-		if w.text(i, c.reasoning, "reasoning_content", next) && w.text(i, c.text, "content", next) && w.calls(i, next) {
+		member := "content"
+		if c.refused {
+			member = "refusal"
+		}
+		if w.text(i, c.reasoning, "reasoning_content", next) && w.text(i, c.text, member, next) && w.calls(i, next) {
 			w.media(i, next)
 		}
 	}
@@ -446,7 +470,7 @@ func (w *chunkWriter) sound(i int, next func() bool, member func([]byte) []byte)
 func (w *chunkWriter) end() {
 	for i := range w.r.answer.choices {
 		if w.going {
-			w.finish(append(w.start(i), `{}`...), ending, nil, w.r.answer.choices[i].finish)
+			w.finish(append(w.start(i), `{}`...), ending, nil, w.r.answer.choices[i].finishOnChat())
 		}
 	}
 	if w.r.ask.streamUsage && w.r.ask.knobs.usage != "missing" && w.going {

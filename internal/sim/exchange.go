@@ -9,22 +9,25 @@ import (
 
 // reply is an answer in the bytes of its wire: all that transport and faults need to know of it.
 type reply struct {
+	wire   *wire
 	stream bool
 	body   func() []byte   // the whole answer, also when a stream was asked for
 	hollow func() []byte   // a whole answer with nothing in it
 	frames iter.Seq[frame] // the stream
 }
 
-// frame is the data of one server-sent event. Its bytes are good until the next frame.
+// frame is one event of a stream. Its bytes are good until the next frame.
 type frame struct {
-	data []byte
-	kind frameKind
+	event string // its name; "" where a wire has none
+	data  []byte
+	kind  frameKind
 }
 
 type frameKind uint8
 
 const (
-	opening frameKind = iota // before any content
+	opening   frameKind = iota // before any content
+	structure                  // begins or ends a piece of content
 	content
 	ending // finish reason, usage
 	done   // the wire's last word
@@ -39,6 +42,7 @@ var (
 // exchange is one request on its way to an answer.
 type exchange struct {
 	s       *Server
+	wire    *wire
 	w       http.ResponseWriter
 	r       *http.Request
 	flush   http.Flusher // nil: the writer has none
@@ -51,10 +55,11 @@ type exchange struct {
 	timer   *time.Timer
 	buf     []byte
 	sent    int // content frames
+	events  int // frames of all kinds
 }
 
-func (s *Server) exchange(w http.ResponseWriter, r *http.Request, model string, stream bool, k *knobs, started time.Time) *exchange {
-	x := &exchange{s: s, w: w, r: r, k: k, c: s.stats.of(model), started: started, stream: stream}
+func (s *Server) exchange(on *wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *knobs, started time.Time) *exchange {
+	x := &exchange{s: s, wire: on, w: w, r: r, k: k, c: s.stats.of(model), started: started, stream: stream}
 	x.flush, _ = w.(http.Flusher)
 	if k.delay == 0 {
 		k.delay = s.config.Delay
@@ -166,7 +171,7 @@ func (x *exchange) status(status int, body []byte) {
 func (x *exchange) openStream() {
 	h := x.w.Header()
 	if h["Content-Type"] == nil {
-		h["Content-Type"] = streamType
+		h["Content-Type"] = x.wire.stream
 	}
 	h["Cache-Control"] = noCache
 	x.w.WriteHeader(200)
@@ -177,7 +182,8 @@ func (x *exchange) emit(f frame) bool {
 	if !x.pace(f.kind) {
 		return false
 	}
-	return x.send(f.data)
+	x.events++
+	return x.send(f)
 }
 
 // pace waits as long as a frame of that kind should let wait.
@@ -195,8 +201,8 @@ func (x *exchange) pace(kind frameKind) bool {
 	return x.wait(x.k.first)
 }
 
-func (x *exchange) send(data []byte) bool {
-	x.buf = append(append(append(x.buf[:0], "data: "...), data...), "\n\n"...)
+func (x *exchange) send(f frame) bool {
+	x.buf = x.wire.frame(x.buf[:0], f)
 	return x.put(x.buf)
 }
 

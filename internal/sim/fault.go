@@ -36,7 +36,7 @@ var faults = map[string]fault{
 	"u16": {"503", []string{"json", "html", "empty"}, unavailable},
 	"u17": {"redirects", nil, redirect},
 	"u18": {"200 with a body that is no answer", []string{"empty", "truncated", "html", "text", "array", "null", "object", "nochoices"}, noAnswer},
-	"u19": {"200 with an error object", nil, errorInside},
+	"u19": {"200 with an error object", []string{"error", "failed"}, errorInside},
 	"u20": {"200 with the wrong content type", []string{"", "plain", "json", "html", "none"}, wrongType},
 	"u21": {"a bad gzip body", []string{"truncated", "rubbish", "valid"}, badGzip},
 	"u22": {"far too large a body", []string{"bomb", "big"}, tooMuch},
@@ -104,7 +104,7 @@ func (k *knobs) bytesOr(fallback int64) int64 {
 func (x *exchange) hijack() net.Conn {
 	h, ok := x.w.(http.Hijacker)
 	if !ok {
-		sendRefusal(x.w, &refusal{status: 501, kind: "server_error", message: "This fault needs an HTTP/1.1 connection of its own."})
+		x.wire.refuse(x.w, &refusal{status: 501, kind: "server_error", message: "This fault needs an HTTP/1.1 connection of its own."})
 		return nil
 	}
 	conn, _, err := h.Hijack()
@@ -201,7 +201,7 @@ const (
 func (x *exchange) inserting(r *reply, fallback int, what func() bool) outcome {
 	at, sent, inserted := x.k.afterOr(fallback), 0, false
 	for f := range r.frames {
-		if !inserted && f.kind != opening && (sent >= at || f.kind != content) {
+		if !inserted && f.kind != opening && (sent >= at || f.kind >= ending) {
 			inserted = true
 			if !what() {
 				return stopped
@@ -274,7 +274,12 @@ func withoutDone(x *exchange, r *reply) {
 	}
 }
 
-func (x *exchange) fail(r refusal) { x.status(r.status, r.json()) }
+func (x *exchange) fail(r refusal) {
+	if x.wire.beside != nil {
+		x.wire.beside(x.w.Header(), &r)
+	}
+	x.status(r.status, x.wire.fail(&r))
+}
 
 func tooMany(retryAfter string) func(*exchange, *reply) {
 	return func(x *exchange, _ *reply) {
@@ -306,7 +311,7 @@ func badRequest(x *exchange, _ *reply) {
 	case "model":
 		f.code, f.param, f.message = "model_not_found", "model", "The requested model does not exist."
 	case "context":
-		f.code, f.message = "context_length_exceeded", "This model's maximum context length is 8 tokens. Please reduce the length of the messages."
+		f.code, f.message = "context_length_exceeded", x.wire.tooLong
 	case "secret":
 		f.message = "Bad request with key " + leaked + " at http://upstream.internal:8443/v1/chat/completions."
 	}
@@ -381,7 +386,7 @@ func noAnswer(x *exchange, r *reply) {
 	case "object":
 		body = []byte(`{}`)
 	case "nochoices":
-		body = []byte(`{"id":"x","object":"chat.completion","created":1,"model":"m"}`)
+		body = x.wire.shapeless
 	}
 	if !r.stream {
 		x.status(200, body)
@@ -393,7 +398,7 @@ func noAnswer(x *exchange, r *reply) {
 	case page:
 		x.put(body)
 	default:
-		x.send(body)
+		x.send(frame{event: x.wire.idle.event, data: body})
 	}
 }
 
@@ -403,18 +408,17 @@ func errorInside(x *exchange, r *reply) {
 	if code == 0 {
 		code = 502
 	}
-	body := append([]byte(`{"error":{"message":"The simulator failed inside its answer.","type":"server_error","param":null,"code":`), strconv.Itoa(code)...)
-	body = append(body, `}}`...)
+	f := &refusal{status: code, kind: "server_error", code: strconv.Itoa(code), message: "The simulator failed inside its answer."}
 	if !r.stream {
-		x.status(200, body)
+		x.status(200, x.wire.fail(f))
 		return
 	}
 	x.openStream()
 	if x.k.afterOr(0) > 0 && !x.upTo(r, 0) {
 		return
 	}
-	if x.send(body) {
-		x.send([]byte("[DONE]"))
+	if x.send(x.wire.inside(f, x.k.how, x.events)) && x.wire.last != nil {
+		x.send(frame{data: x.wire.last, kind: done})
 	}
 }
 

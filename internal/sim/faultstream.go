@@ -17,7 +17,7 @@ func badGzip(x *exchange, r *reply) {
 	if r.stream {
 		body = nil
 		for f := range r.frames {
-			body = append(append(append(body, "data: "...), f.data...), "\n\n"...)
+			body = x.wire.frame(body, f)
 		}
 	}
 	var packed bytes.Buffer
@@ -52,7 +52,7 @@ func tooMuch(x *exchange, r *reply) {
 	body := r.body()
 	before, after := []byte(`{"filler":"`), append([]byte(`",`), body[1:]...)
 	if r.stream {
-		before, after = []byte("data: {\"filler\":\""), append(after, "\n\n"...)
+		before, after = x.wire.flood(total)
 	}
 	filler := bytes.Repeat([]byte("a"), mebibyte)
 	if x.k.how == "bomb" {
@@ -138,7 +138,8 @@ func drip(x *exchange, r *reply) {
 	for f := range r.frames {
 		if f.kind == content {
 			// the last frame comes again for ever
-			again := bytes.Clone(f.data)
+			again := f
+			again.data = bytes.Clone(f.data)
 			for x.s.stalls.Err() == nil && x.send(again) && x.wait(gap) {
 			}
 			if !x.gone {
@@ -191,18 +192,16 @@ func longLine(x *exchange, r *reply) {
 	}
 	x.openStream()
 	x.inserting(r, 0, func() bool {
-		before, after := "data: {\"filler\":\"", "\",\"choices\":[]}\n\n"
-		switch x.k.how {
-		case "comment":
-			before, after = ": ", "\n\n"
-		case "endless":
-			before, after = "data: ", ""
+		total := x.k.bytesOr(longLineBytes)
+		before, after := x.wire.flood(total)
+		if x.k.how == "comment" && !x.wire.binary {
+			before, after = []byte(": "), []byte("\n\n")
 		}
 		filler := bytes.Repeat([]byte("a"), 64<<10)
-		if !x.put([]byte(before)) {
+		if !x.put(before) {
 			return false
 		}
-		for left := x.k.bytesOr(longLineBytes); left > 0; left -= int64(len(filler)) {
+		for left := total; left > 0; left -= int64(len(filler)) {
 			if !x.put(filler[:min(left, int64(len(filler)))]) {
 				return false
 			}
@@ -211,7 +210,7 @@ func longLine(x *exchange, r *reply) {
 			x.stall()
 			return false
 		}
-		return x.put([]byte(after))
+		return x.put(after)
 	})
 }
 
@@ -222,13 +221,16 @@ func badFrame(x *exchange, r *reply) {
 	}
 	x.openStream()
 	x.inserting(r, framesBefore, func() bool {
+		f := x.wire.text("cut")
 		switch x.k.how {
 		case "text":
-			return x.send([]byte("Internal Server Error"))
+			f.data = []byte("Internal Server Error")
 		case "utf8":
-			return x.send([]byte("{\"choices\":[{\"index\":0,\"delta\":{\"content\":\"\xff\xfe\"},\"finish_reason\":null}]}"))
+			f = x.wire.text("\xff\xfe")
+		default:
+			f.data = f.data[:bytes.Index(f.data, []byte("cut"))+len("cut")]
 		}
-		return x.send([]byte(`{"id":"x","choices":[{"index":0,"delta":{"content":"cut`))
+		return x.send(f)
 	})
 }
 
@@ -238,11 +240,13 @@ func afterDone(x *exchange, r *reply) {
 		return
 	}
 	x.openStream()
-	var again []byte
+	var again, last frame
 	for f := range r.frames {
-		if f.kind == content && again == nil {
-			again = bytes.Clone(f.data)
+		if f.kind == content && again.data == nil {
+			again = f
+			again.data = bytes.Clone(f.data)
 		}
+		last = f
 		if !x.emit(f) {
 			return
 		}
@@ -251,7 +255,7 @@ func afterDone(x *exchange, r *reply) {
 		x.send(again)
 		x.send(again)
 	}
-	x.send([]byte("[DONE]"))
+	x.send(last)
 }
 
 func noContent(x *exchange, r *reply) {
@@ -261,7 +265,7 @@ func noContent(x *exchange, r *reply) {
 	}
 	x.openStream()
 	how := x.k.how
-	if how == "comments" {
+	if how == "comments" && !x.wire.binary {
 		for range 3 {
 			x.put([]byte(": nothing yet\n\n"))
 		}
@@ -282,6 +286,10 @@ func oddStream(x *exchange, r *reply) {
 	}
 	x.openStream()
 	o := oddities{x: x}
+	if x.wire.binary {
+		o.inPieces(r)
+		return
+	}
 	if o.has("bom") && !x.put([]byte("\xef\xbb\xbf")) {
 		return
 	}
@@ -318,15 +326,16 @@ func (o *oddities) send(f frame) bool {
 		dst = append(append(dst, ": a comment"...), end...)
 		dst = append(append(dst, ':'), end...)
 	}
+	if o.has("empty") && f.kind == content {
+		dst = append(append(append(o.event(dst, o.x.wire.idle.event, end), "data: "...), o.x.wire.idle.data...), end...)
+		dst = append(dst, end...)
+	}
+	dst = o.event(dst, f.event, end)
 	if o.has("fields") {
-		dst = append(append(dst, "event: message"...), end...)
 		dst = append(strconv.AppendInt(append(dst, "id: "...), int64(o.n), 10), end...)
 		dst = append(append(dst, "retry: 3000"...), end...)
 		dst = append(append(dst, "unknown: field"...), end...)
 		dst = append(append(dst, "flag"...), end...)
-	}
-	if o.has("empty") && f.kind == content {
-		dst = append(append(append(dst, `data: {"choices":[]}`...), end...), end...)
 	}
 	dst = o.data(dst, f.data, end)
 	dst = append(dst, end...)
@@ -335,6 +344,17 @@ func (o *oddities) send(f frame) bool {
 		return o.split(dst)
 	}
 	return o.x.put(dst)
+}
+
+// event writes the line with an event's name. One without a name has the name "message", which need not be told.
+func (o *oddities) event(dst []byte, name, end string) []byte {
+	if name == "" && o.has("fields") {
+		name = "message"
+	}
+	if name == "" {
+		return dst
+	}
+	return append(append(append(dst, "event: "...), name...), end...)
 }
 
 func (o *oddities) data(dst, data []byte, end string) []byte {
@@ -375,6 +395,15 @@ func topComma(data []byte) int {
 		}
 	}
 	return -1
+}
+
+// inPieces is what a stream without lines has of oddities: events cut anywhere.
+func (o *oddities) inPieces(r *reply) {
+	for f := range r.frames {
+		if !o.x.pace(f.kind) || !o.split(o.x.wire.frame(nil, f)) {
+			return
+		}
+	}
 }
 
 // splitPause keeps the pieces from meeting in one segment.

@@ -2,7 +2,9 @@ package sim
 
 import (
 	"errors"
+	"slices"
 	"strconv"
+	"strings"
 	"unicode/utf16"
 	"unicode/utf8"
 )
@@ -423,4 +425,58 @@ func appendText(dst []byte, s string) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
+func itoa(n int) string { return strconv.Itoa(n) }
+
 func appendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
+
+// canonical writes a value in the one form that all its spellings share: names in order, numbers and strings written again.
+func canonical(dst []byte, n *node) []byte {
+	switch n.kind {
+	case object:
+		order := make([]int, len(n.names))
+		for i := range order {
+			order[i] = i
+		}
+		slices.SortFunc(order, func(a, b int) int { return strings.Compare(n.names[a], n.names[b]) })
+		dst = append(dst, '{')
+		for at, i := range order {
+			if at > 0 {
+				dst = append(dst, ',')
+			}
+			dst = canonical(append(appendText(dst, n.names[i]), ':'), &n.items[i])
+		}
+		return append(dst, '}')
+	case array:
+		dst = append(dst, '[')
+		for i := range n.items {
+			if i > 0 {
+				dst = append(dst, ',')
+			}
+			dst = canonical(dst, &n.items[i])
+		}
+		return append(dst, ']')
+	case text:
+		return appendText(dst, n.text)
+	case number:
+		if x, ok := n.float(); ok {
+			return strconv.AppendFloat(dst, x, 'g', -1, 64)
+		}
+	}
+	return append(dst, n.raw...)
+}
+
+// appendCompact appends a value without the white space between its parts, so that it fits into a line.
+func appendCompact(dst, raw []byte) []byte {
+	for i := 0; i < len(raw); i++ {
+		switch raw[i] {
+		case ' ', '\t', '\r', '\n':
+		case '"':
+			end := stringEnd(raw, i)
+			dst = append(dst, raw[i:end+1]...)
+			i = end
+		default:
+			dst = append(dst, raw[i])
+		}
+	}
+	return dst
+}

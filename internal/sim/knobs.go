@@ -33,6 +33,7 @@ type knobs struct {
 	usage             string
 	finish            string
 	seed              uint64
+	redact            bool // thinking is kept from the caller
 	stamp             bool // bench: each frame tells when it was written
 }
 
@@ -90,9 +91,11 @@ func (k *knobs) set(key, value string) error {
 	case "usage":
 		k.usage, err = oneOf(value, "missing", "negative", "huge", "strings", "floats")
 	case "finish":
-		k.finish, err = oneOf(value, "stop", "length", "tool_calls", "content_filter")
+		k.finish, err = oneOf(value, "stop", "length", "tool_calls", "content_filter", "refusal")
 	case "seed":
 		k.seed, err = strconv.ParseUint(value, 10, 64)
+	case "redact":
+		k.redact, err = strconv.ParseBool(value)
 	case "stamp":
 		k.stamp, err = strconv.ParseBool(value)
 	default:

@@ -7,8 +7,10 @@ import (
 	"context"
 	"errors"
 	"io"
+	"maps"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"sync"
@@ -17,9 +19,10 @@ import (
 
 // Config of a Server. The zero value is usable.
 type Config struct {
-	Key          string           // required as a bearer token; "" lets everyone in
-	MaxBodyBytes int64            // larger requests get 413; 0: 64 MiB
-	Now          func() time.Time // clock for time stamps in answers; nil: time.Now
+	Key                    string           // required as a bearer token; "" lets everyone in
+	AWSKeyID, AWSSecretKey string           // that requests to Bedrock's wire are signed with; "": the constants of these names
+	MaxBodyBytes           int64            // larger requests get 413; 0: 64 MiB
+	Now                    func() time.Time // clock for time stamps in answers; nil: time.Now
 
 	// How long answers take when a request says nothing of it: before the head, before the first content, between frames of content.
 	Delay, First, Gap time.Duration
@@ -32,6 +35,8 @@ type Server struct {
 	cache  prefixCache
 	stats  stats
 	turns  turns
+	stored responseStore
+	files  files
 
 	stalls context.Context // ends when Close begins: stalls end with it
 	abort  context.Context // ends when Close has waited long enough: answers end with it
@@ -53,13 +58,38 @@ func New(c Config) *Server {
 	if c.Now == nil {
 		c.Now = time.Now
 	}
+	if c.AWSKeyID == "" {
+		c.AWSKeyID, c.AWSSecretKey = AWSKeyID, AWSSecretKey
+	}
 	s := &Server{config: c, mux: http.NewServeMux()}
 	s.stalls, s.stop[0] = context.WithCancel(context.Background())
 	s.abort, s.stop[1] = context.WithCancel(context.Background())
 	s.stats.reset()
-	s.route("POST", "/v1/chat/completions", s.chat)
-	s.route("GET", "/v1/models", s.models)
-	s.route("GET", "/v1/models/{model}", s.model)
+	s.route(chatWire, "POST", "/v1/chat/completions", s.chat)
+	s.route(chatWire, "GET", "/v1/models", s.models)
+	s.route(chatWire, "GET", "/v1/models/{model}", s.model)
+	s.route(responsesWire, "POST", "/v1/responses", s.responses)
+	s.route(responsesWire, "POST", "/v1/responses/input_tokens", s.inputTokens)
+	s.routes(responsesWire, "/v1/responses/{id}", map[string]http.HandlerFunc{"GET": s.getResponse, "DELETE": s.deleteResponse})
+	s.route(responsesWire, "GET", "/v1/responses/{id}/input_items", s.inputItems)
+	s.route(responsesWire, "POST", "/v1/responses/{id}/cancel", s.cancelResponse)
+	s.route(bedrockWire, "POST", "/model/{id}/converse", s.converse(false))
+	s.route(bedrockWire, "POST", "/model/{id}/converse-stream", s.converse(true))
+	s.mux.HandleFunc("/api/v2/oauth", s.oauth)
+	s.route(gigachatWire, "POST", "/api/v1/chat/completions", s.gigachat)
+	s.route(gigachatWire, "POST", "/api/v1/files", s.upload)
+	s.route(gigachatWire, "GET", "/api/v1/models", s.models)
+	s.route(yandexWire, "POST", "/yandex/v1/chat/completions", s.yandex)
+	for _, base := range [...]string{"", "/anthropic"} {
+		s.route(messagesWire, "POST", base+"/v1/messages", s.messages)
+		s.route(messagesWire, "POST", base+"/v1/messages/count_tokens", s.countTokens)
+	}
+	s.route(messagesWire, "GET", "/anthropic/v1/models", s.models)
+	s.route(messagesWire, "GET", "/anthropic/v1/models/{model}", s.model)
+	for _, base := range [...]string{"/v1beta/models/", "/v1beta1/projects/{project}/locations/{location}/publishers/google/models/", "/v1/projects/{project}/locations/{location}/publishers/google/models/"} {
+		s.routes(geminiWire, base+"{call}", map[string]http.HandlerFunc{"POST": s.gemini, "GET": s.geminiModel})
+	}
+	s.route(geminiWire, "GET", "/v1beta/models", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, geminiModels(nil)) })
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, []byte(`{"status":"ok"}`)) })
 	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, s.stats.json()) })
 	s.mux.HandleFunc("POST /sim/reset", func(w http.ResponseWriter, _ *http.Request) {
@@ -71,44 +101,65 @@ func New(c Config) *Server {
 		sendJSON(w, 200, []byte(`{"redirected":true}`))
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		sendRefusal(w, &refusal{status: 404, kind: "invalid_request_error", code: "unknown_url", message: "Unknown request URL: " + r.Method + " " + r.URL.Path + "."})
+		on := chatWire
+		if strings.HasPrefix(r.URL.Path, "/anthropic/") {
+			on = messagesWire
+		}
+		on.refuse(w, &refusal{status: 404, kind: "invalid_request_error", code: "unknown_url", message: "Unknown request URL: " + r.Method + " " + r.URL.Path + "."})
 	})
 	return s
 }
 
 // route adds a route that needs the key. Other methods on its path get 405.
-func (s *Server) route(method, path string, serve http.HandlerFunc) {
+func (s *Server) route(on *wire, method, path string, serve http.HandlerFunc) {
+	s.routes(on, path, map[string]http.HandlerFunc{method: serve})
+}
+
+func (s *Server) routes(on *wire, path string, by map[string]http.HandlerFunc) {
+	if get := by["GET"]; get != nil {
+		by["HEAD"] = get
+	}
+	allowed := strings.Join(slices.Sorted(maps.Keys(by)), ", ")
 	s.mux.HandleFunc(path, func(w http.ResponseWriter, r *http.Request) {
+		serve := by[r.Method]
 		switch {
-		case r.Method != method && (method != "GET" || r.Method != "HEAD"):
-			w.Header().Set("Allow", method)
-			sendRefusal(w, &refusal{status: 405, kind: "invalid_request_error", code: "method_not_supported", message: "Not allowed to " + r.Method + " on " + r.URL.Path + "."})
-		case !s.admits(r):
-			s.stats.of("").refused.Add(1)
-			sendRefusal(w, &refusal{status: 401, kind: "invalid_request_error", code: "invalid_api_key", message: "Incorrect API key provided."})
+		case serve == nil:
+			w.Header().Set("Allow", allowed)
+			on.refuse(w, &refusal{status: 405, kind: "invalid_request_error", code: "method_not_supported", message: "Not allowed to " + r.Method + " on " + r.URL.Path + "."})
 		default:
+			if refused := on.admit(s, r); refused != nil {
+				s.refuse(on, w, refused)
+				return
+			}
 			serve(w, r)
 		}
 	})
 }
 
-func (s *Server) admits(r *http.Request) bool {
-	if s.config.Key == "" {
-		return true
-	}
-	key, found := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-	return found && key == s.config.Key
+// bearer is the token of a request, "" without one.
+func bearer(r *http.Request) string {
+	token, _ := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
+	return token
+}
+
+// hasKey reports whether one of the given is the key that is asked for.
+func (s *Server) hasKey(given ...string) bool {
+	return s.config.Key == "" || slices.Contains(given, s.config.Key)
+}
+
+func wrongKey(status int, message string) *refusal {
+	return &refusal{status: status, kind: "invalid_request_error", code: "invalid_api_key", message: message}
 }
 
 // ServeHTTP answers one request. Faults that need the connection itself work on HTTP/1.1 only and are refused with 501 elsewhere.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if s.stalls.Err() != nil {
 		w.Header().Set("Connection", "close")
-		sendRefusal(w, &refusal{status: 503, kind: "server_error", message: "The simulator is closing."})
+		chatWire.refuse(w, &refusal{status: 503, kind: "server_error", message: "The simulator is closing."})
 		return
 	}
 	// the one hot path does without the pattern matching of a mux
-	if r.URL.Path == "/v1/chat/completions" && r.Method == "POST" && s.admits(r) {
+	if r.URL.Path == "/v1/chat/completions" && r.Method == "POST" && s.hasKey(bearer(r)) {
 		s.chat(w, r)
 		return
 	}
@@ -169,6 +220,8 @@ func (s *Server) Reset() {
 	s.stats.reset()
 	s.cache.reset()
 	s.turns.reset()
+	s.stored.reset()
+	s.files.reset()
 }
 
 // RefusingAddr is a loopback address "127.0.0.1:port" that refuses connections until Close: fault U1.
@@ -229,6 +282,58 @@ var bodies = sync.Pool{New: func() any { b := make([]byte, 0, 4096); return &b }
 // chat serves POST /v1/chat/completions.
 func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
+	s.take(chatWire, w, r, func(body []byte) *refusal {
+		if p := peek(body); p.bench() && s.bench(w, r, &p, body, started) {
+			return nil
+		}
+		a, refused := chatRequest(body)
+		if refused == nil {
+			s.answerChat(chatWire, w, r, started, a)
+		}
+		return refused
+	})
+}
+
+// yandex serves the chat wire of Yandex AI Studio.
+func (s *Server) yandex(w http.ResponseWriter, r *http.Request) {
+	started := time.Now()
+	s.take(yandexWire, w, r, func(body []byte) *refusal {
+		a, refused := chatRequestFor(body, yandexModel)
+		if refused == nil {
+			s.answerChat(yandexWire, w, r, started, a)
+		}
+		return refused
+	})
+}
+
+func (s *Server) answerChat(on *wire, w http.ResponseWriter, r *http.Request, started time.Time, a *ask) {
+	s.answer(w, r, started, a, func(answer *answer, now time.Time) *reply {
+		for i := range answer.choices {
+			if sound := answer.choices[i].audio; sound != nil {
+				sound.expires = now.Unix() + audioLife
+			}
+		}
+		return (&chatReply{on: on, ask: a, answer: answer, created: now.Unix()}).reply()
+	})
+}
+
+// refuse answers with an error and counts it.
+func (s *Server) refuse(on *wire, w http.ResponseWriter, f *refusal) {
+	s.stats.of("").refused.Add(1)
+	on.refuse(w, f)
+}
+
+// answer works out the answer to an ask and plays it in the form that write gives it.
+func (s *Server) answer(w http.ResponseWriter, r *http.Request, started time.Time, a *ask, write func(*answer, time.Time) *reply) {
+	said := s.reply(a)
+	out := write(&said, s.config.Now())
+	x := s.exchange(out.wire, w, r, a.name, a.stream, &a.knobs, started)
+	defer x.end()
+	x.play(out)
+}
+
+// take reads a request and hands its body on; what is refused is answered here.
+func (s *Server) take(on *wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *refusal) {
 	buf := bodies.Get().(*[]byte)
 	body, refused := s.body(r, (*buf)[:0])
 	defer func() {
@@ -240,30 +345,12 @@ func (s *Server) chat(w http.ResponseWriter, r *http.Request) {
 	if refused == nil {
 		refused = acceptable(r)
 	}
+	if refused == nil {
+		refused = then(body)
+	}
 	if refused != nil {
-		s.stats.of("").refused.Add(1)
-		sendRefusal(w, refused)
-		return
+		s.refuse(on, w, refused)
 	}
-	if p := peek(body); p.bench() && s.bench(w, r, &p, body, started) {
-		return
-	}
-	a, refused := chatRequest(body)
-	if refused != nil {
-		s.stats.of("").refused.Add(1)
-		sendRefusal(w, refused)
-		return
-	}
-	answer := s.reply(a)
-	now := s.config.Now().Unix()
-	for i := range answer.choices {
-		if sound := answer.choices[i].audio; sound != nil {
-			sound.expires = now + audioLife
-		}
-	}
-	x := s.exchange(w, r, a.name, a.stream, &a.knobs, started)
-	defer x.end()
-	x.play((&chatReply{ask: a, answer: &answer, created: now}).reply())
 }
 
 func acceptable(r *http.Request) *refusal {
@@ -277,7 +364,11 @@ func acceptable(r *http.Request) *refusal {
 	return nil
 }
 
-func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
+func (s *Server) models(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Anthropic-Version") != "" {
+		sendJSON(w, 200, messagesModels(nil))
+		return
+	}
 	dst := []byte(`{"object":"list","data":[`)
 	for i := range models {
 		if i > 0 {
@@ -288,11 +379,28 @@ func (s *Server) models(w http.ResponseWriter, _ *http.Request) {
 	sendJSON(w, 200, append(dst, ']', '}'))
 }
 
+func (s *Server) geminiModel(w http.ResponseWriter, r *http.Request) {
+	m := modelNamed(r.PathValue("call"))
+	if m == nil {
+		geminiWire.refuse(w, geminiUnknown(r.PathValue("call")))
+		return
+	}
+	sendJSON(w, 200, m.appendForGemini(nil))
+}
+
 func (s *Server) model(w http.ResponseWriter, r *http.Request) {
 	name := r.PathValue("model")
 	m := modelNamed(name)
 	if m == nil {
-		sendRefusal(w, unknownModel(name))
+		if r.Header.Get("Anthropic-Version") != "" {
+			messagesWire.refuse(w, &refusal{status: 404, message: "model: " + name})
+			return
+		}
+		chatWire.refuse(w, unknownModel(name))
+		return
+	}
+	if r.Header.Get("Anthropic-Version") != "" {
+		sendJSON(w, 200, m.appendForMessages(nil))
 		return
 	}
 	sendJSON(w, 200, m.append(nil))
@@ -315,8 +423,6 @@ func sendJSON(w http.ResponseWriter, status int, body []byte) {
 	w.Write(body) //nolint:errcheck // a client that has gone needs no answer
 }
 
-func sendRefusal(w http.ResponseWriter, r *refusal) { sendJSON(w, r.status, r.json()) }
-
 // json is the error in OpenAI's shape.
 func (r *refusal) json() []byte {
 	orNull := func(dst []byte, s string) []byte {
@@ -328,6 +434,11 @@ func (r *refusal) json() []byte {
 	dst := appendText([]byte(`{"error":{"message":`), r.message)
 	dst = appendText(append(dst, `,"type":`...), r.kind)
 	dst = orNull(append(dst, `,"param":`...), r.param)
-	dst = orNull(append(dst, `,"code":`...), r.code)
+	dst = append(dst, `,"code":`...)
+	if _, err := strconv.Atoi(r.code); err == nil {
+		dst = append(dst, r.code...) // servers that pass a status on as the code write it as a number
+	} else {
+		dst = orNull(dst, r.code)
+	}
 	return append(dst, `}}`...)
 }

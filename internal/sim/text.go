@@ -103,6 +103,7 @@ func cutTokens(s string, n int) (string, bool) {
 // language is what a text is made of. Subjects, verbs and objects fit in any combination.
 type language struct {
 	about, thinking, results, given      string
+	refusal                              string
 	subjects, verbs, objects             []string
 	image, audio, file, video, bytes     string
 	space, stop, comma, quoteIn, quotOut string
@@ -110,6 +111,7 @@ type language struct {
 
 var english = language{
 	about: "You wrote", thinking: "Let me think about it", results: "The tools returned", given: "I was given",
+	refusal:  "I cannot help with that.",
 	subjects: []string{"a quiet river", "the old weir", "the miller", "a grey heron", "the morning mist", "every small stream", "the lock keeper", "a wooden boat", "the spring flood", "the upper pond"},
 	verbs:    []string{"carries", "measures", "steers", "follows", "remembers", "holds back", "lets through", "quietly changes", "slowly fills", "always finds"},
 	objects:  []string{"the cold water", "the mill wheel", "the long way to the sea", "a handful of leaves", "the level of the pond", "the evening light", "the narrow channel", "every drop", "the stones of the bank", "the next bend"},
@@ -119,6 +121,7 @@ var english = language{
 
 var russian = language{
 	about: "Вы написали", thinking: "Сначала подумаю", results: "Инструменты вернули", given: "Мне передали",
+	refusal:  "С этим я помочь не могу.",
 	subjects: []string{"тихая река", "старая плотина", "мельник", "серая цапля", "утренний туман", "каждый ручей", "смотритель шлюза", "деревянная лодка", "весенний паводок", "верхний пруд"},
 	verbs:    []string{"несёт", "измеряет", "направляет", "помнит", "держит", "пропускает", "незаметно меняет", "медленно наполняет", "всегда находит", "огибает"},
 	objects:  []string{"холодную воду", "мельничное колесо", "долгий путь к морю", "горсть листьев", "уровень пруда", "вечерний свет", "узкое русло", "каждую каплю", "камни на берегу", "новый поворот"},
@@ -128,6 +131,7 @@ var russian = language{
 
 var chinese = language{
 	about: "您写道", thinking: "让我想一想", results: "工具返回", given: "我收到了",
+	refusal:  "我无法帮助您。",
 	subjects: []string{"安静的河流", "古老的水坝", "磨坊主人", "灰色的苍鹭", "清晨的薄雾", "每一条小溪", "木船", "春天的洪水"},
 	verbs:    []string{"带走", "测量", "引导", "记住", "拦住", "放过", "慢慢改变", "总能找到"},
 	objects:  []string{"冰冷的水", "水车", "通向大海的路", "几片树叶", "池塘的水位", "傍晚的光", "狭窄的水道", "每一滴水"},
