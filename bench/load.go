@@ -30,11 +30,13 @@ type load struct {
 	warm     int           // requests sent before and not counted
 	frames   int           // text frames that a whole stream has; 0: the answer is not a stream
 	patience time.Duration // limit of one request
+	refusals bool          // 429 and 503 are answers, too, and counted apart
 }
 
 // figures is what a load saw.
 type figures struct {
 	Requests   int
+	Refused    int
 	Errors     int    // answers that were not 200, not whole, or not what was asked for
 	Cut        int    // of Errors: streams with frames missing or without their end
 	FirstError string // of Errors
@@ -130,6 +132,7 @@ func gather(clients []client, took time.Duration) figures {
 		first = append(first, c.firstFrame...)
 		delay = append(delay, c.frameDelay...)
 		f.Errors += c.errors
+		f.Refused += c.refused
 		f.Cut += c.cut
 		if f.FirstError == "" {
 			f.FirstError = c.firstError
@@ -147,7 +150,7 @@ type client struct {
 	in   *bufio.Reader
 
 	latency, firstFrame, frameDelay []time.Duration
-	errors, cut                     int
+	errors, cut, refused            int
 	firstError                      string
 }
 
@@ -207,6 +210,14 @@ func (c *client) once(from time.Time) error {
 	}
 	reply, err := readHead(c.in)
 	if err != nil {
+		return err
+	}
+	if c.load.refusals && (reply.status == 429 || reply.status == 503) {
+		c.refused++
+		_, err := io.Copy(io.Discard, reply.body(c.in))
+		if reply.closing {
+			c.hangUp()
+		}
 		return err
 	}
 	if err := c.readBody(reply, from); err != nil {

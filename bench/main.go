@@ -5,6 +5,7 @@
 //	go run ./bench                 everything, as make bench does
 //	go run ./bench -weir ""        the limits alone
 //	go run ./bench -passes 3       the best of three, for a noisy machine
+//	go run ./bench -overload       what twice the load does that Weir can carry
 package main
 
 import (
@@ -37,6 +38,7 @@ type settings struct {
 	json    string
 	profile string
 	strict  bool
+	clients int // of the overload
 }
 
 func run() error {
@@ -51,18 +53,23 @@ func run() error {
 	flag.StringVar(&s.json, "json", "", "also write every figure to this file")
 	flag.StringVar(&s.profile, "profile", "", "write a CPU profile of Weir in each loop to this folder; what is measured suffers a little")
 	flag.BoolVar(&s.strict, "strict", false, "fail when a gate is missed")
+	overloading := flag.Bool("overload", false, "offer Weir twice what it can carry, instead of everything else")
+	flag.IntVar(&s.clients, "clients", 5000, "connections of the overload")
 	flag.StringVar(&serve, "serve", "", "internal: be one of the servers measured: mock, handtuned")
 	flag.StringVar(&listen, "listen", "", "internal: loopback address of -serve")
 	flag.StringVar(&upstream, "upstream", "", "internal: address of the mock for -serve handtuned")
 	flag.Parse()
-	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 {
-		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000")
+	if s.each > time.Minute || s.passes > 20 || s.streams > 5000 || s.rate > 20_000 || s.clients > 10_000 {
+		return errors.New("over the bounds of this program: -each 1m, -passes 20, -streams 5000, -rate 20000, -clients 10000")
 	}
 	if serve != "" {
 		return serveOne(serve, listen, upstream)
 	}
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
+	if *overloading {
+		return overload(ctx, s)
+	}
 	return measureAll(ctx, s)
 }
 

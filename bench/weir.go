@@ -24,7 +24,7 @@ server:
   shutdown_delay: 0s
   limits:
     max_connections_per_address: 16000
-    max_in_flight_requests: 16000
+    LIMITS
 log:
   access: true
 providers:
@@ -32,6 +32,12 @@ providers:
     base_url: http://UPSTREAM/v1
     api_key: upstream
     models:
+`
+
+// roomyLimits let one user and one key have all streams of a measurement.
+const roomyLimits = `
+    max_in_flight_requests: 16000
+    max_streams_per_key: 16000
 `
 
 // weirModel is one of the mock's models, priced, so that every call is one that costs.
@@ -44,39 +50,45 @@ const weirModel = `      - id: SLUG
         output: [text]
 `
 
-// weir measures Weir itself: its footprint first, then the same work as all others.
-func (r *results) weir(ctx context.Context, s settings, dir string, mock *process) error {
+// startWeir starts Weir with further limits, on the processors from first to below end; an end of 0 is all of them.
+func startWeir(ctx context.Context, s settings, dir string, mock *process, limits string, first, end int) (t target, err error) {
 	address, err := freePort()
 	if err != nil {
-		return err
+		return t, err
 	}
 	admin, err := freePort()
 	if err != nil {
-		return err
+		return t, err
 	}
-	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address).Replace(weirConfig)
+	text := strings.NewReplacer("DIR", dir, "LISTEN", address, "ADMIN", admin, "UPSTREAM", mock.address, "    LIMITS\n", strings.TrimPrefix(limits, "\n")).Replace(weirConfig)
 	for model := range answers() {
 		text += strings.NewReplacer("SLUG", benchVendor+model, "MODEL", model).Replace(weirModel)
 	}
 	config := filepath.Join(dir, "weir.yaml")
 	if err := os.WriteFile(config, []byte(text), 0o600); err != nil {
-		return err
+		return t, err
 	}
 	binary, err := filepath.Abs(s.weir)
 	if err != nil {
-		return err
+		return t, err
 	}
 	key, err := openAccount(ctx, dir, binary, config)
 	if err != nil {
-		return err
+		return t, err
 	}
-	server, err := start(ctx, dir, targetWeir, address, binary, "serve", "-c", config)
+	command := pinned(first, end, binary, "serve", "-c", config)
+	server, err := start(ctx, dir, targetWeir, address, command[0], command[1:]...)
+	return target{name: targetWeir, vendor: benchVendor, key: key, admin: admin, process: server}, err
+}
+
+// weir measures Weir itself: its footprint first, then the same work as all others.
+func (r *results) weir(ctx context.Context, s settings, dir string, mock *process) error {
+	t, err := startWeir(ctx, s, dir, mock, roomyLimits, 0, 0)
 	if err != nil {
 		return err
 	}
-	defer server.stop()
-	t := target{name: targetWeir, vendor: benchVendor, key: key, admin: admin, process: server}
-	taken, err := footprintOf(ctx, t, binary)
+	defer t.stop()
+	taken, err := footprintOf(ctx, t, s.weir)
 	if err != nil {
 		return err
 	}
@@ -85,7 +97,7 @@ func (r *results) weir(ctx context.Context, s settings, dir string, mock *proces
 		return err
 	}
 	if bad, _ := r.weirErrors(); bad > 0 {
-		printed, _ := os.ReadFile(server.log.Name())
+		printed, _ := os.ReadFile(t.log.Name())
 		fmt.Fprintf(os.Stderr, "the end of Weir's log:\n%s\n", tail(printed, 2000))
 	}
 	return nil

@@ -16,6 +16,7 @@ type User struct {
 	ID        string // "usr_..."
 	Name      string
 	Wallet    string // "wal_..."
+	Role      apikey.Role
 	Disabled  bool
 	CreatedAt time.Time
 }
@@ -30,6 +31,8 @@ type Store interface {
 	ListUsers(ctx context.Context) ([]User, error)
 	// SetUserDisabled fails with fault.NotFound.
 	SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error
+	// SetUserRole fails with fault.NotFound.
+	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and tells whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
@@ -46,12 +49,17 @@ func NewManager(s Store, v *apikey.Verifier, now func() time.Time) *Manager {
 	return &Manager{store: s, verifier: v, now: now}
 }
 
-// Create adds a user with an empty wallet.
+// Create adds a user with an empty wallet, who has no rights beyond it.
 func (m *Manager) Create(ctx context.Context, name string, by audit.Actor) (User, error) {
+	return m.CreateAs(ctx, name, apikey.User, by)
+}
+
+// CreateAs is Create with a role.
+func (m *Manager) CreateAs(ctx context.Context, name string, role apikey.Role, by audit.Actor) (User, error) {
 	if err := checkName(name); err != nil {
 		return User{}, err
 	}
-	u := newUser(name, m.now())
+	u := newUser(name, role, m.now())
 	if err := m.store.CreateUser(ctx, u, created(&u, by)); err != nil {
 		return User{}, err
 	}
@@ -79,6 +87,20 @@ func (m *Manager) SetDisabled(ctx context.Context, id string, disabled bool, by 
 	return err
 }
 
+// SetRole changes what a user's management keys may do.
+func (m *Manager) SetRole(ctx context.Context, id string, role apikey.Role, by audit.Actor) error {
+	u, err := m.store.UserByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	e := audit.Event{Actor: by, Action: audit.UserRole, Target: id, Before: string(u.Role), After: string(role)}
+	err = m.store.SetUserRole(ctx, id, role, m.now().UTC().Truncate(time.Microsecond), e)
+	if m.verifier != nil {
+		m.verifier.ForgetUser(id)
+	}
+	return err
+}
+
 // First is what Bootstrap made. The texts of the keys exist nowhere else.
 type First struct {
 	User          User
@@ -88,14 +110,14 @@ type First struct {
 	ManagementKey string
 }
 
-// Bootstrap makes the first user with an API key and a management key, both random. It returns nil when the store has a user:
+// Bootstrap makes the first user, an administrator, with an API key and a management key, both random. It returns nil when the store has a user:
 // there are no default secrets, and none is shown twice.
 func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
 	if err := checkName(name); err != nil {
 		return nil, err
 	}
 	by := audit.Actor{Name: "bootstrap"}
-	f := &First{User: newUser(name, m.now())}
+	f := &First{User: newUser(name, apikey.Administrator, m.now())}
 	f.Key, f.KeyText = apikey.Make(apikey.NewKey{Name: "first", User: f.User.ID, Creator: f.User.ID}, m.now())
 	f.Management, f.ManagementKey = apikey.Make(apikey.NewKey{Name: "management", User: f.User.ID, Creator: f.User.ID, Management: true}, m.now())
 	done, err := m.store.Bootstrap(ctx, f.User, []apikey.Key{f.Key, f.Management}, []audit.Event{
@@ -107,12 +129,12 @@ func (m *Manager) Bootstrap(ctx context.Context, name string) (*First, error) {
 	return f, nil
 }
 
-func newUser(name string, now time.Time) User {
-	return User{ID: apikey.NewID("usr_"), Name: name, Wallet: apikey.NewID("wal_"), CreatedAt: now.UTC().Truncate(time.Microsecond)}
+func newUser(name string, role apikey.Role, now time.Time) User {
+	return User{ID: apikey.NewID("usr_"), Name: name, Role: role, Wallet: apikey.NewID("wal_"), CreatedAt: now.UTC().Truncate(time.Microsecond)}
 }
 
 func created(u *User, by audit.Actor) audit.Event {
-	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: "user with wallet " + u.Wallet}
+	return audit.Event{Actor: by, Action: audit.UserCreated, Target: u.ID, After: string(u.Role) + " with wallet " + u.Wallet}
 }
 
 const maxNameLen = 256

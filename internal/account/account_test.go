@@ -44,6 +44,16 @@ func (m *memory) SetUserDisabled(_ context.Context, id string, disabled bool, _ 
 	return fault.New(fault.NotFound, "memory", "None.")
 }
 
+func (m *memory) SetUserRole(_ context.Context, id string, role apikey.Role, _ time.Time, e audit.Event) error {
+	for i := range m.users {
+		if m.users[i].ID == id {
+			m.users[i].Role, m.events = role, append(m.events, e)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, "memory", "None.")
+}
+
 func (m *memory) Bootstrap(_ context.Context, u account.User, keys []apikey.Key, events []audit.Event) (bool, error) {
 	if len(m.users) > 0 {
 		return false, nil
@@ -71,6 +81,9 @@ func TestBootstrap(t *testing.T) {
 		}) {
 			t.Errorf("the key is not stored: %+v", store.keys)
 		}
+	}
+	if first.User.Role != apikey.Administrator {
+		t.Errorf("the first user is %q", first.User.Role)
 	}
 	if len(store.events) != 3 {
 		t.Errorf("%d audit events; want 3", len(store.events))
@@ -111,13 +124,25 @@ func TestUsers(t *testing.T) {
 	if err := m.SetDisabled(t.Context(), u.ID, false, by); err != nil {
 		t.Fatal(err)
 	}
+	if u.Role != apikey.User {
+		t.Errorf("a new user is %q", u.Role)
+	}
+	if err := m.SetRole(t.Context(), u.ID, apikey.Operator, by); err != nil {
+		t.Fatal(err)
+	}
+	if got, err := m.ByID(t.Context(), u.ID); err != nil || got.Role != apikey.Operator {
+		t.Errorf("user %+v, %v; want an operator", got, err)
+	}
+	if e := store.events[len(store.events)-1]; e.Before != "user" || e.After != "operator" {
+		t.Errorf("event %+v", e)
+	}
 	var actions []string
 	for _, e := range store.events {
 		if actions = append(actions, e.Action); e.Actor != by || e.Target != u.ID {
 			t.Errorf("event %+v", e)
 		}
 	}
-	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled}; !slices.Equal(actions, want) {
+	if want := []string{audit.UserCreated, audit.UserDisabled, audit.UserEnabled, audit.UserRole}; !slices.Equal(actions, want) {
 		t.Errorf("actions %q; want %q", actions, want)
 	}
 	if err := m.SetDisabled(t.Context(), "usr_none", true, by); !fault.Is(err, fault.NotFound) {

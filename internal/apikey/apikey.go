@@ -22,6 +22,34 @@ type Limit struct {
 	Reset  Reset
 }
 
+// Rates are a key's allowances of each minute; zero is no limit.
+type Rates struct {
+	Requests int64
+	Tokens   int64 // of prompt and answer
+	Rubles   money.Nano
+}
+
+// DefaultRate in a field of a key's own Rates leaves it to the operator.
+const DefaultRate = -1
+
+// Over is r with the operator's values where r leaves it to them; nil leaves all.
+func (r *Rates) Over(operator Rates) Rates {
+	if r == nil {
+		return operator
+	}
+	out := *r
+	if out.Requests == DefaultRate {
+		out.Requests = operator.Requests
+	}
+	if out.Tokens == DefaultRate {
+		out.Tokens = operator.Tokens
+	}
+	if out.Rubles == DefaultRate {
+		out.Rubles = operator.Rubles
+	}
+	return out
+}
+
 // Caller is who makes a request, as found by a key. It is shared between requests and never changed.
 type Caller struct {
 	Key        string // "key_..."
@@ -30,6 +58,8 @@ type Caller struct {
 	User       string // "usr_..."
 	Wallet     string // "wal_..."
 	Management bool
+	Role       Role   // of the user
 	Limit      *Limit // nil: only the wallet's balance binds
+	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
 }

@@ -2,6 +2,7 @@ package apikey
 
 import (
 	"context"
+	"strconv"
 	"time"
 
 	"weir/internal/audit"
@@ -23,6 +24,7 @@ type Key struct {
 	Management bool
 	Disabled   bool
 	Limit      *Limit // nil: none
+	Rates      *Rates // nil: the operator's
 	Strict     bool
 	ExpiresAt  time.Time // zero: never
 	CreatedAt  time.Time
@@ -59,6 +61,7 @@ type Found struct {
 	Key
 	Wallet       string // "wal_..."
 	UserDisabled bool
+	Role         Role
 }
 
 // Change is a set of edits of one key; nil fields stay as they are.
@@ -66,6 +69,7 @@ type Change struct {
 	Name     *string
 	Disabled *bool
 	Limit    **Limit // pointer to nil removes the limit
+	Rates    **Rates // pointer to nil leaves all to the operator
 	Strict   *bool
 }
 
@@ -99,6 +103,7 @@ type NewKey struct {
 	Creator    string
 	Management bool
 	Limit      *Limit
+	Rates      *Rates
 	Strict     bool
 	ExpiresAt  time.Time
 }
@@ -108,7 +113,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 	text = Mint(n.Management)
 	now = now.UTC().Truncate(time.Microsecond)
 	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
-		Limit: n.Limit, Strict: n.Strict, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
+		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 
 // Manager is what users and operators do with keys. A change is effective on this node when the method returns.
@@ -133,6 +138,9 @@ func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, st
 		return Key{}, "", err
 	}
 	if err := n.Limit.check(); err != nil {
+		return Key{}, "", err
+	}
+	if err := n.Rates.check(); err != nil {
 		return Key{}, "", err
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(m.now()) {
@@ -190,6 +198,11 @@ func (m *Manager) Change(ctx context.Context, user, hash string, c Change, by au
 			return Key{}, err
 		}
 	}
+	if c.Rates != nil {
+		if err := (*c.Rates).check(); err != nil {
+			return Key{}, err
+		}
+	}
 	before, err := m.ByHash(ctx, user, hash)
 	if err != nil {
 		return Key{}, err
@@ -226,7 +239,11 @@ func (k *Key) describe() string {
 	if k.Disabled {
 		s = "disabled"
 	}
-	return s + ", " + k.Limit.String()
+	s += ", " + k.Limit.String()
+	if k.Rates != nil {
+		s += ", " + k.Rates.String()
+	}
+	return s
 }
 
 func (c *Change) describe() string {
@@ -250,6 +267,9 @@ func (c *Change) describe() string {
 	if c.Limit != nil {
 		add((*c.Limit).String())
 	}
+	if c.Rates != nil {
+		add((*c.Rates).String())
+	}
 	if c.Strict != nil {
 		add("response schema changed")
 	}
@@ -266,6 +286,38 @@ func (l *Limit) String() string {
 		s += " " + string(l.Reset)
 	}
 	return s
+}
+
+// String describes allowances; nil are allowances, too.
+func (r *Rates) String() string {
+	if r == nil {
+		return "the operator's rate limits"
+	}
+	part := func(n int64, text, unit string) string {
+		switch n {
+		case DefaultRate:
+			return "the operator's " + unit
+		case 0:
+			return "any " + unit
+		}
+		return text + " " + unit
+	}
+	return "by the minute " + part(r.Requests, strconv.FormatInt(r.Requests, 10), "requests") + ", " + part(r.Tokens, strconv.FormatInt(r.Tokens, 10), "tokens") +
+		", " + part(int64(r.Rubles), r.Rubles.String(), "rubles")
+}
+
+func (r *Rates) check() error {
+	switch {
+	case r == nil:
+		return nil
+	case r.Requests < DefaultRate:
+		return fault.Field("apikey.Rates", "rate_limits.requests_per_minute", "requests_per_minute must not be negative.")
+	case r.Tokens < DefaultRate:
+		return fault.Field("apikey.Rates", "rate_limits.tokens_per_minute", "tokens_per_minute must not be negative.")
+	case r.Rubles < DefaultRate:
+		return fault.Field("apikey.Rates", "rate_limits.rubles_per_minute", "rubles_per_minute must not be negative.")
+	}
+	return nil
 }
 
 func (l *Limit) check() error {

@@ -175,7 +175,7 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,
-		Management: found.Management, Limit: found.Limit, Strict: found.Strict,
+		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict,
 	}}, nil
 }
 

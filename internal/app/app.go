@@ -17,12 +17,16 @@ import (
 	"weir/internal/accesslog"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/httpapi"
+	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/redact"
 	"weir/internal/relay"
-	"weir/internal/store/sqlite"
+	"weir/internal/store"
 	"weir/internal/upstream"
 	"weir/internal/usage/tokenizer"
 )
@@ -35,10 +39,13 @@ type Gateway struct {
 	level    *slog.LevelVar
 	redactor *redact.Redactor
 
-	store    *sqlite.Store
+	store    *store.Store
 	book     *ledger.Book
 	catalog  *catalog.Current
+	live     *live
+	health   *health.Registry
 	upstream *upstream.Client
+	named    *idempotency.Manager
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -51,7 +58,8 @@ type Gateway struct {
 type extra struct {
 	declared catalog.Declared // further providers and models: the demo's simulator
 	logTo    io.Writer
-	listener net.Listener // already open; nil: cfg.Server.Listen
+	listener net.Listener     // already open; nil: cfg.Server.Listen
+	clock    func() time.Time // what calls and endpoints' health go by; nil: time.Now
 }
 
 // open builds a node in the order in which its parts need each other. What it opened is closed again when it fails.
@@ -67,23 +75,33 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.log = accesslog.New(x.logTo, accesslog.Options{Redact: g.redactor.Redact})
 	g.slog = slog.New(g.log.Handler(g.level))
 
-	snap, err := buildCatalog(cfg, x.declared)
+	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {
 		return g, err
 	}
-	g.catalog.Store(snap)
 	if err := makeDataDir(cfg.DataDir); err != nil {
 		return g, err
 	}
-	if g.store, err = sqlite.Open(ctx, cfg.StorePath()); err != nil {
+	if g.store, err = openStore(ctx, cfg); err != nil {
+		return g, err
+	}
+	g.live = &live{store: g.store, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
+	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
 	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog)); err != nil {
 		return g, err
 	}
 	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
+	now := x.clock
+	if now == nil {
+		now = time.Now
+	}
+	g.recall(now)
 
 	metrics := httpapi.NewMetrics()
+	metrics.WatchHealth(g.health)
+	g.live.failures = metrics.RateFailures()
 	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {
@@ -93,12 +111,17 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if cfg.Log.Access {
 		access = g.log
 	}
+	calls := relay.New(relay.Deps{
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Observer: metrics, Gate: g.health, Status: statusOf, Now: now, Rand: rand.Float64,
+	}, relayConfig(cfg))
+	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.book, g.slog))
+	g.named.Start()
 	g.api = httpapi.New(httpapi.Deps{
-		Relay: relay.New(relay.Deps{
-			Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Observer: metrics, Now: time.Now, Rand: rand.Float64,
-		}, relayConfig(cfg)),
-		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load,
-		Log: access, Slog: g.slog, Metrics: metrics, Now: time.Now, Redact: g.redactor.Redact, Ready: g.book.Ready,
+		Relay: calls, Explainer: calls, Stats: g.health,
+		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Editor: edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
+		Log:    access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
+		Idempotency: g.named,
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)
 	return g, g.listen(x.listener)
@@ -134,19 +157,22 @@ func (g *Gateway) AdminURL() string {
 
 // reload takes over what can change without a restart: providers, their keys, models, prices, the dollar rate and the log level.
 // Calls in flight keep what they began with. On an error nothing changes.
-func (g *Gateway) reload(cfg config.Config, more catalog.Declared) error {
-	snap, err := buildCatalog(cfg, more)
-	if err != nil {
+func (g *Gateway) reload(cfg config.Config) error {
+	if err := g.live.reload(cfg); err != nil {
 		return err
 	}
-	g.redactor.SetSecrets(cfg.Secrets()...)
 	g.level.Set(level(cfg.Log))
-	g.catalog.Store(snap)
-	g.slog.Info("configuration reloaded", "catalog", snap.Version)
+	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
 	if !sameProcess(g.cfg, cfg) {
 		g.slog.Warn("besides providers, models, prices and log.level something else was changed: that needs a restart")
 	}
 	return nil
+}
+
+// publish puts a catalog in force. Its credentials are kept out of logs before anything is sent with them.
+func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
+	g.redactor.SetSecrets(append(cfg.Secrets(), keys...)...)
+	g.catalog.Store(b.Snapshot)
 }
 
 // close ends what open began, the newest first. It is harmless on a node that was opened in part.
@@ -162,6 +188,12 @@ func (g *Gateway) close(ctx context.Context) {
 	if g.upstream != nil {
 		g.upstream.Close()
 	}
+	if g.named != nil {
+		g.named.Close()
+	}
+	if g.health != nil {
+		g.remember()
+	}
 	if g.book != nil {
 		if err := g.book.Close(ctx); err != nil {
 			g.slog.Error("the ledger did not close; the journal keeps what the store lacks", "error", err)
@@ -175,13 +207,12 @@ func (g *Gateway) close(ctx context.Context) {
 	}
 }
 
-func buildCatalog(cfg config.Config, more catalog.Declared) (*catalog.Snapshot, error) {
-	declared, err := cfg.Declared(os.LookupEnv)
-	if err != nil {
-		return nil, err
+// statusOf is the status that clients of an API see of a fault.
+func statusOf(api string, e *fault.Error) int {
+	if api == "messages" {
+		return httpapi.MessagesStatus(e)
 	}
-	declared.Append(more)
-	return catalog.Build(declared)
+	return httpapi.Status(e)
 }
 
 func tune(r config.Runtime) {

@@ -71,7 +71,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		g.close(ctx)
 		return err
 	}
-	return g.run(ctx, o.Signals, &config.Watcher{Load: load}, declared)
+	return g.run(ctx, o.Signals, &config.Watcher{Load: load})
 }
 
 func listenDemo(address string) (net.Listener, error) {
@@ -107,7 +107,7 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 	office := &Office{Store: g.store, Users: account.NewManager(g.store, nil, time.Now), Keys: keys}
 	user, err := office.UserNamed(ctx, demoUser)
 	if err != nil {
-		if user, err = office.Users.Create(ctx, demoUser, by); err != nil {
+		if user, err = office.Users.CreateAs(ctx, demoUser, apikey.Administrator, by); err != nil {
 			return demoAccess{}, err
 		}
 	}

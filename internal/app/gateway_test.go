@@ -63,6 +63,7 @@ func listen(t *testing.T) net.Listener {
 type setup struct {
 	config.Config
 	catalog.Declared
+	clock func() time.Time                          // what calls and health go by; nil: the system's
 	relay func(httpapi.Completer) httpapi.Completer // put between the front door and the relay; nil: nothing
 }
 
@@ -82,7 +83,9 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
-	cfg.Ledger.StoreFor = time.Minute // many tests share a slow disk; what happens without the store is tested elsewhere
+	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // one user is all the load that there is
+	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20 // what is tested of a failing upstream is how it fails
+	cfg.Ledger.StoreFor = time.Minute                              // many tests share a slow disk; what happens without the store is tested elsewhere
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
@@ -91,7 +94,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg, d := made.Config, made.Declared
 	gw := &gateway{sim: simulator, log: &safeBuffer{}, dir: cfg.DataDir, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
 	listener := listen(t)
-	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log)
+	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log, made.clock)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,7 +104,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	}
 	ctx, stop := context.WithCancel(context.Background())
 	ended := make(chan error, 1)
-	go func() { ended <- gw.node.Run(ctx, d, func() (config.Config, error) { return cfg, nil }) }()
+	go func() { ended <- gw.node.Run(ctx, func() (config.Config, error) { return cfg, nil }) }()
 	t.Cleanup(func() {
 		gw.client.CloseIdleConnections()
 		stop()

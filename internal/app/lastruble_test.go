@@ -12,6 +12,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/money"
+	"weir/internal/store/postgres/pgtest"
 )
 
 // race has calls sent at the same time, turn by turn with the keys, every other one as a stream. It returns how many were answered, having
@@ -72,12 +73,21 @@ func heldFor(t *testing.T, tokens int) money.Nano { t.Helper(); return testCost(
 // keys of the user together.
 func TestLastRuble(t *testing.T) {
 	t.Parallel()
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		lastRuble(t, startGateway(t, patientUpstream), 20)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		lastRuble(t, startNodes(t, 1, pgtest.New(t), patientUpstream)[0], 6) // two nodes race twenty times
+	})
+}
+
+func lastRuble(t *testing.T, gw *gateway, rounds int) {
 	const tokens, calls = 50, 200
-	rounds := 20
 	if testing.Short() {
 		rounds = 3
 	}
-	gw := startGateway(t, patientUpstream)
 	hold := heldFor(t, tokens)
 	prompt := "[[sim tokens=" + strconv.Itoa(tokens) + "]] hello"
 	before := gw.sim.Stats().Total.Requests

@@ -15,31 +15,39 @@ import (
 	"weir/internal/config"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/store/sqlite"
+	"weir/internal/store"
 )
 
 // Office is what commands work with: the store of a data directory, opened beside or without a running node.
 type Office struct {
-	Store *sqlite.Store
+	Store *store.Store
 	Users *account.Manager
 	Keys  *apikey.Manager
 }
 
 // OpenOffice opens the store that cfg names. A command that only looks fails where there is none; one that makes something makes it.
 func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, error) {
-	path := cfg.StorePath()
 	if create {
 		if err := makeDataDir(cfg.DataDir); err != nil {
 			return nil, err
 		}
-	} else if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("there is no ledger at %s: run this where weir runs, or give --data or -c", path)
+	} else if path := cfg.StorePath(); !cfg.Store.DSN.Postgres() { // PostgreSQL itself refuses a database that does not exist
+		if _, err := os.Stat(path); errors.Is(err, os.ErrNotExist) {
+			return nil, noLedger(path)
+		}
 	}
-	store, err := sqlite.Open(ctx, path)
+	store, err := openStore(ctx, cfg)
 	if err != nil {
 		return nil, err
 	}
 	return &Office{Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
+}
+
+// noLedger is the path of a store that is not there.
+type noLedger string
+
+func (path noLedger) Error() string {
+	return "there is no ledger at " + string(path) + ": run this where weir runs, or give --data or -c"
 }
 
 // Close closes the store.

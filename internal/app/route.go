@@ -1,14 +1,20 @@
 package app
 
 import (
+	"errors"
 	"fmt"
 	"io"
+	"math/rand/v2"
 	"os"
+	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/catalog/importer"
-	"weir/internal/routing"
+	"weir/internal/config"
+	"weir/internal/httpapi"
+	"weir/internal/relay"
 	"weir/internal/wire/chat"
 )
 
@@ -24,31 +30,43 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// ExplainRoute plans a chat request without sending it. Nothing is known of the endpoints' health, so the plan is that of a fresh node.
-func ExplainRoute(snap *catalog.Snapshot, body []byte, random func() float64) (routing.Plan, error) {
-	req, err := chat.Decode(body)
-	if err != nil {
-		return routing.Plan{}, err
-	}
-	return routing.Choose(routing.Query{
-		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Rand: random, Explain: true,
-	}, snap)
+// RouteExplanation is how a chat request would be routed.
+type RouteExplanation struct {
+	*relay.Explanation
+	JSON []byte // as POST /v1/route/explain answers
 }
 
-// ImportCatalog makes the built-in catalog's file from a folder of open price lists, and reports what was left out and why.
-func ImportCatalog(dir, out string, report io.Writer) error {
-	result, err := importer.Import(os.DirFS(dir), builtin.Providers())
+// ExplainRoute plans a chat request without sending it. Nothing is known of the endpoints' health, so the plan is that of a fresh node.
+func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, body []byte) (RouteExplanation, error) {
+	req, err := chat.Decode(body)
+	if err != nil {
+		return RouteExplanation{}, err
+	}
+	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, relayConfig(cfg))
+	e, err := calls.Explain(&relay.Call{Caller: &apikey.Caller{}, Request: req, At: time.Now(), Catalog: snap})
+	if err != nil {
+		return RouteExplanation{}, err
+	}
+	return RouteExplanation{e, httpapi.AppendExplanation(nil, req, e)}, nil
+}
+
+// ImportCatalog makes the built-in catalog's file from a folder of open price lists, and puts what was taken and what was left out,
+// and why, into the page. It prints the totals.
+func ImportCatalog(dir, out, page string, report io.Writer) error {
+	result, err := importer.Import(os.DirFS(dir), builtin.Providers(), importer.DefaultBook())
 	if err != nil {
 		return err
 	}
-	if err := os.WriteFile(out, result.Catalog, 0o644); err != nil {
+	text, err := os.ReadFile(page)
+	if err != nil {
 		return err
 	}
-	for _, r := range result.Refused {
-		if _, err := fmt.Fprintf(report, "left out  %s  %s: %s\n", r.Provider, r.ID, r.Reason); err != nil {
-			return err
-		}
+	if text, err = result.Report(text, builtin.Providers()); err != nil {
+		return err
 	}
-	_, err = fmt.Fprintf(report, "%d offers taken, %d left out\n", result.Taken, len(result.Refused))
+	if err := errors.Join(os.WriteFile(out, result.Catalog, 0o644), os.WriteFile(page, text, 0o644)); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(report, "%d offers taken, %d left out; see %s\n", result.Taken, len(result.Refused), page)
 	return err
 }

@@ -5,9 +5,10 @@ import (
 	"errors"
 	"net/http"
 	"os"
+	"sync"
 	"syscall"
+	"time"
 
-	"weir/internal/catalog"
 	"weir/internal/config"
 )
 
@@ -31,11 +32,11 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	}
 	return g.run(ctx, o.Signals, &config.Watcher{
 		Path: o.Path, Load: func() (config.Config, error) { return config.Load(o.Path, os.LookupEnv, o.Overlay) },
-	}, catalog.Declared{})
+	})
 }
 
-// run serves until a signal or ctx ends the node, then drains and closes it. declared is part of the catalog after every reload.
-func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *config.Watcher, declared catalog.Declared) error {
+// run serves until a signal or ctx ends the node, then drains and closes it.
+func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *config.Watcher) error {
 	defer g.close(context.WithoutCancel(ctx))
 	failed := make(chan error, 2)
 	go func() { failed <- g.server.Serve(g.listener) }()
@@ -46,8 +47,11 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 			}
 		}()
 	}
-	reload, stopWatching := g.watch(ctx, watch, declared)
+	reload, stopWatching := g.watch(ctx, watch)
 	defer stopWatching()
+	defer g.keepCatalog(ctx)()
+	defer g.keepRemembering(g.cfg.Health.SaveEvery)()
+	defer g.keepRanks(ctx)()
 	for {
 		select {
 		case err := <-failed:
@@ -64,12 +68,12 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 }
 
 // watch follows the configuration. reload asks for one more look at once; stop ends the watching and waits for it.
-func (g *Gateway) watch(ctx context.Context, w *config.Watcher, declared catalog.Declared) (reload, stop func()) {
+func (g *Gateway) watch(ctx context.Context, w *config.Watcher) (reload, stop func()) {
 	kick := make(chan struct{}, 1)
 	w.Kick = kick
 	w.Report = func(err error) { g.slog.Error("the new configuration is not used", "error", err) }
 	w.Apply = func(cfg config.Config) {
-		if err := g.reload(cfg, declared); err != nil {
+		if err := g.reload(cfg); err != nil {
 			w.Report(err)
 		}
 	}
@@ -88,6 +92,20 @@ func (g *Gateway) watch(ctx context.Context, w *config.Watcher, declared catalog
 			cancel()
 			<-done
 		}
+}
+
+// ranksEvery is how often the models are ranked by their use.
+const ranksEvery = 5 * time.Minute
+
+// keepRanks ranks models until stop, which waits for the end of it.
+func (g *Gateway) keepRanks(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var ranking sync.WaitGroup
+	ranking.Go(func() { g.api.KeepRanks(ctx, g.store, ranksEvery) })
+	return func() {
+		cancel()
+		ranking.Wait()
+	}
 }
 
 // drain lets calls in flight end. first is the signal that began it. A second interrupt skips the waiting; a termination never does,

@@ -1,17 +1,23 @@
 package app
 
 import (
+	"context"
 	"log/slog"
 	"reflect"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/config"
+	"weir/internal/fault"
 	"weir/internal/httpapi"
+	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/upstream"
+	"weir/internal/upstream/anthropic"
+	"weir/internal/upstream/gemini"
 	"weir/internal/upstream/openai"
 )
 
@@ -28,7 +34,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
-		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}},
+		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}},
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
@@ -36,13 +42,34 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 		Limits: upstream.Limits{
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
 		},
-		HTTP2: cfg.HTTP2(), Redactor: r,
+		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard",
 	}
 }
 
 func relayConfig(cfg config.Config) relay.Config {
 	r := cfg.Relay
-	return relay.Config{MaxAttempts: int(r.MaxAttempts), AttemptBudget: r.AttemptBudget, SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens}
+	return relay.Config{
+		MaxAttempts: int(r.MaxAttempts), AttemptBudget: r.AttemptBudget, RetryPercent: r.RetryPercent, StickyFor: r.StickyFor,
+		SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens,
+	}
+}
+
+// idempotencyConfig: a call that was begun longer ago than any call may take is not under way any more.
+func idempotencyConfig(cfg config.Config, book *ledger.Book, log *slog.Logger) idempotency.Config {
+	i := cfg.Idempotency
+	return idempotency.Config{
+		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""),
+		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
+			c, _, err := book.Call(ctx, wallet, generation)
+			if fault.Is(err, fault.NotFound) {
+				return false, nil
+			}
+			return err == nil && c.Settled, err
+		},
+		KeepFor: i.KeepFor, RunFor: max(cfg.Upstream.TotalTimeout, cfg.Upstream.StreamTotalTimeout) + cfg.Relay.AttemptBudget + time.Minute,
+		MaxBytes: int(i.MaxAnswerBytes), Bounds: idempotency.Bounds{Entries: int(i.MaxAnswersPerUser), Bytes: int64(i.MaxBytesPerUser)},
+		Report: func(what string, err error) { log.Error(what, "error", err) },
+	}
 }
 
 func httpConfig(cfg config.Config) (httpapi.Config, error) {
@@ -56,8 +83,17 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.ReadHeader, c.BodyIdle, c.BodyGrace, c.BodyTotal = s.Timeouts.ReadHeader, s.Timeouts.BodyIdle, s.Timeouts.BodyGrace, s.Timeouts.BodyTotal
 	c.BodyMinRate, c.IdleConn = int64(s.Timeouts.BodyMinRate), s.Timeouts.KeepAlive
 	c.KeepAliveAfter, c.KeepAliveEvery, c.WriteStall = cfg.Stream.CommitAfter, cfg.Stream.KeepaliveInterval, cfg.Stream.WriteStallTimeout
-	c.TruncateAddr, c.CORS, c.Strict = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema
-	var err error
+	c.AnonymousPerSecond, c.AnonymousBurst = int(s.Limits.AnonymousPerSecond), int(s.Limits.AnonymousBurst)
+	c.MaxUserShare, c.MaxStreamsByKey = s.Limits.MaxUserShare, s.Limits.MaxStreamsPerKey
+	c.MemoryLimit, c.HeapPercent = int64(cfg.Runtime.MemoryLimit), s.Limits.HeapPercent
+	free := cfg.Keys.FreeModels
+	c.FreeRates = httpapi.FreeRates{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
+	rubles, err := cfg.Keys.RateLimits.Rubles()
+	if err != nil {
+		return c, err
+	}
+	c.KeyRates = apikey.Rates{Requests: cfg.Keys.RateLimits.RequestsPerMinute, Tokens: cfg.Keys.RateLimits.TokensPerMinute, Rubles: rubles}
+	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
 	c.TrustedProxies, err = s.Prefixes()
 	return c, err
 }
@@ -71,6 +107,6 @@ func level(l config.Log) (level slog.Level) {
 // sameProcess reports whether two configurations differ only in what a running node takes over.
 func sameProcess(a, b config.Config) bool {
 	return reflect.DeepEqual(a.Server, b.Server) && a.DataDir == b.DataDir && a.Store == b.Store && a.Journal == b.Journal && a.Ledger == b.Ledger &&
-		a.Upstream == b.Upstream && a.Stream == b.Stream && a.Relay == b.Relay && a.Keys == b.Keys && a.Runtime == b.Runtime &&
-		a.Log.Access == b.Log.Access
+		a.Upstream == b.Upstream && a.Stream == b.Stream && a.Relay == b.Relay && a.Health == b.Health && a.Keys == b.Keys && a.Idempotency == b.Idempotency && a.Runtime == b.Runtime &&
+		a.Log.Access == b.Log.Access && a.Pricing.RateSource == b.Pricing.RateSource && a.Pricing.CBRURL == b.Pricing.CBRURL && reflect.DeepEqual(a.Sealing, b.Sealing)
 }

@@ -17,10 +17,17 @@ const (
 	UserCreated  = "user.create"
 	UserDisabled = "user.disable"
 	UserEnabled  = "user.enable"
+	UserRole     = "user.role"
 	KeyCreated   = "key.create"
 	KeyChanged   = "key.change"
 	KeyRevoked   = "key.revoke"
 	TopUp        = "topup"
+
+	CatalogAdded   = "catalog.add"
+	CatalogChanged = "catalog.change"
+	CatalogRemoved = "catalog.remove"
+	RateSet        = "rate.set"
+	SecretRotated  = "secret.rotate"
 )
 
 // Actor is who does something, and from where.

@@ -3,28 +3,33 @@
 package config
 
 import (
+	"errors"
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/money"
 )
 
 // Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for what each means.
 type Config struct {
-	Server    Server     `yaml:"server"`
-	DataDir   string     `yaml:"data_dir"`
-	Store     Store      `yaml:"store"`
-	Journal   Journal    `yaml:"journal"`
-	Ledger    Ledger     `yaml:"ledger"`
-	Upstream  Upstream   `yaml:"upstream"`
-	Stream    Stream     `yaml:"stream"`
-	Relay     Relay      `yaml:"relay"`
-	Keys      Keys       `yaml:"keys"`
-	Pricing   Pricing    `yaml:"pricing"`
-	Builtin   Builtin    `yaml:"builtin"`
-	Providers []Provider `yaml:"providers"`
-	Models    []Model    `yaml:"models"`
-	Log       Log        `yaml:"log"`
-	Runtime   Runtime    `yaml:"runtime"`
+	Server      Server      `yaml:"server"`
+	DataDir     string      `yaml:"data_dir"`
+	Store       Store       `yaml:"store"`
+	Journal     Journal     `yaml:"journal"`
+	Ledger      Ledger      `yaml:"ledger"`
+	Upstream    Upstream    `yaml:"upstream"`
+	Stream      Stream      `yaml:"stream"`
+	Relay       Relay       `yaml:"relay"`
+	Health      Health      `yaml:"health"`
+	Keys        Keys        `yaml:"keys"`
+	Idempotency Idempotency `yaml:"idempotency"`
+	Pricing     Pricing     `yaml:"pricing"`
+	Sealing     Sealing     `yaml:"secrets"`
+	Builtin     Builtin     `yaml:"builtin"`
+	Providers   []Provider  `yaml:"providers"`
+	Models      []Model     `yaml:"models"`
+	Log         Log         `yaml:"log"`
+	Runtime     Runtime     `yaml:"runtime"`
 
 	places places // where values were set, for sentences about them
 	// keys are the credentials of built-in providers in the environment. A function, because printing a struct shows its
@@ -41,6 +46,7 @@ type Server struct {
 	TrustedProxies    []string      `yaml:"trusted_proxies"` // addresses or prefixes
 	TruncateAddresses bool          `yaml:"truncate_addresses"`
 	CORS              bool          `yaml:"cors"`
+	AdminAPI          bool          `yaml:"admin_api"` // administrators reach /api/admin on listen, too
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
 }
@@ -58,6 +64,11 @@ type Limits struct {
 	MaxConnectionsAddress  int64 `yaml:"max_connections_per_address"`
 	FailedAuthPerMinute    int64 `yaml:"failed_auth_per_minute"`
 	PublicPerMinute        int64 `yaml:"public_per_minute"`
+	AnonymousPerSecond     int64 `yaml:"anonymous_per_second"`
+	AnonymousBurst         int64 `yaml:"anonymous_burst"`
+	MaxUserShare           int64 `yaml:"max_user_share"` // percent of MaxInFlightRequests
+	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
+	HeapPercent            int64 `yaml:"heap_percent"` // of runtime.memory_limit
 }
 
 // Timeouts bound how long clients may take.
@@ -72,7 +83,7 @@ type Timeouts struct {
 
 // Store is where state lives.
 type Store struct {
-	DSN string `yaml:"dsn"` // "": weir.db in the data directory
+	DSN DSN `yaml:"dsn"` // "": weir.db in the data directory
 }
 
 // Journal is the settlement log.
@@ -106,6 +117,7 @@ type Upstream struct {
 	MaxStreamBytes         Size          `yaml:"max_stream_bytes"`
 	SSEMaxLineBytes        Size          `yaml:"sse_max_line_bytes"`
 	MaxHeaderBytes         Size          `yaml:"max_header_bytes"`
+	HTTPClient             string        `yaml:"http_client"` // "own", "standard"
 }
 
 // Stream times the streams to clients.
@@ -119,13 +131,60 @@ type Stream struct {
 type Relay struct {
 	MaxAttempts         int64         `yaml:"max_attempts"`
 	AttemptBudget       time.Duration `yaml:"attempt_budget"`
+	MaxInFlight         int64         `yaml:"max_in_flight_per_endpoint"`
+	RetryPercent        int64         `yaml:"retry_budget_percent"`
+	StickyFor           time.Duration `yaml:"sticky_for"` // 0: no conversation is kept at an endpoint
 	SliceTokens         int64         `yaml:"slice_tokens"`
 	DefaultOutputTokens int64         `yaml:"default_output_tokens"`
 }
 
+// Health says when endpoints that fail are left alone, and for how long.
+type Health struct {
+	CoolDownAfter int64         `yaml:"cool_down_after"`
+	CoolDown      time.Duration `yaml:"cool_down"`
+	MaxCoolDown   time.Duration `yaml:"max_cool_down"`
+	EjectAfter    int64         `yaml:"eject_after"`
+	Ejection      time.Duration `yaml:"ejection"`
+	MaxEjection   time.Duration `yaml:"max_ejection"`
+	SaveEvery     time.Duration `yaml:"save_every"`
+}
+
 // Keys are the defaults of clients' keys.
 type Keys struct {
-	StrictSchema bool `yaml:"strict_schema"`
+	StrictSchema bool       `yaml:"strict_schema"`
+	RateLimits   RateLimits `yaml:"rate_limits"`
+	FreeModels   FreeModels `yaml:"free_models"`
+}
+
+// RateLimits bound what one key uses in a minute; zero is no limit.
+type RateLimits struct {
+	RequestsPerMinute int64   `yaml:"requests_per_minute"`
+	TokensPerMinute   int64   `yaml:"tokens_per_minute"`
+	RublesPerMinute   Decimal `yaml:"rubles_per_minute"`
+}
+
+// Rubles is RublesPerMinute as an amount. It fails for one that is negative or too exact.
+func (r *RateLimits) Rubles() (money.Nano, error) {
+	n, err := money.Parse(string(r.RublesPerMinute))
+	if err == nil && n < 0 {
+		err = errors.New("it must not be negative")
+	}
+	return n, err
+}
+
+// FreeModels bound how often one user asks models that cost nothing; zero is no limit.
+type FreeModels struct {
+	RequestsPerMinute  int64 `yaml:"requests_per_minute"`
+	RequestsPerDay     int64 `yaml:"requests_per_day"`
+	PaidRequestsPerDay int64 `yaml:"paid_requests_per_day"` // of users who have ever topped up
+}
+
+// Idempotency bounds what is kept for requests with an Idempotency-Key.
+type Idempotency struct {
+	KeepFor           time.Duration `yaml:"keep_for"`
+	MaxAnswerBytes    Size          `yaml:"max_answer_bytes"`
+	MaxAnswersPerUser int64         `yaml:"max_answers_per_user"`
+	MaxBytesPerUser   Size          `yaml:"max_bytes_per_user"`
 }
 
 // Pricing turns dollar prices into rubles.
@@ -133,15 +192,26 @@ type Pricing struct {
 	RubPerUSD Decimal `yaml:"rub_per_usd"`
 	Margin    Decimal `yaml:"margin"` // part of the price: 0.15 is 15 %
 	Version   string  `yaml:"version"`
+	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL; then RubPerUSD holds until there is a list.
+	RateSource string `yaml:"rate_source"`
+	CBRURL     string `yaml:"cbr_url"`
+}
+
+// Sealing is the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
+type Sealing struct {
+	MasterKeyFile    string   `yaml:"master_key_file"`
+	PreviousKeyFiles []string `yaml:"previous_key_files"` // still able to open what they sealed
 }
 
 // Provider declares a server, or changes a built-in one of the same id.
 type Provider struct {
 	ID         string            `yaml:"id"`
+	Like       string            `yaml:"like"` // a known server, whose address, key variable and quirks hold where nothing is said
 	Name       string            `yaml:"name"`
 	Dialect    string            `yaml:"dialect"` // "": openai
 	BaseURL    string            `yaml:"base_url"`
 	APIKey     Secret            `yaml:"api_key"`
+	APIKeys    []Secret          `yaml:"api_keys"` // used in turn when the provider refuses one
 	Headers    map[string]Secret `yaml:"headers"`
 	DataPolicy string            `yaml:"data_policy"`
 	HTTP2      bool              `yaml:"http2"`
@@ -156,6 +226,8 @@ type Offer struct {
 	Prices        Prices      `yaml:"prices"`    // rubles per 1000 tokens, or per one
 	PriceUSD      Prices      `yaml:"price_usd"` // dollars per 1,000,000 tokens, or per one
 	Thresholds    []Threshold `yaml:"thresholds"`
+	Images        []Image     `yaml:"images"` // of image models
+	Video         []Video     `yaml:"video"`  // of video models
 	ContextLength int64       `yaml:"context_length"`
 	MaxOutput     int64       `yaml:"max_output"`
 	Params        []string    `yaml:"params"`
@@ -184,6 +256,27 @@ type Prices struct {
 	Request         Decimal `yaml:"request"`
 	WebSearch       Decimal `yaml:"web_search"`
 	ImageOutputEach Decimal `yaml:"image_output_each"`
+	Minute          Decimal `yaml:"minute"`     // per minute of sound, of models that transcribe
+	Characters      Decimal `yaml:"characters"` // per 1000 or 1,000,000 characters, of models that speak
+}
+
+// Image is one line of an image model's price list.
+type Image struct {
+	Component  string  `yaml:"component"` // "": image_output
+	Unit       string  `yaml:"unit"`      // "": image
+	Variant    string  `yaml:"variant"`
+	Resolution string  `yaml:"resolution"`
+	Basis      string  `yaml:"basis"`     // "": fixed in rubles, supplier_rate in dollars
+	Price      Decimal `yaml:"price"`     // rubles per unit
+	PriceUSD   Decimal `yaml:"price_usd"` // dollars per unit, or per 1,000,000 tokens
+}
+
+// Video is the price of a second of video.
+type Video struct {
+	Resolution string  `yaml:"resolution"` // "": any
+	WithAudio  bool    `yaml:"with_audio"`
+	Price      Decimal `yaml:"price"`     // rubles per second
+	PriceUSD   Decimal `yaml:"price_usd"` // dollars per second
 }
 
 // Threshold is prices for prompts of more than Above tokens.
@@ -200,6 +293,21 @@ type Model struct {
 	Description   string `yaml:"description"`
 	Created       string `yaml:"created"` // YYYY-MM-DD
 	ContextLength int64  `yaml:"context_length"`
+	Type          string `yaml:"type"` // "": chat
+	HubID         string `yaml:"hub_id"`
+	Video         Facts  `yaml:"video"` // of video models
+}
+
+// Facts are what a video model can be asked for.
+type Facts struct {
+	Resolutions  []string `yaml:"resolutions"`
+	AspectRatios []string `yaml:"aspect_ratios"`
+	Sizes        []string `yaml:"sizes"`
+	Durations    []int64  `yaml:"durations"` // seconds
+	FrameImages  []string `yaml:"frame_images"`
+	Passthrough  []string `yaml:"passthrough"`
+	Audio        bool     `yaml:"audio"`
+	Seed         bool     `yaml:"seed"`
 }
 
 // Log is what is written about requests and events.
@@ -225,7 +333,8 @@ func Default() Config {
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
-				FailedAuthPerMinute: 30, PublicPerMinute: 120,
+				FailedAuthPerMinute: 30, PublicPerMinute: 120, AnonymousPerSecond: 20, AnonymousBurst: 100,
+				MaxUserShare: 50, MaxStreamsPerKey: 100, HeapPercent: 85,
 			},
 			Timeouts: Timeouts{
 				ReadHeader: 10 * time.Second, BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10,
@@ -242,12 +351,22 @@ func Default() Config {
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
 			IdleTimeout: 120 * time.Second, LingerTimeout: 2 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
 			MaxResponseBytes: 16 << 20, MaxStreamBytes: 256 << 20, SSEMaxLineBytes: 4 << 20, MaxHeaderBytes: 64 << 10,
+			HTTPClient: "own",
 		},
-		Stream:  Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
-		Relay:   Relay{MaxAttempts: 6, AttemptBudget: 120 * time.Second, SliceTokens: 2048, DefaultOutputTokens: 16384},
-		Pricing: Pricing{RubPerUSD: "100", Margin: "0"},
-		Builtin: Builtin{All: true},
-		Log:     Log{Level: "info", Access: true},
-		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},
+		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
+		Relay: Relay{
+			MaxAttempts: 6, AttemptBudget: 120 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
+			SliceTokens: 2048, DefaultOutputTokens: 16384,
+		},
+		Health: Health{
+			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
+			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute,
+		},
+		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
+		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
+		Pricing:     Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
+		Builtin:     Builtin{All: true},
+		Log:         Log{Level: "info", Access: true},
+		Runtime:     Runtime{MemoryLimit: 1 << 30, GOGC: 400},
 	}
 }

@@ -154,14 +154,20 @@ func keys(t reflect.Type, path string) []string {
 func TestDocumentationNamesBuiltinProviders(t *testing.T) {
 	t.Parallel()
 	path, _ := example(t)
-	for _, file := range []string{path, filepath.Join("..", "..", "docs", "configuration.md")} {
+	page := filepath.Join("..", "..", "docs", "catalog.md")
+	for _, file := range []string{path, page} {
 		data, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)
 		}
 		for _, p := range builtin.Providers() {
-			if !bytes.Contains(data, []byte(p.KeyVariable)) {
-				t.Errorf("%s does not name %s", file, p.KeyVariable)
+			if p.Template && file != page {
+				continue
+			}
+			for _, variable := range p.KeyVariables {
+				if !bytes.Contains(data, []byte(variable)) {
+					t.Errorf("%s does not name %s", file, variable)
+				}
 			}
 		}
 	}
@@ -219,7 +225,7 @@ func TestErrors(t *testing.T) {
 		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is no address`},
 		{"both listeners alike", "server: {listen: \"127.0.0.1:1\", admin_listen: \"127.0.0.1:1\"}", `server.admin_listen: it must differ`},
 		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},
-		{"another store", "store:\n  dsn: postgres://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "postgres" is not supported`},
+		{"another store", "store:\n  dsn: mysql://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "mysql" is not supported`},
 		{"zero limit", "server:\n  limits: {max_headers: 0}", `server.limits.max_headers: it must be above 0`},
 		{"lapse before lease", "ledger:\n  lapse_after: 10s", `weir.yaml:2: ledger.lapse_after: it must be longer`},
 		{"unknown built-in", "builtin: [opnai]", `weir.yaml:1: builtin: there is no built-in provider "opnai"; did you mean openai?`},
@@ -460,7 +466,17 @@ func TestOwnDescriptionBeatsTheBuiltinOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if m, _ := snap.Model("openai/gpt-4o"); m.Name != "House model" || len(m.Endpoints) != 1 {
+	if m, _ := snap.Model("openai/gpt-4o"); m.Name != "House model" || m.Created.IsZero() || len(m.Endpoints) == 0 {
+		t.Errorf("%+v", m)
+	}
+	cfg, err = config.Load(write(t, "models: [{id: openai/whisper-1, description: Hears}]"), on, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snap, err = cfg.Catalog(on); err != nil {
+		t.Fatal(err)
+	}
+	if m, _ := snap.Model("openai/whisper-1"); m.Description != "Hears" || m.Type != catalog.TypeTranscription {
 		t.Errorf("%+v", m)
 	}
 }

@@ -34,8 +34,14 @@ func (c *Config) Catalog(env Lookup) (*catalog.Snapshot, error) {
 // models of its own. A provider that is declared under a built-in id without models has the built-in models, and what it says of
 // key, address, headers and data policy holds.
 func (c *Config) Declared(env Lookup) (catalog.Declared, error) {
+	return c.DeclaredWith(env, nil, nil)
+}
+
+// DeclaredWith is Declared at another rate than the configuration's (nil: its own), and with credentials of built-in providers that are
+// kept elsewhere: they switch on what is not declared.
+func (c *Config) DeclaredWith(env Lookup, rate *builtin.Rate, more map[string]string) (catalog.Declared, error) {
 	k := checker{c: c}
-	d := declaring{checker: &k}
+	d := declaring{checker: &k, given: rate}
 	d.all()
 	if err := errors.Join(k.errs...); err != nil {
 		return catalog.Declared{}, err
@@ -43,22 +49,37 @@ func (c *Config) Declared(env Lookup) (catalog.Declared, error) {
 	keys := d.borrowed
 	for _, p := range builtin.Providers() {
 		declared := slices.ContainsFunc(c.Providers, func(own Provider) bool { return own.ID == p.ID })
-		if key, set := env(p.KeyVariable); set && key != "" && !declared && c.Builtin.Allows(p.ID) {
+		if key, set := p.KeyIn(env); set && !declared && c.Builtin.Allows(p.ID) {
+			keys[p.ID] = key
+		}
+		if key, kept := more[p.ID]; kept && !declared {
 			keys[p.ID] = key
 		}
 	}
-	more, err := builtin.Declare(keys, d.rate)
+	known, err := builtin.Declare(keys, d.rate)
 	if err != nil {
 		return catalog.Declared{}, err
 	}
-	for i := range more.Providers {
-		c.amend(&more.Providers[i])
+	for i := range known.Providers {
+		p := &known.Providers[i]
+		c.amend(p)
+		url, missing := builtin.Expand(p.BaseURL, env)
+		p.BaseURL = url
+		if _, kept := more[p.ID]; missing != "" && kept {
+			p.BaseURL = "" // whoever keeps the credential may keep the address, too
+		} else if missing != "" {
+			return catalog.Declared{}, fmt.Errorf("provider %q needs the environment variable %s, or a base_url", p.ID, missing)
+		}
 	}
 	// what the operator writes of a model beats what we know of it
-	more.Models = slices.DeleteFunc(more.Models, func(m catalog.ModelInfo) bool {
-		return slices.ContainsFunc(c.Models, func(own Model) bool { return own.ID == m.Slug })
+	known.Models = slices.DeleteFunc(known.Models, func(m catalog.ModelInfo) bool {
+		i := slices.IndexFunc(d.out.Models, func(own catalog.ModelInfo) bool { return own.Slug == m.Slug })
+		if i >= 0 {
+			complete(&d.out.Models[i], &m)
+		}
+		return i >= 0
 	})
-	d.out.Append(more)
+	d.out.Append(known)
 	return d.out, nil
 }
 
@@ -73,10 +94,25 @@ func (c *Config) amend(p *catalog.Provider) {
 		p.BaseURL = cmp.Or(own.BaseURL, p.BaseURL)
 		p.DataPolicy = cmp.Or(catalog.DataPolicy(own.DataPolicy), p.DataPolicy)
 		p.Headers = reveal(own.Headers)
+		_, p.Keys = own.credentials()
 		if !reflect.ValueOf(own.Quirks).IsZero() {
 			p.Quirks = own.Quirks
 		}
 	}
+}
+
+// credentials are the first key of p, "" when it has none, and the further ones.
+func (p *Provider) credentials() (first string, more []string) {
+	for _, s := range append([]Secret{p.APIKey}, p.APIKeys...) {
+		switch key := s.Reveal(); {
+		case key == "":
+		case first == "":
+			first = key
+		default:
+			more = append(more, key)
+		}
+	}
+	return first, more
 }
 
 func reveal(headers map[string]Secret) map[string]string {
@@ -97,9 +133,10 @@ func (c *Config) Secrets() []string {
 	if c.keys != nil {
 		out = c.keys()
 	}
+	out = append(out, c.Store.DSN.secrets()...)
 	for i := range c.Providers {
 		p := &c.Providers[i]
-		for _, s := range append([]Secret{p.APIKey}, values(p.Headers)...) {
+		for _, s := range slices.Concat([]Secret{p.APIKey}, p.APIKeys, values(p.Headers)) {
 			if s.Reveal() != "" {
 				out = append(out, s.Reveal())
 			}
@@ -112,7 +149,7 @@ func (c *Config) Secrets() []string {
 func builtinKeys(env Lookup) []string {
 	var out []string
 	for _, p := range builtin.Providers() {
-		if key, set := env(p.KeyVariable); set && key != "" {
+		if key, set := p.AnyKeyIn(env); set {
 			out = append(out, key)
 		}
 	}
@@ -141,6 +178,7 @@ func (c *Config) HTTP2() map[string]bool {
 // declaring turns the configuration's providers and models into catalog declarations.
 type declaring struct {
 	*checker
+	given    *builtin.Rate // instead of the configuration's; nil: that one
 	rate     builtin.Rate
 	list     string
 	out      catalog.Declared
@@ -154,6 +192,9 @@ func (d *declaring) all() {
 		return // Validate has said so
 	}
 	d.rate = builtin.Rate{Rate: rate, Version: p.version()}
+	if d.given != nil {
+		d.rate = *d.given
+	}
 	d.list = d.c.listVersion()
 	d.borrowed = map[string]string{}
 	for i := range d.c.Providers {
@@ -180,7 +221,7 @@ func (c *Config) listVersion() string {
 		p := &c.Providers[i]
 		for j := range p.Models {
 			o := &p.Models[j]
-			writeAll(h, p.ID, o.ID, o.Region, o.Variant, o.Tier, fmt.Sprint(o.Prices, o.PriceUSD, o.Thresholds))
+			writeAll(h, p.ID, o.ID, o.Region, o.Variant, o.Tier, fmt.Sprint(o.Prices, o.PriceUSD, o.Thresholds, o.Images, o.Video))
 		}
 	}
 	return "declared-" + hex.EncodeToString(h.Sum(nil)[:4])
@@ -215,9 +256,15 @@ func (d *declaring) provider(i int) {
 	if strings.ContainsAny(p.APIKey.Reveal(), "\r\n\x00 ") {
 		d.fail(path+".api_key", "it holds a space or a line break and cannot be sent")
 	}
+	for j, key := range p.APIKeys {
+		if key.Reveal() == "" || strings.ContainsAny(key.Reveal(), "\r\n\x00 ") {
+			d.fail(path+".api_keys["+strconv.Itoa(j)+"]", "it is empty or holds a space or a line break and cannot be sent")
+		}
+	}
+	key, keys := p.credentials()
 	known, isBuiltin := builtin.Named(p.ID)
 	if len(p.Models) == 0 && isBuiltin {
-		d.borrowed[p.ID] = p.APIKey.Reveal()
+		d.borrowed[p.ID] = key
 		amended := known.Provider
 		d.c.amend(&amended)
 		d.try(path, amended)
@@ -227,7 +274,7 @@ func (d *declaring) provider(i int) {
 		d.fail(path, "the provider %q needs base_url, such as http://localhost:8000/v1", p.ID)
 		return
 	}
-	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: p.APIKey.Reveal(), Headers: reveal(p.Headers),
+	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers),
 		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks}
 	d.try(path, provider)
 	d.out.Providers = append(d.out.Providers, provider)
@@ -268,9 +315,14 @@ func (d *declaring) offer(provider, path string, o *Offer) {
 	}
 	out.Pricing.List = d.list
 	out.Pricing.Base, out.Pricing.Source = d.prices(path, &o.Prices, &o.PriceUSD, &out.Pricing)
+	d.media(path, o, &out.Pricing)
 	for i := range o.Thresholds {
 		t := &o.Thresholds[i]
-		prices, source := d.prices(path+".thresholds["+strconv.Itoa(i)+"]", &t.Prices, &t.PriceUSD, &out.Pricing)
+		at := path + ".thresholds[" + strconv.Itoa(i) + "]"
+		if t.Prices.Minute+t.Prices.Characters+t.PriceUSD.Minute+t.PriceUSD.Characters != "" {
+			d.fail(at, "a threshold counts prompt tokens, so that it cannot change the price of minutes or characters")
+		}
+		prices, source := d.prices(at, &t.Prices, &t.PriceUSD, &out.Pricing)
 		out.Pricing.Thresholds = append(out.Pricing.Thresholds, catalog.Threshold{Above: t.Above, Prices: prices})
 		out.Pricing.Source += fmt.Sprintf("; above %d: %s", t.Above, source)
 	}
@@ -320,6 +372,87 @@ func (d *declaring) prices(path string, rubles, dollars *Prices, pricing *catalo
 	return out, source(rubles, "RUB per 1K tokens", dollars, "USD per 1M tokens")
 }
 
+// one reads a price that stands in rubles or in dollars, of which the source sells so many at once.
+func (d *declaring) one(path, name string, rubles, dollars Decimal, sold int64, pricing *catalog.Pricing) money.Price {
+	var price money.Price
+	var err error
+	switch {
+	case rubles != "" && dollars != "":
+		d.fail(path, "%s has a price in rubles and one in dollars; keep one", name)
+		return price
+	case rubles != "":
+		price, err = money.ParsePrice(string(rubles))
+		pricing.Source += fmt.Sprintf("; RUB %s %s", name, rubles)
+	case dollars != "":
+		if sold > 1 {
+			price, err = d.rate.PerThousand(string(dollars), sold)
+		} else {
+			price, err = d.rate.Each(string(dollars), sold)
+		}
+		pricing.Rate = d.rate.Version
+		pricing.Source += fmt.Sprintf("; USD %s %s", name, dollars)
+	}
+	if err != nil {
+		d.fail(path, "the price of %s: %s", name, fault.From(err).Public)
+	}
+	return price
+}
+
+const million = 1_000_000
+
+// media reads the prices that only models other than chat models have.
+func (d *declaring) media(path string, o *Offer, p *catalog.Pricing) {
+	p.Minute = d.one(path, "minute", o.Prices.Minute, o.PriceUSD.Minute, 1, p)
+	p.Characters = d.one(path, "characters", o.Prices.Characters, o.PriceUSD.Characters, million, p)
+	for i := range o.Images {
+		x := &o.Images[i]
+		line := catalog.ImagePrice{Component: cmp.Or(x.Component, "image_output"), Unit: cmp.Or(x.Unit, catalog.UnitImage), Variant: x.Variant,
+			Resolution: x.Resolution, Basis: cmp.Or(x.Basis, catalog.BasisFixed)}
+		if x.Basis == "" && x.PriceUSD != "" {
+			line.Basis = catalog.BasisSupplier
+		}
+		sold := int64(1)
+		if line.Unit == catalog.UnitTokens {
+			sold = million
+		}
+		line.Price = d.one(path+".images["+strconv.Itoa(i)+"]", strings.Join(strings.Fields(line.Component+" "+x.Variant+" "+x.Resolution), " "), x.Price, x.PriceUSD, sold, p)
+		p.Images = append(p.Images, line)
+	}
+	for i := range o.Video {
+		x := &o.Video[i]
+		price := d.one(path+".video["+strconv.Itoa(i)+"]", "a second of "+cmp.Or(x.Resolution, "any")+" video", x.Price, x.PriceUSD, 1, p)
+		p.Video = append(p.Video, catalog.VideoRule{Resolution: x.Resolution, WithAudio: x.WithAudio, PerSecond: price})
+	}
+	p.Source = strings.TrimPrefix(p.Source, "; ")
+}
+
+// facts are nil when nothing is said.
+func (f *Facts) facts() *catalog.VideoFacts {
+	if reflect.ValueOf(*f).IsZero() {
+		return nil
+	}
+	v := &catalog.VideoFacts{Resolutions: f.Resolutions, AspectRatios: f.AspectRatios, Sizes: f.Sizes, FrameImages: f.FrameImages, Passthrough: f.Passthrough,
+		Audio: f.Audio, Seed: f.Seed}
+	for _, seconds := range f.Durations {
+		v.Durations = append(v.Durations, int(seconds))
+	}
+	return v
+}
+
+// complete fills what was not said of a model with what is known of it.
+func complete(own, known *catalog.ModelInfo) {
+	own.Name = cmp.Or(own.Name, known.Name)
+	own.Description = cmp.Or(own.Description, known.Description)
+	own.Type = cmp.Or(own.Type, known.Type)
+	own.HubID = cmp.Or(own.HubID, known.HubID)
+	if own.Created.IsZero() {
+		own.Created = known.Created
+	}
+	if own.Video == nil {
+		own.Video = known.Video
+	}
+}
+
 // list is the prices in the order of catalog.PriceNames.
 func (p *Prices) list() []Decimal {
 	return []Decimal{p.Prompt, p.Completion, p.CacheRead, p.CacheWrite, p.CacheWrite1h, p.Reasoning, p.Audio, p.AudioOutput, p.Image, p.ImageOutput,
@@ -348,7 +481,7 @@ func source(rubles *Prices, rubUnit string, dollars *Prices, usdUnit string) str
 func (d *declaring) model(i int) {
 	m := &d.c.Models[i]
 	path := "models[" + strconv.Itoa(i) + "]"
-	info := catalog.ModelInfo{Slug: m.ID, Name: m.Name, Description: m.Description, ContextLength: m.ContextLength}
+	info := catalog.ModelInfo{Slug: m.ID, Name: m.Name, Description: m.Description, ContextLength: m.ContextLength, Type: m.Type, HubID: m.HubID, Video: m.Video.facts()}
 	if m.Created != "" {
 		created, err := time.Parse(time.DateOnly, m.Created)
 		if err != nil {

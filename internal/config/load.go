@@ -73,6 +73,9 @@ func parse(path string, data []byte, env Lookup, overlay Overlay) (Config, error
 		l.overlay(&c, key, text)
 	}
 	if len(l.errs) == 0 {
+		if err := c.inherit(env); err != nil {
+			return Config{}, err
+		}
 		if err := c.Validate(); err != nil {
 			return Config{}, err
 		}
@@ -217,6 +220,7 @@ var (
 	decimalType  = reflect.TypeFor[Decimal]()
 	secretType   = reflect.TypeFor[Secret]()
 	builtinType  = reflect.TypeFor[Builtin]()
+	dsnType      = reflect.TypeFor[DSN]()
 )
 
 func isScalar(t reflect.Type) bool {
@@ -279,6 +283,10 @@ func (l *loader) set(at, path string, v reflect.Value, text string) {
 		value, err = parseDecimal(text)
 	case v.Type() == secretType:
 		value, err = readSecret(text, l.env)
+	case v.Type() == dsnType:
+		var s Secret
+		s, err = readSecret(text, l.env)
+		value = s.Reveal()
 	case v.Type() == builtinType:
 		value, err = parseBuiltin(text)
 	case v.Kind() == reflect.Bool:

@@ -13,6 +13,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
 	"weir/internal/money"
+	"weir/internal/rate"
 )
 
 // dialects are the wires that declared providers may speak.
@@ -38,18 +39,32 @@ func (c *Config) Validate() error {
 	k.server()
 	k.durations()
 	k.oneOf("journal.sync", c.Journal.Sync, "interval", "always", "never")
+	k.oneOf("upstream.http_client", c.Upstream.HTTPClient, "own", "standard")
 	k.oneOf("log.level", c.Log.Level, "debug", "info", "warn", "error")
+	k.oneOf("pricing.rate_source", c.Pricing.RateSource, rate.Static, rate.CBR)
+	if err := rate.CheckURL(c.Pricing.CBRURL); err != nil {
+		k.fail("pricing.cbr_url", "%w", err)
+	}
 	if c.DataDir == "" {
 		k.fail("data_dir", "it must name a folder")
 	}
-	if scheme, _, found := strings.Cut(c.Store.DSN, "://"); found {
-		k.fail("store.dsn", "the store %q is not supported; leave dsn empty or write the path of a SQLite file", scheme)
+	if scheme := c.Store.DSN.scheme(); scheme != "" && !c.Store.DSN.Postgres() {
+		k.fail("store.dsn", "the store %q is not supported; write postgres://user:password@host/database, the path of a SQLite file, or nothing", scheme)
 	}
 	k.positive("journal.segment_bytes", int64(c.Journal.SegmentBytes))
 	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
+	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
 	k.positive("relay.default_output_tokens", c.Relay.DefaultOutputTokens)
+	k.health()
 	k.positive("runtime.gogc", c.Runtime.GOGC)
+	if _, err := c.Keys.RateLimits.Rubles(); err != nil {
+		k.fail("keys.rate_limits.rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
+	}
+	k.positive("idempotency.keep_for", int64(c.Idempotency.KeepFor))
+	k.positive("idempotency.max_answer_bytes", int64(c.Idempotency.MaxAnswerBytes))
+	k.positive("idempotency.max_answers_per_user", c.Idempotency.MaxAnswersPerUser)
+	k.positive("idempotency.max_bytes_per_user", int64(c.Idempotency.MaxBytesPerUser))
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}
@@ -105,12 +120,35 @@ func (k *checker) server() {
 		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"max_management_body_bytes", int64(l.MaxManagementBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
 		{"max_in_flight_requests", l.MaxInFlightRequests}, {"max_request_line_bytes", int64(l.MaxRequestLineBytes)}, {"max_header_bytes", int64(l.MaxHeaderBytes)},
 		{"max_headers", l.MaxHeaders}, {"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
-		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute},
+		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute}, {"anonymous_per_second", l.AnonymousPerSecond},
+		{"anonymous_burst", l.AnonymousBurst}, {"max_user_share", l.MaxUserShare}, {"max_streams_per_key", l.MaxStreamsPerKey}, {"heap_percent", l.HeapPercent},
 	} {
 		k.positive("server.limits."+x.name, x.n)
 	}
+	if l.MaxUserShare > 100 {
+		k.fail("server.limits.max_user_share", "it is a part in percent: at most 100")
+	}
+	if l.HeapPercent > 100 {
+		k.fail("server.limits.heap_percent", "it is a part in percent: at most 100")
+	}
 	if l.BodyBudgetBytes < l.MaxBodyBytes {
 		k.fail("server.limits.body_budget_bytes", "it is less than max_body_bytes, so that the largest request could never be served")
+	}
+}
+
+func (k *checker) health() {
+	if p := k.c.Relay.RetryPercent; p < 0 || p > 100 {
+		k.fail("relay.retry_budget_percent", "it must be from 0 to 100")
+	}
+	h := &k.c.Health
+	for _, x := range []struct {
+		name string
+		n    int64
+	}{
+		{"cool_down_after", h.CoolDownAfter}, {"cool_down", int64(h.CoolDown)}, {"max_cool_down", int64(h.MaxCoolDown)},
+		{"eject_after", h.EjectAfter}, {"ejection", int64(h.Ejection)}, {"max_ejection", int64(h.MaxEjection)}, {"save_every", int64(h.SaveEvery)},
+	} {
+		k.positive("health."+x.name, x.n)
 	}
 }
 
@@ -178,10 +216,10 @@ func (k *checker) catalog() {
 	}
 }
 
-// StorePath is the SQLite file.
+// StorePath is the SQLite file, where the DSN names no other database.
 func (c *Config) StorePath() string {
 	if c.Store.DSN == "" {
 		return filepath.Join(c.DataDir, "weir.db")
 	}
-	return c.Store.DSN
+	return c.Store.DSN.Reveal()
 }

@@ -37,9 +37,12 @@ const (
 	UnsupportedMediaType
 	Unprocessable
 	Conflict
+	IdempotencyMismatch
+	IdempotencyInFlight
 	RateLimited
 	ProviderUnavailable
 	ProviderOverloaded
+	NoProvider
 	Timeout
 	Overloaded
 	Draining
@@ -72,9 +75,12 @@ var words = [kinds]string{
 	UnsupportedMediaType: "unsupported_media_type",
 	Unprocessable:        "unprocessable",
 	Conflict:             "conflict",
+	IdempotencyMismatch:  "idempotency_mismatch",
+	IdempotencyInFlight:  "idempotency_in_flight",
 	RateLimited:          "rate_limit_exceeded",
 	ProviderUnavailable:  "provider_unavailable",
 	ProviderOverloaded:   "provider_overloaded",
+	NoProvider:           "no_provider",
 	Timeout:              "timeout",
 	Overloaded:           "overloaded",
 	Draining:             "draining",
@@ -118,6 +124,9 @@ type Upstream struct {
 	Code     string // the provider's own machine word, may be empty
 	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
 	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
+
+	Silent      bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again
+	Unreachable bool // no connection came about
 }
 
 // Error is the one error type that crosses package borders.

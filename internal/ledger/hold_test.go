@@ -10,12 +10,13 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/store"
 	"weir/internal/store/sqlite"
 )
 
 // watchedStore lets a test act at the moment when a question was answered and the answer is on its way.
 type watchedStore struct {
-	*sqlite.Store
+	*store.Store
 	answered func(ledger.Grant)
 }
 

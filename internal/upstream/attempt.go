@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"bytes"
 	"compress/gzip"
 	"context"
 	"errors"
@@ -9,8 +8,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"net/http/httptrace"
-	"net/textproto"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -19,50 +16,55 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/upstream/h1"
 )
 
 const (
-	maxInformational = 16       // 1xx answers before the real one
-	maxFailureBytes  = 64 << 10 // of a non-2xx body
-	maxDrainBytes    = 64 << 10 // behind the end of a stream
-	drainTime        = time.Second
-	lingerGrace      = 50 * time.Millisecond // a read takes at most so long to find what has come already
+	maxFailureBytes = 64 << 10 // of a non-2xx body
+	maxDrainBytes   = 64 << 10 // behind the end of a stream
+	drainTime       = time.Second
+	lingerGrace     = 50 * time.Millisecond // a read takes at most so long to find what has come already
 )
 
-// attempt is one HTTP request to one endpoint, from dialling to the last byte.
+// attempt is one call of one endpoint, from dialling to the last byte: one HTTP request, or several where the provider refuses
+// credentials.
 //
-// Its context does not descend from the caller's: what comes behind the end of a stream is read after the caller has gone,
-// so that the connection can serve again.
+// It does not end with the caller's context as such: what comes behind the end of a stream is read after the caller has gone,
+// so that the connection can serve again. Attempts are used again, with their timer and what was made for them once.
 type attempt struct {
-	client  *Client
+	client *Client
+	own    own
+	gone   func() // tells of the caller's end
+
 	ep      *catalog.Endpoint
 	dialect Dialect
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
 	caller  context.Context
 	leave   func() bool // stops watching the caller
-
-	rc     io.ReadCloser
-	raw    watched // over rc
-	body   Body    // over raw, or over its decompression
-	answer Answer
-	done   bool // the upstream's own end was seen
+	left    bool        // the caller's end will not be told any more
+	x       exchange
+	head    h1.Head
+	raw     watched // over x
+	body    Body    // over raw, or over its decompression
+	answer  Answer
+	done    bool // the upstream's own end was seen
 
 	start          time.Time
-	timer          *time.Timer
 	headersBy      time.Duration // since start
 	idle           time.Duration
-	totalBy        atomic.Int64 // since start, in nanoseconds
 	waiting        atomic.Int64 // when the read under way began, nanoseconds since start; 0: no read
-	lingerBy       atomic.Int64 // when nothing more is waited for, nanoseconds since start; 0: the answer is still coming
 	headersArrived atomic.Bool
+	lingering      atomic.Bool // lingerBy is set
 
-	informational int // counted by the connection's reader alone
-	reused        atomic.Bool
-	answered      atomic.Bool // some byte came back
+	mu       sync.Mutex // guards what follows
+	timer    *time.Timer
+	totalBy  time.Duration // since start
+	lingerBy time.Duration // when nothing more is waited for, since start; 0: the answer is still coming
+	cause    error         // why it was aborted
+	over     bool
+	wake     context.CancelFunc // ends the waiting for a token; nil: nobody waits
 }
 
-// expired is the cause of a watchdog's cancel.
+// expired is the cause of a watchdog's abort.
 type expired struct {
 	phase string
 	after time.Duration
@@ -89,31 +91,8 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	if err != nil {
 		return nil, nil, err
 	}
-	u, err := t.url(call.Path)
-	if err != nil {
-		return nil, nil, err
-	}
-	hr := &http.Request{
-		Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: t.whole,
-		// The transport knows a bytes.Reader and sends it in the same write as the headers.
-		Body:          io.NopCloser(bytes.NewReader(call.Body)),
-		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Body)), nil },
-		ContentLength: int64(len(call.Body)),
-	}
-	if req.Stream {
-		hr.Header = t.stream
-	}
-	a := c.newAttempt(ctx, ep, t.dialect, req.Stream)
-	hr = hr.WithContext(httptrace.WithClientTrace(a.ctx, a.trace()))
-	resp, err := t.group.RoundTrip(hr)
-	if err != nil {
-		err = a.sendFault(err)
-		a.end()
-		return nil, nil, err
-	}
-	a.headersArrived.Store(true)
-	a.rc = resp.Body
-	answer, err := a.accept(resp, req)
+	a := c.newAttempt(ctx, ep, t, req.Stream)
+	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
 		return nil, nil, err
@@ -121,102 +100,191 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	return a, answer, nil
 }
 
-func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, d Dialect, stream bool) *attempt {
-	a := &attempt{client: c, ep: ep, dialect: d, caller: caller, start: time.Now(), idle: c.cfg.Timeouts.Idle}
+func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, stream bool) *attempt {
+	a, ok := c.attempts.Get().(*attempt)
+	if !ok {
+		a = &attempt{client: c}
+		a.gone = func() { a.abort(errCallerGone) }
+		a.timer = time.AfterFunc(time.Hour, a.watch) // armed below
+	}
+	a.ep, a.dialect, a.caller, a.start = ep, t.dialect, caller, time.Now()
+	a.x = &a.own
+	if t.group.standard != nil {
+		a.x = new(standard)
+	}
 	total := c.cfg.Timeouts.Total
-	a.headersBy = c.cfg.Timeouts.FirstByte
+	a.idle, a.headersBy = c.cfg.Timeouts.Idle, c.cfg.Timeouts.FirstByte
 	if stream {
 		total, a.headersBy = c.cfg.Timeouts.StreamTotal, c.cfg.Timeouts.StreamFirstByte
 	}
-	a.totalBy.Store(int64(total))
-	a.ctx, a.cancel = context.WithCancelCause(context.Background())
-	a.leave = context.AfterFunc(caller, func() { a.cancel(errCallerGone) })
-	a.timer = time.AfterFunc(time.Hour, a.watch) // armed below: watch must not run before the field is set
+	a.mu.Lock()
+	a.over, a.cause, a.totalBy, a.lingerBy = false, nil, total, 0
 	a.timer.Reset(min(a.headersBy, a.idle, total))
+	a.mu.Unlock()
+	a.leave = context.AfterFunc(caller, a.gone)
 	return a
 }
 
-// trace counts what only the connection sees.
-func (a *attempt) trace() *httptrace.ClientTrace {
-	return &httptrace.ClientTrace{
-		GotConn:              func(info httptrace.GotConnInfo) { a.reused.Store(info.Reused) },
-		GotFirstResponseByte: func() { a.answered.Store(true) },
-		Got1xxResponse: func(int, textproto.MIMEHeader) error {
-			if a.informational++; a.informational > maxInformational {
-				return errors.New("too many informational answers")
+// ask sends the request, with another credential as long as the provider refuses the one before it.
+func (a *attempt) ask(t *target, req *completion.Request, call *Call) (*Answer, error) {
+	var refusal error
+	for {
+		key, out := t.keys.pick(a.client.cfg.Now)
+		if key == nil {
+			if refusal == nil {
+				refusal = out
 			}
-			return nil
-		},
+			return nil, refusal
+		}
+		answer, err := a.askWith(t, key, req, call)
+		if err == nil {
+			t.keys.accept(key)
+			return answer, nil
+		}
+		if !t.keys.refuse(key, fault.From(err), a.client.cfg.Now) {
+			return nil, err
+		}
+		refusal = err
+		if a.again(); a.why() != nil {
+			return nil, refusal
+		}
 	}
+}
+
+func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *Call) (*Answer, error) {
+	l := &key.whole
+	if req.Stream {
+		l = &key.stream
+	}
+	l, err := l.with(call.Header, t.host)
+	if err != nil {
+		return nil, fault.Wrap("upstream.lane", err)
+	}
+	if key.method != nil {
+		return a.admitted(t, key.method, l, req, call)
+	}
+	return a.askOver(t, l, req, call)
+}
+
+func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *Call) (_ *Answer, err error) {
+	if a.head, err = a.x.send(t, l, call.Path, call.Body); err != nil {
+		a.head.Status = 0
+		return nil, a.sendFault(err)
+	}
+	a.headersArrived.Store(true)
+	return a.accept(req, call)
+}
+
+// again makes ready for another request of the same attempt.
+func (a *attempt) again() {
+	a.x.Close()
+	a.headersArrived.Store(false)
+	a.raw, a.body = watched{}, Body{}
+}
+
+// abort ends whatever the attempt is waiting for. The first cause counts.
+func (a *attempt) abort(cause error) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if !a.over && a.cause == nil {
+		a.cut(cause)
+	}
+}
+
+// cut ends whatever the attempt is waiting for. The lock is held.
+func (a *attempt) cut(cause error) {
+	a.cause = cause
+	a.x.Abort()
+	if a.wake != nil {
+		a.wake()
+	}
+}
+
+// why is the cause of the abort, nil when there was none.
+func (a *attempt) why() error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.cause
 }
 
 // watch runs when the timer fires. Reads only note when they began; this looks at it and arms the timer for the
 // next moment at which something could be late, so that frames cost no timer work.
 func (a *attempt) watch() {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.over || a.cause != nil {
+		return
+	}
 	now := time.Since(a.start)
-	total := time.Duration(a.totalBy.Load())
-	if a.ctx.Err() != nil {
+	next, late := a.look(now)
+	if late != nil {
+		a.cut(late)
 		return
 	}
-	if now >= total {
-		a.cancel(&expired{"complete answer", total})
-		return
+	a.timer.Reset(next - now)
+}
+
+// look tells when to look again, or what is late.
+func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
+	next = a.totalBy
+	if now >= next {
+		return 0, &expired{"complete answer", next}
 	}
-	next := total
-	waiting, lingerBy := time.Duration(a.waiting.Load()), time.Duration(a.lingerBy.Load())
-	if lingerBy > 0 {
+	waiting := time.Duration(a.waiting.Load())
+	if a.lingerBy > 0 {
 		// what lies in the connection unread is still wanted: only a read that finds nothing ends the answer
-		if until := max(lingerBy, waiting+lingerGrace); waiting > 0 && now >= until {
-			a.cancel(errLingered)
-			return
+		if until := max(a.lingerBy, waiting+lingerGrace); waiting > 0 && now >= until {
+			return 0, errLingered
 		} else if waiting > 0 {
 			next = min(next, until)
 		} else {
-			next = min(next, max(lingerBy, now+lingerGrace))
+			next = min(next, max(a.lingerBy, now+lingerGrace))
 		}
 	}
 	switch {
 	case !a.headersArrived.Load():
 		if now >= a.headersBy {
-			a.cancel(&expired{"response headers", a.headersBy})
-			return
+			return 0, &expired{"response headers", a.headersBy}
 		}
 		next = min(next, a.headersBy, now+a.idle) // the first read may begin at any time
 	case waiting == 0: // the consumer is busy: a read that begins now is late one idle time from now
 		next = min(next, now+a.idle)
 	case now >= waiting+a.idle:
-		a.cancel(&expired{"further bytes", a.idle})
-		return
+		return 0, &expired{"further bytes", a.idle}
 	default:
 		next = min(next, waiting+a.idle)
 	}
-	a.timer.Reset(next - now)
-	if by := time.Duration(a.lingerBy.Load()); by != lingerBy {
-		a.timer.Reset(by - now) // set meanwhile
-	}
+	return next, nil
 }
 
 // linger is told when the answer is complete but for what may come behind it: usage, the mark of the end. That is waited for only
 // so long. Calls after the first do nothing.
 func (a *attempt) linger() {
-	if a.lingerBy.Load() != 0 {
+	if a.lingering.Swap(true) {
 		return
 	}
 	wait := a.client.cfg.Timeouts.Linger
-	a.lingerBy.Store(int64(time.Since(a.start) + wait))
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.lingerBy = time.Since(a.start) + wait
 	a.timer.Reset(wait)
 }
 
 // accept turns the head of an answer into an Answer, or into a fault when it is not 2xx.
-func (a *attempt) accept(resp *http.Response, req *completion.Request) (*Answer, error) {
+func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 	limit := a.client.cfg.Limits.Whole
 	if req.Stream {
 		limit = a.client.cfg.Limits.Stream
 	}
 	a.raw = watched{a: a, left: limit}
 	a.body.r = &a.raw
-	length := resp.ContentLength
-	switch encoding := strings.ToLower(resp.Header.Get("Content-Encoding")); encoding {
+	status, length := a.head.Status, a.head.Length
+	fine := status >= 200 && status <= 299
+	var header http.Header
+	if !fine {
+		header = a.x.Header() // before the body: it lies in the same buffer
+	}
+	switch encoding := strings.ToLower(a.head.Encoding); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
 		a.body.r = &unzipped{a: a, src: &a.raw, left: limit}
@@ -224,47 +292,64 @@ func (a *attempt) accept(resp *http.Response, req *completion.Request) (*Answer,
 	default:
 		return nil, broken(a.ep, sentenceUnreadable, fmt.Errorf("content encoding %q", encoding))
 	}
-	if resp.StatusCode < 200 || resp.StatusCode > 299 {
+	if !fine {
 		// The body may be cut or fail: the status alone says enough.
 		text, _ := io.ReadAll(io.LimitReader(&a.body, maxFailureBytes))
 		if err := a.interrupted(); err != nil && a.caller.Err() != nil {
 			return nil, err
 		}
 		_, _ = a.body.Read(make([]byte, 1)) // finds the end, so that the connection can serve again
-		return nil, a.dialect.Failure(a.ep, resp.StatusCode, resp.Header, text)
+		return nil, a.dialect.Failure(a.ep, status, header, text)
 	}
 	if length > limit {
 		return nil, TooLarge(a.ep, fmt.Errorf("declared length %d", length))
 	}
-	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: a.client.cfg.Limits, Body: &a.body, a: a}
+	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: a.client.cfg.Limits, Notice: call.Notice, Body: &a.body, a: a}
 	return &a.answer, nil
 }
 
 // end releases everything. A connection whose answer was read to its end serves again; one that was left
 // behind the upstream's own end is read on for a moment, without holding up the caller; any other is closed.
 func (a *attempt) end() {
-	a.leave()
-	if a.rc == nil || !a.done || a.body.sawEOF {
+	a.left = a.leave()
+	if !a.done || a.body.sawEOF || a.x.Drained() {
 		a.finish()
 		return
 	}
-	a.totalBy.Store(int64(time.Since(a.start) + drainTime))
+	a.mu.Lock()
+	a.totalBy = time.Since(a.start) + drainTime
 	a.timer.Reset(drainTime)
+	a.mu.Unlock()
 	a.client.drains.Add(1)
 	go func() {
 		defer a.client.drains.Done()
-		defer context.AfterFunc(a.client.closing, func() { a.cancel(errEnded) })()
-		_, _ = io.CopyN(io.Discard, a.rc, maxDrainBytes)
+		stop := context.AfterFunc(a.client.closing, func() { a.abort(errEnded) })
+		_, _ = io.CopyN(io.Discard, a.x, maxDrainBytes)
+		a.left = stop() && a.left
 		a.finish()
 	}()
 }
 
+// finish gives the attempt back when nothing can reach it any more: neither the timer nor the end of a context.
 func (a *attempt) finish() {
-	if a.rc != nil {
-		_ = a.rc.Close()
+	a.x.Close()
+	a.mu.Lock()
+	a.over = true
+	stopped := a.timer.Stop()
+	a.mu.Unlock()
+	if stopped && a.left {
+		a.forget()
+		a.client.attempts.Put(a)
 	}
-	a.cancel(errEnded)
-	a.timer.Stop()
+}
+
+// forget drops all that belonged to one call.
+func (a *attempt) forget() {
+	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
+	a.raw, a.body, a.answer, a.head, a.done = watched{}, Body{}, Answer{}, h1.Head{}, false
+	a.waiting.Store(0)
+	a.headersArrived.Store(false)
+	a.lingering.Store(false)
 }
 
 // watched reads the body, tells the watchdog when it waits, and counts.
@@ -275,13 +360,13 @@ type watched struct {
 
 func (w *watched) Read(p []byte) (int, error) {
 	w.a.waiting.Store(max(1, int64(time.Since(w.a.start))))
-	n, err := w.a.rc.Read(p)
+	n, err := w.a.x.Read(p)
 	w.a.waiting.Store(0)
 	if w.left -= int64(n); w.left < 0 {
 		return 0, TooLarge(w.a.ep, nil)
 	}
 	if err != nil && err != io.EOF {
-		if context.Cause(w.a.ctx) == errLingered {
+		if w.a.why() == errLingered {
 			return n, io.EOF
 		}
 		err = w.a.readFault(err)
@@ -341,7 +426,7 @@ func (a *attempt) interrupted() error {
 		return callerFault(a.caller)
 	}
 	var late *expired
-	if errors.As(context.Cause(a.ctx), &late) {
+	if errors.As(a.why(), &late) {
 		f := newFault(a.ep, fault.Timeout, "The provider did not answer in time.", late)
 		f.Next = fault.NextEndpoint
 		return f
@@ -358,11 +443,12 @@ func (a *attempt) sendFault(err error) error {
 	var op *net.OpError
 	if errors.As(err, &op) && op.Op == "dial" {
 		public = "The provider cannot be reached."
-	} else if a.answered.Load() {
+	} else if a.head.Answered {
 		public = sentenceUnreadable
 	}
 	f := broken(a.ep, public, err)
-	f.Upstream.Reused = a.reused.Load() && !a.answered.Load()
+	f.Upstream.Silent, f.Upstream.Unreachable = !a.head.Answered, !a.head.Connected
+	f.Upstream.Reused = a.head.Reused && f.Upstream.Silent
 	return f
 }
 

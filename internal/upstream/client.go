@@ -11,6 +11,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/redact"
+	"weir/internal/upstream/h1"
 )
 
 // Timeouts bound the phases of an attempt. A field that is zero takes the default.
@@ -41,23 +42,30 @@ type Config struct {
 	HTTP2    map[string]bool  // ids of the providers that may be spoken to over HTTP/2
 	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
 	Redactor *redact.Redactor // knows the configured secrets; nil: shapes of secrets only
+	Standard bool             // speak through net/http's client and not through our own
+	Now      func() time.Time // for the time that credentials stay out of use; nil: the system's clock
 }
 
 // Client implements relay.Upstream over a set of dialects. It is safe for concurrent use.
 type Client struct {
-	cfg     Config
-	targets sync.Map // provider id -> *target
-	groups  groups
-	drains  sync.WaitGroup
-	closing context.Context
-	close   context.CancelFunc
+	cfg      Config
+	targets  sync.Map // provider id -> *target
+	groups   groups
+	names    *h1.Names
+	attempts sync.Pool // of *attempt
+	drains   sync.WaitGroup
+	closing  context.Context
+	close    context.CancelFunc
 }
 
 // New makes a Client. Close ends it.
 func New(cfg Config) *Client {
 	cfg.Timeouts = cfg.Timeouts.withDefaults()
 	cfg.Limits = cfg.Limits.withDefaults()
-	c := &Client{cfg: cfg}
+	if cfg.Now == nil {
+		cfg.Now = time.Now
+	}
+	c := &Client{cfg: cfg, names: h1.NewNames(nil, nil)}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
 }
@@ -66,7 +74,8 @@ func New(cfg Config) *Client {
 func (c *Client) Close() {
 	c.close()
 	c.drains.Wait()
-	c.groups.closeIdle()
+	c.groups.close()
+	c.names.Close()
 }
 
 // Complete sends req to ep and yields the answer's events. The sequence ends with an event that is Done or with one
@@ -106,9 +115,11 @@ func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
 	if f.Upstream.Provider == "" {
 		f.Upstream.Provider = ep.Provider.Name
 	}
-	f.Public = scrub(c.cfg.Redactor, ep.Provider, f.Public, maxPublicBytes)
-	f.Upstream.Raw = scrub(c.cfg.Redactor, ep.Provider, f.Upstream.Raw, maxRawBytes)
-	f.Upstream.Code = scrub(c.cfg.Redactor, ep.Provider, f.Upstream.Code, maxCodeBytes)
+	secrets := c.secrets(ep.Provider)
+	f.Public = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Public, maxPublicBytes)
+	f.Upstream.Raw = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Raw, maxRawBytes)
+	f.Upstream.Code = scrub(c.cfg.Redactor, ep.Provider, secrets, f.Upstream.Code, maxCodeBytes)
+	f.Cause = withoutFetched(f.Cause, secrets)
 	return f
 }
 

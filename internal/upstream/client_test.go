@@ -56,8 +56,12 @@ func request(stream bool) *completion.Request {
 
 func TestRequestOnTheWire(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testRequestOnTheWire)
+}
+
+func testRequestOnTheWire(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)))
-	if got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {
+	if got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {
 		t.Fatal(got.Err)
 	}
 	seen := p.Seen()[0]
@@ -75,6 +79,10 @@ func TestRequestOnTheWire(t *testing.T) {
 // A connection serves again after a whole answer, after a stream, also when it goes on behind [DONE], and after a refusal.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testConnectionsAreReused)
+}
+
+func testConnectionsAreReused(t *testing.T, standard bool) {
 	for _, tt := range []struct {
 		name, answer string
 		stream       bool
@@ -87,7 +95,7 @@ func TestConnectionsAreReused(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, upstreamtest.Send(tt.answer))
-			c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
+			c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
 			ep := endpoint(p.URL)
 			for range 20 {
 				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream)))
@@ -108,8 +116,12 @@ func TestConnectionsAreReused(t *testing.T) {
 // A connection that the provider has closed while it was idle is told from one that failed: it is worth one more try.
 func TestReusedConnectionThatIsGone(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testReusedConnectionThatIsGone)
+}
+
+func testReusedConnectionThatIsGone(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)), upstreamtest.SendClose(""))
-	c := client(t, upstream.Config{})
+	c := client(t, upstream.Config{Standard: standard})
 	ep := endpoint(p.URL)
 	if got := upstreamtest.Collect(c.Complete(context.Background(), ep, request(false))); got.Err != nil {
 		t.Fatal(got.Err)
@@ -127,6 +139,10 @@ func TestReusedConnectionThatIsGone(t *testing.T) {
 // The caller's end closes the connection at once, whatever the attempt is doing.
 func TestCallerGone(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testCallerGone)
+}
+
+func testCallerGone(t *testing.T, standard bool) {
 	for _, tt := range []struct {
 		name, answer string
 	}{
@@ -146,7 +162,7 @@ func TestCallerGone(t *testing.T) {
 				c.Hang()
 			})
 			var end error
-			for ev, err := range client(t, upstream.Config{}).Complete(ctx, endpoint(p.URL), request(true)) {
+			for ev, err := range client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true)) {
 				if err != nil {
 					end = err
 				} else if ev.HasContent() {
@@ -163,8 +179,12 @@ func TestCallerGone(t *testing.T) {
 
 func TestReaderStops(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testReaderStops)
+}
+
+func testReaderStops(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.SendHang(upstreamtest.StreamHead()+upstreamtest.Chunk(first)))
-	for range client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(true)) {
+	for range client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(true)) {
 		break
 	}
 	<-p.Gone()
@@ -172,6 +192,10 @@ func TestReaderStops(t *testing.T) {
 
 func TestCallersOwnEnd(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testCallersOwnEnd)
+}
+
+func testCallersOwnEnd(t *testing.T, standard bool) {
 	draining := fault.New(fault.Draining, "test", "The gateway is going down.")
 	for _, tt := range []struct {
 		name string
@@ -198,7 +222,7 @@ func TestCallersOwnEnd(t *testing.T) {
 			p := upstreamtest.NewProvider(t, upstreamtest.SendHang(""))
 			ctx, cancel := tt.ctx()
 			defer cancel()
-			got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(ctx, endpoint(p.URL), request(true)))
+			got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(ctx, endpoint(p.URL), request(true)))
 			if got.Err == nil || got.Err.Kind != tt.want || got.Err.Next != fault.Stop {
 				t.Errorf("%+v", got.Err)
 			}
@@ -209,8 +233,12 @@ func TestCallersOwnEnd(t *testing.T) {
 // A reader that is slow with what it has got is not the provider's fault.
 func TestSlowReaderIsNotIdle(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testSlowReaderIsNotIdle)
+}
+
+func testSlowReaderIsNotIdle(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Stream(first, last)))
-	c := client(t, upstream.Config{Timeouts: upstream.Timeouts{Idle: 20 * time.Millisecond}})
+	c := client(t, upstream.Config{Standard: standard, Timeouts: upstream.Timeouts{Idle: 20 * time.Millisecond}})
 	busy := time.NewTimer(100 * time.Millisecond)
 	done := false
 	for ev, err := range c.Complete(context.Background(), endpoint(p.URL), request(true)) {
@@ -229,8 +257,12 @@ func TestSlowReaderIsNotIdle(t *testing.T) {
 
 func TestGzipIsUndone(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testGzipIsUndone)
+}
+
+func testGzipIsUndone(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Gzipped(whole)))
-	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(p.URL), request(false)))
+	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(p.URL), request(false)))
 	if got.Err != nil || got.Text != "hi" {
 		t.Errorf("%+v", got)
 	}
@@ -255,8 +287,12 @@ func TestMisconfiguredProvider(t *testing.T) {
 // A catalog that was loaded anew takes effect at once: its key, its address.
 func TestReload(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testReload)
+}
+
+func testReload(t *testing.T, standard bool) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)))
-	c := client(t, upstream.Config{})
+	c := client(t, upstream.Config{Standard: standard})
 	for _, key := range []string{"first-key-1", "second-key"} {
 		ep := endpoint(p.URL)
 		ep.Provider.Key = key
@@ -322,11 +358,15 @@ func TestProtocol(t *testing.T) {
 
 func TestCertificatesAreChecked(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testCertificatesAreChecked)
+}
+
+func testCertificatesAreChecked(t *testing.T, standard bool) {
 	srv := httptest.NewUnstartedServer(http.NotFoundHandler())
 	srv.Config.ErrorLog = log.New(io.Discard, "", 0)
 	srv.StartTLS()
 	defer srv.Close()
-	got := upstreamtest.Collect(client(t, upstream.Config{}).Complete(context.Background(), endpoint(srv.URL), request(false)))
+	got := upstreamtest.Collect(client(t, upstream.Config{Standard: standard}).Complete(context.Background(), endpoint(srv.URL), request(false)))
 	if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable {
 		t.Errorf("%+v", got)
 	}
@@ -360,19 +400,5 @@ func TestBrokenKeepsFaults(t *testing.T) {
 	inner := fault.New(fault.Timeout, "x", "y")
 	if got := upstream.Broken(ep, errors.Join(errors.New("outer"), inner)); got != inner {
 		t.Errorf("%v", got)
-	}
-}
-
-func BenchmarkComplete(b *testing.B) {
-	p := upstreamtest.NewProvider(b, upstreamtest.Send(upstreamtest.JSON(whole)))
-	c := client(b, upstream.Config{})
-	ep, req := endpoint(p.URL), request(false)
-	b.ReportAllocs()
-	for b.Loop() {
-		for _, err := range c.Complete(context.Background(), ep, req) {
-			if err != nil {
-				b.Fatal(err)
-			}
-		}
 	}
 }

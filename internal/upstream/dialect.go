@@ -16,8 +16,8 @@ import (
 // Dialect speaks one upstream wire. It is pure: sockets, clocks and limits belong to Client.
 // Its methods are called concurrently.
 type Dialect interface {
-	// Header gives the header fields of every request to p: credential, content type and p's own. It is called once
-	// for a declaration of p and the result is kept.
+	// Header gives the header fields of every request to p: credential, content type and p's own. It is called for each
+	// credential of a declaration of p, with that one in p.Key, and the results are kept.
 	Header(p *catalog.Provider) http.Header
 	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body must not be a view
 	// into memory that is used again before the attempt has ended.
@@ -31,8 +31,10 @@ type Dialect interface {
 
 // Call is one encoded request.
 type Call struct {
-	Path string // appended to the provider's base URL, with its query if it has one
-	Body []byte
+	Path   string // appended to the provider's base URL, with its query if it has one
+	Body   []byte
+	Header http.Header // fields of this one request beside those of the dialect's Header, over which they win; nil: none
+	Notice string      // sentences on what of the request is not in it, "" none
 }
 
 // Answer is a 2xx answer on its way in.
@@ -41,6 +43,7 @@ type Answer struct {
 	Request  *completion.Request
 	Length   int64 // declared length of the body in bytes, -1 unknown
 	Limits   Limits
+	Notice   string // of the Call: goes into the Head
 	Body     *Body
 
 	a *attempt // nil in tests of a decoder

@@ -3,14 +3,22 @@ package upstream
 import (
 	"context"
 	"net"
-	"net/http"
+
+	"weir/internal/upstream/h1"
 )
 
 // Dial makes c reach the host over connections of the test's own.
 func (c *Client) Dial(scheme, host string, dial func() net.Conn) {
-	tr := newTransport(false, &c.cfg)
-	tr.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
+	made := new(group)
+	if c.cfg.Standard {
+		made.standard = newTransport(false, &c.cfg)
+		made.standard.DialContext = func(context.Context, string, string) (net.Conn, error) { return dial(), nil }
+	} else {
+		cfg := c.hostConfig()
+		cfg.Dial = func(context.Context, string) (net.Conn, error) { return dial(), nil }
+		made.own = h1.NewHost(cfg, scheme, host)
+	}
 	c.groups.mu.Lock()
 	defer c.groups.mu.Unlock()
-	c.groups.all = map[groupKey]*http.Transport{{scheme, host, false}: tr}
+	c.groups.all = map[groupKey]*group{{scheme, host, "", false}: made}
 }

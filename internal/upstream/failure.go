@@ -138,13 +138,13 @@ func (r Refusal) statusInside() int {
 	}
 	code := strings.ToLower(r.Code)
 	switch {
-	case strings.Contains(code, "rate_limit") || strings.Contains(code, "too_many_requests") || strings.Contains(code, "resource_exhausted"):
+	case strings.Contains(code, "rate_limit") || strings.Contains(code, "throttl") || strings.Contains(code, "too_many_requests") || strings.Contains(code, "resource_exhausted"):
 		return 429
 	case strings.Contains(code, "overloaded") || strings.Contains(code, "unavailable") || strings.Contains(code, "capacity"):
 		return 503
 	case strings.Contains(code, "timeout"):
 		return 408
-	case containsAny(code, contextPhrases) || containsAny(code, policyPhrases) || strings.Contains(code, "invalid"):
+	case containsAny(code, contextPhrases) || containsAny(code, policyPhrases) || strings.Contains(code, "invalid") || strings.Contains(code, "validation"):
 		return 400
 	}
 	return 500
@@ -214,12 +214,12 @@ func newFault(ep *catalog.Endpoint, kind fault.Kind, public string, cause error)
 }
 
 // scrub makes a provider's text fit to be shown: no secrets, no addresses, valid UTF-8, at most limit bytes.
-func scrub(r *redact.Redactor, p *catalog.Provider, text string, limit int) string {
+func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text string, limit int) string {
 	if text == "" {
 		return ""
 	}
 	b := []byte(strings.ToValidUTF8(text, "\uFFFD"))
-	b = withoutSecrets(p, b)
+	b = withoutSecrets(p, secrets, b)
 	b = r.Redact(b)
 	b = withoutURLs(b)
 	if host := hostOf(p.BaseURL); host != "" {
@@ -238,17 +238,38 @@ func scrub(r *redact.Redactor, p *catalog.Provider, text string, limit int) stri
 	return string(b)
 }
 
-func withoutSecrets(p *catalog.Provider, b []byte) []byte {
+// withoutSecrets hides what was declared of p, and secrets.
+func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
 	hide := func(s string) {
 		if len(s) >= 4 {
 			b = bytes.ReplaceAll(b, []byte(s), []byte("[redacted:secret]"))
 		}
 	}
 	hide(p.Key)
+	for _, key := range p.Keys {
+		hide(key)
+	}
 	for _, v := range p.Headers {
 		hide(v)
 	}
+	for _, s := range secrets {
+		hide(s)
+	}
 	return b
+}
+
+// withoutFetched is a cause that is fit for a log, where the configured secrets are known and those that were fetched are not.
+func withoutFetched(cause error, secrets []string) error {
+	if cause == nil || len(secrets) == 0 {
+		return cause
+	}
+	text := cause.Error()
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			return errors.New(string(withoutSecrets(new(catalog.Provider), secrets, []byte(text))))
+		}
+	}
+	return cause
 }
 
 // withoutURLs replaces every URL, also one whose slashes JSON has escaped.

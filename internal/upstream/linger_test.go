@@ -20,6 +20,10 @@ import (
 // and does not close must not keep the end from the client. What has arrived is read, however slow the reader is.
 func TestLinger(t *testing.T) {
 	t.Parallel()
+	bothClients(t, testLinger)
+}
+
+func testLinger(t *testing.T, standard bool) {
 	const (
 		content = "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"}}]}\n\n"
 		finish  = "data: {\"choices\":[{\"index\":0,\"delta\":{},\"finish_reason\":\"stop\"}]}\n\n"
@@ -52,7 +56,7 @@ func TestLinger(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
+				c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
 				var provider sync.WaitGroup
 				defer provider.Wait()
 				defer c.Close()

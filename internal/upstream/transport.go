@@ -2,6 +2,8 @@ package upstream
 
 import (
 	"crypto/tls"
+	"crypto/x509"
+	"errors"
 	"net"
 	"net/http"
 	"net/url"
@@ -11,17 +13,17 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
+	"weir/internal/upstream/h1"
 )
 
 // target is a provider as the client sees it: what is computed once for a declaration and not for each request.
 type target struct {
 	provider *catalog.Provider
 	dialect  Dialect
-	base     *url.URL
-	group    *http.Transport
-	whole    http.Header // read only: shared by all requests
-	stream   http.Header
-	urls     sync.Map // path -> *url.URL, read only
+	host     string
+	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
+	group    *group
+	keys     *credentials
 }
 
 // target finds or makes the target of p. A reload of the catalog brings a new p, and with it a new target;
@@ -39,79 +41,123 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 }
 
 func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
-	dialect := c.cfg.Dialects[p.Dialect]
+	t := &target{provider: p, dialect: c.cfg.Dialects[p.Dialect]}
 	base, err := url.Parse(p.BaseURL)
-	if dialect == nil || err != nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https" {
+	if err == nil && (t.dialect == nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https") {
+		err = errors.New("no dialect or no address")
+	}
+	if err == nil {
+		t.host, t.base = base.Host, strings.TrimSuffix(base.EscapedPath(), "/")
+		t.keys, err = newCredentials(t.dialect, p, t.host, c.authDeps(p))
+	}
+	if err == nil && p.CA != "" {
+		_, err = authorities(c.cfg.TLS, p.CA)
+	}
+	if err != nil {
 		f := fault.New(fault.ProviderUnavailable, "upstream.target", "The provider is not configured properly.").Because(err)
 		f.Next = fault.NextEndpoint
 		f.Upstream = &fault.Upstream{Provider: p.Name}
 		return nil, f
 	}
-	t := &target{provider: p, dialect: dialect, base: base}
-	t.group = c.groups.get(groupKey{base.Scheme, base.Host, c.cfg.HTTP2[p.ID]}, &c.cfg)
-	t.whole = withDefault(dialect.Header(p), "Accept", "application/json")
-	t.stream = withDefault(dialect.Header(p), "Accept", "text/event-stream")
+	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID]}, c)
 	return t, nil
-}
-
-func withDefault(h http.Header, name, value string) http.Header {
-	h = h.Clone()
-	if h == nil {
-		h = make(http.Header)
-	}
-	for name, value := range map[string]string{name: value, "Content-Type": "application/json", "User-Agent": "weir"} {
-		if h.Get(name) == "" {
-			h.Set(name, value)
-		}
-	}
-	return h
 }
 
 // url is the address of path below the provider's base URL.
 func (t *target) url(path string) (*url.URL, error) {
-	if u, ok := t.urls.Load(path); ok {
-		return u.(*url.URL), nil
-	}
 	u, err := url.Parse(strings.TrimSuffix(t.provider.BaseURL, "/") + path)
 	if err != nil {
 		return nil, fault.Wrap("upstream.url", err)
 	}
-	t.urls.Store(path, u)
 	return u, nil
 }
 
-// groupKey names the connections that may be shared: those to one host in one protocol.
+// groupKey names the connections that may be shared: those to one host in one protocol, under the same trust.
 type groupKey struct {
 	scheme, host string
+	ca           string // authorities beside the usual ones, in PEM
 	http2        bool
+}
+
+// group is the connections to one host, over one of the two clients.
+type group struct {
+	own      *h1.Host
+	standard *http.Transport // nil: own
+}
+
+func (c *Client) newGroup(key groupKey) *group {
+	cfg := c.hostConfig()
+	if key.ca != "" {
+		cfg.TLS, _ = authorities(cfg.TLS, key.ca) // it was checked when the provider was taken in
+	}
+	if key.http2 || c.cfg.Standard {
+		tr := newTransport(key.http2, &c.cfg)
+		tr.TLSClientConfig = cfg.TLS.Clone()
+		return &group{standard: tr}
+	}
+	return &group{own: h1.NewHost(cfg, key.scheme, key.host)}
+}
+
+// authorities is base with further certificate authorities. What they have not signed is refused as ever.
+func authorities(base *tls.Config, pem string) (*tls.Config, error) {
+	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
+	if base != nil {
+		cfg = base.Clone()
+	}
+	if cfg.RootCAs != nil {
+		cfg.RootCAs = cfg.RootCAs.Clone()
+	} else if system, err := x509.SystemCertPool(); err == nil {
+		cfg.RootCAs = system
+	} else {
+		cfg.RootCAs = x509.NewCertPool()
+	}
+	if !cfg.RootCAs.AppendCertsFromPEM([]byte(pem)) {
+		return nil, errors.New("there is no certificate in the certificate authorities")
+	}
+	return cfg, nil
+}
+
+func (c *Client) hostConfig() h1.Config {
+	t := &c.cfg.Timeouts
+	return h1.Config{Connect: t.Connect, Handshake: t.TLS, Idle: idleConnection, MaxIdle: maxIdleConnections, MaxHead: int(c.cfg.Limits.Headers),
+		TLS: c.cfg.TLS, Names: c.names}
 }
 
 type groups struct {
 	mu  sync.Mutex
-	all map[groupKey]*http.Transport
+	all map[groupKey]*group
 }
 
-func (g *groups) get(key groupKey, cfg *Config) *http.Transport {
+func (g *groups) get(key groupKey, c *Client) *group {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if tr := g.all[key]; tr != nil {
-		return tr
+	if have := g.all[key]; have != nil {
+		return have
 	}
 	if g.all == nil {
-		g.all = make(map[groupKey]*http.Transport)
+		g.all = make(map[groupKey]*group)
 	}
-	tr := newTransport(key.http2, cfg)
-	g.all[key] = tr
-	return tr
+	made := c.newGroup(key)
+	g.all[key] = made
+	return made
 }
 
-func (g *groups) closeIdle() {
+func (g *groups) close() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	for _, tr := range g.all {
-		tr.CloseIdleConnections()
+	for _, one := range g.all {
+		if one.standard != nil {
+			one.standard.CloseIdleConnections()
+		} else {
+			one.own.Close()
+		}
 	}
 }
+
+const (
+	idleConnection     = 90 * time.Second
+	maxIdleConnections = 4096 // to one host
+)
 
 // newTransport tunes a transport for one host. There is no proxy: destinations come from the declaration alone.
 func newTransport(http2 bool, cfg *Config) *http.Transport {
@@ -119,14 +165,11 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 	tr := &http.Transport{
 		DialContext:            dialer.DialContext,
 		TLSHandshakeTimeout:    cfg.Timeouts.TLS,
-		MaxIdleConnsPerHost:    4096,
-		IdleConnTimeout:        90 * time.Second,
+		MaxIdleConnsPerHost:    maxIdleConnections,
+		IdleConnTimeout:        idleConnection,
 		MaxResponseHeaderBytes: cfg.Limits.Headers,
 		DisableCompression:     true, // a stream must not wait in a decompressor, and nobody asked for gzip
 		ForceAttemptHTTP2:      http2,
-	}
-	if cfg.TLS != nil {
-		tr.TLSClientConfig = cfg.TLS.Clone()
 	}
 	if !http2 {
 		// One stalled stream must not hold up others: one request a connection unless the operator says otherwise.

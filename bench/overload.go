@@ -1,0 +1,175 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"runtime"
+	"strconv"
+	"syscall"
+	"time"
+)
+
+// overloadConfig bounds Weir as its defaults do, but for what would bound this one user and this one address, and for as many requests at
+// one time as suit one processor: the default is for larger machines, and here it would only make everybody wait longer.
+const overloadConfig = `
+    max_in_flight_requests: 512
+    max_user_share: 100
+    max_streams_per_key: 16000
+`
+
+// What the overload has to keep.
+const (
+	leastGoodput = 0.8
+	recovered    = 0.95
+	recoverIn    = 10 * time.Second
+)
+
+// overloaded is what twice the load that a gateway can carry did to it.
+type overloaded struct {
+	Saturation float64 // answers a second at most, each client waiting for its answer
+	Offered    float64 // requests a second, whatever the gateway does
+	Goodput    float64 // answers a second of them
+	Refused    float64 // refusals a second
+	Errors     int     // neither answered nor refused
+	FirstError string
+	Latency    quantiles     // of the answers
+	Recovery   time.Duration // from the load's end until the gateway carries recovered of Saturation again; 0: not within twice recoverIn
+}
+
+// overload has one processor carry Weir alone, and the others the load and the provider, so that what is offered does not take from what
+// is measured.
+func overload(ctx context.Context, s settings) error {
+	if runtime.NumCPU() < 2 {
+		return errors.New("the overload needs two processors: one for the gateway alone")
+	}
+	dir, err := os.MkdirTemp("", "weir-bench-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	if err := pinSelf(ctx, 1, runtime.NumCPU()); err != nil {
+		return err
+	}
+	mock, err := startSelf(ctx, dir, "mock", "")
+	if err != nil {
+		return err
+	}
+	defer mock.stop()
+	t, err := startWeir(ctx, s, dir, mock, overloadConfig, 0, 1)
+	if err != nil {
+		return err
+	}
+	defer t.stop()
+	if err := yieldSelf(); err != nil {
+		return err
+	}
+	o, err := overwhelm(ctx, t, s)
+	if err != nil {
+		return err
+	}
+	return o.report(os.Stdout, s)
+}
+
+// overwhelm finds what the target can carry, offers twice that, and sees how soon it is itself again.
+func overwhelm(ctx context.Context, t target, s settings) (overloaded, error) {
+	var o overloaded
+	steady := load{address: t.address, time: s.each, patience: 20 * time.Second, refusals: true}
+	if s.only == "chat1k" {
+		steady.request = request(t.address, t.key, newBodies().chat(t.vendor+modelChat, 1<<10))
+	} else {
+		steady.request, steady.frames = request(t.address, t.key, newBodies().stream(t.vendor+modelFast, 1<<10)), shapes[modelFast].frames
+	}
+	warm := steady
+	warm.conns = 64
+	warm.run(ctx)
+	for _, conns := range []int{8, 32, 128} {
+		one := steady
+		one.conns = conns
+		f := one.run(ctx)
+		if f.Errors > 0 {
+			return o, fmt.Errorf("below the overload: %s", f.FirstError)
+		}
+		if each := one.perSecond(f); each > o.Saturation {
+			o.Saturation, steady.conns = each, conns
+		}
+		fmt.Fprintf(os.Stderr, "%4d clients: %6.0f answers/s, p99 %s\n", conns, one.perSecond(f), f.Latency.P99.Round(time.Microsecond))
+	}
+	twice := steady
+	twice.conns, twice.rate, twice.time, twice.ramp = s.clients, int(2*o.Saturation), 3*s.each, 0
+	f := twice.run(ctx)
+	ended := time.Now()
+	o.Goodput, o.Refused = float64(f.Requests)/f.Seconds, float64(f.Refused)/f.Seconds
+	o.Offered = float64(f.Requests+f.Refused+f.Errors) / f.Seconds
+	o.Errors, o.FirstError, o.Latency = f.Errors, f.FirstError, f.Latency
+	for ctx.Err() == nil && time.Since(ended) < 2*recoverIn {
+		again := steady
+		again.time = 500 * time.Millisecond
+		if f := again.run(ctx); again.perSecond(f) >= recovered*o.Saturation {
+			o.Recovery = time.Since(ended)
+			break
+		}
+	}
+	return o, ctx.Err()
+}
+
+func (o *overloaded) report(out io.Writer, s settings) error {
+	ratio := o.Goodput / o.Saturation
+	fmt.Fprintf(out, "\nTwice the load that it can carry, on one processor of its own, %d clients\n", s.clients)
+	fmt.Fprintln(out, "| saturation/s | offered/s | goodput/s | of saturation | refused/s | errors | p50 / p99 ms | recovery s |")
+	fmt.Fprintln(out, "|-------------:|----------:|----------:|--------------:|----------:|-------:|-------------:|-----------:|")
+	recovery := "never"
+	if o.Recovery > 0 {
+		recovery = strconv.FormatFloat(o.Recovery.Seconds(), 'f', 1, 64)
+	}
+	fmt.Fprintf(out, "| %12.0f | %9.0f | %9.0f | %11.0f %% | %9.0f | %6d | %12s | %10s |\n", o.Saturation, o.Offered, o.Goodput, 100*ratio, o.Refused, o.Errors, pair(o.Latency), recovery)
+	if o.FirstError != "" {
+		fmt.Fprintf(out, "the first error: %s\n", o.FirstError)
+	}
+	if s.strict && (ratio < leastGoodput || o.Recovery == 0 || o.Recovery > recoverIn) {
+		return fmt.Errorf("goodput must be %.0f %% and recovery within %s", 100*leastGoodput, recoverIn)
+	}
+	return nil
+}
+
+// pinSelf keeps this process, and those that it starts, on the processors from first to below end.
+func pinSelf(ctx context.Context, first, end int) error {
+	printed, err := exec.CommandContext(ctx, "taskset", "-a", "-cp", processors(first, end), strconv.Itoa(os.Getpid())).CombinedOutput()
+	if err != nil {
+		return fmt.Errorf("taskset (of util-linux): %w\n%s", err, printed)
+	}
+	return nil
+}
+
+// yieldSelf lets the provider, which shares the load's processors, run first: a provider that the load keeps from answering would be
+// measured instead of the gateway.
+func yieldSelf() error {
+	tasks, err := os.ReadDir("/proc/self/task")
+	if err != nil {
+		return err
+	}
+	for _, task := range tasks {
+		id, err := strconv.Atoi(task.Name())
+		if err != nil {
+			continue
+		}
+		if err := syscall.Setpriority(syscall.PRIO_PROCESS, id, 5); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// pinned is a command that keeps a program on the processors from first to below end; with an end of 0 it is the program itself.
+func pinned(first, end int, program string, args ...string) []string {
+	command := append([]string{program}, args...)
+	if end == 0 {
+		return command
+	}
+	return append([]string{"taskset", "-c", processors(first, end)}, command...) // which becomes the program: the process is the same
+}
+
+func processors(first, end int) string { return fmt.Sprintf("%d-%d", first, end-1) }

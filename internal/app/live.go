@@ -1,0 +1,234 @@
+package app
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"os"
+	"sync"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/rate"
+	"weir/internal/rate/cbr"
+	"weir/internal/seal"
+)
+
+// live keeps a node's catalog: what the configuration declares and the database holds, built anew when either changes or another rate
+// begins to hold. It is the edit.Builder of whoever changes the database.
+type live struct {
+	store edit.Store
+	ring  *seal.Ring
+	more  catalog.Declared // beside what is configured: the demo's simulator
+	now   func() time.Time
+	log   *slog.Logger
+	// publish is given each catalog that is to be served, and the credentials that the database keeps for it.
+	publish  func(cfg config.Config, b *edit.Built, keys []string)
+	failures func() // counts failed fetches of the rate
+
+	mu     sync.Mutex
+	cfg    config.Config
+	state  edit.State
+	rate   string // version of the rate that was built with last
+	failed int64  // version that did not build, so that it is told once
+}
+
+var _ edit.Builder = (*live)(nil)
+
+// start loads the database's part and publishes the first catalog.
+func (l *live) start(ctx context.Context, cfg config.Config) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, err := l.store.CatalogState(ctx)
+	if err != nil {
+		return err
+	}
+	return l.use(cfg, s)
+}
+
+// reload takes another configuration over. On an error the old one stays in force.
+func (l *live) reload(cfg config.Config) error {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.use(cfg, l.state)
+}
+
+// use builds and publishes. The lock is held.
+func (l *live) use(cfg config.Config, s edit.State) error {
+	b, keys, err := l.build(&cfg, &s, true)
+	if err != nil {
+		return err
+	}
+	l.cfg, l.state, l.rate, l.failed = cfg, s, b.Rate.Version, 0
+	for _, what := range b.Left {
+		l.log.Warn("left out of the catalog: " + what)
+	}
+	l.publish(cfg, b, keys)
+	return nil
+}
+
+// refresh takes over what the database says now. A state that does not build leaves the old catalog in force.
+func (l *live) refresh(ctx context.Context) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	s, err := l.store.CatalogState(ctx)
+	if err != nil {
+		l.log.Warn("the catalog's changes cannot be read; the catalog stays as it is", "error", err)
+		return
+	}
+	if err := l.use(l.cfg, s); err != nil && l.failed != s.Version {
+		l.failed = s.Version
+		l.log.Error("the catalog in the database is not used; the old one stays in force", "version", s.Version, "error", err)
+	}
+}
+
+// lookEvery is how often a node asks whether the catalog was changed: changes are to hold everywhere within five seconds.
+const lookEvery = 2 * time.Second
+
+// follow looks for changes until ctx ends.
+func (l *live) follow(ctx context.Context) {
+	tick := time.NewTicker(lookEvery)
+	defer tick.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+			if l.stale(ctx) {
+				l.refresh(ctx)
+			}
+		}
+	}
+}
+
+// stale reports whether the database has another version than the one in force, or another rate holds by now. Without an answer of the
+// store nothing is stale: the calls that need it will say so.
+func (l *live) stale(ctx context.Context) bool {
+	version, err := l.store.CatalogVersion(ctx)
+	if err != nil {
+		return false
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
+	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate
+}
+
+// BuildCatalog makes the catalog that a state would give.
+func (l *live) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
+	l.mu.Lock()
+	cfg := l.cfg
+	l.mu.Unlock()
+	b, _, err := l.build(&cfg, s, serving)
+	return b, err
+}
+
+// DeclaredRate is what the configuration says of rate and margin.
+func (l *live) DeclaredRate() rate.Declared {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.cfg.Rate()
+}
+
+// build returns the catalog and the credentials that it took from the database.
+func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Built, []string, error) {
+	effective, err := rate.At(cfg.Rate(), s.Rates, l.now())
+	if err != nil {
+		return nil, nil, err
+	}
+	credentials := s.Credentials(l.ring, os.LookupEnv)
+	var keys []string
+	for id, c := range credentials {
+		if c.Key != "" {
+			keys = append(keys, c.Key)
+		}
+		if !serving { // whether a credential can be read here says nothing of whether the catalog is valid
+			credentials[id] = edit.Credential{Key: c.Key}
+		}
+	}
+	base, err := cfg.Base(os.LookupEnv, effective, credentials)
+	if err != nil {
+		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would not be valid: "+err.Error()+".").Because(err)
+	}
+	base.Append(l.more)
+	b, err := edit.Build(base, s, effective, credentials)
+	return b, keys, err
+}
+
+// keepCatalog follows the database's part of the catalog and, if it is wanted, the Bank of Russia's rate. stop ends it and waits.
+func (g *Gateway) keepCatalog(ctx context.Context) (stop func()) {
+	ctx, cancel := context.WithCancel(ctx)
+	var keeping sync.WaitGroup
+	keeping.Go(func() { g.live.follow(ctx) })
+	if g.cfg.Pricing.RateSource == rate.CBR {
+		keeping.Go(func() { g.live.fetchRates(ctx, g.cfg.Pricing.CBRURL) })
+	}
+	return func() {
+		cancel()
+		keeping.Wait()
+	}
+}
+
+// fetchRates keeps the published rate until ctx ends.
+func (l *live) fetchRates(ctx context.Context, address string) {
+	source, err := cbr.New(address)
+	if err != nil {
+		l.log.Error("the rate is not fetched", "error", err) // the configuration was checked
+		return
+	}
+	k := rate.Keeper{
+		Fetch: source.Fetch, Book: rateBook{edit.NewEditor(l.store, l, l.ring, l.now, l.refresh)}, Now: l.now, Failed: l.failures,
+		Report: func(err error) {
+			if err == nil {
+				l.log.Info("the rate of the Bank of Russia can be fetched again")
+				return
+			}
+			l.log.Warn("the rate of the Bank of Russia cannot be used; the last one holds", "error", err)
+		},
+	}
+	k.Run(ctx)
+}
+
+// rateBook keeps rates in the name of the bank.
+type rateBook struct{ *edit.Editor }
+
+// SetRate adds a record, unless the last one says the same.
+func (b rateBook) SetRate(ctx context.Context, r rate.Record) error {
+	return b.Editor.SetRate(ctx, r, audit.Actor{Name: rate.CBR})
+}
+
+// BuildCatalog makes the catalog of a configuration and what the store, if there is one, says of it: for commands.
+func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
+	l := &live{now: time.Now, cfg: cfg}
+	var err error
+	if l.ring, err = cfg.Ring(os.LookupEnv); err != nil {
+		return nil, err
+	}
+	var s edit.State
+	o, err := OpenOffice(ctx, cfg, false)
+	if errors.As(err, new(noLedger)) {
+		return l.BuildCatalog(&s, true)
+	}
+	if err != nil {
+		return nil, err
+	}
+	defer o.Close()
+	if s, err = o.Store.CatalogState(ctx); err != nil {
+		return nil, err
+	}
+	return l.BuildCatalog(&s, true)
+}
+
+// Editor changes the catalog in the office's store. The configuration should be that of the nodes: it says which rows are not the
+// database's to change.
+func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
+	ring, err := cfg.Ring(os.LookupEnv)
+	if err != nil {
+		return nil, err
+	}
+	return edit.NewEditor(o.Store, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store}, ring, time.Now, nil), nil
+}

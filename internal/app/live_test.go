@@ -1,0 +1,183 @@
+package app_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/app"
+	"weir/internal/audit"
+	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/httpapi"
+	"weir/internal/money"
+	"weir/internal/rate"
+	"weir/internal/relay"
+)
+
+var administrator = audit.Actor{Name: "key:key_admin"}
+
+// held is a relay that keeps calls waiting between their admission and all that follows, until the test lets them go.
+type held struct {
+	httpapi.Completer
+	arrived, proceed chan struct{}
+}
+
+func (h *held) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+	h.arrived <- struct{}{}
+	<-h.proceed
+	return h.Completer.Complete(ctx, c, sink)
+}
+
+// A call is charged by the catalog that it was admitted with, whatever happens to prices meanwhile; the next one by the new.
+func TestPricesOfCallsInFlight(t *testing.T) {
+	t.Parallel()
+	h := &held{arrived: make(chan struct{}), proceed: make(chan struct{})}
+	gw := startGateway(t, func(s *setup) {
+		s.relay = func(c httpapi.Completer) httpapi.Completer { h.Completer = c; return h }
+	})
+	a := gw.newAccount(t)
+	changed := make(chan error, 1)
+	go func() {
+		<-h.arrived
+		_, err := gw.node.Editor().Change(context.WithoutCancel(t.Context()), edit.Change{Kind: edit.Endpoint, ID: "works/test/next",
+			Set: edit.Spec{"prices.prompt": "1", "prices.completion": "4"}}, administrator) // ten times as much
+		if m, _ := gw.node.Catalog().Model("test/next"); err == nil && m.Endpoints[0].Pricing.List != "database-1" {
+			err = errors.New("on the node that made it, a change does not hold at once")
+		}
+		changed <- err
+		h.proceed <- struct{}{}
+		<-h.arrived
+		h.proceed <- struct{}{}
+	}()
+	ask := func() money.Nano {
+		got := a.chat(t, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "What is a weir?"}}})
+		got.wantComplete(t, false)
+		return got.told(t, false).cost
+	}
+	old := ask()
+	if err := <-changed; err != nil {
+		t.Fatal(err)
+	}
+	if now := ask(); old == 0 || now != 10*old {
+		t.Errorf("the call in flight cost %s, the one after it %s; want ten times as much", old, now)
+	}
+	if spent := parse(t, a.credits(t).TotalUsage); spent != 11*old {
+		t.Errorf("charged are %s, want %s", spent, 11*old)
+	}
+	gw.wantBalanced(t)
+}
+
+// A change that another process made in the store is known within the seconds that are promised.
+func TestChangesOfOthers(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	other, err := gw.node.Office().Editor(config.Default())
+	if err != nil {
+		t.Fatal(err)
+	}
+	start := time.Now()
+	if _, err := other.Change(t.Context(), edit.Change{Kind: edit.Provider, ID: "hut", Create: true, Set: edit.Spec{"base_url": "https://hut.example/v1"}}, administrator); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "a provider that another process added", func() bool { return gw.node.Catalog().Providers["hut"] != nil })
+	promised(t, "a change of another process", time.Since(start), 5*time.Second)
+}
+
+// A file that declares what the database owns is not taken over, and the error names the row.
+func TestReloadOfARowOfTheDatabase(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t)
+	change := func(c edit.Change) {
+		t.Helper()
+		if _, err := gw.node.Editor().Change(t.Context(), c, administrator); err != nil {
+			t.Fatal(err)
+		}
+	}
+	change(edit.Change{Kind: edit.Provider, ID: "hut", Create: true, Set: edit.Spec{"base_url": "https://hut.example/v1"}})
+	cfg := config.Default()
+	cfg.Builtin.All = false
+	cfg.Providers = []config.Provider{{ID: "hut", BaseURL: "https://file.example/v1"}}
+	err := gw.node.Reload(cfg)
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), `"hut"`) {
+		t.Fatalf("reload: %v", err)
+	}
+	if p := gw.node.Catalog().Providers["hut"]; p == nil || p.BaseURL != "https://hut.example/v1" {
+		t.Errorf("the old catalog does not stay in force: %+v", p)
+	}
+	change(edit.Change{Kind: edit.Provider, ID: "hut", Remove: true})
+	if err := gw.node.Reload(cfg); err != nil {
+		t.Fatal(err)
+	}
+	_, err = gw.node.Editor().Change(t.Context(), edit.Change{Kind: edit.Provider, ID: "hut", Set: edit.Spec{"name": "Hut"}}, administrator)
+	if !fault.Is(err, fault.Conflict) {
+		t.Errorf("a row of the file was changed: %v", err)
+	}
+}
+
+// bank publishes what the test says.
+type bank struct {
+	mu   sync.Mutex
+	list string
+}
+
+func (b *bank) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.list == "" {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	_, _ = w.Write([]byte(b.list))
+}
+
+// The published rate makes prices, and holds over a restart while the bank is away.
+func TestPublishedRate(t *testing.T) {
+	t.Parallel()
+	b := &bank{list: fmt.Sprintf(`<?xml version="1.0" encoding="windows-1251"?><ValCurs Date="%s" name="x"><Valute ID="R01235"><CharCode>USD</CharCode><Nominal>1</Nominal><Value>80,5</Value></Valute></ValCurs>`,
+		time.Now().Add(-24*time.Hour).Format("02.01.2006"))}
+	server := httptest.NewServer(b)
+	defer server.Close()
+	dollars := func(s *setup) {
+		s.Pricing.RateSource, s.Pricing.CBRURL, s.Pricing.Margin = rate.CBR, server.URL, "0.1"
+		s.Config.Providers = []config.Provider{{ID: "hut", BaseURL: "https://hut.example/v1", Models: []config.Offer{{ID: "acme/tiny", PriceUSD: config.Prices{Prompt: "1", Completion: "2"}}}}}
+	}
+	gw := startGateway(t, dollars)
+	prompt := func(c *catalog.Snapshot) (string, string) {
+		m, _ := c.Model("acme/tiny")
+		return m.Endpoints[0].Pricing.Base.Prompt.String(), m.Endpoints[0].Pricing.Rate
+	}
+	waitFor(t, "the published rate", func() bool {
+		p, _ := prompt(gw.node.Catalog())
+		return p == "0.08855" // 1 dollar x 80.5 x 1.1 for 1,000,000 tokens
+	})
+	if _, version := prompt(gw.node.Catalog()); !strings.HasPrefix(version, "cbr-20") || !strings.HasSuffix(version, "@80.5+0.1") {
+		t.Errorf("the rate is named %s", version)
+	}
+
+	// another node on the same store, with no bank to ask
+	cfg := config.Default()
+	cfg.DataDir, cfg.Store.DSN = t.TempDir(), config.DSN(gw.dir+"/weir.db")
+	cfg.Server.AdminListen, cfg.Builtin.All = config.Off, false
+	made := &setup{Config: cfg}
+	dollars(made)
+	b.mu.Lock()
+	b.list = ""
+	b.mu.Unlock()
+	node, err := app.OpenNode(t.Context(), made.Config, catalog.Declared{}, listen(t), &safeBuffer{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer node.Close(context.Background())
+	if p, version := prompt(node.Catalog()); p != "0.08855" || !strings.HasPrefix(version, "cbr-") {
+		t.Errorf("without the bank: %s at %s", p, version)
+	}
+}

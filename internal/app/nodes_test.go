@@ -1,0 +1,299 @@
+package app_test
+
+import (
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/config"
+	"weir/internal/money"
+	"weir/internal/store/postgres/pgtest"
+)
+
+func TestMain(m *testing.M) { os.Exit(pgtest.Main(m).Run()) }
+
+// onPostgres has a node keep everything in that database.
+func onPostgres(dsn string) func(*setup) {
+	return func(s *setup) { s.Store.DSN = config.DSN(dsn) }
+}
+
+// startNodes starts nodes on one database.
+func startNodes(t *testing.T, n int, dsn string, change ...func(*setup)) []*gateway {
+	t.Helper()
+	nodes := make([]*gateway, n)
+	for i := range nodes {
+		nodes[i] = startGateway(t, append(change, onPostgres(dsn))...)
+	}
+	return nodes
+}
+
+// everywhere are the keys at each of the nodes.
+func everywhere(nodes []*gateway, keys []*account) []*account {
+	var out []*account
+	for _, gw := range nodes {
+		for _, k := range keys {
+			out = append(out, &account{gw: gw, key: k.key})
+		}
+	}
+	return out
+}
+
+// quick has leases go back soon, so that a test need not wait for what nodes keep for calls to come.
+func quick(s *setup) { s.Ledger.SpendFor = 50 * time.Millisecond }
+
+// Two hundred calls at two nodes that want the last rubles at once: never are more answered than there is money for.
+func TestLastRubleOnTwoNodes(t *testing.T) {
+	t.Parallel()
+	const tokens, calls = 50, 200
+	rounds := 20
+	if testing.Short() {
+		rounds = 3
+	}
+	nodes := startNodes(t, 2, pgtest.New(t), patientUpstream, quick)
+	hold := heldFor(t, tokens)
+	prompt := "[[sim tokens=" + strconv.Itoa(tokens) + "]] hello"
+	total, room := int64(0), int64(0)
+	for range rounds {
+		amount := 1 + money.Nano(rand.Int64N(12*int64(hold)))
+		k := int64(amount / hold)
+		keys := everywhere(nodes, nodes[0].open(t, opening{amount: amount, keys: []*apikey.Limit{nil, nil}}))
+		answered := race(t, keys, calls, "test/flat", prompt, tokens)
+		// A node may refuse while the other is about to give back, but never is too much admitted.
+		if answered > k || answered == 0 && k > 0 {
+			t.Errorf("%d calls were answered, there was money for %d", answered, k)
+		}
+		total, room = total+answered, room+k
+		for _, a := range []*account{keys[0], keys[2]} {
+			var c credits
+			waitFor(t, "both nodes to tell the same", func() bool { c = a.credits(t); return c.Reserved == "0" })
+			if got, want := parse(t, c.Balance), amount-money.Nano(answered)*hold; got != want {
+				t.Errorf("left are %s; want %s", got, want)
+			}
+		}
+	}
+	if attempts := nodes[0].attempts() + nodes[1].attempts(); attempts != total {
+		t.Errorf("%d attempts for %d answers", attempts, total)
+	}
+	t.Logf("%d rounds of %d calls, %d answered, there was money for %d", rounds, calls, total, room)
+	for _, gw := range nodes {
+		gw.wantBalanced(t)
+	}
+}
+
+// A key that is disabled or deleted at one node opens no door at the other within five seconds.
+func TestRevocationOnTwoNodes(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 2, pgtest.New(t))
+	here, there := nodes[0], nodes[1]
+	by := audit.Actor{Name: "test"}
+	hello := map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "hello"}}}
+	disabled := true
+	for name, revoke := range map[string]func(t *testing.T, hash string) error{
+		"disabled": func(t *testing.T, hash string) error {
+			_, err := here.node.Office().Keys.Change(t.Context(), "", hash, apikey.Change{Disabled: &disabled}, by)
+			return err
+		},
+		"deleted": func(t *testing.T, hash string) error {
+			return here.node.Office().Keys.Delete(t.Context(), "", hash, by)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			a := &account{gw: there, key: here.newAccount(t).key}
+			if got := a.chat(t, hello); got.status != http.StatusOK {
+				t.Fatalf("a key that the other node made: status %d: %s", got.status, got.body)
+			}
+			if err := revoke(t, apikey.Hash(a.key)); err != nil {
+				t.Fatal(err)
+			}
+			began := time.Now()
+			waitFor(t, "the other node to refuse the key", func() bool { return a.chat(t, hello).status == http.StatusUnauthorized })
+			promised(t, "revocation at the other node", time.Since(began), 5*time.Second)
+		})
+	}
+}
+
+// PostgreSQL goes away under load and comes back: what was admitted ends, what was delivered is charged once, what cannot be paid for is
+// refused before anything is sent to a provider, and the nodes go on by themselves.
+func TestDatabaseGoesAway(t *testing.T) {
+	t.Parallel()
+	for name, stop := range map[string]func(*pgtest.Server, testing.TB){"stopped": (*pgtest.Server).Stop, "killed": (*pgtest.Server).Kill} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := pgtest.Start(t)
+			nodes := startNodes(t, 2, server.New(t), patientUpstream, quick, func(s *setup) { s.Ledger.StoreFor = config.Default().Ledger.StoreFor })
+			databaseGoesAway(t, server, nodes, func() { stop(server, t) })
+		})
+	}
+}
+
+func databaseGoesAway(t *testing.T, server *pgtest.Server, nodes []*gateway, stop func()) {
+	keys := everywhere(nodes, nodes[0].newAccounts(t, 2))
+	var o outage
+	endLoad := o.load(t, keys)
+	waitFor(t, "answers", func() bool { return o.answered.Load() > 40 })
+
+	var admitted sync.WaitGroup
+	var open atomic.Int64
+	for _, a := range keys {
+		for range 5 {
+			admitted.Go(func() { o.long(t, a, func() { open.Add(1) }) })
+		}
+	}
+	waitFor(t, "streams to begin", func() bool { return open.Load() == int64(5*len(keys)) })
+	stop()
+	admitted.Wait() // each to its end, and complete
+	refused := o.refused.Load()
+	waitFor(t, "calls to be refused", func() bool { return o.refused.Load() > refused+20 })
+	for _, gw := range nodes {
+		a := &account{gw: gw, key: keys[0].key}
+		if got := a.do(t, http.MethodGet, "/v1/models", nil); got.status != http.StatusOK {
+			t.Errorf("the catalog without the database: status %d", got.status)
+		}
+	}
+	server.Start(t)
+	began := time.Now()
+	for _, a := range keys {
+		waitFor(t, "calls to be taken again", func() bool { return o.one(t, a) })
+	}
+	promised(t, "calls after the database's return", time.Since(began), 5*time.Second)
+	endLoad()
+
+	for _, a := range keys {
+		waitFor(t, "charges to be those delivered", func() bool { c := a.credits(t); return parse(t, c.TotalUsage) == o.told[a.key] && c.Reserved == "0" })
+	}
+	attempts := nodes[0].attempts() + nodes[1].attempts()
+	if attempts != o.answered.Load() {
+		t.Errorf("%d attempts for %d answers", attempts, o.answered.Load())
+	}
+	t.Logf("%d answered, %d refused", o.answered.Load(), o.refused.Load())
+	for _, gw := range nodes {
+		gw.wantBalanced(t)
+	}
+}
+
+// newAccounts makes users, each with a hundred rubles and a key.
+func (gw *gateway) newAccounts(t *testing.T, n int) (out []*account) {
+	t.Helper()
+	for range n {
+		out = append(out, gw.newAccount(t))
+	}
+	return out
+}
+
+// outage collects what clients saw while the database was away.
+type outage struct {
+	answered, refused atomic.Int64
+
+	mu   sync.Mutex
+	told map[string]money.Nano // by key
+}
+
+// load sends calls with the keys until stop, which waits for the end of the last.
+func (o *outage) load(t *testing.T, keys []*account) (stop func()) {
+	t.Helper()
+	o.told = map[string]money.Nano{}
+	end := make(chan struct{})
+	var all sync.WaitGroup
+	for _, a := range keys {
+		for range 2 {
+			all.Go(func() {
+				for i := 0; ; i++ {
+					select {
+					case <-end:
+						return
+					default:
+						o.ask(t, a, "[[sim tokens=50]] hello", i%2 == 1)
+					}
+				}
+			})
+		}
+	}
+	return func() { close(end); all.Wait() }
+}
+
+func (o *outage) one(t *testing.T, a *account) bool {
+	return o.ask(t, a, "[[sim tokens=50]] hello", false)
+}
+
+// ask sends one call. It tells whether the call was answered; else it must have been refused at once for want of the database.
+func (o *outage) ask(t *testing.T, a *account, prompt string, stream bool) bool {
+	began := time.Now()
+	got := a.chat(t, map[string]any{"model": "test/next", "stream": stream, "messages": []any{map[string]any{"role": "user", "content": prompt}}})
+	if got.status == http.StatusServiceUnavailable {
+		if took := time.Since(began); took > patience*2*time.Second {
+			t.Errorf("refused after %s", took)
+		}
+		if !strings.Contains(string(got.body), `"storage_unavailable"`) || got.header.Get("Retry-After") == "" {
+			t.Errorf("refused with %s", got.body)
+		}
+		o.refused.Add(1)
+		return false
+	}
+	if got.status != http.StatusOK {
+		t.Errorf("status %d: %s", got.status, got.body)
+		return false
+	}
+	got.wantComplete(t, stream)
+	o.deliver(a, got.told(t, stream).cost)
+	return true
+}
+
+func (o *outage) deliver(a *account, cost money.Nano) {
+	o.answered.Add(1)
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	o.told[a.key] += cost
+}
+
+// long sends a call whose stream takes a second. begun is called at its first content. The stream must come to its end.
+func (o *outage) long(t *testing.T, a *account, begun func()) {
+	body, err := json.Marshal(map[string]any{"model": "test/next", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "[[sim gap=50ms frames=20]] hello"}}})
+	if err != nil {
+		t.Error(err)
+		return
+	}
+	got := a.read(t, body, begun)
+	if got.status != http.StatusOK {
+		t.Errorf("status %d: %s", got.status, got.body)
+		return
+	}
+	got.wantComplete(t, true)
+	o.deliver(a, got.told(t, true).cost)
+}
+
+// read sends a streamed call and calls begun when its first line has come.
+func (a *account) read(t *testing.T, body []byte, begun func()) *answer {
+	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.gw.url+"/v1/chat/completions", strings.NewReader(string(body)))
+	if err != nil {
+		t.Error(err)
+		return &answer{}
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	req.Header.Set("Content-Type", "application/json")
+	res, err := a.gw.client.Do(req)
+	if err != nil {
+		t.Error(err)
+		return &answer{}
+	}
+	defer res.Body.Close()
+	var first [1]byte
+	_, err = io.ReadFull(res.Body, first[:])
+	begun()
+	rest, restErr := io.ReadAll(res.Body)
+	if err := errors.Join(err, restErr); err != nil {
+		t.Errorf("the stream was cut: %v", err)
+	}
+	return &answer{res.StatusCode, res.Header, append(first[:], rest...)}
+}

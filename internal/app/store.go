@@ -1,0 +1,18 @@
+package app
+
+import (
+	"context"
+
+	"weir/internal/config"
+	"weir/internal/store"
+	"weir/internal/store/postgres"
+	"weir/internal/store/sqlite"
+)
+
+// openStore opens the database that cfg names, and brings its tables up to date.
+func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
+	if cfg.Store.DSN.Postgres() {
+		return postgres.Open(ctx, cfg.Store.DSN.Reveal())
+	}
+	return sqlite.Open(ctx, cfg.StorePath())
+}

@@ -1,0 +1,100 @@
+package config
+
+import (
+	"fmt"
+	"log/slog"
+	"net/url"
+	"strings"
+)
+
+// DSN names a database: postgres://user:password@host/name, or the path of a SQLite file. However it is printed, encoded or logged,
+// its password shows as ***; only Reveal tells it.
+type DSN string
+
+// Postgres tells whether it names a database of PostgreSQL.
+func (d DSN) Postgres() bool {
+	scheme := d.scheme()
+	return scheme == "postgres" || scheme == "postgresql"
+}
+
+// scheme is what stands before "://", "" for the path of a file.
+func (d DSN) scheme() string {
+	scheme, _, found := strings.Cut(string(d), "://")
+	if !found {
+		return ""
+	}
+	return scheme
+}
+
+// Reveal is the whole of it.
+func (d DSN) Reveal() string { return string(d) }
+
+// passwordOptions are options of a DSN that are secret.
+var passwordOptions = []string{"password", "sslpassword"}
+
+func (d DSN) String() string {
+	if d.scheme() == "" {
+		return string(d)
+	}
+	u, err := url.Parse(string(d))
+	if err != nil { // who knows where the password stands
+		return d.scheme() + "://" + masked
+	}
+	if _, set := u.User.Password(); set {
+		u.User = url.UserPassword(u.User.Username(), "xxxxx")
+	}
+	q := u.Query()
+	for _, name := range passwordOptions {
+		if q.Has(name) {
+			q.Set(name, "xxxxx")
+			u.RawQuery = q.Encode()
+		}
+	}
+	return strings.ReplaceAll(u.String(), "xxxxx", masked) // which a URL would write as %2A%2A%2A
+}
+
+// secrets lists the passwords in it, as they are and as they are written there.
+func (d DSN) secrets() []string {
+	if d.scheme() == "" {
+		return nil
+	}
+	u, err := url.Parse(string(d))
+	if err != nil {
+		return []string{string(d)}
+	}
+	var out []string
+	add := func(password string) {
+		for _, s := range []string{password, url.QueryEscape(password), url.PathEscape(password)} {
+			if s != "" {
+				out = append(out, s)
+			}
+		}
+	}
+	if password, set := u.User.Password(); set {
+		add(password)
+		if _, written, found := strings.Cut(u.User.String(), ":"); found {
+			out = append(out, written)
+		}
+	}
+	for _, name := range passwordOptions {
+		add(u.Query().Get(name))
+	}
+	return out
+}
+
+// Format shows the same for every verb.
+func (d DSN) Format(f fmt.State, _ rune) { fmt.Fprint(f, d.String()) }
+
+// MarshalText serves JSON, and whatever else encodes text.
+func (d DSN) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// MarshalYAML serves YAML.
+func (d DSN) MarshalYAML() (any, error) { return d.String(), nil }
+
+// LogValue serves slog.
+func (d DSN) LogValue() slog.Value { return slog.StringValue(d.String()) }
+
+var (
+	_ fmt.Formatter  = DSN("")
+	_ slog.LogValuer = DSN("")
+)

@@ -1,0 +1,82 @@
+package config
+
+import (
+	"cmp"
+	"errors"
+	"reflect"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog/builtin"
+)
+
+// inherit fills what providers that are declared like a known server leave out, and the addresses of built-in ones that are made
+// of environment variables. It runs once, on reading: behind it every declaration stands for itself.
+func (c *Config) inherit(env Lookup) error {
+	k := checker{c: c}
+	for i := range c.Providers {
+		p := &c.Providers[i]
+		path := "providers[" + strconv.Itoa(i) + "]"
+		if p.Like != "" {
+			k.like(p, path, env)
+			continue
+		}
+		known, ok := builtin.Named(p.ID)
+		if !ok || len(p.Models) > 0 {
+			continue
+		}
+		if known.Template {
+			k.fail(path, "no models of %s come with Weir; list its models, with their prices, and write like: %s", known.Name, known.ID)
+			continue
+		}
+		if p.BaseURL == "" {
+			p.BaseURL = k.expand(path, known.BaseURL, env)
+		}
+	}
+	return errors.Join(k.errs...)
+}
+
+func (k *checker) like(p *Provider, path string, env Lookup) {
+	known, ok := builtin.Named(p.Like)
+	if !ok {
+		k.fail(path+".like", "there is no known server %q%s", clip(p.Like), suggestion(p.Like, builtinIDs()))
+		return
+	}
+	if len(p.Models) == 0 {
+		k.fail(path, "it needs models: like says only how to speak to a server")
+	}
+	if p.BaseURL == "" {
+		p.BaseURL = k.expand(path, known.BaseURL, env)
+	}
+	if first, _ := p.credentials(); first == "" {
+		key, _ := known.AnyKeyIn(env)
+		p.APIKey = NewSecret(key)
+	}
+	p.Dialect = cmp.Or(p.Dialect, known.Dialect)
+	p.DataPolicy = cmp.Or(p.DataPolicy, string(known.DataPolicy))
+	if reflect.ValueOf(p.Quirks).IsZero() {
+		p.Quirks = known.Quirks
+	}
+	if len(p.Models) == 0 {
+		return
+	}
+	form := k.expand(path, known.UpstreamID, env)
+	for i := range p.Models {
+		o := &p.Models[i]
+		o.MaxN = cmp.Or(o.MaxN, int64(known.MaxN))
+		if form == "" || strings.Contains(o.UpstreamID, "://") {
+			continue
+		}
+		_, model, _ := strings.Cut(o.ID, "/")
+		o.UpstreamID = strings.ReplaceAll(form, "{id}", cmp.Or(o.UpstreamID, model))
+	}
+}
+
+// expand puts environment variables into what is known of a server; what needs none stays as it is.
+func (k *checker) expand(path, text string, env Lookup) string {
+	expanded, missing := builtin.Expand(text, env)
+	if missing != "" {
+		k.fail(path, "the environment variable %s is not set", missing)
+	}
+	return expanded
+}

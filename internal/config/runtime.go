@@ -1,0 +1,99 @@
+package config
+
+import (
+	"fmt"
+	"strconv"
+
+	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
+	"weir/internal/rate"
+	"weir/internal/seal"
+)
+
+// Rate is what the configuration says of rate and margin, for whoever also knows others.
+func (c *Config) Rate() rate.Declared {
+	p := &c.Pricing
+	return rate.Declared{
+		RubPerUSD: string(p.RubPerUSD), Margin: string(p.Margin), Version: p.version(),
+		RateAt: c.places["pricing.rub_per_usd"], MarginAt: c.places["pricing.margin"], FromBank: p.RateSource == rate.CBR,
+	}
+}
+
+// Base is the catalog without the database: declared and built-in providers, at that rate, with the credentials that are kept for
+// built-in ones.
+func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.Credential) (*edit.Base, error) {
+	kept := map[string]string{}
+	for id, credential := range credentials {
+		kept[id] = credential.Key
+	}
+	d, err := c.DeclaredWith(env, &builtin.Rate{Rate: r.Rate, Version: r.Version}, kept)
+	if err != nil {
+		return nil, err
+	}
+	b := &edit.Base{Declared: d, FileProviders: map[string]string{}, FileEndpoints: map[string]string{}}
+	for i := range c.Providers {
+		b.FileProviders[c.Providers[i].ID] = c.places.of("providers[" + strconv.Itoa(i) + "]")
+		if len(c.Providers[i].Models) == 0 {
+			continue
+		}
+		for j := range d.Offers {
+			if o := &d.Offers[j]; o.Provider == c.Providers[i].ID {
+				b.FileEndpoints[o.EndpointID()] = o.Where
+			}
+		}
+	}
+	on := map[string]bool{}
+	for i := range d.Providers {
+		on[d.Providers[i].ID] = true
+	}
+	for _, p := range builtin.Providers() {
+		base, missing := builtin.Expand(p.BaseURL, env)
+		if !on[p.ID] && !p.Template && missing == "" {
+			p.Provider.BaseURL = base
+			b.Known = append(b.Known, p.Provider)
+		}
+	}
+	return b, nil
+}
+
+// masterKeyVariable holds the master key itself.
+const masterKeyVariable = "WEIR_MASTER_KEY"
+
+// Ring is the master keys, nil when none is configured. A file that others than its owner may read is refused.
+func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
+	var texts []string
+	text, set := env(masterKeyVariable)
+	set = set && text != ""
+	if set && c.Sealing.MasterKeyFile != "" {
+		return nil, fmt.Errorf("secrets.master_key_file and %s are both set; keep one", masterKeyVariable)
+	}
+	if set {
+		texts = append(texts, text)
+	}
+	if c.Sealing.MasterKeyFile != "" {
+		secret, err := readSecretFile(c.Sealing.MasterKeyFile)
+		if err != nil {
+			return nil, fmt.Errorf("secrets.master_key_file: %w", err)
+		}
+		texts = append(texts, secret.Reveal())
+	}
+	if len(texts) == 0 {
+		return nil, nil
+	}
+	for _, path := range c.Sealing.PreviousKeyFiles {
+		secret, err := readSecretFile(path)
+		if err != nil {
+			return nil, fmt.Errorf("secrets.previous_key_files: %w", err)
+		}
+		texts = append(texts, secret.Reveal())
+	}
+	keys := make([][]byte, 0, len(texts))
+	for _, text := range texts {
+		key, err := seal.ParseKey(text)
+		if err != nil {
+			return nil, fmt.Errorf("the master key is none: it must be 32 random bytes as 64 hex digits or base64; make one with: openssl rand -hex 32")
+		}
+		keys = append(keys, key)
+	}
+	return seal.NewRing(keys...)
+}

@@ -1,0 +1,292 @@
+// Package idempotency lets a client repeat a request that it has named, and get the first answer again instead of a second one with
+// a second charge. It knows neither HTTP nor what an answer says, and it must never let one name be charged for two whole answers.
+package idempotency
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// MaxName is the longest name, in bytes.
+const MaxName = 255
+
+// CheckName fails with fault.Invalid for a name that is not 1 to MaxName printable ASCII characters.
+func CheckName(name string) error {
+	ok := name != "" && len(name) <= MaxName
+	for i := range len(name) {
+		ok = ok && name[i] >= ' ' && name[i] <= '~'
+	}
+	if !ok {
+		return fault.Field("idempotency.CheckName", "Idempotency-Key", "Idempotency-Key must have 1 to %d printable ASCII characters.", MaxName)
+	}
+	return nil
+}
+
+// Hash tells one request from another: by its method, its route and its body.
+func Hash(method, route string, body []byte) string {
+	h := sha256.New()
+	_, _ = h.Write([]byte(method + "\x00" + route + "\x00"))
+	_, _ = h.Write(body)
+	return hex.EncodeToString(h.Sum(nil))
+}
+
+// Answer is a whole answer as the client saw it. The zero Status is one that was charged, and whose text is gone.
+type Answer struct {
+	Status int
+	Type   string // content type
+	Body   []byte
+}
+
+// Entry is what is kept of one name. While Finished is false the first request is under way.
+type Entry struct {
+	User       string // "usr_...": names of different users are different
+	Name       string
+	Hash       string // see Hash
+	Generation string // of the first request: tells its entry from a later one's of the same name
+	Owner      string // node and life that carry the first request
+	CreatedAt  time.Time
+	StaleAt    time.Time // until then another node lets an unfinished entry be
+	ExpiresAt  time.Time
+	Finished   bool
+	Answer     Answer
+}
+
+// Bounds are what one user may have kept. Beyond either, Begin forgets the oldest tenth of the user's finished entries.
+type Bounds struct {
+	Entries int
+	Bytes   int64 // of answers
+}
+
+// Store keeps entries. Every method is one transaction.
+type Store interface {
+	// BeginIdempotent writes e, which is not finished, unless its user has an entry of that name whose ExpiresAt lies after e.CreatedAt:
+	// then it returns that one and changes nothing. Of any number of calls at once, on any number of nodes, one writes.
+	BeginIdempotent(ctx context.Context, e Entry, b Bounds) (*Entry, error)
+	// FinishIdempotent keeps the answer of the run that Generation names, unless another run has the name by now or it has finished.
+	// It tells whether it did.
+	FinishIdempotent(ctx context.Context, user, name, generation string, a Answer) (bool, error)
+	// DropIdempotent forgets the entry of an unfinished run; it does nothing when there is none.
+	DropIdempotent(ctx context.Context, user, name, generation string) error
+	// SweepIdempotent forgets at most n entries that expired before now, and tells how many it did.
+	SweepIdempotent(ctx context.Context, now time.Time, n int) (int, error)
+}
+
+// Config of a Manager. Store, Now, Node, Life and Settled must be set; zero fields take their default.
+type Config struct {
+	Now  func() time.Time
+	Node string // this node's identity
+	Life string // differs with every start of it
+	// Settled tells whether a generation was charged, as far as the store and this node's journal know.
+	Settled func(ctx context.Context, wallet, generation string) (bool, error)
+
+	KeepFor    time.Duration // default 24 h
+	RunFor     time.Duration // longer than any request takes; default 35 min
+	MaxBytes   int           // of one answer; default 4 MiB
+	Bounds     Bounds        // default 10,000 entries, 256 MiB
+	StoreFor   time.Duration // how long one question to the store may take; default 5 s
+	SweepEvery time.Duration // default 5 min
+	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	Report func(what string, err error)
+}
+
+func (c Config) withDefaults() Config {
+	def := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	def(&c.KeepFor, 24*time.Hour)
+	def(&c.RunFor, 35*time.Minute)
+	def(&c.StoreFor, 5*time.Second)
+	def(&c.SweepEvery, 5*time.Minute)
+	if c.MaxBytes == 0 {
+		c.MaxBytes = 4 << 20
+	}
+	if c.Bounds.Entries == 0 {
+		c.Bounds.Entries = 10_000
+	}
+	if c.Bounds.Bytes == 0 {
+		c.Bounds.Bytes = 256 << 20
+	}
+	if c.Report == nil {
+		c.Report = func(string, error) {}
+	}
+	return c
+}
+
+// Manager decides what becomes of named requests. It is safe for concurrent use.
+type Manager struct {
+	store Store
+	cfg   Config
+	owner string
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+}
+
+// New makes a Manager.
+func New(s Store, c Config) *Manager {
+	return &Manager{store: s, cfg: c.withDefaults(), owner: c.Node + "/" + c.Life}
+}
+
+// Request is a request that its client has named.
+type Request struct {
+	User       string
+	Wallet     string
+	Name       string
+	Hash       string
+	Generation string // of the answer, if it comes to one
+}
+
+// Begin claims a name. It returns a Run for the first request, which must end it; or the entry of a finished one, whose answer is to
+// be given again. It fails with fault.IdempotencyInFlight while the first is under way, with fault.IdempotencyMismatch when it was
+// another request, with fault.Unprocessable when it was charged but its answer is gone, and with fault.StorageUnavailable.
+func (m *Manager) Begin(ctx context.Context, r Request) (*Run, *Entry, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	now := m.cfg.Now()
+	mine := Entry{User: r.User, Name: r.Name, Hash: r.Hash, Generation: r.Generation, Owner: m.owner, CreatedAt: now, StaleAt: now.Add(m.cfg.RunFor),
+		ExpiresAt: now.Add(m.cfg.KeepFor)}
+	for range 2 { // the second time without the stale entry that the first found
+		found, err := m.store.BeginIdempotent(ctx, mine, m.cfg.Bounds)
+		if err != nil {
+			return nil, nil, err
+		}
+		if found == nil {
+			return &Run{m: m, user: r.User, name: r.Name, generation: r.Generation}, nil, nil
+		}
+		switch {
+		case found.Hash != r.Hash:
+			return nil, nil, fault.New(fault.IdempotencyMismatch, "idempotency.Begin", "This Idempotency-Key was used for another request.")
+		case found.Finished && found.Answer.Status != 0:
+			return nil, found, nil
+		case found.Finished:
+			return nil, nil, lost(found)
+		case !m.stale(found, now):
+			return nil, nil, inFlight()
+		}
+		if err := m.clear(ctx, r.Wallet, found); err != nil {
+			return nil, nil, err
+		}
+	}
+	return nil, nil, inFlight() // somebody else was quicker
+}
+
+// stale reports whether nobody carries an unfinished entry any more: it is of an earlier life of this node, or was begun too long ago.
+func (m *Manager) stale(e *Entry, now time.Time) bool {
+	return !now.Before(e.StaleAt) || e.Owner != m.owner && strings.HasPrefix(e.Owner, m.cfg.Node+"/")
+}
+
+// clear ends the entry of a request that died with its node: the name is free again, unless the request was charged.
+func (m *Manager) clear(ctx context.Context, wallet string, e *Entry) error {
+	charged, err := m.cfg.Settled(ctx, wallet, e.Generation)
+	if err != nil {
+		return err
+	}
+	if !charged {
+		return m.store.DropIdempotent(ctx, e.User, e.Name, e.Generation)
+	}
+	if _, err := m.store.FinishIdempotent(ctx, e.User, e.Name, e.Generation, Answer{}); err != nil {
+		return err
+	}
+	return lost(e)
+}
+
+func inFlight() error {
+	e := fault.New(fault.IdempotencyInFlight, "idempotency.Begin", "The first request with this Idempotency-Key is still being answered.")
+	e.RetryAfter = time.Second
+	return e
+}
+
+func lost(e *Entry) error {
+	return fault.New(fault.Unprocessable, "idempotency.Begin",
+		"The first request with this Idempotency-Key was answered and charged as "+e.Generation+", but its answer was not kept. To ask again, use another key.")
+}
+
+// Run is the first request of a name. Exactly one of its methods is called, once; they outlast the client.
+type Run struct {
+	m                      *Manager
+	user, name, generation string
+}
+
+// MaxBytes is the size of the largest answer that is kept.
+func (r *Run) MaxBytes() int { return r.m.cfg.MaxBytes }
+
+// Keep keeps the answer; it is to be called before the client has all of it. One that is too large is remembered as lost.
+func (r *Run) Keep(a Answer) {
+	if len(a.Body) > r.m.cfg.MaxBytes {
+		r.Lose()
+		return
+	}
+	r.finish(a)
+}
+
+// Lose remembers that there was an answer, which was charged, and that it cannot be given again.
+func (r *Run) Lose() { r.finish(Answer{}) }
+
+func (r *Run) finish(a Answer) {
+	ctx, cancel := context.WithTimeout(context.Background(), r.m.cfg.StoreFor)
+	defer cancel()
+	// What cannot be written stays an unfinished entry, which nobody takes over without asking whether it was charged.
+	if _, err := r.m.store.FinishIdempotent(ctx, r.user, r.name, r.generation, a); err != nil {
+		r.m.cfg.Report("an answer could not be kept for its Idempotency-Key", err)
+	}
+}
+
+// Free forgets the request: the next one of this name is the first again.
+func (r *Run) Free() {
+	ctx, cancel := context.WithTimeout(context.Background(), r.m.cfg.StoreFor)
+	defer cancel()
+	if err := r.m.store.DropIdempotent(ctx, r.user, r.name, r.generation); err != nil {
+		r.m.cfg.Report("an Idempotency-Key could not be freed", err)
+	}
+}
+
+// sweepAtOnce is how many expired entries one transaction forgets.
+const sweepAtOnce = 500
+
+// Sweep forgets what has expired.
+func (m *Manager) Sweep(ctx context.Context) error {
+	for {
+		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+		n, err := m.store.SweepIdempotent(short, m.cfg.Now(), sweepAtOnce)
+		cancel()
+		if err != nil || n < sweepAtOnce {
+			return err
+		}
+	}
+}
+
+// Start begins to sweep from time to time, until Close.
+func (m *Manager) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	m.done.Go(func() { m.sweepLoop(ctx) })
+}
+
+// Close ends what Start began and waits for it.
+func (m *Manager) Close() {
+	m.stop()
+	m.done.Wait()
+}
+
+func (m *Manager) sweepLoop(ctx context.Context) {
+	t := time.NewTicker(m.cfg.SweepEvery)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
+				m.cfg.Report("expired answers could not be deleted", err)
+			}
+		}
+	}
+}

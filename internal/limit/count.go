@@ -1,0 +1,63 @@
+package limit
+
+import (
+	"hash/maphash"
+	"sync"
+)
+
+// Count counts by name what is under way. Its memory is that of the names which have something under way. It is safe for concurrent use.
+type Count struct {
+	seed  maphash.Seed
+	parts [shards]countPart
+}
+
+type countPart struct {
+	mu sync.Mutex
+	n  map[string]int64
+}
+
+// NewCount makes a count of nothing.
+func NewCount() *Count {
+	c := &Count{seed: maphash.MakeSeed()}
+	for i := range c.parts {
+		c.parts[i].n = map[string]int64{}
+	}
+	return c
+}
+
+// Enter adds one to a name that has fewer than limit, and tells whether it did. Each Enter that did needs a Leave.
+func (c *Count) Enter(name string, limit int64) bool {
+	p := c.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := p.n[name]
+	if n >= limit {
+		return false
+	}
+	p.n[name] = n + 1
+	return true
+}
+
+// Leave takes one from a name.
+func (c *Count) Leave(name string) {
+	p := c.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if n := p.n[name]; n > 1 {
+		p.n[name] = n - 1
+	} else {
+		delete(p.n, name)
+	}
+}
+
+// Of is how many a name has.
+func (c *Count) Of(name string) int64 {
+	p := c.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.n[name]
+}
+
+func (c *Count) part(name string) *countPart {
+	return &c.parts[maphash.String(c.seed, name)%shards]
+}

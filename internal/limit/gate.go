@@ -1,0 +1,183 @@
+package limit
+
+import (
+	"hash/maphash"
+	"sync"
+	"time"
+)
+
+// shards is how many parts a table has, each with a lock of its own. A power of two.
+const shards = 64
+
+// Gate admits by the generic cell rate algorithm: of each name it remembers when its allowances will be full again, and nothing else.
+// It is safe for concurrent use; names in different shards do not meet.
+type Gate struct {
+	start time.Time
+	seed  maphash.Seed
+	most  int // names in one shard
+	parts [shards]gatePart
+}
+
+type gatePart struct {
+	mu    sync.Mutex
+	full  map[string]*[Dims]span
+	sweep int // names at which those without debt are forgotten next
+}
+
+// minSweep is the least number of names in a shard at which it is worth looking for some to forget.
+const minSweep = 64
+
+// NewGate makes a gate that remembers so many names that are not full; beyond them, new names share what is left.
+func NewGate(start time.Time, names int) *Gate {
+	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
+	for i := range g.parts {
+		g.parts[i].full, g.parts[i].sweep = map[string]*[Dims]span{}, minSweep
+	}
+	return g
+}
+
+// Verdict is the answer to one question to a gate.
+type Verdict struct {
+	OK   bool
+	By   int           // which allowance said no; 0 when OK
+	Wait time.Duration // when the same question may get another answer; 0 when OK
+}
+
+// Take uses c of the name's allowances, all of it or, where one of them does not have it, nothing. What costs more than an allowance
+// ever holds is let in when it is full, or it could never be: the name then waits for longer.
+func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
+	at := span{ns: int64(now.Sub(g.start))}
+	p := g.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.find(name)
+	after := [Dims]span{}
+	for i := range r {
+		rate := &r[i]
+		if rate.Amount <= 0 {
+			continue
+		}
+		begin := at
+		if e != nil && e[i].above(at) {
+			begin = e[i].within(rate)
+		}
+		cost, depth := rate.spanOf(c[i]), rate.depth()
+		after[i] = rate.add(begin, cost)
+		if !rate.sub(after[i], at).above(depth) || cost.above(depth) && !begin.above(at) {
+			continue
+		}
+		wait := rate.sub(rate.sub(after[i], depth), at)
+		if cost.above(depth) {
+			wait = rate.sub(begin, at)
+		}
+		return Verdict{By: i, Wait: max(wait.up(), 1)}
+	}
+	p.keep(g, name, e, at, r, &after)
+	return Verdict{OK: true}
+}
+
+// Charge uses c whether or not it is there, and gives back what is negative: what was reserved is corrected to what was used. A name
+// in debt waits until it has refilled.
+func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
+	at := span{ns: int64(now.Sub(g.start))}
+	p := g.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.find(name)
+	after := [Dims]span{}
+	for i := range r {
+		rate := &r[i]
+		if rate.Amount <= 0 {
+			continue
+		}
+		after[i] = at
+		if e != nil && e[i].above(at) {
+			after[i] = e[i].within(rate)
+		}
+		if c[i] >= 0 {
+			after[i] = rate.add(after[i], rate.spanOf(c[i]))
+		} else {
+			after[i] = rate.sub(after[i], rate.spanOf(-c[i]))
+		}
+	}
+	p.keep(g, name, e, at, r, &after)
+}
+
+// Left is how much of each allowance is there, 0 for one that is in debt or off.
+func (g *Gate) Left(now time.Time, name string, r *Rates) (left [Dims]int64) {
+	at := span{ns: int64(now.Sub(g.start))}
+	p := g.part(name)
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	e := p.find(name)
+	for i := range r {
+		rate := &r[i]
+		if rate.Amount <= 0 {
+			continue
+		}
+		free := rate.depth()
+		if e != nil && e[i].above(at) {
+			free = rate.sub(free, rate.sub(e[i].within(rate), at))
+		}
+		left[i] = rate.units(free)
+	}
+	return left
+}
+
+// Names is how many names are remembered.
+func (g *Gate) Names() (n int) {
+	for i := range g.parts {
+		p := &g.parts[i]
+		p.mu.Lock()
+		n += len(p.full)
+		p.mu.Unlock()
+	}
+	return n
+}
+
+// within makes s fit for a rate that may have another amount than the one it was made with.
+func (s span) within(r *Rate) span {
+	s.part = min(s.part, r.Amount-1)
+	return s
+}
+
+func (g *Gate) part(name string) *gatePart {
+	return &g.parts[maphash.String(g.seed, name)%shards]
+}
+
+// find is the entry of a name; once there is no room for more names, the one that the others share.
+func (p *gatePart) find(name string) *[Dims]span {
+	if e := p.full[name]; e != nil {
+		return e
+	}
+	return p.full[""]
+}
+
+// keep writes down when a name's allowances will be full.
+func (p *gatePart) keep(g *Gate, name string, e *[Dims]span, at span, r *Rates, after *[Dims]span) {
+	if e == nil {
+		if len(p.full) >= min(p.sweep, g.most) {
+			p.forget(g, at)
+		}
+		if len(p.full) >= g.most {
+			name = ""
+		}
+		e = new([Dims]span)
+		p.full[name] = e
+	}
+	for i := range r {
+		if r[i].Amount > 0 {
+			e[i] = after[i]
+		}
+	}
+}
+
+// forget drops names whose allowances are full: that is what an unknown name has.
+func (p *gatePart) forget(g *Gate, at span) {
+	for name, e := range p.full {
+		if !e[0].above(at) && !e[1].above(at) && !e[2].above(at) {
+			delete(p.full, name)
+		}
+	}
+	p.sweep = min(max(2*len(p.full), minSweep), g.most)
+}

@@ -1,0 +1,289 @@
+package limit_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"sync"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/internal/limit"
+)
+
+var start = time.Unix(1_700_000_000, 0)
+
+// bucket is the naive model: a level that refills, in exact fractions.
+type bucket struct {
+	rate  limit.Rate
+	level *big.Rat
+	at    time.Duration
+}
+
+func newBucket(r limit.Rate) *bucket {
+	return &bucket{rate: r, level: new(big.Rat).SetInt64(burst(r))}
+}
+
+func burst(r limit.Rate) int64 {
+	if r.Burst > 0 {
+		return r.Burst
+	}
+	return r.Amount
+}
+
+func (b *bucket) refill(at time.Duration) {
+	grown := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(at-b.at)), big.NewInt(b.rate.Amount)), big.NewInt(int64(b.rate.Per)))
+	b.level.Add(b.level, grown)
+	if most := new(big.Rat).SetInt64(burst(b.rate)); b.level.Cmp(most) > 0 {
+		b.level = most
+	}
+	b.at = at
+}
+
+func (b *bucket) has(cost int64) bool {
+	if cost > burst(b.rate) {
+		return b.level.Cmp(new(big.Rat).SetInt64(burst(b.rate))) == 0
+	}
+	return b.level.Cmp(new(big.Rat).SetInt64(cost)) >= 0
+}
+
+func (b *bucket) use(cost int64) { b.level.Sub(b.level, new(big.Rat).SetInt64(cost)) }
+
+// left is the level rounded down, never below zero.
+func (b *bucket) left() int64 {
+	n := new(big.Int).Div(b.level.Num(), b.level.Denom())
+	return max(n.Int64(), 0)
+}
+
+func drawRate(t *rapid.T, name string) limit.Rate {
+	amount := rapid.SampledFrom([]int64{1, 3, 7, 60, 1_000_003, 250_000_000_000}).Draw(t, name+" amount")
+	return limit.Rate{
+		Amount: amount,
+		Per:    rapid.SampledFrom([]time.Duration{time.Second, time.Minute, 24 * time.Hour}).Draw(t, name+" per"),
+		Burst:  rapid.SampledFrom([]int64{0, 1, 5, 100 * amount}).Draw(t, name+" burst"),
+	}
+}
+
+// Whatever comes when, the gate says what an exact bucket says.
+func TestGateIsAnExactBucket(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rates := limit.Rates{drawRate(t, "a"), {}, drawRate(t, "b")}
+		models := map[int]*bucket{0: newBucket(rates[0]), 2: newBucket(rates[2])}
+		g, at := limit.NewGate(start, 1000), time.Duration(0)
+		for range rapid.IntRange(1, 60).Draw(t, "steps") {
+			at += time.Duration(rapid.OneOf(rapid.Just(int64(0)), rapid.Int64Range(0, int64(2*time.Second)), rapid.Int64Range(0, int64(time.Hour))).Draw(t, "pause"))
+			cost := limit.Cost{drawCost(t, rates[0]), 99, drawCost(t, rates[2])}
+			for _, m := range models {
+				m.refill(at)
+			}
+			if rapid.IntRange(0, 4).Draw(t, "correct") == 0 {
+				back := limit.Cost{-cost[0], 0, cost[2]}
+				g.Charge(start.Add(at), "k", &rates, back)
+				for i, m := range models {
+					m.use(back[i])
+					m.refill(at)
+				}
+			} else {
+				want := models[0].has(cost[0]) && models[2].has(cost[2])
+				v := g.Take(start.Add(at), "k", &rates, cost)
+				if v.OK != want {
+					t.Fatalf("at %v cost %v: %+v; want %v (levels %v, %v)", at, cost, v, want, models[0].level, models[2].level)
+				}
+				if v.OK {
+					models[0].use(cost[0])
+					models[2].use(cost[2])
+				} else if v.Wait <= 0 || models[v.By].has(cost[v.By]) {
+					t.Fatalf("refused by %d, wait %v", v.By, v.Wait)
+				}
+			}
+			left := g.Left(start.Add(at), "k", &rates)
+			for i, m := range models {
+				if left[i] != m.left() {
+					t.Fatalf("left %d of allowance %d; want %d", left[i], i, m.left())
+				}
+			}
+		}
+	})
+}
+
+func drawCost(t *rapid.T, r limit.Rate) int64 {
+	return rapid.OneOf(rapid.Just(int64(0)), rapid.Just(int64(1)), rapid.Int64Range(0, burst(r)), rapid.Int64Range(0, 3*burst(r))).Draw(t, "cost")
+}
+
+// In any span of time no more passes than the burst and what refilled.
+func TestGateNeverAdmitsMore(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rates := limit.Rates{drawRate(t, "rate")}
+		g, at := limit.NewGate(start, 1000), time.Duration(0)
+		type passed struct {
+			at   time.Duration
+			cost int64
+		}
+		var all []passed
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			at += time.Duration(rapid.Int64Range(0, int64(rates[0].Per)).Draw(t, "pause"))
+			cost := rapid.Int64Range(1, burst(rates[0])).Draw(t, "cost")
+			if g.Take(start.Add(at), "k", &rates, limit.Cost{cost}).OK {
+				all = append(all, passed{at, cost})
+			}
+		}
+		for i := range all {
+			sum := new(big.Rat)
+			for _, p := range all[i:] {
+				sum.Add(sum, new(big.Rat).SetInt64(p.cost))
+				most := new(big.Rat).SetFrac(new(big.Int).Mul(big.NewInt(int64(p.at-all[i].at)), big.NewInt(rates[0].Amount)), big.NewInt(int64(rates[0].Per)))
+				most.Add(most, new(big.Rat).SetInt64(burst(rates[0])))
+				if sum.Cmp(most) > 0 {
+					t.Fatalf("%v passed between %v and %v; at most %v", sum, all[i].at, p.at, most)
+				}
+			}
+		}
+	})
+}
+
+// Who waits as long as they were told is let in.
+func TestWaitIsEnough(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		rates := limit.Rates{drawRate(t, "a"), drawRate(t, "b"), drawRate(t, "c")}
+		g, at := limit.NewGate(start, 1000), time.Duration(0)
+		for range 20 {
+			cost := limit.Cost{drawCost(t, rates[0]), drawCost(t, rates[1]), drawCost(t, rates[2])}
+			for tries := 0; ; tries++ {
+				v := g.Take(start.Add(at), "k", &rates, cost)
+				if v.OK {
+					break
+				}
+				if tries == limit.Dims { // each allowance may refuse once
+					t.Fatalf("still refused: %+v", v)
+				}
+				before := at
+				at += v.Wait - 1
+				if again := g.Take(start.Add(at), "k", &rates, cost); again.OK {
+					t.Fatalf("told to wait %v, but %v was enough", v.Wait, at-before)
+				}
+				at++
+			}
+		}
+	})
+}
+
+func TestGateForgetsAndIsBounded(t *testing.T) {
+	t.Parallel()
+	rates := limit.Rates{limit.PerMinute(2)}
+	g := limit.NewGate(start, 64*100)
+	for i := range 50_000 {
+		g.Take(start, fmt.Sprint("a", i), &rates, limit.Cost{1})
+	}
+	if n := g.Names(); n > 64*101 {
+		t.Fatalf("%d names are remembered", n)
+	}
+	// the crowd beyond the bound shares one allowance
+	refused := 0
+	for i := range 1000 {
+		if !g.Take(start, fmt.Sprint("b", i), &rates, limit.Cost{1}).OK {
+			refused++
+		}
+	}
+	if refused == 0 {
+		t.Fatal("nobody of the crowd was refused")
+	}
+	later := start.Add(time.Minute)
+	for i := range 64 * 100 {
+		g.Take(later, fmt.Sprint("c", i), &rates, limit.Cost{1})
+	}
+	if n := g.Names(); n > 64*101 {
+		t.Fatalf("%d names are remembered after a minute", n)
+	}
+	if v := g.Take(later.Add(time.Hour), "new", &rates, limit.Cost{2}); !v.OK {
+		t.Fatalf("a full allowance: %+v", v)
+	}
+}
+
+func TestExtremes(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		rate limit.Rate
+		cost int64
+	}{
+		"huge cost":   {limit.PerMinute(1), math.MaxInt64},
+		"huge amount": {limit.PerMinute(math.MaxInt64), math.MaxInt64},
+	} {
+		g, rates := limit.NewGate(start, 10), limit.Rates{c.rate}
+		if v := g.Take(start, "k", &rates, limit.Cost{c.cost}); !v.OK {
+			t.Errorf("%s: a full allowance refused %+v", name, v)
+		}
+		g.Charge(start, "k", &rates, limit.Cost{math.MaxInt64})
+		if v := g.Take(start, "k", &rates, limit.Cost{1}); v.OK || v.Wait <= 0 {
+			t.Errorf("%s: an empty allowance said %+v", name, v)
+		}
+	}
+	off := limit.Rates{}
+	if !off.Off() || !limit.NewGate(start, 1).Take(start, "k", &off, limit.Cost{9, 9, 9}).OK {
+		t.Error("no limits, but refused")
+	}
+}
+
+func TestCount(t *testing.T) {
+	t.Parallel()
+	c := limit.NewCount()
+	var wg sync.WaitGroup
+	var mu sync.Mutex
+	entered := 0
+	for range 100 {
+		wg.Go(func() {
+			if c.Enter("u", 30) {
+				mu.Lock()
+				entered++
+				mu.Unlock()
+			}
+		})
+	}
+	wg.Wait()
+	if entered != 30 || c.Of("u") != 30 || c.Enter("u", 30) || !c.Enter("v", 30) {
+		t.Fatalf("%d entered, %d counted", entered, c.Of("u"))
+	}
+	for range 30 {
+		c.Leave("u")
+	}
+	if c.Of("u") != 0 || !c.Enter("u", 1) {
+		t.Fatalf("%d left behind", c.Of("u"))
+	}
+}
+
+func TestHeapIsLookedAtSeldom(t *testing.T) {
+	t.Parallel()
+	used, looked := int64(86), 0
+	h := limit.NewHeap(100, 85, func() int64 { looked++; return used })
+	for range 10 {
+		if !h.Short(start) {
+			t.Fatal("86 of 100 is not short")
+		}
+	}
+	used = 10
+	if !h.Short(start.Add(99*time.Millisecond)) || looked != 1 {
+		t.Fatalf("looked %d times", looked)
+	}
+	if h.Short(start.Add(100*time.Millisecond)) || looked != 2 {
+		t.Fatalf("looked %d times", looked)
+	}
+	var none *limit.Heap
+	if none.Short(start) || limit.NewHeap(0, 85, nil) != nil {
+		t.Error("short without a limit")
+	}
+	if !limit.NewHeap(1, 100, nil).Short(start) || limit.NewHeap(math.MaxInt64, 85, nil).Short(start) {
+		t.Error("the runtime's figure is not used")
+	}
+}
+
+func BenchmarkTake(b *testing.B) {
+	g, rates := limit.NewGate(time.Now(), 1000), limit.Rates{limit.PerMinute(1 << 50), limit.PerMinute(1 << 50)}
+	b.ReportAllocs()
+	for b.Loop() {
+		g.Take(time.Now(), "key_1", &rates, limit.Cost{1, 1})
+	}
+}

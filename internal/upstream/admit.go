@@ -1,0 +1,162 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/upstream/auth"
+)
+
+// Authorizer is a Dialect whose requests may need more than a fixed field to be admitted: a token that is fetched, or a signature.
+type Authorizer interface {
+	// Authorize gives the method for the requests with the credential p.Key; nil: Header says all. It is called once for each credential.
+	// Where there is a method, Header is called without the credential.
+	Authorize(p *catalog.Provider, d auth.Deps) (auth.Method, error)
+}
+
+// methodOf is how requests with the credential p.Key are admitted, nil when a fixed field does it. Key files of service accounts serve
+// with every dialect. It may change p, which is a copy.
+func methodOf(d Dialect, p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
+	if special, ok := d.(Authorizer); ok {
+		if m, err := special.Authorize(p, deps); m != nil || err != nil {
+			return m, err
+		}
+	}
+	if auth.IsAccount(p.Key) {
+		issuer, err := auth.Account(p.Key, p.Quirks.AuthURL)
+		if err != nil {
+			return nil, err
+		}
+		return auth.NewTokens(issuer, deps), nil
+	}
+	if p.Quirks.AuthScheme == auth.YandexScheme && auth.IsYandexToken(p.Key) {
+		p.Quirks.AuthScheme = "Bearer"
+	}
+	return nil, nil
+}
+
+// authDeps is what methods of p's credentials live on.
+func (c *Client) authDeps(p *catalog.Provider) auth.Deps {
+	return auth.Deps{
+		Now:   c.cfg.Now,
+		Fetch: func(ctx context.Context, call *auth.Call) (int, []byte, error) { return c.fetch(ctx, p, call) },
+		Go: func(run func(context.Context)) {
+			c.drains.Add(1)
+			go func() {
+				defer c.drains.Done()
+				run(c.closing)
+			}()
+		},
+	}
+}
+
+const maxTokenBytes = 64 << 10 // of an answer with a token
+
+// fetch sends a request for a token, under the trust and the timeouts of p.
+func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call) (status int, body []byte, err error) {
+	u, err := url.Parse(call.URL)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
+		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // what Parse says holds the address
+	}
+	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false}, c)}
+	l, err := newLane(call.Header, u.Host, "application/json")
+	if err != nil {
+		return 0, nil, err
+	}
+	var x exchange = new(own)
+	if t.group.standard != nil {
+		x = new(standard)
+	}
+	defer x.Close()
+	stop := context.AfterFunc(ctx, x.Abort)
+	defer stop()
+	head, err := x.send(t, &l, u.RequestURI(), call.Body)
+	if err != nil {
+		return 0, nil, err
+	}
+	if head.Encoding != "" && !strings.EqualFold(head.Encoding, "identity") {
+		return 0, nil, fmt.Errorf("upstream: a token came under the content encoding %q", head.Encoding)
+	}
+	body, err = io.ReadAll(io.LimitReader(x, maxTokenBytes))
+	return head.Status, body, err
+}
+
+// admitted asks with the fields that a method gives. Where the provider knows them no more, it asks once again with others.
+func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Request, call *Call) (*Answer, error) {
+	for again := false; ; again = true {
+		fields, err := a.fields(t, m, call)
+		if err != nil {
+			return nil, err
+		}
+		full, err := l.with(fields, t.host)
+		if err != nil {
+			return nil, fault.Wrap("upstream.lane", err)
+		}
+		answer, err := a.askOver(t, full, req, call)
+		if err == nil || again || a.head.Status != http.StatusUnauthorized || !m.Refused(fields) {
+			return answer, err
+		}
+		if a.again(); a.why() != nil {
+			return nil, err
+		}
+	}
+}
+
+// fields waits for what a method gives, as long as the attempt may last.
+func (a *attempt) fields(t *target, m auth.Method, call *Call) (http.Header, error) {
+	ctx, cancel := context.WithCancel(a.caller)
+	defer cancel()
+	a.mu.Lock()
+	if a.cause != nil {
+		cancel()
+	}
+	a.wake = cancel
+	a.mu.Unlock()
+	fields, err := m.Fields(ctx, &auth.Request{Host: t.host, Path: t.base + call.Path, Body: call.Body})
+	a.mu.Lock()
+	a.wake = nil
+	a.mu.Unlock()
+	if err == nil {
+		return fields, nil
+	}
+	a.head.Status = 0
+	if f := a.interrupted(); f != nil {
+		return nil, f
+	}
+	return nil, notAdmitted(a.ep, err)
+}
+
+// notAdmitted is the fault of a credential that could not be made use of.
+func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
+	f := newFault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
+	f.Next = fault.NextEndpoint
+	f.Details = map[string]any{"reason": "upstream_auth"}
+	var refused *auth.RefusedError
+	if errors.As(cause, &refused) && refused.Status >= 400 && refused.Status <= 403 {
+		f.Upstream.Status = http.StatusUnauthorized // it was the credential: another one may do
+	}
+	return f
+}
+
+// secrets are what methods keep of p's credentials: tokens above all, which nobody has declared.
+func (c *Client) secrets(p *catalog.Provider) (list []string) {
+	t, ok := c.targets.Load(p.ID)
+	if !ok {
+		return nil
+	}
+	for _, key := range t.(*target).keys.all {
+		if key.method != nil {
+			list = append(list, key.method.Secrets()...)
+		}
+	}
+	return slices.DeleteFunc(list, func(s string) bool { return len(s) < 6 })
+}

@@ -1,0 +1,59 @@
+// Package auth makes what requests are admitted by where that is more than a fixed field: tokens that are fetched and grow old, and
+// signatures. It must not open connections or know a wire of models: what asks for a token goes through what it is handed, and a token
+// leaves it only as a header field.
+package auth
+
+import (
+	"context"
+	"net/http"
+	"time"
+)
+
+// Request is a POST that is about to be sent.
+type Request struct {
+	Host string
+	Path string // as it goes on the wire, with its query if it has one
+	Body []byte
+}
+
+// Method admits the requests with one credential. It is safe for concurrent use.
+type Method interface {
+	// Fields are the header fields that admit r. They are read only. It may wait for a token, until ctx ends.
+	Fields(ctx context.Context, r *Request) (http.Header, error)
+	// Refused is told that the provider knows fields no more, and reports whether others can be had for the same credential.
+	Refused(fields http.Header) bool
+	// Secrets are what must not be shown: parts of the credential, tokens in use.
+	Secrets() []string
+}
+
+// Call is a request for a token.
+type Call struct {
+	URL    string
+	Header http.Header
+	Body   []byte
+}
+
+// Fetch sends a Call and gives status and body of the answer, whatever the status. The body is cut at some tens of KiB.
+type Fetch func(ctx context.Context, c *Call) (status int, body []byte, err error)
+
+// Deps is what methods live on.
+type Deps struct {
+	Fetch Fetch
+	Now   func() time.Time
+	// Go runs something beside the calls, with a context that ends when nobody will call any more.
+	Go func(run func(ctx context.Context))
+}
+
+// RefusedError is a request for a token that the provider did not grant.
+type RefusedError struct {
+	Status int // HTTP status
+	Reason string
+}
+
+func (e *RefusedError) Error() string {
+	s := "auth: no token was granted: " + http.StatusText(e.Status)
+	if e.Reason != "" {
+		s += ": " + e.Reason
+	}
+	return s
+}

@@ -1,0 +1,197 @@
+package auth
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/rawjson"
+)
+
+const (
+	fetchFor   = 30 * time.Second
+	retryAfter = 5 * time.Second // between two attempts to renew a token
+	shortLife  = time.Minute     // of a token that is said to live no longer, or whose life nobody told
+)
+
+// Issuer is who gives tokens for a credential.
+type Issuer struct {
+	// Ask makes the request for a token.
+	Ask func(now time.Time) (*Call, error)
+	// Read reads the answer: a token and its end.
+	Read func(body []byte, now time.Time) (token string, until time.Time, err error)
+	// Secrets are the secret parts of the credential.
+	Secrets []string
+}
+
+// Tokens is the Method of tokens that an Issuer gives, as bearer tokens. A token is renewed while it is still good, beside the calls
+// that go on with it; where none is good, calls wait. However many wait, the issuer is asked once.
+type Tokens struct {
+	issuer  Issuer
+	deps    Deps
+	current atomic.Pointer[token] // nil: none
+
+	mu      sync.Mutex
+	asking  *asking // nil: nobody is asking
+	retryAt time.Time
+}
+
+// token is one token. It is not changed.
+type token struct {
+	value  string
+	fields http.Header
+	given  time.Time
+	renew  time.Time // from when on another one is wanted
+	until  time.Time
+}
+
+// asking is a request for a token that is under way.
+type asking struct {
+	done chan struct{} // closed at its end
+	got  *token
+	err  error
+}
+
+// NewTokens makes the method. Nothing is fetched before it is needed.
+func NewTokens(i Issuer, d Deps) *Tokens { return &Tokens{issuer: i, deps: d} }
+
+// Fields implements Method.
+func (t *Tokens) Fields(ctx context.Context, _ *Request) (http.Header, error) {
+	now := t.deps.Now()
+	have := t.current.Load()
+	if have != nil && now.Before(have.renew) {
+		return have.fields, nil
+	}
+	a := t.ask(have, now)
+	if have != nil && now.Before(have.until) {
+		return have.fields, nil
+	}
+	select {
+	case <-a.done:
+	case <-ctx.Done():
+		return nil, context.Cause(ctx)
+	}
+	if a.err != nil {
+		return nil, a.err
+	}
+	return a.got.fields, nil
+}
+
+// ask begins to ask, unless somebody does already. What have is no more wanted for was seen before; meanwhile it may have been renewed.
+func (t *Tokens) ask(have *token, now time.Time) *asking {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if newer := t.current.Load(); newer != nil && newer != have {
+		return settled(newer)
+	}
+	if have != nil && now.Before(have.until) && now.Before(t.retryAt) {
+		return settled(have)
+	}
+	if t.asking == nil {
+		a := &asking{done: make(chan struct{})}
+		t.asking = a
+		t.deps.Go(func(ctx context.Context) { t.fetch(ctx, a) })
+	}
+	return t.asking
+}
+
+func settled(got *token) *asking {
+	done := make(chan struct{})
+	close(done)
+	return &asking{done: done, got: got}
+}
+
+// fetch asks the issuer. It does not end with the call that began it: others wait for it, too.
+func (t *Tokens) fetch(ctx context.Context, a *asking) {
+	ctx, cancel := context.WithTimeout(ctx, fetchFor)
+	defer cancel()
+	a.got, a.err = t.fetched(ctx)
+	t.mu.Lock()
+	if a.err == nil {
+		t.current.Store(a.got)
+	} else {
+		t.retryAt = t.deps.Now().Add(retryAfter)
+	}
+	t.asking = nil
+	t.mu.Unlock()
+	close(a.done)
+}
+
+func (t *Tokens) fetched(ctx context.Context) (*token, error) {
+	call, err := t.issuer.Ask(t.deps.Now())
+	if err != nil {
+		return nil, err
+	}
+	status, body, err := t.deps.Fetch(ctx, call)
+	if err != nil {
+		return nil, err
+	}
+	if status < 200 || status > 299 {
+		return nil, &RefusedError{Status: status, Reason: reason(body)}
+	}
+	now := t.deps.Now()
+	if !rawjson.Valid(body) {
+		return nil, errors.New("auth: the answer to a request for a token is no JSON")
+	}
+	value, until, err := t.issuer.Read(body, now)
+	if err != nil {
+		return nil, err
+	}
+	if !sendable(value) {
+		return nil, errors.New("auth: the answer to a request for a token holds none")
+	}
+	life := max(until.Sub(now), shortLife)
+	return &token{value: value, fields: bearer(value), given: now, renew: now.Add(life - life/6), until: now.Add(life - min(life/10, 30*time.Second))}, nil
+}
+
+// reason is what an error answer says, of those members that issuers write: words, and nothing that was sent.
+func reason(body []byte) string {
+	if !rawjson.Valid(body) {
+		return ""
+	}
+	for _, name := range [...]string{"error_description", "message", "error"} {
+		if s := rawjson.Text(rawjson.Find(body, name)); s != "" {
+			return s[:min(len(s), 200)]
+		}
+	}
+	return ""
+}
+
+// sendable tells what can be part of a header field.
+func sendable(s string) bool {
+	for i := range len(s) {
+		if s[i] <= ' ' || s[i] >= 0x7F {
+			return false
+		}
+	}
+	return s != ""
+}
+
+func bearer(value string) http.Header { return http.Header{"Authorization": {"Bearer " + value}} }
+
+// Refused forgets the token in fields, so that another one is asked for. One that was given only just now is kept: the next would be
+// refused like it, and the issuer would be asked at each call.
+func (t *Tokens) Refused(fields http.Header) bool {
+	have := t.current.Load()
+	if have == nil || !slices.Equal(have.fields["Authorization"], fields["Authorization"]) {
+		return true
+	}
+	if t.deps.Now().Before(have.given.Add(retryAfter)) {
+		return false
+	}
+	t.current.CompareAndSwap(have, nil)
+	return true
+}
+
+// Secrets implements Method.
+func (t *Tokens) Secrets() []string {
+	list := slices.Clone(t.issuer.Secrets)
+	if have := t.current.Load(); have != nil {
+		list = append(list, have.value)
+	}
+	return list
+}

@@ -1,0 +1,183 @@
+package upstream
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/upstream/auth"
+	"weir/internal/upstream/h1"
+)
+
+const (
+	firstBan = 5 * time.Minute // of a credential that was refused; doubled each time
+	maxBan   = time.Hour
+)
+
+// credential is one key of a provider with what is computed once for it.
+type credential struct {
+	whole, stream lane
+	method        auth.Method // gives further fields to each request; nil: the lanes say all
+
+	// guarded by credentials.mu
+	refused time.Time     // when it was refused last; the zero value: never, or it was accepted since
+	until   time.Time     // not used before
+	ban     time.Duration // of the last refusal of the key itself
+	fault   *fault.Error  // of the last refusal
+}
+
+// lane is the header of the requests with one credential that ask for one kind of answer.
+type lane struct {
+	header http.Header // read only: shared by all requests
+	fields []byte      // the same as it goes on the wire of HTTP/1
+}
+
+// credentials are those of one provider. A provider with one credential uses it whatever happens to it.
+type credentials struct {
+	all []*credential
+	mu  sync.Mutex // guards what changes in them
+}
+
+func newCredentials(d Dialect, p *catalog.Provider, host string, deps auth.Deps) (*credentials, error) {
+	list := new(credentials)
+	for _, key := range keysOf(p) {
+		keyed := *p
+		keyed.Key = key
+		c := new(credential)
+		var err error
+		if c.method, err = methodOf(d, &keyed, deps); err != nil {
+			return nil, err
+		}
+		if c.method != nil {
+			keyed.Key = ""
+		}
+		if c.whole, err = newLane(d.Header(&keyed), host, "application/json"); err != nil {
+			return nil, err
+		}
+		if c.stream, err = newLane(d.Header(&keyed), host, "text/event-stream"); err != nil {
+			return nil, err
+		}
+		list.all = append(list.all, c)
+	}
+	return list, nil
+}
+
+// keysOf lists the keys of p; one that is empty when it has none.
+func keysOf(p *catalog.Provider) []string {
+	list := []string{p.Key}
+	for _, key := range p.Keys {
+		if !slices.Contains(list, key) {
+			list = append(list, key)
+		}
+	}
+	if len(list) > 1 && list[0] == "" {
+		list = list[1:]
+	}
+	return list
+}
+
+func newLane(header http.Header, host, accept string) (lane, error) {
+	h := header.Clone()
+	if h == nil {
+		h = make(http.Header)
+	}
+	for name, value := range map[string]string{"Accept": accept, "Content-Type": "application/json", "User-Agent": "weir"} {
+		if h.Get(name) == "" {
+			h.Set(name, value)
+		}
+	}
+	fields, err := h1.AppendFields(nil, host, h)
+	return lane{h, fields}, err
+}
+
+// with is the lane of one request that has fields of its own.
+func (l *lane) with(own http.Header, host string) (*lane, error) {
+	if len(own) == 0 {
+		return l, nil
+	}
+	h := l.header.Clone()
+	for name, values := range own {
+		h[http.CanonicalHeaderKey(name)] = values
+	}
+	fields, err := h1.AppendFields(nil, host, h)
+	return &lane{h, fields}, err
+}
+
+// pick gives the credential that was refused the longest ago, or never. It gives nil when all are out of use, with what the last one of
+// them was refused with.
+func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
+	if len(s.all) == 1 {
+		return s.all[0], nil
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at := now()
+	var best, soonest *credential
+	for _, c := range s.all {
+		if !at.Before(c.until) && (best == nil || c.refused.Before(best.refused)) {
+			best = c
+		}
+		if soonest == nil || c.until.Before(soonest.until) {
+			soonest = c
+		}
+	}
+	if best != nil {
+		return best, nil
+	}
+	f, told := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
+	f.Upstream = &told
+	if f.Kind == fault.RateLimited {
+		f.RetryAfter = clampRetry(soonest.until.Sub(at).Seconds())
+	}
+	return nil, &f
+}
+
+// refuse takes c out of use for a while if f says that the refusal was meant for the credential, and tells whether it was.
+func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time) bool {
+	if len(s.all) == 1 || !againstKey(f) {
+		return false
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.refused, c.fault = now(), f
+	if f.Kind == fault.RateLimited {
+		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), maxRetryAfter))
+		return true
+	}
+	c.ban = min(max(2*c.ban, firstBan), maxBan)
+	c.until = c.refused.Add(c.ban)
+	return true
+}
+
+// accept notes that c works.
+func (s *credentials) accept(c *credential) {
+	if len(s.all) == 1 {
+		return
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	c.ban = 0
+}
+
+// againstKey tells refusals that another credential may not meet. A dialect may see in a 403 what no credential changes.
+func againstKey(f *fault.Error) bool {
+	if f.Upstream == nil {
+		return false
+	}
+	switch f.Upstream.Status {
+	case http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusForbidden:
+		return f.Kind == fault.ProviderUnavailable
+	case http.StatusTooManyRequests:
+		return f.Kind == fault.RateLimited
+	}
+	return false
+}
+
+// plain tells whether a path can go on the wire as it is.
+func plain(path string) bool {
+	return !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7F || r == '#' })
+}

@@ -1,0 +1,149 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptrace"
+	"net/textproto"
+	"sync"
+	"sync/atomic"
+
+	"weir/internal/upstream/h1"
+)
+
+// exchange is one request and its answer, over either client. After Close it is ready for another one. Abort alone may be called beside
+// another method.
+type exchange interface {
+	// send sends body to path and waits for the head of the answer. After an error, what the head tells of the connection still holds.
+	send(t *target, l *lane, path string, body []byte) (h1.Head, error)
+	// Header is the header of the answer, before the first Read.
+	Header() http.Header
+	// Read reads the body.
+	io.Reader
+	// Drained tells whether the rest of the body was there already, so that the connection can serve again.
+	Drained() bool
+	// Abort ends what the exchange is waiting for, at once.
+	Abort()
+	// Close ends the exchange. Its connection serves again when the body was read to its end.
+	Close()
+}
+
+// own is an exchange over the client of our own.
+type own struct{ h1.Exchange }
+
+func (x *own) send(t *target, l *lane, path string, body []byte) (h1.Head, error) {
+	r := h1.Request{Method: http.MethodPost, Base: t.base, Path: path, Fields: l.fields, Body: body}
+	if !plain(path) {
+		u, err := t.url(path)
+		if err != nil {
+			return h1.Head{}, err
+		}
+		r.Base, r.Path = "", u.RequestURI()
+	}
+	return x.Send(t.group.own, &r)
+}
+
+const maxInformational = 16 // 1xx answers before the real one
+
+// standard is an exchange over net/http's client.
+type standard struct {
+	mu      sync.Mutex // guards the next two
+	aborted bool
+	cancel  context.CancelFunc
+
+	resp *http.Response
+	eof  bool
+}
+
+// observed is what only the connection sees. Each request has its own: the transport's goroutines may outlive it.
+type observed struct {
+	informational int // counted by the connection's reader alone
+	reused        atomic.Bool
+	connected     atomic.Bool
+	answered      atomic.Bool // some byte came back
+}
+
+func (x *standard) send(t *target, l *lane, path string, body []byte) (h1.Head, error) {
+	u, err := t.url(path)
+	if err != nil {
+		return h1.Head{}, err
+	}
+	hr := &http.Request{
+		Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: l.header,
+		// The transport knows a bytes.Reader and sends it in the same write as the headers.
+		Body:          io.NopCloser(bytes.NewReader(body)),
+		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
+		ContentLength: int64(len(body)),
+	}
+	seen := new(observed)
+	x.resp, err = t.group.standard.RoundTrip(hr.WithContext(httptrace.WithClientTrace(x.context(), seen.trace())))
+	head := h1.Head{Connected: seen.connected.Load(), Reused: seen.reused.Load(), Answered: seen.answered.Load()}
+	if err != nil {
+		return head, err
+	}
+	head.Status, head.Length, head.Encoding = x.resp.StatusCode, x.resp.ContentLength, x.resp.Header.Get("Content-Encoding")
+	return head, nil
+}
+
+// context is one that Abort ends.
+func (x *standard) context() context.Context {
+	ctx, cancel := context.WithCancel(context.Background())
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.cancel = cancel
+	if x.aborted {
+		cancel()
+	}
+	return ctx
+}
+
+func (o *observed) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GotConn: func(info httptrace.GotConnInfo) {
+			o.reused.Store(info.Reused)
+			o.connected.Store(true)
+		},
+		GotFirstResponseByte: func() { o.answered.Store(true) },
+		Got1xxResponse: func(int, textproto.MIMEHeader) error {
+			if o.informational++; o.informational > maxInformational {
+				return errors.New("too many informational answers")
+			}
+			return nil
+		},
+	}
+}
+
+func (x *standard) Header() http.Header { return x.resp.Header }
+
+func (x *standard) Read(p []byte) (int, error) {
+	n, err := x.resp.Body.Read(p)
+	x.eof = x.eof || err == io.EOF
+	return n, err
+}
+
+func (x *standard) Drained() bool { return x.eof }
+
+func (x *standard) Abort() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.aborted = true
+	if x.cancel != nil {
+		x.cancel()
+	}
+}
+
+func (x *standard) Close() {
+	if x.resp != nil {
+		_ = x.resp.Body.Close()
+	}
+	x.mu.Lock()
+	if x.cancel != nil {
+		x.cancel()
+	}
+	x.aborted, x.cancel = false, nil
+	x.mu.Unlock()
+	x.resp, x.eof = nil, false
+}

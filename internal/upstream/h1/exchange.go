@@ -1,0 +1,424 @@
+package h1
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"strconv"
+	"sync"
+)
+
+const (
+	maxInformational = 16       // 1xx answers before the real one
+	inlineBody       = 64 << 10 // a longer body is sent beside the reading: the server may answer without having read it
+	directRead       = 512      // a reader with less space reads through the buffer, so that it costs no more system calls
+	spaceBytes       = 4 << 10  // a buffer; thousands of exchanges are under way at once
+)
+
+var (
+	errAborted       = errors.New("h1: the exchange was aborted")
+	errHeadLarge     = errors.New("h1: the head of the answer is too large")
+	errInformational = errors.New("h1: too many informational answers")
+)
+
+// Request is one request. Its bytes must not change before the exchange is closed.
+type Request struct {
+	Method     string
+	Base, Path string // the two halves of the target, which begins with a slash; as they go on the wire
+	Fields     []byte // as AppendFields makes them
+	Body       []byte
+}
+
+// Head is what there is to know of an answer before its body.
+type Head struct {
+	Status   int
+	Length   int64  // of the body in bytes; -1: not told
+	Encoding string // value of Content-Encoding
+
+	Connected bool // there was a connection
+	Reused    bool // it had served before
+	Answered  bool // some byte came back
+}
+
+type space [spaceBytes]byte
+
+var spaces = sync.Pool{New: func() any { return new(space) }}
+
+// Exchange is one request and its answer. The zero value is ready for Send, and is so again after Close. Abort alone may be called
+// beside another method.
+type Exchange struct {
+	mu      sync.Mutex // guards the next three
+	conn    *conn
+	dialing context.CancelFunc
+	aborted bool
+
+	host  *Host
+	space *space // where buf began, nil when no buffer is held
+	buf   []byte // buf[at:to] is received and not yet read
+	at    int
+	to    int
+	head  head
+	got   Head
+	sent  *sending // a request that is sent beside the reading, else nil
+
+	framing chunked
+	left    int64 // of a body of known length
+	ended   bool  // the body was read to its end
+	spoilt  bool  // the connection serves no further request
+	err     error // of the body
+
+	vec  [2][]byte // what one write takes
+	bufs net.Buffers
+}
+
+// Send sends r to h and waits for the head of the answer. After an error, what the Head tells of the connection still holds.
+func (x *Exchange) Send(h *Host, r *Request) (Head, error) {
+	err := x.connect(h)
+	if err == nil {
+		x.space = spaces.Get().(*space)
+		x.buf = x.space[:]
+		err = x.write(r)
+	}
+	if err == nil {
+		err = x.readHead(r.Method == http.MethodHead)
+	}
+	return x.got, err
+}
+
+// Header is the header of the answer. It can be asked for between Send and the first Read.
+func (x *Exchange) Header() http.Header { return x.head.header() }
+
+// Abort ends whatever the exchange is waiting for, at once: the connection is closed. It may be called at any time.
+func (x *Exchange) Abort() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.aborted = true
+	if x.dialing != nil {
+		x.dialing()
+	}
+	if x.conn != nil {
+		x.conn.close()
+	}
+}
+
+// Close ends the exchange. The connection is kept when the answer was read to its end and nothing lies behind it.
+func (x *Exchange) Close() {
+	x.mu.Lock()
+	c, keep := x.conn, x.ended && !x.spoilt && !x.aborted && x.at == x.to
+	x.conn = nil
+	x.mu.Unlock()
+	if keep && x.sent != nil {
+		keep = x.sent.fine()
+	}
+	if c != nil && keep {
+		x.host.put(c)
+	} else if c != nil {
+		c.close()
+	}
+	if x.sent != nil {
+		<-x.sent.done // the body is the caller's again
+	}
+	x.release()
+	x.mu.Lock()
+	x.aborted, x.dialing = false, nil
+	x.mu.Unlock()
+	x.host = nil
+	x.head, x.got, x.sent, x.framing, x.err = head{}, Head{}, nil, chunked{}, nil
+	x.left, x.ended, x.spoilt = 0, false, false
+	x.vec, x.bufs = [2][]byte{}, nil
+}
+
+func (x *Exchange) connect(h *Host) error {
+	x.host = h
+	if c := h.take(); c != nil {
+		x.got.Reused = true
+		return x.attach(c)
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	x.mu.Lock()
+	x.dialing = cancel
+	if x.aborted {
+		cancel()
+	}
+	x.mu.Unlock()
+	c, err := h.dial(ctx)
+	if err != nil {
+		return err
+	}
+	return x.attach(c)
+}
+
+func (x *Exchange) attach(c *conn) error {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.dialing = nil
+	if x.aborted {
+		c.close()
+		return errAborted
+	}
+	x.conn, x.got.Connected = c, true
+	return nil
+}
+
+// write sends the request in one write where that is possible.
+func (x *Exchange) write(r *Request) error {
+	b := append(x.buf[:0], r.Method...)
+	b = append(b, ' ')
+	b = append(b, r.Base...)
+	b = append(b, r.Path...)
+	b = append(b, " HTTP/1.1\r\n"...)
+	b = append(b, r.Fields...)
+	b = append(b, "Content-Length: "...)
+	b = strconv.AppendInt(b, int64(len(r.Body)), 10)
+	b = append(b, "\r\n\r\n"...)
+	if len(b)+len(r.Body) <= cap(b) {
+		b = append(b, r.Body...)
+		_, err := x.conn.Write(b)
+		return x.answeredAnyway(err)
+	}
+	if len(r.Body) <= inlineBody {
+		x.vec = [2][]byte{b, r.Body}
+		x.bufs = x.vec[:]
+		_, err := x.bufs.WriteTo(x.conn.Conn)
+		return x.answeredAnyway(err)
+	}
+	bufs := net.Buffers{bytes.Clone(b), r.Body}
+	c, sent := x.conn, &sending{done: make(chan struct{})}
+	x.sent = sent
+	go func() {
+		defer close(sent.done)
+		_, sent.err = bufs.WriteTo(c.Conn) // it shows in the reading too, behind what the server may have said before
+	}()
+	return nil
+}
+
+// sending is a request under way beside the reading of its answer.
+type sending struct {
+	done chan struct{}
+	err  error // once done is closed
+}
+
+// fine tells whether the whole request was sent by now.
+func (s *sending) fine() bool {
+	select {
+	case <-s.done:
+		return s.err == nil
+	default:
+		return false // the answer came before the server had read the request
+	}
+}
+
+// answeredAnyway looks whether the server had answered when it stopped reading, a request that it refuses for instance.
+func (x *Exchange) answeredAnyway(err error) error {
+	if err == nil {
+		return nil
+	}
+	x.spoilt = true
+	if x.fill() != nil {
+		return err
+	}
+	return nil
+}
+
+// readHead reads the heads of informational answers and then that of the real one.
+func (x *Exchange) readHead(noBody bool) error {
+	informational, seen := 0, 0
+	for {
+		n, err := headEnd(x.buf[x.at:x.to], seen)
+		if err != nil {
+			return err
+		}
+		if size := cmp.Or(n, x.to-x.at); size > x.host.cfg.MaxHead {
+			return errHeadLarge
+		}
+		if n == 0 {
+			seen = x.to - x.at
+			if err := x.fill(); err != nil {
+				return err
+			}
+			continue
+		}
+		if x.head, err = parseHead(x.buf[x.at : x.at+n]); err != nil {
+			return err
+		}
+		x.at, seen = x.at+n, 0
+		switch {
+		case x.head.status == http.StatusSwitchingProtocols:
+			return errSwitch
+		case x.head.status >= 200:
+			x.begin(noBody)
+			return nil
+		}
+		if informational++; informational > maxInformational {
+			return errInformational
+		}
+	}
+}
+
+// begin makes ready for the body.
+func (x *Exchange) begin(noBody bool) {
+	h := &x.head
+	x.got.Status = h.status
+	x.spoilt = x.spoilt || h.last
+	if len(h.encoding) > 0 {
+		x.got.Encoding = string(h.encoding)
+	}
+	if noBody || bodyless(h.status) {
+		h.chunked, h.length = false, 0
+	}
+	x.got.Length, x.left = h.length, h.length
+	x.ended = h.length == 0
+	if h.length < 0 && !h.chunked {
+		x.spoilt = true // its end is the connection's
+	}
+}
+
+// fill receives more behind what the buffer holds.
+func (x *Exchange) fill() error {
+	if x.at == x.to {
+		x.at, x.to = 0, 0
+	}
+	if x.to == len(x.buf) {
+		x.grow()
+	}
+	for range 16 { // a read of nothing is none of ours
+		n, err := x.conn.Read(x.buf[x.to:])
+		if n > 0 {
+			x.to += n
+			x.got.Answered = true
+			return nil // an error comes again
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return io.ErrNoProgress
+}
+
+// grow makes room: at the front where something was read, else in a larger buffer. Heads alone need one.
+func (x *Exchange) grow() {
+	to := x.buf
+	if x.at == 0 {
+		to = make([]byte, 2*len(x.buf))
+	}
+	x.to = copy(to, x.buf[x.at:x.to])
+	x.at, x.buf = 0, to
+	if x.space != nil && len(to) > spaceBytes {
+		spaces.Put(x.space)
+		x.space = nil
+	}
+}
+
+// release gives the buffer back.
+func (x *Exchange) release() {
+	if x.space != nil {
+		spaces.Put(x.space)
+	}
+	x.space, x.buf, x.at, x.to, x.head.fields, x.head.encoding = nil, nil, 0, 0, nil, nil
+}
+
+// Read reads the body. It returns io.EOF together with the last bytes or behind them, and io.ErrUnexpectedEOF when the connection ended
+// first. Errors stay.
+func (x *Exchange) Read(p []byte) (int, error) {
+	if x.ended {
+		return 0, io.EOF
+	}
+	if x.err != nil || len(p) == 0 {
+		return 0, x.err
+	}
+	n, err := x.read(p, false)
+	if err != nil && err != io.EOF {
+		x.err = err
+	}
+	return n, err
+}
+
+// Drained reads what has arrived of a body whose rest nobody wants, and tells whether its end was there, so that the connection can serve
+// again. It does not wait. Nothing but Close may follow where it was.
+func (x *Exchange) Drained() bool {
+	if x.ended || x.err != nil || x.conn == nil {
+		return x.ended
+	}
+	scratch := spaces.Get().(*space)
+	defer spaces.Put(scratch)
+	for !x.ended && x.err == nil {
+		if _, err := x.read(scratch[:], true); err == errNothing {
+			return false
+		} else if err != nil && err != io.EOF {
+			x.err = err
+		}
+	}
+	return x.ended
+}
+
+// read reads some of the body. With now it does not wait, and returns errNothing instead.
+func (x *Exchange) read(p []byte, now bool) (int, error) {
+	known := x.head.length >= 0
+	if known && int64(len(p)) > x.left {
+		p = p[:x.left]
+	}
+	for {
+		n, err := x.receive(p, now)
+		if err == errNothing {
+			return 0, err
+		}
+		n, bad := x.unframe(p[:n])
+		switch {
+		case bad != nil:
+			return n, bad
+		case x.ended:
+			x.spoilt = x.spoilt || err != nil
+			return n, io.EOF
+		case err == io.EOF && !known && !x.head.chunked:
+			x.ended = true
+			return n, io.EOF
+		case err != nil:
+			return n, unexpected(err)
+		case n > 0:
+			return n, nil
+		}
+	}
+}
+
+// receive gives what the buffer holds, and else what comes next, without a buffer in between where p is large.
+func (x *Exchange) receive(p []byte, now bool) (int, error) {
+	if x.at == x.to {
+		x.release()
+		if now {
+			return x.conn.readNow(p)
+		}
+		if len(p) >= directRead {
+			return x.conn.Read(p)
+		}
+		x.space = spaces.Get().(*space)
+		x.buf = x.space[:]
+		if err := x.fill(); err != nil {
+			return 0, err
+		}
+	}
+	n := copy(p, x.buf[x.at:x.to])
+	if x.at += n; x.at == x.to {
+		x.release()
+	}
+	return n, nil
+}
+
+// unframe takes the framing out of received bytes and finds the end.
+func (x *Exchange) unframe(p []byte) (int, error) {
+	switch {
+	case x.head.chunked:
+		n, used, err := x.framing.decode(p)
+		x.ended = x.framing.state == chunkEnd
+		x.spoilt = x.spoilt || used < len(p)
+		return n, err
+	case x.head.length >= 0:
+		x.left -= int64(len(p))
+		x.ended = x.left == 0
+	}
+	return len(p), nil
+}

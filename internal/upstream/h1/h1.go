@@ -1,0 +1,166 @@
+// Package h1 is a strict HTTP/1.1 client for calls to providers: connections kept by host, no goroutine and no buffer for one that is
+// idle, and nothing allocated for an answer that is fine. It must not retry, follow redirects, decompress, or mend what a server sends.
+package h1
+
+import (
+	"context"
+	"crypto/tls"
+	"net"
+	"net/netip"
+	"strings"
+	"sync"
+	"time"
+)
+
+// Config is what a Host is made of. A field that is zero takes the default.
+type Config struct {
+	Connect   time.Duration // TCP; 5 s
+	Handshake time.Duration // TLS; 5 s
+	Idle      time.Duration // how long a connection is kept for the next request; 90 s
+	MaxIdle   int           // connections kept at a time; 4096
+	MaxHead   int           // bytes of an answer's head, and of each informational one before it; 64 KiB
+	TLS       *tls.Config   // base for connections; nil: the system's authorities
+	Now       func() time.Time
+
+	// Dial opens a connection to "host:port". nil: TCP to an address that Names has.
+	Dial func(ctx context.Context, address string) (net.Conn, error)
+	// Names finds addresses. It may be nil where Dial is set.
+	Names *Names
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, def time.Duration) {
+		if *d <= 0 {
+			*d = def
+		}
+	}
+	set(&c.Connect, 5*time.Second)
+	set(&c.Handshake, 5*time.Second)
+	set(&c.Idle, 90*time.Second)
+	if c.MaxIdle <= 0 {
+		c.MaxIdle = 4096
+	}
+	if c.MaxHead <= 0 {
+		c.MaxHead = 64 << 10
+	}
+	if c.Now == nil {
+		c.Now = time.Now
+	}
+	return c
+}
+
+// Host keeps the connections to one host. It is safe for concurrent use.
+type Host struct {
+	cfg     Config
+	name    string
+	literal bool // the name is an address
+	port    string
+	tls     *tls.Config // nil: no TLS
+
+	mu     sync.Mutex
+	idle   []*conn // the one used last is last: it is taken first, so that the others can go
+	sweeps *time.Timer
+	closed bool
+}
+
+// NewHost makes the Host behind scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address.
+// Close ends it.
+func NewHost(cfg Config, scheme, host string) *Host {
+	h := &Host{cfg: cfg.withDefaults()}
+	name, port, err := net.SplitHostPort(host)
+	if err != nil {
+		name, port = strings.Trim(host, "[]"), map[string]string{"http": "80", "https": "443"}[scheme]
+	}
+	h.name, h.port = name, port
+	_, err = netip.ParseAddr(name)
+	h.literal = err == nil
+	if scheme == "https" {
+		h.tls = &tls.Config{MinVersion: tls.VersionTLS12}
+		if cfg.TLS != nil {
+			h.tls = cfg.TLS.Clone()
+		}
+		if h.tls.ServerName == "" {
+			h.tls.ServerName = name
+		}
+		h.tls.NextProtos = []string{"http/1.1"}
+	}
+	return h
+}
+
+// Close closes idle connections, and those in use once they have served.
+func (h *Host) Close() {
+	h.mu.Lock()
+	idle := h.idle
+	h.idle, h.closed = nil, true
+	if h.sweeps != nil {
+		h.sweeps.Stop()
+	}
+	h.mu.Unlock()
+	for _, c := range idle {
+		c.close()
+	}
+}
+
+// take gives the idle connection that was used last and still lives, nil when there is none.
+func (h *Host) take() *conn {
+	for {
+		h.mu.Lock()
+		n := len(h.idle) - 1
+		if n < 0 {
+			h.mu.Unlock()
+			return nil
+		}
+		c := h.idle[n]
+		h.idle[n] = nil
+		h.idle = h.idle[:n]
+		h.mu.Unlock()
+		if now := h.cfg.Now(); now.Sub(c.idleSince) < h.cfg.Idle && h.current(c, now) && c.quiet() {
+			return c
+		}
+		c.close()
+	}
+}
+
+// put keeps a connection for the next request.
+func (h *Host) put(c *conn) {
+	c.idleSince, c.served = h.cfg.Now(), true
+	h.mu.Lock()
+	if h.closed || len(h.idle) >= h.cfg.MaxIdle {
+		h.mu.Unlock()
+		c.close()
+		return
+	}
+	h.idle = append(h.idle, c)
+	if len(h.idle) == 1 {
+		h.arm(h.cfg.Idle)
+	}
+	h.mu.Unlock()
+}
+
+// arm has sweep run after d. The caller holds the lock.
+func (h *Host) arm(d time.Duration) {
+	if h.sweeps == nil {
+		h.sweeps = time.AfterFunc(d, h.sweep)
+		return
+	}
+	h.sweeps.Reset(d)
+}
+
+// sweep closes what has been idle for too long: the front of the list, for connections are appended as they become idle.
+func (h *Host) sweep() {
+	h.mu.Lock()
+	now, n := h.cfg.Now(), 0
+	for n < len(h.idle) && now.Sub(h.idle[n].idleSince) >= h.cfg.Idle {
+		n++
+	}
+	old := append([]*conn(nil), h.idle[:n]...)
+	h.idle = append(h.idle[:0], h.idle[n:]...)
+	clear(h.idle[len(h.idle):cap(h.idle)])
+	if len(h.idle) > 0 && !h.closed {
+		h.arm(max(h.cfg.Idle-now.Sub(h.idle[0].idleSince), time.Second))
+	}
+	h.mu.Unlock()
+	for _, c := range old {
+		c.close()
+	}
+}

@@ -1,0 +1,255 @@
+package responses
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// encoder writes one request body.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	format string // of the endpoint's own encrypted reasoning
+	out    []byte
+	notice []string
+
+	foreign bool // reasoning of another provider was left out
+}
+
+const (
+	encrypted = "reasoning.encrypted_content"
+	leastCap  = 16 // tokens: the smallest cap of an answer that this wire takes
+)
+
+func (e *encoder) note(sentence string) { e.notice = append(e.notice, sentence) }
+
+// name begins a member; the first of an object has no comma before it.
+func (e *encoder) name(name string) {
+	e.next()
+	e.out = append(rawjson.AppendText(e.out, name), ':')
+}
+
+// next separates members and elements.
+func (e *encoder) next() {
+	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
+		e.out = append(e.out, ',')
+	}
+}
+
+func (e *encoder) text(name, value string) {
+	e.name(name)
+	e.out = rawjson.AppendText(e.out, value)
+}
+
+func (e *encoder) raw(name string, value []byte) {
+	e.name(name)
+	e.out = append(e.out, value...)
+}
+
+// splice writes the client's own body: members that are not known here travel byte for byte, those of the gateway stay.
+func (e *encoder) splice() {
+	req := e.req
+	e.out = append(make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160), '{')
+	e.text("model", e.ep.UpstreamID)
+	input := false
+	for i := range req.Members {
+		m := &req.Members[i]
+		input = input || m.Name == "input"
+		if v := req.Body[m.Value:m.End]; !rawjson.IsNull(v) {
+			e.member(m, v)
+		}
+	}
+	if !input && len(req.History) > 0 {
+		e.input(nil)
+	}
+	e.close(req.Body)
+}
+
+// close writes what every request has, and ends it. include is where the client's own list of it may be.
+func (e *encoder) close(body []byte) {
+	e.name("store")
+	e.out = append(e.out, "false"...)
+	if tier := e.ep.Tier; tier != "" && tier != "default" {
+		e.text("service_tier", tier)
+	}
+	e.include(rawjson.Find(body, "include"))
+	e.reasoning(rawjson.Find(body, "reasoning"))
+	e.out = append(e.out, '}')
+	if e.foreign {
+		e.note("Reasoning of another provider was left out.")
+	}
+}
+
+// member writes one member of the client's body, changed or not, or leaves it out.
+func (e *encoder) member(m *completion.Member, v []byte) {
+	switch m.Name {
+	case "model", "store", "service_tier", "include", "reasoning": // written by splice and close
+	case "models", "provider", "plugins", "session_id", "route", "transforms", "trace", "debug", "usage", "cache_control", "image_config", "modalities",
+		"top_k", "frequency_penalty", "presence_penalty": // the gateway's own, or of other wires
+		if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
+			e.keep(m)
+		}
+	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider keeps nothing
+	case "api_base", "base_url", "api_key", "api_version", "organization", "custom_llm_provider", "extra_headers", "headers", "proxy",
+		"timeout", "user_config": // would change destination, credentials or billing
+	case "input":
+		e.input(v)
+	case "user", "safety_identifier":
+		if text, ok := rawjson.Unquote(v); ok && len(text) > 0 && !e.dropped(m.Name) {
+			e.name(m.Name)
+			e.out = appendHash(e.out, e.req.Account, text)
+		}
+	case "max_output_tokens":
+		e.name(m.Name)
+		e.out = strconv.AppendInt(e.out, max(e.req.MaxTokens, leastCap), 10)
+	default:
+		if e.takes(m.Name) {
+			e.keep(m)
+		}
+	}
+}
+
+func (e *encoder) keep(m *completion.Member) {
+	if !e.dropped(m.Name) {
+		e.next()
+		e.out = append(e.out, e.req.Body[m.Start:m.End]...)
+	}
+}
+
+func (e *encoder) dropped(name string) bool {
+	return slices.Contains(e.ep.Provider.Quirks.Drop, name)
+}
+
+// appendHash writes the hash that stands for a client's user id.
+func appendHash(out []byte, account string, text []byte) []byte {
+	h := sha256.New()
+	h.Write([]byte(account))
+	h.Write([]byte{0})
+	h.Write(text)
+	var sum [sha256.Size]byte
+	return append(hex.AppendEncode(append(out, '"'), h.Sum(sum[:0])), '"')
+}
+
+// input writes what was said before and the input.
+func (e *encoder) input(v []byte) {
+	packed := bytes.Contains(v, []byte(`"reasoning"`))
+	if len(e.req.History) == 0 && !packed {
+		e.raw("input", v)
+		return
+	}
+	e.name("input")
+	e.out = append(e.out, '[')
+	e.items(e.req.History)
+	if rawjson.KindOf(v) == rawjson.String {
+		e.next()
+		e.out = append(append(append(e.out, `{"role":"user","content":`...), v...), '}')
+	} else {
+		e.items(v)
+	}
+	e.out = append(e.out, ']')
+}
+
+func (e *encoder) items(list []byte) {
+	for el := rawjson.ElementsOf(list); el.Next(); {
+		if wire.TextAt(el.Value, "type") == "reasoning" {
+			e.thought(el.Value)
+			continue
+		}
+		e.next()
+		e.out = append(e.out, el.Value...)
+	}
+}
+
+// thought writes an item of reasoning that the endpoint can read: its own.
+func (e *encoder) thought(v []byte) {
+	data := wire.TextAt(v, "encrypted_content")
+	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, Data: data}
+	packed, ok := wire.Unpack(data)
+	if ok {
+		t = packed
+	}
+	if data == "" || t.Kind != completion.ThoughtEncrypted || t.Format != e.format {
+		e.foreign = e.foreign || data != ""
+		return
+	}
+	e.next()
+	if !ok {
+		e.out = append(e.out, v...)
+		return
+	}
+	e.out = append(e.out, '{')
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch name := string(m.Name); {
+		case name == "encrypted_content":
+			e.text(name, t.Data)
+		case name == "id" && t.ID != "":
+			e.text(name, t.ID)
+		default:
+			e.next()
+			e.out = append(e.out, v[m.Start:m.End]...)
+		}
+	}
+	e.out = append(e.out, '}')
+}
+
+// include writes the client's list and, of models that reason, what the next turn needs of it: the provider keeps nothing.
+func (e *encoder) include(list []byte) {
+	reasons := e.ep.Params&catalog.ParamReasoning != 0 && (e.ep.Params != catalog.AllParams || e.req.Reasoning.Set) && !e.req.Reasoning.Off()
+	if list == nil && !reasons || e.dropped("include") {
+		return
+	}
+	e.name("include")
+	e.out = append(e.out, '[')
+	for el := rawjson.ElementsOf(list); el.Next(); {
+		reasons = reasons && rawjson.Text(el.Value) != encrypted
+		e.next()
+		e.out = append(e.out, el.Value...)
+	}
+	if reasons {
+		e.next()
+		e.out = append(e.out, `"`+encrypted+`"`...)
+	}
+	e.out = append(e.out, ']')
+}
+
+// reasoning writes the client's object without what only gateways know: a budget becomes the nearest effort.
+func (e *encoder) reasoning(object []byte) {
+	r := &e.req.Reasoning
+	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 || e.dropped("reasoning") {
+		return
+	}
+	effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
+	if effort == "max" {
+		effort = "xhigh"
+	}
+	e.name("reasoning")
+	e.out = append(e.out, '{')
+	if effort != "" {
+		e.text("effort", effort)
+	}
+	summed := false
+	for m := rawjson.MembersOf(object); m.Next(); {
+		switch name := string(m.Name); name {
+		case "effort", "max_tokens", "exclude", "enabled":
+			continue
+		case "summary", "generate_summary":
+			if summed = true; r.Exclude {
+				continue
+			}
+		}
+		e.next()
+		e.out = append(e.out, object[m.Start:m.End]...)
+	}
+	if r.Summary != "" && !summed && !r.Exclude {
+		e.text("summary", r.Summary)
+	}
+	e.out = append(e.out, '}')
+}
