@@ -1,5 +1,5 @@
 # Every task of the project. The file needs Go, make, and for the end-to-end tests node and npm; it fetches the rest itself
-# and installs nothing outside this folder and the caches of Go and npm.
+# and installs nothing outside this folder and the caches of Go and npm, except a PostgreSQL server for the tests where none is.
 
 SHELL := /bin/bash -euo pipefail
 .DEFAULT_GOAL := help
@@ -50,8 +50,18 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 	go -C tools build -trimpath -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
+# Tests start servers of their own, in temporary folders and without a port. Only the programs are needed: a service that the
+# package starts is neither used nor in the way.
+.PHONY: postgres
+postgres: ## install the PostgreSQL server that tests use, where it is missing and this is Debian or a relative
+	@if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then exit 0; fi; \
+	root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
+	if ! command -v apt-get >/dev/null || ! $$root true 2>/dev/null; then \
+		echo 'PostgreSQL is missing, and cannot be installed from here; on Debian: apt-get install postgresql' >&2; exit 1; fi; \
+	$$root apt-get update -q && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+
 .PHONY: unit
-unit: ## run the Go tests of the product, with the race detector where there is a C compiler
+unit: postgres ## run the Go tests of the product, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -timeout 10m ./...
 

@@ -64,6 +64,7 @@ type userCmd struct {
 	Bootstrap userBootstrapCmd `cmd:"" help:"Make the first user, with an API key and a management key. Only on an empty ledger."`
 	Add       userAddCmd       `cmd:"" help:"Add a user with an empty wallet."`
 	List      userListCmd      `cmd:"" help:"List users and their balances."`
+	Role      userRoleCmd      `cmd:"" help:"Change what a user's management keys may do."`
 	Disable   userSetCmd       `cmd:"" help:"Refuse all keys of a user."`
 	Enable    userSetCmd       `cmd:"" help:"Accept a disabled user's keys again."`
 }
@@ -94,6 +95,7 @@ func (c *userBootstrapCmd) Run(ctx context.Context) error {
 type userAddCmd struct {
 	place
 	Name string `arg:"" help:"Name of the user, to be used in other commands."`
+	Role string `help:"user, operator or administrator (${default}): an administrator's management keys change providers, prices and rates." enum:"user,operator,administrator" default:"user"`
 }
 
 func (c *userAddCmd) Run(ctx context.Context) error {
@@ -105,7 +107,7 @@ func (c *userAddCmd) Run(ctx context.Context) error {
 	if _, err := o.UserNamed(ctx, c.Name); err == nil {
 		return fmt.Errorf("there is a user %q already; see: weir user list", c.Name)
 	}
-	u, err := o.Users.Create(ctx, c.Name, operator)
+	u, err := o.Users.CreateAs(ctx, c.Name, apikey.Role(c.Role), operator)
 	if err != nil {
 		return err
 	}
@@ -125,7 +127,7 @@ func (c *userListCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return table("NAME\tID\tBALANCE\tHELD\tSTATE", func(w *tabwriter.Writer) {
+	return table("NAME\tID\tBALANCE\tHELD\tSTATE\tROLE", func(w *tabwriter.Writer) {
 		for _, u := range users {
 			b, balanceErr := o.Store.Balance(ctx, u.Wallet)
 			if balanceErr != nil {
@@ -136,9 +138,32 @@ func (c *userListCmd) Run(ctx context.Context) error {
 			if u.Disabled {
 				state = "disabled"
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\n", u.Name, u.ID, b.Balance, b.Held, state)
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\n", u.Name, u.ID, b.Balance, b.Held, state, u.Role)
 		}
 	})
+}
+
+type userRoleCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+	Role string `arg:"" help:"user, operator or administrator." enum:"user,operator,administrator"`
+}
+
+func (c *userRoleCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	if err := o.Users.SetRole(ctx, u.ID, apikey.Role(c.Role), operator); err != nil {
+		return err
+	}
+	fmt.Printf("%s is %s now; %s\n", u.Name, c.Role, soon)
+	return nil
 }
 
 type userSetCmd struct {
@@ -171,11 +196,12 @@ func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
 type verb string
 
 type keyCmd struct {
-	Add     keyAddCmd  `cmd:"" help:"Make a key. Its text is shown once."`
-	List    keyListCmd `cmd:"" help:"List keys."`
-	Disable keySetCmd  `cmd:"" help:"Refuse a key."`
-	Enable  keySetCmd  `cmd:"" help:"Accept a disabled key again."`
-	Delete  keySetCmd  `cmd:"" help:"Delete a key for good."`
+	Add     keyAddCmd   `cmd:"" help:"Make a key. Its text is shown once."`
+	List    keyListCmd  `cmd:"" help:"List keys."`
+	Rates   keyRatesCmd `cmd:"" help:"Set what a key may use in each minute."`
+	Disable keySetCmd   `cmd:"" help:"Refuse a key."`
+	Enable  keySetCmd   `cmd:"" help:"Accept a disabled key again."`
+	Delete  keySetCmd   `cmd:"" help:"Delete a key for good."`
 }
 
 type keyAddCmd struct {
@@ -188,6 +214,68 @@ type keyAddCmd struct {
 	Management bool          `help:"A key that manages keys and cannot call models."`
 	Strict     bool          `help:"Answer with the literal response schema by default."`
 	Quiet      bool          `short:"q" help:"Print the key alone."`
+	rates
+}
+
+// rates are a key's allowances of each minute as flags.
+type rates struct {
+	Requests *int64  `help:"Requests in each minute; 0 is no limit." placeholder:"N"`
+	Tokens   *int64  `help:"Tokens of prompts and answers in each minute; 0 is no limit." placeholder:"N"`
+	Rubles   *string `help:"Rubles in each minute; 0 is no limit." placeholder:"RUBLES"`
+}
+
+// given are the allowances that the flags say, nil when they say none. What they leave out is the configuration's.
+func (r *rates) given() (*apikey.Rates, error) {
+	if r.Requests == nil && r.Tokens == nil && r.Rubles == nil {
+		return nil, nil
+	}
+	out := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+	if r.Requests != nil {
+		out.Requests = *r.Requests
+	}
+	if r.Tokens != nil {
+		out.Tokens = *r.Tokens
+	}
+	if r.Rubles != nil {
+		amount, err := rubles("--rubles", *r.Rubles)
+		if err != nil {
+			return nil, err
+		}
+		out.Rubles = amount
+	}
+	if r.Requests != nil && out.Requests < 0 || r.Tokens != nil && out.Tokens < 0 || r.Rubles != nil && out.Rubles < 0 {
+		return nil, fmt.Errorf("a limit by the minute must not be negative")
+	}
+	return out, nil
+}
+
+type keyRatesCmd struct {
+	place
+	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	rates
+}
+
+// Run sets all three: what no flag says is the configuration's again.
+func (c *keyRatesCmd) Run(ctx context.Context) error {
+	given, err := c.given()
+	if err != nil {
+		return err
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	hash, err := o.KeyNamed(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	k, err := o.Keys.Change(ctx, "", hash, apikey.Change{Rates: &given}, operator)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("%s has %s; running nodes know within 5 seconds.\n", k.Label, k.Rates)
+	return nil
 }
 
 func (c *keyAddCmd) Run(ctx context.Context) error {
@@ -212,6 +300,9 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 		n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
 	} else if c.Reset != "" {
 		return fmt.Errorf("--reset says when a limit starts anew, so it needs --limit")
+	}
+	if n.Rates, err = c.given(); err != nil {
+		return err
 	}
 	if c.Expires < 0 {
 		return fmt.Errorf("--expires must be above zero: the time from now, such as 720h")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/store/postgres/pgtest"
 )
 
 // load sends calls until ctx ends.
@@ -38,19 +39,30 @@ func (n *node) load(ctx context.Context, d *delivered, workers, streams int) *sy
 	return wg
 }
 
-// A process that is killed twenty times under load neither loses a delivered answer's charge, nor doubles one, nor leaks a hold.
+// A process that is killed again and again under load neither loses a delivered answer's charge, nor doubles one, nor leaks a hold.
 func TestKillUnderLoad(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute; the full run has it")
 	}
-	const rounds, perRound = 20, 100
+	t.Run("SQLite", func(t *testing.T) {
+		t.Parallel()
+		killUnderLoad(t, 20)
+	})
+	t.Run("PostgreSQL", func(t *testing.T) {
+		t.Parallel()
+		killUnderLoad(t, 8, "WEIR_STORE_DSN="+pgtest.New(t))
+	})
+}
+
+func killUnderLoad(t *testing.T, rounds int, env ...string) {
+	const perRound = 100
 	dir := t.TempDir()
 	var got delivered
 	ready := make([]time.Duration, rounds)
 	for round := range ready {
 		began := time.Now()
-		n := startDemo(t, dir)
+		n := startDemo(t, dir, env...)
 		ready[round] = time.Since(began)
 		ctx, cancel := context.WithCancel(t.Context())
 		wg := n.load(ctx, &got, 8, 200)
@@ -64,13 +76,13 @@ func TestKillUnderLoad(t *testing.T) {
 	slices.Sort(ready)
 	promised(t, "ready after a kill, in the middle", ready[rounds/2], 3*time.Second)
 
-	n := startDemo(t, dir)
+	n := startDemo(t, dir, env...)
 	began := time.Now()
 	waitFor(t, "all holds to end", func() bool { return n.credits(t).Reserved == "0" })
 	promised(t, "end of all holds after the last kill", time.Since(began), 5*time.Second)
 	n.checkCharges(t, got.replies)
 	n.kill()
-	verify(t, "--data", dir)
+	verifyIn(t, environment(env...), "--data", dir)
 }
 
 type credits struct {

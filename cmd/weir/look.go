@@ -4,14 +4,14 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"os"
-	"strings"
 	"text/tabwriter"
 	"time"
 
 	"weir/internal/app"
 	"weir/internal/catalog"
+	"weir/internal/catalog/edit"
+	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
@@ -82,86 +82,55 @@ func (c *ledgerExplainCmd) Run(ctx context.Context) error {
 }
 
 type catalogCmd struct {
-	List   catalogListCmd   `cmd:"" help:"List the models that this configuration serves, with prices in rubles per 1000 tokens."`
-	Show   catalogShowCmd   `cmd:"" help:"Show the endpoints of one model."`
+	List   catalogListCmd   `cmd:"" help:"List the models that this configuration serves, with prices in rubles."`
+	Show   catalogShowCmd   `cmd:"" help:"Show the endpoints of one model, what they cost, and where each price comes from."`
 	Import catalogImportCmd `cmd:"" help:"Make the built-in catalog's file from open price lists."`
+
+	Provider providerCmd       `cmd:"" help:"List, add, change and remove providers at run time."`
+	Endpoint endpointCmd       `cmd:"" aliases:"offer" help:"List, add, change and remove endpoints and their prices at run time."`
+	History  catalogHistoryCmd `cmd:"" help:"List the changes that were made at run time."`
 }
 
-// snapshot is the catalog that the configuration gives.
-func (p *place) snapshot() (*catalog.Snapshot, error) {
+// built is the catalog that the configuration gives together with the database, if there is one.
+func (p *place) built(ctx context.Context) (*edit.Built, error) {
 	cfg, err := p.load("")
 	if err != nil {
 		return nil, err
 	}
-	snap, err := cfg.Catalog(os.LookupEnv)
-	if err == nil && len(snap.Models()) == 0 {
+	return built(ctx, cfg)
+}
+
+func built(ctx context.Context, cfg config.Config) (*edit.Built, error) {
+	b, err := app.BuildCatalog(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	for _, what := range b.Left {
+		fmt.Fprintln(os.Stderr, "weir: "+what)
+	}
+	return b, nil
+}
+
+// snapshot is built without what only changes need.
+func (p *place) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
+	cfg, err := p.load("")
+	if err != nil {
+		return nil, err
+	}
+	return snapshot(ctx, cfg)
+}
+
+func snapshot(ctx context.Context, cfg config.Config) (*catalog.Snapshot, error) {
+	b, err := built(ctx, cfg)
+	if err != nil {
+		return nil, err
+	}
+	snap := b.Snapshot
+	if len(snap.Models()) == 0 {
 		return nil, errors.New("no models: set a provider's key variable such as OPENAI_API_KEY, or declare providers in weir.yaml (see weir.example.yaml)")
 	}
 	return snap, err
 }
-
-type catalogListCmd struct {
-	place
-	Search string `arg:"" optional:"" help:"Only models whose id contains this."`
-}
-
-func (c *catalogListCmd) Run() error {
-	snap, err := c.snapshot()
-	if err != nil {
-		return err
-	}
-	return table("MODEL\tPROMPT\tCOMPLETION\tCONTEXT\tPROVIDERS", func(w *tabwriter.Writer) {
-		for _, m := range snap.Models() {
-			if !strings.Contains(m.Slug, c.Search) {
-				continue
-			}
-			best := catalog.Cheapest(m.Endpoints)
-			providers := make([]string, 0, len(m.Endpoints))
-			for _, ep := range m.Endpoints {
-				providers = append(providers, ep.Tag)
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\n", m.Slug, best.Pricing.Base.Prompt, best.Pricing.Base.Completion, m.ContextLength, strings.Join(providers, ", "))
-		}
-	})
-}
-
-type catalogShowCmd struct {
-	place
-	Model string `arg:"" help:"Id of the model, vendor/model."`
-}
-
-func (c *catalogShowCmd) Run() error {
-	snap, err := c.snapshot()
-	if err != nil {
-		return err
-	}
-	m, _, ok := snap.Resolve(c.Model)
-	if !ok {
-		return fmt.Errorf("there is no model %q; see: weir catalog list", c.Model)
-	}
-	fmt.Printf("%s  %s\n", m.Slug, m.Name)
-	for _, ep := range m.Endpoints {
-		fmt.Printf("\n%s\n  upstream id    %s\n  context        %d\n  max output     %d\n  data policy    %s\n  input, output  %s; %s\n  parameters     %s\n",
-			ep.Tag, ep.UpstreamID, ep.ContextLength, ep.MaxCompletion, ep.Provider.DataPolicy, ep.Input, ep.Output, ep.Params)
-		for _, name := range catalog.PriceNames() {
-			if p := ep.Pricing.Base.Field(name); p.Set {
-				fmt.Printf("  %-17s  %s rubles\n", name, p)
-			}
-		}
-		for _, t := range ep.Pricing.Thresholds {
-			fmt.Printf("  above %d prompt tokens: prompt %s, completion %s\n", t.Above, t.Prices.Prompt, t.Prices.Completion)
-		}
-		fmt.Printf("  price list     %s %s\n", ep.Pricing.List, ep.Pricing.Rate)
-	}
-	return nil
-}
-
-type catalogImportCmd struct {
-	Dir string `arg:"" type:"existingdir" help:"Folder with the price lists: models-dev, litellm, portkey-models."`
-	Out string `help:"File to write." default:"internal/catalog/builtin/catalog.json" placeholder:"FILE"`
-}
-
-func (c *catalogImportCmd) Run() error { return app.ImportCatalog(c.Dir, c.Out, os.Stdout) }
 
 type routeCmd struct {
 	Explain routeExplainCmd `cmd:"" help:"Show every candidate for a request, what dropped it, and the order of attempts."`
@@ -169,36 +138,79 @@ type routeCmd struct {
 
 type routeExplainCmd struct {
 	place
-	Model string `arg:"" help:"Id of the model, or - to read a whole chat request from standard input."`
+	Model string `arg:"" optional:"" help:"Id of the model, or - to read a whole chat request from standard input."`
+	Body  string `help:"File with a whole chat request, instead of a model." type:"existingfile" placeholder:"FILE"`
+	JSON  bool   `name:"json" help:"Print what POST /v1/route/explain answers."`
 }
 
-func (c *routeExplainCmd) Run() error {
-	snap, err := c.snapshot()
+func (c *routeExplainCmd) Run(ctx context.Context) error {
+	cfg, err := c.load("")
 	if err != nil {
 		return err
 	}
-	body := append(rawjson.AppendText([]byte(`{"model":`), c.Model), `,"messages":[{"role":"user","content":"Hello"}]}`...)
-	if c.Model == "-" {
-		if body, err = app.ReadAll(os.Stdin); err != nil {
-			return err
-		}
-	}
-	plan, err := app.ExplainRoute(snap, body, rand.Float64)
-	if fault.Is(err, fault.ModelNotFound) {
-		return fmt.Errorf("%s See: weir catalog list", sentence(err))
-	}
-	if len(plan.Candidates) == 0 && err != nil {
+	snap, err := snapshot(ctx, cfg)
+	if err != nil {
 		return err
 	}
-	printErr := table("ORDER\tENDPOINT\tMODEL\tREASON\tSCORE\tDROPPED BY\tDETAIL", func(w *tabwriter.Writer) {
-		for i := range plan.Candidates {
-			cand := &plan.Candidates[i]
-			order := "-"
+	body, err := c.request()
+	if err != nil {
+		return err
+	}
+	e, err := app.ExplainRoute(cfg, snap, body)
+	switch {
+	case fault.Is(err, fault.ModelNotFound):
+		return fmt.Errorf("%s See: weir catalog list", sentence(err))
+	case err != nil:
+		return err
+	case c.JSON:
+		_, err = fmt.Printf("%s\n", e.JSON)
+	default:
+		err = printPlan(e)
+	}
+	if e.Err != nil {
+		return errors.Join(e.Err, err)
+	}
+	return err
+}
+
+// request is the chat request to explain.
+func (c *routeExplainCmd) request() ([]byte, error) {
+	switch {
+	case c.Body != "" && c.Model != "":
+		return nil, errors.New("give a model or --body, not both")
+	case c.Body != "":
+		f, err := os.Open(c.Body)
+		if err != nil {
+			return nil, err
+		}
+		defer func() { _ = f.Close() }()
+		return app.ReadAll(f)
+	case c.Model == "-":
+		return app.ReadAll(os.Stdin)
+	case c.Model == "":
+		return nil, errors.New("name a model, or give a chat request with --body FILE or - for standard input")
+	}
+	return append(rawjson.AppendText([]byte(`{"model":`), c.Model), `,"messages":[{"role":"user","content":"Hello"}]}`...), nil
+}
+
+func printPlan(e app.RouteExplanation) error {
+	err := table("ORDER\tENDPOINT\tMODEL\tREASON\tSCORE\tPROMPT\tCOMPLETION\tHOLD\tDROPPED BY\tDETAIL", func(w *tabwriter.Writer) {
+		for i := range e.Candidates {
+			cand, weighed := &e.Plan.Candidates[i], &e.Candidates[i]
+			order, hold := "-", "-"
 			if cand.Order > 0 {
 				order = fmt.Sprint(cand.Order)
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%g\t%s\t%s\n", order, cand.Endpoint.Tag, cand.Slug, cand.Reason, cand.Score, cand.DroppedBy, cand.Detail)
+			if weighed.Hold >= 0 {
+				hold = weighed.Hold.String()
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%g\t%s\t%s\t%s\t%s\t%s\n", order, cand.Endpoint.Tag, cand.Slug, cand.Reason, cand.Score,
+				weighed.Prices.Prompt, weighed.Prices.Completion, hold, cand.DroppedBy, cand.Detail)
 		}
 	})
-	return errors.Join(err, printErr)
+	if err != nil {
+		return err
+	}
+	_, err = fmt.Printf("\nPrices are rubles per 1000 tokens; catalog %s.\n", e.Catalog.Version)
+	return err
 }

@@ -32,7 +32,9 @@ type commands struct {
 	Key     keyCmd     `cmd:"" help:"Make, list, disable, enable and delete API keys."`
 	Topup   topupCmd   `cmd:"" help:"Add rubles to a user's wallet."`
 	Ledger  ledgerCmd  `cmd:"" help:"Check the ledger, or explain one charge."`
-	Catalog catalogCmd `cmd:"" help:"Show models and prices, or import open price lists."`
+	Catalog catalogCmd `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
+	Rate    rateCmd    `cmd:"" help:"Show and set the dollar rate and the margin."`
+	Secrets secretsCmd `cmd:"" help:"Keep the secrets of the database."`
 	Route   routeCmd   `cmd:"" help:"Explain which providers a request would be sent to, and why."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }

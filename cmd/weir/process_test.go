@@ -62,14 +62,20 @@ func (l *lines) with(word string) string {
 
 // environment is what programs under test see: no provider's key of the machine, so that nothing leaves it.
 func environment(more ...string) []string {
-	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC"}, more...)
+	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC",
+		"WEIR_SERVER_LIMITS_MAX_STREAMS_PER_KEY=1000"}, more...) // one key has all the streams of a test
 }
 
 // start runs weir and returns once it has written its first line to its standard output, if firstLine is not nil.
 func start(t *testing.T, firstLine *string, args ...string) *process {
 	t.Helper()
+	return startIn(t, environment(), firstLine, args...)
+}
+
+func startIn(t *testing.T, env []string, firstLine *string, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: exec.Command("weir", args...), stderr: &lines{}, exited: make(chan struct{})}
-	p.cmd.Env, p.cmd.Stderr = environment(), p.stderr
+	p.cmd.Env, p.cmd.Stderr = env, p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -135,12 +141,12 @@ func newClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// startDemo starts a node with its own simulator on dir and waits until it has printed its line.
-func startDemo(t *testing.T, dir string) *node {
+// startDemo starts a node with its own simulator on dir and waits until it has printed its line. more is added to its environment.
+func startDemo(t *testing.T, dir string, more ...string) *node {
 	t.Helper()
 	n := &node{client: newClient(t), model: "sim/chat"}
 	line := ""
-	n.process = start(t, &line, "demo", "--json", "--listen", "127.0.0.1:0", "--data", dir)
+	n.process = startIn(t, environment(more...), &line, "demo", "--json", "--listen", "127.0.0.1:0", "--data", dir)
 	if err := json.Unmarshal([]byte(line), n); err != nil {
 		t.Fatalf("%v in %s", err, line)
 	}
@@ -233,8 +239,13 @@ func (s *site) serve(t *testing.T) {
 // weir runs one command to its end and returns what it printed.
 func weir(t *testing.T, args ...string) string {
 	t.Helper()
+	return weirIn(t, environment(), args...)
+}
+
+func weirIn(t *testing.T, env []string, args ...string) string {
+	t.Helper()
 	cmd := exec.Command("weir", args...)
-	cmd.Env = environment()
+	cmd.Env = env
 	out, err := cmd.Output()
 	var exit *exec.ExitError
 	if errors.As(err, &exit) {
@@ -379,7 +390,12 @@ func (d *delivered) count() int {
 // verify runs the ledger's own recomputation: every check must hold.
 func verify(t *testing.T, args ...string) {
 	t.Helper()
-	out := weir(t, append([]string{"ledger", "verify", "--json"}, args...)...)
+	verifyIn(t, environment(), args...)
+}
+
+func verifyIn(t *testing.T, env []string, args ...string) {
+	t.Helper()
+	out := weirIn(t, env, append([]string{"ledger", "verify", "--json"}, args...)...)
 	var report struct {
 		Balanced bool `json:"balanced"`
 		Checks   []struct {

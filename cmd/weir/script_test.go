@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/rogpeppe/go-internal/testscript"
+
+	"weir/internal/store/postgres/pgtest"
 )
 
 // The commands do what their help says, and their errors tell what to do.
@@ -26,7 +28,8 @@ func TestScripts(t *testing.T) {
 			return nil
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
-			"node": scriptNode, "ask": scriptAsk, "keep": scriptKeep,
+			"postgres": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("WEIR_STORE_DSN", pgtest.New(t)) },
+			"node":     scriptNode, "ask": scriptAsk, "keep": scriptKeep,
 		},
 	})
 }

@@ -84,8 +84,8 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
 	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // one user is all the load that there is
-	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20 // what is tested of a failing upstream is how it fails
-	cfg.Ledger.StoreFor = time.Minute                              // many tests share a slow disk; what happens without the store is tested elsewhere
+	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // what is tested of a failing upstream is how it fails
+	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; what happens without the store is tested elsewhere
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {

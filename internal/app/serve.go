@@ -26,6 +26,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	if err != nil {
 		return err
 	}
+	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
 	if users, err := g.store.ListUsers(ctx); err == nil && len(users) == 0 {
 		g.slog.Warn("there are no users yet; make the first one with its keys: weir user bootstrap NAME")

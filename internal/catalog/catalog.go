@@ -124,7 +124,7 @@ const (
 // declaration, not code. The zero value is a server that follows the OpenAI document.
 type Quirks struct {
 	MaxTokensField   string            `yaml:"max_tokens_field"`   // "max_tokens" or "max_completion_tokens"; "": as the client wrote it
-	ReasoningRequest string            `yaml:"reasoning_request"`  // "effort" (default), "object", "enable_thinking", "thinking", "none"
+	ReasoningRequest string            `yaml:"reasoning_request"`  // "effort" (default), "object", "enable_thinking", "thinking", "adaptive", "none"
 	ReasoningReply   string            `yaml:"reasoning_reply"`    // spelling sent back on assistant messages: "reasoning_content" (default), "reasoning", "none"
 	SystemRole       bool              `yaml:"system_role"`        // knows no developer role: send it as system
 	StringToolResult bool              `yaml:"string_tool_result"` // takes tool results only as strings
@@ -141,6 +141,9 @@ type Quirks struct {
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
 	AuthHeader       string            `yaml:"auth_header"`        // header that carries the key; "": Authorization
 	AuthScheme       string            `yaml:"auth_scheme"`        // word before the key; "": Bearer in Authorization, none in another header
+	AuthURL          string            `yaml:"auth_url"`           // where a credential is exchanged for tokens; "": where the key file says, or the usual address
+	AuthScope        string            `yaml:"auth_scope"`         // what tokens are asked for; "": the usual scope
+	Region           string            `yaml:"region"`             // that signatures are for; "": as the address says
 }
 
 // Provider serves models. Its address and key never reach a client or a log.
@@ -152,6 +155,7 @@ type Provider struct {
 	Key        string   // credential; "" sends none
 	Keys       []string // further credentials, used when the provider refuses the ones before them
 	Headers    map[string]string
+	CA         string // certificate authorities in PEM, trusted beside the system's; "" none
 	DataPolicy DataPolicy
 	Quirks     Quirks
 	Simulated  bool // the built-in simulator

@@ -31,7 +31,7 @@ func (b *builder) oneOf(where, what, word string, known []string) {
 
 func (b *builder) checkQuirks(where string, q *Quirks) {
 	b.oneOf(where, "max_tokens_field", q.MaxTokensField, []string{"max_tokens", "max_completion_tokens"})
-	b.oneOf(where, "reasoning_request", q.ReasoningRequest, []string{"effort", "object", "enable_thinking", "thinking", "none"})
+	b.oneOf(where, "reasoning_request", q.ReasoningRequest, []string{"effort", "object", "enable_thinking", "thinking", "adaptive", "none"})
 	b.oneOf(where, "reasoning_reply", q.ReasoningReply, []string{"reasoning_content", "reasoning", "none"})
 	b.oneOf(where, "reasoning_count", q.ReasoningCount, []string{"inside", "outside", "total"})
 	if q.CostDigits < 0 || q.CostDigits > 18 {

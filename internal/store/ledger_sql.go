@@ -1,87 +1,93 @@
 package store
 
-// SQL text of the ledger that both engines accept. Where a row is read to be changed, PostgreSQL appends " FOR UPDATE";
-// SQLite has the write lock already.
+// SQL text of the ledger. Where a row is read to be changed, tx.lockedRow adds what keeps others from it.
 const (
-	NodePosition = `SELECT position FROM nodes WHERE id = $1`
-	NodeAdd      = `INSERT INTO nodes (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`
-	NodeEpoch    = `SELECT epoch FROM nodes WHERE id = $1`
-	NodeJoin     = `UPDATE nodes SET epoch = epoch + 1, beat = beat + 1, live = 1, seen_at = $2 WHERE id = $1 RETURNING epoch`
-	NodeLeave    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND epoch = $2`
-	NodeBeat     = `UPDATE nodes SET beat = beat + 1, seen_at = $3 WHERE id = $1 AND epoch = $2`
-	NodeEvict    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND beat = $2 AND live = 1`
-	NodeOthers   = `SELECT id, beat FROM nodes WHERE live = 1 AND id <> $1 ORDER BY id`
-	NodeAdvance  = `UPDATE nodes SET position = $3 WHERE id = $1 AND position = $2`
-	LeasesOfNode = `SELECT wallet, key_id, period, start, id FROM leases WHERE node = $1 ORDER BY wallet, key_id, id`
-	LeaseFind    = `SELECT key_id, period, start, granted, consumed FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeaseAdd     = `INSERT INTO leases (wallet, key_id, period, start, node, id, epoch, granted, recall, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
-	LeaseExtend  = `UPDATE leases SET granted = granted + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeaseReturn  = `UPDATE leases SET granted = granted - $4, recall = $5 WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeaseConsume = `UPDATE leases SET consumed = consumed + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
-	LeasesElse   = `SELECT COALESCE(SUM(granted - consumed), 0), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
+	nodePosition = `SELECT position FROM nodes WHERE id = $1`
+	nodeAdd      = `INSERT INTO nodes (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`
+	nodeEpoch    = `SELECT epoch FROM nodes WHERE id = $1`
+	nodeJoin     = `UPDATE nodes SET epoch = epoch + 1, beat = beat + 1, live = 1, seen_at = $2 WHERE id = $1 RETURNING epoch`
+	nodeLeave    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND epoch = $2`
+	nodeBeat     = `UPDATE nodes SET beat = beat + 1, seen_at = $3 WHERE id = $1 AND epoch = $2`
+	nodeEvict    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND beat = $2 AND live = 1`
+	nodeOthers   = `SELECT id, beat FROM nodes WHERE live = 1 AND id <> $1 ORDER BY id`
+	nodeAdvance  = `UPDATE nodes SET position = $3 WHERE id = $1 AND position = $2`
+	leasesOfNode = `SELECT wallet, key_id, period, start, id FROM leases WHERE node = $1 ORDER BY key_id, wallet, period, start, id`
+	leaseFind    = `SELECT key_id, period, start, granted, consumed FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseAdd     = `INSERT INTO leases (wallet, key_id, period, start, node, id, epoch, granted, recall, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`
+	leaseExtend  = `UPDATE leases SET granted = granted + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseReturn  = `UPDATE leases SET granted = granted - $4, recall = $5 WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseConsume = `UPDATE leases SET consumed = consumed + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
+	leasesElse   = `SELECT COALESCE(SUM(granted - consumed), 0), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
 		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed`
-	LeasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
+	leasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
 		WHERE l.node = $1 AND l.key_id <> '' AND l.recall < k.recall`
 
-	WalletPot    = `SELECT credited - charged - leased, recall FROM wallets WHERE id = $1`
-	WalletLease  = `UPDATE wallets SET leased = leased + $2 WHERE id = $1`
-	WalletRecall = `UPDATE wallets SET recall = recall + 1 WHERE id = $1`
-	WalletCharge = `UPDATE wallets SET charged = charged + $2 WHERE id = $1`
-	WalletCredit = `UPDATE wallets SET credited = credited + $2 WHERE id = $1`
-	WalletRead   = `SELECT credited, charged, leased FROM wallets WHERE id = $1`
-	WalletAdd    = `INSERT INTO wallets (id, created_at) VALUES ($1, $2)`
+	walletPot    = `SELECT credited - charged - leased, recall FROM wallets WHERE id = $1`
+	walletLease  = `UPDATE wallets SET leased = leased + $2 WHERE id = $1`
+	walletRecall = `UPDATE wallets SET recall = recall + 1 WHERE id = $1`
+	walletCharge = `UPDATE wallets SET charged = charged + $2 WHERE id = $1`
+	walletCredit = `UPDATE wallets SET credited = credited + $2 WHERE id = $1`
+	walletRead   = `SELECT credited, charged, leased FROM wallets WHERE id = $1`
+	walletAdd    = `INSERT INTO wallets (id, created_at) VALUES ($1, $2)`
 
-	KeyPotAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
-	KeyPot    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	KeyLease  = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	KeyRecall = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	KeyCharge = `INSERT INTO key_spend (wallet, key_id, period, start, spent) VALUES ($1, $2, $3, $4, $5)
+	keyPotAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
+	keyPot    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyLease  = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyRecall = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyCharge = `INSERT INTO key_spend (wallet, key_id, period, start, spent) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent`
-	KeySpend = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
+	keySpend = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
-	GenerationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
-	TransactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
-	TransactionRef  = `SELECT t.id, e.account, e.amount FROM transactions t JOIN entries e ON e.transaction_id = t.id WHERE t.ref = $1`
-	EntriesOf       = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
+	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
+	transactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
+	transactionRef  = `SELECT t.id, e.account, e.amount FROM transactions t JOIN entries e ON e.transaction_id = t.id WHERE t.ref = $1`
+	entriesOf       = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
 		FROM entries e JOIN transactions t ON t.id = e.transaction_id WHERE e.account = $1 AND e.ref = $2`
 
-	Activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning) FROM usage_daily
+	activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning) FROM usage_daily
 		WHERE wallet = $1 AND day >= $2 AND day <= $3 AND ($4 = '' OR key_id = $4) GROUP BY day, model HAVING SUM(requests) > 0
 		ORDER BY day DESC, SUM(cost) DESC, model`
 )
 
-// EntryColumns are the columns of entries, in order.
-var EntryColumns = []string{"account", "ref", "transaction_id", "line", "amount"}
+var entries = Table{"entries", []string{"account", "ref", "transaction_id", "line", "amount"}}
 
-// MaxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
-const MaxEntries = 10_000
+// maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
+const maxEntries = 10_000
 
-// SQL text of the checks. Each lists what does not hold.
+// SQL text of the checks. Each lists what does not hold. Sums are cast, because PostgreSQL gives another type for them.
 const (
-	CheckSum          = `SELECT COALESCE(SUM(amount), 0), COUNT(*) FROM entries`
-	CheckTransactions = `SELECT transaction_id, SUM(amount) FROM entries GROUP BY transaction_id HAVING SUM(amount) <> 0 LIMIT 5`
-	CheckLines        = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id)
+	checkSum          = `SELECT COALESCE(SUM(amount), 0), COUNT(*) FROM entries`
+	checkTransactions = `SELECT transaction_id, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY transaction_id HAVING SUM(amount) <> 0 LIMIT 5`
+	checkLines        = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id)
 		UNION SELECT transaction_id FROM entries GROUP BY transaction_id HAVING COUNT(DISTINCT line) <> COUNT(*) LIMIT 5`
-	CheckWallets = `SELECT w.id, w.credited, COALESCE(e.credited, 0), w.charged, COALESCE(e.charged, 0) FROM wallets w
-		LEFT JOIN (SELECT account, SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN 0 ELSE amount END) AS credited,
-			SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN -amount ELSE 0 END) AS charged FROM entries GROUP BY account) e ON e.account = 'wallet:' || w.id
+	checkWallets = `SELECT w.id, w.credited, COALESCE(e.credited, 0), w.charged, COALESCE(e.charged, 0) FROM wallets w
+		LEFT JOIN (SELECT account, CAST(SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN 0 ELSE amount END) AS BIGINT) AS credited,
+			CAST(SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN -amount ELSE 0 END) AS BIGINT) AS charged FROM entries GROUP BY account) e ON e.account = 'wallet:' || w.id
 		WHERE w.credited <> COALESCE(e.credited, 0) OR w.charged <> COALESCE(e.charged, 0) LIMIT 5`
-	CheckStrangers    = `SELECT DISTINCT e.account FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = substr(e.account, 8)) LIMIT 5`
-	CheckWalletLeases = `SELECT w.id, w.leased, COALESCE(l.leased, 0) FROM wallets w LEFT JOIN (SELECT wallet, SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS leased
+	checkStrangers    = `SELECT DISTINCT e.account FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = substr(e.account, 8)) LIMIT 5`
+	checkWalletLeases = `SELECT w.id, w.leased, COALESCE(l.leased, 0) FROM wallets w LEFT JOIN (SELECT wallet, CAST(SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS BIGINT) AS leased
 			FROM leases WHERE key_id = '' GROUP BY wallet) l ON l.wallet = w.id WHERE w.leased <> COALESCE(l.leased, 0) LIMIT 5`
-	CheckKeyLeases = `SELECT k.key_id, k.leased, COALESCE(l.leased, 0) FROM key_spend k
-		LEFT JOIN (SELECT wallet, key_id, period, start, SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS leased
+	checkKeyLeases = `SELECT k.key_id, k.leased, COALESCE(l.leased, 0) FROM key_spend k
+		LEFT JOIN (SELECT wallet, key_id, period, start, CAST(SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS BIGINT) AS leased
 			FROM leases WHERE key_id <> '' GROUP BY wallet, key_id, period, start) l
 		ON l.wallet = k.wallet AND l.key_id = k.key_id AND l.period = k.period AND l.start = k.start WHERE k.leased <> COALESCE(l.leased, 0) LIMIT 5`
-	CheckUncharged = `SELECT g.id FROM generations g LEFT JOIN entries e ON e.account = 'wallet:' || g.wallet AND e.ref = 'settle:' || g.id
+	checkUncharged = `SELECT g.id FROM generations g LEFT JOIN entries e ON e.account = 'wallet:' || g.wallet AND e.ref = 'settle:' || g.id
 		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
-	CheckUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
+	checkUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`
-	CheckCounts      = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`
-	CheckKeySpend    = `SELECT wallet, key_id, period, start, spent FROM key_spend`
-	CheckWalletCount = `SELECT COUNT(*), COALESCE(SUM(credited), 0), COALESCE(SUM(charged), 0), COALESCE(SUM(leased), 0) FROM wallets`
-	CheckNegative    = `SELECT id, credited - charged FROM wallets WHERE credited < charged ORDER BY 2 LIMIT 5`
+	checkCounts      = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`
+	checkKeySpend    = `SELECT wallet, key_id, period, start, spent FROM key_spend`
+	checkWalletCount = `SELECT COUNT(*), COALESCE(SUM(credited), 0), COALESCE(SUM(charged), 0), COALESCE(SUM(leased), 0) FROM wallets`
+	checkNegative    = `SELECT id, credited - charged FROM wallets WHERE credited < charged ORDER BY 2 LIMIT 5`
 )
+
+// Hot are the statements that run for each batch or lease; an engine may prepare them.
+var Hot = []string{
+	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
+	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseAnswer, leaseRemove,
+	walletPot, walletLease, walletCharge, keyPotAdd, keyPot, keyLease, keyCharge,
+	transactionAdd, upsertDay, upsertHour,
+}

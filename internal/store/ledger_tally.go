@@ -1,6 +1,9 @@
 package store
 
 import (
+	"cmp"
+	"maps"
+	"slices"
 	"strings"
 	"time"
 
@@ -9,136 +12,181 @@ import (
 	"weir/internal/record"
 )
 
-// SumColumns are the figures of a roll-up, in the order of Sums.
-var SumColumns = []string{"calls", "requests", "errors", "cancelled", "prompt", "cache_read", "cache_write", "completion", "reasoning", "cost",
+// sumColumns are the figures of a roll-up, in the order of sums.
+var sumColumns = []string{"calls", "requests", "errors", "cancelled", "prompt", "cache_read", "cache_write", "completion", "reasoning", "cost",
 	"first_content_us", "first_contents", "generating_us", "duration_us"}
 
-// Sums are the figures of one row of a roll-up.
-type Sums [14]int64
+// sums are the figures of one row of a roll-up.
+type sums [14]int64
 
-// Add adds a call.
-func (s *Sums) Add(c *record.Call) {
+// add adds a call.
+func (s *sums) add(c *record.Call) {
 	u := &c.Usage
-	s.Plus(&Sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
+	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
 		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds()})
 }
 
-// Plus adds another row.
-func (s *Sums) Plus(other *Sums) {
+// plus adds another row.
+func (s *sums) plus(other *sums) {
 	for i, n := range other {
 		s[i] += n
 	}
 }
 
-// Requests is how many calls were charged for.
-func (s *Sums) Requests() int64 { return s[1] }
+// requests is how many calls were charged for.
+func (s *sums) requests() int64 { return s[1] }
 
-// Cost is what they cost together.
-func (s *Sums) Cost() money.Nano { return money.Nano(s[9]) }
+// cost is what they cost together.
+func (s *sums) cost() money.Nano { return money.Nano(s[9]) }
 
-// Day and Hour are the keys of the roll-ups.
+// dayKey and hourKey are the keys of the roll-ups.
 type (
-	Day  struct{ Day, Wallet, Key, User, Model, Provider string }
-	Hour struct {
-		Hour                                         int64 // Unix seconds
-		Wallet, Key, User, Model, Provider, Endpoint string
+	dayKey  struct{ day, wallet, key, user, model, provider string }
+	hourKey struct {
+		hour                                         int64 // Unix seconds
+		wallet, key, user, model, provider, endpoint string
 	}
 )
 
-// DayColumns and HourColumns are the key columns of the roll-ups.
+// dayColumns and hourColumns are the key columns of the roll-ups.
 var (
-	DayColumns  = []string{"day", "wallet", "key_id", "user_id", "model", "provider"}
-	HourColumns = []string{"hour", "wallet", "key_id", "user_id", "model", "provider", "endpoint"}
+	dayColumns  = []string{"day", "wallet", "key_id", "user_id", "model", "provider"}
+	hourColumns = []string{"hour", "wallet", "key_id", "user_id", "model", "provider", "endpoint"}
 )
 
-// AddSums is the end of an INSERT that adds to a row that is there.
-func AddSums(table string, key []string) string {
-	set := make([]string, len(SumColumns))
-	for i, c := range SumColumns {
+var (
+	upsertDay  = insertRow("usage_daily", slices.Concat(dayColumns, sumColumns), addSums("usage_daily", dayColumns))
+	upsertHour = insertRow("usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns))
+)
+
+// addSums is the end of an INSERT that adds to a row that is there.
+func addSums(table string, key []string) string {
+	set := make([]string, len(sumColumns))
+	for i, c := range sumColumns {
 		set[i] = c + " = " + table + "." + c + " + excluded." + c
 	}
 	return "ON CONFLICT (" + strings.Join(key, ", ") + ") DO UPDATE SET " + strings.Join(set, ", ")
 }
 
-// KeyPeriod is a row of key_spend.
-type KeyPeriod struct {
-	Wallet, Key string
-	Period      ledger.Period
+// args appends the row of a roll-up to args.
+func (d *dayKey) args(args []any, s *sums) []any {
+	return s.args(append(args, d.day, d.wallet, d.key, d.user, d.model, d.provider))
 }
 
-// LeaseUse is a lease of the node whose journal is applied.
-type LeaseUse struct {
-	Wallet string
-	Lease  int64
+func (h *hourKey) args(args []any, s *sums) []any {
+	return s.args(append(args, h.hour, h.wallet, h.key, h.user, h.model, h.provider, h.endpoint))
 }
 
-// Tally is what a batch adds to the projections.
-type Tally struct {
-	Revenue money.Nano
-	Settled []*record.Call
-	Leases  map[LeaseUse]money.Nano
-	Hours   map[Hour]*Sums
+func (s *sums) args(args []any) []any {
+	for _, n := range s {
+		args = append(args, n)
+	}
+	return args
+}
+
+// order is the order in which rows are locked.
+func (d dayKey) order(e dayKey) int {
+	return cmp.Or(cmp.Compare(d.day, e.day), cmp.Compare(d.wallet, e.wallet), cmp.Compare(d.key, e.key), cmp.Compare(d.user, e.user),
+		cmp.Compare(d.model, e.model), cmp.Compare(d.provider, e.provider))
+}
+
+func (h hourKey) order(e hourKey) int {
+	return cmp.Or(cmp.Compare(h.hour, e.hour), cmp.Compare(h.wallet, e.wallet), cmp.Compare(h.key, e.key), cmp.Compare(h.user, e.user),
+		cmp.Compare(h.model, e.model), cmp.Compare(h.provider, e.provider), cmp.Compare(h.endpoint, e.endpoint))
+}
+
+// potOrder is the order in which wallets, and what keys may spend, are locked.
+func potOrder(p, q ledger.Pot) int {
+	return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.Wallet, q.Wallet), cmp.Compare(p.Period.Kind, q.Period.Kind), cmp.Compare(p.Period.Start, q.Period.Start))
+}
+
+// leaseUse is a lease of the node whose journal is applied.
+type leaseUse struct {
+	wallet string
+	lease  int64
+}
+
+func (u leaseUse) order(v leaseUse) int {
+	return cmp.Or(cmp.Compare(u.wallet, v.wallet), cmp.Compare(u.lease, v.lease))
+}
+
+// inOrder lists the keys of a map.
+func inOrder[K comparable, V any](m map[K]V, order func(K, K) int) []K {
+	return slices.SortedFunc(maps.Keys(m), order)
+}
+
+// tally is what a batch adds to the projections.
+type tally struct {
+	revenue money.Nano
+	settled []*record.Call
+	leases  map[leaseUse]money.Nano
+	hours   map[hourKey]*sums
 	// What follows is added up from the hours.
-	Charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
-	Keys    map[KeyPeriod]money.Nano
-	Days    map[Day]*Sums
+	charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
+	keys    map[ledger.Pot]money.Nano
+	days    map[dayKey]*sums
 }
 
-// NewTally adds up the items of a batch. It fails when the sum of costs does not fit.
-func NewTally(items []ledger.Recorded) (*Tally, error) {
-	t := &Tally{Settled: make([]*record.Call, 0, len(items)), Leases: map[LeaseUse]money.Nano{}, Hours: map[Hour]*Sums{},
-		Charged: map[string]money.Nano{}, Keys: map[KeyPeriod]money.Nano{}, Days: map[Day]*Sums{}}
+// newTally adds up the items of a batch. It fails when the sum of costs does not fit.
+func newTally(items []ledger.Recorded) (*tally, error) {
+	t := &tally{settled: make([]*record.Call, 0, len(items)), leases: map[leaseUse]money.Nano{}, hours: map[hourKey]*sums{},
+		charged: map[string]money.Nano{}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
 	for i := range items {
 		it := &items[i]
 		c := &it.Call
-		sum(t.Hours, HourOf(c)).Add(c)
+		at(t.hours, hourOf(c)).add(c)
 		if !c.Settled {
 			continue
 		}
 		var err error
-		if t.Revenue, err = t.Revenue.Add(c.Cost); err != nil {
+		if t.revenue, err = t.revenue.Add(c.Cost); err != nil {
 			return nil, err
 		}
-		t.Settled = append(t.Settled, c)
+		t.settled = append(t.settled, c)
 		for _, lease := range [...]int64{it.WalletLease, it.KeyLease} {
-			if lease != 0 {
-				t.Leases[LeaseUse{c.Wallet, lease}] += c.Cost
+			if lease != 0 && c.Cost != 0 {
+				t.leases[leaseUse{c.Wallet, lease}] += c.Cost
 			}
 		}
 	}
-	for h, s := range t.Hours {
+	for h, s := range t.hours {
 		t.fold(h, s)
 	}
 	return t, nil
 }
 
 // fold adds an hour to what it belongs to: days, weeks and months begin with an hour. Calls that are not settled cost nothing.
-func (t *Tally) fold(h Hour, s *Sums) {
-	at := time.Unix(h.Hour, 0).UTC()
-	sum(t.Days, Day{at.Format(time.DateOnly), h.Wallet, h.Key, h.User, h.Model, h.Provider}).Plus(s)
-	if s.Requests() > 0 {
-		t.Charged[h.Wallet] += s.Cost()
+func (t *tally) fold(h hourKey, s *sums) {
+	start := time.Unix(h.hour, 0).UTC()
+	at(t.days, dayOf(h, start)).plus(s)
+	if s.requests() > 0 {
+		t.charged[h.wallet] += s.cost()
 	}
-	if h.Key == "" || s.Cost() == 0 {
+	if h.key == "" || s.cost() == 0 {
 		return
 	}
-	for _, p := range ledger.Periods(at) {
-		t.Keys[KeyPeriod{h.Wallet, h.Key, p}] += s.Cost()
+	for _, p := range ledger.Periods(start) {
+		t.keys[ledger.Pot{Wallet: h.wallet, Key: h.key, Period: p}] += s.cost()
 	}
 }
 
-func sum[K comparable](m map[K]*Sums, k K) *Sums {
+func at[K comparable](m map[K]*sums, k K) *sums {
 	s := m[k]
 	if s == nil {
-		s = &Sums{}
+		s = &sums{}
 		m[k] = s
 	}
 	return s
 }
 
-// HourOf is the hour that a call belongs to.
-func HourOf(c *record.Call) Hour {
+// hourOf is the hour that a call belongs to.
+func hourOf(c *record.Call) hourKey {
 	const hour = 3600
 	at := c.At.Unix()
-	return Hour{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint}
+	return hourKey{at - (at%hour+hour)%hour, c.Wallet, c.Key, c.User, c.Model, c.Provider, c.Endpoint}
+}
+
+// dayOf is the day of an hour that begins then.
+func dayOf(h hourKey, start time.Time) dayKey {
+	return dayKey{start.Format(time.DateOnly), h.wallet, h.key, h.user, h.model, h.provider}
 }

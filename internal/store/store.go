@@ -1,17 +1,127 @@
-// Package store holds what the databases share: the interface that they satisfy together, the SQL text that all of them accept,
-// and how records become rows. It must not know which database it speaks to.
+// Package store keeps everything in a database: one implementation of what the domain declares, written once for both engines.
+// It must not know which engine it speaks to beyond what Engine says of it, and decides nothing: rules stand in the domain.
 package store
 
 import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
 	"weir/internal/account"
 	"weir/internal/apikey"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/idempotency"
 	"weir/internal/ledger"
 )
 
-// Store is everything that is kept.
-type Store interface {
-	ledger.Store
-	account.Store
-	apikey.Store
-	Close() error
+// Store is an open database. It is safe for concurrent use.
+type Store struct {
+	engine Engine
+	now    func() time.Time
+}
+
+var (
+	_ ledger.Store  = (*Store)(nil)
+	_ account.Store = (*Store)(nil)
+	_ apikey.Store  = (*Store)(nil)
+	_ edit.Store    = (*Store)(nil)
+
+	_ idempotency.Store = (*Store)(nil)
+)
+
+// New makes a store of an open engine. now says what the current day, week and month are.
+func New(e Engine, now func() time.Time) *Store { return &Store{engine: e, now: now} }
+
+// Close closes the database. Calls still running fail.
+func (s *Store) Close() error { return s.engine.Close() }
+
+// queryFor bounds what is asked outside of writing transactions, so that no list or search holds a connection for long.
+const queryFor = 5 * time.Second
+
+// find reads at most one row with scan, which gets sql.ErrNoRows when there is none.
+func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string, args ...any) error {
+	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	defer cancel()
+	return scan(s.engine.Read.QueryRowContext(ctx, text, clean(args)...))
+}
+
+// list reads all rows of a query with scan. The result is empty, not nil, without rows.
+func list[T any](ctx context.Context, s *Store, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
+	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	defer cancel()
+	rows, err := s.engine.Read.QueryContext(ctx, text, clean(args)...)
+	all, err := collect(rows, err, scan)
+	return all, failure(op, err)
+}
+
+func collect[T any](rows *sql.Rows, err error, scan func(Scanner) (T, error)) ([]T, error) {
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = rows.Close() }()
+	all := []T{}
+	for rows.Next() {
+		v, err := scan(rows)
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, v)
+	}
+	return all, rows.Err()
+}
+
+// columns makes a scan function of the places where the columns of a row go.
+func columns[T any](fields func(*T) []any) func(Scanner) (T, error) {
+	return func(row Scanner) (v T, err error) {
+		err = row.Scan(fields(&v)...)
+		return v, err
+	}
+}
+
+// snapshot runs f in a transaction that sees one moment of the database.
+func (s *Store) snapshot(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	ctx, cancel := context.WithTimeout(ctx, queryFor)
+	defer cancel()
+	return s.readTx(ctx, "", f)
+}
+
+// walk is snapshot for what reads whole tables and takes as long as it takes.
+func (s *Store) walk(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
+	return s.readTx(ctx, s.engine.Unhurried, f)
+}
+
+func (s *Store) readTx(ctx context.Context, first string, f func(context.Context, *sql.Tx) error) error {
+	tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
+	if err != nil {
+		return Unavailable("store.Read", err)
+	}
+	defer func() { _ = tx.Rollback() }()
+	if first != "" {
+		if _, err := tx.ExecContext(ctx, first); err != nil {
+			return Unavailable("store.Read", err)
+		}
+	}
+	return failure("store.Read", f(ctx, tx))
+}
+
+// Unavailable says that the database failed.
+func Unavailable(op string, cause error) error {
+	e := fault.New(fault.StorageUnavailable, op, "The store cannot be reached at the moment.").Because(cause)
+	e.RetryAfter = time.Second
+	return e
+}
+
+// failure turns an error of the driver into a fault: a missing row is NotFound, everything else means that the store failed.
+// Faults pass unchanged.
+func failure(op string, err error) error {
+	var f *fault.Error
+	switch {
+	case err == nil || errors.As(err, &f):
+		return err
+	case errors.Is(err, sql.ErrNoRows):
+		return fault.New(fault.NotFound, op, "There is no such thing.").Because(err)
+	}
+	return Unavailable(op, err)
 }

@@ -427,6 +427,7 @@ func parseQuirks(v []byte) catalog.Quirks {
 		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"),
 		CostField: text("cost_field"), CostDigits: int(digits), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
 		ForwardExtra: list("forward_extra"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
+		AuthURL: text("auth_url"), AuthScope: text("auth_scope"), Region: text("region"),
 	}
 }
 

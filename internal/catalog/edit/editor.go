@@ -136,7 +136,7 @@ func (e *Editor) commit(ctx context.Context, decide func(*State) (*Commit, error
 		}
 		c.Version, c.At, c.Actor = s.Version+1, e.now().UTC().Truncate(time.Microsecond), by
 		if err = e.store.CommitCatalog(ctx, *c, c.event()); err == nil {
-			e.changed(ctx)
+			e.changed(context.WithoutCancel(ctx)) // whoever hangs up now has made the change
 			return nil
 		}
 		if !errors.Is(err, ErrMoved) {

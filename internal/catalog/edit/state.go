@@ -253,7 +253,7 @@ func (m *merger) lay(v *ProviderView) error {
 		return within(err, v.Row)
 	}
 	if c, ok := m.credentials[v.ID]; ok {
-		if v.Key = c.Key; c.Err != nil {
+		if v.Key, v.Keys = c.Key, nil; c.Err != nil {
 			v.On = false
 			v.Reason = m.leave("the provider %q is off: %s", v.ID, reason(c.Err))
 		}

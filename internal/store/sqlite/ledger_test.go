@@ -5,12 +5,9 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/store"
 	"weir/internal/store/sqlite"
 	"weir/internal/store/storetest"
 )
-
-var _ store.Store = (*sqlite.Store)(nil)
 
 func TestLedger(t *testing.T) {
 	t.Parallel()

@@ -61,7 +61,7 @@ func event(action string) audit.Event { return audit.Event{Actor: actor, Action:
 
 func mustUser(t *testing.T, s AccountStore) account.User {
 	t.Helper()
-	u := account.User{ID: apikey.NewID("usr_"), Name: "Anna", Wallet: apikey.NewID("wal_"), CreatedAt: at}
+	u := account.User{ID: apikey.NewID("usr_"), Name: "Anna", Wallet: apikey.NewID("wal_"), Role: apikey.Operator, CreatedAt: at}
 	if err := s.CreateUser(t.Context(), u, event(audit.UserCreated)); err != nil {
 		t.Fatalf("CreateUser: %v", err)
 	}
@@ -111,6 +111,10 @@ func users(t *testing.T, s AccountStore) {
 		t.Fatal(err)
 	}
 	u.Disabled = true
+	if err := s.SetUserRole(t.Context(), u.ID, apikey.Administrator, at, event(audit.UserRole)); err != nil {
+		t.Fatal(err)
+	}
+	u.Role = apikey.Administrator
 	all, err = s.ListUsers(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -119,7 +123,7 @@ func users(t *testing.T, s AccountStore) {
 
 	k := mustKey(t, s, u.ID, nil)
 	found, err := s.KeyByHash(t.Context(), k.Hash)
-	if err != nil || !found.UserDisabled {
+	if err != nil || !found.UserDisabled || found.Role != u.Role {
 		t.Fatalf("key of a disabled user: %+v, %v; want UserDisabled", found, err)
 	}
 	if s.CreateUser(t.Context(), u, event(audit.UserCreated)) == nil {
@@ -131,6 +135,7 @@ func unknownUser(t *testing.T, s AccountStore) {
 	_, err := s.UserByID(t.Context(), "usr_none")
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.SetUserDisabled(t.Context(), "usr_none", true, at, event(audit.UserDisabled)), fault.NotFound)
+	wantKind(t, s.SetUserRole(t.Context(), "usr_none", apikey.Operator, at, event(audit.UserRole)), fault.NotFound)
 	k, _ := apikey.Make(apikey.NewKey{Name: "x", User: "usr_none", Creator: "usr_none"}, at)
 	wantKind(t, s.InsertKey(t.Context(), k, 10, event(audit.KeyCreated)), fault.NotFound)
 	if n := countAudit(t, s); n != 0 {
@@ -147,13 +152,17 @@ func keysRoundTrip(t *testing.T, s AccountStore) {
 		"zero limit": func(n *apikey.NewKey) { n.Limit = &apikey.Limit{} },
 		"expiry":     func(n *apikey.NewKey) { n.ExpiresAt = at.Add(time.Hour) },
 		"strict":     func(n *apikey.NewKey) { n.Strict = true },
+		"rates":      func(n *apikey.NewKey) { n.Rates = &apikey.Rates{Requests: 60, Tokens: 1 << 40, Rubles: 1234567890123} },
+		"some rates": func(n *apikey.NewKey) {
+			n.Rates = &apikey.Rates{Requests: 0, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+		},
 	} {
 		k := mustKey(t, s, u.ID, edit)
 		got, err := s.KeyByHash(t.Context(), k.Hash)
 		if err != nil {
 			t.Fatalf("%s: %v", name, err)
 		}
-		equal(t, name, got, apikey.Found{Key: k, Wallet: u.Wallet})
+		equal(t, name, got, apikey.Found{Key: k, Wallet: u.Wallet, Role: apikey.Operator})
 	}
 	_, err := s.KeyByHash(t.Context(), strings.Repeat("0", 64))
 	wantKind(t, err, fault.NotFound)
@@ -184,6 +193,19 @@ func changeKey(t *testing.T, s AccountStore) {
 	}
 	stored, _ = s.KeyByHash(t.Context(), k.Hash)
 	equal(t, "removed limit", stored.Limit, nil)
+
+	rates := &apikey.Rates{Requests: apikey.DefaultRate, Tokens: 7, Rubles: 0}
+	if _, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Rates: &rates}, later, event(audit.KeyChanged)); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ = s.KeyByHash(t.Context(), k.Hash)
+	equal(t, "rates", stored.Rates, rates)
+	var operators *apikey.Rates
+	if _, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Rates: &operators}, later, event(audit.KeyChanged)); err != nil {
+		t.Fatal(err)
+	}
+	stored, _ = s.KeyByHash(t.Context(), k.Hash)
+	equal(t, "removed rates", stored.Rates, operators)
 }
 
 func deleteKey(t *testing.T, s AccountStore) {
@@ -298,7 +320,7 @@ func raceKeys(t *testing.T, s AccountStore) {
 }
 
 func bootstrap(ctx context.Context, s AccountStore) (apikey.Key, bool, error) {
-	u := account.User{ID: apikey.NewID("usr_"), Name: "first", Wallet: apikey.NewID("wal_"), CreatedAt: at}
+	u := account.User{ID: apikey.NewID("usr_"), Name: "first", Wallet: apikey.NewID("wal_"), Role: apikey.Administrator, CreatedAt: at}
 	k, _ := apikey.Make(apikey.NewKey{Name: "first", User: u.ID, Creator: u.ID}, at)
 	done, err := s.Bootstrap(ctx, u, []apikey.Key{k}, []audit.Event{event(audit.UserCreated), event(audit.KeyCreated)})
 	return k, done, err
@@ -345,6 +367,19 @@ func awkwardText(t *testing.T, s AccountStore) {
 			t.Fatalf("name %q came back as %q, %v", name, got.Name, err)
 		}
 	}
+	for name, want := range map[string]string{"a\x00b": "a\uFFFDb", "a\xff\xfe\xfdb": "a\uFFFDb", "\x00": "\uFFFD"} {
+		k := mustKey(t, s, u.ID, func(n *apikey.NewKey) { n.Name = name })
+		if got, err := s.KeyByHash(t.Context(), k.Hash); err != nil || got.Name != want {
+			t.Fatalf("name %q came back as %q, %v", name, got.Name, err)
+		}
+		if err := s.Audit(t.Context(), audit.Event{Actor: audit.Actor{Name: name, From: name}, Action: name, Target: name, Before: name, After: name}, at); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.UserByID(t.Context(), name); !fault.Is(err, fault.NotFound) {
+			t.Fatalf("user %q: %v; want NotFound", name, err)
+		}
+	}
+	countAudit(t, s) // the chain holds
 	if _, err := s.KeyByHash(t.Context(), "\x00' OR 1=1"); !fault.Is(err, fault.NotFound) {
 		t.Fatalf("look-up of rubbish: %v; want NotFound", err)
 	}

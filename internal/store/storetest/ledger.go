@@ -27,6 +27,8 @@ import (
 type LedgerStore interface {
 	ledger.Store
 	account.Store
+	// ModelTokens is what models are ranked by; see store.Store.
+	ModelTokens(ctx context.Context, from, to string) (map[string]int64, error)
 	Close() error
 }
 
@@ -60,6 +62,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"many at once":                           manyAtOnce,
 		"activity":                               activity,
 		"one process per folder":                 oneProcess,
+		"text that databases dislike":            awkwardCall,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -291,7 +294,33 @@ func topUps(t *testing.T, d *desk) {
 		t.Errorf("credited %d times", fresh.Load())
 	}
 	d.wantBalance(d.store, w, 4*ruble, 0, 0)
+	onceForTwo(t, d)
 	d.balanced()
+}
+
+// onceForTwo has two wallets claim the same external id at once: one gets it, the others of the same wallet repeat it, the rest conflict.
+func onceForTwo(t *testing.T, d *desk) {
+	wallets := []string{d.wallet(0), d.wallet(0)}
+	var wg sync.WaitGroup
+	var credited [2]atomic.Int64
+	for i := range 8 {
+		wg.Go(func() {
+			p, err := ledger.Credit(d.ctx, d.store, ledger.TopUp{Wallet: wallets[i%2], Source: "race", ExternalID: "2", Amount: ruble, Actor: actor}, d.clock.Now())
+			switch {
+			case err == nil && !p.Repeated:
+				credited[i%2].Add(1)
+			case err != nil && !fault.Is(err, fault.Conflict):
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	first, second := credited[0].Load(), credited[1].Load()
+	if first+second != 1 {
+		t.Errorf("credited %d and %d times", first, second)
+	}
+	d.wantBalance(d.store, wallets[0], money.Nano(first)*ruble, 0, 0)
+	d.wantBalance(d.store, wallets[1], money.Nano(second)*ruble, 0, 0)
 }
 
 func adjustments(t *testing.T, d *desk) {
@@ -1147,7 +1176,7 @@ func activity(t *testing.T, d *desk) {
 		"all keys": {"", "2026-03-02", "2026-03-03", []ledger.ActivityRow{row("2026-03-03", "m/dear", 12, 2), row("2026-03-03", "m/also", 1, 1), row("2026-03-03", "m/cheap", 1, 1), row("2026-03-02", "m/dear", 100, 1)}},
 		"one key":  {"key_2", "2026-03-02", "2026-03-04", []ledger.ActivityRow{row("2026-03-03", "m/dear", 7, 1), row("2026-03-03", "m/also", 1, 1)}},
 		"one day":  {"", "2026-03-04", "2026-03-04", []ledger.ActivityRow{row("2026-03-04", "m/dear", 9, 1)}},
-		"nothing":  {"", "2025-01-01", "2025-12-31", nil},
+		"nothing":  {"", "2025-01-01", "2025-12-31", []ledger.ActivityRow{}},
 	} {
 		got, err := b.Activity(d.ctx, w, c.key, c.from, c.to)
 		if err != nil {
@@ -1156,6 +1185,13 @@ func activity(t *testing.T, d *desk) {
 		if diff := cmp.Diff(c.want, got); diff != "" {
 			t.Errorf("%s: %s", name, diff)
 		}
+	}
+	tokens, err := d.store.ModelTokens(d.ctx, "2026-03-03", "2026-03-04")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(map[string]int64{"m/dear": 45, "m/also": 15, "m/cheap": 15}, tokens); diff != "" {
+		t.Errorf("tokens by model: %s", diff)
 	}
 	d.balanced()
 }
@@ -1173,4 +1209,35 @@ func oneProcess(t *testing.T, d *desk) {
 	if again.Node() != b.Node() {
 		t.Error("another identity")
 	}
+}
+
+// awkwardCall has NUL and broken UTF-8 wherever foreign text could end up.
+func awkwardCall(t *testing.T, d *desk) {
+	const bad = "a\x00b\xff"
+	w := d.wallet(10 * ruble)
+	b := d.node()
+	c := d.call(w, "", ruble)
+	c.User, c.API, c.ModelAsked, c.Model, c.Provider, c.Endpoint, c.UserAgent, c.Finish = bad, bad, bad, bad, bad, bad, bad, bad
+	if err := b.Settle(d.ctx, d.hold(b, w, ruble), c); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := b.Adjust(d.ctx, ledger.Adjustment{Wallet: w, ID: "1", Amount: ruble, Reason: bad, Actor: audit.Actor{Name: bad, From: bad}}); err != nil {
+		t.Fatal(err)
+	}
+	d.wantBalance(b, w, 11*ruble, ruble, 0)
+	if x, err := ledger.Explain(d.ctx, d.store, "", c.Generation); err != nil || !x.Matches {
+		t.Errorf("%s, %v", x.Why, err)
+	}
+	for _, kind := range []func() error{
+		func() error { _, err := d.store.Balance(d.ctx, bad); return err },
+		func() error { _, _, err := d.store.Call(d.ctx, bad, bad); return err },
+	} {
+		if err := kind(); !fault.Is(err, fault.NotFound) {
+			t.Errorf("%v; want NotFound", err)
+		}
+	}
+	if rows, err := d.store.Activity(d.ctx, w, "", "2026-03-04", "2026-03-04"); err != nil || len(rows) != 1 || rows[0].Model != "a\uFFFDb\uFFFD" {
+		t.Errorf("%v, %v", rows, err)
+	}
+	d.balanced()
 }

@@ -1,4 +1,4 @@
-package sqlite
+package store
 
 import (
 	"context"
@@ -6,22 +6,23 @@ import (
 	"fmt"
 	"slices"
 	"strings"
-	"time"
 
+	"weir/internal/audit"
+	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
-	"weir/internal/store"
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
 func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
-	err = s.inReadTx(ctx, func(tx *sql.Tx) error {
-		c := checker{ctx: ctx, tx: tx}
+	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
+		c := checker{ctx: ctx, tx: q}
 		c.entries()
 		c.wallets()
 		c.leases()
 		c.generations()
 		c.rollUps(c.records())
+		c.audit()
 		checks = c.checks
 		return c.err
 	})
@@ -86,47 +87,47 @@ func (c *checker) each(text string, f func(values []any)) {
 
 func (c *checker) entries() {
 	var sum, n int64
-	c.one(store.CheckSum, &sum, &n)
+	c.one(checkSum, &sum, &n)
 	var wrong []string
 	if sum != 0 {
 		wrong = append(wrong, fmt.Sprintf("all entries together come to %s rubles", money.Nano(sum)))
 	}
-	wrong = append(wrong, c.wrong("the entries of transaction %d come to %d nano-rubles", store.CheckTransactions)...)
-	wrong = append(wrong, c.wrong("transaction %d is missing, or numbers two entries alike", store.CheckLines)...)
+	wrong = append(wrong, c.wrong("the entries of transaction %d come to %d nano-rubles", checkTransactions)...)
+	wrong = append(wrong, c.wrong("transaction %d is missing, or numbers two entries alike", checkLines)...)
 	c.add("entries", wrong, "%d entries; those of each transaction sum to zero", n)
 }
 
 func (c *checker) wallets() {
 	var n, credited, charged, leased int64
-	c.one(store.CheckWalletCount, &n, &credited, &charged, &leased)
-	wrong := c.wrong("wallet %s has credited %d, its entries say %d; charged %d, its entries say %d", store.CheckWallets)
-	wrong = append(wrong, c.wrong("account %s has entries and no wallet", store.CheckStrangers)...)
+	c.one(checkWalletCount, &n, &credited, &charged, &leased)
+	wrong := c.wrong("wallet %s has credited %d, its entries say %d; charged %d, its entries say %d", checkWallets)
+	wrong = append(wrong, c.wrong("account %s has entries and no wallet", checkStrangers)...)
 	c.add("wallets", wrong, "%d wallets agree with their entries: %s credited, %s charged", n, money.Nano(credited), money.Nano(charged))
 	below := 0
-	c.each(store.CheckNegative, func([]any) { below++ })
+	c.each(checkNegative, func([]any) { below++ })
 	if below > 0 {
 		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d or more are below zero by calls that cost more than was held", below)
 	}
 }
 
 func (c *checker) leases() {
-	wrong := c.wrong("wallet %s has %d leased, its leases have %d left", store.CheckWalletLeases)
-	wrong = append(wrong, c.wrong("key %s has %d leased, its leases have %d left", store.CheckKeyLeases)...)
+	wrong := c.wrong("wallet %s has %d leased, its leases have %d left", checkWalletLeases)
+	wrong = append(wrong, c.wrong("key %s has %d leased, its leases have %d left", checkKeyLeases)...)
 	c.add("leases", wrong, "what is leased is what the leases have left")
 }
 
 func (c *checker) generations() {
 	var n, settled, cost int64
-	c.one(store.CheckCounts, &n, &settled, &cost)
-	wrong := c.wrong("generation %s has no entry, a wrong one, or one that it should not have", store.CheckUncharged)
-	wrong = append(wrong, c.wrong("entry %s has no generation", store.CheckUnrecorded)...)
+	c.one(checkCounts, &n, &settled, &cost)
+	wrong := c.wrong("generation %s has no entry, a wrong one, or one that it should not have", checkUncharged)
+	wrong = append(wrong, c.wrong("entry %s has no generation", checkUnrecorded)...)
 	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, money.Nano(cost))
 }
 
 var (
-	selectGenerations = selectAll("generations", store.GenerationColumns)
-	selectHours       = selectAll("usage_hourly", store.HourColumns, store.SumColumns)
-	selectDays        = selectAll("usage_daily", store.DayColumns, store.SumColumns)
+	selectGenerations = selectAll(generations.Name, generations.Columns)
+	selectHours       = selectAll("usage_hourly", hourColumns, sumColumns)
+	selectDays        = selectAll("usage_daily", dayColumns, sumColumns)
 )
 
 func selectAll(table string, columns ...[]string) string {
@@ -134,22 +135,19 @@ func selectAll(table string, columns ...[]string) string {
 }
 
 // records compares each call's columns with its record, and adds the records up by hour.
-func (c *checker) records() map[store.Hour]store.Sums {
-	hours := map[store.Hour]store.Sums{}
+func (c *checker) records() map[hourKey]*sums {
+	hours := map[hourKey]*sums{}
 	var wrong differences
 	n := 0
 	c.each(selectGenerations, func(row []any) {
 		n++
-		call, w := store.ReadGeneration(row)
+		call, w := readGeneration(row)
 		if w != "" {
 			wrong.add(w)
 		}
-		if call == nil {
-			return
+		if call != nil {
+			at(hours, hourOf(call)).add(call)
 		}
-		sums := hours[store.HourOf(call)]
-		sums.Add(call)
-		hours[store.HourOf(call)] = sums
 	})
 	c.add("records", wrong, "%d calls agree with their records", n)
 	return hours
@@ -157,7 +155,7 @@ func (c *checker) records() map[store.Hour]store.Sums {
 
 func text(v any) string { s, _ := v.(string); return s }
 
-func sums(values []any) (s store.Sums) {
+func sumsOf(values []any) (s sums) {
 	for i := range s {
 		s[i], _ = values[i].(int64)
 	}
@@ -165,33 +163,23 @@ func sums(values []any) (s store.Sums) {
 }
 
 // rollUps compares the hours with the calls, and days and keys with the hours.
-func (c *checker) rollUps(hours map[store.Hour]store.Sums) {
-	days, keys := map[store.Day]store.Sums{}, map[store.KeyPeriod]int64{}
+func (c *checker) rollUps(hours map[hourKey]*sums) {
+	t := tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
 	for h, s := range hours {
-		t := time.Unix(h.Hour, 0).UTC()
-		d := store.Day{Day: t.Format(time.DateOnly), Wallet: h.Wallet, Key: h.Key, User: h.User, Model: h.Model, Provider: h.Provider}
-		day := days[d]
-		day.Plus(&s)
-		days[d] = day
-		if h.Key == "" || s.Cost() == 0 {
-			continue
-		}
-		for _, p := range ledger.Periods(t) {
-			keys[store.KeyPeriod{Wallet: h.Wallet, Key: h.Key, Period: p}] += int64(s.Cost())
-		}
+		t.fold(h, s)
 	}
-	c.compareHours(hours)
-	c.compareDays(days)
-	c.compareKeys(keys)
+	c.compareHours(t.hours)
+	c.compareDays(t.days)
+	c.compareKeys(t.keys)
 }
 
-func (c *checker) compareHours(want map[store.Hour]store.Sums) {
+func (c *checker) compareHours(want map[hourKey]*sums) {
 	n := len(want)
 	var diff differences
 	c.each(selectHours, func(v []any) {
-		at, _ := v[0].(int64)
-		h := store.Hour{Hour: at, Wallet: text(v[1]), Key: text(v[2]), User: text(v[3]), Model: text(v[4]), Provider: text(v[5]), Endpoint: text(v[6])}
-		compare(&diff, h, sums(v[7:]), want[h])
+		start, _ := v[0].(int64)
+		h := hourKey{start, text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5]), text(v[6])}
+		compare(&diff, h, sumsOf(v[7:]), *at(want, h))
 		delete(want, h)
 	})
 	for h := range want {
@@ -200,12 +188,12 @@ func (c *checker) compareHours(want map[store.Hour]store.Sums) {
 	c.add("usage by hour", diff, "%d rows agree with the calls", n)
 }
 
-func (c *checker) compareDays(want map[store.Day]store.Sums) {
+func (c *checker) compareDays(want map[dayKey]*sums) {
 	n := len(want)
 	var diff differences
 	c.each(selectDays, func(v []any) {
-		d := store.Day{Day: text(v[0]), Wallet: text(v[1]), Key: text(v[2]), User: text(v[3]), Model: text(v[4]), Provider: text(v[5])}
-		compare(&diff, d, sums(v[6:]), want[d])
+		d := dayKey{text(v[0]), text(v[1]), text(v[2]), text(v[3]), text(v[4]), text(v[5])}
+		compare(&diff, d, sumsOf(v[6:]), *at(want, d))
 		delete(want, d)
 	})
 	for d := range want {
@@ -214,20 +202,34 @@ func (c *checker) compareDays(want map[store.Day]store.Sums) {
 	c.add("usage by day", diff, "%d rows agree with the calls", n)
 }
 
-func (c *checker) compareKeys(want map[store.KeyPeriod]int64) {
+func (c *checker) compareKeys(want map[ledger.Pot]money.Nano) {
 	n := len(want)
 	var diff differences
-	c.each(store.CheckKeySpend, func(v []any) {
+	c.each(checkKeySpend, func(v []any) {
 		start, _ := v[3].(int64)
 		spent, _ := v[4].(int64)
-		k := store.KeyPeriod{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
-		compare(&diff, k, spent, want[k])
+		k := ledger.Pot{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
+		compare(&diff, k, money.Nano(spent), want[k])
 		delete(want, k)
 	})
 	for k := range want {
 		diff.add(fmt.Sprintf("%v is missing", k))
 	}
 	c.add("spending of keys", diff, "%d rows agree with the calls", n)
+}
+
+// audit walks the chain of who changed what.
+func (c *checker) audit() {
+	if c.err != nil {
+		return
+	}
+	n, err := audit.Verify(auditRows(c.ctx, c.tx))
+	var broken []string
+	if fault.Is(err, fault.Conflict) {
+		broken, err = append(broken, fault.From(err).Public), nil
+	}
+	c.err = err
+	c.add("audit chain", broken, "%d rows, each with the hash of the one before", n)
 }
 
 // differences are the first places where figures differ.

@@ -1,0 +1,21 @@
+package rate
+
+import (
+	"errors"
+	"net/netip"
+	"net/url"
+)
+
+// CheckURL says what is wrong with the address of a published list, nil when nothing is. Plain http is for this machine alone: whoever
+// stood between could set the prices otherwise.
+func CheckURL(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
+		return errors.New("it must be an https:// address without credentials, such as https://www.cbr.ru/scripts/XML_daily.asp")
+	}
+	ip, err := netip.ParseAddr(u.Hostname())
+	if loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {
+		return errors.New("it must begin with https://")
+	}
+	return nil
+}

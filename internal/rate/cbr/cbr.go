@@ -1,0 +1,62 @@
+// Package cbr fetches the Bank of Russia's daily list of exchange rates. It goes to the one address that it was given, in bounded time
+// and size, and does not judge what it brings.
+package cbr
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"time"
+
+	"weir/internal/rate"
+)
+
+// maxBytes is ten times what the list has; timeout is for the whole fetch.
+const (
+	maxBytes = 256 << 10
+	timeout  = 20 * time.Second
+)
+
+// Source fetches one address. Redirects are not followed: the bank has none, and one could lead anywhere.
+type Source struct {
+	url    string
+	client *http.Client
+}
+
+// New makes a Source of an address that rate.CheckURL accepts.
+func New(address string) (*Source, error) {
+	if err := rate.CheckURL(address); err != nil {
+		return nil, err
+	}
+	return &Source{url: address, client: &http.Client{
+		Timeout:       timeout,
+		Transport:     &http.Transport{DisableKeepAlives: true}, // and no proxy of the environment
+		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
+	}}, nil
+}
+
+// Fetch is the list as it was published.
+func (s *Source) Fetch(ctx context.Context) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
+	if err != nil {
+		return nil, err
+	}
+	req.Header.Set("User-Agent", "weir") // the bank's server refuses requests that name nobody
+	res, err := s.client.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if res.StatusCode != http.StatusOK {
+		return nil, fmt.Errorf("the list of exchange rates: status %d", res.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, maxBytes+1))
+	if err != nil {
+		return nil, err
+	}
+	if len(body) > maxBytes {
+		return nil, fmt.Errorf("the list of exchange rates has more than %d bytes", maxBytes)
+	}
+	return body, nil
+}

@@ -1,0 +1,165 @@
+// Package rate says how many rubles a dollar costs: what was set, by whom, from when on, and which of it holds at a moment. It asks
+// no server itself, and it never computes with floating point.
+package rate
+
+import (
+	"cmp"
+	"math/big"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/money"
+)
+
+// The sources of a rate.
+const (
+	Static = "static" // written in the configuration
+	Manual = "manual" // set by an administrator
+	CBR    = "cbr"    // published by the Bank of Russia
+)
+
+// Record is one setting of rate, margin or both. It is never changed; a later one takes its place.
+type Record struct {
+	Version   int64  // of the catalog, which it began
+	RubPerUSD string // decimal text; "": it sets the margin alone
+	Margin    string // part of the price on top, decimal text; "": it sets the rate alone
+	Source    string // Manual or CBR
+	Day       string // of the published rate, YYYY-MM-DD; "" when set by hand
+	From      time.Time
+	At        time.Time
+	Actor     string
+}
+
+// Declared is what the configuration says.
+type Declared struct {
+	RubPerUSD  string
+	Margin     string
+	Version    string // name of the pair
+	RateAt     string // where the rate is written, "" when it is the default
+	MarginAt   string // likewise the margin
+	FromBank   bool   // the rate comes from the Bank of Russia; RubPerUSD holds until there is one
+	FromBankAt string // where that is written
+}
+
+// Effective is the rate that prices are made with.
+type Effective struct {
+	money.Rate
+	RubPerUSD string
+	Margin    string
+	Version   string // names the values, too: two rates never share it
+	Source    string // of the rate: Static, Manual or CBR
+	From      time.Time
+}
+
+// At finds what holds at a moment, given all records in the order of their versions: what the configuration declares, else the
+// record with the latest beginning. A rate from the Bank of Russia is never held back by a declared one.
+func At(d Declared, records []Record, now time.Time) (Effective, error) {
+	e := Effective{RubPerUSD: d.RubPerUSD, Margin: d.Margin, Version: d.Version, Source: Static}
+	rate := latest(records, now, func(r *Record) bool { return r.RubPerUSD != "" })
+	margin := latest(records, now, func(r *Record) bool { return r.Margin != "" })
+	if d.RateAt != "" && !d.FromBank {
+		rate = nil
+	}
+	if d.MarginAt != "" {
+		margin = nil
+	}
+	if rate != nil {
+		e.RubPerUSD, e.Source, e.From = rate.RubPerUSD, rate.Source, rate.From
+	}
+	if margin != nil {
+		e.Margin = margin.Margin
+	}
+	if rate != nil || margin != nil {
+		e.Version = name(&e, rate)
+	}
+	var err error
+	e.Rate, err = money.NewRate(e.RubPerUSD, e.Margin)
+	return e, err
+}
+
+// latest is the record with the latest beginning that is not ahead; among equal ones the later set.
+func latest(records []Record, now time.Time, counts func(*Record) bool) *Record {
+	var found *Record
+	for i := range records {
+		r := &records[i]
+		if counts(r) && !r.From.After(now) && (found == nil || !r.From.Before(found.From)) {
+			found = r
+		}
+	}
+	return found
+}
+
+// name is "cbr-2026-11-21@81.2345+0.15".
+func name(e *Effective, r *Record) string {
+	day := ""
+	if r != nil {
+		day = "-" + cmp.Or(r.Day, r.From.UTC().Format(time.DateOnly))
+	}
+	return e.Source + day + "@" + e.RubPerUSD + "+" + e.Margin
+}
+
+// Refuse says why the configuration keeps an administrator from setting rate or margin, nil when it does not.
+func (d *Declared) Refuse(r *Record) error {
+	switch {
+	case r.RubPerUSD != "" && d.RateAt != "" && !d.FromBank:
+		return declared("rate", "pricing.rub_per_usd", d.RateAt)
+	case r.Margin != "" && d.MarginAt != "":
+		return declared("margin", "pricing.margin", d.MarginAt)
+	}
+	return nil
+}
+
+func declared(field, setting, at string) error {
+	e := fault.Newf(fault.Conflict, "rate.Set", "%s is set at %s: change it there, or remove it there to set it here.", setting, at)
+	e.Param = field
+	return e
+}
+
+// Check fails with fault.Invalid unless the record holds decimal numbers in the range that a rate and a margin can have.
+func (r *Record) Check() error {
+	if r.RubPerUSD == "" && r.Margin == "" {
+		return fault.Field("rate.Check", "rate", "rate or margin is missing.")
+	}
+	if r.RubPerUSD != "" {
+		v, ok := decimal(r.RubPerUSD)
+		if !ok || v.Cmp(lowest) < 0 || v.Cmp(highest) > 0 {
+			return fault.Field("rate.Check", "rate", "rate must be rubles per dollar between 1 and 100000, written as digits with an optional point.")
+		}
+	}
+	if r.Margin != "" {
+		if v, ok := decimal(r.Margin); !ok || v.Cmp(big.NewRat(10, 1)) > 0 {
+			return fault.Field("rate.Check", "margin", "margin must be a part of the price between 0 and 10, such as 0.15 for 15 %%.")
+		}
+	}
+	return nil
+}
+
+var lowest, highest = big.NewRat(1, 1), big.NewRat(100_000, 1)
+
+// decimal reads digits with an optional fraction: no sign, no exponent, no space.
+func decimal(text string) (*big.Rat, bool) {
+	whole, fraction, point := strings.Cut(text, ".")
+	if len(text) > 40 || !digits(whole) || point && !digits(fraction) {
+		return nil, false
+	}
+	return new(big.Rat).SetString(text)
+}
+
+func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+
+// Last is the published or set rate that a new one is compared with: the newest record of a rate, nil without any.
+func Last(records []Record) *Record {
+	for _, r := range slices.Backward(records) {
+		if r.RubPerUSD != "" {
+			return &r
+		}
+	}
+	return nil
+}
+
+// Same reports whether a record says nothing that the last one did not.
+func (r *Record) Same(last *Record) bool {
+	return last != nil && r.RubPerUSD == last.RubPerUSD && r.Margin == last.Margin && r.Source == last.Source && r.Day == last.Day && r.From.Equal(last.From)
+}

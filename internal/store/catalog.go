@@ -1,0 +1,150 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"maps"
+	"slices"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+const catalogVersion = `SELECT COALESCE(MAX(version), 0) FROM catalog_changes`
+
+// CatalogVersion is the number of changes so far.
+func (s *Store) CatalogVersion(ctx context.Context) (version int64, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&version) }, catalogVersion)
+	return version, failure("store.CatalogVersion", err)
+}
+
+// CatalogState is everything at one moment.
+func (s *Store) CatalogState(ctx context.Context) (state edit.State, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		if err := q.QueryRowContext(ctx, catalogVersion).Scan(&state.Version); err != nil {
+			return err
+		}
+		rows, err := q.QueryContext(ctx, `SELECT kind, id, spec, over, sealed, last4, version, updated_at FROM catalog_rows ORDER BY kind, id`)
+		if state.Rows, err = collect(rows, err, scanCatalogRow); err != nil {
+			return err
+		}
+		rows, err = q.QueryContext(ctx, `SELECT `+changeColumns+` FROM catalog_changes WHERE kind = 'rate' ORDER BY version`)
+		changes, err := collect(rows, err, scanChange)
+		for i := range changes {
+			if err == nil {
+				state.Rates = append(state.Rates, changes[i].Rate())
+			}
+		}
+		return err
+	})
+	return state, err
+}
+
+func scanCatalogRow(row Scanner) (r edit.Row, err error) {
+	var spec string
+	var updated int64
+	err = row.Scan(&r.Kind, &r.ID, &spec, &r.Over, &r.Sealed, &r.Last4, &r.Version, &updated)
+	r.Spec, r.UpdatedAt = parseSpec(spec), time.UnixMicro(updated).UTC()
+	return r, err
+}
+
+const changeColumns = `version, at, actor, from_addr, action, kind, id, before, after`
+
+func scanChange(row Scanner) (e edit.Entry, err error) {
+	var at int64
+	var before, after sql.NullString
+	err = row.Scan(&e.Version, &at, &e.Name, &e.From, &e.Action, &e.Kind, &e.ID, &before, &after)
+	e.At = time.UnixMicro(at).UTC()
+	if before.Valid {
+		e.Before = parseSpec(before.String)
+	}
+	if after.Valid {
+		e.After = parseSpec(after.String)
+	}
+	return e, err
+}
+
+// CommitCatalog makes one change with its entry and its audit row. It fails with fault.Conflict because of edit.ErrMoved when another
+// was faster.
+func (s *Store) CommitCatalog(ctx context.Context, c edit.Commit, e audit.Event) error {
+	err := s.write(ctx, func(t *tx) error {
+		var version int64
+		if err := t.row(catalogVersion).Scan(&version); err != nil {
+			return err
+		}
+		if version+1 != c.Version {
+			return moved()
+		}
+		// of two nodes at this point the key of the table lets one through
+		_, err := t.exec(`INSERT INTO catalog_changes (`+changeColumns+`) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9)`,
+			c.Version, c.At.UnixMicro(), c.Name, c.From, c.Action, string(c.Kind), c.ID, specColumn(c.Before), specColumn(c.After))
+		if err != nil {
+			return err
+		}
+		if err := t.putCatalogRow(&c); err != nil {
+			return err
+		}
+		return t.record(e, c.At)
+	})
+	if s.engine.Duplicate(err) {
+		return moved()
+	}
+	return err
+}
+
+func moved() error {
+	return fault.New(fault.Conflict, "store.CommitCatalog", "Somebody else changed the catalog in the same moment. Try again.").Because(edit.ErrMoved)
+}
+
+func (t *tx) putCatalogRow(c *edit.Commit) error {
+	r := c.Row
+	switch {
+	case c.Kind == edit.Rate:
+		return nil
+	case r == nil:
+		_, err := t.exec(`DELETE FROM catalog_rows WHERE kind = $1 AND id = $2`, string(c.Kind), c.ID)
+		return err
+	}
+	_, err := t.exec(`INSERT INTO catalog_rows (kind, id, spec, over, sealed, last4, version, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
+		ON CONFLICT (kind, id) DO UPDATE SET spec = excluded.spec, over = excluded.over, sealed = excluded.sealed, last4 = excluded.last4,
+		version = excluded.version, updated_at = excluded.updated_at`,
+		string(r.Kind), r.ID, string(appendSpec(nil, r.Spec)), r.Over, r.Sealed, r.Last4, r.Version, r.UpdatedAt.UnixMicro())
+	return err
+}
+
+// CatalogHistory lists changes before a version (0: all), the newest first.
+func (s *Store) CatalogHistory(ctx context.Context, before int64, count int) ([]edit.Entry, error) {
+	return list(ctx, s, "store.CatalogHistory", scanChange,
+		`SELECT `+changeColumns+` FROM catalog_changes WHERE $1 = 0 OR version < $1 ORDER BY version DESC LIMIT $2`, before, count)
+}
+
+func specColumn(s edit.Spec) sql.NullString {
+	if s == nil {
+		return sql.NullString{}
+	}
+	return sql.NullString{String: string(appendSpec(nil, s)), Valid: true}
+}
+
+// appendSpec writes a spec as a JSON object of texts, in the order of names.
+func appendSpec(b []byte, s edit.Spec) []byte {
+	b = append(b, '{')
+	for i, name := range slices.Sorted(maps.Keys(s)) {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendText(b, Text(name)), ':')
+		b = rawjson.AppendText(b, Text(s[name]))
+	}
+	return append(b, '}')
+}
+
+func parseSpec(text string) edit.Spec {
+	s := edit.Spec{}
+	for m := rawjson.MembersOf([]byte(text)); m.Next(); {
+		s[string(m.Name)] = rawjson.Text(m.Value)
+	}
+	return s
+}

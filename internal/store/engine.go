@@ -1,0 +1,130 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"fmt"
+)
+
+// Engine is what each database does in its own way.
+type Engine struct {
+	Read     *sql.DB       // runs queries outside of writing transactions
+	Snapshot sql.TxOptions // of a transaction that only reads, and sees one moment
+
+	// What follows a SELECT of a row that the transaction is about to change; of one whose key and being it relies on until it ends;
+	// and the statement, with %s for the name, that keeps all other writers of a table out. Empty where a transaction that writes is alone
+	// anyway.
+	ForUpdate, ForKeyShare, LockTable string
+
+	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where there is none.
+	Unhurried string
+
+	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned as it is. f runs
+	// again when the database gave up the transaction to let others through. When Write returns the commit is on the disk; with lazy
+	// it need not be there yet if only a power cut of this machine can undo it. Whoever hangs up does not cut off a transaction that
+	// has begun; ctx's deadline does. Errors of the engine's own are made by Unavailable.
+	Write func(ctx context.Context, lazy bool, f func(Runner) error) error
+
+	// Duplicate tells whether a row could not be inserted because there is one with that key.
+	Duplicate func(error) bool
+
+	Close func() error
+}
+
+// Scanner is a row, or rows at one of them.
+type Scanner interface{ Scan(into ...any) error }
+
+// Table is where rows are put by the thousand.
+type Table struct {
+	Name    string
+	Columns []string
+}
+
+// Bulk are the tables that Runner.Insert is called with.
+var Bulk = []*Table{&generations, &entries}
+
+// Runner runs statements in a transaction. Parameters are $1, $2, ... Where args hold several rows, these stand one after another,
+// each of the same width.
+type Runner interface {
+	Exec(text string, args []any) (changed int64, err error)
+	Row(text string, args []any) Scanner
+	Rows(text string, args []any) (*sql.Rows, error)
+	// ExecEach runs a statement with each row of args, and returns how many rows each changed.
+	ExecEach(text string, width int, args []any) (changed []int64, err error)
+	// RowEach runs a query with each row of args, and has scan read what the one of that number, from 0, found.
+	RowEach(text string, width int, args []any, scan func(i int, row Scanner) error) error
+	// Insert puts that many rows into a table. row appends the one of that number, from 0, to args; what else args hold is the engine's.
+	Insert(into *Table, rows int, row func(args []any, i int) []any) error
+}
+
+// tx is a transaction that can change rows. Everything locks rows in the same order, or two transactions could wait for one another:
+// nodes; wallets by id; key_spend by key, wallet, period and start; leases; roll-ups by their keys; the audit chain last.
+type tx struct {
+	Runner
+	engine *Engine
+}
+
+// write runs f in a transaction, and returns when it is on the disk. f may run more than once.
+func (s *Store) write(ctx context.Context, f func(*tx) error) error { return s.transact(ctx, false, f) }
+
+// writeLazily is write without waiting for this machine's disk: for what the journal or the next start makes good after a power cut.
+func (s *Store) writeLazily(ctx context.Context, f func(*tx) error) error {
+	return s.transact(ctx, true, f)
+}
+
+func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) error {
+	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine}) }))
+}
+
+func (t *tx) exec(text string, args ...any) (changed int64, err error) {
+	return t.Exec(text, clean(args))
+}
+
+func (t *tx) row(text string, args ...any) Scanner { return t.Row(text, clean(args)) }
+
+// lockedRow is row, and keeps others from changing what it finds.
+func (t *tx) lockedRow(text string, args ...any) Scanner {
+	return t.Row(text+t.engine.ForUpdate, clean(args))
+}
+
+// one is exec of a change that must meet one row; its error is sql.ErrNoRows when it meets none.
+func (t *tx) one(text string, args ...any) error {
+	if n, err := t.exec(text, args...); err != nil || n == 1 {
+		return err
+	}
+	return sql.ErrNoRows
+}
+
+// lockTable keeps others from writing into a table.
+func (t *tx) lockTable(name string) error {
+	if t.engine.LockTable == "" {
+		return nil
+	}
+	_, err := t.Exec(fmt.Sprintf(t.engine.LockTable, name), nil)
+	return err
+}
+
+// Plain is the Runner that any database can have: one statement after another. Engines take from it what they have nothing faster for.
+type Plain struct {
+	Ctx context.Context
+	Tx  *sql.Tx
+}
+
+// Exec is Runner.Exec.
+func (p *Plain) Exec(text string, args []any) (changed int64, err error) {
+	r, err := p.Tx.ExecContext(p.Ctx, text, args...)
+	if err != nil {
+		return 0, err
+	}
+	return r.RowsAffected()
+}
+
+// Row is Runner.Row.
+func (p *Plain) Row(text string, args []any) Scanner {
+	return p.Tx.QueryRowContext(p.Ctx, text, args...)
+}
+
+// Rows is Runner.Rows.
+func (p *Plain) Rows(text string, args []any) (*sql.Rows, error) {
+	return p.Tx.QueryContext(p.Ctx, text, args...)
+}

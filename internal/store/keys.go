@@ -1,0 +1,183 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/money"
+)
+
+const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.strict,
+	k.expires_at, k.created_at, k.updated_at, k.deleted_at`
+
+// KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
+func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) {
+		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role)
+		return err
+	},
+		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`, hash)
+	return f, noKey("store.KeyByHash", err)
+}
+
+// ListKeys lists keys that are not deleted, newest first.
+func (s *Store) ListKeys(ctx context.Context, f apikey.Filter) ([]apikey.Key, error) {
+	if f.Count == 0 {
+		f.Count = 100
+	}
+	return list(ctx, s, "store.ListKeys", func(row Scanner) (apikey.Key, error) { return scanKey(row) }, `SELECT `+keyColumns+` FROM api_keys k
+		WHERE k.deleted_at IS NULL AND ($1 = '' OR k.user_id = $1) AND ($2 OR NOT k.disabled)
+		ORDER BY k.created_at DESC, k.id DESC LIMIT $3 OFFSET $4`, f.User, f.IncludeDisabled, f.Count, f.Offset)
+}
+
+// InsertKey adds a key unless its user has maxPerUser of them.
+func (s *Store) InsertKey(ctx context.Context, k apikey.Key, maxPerUser int, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		var user string // locked, so that keys are counted one insert after another
+		err := t.lockedRow(`SELECT id FROM users WHERE id = $1`, k.User).Scan(&user)
+		if err != nil {
+			return noUser("store.InsertKey", err)
+		}
+		var keys int
+		if err := t.row(`SELECT COUNT(*) FROM api_keys WHERE user_id = $1 AND deleted_at IS NULL`, k.User).Scan(&keys); err != nil {
+			return err
+		}
+		if keys >= maxPerUser {
+			return fault.Newf(fault.Invalid, "store.InsertKey", "A user may have %d keys. Delete one that is not used.", maxPerUser)
+		}
+		if err := t.insertKey(&k); err != nil {
+			return err
+		}
+		return t.record(e, k.CreatedAt)
+	})
+}
+
+func (t *tx) insertKey(k *apikey.Key) error {
+	limit, reset := limitColumns(k.Limit)
+	requests, tokens, rubles := rateColumns(k.Rates)
+	_, err := t.exec(`INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, disabled, limit_nano, limit_reset, strict,
+		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		k.ID, k.Hash, k.Label, k.Name, k.User, k.Creator, k.Management, k.Disabled, limit, reset, k.Strict,
+		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles)
+	return err
+}
+
+// ChangeKey edits a key that is not deleted. It fails with fault.NotFound.
+func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Change, now time.Time, e audit.Event) (apikey.Key, error) {
+	var key apikey.Key
+	err := s.write(ctx, func(t *tx) (err error) {
+		key, err = scanKey(t.lockedRow(`SELECT `+keyColumns+` FROM api_keys k WHERE k.hash = $1 AND ($2 = '' OR k.user_id = $2) AND k.deleted_at IS NULL`, hash, user))
+		if err != nil {
+			return noKey("store.ChangeKey", err)
+		}
+		apply(&key, c)
+		key.UpdatedAt = now.UTC()
+		limit, reset := limitColumns(key.Limit)
+		requests, tokens, rubles := rateColumns(key.Rates)
+		_, err = t.exec(`UPDATE api_keys SET name = $1, disabled = $2, limit_nano = $3, limit_reset = $4, strict = $5, updated_at = $6,
+			rate_requests = $7, rate_tokens = $8, rate_nano = $9 WHERE id = $10`,
+			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.ID)
+		if err != nil {
+			return err
+		}
+		return t.record(e, now)
+	})
+	return key, err
+}
+
+func apply(k *apikey.Key, c apikey.Change) {
+	if c.Name != nil {
+		k.Name = *c.Name
+	}
+	if c.Disabled != nil {
+		k.Disabled = *c.Disabled
+	}
+	if c.Limit != nil {
+		k.Limit = *c.Limit
+	}
+	if c.Rates != nil {
+		k.Rates = *c.Rates
+	}
+	if c.Strict != nil {
+		k.Strict = *c.Strict
+	}
+}
+
+// DeleteKey marks a key deleted; records go on naming it. It fails with fault.NotFound.
+func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		err := t.one(`UPDATE api_keys SET deleted_at = $1, updated_at = $1 WHERE hash = $2 AND ($3 = '' OR user_id = $3) AND deleted_at IS NULL`, now.UnixMicro(), hash, user)
+		if err != nil {
+			return noKey("store.DeleteKey", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// scanKey reads keyColumns and what further columns the query has.
+func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
+	var limit, expires, deleted, requests, tokens, rubles sql.NullInt64
+	var reset string
+	var created, updated int64
+	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &k.Strict,
+		&expires, &created, &updated, &deleted}
+	if err := row.Scan(append(into, more...)...); err != nil {
+		return apikey.Key{}, err
+	}
+	if limit.Valid {
+		k.Limit = &apikey.Limit{Amount: money.Nano(limit.Int64), Reset: apikey.Reset(reset)}
+	}
+	if requests.Valid || tokens.Valid || rubles.Valid {
+		k.Rates = &apikey.Rates{Requests: orDefaultRate(requests), Tokens: orDefaultRate(tokens), Rubles: money.Nano(orDefaultRate(rubles))}
+	}
+	k.CreatedAt, k.UpdatedAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC()
+	k.ExpiresAt, k.DeletedAt = moment(expires), moment(deleted)
+	return k, nil
+}
+
+func limitColumns(l *apikey.Limit) (limit sql.NullInt64, reset string) {
+	if l == nil {
+		return limit, ""
+	}
+	return sql.NullInt64{Int64: int64(l.Amount), Valid: true}, string(l.Reset)
+}
+
+// rateColumns are NULL where a key leaves an allowance to the operator.
+func rateColumns(r *apikey.Rates) (requests, tokens, rubles sql.NullInt64) {
+	if r == nil {
+		return requests, tokens, rubles
+	}
+	column := func(n int64) sql.NullInt64 { return sql.NullInt64{Int64: n, Valid: n != apikey.DefaultRate} }
+	return column(r.Requests), column(r.Tokens), column(int64(r.Rubles))
+}
+
+func orDefaultRate(n sql.NullInt64) int64 {
+	if !n.Valid {
+		return apikey.DefaultRate
+	}
+	return n.Int64
+}
+
+// micros is NULL for the zero time.
+func micros(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+func moment(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(n.Int64).UTC()
+}
+
+func noKey(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return apikey.NotFound(op)
+	}
+	return failure(op, err)
+}

@@ -1,0 +1,212 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strconv"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Apply is ledger.Applier.Apply. It first assumes that no generation is there already, because the node's position says so, and
+// looks at each only when that was wrong.
+func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
+	for i := range b.Items {
+		tidy(&b.Items[i].Call)
+	}
+	position, err := s.apply(ctx, b, false)
+	if s.engine.Duplicate(err) {
+		position, err = s.apply(ctx, b, true)
+	}
+	return position, err
+}
+
+func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
+	err = s.transact(ctx, !b.Durable, func(t *tx) error {
+		n, err := t.exec(nodeAdvance, b.Node, b.From, b.To)
+		if err != nil {
+			return err
+		}
+		if n == 0 {
+			return t.row(nodePosition, b.Node).Scan(&position)
+		}
+		position = b.To
+		items := b.Items
+		if careful {
+			if items, err = t.unknown(items); err != nil {
+				return err
+			}
+		}
+		return t.applyItems(b, items)
+	})
+	return position, err
+}
+
+// unknown leaves out what the store has, and what comes twice.
+func (t *tx) unknown(items []ledger.Recorded) (out []ledger.Recorded, err error) {
+	type id struct{ wallet, generation string }
+	seen := map[id]bool{}
+	args := make([]any, 0, 2*len(items))
+	for i := range items {
+		args = append(args, items[i].Call.Wallet, items[i].Call.Generation)
+	}
+	err = t.RowEach(generationKnown, 2, args, func(i int, row Scanner) error {
+		c := &items[i].Call
+		k := id{c.Wallet, c.Generation}
+		var n int
+		if err := row.Scan(&n); err != nil {
+			return err
+		}
+		if n == 0 && !seen[k] {
+			seen[k] = true
+			out = append(out, items[i])
+		}
+		return nil
+	})
+	return out, err
+}
+
+func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) error {
+	if len(items) == 0 {
+		return nil
+	}
+	err := t.Insert(&generations, len(items), func(args []any, i int) []any { return generationArgs(args, &items[i].Call, items[i].Record) })
+	if err != nil {
+		return err
+	}
+	sums, err := newTally(items)
+	if err != nil {
+		return fault.Wrap("store.Apply", err)
+	}
+	for _, step := range []func() error{
+		func() error { return t.charge(b, sums.charged) },
+		func() error { return t.chargeKeys(sums.keys) },
+		func() error { return t.consume(b.Node, sums.leases) },
+		func() error { return t.postSettled(b, sums.settled, sums.revenue) },
+		func() error { return t.rollUp(sums) },
+	} {
+		if err := step(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// postSettled posts an entry for each call and one that balances them.
+func (t *tx) postSettled(b *ledger.Batch, calls []*record.Call, revenue money.Nano) error {
+	switch {
+	case len(calls) == 0:
+		return nil
+	case len(calls) >= maxEntries:
+		return fault.Wrap("store.Apply", fmt.Errorf("%d calls in one batch", len(calls)))
+	}
+	ref := ledger.SettleRef + b.Node + ":" + strconv.FormatInt(b.From, 10)
+	var id int64
+	if err := t.row(transactionAdd, "settle", ref, b.Now.UnixMicro(), "", "").Scan(&id); err != nil {
+		return err
+	}
+	var transaction any = id
+	accounts := map[string]any{}
+	return t.Insert(&entries, len(calls)+1, func(args []any, i int) []any {
+		if i == len(calls) {
+			return append(args, ledger.RevenueAccount, ref, transaction, int64(0), int64(revenue))
+		}
+		c := calls[i]
+		account := accounts[c.Wallet]
+		if account == nil {
+			account = ledger.WalletAccount + c.Wallet
+			accounts[c.Wallet] = account
+		}
+		return append(args, account, ledger.SettleRef+c.Generation, transaction, int64(i+1), -int64(c.Cost))
+	})
+}
+
+func (t *tx) charge(b *ledger.Batch, charged map[string]money.Nano) error {
+	wallets := inOrder(charged, cmp.Compare[string])
+	args := make([]any, 0, 2*len(wallets))
+	for _, w := range wallets {
+		args = append(args, w, int64(charged[w]))
+	}
+	changed, err := t.ExecEach(walletCharge, 2, args)
+	for i, n := range changed {
+		if n == 0 && err == nil { // the entry stands, so its wallet must
+			if err = t.insertWallet(wallets[i], b.Now); err == nil {
+				_, err = t.exec(walletCharge, wallets[i], int64(charged[wallets[i]]))
+			}
+		}
+	}
+	return err
+}
+
+// consume takes costs from leases, as far as they are still there.
+func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
+	if len(uses) == 0 {
+		return nil
+	}
+	order := inOrder(uses, leaseUse.order)
+	args := make([]any, 0, 3*len(order))
+	for _, u := range order {
+		args = append(args, node, u.lease, u.wallet)
+	}
+	var taken, wallets, keys []any
+	err := t.RowEach(leaseFind+t.engine.ForUpdate, 3, args, func(i int, row Scanner) error {
+		use := order[i]
+		old := lease{pot: ledger.Pot{Wallet: use.wallet}, id: use.lease}
+		err := old.scan(row)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil
+		}
+		after := old
+		after.consumed += uses[use]
+		taken = append(taken, node, use.lease, use.wallet, int64(uses[use]))
+		switch n, p := int64(after.left()-old.left()), &old.pot; {
+		case n == 0:
+		case p.Key == "":
+			wallets = append(wallets, p.Wallet, n)
+		default:
+			keys = append(keys, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, n)
+		}
+		return err
+	})
+	for _, x := range []struct {
+		text  string
+		width int
+		args  []any
+	}{{leaseConsume, 4, taken}, {walletLease, 2, wallets}, {keyLease, 5, keys}} {
+		if err == nil {
+			_, err = t.ExecEach(x.text, x.width, x.args)
+		}
+	}
+	return err
+}
+
+func (t *tx) chargeKeys(keys map[ledger.Pot]money.Nano) error {
+	args := make([]any, 0, 5*len(keys))
+	for _, k := range inOrder(keys, potOrder) {
+		args = append(args, k.Wallet, k.Key, k.Period.Kind, k.Period.Start, int64(keys[k]))
+	}
+	_, err := t.ExecEach(keyCharge, 5, args)
+	return err
+}
+
+func (t *tx) rollUp(sums *tally) error {
+	var args []any
+	for _, d := range inOrder(sums.days, dayKey.order) {
+		args = d.args(args, sums.days[d])
+	}
+	if _, err := t.ExecEach(upsertDay, len(dayColumns)+len(sumColumns), args); err != nil {
+		return err
+	}
+	args = args[:0]
+	for _, h := range inOrder(sums.hours, hourKey.order) {
+		args = h.args(args, sums.hours[h])
+	}
+	_, err := t.ExecEach(upsertHour, len(hourColumns)+len(sumColumns), args)
+	return err
+}

@@ -1,0 +1,188 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"slices"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// lease is what is read of a lease before it changes.
+type lease struct {
+	pot               ledger.Pot
+	id                int64
+	granted, consumed money.Nano
+}
+
+func (l *lease) left() money.Nano { return max(0, l.granted-l.consumed) }
+
+func (l *lease) scan(row Scanner) error {
+	return row.Scan(&l.pot.Key, &l.pot.Period.Kind, &l.pot.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
+}
+
+// lease finds a lease; nil when it is gone.
+func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
+	l := lease{pot: ledger.Pot{Wallet: wallet}, id: id}
+	err := l.scan(t.lockedRow(leaseFind, node, id, wallet))
+	if errors.Is(err, sql.ErrNoRows) {
+		return nil, nil
+	}
+	return &l, err
+}
+
+// pot reads what a wallet or a key's limit has left, and its recalls. The pot of a key comes to be when it is first asked.
+func (t *tx) pot(p ledger.Pot, limit money.Nano) (available money.Nano, recall int64, err error) {
+	if p.Key == "" {
+		err = t.lockedRow(walletPot, p.Wallet).Scan((*int64)(&available), &recall)
+		if errors.Is(err, sql.ErrNoRows) {
+			err = noWallet("store.Borrow", err)
+		}
+		return available, recall, err
+	}
+	if _, err := t.exec(keyPotAdd, p.Wallet, p.Key, p.Period.Kind, p.Period.Start); err != nil {
+		return 0, 0, err
+	}
+	var used money.Nano
+	err = t.lockedRow(keyPot, p.Wallet, p.Key, p.Period.Kind, p.Period.Start).Scan((*int64)(&used), &recall)
+	return limit - used, recall, err
+}
+
+func noWallet(op string, cause error) error {
+	return fault.New(fault.NotFound, op, "There is no such wallet.").Because(cause)
+}
+
+// reserve moves n between what a pot has available and what is leased of it.
+func (t *tx) reserve(p ledger.Pot, n money.Nano) (err error) {
+	switch {
+	case n == 0:
+	case p.Key == "":
+		_, err = t.exec(walletLease, p.Wallet, int64(n))
+	default:
+		_, err = t.exec(keyLease, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, int64(n))
+	}
+	return err
+}
+
+// Borrow is ledger.Leases.Borrow.
+func (s *Store) Borrow(ctx context.Context, b ledger.Borrow) (g ledger.Grant, err error) {
+	err = s.writeLazily(ctx, func(t *tx) error {
+		g, err = t.borrow(b)
+		return err
+	})
+	return g, err
+}
+
+func (t *tx) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
+	var epoch int64
+	if err := t.row(nodeEpoch+t.engine.ForKeyShare, b.Node).Scan(&epoch); err != nil {
+		return g, err
+	}
+	if epoch != b.Epoch {
+		return ledger.Grant{Fenced: true}, nil
+	}
+	available, recall, err := t.pot(b.Pot, b.Limit)
+	if err != nil {
+		return g, err
+	}
+	g.Available = available
+	old, err := t.lease(b.Node, b.Lease, b.Pot.Wallet)
+	if err != nil {
+		return g, err
+	}
+	was := lease{}
+	if old != nil {
+		was = *old
+	}
+	after := was
+	after.granted += b.Need
+	if after.left()-was.left() > available {
+		return t.refuse(b, g, recall, old != nil)
+	}
+	g.Granted = b.Need + spare(b, available-(after.left()-was.left()))
+	after.granted = was.granted + g.Granted
+	if old == nil {
+		_, err = t.exec(leaseAdd, b.Pot.Wallet, b.Pot.Key, b.Pot.Period.Kind, b.Pot.Period.Start, b.Node, b.Lease, b.Epoch, int64(g.Granted), recall, b.Now.UnixMicro())
+	} else {
+		_, err = t.exec(leaseExtend, b.Node, b.Lease, b.Pot.Wallet, int64(g.Granted))
+	}
+	if err != nil {
+		return g, err
+	}
+	return g, t.reserve(b.Pot, after.left()-was.left())
+}
+
+// spare is how much more than needed is granted: what was wished for while that is little of the rest, and nothing when money is nearly gone.
+func spare(b ledger.Borrow, rest money.Nano) money.Nano {
+	share := rest / 8
+	if share < b.Need {
+		return 0
+	}
+	return max(0, min(b.Want-b.Need, share))
+}
+
+func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (ledger.Grant, error) {
+	p := b.Pot
+	if b.Recall {
+		recall++
+		text, args := walletRecall, []any{p.Wallet}
+		if p.Key != "" {
+			text, args = keyRecall, []any{p.Wallet, p.Key, p.Period.Kind, p.Period.Start}
+		}
+		if _, err := t.exec(text, args...); err != nil {
+			return g, err
+		}
+		if has { // nobody recalls from himself
+			if _, err := t.exec(leaseAnswer, b.Node, b.Lease, p.Wallet, recall); err != nil {
+				return g, err
+			}
+		}
+	}
+	err := t.row(leasesElse, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, recall, b.Node).Scan((*int64)(&g.Elsewhere), &g.Unanswered)
+	return g, err
+}
+
+// Return is ledger.Leases.Return.
+func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) error {
+	rs = slices.Clone(rs)
+	slices.SortStableFunc(rs, func(a, b ledger.Return) int { return potOrder(a.Pot, b.Pot) })
+	return s.writeLazily(ctx, func(t *tx) error {
+		for _, r := range rs {
+			if err := t.giveBack(node, r); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+}
+
+func (t *tx) giveBack(node string, r ledger.Return) error {
+	_, recall, err := t.pot(r.Pot, 0)
+	if err != nil {
+		return err
+	}
+	old, err := t.lease(node, r.Lease, r.Pot.Wallet)
+	if err != nil || old == nil {
+		return err
+	}
+	if r.Close {
+		if _, err := t.exec(leaseRemove, node, r.Lease, r.Pot.Wallet); err != nil {
+			return err
+		}
+		return t.reserve(old.pot, -old.left())
+	}
+	if _, err := t.exec(leaseReturn, node, r.Lease, r.Pot.Wallet, int64(r.Amount), recall); err != nil {
+		return err
+	}
+	after := *old
+	after.granted -= r.Amount
+	return t.reserve(old.pot, after.left()-old.left())
+}
+
+// Recalled is ledger.Leases.Recalled.
+func (s *Store) Recalled(ctx context.Context, node string) ([]int64, error) {
+	return list(ctx, s, "store.Recalled", columns(func(id *int64) []any { return []any{id} }), leasesRecalled, node)
+}

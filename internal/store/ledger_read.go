@@ -1,0 +1,75 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Balance is ledger.Reader.Balance. Held is all that nodes have leased.
+func (s *Store) Balance(ctx context.Context, wallet string) (b ledger.Balance, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Held))
+	}, walletRead, wallet)
+	if errors.Is(err, sql.ErrNoRows) {
+		return b, noWallet("store.Balance", err)
+	}
+	b.Balance = b.Credited - b.Charged
+	return b, failure("store.Balance", err)
+}
+
+// Activity is ledger.Reader.Activity.
+func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
+	return list(ctx, s, "store.Activity", columns(func(r *ledger.ActivityRow) []any {
+		return []any{&r.Date, &r.Model, (*int64)(&r.Cost), &r.Requests, &r.PromptTokens, &r.CompletionTokens, &r.ReasoningTokens}
+	}), activity, wallet, from, to, key)
+}
+
+// Call is ledger.Reader.Call.
+func (s *Store) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		var rec []byte
+		// without a wallet each is tried, through the same index
+		text, args := `SELECT record FROM generations WHERE wallet IN (SELECT id FROM wallets) AND id = $1`, []any{Text(generation)}
+		if wallet != "" {
+			text, args = `SELECT record FROM generations WHERE id = $1 AND wallet = $2`, append(args, Text(wallet))
+		}
+		err := q.QueryRowContext(ctx, text, args...).Scan(&rec)
+		if errors.Is(err, sql.ErrNoRows) {
+			return fault.New(fault.NotFound, "store.Call", "There is no such generation.").Because(err)
+		}
+		if err != nil {
+			return err
+		}
+		it, err := ledger.DecodeItem(rec)
+		if err != nil {
+			return err
+		}
+		call = &it.Call
+		rows, err := q.QueryContext(ctx, entriesOf, ledger.WalletAccount+Text(call.Wallet), ledger.SettleRef+Text(call.Generation))
+		entries, err = collect(rows, err, columns(func(e *ledger.Entry) []any {
+			return []any{&e.ID, &e.Transaction, &e.Account, (*int64)(&e.Amount), &e.Ref, &e.At}
+		}))
+		return err
+	})
+	return call, entries, err
+}
+
+// KeySpend is ledger.Reader.KeySpend.
+func (s *Store) KeySpend(ctx context.Context, key string) (k ledger.KeySpend, err error) {
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		periods := ledger.Periods(s.now())
+		for i, to := range []*money.Nano{&k.Total, &k.Daily, &k.Weekly, &k.Monthly} {
+			if err := q.QueryRowContext(ctx, keySpend, Text(key), periods[i].Kind, periods[i].Start).Scan((*int64)(to)); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return k, err
+}

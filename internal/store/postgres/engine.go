@@ -1,0 +1,153 @@
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/jackc/pgx/v5"
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+
+	"weir/internal/store"
+)
+
+// engine is an open database.
+type engine struct {
+	pool *pgxpool.Pool
+	db   *sql.DB // over the pool
+}
+
+func (e *engine) close() error {
+	err := e.db.Close()
+	e.pool.Close()
+	return err
+}
+
+// writeFor bounds a transaction whose caller sets no deadline.
+const writeFor = 10 * time.Second
+
+// attempts is how often a transaction runs that the server gives up, or that finds its connection gone before it has begun.
+const attempts = 5
+
+// write is store.Engine.Write. Transactions see what others commit meanwhile, and lock the rows that they decide by. Every commit waits
+// for the server's disk: the other nodes build on it, and they do not end when the server does.
+func (e *engine) write(ctx context.Context, _ bool, f func(store.Runner) error) error {
+	deadline, set := ctx.Deadline()
+	if !set {
+		deadline = time.Now().Add(writeFor)
+	}
+	ctx, cancel := context.WithDeadline(context.WithoutCancel(ctx), deadline)
+	defer cancel()
+	var err error
+	for range attempts {
+		var again bool
+		if again, err = e.try(ctx, f); !again || ctx.Err() != nil {
+			break
+		}
+	}
+	return err
+}
+
+// try runs a transaction once, and tells whether it is worth running again.
+func (e *engine) try(ctx context.Context, f func(store.Runner) error) (again bool, err error) {
+	conn, err := e.db.Conn(ctx)
+	if err != nil {
+		return false, store.Unavailable("postgres.Write", err)
+	}
+	defer func() { _ = conn.Close() }()
+	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
+	if err != nil {
+		e.pool.Reset() // the server has been away: the other connections are gone as well
+		return true, store.Unavailable("postgres.Write", err)
+	}
+	defer func() { _ = tx.Rollback() }() // after a commit it does nothing
+	if err := f(&runner{store.Plain{Ctx: ctx, Tx: tx}, conn}); err != nil {
+		return gaveUp(err), err
+	}
+	if err := tx.Commit(); err != nil {
+		return gaveUp(err), store.Unavailable("postgres.Write", err)
+	}
+	return false, nil
+}
+
+// gaveUp tells whether the server rolled back to let other transactions through.
+func gaveUp(err error) bool {
+	const serialization, deadlock = "40001", "40P01"
+	var e *pgconn.PgError
+	return errors.As(err, &e) && (e.Code == serialization || e.Code == deadlock)
+}
+
+func isDuplicate(err error) bool {
+	const unique = "23505"
+	var e *pgconn.PgError
+	return errors.As(err, &e) && e.Code == unique
+}
+
+// runner runs the statements of one transaction.
+type runner struct {
+	store.Plain
+	conn *sql.Conn // of the transaction
+}
+
+// raw hands out the connection as pgx knows it.
+func (r *runner) raw(f func(*pgx.Conn) error) error {
+	return r.conn.Raw(func(c any) error {
+		conn, ok := c.(*stdlib.Conn)
+		if !ok {
+			return fmt.Errorf("%T is no connection of pgx", c)
+		}
+		return f(conn.Conn())
+	})
+}
+
+// ExecEach is store.Runner.ExecEach: all statements travel at once.
+func (r *runner) ExecEach(text string, width int, args []any) (changed []int64, err error) {
+	changed = make([]int64, 0, len(args)/width)
+	err = r.batch(text, width, args, func(results pgx.BatchResults, _ int) error {
+		tag, err := results.Exec()
+		changed = append(changed, tag.RowsAffected())
+		return err
+	})
+	return changed, err
+}
+
+// RowEach is store.Runner.RowEach: all queries travel at once.
+func (r *runner) RowEach(text string, width int, args []any, scan func(i int, row store.Scanner) error) error {
+	return r.batch(text, width, args, func(results pgx.BatchResults, i int) error { return scan(i, results.QueryRow()) })
+}
+
+func (r *runner) batch(text string, width int, args []any, read func(results pgx.BatchResults, i int) error) error {
+	if len(args) == 0 {
+		return nil
+	}
+	return r.raw(func(conn *pgx.Conn) error {
+		var b pgx.Batch
+		for rest := args; len(rest) > 0; rest = rest[width:] {
+			b.Queue(text, rest[:width:width]...)
+		}
+		results := conn.SendBatch(r.Ctx, &b)
+		for i := range b.Len() {
+			if err := read(results, i); err != nil {
+				_ = results.Close()
+				return err
+			}
+		}
+		return results.Close()
+	})
+}
+
+// Insert is store.Runner.Insert, by COPY.
+func (r *runner) Insert(into *store.Table, rows int, row func([]any, int) []any) error {
+	return r.raw(func(conn *pgx.Conn) error {
+		args := make([]any, 0, len(into.Columns))
+		_, err := conn.CopyFrom(r.Ctx, pgx.Identifier{into.Name}, into.Columns, pgx.CopyFromSlice(rows, func(i int) ([]any, error) {
+			args = row(args[:0], i)
+			return args, nil
+		}))
+		return err
+	})
+}

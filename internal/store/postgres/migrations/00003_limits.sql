@@ -1,0 +1,32 @@
+-- +goose Up
+-- Allowances of each minute that a key has of its own; NULL leaves one to the operator, 0 is no limit.
+ALTER TABLE api_keys ADD COLUMN rate_requests BIGINT;
+ALTER TABLE api_keys ADD COLUMN rate_tokens BIGINT;
+ALTER TABLE api_keys ADD COLUMN rate_nano BIGINT;
+
+-- What was answered to requests that their clients have named. A body is an answer's text: it is deleted when it has expired.
+CREATE TABLE idempotency (
+    user_id    TEXT COLLATE "C" NOT NULL,
+    name       TEXT COLLATE "C" NOT NULL,
+    hash       TEXT COLLATE "C" NOT NULL,
+    generation TEXT COLLATE "C" NOT NULL,
+    owner      TEXT COLLATE "C" NOT NULL,
+    created_at BIGINT  NOT NULL,
+    stale_at   BIGINT  NOT NULL,
+    expires_at BIGINT  NOT NULL,
+    finished   BOOLEAN NOT NULL,
+    status     BIGINT  NOT NULL,
+    type       TEXT COLLATE "C" NOT NULL,
+    size       BIGINT  NOT NULL,
+    body       BYTEA,
+    PRIMARY KEY (user_id, name)
+);
+
+CREATE INDEX idempotency_by_age ON idempotency (user_id, created_at, size);
+CREATE INDEX idempotency_by_end ON idempotency (expires_at);
+
+-- +goose Down
+DROP TABLE idempotency;
+ALTER TABLE api_keys DROP COLUMN rate_nano;
+ALTER TABLE api_keys DROP COLUMN rate_tokens;
+ALTER TABLE api_keys DROP COLUMN rate_requests;

@@ -1,0 +1,159 @@
+// Package postgres is the engine of a store in PostgreSQL, for one node or many that share it.
+// It must hold nothing that another engine could share: that stands in store, and storetest says how a store behaves.
+package postgres
+
+import (
+	"context"
+	"database/sql"
+	"embed"
+	"fmt"
+	"io/fs"
+	"net"
+	"net/url"
+	"runtime"
+	"time"
+
+	"github.com/jackc/pgx/v5/pgconn"
+	"github.com/jackc/pgx/v5/pgconn/ctxwatch"
+	"github.com/jackc/pgx/v5/pgxpool"
+	"github.com/jackc/pgx/v5/stdlib"
+	"github.com/pressly/goose/v3"
+	"github.com/pressly/goose/v3/lock"
+
+	"weir/internal/fault"
+	"weir/internal/store"
+)
+
+//go:embed migrations/*.sql
+var migrations embed.FS
+
+// oldest is the first version of PostgreSQL that is served, as the server numbers it.
+const oldest = 13_00_00
+
+// The server ends a statement after statementFor, and a transaction whose node has fallen silent after idleFor: a node that is
+// frozen must not keep the rows that it has locked from the others.
+const (
+	statementFor = 5 * time.Second
+	idleFor      = 10 * time.Second
+)
+
+// Option changes how a store is opened.
+type Option func(*options)
+
+type options struct{ now func() time.Time }
+
+// WithClock sets the clock that says what the current day, week and month are; the default is time.Now.
+func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
+// Open opens the database that dsn, postgres://user:password@host/name, stands for, and applies the migrations that it lacks; of several nodes that do so at once, one does it.
+// An interrupted migration is rolled back and applied again at the next Open. Its errors tell no password.
+func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
+	o := options{now: time.Now}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	cfg, err := configure(dsn)
+	if err != nil {
+		return nil, err
+	}
+	if err := prepare(ctx, cfg); err != nil {
+		return nil, err
+	}
+	pool, err := pgxpool.NewWithConfig(ctx, cfg)
+	if err != nil {
+		return nil, fault.Wrap("postgres.Open", err)
+	}
+	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
+	return store.New(store.Engine{
+		Read: e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
+		Unhurried: "SET LOCAL statement_timeout = 0",
+		Write:     e.write, Duplicate: isDuplicate, Close: e.close,
+	}, o.now), nil
+}
+
+// configure reads the DSN. What it sets itself stands over our defaults.
+func configure(dsn string) (*pgxpool.Config, error) {
+	cfg, err := pgxpool.ParseConfig(dsn)
+	if err != nil { // the error repeats the DSN, and hides a password only where it understands the rest
+		return nil, fault.New(fault.Invalid, "postgres.Open", "The DSN is not understood. Write postgres://user:password@host:port/database, with special characters of the password percent-encoded.")
+	}
+	given := func(string) bool { return false }
+	if u, err := url.Parse(dsn); err == nil {
+		given = u.Query().Has
+	}
+	if !given("pool_max_conns") {
+		cfg.MaxConns = int32(max(10, 4*runtime.GOMAXPROCS(0)))
+	}
+	cfg.PingTimeout = 500 * time.Millisecond
+	c := cfg.ConnConfig
+	if !given("connect_timeout") {
+		c.ConnectTimeout = 5 * time.Second
+	}
+	for name, value := range map[string]string{
+		"application_name":                    "weir",
+		"statement_timeout":                   milliseconds(statementFor),
+		"idle_in_transaction_session_timeout": milliseconds(idleFor),
+	} {
+		if _, set := c.RuntimeParams[name]; !set {
+			c.RuntimeParams[name] = value
+		}
+	}
+	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
+	// The server is told when nobody waits for an answer any more, so that it lets go of what it has locked for it.
+	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
+		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 200 * time.Millisecond}
+	}
+	return cfg, nil
+}
+
+func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
+
+// prepare looks whether the server is fit, and brings the tables up to date, on connections whose statements may take their time.
+func prepare(ctx context.Context, cfg *pgxpool.Config) error {
+	slow := cfg.ConnConfig.Copy()
+	slow.RuntimeParams["statement_timeout"] = "0"
+	slow.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
+	db := stdlib.OpenDB(*slow)
+	defer func() { _ = db.Close() }()
+	if err := fit(ctx, db); err != nil {
+		return err
+	}
+	if err := migrate(ctx, db); err != nil {
+		return fault.Wrap("postgres.Open", err)
+	}
+	return nil
+}
+
+func fit(ctx context.Context, db *sql.DB) error {
+	var version int
+	var encoding string
+	err := db.QueryRowContext(ctx, `SELECT current_setting('server_version_num')::int, current_setting('server_encoding')`).Scan(&version, &encoding)
+	switch {
+	case err != nil:
+		return fault.New(fault.StorageUnavailable, "postgres.Open", "PostgreSQL cannot be reached, or refuses the user.").Because(err)
+	case version < oldest:
+		return fault.Newf(fault.Invalid, "postgres.Open", "The server is PostgreSQL %d; version %d or later is needed.", version/10_000, oldest/10_000)
+	case encoding != "UTF8":
+		return fault.Newf(fault.Invalid, "postgres.Open", "The database has the encoding %s; it must be UTF8.", encoding)
+	}
+	return nil
+}
+
+func migrate(ctx context.Context, db *sql.DB) error {
+	dir, err := fs.Sub(migrations, "migrations")
+	if err != nil {
+		return err
+	}
+	// one lock for the whole database, held by a session: when that node dies the server lets go of it
+	locker, err := lock.NewPostgresSessionLocker(lock.WithLockTimeout(1, 300))
+	if err != nil {
+		return err
+	}
+	p, err := goose.NewProvider(goose.DialectPostgres, db, dir, goose.WithDisableGlobalRegistry(true), goose.WithSessionLocker(locker))
+	if err != nil {
+		return err
+	}
+	_, err = p.Up(ctx)
+	return err
+}

@@ -1,0 +1,15 @@
+package sqlite_test
+
+import (
+	"testing"
+
+	"weir/internal/store/storetest"
+)
+
+func TestCatalog(t *testing.T) {
+	t.Parallel()
+	storetest.Catalog(t, func(t *testing.T) storetest.CatalogStore {
+		s, _ := openAccounts(t)
+		return s
+	})
+}

@@ -1,0 +1,193 @@
+package storetest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/audit"
+	"weir/internal/catalog/edit"
+	"weir/internal/fault"
+	"weir/internal/rate"
+)
+
+// CatalogStore is what a store does for the part of the catalog that is changed at run time.
+type CatalogStore interface {
+	edit.Store
+	AuditRows(ctx context.Context) iter.Seq2[audit.Row, error]
+}
+
+// Catalog checks rows, rates and history of a store. open gives an empty store, and closes it after the test.
+func Catalog(t *testing.T, open func(*testing.T) CatalogStore) {
+	cases := map[string]func(*testing.T, CatalogStore){
+		"an empty catalog":         emptyCatalog,
+		"rows come back as stored": catalogRoundTrip,
+		"rates in their order":     catalogRates,
+		"history in pages":         catalogHistory,
+		"who is late decides anew": catalogMoved,
+		"racing for a version":     catalogRace,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func catalogState(t *testing.T, s CatalogStore) edit.State {
+	t.Helper()
+	state, err := s.CatalogState(t.Context())
+	if err != nil {
+		t.Fatalf("CatalogState: %v", err)
+	}
+	version, err := s.CatalogVersion(t.Context())
+	if err != nil || version != state.Version {
+		t.Fatalf("CatalogVersion: %d, %v; the state is of version %d", version, err, state.Version)
+	}
+	return state
+}
+
+func commit(t *testing.T, s CatalogStore, c edit.Commit) {
+	t.Helper()
+	if err := s.CommitCatalog(t.Context(), c, event(c.Action)); err != nil {
+		t.Fatalf("CommitCatalog: %v", err)
+	}
+}
+
+// put is a commit of a row.
+func put(version int64, row edit.Row) edit.Commit {
+	row.Version, row.UpdatedAt = version, at.Add(time.Duration(version)*time.Second)
+	return edit.Commit{Row: &row, Entry: edit.Entry{Version: version, At: row.UpdatedAt, Actor: actor, Action: audit.CatalogAdded, Kind: row.Kind, ID: row.ID, After: row.Spec}}
+}
+
+func emptyCatalog(t *testing.T, s CatalogStore) {
+	if got := catalogState(t, s); got.Version != 0 || len(got.Rows) != 0 || len(got.Rates) != 0 {
+		t.Errorf("state: %+v", got)
+	}
+	entries, err := s.CatalogHistory(t.Context(), 0, 10)
+	if err != nil || len(entries) != 0 {
+		t.Errorf("history: %+v, %v", entries, err)
+	}
+}
+
+func catalogRoundTrip(t *testing.T, s CatalogStore) {
+	provider := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hütte \"\\ \u2028", "base_url": "https://hut.example"}, Sealed: []byte{0, 1, 255}, Last4: "1234"}
+	endpoint := edit.Row{Kind: edit.Endpoint, ID: "hut/acme/tiny", Spec: edit.Spec{}, Over: true}
+	commit(t, s, put(1, provider))
+	commit(t, s, put(2, endpoint))
+	provider.Spec, provider.Sealed = edit.Spec{"name": "Hut"}, nil
+	commit(t, s, put(3, provider))
+	provider.Version, provider.UpdatedAt = 3, at.Add(3*time.Second)
+	endpoint.Version, endpoint.UpdatedAt = 2, at.Add(2*time.Second)
+	if diff := cmp.Diff(edit.State{Version: 3, Rows: []edit.Row{endpoint, provider}}, catalogState(t, s)); diff != "" {
+		t.Errorf("state (-want +got):\n%s", diff)
+	}
+	commit(t, s, edit.Commit{Entry: edit.Entry{Version: 4, At: at, Actor: actor, Action: audit.CatalogRemoved, Kind: edit.Endpoint, ID: "hut/acme/tiny", Before: edit.Spec{}}})
+	if diff := cmp.Diff(edit.State{Version: 4, Rows: []edit.Row{provider}}, catalogState(t, s)); diff != "" {
+		t.Errorf("state after a removal (-want +got):\n%s", diff)
+	}
+	if n, err := audit.Verify(s.AuditRows(t.Context())); n != 4 || err != nil {
+		t.Errorf("the audit chain has %d rows: %v", n, err)
+	}
+}
+
+func setRate(version int64, spec edit.Spec) edit.Commit {
+	return edit.Commit{Entry: edit.Entry{Version: version, At: at, Actor: actor, Action: audit.RateSet, Kind: edit.Rate, After: spec}}
+}
+
+func catalogRates(t *testing.T, s CatalogStore) {
+	commit(t, s, setRate(1, edit.Spec{"source": "manual", "rate": "81.5", "from": "2026-03-01T10:00:00.5Z"}))
+	commit(t, s, put(2, edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}))
+	commit(t, s, setRate(3, edit.Spec{"source": "cbr", "rate": "82.0001", "day": "2026-03-02", "from": "2026-03-01T21:00:00Z"}))
+	want := []rate.Record{
+		{Version: 1, RubPerUSD: "81.5", Source: rate.Manual, From: time.Date(2026, 3, 1, 10, 0, 0, 5e8, time.UTC), At: at, Actor: "operator"},
+		{Version: 3, RubPerUSD: "82.0001", Source: rate.CBR, Day: "2026-03-02", From: time.Date(2026, 3, 1, 21, 0, 0, 0, time.UTC), At: at, Actor: "operator"},
+	}
+	got := catalogState(t, s)
+	if diff := cmp.Diff(want, got.Rates); diff != "" || len(got.Rows) != 1 {
+		t.Errorf("rates (-want +got):\n%s; %d rows", diff, len(got.Rows))
+	}
+}
+
+func catalogHistory(t *testing.T, s CatalogStore) {
+	row := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}
+	first := put(1, row)
+	commit(t, s, first)
+	removed := edit.Commit{Entry: edit.Entry{Version: 2, At: at, Actor: actor, Action: audit.CatalogRemoved, Kind: edit.Provider, ID: "hut", Before: row.Spec}}
+	commit(t, s, removed)
+	for version := int64(3); version <= 6; version++ {
+		commit(t, s, put(version, row))
+	}
+	for _, c := range []struct {
+		before   int64
+		count    int
+		versions []int64
+	}{{0, 2, []int64{6, 5}}, {5, 2, []int64{4, 3}}, {3, 10, []int64{2, 1}}, {1, 10, nil}} {
+		entries, err := s.CatalogHistory(t.Context(), c.before, c.count)
+		var versions []int64
+		for _, e := range entries {
+			versions = append(versions, e.Version)
+		}
+		if diff := cmp.Diff(c.versions, versions); diff != "" || err != nil {
+			t.Errorf("before %d: %v\n%s", c.before, err, diff)
+		}
+		if c.before == 3 {
+			if diff := cmp.Diff([]edit.Entry{removed.Entry, first.Entry}, entries); diff != "" {
+				t.Errorf("entries (-want +got):\n%s", diff)
+			}
+		}
+	}
+}
+
+func catalogMoved(t *testing.T, s CatalogStore) {
+	row := edit.Row{Kind: edit.Provider, ID: "hut", Spec: edit.Spec{"name": "Hut"}}
+	commit(t, s, put(1, row))
+	for _, version := range []int64{0, 1, 3} {
+		err := s.CommitCatalog(t.Context(), put(version, edit.Row{Kind: edit.Provider, ID: "barn", Spec: edit.Spec{}}), event(audit.CatalogAdded))
+		if !errors.Is(err, edit.ErrMoved) || !fault.Is(err, fault.Conflict) {
+			t.Errorf("version %d upon 1: %v", version, err)
+		}
+	}
+	if got := catalogState(t, s); got.Version != 1 || len(got.Rows) != 1 {
+		t.Errorf("state: %+v", got)
+	}
+	if n, err := audit.Verify(s.AuditRows(t.Context())); n != 1 || err != nil {
+		t.Errorf("the audit chain has %d rows: %v", n, err)
+	}
+}
+
+// Of several who make the same version, one wins and the others are told to decide anew; then all get through.
+func catalogRace(t *testing.T, s CatalogStore) {
+	const racers = 6
+	var wg sync.WaitGroup
+	for i := range racers {
+		wg.Go(func() {
+			for {
+				version, err := s.CatalogVersion(t.Context())
+				if err != nil {
+					t.Errorf("CatalogVersion: %v", err)
+					return
+				}
+				c := put(version+1, edit.Row{Kind: edit.Provider, ID: fmt.Sprint("hut", i), Spec: edit.Spec{}})
+				if err = s.CommitCatalog(t.Context(), c, event(c.Action)); err == nil {
+					return
+				}
+				if !errors.Is(err, edit.ErrMoved) {
+					t.Errorf("CommitCatalog: %v", err)
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	if got := catalogState(t, s); got.Version != racers || len(got.Rows) != racers {
+		t.Errorf("after %d changes: version %d, %d rows", racers, got.Version, len(got.Rows))
+	}
+}

@@ -1,0 +1,110 @@
+package store
+
+import (
+	"cmp"
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/account"
+	"weir/internal/apikey"
+	"weir/internal/audit"
+	"weir/internal/fault"
+)
+
+// CreateUser adds a user, their wallet and the audit row.
+func (s *Store) CreateUser(ctx context.Context, u account.User, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.insertUser(u); err != nil {
+			return err
+		}
+		return t.record(e, u.CreatedAt)
+	})
+}
+
+func (t *tx) insertUser(u account.User) error {
+	if err := t.insertWallet(u.Wallet, u.CreatedAt); err != nil {
+		return err
+	}
+	_, err := t.exec(`INSERT INTO users (id, name, wallet, role, disabled, created_at, updated_at) VALUES ($1, $2, $3, $4, $5, $6, $7)`,
+		u.ID, u.Name, u.Wallet, string(cmp.Or(u.Role, apikey.User)), u.Disabled, u.CreatedAt.UnixMicro(), u.CreatedAt.UnixMicro())
+	return err
+}
+
+const userColumns = `id, name, wallet, role, disabled, created_at`
+
+// UserByID finds a user. It fails with fault.NotFound.
+func (s *Store) UserByID(ctx context.Context, id string) (u account.User, err error) {
+	err = s.find(ctx, func(row Scanner) (err error) { u, err = scanUser(row); return err }, `SELECT `+userColumns+` FROM users WHERE id = $1`, id)
+	return u, noUser("store.UserByID", err)
+}
+
+// ListUsers lists all users, oldest first.
+func (s *Store) ListUsers(ctx context.Context) ([]account.User, error) {
+	return list(ctx, s, "store.ListUsers", scanUser, `SELECT `+userColumns+` FROM users ORDER BY created_at, id`)
+}
+
+// SetUserDisabled fails with fault.NotFound.
+func (s *Store) SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`UPDATE users SET disabled = $1, updated_at = $2 WHERE id = $3`, disabled, now.UnixMicro(), id); err != nil {
+			return noUser("store.SetUserDisabled", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// SetUserRole fails with fault.NotFound.
+func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
+			return noUser("store.SetUserRole", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// Bootstrap adds the first user with their keys, unless there is a user.
+func (s *Store) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key, events []audit.Event) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		done = false
+		if err := t.lockTable("users"); err != nil {
+			return err
+		}
+		var users int
+		if err := t.row(`SELECT COUNT(*) FROM users`).Scan(&users); err != nil || users > 0 {
+			return err
+		}
+		if err := t.insertUser(u); err != nil {
+			return err
+		}
+		for i := range keys {
+			if err := t.insertKey(&keys[i]); err != nil {
+				return err
+			}
+		}
+		for _, e := range events {
+			if err := t.record(e, u.CreatedAt); err != nil {
+				return err
+			}
+		}
+		done = true
+		return nil
+	})
+	return done && err == nil, err
+}
+
+func scanUser(row Scanner) (u account.User, err error) {
+	var created int64
+	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &created)
+	u.CreatedAt = time.UnixMicro(created).UTC()
+	return u, err
+}
+
+func noUser(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, "There is no such user.")
+	}
+	return failure(op, err)
+}
