@@ -181,7 +181,7 @@ func (s *site) config(c settings) string {
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
   admin_listen: 127.0.0.1:0
-  limits: {public_per_minute: 1000000, failed_auth_per_minute: 1000000}
+  limits: {public_per_minute: 1000000, failed_auth_per_minute: 1000000, anonymous_per_second: 1000000, anonymous_burst: 1000000, max_streams_per_key: 1000000, max_user_share: 100}
   %s
 data_dir: %s
 builtin: false
