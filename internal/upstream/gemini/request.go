@@ -28,6 +28,12 @@ func (e *encoder) encode() ([]byte, error) {
 			return nil, e.cannot("tools", "tools of type "+t.HostedType)
 		}
 	}
+	if e.req.Thoughtless || e.p.Foreign(completion.FormatGoogle) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
+	}
+	if e.p.Serial && len(e.p.Tools) > 1 {
+		e.notice = append(e.notice, "The provider of this model may make several tool calls at once: it cannot be told not to.")
+	}
 	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
 	if err := e.contents(); err != nil {
 		return nil, err
@@ -346,8 +352,11 @@ func (e *encoder) config() error {
 	if e.req.N > 1 {
 		e.integer("candidateCount", int64(e.req.N))
 	}
-	if e.req.MaxTokens > 0 {
-		e.integer("maxOutputTokens", e.req.MaxTokens)
+	if n := e.req.MaxTokens; n > 0 {
+		if most := e.ep.MaxCompletion; most > 0 {
+			n = min(n, most)
+		}
+		e.integer("maxOutputTokens", n)
 	}
 	if len(e.p.Stop) > 0 {
 		e.list("stopSequences", e.p.Stop)

@@ -4,22 +4,26 @@ import (
 	"strconv"
 	"strings"
 
+	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
 
 // asChat writes a request that came by another wire as a chat request, which is then sent like any: with every quirk of the server.
-func asChat(req *completion.Request) (*completion.Request, error) {
+func asChat(ep *catalog.Endpoint, req *completion.Request) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
 		return nil, err
 	}
-	w := writer{req: req, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{')}
+	out := *req
+	if most := ep.MaxCompletion; most > 0 {
+		out.MaxTokens = min(out.MaxTokens, most)
+	}
+	w := writer{req: &out, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{')}
 	if err := w.write(); err != nil {
 		return nil, err
 	}
-	out := *req
 	out.Style, out.Body, out.HasRoles, out.Members = completion.Chat, w.out, w.has, nil
 	for m := rawjson.MembersOf(w.out); m.Next(); {
 		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})

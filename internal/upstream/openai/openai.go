@@ -5,6 +5,7 @@ package openai
 import (
 	"cmp"
 	"net/http"
+	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -44,9 +45,13 @@ func credential(q *catalog.Quirks, key string) string {
 // Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what
 // this wire cannot say, and when a reasoning budget does not fit below the cap of the answer.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
+	notice := ""
+	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
+		notice = completion.NoticeThoughts
+	}
 	if req.Style != completion.Chat {
 		var err error
-		if req, err = asChat(req); err != nil {
+		if req, err = asChat(ep, req); err != nil {
 			return upstream.Call{}, err
 		}
 	}
@@ -55,5 +60,10 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if err != nil {
 		return upstream.Call{}, err
 	}
-	return upstream.Call{Path: path, Body: body}, nil
+	return upstream.Call{Path: path, Body: body, Notice: notice}, nil
+}
+
+// keeps reports whether a server takes signed reasoning back: this wire has no place for it but by a server's own extension.
+func keeps(q *catalog.Quirks) bool {
+	return q.ThoughtSignature || slices.Contains(q.ForwardExtra, "reasoning_details")
 }

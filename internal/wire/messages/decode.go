@@ -25,6 +25,8 @@ const (
 	tokensPerRequest = 3
 	tokensPerMedium  = 4000 // a picture or a document that is only named
 	bytesPerBase64   = 8    // of base64 to a token: a page of a document
+
+	ownWire = "anthropic" // dialect of the endpoints that speak this style
 )
 
 // Decode reads the body of a messages request: what the gateway itself needs of it, and nothing else. body holds the client's bytes as
@@ -106,8 +108,11 @@ func (d *decoder) finish() {
 		req.Reasoning.Effort = d.effort
 		req.Reasoning.Enabled = d.effort == ""
 	}
-	req.Needs.N, req.Needs.MaxTokens = 1, req.MaxTokens
+	// max_tokens is no wish here but a field that must be there: tools write the most that they know of, whatever the model can. An
+	// endpoint that gives less is as good, so routing does not hear of it.
+	req.Needs.N = 1
 	req.Needs.Input |= catalog.Text
+	req.Needs.Wire = ownWire
 	req.Needs.PromptTokens += tokensPerRequest
 	if bytes.Contains(req.Body, []byte(`"cache_control"`)) {
 		req.HasRoles |= completion.HasCacheControl
@@ -217,6 +222,19 @@ func (d *decoder) readMessages() {
 	d.messages = n > 0
 }
 
+// signatureOf is what the provider of a thinking block knows it by.
+func signatureOf(block []byte, kind string) string {
+	name := "signature"
+	if kind == "redacted_thinking" {
+		name = "data"
+	}
+	text := wire.TextAt(block, name)
+	if t, ok := wire.Unpack(text); ok {
+		return t.Signature + t.Data // it has one of them at most
+	}
+	return text
+}
+
 // count estimates content and notes what kinds of it there are.
 func (d *decoder) count(content []byte) {
 	n := &d.req.Needs
@@ -236,6 +254,12 @@ func (d *decoder) count(content []byte) {
 		case "tool_result":
 			n.PromptTokens += tokensPerMessage
 			d.count(rawjson.Find(e.Value, "content"))
+		case "thinking", "redacted_thinking":
+			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
+			d.req.HasRoles |= completion.HasReasoning
+			if s := signatureOf(e.Value, kind); s != "" {
+				d.req.Signature = s
+			}
 		default:
 			n.PromptTokens += int64(len(e.Value))/bytesPerToken + 1
 		}
