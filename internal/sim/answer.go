@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"strconv"
 	"strings"
 )
@@ -407,8 +408,12 @@ func (a *ask) words() []string {
 
 const callsUnasked = 3
 
-// callTools decides which tools are called. After results the answer is text, unless a call is demanded.
+// callTools decides which tools are called. After results the answer is text, unless a call is demanded. A script decides all itself: its
+// next call, one an answer, and then text.
 func (a *ask) callTools(rnd *random) []call {
+	if a.knobs.script != "" {
+		return a.nextOfScript(rnd)
+	}
 	if len(a.tools) == 0 || a.choice.mode == "none" || a.choice.mode == "auto" && a.resultsAtEnd() != nil {
 		return nil
 	}
@@ -443,6 +448,25 @@ func (a *ask) callTools(rnd *random) []call {
 		calls = append(calls, a.callOf(picked[i%len(picked)], rnd))
 	}
 	return calls
+}
+
+func (a *ask) nextOfScript(rnd *random) []call {
+	made := 0
+	for i := range a.turns {
+		made += len(a.turns[i].calls)
+	}
+	script := strings.Fields(a.knobs.script)
+	if made >= len(script) || len(a.tools) == 0 {
+		return nil
+	}
+	name, arguments, _ := scripted(script[made]) // checked when it was set
+	c := call{id: "call_" + hexOf(rnd.next()), name: name, arguments: cmp.Or(arguments, "{}")}
+	for i := range a.tools {
+		if t := &a.tools[i]; t.name == name {
+			c.custom = t.custom
+		}
+	}
+	return []call{c}
 }
 
 func (a *ask) callOf(t *tool, rnd *random) call {

@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"encoding/base64"
 	"fmt"
 	"strconv"
 	"strings"
@@ -26,10 +27,11 @@ type knobs struct {
 
 	delay, first, gap time.Duration
 	hasGap            bool
-	chunk             int // tokens in a content frame
-	frames            int // content frames of an answer
-	tokens            int // length of the text
-	calls             int // tool calls in an answer
+	chunk             int    // tokens in a content frame
+	frames            int    // content frames of an answer
+	tokens            int    // length of the text
+	calls             int    // tool calls in an answer
+	script            string // tool calls written out, each "name,base64 of its arguments", separated by spaces
 	usage             string
 	finish            string
 	seed              uint64
@@ -88,6 +90,8 @@ func (k *knobs) set(key, value string) error {
 		k.tokens, err = among(value, 1, maxTokens)
 	case "calls":
 		k.calls, err = among(value, 1, 128)
+	case "call":
+		err = k.setCall(value)
 	case "usage":
 		k.usage, err = oneOf(value, "missing", "negative", "huge", "strings", "floats")
 	case "finish":
@@ -121,6 +125,24 @@ func (k *knobs) setFault(value string) error {
 		k.how = how
 	}
 	return nil
+}
+
+const maxScript = 1 << 20
+
+// setCall appends to the script: a tool's name and, behind a comma, its arguments in base64 for URLs.
+func (k *knobs) setCall(value string) error {
+	if name, _, err := scripted(value); err != nil || name == "" || len(k.script)+len(value) > maxScript {
+		return fmt.Errorf("no call")
+	}
+	k.script = strings.TrimSpace(k.script + " " + value)
+	return nil
+}
+
+// scripted reads one call of a script.
+func scripted(value string) (name, arguments string, err error) {
+	name, encoded, _ := strings.Cut(value, ",")
+	decoded, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(encoded, "="))
+	return name, string(decoded), err
 }
 
 func among(value string, low, high int) (int, error) {

@@ -6,6 +6,7 @@ import (
 	"math"
 	"regexp"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -447,5 +448,43 @@ func TestStrictness(t *testing.T) {
 				t.Errorf("param %v, want %s: %s", e.Error["param"], c.param, w.Body)
 			}
 		})
+	}
+}
+
+// A script is obeyed call by call, and ends with text.
+func TestScriptedCalls(t *testing.T) {
+	t.Parallel()
+	s := sim.New(sim.Config{})
+	const tools = `"tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}]`
+	called := func(name, arguments string) string {
+		return `,{"role":"assistant","tool_calls":[{"id":"` + name + `","type":"function","function":{"name":"` + name + `","arguments":` + strconv.Quote(arguments) + `}}]},{"role":"tool","tool_call_id":"` + name + `","content":"done"}`
+	}
+	for _, tc := range []struct{ history, name, arguments string }{
+		{"", "g", `{"a":1}`}, {called("g", `{"a":1}`), "f", "{}"}, {called("g", `{"a":1}`) + called("f", "{}"), "", ""},
+	} {
+		w := call(s, `{"model":"chat",`+tools+`,"messages":[{"role":"user","content":"[[sim call=g,eyJhIjoxfQ call=f]] do it"}`+tc.history+`]}`)
+		var got struct {
+			Choices []struct {
+				Message struct {
+					Content   *string
+					ToolCalls []struct{ Function struct{ Name, Arguments string } } `json:"tool_calls"`
+				}
+			}
+		}
+		if err := json.Unmarshal(w.Body.Bytes(), &got); err != nil || w.Code != 200 {
+			t.Fatalf("status %d: %s", w.Code, w.Body)
+		}
+		m := got.Choices[0].Message
+		switch {
+		case tc.name == "":
+			if len(m.ToolCalls) != 0 || m.Content == nil || *m.Content == "" {
+				t.Errorf("no text at the end: %s", w.Body)
+			}
+		case len(m.ToolCalls) != 1 || m.ToolCalls[0].Function.Name != tc.name || m.ToolCalls[0].Function.Arguments != tc.arguments:
+			t.Errorf("want %s: %s", tc.name, w.Body)
+		}
+	}
+	if w := call(s, `{"model":"chat",`+tools+`,"messages":[{"role":"user","content":"[[sim call=,x]] a"}]}`); w.Code != 400 {
+		t.Errorf("status %d of a call without a name", w.Code)
 	}
 }
