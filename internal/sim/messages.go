@@ -134,6 +134,7 @@ type messagesReader struct {
 	cached   int // blocks with cache_control
 	names    map[string]bool
 	calls    openCalls // of the message before
+	after    string    // its role
 }
 
 func messagesRequest(h http.Header, body []byte, count bool) (*messagesReader, *refusal) {

@@ -278,6 +278,8 @@ func TestMessagesRefuses(t *testing.T) {
 		{"cool thinking", messagesBody("chat", "a", thinks+`,"temperature":0.5`), "invalid_request_error", "`temperature` may only be set to 1 when thinking is enabled"},
 		{"forced thinking", messagesBody("chat", "a", thinks+","+weatherTools+`,"tool_choice":{"type":"any"}`), "invalid_request_error", "Thinking may not be enabled when tool_choice forces tool use."},
 		{"role", `{"model":"chat","max_tokens":1,"messages":[{"role":"system","content":"a"}]}`, "invalid_request_error", "messages.0.role: Input should be 'user', 'assistant'"},
+		{"late instruction", `{"model":"chat","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"assistant","content":"b"},{"role":"system","content":"c"}]}`, "invalid_request_error", "messages.2.role: Input should be 'user', 'assistant'"},
+		{"picture as instruction", `{"model":"chat","max_tokens":1,"messages":[{"role":"user","content":"a"},{"role":"system","content":[{"type":"image","source":{"type":"url","url":"https://a.test"}}]}]}`, "invalid_request_error", "`image` blocks can only be in `user` messages"},
 		{"first role", `{"model":"chat","max_tokens":1,"messages":[{"role":"assistant","content":"a"}]}`, "invalid_request_error", `first message must use the "user" role`},
 		{"empty text", user(`[{"type":"text","text":""}]`), "invalid_request_error", "text content blocks must be non-empty"},
 		{"empty content", user(`[]`), "invalid_request_error", "must have non-empty content"},
@@ -352,4 +354,12 @@ func TestMessagesHeaders(t *testing.T) {
 	if w.Code != 405 || !strings.Contains(w.Body.String(), `"type":"error"`) {
 		t.Errorf("%d %s", w.Code, w.Body)
 	}
+}
+
+// An instruction may follow what the user said.
+func TestMessagesSystemTurn(t *testing.T) {
+	t.Parallel()
+	s := sim.New(sim.Config{})
+	askMessages(t, s, `{"model":"chat","max_tokens":50,"messages":[{"role":"user","content":"a"},{"role":"system","content":[{"type":"text","text":"b"}]},{"role":"assistant","content":"c"},{"role":"user","content":"d"}]}`)
+	askMessages(t, s, `{"model":"chat","max_tokens":50,"messages":[{"role":"user","content":"a"},{"role":"system","content":"b"}]}`)
 }

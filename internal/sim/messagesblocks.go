@@ -45,7 +45,11 @@ func (r *messagesReader) textBlock(v *node, param string) bool {
 // message reads one message. The results of tools are turns of their own, behind what else the message says: they are what
 // the conversation ends with.
 func (r *messagesReader) message(v *node, param string, last bool) {
-	fields := map[string]messagesField{"role": func(r *messagesReader, v *node, p string) { r.words(v, p, "user", "assistant") }, "content": nil}
+	roles := []string{"user", "assistant"}
+	if n := len(r.ask.turns); n > 0 && r.after == "user" { // an instruction may follow what the user said
+		roles = append(roles, "system")
+	}
+	fields := map[string]messagesField{"role": func(r *messagesReader, v *node, p string) { r.words(v, p, roles...) }, "content": nil}
 	if !members(&r.checker, r, v, param, fields, "role", "content") {
 		return
 	}
@@ -55,6 +59,7 @@ func (r *messagesReader) message(v *node, param string, last bool) {
 			r.refuse(param, "", `messages: first message must use the "user" role`)
 		}
 	}
+	r.after = role
 	m := messageReader{r: r, turn: turn{role: role}, asked: r.calls, last: last, param: param}
 	r.calls = openCalls{}
 	switch body.kind {
@@ -130,6 +135,7 @@ func (m *messageReader) prefill() {
 var blocksOf = map[string][]string{
 	"user":      {"text", "image", "document", "tool_result", "search_result", "container_upload"},
 	"assistant": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result"},
+	"system":    {"text"},
 }
 
 func (m *messageReader) block(v *node, param string) {
@@ -180,7 +186,7 @@ func (m *messageReader) block(v *node, param string) {
 
 // misplaced complains about a block that is unknown, or that the other role has.
 func (m *messageReader) misplaced(word, param string) {
-	other := map[string]string{"user": "assistant", "assistant": "user"}[m.turn.role]
+	other := map[string]string{"user": "assistant", "assistant": "user", "system": "user"}[m.turn.role]
 	if slices.Contains(blocksOf[other], word) {
 		m.r.refuse(param, "", "messages: `"+word+"` blocks can only be in `"+other+"` messages")
 		return

@@ -467,7 +467,9 @@ func TestScriptedCalls(t *testing.T) {
 			Choices []struct {
 				Message struct {
 					Content   *string
-					ToolCalls []struct{ Function struct{ Name, Arguments string } } `json:"tool_calls"`
+					ToolCalls []struct {
+						Function struct{ Name, Arguments string }
+					} `json:"tool_calls"`
 				}
 			}
 		}
