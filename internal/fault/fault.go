@@ -29,6 +29,7 @@ const (
 	ContentPolicy
 	Refusal
 	NotFound
+	PreviousNotFound
 	NoEndpoints
 	MethodNotAllowed
 	RequestTimeout
@@ -67,6 +68,7 @@ var words = [kinds]string{
 	ContentPolicy:        "content_policy_violation",
 	Refusal:              "refusal",
 	NotFound:             "not_found",
+	PreviousNotFound:     "previous_response_not_found",
 	NoEndpoints:          "no_endpoints",
 	MethodNotAllowed:     "method_not_allowed",
 	RequestTimeout:       "request_timeout",
@@ -127,6 +129,7 @@ type Upstream struct {
 
 	Silent      bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again
 	Unreachable bool // no connection came about
+	Thoughts    bool // it refused reasoning of earlier turns, which is not its own or was altered: without that it may serve
 }
 
 // Error is the one error type that crosses package borders.

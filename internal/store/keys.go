@@ -12,16 +12,16 @@ import (
 	"weir/internal/money"
 )
 
-const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.strict,
+const keyColumns = `k.id, k.hash, k.label, k.name, k.user_id, k.creator, k.management, k.disabled, k.limit_nano, k.limit_reset, k.rate_requests, k.rate_tokens, k.rate_nano, k.strict, k.preferences,
 	k.expires_at, k.created_at, k.updated_at, k.deleted_at`
 
 // KeyByHash finds a key with its user's wallet and state; deleted ones, too. It fails with fault.NotFound.
 func (s *Store) KeyByHash(ctx context.Context, hash string) (f apikey.Found, err error) {
 	err = s.find(ctx, func(row Scanner) (err error) {
-		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role)
+		f.Key, err = scanKey(row, &f.Wallet, &f.UserDisabled, &f.Role, &f.AccountPreferences)
 		return err
 	},
-		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`, hash)
+		`SELECT `+keyColumns+`, u.wallet, u.disabled, u.role, u.preferences FROM api_keys k JOIN users u ON u.id = k.user_id WHERE k.hash = $1`, hash)
 	return f, noKey("store.KeyByHash", err)
 }
 
@@ -61,9 +61,9 @@ func (t *tx) insertKey(k *apikey.Key) error {
 	limit, reset := limitColumns(k.Limit)
 	requests, tokens, rubles := rateColumns(k.Rates)
 	_, err := t.exec(`INSERT INTO api_keys (id, hash, label, name, user_id, creator, management, disabled, limit_nano, limit_reset, strict,
-		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17)`,
+		expires_at, created_at, updated_at, rate_requests, rate_tokens, rate_nano, preferences) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12, $13, $14, $15, $16, $17, $18)`,
 		k.ID, k.Hash, k.Label, k.Name, k.User, k.Creator, k.Management, k.Disabled, limit, reset, k.Strict,
-		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles)
+		micros(k.ExpiresAt), k.CreatedAt.UnixMicro(), k.UpdatedAt.UnixMicro(), requests, tokens, rubles, k.Preferences)
 	return err
 }
 
@@ -80,8 +80,8 @@ func (s *Store) ChangeKey(ctx context.Context, user, hash string, c apikey.Chang
 		limit, reset := limitColumns(key.Limit)
 		requests, tokens, rubles := rateColumns(key.Rates)
 		_, err = t.exec(`UPDATE api_keys SET name = $1, disabled = $2, limit_nano = $3, limit_reset = $4, strict = $5, updated_at = $6,
-			rate_requests = $7, rate_tokens = $8, rate_nano = $9 WHERE id = $10`,
-			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.ID)
+			rate_requests = $7, rate_tokens = $8, rate_nano = $9, preferences = $10 WHERE id = $11`,
+			key.Name, key.Disabled, limit, reset, key.Strict, now.UnixMicro(), requests, tokens, rubles, key.Preferences, key.ID)
 		if err != nil {
 			return err
 		}
@@ -106,6 +106,9 @@ func apply(k *apikey.Key, c apikey.Change) {
 	if c.Strict != nil {
 		k.Strict = *c.Strict
 	}
+	if c.Preferences != nil {
+		k.Preferences = *c.Preferences
+	}
 }
 
 // DeleteKey marks a key deleted; records go on naming it. It fails with fault.NotFound.
@@ -124,7 +127,7 @@ func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
 	var limit, expires, deleted, requests, tokens, rubles sql.NullInt64
 	var reset string
 	var created, updated int64
-	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &k.Strict,
+	into := []any{&k.ID, &k.Hash, &k.Label, &k.Name, &k.User, &k.Creator, &k.Management, &k.Disabled, &limit, &reset, &requests, &tokens, &rubles, &k.Strict, &k.Preferences,
 		&expires, &created, &updated, &deleted}
 	if err := row.Scan(append(into, more...)...); err != nil {
 		return apikey.Key{}, err

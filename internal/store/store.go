@@ -12,6 +12,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
+	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 )
@@ -29,6 +30,7 @@ var (
 	_ edit.Store    = (*Store)(nil)
 
 	_ idempotency.Store = (*Store)(nil)
+	_ history.Store     = (*Store)(nil)
 )
 
 // New makes a store of an open engine. now says what the current day, week and month are.

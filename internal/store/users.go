@@ -32,7 +32,7 @@ func (t *tx) insertUser(u account.User) error {
 	return err
 }
 
-const userColumns = `id, name, wallet, role, disabled, created_at`
+const userColumns = `id, name, wallet, role, disabled, preferences, created_at`
 
 // UserByID finds a user. It fails with fault.NotFound.
 func (s *Store) UserByID(ctx context.Context, id string) (u account.User, err error) {
@@ -60,6 +60,16 @@ func (s *Store) SetUserRole(ctx context.Context, id string, role apikey.Role, no
 	return s.write(ctx, func(t *tx) error {
 		if err := t.one(`UPDATE users SET role = $1, updated_at = $2 WHERE id = $3`, string(role), now.UnixMicro(), id); err != nil {
 			return noUser("store.SetUserRole", err)
+		}
+		return t.record(e, now)
+	})
+}
+
+// SetUserPreferences fails with fault.NotFound.
+func (s *Store) SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.one(`UPDATE users SET preferences = $1, updated_at = $2 WHERE id = $3`, preferences, now.UnixMicro(), id); err != nil {
+			return noUser("store.SetUserPreferences", err)
 		}
 		return t.record(e, now)
 	})
@@ -97,7 +107,7 @@ func (s *Store) Bootstrap(ctx context.Context, u account.User, keys []apikey.Key
 
 func scanUser(row Scanner) (u account.User, err error) {
 	var created int64
-	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &created)
+	err = row.Scan(&u.ID, &u.Name, &u.Wallet, &u.Role, &u.Disabled, &u.Preferences, &created)
 	u.CreatedAt = time.UnixMicro(created).UTC()
 	return u, err
 }

@@ -115,6 +115,10 @@ func users(t *testing.T, s AccountStore) {
 		t.Fatal(err)
 	}
 	u.Role = apikey.Administrator
+	if err := s.SetUserPreferences(t.Context(), u.ID, `{"only":["ä"]}`, at, event(audit.UserPreferences)); err != nil {
+		t.Fatal(err)
+	}
+	u.Preferences = `{"only":["ä"]}`
 	all, err = s.ListUsers(t.Context())
 	if err != nil {
 		t.Fatal(err)
@@ -123,7 +127,7 @@ func users(t *testing.T, s AccountStore) {
 
 	k := mustKey(t, s, u.ID, nil)
 	found, err := s.KeyByHash(t.Context(), k.Hash)
-	if err != nil || !found.UserDisabled || found.Role != u.Role {
+	if err != nil || !found.UserDisabled || found.Role != u.Role || found.AccountPreferences != u.Preferences || found.Preferences != "" {
 		t.Fatalf("key of a disabled user: %+v, %v; want UserDisabled", found, err)
 	}
 	if s.CreateUser(t.Context(), u, event(audit.UserCreated)) == nil {
@@ -135,6 +139,7 @@ func unknownUser(t *testing.T, s AccountStore) {
 	_, err := s.UserByID(t.Context(), "usr_none")
 	wantKind(t, err, fault.NotFound)
 	wantKind(t, s.SetUserDisabled(t.Context(), "usr_none", true, at, event(audit.UserDisabled)), fault.NotFound)
+	wantKind(t, s.SetUserPreferences(t.Context(), "usr_none", "{}", at, event(audit.UserPreferences)), fault.NotFound)
 	wantKind(t, s.SetUserRole(t.Context(), "usr_none", apikey.Operator, at, event(audit.UserRole)), fault.NotFound)
 	k, _ := apikey.Make(apikey.NewKey{Name: "x", User: "usr_none", Creator: "usr_none"}, at)
 	wantKind(t, s.InsertKey(t.Context(), k, 10, event(audit.KeyCreated)), fault.NotFound)
@@ -206,6 +211,14 @@ func changeKey(t *testing.T, s AccountStore) {
 	}
 	stored, _ = s.KeyByHash(t.Context(), k.Hash)
 	equal(t, "removed rates", stored.Rates, operators)
+
+	for _, preferences := range []string{`{"zdr":true}`, ""} {
+		if _, err = s.ChangeKey(t.Context(), u.ID, k.Hash, apikey.Change{Preferences: &preferences}, later, event(audit.KeyChanged)); err != nil {
+			t.Fatal(err)
+		}
+		stored, _ = s.KeyByHash(t.Context(), k.Hash)
+		equal(t, "preferences", stored.Preferences, preferences)
+	}
 }
 
 func deleteKey(t *testing.T, s AccountStore) {

@@ -43,7 +43,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
 	e := encoder{ep: ep, req: req, format: formatOf(ep.Provider)}
 	var err error
-	if req.Style == completion.Responses {
+	if req.Style == completion.Responses && req.Revised == 0 && req.Search == nil {
 		e.splice()
 	} else {
 		err = e.write()
@@ -64,6 +64,9 @@ func formatOf(p *catalog.Provider) string {
 	}
 	return p.ID + "-responses-v1"
 }
+
+// originOf names the model of a provider: encrypted reasoning of one model need not be readable to another.
+func originOf(ep *catalog.Endpoint) string { return ep.Provider.ID + "/" + ep.UpstreamID }
 
 // Failure classifies an answer that is not 2xx.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {

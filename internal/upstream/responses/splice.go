@@ -176,7 +176,7 @@ func (e *encoder) thought(v []byte) {
 	if ok {
 		t = packed
 	}
-	if data == "" || t.Kind != completion.ThoughtEncrypted || t.Format != e.format {
+	if data == "" || e.req.Thoughtless || !e.own(&t) {
 		e.foreign = e.foreign || data != ""
 		return
 	}
@@ -198,6 +198,11 @@ func (e *encoder) thought(v []byte) {
 		}
 	}
 	e.out = append(e.out, '}')
+}
+
+// own tells reasoning that the endpoint can read.
+func (e *encoder) own(t *completion.Thought) bool {
+	return t.Kind == completion.ThoughtEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
 }
 
 // include writes the client's list and, of models that reason, what the next turn needs of it: the provider keeps nothing.

@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/wire"
 )
 
 func (e *encoder) cannot(param, what string) error {
@@ -231,7 +232,10 @@ func wordsOf(parts []completion.Part) (string, bool) {
 
 // reasoned writes reasoning that is the endpoint's own.
 func (e *encoder) reasoned(t *completion.Thought) {
-	if t.Kind != completion.ThoughtEncrypted || t.Format != e.format {
+	if packed, ok := wire.Unpack(t.Data); ok {
+		t = &packed
+	}
+	if !e.own(t) {
 		e.foreign = e.foreign || t.Kind == completion.ThoughtEncrypted || t.Signature != ""
 		return
 	}

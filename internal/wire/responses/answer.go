@@ -1,7 +1,9 @@
 package responses
 
 import (
+	"cmp"
 	"strconv"
+	"time"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -9,27 +11,43 @@ import (
 	"weir/internal/wire"
 )
 
-// Options are what an answer repeats of its request, and where its names come from.
+// Options are what an answer repeats of its request, and where its names and times come from.
 type Options struct {
-	ID        string // "resp_..."
-	Created   int64  // Unix seconds
-	Encrypted bool   // reasoning comes back in a form that can be sent again
-	Exclude   bool   // reasoning is not shown
-	Stored    bool
-	Previous  string
-	// NewID makes a random id with that prefix.
-	NewID func(prefix string) string
-	// Keep is told the output items, a JSON list, and the whole response object, when the answer has ended; nil: nobody keeps them.
-	Keep func(output, response []byte)
+	ID      string // "resp_..."
+	Created int64  // Unix seconds
+	Stored  bool
+	NewID   func(prefix string) string // makes a random id with that prefix
+	Now     func() time.Time
+	// Keep is told of the answer when it has ended, and before the client has its end; nil: nobody keeps it.
+	Keep func(Kept)
 
-	echo []byte // members that repeat the request
+	model     string // asked for: names the model until one serves
+	encrypted bool   // reasoning is shown in a form that can be sent again
+	exclude   bool   // reasoning is not shown
+	spaces    map[string]space
+	echo      []byte // members that repeat the request
+}
+
+// Kept is an answer to be kept. The slices are made for it.
+type Kept struct {
+	Status string
+	Object []byte   // the response object as the client gets it
+	Output []byte   // its items with all that the next turn needs, separated by commas
+	IDs    []string // of the items
 }
 
 // OptionsOf fills in what an answer repeats of the request.
 func OptionsOf(req *Request, o Options) Options {
-	o.Encrypted, o.Exclude, o.Previous = req.Encrypted, req.Reasoning.Exclude, req.Previous
+	o.model, o.encrypted, o.exclude = req.Models[0], req.Encrypted, req.Reasoning.Exclude
+	o.spaces = spacesOf(req)
 	o.echo = appendEcho(nil, req, &o)
 	return o
+}
+
+// Queued is the response object of a request that nobody has begun to serve.
+func Queued(o *Options) []byte {
+	c := composer{o: o}
+	return c.appendResponse(nil, &ending{status: "queued"}, nil)
 }
 
 // appendEcho writes the members of a response that repeat the request: SDKs for strict languages want all of them.
@@ -100,9 +118,12 @@ type item struct {
 	notes    []byte // annotations of the open part, separated by commas
 	nnotes   int
 	logprobs []byte // of the open part, separated by commas
-	summary  bool   // the open part is one of summary
+	summary  bool   // its parts are those of a summary
 	thought  completion.Thought
 }
+
+// begun tells whether the item has any part.
+func (it *item) begun() bool { return it.nparts > 0 || it.part != "" }
 
 // composer makes items of events, and tells each step where somebody listens.
 type composer struct {
@@ -110,7 +131,9 @@ type composer struct {
 	tell   func(name string, members []byte) // nil: nobody listens
 	served relay.Served
 	open   item
-	items  []byte // closed items, separated by commas
+	items  []byte // closed items as the client sees them, separated by commas
+	kept   []byte // the same as the next turn needs them, where somebody keeps them
+	ids    []string
 	count  int
 	said   []byte // all visible text
 	calls  int
@@ -119,7 +142,7 @@ type composer struct {
 }
 
 func (c *composer) event(ev *completion.Event) {
-	if !c.o.Exclude {
+	if !c.o.exclude {
 		c.reasoning(ev)
 	}
 	if len(ev.Text) > 0 {
@@ -164,22 +187,16 @@ func (c *composer) thought(t *completion.Thought) {
 	if t.Kind == completion.ThoughtEncrypted {
 		if c.open.kind != reasoningItem || c.open.thought.Data != "" || c.open.thought.Signature != "" || t.Format != completion.FormatOpenAI {
 			c.close("completed")
-			c.begin(&item{kind: reasoningItem, id: t.ID})
+			c.begin(&item{kind: reasoningItem})
 		}
 		c.open.thought = *t
 		return
 	}
-	if c.open.kind == reasoningItem && c.open.thought.Signature != "" {
-		c.close("completed") // the next thought
+	part, event, summary := "reasoning_text", "response.reasoning_text.delta", t.Kind == completion.ThoughtSummary
+	if summary {
+		part, event = "summary_text", "response.reasoning_summary_text.delta"
 	}
-	part, event, summary := "reasoning_text", "response.reasoning_text.delta", false
-	if t.Kind == completion.ThoughtSummary {
-		part, event, summary = "summary_text", "response.reasoning_summary_text.delta", true
-	}
-	if c.open.kind != reasoningItem {
-		c.close("completed")
-		c.begin(&item{kind: reasoningItem, id: t.ID})
-	}
+	c.in(reasoningItem, summary)
 	if t.Text != "" {
 		c.inPart(reasoningItem, part, summary)
 		c.delta(event, []byte(t.Text), nil)
@@ -193,17 +210,25 @@ func (c *composer) thought(t *completion.Thought) {
 	}
 }
 
+// in makes sure that an item of that kind is open. A thought that is signed or has summed itself up is another one.
+func (c *composer) in(k kind, summary bool) {
+	it := &c.open
+	if it.kind == k && it.thought.Signature == "" && it.thought.Data == "" && (it.summary == summary || !it.begun()) {
+		it.summary = summary
+		return
+	}
+	c.close("completed")
+	c.begin(&item{kind: k, summary: summary})
+}
+
 // inPart makes sure that an item of that kind is open, with a part of that type.
 func (c *composer) inPart(k kind, part string, summary bool) {
-	if c.open.kind != k {
-		c.close("completed")
-		c.begin(&item{kind: k})
-	}
+	c.in(k, summary)
 	if c.open.part == part {
 		return
 	}
 	c.closePart()
-	c.open.part, c.open.summary = part, summary
+	c.open.part = part
 	if c.tell == nil {
 		return
 	}
@@ -211,11 +236,11 @@ func (c *composer) inPart(k kind, part string, summary bool) {
 		c.send("response.reasoning_summary_part.added", append(c.at("summary_index"), `,"part":{"type":"summary_text","text":""}`...))
 		return
 	}
-	c.send("response.content_part.added", append(appendPart(append(c.at("content_index"), `,"part":`...), &item{part: part}), ""...))
+	c.send("response.content_part.added", appendPart(append(c.at("content_index"), `,"part":`...), &item{part: part}))
 }
 
-// ids are the members that name an item.
-func (c *composer) ids() []byte {
+// named are the members that name the open item.
+func (c *composer) named() []byte {
 	b := append(c.buf[:0], `,"item_id":"`...)
 	b = append(append(b, c.open.id...), `","output_index":`...)
 	return strconv.AppendInt(b, int64(c.count), 10)
@@ -223,7 +248,7 @@ func (c *composer) ids() []byte {
 
 // at are the members that name the open part.
 func (c *composer) at(index string) []byte {
-	b := append(append(append(c.ids(), `,"`...), index...), `":`...)
+	b := append(append(append(c.named(), `,"`...), index...), `":`...)
 	return strconv.AppendInt(b, int64(c.open.nparts), 10)
 }
 
@@ -301,9 +326,8 @@ func (c *composer) call(t *completion.ToolCall) {
 		if id == "" {
 			id = c.o.NewID("call_")
 		}
-		if t.Signature != "" && c.o.Encrypted { // there is no place for it in the call itself
-			c.begin(&item{kind: reasoningItem, thought: completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature}})
-			c.close("completed")
+		if t.Signature != "" { // there is no place for it in the call itself
+			c.sign(id, t.Signature)
 		}
 		k := callItem
 		if t.Custom {
@@ -311,7 +335,7 @@ func (c *composer) call(t *completion.ToolCall) {
 		}
 		c.begin(&item{kind: k, callID: id, name: t.Name})
 	}
-	if len(t.Arguments) == 0 || c.open.kind != callItem && c.open.kind != customItem {
+	if len(t.Arguments) == 0 || t.Index != c.calls-1 || c.open.kind != callItem && c.open.kind != customItem {
 		return
 	}
 	c.open.text = append(c.open.text, t.Arguments...)
@@ -322,7 +346,31 @@ func (c *composer) call(t *completion.ToolCall) {
 	if c.open.kind == customItem {
 		event = "response.custom_tool_call_input.delta"
 	}
-	c.send(event, rawjson.AppendString(append(c.ids(), `,"delta":`...), t.Arguments))
+	c.send(event, rawjson.AppendString(append(c.named(), `,"delta":`...), t.Arguments))
+}
+
+// sign makes an item of a call's signature, which the client sees when it is to send it again.
+func (c *composer) sign(call, signature string) {
+	it := item{kind: reasoningItem, thought: completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: call, Data: signature}}
+	if c.o.encrypted {
+		c.begin(&it)
+		c.close("completed")
+		return
+	}
+	it.id = c.o.NewID(prefixes[reasoningItem])
+	c.keep(&it, "completed")
+}
+
+// keep notes an item for the next turn.
+func (c *composer) keep(it *item, status string) {
+	if c.o.Keep == nil {
+		return
+	}
+	if len(c.kept) > 0 {
+		c.kept = append(c.kept, ',')
+	}
+	c.kept = c.appendItem(c.kept, it, status, true)
+	c.ids = append(c.ids, it.id)
 }
 
 // image makes an item of a picture.
@@ -341,14 +389,12 @@ var prefixes = [...]string{messageItem: "msg_", reasoningItem: "rs_", callItem: 
 
 func (c *composer) begin(it *item) {
 	c.open = *it
-	if c.open.id == "" || it.kind != reasoningItem {
-		c.open.id = c.o.NewID(prefixes[it.kind])
-	}
+	c.open.id = c.o.NewID(prefixes[it.kind])
 	if c.tell != nil {
 		b := strconv.AppendInt(append(c.buf[:0], `,"output_index":`...), int64(c.count), 10)
 		empty := c.open
 		empty.thought = completion.Thought{}
-		c.send("response.output_item.added", c.appendItem(append(b, `,"item":`...), &empty, "in_progress"))
+		c.send("response.output_item.added", c.appendItem(append(b, `,"item":`...), &empty, "in_progress", false))
 	}
 }
 
@@ -370,7 +416,11 @@ func (c *composer) closePart() {
 }
 
 func (c *composer) partDone(it *item) {
-	b := rawjson.AppendString(append(c.at(c.index()), map[bool]string{true: `,"refusal":`, false: `,"text":`}[it.part == "refusal"]...), it.text)
+	member := `,"text":`
+	if it.part == "refusal" {
+		member = `,"refusal":`
+	}
+	b := rawjson.AppendString(append(c.at(c.index()), member...), it.text)
 	switch it.part {
 	case "output_text":
 		b = append(append(append(b, `,"logprobs":[`...), it.logprobs...), ']')
@@ -411,23 +461,24 @@ func (c *composer) close(status string) {
 	if it.kind == callItem && len(it.text) == 0 {
 		it.text = append(it.text, "{}"...)
 		if c.tell != nil {
-			c.send("response.function_call_arguments.delta", append(c.ids(), `,"delta":"{}"`...))
+			c.send("response.function_call_arguments.delta", append(c.named(), `,"delta":"{}"`...))
 		}
 	}
 	if c.tell != nil {
 		switch it.kind {
 		case callItem:
-			b := rawjson.AppendText(append(c.ids(), `,"name":`...), it.name)
+			b := c.appendName(c.named(), it.name)
 			c.send("response.function_call_arguments.done", rawjson.AppendString(append(b, `,"arguments":`...), it.text))
 		case customItem:
-			c.send("response.custom_tool_call_input.done", rawjson.AppendString(append(c.ids(), `,"input":`...), it.text))
+			c.send("response.custom_tool_call_input.done", rawjson.AppendString(append(c.named(), `,"input":`...), it.text))
 		}
 	}
 	if c.count > 0 {
 		c.items = append(c.items, ',')
 	}
 	from := len(c.items)
-	c.items = c.appendItem(c.items, it, status)
+	c.items = c.appendItem(c.items, it, status, c.o.encrypted)
+	c.keep(it, status)
 	if c.tell != nil {
 		b := strconv.AppendInt(append(c.buf[:0], `,"output_index":`...), int64(c.count), 10)
 		c.send("response.output_item.done", append(append(b, `,"item":`...), c.items[from:]...))
@@ -436,8 +487,8 @@ func (c *composer) close(status string) {
 	c.open = item{}
 }
 
-// appendItem writes an item as far as it has come.
-func (c *composer) appendItem(b []byte, it *item, status string) []byte {
+// appendItem writes an item as far as it has come; whole tells to write what reasoning needs to come back, too.
+func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []byte {
 	b = append(append(append(b, `{"id":"`...), it.id...), `","type":"`...)
 	done := status != "in_progress"
 	switch it.kind {
@@ -445,14 +496,14 @@ func (c *composer) appendItem(b []byte, it *item, status string) []byte {
 		b = append(append(b, `message","role":"assistant","content":[`...), it.parts...)
 		b = append(b, ']')
 	case reasoningItem:
-		b = c.appendReasoning(append(b, `reasoning"`...), it)
+		b = appendReasoning(append(b, `reasoning"`...), it, whole)
 	case callItem:
 		b = rawjson.AppendText(append(b, `function_call","call_id":`...), it.callID)
-		b = rawjson.AppendText(append(b, `,"name":`...), it.name)
+		b = c.appendName(b, it.name)
 		b = rawjson.AppendString(append(b, `,"arguments":`...), it.text)
 	case customItem:
 		b = rawjson.AppendText(append(b, `custom_tool_call","call_id":`...), it.callID)
-		b = rawjson.AppendText(append(b, `,"name":`...), it.name)
+		b = c.appendName(b, it.name)
 		b = rawjson.AppendString(append(b, `,"input":`...), it.text)
 	case imageItem:
 		b = append(b, `image_generation_call","result":`...)
@@ -465,75 +516,143 @@ func (c *composer) appendItem(b []byte, it *item, status string) []byte {
 	return append(append(append(b, `,"status":"`...), status...), `"}`...)
 }
 
-func (c *composer) appendReasoning(b []byte, it *item) []byte {
-	list := "content"
-	if it.thought.Kind == completion.ThoughtSummary {
-		list = "summary"
+func appendReasoning(b []byte, it *item, whole bool) []byte {
+	if it.summary {
 		b = append(append(append(b, `,"summary":[`...), it.parts...), ']')
-	} else {
-		b = append(b, `,"summary":[]`...)
-	}
-	if list == "content" && len(it.parts) > 0 {
+	} else if b = append(b, `,"summary":[]`...); len(it.parts) > 0 {
 		b = append(append(append(b, `,"content":[`...), it.parts...), ']')
 	}
 	t := &it.thought
-	if !c.o.Encrypted || t.Data == "" && t.Signature == "" {
+	if !whole || t.Data == "" && t.Signature == "" {
 		return b
 	}
 	data := t.Data
-	if t.Format != completion.FormatOpenAI || t.Kind != completion.ThoughtEncrypted {
+	if t.Format != completion.FormatOpenAI || t.Kind != completion.ThoughtEncrypted || t.ID != "" {
 		data = wire.Pack(t)
 	}
 	return rawjson.AppendText(append(b, `,"encrypted_content":`...), data)
 }
 
-// ending is the status of a response whose answer came to its end, and why it is incomplete.
-func (c *composer) ending() (status, reason string) {
-	switch c.finish {
-	case completion.Length:
-		return "incomplete", "max_output_tokens"
-	case completion.ContentFilter:
-		return "incomplete", "content_filter"
-	case completion.Failed:
-		return "failed", ""
-	}
-	return "completed", ""
+// ending tells how a response stands.
+type ending struct {
+	status  string
+	reason  string // why it is incomplete
+	output  []byte // its items, separated by commas
+	kept    []byte // the same for the next turn
+	ids     []string
+	failure []byte // {"error":{"code","message"},"error_type"} of one that failed
 }
 
-// appendResponse writes the response object. output is the list of items without brackets; receipt is nil before the end.
-func (c *composer) appendResponse(b []byte, status, reason string, output, failure []byte, receipt *relay.Receipt, completed int64) []byte {
+// cutOff is what is told of an answer that its provider ended with an error.
+const cutOff = `{"error":{"code":"server_error","message":"The provider broke off its answer."},"error_type":"provider_unavailable"}`
+
+// end closes what is open and tells how the answer ended.
+func (c *composer) end() *ending {
+	e := &ending{status: "completed"}
+	switch c.finish {
+	case completion.Length:
+		e.status, e.reason = "incomplete", "max_output_tokens"
+	case completion.ContentFilter:
+		e.status, e.reason = "incomplete", "content_filter"
+	case completion.Failed:
+		e.status, e.failure = "failed", []byte(cutOff)
+	}
+	last := "completed"
+	if e.status != "completed" {
+		last = "incomplete"
+	}
+	c.close(last)
+	e.output, e.kept, e.ids = c.items, c.kept, c.ids
+	return e
+}
+
+// native is how an answer ended whose upstream speaks this wire, and has told so itself.
+func (c *composer) native(object []byte) *ending {
+	e := &ending{status: rawjson.Text(rawjson.Find(object, "status"))}
+	switch e.status {
+	case "incomplete":
+		e.reason = rawjson.Text(rawjson.FindPath(object, "incomplete_details", "reason"))
+	default: // one that failed is a fault and not an answer
+		e.status = "completed"
+	}
+	c.said = c.said[:0]
+	for el := rawjson.ElementsOf(rawjson.Find(object, "output")); el.Next(); {
+		if len(e.output) > 0 {
+			e.output, e.kept = append(e.output, ','), append(e.kept, ',')
+		}
+		e.output = c.appendShown(e.output, el.Value)
+		if c.o.Keep != nil {
+			e.kept = rawjson.AppendOneLine(e.kept, el.Value)
+		}
+		e.ids = append(e.ids, wire.TextAt(el.Value, "id"))
+		for part := rawjson.ElementsOf(rawjson.Find(el.Value, "content")); part.Next(); {
+			if wire.TextAt(part.Value, "type") == "output_text" {
+				c.said = append(c.said, wire.TextAt(part.Value, "text")...)
+			}
+		}
+	}
+	return e
+}
+
+// appendShown writes an item of an upstream as the client is to see it.
+func (c *composer) appendShown(b, v []byte) []byte {
+	if c.o.encrypted || rawjson.Find(v, "encrypted_content") == nil {
+		return rawjson.AppendOneLine(b, v)
+	}
+	first := len(b) + 1
+	b = append(b, '{')
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if string(m.Name) == "encrypted_content" {
+			continue
+		}
+		if len(b) > first {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendOneLine(b, v[m.Start:m.End])
+	}
+	return append(b, '}')
+}
+
+// settle writes the object of an answer that has ended, and has it kept.
+func (c *composer) settle(e *ending, receipt *relay.Receipt) []byte {
+	object := c.appendResponse(nil, e, receipt)
+	if c.o.Keep != nil {
+		c.o.Keep(Kept{Status: e.status, Object: object, Output: e.kept, IDs: e.ids})
+	}
+	return object
+}
+
+// appendResponse writes the response object; receipt is nil before the end.
+func (c *composer) appendResponse(b []byte, e *ending, receipt *relay.Receipt) []byte {
 	o := c.o
 	b = rawjson.AppendText(append(b, `{"id":`...), o.ID)
 	b = strconv.AppendInt(append(b, `,"object":"response","created_at":`...), o.Created, 10)
-	b = append(append(append(b, `,"status":"`...), status...), `","completed_at":`...)
-	if completed > 0 {
-		b = strconv.AppendInt(b, completed, 10)
+	b = append(append(append(b, `,"status":"`...), e.status...), `","completed_at":`...)
+	if e.status == "completed" {
+		b = strconv.AppendInt(b, o.Now().Unix(), 10)
 	} else {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"error":`...)
-	if failure != nil {
-		b = append(b, failure...)
+	if e.failure != nil {
+		b = rawjson.AppendOneLine(b, rawjson.Find(e.failure, "error"))
+		b = append(append(b, `,"error_type":`...), rawjson.Find(e.failure, "error_type")...)
 	} else {
 		b = append(b, "null"...)
 	}
 	b = append(b, `,"incomplete_details":`...)
-	if reason != "" {
-		b = append(append(append(b, `{"reason":"`...), reason...), `"}`...)
+	if e.reason != "" {
+		b = append(rawjson.AppendText(append(b, `{"reason":`...), e.reason), '}')
 	} else {
 		b = append(b, "null"...)
 	}
-	b = rawjson.AppendText(append(b, `,"model":`...), c.served.Model)
+	b = rawjson.AppendText(append(b, `,"model":`...), cmp.Or(c.served.Model, o.model))
 	if ep := c.served.Endpoint; ep != nil && ep.Provider != nil {
 		b = rawjson.AppendText(append(b, `,"provider":`...), ep.Provider.Name)
 	}
 	b = append(b, o.echo...)
-	tier := wire.Tier(c.served.Head.Tier)
-	if tier == "" {
-		tier = "default"
-	}
-	b = append(append(append(b, `,"service_tier":"`...), tier...), '"')
-	b = append(append(append(b, `,"output":[`...), output...), `],"output_text":`...)
+	b = append(append(append(b, `,"service_tier":"`...), cmp.Or(wire.Tier(c.served.Head.Tier), "default")...), '"')
+	b = append(append(append(b, `,"output":[`...), e.output...), `],"output_text":`...)
 	b = rawjson.AppendString(b, c.said)
 	b = append(b, `,"usage":`...)
 	if receipt == nil {

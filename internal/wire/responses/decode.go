@@ -3,6 +3,7 @@
 package responses
 
 import (
+	"cmp"
 	"math"
 
 	"weir/internal/catalog"
@@ -83,6 +84,22 @@ func Decode(body []byte) (*Request, error) {
 	return d.out, nil
 }
 
+// Continue puts what was said before, a JSON list of items, in front of the input.
+func (r *Request) Continue(history []byte) {
+	d := decoder{out: r, req: r.Request}
+	newest := r.Signature
+	defer func() {
+		if newest != "" {
+			r.Signature = newest
+		}
+	}()
+	for e := rawjson.ElementsOf(history); e.Next(); {
+		r.Needs.PromptTokens += tokensPerItem
+		d.estimate(e.Value)
+	}
+	r.History = history
+}
+
 type decoder struct {
 	wire.Reader
 	out       *Request
@@ -106,6 +123,9 @@ func (d *decoder) finish() {
 	req.Needs.PromptTokens += tokensPerRequest
 	d.out.Store = d.stored != wire.Off
 	d.out.StoreAsked = d.stored == wire.On
+	if req.Preferences.ZDR {
+		d.out.Store = false
+	}
 	d.out.Encrypted = d.out.Encrypted || !d.out.Store
 	switch {
 	case len(req.Models) == 0:
@@ -117,8 +137,8 @@ func (d *decoder) finish() {
 	case d.out.StoreAsked && req.Preferences.ZDR:
 		d.FailAt(fault.Invalid, "store", "store: true contradicts provider.zdr: nothing is kept under it.")
 	}
-	if req.Preferences.ZDR {
-		d.out.Store = false
+	if d.out.Previous != "" {
+		req.Opening = [2]completion.Span{} // the conversation opens elsewhere
 	}
 }
 
@@ -165,7 +185,14 @@ func (d *decoder) field(name string) {
 		d.out.Input.End = d.Pos()
 		req.MessagesAt = d.out.Input
 	case "instructions":
+		req.Opening[0].Start = d.Pos()
 		d.instructions()
+		req.Opening[0].End = d.Pos()
+	case "prompt_cache_key":
+		at := d.Pos()
+		if key, _ := d.Text(math.MaxInt); len(key) > 0 {
+			req.CacheKey = completion.Span{Start: at, End: d.Pos()}
+		}
 	case "stream":
 		req.Stream, _ = d.Bool()
 	case "previous_response_id":
@@ -399,8 +426,10 @@ func (d *decoder) count(n int) { d.req.Needs.PromptTokens += int64(n)/bytesPerTo
 func (d *decoder) readInput() {
 	switch d.Kind() {
 	case rawjson.String:
+		at := d.Pos()
 		d.count(len(d.RawString()))
 		d.input = true
+		d.req.Opening[1] = completion.Span{Start: at, End: d.Pos()}
 	case rawjson.Array:
 		d.input = d.items() > 0
 	case rawjson.Null:
@@ -424,7 +453,11 @@ func (d *decoder) items() (n int) {
 			d.Fail(fault.InvalidPrompt, "%s must be an object.", d.Path())
 			return n
 		}
+		at := d.Pos()
 		v := d.Skip()
+		if d.req.Opening[1].End == 0 {
+			d.req.Opening[1] = completion.Span{Start: at, End: d.Pos()}
+		}
 		d.req.Needs.PromptTokens += tokensPerItem
 		d.estimate(v)
 	}
@@ -434,6 +467,12 @@ func (d *decoder) items() (n int) {
 // estimate counts an item and notes what kinds of content it has.
 func (d *decoder) estimate(item []byte) {
 	needs := &d.req.Needs
+	if data := wire.TextAt(item, "encrypted_content"); data != "" {
+		d.req.Signature = data
+		if t, ok := wire.Unpack(data); ok {
+			d.req.Signature = cmp.Or(t.Signature, t.Data)
+		}
+	}
 	for _, list := range [...][]byte{rawjson.Find(item, "content"), rawjson.Find(item, "output")} {
 		if rawjson.KindOf(list) == rawjson.String {
 			d.count(len(list))

@@ -1,7 +1,6 @@
 package responses
 
 import (
-	"iter"
 	"strconv"
 	"strings"
 
@@ -52,6 +51,8 @@ func (b *builder) field(name string, v []byte) {
 	case "instructions":
 		if rawjson.KindOf(v) == rawjson.String {
 			p.System = append(p.System, completion.Part{Text: rawjson.Text(v)})
+		} else {
+			b.items("instructions", v)
 		}
 	case "tools":
 		for e := rawjson.ElementsOf(v); e.Next(); {
@@ -90,6 +91,8 @@ func (b *builder) tool(v []byte) {
 			Parameters: wire.Present(rawjson.Find(v, "parameters")), Strict: wire.Truth(rawjson.Find(v, "strict"))})
 	case kind == "custom":
 		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"), Custom: true, HostedType: kind})
+	case kind == "namespace":
+		b.namespace(v)
 	case isSearch(kind):
 		b.p.Search = &completion.Search{ContextSize: wire.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location")),
 			Include: wire.Texts(rawjson.FindPath(v, "filters", "allowed_domains"))}
@@ -164,13 +167,14 @@ func (b *builder) item(path string, v []byte) {
 	case "", "message":
 		b.message(path, v)
 	case "function_call":
-		call := &completion.Call{ID: wire.TextAt(v, "call_id"), Name: wire.TextAt(v, "name"), Arguments: []byte(wire.TextAt(v, "arguments"))}
+		call := &completion.Call{ID: wire.TextAt(v, "call_id"), Name: flatName(wire.TextAt(v, "namespace"), wire.TextAt(v, "name")), Arguments: []byte(wire.TextAt(v, "arguments"))}
 		if len(strings.TrimSpace(string(call.Arguments))) == 0 {
 			call.Arguments = []byte("{}")
 		}
 		b.call(path, call)
 	case "custom_tool_call":
-		b.call(path, &completion.Call{ID: wire.TextAt(v, "call_id"), Name: wire.TextAt(v, "name"), Arguments: []byte(wire.TextAt(v, "input")), Custom: true})
+		b.call(path, &completion.Call{ID: wire.TextAt(v, "call_id"), Name: flatName(wire.TextAt(v, "namespace"), wire.TextAt(v, "name")),
+			Arguments: []byte(wire.TextAt(v, "input")), Custom: true})
 	case "function_call_output", "custom_tool_call_output":
 		id := wire.TextAt(v, "call_id")
 		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path, rawjson.Find(v, "output"))}})
@@ -285,25 +289,4 @@ func (b *builder) reasoning(v []byte) {
 		return
 	}
 	b.add(completion.Assistant, completion.Part{Kind: completion.ReasoningPart, Thought: &t})
-}
-
-// PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
-func PromptText(req *completion.Request) iter.Seq[[]byte] {
-	return func(yield func([]byte) bool) {
-		for _, m := range req.Members {
-			v := req.Body[m.Value:m.End]
-			if (m.Name == "instructions" || m.Name == "input") && rawjson.KindOf(v) == rawjson.String {
-				v, _ = rawjson.Unquote(v)
-			}
-			switch m.Name {
-			case "instructions", "tools", "text", "input":
-				if !yield(v) {
-					return
-				}
-			}
-		}
-		if len(req.History) > 0 {
-			yield(req.History)
-		}
-	}
 }

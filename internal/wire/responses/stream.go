@@ -5,7 +5,6 @@ import (
 	"slices"
 	"strconv"
 	"sync"
-	"time"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -27,7 +26,6 @@ type Stream struct {
 	seq    int64
 	buf    []byte
 	native []byte // the response object of an upstream of this wire, when it has ended
-	name   string // of the event that brought it
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -65,7 +63,6 @@ func (s *Stream) Event(ev *completion.Event) error {
 		for i := range ev.Frames {
 			s.pass(&ev.Frames[i])
 		}
-		s.c.said = append(s.c.said, ev.Text...)
 	case ev.Choice <= 0:
 		s.start()
 		s.c.event(ev)
@@ -79,7 +76,7 @@ func (s *Stream) start() {
 		return
 	}
 	s.begun = true
-	object := s.c.appendResponse(nil, "in_progress", "", nil, nil, nil, 0)
+	object := s.c.appendResponse(nil, &ending{status: "in_progress"}, nil)
 	for _, name := range [...]string{"response.created", "response.in_progress"} {
 		s.event(name, append([]byte(`,"response":`), object...))
 	}
@@ -108,22 +105,37 @@ func (s *Stream) send(b []byte) {
 // pass hands one event of the upstream through, under our numbers. The object of the response is ours: the upstream's own waits for the
 // settlement.
 func (s *Stream) pass(f *completion.Frame) {
+	s.start()
 	switch f.Name {
 	case "response.created", "response.in_progress", "response.queued":
-		s.start()
 		return
 	case "response.completed", "response.incomplete", "response.failed":
-		s.name, s.native = f.Name, slices.Clone(rawjson.Find(f.Data, "response"))
+		s.native = slices.Clone(rawjson.Find(f.Data, "response"))
 		return
 	}
-	s.start()
 	members := make([]byte, 0, len(f.Data))
 	for m := rawjson.MembersOf(f.Data); m.Next(); {
-		if name := string(m.Name); name != "type" && name != "sequence_number" {
+		switch string(m.Name) {
+		case "type", "sequence_number", "obfuscation":
+			continue
+		case "item":
+			members = s.c.appendShown(append(members, `,"item":`...), m.Value)
+			if f.Name == "response.output_item.done" {
+				s.done(m.Value)
+			}
+		default:
 			members = rawjson.AppendOneLine(append(members, ','), f.Data[m.Start:m.End])
 		}
 	}
 	s.event(f.Name, members)
+}
+
+// done notes a finished item of the upstream, in case the rest of the answer does not come.
+func (s *Stream) done(v []byte) {
+	if len(s.c.items) > 0 {
+		s.c.items = append(s.c.items, ',')
+	}
+	s.c.items = s.c.appendShown(s.c.items, v)
 }
 
 // End writes the last events.
@@ -134,47 +146,24 @@ func (s *Stream) End(receipt relay.Receipt) error {
 		return s.err
 	}
 	s.start()
-	status, reason, output := s.c.end(s.native)
-	object := s.c.appendResponse(nil, status, reason, output, nil, &receipt, time.Now().Unix())
-	if s.o.Keep != nil {
-		s.o.Keep(list(output), object)
+	var e *ending
+	if s.native != nil {
+		e = s.c.native(s.native)
+	} else {
+		e = s.c.end()
 	}
-	s.event("response."+status, append([]byte(`,"response":`), object...))
-	s.done()
+	s.last(e.status, s.c.settle(e, &receipt))
 	return s.err
 }
 
-func (s *Stream) done() {
+// last writes the one event that ends a stream, and the mark behind it.
+func (s *Stream) last(status string, object []byte) {
+	s.event("response."+status, append([]byte(`,"response":`), object...))
 	s.send([]byte(sse.Done))
 	s.closed = true
 }
 
-// list is a JSON list of items.
-func list(items []byte) []byte { return append(append([]byte{'['}, items...), ']') }
-
-// end closes what is open and tells how the answer ended, and its items. An upstream of this wire has told both itself.
-func (c *composer) end(native []byte) (status, reason string, output []byte) {
-	if native != nil {
-		status = rawjson.Text(rawjson.Find(native, "status"))
-		if status != "incomplete" && status != "failed" {
-			status = "completed"
-		}
-		reason = rawjson.Text(rawjson.FindPath(native, "incomplete_details", "reason"))
-		if v := rawjson.Find(native, "output"); rawjson.KindOf(v) == rawjson.Array {
-			output = rawjson.AppendOneLine(nil, v[1:len(v)-1])
-		}
-		return status, reason, output
-	}
-	status, reason = c.ending()
-	last := "completed"
-	if status != "completed" {
-		last = "incomplete"
-	}
-	c.close(last)
-	return status, reason, c.items
-}
-
-// Fail ends the stream with an error. failure is the value of the response's error: {code, message}. After End it does nothing.
+// Fail ends the stream with an error: {"error":{"code","message"},"error_type"}. After End it does nothing.
 func (s *Stream) Fail(failure []byte) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -183,9 +172,7 @@ func (s *Stream) Fail(failure []byte) error {
 	}
 	s.start()
 	s.c.close("incomplete")
-	object := s.c.appendResponse(nil, "failed", "", s.c.items, failure, nil, 0)
-	s.event("response.failed", append([]byte(`,"response":`), object...))
-	s.done()
+	s.last("failed", s.c.appendResponse(nil, &ending{status: "failed", output: s.c.items, failure: failure}, nil))
 	return s.err
 }
 

@@ -3,7 +3,6 @@ package responses
 import (
 	"io"
 	"slices"
-	"time"
 
 	"weir/internal/completion"
 	"weir/internal/relay"
@@ -35,19 +34,18 @@ func (x *Whole) Event(ev *completion.Event) error {
 		x.native = slices.Clone(ev.Frames[len(ev.Frames)-1].Data)
 	case ev.Choice <= 0:
 		x.c.event(ev)
-		return nil
 	}
-	x.c.said = append(x.c.said, ev.Text...)
 	return nil
 }
 
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
-	status, reason, output := x.c.end(x.native)
-	object := x.c.appendResponse(nil, status, reason, output, nil, &receipt, time.Now().Unix())
-	if x.o.Keep != nil {
-		x.o.Keep(list(output), object)
+	var e *ending
+	if x.native != nil {
+		e = x.c.native(x.native)
+	} else {
+		e = x.c.end()
 	}
-	_, err := x.w.Write(object)
+	_, err := x.w.Write(x.c.settle(e, &receipt))
 	return err
 }

@@ -1,0 +1,290 @@
+// Package history keeps what was said in responses that may be continued, read again or waited for. It is the one place where the content
+// of requests and answers is stored; it knows no wire and never looks into what it keeps, and nothing of it is seen by another account.
+package history
+
+import (
+	"context"
+	"sync"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// Status tells how far a response has come.
+type Status string
+
+// The statuses. The last four are final.
+const (
+	Queued     Status = "queued"
+	InProgress Status = "in_progress"
+	Completed  Status = "completed"
+	Incomplete Status = "incomplete"
+	Failed     Status = "failed"
+	Cancelled  Status = "cancelled"
+)
+
+// Final reports whether nothing more comes.
+func (s Status) Final() bool { return s != Queued && s != InProgress }
+
+// Response is what is kept of one response. Lists of items are JSON objects separated by commas.
+type Response struct {
+	Account    string // "usr_...": whose it is; a part of every key
+	ID         string // "resp_..."
+	Parent     string // the response that it continues, "" none
+	Status     Status
+	Background bool
+	Object     []byte   // the response object as it was told last; Status is newer
+	Input      []byte   // items of the request itself
+	Output     []byte   // items of the answer
+	Items      []string // ids of the output's items
+	CreatedAt  time.Time
+	ExpiresAt  time.Time
+	StaleAt    time.Time // of one under way: nobody carries it any more after this time
+}
+
+// Size is how much of it counts against an account, in bytes.
+func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Output) }
+
+// Bounds are what one account may have kept. Beyond either, its oldest tenth is forgotten with the next sweep.
+type Bounds struct {
+	Responses int
+	Bytes     int64
+}
+
+// Reader finds what was kept. Nothing that expired at now, and nothing of another account, is there.
+type Reader interface {
+	// Response finds one; it fails with fault.NotFound.
+	Response(ctx context.Context, account, id string, now time.Time) (*Response, error)
+	// ResponseChain lists a response and those that it continues, the oldest first: at most n. It fails with fault.ContextLength when they
+	// have more than maxBytes together. Where one is missing the list begins behind it.
+	ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) ([]Response, error)
+	// ResponseOfItem finds the response whose output has that item; it fails with fault.NotFound.
+	ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*Response, error)
+}
+
+// Writer changes what is kept. Every method is one transaction.
+type Writer interface {
+	// KeepResponse writes r, in the place of one that is not final. It tells whether it did: what is final stays as it is.
+	KeepResponse(ctx context.Context, r *Response) (bool, error)
+	// MarkResponse sets status and StaleAt of a response that is not final, and tells whether there was one.
+	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
+	// DeleteResponse forgets one, and tells whether there was one.
+	DeleteResponse(ctx context.Context, account, id string) (bool, error)
+	// SweepResponses forgets at most n that expired before now, and the oldest of accounts beyond b. It tells how many it forgot.
+	SweepResponses(ctx context.Context, now time.Time, b Bounds, n int) (int, error)
+}
+
+// Store is what a Manager works with.
+type Store interface {
+	Reader
+	Writer
+}
+
+// Config of a Manager. Now must be set; other zero fields take their default, but for KeepFor.
+type Config struct {
+	Now     func() time.Time
+	KeepFor time.Duration // 0: nothing is kept
+
+	MaxBytes   int           // input of one response; default 8 MiB
+	MaxChain   int           // responses in a conversation; default 1000
+	ChainBytes int64         // of a conversation that is continued; default 32 MiB
+	MaxRuns    int           // of one account in the background at a time, on one node; default 50
+	Bounds     Bounds        // default 100,000 responses, 1 GiB
+	StoreFor   time.Duration // how long one question to the store may take; default 5 s
+	SweepEvery time.Duration // default 5 min
+	BeatEvery  time.Duration // how often a node says that it carries what it began; default 5 s
+	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	Report func(what string, err error)
+}
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	count := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	set(&c.StoreFor, 5*time.Second)
+	set(&c.SweepEvery, 5*time.Minute)
+	set(&c.BeatEvery, 5*time.Second)
+	count(&c.MaxBytes, 8<<20)
+	count(&c.MaxChain, 1000)
+	count(&c.MaxRuns, 50)
+	count(&c.Bounds.Responses, 100_000)
+	if c.ChainBytes == 0 {
+		c.ChainBytes = 32 << 20
+	}
+	if c.Bounds.Bytes == 0 {
+		c.Bounds.Bytes = 1 << 30
+	}
+	if c.Report == nil {
+		c.Report = func(string, error) {}
+	}
+	return c
+}
+
+// Manager keeps responses and carries those in the background. It is safe for concurrent use.
+type Manager struct {
+	store Store
+	cfg   Config
+
+	stop context.CancelFunc
+	done sync.WaitGroup
+
+	mu      sync.Mutex
+	runs    map[string]*Run // by response
+	byUser  map[string]int
+	idle    sync.WaitGroup // runs under way
+	closing bool
+}
+
+// New makes a Manager.
+func New(s Store, c Config) *Manager {
+	return &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}}
+}
+
+// Keeps reports whether an input of that size is kept.
+func (m *Manager) Keeps(inputBytes int) bool {
+	return m.cfg.KeepFor > 0 && inputBytes <= m.cfg.MaxBytes
+}
+
+// Keep keeps a final response; it is to be called before the client knows that the answer is complete. An answer must not fail because it
+// cannot be kept, so an error is only reported.
+func (m *Manager) Keep(r *Response) {
+	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.StoreFor)
+	defer cancel()
+	r.ExpiresAt = r.CreatedAt.Add(m.cfg.KeepFor)
+	if _, err := m.store.KeepResponse(ctx, r); err != nil {
+		m.cfg.Report("a response could not be kept", err)
+	}
+}
+
+// Find gives a response of the account. It fails with fault.NotFound, and with fault.StorageUnavailable. One whose node has stopped is Failed.
+func (m *Manager) Find(ctx context.Context, account, id string) (*Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	now := m.cfg.Now()
+	r, err := m.store.Response(ctx, account, id, now)
+	if err != nil || r.Status.Final() || now.Before(r.StaleAt) {
+		return r, err
+	}
+	if _, err := m.store.MarkResponse(ctx, account, id, Failed, now); err != nil {
+		return nil, err
+	}
+	return m.store.Response(ctx, account, id, now) // whoever was quicker
+}
+
+// Chain gives the conversation that a response ends, the oldest response first. It fails with fault.PreviousNotFound when the response, or one
+// before it, is not there or has not come to its end, and with fault.ContextLength when it is too much.
+func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, error) {
+	if m.cfg.KeepFor <= 0 {
+		return nil, noParent("Responses are not kept here, so none can be continued.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	list, err := m.store.ResponseChain(ctx, account, id, m.cfg.Now(), m.cfg.MaxChain, m.cfg.ChainBytes)
+	switch {
+	case err != nil:
+		return nil, err
+	case len(list) == 0:
+		return nil, noParent("There is no response with this id, or it has expired or was not stored.")
+	case len(list) == m.cfg.MaxChain && list[0].Parent != "":
+		return nil, noParent("The conversation has too many responses to be continued.")
+	case list[0].Parent != "":
+		return nil, noParent("A response before this one was deleted or has expired.")
+	case !list[len(list)-1].Status.Final():
+		return nil, noParent("This response has not come to its end yet.")
+	}
+	return list, nil
+}
+
+func noParent(public string) error {
+	f := fault.New(fault.PreviousNotFound, "history.Chain", public)
+	f.Param = "previous_response_id"
+	return f
+}
+
+// OfItem gives the response whose output has that item; it fails with fault.NotFound.
+func (m *Manager) OfItem(ctx context.Context, account, item string) (*Response, error) {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	return m.store.ResponseOfItem(ctx, account, item, m.cfg.Now())
+}
+
+// Delete forgets a response, and ends it if it is under way. It fails with fault.NotFound.
+func (m *Manager) Delete(ctx context.Context, account, id string) error {
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	if _, err := m.store.Response(ctx, account, id, m.cfg.Now()); err != nil {
+		return err
+	}
+	if _, err := m.store.DeleteResponse(ctx, account, id); err != nil {
+		return err
+	}
+	m.end(id)
+	return nil
+}
+
+// Cancel ends a response in the background. One that is final stays as it is. It fails with fault.NotFound, and with fault.Invalid for a
+// response that somebody waits for.
+func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, error) {
+	r, err := m.Find(ctx, account, id)
+	if err != nil {
+		return nil, err
+	}
+	if !r.Background {
+		return nil, fault.New(fault.Invalid, "history.Cancel", "Only a response that was made in the background can be cancelled.")
+	}
+	if r.Status.Final() {
+		return r, nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	if _, err := m.store.MarkResponse(ctx, account, id, Cancelled, m.cfg.Now()); err != nil {
+		return nil, err
+	}
+	m.end(id)
+	return m.store.Response(ctx, account, id, m.cfg.Now())
+}
+
+// sweepAtOnce is how many expired responses one transaction forgets.
+const sweepAtOnce = 200
+
+// Sweep forgets what has expired and what is too much.
+func (m *Manager) Sweep(ctx context.Context) error {
+	for {
+		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+		n, err := m.store.SweepResponses(short, m.cfg.Now(), m.cfg.Bounds, sweepAtOnce)
+		cancel()
+		if err != nil || n < sweepAtOnce {
+			return err
+		}
+	}
+}
+
+// Start begins to sweep, and to tell of what is carried, until Close.
+func (m *Manager) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	m.stop = cancel
+	m.done.Go(func() { m.every(ctx, m.cfg.SweepEvery, "expired responses could not be deleted", m.Sweep) })
+	m.done.Go(func() { m.every(ctx, m.cfg.BeatEvery, "responses under way could not be told of", m.beat) })
+}
+
+func (m *Manager) every(ctx context.Context, d time.Duration, what string, do func(context.Context) error) {
+	t := time.NewTicker(d)
+	defer t.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-t.C:
+			if err := do(ctx); err != nil && ctx.Err() == nil {
+				m.cfg.Report(what, err)
+			}
+		}
+	}
+}

@@ -1,0 +1,373 @@
+package history_test
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/history"
+)
+
+// shelf is a store in memory.
+type shelf struct {
+	mu    sync.Mutex
+	kept  map[string]history.Response
+	items map[string]string
+	err   error
+	swept int
+}
+
+func newShelf() *shelf {
+	return &shelf{kept: map[string]history.Response{}, items: map[string]string{}}
+}
+
+func (s *shelf) Response(_ context.Context, account, id string, now time.Time) (*history.Response, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.err != nil {
+		return nil, s.err
+	}
+	r, ok := s.kept[account+id]
+	if !ok || !r.ExpiresAt.After(now) {
+		return nil, fault.New(fault.NotFound, "shelf", "No.")
+	}
+	return &r, nil
+}
+
+func (s *shelf) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, _ int64) (list []history.Response, err error) {
+	for id != "" && len(list) < n {
+		r, err := s.Response(ctx, account, id, now)
+		if fault.Is(err, fault.NotFound) {
+			break
+		}
+		if err != nil {
+			return nil, err
+		}
+		list, id = append([]history.Response{*r}, list...), r.Parent
+	}
+	return list, nil
+}
+
+func (s *shelf) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*history.Response, error) {
+	return s.Response(ctx, account, s.items[account+item], now)
+}
+
+func (s *shelf) KeepResponse(_ context.Context, r *history.Response) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if old, ok := s.kept[r.Account+r.ID]; s.err != nil || ok && old.Status.Final() {
+		return false, s.err
+	}
+	s.kept[r.Account+r.ID] = *r
+	for _, item := range r.Items {
+		s.items[r.Account+item] = r.ID
+	}
+	return true, nil
+}
+
+func (s *shelf) MarkResponse(_ context.Context, account, id string, status history.Status, staleAt time.Time) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	r, ok := s.kept[account+id]
+	if s.err != nil || !ok || r.Status.Final() {
+		return false, s.err
+	}
+	r.Status, r.StaleAt = status, staleAt
+	s.kept[account+id] = r
+	return true, nil
+}
+
+func (s *shelf) DeleteResponse(_ context.Context, account, id string) (bool, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	_, ok := s.kept[account+id]
+	delete(s.kept, account+id)
+	return ok, s.err
+}
+
+func (s *shelf) SweepResponses(context.Context, time.Time, history.Bounds, int) (int, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.swept++
+	return map[bool]int{true: 200}[s.swept == 1], s.err
+}
+
+func (s *shelf) set(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.err = err
+}
+
+// manager gives a running Manager in a bubble of its own time.
+func manager(t *testing.T, s *shelf, edit func(*history.Config)) *history.Manager {
+	t.Helper()
+	c := history.Config{Now: time.Now, KeepFor: time.Hour, MaxRuns: 2, MaxChain: 5}
+	if edit != nil {
+		edit(&c)
+	}
+	m := history.New(s, c)
+	m.Start()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+		defer cancel()
+		m.Close(ctx)
+	})
+	return m
+}
+
+func queued(id string) history.Response {
+	return history.Response{Account: "usr_1", ID: id, Status: history.Queued, Background: true, CreatedAt: time.Now()}
+}
+
+func final(id, parent string) *history.Response {
+	return &history.Response{Account: "usr_1", ID: id, Parent: parent, Status: history.Completed, CreatedAt: time.Now()}
+}
+
+func status(t *testing.T, m *history.Manager, id string) history.Status {
+	t.Helper()
+	r, err := m.Find(t.Context(), "usr_1", id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return r.Status
+}
+
+func wantKind(t *testing.T, err error, kind fault.Kind) {
+	t.Helper()
+	if !fault.Is(err, kind) {
+		t.Errorf("%v, want %v", err, kind)
+	}
+}
+
+func TestRun(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := manager(t, newShelf(), nil)
+		run, err := m.Begin(t.Context(), queued("resp_1"))
+		if err != nil || status(t, m, "resp_1") != history.Queued {
+			t.Fatal(err, status(t, m, "resp_1"))
+		}
+		run.Started()
+		if got := status(t, m, "resp_1"); got != history.InProgress {
+			t.Error(got)
+		}
+		time.Sleep(10 * time.Minute) // its node says all the time that it carries it
+		if got := status(t, m, "resp_1"); got != history.InProgress {
+			t.Error(got)
+		}
+		_, err = m.Chain(t.Context(), "usr_1", "resp_1")
+		wantKind(t, err, fault.PreviousNotFound)
+		run.End(history.Completed, []byte("{}"), []byte(`{"id":"msg_1"}`), []string{"msg_1"})
+		r, err := m.OfItem(t.Context(), "usr_1", "msg_1")
+		if err != nil || r.Status != history.Completed || string(r.Output) != `{"id":"msg_1"}` || !r.ExpiresAt.Equal(r.CreatedAt.Add(time.Hour)) {
+			t.Errorf("%+v %v", r, err)
+		}
+		if list, err := m.Chain(t.Context(), "usr_1", "resp_1"); err != nil || len(list) != 1 {
+			t.Errorf("%v %v", list, err)
+		}
+	})
+}
+
+func TestCancel(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m, elsewhere := manager(t, s, nil), manager(t, s, nil)
+		for i, ask := range []*history.Manager{m, elsewhere} { // on the node that carries it, and on another
+			id := []string{"resp_1", "resp_2"}[i]
+			run, err := m.Begin(t.Context(), queued(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			run.Started()
+			for range 2 {
+				if r, err := ask.Cancel(t.Context(), "usr_1", id); err != nil || r.Status != history.Cancelled {
+					t.Fatal(r, err)
+				}
+			}
+			<-run.Context().Done()
+			var f *fault.Error
+			if !errors.As(context.Cause(run.Context()), &f) || f.Kind != fault.Canceled {
+				t.Error(context.Cause(run.Context()))
+			}
+			run.End(history.Completed, []byte("late"), nil, nil)
+			if r, _ := m.Find(t.Context(), "usr_1", id); r.Status != history.Cancelled || string(r.Object) == "late" {
+				t.Errorf("%+v", r)
+			}
+		}
+		m.Keep(final("resp_3", ""))
+		_, err := m.Cancel(t.Context(), "usr_1", "resp_3")
+		wantKind(t, err, fault.Invalid)
+		_, err = m.Cancel(t.Context(), "usr_2", "resp_1")
+		wantKind(t, err, fault.NotFound)
+	})
+}
+
+// A response whose node has died is failed, and not under way for ever.
+func TestLost(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m := manager(t, s, nil)
+		r := queued("resp_1")
+		r.ExpiresAt, r.StaleAt = time.Now().Add(time.Hour), time.Now().Add(30*time.Second)
+		if _, err := s.KeepResponse(t.Context(), &r); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(29 * time.Second)
+		if got := status(t, m, "resp_1"); got != history.Queued {
+			t.Error(got)
+		}
+		time.Sleep(2 * time.Second)
+		if got := status(t, m, "resp_1"); got != history.Failed {
+			t.Error(got)
+		}
+	})
+}
+
+func TestLimits(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		m := manager(t, newShelf(), nil)
+		var runs []*history.Run
+		for _, id := range []string{"resp_1", "resp_2"} {
+			run, err := m.Begin(t.Context(), queued(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			runs = append(runs, run)
+		}
+		_, err := m.Begin(t.Context(), queued("resp_3"))
+		wantKind(t, err, fault.RateLimited)
+		runs[0].End(history.Failed, nil, nil, nil)
+		again, err := m.Begin(t.Context(), queued("resp_3"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		again.End(history.Completed, nil, nil, nil)
+		runs[1].End(history.Completed, nil, nil, nil)
+	})
+}
+
+func TestClose(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m := history.New(s, history.Config{Now: time.Now, KeepFor: time.Hour})
+		m.Start()
+		for _, id := range []string{"resp_quick", "resp_slow"} {
+			run, err := m.Begin(t.Context(), queued(id))
+			if err != nil {
+				t.Fatal(err)
+			}
+			go func() {
+				var f *fault.Error
+				select {
+				case <-run.Context().Done():
+					errors.As(context.Cause(run.Context()), &f)
+					run.End(history.Failed, []byte(f.Kind.String()), nil, nil)
+				case <-time.After(map[string]time.Duration{"resp_quick": time.Second, "resp_slow": time.Hour}[id]):
+					run.End(history.Completed, nil, nil, nil)
+				}
+			}()
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		m.Close(ctx)
+		if quick, slow := s.kept["usr_1resp_quick"], s.kept["usr_1resp_slow"]; quick.Status != history.Completed || slow.Status != history.Failed || string(slow.Object) != "draining" {
+			t.Errorf("%+v %+v", quick, slow)
+		}
+		_, err := m.Begin(t.Context(), queued("resp_late"))
+		wantKind(t, err, fault.Draining)
+	})
+}
+
+func TestChain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m := manager(t, s, nil)
+		parent := ""
+		for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
+			m.Keep(final(id, parent))
+			parent = id
+		}
+		if list, err := m.Chain(t.Context(), "usr_1", "e"); err != nil || len(list) != 5 || list[0].ID != "a" {
+			t.Errorf("%v %v", list, err)
+		}
+		for _, id := range []string{"f", "none", ""} { // too long, unknown
+			_, err := m.Chain(t.Context(), "usr_1", id)
+			wantKind(t, err, fault.PreviousNotFound)
+		}
+		_, err := m.Chain(t.Context(), "usr_2", "e")
+		wantKind(t, err, fault.PreviousNotFound)
+		if err := m.Delete(t.Context(), "usr_1", "b"); err != nil {
+			t.Fatal(err)
+		}
+		_, err = m.Chain(t.Context(), "usr_1", "e")
+		wantKind(t, err, fault.PreviousNotFound)
+		wantKind(t, m.Delete(t.Context(), "usr_1", "b"), fault.NotFound)
+		time.Sleep(time.Hour)
+		_, err = m.Chain(t.Context(), "usr_1", "a")
+		wantKind(t, err, fault.PreviousNotFound)
+		s.set(fault.New(fault.StorageUnavailable, "shelf", "No."))
+		_, err = m.Chain(t.Context(), "usr_1", "a")
+		wantKind(t, err, fault.StorageUnavailable)
+	})
+}
+
+func TestKeeps(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		off := manager(t, newShelf(), func(c *history.Config) { c.KeepFor = 0 })
+		if off.Keeps(1) {
+			t.Error("kept although nothing is")
+		}
+		_, err := off.Chain(t.Context(), "usr_1", "a")
+		wantKind(t, err, fault.PreviousNotFound)
+		s := newShelf()
+		var told []string
+		on := manager(t, s, func(c *history.Config) {
+			c.MaxBytes = 10
+			c.Report = func(what string, _ error) { told = append(told, what) }
+		})
+		if !on.Keeps(10) || on.Keeps(11) {
+			t.Error("the bound is not where it should be")
+		}
+		s.set(errors.New("away"))
+		on.Keep(final("resp_1", "")) // must not fail
+		if len(told) != 1 {
+			t.Error(told)
+		}
+		s.set(nil)
+		time.Sleep(6 * time.Minute)
+		synctest.Wait()
+		if s.swept != 2 { // the first had more to do
+			t.Error(s.swept)
+		}
+	})
+}
+
+// Deleting a response ends it.
+func TestDeleteUnderWay(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := newShelf()
+		m := manager(t, s, nil)
+		run, err := m.Begin(t.Context(), queued("resp_1"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := m.Delete(t.Context(), "usr_1", "resp_1"); err != nil {
+			t.Fatal(err)
+		}
+		<-run.Context().Done()
+		run.End(history.Completed, nil, nil, nil)
+		_, err = m.Find(t.Context(), "usr_1", "resp_1")
+		wantKind(t, err, fault.NotFound)
+	})
+}

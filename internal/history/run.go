@@ -1,0 +1,162 @@
+package history
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// beats is how many times a node may fail to say that it carries a response before others take it for lost.
+const beats = 6
+
+// Run is a response that is made in the background. End must be called once.
+type Run struct {
+	m      *Manager
+	r      Response
+	ctx    context.Context
+	cancel context.CancelCauseFunc
+}
+
+// Begin keeps a response that is to be made in the background. It fails with fault.RateLimited when the account has too many under way,
+// with fault.Draining on a node that is being stopped, and with fault.StorageUnavailable.
+func (m *Manager) Begin(ctx context.Context, r Response) (*Run, error) {
+	if err := m.enter(r.Account); err != nil {
+		return nil, err
+	}
+	r.ExpiresAt, r.StaleAt = r.CreatedAt.Add(m.cfg.KeepFor), m.stale()
+	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	if _, err := m.store.KeepResponse(short, &r); err != nil {
+		m.leave(r.Account)
+		return nil, err
+	}
+	run := &Run{m: m, r: r}
+	run.ctx, run.cancel = context.WithCancelCause(context.Background())
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.runs[r.ID] = run
+	return run, nil
+}
+
+func (m *Manager) enter(account string) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	switch {
+	case m.closing:
+		return fault.New(fault.Draining, "history.Begin", "The gateway is shutting down.")
+	case m.byUser[account] >= m.cfg.MaxRuns:
+		return fault.Newf(fault.RateLimited, "history.Begin", "There may be %d responses in the background at a time.", m.cfg.MaxRuns)
+	}
+	m.byUser[account]++
+	m.idle.Add(1)
+	return nil
+}
+
+func (m *Manager) leave(account string) {
+	m.mu.Lock()
+	if m.byUser[account]--; m.byUser[account] == 0 {
+		delete(m.byUser, account)
+	}
+	m.mu.Unlock()
+	m.idle.Done()
+}
+
+func (m *Manager) stale() time.Time { return m.cfg.Now().Add(beats * m.cfg.BeatEvery) }
+
+// Context ends when the response is cancelled or deleted, or the node stops; its cause is a *fault.Error then.
+func (r *Run) Context() context.Context { return r.ctx }
+
+// Started tells that somebody works on the response.
+func (r *Run) Started() {
+	r.m.mark(r.ctx, r)
+}
+
+// End keeps what the response has come to, unless it was cancelled or deleted meanwhile.
+func (r *Run) End(status Status, object, output []byte, items []string) {
+	m := r.m
+	defer m.leave(r.r.Account)
+	m.mu.Lock()
+	delete(m.runs, r.r.ID)
+	m.mu.Unlock()
+	if r.given() {
+		return
+	}
+	ended := r.r
+	ended.Status, ended.Object, ended.Output, ended.Items = status, object, output, items
+	m.Keep(&ended)
+}
+
+// given tells whether the client has given the response up.
+func (r *Run) given() bool {
+	var f *fault.Error
+	return errors.As(context.Cause(r.ctx), &f) && f.Kind == fault.Canceled
+}
+
+// mark tells the store that a run is carried, and ends it when the store has another opinion of it.
+func (m *Manager) mark(ctx context.Context, r *Run) {
+	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	defer cancel()
+	there, err := m.store.MarkResponse(short, r.r.Account, r.r.ID, InProgress, m.stale())
+	switch {
+	case err != nil:
+		if ctx.Err() == nil {
+			m.cfg.Report("a response in the background could not be told of", err)
+		}
+	case !there:
+		m.end(r.r.ID)
+	}
+}
+
+// end has a run ended that its client has given up, if this node carries it.
+func (m *Manager) end(id string) {
+	m.mu.Lock()
+	run := m.runs[id]
+	m.mu.Unlock()
+	if run != nil {
+		run.cancel(fault.New(fault.Canceled, "history.Cancel", "The response was cancelled."))
+	}
+}
+
+// beat tells of all that is carried.
+func (m *Manager) beat(ctx context.Context) error {
+	for _, r := range m.under() {
+		m.mark(ctx, r)
+	}
+	return nil
+}
+
+func (m *Manager) under() []*Run {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	list := make([]*Run, 0, len(m.runs))
+	for _, r := range m.runs {
+		list = append(list, r)
+	}
+	return list
+}
+
+// Close takes no more responses into the background, waits for those there until ctx ends, has the rest fail, and ends what Start began.
+func (m *Manager) Close(ctx context.Context) {
+	m.mu.Lock()
+	m.closing = true
+	m.mu.Unlock()
+	ended := make(chan struct{})
+	go func() {
+		m.idle.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		for _, r := range m.under() {
+			r.cancel(fault.New(fault.Draining, "history.Close", "The gateway was shut down."))
+		}
+		<-ended
+	}
+	if m.stop != nil {
+		m.stop()
+		m.done.Wait()
+	}
+}

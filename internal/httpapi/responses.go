@@ -1,0 +1,347 @@
+package httpapi
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/history"
+	"weir/internal/limit"
+	"weir/internal/relay"
+	"weir/internal/wire/responses"
+)
+
+// History keeps responses and carries those in the background. *history.Manager is one.
+type History interface {
+	// Keeps reports whether an input of that size is kept.
+	Keeps(inputBytes int) bool
+	Keep(r *history.Response)
+	Find(ctx context.Context, account, id string) (*history.Response, error)
+	Chain(ctx context.Context, account, id string) ([]history.Response, error)
+	OfItem(ctx context.Context, account, item string) (*history.Response, error)
+	Delete(ctx context.Context, account, id string) error
+	Cancel(ctx context.Context, account, id string) (*history.Response, error)
+	Begin(ctx context.Context, r history.Response) (*history.Run, error)
+}
+
+// reply is a response on its way: what is asked, and what is kept of it.
+type reply struct {
+	x       *exchange
+	req     *responses.Request
+	call    *relay.Call
+	options responses.Options
+	kept    history.Response // what there is of it before the answer
+	answer  *responses.Kept  // nil until there is one
+}
+
+// postResponses serves POST /v1/responses: whole, as a stream of events, or in the background.
+func (x *exchange) postResponses() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := x.decodeResponses(body)
+	if err != nil {
+		return err
+	}
+	if req.Background && !req.Stream { // it outlives this request, whose body's memory serves others then
+		if req, err = x.decodeResponses(bytes.Clone(req.Body)); err != nil {
+			return err
+		}
+	}
+	if err := x.reserve(req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+		return err
+	}
+	r := x.newReply(req)
+	switch {
+	case req.Background:
+		return r.inBackground()
+	case req.Stream:
+		return r.stream(x.r.Context(), func(w *frameWriter) frames { return responses.NewStream(w, r.options) })
+	}
+	defer func() { x.record = r.call.Record }()
+	return x.api.Relay.Complete(x.r.Context(), r.call, responses.NewWhole(wholeWriter{x}, r.options))
+}
+
+// decodeResponses reads a body, and puts in what it names of what was kept.
+func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
+	req, err := responses.Decode(body)
+	if err != nil {
+		return nil, err
+	}
+	if ids := responses.References(req); len(ids) > 0 {
+		if req, err = x.resolve(req, ids); err != nil {
+			return nil, err
+		}
+	}
+	if req.Previous != "" {
+		before, err := x.before(req.Previous)
+		if err != nil {
+			return nil, err
+		}
+		req.Continue(before)
+	}
+	req.Account = x.caller.Wallet
+	x.asked = req.Models[0]
+	if req.SessionID == "" {
+		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
+			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id may have 256 bytes.")
+		}
+	}
+	if req.Store && !x.api.History.Keeps(len(req.Body)) {
+		if req.Background {
+			return nil, fault.Field("httpapi.responses", "background", "A response in the background is stored, and this one cannot be: it is too large, or nothing is stored here.")
+		}
+		req.Store, req.Encrypted = false, true
+	}
+	return req, nil
+}
+
+// resolve puts stored items in the places of what names them.
+func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Request, error) {
+	items := make(map[string][]byte, len(ids))
+	for _, id := range ids {
+		v, err := x.storedItem(id)
+		if err != nil {
+			return nil, err
+		}
+		items[id] = v
+	}
+	body, err := responses.Resolve(req, items)
+	if err != nil {
+		return nil, err
+	}
+	return responses.Decode(body)
+}
+
+// storedItem is an item of any stored response of the account, nil when there is none.
+func (x *exchange) storedItem(id string) ([]byte, error) {
+	if of, ok := responses.ResponseOf(id); ok {
+		r, err := x.api.History.Find(x.r.Context(), x.caller.User, of)
+		if err == nil {
+			return responses.Pick(responses.Listed(r.ID, r.Input), id), nil
+		}
+		if !fault.Is(err, fault.NotFound) {
+			return nil, err
+		}
+	}
+	r, err := x.api.History.OfItem(x.r.Context(), x.caller.User, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	return responses.Pick(responses.Split(r.Output), id), nil
+}
+
+// before is the conversation that a response ends, as a list of items.
+func (x *exchange) before(id string) ([]byte, error) {
+	chain, err := x.api.History.Chain(x.r.Context(), x.caller.User, id)
+	if err != nil {
+		return nil, err
+	}
+	lists := make([][]byte, 0, 2*len(chain))
+	for i := range chain {
+		lists = append(lists, chain[i].Input, chain[i].Output)
+	}
+	return responses.Join(lists...), nil
+}
+
+// idSize is how many random characters an id of a response has.
+const idSize = 32
+
+func (x *exchange) newReply(req *responses.Request) *reply {
+	r := &reply{x: x, req: req}
+	r.call = &relay.Call{
+		Caller: x.caller, Request: req.Request, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "responses",
+		PromptText: responses.PromptText(req.Request), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+	}
+	o := responses.Options{
+		ID: newID("resp_"), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
+	}
+	if req.Store {
+		r.kept = history.Response{Account: x.caller.User, ID: o.ID, Parent: req.Previous, Background: req.Background, Input: responses.InputItems(req), CreatedAt: x.at}
+		o.Keep = r.keep
+	}
+	r.options = responses.OptionsOf(req, o)
+	return r
+}
+
+func newID(prefix string) string {
+	return string(appendID(append(make([]byte, 0, len(prefix)+idSize), prefix...), idSize))
+}
+
+// keep keeps an answer before its client knows its end. Who runs in the background keeps it with its run.
+func (r *reply) keep(k responses.Kept) {
+	if r.answer = &k; r.req.Background {
+		return
+	}
+	kept := r.kept
+	kept.Status, kept.Object, kept.Output, kept.Items = history.Status(k.Status), k.Object, k.Output, k.IDs
+	r.x.api.History.Keep(&kept)
+}
+
+func (r *reply) stream(ctx context.Context, to func(w *frameWriter) frames) error {
+	x := r.x
+	s := x.openStream(ResponsesFailure, to)
+	defer s.silence() // also when the relay panics
+	defer func() { x.record = r.call.Record }()
+	err := x.api.Relay.Complete(ctx, r.call, s.sink())
+	s.silence()
+	return err
+}
+
+// inBackground answers at once, or follows with a stream, and goes on whether or not the client stays.
+func (r *reply) inBackground() error {
+	x := r.x
+	r.kept.Status, r.kept.Object = history.Queued, responses.Queued(&r.options)
+	run, err := x.api.History.Begin(context.WithoutCancel(x.r.Context()), r.kept)
+	if err != nil {
+		return err
+	}
+	if !r.req.Stream {
+		go r.carry(run)
+		x.writeBody(http.StatusOK, jsonType, r.kept.Object)
+		return nil
+	}
+	defer func() { r.end(run, fault.New(fault.Internal, "httpapi.background", "")) }() // of a panic; after another end it does nothing
+	run.Started()
+	err = r.stream(run.Context(), func(w *frameWriter) frames { return responses.NewStream(patient{w}, r.options) })
+	r.end(run, err)
+	if err != nil && x.r.Context().Err() == nil && fault.Is(err, fault.Canceled) {
+		return fault.New(fault.Conflict, "httpapi.background", "The response was cancelled.") // somebody still reads
+	}
+	return err
+}
+
+// patient takes every frame, also of a client that has gone: the answer is made all the same.
+type patient struct{ w *frameWriter }
+
+// Write sends one frame.
+func (p patient) Write(frame []byte) (int, error) {
+	if p.w.s.x.r.Context().Err() == nil {
+		_, _ = p.w.Write(frame)
+	}
+	return len(frame), nil
+}
+
+// carry makes an answer that nobody waits for.
+func (r *reply) carry(run *history.Run) {
+	x := r.x
+	defer func() {
+		if p := recover(); p != nil {
+			x.api.Metrics.panics.Inc()
+			x.api.Slog.Error("panic in a response in the background", "request_id", x.id)
+			r.end(run, fault.New(fault.Internal, "httpapi.background", ""))
+		}
+	}()
+	run.Started()
+	err := x.api.Relay.Complete(run.Context(), r.call, responses.NewWhole(discard{}, r.options))
+	if err != nil && fault.Is(err, fault.Internal) {
+		x.api.Slog.Error("a response in the background failed", "request_id", x.id, "cause", fault.From(err).Cause)
+	}
+	r.end(run, err)
+	r.account()
+}
+
+type discard struct{}
+
+func (discard) Write(b []byte) (int, error) { return len(b), nil }
+
+// end keeps what a response in the background has come to. It does something the first time only.
+func (r *reply) end(run *history.Run, err error) {
+	switch {
+	case run == nil || r.kept.Status.Final():
+	case r.answer != nil:
+		r.kept.Status = history.Status(r.answer.Status)
+		run.End(r.kept.Status, r.answer.Object, r.answer.Output, r.answer.IDs)
+	default:
+		r.kept.Status = history.Failed
+		failure := r.x.api.Redact(ResponsesFailure(fault.From(err), ""))
+		run.End(history.Failed, responses.Restated(r.kept.Object, string(history.Failed), failure), nil, nil)
+	}
+}
+
+// account counts what the call used: its request ended long ago.
+func (r *reply) account() {
+	x, c := r.x, r.call.Record
+	x.api.Metrics.call(c)
+	if rates, any := x.rates(); any && c != nil && c.Settled {
+		x.api.limits.keys.Charge(x.api.Now(), x.caller.Key, &rates,
+			limit.Cost{ofTokens: max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0), ofRubles: int64(max(c.Cost, 0))})
+	}
+}
+
+// countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls nobody.
+func (x *exchange) countInput() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := x.decodeResponses(body)
+	if err != nil {
+		return err
+	}
+	if _, _, ok := x.api.Catalog().Resolve(req.Models[0]); !ok {
+		e := fault.Newf(fault.ModelNotFound, "httpapi.countInput", "The model %q does not exist.", req.Models[0])
+		e.Param = "model"
+		return e
+	}
+	o := object{b: make([]byte, 0, 96)}
+	o.open()
+	o.text("object", "response.input_tokens")
+	o.integer("input_tokens", x.api.Tokens.Count(responses.PromptText(req.Request)))
+	o.close()
+	return x.reply(&o)
+}
+
+// getResponse serves GET /v1/responses/{id}.
+func (x *exchange) getResponse() error {
+	if strings.EqualFold(x.r.URL.Query().Get("stream"), "true") {
+		return fault.Field("httpapi.getResponse", "stream", "A stored response is not given as a stream. Ask without stream until its status is final.")
+	}
+	r, err := x.api.History.Find(x.r.Context(), x.caller.User, x.values[0])
+	if err != nil {
+		return err
+	}
+	return x.replyStored(r)
+}
+
+// lost is why a response failed whose node has stopped.
+var lost = fault.New(fault.Draining, "httpapi.lost", "The node that made this response has stopped.")
+
+func (x *exchange) replyStored(r *history.Response) error {
+	var failure []byte
+	if r.Status == history.Failed && bytes.Contains(r.Object, []byte(`"error":null`)) {
+		failure = ResponsesFailure(lost, "")
+	}
+	x.writeBody(http.StatusOK, jsonType, responses.Restated(r.Object, string(r.Status), failure))
+	return nil
+}
+
+// cancelResponse serves POST /v1/responses/{id}/cancel.
+func (x *exchange) cancelResponse() error {
+	r, err := x.api.History.Cancel(x.r.Context(), x.caller.User, x.values[0])
+	if err != nil {
+		return err
+	}
+	return x.replyStored(r)
+}
+
+// deleteResponse serves DELETE /v1/responses/{id}.
+func (x *exchange) deleteResponse() error {
+	id := x.values[0]
+	if err := x.api.History.Delete(x.r.Context(), x.caller.User, id); err != nil {
+		return err
+	}
+	o := object{b: make([]byte, 0, 96)}
+	o.open()
+	o.text("id", id)
+	o.text("object", "response.deleted")
+	o.boolean("deleted", true)
+	o.close()
+	return x.reply(&o)
+}

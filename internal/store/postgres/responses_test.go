@@ -1,0 +1,16 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"weir/internal/history"
+	"weir/internal/store/storetest"
+)
+
+func TestResponses(t *testing.T) {
+	t.Parallel()
+	storetest.Responses(t, func(t *testing.T) history.Store {
+		s, _ := openStore(t)
+		return s
+	})
+}

@@ -1,0 +1,165 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/history"
+)
+
+const responseColumns = `r.account, r.id, r.parent, r.status, r.background, r.created_at, r.expires_at, r.stale_at, r.object, r.input, r.output`
+
+func scanResponse(row Scanner) (r history.Response, err error) {
+	var created, expires, stale int64
+	err = row.Scan(&r.Account, &r.ID, &r.Parent, &r.Status, &r.Background, &created, &expires, &stale, &r.Object, &r.Input, &r.Output)
+	r.CreatedAt, r.ExpiresAt, r.StaleAt = time.UnixMicro(created).UTC(), time.UnixMicro(expires).UTC(), time.UnixMicro(stale).UTC()
+	return r, err
+}
+
+func noResponse(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, "There is no response with this id, or it has expired or was not stored.").Because(err)
+	}
+	return failure(op, err)
+}
+
+// Response is history.Reader.Response.
+func (s *Store) Response(ctx context.Context, account, id string, now time.Time) (found *history.Response, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		r, err := scanResponse(row)
+		found = &r
+		return err
+	}, `SELECT `+responseColumns+` FROM responses r WHERE r.account = $1 AND r.id = $2 AND r.expires_at > $3`, account, id, now.UnixMicro())
+	if err != nil {
+		return nil, noResponse("store.Response", err)
+	}
+	return found, nil
+}
+
+// ResponseOfItem is history.Reader.ResponseOfItem.
+func (s *Store) ResponseOfItem(ctx context.Context, account, item string, now time.Time) (found *history.Response, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		r, err := scanResponse(row)
+		found = &r
+		return err
+	}, `SELECT `+responseColumns+` FROM response_items i JOIN responses r ON r.account = i.account AND r.id = i.response
+		WHERE i.account = $1 AND i.id = $2 AND r.expires_at > $3`, account, item, now.UnixMicro())
+	if err != nil {
+		return nil, noResponse("store.ResponseOfItem", err)
+	}
+	return found, nil
+}
+
+// chain finds a response and those before it. A parent is older than its child, so there is no circle.
+const chain = `WITH RECURSIVE chain (id, parent, size, depth) AS (
+		SELECT id, parent, size, CAST(1 AS BIGINT) FROM responses WHERE account = $1 AND id = $2 AND expires_at > $3
+		UNION ALL
+		SELECT p.id, p.parent, p.size, c.depth + 1 FROM chain c JOIN responses p ON p.account = $1 AND p.id = c.parent
+			WHERE p.expires_at > $3 AND c.depth < $4)
+	`
+
+// ResponseChain is history.Reader.ResponseChain.
+func (s *Store) ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) (all []history.Response, err error) {
+	args := []any{Text(account), Text(id), now.UnixMicro(), n}
+	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
+		var bytes int64
+		if err := q.QueryRowContext(ctx, chain+`SELECT CAST(COALESCE(SUM(size), 0) AS BIGINT) FROM chain`, args...).Scan(&bytes); err != nil {
+			return err
+		}
+		if bytes > maxBytes {
+			return fault.New(fault.ContextLength, "store.ResponseChain", "The conversation is too long to be continued.")
+		}
+		rows, err := q.QueryContext(ctx, chain+`SELECT `+responseColumns+` FROM chain c JOIN responses r ON r.account = $1 AND r.id = c.id ORDER BY c.depth DESC`, args...)
+		all, err = collect(rows, err, scanResponse)
+		return err
+	})
+	return all, err
+}
+
+// KeepResponse is history.Writer.KeepResponse. A power cut may take the newest with it: their clients can ask once more, and nothing else
+// depends on them.
+func (s *Store) KeepResponse(ctx context.Context, r *history.Response) (kept bool, err error) {
+	err = s.writeLazily(ctx, func(t *tx) error {
+		n, err := t.exec(`INSERT INTO responses AS r (account, id, parent, status, background, created_at, expires_at, stale_at, size, object, input, output)
+			VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)
+			ON CONFLICT (account, id) DO UPDATE SET status = excluded.status, stale_at = excluded.stale_at, size = excluded.size, object = excluded.object, output = excluded.output
+			WHERE r.status IN ('queued', 'in_progress')`,
+			r.Account, r.ID, r.Parent, string(r.Status), r.Background, r.CreatedAt.UnixMicro(), r.ExpiresAt.UnixMicro(), r.StaleAt.UnixMicro(), r.Size(),
+			notNil(r.Object), notNil(r.Input), notNil(r.Output))
+		kept = n == 1
+		if err != nil || !kept {
+			return err
+		}
+		for _, item := range r.Items {
+			if _, err := t.exec(`INSERT INTO response_items (account, id, response) VALUES ($1, $2, $3) ON CONFLICT (account, id) DO NOTHING`, r.Account, item, r.ID); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
+	return kept && err == nil, err
+}
+
+func notNil(b []byte) []byte {
+	if b == nil {
+		return []byte{}
+	}
+	return b
+}
+
+// MarkResponse is history.Writer.MarkResponse.
+func (s *Store) MarkResponse(ctx context.Context, account, id string, status history.Status, staleAt time.Time) (done bool, err error) {
+	err = s.writeLazily(ctx, func(t *tx) error {
+		n, err := t.exec(`UPDATE responses SET status = $1, stale_at = $2 WHERE account = $3 AND id = $4 AND status IN ('queued', 'in_progress')`,
+			string(status), staleAt.UnixMicro(), account, id)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// DeleteResponse is history.Writer.DeleteResponse.
+func (s *Store) DeleteResponse(ctx context.Context, account, id string) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.forget(`account = $1 AND id = $2`, account, id)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// forget deletes responses with their items.
+func (t *tx) forget(which string, args ...any) (int64, error) {
+	if _, err := t.exec(`DELETE FROM response_items WHERE (account, response) IN (SELECT account, id FROM responses WHERE `+which+`)`, args...); err != nil {
+		return 0, err
+	}
+	return t.exec(`DELETE FROM responses WHERE `+which, args...)
+}
+
+// SweepResponses is history.Writer.SweepResponses.
+func (s *Store) SweepResponses(ctx context.Context, now time.Time, b history.Bounds, n int) (gone int, err error) {
+	type excess struct {
+		account string
+		count   int64
+	}
+	over, err := list(ctx, s, "store.SweepResponses", columns(func(e *excess) []any { return []any{&e.account, &e.count} }),
+		`SELECT account, COUNT(*) FROM responses GROUP BY account HAVING COUNT(*) > $1 OR SUM(size) > $2 LIMIT 100`, b.Responses, b.Bytes)
+	if err != nil {
+		return 0, err
+	}
+	err = s.write(ctx, func(t *tx) error {
+		changed, err := t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE expires_at <= $1 ORDER BY expires_at LIMIT $2)`, now.UnixMicro(), n)
+		gone = int(changed)
+		for _, e := range over {
+			if err == nil {
+				changed, err = t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE account = $1 ORDER BY created_at LIMIT $2)`, e.account, e.count/10+1)
+				gone += int(changed)
+			}
+		}
+		return err
+	})
+	return gone, err
+}

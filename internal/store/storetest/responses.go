@@ -1,0 +1,269 @@
+package storetest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"weir/internal/fault"
+	"weir/internal/history"
+)
+
+// Responses checks what a store does for responses that are kept. open gives an empty store, and closes it after the test.
+func Responses(t *testing.T, open func(*testing.T) history.Store) {
+	cases := map[string]func(*testing.T, history.Store){
+		"a response comes back as kept":     responseRoundTrip,
+		"responses are of their account":    responsesOfAccounts,
+		"what expired is not there":         expiredResponse,
+		"a conversation":                    conversation,
+		"what is final stays":               finalStays,
+		"deleted with its items":            deletedResponse,
+		"a sweep":                           sweepResponses,
+		"an account that keeps too much":    tooMuchKept,
+		"the first to give an item its id":  firstItem,
+		"a conversation of many responses":  longConversation,
+		"what is under way can be replaced": underWay,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func response(account, id, parent string) *history.Response {
+	return &history.Response{
+		Account: account, ID: id, Parent: parent, Status: history.Completed, Object: []byte(`{"id":"` + id + `"}`), Input: []byte(`{"in":"` + id + `"}`), Output: []byte(`{"out":"` + id + `"}`),
+		Items: []string{"msg_" + id}, CreatedAt: at, ExpiresAt: at.Add(time.Hour), StaleAt: at.Add(time.Minute),
+	}
+}
+
+func keepResponse(t *testing.T, s history.Store, r *history.Response, want bool) {
+	t.Helper()
+	if kept, err := s.KeepResponse(t.Context(), r); err != nil || kept != want {
+		t.Fatalf("Keep %s: %t, %v; want %t", r.ID, kept, err, want)
+	}
+}
+
+func wantResponse(t *testing.T, s history.Store, want *history.Response) {
+	t.Helper()
+	found, err := s.Response(t.Context(), want.Account, want.ID, at)
+	if err != nil {
+		t.Fatal(err)
+	}
+	without := *want
+	without.Items = nil // they lead to the response, and do not come back
+	if d := cmp.Diff(&without, found, cmpopts.EquateEmpty()); d != "" {
+		t.Errorf("(-want +got):\n%.500s", d)
+	}
+}
+
+func wantNoResponse(t *testing.T, err error) {
+	t.Helper()
+	if !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v, want not found", err)
+	}
+}
+
+func responseRoundTrip(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "resp_0")
+	r.Background, r.Output, r.Items = true, bytes.Repeat([]byte{0, 0xff, 'x'}, 500_000), []string{"msg_1", "fc_2"}
+	keepResponse(t, s, r, true)
+	wantResponse(t, s, r)
+	for _, id := range r.Items {
+		if found, err := s.ResponseOfItem(t.Context(), r.Account, id, at); err != nil || found.ID != r.ID {
+			t.Errorf("%s: %+v %v", id, found, err)
+		}
+	}
+	empty := &history.Response{Account: "usr_1", ID: "resp_2", Status: history.Queued, CreatedAt: at, ExpiresAt: at.Add(time.Hour), StaleAt: at, Object: []byte{}, Input: []byte{}, Output: []byte{}}
+	keepResponse(t, s, empty, true)
+	wantResponse(t, s, empty)
+}
+
+func responsesOfAccounts(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "")
+	keepResponse(t, s, r, true)
+	_, err := s.Response(t.Context(), "usr_2", r.ID, at)
+	wantNoResponse(t, err)
+	_, err = s.ResponseOfItem(t.Context(), "usr_2", r.Items[0], at)
+	wantNoResponse(t, err)
+	if list, err := s.ResponseChain(t.Context(), "usr_2", r.ID, at, 10, 1<<20); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+	if done, err := s.DeleteResponse(t.Context(), "usr_2", r.ID); done || err != nil {
+		t.Errorf("deleted by another: %t %v", done, err)
+	}
+	if done, err := s.MarkResponse(t.Context(), "usr_2", r.ID, history.Cancelled, at); done || err != nil {
+		t.Errorf("marked by another: %t %v", done, err)
+	}
+	// the parent of another account is no parent
+	keepResponse(t, s, response("usr_2", "resp_2", "resp_1"), true)
+	if list, err := s.ResponseChain(t.Context(), "usr_2", "resp_2", at, 10, 1<<20); err != nil || len(list) != 1 {
+		t.Errorf("%v %v", list, err)
+	}
+	wantResponse(t, s, r)
+}
+
+func expiredResponse(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "")
+	keepResponse(t, s, r, true)
+	_, err := s.Response(t.Context(), r.Account, r.ID, r.ExpiresAt)
+	wantNoResponse(t, err)
+	_, err = s.ResponseOfItem(t.Context(), r.Account, r.Items[0], r.ExpiresAt)
+	wantNoResponse(t, err)
+	if list, err := s.ResponseChain(t.Context(), r.Account, r.ID, r.ExpiresAt, 10, 1<<20); err != nil || len(list) != 0 {
+		t.Errorf("%v %v", list, err)
+	}
+}
+
+func conversation(t *testing.T, s history.Store) {
+	for i := range 4 {
+		keepResponse(t, s, response("usr_1", fmt.Sprint("resp_", i+1), map[bool]string{true: fmt.Sprint("resp_", i)}[i > 0]), true)
+	}
+	keepResponse(t, s, response("usr_1", "resp_other", "resp_2"), true)
+	ids := func(id string, n int) string {
+		t.Helper()
+		list, err := s.ResponseChain(t.Context(), "usr_1", id, at, n, 1<<20)
+		if err != nil {
+			t.Fatal(err)
+		}
+		told := ""
+		for _, r := range list {
+			told += r.ID + "<" + r.Parent + string(r.Input) + string(r.Output) + " "
+		}
+		return told
+	}
+	piece := func(id, parent string) string { return id + "<" + parent + `{"in":"` + id + `"}{"out":"` + id + `"} ` }
+	if got, want := ids("resp_other", 10), piece("resp_1", "")+piece("resp_2", "resp_1")+piece("resp_other", "resp_2"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := ids("resp_4", 2), piece("resp_3", "resp_2")+piece("resp_4", "resp_3"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if _, err := s.ResponseChain(t.Context(), "usr_1", "resp_4", at, 10, 100); !fault.Is(err, fault.ContextLength) {
+		t.Errorf("%v", err)
+	}
+	if _, err := s.DeleteResponse(t.Context(), "usr_1", "resp_2"); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := ids("resp_4", 10), piece("resp_3", "resp_2")+piece("resp_4", "resp_3"); got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func longConversation(t *testing.T, s history.Store) {
+	const n = 200
+	for i := range n {
+		keepResponse(t, s, response("usr_1", fmt.Sprintf("resp_%04d", i), map[bool]string{true: fmt.Sprintf("resp_%04d", i-1)}[i > 0]), true)
+	}
+	list, err := s.ResponseChain(t.Context(), "usr_1", fmt.Sprintf("resp_%04d", n-1), at, 1000, 1<<20)
+	if err != nil || len(list) != n || list[0].ID != "resp_0000" {
+		t.Errorf("%d %v", len(list), err)
+	}
+}
+
+func finalStays(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "")
+	keepResponse(t, s, r, true)
+	other := response("usr_1", "resp_1", "")
+	other.Output = []byte(`{"out":"other"}`)
+	keepResponse(t, s, other, false)
+	if done, err := s.MarkResponse(t.Context(), r.Account, r.ID, history.Cancelled, at); done || err != nil {
+		t.Errorf("%t %v", done, err)
+	}
+	wantResponse(t, s, r)
+}
+
+func underWay(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "")
+	r.Status, r.Background, r.Output, r.Items = history.Queued, true, []byte{}, nil
+	keepResponse(t, s, r, true)
+	if done, err := s.MarkResponse(t.Context(), r.Account, r.ID, history.InProgress, at.Add(time.Hour)); !done || err != nil {
+		t.Fatalf("%t %v", done, err)
+	}
+	r.Status, r.StaleAt = history.InProgress, at.Add(time.Hour)
+	wantResponse(t, s, r)
+	ended := response("usr_1", "resp_1", "")
+	ended.Background = true
+	keepResponse(t, s, ended, true)
+	wantResponse(t, s, ended)
+	if found, err := s.ResponseOfItem(t.Context(), "usr_1", ended.Items[0], at); err != nil || found.ID != r.ID {
+		t.Errorf("%v %v", found, err)
+	}
+}
+
+func deletedResponse(t *testing.T, s history.Store) {
+	r := response("usr_1", "resp_1", "")
+	keepResponse(t, s, r, true)
+	for _, want := range []bool{true, false} {
+		if done, err := s.DeleteResponse(t.Context(), r.Account, r.ID); done != want || err != nil {
+			t.Errorf("%t %v", done, err)
+		}
+	}
+	_, err := s.Response(t.Context(), r.Account, r.ID, at)
+	wantNoResponse(t, err)
+	keepResponse(t, s, response("usr_1", "resp_2", ""), true)
+	again := response("usr_1", "resp_3", "")
+	again.Items = r.Items // free again
+	keepResponse(t, s, again, true)
+	if found, err := s.ResponseOfItem(t.Context(), r.Account, r.Items[0], at); err != nil || found.ID != "resp_3" {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+func firstItem(t *testing.T, s history.Store) {
+	one, two := response("usr_1", "resp_1", ""), response("usr_1", "resp_2", "")
+	two.Items = one.Items
+	keepResponse(t, s, one, true)
+	keepResponse(t, s, two, true)
+	if found, err := s.ResponseOfItem(t.Context(), "usr_1", one.Items[0], at); err != nil || found.ID != one.ID {
+		t.Errorf("%+v %v", found, err)
+	}
+}
+
+func sweepResponses(t *testing.T, s history.Store) {
+	for i := range 5 {
+		r := response("usr_1", fmt.Sprint("resp_", i), "")
+		r.ExpiresAt = at.Add(time.Duration(i) * time.Minute)
+		keepResponse(t, s, r, true)
+	}
+	wide := history.Bounds{Responses: 100, Bytes: 1 << 30}
+	for _, want := range []int{2, 1, 0} {
+		if n, err := s.SweepResponses(t.Context(), at.Add(2*time.Minute), wide, 2); err != nil || n != want {
+			t.Errorf("%d %v, want %d", n, err, want)
+		}
+	}
+	_, err := s.ResponseOfItem(t.Context(), "usr_1", "msg_resp_2", at)
+	wantNoResponse(t, err)
+	if _, err := s.Response(t.Context(), "usr_1", "resp_3", at); err != nil {
+		t.Error(err)
+	}
+}
+
+func tooMuchKept(t *testing.T, s history.Store) {
+	for i := range 20 {
+		r := response("usr_1", fmt.Sprintf("resp_%02d", i), "")
+		r.CreatedAt = at.Add(time.Duration(i) * time.Second)
+		keepResponse(t, s, r, true)
+	}
+	keepResponse(t, s, response("usr_2", "resp_x", ""), true)
+	for _, b := range []history.Bounds{{Responses: 19, Bytes: 1 << 30}, {Responses: 100, Bytes: 500}} {
+		if n, err := s.SweepResponses(t.Context(), at, b, 100); err != nil || n < 2 || n > 3 {
+			t.Errorf("%d %v", n, err)
+		}
+	}
+	_, err := s.Response(t.Context(), "usr_1", "resp_00", at)
+	wantNoResponse(t, err)
+	for _, id := range []string{"usr_1 resp_19", "usr_2 resp_x"} {
+		var account, name string
+		_, _ = fmt.Sscan(id, &account, &name)
+		if _, err := s.Response(t.Context(), account, name, at); err != nil {
+			t.Errorf("%s: %v", id, err)
+		}
+	}
+}

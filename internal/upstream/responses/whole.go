@@ -1,0 +1,129 @@
+package responses
+
+import (
+	"errors"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+	"weir/internal/usage"
+	"weir/internal/wire"
+)
+
+// whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
+func (dec *decoder) whole(a *upstream.Answer) error {
+	body, err := a.ReadAll(nil)
+	if err != nil {
+		return err
+	}
+	if !rawjson.Valid(body) {
+		return errors.New("responses: the body is not JSON")
+	}
+	if failure := rawjson.Find(body, "error"); rawjson.KindOf(failure) == rawjson.Object {
+		return dec.refused(failure)
+	}
+	output := rawjson.Find(body, "output")
+	if rawjson.KindOf(output) != rawjson.Array {
+		return errShape
+	}
+	switch wire.TextAt(body, "status") {
+	case "completed", "incomplete":
+	default:
+		return upstream.Ended(dec.ep)
+	}
+	dec.start(body)
+	for e := rawjson.ElementsOf(output); e.Next(); {
+		dec.reset()
+		dec.item(e.Value)
+		if dec.ev.HasContent() {
+			dec.content = true
+			if err := dec.tell(); err != nil {
+				return err
+			}
+		}
+	}
+	dec.reset()
+	if err := dec.conclude(body); err != nil {
+		return err
+	}
+	if dec.pass {
+		dec.ev.Frames = []completion.Frame{{Data: dec.bound(body)}}
+	}
+	return dec.tell()
+}
+
+// item takes in an item that is whole.
+func (dec *decoder) item(v []byte) {
+	it := dec.open(v)
+	switch wire.TextAt(v, "type") {
+	case "message":
+		for e := rawjson.ElementsOf(rawjson.Find(v, "content")); e.Next(); {
+			dec.part(e.Value)
+		}
+	case "reasoning":
+		dec.thought(it, v)
+	default:
+		dec.close(it, v)
+	}
+}
+
+func (dec *decoder) part(v []byte) {
+	switch wire.TextAt(v, "type") {
+	case "output_text":
+		dec.ev.Text = append(dec.ev.Text[:len(dec.ev.Text):len(dec.ev.Text)], dec.unquoted(rawjson.Find(v, "text"))...)
+		for e := rawjson.ElementsOf(rawjson.Find(v, "annotations")); e.Next(); {
+			dec.annotation(e.Value)
+		}
+		if dec.ev.Annotations == nil { // both would lie in the same memory
+			dec.logprobs(rawjson.Find(v, "logprobs"))
+		}
+	case "refusal":
+		dec.ev.Refusal = dec.unquoted(rawjson.Find(v, "refusal"))
+	}
+}
+
+func (dec *decoder) thought(it *item, v []byte) {
+	said := []byte(nil)
+	for _, list := range [...]struct{ name, kind string }{{"summary", "summary"}, {"content", "text"}} {
+		at := 0
+		for e := rawjson.ElementsOf(rawjson.Find(v, list.name)); e.Next(); at++ {
+			it.part = ""
+			dec.thinking(it, list.kind, nil, rawjson.Find(e.Value, "text"))
+			said = append(said, dec.ev.Reasoning...)
+		}
+	}
+	dec.ev.Reasoning = said
+	dec.sealed(v)
+}
+
+// usageOf is what a response tells of its usage in the terms of a bill, nil when it tells nothing.
+func usageOf(response []byte) *usage.Usage {
+	v := rawjson.Find(response, "usage")
+	if rawjson.KindOf(v) != rawjson.Object {
+		return nil
+	}
+	u := usage.Usage{
+		Prompt: countAt(v, "input_tokens"), CacheRead: countAt(rawjson.Find(v, "input_tokens_details"), "cached_tokens"), CacheWrite: countAt(rawjson.Find(v, "input_tokens_details"), "cache_write_tokens"),
+		Completion: countAt(v, "output_tokens"), Reasoning: countAt(rawjson.Find(v, "output_tokens_details"), "reasoning_tokens"),
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
+		if wire.TextAt(e.Value, "type") == "web_search_call" {
+			u.WebSearches = usage.Of(u.WebSearches.N + 1)
+		}
+	}
+	switch tier := wire.TextAt(response, "service_tier"); tier {
+	case "default", "flex", "priority":
+		u.Tier = tier
+	}
+	if !u.Prompt.Reported && !u.Completion.Reported {
+		return nil
+	}
+	return &u
+}
+
+func countAt(v []byte, name string) usage.Count {
+	if n, ok := rawjson.Int(rawjson.Find(v, name)); ok {
+		return usage.Of(n)
+	}
+	return usage.Count{}
+}

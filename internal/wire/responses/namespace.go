@@ -1,0 +1,70 @@
+package responses
+
+import (
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// space is a tool inside a namespace, as this wire names it. Other wires know one name for each tool.
+type space struct{ namespace, name string }
+
+// maxToolName is the longest name of a tool that every wire takes.
+const maxToolName = 64
+
+// flatName is the one name of a tool inside a namespace.
+func flatName(namespace, name string) string {
+	if namespace == "" {
+		return name
+	}
+	flat := namespace + "__" + name
+	return flat[max(len(flat)-maxToolName, 0):]
+}
+
+// spacesOf lists the tools inside namespaces by their flat names; nil when there are none.
+func spacesOf(req *Request) (spaces map[string]space) {
+	for i := range req.Members {
+		if m := &req.Members[i]; m.Name == "tools" {
+			for e := rawjson.ElementsOf(req.Body[m.Value:m.End]); e.Next(); {
+				spaces = addSpace(spaces, e.Value)
+			}
+		}
+	}
+	return spaces
+}
+
+func addSpace(spaces map[string]space, tool []byte) map[string]space {
+	if wire.TextAt(tool, "type") != "namespace" {
+		return spaces
+	}
+	if spaces == nil {
+		spaces = map[string]space{}
+	}
+	within := wire.TextAt(tool, "name")
+	for e := rawjson.ElementsOf(rawjson.Find(tool, "tools")); e.Next(); {
+		name := wire.TextAt(e.Value, "name")
+		spaces[flatName(within, name)] = space{within, name}
+	}
+	return spaces
+}
+
+// appendName writes the name of a tool that was called, and the namespace that it is in.
+func (c *composer) appendName(b []byte, flat string) []byte {
+	if s, ok := c.o.spaces[flat]; ok {
+		b = rawjson.AppendText(append(b, `,"namespace":`...), s.namespace)
+		flat = s.name
+	}
+	return rawjson.AppendText(append(b, `,"name":`...), flat)
+}
+
+// namespace takes the tools of a namespace, each under its flat name.
+func (b *builder) namespace(v []byte) {
+	within := wire.TextAt(v, "name")
+	for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {
+		at := len(b.p.Tools)
+		b.tool(e.Value)
+		for i := range b.p.Tools[at:] {
+			t := &b.p.Tools[at+i]
+			t.Name = flatName(within, t.Name)
+		}
+	}
+}
