@@ -87,11 +87,12 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	if err != nil {
 		return nil, nil, err
 	}
-	call, err := t.dialect.Request(ep, req)
+	dialect := t.speak(req.Style)
+	call, err := dialect.Request(ep, req)
 	if err != nil {
 		return nil, nil, err
 	}
-	a := c.newAttempt(ctx, ep, t, req.Stream)
+	a := c.newAttempt(ctx, ep, t, dialect, req.Stream)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
@@ -100,14 +101,14 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	return a, answer, nil
 }
 
-func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, stream bool) *attempt {
+func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d Dialect, stream bool) *attempt {
 	a, ok := c.attempts.Get().(*attempt)
 	if !ok {
 		a = &attempt{client: c}
 		a.gone = func() { a.abort(errCallerGone) }
 		a.timer = time.AfterFunc(time.Hour, a.watch) // armed below
 	}
-	a.ep, a.dialect, a.caller, a.start = ep, t.dialect, caller, time.Now()
+	a.ep, a.dialect, a.caller, a.start = ep, d, caller, time.Now()
 	a.x = &a.own
 	if t.group.standard != nil {
 		a.x = new(standard)

@@ -50,6 +50,7 @@ type Config struct {
 type Client struct {
 	cfg      Config
 	targets  sync.Map // provider id -> *target
+	making   sync.Mutex
 	groups   groups
 	names    *h1.Names
 	attempts sync.Pool // of *attempt

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/upstream/h1"
 )
@@ -20,6 +21,7 @@ import (
 type target struct {
 	provider *catalog.Provider
 	dialect  Dialect
+	native   map[completion.Style]Dialect // further wires of the provider, for clients that speak the same
 	host     string
 	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
 	group    *group
@@ -29,6 +31,11 @@ type target struct {
 // target finds or makes the target of p. A reload of the catalog brings a new p, and with it a new target;
 // the connections, which belong to the host, stay.
 func (c *Client) target(p *catalog.Provider) (*target, error) {
+	if t, ok := c.targets.Load(p.ID); ok && t.(*target).provider == p {
+		return t.(*target), nil
+	}
+	c.making.Lock() // one target for all calls that come at once: what it fetches is fetched once
+	defer c.making.Unlock()
 	if t, ok := c.targets.Load(p.ID); ok && t.(*target).provider == p {
 		return t.(*target), nil
 	}
@@ -42,6 +49,9 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 
 func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	t := &target{provider: p, dialect: c.cfg.Dialects[p.Dialect]}
+	if d := c.cfg.Dialects["responses"]; d != nil && p.Quirks.Responses {
+		t.native = map[completion.Style]Dialect{completion.Responses: d}
+	}
 	base, err := url.Parse(p.BaseURL)
 	if err == nil && (t.dialect == nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https") {
 		err = errors.New("no dialect or no address")
@@ -61,6 +71,14 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	}
 	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID]}, c)
 	return t, nil
+}
+
+// speak is the dialect to write a request in: the client's own wire where the provider has it.
+func (t *target) speak(s completion.Style) Dialect {
+	if d := t.native[s]; d != nil {
+		return d
+	}
+	return t.dialect
 }
 
 // url is the address of path below the provider's base URL.

@@ -5,6 +5,7 @@ package anthropic
 import (
 	"net/http"
 	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -48,8 +49,13 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 
 // Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
-	if req.Style == completion.Messages {
-		return upstream.Call{Path: path + req.Query, Body: withModel(ep, req), Header: forwarded(req)}, nil
+	if req.Style == completion.Messages && req.Revised == 0 {
+		edits := req.Edits()
+		call := upstream.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
+		if len(edits) > 0 {
+			call.Notice = completion.NoticeThoughts
+		}
+		return call, nil
 	}
 	p, err := req.Prompt()
 	if err != nil {
@@ -60,21 +66,28 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if err != nil {
 		return upstream.Call{}, err
 	}
-	return upstream.Call{Path: path, Body: body}, nil
+	return upstream.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
 }
 
-// withModel is the client's body with the value of model replaced: nothing else moves, because signatures and cached prefixes
-// depend on the bytes.
-func withModel(ep *catalog.Endpoint, req *completion.Request) []byte {
+// spliced is the client's body with the value of model replaced, and its style's edits made: nothing else moves, because signatures and
+// cached prefixes depend on the bytes.
+func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
 	for i := range req.Members {
 		if m := &req.Members[i]; m.Name == "model" {
-			out := make([]byte, 0, len(req.Body)+len(ep.UpstreamID))
-			out = append(out, req.Body[:m.Value]...)
-			out = rawjson.AppendText(out, ep.UpstreamID)
-			return append(out, req.Body[m.End:]...)
+			model := completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(rawjson.AppendText(nil, ep.UpstreamID))}
+			at := slices.IndexFunc(edits, func(e completion.Edit) bool { return e.Start > m.Value })
+			if at < 0 {
+				at = len(edits)
+			}
+			edits = slices.Insert(slices.Clone(edits), at, model)
 		}
 	}
-	return slices.Clone(req.Body)
+	out, from := make([]byte, 0, len(req.Body)+len(ep.UpstreamID)), 0
+	for i := range edits {
+		out = append(append(out, req.Body[from:edits[i].Start]...), edits[i].With...)
+		from = edits[i].End
+	}
+	return append(out, req.Body[from:]...)
 }
 
 // forwarded are the header fields of the client that belong to the wire.
@@ -99,7 +112,14 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r = readRefusal(body)
 	}
 	r.Status, r.Header = status, header
-	return r.Fault(ep)
+	f := r.Fault(ep)
+	f.Upstream.Thoughts = status == http.StatusBadRequest && thoughtsRefused(r.Message)
+	return f
+}
+
+// thoughtsRefused recognises what the wire's servers say of thinking that is not their own, was altered or is not where it should be.
+func thoughtsRefused(message string) bool {
+	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`")
 }
 
 // readRefusal reads {"type":"error","error":{"type":...,"message":...}}.

@@ -11,6 +11,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 )
 
 const (
@@ -33,6 +34,9 @@ type encoder struct {
 func (e *encoder) encode() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err
+	}
+	if e.req.Thoughtless || e.p.Foreign(completion.FormatAnthropic) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
 	e.skipMarks = max(e.marks()-maxMarks, 0)
 	e.out = make([]byte, 0, len(e.req.Body)+512)
@@ -113,6 +117,11 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 		e.out = append(e.out, '}')
 		return answerCap, nil
 	}
+	if e.orphaned() {
+		e.thinking = false
+		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
+		return answerCap, nil
+	}
 	budget := r.BudgetOf(answerCap)
 	if budget >= answerCap {
 		if e.req.MaxTokens > 0 {
@@ -123,6 +132,36 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 	e.out = append(e.out, `,"thinking":{"type":"enabled","budget_tokens":`...)
 	e.out = append(strconv.AppendInt(e.out, budget, 10), '}')
 	return answerCap, nil
+}
+
+// orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own: the wire
+// refuses to have a model begin to think in the middle of a turn.
+func (e *encoder) orphaned() bool {
+	turns := spoken(e.p.Turns)
+	at := len(turns)
+	for at > 0 && turns[at-1].Role == completion.User {
+		at--
+	}
+	called := false
+	for at--; at >= 0 && turns[at].Role == completion.Assistant; at-- {
+		for i := range turns[at].Parts {
+			switch part := &turns[at].Parts[i]; part.Kind {
+			case completion.CallPart:
+				called = true
+			case completion.ReasoningPart:
+				if own(part.Thought) {
+					return false
+				}
+			default:
+			}
+		}
+	}
+	return called
+}
+
+// own reports whether a thought is one that this wire takes back.
+func own(t *completion.Thought) bool {
+	return t.Format == completion.FormatAnthropic && (t.Kind == completion.ThoughtText && t.Signature != "" || t.Kind == completion.ThoughtEncrypted && t.Data != "")
 }
 
 // adaptive tells the models that decide themselves how long they think, and are told an effort, from those that take a budget.
@@ -229,6 +268,10 @@ func (e *encoder) tools() {
 			e.name("max_uses")
 			e.out = strconv.AppendInt(e.out, int64(s.MaxResults), 10)
 		}
+		e.domains("allowed_domains", s.Include)
+		if len(s.Include) == 0 { // the wire takes one of the two
+			e.domains("blocked_domains", s.Exclude)
+		}
 		e.out = append(e.out, '}')
 	}
 	if n == 0 {
@@ -236,6 +279,17 @@ func (e *encoder) tools() {
 	}
 	e.out = append(e.out, ']')
 	e.choice()
+}
+
+// domains restricts where a search looks.
+func (e *encoder) domains(name string, list []string) {
+	for i, domain := range list {
+		e.open(name, i)
+		e.out = rawjson.AppendText(e.out, domain)
+	}
+	if len(list) > 0 {
+		e.out = append(e.out, ']')
+	}
 }
 
 func contains(list []string, s string) bool {
@@ -496,17 +550,16 @@ func (e *encoder) result(r *completion.Result) error {
 
 // thought writes reasoning of this wire's own. Anything else, and what nobody signed, is left out: it would be refused.
 func (e *encoder) thought(t *completion.Thought) (written bool) {
-	own := t.Format == completion.FormatAnthropic
 	switch {
-	case own && t.Kind == completion.ThoughtText && t.Signature != "":
+	case !own(t):
+		return false
+	case t.Kind == completion.ThoughtText:
 		e.out = append(e.out, `{"type":"thinking"`...)
 		e.text("thinking", t.Text)
 		e.text("signature", t.Signature)
-	case own && t.Kind == completion.ThoughtEncrypted && t.Data != "":
+	default:
 		e.out = append(e.out, `{"type":"redacted_thinking"`...)
 		e.text("data", t.Data)
-	default:
-		return false
 	}
 	return true
 }
@@ -578,7 +631,7 @@ func (e *encoder) rest() {
 				e.out = append(e.out, ',')
 			}
 			e.out = append(e.out, `"format":{"type":"json_schema","schema":`...)
-			e.out = append(append(e.out, closed(e.p.Format.Schema)...), '}')
+			e.out = append(append(e.out, upstream.ClosedSchema(e.p.Format.Schema)...), '}')
 		}
 		e.out = append(e.out, '}')
 	}

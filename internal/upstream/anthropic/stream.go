@@ -27,15 +27,17 @@ func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error]
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield, blocks: make([]block, 0, 4)}
 		dec.head.Notice = a.Notice
-		dec.pass = a.Request != nil && a.Request.Style == completion.Messages
+		messages := a.Request != nil && a.Request.Style == completion.Messages
 		c, err := a.Body.Peek()
 		switch {
 		case errors.Is(err, io.EOF):
 			err = upstream.Ended(a.Endpoint)
 		case err != nil:
 		case c == '{':
+			dec.pass = messages && !a.Request.Stream // an answer of the other kind than asked for is told anew
 			err = dec.whole(a)
 		case c == 'e' || c == 'd' || c == 'i' || c == 'r' || c == ':': // event, data, id, retry, comment
+			dec.pass = messages && a.Request.Stream
 			err = dec.stream(a)
 		default:
 			err = errShape
@@ -93,6 +95,9 @@ func (dec *decoder) stream(a *upstream.Answer) error {
 		if err != nil {
 			var limit *sse.LimitError
 			switch {
+			case err == io.EOF && dec.finish != nil: // all was said but the last word
+				_, err := dec.frame([]byte(`{"type":"message_stop"}`))
+				return err
 			case err == io.EOF:
 				return upstream.Ended(dec.ep)
 			case errors.As(err, &limit):
@@ -162,7 +167,7 @@ func (dec *decoder) send(name string, data []byte) error {
 		if dec.ev.Done {
 			return upstream.Empty(dec.ep)
 		}
-		if dec.pass && name != "ping" {
+		if pings := name == "ping" && len(dec.held) > 0 && dec.held[len(dec.held)-1].Name == name; dec.pass && !pings { // one is as good as a thousand
 			dec.held = append(dec.held, completion.Frame{Name: name, Data: slices.Clone(data)})
 		}
 		return nil
@@ -253,6 +258,7 @@ func (dec *decoder) thinking(index int, text, signature []byte) {
 	dec.raw = rawjson.AppendString(append(dec.raw, `,"text":`...), plain)
 	if signed {
 		dec.raw = append(append(dec.raw, `,"signature":`...), signature...)
+		dec.ev.Signature = rawjson.Text(signature)
 	}
 	dec.raw = append(dec.raw, "}]"...)
 	dec.ev.ReasoningDetails = dec.raw
@@ -262,6 +268,7 @@ func (dec *decoder) redacted(data []byte) {
 	if rawjson.KindOf(data) != rawjson.String {
 		return
 	}
+	dec.ev.Signature = rawjson.Text(data)
 	dec.detail("reasoning.encrypted", dec.details)
 	dec.details++
 	dec.raw = append(append(append(dec.raw, `,"data":`...), data...), "}]"...)

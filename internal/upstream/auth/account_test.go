@@ -167,7 +167,7 @@ func FuzzIssuerAnswer(f *testing.F) {
 				t.Fatal(err)
 			}
 			i.Ask = func(time.Time) (*auth.Call, error) { return &auth.Call{}, nil }
-			tokens := auth.NewTokens(i, auth.Deps{Now: func() time.Time { return born }, Go: func(run func(context.Context)) { run(context.Background()) },
+			tokens := auth.NewTokens(i, auth.Deps{Now: func() time.Time { return born }, Go: func(run func(context.Context)) { go run(context.Background()) },
 				Fetch: func(context.Context, *auth.Call) (int, []byte, error) { return 200, body, nil }})
 			fields, err := tokens.Fields(context.Background(), nil)
 			if err == nil && strings.ContainsAny(fields.Get("Authorization")[len("Bearer "):], " \r\n\x00") {

@@ -184,8 +184,10 @@ func TestTokenAnswers(t *testing.T) {
 			t.Parallel()
 			o := &office{now: time.Now}
 			tokens := auth.NewTokens(auth.Issuer{
-				Ask:  func(time.Time) (*auth.Call, error) { return &auth.Call{}, nil },
-				Read: func(body []byte, now time.Time) (string, time.Time, error) { return strings.Trim(string(body), `"`), now, nil },
+				Ask: func(time.Time) (*auth.Call, error) { return &auth.Call{}, nil },
+				Read: func(body []byte, now time.Time) (string, time.Time, error) {
+					return strings.Trim(string(body), `"`), now, nil
+				},
 			}, auth.Deps{Now: o.now, Go: func(run func(context.Context)) { go run(context.Background()) },
 				Fetch: func(context.Context, *auth.Call) (int, []byte, error) { return tc.status, []byte(tc.body), nil }})
 			_, err := tokens.Fields(context.Background(), nil)

@@ -70,7 +70,9 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Header = header.Clone()
 		r.Header.Set("Retry-After", wait)
 	}
-	return r.Fault(ep)
+	f := r.Fault(ep)
+	f.Upstream.Thoughts = status == http.StatusBadRequest && (strings.Contains(r.Message, "thought signature") || strings.Contains(r.Message, "thought_signature"))
+	return f
 }
 
 // readRefusal reads {"error":{"code":429,"message":...,"status":"RESOURCE_EXHAUSTED"}}, or a list with one of these.

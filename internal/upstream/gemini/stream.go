@@ -199,7 +199,10 @@ func (dec *decoder) frame(raw []byte) error {
 	if some {
 		return nil
 	}
-	if u == nil {
+	switch {
+	case u == nil && rawjson.KindOf(list) == rawjson.Array: // it says nothing
+		return nil
+	case u == nil:
 		return errShape
 	}
 	dec.reset(-1)
@@ -281,6 +284,7 @@ func (dec *decoder) part(c *candidate, v []byte) {
 	if rawjson.KindOf(signature) == rawjson.String && len(signature) > 2 {
 		dec.detail(c, "reasoning.encrypted")
 		dec.raw = append(append(append(dec.raw, `,"data":`...), signature...), '}')
+		dec.ev.Signature = rawjson.Text(signature)
 	}
 }
 
@@ -318,6 +322,7 @@ func (dec *decoder) call(c *candidate, v, signature []byte) {
 	}
 	if rawjson.KindOf(signature) == rawjson.String {
 		call.Signature = rawjson.Text(signature)
+		dec.ev.Signature = call.Signature
 	}
 	c.calls++
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)

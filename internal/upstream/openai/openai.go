@@ -49,11 +49,15 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
 		notice = completion.NoticeThoughts
 	}
-	if req.Style != completion.Chat {
-		var err error
-		if req, err = asChat(ep, req); err != nil {
-			return upstream.Call{}, err
-		}
+	var err error
+	switch {
+	case req.Style != completion.Chat:
+		req, err = asChat(ep, req)
+	case req.Revised != 0:
+		req, err = revise(req)
+	}
+	if err != nil {
+		return upstream.Call{}, err
 	}
 	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
 	body, err := e.encode()

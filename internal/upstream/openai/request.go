@@ -39,6 +39,9 @@ func (e *encoder) encode() ([]byte, error) {
 		e.name("model")
 		e.out = rawjson.AppendText(e.out, e.ep.UpstreamID)
 	}
+	if req.Search != nil && !e.has("web_search_options") {
+		e.search(req.Search)
+	}
 	if req.Stream && !e.hasOptions && !e.q.NoStreamOptions {
 		e.name("stream_options")
 		e.out = append(e.out, `{"include_usage":true}`...)

@@ -29,6 +29,7 @@ func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error]
 		}
 		dec := newDecoder(a.Endpoint)
 		defer dec.free()
+		dec.head.Notice = a.Notice
 		if a.Request != nil {
 			dec.wanted = a.Request.N
 		}

@@ -130,6 +130,7 @@ type Provider struct {
 	l       net.Listener
 	mu      sync.Mutex
 	scripts []Script
+	aside   func(*Conn) bool
 	seen    []Seen
 	conns   map[net.Conn]bool
 	serial  int
@@ -162,6 +163,13 @@ func (p *Provider) Close() {
 	}
 	p.mu.Unlock()
 	p.wg.Wait()
+}
+
+// SetAside has requests for which aside is true answered by it: no script is used up by them, and they are not Seen. It may be nil.
+func (p *Provider) SetAside(aside func(c *Conn) (done bool)) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.aside = aside
 }
 
 // Seen are the requests so far.
@@ -222,6 +230,12 @@ func (p *Provider) serve(nc net.Conn, serial int) {
 }
 
 func (p *Provider) next(c *Conn) Script {
+	p.mu.Lock()
+	aside := p.aside
+	p.mu.Unlock()
+	if aside != nil && aside(c) {
+		return func(*Conn) {}
+	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.seen = append(p.seen, Seen{c.Request.Header, c.Request.URL.RequestURI(), string(c.Body), c.Serial})

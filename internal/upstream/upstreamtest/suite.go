@@ -37,6 +37,18 @@ type Wire struct {
 	StreamError func(code, message string) string                   // frame of a failure inside a stream
 	Finishes    map[string]completion.FinishReason                  // the wire's own words
 	Request     func(t testing.TB, stream bool) *completion.Request // a request that the dialect can encode
+
+	Binary  *Binary                   // how a stream is framed that is not made of lines of text; nil: it is an event stream
+	Serial  bool                      // an answer has one call at most, and the wire has no id for it
+	Declare func(p *catalog.Provider) // completes the declaration of a provider at its address; nil: nothing is needed
+	Aside   func(c *Conn) (done bool) // answers a request that is not the call itself, such as one for a token; nil: there are none
+}
+
+// Binary is what the suite needs to know of a framing of its own.
+type Binary struct {
+	Idle  string                // a frame that says nothing
+	Long  func(size int) string // a frame of at least so many bytes
+	Wrong string                // a frame whose content makes no sense
 }
 
 // hello is the plainest answer.
@@ -61,14 +73,41 @@ const helloText = "Hello \"wörld\" 😀\n"
 func Run(t *testing.T, w Wire) {
 	t.Run("answers", func(t *testing.T) { t.Parallel(); runAnswers(t, w) })
 	t.Run("borders", func(t *testing.T) { t.Parallel(); runBorders(t, w) })
-	t.Run("syntax", func(t *testing.T) { t.Parallel(); runSyntax(t, w) })
+	if w.Binary == nil {
+		t.Run("syntax", func(t *testing.T) { t.Parallel(); runSyntax(t, w) })
+	}
 	t.Run("faults", func(t *testing.T) { t.Parallel(); runFaults(t, w) })
 }
 
 // Endpoint is an endpoint served at url.
 func Endpoint(w Wire, url string) *catalog.Endpoint {
 	p := &catalog.Provider{ID: "acme", Name: "Acme", Dialect: w.Name, BaseURL: url, Key: "acme-secret-key"}
+	if w.Declare != nil {
+		w.Declare(p)
+	}
 	return &catalog.Endpoint{ID: "acme/m", Provider: p, UpstreamID: "acme-large", Params: catalog.AllParams}
+}
+
+// idle, long and wrong are frames of the wire's framing.
+func (w Wire) idle() string {
+	if w.Binary != nil {
+		return w.Binary.Idle
+	}
+	return ": hi\n\n"
+}
+
+func (w Wire) long(size int) string {
+	if w.Binary != nil {
+		return w.Binary.Long(size)
+	}
+	return "data: " + strings.Repeat("x", size) + "\n\n"
+}
+
+func (w Wire) wrong() string {
+	if w.Binary != nil {
+		return w.Binary.Wrong
+	}
+	return "data: {\"a\":\n\n"
 }
 
 func newClient(t testing.TB, w Wire, cfg upstream.Config) *upstream.Client {
@@ -82,6 +121,7 @@ func newClient(t testing.TB, w Wire, cfg upstream.Config) *upstream.Client {
 func ask(t testing.TB, w Wire, cfg upstream.Config, stream bool, script Script) Sum {
 	t.Helper()
 	p := NewProvider(t, script)
+	p.SetAside(w.Aside)
 	c := newClient(t, w, cfg)
 	return Collect(c.Complete(context.Background(), Endpoint(w, p.URL), w.Request(t, stream)))
 }
@@ -102,16 +142,19 @@ func (w Wire) render(a Answer, stream bool) string {
 	return JSON(w.Whole(a))
 }
 
+// answerCase is an answer and what it comes to.
+type answerCase struct {
+	name string
+	in   Answer
+	want Sum
+}
+
 func runAnswers(t *testing.T, w Wire) {
 	calls := []completion.ToolCall{{Index: 0, ID: "call_a", Name: "weather", Arguments: []byte(`{"city":"Köln"}`)},
 		{Index: 1, ID: "call_b", Name: "time", Arguments: []byte(`{}`)}}
 	counts := &usage.Usage{Prompt: usage.Of(9), Completion: usage.Of(5)}
 	toolFinish := w.finishFor(completion.ToolCalls)
-	cases := []struct {
-		name string
-		in   Answer
-		want Sum
-	}{
+	cases := []answerCase{
 		{"text", w.hello(), Sum{Text: helloText, Finish: completion.Stop, Usage: counts}},
 		{"no usage", Answer{Text: []string{"a"}, Finish: w.finishFor(completion.Stop)}, Sum{Text: "a", Finish: completion.Stop}},
 		{"reasoning", Answer{Reasoning: []string{"hm ", "so"}, Text: []string{"Yes"}, Finish: w.finishFor(completion.Stop), Usage: counts},
@@ -121,14 +164,14 @@ func runAnswers(t *testing.T, w Wire) {
 		{"text then tool", Answer{Text: []string{"Let me see."}, Calls: calls[:1], Finish: toolFinish},
 			Sum{Text: "Let me see.", Calls: calls[:1], Finish: completion.ToolCalls}},
 	}
+	if w.Serial {
+		calls[0].ID = ""
+		cases = slices.DeleteFunc(cases, func(c answerCase) bool { return len(c.in.Calls) > 1 })
+	}
 	for word, reason := range w.Finishes {
 		if reason != completion.Failed {
 			want := reason
-			cases = append(cases, struct {
-				name string
-				in   Answer
-				want Sum
-			}{"finish " + word, Answer{Text: []string{"a"}, Finish: word}, Sum{Text: "a", Finish: want}})
+			cases = append(cases, answerCase{"finish " + word, Answer{Text: []string{"a"}, Finish: word}, Sum{Text: "a", Finish: want}})
 		}
 	}
 	for _, tt := range cases {
@@ -351,7 +394,7 @@ func connectionFaults(w Wire) []failing {
 		{name: "U7 short body", whole: SendClose(half), stream: SendClose(begun), kind: gone, next: endpoint, text: true},
 		{name: "U7 stream without an end", stream: Send(Stream(beginning(frames)...)), kind: gone, next: endpoint, text: true},
 		{name: "U23 no end", cfg: slow, whole: drip("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n", Chunk(" ")),
-			stream: drip(StreamHead(), Chunk(": hi\n\n")), kind: late, next: endpoint},
+			stream: drip(StreamHead(), Chunk(w.idle())), kind: late, next: endpoint},
 		{name: "U24 large headers", whole: Send(Sized(200, "application/json", body, "X-Big: "+strings.Repeat("x", 65<<10))), kind: gone, next: endpoint},
 		{name: "U24 many informational answers", whole: Send(many + JSON(body)), kind: gone, next: endpoint},
 		{name: "no HTTP", whole: SendClose("hello\r\n\r\n"), kind: gone, next: endpoint},
@@ -430,6 +473,9 @@ func bodyFaults(w Wire) []failing {
 	small := upstream.Config{Limits: upstream.Limits{Whole: 100 << 10, Stream: 100 << 10, Line: 10 << 10}}
 	pad := strings.Repeat(" ", 200<<10)
 	comments := strings.Repeat(": "+strings.Repeat("x", 1000)+"\n", 200)
+	if w.Binary != nil {
+		comments = strings.Repeat(w.idle(), 1+(200<<10)/len(w.idle()))
+	}
 	chunkedHead := "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nTransfer-Encoding: chunked\r\n\r\n"
 	list := []failing{
 		{name: "U21 truncated gzip", whole: Send(gzipped(body, 10)), stream: Send(gzippedStream(strings.Join(frames, ""), 60)), loose: true, kind: gone, next: endpoint},
@@ -440,8 +486,8 @@ func bodyFaults(w Wire) []failing {
 			kind: gone, next: endpoint, check: tooLarge},
 		{name: "U22 whole answer to a stream request", cfg: upstream.Config{Limits: upstream.Limits{Whole: 100 << 10}}, stream: Send(JSON(body + pad)), kind: gone, next: endpoint, check: tooLarge},
 		{name: "U22 bomb", cfg: small, whole: Send(gzipped(pad+pad+body, 0)), kind: gone, next: endpoint, check: tooLarge},
-		{name: "U25 long line", cfg: small, stream: Send(Stream(then(frames, "data: "+strings.Repeat("x", 20<<10)+"\n\n")...)), kind: gone, next: endpoint, text: true, check: tooLarge},
-		{name: "U27 bad frame", stream: Send(Stream(then(frames, "data: {\"a\":\n\n")...)), kind: gone, next: endpoint, text: true},
+		{name: "U25 long line", cfg: small, stream: Send(Stream(then(frames, w.long(20<<10))...)), kind: gone, next: endpoint, text: true, check: tooLarge},
+		{name: "U27 bad frame", stream: Send(Stream(then(frames, w.wrong())...)), kind: gone, next: endpoint, text: true},
 		{name: "U29 empty stream", stream: Send(StreamHead() + StreamEnd), kind: gone, next: endpoint},
 		{name: "U29 stream of its end alone", stream: Send(Stream(frames[len(frames)-1])), kind: gone, next: endpoint},
 		{name: "U19 error inside", whole: Send(JSON(w.Error("server_error", "oops"))), stream: Send(Stream(then(frames, w.StreamError("server_error", "oops"))...)),

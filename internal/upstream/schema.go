@@ -1,16 +1,17 @@
-package anthropic
+package upstream
 
 import "weir/internal/rawjson"
 
-// unsupported are the keywords of a schema that this wire refuses. They only narrow what is allowed; who asked for a strict answer has it
+// unsupported are the keywords of a schema that a service refuses which generates by it. They only narrow what is allowed; who asked for a strict answer has it
 // checked against the whole schema afterwards.
 var unsupported = map[string]bool{
 	"minimum": true, "maximum": true, "exclusiveMinimum": true, "exclusiveMaximum": true, "multipleOf": true, "minLength": true, "maxLength": true,
 	"maxItems": true, "uniqueItems": true, "minProperties": true, "maxProperties": true, "$schema": true,
 }
 
-// closed is a schema as this wire wants it: every object says that it has no other members, and nothing stands in it that is refused.
-func closed(schema []byte) []byte {
+// ClosedSchema is a schema as services want it that generate by it, Anthropic's models above all: every object says that it has no other
+// members, and nothing stands in it that is refused. Without a schema it is that of an object.
+func ClosedSchema(schema []byte) []byte {
 	if schema == nil {
 		return []byte(`{"type":"object","additionalProperties":false}`)
 	}

@@ -1,0 +1,682 @@
+package bedrock
+
+import (
+	"bytes"
+	"crypto/sha256"
+	"encoding/hex"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+)
+
+const (
+	maxPoints    = 4    // cache points of a request
+	thinkingRoom = 8192 // of an answer behind what was thought, where nobody says how long it may be
+	filler       = "..."
+)
+
+// encoder writes one request from its canonical form.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	p      *completion.Prompt
+	family family
+	out    []byte
+
+	skipPoints int // how many cache points, from the front, are left out
+	answerCap  int64
+	thinking   bool
+	more       []byte // members of additionalModelRequestFields
+	documents  int
+	notice     []string
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	format := completion.FormatAnthropic
+	if e.family != claude {
+		format = "" // whoever's they are, they stay out
+	}
+	if e.req.Thoughtless || e.p.Foreign(format) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
+	}
+	if err := e.reasoning(); err != nil {
+		return nil, err
+	}
+	e.skipPoints = max(e.points()-maxPoints, 0)
+	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	// what is cached first comes first: tools, system, messages
+	e.tools()
+	e.system()
+	if err := e.messages(); err != nil {
+		return nil, err
+	}
+	e.inference()
+	e.modelFields()
+	e.format()
+	if tier := e.ep.Tier; tier != "" && tier != "default" {
+		e.name("serviceTier")
+		e.out = append(rawjson.AppendText(append(e.out, `{"type":`...), tier), '}')
+	}
+	return append(e.out, '}'), nil
+}
+
+// name begins a member; the first of an object has no comma before it.
+func (e *encoder) name(name string) { e.out = appendName(e.out, name) }
+
+func appendName(out []byte, name string) []byte {
+	if len(out) > 0 && out[len(out)-1] != '{' {
+		out = append(out, ',')
+	}
+	return append(append(append(out, '"'), name...), `":`...)
+}
+
+func (e *encoder) text(name, value string) {
+	e.name(name)
+	e.out = rawjson.AppendText(e.out, value)
+}
+
+// comma separates elements of a list.
+func (e *encoder) comma() {
+	if e.out[len(e.out)-1] != '[' {
+		e.out = append(e.out, ',')
+	}
+}
+
+// check refuses what this wire has no words for.
+func (e *encoder) check() error {
+	if e.req.N > 1 {
+		return e.cannot("n", "more than one answer to a request")
+	}
+	if e.p.Search != nil {
+		return e.cannot("web_search_options", "a search of the web")
+	}
+	for i := range e.p.Tools {
+		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
+			return e.cannot("tools", "tools of type "+t.HostedType)
+		}
+	}
+	return nil
+}
+
+func (e *encoder) cannot(param, what string) error {
+	f := fault.Field("bedrock.Request", param, "The provider of this model does not take %s.", what)
+	f.Next = fault.NextEndpoint
+	return f
+}
+
+// reasoning decides how the model thinks, and what that makes of the cap of the answer.
+func (e *encoder) reasoning() error {
+	r := &e.req.Reasoning
+	e.answerCap = e.req.MaxTokens
+	if !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
+		return nil
+	}
+	usual := e.req.AnswerCap(e.ep.MaxCompletion)
+	switch e.family {
+	case openAI:
+		if effort := r.EffortOf(usual); effort != "" {
+			e.more = rawjson.AppendText(appendName(e.more, "reasoning_effort"), leveled(effort))
+		}
+		return nil
+	case claude:
+	case other, nova:
+		e.notice = append(e.notice, "Reasoning was left to the model, because the provider has no setting for it.")
+		return nil
+	}
+	if r.Off() {
+		return nil // it is off unless asked for
+	}
+	if m := e.p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
+		e.notice = append(e.notice, "Reasoning was left out, because the provider does not take it together with a tool that must be called.")
+		return nil
+	}
+	if e.orphaned() {
+		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
+		return nil
+	}
+	e.thinking = true
+	if e.adaptive() {
+		effort := r.EffortOf(usual)
+		if effort == "minimal" {
+			effort = "low"
+		}
+		e.more = append(appendName(e.more, "thinking"), `{"type":"adaptive"}`...)
+		if effort != "" {
+			e.more = append(rawjson.AppendText(append(appendName(e.more, "output_config"), `{"effort":`...), effort), '}')
+		}
+		return nil
+	}
+	budget := r.BudgetOf(usual)
+	switch {
+	case e.req.MaxTokens > 0 && budget >= e.req.MaxTokens:
+		return fault.Field("bedrock.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+	case e.req.MaxTokens == 0 && e.ep.MaxCompletion > budget:
+		e.answerCap = e.ep.MaxCompletion
+	case e.req.MaxTokens == 0:
+		e.answerCap = budget + thinkingRoom
+	}
+	e.more = append(appendName(e.more, "thinking"), `{"type":"enabled","budget_tokens":`...)
+	e.more = append(strconv.AppendInt(e.more, budget, 10), '}')
+	return nil
+}
+
+// orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own: it
+// refuses to begin to think in the middle of a turn.
+func (e *encoder) orphaned() bool {
+	turns := spoken(e.p.Turns)
+	at := len(turns)
+	for at > 0 && turns[at-1].Role == completion.User {
+		at--
+	}
+	called := false
+	for at--; at >= 0 && turns[at].Role == completion.Assistant; at-- {
+		for i := range turns[at].Parts {
+			part := &turns[at].Parts[i]
+			if part.Thought != nil && own(part.Thought) {
+				return false
+			}
+			called = called || part.Call != nil
+		}
+	}
+	return called
+}
+
+// leveled is the nearest of the three efforts that open models know.
+func leveled(effort string) string {
+	switch effort {
+	case "none", "minimal", "low":
+		return "low"
+	case "medium":
+		return effort
+	}
+	return "high"
+}
+
+// adaptive tells the models that decide themselves how long they think, and are told an effort, from those that take a budget.
+func (e *encoder) adaptive() bool {
+	switch e.ep.Provider.Quirks.ReasoningRequest {
+	case "adaptive":
+		return true
+	case "thinking":
+		return false
+	}
+	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
+}
+
+// caches reports whether the model takes cache points: another refuses the whole request for one.
+func (e *encoder) caches() bool {
+	return e.family == claude || e.family == nova || e.ep.Provider.Quirks.CacheControl
+}
+
+// points counts the cache marks.
+func (e *encoder) points() (n int) {
+	for i := range e.p.Tools {
+		n += count(e.p.Tools[i].Cache)
+	}
+	n += pointsIn(e.p.System)
+	for i := range e.p.Turns {
+		n += pointsIn(e.p.Turns[i].Parts)
+	}
+	return n + count(e.p.Cache)
+}
+
+func pointsIn(parts []completion.Part) (n int) {
+	for i := range parts {
+		n += count(parts[i].Cache)
+	}
+	return n
+}
+
+func count(c completion.Cache) int {
+	if c != "" {
+		return 1
+	}
+	return 0
+}
+
+// point writes a cache point behind what is marked, unless the last four of the request are behind it.
+func (e *encoder) point(c completion.Cache) {
+	if c == "" || !e.caches() {
+		return
+	}
+	if e.skipPoints > 0 {
+		e.skipPoints--
+		return
+	}
+	e.comma()
+	e.out = append(e.out, `{"cachePoint":{"type":"default"`...)
+	if c == "1h" && e.family == claude {
+		e.out = append(e.out, `,"ttl":"1h"`...)
+	}
+	e.out = append(e.out, "}}"...)
+}
+
+// tools writes the tools. Calls and results are only taken together with tools, and there is no way to forbid calls: a request that has
+// calls in it and wants none declares what was called.
+func (e *encoder) tools() {
+	c := &e.p.Choice
+	list, called := e.p.Tools, e.called()
+	if c.Mode == completion.ChoiceNone {
+		if len(list) > 0 && len(called) > 0 {
+			e.notice = append(e.notice, "The model may call tools, because the provider cannot be told that it must not.")
+		}
+		list = nil
+	}
+	if len(list) == 0 && len(called) == 0 {
+		return
+	}
+	e.name("toolConfig")
+	e.out = append(e.out, `{"tools":[`...)
+	for i := range list {
+		if t := &list[i]; c.Allowed == nil || slices.Contains(c.Allowed, t.Name) {
+			e.tool(t)
+		}
+	}
+	if len(list) == 0 {
+		for _, name := range called {
+			e.tool(e.declared(name))
+		}
+	}
+	e.out = append(e.out, ']')
+	if len(list) > 0 {
+		e.choice()
+	}
+	e.out = append(e.out, '}')
+}
+
+// called are the names of the tools that were called so far.
+func (e *encoder) called() (names []string) {
+	for i := range e.p.Turns {
+		for j := range e.p.Turns[i].Parts {
+			if c := e.p.Turns[i].Parts[j].Call; c != nil && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}
+
+// declared is the tool of that name, or one of which no more is known than the name.
+func (e *encoder) declared(name string) *completion.Tool {
+	for i := range e.p.Tools {
+		if e.p.Tools[i].Name == name {
+			return &e.p.Tools[i]
+		}
+	}
+	return &completion.Tool{Name: name}
+}
+
+func (e *encoder) tool(t *completion.Tool) {
+	e.comma()
+	e.out = append(e.out, `{"toolSpec":{`...)
+	e.text("name", t.Name)
+	if strings.TrimSpace(t.Description) != "" {
+		e.text("description", t.Description)
+	}
+	e.out = append(e.out, `,"inputSchema":{"json":`...)
+	e.out = append(appendObjectSchema(e.out, t.Parameters), '}')
+	if t.Strict != nil && *t.Strict && e.family == claude {
+		e.out = append(e.out, `,"strict":true`...)
+	}
+	e.out = append(e.out, "}}"...)
+	e.point(t.Cache)
+}
+
+// appendObjectSchema appends a schema that says it is of an object, which this wire insists on.
+func appendObjectSchema(out, schema []byte) []byte {
+	schema = bytes.TrimSpace(schema)
+	if rawjson.KindOf(schema) != rawjson.Object {
+		return append(out, `{"type":"object","properties":{}}`...)
+	}
+	if rawjson.Find(schema, "type") != nil {
+		return append(out, schema...)
+	}
+	out = append(out, `{"type":"object"`...)
+	if rest := bytes.TrimSpace(schema[1:]); rest[0] != '}' {
+		out = append(out, ',')
+	}
+	return append(out, schema[1:]...)
+}
+
+func (e *encoder) choice() {
+	switch e.p.Choice.Mode {
+	case completion.ChoiceAuto:
+		e.out = append(e.out, `,"toolChoice":{"auto":{}}`...)
+	case completion.ChoiceRequired:
+		e.out = append(e.out, `,"toolChoice":{"any":{}}`...)
+	case completion.ChoiceTool:
+		e.out = append(e.out, `,"toolChoice":{"tool":{"name":`...)
+		e.out = append(rawjson.AppendText(e.out, e.p.Choice.Name), "}}"...)
+	case completion.ChoiceUnset, completion.ChoiceNone:
+	}
+	if e.p.Serial {
+		e.notice = append(e.notice, "The model may call several tools at once, because the provider cannot be told otherwise.")
+	}
+}
+
+// system writes the instructions: those in front and those inside the conversation, for which this wire has no other place.
+func (e *encoder) system() {
+	at := len(e.out)
+	e.name("system")
+	e.out = append(e.out, '[')
+	begin := len(e.out)
+	write := func(parts []completion.Part) {
+		for i := range parts {
+			if parts[i].Kind == completion.TextPart && strings.TrimSpace(parts[i].Text) != "" {
+				e.textBlock(parts[i].Text)
+				e.point(parts[i].Cache)
+			}
+		}
+	}
+	write(e.p.System)
+	for i := range e.p.Turns {
+		if e.p.Turns[i].Role == completion.System {
+			write(e.p.Turns[i].Parts)
+		}
+	}
+	if e.p.Format.Kind == completion.FormatJSON {
+		e.textBlock("Answer with one JSON object and nothing else: no prose, no code fence.")
+	}
+	if len(e.out) == begin {
+		e.out = e.out[:at]
+		return
+	}
+	e.out = append(e.out, ']')
+}
+
+func (e *encoder) textBlock(text string) {
+	e.comma()
+	e.out = append(rawjson.AppendText(append(e.out, `{"text":`...), text), '}')
+}
+
+// messages writes the conversation: users and assistants in turn, results of tools first, as the wire wants it.
+func (e *encoder) messages() error {
+	turns := spoken(e.p.Turns)
+	if len(turns) == 0 || turns[0].Role == completion.Assistant {
+		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: filler}}}}, turns...)
+	}
+	e.name("messages")
+	e.out = append(e.out, '[')
+	for at := 0; at < len(turns); {
+		end := at + 1
+		for end < len(turns) && turns[end].Role == turns[at].Role {
+			end++
+		}
+		e.comma()
+		if err := e.message(turns[at:end], end == len(turns)); err != nil {
+			return err
+		}
+		at = end
+	}
+	e.out = append(e.out, ']')
+	return nil
+}
+
+// spoken are the turns of users and assistants that say anything.
+func spoken(turns []completion.Turn) (list []completion.Turn) {
+	for _, t := range turns {
+		if t.Role != completion.System && len(t.Parts) > 0 {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// message writes one message of all the turns.
+func (e *encoder) message(turns []completion.Turn, last bool) error {
+	role := `{"role":"user","content":[`
+	if turns[0].Role == completion.Assistant {
+		role = `{"role":"assistant","content":[`
+	}
+	e.out = append(e.out, role...)
+	begin, documents, said := len(e.out), e.documents, false
+	for _, results := range []bool{true, false} {
+		for i := range turns {
+			for j := range turns[i].Parts {
+				part := turns[i].Parts[j]
+				if (part.Kind == completion.ResultPart) != results {
+					continue
+				}
+				if part.Kind == completion.TextPart && turns[0].Role == completion.Assistant && last && i == len(turns)-1 && j == len(turns[i].Parts)-1 {
+					part.Text = strings.TrimRight(part.Text, " \t\r\n") // the beginning of the answer must not end with white space
+				}
+				said = said || part.Kind == completion.TextPart && strings.TrimSpace(part.Text) != ""
+				if err := e.block(&part); err != nil {
+					return err
+				}
+				if len(e.out) > begin { // nothing is cached in front of the first block
+					e.point(part.Cache)
+				}
+			}
+		}
+	}
+	if len(e.out) == begin || e.documents > documents && !said { // a document does not come without words
+		e.textBlock(filler)
+	}
+	if last {
+		e.point(e.p.Cache)
+	}
+	e.out = append(e.out, "]}"...)
+	return nil
+}
+
+// block writes one content block. What says nothing leaves none.
+func (e *encoder) block(part *completion.Part) error {
+	switch part.Kind {
+	case completion.TextPart, completion.RefusalPart:
+		if strings.TrimSpace(part.Text) != "" {
+			e.textBlock(part.Text)
+		}
+	case completion.ImagePart:
+		return e.media("image", part.Media)
+	case completion.FilePart:
+		return e.media("document", part.Media)
+	case completion.AudioPart:
+		return e.media("audio", part.Media)
+	case completion.VideoPart:
+		return e.media("video", part.Media)
+	case completion.CallPart:
+		return e.call(part.Call)
+	case completion.ResultPart:
+		return e.result(part.Result)
+	case completion.ReasoningPart:
+		e.thought(part.Thought)
+	}
+	return nil
+}
+
+// media writes bytes: of addresses this wire takes only those in S3, which no client's wire can say.
+func (e *encoder) media(kind string, m *completion.Media) error {
+	format := formatOf(kind, m)
+	switch {
+	case m.Base64 == nil:
+		return e.cannot("messages", "a file by its address or by another provider's id; send its content")
+	case format == "":
+		return e.cannot("messages", "files of type "+m.Type)
+	}
+	e.comma()
+	e.out = append(append(append(e.out, `{"`...), kind...), `":{`...)
+	e.text("format", format)
+	if kind == "document" {
+		e.documents++
+		e.text("name", documentName(m.Name, e.documents))
+	}
+	e.out = append(append(append(e.out, `,"source":{"bytes":"`...), m.Base64...), `"}}}`...)
+	return nil
+}
+
+func (e *encoder) call(c *completion.Call) error {
+	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
+		return fault.Field("bedrock.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+	}
+	e.comma()
+	e.out = append(e.out, `{"toolUse":{`...)
+	e.text("toolUseId", callID(c.ID))
+	e.text("name", c.Name)
+	e.name("input")
+	e.out = append(append(e.out, bytes.TrimSpace(c.Arguments)...), "}}"...)
+	return nil
+}
+
+func (e *encoder) result(r *completion.Result) error {
+	e.comma()
+	e.out = append(e.out, `{"toolResult":{`...)
+	e.text("toolUseId", callID(r.CallID))
+	e.name("content")
+	e.out = append(e.out, '[')
+	begin := len(e.out)
+	marked := e.family == claude || e.family == nova // others refuse a status
+	if r.Failed && !marked {
+		e.textBlock("Error:")
+	}
+	for i := range r.Parts {
+		if err := e.block(&r.Parts[i]); err != nil {
+			return err
+		}
+	}
+	if len(e.out) == begin {
+		e.textBlock(filler)
+	}
+	e.out = append(e.out, ']')
+	if r.Failed && marked {
+		e.out = append(e.out, `,"status":"error"`...)
+	}
+	e.out = append(e.out, "}}"...)
+	return nil
+}
+
+// thought writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
+func (e *encoder) thought(t *completion.Thought) {
+	switch {
+	case e.family != claude || !own(t):
+	case t.Kind == completion.ThoughtText:
+		e.comma()
+		e.out = rawjson.AppendText(append(e.out, `{"reasoningContent":{"reasoningText":{"text":`...), t.Text)
+		e.out = append(rawjson.AppendText(append(e.out, `,"signature":`...), t.Signature), "}}}"...)
+	case t.Kind == completion.ThoughtEncrypted:
+		e.comma()
+		e.out = append(rawjson.AppendText(append(e.out, `{"reasoningContent":{"redactedContent":`...), t.Data), "}}"...)
+	}
+}
+
+// own tells thoughts that models of the vendor take back.
+func own(t *completion.Thought) bool {
+	return t.Format == completion.FormatAnthropic && (t.Kind == completion.ThoughtText && t.Signature != "" || t.Kind == completion.ThoughtEncrypted && t.Data != "")
+}
+
+const maxCallID = 64
+
+// callID is an id of the letters that this wire takes: another's becomes a name made from it, the same at each turn.
+func callID(id string) string {
+	ok := id != "" && len(id) <= maxCallID
+	for i := range len(id) {
+		ok = ok && (letter(id[i]) || id[i] == '_' || id[i] == '-')
+	}
+	if ok {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return "tooluse_" + hex.EncodeToString(sum[:12])
+}
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}
+
+// inference writes what every model knows.
+func (e *encoder) inference() {
+	at := len(e.out)
+	e.name("inferenceConfig")
+	e.out = append(e.out, '{')
+	begin := len(e.out)
+	if e.answerCap > 0 {
+		e.name("maxTokens")
+		e.out = strconv.AppendInt(e.out, e.answerCap, 10)
+	}
+	s := &e.p.Sampling
+	if !e.thinking { // a model that thinks takes none of it
+		e.share("temperature", s.Temperature, catalog.ParamTemperature)
+		e.share("topP", s.TopP, catalog.ParamTopP)
+	}
+	if stops := spelled(e.p.Stop); len(stops) > 0 {
+		e.name("stopSequences")
+		e.out = append(e.out, '[')
+		for _, stop := range stops {
+			e.comma()
+			e.out = rawjson.AppendText(e.out, stop)
+		}
+		e.out = append(e.out, ']')
+	}
+	if len(e.out) == begin {
+		e.out = e.out[:at]
+		return
+	}
+	e.out = append(e.out, '}')
+}
+
+// spelled are the stop sequences without those of white space, which are refused.
+func spelled(stops []string) (list []string) {
+	for _, s := range stops {
+		if strings.TrimSpace(s) != "" {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// share writes a number of at most 1, where this wire's scales end.
+func (e *encoder) share(name, value string, p catalog.Params) {
+	if value == "" || e.ep.Params&p == 0 {
+		return
+	}
+	e.name(name)
+	if n, ok := rawjson.Float([]byte(value)); ok && n > 1 {
+		value = "1"
+	}
+	e.out = append(e.out, value...)
+}
+
+// modelFields writes what the wire hands on to the model unread.
+func (e *encoder) modelFields() {
+	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
+		switch e.family {
+		case claude:
+			e.more = append(appendName(e.more, "top_k"), k...)
+		case nova:
+			e.more = append(append(append(appendName(e.more, "inferenceConfig"), `{"topK":`...), k...), '}')
+		case other, openAI:
+		}
+	}
+	if len(e.more) > 0 {
+		e.name("additionalModelRequestFields")
+		e.out = append(append(append(e.out, '{'), e.more...), '}')
+	}
+}
+
+// format writes the schema that the answer must have, which this wire takes as text.
+func (e *encoder) format() {
+	f := &e.p.Format
+	if f.Kind != completion.FormatSchema {
+		return
+	}
+	e.name("outputConfig")
+	e.out = append(e.out, `{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
+	e.name("schema")
+	e.out = rawjson.AppendString(e.out, upstream.ClosedSchema(f.Schema))
+	if f.Name != "" {
+		e.text("name", f.Name)
+	}
+	if f.Description != "" {
+		e.text("description", f.Description)
+	}
+	e.out = append(e.out, "}}}}"...)
+}

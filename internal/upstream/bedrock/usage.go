@@ -1,0 +1,63 @@
+package bedrock
+
+import (
+	"weir/internal/rawjson"
+	"weir/internal/usage"
+)
+
+// readUsage reads the usage and the tier of an answer or of its last event; nil when neither side was counted. What was read from the
+// cache or written to it is counted beside inputTokens.
+func readUsage(v []byte) *usage.Usage {
+	var u usage.Usage
+	var input, written usage.Count
+	for m := rawjson.MembersOf(rawjson.Find(v, "usage")); m.Next(); {
+		switch string(m.Name) {
+		case "inputTokens":
+			read(&input, m.Value)
+		case "outputTokens":
+			read(&u.Completion, m.Value)
+		case "cacheReadInputTokens":
+			read(&u.CacheRead, m.Value)
+		case "cacheWriteInputTokens":
+			read(&written, m.Value)
+		case "cacheDetails":
+			byLife(m.Value, &u)
+		}
+	}
+	if !input.Reported && !u.Completion.Reported {
+		return nil
+	}
+	if u.CacheWrite1h.Reported {
+		written.N = max(written.N, u.CacheWrite.N+u.CacheWrite1h.N)
+		u.CacheWrite = usage.Of(written.N - u.CacheWrite1h.N)
+	} else if written.Reported {
+		u.CacheWrite = written
+	}
+	if input.Reported {
+		u.Prompt = usage.Of(input.N + u.CacheRead.N + written.N)
+	}
+	switch tier := rawjson.Text(rawjson.FindPath(v, "serviceTier", "type")); tier {
+	case "default", "flex", "priority":
+		u.Tier = tier
+	}
+	return &u
+}
+
+func read(to *usage.Count, v []byte) {
+	if n, ok := rawjson.Int(v); ok {
+		*to = usage.Of(n)
+	}
+}
+
+// byLife reads what was written, by how long it lives.
+func byLife(list []byte, u *usage.Usage) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		n := rawjson.Find(e.Value, "inputTokens")
+		switch rawjson.Text(rawjson.Find(e.Value, "ttl")) {
+		case "1h":
+			read(&u.CacheWrite1h, n)
+		case "5m":
+			read(&u.CacheWrite, n)
+		}
+	}
+}

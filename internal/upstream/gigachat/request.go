@@ -1,0 +1,371 @@
+package gigachat
+
+import (
+	"bytes"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// encoder writes one request from its canonical form.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	p      *completion.Prompt
+	out    []byte
+	notice []string
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	if e.req.Thoughtless || e.p.Foreign(completion.FormatGigaChat) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
+	}
+	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.text("model", e.ep.UpstreamID)
+	if err := e.messages(); err != nil {
+		return nil, err
+	}
+	e.functions()
+	e.sampling()
+	e.format()
+	if e.req.Stream {
+		e.raw("stream", "true")
+	}
+	return append(e.out, '}'), nil
+}
+
+// name begins a member; the first of an object has no comma before it.
+func (e *encoder) name(name string) {
+	if e.out[len(e.out)-1] != '{' {
+		e.out = append(e.out, ',')
+	}
+	e.out = append(append(append(e.out, '"'), name...), `":`...)
+}
+
+func (e *encoder) text(name, value string) {
+	e.name(name)
+	e.out = rawjson.AppendText(e.out, value)
+}
+
+func (e *encoder) raw(name, value string) {
+	e.name(name)
+	e.out = append(e.out, value...)
+}
+
+// comma separates elements of a list.
+func (e *encoder) comma() {
+	if e.out[len(e.out)-1] != '[' {
+		e.out = append(e.out, ',')
+	}
+}
+
+// check refuses what this wire has no words for.
+func (e *encoder) check() error {
+	if e.req.N > 1 {
+		return e.cannot("n", "more than one answer to a request")
+	}
+	if e.p.Search != nil {
+		return e.cannot("web_search_options", "a search of the web")
+	}
+	for i := range e.p.Tools {
+		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
+			return e.cannot("tools", "tools of type "+t.HostedType)
+		}
+	}
+	return nil
+}
+
+func (e *encoder) cannot(param, what string) error {
+	f := fault.Field("gigachat.Request", param, "The provider of this model does not take %s.", what)
+	f.Next = fault.NextEndpoint
+	return f
+}
+
+// messages writes the conversation: all instructions in one message in front, and each call with its result before the next.
+func (e *encoder) messages() error {
+	e.name("messages")
+	e.out = append(e.out, '[')
+	e.system()
+	results := e.results()
+	for i := range e.p.Turns {
+		t := &e.p.Turns[i]
+		var err error
+		switch t.Role {
+		case completion.User:
+			err = e.user(t.Parts)
+		case completion.Assistant:
+			err = e.assistant(t.Parts, results)
+		case completion.System: // in front
+		}
+		if err != nil {
+			return err
+		}
+	}
+	if len(e.p.Turns) == 0 {
+		e.say("user", "")
+		e.out = append(e.out, '}')
+	}
+	e.out = append(e.out, ']')
+	return nil
+}
+
+func (e *encoder) system() {
+	var all []string
+	collect := func(parts []completion.Part) {
+		if text := joined(parts); text != "" {
+			all = append(all, text)
+		}
+	}
+	collect(e.p.System)
+	for i := range e.p.Turns {
+		if e.p.Turns[i].Role == completion.System {
+			collect(e.p.Turns[i].Parts)
+		}
+	}
+	if len(all) > 0 {
+		e.say("system", strings.Join(all, "\n\n"))
+		e.out = append(e.out, '}')
+	}
+}
+
+// joined is the text of parts.
+func joined(parts []completion.Part) string {
+	var text []string
+	for i := range parts {
+		if k := parts[i].Kind; (k == completion.TextPart || k == completion.RefusalPart) && parts[i].Text != "" {
+			text = append(text, parts[i].Text)
+		}
+	}
+	return strings.Join(text, "\n")
+}
+
+// say begins a message: its closing brace is the caller's.
+func (e *encoder) say(role, content string) {
+	e.comma()
+	e.out = append(e.out, '{')
+	e.text("role", role)
+	e.text("content", content)
+}
+
+// results are what tools answered, by the ids of the calls.
+func (e *encoder) results() map[string]*completion.Result {
+	var out map[string]*completion.Result
+	for i := range e.p.Turns {
+		for j := range e.p.Turns[i].Parts {
+			if r := e.p.Turns[i].Parts[j].Result; r != nil {
+				if out == nil {
+					out = make(map[string]*completion.Result)
+				}
+				out[r.CallID] = r
+			}
+		}
+	}
+	return out
+}
+
+// user writes what a user said; what tools answered stands behind the calls.
+func (e *encoder) user(parts []completion.Part) error {
+	var files []string
+	said := false
+	for i := range parts {
+		part := &parts[i]
+		said = said || part.Kind != completion.ResultPart
+		if part.Media == nil {
+			continue
+		}
+		if part.Media.FileID == "" {
+			return e.cannot("messages", "pictures, sound and documents but by the id of a file that was uploaded to it")
+		}
+		files = append(files, part.Media.FileID)
+	}
+	if !said {
+		return nil
+	}
+	e.say("user", joined(parts))
+	if len(files) > 0 {
+		e.name("attachments")
+		e.out = append(e.out, '[')
+		for _, id := range files {
+			e.comma()
+			e.out = rawjson.AppendText(e.out, id)
+		}
+		e.out = append(e.out, ']')
+	}
+	e.out = append(e.out, '}')
+	return nil
+}
+
+// assistant writes an answer: one message, or one for each call, because this wire has one call to a message and wants its result behind
+// it.
+func (e *encoder) assistant(parts []completion.Part, results map[string]*completion.Result) error {
+	text, states := joined(parts), states(parts)
+	called := false
+	for i := range parts {
+		c := parts[i].Call
+		if c == nil {
+			continue
+		}
+		if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
+			return fault.Field("gigachat.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+		}
+		e.say("assistant", text)
+		e.name("function_call")
+		e.out = append(e.out, '{')
+		e.text("name", c.Name)
+		e.raw("arguments", string(bytes.TrimSpace(c.Arguments)))
+		e.out = append(e.out, '}')
+		if len(states) > 0 {
+			e.text("functions_state_id", states[0])
+			states = states[1:]
+		}
+		e.out = append(e.out, '}')
+		text, called = "", true
+		if r := results[c.ID]; r != nil {
+			if err := e.result(c.Name, r); err != nil {
+				return err
+			}
+		}
+	}
+	if !called && text != "" {
+		e.say("assistant", text)
+		e.out = append(e.out, '}')
+	}
+	return nil
+}
+
+// states are the ids of what the service keeps of its calls, in their order.
+func states(parts []completion.Part) (list []string) {
+	for i := range parts {
+		if t := parts[i].Thought; t != nil && t.Format == completion.FormatGigaChat && t.Kind == completion.ThoughtEncrypted {
+			list = append(list, t.Data)
+		}
+	}
+	return list
+}
+
+// result writes what a function answered, which must be JSON in a string.
+func (e *encoder) result(name string, r *completion.Result) error {
+	for i := range r.Parts {
+		if r.Parts[i].Media != nil {
+			return e.cannot("messages", "pictures and documents as results of tools")
+		}
+	}
+	said := []byte(joined(r.Parts))
+	switch {
+	case r.Failed:
+		said = append(rawjson.AppendString([]byte(`{"error":`), said), '}')
+	case !rawjson.Valid(said) || rawjson.KindOf(said) != rawjson.Object:
+		said = append(rawjson.AppendString([]byte(`{"result":`), said), '}')
+	}
+	e.say("function", string(said))
+	e.text("name", name)
+	e.out = append(e.out, '}')
+	return nil
+}
+
+func (e *encoder) functions() {
+	c := &e.p.Choice
+	var list []*completion.Tool
+	for i := range e.p.Tools {
+		if t := &e.p.Tools[i]; c.Allowed == nil || slices.Contains(c.Allowed, t.Name) {
+			list = append(list, t)
+		}
+	}
+	if len(list) == 0 {
+		return
+	}
+	e.name("functions")
+	e.out = append(e.out, '[')
+	for _, t := range list {
+		e.comma()
+		e.out = append(e.out, '{')
+		e.text("name", t.Name)
+		if t.Description != "" {
+			e.text("description", t.Description)
+		}
+		if parameters := string(t.Parameters); parameters != "" {
+			e.raw("parameters", parameters)
+		} else {
+			e.raw("parameters", `{"type":"object","properties":{}}`)
+		}
+		e.out = append(e.out, '}')
+	}
+	e.out = append(e.out, ']')
+	only := c.Name
+	if c.Mode == completion.ChoiceRequired && len(list) == 1 {
+		only = list[0].Name
+	}
+	switch {
+	case c.Mode == completion.ChoiceNone:
+		e.text("function_call", "none")
+	case only != "":
+		e.name("function_call")
+		e.out = append(e.out, '{')
+		e.text("name", only)
+		e.out = append(e.out, '}')
+	default: // without a word the service calls none
+		e.text("function_call", "auto")
+		if c.Mode == completion.ChoiceRequired {
+			e.notice = append(e.notice, "The model may answer without calling a tool, because the provider cannot be told to call any of several.")
+		}
+	}
+}
+
+func (e *encoder) sampling() {
+	s := &e.p.Sampling
+	for _, n := range [...]struct {
+		name, value string
+		param       catalog.Params
+	}{{"temperature", s.Temperature, catalog.ParamTemperature}, {"top_p", s.TopP, catalog.ParamTopP}, {"repetition_penalty", s.RepetitionPenalty, catalog.ParamRepetitionPenalty}} {
+		if n.value != "" && e.ep.Params&n.param != 0 {
+			e.raw(n.name, n.value)
+		}
+	}
+	if e.req.MaxTokens > 0 {
+		e.raw("max_tokens", strconv.FormatInt(e.req.MaxTokens, 10))
+	}
+	if len(e.p.Stop) > 0 {
+		e.notice = append(e.notice, "The stop sequences were left out, because the provider has none.")
+	}
+	r := &e.req.Reasoning
+	if r.Chosen() && !r.Off() && e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0 {
+		e.text("reasoning_effort", leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
+	}
+}
+
+// leveled is the nearest of the three efforts that the wire knows.
+func leveled(effort string) string {
+	switch effort {
+	case "minimal", "low":
+		return "low"
+	case "", "medium":
+		return "medium"
+	}
+	return "high"
+}
+
+func (e *encoder) format() {
+	f := &e.p.Format
+	if f.Kind == completion.FormatText {
+		return
+	}
+	e.name("response_format")
+	e.out = append(e.out, `{"type":"json_schema"`...)
+	if schema := string(f.Schema); f.Kind == completion.FormatSchema && schema != "" {
+		e.raw("schema", schema)
+	} else {
+		e.raw("schema", `{"type":"object"}`)
+	}
+	if f.Strict != nil {
+		e.raw("strict", strconv.FormatBool(*f.Strict))
+	}
+	e.out = append(e.out, '}')
+}

@@ -1,0 +1,271 @@
+package gigachat
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"iter"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+	"weir/internal/usage"
+	"weir/internal/wire/sse"
+)
+
+var (
+	errShape   = errors.New("gigachat: not an answer")
+	errStopped = errors.New("gigachat: the reader stopped")
+)
+
+// Events decodes an answer, whole or streamed, by what it is and not by what was asked for.
+func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		dec := decoder{ep: a.Endpoint, yield: yield}
+		dec.head.Notice = a.Notice
+		c, err := a.Body.Peek()
+		switch {
+		case errors.Is(err, io.EOF):
+			err = upstream.Ended(a.Endpoint)
+		case err != nil:
+		case c == '{':
+			err = dec.whole(a)
+		case c == 'd' || c == 'e' || c == 'i' || c == 'r' || c == ':': // data, event, id, retry, comment
+			err = dec.stream(a)
+		default:
+			err = errShape
+		}
+		if err != nil && !errors.Is(err, errStopped) {
+			yield(nil, upstream.Broken(a.Endpoint, err))
+		}
+	}
+}
+
+// decoder turns frames into events. A whole answer is one frame.
+type decoder struct {
+	ep    *catalog.Endpoint
+	yield func(*completion.Event, error) bool
+
+	ev       completion.Event
+	head     completion.Head
+	begun    bool // the first event was made
+	finished bool
+	calls    int
+
+	text []byte // decoded texts of the frame; events hold views
+	raw  []byte // reasoning details of the frame
+}
+
+func (dec *decoder) whole(a *upstream.Answer) error {
+	body, err := a.ReadAll(nil)
+	if err != nil {
+		return err
+	}
+	if !rawjson.Valid(body) {
+		return errors.New("gigachat: the body is not JSON")
+	}
+	if err := dec.frame(body, "message"); err != nil {
+		return err
+	}
+	if !dec.finished {
+		return upstream.Ended(dec.ep)
+	}
+	dec.ev.Done = true
+	return dec.send()
+}
+
+func (dec *decoder) stream(a *upstream.Answer) error {
+	r := sse.NewReader(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
+	for {
+		frame, err := r.Next()
+		if err == io.EOF {
+			return dec.end()
+		}
+		if err != nil {
+			var limit *sse.LimitError
+			if errors.As(err, &limit) {
+				return upstream.TooLarge(dec.ep, err)
+			}
+			return err
+		}
+		data := bytes.TrimSpace(frame.Data)
+		if len(data) == 0 {
+			continue
+		}
+		if string(data) == "[DONE]" {
+			return dec.end()
+		}
+		if !rawjson.Valid(data) || rawjson.KindOf(data) != rawjson.Object {
+			return errors.New("gigachat: a frame is not JSON")
+		}
+		if err := dec.frame(data, "delta"); err != nil {
+			return err
+		}
+		if err := dec.send(); err != nil {
+			return err
+		}
+		if dec.finished {
+			a.Finished()
+		}
+	}
+}
+
+// end is the end of a stream, with its mark or without.
+func (dec *decoder) end() error {
+	if !dec.finished {
+		return upstream.Ended(dec.ep)
+	}
+	dec.reset()
+	dec.ev.Done = true
+	return dec.send()
+}
+
+func (dec *decoder) reset() {
+	calls := dec.ev.ToolCalls[:0]
+	dec.ev = completion.Event{ToolCalls: calls}
+	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
+}
+
+// send yields the event if it says anything.
+func (dec *decoder) send() error {
+	if !dec.ev.HasContent() && dec.ev.Usage == nil && !dec.ev.Done && dec.ev.Finish == "" {
+		return nil
+	}
+	if !dec.begun {
+		dec.begun = true
+		dec.ev.Head = &dec.head
+	}
+	if !dec.yield(&dec.ev, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+// frame decodes one checked JSON object whose choice has what was said in member.
+func (dec *decoder) frame(raw []byte, member string) error {
+	dec.reset()
+	choices := rawjson.Find(raw, "choices")
+	if choices == nil && rawjson.Find(raw, "message") != nil {
+		r := readRefusal(raw)
+		r.Status = 200
+		return r.Fault(dec.ep)
+	}
+	if rawjson.KindOf(choices) != rawjson.Array {
+		return errShape
+	}
+	if !dec.begun {
+		dec.head.Model = rawjson.Text(rawjson.Find(raw, "model"))
+	}
+	dec.ev.Usage = readUsage(rawjson.Find(raw, "usage"))
+	list := rawjson.ElementsOf(choices)
+	if !list.Next() || dec.finished {
+		return nil // what follows the end is no part of the answer
+	}
+	dec.message(rawjson.Find(list.Value, member))
+	if reason := rawjson.Find(list.Value, "finish_reason"); rawjson.KindOf(reason) == rawjson.String && len(reason) > 2 {
+		dec.finished = true
+		native := rawjson.Text(reason)
+		dec.ev.Finish, dec.ev.NativeFinish = finishReason(native), native
+		if dec.ev.Finish == completion.Stop && dec.calls > 0 {
+			dec.ev.Finish = completion.ToolCalls
+		}
+	}
+	return nil
+}
+
+func (dec *decoder) message(v []byte) {
+	if rawjson.Text(rawjson.Find(v, "role")) == "function_in_progress" {
+		return // it tells how a function of the service's own gets on
+	}
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch string(m.Name) {
+		case "content":
+			dec.ev.Text = dec.unquoted(m.Value)
+		case "reasoning_content":
+			dec.ev.Reasoning = dec.unquoted(m.Value)
+		case "function_call":
+			dec.call(m.Value)
+		}
+	}
+	if len(dec.ev.ToolCalls) == 0 {
+		return
+	}
+	// The id of what the service keeps of a call comes back with the call: it travels as a thought that nobody else reads.
+	if state := rawjson.Find(v, "functions_state_id"); rawjson.KindOf(state) == rawjson.String && len(state) > 2 {
+		dec.raw = append(dec.raw, `[{"type":"reasoning.encrypted","index":`...)
+		dec.raw = strconv.AppendInt(dec.raw, int64(dec.calls-1), 10)
+		dec.raw = append(append(append(dec.raw, `,"format":"`+completion.FormatGigaChat+`","data":`...), state...), "}]"...)
+		dec.ev.ReasoningDetails = dec.raw
+		dec.ev.Signature = rawjson.Text(state)
+	}
+}
+
+func (dec *decoder) call(v []byte) {
+	if rawjson.KindOf(v) != rawjson.Object {
+		return
+	}
+	call := completion.ToolCall{Index: dec.calls, Name: rawjson.Text(rawjson.Find(v, "name")), Arguments: []byte("{}")}
+	switch args := rawjson.Find(v, "arguments"); rawjson.KindOf(args) {
+	case rawjson.Object:
+		call.Arguments = args
+	case rawjson.String: // as some servers of this wire write it
+		call.Arguments = dec.unquoted(args)
+	}
+	dec.calls++
+	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
+}
+
+// unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
+func (dec *decoder) unquoted(v []byte) []byte {
+	if len(v) < 3 || v[0] != '"' {
+		return nil
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1 : len(v)-1]
+	}
+	at := len(dec.text)
+	dec.text = rawjson.AppendMended(dec.text, v)
+	return dec.text[at:len(dec.text):len(dec.text)]
+}
+
+func finishReason(native string) completion.FinishReason {
+	switch native {
+	case "length":
+		return completion.Length
+	case "function_call":
+		return completion.ToolCalls
+	case "blacklist":
+		return completion.ContentFilter
+	case "error":
+		return completion.Failed
+	}
+	return completion.Stop
+}
+
+// readUsage reads the usage, where what was read from the cache is counted beside prompt_tokens; nil when there is none.
+func readUsage(v []byte) *usage.Usage {
+	var u usage.Usage
+	for m := rawjson.MembersOf(v); m.Next(); {
+		n, ok := rawjson.Int(m.Value)
+		if !ok {
+			continue
+		}
+		switch string(m.Name) {
+		case "prompt_tokens":
+			u.Prompt = usage.Of(n)
+		case "completion_tokens":
+			u.Completion = usage.Of(n)
+		case "precached_prompt_tokens":
+			u.CacheRead = usage.Of(n)
+		}
+	}
+	if !u.Prompt.Reported && !u.Completion.Reported {
+		return nil
+	}
+	if u.Prompt.Reported {
+		u.Prompt.N += u.CacheRead.N
+	}
+	return &u
+}

@@ -1,0 +1,111 @@
+package openai
+
+import (
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+)
+
+// revise is a chat request whose prompt is not all that of its body: what was revised is written from the canonical form, and everything
+// else travels byte for byte.
+func revise(req *completion.Request) (*completion.Request, error) {
+	p, err := req.Prompt()
+	if err != nil {
+		return nil, err
+	}
+	w := writer{req: req, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{'), has: req.HasRoles}
+	for i := range req.Members {
+		m := &req.Members[i]
+		switch revisedIn(m.Name) & req.Revised {
+		case 0:
+			if w.out[len(w.out)-1] != '{' {
+				w.out = append(w.out, ',')
+			}
+			w.out = append(w.out, req.Body[m.Start:m.End]...)
+		case completion.RevisedTurns:
+			if err := w.turns(); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if req.Revised&completion.RevisedTools != 0 {
+		if err := w.tools(); err != nil {
+			return nil, err
+		}
+	}
+	if req.Revised&completion.RevisedFormat != 0 {
+		w.format()
+	}
+	out := *req
+	out.Body, out.HasRoles, out.Members, out.Revised = append(w.out, '}'), w.has, nil, 0
+	for m := rawjson.MembersOf(out.Body); m.Next(); {
+		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
+	}
+	return &out, nil
+}
+
+// revisedIn is the part of the prompt that a member tells.
+func revisedIn(name string) completion.Revision {
+	switch name {
+	case "messages":
+		return completion.RevisedTurns
+	case "tools", "tool_choice", "functions", "function_call", "parallel_tool_calls":
+		return completion.RevisedTools
+	case "response_format":
+		return completion.RevisedFormat
+	}
+	return 0
+}
+
+// turns writes the messages: instructions in front of the conversation and turns that are still the client's own as they stand in its body.
+func (w *writer) turns() error {
+	w.name("messages")
+	w.out = append(w.out, '[')
+	w.front()
+	for i := range w.p.Turns {
+		t := &w.p.Turns[i]
+		if t.At.End > 0 {
+			w.next()
+			w.out = append(w.out, w.req.Body[t.At.Start:t.At.End]...)
+			continue
+		}
+		switch t.Role {
+		case completion.System:
+			w.message("system", t.Parts)
+		case completion.Assistant:
+			w.assistant(t.Parts)
+		case completion.User:
+			if err := w.user(t); err != nil {
+				return err
+			}
+		}
+	}
+	w.out = append(w.out, ']')
+	return nil
+}
+
+// front copies the instructions in front of the conversation. They are no turns.
+func (w *writer) front() {
+	list := w.req.Body[w.req.MessagesAt.Start:w.req.MessagesAt.End]
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		switch rawjson.Text(rawjson.Find(e.Value, "role")) {
+		case "system", "developer":
+			w.next()
+			w.out = append(w.out, e.Value...)
+		default:
+			return
+		}
+	}
+}
+
+// search asks for a web search that the body does not ask for.
+func (e *encoder) search(s *completion.Search) {
+	e.name("web_search_options")
+	w := writer{out: append(e.out, '{')}
+	if s.ContextSize != "" {
+		w.text("search_context_size", s.ContextSize)
+	}
+	if s.Location != nil {
+		w.raw("user_location", s.Location)
+	}
+	e.out = append(w.out, '}')
+}
