@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,12 +62,13 @@ func table(header string, rows func(w *tabwriter.Writer)) error {
 }
 
 type userCmd struct {
-	Bootstrap userBootstrapCmd `cmd:"" help:"Make the first user, with an API key and a management key. Only on an empty ledger."`
-	Add       userAddCmd       `cmd:"" help:"Add a user with an empty wallet."`
-	List      userListCmd      `cmd:"" help:"List users and their balances."`
-	Role      userRoleCmd      `cmd:"" help:"Change what a user's management keys may do."`
-	Disable   userSetCmd       `cmd:"" help:"Refuse all keys of a user."`
-	Enable    userSetCmd       `cmd:"" help:"Accept a disabled user's keys again."`
+	Bootstrap   userBootstrapCmd   `cmd:"" help:"Make the first user, with an API key and a management key. Only on an empty ledger."`
+	Add         userAddCmd         `cmd:"" help:"Add a user with an empty wallet."`
+	List        userListCmd        `cmd:"" help:"List users and their balances."`
+	Role        userRoleCmd        `cmd:"" help:"Change what a user's management keys may do."`
+	Preferences userPreferencesCmd `cmd:"" help:"Show or set the provider preferences that hold for all requests of a user."`
+	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
+	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
 }
 
 type userBootstrapCmd struct {
@@ -166,6 +168,63 @@ func (c *userRoleCmd) Run(ctx context.Context) error {
 	return nil
 }
 
+// preferences are flags and arguments of the commands that show or set provider preferences.
+type preferences struct {
+	Provider string `arg:"" optional:"" help:"What the request field provider may say, as a JSON object; - reads it from standard input. Without it the command shows what holds."`
+	Clear    bool   `help:"Set none."`
+}
+
+// text is what to set, and whether to set it.
+func (p *preferences) text() (text string, set bool, err error) {
+	switch {
+	case p.Clear && p.Provider != "":
+		return "", false, errors.New("give preferences or --clear, not both")
+	case p.Clear || p.Provider == "":
+		return "", p.Clear, nil
+	case p.Provider == "-":
+		b, err := app.ReadAll(os.Stdin)
+		if err != nil {
+			return "", false, err
+		}
+		p.Provider = string(b)
+	}
+	text, err = app.CheckPreferences(p.Provider)
+	return text, true, err
+}
+
+func shown(preferences string) string { return cmp.Or(preferences, "none") }
+
+type userPreferencesCmd struct {
+	place
+	User string `arg:"" help:"Name or id of the user."`
+	preferences
+}
+
+func (c *userPreferencesCmd) Run(ctx context.Context) error {
+	text, set, err := c.text()
+	if err != nil {
+		return err
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	if !set {
+		fmt.Println(shown(u.Preferences))
+		return nil
+	}
+	if err := o.Users.SetPreferences(ctx, u.ID, text, operator); err != nil {
+		return err
+	}
+	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", u.Name, shown(text))
+	return nil
+}
+
 type userSetCmd struct {
 	place
 	User string `arg:"" help:"Name or id of the user."`
@@ -196,12 +255,13 @@ func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
 type verb string
 
 type keyCmd struct {
-	Add     keyAddCmd   `cmd:"" help:"Make a key. Its text is shown once."`
-	List    keyListCmd  `cmd:"" help:"List keys."`
-	Rates   keyRatesCmd `cmd:"" help:"Set what a key may use in each minute."`
-	Disable keySetCmd   `cmd:"" help:"Refuse a key."`
-	Enable  keySetCmd   `cmd:"" help:"Accept a disabled key again."`
-	Delete  keySetCmd   `cmd:"" help:"Delete a key for good."`
+	Add         keyAddCmd         `cmd:"" help:"Make a key. Its text is shown once."`
+	List        keyListCmd        `cmd:"" help:"List keys."`
+	Rates       keyRatesCmd       `cmd:"" help:"Set what a key may use in each minute."`
+	Preferences keyPreferencesCmd `cmd:"" help:"Show or set the provider preferences that hold for the requests of a key."`
+	Disable     keySetCmd         `cmd:"" help:"Refuse a key."`
+	Enable      keySetCmd         `cmd:"" help:"Accept a disabled key again."`
+	Delete      keySetCmd         `cmd:"" help:"Delete a key for good."`
 }
 
 type keyAddCmd struct {
@@ -275,6 +335,41 @@ func (c *keyRatesCmd) Run(ctx context.Context) error {
 		return err
 	}
 	fmt.Printf("%s has %s; running nodes know within 5 seconds.\n", k.Label, k.Rates)
+	return nil
+}
+
+type keyPreferencesCmd struct {
+	place
+	Key string `arg:"" help:"The key's hash, its beginning, or its label, as weir key list shows them."`
+	preferences
+}
+
+func (c *keyPreferencesCmd) Run(ctx context.Context) error {
+	text, set, err := c.text()
+	if err != nil {
+		return err
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	hash, err := o.KeyNamed(ctx, c.Key)
+	if err != nil {
+		return err
+	}
+	k, err := o.Keys.ByHash(ctx, "", hash)
+	if err != nil {
+		return err
+	}
+	if !set {
+		fmt.Println(shown(k.Preferences))
+		return nil
+	}
+	if _, err := o.Keys.Change(ctx, "", hash, apikey.Change{Preferences: &text}, operator); err != nil {
+		return err
+	}
+	fmt.Printf("Provider preferences of %s: %s\nRunning nodes know within 5 seconds.\n", k.Label, shown(text))
 	return nil
 }
 

@@ -145,7 +145,10 @@ func showEndpoint(ep *catalog.Endpoint) {
 	field("quantization", ep.Quantization)
 	field("data policy", ep.Provider.DataPolicy)
 	field("input, output", fmt.Sprintf("%s; %s", ep.Input, ep.Output))
-	field("parameters", ep.Params)
+	if ep.Model.Type == catalog.TypeChat { // the others have parameters of their own
+		field("parameters", ep.Params)
+	}
+	field("max in flight", ep.MaxInFlight)
 	for _, l := range priceLines(&ep.Pricing) {
 		fmt.Printf("  %-24s %s rubles per %s\n", l.name, l.price, l.per)
 	}

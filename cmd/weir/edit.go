@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -258,19 +259,32 @@ func (c *endpointListCmd) Run(ctx context.Context) error {
 				continue
 			}
 			p := &v.Pricing
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, origin(v.Origin, v.Where), state(v.On), p.Base.Prompt, p.Base.Completion, p.List, p.Rate)
+			prompt := p.Base.Prompt.String()
+			if !p.Base.Prompt.Set && !p.Base.Completion.Set { // priced by something else than tokens
+				prompt = headline(p)
+			}
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, origin(v.Origin, v.Where), state(v.On), prompt, p.Base.Completion, p.List, p.Rate)
 		}
 	})
 }
 
 type endpointAddCmd struct {
 	place
-	Provider string   `arg:"" help:"Id of the provider."`
-	Model    string   `arg:"" help:"Id of the model, vendor/model."`
+	Provider string   `arg:"" help:"Id of the provider; or provider/vendor/model, and no model after it."`
+	Model    string   `arg:"" optional:"" help:"Id of the model, vendor/model."`
 	Fields   []string `arg:"" optional:"" help:"NAME=VALUE, such as price_usd.prompt=0.6 price_usd.completion=0.9 context_length=128000 upstream_id=their-name."`
 }
 
 func (c *endpointAddCmd) Run(ctx context.Context) error {
+	if provider, model, joined := strings.Cut(c.Provider, "/"); joined { // as the other commands name an endpoint
+		if c.Model != "" {
+			c.Fields = slices.Insert(c.Fields, 0, c.Model)
+		}
+		c.Provider, c.Model = provider, model
+	}
+	if c.Model == "" {
+		return errors.New("name the model, too: weir catalog endpoint add PROVIDER VENDOR/MODEL NAME=VALUE ...")
+	}
 	set, _, err := fields(c.Fields)
 	if err != nil {
 		return err

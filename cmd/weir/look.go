@@ -8,6 +8,7 @@ import (
 	"text/tabwriter"
 	"time"
 
+	"weir/internal/apikey"
 	"weir/internal/app"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
@@ -140,6 +141,8 @@ type routeExplainCmd struct {
 	place
 	Model string `arg:"" optional:"" help:"Id of the model, or - to read a whole chat request from standard input."`
 	Body  string `help:"File with a whole chat request, instead of a model." type:"existingfile" placeholder:"FILE"`
+	User  string `help:"Name or id of a user whose preferences are to hold, too." placeholder:"USER"`
+	Key   string `help:"Hash, its beginning, or label of a key whose preferences are to hold, with those of its user." placeholder:"KEY"`
 	JSON  bool   `name:"json" help:"Print what POST /v1/route/explain answers."`
 }
 
@@ -156,7 +159,11 @@ func (c *routeExplainCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	e, err := app.ExplainRoute(cfg, snap, body)
+	defaults, err := c.defaults(ctx, cfg)
+	if err != nil {
+		return err
+	}
+	e, err := app.ExplainRoute(cfg, snap, defaults, body)
 	switch {
 	case fault.Is(err, fault.ModelNotFound):
 		return fmt.Errorf("%s See: weir catalog list", sentence(err))
@@ -171,6 +178,31 @@ func (c *routeExplainCmd) Run(ctx context.Context) error {
 		return errors.Join(e.Err, err)
 	}
 	return err
+}
+
+// defaults are the preferences of the user or the key that the flags name.
+func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d apikey.Defaults, err error) {
+	if c.User == "" && c.Key == "" {
+		return d, nil
+	}
+	if c.User != "" && c.Key != "" {
+		return d, errors.New("give --user or --key, not both: a key has one user")
+	}
+	o, err := app.OpenOffice(ctx, cfg, false)
+	if err != nil {
+		return d, err
+	}
+	defer o.Close()
+	if c.User != "" {
+		u, err := o.UserNamed(ctx, c.User)
+		return apikey.Defaults{Account: u.Preferences}, err
+	}
+	hash, err := o.KeyNamed(ctx, c.Key)
+	if err != nil {
+		return d, err
+	}
+	found, err := o.Store.KeyByHash(ctx, hash)
+	return apikey.Defaults{Account: found.AccountPreferences, Key: found.Preferences}, err
 }
 
 // request is the chat request to explain.
@@ -204,7 +236,7 @@ func printPlan(e app.RouteExplanation) error {
 			if weighed.Hold >= 0 {
 				hold = weighed.Hold.String()
 			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%g\t%s\t%s\t%s\t%s\t%s\n", order, cand.Endpoint.Tag, cand.Slug, cand.Reason, cand.Score,
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%.4g\t%s\t%s\t%s\t%s\t%s\n", order, cand.Endpoint.Tag, cand.Slug, cand.Reason, cand.Score,
 				weighed.Prices.Prompt, weighed.Prices.Completion, hold, cand.DroppedBy, cand.Detail)
 		}
 	})

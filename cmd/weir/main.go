@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 
 	"github.com/alecthomas/kong"
@@ -69,7 +70,7 @@ func sentence(err error) string {
 		return err.Error()
 	}
 	s := f.Public
-	if f.Cause != nil && f.Kind != fault.NotFound {
+	if f.Cause != nil && f.Kind != fault.NotFound && !strings.Contains(s, f.Cause.Error()) {
 		if s != "" {
 			s += " "
 		}

@@ -1,6 +1,6 @@
 // Starts the built binary and gives tests the unmodified SDK, with a fetch that checks all that passes against the OpenAPI document.
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
+import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,12 +9,13 @@ import { after } from 'node:test';
 import OpenAI from 'openai';
 import { Contract } from './contract.js';
 
-const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.meta.url).pathname;
+export const program = process.env.WEIR_BIN ?? new URL('../../bin/weir', import.meta.url).pathname;
 
 /** Starts `weir demo` with a data folder of its own; it ends with the test file, and must end well. */
 export async function demo() {
   const dir = await mkdtemp(join(tmpdir(), 'weir-e2e-node-'));
-  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', join(dir, 'data')], {
+  const data = join(dir, 'data');
+  const child = spawn(program, ['demo', '--json', '--listen', '127.0.0.1:0', '--data', data], {
     env: { PATH: process.env.PATH, HOME: dir, TZ: 'UTC' }, // no variable that would switch a real provider on
     stdio: ['ignore', 'pipe', 'pipe'],
   });
@@ -31,13 +32,15 @@ export async function demo() {
   after(async () => {
     child.kill('SIGTERM');
     assert.equal(await exited, 0, `weir demo ended badly\n${log}`);
+    const books = spawnSync(program, ['ledger', 'verify', '--data', data], { env: { PATH: process.env.PATH }, encoding: 'utf8' });
+    assert.equal(books.status, 0, `weir ledger verify: ${books.stdout}${books.stderr}`);
     assert.ok(!log.includes(said.api_key) && !log.includes(said.management_key), 'a key stands in the log');
     await rm(dir, { recursive: true });
     assert.deepEqual(contract.complaints, [], 'what passed is not what the OpenAPI document says');
   });
 
   const client = (options = {}) => new OpenAI({ baseURL: api, apiKey: said.api_key, maxRetries: 0, timeout: 60_000, fetch: contract.fetch, ...options });
-  return { ...said, api, client, contract };
+  return { ...said, api, data, client, contract };
 }
 
 /** A client whose requests break the document on purpose: only the answers are checked. */

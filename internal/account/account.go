@@ -13,12 +13,14 @@ import (
 
 // User is one customer. Each has one wallet.
 type User struct {
-	ID        string // "usr_..."
-	Name      string
-	Wallet    string // "wal_..."
-	Role      apikey.Role
-	Disabled  bool
-	CreatedAt time.Time
+	ID       string // "usr_..."
+	Name     string
+	Wallet   string // "wal_..."
+	Role     apikey.Role
+	Disabled bool
+	// Preferences are the provider preferences of all requests with the user's keys: a JSON object that was checked, "" none.
+	Preferences string
+	CreatedAt   time.Time
 }
 
 // Store keeps users. Each change and its audit row are one transaction.
@@ -33,6 +35,8 @@ type Store interface {
 	SetUserDisabled(ctx context.Context, id string, disabled bool, now time.Time, e audit.Event) error
 	// SetUserRole fails with fault.NotFound.
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
+	// SetUserPreferences fails with fault.NotFound.
+	SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error
 	// Bootstrap adds a user, their wallet and keys if the store has no user, and tells whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
@@ -95,6 +99,20 @@ func (m *Manager) SetRole(ctx context.Context, id string, role apikey.Role, by a
 	}
 	e := audit.Event{Actor: by, Action: audit.UserRole, Target: id, Before: string(u.Role), After: string(role)}
 	err = m.store.SetUserRole(ctx, id, role, m.now().UTC().Truncate(time.Microsecond), e)
+	if m.verifier != nil {
+		m.verifier.ForgetUser(id)
+	}
+	return err
+}
+
+// SetPreferences sets the provider preferences of all requests with a user's keys, "" for none. The text must have been checked.
+func (m *Manager) SetPreferences(ctx context.Context, id, preferences string, by audit.Actor) error {
+	u, err := m.store.UserByID(ctx, id)
+	if err != nil {
+		return err
+	}
+	e := audit.Event{Actor: by, Action: audit.UserPreferences, Target: id, Before: apikey.PreferencesText(u.Preferences), After: apikey.PreferencesText(preferences)}
+	err = m.store.SetUserPreferences(ctx, id, preferences, m.now().UTC().Truncate(time.Microsecond), e)
 	if m.verifier != nil {
 		m.verifier.ForgetUser(id)
 	}

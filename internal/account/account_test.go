@@ -44,6 +44,16 @@ func (m *memory) SetUserDisabled(_ context.Context, id string, disabled bool, _ 
 	return fault.New(fault.NotFound, "memory", "None.")
 }
 
+func (m *memory) SetUserPreferences(_ context.Context, id, preferences string, _ time.Time, e audit.Event) error {
+	for i := range m.users {
+		if m.users[i].ID == id {
+			m.users[i].Preferences, m.events = preferences, append(m.events, e)
+			return nil
+		}
+	}
+	return fault.New(fault.NotFound, "memory", "None.")
+}
+
 func (m *memory) SetUserRole(_ context.Context, id string, role apikey.Role, _ time.Time, e audit.Event) error {
 	for i := range m.users {
 		if m.users[i].ID == id {

@@ -3,6 +3,7 @@ package apikey
 
 import (
 	"weir/internal/money"
+	"weir/internal/routing"
 )
 
 // Reset is how often a key's spending limit starts anew, at 00:00 UTC; weeks start on Monday.
@@ -62,4 +63,30 @@ type Caller struct {
 	Limit      *Limit // nil: only the wallet's balance binds
 	Rates      *Rates // nil: the operator's
 	Strict     bool   // X-Response-Schema: strict is this key's default
+
+	Defaults *Defaults // nil: neither account nor key has provider preferences
+}
+
+// Defaults are the provider preferences that hold for a caller's requests beside the requests' own.
+type Defaults struct {
+	Account, Key string              // JSON objects as they were given, "" for none
+	Preferences  routing.Preferences // the key's under the account's
+}
+
+// ReadDefaults fills in what the texts of d mean, as read says; nil when there are none.
+func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error)) (*Defaults, error) {
+	if d.Account == "" && d.Key == "" {
+		return nil, nil
+	}
+	for _, text := range []string{d.Account, d.Key} {
+		if text == "" {
+			continue
+		}
+		p, err := read(text)
+		if err != nil {
+			return nil, err
+		}
+		d.Preferences = routing.Merge(d.Preferences, p)
+	}
+	return &d, nil
 }

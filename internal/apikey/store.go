@@ -26,10 +26,12 @@ type Key struct {
 	Limit      *Limit // nil: none
 	Rates      *Rates // nil: the operator's
 	Strict     bool
-	ExpiresAt  time.Time // zero: never
-	CreatedAt  time.Time
-	UpdatedAt  time.Time
-	DeletedAt  time.Time // zero: not deleted
+	// Preferences are the provider preferences of its requests: a JSON object that was checked, "" none.
+	Preferences string
+	ExpiresAt   time.Time // zero: never
+	CreatedAt   time.Time
+	UpdatedAt   time.Time
+	DeletedAt   time.Time // zero: not deleted
 }
 
 // State is whether a key opens the door.
@@ -62,6 +64,8 @@ type Found struct {
 	Wallet       string // "wal_..."
 	UserDisabled bool
 	Role         Role
+	// AccountPreferences are the user's, as Key.Preferences are the key's.
+	AccountPreferences string
 }
 
 // Change is a set of edits of one key; nil fields stay as they are.
@@ -71,6 +75,8 @@ type Change struct {
 	Limit    **Limit // pointer to nil removes the limit
 	Rates    **Rates // pointer to nil leaves all to the operator
 	Strict   *bool
+	// Preferences must have been checked; "" is none.
+	Preferences *string
 }
 
 // Filter chooses keys of a list.
@@ -106,6 +112,8 @@ type NewKey struct {
 	Rates      *Rates
 	Strict     bool
 	ExpiresAt  time.Time
+
+	Preferences string // see Key
 }
 
 // Make mints a key for n. The text is returned once and kept nowhere.
@@ -113,7 +121,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 	text = Mint(n.Management)
 	now = now.UTC().Truncate(time.Microsecond)
 	return Key{ID: NewID("key_"), Hash: Hash(text), Label: Label(text), Name: n.Name, User: n.User, Creator: n.Creator, Management: n.Management,
-		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
+		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Preferences: n.Preferences, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 
 // Manager is what users and operators do with keys. A change is effective on this node when the method returns.
@@ -243,7 +251,18 @@ func (k *Key) describe() string {
 	if k.Rates != nil {
 		s += ", " + k.Rates.String()
 	}
+	if k.Preferences != "" {
+		s += ", " + PreferencesText(k.Preferences)
+	}
 	return s
+}
+
+// PreferencesText describes provider preferences for the audit log.
+func PreferencesText(preferences string) string {
+	if preferences == "" {
+		return "no provider preferences"
+	}
+	return "provider preferences " + preferences
 }
 
 func (c *Change) describe() string {
@@ -272,6 +291,9 @@ func (c *Change) describe() string {
 	}
 	if c.Strict != nil {
 		add("response schema changed")
+	}
+	if c.Preferences != nil {
+		add(PreferencesText(*c.Preferences))
 	}
 	return s
 }

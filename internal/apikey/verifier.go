@@ -3,6 +3,7 @@ package apikey
 import (
 	"context"
 	"crypto/subtle"
+	"fmt"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -10,6 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"weir/internal/fault"
+	"weir/internal/routing"
 )
 
 // VerifierConfig bounds a Verifier's memory of keys. Zero fields take the default.
@@ -17,6 +19,8 @@ type VerifierConfig struct {
 	Fresh time.Duration // a key is looked up again after this time; default 2 s, at most 3 s so that revocation is known everywhere within 5 s
 	Stale time.Duration // while the store is away, a known key goes on working this long; default 5 min
 	Size  int           // keys remembered; default 20000
+	// Preferences reads the provider preferences that users and keys have; nil where none has any.
+	Preferences func(text string) (routing.Preferences, error)
 }
 
 // Verifier tells who presents a key. A key in use costs one hash and one look in memory; the store is asked every Fresh.
@@ -173,9 +177,14 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
 		return nil, refuse("The API key is not valid.")
 	}
+	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
+	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences}, v.cfg.Preferences)
+	if err != nil {
+		return nil, fault.Wrap("apikey.Verify", fmt.Errorf("the provider preferences of key %s or of its user cannot be read: %w", found.ID, err))
+	}
 	return &entry{found: found, loadedAt: now, caller: Caller{
 		Key: found.ID, Hash: found.Hash, Label: found.Label, User: found.User, Wallet: found.Wallet,
-		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict,
+		Management: found.Management, Role: found.Role, Limit: found.Limit, Rates: found.Rates, Strict: found.Strict, Defaults: defaults,
 	}}, nil
 }
 

@@ -9,9 +9,12 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/routing"
 )
 
 // memory is a store in memory that counts look-ups and fails on demand.
@@ -287,4 +290,45 @@ func BenchmarkVerify(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+}
+
+// A key brings the preferences of its user and its own; a change is known with the next look-up, and what cannot be read opens no door.
+func TestVerifyBringsPreferences(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		store := &memory{}
+		v := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{Preferences: func(text string) (routing.Preferences, error) {
+			if text == "broken" {
+				return routing.Preferences{}, errors.New("broken")
+			}
+			return routing.Preferences{Only: []string{text}}, nil
+		}})
+		key, text, err := apikey.NewManager(store, v, time.Now, 0).Create(t.Context(), apikey.NewKey{Name: "one", User: "usr_1", Creator: "usr_1"}, audit.Actor{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if c := admitted(t, v, text); c.Defaults != nil {
+			t.Fatalf("defaults out of nothing: %+v", c.Defaults)
+		}
+		for _, c := range []struct {
+			account, key string
+			want         *apikey.Defaults
+		}{
+			{"a", "", &apikey.Defaults{Account: "a", Preferences: routing.Preferences{Only: []string{"a"}}}},
+			{"", "k", &apikey.Defaults{Key: "k", Preferences: routing.Preferences{Only: []string{"k"}}}},
+			{"a", "k", &apikey.Defaults{Account: "a", Key: "k", Preferences: routing.Preferences{Only: []string{"k"}, Within: [][]string{{"a"}}}}},
+			{"", "", nil},
+		} {
+			store.edit(key.Hash, func(f *apikey.Found) { f.AccountPreferences, f.Preferences = c.account, c.key })
+			time.Sleep(2 * time.Second)
+			if diff := cmp.Diff(c.want, admitted(t, v, text).Defaults); diff != "" {
+				t.Errorf("account %q, key %q (-want +got):\n%s", c.account, c.key, diff)
+			}
+		}
+		store.edit(key.Hash, func(f *apikey.Found) { f.AccountPreferences = "broken" })
+		time.Sleep(2 * time.Second)
+		if _, err := v.Verify(t.Context(), text); !fault.Is(err, fault.Internal) {
+			t.Errorf("preferences that cannot be read: %v; want Internal", err)
+		}
+	})
 }

@@ -15,20 +15,25 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/fault"
 	"weir/internal/health"
+	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/plugin"
 	"weir/internal/redact"
 	"weir/internal/relay"
+	"weir/internal/routing"
 	"weir/internal/store"
 	"weir/internal/upstream"
 	"weir/internal/usage/tokenizer"
+	"weir/internal/wire"
 )
 
 // Gateway is one running node.
@@ -46,6 +51,7 @@ type Gateway struct {
 	health   *health.Registry
 	upstream *upstream.Client
 	named    *idempotency.Manager
+	history  *history.Manager
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -102,7 +108,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
 	g.live.failures = metrics.RateFailures()
-	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{})
+	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
 	if err != nil {
 		return g, err
@@ -112,16 +118,20 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		access = g.log
 	}
 	calls := relay.New(relay.Deps{
-		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Observer: metrics, Gate: g.health, Status: statusOf, Now: now, Rand: rand.Float64,
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}), Observer: metrics, Gate: g.health, Status: statusOf,
+		Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.book, g.slog))
 	g.named.Start()
+	g.history = history.New(g.store, historyConfig(cfg, now, g.slog))
+	g.history.Start()
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Stats: g.health,
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
-		Editor: edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
-		Log:    access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
-		Idempotency: g.named,
+		Accounts: account.NewManager(g.store, verifier, time.Now),
+		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
+		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
+		Idempotency: g.named, History: g.history,
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)
 	return g, g.listen(x.listener)
@@ -185,6 +195,11 @@ func (g *Gateway) close(ctx context.Context) {
 			_ = l.Close()
 		}
 	}
+	if g.history != nil { // before what carries its calls
+		soon, stop := context.WithTimeout(ctx, g.cfg.Server.DrainTimeout)
+		g.history.Close(soon)
+		stop()
+	}
 	if g.upstream != nil {
 		g.upstream.Close()
 	}
@@ -205,6 +220,11 @@ func (g *Gateway) close(ctx context.Context) {
 	if g.log != nil {
 		_ = g.log.Close()
 	}
+}
+
+// readPreferences reads what users and keys prefer of providers.
+func readPreferences(text string) (routing.Preferences, error) {
+	return wire.DefaultPreferences([]byte(text))
 }
 
 // statusOf is the status that clients of an API see of a fault.

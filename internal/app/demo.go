@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"strings"
 	"syscall"
 	"time"
 
@@ -52,7 +53,7 @@ func Demo(ctx context.Context, o DemoOptions) error {
 		return err
 	}
 	defer closeSim(simulator)
-	declared := simDeclared("http://" + address + "/v1")
+	declared := simDeclared("http://" + address)
 	g, err := open(ctx, cfg, extra{declared: declared, logTo: os.Stderr, listener: listener})
 	if err != nil {
 		return err
@@ -230,31 +231,80 @@ func closeSim(s *sim.Server) {
 	_ = s.Close(ctx)
 }
 
-// simDeclared is the simulator as a provider of the catalog.
-func simDeclared(baseURL string) catalog.Declared {
-	d := catalog.Declared{Providers: []catalog.Provider{{
-		ID: "sim", Name: "Simulator", Dialect: "openai", BaseURL: baseURL, DataPolicy: catalog.PolicyZero, Simulated: true,
-	}}}
-	for _, m := range sim.Catalog() {
-		d.Models = append(d.Models, catalog.ModelInfo{Slug: "sim/" + m.Name, Name: m.Title, Description: m.Description})
-		d.Offers = append(d.Offers, simOffer(&m))
+// simWire is one of the wires that the simulator speaks, as a provider of the catalog.
+type simWire struct {
+	id, name, dialect string
+	path              string           // of its base URL
+	params            catalog.Params   // that the wire has; 0: those of the model
+	marks             bool             // the caller marks what is to be cached, and pays for it
+	only              catalog.Modality // that the wire has in prompts; its answers are text. 0: those of the model
+}
+
+const wireParams = catalog.ParamTemperature | catalog.ParamTopP | catalog.ParamTopK | catalog.ParamMaxTokens | catalog.ParamMaxCompletionTokens | catalog.ParamStop |
+	catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamResponseFormat | catalog.ParamStructuredOutputs | catalog.ParamReasoning | catalog.ParamIncludeReasoning
+
+var simWires = []simWire{
+	{id: "sim", name: "Simulator", dialect: "openai", path: "/v1"},
+	{id: "sim-anthropic", name: "Simulator, messages wire", dialect: "anthropic", params: wireParams | catalog.ParamParallelToolCalls, marks: true, only: catalog.Text | catalog.Image | catalog.File},
+	{
+		id: "sim-gemini", name: "Simulator, Gemini wire", dialect: "gemini", path: "/v1beta",
+		params: wireParams | catalog.ParamReasoningEffort | catalog.ParamSeed | catalog.ParamFrequencyPenalty | catalog.ParamPresencePenalty,
+	},
+}
+
+// everywhere is the model that the simulator serves by every wire.
+const everywhere = "sim/anywhere"
+
+// simDeclared is the simulator at an address as providers of the catalog, one for each wire: all its models by the chat wire, some also by
+// each other wire under names of their own, and one by all of them.
+func simDeclared(origin string) catalog.Declared {
+	var d catalog.Declared
+	for i := range simWires {
+		w := &simWires[i]
+		d.Providers = append(d.Providers, catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, DataPolicy: catalog.PolicyZero, Simulated: true})
+		for _, m := range sim.Catalog() {
+			offer := func(slug string) { d.Offers = append(d.Offers, simOffer(w, &m, slug)) }
+			own := w.dialect == "openai"
+			switch {
+			case own:
+				d.Models = append(d.Models, catalog.ModelInfo{Slug: "sim/" + m.Name, Name: m.Title, Description: m.Description})
+				offer("sim/" + m.Name)
+			case m.Name == "chat" || m.Name == "tools" || m.Name == "reason":
+				slug := "sim/" + m.Name + strings.TrimPrefix(w.id, "sim")
+				d.Models = append(d.Models, catalog.ModelInfo{Slug: slug, Name: m.Title + " (" + w.dialect + ")", Description: m.Description + " It is served by the " + w.dialect + " dialect alone."})
+				offer(slug)
+			}
+			if m.Name == "reason" {
+				offer(everywhere)
+			}
+		}
 	}
+	d.Models = append(d.Models, catalog.ModelInfo{Slug: everywhere, Name: "Sim Anywhere", Description: "Thinks before it answers; served by every dialect."})
 	return d
 }
 
-func simOffer(m *sim.Model) catalog.Offer {
+func simOffer(w *simWire, m *sim.Model, slug string) catalog.Offer {
 	o := catalog.Offer{
-		Provider: "sim", Model: "sim/" + m.Name, UpstreamID: m.Name, ContextLength: int64(m.ContextTokens), MaxCompletion: int64(m.MaxOutputTokens),
+		Provider: w.id, Model: slug, UpstreamID: m.Name, ContextLength: int64(m.ContextTokens), MaxCompletion: int64(m.MaxOutputTokens),
 		Pricing: catalog.Pricing{Base: simPrices(&m.Prices), List: "sim"}, Quantization: "unknown",
 	}
 	for _, name := range m.Parameters {
 		o.Params |= catalog.ParamNamed(name)
+	}
+	if w.params != 0 {
+		o.Params &= w.params
+	}
+	if b := &o.Pricing.Base; w.marks {
+		b.CacheWrite, b.CacheWrite1h = money.Price{Nano: b.Prompt.Nano * 5 / 4, Set: true}, money.Price{Nano: b.Prompt.Nano * 2, Set: true}
 	}
 	for _, name := range m.Input {
 		o.Input |= catalog.ModalityNamed(name)
 	}
 	for _, name := range m.Output {
 		o.Output |= catalog.ModalityNamed(name)
+	}
+	if w.only != 0 {
+		o.Input, o.Output = o.Input&w.only, catalog.Text
 	}
 	return o
 }

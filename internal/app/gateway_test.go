@@ -6,6 +6,7 @@ import (
 	"net"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -119,7 +120,8 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 	t.Helper()
 	d := catalog.Declared{Providers: []catalog.Provider{
-		{ID: "works", Name: "Works", Dialect: "openai", BaseURL: open},
+		{ID: "works", Name: "Works", Dialect: "openai", BaseURL: open, Quirks: catalog.Quirks{Responses: true}},
+		{ID: "translated", Name: "Translated", Dialect: "openai", BaseURL: open},
 		{ID: "closed", Name: "Closed", Dialect: "openai", BaseURL: closed},
 	}}
 	offer := func(provider, slug, upstream string) {
@@ -134,6 +136,10 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 			provider = "closed"
 		}
 		offer(provider, matrix[i].slug(), matrix[i].upstream())
+		if provider == "works" {
+			provider = "translated"
+		}
+		offer(provider, "translated"+strings.TrimPrefix(matrix[i].slug(), "test"), matrix[i].upstream())
 	}
 	return d
 }

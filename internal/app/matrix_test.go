@@ -116,8 +116,13 @@ func TestFailureMatrix(t *testing.T) {
 				continue
 			}
 			mode := map[bool]string{false: "/whole", true: "/stream"}[stream]
-			run(c.fault+mode, func(t *testing.T) { c.check(t, gw, stream) })
-			run(c.fault+mode+"/fallback", func(t *testing.T) { c.checkFallback(t, gw, stream) })
+			for i := range manners {
+				m := &manners[i]
+				run(m.name+"/"+c.fault+mode, func(t *testing.T) { c.check(t, gw, m, stream) })
+				if m.provider == "works" { // the next model is found in the same way whatever wire the first was asked in
+					run(m.name+"/"+c.fault+mode+"/fallback", func(t *testing.T) { c.checkFallback(t, gw, m, stream) })
+				}
+			}
 		}
 	}
 	all.Wait()
@@ -140,10 +145,10 @@ func (c *cell) slug() string {
 
 var question = []any{map[string]any{"role": "user", "content": "Tell me about weirs."}}
 
-func (c *cell) check(t *testing.T, gw *gateway, stream bool) {
+func (c *cell) check(t *testing.T, gw *gateway, m *manner, stream bool) {
 	account := gw.newAccount(t)
 	began := time.Now()
-	a := account.chat(t, map[string]any{"model": c.slug(), "stream": stream, "messages": question})
+	a := m.call(t, account, map[string]any{"model": m.slug(c), "stream": stream})
 	if took := time.Since(began); took > 5*time.Second*patience {
 		t.Errorf("answered only after %v", took)
 	}
@@ -184,25 +189,26 @@ func (c *cell) wantError(t *testing.T, a *answer) {
 	}
 }
 
-func (c *cell) checkFallback(t *testing.T, gw *gateway, stream bool) {
+func (c *cell) checkFallback(t *testing.T, gw *gateway, m *manner, stream bool) {
 	account := gw.newAccount(t)
-	a := account.chat(t, map[string]any{"model": c.slug(), "models": []string{"test/next"}, "stream": stream, "messages": question})
+	own := m.slug(c)
+	a := m.call(t, account, map[string]any{"model": own, "models": []string{"test/next"}, "stream": stream})
 	if a.status != 200 {
 		t.Fatalf("status %d although the next model works: %s", a.status, a.body)
 	}
 	served := a.model(t, stream)
 	switch {
-	case served == c.slug() && stream && c.broken:
+	case served == own && stream && c.broken:
 		a.wantErrorEvent(t) // content was sent: there is no way back
 		account.wantPartialCharge(t, a)
 		account.wantNothingHeld(t)
 		return
-	case stream && c.begun, c.fine && served != c.slug(), served == c.slug() && !c.mayServe(stream):
+	case stream && c.begun, c.fine && served != own, served == own && !c.mayServe(stream):
 		t.Fatalf("served by %s: %s", served, a.body)
 	}
 	a.wantComplete(t, stream)
 	account.wantCharged(t, a, stream)
-	account.wantAttempts(t, a, map[bool]int{true: 1, false: 2}[served == c.slug()])
+	account.wantAttempts(t, a, map[bool]int{true: 1, false: 2}[served == own])
 	account.wantNothingHeld(t)
 }
 
@@ -219,6 +225,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+
+	responses bool // it is of the responses style
 }
 
 func (a *answer) wantEnvelope(t *testing.T) {
@@ -279,6 +287,10 @@ func (a *answer) frames(t *testing.T) []map[string]any {
 
 func (a *answer) model(t *testing.T, stream bool) string {
 	t.Helper()
+	if a.responses {
+		model, _ := a.response(t, stream)["model"].(string)
+		return model
+	}
 	if stream {
 		model, _ := a.frames(t)[0]["model"].(string)
 		return model
@@ -292,6 +304,10 @@ func (a *answer) model(t *testing.T, stream bool) string {
 
 func (a *answer) wantErrorEvent(t *testing.T) {
 	t.Helper()
+	if a.responses {
+		a.wantFailedResponse(t)
+		return
+	}
 	frames := a.frames(t)
 	for i, f := range frames {
 		if e, ok := f["error"]; ok {
@@ -306,6 +322,10 @@ func (a *answer) wantErrorEvent(t *testing.T) {
 
 func (a *answer) wantComplete(t *testing.T, stream bool) {
 	t.Helper()
+	if a.responses {
+		a.wantCompleteResponse(t, stream)
+		return
+	}
 	if !stream {
 		var m struct {
 			Choices []struct {
@@ -375,7 +395,7 @@ func (a *account) send(t *testing.T, method, path string, body []byte, header ma
 	if err != nil {
 		t.Fatalf("%v after %s", err, got)
 	}
-	return &answer{res.StatusCode, res.Header, got}
+	return &answer{status: res.StatusCode, header: res.Header, body: got}
 }
 
 func (a *account) chat(t *testing.T, body map[string]any) *answer {

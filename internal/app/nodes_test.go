@@ -124,6 +124,37 @@ func TestRevocationOnTwoNodes(t *testing.T) {
 	}
 }
 
+// What a user prefers of providers holds on every node within the seconds that are promised, for the styles that have no place for it, too.
+func TestPreferencesOnTwoNodes(t *testing.T) {
+	t.Parallel()
+	nodes := startNodes(t, 2, pgtest.New(t))
+	here, there := nodes[0], nodes[1]
+	a := &account{gw: there, key: here.newAccount(t).key}
+	hello := map[string]any{"model": "test/next", "max_tokens": 100, "messages": []any{map[string]any{"role": "user", "content": "hello"}}}
+	ask := func(route string) int { return a.do(t, http.MethodPost, route, hello).status }
+	if got := ask("/v1/chat/completions"); got != http.StatusOK {
+		t.Fatalf("before: status %d", got)
+	}
+	users := here.node.Office().Users
+	key, err := here.node.Office().Keys.ByHash(t.Context(), "", apikey.Hash(a.key))
+	if err != nil {
+		t.Fatal(err)
+	}
+	began := time.Now()
+	if err := users.SetPreferences(t.Context(), key.User, `{"only":["nobody"]}`, audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the other node to know of preferences", func() bool { return ask("/v1/chat/completions") == http.StatusNotFound })
+	promised(t, "preferences at the other node", time.Since(began), 5*time.Second)
+	if got := ask("/v1/messages"); got != http.StatusNotFound {
+		t.Errorf("messages: status %d", got)
+	}
+	if err := users.SetPreferences(t.Context(), key.User, "", audit.Actor{Name: "test"}); err != nil {
+		t.Fatal(err)
+	}
+	waitFor(t, "the other node to know that there are none", func() bool { return ask("/v1/messages") == http.StatusOK })
+}
+
 // PostgreSQL goes away under load and comes back: what was admitted ends, what was delivered is charged once, what cannot be paid for is
 // refused before anything is sent to a provider, and the nodes go on by themselves.
 func TestDatabaseGoesAway(t *testing.T) {
@@ -295,5 +326,5 @@ func (a *account) read(t *testing.T, body []byte, begun func()) *answer {
 	if err := errors.Join(err, restErr); err != nil {
 		t.Errorf("the stream was cut: %v", err)
 	}
-	return &answer{res.StatusCode, res.Header, append(first[:], rest...)}
+	return &answer{status: res.StatusCode, header: res.Header, body: append(first[:], rest...)}
 }

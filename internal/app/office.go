@@ -13,6 +13,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/config"
+	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/store"
@@ -96,6 +97,10 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 	}
 	return found, nil
 }
+
+// CheckPreferences is what is kept of provider preferences that a person wrote, "" for an object without members. It fails for what a
+// request could not say.
+func CheckPreferences(text string) (string, error) { return httpapi.PreferencesText([]byte(text)) }
 
 // TopUp credits a user's wallet. With a ref it credits once, however often it is repeated; then done is false.
 func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {

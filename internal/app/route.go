@@ -36,14 +36,18 @@ type RouteExplanation struct {
 	JSON []byte // as POST /v1/route/explain answers
 }
 
-// ExplainRoute plans a chat request without sending it. Nothing is known of the endpoints' health, so the plan is that of a fresh node.
-func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, body []byte) (RouteExplanation, error) {
+// ExplainRoute plans a chat request without sending it, under preferences of an account and a key (JSON objects, "" none). Nothing is known of the endpoints' health, so the plan is that of a fresh node.
+func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Defaults, body []byte) (RouteExplanation, error) {
 	req, err := chat.Decode(body)
 	if err != nil {
 		return RouteExplanation{}, err
 	}
+	caller := &apikey.Caller{}
+	if caller.Defaults, err = apikey.ReadDefaults(defaults, readPreferences); err != nil {
+		return RouteExplanation{}, err
+	}
 	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, relayConfig(cfg))
-	e, err := calls.Explain(&relay.Call{Caller: &apikey.Caller{}, Request: req, At: time.Now(), Catalog: snap})
+	e, err := calls.Explain(&relay.Call{Caller: caller, Request: req, At: time.Now(), Catalog: snap})
 	if err != nil {
 		return RouteExplanation{}, err
 	}

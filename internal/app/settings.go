@@ -9,6 +9,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/config"
 	"weir/internal/fault"
+	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
@@ -17,8 +18,11 @@ import (
 	"weir/internal/relay"
 	"weir/internal/upstream"
 	"weir/internal/upstream/anthropic"
+	"weir/internal/upstream/bedrock"
 	"weir/internal/upstream/gemini"
+	"weir/internal/upstream/gigachat"
 	"weir/internal/upstream/openai"
+	"weir/internal/upstream/responses"
 )
 
 func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
@@ -34,7 +38,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
-		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}},
+		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "bedrock": &bedrock.Dialect{}, "gigachat": &gigachat.Dialect{}, "responses": &responses.Dialect{}},
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
@@ -43,6 +47,15 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
 		},
 		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard",
+	}
+}
+
+func historyConfig(cfg config.Config, now func() time.Time, log *slog.Logger) history.Config {
+	r := cfg.Responses
+	return history.Config{
+		Now: now, KeepFor: r.Retention, MaxBytes: int(r.MaxInputBytes), MaxRuns: int(r.MaxBackground),
+		Bounds: history.Bounds{Responses: int(r.MaxPerUser), Bytes: int64(r.MaxBytesPerUser)},
+		Report: func(what string, err error) { log.Error(what, "error", err) },
 	}
 }
 

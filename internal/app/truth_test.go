@@ -21,6 +21,9 @@ type told struct {
 
 func (a *answer) told(t *testing.T, stream bool) (out told) {
 	t.Helper()
+	if a.responses {
+		return a.toldOfResponse(t, stream)
+	}
 	body := a.body
 	if stream {
 		frames := strings.Split(strings.TrimSuffix(string(body), "\n\ndata: [DONE]\n\n"), "\n\n")

@@ -14,14 +14,15 @@ import (
 
 // The actions that are recorded.
 const (
-	UserCreated  = "user.create"
-	UserDisabled = "user.disable"
-	UserEnabled  = "user.enable"
-	UserRole     = "user.role"
-	KeyCreated   = "key.create"
-	KeyChanged   = "key.change"
-	KeyRevoked   = "key.revoke"
-	TopUp        = "topup"
+	UserCreated     = "user.create"
+	UserDisabled    = "user.disable"
+	UserEnabled     = "user.enable"
+	UserRole        = "user.role"
+	UserPreferences = "user.preferences"
+	KeyCreated      = "key.create"
+	KeyChanged      = "key.change"
+	KeyRevoked      = "key.revoke"
+	TopUp           = "topup"
 
 	CatalogAdded   = "catalog.add"
 	CatalogChanged = "catalog.change"

@@ -54,6 +54,7 @@ type Offer struct {
 	Input         Modality // 0: AllModalities
 	Output        Modality // 0: what a model of its type gives: Text, Image, Audio or Video
 	MaxN          int
+	MaxInFlight   int64 // 0: the node's default
 	ImplicitCache bool
 	UpdatedAt     time.Time
 	Where         string // where it was declared, put before error sentences; ""
@@ -211,7 +212,7 @@ func (b *builder) offer(o *Offer) {
 	ep := &Endpoint{
 		Provider: p, Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
-		Tier: cmp.Or(o.Tier, "default"), Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
+		Tier: cmp.Or(o.Tier, "default"), Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
 	}
 	if ep.UpstreamID == "" {
 		_, ep.UpstreamID, _ = strings.Cut(o.Model, "/")
@@ -219,8 +220,8 @@ func (b *builder) offer(o *Offer) {
 	if ep.Params == 0 {
 		ep.Params = AllParams
 	}
-	if ep.Input == 0 { // nobody said: the server itself refuses what it cannot read
-		ep.Input = AllModalities
+	if ep.Input == 0 {
+		ep.Input = inputOf(m.Type)
 	}
 	if ep.Output == 0 {
 		ep.Output = outputOf(m.Type)
@@ -240,6 +241,17 @@ func (b *builder) offer(o *Offer) {
 	b.ids[ep.ID] = true
 	b.snap.models[o.Model] = m
 	m.Endpoints = append(m.Endpoints, ep)
+}
+
+// inputOf is what a model of a type takes when nobody says: the server itself refuses what it cannot read, but what the type alone tells is told.
+func inputOf(kind string) Modality {
+	switch kind {
+	case TypeTranscription:
+		return Audio
+	case TypeSpeech:
+		return Text
+	}
+	return AllModalities
 }
 
 // outputOf is what a model of a type gives when nobody says.

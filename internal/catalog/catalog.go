@@ -139,6 +139,7 @@ type Quirks struct {
 	Drop             []string          `yaml:"drop"`               // top-level request fields that it refuses
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
+	Responses        bool              `yaml:"responses"`          // also speaks the responses wire, at the base URL's /responses: clients of that style are served by it
 	AuthHeader       string            `yaml:"auth_header"`        // header that carries the key; "": Authorization
 	AuthScheme       string            `yaml:"auth_scheme"`        // word before the key; "": Bearer in Authorization, none in another header
 	AuthURL          string            `yaml:"auth_url"`           // where a credential is exchanged for tokens; "": where the key file says, or the usual address
@@ -178,8 +179,9 @@ type Endpoint struct {
 	Tier          string // "default", "flex", "priority"
 	Variant       string // "standard", "free", "thinking", "extended"
 	MaxN          int    // largest n it serves in one request; 0: any
+	MaxInFlight   int64  // attempts at a time on one node; 0: the node's default
 	ImplicitCache bool
-	UpdatedAt     time.Time
+	UpdatedAt     time.Time // of its prices, as far as anybody noted that
 }
 
 // VideoFacts is what a video model can be asked for. Lists are sorted as a person would read them.

@@ -386,3 +386,33 @@ func FuzzCheckSlug(f *testing.F) {
 		}
 	})
 }
+
+// What nobody says of what goes in and what comes out follows from the type, where the type tells.
+func TestModalitiesByType(t *testing.T) {
+	t.Parallel()
+	free := money.Price{Set: true}
+	prices := map[string]catalog.Pricing{
+		catalog.TypeChat:          {Base: catalog.Prices{Prompt: free, Completion: free}},
+		catalog.TypeTranscription: {Minute: free},
+		catalog.TypeSpeech:        {Characters: free},
+	}
+	for kind, want := range map[string][2]catalog.Modality{
+		catalog.TypeChat:          {catalog.AllModalities, catalog.Text},
+		catalog.TypeTranscription: {catalog.Audio, catalog.Text},
+		catalog.TypeSpeech:        {catalog.Text, catalog.Audio},
+	} {
+		snap, err := catalog.Build(catalog.Declared{
+			Providers: []catalog.Provider{{ID: "a", Dialect: "openai", BaseURL: "http://a.test"}},
+			Models:    []catalog.ModelInfo{{Slug: "v/m", Type: kind}},
+			Offers:    []catalog.Offer{{Provider: "a", Model: "v/m", Pricing: prices[kind]}},
+		})
+		if err != nil {
+			t.Errorf("%s: %v", kind, err)
+			continue
+		}
+		m, _ := snap.Model("v/m")
+		if ep := m.Endpoints[0]; ep.Input != want[0] || ep.Output != want[1] {
+			t.Errorf("%s: %s in, %s out", kind, ep.Input, ep.Output)
+		}
+	}
+}

@@ -123,7 +123,7 @@ func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
 	if ep.Quantization != "" && !slices.Contains(quantizations, ep.Quantization) {
 		b.fail(what, "the quantization %q is none of %s", ep.Quantization, strings.Join(quantizations, ", "))
 	}
-	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 {
+	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 || ep.MaxInFlight < 0 {
 		b.fail(what, "a limit is negative")
 	}
 	if ep.ContextLength > 0 && ep.MaxCompletion > ep.ContextLength {

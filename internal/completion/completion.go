@@ -56,16 +56,30 @@ type Request struct {
 	Version      string   // version of the client's wire that it names in a header, "" none
 	Betas        []string // features of the wire that it asks for in headers, as written
 	HasRoles     Roles    // which message roles occur: tells a dialect whether messages need rewriting
+	Signature    string   // the newest one that a provider put on reasoning or a tool call of the conversation, "" none: its issuer knows it again
+	Thoughtless  bool     // reasoning of earlier turns stays out: the upstream has refused it
+	Format       *Format  // shape that the answer must have, nil: any text
+	Search       *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
+	Heal         bool     // malformed JSON of a whole answer is to be mended
+	Revised      Revision // parts of the prompt that are not the body's any more
 }
 
 // As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.
 func (r *Request) As(v catalog.Variant) *Request {
-	if v != catalog.Thinking || r.Reasoning.Chosen() {
-		return r
+	switch {
+	case v == catalog.Thinking && !r.Reasoning.Chosen():
+		out := *r
+		out.Reasoning.Set, out.Reasoning.Enabled = true, true
+		return &out
+	case v == catalog.Online:
+		out := *r
+		out.Needs.Web = true
+		if out.Search == nil {
+			out.Search = &Search{}
+		}
+		return &out
 	}
-	out := *r
-	out.Reasoning.Set, out.Reasoning.Enabled = true, true
-	return &out
+	return r
 }
 
 // Span is a range of Body; empty when the member is absent.
@@ -158,7 +172,8 @@ type Event struct {
 	Finish       FinishReason // set on the choice's last event
 	NativeFinish string       // the upstream's own word
 
-	Usage *usage.Usage // cumulative: a later one replaces an earlier one
+	Signature string       // what the provider will know its reasoning by when that comes back, "" none
+	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
 
 	// Frames are the upstream's own events, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
 	// The other fields tell what they say as far as it is metered. What came before the first content is in the first event.

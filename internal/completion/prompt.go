@@ -17,6 +17,7 @@ type Prompt struct {
 	Search   *Search
 	Cache    Cache // mark on the request as a whole: on its last block that can be cached
 	CacheKey string
+	Files    []ReadFile
 	Extra    []Member // members of Body that the canonical form has no place for, for wires that know them
 }
 
@@ -35,6 +36,7 @@ type Turn struct {
 	Role  Role
 	Name  string // of the speaker, "" when not told
 	Parts []Part
+	At    Span // of the message in Body that it is all of, empty when there is none or the turn was changed
 }
 
 // PartKind tells which fields of a Part count.
@@ -112,6 +114,7 @@ const (
 	FormatOpenAI    = "openai-responses-v1"
 	FormatAzure     = "azure-openai-responses-v1"
 	FormatXAI       = "xai-responses-v1"
+	FormatGigaChat  = "gigachat-v1"
 )
 
 // Thought is a piece of reasoning that an answer had, and that comes back with it.
@@ -122,6 +125,7 @@ type Thought struct {
 	Text      string
 	Signature string
 	Data      string
+	Origin    string // the model of the provider whose it is, where that matters; "": any model of the format
 }
 
 // Tool is something that the model may call.
@@ -207,4 +211,16 @@ type Source interface {
 
 // Prompt is the canonical form of the request. It is made anew at each call: attempts that fail over are rare, and what they hold
 // on to should be little.
-func (r *Request) Prompt() (*Prompt, error) { return r.Source.Prompt(r) }
+func (r *Request) Prompt() (*Prompt, error) {
+	p, err := r.Source.Prompt(r)
+	if err != nil {
+		return nil, err
+	}
+	if r.Thoughtless {
+		p.forget()
+	}
+	if p.Search == nil {
+		p.Search = r.Search
+	}
+	return p, nil
+}

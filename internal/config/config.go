@@ -23,6 +23,7 @@ type Config struct {
 	Health      Health      `yaml:"health"`
 	Keys        Keys        `yaml:"keys"`
 	Idempotency Idempotency `yaml:"idempotency"`
+	Responses   Responses   `yaml:"responses"`
 	Pricing     Pricing     `yaml:"pricing"`
 	Sealing     Sealing     `yaml:"secrets"`
 	Builtin     Builtin     `yaml:"builtin"`
@@ -31,7 +32,8 @@ type Config struct {
 	Log         Log         `yaml:"log"`
 	Runtime     Runtime     `yaml:"runtime"`
 
-	places places // where values were set, for sentences about them
+	places  places    // where values were set, for sentences about them
+	written time.Time // when the file was written; zero without one
 	// keys are the credentials of built-in providers in the environment. A function, because printing a struct shows its
 	// unexported values without asking them how.
 	keys func() []string
@@ -187,6 +189,15 @@ type Idempotency struct {
 	MaxBytesPerUser   Size          `yaml:"max_bytes_per_user"`
 }
 
+// Responses bounds what is kept of responses whose clients have not said store: false.
+type Responses struct {
+	Retention       time.Duration `yaml:"retention"` // 0: nothing is kept
+	MaxInputBytes   Size          `yaml:"max_input_bytes"`
+	MaxPerUser      int64         `yaml:"max_per_user"`
+	MaxBytesPerUser Size          `yaml:"max_bytes_per_user"`
+	MaxBackground   int64         `yaml:"max_background_per_user"` // at a time, on one node
+}
+
 // Pricing turns dollar prices into rubles.
 type Pricing struct {
 	RubPerUSD Decimal `yaml:"rub_per_usd"`
@@ -215,6 +226,7 @@ type Provider struct {
 	Headers    map[string]Secret `yaml:"headers"`
 	DataPolicy string            `yaml:"data_policy"`
 	HTTP2      bool              `yaml:"http2"`
+	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider beside the system's
 	Quirks     catalog.Quirks    `yaml:"quirks"`
 	Models     []Offer           `yaml:"models"`
 }
@@ -238,6 +250,7 @@ type Offer struct {
 	Tier          string      `yaml:"tier"`
 	Variant       string      `yaml:"variant"`
 	MaxN          int64       `yaml:"max_n"`
+	MaxInFlight   int64       `yaml:"max_in_flight"`
 	ImplicitCache bool        `yaml:"implicit_cache"`
 }
 
@@ -364,6 +377,7 @@ func Default() Config {
 		},
 		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
+		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
 		Pricing:     Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
 		Builtin:     Builtin{All: true},
 		Log:         Log{Level: "info", Access: true},

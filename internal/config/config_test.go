@@ -87,7 +87,7 @@ func TestExampleIsValidWithEverythingSwitchedOn(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, err := c.Catalog(env("LOCAL_API_KEY", "k1", "OPENAI_API_KEY", "k2"))
+	snap, err := catalogOf(&c, env("LOCAL_API_KEY", "k1", "OPENAI_API_KEY", "k2"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -386,7 +386,7 @@ providers:
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, err := c.Catalog(env())
+	snap, err := catalogOf(&c, env())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -434,7 +434,7 @@ func TestBuiltinProvidersSwitchThemselvesOn(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			snap, err := cfg.Catalog(on)
+			snap, err := catalogOf(&cfg, on)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -462,7 +462,7 @@ func TestOwnDescriptionBeatsTheBuiltinOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	snap, err := cfg.Catalog(on)
+	snap, err := catalogOf(&cfg, on)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -473,7 +473,7 @@ func TestOwnDescriptionBeatsTheBuiltinOne(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if snap, err = cfg.Catalog(on); err != nil {
+	if snap, err = catalogOf(&cfg, on); err != nil {
 		t.Fatal(err)
 	}
 	if m, _ := snap.Model("openai/whisper-1"); m.Description != "Hears" || m.Type != catalog.TypeTranscription {

@@ -30,7 +30,7 @@ func TestSeveralCredentials(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := cfg.Declared(env())
+			d, err := declaredBy(&cfg, env())
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -3,10 +3,12 @@ package config
 import (
 	"cmp"
 	"crypto/sha256"
+	"crypto/x509"
 	"encoding/hex"
 	"errors"
 	"fmt"
 	"io"
+	"os"
 	"reflect"
 	"slices"
 	"strconv"
@@ -19,29 +21,15 @@ import (
 	"weir/internal/money"
 )
 
-// Catalog is the checked catalog: what the configuration declares, and the built-in providers whose key variable is set.
-func (c *Config) Catalog(env Lookup) (*catalog.Snapshot, error) {
-	d, err := c.Declared(env)
-	if err != nil {
-		return nil, err
-	}
-	return catalog.Build(d)
-}
-
-// Declared is the catalog before it is checked as a whole, so that more can be appended to it.
+// declared is the catalog before it is checked as a whole, at that rate, and with credentials of built-in providers that are kept elsewhere:
+// they switch on what is not declared.
 //
 // A built-in provider takes part when its key variable is set and builtin allows it, unless a provider of that id is declared with
 // models of its own. A provider that is declared under a built-in id without models has the built-in models, and what it says of
 // key, address, headers and data policy holds.
-func (c *Config) Declared(env Lookup) (catalog.Declared, error) {
-	return c.DeclaredWith(env, nil, nil)
-}
-
-// DeclaredWith is Declared at another rate than the configuration's (nil: its own), and with credentials of built-in providers that are
-// kept elsewhere: they switch on what is not declared.
-func (c *Config) DeclaredWith(env Lookup, rate *builtin.Rate, more map[string]string) (catalog.Declared, error) {
+func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string) (catalog.Declared, error) {
 	k := checker{c: c}
-	d := declaring{checker: &k, given: rate}
+	d := declaring{checker: &k, given: &rate}
 	d.all()
 	if err := errors.Join(k.errs...); err != nil {
 		return catalog.Declared{}, err
@@ -94,6 +82,7 @@ func (c *Config) amend(p *catalog.Provider) {
 		p.BaseURL = cmp.Or(own.BaseURL, p.BaseURL)
 		p.DataPolicy = cmp.Or(catalog.DataPolicy(own.DataPolicy), p.DataPolicy)
 		p.Headers = reveal(own.Headers)
+		p.CA, _ = readAuthorities(own.CAFile) // what is wrong with the file was told when it was checked
 		_, p.Keys = own.credentials()
 		if !reflect.ValueOf(own.Quirks).IsZero() {
 			p.Quirks = own.Quirks
@@ -138,7 +127,7 @@ func (c *Config) Secrets() []string {
 		p := &c.Providers[i]
 		for _, s := range slices.Concat([]Secret{p.APIKey}, p.APIKeys, values(p.Headers)) {
 			if s.Reveal() != "" {
-				out = append(out, s.Reveal())
+				out = append(append(out, s.Reveal()), secretParts(s.Reveal())...)
 			}
 		}
 	}
@@ -253,13 +242,17 @@ func (d *declaring) provider(i int) {
 			d.fail(path+".headers", "the header %q cannot be sent", clip(name))
 		}
 	}
-	if strings.ContainsAny(p.APIKey.Reveal(), "\r\n\x00 ") {
+	if !sendable(p.APIKey.Reveal()) {
 		d.fail(path+".api_key", "it holds a space or a line break and cannot be sent")
 	}
 	for j, key := range p.APIKeys {
-		if key.Reveal() == "" || strings.ContainsAny(key.Reveal(), "\r\n\x00 ") {
+		if key.Reveal() == "" || !sendable(key.Reveal()) {
 			d.fail(path+".api_keys["+strconv.Itoa(j)+"]", "it is empty or holds a space or a line break and cannot be sent")
 		}
+	}
+	ca, err := readAuthorities(p.CAFile)
+	if err != nil {
+		d.fail(path+".ca_file", "%w", err)
 	}
 	key, keys := p.credentials()
 	known, isBuiltin := builtin.Named(p.ID)
@@ -274,7 +267,7 @@ func (d *declaring) provider(i int) {
 		d.fail(path, "the provider %q needs base_url, such as http://localhost:8000/v1", p.ID)
 		return
 	}
-	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers),
+	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca,
 		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks}
 	d.try(path, provider)
 	d.out.Providers = append(d.out.Providers, provider)
@@ -290,6 +283,34 @@ func (d *declaring) try(path string, p catalog.Provider) {
 	}
 }
 
+// sendable tells what can be sent in a header field, or is the key file of a service account, which is exchanged for what is sent.
+func sendable(key string) bool {
+	return strings.HasPrefix(strings.TrimSpace(key), "{") || !strings.ContainsAny(key, "\r\n\x00 ")
+}
+
+// secretParts are the parts of a credential such as ACCESS_KEY_ID:SECRET that are secrets of their own.
+func secretParts(key string) []string {
+	if parts := strings.Split(key, ":"); len(parts) > 1 && sendable(key) && !strings.HasPrefix(key, "{") {
+		return parts[1:]
+	}
+	return nil
+}
+
+// readAuthorities reads certificate authorities in PEM; "" of no file.
+func readAuthorities(path string) (string, error) {
+	if path == "" {
+		return "", nil
+	}
+	pem, err := os.ReadFile(path)
+	if err != nil {
+		return "", err
+	}
+	if !x509.NewCertPool().AppendCertsFromPEM(pem) {
+		return "", fmt.Errorf("there is no certificate in PEM in %s", path)
+	}
+	return string(pem), nil
+}
+
 func headerName(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -303,8 +324,9 @@ func headerName(s string) bool {
 func (d *declaring) offer(provider, path string, o *Offer) {
 	out := catalog.Offer{
 		Provider: provider, Model: o.ID, UpstreamID: o.UpstreamID, Region: o.Region, Tier: o.Tier, Variant: o.Variant, Quantization: o.Quantization,
-		ContextLength: o.ContextLength, MaxCompletion: o.MaxOutput, MaxN: int(o.MaxN), ImplicitCache: o.ImplicitCache,
-		Input: d.modalities(path+".input", o.Input), Output: d.modalities(path+".output", o.Output), Where: d.c.places.of(path),
+		ContextLength: o.ContextLength, MaxCompletion: o.MaxOutput, MaxN: int(o.MaxN), MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache,
+		UpdatedAt: d.c.written,
+		Input:     d.modalities(path+".input", o.Input), Output: d.modalities(path+".output", o.Output), Where: d.c.places.of(path),
 	}
 	for i, name := range o.Params {
 		bit := catalog.ParamNamed(name)

@@ -1,4 +1,8 @@
 package config
 
+import "time"
+
 // Parse is Load without a file.
-func Parse(data []byte, env Lookup) (Config, error) { return parse("fuzz.yaml", data, env, nil) }
+func Parse(data []byte, env Lookup) (Config, error) {
+	return parse("fuzz.yaml", data, time.Time{}, env, nil)
+}

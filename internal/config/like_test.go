@@ -1,14 +1,17 @@
 package config_test
 
 import (
+	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/rate"
 )
 
 // build loads a configuration and builds its catalog.
@@ -18,7 +21,29 @@ func build(t *testing.T, text string, on config.Lookup) (*catalog.Snapshot, erro
 	if err != nil {
 		return nil, err
 	}
-	return cfg.Catalog(on)
+	return catalogOf(&cfg, on)
+}
+
+// catalogOf builds what a configuration declares, with the built-in providers whose key variable is set.
+func catalogOf(c *config.Config, on config.Lookup) (*catalog.Snapshot, error) {
+	d, err := declaredBy(c, on)
+	if err != nil {
+		return nil, err
+	}
+	return catalog.Build(d)
+}
+
+// declaredBy is that before it is checked.
+func declaredBy(c *config.Config, on config.Lookup) (catalog.Declared, error) {
+	r, err := rate.At(c.Rate(), nil, time.Now())
+	if err != nil {
+		return catalog.Declared{}, err
+	}
+	b, err := c.Base(on, r, nil)
+	if err != nil {
+		return catalog.Declared{}, err
+	}
+	return b.Declared, nil
 }
 
 const free = `prices: {prompt: "0", completion: "0"}`
@@ -167,5 +192,33 @@ providers:
 	}
 	if film.HubID != "V/Film" || film.Type != catalog.TypeVideo || !film.Video.Audio || len(film.Video.Durations) != 2 || film.Endpoints[0].Output != catalog.Video {
 		t.Errorf("film is %+v", film)
+	}
+}
+
+// Offers of a file are as old as the file, and a file that was only touched gives the same version of the catalog.
+func TestOffersOfAFile(t *testing.T) {
+	t.Parallel()
+	path := write(t, `providers: [{id: a, base_url: "http://a.example", models: [{id: v/m, max_in_flight: 3, `+free+`}]}]`)
+	var versions []string
+	for _, at := range []time.Time{time.Unix(1_700_000_000, 0), time.Unix(1_800_000_000, 0)} {
+		if err := os.Chtimes(path, at, at); err != nil {
+			t.Fatal(err)
+		}
+		cfg, err := config.Load(path, env(), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		snap, err := catalogOf(&cfg, env())
+		if err != nil {
+			t.Fatal(err)
+		}
+		m, _ := snap.Model("v/m")
+		if ep := m.Endpoints[0]; !ep.UpdatedAt.Equal(at) || ep.MaxInFlight != 3 {
+			t.Errorf("the endpoint is %+v", ep)
+		}
+		versions = append(versions, snap.Version)
+	}
+	if versions[0] != versions[1] {
+		t.Errorf("versions %q", versions)
 	}
 }

@@ -37,34 +37,34 @@ const maxFileBytes = 16 << 20
 // later one wins. It checks the whole and returns every error it found, each with its place; a configuration that is returned
 // without an error is valid.
 func Load(path string, env Lookup, overlay Overlay) (Config, error) {
-	var data []byte
-	if path != "" {
-		var err error
-		if data, err = readFile(path); err != nil {
-			return Config{}, err
-		}
+	if path == "" {
+		return parse(path, nil, time.Time{}, env, overlay)
 	}
-	return parse(path, data, env, overlay)
+	data, written, err := readFile(path)
+	if err != nil {
+		return Config{}, err
+	}
+	return parse(path, data, written, env, overlay)
 }
 
-func readFile(path string) ([]byte, error) {
+// readFile returns what a file holds, and when it was written.
+func readFile(path string) (data []byte, written time.Time, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, fmt.Errorf("the configuration file %s does not exist; copy weir.example.yaml to begin with", path)
+		return nil, written, fmt.Errorf("the configuration file %s does not exist; copy weir.example.yaml to begin with", path)
 	}
 	if err == nil && info.Size() > maxFileBytes {
-		return nil, fmt.Errorf("the configuration file %s is larger than %d bytes", path, maxFileBytes)
+		return nil, written, fmt.Errorf("the configuration file %s is larger than %d bytes", path, maxFileBytes)
 	}
-	data, err := os.ReadFile(path)
-	if err != nil {
-		return nil, fmt.Errorf("the configuration file cannot be read: %w", err)
+	if data, err = os.ReadFile(path); err != nil {
+		return nil, written, fmt.Errorf("the configuration file cannot be read: %w", err)
 	}
-	return data, nil
+	return data, info.ModTime().UTC(), nil
 }
 
-func parse(path string, data []byte, env Lookup, overlay Overlay) (Config, error) {
+func parse(path string, data []byte, written time.Time, env Lookup, overlay Overlay) (Config, error) {
 	c := Default()
-	c.places = places{}
+	c.places, c.written = places{}, written
 	c.keys = func() []string { return builtinKeys(env) }
 	l := loader{file: path, env: env, places: c.places}
 	l.document(data, &c)

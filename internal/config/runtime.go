@@ -26,7 +26,7 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 	for id, credential := range credentials {
 		kept[id] = credential.Key
 	}
-	d, err := c.DeclaredWith(env, &builtin.Rate{Rate: r.Rate, Version: r.Version}, kept)
+	d, err := c.declared(env, builtin.Rate{Rate: r.Rate, Version: r.Version}, kept)
 	if err != nil {
 		return nil, err
 	}

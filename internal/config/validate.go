@@ -17,7 +17,7 @@ import (
 )
 
 // dialects are the wires that declared providers may speak.
-var dialects = []string{"openai"}
+var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat"}
 
 // checker collects what is wrong, each with the place where it was written.
 type checker struct {
@@ -65,6 +65,13 @@ func (c *Config) Validate() error {
 	k.positive("idempotency.max_answer_bytes", int64(c.Idempotency.MaxAnswerBytes))
 	k.positive("idempotency.max_answers_per_user", c.Idempotency.MaxAnswersPerUser)
 	k.positive("idempotency.max_bytes_per_user", int64(c.Idempotency.MaxBytesPerUser))
+	if c.Responses.Retention < 0 {
+		k.fail("responses.retention", "must not be negative")
+	}
+	k.positive("responses.max_input_bytes", int64(c.Responses.MaxInputBytes))
+	k.positive("responses.max_per_user", c.Responses.MaxPerUser)
+	k.positive("responses.max_bytes_per_user", int64(c.Responses.MaxBytesPerUser))
+	k.positive("responses.max_background_per_user", c.Responses.MaxBackground)
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}

@@ -21,7 +21,7 @@ type Config struct {
 	CoolDownAfter int           // failures in a row after which an endpoint goes behind all others; 3
 	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
 	MaxCoolDown   time.Duration // 300 s
-	MaxInFlight   int64         // attempts at one endpoint at a time; 1024
+	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit of its own; 1024
 	Now           func() time.Time
 }
 
@@ -164,7 +164,11 @@ const (
 // again may be worth it.
 func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.Duration) {
 	e := r.meet(ep.ID)
-	if e.inFlight.Add(1) > r.cfg.MaxInFlight {
+	most := r.cfg.MaxInFlight
+	if ep.MaxInFlight > 0 {
+		most = ep.MaxInFlight
+	}
+	if e.inFlight.Add(1) > most {
 		e.inFlight.Add(-1)
 		return Pass{}, Full, time.Second
 	}
@@ -191,19 +195,21 @@ func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.
 const betweenProbes = int64(time.Second)
 
 // Probe lets one call a second through although every endpoint that may serve it is ejected: it returns which of them to try, or false.
+// They take turns, so that one that stays away does not hide another that is back; at first it is the one whose ejection ends soonest.
 // The pass must be ended.
 func (r *Registry) Probe(eps []*catalog.Endpoint) (p Pass, which int, ok bool) {
 	now := r.now()
 	which = -1
-	var soonest int64
+	var longest, soonest int64
 	for i, ep := range eps {
 		e := r.meet(ep.ID)
 		host := r.hostOf(e, ep)
-		if e.guard.probed.Load() > now-betweenProbes || host.probed.Load() > now-betweenProbes {
+		probed, until := max(e.guard.probed.Load(), host.probed.Load()), max(e.guard.ends(), host.ends())
+		if probed > now-betweenProbes {
 			return Pass{}, 0, false
 		}
-		if until := max(e.guard.ends(), host.ends()); which < 0 || until < soonest {
-			which, soonest = i, until
+		if which < 0 || probed < longest || probed == longest && until < soonest {
+			which, longest, soonest = i, probed, until
 		}
 	}
 	if which < 0 {

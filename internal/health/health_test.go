@@ -241,17 +241,17 @@ func TestProbeOfTheLastResort(t *testing.T) {
 		t.Error("two probes in a second")
 	}
 	w.clock.add(time.Second)
-	second, _, ok := w.Probe(both) // the first one may hang: that must not keep the next from finding out
-	if !ok {
-		t.Fatal("no probe after a second")
+	second, which, ok := w.Probe(both) // the first one may hang, or stay away: that must not keep the next from finding out about the other
+	if !ok || which != 0 {
+		t.Fatalf("probe of %d, %v after a second: it is the other's turn", which, ok)
 	}
 	p.End(health.Sample{Result: health.Failed})
 	if _, _, after := w.Admit(b); after != 28*time.Second {
 		t.Errorf("a failed probe changed the ejection: it ends in %v", after)
 	}
 	second.End(health.Sample{Result: health.Served})
-	w.attempt(b, health.Served)
-	if _, why, _ := w.Admit(a); why != health.Ejected {
+	w.attempt(a, health.Served)
+	if _, why, _ := w.Admit(b); why != health.Ejected {
 		t.Error("the other endpoint was let in as well")
 	}
 	if _, _, ok := w.Probe(nil); ok {
@@ -274,6 +274,23 @@ func TestMaxInFlight(t *testing.T) {
 	second.End(health.Sample{})
 	var none health.Pass
 	none.End(health.Sample{Result: health.Failed})
+}
+
+// What is said of an endpoint holds for it, be it more or less than the node's.
+func TestMaxInFlightOfAnEndpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *health.Config) { c.MaxInFlight = 2 })
+	for most, name := range map[int64]string{1: "few", 3: "many"} {
+		ep := endpoint("alpha", name)
+		ep.MaxInFlight = most
+		for range most {
+			p := w.admit(ep)
+			defer p.End(health.Sample{})
+		}
+		if _, why, _ := w.Admit(ep); why != health.Full {
+			t.Errorf("more than %d were let in", most)
+		}
+	}
 }
 
 func TestFailing(t *testing.T) {

@@ -163,7 +163,7 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	o.raw("client", c.Metadata)
 	o.name("routing")
 	o.open()
-	appendCandidates(o, c, snap)
+	appendCandidates(o, c)
 	appendAttempts(o, c)
 	o.close()
 	o.close()

@@ -83,7 +83,7 @@ func settledCall() *record.Call {
 		Usage:        usage.Usage{Prompt: usage.Of(300), Completion: usage.Of(20), Reasoning: usage.Of(5), CacheRead: usage.Of(7), UpstreamCost: "0.00012", Source: usage.Estimated},
 		Lines:        []usage.Line{{Kind: usage.KindPrompt, Quantity: 300, Price: 50_000_000}, {Kind: usage.KindRequest, Quantity: 1, Price: 7}},
 		FirstContent: 120 * time.Millisecond, Generating: 80 * time.Millisecond, Duration: 210 * time.Millisecond,
-		Candidates: []record.Candidate{{Endpoint: "best/acme/small", Order: 1, Score: 0.5, Reason: "weight"}, {Endpoint: "gone/x", DroppedBy: "only", Detail: "Not listed."}},
+		Catalog: "c-1", Candidates: []record.Candidate{{Endpoint: "best/acme/small", Order: 1, Score: 0.5, Reason: "weight", Slug: "acme/small", Prompt: 50_000_000, Completion: 100_000_000, PerRequest: 7}, {Endpoint: "gone/x", DroppedBy: "only", Detail: "Not listed."}},
 		Attempts: []record.Attempt{{Endpoint: "best/acme/small", Provider: "best", Status: 200, FirstContent: 120 * time.Millisecond, Ended: 200 * time.Millisecond},
 			{Endpoint: "x", Provider: "p", Status: 500, Reason: "provider_unavailable", Started: time.Millisecond, Ended: 2 * time.Millisecond}},
 		Metadata: `{"a":"b"}`, Session: "s",
@@ -111,11 +111,11 @@ func TestGenerationAndCall(t *testing.T) {
 		at(m, "data", "provider_responses", 1, "provider_name") != "p" {
 		t.Errorf("provider responses: %v", m)
 	}
-	const candidates = `[{"endpoint":"best/acme/small","order":1,"dropped_by":null,"detail":null,
+	const candidates = `[{"endpoint":"best/acme/small","model":"acme/small","order":1,"dropped_by":null,"detail":null,
 		"score":{"value":0.5,"by":"weight","meaning":"Its share in the draw for the first place, which goes by 1/price squared."},
-		"price":{"prompt_per_1k":"0.05","completion_per_1k":"0.1","request":"0","list":"list-1","rate":"rate-1"}},
-		{"endpoint":"gone/x","order":0,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
-	exactly(t, "generation's metadata", at(m, "data", "metadata"), `{"client":{"a":"b"},"routing":{"candidates":`+candidates+`,"attempts":[
+		"price":{"prompt_per_1k":"0.05","completion_per_1k":"0.1","request":"0.000000007"}},
+		{"endpoint":"gone/x","model":null,"order":0,"dropped_by":"only","detail":"Not listed.","score":null,"price":null}]`
+	exactly(t, "generation's metadata", at(m, "data", "metadata"), `{"client":{"a":"b"},"routing":{"catalog_version":"c-1","candidates":`+candidates+`,"attempts":[
 		{"endpoint":"best/acme/small","provider":"best","status":200,"reason":null,"started_ms":0,"first_token_ms":120,"ended_ms":200},
 		{"endpoint":"x","provider":"p","status":500,"reason":"provider_unavailable","started_ms":1,"first_token_ms":null,"ended_ms":2}]}}`)
 	m = n.manage("GET", "/api/calls/gen-1-a", "").json(t)
@@ -159,37 +159,29 @@ func TestGenerationAndCall(t *testing.T) {
 	_ = other
 }
 
-// Prices that are no longer in force are not told as those of the call; cached tokens tell what they saved.
-func TestGenerationPrices(t *testing.T) {
+// Cached tokens tell what they saved.
+func TestCacheDiscount(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)
 	for name, c := range map[string]struct {
 		change   func(*record.Call)
-		price    any
 		discount any
 	}{
-		"as it was":     {func(*record.Call) {}, "0.05", nil},
-		"another list":  {func(c *record.Call) { c.PriceList = "list-0" }, nil, nil},
-		"another rate":  {func(c *record.Call) { c.Rate = "rate-0" }, nil, nil},
-		"not an id":     {func(c *record.Call) { c.Candidates[0].Endpoint = "small" }, nil, nil},
-		"gone endpoint": {func(c *record.Call) { c.Candidates[0].Endpoint = "other/acme/small" }, nil, nil},
+		"none": {func(*record.Call) {}, nil},
 		"cache read": {func(c *record.Call) {
 			c.Lines = append(c.Lines, usage.Line{Kind: usage.KindCacheRead, Quantity: 1000, Price: 5_000_000})
-		}, "0.05", 0.045},
+		}, 0.045},
 		"cache write": {func(c *record.Call) {
 			c.Lines = append(c.Lines, usage.Line{Kind: usage.KindCacheWrite1h, Quantity: 2000, Price: 100_000_000})
-		}, "0.05", -0.1},
+		}, -0.1},
 		"all of it read": {func(c *record.Call) {
 			c.Lines = []usage.Line{{Kind: usage.KindCacheRead, Quantity: 1000, Price: 5_000_000}}
-		}, "0.05", nil},
+		}, nil},
 	} {
 		call := settledCall()
 		c.change(call)
 		n.books.calls[n.first.User.Wallet+"gen-1-a"] = call
 		m := at(n.do("GET", "/v1/generation?id=gen-1-a", "").json(t), "data")
-		if got := at(m, "metadata", "routing", "candidates", 0, "price", "prompt_per_1k"); got != c.price {
-			t.Errorf("%s: price %v; want %v", name, got, c.price)
-		}
 		if got := at(m, "cache_discount"); got != c.discount {
 			t.Errorf("%s: cache discount %v; want %v", name, got, c.discount)
 		}

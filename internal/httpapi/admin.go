@@ -323,6 +323,7 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 	o.textOrNull("quantization", v.Quantization)
 	o.integer("context_length", v.ContextLength)
 	o.integer("max_output", v.MaxCompletion)
+	o.integer("max_in_flight", v.MaxInFlight)
 	p := &v.Pricing
 	o.name("pricing") // rubles that calls are charged by now, and where they come from
 	o.open()
@@ -332,6 +333,12 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 		if f := p.Base.Field(name); f.Set {
 			o.text(name, f.String())
 		}
+	}
+	if p.Minute.Set {
+		o.text("minute", p.Minute.String())
+	}
+	if p.Characters.Set {
+		o.text("characters", p.Characters.String())
 	}
 	o.close()
 	o.text("list", p.List)

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -40,6 +41,12 @@ type Keys interface {
 	Delete(ctx context.Context, user, hash string, by Actor) error
 }
 
+// Accounts keeps what users set for all their keys. *account.Manager is one.
+type Accounts interface {
+	ByID(ctx context.Context, id string) (account.User, error)
+	SetPreferences(ctx context.Context, id, preferences string, by Actor) error
+}
+
 // Idempotency remembers the answers of requests that their clients have named. *idempotency.Manager is one.
 type Idempotency interface {
 	// Begin claims a name; see idempotency.Manager.
@@ -63,9 +70,11 @@ type Deps struct {
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
+	Accounts    Accounts     // nil only where nobody asks for its routes
 	Editor      Editor       // nil only where nobody asks for its routes
 	Idempotency Idempotency  // nil: Idempotency-Key is ignored
 	Heap        func() int64 // bytes in use; nil asks the runtime
+	History     History      // nil only where nobody asks for the routes of responses
 }
 
 // API answers requests. It is safe for concurrent use.
@@ -127,6 +136,12 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/v1/chat/completions", access: inference, body: textBody, handle: (*exchange).postChatCompletions},
 		{Method: "POST", Pattern: messagesPath, access: inference, messages: true, body: textBody, handle: (*exchange).postMessages},
 		{Method: "POST", Pattern: messagesPath + "/count_tokens", access: anyKey, messages: true, body: textBody, handle: (*exchange).countTokens},
+		{Method: "POST", Pattern: "/v1/responses", access: inference, body: textBody, handle: (*exchange).postResponses},
+		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*exchange).countInput},
+		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).getResponse},
+		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).deleteResponse},
+		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, body: managementBody, handle: (*exchange).cancelResponse},
+		{Method: "GET", Pattern: "/v1/responses/{id}/input_items", access: anyKey, handle: (*exchange).getInputItems},
 		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
 		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},
 		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*exchange).getModel},
@@ -157,6 +172,8 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: (*exchange).deleteAdminEndpoint},
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
+		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
+		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
 		{Method: "GET", Pattern: "/openapi.yaml", access: unlimited, handle: (*exchange).getOpenAPI},
 		{Method: "GET", Pattern: "/healthz", access: unlimited, handle: (*exchange).getHealth},
@@ -256,7 +273,7 @@ func (x *exchange) noRoute(allow []string) error {
 }
 
 const (
-	corsMethods = "GET, HEAD, POST, PATCH, DELETE, OPTIONS"
+	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotent-Replayed, X-Total-Count, Link"
 )
 

@@ -2,9 +2,7 @@ package httpapi
 
 import (
 	"strconv"
-	"strings"
 
-	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -28,7 +26,7 @@ func (x *exchange) getCall() error {
 	appendRow(&o, c)
 	o.name("plan")
 	o.open()
-	appendCandidates(&o, c, x.api.Catalog())
+	appendCandidates(&o, c)
 	o.close()
 	appendAttempts(&o, c)
 	appendUsage(&o, c)
@@ -69,6 +67,7 @@ func appendRow(o *object, c *record.Call) {
 	o.textOrNull("error", c.Error)
 	o.textOrNull("finish_reason", c.Finish)
 	o.textOrNull("native_finish_reason", c.NativeFinish)
+	o.textOrNull("notice", c.Notice)
 	o.amountText("cost", c.Cost)
 	o.integer("first_token_ms", c.FirstContent.Milliseconds())
 	o.integer("generating_ms", c.Generating.Milliseconds())
@@ -82,51 +81,37 @@ func appendRow(o *object, c *record.Call) {
 }
 
 // appendCandidates writes what routing looked at, as POST /v1/route/explain told it at the time of the call.
-func appendCandidates(o *object, c *record.Call, s *catalog.Snapshot) {
+func appendCandidates(o *object, c *record.Call) {
+	o.textOrNull("catalog_version", c.Catalog)
 	o.array("candidates")
 	for i := range c.Candidates {
 		k := &c.Candidates[i]
 		o.open()
 		o.text("endpoint", k.Endpoint)
+		o.textOrNull("model", k.Slug)
 		o.integer("order", int64(k.Order))
 		o.textOrNull("dropped_by", k.DroppedBy)
 		o.textOrNull("detail", k.Detail)
 		o.name("score")
 		appendScore(o, k.Score, k.Reason)
-		appendCandidatePrice(o, k.Endpoint, c, s)
+		appendPlannedPrice(o, k)
 		o.close()
 	}
 	o.end()
 }
 
-// appendCandidatePrice writes what a candidate would have cost, as long as price list and rate of the call are still those in force.
-func appendCandidatePrice(o *object, id string, c *record.Call, s *catalog.Snapshot) {
-	e := endpointByID(s, id)
-	if e == nil || e.Pricing.List != c.PriceList || e.Pricing.Rate != c.Rate {
+// appendPlannedPrice writes what a candidate would have cost, null in a record of old.
+func appendPlannedPrice(o *object, k *record.Candidate) {
+	if k.Slug == "" {
 		o.null("price")
 		return
 	}
-	prices := e.Pricing.For(c.Usage.Prompt.N)
 	o.name("price")
-	appendPrice(o, &prices, &e.Pricing)
-}
-
-// endpointByID finds an endpoint, nil when the catalog has it no more. An id is "provider/vendor/model[/...]".
-func endpointByID(s *catalog.Snapshot, id string) *catalog.Endpoint {
-	parts := strings.SplitN(id, "/", 4)
-	if len(parts) < 3 {
-		return nil
-	}
-	m, ok := s.Model(parts[1] + "/" + parts[2])
-	if !ok {
-		return nil
-	}
-	for _, e := range m.Endpoints {
-		if e.ID == id {
-			return e
-		}
-	}
-	return nil
+	o.open()
+	o.amountText("prompt_per_1k", k.Prompt)
+	o.amountText("completion_per_1k", k.Completion)
+	o.amountText("request", k.PerRequest)
+	o.close()
 }
 
 func appendAttempts(o *object, c *record.Call) {

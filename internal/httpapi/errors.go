@@ -40,6 +40,7 @@ var outcomes = map[fault.Kind]outcome{
 	fault.ContentPolicy:        {403, "invalid_request_error", "invalid_prompt"},
 	fault.Refusal:              {400, "invalid_request_error", "invalid_prompt"},
 	fault.NotFound:             {404, "not_found_error", "invalid_prompt"},
+	fault.PreviousNotFound:     {400, "invalid_request_error", "invalid_prompt"},
 	fault.NoEndpoints:          {404, "not_found_error", "server_error"},
 	fault.MethodNotAllowed:     {405, "invalid_request_error", "invalid_prompt"},
 	fault.RequestTimeout:       {408, "timeout_error", "invalid_prompt"},

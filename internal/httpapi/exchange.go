@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/accesslog"
+	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
@@ -271,4 +272,5 @@ var (
 	_ Completer = (*relay.Relay)(nil)
 	_ Verifier  = (*apikey.Verifier)(nil)
 	_ Keys      = (*apikey.Manager)(nil)
+	_ Accounts  = (*account.Manager)(nil)
 )

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/relay"
@@ -39,6 +40,10 @@ func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) 
 	o.text("catalog_version", e.Catalog.Version)
 	o.textOrNull("rate_version", rateOf(e))
 	o.texts("models", req.Models)
+	o.name("preferences")
+	appendPreferences(&o, &req.Preferences)
+	o.name("defaults")
+	appendDefaults(&o, e.Defaults)
 	o.boolean("stream", req.Stream)
 	o.integer("prompt_tokens", req.Needs.PromptTokens)
 	if req.MaxTokens > 0 {
@@ -65,6 +70,17 @@ func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) 
 	o.close()
 	o.close()
 	return o.b
+}
+
+// appendDefaults writes which preferences hold without being asked for, as they were given.
+func appendDefaults(o *object, d *apikey.Defaults) {
+	o.open()
+	if d == nil {
+		d = &apikey.Defaults{}
+	}
+	o.raw("account", d.Account)
+	o.raw("key", d.Key)
+	o.close()
 }
 
 // rateOf is the version of the dollar rate that the candidates' prices were made with, "" when all are in rubles by nature.

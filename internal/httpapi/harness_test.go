@@ -30,9 +30,11 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/relay"
+	"weir/internal/routing"
 	"weir/internal/store/sqlite"
 	"weir/internal/usage"
 	"weir/internal/usage/tokenizer"
+	"weir/internal/wire"
 )
 
 // relayFunc is a relay that does what the test says.
@@ -151,7 +153,9 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = store.Close() })
-	verifier := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{})
+	verifier := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{Preferences: func(text string) (routing.Preferences, error) {
+		return wire.DefaultPreferences([]byte(text))
+	}})
 	n := &node{t: t, users: account.NewManager(store, verifier, time.Now), keys: apikey.NewManager(store, verifier, time.Now, 5),
 		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &bytes.Buffer{}, mu: &sync.Mutex{}, served: make(chan error, 1)}
 	if n.first, err = n.users.Bootstrap(t.Context(), "Anna"); err != nil {
@@ -165,7 +169,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 		edit(&cfg)
 	}
 	deps := httpapi.Deps{
-		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
+		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
 		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now,
 	}

@@ -66,6 +66,7 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	o.boolean("disabled", k.Disabled)
 	appendLimit(o, k, spend)
 	appendKeyRates(o, k.Rates)
+	o.raw("provider", k.Preferences)
 	o.moment("created_at", k.CreatedAt)
 	o.moment("updated_at", k.UpdatedAt)
 	o.moment("expires_at", k.ExpiresAt)
@@ -114,6 +115,9 @@ func (x *exchange) postKey() error {
 		return err
 	}
 	n.Rates = e.rates.Rates
+	if e.provider != nil {
+		n.Preferences = *e.provider
+	}
 	k, text, err := x.api.Keys.Create(x.r.Context(), n, x.actor())
 	if err != nil {
 		return err
@@ -130,7 +134,7 @@ func (x *exchange) patchKey() error {
 	if err != nil {
 		return err
 	}
-	c := apikey.Change{Name: e.name, Disabled: e.disabled}
+	c := apikey.Change{Name: e.name, Disabled: e.disabled, Preferences: e.provider}
 	if e.amountGiven || e.resetGiven {
 		limit, err := e.limit(k.Limit)
 		if err != nil {
@@ -177,6 +181,7 @@ type keyEdit struct {
 	expires     time.Time
 	ratesGiven  bool
 	rates       keyRates // nil: null, the operator's
+	provider    *string  // nil: not given; "": null, none
 }
 
 // readKeyEdit reads the body and knows every field: what it does not know it refuses, so that nobody sets what is not theirs.
@@ -185,7 +190,7 @@ func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := rawjson.Check(body, rawjson.Limits{Depth: 8, Keys: 100, Values: 200}); err != nil {
+	if err := rawjson.Check(body, rawjson.Limits{Depth: 10, Keys: 100, Values: 2000}); err != nil {
 		return nil, err
 	}
 	if rawjson.KindOf(body) != rawjson.Object {
@@ -230,6 +235,10 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 	case name == "rate_limits" && (null || kind == rawjson.Object):
 		e.ratesGiven = true
 		return e.rates.set(v)
+	case name == "provider":
+		text, err := PreferencesText(v)
+		e.provider = &text
+		return err
 	case name == "expires_at" && creating && null:
 	case name == "expires_at" && creating && kind == rawjson.String:
 		t, err := time.Parse(time.RFC3339, rawjson.Text(v))

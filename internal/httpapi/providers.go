@@ -97,7 +97,11 @@ func (p *providing) append(o *object, stats Stats) {
 	o.text("quantization", quantization(best))
 	o.text("data_retention_policy", string(cmp.Or(p.DataPolicy, catalog.PolicyUnknown)))
 	o.moment("updated_at", p.updatedAt())
-	o.integer("median_latency_ms", p.medianLatency(stats).Milliseconds())
+	latency := p.medianLatency(stats)
+	if latency > 0 { // 0 is unknown: what was measured is not that
+		latency = max(latency.Round(time.Millisecond), time.Millisecond)
+	}
+	o.integer("median_latency_ms", latency.Milliseconds())
 	o.boolean("supports_streaming", best.Model.Type == catalog.TypeChat)
 	o.boolean("supports_tools", params&catalog.ParamTools != 0)
 	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)

@@ -62,7 +62,7 @@ func shop(t testing.TB) *catalog.Snapshot {
 
 func TestProviders(t *testing.T) {
 	t.Parallel()
-	stats := measured{"acme/m/chat/eu": {99.5, 250.1234, 80.5}, "zero/m/chat": {0, 0, 12}, "zero/m/chat/thinking": {50, 70, 0}}
+	stats := measured{"best/m/chat/free": {100, 0.4, 80}, "acme/m/chat/eu": {99.5, 250.1234, 80.5}, "zero/m/chat": {0, 0, 12}, "zero/m/chat/thinking": {50, 70, 0}}
 	l := openLibrary(t, shop(t), func(d *httpapi.Deps) { d.Stats = stats })
 	m := l.get("/v1/models/m/chat/providers").json(t)
 	if id, _ := m["model_id"].(string); !strings.HasPrefix(id, "mdl_") || m["model_slug"] != "m/chat" || m["model_name"] != "Chat" || len(m) != 4 {
@@ -77,6 +77,9 @@ func TestProviders(t *testing.T) {
 	}
 	if got := strings.Join(order, " "); got != "best zero acme" {
 		t.Errorf("order %s", got)
+	}
+	if got := at(m, "providers", 0, "median_latency_ms"); got != 1. {
+		t.Errorf("a latency below a millisecond is told as %v", got)
 	}
 	acme := at(m, "providers", 2).(map[string]any)
 	delete(acme, "id")

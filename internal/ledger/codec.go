@@ -41,7 +41,7 @@ func appendItem(b []byte, it *Item) []byte {
 	e.texts(c.Generation, c.Request, c.User, c.Wallet, c.Key, c.API)
 	e.int(c.At.UnixMicro())
 	e.texts(c.ModelAsked, c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID)
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2))
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -74,8 +74,34 @@ func appendItem(b []byte, it *Item) []byte {
 		e.dur(x.FirstContent)
 		e.dur(x.Ended)
 	}
-	e.texts(c.UserAgent, c.Referer, c.Title, c.Session, c.ClientUser, c.Metadata)
+	e.texts(c.UserAgent, c.Referer, c.Title, c.Session, c.ClientUser, c.Metadata, c.Catalog)
+	for i := range c.Candidates {
+		e.offer(&c.Candidates[i], c.ModelAsked)
+	}
+	if c.Notice != "" {
+		e.text(c.Notice)
+	}
 	return e.b
+}
+
+// hasOffers is the flag of a record that tells the catalog's version and, for each candidate, model and price. Those before it end earlier,
+// and without the flag one that was cut there would pass for one of them.
+const hasOffers = 1 << 3
+
+// hasNotice is the flag of a record that ends with a notice.
+const hasNotice = 1 << 4
+
+// offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
+func (e *encoder) offer(x *record.Candidate, asked string) {
+	if x.Slug == asked {
+		e.uint(1)
+	} else {
+		e.uint(0)
+		e.text(x.Slug)
+	}
+	e.int(int64(x.Prompt))
+	e.int(int64(x.Completion))
+	e.int(int64(x.PerRequest))
 }
 
 func flag(set bool, bit uint) uint64 {
@@ -244,6 +270,15 @@ func (it *Item) decode(rec string, from *lists) error {
 		d.attempt(&c.Attempts[i])
 	}
 	d.texts(&c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata)
+	if flags&hasOffers != 0 {
+		c.Catalog = d.text()
+		for i := range c.Candidates {
+			d.offer(&c.Candidates[i], c.ModelAsked)
+		}
+	}
+	if flags&hasNotice != 0 {
+		c.Notice = d.text()
+	}
 	if d.bad {
 		return unreadable("it ends too early")
 	}
@@ -255,6 +290,14 @@ func (d *decoder) candidate(x *record.Candidate) {
 	x.Order = int(d.int())
 	x.Score = d.float()
 	x.Reason = d.text()
+}
+
+func (d *decoder) offer(x *record.Candidate, asked string) {
+	x.Slug = asked
+	if d.uint() == 0 {
+		x.Slug = d.text()
+	}
+	x.Prompt, x.Completion, x.PerRequest = money.Nano(d.int()), money.Nano(d.int()), money.Nano(d.int())
 }
 
 func (d *decoder) attempt(x *record.Attempt) {

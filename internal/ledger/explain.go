@@ -114,16 +114,28 @@ func (x *Explanation) writeRouting(w io.Writer) {
 	for _, k := range x.Call.Candidates {
 		switch {
 		case k.DroppedBy != "":
-			field(w, "candidate", "%s\tdropped by %s: %s", k.Endpoint, k.DroppedBy, k.Detail)
+			field(w, "candidate", "%s\tdropped by %s: %s%s", k.Endpoint, k.DroppedBy, k.Detail, offered(&k))
 		case k.Order > 0:
-			field(w, "candidate", "%s\tnumber %d by %s", k.Endpoint, k.Order, k.Reason)
+			field(w, "candidate", "%s\tnumber %d by %s%s", k.Endpoint, k.Order, k.Reason, offered(&k))
 		default:
-			field(w, "candidate", "%s\tnot reached, %s", k.Endpoint, k.Reason)
+			field(w, "candidate", "%s\tnot reached, %s%s", k.Endpoint, k.Reason, offered(&k))
 		}
 	}
 	for _, a := range x.Call.Attempts {
 		field(w, "attempt", "%s\tfrom %s to %s, status %d%s", a.Endpoint, a.Started, a.Ended, a.Status, errorWord(a.Reason))
 	}
+}
+
+// offered is the model that a candidate was looked at for, and its price.
+func offered(k *record.Candidate) string {
+	if k.Slug == "" {
+		return ""
+	}
+	s := fmt.Sprintf(" (%s for %s in and %s out per 1000 tokens", k.Slug, k.Prompt, k.Completion)
+	if k.PerRequest > 0 {
+		s += ", " + k.PerRequest.String() + " per request"
+	}
+	return s + ")"
 }
 
 func (x *Explanation) writeCost(w io.Writer) {
@@ -140,6 +152,7 @@ func (x *Explanation) writeCost(w io.Writer) {
 	field(w, "charged", "%s rubles", c.Cost)
 	field(w, "price list", "%s", orNone(c.PriceList))
 	field(w, "rate", "%s", orNone(c.Rate))
+	field(w, "catalog", "%s", orNone(c.Catalog))
 	field(w, "source price", "%s", orNone(c.SourcePrice))
 	field(w, "held", "%s rubles at most", c.Hold)
 	for _, e := range x.Entries {

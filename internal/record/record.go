@@ -33,6 +33,7 @@ type Call struct {
 	Error        string // error_type, "" on success
 	Finish       string
 	NativeFinish string
+	Notice       string // sentences on what of the request did not reach the provider that served
 
 	Usage usage.Usage
 	Lines []usage.Line // how Cost came about
@@ -43,6 +44,7 @@ type Call struct {
 	Rate        string
 	SourcePrice string
 	Hold        money.Nano // most that was reserved at any time
+	Catalog     string     // version of the snapshot that the call was planned and priced with, "" in records of old
 
 	FirstContent time.Duration // from At; 0 when there was none
 	Duration     time.Duration // from At to settlement
@@ -67,6 +69,10 @@ type Candidate struct {
 	Order     int
 	Score     float64
 	Reason    string
+
+	Slug string // model that it was looked at for, variant suffix kept; "" in records of old, which have no prices either
+	// What the call would have been charged by, as far as its prompt could be estimated: rubles per 1000 tokens, and per request.
+	Prompt, Completion, PerRequest money.Nano
 }
 
 // Attempt is one try at an upstream. Times are from the call's At.

@@ -64,7 +64,7 @@ func Redact(b []byte) []byte {
 		b = replace(b, word, "[redacted:bearer]", matchBearer)
 	}
 	b = replace(b, "whsec_", "[redacted:webhook-secret]", matchToken)
-	b = replace(b, "AIza", "[redacted:google-key]", matchToken)
+	b = replace(b, "AIza", "[redacted:google-key]", matchGoogleKey)
 	return replace(b, "xox", "[redacted:chat-token]", matchChatToken)
 }
 
@@ -106,6 +106,17 @@ func matchToken(b []byte, at, end int) (int, int) {
 func matchKey(b []byte, at, end int) (int, int) {
 	stop := tokenEnd(b, end)
 	if stop == end || !boundary(b, at) && !(stop-end >= 20 && bytes.ContainsAny(b[end:stop], "0123456789")) {
+		return -1, 0
+	}
+	return at, stop
+}
+
+// matchGoogleKey tells a key from one of our own random ids that happens to have its four letters: an id has them inside a word, and
+// goes on for less than the 35 characters that a key has behind them.
+func matchGoogleKey(b []byte, at, end int) (int, int) {
+	stop := tokenEnd(b, end)
+	inside := at > 0 && (b[at-1] == '_' || !boundary(b, at))
+	if stop == end || inside && stop-end < 35 {
 		return -1, 0
 	}
 	return at, stop

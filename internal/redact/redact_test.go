@@ -26,6 +26,8 @@ func TestRedact(t *testing.T) {
 		{"bearer alone", `no Bearer `, `no Bearer `},
 		{"webhook secret", `whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw+/=`, `[redacted:webhook-secret]`},
 		{"google key", `?key=AIzaSyA-1234_x&a=1`, `?key=[redacted:google-key]&a=1`},
+		{"google key inside a word", `xAIzaSyA-0123456789012345678901234567890`, `x[redacted:google-key]`},
+		{"no google key", `req_CalOAIza8MGC8dn1AKgUT27k req_AIza8MGC8dn1AKgUT27k0123`, `req_CalOAIza8MGC8dn1AKgUT27k req_AIza8MGC8dn1AKgUT27k0123`},
 		{"chat token", `xoxb-12-ab xoxo hugs`, `[redacted:chat-token] xoxo hugs`},
 		{"pem", "a " + pem + " b", "a [redacted:pem] b"},
 		{"cut pem", "a " + pem[:40], "a [redacted:pem]"},

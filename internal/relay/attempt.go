@@ -93,10 +93,17 @@ func (x *run) unserved() *fault.Error {
 
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// attempt makes the attempt that was admitted and, where that is allowed, one more at the same endpoint. rest are those planned after it.
+// attempt makes the attempt that was admitted and, where that is allowed, one more at the same endpoint: without the reasoning of earlier
+// turns where the provider refused that, else because it may well succeed. rest are those planned after it.
 func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
 	err := x.try(ctx, at)
 	if err == nil || x.started {
+		return err
+	}
+	if err.Upstream != nil && err.Upstream.Thoughts && x.mayTry() && x.admit(at) {
+		x.thoughtless = true
+		err = x.try(ctx, at)
+		x.thoughtless = false
 		return err
 	}
 	wait, worth := x.worthAnother(ctx, err, rest)
@@ -151,7 +158,7 @@ func (x *run) elsewhere(rest []routing.Attempt) bool {
 
 // try makes one attempt. It returns nil when the answer was delivered to its end and settled.
 func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
-	x.serving, x.head = at, completion.Head{}
+	x.serving, x.head, x.signature = at, completion.Head{}, ""
 	x.meter.reset()
 	// until the attempt has ended its reason is the one that a panic would leave behind
 	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{

@@ -10,6 +10,8 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/health"
 	"weir/internal/ledger"
 	"weir/internal/relay"
 	"weir/internal/usage"
@@ -66,6 +68,32 @@ func BenchmarkComplete(b *testing.B) {
 				call := *call
 				call.At, call.Generation = time.Now(), "gen-1772000000-"+strconv.Itoa(i)
 				if err := w.relay.Complete(context.Background(), &call, nobody{}); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+	for _, c := range []struct {
+		name string
+		most int64
+		kind fault.Kind
+	}{{"refused, ejected", 0, fault.NoProvider}, {"refused, full", 1, fault.ProviderOverloaded}} {
+		b.Run(c.name, func(b *testing.B) {
+			w := newWorld(b, func(d *relay.Deps, cfg *relay.Config) {
+				d.Now = time.Now
+				gated(func(c *health.Config) { c.EjectAfter = 1 })(d, cfg)
+				d.Gate.Admit(&catalog.Endpoint{ID: "alpha/v/m", Provider: &catalog.Provider{BaseURL: "http://alpha"}}) // stays in flight
+			}, offer("alpha", "v/m", "0.000001", "0.000001", func(o *catalog.Offer) { o.MaxInFlight = c.most }))
+			w.plays("alpha/v/m", broken)
+			call := w.call()
+			call.At = time.Now()
+			_ = w.relay.Complete(context.Background(), call, nobody{}) // and ejects it
+			_ = w.relay.Complete(context.Background(), call, nobody{}) // the one in a second that is let through
+			b.ReportAllocs()
+			for b.Loop() {
+				call := *call
+				call.At = time.Now()
+				if err := w.relay.Complete(context.Background(), &call, nobody{}); !fault.Is(err, c.kind) && !fault.Is(err, fault.ProviderUnavailable) {
 					b.Fatal(err)
 				}
 			}

@@ -13,6 +13,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/ledger"
+	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/routing"
 )
@@ -48,6 +49,7 @@ type Deps struct {
 	Upstream Upstream
 	Book     *ledger.Book
 	Tokens   Tokens
+	Shaper   Shaper                               // nil: requests go out, and answers come back, as they are
 	Observer Observer                             // may be nil
 	Gate     *health.Registry                     // admits attempts and learns from them; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health // what routing is told; nil: what Gate knows
@@ -63,6 +65,7 @@ type Relay struct {
 	cfg     Config
 	retries budget
 	sticky  *sticky
+	notes   *thinning
 }
 
 // New makes a Relay.
@@ -73,7 +76,7 @@ func New(d Deps, c Config) *Relay {
 	if d.Wait == nil {
 		d.Wait = waitFor
 	}
-	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor)}
+	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning()}
 }
 
 // Complete answers one text request into sink. An error returned before sink.Start was called leaves the client without a byte;
@@ -81,6 +84,7 @@ func New(d Deps, c Config) *Relay {
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	r.retries.active.Add(1)
 	defer r.retries.active.Add(-1)
+	c.prefer()
 	x := runs.Get().(*run)
 	x.relay, x.call, x.sink, x.rec = r, c, sink, newRecord(c)
 	c.Record = x.rec
@@ -106,6 +110,12 @@ type run struct {
 	pass     health.Pass // for the attempt under way
 	skips    skips
 	retrying bool // the attempt under way is the second one at its endpoint
+
+	thoughtless bool   // the attempt under way goes without the reasoning of earlier turns
+	signature   string // newest one of the attempt under way
+
+	req     *completion.Request // of the attempt under way, as it is sent
+	reshape Reshape             // of its events; nil: they are delivered as they come
 
 	started  bool // the sink has begun an answer that the client may have seen
 	settling bool // a settlement was begun: there is never a second one
@@ -137,7 +147,7 @@ func newRecord(c *Call) *record.Call {
 	room.call = record.Call{
 		Generation: c.Generation, Request: c.RequestID, User: c.Caller.User, Wallet: c.Caller.Wallet, Key: c.Caller.Key, API: c.API, At: c.At,
 		ModelAsked: req.Models[0], Streamed: req.Stream, Session: req.SessionID, ClientUser: req.User, Metadata: string(req.Metadata),
-		UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title,
+		UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title, Catalog: c.Catalog.Version,
 		Attempts: room.attempt[:0], Candidates: room.candidate[:0],
 	}
 	return &room.call
@@ -190,6 +200,14 @@ func (x *run) do(ctx context.Context) *fault.Error {
 
 // serve carries the call on at an endpoint that admitted it. over tells that nothing more is to be tried; rest is what could be.
 func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
+	if err := x.shape(at); err != nil {
+		x.pass.End(health.Sample{})
+		if err.Next == fault.Stop {
+			return true, x.final(err)
+		}
+		x.failed(at, err)
+		return false, nil
+	}
 	if err := x.cover(ctx, at); err != nil {
 		x.pass.End(health.Sample{})
 		if x.hold == nil {
@@ -204,16 +222,37 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
 		x.relay.sticky.keep(x.call, at)
+		x.relay.sticky.issued(x.call, at, x.signature)
 		return true, nil
 	}
 	if x.started && x.call.Request.Stream || err.Next == fault.Stop {
 		return true, x.final(err)
 	}
+	x.failed(at, err)
+	return false, nil
+}
+
+// failed notes an attempt that did not serve, when another may.
+func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 	x.errs = append(x.errs, failure{err, at.Slug})
 	if err.Next == fault.NextModel {
 		x.refused = append(x.refused, at.Endpoint.Model)
 	}
-	return false, nil
+}
+
+// shape makes the request that the attempt sends.
+func (x *run) shape(at *routing.Attempt) *fault.Error {
+	x.req, x.reshape = x.call.Request.As(at.Variant), nil
+	req, ep := x.req, at.Endpoint
+	if x.relay.Shaper == nil || req.Format == nil && !req.Needs.TooLong(ep) && !req.Needs.Unread(ep) {
+		return nil
+	}
+	req, reshape, err := x.relay.Shaper.Shape(ep, req)
+	if err != nil {
+		return fault.From(err)
+	}
+	x.req, x.reshape = req, reshape
+	return nil
 }
 
 // mayTry tells whether another attempt may be begun.
@@ -231,8 +270,14 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
 	for i := range plan.Candidates {
 		c := &plan.Candidates[i]
+		prices := &c.Endpoint.Pricing.Base
+		if len(c.Endpoint.Pricing.Thresholds) > 0 {
+			dearer := c.Endpoint.Pricing.For(req.Needs.PromptTokens)
+			prices = &dearer
+		}
 		x.rec.Candidates = append(x.rec.Candidates, record.Candidate{
-			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason})
+			Endpoint: c.Endpoint.ID, DroppedBy: c.DroppedBy, Detail: c.Detail, Order: c.Order, Score: c.Score, Reason: c.Reason, Slug: c.Slug,
+			Prompt: money.Nano(prices.Prompt.Nano), Completion: money.Nano(prices.Completion.Nano), PerRequest: money.Nano(prices.Request.Nano)})
 	}
 	return plan, fault.From(err)
 }
@@ -291,7 +336,11 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	if !x.call.Request.Stream {
 		x.started = false // what an attempt before this one has begun is discarded
 	}
-	for ev, err := range x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.call.Request.As(x.serving.Variant)) {
+	events := x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.request())
+	if x.reshape != nil {
+		events = x.reshape(events)
+	}
+	for ev, err := range events {
 		if err != nil {
 			if ctx.Err() != nil { // explains it better than the connection does
 				return gone(ctx, err)
@@ -310,10 +359,23 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	return nil
 }
 
+// request is what the attempt under way sends.
+func (x *run) request() *completion.Request {
+	if !x.thoughtless {
+		return x.req
+	}
+	out := *x.req
+	out.Thoughtless = true
+	return &out
+}
+
 // event takes one event in.
 func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attempt) *fault.Error {
 	if ev.Head != nil {
 		x.head = *ev.Head
+	}
+	if ev.Signature != "" {
+		x.signature = ev.Signature
 	}
 	x.meter.count(ev)
 	if !x.started {
@@ -381,7 +443,7 @@ func (x *run) close() {
 			return
 		}
 	}
-	if len(x.rec.Attempts) > 0 || x.rec.Error == fault.NoEndpoints.String() || x.rec.Error == fault.NoProvider.String() {
+	if x.relay.worthNoting(x.rec) {
 		x.rec.Duration = x.since()
 		x.relay.Book.Note(x.rec)
 	}

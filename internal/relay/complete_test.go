@@ -66,8 +66,9 @@ func TestServed(t *testing.T) {
 				Lines: []usage.Line{{Kind: usage.KindPrompt, Quantity: 10, Price: int64(money.Ruble)},
 					{Kind: usage.KindCompletion, Quantity: 5, Price: 2 * int64(money.Ruble)}},
 				FirstContent: 2 * time.Second, Duration: 3 * time.Second, Generating: time.Second,
-				Candidates: []record.Candidate{{Endpoint: "alpha/v/m", Order: 1, Reason: "single"}},
+				Candidates: []record.Candidate{{Endpoint: "alpha/v/m", Order: 1, Reason: "single", Slug: "v/m", Prompt: money.Ruble, Completion: 2 * money.Ruble}},
 				Attempts:   []record.Attempt{{Endpoint: "alpha/v/m", Provider: "alpha", Status: 200, FirstContent: 2 * time.Second, Ended: 3 * time.Second}},
+				Catalog:    w.snap.Version,
 				UserAgent:  "agent", Referer: "https://app.test", Title: "App", Session: "session", ClientUser: "their user", Metadata: `{"a":"b"}`,
 			}
 			if diff := cmp.Diff(want, c.Record); diff != "" {

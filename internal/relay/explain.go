@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/money"
@@ -10,6 +11,7 @@ import (
 // Explanation is how a call would be carried at this moment.
 type Explanation struct {
 	Catalog    *catalog.Snapshot
+	Defaults   *apikey.Defaults // of the caller, nil without any; the request's preferences have been laid over them
 	Plan       routing.Plan
 	Candidates []Weighed    // beside Plan.Candidates
 	Err        *fault.Error // what the call would fail with although there are candidates, nil when it may be tried
@@ -25,12 +27,14 @@ type Weighed struct {
 // Explain plans a call without carrying it: nothing is held, sent or recorded. It fails as Complete would when there is not even a
 // candidate, as for a model that does not exist.
 func (r *Relay) Explain(c *Call) (*Explanation, error) {
+	c.prefer()
 	x := &run{relay: r, call: c, rec: newRecord(c)}
 	plan, err := x.plan()
 	if err != nil && len(plan.Candidates) == 0 {
 		return nil, err
 	}
-	e := &Explanation{Catalog: c.Catalog, Plan: plan, Err: err, Candidates: make([]Weighed, len(plan.Candidates))}
+	x.req = c.Request
+	e := &Explanation{Catalog: c.Catalog, Defaults: c.Caller.Defaults, Plan: plan, Err: err, Candidates: make([]Weighed, len(plan.Candidates))}
 	for i := range plan.Candidates {
 		ep := plan.Candidates[i].Endpoint
 		w := &e.Candidates[i]

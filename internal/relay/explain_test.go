@@ -4,9 +4,11 @@ import (
 	"errors"
 	"testing"
 
+	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/money"
+	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
 )
@@ -66,5 +68,42 @@ func TestExplainWhatCannotBeDone(t *testing.T) {
 	e, err = w.relay.Explain(w.call(func(c *relay.Call) { c.Request.Models, c.Request.MaxTokens = []string{"v/dear"}, 1_000_000_000 }))
 	if err != nil || e.Candidates[0].Hold != -1 && e.Candidates[0].Hold < money.Ruble {
 		t.Errorf("beyond all amounts: %+v, %v", e, err)
+	}
+}
+
+// What account and key prefer holds for the calls of all styles, be they explained or carried, and the record says which price each candidate had.
+func TestDefaultsHold(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, nil, offer("alpha", "v/m", "1", "2"), offer("beta", "v/m", "3", "4", threshold(9, "5", "6")), offer("gamma", "v/other", "7", "8"))
+	w.plays("beta/v/m", script{fails(fault.ProviderUnavailable, fault.NextEndpoint)})
+	w.plays("gamma/v/other", whole("hi", 10, 1))
+	defaults := &apikey.Defaults{Preferences: routing.Preferences{Ignore: []string{"alpha"}}}
+	change := func(c *relay.Call) {
+		caller := *c.Caller
+		caller.Defaults = defaults
+		c.Caller, c.Request.Models = &caller, []string{"v/m", "v/other"}
+	}
+	e, err := w.relay.Explain(w.call(change))
+	if err != nil || e.Defaults != defaults || len(e.Plan.Attempts) != 2 || e.Candidates[0].Prices.Prompt != price("1") || e.Plan.Candidates[0].DroppedBy != "ignore" {
+		t.Fatalf("%+v, %v", e, err)
+	}
+	c := w.call(change)
+	if err := w.relay.Complete(t.Context(), c, &sink{}); err != nil {
+		t.Fatal(err)
+	}
+	w.wantAttempts("beta/v/m", "gamma/v/other")
+	ruble := money.Ruble
+	for i, want := range []record.Candidate{
+		{Endpoint: "alpha/v/m", Slug: "v/m", Prompt: ruble, Completion: 2 * ruble},
+		{Endpoint: "beta/v/m", Slug: "v/m", Prompt: 5 * ruble, Completion: 6 * ruble},
+		{Endpoint: "gamma/v/other", Slug: "v/other", Prompt: 7 * ruble, Completion: 8 * ruble},
+	} {
+		got := w.settled(c).Candidates[i]
+		if got.Endpoint != want.Endpoint || got.Slug != want.Slug || got.Prompt != want.Prompt || got.Completion != want.Completion || got.PerRequest != 0 {
+			t.Errorf("candidate %d is %+v; want %+v", i, got, want)
+		}
+	}
+	if w.settled(c).Catalog != w.snap.Version || c.Record.Catalog == "" {
+		t.Errorf("catalog %q; want %q", c.Record.Catalog, w.snap.Version)
 	}
 }

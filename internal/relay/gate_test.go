@@ -117,13 +117,30 @@ func TestEveryEndpointIsEjected(t *testing.T) {
 			t.Error("there is no record of a call that nobody was tried for")
 		}
 	}
+	noted := 0
+	for range 20 {
+		c := w.call()
+		_, err := w.complete(c)
+		wantKind(t, err, fault.NoProvider)
+		if w.settled(c) != nil {
+			noted++
+		}
+	}
+	if noted != 2 {
+		t.Errorf("after three, %d of 20 more refusals of that second were recorded; want 2", noted)
+	}
 	if got := len(w.up.attempts()); got != attempts+1 {
 		t.Errorf("%d attempts while everything was ejected, want 1", got-attempts)
 	}
 	w.clock.add(time.Second)
 	rec, err := w.complete(w.call())
+	if len(rec.Attempts) != 1 || rec.Attempts[0].Provider != "beta" {
+		t.Errorf("a second later it is the other's turn: %v, %+v", err, rec.Attempts)
+	}
+	w.clock.add(time.Second)
+	rec, err = w.complete(w.call())
 	if err != nil || rec.Provider != "alpha" {
-		t.Errorf("a second later: %v, served by %q", err, rec.Provider)
+		t.Errorf("two seconds later: %v, served by %q", err, rec.Provider)
 	}
 	if rec, err = w.complete(w.call()); err != nil || len(rec.Attempts) != 1 {
 		t.Errorf("after the success: %v, %d attempts", err, len(rec.Attempts))

@@ -36,7 +36,7 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	x.bound = x.outputBound(ep)
 	x.covered = x.bound
-	if x.call.Request.Stream {
+	if x.req.Stream {
 		x.covered = min(x.slice(), x.bound)
 	}
 	return x.need(ep)
@@ -62,14 +62,14 @@ func keyLimit(l *apikey.Limit) *ledger.KeyLimit {
 }
 
 // slice is how many answer tokens a stream's hold covers at first, and grows by.
-func (x *run) slice() int64 { return x.relay.cfg.SliceTokens * int64(x.call.Request.N) }
+func (x *run) slice() int64 { return x.relay.cfg.SliceTokens * int64(x.req.N) }
 
 // boundless is more tokens than any answer has, and few enough to have a price.
 const boundless = 1_000_000_000
 
 // outputBound is the most tokens that the answer can have. A stream that nothing bounds may go on for as long as its hold grows.
 func (x *run) outputBound(ep *catalog.Endpoint) int64 {
-	req := x.call.Request
+	req := x.req
 	bound := ep.MaxCompletion
 	if bound == 0 && ep.ContextLength > 0 {
 		bound = max(ep.ContextLength-req.Needs.PromptTokens, 1)
@@ -90,10 +90,10 @@ func (x *run) outputBound(ep *catalog.Endpoint) int64 {
 // need is what the call can cost at most on ep, as far as its output is covered: every kind of token at the dearest price that
 // may apply to it.
 func (x *run) need(ep *catalog.Endpoint) (money.Nano, error) {
-	needs := &x.call.Request.Needs
+	needs := &x.req.Needs
 	p := ep.Pricing.For(needs.PromptTokens)
 	in := dearest(p.Prompt, p.CacheWrite)
-	if x.call.Request.HasRoles&completion.HasCacheControl != 0 {
+	if x.req.HasRoles&completion.HasCacheControl != 0 {
 		in = dearest(in, p.CacheWrite1h)
 	}
 	if needs.Input&catalog.Audio != 0 {
@@ -110,7 +110,7 @@ func (x *run) need(ep *catalog.Endpoint) (money.Nano, error) {
 		sum.Each(1, p.WebSearch.Nano)
 	}
 	if (needs.Output|ep.Output)&catalog.Image != 0 { // some models draw without being asked
-		sum.Each(int64(x.call.Request.N), p.ImageOutputEach.Nano)
+		sum.Each(int64(x.req.N), p.ImageOutputEach.Nano)
 	}
 	return sum.Ceil()
 }
@@ -118,10 +118,10 @@ func (x *run) need(ep *catalog.Endpoint) (money.Nano, error) {
 // answerPrice is the dearest price that may apply to an answer token.
 func (x *run) answerPrice(p *catalog.Prices) money.Price {
 	out := dearest(p.Completion, p.Reasoning)
-	if x.call.Request.Needs.Output&catalog.Audio != 0 {
+	if x.req.Needs.Output&catalog.Audio != 0 {
 		out = dearest(out, p.AudioOutput)
 	}
-	if x.call.Request.Needs.Output&catalog.Image != 0 {
+	if x.req.Needs.Output&catalog.Image != 0 {
 		out = dearest(out, p.ImageOutput)
 	}
 	return out
@@ -152,7 +152,7 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 
 // coverMore holds what so many further answer tokens can cost.
 func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
-	p := x.serving.Endpoint.Pricing.For(x.call.Request.Needs.PromptTokens)
+	p := x.serving.Endpoint.Pricing.For(x.req.Needs.PromptTokens)
 	var sum money.Sum
 	sum.PerThousand(tokens, x.answerPrice(&p).Nano)
 	extra, err := sum.Ceil()
@@ -196,7 +196,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	rec.PriceList, rec.Rate, rec.SourcePrice = pricing.List, pricing.Rate, pricing.Source
 	rec.Model, rec.Provider, rec.ProviderName = x.serving.Slug, ep.Provider.ID, ep.Provider.Name
 	rec.Endpoint, rec.UpstreamModel, rec.UpstreamID = ep.ID, ep.UpstreamID, x.head.ID
-	rec.Finish, rec.NativeFinish = string(x.meter.finish), x.meter.native
+	rec.Finish, rec.NativeFinish, rec.Notice = string(x.meter.finish), x.meter.native, x.head.Notice
 	rec.Duration = x.since()
 	if rec.FirstContent > 0 {
 		rec.Generating = rec.Duration - rec.FirstContent
@@ -243,19 +243,27 @@ func (x *run) consumed() usage.Usage {
 	if n := x.meter.images; !u.Images.Reported && n > 0 {
 		u.Images = usage.Of(n) // no provider of this wire counts them
 	}
-	needs := &x.call.Request.Needs
+	needs := &x.req.Needs
 	bounds := usage.Bounds{Prompt: needs.PromptTokens, Completion: x.covered}
 	if needs.Web {
 		bounds.Searches = 1
 	}
 	if needs.Output&catalog.Image != 0 {
-		bounds.Images = int64(x.call.Request.N)
+		bounds.Images = int64(x.req.N)
 	}
 	return u.Completed(bounds, func() (prompt, answer int64) {
-		prompt = needs.PromptTokens
-		if x.call.PromptText != nil {
-			prompt = x.relay.Tokens.Count(x.call.PromptText)
-		}
-		return prompt, x.meter.tokens(x.relay.Tokens)
+		return x.promptTokens(), x.meter.tokens(x.relay.Tokens)
 	})
+}
+
+// promptTokens counts the prompt that the attempt has sent.
+func (x *run) promptTokens() int64 {
+	if x.req.Revised != 0 {
+		if p, err := x.req.Prompt(); err == nil {
+			return x.relay.Tokens.Count(p.Text())
+		}
+	} else if x.call.PromptText != nil {
+		return x.relay.Tokens.Count(x.call.PromptText)
+	}
+	return x.req.Needs.PromptTokens
 }

@@ -12,6 +12,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/money"
 	"weir/internal/record"
+	"weir/internal/routing"
 	"weir/internal/usage"
 )
 
@@ -21,6 +22,17 @@ type Upstream interface {
 	// a *fault.Error whose Next says what may be tried. Stopping the iteration or cancelling ctx closes the connection.
 	Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
 }
+
+// Shaper makes requests and answers fit where an endpoint cannot do all that a request asks for. Package plugin is one. It is asked only
+// about requests for answers of a certain shape, with files, or that are too long. It must be safe for concurrent use.
+type Shaper interface {
+	// Shape is req as an attempt at ep is to send it, and what becomes of the events that answer it; nil: they stay as they are.
+	// req itself is not changed. It fails with a *fault.Error whose Next says whether another endpoint or model may do.
+	Shape(ep *catalog.Endpoint, req *completion.Request) (*completion.Request, Reshape, error)
+}
+
+// Reshape changes the events of one answer, or ends them with an error where they will not do.
+type Reshape func(iter.Seq2[*completion.Event, error]) iter.Seq2[*completion.Event, error]
 
 // Sink is the client's side of one call. A style implements it. Its methods are called from one goroutine.
 // An error from any of them means that the client is gone.
@@ -65,4 +77,11 @@ type Call struct {
 
 	// Record is what is kept of the call. Complete sets it, also when it fails; the access log reads it.
 	Record *record.Call
+}
+
+// prefer lays the request's preferences over those of its account and key: this is the one place through which requests of all styles go.
+func (c *Call) prefer() {
+	if d := c.Caller.Defaults; d != nil {
+		c.Request.Preferences = routing.Merge(d.Preferences, c.Request.Preferences)
+	}
 }

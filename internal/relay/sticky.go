@@ -11,7 +11,8 @@ import (
 )
 
 // sticky remembers which endpoint has the beginning of a conversation in its cache, so that the next call of it goes there: reading
-// from a cache costs a part of what the prompt costs elsewhere. It forgets what was not used for a while, and has room for so many.
+// from a cache costs a part of what the prompt costs elsewhere. It remembers, too, who signed reasoning, for only its issuer is sure to
+// take it back. It forgets what was not used for a while, and has room for so many.
 type sticky struct {
 	idle   time.Duration
 	seed   maphash.Seed
@@ -51,10 +52,20 @@ func (s *sticky) preferred(c *Call) string {
 	if !known || len(m.Endpoints) < 2 {
 		return ""
 	}
+	if signature := c.Request.Signature; signature != "" {
+		if id := s.at(c, s.signatureKey(c, signature)); id != "" {
+			return id
+		}
+	}
 	key, ok := s.key(c, slug)
 	if !ok {
 		return ""
 	}
+	return s.at(c, key)
+}
+
+// at is the endpoint kept under a key, "" when there is none or it was not used for too long.
+func (s *sticky) at(c *Call, key uint64) string {
 	shard := &s.shards[key%uint64(len(s.shards))]
 	shard.mu.Lock()
 	defer shard.mu.Unlock()
@@ -65,16 +76,35 @@ func (s *sticky) preferred(c *Call) string {
 	return p.endpoint
 }
 
+// issued notes who signed reasoning that the client may send back.
+func (s *sticky) issued(c *Call, at *routing.Attempt, signature string) {
+	if s.idle <= 0 || signature == "" || len(at.Endpoint.Model.Endpoints) < 2 {
+		return
+	}
+	s.put(c, s.signatureKey(c, signature), at)
+}
+
+func (s *sticky) signatureKey(c *Call, signature string) uint64 {
+	var h maphash.Hash
+	h.SetSeed(s.seed)
+	_, _ = h.WriteString(c.Caller.Wallet)
+	_, _ = h.WriteString("\x00signature\x00")
+	_, _ = h.WriteString(signature)
+	return h.Sum64()
+}
+
 // keep notes who served a call, where coming back would save something.
 func (s *sticky) keep(c *Call, at *routing.Attempt) {
 	prices := &at.Endpoint.Pricing.Base
 	if s.idle <= 0 || len(at.Endpoint.Model.Endpoints) < 2 || !prices.CacheRead.Set || prices.CacheRead.Nano >= prices.Prompt.Nano {
 		return
 	}
-	key, ok := s.key(c, at.Slug)
-	if !ok {
-		return
+	if key, ok := s.key(c, at.Slug); ok {
+		s.put(c, key, at)
 	}
+}
+
+func (s *sticky) put(c *Call, key uint64, at *routing.Attempt) {
 	s.held.Store(true)
 	shard := &s.shards[key%uint64(len(s.shards))]
 	shard.mu.Lock()

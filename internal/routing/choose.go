@@ -139,12 +139,6 @@ func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
 		err.Details = map[string]any{"requested_models": slices.Clone(q.Models)}
 		return asked{}, err
 	}
-	if variant == catalog.Online {
-		err := fault.Newf(fault.Invalid, "routing.Choose",
-			"This installation has no web plugin configured, so %q cannot be served; leave the suffix :online out.", name)
-		err.Param = paramOf(name, q)
-		return asked{}, err
-	}
 	if want := cmp.Or(q.Type, catalog.TypeChat); m.Type != want {
 		err := fault.Newf(fault.WrongEndpoint, "routing.Choose", "The model %q is of type %s and cannot be used here; this route serves type %s.", name, m.Type, want)
 		err.Param = paramOf(name, q)
@@ -169,6 +163,7 @@ func (p *planner) plan(models []asked) (Plan, error) {
 		if p.tier == "flex" {
 			flexOnly(p.cands[from:])
 		}
+		p.whole(p.cands[from:])
 		p.soften(p.cands[from:])
 	}
 	p.arrange(models)
@@ -253,7 +248,7 @@ func (p *planner) sortGroup(group []*candidate, v catalog.Variant) {
 		p.balance(group)
 	}
 	if p.tier == "priority" && len(pref.Order) == 0 {
-		priorityFirst(group, pref.Sort)
+		priorityFirst(group, strings.TrimPrefix(pref.Sort, "exacto"))
 	}
 	slices.SortStableFunc(group, func(a, b *candidate) int { return falseFirst(a.late, b.late) })
 }
@@ -597,8 +592,23 @@ func (p *planner) nothingLeft(models []asked) error {
 	}
 	if by[InputModalities] && p.onlyFiles() {
 		err := fault.Field("routing.Choose", "messages",
-			"Nobody serves %s with files, and this installation has no file-parser plugin configured that could read them.", which)
+			"Nobody serves %s with files, and this request does not let the file-parser plugin read them.", which)
 		err.Details = details
+		return err
+	}
+	if by[WebFilter] {
+		err := fault.Newf(fault.Invalid, "routing.Choose", "Nobody serves %s with a web search of its own, and this installation has no other: "+
+			"leave out the web plugin, or the suffix :online.", which)
+		err.Details, err.Param = details, "plugins"
+		if p.q.Needs.Search {
+			return err
+		}
+		for i, a := range models {
+			if a.variant == catalog.Online {
+				err.Param = paramOf(p.q.Models[i], p.q)
+				break
+			}
+		}
 		return err
 	}
 	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: every endpoint was excluded by %s.", which, strings.Join(excluded, ", "))

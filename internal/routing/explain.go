@@ -29,18 +29,20 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	ep, pref, needs := c.ep, &p.q.Preferences, &p.q.Needs
 	switch c.dropped {
 	case Only:
-		if len(pref.Within) > 0 && !namedBy(pref.Within, ep, true) {
-			return fmt.Sprintf("The account allows only %s, and this endpoint is %s.", strings.Join(pref.Within, ", "), ep.Tag)
+		for _, list := range pref.Within {
+			if !namedBy(list, ep, true) {
+				return fmt.Sprintf("The account or the key allows only %s, and this endpoint is %s.", strings.Join(list, ", "), ep.Tag)
+			}
 		}
-		return fmt.Sprintf("The request allows only %s, and this endpoint is %s.", strings.Join(pref.Only, ", "), ep.Tag)
+		return fmt.Sprintf("Only %s may be used, and this endpoint is %s.", strings.Join(pref.Only, ", "), ep.Tag)
 	case Ignore:
-		return fmt.Sprintf("The request excludes %s.", strings.Join(pref.Ignore, ", "))
+		return fmt.Sprintf("%s may not be used.", strings.Join(pref.Ignore, ", "))
 	case ZDR:
-		return fmt.Sprintf("The request demands zero data retention, and the provider's data policy is %s.", ep.Provider.DataPolicy)
+		return fmt.Sprintf("Zero data retention is demanded, and the provider's data policy is %s.", ep.Provider.DataPolicy)
 	case DataCollection:
-		return fmt.Sprintf("The request denies data collection, and the provider's data policy is %s.", ep.Provider.DataPolicy)
+		return fmt.Sprintf("Data collection is denied, and the provider's data policy is %s.", ep.Provider.DataPolicy)
 	case Quantizations:
-		return fmt.Sprintf("The request allows quantizations %s, and this endpoint's is %s.", strings.Join(pref.Quantizations, ", "), orUnknown(ep.Quantization))
+		return fmt.Sprintf("Only the quantizations %s may be used, and this endpoint's is %s.", strings.Join(pref.Quantizations, ", "), orUnknown(ep.Quantization))
 	case MaxPriceFilter:
 		return p.priceDetail(ep)
 	case ContextLength:
@@ -62,8 +64,12 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 			return fmt.Sprintf("The request asks for the flex tier, which the model has, and this endpoint is of tier %s.", ep.Tier)
 		}
 		return fmt.Sprintf("Endpoints of tier %s are used only when the request asks for that tier.", ep.Tier)
+	case WebFilter:
+		return "The request asks for a web search, which this endpoint does not have."
+	case softWire:
+		return fmt.Sprintf("The model has endpoints that take the request as the client wrote it, and this one speaks the wire %s.", ep.Provider.Dialect)
 	case AllowFallbacks:
-		return "The request allows no fallbacks, and another endpoint comes first."
+		return "No fallbacks are allowed, and another endpoint comes first."
 	case Duplicate:
 		return "This endpoint is already among the attempts for an earlier model of the list."
 	}

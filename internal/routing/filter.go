@@ -29,10 +29,12 @@ const (
 	RequireParameters
 	VariantFilter
 	TierFilter
+	WebFilter
 	softTools
 	softResponseFormat
 	softStructuredOutputs
 	softVerbosity
+	softWire
 	AllowFallbacks // allow_fallbacks: false, and others came first
 	Duplicate      // already in the plan for an earlier model of the list
 	filters
@@ -42,8 +44,8 @@ var filterNames = [filters]string{
 	Kept: "", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
 	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
 	InputModalities: "input_modalities", OutputModalities: "output_modalities", NFilter: "n", RequireParameters: "require_parameters",
-	VariantFilter: "variant", TierFilter: "tier", softTools: "tools", softResponseFormat: "response_format",
-	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
+	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", softTools: "tools", softResponseFormat: "response_format",
+	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", softWire: "wire", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
 }
 
 // String is the public name of a filter, as in excluded_by.
@@ -90,7 +92,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	switch {
 	case len(pref.Only) > 0 && !namedBy(pref.Only, ep, asked):
 		return Only
-	case len(pref.Within) > 0 && !namedBy(pref.Within, ep, true):
+	case !within(pref.Within, ep):
 		return Only
 	case len(pref.Ignore) > 0 && namedBy(pref.Ignore, ep, true):
 		return Ignore
@@ -102,11 +104,11 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return Quantizations
 	case pref.MaxPrice != nil && !p.ceilings.admit(p.prices(ep)):
 		return MaxPriceFilter
-	case ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength:
+	case needs.TooLong(ep) && needs.Room(ep) == 0:
 		return ContextLength
 	case ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion:
 		return MaxCompletionTokens
-	case needs.Input&^ep.Input != 0:
+	case needs.Input&^ep.Input != 0 && !(needs.Readable && needs.Unread(ep)):
 		return InputModalities
 	case needs.Output&^ep.Output != 0:
 		return OutputModalities
@@ -118,8 +120,31 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return VariantFilter
 	case tiered(ep) && !asked && !taggedBy(pref.Order, ep) && !taggedBy(pref.Only, ep):
 		return TierFilter
+	case (needs.Search || variant == catalog.Online) && ep.Params&catalog.ParamWebSearchOptions == 0:
+		return WebFilter
 	}
 	return Kept
+}
+
+// whole drops the candidates of one model that would get a shortened prompt, or the text of its files, where others take it as it is.
+func (p *planner) whole(cands []candidate) {
+	needs := &p.q.Needs
+	if needs.Shrink == ShrinkNone && !needs.Readable {
+		return
+	}
+	some := false
+	for i := range cands {
+		some = some || cands[i].dropped == Kept && !needs.TooLong(cands[i].ep) && !needs.Unread(cands[i].ep)
+	}
+	for i := range cands {
+		switch c := &cands[i]; {
+		case !some || c.dropped != Kept:
+		case needs.TooLong(c.ep):
+			c.dropped = ContextLength
+		case needs.Unread(c.ep):
+			c.dropped = InputModalities
+		}
+	}
 }
 
 func (c *ceilings) admit(p *catalog.Prices) bool {
@@ -173,6 +198,16 @@ func namedBy(entries []string, ep *catalog.Endpoint, withTiers bool) bool {
 	return false
 }
 
+// within reports whether each of the lists names the endpoint.
+func within(lists [][]string, ep *catalog.Endpoint) bool {
+	for _, entries := range lists {
+		if !namedBy(entries, ep, true) {
+			return false
+		}
+	}
+	return true
+}
+
 func names(entry string, ep *catalog.Endpoint, withTiers bool) bool {
 	if strings.EqualFold(entry, ep.Tag) {
 		return true
@@ -219,21 +254,28 @@ const softParams = catalog.ParamTools | catalog.ParamResponseFormat | catalog.Pa
 
 // soften applies the soft filters to one model's candidates.
 func (p *planner) soften(cands []candidate) {
+	if w := p.q.Needs.Wire; w != "" {
+		prefer(cands, softWire, func(ep *catalog.Endpoint) bool { return ep.Provider.Dialect == w })
+	}
 	if p.q.Needs.Params&softParams == 0 {
 		return
 	}
 	for _, s := range soft {
-		if p.q.Needs.Params&s.param == 0 {
-			continue
+		if p.q.Needs.Params&s.param != 0 {
+			prefer(cands, s.filter, func(ep *catalog.Endpoint) bool { return ep.Params&s.param != 0 })
 		}
-		some := false
-		for i := range cands {
-			some = some || cands[i].dropped == Kept && cands[i].ep.Params&s.param != 0
-		}
-		for i := range cands {
-			if some && cands[i].dropped == Kept && cands[i].ep.Params&s.param == 0 {
-				cands[i].dropped = s.filter
-			}
+	}
+}
+
+// prefer drops the endpoints of a model that do not pass a soft filter, when some do.
+func prefer(cands []candidate, f Filter, passes func(*catalog.Endpoint) bool) {
+	some := false
+	for i := range cands {
+		some = some || cands[i].dropped == Kept && passes(cands[i].ep)
+	}
+	for i := range cands {
+		if some && cands[i].dropped == Kept && !passes(cands[i].ep) {
+			cands[i].dropped = f
 		}
 	}
 }

@@ -5,18 +5,21 @@ import (
 	"slices"
 )
 
-// Merge is what a request's preferences are under those of its account. What protects the account only grows: an endpoint must be named
+// Merge is what a request's preferences are under those of its account, or of its key. What protects the account only grows: an endpoint must be named
 // by only of both, ignore of either is enough, zdr, data_collection and require_parameters of either are demanded, and of two ceilings
 // the lower one holds. What merely chooses (order, sort, allow_fallbacks, quantizations and each of the preferred figures) is the
 // request's where it says something, else the account's. Neither argument is changed.
 func Merge(account, request Preferences) Preferences {
 	m := request
+	if len(account.Within) > 0 {
+		m.Within = slices.Concat(account.Within, request.Within)
+	}
 	switch {
 	case len(account.Only) == 0:
 	case len(m.Only) == 0:
 		m.Only = account.Only
 	default:
-		m.Within = account.Only
+		m.Within = append(slices.Clip(m.Within), account.Only)
 	}
 	if len(account.Ignore) > 0 {
 		m.Ignore = slices.Concat(account.Ignore, request.Ignore)

@@ -25,7 +25,12 @@ func TestMerge(t *testing.T) {
 		{"nothing said", prefs{}, prefs{}, prefs{}},
 		{"only of the account", prefs{Only: []string{"alpha"}}, prefs{}, prefs{Only: []string{"alpha"}}},
 		{"only of the request", prefs{}, prefs{Only: []string{"alpha"}}, prefs{Only: []string{"alpha"}}},
-		{"only of both: both hold", prefs{Only: []string{"alpha", "beta"}}, prefs{Only: []string{"beta/eu"}}, prefs{Only: []string{"beta/eu"}, Within: []string{"alpha", "beta"}}},
+		{"only of both: both hold", prefs{Only: []string{"alpha", "beta"}}, prefs{Only: []string{"beta/eu"}}, prefs{Only: []string{"beta/eu"}, Within: [][]string{{"alpha", "beta"}}}},
+		{"only of an account, of its key, and of the request", prefs{Only: []string{"beta"}, Within: [][]string{{"alpha", "beta"}}}, prefs{Only: []string{"beta/eu"}},
+			prefs{Only: []string{"beta/eu"}, Within: [][]string{{"alpha", "beta"}, {"beta"}}}},
+		{"within stays when the request says nothing", prefs{Only: []string{"beta"}, Within: [][]string{{"alpha", "beta"}}}, prefs{},
+			prefs{Only: []string{"beta"}, Within: [][]string{{"alpha", "beta"}}}},
+		{"the default order of the request wins", prefs{Sort: "price"}, prefs{Sort: "exacto"}, prefs{Sort: "exacto"}},
 		{"ignore of either", prefs{Ignore: []string{"alpha"}}, prefs{Ignore: []string{"beta"}}, prefs{Ignore: []string{"alpha", "beta"}}},
 		{"zdr of the account", prefs{ZDR: true}, prefs{}, prefs{ZDR: true}},
 		{"zdr of the request", prefs{}, prefs{ZDR: true}, prefs{ZDR: true}},
@@ -64,16 +69,17 @@ func TestMergeOnlyNarrows(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		w := drawWorld(t)
 		account := drawQuery(t).Preferences
-		account.Within, w.query.Preferences.Within = nil, nil
+		key := drawQuery(t).Preferences
+		account.Within, key.Within, w.query.Preferences.Within = nil, nil, nil
 		request := w.query.Preferences
-		w.query.Preferences = routing.Merge(account, request)
+		w.query.Preferences = routing.Merge(routing.Merge(account, key), request)
 		plan, _ := w.choose()
 		hard := func(p prefs) prefs {
-			return prefs{Ignore: p.Ignore, ZDR: p.ZDR, DenyCollection: p.DenyCollection, RequireParameters: p.RequireParameters, Within: p.Only,
+			return prefs{Ignore: p.Ignore, ZDR: p.ZDR, DenyCollection: p.DenyCollection, RequireParameters: p.RequireParameters, Within: listed(p.Only),
 				MaxPrice: w.query.Preferences.MaxPrice, Order: w.query.Preferences.Order, Only: w.query.Preferences.Only}
 		}
 		for _, a := range plan.Attempts {
-			for whose, p := range map[string]prefs{"account": account, "request": request} {
+			for whose, p := range map[string]prefs{"account": account, "key": key, "request": request} {
 				q := w.query
 				q.Preferences = hard(p)
 				if v := violations(&q, a.Slug, a.Endpoint); len(v) > 0 {
@@ -82,4 +88,12 @@ func TestMergeOnlyNarrows(t *testing.T) {
 			}
 		}
 	})
+}
+
+// listed is a list of lists with list in it, if it has entries.
+func listed(list []string) [][]string {
+	if len(list) == 0 {
+		return nil
+	}
+	return [][]string{list}
 }

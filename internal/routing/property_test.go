@@ -111,7 +111,7 @@ func drawQuery(t *rapid.T) routing.Query {
 		Preferences: routing.Preferences{
 			Order: some("order"), Only: some("only"), Ignore: some("ignore"), NoFallbacks: rarely("no fallbacks"), RequireParameters: rarely("require"),
 			DenyCollection: rarely("deny"), ZDR: rarely("zdr"), Sort: rapid.SampledFrom([]string{"", "price", "throughput", "latency", "exacto"}).Draw(t, "sort"),
-			SortAcrossModels: rapid.Bool().Draw(t, "across"), Within: some("within"),
+			SortAcrossModels: rapid.Bool().Draw(t, "across"), Within: listed(some("within")),
 			MinThroughput: routing.Cutoffs{P50: rapid.SampledFrom([]float64{0, 0, 50}).Draw(t, "min throughput"), P90: rapid.SampledFrom([]float64{0, 0, 70}).Draw(t, "p90")},
 			MaxLatency:    routing.Cutoffs{P75: rapid.SampledFrom([]float64{0, 0, 3}).Draw(t, "max latency"), P99: rapid.SampledFrom([]float64{0, 0, 6}).Draw(t, "p99")},
 		},
@@ -171,7 +171,9 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 		level = "unknown"
 	}
 	bad("only", len(pref.Only) > 0 && !tag(pref.Only) && !(base(pref.Only) && (!special || asked)))
-	bad("only", len(pref.Within) > 0 && !tag(pref.Within) && !base(pref.Within))
+	for _, list := range pref.Within {
+		bad("only", !tag(list) && !base(list))
+	}
 	bad("ignore", tag(pref.Ignore) || base(pref.Ignore))
 	bad("zdr", pref.ZDR && policy != "zero")
 	bad("data_collection", pref.DenyCollection && policy != "zero" && policy != "transient")

@@ -13,14 +13,14 @@ type Preferences struct {
 	Order             []string
 	Only              []string
 	Ignore            []string
-	Within            []string // only of the account: an endpoint must be named here as well as in Only
-	NoFallbacks       bool     // allow_fallbacks: false
-	AllowFallbacks    bool     // allow_fallbacks: true was written; it matters to Merge alone
+	Within            [][]string // only of the account and of the key: an endpoint must be named in each of these as well as in Only
+	NoFallbacks       bool       // allow_fallbacks: false
+	AllowFallbacks    bool       // allow_fallbacks: true was written; it matters to Merge alone
 	RequireParameters bool
 	DenyCollection    bool // data_collection: deny
 	ZDR               bool
 	Quantizations     []string
-	Sort              string // "", "price", "throughput", "latency"
+	Sort              string // "", "price", "throughput", "latency"; "exacto" is the same as "", but said
 	SortAcrossModels  bool   // sort.partition: none
 	MaxPrice          *MaxPrice
 	MinThroughput     Cutoffs // tokens/s: endpoints missing any go to the end
@@ -43,10 +43,56 @@ type Needs struct {
 	Output       catalog.Modality // modalities asked for; 0: text
 	N            int
 	PromptTokens int64  // estimate
+	FileTokens   int64  // of them, those of files
 	MaxTokens    int64  // answer tokens asked for, 0: none given
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web          bool
+	Search       bool   // only who can search the web will do
+	Shrink       Shrink // whether the prompt may be shortened for whom it is too long
+	Readable     bool   // files of the prompt can be turned into text for who takes none
+	Wire         string // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
+
+// Shrink says for which endpoints a prompt may be shortened.
+type Shrink uint8
+
+// The answers.
+const (
+	ShrinkNone  Shrink = iota
+	ShrinkSmall        // those whose context is small: SmallContext tokens at most
+	ShrinkAny
+)
+
+// SmallContext is up to how many tokens a context is small.
+const SmallContext = 8192
+
+// Room is how many tokens of a shortened prompt an endpoint has room for, beside the answer asked for or, when no length is, a quarter of
+// its context; 0 when the prompt may not be shortened for it.
+func (n *Needs) Room(ep *catalog.Endpoint) int64 {
+	if n.Shrink == ShrinkNone || n.Shrink == ShrinkSmall && ep.ContextLength > SmallContext {
+		return 0
+	}
+	answer := n.MaxTokens
+	if answer == 0 {
+		answer = ep.ContextLength / 4
+		if ep.MaxCompletion > 0 {
+			answer = min(answer, ep.MaxCompletion)
+		}
+	}
+	return max(ep.ContextLength-answer, 0)
+}
+
+// TooLong reports whether the prompt and the answer asked for are more than an endpoint's context.
+func (n *Needs) TooLong(ep *catalog.Endpoint) bool {
+	prompt := n.PromptTokens
+	if n.FileTokens > 0 && n.Readable && n.Unread(ep) {
+		prompt -= n.FileTokens // how long their text is shows when they are read
+	}
+	return ep.ContextLength > 0 && prompt+n.MaxTokens > ep.ContextLength
+}
+
+// Unread reports whether the prompt has files and an endpoint that would take it otherwise takes none.
+func (n *Needs) Unread(ep *catalog.Endpoint) bool { return n.Input&^ep.Input == catalog.File }
 
 // Health is what is known of an endpoint's recent behaviour; zero values mean unknown.
 type Health struct {

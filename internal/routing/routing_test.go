@@ -99,6 +99,13 @@ func TestPreferences(t *testing.T) {
 	tier := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Tier = r } }
 	variant := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Variant = r } }
 	quant := func(r string) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Quantization = r } }
+	lists := func(p catalog.Params) func(*catalog.Offer) { return func(o *catalog.Offer) { o.Params = p } }
+	takes := func(m catalog.Modality) func(*catalog.Offer) {
+		return func(o *catalog.Offer) { o.Input = catalog.Text | m }
+	}
+	context := func(n int64) func(*catalog.Offer) { return func(o *catalog.Offer) { o.ContextLength = n } }
+	short := []catalog.Offer{offer("alpha", "v/m", "1", "1", context(8192)), offer("beta", "v/m", "2", "2", context(32768))}
+	readers := []catalog.Offer{offer("alpha", "v/m", "1", "1", takes(0)), offer("beta", "v/m", "2", "2", takes(catalog.File)), offer("gamma", "v/m", "3", "3", takes(catalog.Image))}
 	tiers := []catalog.Offer{
 		offer("alpha", "v/m", "2", "2"), offer("alpha", "v/m", "1", "1", tier("flex")), offer("alpha", "v/m", "4", "4", tier("priority")),
 		offer("beta", "v/m", "3", "3"),
@@ -223,7 +230,7 @@ func TestPreferences(t *testing.T) {
 		{name: "or is filtered out", prefer: "gamma/v/m", pref: routing.Preferences{Ignore: []string{"gamma"}}, want: []string{"alpha", "beta", "delta"}},
 		{name: "or something is asked for that replaces load balancing", prefer: "gamma/v/m", pref: routing.Preferences{Sort: "price"}, want: []string{"alpha", "beta", "gamma", "delta"}},
 		{name: "the priority tier is asked for, whoever has a cache", prefer: "beta/v/m", offers: tiers, needs: routing.Needs{Tier: "priority"}, want: []string{"alpha/priority", "beta", "alpha"}},
-		{name: "the account's only and the request's", pref: routing.Preferences{Only: []string{"alpha", "beta"}, Within: []string{"beta", "gamma"}}, want: []string{"beta"},
+		{name: "the account's only and the request's", pref: routing.Preferences{Only: []string{"alpha", "beta"}, Within: [][]string{{"beta", "gamma"}}}, want: []string{"beta"},
 			dropped: map[string]string{"alpha": "only", "gamma": "only", "delta": "only"}},
 		{name: "failing goes behind stable in load balancing", health: map[string]routing.Health{"alpha/v/m": {Failing: true}}, want: []string{"beta", "gamma", "delta", "alpha"}},
 		{name: "failing does not count in an explicit sort", pref: routing.Preferences{Sort: "price"}, health: map[string]routing.Health{"alpha/v/m": {Failing: true}},
@@ -243,6 +250,25 @@ func TestPreferences(t *testing.T) {
 			dropped: map[string]string{"alpha": "variant"}},
 		{name: ":thinking takes thinking endpoints too", models: []string{"v/m:thinking"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("alpha", "v/m", "2", "2", variant("thinking"))},
 			want: []string{"alpha", "alpha/thinking"}},
+		{name: ":free", models: []string{"v/m:free"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1"), offer("alpha", "v/m", "0", "0", variant("free"))}, want: []string{"alpha/free"},
+			dropped: map[string]string{"alpha": "variant"}},
+		{name: ":exacto is the default order", models: []string{"v/m:exacto"}, want: []string{"alpha", "beta", "gamma", "delta"}},
+		{name: ":online takes only who searches", models: []string{"v/m:online"}, offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", lists(catalog.ParamTools)), offer("beta", "v/m", "2", "2", lists(catalog.ParamWebSearchOptions))},
+			want: []string{"beta"}, dropped: map[string]string{"alpha": "web"}},
+		{name: "a search as a plugin takes only who searches", offers: []catalog.Offer{offer("alpha", "v/m", "1", "1", lists(catalog.ParamTools)), offer("beta", "v/m", "2", "2")}, needs: routing.Needs{Search: true},
+			want: []string{"beta"}, dropped: map[string]string{"alpha": "web"}},
+		{name: "who has room for the whole prompt comes before who has it shortened", offers: short, needs: routing.Needs{PromptTokens: 9000, Shrink: routing.ShrinkAny}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "context_length"}},
+		{name: "too long for all, and shortened for all", offers: short, needs: routing.Needs{PromptTokens: 90000, Shrink: routing.ShrinkAny}, want: []string{"alpha", "beta"}},
+		{name: "too long for all, and shortened where the context is small", offers: short, needs: routing.Needs{PromptTokens: 90000, Shrink: routing.ShrinkSmall}, want: []string{"alpha"},
+			dropped: map[string]string{"beta": "context_length"}},
+		{name: "an answer that needs all of the context leaves nothing to shorten to", offers: short, needs: routing.Needs{PromptTokens: 30000, MaxTokens: 8192, Shrink: routing.ShrinkAny}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "context_length"}},
+		{name: "who takes files comes before who gets their text", offers: readers, needs: routing.Needs{Input: catalog.Text | catalog.File, Readable: true}, want: []string{"beta"},
+			dropped: map[string]string{"alpha": "input_modalities", "gamma": "input_modalities"}},
+		{name: "nobody takes files", offers: readers[:1], needs: routing.Needs{Input: catalog.Text | catalog.File, Readable: true}, want: []string{"alpha"}},
+		{name: "text of files does not help with pictures", offers: readers, needs: routing.Needs{Input: catalog.Text | catalog.File | catalog.Image, Readable: true}, want: []string{"gamma"},
+			dropped: map[string]string{"alpha": "input_modalities", "beta": "input_modalities"}},
 		{name: ":nitro sorts by throughput", models: []string{"v/m:nitro"}, health: health, want: []string{"beta", "gamma", "alpha", "delta"}},
 		{name: "an explicit sort beats the suffix", models: []string{"v/m:nitro"}, pref: routing.Preferences{Sort: "price"}, health: health, want: []string{"alpha", "beta", "gamma", "delta"}},
 		{name: "tiers are not used unasked", offers: tiers, want: []string{"alpha", "beta"}, dropped: map[string]string{"alpha/flex": "tier", "alpha/priority": "tier"}},
@@ -312,7 +338,7 @@ func TestDetailNamesTheFigures(t *testing.T) {
 
 func TestFailures(t *testing.T) {
 	t.Parallel()
-	snap := snapshot(t, append(four(func(o *catalog.Offer) { o.ContextLength = 100 }), offer("alpha", "v/odd:name", "1", "1"))...)
+	snap := snapshot(t, append(four(func(o *catalog.Offer) { o.ContextLength, o.Params = 100, catalog.ParamTools }), offer("alpha", "v/odd:name", "1", "1"))...)
 	cases := []struct {
 		name     string
 		q        routing.Query
@@ -324,8 +350,10 @@ func TestFailures(t *testing.T) {
 		{name: "unknown model as a fallback", q: routing.Query{Models: []string{"v/m", "v/none"}}, kind: fault.ModelNotFound, param: "models"},
 		{name: "unknown suffix", q: routing.Query{Models: []string{"v/m:fast"}}, kind: fault.ModelNotFound, param: "model"},
 		{name: "two suffixes", q: routing.Query{Models: []string{"v/m:free:nitro"}}, kind: fault.ModelNotFound, param: "model"},
-		{name: "web search by a suffix", q: routing.Query{Models: []string{"v/m:online"}}, kind: fault.Invalid, param: "model"},
-		{name: "web search by a fallback's suffix", q: routing.Query{Models: []string{"v/m", "v/m:online"}}, kind: fault.Invalid, param: "models"},
+		{name: "web search by a suffix that nobody has", q: routing.Query{Models: []string{"v/m:online"}}, kind: fault.Invalid, param: "model", excluded: []string{"web"}},
+		{name: "web search by a plugin that nobody has", q: routing.Query{Models: []string{"v/m"}, Needs: routing.Needs{Search: true}}, kind: fault.Invalid, param: "plugins", excluded: []string{"web"}},
+		{name: "web search by a fallback's suffix", q: routing.Query{Models: []string{"v/m", "v/m:online"}, Preferences: routing.Preferences{Order: []string{"nobody"}, NoFallbacks: true}},
+			kind: fault.Invalid, param: "models", excluded: []string{"web", "allow_fallbacks"}},
 		{name: "no model", q: routing.Query{}, kind: fault.Invalid, param: "model"},
 		{name: "slug too long", q: routing.Query{Models: []string{"v/" + strings.Repeat("x", 255)}}, kind: fault.Invalid, param: "model"},
 		{name: "embedding model", q: routing.Query{Models: []string{"v/embed"}}, kind: fault.WrongEndpoint, param: "model"},

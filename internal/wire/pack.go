@@ -17,7 +17,7 @@ func Pack(t *completion.Thought) string {
 	kind := [...]string{completion.ThoughtText: "text", completion.ThoughtSummary: "summary", completion.ThoughtEncrypted: "encrypted"}[t.Kind]
 	b := append(make([]byte, 0, 128+len(t.Text)+len(t.Signature)+len(t.Data)), `{"kind":"`...)
 	b = append(append(b, kind...), '"')
-	for _, m := range [...]struct{ name, value string }{{"format", t.Format}, {"id", t.ID}, {"text", t.Text}, {"signature", t.Signature}, {"data", t.Data}} {
+	for _, m := range [...]struct{ name, value string }{{"format", t.Format}, {"id", t.ID}, {"text", t.Text}, {"signature", t.Signature}, {"data", t.Data}, {"origin", t.Origin}} {
 		if m.value != "" {
 			b = rawjson.AppendText(append(append(append(b, `,"`...), m.name...), `":`...), m.value)
 		}
@@ -45,5 +45,6 @@ func Unpack(s string) (t completion.Thought, ok bool) {
 		return t, false
 	}
 	t.Format, t.ID, t.Text, t.Signature, t.Data = TextAt(b, "format"), TextAt(b, "id"), TextAt(b, "text"), TextAt(b, "signature"), TextAt(b, "data")
+	t.Origin = TextAt(b, "origin")
 	return t, true
 }

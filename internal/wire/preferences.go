@@ -3,6 +3,8 @@ package wire
 import (
 	"math"
 	"math/big"
+	"slices"
+	"strings"
 
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -106,9 +108,7 @@ func (r *Reader) sort(p *routing.Preferences) {
 	default:
 		r.wrong(rawjson.String)
 	}
-	if by != "exacto" { // the default order, until there is a measure of quality
-		p.Sort = by
-	}
+	p.Sort = by
 }
 
 // maxPrice reads the ceilings; nil when none is given.
@@ -205,4 +205,38 @@ func (r *Reader) cutoffs() (c routing.Cutoffs) {
 		}
 	}
 	return c
+}
+
+// maxDefaults is how many bytes stored preferences may have.
+const maxDefaults = 8 << 10
+
+// settable are the members of preferences that may be stored for an account or a key.
+var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_parameters", "data_collection", "zdr", "quantizations", "sort", "max_price",
+	"preferred_min_throughput", "preferred_max_latency"}
+
+// DefaultPreferences reads an object provider that is to hold for the requests to come. It is stricter than a request is read: a member
+// that it does not know may be a typing error that nobody would notice for long. It fails with a *fault.Error.
+func DefaultPreferences(text []byte) (routing.Preferences, error) {
+	const op = "wire.DefaultPreferences"
+	if len(text) > maxDefaults {
+		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences may have %d bytes.", maxDefaults)
+	}
+	if err := rawjson.Check(text, rawjson.Limits{Depth: 8, Keys: 100, Values: 2000}); err != nil {
+		return routing.Preferences{}, err
+	}
+	if rawjson.KindOf(text) != rawjson.Object {
+		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences are a JSON object, such as {\"zdr\":true}.")
+	}
+	for m := rawjson.MembersOf(text); m.Next(); {
+		if name := string(m.Name); !slices.Contains(settable, name) {
+			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is none of %s.", clip(m.Name), strings.Join(settable, ", "))
+		}
+	}
+	r := NewReader(text, op)
+	p := r.Preferences()
+	if err := r.Err(); err != nil {
+		err.Param = strings.TrimSuffix("provider."+err.Param, ".")
+		return p, err
+	}
+	return p, nil
 }

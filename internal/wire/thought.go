@@ -26,6 +26,18 @@ func Thoughts(list []byte) []completion.Thought {
 	return out
 }
 
+// Signature is the last signature, or the last encrypted text, in an array of reasoning_details entries; "" when there is none.
+func Signature(list []byte) (last string) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		for m := rawjson.MembersOf(e.Value); m.Next(); {
+			if name := string(m.Name); (name == "signature" || name == "data") && rawjson.KindOf(m.Value) == rawjson.String && len(m.Value) > 2 {
+				last = rawjson.Text(m.Value)
+			}
+		}
+	}
+	return last
+}
+
 // join appends a fragment.
 func join(to, more *completion.Thought) {
 	to.Text += more.Text

@@ -84,6 +84,9 @@ func Expand(text string, env Lookup) (expanded, missing string) {
 		if !set || value == "" {
 			return text, name
 		}
+		if value == "global" { // the host of Google's services there names no place
+			text = strings.ReplaceAll(text, "//${"+name+"}-", "//")
+		}
 		text = strings.ReplaceAll(text, "${"+name+"}", strings.TrimRight(value, "/"))
 	}
 	return text, ""
@@ -154,6 +157,7 @@ var features = map[string]catalog.Params{
 	"tools":     catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamParallelToolCalls,
 	"schema":    catalog.ParamResponseFormat | catalog.ParamStructuredOutputs,
 	"reasoning": catalog.ParamReasoning | catalog.ParamReasoningEffort | catalog.ParamIncludeReasoning,
+	"budget":    catalog.ParamReasoning | catalog.ParamIncludeReasoning, // it is given a budget for reasoning, and not told an effort
 }
 
 // sampling are the parameters that a model marked "fixed" refuses.
@@ -393,14 +397,20 @@ func parseProviders(data []byte) ([]Provider, error) {
 	return out, nil
 }
 
+// dialects are the wires that an entry may name; one without a name speaks the first.
+var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat"}
+
 func parseProvider(v []byte) (Provider, error) {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	p := Provider{
 		Provider: catalog.Provider{
-			ID: text("id"), Name: text("name"), Dialect: "openai", BaseURL: text("base_url"),
+			ID: text("id"), Name: text("name"), Dialect: cmp.Or(text("dialect"), dialects[0]), BaseURL: text("base_url"),
 			DataPolicy: cmp.Or(catalog.DataPolicy(text("data_policy")), catalog.PolicyUnknown), Quirks: parseQuirks(rawjson.Find(v, "quirks")),
 		},
 		KeyVariables: texts(rawjson.Find(v, "keys")), UpstreamID: text("upstream_id"),
+	}
+	if !slices.Contains(dialects, p.Dialect) {
+		return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, p.Dialect)
 	}
 	p.Template, _ = rawjson.Bool(rawjson.Find(v, "template"))
 	n, _ := rawjson.Int(rawjson.Find(v, "max_n"))
@@ -426,7 +436,7 @@ func parseQuirks(v []byte) catalog.Quirks {
 		SystemRole: flag("system_role"), StringToolResult: flag("string_tool_result"), NoStreamOptions: flag("no_stream_options"),
 		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"),
 		CostField: text("cost_field"), CostDigits: int(digits), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
-		ForwardExtra: list("forward_extra"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
+		ForwardExtra: list("forward_extra"), Responses: flag("responses"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
 		AuthURL: text("auth_url"), AuthScope: text("auth_scope"), Region: text("region"),
 	}
 }

@@ -1,6 +1,7 @@
 package builtin_test
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -35,10 +36,18 @@ func all() map[string]string {
 	return keys
 }
 
+// placed has every variable that an address may need: whole addresses and parts of them.
+func placed(name string) (string, bool) {
+	if strings.HasSuffix(name, "_ENDPOINT") {
+		return "https://set.test", true
+	}
+	return "set", true
+}
+
 // address fills in what addresses take from the environment.
 func address(d *catalog.Declared) {
 	for i := range d.Providers {
-		d.Providers[i].BaseURL, _ = builtin.Expand(d.Providers[i].BaseURL, func(string) (string, bool) { return "https://set.test", true })
+		d.Providers[i].BaseURL, _ = builtin.Expand(d.Providers[i].BaseURL, placed)
 	}
 }
 
@@ -126,9 +135,10 @@ func TestNothingOnNothingRead(t *testing.T) {
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{}
+	other := map[string]string{"anthropic": "anthropic", "google": "gemini", "vertex": "gemini", "bedrock": "bedrock", "gigachat": "gigachat"}
 	for _, p := range builtin.Providers() {
 		local := strings.HasPrefix(p.BaseURL, "http://localhost:")
-		if (len(p.KeyVariables) == 0) != local || (p.Params == 0) != p.Template || p.Dialect != "openai" || !local && !strings.HasPrefix(p.BaseURL, "https://") && !strings.HasPrefix(p.BaseURL, "${") {
+		if (len(p.KeyVariables) == 0) != local || (p.Params == 0) != p.Template || p.Dialect != cmp.Or(other[p.ID], "openai") || !local && !strings.HasPrefix(p.BaseURL, "https://") && !strings.HasPrefix(p.BaseURL, "${") {
 			t.Errorf("%+v", p)
 		}
 		for _, name := range p.KeyVariables {
@@ -137,7 +147,7 @@ func TestProviders(t *testing.T) {
 			}
 			variables[name] = p.ID
 		}
-		p.BaseURL, _ = builtin.Expand(p.BaseURL, func(string) (string, bool) { return "https://set.test", true })
+		p.BaseURL, _ = builtin.Expand(p.BaseURL, placed)
 		if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p.Provider}}); err != nil {
 			t.Error(err)
 		}
@@ -233,9 +243,91 @@ func TestKeysAndAddresses(t *testing.T) {
 	if got := builtin.Variables("${A}/${B}${"); !slices.Equal(got, []string{"A", "B"}) {
 		t.Errorf("%q", got)
 	}
+	vertex, _ := builtin.Named("vertex")
+	for place, want := range map[string]string{
+		"europe-west4": "https://europe-west4-aiplatform.googleapis.com/v1/projects/p/locations/europe-west4/publishers/google",
+		"global":       "https://aiplatform.googleapis.com/v1/projects/p/locations/global/publishers/google",
+	} {
+		if url, missing := builtin.Expand(vertex.BaseURL, env("VERTEX_LOCATION", place, "VERTEX_PROJECT", "p")); url != want || missing != "" {
+			t.Errorf("%q, %q", url, missing)
+		}
+	}
+	if _, on := vertex.KeyIn(env("VERTEX_SERVICE_ACCOUNT", "{}", "VERTEX_PROJECT", "p")); on {
+		t.Error("vertex is on without its place")
+	}
 	ollama, _ := builtin.Named("ollama")
 	if _, on := ollama.KeyIn(env()); on {
 		t.Error("a server without models is on")
+	}
+}
+
+func TestDialectsAreKnown(t *testing.T) {
+	t.Parallel()
+	list, err := builtin.ParseProviders([]byte(`[{"id":"a"},{"id":"b","dialect":"bedrock"}]`))
+	if err != nil || len(list) != 2 || list[0].Dialect != "openai" || list[1].Dialect != "bedrock" {
+		t.Errorf("%+v, %v", list, err)
+	}
+	if _, err := builtin.ParseProviders([]byte(`[{"id":"a","dialect":"bedrok"}]`)); err == nil || !strings.Contains(err.Error(), "bedrok") {
+		t.Errorf("a dialect that nobody speaks: %v", err)
+	}
+}
+
+// The dialects read from these whether a model is given a budget for reasoning or told an effort, and whether it may be sampled.
+func TestReasoningOfNativeWires(t *testing.T) {
+	t.Parallel()
+	d, err := builtin.Declare(map[string]string{"anthropic": "k", "google": "k", "vertex": "k", "bedrock": "k"}, rate(t, "100"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	offers := map[string]*catalog.Offer{}
+	for i := range d.Offers {
+		if o := &d.Offers[i]; o.Tier == "" {
+			offers[o.Provider+" "+o.Model] = o
+		} else if o.Provider != "bedrock" {
+			t.Errorf("%s at %s is offered in a tier that its wire does not ask for", o.Model, o.Provider)
+		}
+	}
+	const claude, level, gemini = "anthropic/claude-", catalog.ParamReasoningEffort, "google/gemini-"
+	for _, c := range []struct {
+		model        string
+		providers    []string
+		told, sample bool
+	}{
+		{claude + "haiku-4.5", []string{"anthropic", "bedrock"}, false, true},
+		{claude + "sonnet-4.5", []string{"anthropic", "bedrock"}, false, true},
+		{claude + "opus-4.5", []string{"anthropic", "bedrock"}, false, true},
+		{claude + "sonnet-4.6", []string{"anthropic", "bedrock"}, true, true},
+		{claude + "opus-4.6", []string{"anthropic", "bedrock"}, true, true},
+		{claude + "opus-4.7", []string{"anthropic", "bedrock"}, true, false},
+		{claude + "opus-4.8", []string{"anthropic", "bedrock"}, true, false},
+		{claude + "sonnet-5", []string{"anthropic", "bedrock"}, true, false},
+		{gemini + "2.5-pro", []string{"google", "vertex"}, false, true},
+		{gemini + "2.5-flash", []string{"google", "vertex"}, false, true},
+		{gemini + "3-flash-preview", []string{"google", "vertex"}, true, true},
+		{gemini + "3.1-pro-preview", []string{"google", "vertex"}, true, true},
+	} {
+		for _, provider := range c.providers {
+			o := offers[provider+" "+c.model]
+			if o == nil {
+				t.Errorf("%s does not serve %s", provider, c.model)
+				continue
+			}
+			const all = catalog.ParamReasoning | catalog.ParamTools | catalog.ParamStructuredOutputs | catalog.ParamResponseFormat | catalog.ParamStop
+			if o.Params&all != all || o.Params&level != 0 != c.told || o.Params&catalog.ParamTemperature != 0 != c.sample || o.Params&catalog.ParamTopP != 0 != c.sample || o.Params&catalog.ParamTopK != 0 && !c.sample {
+				t.Errorf("%s at %s understands %s", c.model, provider, o.Params)
+			}
+			if wrote := o.Pricing.Base.CacheWrite.Set && o.Pricing.Base.CacheWrite1h.Set; wrote != strings.HasPrefix(c.model, claude) || !o.Pricing.Base.CacheRead.Set {
+				t.Errorf("%s at %s: %s", c.model, provider, o.Pricing.Source)
+			}
+		}
+	}
+	for _, model := range []string{claude + "opus-4.1", claude + "opus-4.0", claude + "sonnet-4.0"} {
+		if offers["anthropic "+model] != nil {
+			t.Errorf("%s is retired", model)
+		}
+	}
+	if o := offers["bedrock "+claude+"haiku-4.5"]; o.UpstreamID != "global.anthropic.claude-haiku-4-5-20251001-v1:0" {
+		t.Errorf("the upstream id is %s", o.UpstreamID)
 	}
 }
 
@@ -270,7 +362,7 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 	if err := yaml.Unmarshal(data, &list); err != nil { // JSON is YAML
 		t.Fatal(err)
 	}
-	known := []string{"id", "name", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks"}
+	known := []string{"id", "name", "dialect", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks"}
 	var quirks []string
 	for i := range reflect.TypeFor[catalog.Quirks]().NumField() {
 		quirks = append(quirks, reflect.TypeFor[catalog.Quirks]().Field(i).Tag.Get("yaml"))
@@ -281,7 +373,8 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 				t.Errorf("%s: %s is not read", p["id"], name)
 			}
 		}
-		for name := range p["quirks"].(map[string]any) {
+		own, _ := p["quirks"].(map[string]any)
+		for name := range own {
 			if !slices.Contains(quirks, name) {
 				t.Errorf("%s: there is no quirk %s", p["id"], name)
 			}

@@ -73,6 +73,33 @@ func TestEveryShapeOfPrice(t *testing.T) {
 	}
 }
 
+// A row describes a model that nothing else describes; what stands elsewhere it may repeat, and not contradict.
+func TestRowsDescribeModels(t *testing.T) {
+	t.Parallel()
+	s := open(t)
+	s.addHut()
+	b := s.must(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"about.name": "Tiny", "about.description": "Small; fast.",
+		"about.hub_id": "acme/Tiny", "about.created": "2026-01-31", "max_in_flight": "7"}})
+	m, _ := b.Snapshot.Model("acme/tiny")
+	if m.Name != "Tiny" || m.Description != "Small; fast." || m.HubID != "acme/Tiny" || m.Created.Format(time.DateOnly) != "2026-01-31" || m.Type != catalog.TypeChat {
+		t.Errorf("the model is %+v", m)
+	}
+	if m.Endpoints[0].MaxInFlight != 7 || m.Endpoints[0].UpdatedAt.IsZero() {
+		t.Errorf("the endpoint is %+v", m.Endpoints[0])
+	}
+	second := edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny/eu", Create: true, Set: edit.Spec{"provider": "hut", "model": "acme/tiny", "region": "eu",
+		"prices.prompt": "1", "prices.completion": "1", "about.name": "Tiny"}}
+	s.must(second)
+	s.refused(edit.Change{Kind: edit.Endpoint, ID: second.ID, Set: edit.Spec{"about.name": "Tiniest"}}, fault.Invalid, "about.name")
+	s.refused(edit.Change{Kind: edit.Endpoint, ID: second.ID, Set: edit.Spec{"about.created": "2026-02-01"}}, fault.Invalid, "about.created")
+	s.must(edit.Change{Kind: edit.Endpoint, ID: second.ID, Set: edit.Spec{"about.created": "2026-01-31"}})
+	s.refused(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Set: edit.Spec{"about.created": "yesterday"}}, fault.Invalid, "about.created")
+	b = s.must(edit.Change{Kind: edit.Endpoint, ID: "hut/acme/tiny", Unset: []string{"about", "max_in_flight"}})
+	if m, _ = b.Snapshot.Model("acme/tiny"); m.Name != "Tiny" || m.Description != "" || m.Endpoints[0].MaxInFlight != 0 {
+		t.Errorf("without what was unset the model is %+v", m)
+	}
+}
+
 func TestBuiltInRows(t *testing.T) {
 	t.Parallel()
 	s := open(t)

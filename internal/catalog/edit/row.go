@@ -122,6 +122,9 @@ func (s Spec) overOffer(o *catalog.Offer, r rate.Effective, version int64) error
 	if _, ok := s["max_n"]; ok {
 		o.MaxN = int(s.integer("max_n"))
 	}
+	if _, ok := s["max_in_flight"]; ok {
+		o.MaxInFlight = s.integer("max_in_flight")
+	}
 	if v, ok := s["implicit_cache"]; ok {
 		o.ImplicitCache = v == "true"
 	}

@@ -144,20 +144,52 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	return m.out, nil
 }
 
-// described adds the model of an endpoint whose row tells its type, unless the model is described as one of that type already.
+// described adds what the row of an endpoint says of its model: type, name and so on. What the model is described by already, a row must
+// not say otherwise: it would hold for the endpoints of others, too.
 func described(models []catalog.ModelInfo, v *EndpointView) ([]catalog.ModelInfo, error) {
-	if v.Row == nil || v.Row.Spec["type"] == "" {
+	if v.Row == nil {
 		return models, nil
 	}
-	for i := range models {
-		if have := cmp.Or(models[i].Type, catalog.TypeChat); models[i].Slug == v.Model {
-			if have != v.Row.Spec["type"] {
-				return nil, fault.Field("edit.Build", "type", "The endpoint %q says that %s is of type %s, but it is of type %s.", v.ID, v.Model, v.Row.Spec["type"], have)
-			}
-			return models, nil
+	at := slices.IndexFunc(models, func(m catalog.ModelInfo) bool { return m.Slug == v.Model })
+	info := catalog.ModelInfo{Slug: v.Model}
+	if at >= 0 {
+		info = models[at]
+		info.Type = cmp.Or(info.Type, catalog.TypeChat)
+	}
+	var created string
+	if !info.Created.IsZero() {
+		created = info.Created.UTC().Format(time.DateOnly)
+	}
+	said := false
+	for _, f := range []struct {
+		name string
+		into *string
+	}{{"type", &info.Type}, {"about.name", &info.Name}, {"about.description", &info.Description}, {"about.hub_id", &info.HubID}, {"about.created", &created}} {
+		text := v.Row.Spec[f.name]
+		switch {
+		case text == "":
+			continue
+		case *f.into != "" && *f.into != text:
+			return nil, fault.Field("edit.Build", f.name, "The endpoint %q says %q of %s, but what stands elsewhere is %q.", v.ID, text, v.Model, clip(*f.into))
+		}
+		*f.into, said = text, true
+	}
+	if created != "" {
+		day, err := time.Parse(time.DateOnly, created)
+		if err != nil {
+			return nil, fault.Field("edit.Build", "about.created", "about.created must be a day such as 2026-01-31.")
+		}
+		if info.Created.IsZero() {
+			info.Created = day
 		}
 	}
-	return append(models, catalog.ModelInfo{Slug: v.Model, Type: v.Row.Spec["type"]}), nil
+	switch {
+	case at >= 0:
+		models[at] = info
+	case said:
+		models = append(models, info)
+	}
+	return models, nil
 }
 
 // sentence makes the joined lines of an error one sentence.

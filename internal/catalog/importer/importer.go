@@ -3,6 +3,7 @@
 package importer
 
 import (
+	"cmp"
 	"io/fs"
 	"maps"
 	"slices"
@@ -112,7 +113,11 @@ func (im *importer) ids(n *Names) []string {
 			all[id] = true
 		}
 	}
-	return slices.Sorted(maps.Keys(all))
+	return slices.SortedFunc(maps.Keys(all), func(x, y string) int {
+		_, a := n.profile(x)
+		_, b := n.profile(y)
+		return cmp.Or(a-b, strings.Compare(x, y))
+	})
 }
 
 func (s *sources) modelsDevHas(n *Names, id string) bool { return s.modelsDev[n.ModelsDev][id] != nil }
@@ -127,6 +132,14 @@ type entry struct {
 
 func (im *importer) entry(provider string, n *Names, id string) entry {
 	e := entry{id: id, modelsDev: im.src.modelsDev[n.ModelsDev][id], litellm: im.src.litellm(n, id), pk: im.src.portkey[n.Portkey][n.in("portkey", id)], genAI: im.src.genai(n, id)}
+	if model, _ := n.profile(id); model != id { // a source that does not list the profile may list the model
+		if e.modelsDev == nil {
+			e.modelsDev = im.src.modelsDev[n.ModelsDev][model]
+		}
+		if e.pk == nil {
+			e.pk = im.src.portkey[n.Portkey][model]
+		}
+	}
 	for _, c := range im.book.Confirmed {
 		if c.Provider == provider && c.ID == id {
 			e.confirmed = c.Prices
@@ -184,6 +197,13 @@ func (e *entry) quotes(maxPrompt int64, day string) []quote {
 	if e.confirmed != nil {
 		out = append(out, quote{source: "checked by hand", base: e.confirmed})
 	}
+	for i := range out { // what prompts cost that the model does not take
+		tooLong := func(above int64, _ prices) bool { return above >= maxPrompt }
+		maps.DeleteFunc(out[i].above, tooLong)
+		for _, t := range out[i].tiers {
+			maps.DeleteFunc(t.above, tooLong)
+		}
+	}
 	return out
 }
 
@@ -200,13 +220,16 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	if reason := im.unfit(n, e); reason != "" {
 		return o, reason
 	}
-	if reason := o.describe(e); reason != "" {
+	if reason := o.describe(n, e); reason != "" {
 		return o, reason
 	}
 	quotes := e.quotes(o.maxPrompt, im.book.AsOf)
-	t := terms{kind: e.kind, free: e.kind == catalog.TypeModeration || o.variant == "free", writes: p.Quirks.CacheControl}
+	t := terms{kind: e.kind, free: e.kind == catalog.TypeModeration || o.variant == "free", writes: p.Quirks.CacheControl || marked(p, &o)}
 	if o.quote, reason = agree(t, quotes); reason != "" {
 		return o, reason
+	}
+	if n.Untiered {
+		o.quote.tiers = nil
 	}
 	if o.variant == "free" && o.quote.base["prompt"] != "0" {
 		return o, "it is named free, but has a price"
@@ -217,6 +240,11 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	return o, o.unpriced()
 }
 
+// marked reports whether the provider's own wire carries marks of what shall be cached, and charges for it.
+func marked(p *builtin.Provider, o *offer) bool {
+	return p.Dialect == "anthropic" || p.Dialect == "bedrock" && strings.HasPrefix(o.model, "anthropic/")
+}
+
 // unfit refuses what should not be offered whatever it costs.
 func (im *importer) unfit(n *Names, e *entry) string {
 	retired := rawjson.Text(rawjson.Find(e.litellm, "deprecation_date"))
@@ -224,6 +252,12 @@ func (im *importer) unfit(n *Names, e *entry) string {
 	switch {
 	case n.Skip[e.id] != "":
 		return n.Skip[e.id]
+	case begins(e.id, n.Elsewhere):
+		return "it is the profile of other places, of a model that is served without it"
+	case len(n.Only) > 0 && !begins(e.id, n.Only), n.Chat && e.kind != catalog.TypeChat && e.kind != "":
+		return "this provider serves it on another wire"
+	case n.Chat && e.litellm == nil:
+		return "litellm does not list it, so that the wire may not serve it"
 	case e.kind == "":
 		return "it is called in a way that Weir does not have (litellm: " + rawjson.Text(rawjson.Find(e.litellm, "mode")) + ")"
 	case rawjson.Text(rawjson.Find(e.modelsDev, "status")) == "deprecated", retired != "" && retired <= im.book.AsOf:
@@ -241,9 +275,9 @@ func (im *importer) unfit(n *Names, e *entry) string {
 }
 
 // describe reads what the sources say of a model beside its price: models-dev, or litellm where models-dev does not know it.
-func (o *offer) describe(e *entry) (reason string) {
+func (o *offer) describe(n *Names, e *entry) (reason string) {
 	if e.modelsDev != nil {
-		o.fromModelsDev(e.modelsDev)
+		o.fromModelsDev(n, e)
 	} else {
 		o.fromLiteLLM(e.litellm)
 	}
@@ -281,17 +315,36 @@ func (o *offer) describe(e *entry) (reason string) {
 	return ""
 }
 
-func (o *offer) fromModelsDev(v []byte) {
+func (o *offer) fromModelsDev(n *Names, e *entry) {
+	v := e.modelsDev
 	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, name)); return b }
 	o.input, o.gives = modalities(v, "input"), modalities(v, "output")
 	o.context, _ = rawjson.Int(rawjson.FindPath(v, "limit", "context"))
 	o.output, _ = rawjson.Int(rawjson.FindPath(v, "limit", "output"))
 	o.maxPrompt, _ = rawjson.Int(rawjson.FindPath(v, "limit", "input"))
 	o.feature("tools", flag("tool_call"))
-	o.feature("schema", flag("structured_output"))
-	o.feature("reasoning", flag("reasoning"))
+	o.feature("schema", flag("structured_output") || n.Budgets && rawjson.Find(v, "structured_output") == nil && e.can("native_structured_output"))
+	budget := n.Budgets && takesBudget(v) && !e.can("adaptive_thinking")
+	o.feature("reasoning", flag("reasoning") && !budget)
+	o.feature("budget", flag("reasoning") && budget)
 	temperature, told := rawjson.Bool(rawjson.Find(v, "temperature"))
 	o.feature("fixed", told && !temperature)
+}
+
+// can reports whether litellm says that a model supports something.
+func (e *entry) can(what string) bool {
+	yes, _ := rawjson.Bool(rawjson.Find(e.litellm, "supports_"+what))
+	return yes
+}
+
+// takesBudget reports whether models-dev says that a model may be given a budget of tokens for reasoning.
+func takesBudget(v []byte) bool {
+	for e := rawjson.ElementsOf(rawjson.Find(v, "reasoning_options")); e.Next(); {
+		if rawjson.Text(rawjson.Find(e.Value, "type")) == "budget_tokens" {
+			return true
+		}
+	}
+	return false
 }
 
 func (o *offer) fromLiteLLM(v []byte) {

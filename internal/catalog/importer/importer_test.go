@@ -37,6 +37,11 @@ func model(id, cost, more string) string {
 	return `"` + id + `":{"name":"` + id + `","release_date":"2026-01-02","limit":{"context":1000,"output":100},"modalities":{"input":["text"],"output":["text"]},"cost":` + cost + more + `}`
 }
 
+// long is a model that takes prompts of more than any threshold.
+func long(model string) string {
+	return strings.Replace(model, `"context":1000,`, `"context":1000000,`, 1)
+}
+
 func lite(id, provider, prices string) string {
 	return `"` + id + `":{"litellm_provider":"` + provider + `","mode":"chat",` + prices + `}`
 }
@@ -83,7 +88,7 @@ func TestTakesWhatTwoSourcesSay(t *testing.T) {
 	lines, refused := run(t, sources(
 		[]string{
 			model("One", `{"input":0.8,"output":4.0,"cache_read":0.08}`, flags),
-			model("two", `{"input":1,"output":2,"reasoning":3,"tiers":[{"input":2,"output":4,"tier":{"size":200000}}]}`, ""),
+			long(model("two", `{"input":1,"output":2,"reasoning":3,"tiers":[{"input":2,"output":4,"tier":{"size":200000}}]}`, "")),
 			model("three", `{"input":1,"output":2,"cache_read":0.5}`, ""),
 		},
 		[]string{model("Deepseek-AI/DeepSeek-V9", `{"input":0.1,"output":0.2}`, ""), model("short-7b", `{"input":0.3,"output":0.3}`, "")},
@@ -99,7 +104,7 @@ func TestTakesWhatTwoSourcesSay(t *testing.T) {
 	want := []string{
 		`{"model":"acme/one","id":"One","context":1000,"output":100,"features":["tools","schema","reasoning","fixed"],"usd":{"prompt":"0.8","completion":"4","cache_read":"0.08"}}`,
 		`{"model":"acme/three","id":"three","context":1000,"output":100,"usd":{"prompt":"1","completion":"2"}}`,
-		`{"model":"acme/two","id":"two","context":1000,"output":100,"usd":{"prompt":"1","completion":"2","reasoning":"3"},"above":[{"tokens":200000,"usd":{"prompt":"2","completion":"4","reasoning":"4"}}]}`,
+		`{"model":"acme/two","id":"two","context":1000000,"output":100,"usd":{"prompt":"1","completion":"2","reasoning":"3"},"above":[{"tokens":200000,"usd":{"prompt":"2","completion":"4","reasoning":"4"}}]}`,
 		`{"model":"acme/long-7b","id":"short-7b","context":1000,"output":100,"usd":{"prompt":"0.3","completion":"0.3"}}`,
 		`{"model":"deepseek/deepseek-v9","id":"Deepseek-AI/DeepSeek-V9","context":1000,"output":100,"usd":{"prompt":"0.1","completion":"0.2"}}`,
 	}
@@ -140,7 +145,7 @@ func TestRefusesTraps(t *testing.T) {
 
 		{"id without maker", model("m", cost, ""), lite("host/m", "host", agreed), "", "cannot be turned into a slug"},
 		{"no context", strings.Replace(model("acme/m", cost, ""), `"context":1000`, `"context":0`, 1), lite("host/acme/m", "host", agreed), "", "context length is unknown"},
-		{"long prompts dearer in one source", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
+		{"long prompts dearer in one source", long(model("acme/m", cost, "")), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
 		{"price bands", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"tiered_pricing":[]`), "", "bands of prompt length"},
 		{"cache writes dearer in one source", model("acme/m", `{"input":1,"output":2,"cache_write":1.25}`, ""), lite("host/acme/m", "host", agreed), "", "cache write costs extra"},
 		{"cents taken for dollars", model("acme/m", cost, ""), "", pk("acme/m", "0.000001", "0.000002", ""), "no two sources agree on its price"},

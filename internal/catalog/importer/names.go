@@ -2,6 +2,8 @@ package importer
 
 import (
 	_ "embed"
+	"slices"
+	"strings"
 
 	"weir/internal/rawjson"
 )
@@ -20,6 +22,12 @@ type Names struct {
 	IDs             map[string]string // "source model" -> what the source calls it
 	Aliases         map[string]string // its ids of models -> slugs, where no rule finds them
 	Skip            map[string]string // its ids of models -> why they are left out
+	Budgets         bool              // its wire tells models that are given a budget for reasoning from those that are told an effort
+	Profiles        []string          // what its ids may begin with beside the model itself, the best first: one offer is made of them
+	Elsewhere       []string          // how ids begin that are of other places
+	Only            []string          // how ids begin that the wire serves; none: all
+	Chat            bool              // its wire serves chat models alone, and those that litellm lists
+	Untiered        bool              // its wire asks for no service tier
 }
 
 // Book is everything that an import needs beside the sources.
@@ -63,7 +71,11 @@ func parseNames(v []byte) Names {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	n := Names{Vendor: text("vendor"), ModelsDev: text("models_dev"), Portkey: text("portkey"),
 		LiteLLM: list(rawjson.Find(v, "litellm")), LiteLLMProvider: list(rawjson.Find(v, "litellm_provider")), GenAI: list(rawjson.Find(v, "genai")),
-		IDs: texts(rawjson.Find(v, "ids")), Aliases: texts(rawjson.Find(v, "aliases")), Skip: texts(rawjson.Find(v, "skip"))}
+		IDs: texts(rawjson.Find(v, "ids")), Aliases: texts(rawjson.Find(v, "aliases")), Skip: texts(rawjson.Find(v, "skip")),
+		Profiles: list(rawjson.Find(v, "profiles")), Elsewhere: list(rawjson.Find(v, "elsewhere")), Only: list(rawjson.Find(v, "only"))}
+	n.Budgets, _ = rawjson.Bool(rawjson.Find(v, "budgets"))
+	n.Chat, _ = rawjson.Bool(rawjson.Find(v, "chat"))
+	n.Untiered, _ = rawjson.Bool(rawjson.Find(v, "untiered"))
 	return n
 }
 
@@ -81,6 +93,20 @@ func list(v []byte) []string {
 		out = append(out, rawjson.Text(e.Value))
 	}
 	return out
+}
+
+// profile finds what an id begins with beside the model itself; rank tells how good that is, the lowest best.
+func (n *Names) profile(id string) (model string, rank int) {
+	for i, prefix := range n.Profiles {
+		if rest, ok := strings.CutPrefix(id, prefix); ok {
+			return rest, i
+		}
+	}
+	return id, len(n.Profiles)
+}
+
+func begins(id string, prefixes []string) bool {
+	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 }
 
 // in is what the source calls a model of the provider.

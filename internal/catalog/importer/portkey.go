@@ -14,6 +14,10 @@ func quotePortkey(model []byte, kind string, maxPrompt int64) quote {
 	custom := rawjson.Find(model, "custom_pricing")
 	modes := rawjson.FindPath(custom, "regions", "default", "execution_modes")
 	q.contextTiers(custom, rawjson.Find(modes, "standard"), kind, maxPrompt)
+	local := portkeyPrices(rawjson.FindPath(modes, "standard", "pricing_config", "pay_as_you_go"), kind)
+	if dearer(local["prompt"], q.base["prompt"]) || dearer(local["completion"], q.base["completion"]) {
+		q.odd = "it costs more in a region than in general"
+	}
 	for _, name := range []string{"flex", "priority"} {
 		mode := rawjson.Find(modes, name)
 		if mode == nil {

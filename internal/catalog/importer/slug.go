@@ -12,13 +12,17 @@ var quantizations = []string{"nvfp4", "mxfp4", "fp4", "fp8", "fp16", "bf16", "in
 
 // Slug is the slug of a provider's model and the variant its id asks for, by the first rule that applies:
 //
-//   - the provider's alias table names it;
+//   - the provider's alias table names it, or what is behind its profile;
 //   - the provider serves only its own models: vendor/id;
 //   - the id is "maker/model", perhaps with more before it: both in lower case, the maker by the table of vendors;
 //   - the id begins like the names of a known maker.
 //
 // So the same weights under the usual names get one slug at every provider. What matches none of these has none.
 func (b *Book) Slug(n *Names, id string) (slug, variant string, ok bool) {
+	model, _ := n.profile(id)
+	if slug := n.Aliases[model]; slug != "" {
+		return slug, "", catalog.CheckSlug(slug) == nil
+	}
 	if base, suffix, found := strings.Cut(id, ":"); found {
 		if suffix != "free" && suffix != "extended" && suffix != "thinking" {
 			return "", "", false // "nitro" and others change no model, and what else stands there is no variant

@@ -50,9 +50,9 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 // Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
 	if req.Style == completion.Messages && req.Revised == 0 {
-		edits := req.Edits()
+		edits, lost := req.Edits()
 		call := upstream.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
-		if len(edits) > 0 {
+		if lost {
 			call.Notice = completion.NoticeThoughts
 		}
 		return call, nil

@@ -34,6 +34,9 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.p.Serial && len(e.p.Tools) > 1 {
 		e.notice = append(e.notice, "The provider of this model may make several tool calls at once: it cannot be told not to.")
 	}
+	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
+		e.notice = append(e.notice, "The provider of this model does not search the web while there are tools: it was not offered to.")
+	}
 	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
 	if err := e.contents(); err != nil {
 		return nil, err
@@ -284,8 +287,7 @@ func (e *encoder) tools() {
 		}
 		e.out = append(e.out, "]}"...)
 	}
-	if e.p.Search != nil {
-		e.comma()
+	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes one or the other
 		e.out = append(e.out, `{"googleSearch":{}}`...)
 	}
 	e.out = append(e.out, ']')

@@ -183,6 +183,7 @@ func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
 }
 
 func (e *encoder) call(c *completion.Call) {
+	e.foreign = e.foreign || c.Signature != "" // nobody of this wire signs calls
 	e.next()
 	e.out = append(e.out, '{')
 	kind, member := "function_call", "arguments"

@@ -9,6 +9,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/routing"
 	"weir/internal/wire"
 )
 
@@ -27,7 +28,6 @@ const (
 	maxPairs      = 16 // of metadata
 	maxPairName   = 64
 	maxPairValue  = 512
-	maxPlugins    = 64
 	maxModalities = 16
 )
 
@@ -40,7 +40,6 @@ var (
 	ephemeral    = []string{"ephemeral"}
 	cacheTTLs    = []string{"5m", "1h"}
 	onlyContent  = []string{"content"}
-	middleOut    = []string{"middle-out"}
 )
 
 // Decode reads the body of a chat completions request. body holds the client's bytes as they came; the request keeps views into
@@ -54,6 +53,7 @@ func Decode(body []byte) (*completion.Request, error) {
 		Reader: wire.NewReader(body, op),
 		req:    &completion.Request{Style: completion.Chat, Source: source{}, Body: body, N: 1},
 	}
+	d.req.Needs.Shrink, d.req.Needs.Readable = routing.ShrinkSmall, true
 	d.run()
 	if err := d.Err(); err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (d *decoder) field(name []byte) string {
 		d.prediction()
 		return "prediction"
 	case "plugins":
-		d.plugins()
+		d.Plugins(req)
 		return "plugins"
 	case "web_search_options":
 		d.webSearch()
@@ -266,7 +266,7 @@ func (d *decoder) field(name []byte) string {
 		req.SessionID, _ = d.Stored(maxSessionID)
 		return "session_id"
 	case "transforms":
-		d.transforms()
+		d.Transforms(req)
 		return "transforms"
 	}
 	return d.accepted(name)
@@ -606,74 +606,4 @@ func (d *decoder) cacheControl() (present bool) {
 		d.FailIn(fault.Invalid, "type", "cache_control.type is required: ephemeral.")
 	}
 	return true
-}
-
-func (d *decoder) transforms() {
-	if !d.Array() {
-		return
-	}
-	for n := 1; d.Element(); n++ {
-		if n > maxPlugins {
-			d.TooMany(maxPlugins)
-			return
-		}
-		if _, ok := d.Enum(middleOut); !ok {
-			d.Required()
-			return
-		}
-		d.notConfigured("context-compression")
-	}
-}
-
-// plugins reads the plugin list. None is part of this installation, and a request for one is refused rather than
-// answered as if the plugin had run; switched off explicitly, a known one is no request.
-func (d *decoder) plugins() {
-	if !d.Array() {
-		return
-	}
-	for n := 1; d.Element(); n++ {
-		if n > maxPlugins {
-			d.TooMany(maxPlugins)
-			return
-		}
-		if d.Kind() != rawjson.Object {
-			d.Free(rawjson.Object)
-			d.Required()
-			return
-		}
-		d.plugin()
-	}
-}
-
-func (d *decoder) plugin() {
-	d.Object()
-	id, enabled := "", true
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		switch string(name) {
-		case "id":
-			text, _ := d.Text(maxUser)
-			id = string(text)
-		case "enabled":
-			enabled = d.Switch() != wire.Off
-		default:
-			d.Skip()
-		}
-	}
-	if d.Err() != nil {
-		return
-	}
-	switch id {
-	case "web", "file-parser", "response-healing", "context-compression", "moderation":
-		if enabled {
-			d.notConfigured(id)
-		}
-	case "":
-		d.FailIn(fault.Invalid, "id", "A plugin needs an id.")
-	default:
-		d.FailIn(fault.Invalid, "id", "There is no plugin %q.", id)
-	}
-}
-
-func (d *decoder) notConfigured(plugin string) {
-	d.Fail(fault.Invalid, "This installation has no %s plugin configured.", plugin)
 }

@@ -196,9 +196,13 @@ var fieldCases = []struct {
 	{"image_config", []string{"{}", `{"aspect_ratio":"1:1"}`}, []string{"[]", `"x"`}},
 	{"prediction", []string{`{"type":"content","content":"x"}`, `{"type":"content","content":[{"type":"text","text":"x"}]}`},
 		[]string{`"x"`, `{"type":"content"} @ .content`, `{"content":"x"} @ .type`, `{"type":"x","content":"x"} @ .type`, `{"type":"content","content":1} @ .content`}},
-	{"plugins", []string{"[]", `[{"id":"web","enabled":false},{"id":"file-parser","enabled":false},{"id":"response-healing","enabled":false},{"id":"context-compression","enabled":false},{"id":"moderation","enabled":false}]`},
-		[]string{"{}", "[null] @ [0]", `["web"] @ [0]`, "[{}] @ [0].id", `[{"id":"nope"}] @ [0].id`, `[{"id":"nope","enabled":false}] @ [0].id`, `[{"id":"web"}] @ [0]`, `[{"id":"web","enabled":true}] @ [0]`,
-			`[{"id":"file-parser"}] @ [0]`, `[{"id":"response-healing"}] @ [0]`, `[{"id":"context-compression"}] @ [0]`, `[{"id":"moderation"}] @ [0]`, `[{"id":"web","enabled":1}] @ [0].enabled`}},
+	{"plugins", []string{"[]", `[{"id":"web","enabled":false},{"id":"file-parser","enabled":false},{"id":"response-healing","enabled":false},{"id":"context-compression","enabled":false},{"id":"moderation","enabled":false}]`,
+		`[{"id":"web","engine":"native","max_results":20,"search_prompt":"x","include_domains":["a.com"],"exclude_domains":[],"user_location":{}}]`, `[{"id":"file-parser","pdf":{"engine":"pdf-text"},"new":1}]`,
+		`[{"id":"response-healing"},{"id":"context-compression","engine":"middle-out"}]`},
+		[]string{"{}", "[null] @ [0]", `["web"] @ [0]`, "[{}] @ [0].id", `[{"id":"nope"}] @ [0].id`, `[{"id":"nope","enabled":false}] @ [0].id`, `[{"id":"web","engine":"exa"}] @ [0].engine`,
+			`[{"id":"web","max_results":21}] @ [0].max_results`, `[{"id":"web","max_results":0}] @ [0].max_results`, `[{"id":"web","include_domains":[1]}] @ [0].include_domains[0]`, `[{"id":"web","include_domains":[null]}] @ [0].include_domains[0]`,
+			`[{"id":"web","user_location":"x"}] @ [0].user_location`, `[{"id":"file-parser","pdf":"native"}] @ [0].pdf`, `[{"id":"file-parser","pdf":{"engine":"ocr"}}] @ [0].pdf.engine`,
+			`[{"id":"context-compression","engine":"other"}] @ [0].engine`, `[{"id":"moderation"}] @ [0]`, `[{"id":"web","enabled":1}] @ [0].enabled`}},
 	{"web_search_options", []string{"{}", `{"search_context_size":"low","user_location":{}}`}, []string{"true", `{"search_context_size":"huge"} @ .search_context_size`, `{"user_location":"x"} @ .user_location`}},
 	{"service_tier", []string{`"auto"`, `"default"`, `"flex"`, `"priority"`, `"fast"`, `"scale"`}, []string{`"gold"`, "1"}},
 	{"cache_control", []string{`{"type":"ephemeral"}`, `{"type":"ephemeral","ttl":"5m"}`}, []string{`"ephemeral"`, "{} @ .type", `{"type":"x"} @ .type`, `{"type":"ephemeral","ttl":"2h"} @ .ttl`}},
@@ -213,7 +217,7 @@ var fieldCases = []struct {
 	{"store", []string{"true", "false"}, []string{"1"}},
 	{"usage", []string{"{}", `{"include":true}`}, []string{"true", `{"include":1} @ .include`}},
 	{"route", []string{`"fallback"`}, []string{"1"}},
-	{"transforms", []string{"[]"}, []string{`"x"`, `["middle-out"] @ [0]`, `["other"] @ [0]`}},
+	{"transforms", []string{"[]", `["middle-out"]`}, []string{`"x"`, `["other"] @ [0]`, `[null] @ [0]`}},
 	{"trace", []string{"{}"}, []string{"1"}},
 	{"debug", []string{`{"echo":true}`}, []string{"1"}},
 	{"provider", []string{"{}", `{"max_price":{"prompt":0e999999999,"audio":1e-999999999}}`, `{"order":["a"],"only":[],"ignore":["b"],"allow_fallbacks":false,"require_parameters":true,"data_collection":"deny","zdr":true,"quantizations":["fp8"],"sort":{"by":"latency","partition":"none"},
@@ -345,7 +349,6 @@ func TestDecodeRequestRules(t *testing.T) {
 		{"effort and budget", with(`"reasoning_effort":"low","reasoning":{"max_tokens":2000}`), fault.Invalid, "reasoning.max_tokens"},
 		{"include and exclude", with(`"include_reasoning":true,"reasoning":{"exclude":true}`), fault.Invalid, "include_reasoning"},
 		{"not include and not exclude", with(`"include_reasoning":false,"reasoning":{"exclude":false}`), fault.Invalid, "include_reasoning"},
-		{"plugin sentence", with(`"plugins":[{"id":"web"}]`), fault.Invalid, "plugins[0]"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()
@@ -501,12 +504,58 @@ func TestDecodeManyToolCalls(t *testing.T) {
 	refused(t, msgs(b.String()+`{"role":"tool","tool_call_id":"c200","content":""}`), fault.InvalidPrompt, "messages[400].tool_call_id")
 }
 
-func TestDecodePluginSentence(t *testing.T) {
+func TestDecodePlugins(t *testing.T) {
 	t.Parallel()
-	for _, id := range []string{"web", "file-parser", "response-healing", "context-compression", "moderation"} {
-		_, err := chat.Decode([]byte(with(`"plugins":[{"id":"` + id + `"}]`)))
-		if f := fault.From(err); !strings.Contains(f.Public, id) || !strings.Contains(f.Public, "configured") {
-			t.Errorf("the sentence %q does not name %s", f.Public, id)
+	type asked struct {
+		search          *completion.Search
+		must, web, heal bool
+		shrink          routing.Shrink
+		readable        bool
+	}
+	quiet := asked{shrink: routing.ShrinkSmall, readable: true} // without a word about plugins
+	but := func(f func(*asked)) asked { a := quiet; f(&a); return a }
+	for _, c := range []struct {
+		name, members string
+		want          asked
+	}{
+		{"nothing", `"x":1`, quiet},
+		{"web", `"plugins":[{"id":"web"}]`, but(func(a *asked) { a.search, a.must, a.web = &completion.Search{MaxResults: 5}, true, true })},
+		{"web with limits", `"plugins":[{"id":"web","max_results":3,"include_domains":["a.com"],"exclude_domains":["b.com"],"user_location":{"country":"RU"}}]`, but(func(a *asked) {
+			a.search = &completion.Search{MaxResults: 3, Include: []string{"a.com"}, Exclude: []string{"b.com"}, Location: []byte(`{"country":"RU"}`)}
+			a.must, a.web = true, true
+		})},
+		{"native search alone", `"web_search_options":{}`, but(func(a *asked) { a.web = true })},
+		{"healing", `"plugins":[{"id":"response-healing"}]`, but(func(a *asked) { a.heal = true })},
+		{"healing taken back", `"plugins":[{"id":"response-healing"},{"id":"response-healing","enabled":false}]`, quiet},
+		{"compression", `"plugins":[{"id":"context-compression"}]`, but(func(a *asked) { a.shrink = routing.ShrinkAny })},
+		{"compression off", `"plugins":[{"id":"context-compression","enabled":false}]`, but(func(a *asked) { a.shrink = routing.ShrinkNone })},
+		{"middle-out", `"transforms":["middle-out"]`, but(func(a *asked) { a.shrink = routing.ShrinkAny })},
+		{"no transforms", `"transforms":[]`, but(func(a *asked) { a.shrink = routing.ShrinkNone })},
+		{"files by the provider alone", `"plugins":[{"id":"file-parser","pdf":{"engine":"native"}}]`, but(func(a *asked) { a.readable = false })},
+		{"files off", `"plugins":[{"id":"file-parser","enabled":false}]`, but(func(a *asked) { a.readable = false })},
+		{"files read", `"plugins":[{"id":"file-parser","pdf":{"engine":"pdf-text"}}]`, quiet},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			req := decode(t, with(c.members))
+			got := asked{req.Search, req.Needs.Search, req.Needs.Web, req.Heal, req.Needs.Shrink, req.Needs.Readable}
+			if d := cmp.Diff(c.want, got, cmp.AllowUnexported(asked{})); d != "" {
+				t.Error(d)
+			}
+		})
+	}
+}
+
+func TestDecodeFormat(t *testing.T) {
+	t.Parallel()
+	yes := true
+	for body, want := range map[string]*completion.Format{
+		`{"type":"text"}`:        nil,
+		`{"type":"json_object"}`: {Kind: completion.FormatJSON},
+		`{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"type":"object"}}}`: {Kind: completion.FormatSchema, Name: "n", Strict: &yes, Schema: []byte(`{"type":"object"}`)},
+	} {
+		if d := cmp.Diff(want, decode(t, with(`"response_format": `+body)).Format); d != "" {
+			t.Error(d)
 		}
 	}
 }
@@ -527,7 +576,7 @@ func TestDecodePreferences(t *testing.T) {
 		t.Error(diff)
 	}
 	same := decode(t, with(`"provider":{"order":null,"only":[],"allow_fallbacks":true,"data_collection":"allow","zdr":false,"sort":"exacto","max_price":{},"preferred_max_latency":null}`))
-	if diff := cmp.Diff(routing.Preferences{AllowFallbacks: true}, same.Preferences, equal); diff != "" {
+	if diff := cmp.Diff(routing.Preferences{AllowFallbacks: true, Sort: "exacto"}, same.Preferences, equal); diff != "" {
 		t.Errorf("defaults written out: %s", diff)
 	}
 }

@@ -183,7 +183,11 @@ func (d *decoder) assistantField(name []byte, m *message) {
 			*has |= completion.HasReasoning
 			m.stands = true
 		}
-		d.text(len(d.Free(rawjson.Array)))
+		details := d.Free(rawjson.Array)
+		if s := wire.Signature(details); s != "" {
+			d.req.Signature = s
+		}
+		d.text(len(details))
 	case "audio":
 		m.stands = m.stands || d.present()
 		d.Free(rawjson.Object)
@@ -563,6 +567,7 @@ func (d *decoder) file() {
 		}
 	}
 	d.tokens += tokens
+	d.req.Needs.FileTokens += tokens
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "file_data", "A file needs file_data or file_id.")
 	}

@@ -21,7 +21,7 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 			b.p.Extra = append(b.p.Extra, m)
 		}
 	}
-	b.conversation(req.Body[req.MessagesAt.Start:req.MessagesAt.End])
+	b.conversation(req.Body, req.MessagesAt)
 	return b.p, nil
 }
 
@@ -125,9 +125,13 @@ func numberOf(s *completion.Sampling, name string) *string {
 	return nil
 }
 
-func (b *promptBuilder) conversation(list []byte) {
-	for e := rawjson.ElementsOf(list); e.Next(); {
+func (b *promptBuilder) conversation(body []byte, at completion.Span) {
+	for e := rawjson.ElementsOf(body[at.Start:at.End]); e.Next(); {
+		turns := len(b.p.Turns)
 		b.message(e.Value)
+		if len(b.p.Turns) > turns {
+			b.p.Turns[turns].At = completion.Span{Start: at.Start + e.At, End: at.Start + e.At + len(e.Value)}
+		}
 	}
 }
 
@@ -144,6 +148,7 @@ func (b *promptBuilder) message(v []byte) {
 		turn.Role, turn.Parts = completion.System, parts
 	case "assistant":
 		turn.Role, turn.Parts = completion.Assistant, marked(b.assistant(v, content), cache)
+		b.files(rawjson.Find(v, "annotations"))
 	case "tool":
 		id := wire.TextAt(v, "tool_call_id")
 		turn.Name = ""
@@ -156,6 +161,22 @@ func (b *promptBuilder) message(v []byte) {
 	}
 	b.talking = true
 	b.p.Turns = append(b.p.Turns, turn)
+}
+
+// files keeps what an answer has told of files: a client sends it back so that they need not be read again.
+func (b *promptBuilder) files(annotations []byte) {
+	for e := rawjson.ElementsOf(annotations); e.Next(); {
+		file := rawjson.Find(e.Value, "file")
+		hash := wire.TextAt(file, "hash")
+		if wire.TextAt(e.Value, "type") != "file" || hash == "" {
+			continue
+		}
+		text := ""
+		for c := rawjson.ElementsOf(rawjson.Find(file, "content")); c.Next(); {
+			text += wire.TextAt(c.Value, "text")
+		}
+		b.p.Files = append(b.p.Files, completion.ReadFile{Hash: hash, Text: text})
+	}
 }
 
 func (b *promptBuilder) result(id, name string, content []byte) completion.Part {

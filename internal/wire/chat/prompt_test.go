@@ -1,6 +1,7 @@
 package chat_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -79,10 +80,41 @@ func TestPromptTurns(t *testing.T) {
 			if diff := cmp.Diff(tc.system, p.System); diff != "" {
 				t.Errorf("system (-want +got):\n%s", diff)
 			}
+			for i := range p.Turns {
+				p.Turns[i].At = c.Span{} // shown below
+			}
 			if diff := cmp.Diff(tc.turns, p.Turns); diff != "" {
 				t.Errorf("turns (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// A turn knows which message it is, so that it can travel as the client wrote it; and files that an answer has told are known again.
+func TestPromptTurnsKnowTheirMessages(t *testing.T) {
+	t.Parallel()
+	messages := []string{
+		`{"role":"system","content":"s"}`, `{"role":"user","content":"one","x":1}`,
+		`{"role":"assistant","content":"two","annotations":[{"type":"file","file":{"hash":"ab","name":"a.pdf","content":[{"type":"text","text":"of a "},{"type":"text","text":"file"}]}},{"type":"url_citation"}]}`,
+		`{"role":"system","content":"later"}`, `{"role":"user","content":"three"}`,
+	}
+	req, err := chat.Decode([]byte(`{"messages": [` + strings.Join(messages, " ,\n") + `],"model":"v/m"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := req.Prompt()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for i := range p.Turns {
+		got = append(got, string(req.Body[p.Turns[i].At.Start:p.Turns[i].At.End]))
+	}
+	if diff := cmp.Diff(messages[1:], got); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]c.ReadFile{{Hash: "ab", Text: "of a file"}}, p.Files); diff != "" {
+		t.Error(diff)
 	}
 }
 

@@ -384,7 +384,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 	}
 	b = appendExtra(b, s.extra, frameLevel)
 	b = append(b, `,"usage":`...)
-	b = appendUsage(b, &receipt)
+	b = wire.AppendNotice(appendUsage(b, &receipt), s.served.Head.Notice)
 	s.out(append(b, "}\n\n"...))
 	s.held = nil
 	return s.done()

@@ -347,7 +347,9 @@ func (d *decoder) calledFunction() {
 			if d.present() {
 				d.req.HasRoles |= completion.HasThoughtSignature
 			}
-			d.RawString()
+			if raw := d.RawString(); len(raw) > 2 {
+				d.req.Signature = rawjson.Text(raw)
+			}
 		default:
 			d.Skip()
 		}
@@ -385,7 +387,12 @@ func (d *decoder) responseFormat() {
 		d.FailIn(fault.Invalid, "grammar", "response_format of type grammar needs the member grammar.")
 	}
 	d.needs(catalog.ParamResponseFormat, kind != "text") // text is what every endpoint gives anyway
+	d.needs(catalog.ParamStructuredOutputs, kind == "json_schema")
 	d.text(d.Pos() - at)
+	if d.Err() == nil && (kind == "json_object" || kind == "json_schema") {
+		f := formatOf(d.req.Body[at:d.Pos()])
+		d.req.Format = &f
+	}
 }
 
 func (d *decoder) jsonSchema() {

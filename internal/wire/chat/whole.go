@@ -97,7 +97,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	b = append(b, `],"usage":`...)
 	b = appendUsage(b, &receipt)
 	b = appendExtra(b, x.extra, frameLevel)
-	b = append(b, '}')
+	b = append(wire.AppendNotice(b, x.served.Head.Notice), '}')
 	*out = b
 	_, err := x.w.Write(b)
 	return err

@@ -194,6 +194,10 @@ func appendUsage(b []byte, r *relay.Receipt) []byte {
 	}
 	b = append(b, `,"output_tokens":`...)
 	b = strconv.AppendInt(b, u.Completion.N, 10)
+	if u.Reasoning.Reported {
+		b = append(b, `,"output_tokens_details":{"thinking_tokens":`...)
+		b = append(strconv.AppendInt(b, u.Reasoning.N, 10), '}')
+	}
 	if n := u.WebSearches.N; n > 0 {
 		b = append(b, `,"server_tool_use":{"web_search_requests":`...)
 		b = append(strconv.AppendInt(b, n, 10), '}')
@@ -210,14 +214,20 @@ func appendHead(b []byte, o *Options, served *relay.Served) []byte {
 	return append(b, `,"content":[`...)
 }
 
-// withModel is a message with the public name of its model; nothing else in it moves.
-func withModel(b, message []byte, model string) []byte {
+// renamed is a message with the public name of its model and, where something of the request was left out, with that notice; nothing else
+// in it moves.
+func renamed(b, message []byte, served *relay.Served) []byte {
+	from, end := 0, 0
 	for m := rawjson.MembersOf(message); m.Next(); {
-		if string(m.Name) == "model" {
-			b = append(b, message[:m.At]...)
-			b = rawjson.AppendText(b, model)
-			return append(b, message[m.End:]...)
+		if end = m.End; string(m.Name) == "model" {
+			b = append(b, message[from:m.At]...)
+			b = rawjson.AppendText(b, served.Model)
+			from = m.End
 		}
 	}
-	return append(b, message...)
+	if notice := served.Head.Notice; notice != "" && end > 0 {
+		b = wire.AppendNotice(append(b, message[from:end]...), notice)
+		from = end
+	}
+	return append(b, message[from:]...)
 }

@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/sse"
 )
 
@@ -95,7 +96,7 @@ func (s *Stream) renamed(b, data []byte) []byte {
 	for m := rawjson.MembersOf(data); m.Next(); {
 		if string(m.Name) == "message" {
 			b = rawjson.AppendOneLine(b, data[:m.At])
-			b = rawjson.AppendOneLine(b, withModel(nil, m.Value, s.served.Model))
+			b = rawjson.AppendOneLine(b, renamed(nil, m.Value, &s.served))
 			return rawjson.AppendOneLine(b, data[m.End:])
 		}
 	}
@@ -136,7 +137,7 @@ func (s *Stream) start(ev *completion.Event) {
 		r.Usage = *ev.Usage
 		r.Usage.Completion.N = 0
 	}
-	s.close(append(appendUsage(b, &r), '}'))
+	s.close(append(wire.AppendNotice(appendUsage(b, &r), s.served.Head.Notice), '}'))
 }
 
 // begin writes content_block_start.

@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/wire"
 )
 
 // Whole collects an answer and writes it as one JSON document, in one Write, when it has ended. It is a relay.Sink.
@@ -84,7 +85,7 @@ func (x *Whole) end() {
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
 	if x.body != nil {
-		_, err := x.w.Write(withModel(make([]byte, 0, len(x.body)+len(x.served.Model)), x.body, x.served.Model))
+		_, err := x.w.Write(renamed(make([]byte, 0, len(x.body)+len(x.served.Model)), x.body, &x.served))
 		return err
 	}
 	x.c.end()
@@ -92,6 +93,6 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	b = append(b, x.out...)
 	b = append(append(b, `],"stop_reason":"`...), x.c.stopReason()...)
 	b = append(b, `","stop_sequence":null,"usage":`...)
-	_, err := x.w.Write(append(appendUsage(b, &receipt), '}'))
+	_, err := x.w.Write(append(wire.AppendNotice(appendUsage(b, &receipt), x.served.Head.Notice), '}'))
 	return err
 }

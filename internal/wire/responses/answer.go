@@ -1,6 +1,7 @@
 package responses
 
 import (
+	"bytes"
 	"cmp"
 	"strconv"
 	"time"
@@ -26,6 +27,7 @@ type Options struct {
 	exclude   bool   // reasoning is not shown
 	spaces    map[string]space
 	echo      []byte // members that repeat the request
+	metadata  int    // where in echo those of the object metadata begin
 }
 
 // Kept is an answer to be kept. The slices are made for it.
@@ -41,6 +43,10 @@ func OptionsOf(req *Request, o Options) Options {
 	o.model, o.encrypted, o.exclude = req.Models[0], req.Encrypted, req.Reasoning.Exclude
 	o.spaces = spacesOf(req)
 	o.echo = appendEcho(nil, req, &o)
+	o.metadata = bytes.Index(o.echo, []byte(metadataBegins)) + len(metadataBegins)
+	for o.echo[o.metadata] == ' ' || o.echo[o.metadata] == '\t' {
+		o.metadata++
+	}
 	return o
 }
 
@@ -49,6 +55,9 @@ func Queued(o *Options) []byte {
 	c := composer{o: o}
 	return c.appendResponse(nil, &ending{status: "queued"}, nil)
 }
+
+// metadataBegins is nowhere else in an echo before it: what stands there are instructions, a text, and numbers.
+const metadataBegins = `,"metadata":{`
 
 // appendEcho writes the members of a response that repeat the request: SDKs for strict languages want all of them.
 func appendEcho(b []byte, req *Request, o *Options) []byte {
@@ -650,7 +659,14 @@ func (c *composer) appendResponse(b []byte, e *ending, receipt *relay.Receipt) [
 	if ep := c.served.Endpoint; ep != nil && ep.Provider != nil {
 		b = rawjson.AppendText(append(b, `,"provider":`...), ep.Provider.Name)
 	}
-	b = append(b, o.echo...)
+	b = append(b, o.echo[:o.metadata]...)
+	if notice := c.served.Head.Notice; notice != "" {
+		b = rawjson.AppendText(append(b, `"notice":`...), notice)
+		if o.echo[o.metadata] != '}' {
+			b = append(b, ',')
+		}
+	}
+	b = append(b, o.echo[o.metadata:]...)
 	b = append(append(append(b, `,"service_tier":"`...), cmp.Or(wire.Tier(c.served.Head.Tier), "default")...), '"')
 	b = append(append(append(b, `,"output":[`...), e.output...), `],"output_text":`...)
 	b = rawjson.AppendString(b, c.said)

@@ -10,6 +10,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/routing"
 	"weir/internal/wire"
 )
 
@@ -64,6 +65,7 @@ func Decode(body []byte) (*Request, error) {
 	}
 	d := decoder{Reader: wire.NewReader(body, op), out: &Request{Request: &completion.Request{Style: completion.Responses, Source: source{}, Body: body, N: 1}, Store: true}}
 	d.req = d.out.Request
+	d.req.Needs.Readable = true
 	if d.Kind() != rawjson.Object {
 		d.Fail(fault.Invalid, "The body must be a JSON object.")
 		return nil, d.Err()
@@ -215,7 +217,9 @@ func (d *decoder) field(name string) {
 	case "session_id":
 		req.SessionID, _ = d.Stored(maxSessionID)
 	case "truncation":
-		d.Enum(truncations)
+		if word, _ := d.Enum(truncations); word == "auto" {
+			req.Needs.Shrink = routing.ShrinkAny
+		}
 	case "service_tier":
 		switch tier, _ := d.Enum(tiers); tier {
 		case "fast":
@@ -271,6 +275,8 @@ func (d *decoder) setting(name string) {
 		d.needs(catalog.ParamParallelToolCalls, ok)
 	case "text":
 		d.textSettings()
+	case "plugins":
+		d.Plugins(d.req)
 	case "reasoning":
 		d.needs(catalog.ParamReasoning, d.present())
 		d.Reasoning(&d.reasoning)
@@ -359,6 +365,8 @@ func (d *decoder) textSettings() {
 }
 
 func (d *decoder) format() {
+	d.Kind() // moves to the value
+	at := d.Pos()
 	if !d.Object() {
 		return
 	}
@@ -386,6 +394,11 @@ func (d *decoder) format() {
 		d.needs(catalog.ParamResponseFormat|catalog.ParamStructuredOutputs, true)
 		if !named {
 			d.FailIn(fault.Invalid, "name", "A schema needs a name.")
+		}
+	}
+	if d.Err() == nil && kind != "text" {
+		if f := formatOf(d.req.Body[at:d.Pos()]); f.Kind != completion.FormatText {
+			d.req.Format = &f
 		}
 	}
 }
@@ -485,7 +498,9 @@ func (d *decoder) estimate(item []byte) {
 				needs.PromptTokens += tokensPerImage
 			case "input_file":
 				needs.Input |= catalog.File
-				needs.PromptTokens += max(tokensPerFile, int64(len(rawjson.Find(e.Value, "file_data")))/bytesPerFile)
+				tokens := max(tokensPerFile, int64(len(rawjson.Find(e.Value, "file_data")))/bytesPerFile)
+				needs.PromptTokens += tokens
+				needs.FileTokens += tokens
 			case "input_audio":
 				needs.Input |= catalog.Audio
 				needs.PromptTokens += int64(len(e.Value))/bytesPerSound + 1

@@ -1,0 +1,363 @@
+package app_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/internal/money"
+)
+
+// feature is a row of the grid.
+type feature struct {
+	name  string
+	about string
+	ask   func(*place) *ask // what is refused where it cannot be had
+	check func(*testing.T, *place)
+}
+
+var features = []feature{
+	{name: "text", about: "a question and its answer, exactly; in a conversation the last one", check: showText},
+	{name: "system", about: "the instructions reach the model", check: showSystem},
+	{name: "tools", about: "a tool is offered, called with arguments that conform to its schema, answered, and its result told; required, named and forbidden calls are obeyed", check: showTools},
+	{name: "parallel tools", about: "three calls in one answer and their results in one turn, also answered in another order; where the client wants one call only it gets one", check: showParallelTools},
+	{name: "tool results with images", about: "a picture in the result of a tool reaches the model", check: showToolPicture},
+	{name: "structured output", about: "an answer that conforms to the schema asked for", check: showSchema},
+	{name: "reasoning", about: "thinking comes back as thinking and is counted, as much as was asked for; switched off there is none", check: showReasoning},
+	{name: "signatures", about: "thinking and its signatures come back with the next request and reach the provider unaltered, who checks them", check: showSignatures},
+	{name: "prompt caching", about: "a long beginning is written once and read the second time; both are counted and priced", check: showCaching},
+	{name: "caching for an hour", about: "the same with a mark of one hour, which has a price of its own where providers know it", check: showHour},
+	{name: "image in", about: "a picture reaches the model", check: func(t *testing.T, p *place) { showMedium(t, p, "image", "image png 5x3") }},
+	{name: "PDF in", about: "a document reaches the model", check: func(t *testing.T, p *place) { showMedium(t, p, "pdf", "file") }},
+	{
+		name: "audio in", about: "sound reaches the model", check: func(t *testing.T, p *place) { showMedium(t, p, "audio", "audio wav") },
+		ask: func(p *place) *ask {
+			return &ask{model: p.model("vision"), turns: []turn{p.user("What is this?", "audio")}}
+		},
+	},
+	{
+		name: "image out", about: "a picture that the model drew reaches the client, and is paid for", check: showPicture,
+		ask: func(p *place) *ask {
+			return &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, pictures: true}
+		},
+	},
+	{name: "stop reasons", about: "end, length, tool calls and content filter, each in the style's own word", check: showStopReasons},
+	{
+		name: "stop sequences", about: "the text ends before them", check: showStopSequences,
+		ask: func(p *place) *ask {
+			return &ask{model: p.model("echo"), turns: []turn{p.user("Over the weir HALT and on")}, stop: []string{"HALT"}}
+		},
+	},
+	{name: "max tokens", about: "the answer ends there and says so", check: showMaxTokens},
+	{name: "usage", about: "tokens are those that the provider counted, and the charge is their price to the nano-ruble", check: showUsage},
+	{name: "streaming", about: "the pieces of a stream make up the whole answer: text, thinking, calls and usage", check: showStreaming},
+	{name: "prefill", about: "an answer that the client has begun is taken as such", check: showPrefill},
+	{name: "errors", about: "what a provider refuses arrives as a 400 in the style's envelope with the provider's words, a rate limit as a 429 with Retry-After", check: showErrors},
+}
+
+// bill is what an answer costs by the prices of the grid's models.
+func (s *said) bill(t *testing.T, hour bool) money.Nano {
+	t.Helper()
+	var sum money.Sum
+	write := "0.125"
+	if hour {
+		write = "0.2"
+	}
+	thought := max(s.thought, 0)
+	for _, line := range []struct {
+		n     int64
+		price string
+	}{{s.prompt - s.read - s.written, "0.1"}, {s.read, "0.01"}, {s.written, write}, {s.answer - thought, "0.4"}, {thought, "0.3"}} {
+		sum.PerThousand(line.n, price(t, line.price).Nano)
+	}
+	cost, err := sum.Ceil()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return cost
+}
+
+func (s *said) wantText(t *testing.T, text, finish string) {
+	t.Helper()
+	if s.text != text || s.finish != finish || len(s.calls) != 0 {
+		t.Errorf("%q (%s, %d calls), want %q (%s)", s.text, s.finish, len(s.calls), text, finish)
+	}
+}
+
+func showText(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("Вода \"течёт\"\n\\ \u2028 水")}})
+	s.wantText(t, "Вода \"течёт\"\n\\ \u2028 水 "+p.word, "stop")
+	if s.model != p.model("echo") || s.id == "" || s.notice != "" || s.reasoning != "" {
+		t.Errorf("%+v", s)
+	}
+	s = p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("First."), {role: "assistant", back: s.back}, p.user("Second.")}})
+	s.wantText(t, "Second. "+p.word, "stop")
+}
+
+func showSystem(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("chat"), system: "[[sim tokens=7]] Be brief.", turns: []turn{p.user("What is a weir?")}})
+	if s.answer != 7 || s.text == "" {
+		t.Errorf("the instructions did not reach the model: %+v", s)
+	}
+}
+
+func (s *said) wantCall(t *testing.T, names ...string) {
+	t.Helper()
+	seen := map[string]bool{}
+	for i, c := range s.calls {
+		if i >= len(names) || c.name != names[i] || c.arguments != `{"city":"Perm"}` || c.id == "" || seen[c.id] {
+			t.Errorf("call %d: %+v", i, c)
+		}
+		seen[c.id] = true
+	}
+	if len(s.calls) != len(names) || s.finish != "tools" {
+		t.Fatalf("%d calls, finish %s (%s), want %v", len(s.calls), s.finish, s.native, names)
+	}
+}
+
+func showTools(t *testing.T, p *place) {
+	q := &ask{model: p.model("tools"), tools: []string{"weather", "river"}, turns: []turn{p.user("What is the weather there?")}}
+	s := p.hear(t, q)
+	s.wantCall(t, "weather")
+	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow, -12"}}})
+	if s = p.hear(t, q); !strings.Contains(s.text, "weather: Snow, -12") || s.finish != "stop" {
+		t.Errorf("the result was not told: %+v", s)
+	}
+	q.turns = q.turns[:1]
+	q.must = "-"
+	if s = p.hear(t, q); s.text == "" || len(s.calls) != 0 {
+		t.Errorf("a forbidden call: %+v", s)
+	}
+	q.must, q.model = "*", p.model("echo") // which calls only when it must
+	p.hear(t, q).wantCall(t, "weather")
+	q.must = "river"
+	p.hear(t, q).wantCall(t, "river")
+}
+
+func showParallelTools(t *testing.T, p *place) {
+	names := []string{"weather", "river", "mill"}
+	q := &ask{model: p.model("tools"), tools: names, turns: []turn{p.user("Tell me of the place.")}}
+	s := p.hear(t, q)
+	s.wantCall(t, names...)
+	var results []result
+	for i, c := range s.calls {
+		results = append([]result{{id: c.id, text: fmt.Sprintf("result %d", i)}}, results...) // the last call first
+	}
+	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: results})
+	s = p.hear(t, q)
+	for i, name := range names {
+		if !strings.Contains(s.text, fmt.Sprintf("%s: result %d", name, i)) {
+			t.Errorf("the result of %s is missing: %s", name, s.text)
+		}
+	}
+	q.turns, q.serial = q.turns[:1], true
+	cannot := p.dialect.name == "gemini" || p.dialect.name == "bedrock"
+	if s = p.hear(t, q); (len(s.calls) != 1) != cannot || p.dialect.name == "gemini" && s.notice == "" {
+		t.Errorf("%d calls where one was wanted", len(s.calls))
+	}
+}
+
+func showToolPicture(t *testing.T, p *place) {
+	q := &ask{model: p.model("vision"), tools: []string{"camera"}, must: "*", turns: []turn{p.user("Look.")}}
+	s := p.hear(t, q)
+	s.wantCall(t, "camera")
+	q.must = "-"
+	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Here it is.", image: true}}})
+	if s = p.hear(t, q); !strings.Contains(s.text, "image png 5x3") || s.finish != "stop" {
+		t.Errorf("the picture did not reach the model: %+v", s)
+	}
+}
+
+func showSchema(t *testing.T, p *place) {
+	schema := `{"type":"object","properties":{"city":{"type":"string","enum":["Perm"]},"mills":{"type":"integer","enum":[3]}},"required":["city","mills"],"additionalProperties":false}`
+	s := p.hear(t, &ask{model: p.model("chat"), schema: schema, turns: []turn{p.user("Answer in JSON.")}})
+	got := decode[map[string]any](t, []byte(s.text))
+	if len(got) != 2 || got["city"] != "Perm" || fmt.Sprint(got["mills"]) != "3" || s.finish != "stop" {
+		t.Errorf("%+v", s)
+	}
+}
+
+func showReasoning(t *testing.T, p *place) {
+	q := &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why does water flow?")}}
+	s := p.hear(t, q)
+	shown := strings.HasPrefix(s.reasoning, "Let me think")
+	if p.dialect.name == "responses" {
+		shown = len(s.signatures) == 1
+	}
+	if !shown || s.thought < 16 && p.counts() || s.text == "" || strings.Contains(s.text, "Let me think") || s.answer < 16 {
+		t.Errorf("%+v", s)
+	}
+	q.effort = "none"
+	if s = p.hear(t, q); p.dialect.name != "gemini" && (s.reasoning != "" || s.thought > 0) {
+		t.Errorf("it thought although it should not: %+v", s)
+	}
+}
+
+// counts reports whether providers of the dialect tell how much they thought.
+func (p *place) counts() bool { return p.dialect.name != "bedrock" }
+
+// showSignatures has the simulator check what it signed: the messages and Gemini wires refuse thoughts that were altered, and what is
+// refused without its signature must have had it.
+func showSignatures(t *testing.T, p *place) {
+	q := &ask{model: p.model("reason"), effort: "low", tools: []string{"weather"}, turns: []turn{p.user("What is the weather?")}}
+	for step := range 2 { // the second one has the signatures of both
+		s := p.hear(t, q)
+		s.wantCall(t, "weather")
+		if p.dialect.name != "openai" && len(s.signatures) == 0 {
+			t.Fatalf("nothing was signed: %+v", s)
+		}
+		q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow"}}})
+		after := p.hear(t, q)
+		if !strings.Contains(after.text, "Snow") || after.notice != "" {
+			t.Errorf("%+v", after)
+		}
+		q.turns = append(q.turns, turn{role: "assistant", back: after.back}, p.user(fmt.Sprintf("And the weather tomorrow, %d?", step)))
+	}
+	p.hear(t, q)
+	if p.dialect.name == "openai" {
+		return // thoughts of this wire have no signatures
+	}
+	all := p.received()
+	last := string(all[len(all)-1].body)
+	name := map[string]string{"anthropic": `"signature"`, "gemini": `"thoughtSignature"`, "responses": `"encrypted_content"`, "bedrock": `"signature"`}[p.dialect.name]
+	if n := strings.Count(last, name); n < 2 || strings.Contains(last, "skip_thought") || strings.Contains(last, "weir.1.") {
+		t.Errorf("%d signatures came back: %s", n, last)
+	}
+}
+
+// long is a text of more than a thousand tokens that no other cell has.
+func (p *place) long() string {
+	return p.word + strings.Repeat(" water", 1200)
+}
+
+func (p *place) caching(t *testing.T, mark string) {
+	q := &ask{model: p.model("chat"), system: p.long(), mark: mark, turns: []turn{p.user("What is a weir?")}}
+	first := p.hear(t, q)
+	q.turns = append(q.turns, turn{role: "assistant", back: first.back}, p.user("And a mill?"))
+	second := p.hear(t, q)
+	marks := p.dialect.name == "anthropic" || p.dialect.name == "bedrock"
+	if first.read != 0 || (first.written > 1024) != marks || second.read < 1024 || second.written != 0 {
+		t.Errorf("first read %d, wrote %d; then read %d, wrote %d", first.read, first.written, second.read, second.written)
+	}
+	hour := mark == "1h" && marks
+	if spent := parse(t, p.credits(t).TotalUsage); spent != first.bill(t, hour)+second.bill(t, hour) {
+		t.Errorf("charged are %s, %s and %s by usage", spent, first.bill(t, hour), second.bill(t, hour))
+	}
+	if first.bill(t, hour) <= 2*second.bill(t, hour) {
+		t.Errorf("reading costs %s, writing cost %s", second.bill(t, hour), first.bill(t, hour))
+	}
+}
+
+func showCaching(t *testing.T, p *place) { p.caching(t, "5m") }
+
+func showHour(t *testing.T, p *place) { p.caching(t, "1h") }
+
+func showMedium(t *testing.T, p *place, medium, told string) {
+	s := p.hear(t, &ask{model: p.model("vision"), turns: []turn{p.user("What is this?", medium)}})
+	if !strings.Contains(s.text, told) || s.finish != "stop" {
+		t.Errorf("it did not reach the model: %+v", s)
+	}
+}
+
+func showPicture(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, pictures: true})
+	if s.images != 1 || s.text == "" {
+		t.Errorf("%d pictures: %+v", s.images, s)
+	}
+	var sum money.Sum // 64 of the answer's tokens are the picture's
+	sum.PerThousand(s.prompt, price(t, "0.1").Nano)
+	sum.PerThousand(s.answer-64, price(t, "0.4").Nano)
+	sum.PerThousand(64, price(t, "2").Nano)
+	cost, err := sum.Ceil()
+	if spent := parse(t, p.credits(t).TotalUsage); err != nil || spent != cost {
+		t.Errorf("charged are %s, want %s", spent, cost)
+	}
+}
+
+func showStopReasons(t *testing.T, p *place) {
+	for _, c := range []struct{ knob, finish string }{{"stop", "stop"}, {"length", "length"}, {"content_filter", "filter"}} {
+		s := p.hear(t, &ask{model: p.model("chat"), turns: []turn{p.user("[[sim finish=" + c.knob + "]] What is a weir?")}})
+		if s.finish != c.finish || s.native == "" {
+			t.Errorf("%s became %s, native %q", c.knob, s.finish, s.native)
+		}
+	}
+	p.hear(t, &ask{model: p.model("tools"), tools: []string{"weather"}, turns: []turn{p.user("How is it?")}}).wantCall(t, "weather")
+}
+
+func showStopSequences(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("Over the weir HALT and on")}, stop: []string{"HALT", "never"}})
+	s.wantText(t, "Over the weir ", "stop")
+}
+
+func showMaxTokens(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user(strings.Repeat("word ", 30))}, maxTokens: 17}) // some providers give 16 at least
+	s.wantText(t, strings.TrimSuffix(strings.Repeat("word ", 17), " "), "length")
+	if s.answer != 17 {
+		t.Errorf("%d tokens", s.answer)
+	}
+}
+
+func showUsage(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{{role: "user", text: "alpha beta gamma"}}})
+	if s.prompt != 10 || s.answer != 3 || s.read != 0 || s.written != 0 || s.thought > 0 { // 4 for the message, 3 at the end
+		t.Errorf("%+v", s)
+	}
+	reasoned := p.hear(t, &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why?")}})
+	if reasoned.thought <= 0 && p.counts() {
+		t.Errorf("thinking was not counted: %+v", reasoned)
+	}
+	if spent := parse(t, p.credits(t).TotalUsage); spent != s.bill(t, false)+reasoned.bill(t, false) || spent == 0 {
+		t.Errorf("charged are %s, %s and %s by usage", spent, s.bill(t, false), reasoned.bill(t, false))
+	}
+}
+
+func showStreaming(t *testing.T, p *place) {
+	for _, q := range []*ask{
+		{model: p.model("chat"), turns: []turn{p.user("What is a weir, at some length?")}},
+		{model: p.model("reason"), effort: "medium", turns: []turn{p.user("Why?")}},
+		{model: p.model("tools"), tools: []string{"weather", "river"}, turns: []turn{p.user("Tell me.")}},
+	} {
+		whole, stream := p.account.hear(t, p.style, q, false), p.account.hear(t, p.style, q, true)
+		whole.id, stream.id = "", ""
+		whole.read, stream.read = 0, 0
+		if is, want := fmt.Sprintf("%+v", *stream.comparable()), fmt.Sprintf("%+v", *whole.comparable()); is != want {
+			t.Errorf("the stream has\n%s, whole it is\n%s", is, want)
+		}
+	}
+}
+
+// comparable is the answer without what a client gets to send back, whose members have no order.
+func (s *said) comparable() *said {
+	out := *s
+	out.back = nil
+	return &out
+}
+
+func showPrefill(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("chat"), turns: []turn{p.user("What is a weir?"), {role: "assistant", text: "A weir is"}}})
+	if s.text == "" || s.finish != "stop" {
+		t.Errorf("%+v", s)
+	}
+	all := p.received()
+	if last := string(all[len(all)-1].body); !strings.Contains(last, `"A weir is"`) || strings.LastIndex(last, "A weir is") < strings.LastIndex(last, p.word) {
+		t.Errorf("the beginning of the answer did not reach the model: %s", last)
+	}
+}
+
+func showErrors(t *testing.T, p *place) {
+	for _, c := range []struct {
+		fault  string
+		status int
+		kind   string
+	}{{"u12", 400, "invalid_request"}, {"u12-context", 400, "context_length_exceeded"}, {"u9", 429, "rate_limit_exceeded"}} {
+		got := p.account.ask(t, p.style, &ask{model: p.model("chat"), turns: []turn{p.user("[[sim fault=" + c.fault + "]] Hello")}}, p.stream)
+		kind, message := p.style.failure(got.body)
+		if got.status != c.status || kind != c.kind || len(message) < 10 {
+			t.Errorf("%s: status %d: %s", c.fault, got.status, got.body)
+		}
+		if c.status == 429 && got.header.Get("Retry-After") != "7" {
+			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
+		}
+	}
+	p.wantSpent(t, false)
+}

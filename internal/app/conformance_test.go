@@ -1,0 +1,317 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"flag"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/sim"
+)
+
+var update = flag.Bool("update", false, "write docs/conformance.md anew")
+
+// spoken is a dialect under test.
+type spoken struct {
+	name string // as providers of the catalog have it
+	base string // of the simulator's routes for it
+	wire string // for readers
+
+	quirks catalog.Quirks
+}
+
+var dialects = []spoken{
+	{name: "openai", base: "/v1", wire: "chat completions"},
+	{name: "anthropic", wire: "messages"},
+	{name: "gemini", base: "/v1beta", wire: "generateContent"},
+	{name: "responses", base: "/v1", wire: "responses"},
+	{name: "bedrock", wire: "Converse", quirks: catalog.Quirks{ReasoningRequest: "thinking"}}, // as of Anthropic's models
+}
+
+// personas are the simulator's models that the grid has, on each dialect.
+var personas = []string{"chat", "echo", "tools", "reason", "json", "vision", "image"}
+
+// conformer is a gateway whose models all dialects serve, in front of a simulator that remembers what it was sent.
+type conformer struct {
+	*gateway
+	upstream *sim.Server
+	mu       sync.Mutex
+	sent     []sent
+	cells    atomic.Int64
+}
+
+// sent is a request as the upstream received it.
+type sent struct {
+	path   string
+	header http.Header
+	body   []byte
+}
+
+// startConformer starts one. Models are named for dialect and persona, as in "gemini/echo".
+func startConformer(t *testing.T, change ...func(*setup)) *conformer {
+	t.Helper()
+	c := &conformer{upstream: sim.New(sim.Config{})}
+	server := &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			return
+		}
+		c.mu.Lock()
+		c.sent = append(c.sent, sent{r.URL.RequestURI(), r.Header.Clone(), body})
+		c.mu.Unlock()
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		c.upstream.ServeHTTP(w, r)
+	}), ReadHeaderTimeout: time.Minute}
+	l := listen(t)
+	go func() { _ = server.Serve(l) }()
+	t.Cleanup(func() {
+		_ = server.Close()
+		_ = c.upstream.Close(context.Background())
+	})
+	origin := "http://" + l.Addr().String()
+	c.gateway = startGateway(t, append([]func(*setup){func(s *setup) { conformanceCatalog(t, &s.Declared, origin) }}, change...)...)
+	return c
+}
+
+func conformanceCatalog(t *testing.T, d *catalog.Declared, origin string) {
+	t.Helper()
+	for _, on := range dialects {
+		id := "on-" + on.name
+		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: "On " + on.name, Dialect: on.name, BaseURL: origin + on.base, Key: "sk-upstream-" + on.name, Quirks: on.quirks})
+		for _, p := range personas {
+			o := offerOf(t, id, on.name+"/"+p, p)
+			b := &o.Pricing.Base
+			b.CacheRead, b.CacheWrite, b.CacheWrite1h = price(t, "0.01"), price(t, "0.125"), price(t, "0.2")
+			b.Reasoning, b.ImageOutput = price(t, "0.3"), price(t, "2")
+			o.Input = catalog.Text | catalog.Image | catalog.File | catalog.Audio
+			o.Output = catalog.Text
+			if p == "image" && (on.name == "openai" || on.name == "gemini") {
+				o.Output |= catalog.Image
+			}
+			d.Offers = append(d.Offers, o)
+		}
+	}
+}
+
+// received are the requests that hold a text.
+func (c *conformer) received(text string) (list []sent) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, s := range c.sent {
+		if bytes.Contains(s.body, []byte(text)) {
+			list = append(list, s)
+		}
+	}
+	return list
+}
+
+// place is one cell of the grid: a feature asked for in a style of a model that a dialect serves.
+type place struct {
+	*conformer
+	*account
+	style   style
+	dialect *spoken
+	word    string // in the requests of this cell alone
+	stream  bool
+}
+
+// model is the name of a persona on the cell's dialect.
+func (p *place) model(persona string) string { return p.dialect.name + "/" + persona }
+
+// hear makes a request and reads its answer, which must be one.
+func (p *place) hear(t *testing.T, q *ask) *said {
+	t.Helper()
+	return p.account.hear(t, p.style, q, p.stream)
+}
+
+// user is what a user says.
+func (p *place) user(text string, media ...string) turn {
+	return turn{role: "user", text: text + " " + p.word, media: media}
+}
+
+// received are the requests of this cell as the upstream saw them.
+func (p *place) received() []sent { return p.conformer.received(p.word) }
+
+// outcome is what the document says of a cell.
+type outcome uint8
+
+const (
+	works   outcome = iota
+	noticed         // it works without this, and the client is given a notice
+	refused         // with a clear error, before any provider is asked
+	none            // the style or the dialect has no such thing
+)
+
+// exception is a cell that does not work, or of which there is more to say. Empty names mean all.
+type exception struct {
+	feature, style, dialect string
+	outcome                 outcome
+	status                  int    // of a refusal
+	kind                    string // of a refusal; or what a notice begins with
+	why                     string
+}
+
+var exceptions = []exception{
+	{feature: "prompt caching", style: "responses", dialect: "bedrock", outcome: none, why: "the responses style has no marks for what is to be cached"},
+	{feature: "prompt caching", style: "responses", dialect: "anthropic", outcome: none, why: "the responses style has no marks for what is to be cached"},
+	{feature: "caching for an hour", style: "responses", outcome: none, why: "the responses style has no marks for what is to be cached"},
+	{feature: "audio in", style: "responses", outcome: none, why: "the responses style has no sound"},
+	{feature: "image out", style: "responses", outcome: none, why: "the responses style has pictures only by a tool of the provider's own"},
+	{feature: "stop sequences", style: "responses", outcome: none, why: "the responses style has no stop sequences"},
+	{feature: "audio in", style: "messages", outcome: none, why: "the messages style has no sound"},
+	{feature: "audio in", dialect: "anthropic", outcome: refused, status: 400, kind: "invalid_request", why: "the messages wire has no sound; an endpoint of another wire is tried where the model has one"},
+	{feature: "image out", style: "messages", outcome: none, why: "the messages style has no pictures in answers"},
+	{feature: "image out", dialect: "anthropic", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
+	{feature: "image out", dialect: "responses", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
+	{feature: "image out", dialect: "bedrock", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
+	{feature: "parallel tools", dialect: "bedrock", why: "the Converse wire cannot limit an answer to one call"},
+	{feature: "reasoning", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
+	{feature: "usage", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
+	{feature: "stop sequences", dialect: "responses", outcome: noticed, kind: "Stop sequences were left out", why: "the responses wire has none: they are left out, and a notice says so"},
+	{feature: "reasoning", dialect: "responses", why: "the responses wire shows thoughts in a summary only, which the client must ask for; they come back encrypted"},
+	{feature: "parallel tools", dialect: "gemini", why: "the Gemini wire cannot limit an answer to one call: where the client wants that, a notice says so"},
+}
+
+func exceptionOf(feature, style, dialect string) *exception {
+	i := slices.IndexFunc(exceptions, func(e exception) bool {
+		return e.feature == feature && (e.style == "" || e.style == style) && (e.dialect == "" || e.dialect == dialect)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &exceptions[i]
+}
+
+// Whatever a client says in its style reaches a model of any dialect, and whatever that answers reaches the client: nothing is lost, and
+// what cannot be said is refused in so many words. docs/conformance.md is what this test has shown.
+func TestConformance(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	var all sync.WaitGroup
+	places := make(chan struct{}, 16) // t.Parallel would let only as many run as there are processors
+	run := func(name string, check func(*testing.T)) {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(name, check)
+		})
+	}
+	for i := range features {
+		f := &features[i]
+		for _, s := range styles {
+			for j := range dialects {
+				for _, stream := range []bool{false, true} {
+					at := &place{conformer: c, style: s, dialect: &dialects[j], stream: stream, word: fmt.Sprintf("K%dX", c.cells.Add(1))}
+					name := strings.ReplaceAll(f.name, " ", "-") + "/" + s.name() + "/" + at.dialect.name + map[bool]string{true: "/stream", false: "/whole"}[stream]
+					run(name, func(t *testing.T) { f.show(t, at) })
+				}
+			}
+		}
+	}
+	all.Wait()
+	c.wantBalanced(t)
+	if t.Failed() {
+		return
+	}
+	const path = "../../docs/conformance.md"
+	if *update {
+		if err := os.WriteFile(path, conformanceDocument(), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if is, err := os.ReadFile(path); err != nil || !bytes.Equal(is, conformanceDocument()) {
+		t.Errorf("docs/conformance.md does not say what the tests have shown (%v); write it anew with: go test ./internal/app -run TestConformance -update", err)
+	}
+}
+
+// show shows that a cell is what the document says.
+func (f *feature) show(t *testing.T, at *place) {
+	e := exceptionOf(f.name, at.style.name(), at.dialect.name)
+	if e != nil && e.outcome == none {
+		return
+	}
+	at.account = at.newAccount(t)
+	switch {
+	case e == nil || e.outcome == works:
+		f.check(t, at)
+		at.wantNothingHeld(t)
+		return
+	case e.outcome == noticed:
+		if s := at.hear(t, f.ask(at)); !strings.HasPrefix(s.notice, e.kind) || s.text == "" {
+			t.Errorf("notice %q of %+v", s.notice, s)
+		}
+		return
+	}
+	got := at.account.ask(t, at.style, f.ask(at), at.stream)
+	kind, message := at.style.failure(got.body)
+	if got.status != e.status || kind != e.kind || len(message) < 20 {
+		t.Errorf("status %d, want %d %s: %s", got.status, e.status, e.kind, got.body)
+	}
+	if len(at.received()) != 0 {
+		t.Error("the upstream was asked what it cannot do")
+	}
+	at.wantSpent(t, false)
+}
+
+// conformanceDocument is docs/conformance.md.
+func conformanceDocument() []byte {
+	var b bytes.Buffer
+	b.WriteString(`# Conformance
+
+What works between the styles that clients speak and the wires that providers speak. Each cell is shown by a test (TestConformance in internal/app), whole and streamed, through a gateway in front
+of the [simulator](simulator.md), which refuses what real providers refuse and knows its own signatures again. The test writes this page: a cell that is claimed here is a test that passes.
+
+`)
+	fmt.Fprintf(&b, "A cell is *style* to *dialect*: %s. ✓ works, ○ is left out and the client told, ✗ is refused with a clear error before any provider is asked, – does not exist in one of the two.\n\n", legend())
+	var notes []string
+	for _, s := range styles {
+		fmt.Fprintf(&b, "| %s to |", s.name())
+		for i := range dialects {
+			fmt.Fprintf(&b, " %s |", dialects[i].name)
+		}
+		b.WriteString("\n|---|" + strings.Repeat(":-:|", len(dialects)) + "\n")
+		for i := range features {
+			fmt.Fprintf(&b, "| %s |", features[i].name)
+			for j := range dialects {
+				e := exceptionOf(features[i].name, s.name(), dialects[j].name)
+				if e == nil {
+					b.WriteString(" ✓ |")
+					continue
+				}
+				at := slices.Index(notes, e.why)
+				if at < 0 {
+					at, notes = len(notes), append(notes, e.why)
+				}
+				fmt.Fprintf(&b, " %s [%d] |", map[outcome]string{works: "✓", noticed: "○", refused: "✗", none: "–"}[e.outcome], at+1)
+			}
+			b.WriteString("\n")
+		}
+		b.WriteString("\n")
+	}
+	for i, why := range notes {
+		fmt.Fprintf(&b, "%d. %s.\n", i+1, strings.ToUpper(why[:1])+why[1:])
+	}
+	b.WriteString("\n## What each row shows\n\n")
+	for i := range features {
+		fmt.Fprintf(&b, "- **%s**: %s.\n", features[i].name, features[i].about)
+	}
+	return b.Bytes()
+}
+
+func legend() string {
+	var list []string
+	for i := range dialects {
+		list = append(list, dialects[i].name+" is the "+dialects[i].wire+" wire")
+	}
+	return strings.Join(list, ", ")
+}

@@ -1,0 +1,227 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"slices"
+	"strings"
+	"testing"
+)
+
+// exact is a request whose every byte is somebody's: order and white space, escapes, numbers that no float holds, marks, members that only
+// a beta has.
+const exact = "\n{ \"max_tokens\" : 64 ,\t\"container\":{\"z\":1,\"a\":123456789012345678901234567890,\"\\u00e9\":\"\\/\\u2028\",\"e\":1.50E+2},\r\n" +
+	` "messages":[{"content":[{"type":"text","text":"K-exact \u0416 \"weir\" \ud83d\ude00", "cache_control": {"ttl":"1h","type":"ephemeral"}},{"text":"and more","type":"text"}],"role":"user"}],  "model" :"anthropic\/%s" ,` +
+	`"system":[{"type":"text","text":"model","cache_control":{"type":"ephemeral"}}],"metadata":{"user_id":"model"},"thinking":{"type":"adaptive","display":"summarized"},"stream":%t }` + "\n"
+
+// What a client of the messages style sends to an endpoint of that wire arrives byte for byte, and so does the answer, but for the name of
+// the model.
+func TestMessagesByteForByte(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	a := c.newAccount(t)
+	for _, stream := range []bool{false, true} {
+		body := fmt.Sprintf(exact, "reason", stream)
+		got := a.send(t, http.MethodPost, "/v1/messages?beta=true", []byte(body), map[string]string{
+			"Authorization": "", "X-Api-Key": a.key, "Anthropic-Version": "2026-10-21", "Anthropic-Beta": "context-1m-2025-08-07,interleaved-thinking-2025-05-14"})
+		if got.status != http.StatusOK {
+			t.Fatalf("status %d: %s", got.status, got.body)
+		}
+		all := c.received("K-exact")
+		is := all[len(all)-1]
+		if want := strings.Replace(body, `"anthropic\/reason"`, `"reason"`, 1); string(is.body) != want {
+			t.Errorf("the upstream received\n%q, want\n%q", is.body, want)
+		}
+		h := is.header
+		if is.path != "/v1/messages?beta=true" || h.Get("Anthropic-Version") != "2026-10-21" || h.Get("Anthropic-Beta") != "context-1m-2025-08-07,interleaved-thinking-2025-05-14" {
+			t.Errorf("%s %v", is.path, h)
+		}
+		if h.Get("X-Api-Key") != "sk-upstream-anthropic" || h.Get("Authorization") != "" || slices.Contains(h.Values("X-Api-Key"), a.key) {
+			t.Errorf("credentials %v", h)
+		}
+		// the same to the provider itself
+		r := httptest.NewRequest(http.MethodPost, is.path, bytes.NewReader(is.body))
+		r.Header = h.Clone()
+		w := httptest.NewRecorder()
+		c.upstream.ServeHTTP(w, r)
+		if want := strings.Replace(w.Body.String(), `"model":"reason"`, `"model":"anthropic/reason"`, 1); string(got.body) != want {
+			t.Errorf("the client received\n%s\nthe provider says\n%s", got.body, want)
+		}
+	}
+}
+
+// Of a request that holds what another provider thought, that alone is taken out, and the client is told.
+func TestMessagesBytesWithForeignThinking(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	a := c.newAccount(t)
+	q := &ask{model: "gemini/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "K-foreign. How is the weather?"}}}
+	s := a.hear(t, messagesStyle{}, q, false)
+	s.wantCall(t, "weather")
+	back, err := json.Marshal(s.back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var use string
+	for _, b := range s.back.([]map[string]any) {
+		if b["type"] == "tool_use" {
+			b, _ := json.Marshal(b)
+			use = string(b)
+		}
+	}
+	const form = `{"messages":[ {"role":"user","content":"K-foreign."},{"role":"assistant","content":%s},{"role":"user","content":[{"type":"tool_result","tool_use_id":"%s","content":"Snow"}]} ],` +
+		`"tools":[{"name":"weather","input_schema":%s}],"thinking":%s,"max_tokens":4000, "model":"%s"}`
+	body := fmt.Sprintf(form, back, s.calls[0].id, toolSchema, `{"type":"enabled","budget_tokens":1024}`, "anthropic/reason")
+	got := a.send(t, http.MethodPost, "/v1/messages", []byte(body), map[string]string{"Anthropic-Version": "2023-06-01"})
+	if got.status != http.StatusOK {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	all := c.received("K-foreign.")
+	if is, want := string(all[len(all)-1].body), fmt.Sprintf(form, "["+use+"]", s.calls[0].id, toolSchema, `{"type":"disabled"}`, "reason"); is != want {
+		t.Errorf("the upstream received\n%s, want\n%s", is, want)
+	}
+	if after := (messagesStyle{}).whole(t, got.body); !strings.Contains(after.notice, "another provider") || !strings.Contains(after.text, "Snow") {
+		t.Errorf("%+v", after)
+	}
+}
+
+// A conversation with tools and reasoning that goes to another provider with every request: no provider refuses anything, each gets all of its
+// own signatures back and nobody else's, and the client is told what was left out.
+func TestConversationAcrossProviders(t *testing.T) {
+	t.Parallel()
+	for _, s := range styles {
+		t.Run(s.name(), func(t *testing.T) {
+			t.Parallel()
+			c := startConformer(t)
+			a := c.newAccount(t)
+			owned := map[string]int{} // signatures that each dialect has made
+			q := &ask{effort: "low", tools: []string{"weather"}}
+			var calls []called
+			for n := range 20 {
+				on := dialects[(n*3+n/8)%4] // in every order; Bedrock takes the signatures of Anthropic's own wire, and the simulator does not
+				q.model = on.name + "/reason"
+				if calls == nil {
+					q.turns = append(q.turns, turn{role: "user", text: fmt.Sprintf("How is the weather on day %d?", n)})
+				} else {
+					q.turns = append(q.turns, turn{role: "user", results: []result{{id: calls[0].id, text: fmt.Sprintf("Snow of day %d", n)}}})
+				}
+				answered := a.hear(t, s, q, n%4 < 2)
+				c.wantSignatures(t, on.name, owned)
+				foreign := others(owned, on.name)
+				began := on.name == "anthropic" && calls != nil // another one did, and the messages wire has nobody begin to think in the middle of a turn
+				if (answered.notice != "") != (foreign > 0 || began) {
+					t.Errorf("request %d to %s, with %d signatures of others: notice %q", n, on.name, foreign, answered.notice)
+				}
+				a.wantNotice(t, s, answered)
+				if calls != nil && !strings.Contains(answered.text, fmt.Sprintf("Snow of day %d", n)) || calls == nil && len(answered.calls) != 1 {
+					t.Fatalf("request %d: %+v", n, answered)
+				}
+				owned[on.name] += answered.signed(t)
+				calls = answered.calls
+				q.turns = append(q.turns, turn{role: "assistant", back: answered.back})
+			}
+			total := c.upstream.Stats().Total
+			if total.Refused != 0 || total.Requests != 20 || owned["anthropic"] == 0 || owned["gemini"] == 0 {
+				t.Errorf("%d requests, %d refused, signatures %v", total.Requests, total.Refused, owned)
+			}
+		})
+	}
+}
+
+// signed counts the signatures that a provider made: a style without a place for them packs them into one that it has, and marks thinking
+// that nobody signed in the same way.
+func (s *said) signed(t *testing.T) (n int) {
+	t.Helper()
+	for _, signature := range s.signatures {
+		if packed, ours := strings.CutPrefix(signature, "weir.1."); ours {
+			b, err := base64.RawURLEncoding.DecodeString(packed)
+			if err != nil {
+				t.Error(err)
+			}
+			if m := decode[map[string]string](t, b); m["signature"]+m["data"] == "" {
+				continue
+			}
+		}
+		n++
+	}
+	return n
+}
+
+func others(owned map[string]int, name string) (n int) {
+	for other, k := range owned {
+		if other != name {
+			n += k
+		}
+	}
+	return n
+}
+
+// wantSignatures checks what the upstream has just received.
+func (c *conformer) wantSignatures(t *testing.T, dialect string, owned map[string]int) {
+	t.Helper()
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	body := string(c.sent[len(c.sent)-1].body)
+	n := strings.Count(body, `"encrypted_content":"`) + strings.Count(body, `"signature":"`) + strings.Count(body, `"thoughtSignature":"`) + strings.Count(body, `"redacted_thinking"`) - strings.Count(body, "skip_thought_signature_validator")
+	if n != owned[dialect] || strings.Contains(body, "weir.1.") {
+		t.Errorf("%s received %d signatures, %d are its own: %s", dialect, n, owned[dialect], body)
+	}
+}
+
+// wantNotice checks that the record of a call has the notice that the client was given.
+func (a *account) wantNotice(t *testing.T, s style, is *said) {
+	t.Helper()
+	id := is.id
+	if rest, ok := strings.CutPrefix(id, "msg_"); ok {
+		id = "gen-" + rest
+	}
+	if s.name() == "messages" && strings.HasPrefix(is.model, "anthropic/") || s.name() == "responses" {
+		return // the id is the provider's own, or that of a stored response
+	}
+	var c struct{ Data struct{ Notice *string } }
+	got := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
+	if err := json.Unmarshal(got.body, &c); err != nil || got.status != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
+	}
+	if recorded := c.Data.Notice; (recorded != nil) != (is.notice != "") || recorded != nil && *recorded != is.notice {
+		t.Errorf("recorded is %v, told was %q", recorded, is.notice)
+	}
+}
+
+// A provider that refuses reasoning which looks like its own, but is another model's or was altered, is asked once more without it.
+func TestThoughtsRefused(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	for _, s := range styles {
+		for _, on := range []string{"anthropic", "gemini"} {
+			for _, stream := range []bool{false, true} {
+				t.Run(s.name()+"/"+on+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
+					t.Parallel()
+					a := c.newAccount(t)
+					q := &ask{model: on + "/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "How is it?"}}}
+					first := a.hear(t, s, q, stream)
+					first.wantCall(t, "weather")
+					q.model = on + "/chat" // whose signatures are others
+					q.turns = append(q.turns, turn{role: "assistant", back: first.back}, turn{role: "user", results: []result{{id: first.calls[0].id, text: "Snow"}}})
+					got := a.ask(t, s, q, stream)
+					if got.status != http.StatusOK {
+						t.Fatalf("status %d: %s", got.status, got.body)
+					}
+					read := s.whole
+					if stream {
+						read = s.stream
+					}
+					if after := read(t, got.body); !strings.Contains(after.text, "Snow") || !strings.Contains(after.notice, "another provider") {
+						t.Errorf("%+v", after)
+					}
+					a.wantAttempts(t, got, 2)
+					a.wantNothingHeld(t)
+				})
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package app_test
+
+import (
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// leg is a style of clients and a dialect of providers, in the failure matrix.
+type leg struct {
+	style    style
+	dialect  string
+	fallback bool // the style has models to fall back to
+}
+
+// The dialect openai in the chat style is what TestFailureMatrix is about.
+var legs = []leg{
+	{chatStyle{}, "anthropic", true}, {chatStyle{}, "gemini", true},
+	{messagesStyle{}, "openai", false}, {messagesStyle{}, "anthropic", false}, {messagesStyle{}, "gemini", false},
+	{chatStyle{}, "responses", true}, {messagesStyle{}, "responses", false}, {chatStyle{}, "bedrock", true}, {messagesStyle{}, "bedrock", false},
+}
+
+// slug is the model that has a cell's fault on a dialect.
+func (l *leg) slug(c *cell) string { return l.dialect + strings.TrimPrefix(c.slug(), "test") }
+
+// allowed are the statuses that a client of the style may see where others see these.
+func (l *leg) allowed(statuses []int) []int {
+	if l.style.name() == "messages" && slices.Contains(statuses, http.StatusServiceUnavailable) {
+		return append(slices.Clone(statuses), 529)
+	}
+	return statuses
+}
+
+// faultCatalog adds each fault on each dialect.
+func faultCatalog(t *testing.T, d *catalog.Declared) {
+	t.Helper()
+	address := func(id string) string {
+		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == id })
+		return strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
+	}
+	open, closed := address("works"), address("closed")
+	for _, on := range dialects {
+		id := "faults-" + on.name
+		d.Providers = append(d.Providers,
+			catalog.Provider{ID: id, Name: id, Dialect: on.name, BaseURL: open + on.base, Key: "sk-upstream-key", Quirks: on.quirks},
+			catalog.Provider{ID: id + "-closed", Name: id + "-closed", Dialect: on.name, BaseURL: closed + on.base, Key: "sk-upstream-key", Quirks: on.quirks})
+		for i := range matrix {
+			provider := id
+			if matrix[i].closed {
+				provider += "-closed"
+			}
+			d.Offers = append(d.Offers, offerOf(t, provider, (&leg{dialect: on.name}).slug(&matrix[i]), matrix[i].upstream()))
+		}
+	}
+}
+
+// The failure matrix on the other dialects, and in the messages style.
+func TestFailureMatrixOfDialects(t *testing.T) {
+	t.Parallel()
+	patient, hasty := startGateway(t, func(s *setup) { faultCatalog(t, &s.Declared) }), startGateway(t, func(s *setup) {
+		faultCatalog(t, &s.Declared)
+		u := &s.Upstream
+		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
+		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
+	})
+	var all sync.WaitGroup
+	places := make(chan struct{}, 40)
+	run := func(name string, check func(*testing.T)) {
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			t.Run(name, check)
+		})
+	}
+	for i := range matrix {
+		c := &matrix[i]
+		if !c.waits { // one user after the other: it is the store that many new ones wait for
+			run(c.fault, func(t *testing.T) {
+				a := patient.newAccount(t)
+				eachLeg(c, func(name string, l *leg, stream, fallback bool) {
+					t.Run(name, func(t *testing.T) { l.show(t, c, a, stream, fallback) })
+				})
+			})
+			continue
+		}
+		eachLeg(c, func(name string, l *leg, stream, fallback bool) {
+			run(c.fault+"/"+name, func(t *testing.T) { l.show(t, c, hasty.newAccount(t), stream, fallback) })
+		})
+	}
+	all.Wait()
+	for _, gw := range []*gateway{patient, hasty} {
+		if n := gw.sim.Stats().Redirected; n != 0 {
+			t.Errorf("%d redirects were followed", n)
+		}
+		gw.wantBalanced(t)
+	}
+}
+
+// eachLeg yields what is to be shown of a cell.
+func eachLeg(c *cell, yield func(name string, l *leg, stream, fallback bool)) {
+	for i := range legs {
+		l := &legs[i]
+		for _, stream := range []bool{false, true} {
+			if !stream && c.whole == nil {
+				continue
+			}
+			name := fmt.Sprintf("%s/%s/%s", l.style.name(), l.dialect, map[bool]string{false: "whole", true: "stream"}[stream])
+			yield(name, l, stream, false)
+			if l.fallback {
+				yield(name+"/fallback", l, stream, true)
+			}
+		}
+	}
+}
+
+func (l *leg) ask(c *cell) *ask {
+	return &ask{model: l.slug(c), turns: []turn{{role: "user", text: "Tell me about weirs."}}, maxTokens: 4000}
+}
+
+// show makes one call and checks what its client sees, and that it is charged for that and for nothing else.
+func (l *leg) show(t *testing.T, c *cell, a *account, stream, fallback bool) {
+	before := parse(t, a.credits(t).TotalUsage)
+	body := l.style.encode(l.ask(c))
+	body["stream"] = stream
+	if fallback {
+		body["models"] = []string{"test/next"}
+	}
+	got := a.do(t, http.MethodPost, l.style.path(), body)
+	charged := true
+	if fallback {
+		l.checkFallback(t, c, a, got, stream)
+	} else {
+		charged = l.check(t, c, got, stream)
+	}
+	got.wantNoForeignHeaders(t)
+	a.wantNothingHeld(t)
+	var cost money.Nano
+	if charged {
+		g := a.generation(t, got.header.Get("X-Generation-Id"))
+		cost = parse(t, g.TotalCost)
+		if g.TokensPrompt <= 0 || g.TokensPrompt > 1000 || g.TokensCompletion <= 0 || g.TokensCompletion > 4000 || cost != testCost(t, g.TokensPrompt, g.TokensCompletion) {
+			t.Errorf("generation %+v", g)
+		}
+	}
+	if spent := parse(t, a.credits(t).TotalUsage) - before; spent != cost {
+		t.Errorf("the answer cost %s, charged are %s", cost, spent)
+	}
+}
+
+// check checks what a client sees that has nothing to fall back to, and tells whether it is charged.
+func (l *leg) check(t *testing.T, c *cell, got *answer, stream bool) (charged bool) {
+	t.Helper()
+	allowed := c.whole
+	if stream {
+		allowed = c.stream
+	}
+	if !slices.Contains(l.allowed(allowed), got.status) {
+		t.Fatalf("status %d, allowed %v: %s", got.status, l.allowed(allowed), got.body)
+	}
+	switch {
+	case got.status >= 400:
+		l.wantError(t, c, got)
+		return false
+	case stream && c.broken && l.brokenOff(t, got): // its prompt and what was received are paid for
+	case stream && c.broken && c.begun:
+		t.Errorf("a broken stream ended without an error event: %s", got.body)
+	default:
+		l.wantComplete(t, c, got, stream)
+	}
+	return true
+}
+
+func (l *leg) checkFallback(t *testing.T, c *cell, a *account, got *answer, stream bool) {
+	t.Helper()
+	if got.status != http.StatusOK {
+		t.Fatalf("status %d although the next model works: %s", got.status, got.body)
+	}
+	served := got.model(t, stream)
+	switch {
+	case served == l.slug(c) && stream && c.broken && l.brokenOff(t, got):
+		return // content was sent: there is no way back
+	case stream && c.begun, c.fine && served != l.slug(c), served == l.slug(c) && !c.mayServe(stream):
+		t.Fatalf("served by %s: %s", served, got.body)
+	}
+	l.wantComplete(t, c, got, stream)
+	a.wantAttempts(t, got, map[bool]int{true: 1, false: 2}[served == l.slug(c)])
+}
+
+func (l *leg) wantError(t *testing.T, c *cell, got *answer) {
+	t.Helper()
+	if l.style.name() == "chat" {
+		c.wantError(t, got)
+		return
+	}
+	if kind, message := l.style.failure(got.body); kind == "" || message == "" {
+		t.Errorf("not the error envelope: %s", got.body)
+	}
+	if got.status == 429 || got.status == 503 || got.status == 529 {
+		got.wantRetryAfter(t)
+	}
+	if wait := got.header.Get("Retry-After"); c.retry != "" && wait != c.retry {
+		t.Errorf("Retry-After %q, want %q", wait, c.retry)
+	}
+	for _, secret := range []string{"127.0.0.1", "http://", "goroutine", ".go:", "sk-sim-canary"} {
+		if strings.Contains(string(got.body), secret) {
+			t.Errorf("the error shows %q: %s", secret, got.body)
+		}
+	}
+}
+
+// brokenOff reports whether a stream ends with an error event, and nothing follows it.
+func (l *leg) brokenOff(t *testing.T, got *answer) bool {
+	t.Helper()
+	if l.style.name() == "chat" {
+		frames := got.frames(t)
+		_, is := frames[len(frames)-1]["error"].(map[string]any)
+		return is
+	}
+	events := messagesStyle{}.events(t, got.body)
+	last := events[len(events)-1]
+	failure, is := last["error"].(map[string]any)
+	return last["type"] == "error" && is && failure["type"] != "" && failure["message"] != ""
+}
+
+// wantComplete checks that an answer is one.
+func (l *leg) wantComplete(t *testing.T, c *cell, got *answer, stream bool) {
+	t.Helper()
+	read := l.style.whole
+	if stream {
+		read = l.style.stream
+	}
+	if l.style.name() == "messages" && l.dialect == "anthropic" && strings.HasPrefix(c.fault, "u30") {
+		return // bad usage passes through as the provider wrote it, and is not believed
+	}
+	if s := read(t, got.body); s.text == "" || s.finish != "stop" {
+		t.Errorf("not a complete answer: %s", got.body)
+	}
+}

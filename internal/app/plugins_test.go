@@ -1,0 +1,426 @@
+package app_test
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// pluginCatalog adds models that lack something: schemas, room, files, a web search.
+func pluginCatalog(t *testing.T) func(*setup) {
+	return func(s *setup) {
+		offer := func(dialect, slug, upstream string, change func(*catalog.Offer)) {
+			o := offerOf(t, "on-"+dialect, slug, upstream)
+			o.Input = catalog.Text
+			change(&o)
+			s.Offers = append(s.Offers, o)
+		}
+		for _, d := range dialects {
+			offer(d.name, "lack/"+d.name+"-schema", "json", func(o *catalog.Offer) {
+				o.Params = catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamMaxTokens
+			})
+			offer(d.name, "lack/"+d.name+"-files", "echo", func(o *catalog.Offer) {})
+			offer(d.name, "lack/"+d.name+"-room", "echo", func(o *catalog.Offer) { o.ContextLength, o.MaxCompletion = 4000, 500 })
+			offer(d.name, "lack/"+d.name+"-search", "chat", func(o *catalog.Offer) { o.Params = catalog.ParamTools })
+		}
+		offer("openai", "lack/json", "echo", func(o *catalog.Offer) { o.Params = catalog.ParamMaxTokens })
+		offer("openai", "lack/strict", "echo", func(o *catalog.Offer) {
+			o.Params = catalog.ParamMaxTokens
+			o.Pricing.Base.Prompt = price(t, "0.01") // it comes first
+		})
+		offer("anthropic", "lack/strict", "json", func(o *catalog.Offer) { o.Params = catalog.ParamTools | catalog.ParamToolChoice })
+	}
+}
+
+// replyOf is what a chat answer says, whole or streamed.
+type replyOf struct {
+	ID, Model, Content, Finish, Notice string
+	Annotations                        []any
+	Calls                              int
+}
+
+func readReply(t *testing.T, got *answer, stream bool) (r replyOf) {
+	t.Helper()
+	if got.status != http.StatusOK {
+		t.Fatalf("status %d: %s", got.status, got.body)
+	}
+	type piece struct {
+		Content     *string
+		Annotations []any
+		ToolCalls   []any `json:"tool_calls"`
+	}
+	type reply struct {
+		ID, Model string
+		Error     any
+		Choices   []struct {
+			Message, Delta piece
+			Finish         *string `json:"finish_reason"`
+		}
+		Metadata struct{ Notice string }
+	}
+	take := func(raw []byte) {
+		var m reply
+		if err := json.Unmarshal(raw, &m); err != nil || m.Error != nil {
+			t.Fatalf("%v: %s", err, raw)
+		}
+		r.ID, r.Model, r.Notice = m.ID, m.Model, r.Notice+m.Metadata.Notice
+		for _, c := range m.Choices {
+			for _, p := range []piece{c.Message, c.Delta} {
+				if p.Content != nil {
+					r.Content += *p.Content
+				}
+				r.Annotations = append(r.Annotations, p.Annotations...)
+				r.Calls += len(p.ToolCalls)
+			}
+			if c.Finish != nil {
+				r.Finish = *c.Finish
+			}
+		}
+	}
+	if !stream {
+		take(got.body)
+		return r
+	}
+	for _, f := range got.frames(t) {
+		raw, err := json.Marshal(f)
+		if err != nil {
+			t.Fatal(err)
+		}
+		take(raw)
+	}
+	return r
+}
+
+func user(text string) []any { return []any{map[string]any{"role": "user", "content": text}} }
+
+func plugins(list ...any) []any {
+	out := []any{}
+	for _, p := range list {
+		if id, ok := p.(string); ok {
+			p = map[string]any{"id": id}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+func wantFormat(strict bool) map[string]any {
+	return map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "sum", "strict": strict, "schema": map[string]any{
+		"type": "object", "properties": map[string]any{"total": map[string]any{"type": "integer"}}, "required": []string{"total"}, "additionalProperties": false}}}
+}
+
+func TestPluginHealing(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	a := c.newAccount(t)
+	ask := map[string]any{"model": "lack/json", "messages": user("Sure, here it is: {total: 42, 'note': None,}"), "response_format": map[string]any{"type": "json_object"}}
+	if got := readReply(t, a.chat(t, ask), false); got.Content != "Sure, here it is: {total: 42, 'note': None,}" || got.Notice != "" {
+		t.Errorf("without the plugin: %+v", got)
+	}
+	ask["plugins"] = plugins("response-healing")
+	got := readReply(t, a.chat(t, ask), false)
+	if got.Content != `{"total":42,"note":null}` || !strings.Contains(got.Notice, "mended") {
+		t.Errorf("%+v", got)
+	}
+	sent := c.received("Answer with one JSON object")
+	if len(sent) != 1 || strings.Contains(string(sent[0].body), "response_format") || strings.Contains(string(sent[0].body), "plugins") {
+		t.Errorf("sent %d requests with the instruction: %s", len(sent), sent)
+	}
+	ask["stream"] = true
+	if got := readReply(t, a.chat(t, ask), true); !strings.HasPrefix(got.Content, "Sure") {
+		t.Errorf("a stream: %+v", got)
+	}
+}
+
+// A strict answer that does not conform is a failed attempt: the next endpoint answers, and only that is charged. The second one has no
+// schemas either, and is made to call a tool.
+func TestPluginStrict(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	a := c.newAccount(t)
+	ask := map[string]any{"model": "lack/strict", "messages": user("The sum?"), "response_format": wantFormat(true), "provider": map[string]any{"sort": "price"}, "max_tokens": 50}
+	got := a.chat(t, ask)
+	r := readReply(t, got, false)
+	var doc struct{ Total *int }
+	if err := json.Unmarshal([]byte(r.Content), &doc); err != nil || doc.Total == nil || r.Finish != "stop" || r.Calls != 0 {
+		t.Fatalf("%v: %+v", err, r)
+	}
+	a.wantAttempts(t, got, 2)
+	if spent, is := parse(t, a.credits(t).TotalUsage), got.told(t, false); spent != is.cost {
+		t.Errorf("the answer cost %s, charged are %s", is.cost, spent)
+	}
+	ask["provider"] = map[string]any{"only": []string{"on-openai"}}
+	failed := a.chat(t, ask)
+	if failed.status != http.StatusBadGateway || !strings.Contains(string(failed.body), "does not conform to the schema") {
+		t.Errorf("status %d: %s", failed.status, failed.body)
+	}
+	ask["stream"] = true
+	if r := readReply(t, a.chat(t, ask), true); r.Content != "The sum?" {
+		t.Errorf("a stream: %+v", r)
+	}
+}
+
+// Schemas work on endpoints of every dialect that have tools alone, whole and streamed.
+func TestPluginEmulation(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	for _, d := range dialects {
+		for _, stream := range []bool{false, true} {
+			t.Run(d.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) {
+				t.Parallel()
+				a := c.newAccount(t)
+				got := a.chat(t, map[string]any{"model": "lack/" + d.name + "-schema", "messages": user("The sum?"), "response_format": wantFormat(false), "stream": stream})
+				r := readReply(t, got, stream)
+				var doc struct{ Total *int }
+				if err := json.Unmarshal([]byte(r.Content), &doc); err != nil || doc.Total == nil || r.Finish != "stop" || r.Calls != 0 {
+					t.Errorf("%v: %+v", err, r)
+				}
+			})
+		}
+	}
+}
+
+func TestPluginCompression(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	long := strings.Repeat("a rather long story ", 60)
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			a := c.newAccount(t)
+			word := "compression-" + d.name
+			messages := []any{map[string]any{"role": "system", "content": "Rules of " + word}, map[string]any{"role": "user", "content": "begin", "name": "ann"}}
+			for i := range 20 {
+				messages = append(messages, map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": fmt.Sprintf("call_%d", i), "type": "function", "function": map[string]any{"name": "f", "arguments": "{}"}}}},
+					map[string]any{"role": "tool", "tool_call_id": fmt.Sprintf("call_%d", i), "content": fmt.Sprintf("result %d %s", i, long)},
+					map[string]any{"role": "assistant", "content": fmt.Sprintf("answer %d", i)}, map[string]any{"role": "user", "content": fmt.Sprintf("question %d %s", i, long)})
+			}
+			messages = append(messages, map[string]any{"role": "assistant", "content": "so"}, map[string]any{"role": "user", "content": "end"})
+			ask := map[string]any{"model": "lack/" + d.name + "-room", "messages": messages, "tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "f", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}}}
+			got := a.chat(t, ask) // a context this small is compressed unasked
+			r := readReply(t, got, false)
+			if r.Content != "end" || !strings.Contains(r.Notice, "left out") {
+				t.Fatalf("%+v", r)
+			}
+			sent := c.received(word)
+			body := string(sent[0].body)
+			if len(sent) != 1 || !strings.Contains(body, "begin") || strings.Contains(body, "question 9") || !strings.Contains(body, "question 19") || len(body) > 20_000 {
+				t.Errorf("%d requests, %d bytes: %.300s", len(sent), len(body), body)
+			}
+			var call struct{ Data struct{ Notice *string } }
+			if err := json.Unmarshal(a.do(t, http.MethodGet, "/api/calls/"+r.ID, nil).body, &call); err != nil || call.Data.Notice == nil || *call.Data.Notice != r.Notice {
+				t.Errorf("%v: recorded is %v", err, call.Data.Notice)
+			}
+			for _, off := range []map[string]any{{"transforms": []any{}}, {"plugins": plugins(map[string]any{"id": "context-compression", "enabled": false})}} {
+				for k, v := range ask {
+					off[k] = v
+				}
+				if got := a.chat(t, off); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "context_length_exceeded") {
+					t.Errorf("status %d: %s", got.status, got.body)
+				}
+			}
+		})
+	}
+	t.Run("a large context is compressed when asked", func(t *testing.T) {
+		t.Parallel()
+		a := c.newAccount(t)
+		messages := []any{}
+		for i := range 60 {
+			messages = append(messages, map[string]any{"role": "user", "content": fmt.Sprintf("large %d ", i) + strings.Repeat(long, 10)}, map[string]any{"role": "assistant", "content": "so"})
+		}
+		ask := map[string]any{"model": "openai/echo", "messages": append(messages, map[string]any{"role": "user", "content": "end"})}
+		if got := a.chat(t, ask); got.status != http.StatusBadRequest {
+			t.Fatalf("status %d: %s", got.status, got.body)
+		}
+		ask["transforms"] = []string{"middle-out"}
+		if r := readReply(t, a.chat(t, ask), false); r.Content != "end" || !strings.Contains(r.Notice, "left out") {
+			t.Errorf("%+v", r)
+		}
+	})
+}
+
+func TestPluginFiles(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	pdf := func(text, more string) string {
+		content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
+		return "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
+			"3 0 obj\n<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n"+
+			"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R%s>>\n", len(content), content, more))
+	}
+	asking := func(model, data string) map[string]any {
+		return map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": []any{
+			map[string]any{"type": "text", "text": "Read this."}, map[string]any{"type": "file", "file": map[string]any{"filename": "bill.pdf", "file_data": data}}}}}}
+	}
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			a := c.newAccount(t)
+			word := "page-of-" + d.name
+			for _, stream := range []bool{false, true} {
+				ask := asking("lack/"+d.name+"-files", pdf(word, ""))
+				ask["stream"], ask["plugins"] = stream, plugins(map[string]any{"id": "file-parser", "pdf": map[string]any{"engine": "pdf-text"}})
+				r := readReply(t, a.chat(t, ask), stream)
+				if !strings.Contains(r.Content, word) || len(r.Annotations) != 1 {
+					t.Fatalf("%+v", r)
+				}
+				// what was read comes back with the answer, and need not be read again
+				told, err := json.Marshal(r.Annotations)
+				if err != nil {
+					t.Fatal(err)
+				}
+				var altered []any
+				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(told), word, "kept-"+d.name)), &altered); err != nil {
+					t.Fatal(err)
+				}
+				again := asking("lack/"+d.name+"-files", pdf(word, ""))
+				again["messages"] = append(again["messages"].([]any), map[string]any{"role": "assistant", "content": "Read.", "annotations": altered}, map[string]any{"role": "user", "content": "Sure?"})
+				if next := readReply(t, a.chat(t, again), false); next.Content != "Sure?" || len(next.Annotations) != 0 || len(c.received("kept-"+d.name)) == 0 {
+					t.Errorf("%+v", next)
+				}
+			}
+			native := readReply(t, a.chat(t, asking(d.name+"/vision", pdf("native-"+d.name, ""))), false)
+			if len(native.Annotations) != 0 || len(c.received("native-"+d.name)) != 0 || !strings.Contains(native.Content, "file") {
+				t.Errorf("natively: %+v", native)
+			}
+		})
+	}
+	a := c.newAccount(t)
+	for name, ask := range map[string]map[string]any{
+		"encrypted":       asking("lack/openai-files", pdf("x", "/Encrypt 9 0 R")),
+		"without text":    asking("lack/openai-files", pdf("", "")),
+		"native only":     asking("lack/openai-files", pdf("x", "")),
+		"the plugin off":  asking("lack/openai-files", pdf("x", "")),
+		"only an address": asking("lack/openai-files", "https://a.test/b.pdf"),
+	} {
+		switch name {
+		case "native only":
+			ask["plugins"] = plugins(map[string]any{"id": "file-parser", "pdf": map[string]any{"engine": "native"}})
+		case "the plugin off":
+			ask["plugins"] = plugins(map[string]any{"id": "file-parser", "enabled": false})
+		}
+		if got := a.chat(t, ask); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "file-parser") {
+			t.Errorf("%s: status %d: %s", name, got.status, got.body)
+		}
+	}
+}
+
+func TestPluginWeb(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, pluginCatalog(t))
+	asked := map[string]string{"openai": `"web_search_options":{`, "anthropic": `"type":"web_search_20250305"`, "gemini": `"googleSearch":{}`, "responses": `"type":"web_search"`}
+	for _, d := range dialects {
+		t.Run(d.name, func(t *testing.T) {
+			t.Parallel()
+			a := c.newAccount(t)
+			for i, ask := range []map[string]any{
+				{"model": d.name + "/chat", "plugins": plugins("web")},
+				{"model": d.name + "/chat:online"},
+				{"model": d.name + "/chat", "web_search_options": map[string]any{}},
+				{"model": d.name + "/chat", "plugins": plugins(map[string]any{"id": "web", "include_domains": []string{"weir.test"}, "max_results": 3})},
+			} {
+				word := fmt.Sprintf("search-%s-%d", d.name, i)
+				ask["messages"] = user("News? " + word)
+				got := a.chat(t, ask)
+				if asked[d.name] == "" { // its wire has no search
+					if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "search of the web") {
+						t.Errorf("status %d: %s", got.status, got.body)
+					}
+					continue
+				}
+				readReply(t, got, false)
+				sent := c.received(word)
+				if len(sent) != 1 || !strings.Contains(string(sent[0].body), asked[d.name]) || strings.Contains(string(sent[0].body), "plugins") {
+					t.Errorf("%v sent %s", ask, sent)
+				}
+				if i == 3 && d.name == "anthropic" && !strings.Contains(string(sent[0].body), `"max_uses":3,"allowed_domains":["weir.test"]`) {
+					t.Errorf("sent %s", sent[0].body)
+				}
+			}
+			for _, ask := range []map[string]any{
+				{"model": "lack/" + d.name + "-search", "plugins": plugins("web")}, {"model": "lack/" + d.name + "-search:online"},
+				{"model": d.name + "/chat", "plugins": plugins(map[string]any{"id": "web", "engine": "exa"})},
+			} {
+				ask["messages"] = user("News?")
+				if got := a.chat(t, ask); got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "web plugin") {
+					t.Errorf("%v: status %d: %s", ask, got.status, got.body)
+				}
+			}
+		})
+	}
+}
+
+// Each suffix of a model's name does what it says, seen from outside: who answers, what the answer calls the model, what was sent, what it cost.
+func TestVariants(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, func(s *setup) {
+		add := func(provider, prompt string, change func(*catalog.Offer)) {
+			o := offerOf(t, provider, "many/m", "reason")
+			o.Pricing.Base.Prompt = price(t, prompt)
+			change(&o)
+			s.Offers = append(s.Offers, o)
+		}
+		plain := func(*catalog.Offer) {}
+		add("on-openai", "0.2", plain)
+		add("on-openai", "0.05", func(o *catalog.Offer) { o.Tier = "flex" })
+		add("on-openai", "0.9", func(o *catalog.Offer) { o.Tier = "priority" })
+		add("on-openai", "0", func(o *catalog.Offer) { o.Variant, o.Pricing.Base.Completion = "free", price(t, "0") })
+		add("on-openai", "0.4", func(o *catalog.Offer) { o.Variant, o.ContextLength = "extended", 200_000 })
+	})
+	for i, v := range []struct {
+		suffix, prompt string // the price that was charged
+		sent           string // something that stands in the request upstream
+		change         map[string]any
+	}{
+		{"", "0.2", "", nil},
+		{":floor", "0.2", `"service_tier":"flex"`, nil}, // the simulator answers in its default tier whatever is asked, and that is what is charged
+		{":floor", "0.2", "", map[string]any{"provider": map[string]any{"ignore": []string{"on-openai/flex"}}}},
+		{":nitro", "0.2", `"service_tier":"priority"`, map[string]any{"provider": map[string]any{"order": []string{"on-openai/priority"}}}},
+		{":free", "0", "", nil},
+		{":extended", "0.4", "", nil},
+		{":thinking", "0.2", `"reasoning_effort":"medium"`, nil},
+		{":thinking", "0.2", `"reasoning_effort":"low"`, map[string]any{"reasoning_effort": "low"}},
+		{":exacto", "0.2", "", nil},
+		{":online", "0.2", `"web_search_options":{`, nil},
+	} {
+		t.Run(strings.Trim(v.suffix+" "+v.prompt, " "), func(t *testing.T) {
+			t.Parallel()
+			a := c.newAccount(t)
+			word := fmt.Sprintf("variant-%d.", i)
+			ask := map[string]any{"model": "many/m" + v.suffix, "messages": user("Hello " + word)}
+			for k, x := range v.change {
+				ask[k] = x
+			}
+			got := a.chat(t, ask)
+			r := readReply(t, got, false)
+			if r.Model != "many/m"+v.suffix {
+				t.Errorf("model %s", r.Model)
+			}
+			sent := c.received(word)
+			if len(sent) != 1 || !strings.Contains(string(sent[0].body), v.sent) || v.sent == "" && strings.Contains(string(sent[0].body), "service_tier") {
+				t.Errorf("sent %s", sent)
+			}
+			answer := "0.4"
+			if v.suffix == ":free" {
+				answer = "0"
+			}
+			is := got.told(t, false)
+			cost := func(n int64, perThousand string) money.Nano {
+				return money.Nano(n * price(t, perThousand).Nano / 1000)
+			}
+			if want := cost(is.prompt, v.prompt) + cost(is.completion, answer); is.cost != want {
+				t.Errorf("%d and %d tokens cost %s, want %s", is.prompt, is.completion, is.cost, want)
+			}
+		})
+	}
+	a := c.newAccount(t)
+	if got := a.chat(t, map[string]any{"model": "many/m:fast", "messages": user("x")}); got.status != http.StatusNotFound {
+		t.Errorf("an unknown suffix: status %d", got.status)
+	}
+}

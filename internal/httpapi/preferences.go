@@ -1,0 +1,172 @@
+package httpapi
+
+import (
+	"bytes"
+	"math/big"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/routing"
+	"weir/internal/wire"
+)
+
+// getPreferences serves GET /api/account/preferences: what holds for all requests with keys of the caller's user.
+func (x *exchange) getPreferences() error {
+	u, err := x.api.Accounts.ByID(x.r.Context(), x.caller.User)
+	if err != nil {
+		return err
+	}
+	return x.replyPreferences(u.Preferences)
+}
+
+// putPreferences serves PUT /api/account/preferences, which replaces them.
+func (x *exchange) putPreferences() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	if err := rawjson.Check(body, rawjson.Limits{Depth: 10, Keys: 100, Values: 2000}); err != nil {
+		return err
+	}
+	if rawjson.KindOf(body) != rawjson.Object {
+		return fault.New(fault.Invalid, "httpapi.putPreferences", "The body must be a JSON object.")
+	}
+	text, given := "", false
+	for m := rawjson.MembersOf(body); m.Next(); {
+		if string(m.Name) != "provider" {
+			return fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route knows no field of that name.")
+		}
+		given = true
+		if text, err = PreferencesText(m.Value); err != nil {
+			return err
+		}
+	}
+	if !given {
+		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.")
+	}
+	if err := x.api.Accounts.SetPreferences(x.r.Context(), x.caller.User, text, x.actor()); err != nil {
+		return err
+	}
+	return x.replyPreferences(text)
+}
+
+func (x *exchange) replyPreferences(text string) error {
+	var o object
+	o.open()
+	o.name("data")
+	o.open()
+	o.raw("provider", text)
+	o.close()
+	o.close()
+	return x.reply(&o)
+}
+
+// PreferencesText is what is kept of preferences that somebody gives, "" for null and for an object without members. It fails with
+// fault.Invalid or another kind for what is not JSON.
+func PreferencesText(v []byte) (string, error) {
+	if rawjson.KindOf(v) == rawjson.Null {
+		return "", nil
+	}
+	if _, err := wire.DefaultPreferences(v); err != nil {
+		return "", err
+	}
+	if m := rawjson.MembersOf(v); !m.Next() {
+		return "", nil
+	}
+	return string(bytes.TrimSpace(v)), nil
+}
+
+// appendPreferences writes preferences as a request would say them, those of account, key and request together.
+func appendPreferences(o *object, p *routing.Preferences) {
+	o.open()
+	list := func(name string, values []string) {
+		if len(values) > 0 {
+			o.texts(name, values)
+		}
+	}
+	said := func(name string, yes bool) {
+		if yes {
+			o.boolean(name, true)
+		}
+	}
+	list("order", p.Order)
+	list("only", p.Only)
+	if len(p.Within) > 0 {
+		o.array("and_only")
+		for _, entries := range p.Within {
+			o.comma()
+			o.b = append(o.b, '[')
+			for _, e := range entries {
+				o.comma()
+				o.b = appendString(o.b, e)
+			}
+			o.end()
+		}
+		o.end()
+	}
+	list("ignore", p.Ignore)
+	if p.NoFallbacks {
+		o.boolean("allow_fallbacks", false)
+	}
+	said("require_parameters", p.RequireParameters)
+	if p.DenyCollection {
+		o.text("data_collection", "deny")
+	}
+	said("zdr", p.ZDR)
+	list("quantizations", p.Quantizations)
+	appendSort(o, p)
+	appendCeilings(o, p.MaxPrice)
+	appendCutoffs(o, "preferred_min_throughput", p.MinThroughput)
+	appendCutoffs(o, "preferred_max_latency", p.MaxLatency)
+	o.close()
+}
+
+func appendSort(o *object, p *routing.Preferences) {
+	switch {
+	case p.Sort == "":
+	case p.SortAcrossModels:
+		o.name("sort")
+		o.open()
+		o.text("by", p.Sort)
+		o.text("partition", "none")
+		o.close()
+	default:
+		o.text("sort", p.Sort)
+	}
+}
+
+// appendCeilings writes the ceilings of a price in rubles, exact.
+func appendCeilings(o *object, m *routing.MaxPrice) {
+	if m == nil {
+		return
+	}
+	o.name("max_price")
+	o.open()
+	for _, c := range []struct {
+		name  string
+		price *big.Rat
+	}{{"prompt", m.Prompt}, {"completion", m.Completion}, {"request", m.Request}, {"image", m.Image}, {"audio", m.Audio}} {
+		if c.price != nil {
+			digits, _ := c.price.FloatPrec() // they were written as decimals, so they end
+			o.text(c.name, c.price.FloatString(digits))
+		}
+	}
+	o.close()
+}
+
+func appendCutoffs(o *object, name string, c routing.Cutoffs) {
+	if c == (routing.Cutoffs{}) {
+		return
+	}
+	o.name(name)
+	o.open()
+	for _, p := range []struct {
+		name  string
+		value float64
+	}{{"p50", c.P50}, {"p75", c.P75}, {"p90", c.P90}, {"p99", c.P99}} {
+		if p.value > 0 {
+			o.figure(p.name, p.value)
+		}
+	}
+	o.close()
+}

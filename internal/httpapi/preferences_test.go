@@ -1,0 +1,85 @@
+package httpapi_test
+
+import (
+	"strings"
+	"testing"
+
+	"weir/internal/fault"
+)
+
+// What is set for the account holds for the next request of any of its keys, and the explanation tells what holds and who said so.
+func TestAccountPreferences(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(nil), nil)
+	const path = "/api/account/preferences"
+	exactly(t, "at first", n.manage("GET", path, "").json(t), `{"data":{"provider":null}}`)
+	explained := func(provider string) any {
+		t.Helper()
+		return at(n.do("POST", "/v1/route/explain", `{"model":"acme/small","messages":[{"role":"user","content":"hi"}]`+provider+`}`).json(t), "data")
+	}
+	m := explained("")
+	exactly(t, "nothing preferred", at(m, "preferences"), `{}`)
+	exactly(t, "no defaults", at(m, "defaults"), `{"account":null,"key":null}`)
+
+	set := n.manage("PUT", path, ` {"provider": {"only":["best","acme"],"max_price":{"prompt":"0.10"},"sort":"price"} }`)
+	const kept = `{"data":{"provider":{"only":["best","acme"],"max_price":{"prompt":"0.10"},"sort":"price"}}}`
+	exactly(t, "set", set.json(t), kept)
+	exactly(t, "kept", n.manage("GET", path, "").json(t), kept)
+	m = explained(`,"provider":{"only":["best"],"sort":"latency","preferred_max_latency":{"p90":1.5},"ignore":["x"]}`)
+	exactly(t, "both", at(m, "preferences"), `{"only":["best"],"and_only":[["best","acme"]],"ignore":["x"],"sort":"latency","max_price":{"prompt":"0.1"},"preferred_max_latency":{"p90":1.5}}`)
+	exactly(t, "as given", at(m, "defaults"), `{"account":{"only":["best","acme"],"max_price":{"prompt":"0.10"},"sort":"price"},"key":null}`)
+	exactly(t, "attempts", at(m, "attempts"), `["best/acme/small"]`)
+	exactly(t, "nobody that the account does not name", at(explained(`,"provider":{"only":["other"]}`), "attempts"), `[]`)
+
+	exactly(t, "an empty object is none", n.manage("PUT", path, `{"provider":{}}`).json(t), `{"data":{"provider":null}}`)
+	n.manage("PUT", path, `{"provider":{"zdr":true,"allow_fallbacks":false,"data_collection":"deny","require_parameters":true,"quantizations":["fp8"],"order":["best"],
+		"sort":{"by":"price","partition":"none"},"preferred_min_throughput":20}}`)
+	exactly(t, "all the others", at(explained(""), "preferences"), `{"order":["best"],"allow_fallbacks":false,"require_parameters":true,"data_collection":"deny","zdr":true,
+		"quantizations":["fp8"],"sort":{"by":"price","partition":"none"},"preferred_min_throughput":{"p50":20}}`)
+	exactly(t, "removed", n.manage("PUT", path, `{"provider":null}`).json(t), `{"data":{"provider":null}}`)
+	exactly(t, "gone", at(explained(""), "preferences"), `{}`)
+}
+
+func TestAccountPreferencesErrors(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(nil), nil)
+	const path = "/api/account/preferences"
+	for body, param := range map[string]any{
+		`{}`: "provider", `[]`: nil, `{"provider":7}`: "provider", `{"provider":{"zrd":true}}`: "provider.zrd", `{"provider":{"sort":"fast"}}`: "provider.sort",
+		`{"provider":{"only":[""]},"x":1}`: nil, `{"other":1}`: "other", `{"provider":{},"provider":{}}`: nil, `{"provider":{"ignore":"` + strings.Repeat("a", 9000) + `"}}`: "provider",
+	} {
+		r := n.manage("PUT", path, body)
+		m := r.json(t)
+		if r.StatusCode != 400 {
+			t.Errorf("%.40s: status %d", body, r.StatusCode)
+		}
+		if got := at(m, "error", "metadata", "param"); param != nil && got != param {
+			t.Errorf("%.40s: param %v; want %v", body, got, param)
+		}
+	}
+	wantError(t, n.do("GET", path, ""), 403, fault.PermissionDenied)
+	wantError(t, n.do("PUT", path, `{"provider":null}`), 403, fault.PermissionDenied)
+	wantError(t, n.manage("POST", path, `{}`), 405, fault.MethodNotAllowed)
+}
+
+// A key's own preferences stand between those of the account and those of the request.
+func TestKeyPreferences(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(nil), nil)
+	n.manage("PUT", "/api/account/preferences", `{"provider":{"ignore":["a"],"sort":"price"}}`)
+	made := n.manage("POST", "/v1/keys", `{"name":"k","provider":{"ignore":["b"],"sort":"latency"}}`).json(t)
+	exactly(t, "made", at(made, "data", "provider"), `{"ignore":["b"],"sort":"latency"}`)
+	hash, key := at(made, "data", "hash").(string), at(made, "key").(string)
+	preferred := func() any {
+		return at(n.do("POST", "/v1/route/explain", chatBody(false), "Authorization", "Bearer "+key).json(t), "data")
+	}
+	exactly(t, "both", at(preferred(), "preferences"), `{"ignore":["a","b"],"sort":"latency"}`)
+	exactly(t, "and whose", at(preferred(), "defaults"), `{"account":{"ignore":["a"],"sort":"price"},"key":{"ignore":["b"],"sort":"latency"}}`)
+	if m := n.manage("PATCH", "/v1/keys/"+hash, `{"name":"other"}`).json(t); at(m, "data", "provider", "sort") != "latency" {
+		t.Errorf("a change of the name: %v", m)
+	}
+	exactly(t, "removed", at(n.manage("PATCH", "/v1/keys/"+hash, `{"provider":null}`).json(t), "data", "provider"), `null`)
+	exactly(t, "the account's alone", at(preferred(), "preferences"), `{"ignore":["a"],"sort":"price"}`)
+	wantError(t, n.manage("PATCH", "/v1/keys/"+hash, `{"provider":{"options":{}}}`), 400, fault.Invalid)
+	wantError(t, n.manage("POST", "/v1/keys", `{"name":"k","provider":[]}`), 400, fault.Invalid)
+}

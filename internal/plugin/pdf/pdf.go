@@ -1,0 +1,72 @@
+// Package pdf finds the text in PDF files: what their pages draw with fonts whose characters can be told. It draws nothing, follows no
+// links, runs no scripts, and the work and memory that a file can cost are bounded, whatever is in it.
+package pdf
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+)
+
+// Limits bound the reading of one file.
+type Limits struct {
+	Bytes    int // of the file
+	Pages    int // that are read; text of further ones is left out
+	Inflated int // bytes of all streams, decompressed
+	Text     int // bytes of text; what is beyond it is left out
+	Work     int // steps: tokens read, and bytes drawn or mapped
+}
+
+// Default are limits that a book of a thousand pages keeps.
+func Default() Limits {
+	return Limits{Bytes: 24 << 20, Pages: 2000, Inflated: 128 << 20, Text: 2 << 20, Work: 20_000_000}
+}
+
+// Why a file gives no text.
+var (
+	ErrNoPDF     = errors.New("it is no PDF file")
+	ErrEncrypted = errors.New("it is encrypted")
+	ErrNoText    = errors.New("it has no text, only pictures or fonts whose characters cannot be told")
+	ErrTooLarge  = errors.New("it is too large")
+)
+
+// Text is the text of the file's pages, in order, with a line break between lines and an empty line between pages. cut tells that the file
+// has more than the limits allow. It fails with one of the errors of this package.
+func Text(file []byte, lim Limits) (text string, cut bool, err error) {
+	if len(file) > lim.Bytes {
+		return "", false, ErrTooLarge
+	}
+	if !bytes.Contains(file[:min(len(file), 1024)], []byte("%PDF-")) {
+		return "", false, ErrNoPDF
+	}
+	d := &document{file: file, lim: lim, objects: map[int]object{}, fonts: map[ref]*font{}, inflate: lim.Inflated, work: lim.Work}
+	d.scan()
+	if d.encrypted {
+		return "", false, ErrEncrypted
+	}
+	var out strings.Builder
+	for _, page := range d.pages() {
+		w := &writer{doc: d, fonts: map[string]*font{}}
+		w.page(page)
+		said := strings.TrimSpace(w.out.String())
+		if said == "" {
+			continue
+		}
+		if out.Len() > 0 {
+			out.WriteString("\n\n")
+		}
+		if room := lim.Text - out.Len(); len(said) > room {
+			out.WriteString(strings.ToValidUTF8(said[:max(room, 0)], ""))
+			d.cut = true
+			break
+		}
+		out.WriteString(said)
+	}
+	if out.Len() == 0 {
+		if d.cut {
+			return "", true, ErrTooLarge
+		}
+		return "", false, ErrNoText
+	}
+	return out.String(), d.cut, nil
+}

@@ -1,0 +1,253 @@
+package pdf
+
+import (
+	"math"
+	"strings"
+)
+
+// writer follows what pages draw, and keeps the text.
+type writer struct {
+	doc   *document
+	fonts map[string]*font // by the resources' name for them, of the present resources
+	out   strings.Builder
+
+	font  *font
+	size  float64
+	x, y  float64 // where the line begins
+	scale float64 // of the text's own space
+	lead  float64
+	moved bool    // the next piece begins at x, y, and not where the last one ended
+	drawn bool    // something was drawn
+	lastX float64 // where the last piece ended
+	lastY float64
+	forms int // how deep forms are nested
+}
+
+const (
+	maxForms = 8
+	// gap is how far apart pieces of a word may be, in parts of the font's size.
+	gap = 0.15
+)
+
+func (w *writer) page(p page) {
+	var content []byte
+	add := func(v any) {
+		if _, data := w.doc.data(v); data != nil {
+			content = append(append(content, data...), '\n')
+		}
+	}
+	if list := w.doc.array(p.dict["Contents"]); list != nil {
+		for _, v := range list {
+			add(v)
+		}
+	} else {
+		add(p.dict["Contents"])
+	}
+	w.run(content, p.resources)
+}
+
+// run follows a stream of operators.
+func (w *writer) run(content []byte, resources dict) {
+	outer := w.fonts
+	w.fonts = map[string]*font{}
+	defer func() { w.fonts = outer }()
+	l := lexer{in: content, work: &w.doc.work}
+	var args []any
+	for {
+		switch v := l.value(0, false).(type) {
+		case end:
+			if w.doc.work <= 0 {
+				w.doc.cut = true
+			}
+			return
+		case keyword:
+			if v == "ID" { // a picture among the operators
+				skipImage(&l)
+			} else {
+				w.operator(string(v), args, resources)
+			}
+			args = args[:0]
+		default:
+			if len(args) < 64 {
+				args = append(args, v)
+			}
+		}
+		if w.out.Len() > w.doc.lim.Text {
+			w.doc.cut = true
+			return
+		}
+	}
+}
+
+// skipImage passes over the data of a picture up to the word EI.
+func skipImage(l *lexer) {
+	for ; l.at+3 < len(l.in); l.at++ {
+		if isSpace(l.in[l.at]) && l.in[l.at+1] == 'E' && l.in[l.at+2] == 'I' && isSpace(l.in[l.at+3]) {
+			l.at += 3
+			return
+		}
+	}
+	l.at = len(l.in)
+}
+
+func num(args []any, i int) float64 {
+	if i < 0 || i >= len(args) {
+		return 0
+	}
+	n, _ := args[i].(float64)
+	return n
+}
+
+func (w *writer) operator(op string, args []any, resources dict) {
+	switch op {
+	case "BT":
+		w.x, w.y, w.scale, w.moved = 0, 0, 1, true
+	case "Tf":
+		w.size = num(args, 1)
+		if len(args) > 0 {
+			n, _ := args[0].(name)
+			w.font = w.fontNamed(string(n), resources)
+		}
+	case "TL":
+		w.lead = num(args, 0)
+	case "Td":
+		w.move(num(args, 0), num(args, 1))
+	case "TD":
+		w.lead = -num(args, 1)
+		w.move(num(args, 0), num(args, 1))
+	case "T*":
+		w.move(0, -w.lead)
+	case "Tm":
+		w.scale = math.Max(math.Hypot(num(args, 0), num(args, 1)), 1e-6)
+		w.x, w.y, w.moved = num(args, 4), num(args, 5), true
+	case "Tj":
+		w.show(args, 0)
+	case "'":
+		w.move(0, -w.lead)
+		w.show(args, 0)
+	case "\"":
+		w.move(0, -w.lead)
+		w.show(args, 2)
+	case "TJ":
+		w.pieces(args)
+	case "Do":
+		w.form(args, resources)
+	}
+}
+
+// move begins another line, or goes on further to the right of the present one.
+func (w *writer) move(dx, dy float64) {
+	w.x += dx * w.scale
+	w.y += dy * w.scale
+	w.moved = true
+}
+
+// separate writes what stands between the last piece and one that begins here.
+func (w *writer) separate() {
+	if !w.moved && w.drawn {
+		return
+	}
+	size := math.Max(math.Abs(w.size)*w.scale, 1e-6)
+	if w.drawn {
+		switch down := math.Abs(w.lastY - w.y); {
+		case down > 1.8*size:
+			w.brk("\n\n")
+		case down > 0.4*size:
+			w.brk("\n")
+		case math.Abs(w.x-w.lastX) > gap*size:
+			w.brk(" ")
+		}
+	}
+	w.lastX, w.lastY, w.drawn, w.moved = w.x, w.y, true, false
+}
+
+// brk writes white space, unless there is as much already.
+func (w *writer) brk(space string) {
+	said := w.out.String()
+	if said == "" || strings.HasSuffix(said, space) || space == " " && strings.HasSuffix(said, "\n") {
+		return
+	}
+	w.out.WriteString(space)
+}
+
+func (w *writer) show(args []any, i int) {
+	if i >= len(args) {
+		return
+	}
+	if text, ok := args[i].([]byte); ok {
+		w.separate()
+		w.draw(text)
+	}
+}
+
+// pieces draws texts with gaps between them; a wide one is a space.
+func (w *writer) pieces(args []any) {
+	if len(args) == 0 {
+		return
+	}
+	list, _ := args[0].(array)
+	w.separate()
+	for _, v := range list {
+		switch v := v.(type) {
+		case []byte:
+			w.draw(v)
+		case float64:
+			w.advance(-v / 1000)
+			if v < -200 {
+				w.brk(" ")
+			}
+		}
+	}
+}
+
+func (w *writer) draw(text []byte) {
+	if w.font == nil {
+		return
+	}
+	w.doc.work -= len(text)
+	w.advance(w.font.append(&w.out, text))
+}
+
+func (w *writer) advance(ems float64) { w.lastX += ems * w.size * w.scale }
+
+// form follows a drawing that is used in another.
+func (w *writer) form(args []any, resources dict) {
+	if len(args) == 0 || w.forms >= maxForms {
+		return
+	}
+	n, _ := args[0].(name)
+	v, found := w.doc.dict(resources["XObject"])[n]
+	if !found {
+		return
+	}
+	if w.doc.name(w.doc.dict(v)["Subtype"]) != "Form" {
+		return
+	}
+	attributes, data := w.doc.data(v)
+	own := w.doc.dict(attributes["Resources"])
+	if own == nil {
+		own = resources
+	}
+	w.forms++
+	font, size, x, y, scale := w.font, w.size, w.x, w.y, w.scale
+	w.run(data, own)
+	w.font, w.size, w.x, w.y, w.scale = font, size, x, y, scale
+	w.forms--
+}
+
+func (w *writer) fontNamed(n string, resources dict) *font {
+	if f, ok := w.fonts[n]; ok {
+		return f
+	}
+	v := w.doc.dict(resources["Font"])[name(n)]
+	r, shared := v.(ref)
+	f, known := w.doc.fonts[r]
+	if !shared || !known {
+		f = w.doc.font(w.doc.dict(v))
+	}
+	if shared {
+		w.doc.fonts[r] = f
+	}
+	w.fonts[n] = f
+	return f
+}

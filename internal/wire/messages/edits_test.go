@@ -1,0 +1,111 @@
+package messages_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+	"weir/internal/wire/messages"
+)
+
+// edited is the body as an upstream of the same wire gets it, but for the model.
+func edited(t testing.TB, req *completion.Request) string {
+	t.Helper()
+	var b strings.Builder
+	from := 0
+	edits, _ := req.Edits()
+	for _, e := range edits {
+		if e.Start < from || e.End < e.Start || e.End > len(req.Body) {
+			t.Fatalf("edit %+v behind %d", e, from)
+		}
+		b.Write(req.Body[from:e.Start])
+		b.WriteString(e.With)
+		from = e.End
+	}
+	b.Write(req.Body[from:])
+	return b.String()
+}
+
+// Thinking that this style had packed is taken out of what goes to an upstream of the wire, and nothing else moves.
+func TestEdits(t *testing.T) {
+	t.Parallel()
+	packed := fmt.Sprintf(`{"type":"thinking","thinking":"t","signature":%q}`, wire.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"}))
+	hidden := fmt.Sprintf(`{"data":%q , "type":"redacted_thinking"}`, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: "c", Data: "d"}))
+	const own, plain, use, result = `{"type":"thinking","thinking":"o","signature":"own"}`, `{"text":"x","type":"text"}`, `{"type":"tool_use","id":"c","name":"f","input":{}}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}`
+	for _, c := range []struct {
+		name          string
+		before, after string // the content of the answer, or with it whatever follows
+		thoughtless   bool
+		thinking      string // what becomes of it; "": unchanged
+	}{
+		{name: "nothing of others", before: `[ ` + own + ` , ` + plain + `]`, after: `[ ` + own + ` , ` + plain + `]`},
+		{name: "at the beginning", before: `[ ` + packed + ` , ` + plain + ` ]`, after: `[ ` + plain + ` ]`},
+		{name: "at the end", before: `[` + plain + ` , ` + hidden + ` ]`, after: `[` + plain + ` ]`},
+		{name: "in the middle", before: `[` + own + `,` + packed + `, ` + hidden + `,` + plain + `]`, after: `[` + own + `,` + plain + `]`},
+		{name: "everywhere", before: `[` + packed + `,` + own + `,` + hidden + `,` + plain + `,` + packed + `]`, after: `[` + own + `,` + plain + `]`},
+		{name: "alone", before: `[` + packed + `,` + hidden + `]`, after: `[{"type":"text","text":"..."}]`},
+		{name: "of a turn that goes on", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + use + `]},` + result + `,{"role":"user","content":"q"`, thinking: `{"type":"disabled"}`},
+		{name: "own thinking stays before it", before: `[` + own + `,` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + own + `,` + use + `]},` + result + `,{"role":"user","content":"q"`},
+		{name: "of a turn that is over", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`, after: `[` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`},
+		{name: "refused", before: `[` + own + `,` + packed + `,` + plain + `]`, after: `[` + plain + `]`, thoughtless: true},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for _, form := range []string{
+				`{"thinking": {"type":"enabled","budget_tokens":1024},"model":"m","max_tokens":5000,"messages":[ {"role":"user","content":"q"},{"role":"assistant","content":%s}] }`,
+				`{"max_tokens":5000,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":%s}],"model":"m","thinking": {"type":"enabled","budget_tokens":1024}}`,
+			} {
+				req, err := messages.Decode([]byte(fmt.Sprintf(form, c.before)))
+				if err != nil {
+					t.Fatal(err)
+				}
+				req.Thoughtless = c.thoughtless
+				want := fmt.Sprintf(form, c.after)
+				if c.thinking != "" {
+					want = strings.Replace(want, `{"type":"enabled","budget_tokens":1024}`, c.thinking, 1)
+				}
+				if got := edited(t, req); got != want {
+					t.Errorf("got\n%s, want\n%s", got, want)
+				}
+			}
+		})
+	}
+}
+
+// The newest signature is the provider's own, also where it was packed.
+func TestSignature(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ blocks, want string }{
+		{`{"type":"text","text":"x"}`, ""},
+		{`{"type":"thinking","thinking":"a","signature":"one"},{"type":"thinking","thinking":"b","signature":"two"}`, "two"},
+		{`{"type":"redacted_thinking","data":"d"}`, "d"},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, wire.Pack(&completion.Thought{Signature: "s"})), "s"},
+		{fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Data: "e"})), "e"},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, wire.Pack(&completion.Thought{Format: "unknown"})), ""},
+	} {
+		req, err := messages.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[` + c.blocks + `]}]}`))
+		if err != nil || req.Signature != c.want {
+			t.Errorf("%s: %v, %+v", c.blocks, err, req)
+		}
+	}
+}
+
+func FuzzEdits(f *testing.F) {
+	packed := wire.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"})
+	f.Add([]byte(`{"model":"a","max_tokens":1,"thinking":{"type":"enabled"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"`+packed+`"} , {"type":"tool_use"}]},{"role":"user","content":[]}]}`), false)
+	f.Add([]byte(`{"messages":[{"content":[{"type":"redacted_thinking","data":"`+packed+`"}],"content2":1}],"model":"a","max_tokens":1}`), true)
+	f.Fuzz(func(t *testing.T, body []byte, thoughtless bool) {
+		req, err := messages.Decode(body)
+		if err != nil {
+			return
+		}
+		req.Thoughtless = thoughtless
+		text := edited(t, req)
+		if !rawjson.Valid([]byte(text)) {
+			t.Fatalf("not JSON: %s", text)
+		}
+	})
+}
