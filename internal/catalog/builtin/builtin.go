@@ -63,7 +63,7 @@ func (p *Provider) AnyKeyIn(env Lookup) (string, bool) {
 	return "", false
 }
 
-// Variables are the environment variables that text names with ${}.
+// Variables are the environment variables that text names with ${}, each once.
 func Variables(text string) []string {
 	var out []string
 	for {
@@ -72,7 +72,9 @@ func Variables(text string) []string {
 		if !found || !closed {
 			return out
 		}
-		out, text = append(out, name), rest
+		if text = rest; !slices.Contains(out, name) {
+			out = append(out, name)
+		}
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
 	"weir/internal/fault"
+	"weir/internal/money"
 	"weir/internal/rate"
 	"weir/internal/seal"
 )
@@ -444,4 +445,21 @@ func TestWayOutOfABrokenCatalog(t *testing.T) {
 	s.refused(edit.Change{Kind: edit.Provider, ID: "hut", Set: edit.Spec{"name": "House"}}, fault.Invalid, "")
 	s.must(edit.Change{Kind: edit.Provider, ID: "hut", Set: edit.Spec{"disabled": "true"}})
 	s.built()
+}
+
+// What was declared beside the configuration takes part although a built-in provider of that id is off.
+func TestDeclaredUnderABuiltInID(t *testing.T) {
+	t.Parallel()
+	own := catalog.Provider{ID: "quiet", Dialect: "openai", BaseURL: "https://own.example/v1"}
+	price := money.Price{Nano: 1, Set: true}
+	b, err := edit.Build(&edit.Base{
+		Declared: catalog.Declared{Providers: []catalog.Provider{own}, Offers: []catalog.Offer{{Provider: "quiet", Model: "acme/m", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price, Completion: price}}}}},
+		Known:    []catalog.Provider{{ID: "quiet", Dialect: "openai", BaseURL: "https://quiet.example/v1"}},
+	}, &edit.State{}, rate.Effective{}, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p := b.Snapshot.Providers["quiet"]; p == nil || p.BaseURL != own.BaseURL || len(b.Providers) != 1 || !b.Endpoints[0].On {
+		t.Errorf("providers %+v, endpoints %+v", b.Providers, b.Endpoints)
+	}
 }

@@ -263,6 +263,9 @@ func (m *merger) providers() error {
 		}
 	}
 	for i := range m.base.Known {
+		if seen[m.base.Known[i].ID] { // what takes part was declared beside the configuration, under an id that is also built in
+			continue
+		}
 		if err := add(ProviderView{Provider: m.base.Known[i], Origin: FromBuiltin}); err != nil {
 			return err
 		}

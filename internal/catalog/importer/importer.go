@@ -213,6 +213,9 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	if strings.HasSuffix(e.id, ":batch") {
 		return o, "it is served in batches"
 	}
+	if reason := e.unserved(n); reason != "" {
+		return o, reason
+	}
 	var ok bool
 	if o.model, o.variant, ok = im.book.Slug(n, e.id); !ok {
 		return o, "its id cannot be turned into a slug"
@@ -245,6 +248,19 @@ func marked(p *builtin.Provider, o *offer) bool {
 	return p.Dialect == "anthropic" || p.Dialect == "bedrock" && strings.HasPrefix(o.model, "anthropic/")
 }
 
+// unserved refuses what the provider serves to others, or in other ways.
+func (e *entry) unserved(n *Names) string {
+	switch {
+	case begins(e.id, n.Elsewhere):
+		return "it is for other places"
+	case len(n.Only) > 0 && !begins(e.id, n.Only), n.Chat && e.kind != catalog.TypeChat:
+		return "this provider serves it on another wire"
+	case n.Chat && e.litellm == nil:
+		return "litellm does not list it, so that the wire may not serve it"
+	}
+	return ""
+}
+
 // unfit refuses what should not be offered whatever it costs.
 func (im *importer) unfit(n *Names, e *entry) string {
 	retired := rawjson.Text(rawjson.Find(e.litellm, "deprecation_date"))
@@ -252,12 +268,6 @@ func (im *importer) unfit(n *Names, e *entry) string {
 	switch {
 	case n.Skip[e.id] != "":
 		return n.Skip[e.id]
-	case begins(e.id, n.Elsewhere):
-		return "it is the profile of other places, of a model that is served without it"
-	case len(n.Only) > 0 && !begins(e.id, n.Only), n.Chat && e.kind != catalog.TypeChat && e.kind != "":
-		return "this provider serves it on another wire"
-	case n.Chat && e.litellm == nil:
-		return "litellm does not list it, so that the wire may not serve it"
 	case e.kind == "":
 		return "it is called in a way that Weir does not have (litellm: " + rawjson.Text(rawjson.Find(e.litellm, "mode")) + ")"
 	case rawjson.Text(rawjson.Find(e.modelsDev, "status")) == "deprecated", retired != "" && retired <= im.book.AsOf:

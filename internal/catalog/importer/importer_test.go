@@ -146,6 +146,7 @@ func TestRefusesTraps(t *testing.T) {
 		{"id without maker", model("m", cost, ""), lite("host/m", "host", agreed), "", "cannot be turned into a slug"},
 		{"no context", strings.Replace(model("acme/m", cost, ""), `"context":1000`, `"context":0`, 1), lite("host/acme/m", "host", agreed), "", "context length is unknown"},
 		{"long prompts dearer in one source", long(model("acme/m", cost, "")), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
+		{"dearer in a region", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed), strings.Replace(pk("acme/m", "0.0001", "0.0002", ""), `:{"pricing_config"`, `:{"custom_pricing":{"regions":{"default":{"execution_modes":{"standard":{"pricing_config":{"pay_as_you_go":{"request_token":{"price":0.00011},"response_token":{"price":0.0002}}}}}}}},"pricing_config"`, 1), "costs more in a region"},
 		{"price bands", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"tiered_pricing":[]`), "", "bands of prompt length"},
 		{"cache writes dearer in one source", model("acme/m", `{"input":1,"output":2,"cache_write":1.25}`, ""), lite("host/acme/m", "host", agreed), "", "cache write costs extra"},
 		{"cents taken for dollars", model("acme/m", cost, ""), "", pk("acme/m", "0.000001", "0.000002", ""), "no two sources agree on its price"},
@@ -244,12 +245,63 @@ func TestTiers(t *testing.T) {
 	t.Parallel()
 	const base = `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06,"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`
 	lines, refused := run(t, sources(
-		[]string{model("m", `{"input":1,"output":2,"tiers":[{"input":2,"output":4,"tier":{"size":200000}}]}`,
-			`,"experimental":{"modes":{"fast":{"cost":{"input":3,"output":6},"provider":{"body":{"service_tier":"priority"}}}}}`)}, nil,
+		[]string{long(model("m", `{"input":1,"output":2,"tiers":[{"input":2,"output":4,"tier":{"size":200000}}]}`,
+			`,"experimental":{"modes":{"fast":{"cost":{"input":3,"output":6},"provider":{"body":{"service_tier":"priority"}}}}}`))}, nil,
 		[]string{lite("m", "maker", base+`,"input_cost_per_token_priority":3e-06,"output_cost_per_token_priority":6e-06,"input_cost_per_token_flex":5e-07,"output_cost_per_token_flex":1e-06,`+
 			`"input_cost_per_token_above_200k_tokens_priority":6e-06,"output_cost_per_token_above_200k_tokens_priority":9e-06`)}, nil, nil))
 	if len(lines) != 1 || !strings.Contains(lines[0], `"priority":{"usd":{"prompt":"3","completion":"6"}}}`) || strings.Contains(lines[0], "flex") {
 		t.Error(lines, refused)
+	}
+}
+
+// A provider with a wire of its own says which ids that serves, which profile of a model is best and whether a service tier can be asked
+// for; its models are told from another by how they reason.
+func TestWiresOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	list := []builtin.Provider{{Provider: catalog.Provider{ID: "own", Dialect: "anthropic"}}}
+	own := importer.Book{AsOf: "2026-08-21", Providers: map[string]importer.Names{"own": {
+		ModelsDev: "maker-dev", LiteLLM: []string{""}, LiteLLMProvider: []string{"own"}, Budgets: true, Untiered: true, Chat: true,
+		Profiles: []string{"all.", "us."}, Elsewhere: []string{"eu."}, Only: []string{"all.", "us.", "m-", "eu.", "embed"},
+		Aliases: map[string]string{"m-v1:0": "acme/m", "m-told": "acme/told", "m-both": "acme/both", "m-write": "acme/write", "m-unlisted": "acme/unlisted"},
+	}}}
+	const cost, same = `{"input":1,"output":2}`, `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06`
+	const budget, effort = `{"type":"budget_tokens","min":1024}`, `{"type":"effort","values":["low"]}`
+	thinks := func(options string) string { return `,"reasoning":true,"reasoning_options":[` + options + `]` }
+	fs := sources([]string{
+		model("m-v1:0", cost, thinks(budget)), model("all.m-v1:0", cost, thinks(budget)), model("eu.m-v1:0", cost, ""),
+		model("m-told", cost, thinks(effort)+`,"temperature":false,"experimental":{"modes":{"fast":{"cost":{"input":3,"output":6},"provider":{"body":{"service_tier":"priority"}}}}}`), model("m-both", cost, thinks(effort+","+budget)),
+		model("m-write", `{"input":1,"output":2,"cache_write":1.25}`, ""), model("m-unlisted", cost, ""), model("other", cost, ""), model("embed", cost, ""),
+	}, nil, []string{
+		lite("m-v1:0", "own", same), lite("all.m-v1:0", "own", same+`,"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`),
+		lite("us.m-v1:0", "own", same), lite("eu.m-v1:0", "own", same),
+		lite("m-told", "own", same+`,"supports_native_structured_output":true,"input_cost_per_token_priority":3e-06,"output_cost_per_token_priority":6e-06`),
+		lite("m-both", "own", same+`,"supports_adaptive_thinking":true`), lite("m-write", "own", same), lite("other", "own", same),
+		`"embed":{"litellm_provider":"own","mode":"embedding",` + same + `}`,
+	}, nil, nil)
+	r, err := importer.Import(fs, list, own)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, line := range []string{
+		`{"model":"acme/m","id":"all.m-v1:0","context":1000,"output":100,"features":["budget"],"usd":{"prompt":"1","completion":"2"}}`,
+		`{"model":"acme/told","id":"m-told","context":1000,"output":100,"features":["schema","reasoning","fixed"],"usd":{"prompt":"1","completion":"2"}}`,
+		`{"model":"acme/both","id":"m-both","context":1000,"output":100,"features":["reasoning"],"usd":{"prompt":"1","completion":"2"}}`,
+	} {
+		if !strings.Contains(string(r.Catalog), line) {
+			t.Errorf("the catalog lacks %s:\n%s", line, r.Catalog)
+		}
+	}
+	refused := map[string]string{}
+	for _, x := range r.Refused {
+		refused[x.ID] = x.Reason
+	}
+	want := map[string]string{
+		"us.m-v1:0": "another id has its slug", "m-v1:0": "another id has its slug", "eu.m-v1:0": "it is for other places",
+		"m-write": "cache write costs extra, but no two sources agree on how much", "m-unlisted": "litellm does not list it, so that the wire may not serve it",
+		"other": "this provider serves it on another wire", "embed": "this provider serves it on another wire",
+	}
+	if d := cmp.Diff(want, refused); d != "" || r.Taken != 3 {
+		t.Error(r.Taken, d)
 	}
 }
 
@@ -269,6 +321,8 @@ func TestSlugs(t *testing.T) {
 		{"openai", "gpt-5.4", "openai/gpt-5.4", ""}, {"azure", "gpt-4o", "openai/gpt-4o", ""}, {"groq", "llama-3.1-8b-instant", "meta-llama/llama-3.1-8b-instruct", ""},
 		{"deepinfra", "meta-llama/Meta-Llama-3.1-8B-Instruct", "meta-llama/llama-3.1-8b-instruct", ""}, {"baseten", "zai-org/GLM-4.7", "z-ai/glm-4.7", ""},
 		{"nebius", "Qwen/Qwen3-32B-FP8", "qwen/qwen3-32b", ""}, {"cloudflare", "@cf/meta/llama-3.2-3b-instruct", "meta-llama/llama-3.2-3b-instruct", ""},
+		{"bedrock", "us.meta.llama3-3-70b-instruct-v1:0", "meta-llama/llama-3.3-70b-instruct", ""}, {"bedrock", "anthropic.claude-opus-4-8", "anthropic/claude-opus-4.8", ""},
+		{"bedrock", "global.anthropic.claude-haiku-4-5-20251001-v1:0", "anthropic/claude-haiku-4.5", ""}, {"bedrock", "acme.m-v1:0", "", ""}, {"anthropic", "claude-sonnet-4-6", "anthropic/claude-sonnet-4.6", ""},
 		{"openrouter", "meta-llama/llama-3.3-70b-instruct:free", "meta-llama/llama-3.3-70b-instruct", "free"}, {"vercel", "anthropic/claude-opus-4-8", "anthropic/claude-opus-4.8", ""},
 		{"vercel", "anthropic/claude-3-5-sonnet-20241022", "anthropic/claude-3.5-sonnet-20241022", ""}, {"openrouter", "~openai/gpt-latest", "", ""}, {"azure", "model-router", "", ""},
 	} {
