@@ -66,7 +66,7 @@ unit: postgres ## run the Go tests of the product, with the race detector where 
 	go test $(RACE) -timeout 10m ./...
 
 .PHONY: e2e
-e2e: e2e-go e2e-node ## drive the built binary with the official SDKs for Go and Node
+e2e: e2e-go e2e-node e2e-clients ## drive the built binary with the official SDKs, coding agents and frameworks
 
 .PHONY: e2e-go
 e2e-go: build
@@ -80,6 +80,17 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	cd e2e/node && npm ci --no-audit --no-fund
 	@touch $@
 
+# The agents' programs come as packages of a gigabyte in all. Claude Code's needs its install script, which npm may be told not to run.
+.PHONY: e2e-clients
+e2e-clients: build e2e/node/node_modules/.package-lock.json e2e/clients/node_modules/.package-lock.json
+	cd e2e/clients && WEIR_BIN=$(CURDIR)/bin/weir npm test
+
+e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/clients/package-lock.json
+	cd e2e/clients && npm ci --no-audit --no-fund --loglevel=error || { \
+		echo 'The clients could not be installed: the npm registry is needed, and a gigabyte of disk.' >&2; exit 1; }
+	cd e2e/clients && node node_modules/@anthropic-ai/claude-code/install.cjs
+	@touch $@
+
 .PHONY: bench
 bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags on)
 	go build -trimpath -o bin/bench ./bench
@@ -91,4 +102,4 @@ fmt: ## format the Go code
 
 .PHONY: clean
 clean: ## remove what the other tasks built
-	rm -rf bin e2e/node/node_modules
+	rm -rf bin e2e/node/node_modules e2e/clients/node_modules

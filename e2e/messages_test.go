@@ -27,7 +27,7 @@ func (d *demo) anthropic(t *testing.T, more ...option.RequestOption) *anthropic.
 // byWire is one model on each wire that providers speak: what clients of this style see must not differ.
 func byWire(t *testing.T, persona string, check func(t *testing.T, model string)) {
 	t.Helper()
-	for _, model := range []string{"sim/" + persona + "-anthropic", "sim/" + persona + "-gemini", "sim/" + persona} {
+	for _, model := range []string{"sim/" + persona + "-anthropic", "sim/" + persona + "-gemini", "sim/" + persona + "-bedrock", "sim/" + persona} {
 		t.Run(model, func(t *testing.T) {
 			t.Parallel()
 			check(t, model)

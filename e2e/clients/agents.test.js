@@ -34,11 +34,12 @@ async function run(t, program, args, { cwd, env }) {
   const child = spawn(program, args, { cwd, env: { PATH: process.env.PATH, TZ: 'UTC', ...env }, stdio: ['ignore', 'pipe', 'pipe'], detached: true });
   const kill = () => { try { process.kill(-child.pid, 'SIGKILL'); } catch { /* it is gone */ } };
   t.signal.addEventListener('abort', kill);
-  let said = '';
-  for (const stream of [child.stdout, child.stderr]) stream.on('data', (piece) => { said += piece; });
+  let [said, complained] = ['', ''];
+  child.stdout.on('data', (piece) => { said += piece; });
+  child.stderr.on('data', (piece) => { complained += piece; });
   const code = await new Promise((resolve, reject) => { child.once('close', resolve); child.once('error', reject); });
   kill();
-  assert.equal(code, 0, said);
+  assert.equal(code, 0, said + complained);
   return said;
 }
 

@@ -240,7 +240,7 @@ func (p *place) caching(t *testing.T, mark string) {
 		t.Errorf("first read %d, wrote %d; then read %d, wrote %d", first.read, first.written, second.read, second.written)
 	}
 	hour := mark == "1h" && marks
-	if spent := parse(t, p.credits(t).TotalUsage); spent != first.bill(t, hour)+second.bill(t, hour) {
+	if spent := p.spent(t); spent != first.bill(t, hour)+second.bill(t, hour) {
 		t.Errorf("charged are %s, %s and %s by usage", spent, first.bill(t, hour), second.bill(t, hour))
 	}
 	if first.bill(t, hour) <= 2*second.bill(t, hour) {
@@ -269,7 +269,7 @@ func showPicture(t *testing.T, p *place) {
 	sum.PerThousand(s.answer-64, price(t, "0.4").Nano)
 	sum.PerThousand(64, price(t, "2").Nano)
 	cost, err := sum.Ceil()
-	if spent := parse(t, p.credits(t).TotalUsage); err != nil || spent != cost {
+	if spent := p.spent(t); err != nil || spent != cost {
 		t.Errorf("charged are %s, want %s", spent, cost)
 	}
 }
@@ -306,7 +306,7 @@ func showUsage(t *testing.T, p *place) {
 	if reasoned.thought <= 0 && p.counts() {
 		t.Errorf("thinking was not counted: %+v", reasoned)
 	}
-	if spent := parse(t, p.credits(t).TotalUsage); spent != s.bill(t, false)+reasoned.bill(t, false) || spent == 0 {
+	if spent := p.spent(t); spent != s.bill(t, false)+reasoned.bill(t, false) || spent == 0 {
 		t.Errorf("charged are %s, %s and %s by usage", spent, s.bill(t, false), reasoned.bill(t, false))
 	}
 }
@@ -359,5 +359,7 @@ func showErrors(t *testing.T, p *place) {
 			t.Errorf("Retry-After %q", got.header.Get("Retry-After"))
 		}
 	}
-	p.wantSpent(t, false)
+	if spent := p.spent(t); spent != 0 {
+		t.Errorf("%s was charged", spent)
+	}
 }

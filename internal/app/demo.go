@@ -238,6 +238,8 @@ type simWire struct {
 	params            catalog.Params   // that the wire has; 0: those of the model
 	marks             bool             // the caller marks what is to be cached, and pays for it
 	only              catalog.Modality // that the wire has in prompts; its answers are text. 0: those of the model
+	key               string           // where the wire has none without
+	quirks            catalog.Quirks
 }
 
 const wireParams = catalog.ParamTemperature | catalog.ParamTopP | catalog.ParamTopK | catalog.ParamMaxTokens | catalog.ParamMaxCompletionTokens | catalog.ParamStop |
@@ -250,6 +252,14 @@ var simWires = []simWire{
 		id: "sim-gemini", name: "Simulator, Gemini wire", dialect: "gemini", path: "/v1beta",
 		params: wireParams | catalog.ParamReasoningEffort | catalog.ParamSeed | catalog.ParamFrequencyPenalty | catalog.ParamPresencePenalty,
 	},
+	{
+		id: "sim-responses", name: "Simulator, responses wire", dialect: "responses", path: "/v1",
+		params: wireParams&^catalog.ParamStop | catalog.ParamParallelToolCalls | catalog.ParamReasoningEffort | catalog.ParamVerbosity, only: catalog.Text | catalog.Image | catalog.File,
+	},
+	{
+		id: "sim-bedrock", name: "Simulator, Converse wire", dialect: "bedrock", params: wireParams, marks: true, only: catalog.Text | catalog.Image | catalog.File,
+		key: "simulated", quirks: catalog.Quirks{ReasoningRequest: "thinking"},
+	},
 }
 
 // everywhere is the model that the simulator serves by every wire.
@@ -261,7 +271,7 @@ func simDeclared(origin string) catalog.Declared {
 	var d catalog.Declared
 	for i := range simWires {
 		w := &simWires[i]
-		d.Providers = append(d.Providers, catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, DataPolicy: catalog.PolicyZero, Simulated: true})
+		d.Providers = append(d.Providers, catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, Key: w.key, Quirks: w.quirks, DataPolicy: catalog.PolicyZero, Simulated: true})
 		for _, m := range sim.Catalog() {
 			offer := func(slug string) { d.Offers = append(d.Offers, simOffer(w, &m, slug)) }
 			own := w.dialect == "openai"

@@ -291,6 +291,24 @@ func TestPluginFiles(t *testing.T) {
 			}
 		})
 	}
+	t.Run("other styles", func(t *testing.T) {
+		t.Parallel()
+		a := c.newAccount(t)
+		data := pdf("page-of-another-style", "")
+		_, raw, _ := strings.Cut(data, ",")
+		for path, ask := range map[string]map[string]any{
+			"/v1/responses": {"input": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": "Read this."}, map[string]any{"type": "input_file", "filename": "bill.pdf", "file_data": data}}}}},
+			"/v1/messages": {"max_tokens": 100, "messages": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "text", "text": "Read this."},
+				map[string]any{"type": "document", "source": map[string]any{"type": "base64", "media_type": "application/pdf", "data": raw}}}}}},
+		} {
+			for _, d := range dialects {
+				ask["model"] = "lack/" + d.name + "-files"
+				if got := a.do(t, http.MethodPost, path, ask); got.status != http.StatusOK || !strings.Contains(string(got.body), "page-of-another-style") || strings.Contains(string(got.body), `"hash"`) {
+					t.Errorf("%s of %s: status %d: %s", path, d.name, got.status, got.body)
+				}
+			}
+		}
+	})
 	a := c.newAccount(t)
 	for name, ask := range map[string]map[string]any{
 		"encrypted":       asking("lack/openai-files", pdf("x", "/Encrypt 9 0 R")),

@@ -58,10 +58,10 @@ type Request struct {
 	HasRoles     Roles    // which message roles occur: tells a dialect whether messages need rewriting
 	Signature    string   // the newest one that a provider put on reasoning or a tool call of the conversation, "" none: its issuer knows it again
 	Thoughtless  bool     // reasoning of earlier turns stays out: the upstream has refused it
-	Format       *Format  // shape that the answer must have, nil: any text
-	Search       *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
 	Heal         bool     // malformed JSON of a whole answer is to be mended
 	Revised      Revision // parts of the prompt that are not the body's any more
+	Format       *Format  // shape that the answer must have, nil: any text
+	Search       *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
 }
 
 // As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.

@@ -40,7 +40,7 @@ func (s *Shaper) read(req *completion.Request, a *answer) (*completion.Request, 
 			i++
 		})
 	})
-	if len(r.told) > 0 {
+	if len(r.told) > 0 && req.Style == completion.Chat { // other styles have no place for it
 		a.annotations = append(r.told, ']')
 	}
 	if p, err = out.Prompt(); err != nil {

@@ -105,7 +105,7 @@ func drawQuery(t *rapid.T) routing.Query {
 	}
 	rarely := func(label string) bool { return rapid.IntRange(0, 4).Draw(t, label) == 0 }
 	q := routing.Query{
-		Models:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"v/a", "v/b", "v/c", "v/a:free", "v/b:floor", "v/c:nitro", "v/a:thinking", "v/b:extended"}), 1, 4, rapid.ID).Draw(t, "models"),
+		Models:      rapid.SliceOfNDistinct(rapid.SampledFrom([]string{"v/a", "v/b", "v/c", "v/a:free", "v/b:floor", "v/c:nitro", "v/a:thinking", "v/b:extended", "v/c:online"}), 1, 4, rapid.ID).Draw(t, "models"),
 		MaxAttempts: rapid.IntRange(0, 8).Draw(t, "max"),
 		Explain:     true,
 		Preferences: routing.Preferences{
@@ -119,7 +119,8 @@ func drawQuery(t *rapid.T) routing.Query {
 			Params: catalog.Params(rapid.Uint32Range(0, uint32(catalog.AllParams)).Draw(t, "params")), Input: catalog.Modality(rapid.IntRange(0, 3).Draw(t, "input")),
 			Output: catalog.Modality(rapid.IntRange(0, 3).Draw(t, "output")), N: rapid.IntRange(1, 3).Draw(t, "n"),
 			PromptTokens: rapid.Int64Range(0, 120).Draw(t, "prompt"), MaxTokens: rapid.Int64Range(0, 80).Draw(t, "max tokens"),
-			Tier: rapid.SampledFrom([]string{"", "", "auto", "flex", "priority", "fast"}).Draw(t, "tier"),
+			Tier:   rapid.SampledFrom([]string{"", "", "auto", "flex", "priority", "fast"}).Draw(t, "tier"),
+			Search: rarely("search"), Shrink: rapid.SampledFrom([]routing.Shrink{routing.ShrinkNone, routing.ShrinkNone, routing.ShrinkSmall, routing.ShrinkAny}).Draw(t, "shrink"),
 		},
 	}
 	if rarely("quantized") {
@@ -184,7 +185,8 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 		}
 		bad("max_price", above(prices.Prompt, pref.MaxPrice.Prompt) || above(prices.Completion, pref.MaxPrice.Completion) || above(prices.Request, pref.MaxPrice.Request))
 	}
-	bad("context_length", ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength)
+	shortened := needs.Shrink != routing.ShrinkNone && needs.MaxTokens < ep.ContextLength // all contexts of these worlds are small
+	bad("context_length", ep.ContextLength > 0 && needs.PromptTokens+needs.MaxTokens > ep.ContextLength && !shortened)
 	bad("max_completion_tokens", ep.MaxCompletion > 0 && needs.MaxTokens > ep.MaxCompletion)
 	bad("input_modalities", needs.Input|ep.Input != ep.Input)
 	bad("output_modalities", needs.Output|ep.Output != ep.Output)
@@ -196,6 +198,7 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 	}
 	bad("variant", !slices.Contains(allowed, ep.Variant))
 	bad("tier", special && !asked && !tag(pref.Order) && !tag(pref.Only))
+	bad("web", (needs.Search || variant == "online") && ep.Params&catalog.ParamWebSearchOptions == 0)
 	return out
 }
 
@@ -325,6 +328,7 @@ func checkCandidates(t *rapid.T, w *world, plan *routing.Plan, most int) {
 		switch {
 		case len(v) > 0 && c.DroppedBy != v[0]:
 			t.Fatalf("%s for %s was dropped by %q, the first filter against it is %q", c.Endpoint.ID, c.Slug, c.DroppedBy, v[0])
+		case c.DroppedBy == "context_length" && w.query.Needs.Shrink != routing.ShrinkNone: // another has room for all of the prompt
 		case len(v) == 0 && c.DroppedBy != "" && !slices.Contains(softly, c.DroppedBy) && !(c.DroppedBy == "tier" && w.query.Needs.Tier == "flex" && c.Endpoint.Tier != "flex"):
 			t.Fatalf("%s for %s was dropped by %q without cause", c.Endpoint.ID, c.Slug, c.DroppedBy)
 		case (c.DroppedBy != "") != (c.Detail != ""):

@@ -293,7 +293,7 @@ func isWhole(v []byte) bool {
 	if x := exact(v); x != nil {
 		return x.IsInt()
 	}
-	return bytes.IndexAny(v, ".eE") < 0
+	return !bytes.ContainsAny(v, ".eE")
 }
 
 // equal compares values as JSON does: spelling and order of members do not count.

@@ -51,8 +51,10 @@ func TestRequestFromChat(t *testing.T) {
 		{"what the model does not take", `"temperature":1,"logprobs":true,` + ask, `{` + asked + `}`, func(ep *catalog.Endpoint) { ep.Params = catalog.ParamTools }},
 		{"instructions from everywhere", `"messages":[{"role":"system","content":"a"},{"role":"user","content":"q"},{"role":"developer","content":"b"}]`,
 			`{` + asked + `,"systemInstruction":{"parts":[{"text":"a"},{"text":"b"}]}}`, nil},
-		{"tools", `"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}},{"type":"function","function":{"name":"g"}}],"tool_choice":{"type":"function","function":{"name":"f"}},"web_search_options":{},` + ask,
-			`{` + asked + `,"tools":[{"functionDeclarations":[{"name":"f","description":"d","parametersJsonSchema":{"type":"object"}},{"name":"g"}]},{"googleSearch":{}}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`, nil},
+		{"tools", `"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"}}},{"type":"function","function":{"name":"g"}}],"tool_choice":{"type":"function","function":{"name":"f"}},` + ask,
+			`{` + asked + `,"tools":[{"functionDeclarations":[{"name":"f","description":"d","parametersJsonSchema":{"type":"object"}},{"name":"g"}]}],"toolConfig":{"functionCallingConfig":{"mode":"ANY","allowedFunctionNames":["f"]}}}`, nil},
+		{"search", `"web_search_options":{},` + ask, `{` + asked + `,"tools":[{"googleSearch":{}}]}`, nil},
+		{"search beside tools", `"tools":[{"type":"function","function":{"name":"g"}}],"web_search_options":{},` + ask, `{` + asked + `,"tools":[{"functionDeclarations":[{"name":"g"}]}]}`, nil},
 		{"a conversation with tools", `"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"hm","reasoning_details":[
 				{"type":"reasoning.text","format":"google-gemini-v1","index":0,"text":"t"},{"type":"reasoning.encrypted","format":"google-gemini-v1","index":1,"id":"c1","data":"s1"},
 				{"type":"reasoning.encrypted","format":"google-gemini-v1","index":2,"data":"s2"},{"type":"reasoning.encrypted","format":"anthropic-claude-v1","index":3,"data":"foreign"}],

@@ -113,6 +113,9 @@ func (c *composer) reasoning(ev *completion.Event) {
 
 func (c *composer) thought(t *completion.Thought) {
 	if t.Kind == completion.ThoughtEncrypted {
+		if t.Format == completion.FormatGoogle && t.ID == "" {
+			return // the signature of a text, which may be missing next time. It would end streams, and agents take the last block for what was said
+		}
 		data := t.Data
 		if t.Format != completion.FormatAnthropic {
 			data = wire.Pack(t)

@@ -246,10 +246,14 @@ func (d *decoder) count(content []byte) {
 		switch kind := wire.TextAt(e.Value, "type"); kind {
 		case "image", "document":
 			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
+			tokens := int64(tokensPerMedium)
 			if data := rawjson.FindPath(e.Value, "source", "data"); kind == "document" && len(data) > tokensPerMedium {
-				n.PromptTokens += int64(len(data)) / bytesPerBase64
-			} else {
-				n.PromptTokens += tokensPerMedium
+				tokens = int64(len(data)) / bytesPerBase64
+			}
+			n.PromptTokens += tokens
+			if kind == "document" {
+				n.Readable = true
+				n.FileTokens += tokens
 			}
 		case "tool_result":
 			n.PromptTokens += tokensPerMessage

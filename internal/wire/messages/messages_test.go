@@ -127,6 +127,7 @@ var answer = []c.Event{
 	{ReasoningDetails: []byte(`[{"type":"reasoning.text","index":0,"format":"anthropic-claude-v1","text":"","signature":"s"}]`)},
 	{ReasoningDetails: []byte(`[{"type":"reasoning.encrypted","index":1,"format":"anthropic-claude-v1","data":"r"}]`)},
 	{Text: []byte("Hel")}, {Text: []byte("lo \"you\"\n")},
+	{ReasoningDetails: []byte(`[{"type":"reasoning.encrypted","index":2,"format":"google-gemini-v1","data":"of the text"}]`)},
 	{ToolCalls: []c.ToolCall{{ID: "c1", Name: "f"}}}, {ToolCalls: []c.ToolCall{{Arguments: []byte(`{"a"`)}}}, {ToolCalls: []c.ToolCall{{Arguments: []byte(`:1}`)}, {Index: 1, ID: "c2", Name: "g"}}},
 	{Finish: c.ToolCalls, NativeFinish: "tool_calls"}, {Choice: -1, Done: true},
 }

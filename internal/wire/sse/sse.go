@@ -253,25 +253,3 @@ const Done = "data: [DONE]\n\n"
 // KeepAlive is the comment that keeps an idle connection open. It ends with one line feed: older clients take a blank line
 // after a comment for an empty event.
 const KeepAlive = ": keep-alive\n"
-
-// AppendData appends a frame without a name. data holds no line end.
-func AppendData(dst, data []byte) []byte {
-	dst = append(dst, "data: "...)
-	dst = append(dst, data...)
-	return append(dst, '\n', '\n')
-}
-
-// AppendEvent appends a named frame. Neither event nor data holds a line end.
-func AppendEvent(dst []byte, event string, data []byte) []byte {
-	dst = append(dst, "event: "...)
-	dst = append(dst, event...)
-	dst = append(dst, '\n')
-	return AppendData(dst, data)
-}
-
-// AppendComment appends a comment line with one line feed. text holds no line end.
-func AppendComment(dst []byte, text string) []byte {
-	dst = append(dst, ": "...)
-	dst = append(dst, text...)
-	return append(dst, '\n')
-}
