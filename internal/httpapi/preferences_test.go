@@ -83,3 +83,16 @@ func TestKeyPreferences(t *testing.T) {
 	wantError(t, n.manage("PATCH", "/v1/keys/"+hash, `{"provider":{"options":{}}}`), 400, fault.Invalid)
 	wantError(t, n.manage("POST", "/v1/keys", `{"name":"k","provider":[]}`), 400, fault.Invalid)
 }
+
+// An account that wants nothing kept has no responses kept either, and is told so when it asks for both.
+func TestAccountWithoutRetentionStoresNothing(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	n.manage("PUT", "/api/account/preferences", `{"provider":{"zdr":true}}`)
+	r := n.do("POST", "/v1/responses", `{"model":"acme/small","input":"hi"}`)
+	if r.StatusCode != 200 || at(r.json(t), "store") != false {
+		t.Errorf("status %d, body %s", r.StatusCode, r.body)
+	}
+	r = n.do("POST", "/v1/responses", `{"model":"acme/small","input":"hi","store":true}`)
+	wantError(t, r, 400, fault.Invalid)
+}

@@ -90,6 +90,12 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id may have 256 bytes.")
 		}
 	}
+	if d := x.caller.Defaults; d != nil && d.Preferences.ZDR && req.Store {
+		if req.StoreAsked || req.Background {
+			return nil, fault.Field("httpapi.responses", "store", "This account or key allows no storing of content.")
+		}
+		req.Store, req.Encrypted = false, true
+	}
 	if req.Store && !x.api.History.Keeps(len(req.Body)) {
 		if req.Background {
 			return nil, fault.Field("httpapi.responses", "background", "A response in the background is stored, and this one cannot be: it is too large, or nothing is stored here.")
