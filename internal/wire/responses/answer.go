@@ -3,6 +3,7 @@ package responses
 import (
 	"bytes"
 	"cmp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -531,15 +532,27 @@ func appendReasoning(b []byte, it *item, whole bool) []byte {
 	} else if b = append(b, `,"summary":[]`...); len(it.parts) > 0 {
 		b = append(append(append(b, `,"content":[`...), it.parts...), ']')
 	}
-	t := &it.thought
-	if !whole || t.Data == "" && t.Signature == "" {
+	t := it.thought
+	if t.Kind != completion.ThoughtEncrypted {
+		t.Text = textOf(it.parts) // there are clients that send nothing of an item back but this
+	}
+	if !whole || t.Data == "" && t.Signature == "" && t.Text == "" {
 		return b
 	}
 	data := t.Data
 	if t.Format != completion.FormatOpenAI || t.Kind != completion.ThoughtEncrypted || t.ID != "" {
-		data = wire.Pack(t)
+		data = wire.Pack(&t)
 	}
 	return rawjson.AppendText(append(b, `,"encrypted_content":`...), data)
+}
+
+// textOf is the text of closed parts.
+func textOf(parts []byte) string {
+	var text []byte
+	for e := rawjson.ElementsOf(slices.Concat([]byte{'['}, parts, []byte{']'})); e.Next(); {
+		text, _ = rawjson.AppendUnquoted(text, rawjson.Find(e.Value, "text"))
+	}
+	return string(text)
 }
 
 // ending tells how a response stands.
