@@ -41,8 +41,8 @@ func TestAccountPreferences(t *testing.T) {
 		t.Fatal(explain(err))
 	}
 	complete(t, user, ask("sim/chat", "Hello again."))
-	_, said := refused(t, manager.Put(sendingWrong(t.Context()), address, map[string]any{"provider": map[string]any{"onyl": []string{"sim"}}}, &got), 400, "invalid_request")
-	if said.Metadata["param"] != "provider.onyl" {
+	_, said := refused(t, manager.Put(sendingWrong(t.Context()), address, map[string]any{"provider": map[string]any{"onlies": []string{"sim"}}}, &got), 400, "invalid_request")
+	if said.Metadata["param"] != "provider.onlies" {
 		t.Errorf("param %v", said.Metadata["param"])
 	}
 }
