@@ -290,6 +290,9 @@ func (n *node) tryIn(ctx context.Context, method, path, body string, headers ...
 	if body != "" {
 		req.Header.Set("Content-Type", "application/json")
 	}
+	if len(body) >= 1<<20 { // it may be refused before it is sent whole, and a write that is cut would hide the answer
+		req.Header.Set("Expect", "100-continue")
+	}
 	for i := 0; i < len(headers); i += 2 {
 		if headers[i+1] == "" {
 			req.Header.Del(headers[i])

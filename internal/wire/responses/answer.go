@@ -536,7 +536,7 @@ func appendReasoning(b []byte, it *item, whole bool) []byte {
 	if t.Kind != completion.ThoughtEncrypted {
 		t.Text = textOf(it.parts) // there are clients that send nothing of an item back but this
 	}
-	if !whole || t.Data == "" && t.Signature == "" && t.Text == "" {
+	if !whole || t.Data == "" && t.Signature == "" {
 		return b
 	}
 	data := t.Data
