@@ -93,7 +93,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		f(made)
 	}
 	cfg, d := made.Config, made.Declared
-	gw := &gateway{sim: simulator, log: &safeBuffer{}, dir: cfg.DataDir, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100}}}
+	gw := &gateway{sim: simulator, log: &safeBuffer{}, dir: cfg.DataDir, client: &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 100, ExpectContinueTimeout: time.Minute}}}
 	listener := listen(t)
 	gw.node, err = app.OpenNode(t.Context(), cfg, d, listener, gw.log, made.clock)
 	if err != nil {

@@ -381,6 +381,9 @@ func (a *account) send(t *testing.T, method, path string, body []byte, header ma
 	}
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	req.Header.Set("Content-Type", "application/json")
+	if len(body) >= 1<<20 { // it may be refused before it is sent whole, and a write that is cut would hide the answer
+		req.Header.Set("Expect", "100-continue")
+	}
 	for name, value := range header {
 		if req.Header.Del(name); value != "" {
 			req.Header.Set(name, value)
