@@ -5,6 +5,7 @@ import (
 	"context"
 	"net"
 	"net/http"
+	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -80,7 +81,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		t.Fatal(err)
 	}
 	cfg := config.Default()
-	cfg.DataDir = t.TempDir()
+	cfg.DataDir = fastDir(t)
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
@@ -115,6 +116,26 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		_ = simulator.Close(context.Background())
 	})
 	return gw
+}
+
+// fastDir is a folder in memory, where there is one: hundreds of accounts are made in these tests, each waits for the disk several times,
+// and other packages' tests wait for the same disk. That what is written survives is tested by processes that are killed.
+func fastDir(t *testing.T) string {
+	t.Helper()
+	const memory = "/dev/shm"
+	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
+		return t.TempDir()
+	}
+	dir, err := os.MkdirTemp(memory, "weir-test-")
+	if err != nil {
+		return t.TempDir()
+	}
+	t.Cleanup(func() {
+		if err := os.RemoveAll(dir); err != nil {
+			t.Error(err)
+		}
+	})
+	return dir
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
