@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
+	"maps"
 	"net/url"
 	"slices"
 	"strings"
@@ -82,6 +83,7 @@ func Build(d Declared) (*Snapshot, error) {
 		snap:  &Snapshot{Providers: make(map[string]*Provider, len(d.Providers)), models: make(map[string]*Model, len(d.Models))},
 		names: map[string]string{},
 		ids:   map[string]bool{},
+		wires: map[string]*Provider{},
 	}
 	for i := range d.Providers {
 		b.provider(d.Providers[i])
@@ -101,8 +103,9 @@ func Build(d Declared) (*Snapshot, error) {
 
 type builder struct {
 	snap  *Snapshot
-	names map[string]string // lower-case id or display name of a provider -> its id
-	ids   map[string]bool   // of endpoints
+	names map[string]string    // lower-case id or display name of a provider -> its id
+	ids   map[string]bool      // of endpoints
+	wires map[string]*Provider // by Provider.Wire: those beside the main ones
 	errs  []error
 }
 
@@ -146,7 +149,35 @@ func (b *builder) provider(p Provider) {
 		b.fail(what, "the data policy %q is none of zero, transient, retained, training, unknown", p.DataPolicy)
 	}
 	b.checkQuirks(what, &p.Quirks)
+	b.checkWires(what, p.Wires)
 	b.snap.Providers[p.ID] = &p
+}
+
+func (b *builder) checkWires(what string, wires map[string]Wire) {
+	for _, kind := range slices.Sorted(maps.Keys(wires)) {
+		b.oneOf(what, "model type of wires", kind, types)
+		if base := wires[kind].BaseURL; base != "" {
+			if err := checkBaseURL(base); err != nil {
+				b.fail(what, "for models of type %s %w", kind, err)
+			}
+		}
+	}
+}
+
+// over is the provider as it serves models of a type.
+func (b *builder) over(p *Provider, kind string) *Provider {
+	w, ok := p.Wires[kind]
+	if !ok {
+		return p
+	}
+	name := p.ID + " " + kind // no id has a space
+	if have := b.wires[name]; have != nil {
+		return have
+	}
+	q := *p
+	q.wire, q.Dialect, q.BaseURL = name, cmp.Or(w.Dialect, p.Dialect), cmp.Or(strings.TrimRight(w.BaseURL, "/"), p.BaseURL)
+	b.wires[name] = &q
+	return &q
 }
 
 func checkBaseURL(text string) error {
@@ -210,7 +241,7 @@ func (b *builder) offer(o *Offer) {
 		m = newModel(o.Model)
 	}
 	ep := &Endpoint{
-		Provider: p, Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
+		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
 		Tier: cmp.Or(o.Tier, "default"), Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
 	}

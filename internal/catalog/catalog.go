@@ -159,7 +159,24 @@ type Provider struct {
 	CA         string // certificate authorities in PEM, trusted beside the system's; "" none
 	DataPolicy DataPolicy
 	Quirks     Quirks
-	Simulated  bool // the built-in simulator
+	Simulated  bool            // the built-in simulator
+	Wires      map[string]Wire // by model type, for those that are served over another wire or at another address
+
+	wire string // what tells this wire of the provider from its others, "" the main one
+}
+
+// Wire is how a provider serves models of one type. Empty fields are as for its other models.
+type Wire struct {
+	Dialect string
+	BaseURL string
+}
+
+// Wire names the provider together with the wire that its models of a type are served over: no two differ in address or dialect under one name.
+func (p *Provider) Wire() string {
+	if p.wire != "" {
+		return p.wire
+	}
+	return p.ID
 }
 
 // Endpoint is one provider's offer of one model.

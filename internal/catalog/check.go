@@ -22,6 +22,9 @@ var (
 	frames        = []string{"first_frame", "last_frame"}
 )
 
+// Types lists the types of models.
+func Types() []string { return slices.Clone(types) }
+
 // oneOf refuses a word that is not in the list; "" stands for what was left out and passes.
 func (b *builder) oneOf(where, what, word string, known []string) {
 	if word != "" && !slices.Contains(known, word) {

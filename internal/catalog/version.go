@@ -17,6 +17,9 @@ func version(s *Snapshot) string {
 	for _, id := range slices.Sorted(maps.Keys(s.Providers)) {
 		p := s.Providers[id]
 		b.text(p.ID, p.Name, p.Dialect, p.BaseURL, string(p.DataPolicy), fmt.Sprintf("%+v", p.Quirks))
+		for _, kind := range slices.Sorted(maps.Keys(p.Wires)) {
+			b.text(kind, p.Wires[kind].Dialect, p.Wires[kind].BaseURL)
+		}
 	}
 	for _, m := range s.ordered {
 		b.text(m.Slug, m.Name, m.Description, m.Type, m.HubID)

@@ -1,10 +1,11 @@
-// Package completion is the canonical form of one text request and of the events that answer it. Styles (what clients
+// Package completion is the canonical form of one request and of the events that answer it. Styles (what clients
 // speak) decode into it and encode from it, dialects (what upstreams speak) the other way round; neither knows the other.
 package completion
 
 import (
 	"weir/internal/catalog"
 	"weir/internal/routing"
+	"weir/internal/task"
 	"weir/internal/usage"
 )
 
@@ -25,10 +26,11 @@ type Member struct {
 	Value      int // start of the value
 }
 
-// Request is one text request. It is not changed after decoding: the next attempt starts from the same.
+// Request is one request. It is not changed after decoding: the next attempt starts from the same.
 //
 // A dialect that speaks the client's own wire splices Body, so that fields unknown here travel on byte for byte.
 type Request struct {
+	Task    task.Task // what is asked for where it is no text: then only Models, Preferences, Needs, Stream, User and Account count beside it
 	Style   Style
 	Source  Source   // makes the canonical form of Body
 	Body    []byte   // the client's JSON object, checked, never edited
@@ -172,6 +174,7 @@ type Event struct {
 	Finish       FinishReason // set on the choice's last event
 	NativeFinish string       // the upstream's own word
 
+	Result    *task.Result // a piece of what a task gives, nil none
 	Signature string       // what the provider will know its reasoning by when that comes back, "" none
 	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
 
@@ -195,5 +198,5 @@ type Frame struct {
 // HasContent reports whether the event carries model output or an ending: what makes an attempt a success.
 func (e *Event) HasContent() bool {
 	return len(e.Text) > 0 || len(e.Reasoning) > 0 || len(e.Refusal) > 0 || len(e.ToolCalls) > 0 || len(e.Images) > 0 ||
-		len(e.Audio) > 0 || len(e.ReasoningDetails) > 0 || len(e.Annotations) > 0 || (e.Finish != "" && e.Finish != Failed)
+		len(e.Audio) > 0 || len(e.ReasoningDetails) > 0 || len(e.Annotations) > 0 || e.Result != nil || (e.Finish != "" && e.Finish != Failed)
 }

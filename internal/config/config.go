@@ -228,7 +228,14 @@ type Provider struct {
 	HTTP2      bool              `yaml:"http2"`
 	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider beside the system's
 	Quirks     catalog.Quirks    `yaml:"quirks"`
+	Wires      map[string]Wire   `yaml:"wires"` // by model type
 	Models     []Offer           `yaml:"models"`
+}
+
+// Wire is how a provider serves models of one type, where that differs.
+type Wire struct {
+	Dialect string `yaml:"dialect"`
+	BaseURL string `yaml:"base_url"`
 }
 
 // Offer is a model that a provider serves.

@@ -52,7 +52,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		p := &known.Providers[i]
 		c.amend(p)
 		url, missing := builtin.Expand(p.BaseURL, env)
-		p.BaseURL = url
+		p.BaseURL, p.Wires = url, builtin.ExpandWires(p.Wires, env)
 		if _, kept := more[p.ID]; missing != "" && kept {
 			p.BaseURL = "" // whoever keeps the credential may keep the address, too
 		} else if missing != "" {
@@ -268,12 +268,27 @@ func (d *declaring) provider(i int) {
 		return
 	}
 	provider := catalog.Provider{ID: p.ID, Name: p.Name, Dialect: dialect, BaseURL: p.BaseURL, Key: key, Keys: keys, Headers: reveal(p.Headers), CA: ca,
-		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks}
+		DataPolicy: catalog.DataPolicy(p.DataPolicy), Quirks: p.Quirks, Wires: d.wires(path, p.Wires)}
 	d.try(path, provider)
 	d.out.Providers = append(d.out.Providers, provider)
 	for j := range p.Models {
 		d.offer(p.ID, path+".models["+strconv.Itoa(j)+"]", &p.Models[j])
 	}
+}
+
+// wires are how a provider serves models of some types.
+func (d *declaring) wires(path string, list map[string]Wire) map[string]catalog.Wire {
+	if len(list) == 0 {
+		return nil
+	}
+	out := make(map[string]catalog.Wire, len(list))
+	for kind, w := range list {
+		if w.Dialect != "" && !slices.Contains(dialects, w.Dialect) {
+			d.fail(path+".wires."+kind+".dialect", "the dialect %q is not known%s; known: %s", w.Dialect, suggestion(w.Dialect, dialects), strings.Join(dialects, ", "))
+		}
+		out[kind] = catalog.Wire{Dialect: w.Dialect, BaseURL: w.BaseURL}
+	}
+	return out
 }
 
 // try builds a provider alone, so that what is wrong with it has its place.

@@ -57,6 +57,14 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 	if reflect.ValueOf(p.Quirks).IsZero() {
 		p.Quirks = known.Quirks
 	}
+	for kind, w := range known.Wires {
+		if _, own := p.Wires[kind]; !own && p.Wires == nil {
+			p.Wires = map[string]Wire{}
+		} else if own {
+			continue
+		}
+		p.Wires[kind] = Wire{Dialect: w.Dialect, BaseURL: k.expand(path, w.BaseURL, env)}
+	}
 	if len(p.Models) == 0 {
 		return
 	}

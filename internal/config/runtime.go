@@ -49,7 +49,7 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 	for _, p := range builtin.Providers() {
 		base, missing := builtin.Expand(p.BaseURL, env)
 		if !on[p.ID] && !p.Template && missing == "" {
-			p.Provider.BaseURL = base
+			p.Provider.BaseURL, p.Provider.Wires = base, builtin.ExpandWires(p.Wires, env)
 			b.Known = append(b.Known, p.Provider)
 		}
 	}

@@ -17,7 +17,7 @@ import (
 )
 
 // dialects are the wires that declared providers may speak.
-var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat"}
+var dialects = builtin.Dialects()
 
 // checker collects what is wrong, each with the place where it was written.
 type checker struct {

@@ -79,7 +79,7 @@ func New(d Deps, c Config) *Relay {
 	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning()}
 }
 
-// Complete answers one text request into sink. An error returned before sink.Start was called leaves the client without a byte;
+// Complete answers one request into sink. An error returned before sink.Start was called leaves the client without a byte;
 // one after it is the end of a broken stream, already settled for what was delivered. The error is always a *fault.Error.
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	r.retries.active.Add(1)
@@ -221,8 +221,10 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 	}
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
-		x.relay.sticky.keep(x.call, at)
-		x.relay.sticky.issued(x.call, at, x.signature)
+		if x.req.Task == nil {
+			x.relay.sticky.keep(x.call, at)
+			x.relay.sticky.issued(x.call, at, x.signature)
+		}
 		return true, nil
 	}
 	if x.started && x.call.Request.Stream || err.Next == fault.Stop {
@@ -244,7 +246,7 @@ func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 func (x *run) shape(at *routing.Attempt) *fault.Error {
 	x.req, x.reshape = x.call.Request.As(at.Variant), nil
 	req, ep := x.req, at.Endpoint
-	if x.relay.Shaper == nil || req.Format == nil && !req.Needs.TooLong(ep) && !req.Needs.Unread(ep) {
+	if x.relay.Shaper == nil || req.Task != nil || req.Format == nil && !req.Needs.TooLong(ep) && !req.Needs.Unread(ep) {
 		return nil
 	}
 	req, reshape, err := x.relay.Shaper.Shape(ep, req)
@@ -263,10 +265,16 @@ func (x *run) mayTry() bool {
 // plan asks routing and keeps its answer for the record.
 func (x *run) plan() (routing.Plan, *fault.Error) {
 	req := x.call.Request
-	plan, err := routing.Choose(routing.Query{
+	query := routing.Query{
 		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.relay.Health, Rand: x.relay.Rand,
-		Prefer: x.relay.sticky.preferred(x.call), MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
-	}, x.call.Catalog)
+		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
+	}
+	if req.Task != nil {
+		query.Type = req.Task.Type()
+	} else {
+		query.Prefer = x.relay.sticky.preferred(x.call)
+	}
+	plan, err := routing.Choose(query, x.call.Catalog)
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
 	for i := range plan.Candidates {
 		c := &plan.Candidates[i]
@@ -437,7 +445,7 @@ func (x *run) close() {
 	if x.rec.Error == "" {
 		x.rec.Error = fault.Internal.String() // a panic is on its way up
 	}
-	if x.started && x.call.Request.Stream && !x.settling {
+	if x.started && x.call.Request.Stream && !x.settling && x.partial() {
 		// the client has part of an answer: it is charged for that part
 		if _, err := x.settle(); err == nil {
 			return

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"weir/internal/completion"
+	"weir/internal/task"
 	"weir/internal/usage"
 )
 
@@ -18,6 +19,10 @@ type meter struct {
 	kept   []byte      // the first of them
 	finish completion.FinishReason
 	native string
+
+	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
+	pixels     int64                          // of all pictures
+	dimensions string                         // of the last one
 }
 
 func (m *meter) reset() {
@@ -37,6 +42,24 @@ func (m *meter) count(ev *completion.Event) {
 	m.keep(ev.Refusal)
 	for i := range ev.ToolCalls {
 		m.keep(ev.ToolCalls[i].Arguments)
+	}
+	if ev.Result != nil {
+		m.result(ev.Result)
+	}
+}
+
+// result counts a piece of a task's result.
+func (m *meter) result(r *task.Result) {
+	if p := r.Picture; p != nil && !p.Partial {
+		m.images++
+		m.pixels += int64(p.Width) * int64(p.Height)
+		m.picture.size, m.picture.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
+	}
+	if t := r.Transcript; t != nil {
+		m.keep([]byte(t.Delta))
+		if t.Final && m.bytes == 0 {
+			m.keep([]byte(t.Text))
+		}
 	}
 }
 

@@ -34,6 +34,9 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 
 // opening is what an attempt at ep holds before it begins.
 func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
+	if x.req.Task != nil {
+		return x.taskNeed(ep)
+	}
 	x.bound = x.outputBound(ep)
 	x.covered = x.bound
 	if x.req.Stream {
@@ -181,13 +184,7 @@ func outOfMoney(err *fault.Error) *fault.Error {
 func (x *run) settle() (Receipt, *fault.Error) {
 	x.settling = true
 	ep := x.serving.Endpoint
-	u := x.consumed()
-	pricing := tierPricing(ep, u.Tier)
-	prices := pricing.For(u.Prompt.N)
-	if x.zeroCompletion(&u) {
-		prices = catalog.Prices{}
-	}
-	lines, cost, err := usage.Cost(u, prices)
+	u, pricing, lines, cost, err := x.bill(ep)
 	if err != nil {
 		return Receipt{}, fault.From(err)
 	}
@@ -211,6 +208,21 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	}
 	rec.Settled, x.settled = true, true
 	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines)}, nil
+}
+
+// bill is what was consumed at an endpoint and what it costs, by which prices.
+func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
+	if x.req.Task != nil {
+		return x.taskBill(ep)
+	}
+	u := x.consumed()
+	pricing := tierPricing(ep, u.Tier)
+	prices := pricing.For(u.Prompt.N)
+	if x.zeroCompletion(&u) {
+		prices = catalog.Prices{}
+	}
+	lines, cost, err := usage.Cost(u, prices)
+	return u, pricing, lines, cost, err
 }
 
 // zeroCompletion is the rule that an answer without output and without a proper ending costs nothing.

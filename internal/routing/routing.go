@@ -3,6 +3,7 @@
 package routing
 
 import (
+	"cmp"
 	"math/big"
 
 	"weir/internal/catalog"
@@ -43,6 +44,7 @@ type Needs struct {
 	Output       catalog.Modality // modalities asked for; 0: text
 	N            int
 	PromptTokens int64  // estimate
+	Longest      int64  // of them, those of the longest of several inputs that an upstream reads each for itself; 0: they are one
 	FileTokens   int64  // of them, those of files
 	MaxTokens    int64  // answer tokens asked for, 0: none given
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
@@ -84,7 +86,7 @@ func (n *Needs) Room(ep *catalog.Endpoint) int64 {
 
 // TooLong reports whether the prompt and the answer asked for are more than an endpoint's context.
 func (n *Needs) TooLong(ep *catalog.Endpoint) bool {
-	prompt := n.PromptTokens
+	prompt := cmp.Or(n.Longest, n.PromptTokens)
 	if n.FileTokens > 0 && n.Readable && n.Unread(ep) {
 		prompt -= n.FileTokens // how long their text is shows when they are read
 	}

@@ -74,12 +74,12 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	}
 	var x exchange = new(own)
 	if t.group.standard != nil {
-		x = new(standard)
+		x = &standard{transport: t.group.standard}
 	}
 	defer x.Close()
 	stop := context.AfterFunc(ctx, x.Abort)
 	defer stop()
-	head, err := x.send(t, &l, u.RequestURI(), call.Body)
+	head, err := x.send(t, &l, &Call{Path: u.RequestURI(), Body: call.Body})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -149,7 +149,7 @@ func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
 
 // secrets are what methods keep of p's credentials: tokens above all, which nobody has declared.
 func (c *Client) secrets(p *catalog.Provider) (list []string) {
-	t, ok := c.targets.Load(p.ID)
+	t, ok := c.targets.Load(p.Wire())
 	if !ok {
 		return nil
 	}

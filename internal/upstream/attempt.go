@@ -46,7 +46,8 @@ type attempt struct {
 	raw     watched // over x
 	body    Body    // over raw, or over its decompression
 	answer  Answer
-	done    bool // the upstream's own end was seen
+	done    bool  // the upstream's own end was seen
+	limit   int64 // of a whole answer; 0: the client's
 
 	start          time.Time
 	headersBy      time.Duration // since start
@@ -111,7 +112,7 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 	a.ep, a.dialect, a.caller, a.start = ep, d, caller, time.Now()
 	a.x = &a.own
 	if t.group.standard != nil {
-		a.x = new(standard)
+		a.x = &standard{transport: t.group.standard}
 	}
 	total := c.cfg.Timeouts.Total
 	a.idle, a.headersBy = c.cfg.Timeouts.Idle, c.cfg.Timeouts.FirstByte
@@ -128,6 +129,12 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 
 // ask sends the request, with another credential as long as the provider refuses the one before it.
 func (a *attempt) ask(t *target, req *completion.Request, call *Call) (*Answer, error) {
+	answer, _, err := a.askAny(t, req, call)
+	return answer, err
+}
+
+// askAny also tells which credential was accepted.
+func (a *attempt) askAny(t *target, req *completion.Request, call *Call) (*Answer, *credential, error) {
 	var refusal error
 	for {
 		key, out := t.keys.pick(a.client.cfg.Now)
@@ -135,26 +142,26 @@ func (a *attempt) ask(t *target, req *completion.Request, call *Call) (*Answer, 
 			if refusal == nil {
 				refusal = out
 			}
-			return nil, refusal
+			return nil, nil, refusal
 		}
 		answer, err := a.askWith(t, key, req, call)
 		if err == nil {
 			t.keys.accept(key)
-			return answer, nil
+			return answer, key, nil
 		}
 		if !t.keys.refuse(key, fault.From(err), a.client.cfg.Now) {
-			return nil, err
+			return nil, nil, err
 		}
 		refusal = err
 		if a.again(); a.why() != nil {
-			return nil, refusal
+			return nil, nil, refusal
 		}
 	}
 }
 
 func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *Call) (*Answer, error) {
 	l := &key.whole
-	if req.Stream {
+	if req.Stream && req.Task == nil || call.Stream {
 		l = &key.stream
 	}
 	l, err := l.with(call.Header, t.host)
@@ -168,7 +175,7 @@ func (a *attempt) askWith(t *target, key *credential, req *completion.Request, c
 }
 
 func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *Call) (_ *Answer, err error) {
-	if a.head, err = a.x.send(t, l, call.Path, call.Body); err != nil {
+	if a.head, err = a.x.send(t, l, call); err != nil {
 		a.head.Status = 0
 		return nil, a.sendFault(err)
 	}
@@ -273,9 +280,13 @@ func (a *attempt) linger() {
 
 // accept turns the head of an answer into an Answer, or into a fault when it is not 2xx.
 func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
-	limit := a.client.cfg.Limits.Whole
-	if req.Stream {
-		limit = a.client.cfg.Limits.Stream
+	limits := a.client.cfg.Limits
+	if a.limit > 0 {
+		limits.Whole = a.limit
+	}
+	limit := limits.Whole
+	if req.Stream && req.Task == nil || call.Stream {
+		limit = limits.Stream
 	}
 	a.raw = watched{a: a, left: limit}
 	a.body.r = &a.raw
@@ -305,7 +316,7 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 	if length > limit {
 		return nil, TooLarge(a.ep, fmt.Errorf("declared length %d", length))
 	}
-	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: a.client.cfg.Limits, Notice: call.Notice, Body: &a.body, a: a}
+	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: limits, Notice: call.Notice, Body: &a.body, a: a}
 	return &a.answer, nil
 }
 
@@ -347,7 +358,7 @@ func (a *attempt) finish() {
 // forget drops all that belonged to one call.
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
-	a.raw, a.body, a.answer, a.head, a.done = watched{}, Body{}, Answer{}, h1.Head{}, false
+	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, Body{}, Answer{}, h1.Head{}, false, 0
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
 	a.lingering.Store(false)

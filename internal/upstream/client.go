@@ -32,6 +32,7 @@ type Limits struct {
 	Stream  int64 // body of a stream; 256 MiB
 	Line    int   // one SSE line and one SSE event; 4 MiB
 	Headers int64 // response headers; 64 KiB
+	Media   int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
 }
 
 // Config is what a Client is made of. Every field but Dialects may be zero.
@@ -43,13 +44,16 @@ type Config struct {
 	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
 	Redactor *redact.Redactor // knows the configured secrets; nil: shapes of secrets only
 	Standard bool             // speak through net/http's client and not through our own
+	Fetcher  Fetcher          // follows addresses in answers; nil: they are not followed
 	Now      func() time.Time // for the time that credentials stay out of use; nil: the system's clock
+
+	Wait func(ctx context.Context, d time.Duration) error // between looks at a task that the provider works on; fails when ctx ends first; nil: with a timer
 }
 
 // Client implements relay.Upstream over a set of dialects. It is safe for concurrent use.
 type Client struct {
 	cfg      Config
-	targets  sync.Map // provider id -> *target
+	targets  sync.Map // catalog.Provider.Wire -> *target
 	making   sync.Mutex
 	groups   groups
 	names    *h1.Names
@@ -66,9 +70,24 @@ func New(cfg Config) *Client {
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
+	if cfg.Wait == nil {
+		cfg.Wait = waitFor
+	}
 	c := &Client{cfg: cfg, names: h1.NewNames(nil, nil)}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
+}
+
+// waitFor waits for d, or fails when ctx ends before.
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
 }
 
 // Close cuts what is still being drained and closes idle connections. Attempts under way are not touched.
@@ -84,6 +103,10 @@ func (c *Client) Close() {
 // a cancelled ctx yields fault.Canceled, or its cause when that is a *fault.Error, or fault.Timeout when its deadline passed.
 func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
+		if req.Task != nil {
+			c.perform(ctx, ep, req, yield)
+			return
+		}
 		a, answer, err := c.open(ctx, ep, req)
 		if err != nil {
 			yield(nil, c.polish(ep, err))
@@ -150,6 +173,7 @@ func (l Limits) withDefaults() Limits {
 	set(&l.Whole, 16<<20)
 	set(&l.Stream, 256<<20)
 	set(&l.Headers, 64<<10)
+	set(&l.Media, 64<<20)
 	if l.Line <= 0 {
 		l.Line = 4 << 20
 	}

@@ -31,10 +31,23 @@ type Dialect interface {
 
 // Call is one encoded request.
 type Call struct {
+	Method string // "": POST
 	Path   string // appended to the provider's base URL, with its query if it has one
 	Body   []byte
 	Header http.Header // fields of this one request beside those of the dialect's Header, over which they win; nil: none
 	Notice string      // sentences on what of the request is not in it, "" none
+
+	// What only a Performer's calls have.
+	URL     string                    // the whole address instead of Path, as the provider gave it; "" none
+	Stream  bool                      // the answer is a stream: the timeouts and limits of one
+	Content func() (io.Reader, int64) // the body and its length where it is not in memory, afresh for each try; nil: Body
+}
+
+func (call *Call) method() string {
+	if call.Method == "" {
+		return http.MethodPost
+	}
+	return call.Method
 }
 
 // Answer is a 2xx answer on its way in.

@@ -17,8 +17,8 @@ import (
 // exchange is one request and its answer, over either client. After Close it is ready for another one. Abort alone may be called beside
 // another method.
 type exchange interface {
-	// send sends body to path and waits for the head of the answer. After an error, what the head tells of the connection still holds.
-	send(t *target, l *lane, path string, body []byte) (h1.Head, error)
+	// send sends call and waits for the head of the answer. After an error, what the head tells of the connection still holds.
+	send(t *target, l *lane, call *Call) (h1.Head, error)
 	// Header is the header of the answer, before the first Read.
 	Header() http.Header
 	// Read reads the body.
@@ -34,10 +34,10 @@ type exchange interface {
 // own is an exchange over the client of our own.
 type own struct{ h1.Exchange }
 
-func (x *own) send(t *target, l *lane, path string, body []byte) (h1.Head, error) {
-	r := h1.Request{Method: http.MethodPost, Base: t.base, Path: path, Fields: l.fields, Body: body}
-	if !plain(path) {
-		u, err := t.url(path)
+func (x *own) send(t *target, l *lane, call *Call) (h1.Head, error) {
+	r := h1.Request{Method: call.method(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body}
+	if !plain(call.Path) {
+		u, err := t.url(call)
 		if err != nil {
 			return h1.Head{}, err
 		}
@@ -50,6 +50,8 @@ const maxInformational = 16 // 1xx answers before the real one
 
 // standard is an exchange over net/http's client.
 type standard struct {
+	transport *http.Transport
+
 	mu      sync.Mutex // guards the next two
 	aborted bool
 	cancel  context.CancelFunc
@@ -66,20 +68,28 @@ type observed struct {
 	answered      atomic.Bool // some byte came back
 }
 
-func (x *standard) send(t *target, l *lane, path string, body []byte) (h1.Head, error) {
-	u, err := t.url(path)
+func (x *standard) send(t *target, l *lane, call *Call) (h1.Head, error) {
+	u, err := t.url(call)
 	if err != nil {
 		return h1.Head{}, err
 	}
 	hr := &http.Request{
-		Method: http.MethodPost, URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: l.header,
+		Method: call.method(), URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: l.header,
+	}
+	switch {
+	case call.Content != nil:
+		hr.Body, hr.ContentLength = call.content()
+		hr.GetBody = func() (io.ReadCloser, error) {
+			body, _ := call.content()
+			return body, nil
+		}
+	case len(call.Body) > 0:
 		// The transport knows a bytes.Reader and sends it in the same write as the headers.
-		Body:          io.NopCloser(bytes.NewReader(body)),
-		GetBody:       func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(body)), nil },
-		ContentLength: int64(len(body)),
+		hr.Body, hr.ContentLength = io.NopCloser(bytes.NewReader(call.Body)), int64(len(call.Body))
+		hr.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Body)), nil }
 	}
 	seen := new(observed)
-	x.resp, err = t.group.standard.RoundTrip(hr.WithContext(httptrace.WithClientTrace(x.context(), seen.trace())))
+	x.resp, err = x.transport.RoundTrip(hr.WithContext(httptrace.WithClientTrace(x.context(), seen.trace())))
 	head := h1.Head{Connected: seen.connected.Load(), Reused: seen.reused.Load(), Answered: seen.answered.Load()}
 	if err != nil {
 		return head, err

@@ -22,3 +22,6 @@ func (c *Client) Dial(scheme, host string, dial func() net.Conn) {
 	defer c.groups.mu.Unlock()
 	c.groups.all = map[groupKey]*group{{scheme, host, "", false}: made}
 }
+
+// Kin reports whether an address may be sent the credential of the provider at base.
+var Kin = kin

@@ -31,19 +31,19 @@ type target struct {
 // target finds or makes the target of p. A reload of the catalog brings a new p, and with it a new target;
 // the connections, which belong to the host, stay.
 func (c *Client) target(p *catalog.Provider) (*target, error) {
-	if t, ok := c.targets.Load(p.ID); ok && t.(*target).provider == p {
+	if t, ok := c.targets.Load(p.Wire()); ok && t.(*target).provider == p {
 		return t.(*target), nil
 	}
 	c.making.Lock() // one target for all calls that come at once: what it fetches is fetched once
 	defer c.making.Unlock()
-	if t, ok := c.targets.Load(p.ID); ok && t.(*target).provider == p {
+	if t, ok := c.targets.Load(p.Wire()); ok && t.(*target).provider == p {
 		return t.(*target), nil
 	}
 	t, err := c.newTarget(p)
 	if err != nil {
 		return nil, err
 	}
-	c.targets.Store(p.ID, t)
+	c.targets.Store(p.Wire(), t)
 	return t, nil
 }
 
@@ -81,9 +81,13 @@ func (t *target) speak(s completion.Style) Dialect {
 	return t.dialect
 }
 
-// url is the address of path below the provider's base URL.
-func (t *target) url(path string) (*url.URL, error) {
-	u, err := url.Parse(strings.TrimSuffix(t.provider.BaseURL, "/") + path)
+// url is the address of a call: its own, or its path below the provider's base URL.
+func (t *target) url(call *Call) (*url.URL, error) {
+	address := call.URL
+	if address == "" {
+		address = strings.TrimSuffix(t.provider.BaseURL, "/") + call.Path
+	}
+	u, err := url.Parse(address)
 	if err != nil {
 		return nil, fault.Wrap("upstream.url", err)
 	}
@@ -101,6 +105,9 @@ type groupKey struct {
 type group struct {
 	own      *h1.Host
 	standard *http.Transport // nil: own
+	tls      *tls.Config     // of plain
+	once     sync.Once
+	plain    *http.Transport // beside own
 }
 
 func (c *Client) newGroup(key groupKey) *group {
@@ -113,7 +120,7 @@ func (c *Client) newGroup(key groupKey) *group {
 		tr.TLSClientConfig = cfg.TLS.Clone()
 		return &group{standard: tr}
 	}
-	return &group{own: h1.NewHost(cfg, key.scheme, key.host)}
+	return &group{own: h1.NewHost(cfg, key.scheme, key.host), tls: cfg.TLS.Clone()}
 }
 
 // authorities is base with further certificate authorities. What they have not signed is refused as ever.
@@ -168,6 +175,9 @@ func (g *groups) close() {
 			one.standard.CloseIdleConnections()
 		} else {
 			one.own.Close()
+		}
+		if one.plain != nil {
+			one.plain.CloseIdleConnections()
 		}
 	}
 }

@@ -46,7 +46,7 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	dst = answer.settle(dst, rest)
 
 	if p.Request.Set {
-		dst = append(dst, Line{Kind: KindRequest, Quantity: 1, Price: p.Request.Nano})
+		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano})
 	}
 	if p.WebSearch.Set && u.WebSearches.N > 0 {
 		dst = append(dst, Line{Kind: KindWebSearch, Quantity: u.WebSearches.N, Price: p.WebSearch.Nano})
@@ -55,6 +55,31 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 		dst = append(dst, Line{Kind: KindImage, Quantity: u.Images.N, Price: p.ImageOutputEach.Nano})
 	}
 	return dst
+}
+
+// TaskCost is what u costs at t, for what is charged by more than tokens. It fails like Cost.
+func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
+	var room [maxLines]Line
+	lines := AppendLines(room[:0], &u, &t.Prices)
+	for _, x := range [...]struct {
+		kind     Kind
+		price    money.Price
+		quantity int64
+	}{
+		{KindMinute, t.Minute, (u.Millis.N + 59) / 60},
+		{KindCharacters, t.Characters, u.Characters.N},
+		{KindMegapixel, t.Megapixel, u.Kilopixels.N},
+		{KindVideo, t.Second, u.Seconds.N},
+	} {
+		if x.price.Set && x.quantity > 0 {
+			lines = append(lines, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano})
+		}
+	}
+	total, err := Total(lines)
+	if err != nil {
+		return nil, 0, err
+	}
+	return slices.Clone(lines), total, nil
 }
 
 // part hands out a whole, the prompt or the answer, to the lines of its parts. The whole's own line comes first and gets
@@ -152,6 +177,10 @@ var kinds = [...]struct {
 	KindRequest:      {name: "request", unit: "request", each: true},
 	KindWebSearch:    {name: "web_search", unit: "search", each: true},
 	KindImage:        {name: "image", unit: "image", each: true},
+	KindMinute:       {name: "audio_minutes", unit: "minute", prompt: true},
+	KindCharacters:   {name: "characters", unit: "1k_characters", prompt: true},
+	KindMegapixel:    {name: "megapixels", unit: "megapixel"},
+	KindVideo:        {name: "video_seconds", unit: "second", each: true},
 }
 
 const tokens = "1k_tokens"
@@ -167,7 +196,8 @@ func (k Kind) String() string {
 	return ""
 }
 
-// Unit is the word for what the kind's price is for: "1k_tokens", "request", "search" or "image"; "" for a number that is no kind.
+// Unit is the word for what the kind's price is for: "1k_tokens", "request", "search", "image", "minute", "1k_characters", "megapixel" or
+// "second"; "" for a number that is no kind.
 func (k Kind) Unit() string {
 	if int(k) < len(kinds) {
 		return kinds[k].unit

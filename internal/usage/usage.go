@@ -21,7 +21,7 @@ const (
 	Capped                  // the upstream's figure was absurd and was cut to what the hold covers
 )
 
-// Usage is what one completion consumed. Prompt includes everything that went in (cached, written, audio, images),
+// Usage is what one call consumed. Prompt includes everything that went in (cached, written, audio, images),
 // Completion everything that came out (reasoning, audio, images), as the chat wire counts them;
 // a dialect whose wire counts otherwise adds up before it fills this in.
 type Usage struct {
@@ -40,6 +40,11 @@ type Usage struct {
 	Rejected     Count  // of Completion: rejected prediction tokens
 	WebSearches  Count  // searches run by the provider
 	Images       Count  // images produced
+	Requests     Count  // requests as the provider bills them, where one of ours is several of its own; not told: one
+	Millis       Count  // milliseconds of audio that went in
+	Characters   Count  // characters that went in to be spoken
+	Kilopixels   Count  // thousands of pixels of the images produced
+	Seconds      Count  // seconds of video produced
 	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when not told
 	Tier         string // service tier that the reply names, "" when not told
 	Source       Source
@@ -63,11 +68,15 @@ const (
 	KindRequest
 	KindWebSearch
 	KindImage
+	KindMinute     // of audio that went in, in thousandths
+	KindCharacters // that went in to be spoken
+	KindMegapixel  // of images produced, in thousandths
+	KindVideo      // seconds produced
 )
 
 // Line is one part of a cost: quantity × price, before the one rounding of the whole.
 type Line struct {
 	Kind     Kind
 	Quantity int64
-	Price    int64 // 10⁻⁹ rubles per 1000 tokens, or per one for requests, searches and images
+	Price    int64 // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, or per one for requests, searches, images and seconds
 }

@@ -7,7 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"crypto/sha256"
-	_ "embed"
+	"embed"
 	"encoding/hex"
 	"errors"
 	"fmt"
@@ -26,6 +26,11 @@ var providersJSON []byte
 
 //go:embed catalog.json
 var catalogJSON []byte
+
+// byhand holds documents like catalog.json of what no open price list tells, one for each type of model. Each names its sources.
+//
+//go:embed byhand
+var byhand embed.FS
 
 // Provider is a server that Weir knows how to speak to. Those that have models in the catalog switch on when their key is there; of the
 // others only address and quirks are known.
@@ -94,6 +99,23 @@ func Expand(text string, env Lookup) (expanded, missing string) {
 	return text, ""
 }
 
+// ExpandWires is Expand of every address among wires. One that needs a variable that is not set is left out: the provider's models of its
+// type are then served as its others are.
+func ExpandWires(wires map[string]catalog.Wire, env Lookup) map[string]catalog.Wire {
+	var out map[string]catalog.Wire
+	for kind, w := range wires {
+		var missing string
+		if w.BaseURL, missing = Expand(w.BaseURL, env); missing != "" {
+			continue
+		}
+		if out == nil {
+			out = make(map[string]catalog.Wire, len(wires))
+		}
+		out[kind] = w
+	}
+	return out
+}
+
 var providers = sync.OnceValues(func() ([]Provider, error) { return parseProviders(providersJSON) })
 
 // Providers lists the known providers in their fixed order. Do not change what it returns.
@@ -113,38 +135,63 @@ type Rate struct {
 
 // Declare declares the providers in keys (provider id -> credential) and their models at that rate. Ids that are not known fail.
 func Declare(keys map[string]string, rate Rate) (catalog.Declared, error) {
-	return declare(catalogJSON, keys, rate)
+	documents, err := documents()
+	if err != nil {
+		return catalog.Declared{}, err
+	}
+	return declare(documents, keys, rate)
 }
 
-// declare trusts data to be valid JSON: a test checks the embedded file, so that no start has to.
-func declare(data []byte, keys map[string]string, rate Rate) (catalog.Declared, error) {
+// documents are the parts of the built-in catalog.
+func documents() ([][]byte, error) {
+	out := [][]byte{catalogJSON}
+	files, err := byhand.ReadDir("byhand")
+	for i := 0; err == nil && i < len(files); i++ {
+		if !strings.HasSuffix(files[i].Name(), ".json") {
+			continue
+		}
+		var data []byte
+		data, err = byhand.ReadFile("byhand/" + files[i].Name())
+		out = append(out, data)
+	}
+	return out, err
+}
+
+// declare trusts the documents to be valid JSON: a test checks the embedded files, so that no start has to.
+func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Declared, error) {
 	var d catalog.Declared
 	if len(keys) == 0 {
 		return d, nil
 	}
-	asOf, err := time.Parse(time.DateOnly, rawjson.Text(rawjson.Find(data, "as_of")))
-	if err != nil {
-		return d, err
-	}
-	l := loader{d: &d, rate: rate, list: ListVersion(data), asOf: asOf}
-	found := 0
-	offers := rawjson.Find(data, "offers")
+	var chosen []Provider
 	for _, p := range Providers() {
-		key, on := keys[p.ID]
-		if !on {
-			continue
-		}
-		found++
-		p.Provider.Key = key
-		d.Providers = append(d.Providers, p.Provider)
-		for e := rawjson.ElementsOf(rawjson.Find(offers, p.ID)); e.Next(); {
-			l.offer(&p, e.Value)
+		if key, on := keys[p.ID]; on {
+			p.Provider.Key = key
+			d.Providers = append(d.Providers, p.Provider)
+			chosen = append(chosen, p)
 		}
 	}
-	if found < len(keys) {
+	if len(chosen) < len(keys) {
 		return d, errors.New("a provider is not in the built-in catalog")
 	}
-	l.models(rawjson.Find(data, "models"))
+	for _, data := range documents {
+		asOf, err := time.Parse(time.DateOnly, rawjson.Text(rawjson.Find(data, "as_of")))
+		if err != nil {
+			return d, err
+		}
+		l := loader{d: &d, rate: rate, list: ListVersion(data), asOf: asOf}
+		offers := rawjson.Find(data, "offers")
+		for i := range chosen {
+			for e := rawjson.ElementsOf(rawjson.Find(offers, chosen[i].ID)); e.Next(); {
+				l.offer(&chosen[i], e.Value)
+			}
+		}
+		if l.err != nil {
+			return d, l.err
+		}
+	}
+	l := loader{d: &d}
+	l.models(documents)
 	return d, l.err
 }
 
@@ -275,15 +322,19 @@ func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
 	case "images":
 		for e := rawjson.ElementsOf(v); e.Next(); {
 			text := func(name string) string { return rawjson.Text(rawjson.Find(e.Value, name)) }
-			p.Images = append(p.Images, catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Variant: text("variant"), Resolution: text("resolution"),
+			p.Images = append(p.Images, catalog.ImagePrice{Component: cmp.Or(text("component"), "image_output"), Unit: cmp.Or(text("unit"), catalog.UnitImage), Variant: text("variant"), Resolution: text("resolution"),
 				Price: l.each(text("usd")), Basis: catalog.BasisSupplier})
 		}
 		p.Source += " USD per image " + string(v)
 	case "video":
 		for m := rawjson.MembersOf(v); m.Next(); {
-			// the same price with and without sound, which these models always make
+			// "720p" is the same price with and without sound, "720p/audio" and "720p/silent" are one of them, "*" is any other resolution
+			resolution, which, _ := strings.Cut(string(m.Name), "/")
 			for _, audio := range []bool{true, false} {
-				p.Video = append(p.Video, catalog.VideoRule{Resolution: string(m.Name), WithAudio: audio, PerSecond: l.each(rawjson.Text(m.Value))})
+				if which == "audio" && !audio || which == "silent" && audio {
+					continue
+				}
+				p.Video = append(p.Video, catalog.VideoRule{Resolution: strings.TrimPrefix(resolution, "*"), WithAudio: audio, PerSecond: l.each(rawjson.Text(m.Value))})
 			}
 		}
 		p.Source += "USD per second " + string(v)
@@ -330,29 +381,22 @@ func (l *loader) each(text string) money.Price {
 	return p
 }
 
-// models describes those models that some offer names.
-func (l *loader) models(v []byte) {
+// models describes those models that some offer names. What a document says of a model counts, and not what those behind it say.
+func (l *loader) models(documents [][]byte) {
 	wanted, others := map[string]bool{}, map[string]bool{}
 	for i := range l.d.Offers {
 		wanted[l.d.Offers[i].Model] = true
 	}
-	for m := rawjson.MembersOf(v); m.Next(); {
-		slug := string(m.Name)
-		if !wanted[slug] {
-			continue
-		}
-		info := catalog.ModelInfo{Slug: slug, Name: rawjson.Text(rawjson.Find(m.Value, "name")), Type: rawjson.Text(rawjson.Find(m.Value, "type")),
-			Video: videoFacts(rawjson.Find(m.Value, "video"))}
-		if day := rawjson.Text(rawjson.Find(m.Value, "created")); day != "" {
-			created, err := time.Parse(time.DateOnly, day)
-			if err != nil {
-				l.fail("%q is no day", day)
+	for _, data := range documents {
+		for m := rawjson.MembersOf(rawjson.Find(data, "models")); m.Next(); {
+			slug := string(m.Name)
+			if !wanted[slug] {
+				continue
 			}
-			info.Created = created
-		}
-		l.d.Models = append(l.d.Models, info)
-		if info.Type != "" {
-			others[slug] = true
+			wanted[slug] = false
+			info := l.model(slug, m.Value)
+			l.d.Models = append(l.d.Models, info)
+			others[slug] = info.Type != ""
 		}
 	}
 	// what a provider's chat models understand says nothing of its others, where the same names mean other things
@@ -361,6 +405,19 @@ func (l *loader) models(v []byte) {
 			o.Params, o.MaxN, o.ImplicitCache = 0, 0, false
 		}
 	}
+}
+
+func (l *loader) model(slug string, v []byte) catalog.ModelInfo {
+	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	info := catalog.ModelInfo{Slug: slug, Name: text("name"), Type: text("type"), Description: text("description"), HubID: text("hub_id"), Video: videoFacts(rawjson.Find(v, "video"))}
+	if day := text("created"); day != "" {
+		created, err := time.Parse(time.DateOnly, day)
+		if err != nil {
+			l.fail("%q is no day", day)
+		}
+		info.Created = created
+	}
+	return info
 }
 
 func videoFacts(v []byte) *catalog.VideoFacts {
@@ -402,6 +459,9 @@ func parseProviders(data []byte) ([]Provider, error) {
 // dialects are the wires that an entry may name; one without a name speaks the first.
 var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat"}
 
+// Dialects lists the wires that a provider may be declared with, the usual one first.
+func Dialects() []string { return slices.Clone(dialects) }
+
 func parseProvider(v []byte) (Provider, error) {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	p := Provider{
@@ -413,6 +473,16 @@ func parseProvider(v []byte) (Provider, error) {
 	}
 	if !slices.Contains(dialects, p.Dialect) {
 		return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, p.Dialect)
+	}
+	for m := rawjson.MembersOf(rawjson.Find(v, "wires")); m.Next(); {
+		w := catalog.Wire{Dialect: rawjson.Text(rawjson.Find(m.Value, "dialect")), BaseURL: rawjson.Text(rawjson.Find(m.Value, "base_url"))}
+		if w.Dialect != "" && !slices.Contains(dialects, w.Dialect) {
+			return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, w.Dialect)
+		}
+		if p.Wires == nil {
+			p.Wires = map[string]catalog.Wire{}
+		}
+		p.Wires[string(m.Name)] = w
 	}
 	p.Template, _ = rawjson.Bool(rawjson.Find(v, "template"))
 	n, _ := rawjson.Int(rawjson.Find(v, "max_n"))

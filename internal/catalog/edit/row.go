@@ -30,7 +30,7 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 	if variable, ok := s["api_key_env"]; ok && !plainVariable(variable) {
 		return fault.Field("edit.Provider", "api_key_env", "api_key_env must be the name of an environment variable, and none of Weir's own settings.")
 	}
-	p.Headers = maps.Clone(p.Headers)
+	p.Headers, p.Wires = maps.Clone(p.Headers), maps.Clone(p.Wires)
 	p.Quirks.Rename = maps.Clone(p.Quirks.Rename)
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		var err error
@@ -38,6 +38,8 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 			err = setHeader(p, header, s[name])
 		} else if quirk, ok := strings.CutPrefix(name, "quirks."); ok {
 			s.setQuirk(&p.Quirks, quirk)
+		} else if wire, ok := strings.CutPrefix(name, "wires."); ok {
+			setWire(p, wire, s[name])
 		}
 		if err != nil {
 			return err
@@ -72,6 +74,21 @@ func setHeader(p *catalog.Provider, name, value string) error {
 	}
 	p.Headers[name] = value
 	return nil
+}
+
+// setWire sets one field of how models of a type are served: "embedding.dialect".
+func setWire(p *catalog.Provider, name, value string) {
+	kind, field, _ := strings.Cut(name, ".")
+	w := p.Wires[kind]
+	if field == "dialect" {
+		w.Dialect = value
+	} else {
+		w.BaseURL = value
+	}
+	if p.Wires == nil {
+		p.Wires = map[string]catalog.Wire{}
+	}
+	p.Wires[kind] = w
 }
 
 func (s Spec) setQuirk(q *catalog.Quirks, name string) {

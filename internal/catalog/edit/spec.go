@@ -71,6 +71,9 @@ func init() {
 			endpointFields[group+name] = Decimal
 		}
 	}
+	for _, kind := range catalog.Types() {
+		providerFields["wires."+kind+".dialect"], providerFields["wires."+kind+".base_url"] = Text, Text
+	}
 	quirks := reflect.TypeFor[catalog.Quirks]()
 	for i := range quirks.NumField() {
 		name := quirks.Field(i).Tag.Get("yaml")

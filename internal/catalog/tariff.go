@@ -1,0 +1,139 @@
+package catalog
+
+import (
+	"slices"
+
+	"weir/internal/money"
+)
+
+// Tariff is what one call that is not text alone is charged by: the prices of its tokens and those of what else it takes and gives.
+// A price that is not Set is not charged.
+type Tariff struct {
+	Prices
+	Minute     money.Price // per minute of audio that goes in
+	Characters money.Price // per 1000 characters that go in
+	Megapixel  money.Price // per million pixels of pictures that come out
+	Second     money.Price // per second of video that comes out
+}
+
+// Tariff is what a call with that many prompt tokens is charged by, apart from pictures and videos.
+func (p *Pricing) Tariff(promptTokens int64) Tariff {
+	return Tariff{Prices: p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
+}
+
+// ImageTariff is what pictures of a quality and a size are charged by. What is not known of them is "" or "auto".
+//
+// The lines of the price list come before the base prices. Of a component's lines the one that fits best counts: that which names both
+// the quality and the size, then the size, then the quality, then neither. Where no line says anything of what is asked, the usual quality
+// counts, and else the dearest line: that nobody priced a size must not make it free.
+func (p *Pricing) ImageTariff(promptTokens int64, quality, size string) Tariff {
+	t := p.Tariff(promptTokens)
+	for _, component := range components {
+		line := p.imageLine(component, quality, size)
+		if line == nil {
+			continue
+		}
+		if to := t.imageField(component, line.Unit); to != nil {
+			*to = line.Price
+		}
+	}
+	return t
+}
+
+// DearestImageTariff is the most that pictures can be charged by, whatever their quality and size turn out to be.
+func (p *Pricing) DearestImageTariff(promptTokens int64) Tariff {
+	t := p.Tariff(promptTokens)
+	for i := range p.Images {
+		line := &p.Images[i]
+		if to := t.imageField(line.Component, line.Unit); to != nil && (!to.Set || line.Price.Nano > to.Nano) {
+			*to = line.Price
+		}
+	}
+	return t
+}
+
+// imageField is the price that a line of a price list sets.
+func (t *Tariff) imageField(component, unit string) *money.Price {
+	switch {
+	case component == "text_input" && unit == UnitTokens:
+		return &t.Prompt
+	case component == "image_input" && unit == UnitTokens:
+		return &t.Image
+	case component == "text_output" && unit == UnitTokens:
+		return &t.Completion
+	case component == "image_output" && unit == UnitTokens:
+		return &t.ImageOutput
+	case component == "image_output" && unit == UnitImage:
+		return &t.ImageOutputEach
+	case component == "image_output" && unit == UnitMegapixel:
+		return &t.Megapixel
+	}
+	return nil
+}
+
+// usualQualities are what models make when nobody asks for a quality, the likeliest first.
+var usualQualities = []string{"", "auto", "standard", "medium"}
+
+func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {
+	var best *ImagePrice
+	bestFit := -1
+	for i := range p.Images {
+		line := &p.Images[i]
+		if line.Component != component {
+			continue
+		}
+		fit := line.fit(quality, size)
+		if fit > bestFit || fit == bestFit && line.Price.Nano > best.Price.Nano {
+			best, bestFit = line, fit
+		}
+	}
+	return best
+}
+
+// fit tells how well a line says what a picture of a quality and a size costs.
+func (x *ImagePrice) fit(quality, size string) int {
+	fit := 0
+	switch {
+	case x.Resolution == size && size != "":
+		fit += 100
+	case x.Resolution != "" && size != "" && size != "auto":
+		return 0 // a price of another size
+	}
+	switch unknown := quality == "" || quality == "auto"; {
+	case x.Variant == quality && !unknown:
+		fit += 50
+	case unknown:
+		if at := slices.Index(usualQualities, x.Variant); at >= 0 {
+			fit += 20 - at
+		}
+	case x.Variant == "":
+		fit += 10
+	default:
+		return 0 // a price of another quality
+	}
+	if x.Resolution == "" {
+		fit++
+	}
+	return fit
+}
+
+// SecondOf is the price of a second of video: of the first rule that speaks of the resolution, with sound or without.
+func (p *Pricing) SecondOf(resolution string, audio bool) money.Price {
+	for _, r := range p.Video {
+		if r.WithAudio == audio && (r.Resolution == "" || r.Resolution == resolution) {
+			return r.PerSecond
+		}
+	}
+	return p.DearestSecond()
+}
+
+// DearestSecond is the most that a second of video costs.
+func (p *Pricing) DearestSecond() money.Price {
+	var most money.Price
+	for _, r := range p.Video {
+		if r.PerSecond.Set && (!most.Set || r.PerSecond.Nano > most.Nano) {
+			most = r.PerSecond
+		}
+	}
+	return most
+}

@@ -1,0 +1,56 @@
+package httpapi
+
+import (
+	"iter"
+
+	"weir/internal/completion"
+	"weir/internal/relay"
+)
+
+// Largest bodies of requests that are no text, in bytes. Pictures travel inside them as base64.
+const (
+	maxEmbeddingsBody = 8 << 20
+	maxModerationBody = 32 << 20
+	maxRerankBody     = 8 << 20
+	maxSpeechBody     = 1 << 20
+	maxMediaBody      = 64 << 20
+	maxRecordingForm  = 34 << 20 // a recording with its fields and the references of its speakers
+	maxRecording      = 26_214_400
+)
+
+// atMost is the limit of a route's body that no configuration changes.
+func atMost(bytes int64) func(*Config) int64 {
+	return func(*Config) int64 { return bytes }
+}
+
+// admitTask completes a decoded task by what the exchange knows of its client, and lets it in by what it asks for.
+func (x *exchange) admitTask(req *completion.Request) error {
+	req.Account = x.caller.Wallet
+	req.N = max(req.N, 1)
+	x.asked = req.Models[0]
+	return x.reserve(req.Models, req.Needs.PromptTokens, req.Stream)
+}
+
+// task is the call that answers a task. text yields what of it is text, for models that are priced by tokens and whose upstream counts none.
+func (x *exchange) task(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
+	return &relay.Call{
+		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
+		PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+	}
+}
+
+// perform answers a task that is not streamed into sink.
+func (x *exchange) perform(call *relay.Call, sink relay.Sink) error {
+	defer func() { x.record = call.Record }()
+	return x.api.Relay.Complete(x.r.Context(), call, sink)
+}
+
+// performStream answers a task as an event stream, whose frames go to what to makes and whose faults tell writes.
+func (x *exchange) performStream(call *relay.Call, tell rendering, to func(w *frameWriter) frames) error {
+	s := x.openStream(tell, to)
+	defer s.silence() // also when the relay panics
+	defer func() { x.record = call.Record }()
+	err := x.api.Relay.Complete(x.r.Context(), call, s.sink())
+	s.silence()
+	return err
+}

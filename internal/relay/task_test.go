@@ -1,0 +1,175 @@
+package relay_test
+
+import (
+	"context"
+	"math"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/money"
+	"weir/internal/relay"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// tasked is a world whose model v/m is of the type that does what.
+func tasked(t *testing.T, what task.Task, pricing catalog.Pricing, providers ...string) *world {
+	t.Helper()
+	w := newWorld(t, nil, offer("alpha", "v/chat", "1", "2"))
+	d := catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m", Type: what.Type()}}}
+	for _, id := range append([]string{"alpha"}, providers...) {
+		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1"})
+		d.Offers = append(d.Offers, catalog.Offer{Provider: id, Model: "v/m", Pricing: pricing})
+	}
+	snap, err := catalog.Build(d)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.snap = snap
+	return w
+}
+
+func asks(what task.Task) func(*relay.Call) {
+	return func(c *relay.Call) { c.Request.Task, c.Request.Needs.N = what, 0 }
+}
+
+func gives(r task.Result) step { return step{ev: &completion.Event{Result: &r}} }
+
+var vectors = gives(task.Result{Vectors: []task.Vector{{Values: []float32{1, 0}}}})
+
+// picture is a picture of 1000 x 1000 pixels.
+func picture(size, quality string) step {
+	return gives(task.Result{Picture: &task.Picture{Data: []byte{1}, Width: 1000, Height: 1000, Size: size, Quality: quality}})
+}
+
+func said(text string) step {
+	return gives(task.Result{Transcript: &task.Transcript{Final: true, Text: text}})
+}
+
+// perImage prices pictures by the line: quality and size, or one of them.
+func perImage(lines ...[3]string) catalog.Pricing {
+	var p catalog.Pricing
+	for _, l := range lines {
+		p.Images = append(p.Images, catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Variant: l[0], Resolution: l[1], Price: price(l[2])})
+	}
+	return p
+}
+
+// What a task holds before it begins, and what it is charged for: by what the upstream reports, by what came out, or by what is usual.
+func TestTaskMoney(t *testing.T) {
+	t.Parallel()
+	of := usage.Of
+	base := func(p catalog.Prices) catalog.Pricing { return catalog.Pricing{Base: p} }
+	tokens := base(catalog.Prices{Prompt: price("1"), Completion: price("2"), Audio: price("3")})
+	qualities := perImage([3]string{"low", "1024x1024", "1"}, [3]string{"high", "1024x1024", "5"}, [3]string{"low", "2048x2048", "3"}, [3]string{"high", "2048x2048", "9"})
+	minute := &task.Transcription{Duration: 90 * time.Second, Measured: true}
+	for _, c := range []struct {
+		name    string
+		task    task.Task
+		pricing catalog.Pricing
+		script  script
+		hold    string
+		cost    string
+		source  usage.Source
+	}{
+		{"embedding, as reported", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, usedExactly(usage.Usage{Prompt: of(7)}), done()}, "0.01", "0.007", usage.Estimated},
+		{"embedding, our count", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
+		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Estimated},
+		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
+		{"speech by tokens", &task.Speech{Input: strings.Repeat("a", 100)}, base(catalog.Prices{Prompt: price("1"), AudioOutput: price("10")}),
+			script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), usedExactly(usage.Usage{Prompt: of(25), Completion: of(50), OutputAudio: of(50)}), done()}, "6.74", "0.525", usage.Reported},
+		{"rerank by searches", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}), script{gives(task.Result{Ranks: make([]task.Rank, 1)}), done()}, "6", "6", usage.Reported},
+		{"rerank, searches reported", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}),
+			script{gives(task.Result{Ranks: make([]task.Rank, 1)}), usedExactly(usage.Usage{Requests: of(1)}), done()}, "6", "3", usage.Reported},
+		{"transcription by the minute, as measured", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), done()}, "9", "9", usage.Reported},
+		{"transcription by the minute, as reported", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(60_001)}), done()}, "9", "6.006", usage.Reported},
+		{"transcription by tokens", minute, tokens, script{said("a b"), usedExactly(usage.Usage{Prompt: of(900), PromptAudio: of(900), Completion: of(10)}), done()}, "11.024", "2.72", usage.Reported},
+		{"transcription by tokens that nobody told", minute, tokens, script{said("a b"), done()}, "11.024", "2.704", usage.Estimated},
+		{"an absurd duration", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(math.MaxInt64)}), done()}, "9", "9", usage.Capped},
+		{"pictures, each", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), done()}, "12", "8", usage.Reported},
+		{"previews cost nothing of their own", &task.Image{N: 1}, perImage([3]string{"", "", "4"}),
+			script{gives(task.Result{Picture: &task.Picture{Partial: true, Data: []byte{1}}}), picture("", ""), done()}, "4", "4", usage.Reported},
+		{"pictures by the quality asked for", &task.Image{N: 1, Quality: "low", Size: "2048x2048"}, qualities, script{picture("", ""), done()}, "3", "3", usage.Reported},
+		{"pictures by what the upstream made", &task.Image{N: 1}, qualities, script{picture("1024x1024", "high"), done()}, "9", "5", usage.Reported},
+		{"pictures by pixels", &task.Image{N: 1, Size: "1000x1000"}, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: catalog.UnitMegapixel, Price: price("2")}}},
+			script{picture("", ""), done()}, "2", "2", usage.Reported},
+		{"pictures by tokens", &task.Image{N: 1, Prompt: "ab"}, base(catalog.Prices{Prompt: price("1"), ImageOutput: price("10")}),
+			script{picture("", ""), usedExactly(usage.Usage{Prompt: of(5), Completion: of(1056), OutputImage: of(1056)}), done()}, "62.402", "10.565", usage.Reported},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := tasked(t, c.task, c.pricing)
+			var held money.Nano
+			w.plays("alpha/v/m", append(script{does(func(context.Context) { _, held = w.book.Open() })}, c.script...))
+			call := w.call(asks(c.task))
+			if err := w.relay.Complete(t.Context(), call, &sink{}); err != nil {
+				t.Fatal(err)
+			}
+			if held != rubles(c.hold) || call.Record.Hold != held {
+				t.Errorf("held %s, recorded %s, want %s", held, call.Record.Hold, c.hold)
+			}
+			w.wantCharged(c.cost)
+			if rec := w.settled(call); rec == nil || rec.Usage.Source != c.source {
+				t.Errorf("record %+v", rec)
+			}
+		})
+	}
+}
+
+// A task goes to the next endpoint until there is a result, and only to models that can do it.
+func TestTaskFailover(t *testing.T) {
+	t.Parallel()
+	what := &task.Embedding{}
+	w := tasked(t, what, catalog.Pricing{Base: catalog.Prices{Prompt: price("1")}}, "beta")
+	w.plays("alpha/v/m", script{fails(fault.ProviderUnavailable, fault.NextEndpoint, status(503))})
+	w.plays("beta/v/m", script{vectors, usedExactly(usage.Usage{Prompt: usage.Of(7)}), done()})
+	first := func(c *relay.Call) { c.Request.Preferences.Order = []string{"alpha", "beta"} }
+	if err := w.relay.Complete(t.Context(), w.call(asks(what), first), &sink{}); err != nil {
+		t.Fatal(err)
+	}
+	w.wantAttempts("alpha/v/m", "beta/v/m")
+	w.wantCharged("0.007")
+	wantKind(t, w.relay.Complete(t.Context(), w.call(), &sink{}), fault.WrongEndpoint)
+}
+
+// What a client has of a broken answer: nothing is charged when the provider broke it, all of a recording or a text when its client gave up,
+// and never a picture that was not finished.
+func TestTaskBroken(t *testing.T) {
+	t.Parallel()
+	recording := &task.Transcription{Duration: time.Minute}
+	minute := catalog.Pricing{Minute: price("6")}
+	delta := gives(task.Result{Transcript: &task.Transcript{Delta: "a"}})
+	preview := gives(task.Result{Picture: &task.Picture{Partial: true, Data: []byte{1}}})
+	broken := fails(fault.ProviderUnavailable, fault.NextEndpoint)
+	for _, c := range []struct {
+		name    string
+		task    task.Task
+		pricing catalog.Pricing
+		script  script
+		leaves  bool
+		want    string
+	}{
+		{"transcript broken by the provider", recording, minute, script{delta, broken}, false, "0"},
+		{"transcript given up", recording, minute, script{delta, delta, done()}, true, "6"},
+		{"picture broken by the provider", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, broken}, false, "0"},
+		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, true, "0"},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			w := tasked(t, c.task, c.pricing)
+			w.plays("alpha/v/m", c.script)
+			s := &sink{}
+			if c.leaves {
+				s.failAt = 3 // behind the start and the first event
+			}
+			if err := w.relay.Complete(t.Context(), w.call(asks(c.task), streamed), s); err == nil {
+				t.Error("no error")
+			}
+			w.wantCharged(c.want)
+		})
+	}
+}

@@ -1,0 +1,102 @@
+package task
+
+import "time"
+
+// Result is a piece of what a task gives: one of its fields is set. Byte slices and lists belong to whoever receives the result.
+type Result struct {
+	Vectors    []Vector
+	Verdicts   []Verdict
+	Transcript *Transcript
+	Picture    *Picture
+	Sound      *Sound
+	Ranks      []Rank
+}
+
+// Vector is the embedding of one input.
+type Vector struct {
+	Index  int // of the input, 0, 1, ...
+	Values []float32
+}
+
+// Categories are the names of what a moderation model judges, in the order of Verdict's fields.
+var Categories = [...]string{
+	"harassment", "harassment/threatening", "hate", "hate/threatening", "illicit", "illicit/violent", "self-harm", "self-harm/instructions",
+	"self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+}
+
+// Verdict is the judgement of one input. What the model does not judge stays false, 0 and nothing.
+type Verdict struct {
+	Flagged bool
+	Is      [len(Categories)]bool
+	Score   [len(Categories)]float64
+	Text    [len(Categories)]bool // the category was judged by the input's text
+	Image   [len(Categories)]bool // and by its image
+}
+
+// Transcript is a piece of a transcript or all of it.
+type Transcript struct {
+	Delta     string // further text; a whole answer has Text instead
+	SegmentID string // segment that Delta belongs to, "" none
+	Segment   *Segment
+
+	Final    bool // what follows is said of the whole
+	Text     string
+	Language string        // as the upstream wrote it, "" not told
+	Duration time.Duration // of the recording as the upstream measured it, 0 not told
+	Segments []Segment
+	Words    []Word
+	Logprobs []byte // raw JSON array, nil not told: of Delta, or of the whole
+}
+
+// Segment is a stretch of a transcript. Fields that the upstream did not tell are zero, and the pointer nil.
+type Segment struct {
+	ID         string // "seg_001"; "" where they are only counted
+	Start, End time.Duration
+	Text       string
+	Speaker    string // "A", "B", ..., or a name that the client gave; "" not told
+	Whisper    *Whisper
+}
+
+// Whisper is what models of that family tell of a segment besides.
+type Whisper struct {
+	Seek             int
+	Tokens           []int32
+	Temperature      float64
+	AvgLogprob       float64
+	CompressionRatio float64
+	NoSpeechProb     float64
+}
+
+// Word is one word of a transcript.
+type Word struct {
+	Text       string
+	Start, End time.Duration
+	Speaker    string // "" not told
+}
+
+// Picture is a finished picture, or a preview of one.
+type Picture struct {
+	Index     int    // of the picture, 0 to n-1
+	Partial   bool   // it is a preview
+	Preview   int    // number of the preview, from 0
+	Data      []byte // the file itself
+	MediaType string // "image/png", "" unknown
+	Width     int    // pixels, 0 unknown
+	Height    int
+	Revised   string // prompt as the upstream changed it, "" not told
+
+	// What the upstream says it made, "" not told. Prices may depend on it.
+	Size, Quality, Background, Output string
+}
+
+// Sound is a piece of spoken text, in order.
+type Sound struct {
+	Data      []byte
+	MediaType string // on the first piece: "audio/mpeg"
+}
+
+// Rank is a document's place in a ranking, best first.
+type Rank struct {
+	Index int // of the document
+	Score float64
+}

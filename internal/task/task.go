@@ -1,0 +1,157 @@
+// Package task is the canonical form of what is asked of models that do not chat, and of what they give back: vectors, verdicts, transcripts,
+// pictures, sound and rankings. Styles decode into it, dialects encode from it. It must not know a wire, a provider or a price.
+package task
+
+import (
+	"io"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/usage"
+)
+
+// Task is what a request asks for. It is one of the pointers below, and is not changed after decoding: the next attempt starts from the same.
+type Task interface {
+	// Type is the type of the models that can do it, one of catalog's Type constants.
+	Type() string
+	// Most is the most that the task can consume, for a hold: what is not Reported in it follows from the prompt's tokens alone.
+	Most() usage.Usage
+	// Usual is what the task consumes where the upstream tells nothing and what is seen of the result does not tell either.
+	Usual() usage.Usage
+}
+
+// Embedding asks for one vector for each input.
+type Embedding struct {
+	Inputs     []Input
+	Dimensions int    // 0: the model's own
+	InputType  string // what the vectors are for, in the client's word: "search_query", "search_document", ...; "" not told
+	Base64     bool   // the client wants base64; says nothing of what the upstream is asked for
+}
+
+// Input is one thing to embed: Tokens, or else Parts.
+type Input struct {
+	Parts  []Part
+	Tokens []int32 // of the model's own tokenizer; nil: Parts
+}
+
+// Text is the input's text when it is nothing but one text.
+func (in *Input) Text() (text string, plain bool) {
+	if in.Tokens == nil && len(in.Parts) == 1 && in.Parts[0].ImageURL == "" {
+		return in.Parts[0].Text, true
+	}
+	return "", false
+}
+
+// Part is a piece of an input: an image when ImageURL is set, else a text.
+type Part struct {
+	Text     string
+	ImageURL string // "https://..." or "data:..."
+}
+
+// Moderation asks for a verdict on each input.
+type Moderation struct {
+	Inputs []ModerationInput
+	Single bool // the client sent one bare string
+}
+
+// ModerationInput is judged as a whole. Typed tells that the client wrote its parts as objects.
+type ModerationInput struct {
+	Parts []Part
+	Typed bool
+}
+
+// Transcription asks what is said in a recording.
+type Transcription struct {
+	File         File
+	Name         string        // file name as the client gave it, "" none
+	Format       string        // of the recording: "mp3", "mp4", "mpeg", "mpga", "m4a", "wav" or "webm"
+	MediaType    string        // of the recording, such as "audio/mpeg"
+	Duration     time.Duration // as measured, or the most that it can be
+	Measured     bool          // Duration is a measurement
+	Response     string        // format that the client wants: "json", "text", "srt", "vtt", "verbose_json", "diarized_json"
+	Language     string        // ISO 639-1, "" not told
+	Prompt       string
+	Temperature  string   // decimal text, "" not told
+	Words        bool     // timestamps of words are wanted
+	Segments     bool     // timestamps of segments are wanted
+	Logprobs     bool     // include[]=logprobs
+	Chunking     string   // chunking_strategy as written, "" not told
+	SpeakerNames []string // of the references, in the same order
+	SpeakerRefs  []string // data URLs
+	Extra        []Field  // fields that the canonical form does not know, in the client's order
+}
+
+// File is bytes that may be read by several at a time and more than once. It outlives every attempt of its call.
+type File interface {
+	io.ReaderAt
+	Size() int64
+}
+
+// Field is a field of a form.
+type Field struct{ Name, Value string }
+
+// Image asks for pictures.
+type Image struct {
+	Prompt      string
+	N           int      // pictures wanted, at least 1
+	Size        string   // "auto", "1024x1024" or a tier "512", "1K", "2K", "4K"; "" not told
+	Resolution  string   // tier "512", "1K", "2K", "4K"; ""
+	AspectRatio string   // "16:9"; ""
+	Quality     string   // "auto", "low", "medium", "high", "standard", "hd"; ""
+	Background  string   // "auto", "transparent", "opaque"; ""
+	Output      string   // output_format: "png", "jpeg", "webp", "svg"; ""
+	Compression int      // output_compression 0 to 100; -1 not told
+	Seed        *int64   // nil: not told
+	References  []string // "https://..." or "data:..." addresses of pictures to work from
+	Mask        string   // address of a picture, transparent where the first reference is to change; ""
+	Partial     int      // previews wanted while streaming, 0 to 3
+	Edit        bool     // the client asked for an edit: names of events differ
+	Moderation  string   // "auto", "low"; ""
+	Style       string
+	Extra       []Extra // properties that the canonical form does not know, in the client's order
+	Options     []Extra // provider.options: by provider id, a JSON object of its own parameters
+}
+
+// Extra is a member of a JSON object: its decoded name and its raw value.
+type Extra struct {
+	Name  string
+	Value []byte
+}
+
+// Speech asks for a text to be spoken.
+type Speech struct {
+	Input        string
+	Voice        string
+	Instructions string
+	Format       string  // "mp3", "opus", "aac", "flac", "wav", "pcm"; "" not told
+	Speed        string  // decimal text, "" not told
+	SSE          bool    // the client wants events instead of bare bytes
+	Extra        []Extra // members that the canonical form does not know
+}
+
+// Rerank asks for documents in the order in which they answer a query.
+type Rerank struct {
+	Query     string
+	Documents []string
+	TopN      int  // 0: all
+	Return    bool // the client wants the documents back
+	Chunks    int  // documents as providers count them: a long one is several
+}
+
+// Type is catalog.TypeEmbedding.
+func (*Embedding) Type() string { return catalog.TypeEmbedding }
+
+// Type is catalog.TypeModeration.
+func (*Moderation) Type() string { return catalog.TypeModeration }
+
+// Type is catalog.TypeTranscription.
+func (*Transcription) Type() string { return catalog.TypeTranscription }
+
+// Type is catalog.TypeImage.
+func (*Image) Type() string { return catalog.TypeImage }
+
+// Type is catalog.TypeSpeech.
+func (*Speech) Type() string { return catalog.TypeSpeech }
+
+// Type is catalog.TypeRerank.
+func (*Rerank) Type() string { return catalog.TypeRerank }

@@ -1,0 +1,69 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// TokenCounter is a Dialect whose provider counts the tokens of a prompt for nothing.
+type TokenCounter interface {
+	// CountRequest encodes the question how long req is for ep; ok is false when the provider cannot be asked that. It leaves req unchanged.
+	CountRequest(ep *catalog.Endpoint, req *completion.Request) (call Call, ok bool)
+}
+
+const maxCountBytes = 64 << 10 // of an answer with a count
+
+// CountTokens asks ep how many tokens the prompt of req has. It fails with fault.Invalid when ep cannot be asked, and as Complete does; what
+// goes wrong keeps no credential from serving.
+func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (int64, error) {
+	if ctx.Err() != nil {
+		return 0, callerFault(ctx)
+	}
+	t, err := c.target(ep.Provider)
+	if err != nil {
+		return 0, err
+	}
+	dialect := t.speak(req.Style)
+	counter, _ := dialect.(TokenCounter)
+	if counter == nil {
+		return 0, cannotCount()
+	}
+	call, ok := counter.CountRequest(ep, req)
+	if !ok {
+		return 0, cannotCount()
+	}
+	key, refused := t.keys.pick(c.cfg.Now)
+	if key == nil {
+		return 0, c.polish(ep, refused)
+	}
+	a := c.newAttempt(ctx, ep, t, dialect, false)
+	a.limit = maxCountBytes
+	defer a.end()
+	answer, err := a.askWith(t, key, req, &call)
+	if err != nil {
+		return 0, c.polish(ep, err)
+	}
+	body, err := answer.ReadAll(nil)
+	if err != nil {
+		return 0, c.polish(ep, err)
+	}
+	if !rawjson.Valid(body) {
+		return 0, c.polish(ep, Broken(ep, errNoCount))
+	}
+	n, ok := rawjson.Int(rawjson.Find(body, "input_tokens"))
+	if !ok || n < 0 {
+		return 0, c.polish(ep, Broken(ep, errNoCount))
+	}
+	return n, nil
+}
+
+var errNoCount = errors.New("upstream: the answer holds no count")
+
+func cannotCount() error {
+	return fault.New(fault.Invalid, "upstream.CountTokens", "The provider of this model counts no tokens.")
+}

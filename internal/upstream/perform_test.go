@@ -1,0 +1,308 @@
+package upstream_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/task"
+	"weir/internal/upstream"
+	"weir/internal/upstream/openai"
+	"weir/internal/upstream/upstreamtest"
+)
+
+// worker is a dialect that does with an Ask what a test wants.
+type worker struct {
+	openai.Dialect
+	do func(ask *upstream.Ask) error
+}
+
+func (w *worker) Perform(ask *upstream.Ask, _ *catalog.Endpoint, _ *completion.Request) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		if err := w.do(ask); err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(&completion.Event{Result: &task.Result{Vectors: []task.Vector{{Index: 1}}}, Done: true}, nil)
+	}
+}
+
+// performs runs do as a task at the provider behind url.
+func performs(t *testing.T, ctx context.Context, cfg upstream.Config, url string, do func(ask *upstream.Ask) error, keys ...string) *fault.Error {
+	t.Helper()
+	cfg.Dialects = map[string]upstream.Dialect{"openai": &worker{do: do}}
+	c := upstream.New(cfg)
+	t.Cleanup(c.Close)
+	ep := endpoint(url)
+	if len(keys) > 0 {
+		ep.Provider.Key, ep.Provider.Keys = keys[0], keys[1:]
+	}
+	for ev, err := range c.Complete(ctx, ep, &completion.Request{Task: &task.Embedding{}, N: 1}) {
+		if err != nil {
+			return fault.From(err)
+		}
+		if ev.Result == nil || !ev.Done {
+			t.Errorf("event %+v", ev)
+		}
+	}
+	return nil
+}
+
+// echo answers with the method, the path and the length of the body.
+func echo(c *upstreamtest.Conn) {
+	c.Send(upstreamtest.JSON(fmt.Sprintf("%s %s %d %s", c.Request.Method, c.Request.URL.RequestURI(), len(c.Body), c.Request.Header.Get("Content-Type"))))
+}
+
+// A task's requests have methods, bodies that are not in memory, and addresses of the provider's own, over either client.
+func TestAsk(t *testing.T) {
+	t.Parallel()
+	bothClients(t, func(t *testing.T, standard bool) {
+		p := upstreamtest.NewProvider(t, echo)
+		long := strings.Repeat("x", 3<<20)
+		for _, c := range []struct {
+			name string
+			call upstream.Call
+			want string
+		}{
+			{"POST", upstream.Call{Path: "/a", Body: []byte("{}")}, "POST /v1/a 2 application/json"},
+			{"GET", upstream.Call{Method: http.MethodGet, Path: "/a?b=c"}, "GET /v1/a?b=c 0 application/json"},
+			{"DELETE", upstream.Call{Method: http.MethodDelete, Path: "/a"}, "DELETE /v1/a 0 application/json"},
+			{"a form", upstream.Call{Path: "/a", Header: http.Header{"Content-Type": {"multipart/form-data; boundary=b"}},
+				Content: func() (io.Reader, int64) { return strings.NewReader(long), int64(len(long)) }}, fmt.Sprintf("POST /v1/a %d multipart/form-data; boundary=b", len(long))},
+			{"an address of its own", upstream.Call{Method: http.MethodGet, URL: p.URL + "/else/where"}, "GET /else/where 0 application/json"},
+		} {
+			err := performs(t, t.Context(), upstream.Config{Standard: standard}, p.URL, func(ask *upstream.Ask) error {
+				body, err := ask.Whole(c.call)
+				if err == nil && string(body) != c.want {
+					t.Errorf("%s: the provider saw %q, want %q", c.name, body, c.want)
+				}
+				return err
+			})
+			if err != nil {
+				t.Errorf("%s: %v", c.name, err)
+			}
+		}
+		for _, seen := range p.Seen() {
+			if seen.Header.Get("Authorization") != "Bearer acme-secret-key" || seen.Header.Get("X-Team") != "blue" {
+				t.Errorf("%s came with %v", seen.Path, seen.Header)
+			}
+		}
+	})
+}
+
+// A credential goes to the provider's own hosts and to nobody else's.
+func TestAskKeepsToTheProvider(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		base, address string
+		kin           bool
+	}{
+		{"https://api.acme.test/v1", "https://api.acme.test/v2/x?id=1", true},
+		{"https://api.acme.test/v1", "https://eu.api.acme.test/x", true},
+		{"https://api.acme.test/v1", "https://acme.test/x", true},
+		{"https://api.acme.test/v1", "https://API.ACME.TEST/x", true},
+		{"https://api.acme.test/v1", "http://api.acme.test/x", false},
+		{"https://api.acme.test/v1", "https://api.acme.test:444/x", false},
+		{"https://api.acme.test/v1", "https://acme.test.evil.test/x", false},
+		{"https://api.acme.test/v1", "https://u:p@api.acme.test/x", false},
+		{"https://api.acme.test/v1", "https://notacme.example/x", false},
+		{"https://test/v1", "https://other/x", false},
+		{"http://127.0.0.1:80/v1", "http://10.1.0.1:80/x", false},
+		{"http://127.0.0.1:80/v1", "http://127.0.0.1:80/x", true},
+		{"http://[::1]:80/v1", "http://[::2]:80/x", false},
+		{"https://api.acme.test/v1", "::", false},
+		{"https://api.acme.test/v1", "", false},
+	} {
+		if got := upstream.Kin(c.base, c.address); got != c.kin {
+			t.Errorf("%s and %s: %t", c.base, c.address, got)
+		}
+	}
+	p := upstreamtest.NewProvider(t, echo)
+	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+		_, err := ask.Do(upstream.Call{URL: "https://evil.test/x"})
+		return err
+	})
+	if err == nil || err.Kind != fault.ProviderUnavailable || len(p.Seen()) != 0 {
+		t.Errorf("%v, seen %v", err, p.Seen())
+	}
+}
+
+// The calls of a task go out with the credential that its first was accepted with: another account knows nothing of its job.
+func TestAskKeepsItsCredential(t *testing.T) {
+	t.Parallel()
+	accepted := ""
+	p := upstreamtest.NewProvider(t, func(c *upstreamtest.Conn) {
+		key := strings.TrimPrefix(c.Request.Header.Get("Authorization"), "Bearer ")
+		if accepted == "" && key == "key-b" {
+			accepted = key
+		}
+		if key != accepted {
+			c.Send(upstreamtest.Sized(401, "application/json", `{"error":{"message":"no"}}`))
+			return
+		}
+		c.Send(upstreamtest.JSON("{}"))
+	})
+	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+		for range 3 {
+			if _, err := ask.Whole(upstream.Call{Path: "/x"}); err != nil {
+				return err
+			}
+		}
+		return nil
+	}, "key-a", "key-b")
+	var keys []string
+	for _, seen := range p.Seen() {
+		keys = append(keys, strings.TrimPrefix(seen.Header.Get("Authorization"), "Bearer "))
+	}
+	if err != nil || !slices.Equal(keys, []string{"key-a", "key-b", "key-b", "key-b"}) {
+		t.Errorf("%v, %q", err, keys)
+	}
+}
+
+// Faults of a task's calls are those of any attempt: what came back, what may be tried, and nothing secret.
+func TestAskFaults(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name   string
+		script upstreamtest.Script
+		limits upstream.Limits
+		kind   fault.Kind
+	}{
+		{"a refusal", upstreamtest.Send(upstreamtest.Sized(429, "application/json", `{"error":{"message":"slow, acme-secret-key"}}`)), upstream.Limits{}, fault.RateLimited},
+		{"cut in the body", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), upstream.Limits{}, fault.ProviderUnavailable},
+		{"a silent end", upstreamtest.SendClose(""), upstream.Limits{}, fault.ProviderUnavailable},
+		{"no HTTP", upstreamtest.SendClose("hello\r\n\r\n"), upstream.Limits{}, fault.ProviderUnavailable},
+		{"too long", upstreamtest.Send(upstreamtest.JSON(strings.Repeat("x", 2000))), upstream.Limits{Media: 1000}, fault.ProviderUnavailable},
+		{"too long without a length", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 2000)), upstream.Limits{Media: 1000}, fault.ProviderUnavailable},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			for name, call := range map[string]upstream.Call{"own": {Path: "/x"}, "standard": {Path: "/x", Content: func() (io.Reader, int64) { return strings.NewReader("{}"), 2 }}} {
+				p := upstreamtest.NewProvider(t, c.script)
+				err := performs(t, t.Context(), upstream.Config{Limits: c.limits}, p.URL, func(ask *upstream.Ask) error {
+					_, err := ask.Whole(call)
+					return err
+				})
+				if err == nil || err.Kind != c.kind || err.Upstream == nil || err.Upstream.Provider != "Acme" || strings.Contains(err.Public+err.Upstream.Raw, "acme-secret") {
+					t.Errorf("%s: %+v", name, err)
+				}
+			}
+		})
+	}
+}
+
+// A client that goes ends everything that a task does: calls under way, waits, and what runs beside.
+func TestAskGone(t *testing.T) {
+	t.Parallel()
+	for name, do := range map[string]func(ask *upstream.Ask) error{
+		"call": func(ask *upstream.Ask) error {
+			_, err := ask.Do(upstream.Call{Path: "/x"})
+			return err
+		},
+		"wait": func(ask *upstream.Ask) error { return ask.Wait(time.Hour) },
+		"each": func(ask *upstream.Ask) error {
+			return ask.Each(5, 5, func(int) error {
+				_, err := ask.Whole(upstream.Call{Path: "/x"})
+				return err
+			})
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, cancel := context.WithCancel(t.Context())
+			p := upstreamtest.NewProvider(t, func(c *upstreamtest.Conn) {
+				cancel()
+				c.Hang()
+			})
+			if name == "wait" {
+				cancel()
+			}
+			if err := performs(t, ctx, upstream.Config{}, p.URL, do); err == nil || err.Kind != fault.Canceled {
+				t.Errorf("%v", err)
+			}
+			cancel()
+		})
+	}
+}
+
+// Each begins nothing after a failure, and tells the failure of the lowest number.
+func TestAskEach(t *testing.T) {
+	t.Parallel()
+	p := upstreamtest.NewProvider(t, echo)
+	var calls, under, most atomic.Int64
+	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+		return ask.Each(20, 3, func(int) error {
+			most.Store(max(most.Load(), under.Add(1)))
+			defer under.Add(-1)
+			calls.Add(1)
+			_, err := ask.Whole(upstream.Call{Path: "/x"})
+			return err
+		})
+	})
+	if err != nil || calls.Load() != 20 || most.Load() > 3 {
+		t.Errorf("%v, %d calls, %d at a time", err, calls.Load(), most.Load())
+	}
+	calls.Store(0)
+	err = performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+		return ask.Each(20, 1, func(i int) error {
+			calls.Add(1)
+			if i == 2 {
+				return upstream.Broken(ask.Endpoint(), errors.New("third"))
+			}
+			return nil
+		})
+	})
+	if err == nil || calls.Load() != 3 {
+		t.Errorf("%v after %d calls", err, calls.Load())
+	}
+}
+
+// What a provider cannot do at all is for the next endpoint, and addresses are followed only by a Fetcher.
+func TestAskCannot(t *testing.T) {
+	t.Parallel()
+	c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": verbatim{}}})
+	t.Cleanup(c.Close)
+	for _, err := range c.Complete(t.Context(), endpoint("http://127.0.0.1:1"), &completion.Request{Task: &task.Image{}, N: 1}) {
+		if f := fault.From(err); f == nil || f.Next != fault.NextEndpoint || f.Upstream == nil {
+			t.Errorf("%+v", f)
+		}
+	}
+	fetches := func(cfg upstream.Config) (data []byte, err *fault.Error) {
+		err = performs(t, t.Context(), cfg, "http://127.0.0.1:1", func(ask *upstream.Ask) error {
+			var err error
+			data, _, err = ask.Fetch("https://files.test/x")
+			return err
+		})
+		return data, err
+	}
+	if _, err := fetches(upstream.Config{}); err == nil || err.Kind != fault.ProviderUnavailable {
+		t.Errorf("without a fetcher: %v", err)
+	}
+	if data, err := fetches(upstream.Config{Fetcher: fetched{"picture", nil}}); err != nil || string(data) != "picture" {
+		t.Errorf("%q, %v", data, err)
+	}
+	if _, err := fetches(upstream.Config{Fetcher: fetched{"", errors.New("private address")}}); err == nil || err.Upstream == nil || err.Kind != fault.ProviderUnavailable {
+		t.Errorf("a refused address: %v", err)
+	}
+}
+
+// fetched is what every address has.
+type fetched struct {
+	data string
+	err  error
+}
+
+func (f fetched) Fetch(context.Context, string, int64) ([]byte, string, error) {
+	return []byte(f.data), "image/png", f.err
+}
