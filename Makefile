@@ -1,5 +1,5 @@
 # Every task of the project. The file needs Go, make, and for the end-to-end tests node and npm; it fetches the rest itself
-# and installs nothing outside this folder and the caches of Go and npm, except a PostgreSQL server for the tests where none is.
+# and installs nothing outside this folder and the caches of Go and npm, except a PostgreSQL server and ffmpeg for the tests where they are missing.
 
 SHELL := /bin/bash -euo pipefail
 .DEFAULT_GOAL := help
@@ -55,13 +55,23 @@ bin/golangci-lint: tools/go.mod tools/go.sum
 .PHONY: postgres
 postgres: ## install the PostgreSQL server that tests use, where it is missing and this is Debian or a relative
 	@if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then exit 0; fi; \
-	root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
+	$(call install-package,postgresql)
+
+# The lengths of recordings that we find are compared with what ffprobe, a program of this package, finds.
+.PHONY: ffmpeg
+ffmpeg: ## install ffmpeg, which tests use, where it is missing and this is Debian or a relative
+	@if command -v ffprobe >/dev/null; then exit 0; fi; \
+	$(call install-package,ffmpeg)
+
+define install-package
+root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 	if ! command -v apt-get >/dev/null || ! $$root true 2>/dev/null; then \
-		echo 'PostgreSQL is missing, and cannot be installed from here; on Debian: apt-get install postgresql' >&2; exit 1; fi; \
-	$$root apt-get update -q && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends postgresql
+		echo '$(1) is missing, and cannot be installed from here; on Debian: apt-get install $(1)' >&2; exit 1; fi; \
+	$$root apt-get update -q && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1)
+endef
 
 .PHONY: unit
-unit: postgres ## run the Go tests of the product, with the race detector where there is a C compiler
+unit: postgres ffmpeg ## run the Go tests of the product, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -timeout 10m ./...
 

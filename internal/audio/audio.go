@@ -1,0 +1,211 @@
+// Package audio tells what kind of recording an upload is and how long it lasts, from its bytes alone, so that money can be held for it.
+// It decodes no sound, trusts no number in a file further than the file's size can bear it out, and keeps none of the file in memory.
+package audio
+
+import (
+	"io"
+	"math"
+	"math/bits"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// Format is a container of sound that uploads may come in. The zero value is none of them.
+type Format uint8
+
+// The formats.
+const (
+	MP3  Format = iota + 1 // MPEG audio, layer III
+	MPGA                   // MPEG audio, layers I and II
+	MPEG                   // an MPEG-1 or MPEG-2 program stream with sound in it
+	MP4                    // ISO base media, with sound and perhaps pictures
+	M4A                    // ISO base media whose brand says that it has sound only
+	WAV                    // RIFF WAVE, also RF64
+	WebM                   // WebM, and other Matroska
+	formats
+)
+
+// known lists of each format its name and the MIME types that clients send; the first is the one that we send.
+var known = [formats]struct {
+	name  string
+	types []string
+}{
+	MP3:  {"mp3", []string{"audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg-3"}},
+	MPGA: {"mpga", []string{"audio/mpeg"}},
+	MPEG: {"mpeg", []string{"video/mpeg", "video/x-mpeg"}},
+	MP4:  {"mp4", []string{"video/mp4", "audio/mp4"}},
+	M4A:  {"m4a", []string{"audio/mp4", "audio/x-m4a", "audio/m4a"}},
+	WAV:  {"wav", []string{"audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave", "audio/x-pn-wav"}},
+	WebM: {"webm", []string{"audio/webm", "video/webm"}},
+}
+
+// Formats lists all formats.
+func Formats() []Format { return []Format{MP3, MP4, MPEG, MPGA, M4A, WAV, WebM} }
+
+// String is the format's name, such as "mp3", which is also its file extension. It is empty for the zero value.
+func (f Format) String() string {
+	if f < formats {
+		return known[f].name
+	}
+	return ""
+}
+
+// Extension ends the names of such files: ".mp3".
+func (f Format) Extension() string { return "." + f.String() }
+
+// MIMEType is the type to send such a file with: "audio/mpeg". It is empty for the zero value.
+func (f Format) MIMEType() string {
+	if f == 0 || f >= formats {
+		return ""
+	}
+	return known[f].types[0]
+}
+
+// ByFileName is the format that the extension of a file name says, in any case; false where it says none of ours.
+func ByFileName(name string) (Format, bool) {
+	dot := strings.LastIndexByte(name, '.')
+	if dot < 0 {
+		return 0, false
+	}
+	for _, f := range Formats() {
+		if strings.EqualFold(name[dot+1:], f.String()) {
+			return f, true
+		}
+	}
+	return 0, false
+}
+
+// ByMIMEType is the format that a media type says, in any case and with or without parameters; false where it says none of ours. A type
+// that several formats share is the first of Formats.
+func ByMIMEType(mediaType string) (Format, bool) {
+	mediaType, _, _ = strings.Cut(mediaType, ";")
+	mediaType = strings.TrimSpace(mediaType)
+	for _, f := range Formats() {
+		for _, t := range known[f].types {
+			if strings.EqualFold(mediaType, t) {
+				return f, true
+			}
+		}
+	}
+	return 0, false
+}
+
+// Info is what a file's bytes tell of it.
+type Info struct {
+	Format Format
+	// Duration is how long the sound lasts, never longer than Longest of the file's size. Money is held for this time.
+	Duration time.Duration
+	// Exact tells that Duration was counted from the sound itself: its frames, its samples, or the times that they carry. Otherwise it
+	// is what a header claims, or, where nothing in the file says how long it lasts, Longest.
+	Exact bool
+}
+
+// leanestBytesPerSecond is less than any sound takes that people transcribe: speech codecs begin at 600, and files of the leanest kind
+// that hold nothing but silence spend some 350 on their frames and tables.
+const leanestBytesPerSecond = 250
+
+// Longest is the longest time that a file of size bytes can be believed to last: that of its size at 2 kbit/s. A claim beyond it is cut
+// to it, because a few bytes may claim centuries; and for a file that does not say how long it lasts it is the time to hold money for.
+func Longest(size int64) time.Duration {
+	const perByte = int64(time.Second) / leanestBytesPerSecond
+	if size > math.MaxInt64/perByte {
+		return math.MaxInt64
+	}
+	return time.Duration(max(size, 0) * perByte)
+}
+
+const op = "audio.Probe"
+
+// Probe tells format and duration of the size bytes in r. It reads forward, at most about twice over the file, in pieces of 16 KiB, and
+// keeps one piece. A file that is in none of the formats or has no sound gives fault.Invalid about the field "file"; when r fails, the
+// fault is Internal. It may be called concurrently as far as r may be read concurrently.
+func Probe(r io.ReaderAt, size int64) (Info, error) {
+	s := &source{r: r, size: max(size, 0)}
+	info, err := probe(s)
+	if s.err != nil {
+		return Info{}, fault.Wrap(op, s.err)
+	}
+	if err != nil {
+		return Info{}, err
+	}
+	if longest := Longest(size); info.Duration > longest {
+		info.Duration, info.Exact = longest, false
+	}
+	return info, nil
+}
+
+func probe(s *source) (Info, error) {
+	if s.size == 0 {
+		return Info{}, refuse("The file is empty.")
+	}
+	head := s.at(0, 12)
+	if s.err != nil {
+		return Info{}, s.err
+	}
+	switch {
+	case isWAV(head):
+		return probeWAV(s)
+	case isEBML(head):
+		return probeWebM(s)
+	case isProgramStream(head):
+		return probeProgramStream(s)
+	case isMP4(head):
+		return probeMP4(s)
+	}
+	if start, ok := findMPEGAudio(s); ok {
+		return probeMPEGAudio(s, start)
+	}
+	return Info{}, refuse("The file is not audio in one of the formats mp3, mp4, mpeg, mpga, m4a, wav or webm.")
+}
+
+func refuse(public string) error { return fault.Field(op, "file", "%s", public) }
+
+func noSound() error { return refuse("The file has no sound that could be transcribed.") }
+
+func tooManyParts() error {
+	return refuse("The file is divided into more parts than a recording of its size needs.")
+}
+
+// counted is the answer for sound whose length was counted, claimed the one for a length that is only said. Unless there is a claim, the
+// longest possible is assumed: Probe cuts it.
+func counted(f Format, d time.Duration) Info { return Info{Format: f, Duration: d, Exact: true} }
+
+func claimed(f Format, d time.Duration) Info {
+	if d <= 0 {
+		d = math.MaxInt64
+	}
+	return Info{Format: f, Duration: d}
+}
+
+// span is n ticks of which scale make a second, as far as a Duration goes; 0 when scale is 0.
+func span(n, scale uint64) time.Duration {
+	if scale == 0 {
+		return 0
+	}
+	high, low := bits.Mul64(n, uint64(time.Second))
+	if high >= scale {
+		return math.MaxInt64
+	}
+	quotient, _ := bits.Div64(high, low, scale)
+	return time.Duration(min(quotient, math.MaxInt64))
+}
+
+// add is a+b, or the most there is.
+func add(a, b uint64) uint64 {
+	sum, carry := bits.Add64(a, b, 0)
+	if carry != 0 {
+		return math.MaxUint64
+	}
+	return sum
+}
+
+// multiply is a*b, or the most there is.
+func multiply(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	if high != 0 {
+		return math.MaxUint64
+	}
+	return low
+}
