@@ -37,6 +37,7 @@ type ask struct {
 	marks    *marks // what the caller wants remembered of its prompt; nil: the provider decides
 
 	wantImage, wantAudio bool
+	width, height        int // of a picture; 0: eight by eight
 	audioFormat          string
 
 	stream, streamUsage bool
@@ -263,7 +264,7 @@ func (a *ask) say(c *choice, lang *language, rnd *random) {
 		}
 	}
 	if a.wantImage {
-		c.images = []string{picture(rnd.next())}
+		c.images = []string{picture(rnd.next(), a.width, a.height)}
 	}
 	if a.wantAudio {
 		c.audio = speech(a.audioFormat, c.text, rnd.next())

@@ -226,10 +226,11 @@ var chatFields = map[string]func(c *checker, v *node, param string){
 	"reasoning_effort": func(c *checker, v *node, p string) {
 		c.ask.effort = c.words(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 	},
-	"reasoning":  (*checker).reasoning,
-	"verbosity":  func(c *checker, v *node, p string) { c.words(v, p, "low", "medium", "high") },
-	"modalities": (*checker).modalities,
-	"audio":      (*checker).audio,
+	"reasoning":    (*checker).reasoning,
+	"verbosity":    func(c *checker, v *node, p string) { c.words(v, p, "low", "medium", "high") },
+	"modalities":   (*checker).modalities,
+	"image_config": (*checker).pictureConfig,
+	"audio":        (*checker).audio,
 	"prediction": func(c *checker, v *node, p string) {
 		if c.typed(v, object, p) && v.get("type").str() != "content" {
 			c.wrongValue(p+".type", "'content'")

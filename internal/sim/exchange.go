@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"iter"
 	"net/http"
 	"strconv"
@@ -13,6 +14,8 @@ type reply struct {
 	stream bool
 	body   func() []byte   // the whole answer, also when a stream was asked for
 	hollow func() []byte   // a whole answer with nothing in it
+	kind   []string        // content type of a whole answer; nil: JSON
+	status int             // of a whole answer; 0: 200
 	frames iter.Seq[frame] // the stream
 }
 
@@ -154,12 +157,29 @@ func (x *exchange) plain(r *reply) {
 
 func (x *exchange) whole(r *reply) {
 	if x.wait(x.k.first) {
-		x.status(200, r.body())
+		x.typed(r)
+		x.status(cmp.Or(r.status, 200), r.body())
+	}
+}
+
+// typed sets the content type of a whole answer, unless a fault has set another.
+func (x *exchange) typed(r *reply) {
+	switch h := x.w.Header(); {
+	case h["Content-Type"] != nil:
+	case r.kind != nil:
+		h["Content-Type"] = r.kind
+	default:
+		h["Content-Type"] = jsonType
 	}
 }
 
 // status sends a JSON body. Its length is told.
 func (x *exchange) status(status int, body []byte) {
+	if status == http.StatusNoContent {
+		x.w.Header()["Content-Type"] = nil
+		x.w.WriteHeader(status)
+		return
+	}
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if x.w.Header()["Content-Type"] == nil {
 		x.w.Header()["Content-Type"] = jsonType
@@ -174,6 +194,9 @@ func (x *exchange) openStream() {
 		h["Content-Type"] = x.wire.stream
 	}
 	h["Cache-Control"] = noCache
+	for name, values := range x.wire.head {
+		h[name] = values
+	}
 	x.w.WriteHeader(200)
 }
 

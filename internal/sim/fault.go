@@ -1,6 +1,7 @@
 package sim
 
 import (
+	"cmp"
 	"fmt"
 	"net"
 	"net/http"
@@ -157,10 +158,9 @@ func (x *exchange) head(r *reply, length int) {
 		x.openStream()
 		return
 	}
-	h := x.w.Header()
-	h["Content-Type"] = jsonType
-	h["Content-Length"] = []string{strconv.Itoa(length)}
-	x.w.WriteHeader(200)
+	x.typed(r)
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(length)}
+	x.w.WriteHeader(cmp.Or(r.status, 200))
 }
 
 const framesBefore = 2 // content frames before a fault inside an answer, unless told
@@ -235,7 +235,7 @@ func earlyEnd(x *exchange, r *reply) {
 		x.upTo(r, framesBefore)
 	case how == "clean":
 		body := r.body()
-		x.w.Header()["Content-Type"] = jsonType
+		x.typed(r)
 		x.put(body[:len(body)/2])
 	default:
 		body := r.body()
@@ -248,7 +248,7 @@ func earlyEnd(x *exchange, r *reply) {
 func chunkless(x *exchange, r *reply) {
 	if !r.stream {
 		body := r.body()
-		x.w.Header()["Content-Type"] = jsonType
+		x.typed(r)
 		if x.put(body[:len(body)/2]) {
 			x.cut()
 		}
@@ -389,6 +389,9 @@ func noAnswer(x *exchange, r *reply) {
 		body = x.wire.shapeless
 	}
 	if !r.stream {
+		if x.k.how == "truncated" {
+			x.typed(r)
+		}
 		x.status(200, body)
 		return
 	}

@@ -33,6 +33,7 @@ func badGzip(x *exchange, r *reply) {
 	}
 	x.w.Header().Set("Content-Encoding", "gzip")
 	if !r.stream {
+		x.typed(r)
 		x.status(200, out)
 		return
 	}
@@ -50,7 +51,10 @@ const (
 func tooMuch(x *exchange, r *reply) {
 	total := x.k.bytesOr(tooManyBytes)
 	body := r.body()
-	before, after := []byte(`{"filler":"`), append([]byte(`",`), body[1:]...)
+	before, after := body, []byte(nil)
+	if len(body) > 0 && body[0] == '{' {
+		before, after = []byte(`{"filler":"`), append([]byte(`",`), body[1:]...)
+	}
 	if r.stream {
 		before, after = x.wire.flood(total)
 	}
@@ -61,7 +65,7 @@ func tooMuch(x *exchange, r *reply) {
 	if r.stream {
 		x.openStream()
 	} else {
-		x.w.Header()["Content-Type"] = jsonType
+		x.typed(r)
 	}
 	if x.k.how == "bomb" {
 		x.bomb(before, filler, after, total)

@@ -117,6 +117,13 @@ func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
 	if i := strings.LastIndexByte(model, ':'); i >= 0 {
 		model, method = model[:i], model[i+1:]
 	}
+	if method == "embedContent" || method == "batchEmbedContents" {
+		s.geminiEmbed(w, r, started, model, method == "batchEmbedContents")
+		return
+	}
+	if s.googleMedia(w, r, model, method) {
+		return
+	}
 	if method != "generateContent" && method != "streamGenerateContent" && method != "countTokens" {
 		s.refuse(geminiWire, w, &refusal{status: 404, message: "Requested entity was not found."})
 		return
@@ -309,7 +316,7 @@ func (r *geminiReader) generationConfig(v *node, param string) {
 				r.refuse(p, "", "Logprobs is not enabled for models/"+r.ask.persona.Name)
 			}
 		},
-		"logprobs": func(r *geminiReader, v *node, p string) { r.integer(v, p, 0, 20) }, "speechConfig": geminiObject, "mediaResolution": geminiText, "audioTimestamp": geminiBool, "imageConfig": geminiObject,
+		"logprobs": func(r *geminiReader, v *node, p string) { r.integer(v, p, 0, 20) }, "speechConfig": geminiObject, "mediaResolution": geminiText, "audioTimestamp": geminiBool, "imageConfig": (*geminiReader).imageConfig,
 		"enableEnhancedCivicAnswers": geminiBool, "routingConfig": geminiObject,
 	})
 }

@@ -37,6 +37,7 @@ type knobs struct {
 	seed              uint64
 	redact            bool // thinking is kept from the caller
 	stamp             bool // bench: each frame tells when it was written
+	job               jobKnobs
 }
 
 const (
@@ -103,7 +104,10 @@ func (k *knobs) set(key, value string) error {
 	case "stamp":
 		k.stamp, err = strconv.ParseBool(value)
 	default:
-		return fmt.Errorf("the simulator has no setting '%s'", key)
+		var known bool
+		if known, err = k.job.set(key, value); !known {
+			return fmt.Errorf("the simulator has no setting '%s'", key)
+		}
 	}
 	if err != nil {
 		return fmt.Errorf("the simulator's setting '%s' cannot be '%s'", key, value)

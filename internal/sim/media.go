@@ -5,10 +5,9 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"image"
-	"image/color"
 	_ "image/gif"  // so that sizes of GIF images in prompts are known
 	_ "image/jpeg" // and of JPEG
-	"image/png"
+	_ "image/png"  // and of PNG
 	"strconv"
 	"strings"
 )
@@ -99,19 +98,12 @@ func (m *medium) located(url string) bool {
 	return true
 }
 
-// picture is a PNG of 8 by 8 points as a data URL.
-func picture(seed uint64) string {
-	img := image.NewPaletted(image.Rect(0, 0, 8, 8), color.Palette{
-		color.RGBA{R: byte(seed), G: byte(seed >> 8), B: byte(seed >> 16), A: 255}, color.White,
-	})
-	for i := range img.Pix {
-		img.Pix[i] = byte(seed >> (i % 64) & 1)
+// picture is a PNG as a data URL, of 8 by 8 points unless told.
+func picture(seed uint64, width, height int) string {
+	if width == 0 {
+		width, height = 8, 8
 	}
-	var b bytes.Buffer
-	if err := png.Encode(&b, img); err != nil {
-		panic("sim: a picture in memory cannot fail: " + err.Error())
-	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(b.Bytes())
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(paintPNG(width, height, false, seed))
 }
 
 // sound is a spoken answer: a tone of a tenth of a second, as bytes of the format.

@@ -24,6 +24,9 @@ type Config struct {
 	MaxBodyBytes           int64            // larger requests get 413; 0: 64 MiB
 	Now                    func() time.Time // clock for time stamps in answers; nil: time.Now
 
+	KlingAccessKey, KlingSecretKey string        // that tokens on Kling's wire are signed with; "": the constants of these names
+	JobTime                        time.Duration // that jobs take when a request says nothing of it; 0: they end at the second poll
+
 	// How long answers take when a request says nothing of it: before the head, before the first content, between frames of content.
 	Delay, First, Gap time.Duration
 }
@@ -37,6 +40,8 @@ type Server struct {
 	turns  turns
 	stored responseStore
 	files  files
+	jobs   mediaJobs
+	heard  recognitions
 
 	stalls context.Context // ends when Close begins: stalls end with it
 	abort  context.Context // ends when Close has waited long enough: answers end with it
@@ -60,6 +65,9 @@ func New(c Config) *Server {
 	}
 	if c.AWSKeyID == "" {
 		c.AWSKeyID, c.AWSSecretKey = AWSKeyID, AWSSecretKey
+	}
+	if c.KlingAccessKey == "" {
+		c.KlingAccessKey, c.KlingSecretKey = KlingAccessKey, KlingSecretKey
 	}
 	s := &Server{config: c, mux: http.NewServeMux()}
 	s.stalls, s.stop[0] = context.WithCancel(context.Background())
@@ -90,8 +98,10 @@ func New(c Config) *Server {
 		s.routes(geminiWire, base+"{call}", map[string]http.HandlerFunc{"POST": s.gemini, "GET": s.geminiModel})
 	}
 	s.route(geminiWire, "GET", "/v1beta/models", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, geminiModels(nil)) })
+	s.taskRoutes()
+	s.mediaRoutes()
 	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, []byte(`{"status":"ok"}`)) })
-	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, s.stats.json()) })
+	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, s.statsJSON()) })
 	s.mux.HandleFunc("POST /sim/reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.Reset()
 		sendJSON(w, 200, []byte(`{"ok":true}`))
@@ -222,6 +232,8 @@ func (s *Server) Reset() {
 	s.turns.reset()
 	s.stored.reset()
 	s.files.reset()
+	s.jobs.reset()
+	s.heard.reset()
 }
 
 // RefusingAddr is a loopback address "127.0.0.1:port" that refuses connections until Close: fault U1.
@@ -332,8 +344,13 @@ func (s *Server) answer(w http.ResponseWriter, r *http.Request, started time.Tim
 	x.play(out)
 }
 
-// take reads a request and hands its body on; what is refused is answered here.
+// take reads a request of JSON and hands its body on; what is refused is answered here.
 func (s *Server) take(on *wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *refusal) {
+	s.takeAs(acceptable, on, w, r, then)
+}
+
+// takeAs takes what a wire finds acceptable.
+func (s *Server) takeAs(acceptable func(*http.Request) *refusal, on *wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *refusal) {
 	buf := bodies.Get().(*[]byte)
 	body, refused := s.body(r, (*buf)[:0])
 	defer func() {

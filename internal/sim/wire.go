@@ -15,8 +15,10 @@ type wire struct {
 	beside func(http.Header, *refusal)               // headers of an error; nil: none
 	inside func(f *refusal, how string, n int) frame // an error inside a stream whose next event has number n
 
-	stream []string // content type of a stream
-	binary bool     // a stream is not made of lines
+	stream []string    // content type of a stream
+	head   http.Header // more of a stream's head; nil: no more
+	binary bool        // a stream is not made of lines
+	raw    bool        // nor of events: its bytes are the answer
 	frame  func(dst []byte, f frame) []byte
 
 	admit     func(s *Server, r *http.Request) *refusal // refuses a wrong key
@@ -37,6 +39,9 @@ func sse(dst []byte, f frame) []byte {
 
 // flood is what stands before and behind so many bytes of filler inside one event.
 func (w *wire) flood(filler int64) (before, after []byte) {
+	if w.raw {
+		return nil, nil
+	}
 	if w.binary {
 		return eventHead(w.idle.event, filler), nil // its checksum never comes
 	}

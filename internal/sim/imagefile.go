@@ -1,0 +1,148 @@
+package sim
+
+import (
+	"bytes"
+	"encoding/binary"
+	"image"
+	"image/color"
+	"image/jpeg"
+	"image/png"
+	"strconv"
+)
+
+// maxSide bounds what is painted: what wires allow is less.
+const maxSide = 8192
+
+// paint makes a picture of the size and format asked for: a pattern of eight by eight squares that follows from the seed.
+func paint(format string, width, height int, clear bool, seed uint64) []byte {
+	width, height = min(max(width, 1), maxSide), min(max(height, 1), maxSide)
+	switch format {
+	case "jpeg":
+		return paintJPEG(width, height, seed)
+	case "webp":
+		return paintWebP(width, height, clear, seed)
+	case "svg":
+		return paintSVG(width, height, seed)
+	}
+	return paintPNG(width, height, clear, seed)
+}
+
+// square tells whether a point lies in a painted square.
+func square(seed uint64, x, y, width, height int) bool {
+	return seed>>(8*(y*8/height)+x*8/width)&1 == 1
+}
+
+func colorOf(seed uint64) color.RGBA {
+	return color.RGBA{R: byte(seed), G: byte(seed >> 8), B: byte(seed >> 16), A: 255}
+}
+
+// paintPNG uses two colors, so that also a large picture is small and soon made.
+func paintPNG(width, height int, clear bool, seed uint64) []byte {
+	ground := color.RGBA{R: 255, G: 255, B: 255, A: 255}
+	if clear {
+		ground = color.RGBA{}
+	}
+	img := image.NewPaletted(image.Rect(0, 0, width, height), color.Palette{ground, colorOf(seed)})
+	for y := range height {
+		row := img.Pix[y*img.Stride : y*img.Stride+width]
+		if y > 0 && y*8/height == (y-1)*8/height {
+			copy(row, img.Pix[(y-1)*img.Stride:])
+			continue
+		}
+		for x := range row {
+			if square(seed, x, y, width, height) {
+				row[x] = 1
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := png.Encode(&b, img); err != nil {
+		panic("sim: a picture in memory cannot fail: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+func paintJPEG(width, height int, seed uint64) []byte {
+	img := image.NewGray(image.Rect(0, 0, width, height))
+	for y := range height {
+		row := img.Pix[y*img.Stride : y*img.Stride+width]
+		if y > 0 && y*8/height == (y-1)*8/height {
+			copy(row, img.Pix[(y-1)*img.Stride:])
+			continue
+		}
+		for x := range row {
+			row[x] = 230
+			if square(seed, x, y, width, height) {
+				row[x] = byte(seed) / 2
+			}
+		}
+	}
+	var b bytes.Buffer
+	if err := jpeg.Encode(&b, img, nil); err != nil {
+		panic("sim: a picture in memory cannot fail: " + err.Error())
+	}
+	return b.Bytes()
+}
+
+// paintWebP is one color without loss: each of its codes has a single symbol, and then the points themselves take no bits.
+func paintWebP(width, height int, clear bool, seed uint64) []byte {
+	c, alpha := colorOf(seed), byte(255)
+	if clear {
+		alpha = 0
+	}
+	w := bitWriter{low: true}
+	w.put(0x2f, 8)
+	w.put(uint64(width-1), 14)
+	w.put(uint64(height-1), 14)
+	used := uint64(0)
+	if clear {
+		used = 1
+	}
+	w.put(used, 1)
+	w.put(0, 3) // version
+	w.put(0, 3) // no transform, no color cache, one group of codes
+	for _, symbol := range [...]byte{c.G, c.R, c.B, alpha} {
+		w.put(0b101, 3) // a simple code of one symbol of eight bits
+		w.put(uint64(symbol), 8)
+	}
+	w.put(0b0001, 4) // distances: the symbol 0 in one bit
+	data := w.bytes()
+	if len(data)%2 == 1 {
+		data = append(data, 0)
+	}
+	out := binary.LittleEndian.AppendUint32([]byte("RIFF"), uint32(12+len(data)))
+	out = append(out, "WEBPVP8L"...)
+	return append(binary.LittleEndian.AppendUint32(out, uint32(len(data))), data...)
+}
+
+func paintSVG(width, height int, seed uint64) []byte {
+	size := strconv.Itoa(width) + `" height="` + strconv.Itoa(height)
+	return []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="` + size + `"><rect width="` + size + `" fill="#` + hexOf(seed)[:6] + `"/></svg>`)
+}
+
+// bitWriter writes numbers of so many bits, lowest or highest bit first.
+type bitWriter struct {
+	out  []byte
+	bits int
+	low  bool
+}
+
+func (w *bitWriter) put(v uint64, bits int) {
+	for i := range bits {
+		bit := v >> i & 1
+		if !w.low {
+			bit = v >> (bits - 1 - i) & 1
+		}
+		if w.bits%8 == 0 {
+			w.out = append(w.out, 0)
+		}
+		at := w.bits % 8
+		if !w.low {
+			at = 7 - at
+		}
+		w.out[len(w.out)-1] |= byte(bit << at)
+		w.bits++
+	}
+}
+
+func (w *bitWriter) bytes() []byte { return w.out }

@@ -1,0 +1,182 @@
+package sim
+
+import (
+	"net/http"
+	"strings"
+	"time"
+)
+
+// The sizes that Google's models give to a ratio, at 1K.
+var (
+	imagenSizes = map[string]string{"1:1": "1024x1024", "3:4": "896x1280", "4:3": "1280x896", "9:16": "768x1408", "16:9": "1408x768"}
+	geminiSizes = map[string]string{
+		"1:1": "1024x1024", "2:3": "832x1248", "3:2": "1248x832", "3:4": "864x1184", "4:3": "1184x864", "4:5": "896x1152", "5:4": "1152x896", "9:16": "768x1344", "16:9": "1344x768", "21:9": "1536x672",
+	}
+	googleTiers = map[string]int{"1K": 1, "2K": 2, "4K": 4}
+)
+
+// scaled takes the size of a ratio, so many times as large.
+func (a *mediaAsk) scaled(size string, times int) {
+	if a.sized(size) && times > 1 {
+		a.width, a.height = a.width*times, a.height*times
+	}
+}
+
+// imageConfig is generationConfig.imageConfig of generateContent: it gives the picture a size.
+func (r *geminiReader) imageConfig(v *node, param string) {
+	ratio, times := "1:1", 1
+	members(&r.checker, r, v, param, map[string]geminiField{
+		"aspectRatio": func(r *geminiReader, v *node, p string) {
+			if ratio = v.str(); r.typed(v, text, p) && geminiSizes[ratio] == "" {
+				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.aspect_ratio: must be one of the supported aspect ratios.\n")
+			}
+		},
+		"imageSize": func(r *geminiReader, v *node, p string) {
+			if times = googleTiers[v.str()]; r.typed(v, text, p) && times == 0 {
+				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.image_size: must be one of 1K, 2K, 4K.\n")
+			}
+		},
+		"personGeneration": geminiText, "imageOutputOptions": geminiObject,
+	})
+	var a mediaAsk
+	a.scaled(geminiSizes[ratio], times)
+	r.ask.width, r.ask.height = a.width, a.height
+}
+
+// googleWire is the one of predict and predictLongRunning.
+var googleWire = func() *wire {
+	on := *geminiWire
+	on.name, on.shapeless = "google-predict", []byte(`{"deployedModelId":"x"}`)
+	return &on
+}()
+
+// googleMedia serves the methods of models that make pictures and videos; false for other methods.
+func (s *Server) googleMedia(w http.ResponseWriter, r *http.Request, model, method string) bool {
+	vertex := r.PathValue("project") != ""
+	switch {
+	case method == "predict":
+		s.mediaBody(googleWire, w, r, func(began time.Time, body []byte) *refusal { return s.imagen(w, r, began, model, vertex, body) })
+	case method == "predictLongRunning":
+		s.mediaBody(googleWire, w, r, func(began time.Time, body []byte) *refusal { return s.veo(w, r, began, model, vertex, body) })
+	case method == "fetchPredictOperation" && vertex:
+		s.veoFetch(w, r, model)
+	default:
+		return false
+	}
+	return true
+}
+
+// googleModel takes a model of a family; "image" and "video" are of all.
+func (r *mediaReader) googleModel(name, family, method string) {
+	known := map[string]bool{}
+	if base, _, _ := strings.Cut(name, "@"); strings.HasPrefix(base, family) {
+		base, _, _ = strings.Cut(base, "-fault-")
+		known[base] = true
+	}
+	r.model(name, known, func(string) *refusal {
+		return &refusal{status: 404, message: "models/" + name + " is not found for API version v1beta, or is not supported for " + method + ". Call ListModels to see the list of available models and their supported methods."}
+	})
+}
+
+// elsewhere is a parameter that only Vertex has.
+func (r *mediaReader) elsewhere(check mediaField) mediaField {
+	return func(r *mediaReader, v *node, p string) {
+		if !r.vertex {
+			r.refuse(p, "", "`"+lastName(p)+"` isn't supported by this model. Please remove it or refer to the Gemini API documentation for supported usage.")
+			return
+		}
+		check(r, v, p)
+	}
+}
+
+// googlePicture is an image as bytes, or on Vertex in a bucket.
+func googlePicture(r *mediaReader, v *node, param string) {
+	members(&r.checker, r, v, param, map[string]mediaField{
+		"bytesBase64Encoded": mediaLink(true),
+		"gcsUri":             r.elsewhere(mediaLink(false, "gs")),
+		"mimeType":           mediaWords("image/png", "image/jpeg", "image/webp"),
+	})
+	if v.has("bytesBase64Encoded") == v.has("gcsUri") {
+		r.refuse(param, "", "Exactly one of `bytesBase64Encoded` and `gcsUri` must be set in `"+lastName(param)+"`.")
+	}
+}
+
+// instances hands on the one instance that is allowed.
+func (r *mediaReader) instances(fields map[string]mediaField) mediaField {
+	return func(r *mediaReader, v *node, p string) {
+		if r.typed(v, array, p) && len(v.items) != 1 {
+			r.refuse(p, "", "Only one instance is supported.")
+		}
+		r.each(v, p, func(v *node, p string) { members(&r.checker, r, v, p, fields) })
+	}
+}
+
+// imagen serves models/{model}:predict.
+func (s *Server) imagen(w http.ResponseWriter, r *http.Request, began time.Time, model string, vertex bool, body []byte) *refusal {
+	read, refused := readMedia(googleWire, 400, body)
+	if refused != nil {
+		return refused
+	}
+	read.vertex = vertex
+	read.googleModel(model, "imagen-", "predict")
+	if read.fault != nil {
+		return read.fault
+	}
+	ratio, times, reasons := "1:1", 1, false
+	parameters := map[string]mediaField{
+		"sampleCount":      mediaCount(4),
+		"aspectRatio":      func(r *mediaReader, v *node, p string) { ratio = r.words(v, p, "1:1", "3:4", "4:3", "9:16", "16:9") },
+		"sampleImageSize":  func(r *mediaReader, v *node, p string) { times = googleTiers[r.words(v, p, "1K", "2K")] },
+		"includeRaiReason": func(r *mediaReader, v *node, p string) { reasons = r.typed(v, boolean, p) && v.yes() },
+		"personGeneration": mediaText, "safetySetting": mediaText, "language": mediaText, "guidanceScale": mediaDecimal(0, 500), "includeSafetyAttributes": mediaFlag,
+		"enhancePrompt": mediaFlag, "addWatermark": read.elsewhere(mediaFlag), "negativePrompt": read.elsewhere(mediaText), "seed": read.elsewhere(mediaSeed(0, 1<<32-1)),
+		"storageUri": read.elsewhere(mediaText),
+		"outputOptions": func(r *mediaReader, v *node, p string) {
+			members(&r.checker, r, v, p, map[string]mediaField{
+				"mimeType": func(r *mediaReader, v *node, p string) {
+					r.made.format = strings.TrimPrefix(r.words(v, p, "image/png", "image/jpeg"), "image/")
+				},
+				"compressionQuality": mediaWhole(0, 100),
+			})
+		},
+	}
+	a, refused := read.finish(map[string]mediaField{
+		"instances":  read.instances(map[string]mediaField{"prompt": mediaPrompt(4000), "image": googlePicture, "mask": mediaObject, "referenceImages": mediaList}),
+		"parameters": func(r *mediaReader, v *node, p string) { members(&r.checker, r, v, p, parameters) },
+	}, func(r *mediaReader) {
+		if r.made.prompt == "" {
+			r.refuse("instances", "", "`prompt` must not be empty.")
+		}
+		r.made.scaled(imagenSizes[ratio], times)
+	}, "instances")
+	if refused != nil {
+		return refused
+	}
+	k := a.knobs.at(stepSubmit)
+	if k.job.end == "refuse" {
+		return &refusal{status: 400, message: "Image generation failed with the following error: The prompt could not be submitted. Your current safety filter threshold filtered out the prompt."}
+	}
+	s.playStep(&reply{wire: googleWire, body: func() []byte {
+		s.jobs.submitted(googleWire, credential(r))
+		return a.predictions(k, reasons)
+	}}, w, r, began, a.name, k)
+	return nil
+}
+
+// predictions are the pictures. One that was filtered out is left out, or has a reason in its place.
+func (a *mediaAsk) predictions(k *knobs, reasons bool) []byte {
+	out := []any{}
+	for i := range a.count {
+		switch {
+		case k.job.end == "empty":
+		case k.job.end != "policy":
+			out = append(out, jsonOf("mimeType", mimes[a.picture()], "bytesBase64Encoded", a.base64(i)))
+		case reasons:
+			out = append(out, jsonOf("raiFilteredReason", "Unable to show generated images. All images were filtered out because they violated Google's Responsible AI practices. Support codes: 39322892"))
+		}
+	}
+	if len(out) == 0 {
+		return []byte(`{}`)
+	}
+	return jsonOf("predictions", out)
+}

@@ -1,0 +1,478 @@
+package sim
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+)
+
+// jobKnobs are what a caller asks of pictures and videos that take their time.
+type jobKnobs struct {
+	on       string // the step that faults and waits are for; "": submit
+	polls    int    // the poll that finds the job ended; 0: defaultPolls
+	queued   int    // polls that find it waiting still
+	takes    time.Duration
+	hasTakes bool   // it ends by the clock and not by polls
+	end      string // "": done
+	life     time.Duration
+	hasLife  bool
+	hops     int  // redirects before a result's bytes
+	bare     bool // results come without length, ranges and ETag
+	outputs  int  // results of a job, whatever was asked for; 0: as asked for
+}
+
+const (
+	defaultPolls = 2
+	maxOutputs   = 16
+)
+
+// jobEnds are the ends that a job can be told to come to. "never" and "stuck" are none: it runs, or waits, for ever. "refuse" is
+// met at the submit, "lost" at the first poll, and "empty" is done without a result.
+var jobEnds = map[string]jobStage{
+	"done": jobDone, "empty": jobDone, "fail": jobFailed, "policy": jobBarred, "cancelled": jobCancelled, "expired": jobExpired,
+	"never": jobRunning, "stuck": jobQueued, "refuse": jobBarred, "lost": jobFailed,
+}
+
+// set takes one key=value; false when there is no such key.
+func (k *jobKnobs) set(key, value string) (known bool, err error) {
+	switch key {
+	case "on":
+		k.on, err = oneOf(value, stepSubmit, stepPoll, stepCancel, stepContent)
+	case "polls":
+		k.polls, err = among(value, 1, maxFrames)
+	case "queued":
+		k.queued, err = among(value, 0, maxFrames)
+	case "takes":
+		k.takes, err = wait(value)
+		k.hasTakes = true
+	case "job":
+		if k.end = value; jobEnds[value] == jobQueued && value != "stuck" {
+			err = fmt.Errorf("unknown word")
+		}
+	case "life":
+		k.life, err = wait(value)
+		k.hasLife = true
+	case "hops":
+		k.hops, err = among(value, 0, 100)
+	case "bare":
+		k.bare, err = strconv.ParseBool(value)
+	case "outputs":
+		k.outputs, err = among(value, 1, maxOutputs)
+	default:
+		return false, nil
+	}
+	return true, err
+}
+
+// The steps of a job. Each is a request of its own, and a fault is for one of them.
+const (
+	stepSubmit  = "submit"
+	stepPoll    = "poll"
+	stepCancel  = "cancel"
+	stepContent = "content"
+)
+
+// at are the settings of one step: faults and waits for another step are left out.
+func (k knobs) at(step string) *knobs {
+	if cmp.Or(k.job.on, stepSubmit) != step {
+		k.fault, k.how = "", ""
+		k.delay, k.first, k.gap, k.hasGap = 0, 0, 0, false
+	}
+	return &k
+}
+
+// jobStage is how far a job is. Those from jobDone on are ends.
+type jobStage uint8
+
+const (
+	jobQueued jobStage = iota
+	jobRunning
+	jobDone
+	jobFailed
+	jobBarred // by the content policy
+	jobCancelled
+	jobExpired
+)
+
+// mediaJob is one job. The store hands out copies.
+type mediaJob struct {
+	id      string
+	on      *wire
+	key     string // the credential it belongs to
+	made    mediaAsk
+	base    string // "http://host:port", as its owner called it
+	created time.Time
+
+	polls    int
+	stage    jobStage
+	progress int // percent
+	ended    time.Time
+}
+
+// advance moves a job on by the clock, or by the polls so far.
+func (j *mediaJob) advance(now time.Time) {
+	k := &j.made.knobs.job
+	if j.stage >= jobDone || k.end == "stuck" {
+		return
+	}
+	part, waiting := 100*j.polls/cmp.Or(k.polls, defaultPolls), j.polls == 0 || j.polls <= k.queued
+	if k.hasTakes {
+		part = 100
+		if passed := now.Sub(j.created); passed < k.takes {
+			part = int(100 * passed / k.takes)
+		}
+		waiting = part < 25
+	}
+	switch {
+	case part >= 100 && k.end != "never":
+		j.stage, j.progress, j.ended = jobEnds[cmp.Or(k.end, "done")], 100, now
+	case !waiting:
+		j.stage, j.progress = jobRunning, min(part, 99)
+	}
+}
+
+// resultLife is how long results can be fetched, unless told.
+const resultLife = time.Hour
+
+// expires is when the results of a job that is done are gone.
+func (j *mediaJob) expires() time.Time {
+	life := resultLife
+	if j.made.knobs.job.hasLife {
+		life = j.made.knobs.job.life
+	}
+	return j.ended.Add(life)
+}
+
+// outputs is how many results there are.
+func (j *mediaJob) outputs() int {
+	switch k := &j.made.knobs.job; {
+	case j.stage != jobDone || k.end == "empty":
+		return 0
+	case k.outputs > 0:
+		return k.outputs
+	}
+	return max(1, j.made.count)
+}
+
+// url is where a result lies for everybody who knows the address.
+func (j *mediaJob) url(i int) string {
+	return j.base + "/sim/media/" + j.id + "/" + strconv.Itoa(i) + "." + j.made.extension()
+}
+
+// urls are those of all results, as JSON texts.
+func (j *mediaJob) urls() []any {
+	out := []any{}
+	for i := range j.outputs() {
+		out = append(out, j.url(i))
+	}
+	return out
+}
+
+// mediaJobs remembers the newest jobs and counts what was asked of them.
+type mediaJobs struct {
+	mu     sync.Mutex
+	byID   map[string]*mediaJob
+	order  []string
+	made   uint64 // since the start: ids do not come again after a reset
+	counts map[jobOwner]*JobCounts
+}
+
+type jobOwner struct{ wire, key string }
+
+const maxJobs = 4096
+
+// JobCounts counts what one key asked of one wire's pictures and videos.
+type JobCounts struct {
+	Wire      string // such as "runway"
+	Key       string // as it was given
+	Submits   int64  // that began something
+	Polls     int64  // also of jobs that are not there
+	Cancels   int64  // of jobs that had not ended
+	Downloads int64  // of results
+}
+
+// of finds the counts of an owner. The lock must be held.
+func (s *mediaJobs) of(on *wire, key string) *JobCounts {
+	if s.counts == nil {
+		s.counts = make(map[jobOwner]*JobCounts)
+	}
+	owner := jobOwner{on.name, key}
+	if s.counts[owner] == nil && len(s.counts) >= maxNames {
+		owner.key = otherNames
+	}
+	c := s.counts[owner]
+	if c == nil {
+		c = &JobCounts{Wire: owner.wire, Key: owner.key}
+		s.counts[owner] = c
+	}
+	return c
+}
+
+// add keeps a copy of a new job and counts its submit. Its id is made from a number that no other job gets.
+func (s *mediaJobs) add(j *mediaJob, id func(*random) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.byID == nil {
+		s.byID = make(map[string]*mediaJob)
+	}
+	s.made++
+	d := newDigest
+	d.add(j.on.name)
+	d.add(j.key)
+	d.add(strconv.FormatInt(j.created.UnixNano(), 10))
+	rnd := random(uint64(d) + s.made)
+	j.id = id(&rnd)
+	kept := *j
+	s.byID[j.id] = &kept
+	if s.order = append(s.order, j.id); len(s.order) > maxJobs {
+		delete(s.byID, s.order[0])
+		s.order = s.order[1:]
+	}
+	s.of(j.on, j.key).Submits++
+}
+
+// submitted counts what was made at once and is not kept.
+func (s *mediaJobs) submitted(on *wire, key string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(on, key).Submits++
+}
+
+// owned is the job of that id; nil when it is another owner's, or on another wire. The lock must be held.
+func (s *mediaJobs) owned(on *wire, id, key string) *mediaJob {
+	if j := s.byID[id]; j != nil && j.on == on && j.key == key {
+		return j
+	}
+	return nil
+}
+
+// poll is the job as one more poll finds it.
+func (s *mediaJobs) poll(on *wire, id, key string, now time.Time) (mediaJob, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.of(on, key).Polls++
+	j := s.owned(on, id, key)
+	if j == nil || j.made.knobs.job.end == "lost" {
+		return mediaJob{}, false
+	}
+	j.polls++
+	j.advance(now)
+	return *j, true
+}
+
+// look is the job as it stands.
+func (s *mediaJobs) look(on *wire, id, key string, now time.Time) (mediaJob, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.owned(on, id, key)
+	if j == nil {
+		return mediaJob{}, false
+	}
+	j.advance(now)
+	return *j, true
+}
+
+// fetch is the job behind a result's address, and counts a download.
+func (s *mediaJobs) fetch(id string) (mediaJob, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.byID[id]
+	if j == nil {
+		return mediaJob{}, false
+	}
+	s.of(j.on, j.key).Downloads++
+	return *j, true
+}
+
+// cancel ends a job and, if told, forgets it. The copy is from before.
+func (s *mediaJobs) cancel(on *wire, id, key string, now time.Time, forget bool) (mediaJob, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	j := s.owned(on, id, key)
+	if j == nil {
+		return mediaJob{}, false
+	}
+	j.advance(now)
+	before := *j
+	if j.stage < jobDone {
+		s.of(on, key).Cancels++
+		j.stage, j.ended = jobCancelled, now
+	}
+	if forget {
+		delete(s.byID, id)
+	}
+	return before, true
+}
+
+// list are the jobs of an owner, the newest first.
+func (s *mediaJobs) list(on *wire, key string, now time.Time) []mediaJob {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []mediaJob
+	for _, id := range slices.Backward(s.order) {
+		if j := s.owned(on, id, key); j != nil {
+			j.advance(now)
+			out = append(out, *j)
+		}
+	}
+	return out
+}
+
+// snapshot are the counts, by wire and key.
+func (s *mediaJobs) snapshot() []JobCounts {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var out []JobCounts
+	for _, c := range s.counts {
+		out = append(out, *c)
+	}
+	slices.SortFunc(out, func(a, b JobCounts) int { return cmp.Or(cmp.Compare(a.Wire, b.Wire), cmp.Compare(a.Key, b.Key)) })
+	return out
+}
+
+func (s *mediaJobs) reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.byID, s.order, s.counts = nil, nil, nil
+}
+
+// Jobs is a copy of what was counted of pictures and videos since the start or the last Reset, by wire and key.
+func (s *Server) Jobs() []JobCounts { return s.jobs.snapshot() }
+
+// statsJSON is what GET /sim/stats tells.
+func (s *Server) statsJSON() []byte {
+	dst := s.stats.json()
+	dst = append(dst[:len(dst)-1], `,"jobs":`...)
+	all := []any{}
+	for _, c := range s.jobs.snapshot() {
+		all = append(all, jsonOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
+	}
+	return append(appendAny(dst, all), '}')
+}
+
+// jobWire is a wire on which answers take their time.
+type jobWire struct {
+	*wire
+	id       func(*random) string
+	status   int                            // of an accepted job; 0: 200
+	barred   refusal                        // said of what the content policy does not allow
+	unknown  func(id string) *refusal       // said of a job that is not there
+	accepted func(j *mediaJob) []byte       // the answer to a submit
+	view     func(j *mediaJob) []byte       // the answer to a poll
+	polled   func(j *mediaJob) (status int) // nil: 200
+}
+
+// credential is the key of a request, however its wire passes it.
+func credential(r *http.Request) string {
+	for _, name := range [...]string{"X-Key", "X-Goog-Api-Key"} {
+		if key := r.Header.Get(name); key != "" {
+			return key
+		}
+	}
+	if _, key, ok := strings.Cut(r.Header.Get("Authorization"), " "); ok {
+		if claims, signed := jwtClaims(key); signed {
+			return claims.get("iss").str()
+		}
+		return key
+	}
+	return r.URL.Query().Get("key")
+}
+
+// newJob begins the job that a request asks for.
+func (s *Server) newJob(on *wire, id func(*random) string, r *http.Request, a *mediaAsk) *mediaJob {
+	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.config.Now()}
+	if k := &j.made.knobs.job; s.config.JobTime > 0 && !k.hasTakes && k.polls == 0 {
+		k.takes, k.hasTakes = s.config.JobTime, true
+	}
+	s.jobs.add(j, id)
+	return j
+}
+
+// madeAtOnce keeps results that a first answer has addresses of.
+func (s *Server) madeAtOnce(on *wire, r *http.Request, a *mediaAsk) *mediaJob {
+	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.config.Now(), stage: jobDone, progress: 100}
+	j.ended = j.created
+	s.jobs.add(j, hexID("made_"))
+	return j
+}
+
+// submit begins a job. A fault that writes nothing of the answer leaves nothing begun.
+func (s *Server) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *refusal {
+	if a.knobs.job.end == "refuse" {
+		barred := on.barred
+		return &barred
+	}
+	body := sync.OnceValue(func() []byte { return on.accepted(s.newJob(on.wire, on.id, r, a)) })
+	s.playMedia(&reply{wire: on.wire, status: on.status, body: body}, w, r, began, a, stepSubmit)
+	return nil
+}
+
+// playMedia answers one step.
+func (s *Server) playMedia(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk, step string) {
+	s.playStep(out, w, r, began, a.name, a.knobs.at(step))
+}
+
+func (s *Server) playStep(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, model string, k *knobs) {
+	if out.hollow == nil {
+		out.hollow = func() []byte { return []byte(`{}`) }
+	}
+	x := s.exchange(out.wire, w, r, model, out.stream, k, began)
+	defer x.end()
+	x.play(out)
+}
+
+// poll answers how far a job is.
+func (s *Server) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
+	began := time.Now()
+	j, found := s.jobs.poll(on.wire, id, credential(r), s.config.Now())
+	if !found {
+		s.refuse(on.wire, w, on.unknown(id))
+		return
+	}
+	status := 200
+	if on.polled != nil {
+		status = on.polled(&j)
+	}
+	s.playMedia(&reply{wire: on.wire, status: status, body: func() []byte { return on.view(&j) }}, w, r, began, &j.made, stepPoll)
+}
+
+// forget cancels a job that runs and removes one that does not, and answers 204.
+func (s *Server) forget(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
+	s.cancelled(on, w, r, id, true, func(*mediaJob) (int, []byte) { return 204, nil })
+}
+
+// cancelled cancels a job and answers with what is said of it as it was before.
+func (s *Server) cancelled(on *jobWire, w http.ResponseWriter, r *http.Request, id string, forget bool, say func(*mediaJob) (int, []byte)) {
+	began := time.Now()
+	key, now := credential(r), s.config.Now()
+	j, found := s.jobs.look(on.wire, id, key, now)
+	if !found {
+		s.refuse(on.wire, w, on.unknown(id))
+		return
+	}
+	status, body := say(&j)
+	cancel := sync.OnceValue(func() []byte {
+		s.jobs.cancel(on.wire, id, key, now, forget)
+		return body
+	})
+	s.playMedia(&reply{wire: on.wire, status: status, body: cancel}, w, r, began, &j.made, stepCancel)
+}
+
+// ids as providers write them.
+func uuidOf(rnd *random) string {
+	h := hexOf(rnd.next()) + hexOf(rnd.next())
+	return h[:8] + "-" + h[8:12] + "-4" + h[13:16] + "-8" + h[17:20] + "-" + h[20:]
+}
+
+func hexID(prefix string) func(*random) string {
+	return func(rnd *random) string { return prefix + hexOf(rnd.next()) + hexOf(rnd.next()) }
+}
+
+func numberID(rnd *random) string {
+	return strconv.FormatUint(100_000_000_000_000+rnd.next()%900_000_000_000_000, 10)
+}
