@@ -24,6 +24,8 @@ type Config struct {
 	Keys        Keys        `yaml:"keys"`
 	Idempotency Idempotency `yaml:"idempotency"`
 	Responses   Responses   `yaml:"responses"`
+	Fetch       Fetch       `yaml:"fetch"`
+	Video       VideoJobs   `yaml:"video"`
 	Pricing     Pricing     `yaml:"pricing"`
 	Sealing     Sealing     `yaml:"secrets"`
 	Builtin     Builtin     `yaml:"builtin"`
@@ -49,6 +51,8 @@ type Server struct {
 	TruncateAddresses bool          `yaml:"truncate_addresses"`
 	CORS              bool          `yaml:"cors"`
 	AdminAPI          bool          `yaml:"admin_api"` // administrators reach /api/admin on listen, too
+	ModerationVendor  string        `yaml:"moderation_vendor"`
+	PublicURL         string        `yaml:"public_url"` // how clients reach the gateway; "": by the address that they connected to
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
 }
@@ -196,6 +200,63 @@ type Responses struct {
 	MaxPerUser      int64         `yaml:"max_per_user"`
 	MaxBytesPerUser Size          `yaml:"max_bytes_per_user"`
 	MaxBackground   int64         `yaml:"max_background_per_user"` // at a time, on one node
+}
+
+// Fetch says what may be fetched of what clients and providers name, and bounds it.
+type Fetch struct {
+	RemoteMedia      bool          `yaml:"remote_media"` // what clients name is fetched where a provider wants the data
+	AllowHTTP        bool          `yaml:"allow_http"`
+	Allow            []string      `yaml:"allow"` // hosts, addresses and networks; see Allowed
+	ConnectTimeout   time.Duration `yaml:"connect_timeout"`
+	FirstByteTimeout time.Duration `yaml:"first_byte_timeout"`
+	IdleTimeout      time.Duration `yaml:"idle_timeout"`
+	TotalTimeout     time.Duration `yaml:"total_timeout"`
+	MaxBytes         Size          `yaml:"max_bytes"`
+}
+
+// VideoJobs bounds the jobs that make videos, and says where videos are kept.
+type VideoJobs struct {
+	MaxActive       int64         `yaml:"max_active_per_user"`
+	MaxAge          time.Duration `yaml:"max_age"`
+	FirstPoll       time.Duration `yaml:"first_poll"`
+	MostPoll        time.Duration `yaml:"most_poll"`
+	AtOnce          int64         `yaml:"at_once"`   // jobs that one node works on at a time
+	Retention       time.Duration `yaml:"retention"` // of videos, after completion
+	Keep            string        `yaml:"keep"`      // "provider", "folder", "s3"
+	CopyTimeout     time.Duration `yaml:"copy_timeout"`
+	MaxContentBytes Size          `yaml:"max_content_bytes"`
+	Folder          string        `yaml:"folder"` // "": content in the data directory
+	MinFreeBytes    Size          `yaml:"min_free_bytes"`
+	S3              S3            `yaml:"s3"`
+	Callbacks       Callbacks     `yaml:"callbacks"`
+}
+
+// The places where finished videos may be kept.
+const (
+	KeepProvider = "provider"
+	KeepFolder   = "folder"
+	KeepS3       = "s3"
+)
+
+// S3 is a bucket of an S3-compatible store.
+type S3 struct {
+	Endpoint     string `yaml:"endpoint"`
+	Region       string `yaml:"region"`
+	Bucket       string `yaml:"bucket"`
+	Prefix       string `yaml:"prefix"`
+	AccessKey    Secret `yaml:"access_key"`
+	SecretKey    Secret `yaml:"secret_key"`
+	SessionToken Secret `yaml:"session_token"`
+	VirtualHost  bool   `yaml:"virtual_host"`
+	PartBytes    Size   `yaml:"part_bytes"`
+}
+
+// Callbacks times the events that accounts are told of at addresses of theirs.
+type Callbacks struct {
+	Timeout time.Duration `yaml:"timeout"`
+	AtOnce  int64         `yaml:"at_once"`
+	Poll    time.Duration `yaml:"poll"`
+	KeepFor time.Duration `yaml:"keep_for"`
 }
 
 // Pricing turns dollar prices into rubles.
@@ -349,7 +410,7 @@ const Off = "off"
 func Default() Config {
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true,
+			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
@@ -385,9 +446,18 @@ func Default() Config {
 		Keys:        Keys{RateLimits: RateLimits{RublesPerMinute: "0"}, FreeModels: FreeModels{RequestsPerMinute: 20, RequestsPerDay: 50, PaidRequestsPerDay: 1000}},
 		Idempotency: Idempotency{KeepFor: 24 * time.Hour, MaxAnswerBytes: 4 << 20, MaxAnswersPerUser: 10_000, MaxBytesPerUser: 256 << 20},
 		Responses:   Responses{Retention: 30 * 24 * time.Hour, MaxInputBytes: 8 << 20, MaxPerUser: 100_000, MaxBytesPerUser: 1 << 30, MaxBackground: 50},
-		Pricing:     Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
-		Builtin:     Builtin{All: true},
-		Log:         Log{Level: "info", Access: true},
-		Runtime:     Runtime{MemoryLimit: 1 << 30, GOGC: 400},
+		Fetch: Fetch{
+			ConnectTimeout: 5 * time.Second, FirstByteTimeout: 30 * time.Second, IdleTimeout: 30 * time.Second, TotalTimeout: 120 * time.Second, MaxBytes: 64 << 20,
+		},
+		Video: VideoJobs{
+			MaxActive: 2, MaxAge: time.Hour, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,
+			Retention: 24 * time.Hour, Keep: KeepProvider, CopyTimeout: 15 * time.Minute, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
+			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
+			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
+		},
+		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
+		Builtin: Builtin{All: true},
+		Log:     Log{Level: "info", Access: true},
+		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},
 	}
 }

@@ -123,6 +123,11 @@ func (c *Config) Secrets() []string {
 		out = c.keys()
 	}
 	out = append(out, c.Store.DSN.secrets()...)
+	for _, s := range []Secret{c.Video.S3.AccessKey, c.Video.S3.SecretKey, c.Video.S3.SessionToken} {
+		if s.Reveal() != "" {
+			out = append(out, s.Reveal())
+		}
+	}
 	for i := range c.Providers {
 		p := &c.Providers[i]
 		for _, s := range slices.Concat([]Secret{p.APIKey}, p.APIKeys, values(p.Headers)) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
+	"net/url"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -72,6 +73,8 @@ func (c *Config) Validate() error {
 	k.positive("responses.max_per_user", c.Responses.MaxPerUser)
 	k.positive("responses.max_bytes_per_user", int64(c.Responses.MaxBytesPerUser))
 	k.positive("responses.max_background_per_user", c.Responses.MaxBackground)
+	k.fetch()
+	k.video()
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}
@@ -110,6 +113,15 @@ func (k *checker) positive(path string, n int64) {
 func (k *checker) server() {
 	s := &k.c.Server
 	k.address("server.listen", s.Listen)
+	if s.PublicURL = strings.TrimRight(s.PublicURL, "/"); s.PublicURL != "" {
+		u, err := url.Parse(s.PublicURL)
+		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || u.RawQuery != "" || u.Fragment != "" {
+			k.fail("server.public_url", "it must be an address like https://api.example.com, without credentials, query and fragment")
+		}
+	}
+	if v := s.ModerationVendor; v == "" || strings.ContainsAny(v, "/ ") {
+		k.fail("server.moderation_vendor", "%q is no vendor: what stands before the slash of a model's name, such as openai", v)
+	}
 	if s.AdminListen != Off {
 		k.address("server.admin_listen", s.AdminListen)
 		if s.AdminListen == s.Listen && !strings.HasSuffix(s.Listen, ":0") {

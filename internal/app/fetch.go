@@ -1,0 +1,47 @@
+package app
+
+import (
+	"context"
+	"net/http"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/fetch"
+	"weir/internal/video"
+)
+
+// newFetch makes what follows addresses that clients and providers name. The configuration was checked when it was loaded.
+func newFetch(f *config.Fetch) *fetch.Client {
+	hosts, networks, _ := f.Allowed()
+	return fetch.New(fetch.Config{
+		RemoteMedia: f.RemoteMedia, HTTP: f.AllowHTTP, Hosts: hosts, Networks: networks,
+		Connect: f.ConnectTimeout, FirstByte: f.FirstByteTimeout, Idle: f.IdleTimeout, Total: f.TotalTimeout, MaxBytes: int64(f.MaxBytes),
+	})
+}
+
+// contentFor is how long a client may take to read a video.
+const contentFor = 6 * time.Hour
+
+// files reads videos for package upstream.
+type files struct {
+	*fetch.Client
+	most int64 // bytes of one
+}
+
+// OpenFile is upstream.Opener's.
+func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
+	lim := fetch.Limits{Provider: provider, Home: home, Credentials: credentials, MaxBytes: f.most, Total: contentFor}
+	if r != nil {
+		lim.Header = http.Header{"Range": {r.String()}}
+	}
+	got, err := f.Get(ctx, address, lim)
+	if err != nil {
+		return nil, err
+	}
+	c := &video.Content{Body: got.Body, From: got.Start, Length: got.Length, Size: got.Size, MediaType: got.MediaType, Partial: got.Status == http.StatusPartialContent}
+	if got.Status == http.StatusRequestedRangeNotSatisfiable {
+		_ = got.Body.Close()
+		c.Body, c.Unfit = nil, true
+	}
+	return c, nil
+}

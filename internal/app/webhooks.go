@@ -1,0 +1,49 @@
+package app
+
+import (
+	"context"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/fault"
+	"weir/internal/fetch"
+	"weir/internal/store"
+	"weir/internal/webhook"
+)
+
+// events sends what accounts are told of their jobs.
+type events struct {
+	*webhook.Courier
+	stop func()
+}
+
+// sendEvents begins at once. close ends it.
+func sendEvents(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *events {
+	e := &events{Courier: webhook.NewCourier(s, secrets, f, webhook.Config{
+		Now: time.Now, Chance: rand.Float64, Timeout: c.Timeout, AtOnce: int(c.AtOnce), Poll: c.Poll, KeepFor: c.KeepFor,
+		Report: func(what string, d webhook.Delivery, err error) {
+			log.Warn(what, "id", d.ID, "attempts", d.Attempts, "error", err)
+		},
+	})}
+	ctx, cancel := context.WithCancel(context.Background())
+	var run sync.WaitGroup
+	run.Go(func() { e.Run(ctx) })
+	e.stop = func() { cancel(); run.Wait() }
+	return e
+}
+
+// close waits for the attempts that are under way.
+func (e *events) close() { e.stop() }
+
+// callbackCheck refuses addresses that must not be called, and all where nothing can be signed.
+func callbackCheck(f *fetch.Client, secrets *webhook.Secrets) func(param, address string) error {
+	return func(param, address string) error {
+		if !secrets.Ready() {
+			return fault.Field("app.callbackCheck", param, "This gateway signs no events, so it calls nobody: leave %s out, and ask for the job's state.", param)
+		}
+		return f.CheckURL(param, address)
+	}
+}

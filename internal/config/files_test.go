@@ -1,0 +1,82 @@
+package config_test
+
+import (
+	"fmt"
+	"net/netip"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/config"
+)
+
+func TestAllowed(t *testing.T) {
+	t.Parallel()
+	f := config.Fetch{Allow: []string{"Media.Corp", "localhost", "10.1.2.3/8", "127.0.0.1", "fd00::/8", "::1", "a-b_c.example"}}
+	hosts, networks, err := f.Allowed()
+	if err != nil || fmt.Sprint(hosts) != "[media.corp localhost a-b_c.example]" || fmt.Sprint(networks) != "[10.0.0.0/8 127.0.0.1/32 fd00::/8 ::1/128]" {
+		t.Errorf("%v %v %v", hosts, networks, err)
+	}
+	if !networks[0].Contains(netip.MustParseAddr("10.200.0.1")) {
+		t.Error("a network is not masked")
+	}
+	for _, text := range []string{"", ".", "http://x", "x:80", "x/8", "10.0.0.0/33", "1.2.3", "*.example.com", ".example.com", "a b"} {
+		if _, _, err := (&config.Fetch{Allow: []string{text}}).Allowed(); err == nil {
+			t.Errorf("%q is allowed", text)
+		}
+	}
+}
+
+func TestErrorsOfFiles(t *testing.T) {
+	t.Parallel()
+	const bucket = "video:\n  keep: s3\n  s3: {endpoint: https://s.example, region: r, bucket: b, access_key: a, secret_key: geheim}\n"
+	cases := map[string]struct{ text, want string }{
+		"no host":                 {"fetch:\n  allow: [\"http://x\"]", `weir.yaml:2: fetch.allow: "http://x" is no host, address or network`},
+		"no time":                 {"fetch:\n  idle_timeout: 0s", `weir.yaml:2: fetch.idle_timeout: it must be above 0`},
+		"no place":                {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is none of provider, folder, s3`},
+		"no jobs":                 {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
+		"polls that grow shorter": {"video:\n  first_poll: 1m", `video.most_poll: it must not be less than first_poll (1m0s)`},
+		"callbacks of no time":    {"video:\n  callbacks:\n    timeout: 0s", `weir.yaml:3: video.callbacks.timeout: it must be above 0`},
+		"small parts":             {"video:\n  s3:\n    part_bytes: 1MiB", `weir.yaml:3: video.s3.part_bytes: it must be from 5MiB to 1GiB`},
+		"too many parts":          {"video:\n  max_content_bytes: 100GiB", `video.s3.part_bytes: it is too small for files of max_content_bytes (100GiB)`},
+		"prefix":                  {"video:\n  s3:\n    prefix: /x", `weir.yaml:3: video.s3.prefix: it must be letters`},
+		"prefix that climbs":      {"video:\n  s3:\n    prefix: a/../b/", `weir.yaml:3: video.s3.prefix: it must be letters`},
+		"no bucket":               {"video:\n  keep: s3", `video.s3.bucket: it is needed where video.keep is s3`},
+		"no endpoint":             {strings.Replace(bucket, "https://s.example", "s.example", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
+		"endpoint with a path":    {strings.Replace(bucket, "s.example", "s.example/bucket", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
+		"no secret":               {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is needed`},
+		"mistyped":                {"video:\n  s3:\n    buckt: x", `weir.yaml:3: there is no key "buckt" in video.s3; did you mean bucket?`},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			_, err := config.Load(write(t, c.text), env(), nil)
+			if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "geheim") {
+				t.Errorf("error is %v\nwant %s", err, c.want)
+			}
+		})
+	}
+	c, err := config.Load(write(t, bucket), env("WEIR_VIDEO_S3_ACCESS_KEY", "env:KEY", "KEY", "from outside", "WEIR_FETCH_ALLOW", "localhost,10.0.0.0/8"), nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !slices.Contains(c.Secrets(), "geheim") || slices.Contains(c.Secrets(), "") {
+		t.Errorf("the log would tell the secret key: only %d are taken out", len(c.Secrets()))
+	}
+	if c.Video.S3.AccessKey.Reveal() != "from outside" || strings.Contains(fmt.Sprintf("%+v", c.Video), "geheim") || len(c.Fetch.Allow) != 2 {
+		t.Errorf("%+v", c.Video.S3)
+	}
+}
+
+func TestContentFolder(t *testing.T) {
+	t.Parallel()
+	c := config.Default()
+	if got := c.ContentFolder(); got != filepath.Join("weir-data", "content") {
+		t.Error(got)
+	}
+	c.Video.Folder = "/srv/videos"
+	if got := c.ContentFolder(); got != "/srv/videos" {
+		t.Error(got)
+	}
+}

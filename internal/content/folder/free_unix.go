@@ -1,0 +1,14 @@
+//go:build linux || darwin
+
+package folder
+
+import "syscall"
+
+// freeBytes is what this process may still write to the volume of a path.
+func freeBytes(path string) (uint64, error) {
+	var s syscall.Statfs_t
+	if err := syscall.Statfs(path, &s); err != nil {
+		return 0, err
+	}
+	return s.Bavail * uint64(s.Bsize), nil
+}

@@ -1,0 +1,246 @@
+// Package s3 keeps files in a bucket of an S3-compatible store, which several nodes share. It makes no bucket and changes no setting of
+// one: that is the operator's.
+package s3
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/minio/minio-go/v7"
+	"github.com/minio/minio-go/v7/pkg/credentials"
+
+	"weir/internal/content"
+	"weir/internal/fault"
+)
+
+// Config says where the bucket is. Its values are in package config, which has the defaults.
+type Config struct {
+	Endpoint  string // base URL, such as "https://storage.yandexcloud.net"
+	Region    string
+	Bucket    string
+	Prefix    string // of all keys, such as "weir/"; may be empty
+	AccessKey string
+	SecretKey string
+	// Session goes with temporary credentials; "" otherwise.
+	Session string
+	// VirtualHost names the bucket in the host and not in the path.
+	VirtualHost bool
+	// PartBytes is the size of the parts that a file is put in, 5 MiB or more. Each file that is being put takes so much memory, and none may
+	// have more than 10,000 parts.
+	PartBytes int64
+}
+
+const (
+	retries      = 3
+	connect      = 5 * time.Second
+	answerWithin = 30 * time.Second
+)
+
+// Bucket is a content.Store.
+type Bucket struct {
+	cfg       Config
+	client    minio.Core
+	transport *http.Transport
+}
+
+var _ content.Store = (*Bucket)(nil)
+
+// Open makes a Bucket. Nothing is asked of the store before it is needed; Ready tells whether it can be reached.
+func Open(cfg Config) (*Bucket, error) {
+	u, err := url.Parse(cfg.Endpoint)
+	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
+		return nil, fault.New(fault.Invalid, "s3.Open", "The endpoint of the S3 store is no base URL.")
+	}
+	b := &Bucket{cfg: cfg, transport: &http.Transport{
+		DialContext: (&net.Dialer{Timeout: connect}).DialContext, TLSHandshakeTimeout: connect, ResponseHeaderTimeout: answerWithin,
+		MaxIdleConnsPerHost: 16, IdleConnTimeout: time.Minute, DisableCompression: true, ForceAttemptHTTP2: false,
+	}}
+	lookup := minio.BucketLookupPath
+	if cfg.VirtualHost {
+		lookup = minio.BucketLookupDNS
+	}
+	client, err := minio.NewCore(u.Host, &minio.Options{
+		Creds: credentials.NewStaticV4(cfg.AccessKey, cfg.SecretKey, cfg.Session), Secure: u.Scheme == "https", Transport: b.transport,
+		Region: cfg.Region, BucketLookup: lookup, MaxRetries: retries,
+	})
+	if err != nil {
+		return nil, fault.New(fault.Invalid, "s3.Open", "The settings of the S3 store are not valid.").Because(err)
+	}
+	b.client = *client
+	return b, nil
+}
+
+// Close closes the connections that are idle.
+func (b *Bucket) Close() error {
+	b.transport.CloseIdleConnections()
+	return nil
+}
+
+func (b *Bucket) name(op, key string) (string, error) {
+	if err := content.CheckKey(key); err != nil {
+		return "", fault.Wrap(op, err)
+	}
+	return b.cfg.Prefix + key, nil
+}
+
+// failed says what an error of the store means.
+func failed(ctx context.Context, op string, err error) error {
+	if ctx.Err() != nil {
+		return fault.New(fault.Canceled, op, "The request was given up.").Because(err)
+	}
+	var answer minio.ErrorResponse
+	if errors.As(err, &answer) {
+		switch answer.Code {
+		case minio.NoSuchKey:
+			return content.NotFound(op)
+		case minio.InvalidRange:
+			return content.BehindEnd(op)
+		}
+	}
+	return content.Unavailable(op, err)
+}
+
+// Ready implements content.Store. It is one request.
+func (b *Bucket) Ready(ctx context.Context) error {
+	there, err := b.client.BucketExists(ctx, b.cfg.Bucket)
+	if err == nil && !there {
+		err = errors.New("there is no such bucket")
+	}
+	if err != nil {
+		return content.Unavailable("s3.Ready", err)
+	}
+	return nil
+}
+
+// Put implements content.Store. The file is put in parts, each of which may be sent again when it fails; what a killed process leaves of
+// one is for the bucket's own rules to take away.
+func (b *Bucket) Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error) {
+	const op = "s3.Put"
+	name, err := b.name(op, key)
+	if err != nil {
+		return 0, "", err
+	}
+	src := &content.Source{Reader: r}
+	done, err := b.client.Client.PutObject(ctx, b.cfg.Bucket, name, src, -1, minio.PutObjectOptions{
+		ContentType: content.MediaType(mediaType), PartSize: uint64(b.cfg.PartBytes),
+	})
+	if src.Err != nil {
+		return 0, "", src.Err
+	}
+	if err != nil {
+		return 0, "", failed(ctx, op, err)
+	}
+	return done.Size, done.ETag, nil
+}
+
+// Open implements content.Store.
+func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
+	const op = "s3.Open"
+	name, err := b.name(op, key)
+	if err != nil {
+		return nil, content.Info{}, err
+	}
+	if offset < 0 {
+		return nil, content.Info{}, content.BehindEnd(op)
+	}
+	opts := minio.GetObjectOptions{}
+	switch {
+	case length == 0:
+		return b.stat(ctx, name, offset)
+	case length > 0:
+		opts.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-"+strconv.FormatInt(max(offset+length-1, offset), 10))
+	case offset > 0:
+		opts.Set("Range", "bytes="+strconv.FormatInt(offset, 10)+"-")
+	}
+	body, info, header, err := b.client.GetObject(ctx, b.cfg.Bucket, name, opts)
+	if err != nil {
+		if err = failed(ctx, op, err); fault.Is(err, fault.Invalid) {
+			return b.stat(ctx, name, offset) // at the end there is nothing to read, and no range either
+		}
+		return nil, content.Info{}, err
+	}
+	size := info.Size
+	if header.Get("Content-Range") != "" {
+		_, whole, _ := strings.Cut(header.Get("Content-Range"), "/")
+		if size, err = strconv.ParseInt(whole, 10, 64); err != nil {
+			return nil, content.Info{}, errors.Join(content.Unavailable(op, err), body.Close())
+		}
+	} else if opts.Header().Get("Range") != "" {
+		return nil, content.Info{}, errors.Join(content.Unavailable(op, errRange), body.Close())
+	}
+	return &reading{ReadCloser: body, ctx: ctx}, describe(&info, size), nil
+}
+
+var errRange = errors.New("the store does not know ranges")
+
+func describe(info *minio.ObjectInfo, size int64) content.Info {
+	return content.Info{Size: size, MediaType: info.ContentType, ETag: info.ETag}
+}
+
+func (b *Bucket) stat(ctx context.Context, name string, offset int64) (io.ReadCloser, content.Info, error) {
+	const op = "s3.Open"
+	info, err := b.client.StatObject(ctx, b.cfg.Bucket, name, minio.StatObjectOptions{})
+	if err != nil {
+		return nil, content.Info{}, failed(ctx, op, err)
+	}
+	if offset > info.Size {
+		return nil, content.Info{}, content.BehindEnd(op)
+	}
+	return http.NoBody, describe(&info, info.Size), nil
+}
+
+// reading turns a failure of the store in the midst of a file into one of ours.
+type reading struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (r *reading) Read(p []byte) (int, error) {
+	n, err := r.ReadCloser.Read(p)
+	if err != nil && err != io.EOF {
+		err = failed(r.ctx, "s3.Read", err)
+	}
+	return n, err
+}
+
+// Delete implements content.Store.
+func (b *Bucket) Delete(ctx context.Context, key string) error {
+	const op = "s3.Delete"
+	name, err := b.name(op, key)
+	if err != nil {
+		return err
+	}
+	if err := b.client.RemoveObject(ctx, b.cfg.Bucket, name, minio.RemoveObjectOptions{}); err != nil {
+		if err = failed(ctx, op, err); !fault.Is(err, fault.NotFound) {
+			return err
+		}
+	}
+	return nil
+}
+
+// Sweep implements content.Store. It looks at files under the prefix alone.
+func (b *Bucket) Sweep(ctx context.Context, before time.Time, n int) (gone int, err error) {
+	const op = "s3.Sweep"
+	for o := range b.client.ListObjectsIter(ctx, b.cfg.Bucket, minio.ListObjectsOptions{Prefix: b.cfg.Prefix, Recursive: true}) {
+		if o.Err != nil {
+			return gone, failed(ctx, op, o.Err)
+		}
+		if !o.LastModified.Before(before) || content.CheckKey(strings.TrimPrefix(o.Key, b.cfg.Prefix)) != nil {
+			continue // it is young, or none of ours
+		}
+		if err := b.client.RemoveObject(ctx, b.cfg.Bucket, o.Key, minio.RemoveObjectOptions{}); err != nil {
+			return gone, failed(ctx, op, err)
+		}
+		if gone++; gone == n {
+			break
+		}
+	}
+	return gone, nil
+}

@@ -1,0 +1,51 @@
+package fetch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"net/http"
+	"strconv"
+	"time"
+
+	"weir/internal/fault"
+)
+
+const maxRetryAfter = 24 * time.Hour
+
+// Post calls a receiver of events with a JSON body, and returns the status of the answer, which is not read, and how long it asks to be
+// left alone, 0 when it does not. Redirects are not followed. It fails with fault.Invalid where the address may not be called, and with
+// fault.ProviderUnavailable where nothing answered.
+func (c *Client) Post(ctx context.Context, address string, header map[string]string, payload []byte) (status int, retryAfter time.Duration, err error) {
+	t, err := c.parse(address, nil)
+	if err != nil {
+		return 0, 0, notCalled(err)
+	}
+	req := (&http.Request{
+		Method: http.MethodPost, URL: t.url, Host: t.url.Host, Header: http.Header{"Content-Type": {"application/json"}},
+		Body: io.NopCloser(bytes.NewReader(payload)), ContentLength: int64(len(payload)),
+	}).WithContext(ctx)
+	for name, value := range header {
+		req.Header.Set(name, value)
+	}
+	answer, err := c.send(req, t)
+	if err != nil {
+		return 0, 0, notCalled(err)
+	}
+	answer.Body.Close()
+	seconds, err := strconv.ParseInt(answer.Header.Get("Retry-After"), 10, 32)
+	if err != nil || seconds < 0 {
+		seconds = 0
+	}
+	return answer.StatusCode, min(time.Duration(seconds)*time.Second, maxRetryAfter), nil
+}
+
+func notCalled(err error) error {
+	const op = "fetch.Post"
+	var r refusal
+	if errors.As(err, &r) {
+		return fault.New(fault.Invalid, op, "The address may not be called.").Because(err)
+	}
+	return fault.New(fault.ProviderUnavailable, op, "The address did not answer.").Because(err)
+}

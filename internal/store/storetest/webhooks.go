@@ -1,0 +1,263 @@
+package storetest
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/webhook"
+)
+
+// WebhookStore is what Webhooks checks: what the domain declares, and the way into the outbox.
+type WebhookStore interface {
+	webhook.Outbox
+	webhook.SecretStore
+	AddDelivery(ctx context.Context, d webhook.Delivery) error
+}
+
+// Webhooks checks what a store does for events that go to accounts. open gives an empty store, and closes it after the test.
+func Webhooks(t *testing.T, open func(*testing.T) WebhookStore) {
+	cases := map[string]func(*testing.T, WebhookStore){
+		"an event comes out as it went in":   deliveryRoundTrip,
+		"an event that is put in twice":      deliveryTwice,
+		"the longest due first":              deliveryOrder,
+		"a claim is exclusive until it ends": deliveryClaim,
+		"an outcome of an earlier claim":     deliveryFence,
+		"tried again when it is due":         deliveryAgain,
+		"one account leaves room":            deliveryShare,
+		"many claim at once":                 deliveryRace,
+		"a sweep":                            deliverySweep,
+		"a secret":                           webhookSecret,
+		"a secret that is wrapped anew":      webhookRewrap,
+	}
+	for name, check := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			check(t, open(t))
+		})
+	}
+}
+
+func delivery(id, account string, due time.Time) webhook.Delivery {
+	d := webhook.NewDelivery(id, account, "https://example.com/hook?k=1", "video.generation.completed", []byte(`{"id":"`+id+`"}`), at)
+	d.NextAt = due
+	return d
+}
+
+func addDelivery(t *testing.T, s WebhookStore, all ...webhook.Delivery) {
+	t.Helper()
+	for _, d := range all {
+		if err := s.AddDelivery(t.Context(), d); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// claim takes what is due, for a minute.
+func claim(t *testing.T, s WebhookStore, now time.Time, n int) []webhook.Delivery {
+	t.Helper()
+	all, err := s.ClaimDeliveries(t.Context(), now, now.Add(time.Minute), 2, n)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return all
+}
+
+func wantClaimed(t *testing.T, got []webhook.Delivery, want ...string) {
+	t.Helper()
+	ids := []string{}
+	for i := range got {
+		ids = append(ids, got[i].ID)
+	}
+	if d := cmp.Diff(append([]string{}, want...), ids); d != "" {
+		t.Errorf("claimed (-want +got):\n%s", d)
+	}
+}
+
+func deliveryRoundTrip(t *testing.T, s WebhookStore) {
+	d := delivery("vj_1-completed", "usr_1", at)
+	addDelivery(t, s, d)
+	got := claim(t, s, at, 10)
+	d.Attempts, d.Fence = 1, 1
+	if diff := cmp.Diff([]webhook.Delivery{d}, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+}
+
+func deliveryTwice(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("a", "usr_1", at), delivery("a", "usr_1", at.Add(time.Hour)))
+	got := claim(t, s, at, 10)
+	wantClaimed(t, got, "a")
+	wantEnded(t, s, got[0], webhook.Outcome{State: webhook.Delivered, At: at, Status: 200}, true)
+	addDelivery(t, s, delivery("a", "usr_1", at))
+	wantClaimed(t, claim(t, s, at.Add(2*time.Hour), 10))
+}
+
+func deliveryOrder(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("late", "usr_1", at.Add(-time.Second)), delivery("later", "usr_2", at), delivery("first", "usr_3", at.Add(-time.Hour)),
+		delivery("not yet", "usr_4", at.Add(time.Microsecond)))
+	wantClaimed(t, claim(t, s, at, 2), "first", "late")
+	wantClaimed(t, claim(t, s, at, 2), "later")
+}
+
+func deliveryClaim(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("a", "usr_1", at))
+	wantClaimed(t, claim(t, s, at, 10), "a")
+	wantClaimed(t, claim(t, s, at.Add(time.Minute-time.Microsecond), 10))
+	again := claim(t, s, at.Add(time.Minute), 10)
+	wantClaimed(t, again, "a")
+	if again[0].Attempts != 2 || again[0].Fence != 2 {
+		t.Errorf("%+v: an attempt that nobody told of counts", again[0])
+	}
+}
+
+func wantEnded(t *testing.T, s WebhookStore, d webhook.Delivery, o webhook.Outcome, want bool) {
+	t.Helper()
+	if done, err := s.EndDelivery(t.Context(), d.ID, d.Fence, o); done != want || err != nil {
+		t.Errorf("end %s with fence %d: %t %v, want %t", d.ID, d.Fence, done, err, want)
+	}
+}
+
+func deliveryFence(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("a", "usr_1", at))
+	first := claim(t, s, at, 1)[0]
+	second := claim(t, s, at.Add(time.Minute), 1)[0]
+	done := webhook.Outcome{State: webhook.Delivered, At: at, Status: 204}
+	wantEnded(t, s, first, webhook.Outcome{State: webhook.Failed, At: at, Error: "x"}, false)
+	wantEnded(t, s, second, done, true)
+	wantEnded(t, s, second, webhook.Outcome{State: webhook.Pending, NextAt: at, At: at}, false) // what ended stays so
+	wantEnded(t, s, delivery("unknown", "usr_1", at), done, false)
+}
+
+func deliveryAgain(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("a", "usr_1", at))
+	wantEnded(t, s, claim(t, s, at, 1)[0], webhook.Outcome{State: webhook.Pending, NextAt: at.Add(5 * time.Second), At: at, Status: 500, Error: "status 500"}, true)
+	wantClaimed(t, claim(t, s, at.Add(4*time.Second), 1))
+	again := claim(t, s, at.Add(5*time.Second), 1)
+	wantClaimed(t, again, "a")
+	if again[0].Attempts != 2 {
+		t.Errorf("%+v", again[0])
+	}
+}
+
+func deliveryShare(t *testing.T, s WebhookStore) {
+	for i := range 5 {
+		addDelivery(t, s, delivery(fmt.Sprint("a", i), "usr_1", at.Add(-time.Hour).Add(time.Duration(i))))
+	}
+	addDelivery(t, s, delivery("b", "usr_2", at))
+	got := claim(t, s, at, 10)
+	wantClaimed(t, got, "a0", "a1", "b")
+	wantClaimed(t, claim(t, s, at, 10))
+	wantEnded(t, s, got[0], webhook.Outcome{State: webhook.Delivered, At: at, Status: 200}, true)
+	wantClaimed(t, claim(t, s, at, 10), "a2")
+}
+
+func deliveryRace(t *testing.T, s WebhookStore) {
+	const events, takers = 40, 8
+	for i := range events {
+		addDelivery(t, s, delivery(fmt.Sprint("d", i), fmt.Sprint("usr_", i), at))
+	}
+	var all sync.Map
+	var wg sync.WaitGroup
+	for range takers {
+		wg.Go(func() {
+			for {
+				got, err := s.ClaimDeliveries(t.Context(), at, at.Add(time.Minute), 2, 3)
+				if err != nil {
+					t.Error(err)
+				}
+				for i := range got {
+					if _, twice := all.LoadOrStore(got[i].ID, true); twice {
+						t.Errorf("%s was claimed twice", got[i].ID)
+					}
+				}
+				if len(got) == 0 {
+					return
+				}
+			}
+		})
+	}
+	wg.Wait()
+	wantClaimed(t, claim(t, s, at, 1)) // a taker may have found nothing because others held what it saw; none is left over for long
+	n := 0
+	all.Range(func(any, any) bool { n++; return true })
+	if n != events {
+		t.Errorf("%d of %d were claimed", n, events)
+	}
+}
+
+func deliverySweep(t *testing.T, s WebhookStore) {
+	addDelivery(t, s, delivery("a", "usr_1", at), delivery("b", "usr_2", at), delivery("c", "usr_3", at), delivery("d", "usr_4", at))
+	for i, d := range claim(t, s, at, 4) {
+		o := webhook.Outcome{State: webhook.Delivered, At: at.Add(time.Duration(i) * time.Hour), Status: 200}
+		if i == 3 {
+			o = webhook.Outcome{State: webhook.Pending, NextAt: at.Add(9 * time.Hour), At: at}
+		}
+		wantEnded(t, s, d, o, true)
+	}
+	for _, want := range []int{1, 1, 0} {
+		if n, err := s.SweepDeliveries(t.Context(), at.Add(2*time.Hour), 1); n != want || err != nil {
+			t.Errorf("swept %d %v, want %d", n, err, want)
+		}
+	}
+	if n, err := s.SweepDeliveries(t.Context(), at.Add(99*time.Hour), 10); n != 1 || err != nil {
+		t.Errorf("swept %d %v, want the last that ended, and not the one that waits", n, err)
+	}
+}
+
+func webhookSecret(t *testing.T, s WebhookStore) {
+	if _, err := s.WebhookSecret(t.Context(), "usr_1"); !fault.Is(err, fault.NotFound) {
+		t.Errorf("%v, want not found", err)
+	}
+	for _, secret := range []string{"one", "two"} {
+		if err := s.InsertWebhookSecret(t.Context(), "usr_1", []byte(secret), at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want := webhook.Sealed{Account: "usr_1", Current: []byte("one"), PreviousUntil: time.UnixMicro(0).UTC()}
+	wantSecret(t, s, want)
+	event := audit.Event{Actor: audit.Actor{Name: "operator"}, Action: audit.SecretRotated, Target: "usr_1"}
+	if err := s.RotateWebhookSecret(t.Context(), "usr_1", []byte("three"), at.Add(time.Hour), at, event); err != nil {
+		t.Fatal(err)
+	}
+	wantSecret(t, s, webhook.Sealed{Account: "usr_1", Current: []byte("three"), Previous: []byte("one"), PreviousUntil: at.Add(time.Hour)})
+	if err := s.RotateWebhookSecret(t.Context(), "usr_2", []byte("first"), at.Add(time.Hour), at, event); err != nil {
+		t.Fatal(err)
+	}
+	wantSecret(t, s, webhook.Sealed{Account: "usr_2", Current: []byte("first"), PreviousUntil: time.UnixMicro(0).UTC()})
+}
+
+func wantSecret(t *testing.T, s WebhookStore, want webhook.Sealed) {
+	t.Helper()
+	got, err := s.WebhookSecret(t.Context(), want.Account)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("(-want +got):\n%s", d)
+	}
+}
+
+func webhookRewrap(t *testing.T, s WebhookStore) {
+	if err := s.InsertWebhookSecret(t.Context(), "usr_1", []byte("one"), at); err != nil {
+		t.Fatal(err)
+	}
+	all, err := s.WebhookSecrets(t.Context())
+	if err != nil || len(all) != 1 {
+		t.Fatal(all, err)
+	}
+	to := all[0]
+	to.Current = []byte("one, wrapped")
+	for _, want := range []bool{true, false} {
+		if done, err := s.RewrapWebhookSecret(t.Context(), all[0], to); done != want || err != nil {
+			t.Errorf("%t %v, want %t", done, err, want)
+		}
+	}
+	wantSecret(t, s, to)
+}

@@ -1,0 +1,188 @@
+package webhook
+
+import (
+	"context"
+	"strconv"
+	"sync"
+	"time"
+
+	"weir/internal/fault"
+)
+
+// delays are what passes after each failed attempt, as "Standard Webhooks" advises; after the last of them one more attempt is made, a
+// little more than a day after the first.
+var delays = [...]time.Duration{
+	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
+}
+
+const (
+	leaseBeyond   = 30 * time.Second // that a claim outlasts an attempt
+	perAccount    = 2                // attempts for one account at a time, so that a slow receiver leaves room for the others
+	sweepEvery    = 10 * time.Minute
+	sweepAtOnce   = 1000
+	maxErrorBytes = 300
+)
+
+// Sender posts events. It follows no redirect, and calls no address that the rules for addresses forbid.
+type Sender interface {
+	// Post sends a JSON body, and returns the status of the answer and how long it asks to be left alone, 0 when it does not. It fails
+	// when there was no answer, with fault.Invalid when the address may not be called at all.
+	Post(ctx context.Context, url string, header map[string]string, body []byte) (status int, retryAfter time.Duration, err error)
+}
+
+// Config says how a Courier works. Its values are in package config, which has the defaults.
+type Config struct {
+	Now     func() time.Time
+	Chance  func() float64                           // from 0 to 1, spreads retries
+	Timeout time.Duration                            // of an attempt
+	AtOnce  int                                      // attempts at a time, on this node
+	Poll    time.Duration                            // between looks into the outbox
+	KeepFor time.Duration                            // deliveries are remembered after their end
+	Report  func(what string, d Delivery, err error) // something that the operator should know; d may be zero
+}
+
+// Courier takes deliveries out of the outbox and sends them. Several may work on one outbox, on several nodes.
+type Courier struct {
+	cfg     Config
+	outbox  Outbox
+	secrets *Secrets
+	sender  Sender
+	wake    chan struct{}
+}
+
+// NewCourier makes a Courier. It does nothing before Run.
+func NewCourier(o Outbox, s *Secrets, send Sender, cfg Config) *Courier {
+	return &Courier{cfg: cfg, outbox: o, secrets: s, sender: send, wake: make(chan struct{}, 1)}
+}
+
+// Wake makes the courier look into the outbox at once. It never blocks.
+func (c *Courier) Wake() {
+	select {
+	case c.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Run sends what is due until ctx ends. Then it waits for the attempts that are under way, and returns.
+func (c *Courier) Run(ctx context.Context) {
+	var under sync.WaitGroup
+	defer under.Wait()
+	slots := make(chan struct{}, c.cfg.AtOnce)
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	var swept time.Time
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-c.wake:
+		}
+		c.take(ctx, &under, slots)
+		if now := c.cfg.Now(); now.Sub(swept) >= sweepEvery || now.Before(swept) {
+			swept = now
+			c.sweep(ctx)
+		}
+		timer.Reset(c.cfg.Poll)
+	}
+}
+
+// take begins attempts while there are deliveries and free slots. An attempt that ends wakes the courier, because its slot is free.
+func (c *Courier) take(ctx context.Context, under *sync.WaitGroup, slots chan struct{}) {
+	free := cap(slots) - len(slots) // only this goroutine fills them
+	if free == 0 {
+		return
+	}
+	now := c.cfg.Now()
+	due, err := c.outbox.ClaimDeliveries(ctx, now, now.Add(c.cfg.Timeout+leaseBeyond), perAccount, free)
+	if err != nil {
+		if ctx.Err() == nil {
+			c.cfg.Report("webhooks cannot be read from the store", Delivery{}, err)
+		}
+		return
+	}
+	for i := range due {
+		slots <- struct{}{}
+		under.Go(func() {
+			c.deliver(context.WithoutCancel(ctx), &due[i])
+			<-slots
+			c.Wake()
+		})
+	}
+}
+
+// deliver makes one attempt and tells the outbox of it.
+func (c *Courier) deliver(ctx context.Context, d *Delivery) {
+	status, retryAfter, err := c.attempt(ctx, d)
+	o := c.judge(d, status, retryAfter, err)
+	if o.State == Failed {
+		c.cfg.Report("a webhook was given up", *d, err)
+	}
+	if _, err := c.outbox.EndDelivery(ctx, d.ID, d.Fence, o); err != nil {
+		c.cfg.Report("the outcome of a webhook cannot be stored", *d, err) // it is sent once more when the claim ends
+	}
+}
+
+func (c *Courier) attempt(ctx context.Context, d *Delivery) (status int, retryAfter time.Duration, err error) {
+	ctx, cancel := context.WithTimeout(ctx, c.cfg.Timeout)
+	defer cancel()
+	secrets, err := c.secrets.signing(ctx, d.Account)
+	if err != nil {
+		return 0, 0, notOurs(err)
+	}
+	now := c.cfg.Now()
+	signature, err := Signature(secrets, d.ID, now, d.Payload)
+	if err != nil {
+		return 0, 0, err
+	}
+	return c.sender.Post(ctx, d.URL, map[string]string{
+		"webhook-id": d.ID, "webhook-timestamp": strconv.FormatInt(now.Unix(), 10), "webhook-signature": signature,
+	}, d.Payload)
+}
+
+// notOurs keeps a failure to get the secret apart from an address that may not be called: the first passes.
+func notOurs(err error) error { return fault.Wrap("webhook.attempt", err) }
+
+// judge says what an attempt's end means: 2xx is done, 410 and forbidden addresses are given up, everything else is tried again while
+// there is a delay left.
+func (c *Courier) judge(d *Delivery, status int, retryAfter time.Duration, err error) Outcome {
+	o := Outcome{State: Pending, At: c.cfg.Now(), Status: status}
+	switch {
+	case err != nil:
+		o.Error = err.Error()
+		o.Error = o.Error[:min(len(o.Error), maxErrorBytes)]
+		if fault.From(err).Kind == fault.Invalid {
+			o.State = Failed
+		}
+	case status/100 == 2:
+		o.State = Delivered
+	case status == 410:
+		o.State = Failed
+		fallthrough
+	default:
+		o.Error = "status " + strconv.Itoa(status)
+	}
+	if o.State != Pending {
+		return o
+	}
+	if d.Attempts > len(delays) {
+		o.State = Failed
+		return o
+	}
+	wait := delays[max(d.Attempts, 1)-1]
+	wait += time.Duration(float64(wait) / 10 * c.cfg.Chance()) // receivers that came back are not met by all at once
+	o.NextAt = o.At.Add(max(wait, min(retryAfter, delays[len(delays)-1])))
+	return o
+}
+
+func (c *Courier) sweep(ctx context.Context) {
+	for {
+		n, err := c.outbox.SweepDeliveries(ctx, c.cfg.Now().Add(-c.cfg.KeepFor), sweepAtOnce)
+		if err != nil && ctx.Err() == nil {
+			c.cfg.Report("old webhooks cannot be removed from the store", Delivery{}, err)
+		}
+		if err != nil || n < sweepAtOnce {
+			return
+		}
+	}
+}
