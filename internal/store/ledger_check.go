@@ -21,6 +21,7 @@ func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
 		c.wallets()
 		c.leases()
 		c.generations()
+		c.jobs()
 		c.rollUps(c.records())
 		c.audit()
 		checks = c.checks

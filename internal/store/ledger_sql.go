@@ -20,7 +20,7 @@ const (
 	leaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
 	leasesElse   = `SELECT COALESCE(SUM(granted - consumed), 0), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
-		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed`
+		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed AND epoch > 0` // not escrows: nobody gives them back
 	leasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
 		WHERE l.node = $1 AND l.key_id <> '' AND l.recall < k.recall`

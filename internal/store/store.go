@@ -15,6 +15,8 @@ import (
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/video"
+	"weir/internal/webhook"
 )
 
 // Store is an open database. It is safe for concurrent use.
@@ -31,6 +33,11 @@ var (
 
 	_ idempotency.Store = (*Store)(nil)
 	_ history.Store     = (*Store)(nil)
+
+	_ video.Store = (*Store)(nil)
+
+	_ webhook.Outbox      = (*Store)(nil)
+	_ webhook.SecretStore = (*Store)(nil)
 )
 
 // New makes a store of an open engine. now says what the current day, week and month are.

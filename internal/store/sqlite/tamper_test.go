@@ -21,7 +21,7 @@ func TestTampering(t *testing.T) {
 		return storetest.Books{Store: s, SQL: run,
 			Unlock: func() error {
 				return run(`PRAGMA foreign_keys = 0; DROP TRIGGER entries_fixed; DROP TRIGGER entries_kept; DROP TRIGGER transactions_kept; DROP TRIGGER generations_fixed;
-					DROP TRIGGER audit_keep_rows; DROP TRIGGER audit_keep_all`)
+					DROP TRIGGER audit_keep_rows; DROP TRIGGER audit_keep_all; DROP TRIGGER video_jobs_states; DROP TRIGGER video_jobs_ended`)
 			},
 			Record: func(generation string) (rec []byte) {
 				if err := db.QueryRow("SELECT record FROM generations WHERE id = $1", generation).Scan(&rec); err != nil {

@@ -14,6 +14,7 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/record"
 	"weir/internal/usage"
+	"weir/internal/video"
 )
 
 // Books are a store and a way past it.
@@ -21,6 +22,7 @@ type Books struct {
 	Store interface {
 		LedgerStore
 		AccountStore
+		video.Store
 	}
 	// SQL runs a statement on a connection of its own. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
@@ -75,6 +77,14 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
+	"a job's escrow gone":            {"DELETE FROM leases WHERE node = 'job:vj_1'", "video jobs"},
+	"a job's hold changed":           {"UPDATE video_jobs SET hold = hold + 1 WHERE id = 'vj_1'", "video jobs"},
+	"an active job gone":             {"DELETE FROM video_jobs WHERE id = 'vj_1'", "video jobs"},
+	"a voided job called settled":    {"UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job called active":     {"UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job with a cost":       {"UPDATE video_jobs SET cost = 5 WHERE id = 'vj_2'", "video jobs"},
+	"the record of a job gone":       {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
+	"the place of a job gone":        {"DELETE FROM video_slots", "video jobs"},
 	"an event changed":               {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
 	"an event gone":                  {"DELETE FROM audit WHERE seq = 1", "audit chain"},
 }
@@ -107,10 +117,35 @@ func kept(t *testing.T, b Books) Books {
 	if err := book.Flush(ctx); err != nil {
 		t.Fatal(err)
 	}
+	keepJobs(t, b, book, at)
 	if err := book.Abandon(); err != nil {
 		t.Fatal(err)
 	}
 	return b
+}
+
+// keepJobs adds a video job that holds money and one that has failed.
+func keepJobs(t *testing.T, b Books, book *ledger.Book, at time.Time) {
+	t.Helper()
+	ctx := context.Background()
+	for i, id := range []string{"vj_1", "vj_2"} {
+		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limit: &ledger.KeyLimit{Amount: 500}, Amount: 10})
+		if err != nil {
+			t.Fatal(err)
+		}
+		j := &video.Job{ID: id, User: "usr_1", Wallet: "wal_1", Key: "key_1", Generation: []string{"gen-3", "gen-4"}[i], Model: "v/m", State: video.Pending, Hold: 10, CreatedAt: at, DeadlineAt: at}
+		j.Call = record.Call{Generation: j.Generation, User: j.User, Wallet: j.Wallet, Key: j.Key, API: video.API, At: at}
+		if err := book.Hand(ctx, h, func(ctx context.Context, o ledger.Handover) error { return b.Store.AddJob(ctx, j, o, 2) }); err != nil {
+			t.Fatal(err)
+		}
+		if i == 0 {
+			continue
+		}
+		j.State, j.Ended = video.Failed, video.Voided
+		if err := b.Store.EndJob(ctx, j, video.End{Item: ledger.Encode(ledger.Item{Call: j.Call, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease}), Now: at}); err != nil {
+			t.Fatal(err)
+		}
+	}
 }
 
 func (b *Books) change(t *testing.T, text string, args ...any) {
@@ -151,6 +186,7 @@ func whatIsPostedStays(t *testing.T, b Books) {
 	for _, text := range []string{
 		"UPDATE entries SET amount = 0", "DELETE FROM entries", "UPDATE transactions SET reason = 'x'", "DELETE FROM transactions", "UPDATE generations SET cost = 0",
 		"UPDATE audit SET after = 'x'", "DELETE FROM audit",
+		"UPDATE video_jobs SET cost = 1 WHERE id = 'vj_2'", "UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_1'",
 	} {
 		if err := b.SQL(text); err == nil || !strings.Contains(err.Error(), "never") {
 			t.Errorf("%s: %v", text, err)

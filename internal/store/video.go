@@ -1,0 +1,306 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"fmt"
+	"strings"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/video"
+)
+
+// videoColumns are those of a job in the order of scanJob and jobArgs.
+var videoColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "model", "state", "ended", "hold", "cost", "upstream_id", "submitting", "error",
+	"reason", "cleanup", "created_at", "updated_at", "deadline_at", "completed_at", "expires_at", "due_at", "fence", "request", "detail"}
+
+var (
+	jobColumns = strings.Join(videoColumns, ", ")
+	// jobShown are the columns for whoever does not need the request, which may be long.
+	jobShown = strings.Replace(jobColumns, "request", "substr(request, 1, 0)", 1)
+	jobAdd   = insertRow("video_jobs", append(videoColumns[:len(videoColumns):len(videoColumns)], "node", "epoch"), "")
+)
+
+const (
+	jobDue = `SELECT id FROM video_jobs j WHERE due_at <= $1 AND (node = '' OR NOT EXISTS (SELECT 1 FROM nodes n WHERE n.id = j.node AND n.epoch = j.epoch AND n.live = 1))
+		ORDER BY due_at LIMIT $2`
+	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
+	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
+	// jobChange is followed by what else must be true. $17 tells that the job is given up by who worked on it.
+	jobChange = `UPDATE video_jobs SET state = $3, ended = $4, cost = $5, upstream_id = $6, submitting = $7, error = $8, reason = $9, cleanup = $10,
+		updated_at = $11, completed_at = $12, expires_at = $13, due_at = $14, request = $15, detail = $16,
+		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
+	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
+	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
+
+	slotTake = `INSERT INTO video_slots (user_id, slot, job) VALUES ($1, $2, $3) ON CONFLICT (user_id, slot) DO NOTHING`
+	slotFree = `DELETE FROM video_slots WHERE job = $1`
+	slotJobs = `SELECT job FROM video_slots WHERE user_id = $1 ORDER BY slot`
+)
+
+// SQL text of the checks of jobs. Each lists what does not hold.
+const (
+	checkEscrows = `SELECT j.id, j.hold, COALESCE(l.left_over, 0) FROM video_jobs j
+		LEFT JOIN (SELECT node, wallet, CAST(SUM(granted - consumed) AS BIGINT) AS left_over FROM leases WHERE key_id = '' AND substr(node, 1, 4) = 'job:' GROUP BY node, wallet) l
+		ON l.node = 'job:' || j.id AND l.wallet = j.wallet WHERE COALESCE(l.left_over, 0) <> CASE WHEN j.ended = '' THEN j.hold ELSE 0 END LIMIT 5`
+	checkStrayEscrows = `SELECT l.node FROM leases l WHERE substr(l.node, 1, 4) = 'job:'
+		AND NOT EXISTS (SELECT 1 FROM video_jobs j WHERE 'job:' || j.id = l.node AND j.wallet = l.wallet AND j.ended = '') LIMIT 5`
+	checkJobEnds = `SELECT j.id, j.ended FROM video_jobs j LEFT JOIN generations g ON g.wallet = j.wallet AND g.id = j.generation
+		WHERE (j.ended = '' AND g.id IS NOT NULL) OR (j.ended <> '' AND g.id IS NULL) OR (j.ended = 'settled' AND (g.settled = 0 OR g.cost <> j.cost))
+		OR (j.ended = 'voided' AND (g.settled = 1 OR j.cost <> 0)) LIMIT 5`
+	checkSlots = `SELECT j.id FROM video_jobs j WHERE (j.ended = '') <> EXISTS (SELECT 1 FROM video_slots s WHERE s.job = j.id AND s.user_id = j.user_id)
+		UNION ALL SELECT s.job FROM video_slots s WHERE NOT EXISTS (SELECT 1 FROM video_jobs j WHERE j.id = s.job) LIMIT 5`
+	checkJobCount = `SELECT COUNT(*), CAST(COALESCE(SUM(CASE WHEN ended = '' THEN 1 ELSE 0 END), 0) AS BIGINT), CAST(COALESCE(SUM(CASE WHEN ended = '' THEN hold ELSE 0 END), 0) AS BIGINT) FROM video_jobs`
+)
+
+func scanJob(row Scanner) (j video.Job, err error) {
+	var created, updated, deadline int64
+	var completed, expires, due sql.NullInt64
+	var request, detail []byte
+	err = row.Scan(&j.ID, &j.User, &j.Wallet, &j.Key, &j.Generation, &j.Model, &j.State, &j.Ended, (*int64)(&j.Hold), (*int64)(&j.Cost), &j.UpstreamID, &j.Submitting,
+		&j.Error, &j.Reason, &j.Cleanup, &created, &updated, &deadline, &completed, &expires, &due, &j.Fence, &request, &detail)
+	if err != nil {
+		return j, err
+	}
+	j.CreatedAt, j.UpdatedAt, j.DeadlineAt = time.UnixMicro(created).UTC(), time.UnixMicro(updated).UTC(), time.UnixMicro(deadline).UTC()
+	j.CompletedAt, j.ExpiresAt, j.DueAt = momentOf(completed), momentOf(expires), momentOf(due)
+	if j.Request, err = video.DecodeRequest(request); err != nil {
+		return j, err
+	}
+	return j, video.DecodeDetail(detail, &j)
+}
+
+func momentOf(n sql.NullInt64) time.Time {
+	if !n.Valid {
+		return time.Time{}
+	}
+	return time.UnixMicro(n.Int64).UTC()
+}
+
+// orNull is a time as it is kept; the zero one is NULL.
+func orNull(t time.Time) sql.NullInt64 {
+	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
+}
+
+// changeArgs are the parameters of jobChange. A request that nobody will send any more is not kept.
+func changeArgs(j *video.Job, release bool) []any {
+	request := []byte{}
+	if j.State == video.Pending {
+		request = video.EncodeRequest(&j.Request)
+	}
+	return []any{j.ID, j.Fence, string(j.State), string(j.Ended), int64(j.Cost), j.UpstreamID, j.Submitting, j.Error, j.Reason, int64(j.Cleanup),
+		j.UpdatedAt.UnixMicro(), orNull(j.CompletedAt), orNull(j.ExpiresAt), orNull(j.DueAt), request, video.EncodeDetail(j), release}
+}
+
+func noJob(op string, err error) error {
+	if errors.Is(err, sql.ErrNoRows) {
+		return fault.New(fault.NotFound, op, "There is no such video job.").Because(err)
+	}
+	return failure(op, err)
+}
+
+// AddJob is video.Jobs.AddJob.
+func (s *Store) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.takeSlot(j, limit); err != nil {
+			return err
+		}
+		if err := t.handOver(j.ID, from, j.CreatedAt); err != nil {
+			return err
+		}
+		_, err := t.exec(jobAdd, j.ID, j.User, j.Wallet, j.Key, j.Generation, j.Model, string(j.State), string(j.Ended), int64(j.Hold), int64(j.Cost), j.UpstreamID, j.Submitting,
+			j.Error, j.Reason, int64(j.Cleanup), j.CreatedAt.UnixMicro(), j.UpdatedAt.UnixMicro(), j.DeadlineAt.UnixMicro(), orNull(j.CompletedAt), orNull(j.ExpiresAt),
+			orNull(j.DueAt), j.Fence, video.EncodeRequest(&j.Request), video.EncodeDetail(j), "", int64(0))
+		return err
+	})
+}
+
+// takeSlot takes the first free place of the job's user. Whoever wants the same one waits until this transaction has ended.
+func (t *tx) takeSlot(j *video.Job, limit int) error {
+	for slot := 1; slot <= limit; slot++ {
+		n, err := t.exec(slotTake, j.User, slot, j.ID)
+		if err != nil || n == 1 {
+			return err
+		}
+	}
+	rows, err := t.Rows(slotJobs, []any{j.User})
+	active, err := collect(rows, err, columns(func(id *string) []any { return []any{id} }))
+	if err != nil {
+		return err
+	}
+	return video.TooMany(limit, active)
+}
+
+// handOver takes an amount from leases of a node and leases it to the job, so that what is leased of wallet and key stays the same.
+func (t *tx) handOver(job string, o ledger.Handover, now time.Time) error {
+	if o.Amount == 0 {
+		return nil
+	}
+	var epoch int64
+	if err := t.row(nodeEpoch+t.engine.ForKeyShare, o.Node).Scan(&epoch); err != nil {
+		return err
+	}
+	if epoch != o.Epoch {
+		return Unavailable("store.AddJob", fmt.Errorf("node %s is in epoch %d, its hold is of epoch %d", o.Node, epoch, o.Epoch))
+	}
+	if err := t.moveLease(job, o, ledger.Pot{Wallet: o.Wallet}, o.WalletLease, ledger.EscrowWalletLease, now); err != nil || o.KeyLease == 0 {
+		return err
+	}
+	return t.moveLease(job, o, ledger.Pot{Wallet: o.Wallet, Key: o.Key, Period: o.Period}, o.KeyLease, ledger.EscrowKeyLease, now)
+}
+
+func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Pot, from, to int64, now time.Time) error {
+	_, recall, err := t.pot(p, 0) // the wallet or the key is locked before its leases are
+	if err != nil {
+		return err
+	}
+	old, err := t.lease(o.Node, from, o.Wallet)
+	if err != nil {
+		return err
+	}
+	if old == nil || old.left() < o.Amount {
+		return Unavailable("store.AddJob", fmt.Errorf("lease %d of node %s does not have %s", from, o.Node, o.Amount))
+	}
+	if _, err := t.exec(leaseExtend, o.Node, from, o.Wallet, -int64(o.Amount)); err != nil {
+		return err
+	}
+	_, err = t.exec(leaseAdd, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, ledger.EscrowOwner+job, to, int64(0), int64(o.Amount), recall, now.UnixMicro())
+	return err
+}
+
+// Job is video.Jobs.Job.
+func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
+	err = s.find(ctx, func(row Scanner) error {
+		j, err := scanJob(row)
+		found = &j
+		return err
+	}, `SELECT `+jobShown+` FROM video_jobs WHERE id = $1 AND user_id = $2`, id, user)
+	if err != nil {
+		return nil, noJob("store.Job", err)
+	}
+	return found, nil
+}
+
+// Jobs is video.Jobs.Jobs.
+func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
+	after := int64(1<<63 - 1)
+	if q.After != "" {
+		err := s.find(ctx, func(row Scanner) error { return row.Scan(&after) }, `SELECT created_at FROM video_jobs WHERE id = $1 AND user_id = $2`, q.After, q.User)
+		if errors.Is(err, sql.ErrNoRows) {
+			return nil, fault.Field("store.Jobs", "after", "There is no video job %q to go on after.", q.After)
+		}
+		if err != nil {
+			return nil, failure("store.Jobs", err)
+		}
+	}
+	return list(ctx, s, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND ($2 = '' OR state = $2)
+		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
+}
+
+// SeizeJob is video.Jobs.SeizeJob.
+func (s *Store) SeizeJob(ctx context.Context, user, id string) (seized *video.Job, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		j, err := scanJob(t.row(jobSeize+jobShown, id, user))
+		seized = &j
+		if errors.Is(err, sql.ErrNoRows) {
+			return changed("store.SeizeJob", err)
+		}
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return seized, nil
+}
+
+// changed is the error of whoever has an older fence than the job, or comes too late.
+func changed(op string, cause error) error {
+	return fault.New(fault.Conflict, op, "The video job has changed meanwhile.").Because(cause)
+}
+
+// ClaimJobs is video.Work.ClaimJobs. Mostly nothing is due, and then nothing is locked.
+func (s *Store) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (jobs []*video.Job, err error) {
+	ids := columns(func(id *string) []any { return []any{id} })
+	if due, err := list(ctx, s, "store.ClaimJobs", ids, jobDue, now.UnixMicro(), n); err != nil || len(due) == 0 {
+		return nil, err
+	}
+	err = s.write(ctx, func(t *tx) error {
+		jobs = nil
+		var current int64
+		if err := t.row(nodeEpoch+t.engine.ForKeyShare, node).Scan(&current); err != nil {
+			return err
+		}
+		if current != epoch {
+			return Unavailable("store.ClaimJobs", fmt.Errorf("this node is in epoch %d, not in %d any more", current, epoch))
+		}
+		rows, err := t.Rows(jobDue+t.engine.ForUpdate, []any{now.UnixMicro(), n})
+		due, err := collect(rows, err, ids)
+		if err != nil {
+			return err
+		}
+		for _, id := range due {
+			j, err := scanJob(t.row(jobClaim+jobColumns, id, node, epoch))
+			if err != nil {
+				return err
+			}
+			jobs = append(jobs, &j)
+		}
+		return nil
+	})
+	return jobs, err
+}
+
+// KeepJob is video.Work.KeepJob.
+func (s *Store) KeepJob(ctx context.Context, j *video.Job, release bool) error {
+	return s.write(ctx, func(t *tx) error { return t.changeJob(jobKeep, j, release) })
+}
+
+func (t *tx) changeJob(text string, j *video.Job, release bool) error {
+	err := t.one(text, changeArgs(j, release)...)
+	if errors.Is(err, sql.ErrNoRows) {
+		return changed("store.KeepJob", err)
+	}
+	return err
+}
+
+// EndJob is video.Work.EndJob. Of two that end a job at the same time the second finds the row changed.
+func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
+	item := end.Item
+	tidy(&item.Call)
+	owner := ledger.EscrowOwner + j.ID
+	err := s.write(ctx, func(t *tx) error {
+		if err := t.changeJob(jobEnd, j, true); err != nil {
+			return err
+		}
+		if _, err := t.exec(slotFree, j.ID); err != nil {
+			return err
+		}
+		b := ledger.Batch{Node: owner, Items: []ledger.Recorded{item}, Now: end.Now}
+		if err := t.applyItems(&b, b.Items); err != nil {
+			return err
+		}
+		if err := t.closeLeases(owner); err != nil || end.Event == nil {
+			return err
+		}
+		return insertDelivery(t, *end.Event)
+	})
+	if err == nil {
+		j.Fence++
+	}
+	return err
+}
+
+// jobs compares jobs with what is leased to them, with their records and with the places of their users.
+func (c *checker) jobs() {
+	var n, active, held int64
+	c.one(checkJobCount, &n, &active, &held)
+	wrong := c.wrong("video job %s has %d held, its escrow %d", checkEscrows)
+	wrong = append(wrong, c.wrong("escrow %s belongs to no active video job", checkStrayEscrows)...)
+	wrong = append(wrong, c.wrong("video job %s is %s, its record says otherwise", checkJobEnds)...)
+	wrong = append(wrong, c.wrong("video job %s and the places of its user do not agree", checkSlots)...)
+	c.add("video jobs", wrong, "%d jobs, of which %d hold %s rubles in escrow; the others were settled or voided once", n, active, money.Nano(held))
+}

@@ -1,0 +1,254 @@
+package video
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// What a store keeps of a job beyond its columns: one byte of version, then fields in a fixed order. New fields come at the end, where a
+// reader that misses them sees zero.
+const codecVersion = 1
+
+type encoder struct{ b []byte }
+
+func (e *encoder) int(n int64)    { e.b = binary.AppendVarint(e.b, n) }
+func (e *encoder) bytes(b []byte) { e.int(int64(len(b))); e.b = append(e.b, b...) }
+func (e *encoder) text(s string)  { e.int(int64(len(s))); e.b = append(e.b, s...) }
+func (e *encoder) count(n int)    { e.int(int64(n)) }
+func (e *encoder) price(p money.Price) {
+	e.flag(p.Set)
+	e.int(p.Nano)
+}
+
+func (e *encoder) texts(all ...string) {
+	for _, s := range all {
+		e.text(s)
+	}
+}
+
+func (e *encoder) flag(set bool) {
+	if set {
+		e.int(1)
+	} else {
+		e.int(0)
+	}
+}
+
+func (e *encoder) optional(n *int64) {
+	e.flag(n != nil)
+	if n != nil {
+		e.int(*n)
+	}
+}
+
+func (e *encoder) media(all []Media) {
+	e.count(len(all))
+	for i := range all {
+		e.int(int64(all[i].Kind))
+		e.texts(all[i].URL, all[i].Frame)
+	}
+}
+
+func (e *encoder) params(all []Param) {
+	e.count(len(all))
+	for i := range all {
+		e.text(all[i].Name)
+		e.bytes(all[i].Value)
+	}
+}
+
+// decoder reads what encoder wrote. After the first thing that cannot be, bad is true and everything is zero.
+type decoder struct {
+	b   []byte
+	bad bool
+}
+
+func (d *decoder) fail() { d.b, d.bad = nil, true }
+
+func (d *decoder) int() int64 {
+	n, size := binary.Varint(d.b)
+	if size <= 0 {
+		if len(d.b) > 0 || d.bad {
+			d.fail()
+		}
+		return 0 // written before there was such a field
+	}
+	d.b = d.b[size:]
+	return n
+}
+
+// count reads how many elements follow, each of which takes a byte at least.
+func (d *decoder) count() int {
+	n := d.int()
+	if n < 0 || n > int64(len(d.b)) {
+		d.fail()
+		return 0
+	}
+	return int(n)
+}
+
+func (d *decoder) bytes() []byte {
+	n := d.count()
+	if n == 0 {
+		return nil
+	}
+	b := d.b[:n:n]
+	d.b = d.b[n:]
+	return b
+}
+
+func (d *decoder) text() string { return string(d.bytes()) }
+
+func (d *decoder) texts(to ...*string) {
+	for _, p := range to {
+		*p = d.text()
+	}
+}
+
+func (d *decoder) flag() bool { return d.int() == 1 }
+
+func (d *decoder) optional() *int64 {
+	if !d.flag() {
+		return nil
+	}
+	n := d.int()
+	return &n
+}
+
+func (d *decoder) price() money.Price { return money.Price{Set: d.flag(), Nano: d.int()} }
+
+func (d *decoder) media() (all []Media) {
+	for range d.count() {
+		m := Media{Kind: catalog.Modality(d.int())}
+		d.texts(&m.URL, &m.Frame)
+		all = append(all, m)
+	}
+	return all
+}
+
+func (d *decoder) params() (all []Param) {
+	for range d.count() {
+		all = append(all, Param{Name: d.text(), Value: d.bytes()})
+	}
+	return all
+}
+
+func newDecoder(b []byte, what string) (decoder, error) {
+	if len(b) == 0 || b[0] != codecVersion {
+		return decoder{}, fault.Wrap("video.decode", fmt.Errorf("%s of a job begins with % x: a newer program wrote it", what, b[:min(len(b), 1)]))
+	}
+	return decoder{b: b[1:]}, nil
+}
+
+func (d *decoder) done(what string) error {
+	if d.bad {
+		return fault.Wrap("video.decode", fmt.Errorf("%s of a job cannot be read", what))
+	}
+	return nil
+}
+
+// EncodeRequest makes the bytes of a request that DecodeRequest reads. Preferences and address of the client are not in them: planning has
+// used the first, and the job has the second.
+func EncodeRequest(r *Request) []byte {
+	e := encoder{[]byte{codecVersion}}
+	e.texts(r.Model, r.Prompt, r.Resolution, r.AspectRatio, r.Size, r.Upscale)
+	e.int(r.Seconds)
+	e.int(r.Outputs)
+	e.media(r.Frames)
+	e.media(r.References)
+	e.flag(r.Audio != nil)
+	e.flag(r.Sound())
+	e.optional(r.Seed)
+	e.optional(r.Creativity)
+	e.params(r.Params)
+	e.count(len(r.Options))
+	for i := range r.Options {
+		e.text(r.Options[i].Provider)
+		e.params(r.Options[i].Fields)
+	}
+	return e.b
+}
+
+// DecodeRequest reads what EncodeRequest made. What was emptied is empty.
+func DecodeRequest(b []byte) (r Request, err error) {
+	if len(b) == 0 {
+		return r, nil
+	}
+	d, err := newDecoder(b, "the request")
+	if err != nil {
+		return r, err
+	}
+	d.texts(&r.Model, &r.Prompt, &r.Resolution, &r.AspectRatio, &r.Size, &r.Upscale)
+	r.Seconds, r.Outputs = d.int(), d.int()
+	r.Frames, r.References = d.media(), d.media()
+	if said, sound := d.flag(), d.flag(); said {
+		r.Audio = &sound
+	}
+	r.Seed, r.Creativity = d.optional(), d.optional()
+	r.Params = d.params()
+	for range d.count() {
+		r.Options = append(r.Options, ProviderOptions{Provider: d.text(), Fields: d.params()})
+	}
+	return r, d.done("the request")
+}
+
+// EncodeDetail makes the bytes of what a store has no column for: offers, outputs, the record of the call and how the work goes.
+func EncodeDetail(j *Job) []byte {
+	e := encoder{[]byte{codecVersion}}
+	for _, n := range [...]int64{int64(j.Offer), int64(j.Rounds), int64(j.Progress), j.Videos, j.Seconds, int64(j.Polls), int64(j.Failures)} {
+		e.int(n)
+	}
+	e.texts(j.Notice, j.Callback)
+	e.count(len(j.Offers))
+	for i := range j.Offers {
+		o := &j.Offers[i]
+		e.texts(o.Endpoint, o.Provider, o.ProviderName, o.UpstreamModel, o.List, o.Rate, o.Source)
+		e.price(o.Second)
+		e.price(o.Request)
+		e.flag(o.Refused)
+	}
+	e.count(len(j.Outputs))
+	for i := range j.Outputs {
+		o := &j.Outputs[i]
+		e.texts(o.URL, o.Handle, o.MediaType, o.Kept, o.ETag)
+		e.int(o.Bytes)
+	}
+	e.bytes(ledger.Encode(ledger.Item{Call: j.Call}).Record)
+	return e.b
+}
+
+// DecodeDetail reads what EncodeDetail made, into j.
+func DecodeDetail(b []byte, j *Job) error {
+	d, err := newDecoder(b, "the detail")
+	if err != nil {
+		return err
+	}
+	j.Offer, j.Rounds, j.Progress = int(d.int()), int(d.int()), int(d.int())
+	j.Videos, j.Seconds = d.int(), d.int()
+	j.Polls, j.Failures = int(d.int()), int(d.int())
+	d.texts(&j.Notice, &j.Callback)
+	for range d.count() {
+		var o Offer
+		d.texts(&o.Endpoint, &o.Provider, &o.ProviderName, &o.UpstreamModel, &o.List, &o.Rate, &o.Source)
+		o.Second, o.Request, o.Refused = d.price(), d.price(), d.flag()
+		j.Offers = append(j.Offers, o)
+	}
+	for range d.count() {
+		var o Output
+		d.texts(&o.URL, &o.Handle, &o.MediaType, &o.Kept, &o.ETag)
+		o.Bytes = d.int()
+		j.Outputs = append(j.Outputs, o)
+	}
+	rec := d.bytes()
+	if err := d.done("the detail"); err != nil {
+		return err
+	}
+	it, err := ledger.DecodeItem(rec)
+	j.Call = it.Call
+	return err
+}

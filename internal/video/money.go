@@ -1,0 +1,96 @@
+package video
+
+import (
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// API is what records of video jobs name as their API.
+const API = "video"
+
+// StatusAccepted is the status that the client of a job saw when it was admitted.
+const StatusAccepted = 202
+
+// cost is what so many videos of that length cost.
+func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
+	var lines []usage.Line
+	if o.Request.Set {
+		lines = append(lines, usage.Line{Kind: usage.KindRequest, Quantity: 1, Price: o.Request.Nano})
+	}
+	if o.Second.Set {
+		length, err := money.Nano(seconds).Mul(videos)
+		if err != nil {
+			return nil, 0, err
+		}
+		lines = append(lines, usage.Line{Kind: usage.KindVideo, Quantity: int64(length), Price: o.Second.Nano})
+	}
+	total, err := usage.Total(lines)
+	return lines, total, err
+}
+
+// consumed is what the job is charged for: as much as the provider says, and never more than what was asked for and is held.
+func (j *Job) consumed(p *Progress) (seconds, videos int64, from usage.Source) {
+	seconds, videos = j.Seconds, min(int64(len(p.Outputs)), j.Videos)
+	switch told := int64((p.Length + time.Second - 1) / time.Second); {
+	case told <= 0:
+		return seconds, videos, usage.Estimated
+	case told > seconds:
+		return seconds, videos, usage.Capped
+	default:
+		return told, videos, usage.Reported
+	}
+}
+
+// settle fills in what a completed job costs.
+func (j *Job) settle(p *Progress) error {
+	seconds, videos, from := j.consumed(p)
+	lines, cost, err := j.Serving().cost(seconds, videos)
+	if err != nil {
+		return err
+	}
+	j.Seconds, j.Cost, j.Ended = seconds, cost, Settled
+	c := &j.Call
+	c.Usage = usage.Usage{Seconds: usage.Of(seconds * videos), UpstreamCost: p.Cost, Source: from}
+	c.Lines, c.Cost, c.Settled = lines, cost, true
+	c.Finish, c.NativeFinish = "stop", string(Completed)
+	return nil
+}
+
+// closed fills in what is known of a job at its end, and gives it to the ledger.
+func (j *Job) closed(now time.Time) ledger.Recorded {
+	c := &j.Call
+	c.Duration = now.Sub(c.At)
+	c.Error, c.Cancelled, c.Notice = j.Reason, j.State == Cancelled, j.Notice
+	if o := j.Serving(); o != nil && j.UpstreamID != "" {
+		c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID = j.Model, o.Provider, o.ProviderName, o.Endpoint, o.UpstreamModel, j.UpstreamID
+		c.PriceList, c.Rate, c.SourcePrice = o.List, o.Rate, o.Source
+	}
+	// a lease that the escrow does not have is one that nothing is taken from
+	return ledger.Encode(ledger.Item{Call: *c, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease})
+}
+
+// tried notes that an offer was asked.
+func (j *Job) tried(started, ended time.Time, status int, reason string) {
+	o := j.Serving()
+	j.Call.Attempts = append(j.Call.Attempts, record.Attempt{Endpoint: o.Endpoint, Provider: o.Provider, Status: status, Reason: reason,
+		Started: started.Sub(j.Call.At), Ended: ended.Sub(j.Call.At)})
+}
+
+// snapshotted is the endpoint of an offer in the present catalog, nil when it has left it.
+func snapshotted(snap *catalog.Snapshot, model, endpoint string) *catalog.Endpoint {
+	m, _, ok := snap.Resolve(model)
+	if !ok {
+		return nil
+	}
+	for _, ep := range m.Endpoints {
+		if ep.ID == endpoint {
+			return ep
+		}
+	}
+	return nil
+}

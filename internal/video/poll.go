@@ -1,0 +1,234 @@
+package video
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+)
+
+const (
+	unknownPolls = 3 // so many times in a row a provider may not know a job that it has
+	copyTries    = 5 // so many times a video is copied into the content store before it stays with its provider
+	cancelTries  = 5 // so many times a provider is told that nobody wants a job
+	cleanPause   = 10 * time.Second
+	cleanMost    = time.Hour
+)
+
+// poll asks the provider how far the job is.
+func (s *Service) poll(ctx context.Context, j *Job) error {
+	p, err := s.progress(ctx, j)
+	if ctx.Err() != nil {
+		return ctx.Err()
+	}
+	j.Polls++
+	if err == nil && !p.State.Active() {
+		return s.finish(ctx, j, &p)
+	}
+	switch {
+	case s.late(j):
+		return s.tooLate(ctx, j)
+	case err == nil:
+		j.Failures = 0
+		j.Progress = max(j.Progress, min(p.Percent, 99))
+		return s.again(ctx, j, hint(p.Wait, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Polls)))
+	}
+	j.Failures++
+	if fault.Is(err, fault.NotFound) && j.Failures >= unknownPolls {
+		return s.end(ctx, j, Failed, "The provider does not know the job any more.", fault.ProviderUnavailable.String())
+	}
+	if j.Failures == 1 || j.Failures%10 == 0 {
+		s.cfg.Report("a provider does not tell of a video job", j, err)
+	}
+	return s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Polls+j.Failures))
+}
+
+func (s *Service) progress(ctx context.Context, j *Job) (Progress, error) {
+	ep := s.endpoint(j)
+	if ep == nil {
+		return Progress{}, errGone(j)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
+	defer cancel()
+	return s.Upstream.Poll(ctx, ep, j)
+}
+
+// finish ends a job that the provider has done with.
+func (s *Service) finish(ctx context.Context, j *Job, p *Progress) error {
+	switch {
+	case p.State == Completed && len(p.Outputs) > 0:
+		return s.complete(ctx, j, p)
+	case p.Failure != nil:
+		return s.end(ctx, j, failedState(p.State), p.Failure.Public, p.Failure.Kind.String())
+	default:
+		return s.end(ctx, j, failedState(p.State), "The provider made no video.", fault.ProviderUnavailable.String())
+	}
+}
+
+// failedState is what a job becomes whose provider ended it in that state without a video.
+func failedState(s State) State {
+	if s == Cancelled {
+		return Cancelled
+	}
+	return Failed
+}
+
+// complete keeps the videos, where that is wanted, and charges for them.
+func (s *Service) complete(ctx context.Context, j *Job, p *Progress) error {
+	adopt(j, p.Outputs)
+	if s.Contents != nil {
+		if err := s.keepOutputs(ctx, j); err != nil {
+			if ctx.Err() != nil || fault.Is(err, fault.Conflict) {
+				return err
+			}
+			if j.Failures++; j.Failures < copyTries && !s.late(j) {
+				s.cfg.Report("a video cannot be copied from its provider", j, err)
+				return s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
+			}
+			s.cfg.Report("a video stays with its provider, because it cannot be copied", j, err)
+		}
+	}
+	j.Progress = 100
+	if err := j.settle(p); err != nil {
+		return err
+	}
+	err := s.end(ctx, j, Completed, "", "")
+	if fault.Is(err, fault.Conflict) && s.Contents != nil {
+		s.dropOrphans(ctx, j)
+	}
+	return err
+}
+
+// adopt takes what the provider says of the videos, beside what is kept of them already.
+func adopt(j *Job, outputs []Output) {
+	kept := j.Outputs
+	j.Outputs = append([]Output(nil), outputs...)
+	for i := range min(len(kept), len(outputs)) {
+		if k := &kept[i]; k.Kept != "" {
+			o := &j.Outputs[i]
+			o.Kept, o.Bytes, o.ETag = k.Kept, k.Bytes, k.ETag
+		}
+	}
+}
+
+// keepOutputs copies into the content store what is not there yet. After each the store has it, so that no copy is made twice.
+func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
+	ep := s.endpoint(j)
+	if ep == nil {
+		return errGone(j)
+	}
+	for i := range j.Outputs {
+		if j.Outputs[i].Kept != "" {
+			continue
+		}
+		if err := s.copyOutput(ctx, ep, j, i); err != nil {
+			return err
+		}
+		if err := s.keep(ctx, j, false); err != nil {
+			if fault.Is(err, fault.Conflict) {
+				s.dropOrphans(ctx, j)
+			}
+			return err
+		}
+	}
+	return nil
+}
+
+// contentKey names a copy. The fence is a part of it: who has lost the job to another can drop his copy without touching the other's.
+func (j *Job) contentKey(index int) string {
+	return j.ID + "/" + strconv.Itoa(index) + "-" + strconv.FormatInt(j.Fence, 10)
+}
+
+func (s *Service) copyOutput(ctx context.Context, ep *catalog.Endpoint, j *Job, index int) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.CopyFor)
+	defer cancel()
+	o := &j.Outputs[index]
+	c, err := s.Upstream.Open(ctx, ep, j, o, nil)
+	if err != nil {
+		return err
+	}
+	defer func() { _ = c.Body.Close() }()
+	if o.MediaType == "" {
+		o.MediaType = c.MediaType
+	}
+	key := j.contentKey(index)
+	n, etag, err := s.Contents.Put(ctx, key, o.MediaType, c.Body)
+	if err == nil && (n == 0 || c.Size >= 0 && n != c.Size) {
+		err = errors.Join(fault.Wrap("video.copy", fmt.Errorf("%d bytes came of %d", n, c.Size)), s.Contents.Delete(ctx, key))
+	}
+	if err != nil {
+		return err
+	}
+	o.Kept, o.Bytes, o.ETag = key, n, etag
+	return nil
+}
+
+// dropOrphans deletes the copies that this step has made for a job that is somebody else's by now. When the store took the job's end and
+// could not say so, they are the job's own, and stay.
+func (s *Service) dropOrphans(ctx context.Context, j *Job) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
+	defer cancel()
+	now, err := s.Store.Job(ctx, j.User, j.ID)
+	if err != nil {
+		return // a sweep finds them
+	}
+	for i := range j.Outputs {
+		key := j.contentKey(i)
+		if j.Outputs[i].Kept != key || slices.ContainsFunc(now.Outputs, func(o Output) bool { return o.Kept == key }) {
+			continue
+		}
+		if err := s.Contents.Delete(ctx, key); err != nil {
+			s.cfg.Report("a copy of a video that nobody needs cannot be deleted", j, err)
+		}
+	}
+}
+
+// clean does what is left to do for an ended job.
+func (s *Service) clean(ctx context.Context, j *Job) error {
+	err := s.cleanOnce(ctx, j)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err == nil:
+		j.DueAt, j.Cleanup, j.Failures = time.Time{}, 0, 0
+		j.Outputs = nil
+		return s.keep(ctx, j, true)
+	}
+	j.Failures++
+	if j.Cleanup&CancelUpstream != 0 && j.Failures >= cancelTries {
+		s.lost(j, err)
+		j.Cleanup &^= CancelUpstream
+	}
+	return s.again(ctx, j, s.pause(cleanPause<<min(j.Failures, 8), cleanMost, 0))
+}
+
+func (s *Service) cleanOnce(ctx context.Context, j *Job) error {
+	if j.Cleanup&CancelUpstream != 0 {
+		if err := s.cancelUpstream(ctx, j); err != nil && !fault.Is(err, fault.NotFound) {
+			return err
+		}
+		j.Cleanup &^= CancelUpstream
+	}
+	if j.Cleanup&PurgeContent == 0 {
+		return nil
+	}
+	for i := range j.Outputs {
+		o := &j.Outputs[i]
+		if o.Kept == "" {
+			continue
+		}
+		if s.Contents == nil {
+			return errNoContents()
+		}
+		if err := s.Contents.Delete(ctx, o.Kept); err != nil {
+			return err
+		}
+		o.Kept = ""
+	}
+	return nil
+}

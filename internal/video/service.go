@@ -1,0 +1,475 @@
+package video
+
+import (
+	"context"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/health"
+	"weir/internal/ledger"
+	"weir/internal/record"
+	"weir/internal/routing"
+)
+
+// TooMany refuses a job of a user who has as many active ones as he may.
+func TooMany(limit int, active []string) error {
+	e := fault.Newf(fault.RateLimited, "video.Submit", "There may be %d video jobs at a time; wait for one of them to end.", limit)
+	e.RetryAfter = retryAfterLimit
+	e.Details = map[string]any{"reason": "video_limit", "limit": limit, "active_jobs": active}
+	return e
+}
+
+// IDPrefix is how ids of jobs begin.
+const IDPrefix = "vj_"
+
+// Config bounds what jobs may do. Now must be set; other zero fields take their default.
+type Config struct {
+	Now func() time.Time
+
+	Limit   int           // active jobs of a user; default 2
+	JobFor  time.Duration // a job that has not completed by then expires; default 1 h
+	KeepFor time.Duration // content can be read for so long after completion; default 24 h
+
+	AtOnce    int           // jobs that one node works on at a time; default 16
+	LookEvery time.Duration // how often a node looks for jobs that are due; default 1 s
+	FirstPoll time.Duration // after a provider has taken a job; default 5 s
+	MostPoll  time.Duration // polls of a job grow that far apart; default 30 s
+	SubmitFor time.Duration // how long a provider may take to answer a submission; default 2 min
+	PollFor   time.Duration // and any other question; default 30 s
+	CopyFor   time.Duration // how long copying one video into the content store may take; default 15 min
+	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
+	StoreFor  time.Duration // how long any other question to the store may take; default 10 s
+
+	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
+	Wait func(ctx context.Context, d time.Duration) error
+	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	Report func(what string, j *Job, err error)
+}
+
+const (
+	retryAfterLimit = 30 * time.Second
+	retryAfterRace  = 2 * time.Second
+)
+
+func (c Config) withDefaults() Config {
+	set := func(d *time.Duration, v time.Duration) {
+		if *d == 0 {
+			*d = v
+		}
+	}
+	count := func(n *int, v int) {
+		if *n == 0 {
+			*n = v
+		}
+	}
+	count(&c.Limit, 2)
+	count(&c.AtOnce, 16)
+	set(&c.JobFor, time.Hour)
+	set(&c.KeepFor, 24*time.Hour)
+	set(&c.LookEvery, time.Second)
+	set(&c.FirstPoll, 5*time.Second)
+	set(&c.MostPoll, 30*time.Second)
+	set(&c.SubmitFor, 2*time.Minute)
+	set(&c.PollFor, 30*time.Second)
+	set(&c.CopyFor, 15*time.Minute)
+	set(&c.AddFor, 1500*time.Millisecond)
+	set(&c.StoreFor, 10*time.Second)
+	if c.Wait == nil {
+		c.Wait = waitFor
+	}
+	if c.Report == nil {
+		c.Report = func(string, *Job, error) {}
+	}
+	return c
+}
+
+func waitFor(ctx context.Context, d time.Duration) error {
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
+type Observer interface {
+	// VideoEnded is called when a job has come to its end.
+	VideoEnded(endpoint string, s State, took time.Duration)
+	// VideoLost is called when a provider may have made a job that nobody can find: the operator may be billed for it.
+	VideoLost(endpoint string)
+}
+
+// Deps are the parts that a Service works with.
+type Deps struct {
+	Store     Store
+	Holds     Holds
+	Member    Member
+	Planner   Planner
+	Upstream  Upstream
+	Catalog   func() *catalog.Snapshot // the present one: submissions and polls use its credentials
+	Contents  Contents                 // nil: videos stay where their providers have them
+	Callbacks Callbacks                // nil: nobody is told
+	Gate      *health.Registry         // keeps submissions away from endpoints that fail; may be nil
+	Observer  Observer                 // may be nil
+	Sent      func()                   // called when an event was put into the outbox; may be nil
+	Rand      func() float64           // spreads polls; nil: they are not spread
+}
+
+// Service admits jobs, tells of them, and works on those that are due. It is safe for concurrent use.
+type Service struct {
+	Deps
+	cfg   Config
+	began time.Time
+	wake  chan struct{}
+	swept time.Time // used by look alone
+
+	stop  context.CancelFunc
+	done  sync.WaitGroup
+	steps sync.WaitGroup
+
+	mu      sync.Mutex
+	busy    int // steps under way
+	life    life
+	closing bool
+}
+
+// life is the node's epoch, and what the steps that were begun in it end with.
+type life struct {
+	epoch  int64
+	ctx    context.Context
+	cancel context.CancelFunc
+}
+
+// New makes a Service. It works on nothing before Start.
+func New(d Deps, c Config) *Service {
+	c = c.withDefaults()
+	if d.Rand == nil {
+		d.Rand = func() float64 { return 0.5 }
+	}
+	return &Service{Deps: d, cfg: c, began: c.Now(), wake: make(chan struct{}, 1)}
+}
+
+// now is the time by which everything here is done: steps of the wall clock while the process runs do not change when it is.
+func (s *Service) now() time.Time { return s.began.Add(s.cfg.Now().Sub(s.began)).UTC() }
+
+// Submit is one request of a client for videos, decoded and admitted.
+type Submit struct {
+	Caller                    *apikey.Caller
+	Request                   *Request
+	Generation, RequestID     string
+	Catalog                   *catalog.Snapshot
+	UserAgent, Referer, Title string
+}
+
+// Submit admits a job, and returns it when it is on the disk: its money is reserved, its place taken, and a worker will ask a provider for
+// it. It fails as Planner.Plan does, with fault.PaymentRequired, with fault.RateLimited when the user has as many active jobs as he may,
+// and with fault.StorageUnavailable.
+func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
+	if s.draining() {
+		return nil, fault.New(fault.Draining, "video.Submit", "The gateway is shutting down.")
+	}
+	r := *c.Request
+	var defaults *routing.Preferences
+	if d := c.Caller.Defaults; d != nil {
+		defaults = &d.Preferences
+	}
+	plan, err := s.Planner.Plan(&r, defaults, c.Catalog)
+	if err != nil {
+		return nil, err
+	}
+	need, err := plan.need(&r)
+	if err != nil {
+		return nil, err
+	}
+	j := s.newJob(c, &r, &plan)
+	j.Hold, j.Call.Hold = need, need
+	request := ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Amount: need}
+	if l := c.Caller.Limit; l != nil {
+		request.Limit = &ledger.KeyLimit{Amount: l.Amount, Reset: ledger.Reset(l.Reset)}
+	}
+	hold, err := s.Holds.Hold(ctx, request)
+	if err != nil {
+		return nil, err
+	}
+	err = s.Holds.Hand(ctx, hold, func(ctx context.Context, from ledger.Handover) error { return s.add(ctx, j, from) })
+	if err != nil {
+		return nil, err
+	}
+	s.Wake()
+	return j, nil
+}
+
+// add keeps the job. When the store does not say whether it did, one look tells: nobody must have a job that he was refused.
+func (s *Service) add(ctx context.Context, j *Job, from ledger.Handover) error {
+	ctx = context.WithoutCancel(ctx)
+	short, cancel := context.WithTimeout(ctx, s.cfg.AddFor)
+	defer cancel()
+	err := s.Store.AddJob(short, j, from, s.cfg.Limit)
+	if !fault.Is(err, fault.StorageUnavailable) {
+		return err
+	}
+	short, cancel = context.WithTimeout(ctx, s.cfg.AddFor/4)
+	defer cancel()
+	if _, lost := s.Store.Job(short, j.User, j.ID); lost == nil {
+		return nil
+	}
+	return err
+}
+
+func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
+	now := s.now().Truncate(time.Microsecond)
+	caller := c.Caller
+	return &Job{
+		ID: apikey.NewID(IDPrefix), User: caller.User, Wallet: caller.Wallet, Key: caller.Key, Generation: c.Generation, Model: plan.Model, State: Pending,
+		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Callback: r.CallbackURL,
+		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now,
+		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
+			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},
+	}
+}
+
+// Get finds a job of the user. It fails with fault.NotFound for every other id.
+func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
+	if !strings.HasPrefix(id, IDPrefix) {
+		return nil, fault.New(fault.NotFound, "video.Get", "There is no such video job.")
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	j, err := s.Store.Job(ctx, user, id)
+	if err != nil {
+		return nil, err
+	}
+	s.shown(j)
+	return j, nil
+}
+
+// shown makes a job look as its times say, whether or not a worker has been there.
+func (s *Service) shown(j *Job) {
+	if j.State == Completed && !s.now().Before(j.ExpiresAt) {
+		j.State = Expired
+	}
+}
+
+// List is a page of the user's jobs, the newest first, and whether there are more. Its fields but User and Limit may be empty. It fails with
+// fault.Invalid when there is no job to go on after.
+func (s *Service) List(ctx context.Context, q Query) (jobs []Job, more bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	limit := q.Limit
+	q.Limit++
+	jobs, err = s.Store.Jobs(ctx, q)
+	if err != nil {
+		return nil, false, err
+	}
+	if more = len(jobs) > limit; more {
+		jobs = jobs[:limit]
+	}
+	for i := range jobs {
+		s.shown(&jobs[i])
+	}
+	return jobs, more, nil
+}
+
+// races is how often a change of a job is tried that a worker may be changing at the same moment.
+const races = 8
+
+// Delete cancels an active job, and forgets the videos of a completed one, which is Expired then; others stay as they are. It fails with
+// fault.NotFound, and with fault.ProviderUnavailable when the provider cannot cancel the job: then it goes on.
+func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
+	told := false // the provider has cancelled it
+	for range races {
+		j, err := s.Get(ctx, user, id)
+		if err != nil {
+			return nil, err
+		}
+		switch {
+		case j.Active():
+			err = s.cancel(ctx, j, &told)
+		case j.State == Completed:
+			err = s.forget(ctx, j)
+		}
+		if !fault.Is(err, fault.Conflict) {
+			return j, err
+		}
+	}
+	e := fault.New(fault.StorageUnavailable, "video.Delete", "The video job changes all the time; try again.")
+	e.RetryAfter = retryAfterRace
+	return nil, e
+}
+
+// cancel ends a job. First it is taken from whoever works on it, so that no provider is asked for it meanwhile.
+func (s *Service) cancel(ctx context.Context, j *Job, told *bool) error {
+	if j.Submitting {
+		e := fault.New(fault.ProviderUnavailable, "video.Delete", "The job is being handed to its provider at this moment; try again in a few seconds.")
+		e.RetryAfter = retryAfterRace
+		return e
+	}
+	seized, err := s.seize(ctx, j)
+	if err != nil {
+		return err
+	}
+	*j = *seized
+	if j.State == InProgress && !*told {
+		if err := s.cancelUpstream(ctx, j); err != nil {
+			e := fault.New(fault.ProviderUnavailable, "video.Delete", "The provider did not cancel this job, so it goes on.").Because(err)
+			e.Upstream = fault.From(err).Upstream
+			return e
+		}
+		*told = true
+	}
+	return s.end(ctx, j, Cancelled, "", fault.Canceled.String())
+}
+
+func (s *Service) seize(ctx context.Context, j *Job) (*Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	return s.Store.SeizeJob(ctx, j.User, j.ID)
+}
+
+func (s *Service) cancelUpstream(ctx context.Context, j *Job) error {
+	ep := s.endpoint(j)
+	if ep == nil {
+		return errGone(j)
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
+	defer cancel()
+	return s.Upstream.Cancel(ctx, ep, j)
+}
+
+// errGone is the error of a job whose endpoint is not in the catalog any more.
+func errGone(j *Job) error {
+	return fault.Newf(fault.NoEndpoints, "video.endpoint", "The provider of the video job %s is not in the catalog any more.", j.ID)
+}
+
+// endpoint is the one that is asked, or that has the job, in the present catalog; nil when it is not there any more.
+func (s *Service) endpoint(j *Job) *catalog.Endpoint {
+	o := j.Serving()
+	if o == nil {
+		return nil
+	}
+	return snapshotted(s.Catalog(), j.Model, o.Endpoint)
+}
+
+// forget ends the time in which the videos of a job can be read.
+func (s *Service) forget(ctx context.Context, j *Job) error {
+	j.outlived(s.now())
+	if err := s.keep(ctx, j, false); err != nil {
+		return err
+	}
+	s.Wake()
+	return nil
+}
+
+// outlived turns a completed job into an expired one.
+func (j *Job) outlived(now time.Time) {
+	j.State, j.DueAt, j.Cleanup, j.Failures = Expired, time.Time{}, 0, 0
+	if j.purge(); j.Cleanup != 0 {
+		j.DueAt = now
+	}
+}
+
+// purge has the videos that are kept deleted, and forgets those that are not.
+func (j *Job) purge() {
+	for i := range j.Outputs {
+		if j.Outputs[i].Kept != "" {
+			j.Cleanup |= PurgeContent
+		}
+	}
+	if j.Cleanup&PurgeContent == 0 {
+		j.Outputs = nil
+	}
+}
+
+// Open reads a video of a user's completed job, or the part of it that a Range header asks for. It fails with fault.NotFound for other
+// jobs and for an index without a video, with fault.VideoNotReady, fault.VideoExpired and fault.VideoNotAvailable (Details: "status"), and
+// with fault.ProviderUnavailable when the provider does not give it.
+func (s *Service) Open(ctx context.Context, user, id string, index int, header string) (*Content, *Job, error) {
+	j, err := s.Get(ctx, user, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	if err := readable(j); err != nil {
+		return nil, j, err
+	}
+	if index < 0 || index >= len(j.Outputs) {
+		return nil, j, fault.Newf(fault.NotFound, "video.Open", "The job has %d videos; there is none of index %d.", len(j.Outputs), index)
+	}
+	o, r := &j.Outputs[index], ParseRange(header)
+	c, err := s.open(ctx, j, o, r)
+	if err != nil {
+		return nil, j, err
+	}
+	if c.MediaType == "" {
+		c.MediaType = o.MediaType
+	}
+	return c, j, nil
+}
+
+func readable(j *Job) error {
+	var e *fault.Error
+	switch j.State {
+	case Completed:
+		return nil
+	case Pending, InProgress:
+		e = fault.New(fault.VideoNotReady, "video.Open", "The video is not ready yet.")
+	case Expired:
+		e = fault.New(fault.VideoExpired, "video.Open", "The video has expired.")
+	case Failed, Cancelled:
+		e = fault.Newf(fault.VideoNotAvailable, "video.Open", "There is no video: the job is %s.", j.State)
+	}
+	e.Details = map[string]any{"status": string(j.State)}
+	return e
+}
+
+func (s *Service) open(ctx context.Context, j *Job, o *Output, r *Range) (*Content, error) {
+	if o.Kept != "" {
+		return s.openKept(ctx, o, r)
+	}
+	ep := s.endpoint(j)
+	if ep == nil {
+		return nil, fault.New(fault.ProviderUnavailable, "video.Open", "The provider that has the video cannot be reached.").Because(errGone(j))
+	}
+	c, err := s.Upstream.Open(ctx, ep, j, o, r)
+	if err != nil {
+		return nil, unread(err)
+	}
+	return cut(c, r)
+}
+
+func (s *Service) openKept(ctx context.Context, o *Output, r *Range) (*Content, error) {
+	if s.Contents == nil {
+		return nil, unread(errNoContents())
+	}
+	c := Content{Length: o.Bytes, Size: o.Bytes, MediaType: o.MediaType, ETag: o.ETag}
+	if r != nil {
+		if c.From, c.Length, c.Partial = r.In(o.Bytes); !c.Partial {
+			c.Unfit = true
+			return &c, nil
+		}
+	}
+	body, _, err := s.Contents.Open(ctx, o.Kept, c.From, c.Length)
+	if err != nil {
+		return nil, unread(err)
+	}
+	c.Body = body
+	return &c, nil
+}
+
+// errNoContents is the error of a kept video on a node whose configuration has no content store.
+func errNoContents() error {
+	return fault.New(fault.StorageUnavailable, "video.Open", "This node has no content store, and the video is in one.")
+}
+
+// unread is what a client hears when a finished video cannot be read.
+func unread(err error) error {
+	f := fault.New(fault.ProviderUnavailable, "video.Open", "The video cannot be read at the moment.").Because(err)
+	f.Upstream = fault.From(err).Upstream
+	return f
+}

@@ -1,0 +1,57 @@
+package video
+
+import (
+	"context"
+	"time"
+
+	"weir/internal/ledger"
+	"weir/internal/webhook"
+)
+
+// Store keeps jobs. Every method that writes is one transaction, and is on the disk when it returns.
+type Store interface {
+	Jobs
+	Work
+}
+
+// Jobs is what requests need of a store.
+type Jobs interface {
+	// AddJob keeps a new job, takes one of the user's limit places for it, and moves what it holds from a node's leases into the job's escrow:
+	// all of it or nothing. It fails with fault.RateLimited (Details: "limit", "active_jobs") when the user has that many active jobs, and with
+	// fault.StorageUnavailable when the leases are not the node's any more.
+	AddJob(ctx context.Context, j *Job, from ledger.Handover, limit int) error
+	// Job finds a user's job, without its request. It fails with fault.NotFound.
+	Job(ctx context.Context, user, id string) (*Job, error)
+	// SeizeJob takes an active job from whoever works on it, who cannot write any more; it stays due. It fails with fault.Conflict when the job
+	// has ended, and when a provider is being asked for it.
+	SeizeJob(ctx context.Context, user, id string) (*Job, error)
+	// Jobs lists a user's jobs, the newest first, without their requests. It fails with fault.Invalid when there is no job to go on after.
+	Jobs(ctx context.Context, q Query) ([]Job, error)
+}
+
+// Query asks for a page of a user's jobs.
+type Query struct {
+	User  string
+	State State  // "" any
+	After string // id of the last job of the page before; "" the first page
+	Limit int
+}
+
+// Work is what workers need of a store.
+type Work interface {
+	// ClaimJobs hands out at most n jobs that are due and that no living node works on, the longest due first. Each has a new fence.
+	ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) ([]*Job, error)
+	// KeepJob writes what has changed of a job: that it goes on, or what became of it after its end. Others may have it then if release. It
+	// fails with fault.Conflict when j.Fence is not the job's any more, and then nothing was written.
+	KeepJob(ctx context.Context, j *Job, release bool) error
+	// EndJob writes a job that has come to its end: its place is free, its escrow settled or given back, its record kept, its event in the
+	// outbox. Whoever worked on it cannot write any more. It fails like KeepJob, and when the job has ended before.
+	EndJob(ctx context.Context, j *Job, end End) error
+}
+
+// End is what goes with a job's end.
+type End struct {
+	Item  ledger.Recorded   // j.Call, with the leases of the escrow
+	Event *webhook.Delivery // nil: nobody is told
+	Now   time.Time
+}

@@ -1,0 +1,299 @@
+package video
+
+import (
+	"context"
+	"fmt"
+	"runtime/debug"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/webhook"
+)
+
+// Wake has the worker look for due jobs at once. It never blocks.
+func (s *Service) Wake() {
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+}
+
+// Start begins to work on jobs that are due, until Close.
+func (s *Service) Start() {
+	ctx, cancel := context.WithCancel(context.Background())
+	s.stop = cancel
+	s.done.Go(func() { s.look(ctx) })
+}
+
+// Close takes no more jobs and waits for the steps under way until ctx ends; those that are left are broken off, and what they were at is
+// taken up by whoever looks next. It ends what Start began.
+func (s *Service) Close(ctx context.Context) {
+	s.mu.Lock()
+	s.closing = true
+	s.mu.Unlock()
+	if s.stop != nil {
+		s.stop()
+	}
+	s.done.Wait()
+	ended := make(chan struct{})
+	go func() {
+		s.steps.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+		s.breakOff()
+		<-ended
+	}
+}
+
+func (s *Service) draining() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.closing
+}
+
+// breakOff ends the steps that were begun in the node's present life.
+func (s *Service) breakOff() {
+	s.mu.Lock()
+	cancel := s.life.cancel
+	s.mu.Unlock()
+	if cancel != nil {
+		cancel()
+	}
+}
+
+func (s *Service) look(ctx context.Context) {
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		case <-s.wake:
+		}
+		s.take(ctx)
+		s.sweep(ctx)
+		timer.Reset(s.cfg.LookEvery)
+	}
+}
+
+const (
+	sweepEvery  = 10 * time.Minute
+	sweepAtOnce = 1000
+	sweepMargin = 6 * time.Hour // by which clocks of nodes and content store may differ, and more
+)
+
+// sweep has copies deleted that a node made and did not live to tell of: those older than any job's content can be.
+func (s *Service) sweep(ctx context.Context) {
+	now := s.now()
+	if s.Contents == nil || now.Sub(s.swept) < sweepEvery {
+		return
+	}
+	s.swept = now
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
+	defer cancel()
+	if _, err := s.Contents.Sweep(ctx, now.Add(-s.cfg.JobFor-s.cfg.KeepFor-sweepMargin), sweepAtOnce); err != nil && ctx.Err() == nil {
+		s.cfg.Report("old copies of videos cannot be deleted", nil, err)
+	}
+}
+
+// take begins a step for each job that is due, as far as there is room. A step that ends makes room, and has another look.
+func (s *Service) take(ctx context.Context) {
+	l, room := s.present()
+	if room <= 0 {
+		return
+	}
+	jobs, err := s.claim(ctx, l, room)
+	if err != nil {
+		if ctx.Err() == nil {
+			s.cfg.Report("video jobs cannot be read from the store", nil, err)
+		}
+		return
+	}
+	s.mu.Lock()
+	s.busy += len(jobs)
+	s.mu.Unlock()
+	for _, j := range jobs {
+		s.steps.Go(func() {
+			defer func() {
+				s.mu.Lock()
+				s.busy--
+				s.mu.Unlock()
+				if len(jobs) == room {
+					s.Wake()
+				}
+			}()
+			s.step(l.ctx, j)
+		})
+	}
+}
+
+// present is the node's life and how many more steps may be under way. When others took the node for dead, what it was at is theirs: its
+// steps are broken off, and what they still write is refused by the store.
+func (s *Service) present() (life, int) {
+	epoch := s.Member.Epoch()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.life.ctx == nil || s.life.epoch != epoch {
+		if s.life.cancel != nil {
+			s.life.cancel()
+		}
+		s.life.epoch = epoch
+		s.life.ctx, s.life.cancel = context.WithCancel(context.Background())
+	}
+	return s.life, s.cfg.AtOnce - s.busy
+}
+
+func (s *Service) claim(ctx context.Context, l life, n int) ([]*Job, error) {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	return s.Store.ClaimJobs(ctx, s.Member.Node(), l.epoch, s.now(), n)
+}
+
+// Step works once on each job that is due, at most AtOnce of them, and tells how many there were.
+func (s *Service) Step(ctx context.Context) (int, error) {
+	l, _ := s.present()
+	jobs, err := s.claim(ctx, l, s.cfg.AtOnce)
+	for _, j := range jobs {
+		s.step(ctx, j)
+	}
+	return len(jobs), err
+}
+
+// step does what a job is due for. What it was told stays true when it is broken off at any place: the next one to look at the job finds
+// in the store what may have been done, and never does it twice.
+func (s *Service) step(ctx context.Context, j *Job) {
+	defer func() {
+		if v := recover(); v != nil {
+			s.stumbled(ctx, j, fmt.Errorf("%v\n%s", v, debug.Stack()))
+		}
+	}()
+	var err error
+	switch j.State {
+	case Pending:
+		err = s.submit(ctx, j)
+	case InProgress:
+		err = s.poll(ctx, j)
+	case Completed:
+		j.outlived(s.now())
+		if err = s.keep(ctx, j, false); err == nil {
+			err = s.clean(ctx, j)
+		}
+	case Failed, Cancelled, Expired:
+		err = s.clean(ctx, j)
+	}
+	switch {
+	case err == nil || ctx.Err() != nil:
+	case fault.Is(err, fault.Conflict): // somebody else has it, or has ended it
+	default:
+		s.stumbled(ctx, j, err)
+	}
+}
+
+// stumbled lets a job go whose step met what it should not: nobody else could have it as long as this node lives.
+func (s *Service) stumbled(ctx context.Context, j *Job, cause error) {
+	s.cfg.Report("a step of a video job failed", j, cause)
+	j.Failures++
+	if err := s.again(ctx, j, s.pause(cleanPause, cleanMost, j.Failures)); err != nil {
+		s.cfg.Report("a video job cannot be let go", j, err)
+	}
+}
+
+// again lets the job rest for d, but not beyond its end.
+func (s *Service) again(ctx context.Context, j *Job, d time.Duration) error {
+	j.DueAt = s.now().Add(d)
+	if j.Active() && j.DueAt.After(j.DeadlineAt) {
+		j.DueAt = later(j.DeadlineAt, s.now())
+	}
+	return s.keep(ctx, j, true)
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+// pause is how long to wait after so many tries: growing from the first to the most, and spread by a tenth each way.
+func (s *Service) pause(first, most time.Duration, tries int) time.Duration {
+	d := first
+	for range min(tries, 64) {
+		if d += d / 4; d >= most {
+			d = most
+			break
+		}
+	}
+	return d + time.Duration((s.Rand()-0.5)/5*float64(d))
+}
+
+// keep writes a job, again and again while the store is away: a node that works on a job is the only one that can let it go.
+func (s *Service) keep(ctx context.Context, j *Job, release bool) error {
+	j.UpdatedAt = s.now()
+	return s.persist(ctx, j, func(ctx context.Context) error { return s.Store.KeepJob(ctx, j, release) })
+}
+
+// persist runs a write until the store has said yes or no, or ctx ends. To run one again that was done, unheard, is harmless: it
+// finds the job as it leaves it, or changed.
+func (s *Service) persist(ctx context.Context, j *Job, write func(context.Context) error) error {
+	for tries := 0; ; tries++ {
+		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
+		err := write(short)
+		cancel()
+		if !fault.Is(err, fault.StorageUnavailable) {
+			return err
+		}
+		if tries == 0 {
+			s.cfg.Report("a video job cannot be written", j, err)
+		}
+		if s.cfg.Wait(ctx, s.pause(100*time.Millisecond, 5*time.Second, tries)) != nil {
+			return err
+		}
+	}
+}
+
+// end brings an active job to its end, in one transaction with its money. state Completed is for a job whose cost is filled in.
+func (s *Service) end(ctx context.Context, j *Job, state State, public, reason string) error {
+	before := *j
+	if err := j.to(state); err != nil {
+		return err
+	}
+	now := s.now()
+	j.UpdatedAt, j.CompletedAt, j.DueAt, j.Submitting, j.Failures = now, now, time.Time{}, false, 0
+	j.Error, j.Reason = public, reason
+	if state == Completed {
+		j.ExpiresAt = now.Add(s.cfg.KeepFor)
+		j.DueAt = j.ExpiresAt
+	} else {
+		j.Ended, j.Cost = Voided, 0
+		j.purge()
+	}
+	if j.Cleanup != 0 {
+		j.DueAt = now
+	}
+	end := End{Item: j.closed(now), Now: now, Event: s.event(j)}
+	if err := s.persist(ctx, j, func(ctx context.Context) error { return s.Store.EndJob(ctx, j, end) }); err != nil {
+		*j = before
+		return err
+	}
+	if s.Observer != nil {
+		s.Observer.VideoEnded(j.Call.Endpoint, state, now.Sub(j.CreatedAt))
+	}
+	if end.Event != nil && s.Sent != nil {
+		s.Sent()
+	}
+	if j.Cleanup != 0 {
+		s.Wake()
+	}
+	return nil
+}
+
+func (s *Service) event(j *Job) *webhook.Delivery {
+	if s.Callbacks == nil || j.Callback == "" {
+		return nil
+	}
+	return s.Callbacks.Ended(j)
+}
