@@ -74,10 +74,9 @@ describe('agents', { concurrency: 2 }, () => {
 
     test(`Codex writes and patches a file, ${model}`, limit, (t) => charged(async () => {
       const { home, work } = await place();
-      const search = model.endsWith('-bedrock') ? 'web_search = "disabled"\n' : ''; // it offers a search unasked, which this wire does not have
       await writeFile(join(home, '.codex', 'config.toml'), `model = "${model}"
 model_provider = "weir"
-${search}[model_providers.weir]
+[model_providers.weir]
 name = "Weir"
 base_url = "${weir.api}"
 env_key = "WEIR_KEY"

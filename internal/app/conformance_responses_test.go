@@ -30,6 +30,9 @@ func (s responsesStyle) encode(a *ask) map[string]any {
 	for _, name := range a.tools {
 		tools = append(tools, map[string]any{"type": "function", "name": name, "description": "Tells of a city.", "parameters": raw(toolSchema), "strict": true})
 	}
+	if a.search {
+		tools = append(tools, map[string]any{"type": "web_search"})
+	}
 	put("tools", tools != nil, tools)
 	switch a.must {
 	case "":
@@ -42,6 +45,7 @@ func (s responsesStyle) encode(a *ask) map[string]any {
 	}
 	put("parallel_tool_calls", a.serial, false)
 	put("text", a.schema != "", map[string]any{"format": map[string]any{"type": "json_schema", "name": "city", "schema": raw(a.schema), "strict": true}})
+	put("text", a.json, map[string]any{"format": map[string]any{"type": "json_object"}})
 	put("reasoning", a.effort != "" && a.effort != "none", map[string]any{"effort": a.effort, "summary": "auto"})
 	put("reasoning", a.effort == "none", map[string]any{"effort": "none"})
 	put("max_output_tokens", a.maxTokens > 0, a.maxTokens)
@@ -52,6 +56,12 @@ func (responsesStyle) turn(u *turn) []any {
 	switch {
 	case u.back != nil:
 		return u.back.([]any)
+	case u.calls != nil:
+		var list []any
+		for _, c := range u.calls {
+			list = append(list, map[string]any{"type": "function_call", "call_id": c.id, "name": c.name, "arguments": c.arguments})
+		}
+		return list
 	case u.results != nil:
 		var list []any
 		for _, r := range u.results {

@@ -42,6 +42,8 @@ type ask struct {
 	maxTokens int
 	stop      []string
 	pictures  bool // are wanted in the answer
+	search    bool // of the web, is offered
+	json      bool // is what the answer must be, without a schema
 }
 
 // turn is what one side said.
@@ -50,6 +52,7 @@ type turn struct {
 	text    string
 	media   []string // "image", "pdf", "audio"
 	back    any      // the assistant's turn as it was answered
+	calls   []called // of the assistant, who said nothing else
 	results []result
 }
 
@@ -84,8 +87,15 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 // samples are media that every provider takes, in base64.
 var samples = map[string]string{
 	"image": base64.StdEncoding.EncodeToString(samplePicture()),
-	"pdf":   base64.StdEncoding.EncodeToString([]byte("%PDF-1.4\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF\n")),
+	"pdf":   base64.StdEncoding.EncodeToString(samplePDF("Water over stones")),
 	"audio": base64.StdEncoding.EncodeToString([]byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\xc0\x5d\x00\x00\x80\xbb\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")),
+}
+
+func samplePDF(text string) []byte {
+	content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
+	return fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n"+
+		"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R>>\n", len(content), content)
 }
 
 func samplePicture() []byte {
@@ -148,9 +158,11 @@ func (s chatStyle) encode(a *ask) map[string]any {
 	}
 	put("parallel_tool_calls", a.serial, false)
 	put("response_format", a.schema != "", map[string]any{"type": "json_schema", "json_schema": map[string]any{"name": "city", "schema": raw(a.schema)}})
+	put("response_format", a.json, map[string]any{"type": "json_object"})
 	put("reasoning", a.effort != "", map[string]any{"effort": a.effort})
 	put("max_tokens", a.maxTokens > 0, a.maxTokens)
 	put("stop", a.stop != nil, a.stop)
+	put("web_search_options", a.search, map[string]any{})
 	put("modalities", a.pictures, []string{"text", "image"})
 	return body
 }
@@ -159,6 +171,12 @@ func (chatStyle) turn(u *turn) []any {
 	switch {
 	case u.back != nil:
 		return []any{u.back}
+	case u.calls != nil:
+		var list []any
+		for _, c := range u.calls {
+			list = append(list, map[string]any{"id": c.id, "type": "function", "function": map[string]any{"name": c.name, "arguments": c.arguments}})
+		}
+		return []any{map[string]any{"role": "assistant", "content": nil, "tool_calls": list}}
 	case u.results != nil:
 		var list []any
 		for _, r := range u.results {
@@ -387,6 +405,9 @@ func (s messagesStyle) encode(a *ask) map[string]any {
 	for _, name := range a.tools {
 		tools = append(tools, map[string]any{"name": name, "description": "Tells of a city.", "input_schema": raw(toolSchema)})
 	}
+	if a.search {
+		tools = append(tools, map[string]any{"type": "web_search_20250305", "name": "web_search"})
+	}
 	put("tools", tools != nil, tools)
 	choice := map[string]any{"type": "auto"}
 	switch a.must {
@@ -420,6 +441,9 @@ func (messagesStyle) turn(u *turn) any {
 		return map[string]any{"role": "assistant", "content": u.back}
 	}
 	var blocks []any
+	for _, c := range u.calls {
+		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.id, "name": c.name, "input": raw(c.arguments)})
+	}
 	picture := map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": samples["image"]}}
 	for _, r := range u.results {
 		content := []any{map[string]any{"type": "text", "text": r.text}}

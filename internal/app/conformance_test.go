@@ -2,6 +2,7 @@ package app_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"flag"
 	"fmt"
@@ -16,6 +17,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/completion"
 	"weir/internal/money"
 	"weir/internal/sim"
 )
@@ -26,9 +28,12 @@ var update = flag.Bool("update", false, "write docs/conformance.md anew")
 type spoken struct {
 	name string // as providers of the catalog have it
 	base string // of the simulator's routes for it
-	wire string // for readers
+	wire string // for readers, "" of a variant
+	as   string // the dialect of a variant
+	id   string // what goes in front of a model's name
 
 	quirks catalog.Quirks
+	tokens string // route where the credential is exchanged for tokens, "" where it is not
 }
 
 var dialects = []spoken{
@@ -37,6 +42,12 @@ var dialects = []spoken{
 	{name: "gemini", base: "/v1beta", wire: "generateContent"},
 	{name: "responses", base: "/v1", wire: "responses"},
 	{name: "bedrock", wire: "Converse", quirks: catalog.Quirks{ReasoningRequest: "thinking"}}, // as of Anthropic's models
+	{name: "gigachat", base: "/api/v1", wire: "GigaChat", tokens: "/api/v2/oauth"},
+}
+
+// variants are providers of a dialect who differ from others of it.
+var variants = []spoken{
+	{name: "yandex", as: "openai", base: "/yandex/v1", id: "gpt://folder/", quirks: catalog.Quirks{AuthScheme: "Api-Key", SystemRole: true, MaxTokensField: "max_tokens"}},
 }
 
 // personas are the simulator's models that the grid has, on each dialect.
@@ -86,15 +97,21 @@ func startConformer(t *testing.T, change ...func(*setup)) *conformer {
 
 func conformanceCatalog(t *testing.T, d *catalog.Declared, origin string) {
 	t.Helper()
-	for _, on := range dialects {
+	for _, on := range append(variants, dialects...) {
 		id := "on-" + on.name
-		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: "On " + on.name, Dialect: on.name, BaseURL: origin + on.base, Key: "sk-upstream-" + on.name, Quirks: on.quirks})
+		p := catalog.Provider{ID: id, Name: "On " + on.name, Dialect: cmp.Or(on.as, on.name), BaseURL: origin + on.base, Key: "sk-upstream-" + on.name, Quirks: on.quirks}
+		if on.tokens != "" {
+			p.Key, p.Quirks.AuthURL = "client:"+p.Key, origin+on.tokens
+		}
+		d.Providers = append(d.Providers, p)
 		for _, p := range personas {
-			o := offerOf(t, id, on.name+"/"+p, p)
+			o := offerOf(t, id, on.name+"/"+p, on.id+p)
 			b := &o.Pricing.Base
 			b.CacheRead, b.CacheWrite, b.CacheWrite1h = price(t, "0.01"), price(t, "0.125"), price(t, "0.2")
 			b.Reasoning, b.ImageOutput = price(t, "0.3"), price(t, "2")
-			o.Input = catalog.Text | catalog.Image | catalog.File | catalog.Audio
+			if o.Input = catalog.Text; on.name != "gigachat" { // as in the catalog
+				o.Input |= catalog.Image | catalog.File | catalog.Audio
+			}
 			o.Output = catalog.Text
 			if p == "image" && (on.name == "openai" || on.name == "gemini") {
 				o.Output |= catalog.Image
@@ -176,17 +193,31 @@ var exceptions = []exception{
 	{feature: "audio in", style: "responses", outcome: none, why: "the responses style has no sound"},
 	{feature: "image out", style: "responses", outcome: none, why: "the responses style has pictures only by a tool of the provider's own"},
 	{feature: "stop sequences", style: "responses", outcome: none, why: "the responses style has no stop sequences"},
+	{feature: "JSON without a schema", style: "messages", outcome: none, why: "the messages style asks for JSON by a schema only"},
 	{feature: "audio in", style: "messages", outcome: none, why: "the messages style has no sound"},
 	{feature: "audio in", dialect: "anthropic", outcome: refused, status: 400, kind: "invalid_request", why: "the messages wire has no sound; an endpoint of another wire is tried where the model has one"},
 	{feature: "image out", style: "messages", outcome: none, why: "the messages style has no pictures in answers"},
 	{feature: "image out", dialect: "anthropic", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
 	{feature: "image out", dialect: "responses", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
 	{feature: "image out", dialect: "bedrock", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
+	{feature: "image out", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
+	{feature: "tool results with images", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
+	{feature: "image in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
+	{feature: "PDF in", dialect: "gigachat", why: "GigaChat takes no documents by value: it gets the text that the gateway reads in them"},
+	{feature: "audio in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
+	{feature: "stop sequences", dialect: "gigachat", outcome: noticed, kind: "The stop sequences were left out", why: "GigaChat has none: they are left out, and a notice says so"},
+	{feature: "tools", dialect: "gigachat", why: "GigaChat cannot be told to call any of several tools: where the client wants that, a notice says so"},
+	{feature: "web search offered", dialect: "bedrock", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
+	{feature: "web search offered", dialect: "gigachat", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
+	{feature: "web search offered", dialect: "gemini", outcome: noticed, kind: "The provider of this model does not search the web while there are tools", why: "the Gemini wire takes either tools or a search of the web: beside tools it is not offered, and a notice says so"},
+	{feature: "parallel tools", dialect: "gigachat", why: "GigaChat makes one call to an answer; calls that others made at once reach it one after the other"},
+	{feature: "reasoning", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},
+	{feature: "usage", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},
 	{feature: "parallel tools", dialect: "bedrock", why: "the Converse wire cannot limit an answer to one call"},
 	{feature: "reasoning", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
 	{feature: "usage", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
 	{feature: "stop sequences", dialect: "responses", outcome: noticed, kind: "Stop sequences were left out", why: "the responses wire has none: they are left out, and a notice says so"},
-	{feature: "reasoning", dialect: "responses", why: "the responses wire shows thoughts in a summary only, which the client must ask for; they come back encrypted"},
+	{feature: "reasoning", dialect: "responses", why: "the responses wire shows thoughts in a summary only, which is asked for; they come back encrypted"},
 	{feature: "parallel tools", dialect: "gemini", why: "the Gemini wire cannot limit an answer to one call: where the client wants that, a notice says so"},
 }
 

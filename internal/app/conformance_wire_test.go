@@ -101,8 +101,9 @@ func TestConversationAcrossProviders(t *testing.T) {
 			owned := map[string]int{} // signatures that each dialect has made
 			q := &ask{effort: "low", tools: []string{"weather"}}
 			var calls []called
+			names := []string{"openai", "anthropic", "gemini", "responses", "gigachat", "yandex"} // Bedrock takes the signatures of Anthropic's own wire, and the simulator does not
 			for n := range 20 {
-				on := dialects[(n*3+n/8)%4] // in every order; Bedrock takes the signatures of Anthropic's own wire, and the simulator does not
+				on := spoken{name: names[(n*5+n/3)%len(names)]} // in many orders
 				q.model = on.name + "/reason"
 				if calls == nil {
 					q.turns = append(q.turns, turn{role: "user", text: fmt.Sprintf("How is the weather on day %d?", n)})
@@ -166,7 +167,7 @@ func (c *conformer) wantSignatures(t *testing.T, dialect string, owned map[strin
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	body := string(c.sent[len(c.sent)-1].body)
-	n := strings.Count(body, `"encrypted_content":"`) + strings.Count(body, `"signature":"`) + strings.Count(body, `"thoughtSignature":"`) + strings.Count(body, `"redacted_thinking"`) - strings.Count(body, "skip_thought_signature_validator")
+	n := strings.Count(body, `"functions_state_id":"`) + strings.Count(body, `"encrypted_content":"`) + strings.Count(body, `"signature":"`) + strings.Count(body, `"thoughtSignature":"`) + strings.Count(body, `"redacted_thinking"`) - strings.Count(body, "skip_thought_signature_validator")
 	if n != owned[dialect] || strings.Contains(body, "weir.1.") {
 		t.Errorf("%s received %d signatures, %d are its own: %s", dialect, n, owned[dialect], body)
 	}
@@ -223,5 +224,39 @@ func TestThoughtsRefused(t *testing.T) {
 				})
 			}
 		}
+	}
+}
+
+// How long a prompt is tells the provider where it speaks the client's wire: it gets the question byte for byte. Of any other, and of one
+// that does not tell, the gateway's own count is told.
+func TestCountTokensByWire(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	a := c.newAccount(t)
+	const body = `{ "messages":[{"content":"%s Over the weir","role":"user"}], "model":"%s/chat"%s}`
+	count := func(model, word, more string) (n int64, asked []sent) {
+		got := a.send(t, http.MethodPost, "/v1/messages/count_tokens?beta=true", fmt.Appendf(nil, body, word, model, more), map[string]string{"Anthropic-Beta": "token-counting-2024-11-01"})
+		if got.status != http.StatusOK {
+			t.Fatalf("status %d: %s", got.status, got.body)
+		}
+		return decode[struct {
+			N int64 `json:"input_tokens"`
+		}](t, got.body).N, c.received(word)
+	}
+	n, asked := count("anthropic", "K-count", "")
+	want := strings.Replace(fmt.Sprintf(body, "K-count", "anthropic", ""), `"anthropic/chat"`, `"chat"`, 1)
+	if len(asked) != 1 || string(asked[0].body) != want || asked[0].path != "/v1/messages/count_tokens?beta=true" || asked[0].header.Get("Anthropic-Beta") != "token-counting-2024-11-01" {
+		t.Errorf("the upstream was asked %+v, want %s", asked, want)
+	}
+	own, asked := count("openai", "K-ours", "")
+	if len(asked) != 0 || own == n || own == 0 {
+		t.Errorf("%d tokens by our own count, %d by the provider's, %d questions", own, n, len(asked))
+	}
+	refused, asked := count("anthropic", "K-ours", `,"max_tokens":5`) // which the provider refuses
+	if len(asked) != 1 || refused != own {
+		t.Errorf("%d tokens where the provider does not tell, %d questions", refused, len(asked))
+	}
+	if spent := parse(t, a.credits(t).TotalUsage); spent != 0 {
+		t.Errorf("%s was charged", spent)
 	}
 }

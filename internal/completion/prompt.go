@@ -69,6 +69,29 @@ type Part struct {
 // Cache is a mark behind which the prompt is to be cached: "" none, "5m" or "1h".
 type Cache string
 
+// Marks counts the cache marks.
+func (p *Prompt) Marks() (n int) {
+	count := func(c Cache) {
+		if c != "" {
+			n++
+		}
+	}
+	in := func(parts []Part) {
+		for i := range parts {
+			count(parts[i].Cache)
+		}
+	}
+	for i := range p.Tools {
+		count(p.Tools[i].Cache)
+	}
+	in(p.System)
+	for i := range p.Turns {
+		in(p.Turns[i].Parts)
+	}
+	count(p.Cache)
+	return n
+}
+
 // Media is something that is no text, by value or by address.
 type Media struct {
 	Type   string // media type such as "image/png", "" unknown
@@ -201,6 +224,10 @@ type Search struct {
 	Include     []string
 	Exclude     []string
 }
+
+// NoticeSearch tells that a search of the web which the client offered to the model did not go to the provider, who has none. Coding agents
+// offer one without being asked.
+const NoticeSearch = "The model was not offered a search of the web: its provider has none."
 
 // Source makes the canonical form of a request. Each style is one.
 type Source interface {

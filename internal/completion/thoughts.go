@@ -54,3 +54,39 @@ func (p *Prompt) Foreign(own string) bool {
 	}
 	return false
 }
+
+// Of reports whether a thought is one that providers of a format take back: theirs, and signed or encrypted.
+func (t *Thought) Of(format string) bool {
+	return t.Format == format && (t.Kind == ThoughtText && t.Signature != "" || t.Kind == ThoughtEncrypted && t.Data != "")
+}
+
+// Spoken are the turns of users and assistants that say anything.
+func (p *Prompt) Spoken() (list []Turn) {
+	for _, t := range p.Turns {
+		if t.Role != System && len(t.Parts) > 0 {
+			list = append(list, t)
+		}
+	}
+	return list
+}
+
+// Orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own, in that
+// format: there are models that refuse to begin to think in the middle of a turn.
+func (p *Prompt) Orphaned(format string) bool {
+	turns := p.Spoken()
+	at := len(turns)
+	for at > 0 && turns[at-1].Role == User {
+		at--
+	}
+	called := false
+	for at--; at >= 0 && turns[at].Role == Assistant; at-- {
+		for i := range turns[at].Parts {
+			part := &turns[at].Parts[i]
+			if part.Thought != nil && part.Thought.Of(format) {
+				return false
+			}
+			called = called || part.Call != nil
+		}
+	}
+	return called
+}

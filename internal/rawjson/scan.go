@@ -316,6 +316,19 @@ func hex4(b []byte) rune {
 	return r
 }
 
+// View is the text of the string v of valid JSON: a view into v or, when it has escapes, into buf, which grows. Anything else has no text.
+func View(buf *[]byte, v []byte) []byte {
+	if len(v) < 3 || v[0] != '"' {
+		return nil
+	}
+	if bytes.IndexByte(v, '\\') < 0 {
+		return v[1 : len(v)-1 : len(v)-1]
+	}
+	at := len(*buf)
+	*buf = AppendMended(*buf, v)
+	return (*buf)[at:len(*buf):len(*buf)]
+}
+
 // AppendMended appends the text of the string v of valid JSON, quotes included, to dst. Half a surrogate pair becomes U+FFFD.
 func AppendMended(dst, v []byte) []byte {
 	if len(v) < 2 {

@@ -1,6 +1,7 @@
 package rawjson_test
 
 import (
+	"strings"
 	"testing"
 	"unicode/utf8"
 
@@ -28,6 +29,10 @@ func TestAppendMended(t *testing.T) {
 			}
 			if got := string(rawjson.AppendMended(nil, []byte(tt.in))); got != tt.want {
 				t.Errorf("got %q want %q", got, tt.want)
+			}
+			buf := []byte("before ")
+			if got := string(rawjson.View(&buf, []byte(tt.in))); got != tt.want || (len(buf) > len("before ")) != strings.Contains(tt.in, `\`) {
+				t.Errorf("viewed is %q, in the buffer %q", got, buf)
 			}
 		})
 	}

@@ -1,6 +1,8 @@
 package wire
 
 import (
+	"strings"
+
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
@@ -177,4 +179,53 @@ func (r *Reader) Transforms(req *completion.Request) {
 		}
 		req.Needs.Shrink = routing.ShrinkAny
 	}
+}
+
+// DefaultPlugins checks a list plugins that is to hold for the requests to come. It fails with a *fault.Error.
+func DefaultPlugins(list []byte) error {
+	const op = "wire.DefaultPlugins"
+	if rawjson.KindOf(list) != rawjson.Array {
+		return fault.Field(op, "plugins", "plugins is a list, such as [{\"id\":\"response-healing\"}].")
+	}
+	r := NewReader(list, op)
+	r.Plugins(new(completion.Request))
+	if err := r.Err(); err != nil {
+		err.Param = strings.TrimSuffix("plugins"+err.Param, ".")
+		return err
+	}
+	return nil
+}
+
+// UsePlugins has req use those plugins of a checked list that it does not speak of itself.
+func UsePlugins(req *completion.Request, list []byte) {
+	r := NewReader(list, "wire.UsePlugins")
+	for r.Array(); r.Element(); {
+		p := plugin{enabled: true, search: completion.Search{MaxResults: defaultResults}}
+		r.plugin(&p)
+		if !speaksOf(req, p.id) {
+			r.use(&p, req)
+		}
+	}
+}
+
+// speaksOf reports whether the body of a request says whether a plugin is to be used.
+func speaksOf(req *completion.Request, id string) bool {
+	for i := range req.Members {
+		m := &req.Members[i]
+		v := Present(req.Body[m.Value:m.End])
+		switch {
+		case v == nil:
+		case m.Name == "plugins":
+			for e := rawjson.ElementsOf(v); e.Next(); {
+				if TextAt(e.Value, "id") == id {
+					return true
+				}
+			}
+		case m.Name == "transforms" || m.Name == "truncation":
+			if id == "context-compression" {
+				return true
+			}
+		}
+	}
+	return false
 }

@@ -216,7 +216,12 @@ var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_p
 
 // DefaultPreferences reads an object provider that is to hold for the requests to come. It is stricter than a request is read: a member
 // that it does not know may be a typing error that nobody would notice for long. It fails with a *fault.Error.
-func DefaultPreferences(text []byte) (routing.Preferences, error) {
+func DefaultPreferences(text []byte) (routing.Preferences, error) { return defaults(text, false) }
+
+// Defaults reads what is kept for an account: such an object, with a member plugins where plugins are to hold as well.
+func Defaults(text []byte) (routing.Preferences, error) { return defaults(text, true) }
+
+func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 	const op = "wire.DefaultPreferences"
 	if len(text) > maxDefaults {
 		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences may have %d bytes.", maxDefaults)
@@ -228,7 +233,14 @@ func DefaultPreferences(text []byte) (routing.Preferences, error) {
 		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences are a JSON object, such as {\"zdr\":true}.")
 	}
 	for m := rawjson.MembersOf(text); m.Next(); {
-		if name := string(m.Name); !slices.Contains(settable, name) {
+		name := string(m.Name)
+		if plugins && name == "plugins" {
+			if err := DefaultPlugins(m.Value); err != nil {
+				return routing.Preferences{}, err
+			}
+			continue
+		}
+		if !slices.Contains(settable, name) {
 			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is none of %s.", clip(m.Name), strings.Join(settable, ", "))
 		}
 	}

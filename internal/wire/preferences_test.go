@@ -41,6 +41,20 @@ func TestDefaultPreferences(t *testing.T) {
 	}
 }
 
+// What is kept for an account may have plugins; what is none is refused.
+func TestDefaults(t *testing.T) {
+	t.Parallel()
+	got, err := wire.Defaults([]byte(`{"zdr":true,"plugins":[{"id":"response-healing"}]}`))
+	if err != nil || !got.ZDR {
+		t.Errorf("%+v, %v", got, err)
+	}
+	for text, param := range map[string]string{`{"plugins":{}}`: "plugins", `{"plugins":null}`: "plugins", `{"plugins":[{"id":"nosuch"}]}`: "plugins[0].id", `{"plugins":[{}]}`: "plugins[0].id", `{"plugin":[]}`: "provider.plugin"} {
+		if _, err := wire.Defaults([]byte(text)); fault.From(err).Param != param {
+			t.Errorf("%s: %v, param %q; want %q", text, err, fault.From(err).Param, param)
+		}
+	}
+}
+
 // Whatever is stored, a request could have said: what is refused there is refused here.
 func FuzzDefaultPreferences(f *testing.F) {
 	f.Add([]byte(`{"only":["a"],"sort":{"by":"price","partition":"none"},"max_price":{"prompt":"1e-3"},"preferred_max_latency":{"p90":2}}`))

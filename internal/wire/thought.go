@@ -31,11 +31,20 @@ func Signature(list []byte) (last string) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		for m := rawjson.MembersOf(e.Value); m.Next(); {
 			if name := string(m.Name); (name == "signature" || name == "data") && rawjson.KindOf(m.Value) == rawjson.String && len(m.Value) > 2 {
-				last = rawjson.Text(m.Value)
+				last = Known(rawjson.Text(m.Value))
 			}
 		}
 	}
 	return last
+}
+
+// Known is what a provider knows its reasoning by in a signature or an encrypted text that a client sends back: what was packed, or else
+// the text itself.
+func Known(s string) string {
+	if t, ok := Unpack(s); ok {
+		return t.Signature + t.Data // it has one of them at most
+	}
+	return s
 }
 
 // join appends a fragment.

@@ -24,7 +24,10 @@ const (
 // Dialect implements upstream.Dialect. It is safe for concurrent use.
 type Dialect struct{}
 
-var _ upstream.Dialect = (*Dialect)(nil)
+var (
+	_ upstream.Dialect      = (*Dialect)(nil)
+	_ upstream.TokenCounter = (*Dialect)(nil)
+)
 
 // Header gives the credential and the wire's version, and the provider's own fields, which win. A quirk says where the
 // credential goes when not into x-api-key.
@@ -67,6 +70,15 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 		return upstream.Call{}, err
 	}
 	return upstream.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
+}
+
+// CountRequest passes on a question how long a prompt is, which only clients of this wire ask.
+func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (call upstream.Call, ok bool) {
+	if req.Style != completion.Messages || req.Revised != 0 {
+		return call, false
+	}
+	edits, _ := req.Edits()
+	return upstream.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
 }
 
 // spliced is the client's body with the value of model replaced, and its style's edits made: nothing else moves, because signatures and

@@ -17,6 +17,7 @@ import (
 const (
 	defaultMaxTokens = 8192 // where neither the client nor the endpoint says how long an answer may be
 	maxMarks         = 4    // cache marks of a request
+	idPrefix         = "toolu_"
 )
 
 // encoder writes one request from its canonical form.
@@ -38,7 +39,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.req.Thoughtless || e.p.Foreign(completion.FormatAnthropic) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
-	e.skipMarks = max(e.marks()-maxMarks, 0)
+	e.skipMarks = max(e.p.Marks()-maxMarks, 0)
 	e.out = make([]byte, 0, len(e.req.Body)+512)
 	e.out = append(e.out, `{"model":`...)
 	e.out = rawjson.AppendText(e.out, e.ep.UpstreamID)
@@ -109,7 +110,7 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 		return answerCap, nil
 	}
 	e.thinking = true
-	if e.adaptive() {
+	if upstream.Adaptive(e.ep) {
 		e.out = append(e.out, `,"thinking":{"type":"adaptive"`...)
 		if !r.Exclude {
 			e.out = append(e.out, `,"display":"summarized"`...)
@@ -117,7 +118,7 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 		e.out = append(e.out, '}')
 		return answerCap, nil
 	}
-	if e.orphaned() {
+	if e.p.Orphaned(completion.FormatAnthropic) {
 		e.thinking = false
 		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
 		return answerCap, nil
@@ -134,50 +135,9 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 	return answerCap, nil
 }
 
-// orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own: the wire
-// refuses to have a model begin to think in the middle of a turn.
-func (e *encoder) orphaned() bool {
-	turns := spoken(e.p.Turns)
-	at := len(turns)
-	for at > 0 && turns[at-1].Role == completion.User {
-		at--
-	}
-	called := false
-	for at--; at >= 0 && turns[at].Role == completion.Assistant; at-- {
-		for i := range turns[at].Parts {
-			switch part := &turns[at].Parts[i]; part.Kind {
-			case completion.CallPart:
-				called = true
-			case completion.ReasoningPart:
-				if own(part.Thought) {
-					return false
-				}
-			default:
-			}
-		}
-	}
-	return called
-}
-
-// own reports whether a thought is one that this wire takes back.
-func own(t *completion.Thought) bool {
-	return t.Format == completion.FormatAnthropic && (t.Kind == completion.ThoughtText && t.Signature != "" || t.Kind == completion.ThoughtEncrypted && t.Data != "")
-}
-
-// adaptive tells the models that decide themselves how long they think, and are told an effort, from those that take a budget.
-func (e *encoder) adaptive() bool {
-	switch e.ep.Provider.Quirks.ReasoningRequest {
-	case "adaptive":
-		return true
-	case "thinking":
-		return false
-	}
-	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
-}
-
 // effort is the word of this wire for the effort asked for, "" for none.
 func (e *encoder) effort() string {
-	if e.thinking && e.adaptive() {
+	if e.thinking && upstream.Adaptive(e.ep) {
 		switch effort := e.req.Reasoning.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort {
 		case "minimal":
 			return "low"
@@ -189,32 +149,6 @@ func (e *encoder) effort() string {
 		return v
 	}
 	return ""
-}
-
-// marks counts the cache marks.
-func (e *encoder) marks() (n int) {
-	for i := range e.p.Tools {
-		n += count(e.p.Tools[i].Cache)
-	}
-	n += marksIn(e.p.System)
-	for i := range e.p.Turns {
-		n += marksIn(e.p.Turns[i].Parts)
-	}
-	return n + count(e.p.Cache)
-}
-
-func marksIn(parts []completion.Part) (n int) {
-	for i := range parts {
-		n += count(parts[i].Cache)
-	}
-	return n
-}
-
-func count(c completion.Cache) int {
-	if c != "" {
-		return 1
-	}
-	return 0
 }
 
 // mark writes a cache mark, unless the last four of the request are behind it.
@@ -376,7 +310,7 @@ func (e *encoder) textBlock(part *completion.Part) {
 
 // messages writes the conversation. Neighbours of one role become one message, results of tools first, as the wire wants it.
 func (e *encoder) messages() error {
-	turns := spoken(e.p.Turns)
+	turns := e.p.Spoken()
 	if len(turns) == 0 || turns[0].Role == completion.Assistant {
 		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: "..."}}}}, turns...)
 	}
@@ -399,16 +333,6 @@ func (e *encoder) messages() error {
 	}
 	e.out = append(e.out, ']')
 	return nil
-}
-
-// spoken are the turns of users and assistants that say anything.
-func spoken(turns []completion.Turn) (list []completion.Turn) {
-	for _, t := range turns {
-		if t.Role != completion.System && len(t.Parts) > 0 {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 func (e *encoder) message(turns []completion.Turn, last bool) error {
@@ -523,7 +447,7 @@ func (e *encoder) call(c *completion.Call) error {
 		return fault.Field("anthropic.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", cut(c.ID))
 	}
 	e.out = append(e.out, `{"type":"tool_use"`...)
-	e.text("id", callID(c.ID))
+	e.text("id", upstream.CallID(idPrefix, c.ID))
 	e.text("name", c.Name)
 	e.name("input")
 	e.out = append(e.out, bytes.TrimSpace(c.Arguments)...)
@@ -532,7 +456,7 @@ func (e *encoder) call(c *completion.Call) error {
 
 func (e *encoder) result(r *completion.Result) error {
 	e.out = append(e.out, `{"type":"tool_result"`...)
-	e.text("tool_use_id", callID(r.CallID))
+	e.text("tool_use_id", upstream.CallID(idPrefix, r.CallID))
 	e.name("content")
 	e.out = append(e.out, '[')
 	begin := len(e.out)
@@ -551,7 +475,7 @@ func (e *encoder) result(r *completion.Result) error {
 // thought writes reasoning of this wire's own. Anything else, and what nobody signed, is left out: it would be refused.
 func (e *encoder) thought(t *completion.Thought) (written bool) {
 	switch {
-	case !own(t):
+	case !t.Of(completion.FormatAnthropic):
 		return false
 	case t.Kind == completion.ThoughtText:
 		e.out = append(e.out, `{"type":"thinking"`...)
@@ -562,22 +486,6 @@ func (e *encoder) thought(t *completion.Thought) (written bool) {
 		e.text("data", t.Data)
 	}
 	return true
-}
-
-const maxCallID = 64
-
-// callID is an id of the letters that this wire takes: another's becomes a name made from it, the same at each turn.
-func callID(id string) string {
-	ok := id != "" && len(id) <= maxCallID
-	for i := range len(id) {
-		c := id[i]
-		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-')
-	}
-	if ok {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "toolu_" + hex.EncodeToString(sum[:12])
 }
 
 func cut(s string) string { return s[:min(len(s), 64)] }

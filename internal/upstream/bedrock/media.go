@@ -74,3 +74,7 @@ func documentName(name string, number int) string {
 	}
 	return name
 }
+
+func letter(c byte) bool {
+	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
+}

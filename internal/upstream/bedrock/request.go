@@ -2,8 +2,6 @@ package bedrock
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strconv"
 	"strings"
@@ -19,6 +17,7 @@ const (
 	maxPoints    = 4    // cache points of a request
 	thinkingRoom = 8192 // of an answer behind what was thought, where nobody says how long it may be
 	filler       = "..."
+	idPrefix     = "tooluse_"
 )
 
 // encoder writes one request from its canonical form.
@@ -51,7 +50,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.reasoning(); err != nil {
 		return nil, err
 	}
-	e.skipPoints = max(e.points()-maxPoints, 0)
+	e.skipPoints = max(e.p.Marks()-maxPoints, 0)
 	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
 	// what is cached first comes first: tools, system, messages
 	e.tools()
@@ -96,8 +95,11 @@ func (e *encoder) check() error {
 	if e.req.N > 1 {
 		return e.cannot("n", "more than one answer to a request")
 	}
-	if e.p.Search != nil {
-		return e.cannot("web_search_options", "a search of the web")
+	switch {
+	case e.req.Search != nil: // not merely offered to the model
+		return e.cannot("plugins", "a search of the web")
+	case e.p.Search != nil:
+		e.notice = append(e.notice, completion.NoticeSearch)
 	}
 	for i := range e.p.Tools {
 		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
@@ -139,12 +141,12 @@ func (e *encoder) reasoning() error {
 		e.notice = append(e.notice, "Reasoning was left out, because the provider does not take it together with a tool that must be called.")
 		return nil
 	}
-	if e.orphaned() {
+	if e.p.Orphaned(completion.FormatAnthropic) {
 		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
 		return nil
 	}
 	e.thinking = true
-	if e.adaptive() {
+	if upstream.Adaptive(e.ep) {
 		effort := r.EffortOf(usual)
 		if effort == "minimal" {
 			effort = "low"
@@ -169,27 +171,6 @@ func (e *encoder) reasoning() error {
 	return nil
 }
 
-// orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own: it
-// refuses to begin to think in the middle of a turn.
-func (e *encoder) orphaned() bool {
-	turns := spoken(e.p.Turns)
-	at := len(turns)
-	for at > 0 && turns[at-1].Role == completion.User {
-		at--
-	}
-	called := false
-	for at--; at >= 0 && turns[at].Role == completion.Assistant; at-- {
-		for i := range turns[at].Parts {
-			part := &turns[at].Parts[i]
-			if part.Thought != nil && own(part.Thought) {
-				return false
-			}
-			called = called || part.Call != nil
-		}
-	}
-	return called
-}
-
 // leveled is the nearest of the three efforts that open models know.
 func leveled(effort string) string {
 	switch effort {
@@ -201,46 +182,9 @@ func leveled(effort string) string {
 	return "high"
 }
 
-// adaptive tells the models that decide themselves how long they think, and are told an effort, from those that take a budget.
-func (e *encoder) adaptive() bool {
-	switch e.ep.Provider.Quirks.ReasoningRequest {
-	case "adaptive":
-		return true
-	case "thinking":
-		return false
-	}
-	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
-}
-
 // caches reports whether the model takes cache points: another refuses the whole request for one.
 func (e *encoder) caches() bool {
 	return e.family == claude || e.family == nova || e.ep.Provider.Quirks.CacheControl
-}
-
-// points counts the cache marks.
-func (e *encoder) points() (n int) {
-	for i := range e.p.Tools {
-		n += count(e.p.Tools[i].Cache)
-	}
-	n += pointsIn(e.p.System)
-	for i := range e.p.Turns {
-		n += pointsIn(e.p.Turns[i].Parts)
-	}
-	return n + count(e.p.Cache)
-}
-
-func pointsIn(parts []completion.Part) (n int) {
-	for i := range parts {
-		n += count(parts[i].Cache)
-	}
-	return n
-}
-
-func count(c completion.Cache) int {
-	if c != "" {
-		return 1
-	}
-	return 0
 }
 
 // point writes a cache point behind what is marked, unless the last four of the request are behind it.
@@ -400,7 +344,7 @@ func (e *encoder) textBlock(text string) {
 
 // messages writes the conversation: users and assistants in turn, results of tools first, as the wire wants it.
 func (e *encoder) messages() error {
-	turns := spoken(e.p.Turns)
+	turns := e.p.Spoken()
 	if len(turns) == 0 || turns[0].Role == completion.Assistant {
 		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: filler}}}}, turns...)
 	}
@@ -419,16 +363,6 @@ func (e *encoder) messages() error {
 	}
 	e.out = append(e.out, ']')
 	return nil
-}
-
-// spoken are the turns of users and assistants that say anything.
-func spoken(turns []completion.Turn) (list []completion.Turn) {
-	for _, t := range turns {
-		if t.Role != completion.System && len(t.Parts) > 0 {
-			list = append(list, t)
-		}
-	}
-	return list
 }
 
 // message writes one message of all the turns.
@@ -520,7 +454,7 @@ func (e *encoder) call(c *completion.Call) error {
 	}
 	e.comma()
 	e.out = append(e.out, `{"toolUse":{`...)
-	e.text("toolUseId", callID(c.ID))
+	e.text("toolUseId", upstream.CallID(idPrefix, c.ID))
 	e.text("name", c.Name)
 	e.name("input")
 	e.out = append(append(e.out, bytes.TrimSpace(c.Arguments)...), "}}"...)
@@ -530,7 +464,7 @@ func (e *encoder) call(c *completion.Call) error {
 func (e *encoder) result(r *completion.Result) error {
 	e.comma()
 	e.out = append(e.out, `{"toolResult":{`...)
-	e.text("toolUseId", callID(r.CallID))
+	e.text("toolUseId", upstream.CallID(idPrefix, r.CallID))
 	e.name("content")
 	e.out = append(e.out, '[')
 	begin := len(e.out)
@@ -557,7 +491,7 @@ func (e *encoder) result(r *completion.Result) error {
 // thought writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
 func (e *encoder) thought(t *completion.Thought) {
 	switch {
-	case e.family != claude || !own(t):
+	case e.family != claude || !t.Of(completion.FormatAnthropic):
 	case t.Kind == completion.ThoughtText:
 		e.comma()
 		e.out = rawjson.AppendText(append(e.out, `{"reasoningContent":{"reasoningText":{"text":`...), t.Text)
@@ -566,30 +500,6 @@ func (e *encoder) thought(t *completion.Thought) {
 		e.comma()
 		e.out = append(rawjson.AppendText(append(e.out, `{"reasoningContent":{"redactedContent":`...), t.Data), "}}"...)
 	}
-}
-
-// own tells thoughts that models of the vendor take back.
-func own(t *completion.Thought) bool {
-	return t.Format == completion.FormatAnthropic && (t.Kind == completion.ThoughtText && t.Signature != "" || t.Kind == completion.ThoughtEncrypted && t.Data != "")
-}
-
-const maxCallID = 64
-
-// callID is an id of the letters that this wire takes: another's becomes a name made from it, the same at each turn.
-func callID(id string) string {
-	ok := id != "" && len(id) <= maxCallID
-	for i := range len(id) {
-		ok = ok && (letter(id[i]) || id[i] == '_' || id[i] == '-')
-	}
-	if ok {
-		return id
-	}
-	sum := sha256.Sum256([]byte(id))
-	return "tooluse_" + hex.EncodeToString(sum[:12])
-}
-
-func letter(c byte) bool {
-	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9'
 }
 
 // inference writes what every model knows.

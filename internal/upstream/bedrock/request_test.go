@@ -164,6 +164,7 @@ func TestRequestFromMessages(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
+		`"web_search_options":{},` + ask: completion.NoticeSearch,
 		`"parallel_tool_calls":false,"tools":[{"type":"function","function":{"name":"f"}}],` + ask:                                                                                                                                                                                         "several tools",
 		`"reasoning":{"effort":"high"},"tool_choice":"required","max_tokens":5000,"tools":[{"type":"function","function":{"name":"f"}}],` + ask:                                                                                                                                            "Reasoning was left out",
 		`"tool_choice":"none","tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"a"}]`: "may call tools",
@@ -188,7 +189,7 @@ func TestRequestRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, body, param string }{
 		{"several answers", `"n":2,` + ask, "n"},
-		{"a search", `"web_search_options":{},` + ask, "web_search_options"},
+		{"a search by the plugin", `"plugins":[{"id":"web"}],` + ask, "plugins"},
 		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],` + ask, "tools"},
 		{"a picture by its address", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"https://a.test/i.png"}}]}]`, "messages"},
 		{"another provider's file", `"messages":[{"role":"user","content":[{"type":"file","file":{"file_id":"x"}}]}]`, "messages"},

@@ -1,7 +1,6 @@
 package bedrock
 
 import (
-	"bytes"
 	"errors"
 	"io"
 	"iter"
@@ -316,17 +315,7 @@ func (dec *decoder) content(b *block, v []byte) {
 }
 
 // unquoted is a string's text: a view into the message, or into dec.text when it has escapes. Anything else has no text.
-func (dec *decoder) unquoted(v []byte) []byte {
-	if len(v) < 3 || v[0] != '"' {
-		return nil
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1 : len(v)-1]
-	}
-	at := len(dec.text)
-	dec.text = rawjson.AppendMended(dec.text, v)
-	return dec.text[at:len(dec.text):len(dec.text)]
-}
+func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }
 
 func finishReason(native string) completion.FinishReason {
 	switch native {

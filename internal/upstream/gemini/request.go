@@ -110,20 +110,51 @@ func (e *encoder) contents() error {
 
 func (e *encoder) turn(t *completion.Turn) error {
 	called := false // the first call of a step carries its signature
+	signature := "" // of a text: it stands on the next one, or behind the last
 	for i := range t.Parts {
 		part := &t.Parts[i]
-		if part.Kind == completion.CallPart {
-			if err := e.call(part.Call, !called); err != nil {
-				return err
-			}
+		var err error
+		switch {
+		case part.Kind == completion.CallPart:
+			e.signed("", signature)
+			signature = ""
+			err = e.call(part.Call, !called)
 			called = true
-			continue
+		case part.Kind == completion.ReasoningPart: // the words of a thought are not wanted back
+			if s := signatureOf(part.Thought); s != "" {
+				e.signed("", signature)
+				signature = s
+			}
+		case part.Kind == completion.TextPart && part.Text != "" && signature != "":
+			e.signed(part.Text, signature)
+			signature = ""
+		default:
+			err = e.part(part)
 		}
-		if err := e.part(part); err != nil {
+		if err != nil {
 			return err
 		}
 	}
+	e.signed("", signature)
 	return nil
+}
+
+// signatureOf is the signature that stood on a text or a picture, "" of any other thought.
+func signatureOf(t *completion.Thought) string {
+	if t.Format == completion.FormatGoogle && t.Kind == completion.ThoughtEncrypted && t.ID == "" {
+		return t.Data
+	}
+	return ""
+}
+
+// signed writes text with its signature; nothing without one.
+func (e *encoder) signed(text, signature string) {
+	if signature == "" {
+		return
+	}
+	e.comma()
+	e.out = rawjson.AppendText(append(e.out, `{"text":`...), text)
+	e.out = append(rawjson.AppendText(append(e.out, `,"thoughtSignature":`...), signature), '}')
 }
 
 func (e *encoder) part(part *completion.Part) error {
@@ -143,12 +174,7 @@ func (e *encoder) part(part *completion.Part) error {
 		return e.media(part.Media, "video/mp4")
 	case completion.ResultPart:
 		return e.result(part.Result)
-	case completion.ReasoningPart:
-		// a signature that stood on text comes back on an empty one; the words of a thought are not wanted back
-		if t := part.Thought; t.Format == completion.FormatGoogle && t.Kind == completion.ThoughtEncrypted && t.ID == "" {
-			e.comma()
-			e.out = append(rawjson.AppendText(append(e.out, `{"text":"","thoughtSignature":`...), t.Data), '}')
-		}
+	case completion.CallPart, completion.ReasoningPart: // turn writes them
 	}
 	return nil
 }

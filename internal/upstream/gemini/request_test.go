@@ -60,7 +60,7 @@ func TestRequestFromChat(t *testing.T) {
 				{"type":"reasoning.encrypted","format":"google-gemini-v1","index":2,"data":"s2"},{"type":"reasoning.encrypted","format":"anthropic-claude-v1","index":3,"data":"foreign"}],
 				"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{\"a\":1}"}},{"id":"c2","type":"function","function":{"name":"g","arguments":""}}]},
 				{"role":"tool","tool_call_id":"c2","content":"{\"x\":1}"},{"role":"tool","tool_call_id":"c1","content":[{"type":"text","text":"one"},{"type":"image_url","image_url":{"url":"data:image/gif;base64,QQ=="}}]}]`,
-			`{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":"","thoughtSignature":"s2"},{"text":"hm"},{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"s1"},{"functionCall":{"name":"g","args":{}}}]},
+			`{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"text":"hm","thoughtSignature":"s2"},{"functionCall":{"name":"f","args":{"a":1}},"thoughtSignature":"s1"},{"functionCall":{"name":"g","args":{}}}]},
 				{"role":"user","parts":[{"functionResponse":{"name":"g","response":{"x":1}}},{"functionResponse":{"name":"f","response":{"result":"one"}}},{"inlineData":{"mimeType":"image/gif","data":"QQ=="}}]}]}`, nil},
 		{"a call that another model made", `"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}},{"id":"2","type":"function","function":{"name":"f","arguments":"{}"}}]}]`,
 			`{"contents":[{"role":"user","parts":[{"text":"q"}]},{"role":"model","parts":[{"functionCall":{"name":"f","args":{}},"thoughtSignature":"skip_thought_signature_validator"},{"functionCall":{"name":"f","args":{}}}]}]}`, leveled},

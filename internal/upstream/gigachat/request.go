@@ -72,8 +72,11 @@ func (e *encoder) check() error {
 	if e.req.N > 1 {
 		return e.cannot("n", "more than one answer to a request")
 	}
-	if e.p.Search != nil {
-		return e.cannot("web_search_options", "a search of the web")
+	switch {
+	case e.req.Search != nil: // not merely offered to the model
+		return e.cannot("plugins", "a search of the web")
+	case e.p.Search != nil:
+		e.notice = append(e.notice, completion.NoticeSearch)
 	}
 	for i := range e.p.Tools {
 		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
@@ -336,7 +339,11 @@ func (e *encoder) sampling() {
 		e.notice = append(e.notice, "The stop sequences were left out, because the provider has none.")
 	}
 	r := &e.req.Reasoning
-	if r.Chosen() && !r.Off() && e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0 {
+	switch {
+	case !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0:
+	case r.Off():
+		e.notice = append(e.notice, "The model may reason, because the provider cannot be told that it must not.")
+	default:
 		e.text("reasoning_effort", leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
 	}
 }

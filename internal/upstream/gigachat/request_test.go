@@ -112,7 +112,7 @@ func TestRequestRefuses(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, body, param string }{
 		{"several answers", `"n":2,` + ask, "n"},
-		{"a search", `"web_search_options":{},` + ask, "web_search_options"},
+		{"a search by the plugin", `"plugins":[{"id":"web"}],` + ask, "plugins"},
 		{"free text tools", `"tools":[{"type":"custom","custom":{"name":"f"}}],` + ask, "tools"},
 		{"a picture that was not uploaded", `"messages":[{"role":"user","content":[{"type":"image_url","image_url":{"url":"data:image/png;base64,QQ=="}}]}]`, "messages"},
 		{"arguments that are no object", `"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"[1]"}}]}]`, "messages"},
@@ -128,7 +128,9 @@ func TestRequestRefuses(t *testing.T) {
 func TestNotices(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
-		`"stop":["a"],` + ask: "stop sequences",
+		`"stop":["a"],` + ask:                  "stop sequences",
+		`"web_search_options":{},` + ask:       completion.NoticeSearch,
+		`"reasoning":{"effort":"none"},` + ask: "may reason",
 		`"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","format":"anthropic-claude-v1","index":0,"text":"t","signature":"s"}]},{"role":"user","content":"q"}]`: completion.NoticeThoughts,
 		`"tool_choice":"required","tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],` + ask:                                                                                               "without calling a tool",
 	} {
@@ -190,6 +192,9 @@ func TestStream(t *testing.T) {
 			`[0] head{ GigaChat:2.0  } details=[{"type":"reasoning.encrypted","index":0,"format":"gigachat-v1","data":"s"}] call0{  f "{\"a\":1}"}
 [0] finish=tool_calls/function_call usage{prompt=38 cached=37 completion=2}
 [0] done
+`},
+		{"a whole answer that has thought before its call", frame("message", `"content":"","reasoning_content":"h\nm","function_call":{"name":"f","arguments":{}},"functions_state_id":"s"`, `,"finish_reason":"function_call"`, ""),
+			`[0] head{ GigaChat:2.0  } reasoning="h\nm" details=[{"type":"reasoning.text","index":0,"format":"unknown","text":"h\nm"},{"type":"reasoning.encrypted","index":1,"format":"gigachat-v1","data":"s"}] call0{ f "{}"} finish=tool_calls/function_call done
 `},
 		{"a function of the service's own", "data: " + frame("delta", `"role":"function_in_progress","content":"drawing"`, "", "") + "\n\ndata: " + frame("delta", `"content":"a"`, `,"finish_reason":"stop"`, "") + "\n\n",
 			"[0] head{ GigaChat:2.0  } text=\"a\" finish=stop/stop\n[0] done\n"},

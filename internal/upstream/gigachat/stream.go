@@ -194,8 +194,15 @@ func (dec *decoder) message(v []byte) {
 	}
 	// The id of what the service keeps of a call comes back with the call: it travels as a thought that nobody else reads.
 	if state := rawjson.Find(v, "functions_state_id"); rawjson.KindOf(state) == rawjson.String && len(state) > 2 {
-		dec.raw = append(dec.raw, `[{"type":"reasoning.encrypted","index":`...)
-		dec.raw = strconv.AppendInt(dec.raw, int64(dec.calls-1), 10)
+		dec.raw = append(dec.raw, '[')
+		index := dec.calls - 1
+		if len(dec.ev.Reasoning) > 0 { // where there are details they are all that was thought
+			dec.raw = append(dec.raw, `{"type":"reasoning.text","index":0,"format":"`+completion.FormatUnknown+`","text":`...)
+			dec.raw = append(rawjson.AppendString(dec.raw, dec.ev.Reasoning), "},"...)
+			index++
+		}
+		dec.raw = append(dec.raw, `{"type":"reasoning.encrypted","index":`...)
+		dec.raw = strconv.AppendInt(dec.raw, int64(index), 10)
 		dec.raw = append(append(append(dec.raw, `,"format":"`+completion.FormatGigaChat+`","data":`...), state...), "}]"...)
 		dec.ev.ReasoningDetails = dec.raw
 		dec.ev.Signature = rawjson.Text(state)
@@ -218,17 +225,7 @@ func (dec *decoder) call(v []byte) {
 }
 
 // unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
-func (dec *decoder) unquoted(v []byte) []byte {
-	if len(v) < 3 || v[0] != '"' {
-		return nil
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1 : len(v)-1]
-	}
-	at := len(dec.text)
-	dec.text = rawjson.AppendMended(dec.text, v)
-	return dec.text[at:len(dec.text):len(dec.text)]
-}
+func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }
 
 func finishReason(native string) completion.FinishReason {
 	switch native {

@@ -111,7 +111,7 @@ func TestWrite(t *testing.T) {
 		`{"type":"function_call_output","call_id":"1","output":"42"},{"type":"message","role":"user","content":[{"type":"input_text","text":"So?"}]}],` +
 		`"tools":[{"type":"function","name":"f","description":"d","parameters":{"type":"object"},"strict":false},{"type":"function","name":"g","parameters":{"type":"object","properties":{}},"strict":true},{"type":"custom","name":"p","format":{"type":"grammar","syntax":"lark","definition":"x"}}],` +
 		`"tool_choice":{"type":"function","name":"f"},"parallel_tool_calls":false,"stream":true,"max_output_tokens":16,"temperature":0.5,"top_logprobs":2,"prompt_cache_key":"k","user":"20a656053806b1699d1dd2227d17c50e006e3f0b9af55bb6b525d045ce405de5",` +
-		`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"type":"object"},"strict":true}},"store":false,"include":["message.output_text.logprobs","reasoning.encrypted_content"],"reasoning":{"effort":"low"}}`
+		`"text":{"verbosity":"low","format":{"type":"json_schema","name":"n","schema":{"type":"object"},"strict":true}},"store":false,"include":["message.output_text.logprobs","reasoning.encrypted_content"],"reasoning":{"effort":"low","summary":"auto"}}`
 	if diff := cmp.Diff(want, string(call.Body)); diff != "" {
 		t.Error(diff)
 	}

@@ -177,7 +177,7 @@ func (e *encoder) thought(v []byte) {
 		t = packed
 	}
 	if data == "" || e.req.Thoughtless || !e.own(&t) {
-		e.foreign = e.foreign || data != ""
+		e.foreign = e.foreign || t.Data != "" || t.Signature != ""
 		return
 	}
 	e.next()
@@ -253,8 +253,20 @@ func (e *encoder) reasoning(object []byte) {
 		e.next()
 		e.out = append(e.out, object[m.Start:m.End]...)
 	}
-	if r.Summary != "" && !summed && !r.Exclude {
-		e.text("summary", r.Summary)
+	if !summed && !r.Exclude {
+		e.summary(effort)
 	}
 	e.out = append(e.out, '}')
+}
+
+// summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show what was thought,
+// have no word for one.
+func (e *encoder) summary(effort string) {
+	how := e.req.Reasoning.Summary
+	if how == "" && e.req.Style != completion.Responses && effort != "none" && !e.dropped("reasoning.summary") {
+		how = "auto"
+	}
+	if how != "" {
+		e.text("summary", how)
+	}
 }

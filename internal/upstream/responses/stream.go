@@ -440,14 +440,4 @@ func (dec *decoder) walk(b, v []byte) []byte {
 }
 
 // unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
-func (dec *decoder) unquoted(v []byte) []byte {
-	if len(v) < 3 || v[0] != '"' {
-		return nil
-	}
-	if bytes.IndexByte(v, '\\') < 0 {
-		return v[1 : len(v)-1 : len(v)-1]
-	}
-	at := len(dec.text)
-	dec.text = rawjson.AppendMended(dec.text, v)
-	return dec.text[at:len(dec.text):len(dec.text)]
-}
+func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }

@@ -1,7 +1,9 @@
 package messages
 
 import (
+	"slices"
 	"strconv"
+	"strings"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -12,6 +14,13 @@ import (
 // Options are what an answer repeats of its request.
 type Options struct {
 	ID string // "msg_..."
+	// Agent is set for coding agents, who take the last block of an answer for what was said: no signature may stand behind the text.
+	Agent bool
+}
+
+// IsAgent recognises a coding agent by what it asks for in the header fields of its request.
+func IsAgent(req *completion.Request) bool {
+	return slices.ContainsFunc(req.Betas, func(list string) bool { return strings.Contains(list, "claude-code") })
 }
 
 // kind of a content block.
@@ -43,6 +52,9 @@ type page interface {
 // composer makes blocks of events.
 type composer struct {
 	page   page
+	id     string // of the answer
+	agent  bool
+	sealed string // the signature of a text, packed, which has no block yet
 	open   kind
 	signed bool   // the thinking block has its signature
 	format string // whose thinking it is
@@ -77,8 +89,27 @@ func (c *composer) in(k kind) {
 
 func (c *composer) begin(b *block) {
 	c.end()
+	c.seal()
 	c.open, c.signed, c.format = b.kind, false, ""
 	c.page.begin(b)
+}
+
+// seal makes a block of the signature of a text. It stands in front of the next block, which is that text where both came at once.
+func (c *composer) seal() {
+	if c.sealed == "" {
+		return
+	}
+	c.page.begin(&block{kind: redactedBlock, data: c.sealed})
+	c.page.end()
+	c.sealed = ""
+}
+
+// close ends the answer.
+func (c *composer) close() {
+	c.end()
+	if !c.agent {
+		c.seal()
+	}
 }
 
 // end closes the open block. A call without arguments is given none, thinking that nobody signed is marked as foreign, so that it is
@@ -113,12 +144,17 @@ func (c *composer) reasoning(ev *completion.Event) {
 
 func (c *composer) thought(t *completion.Thought) {
 	if t.Kind == completion.ThoughtEncrypted {
-		if t.Format == completion.FormatGoogle && t.ID == "" {
-			return // the signature of a text, which may be missing next time. It would end streams, and agents take the last block for what was said
-		}
 		data := t.Data
 		if t.Format != completion.FormatAnthropic {
 			data = wire.Pack(t)
+		}
+		if t.Format == completion.FormatGoogle && t.ID == "" {
+			if c.sealed != "" {
+				c.end()
+				c.seal()
+			}
+			c.sealed = data
+			return
 		}
 		c.begin(&block{kind: redactedBlock, data: data})
 		return
@@ -148,7 +184,7 @@ func (c *composer) call(t *completion.ToolCall) {
 	if t.Index >= c.calls {
 		id := t.ID
 		if id == "" {
-			id = "toolu_" + strconv.Itoa(t.Index)
+			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // of no other answer of the conversation
 		}
 		if t.Signature != "" { // there is no place for it in the call itself
 			c.begin(&block{kind: redactedBlock, data: wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})

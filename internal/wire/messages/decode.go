@@ -137,7 +137,10 @@ func (d *decoder) field(name string) {
 		d.readMessages()
 		req.MessagesAt.End = d.Pos()
 	case "system":
-		d.count(d.Skip())
+		at := d.Pos() // of the value: the name has been passed
+		v := d.Skip()
+		d.count(v)
+		req.Opening[0] = opened(at, v, true)
 	case "tools":
 		if v := d.Skip(); rawjson.KindOf(v) == rawjson.Array && len(v) > 2 {
 			d.needs(catalog.ParamTools)
@@ -214,12 +217,48 @@ func (d *decoder) readMessages() {
 			d.Fail(fault.InvalidPrompt, "%s must be an object.", d.Path())
 			return
 		}
+		d.Kind() // moves to the value
+		at := d.Pos()
 		v := d.Skip()
 		d.req.Needs.PromptTokens += tokensPerMessage
-		d.count(rawjson.Find(v, "content"))
+		from, content := find(v, "content")
+		d.count(content)
+		if n == 1 {
+			d.req.Opening[1] = opened(at+from, content, false)
+		}
 		d.req.Prefill = wire.TextAt(v, "role") == "assistant"
 	}
 	d.messages = n > 0
+}
+
+// opened is what of a text or a list of blocks, found at a place of the body, is the same in all calls of a conversation: one text, without
+// the marks beside it, which move. Of instructions it is the last: coding agents put in front what changes.
+func opened(at int, v []byte, last bool) (span completion.Span) {
+	if rawjson.KindOf(v) == rawjson.String {
+		return completion.Span{Start: at, End: at + len(v)}
+	}
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		from, text := find(e.Value, "text")
+		if text == nil {
+			continue
+		}
+		start := at + e.At + from
+		span = completion.Span{Start: start, End: start + len(text)}
+		if !last {
+			break
+		}
+	}
+	return span
+}
+
+// find is a member of v and where in v its value begins.
+func find(v []byte, name string) (at int, value []byte) {
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if string(m.Name) == name {
+			return m.At, m.Value
+		}
+	}
+	return 0, nil
 }
 
 // signatureOf is what the provider of a thinking block knows it by.
@@ -228,11 +267,7 @@ func signatureOf(block []byte, kind string) string {
 	if kind == "redacted_thinking" {
 		name = "data"
 	}
-	text := wire.TextAt(block, name)
-	if t, ok := wire.Unpack(text); ok {
-		return t.Signature + t.Data // it has one of them at most
-	}
-	return text
+	return wire.Known(wire.TextAt(block, name))
 }
 
 // count estimates content and notes what kinds of it there are.

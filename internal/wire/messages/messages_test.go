@@ -160,6 +160,9 @@ func check(t *testing.T, err error) {
 	}
 }
 
+// ofText is the signature of the answer's text, packed.
+var ofText = wire.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"})
+
 func TestStream(t *testing.T) {
 	t.Parallel()
 	want := `: keep-alive
@@ -197,28 +200,34 @@ event: content_block_stop
 data: {"type":"content_block_stop","index":2}
 
 event: content_block_start
-data: {"type":"content_block_start","index":3,"content_block":{"type":"tool_use","id":"c1","name":"f","input":{}}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":"{\"a\""}}
-
-event: content_block_delta
-data: {"type":"content_block_delta","index":3,"delta":{"type":"input_json_delta","partial_json":":1}"}}
+data: {"type":"content_block_start","index":3,"content_block":{"type":"redacted_thinking","data":"` + ofText + `"}}
 
 event: content_block_stop
 data: {"type":"content_block_stop","index":3}
 
 event: content_block_start
-data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"c2","name":"g","input":{}}}
+data: {"type":"content_block_start","index":4,"content_block":{"type":"tool_use","id":"c1","name":"f","input":{}}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{\"a\""}}
+
+event: content_block_delta
+data: {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":":1}"}}
+
+event: content_block_stop
+data: {"type":"content_block_stop","index":4}
+
+event: content_block_start
+data: {"type":"content_block_start","index":5,"content_block":{"type":"tool_use","id":"c2","name":"g","input":{}}}
 
 event: ping
 data: {"type":"ping"}
 
 event: content_block_delta
-data: {"type":"content_block_delta","index":4,"delta":{"type":"input_json_delta","partial_json":"{}"}}
+data: {"type":"content_block_delta","index":5,"delta":{"type":"input_json_delta","partial_json":"{}"}}
 
 event: content_block_stop
-data: {"type":"content_block_stop","index":4}
+data: {"type":"content_block_stop","index":5}
 
 event: message_delta
 data: {"type":"message_delta","delta":{"stop_reason":"tool_use","stop_sequence":null},"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}
@@ -244,7 +253,7 @@ func TestWhole(t *testing.T) {
 	}
 	check(t, x.End(receipt))
 	want := `{"id":"msg_1","type":"message","role":"assistant","model":"v/m","content":[{"type":"thinking","thinking":"h","signature":"s"},{"type":"redacted_thinking","data":"r"},{"type":"text","text":"Hello \"you\"\n"},` +
-		`{"type":"tool_use","id":"c1","name":"f","input":{"a":1}},{"type":"tool_use","id":"c2","name":"g","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}`
+		`{"type":"redacted_thinking","data":"` + ofText + `"},{"type":"tool_use","id":"c1","name":"f","input":{"a":1}},{"type":"tool_use","id":"c2","name":"g","input":{}}],"stop_reason":"tool_use","stop_sequence":null,"usage":{"input_tokens":30,"cache_creation_input_tokens":10,"cache_read_input_tokens":60,"output_tokens":7}}`
 	if got := out.String(); got != want {
 		t.Errorf("got  %s\nwant %s", got, want)
 	}
@@ -280,6 +289,52 @@ func TestForeignReasoning(t *testing.T) {
 		want := []c.Part{{Kind: c.ReasoningPart, Thought: &thought}, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "tool"}}}
 		if diff := cmp.Diff(want, p.Turns[1].Parts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", details, diff)
+		}
+	}
+}
+
+// The signature that stood on a text comes back with it: in front of it where both came at once, else behind it. Coding agents, who take the
+// last block for the answer, get none there.
+func TestSignatureOfText(t *testing.T) {
+	t.Parallel()
+	signed := []byte(`[{"type":"reasoning.encrypted","index":0,"format":"google-gemini-v1","data":"of the text"}]`)
+	text := c.Part{Text: "Yes."}
+	thought := c.Part{Kind: c.ReasoningPart, Thought: &c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"}}
+	for _, tc := range []struct {
+		name   string
+		agent  bool
+		events []c.Event
+		want   []c.Part
+	}{
+		{"at once", true, []c.Event{{Text: []byte("Yes."), ReasoningDetails: signed}}, []c.Part{thought, text}},
+		{"behind", false, []c.Event{{Text: []byte("Y")}, {Text: []byte("es.")}, {ReasoningDetails: signed}}, []c.Part{text, thought}},
+		{"behind, to an agent", true, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}}, []c.Part{text}},
+		{"between, to an agent", true, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}, {ToolCalls: []c.ToolCall{{ID: "c1", Name: "f"}}}},
+			[]c.Part{text, thought, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}")}}}},
+		{"twice", false, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}, {ReasoningDetails: signed}}, []c.Part{text, thought, thought}},
+	} {
+		var out bytes.Buffer
+		x := messages.NewWhole(&out, messages.Options{ID: "m", Agent: tc.agent})
+		check(t, x.Start(served()))
+		for i := range tc.events {
+			check(t, x.Event(&tc.events[i]))
+		}
+		check(t, x.End(receipt))
+		req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":"q"},{"role":"assistant","content":` + string(rawjson.Find(out.Bytes(), "content")) + `}]}`))
+		check(t, err)
+		p, err := req.Prompt()
+		check(t, err)
+		if diff := cmp.Diff(tc.want, p.Turns[1].Parts); diff != "" {
+			t.Errorf("%s (-want +got):\n%s", tc.name, diff)
+		}
+	}
+}
+
+func TestIsAgent(t *testing.T) {
+	t.Parallel()
+	for betas, want := range map[string]bool{"": false, "context-1m-2025-08-07": false, "claude-code-20250219,interleaved-thinking-2025-05-14": true} {
+		if got := messages.IsAgent(&c.Request{Betas: []string{betas}}); got != want {
+			t.Errorf("%q: %t", betas, got)
 		}
 	}
 }
@@ -348,6 +403,26 @@ func TestPromptText(t *testing.T) {
 	}
 }
 
+// What a conversation opens with tells it from others, whatever marks move along with it.
+func TestOpening(t *testing.T) {
+	t.Parallel()
+	for _, tc := range []struct{ name, system, messages, first, second string }{
+		{"texts", `"be kind"`, `[{"role":"user","content":"q"}]`, `"be kind"`, `"q"`},
+		{"blocks", ` [{"type":"text","text":"changes"},{"cache_control":{},"type":"text","text":"stays"}]`, `[ {"content" : [ {"type":"image"},{"type":"text","text" :"q\n"},{"type":"text","text":"r"}],"role":"user"},{"role":"assistant","content":"a"}]`, `"stays"`, `"q\n"`},
+		{"nothing said", `null`, `[{"role":"user","content":[]},{"role":"assistant","content":"a"}]`, "", ""},
+	} {
+		body := `{"model":"a","max_tokens":1,"system":` + tc.system + `,"messages": ` + tc.messages + `}`
+		req, err := messages.Decode([]byte(body))
+		if err != nil {
+			t.Fatal(err)
+		}
+		o := req.Opening
+		if first, second := body[o[0].Start:o[0].End], body[o[1].Start:o[1].End]; first != tc.first || second != tc.second {
+			t.Errorf("%s: %s and %s", tc.name, first, second)
+		}
+	}
+}
+
 func FuzzDecode(f *testing.F) {
 	f.Add([]byte(`{"model":"a","max_tokens":1,"messages":[{"role":"user","content":[{"type":"text","text":"q"},{"type":"image","source":{"type":"base64","data":"QQ=="}}]}]}`))
 	f.Add([]byte(`{"model":"a","max_tokens":1,"system":5,"tools":[{}],"tool_choice":{"type":"any"},"thinking":{"type":"adaptive"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"weir.1.e30"}]}]}`))
@@ -366,4 +441,23 @@ func FuzzDecode(f *testing.F) {
 			t.Fatal("neither a prompt nor an error")
 		}
 	})
+}
+
+// Calls that their provider has not named are named, and no two answers use the same names.
+func TestCallsWithoutIDs(t *testing.T) {
+	t.Parallel()
+	ids := map[string]bool{}
+	for _, answer := range []string{"msg_1-a", "msg_1-b"} {
+		var out bytes.Buffer
+		x := messages.NewWhole(&out, messages.Options{ID: answer})
+		check(t, x.Start(served()))
+		check(t, x.Event(&c.Event{ToolCalls: []c.ToolCall{{Name: "f"}, {Index: 1, Name: "f"}}}))
+		check(t, x.End(receipt))
+		for e := rawjson.ElementsOf(rawjson.Find(out.Bytes(), "content")); e.Next(); {
+			ids[rawjson.Text(rawjson.Find(e.Value, "id"))] = true
+		}
+	}
+	if len(ids) != 4 || !ids["toolu_1-a_0"] {
+		t.Errorf("%v", ids)
+	}
 }

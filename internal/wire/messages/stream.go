@@ -36,7 +36,7 @@ var _ relay.Sink = (*Stream)(nil)
 // NewStream writes to w, which flushes after each Write.
 func NewStream(w io.Writer, o Options) *Stream {
 	s := &Stream{w: w, o: o, index: -1}
-	s.c.page = s
+	s.c = composer{page: s, id: o.ID, agent: o.Agent}
 	return s
 }
 
@@ -200,7 +200,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 		return s.err
 	}
 	s.start(&completion.Event{})
-	s.c.end()
+	s.c.close()
 	b := append(s.frame("message_delta"), `,"delta":{"stop_reason":"`...)
 	b = append(append(b, s.c.stopReason()...), `","stop_sequence":null},"usage":`...)
 	s.close(appendUsage(b, &receipt))

@@ -31,7 +31,7 @@ func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 // Start begins an answer; what came of an earlier attempt is forgotten.
 func (x *Whole) Start(served relay.Served) error {
 	*x = Whole{w: x.w, o: x.o, served: served}
-	x.c.page = x
+	x.c = composer{page: x, id: x.o.ID, agent: x.o.Agent}
 	return nil
 }
 
@@ -88,7 +88,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 		_, err := x.w.Write(renamed(make([]byte, 0, len(x.body)+len(x.served.Model)), x.body, &x.served))
 		return err
 	}
-	x.c.end()
+	x.c.close()
 	b := appendHead(make([]byte, 0, len(x.out)+512), &x.o, &x.served)
 	b = append(b, x.out...)
 	b = append(append(b, `],"stop_reason":"`...), x.c.stopReason()...)

@@ -26,6 +26,7 @@ type Options struct {
 	model     string // asked for: names the model until one serves
 	encrypted bool   // reasoning is shown in a form that can be sent again
 	exclude   bool   // reasoning is not shown
+	summed    bool   // reasoning is shown as a summary of itself, as the client wants it
 	spaces    map[string]space
 	echo      []byte // members that repeat the request
 	metadata  int    // where in echo those of the object metadata begin
@@ -41,7 +42,7 @@ type Kept struct {
 
 // OptionsOf fills in what an answer repeats of the request.
 func OptionsOf(req *Request, o Options) Options {
-	o.model, o.encrypted, o.exclude = req.Models[0], req.Encrypted, req.Reasoning.Exclude
+	o.model, o.encrypted, o.exclude, o.summed = req.Models[0], req.Encrypted, req.Reasoning.Exclude, req.Reasoning.Summary != ""
 	o.spaces = spacesOf(req)
 	o.echo = appendEcho(nil, req, &o)
 	o.metadata = bytes.Index(o.echo, []byte(metadataBegins)) + len(metadataBegins)
@@ -182,8 +183,7 @@ func (c *composer) event(ev *completion.Event) {
 func (c *composer) reasoning(ev *completion.Event) {
 	if len(ev.ReasoningDetails) == 0 {
 		if len(ev.Reasoning) > 0 {
-			c.inPart(reasoningItem, "reasoning_text", false)
-			c.delta("response.reasoning_text.delta", ev.Reasoning, nil)
+			c.think(ev.Reasoning, c.o.summed)
 		}
 		return
 	}
@@ -202,14 +202,10 @@ func (c *composer) thought(t *completion.Thought) {
 		c.open.thought = *t
 		return
 	}
-	part, event, summary := "reasoning_text", "response.reasoning_text.delta", t.Kind == completion.ThoughtSummary
-	if summary {
-		part, event = "summary_text", "response.reasoning_summary_text.delta"
-	}
+	summary := c.o.summed || t.Kind == completion.ThoughtSummary
 	c.in(reasoningItem, summary)
 	if t.Text != "" {
-		c.inPart(reasoningItem, part, summary)
-		c.delta(event, []byte(t.Text), nil)
+		c.think([]byte(t.Text), summary)
 	}
 	if t.Format != "" {
 		c.open.thought.Format = t.Format
@@ -218,6 +214,16 @@ func (c *composer) thought(t *completion.Thought) {
 	if t.Signature != "" {
 		c.open.thought.Signature = t.Signature
 	}
+}
+
+// think writes what was thought: as text, or as the summary that clients of this wire ask for and show.
+func (c *composer) think(text []byte, summary bool) {
+	part, event := "reasoning_text", "response.reasoning_text.delta"
+	if summary {
+		part, event = "summary_text", "response.reasoning_summary_text.delta"
+	}
+	c.inPart(reasoningItem, part, summary)
+	c.delta(event, text, nil)
 }
 
 // in makes sure that an item of that kind is open. A thought that is signed or has summed itself up is another one.
@@ -506,7 +512,7 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 		b = append(append(b, `message","role":"assistant","content":[`...), it.parts...)
 		b = append(b, ']')
 	case reasoningItem:
-		b = appendReasoning(append(b, `reasoning"`...), it, whole)
+		b = c.appendReasoning(append(b, `reasoning"`...), it, whole)
 	case callItem:
 		b = rawjson.AppendText(append(b, `function_call","call_id":`...), it.callID)
 		b = c.appendName(b, it.name)
@@ -526,7 +532,9 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 	return append(append(append(b, `,"status":"`...), status...), `"}`...)
 }
 
-func appendReasoning(b []byte, it *item, whole bool) []byte {
+// appendReasoning writes the members of a thought. What nobody has signed needs no encrypted content to be kept; clients that send it back
+// may keep nothing else.
+func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	if it.summary {
 		b = append(append(append(b, `,"summary":[`...), it.parts...), ']')
 	} else if b = append(b, `,"summary":[]`...); len(it.parts) > 0 {
@@ -536,7 +544,8 @@ func appendReasoning(b []byte, it *item, whole bool) []byte {
 	if t.Kind != completion.ThoughtEncrypted {
 		t.Text = textOf(it.parts) // there are clients that send nothing of an item back but this
 	}
-	if !whole || t.Data == "" && t.Signature == "" {
+	unsigned := t.Data == "" && t.Signature == ""
+	if !whole || unsigned && (t.Text == "" || !c.o.encrypted) {
 		return b
 	}
 	data := t.Data

@@ -132,7 +132,7 @@ func TestGolden(t *testing.T) {
 func TestWholeIsTheEndOfTheStream(t *testing.T) {
 	t.Parallel()
 	for name, events := range answers {
-		for _, body := range []string{question, `{"model":"test/asked","input":"Hi","store":true,"reasoning":{"exclude":true}}`} {
+		for _, body := range []string{question, `{"model":"test/asked","input":"Hi","store":true,"reasoning":{"exclude":true}}`, `{"model":"test/asked","input":"Hi","reasoning":{"summary":"auto"}}`} {
 			checkSame(t, name, body, events)
 		}
 	}
@@ -155,6 +155,35 @@ func checkSame(t rapid.TB, name, body string, events []c.Event) {
 	for i := range kept {
 		if !bytes.Equal(kept[i].Object, object) || !json.Valid(responses.Join(kept[i].Output)) || kept[i].Status != o["status"] || len(responses.Split(kept[i].Output)) != len(kept[i].IDs) {
 			t.Errorf("%s: kept is %s %s of\n%s", name, kept[i].Object, kept[i].Output, object)
+		}
+	}
+}
+
+// Who asks for a summary gets what was thought as one, signed or not, and brings it back so that its provider knows it.
+func TestSummary(t *testing.T) {
+	t.Parallel()
+	const body = `{"model":"test/asked","input":"Hi","store":false,"reasoning":{"effort":"high","summary":"auto"}}`
+	for name, thought := range map[string]c.Thought{"thought": {Text: "Let me see."}, "signed": {Format: c.FormatAnthropic, Text: "Let me see.", Signature: "c2ln"}} {
+		streamed := stream(t, options(t, body, nil), answers[name])
+		checkOrder(t, streamed)
+		for _, want := range []string{"response.reasoning_summary_part.added", "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done", "response.reasoning_summary_part.done", `"summary":[{"type":"summary_text","text":"Let me see."}],"encrypted_content"`} {
+			if !bytes.Contains(streamed, []byte(want)) {
+				t.Errorf("%s: no %s in\n%s", name, want, streamed)
+			}
+		}
+		if bytes.Contains(streamed, []byte("reasoning_text")) {
+			t.Errorf("%s: text beside the summary\n%s", name, streamed)
+		}
+		var o struct{ Output []json.RawMessage }
+		if err := json.Unmarshal(whole(t, options(t, body, nil), answers[name]), &o); err != nil {
+			t.Fatal(err)
+		}
+		back, err := responses.Decode(fmt.Appendf(nil, `{"model":"a/b","input":[%s]}`, o.Output[0]))
+		check(t, err)
+		p, err := back.Prompt()
+		check(t, err)
+		if got := p.Turns[0].Parts[0].Thought; *got != thought {
+			t.Errorf("%s came back as %+v", name, got)
 		}
 	}
 }
@@ -194,7 +223,8 @@ func TestOrder(t *testing.T) {
 			}
 		}
 		events = append(events, finish(rapid.SampledFrom([]c.FinishReason{c.Stop, c.Length, c.ToolCalls, c.ContentFilter, c.Failed}).Draw(t, "finish")))
-		body := rapid.SampledFrom([]string{question, `{"model":"a/b","input":"x"}`, `{"model":"a/b","input":"x","store":false}`, `{"model":"a/b","input":"x","reasoning":{"exclude":true}}`}).Draw(t, "body")
+		body := rapid.SampledFrom([]string{question, `{"model":"a/b","input":"x"}`, `{"model":"a/b","input":"x","store":false}`, `{"model":"a/b","input":"x","reasoning":{"exclude":true}}`,
+			`{"model":"a/b","input":"x","store":false,"reasoning":{"summary":"detailed"}}`}).Draw(t, "body")
 		checkSame(t, "drawn", body, events)
 	})
 }

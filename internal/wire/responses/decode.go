@@ -3,7 +3,6 @@
 package responses
 
 import (
-	"cmp"
 	"math"
 
 	"weir/internal/catalog"
@@ -480,11 +479,8 @@ func (d *decoder) items() (n int) {
 // estimate counts an item and notes what kinds of content it has.
 func (d *decoder) estimate(item []byte) {
 	needs := &d.req.Needs
-	if data := wire.TextAt(item, "encrypted_content"); data != "" {
-		d.req.Signature = data
-		if t, ok := wire.Unpack(data); ok {
-			d.req.Signature = cmp.Or(t.Signature, t.Data)
-		}
+	if known := wire.Known(wire.TextAt(item, "encrypted_content")); known != "" {
+		d.req.Signature = known
 	}
 	for _, list := range [...][]byte{rawjson.Find(item, "content"), rawjson.Find(item, "output")} {
 		if rawjson.KindOf(list) == rawjson.String {

@@ -1,0 +1,43 @@
+package wire
+
+import (
+	"math"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// ImageURL reads the address of a picture, https or data: a string, or an object with a url.
+func (r *Reader) ImageURL() (url string) {
+	if r.Kind() != rawjson.Object {
+		return r.imageAddress()
+	}
+	r.Object()
+	for name, ok := r.Member(); ok; name, ok = r.Member() {
+		if string(name) == "url" {
+			url = r.imageAddress()
+		} else {
+			r.Skip()
+		}
+	}
+	if url == "" {
+		r.FailIn(fault.Invalid, "url", "%s.url is required: https://... or data:image/...", r.Path())
+	}
+	return url
+}
+
+func (r *Reader) imageAddress() string {
+	text, ok := r.Text(math.MaxInt)
+	if !ok {
+		r.Required()
+		return ""
+	}
+	for _, scheme := range [...]string{"https://", "http://", "data:image/"} {
+		if len(text) > len(scheme) && strings.EqualFold(string(text[:len(scheme)]), scheme) {
+			return string(text)
+		}
+	}
+	r.Fail(fault.Invalid, "%s must be an address such as https://... or data:image/...", r.Path())
+	return ""
+}
