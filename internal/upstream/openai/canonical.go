@@ -11,10 +11,15 @@ import (
 )
 
 // asChat writes a request that came by another wire as a chat request, which is then sent like any: with every quirk of the server.
-func asChat(ep *catalog.Endpoint, req *completion.Request) (*completion.Request, error) {
+func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Request, notice string, err error) {
 	p, err := req.Prompt()
 	if err != nil {
-		return nil, err
+		return nil, "", err
+	}
+	if p.Search != nil && ep.Params&catalog.ParamWebSearchOptions == 0 { // it is merely offered to the model
+		silent := *p
+		silent.Search = nil
+		p, notice = &silent, completion.NoticeSearch
 	}
 	out := *req
 	if most := ep.MaxCompletion; most > 0 {
@@ -22,13 +27,13 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (*completion.Request,
 	}
 	w := writer{req: &out, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{')}
 	if err := w.write(); err != nil {
-		return nil, err
+		return nil, "", err
 	}
 	out.Style, out.Body, out.HasRoles, out.Members = completion.Chat, w.out, w.has, nil
 	for m := rawjson.MembersOf(w.out); m.Next(); {
 		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
 	}
-	return &out, nil
+	return &out, notice, nil
 }
 
 // writer writes the members of a chat request. What the request holds in typed form beside its prompt, reasoning above all, is the

@@ -71,3 +71,24 @@ func TestRequestFromMessages(t *testing.T) {
 		}
 	}
 }
+
+// A search that a client offers to the model goes to servers that have one, and is told of where there is none.
+func TestSearchOffered(t *testing.T) {
+	t.Parallel()
+	req := fromMessages(t, `"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]`)
+	for _, c := range []struct {
+		params catalog.Params
+		sent   bool
+		notice string
+	}{
+		{catalog.AllParams, true, ""},
+		{catalog.AllParams &^ catalog.ParamWebSearchOptions, false, completion.NoticeSearch},
+	} {
+		ep := endpoint(t, nil)
+		ep.Params = c.params
+		got, err := new(openai.Dialect).Request(ep, req)
+		if err != nil || strings.Contains(string(got.Body), "web_search_options") != c.sent || got.Notice != c.notice {
+			t.Errorf("%v %s, notice %q", err, got.Body, got.Notice)
+		}
+	}
+}

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"net/http"
 	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -45,14 +46,17 @@ func credential(q *catalog.Quirks, key string) string {
 // Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what
 // this wire cannot say, and when a reasoning budget does not fit below the cap of the answer.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstream.Call, error) {
-	notice := ""
+	var notices []string
 	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
-		notice = completion.NoticeThoughts
+		notices = append(notices, completion.NoticeThoughts)
 	}
 	var err error
 	switch {
 	case req.Style != completion.Chat:
-		req, err = asChat(ep, req)
+		var notice string
+		if req, notice, err = asChat(ep, req); notice != "" {
+			notices = append(notices, notice)
+		}
 	case req.Revised != 0:
 		req, err = revise(req)
 	}
@@ -64,7 +68,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if err != nil {
 		return upstream.Call{}, err
 	}
-	return upstream.Call{Path: path, Body: body, Notice: notice}, nil
+	return upstream.Call{Path: path, Body: body, Notice: strings.Join(notices, " ")}, nil
 }
 
 // keeps reports whether a server takes signed reasoning back: this wire has no place for it but by a server's own extension.
