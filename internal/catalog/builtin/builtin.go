@@ -325,7 +325,7 @@ func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
 			p.Images = append(p.Images, catalog.ImagePrice{Component: cmp.Or(text("component"), "image_output"), Unit: cmp.Or(text("unit"), catalog.UnitImage), Variant: text("variant"), Resolution: text("resolution"),
 				Price: l.each(text("usd")), Basis: catalog.BasisSupplier})
 		}
-		p.Source += " USD per image " + string(v)
+		p.Source = strings.TrimSpace(p.Source + " USD per image " + string(v))
 	case "video":
 		for m := rawjson.MembersOf(v); m.Next(); {
 			// "720p" is the same price with and without sound, "720p/audio" and "720p/silent" are one of them, "*" is any other resolution
@@ -381,9 +381,9 @@ func (l *loader) each(text string) money.Price {
 	return p
 }
 
-// models describes those models that some offer names. What a document says of a model counts, and not what those behind it say.
+// models describes those models that some offer names. What a document says of a model counts; those behind it add what it does not tell.
 func (l *loader) models(documents [][]byte) {
-	wanted, others := map[string]bool{}, map[string]bool{}
+	wanted, others, described := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for i := range l.d.Offers {
 		wanted[l.d.Offers[i].Model] = true
 	}
@@ -393,8 +393,12 @@ func (l *loader) models(documents [][]byte) {
 			if !wanted[slug] {
 				continue
 			}
-			wanted[slug] = false
 			info := l.model(slug, m.Value)
+			if i, before := described[slug]; before {
+				complete(&l.d.Models[i], &info)
+				continue
+			}
+			described[slug] = len(l.d.Models)
 			l.d.Models = append(l.d.Models, info)
 			others[slug] = info.Type != ""
 		}
@@ -404,6 +408,17 @@ func (l *loader) models(documents [][]byte) {
 		if o := &l.d.Offers[i]; others[o.Model] {
 			o.Params, o.MaxN, o.ImplicitCache = 0, 0, false
 		}
+	}
+}
+
+// complete adds to a description what it lacks.
+func complete(info, more *catalog.ModelInfo) {
+	info.Name, info.Description, info.HubID = cmp.Or(info.Name, more.Name), cmp.Or(info.Description, more.Description), cmp.Or(info.HubID, more.HubID)
+	if info.Created.IsZero() {
+		info.Created = more.Created
+	}
+	if info.Video == nil {
+		info.Video = more.Video
 	}
 }
 
@@ -457,7 +472,7 @@ func parseProviders(data []byte) ([]Provider, error) {
 }
 
 // dialects are the wires that an entry may name; one without a name speaks the first.
-var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat"}
+var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat", "cohere", "voyage", "yandex", "fal", "bfl", "runway", "kling", "minimax", "luma", "deepgram", "elevenlabs"}
 
 // Dialects lists the wires that a provider may be declared with, the usual one first.
 func Dialects() []string { return slices.Clone(dialects) }
@@ -501,15 +516,16 @@ func parseProvider(v []byte) (Provider, error) {
 func parseQuirks(v []byte) catalog.Quirks {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, name)); return b }
-	digits, _ := rawjson.Int(rawjson.Find(v, "cost_digits"))
+	count := func(name string) int { n, _ := rawjson.Int(rawjson.Find(v, name)); return int(n) }
 	list := func(name string) []string { return texts(rawjson.Find(v, name)) }
 	return catalog.Quirks{
 		MaxTokensField: text("max_tokens_field"), ReasoningRequest: text("reasoning_request"), ReasoningReply: text("reasoning_reply"),
 		SystemRole: flag("system_role"), StringToolResult: flag("string_tool_result"), NoStreamOptions: flag("no_stream_options"),
-		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"),
-		CostField: text("cost_field"), CostDigits: int(digits), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
+		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"), ImagesWire: text("images_wire"), VideosWire: text("videos_wire"), VideoBucket: text("video_bucket"),
+		CostField: text("cost_field"), CostDigits: count("cost_digits"), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
 		ForwardExtra: list("forward_extra"), Responses: flag("responses"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
 		AuthURL: text("auth_url"), AuthScope: text("auth_scope"), Region: text("region"),
+		MaxInputs: count("max_inputs"), MaxInputTokens: count("max_input_tokens"), TokenInput: flag("token_input"),
 	}
 }
 

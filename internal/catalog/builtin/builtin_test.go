@@ -135,10 +135,11 @@ func TestNothingOnNothingRead(t *testing.T) {
 func TestProviders(t *testing.T) {
 	t.Parallel()
 	variables := map[string]string{}
-	other := map[string]string{"anthropic": "anthropic", "google": "gemini", "vertex": "gemini", "bedrock": "bedrock", "gigachat": "gigachat"}
+	other := map[string]string{"anthropic": "anthropic", "google": "gemini", "vertex": "gemini", "bedrock": "bedrock", "gigachat": "gigachat", "voyage": "voyage", "fal": "fal", "bfl": "bfl", "deepgram": "deepgram", "elevenlabs": "elevenlabs", "runway": "runway", "kling": "kling", "luma": "luma"}
+	noText := []string{"fal", "bfl", "voyage", "jina", "deepgram", "elevenlabs", "runway", "kling", "luma"} // what chats understand says nothing of their models
 	for _, p := range builtin.Providers() {
 		local := strings.HasPrefix(p.BaseURL, "http://localhost:")
-		if (len(p.KeyVariables) == 0) != local || (p.Params == 0) != p.Template || p.Dialect != cmp.Or(other[p.ID], "openai") || !local && !strings.HasPrefix(p.BaseURL, "https://") && !strings.HasPrefix(p.BaseURL, "${") {
+		if (len(p.KeyVariables) == 0) != local || (p.Params == 0) != (p.Template || slices.Contains(noText, p.ID)) || p.Dialect != cmp.Or(other[p.ID], "openai") || !local && !strings.HasPrefix(p.BaseURL, "https://") && !strings.HasPrefix(p.BaseURL, "${") {
 			t.Errorf("%+v", p)
 		}
 		for _, name := range p.KeyVariables {
@@ -361,7 +362,7 @@ func TestProvidersFileHasNoUnknownNames(t *testing.T) {
 	if err := yaml.Unmarshal(data, &list); err != nil { // JSON is YAML
 		t.Fatal(err)
 	}
-	known := []string{"id", "name", "dialect", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks"}
+	known := []string{"id", "name", "dialect", "base_url", "keys", "data_policy", "template", "upstream_id", "max_n", "implicit_cache", "params", "quirks", "wires"}
 	var quirks []string
 	for i := range reflect.TypeFor[catalog.Quirks]().NumField() {
 		quirks = append(quirks, reflect.TypeFor[catalog.Quirks]().Field(i).Tag.Get("yaml"))

@@ -66,6 +66,9 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r = readRefusal(body)
 	}
 	r.Status, r.Header = status, header
+	if status == http.StatusBadRequest && barred(r.Message) {
+		r.Code = "content_policy_violation"
+	}
 	if wait := retryDelay(body); wait != "" && header.Get("Retry-After") == "" {
 		r.Header = header.Clone()
 		r.Header.Set("Retry-After", wait)

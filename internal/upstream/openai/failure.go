@@ -2,6 +2,8 @@ package openai
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -17,7 +19,20 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Raw = string(body)
 	}
 	r.Status, r.Header = status, header
-	return r.Fault(ep)
+	if status != http.StatusForbidden || !barred(r.Code+" "+r.Message) {
+		return r.Fault(ep)
+	}
+	r.Status, r.Code = http.StatusUnavailableForLegalReasons, "content_policy_violation" // the credential is fine: some say so to what they do not allow
+	f := r.Fault(ep)
+	f.Upstream.Status = status
+	return f
+}
+
+// barred reports whether a refusal is about what its words say, and not about who says them.
+func barred(text string) bool {
+	text = strings.ToLower(text)
+	return slices.ContainsFunc([]string{"moderation", "content_policy", "content policy", "content_filter", "safety system", "flagged"},
+		func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
 // readRefusal finds code and sentence in an error of any of the shapes that compatible servers send: {"error":{...}} or

@@ -1,0 +1,97 @@
+package httpapi
+
+import (
+	"bytes"
+	"mime"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/wire/images"
+)
+
+// postImages serves POST /v1/images, whole or as a stream of events.
+func (x *exchange) postImages() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := images.Decode(body, false)
+	if err != nil {
+		return err
+	}
+	return x.paint(req)
+}
+
+// postImageEdits serves POST /v1/images/edits: a form with pictures, or JSON with their addresses.
+func (x *exchange) postImageEdits() error {
+	boundary, err := x.boundary()
+	if err != nil {
+		return err
+	}
+	var req *completion.Request
+	if boundary == "" {
+		var body []byte
+		if body, err = x.readBody(); err == nil {
+			req, err = images.Decode(body, true)
+		}
+	} else {
+		var body []byte
+		if body, err = x.readForm(boundary); err == nil {
+			req, err = images.DecodeForm(body, boundary)
+		}
+	}
+	if err != nil {
+		return err
+	}
+	return x.paint(req)
+}
+
+// boundary is what parts the fields of a form, "" when the body is none.
+func (x *exchange) boundary() (string, error) {
+	kind := x.header("Content-Type")
+	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "multipart/") {
+		return "", nil
+	}
+	media, params, err := mime.ParseMediaType(kind)
+	if boundary := params["boundary"]; err == nil && media == "multipart/form-data" && boundary != "" && len(boundary) <= 70 {
+		return boundary, nil
+	}
+	return "", fault.New(fault.UnsupportedMediaType, "httpapi.boundary", "The body must be JSON or a form: send Content-Type: multipart/form-data with its boundary.")
+}
+
+// readForm reads the body of a form. A client that sends a named form again parts it by another boundary: it is the same form.
+func (x *exchange) readForm(boundary string) ([]byte, error) {
+	body, err := x.readBytes()
+	if err == nil && x.named != nil {
+		err = x.claim(bytes.ReplaceAll(body, []byte(boundary), nil))
+	}
+	return body, err
+}
+
+// paint answers a request for pictures.
+func (x *exchange) paint(req *completion.Request) error {
+	if err := x.admitTask(req); err != nil {
+		return err
+	}
+	call := x.task(req, "image", images.PromptText(req))
+	options := images.OptionsOf(req, x.at.Unix())
+	var err error
+	if req.Stream {
+		err = x.performStream(call, ErrorObject, func(w *frameWriter) frames { return images.NewStream(w, options) })
+	} else {
+		err = x.perform(call, images.NewWhole(wholeWriter{x}, options))
+	}
+	if err != nil && x.status == 0 && worked(fault.From(err)) {
+		x.w.Header()["X-Should-Retry"] = []string{"false"}
+	}
+	return err
+}
+
+// worked tells whether a provider had taken the task on when it failed: doing it again costs as much, and official clients would, unasked.
+func worked(e *fault.Error) bool {
+	return e.Upstream != nil && (e.Kind == fault.Timeout || e.Upstream.Status >= 200 && e.Upstream.Status <= 299)
+}
+
+func (x *exchange) getImageModels() error { return x.list(x.shelf().images, catalog.TypeImage) }

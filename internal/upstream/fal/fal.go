@@ -1,0 +1,76 @@
+// Package fal is the dialect of fal's queue: a request goes in, is looked after until it is done, and is taken back when nobody waits for it any
+// more. It must not choose endpoints, and must leave no request behind that its client has given up.
+package fal
+
+import (
+	"iter"
+	"net/http"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+)
+
+// Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ upstream.Dialect   = (*Dialect)(nil)
+	_ upstream.Performer = (*Dialect)(nil)
+)
+
+// Header gives the credential behind the word Key, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	h := make(http.Header, len(p.Headers)+1)
+	if p.Key != "" {
+		h.Set("Authorization", "Key "+p.Key)
+	}
+	for name, value := range p.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+const noText = "The provider of this model does not serve requests for text."
+
+// Request fails: the queue has no conversations.
+func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
+	return upstream.Call{}, upstream.Unsupported(ep, noText)
+}
+
+// Events fails like Request.
+func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) { yield(nil, upstream.Unsupported(a.Endpoint, noText)) }
+}
+
+// Perform makes pictures.
+func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	if t, ok := req.Task.(*task.Image); ok {
+		return paint(ask, ep, t)
+	}
+	return func(yield func(*completion.Event, error) bool) {
+		yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
+	}
+}
+
+// Failure classifies an answer that is not 2xx, and what a request that has failed says of itself: {"detail":"..."},
+// {"detail":[{"msg":...,"type":...}]} or {"error":"...","error_type":"..."}.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := upstream.Refusal{Status: status, Header: header}
+	if rawjson.Valid(body) {
+		r.Raw = string(body)
+		r.Message, r.Code = rawjson.Text(rawjson.Find(body, "error")), rawjson.Text(rawjson.Find(body, "error_type"))
+		switch detail := rawjson.Find(body, "detail"); rawjson.KindOf(detail) {
+		case rawjson.String:
+			r.Message = rawjson.Text(detail)
+		case rawjson.Array:
+			if first := rawjson.ElementsOf(detail); first.Next() {
+				r.Message, r.Code = rawjson.Text(rawjson.Find(first.Value, "msg")), rawjson.Text(rawjson.Find(first.Value, "type"))
+			}
+		}
+	}
+	return r.Fault(ep)
+}

@@ -1,0 +1,100 @@
+package openai
+
+import (
+	"weir/internal/completion"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/upstream"
+	"weir/internal/usage"
+)
+
+// Names of the quirk images_wire.
+const (
+	wireRouter = "openrouter" // one route /images for all
+	wireChat   = "chat"       // by the chat wire, with pictures among what the model may answer with
+)
+
+// converse asks for one picture in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
+func (p *painter) converse(first, _ int) (upstream.Painting, error) {
+	m, unheard := p.conversation(first)
+	body, err := p.ask.Object(upstream.Call{Path: path, Body: m.JSON()})
+	if err != nil {
+		return upstream.Painting{}, err
+	}
+	out := upstream.Painting{Head: completion.Head{
+		ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: upstream.Unheard(unheard),
+	}}
+	finish := ""
+	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
+		finish = rawjson.Text(rawjson.Find(c.Value, "finish_reason"))
+		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
+			made, err := p.ask.PictureAt(first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
+			if err != nil {
+				return out, err
+			}
+			out.Pictures = append(out.Pictures, made)
+		}
+	}
+	switch {
+	case len(out.Pictures) == 0 && finish == string(completion.ContentFilter):
+		return out, upstream.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(p.ep)
+	case len(out.Pictures) == 0:
+		return out, upstream.NoPicture(p.ep)
+	}
+	if u, err := parseUsage(rawjson.Find(body, "usage"), &p.ep.Provider.Quirks); err == nil && u != nil {
+		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {
+			out.Usage.OutputImage = usage.Of(max(u.Completion.N-u.Reasoning.N, 0))
+		}
+	}
+	return out, nil
+}
+
+// conversation is the request of one picture, and what of the task is not in it.
+func (p *painter) conversation(index int) (m *upstream.Members, unheard []string) {
+	t := p.t
+	m = new(upstream.Members)
+	m.Text("model", p.ep.UpstreamID)
+	content := append(rawjson.AppendText([]byte(`[{"role":"user","content":[{"type":"text","text":`), t.Prompt), '}')
+	for _, address := range t.References {
+		content = append(rawjson.AppendText(append(content, `,{"type":"image_url","image_url":{"url":`...), address), "}}"...)
+	}
+	m.Raw("messages", append(content, "]}]"...))
+	m.Raw("modalities", []byte(`["image","text"]`))
+	var config upstream.Members
+	if ratio := picture.RatioOf(t); t.AspectRatio != "" {
+		config.Text("aspect_ratio", t.AspectRatio)
+	} else if ratio > 0 {
+		config.Text("aspect_ratio", picture.Nearest(ratio, chatRatios))
+	}
+	if tier := picture.Tier(t); tier != "" && tier != "512" {
+		config.Text("image_size", tier)
+	}
+	if t.Quality != "auto" {
+		config.Text("quality", t.Quality)
+	}
+	if body := config.JSON(); len(body) > 2 {
+		m.Raw("image_config", body)
+	}
+	if t.Seed != nil {
+		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same picture
+	}
+	for _, x := range []struct{ name, value string }{
+		{"background", t.Background}, {"output_format", t.Output}, {"moderation", t.Moderation}, {"style", t.Style}, {"mask", t.Mask},
+	} {
+		if x.value != "" && x.value != "auto" {
+			unheard = append(unheard, x.name)
+		}
+	}
+	if t.Compression >= 0 {
+		unheard = append(unheard, "output_compression")
+	}
+	if p.req.User != "" {
+		m.Raw("user", appendHash(nil, p.req.Account, []byte(p.req.User)))
+	}
+	m.Options(t, p.ep.Provider.ID)
+	m.Extra(t.Extra)
+	return m, unheard
+}
+
+// chatRatios are those that a size in pixels is told as.
+var chatRatios = []string{"1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"}

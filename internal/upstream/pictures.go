@@ -1,0 +1,267 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// NoPicture is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
+func NoPicture(ep *catalog.Endpoint) *fault.Error {
+	f := broken(ep, "The provider sent no picture that can be read.", nil)
+	f.Upstream.Status = http.StatusOK
+	return f
+}
+
+// Picture makes the finished picture of an index out of a file that the provider sent as base64.
+func (k *Ask) Picture(index int, encoded string) (*task.Picture, error) {
+	data, err := picture.FromBase64(encoded)
+	if err != nil {
+		return nil, NoPicture(k.ep)
+	}
+	return k.picture(index, data)
+}
+
+// PictureAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
+func (k *Ask) PictureAt(index int, address string) (*task.Picture, error) {
+	if picture.IsData(address) {
+		data, err := picture.FromURL(address)
+		if err != nil {
+			return nil, NoPicture(k.ep)
+		}
+		return k.picture(index, data)
+	}
+	data, _, err := k.Fetch(address)
+	if err != nil {
+		return nil, err
+	}
+	return k.picture(index, data)
+}
+
+func (k *Ask) picture(index int, data []byte) (*task.Picture, error) {
+	p, ok := picture.New(index, data)
+	if !ok {
+		return nil, NoPicture(k.ep)
+	}
+	return p, nil
+}
+
+// How often a provider is asked whether a picture is ready, and for how long.
+const (
+	firstLook = 300 * time.Millisecond
+	mostLook  = 3 * time.Second
+	lookLimit = 10 * time.Minute
+	leaveTime = 5 * time.Second
+)
+
+// Until asks again and again, with longer and longer waits, until look says that a task is done or fails. It fails with fault.Timeout when that
+// takes too long.
+func (k *Ask) Until(look func() (done bool, err error)) error {
+	began := k.Now()
+	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
+		if err := k.Wait(wait); err != nil {
+			return err
+		}
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		if k.Now().Sub(began) > lookLimit {
+			f := newFault(k.ep, fault.Timeout, "The provider did not answer in time.", nil)
+			f.Next = fault.NextEndpoint
+			return f
+		}
+	}
+}
+
+// Behind is an Ask for what must still be told the provider though the client is gone. It lasts a few seconds; done ends it.
+func (k *Ask) Behind() (behind *Ask, done context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), leaveTime)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return &Ask{client: k.client, ctx: ctx, ep: k.ep, req: k.req, target: k.target, key: k.key}, cancel
+}
+
+// Painting is what a provider has painted.
+type Painting struct {
+	Head     completion.Head
+	Pictures []*task.Picture
+	Usage    usage.Usage
+}
+
+// Give yields pictures, the last one with the usage and the end; without one it yields the fault of that.
+func (x *Painting) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
+	if len(x.Pictures) == 0 {
+		yield(nil, NoPicture(ep))
+		return
+	}
+	for i, p := range x.Pictures {
+		ev := &completion.Event{Result: &task.Result{Picture: p}}
+		if i == 0 {
+			ev.Head = &x.Head
+		}
+		if i == len(x.Pictures)-1 {
+			ev.Usage, ev.Done = &x.Usage, true
+		}
+		if !yield(ev, nil) {
+			return
+		}
+	}
+}
+
+// Paint asks for n pictures, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count pictures
+// whose indices begin at first; what it gives beyond them is dropped.
+func (k *Ask) Paint(n, each int, do func(first, count int) (Painting, error)) (Painting, error) {
+	if each <= 0 || each > n {
+		each = n
+	}
+	parts := make([]Painting, (n+each-1)/each)
+	err := k.Each(len(parts), 3, func(i int) error {
+		first := i * each
+		count := min(each, n-first)
+		part, err := do(first, count)
+		part.Pictures = part.Pictures[:min(len(part.Pictures), count)]
+		parts[i] = part
+		return err
+	})
+	if err != nil {
+		return Painting{}, err
+	}
+	all := parts[0]
+	for i := 1; i < len(parts); i++ {
+		all.Pictures = append(all.Pictures, parts[i].Pictures...)
+		addUsage(&all.Usage, &parts[i].Usage)
+	}
+	all.Usage.Requests = usage.Of(int64(len(parts)))
+	return all, nil
+}
+
+// addUsage adds up what was told of all calls. What one of them did not tell is not told of their sum.
+func addUsage(to, more *usage.Usage) {
+	for _, c := range [...]struct{ to, more *usage.Count }{
+		{&to.Prompt, &more.Prompt}, {&to.CacheRead, &more.CacheRead}, {&to.PromptImage, &more.PromptImage}, {&to.Completion, &more.Completion},
+		{&to.Reasoning, &more.Reasoning}, {&to.OutputImage, &more.OutputImage},
+	} {
+		c.to.N, c.to.Reported = c.to.N+c.more.N, c.to.Reported && c.more.Reported
+	}
+	to.UpstreamCost = "" // of one call alone it would mislead
+}
+
+// Members is a JSON object on its way: each name is written once, the first time.
+type Members struct{ list []task.Extra }
+
+// Raw adds a member whose value is JSON.
+func (m *Members) Raw(name string, value []byte) {
+	if !m.Has(name) {
+		m.list = append(m.list, task.Extra{Name: name, Value: value})
+	}
+}
+
+// Text adds a string; nothing for "".
+func (m *Members) Text(name, value string) {
+	if value != "" {
+		m.Raw(name, rawjson.AppendText(nil, value))
+	}
+}
+
+// Int adds a number.
+func (m *Members) Int(name string, n int64) { m.Raw(name, strconv.AppendInt(nil, n, 10)) }
+
+// Has reports whether a member of that name is there.
+func (m *Members) Has(name string) bool {
+	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
+}
+
+// Extra adds what the client wants the provider to be told beside what the gateway knows, but nothing that says who answers how often and to whom.
+func (m *Members) Extra(extras []task.Extra) {
+	for i := range extras {
+		name := strings.ToLower(extras[i].Name)
+		if strings.Contains(name, "webhook") || strings.Contains(name, "callback") || slices.Contains(reserved, name) {
+			continue
+		}
+		m.Raw(extras[i].Name, extras[i].Value)
+	}
+}
+
+// reserved are names that decide what is asked of whom, how the answer comes, or how much of it there is.
+var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
+	"storageuri", "api_key", "key", "provider", "messages", "modalities"}
+
+// Options adds the client's parameters for one provider.
+func (m *Members) Options(t *task.Image, provider string) {
+	for i := range t.Options {
+		if t.Options[i].Name != provider {
+			continue
+		}
+		var list []task.Extra
+		for e := rawjson.MembersOf(t.Options[i].Value); e.Next(); {
+			list = append(list, task.Extra{Name: string(e.Name), Value: e.Value})
+		}
+		m.Extra(list)
+	}
+}
+
+// Drop takes members away, and says which of them were there.
+func (m *Members) Drop(names []string) (dropped []string) {
+	m.list = slices.DeleteFunc(m.list, func(x task.Extra) bool {
+		if !slices.Contains(names, x.Name) {
+			return false
+		}
+		dropped = append(dropped, x.Name)
+		return true
+	})
+	return dropped
+}
+
+// Rename gives members other names.
+func (m *Members) Rename(names map[string]string) {
+	for i := range m.list {
+		if other, ok := names[m.list[i].Name]; ok {
+			m.list[i].Name = other
+		}
+	}
+}
+
+// Each yields the members in order.
+func (m *Members) Each(yield func(name string, value []byte)) {
+	for i := range m.list {
+		yield(m.list[i].Name, m.list[i].Value)
+	}
+}
+
+// JSON is the object.
+func (m *Members) JSON() []byte {
+	size := 2
+	for i := range m.list {
+		size += len(m.list[i].Name) + len(m.list[i].Value) + 4
+	}
+	b := append(make([]byte, 0, size), '{')
+	for i := range m.list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(rawjson.AppendText(b, m.list[i].Name), ':')
+		b = append(b, bytes.TrimSpace(m.list[i].Value)...)
+	}
+	return append(b, '}')
+}
+
+// Unheard is a sentence on properties of a request that did not reach the provider, "" when all did.
+func Unheard(properties []string) string {
+	if len(properties) == 0 {
+		return ""
+	}
+	slices.Sort(properties)
+	return "The provider of this model does not take " + strings.Join(slices.Compact(properties), ", ") + ": the answer was made without."
+}

@@ -1,0 +1,103 @@
+package images
+
+import (
+	"encoding/base64"
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/task"
+	"weir/internal/usage"
+	"weir/internal/wire"
+)
+
+// Options of an answer.
+type Options struct {
+	Created int64       // Unix seconds
+	Task    *task.Image // what was asked for
+}
+
+// OptionsOf are those for a request.
+func OptionsOf(req *completion.Request, created int64) Options {
+	t, _ := req.Task.(*task.Image)
+	return Options{Created: created, Task: t}
+}
+
+// mediaTypes are those that an answer may name.
+func knownType(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/webp", "image/svg+xml", "image/gif":
+		return true
+	}
+	return false
+}
+
+func appendBase64(b []byte, p *task.Picture) []byte {
+	b = append(b, `"b64_json":"`...)
+	b = base64.StdEncoding.AppendEncode(b, p.Data)
+	return append(b, '"')
+}
+
+func appendType(b []byte, p *task.Picture) []byte {
+	if knownType(p.MediaType) {
+		b = append(append(append(b, `,"media_type":"`...), p.MediaType...), '"')
+	}
+	return b
+}
+
+// appendSettings appends what the picture is like, as the upstream says, or as its file does: nothing that nobody told.
+func appendSettings(b []byte, p *task.Picture) []byte {
+	size := p.Size
+	if size == "" && p.Width > 0 && p.Height > 0 {
+		size = strconv.Itoa(p.Width) + "x" + strconv.Itoa(p.Height)
+	}
+	for _, s := range [...]struct{ name, value string }{
+		{`,"background":`, p.Background}, {`,"output_format":`, outputOf(p)}, {`,"size":`, size}, {`,"quality":`, p.Quality},
+	} {
+		if s.value != "" {
+			b = rawjson.AppendText(append(b, s.name...), s.value)
+		}
+	}
+	return b
+}
+
+func outputOf(p *task.Picture) string {
+	switch {
+	case p.Output != "":
+		return p.Output
+	case p.MediaType == "image/svg+xml":
+		return "svg"
+	case knownType(p.MediaType):
+		return p.MediaType[len("image/"):]
+	}
+	return ""
+}
+
+// appendUsage appends the usage object. Tokens that the provider did not count are 0, also where the charge went by an estimate of them: they
+// are told as what they are in the record of the call.
+func appendUsage(b []byte, receipt *relay.Receipt) []byte {
+	var u usage.Usage
+	if receipt.Usage.Source != usage.Estimated {
+		u = receipt.Usage
+	}
+	input, output := u.Prompt.N, u.Completion.N
+	integer := func(name string, n int64) {
+		b = strconv.AppendInt(append(b, name...), max(n, 0), 10)
+	}
+	integer(`{"prompt_tokens":`, input)
+	integer(`,"completion_tokens":`, output)
+	integer(`,"total_tokens":`, input+output)
+	integer(`,"input_tokens":`, input)
+	integer(`,"output_tokens":`, output)
+	integer(`,"input_tokens_details":{"text_tokens":`, input-u.PromptImage.N)
+	integer(`,"image_tokens":`, u.PromptImage.N)
+	b = append(b, '}')
+	if u.OutputImage.Reported {
+		integer(`,"output_tokens_details":{"image_tokens":`, u.OutputImage.N)
+		integer(`,"text_tokens":`, output-u.OutputImage.N)
+		b = append(b, '}')
+	}
+	b = wire.AppendCost(append(b, ','), receipt)
+	return append(b, '}')
+}

@@ -1,0 +1,71 @@
+package images
+
+import (
+	"encoding/base64"
+	"io"
+	"slices"
+	"strconv"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/task"
+	"weir/internal/wire"
+)
+
+// Whole collects pictures and writes them as one JSON document, in one Write, when all are there. It is a relay.Sink.
+type Whole struct {
+	w io.Writer
+	o Options
+
+	served   relay.Served
+	pictures []*task.Picture
+}
+
+var _ relay.Sink = (*Whole)(nil)
+
+// NewWhole writes to w.
+func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
+
+// Start begins an answer; what came of an earlier attempt is forgotten.
+func (x *Whole) Start(served relay.Served) error {
+	x.served, x.pictures = served, x.pictures[:0]
+	return nil
+}
+
+// Event keeps a finished picture.
+func (x *Whole) Event(ev *completion.Event) error {
+	if ev.Result != nil && ev.Result.Picture != nil && !ev.Result.Picture.Partial {
+		x.pictures = append(x.pictures, ev.Result.Picture)
+	}
+	return nil
+}
+
+// End writes the document.
+func (x *Whole) End(receipt relay.Receipt) error {
+	slices.SortStableFunc(x.pictures, func(a, b *task.Picture) int { return a.Index - b.Index })
+	room := 1024
+	for _, p := range x.pictures {
+		room += base64.StdEncoding.EncodedLen(len(p.Data)) + len(p.Revised) + 128
+	}
+	b := strconv.AppendInt(append(make([]byte, 0, room), `{"created":`...), x.o.Created, 10)
+	b = append(b, `,"data":[`...)
+	for i, p := range x.pictures {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = appendType(appendBase64(append(b, '{'), p), p)
+		if p.Revised != "" {
+			b = rawjson.AppendText(append(b, `,"revised_prompt":`...), p.Revised)
+		}
+		b = append(b, '}')
+	}
+	b = append(b, ']')
+	if len(x.pictures) > 0 {
+		b = appendSettings(b, x.pictures[0])
+	}
+	b = appendUsage(append(b, `,"usage":`...), &receipt)
+	b = append(wire.AppendNotice(b, x.served.Head.Notice), '}')
+	_, err := x.w.Write(b)
+	return err
+}
