@@ -30,9 +30,12 @@ import (
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/routing"
+	"weir/internal/seal"
 	"weir/internal/store"
 	"weir/internal/upstream"
 	"weir/internal/usage/tokenizer"
+	"weir/internal/video"
+	"weir/internal/webhook"
 	"weir/internal/wire"
 )
 
@@ -52,6 +55,9 @@ type Gateway struct {
 	upstream *upstream.Client
 	named    *idempotency.Manager
 	history  *history.Manager
+	events   *events
+	videos   *video.Service
+	contents contents // nil: finished videos stay with their providers
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -85,7 +91,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
-	if err := makeDataDir(cfg.DataDir); err != nil {
+	if err := makeDataDir(spoolDir(cfg.DataDir)); err != nil {
 		return g, err
 	}
 	if g.store, err = openStore(ctx, cfg); err != nil {
@@ -121,29 +127,37 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}), Observer: metrics, Gate: g.health, Status: statusOf,
 		Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
-	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.book, g.slog))
+	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
 	g.history = history.New(g.store, historyConfig(cfg, now, g.slog))
 	g.history.Start()
+	secrets := webhook.NewSecrets(g.store, func() *seal.Ring { return ring }, time.Now)
+	fetcher := newFetch(&cfg.Fetch)
+	g.events = sendEvents(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
+	if g.listener = x.listener; g.listener == nil {
+		if g.listener, err = net.Listen("tcp", cfg.Server.Listen); err != nil {
+			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
+		}
+	}
+	if g.videos, err = g.makeVideos(fetcher, metrics, now); err != nil {
+		return g, err
+	}
+	g.videos.Start()
 	g.api = httpapi.New(httpapi.Deps{
-		Relay: calls, Explainer: calls, Stats: g.health,
+		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
-		Idempotency: g.named, History: g.history,
+		Idempotency: g.named, History: g.history, Videos: g.videos,
+		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets),
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)
-	return g, g.listen(x.listener)
+	return g, g.listenAdmin()
 }
 
-// listen opens the public address and the operators' one.
-func (g *Gateway) listen(given net.Listener) (err error) {
-	if g.listener = given; given == nil {
-		if g.listener, err = net.Listen("tcp", g.cfg.Server.Listen); err != nil {
-			return fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
-		}
-	}
+// listenAdmin opens the operators' address.
+func (g *Gateway) listenAdmin() (err error) {
 	if g.cfg.Server.AdminListen == config.Off {
 		return nil
 	}
@@ -185,6 +199,9 @@ func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.catalog.Store(b.Snapshot)
 }
 
+// videosGrace is how long steps of video jobs may take to end; what is broken off, the next node goes on with.
+const videosGrace = 5 * time.Second
+
 // close ends what open began, the newest first. It is harmless on a node that was opened in part.
 func (g *Gateway) close(ctx context.Context) {
 	if g.admin != nil {
@@ -199,6 +216,17 @@ func (g *Gateway) close(ctx context.Context) {
 		soon, stop := context.WithTimeout(ctx, g.cfg.Server.DrainTimeout)
 		g.history.Close(soon)
 		stop()
+	}
+	if g.videos != nil {
+		soon, stop := context.WithTimeout(ctx, videosGrace)
+		g.videos.Close(soon)
+		stop()
+	}
+	if g.contents != nil {
+		_ = g.contents.Close()
+	}
+	if g.events != nil {
+		g.events.close()
 	}
 	if g.upstream != nil {
 		g.upstream.Close()
@@ -224,7 +252,7 @@ func (g *Gateway) close(ctx context.Context) {
 
 // readPreferences reads what users and keys prefer of providers.
 func readPreferences(text string) (routing.Preferences, error) {
-	return wire.DefaultPreferences([]byte(text))
+	return wire.Defaults([]byte(text))
 }
 
 // statusOf is the status that clients of an API see of a fault.
@@ -242,7 +270,7 @@ func tune(r config.Runtime) {
 	}
 }
 
-// makeDataDir makes the folder of all state, closed to others.
+// makeDataDir makes the folder of all state, or one inside of it, closed to others.
 func makeDataDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("data_dir: %w", err)

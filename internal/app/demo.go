@@ -39,10 +39,24 @@ const demoListen = "127.0.0.1:8080"
 // Demo runs gateway and simulator in one process, with a user, keys and a balance ready.
 func Demo(ctx context.Context, o DemoOptions) error {
 	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false"}
-	load := func() (config.Config, error) { return config.Load("", os.LookupEnv, overlay) }
+	load := func() (config.Config, error) {
+		cfg, err := config.Load("", os.LookupEnv, overlay)
+		demoVideos(&cfg)
+		return cfg, err
+	}
 	cfg, err := load()
 	if err != nil {
 		return err
+	}
+	if ring, err := cfg.Ring(os.LookupEnv); err != nil {
+		return err
+	} else if ring == nil {
+		if overlay["secrets.master_key_file"], err = demoMasterKey(o.Data); err != nil {
+			return err
+		}
+		if cfg, err = load(); err != nil {
+			return err
+		}
 	}
 	listener, err := listenDemo(o.Listen)
 	if err != nil {
@@ -239,6 +253,7 @@ type simWire struct {
 	marks             bool             // the caller marks what is to be cached, and pays for it
 	only              catalog.Modality // that the wire has in prompts; its answers are text. 0: those of the model
 	key               string           // where the wire has none without
+	tokens            string           // where the key is exchanged for tokens, "" where it is not
 	quirks            catalog.Quirks
 }
 
@@ -246,7 +261,7 @@ const wireParams = catalog.ParamTemperature | catalog.ParamTopP | catalog.ParamT
 	catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamResponseFormat | catalog.ParamStructuredOutputs | catalog.ParamReasoning | catalog.ParamIncludeReasoning
 
 var simWires = []simWire{
-	{id: "sim", name: "Simulator", dialect: "openai", path: "/v1"},
+	{id: "sim", name: "Simulator", dialect: "openai", path: "/v1", quirks: catalog.Quirks{TokenInput: true}},
 	{id: "sim-anthropic", name: "Simulator, messages wire", dialect: "anthropic", params: wireParams | catalog.ParamParallelToolCalls, marks: true, only: catalog.Text | catalog.Image | catalog.File},
 	{
 		id: "sim-gemini", name: "Simulator, Gemini wire", dialect: "gemini", path: "/v1beta",
@@ -260,6 +275,10 @@ var simWires = []simWire{
 		id: "sim-bedrock", name: "Simulator, Converse wire", dialect: "bedrock", params: wireParams, marks: true, only: catalog.Text | catalog.Image | catalog.File,
 		key: "simulated", quirks: catalog.Quirks{ReasoningRequest: "thinking"},
 	},
+	{
+		id: "sim-gigachat", name: "Simulator, GigaChat wire", dialect: "gigachat", path: "/api/v1", params: wireParams&^catalog.ParamStop | catalog.ParamReasoningEffort, only: catalog.Text,
+		key: "client:simulated", tokens: "/api/v2/oauth",
+	},
 }
 
 // everywhere is the model that the simulator serves by every wire.
@@ -271,7 +290,11 @@ func simDeclared(origin string) catalog.Declared {
 	var d catalog.Declared
 	for i := range simWires {
 		w := &simWires[i]
-		d.Providers = append(d.Providers, catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, Key: w.key, Quirks: w.quirks, DataPolicy: catalog.PolicyZero, Simulated: true})
+		p := catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, Key: w.key, Quirks: w.quirks, DataPolicy: catalog.PolicyZero, Simulated: true}
+		if w.tokens != "" {
+			p.Quirks.AuthURL = origin + w.tokens
+		}
+		d.Providers = append(d.Providers, p)
 		for _, m := range sim.Catalog() {
 			offer := func(slug string) { d.Offers = append(d.Offers, simOffer(w, &m, slug)) }
 			own := w.dialect == "openai"
@@ -289,7 +312,11 @@ func simDeclared(origin string) catalog.Declared {
 			}
 		}
 	}
+	declareVectors(&d, origin)
+	declareAudio(&d, origin)
 	d.Models = append(d.Models, catalog.ModelInfo{Slug: everywhere, Name: "Sim Anywhere", Description: "Thinks before it answers; served by every dialect."})
+	d.Append(simPictures(origin))
+	d.Append(simVideos(origin))
 	return d
 }
 

@@ -52,3 +52,6 @@ func (n Node) Editor() httpapi.Editor { return n.api.Editor }
 
 // Close ends a node that does not run.
 func (n Node) Close(ctx context.Context) { n.close(ctx) }
+
+// SimDeclared is the simulator at an address, as the demo declares it.
+func SimDeclared(origin string) catalog.Declared { return simDeclared(origin) }

@@ -16,6 +16,7 @@ import (
 	"weir/internal/rate"
 	"weir/internal/rate/cbr"
 	"weir/internal/seal"
+	"weir/internal/webhook"
 )
 
 // live keeps a node's catalog: what the configuration declares and the database holds, built anew when either changes or another rate
@@ -230,5 +231,16 @@ func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 	if err != nil {
 		return nil, err
 	}
+	o.webhooks = webhook.NewSecrets(o.Store, func() *seal.Ring { return ring }, time.Now)
 	return edit.NewEditor(o.Store, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store}, ring, time.Now, nil), nil
+}
+
+// RotateSecrets wraps every secret of the store anew: those of providers, which e keeps, and those that events are signed with.
+func (o *Office) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
+	n, err := e.RotateSecrets(ctx, by)
+	if err != nil {
+		return n, err
+	}
+	more, err := o.webhooks.Rewrap(ctx)
+	return n + more, err
 }

@@ -17,6 +17,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/store"
+	"weir/internal/webhook"
 )
 
 // Office is what commands work with: the store of a data directory, opened beside or without a running node.
@@ -24,6 +25,8 @@ type Office struct {
 	Store *store.Store
 	Users *account.Manager
 	Keys  *apikey.Manager
+
+	webhooks *webhook.Secrets // nil without an Editor
 }
 
 // OpenOffice opens the store that cfg names. A command that only looks fails where there is none; one that makes something makes it.
@@ -101,6 +104,9 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 // CheckPreferences is what is kept of provider preferences that a person wrote, "" for an object without members. It fails for what a
 // request could not say.
 func CheckPreferences(text string) (string, error) { return httpapi.PreferencesText([]byte(text)) }
+
+// CheckDefaults is the same of what holds for an account, where plugins may stand among it.
+func CheckDefaults(text string) (string, error) { return httpapi.DefaultsText([]byte(text)) }
 
 // TopUp credits a user's wallet. With a ref it credits once, however often it is repeated; then done is false.
 func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {

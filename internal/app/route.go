@@ -14,7 +14,9 @@ import (
 	"weir/internal/catalog/importer"
 	"weir/internal/config"
 	"weir/internal/httpapi"
+	"weir/internal/rawjson"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/chat"
 )
 
@@ -45,6 +47,9 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 	caller := &apikey.Caller{}
 	if caller.Defaults, err = apikey.ReadDefaults(defaults, readPreferences); err != nil {
 		return RouteExplanation{}, err
+	}
+	if list := rawjson.Find([]byte(defaults.Account), "plugins"); list != nil {
+		wire.UsePlugins(req, list)
 	}
 	calls := relay.New(relay.Deps{Now: time.Now, Rand: rand.Float64}, relayConfig(cfg))
 	e, err := calls.Explain(&relay.Call{Caller: caller, Request: req, At: time.Now(), Catalog: snap})

@@ -3,6 +3,7 @@ package app
 import (
 	"context"
 	"log/slog"
+	"path/filepath"
 	"reflect"
 	"time"
 
@@ -16,13 +17,25 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/redact"
 	"weir/internal/relay"
+	"weir/internal/store"
 	"weir/internal/upstream"
 	"weir/internal/upstream/anthropic"
 	"weir/internal/upstream/bedrock"
+	"weir/internal/upstream/bfl"
+	"weir/internal/upstream/cohere"
+	"weir/internal/upstream/deepgram"
+	"weir/internal/upstream/elevenlabs"
+	"weir/internal/upstream/fal"
 	"weir/internal/upstream/gemini"
 	"weir/internal/upstream/gigachat"
+	"weir/internal/upstream/kling"
+	"weir/internal/upstream/luma"
+	"weir/internal/upstream/minimax"
 	"weir/internal/upstream/openai"
 	"weir/internal/upstream/responses"
+	"weir/internal/upstream/runway"
+	"weir/internal/upstream/voyage"
+	"weir/internal/upstream/yandex"
 )
 
 func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
@@ -38,7 +51,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
-		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "bedrock": &bedrock.Dialect{}, "gigachat": &gigachat.Dialect{}, "responses": &responses.Dialect{}},
+		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "bedrock": &bedrock.Dialect{}, "cohere": &cohere.Dialect{}, "voyage": &voyage.Dialect{}, "yandex": &yandex.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "runway": &runway.Dialect{}, "kling": &kling.Dialect{}, "minimax": &minimax.Dialect{}, "luma": &luma.Dialect{}, "gigachat": &gigachat.Dialect{}, "deepgram": &deepgram.Dialect{}, "elevenlabs": &elevenlabs.Dialect{}, "responses": &responses.Dialect{}},
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
@@ -46,7 +59,7 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 		Limits: upstream.Limits{
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
 		},
-		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard",
+		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
 	}
 }
 
@@ -68,14 +81,14 @@ func relayConfig(cfg config.Config) relay.Config {
 }
 
 // idempotencyConfig: a call that was begun longer ago than any call may take is not under way any more.
-func idempotencyConfig(cfg config.Config, book *ledger.Book, log *slog.Logger) idempotency.Config {
+func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, log *slog.Logger) idempotency.Config {
 	i := cfg.Idempotency
 	return idempotency.Config{
 		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""),
 		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
 			c, _, err := book.Call(ctx, wallet, generation)
-			if fault.Is(err, fault.NotFound) {
-				return false, nil
+			if fault.Is(err, fault.NotFound) { // a job that is under way is charged later
+				return jobs.HasJob(ctx, wallet, generation)
 			}
 			return err == nil && c.Settled, err
 		},
@@ -106,10 +119,16 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 		return c, err
 	}
 	c.KeyRates = apikey.Rates{Requests: cfg.Keys.RateLimits.RequestsPerMinute, Tokens: cfg.Keys.RateLimits.TokensPerMinute, Rubles: rubles}
+	c.PublicURL = s.PublicURL
 	c.TruncateAddr, c.CORS, c.Strict, c.AdminAPI = s.TruncateAddresses, s.CORS, cfg.Keys.StrictSchema, s.AdminAPI
+	c.ModerationVendor = s.ModerationVendor
+	c.SpoolDir = spoolDir(cfg.DataDir)
 	c.TrustedProxies, err = s.Prefixes()
 	return c, err
 }
+
+// spoolDir is where recordings wait that are too large for memory.
+func spoolDir(dataDir string) string { return filepath.Join(dataDir, "spool") }
 
 // level is the log level; its name has been checked.
 func level(l config.Log) (level slog.Level) {

@@ -49,6 +49,10 @@ const (
 	Draining
 	StorageUnavailable
 	Canceled
+	VideoNotReady
+	VideoExpired
+	VideoNotAvailable
+	RangeNotSatisfiable
 	kinds
 )
 
@@ -88,6 +92,10 @@ var words = [kinds]string{
 	Draining:             "draining",
 	StorageUnavailable:   "storage_unavailable",
 	Canceled:             "canceled",
+	VideoNotReady:        "video_not_ready",
+	VideoExpired:         "video_expired",
+	VideoNotAvailable:    "video_not_available",
+	RangeNotSatisfiable:  "range_not_satisfiable",
 }
 
 // String is the word clients see as error_type.

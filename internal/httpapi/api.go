@@ -63,6 +63,7 @@ type Deps struct {
 	Tokens    relay.Tokens // counts a prompt for who asks
 	Stats     Stats        // nil: nothing is known of any endpoint
 	Explainer Explainer
+	Counter   Counter // asks providers how long a prompt is; nil: nobody is asked
 	Log       *accesslog.Log
 	Slog      *slog.Logger
 	Metrics   *Metrics
@@ -75,6 +76,11 @@ type Deps struct {
 	Idempotency Idempotency  // nil: Idempotency-Key is ignored
 	Heap        func() int64 // bytes in use; nil asks the runtime
 	History     History      // nil only where nobody asks for the routes of responses
+	Videos      Videos       // nil only where nobody asks for the routes of videos
+
+	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
+
+	CheckCallback func(param, address string) error // refuses addresses that must not be called; nil: none is refused
 }
 
 // API answers requests. It is safe for concurrent use.
@@ -142,12 +148,26 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).deleteResponse},
 		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, body: managementBody, handle: (*exchange).cancelResponse},
 		{Method: "GET", Pattern: "/v1/responses/{id}/input_items", access: anyKey, handle: (*exchange).getInputItems},
+		{Method: "POST", Pattern: "/v1/embeddings", access: inference, body: atMost(maxEmbeddingsBody), handle: (*exchange).postEmbeddings},
+		{Method: "POST", Pattern: "/v1/audio/transcriptions", access: inference, body: atMost(maxRecordingForm), handle: (*exchange).postTranscriptions},
+		{Method: "POST", Pattern: "/v1/audio/speech", access: inference, body: atMost(maxSpeechBody), handle: (*exchange).postSpeech},
+		{Method: "POST", Pattern: "/v1/moderations", access: inference, body: atMost(maxModerationBody), handle: (*exchange).postModerations},
+		{Method: "POST", Pattern: "/v1/rerank", access: inference, body: atMost(maxRerankBody), handle: (*exchange).postRerank},
 		{Method: "GET", Pattern: "/v1/models", access: public, handle: (*exchange).getModels},
 		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}", access: public, handle: (*exchange).getModel},
 		{Method: "GET", Pattern: "/v1/models/{slug}", access: public, handle: (*exchange).getModel},
 		{Method: "GET", Pattern: "/v1/models/{vendor}/{model}/providers", access: public, handle: (*exchange).getProviders},
 		{Method: "GET", Pattern: "/v1/embeddings/models", access: public, handle: (*exchange).getEmbeddingModels},
 		{Method: "GET", Pattern: "/v1/videos/models", access: public, handle: (*exchange).getVideoModels},
+		{Method: "POST", Pattern: "/v1/images", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImages},
+		{Method: "POST", Pattern: "/v1/images/generations", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImages},
+		{Method: "POST", Pattern: "/v1/images/edits", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postImageEdits},
+		{Method: "GET", Pattern: "/v1/images/models", access: public, handle: (*exchange).getImageModels},
+		{Method: "POST", Pattern: "/v1/videos", access: inference, body: atMost(maxMediaBody), handle: (*exchange).postVideo},
+		{Method: "GET", Pattern: "/v1/videos", access: anyKey, handle: (*exchange).listVideos},
+		{Method: "GET", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).getVideo},
+		{Method: "DELETE", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).deleteVideo},
+		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, handle: (*exchange).getVideoContent},
 		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*exchange).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
 		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},
@@ -172,6 +192,8 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: (*exchange).deleteAdminEndpoint},
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
+		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
+		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, body: managementBody, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},

@@ -114,10 +114,7 @@ func (x *exchange) tooMany(limit int, reset time.Time, public string) error {
 
 // clientAddress is the address of the client, behind trusted proxies the one that they name.
 func (a *API) clientAddress(r *http.Request) string {
-	host := r.RemoteAddr
-	if i := strings.LastIndexByte(host, ':'); i > 0 {
-		host = strings.Trim(host[:i], "[]")
-	}
+	host := peer(r)
 	if len(a.cfg.TrustedProxies) == 0 || !a.trusted(host) {
 		return host
 	}
@@ -130,6 +127,15 @@ func (a *API) clientAddress(r *http.Request) string {
 		if host = hop; !a.trusted(hop) {
 			break
 		}
+	}
+	return host
+}
+
+// peer is the address at the other end of the connection.
+func peer(r *http.Request) string {
+	host := r.RemoteAddr
+	if i := strings.LastIndexByte(host, ':'); i > 0 {
+		host = strings.Trim(host[:i], "[]")
 	}
 	return host
 }

@@ -64,6 +64,15 @@ func (x *exchange) readBody() ([]byte, error) {
 	if err := x.checkContentType(); err != nil {
 		return nil, err
 	}
+	body, err := x.readBytes()
+	if err == nil && x.named != nil {
+		err = x.claim(body)
+	}
+	return body, err
+}
+
+// readBytes reads the whole body, unpacked, whatever its type. Its bytes are valid as those of readBody.
+func (x *exchange) readBytes() ([]byte, error) {
 	packed, err := x.packed()
 	if err != nil {
 		return nil, err
@@ -80,14 +89,10 @@ func (x *exchange) readBody() ([]byte, error) {
 	}
 	x.bodyDone = true
 	guard.done()
-	var body []byte
-	if x.body != nil {
-		body = x.body.b
+	if x.body == nil {
+		return nil, nil
 	}
-	if x.named != nil {
-		return body, x.claim(body)
-	}
-	return body, nil
+	return x.body.b, nil
 }
 
 // checkContentType accepts JSON, and the absence of a type: people who forget the header get the parser's opinion.

@@ -47,6 +47,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 		return nil, err
 	}
 	req.Account = x.caller.Wallet
+	x.usePlugins(req)
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
 		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {

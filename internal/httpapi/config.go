@@ -9,13 +9,15 @@ import (
 
 // Config bounds what clients may do to a node. Take Default and change what must differ.
 type Config struct {
-	MaxBody           int64 // bytes of one text request, decoded
-	MaxManagementBody int64 // bytes of one management request
-	BodyBudget        int64 // bytes of bodies in memory, all requests of the node together
-	MaxInFlight       int64 // inference requests at one time
-	MaxUserShare      int64 // percent of MaxInFlight that one user may take; 0: all of it
-	MaxStreamsByKey   int64 // streams of one key at one time; 0: no limit
-	MemoryLimit       int64 // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
+	MaxBody           int64  // bytes of one text request, decoded
+	MaxManagementBody int64  // bytes of one management request
+	BodyBudget        int64  // bytes of bodies in memory, all requests of the node together
+	PublicURL         string // how clients reach the gateway, without a slash at its end; "": by the request's connection
+	SpoolDir          string // where recordings wait that are too large for memory; "": the system's place for temporary files
+	MaxInFlight       int64  // inference requests at one time
+	MaxUserShare      int64  // percent of MaxInFlight that one user may take; 0: all of it
+	MaxStreamsByKey   int64  // streams of one key at one time; 0: no limit
+	MemoryLimit       int64  // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
 	HeapPercent       int64
 
 	BodyIdle    time.Duration // longest wait for the next byte of a body
@@ -48,6 +50,8 @@ type Config struct {
 	Strict         bool           // X-Response-Schema: strict is everybody's default
 	CORS           bool           // pages of other origins may call the API from a browser
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
+
+	ModerationVendor string // whose a moderation model is that is named without a vendor
 }
 
 // FreeRates bound the use of models that cost nothing. Zero fields are no limit.
@@ -67,6 +71,6 @@ func Default() Config {
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
 		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
 		FailedAuthPerMinute: 30, PublicPerMinute: 120, AnonymousPerSecond: 20, AnonymousBurst: 100,
-		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, CORS: true,
+		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, CORS: true, ModerationVendor: "openai",
 	}
 }

@@ -37,7 +37,8 @@ func TestEveryKindHasAnOutcome(t *testing.T) {
 		fault.IdempotencyMismatch: {422, "invalid_request_error"}, fault.IdempotencyInFlight: {409, "invalid_request_error"}, fault.RateLimited: {429, "rate_limit_error"},
 		fault.ProviderUnavailable: {502, "api_error"}, fault.ProviderOverloaded: {503, "overloaded_error"}, fault.NoProvider: {503, "overloaded_error"}, fault.Timeout: {504, "timeout_error"},
 		fault.Overloaded: {503, "overloaded_error"}, fault.Draining: {503, "overloaded_error"}, fault.StorageUnavailable: {503, "overloaded_error"},
-		fault.Canceled: {499, "api_error"},
+		fault.Canceled: {499, "api_error"}, fault.VideoNotReady: {404, "not_found_error"}, fault.VideoExpired: {404, "not_found_error"}, fault.VideoNotAvailable: {404, "not_found_error"},
+		fault.RangeNotSatisfiable: {416, "invalid_request_error"},
 	}
 	for _, kind := range fault.Kinds() {
 		w, ok := want[kind]

@@ -60,6 +60,10 @@ var outcomes = map[fault.Kind]outcome{
 	fault.Draining:             {503, "overloaded_error", "server_error"},
 	fault.StorageUnavailable:   {503, "overloaded_error", "server_error"},
 	fault.Canceled:             {StatusClientGone, "api_error", "server_error"},
+	fault.VideoNotReady:        {404, "not_found_error", "invalid_prompt"},
+	fault.VideoExpired:         {404, "not_found_error", "invalid_prompt"},
+	fault.VideoNotAvailable:    {404, "not_found_error", "invalid_prompt"},
+	fault.RangeNotSatisfiable:  {416, "invalid_request_error", "invalid_prompt"},
 }
 
 // requestLine is the Param of the one HeaderTooLarge that has a status of its own.

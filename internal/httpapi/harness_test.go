@@ -154,7 +154,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	}
 	t.Cleanup(func() { _ = store.Close() })
 	verifier := apikey.NewVerifier(store, time.Now, apikey.VerifierConfig{Preferences: func(text string) (routing.Preferences, error) {
-		return wire.DefaultPreferences([]byte(text))
+		return wire.Defaults([]byte(text))
 	}})
 	n := &node{t: t, users: account.NewManager(store, verifier, time.Now), keys: apikey.NewManager(store, verifier, time.Now, 5),
 		books: &books{calls: map[string]*record.Call{}, spend: map[string]ledger.KeySpend{}}, output: &bytes.Buffer{}, mu: &sync.Mutex{}, served: make(chan error, 1)}

@@ -1,8 +1,10 @@
 package httpapi
 
 import (
+	"context"
 	"net/http"
 	"strings"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
@@ -31,7 +33,7 @@ func (x *exchange) postMessages() error {
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "messages",
 		PromptText: messages.PromptText(req), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
 	}
-	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-")}
+	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req)}
 	defer func() { x.record = call.Record }()
 	if !req.Stream {
 		return x.api.Relay.Complete(x.r.Context(), call, messages.NewWhole(wholeWriter{x}, options))
@@ -106,7 +108,15 @@ func preferencesOf(header string) (routing.Preferences, error) {
 	return p, nil
 }
 
-// countTokens serves POST /v1/messages/count_tokens: our own count of the prompt. It is free, and calls nobody.
+// Counter asks providers how long prompts are. *relay.Relay is one.
+type Counter interface {
+	// CountTokens tells what the endpoint counts that would serve c; ok is false when it does not tell. See relay.Relay.
+	CountTokens(ctx context.Context, c *relay.Call) (n int64, ok bool)
+}
+
+const countWait = 10 * time.Second // for a provider's count: our own is at hand
+
+// countTokens serves POST /v1/messages/count_tokens: the count of the provider where it speaks this wire, else our own. It is free.
 func (x *exchange) countTokens() error {
 	req, err := x.readMessages(messages.DecodeCount)
 	if err != nil {
@@ -117,9 +127,18 @@ func (x *exchange) countTokens() error {
 		e.Param = "model"
 		return e
 	}
+	n, told := int64(0), false
+	if x.api.Counter != nil {
+		ctx, cancel := context.WithTimeout(x.r.Context(), countWait)
+		defer cancel()
+		n, told = x.api.Counter.CountTokens(ctx, &relay.Call{Caller: x.caller, Request: req, At: x.at, Catalog: x.api.Catalog(), API: "messages"})
+	}
+	if !told {
+		n = x.api.Tokens.Count(messages.PromptText(req))
+	}
 	o := object{b: make([]byte, 0, 64)}
 	o.open()
-	o.integer("input_tokens", x.api.Tokens.Count(messages.PromptText(req)))
+	o.integer("input_tokens", n)
 	o.close()
 	return x.reply(&o)
 }

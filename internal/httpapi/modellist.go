@@ -52,13 +52,13 @@ func (c *modelsCache) rank(r ranks, s *catalog.Snapshot) {
 
 // shelf is all lists of one snapshot.
 type shelf struct {
-	snapshot           *catalog.Snapshot
-	models, embeddings *modelList
-	videos             *rendered
+	snapshot                   *catalog.Snapshot
+	models, embeddings, images *modelList
+	videos                     *rendered
 }
 
 func newShelf(s *catalog.Snapshot, r ranks) *shelf {
-	var models, embeddings, videos []modelItem
+	var models, embeddings, images, videos []modelItem
 	for _, m := range s.Models() {
 		for _, o := range offersOf(m) {
 			if len(o.endpoints) == 0 {
@@ -69,12 +69,17 @@ func newShelf(s *catalog.Snapshot, r ranks) *shelf {
 				models = append(models, newModelItem(o, r))
 			case catalog.TypeEmbedding:
 				embeddings = append(embeddings, newModelItem(o, r))
+			case catalog.TypeImage:
+				images = append(images, newModelItem(o, r))
 			case catalog.TypeVideo:
 				videos = append(videos, newModelItem(o, nil))
 			}
 		}
 	}
-	return &shelf{snapshot: s, models: newModelList(models, appendModel), embeddings: newModelList(embeddings, appendEmbeddingModel), videos: renderVideos(videos)}
+	return &shelf{
+		snapshot: s, models: newModelList(models, appendModel), embeddings: newModelList(embeddings, appendEmbeddingModel),
+		images: newModelList(images, appendModel), videos: renderVideos(videos),
+	}
 }
 
 // offered is a model under one of its ids, with the endpoints that serve it there.

@@ -3,7 +3,9 @@ package httpapi
 import (
 	"bytes"
 	"math/big"
+	"strings"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/routing"
@@ -32,17 +34,30 @@ func (x *exchange) putPreferences() error {
 		return fault.New(fault.Invalid, "httpapi.putPreferences", "The body must be a JSON object.")
 	}
 	text, given := "", false
+	var plugins []byte
 	for m := rawjson.MembersOf(body); m.Next(); {
-		if string(m.Name) != "provider" {
-			return fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route knows no field of that name.")
+		switch string(m.Name) {
+		case "provider":
+			given = true
+			text, err = PreferencesText(m.Value)
+		case "plugins":
+			if plugins = wire.Present(m.Value); plugins != nil {
+				err = wire.DefaultPlugins(plugins)
+			}
+		default:
+			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route knows no field of that name.")
 		}
-		given = true
-		if text, err = PreferencesText(m.Value); err != nil {
+		if err != nil {
 			return err
 		}
 	}
 	if !given {
 		return fault.Field("httpapi.putPreferences", "provider", "provider is missing; null removes the preferences.")
+	}
+	if text = withPlugins(text, plugins); text != "" {
+		if _, err := wire.Defaults([]byte(text)); err != nil { // both together are too long
+			return err
+		}
 	}
 	if err := x.api.Accounts.SetPreferences(x.r.Context(), x.caller.User, text, x.actor()); err != nil {
 		return err
@@ -55,19 +70,68 @@ func (x *exchange) replyPreferences(text string) error {
 	o.open()
 	o.name("data")
 	o.open()
-	o.raw("provider", text)
+	provider, plugins := withoutPlugins(text)
+	o.raw("provider", provider)
+	if plugins != nil {
+		o.raw("plugins", string(plugins))
+	}
 	o.close()
 	o.close()
 	return x.reply(&o)
 }
 
+// withPlugins is what is kept of the preferences of an account: its plugins stand beside what it prefers of providers.
+func withPlugins(provider string, plugins []byte) string {
+	switch {
+	case len(bytes.TrimSpace(bytes.Trim(plugins, "[] \t\r\n"))) == 0:
+		return provider
+	case provider == "":
+		return `{"plugins":` + string(plugins) + "}"
+	}
+	return strings.TrimSuffix(provider, "}") + `,"plugins":` + string(plugins) + "}"
+}
+
+// withoutPlugins takes apart what withPlugins has put together, or a person has written so.
+func withoutPlugins(text string) (provider string, plugins []byte) {
+	var b []byte
+	for m := rawjson.MembersOf([]byte(text)); m.Next(); {
+		if string(m.Name) == "plugins" {
+			plugins = m.Value
+			continue
+		}
+		b = append(append(b, ','), text[m.Start:m.End]...)
+	}
+	if plugins == nil {
+		return text, nil
+	}
+	if b == nil {
+		return "", plugins
+	}
+	b[0] = '{'
+	return string(append(b, '}')), plugins
+}
+
+// usePlugins has a request use the plugins of the caller's account.
+func (x *exchange) usePlugins(req *completion.Request) {
+	if d := x.caller.Defaults; d != nil && d.Account != "" {
+		if list := rawjson.Find([]byte(d.Account), "plugins"); list != nil {
+			wire.UsePlugins(req, list)
+		}
+	}
+}
+
 // PreferencesText is what is kept of preferences that somebody gives, "" for null and for an object without members. It fails with
 // fault.Invalid or another kind for what is not JSON.
-func PreferencesText(v []byte) (string, error) {
+func PreferencesText(v []byte) (string, error) { return preferencesText(v, wire.DefaultPreferences) }
+
+// DefaultsText is the same of what holds for an account, plugins among it.
+func DefaultsText(v []byte) (string, error) { return preferencesText(v, wire.Defaults) }
+
+func preferencesText(v []byte, read func([]byte) (routing.Preferences, error)) (string, error) {
 	if rawjson.KindOf(v) == rawjson.Null {
 		return "", nil
 	}
-	if _, err := wire.DefaultPreferences(v); err != nil {
+	if _, err := read(v); err != nil {
 		return "", err
 	}
 	if m := rawjson.MembersOf(v); !m.Next() {

@@ -1,10 +1,13 @@
 package httpapi_test
 
 import (
+	"context"
 	"strings"
 	"testing"
 
 	"weir/internal/fault"
+	"weir/internal/relay"
+	"weir/internal/routing"
 )
 
 // What is set for the account holds for the next request of any of its keys, and the explanation tells what holds and who said so.
@@ -40,12 +43,50 @@ func TestAccountPreferences(t *testing.T) {
 	exactly(t, "gone", at(explained(""), "preferences"), `{}`)
 }
 
+// Plugins of the account are those of each request that does not speak of them itself.
+func TestAccountPlugins(t *testing.T) {
+	t.Parallel()
+	var healed, compressed, searched bool
+	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, s relay.Sink) error {
+		healed, compressed, searched = c.Request.Heal, c.Request.Needs.Shrink == routing.ShrinkAny, c.Request.Search != nil
+		return hello(ctx, c, s)
+	}), nil)
+	const path, list = "/api/account/preferences", `[{"id":"response-healing"},{"id":"context-compression"}]`
+	for _, provider := range []string{`null`, `{"zdr":true}`} {
+		want := `{"data":{"provider":` + provider + `,"plugins":` + list + `}}`
+		exactly(t, "set", n.manage("PUT", path, `{"plugins":`+list+`,"provider":`+provider+`}`).json(t), want)
+		exactly(t, "kept", n.manage("GET", path, "").json(t), want)
+	}
+	for _, c := range []struct {
+		name, more                       string
+		healed, compressed, chat, answer bool
+	}{
+		{"nothing said", ``, true, true, true, true},
+		{"one switched off", `,"plugins":[{"id":"response-healing","enabled":false}]`, false, true, true, true},
+		{"another one asked for", `,"plugins":[{"id":"web"}]`, true, true, true, true},
+		{"transforms", `,"transforms":[]`, true, false, true, false},
+		{"truncation", `,"truncation":"disabled"`, true, false, false, true},
+	} {
+		for route, body := range map[string]string{"chat/completions": `{"model":"acme/small","messages":[{"role":"user","content":"hi"}]`, "responses": `{"model":"acme/small","input":"hi"`} {
+			if route == "chat/completions" && !c.chat || route == "responses" && !c.answer {
+				continue
+			}
+			if r := n.do("POST", "/v1/"+route, body+c.more+`}`); r.StatusCode != 200 || healed != c.healed || compressed != c.compressed || searched != strings.Contains(c.more, "web") {
+				t.Errorf("%s of %s: status %d, healed %t, compressed %t, searched %t", c.name, route, r.StatusCode, healed, compressed, searched)
+			}
+		}
+	}
+	exactly(t, "removed", n.manage("PUT", path, `{"provider":null}`).json(t), `{"data":{"provider":null}}`)
+}
+
 func TestAccountPreferencesErrors(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(nil), nil)
 	const path = "/api/account/preferences"
 	for body, param := range map[string]any{
 		`{}`: "provider", `[]`: nil, `{"provider":7}`: "provider", `{"provider":{"zrd":true}}`: "provider.zrd", `{"provider":{"sort":"fast"}}`: "provider.sort",
+		`{"plugins":[]}`: "provider", `{"provider":null,"plugins":{}}`: "plugins", `{"provider":null,"plugins":[{"id":"nosuch"}]}`: "plugins[0].id", `{"provider":{"plugins":[]}}`: "provider.plugins",
+		`{"provider":{"ignore":["` + strings.Repeat("a", 250) + `"]},"plugins":[` + strings.Repeat(`{"id":"response-healing"},`, 63) + `{"id":"web","search_prompt":"` + strings.Repeat("a", 4000) + `"},{"id":"web"}]}`: nil,
 		`{"provider":{"only":[""]},"x":1}`: nil, `{"other":1}`: "other", `{"provider":{},"provider":{}}`: nil, `{"provider":{"ignore":"` + strings.Repeat("a", 9000) + `"}}`: "provider",
 	} {
 		r := n.manage("PUT", path, body)

@@ -84,6 +84,7 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 		req.Continue(before)
 	}
 	req.Account = x.caller.Wallet
+	x.usePlugins(req.Request)
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
 		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {

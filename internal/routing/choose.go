@@ -590,6 +590,11 @@ func (p *planner) nothingLeft(models []asked) error {
 	if len(excluded) == 1 && by[ContextLength] {
 		return p.tooLong(details)
 	}
+	if len(excluded) == 1 && by[InputModalities] && p.q.Type != "" {
+		err := fault.Field("routing.Choose", "input", "Nobody serves %s with input of this kind: it takes texts alone.", which)
+		err.Details = details
+		return err
+	}
 	if by[InputModalities] && p.onlyFiles() {
 		err := fault.Field("routing.Choose", "messages",
 			"Nobody serves %s with files, and this request does not let the file-parser plugin read them.", which)
@@ -609,6 +614,11 @@ func (p *planner) nothingLeft(models []asked) error {
 				break
 			}
 		}
+		return err
+	}
+	if len(excluded) == 1 && by[TokenizerFilter] {
+		err := fault.Field("routing.Choose", "input", "Nobody who serves %s takes tokens of another tokenizer: send the texts themselves.", which)
+		err.Details = details
 		return err
 	}
 	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: every endpoint was excluded by %s.", which, strings.Join(excluded, ", "))

@@ -25,6 +25,7 @@ const (
 	MaxCompletionTokens
 	InputModalities
 	OutputModalities
+	TokenizerFilter
 	NFilter
 	RequireParameters
 	VariantFilter
@@ -43,7 +44,7 @@ const (
 var filterNames = [filters]string{
 	Kept: "", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
 	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
-	InputModalities: "input_modalities", OutputModalities: "output_modalities", NFilter: "n", RequireParameters: "require_parameters",
+	InputModalities: "input_modalities", OutputModalities: "output_modalities", TokenizerFilter: "tokenizer", NFilter: "n", RequireParameters: "require_parameters",
 	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", softTools: "tools", softResponseFormat: "response_format",
 	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", softWire: "wire", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
 }
@@ -112,6 +113,8 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return InputModalities
 	case needs.Output&^ep.Output != 0:
 		return OutputModalities
+	case needs.Tokenized && !readsTokens(ep):
+		return TokenizerFilter
 	case ep.MaxN > 0 && needs.N > ep.MaxN:
 		return NFilter
 	case pref.RequireParameters && needs.Params&^ep.Params != 0:
@@ -145,6 +148,12 @@ func (p *planner) whole(cands []candidate) {
 			c.dropped = InputModalities
 		}
 	}
+}
+
+// readsTokens reports whether tokens mean the same to an endpoint as to who made them: those of OpenAI's models, which clients cut texts into
+// unasked, and those of a server that takes each model's own.
+func readsTokens(ep *catalog.Endpoint) bool {
+	return ep.Model.Vendor == "openai" && ep.Provider.Dialect == "openai" || ep.Provider.Quirks.TokenInput
 }
 
 func (c *ceilings) admit(p *catalog.Prices) bool {

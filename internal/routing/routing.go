@@ -44,7 +44,8 @@ type Needs struct {
 	Output       catalog.Modality // modalities asked for; 0: text
 	N            int
 	PromptTokens int64  // estimate
-	Longest      int64  // of them, those of the longest of several inputs that an upstream reads each for itself; 0: they are one
+	Tokenized    bool   // the prompt came as tokens: only who has their tokenizer understands it
+	Longest      int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
 	FileTokens   int64  // of them, those of files
 	MaxTokens    int64  // answer tokens asked for, 0: none given
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none

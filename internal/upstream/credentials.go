@@ -21,6 +21,7 @@ const (
 // credential is one key of a provider with what is computed once for it.
 type credential struct {
 	whole, stream lane
+	tag           string      // tells it from the provider's others
 	method        auth.Method // gives further fields to each request; nil: the lanes say all
 
 	// guarded by credentials.mu
@@ -47,7 +48,7 @@ func newCredentials(d Dialect, p *catalog.Provider, host string, deps auth.Deps)
 	for _, key := range keysOf(p) {
 		keyed := *p
 		keyed.Key = key
-		c := new(credential)
+		c := &credential{tag: keyTag(key)}
 		var err error
 		if c.method, err = methodOf(d, &keyed, deps); err != nil {
 			return nil, err

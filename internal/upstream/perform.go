@@ -26,8 +26,9 @@ type Performer interface {
 
 // Fetcher gets what a provider's answer names by address. It follows the rules for addresses that strangers write.
 type Fetcher interface {
-	// Fetch gives the bytes behind an address, at most max, and their type as the server says.
-	Fetch(ctx context.Context, address string, max int64) (data []byte, mediaType string, err error)
+	// ProviderBytes gives the bytes behind an address that a provider named, at most maxBytes, and their type as the server says. home is the
+	// provider's base URL: what the operator has configured may be reached at whatever address it has.
+	ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
 
 // Ask is what a Performer reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls of one
@@ -156,7 +157,7 @@ func (k *Ask) Fetch(address string) (data []byte, mediaType string, err error) {
 	if k.client.cfg.Fetcher == nil {
 		return nil, "", Broken(k.ep, errors.New("addresses in answers are not followed"))
 	}
-	data, mediaType, err = k.client.cfg.Fetcher.Fetch(k.ctx, address, k.client.cfg.Limits.Media)
+	data, mediaType, err = k.client.cfg.Fetcher.ProviderBytes(k.ctx, k.ep.Provider.Name, k.target.provider.BaseURL, address, k.client.cfg.Limits.Media)
 	if err == nil {
 		return data, mediaType, nil
 	}

@@ -303,6 +303,6 @@ type fetched struct {
 	err  error
 }
 
-func (f fetched) Fetch(context.Context, string, int64) ([]byte, string, error) {
+func (f fetched) ProviderBytes(context.Context, string, string, string, int64) ([]byte, string, error) {
 	return []byte(f.data), "image/png", f.err
 }

@@ -42,12 +42,12 @@ func TestTranscriptionCall(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			tt.task.File, tt.task.Format, tt.task.MediaType, tt.task.Name = bytes.NewReader([]byte("RIFF")), "wav", "audio/wav", "private.wav"
+			tt.task.File, tt.task.Format, tt.task.MediaType = bytes.NewReader([]byte("RIFF")), "wav", "audio/wav"
 			c := transcriptionCall(hearing, &completion.Request{Stream: tt.stream}, &tt.task)
 			for range 2 { // afresh for each try
 				body, size := c.Content()
 				b, err := io.ReadAll(body)
-				if err != nil || int64(len(b)) != size || bytes.Contains(b, []byte("private")) {
+				if err != nil || int64(len(b)) != size {
 					t.Fatalf("%d bytes of %d, %v: %s", len(b), size, err, b)
 				}
 				_, params, err := mime.ParseMediaType(c.Header.Get("Content-Type"))

@@ -1,0 +1,63 @@
+package app
+
+import (
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// simAudio are the simulator's models that hear and speak, each on the wires that have it.
+var simAudio = []struct {
+	slug, name, about, kind string
+	provider, dialect, path string // a provider of its own where dialect is told; else one that is declared already
+	upstream                string
+
+	minute, characters                     string // rubles a minute, and a thousand characters
+	prompt, audio, completion, audioOutput string // rubles a thousand tokens
+}{
+	{slug: "sim/whisper", name: "Sim Whisper", about: "Writes down what it hears, in every format that Whisper has.", kind: catalog.TypeTranscription, provider: "sim", upstream: "whisper", minute: "0.6"},
+	{slug: "sim/transcribe", name: "Sim Transcribe", about: "Writes down what it hears, as it hears it.", kind: catalog.TypeTranscription, provider: "sim", upstream: "transcribe",
+		prompt: "0.25", audio: "0.6", completion: "1"},
+	{slug: "sim/diarize", name: "Sim Diarize", about: "Writes down what it hears, and who said it.", kind: catalog.TypeTranscription, provider: "sim", upstream: "diarize",
+		prompt: "0.25", audio: "0.6", completion: "1"},
+	{slug: "sim/listen", name: "Sim Listen", about: "Writes down what it hears, by the deepgram dialect alone.", kind: catalog.TypeTranscription,
+		provider: "sim-deepgram", dialect: "deepgram", path: "/deepgram", upstream: "listen", minute: "0.5"},
+	{slug: "sim/scribe", name: "Sim Scribe", about: "Writes down what it hears, by the elevenlabs dialect alone.", kind: catalog.TypeTranscription,
+		provider: "sim-elevenlabs", dialect: "elevenlabs", path: "/elevenlabs", upstream: "scribe", minute: "0.4"},
+	{slug: "sim/speechkit", name: "Sim SpeechKit", about: "Writes down what it hears, by the yandex dialect alone.", kind: catalog.TypeTranscription,
+		provider: "sim-yandex", upstream: "speechkit", minute: "0.6"},
+	{slug: "sim/speech", name: "Sim Speech", about: "Speaks a text: a tone in the format that is asked for.", kind: catalog.TypeSpeech, provider: "sim", upstream: "speech",
+		prompt: "0.06", audioOutput: "1.2"},
+	{slug: "sim/speech-elevenlabs", name: "Sim Speech (elevenlabs)", about: "Speaks a text, by the elevenlabs dialect alone.", kind: catalog.TypeSpeech,
+		provider: "sim-elevenlabs", upstream: "speech", characters: "5"},
+}
+
+// declareAudio adds them to the demo's catalog.
+func declareAudio(d *catalog.Declared, origin string) {
+	price := func(text string) money.Price {
+		if text == "" {
+			return money.Price{}
+		}
+		v, err := money.ParsePrice(text)
+		if err != nil {
+			panic(err) // a broken build: the prices are constants
+		}
+		return v
+	}
+	for i := range simAudio {
+		m := &simAudio[i]
+		if m.dialect != "" {
+			d.Providers = append(d.Providers, catalog.Provider{ID: m.provider, Name: "Simulator, " + m.dialect + " wire", Dialect: m.dialect, BaseURL: origin + m.path, Key: "simulated",
+				DataPolicy: catalog.PolicyZero, Simulated: true})
+		}
+		d.Models = append(d.Models, catalog.ModelInfo{Slug: m.slug, Name: m.name, Description: m.about, Type: m.kind})
+		o := catalog.Offer{Provider: m.provider, Model: m.slug, UpstreamID: m.upstream, Input: catalog.Audio | catalog.Text, Output: catalog.Text, Quantization: "unknown"}
+		if m.kind == catalog.TypeSpeech {
+			o.Input, o.Output = catalog.Text, catalog.Audio
+		}
+		o.Pricing = catalog.Pricing{
+			List: "sim", Minute: price(m.minute), Characters: price(m.characters),
+			Base: catalog.Prices{Prompt: price(m.prompt), Audio: price(m.audio), Completion: price(m.completion), AudioOutput: price(m.audioOutput)},
+		}
+		d.Offers = append(d.Offers, o)
+	}
+}

@@ -1,0 +1,155 @@
+package app_test
+
+import (
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/sim"
+)
+
+// filmWire is a wire for videos in the failure matrix.
+type filmWire struct {
+	name, dialect, base, model, key string
+	quirks                          catalog.Quirks
+	seconds                         int
+	resolution                      string
+	finds                           bool // a submission whose answer was lost is found again
+}
+
+var filmWires = []filmWire{
+	{name: "openai", dialect: "openai", base: "/v1", model: "sora-2", seconds: 4, resolution: "720p", finds: true},
+	{name: "router", dialect: "openai", base: "/openrouter/api/v1", model: "google/veo-3.1", quirks: catalog.Quirks{VideosWire: "openrouter"}, seconds: 4, resolution: "720p"},
+	{name: "studio", dialect: "gemini", base: "/v1beta", model: "veo-3.1-generate-preview", seconds: 4, resolution: "720p"},
+	{name: "vertex", dialect: "gemini", base: "/v1/projects/p/locations/l/publishers/google", model: "veo-3.1-generate-001", quirks: catalog.Quirks{AuthHeader: "Authorization", AuthScheme: "Bearer"}, seconds: 4, resolution: "720p"},
+	{name: "runway", dialect: "runway", base: "/runway/v1", model: "gen4.5", seconds: 5, resolution: "720p"},
+	{name: "kling", dialect: "kling", base: "/kling/v1", model: "kling-v2-6", key: sim.KlingAccessKey + ":" + sim.KlingSecretKey, seconds: 5, resolution: "720p", finds: true},
+	{name: "minimax", dialect: "minimax", base: "/minimax/v1", model: "MiniMax-Hailuo-2.3", seconds: 6, resolution: "768p"},
+	{name: "luma", dialect: "luma", base: "/luma/dream-machine/v1", model: "ray-2", seconds: 5, resolution: "720p", finds: true},
+	{name: "fal", dialect: "fal", base: "/fal/queue", model: "fal-ai/video/text-to-video", seconds: 5, resolution: "720p"},
+}
+
+// wireFilmCell is a fault at one step of a job, and what becomes of that: alone, and with another provider behind.
+type wireFilmCell struct {
+	settings      string
+	alone, behind string // states; "": not tried, because it takes a provider's minute
+	finds         string // instead, where a submission is found again; "": not tried
+}
+
+var wireFilmMatrix = []wireFilmCell{
+	{"polls=2", "completed", "completed", "completed"},
+	{"job=refuse", "failed", "failed", "failed"}, // nobody would make it
+	{"fault=u12", "failed", "failed", "failed"},
+	{"fault=u13", "failed", "completed", "failed"},
+	{"fault=u15", "failed", "completed", "failed"},
+	{"fault=u9", "", "completed", ""},
+	{"fault=u16", "", "completed", ""},
+	{"fault=u2", "failed", "failed", ""}, // the first may have it: nobody else is asked
+	{"fault=u15,status=502", "failed", "failed", ""},
+	{"fault=u18-html", "failed", "failed", ""},
+	{"fault=u18-truncated", "failed", "failed", "completed"},
+	{"on=poll,fault=u2,times=1", "completed", "completed", "completed"},
+	{"on=poll,fault=u9,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u13,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u14,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u15,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u16,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u17,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u18-html,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u18-truncated,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u21-truncated,times=1", "completed", "", "completed"},
+	{"on=poll,fault=u24,times=1", "completed", "", "completed"},
+	{"job=fail", "failed", "failed", "failed"},
+	{"job=policy", "failed", "failed", "failed"},
+	{"job=lost", "failed", "failed", "failed"},
+}
+
+func (c *wireFilmCell) slug(w *filmWire, spare bool) string {
+	name := w.name + "/" + strings.NewReplacer("=", "-", ",", "-").Replace(c.settings)
+	if spare {
+		return name + "-spare"
+	}
+	return name
+}
+
+func matrixOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
+	o := filmOffer(t, provider, slug, upstream)
+	o.Pricing.Video = []catalog.VideoRule{{PerSecond: price(t, "1")}}
+	return o
+}
+
+// Whatever a provider does to a submission or to a look, on any wire, a job ends once, with a video that is charged for or without a charge, and
+// is made by one provider at most.
+func TestFailureMatrixOfVideoWires(t *testing.T) {
+	t.Parallel()
+	gw := startGateway(t, func(s *setup) {
+		s.Video.FirstPoll, s.Video.MostPoll = 20*time.Millisecond, 200*time.Millisecond
+		d := &s.Declared
+		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
+		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
+		d.Providers = append(d.Providers, catalog.Provider{ID: "spare", Name: "spare", Dialect: "openai", BaseURL: origin + "/openrouter/api/v1", Key: "sk-spare", Quirks: catalog.Quirks{VideosWire: "openrouter"}})
+		for i := range filmWires {
+			w := &filmWires[i]
+			key := w.key
+			if key == "" {
+				key = "sk-upstream-key"
+			}
+			d.Providers = append(d.Providers, catalog.Provider{ID: w.name, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.base, Key: key, Quirks: w.quirks})
+			for j := range wireFilmMatrix {
+				c := &wireFilmMatrix[j]
+				for _, spare := range []bool{false, true} {
+					slug, settings := c.slug(w, spare), c.settings
+					if strings.Contains(settings, "times=") {
+						settings += ",id=" + strings.ReplaceAll(slug, "/", "-")
+					}
+					d.Models = append(d.Models, catalog.ModelInfo{Slug: slug, Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Durations: []int{w.seconds}, Resolutions: []string{w.resolution}, AspectRatios: []string{"16:9"}}})
+					d.Offers = append(d.Offers, matrixOffer(t, w.name, slug, w.model+"@"+settings))
+					if spare {
+						d.Offers = append(d.Offers, matrixOffer(t, "spare", slug, "some/video"))
+					}
+				}
+			}
+		}
+	})
+	var all sync.WaitGroup // cells wait more than they work
+	places := make(chan struct{}, 24)
+	for i := range filmWires {
+		w := &filmWires[i]
+		for j := range wireFilmMatrix {
+			c := &wireFilmMatrix[j]
+			alone, behind := c.alone, c.behind
+			if w.finds {
+				alone, behind = c.finds, ""
+			}
+			for spare, want := range map[bool]string{false: alone, true: behind} {
+				if want == "" {
+					continue
+				}
+				all.Go(func() {
+					places <- struct{}{}
+					defer func() { <-places }()
+					t.Run(c.slug(w, spare), func(t *testing.T) { c.check(t, gw, w, spare, want) })
+				})
+			}
+		}
+	}
+	all.Wait()
+	gw.wantBalanced(t)
+}
+
+func (c *wireFilmCell) check(t *testing.T, gw *gateway, w *filmWire, spare bool, want string) {
+	a := gw.newAccount(t)
+	body := shoot(c.slug(w, spare), "A heron.")
+	body["provider"] = map[string]any{"order": []string{w.name, "spare"}}
+	f := a.awaitFilm(t, a.shoot(t, body).ID, want)
+	if (f.Error == "") != (want == "completed") || strings.Contains(f.Error, "127.0.0.1") {
+		t.Errorf("the job says %q", f.Error)
+	}
+	is := a.credits(t)
+	if charged := parse(t, is.TotalUsage) > 0; charged != (want == "completed") || is.Reserved != "0" {
+		t.Errorf("charged %s, held %s", is.TotalUsage, is.Reserved)
+	}
+}

@@ -1,0 +1,153 @@
+package app_test
+
+import (
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"runtime"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"weir/internal/catalog"
+)
+
+// recordingBytes is the largest recording that is taken.
+const recordingBytes = 26_214_400
+
+// silence is the body of a form with a WAV file of that many bytes, made as it is read.
+func silence(model string, size int64) (body io.Reader, length int64, contentType string) {
+	const boundary = "weir-upload"
+	head := wave(0)
+	copy(head[4:], le32(uint32(size-8)))
+	copy(head[40:], le32(uint32(size-44)))
+	before := "--" + boundary + "\r\nContent-Disposition: form-data; name=\"model\"\r\n\r\n" + model + "\r\n--" + boundary +
+		"\r\nContent-Disposition: form-data; name=\"file\"; filename=\"long.wav\"\r\nContent-Type: audio/wav\r\n\r\n" + string(head)
+	after := "\r\n--" + boundary + "--\r\n"
+	r := io.MultiReader(strings.NewReader(before), io.LimitReader(hush{}, size-44), strings.NewReader(after))
+	return r, int64(len(before)) + size - 44 + int64(len(after)), "multipart/form-data; boundary=" + boundary
+}
+
+func le32(n uint32) []byte { return []byte{byte(n), byte(n >> 8), byte(n >> 16), byte(n >> 24)} }
+
+type hush struct{}
+
+func (hush) Read(p []byte) (int, error) {
+	for i := range p {
+		p[i] = 0x80
+	}
+	return len(p), nil
+}
+
+// swallower is an upstream that reads recordings without keeping them, and answers only when all of them are under way.
+type swallower struct {
+	all  sync.WaitGroup
+	mu   sync.Mutex
+	heap uint64 // while all were under way
+	most int64  // bytes of the longest
+}
+
+func (s *swallower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	first := make([]byte, 1<<20) // enough of the body to know that it is on its way
+	n, err := io.ReadFull(r.Body, first)
+	s.all.Done()
+	s.all.Wait()
+	s.measure()
+	rest, more := io.Copy(io.Discard, r.Body)
+	if err != nil || more != nil {
+		http.Error(w, `{"error":{"message":"cut"}}`, http.StatusBadRequest)
+		return
+	}
+	s.mu.Lock()
+	s.most = max(s.most, int64(n)+rest)
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/json")
+	_, _ = io.WriteString(w, `{"text":"Nothing was said."}`)
+}
+
+// measure notes the heap, once.
+func (s *swallower) measure() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.heap == 0 {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		s.heap = m.HeapAlloc
+	}
+}
+
+// uploadAtOnce sends n recordings of that size at the same time and tells how far the heap grew while all were under way, their senders and
+// their upstream included.
+func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
+	s := &swallower{}
+	s.all.Add(n)
+	upstream := &http.Server{Handler: s}
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	go func() { _ = upstream.Serve(l) }()
+	defer upstream.Close()
+	gw := startGateway(t, func(c *setup) {
+		c.DataDir = t.TempDir() // on the disk, where recordings wait
+		d := &c.Declared
+		d.Providers = append(d.Providers, catalog.Provider{ID: "swallow", Name: "Swallow", Dialect: "openai", BaseURL: "http://" + l.Addr().String()})
+		d.Models = append(d.Models, catalog.ModelInfo{Slug: "swallow/whisper", Type: catalog.TypeTranscription})
+		d.Offers = append(d.Offers, catalog.Offer{Provider: "swallow", Model: "swallow/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Minute: price(t, "0.006")}})
+	})
+	a := gw.newAccount(t)
+	runtime.GC()
+	var before runtime.MemStats
+	runtime.ReadMemStats(&before)
+	var senders sync.WaitGroup
+	for range n {
+		senders.Go(func() {
+			body, length, contentType := silence("swallow/whisper", size)
+			req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, gw.url+"/v1/audio/transcriptions", body)
+			if err != nil {
+				t.Error(err)
+				return
+			}
+			req.ContentLength = length
+			req.Header.Set("Authorization", "Bearer "+a.key)
+			req.Header.Set("Content-Type", contentType)
+			res, err := gw.client.Do(req)
+			if err != nil {
+				t.Error(err)
+				s.all.Done() // the others must not wait for it
+				return
+			}
+			defer res.Body.Close()
+			if answer, _ := io.ReadAll(res.Body); res.StatusCode != http.StatusOK || !strings.Contains(string(answer), "Nothing was said.") {
+				t.Errorf("%d %s", res.StatusCode, answer)
+			}
+		})
+	}
+	senders.Wait()
+	if s.most < size {
+		t.Errorf("the upstream had %d bytes of %d", s.most, size)
+	}
+	a.wantNothingHeld(t)
+	return int64(s.heap) - int64(before.HeapAlloc)
+}
+
+// Recordings on their way do not stand in memory: the heap does not grow with their size. WEIR_UPLOADS=50 measures as many at once.
+//
+// It does not run beside others: it measures the heap that all share.
+func TestUploadsStayOutOfMemory(t *testing.T) {
+	n := 8
+	if v := os.Getenv("WEIR_UPLOADS"); v != "" {
+		var err error
+		if n, err = strconv.Atoi(v); err != nil {
+			t.Fatal(err)
+		}
+	}
+	grown := uploadAtOnce(t, n, recordingBytes)
+	t.Logf("%d uploads of %d bytes at once: the heap grew by %.1f MiB", n, recordingBytes, float64(grown)/(1<<20))
+	if most := int64(n) * 2 << 20; grown > most {
+		t.Errorf("the heap grew by %d bytes, which is more than %d", grown, most)
+	}
+}

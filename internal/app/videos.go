@@ -1,0 +1,95 @@
+package app
+
+import (
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"time"
+
+	"weir/internal/config"
+	"weir/internal/content"
+	"weir/internal/content/folder"
+	"weir/internal/content/s3"
+	"weir/internal/fetch"
+	"weir/internal/httpapi"
+	"weir/internal/upstream"
+	"weir/internal/video"
+	"weir/internal/webhook"
+	"weir/internal/wire/videos"
+)
+
+// contents is a place for files that is closed at the end.
+type contents interface {
+	content.Store
+	io.Closer
+}
+
+// openContents opens the place where finished videos are kept, nil when they stay with their providers.
+func openContents(cfg *config.Config) (contents, error) {
+	v := &cfg.Video
+	switch v.Keep {
+	case config.KeepFolder:
+		return folder.Open(cfg.ContentFolder(), int64(v.MinFreeBytes))
+	case config.KeepS3:
+		return s3.Open(s3.Config{
+			Endpoint: v.S3.Endpoint, Region: v.S3.Region, Bucket: v.S3.Bucket, Prefix: v.S3.Prefix, AccessKey: v.S3.AccessKey.Reveal(),
+			SecretKey: v.S3.SecretKey.Reveal(), Session: v.S3.SessionToken.Reveal(), VirtualHost: v.S3.VirtualHost, PartBytes: int64(v.S3.PartBytes),
+		})
+	}
+	return nil, nil
+}
+
+// makeVideos begins to work on video jobs: those that requests bring, and those that an earlier life or another node has left.
+func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
+	kept, err := openContents(&g.cfg)
+	if err != nil {
+		return nil, err
+	}
+	g.contents = kept // not with an error: then it is a pointer to nothing
+	v := &g.cfg.Video
+	d := video.Deps{
+		Store: g.store, Holds: g.book, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
+		Upstream: upstream.NewFilms(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
+		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Rand: rand.Float64,
+	}
+	if g.contents != nil {
+		d.Contents = g.contents
+	}
+	return video.New(d, video.Config{
+		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, KeepFor: v.Retention, AtOnce: int(v.AtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
+		LookEvery: min(v.FirstPoll, time.Second), CopyFor: v.CopyTimeout, Report: reportVideos(g.slog),
+	}), nil
+}
+
+func reportVideos(log *slog.Logger) func(string, *video.Job, error) {
+	return func(what string, j *video.Job, err error) {
+		id := ""
+		if j != nil {
+			id = j.ID
+		}
+		log.Warn(what, "job", id, "error", err)
+	}
+}
+
+// endings writes the events that tell of the ends of jobs.
+type endings struct {
+	base func() string
+	now  func() time.Time
+}
+
+// Ended is video.Callbacks'.
+func (e endings) Ended(j *video.Job) *webhook.Delivery {
+	if j.Callback == "" {
+		return nil
+	}
+	d := webhook.NewDelivery(j.ID+"-"+string(j.State), j.User, j.Callback, videos.EventType(j), videos.AppendEnd(nil, j, e.base()), e.now())
+	return &d
+}
+
+// publicURL is how clients reach the gateway as far as it knows without one that asks.
+func (g *Gateway) publicURL() string {
+	if g.cfg.Server.PublicURL != "" {
+		return g.cfg.Server.PublicURL
+	}
+	return g.BaseURL()
+}

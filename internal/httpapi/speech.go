@@ -1,0 +1,100 @@
+package httpapi
+
+import (
+	"net/http"
+
+	"weir/internal/completion"
+	"weir/internal/idempotency"
+	"weir/internal/relay"
+	"weir/internal/task"
+	"weir/internal/wire/speech"
+)
+
+// postSpeech serves POST /v1/audio/speech: sound as bytes, or as a stream of events.
+func (x *exchange) postSpeech() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := speech.Decode(body)
+	if err != nil {
+		return err
+	}
+	if err := x.admitTask(req); err != nil {
+		return err
+	}
+	call := x.task(req, "audio.speech", speech.PromptText(req))
+	if req.Task.(*task.Speech).SSE {
+		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return speech.NewStream(w) })
+	}
+	w := &soundWriter{x: x}
+	return x.perform(call, soundSink{speech.NewBytes(w), w})
+}
+
+// soundWriter sends sound as it comes: each piece is flushed on its own. What is cut before its end has no end for the client either.
+type soundWriter struct {
+	x    *exchange
+	kind []string
+	all  []byte // of a named request
+	lost bool   // there is more than is kept
+}
+
+// Begin is told the type of the sound.
+func (w *soundWriter) Begin(mediaType string) { w.kind = []string{mediaType} }
+
+// Write sends one piece, before the first one the head.
+func (w *soundWriter) Write(piece []byte) (int, error) {
+	x := w.x
+	w.remember(piece)
+	x.beforeWrite()
+	if x.status == 0 {
+		h := x.w.Header()
+		h["Content-Type"], h["Cache-Control"], h["X-Accel-Buffering"] = w.kind, noCache, noBuffer
+		x.writeHead(http.StatusOK)
+	}
+	n, err := x.w.Write(piece)
+	x.sent += int64(n)
+	if err != nil {
+		return n, err
+	}
+	return n, http.NewResponseController(x.w).Flush()
+}
+
+// remember keeps the answer to a named request.
+func (w *soundWriter) remember(piece []byte) {
+	n := w.x.named
+	if n == nil || n.run == nil || w.lost {
+		return
+	}
+	if w.lost = len(w.all)+len(piece) > n.run.MaxBytes(); w.lost {
+		w.all = nil
+		return
+	}
+	w.all = append(w.all, piece...)
+}
+
+// soundSink keeps the answer to a named request when the relay has charged it: the client has its end only when the handler returns.
+type soundSink struct {
+	to *speech.Bytes
+	w  *soundWriter
+}
+
+// Start begins an answer.
+func (s soundSink) Start(served relay.Served) error { return s.to.Start(served) }
+
+// Event writes a piece of it.
+func (s soundSink) Event(ev *completion.Event) error { return s.to.Event(ev) }
+
+// End keeps it.
+func (s soundSink) End(receipt relay.Receipt) error {
+	if n := s.w.x.named; n != nil && n.run != nil {
+		run := n.run
+		n.run = nil
+		if s.w.lost {
+			run.Lose()
+		} else {
+			run.Keep(idempotency.Answer{Status: http.StatusOK, Type: s.w.kind[0], Body: s.w.all})
+		}
+	}
+	return s.to.End(receipt)
+}

@@ -1,0 +1,127 @@
+package httpapi
+
+import (
+	"encoding/binary"
+	"io"
+	"iter"
+	"net/http"
+
+	"weir/internal/fault"
+	"weir/internal/task"
+	"weir/internal/wire/transcriptions"
+)
+
+// postTranscriptions serves POST /v1/audio/transcriptions, whole in one of six formats or as a stream of events.
+func (x *exchange) postTranscriptions() error {
+	recording := x.newSpool()
+	defer recording.Close()
+	form, err := x.readRecording(recording)
+	if err != nil {
+		return err
+	}
+	req, err := transcriptions.Decode(form)
+	if err != nil {
+		return err
+	}
+	if err := x.admitTask(req); err != nil {
+		return err
+	}
+	t := req.Task.(*task.Transcription)
+	call := x.task(req, "audio.transcriptions", textOf(t.Prompt))
+	if req.Stream {
+		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return transcriptions.NewStream(w, t) })
+	}
+	return x.perform(call, transcriptions.NewWhole(typedWriter{x, []string{transcriptions.ContentType(t.Response)}}, t, x.strict()))
+}
+
+// readRecording reads the body as a form whose file goes to recording.
+func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error) {
+	contentType := ""
+	if types := x.r.Header["Content-Type"]; len(types) > 0 {
+		contentType = types[0]
+	}
+	if packed, err := x.packed(); err != nil {
+		return nil, err
+	} else if packed {
+		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readRecording", "A form must not be encoded with gzip: recordings are packed already.")
+	}
+	if err := x.charge(spoolMemory); err != nil {
+		return nil, err
+	}
+	guard := x.guardBody()
+	most := x.route.body(&x.api.cfg)
+	limited := &limitedBody{r: guard, left: most, most: most}
+	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge})
+	if err != nil {
+		return nil, guard.explain(err)
+	}
+	if err := limited.rest(); err != nil {
+		return nil, guard.explain(err)
+	}
+	x.bodyDone = true
+	guard.done()
+	form.File = recording.File()
+	if x.named != nil {
+		return form, x.claim(digestOf(form, recording))
+	}
+	return form, nil
+}
+
+// digestOf is what two tries of one request have in common, whatever divides the parts of their forms.
+func digestOf(form *transcriptions.Form, recording *spool) []byte {
+	var b []byte
+	for _, f := range append([]task.Field{{Name: form.FileName, Value: form.FileType}}, form.Fields...) {
+		b = append(binary.AppendUvarint(b, uint64(len(f.Name))), f.Name...)
+		b = append(binary.AppendUvarint(b, uint64(len(f.Value))), f.Value...)
+	}
+	return recording.digest.Sum(b)
+}
+
+// textOf yields one text.
+func textOf(text string) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) { yield([]byte(text)) }
+}
+
+// typedWriter writes a whole answer of a type, head and body, with its one Write.
+type typedWriter struct {
+	x    *exchange
+	kind []string
+}
+
+// Write sends the answer.
+func (w typedWriter) Write(body []byte) (int, error) {
+	if err := w.x.r.Context().Err(); err != nil && w.x.named == nil { // a named answer is for the client's next try, too
+		return 0, err
+	}
+	w.x.writeBody(http.StatusOK, w.kind, body)
+	return len(body), nil
+}
+
+// limitedBody is a body of which no more than so many bytes are read.
+type limitedBody struct {
+	r    io.Reader
+	left int64
+	most int64
+}
+
+func (l *limitedBody) Read(p []byte) (int, error) {
+	n, err := l.r.Read(p[:min(int64(len(p)), l.left+1)])
+	if l.left -= int64(n); l.left < 0 {
+		return 0, tooLarge(l.most)
+	}
+	return n, err
+}
+
+// rest reads what stands behind the form's end, so that the connection can serve again: nothing, or a line's end.
+func (l *limitedBody) rest() error {
+	n, err := io.CopyN(io.Discard, l, maxEpilogue+1)
+	switch {
+	case err == io.EOF:
+		return nil
+	case err == nil && n > maxEpilogue:
+		return fault.New(fault.Invalid, "httpapi.readRecording", "There is something behind the end of the form.")
+	}
+	return err
+}
+
+const maxEpilogue = 4 << 10 // bytes behind the last boundary

@@ -1,0 +1,38 @@
+package httpapi
+
+import (
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"weir/internal/video"
+)
+
+// VideoMetrics counts what becomes of video jobs. It satisfies video.Observer.
+type VideoMetrics struct {
+	ended *prometheus.CounterVec
+	took  prometheus.Histogram
+	lost  prometheus.Counter
+}
+
+var videoBuckets = []float64{5, 15, 30, 60, 120, 300, 600, 1800, 3600, 86400}
+
+// NewVideoMetrics adds them to the registry of m.
+func NewVideoMetrics(m *Metrics) *VideoMetrics {
+	v := &VideoMetrics{
+		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_jobs_total", Help: "Video jobs that came to their end, by that."}, []string{"state"}),
+		took:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_video_job_seconds", Help: "Time from a video job's admission to its end.", Buckets: videoBuckets}),
+		lost:  prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_video_jobs_lost_total", Help: "Jobs that a provider may be working on, and charging for, for nobody."}),
+	}
+	m.Registry.MustRegister(v.ended, v.took, v.lost)
+	return v
+}
+
+// VideoEnded counts a job.
+func (v *VideoMetrics) VideoEnded(_ string, s video.State, took time.Duration) {
+	v.ended.WithLabelValues(string(s)).Inc()
+	v.took.Observe(took.Seconds())
+}
+
+// VideoLost counts a job that nobody can find.
+func (v *VideoMetrics) VideoLost(string) { v.lost.Inc() }

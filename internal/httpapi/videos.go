@@ -1,0 +1,304 @@
+package httpapi
+
+import (
+	"context"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+
+	"weir/internal/fault"
+	"weir/internal/video"
+	"weir/internal/wire/videos"
+)
+
+// Videos keeps video jobs. *video.Service is one.
+type Videos interface {
+	Submit(ctx context.Context, s *video.Submit) (*video.Job, error)
+	Get(ctx context.Context, user, id string) (*video.Job, error)
+	List(ctx context.Context, q video.Query) (jobs []video.Job, more bool, err error)
+	Delete(ctx context.Context, user, id string) (*video.Job, error)
+	Open(ctx context.Context, user, id string, index int, header string) (*video.Content, *video.Job, error)
+}
+
+// postVideo serves POST /v1/videos: the job is on the disk, with its money reserved, before the answer leaves.
+func (x *exchange) postVideo() error {
+	body, err := x.readBody()
+	if err != nil {
+		return err
+	}
+	req, err := videos.Decode(body)
+	if err != nil {
+		return err
+	}
+	if check := x.api.CheckCallback; check != nil && req.CallbackURL != "" {
+		if err := check("callback_url", req.CallbackURL); err != nil {
+			return err
+		}
+	}
+	x.asked = req.Model
+	if err := x.reserve([]string{req.Model}, 0, false); err != nil {
+		return err
+	}
+	job, err := x.api.Videos.Submit(x.r.Context(), &video.Submit{
+		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, Catalog: x.api.Catalog(),
+		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
+	})
+	if err != nil {
+		return err
+	}
+	x.writeBody(http.StatusAccepted, jsonType, videos.AppendJob(nil, job, x.base()))
+	return nil
+}
+
+func (x *exchange) getVideo() error {
+	job, err := x.api.Videos.Get(x.r.Context(), x.caller.User, x.values[0])
+	if err != nil {
+		return err
+	}
+	return x.replyJob(job)
+}
+
+// deleteVideo cancels an active job, and forgets the videos of one that has ended.
+func (x *exchange) deleteVideo() error {
+	job, err := x.api.Videos.Delete(x.r.Context(), x.caller.User, x.values[0])
+	if err != nil {
+		return err
+	}
+	return x.replyJob(job)
+}
+
+func (x *exchange) replyJob(job *video.Job) error {
+	x.w.Header()["Cache-Control"] = noStore
+	x.writeBody(http.StatusOK, jsonType, videos.AppendJob(nil, job, x.base()))
+	return nil
+}
+
+var noStore = []string{"no-store"}
+
+const (
+	videosPage = 20
+	videosMost = 100
+)
+
+func (x *exchange) listVideos() error {
+	query := x.r.URL.Query()
+	q := video.Query{User: x.caller.User, State: video.State(query.Get("status")), After: query.Get("after"), Limit: videosPage}
+	if text := query.Get("limit"); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > videosMost {
+			return fault.Field("httpapi.listVideos", "limit", "limit must be a whole number from 1 to %d.", videosMost)
+		}
+		q.Limit = n
+	}
+	if q.State != "" && !q.State.Known() {
+		return fault.Field("httpapi.listVideos", "status", "status must be one of pending, in_progress, completed, failed, cancelled, expired.")
+	}
+	jobs, more, err := x.api.Videos.List(x.r.Context(), q)
+	if err != nil {
+		return err
+	}
+	x.w.Header()["Cache-Control"] = noStore
+	x.writeBody(http.StatusOK, jsonType, videos.AppendPage(nil, jobs, more, x.base()))
+	return nil
+}
+
+const maxIndex = 63
+
+// getVideoContent serves the bytes of a video, or the part of them that a Range header asks for, as they come from wherever they are kept.
+func (x *exchange) getVideoContent() error {
+	index, err := indexOf(x.r.URL.Query()["index"])
+	if err != nil {
+		return err
+	}
+	id := x.values[0]
+	tag := `"` + id + "-" + strconv.Itoa(index) + `"` // a finished video never changes
+	ranged := x.header("Range")
+	if condition := x.header("If-Range"); condition != "" && condition != tag {
+		ranged = ""
+	}
+	fresh := matches(x.header("If-None-Match"), tag)
+	if fresh {
+		ranged = "bytes=0-0" // whether there is a video is all that matters
+	}
+	content, job, err := x.api.Videos.Open(x.r.Context(), x.caller.User, id, index, ranged)
+	if err != nil {
+		return err
+	}
+	if content.Body != nil {
+		defer content.Body.Close() //nolint:errcheck // it was read to its end, or nobody wants it
+	}
+	h := x.w.Header()
+	h["Etag"], h["Accept-Ranges"], h["Cache-Control"] = []string{tag}, []string{"bytes"}, []string{"private, no-transform"}
+	switch {
+	case fresh:
+		x.writeBody(http.StatusNotModified, nil, nil)
+		return nil
+	case content.Unfit:
+		if content.Size >= 0 {
+			h["Content-Range"] = []string{"bytes */" + strconv.FormatInt(content.Size, 10)}
+		}
+		return fault.New(fault.RangeNotSatisfiable, "httpapi.getVideoContent", "The video has no such range of bytes.")
+	}
+	return x.sendContent(content, job.ID, index)
+}
+
+func indexOf(values []string) (int, error) {
+	if len(values) == 0 || values[0] == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(values[0])
+	if err != nil || n < 0 || n > maxIndex || len(values) > 1 {
+		return 0, fault.Field("httpapi.getVideoContent", "index", "index must be a whole number from 0 to %d.", maxIndex)
+	}
+	return n, nil
+}
+
+// matches reports whether an If-None-Match header names a tag.
+func matches(header, tag string) bool {
+	if header == "*" {
+		return true
+	}
+	for _, one := range strings.Split(header, ",") {
+		if strings.TrimPrefix(strings.TrimSpace(one), "W/") == tag {
+			return true
+		}
+	}
+	return false
+}
+
+var contentType = []string{"application/octet-stream"}
+
+func (x *exchange) sendContent(c *video.Content, id string, index int) error {
+	h := x.w.Header()
+	name := id + "-" + strconv.Itoa(index) + extension(c.MediaType)
+	h["Content-Type"], h["X-Content-Type-Options"] = contentType, []string{"nosniff"}
+	h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
+	if c.MediaType != "" {
+		h["X-Video-Content-Type"] = []string{c.MediaType}
+	}
+	if c.Length >= 0 {
+		h["Content-Length"] = []string{strconv.FormatInt(c.Length, 10)}
+	}
+	status := http.StatusOK
+	if c.Partial {
+		status = http.StatusPartialContent
+		size := "*"
+		if c.Size >= 0 {
+			size = strconv.FormatInt(c.Size, 10)
+		}
+		h["Content-Range"] = []string{"bytes " + strconv.FormatInt(c.From, 10) + "-" + strconv.FormatInt(c.From+c.Length-1, 10) + "/" + size}
+	}
+	if x.r.Method == http.MethodHead {
+		x.beforeWrite()
+		x.writeHead(status)
+		return nil
+	}
+	return x.copyContent(c, status)
+}
+
+func extension(mediaType string) string {
+	if mediaType == "video/webm" {
+		return ".webm"
+	}
+	return ".mp4"
+}
+
+const contentBuffer = 64 << 10
+
+var contentBuffers = sync.Pool{New: func() any { return new([contentBuffer]byte) }}
+
+// copyContent sends the body. A failure before the first byte is an answer of its own; one behind it cuts the connection.
+func (x *exchange) copyContent(c *video.Content, status int) error {
+	buf := contentBuffers.Get().(*[contentBuffer]byte)
+	defer contentBuffers.Put(buf)
+	left := c.Length
+	for {
+		n, err := c.Body.Read(buf[:])
+		if left >= 0 && int64(n) > left {
+			n, err = int(left), io.EOF // more than was told
+		}
+		if n > 0 || err == io.EOF {
+			if werr := x.sendPiece(status, buf[:n]); werr != nil {
+				return fault.New(fault.Canceled, "httpapi.copyContent", "The client closed the connection.").Because(werr)
+			}
+		}
+		if left >= 0 {
+			left -= int64(n)
+		}
+		switch {
+		case err == io.EOF && left > 0:
+			return x.broken(io.ErrUnexpectedEOF)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return x.broken(err)
+		}
+	}
+}
+
+func (x *exchange) sendPiece(status int, piece []byte) error {
+	x.beforeWrite()
+	if x.status == 0 {
+		x.writeHead(status)
+	}
+	n, err := x.w.Write(piece)
+	x.sent += int64(n)
+	return err
+}
+
+// broken is the fault of a video that cannot be read to its end. What the head would have said of it goes.
+func (x *exchange) broken(err error) error {
+	if x.r.Context().Err() != nil {
+		return fault.New(fault.Canceled, "httpapi.copyContent", "The client closed the connection.").Because(err)
+	}
+	if x.status == 0 {
+		h := x.w.Header()
+		for _, name := range []string{"Content-Range", "Content-Disposition", "Etag", "Accept-Ranges", "X-Video-Content-Type", "Content-Length"} {
+			delete(h, name)
+		}
+	}
+	var known *fault.Error
+	if errors.As(err, &known) && known.Kind != fault.Internal {
+		return known
+	}
+	return fault.New(fault.ProviderUnavailable, "httpapi.copyContent", "The video could not be read.").Because(err)
+}
+
+// base is how the client reaches the gateway: as configured, as a trusted proxy says, or else by the address that its connection came to. What
+// the client itself writes into Host is not believed.
+func (x *exchange) base() string {
+	if url := x.api.cfg.PublicURL; url != "" {
+		return url
+	}
+	scheme := "http"
+	if x.r.TLS != nil {
+		scheme = "https"
+	}
+	if x.api.trusted(peer(x.r)) {
+		if s := x.header("X-Forwarded-Proto"); s == "http" || s == "https" {
+			scheme = s
+		}
+		if host := x.header("X-Forwarded-Host"); plainHost(host) {
+			return scheme + "://" + host
+		}
+		if plainHost(x.r.Host) {
+			return scheme + "://" + x.r.Host
+		}
+	}
+	if addr, ok := x.r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok {
+		return scheme + "://" + addr.String()
+	}
+	return scheme + "://" + x.r.Host
+}
+
+// plainHost reports whether a text can stand in an address as its host.
+func plainHost(host string) bool {
+	return host != "" && len(host) <= 256 && !slices.ContainsFunc([]byte(host), func(c byte) bool {
+		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._:[]", c) >= 0)
+	})
+}

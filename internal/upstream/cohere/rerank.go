@@ -1,0 +1,38 @@
+package cohere
+
+import (
+	"iter"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+	"weir/internal/upstream/rank"
+	"weir/internal/usage"
+)
+
+// rerank asks for an order of documents at /v2/rerank. What is billed is search units.
+func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		b := rawjson.AppendText(append(make([]byte, 0, rank.Size(t)), `{"model":`...), ep.UpstreamID)
+		b = rank.AppendQuery(append(b, ','), t)
+		if t.TopN > 0 {
+			b = strconv.AppendInt(append(b, `,"top_n":`...), int64(t.TopN), 10)
+		}
+		body, err := ask.Object(upstream.Call{Path: "/v2/rerank", Body: append(b, '}')})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ranks, err := rank.Read(ep, rawjson.Find(body, "results"), t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		used := usage.Usage{Requests: count(rawjson.FindPath(body, "meta", "billed_units", "search_units")), Completion: usage.Of(0)}
+		head := &completion.Head{ID: rawjson.Text(rawjson.Find(body, "id"))}
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &used, Done: true}, nil)
+	}
+}

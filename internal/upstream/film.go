@@ -1,0 +1,238 @@
+package upstream
+
+import (
+	"bytes"
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"io"
+	"net/http"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/upstream/auth"
+	"weir/internal/video"
+)
+
+// Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
+type Filmer interface {
+	// SubmitVideo asks for the videos of s with one request that may make a job.
+	SubmitVideo(ask *Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
+	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
+	RecoverVideo(ask *Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
+	// PollVideo asks how far the job of j.UpstreamID is.
+	PollVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
+	// CancelVideo has the provider stop.
+	CancelVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job) error
+	// LocateVideo tells where a finished video can be read now.
+	LocateVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
+}
+
+// Location is where a video can be read: at Path below the provider's base URL, at URL, or in Data.
+type Location struct {
+	Path      string // read with the provider's credential
+	URL       string
+	Home      string // base URL of the origin that is sent the credential, "" none
+	Data      []byte // the file itself, where the provider has no address for it
+	MediaType string // of Data
+}
+
+// Opener reads files that providers name. It follows the rules for addresses that strangers write.
+type Opener interface {
+	// OpenFile reads the file at an address, or the part of it that r asks for. Only the origin of home gets credentials.
+	OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error)
+}
+
+// Films implements video.Upstream over the dialects of a Client. It is safe for concurrent use.
+type Films struct {
+	client *Client
+	files  Opener
+}
+
+var _ video.Upstream = (*Films)(nil)
+
+// NewFilms makes one. The client must outlive it.
+func NewFilms(c *Client, files Opener) *Films { return &Films{client: c, files: files} }
+
+// Submit is video.Upstream's.
+func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
+	err = f.with(ctx, ep, "", func(ask *Ask, d Filmer) error {
+		if out, err = d.SubmitVideo(ask, ep, s); err == nil {
+			out.ID = ask.signed(out.ID)
+		}
+		return err
+	})
+	return out, err
+}
+
+// Recover is video.Upstream's. Each credential is an account of its own: the job is absent when none of them has it.
+func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+	t, err := f.client.target(ep.Provider)
+	if err != nil {
+		return video.Recovered{}, f.client.polish(ep, err)
+	}
+	fate := video.Absent
+	for _, key := range t.keys.all {
+		got, err := f.recover(ctx, ep, key.tag, s)
+		if err != nil || got.Fate == video.Adopted {
+			return got, err
+		}
+		if got.Fate == video.Unknown {
+			fate = video.Unknown
+		}
+	}
+	return video.Recovered{Fate: fate}, nil
+}
+
+func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
+	err = f.with(ctx, ep, tag, func(ask *Ask, d Filmer) error {
+		if out, err = d.RecoverVideo(ask, ep, s); err == nil && out.ID != "" {
+			out.ID = ask.signed(out.ID)
+		}
+		return err
+	})
+	return out, err
+}
+
+// Poll is video.Upstream's.
+func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
+	err = f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error {
+		out, err = d.PollVideo(ask, ep, j)
+		return err
+	})
+	if err == nil && out.Failure != nil {
+		out.Failure = f.client.polish(ep, out.Failure)
+	}
+	return out, err
+}
+
+// Cancel is video.Upstream's.
+func (f *Films) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
+	return f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
+}
+
+// Open is video.Upstream's.
+func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
+	err = f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error {
+		at, err := d.LocateVideo(ask, ep, j, o)
+		if err == nil {
+			out, err = f.open(ctx, ask, &at, r)
+		}
+		return err
+	})
+	return out, err
+}
+
+func (f *Films) open(ctx context.Context, ask *Ask, at *Location, r *video.Range) (*video.Content, error) {
+	if at.Data != nil {
+		size := int64(len(at.Data))
+		return &video.Content{Body: io.NopCloser(bytes.NewReader(at.Data)), Length: size, Size: size, MediaType: at.MediaType}, nil
+	}
+	address, home := at.URL, at.Home
+	if at.Path != "" {
+		home = ask.target.provider.BaseURL
+		address = strings.TrimSuffix(home, "/") + at.Path
+	}
+	var credentials http.Header
+	if home != "" {
+		var err error
+		if credentials, err = ask.credentials(at.Path); err != nil {
+			return nil, err
+		}
+	} else {
+		home = ask.target.provider.BaseURL // what the operator has configured may be reached at whatever address it has
+	}
+	return f.files.OpenFile(ctx, ask.ep.Provider.Name, address, home, credentials, r)
+}
+
+// with runs do with an Ask of its own, bound to the credential that a tag names.
+func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*Ask, Filmer) error) error {
+	t, err := f.client.target(ep.Provider)
+	if err != nil {
+		return f.client.polish(ep, err)
+	}
+	d, ok := t.dialect.(Filmer)
+	if !ok {
+		return f.client.polish(ep, Unsupported(ep, "The provider of this model does not make videos by this wire."))
+	}
+	ask := &Ask{client: f.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
+	for _, key := range t.keys.all {
+		if tag != "" && key.tag == tag {
+			ask.key = key
+		}
+	}
+	if err := do(ask, d); err != nil {
+		return f.client.polish(ep, err)
+	}
+	return nil
+}
+
+// withJob is with for a job that the provider has. What do sees of it has the provider's own name for it.
+func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*Ask, Filmer, *video.Job) error) error {
+	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
+	if !found {
+		tag, id = "", j.UpstreamID
+	}
+	plain := *j
+	plain.UpstreamID = id
+	return f.with(ctx, ep, tag, func(ask *Ask, d Filmer) error { return do(ask, d, &plain) })
+}
+
+// tagMark stands between a credential's tag and a provider's name for a job, where the provider has several: a job is known to the account
+// that it was made for.
+const tagMark = "\x1f"
+
+// signed is a provider's name for a job, with the tag of the credential that it was made with.
+func (k *Ask) signed(id string) string {
+	if len(k.target.keys.all) == 1 || k.key == nil {
+		return id
+	}
+	return k.key.tag + tagMark + id
+}
+
+// keyTag names a key without telling it.
+func keyTag(key string) string {
+	sum := sha256.Sum256([]byte(key))
+	return hex.EncodeToString(sum[:6])
+}
+
+// credentials are the header fields that admit a request for path.
+func (k *Ask) credentials(path string) (http.Header, error) {
+	key := k.key
+	if key == nil {
+		var refused *fault.Error
+		if key, refused = k.target.keys.pick(k.client.cfg.Now); key == nil {
+			return nil, refused
+		}
+	}
+	h := make(http.Header)
+	for name, values := range key.whole.header {
+		switch name {
+		case "Accept", "Content-Type", "User-Agent":
+		default:
+			h[name] = values
+		}
+	}
+	if key.method == nil {
+		return h, nil
+	}
+	fields, err := key.method.Fields(k.ctx, &auth.Request{Host: k.target.host, Path: k.target.base + path})
+	if err != nil {
+		return nil, notAdmitted(k.ep, err)
+	}
+	for name, values := range fields {
+		h[name] = values
+	}
+	return h, nil
+}
+
+// Seconds is a time that a provider tells in seconds.
+func Seconds(n float64) time.Duration {
+	if !(n > 0) || n > 1e6 {
+		return 0
+	}
+	return time.Duration(n * float64(time.Second))
+}

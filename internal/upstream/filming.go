@@ -1,0 +1,304 @@
+package upstream
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/video"
+)
+
+// Look sends one request and reads its whole answer, which must be a JSON object. What that says of an error is for the caller to judge. wait is
+// how long the provider asks to wait before the next look, 0 when it does not.
+func (k *Ask) Look(call Call) (body []byte, wait time.Duration, err error) {
+	answer, err := k.Do(call)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer answer.Close()
+	wait = lookAfter(answer.a.x.Header()) // before the body: it lies in the same buffer
+	body, err = answer.ReadAll(nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !rawjson.Valid(body) || rawjson.KindOf(body) != rawjson.Object {
+		return nil, 0, Broken(k.ep, errors.New("the answer is no JSON object"))
+	}
+	return body, wait, nil
+}
+
+// lookAfter reads the fields in which providers say when to ask again.
+func lookAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Openai-Poll-After-Ms"), 64); err == nil {
+		return Seconds(ms / 1000)
+	}
+	s, _ := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+	return Seconds(s)
+}
+
+// NoText is the half of a Dialect that a provider without models for text has. It is embedded.
+type NoText struct{}
+
+const noText = "The provider of this model does not serve requests for text."
+
+// Request fails.
+func (NoText) Request(ep *catalog.Endpoint, _ *completion.Request) (Call, error) {
+	return Call{}, Unsupported(ep, noText)
+}
+
+// Events fails like Request.
+func (NoText) Events(a *Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) { yield(nil, Unsupported(a.Endpoint, noText)) }
+}
+
+// Bearer are the header fields of a provider whose credential is a bearer token, and the provider's own, which win.
+func Bearer(p *catalog.Provider) http.Header {
+	h := make(http.Header, len(p.Headers)+1)
+	if p.Key != "" {
+		h.Set("Authorization", "Bearer "+p.Key)
+	}
+	for name, value := range p.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// clientFetcher also gets what clients name by address, if the operator lets it.
+type clientFetcher interface {
+	Bytes(ctx context.Context, address string, maxBytes int64) (data []byte, mediaType string, err error)
+}
+
+// Still is the file of a picture that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
+// operator allows that; it fails with fault.Invalid otherwise.
+func (k *Ask) Still(address string) (data []byte, info picture.Info, err error) {
+	if picture.IsData(address) {
+		data, err = picture.FromURL(address)
+	} else if fetcher, ok := k.client.cfg.Fetcher.(clientFetcher); ok {
+		if data, _, err = fetcher.Bytes(k.ctx, address, k.client.cfg.Limits.Media); err != nil {
+			return nil, info, err
+		}
+	} else {
+		return nil, info, Unsupported(k.ep, "The provider of this model takes pictures only as data, not by their address.")
+	}
+	info, ok := picture.Of(data)
+	if err != nil || !ok {
+		return nil, info, fault.New(fault.Invalid, "upstream.Still", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
+	}
+	return data, info, nil
+}
+
+// Unknown reports whether a provider has answered that there is no such thing.
+func Unknown(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Upstream != nil && (f.Upstream.Status == http.StatusNotFound || f.Upstream.Status == http.StatusGone)
+}
+
+// NoJob makes fault.NotFound of an error by which a provider says that it does not know a job. Others pass unchanged.
+func NoJob(err error) error {
+	if !Unknown(err) {
+		return err
+	}
+	g := *fault.From(err)
+	g.Kind, g.Public = fault.NotFound, "The provider does not know the job."
+	return &g
+}
+
+// NoCancel is the fault of a provider that has no way to end a job.
+func NoCancel(ep *catalog.Endpoint) error {
+	return newFault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
+}
+
+// NotYet is the fault of a submission that cannot be found so soon after it was made: it may be on its way still.
+func NotYet(ep *catalog.Endpoint) error {
+	return newFault(ep, fault.ProviderUnavailable, "The provider does not list the job yet.", nil)
+}
+
+// settled is how old a job is when a list that does not have it is believed.
+const settled = time.Minute
+
+// Missing is what is known of a submission that a provider's list does not have.
+func (k *Ask) Missing(s *video.Submission) (video.Recovered, error) {
+	if k.Now().Sub(s.At) < settled {
+		return video.Recovered{}, NotYet(k.ep)
+	}
+	return video.Recovered{Fate: video.Absent}, nil
+}
+
+// Reason is why a provider has ended a job without a video.
+type Reason struct {
+	State   video.State // Failed, Cancelled or Expired
+	Code    string      // the provider's machine word
+	Message string      // its sentence; "" none
+	Barred  bool        // its content policy does not allow the request, or what came of it
+	Raw     string      // what it wrote, JSON
+}
+
+// Ended is the progress of a job that ended for that reason.
+func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
+	kind, public := fault.ProviderUnavailable, "The provider could not make the video."
+	if r.Barred {
+		kind, public = fault.ContentPolicy, "The provider's content policy does not allow this video."
+	}
+	if r.Message != "" {
+		public = r.Message
+	}
+	f := newFault(ep, kind, public, nil)
+	f.Upstream.Status, f.Upstream.Code, f.Upstream.Raw = http.StatusOK, r.Code, r.Raw
+	return video.Progress{State: r.State, Failure: f}
+}
+
+// Recent reports whether an address that came when the job completed is young enough to be used without asking again.
+func (k *Ask) Recent(j *video.Job) bool {
+	return j.CompletedAt.IsZero() || k.Now().Sub(j.CompletedAt) < 20*time.Minute
+}
+
+// Fresh is where a video can be read now, for providers whose addresses expire: as the provider said when the job completed, and later as it
+// says on a further look. Where that fails, the old address is what there is.
+func (k *Ask) Fresh(j *video.Job, o *video.Output, look func() (video.Progress, error)) Location {
+	if !k.Recent(j) {
+		i := slices.IndexFunc(j.Outputs, func(other video.Output) bool { return other.URL == o.URL })
+		if p, err := look(); err == nil && i >= 0 && i < len(p.Outputs) && p.Outputs[i].URL != "" {
+			return Location{URL: p.Outputs[i].URL}
+		}
+	}
+	return Location{URL: o.URL}
+}
+
+// One fails unless the job is for one video.
+func One(ep *catalog.Endpoint, r *video.Request) error {
+	if r.Outputs > 1 {
+		return Unsupported(ep, "The provider of this model makes one video at a time.")
+	}
+	return nil
+}
+
+// Frame is the address of the frame image of that type, "" without one.
+func Frame(r *video.Request, kind string) string {
+	for i := range r.Frames {
+		if r.Frames[i].Frame == kind {
+			return r.Frames[i].URL
+		}
+	}
+	return ""
+}
+
+// Images are the addresses of the references, which must all be pictures, at most so many.
+func Images(ep *catalog.Endpoint, r *video.Request, most int) ([]string, error) {
+	if most == 0 && len(r.References) > 0 {
+		return nil, Unsupported(ep, "The provider of this model takes no references.")
+	}
+	if len(r.References) > most {
+		return nil, Unsupported(ep, "The provider of this model takes "+strconv.Itoa(most)+" references at most.")
+	}
+	var list []string
+	for i := range r.References {
+		if r.References[i].Kind != catalog.Image {
+			return nil, Unsupported(ep, "The provider of this model takes pictures alone as references.")
+		}
+		list = append(list, r.References[i].URL)
+	}
+	return list, nil
+}
+
+var shortSides = map[string]int64{"480p": 480, "540p": 540, "720p": 720, "768p": 768, "1K": 1024, "1080p": 1080, "2K": 1440, "4K": 2160}
+
+// Extent is the size in pixels that a request asks for, by its size or by resolution and aspect ratio: of the sizes that the model lists the
+// nearest one, else sides that are multiples of eight. ok is false when it asks for none.
+func Extent(ep *catalog.Endpoint, r *video.Request) (width, height int64, ok bool) {
+	if w, h, ok := task.Dimensions(r.Size); ok {
+		return int64(w), int64(h), true
+	}
+	short, ratio := shortSides[r.Resolution], picture.Ratio(r.AspectRatio)
+	if short == 0 && ratio == 0 {
+		return 0, 0, false
+	}
+	if short == 0 {
+		short = 720
+	}
+	if ratio == 0 {
+		ratio = 16.0 / 9
+	}
+	if w, h, ok := nearestSize(ep, short, ratio); ok {
+		return w, h, true
+	}
+	width, height = short, short
+	long := int64(float64(short)*max(ratio, 1/ratio)+4) / 8 * 8
+	if ratio > 1 {
+		width = long
+	} else {
+		height = long
+	}
+	return width, height, true
+}
+
+// nearestSize goes by the ratio first; of sizes with one ratio it takes that with the nearest short side.
+func nearestSize(ep *catalog.Endpoint, short int64, ratio float64) (width, height int64, ok bool) {
+	if ep.Model == nil || ep.Model.Video == nil {
+		return 0, 0, false
+	}
+	best := math.Inf(1)
+	for _, size := range ep.Model.Video.Sizes {
+		w, h, fine := task.Dimensions(size)
+		if !fine {
+			continue
+		}
+		off := math.Round(math.Abs(math.Log(float64(w)/float64(h)/ratio))*25)*1e6 + math.Abs(float64(int64(min(w, h))-short))
+		if off < best {
+			best, width, height, ok = off, int64(w), int64(h), true
+		}
+	}
+	return width, height, ok
+}
+
+// Film adds the parameters of the provider's own that a client set for a video.
+func (m *Members) Film(r *video.Request, provider string) {
+	for _, list := range [...][]video.Param{r.Params, r.OptionsFor(provider)} {
+		for i := range list {
+			if !slices.Contains(priced, strings.ToLower(list[i].Name)) {
+				m.Extra([]task.Extra{{Name: list[i].Name, Value: list[i].Value}})
+			}
+		}
+	}
+}
+
+// priced are names of parameters that decide what a video costs, on any wire. The request has words of its own for them.
+var priced = []string{"duration", "durationseconds", "seconds", "num_frames", "frames_per_second", "fps", "resolution", "size", "quality", "mode", "generate_audio", "generateaudio",
+	"audio", "sound", "enable_audio", "num_videos", "outputs", "model_name", "model_id", "upscale_factor", "variant"}
+
+// Flag adds a truth value.
+func (m *Members) Flag(name string, value bool) { m.Raw(name, strconv.AppendBool(nil, value)) }
+
+// Texts adds a list of strings; nothing for none.
+func (m *Members) Texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, s)
+	}
+	m.Raw(name, append(b, ']'))
+}
+
+// Decimal is a JSON number as decimal text, "" for what is none.
+func Decimal(v []byte) string {
+	if !rawjson.IsNumber(v) || slices.ContainsFunc(v, func(c byte) bool { return c == 'e' || c == 'E' || c == '-' }) {
+		return ""
+	}
+	return string(v)
+}

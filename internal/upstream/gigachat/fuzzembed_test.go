@@ -1,0 +1,25 @@
+package gigachat
+
+import (
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/rawjson"
+)
+
+// What the provider answers is read as vectors that there are, or not at all.
+func FuzzEmbeddings(f *testing.F) {
+	for _, s := range []string{`{"data":[{"index":1,"embedding":[3],"usage":{"prompt_tokens":3}}]}`, `{}`, `[`} {
+		f.Add([]byte(s))
+	}
+	ep := &catalog.Endpoint{Provider: &catalog.Provider{}}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !rawjson.Valid(body) {
+			return
+		}
+		a, err := readEmbeddings(ep, body, 2)
+		if err == nil && len(a.Vectors) == 0 || a.Usage.Prompt.N < 0 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}

@@ -1,0 +1,23 @@
+package gigachat
+
+import (
+	"iter"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/task"
+	"weir/internal/upstream"
+)
+
+var _ upstream.Performer = (*Dialect)(nil)
+
+// Perform does a task that this wire has a route for.
+func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	switch t := req.Task.(type) {
+	case *task.Embedding:
+		return embedding(ask, ep, t)
+	}
+	return func(yield func(*completion.Event, error) bool) {
+		yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
+	}
+}

@@ -1,0 +1,40 @@
+package upstream_test
+
+import (
+	"testing"
+	"time"
+
+	"weir/internal/task"
+	"weir/internal/upstream"
+)
+
+func TestSoundType(t *testing.T) {
+	t.Parallel()
+	for format, want := range map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ogg": ""} {
+		if got := upstream.SoundType(format); got != want {
+			t.Errorf("%s: %q", format, got)
+		}
+	}
+}
+
+func TestRecordedSeconds(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]time.Duration{
+		"1.5": 1500 * time.Millisecond, `"2.25"`: 2250 * time.Millisecond, "0": 0, "-1": 0, "1e300": 0, `"x"`: 0, "null": 0, "[1]": 0, "": 0, "1000001": 0,
+	} {
+		if got := upstream.RecordedSeconds([]byte(text)); got != want {
+			t.Errorf("%s: %v", text, got)
+		}
+	}
+}
+
+func TestLeftOut(t *testing.T) {
+	t.Parallel()
+	all := &task.Transcription{Prompt: "p", Temperature: "1", Extra: []task.Field{{Name: "vad", Value: "1"}}}
+	if got := upstream.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model has no place for: prompt, temperature." {
+		t.Errorf("%q", got)
+	}
+	if got := upstream.LeftOut(all, map[string]bool{"vad": true, "prompt": true, "temperature": true}); got != "" {
+		t.Errorf("%q", got)
+	}
+}

@@ -1,0 +1,100 @@
+package voyage
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+	"weir/internal/upstream/embed"
+	"weir/internal/usage"
+)
+
+const maxInputs = 1000 // of one call (Voyage AI, Text embeddings)
+
+// maxTokens is how many tokens all inputs of one call may have together (Voyage AI, Text embeddings); where it is not known, the fewest.
+func maxTokens(model string) int64 {
+	switch model {
+	case "voyage-4-lite", "voyage-3.5-lite":
+		return 1_000_000
+	case "voyage-4", "voyage-3.5", "voyage-2":
+		return 320_000
+	}
+	return 120_000
+}
+
+// embedding asks for vectors at /embeddings, as base64.
+func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	q := &ep.Provider.Quirks
+	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.UpstreamID))}
+	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
+		body, err := encodeEmbed(ep, t, batch)
+		if err != nil {
+			return out, err
+		}
+		if body, err = ask.Object(upstream.Call{Path: "/embeddings", Body: body}); err != nil {
+			return out, err
+		}
+		return readEmbed(ep, body, len(batch))
+	})
+}
+
+// inputTypes are the wire's words for what clients say that vectors are for. For other purposes it has none.
+var inputTypes = map[string]string{"search_query": "query", "query": "query", "search_document": "document", "document": "document", "passage": "document"}
+
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+	texts, err := embed.Texts(ep, batch)
+	if err != nil {
+		return nil, err
+	}
+	b := rawjson.AppendText([]byte(`{"model":`), ep.UpstreamID)
+	b = append(b, `,"encoding_format":"base64","truncation":false`...)
+	if t.Dimensions > 0 {
+		b = strconv.AppendInt(append(b, `,"output_dimension":`...), int64(t.Dimensions), 10)
+	}
+	if word := inputTypes[strings.ToLower(t.InputType)]; word != "" {
+		b = rawjson.AppendText(append(b, `,"input_type":`...), word)
+	}
+	b = append(b, `,"input":[`...)
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, text)
+	}
+	return append(b, "]}"...), nil
+}
+
+// readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.
+func readEmbed(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
+	out := embed.Answer{Model: rawjson.Text(rawjson.Find(body, "model")), Usage: used(body)}
+	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
+		if out.Vectors == nil {
+			out.Vectors = make([][]float32, inputs)
+		}
+		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
+		if !ok || i < 0 || i >= int64(inputs) || out.Vectors[i] != nil {
+			return out, upstream.Broken(ep, errors.New("the vectors are not those of the inputs"))
+		}
+		var err error
+		if out.Vectors[i], err = embed.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
+			return out, upstream.Broken(ep, err)
+		}
+	}
+	if out.Vectors == nil {
+		return out, upstream.Empty(ep)
+	}
+	return out, nil
+}
+
+// used is what an answer tells of its tokens.
+func used(body []byte) usage.Usage {
+	n, ok := rawjson.Int(rawjson.FindPath(body, "usage", "total_tokens"))
+	return usage.Usage{Prompt: usage.Count{N: max(n, 0), Reported: ok && n >= 0}, Completion: usage.Of(0)}
+}

@@ -1,0 +1,25 @@
+package voyage
+
+import (
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/rawjson"
+)
+
+// What the provider answers is read as vectors that there are, or not at all.
+func FuzzEmbed(f *testing.F) {
+	for _, s := range []string{`{"data":[{"index":1,"embedding":"AACAPw=="}],"usage":{"total_tokens":7}}`, `{}`, `[`} {
+		f.Add([]byte(s))
+	}
+	ep := &catalog.Endpoint{Provider: &catalog.Provider{}}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !rawjson.Valid(body) {
+			return
+		}
+		a, err := readEmbed(ep, body, 2)
+		if err == nil && len(a.Vectors) == 0 || a.Usage.Prompt.N < 0 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}

@@ -1,0 +1,37 @@
+package voyage
+
+import (
+	"iter"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+	"weir/internal/upstream/rank"
+)
+
+// rerank asks for an order of documents at /rerank. Those that are too long are cut, as every other wire does.
+func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		b := rawjson.AppendText(append(make([]byte, 0, rank.Size(t)), `{"model":`...), ep.UpstreamID)
+		b = rank.AppendQuery(append(b, ','), t)
+		if t.TopN > 0 {
+			b = strconv.AppendInt(append(b, `,"top_k":`...), int64(t.TopN), 10)
+		}
+		body, err := ask.Object(upstream.Call{Path: "/rerank", Body: append(b, `,"truncation":true}`...)})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ranks, err := rank.Read(ep, rawjson.Find(body, "data"), t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		u := used(body)
+		head := &completion.Head{Model: rawjson.Text(rawjson.Find(body, "model"))}
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &u, Done: true}, nil)
+	}
+}

@@ -1,0 +1,25 @@
+package yandex
+
+import (
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/rawjson"
+)
+
+// What the provider answers is read as vectors that there are, or not at all.
+func FuzzEmbedding(f *testing.F) {
+	for _, s := range []string{`{"embedding":[1,2],"numTokens":"7"}`, `{}`, `[`} {
+		f.Add([]byte(s))
+	}
+	ep := &catalog.Endpoint{Provider: &catalog.Provider{}}
+	f.Fuzz(func(t *testing.T, body []byte) {
+		if !rawjson.Valid(body) {
+			return
+		}
+		a, err := readEmbedding(ep, body)
+		if err == nil && len(a.Vectors) == 0 || a.Usage.Prompt.N < 0 {
+			t.Fatalf("%+v", a)
+		}
+	})
+}

@@ -1,0 +1,96 @@
+// Package yandex is the dialect of the wires that Yandex Cloud gives its own models beside the chat wire: text embeddings
+// and pictures. There are no conversations on it. It must not choose endpoints.
+package yandex
+
+import (
+	"iter"
+	"net/http"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+)
+
+// Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ upstream.Dialect   = (*Dialect)(nil)
+	_ upstream.Performer = (*Dialect)(nil)
+)
+
+const notServed = "The provider of this model does not serve requests of this kind."
+
+// Header gives the credential behind Api-Key, or behind what a quirk says: an IAM token goes behind Bearer. The provider's own fields win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	h := make(http.Header, len(p.Headers)+1)
+	if p.Key != "" {
+		scheme := p.Quirks.AuthScheme
+		if scheme == "" {
+			scheme = "Api-Key"
+		}
+		h.Set("Authorization", scheme+" "+p.Key)
+	}
+	for name, value := range p.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// Request fails: there are no conversations on this wire.
+func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
+	return upstream.Call{}, upstream.Unsupported(ep, notServed)
+}
+
+// Events fails like Request, without which there is no answer.
+func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+	return failed(upstream.Unsupported(a.Endpoint, notServed))
+}
+
+func failed(err error) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+}
+
+// Perform does a task that Yandex has a wire for.
+func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	switch t := req.Task.(type) {
+	case *task.Embedding:
+		return embedding(ask, ep, t)
+	case *task.Transcription:
+		return transcribe(ask, ep, t)
+	case *task.Image:
+		return art(ask, ep, t)
+	}
+	return failed(upstream.Unsupported(ep, notServed))
+}
+
+// Failure classifies an answer that is not 2xx: {"error":{"grpcCode":3,"httpCode":400,"message":"..."}}, {"error":"..."} or the same without
+// error around it.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := upstream.Refusal{Status: status, Header: header}
+	if !rawjson.Valid(body) {
+		return r.Fault(ep)
+	}
+	v := body
+	if inner := rawjson.Find(body, "error"); !rawjson.IsNull(inner) {
+		v = inner
+	}
+	r.Raw = string(body)
+	if r.Message = rawjson.Text(rawjson.Find(v, "message")); rawjson.KindOf(v) == rawjson.String {
+		r.Message = rawjson.Text(v)
+	}
+	if status >= 200 && status <= 299 {
+		for _, name := range [...]string{"httpCode", "code"} {
+			if code := rawjson.Find(v, name); rawjson.KindOf(code) == rawjson.Number {
+				r.Code = string(code)
+				break
+			} else if code != nil {
+				r.Code = rawjson.Text(code)
+			}
+		}
+	}
+	return r.Fault(ep)
+}

@@ -1,0 +1,304 @@
+// Package embeddings is the embeddings style: it decodes POST /v1/embeddings and encodes the answer, with vectors as numbers or as base64
+// whatever the upstream wrote them as. It must not know who serves a request or what it costs beyond printing it.
+package embeddings
+
+import (
+	"iter"
+	"math"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/wire"
+)
+
+const op = "embeddings.Decode"
+
+// Limits of a request (completions of the specification, section 6).
+const (
+	maxInputs    = 2048
+	maxUser      = 256 // characters
+	maxInputType = 64
+	maxParts     = 256 // of one input
+)
+
+// How long an input may be: at most, for holds, and at least, for what is certainly too long for a model.
+const (
+	bytesPerToken     = 3    // prose has 3.5 to 5 bytes to a token, code a little less
+	mostBytesPerToken = 12   // of words that a tokenizer knows well, in letters of two bytes
+	imageTokens       = 2000 // of a picture, at most
+)
+
+var encodings = []string{"float", "base64"}
+
+// Decode reads the body of an embeddings request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
+// TooDeep; the error's Param is the path of the offending field. Fields that it does not know are passed over.
+func Decode(body []byte) (*completion.Request, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := decoder{Reader: wire.NewReader(body, op), req: &completion.Request{N: 1}, task: &task.Embedding{}}
+	d.req.Task = d.task
+	d.run()
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	return d.req, nil
+}
+
+// PromptText yields the texts of a request, piece by piece.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		t, _ := req.Task.(*task.Embedding)
+		for i := range t.Inputs {
+			for _, part := range t.Inputs[i].Parts {
+				if part.ImageURL == "" && !yield([]byte(part.Text)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// decoder is the state of one Decode.
+type decoder struct {
+	wire.Reader
+	req   *completion.Request
+	task  *task.Embedding
+	input bool
+}
+
+func (d *decoder) run() {
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "The body must be a JSON object.")
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		d.field(string(name))
+	}
+	switch {
+	case len(d.req.Models) == 0:
+		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
+	case !d.input:
+		d.FailAt(fault.Invalid, "input", "input is required: a text, or an array of texts, of tokens, or of objects with content.")
+	}
+	d.req.Needs.Input |= catalog.Text
+}
+
+func (d *decoder) field(name string) {
+	switch name {
+	case "model":
+		if slug, ok := d.Slug(); ok {
+			d.req.Models = []string{slug}
+		}
+	case "input":
+		d.readInput()
+	case "encoding_format":
+		format, _ := d.Enum(encodings)
+		d.task.Base64 = format == "base64"
+	case "dimensions":
+		if n, ok := d.Int(1, math.MaxInt32); ok {
+			d.task.Dimensions = int(n)
+		}
+	case "input_type":
+		d.task.InputType, _ = d.Stored(maxInputType)
+	case "user":
+		d.req.User, _ = d.Stored(maxUser)
+	case "provider":
+		d.req.Preferences = d.Preferences()
+	default:
+		d.Skip()
+	}
+}
+
+// readInput reads any of the five forms. What the first element is, all must be.
+func (d *decoder) readInput() {
+	switch d.Kind() {
+	case rawjson.Null:
+		d.Skip()
+	case rawjson.String:
+		d.text()
+	case rawjson.Array:
+		d.list()
+	case rawjson.Invalid:
+	default:
+		d.Fail(fault.Invalid, "input must be a string or an array.")
+	}
+}
+
+// list reads an array: the tokens of one input, or inputs.
+func (d *decoder) list() {
+	start := d.Mark()
+	d.Array()
+	if !d.Element() {
+		d.FailAt(fault.Invalid, "input", "input must not be an empty array.")
+		return
+	}
+	first := d.Kind()
+	d.Back(start)
+	if first == rawjson.Number {
+		d.tokens()
+		return
+	}
+	d.Array()
+	for d.Element() {
+		if len(d.task.Inputs) == maxInputs {
+			d.TooMany(maxInputs)
+			return
+		}
+		if kind := d.Kind(); kind != first && kind != rawjson.Invalid {
+			d.Fail(fault.Invalid, "%s is %s, but the elements before it are %s: all must be of one form.", d.Path(), kind, plural(first))
+			return
+		}
+		switch first {
+		case rawjson.String:
+			d.text()
+		case rawjson.Array:
+			d.tokens()
+		case rawjson.Object:
+			d.object()
+		default:
+			d.Fail(fault.Invalid, "%s must be a string, an array of tokens or an object with content.", d.Path())
+		}
+	}
+}
+
+func plural(k rawjson.Kind) string {
+	switch k {
+	case rawjson.String:
+		return "strings"
+	case rawjson.Array:
+		return "arrays"
+	case rawjson.Object:
+		return "objects"
+	}
+	return "of another kind"
+}
+
+// add takes one input, which has so many tokens at most.
+func (d *decoder) add(in task.Input, tokens int64) {
+	d.task.Inputs = append(d.task.Inputs, in)
+	d.input = true
+	least := int64(len(in.Tokens))
+	for i := range in.Parts {
+		least += int64(len(in.Parts[i].Text))/mostBytesPerToken + 1
+	}
+	d.req.Needs.PromptTokens += tokens
+	d.req.Needs.Longest = max(d.req.Needs.Longest, least)
+}
+
+func (d *decoder) text() {
+	text, ok := d.filled()
+	if ok {
+		d.add(task.Input{Parts: []task.Part{{Text: text}}}, textTokens(text))
+	}
+}
+
+// filled reads a text that is not empty.
+func (d *decoder) filled() (string, bool) {
+	at := d.Path()
+	text, ok := d.Text(math.MaxInt)
+	switch {
+	case !ok:
+		d.Required()
+	case len(text) == 0:
+		d.FailAt(fault.Invalid, at, "%s must not be empty.", at)
+		ok = false
+	}
+	return string(text), ok
+}
+
+func textTokens(text string) int64 { return int64(len(text))/bytesPerToken + 1 }
+
+// tokens reads an input that its client has cut into tokens.
+func (d *decoder) tokens() {
+	at := d.Path()
+	tokens := []int32{}
+	d.Array()
+	for d.Element() {
+		n, ok := d.Int(0, math.MaxInt32)
+		if !ok {
+			d.Required()
+			return
+		}
+		tokens = append(tokens, int32(n))
+	}
+	if len(tokens) == 0 {
+		d.FailAt(fault.Invalid, at, "%s must not be an empty array.", at)
+		return
+	}
+	d.req.Needs.Tokenized = true
+	d.add(task.Input{Tokens: tokens}, int64(len(tokens)))
+}
+
+// object reads {"content": "text"}, or {"content": [parts]}.
+func (d *decoder) object() {
+	at := d.Path()
+	var in task.Input
+	tokens := int64(0)
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		if string(name) != "content" {
+			d.Skip()
+			continue
+		}
+		if d.Kind() != rawjson.Array {
+			if text, ok := d.filled(); ok {
+				in.Parts, tokens = append(in.Parts, task.Part{Text: text}), textTokens(text)
+			}
+			continue
+		}
+		d.Array()
+		for d.Element() {
+			if len(in.Parts) == maxParts {
+				d.TooMany(maxParts)
+				return
+			}
+			part, n := d.part()
+			in.Parts, tokens = append(in.Parts, part), tokens+n
+		}
+	}
+	if len(in.Parts) == 0 {
+		d.FailAt(fault.Invalid, at+".content", "%s.content is required: a text, or an array of parts.", at)
+		return
+	}
+	d.add(in, tokens)
+}
+
+// part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}.
+func (d *decoder) part() (p task.Part, tokens int64) {
+	at, kind := d.Path(), ""
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "%s must be an object with a type.", at)
+		return p, 0
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		switch string(name) {
+		case "type":
+			text, _ := d.Text(maxInputType)
+			kind = string(text)
+		case "text":
+			p.Text, _ = d.filled()
+		case "image_url":
+			p.ImageURL = d.ImageURL()
+		default:
+			d.Skip()
+		}
+	}
+	switch {
+	case kind == "text" && p.Text != "":
+		return task.Part{Text: p.Text}, textTokens(p.Text)
+	case kind == "image_url" && p.ImageURL != "":
+		d.req.Needs.Input |= catalog.Image
+		return task.Part{ImageURL: p.ImageURL}, imageTokens
+	case kind == "text" || kind == "image_url":
+		d.FailAt(fault.Invalid, at+"."+kind, "%s.%s is required.", at, kind)
+	default:
+		d.FailAt(fault.Invalid, at+".type", "%s.type must be text or image_url.", at)
+	}
+	return p, 0
+}

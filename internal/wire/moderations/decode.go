@@ -1,0 +1,201 @@
+// Package moderations is the moderations style: it decodes POST /v1/moderations and encodes the answer, with all categories in all three maps
+// whatever the model judges. It must not know who serves a request or what it costs.
+package moderations
+
+import (
+	"iter"
+	"math"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/wire"
+)
+
+const op = "moderations.Decode"
+
+// Limits of a request.
+const (
+	maxInputs = 2048
+	maxUser   = 256 // characters
+	maxType   = 64
+)
+
+// How long an input may be: at most, for holds, and at least, for what is certainly too long for a model.
+const (
+	bytesPerToken     = 3  // prose has 3.5 to 5 bytes to a token, code a little less
+	mostBytesPerToken = 12 // of words that a tokenizer knows well, in letters of two bytes
+	imageTokens       = 2000
+)
+
+// defaultModel judges what names no model (completions of the specification, section 7).
+const defaultModel = "omni-moderation-latest"
+
+// Decode reads the body of a moderations request, which it keeps no view into. A model's name without a vendor is one of the vendor's given.
+// It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field. Fields that
+// it does not know are passed over.
+func Decode(body []byte, vendor string) (*completion.Request, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := decoder{Reader: wire.NewReader(body, op), req: &completion.Request{N: 1}, task: &task.Moderation{}, model: defaultModel}
+	d.req.Task = d.task
+	d.run()
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	if !strings.Contains(d.model, "/") {
+		d.model = vendor + "/" + d.model
+	}
+	d.req.Models = []string{d.model}
+	d.req.Needs.Input |= catalog.Text
+	return d.req, nil
+}
+
+// PromptText yields the texts of a request, piece by piece.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		t, _ := req.Task.(*task.Moderation)
+		for i := range t.Inputs {
+			for _, part := range t.Inputs[i].Parts {
+				if part.ImageURL == "" && !yield([]byte(part.Text)) {
+					return
+				}
+			}
+		}
+	}
+}
+
+// decoder is the state of one Decode.
+type decoder struct {
+	wire.Reader
+	req   *completion.Request
+	task  *task.Moderation
+	model string
+}
+
+func (d *decoder) run() {
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "The body must be a JSON object.")
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		switch string(name) {
+		case "model":
+			if slug, ok := d.Slug(); ok {
+				d.model = slug
+			}
+		case "input":
+			d.input()
+		case "user":
+			d.req.User, _ = d.Stored(maxUser)
+		case "provider":
+			d.req.Preferences = d.Preferences()
+		default:
+			d.Skip()
+		}
+	}
+	if d.task.Inputs == nil {
+		d.FailAt(fault.Invalid, "input", "input is required: a text, or an array of texts or of objects with a type.")
+	}
+}
+
+func (d *decoder) input() {
+	switch d.Kind() {
+	case rawjson.Null:
+		d.Skip()
+	case rawjson.String:
+		d.task.Single = true
+		d.add(task.ModerationInput{Parts: []task.Part{d.text()}})
+	case rawjson.Array:
+		d.list()
+	case rawjson.Invalid:
+	default:
+		d.Fail(fault.Invalid, "input must be a string or an array.")
+	}
+}
+
+func (d *decoder) add(in task.ModerationInput) {
+	d.task.Inputs = append(d.task.Inputs, in)
+	least := int64(0)
+	for i := range in.Parts {
+		least += int64(len(in.Parts[i].Text))/mostBytesPerToken + 1
+	}
+	d.req.Needs.Longest = max(d.req.Needs.Longest, least)
+}
+
+// text reads a text, which may be empty.
+func (d *decoder) text() task.Part {
+	text, ok := d.Text(math.MaxInt)
+	if !ok {
+		d.Required()
+	}
+	d.count(int64(len(text))/bytesPerToken + 1)
+	return task.Part{Text: string(text)}
+}
+
+func (d *decoder) count(tokens int64) { d.req.Needs.PromptTokens += tokens }
+
+// list reads texts, each of which is judged for itself, or typed parts, which are judged together.
+func (d *decoder) list() {
+	all := task.ModerationInput{Typed: true}
+	d.Array()
+	for i := 0; d.Element(); i++ {
+		if i == maxInputs {
+			d.TooMany(maxInputs)
+			return
+		}
+		switch kind := d.Kind(); {
+		case kind == rawjson.String && all.Parts == nil:
+			d.add(task.ModerationInput{Parts: []task.Part{d.text()}})
+		case kind == rawjson.Object && d.task.Inputs == nil:
+			all.Parts = append(all.Parts, d.part())
+		case kind == rawjson.String || kind == rawjson.Object:
+			d.Fail(fault.Invalid, "input mixes strings and objects: all its elements must be of one form.")
+		default:
+			d.Fail(fault.Invalid, "%s must be a string, or an object with a type.", d.Path())
+		}
+	}
+	switch {
+	case all.Parts != nil:
+		d.add(all)
+	case d.task.Inputs == nil:
+		d.FailAt(fault.Invalid, "input", "input must not be an empty array.")
+	}
+}
+
+// part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}.
+func (d *decoder) part() (p task.Part) {
+	at, kind, has := d.Path(), "", false
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		switch string(name) {
+		case "type":
+			text, _ := d.Text(maxType)
+			kind = string(text)
+		case "text":
+			p.Text, has = d.text().Text, true
+		case "image_url":
+			p.ImageURL = d.ImageURL()
+		default:
+			d.Skip()
+		}
+	}
+	switch {
+	case kind == "text" && has:
+		return task.Part{Text: p.Text}
+	case kind == "image_url" && p.ImageURL != "":
+		d.req.Needs.Input |= catalog.Image
+		d.count(imageTokens)
+		return task.Part{ImageURL: p.ImageURL}
+	case kind == "text" || kind == "image_url":
+		d.FailAt(fault.Invalid, at+"."+kind, "%s.%s is required.", at, kind)
+	default:
+		d.FailAt(fault.Invalid, at+".type", "%s.type must be text or image_url.", at)
+	}
+	return p
+}

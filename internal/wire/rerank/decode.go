@@ -1,0 +1,178 @@
+// Package rerank is the rerank style: it decodes POST /v1/rerank and encodes the answer, in the shape that clients of Cohere, Jina and vLLM
+// have in common. It must not know who serves a request or what it costs beyond printing it.
+package rerank
+
+import (
+	"iter"
+	"math"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/wire"
+)
+
+const op = "rerank.Decode"
+
+// Limits of a request.
+const (
+	maxDocuments = 10_000
+	maxUser      = 256 // characters
+)
+
+const (
+	bytesPerToken     = 3   // prose has 3.5 to 5 bytes to a token, code a little less
+	mostBytesPerToken = 12  // of words that a tokenizer knows well, in letters of two bytes
+	chunkTokens       = 500 // a longer document is billed as several
+)
+
+// Decode reads the body of a rerank request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
+// TooDeep; the error's Param is the path of the offending field. Fields that it does not know are passed over.
+func Decode(body []byte) (*completion.Request, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := decoder{Reader: wire.NewReader(body, op), req: &completion.Request{N: 1}, task: &task.Rerank{Return: true}}
+	d.req.Task = d.task
+	d.run()
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	d.measure()
+	return d.req, nil
+}
+
+// PromptText yields what a model reads, piece by piece: the query once for each document.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	return func(yield func([]byte) bool) {
+		t, _ := req.Task.(*task.Rerank)
+		query := []byte(t.Query)
+		for _, document := range t.Documents {
+			if !yield(query) || !yield([]byte(document)) {
+				return
+			}
+		}
+	}
+}
+
+// decoder is the state of one Decode.
+type decoder struct {
+	wire.Reader
+	req   *completion.Request
+	task  *task.Rerank
+	query bool
+}
+
+func (d *decoder) run() {
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "The body must be a JSON object.")
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		d.field(string(name))
+	}
+	switch {
+	case len(d.req.Models) == 0:
+		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
+	case !d.query:
+		d.FailAt(fault.Invalid, "query", "query is required: the text that the documents are to answer.")
+	case d.task.Documents == nil:
+		d.FailAt(fault.Invalid, "documents", "documents is required: an array of texts, or of objects with a text.")
+	}
+}
+
+func (d *decoder) field(name string) {
+	switch name {
+	case "model":
+		if slug, ok := d.Slug(); ok {
+			d.req.Models = []string{slug}
+		}
+	case "query":
+		d.task.Query, d.query = d.filled()
+	case "documents":
+		d.documents()
+	case "top_n", "top_k": // Cohere's and Voyage's name of it
+		if n, ok := d.Int(1, math.MaxInt32); ok {
+			d.task.TopN = int(n)
+		}
+	case "return_documents":
+		if yes, ok := d.Bool(); ok {
+			d.task.Return = yes
+		}
+	case "user":
+		d.req.User, _ = d.Stored(maxUser)
+	case "provider":
+		d.req.Preferences = d.Preferences()
+	default:
+		d.Skip()
+	}
+}
+
+// filled reads a text that is not empty; false when it is absent.
+func (d *decoder) filled() (string, bool) {
+	at := d.Path()
+	text, ok := d.Text(math.MaxInt)
+	if ok && len(text) == 0 {
+		d.FailAt(fault.Invalid, at, "%s must not be empty.", at)
+	}
+	return string(text), ok
+}
+
+func (d *decoder) documents() {
+	if !d.Array() {
+		return
+	}
+	for d.Element() {
+		if len(d.task.Documents) == maxDocuments {
+			d.TooMany(maxDocuments)
+			return
+		}
+		switch d.Kind() {
+		case rawjson.String:
+			text, _ := d.filled()
+			d.task.Documents = append(d.task.Documents, text)
+		case rawjson.Object:
+			d.task.Documents = append(d.task.Documents, d.object())
+		default:
+			d.Fail(fault.Invalid, "%s must be a string, or an object with a text.", d.Path())
+		}
+	}
+	if d.task.Documents == nil {
+		d.FailAt(fault.Invalid, "documents", "documents must not be an empty array.")
+	}
+}
+
+// object reads {"text": "..."}.
+func (d *decoder) object() (text string) {
+	at, has := d.Path(), false
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		if string(name) == "text" {
+			text, has = d.filled()
+		} else {
+			d.Skip()
+		}
+	}
+	if !has {
+		d.FailAt(fault.Invalid, at+".text", "%s.text is required.", at)
+	}
+	return text
+}
+
+// measure estimates how much there is to read. A document that is too long for a model is cut by the provider, and not refused, so that
+// it is the query alone that must fit.
+func (d *decoder) measure() {
+	needs, query := &d.req.Needs, tokens(d.task.Query)
+	for _, document := range d.task.Documents {
+		n := tokens(document)
+		needs.PromptTokens += query + n
+		d.task.Chunks += int((query + n + chunkTokens - 1) / chunkTokens)
+	}
+	needs.Longest = int64(len(d.task.Query))/mostBytesPerToken + 1
+	needs.Input = catalog.Text
+}
+
+func tokens(text string) int64 { return int64(len(text))/bytesPerToken + 1 }
