@@ -175,7 +175,7 @@ type preferences struct {
 }
 
 // text is what to set, and whether to set it.
-func (p *preferences) text() (text string, set bool, err error) {
+func (p *preferences) text(check func(string) (string, error)) (text string, set bool, err error) {
 	switch {
 	case p.Clear && p.Provider != "":
 		return "", false, errors.New("give preferences or --clear, not both")
@@ -188,7 +188,7 @@ func (p *preferences) text() (text string, set bool, err error) {
 		}
 		p.Provider = string(b)
 	}
-	text, err = app.CheckPreferences(p.Provider)
+	text, err = check(p.Provider)
 	return text, true, err
 }
 
@@ -201,7 +201,7 @@ type userPreferencesCmd struct {
 }
 
 func (c *userPreferencesCmd) Run(ctx context.Context) error {
-	text, set, err := c.text()
+	text, set, err := c.text(app.CheckDefaults)
 	if err != nil {
 		return err
 	}
@@ -345,7 +345,7 @@ type keyPreferencesCmd struct {
 }
 
 func (c *keyPreferencesCmd) Run(ctx context.Context) error {
-	text, set, err := c.text()
+	text, set, err := c.text(app.CheckPreferences)
 	if err != nil {
 		return err
 	}

@@ -411,7 +411,7 @@ func (c *secretsRotateCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	n, err := e.RotateSecrets(ctx, operator)
+	n, err := o.RotateSecrets(ctx, e, operator)
 	if err != nil {
 		return err
 	}

@@ -140,11 +140,17 @@ type Quirks struct {
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
 	Responses        bool              `yaml:"responses"`          // also speaks the responses wire, at the base URL's /responses: clients of that style are served by it
+	ImagesWire       string            `yaml:"images_wire"`        // how it makes pictures: "" as OpenAI does, "openrouter" by one route /images, "chat" in conversations
+	VideosWire       string            `yaml:"videos_wire"`        // how it makes videos: "" as OpenAI does, "openrouter" in the words of OpenRouter
+	VideoBucket      string            `yaml:"video_bucket"`       // where it puts videos that would be too large for an answer: "gs://bucket/folder/" on Vertex; "": into answers
 	AuthHeader       string            `yaml:"auth_header"`        // header that carries the key; "": Authorization
 	AuthScheme       string            `yaml:"auth_scheme"`        // word before the key; "": Bearer in Authorization, none in another header
 	AuthURL          string            `yaml:"auth_url"`           // where a credential is exchanged for tokens; "": where the key file says, or the usual address
 	AuthScope        string            `yaml:"auth_scope"`         // what tokens are asked for; "": the usual scope
 	Region           string            `yaml:"region"`             // that signatures are for; "": as the address says
+	MaxInputs        int               `yaml:"max_inputs"`         // inputs of one embeddings call; 0: the wire's own limit
+	MaxInputTokens   int               `yaml:"max_input_tokens"`   // tokens of all of them; 0: the wire's own limit
+	TokenInput       bool              `yaml:"token_input"`        // embeds tokens as well as texts, each model by its own tokenizer
 }
 
 // Provider serves models. Its address and key never reach a client or a log.

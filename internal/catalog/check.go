@@ -37,8 +37,16 @@ func (b *builder) checkQuirks(where string, q *Quirks) {
 	b.oneOf(where, "reasoning_request", q.ReasoningRequest, []string{"effort", "object", "enable_thinking", "thinking", "adaptive", "none"})
 	b.oneOf(where, "reasoning_reply", q.ReasoningReply, []string{"reasoning_content", "reasoning", "none"})
 	b.oneOf(where, "reasoning_count", q.ReasoningCount, []string{"inside", "outside", "total"})
+	b.oneOf(where, "images_wire", q.ImagesWire, []string{"openrouter", "chat"})
+	b.oneOf(where, "videos_wire", q.VideosWire, []string{"openrouter"})
+	if q.VideoBucket != "" && !strings.HasPrefix(q.VideoBucket, "gs://") {
+		b.fail(where, "the video_bucket must begin with gs://")
+	}
 	if q.CostDigits < 0 || q.CostDigits > 18 {
 		b.fail(where, "cost_digits is %d, but must be 0 to 18", q.CostDigits)
+	}
+	if q.MaxInputs < 0 || q.MaxInputTokens < 0 {
+		b.fail(where, "max_inputs and max_input_tokens must not be negative")
 	}
 	if !headerWord(q.AuthHeader) {
 		b.fail(where, "the auth_header %q is no name of a header", q.AuthHeader)

@@ -12,8 +12,18 @@ import (
 // Most is nothing beyond the prompt.
 func (*Embedding) Most() usage.Usage { return usage.Usage{} }
 
-// Usual is nothing beyond the prompt.
-func (*Embedding) Usual() usage.Usage { return usage.Usage{Completion: usage.Of(0)} }
+// Usual is nothing beyond the prompt, whose length is known where it came as tokens.
+func (t *Embedding) Usual() usage.Usage {
+	u, tokens := usage.Usage{Completion: usage.Of(0)}, int64(0)
+	for i := range t.Inputs {
+		if t.Inputs[i].Tokens == nil {
+			return u
+		}
+		tokens += int64(len(t.Inputs[i].Tokens))
+	}
+	u.Prompt = usage.Of(tokens)
+	return u
+}
 
 // Most is nothing beyond the prompt.
 func (*Moderation) Most() usage.Usage { return usage.Usage{} }

@@ -63,7 +63,6 @@ type ModerationInput struct {
 // Transcription asks what is said in a recording.
 type Transcription struct {
 	File         File
-	Name         string        // file name as the client gave it, "" none
 	Format       string        // of the recording: "mp3", "mp4", "mpeg", "mpga", "m4a", "wav" or "webm"
 	MediaType    string        // of the recording, such as "audio/mpeg"
 	Duration     time.Duration // as measured, or the most that it can be
@@ -122,6 +121,7 @@ type Extra struct {
 type Speech struct {
 	Input        string
 	Voice        string
+	VoiceID      bool // Voice is the id of a voice of the client's own
 	Instructions string
 	Format       string  // "mp3", "opus", "aac", "flac", "wav", "pcm"; "" not told
 	Speed        string  // decimal text, "" not told

@@ -1,0 +1,84 @@
+// Package elevenlabs is the dialect of ElevenLabs' wires: recordings to text, and text to speech. There are no conversations on it. It must
+// not keep a recording in memory, nor choose endpoints.
+package elevenlabs
+
+import (
+	"iter"
+	"net/http"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/upstream"
+)
+
+// Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ upstream.Dialect   = (*Dialect)(nil)
+	_ upstream.Performer = (*Dialect)(nil)
+)
+
+const notServed = "The provider of this model does not serve requests of this kind."
+
+// Header gives the credential in a field of its own, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	h := make(http.Header, len(p.Headers)+1)
+	if p.Key != "" {
+		h.Set("Xi-Api-Key", p.Key)
+	}
+	for name, value := range p.Headers {
+		h.Set(name, value)
+	}
+	return h
+}
+
+// Request fails: there are no conversations on this wire.
+func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
+	return upstream.Call{}, upstream.Unsupported(ep, notServed)
+}
+
+// Events fails like Request, without which there is no answer.
+func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+	return failed(upstream.Unsupported(a.Endpoint, notServed))
+}
+
+func failed(err error) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+}
+
+// Perform transcribes and speaks.
+func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	switch t := req.Task.(type) {
+	case *task.Transcription:
+		return transcribe(ask, ep, t)
+	case *task.Speech:
+		return speak(ask, ep, t)
+	}
+	return failed(upstream.Unsupported(ep, notServed))
+}
+
+// Failure classifies an answer that is not 2xx: {"detail":{"status":"...","message":"..."}}, {"detail":[{"loc":[...],"msg":"..."}]} from its
+// validator, or {"detail":"..."}.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := upstream.Refusal{Status: status, Header: header}
+	if !rawjson.Valid(body) {
+		return r.Fault(ep)
+	}
+	r.Raw = string(body)
+	v := rawjson.Find(body, "detail")
+	switch rawjson.KindOf(v) {
+	case rawjson.String:
+		r.Message = rawjson.Text(v)
+	case rawjson.Array:
+		if e := rawjson.ElementsOf(v); e.Next() {
+			r.Message = rawjson.Text(rawjson.Find(e.Value, "msg"))
+		}
+	case rawjson.Object:
+		r.Code, r.Message = rawjson.Text(rawjson.Find(v, "status")), rawjson.Text(rawjson.Find(v, "message"))
+	}
+	return r.Fault(ep)
+}

@@ -1,0 +1,138 @@
+package speech
+
+import (
+	"encoding/base64"
+	"io"
+	"strconv"
+	"sync"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/relay"
+	"weir/internal/wire"
+)
+
+// Head begins an answer of bare sound.
+type Head interface {
+	io.Writer // sends a piece at once
+	// Begin is told the type of the sound before the first Write.
+	Begin(mediaType string)
+}
+
+// Bytes writes sound as it comes. It has no place for an error: whoever made it must cut a sound that breaks off, so that nobody takes it for
+// whole. It is a relay.Sink.
+type Bytes struct {
+	w     Head
+	begun bool
+}
+
+var _ relay.Sink = (*Bytes)(nil)
+
+// NewBytes writes sound to w.
+func NewBytes(w Head) *Bytes { return &Bytes{w: w} }
+
+// Start does nothing: the first piece tells what it is.
+func (b *Bytes) Start(relay.Served) error { return nil }
+
+// Event writes a piece of sound.
+func (b *Bytes) Event(ev *completion.Event) error {
+	if ev.Result == nil || ev.Result.Sound == nil {
+		return nil
+	}
+	if !b.begun {
+		b.w.Begin(ev.Result.Sound.MediaType)
+		b.begun = true
+	}
+	_, err := b.w.Write(ev.Result.Sound.Data)
+	return err
+}
+
+// End does nothing: the end of the bytes is the end of the answer.
+func (b *Bytes) End(relay.Receipt) error { return nil }
+
+// Stream writes sound as server-sent events, one Write for each. It is a relay.Sink; KeepAlive may be called from another goroutine meanwhile.
+type Stream struct {
+	w io.Writer
+
+	mu     sync.Mutex
+	closed bool
+	err    error
+	served relay.Served
+}
+
+var _ relay.Sink = (*Stream)(nil)
+
+// NewStream writes events to w, which flushes after each Write.
+func NewStream(w io.Writer) *Stream { return &Stream{w: w} }
+
+// Start takes in who serves; nothing is written before the first event.
+func (s *Stream) Start(served relay.Served) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.served = served
+	return s.err
+}
+
+// Event writes a piece of sound.
+func (s *Stream) Event(ev *completion.Event) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if ev.Result != nil && ev.Result.Sound != nil {
+		data := ev.Result.Sound.Data
+		b := append(make([]byte, 0, 64+base64.StdEncoding.EncodedLen(len(data))), `data: {"type":"speech.audio.delta","audio":"`...)
+		s.write(append(base64.StdEncoding.AppendEncode(b, data), "\"}\n\n"...))
+	}
+	return s.err
+}
+
+func (s *Stream) write(b []byte) {
+	if s.err == nil && !s.closed {
+		_, s.err = s.w.Write(b)
+	}
+	s.closed = s.closed || s.err != nil
+}
+
+// End writes the last event, with what was consumed and what it costs, and closes the stream.
+func (s *Stream) End(receipt relay.Receipt) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	u := &receipt.Usage
+	b := append([]byte(nil), `data: {"type":"speech.audio.done","usage":{"input_tokens":`...)
+	b = strconv.AppendInt(b, u.Prompt.N, 10)
+	b = strconv.AppendInt(append(b, `,"output_tokens":`...), u.Completion.N, 10)
+	b = strconv.AppendInt(append(b, `,"total_tokens":`...), u.Prompt.N+u.Completion.N, 10)
+	b = strconv.AppendInt(append(b, `,"characters":`...), u.Characters.N, 10)
+	b = append(wire.AppendCost(append(b, ','), &receipt), '}')
+	s.write(append(wire.AppendNotice(b, s.served.Head.Notice), "}\n\n"...))
+	s.done()
+	return s.err
+}
+
+func (s *Stream) done() {
+	s.write([]byte("data: [DONE]\n\n"))
+	s.closed = true
+}
+
+// KeepAlive writes a comment, which clients pass over.
+func (s *Stream) KeepAlive() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write([]byte(": keep-alive\n\n"))
+	return s.err
+}
+
+// Fail ends the stream with an error object.
+func (s *Stream) Fail(failure []byte) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.write(append(rawjson.AppendOneLine([]byte(`data: {"error":`), failure), "}\n\n"...))
+	s.done()
+	return s.err
+}
+
+// Close ends the use of the stream.
+func (s *Stream) Close() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.closed = true
+}

@@ -1,0 +1,157 @@
+// Package speech is the wire of spoken text: a JSON object with a text comes in, sound goes out, as bytes or as a stream of events. It must
+// not know who speaks, nor look into the sound.
+package speech
+
+import (
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+	"unicode/utf8"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/wire"
+)
+
+const op = "speech.Decode"
+
+// Limits of a request, in characters.
+const (
+	maxInput        = 100_000 // more than any model speaks at once
+	maxInputOpenAI  = 4096    // of models that are OpenAI's
+	maxInstructions = 4096
+	maxVoice        = 128
+	maxUser         = 512
+)
+
+const defaultVendor = "openai" // of a model that is named without one
+
+var (
+	formats = []string{"mp3", "opus", "aac", "flac", "wav", "pcm"}
+	streams = []string{"audio", "sse"}
+)
+
+// Decode makes the request that a body asks for. It is always a stream: sound is passed on as it comes. It fails with fault.Invalid and
+// fault.StringTooLong, whose Param is the field's name.
+func Decode(body []byte) (*completion.Request, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := decoder{Reader: wire.NewReader(body, op), t: &task.Speech{Format: formats[0]}}
+	d.req = &completion.Request{Task: d.t, Stream: true, N: 1}
+	d.run()
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	d.req.Needs.PromptTokens = d.t.Most().Prompt.N
+	d.req.Needs.Input = catalog.Text
+	return d.req, nil
+}
+
+// PromptText yields what of a request is text.
+func PromptText(req *completion.Request) iter.Seq[[]byte] {
+	t := req.Task.(*task.Speech)
+	return func(yield func([]byte) bool) {
+		if yield([]byte(t.Input)) && t.Instructions != "" {
+			yield([]byte(t.Instructions))
+		}
+	}
+}
+
+// decoder is the state of one Decode.
+type decoder struct {
+	wire.Reader
+	req *completion.Request
+	t   *task.Speech
+}
+
+func (d *decoder) run() {
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "The body must be a JSON object.")
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		d.field(string(name))
+	}
+	switch {
+	case d.Err() != nil:
+	case d.req.Models == nil:
+		d.FailAt(fault.Invalid, "model", "model is required: a slug such as openai/gpt-4o-mini-tts.")
+	case d.t.Input == "":
+		d.FailAt(fault.Invalid, "input", "input is required: the text to speak.")
+	case d.t.Voice == "":
+		d.FailAt(fault.Invalid, "voice", "voice is required: a name, or an object with an id.")
+	case isOpenAI(d.req.Models[0]) && utf8.RuneCountInString(d.t.Input) > maxInputOpenAI:
+		d.FailAt(fault.StringTooLong, "input", "input is longer than %d characters, which is the most that the model %s speaks.", maxInputOpenAI, d.req.Models[0])
+	}
+}
+
+// isOpenAI reports whether a model is one of those whose input is bounded.
+func isOpenAI(slug string) bool {
+	_, name, _ := strings.Cut(slug, "/")
+	return strings.HasPrefix(name, "tts-1") || strings.HasPrefix(name, "gpt-4o-mini-tts")
+}
+
+func (d *decoder) field(name string) {
+	switch name {
+	case "model":
+		d.model()
+	case "input":
+		d.t.Input, _ = d.Stored(maxInput)
+	case "voice":
+		d.voice()
+	case "instructions":
+		d.t.Instructions, _ = d.Stored(maxInstructions)
+	case "response_format":
+		if format, ok := d.Enum(formats); ok {
+			d.t.Format = format
+		}
+	case "speed":
+		if speed, ok := d.Number(0.25, 4); ok {
+			d.t.Speed = strconv.FormatFloat(speed, 'f', -1, 64)
+		}
+	case "stream_format":
+		format, _ := d.Enum(streams)
+		d.t.SSE = format == "sse"
+	case "user":
+		d.req.User, _ = d.Stored(maxUser)
+	case "provider":
+		d.req.Preferences = d.Preferences()
+	default:
+		if v := d.Skip(); !rawjson.IsNull(v) {
+			d.t.Extra = append(d.t.Extra, task.Extra{Name: name, Value: slices.Clone(v)})
+		}
+	}
+}
+
+func (d *decoder) model() {
+	slug, ok := d.Slug()
+	if !ok {
+		return
+	}
+	if !strings.Contains(slug, "/") {
+		slug = defaultVendor + "/" + slug
+	}
+	d.req.Models = []string{slug}
+}
+
+// voice reads a name or {"id":"..."}.
+func (d *decoder) voice() {
+	if d.Kind() != rawjson.Object {
+		d.t.Voice, _ = d.Stored(maxVoice)
+		return
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		if string(name) != "id" {
+			d.Skip()
+			continue
+		}
+		d.t.Voice, d.t.VoiceID = d.Stored(maxVoice)
+	}
+}

@@ -1,0 +1,198 @@
+// Package transcriptions is the wire of transcription: a form with a recording comes in, what is said in it goes out as JSON, text,
+// subtitles or a stream of events. It must not keep the recording in memory, nor know who transcribes it.
+package transcriptions
+
+import (
+	"errors"
+	"io"
+	"math"
+	"mime"
+	"mime/multipart"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/task"
+)
+
+const op = "transcriptions.Decode"
+
+// Limits of a form, in bytes and in parts.
+const (
+	maxParts      = 64
+	maxPartHead   = 8 << 10
+	maxField      = 1 << 20
+	maxFieldBytes = 4 << 20 // of all fields together, apart from the recording and the references
+	maxReferences = 8 << 20 // of the recordings of known speakers together
+	maxFieldName  = 128
+)
+
+// readAhead is what the parser may have read beyond a part's head: its buffer, and the boundary.
+const readAhead = 8 << 10
+
+const references = "known_speaker_references"
+
+// Form is what a client sent: the recording, wherever it was put, and the other fields in their order.
+type Form struct {
+	File     task.File // set by whoever has taken it in
+	FileName string
+	FileType string // content type of the part, "" none
+	Fields   []task.Field
+}
+
+// Room is where a form goes to, piece by piece as it comes.
+type Room struct {
+	File       io.Writer               // takes the recording
+	MaxFile    int64                   // bytes of the recording; one more fails with fault.PayloadTooLarge
+	Take       func(bytes int64) error // asked for memory for the fields before they are kept; nil: there is enough
+	fields     int64                   // bytes of fields so far
+	references int64                   // and of references
+}
+
+// ReadForm reads a form from body; its File is left to whoever has the room. It fails with fault.Invalid, fault.PayloadTooLarge and
+// fault.UnsupportedMediaType; errors of body are passed on as they are.
+func ReadForm(body io.Reader, contentType string, room Room) (*Form, error) {
+	media, params, err := mime.ParseMediaType(contentType)
+	if err != nil || media != "multipart/form-data" || params["boundary"] == "" {
+		return nil, fault.New(fault.UnsupportedMediaType, op, "The body must be a form with a file: send Content-Type: multipart/form-data with a boundary.")
+	}
+	src := &source{r: body}
+	parts := multipart.NewReader(src, params["boundary"])
+	f := new(Form)
+	for n := 0; ; n++ {
+		src.left = maxPartHead + readAhead
+		part, err := parts.NextRawPart()
+		if err == io.EOF {
+			return f, f.complete()
+		}
+		src.left = math.MaxInt64
+		switch {
+		case err != nil:
+		case n == maxParts:
+			err = fault.Newf(fault.Invalid, op, "A form may have %d parts.", maxParts)
+		default:
+			err = f.part(part, &room)
+		}
+		if err != nil {
+			return nil, src.explain(err)
+		}
+	}
+}
+
+// source remembers what its reader failed with, which is told apart from a form that is malformed, and bounds what a part's head may take.
+type source struct {
+	r    io.Reader
+	left int64
+	err  error
+}
+
+func (s *source) Read(p []byte) (int, error) {
+	if s.left <= 0 {
+		s.err = longHead()
+		return 0, s.err
+	}
+	n, err := s.r.Read(p[:min(int64(len(p)), s.left)])
+	s.left -= int64(n)
+	if err != nil && err != io.EOF {
+		s.err = err
+	}
+	return n, err
+}
+
+func (s *source) explain(err error) error {
+	var known *fault.Error
+	switch {
+	case s.err != nil:
+		return s.err
+	case errors.As(err, &known):
+		return err
+	}
+	return fault.New(fault.Invalid, op, "The body is not a well-formed form.").Because(err)
+}
+
+func longHead() error {
+	return fault.Newf(fault.Invalid, op, "The head of a part is longer than %d bytes.", maxPartHead)
+}
+
+func headBytes(part *multipart.Part) (n int) {
+	for name, values := range part.Header {
+		for _, v := range values {
+			n += len(name) + len(v) + len(": \r\n")
+		}
+	}
+	return n
+}
+
+func (f *Form) part(part *multipart.Part, room *Room) error {
+	name := part.FormName()
+	switch encoding := strings.ToLower(part.Header.Get("Content-Transfer-Encoding")); {
+	case headBytes(part) > maxPartHead:
+		return longHead()
+	case name == "" || len(name) > maxFieldName:
+		return fault.New(fault.Invalid, op, "A part of the form has no name, or too long a one.")
+	case encoding != "" && encoding != "binary" && encoding != "8bit" && encoding != "7bit":
+		return fault.Field(op, name, "The field is encoded as %q; send it as it is.", encoding)
+	case name == "file":
+		return f.file(part, room)
+	}
+	value := &field{name: name, room: room}
+	if _, err := io.Copy(value, part); err != nil {
+		return err
+	}
+	f.Fields = append(f.Fields, task.Field{Name: name, Value: value.text.String()})
+	return nil
+}
+
+// field takes in the value of one, as long as there is room for it.
+type field struct {
+	name string
+	room *Room
+	text strings.Builder
+}
+
+func (f *field) Write(p []byte) (int, error) {
+	n, own, all, most := int64(len(p)), int64(f.text.Len()), &f.room.fields, int64(maxFieldBytes)
+	mostOwn := int64(maxField)
+	if strings.TrimSuffix(f.name, "[]") == references {
+		all, most, mostOwn = &f.room.references, maxReferences, maxReferences
+	}
+	if *all += n; own+n > mostOwn || *all > most {
+		e := fault.Newf(fault.PayloadTooLarge, op, "The field is larger than %d bytes, or all such fields together are larger than %d.", mostOwn, most)
+		e.Param = f.name
+		return 0, e
+	}
+	if f.room.Take != nil {
+		if err := f.room.Take(n); err != nil {
+			return 0, err
+		}
+	}
+	return f.text.Write(p)
+}
+
+func (f *Form) file(part *multipart.Part, room *Room) error {
+	if f.hasFile() {
+		return fault.Field(op, "file", "There is more than one file.")
+	}
+	f.FileName, f.FileType = part.FileName(), part.Header.Get("Content-Type")
+	if !f.hasFile() {
+		return fault.Field(op, "file", "The field file must be a file: it has neither a file name nor a content type.")
+	}
+	n, err := io.Copy(room.File, io.LimitReader(part, room.MaxFile+1))
+	if err != nil {
+		return err
+	}
+	if n > room.MaxFile {
+		e := fault.Newf(fault.PayloadTooLarge, op, "The file is larger than %d bytes.", room.MaxFile)
+		e.Param = "file"
+		return e
+	}
+	return nil
+}
+
+func (f *Form) hasFile() bool { return f.FileName != "" || f.FileType != "" }
+
+func (f *Form) complete() error {
+	if !f.hasFile() {
+		return fault.Field(op, "file", "The form has no file.")
+	}
+	return nil
+}
