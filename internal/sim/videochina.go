@@ -90,13 +90,32 @@ func (s *Server) klingRoutes(base string) {
 			})
 		})
 		s.route(klingWire, "GET", base+"/v1/videos/"+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
-			id := r.PathValue("id")
+			id := s.jobs.called(klingWire, r.PathValue("id"), credential(r))
 			if j, found := s.jobs.look(klingWire, id, credential(r), s.config.Now()); found && j.made.place != path {
 				id = "" // it is on the other path
 			}
 			s.poll(jobs, w, r, id)
 		})
 	}
+}
+
+// called is the id of the task that has a name, which may be that of the caller's own; the name itself when there is none.
+func (s *mediaJobs) called(on *wire, name, key string) string {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.owned(on, name, key) != nil {
+		return name
+	}
+	for id := range s.byID {
+		j := s.owned(on, id, key)
+		if j == nil {
+			continue
+		}
+		if parsed, err := parse(j.made.request); err == nil && parsed.given("external_task_id").str() == name {
+			return id
+		}
+	}
+	return name
 }
 
 func (r *mediaReader) kling(withImage bool, models []string) (*mediaAsk, *refusal) {

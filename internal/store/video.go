@@ -185,6 +185,15 @@ func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err
 	return found, nil
 }
 
+// HasJob reports whether a call of a wallet became a job. It is for what seldom happens: there is no index for it.
+func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2)`, wallet, generation)
+	if err != nil {
+		return false, failure("store.HasJob", err)
+	}
+	return found, nil
+}
+
 // Jobs is video.Jobs.Jobs.
 func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 	after := int64(1<<63 - 1)

@@ -82,7 +82,7 @@ func TestFilmRequests(t *testing.T) {
 			`{"model":"MiniMax-Hailuo-02","prompt":"x","duration":6,"resolution":"768P","first_frame_image":"https://a.example/1.png","last_frame_image":"https://a.example/2.png","prompt_optimizer":false,"extra":{"a":1}}`},
 		{"minimax, a subject", new(minimax.Dialect), "/v1", catalog.Quirks{}, "S2V-01", video.Request{Prompt: "x", Seconds: 6, References: []video.Media{ref}}, "/v1/video_generation",
 			`{"model":"S2V-01","prompt":"x","duration":6,"subject_reference":[{"type":"character","image":["https://a.example/3.png"]}]}`},
-		{"luma", new(luma.Dialect), "/v1", catalog.Quirks{}, "ray-2", video.Request{Prompt: "x", Seconds: 9, Resolution: "4K", AspectRatio: "21:9", Frames: []video.Media{firstFrame, lastFrame}, Options: options}, "/v1/generations",
+		{"luma", new(luma.Dialect), "/v1", catalog.Quirks{}, "ray-2", video.Request{Prompt: "x", Seconds: 9, Resolution: "4K", AspectRatio: "21:9", Frames: []video.Media{firstFrame, lastFrame}, Options: options}, "/v1/generations/video",
 			`{"generation_type":"video","model":"ray-2","prompt":"x","duration":"9s","resolution":"4k","aspect_ratio":"21:9","keyframes":{"frame0":{"type":"image","url":"https://a.example/1.png"},"frame1":{"type":"image","url":"https://a.example/2.png"}},"extra":{"a":1}}`},
 		{"fal, veo", new(fal.Dialect), "", catalog.Quirks{}, "fal-ai/veo3.1", video.Request{Prompt: "x", Seconds: 8, Resolution: "1080p", AspectRatio: "16:9", Audio: &on, Seed: &seed, Options: options}, "/fal-ai/veo3.1",
 			`{"prompt":"x","duration":"8s","resolution":"1080p","aspect_ratio":"16:9","generate_audio":true,"seed":7,"extra":{"a":1}}`},

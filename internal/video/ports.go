@@ -91,6 +91,8 @@ type Contents interface {
 	Delete(ctx context.Context, key string) error
 	// Sweep forgets at most n files that were put before, and tells how many.
 	Sweep(ctx context.Context, before time.Time, n int) (int, error)
+	// Ready fails when nothing can be put at the moment.
+	Ready(ctx context.Context) error
 }
 
 // Planner chooses who may make the videos of a request, and at what price.

@@ -58,6 +58,9 @@ func (r *Range) String() string {
 	return string(b)
 }
 
+// Nothing reports whether no file has anything of the range: it asks for the last zero bytes.
+func (r *Range) Nothing() bool { return r.First < 0 && r.Last == 0 }
+
 // In is where the range begins in a file of that size, and how long it is; ok is false when the file has nothing of it.
 func (r *Range) In(size int64) (from, length int64, ok bool) {
 	switch {

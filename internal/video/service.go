@@ -188,6 +188,9 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.roomFor(ctx); err != nil {
+		return nil, err
+	}
 	j := s.newJob(c, &r, &plan)
 	j.Hold, j.Call.Hold = need, need
 	request := ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Amount: need}
@@ -204,6 +207,16 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	}
 	s.Wake()
 	return j, nil
+}
+
+// roomFor fails when no video could be kept at the moment: then none is begun.
+func (s *Service) roomFor(ctx context.Context) error {
+	if s.Contents == nil {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	return s.Contents.Ready(ctx)
 }
 
 // add keeps the job. When the store does not say whether it did, one look tells: nobody must have a job that he was refused.
@@ -399,7 +412,7 @@ func (s *Service) Open(ctx context.Context, user, id string, index int, header s
 		return nil, j, err
 	}
 	if index < 0 || index >= len(j.Outputs) {
-		return nil, j, fault.Newf(fault.NotFound, "video.Open", "The job has %d videos; there is none of index %d.", len(j.Outputs), index)
+		return nil, j, fault.Newf(fault.NotFound, "video.Open", "The job has no video of index %d; the last is %d.", index, len(j.Outputs)-1)
 	}
 	o, r := &j.Outputs[index], ParseRange(header)
 	c, err := s.open(ctx, j, o, r)
@@ -436,9 +449,17 @@ func (s *Service) open(ctx context.Context, j *Job, o *Output, r *Range) (*Conte
 	if ep == nil {
 		return nil, fault.New(fault.ProviderUnavailable, "video.Open", "The provider that has the video cannot be reached.").Because(errGone(j))
 	}
-	c, err := s.Upstream.Open(ctx, ep, j, o, r)
+	ask := r
+	if r != nil && r.Nothing() { // servers read such a range in different ways, and all that is needed of the file is its size
+		ask = &Range{First: 0, Last: 0}
+	}
+	c, err := s.Upstream.Open(ctx, ep, j, o, ask)
 	if err != nil {
 		return nil, unread(err)
+	}
+	if ask != r && !c.Unfit {
+		_ = c.Body.Close()
+		c.Body, c.Partial, c.Unfit = nil, false, true
 	}
 	return cut(c, r)
 }

@@ -138,8 +138,9 @@ func statusOf(e *fault.Error) int {
 func Refused(e *fault.Error) bool {
 	if u := e.Upstream; u != nil {
 		switch {
-		case u.Status == 0:
-			return u.Unreachable
+		case u.Unreachable:
+			return true
+		case u.Status == 0: // no answer came, or nothing was sent
 		case u.Status >= 400 && u.Status < 500:
 			return u.Status != 408 && u.Status != 499
 		default: // 502, 504 and the like speak of somebody behind the one that answered

@@ -446,6 +446,7 @@ func (s *shelf) Delete(_ context.Context, key string) error {
 }
 
 func (s *shelf) Sweep(context.Context, time.Time, int) (int, error) { return 0, nil }
+func (s *shelf) Ready(context.Context) error                        { return nil }
 
 // A video that cannot be copied stays with its provider: the client gets what he pays for all the same.
 func TestCopies(t *testing.T) {

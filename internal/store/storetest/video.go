@@ -27,6 +27,8 @@ type VideoStore interface {
 	LedgerStore
 	video.Store
 	webhook.Outbox
+	// HasJob reports whether a call of a wallet became a job.
+	HasJob(ctx context.Context, wallet, generation string) (bool, error)
 }
 
 // Videos checks a store under video jobs, alone and through one and two nodes that work on them. open gives an empty store that reads that
@@ -361,6 +363,14 @@ func foreignJobs(t *testing.T, s *studio) {
 		if !fault.Is(seize, fault.Conflict) {
 			t.Errorf("%s was seized: %v", name, seize)
 		}
+	}
+	for wallet, want := range map[string]bool{c.Wallet: true, other.Wallet: false} {
+		if has, err := s.store.HasJob(s.ctx, wallet, j.Generation); err != nil || has != want {
+			t.Errorf("the call became a job: %t, %v; want %t", has, err, want)
+		}
+	}
+	if has, err := s.store.HasJob(s.ctx, c.Wallet, "gen-none"); err != nil || has {
+		t.Errorf("an unknown call became a job: %t, %v", has, err)
 	}
 	if jobs, more, err := k.List(s.ctx, video.Query{User: other.User, Limit: 10}); err != nil || more || len(jobs) != 0 {
 		t.Errorf("%v, %t, %v", jobs, more, err)

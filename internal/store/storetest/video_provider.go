@@ -193,6 +193,8 @@ func (f *files) Delete(_ context.Context, key string) error {
 
 func (f *files) Sweep(context.Context, time.Time, int) (int, error) { return 0, nil }
 
+func (f *files) Ready(context.Context) error { return nil }
+
 func (f *files) keys() (all []string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

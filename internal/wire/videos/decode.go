@@ -1,0 +1,232 @@
+// Package videos is the wire of video jobs: what a client asks for, and how a job is told of. It must not know how jobs are kept, nor who
+// makes the videos.
+package videos
+
+import (
+	"net/url"
+	"slices"
+	"strings"
+	"unicode/utf8"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/video"
+	"weir/internal/wire"
+)
+
+const op = "videos.Decode"
+
+const (
+	maxPrompt     = 32_000 // characters
+	maxSeconds    = 3600
+	maxReferences = 16
+	maxParams     = 64
+	maxOutputs    = 4
+	maxWord       = 64
+	maxURL        = 2048 // of a callback, in bytes
+	maxFactor     = 100
+)
+
+var (
+	resolutions  = []string{"480p", "720p", "768p", "1080p", "1K", "2K", "4K"}
+	aspectRatios = []string{"16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21"}
+	frameTypes   = []string{video.FirstFrame, video.LastFrame}
+	partKinds    = map[string]catalog.Modality{"image_url": catalog.Image, "audio_url": catalog.Audio, "video_url": catalog.Video}
+	partTypes    = []string{"image_url", "audio_url", "video_url"}
+)
+
+type decoder struct {
+	wire.Reader
+	body []byte
+	req  *video.Request
+}
+
+// Decode reads the body of a submission. What it keeps are copies: a job outlives its request. It fails with fault.Invalid and the other
+// kinds of a malformed body, whose Param is the path of the field.
+func Decode(body []byte) (*video.Request, error) {
+	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
+		return nil, err
+	}
+	d := decoder{Reader: wire.NewReader(body, op), body: body, req: new(video.Request)}
+	if d.Kind() != rawjson.Object {
+		return nil, fault.New(fault.Invalid, op, "The body must be a JSON object.")
+	}
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		d.member(string(name))
+	}
+	if err := d.Err(); err != nil {
+		return nil, err
+	}
+	for _, x := range [...]struct{ name, value string }{{"model", d.req.Model}, {"prompt", d.req.Prompt}} {
+		if x.value == "" {
+			return nil, fault.Field(op, x.name, "The field %s is required.", x.name)
+		}
+	}
+	return d.req, nil
+}
+
+func (d *decoder) member(name string) {
+	r := d.req
+	switch name {
+	case "model":
+		r.Model, _ = d.Slug()
+	case "prompt":
+		r.Prompt, _ = d.Stored(maxPrompt)
+	case "duration":
+		r.Seconds, _ = d.Int(1, maxSeconds)
+	case "resolution":
+		r.Resolution, _ = d.Enum(resolutions)
+	case "aspect_ratio":
+		r.AspectRatio, _ = d.Enum(aspectRatios)
+	case "size":
+		r.Size, _ = d.Stored(maxWord)
+	case "n":
+		r.Outputs, _ = d.Int(1, maxOutputs)
+	case "frame_images":
+		r.Frames = d.media(true)
+	case "input_references":
+		r.References = d.media(false)
+	case "generate_audio":
+		if on, ok := d.Bool(); ok {
+			r.Audio = &on
+		}
+	case "seed":
+		if n, ok := d.Int(-1<<31, 1<<32-1); ok {
+			r.Seed = &n
+		}
+	case "upscale_factor":
+		at := d.Pos()
+		if n, ok := d.Number(0, maxFactor); ok && n > 0 {
+			r.Upscale = strings.TrimSpace(string(d.body[at:d.Pos()]))
+		} else if ok {
+			d.FailAt(fault.Invalid, name, "upscale_factor must be above 0.")
+		}
+	case "creativity":
+		if n, ok := d.Int(-1<<31, 1<<31-1); ok {
+			r.Creativity = &n
+		}
+	case "callback_url":
+		d.callback()
+	case "provider":
+		d.provider()
+	default:
+		d.param(name)
+	}
+}
+
+// media reads a list of parts: {"type": "image_url", "image_url": {"url": ...}}, and the frame type where frames are asked for.
+func (d *decoder) media(frames bool) (list []video.Media) {
+	if !d.Array() {
+		return nil
+	}
+	for d.Element() {
+		if len(list) == maxReferences {
+			d.TooMany(maxReferences)
+			return nil
+		}
+		list = append(list, d.part(frames))
+	}
+	return list
+}
+
+func (d *decoder) part(frames bool) (m video.Media) {
+	if d.Kind() != rawjson.Object {
+		d.Fail(fault.Invalid, "%s must be an object.", d.Path())
+		return m
+	}
+	path := d.Path()
+	kind, inside := "", ""
+	d.Object()
+	for name, ok := d.Member(); ok; name, ok = d.Member() {
+		switch word := string(name); word {
+		case "type":
+			kind, _ = d.Enum(partTypes)
+		case "image_url", "audio_url", "video_url":
+			inside = word
+			m.URL = d.address()
+		case "frame_type":
+			m.Frame, _ = d.Enum(frameTypes)
+		default:
+			d.Skip()
+		}
+	}
+	if kind == "" {
+		kind = inside
+	}
+	m.Kind = partKinds[kind]
+	switch {
+	case kind == "" || kind != inside || m.URL == "":
+		d.FailAt(fault.Invalid, path, "%s must have a type and an address under the same name, such as image_url.", path)
+	case frames && m.Kind != catalog.Image:
+		d.FailAt(fault.Invalid, path+".type", "A frame must be an image_url.")
+	case frames && m.Frame == "":
+		d.FailAt(fault.Invalid, path+".frame_type", "A frame must say which it is: first_frame or last_frame.")
+	case !frames:
+		m.Frame = ""
+	}
+	return m
+}
+
+// address reads an address: a string, or an object with a url.
+func (d *decoder) address() (text string) {
+	if d.Kind() == rawjson.Object {
+		d.Object()
+		for name, ok := d.Member(); ok; name, ok = d.Member() {
+			if string(name) == "url" {
+				text = d.plainAddress()
+			} else {
+				d.Skip()
+			}
+		}
+		return text
+	}
+	return d.plainAddress()
+}
+
+func (d *decoder) plainAddress() string {
+	text, ok := d.Stored(1 << 26)
+	if ok && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "data:") {
+		d.Fail(fault.Invalid, "%s must be an address: https://... or data:...", d.Path())
+	}
+	return text
+}
+
+func (d *decoder) callback() {
+	text, ok := d.Stored(maxURL)
+	if !ok {
+		return
+	}
+	u, err := url.Parse(text)
+	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || !utf8.ValidString(text) {
+		d.FailAt(fault.Invalid, "callback_url", "callback_url must be an https address without credentials.")
+		return
+	}
+	d.req.CallbackURL = text
+}
+
+// provider reads the preferences, and in them the fields that are for one provider alone.
+func (d *decoder) provider() {
+	at := d.Pos()
+	d.req.Preferences = d.Preferences()
+	if d.Err() != nil {
+		return
+	}
+	for m := rawjson.MembersOf(rawjson.Find(d.body[at:d.Pos()], "options")); m.Next(); {
+		o := video.ProviderOptions{Provider: strings.ToLower(string(m.Name))}
+		for f := rawjson.MembersOf(m.Value); f.Next(); {
+			o.Fields = append(o.Fields, video.Param{Name: string(f.Name), Value: slices.Clone(f.Value)})
+		}
+		d.req.Options = append(d.req.Options, o)
+	}
+}
+
+// param keeps a field of the provider's own; whether the model takes it, the catalog says.
+func (d *decoder) param(name string) {
+	if len(d.req.Params) == maxParams {
+		d.Fail(fault.Invalid, "There may be %d further fields.", maxParams)
+		return
+	}
+	d.req.Params = append(d.req.Params, video.Param{Name: strings.Clone(name), Value: slices.Clone(d.Skip())})
+}

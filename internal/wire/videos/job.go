@@ -1,0 +1,97 @@
+package videos
+
+import (
+	"strconv"
+	"time"
+
+	"weir/internal/rawjson"
+	"weir/internal/video"
+)
+
+// AppendJob appends a job as clients see it: members that nothing is known of are left out. base is the address that clients reach the
+// gateway at, without a slash at its end.
+func AppendJob(b []byte, j *video.Job, base string) []byte {
+	b = rawjson.AppendText(append(b, `{"id":`...), j.ID)
+	b = rawjson.AppendText(append(b, `,"polling_url":`...), Address(base, j.ID))
+	b = rawjson.AppendText(append(b, `,"status":`...), string(j.State))
+	b = rawjson.AppendText(append(b, `,"model":`...), j.Model)
+	if j.Generation != "" {
+		b = rawjson.AppendText(append(b, `,"generation_id":`...), j.Generation)
+	}
+	b = appendMoment(b, "created_at", j.CreatedAt)
+	if !j.Active() {
+		b = appendMoment(b, "completed_at", j.CompletedAt)
+		b = appendMoment(b, "expires_at", j.ExpiresAt)
+	}
+	if j.Progress > 0 && j.Active() {
+		b = strconv.AppendInt(append(b, `,"progress":`...), int64(j.Progress), 10)
+	}
+	b = appendOutcome(b, j, base)
+	return append(b, '}')
+}
+
+// appendOutcome appends what has become of a job: addresses of its videos, its cost, its error.
+func appendOutcome(b []byte, j *video.Job, base string) []byte {
+	if j.State == video.Completed && len(j.Outputs) > 0 {
+		b = append(b, `,"unsigned_urls":[`...)
+		for i := range j.Outputs {
+			if i > 0 {
+				b = append(b, ',')
+			}
+			b = rawjson.AppendText(b, Address(base, j.ID)+"/content?index="+strconv.Itoa(i))
+		}
+		b = append(b, ']')
+	}
+	if j.Ended == video.Settled {
+		b = j.Cost.Append(append(b, `,"usage":{"cost":`...))
+		b = append(b, `,"is_byok":false}`...)
+	}
+	if j.Error != "" {
+		b = rawjson.AppendText(append(b, `,"error":`...), j.Error)
+	}
+	return b
+}
+
+// Address is where clients ask for a job.
+func Address(base, id string) string { return base + "/v1/videos/" + id }
+
+// appendMoment appends a time in Unix seconds, or nothing for none.
+func appendMoment(b []byte, name string, t time.Time) []byte {
+	if t.IsZero() {
+		return b
+	}
+	b = append(append(append(b, `,"`...), name...), `":`...)
+	return strconv.AppendInt(b, t.Unix(), 10)
+}
+
+// AppendPage appends a page of jobs.
+func AppendPage(b []byte, jobs []video.Job, more bool, base string) []byte {
+	b = append(b, `{"data":[`...)
+	for i := range jobs {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = AppendJob(b, &jobs[i], base)
+	}
+	b = append(b, `],"has_more":`...)
+	return append(strconv.AppendBool(b, more), '}')
+}
+
+// AppendEnd appends what the event of a job's end tells of it.
+func AppendEnd(b []byte, j *video.Job, base string) []byte {
+	b = rawjson.AppendText(append(b, `{"id":`...), j.ID)
+	b = rawjson.AppendText(append(b, `,"status":`...), string(j.State))
+	b = appendOrNull(append(b, `,"generation_id":`...), j.Generation)
+	b = appendOrNull(append(b, `,"model":`...), j.Model)
+	return append(appendOutcome(b, j, base), '}')
+}
+
+// EventType is what the event of a job's end is called.
+func EventType(j *video.Job) string { return "video.generation." + string(j.State) }
+
+func appendOrNull(b []byte, text string) []byte {
+	if text == "" {
+		return append(b, "null"...)
+	}
+	return rawjson.AppendText(b, text)
+}
