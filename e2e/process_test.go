@@ -144,7 +144,7 @@ func ownDemo(t *testing.T) *demo {
 }
 
 // weir runs another command of the binary on the demo's data and returns what it printed.
-func weir(t *testing.T, args ...string) (string, error) {
+func weir(t testing.TB, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
 	defer cancel()

@@ -172,11 +172,11 @@ type transcript struct {
 	Metadata struct{ Notice string }
 }
 
-func (got *answer) transcript(t *testing.T) *transcript {
+func (a *answer) transcript(t *testing.T) *transcript {
 	t.Helper()
 	var out transcript
-	if err := json.Unmarshal(got.body, &out); err != nil || got.status != http.StatusOK || got.header.Get("Content-Type") != "application/json; charset=utf-8" {
-		t.Fatalf("status %d, %v, %s: %.500s", got.status, err, got.header.Get("Content-Type"), got.body)
+	if err := json.Unmarshal(a.body, &out); err != nil || a.status != http.StatusOK || a.header.Get("Content-Type") != "application/json; charset=utf-8" {
+		t.Fatalf("status %d, %v, %s: %.500s", a.status, err, a.header.Get("Content-Type"), a.body)
 	}
 	return &out
 }
@@ -409,7 +409,7 @@ func TestTranscriptionMatrix(t *testing.T) {
 		for j := range listeners {
 			l := &listeners[j]
 			for _, stream := range []bool{false, true} {
-				if stream && !l.streams || !stream && c.whole == nil {
+				if stream && !l.streams || !stream && c.whole == nil || l.name == "hear-groq" || l.name == "hear-diarize" { // others speak their wire
 					continue
 				}
 				all.Go(func() {
@@ -422,6 +422,12 @@ func TestTranscriptionMatrix(t *testing.T) {
 	}
 	all.Wait()
 	gw.wantBalanced(t)
+}
+
+// awaitNothingHeld checks the same of a call that may last for seconds: meanwhile the node may just be renewing what it leases.
+func (a *account) awaitNothingHeld(t *testing.T) {
+	t.Helper()
+	waitFor(t, "the end of the hold", func() bool { return a.credits(t).Reserved == "0" })
 }
 
 func (l *listener) checkCell(t *testing.T, gw *gateway, c *cell, stream bool) {
@@ -454,7 +460,7 @@ func (l *listener) checkCell(t *testing.T, gw *gateway, c *cell, stream bool) {
 		a.wantSpent(t, true)
 	}
 	got.wantNoForeignHeaders(t)
-	a.wantNothingHeld(t)
+	a.awaitNothingHeld(t)
 }
 
 // What a client does wrong is told before anything is held.
@@ -732,7 +738,7 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 		a.wantSpent(t, true)
 	}
 	got.wantNoForeignHeaders(t)
-	a.wantNothingHeld(t)
+	a.awaitNothingHeld(t)
 }
 
 // Who leaves in the middle of a sound pays for the text; nothing stays held.

@@ -253,7 +253,7 @@ type simWire struct {
 	marks             bool             // the caller marks what is to be cached, and pays for it
 	only              catalog.Modality // that the wire has in prompts; its answers are text. 0: those of the model
 	key               string           // where the wire has none without
-	tokens            string           // where the key is exchanged for tokens, "" where it is not
+	oauth             string           // where the key is exchanged for tokens, "" where it is not
 	quirks            catalog.Quirks
 }
 
@@ -277,7 +277,7 @@ var simWires = []simWire{
 	},
 	{
 		id: "sim-gigachat", name: "Simulator, GigaChat wire", dialect: "gigachat", path: "/api/v1", params: wireParams&^catalog.ParamStop | catalog.ParamReasoningEffort, only: catalog.Text,
-		key: "client:simulated", tokens: "/api/v2/oauth",
+		key: "client:simulated", oauth: "/api/v2/oauth",
 	},
 }
 
@@ -291,8 +291,8 @@ func simDeclared(origin string) catalog.Declared {
 	for i := range simWires {
 		w := &simWires[i]
 		p := catalog.Provider{ID: w.id, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.path, Key: w.key, Quirks: w.quirks, DataPolicy: catalog.PolicyZero, Simulated: true}
-		if w.tokens != "" {
-			p.Quirks.AuthURL = origin + w.tokens
+		if w.oauth != "" {
+			p.Quirks.AuthURL = origin + w.oauth
 		}
 		d.Providers = append(d.Providers, p)
 		for _, m := range sim.Catalog() {

@@ -151,6 +151,7 @@ type generation struct {
 	ID               string      `json:"id"`
 	Model            string      `json:"model"`
 	Cancelled        bool        `json:"cancelled"`
+	GenerationTime   int64       `json:"generation_time"`
 	TokensPrompt     int64       `json:"tokens_prompt"`
 	TokensCompletion int64       `json:"tokens_completion"`
 	TotalCost        json.Number `json:"total_cost"`

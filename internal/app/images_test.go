@@ -102,11 +102,11 @@ func (a *account) paint(t *testing.T, body map[string]any) *pictures {
 	return got.pictures(t)
 }
 
-func (got *answer) pictures(t *testing.T) *pictures {
+func (a *answer) pictures(t *testing.T) *pictures {
 	t.Helper()
 	var p pictures
-	if err := json.Unmarshal(got.body, &p); err != nil || got.status != http.StatusOK {
-		t.Fatalf("status %d, %v: %.500s", got.status, err, got.body)
+	if err := json.Unmarshal(a.body, &p); err != nil || a.status != http.StatusOK {
+		t.Fatalf("status %d, %v: %.500s", a.status, err, a.body)
 	}
 	return &p
 }
@@ -176,12 +176,12 @@ type imageEvent struct {
 }
 
 // imageEvents reads a stream of pictures, which must end with [DONE].
-func (got *answer) imageEvents(t *testing.T) []imageEvent {
+func (a *answer) imageEvents(t *testing.T) []imageEvent {
 	t.Helper()
-	if kind := got.header.Get("Content-Type"); got.status != http.StatusOK || kind != "text/event-stream" {
-		t.Fatalf("status %d, %s: %s", got.status, kind, got.body)
+	if kind := a.header.Get("Content-Type"); a.status != http.StatusOK || kind != "text/event-stream" {
+		t.Fatalf("status %d, %s: %s", a.status, kind, a.body)
 	}
-	body, ended := strings.CutSuffix(string(got.body), "data: [DONE]\n\n")
+	body, ended := strings.CutSuffix(string(a.body), "data: [DONE]\n\n")
 	if !ended {
 		t.Fatalf("no end: %.300s", body)
 	}

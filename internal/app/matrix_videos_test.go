@@ -39,32 +39,20 @@ type wireFilmCell struct {
 	finds         string // instead, where a submission is found again; "": not tried
 }
 
+// The suite of package upstreamtest has all faults; here are those that differ in what becomes of the job.
 var wireFilmMatrix = []wireFilmCell{
-	{"polls=2", "completed", "completed", "completed"},
+	{"polls=2", "completed", "", "completed"},
 	{"job=refuse", "failed", "failed", "failed"}, // nobody would make it
-	{"fault=u12", "failed", "failed", "failed"},
+	{"fault=u12", "failed", "", "failed"},
 	{"fault=u13", "failed", "completed", "failed"},
-	{"fault=u15", "failed", "completed", "failed"},
 	{"fault=u9", "", "completed", ""},
-	{"fault=u16", "", "completed", ""},
 	{"fault=u2", "failed", "failed", ""}, // the first may have it: nobody else is asked
-	{"fault=u15,status=502", "failed", "failed", ""},
-	{"fault=u18-html", "failed", "failed", ""},
-	{"fault=u18-truncated", "failed", "failed", "completed"},
-	{"on=poll,fault=u2,times=1", "completed", "completed", "completed"},
-	{"on=poll,fault=u9,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u13,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u14,times=1", "completed", "", "completed"},
+	{"fault=u18-truncated", "failed", "", "completed"},
+	{"on=poll,fault=u2,times=1", "completed", "", "completed"},
 	{"on=poll,fault=u15,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u16,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u17,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u18-html,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u18-truncated,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u21-truncated,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u24,times=1", "completed", "", "completed"},
-	{"job=fail", "failed", "failed", "failed"},
-	{"job=policy", "failed", "failed", "failed"},
-	{"job=lost", "failed", "failed", "failed"},
+	{"job=fail", "failed", "", "failed"},
+	{"job=policy", "failed", "", "failed"},
+	{"job=lost", "failed", "", "failed"},
 }
 
 func (c *wireFilmCell) slug(w *filmWire, spare bool) string {
@@ -86,7 +74,7 @@ func matrixOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
 func TestFailureMatrixOfVideoWires(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
-		s.Video.FirstPoll, s.Video.MostPoll = 20*time.Millisecond, 200*time.Millisecond
+		s.Video.FirstPoll, s.Video.MostPoll = 50*time.Millisecond, 200*time.Millisecond
 		d := &s.Declared
 		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
 		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
@@ -115,7 +103,7 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 		}
 	})
 	var all sync.WaitGroup // cells wait more than they work
-	places := make(chan struct{}, 24)
+	places := make(chan struct{}, 8)
 	for i := range filmWires {
 		w := &filmWires[i]
 		for j := range wireFilmMatrix {
@@ -148,8 +136,8 @@ func (c *wireFilmCell) check(t *testing.T, gw *gateway, w *filmWire, spare bool,
 	if (f.Error == "") != (want == "completed") || strings.Contains(f.Error, "127.0.0.1") {
 		t.Errorf("the job says %q", f.Error)
 	}
-	is := a.credits(t)
-	if charged := parse(t, is.TotalUsage) > 0; charged != (want == "completed") || is.Reserved != "0" {
-		t.Errorf("charged %s, held %s", is.TotalUsage, is.Reserved)
+	a.waitNothingHeld(t)
+	if is := a.credits(t); (parse(t, is.TotalUsage) > 0) != (want == "completed") {
+		t.Errorf("charged %s", is.TotalUsage)
 	}
 }

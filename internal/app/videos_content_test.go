@@ -59,6 +59,11 @@ func TestVideoContent(t *testing.T) {
 				}
 			}
 			whole.wantNoForeignHeaders(t)
+			for accept, want := range map[string]string{"*/*": "application/octet-stream", "text/html, Video/MP4;q=0.9": "video/mp4", "video/webm": "application/octet-stream"} {
+				if got := a.reel(t, "GET", f.ID, "", map[string]string{"Accept": accept}).header.Get("Content-Type"); got != want {
+					t.Errorf("Accept %s: Content-Type %s, want %s", accept, got, want)
+				}
+			}
 			tag := whole.header.Get("ETag")
 			for _, c := range []struct {
 				name, query string

@@ -12,6 +12,7 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/sim"
 	"weir/internal/store/postgres/pgtest"
@@ -290,7 +291,7 @@ func TestVideoEnds(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}))
 	brief := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), func(s *setup) { s.Video.MaxAge = 300 * time.Millisecond })
-	for _, c := range []struct {
+	cases := []struct {
 		name, marker string
 		gw           *gateway
 		status       string
@@ -308,39 +309,43 @@ func TestVideoEnds(t *testing.T) {
 		{"polls that fail at first", "[[sim on=poll fault=u15 times=3 id=a]] ", gw, "completed", ""},
 		{"never", "[[sim job=never]] ", brief, "expired", "in time"},
 		{"stuck", "[[sim job=stuck]] ", brief, "expired", "in time"},
-	} {
-		t.Run(c.name, func(t *testing.T) {
-			t.Parallel()
-			a := c.gw.newAccount(t)
-			first := a.shoot(t, shoot("film/works", c.marker+"A heron."))
-			f := a.awaitFilm(t, first.ID, c.status)
-			if !strings.Contains(f.Error, c.says) || (f.Error == "") != (c.status == "completed") || f.CompletedAt < f.CreatedAt {
-				t.Errorf("the job: %+v", *f)
-			}
-			cost := money.Nano(0)
-			if c.status == "completed" {
-				cost = filmHeld
-				if f.Usage == nil || parse(t, f.Usage.Cost) != cost || len(f.URLs) != 1 || f.URLs[0] != f.Polling+"/content?index=0" {
-					t.Errorf("the job: %+v", *f)
-				}
-			} else if f.Usage != nil || len(f.URLs) > 0 {
-				t.Errorf("the job: %+v", *f)
-			}
-			is := a.credits(t)
-			if parse(t, is.TotalUsage) != cost || is.Reserved != "0" {
-				t.Errorf("charged %s, held %s; want %s and nothing", is.TotalUsage, is.Reserved, cost)
-			}
-			if g := a.generation(t, first.Generation); parse(t, g.TotalCost) != cost {
-				t.Errorf("generation %+v", g)
-			}
-			a.shoot(t, shoot("film/works", "A heron.")) // twice: both places are free
-			a.shoot(t, shoot("film/works", "A heron."))
+	}
+	var all sync.WaitGroup // they wait more than they work
+	for _, c := range cases {
+		all.Go(func() {
+			t.Run(c.name, func(t *testing.T) { filmEnds(t, c.gw, c.marker, c.status, c.says) })
 		})
 	}
-	t.Cleanup(func() {
-		gw.wantBalanced(t)
-		brief.wantBalanced(t)
-	})
+	all.Wait()
+	gw.wantBalanced(t)
+	brief.wantBalanced(t)
+}
+
+func filmEnds(t *testing.T, gw *gateway, marker, status, says string) {
+	a := gw.newAccount(t)
+	first := a.shoot(t, shoot("film/works", marker+"A heron."))
+	f := a.awaitFilm(t, first.ID, status)
+	if !strings.Contains(f.Error, says) || (f.Error == "") != (status == "completed") || f.CompletedAt < f.CreatedAt {
+		t.Errorf("the job: %+v", *f)
+	}
+	cost := money.Nano(0)
+	if status == "completed" {
+		cost = filmHeld
+		if f.Usage == nil || parse(t, f.Usage.Cost) != cost || len(f.URLs) != 1 || f.URLs[0] != f.Polling+"/content?index=0" {
+			t.Errorf("the job: %+v", *f)
+		}
+	} else if f.Usage != nil || len(f.URLs) > 0 {
+		t.Errorf("the job: %+v", *f)
+	}
+	is := a.credits(t)
+	if parse(t, is.TotalUsage) != cost || is.Reserved != "0" {
+		t.Errorf("charged %s, held %s; want %s and nothing", is.TotalUsage, is.Reserved, cost)
+	}
+	if g := a.generation(t, first.Generation); parse(t, g.TotalCost) != cost || (g.GenerationTime > 0) != (cost > 0) || g.Model != "" && g.Model != "film/works" {
+		t.Errorf("generation %+v", g)
+	}
+	a.shoot(t, shoot("film/works", "A heron.")) // twice: both places are free
+	a.shoot(t, shoot("film/works", "A heron."))
 }
 
 // What a job cost stands in the days of its account, under its model.
@@ -393,6 +398,39 @@ func TestNamedVideo(t *testing.T) {
 			}
 		}
 	}
+}
+
+// Without the database no job begins, and none is lost: those that were under way go on when it is back, and are charged for once.
+func TestVideosWithoutDatabase(t *testing.T) {
+	t.Parallel()
+	server := pgtest.Start(t)
+	gw := startNodes(t, 1, server.New(t), films(t, "", map[string]string{"film/works": "video", "film/slow": "video@takes=3s"}), quick,
+		func(s *setup) { s.Ledger.StoreFor = config.Default().Ledger.StoreFor })[0]
+	a := gw.newAccount(t)
+	slow := a.awaitFilm(t, a.shoot(t, shoot("film/slow", "A heron.")).ID, "in_progress")
+	server.Stop(t)
+	began := time.Now()
+	a.do(t, http.MethodPost, "/v1/videos", shoot("film/works", "A heron.")).wantWord(t, http.StatusServiceUnavailable, "storage_unavailable")
+	promised(t, "a refusal without the database", time.Since(began), 2*time.Second)
+	for _, path := range []string{"/v1/videos", "/v1/videos/" + slow.ID, "/v1/videos/" + slow.ID + "/content"} {
+		a.do(t, http.MethodGet, path, nil).wantWord(t, http.StatusServiceUnavailable, "storage_unavailable")
+	}
+	server.Start(t)
+	began = time.Now()
+	waitFor(t, "jobs to be read again", func() bool { return a.do(t, http.MethodGet, "/v1/videos/"+slow.ID, nil).status == http.StatusOK })
+	promised(t, "jobs after the database's return", time.Since(began), 5*time.Second)
+	a.awaitFilm(t, slow.ID, "completed")
+	waitFor(t, "a job to be taken again", func() bool {
+		return a.do(t, http.MethodPost, "/v1/videos", shoot("film/works", "A heron.")).status == http.StatusAccepted
+	})
+	waitFor(t, "both to be charged for", func() bool {
+		c := a.credits(t)
+		return parse(t, c.TotalUsage) == 2*filmHeld && c.Reserved == "0"
+	})
+	if n := filmCounts(gw.sim).Submits; n != 2 {
+		t.Errorf("the provider was asked for %d jobs", n)
+	}
+	gw.wantBalanced(t)
 }
 
 // Jobs are their user's alone: to everybody else they are as unknown as any other id.

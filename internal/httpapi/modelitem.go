@@ -82,6 +82,8 @@ func appendVideoModel(o *object, it *offered) {
 	o.integers("supported_durations", facts.Durations)
 	o.boolean("generate_audio", facts.Audio)
 	o.boolean("seed", facts.Seed)
+	o.null("creativity") // of models that enlarge videos, of which there is none; OpenRouter's SDK wants to be told
+	o.null("upscale_factor")
 	appendSKUs(o, pricingOf(it.endpoints))
 	o.close()
 }

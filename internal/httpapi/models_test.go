@@ -208,11 +208,11 @@ func TestItemsOfOtherTypes(t *testing.T) {
 		"model_type":"embedding","description":"512 numbers","created":1000,"context_length":8192,"price_in_per_1k":"0.002","price_out_per_1k":"0"}`)
 	exactly(t, "videos", l.get("/v1/videos/models").json(t), `{"data":[
 		{"id":"acme/plain-film","canonical_slug":"acme/plain-film","name":"Plain film","description":"","model_hub_id":"","created":700,"supported_resolutions":[],
-		 "supported_aspect_ratios":[],"supported_sizes":[],"supported_frame_images":[],"allowed_passthrough_parameters":[],"supported_durations":[],"generate_audio":false,"seed":false,
+		 "supported_aspect_ratios":[],"supported_sizes":[],"supported_frame_images":[],"allowed_passthrough_parameters":[],"supported_durations":[],"generate_audio":false,"seed":false,"creativity":null,"upscale_factor":null,
 		 "pricing_skus":{"per-video":"50","per-video-second":"99"}},
 		{"id":"acme/film","canonical_slug":"acme/film","name":"Film","description":"Moves","model_hub_id":"Acme/Film","created":500,"supported_resolutions":["720p","1080p"],
 		 "supported_aspect_ratios":["16:9"],"supported_sizes":["1280x720"],"supported_frame_images":["first_frame"],"allowed_passthrough_parameters":["style"],
-		 "supported_durations":[4,8],"generate_audio":true,"seed":false,
+		 "supported_durations":[4,8],"generate_audio":true,"seed":false,"creativity":null,"upscale_factor":null,
 		 "pricing_skus":{"per-video-second":"9.5","per-video-second-1080p":"19","per-video-second-1080p-with-audio":"28.5","per-video-second-with-audio":"14"}}]}`)
 }
 

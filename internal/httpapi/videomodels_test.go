@@ -27,7 +27,7 @@ func TestBuiltinVideoModels(t *testing.T) {
 	}
 	l := openLibrary(t, build(t, d), nil)
 	list, _ := at(l.get("/v1/videos/models").json(t), "data").([]any)
-	if len(list) < 14 {
+	if len(list) < 12 {
 		t.Fatalf("%d models", len(list))
 	}
 	for _, item := range list {

@@ -130,7 +130,7 @@ func (x *exchange) getVideoContent() error {
 		return err
 	}
 	if content.Body != nil {
-		defer content.Body.Close() //nolint:errcheck // it was read to its end, or nobody wants it
+		defer content.Body.Close()
 	}
 	h := x.w.Header()
 	h["Etag"], h["Accept-Ranges"], h["Cache-Control"] = []string{tag}, []string{"bytes"}, []string{"private, no-transform"}
@@ -176,10 +176,13 @@ var contentType = []string{"application/octet-stream"}
 func (x *exchange) sendContent(c *video.Content, id string, index int) error {
 	h := x.w.Header()
 	name := id + "-" + strconv.Itoa(index) + extension(c.MediaType)
-	h["Content-Type"], h["X-Content-Type-Options"] = contentType, []string{"nosniff"}
+	h["Content-Type"], h["X-Content-Type-Options"], h["Vary"] = contentType, []string{"nosniff"}, []string{"Accept"}
 	h["Content-Disposition"] = []string{`attachment; filename="` + name + `"`}
 	if c.MediaType != "" {
 		h["X-Video-Content-Type"] = []string{c.MediaType}
+		if x.accepts(c.MediaType) {
+			h["Content-Type"] = h["X-Video-Content-Type"]
+		}
 	}
 	if c.Length >= 0 {
 		h["Content-Length"] = []string{strconv.FormatInt(c.Length, 10)}
@@ -199,6 +202,20 @@ func (x *exchange) sendContent(c *video.Content, id string, index int) error {
 		return nil
 	}
 	return x.copyContent(c, status)
+}
+
+// accepts reports whether the client asks for that type of videos by its name, as SDKs do that take nothing else.
+func (x *exchange) accepts(mediaType string) bool {
+	if !strings.HasPrefix(mediaType, "video/") {
+		return false
+	}
+	for _, one := range strings.Split(x.header("Accept"), ",") {
+		name, _, _ := strings.Cut(one, ";")
+		if strings.EqualFold(strings.TrimSpace(name), mediaType) {
+			return true
+		}
+	}
+	return false
 }
 
 func extension(mediaType string) string {

@@ -77,7 +77,8 @@ func TestTaskMoney(t *testing.T) {
 		source  usage.Source
 	}{
 		{"embedding, as reported", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, usedExactly(usage.Usage{Prompt: of(7)}), done()}, "0.01", "0.007", usage.Estimated},
-		{"embedding, our count", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
+		{"embedding, our count", &task.Embedding{Inputs: make([]task.Input, 1)}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
+		{"embedding of tokens", &task.Embedding{Inputs: []task.Input{{Tokens: make([]int32, 8)}}}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.008", usage.Estimated},
 		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Estimated},
 		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
 		{"speech by tokens", &task.Speech{Input: strings.Repeat("a", 100)}, base(catalog.Prices{Prompt: price("1"), AudioOutput: price("10")}),
@@ -113,7 +114,7 @@ func TestTaskMoney(t *testing.T) {
 				t.Errorf("held %s, recorded %s, want %s", held, call.Record.Hold, c.hold)
 			}
 			w.wantCharged(c.cost)
-			if rec := w.settled(call); rec == nil || rec.Usage.Source != c.source {
+			if rec := w.settled(call); rec == nil || rec.Usage.Source != c.source || rec.Cost != rubles(c.cost) {
 				t.Errorf("record %+v", rec)
 			}
 		})

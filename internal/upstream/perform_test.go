@@ -39,7 +39,7 @@ func (w *worker) Perform(ask *upstream.Ask, _ *catalog.Endpoint, _ *completion.R
 }
 
 // performs runs do as a task at the provider behind url.
-func performs(t *testing.T, ctx context.Context, cfg upstream.Config, url string, do func(ask *upstream.Ask) error, keys ...string) *fault.Error {
+func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask *upstream.Ask) error, keys ...string) *fault.Error {
 	t.Helper()
 	cfg.Dialects = map[string]upstream.Dialect{"openai": &worker{do: do}}
 	c := upstream.New(cfg)
@@ -82,7 +82,7 @@ func TestAsk(t *testing.T) {
 				Content: func() (io.Reader, int64) { return strings.NewReader(long), int64(len(long)) }}, fmt.Sprintf("POST /v1/a %d multipart/form-data; boundary=b", len(long))},
 			{"an address of its own", upstream.Call{Method: http.MethodGet, URL: p.URL + "/else/where"}, "GET /else/where 0 application/json"},
 		} {
-			err := performs(t, t.Context(), upstream.Config{Standard: standard}, p.URL, func(ask *upstream.Ask) error {
+			err := performs(t.Context(), t, upstream.Config{Standard: standard}, p.URL, func(ask *upstream.Ask) error {
 				body, err := ask.Whole(c.call)
 				if err == nil && string(body) != c.want {
 					t.Errorf("%s: the provider saw %q, want %q", c.name, body, c.want)
@@ -129,7 +129,7 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 		}
 	}
 	p := upstreamtest.NewProvider(t, echo)
-	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
 		_, err := ask.Do(upstream.Call{URL: "https://evil.test/x"})
 		return err
 	})
@@ -153,7 +153,7 @@ func TestAskKeepsItsCredential(t *testing.T) {
 		}
 		c.Send(upstreamtest.JSON("{}"))
 	})
-	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
 		for range 3 {
 			if _, err := ask.Whole(upstream.Call{Path: "/x"}); err != nil {
 				return err
@@ -190,7 +190,7 @@ func TestAskFaults(t *testing.T) {
 			t.Parallel()
 			for name, call := range map[string]upstream.Call{"own": {Path: "/x"}, "standard": {Path: "/x", Content: func() (io.Reader, int64) { return strings.NewReader("{}"), 2 }}} {
 				p := upstreamtest.NewProvider(t, c.script)
-				err := performs(t, t.Context(), upstream.Config{Limits: c.limits}, p.URL, func(ask *upstream.Ask) error {
+				err := performs(t.Context(), t, upstream.Config{Limits: c.limits}, p.URL, func(ask *upstream.Ask) error {
 					_, err := ask.Whole(call)
 					return err
 				})
@@ -228,7 +228,7 @@ func TestAskGone(t *testing.T) {
 			if name == "wait" {
 				cancel()
 			}
-			if err := performs(t, ctx, upstream.Config{}, p.URL, do); err == nil || err.Kind != fault.Canceled {
+			if err := performs(ctx, t, upstream.Config{}, p.URL, do); err == nil || err.Kind != fault.Canceled {
 				t.Errorf("%v", err)
 			}
 			cancel()
@@ -241,7 +241,7 @@ func TestAskEach(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, echo)
 	var calls, under, most atomic.Int64
-	err := performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
 		return ask.Each(20, 3, func(int) error {
 			most.Store(max(most.Load(), under.Add(1)))
 			defer under.Add(-1)
@@ -254,7 +254,7 @@ func TestAskEach(t *testing.T) {
 		t.Errorf("%v, %d calls, %d at a time", err, calls.Load(), most.Load())
 	}
 	calls.Store(0)
-	err = performs(t, t.Context(), upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err = performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
 		return ask.Each(20, 1, func(i int) error {
 			calls.Add(1)
 			if i == 2 {
@@ -279,7 +279,7 @@ func TestAskCannot(t *testing.T) {
 		}
 	}
 	fetches := func(cfg upstream.Config) (data []byte, err *fault.Error) {
-		err = performs(t, t.Context(), cfg, "http://127.0.0.1:1", func(ask *upstream.Ask) error {
+		err = performs(t.Context(), t, cfg, "http://127.0.0.1:1", func(ask *upstream.Ask) error {
 			var err error
 			data, _, err = ask.Fetch("https://files.test/x")
 			return err

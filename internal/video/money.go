@@ -64,7 +64,9 @@ func (j *Job) settle(p *Progress) error {
 // closed fills in what is known of a job at its end, and gives it to the ledger.
 func (j *Job) closed(now time.Time) ledger.Recorded {
 	c := &j.Call
-	c.Duration = now.Sub(c.At)
+	if c.Duration = now.Sub(c.At); j.Ended == Settled {
+		c.Generating = c.Duration // all of it comes at the end
+	}
 	c.Error, c.Cancelled, c.Notice = j.Reason, j.State == Cancelled, j.Notice
 	if o := j.Serving(); o != nil && j.UpstreamID != "" {
 		c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID = j.Model, o.Provider, o.ProviderName, o.Endpoint, o.UpstreamModel, j.UpstreamID
