@@ -73,7 +73,7 @@ endef
 .PHONY: unit
 unit: postgres ffmpeg ## run the Go tests of the product, with the race detector where there is a C compiler
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
-	go test $(RACE) -timeout 10m ./...
+	go test $(RACE) -timeout 15m ./...
 
 .PHONY: e2e
 e2e: e2e-go e2e-node e2e-clients ## drive the built binary with the official SDKs, coding agents and frameworks

@@ -400,7 +400,7 @@ func TestTranscriptionMatrix(t *testing.T) {
 	}
 	gw := startGateway(t, func(s *setup) { declareListeners(t, &s.Declared, faults...) })
 	var all sync.WaitGroup
-	places := make(chan struct{}, 16)
+	places := make(chan struct{}, 8)
 	for i := range matrix {
 		c := &matrix[i]
 		if c.waits || c.closed {
@@ -409,6 +409,9 @@ func TestTranscriptionMatrix(t *testing.T) {
 		for j := range listeners {
 			l := &listeners[j]
 			for _, stream := range []bool{false, true} {
+				if j > 0 && (i+j)%3 != 0 { // the first wire shows all, the others a third each
+					continue
+				}
 				if stream && !l.streams || !stream && c.whole == nil || l.name == "hear-groq" || l.name == "hear-diarize" { // others speak their wire
 					continue
 				}
@@ -674,13 +677,16 @@ func TestSpeechMatrix(t *testing.T) {
 	}
 	gw := startGateway(t, func(s *setup) { declareSpeakers(t, &s.Declared, faults...) })
 	var all sync.WaitGroup
-	places := make(chan struct{}, 16)
+	places := make(chan struct{}, 8)
 	for i := range matrix {
 		c := &matrix[i]
 		if c.waits || c.closed {
 			continue
 		}
 		for j := range speakers {
+			if j > 0 && (i+j)%2 != 0 { // the first wire shows all, the others half each
+				continue
+			}
 			for _, events := range []bool{false, true} {
 				all.Go(func() {
 					places <- struct{}{}

@@ -329,7 +329,7 @@ func TestImageMatrix(t *testing.T) {
 		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
 	})
 	var all sync.WaitGroup
-	places := make(chan struct{}, 20)
+	places := make(chan struct{}, 8)
 	for i := range matrix {
 		c, gw := &matrix[i], patient
 		if c.waits {

@@ -68,9 +68,9 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
 	})
 	var all sync.WaitGroup
-	places := make(chan struct{}, 40)
-	for i := range matrix {
-		c, gw := &matrix[i], patient
+	places := make(chan struct{}, 12)
+	for n := range matrix {
+		c, gw := &matrix[n], patient
 		if c.whole == nil {
 			continue
 		}
@@ -84,6 +84,9 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 				var legs sync.WaitGroup
 				for i := range surfaces {
 					for j := range surfaces[i].wires {
+						if j > 0 && (n+j)%3 != 0 { // the first wire of a surface shows all, the others a third each: the classes are the same code
+							continue
+						}
 						s, w := &surfaces[i], &surfaces[i].wires[j]
 						show := func() {
 							t.Run(w.id(), func(t *testing.T) { s.show(t, gw.newAccount(t), c, w) })
@@ -122,7 +125,7 @@ func (s *surface) show(t *testing.T, a *account, c *cell, w *wired) {
 		s.wantServed(t, a, got)
 	}
 	got.wantNoForeignHeaders(t)
-	a.wantNothingHeld(t)
+	a.waitNothingHeld(t)
 }
 
 // showSpared makes one call whose model a second provider serves too, behind the failing one.
@@ -140,7 +143,7 @@ func (s *surface) showSpared(t *testing.T, a *account, c *cell, w *wired) {
 	} else {
 		s.wantServed(t, a, got)
 	}
-	a.wantNothingHeld(t)
+	a.waitNothingHeld(t)
 }
 
 // wantServed checks that an answer is complete, and charged as its record says, once.

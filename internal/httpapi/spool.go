@@ -75,12 +75,11 @@ func unspooled(err error) error {
 // File is what was written.
 func (s *spool) File() task.File { return spooled{s} }
 
-// Close gives memory and disk back.
+// Close gives the disk back. What is in memory stays: a request to a provider that was broken off may still read it.
 func (s *spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is kept
 	}
-	s.b = nil
 }
 
 type spooled struct{ *spool }

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 	"io"
 	"net"
 	"net/http"
@@ -278,10 +277,6 @@ func (x *exchange) broken(err error) error {
 		for _, name := range []string{"Content-Range", "Content-Disposition", "Etag", "Accept-Ranges", "X-Video-Content-Type", "Content-Length"} {
 			delete(h, name)
 		}
-	}
-	var known *fault.Error
-	if errors.As(err, &known) && known.Kind != fault.Internal {
-		return known
 	}
 	return fault.New(fault.ProviderUnavailable, "httpapi.copyContent", "The video could not be read.").Because(err)
 }

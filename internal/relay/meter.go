@@ -2,6 +2,7 @@ package relay
 
 import (
 	"slices"
+	"time"
 
 	"weir/internal/completion"
 	"weir/internal/task"
@@ -22,6 +23,7 @@ type meter struct {
 
 	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
 	pixels     int64                          // of all pictures
+	length     time.Duration                  // of a recording, as whoever transcribed it says
 	dimensions string                         // of the last one
 }
 
@@ -57,6 +59,7 @@ func (m *meter) result(r *task.Result) {
 	}
 	if t := r.Transcript; t != nil {
 		m.keep([]byte(t.Delta))
+		m.length = max(m.length, t.Duration)
 		if t.Final && m.bytes == 0 {
 			m.keep([]byte(t.Text))
 		}

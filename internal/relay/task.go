@@ -70,6 +70,9 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	if x.meter.images > 0 {
 		u.Images = usage.Of(x.meter.images) // what was delivered, whatever was said of it
 	}
+	if t, ok := x.req.Task.(*task.Transcription); ok && !told(u.Millis) && !t.Measured && x.meter.length > 0 {
+		u.Millis = usage.Of(x.meter.length.Milliseconds()) // who has heard it knows better than its head
+	}
 	if x.meter.pixels > 0 {
 		u.Kilopixels = usage.Of((x.meter.pixels + 999) / 1000)
 	}
@@ -88,11 +91,14 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	if !byTokens(&t.Prices) { // nobody needs to count them
 		u.Prompt, u.Completion = usage.Of(max(u.Prompt.N, 0)), usage.Of(max(u.Completion.N, 0))
 	}
-	if !u.Prompt.Reported {
+	if !told(u.Prompt) {
 		u.PromptAudio, u.PromptImage = usual.PromptAudio, usual.PromptImage
 	}
-	if !u.Completion.Reported {
+	if !told(u.Completion) {
 		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
+	}
+	if !told(u.Completion) && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
+		u.Completion = usual.Completion
 	}
 	return u.Completed(usage.Bounds{Prompt: most.Prompt.N, Completion: most.Completion.N, Images: most.Images.N}, func() (prompt, answer int64) {
 		answer = usual.Completion.N
@@ -106,9 +112,11 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	})
 }
 
-// byTokens reports whether any token has a price.
+func told(c usage.Count) bool { return c.Reported && c.N >= 0 }
+
+// byTokens reports whether any token costs something.
 func byTokens(p *catalog.Prices) bool {
-	return p.Prompt.Set || p.Completion.Set || p.Audio.Set || p.Image.Set || p.AudioOutput.Set || p.ImageOutput.Set
+	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
 
 // believable is more of anything than one task takes or gives.

@@ -76,10 +76,10 @@ func TestTaskMoney(t *testing.T) {
 		cost    string
 		source  usage.Source
 	}{
-		{"embedding, as reported", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, usedExactly(usage.Usage{Prompt: of(7)}), done()}, "0.01", "0.007", usage.Estimated},
+		{"embedding, as reported", &task.Embedding{}, base(catalog.Prices{Prompt: price("1")}), script{vectors, usedExactly(usage.Usage{Prompt: of(7)}), done()}, "0.01", "0.007", usage.Reported},
 		{"embedding, our count", &task.Embedding{Inputs: make([]task.Input, 1)}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
 		{"embedding of tokens", &task.Embedding{Inputs: []task.Input{{Tokens: make([]int32, 8)}}}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.008", usage.Estimated},
-		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Estimated},
+		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Reported},
 		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
 		{"speech by tokens", &task.Speech{Input: strings.Repeat("a", 100)}, base(catalog.Prices{Prompt: price("1"), AudioOutput: price("10")}),
 			script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), usedExactly(usage.Usage{Prompt: of(25), Completion: of(50), OutputAudio: of(50)}), done()}, "6.74", "0.525", usage.Reported},

@@ -639,6 +639,9 @@ func (p *planner) onlyFiles() bool {
 	return false
 }
 
+// inputs are the fields that hold what models of a type read, where that is not called input.
+var inputs = map[string]string{catalog.TypeImage: "prompt", catalog.TypeVideo: "prompt", catalog.TypeTranscription: "file", catalog.TypeRerank: "documents"}
+
 // tooLong is the error when context length alone left nothing: the request is too big, not its preferences too narrow.
 func (p *planner) tooLong(details map[string]any) error {
 	longest := int64(0)
@@ -646,6 +649,11 @@ func (p *planner) tooLong(details map[string]any) error {
 		longest = max(longest, p.cands[i].ep.ContextLength)
 	}
 	n := &p.q.Needs
+	if p.q.Type != "" {
+		err := fault.Newf(fault.ContextLength, "routing.Choose", "This model's maximum context length is %d tokens. The request has about %d.", longest, cmp.Or(n.Longest, n.PromptTokens))
+		err.Param, err.Details = cmp.Or(inputs[p.q.Type], "input"), details
+		return err
+	}
 	err := fault.Newf(fault.ContextLength, "routing.Choose",
 		"This model's maximum context length is %d tokens. The request needs about %d: %d in the messages and %d for the answer.",
 		longest, n.PromptTokens+n.MaxTokens, n.PromptTokens, n.MaxTokens)

@@ -178,6 +178,7 @@ func (k *Ask) Each(n, parallel int, do func(i int) error) error {
 		at   = n
 		errs error
 		wg   sync.WaitGroup
+		lost any // what a call panicked with
 	)
 	take := func() (int, bool) {
 		mu.Lock()
@@ -190,6 +191,13 @@ func (k *Ask) Each(n, parallel int, do func(i int) error) error {
 	}
 	for range min(n, parallel) {
 		wg.Go(func() {
+			defer func() {
+				if p := recover(); p != nil { // it is the handler's business, and must not end the process
+					mu.Lock()
+					lost, next = p, n
+					mu.Unlock()
+				}
+			}()
 			for i, more := take(); more; i, more = take() {
 				if err := do(i); err != nil {
 					mu.Lock()
@@ -202,6 +210,9 @@ func (k *Ask) Each(n, parallel int, do func(i int) error) error {
 		})
 	}
 	wg.Wait()
+	if lost != nil {
+		panic(lost)
+	}
 	return errs
 }
 

@@ -45,6 +45,9 @@ func (k *Ask) PictureAt(index int, address string) (*task.Picture, error) {
 	}
 	data, _, err := k.Fetch(address)
 	if err != nil {
+		if f := fault.From(err); f.Upstream != nil {
+			f.Upstream.Status = http.StatusOK // the picture was made: asking again would make another
+		}
 		return nil, err
 	}
 	return k.picture(index, data)
@@ -143,7 +146,6 @@ func (k *Ask) Paint(n, each int, do func(first, count int) (Painting, error)) (P
 		all.Pictures = append(all.Pictures, parts[i].Pictures...)
 		addUsage(&all.Usage, &parts[i].Usage)
 	}
-	all.Usage.Requests = usage.Of(int64(len(parts)))
 	return all, nil
 }
 
@@ -186,8 +188,7 @@ func (m *Members) Has(name string) bool {
 // Extra adds what the client wants the provider to be told beside what the gateway knows, but nothing that says who answers how often and to whom.
 func (m *Members) Extra(extras []task.Extra) {
 	for i := range extras {
-		name := strings.ToLower(extras[i].Name)
-		if strings.Contains(name, "webhook") || strings.Contains(name, "callback") || slices.Contains(reserved, name) {
+		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || Diverts(name) {
 			continue
 		}
 		m.Raw(extras[i].Name, extras[i].Value)
@@ -196,7 +197,8 @@ func (m *Members) Extra(extras []task.Extra) {
 
 // reserved are names that decide what is asked of whom, how the answer comes, or how much of it there is.
 var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
-	"storageuri", "api_key", "key", "provider", "messages", "modalities"}
+	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
+	"image_size", "width", "height", "megapixels"}
 
 // Options adds the client's parameters for one provider.
 func (m *Members) Options(t *task.Image, provider string) {

@@ -117,6 +117,9 @@ func (r *Request) fitSize(facts *catalog.VideoFacts) error {
 		return notAllowed("size", r.Size, facts.Sizes)
 	}
 	resolution := resolutionOf(width, height)
+	if resolution == "" && len(facts.Resolutions) > 0 && len(facts.Sizes) == 0 { // nobody could say what it costs
+		return notAllowed("size", r.Size, facts.Sizes)
+	}
 	switch {
 	case r.Resolution == "":
 		r.Resolution = resolution

@@ -40,6 +40,7 @@ func (s *Service) poll(ctx context.Context, j *Job) error {
 	}
 	j.Failures++
 	if fault.Is(err, fault.NotFound) && j.Failures >= unknownPolls {
+		s.lost(j, err)
 		return s.end(ctx, j, Failed, "The provider does not know the job any more.", fault.ProviderUnavailable.String())
 	}
 	if j.Failures == 1 || j.Failures%10 == 0 {

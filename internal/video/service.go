@@ -419,7 +419,7 @@ func (s *Service) Open(ctx context.Context, user, id string, index int, header s
 	if err != nil {
 		return nil, j, err
 	}
-	if c.MediaType == "" {
+	if o.MediaType != "" && !strings.HasPrefix(c.MediaType, "video/") { // file servers often know no better than "bytes"
 		c.MediaType = o.MediaType
 	}
 	return c, j, nil

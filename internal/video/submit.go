@@ -167,12 +167,21 @@ func (s *Service) accepted(ctx context.Context, j *Job, a *Accepted) error {
 	}
 	j.UpstreamID, j.Submitting, j.Failures, j.Polls = a.ID, false, 0, 0
 	err := s.again(ctx, j, hint(a.Wait, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, 0)))
-	if fault.Is(err, fault.Conflict) { // it has been ended meanwhile, and nobody will pay for it
+	if fault.Is(err, fault.Conflict) && s.abandoned(ctx, j) {
 		if err := s.cancelUpstream(ctx, j); err != nil {
 			s.lost(j, err)
 		}
 	}
 	return err
+}
+
+// abandoned reports whether a job that is not this worker's any more has no use for what the provider made of it: it has ended, or goes on by
+// another name. One that somebody else has adopted meanwhile must not be taken away from him.
+func (s *Service) abandoned(ctx context.Context, j *Job) bool {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
+	defer cancel()
+	now, err := s.Store.Job(ctx, j.User, j.ID)
+	return err == nil && (!now.Active() || now.UpstreamID != "" && now.UpstreamID != j.UpstreamID)
 }
 
 // hint is how long to wait: as the provider says, within reason, or else the usual.

@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"path/filepath"
 	"testing"
@@ -14,6 +15,9 @@ import (
 	"weir/internal/ledger/journal"
 	"weir/internal/money"
 )
+
+// A schedule is long: fewer of them than of other properties are worth their time. -rapid.checks asks for more.
+func init() { _ = flag.Set("rapid.checks", "30") }
 
 // anySchedule plays random schedules on two nodes against a model that is nothing but sums.
 func anySchedule(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {

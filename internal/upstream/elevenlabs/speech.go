@@ -62,6 +62,9 @@ func speechCall(ep *catalog.Endpoint, t *task.Speech) upstream.Call {
 	b = rawjson.AppendText(append(b, `,"model_id":`...), ep.UpstreamID)
 	settings := false
 	for _, x := range t.Extra {
+		if upstream.Diverts(x.Name) {
+			continue
+		}
 		switch x.Name {
 		case "text", "model_id":
 			continue

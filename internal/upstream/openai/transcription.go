@@ -85,7 +85,9 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 		field("known_speaker_references[]", ref)
 	}
 	for _, x := range t.Extra {
-		field(x.Name, x.Value)
+		if !upstream.Diverts(x.Name) {
+			field(x.Name, x.Value)
+		}
 	}
 	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the format is told by the name; what the client calls its file is nobody's business
 	return f.Call("/audio/transcriptions")

@@ -371,7 +371,7 @@ func (d *decoder) finish() (*completion.Request, error) {
 	}
 	req.Needs.Input |= catalog.Text
 	req.Needs.N = 1 // who makes one picture at a time is asked several times
-	req.Needs.PromptTokens = int64(len(t.Prompt)) + promptRoom
+	req.Needs.PromptTokens, req.Needs.Longest = int64(len(t.Prompt))+promptRoom, int64(len(t.Prompt))/12+1
 	return req, nil
 }
 

@@ -25,7 +25,7 @@ type Stream struct {
 	closed bool
 	err    error
 	served relay.Served
-	held   *task.Picture // finished, and not written yet
+	held   []*task.Picture // finished, and not yet given
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -73,8 +73,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 	if p := ev.Result.Picture; p.Partial {
 		s.preview(p)
 	} else {
-		s.completed(nil)
-		s.held = p
+		s.held = append(s.held, p) // a picture is given when it is paid for
 	}
 	return s.err
 }
@@ -102,13 +101,8 @@ func (s *Stream) text(phase string, text []byte) {
 	s.send(append(b, "}\n\n"...))
 }
 
-// completed writes the picture that is held, if there is one. The last of an answer has its receipt.
-func (s *Stream) completed(receipt *relay.Receipt) {
-	p := s.held
-	if p == nil {
-		return
-	}
-	s.held = nil
+// completed writes a finished picture. The last of an answer has its receipt.
+func (s *Stream) completed(p *task.Picture, receipt *relay.Receipt) {
 	b := appendType(appendBase64(s.begin("completed", len(p.Data)*4/3), p), p)
 	b = strconv.AppendInt(append(b, `,"created":`...), s.o.Created, 10)
 	b = strconv.AppendInt(append(b, `,"created_at":`...), s.o.Created, 10)
@@ -123,14 +117,20 @@ func (s *Stream) completed(receipt *relay.Receipt) {
 	s.send(append(b, "}\n\n"...))
 }
 
-// End writes the last picture with the usage, and the end.
+// End writes the pictures, the last with the usage, and the end.
 func (s *Stream) End(receipt relay.Receipt) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
 		return s.err
 	}
-	s.completed(&receipt)
+	for i, p := range s.held {
+		if i < len(s.held)-1 {
+			s.completed(p, nil)
+		} else {
+			s.completed(p, &receipt)
+		}
+	}
 	return s.done()
 }
 

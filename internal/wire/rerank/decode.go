@@ -44,13 +44,16 @@ func Decode(body []byte) (*completion.Request, error) {
 	return d.req, nil
 }
 
+// maxCounted is how many bytes of queries are counted at most: nobody's tokenizer is to be kept busy by one long query for many documents.
+const maxCounted = 4 << 20
+
 // PromptText yields what a model reads, piece by piece: the query once for each document.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t, _ := req.Task.(*task.Rerank)
-		query := []byte(t.Query)
+		query, left := []byte(t.Query), maxCounted
 		for _, document := range t.Documents {
-			if !yield(query) || !yield([]byte(document)) {
+			if left -= len(query); left > 0 && !yield(query) || !yield([]byte(document)) {
 				return
 			}
 		}

@@ -47,7 +47,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	d.req.Needs.PromptTokens = d.t.Most().Prompt.N
+	d.req.Needs.PromptTokens, d.req.Needs.Longest = d.t.Most().Prompt.N, int64(len(d.t.Input))/12+1
 	d.req.Needs.Input = catalog.Text
 	return d.req, nil
 }

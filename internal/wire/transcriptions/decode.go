@@ -48,6 +48,7 @@ const (
 	maxPrompt     = 32_000   // characters
 	maxSpeakers   = 4
 	maxLanguage   = 16
+	maxUser       = 256 // characters
 	maxSlug       = 256
 	minReference  = 2 * time.Second
 	maxReference  = 10 * time.Second
@@ -149,6 +150,9 @@ func (d *decoder) single(name, value string) {
 	case "provider":
 		d.provider(value)
 	case "user":
+		if utf8.RuneCountInString(value) > maxUser {
+			d.fail(name, "The user is longer than %d characters.", maxUser)
+		}
 		d.req.User = value
 	}
 }
@@ -336,7 +340,10 @@ func (d *decoder) recording() error {
 	}
 	d.t.Format, d.t.MediaType = named.String(), named.MIMEType()
 	d.t.Duration, d.t.Measured = info.Duration, info.Exact
-	d.req.Needs.PromptTokens = d.t.Most().Prompt.N
+	d.req.Needs.PromptTokens, d.req.Needs.Longest = d.t.Most().Prompt.N, 1
+	if d.t.Measured { // by the most that it can be, models would seem too small for what they take
+		d.req.Needs.Longest = max(d.t.Usual().Prompt.N, 1)
+	}
 	return nil
 }
 
