@@ -194,6 +194,15 @@ func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bo
 	return found, nil
 }
 
+// UpstreamTaken is video.Work.UpstreamTaken. It is for what seldom happens: there is no index for it.
+func (s *Store) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&taken) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE upstream_id = $1 AND id <> $2)`, upstreamID, job)
+	if err != nil {
+		return false, failure("store.UpstreamTaken", err)
+	}
+	return taken, nil
+}
+
 // Jobs is video.Jobs.Jobs.
 func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 	after := int64(1<<63 - 1)

@@ -34,9 +34,11 @@ func (s *Store) ClaimDeliveries(ctx context.Context, now, until time.Time, perAc
 		return nil, failure("store.ClaimDeliveries", err)
 	}
 	err = s.write(ctx, func(t *tx) error {
-		rows, err := t.Rows(`WITH due AS (SELECT id, account, next_at FROM webhook_deliveries WHERE `+isDue+` ORDER BY next_at, id LIMIT 1000),
-			placed AS (SELECT id, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) +
-				(SELECT COUNT(*) FROM webhook_deliveries h WHERE h.account = due.account AND h.state = 'pending' AND h.leased_until > $1) AS place FROM due)
+		rows, err := t.Rows(`WITH due AS (SELECT id, account, next_at, ROW_NUMBER() OVER (PARTITION BY account ORDER BY next_at, id) AS place
+				FROM webhook_deliveries WHERE `+isDue+`),
+			placed AS (SELECT id, next_at, place +
+				(SELECT COUNT(*) FROM webhook_deliveries h WHERE h.account = due.account AND h.state = 'pending' AND h.leased_until > $1) AS place
+				FROM due WHERE place <= $3)
 			UPDATE webhook_deliveries SET leased_until = $2, attempts = attempts + 1, fence = fence + 1
 			WHERE `+isDue+` AND id IN (SELECT id FROM placed WHERE place <= $3 ORDER BY next_at, id LIMIT $4)
 			RETURNING id, account, url, event, payload, created_at, next_at, attempts, fence`,

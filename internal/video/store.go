@@ -39,6 +39,8 @@ type Query struct {
 
 // Work is what workers need of a store.
 type Work interface {
+	// UpstreamTaken reports whether another job than that goes by a provider's name for it.
+	UpstreamTaken(ctx context.Context, upstreamID, job string) (bool, error)
 	// ClaimJobs hands out at most n jobs that are due and that no living node works on, the longest due first. Each has a new fence.
 	ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) ([]*Job, error)
 	// KeepJob writes what has changed of a job: that it goes on, or what became of it after its end. Others may have it then if release. It

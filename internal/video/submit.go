@@ -211,7 +211,14 @@ func (s *Service) recover(ctx context.Context, j *Job, cause *fault.Error) (over
 		j.Failures++
 		return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
 	case r.Fate == Adopted && r.ID != "":
-		return true, s.accepted(ctx, j, &r.Accepted)
+		taken, err := s.Store.UpstreamTaken(short, r.ID, j.ID)
+		switch {
+		case err != nil:
+			return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
+		case !taken:
+			return true, s.accepted(ctx, j, &r.Accepted)
+		}
+		// what looks the same is another job's: nobody can tell what became of this one
 	case r.Fate == Absent:
 		j.Submitting, j.Failures = false, 0
 		return false, nil

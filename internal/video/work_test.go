@@ -65,6 +65,17 @@ func (m *memory) Job(_ context.Context, _, id string) (*video.Job, error) {
 	return nil, fault.New(fault.NotFound, "memory.Job", "none")
 }
 
+func (m *memory) UpstreamTaken(_ context.Context, upstreamID, job string) (bool, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, j := range m.jobs {
+		if j.UpstreamID == upstreamID && j.ID != job {
+			return true, nil
+		}
+	}
+	return false, nil
+}
+
 func (m *memory) Jobs(context.Context, video.Query) ([]video.Job, error) { return nil, nil }
 
 func (m *memory) SeizeJob(_ context.Context, _, id string) (*video.Job, error) {

@@ -604,7 +604,7 @@ func busyProviders(t *testing.T, s *studio) {
 
 func unseenAnswer(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(100*ruble)
-	for _, x := range []struct {
+	for i, x := range []struct {
 		memory memory
 		err    error
 		made   bool // the provider made the job before its answer was lost
@@ -618,7 +618,7 @@ func unseenAnswer(t *testing.T, s *studio) {
 		{lists, refusal(502, fault.ProviderUnavailable), false, video.Completed, 2}, // then the other provider is asked
 	} {
 		s.provider = newProvider()
-		s.provider.memory = x.memory
+		s.provider.memory, s.provider.series = x.memory, fmt.Sprint(i, "-")
 		k = s.crew(k.book)
 		first := true
 		fail := func() error {
@@ -641,6 +641,25 @@ func unseenAnswer(t *testing.T, s *studio) {
 			t.Errorf("%+v: %s", x, j.Reason)
 		}
 	}
+	// a provider's list that names what another job has does not tell what became of this one
+	s.provider = newProvider()
+	s.provider.memory, s.provider.series = lists, "twin-"
+	k = s.crew(k.book)
+	first := k.submit(c)
+	k.step(0)
+	k.step(0)
+	other := s.user(100 * ruble)
+	s.provider.refuse = func(string) error {
+		for _, id := range s.provider.byToken {
+			s.provider.twin = id
+		}
+		return refusal(502, fault.ProviderUnavailable)
+	}
+	if j := k.finished(k.submit(other), video.Failed); j.UpstreamID != "" || j.Cost != 0 {
+		t.Errorf("a job has adopted another's video: %s, %s", j.UpstreamID, j.Cost)
+	}
+	s.provider.refuse = nil
+	k.finished(first, video.Completed)
 }
 
 func lateJob(t *testing.T, s *studio) {

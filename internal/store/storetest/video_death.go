@@ -112,7 +112,7 @@ func deathAtEveryStep(t *testing.T, s *studio, kind memory, takeover bool) {
 		lived := true
 		for _, after := range []bool{false, true} {
 			s.provider = newProvider()
-			s.provider.memory = kind
+			s.provider.memory, s.provider.series = kind, fmt.Sprint(at, after, "-")
 			lived = s.oneDeath(dir, other, at, after, takeover) && lived
 		}
 		if lived {

@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -32,6 +33,8 @@ type provider struct {
 	jobs    map[string]*made
 	byToken map[string]string
 	submits int
+	twin    string // what its list gives for every submission, "" as it is
+	series  string // begins its names for jobs: those of two providers must differ where they meet in one store
 
 	refuse   func(endpoint string) error // asked before a job is made
 	lose     func() error                // asked after one was made: the answer is lost
@@ -70,7 +73,7 @@ func (p *provider) Submit(_ context.Context, ep *catalog.Endpoint, s *video.Subm
 	}
 	id := p.byToken[s.Token]
 	if id == "" || p.memory == forgetful {
-		id = fmt.Sprint("up-", len(p.jobs)+1)
+		id = fmt.Sprint(p.series, "up-", len(p.jobs)+1)
 		p.jobs[id] = &made{endpoint: ep.ID}
 		p.byToken[s.Token] = id
 	}
@@ -84,7 +87,7 @@ func (p *provider) Submit(_ context.Context, ep *catalog.Endpoint, s *video.Subm
 
 func (p *provider) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	p.mu.Lock()
-	id, kind := p.byToken[s.Token], p.memory
+	id, kind := cmp.Or(p.twin, p.byToken[s.Token]), p.memory
 	p.mu.Unlock()
 	switch {
 	case kind == forgetful:
