@@ -340,6 +340,9 @@ func TestImageMatrix(t *testing.T) {
 		}
 		for j := range tested {
 			p := &tested[j]
+			if !shown(i, j) {
+				continue
+			}
 			for _, stream := range []bool{false, true} {
 				if stream && p.dialect != "openai" || !stream && c.whole == nil {
 					continue
