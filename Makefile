@@ -63,6 +63,12 @@ ffmpeg: ## install ffmpeg, which tests use, where it is missing and this is Debi
 	@if command -v ffprobe >/dev/null; then exit 0; fi; \
 	$(call install-package,ffmpeg)
 
+# The examples of docs/webhooks.md are in two languages; the other is that of the end-to-end tests.
+.PHONY: python
+python: ## install Python, which tests use, where it is missing and this is Debian or a relative
+	@if command -v python3 >/dev/null; then exit 0; fi; \
+	$(call install-package,python3)
+
 define install-package
 root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 	if ! command -v apt-get >/dev/null || ! $$root true 2>/dev/null; then \
@@ -71,7 +77,7 @@ root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 endef
 
 .PHONY: unit
-unit: postgres ffmpeg ## run the Go tests of the product, with the race detector where there is a C compiler, and the longest whole without it
+unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector where there is a C compiler, and the longest whole without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -short -timeout 15m ./...
 	go test -timeout 10m ./internal/app ./cmd/weir

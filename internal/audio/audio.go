@@ -52,9 +52,6 @@ func (f Format) String() string {
 	return ""
 }
 
-// Extension ends the names of such files: ".mp3".
-func (f Format) Extension() string { return "." + f.String() }
-
 // MIMEType is the type to send such a file with: "audio/mpeg". It is empty for the zero value.
 func (f Format) MIMEType() string {
 	if f == 0 || f >= formats {

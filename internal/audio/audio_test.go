@@ -299,7 +299,7 @@ func TestFormats(t *testing.T) {
 	var names []string
 	for _, f := range audio.Formats() {
 		names = append(names, f.String())
-		if got, ok := audio.ByFileName("a.b/tape" + strings.ToUpper(f.Extension())); !ok || got != f {
+		if got, ok := audio.ByFileName("a.b/tape." + strings.ToUpper(f.String())); !ok || got != f {
 			t.Errorf("a file named like %s is %v", f, got)
 		}
 		if got, ok := audio.ByMIMEType(f.MIMEType()); !ok || got.MIMEType() != f.MIMEType() && f != audio.M4A {
@@ -385,7 +385,7 @@ func recordings(t testing.TB) map[string][]byte {
 	t.Helper()
 	files := map[string][]byte{}
 	for _, f := range audio.Formats() {
-		paths, err := filepath.Glob(filepath.Join("testdata", "*"+f.Extension()))
+		paths, err := filepath.Glob(filepath.Join("testdata", "*."+f.String()))
 		if err != nil || len(paths) == 0 {
 			t.Fatalf("no recording in %s", f)
 		}

@@ -3,7 +3,6 @@ package upstream
 import (
 	"context"
 	"errors"
-	"iter"
 	"math"
 	"net/http"
 	"slices"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"weir/internal/catalog"
-	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/picture"
 	"weir/internal/rawjson"
@@ -46,33 +44,6 @@ func lookAfter(h http.Header) time.Duration {
 	}
 	s, _ := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
 	return Seconds(s)
-}
-
-// NoText is the half of a Dialect that a provider without models for text has. It is embedded.
-type NoText struct{}
-
-const noText = "The provider of this model does not serve requests for text."
-
-// Request fails.
-func (NoText) Request(ep *catalog.Endpoint, _ *completion.Request) (Call, error) {
-	return Call{}, Unsupported(ep, noText)
-}
-
-// Events fails like Request.
-func (NoText) Events(a *Answer) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, Unsupported(a.Endpoint, noText)) }
-}
-
-// Bearer are the header fields of a provider whose credential is a bearer token, and the provider's own, which win.
-func Bearer(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("Authorization", "Bearer "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
 }
 
 // clientFetcher also gets what clients name by address, if the operator lets it.

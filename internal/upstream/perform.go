@@ -80,16 +80,10 @@ func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completi
 	}
 	performer, ok := t.dialect.(Performer)
 	if !ok {
-		return nil, nil, Unsupported(ep, "The provider of this model does not serve requests of this kind.")
+		return nil, nil, Unsupported(ep, notServed)
 	}
 	return &Ask{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
 }
-
-// Context ends when the client is gone or the task is over.
-func (k *Ask) Context() context.Context { return k.ctx }
-
-// Endpoint is the one that is asked.
-func (k *Ask) Endpoint() *catalog.Endpoint { return k.ep }
 
 // Do sends one request and waits for the head of a 2xx answer, which must be closed. Whatever else comes is a fault, as the dialect's Failure
 // classifies it.

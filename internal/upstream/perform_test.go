@@ -258,7 +258,7 @@ func TestAskEach(t *testing.T) {
 		return ask.Each(20, 1, func(i int) error {
 			calls.Add(1)
 			if i == 2 {
-				return upstream.Broken(ask.Endpoint(), errors.New("third"))
+				return upstream.Broken(endpoint(p.URL), errors.New("third"))
 			}
 			return nil
 		})

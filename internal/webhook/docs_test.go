@@ -76,7 +76,7 @@ console.log(JSON.stringify(given.calls.map((c) => verify(given.secret, c.Headers
 			}
 			program, err := exec.LookPath(c.program)
 			if err != nil {
-				t.Skipf("%s is not installed here", c.program)
+				t.Fatalf("this test needs %s in the search path: run make python, and install Node", c.program)
 			}
 			file := filepath.Join(t.TempDir(), "example."+c.language)
 			if err := os.WriteFile(file, []byte(code+c.drive), 0o600); err != nil {

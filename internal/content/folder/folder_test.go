@@ -158,7 +158,7 @@ func TestLinksLeadNowhere(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := os.Symlink(other, filepath.Join(dir, d)); err != nil {
-		t.Skip(err)
+		t.Fatal(err)
 	}
 	if _, _, err := f.Put(t.Context(), "k", "", strings.NewReader("x")); err == nil {
 		t.Errorf("%s was put outside of the folder", name)

@@ -18,7 +18,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ upstream.NoText }
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
@@ -27,26 +27,7 @@ var (
 
 // Header gives the credential in x-key, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("X-Key", p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-const noText = "The provider of this model does not serve requests for text."
-
-// Request fails: there are no conversations.
-func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
-	return upstream.Call{}, upstream.Unsupported(ep, noText)
-}
-
-// Events fails like Request.
-func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, upstream.Unsupported(a.Endpoint, noText)) }
+	return upstream.Credential(p, "X-Key", "")
 }
 
 // Failure classifies an answer that is not 2xx: {"detail":"..."} or {"detail":[{"msg":...,"type":...}]}. A 403 is a credential that is wrong, and
@@ -69,12 +50,11 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 
 // Perform makes pictures, each by a request of its own.
 func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	t, ok := req.Task.(*task.Image)
+	if !ok {
+		return upstream.NotServed(ep)
+	}
 	return func(yield func(*completion.Event, error) bool) {
-		t, ok := req.Task.(*task.Image)
-		if !ok {
-			yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
-			return
-		}
 		out, err := ask.Paint(t.N, 1, func(first, _ int) (upstream.Painting, error) { return paint(ask, ep, t, first) })
 		if err != nil {
 			yield(nil, err)

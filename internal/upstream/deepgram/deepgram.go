@@ -19,39 +19,16 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ upstream.NoText }
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
 	_ upstream.Performer = (*Dialect)(nil)
 )
 
-const notServed = "The provider of this model does not serve requests of this kind."
-
 // Header gives the credential behind Token, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("Authorization", "Token "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-// Request fails: there are no conversations on this wire.
-func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
-	return upstream.Call{}, upstream.Unsupported(ep, notServed)
-}
-
-// Events fails like Request, without which there is no answer.
-func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
-	return failed(upstream.Unsupported(a.Endpoint, notServed))
-}
-
-func failed(err error) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+	return upstream.Credential(p, "Authorization", "Token ")
 }
 
 // Failure classifies an answer that is not 2xx: {"err_code":"...","err_msg":"...","request_id":"..."}, or the newer
@@ -79,11 +56,11 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	t, ok := req.Task.(*task.Transcription)
 	switch {
 	case !ok:
-		return failed(upstream.Unsupported(ep, notServed))
+		return upstream.NotServed(ep)
 	case t.Logprobs:
-		return failed(upstream.Unsupported(ep, "The provider of this model gives no log probabilities."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model gives no log probabilities."))
 	case len(t.SpeakerRefs) > 0:
-		return failed(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		body, err := ask.Object(call(ep, t))

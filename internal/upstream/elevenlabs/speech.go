@@ -26,13 +26,13 @@ func speak(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*c
 	speed, _ := strconv.ParseFloat(t.Speed, 64)
 	switch {
 	case !isVoice(t.Voice):
-		return failed(upstream.Unsupported(ep, "The provider of this model knows voices by their ids, such as JBFqnCBsd6RMkjVDRZzb."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model knows voices by their ids, such as JBFqnCBsd6RMkjVDRZzb."))
 	case formats[t.Format] == "":
-		return failed(upstream.Unsupported(ep, "The provider of this model speaks mp3, opus, wav and pcm."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model speaks mp3, opus, wav and pcm."))
 	case t.Instructions != "":
-		return failed(upstream.Unsupported(ep, "The provider of this model takes no instructions on how to speak."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model takes no instructions on how to speak."))
 	case t.Speed != "" && (speed < slowest || speed > fastest):
-		return failed(upstream.Unsupported(ep, "The provider of this model speaks at a speed from 0.7 to 1.2."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model speaks at a speed from 0.7 to 1.2."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		answer, err := ask.Do(speechCall(ep, t))

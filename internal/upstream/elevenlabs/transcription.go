@@ -16,9 +16,9 @@ import (
 func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case t.Logprobs:
-		return failed(upstream.Unsupported(ep, "The provider of this model gives no log probabilities of tokens."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model gives no log probabilities of tokens."))
 	case len(t.SpeakerRefs) > 0:
-		return failed(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		body, err := ask.Object(transcriptionCall(ep, t))

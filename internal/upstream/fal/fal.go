@@ -15,7 +15,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ upstream.NoText }
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
@@ -24,26 +24,7 @@ var (
 
 // Header gives the credential behind the word Key, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("Authorization", "Key "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-const noText = "The provider of this model does not serve requests for text."
-
-// Request fails: the queue has no conversations.
-func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
-	return upstream.Call{}, upstream.Unsupported(ep, noText)
-}
-
-// Events fails like Request.
-func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, upstream.Unsupported(a.Endpoint, noText)) }
+	return upstream.Credential(p, "Authorization", "Key ")
 }
 
 // Perform makes pictures.
@@ -51,9 +32,7 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	if t, ok := req.Task.(*task.Image); ok {
 		return paint(ask, ep, t)
 	}
-	return func(yield func(*completion.Event, error) bool) {
-		yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
-	}
+	return upstream.NotServed(ep)
 }
 
 // Failure classifies an answer that is not 2xx, and what a request that has failed says of itself: {"detail":"..."},

@@ -1,7 +1,6 @@
 package gemini_test
 
 import (
-	"fmt"
 	"testing"
 
 	"weir/internal/catalog"
@@ -11,63 +10,34 @@ import (
 	"weir/internal/upstream/upstreamtest"
 )
 
-func texts(list ...string) (out []task.Input) {
-	for _, s := range list {
-		out = append(out, task.Input{Parts: []task.Part{{Text: s}}})
-	}
-	return out
+func declare(ep *catalog.Endpoint) {
+	ep.Provider.Key = ""
 }
 
 // What is sent for a task, and what is read of the answer.
 func TestEmbed(t *testing.T) {
 	t.Parallel()
-	for _, tt := range []struct {
-		name                        string
-		task                        task.Task
-		path, request, answer, want string // want: the result as Go prints it
-	}{
-		{`shorter vectors are made as long as 1`, &task.Embedding{Inputs: texts("a", "b"), InputType: "search_query", Dimensions: 2}, `/models/acme-large:batchEmbedContents`, `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"a"}]},"taskType":"RETRIEVAL_QUERY","outputDimensionality":2},{"model":"models/acme-large","content":{"parts":[{"text":"b"}]},"taskType":"RETRIEVAL_QUERY","outputDimensionality":2}]}`, `{"embeddings":[{"values":[3,4]},{"values":[0,2]}]}`, `[{0 [0.6 0.8]} {1 [0 1]}] [] {0 false} {0 false}`},
-		{`usage`, &task.Embedding{Inputs: texts("a")}, `/models/acme-large:batchEmbedContents`, `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"a"}]}}]}`, `{"embeddings":[{"values":[3,4]}],"usageMetadata":{"promptTokenCount":7}}`, `[{0 [3 4]}] [] {7 true} {0 false}`},
-	} {
-		t.Run(tt.name, func(t *testing.T) {
-			t.Parallel()
-			p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(tt.answer)))
-			got := upstreamtest.Perform(t, new(gemini.Dialect), p, func(ep *catalog.Endpoint) { ep.Provider.Key = "" }, tt.task)
-			if got.Err != nil || !got.Done || len(got.All) != 1 {
-				t.Fatalf("%+v", got)
-			}
-			if seen := p.Seen(); len(seen) != 1 || seen[0].Path != tt.path || seen[0].Body != tt.request {
-				t.Errorf("sent %+v", seen)
-			}
-			if s := fmt.Sprint(got.All[0].Vectors, got.All[0].Ranks, got.Usage.Prompt, got.Usage.Requests); s != tt.want {
-				t.Errorf("%s, want %s", s, tt.want)
-			}
-		})
-	}
+	upstreamtest.Exchanges(t, new(gemini.Dialect), declare, []upstreamtest.Exchange{
+		{Name: `shorter vectors are made as long as 1`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b"), InputType: "search_query", Dimensions: 2}, Path: `/models/acme-large:batchEmbedContents`,
+			Request: `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"a"}]},"taskType":"RETRIEVAL_QUERY","outputDimensionality":2},{"model":"models/acme-large","content":{"parts":[{"text":"b"}]},"taskType":"RETRIEVAL_QUERY","outputDimensionality":2}]}`,
+			Answer:  `{"embeddings":[{"values":[3,4]},{"values":[0,2]}]}`,
+			Want:    `[{0 [0.6 0.8]} {1 [0 1]}] [] {0 false} {0 false}`},
+		{Name: `usage`, Task: &task.Embedding{Inputs: upstreamtest.Texts("a")}, Path: `/models/acme-large:batchEmbedContents`,
+			Request: `{"requests":[{"model":"models/acme-large","content":{"parts":[{"text":"a"}]}}]}`,
+			Answer:  `{"embeddings":[{"values":[3,4]}],"usageMetadata":{"promptTokenCount":7}}`,
+			Want:    `[{0 [3 4]}] [] {7 true} {0 false}`},
+	})
 }
 
 // What this wire cannot do, and answers that are none.
 func TestEmbedRefuses(t *testing.T) {
 	t.Parallel()
-	for name, tt := range map[string]struct {
-		task   task.Task
-		answer string
-		kind   fault.Kind
-	}{
-		"an error with status 200": {&task.Embedding{Inputs: texts("a")}, `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"slow down","details":[{"retryDelay":"9s"}]}}`, fault.RateLimited},
-		"no JSON":                  {&task.Embedding{Inputs: texts("a", "b")}, `{`, fault.ProviderUnavailable},
-		"nothing":                  {&task.Embedding{Inputs: texts("a", "b")}, `{"embeddings":[]}`, fault.ProviderUnavailable},
-		"one vector too few":       {&task.Embedding{Inputs: texts("a", "b")}, `{"embeddings":[{"values":[1]}]}`, fault.ProviderUnavailable},
-		"tokens":                   {&task.Embedding{Inputs: []task.Input{{Tokens: []int32{1}}}}, `{}`, fault.Invalid},
-		"another kind of task":     {&task.Speech{Input: "a"}, `{}`, fault.Invalid},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(tt.answer)))
-			got := upstreamtest.Perform(t, new(gemini.Dialect), p, func(ep *catalog.Endpoint) { ep.Provider.Key = "" }, tt.task)
-			if f := fault.From(got.Err); got.Err == nil || f.Kind != tt.kind || f.Next != fault.NextEndpoint {
-				t.Errorf("%+v", got)
-			}
-		})
-	}
+	upstreamtest.Refusals(t, new(gemini.Dialect), declare, map[string]upstreamtest.Refused{
+		"an error with status 200": {Task: &task.Embedding{Inputs: upstreamtest.Texts("a")}, Answer: `{"error":{"code":429,"status":"RESOURCE_EXHAUSTED","message":"slow down","details":[{"retryDelay":"9s"}]}}`, Kind: fault.RateLimited},
+		"no JSON":                  {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{`, Kind: fault.ProviderUnavailable},
+		"nothing":                  {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{"embeddings":[]}`, Kind: fault.ProviderUnavailable},
+		"one vector too few":       {Task: &task.Embedding{Inputs: upstreamtest.Texts("a", "b")}, Answer: `{"embeddings":[{"values":[1]}]}`, Kind: fault.ProviderUnavailable},
+		"tokens":                   {Task: &task.Embedding{Inputs: []task.Input{{Tokens: []int32{1}}}}, Answer: `{}`, Kind: fault.Invalid},
+		"another kind of task":     {Task: &task.Speech{Input: "a"}, Answer: `{}`, Kind: fault.Invalid},
+	})
 }

@@ -19,7 +19,5 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	case *task.Image:
 		return d.paint(ask, ep, req, t)
 	}
-	return func(yield func(*completion.Event, error) bool) {
-		yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
-	}
+	return upstream.NotServed(ep)
 }

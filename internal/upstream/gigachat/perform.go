@@ -17,7 +17,5 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	case *task.Embedding:
 		return embedding(ask, ep, t)
 	}
-	return func(yield func(*completion.Event, error) bool) {
-		yield(nil, upstream.Unsupported(ep, "The provider of this model does not serve requests of this kind."))
-	}
+	return upstream.NotServed(ep)
 }

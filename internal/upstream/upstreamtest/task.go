@@ -2,10 +2,12 @@ package upstreamtest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/upstream"
 	"weir/internal/usage"
@@ -47,4 +49,60 @@ func Perform(t testing.TB, d upstream.Dialect, p *Provider, declare func(*catalo
 		out.Done = ev.Done
 	}
 	return out
+}
+
+// Texts are inputs that are one text each.
+func Texts(list ...string) (out []task.Input) {
+	for _, s := range list {
+		out = append(out, task.Input{Parts: []task.Part{{Text: s}}})
+	}
+	return out
+}
+
+// Exchange is a task with the one request that it becomes, the answer to that, and what is read of it: vectors, ranks, tokens and searches as
+// Go prints them.
+type Exchange struct {
+	Name                        string
+	Task                        task.Task
+	Path, Request, Answer, Want string
+}
+
+// Exchanges checks what a dialect sends and reads. declare is Perform's.
+func Exchanges(t *testing.T, d upstream.Dialect, declare func(*catalog.Endpoint), list []Exchange) {
+	for _, x := range list {
+		t.Run(x.Name, func(t *testing.T) {
+			t.Parallel()
+			p := NewProvider(t, Send(JSON(x.Answer)))
+			got := Perform(t, d, p, declare, x.Task)
+			if got.Err != nil || !got.Done || len(got.All) != 1 {
+				t.Fatalf("%+v", got)
+			}
+			if seen := p.Seen(); len(seen) != 1 || seen[0].Path != x.Path || seen[0].Body != x.Request {
+				t.Errorf("sent %+v", seen)
+			}
+			if s := fmt.Sprint(got.All[0].Vectors, got.All[0].Ranks, got.Usage.Prompt, got.Usage.Requests); s != x.Want {
+				t.Errorf("%s, want %s", s, x.Want)
+			}
+		})
+	}
+}
+
+// Refused is a task that a wire cannot do, or an answer that is none, and the fault that comes of it. Another endpoint may be tried then.
+type Refused struct {
+	Task   task.Task
+	Answer string
+	Kind   fault.Kind
+}
+
+// Refusals checks tasks, by name, that come to nothing. declare is Perform's.
+func Refusals(t *testing.T, d upstream.Dialect, declare func(*catalog.Endpoint), list map[string]Refused) {
+	for name, x := range list {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			got := Perform(t, d, NewProvider(t, Send(JSON(x.Answer))), declare, x.Task)
+			if f := fault.From(got.Err); got.Err == nil || f.Kind != x.Kind || f.Next != fault.NextEndpoint {
+				t.Errorf("%+v", got)
+			}
+		})
+	}
 }

@@ -14,39 +14,16 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ upstream.NoText }
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
 	_ upstream.Performer = (*Dialect)(nil)
 )
 
-const notServed = "The provider of this model does not serve requests of this kind."
-
 // Header gives the credential as a bearer token, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("Authorization", "Bearer "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-// Request fails: there are no conversations on this wire.
-func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
-	return upstream.Call{}, upstream.Unsupported(ep, notServed)
-}
-
-// Events fails like Request, without which there is no answer.
-func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
-	return failed(upstream.Unsupported(a.Endpoint, notServed))
-}
-
-func failed(err error) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+	return upstream.Bearer(p)
 }
 
 // Perform embeds and ranks.
@@ -57,7 +34,7 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	case *task.Rerank:
 		return rerank(ask, ep, t)
 	}
-	return failed(upstream.Unsupported(ep, notServed))
+	return upstream.NotServed(ep)
 }
 
 // Failure classifies an answer that is not 2xx: {"detail":"..."}.

@@ -34,11 +34,11 @@ var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
 func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case containers[t.Format] == "":
-		return failed(upstream.Unsupported(ep, "The provider of this model takes wav and mp3."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model takes wav and mp3."))
 	case t.Logprobs:
-		return failed(upstream.Unsupported(ep, "The provider of this model gives no log probabilities."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model gives no log probabilities."))
 	case len(t.SpeakerRefs) > 0:
-		return failed(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		ev, err := recognize(ask, ep, t)

@@ -1,8 +1,9 @@
-// Package yandex is the dialect of the wires that Yandex Cloud gives its own models beside the chat wire: text embeddings
-// and pictures. There are no conversations on it. It must not choose endpoints.
+// Package yandex is the dialect of the wires that Yandex Cloud gives its own models beside the chat wire: text embeddings,
+// pictures and recordings to text. There are no conversations on it. It must not choose endpoints.
 package yandex
 
 import (
+	"cmp"
 	"iter"
 	"net/http"
 
@@ -15,43 +16,16 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{}
+type Dialect struct{ upstream.NoText }
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
 	_ upstream.Performer = (*Dialect)(nil)
 )
 
-const notServed = "The provider of this model does not serve requests of this kind."
-
 // Header gives the credential behind Api-Key, or behind what a quirk says: an IAM token goes behind Bearer. The provider's own fields win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		scheme := p.Quirks.AuthScheme
-		if scheme == "" {
-			scheme = "Api-Key"
-		}
-		h.Set("Authorization", scheme+" "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-// Request fails: there are no conversations on this wire.
-func (d *Dialect) Request(ep *catalog.Endpoint, _ *completion.Request) (upstream.Call, error) {
-	return upstream.Call{}, upstream.Unsupported(ep, notServed)
-}
-
-// Events fails like Request, without which there is no answer.
-func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
-	return failed(upstream.Unsupported(a.Endpoint, notServed))
-}
-
-func failed(err error) iter.Seq2[*completion.Event, error] {
-	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+	return upstream.Credential(p, "Authorization", cmp.Or(p.Quirks.AuthScheme, "Api-Key")+" ")
 }
 
 // Perform does a task that Yandex has a wire for.
@@ -64,7 +38,7 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 	case *task.Image:
 		return art(ask, ep, t)
 	}
-	return failed(upstream.Unsupported(ep, notServed))
+	return upstream.NotServed(ep)
 }
 
 // Failure classifies an answer that is not 2xx: {"error":{"grpcCode":3,"httpCode":400,"message":"..."}}, {"error":"..."} or the same without
