@@ -187,7 +187,7 @@ func (l *listener) wantCost(t *testing.T, is *transcript) money.Nano {
 	u := &is.Usage
 	cost := parse(t, u.Cost)
 	if !l.tokens {
-		if want := money.Nano(100_200_000); u.Type != "duration" || u.Seconds != 10 || cost != want { // 167 thousandths of a minute at 0.6 rubles each
+		if want := money.Nano(100_000_000); u.Type != "duration" || u.Seconds != 10 || cost != want { // a sixth of a minute at 0.6 rubles
 			t.Errorf("usage %+v, want %d", u, want)
 		}
 		return cost

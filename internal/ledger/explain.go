@@ -37,14 +37,7 @@ func Explain(ctx context.Context, from Reader, wallet, generation string) (Expla
 
 func (x *Explanation) recompute() string {
 	c := x.Call
-	var sum money.Sum
-	for _, l := range c.Lines {
-		if l.Kind.Unit() == usage.KindPrompt.Unit() {
-			sum.PerThousand(l.Quantity, l.Price)
-		} else {
-			sum.Each(l.Quantity, l.Price)
-		}
-	}
+	sum := usage.Exact(c.Lines)
 	x.Exact = string(sum.Append(nil))
 	cost, err := sum.Ceil()
 	if err != nil {

@@ -174,18 +174,26 @@ func (n Nano) Mul(times int64) (Nano, error) {
 // The zero value is an empty sum. What cannot be (a negative quantity or price, a sum too large) stays with it until Ceil.
 // It is not for concurrent use.
 type Sum struct {
-	hi, lo uint64 // 10⁻¹² rubles
+	hi, lo uint64 // parts of 10⁻⁹ rubles, of which one has so many as a minute has milliseconds
 	err    error
 }
 
-// thousand tokens are what token prices are for.
-const thousand = 1000
+// What prices are for, and into how many parts a sum divides its unit: so many that none of these needs a fraction.
+const (
+	thousand = 1000              // tokens
+	minute   = 60 * 1000         // milliseconds
+	parts    = minute            // of 10⁻⁹ rubles
+	perPico  = minute / thousand // parts of 10⁻¹² rubles
+)
 
 // PerThousand adds quantity x price / 1000: tokens, at a price for 1000 of them.
-func (s *Sum) PerThousand(quantity, price int64) { s.add(quantity, price, 1) }
+func (s *Sum) PerThousand(quantity, price int64) { s.add(quantity, price, parts/thousand) }
+
+// PerMinute adds millis x price / 60000: sound, at a price for a minute of it.
+func (s *Sum) PerMinute(millis, price int64) { s.add(millis, price, parts/minute) }
 
 // Each adds quantity x price: requests, searches, images.
-func (s *Sum) Each(quantity, price int64) { s.add(quantity, price, thousand) }
+func (s *Sum) Each(quantity, price int64) { s.add(quantity, price, parts) }
 
 func (s *Sum) add(quantity, price int64, scale uint64) {
 	if quantity < 0 || price < 0 {
@@ -219,12 +227,12 @@ func (s *Sum) Ceil() (Nano, error) {
 	if s.err != nil {
 		return 0, fault.Wrap("money.Sum", s.err)
 	}
-	lo, carry := bits.Add64(s.lo, thousand-1, 0)
+	lo, carry := bits.Add64(s.lo, parts-1, 0)
 	hi, over := bits.Add64(s.hi, 0, carry)
-	if over != 0 || hi >= thousand {
+	if over != 0 || hi >= parts {
 		return 0, fault.Wrap("money.Sum", ErrOverflow)
 	}
-	n, _ := bits.Div64(hi, lo, thousand)
+	n, _ := bits.Div64(hi, lo, parts)
 	if n > math.MaxInt64 {
 		return 0, fault.Wrap("money.Sum", ErrOverflow)
 	}
@@ -236,7 +244,11 @@ func (s *Sum) Append(b []byte) []byte {
 	if s.err != nil {
 		return b
 	}
-	return appendScaled(b, s.hi, s.lo, decimals+3)
+	lo, carry := bits.Add64(s.lo, perPico-1, 0)
+	hi, _ := bits.Add64(s.hi, 0, carry)
+	top := hi / perPico
+	lo, _ = bits.Div64(hi%perPico, lo, perPico)
+	return appendScaled(b, top, lo, decimals+3)
 }
 
 // appendScaled appends a 128-bit number divided by 10^scale as decimal text without needless zeros.

@@ -87,7 +87,7 @@ func TestTaskMoney(t *testing.T) {
 		{"rerank, searches reported", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}),
 			script{gives(task.Result{Ranks: make([]task.Rank, 1)}), usedExactly(usage.Usage{Requests: of(1)}), done()}, "6", "3", usage.Reported},
 		{"transcription by the minute, as measured", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), done()}, "9", "9", usage.Reported},
-		{"transcription by the minute, as reported", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(60_001)}), done()}, "9", "6.006", usage.Reported},
+		{"transcription by the minute, as reported", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(60_001)}), done()}, "9", "6.0001", usage.Reported},
 		{"transcription by tokens", minute, tokens, script{said("a b"), usedExactly(usage.Usage{Prompt: of(900), PromptAudio: of(900), Completion: of(10)}), done()}, "11.024", "2.72", usage.Reported},
 		{"transcription by tokens that nobody told", minute, tokens, script{said("a b"), done()}, "11.024", "2.704", usage.Estimated},
 		{"an absurd duration", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(math.MaxInt64)}), done()}, "9", "9", usage.Capped},

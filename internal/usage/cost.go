@@ -66,7 +66,7 @@ func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 		price    money.Price
 		quantity int64
 	}{
-		{KindMinute, t.Minute, (u.Millis.N + 59) / 60},
+		{KindAudio, t.Minute, u.Millis.N},
 		{KindCharacters, t.Characters, u.Characters.N},
 		{KindMegapixel, t.Megapixel, u.Kilopixels.N},
 		{KindVideo, t.Second, u.Seconds.N},
@@ -120,11 +120,16 @@ func either(own, parent money.Price) money.Price {
 
 // Total is the charge for lines: their exact sum, rounded up once to 10⁻⁹ rubles. It fails like Cost.
 func Total(lines []Line) (money.Nano, error) {
-	var sum money.Sum
+	sum := Exact(lines)
+	return sum.Ceil()
+}
+
+// Exact is the sum of lines before it is rounded.
+func Exact(lines []Line) (sum money.Sum) {
 	for i := range lines {
 		lines[i].addTo(&sum)
 	}
-	return sum.Ceil()
+	return sum
 }
 
 // PromptCost is the part of a charge that the prompt caused, rounded up for display: of lines that Cost has returned.
@@ -143,15 +148,18 @@ func PromptCost(lines []Line) money.Nano {
 }
 
 func (l Line) addTo(sum *money.Sum) {
-	if int(l.Kind) < len(kinds) && kinds[l.Kind].each {
+	switch {
+	case l.Kind == KindAudio:
+		sum.PerMinute(l.Quantity, l.Price)
+	case int(l.Kind) < len(kinds) && kinds[l.Kind].each:
 		sum.Each(l.Quantity, l.Price)
-	} else {
+	default:
 		sum.PerThousand(l.Quantity, l.Price)
 	}
 }
 
 // AppendAmount appends what the line alone comes to, in rubles and before rounding: decimal text with at most twelve digits
-// behind the point. It appends nothing for a line that Cost would not make.
+// behind the point, the last one rounded up where sound is sold by the minute. It appends nothing for a line that Cost would not make.
 func (l Line) AppendAmount(b []byte) []byte {
 	var sum money.Sum
 	l.addTo(&sum)
@@ -181,6 +189,7 @@ var kinds = [...]struct {
 	KindCharacters:   {name: "characters", unit: "1k_characters", prompt: true},
 	KindMegapixel:    {name: "megapixels", unit: "megapixel"},
 	KindVideo:        {name: "video_seconds", unit: "second", each: true},
+	KindAudio:        {name: "audio_milliseconds", unit: "minute", prompt: true},
 }
 
 const tokens = "1k_tokens"

@@ -168,7 +168,7 @@ func TestCostRefusals(t *testing.T) {
 func TestKindNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for k := usage.KindPrompt; k <= usage.KindVideo; k++ {
+	for k := usage.KindPrompt; k <= usage.KindAudio; k++ {
 		name := k.String()
 		if name == "" || seen[name] || k.Unit() == "" {
 			t.Errorf("kind %d is called %q, sold by the %q", k, name, k.Unit())
@@ -176,11 +176,40 @@ func TestKindNames(t *testing.T) {
 		seen[name] = true
 	}
 	// the numbers are stored: a name that moves would change old bills
-	if usage.KindPrompt != 1 || usage.KindCompletion != 7 || usage.KindRequest != 11 || usage.KindImage != 13 || usage.KindVideo != 17 {
+	if usage.KindPrompt != 1 || usage.KindCompletion != 7 || usage.KindRequest != 11 || usage.KindImage != 13 || usage.KindVideo != 17 || usage.KindAudio != 18 {
 		t.Error("the kinds have other numbers than in stored records")
 	}
 	if k := usage.Kind(200); k.String() != "" || k.Unit() != "" || usage.Kind(0).String() != "" {
 		t.Error("a number that is no kind has a name")
+	}
+}
+
+// A second at 0.6 a minute is a hundredth: nothing is rounded but the whole.
+func TestSoundIsRoundedOnce(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		millis int64
+		price  string
+		cost   string
+		line   string
+	}{
+		{1000, "0.6", "0.01", "0.01"}, {1, "0.6", "0.00001", "0.00001"}, {7, "0.000000001", "0.000000001", "0.000000000001"},
+		{60_000, "0.6", "0.6", "0.6"}, {59_999, "0.6", "0.59999", "0.59999"},
+	} {
+		p, err := money.ParsePrice(c.price)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines, cost, err := usage.TaskCost(usage.Usage{Millis: usage.Of(c.millis)}, &catalog.Tariff{Minute: p})
+		if err != nil || cost.String() != c.cost || string(lines[0].AppendAmount(nil)) != c.line {
+			t.Errorf("%d ms at %s: %s of %s, %v; want %s", c.millis, c.price, cost, lines[0].AppendAmount(nil), err, c.cost)
+		}
+	}
+	// the lines' exact sum is rounded, not each line
+	p := catalog.Tariff{Minute: price(1)}
+	p.Request = price(1)
+	if _, cost, _ := usage.TaskCost(usage.Usage{Millis: usage.Of(1), Requests: usage.Of(1)}, &p); cost != 2 {
+		t.Errorf("%s", cost)
 	}
 }
 

@@ -68,15 +68,16 @@ const (
 	KindRequest
 	KindWebSearch
 	KindImage
-	KindMinute     // of audio that went in, in thousandths
+	KindMinute     // of audio that went in, in thousandths: in records of old
 	KindCharacters // that went in to be spoken
 	KindMegapixel  // of images produced, in thousandths
 	KindVideo      // seconds produced
+	KindAudio      // milliseconds that went in
 )
 
 // Line is one part of a cost: quantity × price, before the one rounding of the whole.
 type Line struct {
 	Kind     Kind
 	Quantity int64
-	Price    int64 // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, or per one for requests, searches, images and seconds
+	Price    int64 // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, per minute of sound, or per one for requests, searches, images and seconds
 }
