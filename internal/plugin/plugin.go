@@ -3,6 +3,8 @@
 package plugin
 
 import (
+	"context"
+
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -19,9 +21,12 @@ var _ relay.Shaper = (*Shaper)(nil)
 // New makes a Shaper that measures prompts with tokens.
 func New(tokens relay.Tokens) *Shaper { return &Shaper{tokens} }
 
-// Shape makes req fit ep; see relay.Shaper. It fails with fault.InvalidPrompt for files that cannot be read, and with fault.ContextLength
+// Begin is a relay.Shaper's.
+func (s *Shaper) Begin(string) relay.Shaping { return s }
+
+// Shape makes req fit ep; see relay.Shaping. It fails with fault.InvalidPrompt for files that cannot be read, and with fault.ContextLength
 // for prompts that stay too long.
-func (s *Shaper) Shape(ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
+func (s *Shaper) Shape(_ context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
 	a := &answer{}
 	out := req
 	if f := req.Format; f != nil {

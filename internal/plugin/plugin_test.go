@@ -1,6 +1,7 @@
 package plugin_test
 
 import (
+	"context"
 	"encoding/base64"
 	"fmt"
 	"iter"
@@ -52,7 +53,7 @@ func schemaOf(strict bool) string {
 // shaped is what comes of events that answer req at ep.
 func shaped(t failer, ep *catalog.Endpoint, req *completion.Request, events ...completion.Event) (sent *completion.Request, got []completion.Event, err error) {
 	t.Helper()
-	sent, reshape, err := plugin.New(words{}).Shape(ep, req)
+	sent, reshape, err := plugin.New(words{}).Begin("usr_1").Shape(context.Background(), ep, req)
 	if err != nil {
 		return nil, nil, err
 	}

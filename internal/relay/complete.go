@@ -116,6 +116,7 @@ type run struct {
 
 	req     *completion.Request // of the attempt under way, as it is sent
 	reshape Reshape             // of its events; nil: they are delivered as they come
+	shaping Shaping             // of all attempts; nil: none was needed so far
 
 	started  bool // the sink has begun an answer that the client may have seen
 	settling bool // a settlement was begun: there is never a second one
@@ -199,25 +200,26 @@ func (x *run) do(ctx context.Context) *fault.Error {
 }
 
 // serve carries the call on at an endpoint that admitted it. over tells that nothing more is to be tried; rest is what could be.
+// Money is held before the request is shaped: shaping is work, and an account that cannot pay for the call gets none.
 func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
-	if err := x.shape(at); err != nil {
-		x.pass.End(health.Sample{})
-		if err.Next == fault.Stop {
-			return true, x.final(err)
+	x.req, x.reshape = x.call.Request.As(at.Variant), nil
+	if x.needsShape(at.Endpoint) {
+		whole := x.req
+		x.req = mostShaped(at.Endpoint, whole)
+		if ready, over, err := x.afford(ctx, at); !ready {
+			return over, err
 		}
-		x.failed(at, err)
-		return false, nil
+		if err := x.shape(ctx, at.Endpoint, whole); err != nil {
+			x.pass.End(health.Sample{})
+			if err.Next == fault.Stop {
+				return true, x.final(err)
+			}
+			x.failed(at, err)
+			return false, nil
+		}
 	}
-	if err := x.cover(ctx, at); err != nil {
-		x.pass.End(health.Sample{})
-		if x.hold == nil {
-			return true, err
-		}
-		x.errs = append(x.errs, failure{err, at.Slug})
-		if err.Kind != fault.PaymentRequired {
-			return true, x.final(nil)
-		}
-		return false, nil // a dearer fallback that the balance does not cover; a cheaper one may follow
+	if ready, over, err := x.afford(ctx, at); !ready {
+		return over, err
 	}
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
@@ -242,18 +244,55 @@ func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 	}
 }
 
-// shape makes the request that the attempt sends.
-func (x *run) shape(at *routing.Attempt) *fault.Error {
-	x.req, x.reshape = x.call.Request.As(at.Variant), nil
-	req, ep := x.req, at.Endpoint
-	if x.relay.Shaper == nil || req.Task != nil || req.Format == nil && !req.Needs.TooLong(ep) && !req.Needs.Unread(ep) {
-		return nil
+// afford holds what the attempt may cost. Unless it is ready, the attempt is over, and where over is set, so is the call.
+func (x *run) afford(ctx context.Context, at *routing.Attempt) (ready, over bool, err *fault.Error) {
+	if err = x.cover(ctx, at); err == nil {
+		return true, false, nil
 	}
-	req, reshape, err := x.relay.Shaper.Shape(ep, req)
+	x.pass.End(health.Sample{})
+	if x.hold == nil {
+		return false, true, err
+	}
+	x.errs = append(x.errs, failure{err, at.Slug})
+	if err.Kind != fault.PaymentRequired {
+		return false, true, x.final(nil)
+	}
+	return false, false, nil // a dearer fallback that the balance does not cover; a cheaper one may follow
+}
+
+// needsShape reports whether the request may have to be changed for an endpoint, or its answer afterwards.
+func (x *run) needsShape(ep *catalog.Endpoint) bool {
+	req := x.req
+	return x.relay.Shaper != nil && req.Task == nil && (req.Format != nil || req.Needs.TooLong(ep) || req.Needs.Unread(ep))
+}
+
+// mostShaped is a request with the longest prompt that shaping is expected to leave of req for ep.
+func mostShaped(ep *catalog.Endpoint, req *completion.Request) *completion.Request {
+	most := ep.ContextLength
+	if room := req.Needs.Room(ep); room > 0 && req.Needs.TooLong(ep) {
+		most = room
+	}
+	if most == 0 || req.Needs.PromptTokens <= most {
+		return req
+	}
+	out := *req
+	out.Needs.PromptTokens = most
+	return &out
+}
+
+// shape makes the request that the attempt sends. What it may cost in all is bounded by call, not by attempt.
+func (x *run) shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) *fault.Error {
+	if x.shaping == nil {
+		x.shaping = x.relay.Shaper.Begin(x.call.Caller.User)
+	}
+	shaped, reshape, err := x.shaping.Shape(ctx, ep, req)
+	if ctx.Err() != nil {
+		return gone(ctx, ctx.Err())
+	}
 	if err != nil {
 		return fault.From(err)
 	}
-	x.req, x.reshape = req, reshape
+	x.req, x.reshape = shaped, reshape
 	return nil
 }
 

@@ -24,11 +24,19 @@ type Upstream interface {
 }
 
 // Shaper makes requests and answers fit where an endpoint cannot do all that a request asks for. Package plugin is one. It is asked only
-// about requests for answers of a certain shape, with files, or that are too long. It must be safe for concurrent use.
+// about requests for answers of a certain shape, with files, or that are too long, and only when money is held for them. It must be safe
+// for concurrent use.
 type Shaper interface {
+	// Begin is the shaping of one call by a user. It costs nothing and needs no end.
+	Begin(user string) Shaping
+}
+
+// Shaping shapes the request of one call, for one attempt after the other. What the attempts cost together is bounded.
+type Shaping interface {
 	// Shape is req as an attempt at ep is to send it, and what becomes of the events that answer it; nil: they stay as they are.
-	// req itself is not changed. It fails with a *fault.Error whose Next says whether another endpoint or model may do.
-	Shape(ep *catalog.Endpoint, req *completion.Request) (*completion.Request, Reshape, error)
+	// req itself is not changed. It ends soon after ctx does, and fails with a *fault.Error whose Next says whether another endpoint or
+	// model may do.
+	Shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, Reshape, error)
 }
 
 // Reshape changes the events of one answer, or ends them with an error where they will not do.
