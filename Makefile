@@ -80,7 +80,7 @@ endef
 unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector where there is a C compiler, and the longest whole without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -short -timeout 15m ./...
-	go test -timeout 10m ./internal/app ./cmd/weir
+	go test -timeout 10m ./internal/app ./internal/ledger ./cmd/weir
 
 .PHONY: e2e
 e2e: e2e-go e2e-node e2e-clients ## drive the built binary with the official SDKs, coding agents and frameworks

@@ -79,6 +79,7 @@ var rules = map[string]rule{
 	"internal/wire/...":              {layer: edge, beside: []string{"internal/wire", "internal/wire/sse"}},
 	"internal/fetch":                 {layer: edge},
 	"internal/content/contenttest":   {layer: edge, suite: true},
+	"internal/ledger/ledgertest":     {layer: domain, suite: true},
 	"internal/content/...":           {layer: edge},
 	"internal/upstream":              {layer: edge, beside: []string{"internal/wire/sse", "internal/upstream/h1", "internal/upstream/auth"}},
 	"internal/upstream/auth":         {layer: edge},

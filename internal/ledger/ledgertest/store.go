@@ -1,0 +1,539 @@
+// Package ledgertest has a ledger.Store in memory, whose answers can be delayed, lost or refused at will. It keeps the same laws as the
+// databases and nothing on disk, so that thousands of schedules of failures run in seconds. It must not be used outside of tests.
+package ledgertest
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sort"
+	"strings"
+	"sync"
+	"time"
+
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+	"weir/internal/record"
+)
+
+// Outcome is what becomes of one question to the store.
+type Outcome uint8
+
+// The outcomes.
+const (
+	Answered Outcome = iota // done, and the asker hears of it
+	Refused                 // not done, and the asker hears that the store is away
+	Lost                    // done, but the asker hears that the store is away
+)
+
+// Store keeps a ledger in memory. It is safe for concurrent use.
+type Store struct {
+	// Fate decides what becomes of the next question, named after the method. nil: all are answered. It is called without the lock, so it may
+	// move the clock and other nodes.
+	Fate func(method, node string) Outcome
+
+	mu          sync.Mutex
+	wallets     map[string]*wallet
+	keys        map[ledger.Pot]*pot
+	leases      map[leaseID]*lease
+	nodes       map[string]*node
+	generations map[string]*record.Call
+	postings    map[string]ledger.Posting
+	entries     []entry
+	serial      int64
+}
+
+type wallet struct {
+	credited, charged, leased money.Nano
+	recall                    int64
+}
+
+type pot struct {
+	spent, leased money.Nano
+	recall        int64
+}
+
+type leaseID struct {
+	node string
+	id   int64
+}
+
+type lease struct {
+	pot               ledger.Pot
+	granted, consumed money.Nano
+	recall            int64
+	escrow            bool
+}
+
+func (l *lease) left() money.Nano { return max(0, l.granted-l.consumed) }
+
+type node struct {
+	epoch, beat, position int64
+	live                  bool
+}
+
+type entry struct {
+	transaction int64
+	account     string
+	ref         string
+	amount      money.Nano
+}
+
+// New makes an empty store.
+func New() *Store {
+	return &Store{wallets: map[string]*wallet{}, keys: map[ledger.Pot]*pot{}, leases: map[leaseID]*lease{}, nodes: map[string]*node{},
+		generations: map[string]*record.Call{}, postings: map[string]ledger.Posting{}}
+}
+
+// AddWallet makes an empty wallet.
+func (s *Store) AddWallet(id string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.wallets[id] = &wallet{}
+}
+
+func away(op string) error {
+	e := fault.New(fault.StorageUnavailable, op, "The store cannot be reached at the moment.").Because(errors.New("simulated"))
+	e.RetryAfter = time.Second
+	return e
+}
+
+// ask runs f as one transaction, unless the store is to fail. f must change nothing when it fails.
+func (s *Store) ask(method, node string, f func() error) error {
+	fate := Answered
+	if s.Fate != nil {
+		fate = s.Fate(method, node)
+	}
+	if fate == Refused {
+		return away("ledgertest." + method)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if err := f(); err != nil {
+		return err
+	}
+	if fate == Lost {
+		return away("ledgertest." + method)
+	}
+	return nil
+}
+
+func (s *Store) node(id string) *node {
+	n := s.nodes[id]
+	if n == nil {
+		n = &node{}
+		s.nodes[id] = n
+	}
+	return n
+}
+
+// Position is ledger.Nodes.Position.
+func (s *Store) Position(_ context.Context, id string) (position int64, err error) {
+	err = s.ask("Position", id, func() error { position = s.node(id).position; return nil })
+	return position, err
+}
+
+// Join is ledger.Nodes.Join.
+func (s *Store) Join(_ context.Context, id string, _ time.Time) (epoch int64, err error) {
+	err = s.ask("Join", id, func() error {
+		s.closeLeases(id)
+		n := s.node(id)
+		n.epoch, n.beat, n.live = n.epoch+1, n.beat+1, true
+		epoch = n.epoch
+		return nil
+	})
+	return epoch, err
+}
+
+// Leave is ledger.Nodes.Leave.
+func (s *Store) Leave(_ context.Context, id string, epoch int64) error {
+	return s.ask("Leave", id, func() error {
+		if n := s.node(id); n.epoch == epoch {
+			n.epoch, n.live = n.epoch+1, false
+			s.closeLeases(id)
+		}
+		return nil
+	})
+}
+
+// Beat is ledger.Nodes.Beat.
+func (s *Store) Beat(_ context.Context, id string, epoch int64, _ time.Time) (others []ledger.Node, current bool, err error) {
+	err = s.ask("Beat", id, func() error {
+		if n := s.node(id); n.epoch == epoch {
+			n.beat++
+			current = true
+		}
+		for other, n := range s.nodes {
+			if other != id && n.live {
+				others = append(others, ledger.Node{ID: other, Beat: n.beat})
+			}
+		}
+		sort.Slice(others, func(i, j int) bool { return others[i].ID < others[j].ID })
+		return nil
+	})
+	return others, current && err == nil, err
+}
+
+// Evict is ledger.Nodes.Evict.
+func (s *Store) Evict(_ context.Context, id string, beat int64) (gone bool, err error) {
+	err = s.ask("Evict", id, func() error {
+		n := s.node(id)
+		if gone = n.live && n.beat == beat; gone {
+			n.epoch, n.live = n.epoch+1, false
+			s.closeLeases(id)
+		}
+		return nil
+	})
+	return gone && err == nil, err
+}
+
+func (s *Store) closeLeases(node string) {
+	for id, l := range s.leases {
+		if id.node == node {
+			s.reserve(l.pot, -l.left())
+			delete(s.leases, id)
+		}
+	}
+}
+
+func (s *Store) reserve(p ledger.Pot, n money.Nano) {
+	if p.Key == "" {
+		s.wallets[p.Wallet].leased += n
+		return
+	}
+	s.pot(p).leased += n
+}
+
+func (s *Store) pot(p ledger.Pot) *pot {
+	k := s.keys[p]
+	if k == nil {
+		k = &pot{}
+		s.keys[p] = k
+	}
+	return k
+}
+
+// available is what a pot has left, and its recalls.
+func (s *Store) available(p ledger.Pot, limit money.Nano) (money.Nano, *int64, error) {
+	if p.Key != "" {
+		k := s.pot(p)
+		return limit - k.spent - k.leased, &k.recall, nil
+	}
+	w := s.wallets[p.Wallet]
+	if w == nil {
+		return 0, nil, fault.New(fault.NotFound, "ledgertest.Borrow", "There is no such wallet.")
+	}
+	return w.credited - w.charged - w.leased, &w.recall, nil
+}
+
+// Borrow is ledger.Leases.Borrow.
+func (s *Store) Borrow(_ context.Context, b ledger.Borrow) (g ledger.Grant, err error) {
+	err = s.ask("Borrow", b.Node, func() error {
+		g, err = s.borrow(b)
+		return err
+	})
+	if err != nil {
+		g = ledger.Grant{}
+	}
+	return g, err
+}
+
+func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
+	if s.node(b.Node).epoch != b.Epoch {
+		return ledger.Grant{Fenced: true}, nil
+	}
+	available, recall, err := s.available(b.Pot, b.Limit)
+	if err != nil {
+		return g, err
+	}
+	g.Available = available
+	id := leaseID{b.Node, b.Lease}
+	old := s.leases[id]
+	was := lease{pot: b.Pot, recall: *recall}
+	if old != nil {
+		was = *old
+	}
+	after := was
+	after.granted += b.Need
+	if after.left()-was.left() > available {
+		if b.Recall {
+			*recall++
+			if old != nil {
+				old.recall = *recall
+			}
+		}
+		for other, l := range s.leases {
+			if other.node != b.Node && l.pot == b.Pot && !l.escrow && l.granted > l.consumed {
+				g.Elsewhere += l.granted - l.consumed
+				g.Unanswered = g.Unanswered || l.recall < *recall
+			}
+		}
+		return g, nil
+	}
+	rest := available - (after.left() - was.left())
+	extra := money.Nano(0)
+	if share := rest / 8; share >= b.Need {
+		extra = max(0, min(b.Want-b.Need, share))
+	}
+	g.Granted = b.Need + extra
+	after.granted = was.granted + g.Granted
+	s.reserve(b.Pot, after.left()-was.left())
+	s.leases[id] = &after
+	return g, nil
+}
+
+// Return is ledger.Leases.Return.
+func (s *Store) Return(_ context.Context, node string, rs []ledger.Return) error {
+	return s.ask("Return", node, func() error {
+		for _, r := range rs {
+			_, recall, err := s.available(r.Pot, 0)
+			if err != nil {
+				return err
+			}
+			id := leaseID{node, r.Lease}
+			l := s.leases[id]
+			switch {
+			case l == nil:
+			case r.Close:
+				s.reserve(l.pot, -l.left())
+				delete(s.leases, id)
+			default:
+				before := l.left()
+				l.granted -= r.Amount
+				l.recall = *recall
+				s.reserve(l.pot, l.left()-before)
+			}
+		}
+		return nil
+	})
+}
+
+// Recalled is ledger.Leases.Recalled.
+func (s *Store) Recalled(_ context.Context, node string) (ids []int64, err error) {
+	err = s.ask("Recalled", node, func() error {
+		for id, l := range s.leases {
+			if id.node != node {
+				continue
+			}
+			if _, recall, err := s.available(l.pot, 0); err == nil && l.recall < *recall {
+				ids = append(ids, id.id)
+			}
+		}
+		sort.Slice(ids, func(i, j int) bool { return ids[i] < ids[j] })
+		return nil
+	})
+	return ids, err
+}
+
+// Apply is ledger.Applier.Apply.
+func (s *Store) Apply(_ context.Context, b *ledger.Batch) (position int64, err error) {
+	err = s.ask("Apply", b.Node, func() error {
+		n := s.node(b.Node)
+		if n.position != b.From {
+			position = n.position
+			return nil
+		}
+		n.position, position = b.To, b.To
+		s.serial++
+		var revenue money.Nano
+		for i := range b.Items {
+			revenue += s.applyItem(b.Node, &b.Items[i].Item)
+		}
+		s.entries = append(s.entries, entry{s.serial, ledger.RevenueAccount, ledger.SettleRef + b.Node, revenue})
+		return nil
+	})
+	return position, err
+}
+
+func (s *Store) applyItem(node string, it *ledger.Item) (cost money.Nano) {
+	c := it.Call
+	if s.generations[c.Generation] != nil {
+		return 0
+	}
+	s.generations[c.Generation] = &c
+	if !c.Settled {
+		return 0
+	}
+	s.wallets[c.Wallet].charged += c.Cost
+	if c.Key != "" && c.Cost != 0 {
+		for _, p := range ledger.Periods(c.At) {
+			s.pot(ledger.Pot{Wallet: c.Wallet, Key: c.Key, Period: p}).spent += c.Cost
+		}
+	}
+	for _, id := range [...]int64{it.WalletLease, it.KeyLease} {
+		if l := s.leases[leaseID{node, id}]; l != nil && id != 0 {
+			before := l.left()
+			l.consumed += c.Cost
+			s.reserve(l.pot, l.left()-before)
+		}
+	}
+	s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + c.Wallet, ledger.SettleRef + c.Generation, -c.Cost})
+	return c.Cost
+}
+
+// Post is ledger.Poster.Post.
+func (s *Store) Post(_ context.Context, p ledger.Posting) (done ledger.Posted, err error) {
+	err = s.ask("Post", "", func() error {
+		if before, ok := s.postings[p.Ref]; ok {
+			if before.Wallet != p.Wallet || before.Amount != p.Amount {
+				return fault.New(fault.Conflict, "ledgertest.Post", "It was posted before, with another wallet or amount.")
+			}
+			done.Repeated = true
+			return nil
+		}
+		w := s.wallets[p.Wallet]
+		if w == nil {
+			return fault.New(fault.NotFound, "ledgertest.Post", "There is no such wallet.")
+		}
+		if p.Amount < 0 && w.credited-w.charged-w.leased < -p.Amount {
+			return fault.New(fault.Unprocessable, "ledgertest.Post", "Less is available.")
+		}
+		s.serial++
+		done.Transaction = s.serial
+		s.postings[p.Ref] = p
+		w.credited += p.Amount
+		s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + p.Wallet, p.Ref, p.Amount}, entry{s.serial, p.Against, p.Ref, -p.Amount})
+		return nil
+	})
+	return done, err
+}
+
+// Escrow moves what a hold gives to a job, as the store of video jobs does: use it as the move of ledger.Book.Hand.
+func (s *Store) Escrow(job string, h ledger.Handover) error {
+	return s.ask("Escrow", h.Node, func() error {
+		if s.node(h.Node).epoch != h.Epoch {
+			return fault.New(fault.Conflict, "ledgertest.Escrow", "The node's epoch is another.")
+		}
+		move := func(from, to int64, p ledger.Pot) {
+			l := s.leases[leaseID{h.Node, from}]
+			if from == 0 || l == nil {
+				return
+			}
+			before := l.left()
+			l.granted -= h.Amount
+			s.reserve(p, l.left()-before)
+			s.reserve(p, h.Amount)
+			s.leases[leaseID{ledger.EscrowOwner + job, to}] = &lease{pot: p, granted: h.Amount, escrow: true}
+		}
+		move(h.WalletLease, ledger.EscrowWalletLease, ledger.Pot{Wallet: h.Wallet})
+		if h.KeyLease != 0 {
+			move(h.KeyLease, ledger.EscrowKeyLease, ledger.Pot{Wallet: h.Wallet, Key: h.Key, Period: h.Period})
+		}
+		return nil
+	})
+}
+
+// EndJob ends a job's escrow with a charge. Repeating it does nothing.
+func (s *Store) EndJob(job string, c record.Call) error {
+	return s.ask("EndJob", "", func() error {
+		s.serial++
+		owner := ledger.EscrowOwner + job
+		cost := s.applyItem(owner, &ledger.Item{Call: c, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease})
+		s.entries = append(s.entries, entry{s.serial, ledger.RevenueAccount, ledger.SettleRef + owner, cost})
+		s.closeLeases(owner)
+		return nil
+	})
+}
+
+// Balance is ledger.Reader.Balance.
+func (s *Store) Balance(_ context.Context, id string) (b ledger.Balance, err error) {
+	err = s.ask("Balance", "", func() error {
+		w := s.wallets[id]
+		if w == nil {
+			return fault.New(fault.NotFound, "ledgertest.Balance", "There is no such wallet.")
+		}
+		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Held: w.leased}
+		return nil
+	})
+	return b, err
+}
+
+// Activity is ledger.Reader.Activity. Nothing is rolled up here.
+func (s *Store) Activity(context.Context, string, string, string, string) ([]ledger.ActivityRow, error) {
+	return nil, nil
+}
+
+// Call is ledger.Reader.Call.
+func (s *Store) Call(_ context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
+	err = s.ask("Call", "", func() error {
+		call = s.generations[generation]
+		if call == nil || wallet != "" && call.Wallet != wallet {
+			return fault.New(fault.NotFound, "ledgertest.Call", "There is no such generation.")
+		}
+		for _, e := range s.entries {
+			if e.ref == ledger.SettleRef+generation {
+				entries = append(entries, ledger.Entry{Transaction: e.transaction, Account: e.account, Amount: e.amount, Ref: e.ref})
+			}
+		}
+		return nil
+	})
+	return call, entries, err
+}
+
+// KeySpend is ledger.Reader.KeySpend, of the total alone.
+func (s *Store) KeySpend(_ context.Context, key string) (k ledger.KeySpend, err error) {
+	err = s.ask("KeySpend", "", func() error {
+		for p, spent := range s.keys {
+			if p.Key == key && p.Period.Kind == ledger.PeriodTotal {
+				k.Total += spent.spent
+			}
+		}
+		return nil
+	})
+	return k, err
+}
+
+// Checks is ledger.Auditor.Checks: entries sum to zero, projections are what the rows say, and each settled generation has one entry.
+func (s *Store) Checks(context.Context) ([]ledger.Check, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var wrong []string
+	sums := map[int64]money.Nano{}
+	credited, charged, settled := map[string]money.Nano{}, map[string]money.Nano{}, map[string]int{}
+	for _, e := range s.entries {
+		sums[e.transaction] += e.amount
+		id, ok := strings.CutPrefix(e.account, ledger.WalletAccount)
+		if !ok {
+			continue
+		}
+		if generation, ok := strings.CutPrefix(e.ref, ledger.SettleRef); ok {
+			charged[id] -= e.amount
+			settled[generation]++
+			continue
+		}
+		credited[id] += e.amount
+	}
+	for id, sum := range sums {
+		if sum != 0 {
+			wrong = append(wrong, fmt.Sprintf("transaction %d sums to %d", id, sum))
+		}
+	}
+	leased, keysLeased := map[string]money.Nano{}, map[ledger.Pot]money.Nano{}
+	for _, l := range s.leases {
+		if l.pot.Key == "" {
+			leased[l.pot.Wallet] += l.left()
+		} else {
+			keysLeased[l.pot] += l.left()
+		}
+	}
+	for id, w := range s.wallets {
+		if w.credited != credited[id] || w.charged != charged[id] || w.leased != leased[id] {
+			wrong = append(wrong, fmt.Sprintf("wallet %s: credited %d of %d, charged %d of %d, leased %d of %d", id, w.credited, credited[id], w.charged, charged[id], w.leased, leased[id]))
+		}
+	}
+	for p, k := range s.keys {
+		if k.leased != keysLeased[p] {
+			wrong = append(wrong, fmt.Sprintf("key %s: leased %d of %d", p.Key, k.leased, keysLeased[p]))
+		}
+	}
+	for id, c := range s.generations {
+		if want := map[bool]int{true: 1}[c.Settled]; settled[id] != want {
+			wrong = append(wrong, fmt.Sprintf("generation %s has %d entries", id, settled[id]))
+		}
+	}
+	sort.Strings(wrong)
+	return []ledger.Check{{Name: "simulated books", OK: len(wrong) == 0, Detail: fmt.Sprint(wrong)}}, nil
+}
+
+var _ ledger.Store = (*Store)(nil)
