@@ -4,27 +4,39 @@ package tokenizer
 
 import (
 	"iter"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"unicode/utf8"
 
 	"github.com/tiktoken-go/tokenizer/codec"
 )
 
-// exactBytes is how much of a text is counted token by token; what is beyond it counts in proportion. It bounds the time that a
-// count can take, whatever a client sends.
-const exactBytes = 256 << 10
+// exactBytes is how much of a text is counted token by token; what is beyond it counts in proportion. It bounds the time and the memory that
+// a count can take, whatever a client sends: some 20 ms and 5 MB.
+const exactBytes = 64 << 10
 
 // vocabulary is loaded at the first count: it takes megabytes, and most nodes never estimate.
 var vocabulary = sync.OnceValue(codec.NewO200kBase)
 
-// Tokenizer counts tokens with OpenAI's o200k_base vocabulary, which is near enough to other vendors' to estimate by.
+// Tokenizer counts tokens with OpenAI's o200k_base vocabulary, which is near enough to other vendors' to estimate by. Few counts run at a
+// time and few wait for them, over the whole process: when a thousand calls end at once, most of them are estimated by a Gauge.
 // The zero value is ready. It is safe for concurrent use.
-type Tokenizer struct{}
+type Tokenizer struct {
+	queue *queue // nil: the process's
+}
 
-// Count is the number of tokens of a text that comes in pieces, each counted by itself. Bytes that are no UTF-8 count
-// like replacement characters. A text of more than 256 KiB is counted to there, and the rest in proportion.
-func (Tokenizer) Count(text iter.Seq[[]byte]) int64 {
-	var c counter
+// Count is about the number of tokens of a text that comes in pieces, each counted by itself. Bytes that are no UTF-8 count
+// like replacement characters. A text of more than 64 KiB is counted to there, and the rest in proportion.
+func (t Tokenizer) Count(text iter.Seq[[]byte]) int64 {
+	q := t.queue
+	if q == nil {
+		q = &shared
+	}
+	c := counter{exact: q.enter()}
+	if c.exact {
+		defer q.leave()
+	}
 	for piece := range text {
 		c.add(piece)
 	}
@@ -32,38 +44,80 @@ func (Tokenizer) Count(text iter.Seq[[]byte]) int64 {
 }
 
 // CountBytes is Count of a text in one piece.
-func (Tokenizer) CountBytes(text []byte) int64 {
-	var c counter
-	c.add(text)
-	return c.total()
+func (t Tokenizer) CountBytes(text []byte) int64 {
+	return t.Count(func(yield func([]byte) bool) { yield(text) })
 }
 
+// queue bounds how many counts run and how many wait.
+type queue struct {
+	once    sync.Once
+	slots   chan struct{}
+	waiting atomic.Int64
+}
+
+// mostWaiting is how many counts wait for one that runs. Whoever comes then has an estimate: nobody waits longer than for so many.
+const mostWaiting = 8
+
+var shared queue
+
+// enter waits for a place; false when too many do already.
+func (q *queue) enter() bool {
+	q.once.Do(func() { q.slots = make(chan struct{}, max(runtime.GOMAXPROCS(0)/2, 1)) })
+	select {
+	case q.slots <- struct{}{}:
+		return true
+	default:
+	}
+	if q.waiting.Add(1) > mostWaiting {
+		q.waiting.Add(-1)
+		return false
+	}
+	defer q.waiting.Add(-1)
+	q.slots <- struct{}{}
+	return true
+}
+
+func (q *queue) leave() { <-q.slots }
+
 type counter struct {
-	bytes  int64 // counted exactly
-	tokens int64 // of those bytes
-	beyond int64 // bytes not looked at
+	exact   bool  // tokens may be counted
+	bytes   int64 // all
+	counted int64 // bytes whose tokens were counted
+	tokens  int64 // of those
+	sample  Gauge // of those
+	rest    Gauge
 }
 
 func (c *counter) add(piece []byte) {
-	exact := piece[:min(int64(len(piece)), exactBytes-c.bytes)]
-	if len(exact) < len(piece) {
-		exact = wholeRunes(exact)
-	}
-	c.beyond += int64(len(piece) - len(exact))
-	if len(exact) == 0 {
+	c.bytes += int64(len(piece))
+	if !c.exact {
+		c.rest.Add(piece)
 		return
 	}
-	c.bytes += int64(len(exact))
-	c.tokens += countExactly(exact)
+	first := piece[:min(int64(len(piece)), exactBytes-c.counted)]
+	if len(first) < len(piece) {
+		first = wholeRunes(first)
+	}
+	if len(first) > 0 {
+		c.counted += int64(len(first))
+		c.tokens += countExactly(first)
+		c.sample.Add(first)
+	}
+	c.rest.Add(piece[len(first):])
 }
 
-// total adds the rest in the proportion of what was counted, rounded up.
 func (c *counter) total() int64 {
-	if c.beyond == 0 || c.bytes == 0 {
-		return c.tokens
+	return min(c.tokens+Beyond(c.tokens, &c.sample, &c.rest), c.bytes)
+}
+
+// Beyond is about how many tokens the rest of a text has of which a sample was counted: what its own gauge tells, corrected by how the
+// sample's tokens differ from what the sample's gauge tells.
+func Beyond(tokens int64, sample, rest *Gauge) int64 {
+	most := rest.Likely()
+	if told := sample.Likely(); most > 0 && told > 0 && tokens > 0 {
+		return int64((float64(most)*float64(tokens) + float64(told) - 1) / float64(told)) // an estimate: it need not be exact
 	}
-	// it would take a text of terabytes to overflow
-	return c.tokens + (c.beyond*c.tokens+c.bytes-1)/c.bytes
+	return most
 }
 
 // longestToken of the vocabulary, in bytes. The codec passes over some control characters as if they were nothing; a text of them

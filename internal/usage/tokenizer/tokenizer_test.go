@@ -43,7 +43,7 @@ func TestCount(t *testing.T) {
 	}
 }
 
-// A long text is counted in proportion beyond 256 KiB, however it is cut into pieces, and never by much more time.
+// A long text is counted in proportion beyond 64 KiB, however it is cut into pieces, and never by much more time.
 func TestLongTextsAreCountedInProportion(t *testing.T) {
 	t.Parallel()
 	const line = "Плотина пропускает реку, направляет её и измеряет. A weir lets the river through. 12345\n"
