@@ -1,7 +1,10 @@
 package plugin
 
 import (
+	"context"
+	"errors"
 	"iter"
+	"strings"
 
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -13,10 +16,10 @@ import (
 // answer changes the events of one answer.
 type answer struct {
 	notices     []string
-	tool        bool           // the arguments of the one tool are the answer
-	mend        bool           // malformed JSON is mended
-	schema      *schema.Schema // that the answer must conform to; nil: none
-	annotations []byte         // JSON list of what files say, nil: none
+	tool        bool                    // the arguments of the one tool are the answer
+	mend        bool                    // malformed JSON is mended
+	check       func(text []byte) error // tells how an answer fails its schema; nil: there is nothing to check
+	annotations []byte                  // JSON list of what files say, nil: none
 	head        completion.Head
 	headed      bool
 	choices     map[int]*choice
@@ -31,10 +34,29 @@ type choice struct {
 }
 
 func (a *answer) idle() bool {
-	return len(a.notices) == 0 && !a.tool && !a.mend && a.schema == nil && a.annotations == nil
+	return len(a.notices) == 0 && !a.tool && !a.mend && a.check == nil && a.annotations == nil
 }
 
 func (a *answer) note(sentence string) { a.notices = append(a.notices, sentence) }
+
+const unchecked = "The answer was not checked against the schema."
+
+// against has the answer checked against a schema. One that is not understood here, or is too large to be, is the provider's business: the
+// answer says that it was not checked.
+func (a *answer) against(ctx context.Context, raw []byte) {
+	s, err := schema.Compile(ctx, raw)
+	if err != nil {
+		a.note(unchecked)
+		return
+	}
+	a.check = func(text []byte) error {
+		err := s.Check(ctx, text)
+		if err != nil && ctx.Err() != nil {
+			return schema.ErrTooLarge // it says nothing any more
+		}
+		return err
+	}
+}
 
 // reshape is a relay.Reshape. An attempt may be made once more: each answer begins anew.
 func (a *answer) reshape(events iter.Seq2[*completion.Event, error]) iter.Seq2[*completion.Event, error] {
@@ -77,7 +99,7 @@ func (a *answer) event(in *completion.Event) (*completion.Event, error) {
 	} else {
 		c.called = c.called || len(ev.ToolCalls) > 0
 	}
-	if a.mend || a.schema != nil {
+	if a.mend || a.check != nil {
 		if err := a.judge(c, &ev); err != nil {
 			return nil, err
 		}
@@ -89,6 +111,9 @@ func (a *answer) event(in *completion.Event) (*completion.Event, error) {
 }
 
 func (a *answer) addNotice(sentence string) {
+	if strings.Contains(a.head.Notice, sentence) {
+		return
+	}
 	if a.head.Notice != "" {
 		a.head.Notice += " "
 	}
@@ -140,8 +165,13 @@ func (a *answer) judge(c *choice, ev *completion.Event) error {
 			a.noted(ev, "The answer was no valid JSON and was mended.")
 		}
 	}
-	if a.schema != nil && ev.Finish == completion.Stop {
-		if err := a.schema.Check(text); err != nil && err != schema.ErrTooLarge {
+	if a.check != nil && ev.Finish == completion.Stop {
+		switch err := a.check(text); {
+		case errors.Is(err, schema.ErrTooLarge):
+			if content {
+				a.noted(ev, unchecked)
+			}
+		case err != nil:
 			return unfit(err)
 		}
 	}

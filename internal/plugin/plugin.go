@@ -8,7 +8,6 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/plugin/schema"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 )
@@ -26,14 +25,14 @@ func (s *Shaper) Begin(string) relay.Shaping { return s }
 
 // Shape makes req fit ep; see relay.Shaping. It fails with fault.InvalidPrompt for files that cannot be read, and with fault.ContextLength
 // for prompts that stay too long.
-func (s *Shaper) Shape(_ context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
+func (s *Shaper) Shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
 	a := &answer{}
 	out := req
 	if f := req.Format; f != nil {
 		out = emulate(ep, out, a)
 		a.mend = req.Heal && !req.Stream
 		if f.Kind == completion.FormatSchema && f.Strict != nil && *f.Strict && f.Schema != nil && !req.Stream {
-			a.schema, _ = schema.Compile(f.Schema) // one that is not understood here is the provider's business
+			a.against(ctx, f.Schema)
 		}
 	}
 	var err error

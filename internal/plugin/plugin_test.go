@@ -5,6 +5,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -92,6 +93,15 @@ func whole(text string) completion.Event {
 	return completion.Event{Head: &completion.Head{ID: "u", Notice: "First."}, Text: []byte(text), Finish: completion.Stop, Done: true}
 }
 
+// numbered is a JSON list of n numbers.
+func numbered(n int) string {
+	b := []byte{'['}
+	for i := range n {
+		b = append(strconv.AppendInt(b, int64(i), 10), ',')
+	}
+	return string(append(b, "0.5]"...))
+}
+
 func TestAnswers(t *testing.T) {
 	t.Parallel()
 	all := &catalog.Endpoint{Params: catalog.AllParams}
@@ -99,7 +109,7 @@ func TestAnswers(t *testing.T) {
 	for _, c := range []struct {
 		name, members, answer, want string
 		finish                      completion.FinishReason
-		noted                       bool
+		noted, unchecked            bool
 		fails                       string
 	}{
 		{name: "nothing asked for", members: hello, answer: "{a:1}", want: "{a:1}"},
@@ -119,7 +129,9 @@ func TestAnswers(t *testing.T) {
 		{name: "a stream cannot be taken back", members: hello + `,"stream":true,` + schemaOf(true), answer: `{"name":1}`, want: `{"name":1}`},
 		{name: "cut off", members: hello + "," + schemaOf(true), answer: `{"na`, finish: completion.Length, want: `{"na`},
 		{name: "filtered", members: hello + "," + schemaOf(true), answer: `{"na`, finish: completion.ContentFilter, want: `{"na`},
-		{name: "a schema that nobody understands", members: hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"pattern":"(?=a)"}}}`, answer: "1", want: "1"},
+		{name: "a schema that nobody understands", members: hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"pattern":"(?=a)"}}}`, answer: "1", want: "1", unchecked: true},
+		{name: "a schema that costs too much", members: hello + `,"response_format":{"type":"json_schema","json_schema":{"name":"n","strict":true,"schema":{"uniqueItems":true}}}`,
+			answer: numbered(20_000), want: numbered(20_000), unchecked: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -139,6 +151,9 @@ func TestAnswers(t *testing.T) {
 				t.Fatalf("got %q, %v", said(got), err)
 			}
 			if notice := got[len(got)-1].Head.Notice; strings.Contains(notice, "mended") != c.noted || !strings.HasPrefix(notice, "First.") {
+				t.Errorf("notice: %q", notice)
+			}
+			if notice := got[len(got)-1].Head.Notice; strings.Contains(notice, "was not checked") != c.unchecked {
 				t.Errorf("notice: %q", notice)
 			}
 			if ev.Head.Notice != "First." || string(ev.Text) != c.answer {

@@ -2,6 +2,7 @@ package schema
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"fmt"
 	"math/big"
@@ -12,16 +13,17 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Check tells how doc fails the schema: the place of the first thing that is wrong, from the root $, and what. It returns nil for a document
-// that conforms, and ErrTooLarge when it took too many steps to say. The error quotes names of the document, never its values.
-func (s *Schema) Check(doc []byte) error {
+// Check tells how doc fails the schema: an error with the place of the first thing that is wrong, from the root $, and what. It returns nil for a
+// document that conforms. When that cannot be told within the bounds it returns ErrTooLarge, and the error of ctx when that has ended; nothing
+// is known then. The error quotes names of the document, never its values.
+func (s *Schema) Check(ctx context.Context, doc []byte) error {
 	if !rawjson.Valid(doc) {
 		return errors.New("$ is no JSON")
 	}
-	k := checker{left: maxWork}
+	k := checker{work{ctx: ctx, left: maxWork}}
 	wrong := k.check(s.root, bytes.TrimSpace(doc), 0)
-	if k.left <= 0 {
-		return ErrTooLarge
+	if k.ended {
+		return k.failure()
 	}
 	if wrong == nil {
 		return nil
@@ -29,7 +31,8 @@ func (s *Schema) Check(doc []byte) error {
 	return errors.New("$" + wrong.path + " " + wrong.what)
 }
 
-type checker struct{ left int }
+// checker checks one document. Once its work has ended, what it says means nothing.
+type checker struct{ work }
 
 // wrong is what does not conform. Its path grows from the inside.
 type wrong struct{ path, what string }
@@ -43,17 +46,15 @@ func (w *wrong) in(step string) *wrong {
 
 func is(format string, args ...any) *wrong { return &wrong{what: fmt.Sprintf(format, args...)} }
 
-func (k *checker) spend(n int) bool {
-	k.left -= n
-	return k.left > 0
-}
+// unknown gives up: what the answer depends on cannot be told.
+func (k *checker) unknown() { k.ended = true }
 
 func (k *checker) check(n *node, v []byte, depth int) *wrong {
-	if !k.spend(1 + len(v)/256) {
+	if !k.spend(2 + len(v)/16) {
 		return nil
 	}
-	if depth > maxDepth {
-		k.left = 0
+	if depth > maxNesting {
+		k.unknown()
 		return nil
 	}
 	if n.never {
@@ -62,76 +63,77 @@ func (k *checker) check(n *node, v []byte, depth int) *wrong {
 	if w := k.value(n, v); w != nil {
 		return w
 	}
+	var w *wrong
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:
-		if w := k.object(n, v, depth); w != nil {
-			return w
-		}
+		w = k.object(n, v, depth)
 	case rawjson.Array:
-		if w := k.list(n, v, depth); w != nil {
-			return w
-		}
+		w = k.list(n, v, depth)
 	case rawjson.String:
-		if w := text(n, v); w != nil {
-			return w
-		}
+		w = k.text(n, v)
 	case rawjson.Number:
-		if w := number(n, v); w != nil {
-			return w
-		}
+		w = k.number(n, v)
 	default:
+	}
+	if w != nil {
+		return w
 	}
 	return k.combined(n, v, depth)
 }
 
 // value checks what holds for values of any type.
 func (k *checker) value(n *node, v []byte) *wrong {
-	if n.types != nil && !slices.ContainsFunc(n.types, func(t string) bool { return isOf(t, v) }) {
-		return is("must be %s", list(n.types))
+	if n.types != 0 && n.types&k.kinds(v, n.types) == 0 {
+		return is("must be %s", n.types)
 	}
-	if n.one != nil && !k.equal(n.one, v, 0) {
+	if n.one != nil && !k.equal(n.one, v) {
 		return is("must be the constant of the schema")
 	}
-	if n.enum != nil && !slices.ContainsFunc(n.enum, func(e []byte) bool { return k.equal(e, v, 0) }) {
+	if n.enum != nil && !slices.ContainsFunc(n.enum, func(e []byte) bool { return k.equal(e, v) }) {
 		return is("must be one of the values of the schema")
 	}
 	return nil
 }
 
-func list(words []string) string {
-	out := ""
-	for i, w := range words {
-		if i > 0 {
-			out += " or "
-		}
-		out += w
-	}
-	return out
-}
-
-func isOf(name string, v []byte) bool {
+// kinds are the types that v is of, as far as they are wanted.
+func (k *checker) kinds(v []byte, wanted typeOf) typeOf {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:
-		return name == "object"
+		return anObject
 	case rawjson.Array:
-		return name == "array"
+		return anArray
 	case rawjson.String:
-		return name == "string"
+		return aString
 	case rawjson.True, rawjson.False:
-		return name == "boolean"
+		return aBoolean
 	case rawjson.Null:
-		return name == "null"
+		return aNull
 	case rawjson.Number:
-		return name == "number" || name == "integer" && isWhole(v)
+		if wanted&(aNumber|anInteger) != anInteger || !k.spend(numberSteps) {
+			return aNumber
+		}
+		x := exact(v)
+		if x == nil {
+			k.unknown()
+		} else if x.IsInt() {
+			return aNumber | anInteger
+		}
+		return aNumber
 	default:
-		return false
+		return 0
 	}
 }
 
 func (k *checker) object(n *node, v []byte, depth int) *wrong {
 	count := int64(0)
-	for m := rawjson.MembersOf(v); m.Next(); {
-		count++
+	r := n.rare
+	if r == nil {
+		r = &none
+	}
+	for m := rawjson.MembersOf(v); m.Next(); count++ {
+		if !k.spend(2) {
+			return nil
+		}
 		known := false
 		if p := n.properties[string(m.Name)]; p != nil {
 			known = true
@@ -139,8 +141,8 @@ func (k *checker) object(n *node, v []byte, depth int) *wrong {
 				return w.in(step(m.Name))
 			}
 		}
-		for i := range n.patterns {
-			if p := &n.patterns[i]; k.spend(1+len(m.Name)/16) && p.name.Match(m.Name) {
+		for i := range r.patterns {
+			if p := &r.patterns[i]; k.matches(p.name, m.Name) {
 				known = true
 				if w := k.check(p.schema, m.Value, depth+1); w != nil {
 					return w.in(step(m.Name))
@@ -152,16 +154,50 @@ func (k *checker) object(n *node, v []byte, depth int) *wrong {
 				return w.in(step(m.Name))
 			}
 		}
+		if w := k.called(r, m.Name, v, depth); w != nil {
+			return w
+		}
 	}
-	for _, name := range n.required {
-		if !k.spend(1 + int(count)) {
+	if w := k.required(n.required, v); w != nil {
+		return w
+	}
+	if l := n.lengths; l != nil {
+		return bounds(count, l.minMembers, l.maxMembers, "members")
+	}
+	return nil
+}
+
+var none rare
+
+// called checks what follows from a member's name.
+func (k *checker) called(r *rare, name, v []byte, depth int) *wrong {
+	if r.names != nil {
+		if !k.spend(1 + len(name)/16) {
+			return nil
+		}
+		if w := k.check(r.names, rawjson.AppendString(nil, name), depth+1); w != nil {
+			return is("has a name that the schema does not allow").in(step(name))
+		}
+	}
+	if w := k.required(r.needs[string(name)], v); w != nil {
+		return w
+	}
+	if s := r.with[string(name)]; s != nil {
+		return k.check(s, v, depth+1)
+	}
+	return nil
+}
+
+func (k *checker) required(names []string, v []byte) *wrong {
+	for _, name := range names {
+		if !k.spend(1 + len(v)/16) {
 			return nil
 		}
 		if rawjson.Find(v, name) == nil {
 			return is("is required").in(step([]byte(name)))
 		}
 	}
-	return bounds(count, n.minProperties, n.maxProperties, "members")
+	return nil
 }
 
 func step(name []byte) string {
@@ -181,7 +217,14 @@ func bounds(count, least, most int64, what string) *wrong {
 func (k *checker) list(n *node, v []byte, depth int) *wrong {
 	count, found := 0, int64(0)
 	var seen [][]byte
+	var contains *node
+	if n.rare != nil {
+		contains = n.rare.contains
+	}
 	for e := rawjson.ElementsOf(v); e.Next(); count++ {
+		if !k.spend(2) {
+			return nil
+		}
 		at := "[" + strconv.Itoa(count) + "]"
 		s := n.items
 		if count < len(n.prefix) {
@@ -192,62 +235,79 @@ func (k *checker) list(n *node, v []byte, depth int) *wrong {
 				return w.in(at)
 			}
 		}
-		if n.contains != nil && k.check(n.contains, e.Value, depth+1) == nil {
+		if contains != nil && k.check(contains, e.Value, depth+1) == nil {
 			found++
 		}
 		if n.unique {
-			if slices.ContainsFunc(seen, func(other []byte) bool { return k.equal(other, e.Value, 0) }) {
+			if slices.ContainsFunc(seen, func(other []byte) bool { return k.equal(other, e.Value) }) {
 				return is("must not repeat an element").in(at)
 			}
 			seen = append(seen, e.Value)
 		}
-		if !k.spend(1) {
-			return nil
-		}
 	}
-	if n.contains != nil {
-		if w := bounds(found, max(n.minContains, 0), n.maxContains, "of the elements demanded"); w != nil || found == 0 && n.minContains < 0 {
+	l := n.lengths
+	if l == nil {
+		l = &unlimited
+	}
+	if contains != nil {
+		least := l.minFound
+		if least < 0 {
+			least = 1
+		}
+		if bounds(found, least, l.maxFound, "") != nil {
 			return is("does not have the elements demanded")
 		}
 	}
-	return bounds(int64(count), n.minItems, n.maxItems, "elements")
+	return bounds(int64(count), l.minItems, l.maxItems, "elements")
 }
 
-func text(n *node, v []byte) *wrong {
-	if n.minLength < 0 && n.maxLength < 0 && n.pattern == nil {
+var unlimited = lengths{-1, -1, -1, -1, -1, -1, -1, -1}
+
+func (k *checker) text(n *node, v []byte) *wrong {
+	l := n.lengths
+	if l == nil && n.pattern == nil {
 		return nil
 	}
 	plain, _ := rawjson.Unquote(v)
-	if w := bounds(int64(utf8.RuneCount(plain)), n.minLength, n.maxLength, "characters"); w != nil {
-		return w
+	if l != nil {
+		if w := bounds(int64(utf8.RuneCount(plain)), l.minText, l.maxText, "characters"); w != nil {
+			return w
+		}
 	}
-	if n.pattern != nil && !n.pattern.Match(plain) {
+	if n.pattern != nil && !k.matches(n.pattern, plain) {
 		return is("must match its pattern")
 	}
 	return nil
 }
 
-func number(n *node, v []byte) *wrong {
-	if n.minimum == nil && n.maximum == nil && n.above == nil && n.below == nil && n.multiple == nil {
+// numberSteps is what comparing numbers exactly costs.
+const numberSteps = 16
+
+func (k *checker) number(n *node, v []byte) *wrong {
+	b := n.numbers
+	if b == nil || !k.spend(5*numberSteps) {
 		return nil
 	}
 	switch {
-	case n.minimum != nil && compare(v, n.minimum) < 0:
-		return is("must be at least %s", n.minimum)
-	case n.maximum != nil && compare(v, n.maximum) > 0:
-		return is("must be at most %s", n.maximum)
-	case n.above != nil && compare(v, n.above) <= 0:
-		return is("must be above %s", n.above)
-	case n.below != nil && compare(v, n.below) >= 0:
-		return is("must be below %s", n.below)
-	case n.multiple != nil && !divides(n.multiple, v):
-		return is("must be a multiple of %s", n.multiple)
+	case b.least != nil && k.compare(v, b.least) < 0:
+		return is("must be at least %s", b.least)
+	case b.most != nil && k.compare(v, b.most) > 0:
+		return is("must be at most %s", b.most)
+	case b.above != nil && k.compare(v, b.above) <= 0:
+		return is("must be above %s", b.above)
+	case b.below != nil && k.compare(v, b.below) >= 0:
+		return is("must be below %s", b.below)
+	case b.multiple != nil && !k.divides(b.multiple, v):
+		return is("must be a multiple of %s", b.multiple)
 	}
 	return nil
 }
 
-// maxDigits bounds the numbers that are compared exactly: an exponent may stand for a million digits.
-const maxDigits = 64
+// Numbers are compared exactly up to this length and exponent: an exponent may stand for a million digits.
+const (
+	maxDigits   = 64
+	maxExponent = 400
+)
 
 // exact is a number as a fraction, nil for one that is too long to be worth it.
 func exact(v []byte) *big.Rat {
@@ -255,7 +315,7 @@ func exact(v []byte) *big.Rat {
 		return nil
 	}
 	if i := bytes.IndexAny(v, "eE"); i >= 0 {
-		if e, err := strconv.Atoi(string(v[i+1:])); err != nil || e > maxDigits || e < -maxDigits {
+		if e, err := strconv.Atoi(string(v[i+1:])); err != nil || e > maxExponent || e < -maxExponent {
 			return nil
 		}
 	}
@@ -266,9 +326,12 @@ func exact(v []byte) *big.Rat {
 	return r
 }
 
-func compare(a, b []byte) int {
+func (k *checker) compare(a, b []byte) int {
 	if x, y := exact(a), exact(b); x != nil && y != nil {
 		return x.Cmp(y)
+	}
+	if !k.spend((len(a) + len(b)) / 16) {
+		return 0
 	}
 	x, _ := strconv.ParseFloat(string(a), 64) // beyond its range it is infinite, which compares well
 	y, _ := strconv.ParseFloat(string(b), 64)
@@ -278,27 +341,24 @@ func compare(a, b []byte) int {
 	case x > y:
 		return 1
 	}
+	if !bytes.Equal(a, b) {
+		k.unknown() // they differ in what a float does not hold
+	}
 	return 0
 }
 
-func divides(part, v []byte) bool {
-	p, x := exact(part), exact(v)
-	if p == nil || x == nil || p.Sign() == 0 {
-		return true // nobody can tell
+func (k *checker) divides(part, v []byte) bool {
+	x := exact(v)
+	if x == nil {
+		k.unknown()
+		return true
 	}
-	return x.Quo(x, p).IsInt()
-}
-
-func isWhole(v []byte) bool {
-	if x := exact(v); x != nil {
-		return x.IsInt()
-	}
-	return !bytes.ContainsAny(v, ".eE")
+	return x.Quo(x, exact(part)).IsInt()
 }
 
 // equal compares values as JSON does: spelling and order of members do not count.
-func (k *checker) equal(a, b []byte, depth int) bool {
-	if !k.spend(1+(len(a)+len(b))/256) || depth > maxDepth {
+func (k *checker) equal(a, b []byte) bool {
+	if !k.spend(1 + min(len(a), len(b))/64) {
 		return true
 	}
 	if bytes.Equal(a, b) {
@@ -310,12 +370,21 @@ func (k *checker) equal(a, b []byte, depth int) bool {
 	}
 	switch kind {
 	case rawjson.Number:
-		return compare(a, b) == 0
+		return k.spend(numberSteps) && k.compare(a, b) == 0
 	case rawjson.String:
+		if bytes.IndexByte(a, '\\') < 0 && bytes.IndexByte(b, '\\') < 0 {
+			return false
+		}
+		if !k.spend((len(a) + len(b)) / 16) {
+			return true
+		}
 		x, _ := rawjson.Unquote(a)
 		y, _ := rawjson.Unquote(b)
 		return bytes.Equal(x, y)
 	case rawjson.Array:
+		if !k.spend((len(a) + len(b)) / 16) {
+			return true
+		}
 		x, y := rawjson.ElementsOf(a), rawjson.ElementsOf(b)
 		for {
 			more := x.Next()
@@ -325,15 +394,21 @@ func (k *checker) equal(a, b []byte, depth int) bool {
 			if !more {
 				return true
 			}
-			if !k.equal(x.Value, y.Value, depth+1) {
+			if !k.equal(x.Value, y.Value) {
 				return false
 			}
 		}
 	case rawjson.Object:
+		if !k.spend((len(a) + len(b)) / 16) {
+			return true
+		}
 		count := 0
 		for m := rawjson.MembersOf(a); m.Next(); count++ {
+			if !k.spend(1 + len(b)/16) {
+				return true
+			}
 			other := rawjson.Find(b, string(m.Name))
-			if !k.spend(1+len(b)/256) || other == nil || !k.equal(m.Value, other, depth+1) {
+			if other == nil || !k.equal(m.Value, other) {
 				return false
 			}
 		}
@@ -372,17 +447,25 @@ func (k *checker) combined(n *node, v []byte, depth int) *wrong {
 			return is("must fit exactly one of the forms of the schema and fits %d", fits)
 		}
 	}
-	if n.not != nil && k.check(n.not, v, depth+1) == nil {
-		return is("has a form that the schema forbids")
-	}
-	if n.when != nil {
-		branch := n.otherwise
-		if k.check(n.when, v, depth+1) == nil {
-			branch = n.then
-		}
-		if branch != nil {
-			return k.check(branch, v, depth+1)
-		}
+	if n.rare != nil {
+		return k.conditions(n.rare, v, depth)
 	}
 	return nil
+}
+
+func (k *checker) conditions(r *rare, v []byte, depth int) *wrong {
+	if r.not != nil && k.check(r.not, v, depth+1) == nil {
+		return is("has a form that the schema forbids")
+	}
+	if r.when == nil {
+		return nil
+	}
+	branch := r.or
+	if k.check(r.when, v, depth+1) == nil {
+		branch = r.then
+	}
+	if branch == nil {
+		return nil
+	}
+	return k.check(branch, v, depth+1)
 }

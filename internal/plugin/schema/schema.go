@@ -1,322 +1,357 @@
-// Package schema checks a JSON document against a JSON schema, as far as structured answers of models use schemas. It must not repair
-// anything, and its work is bounded whatever the schema and the document are.
+// Package schema checks a JSON document against a JSON schema of the draft of 2020-12, or of the drafts 6 and 7 where the schema says so. Both come
+// from strangers: it must not do more work, or keep more memory, than the constants below allow, whatever the schema and the document are, and it
+// must end with its context. It says of a document that it does not conform only when that is certain.
 package schema
 
 import (
+	"context"
 	"errors"
 	"fmt"
+	"net/url"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"weir/internal/rawjson"
 )
 
+// What a schema and a check may take. A step is about the work of looking at 16 bytes.
 const (
-	maxDepth = 100     // of nesting, of a schema and of a check
-	maxNodes = 20_000  // of a schema
-	maxWork  = 500_000 // steps of one check
+	maxBytes   = 1 << 20   // of a schema
+	maxDepth   = 100       // of nesting, of a schema
+	maxMemory  = 8 << 20   // bytes that a compiled schema keeps, about, beside its text
+	maxPattern = 20_000    // instructions of all patterns of a schema
+	maxReading = 2_000_000 // steps of compiling
+	maxWork    = 4_000_000 // steps of one check
+	maxNesting = 500       // schemas that are being checked at a time, one inside the other
 )
 
-// Schema is a compiled schema: type, enum, const, properties, required, additionalProperties, patternProperties, items, prefixItems,
-// contains with its bounds, anyOf, oneOf, allOf, not, if with then and else, $ref into the schema itself, bounds of numbers, lengths and counts, uniqueItems, pattern.
-// Other keywords, format among them, say nothing. It is safe for concurrent use.
+// Schema is a compiled schema. It is safe for concurrent use, and refers to the bytes that it was compiled from.
 type Schema struct{ root *node }
 
 // node is one schema.
 type node struct {
-	never bool     // the schema false
-	types []string // nil: any
-	enum  [][]byte // raw values; nil: any
-	one   []byte   // const
+	never bool   // the schema false
+	types typeOf // 0: any
+
+	enum [][]byte // raw values; nil: any
+	one  []byte   // const
 
 	properties map[string]*node
-	patterns   []patterned
 	required   []string
 	others     *node // additionalProperties
+	items      *node // of those behind prefix
+	prefix     []*node
+	any        []*node
+	exactly    []*node
+	all        []*node
+	ref        *node
+	lengths    *lengths
+	numbers    *numbers
+	pattern    *pattern
+	rare       *rare
+	unique     bool
+}
 
-	prefix   []*node
-	items    *node
+// lengths are -1 where there is none.
+type lengths struct{ minText, maxText, minItems, maxItems, minMembers, maxMembers, minFound, maxFound int64 }
+
+// numbers are as they were written, nil where there is none.
+type numbers struct{ least, most, above, below, multiple []byte }
+
+// rare is what few schemas have.
+type rare struct {
+	patterns []patterned
+	names    *node
+	needs    map[string][]string // dependentRequired
+	with     map[string]*node    // dependentSchemas
 	contains *node
-
-	any, exactly, all []*node
-	not               *node
-	when              *node // if
-	then, otherwise   *node
-	ref               *node
-
-	minimum, maximum, above, below, multiple []byte // numbers as written
-
-	minLength, maxLength, minItems, maxItems, minProperties, maxProperties, minContains, maxContains int64 // -1: none
-	unique                                                                                           bool
-	pattern                                                                                          *regexp.Regexp
+	not      *node
+	when     *node // if
+	then     *node
+	or       *node // else
 }
 
 type patterned struct {
-	name   *regexp.Regexp
+	name   *pattern
 	schema *node
 }
 
-// ErrTooLarge is the failure of a check that took too many steps: nothing is known of the document then.
-var ErrTooLarge = errors.New("the check took too many steps")
+// Sizes of these in memory, rounded up.
+const (
+	nodeSize  = 320
+	rareSize  = 160
+	mapSize   = 256
+	entrySize = 48
+	wordSize  = 24
+)
 
-// Compile reads a schema. It fails for one that is not understood: a reference that leads nowhere, a pattern that is none, a keyword of the
-// wrong type, or too much of it.
-func Compile(raw []byte) (*Schema, error) {
+var (
+	// ErrTooLarge is the failure of a schema that is larger than is compiled, and of a check that took too many steps or compared numbers that
+	// are too long: nothing is known of the document then.
+	ErrTooLarge = errors.New("the schema, or the check, is too large")
+	// ErrForeign is wrapped by the failure of a schema that is in order, as far as is known, and says something that is not understood here.
+	ErrForeign = errors.New("not understood here")
+)
+
+// Compile reads a schema. It fails for one that is no schema, that says what is not understood here (ErrForeign) or that is too large
+// (ErrTooLarge), and when ctx ends. Nothing is ever loaded: a reference leads into the schema itself.
+func Compile(ctx context.Context, raw []byte) (*Schema, error) {
+	if len(raw) > maxBytes {
+		return nil, ErrTooLarge
+	}
 	if !rawjson.Valid(raw) {
 		return nil, errors.New("the schema is no JSON")
 	}
-	c := compiler{raw: raw, seen: map[string]*node{}}
-	root, err := c.at("", raw, 0)
-	if err != nil {
+	c := compiler{work: work{ctx: ctx, left: maxReading}, raw: raw, met: map[string]*node{}, indexes: map[string]map[string][]byte{}, memory: maxMemory, patterns: maxPattern}
+	if err := c.dialect(); err != nil {
 		return nil, err
+	}
+	root := &node{}
+	c.root, c.met[""], c.open = root, root, []reading{{root, raw}}
+	for len(c.open) > 0 { // what references lead to, which may have references
+		next := c.open[0]
+		c.open = c.open[1:]
+		if err := c.fill(next.node, next.raw, 0); err != nil {
+			return nil, err
+		}
 	}
 	return &Schema{root}, nil
 }
 
+// compiler reads one schema.
 type compiler struct {
-	raw   []byte
-	seen  map[string]*node // what references lead to, by their text; and the root
-	nodes int
+	work
+	raw      []byte
+	root     *node
+	older    bool                         // a draft before 2019: a schema with $ref says nothing else
+	met      map[string]*node             // what references led to, by their path or anchor
+	indexes  map[string]map[string][]byte // of what references lead through, by its path
+	anchors  map[string][]byte
+	open     []reading // of met, what is not read yet
+	memory   int
+	patterns int
 }
 
-// at compiles the schema v; ref is the reference that led to it, which may lead to it again.
-func (c *compiler) at(ref string, v []byte, depth int) (*node, error) {
-	n := &node{minLength: -1, maxLength: -1, minItems: -1, maxItems: -1, minProperties: -1, maxProperties: -1, minContains: -1, maxContains: -1}
-	if depth == 0 || ref != "" {
-		c.seen[ref] = n
+type reading struct {
+	node *node
+	raw  []byte
+}
+
+// spend pays for work before it is done.
+func (c *compiler) spend(n int) error {
+	if !c.work.spend(n) {
+		return c.failure()
 	}
-	if c.nodes++; c.nodes > maxNodes || depth > maxDepth {
-		return nil, errors.New("the schema is too large")
+	return nil
+}
+
+// keep pays for memory before it is taken.
+func (c *compiler) keep(n int) error {
+	if c.memory -= n; c.memory < 0 {
+		return ErrTooLarge
+	}
+	return nil
+}
+
+func foreign(what string) error { return fmt.Errorf("%.64q is %w", what, ErrForeign) }
+
+// dialect finds out which draft the schema is of.
+func (c *compiler) dialect() error {
+	text := rawjson.Text(rawjson.Find(c.raw, "$schema"))
+	name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://"), "#")
+	switch name {
+	case "", "json-schema.org/schema", "json-schema.org/draft/2020-12/schema", "json-schema.org/draft/2019-09/schema":
+	case "json-schema.org/draft-07/schema", "json-schema.org/draft-06/schema":
+		c.older = true
+	default:
+		return foreign(text)
+	}
+	return nil
+}
+
+// child compiles the schema v.
+func (c *compiler) child(v []byte, depth int) (*node, error) {
+	n := &node{}
+	return n, c.fill(n, v, depth)
+}
+
+func (c *compiler) fill(n *node, v []byte, depth int) error {
+	if depth > maxDepth {
+		return ErrTooLarge
+	}
+	if err := errors.Join(c.keep(nodeSize), c.spend(8+len(v)/8)); err != nil {
+		return err
 	}
 	switch rawjson.KindOf(v) {
 	case rawjson.True, rawjson.False:
 		n.never = string(v) == "false"
-		return n, nil
+		return nil
 	case rawjson.Object:
 	default:
-		return nil, errors.New("a schema must be an object")
+		return errors.New("a schema must be an object")
+	}
+	if c.older {
+		if ref := rawjson.Find(v, "$ref"); rawjson.KindOf(ref) == rawjson.String {
+			return c.reference(n, ref)
+		}
 	}
 	for m := rawjson.MembersOf(v); m.Next(); {
+		if err := c.spend(4); err != nil {
+			return err
+		}
 		if err := c.keyword(n, string(m.Name), m.Value, depth+1); err != nil {
-			return nil, err
+			return err
 		}
 	}
-	return n, nil
+	return c.beside(n, v, depth+1)
 }
 
-func (c *compiler) keyword(n *node, name string, v []byte, depth int) (err error) {
-	switch name {
-	case "type":
-		n.types, err = words(v)
-	case "enum":
-		n.enum = [][]byte{}
-		for e := rawjson.ElementsOf(v); e.Next(); {
-			n.enum = append(n.enum, e.Value)
-		}
-	case "const":
-		n.one = v
-	case "required":
-		n.required, err = words(v)
-	case "properties":
-		n.properties = map[string]*node{}
-		for m := rawjson.MembersOf(v); m.Next(); {
-			if n.properties[string(m.Name)], err = c.at("", m.Value, depth); err != nil {
+// beside reads what has a meaning only with another keyword.
+func (c *compiler) beside(n *node, v []byte, depth int) (err error) {
+	if r := n.rare; r != nil && r.when != nil {
+		if then := rawjson.Find(v, "then"); then != nil {
+			if r.then, err = c.child(then, depth); err != nil {
 				return err
 			}
 		}
-	case "patternProperties":
-		return c.patterns(n, v, depth)
-	case "$ref":
-		n.ref, err = c.reference(v, depth)
-	case "pattern":
-		n.pattern, err = compilePattern(v)
-	case "minimum":
-		n.minimum, err = numeral(v)
-	case "maximum":
-		n.maximum, err = numeral(v)
-	case "exclusiveMinimum":
-		n.above, err = numeral(v)
-	case "exclusiveMaximum":
-		n.below, err = numeral(v)
-	case "multipleOf":
-		n.multiple, err = numeral(v)
-	case "uniqueItems":
-		n.unique = string(v) == "true"
-	default:
-		if count := n.count(name); count != nil {
-			*count, err = whole(v)
-			return err
-		}
-		if one := n.child(name); one != nil {
-			if rawjson.KindOf(v) == rawjson.Array && name == "items" { // an older way to write prefixItems
-				n.prefix, err = c.list(v, depth)
+		if or := rawjson.Find(v, "else"); or != nil {
+			if r.or, err = c.child(or, depth); err != nil {
 				return err
 			}
-			*one, err = c.at("", v, depth)
-			return err
 		}
-		if many := n.children(name); many != nil {
-			*many, err = c.list(v, depth)
+	}
+	if n.prefix != nil && n.items == nil && rawjson.KindOf(rawjson.Find(v, "items")) == rawjson.Array { // as older drafts wrote it
+		if more := rawjson.Find(v, "additionalItems"); more != nil {
+			n.items, err = c.child(more, depth)
 		}
 	}
 	return err
 }
 
-func (n *node) count(name string) *int64 {
-	switch name {
-	case "minLength":
-		return &n.minLength
-	case "maxLength":
-		return &n.maxLength
-	case "minItems":
-		return &n.minItems
-	case "maxItems":
-		return &n.maxItems
-	case "minProperties":
-		return &n.minProperties
-	case "maxProperties":
-		return &n.maxProperties
-	case "minContains":
-		return &n.minContains
-	case "maxContains":
-		return &n.maxContains
+// reference makes n what v leads to: "#", "#/$defs/name", "#anchor".
+func (c *compiler) reference(n *node, v []byte) error {
+	if rawjson.KindOf(v) != rawjson.String {
+		return errors.New("a reference must be text")
 	}
-	return nil
-}
-
-func (n *node) child(name string) **node {
-	switch name {
-	case "additionalProperties":
-		return &n.others
-	case "items":
-		return &n.items
-	case "contains":
-		return &n.contains
-	case "not":
-		return &n.not
-	case "if":
-		return &n.when
-	case "then":
-		return &n.then
-	case "else":
-		return &n.otherwise
-	}
-	return nil
-}
-
-func (n *node) children(name string) *[]*node {
-	switch name {
-	case "prefixItems":
-		return &n.prefix
-	case "anyOf":
-		return &n.any
-	case "oneOf":
-		return &n.exactly
-	case "allOf":
-		return &n.all
-	}
-	return nil
-}
-
-func (c *compiler) list(v []byte, depth int) (list []*node, err error) {
-	if rawjson.KindOf(v) != rawjson.Array {
-		return nil, errors.New("a list of schemas must be a list")
-	}
-	for e := rawjson.ElementsOf(v); e.Next(); {
-		n, err := c.at("", e.Value, depth)
-		if err != nil {
-			return nil, err
-		}
-		list = append(list, n)
-	}
-	return list, nil
-}
-
-func (c *compiler) patterns(n *node, v []byte, depth int) error {
-	for m := rawjson.MembersOf(v); m.Next(); {
-		name, err := regexp.Compile(string(m.Name))
-		if err != nil {
-			return err
-		}
-		s, err := c.at("", m.Value, depth)
-		if err != nil {
-			return err
-		}
-		n.patterns = append(n.patterns, patterned{name, s})
-	}
-	return nil
-}
-
-// reference finds what "#", "#/$defs/name" and the like lead to.
-func (c *compiler) reference(v []byte, depth int) (*node, error) {
 	text := rawjson.Text(v)
 	path, ok := strings.CutPrefix(text, "#")
 	if !ok {
-		return nil, fmt.Errorf("the reference %.64q leads out of the schema", text)
+		return foreign(text)
 	}
-	if n, ok := c.seen[path]; ok {
-		return n, nil
+	path, err := url.PathUnescape(path)
+	if err != nil {
+		return fmt.Errorf("the reference %.64q is none", text)
+	}
+	if n.ref = c.met[path]; n.ref != nil {
+		return nil
 	}
 	at := c.raw
-	for step := range strings.SplitSeq(strings.TrimPrefix(path, "/"), "/") {
-		step = strings.NewReplacer("~1", "/", "~0", "~", "%24", "$").Replace(step)
-		if at = find(at, step); at == nil {
-			return nil, fmt.Errorf("the reference %.64q leads nowhere", text)
+	if path[0] != '/' {
+		if at, err = c.anchored(path); err != nil {
+			return err
+		}
+	} else {
+		parent := ""
+		for step := range strings.SplitSeq(path[1:], "/") {
+			if at, err = c.inside(parent, at, strings.ReplaceAll(strings.ReplaceAll(step, "~1", "/"), "~0", "~")); err != nil {
+				return err
+			}
+			parent = path[:len(parent)+1+len(step)]
 		}
 	}
-	return c.at(path, at, depth)
+	if at == nil {
+		return fmt.Errorf("the reference %.64q leads nowhere", text)
+	}
+	if err := c.keep(entrySize + len(path)); err != nil {
+		return err
+	}
+	n.ref = &node{}
+	c.met[path] = n.ref
+	c.open = append(c.open, reading{n.ref, at})
+	return nil
 }
 
-// find is a member by name, or an element by number.
-func find(v []byte, step string) []byte {
-	if rawjson.KindOf(v) == rawjson.Object {
-		return rawjson.Find(v, step)
+// inside is a member by name, or an element by number, of the value v, which stands at path. Each value is looked through once, however many
+// references lead into it.
+func (c *compiler) inside(path string, v []byte, step string) ([]byte, error) {
+	index := c.indexes[path]
+	if index == nil {
+		if err := errors.Join(c.spend(2+len(v)/8), c.keep(mapSize+len(path))); err != nil {
+			return nil, err
+		}
+		index = map[string][]byte{}
+		add := func(name string, v []byte) error {
+			index[name] = v
+			return errors.Join(c.spend(2), c.keep(entrySize+len(name)))
+		}
+		if rawjson.KindOf(v) == rawjson.Array {
+			i := 0
+			for e := rawjson.ElementsOf(v); e.Next(); i++ {
+				if err := add(strconv.Itoa(i), e.Value); err != nil {
+					return nil, err
+				}
+			}
+		}
+		for m := rawjson.MembersOf(v); m.Next(); {
+			if err := add(string(m.Name), m.Value); err != nil {
+				return nil, err
+			}
+		}
+		c.indexes[path] = index
 	}
-	i, ok := rawjson.Int([]byte(step))
-	for e := rawjson.ElementsOf(v); ok && e.Next(); i-- {
-		if i == 0 {
-			return e.Value
+	return index[step], nil
+}
+
+// anchored is the schema that bears a name. All objects are looked through once; a name that is given twice is not understood.
+func (c *compiler) anchored(name string) ([]byte, error) {
+	if c.anchors == nil {
+		c.anchors = map[string][]byte{}
+		if err := c.gather(c.raw); err != nil {
+			return nil, err
+		}
+	}
+	if at := c.anchors[name]; at != nil {
+		return at, nil
+	}
+	return nil, foreign("#" + name)
+}
+
+func (c *compiler) gather(v []byte) error {
+	if err := c.spend(1 + len(v)/16); err != nil {
+		return err
+	}
+	if rawjson.KindOf(v) == rawjson.Array {
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			if err := c.gather(e.Value); err != nil {
+				return err
+			}
+		}
+	}
+	for m := rawjson.MembersOf(v); m.Next(); {
+		name := string(m.Name)
+		if name == "enum" || name == "const" {
+			continue
+		}
+		if name == "$anchor" && rawjson.KindOf(m.Value) == rawjson.String {
+			anchor := rawjson.Text(m.Value)
+			if c.anchors[anchor] != nil {
+				return foreign(anchor)
+			}
+			if err := c.keep(mapSize + len(anchor)); err != nil {
+				return err
+			}
+			c.anchors[anchor] = v
+		}
+		if err := c.gather(m.Value); err != nil {
+			return err
 		}
 	}
 	return nil
 }
 
-func compilePattern(v []byte) (*regexp.Regexp, error) {
-	if rawjson.KindOf(v) != rawjson.String {
-		return nil, errors.New("a pattern must be text")
-	}
-	return regexp.Compile(rawjson.Text(v))
-}
-
-// words are one or several texts.
-func words(v []byte) (list []string, err error) {
-	if rawjson.KindOf(v) == rawjson.String {
-		return []string{rawjson.Text(v)}, nil
-	}
-	if rawjson.KindOf(v) != rawjson.Array {
-		return nil, errors.New("type and required must be texts")
-	}
-	list = []string{}
-	for e := rawjson.ElementsOf(v); e.Next(); {
-		if rawjson.KindOf(e.Value) != rawjson.String {
-			return nil, errors.New("type and required must be texts")
-		}
-		list = append(list, rawjson.Text(e.Value))
-	}
-	return list, nil
-}
-
-func numeral(v []byte) ([]byte, error) {
-	if !rawjson.IsNumber(v) {
-		return nil, errors.New("a bound must be a number")
-	}
-	return v, nil
-}
-
-func whole(v []byte) (int64, error) {
-	n, ok := rawjson.Int(v)
-	if !ok || n < 0 {
-		return -1, errors.New("a length must be a whole number")
-	}
-	return n, nil
+// pattern is a regular expression with the number of its instructions, which matching costs for each byte.
+type pattern struct {
+	re   *regexp.Regexp
+	size int
 }

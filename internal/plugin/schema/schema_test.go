@@ -1,6 +1,7 @@
 package schema_test
 
 import (
+	"errors"
 	"strconv"
 	"strings"
 	"testing"
@@ -54,6 +55,14 @@ func TestCheck(t *testing.T) {
 		{"length in characters", `{"maxLength":2}`, `"жж"`, ""},
 		{"properties", `{"minProperties":2}`, `{"a":1}`, "$ must have at least 2 members"},
 		{"formats say nothing", `{"type":"string","format":"email"}`, `"x"`, ""},
+		{"a whole number, whatever its size", `{"type":"integer"}`, `1e300`, ""},
+		{"nobody knows whether it is whole", `{"type":"integer"}`, `1e999`, schema.ErrTooLarge.Error()},
+		{"names", `{"propertyNames":{"maxLength":2}}`, `{"aaa":1}`, "$.aaa has a name that the schema does not allow"},
+		{"dependencies", `{"dependentRequired":{"a":["b"]}}`, `{"a":1}`, "$.b is required"},
+		{"dependent schemas", `{"dependentSchemas":{"a":{"maxProperties":1}}}`, `{"a":1,"b":1}`, "$ must have at most 1 members"},
+		{"older dependencies", `{"dependencies":{"a":["b"],"b":{"required":["c"]}}}`, `{"a":1,"b":1}`, "$.c is required"},
+		{"references in older drafts stand alone", `{"$schema":"http://json-schema.org/draft-07/schema#","properties":{"a":{"$ref":"#/definitions/a","type":"string"}},"definitions":{"a":{}}}`, `{"a":1}`, ""},
+		{"an anchor", `{"$ref":"#a","$defs":{"x":{"$anchor":"a","type":"null"}}}`, `1`, "$ must be null"},
 		{"true allows all", `true`, `[]`, ""},
 		{"false allows nothing", `{"properties":{"a":false}}`, `{"a":1}`, "$.a is not allowed"},
 		{"a circle of references", `{"$defs":{"a":{"$ref":"#/$defs/b"},"b":{"$ref":"#/$defs/a"}},"$ref":"#/$defs/a"}`, `1`, schema.ErrTooLarge.Error()},
@@ -62,12 +71,12 @@ func TestCheck(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			s, err := schema.Compile([]byte(c.schema))
+			s, err := schema.Compile(t.Context(), []byte(c.schema))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := ""
-			if err := s.Check([]byte(c.doc)); err != nil {
+			if err := s.Check(t.Context(), []byte(c.doc)); err != nil {
 				got = err.Error()
 			}
 			if got != c.want {
@@ -81,9 +90,11 @@ func TestCompileRefuses(t *testing.T) {
 	t.Parallel()
 	for _, s := range []string{
 		`{`, `1`, `{"type":1}`, `{"required":[1]}`, `{"pattern":"(?=x)"}`, `{"patternProperties":{"(":{}}}`, `{"$ref":"#/$defs/none"}`, `{"$ref":"https://example.com/s"}`,
+		`{"type":"text"}`, `{"type":[]}`, `{"enum":1}`, `{"multipleOf":0}`, `{"minimum":1e999}`, `{"required":"a"}`, `{"dependentRequired":{"a":{}}}`, `{"$schema":"https://example.com/s"}`,
+		`{"$dynamicRef":"#a"}`, `{"unevaluatedItems":false}`, `{"allOf":[{"$id":"a"}]}`, `{"pattern":"\\Aa"}`, `{"pattern":"(?i)a"}`, `{"$ref":"#a"}`, `{"$ref":"#/%"}`,
 		`{"anyOf":{}}`, `{"minimum":"1"}`, `{"minLength":-1}`, `{"properties":{"a":[]}}`, strings.Repeat(`{"not":`, 120) + "{}" + strings.Repeat("}", 120),
 	} {
-		if _, err := schema.Compile([]byte(s)); err == nil {
+		if _, err := schema.Compile(t.Context(), []byte(s)); err == nil {
 			t.Errorf("%.80s was compiled", s)
 		}
 	}
@@ -92,16 +103,16 @@ func TestCompileRefuses(t *testing.T) {
 // Numbers compare alike however they are spelled.
 func TestSpellingOfNumbers(t *testing.T) {
 	t.Parallel()
-	s, err := schema.Compile([]byte(`{"enum":[1500]}`))
+	s, err := schema.Compile(t.Context(), []byte(`{"enum":[1500]}`))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, doc := range []string{"1500", "1500.0", "1.5e3", "15E2", "150000e-2"} {
-		if err := s.Check([]byte(doc)); err != nil {
+		if err := s.Check(t.Context(), []byte(doc)); err != nil {
 			t.Errorf("%s: %v", doc, err)
 		}
 	}
-	odd := func(n int32) bool { return n == 1500 || s.Check(appendInt(n)) != nil }
+	odd := func(n int32) bool { return n == 1500 || s.Check(t.Context(), appendInt(n)) != nil }
 	if err := quick.Check(odd, nil); err != nil {
 		t.Error(err)
 	}
@@ -116,13 +127,30 @@ func FuzzCheck(f *testing.F) {
 	} {
 		f.Add([]byte(s[0]), []byte(s[1]))
 	}
+	for _, h := range hostile {
+		if len(h.schema)+len(h.doc) < 512 {
+			f.Add([]byte(h.schema), []byte(h.doc))
+		}
+	}
 	f.Fuzz(func(t *testing.T, raw, doc []byte) {
-		s, err := schema.Compile(raw)
+		before, _ := allocated()
+		s, err := schema.Compile(t.Context(), raw)
+		compiled, _ := allocated()
+		if compiled-before > mostForCompiling {
+			t.Fatalf("compiling allocated %d MiB", (compiled-before)>>20)
+		}
 		if err != nil {
 			return
 		}
-		first := s.Check(doc)
-		if again := s.Check(doc); (first == nil) != (again == nil) {
+		first := s.Check(t.Context(), doc)
+		if checked, _ := allocated(); checked-compiled > mostForChecking {
+			t.Fatalf("checking allocated %d MiB", (checked-compiled)>>20)
+		}
+		if errors.Is(first, schema.ErrTooLarge) {
+			return
+		}
+		again := s.Check(t.Context(), doc)
+		if (first == nil) != (again == nil) || first != nil && first.Error() != again.Error() {
 			t.Fatalf("%v, and then %v", first, again)
 		}
 	})
