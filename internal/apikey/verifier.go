@@ -11,6 +11,7 @@ import (
 	"github.com/maypok86/otter/v2"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 	"weir/internal/routing"
 )
 
@@ -19,6 +20,8 @@ type VerifierConfig struct {
 	Fresh time.Duration // a key is looked up again after this time; default 2 s, at most 3 s so that revocation is known everywhere within 5 s
 	Stale time.Duration // while the store is away, a known key goes on working this long; default 5 min
 	Size  int           // keys remembered; default 20000
+	// MissesPerSecond bounds the look-ups that find no key, of all clients together; default 1000. Guesses with a correct checksum cause them.
+	MissesPerSecond int64
 	// Preferences reads the provider preferences that users and keys have; nil where none has any.
 	Preferences func(text string) (routing.Preferences, error)
 }
@@ -30,6 +33,10 @@ type Verifier struct {
 	now   func() time.Time
 	cfg   VerifierConfig
 	cache *otter.Cache[Sum, *entry]
+	// unknown holds sums that the store did not know, each for unknownFor, so that a repeated guess costs no query.
+	unknown *otter.Cache[Sum, time.Time]
+	misses  *limit.Gate
+	budget  limit.Rates
 	// epoch grows with every Forget: a look-up begun before it must not be remembered after it.
 	epoch atomic.Uint64
 	// away is until when the store is taken to be away (Unix nanoseconds), so that known keys do not wait for it again and again.
@@ -53,6 +60,19 @@ type flight struct {
 	err   error
 }
 
+// Stranger is asked before the store is queried for a key that the Verifier does not remember. It bounds the queries of one client.
+type Stranger interface {
+	// MayAsk fails when this client may not cause another query now.
+	MayAsk() error
+	// Missed reports that a query found no key.
+	Missed()
+}
+
+const (
+	unknownFor  = 30 * time.Second // a key made elsewhere cannot have been tried before it was made, so this delays nobody
+	unknownSize = 20000
+)
+
 // NewVerifier makes a Verifier over a store.
 func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	if c.Fresh <= 0 || c.Fresh > 3*time.Second {
@@ -64,31 +84,73 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	if c.Size == 0 {
 		c.Size = 20000
 	}
+	if c.MissesPerSecond == 0 {
+		c.MissesPerSecond = 1000
+	}
 	return &Verifier{
 		store: s, now: now, cfg: c, flights: map[Sum]*flight{},
-		cache: otter.Must(&otter.Options[Sum, *entry]{MaximumSize: c.Size}),
+		cache:   otter.Must(&otter.Options[Sum, *entry]{MaximumSize: c.Size}),
+		unknown: otter.Must(&otter.Options[Sum, time.Time]{MaximumSize: unknownSize}),
+		misses:  limit.NewGate(now(), 1), budget: limit.Rates{{Amount: c.MissesPerSecond, Per: time.Second}},
 	}
 }
 
-// Verify finds the caller of a key's text. It fails with fault.Authentication for a key that does not open the door, saying why,
-// and with fault.StorageUnavailable when the store cannot be asked. The Caller is shared: do not change it.
-func (v *Verifier) Verify(ctx context.Context, text string) (*Caller, error) {
+// Verify finds the caller of a key's text. It fails with fault.Authentication for a key that is not valid, with the same sentence whatever
+// the reason, with fault.StorageUnavailable when the store cannot be asked, and with what by.MayAsk returns. A remembered key never asks by.
+// A nil by has no bound of its own. The Caller is shared: do not change it.
+func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Caller, error) {
 	sum := SumOf(text)
 	now := v.now()
 	known, _ := v.cache.GetIfPresent(sum)
 	if known == nil {
 		if _, ok := Check(text); !ok {
-			return nil, malformed(text)
+			return nil, refuse("malformed")
+		}
+		if err := v.mayAsk(sum, now, by); err != nil {
+			return nil, err
 		}
 	}
 	if known == nil || now.Sub(known.loadedAt) >= v.cfg.Fresh {
 		e, err := v.renew(ctx, sum, known, now)
+		if known == nil {
+			v.asked(sum, now, by, err)
+		}
 		if err != nil {
 			return nil, err
 		}
 		known = e
 	}
 	return known.admit(now)
+}
+
+// mayAsk decides whether an unknown key may cost a query.
+func (v *Verifier) mayAsk(sum Sum, now time.Time, by Stranger) error {
+	if until, ok := v.unknown.GetIfPresent(sum); ok && now.Before(until) {
+		return refuse("unknown")
+	}
+	if by != nil {
+		if err := by.MayAsk(); err != nil {
+			return err
+		}
+	}
+	if verdict := v.misses.Take(now, "", &v.budget, limit.Cost{1}); !verdict.OK {
+		e := fault.New(fault.Overloaded, "apikey.Verify", "Too many unknown keys are tried at the moment. Keys that were used lately go on working.")
+		e.RetryAfter = verdict.Wait
+		return e
+	}
+	return nil
+}
+
+// asked settles what mayAsk took: only queries that find nothing count.
+func (v *Verifier) asked(sum Sum, now time.Time, by Stranger, err error) {
+	if !fault.Is(err, fault.Authentication) {
+		v.misses.Charge(now, "", &v.budget, limit.Cost{-1})
+		return
+	}
+	v.unknown.Set(sum, now.Add(unknownFor))
+	if by != nil {
+		by.Missed()
+	}
 }
 
 // renew looks a key up again. While the store is away, what is known of it goes on counting for a time.
@@ -107,24 +169,20 @@ func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Ti
 	return e, err
 }
 
-func malformed(text string) error {
-	if !Ours(text) {
-		return refuse("The API key is not valid: keys begin with " + Prefix + ".")
-	}
-	return refuse("The API key is not valid: its checksum does not match, so it was mistyped or cut.")
+// refuse is the one answer to every key that is not valid: it does not say why. The operator's log does.
+func refuse(why string) error {
+	return fault.New(fault.Authentication, "apikey.Verify: "+why, "The API key is not valid.")
 }
-
-func refuse(public string) error { return fault.New(fault.Authentication, "apikey.Verify", public) }
 
 // admit tells whether the key opens the door now.
 func (e *entry) admit(now time.Time) (*Caller, error) {
 	switch {
 	case e.found.State(now) == Deleted:
-		return nil, refuse("The API key is not valid.")
+		return nil, refuse("revoked")
 	case e.found.Disabled, e.found.UserDisabled:
-		return nil, refuse("The API key is disabled.")
+		return nil, refuse("disabled")
 	case e.found.State(now) == Expired:
-		return nil, refuse("The API key has expired.")
+		return nil, refuse("expired")
 	}
 	return &e.caller, nil
 }
@@ -169,13 +227,13 @@ func (v *Verifier) ask(ctx context.Context, sum Sum, now time.Time) (*entry, err
 	found, err := v.store.KeyByHash(ctx, hash)
 	if fault.Is(err, fault.NotFound) {
 		v.cache.Invalidate(sum)
-		return nil, refuse("The API key is not valid.")
+		return nil, refuse("unknown")
 	}
 	if err != nil {
 		return nil, unavailable(err)
 	}
 	if subtle.ConstantTimeCompare([]byte(found.Hash), []byte(hash)) != 1 {
-		return nil, refuse("The API key is not valid.")
+		return nil, refuse("unknown")
 	}
 	// What cannot be read fails the key: it may have been there to keep prompts away from somebody.
 	defaults, err := ReadDefaults(Defaults{Account: found.AccountPreferences, Key: found.Preferences}, v.cfg.Preferences)

@@ -70,6 +70,7 @@ type Limits struct {
 	MaxConnectionsAddress  int64 `yaml:"max_connections_per_address"`
 	FailedAuthPerMinute    int64 `yaml:"failed_auth_per_minute"`
 	PublicPerMinute        int64 `yaml:"public_per_minute"`
+	UserCallsPerMinute     int64 `yaml:"user_calls_per_minute"`
 	AnonymousPerSecond     int64 `yaml:"anonymous_per_second"`
 	AnonymousBurst         int64 `yaml:"anonymous_burst"`
 	MaxUserShare           int64 `yaml:"max_user_share"` // percent of MaxInFlightRequests
@@ -410,11 +411,11 @@ const Off = "off"
 func Default() Config {
 	return Config{
 		Server: Server{
-			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, CORS: true, ModerationVendor: "openai",
+			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai",
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
-				FailedAuthPerMinute: 30, PublicPerMinute: 120, AnonymousPerSecond: 20, AnonymousBurst: 100,
+				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
 				MaxUserShare: 50, MaxStreamsPerKey: 100, HeapPercent: 85,
 			},
 			Timeouts: Timeouts{

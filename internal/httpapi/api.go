@@ -7,6 +7,7 @@ import (
 	"errors"
 	"log/slog"
 	"net/http"
+	"strings"
 	"sync/atomic"
 	"time"
 
@@ -28,8 +29,8 @@ type Completer interface {
 
 // Verifier tells who presents a key. *apikey.Verifier is one.
 type Verifier interface {
-	// Verify fails with fault.Authentication or fault.StorageUnavailable.
-	Verify(ctx context.Context, text string) (*apikey.Caller, error)
+	// Verify fails with fault.Authentication, fault.Overloaded or fault.StorageUnavailable, and with what by says.
+	Verify(ctx context.Context, text string, by apikey.Stranger) (*apikey.Caller, error)
 }
 
 // Keys manages keys. *apikey.Manager is one.
@@ -86,17 +87,16 @@ type Deps struct {
 // API answers requests. It is safe for concurrent use.
 type API struct {
 	Deps
-	cfg      Config
-	routes   []*Route
-	table    *routeTable // of the public listener
-	inner    *routeTable // what administrators use on the operators' listener
-	failures *window     // failed authentications by address
-	visits   *window     // catalog requests by address
-	limits   *limits
-	models   modelsCache
+	cfg    Config
+	routes []*Route
+	table  *routeTable // of the public listener
+	inner  *routeTable // what administrators use on the operators' listener
+	limits *limits
+	peers  onePeer
+	models modelsCache
 
 	bodies   atomic.Int64 // bytes of bodies in memory
-	inFlight atomic.Int64 // inference requests
+	inFlight atomic.Int64 // admitted requests
 	draining atomic.Bool
 }
 
@@ -111,7 +111,7 @@ func New(d Deps, c Config) *API {
 	if d.Slog == nil {
 		d.Slog = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Deps: d, cfg: c, failures: newWindow(time.Minute), visits: newWindow(time.Minute)}
+	a := &API{Deps: d, cfg: c}
 	a.limits = newLimits(&a.cfg, d.Heap, d.Now())
 	a.routes = a.declare()
 	var outside, inside []*Route
@@ -146,7 +146,7 @@ func (a *API) declare() []*Route {
 		{Method: "POST", Pattern: "/v1/responses/input_tokens", access: anyKey, body: textBody, handle: (*exchange).countInput},
 		{Method: "GET", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).getResponse},
 		{Method: "DELETE", Pattern: "/v1/responses/{id}", access: anyKey, handle: (*exchange).deleteResponse},
-		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, body: managementBody, handle: (*exchange).cancelResponse},
+		{Method: "POST", Pattern: "/v1/responses/{id}/cancel", access: anyKey, handle: (*exchange).cancelResponse},
 		{Method: "GET", Pattern: "/v1/responses/{id}/input_items", access: anyKey, handle: (*exchange).getInputItems},
 		{Method: "POST", Pattern: "/v1/embeddings", access: inference, body: atMost(maxEmbeddingsBody), handle: (*exchange).postEmbeddings},
 		{Method: "POST", Pattern: "/v1/audio/transcriptions", access: inference, body: atMost(maxRecordingForm), handle: (*exchange).postTranscriptions},
@@ -167,7 +167,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/v1/videos", access: anyKey, handle: (*exchange).listVideos},
 		{Method: "GET", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).getVideo},
 		{Method: "DELETE", Pattern: "/v1/videos/{id}", access: anyKey, handle: (*exchange).deleteVideo},
-		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, handle: (*exchange).getVideoContent},
+		{Method: "GET", Pattern: "/v1/videos/{id}/content", access: anyKey, asks: true, handle: (*exchange).getVideoContent},
 		{Method: "POST", Pattern: "/v1/route/explain", access: anyKey, body: textBody, handle: (*exchange).postRouteExplain},
 		{Method: "GET", Pattern: "/v1/credits", access: anyKey, handle: (*exchange).getCredits},
 		{Method: "GET", Pattern: "/v1/activity", access: anyKey, handle: (*exchange).getActivity},
@@ -193,7 +193,7 @@ func (a *API) declare() []*Route {
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
-		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, body: managementBody, handle: (*exchange).rotateWebhookSecret},
+		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},
 		{Method: "PUT", Pattern: "/api/account/preferences", access: management, body: managementBody, handle: (*exchange).putPreferences},
 		{Method: "GET", Pattern: "/api/calls/{id}", access: anyKey, handle: (*exchange).getCall},
@@ -226,7 +226,7 @@ func (x *exchange) serve() error {
 	if err := x.checkHead(); err != nil {
 		return err
 	}
-	if x.r.Method == http.MethodOptions && x.api.cfg.CORS {
+	if x.r.Method == http.MethodOptions && x.cors() {
 		if err := x.admitAnonymous(); err != nil {
 			return err
 		}
@@ -234,7 +234,7 @@ func (x *exchange) serve() error {
 	}
 	route, values, allow := x.table.find(x.r.Method, x.r.URL)
 	if route == nil {
-		if err := x.admitAnonymous(); err != nil {
+		if err := x.admitStray(); err != nil {
 			return err
 		}
 		return x.noRoute(allow)
@@ -252,7 +252,7 @@ func (x *exchange) serve() error {
 	if err := x.authorize(); err != nil {
 		return err
 	}
-	if route.access == inference {
+	if route.admitted() {
 		if err := x.admit(); err != nil {
 			return err
 		}
@@ -298,6 +298,11 @@ const (
 	corsMethods = "GET, HEAD, POST, PUT, PATCH, DELETE, OPTIONS"
 	corsExpose  = "X-Request-Id, Request-Id, X-Generation-Id, Retry-After, X-RateLimit-Limit, X-RateLimit-Remaining, X-RateLimit-Reset, Idempotent-Replayed, X-Total-Count, Link"
 )
+
+// cors reports whether pages of other origins may make this request. What only administrators may do is never theirs.
+func (x *exchange) cors() bool {
+	return x.api.cfg.CORS && x.table != x.api.inner && !strings.HasPrefix(x.r.URL.Path, "/api/admin/")
+}
 
 // preflight answers a browser that asks what it may send. No credentials mode: keys travel in a header that scripts set.
 func (x *exchange) preflight() error {

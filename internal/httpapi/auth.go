@@ -2,18 +2,16 @@ package httpapi
 
 import (
 	"net/http"
-	"net/netip"
 	"strconv"
 	"strings"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
-// authorize finds the caller and checks that the route is open to them.
+// authorize finds the caller, checks that the route is open to them, and counts the call where nothing else counts it.
 func (x *exchange) authorize() error {
 	switch x.route.access {
 	case unlimited:
@@ -33,184 +31,178 @@ func (x *exchange) authorize() error {
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key of an administrator.")
 	case x.route.access == inference && caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "A management key cannot call models. Use an API key.")
+	case x.route.access == inference:
+		return nil
 	}
-	return nil
+	return x.takeUserCall()
 }
 
+// authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only
+// failures count.
 func (x *exchange) authenticate() (*apikey.Caller, error) {
-	find := bearer
-	if x.route.messages {
-		find = messagesKey
+	caller, err := x.verify()
+	if !fault.Is(err, fault.Authentication) {
+		return caller, err
 	}
-	text, err := find(x.r.Header)
-	if err == nil {
-		// Far beyond the limit the store is not asked any more. Up to there a right key works from any address, or one
-		// misconfigured program would lock out everybody behind its proxy.
-		if limit := x.api.cfg.FailedAuthPerMinute; limit > 0 && x.api.failures.busy.Load() {
-			address := x.api.clientAddress(x.r)
-			if n, reset := x.api.failures.count(address, x.at, 0); n > 10*limit {
-				return nil, x.tooMany(limit, reset, "Too many requests with keys that are not valid.")
-			}
-		}
-		caller, verr := x.api.Verifier.Verify(x.r.Context(), text)
-		if verr == nil {
-			return caller, nil
-		}
-		err = verr
+	x.api.Metrics.authFailures.Inc()
+	l := x.api.limits
+	if l.failedAuth.Off() {
+		return nil, err
 	}
-	if fault.Is(err, fault.Authentication) {
-		x.api.Metrics.authFailures.Inc()
-		if limit := x.api.cfg.FailedAuthPerMinute; limit > 0 {
-			if n, reset := x.api.failures.count(x.api.clientAddress(x.r), x.at, 1); n > limit {
-				return nil, x.tooMany(limit, reset, "Too many requests with keys that are not valid.")
-			}
-		}
+	if v := l.failures.Take(x.at, x.addressName(), &l.failedAuth, limit.Cost{1}); !v.OK {
+		return nil, x.limited(strconv.FormatInt(l.failedAuth[0].Amount, 10), "0", "failed_auth_per_minute", "Too many requests with keys that are not valid.", v.Wait)
 	}
 	return nil, err
 }
 
-// bearer finds the key in the Authorization header.
-func bearer(h http.Header) (string, error) {
-	values := h["Authorization"]
-	if len(values) == 0 || values[0] == "" {
-		return "", fault.New(fault.Authentication, "httpapi.bearer", "The Authorization header is missing: send Authorization: Bearer <API key>.")
+// verify finds the caller by the request's key. Every reason to refuse it has the same answer.
+func (x *exchange) verify() (*apikey.Caller, error) {
+	x.watchPeer()
+	text, why := credential(x.r.Header, x.ofMessages())
+	if why != "" {
+		return nil, x.unauthorized("httpapi.credential: " + why)
 	}
-	if len(values) > 1 {
-		return "", fault.New(fault.Authentication, "httpapi.bearer", "There is more than one Authorization header.")
+	caller, err := x.api.Verifier.Verify(x.r.Context(), text, x)
+	if fault.Is(err, fault.Authentication) {
+		return nil, x.unauthorized(fault.From(err).Op)
 	}
-	const scheme = "bearer "
-	v := values[0]
-	if len(v) <= len(scheme) || !strings.EqualFold(v[:len(scheme)], scheme) {
-		return "", fault.New(fault.Authentication, "httpapi.bearer", "The Authorization header must read: Bearer <API key>.")
-	}
-	return strings.TrimSpace(v[len(scheme):]), nil
+	return caller, err
 }
 
-// admitPublic limits catalog requests by address.
+func (x *exchange) unauthorized(op string) error {
+	header := "Authorization: Bearer <API key>"
+	if x.ofMessages() {
+		header = "x-api-key: <API key>"
+	}
+	return fault.New(fault.Authentication, op, "The API key is missing, wrong, disabled or expired, or there are two different ones. Send one as "+header+".")
+}
+
+// ofMessages reports whether the request is one of the messages style.
+func (x *exchange) ofMessages() bool {
+	return x.route != nil && x.route.messages || x.route == nil && ofMessages(x.r)
+}
+
+// MayAsk bounds the key look-ups that one address may cause in vain; see apikey.Stranger.
+func (x *exchange) MayAsk() error {
+	l := x.api.limits
+	if l.misses.Left(x.at, x.addressName(), &missesByAddress)[0] > 0 {
+		return nil
+	}
+	return x.limited(strconv.FormatInt(missesByAddress[0].Amount, 10), "0", "unknown_keys", "Too many unknown keys are tried from this address.", missesByAddress[0].Per)
+}
+
+// Missed counts one of them.
+func (x *exchange) Missed() {
+	x.api.limits.misses.Charge(x.at, x.addressName(), &missesByAddress, limit.Cost{1})
+}
+
+// missesByAddress is far above what mistakes cause, and far below what a store minds.
+var missesByAddress = limit.Rates{{Amount: 20, Per: time.Second, Burst: 600}}
+
+// credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key; of the two
+// places the one with a key of ours counts, for tools send a stray one of a provider beside it. Two different keys of ours are refused on
+// every route: one of them would be charged by chance.
+func credential(h http.Header, messages bool) (text, why string) {
+	text, why = bearer(h["Authorization"])
+	own := h["X-Api-Key"]
+	if len(own) == 0 {
+		return text, why
+	}
+	first := ""
+	if apikey.Ours(text) {
+		first = text
+	}
+	for _, v := range own {
+		if v = strings.TrimSpace(v); !apikey.Ours(v) {
+			continue
+		}
+		if first != "" && v != first {
+			return "", "two keys"
+		}
+		first = v
+	}
+	switch {
+	case !messages || why == "" && text == first:
+		return text, why
+	case first != "":
+		return first, ""
+	case why == "":
+		return text, ""
+	}
+	return own[0], "" // wrong, and counted as such
+}
+
+// bearer finds the key in the values of the Authorization header.
+func bearer(values []string) (text, why string) {
+	const scheme = "bearer "
+	switch {
+	case len(values) == 0 || values[0] == "":
+		return "", "missing"
+	case len(values) > 1:
+		return "", "two keys"
+	case len(values[0]) <= len(scheme) || !strings.EqualFold(values[0][:len(scheme)], scheme):
+		return "", "no bearer"
+	}
+	return strings.TrimSpace(values[0][len(scheme):]), ""
+}
+
+// admitPublic admits a request for something that needs no key. With a valid key it counts as the user's, else as the address's: a wrong
+// key is as good as none, for many clients send one of their own invention.
 func (x *exchange) admitPublic() error {
+	if known, err := x.admitKnown(); known || err != nil {
+		return err
+	}
 	if err := x.admitAnonymous(); err != nil {
 		return err
 	}
-	limit := x.api.cfg.PublicPerMinute
-	if limit <= 0 {
+	l := x.api.limits
+	if l.public.Off() {
 		return nil
 	}
-	if n, reset := x.api.visits.count(x.api.clientAddress(x.r), x.at, 1); n > limit {
-		return x.tooMany(limit, reset, "Too many requests without a key from this address.")
+	if v := l.visits.Take(x.at, x.addressName(), &l.public, limit.Cost{1}); !v.OK {
+		return x.limited(strconv.FormatInt(l.public[0].Amount, 10), "0", "public_per_minute", "Too many requests without a key from this address.", v.Wait)
 	}
 	return nil
 }
 
-// tooMany is the fault of one of our own limits, with the headers that tell of it.
-func (x *exchange) tooMany(limit int, reset time.Time, public string) error {
-	h := x.w.Header()
-	h["X-Ratelimit-Limit"] = []string{strconv.Itoa(limit)}
-	h["X-Ratelimit-Remaining"] = []string{"0"}
-	h["X-Ratelimit-Reset"] = []string{strconv.FormatInt(reset.UnixMilli(), 10)}
-	e := fault.New(fault.RateLimited, "httpapi.limit", public)
-	e.RetryAfter = max(reset.Sub(x.at), time.Second)
-	return e
+// admitStray admits a request that has no route.
+func (x *exchange) admitStray() error {
+	if known, err := x.admitKnown(); known || err != nil {
+		return err
+	}
+	return x.admitAnonymous()
 }
 
-// clientAddress is the address of the client, behind trusted proxies the one that they name.
-func (a *API) clientAddress(r *http.Request) string {
-	host := peer(r)
-	if len(a.cfg.TrustedProxies) == 0 || !a.trusted(host) {
-		return host
+// admitKnown counts a request with a valid key for its user, and reports whether it has one.
+func (x *exchange) admitKnown() (bool, error) {
+	h := x.r.Header
+	if len(h["Authorization"]) == 0 && len(h["X-Api-Key"]) == 0 {
+		x.watchPeer()
+		return false, nil
 	}
-	forwarded := strings.Split(strings.Join(r.Header["X-Forwarded-For"], ","), ",")
-	for i := len(forwarded) - 1; i >= 0; i-- { // from the nearest hop: what stands further left anybody may have written
-		hop := strings.TrimSpace(forwarded[i])
-		if _, err := netip.ParseAddr(hop); err != nil {
-			break
-		}
-		if host = hop; !a.trusted(hop) {
-			break
-		}
-	}
-	return host
-}
-
-// peer is the address at the other end of the connection.
-func peer(r *http.Request) string {
-	host := r.RemoteAddr
-	if i := strings.LastIndexByte(host, ':'); i > 0 {
-		host = strings.Trim(host[:i], "[]")
-	}
-	return host
-}
-
-func (a *API) trusted(host string) bool {
-	ip, err := netip.ParseAddr(host)
+	caller, err := x.verify()
 	if err != nil {
-		return false
+		return false, nil //nolint:nilerr // whatever is wrong with the key, no key is needed
 	}
-	for _, p := range a.cfg.TrustedProxies {
-		if p.Contains(ip.Unmap()) {
-			return true
-		}
-	}
-	return false
+	x.caller = caller
+	return true, x.takeUserCall()
 }
 
-// logAddress is the client's address as the log keeps it.
-func (a *API) logAddress(r *http.Request) string {
-	address := a.clientAddress(r)
-	if !a.cfg.TruncateAddr {
-		return address
+// takeUserCall counts a call that asks no model: catalogs, keys, states of jobs. Those that do have limits of their own.
+func (x *exchange) takeUserCall() error {
+	l := x.api.limits
+	if l.userCalls.Off() {
+		return nil
 	}
-	ip, err := netip.ParseAddr(address)
-	if err != nil {
-		return ""
+	if v := l.calls.Take(x.at, x.caller.User, &l.userCalls, limit.Cost{1}); !v.OK {
+		return x.limited(strconv.FormatInt(l.userCalls[0].Amount, 10), "0", "user_calls_per_minute", "This user has used up the calls of the minute that ask no model.", v.Wait)
 	}
-	bits := 48
-	if ip = ip.Unmap(); ip.Is4() {
-		bits = 24
-	}
-	prefix, err := ip.WithZone("").Prefix(bits)
-	if err != nil {
-		return ""
-	}
-	return prefix.Masked().Addr().String()
+	return nil
 }
 
-// window counts by address in fixed spans of time. All counts start anew together, so that memory is bounded by what one span brings.
-type window struct {
-	span  time.Duration
-	parts [16]windowPart
-	// busy tells that some address failed lately: while it is false, nobody needs to look.
-	busy atomic.Bool
-}
-
-type windowPart struct {
-	mu     sync.Mutex
-	start  time.Time
-	counts map[string]int
-}
-
-// maxCounted is how many addresses one part remembers; beyond it all share one count.
-const maxCounted = 8192
-
-func newWindow(span time.Duration) *window { return &window{span: span} }
-
-// count adds n to an address and returns its count and when it starts anew.
-func (w *window) count(address string, now time.Time, n int) (int, time.Time) {
-	h := uint32(2166136261) // FNV-1a
-	for i := range len(address) {
-		h = (h ^ uint32(address[i])) * 16777619
+// watchPeer looks for a proxy that nobody named.
+func (x *exchange) watchPeer() {
+	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.see(x.r) {
+		x.api.Slog.Warn(proxyRemedy, "address", shown(peer(x.r)))
 	}
-	p := &w.parts[h%uint32(len(w.parts))]
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	if p.counts == nil || now.Sub(p.start) >= w.span || now.Before(p.start) {
-		p.start, p.counts = now, map[string]int{}
-	}
-	if n > 0 {
-		w.busy.Store(true)
-		if _, known := p.counts[address]; !known && len(p.counts) >= maxCounted {
-			address = ""
-		}
-		p.counts[address] += n
-	}
-	return p.counts[address], p.start.Add(w.span)
 }

@@ -14,7 +14,7 @@ type Config struct {
 	BodyBudget        int64  // bytes of bodies in memory, all requests of the node together
 	PublicURL         string // how clients reach the gateway, without a slash at its end; "": by the request's connection
 	SpoolDir          string // where recordings wait that are too large for memory; "": the system's place for temporary files
-	MaxInFlight       int64  // inference requests at one time
+	MaxInFlight       int64  // requests at one time that read a body or ask a provider
 	MaxUserShare      int64  // percent of MaxInFlight that one user may take; 0: all of it
 	MaxStreamsByKey   int64  // streams of one key at one time; 0: no limit
 	MemoryLimit       int64  // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
@@ -37,10 +37,11 @@ type Config struct {
 	MaxConns          int // open connections
 	MaxConnsByAddress int // of one address; trusted proxies are not counted
 
-	FailedAuthPerMinute int // per address; then 429
-	PublicPerMinute     int // catalog requests per address; then 429
-	AnonymousPerSecond  int // requests that no key stands behind, per address; then 429; 0: no limit
-	AnonymousBurst      int // and so many at once
+	FailedAuthPerMinute int   // per address; then 429 for further ones; a valid key works all the same
+	PublicPerMinute     int   // catalog requests without a valid key, per address; then 429
+	UserCallsPerMinute  int64 // calls of a user that ask no model; then 429; 0: no limit
+	AnonymousPerSecond  int   // requests that no key stands behind, per address; then 429; 0: no limit
+	AnonymousBurst      int   // and so many at once
 
 	KeyRates  apikey.Rates // allowances of keys that have none of their own; zero fields are no limit
 	FreeRates FreeRates    // of each user, for models ending in :free
@@ -70,7 +71,7 @@ func Default() Config {
 		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
 		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
-		FailedAuthPerMinute: 30, PublicPerMinute: 120, AnonymousPerSecond: 20, AnonymousBurst: 100,
-		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, CORS: true, ModerationVendor: "openai",
+		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
+		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, ModerationVendor: "openai",
 	}
 }

@@ -221,7 +221,7 @@ func retryAfter(e *fault.Error) int64 {
 // writeError answers with e in the envelope of the route. The head must not have been written.
 func (x *exchange) writeError(e *fault.Error) {
 	status, body := Status(e), ErrorBody(e, x.id)
-	if x.route != nil && x.route.messages || x.route == nil && ofMessages(x.r) {
+	if x.ofMessages() {
 		status, body = MessagesStatus(e), MessagesErrorBody(e, x.id)
 	}
 	h := x.w.Header()

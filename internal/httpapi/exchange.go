@@ -96,7 +96,7 @@ func (x *exchange) begin() {
 	x.idHeader[0] = x.id
 	h := x.w.Header()
 	h["X-Request-Id"] = x.idHeader[:]
-	if x.api.cfg.CORS && len(x.r.Header["Origin"]) > 0 {
+	if len(x.r.Header["Origin"]) > 0 && x.cors() {
 		h["Access-Control-Allow-Origin"] = anyOrigin
 		h["Access-Control-Expose-Headers"] = exposed
 	}
@@ -259,7 +259,7 @@ func logLevel(e *fault.Error) string {
 }
 
 func (x *exchange) actor() Actor {
-	return Actor{Name: "key:" + x.caller.Key, From: x.api.clientAddress(x.r)}
+	return Actor{Name: "key:" + x.caller.Key, From: shown(x.api.clientAddress(x.r))}
 }
 
 // reply writes 200 with a JSON body.

@@ -19,14 +19,23 @@ import (
 // limits is what this node knows of who uses how much.
 type limits struct {
 	heap      *limit.Heap
-	byUser    *limit.Count // inference requests under way
+	byUser    *limit.Count // admitted requests under way
 	userMost  int64
 	streams   *limit.Count // streams under way, by key
 	keys      *limit.Gate
 	free      *limit.Gate // by user
 	paying    payers
-	anonymous *limit.Gate // by address
-	address   limit.Rates
+	calls     *limit.Gate // by user, those that ask no model
+	userCalls limit.Rates
+
+	// by address
+	anonymous  *limit.Gate
+	address    limit.Rates
+	visits     *limit.Gate // catalog requests without a key
+	public     limit.Rates
+	failures   *limit.Gate // failed authentications
+	failedAuth limit.Rates
+	misses     *limit.Gate // look-ups of keys that nobody knows
 }
 
 // maxNames bounds what one gate remembers: some 100 bytes each.
@@ -37,6 +46,10 @@ func newLimits(c *Config, heap func() int64, now time.Time) *limits {
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, heap), byUser: limit.NewCount(), streams: limit.NewCount(), userMost: math.MaxInt64,
 		keys: limit.NewGate(now, maxNames), free: limit.NewGate(now, maxNames), anonymous: limit.NewGate(now, maxNames),
 		address: limit.Rates{{Amount: int64(c.AnonymousPerSecond), Per: time.Second, Burst: int64(c.AnonymousBurst)}},
+		calls:   limit.NewGate(now, maxNames), userCalls: limit.Rates{limit.PerMinute(c.UserCallsPerMinute)},
+		visits: limit.NewGate(now, maxNames), public: limit.Rates{limit.PerMinute(int64(c.PublicPerMinute))},
+		failures: limit.NewGate(now, maxNames), failedAuth: limit.Rates{limit.PerMinute(int64(c.FailedAuthPerMinute))},
+		misses: limit.NewGate(now, maxNames),
 	}
 	if most := max(c.MaxInFlight*c.MaxUserShare/100, 1); c.MaxUserShare > 0 && most < c.MaxInFlight { // else the node's own limit says no
 		l.userMost = most
@@ -44,8 +57,8 @@ func newLimits(c *Config, heap func() int64, now time.Time) *limits {
 	return l
 }
 
-// admit lets an inference request in, if the node, its user and its key have room for it. Nothing of its body was read, and little was
-// done for it so far: whom we send away costs nearly nothing.
+// admit lets a request in that will take memory or a provider's time, if the node, its user and its key have room for it. Nothing of its
+// body was read, and little was done for it so far: whom we send away costs nearly nothing.
 func (x *exchange) admit() error {
 	a := x.api
 	if a.limits.heap.Short(x.at) {
@@ -61,8 +74,11 @@ func (x *exchange) admit() error {
 		return fault.New(fault.Overloaded, "httpapi.admit", "The gateway is at its limit of concurrent requests.")
 	}
 	x.inUser = true
-	err := x.takeRates(limit.Cost{1})
-	if err == nil {
+	var err error
+	if x.route.rated() {
+		err = x.takeRates(limit.Cost{1})
+	}
+	if err == nil && x.route.access == inference {
 		err = x.name()
 	}
 	if err != nil {
@@ -292,7 +308,7 @@ func (x *exchange) admitAnonymous() error {
 	if l.address.Off() {
 		return nil
 	}
-	v := l.anonymous.Take(x.at, x.api.clientAddress(x.r), &l.address, limit.Cost{1})
+	v := l.anonymous.Take(x.at, x.addressName(), &l.address, limit.Cost{1})
 	if v.OK {
 		return nil
 	}

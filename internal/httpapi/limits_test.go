@@ -340,13 +340,13 @@ func TestAnonymousByAddress(t *testing.T) {
 		c.TrustedProxies = []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}
 	})
 	for _, path := range []string{"/nothing", "/v1/models", "/v1/nothing"} {
-		if r := n.do("GET", path, "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode == 429 {
+		if r := n.do("GET", path, "", "Authorization", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode == 429 {
 			t.Fatalf("%s: %s", path, r.body)
 		}
 	}
 	refused := 0
 	for range 40 { // slower than one a second nobody is here
-		if r := n.do("GET", "/nothing", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode == 429 {
+		if r := n.do("GET", "/nothing", "", "Authorization", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode == 429 {
 			limited(t, r, "anonymous", "1")
 			refused++
 		}
@@ -357,8 +357,10 @@ func TestAnonymousByAddress(t *testing.T) {
 	if r := n.do("GET", "/nothing", "", "X-Forwarded-For", "192.0.2.2"); r.StatusCode != 404 {
 		t.Errorf("another address: %d", r.StatusCode)
 	}
-	if r := n.do("GET", "/v1/credits", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode != 200 {
-		t.Errorf("with a key: %d", r.StatusCode)
+	for path, status := range map[string]int{"/v1/credits": 200, "/v1/models": 200, "/v1/models/acme/small": 200, "/v1/embeddings/models": 200, "/nothing": 404} {
+		if r := n.do("GET", path, "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode != status {
+			t.Errorf("%s with a valid key: %d", path, r.StatusCode)
+		}
 	}
 	if r := n.do("GET", "/healthz", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode != 200 {
 		t.Errorf("health: %d", r.StatusCode)
@@ -408,7 +410,9 @@ func TestAllowancesRefill(t *testing.T) {
 // anyone verifies every key as the same caller.
 type anyone struct{ caller apikey.Caller }
 
-func (a *anyone) Verify(context.Context, string) (*apikey.Caller, error) { return &a.caller, nil }
+func (a *anyone) Verify(context.Context, string, apikey.Stranger) (*apikey.Caller, error) {
+	return &a.caller, nil
+}
 
 // bareAPI is an API without sockets and stores.
 func bareAPI(t testing.TB, edit func(*httpapi.Config)) *httpapi.API {

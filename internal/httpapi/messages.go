@@ -6,7 +6,6 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
@@ -146,22 +145,4 @@ func (x *exchange) countTokens() error {
 // ofMessages reports whether a request without a route is of the messages style all the same.
 func ofMessages(r *http.Request) bool {
 	return r.URL.Path == messagesPath || strings.HasPrefix(r.URL.Path, messagesPath+"/")
-}
-
-// messagesKey is the key of a request of the messages style: of its two places the one that holds a key of ours.
-func messagesKey(h http.Header) (string, error) {
-	own := h["X-Api-Key"]
-	if len(own) != 1 || own[0] == "" {
-		return bearer(h)
-	}
-	text, err := bearer(h)
-	if err == nil && (ours(text) || !ours(own[0])) {
-		return text, nil
-	}
-	return own[0], nil
-}
-
-// ours reports whether a text has the form of our keys.
-func ours(text string) bool {
-	return strings.HasPrefix(text, apikey.Prefix) || strings.HasPrefix(text, apikey.ManagementPrefix)
 }

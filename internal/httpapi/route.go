@@ -11,7 +11,7 @@ import (
 type access uint8
 
 const (
-	public         access = iota // credentials are ignored, even wrong ones
+	public         access = iota // anybody; a valid key makes the request its user's, a wrong one is as good as none
 	anyKey                       // an API key or a management key
 	inference                    // an API key
 	management                   // a management key
@@ -25,12 +25,20 @@ type Route struct {
 	Pattern string // "/v1/keys/{hash}": a segment in braces matches any one segment
 
 	access   access
-	body     func(*Config) int64 // largest body; nil: it takes none
+	body     func(*Config) int64 // largest body; nil: it reads none
+	asks     bool                // it asks a provider though it reads no body
 	messages bool                // errors have the envelope of the messages style
 	handle   func(*exchange) error
 	segments []string
 	metrics  *routeMetrics
 }
+
+// admitted reports whether requests pass admit: all that read a body or ask a provider. The operators' routes do not: they are the way out
+// of an overload.
+func (r *Route) admitted() bool { return (r.body != nil || r.asks) && r.access != administration }
+
+// rated reports whether requests use the allowances of their key.
+func (r *Route) rated() bool { return r.body != nil && (r.access == inference || r.access == anyKey) }
 
 // routeTable finds routes by path and method. It redirects nowhere and decodes a path once: what is not exactly a route is 404.
 type routeTable struct {

@@ -126,13 +126,11 @@ func (l *limitListener) counted(a net.Addr) netip.Addr {
 	if !ok {
 		return netip.Addr{}
 	}
-	ip := tcp.AddrPort().Addr().Unmap().WithZone("")
-	for _, p := range l.cfg.TrustedProxies {
-		if p.Contains(ip) {
-			return netip.Addr{}
-		}
+	ip := plain(tcp.AddrPort().Addr())
+	if l.cfg.trusted(ip) {
+		return netip.Addr{}
 	}
-	return ip
+	return counted(ip)
 }
 
 func (l *limitListener) take(a netip.Addr) bool {
@@ -190,7 +188,7 @@ func (a *API) Admin() http.Handler {
 	mux.Handle("GET /metrics", a.Metrics.Handler())
 	mux.HandleFunc("/api/admin/", func(w http.ResponseWriter, r *http.Request) { a.answer(w, r, a.inner) })
 	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { writeHealth(w, nil) })
-	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { writeHealth(w, a.ready(r.Context())) })
+	mux.HandleFunc("GET /readyz", func(w http.ResponseWriter, r *http.Request) { writeHealth(w, a.ready(r.Context()), a.details()...) })
 	mux.HandleFunc("GET /debug/pprof/", pprof.Index)
 	mux.HandleFunc("GET /debug/pprof/cmdline", pprof.Cmdline)
 	mux.HandleFunc("GET /debug/pprof/profile", pprof.Profile)
@@ -199,15 +197,15 @@ func (a *API) Admin() http.Handler {
 	return mux
 }
 
-func writeHealth(w http.ResponseWriter, err error) {
+func writeHealth(w http.ResponseWriter, err error, details ...string) {
 	w.Header()["Content-Type"] = jsonType
 	if err != nil {
 		w.Header().Set("Retry-After", "5")
 		w.WriteHeader(http.StatusServiceUnavailable)
-		_, _ = w.Write(healthBody(err))
+		_, _ = w.Write(healthBody(err, details...))
 		return
 	}
-	_, _ = w.Write(healthBody(nil))
+	_, _ = w.Write(healthBody(nil, details...))
 }
 
 // ready tells why the node should get no new requests, nil when it should.
@@ -221,7 +219,15 @@ func (a *API) ready(ctx context.Context) error {
 	return nil
 }
 
-func healthBody(err error) []byte {
+// details are what the operator should know of a node that works all the same.
+func (a *API) details() []string {
+	if a.peers.suspected() {
+		return []string{proxyRemedy}
+	}
+	return nil
+}
+
+func healthBody(err error, details ...string) []byte {
 	o := object{}
 	o.open()
 	if err == nil {
@@ -230,6 +236,9 @@ func healthBody(err error) []byte {
 		f := fault.From(err)
 		o.text("status", "unavailable")
 		o.text("reason", f.Kind.String())
+	}
+	if details != nil {
+		o.texts("details", details)
 	}
 	o.close()
 	return o.b
@@ -241,11 +250,11 @@ func (x *exchange) getHealth() error {
 }
 
 func (x *exchange) getReady() error {
-	err := x.api.ready(x.r.Context())
-	if err == nil {
-		return x.getHealth()
+	err, status := x.api.ready(x.r.Context()), http.StatusOK
+	if err != nil {
+		x.w.Header()["Retry-After"] = []string{"5"}
+		status = http.StatusServiceUnavailable
 	}
-	x.w.Header()["Retry-After"] = []string{"5"}
-	x.writeBody(http.StatusServiceUnavailable, jsonType, healthBody(err))
+	x.writeBody(status, jsonType, healthBody(err, x.api.details()...))
 	return nil
 }

@@ -291,7 +291,7 @@ func (x *exchange) base() string {
 	if x.r.TLS != nil {
 		scheme = "https"
 	}
-	if x.api.trusted(peer(x.r)) {
+	if x.api.cfg.trusted(peer(x.r)) {
 		if s := x.header("X-Forwarded-Proto"); s == "http" || s == "https" {
 			scheme = s
 		}

@@ -19,7 +19,7 @@ import (
 func TooMany(limit int, active []string) error {
 	e := fault.Newf(fault.RateLimited, "video.Submit", "There may be %d video jobs at a time; wait for one of them to end.", limit)
 	e.RetryAfter = retryAfterLimit
-	e.Details = map[string]any{"reason": "video_limit", "limit": limit, "active_jobs": active}
+	e.Details = map[string]any{"reason": "video_limit", "limited_by": "max_active_per_user", "limit": limit, "active_jobs": active}
 	return e
 }
 
