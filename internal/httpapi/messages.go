@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -55,9 +56,14 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		return nil, err
 	}
 	req.Account = x.caller.Wallet
-	req.Models[0] = knownModel(x.api.Catalog(), req.Models[0])
+	for i, slug := range req.Models {
+		req.Models[i] = knownModel(x.api.Catalog(), slug)
+	}
 	x.asked = req.Models[0]
-	if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
+	if id := x.header("X-Session-Id"); id != "" {
+		req.SessionID = id
+	}
+	if len(req.SessionID) > 4*256 || len(x.header("X-Session-Id")) > 256 {
 		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id may have 256 bytes.")
 	}
 	req.Version = x.header("Anthropic-Version")
@@ -65,7 +71,12 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	if x.r.URL.Query().Get("beta") == "true" {
 		req.Query = "?beta=true"
 	}
-	req.Preferences, err = preferencesOf(x.header("X-Provider-Preferences"))
+	if header := x.header("X-Provider-Preferences"); header != "" {
+		if slices.ContainsFunc(req.Members, func(m completion.Member) bool { return m.Name == "provider" }) {
+			return nil, fault.Field("httpapi.messages", "provider", "Preferences stand in the field provider or in the header X-Provider-Preferences, not in both.")
+		}
+		req.Preferences, err = preferencesOf(header)
+	}
 	return req, err
 }
 
@@ -89,11 +100,8 @@ func knownModel(snap *catalog.Snapshot, slug string) string {
 	return slug
 }
 
-// preferencesOf reads provider preferences out of a header: the body of this style has no place for them.
+// preferencesOf reads provider preferences out of a header, for clients that cannot add to the body.
 func preferencesOf(header string) (routing.Preferences, error) {
-	if header == "" {
-		return routing.Preferences{}, nil
-	}
 	raw := []byte(header)
 	if err := rawjson.Check(raw, rawjson.Defaults); err != nil {
 		return routing.Preferences{}, fault.Field("httpapi.messages", "X-Provider-Preferences", "X-Provider-Preferences must hold a JSON object.")

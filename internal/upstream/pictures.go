@@ -188,7 +188,7 @@ func (m *Members) Has(name string) bool {
 // Extra adds what the client wants the provider to be told beside what the gateway knows, but nothing that says who answers how often and to whom.
 func (m *Members) Extra(extras []task.Extra) {
 	for i := range extras {
-		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || Diverts(name) {
+		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {
 			continue
 		}
 		m.Raw(extras[i].Name, extras[i].Value)

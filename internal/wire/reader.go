@@ -9,6 +9,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
@@ -24,6 +25,9 @@ type Reader struct {
 	fault *fault.Error
 	path  [maxSteps]step
 	depth int // steps in use; beyond maxSteps they are not remembered
+
+	request bool   // the body is a request: none of its top-level members may divert it
+	allowed string // the one that may
 }
 
 const maxSteps = 16
@@ -37,6 +41,12 @@ type step struct {
 // NewReader reads body, which rawjson.Check has passed. op names the caller in errors.
 func NewReader(body []byte, op string) Reader {
 	return Reader{cur: rawjson.At(body, 0), op: op}
+}
+
+// NewRequest is NewReader for the body of a request to a model: a member that would divert it ends the reading with a fault. Except is the name
+// of a member that says something else in this style, "" none.
+func NewRequest(body []byte, op, except string) Reader {
+	return Reader{cur: rawjson.At(body, 0), op: op, request: true, allowed: except}
 }
 
 // Err is the first fault met, nil when there was none.
@@ -187,7 +197,30 @@ func (r *Reader) Member() (name []byte, ok bool) {
 	if r.depth <= maxSteps {
 		r.path[r.depth-1] = step{name: name}
 	}
+	if r.request && r.depth == 1 && !r.admit(name) {
+		return nil, false
+	}
 	return name, true
+}
+
+// admit refuses a top-level member that diverts the request, or holds one that does.
+func (r *Reader) admit(name []byte) bool {
+	if string(name) == r.allowed {
+		return true
+	}
+	if completion.Diverts(string(name)) {
+		r.fault = Diverted(r.op, string(name))
+		return false
+	}
+	if mayHold(string(name)) {
+		value := r.cur // a copy: the member is read once more by who knows it
+		value.Kind()
+		if path := DivertsIn(string(name), value.Skip()); path != "" {
+			r.fault = Diverted(r.op, path)
+			return false
+		}
+	}
+	return true
 }
 
 // Element moves to the next element of the array entered last.

@@ -3,6 +3,7 @@
 package anthropic
 
 import (
+	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -81,19 +82,32 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	return upstream.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
 }
 
-// spliced is the client's body with the value of model replaced, and its style's edits made: nothing else moves, because signatures and
+// spliced is the client's body with the value of model replaced, what speaks to the gateway alone taken out, and its style's edits made: nothing else moves, because signatures and
 // cached prefixes depend on the bytes.
 func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
-	for i := range req.Members {
-		if m := &req.Members[i]; m.Name == "model" {
-			model := completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(rawjson.AppendText(nil, ep.UpstreamID))}
-			at := slices.IndexFunc(edits, func(e completion.Edit) bool { return e.Start > m.Value })
-			if at < 0 {
-				at = len(edits)
-			}
-			edits = slices.Insert(slices.Clone(edits), at, model)
+	edits = slices.Clone(edits)
+	for i := 0; i < len(req.Members); i++ {
+		m := &req.Members[i]
+		if m.Name == "model" {
+			edits = append(edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(rawjson.AppendText(nil, ep.UpstreamID))})
 		}
+		if !completion.GatewayOnly(m.Name) {
+			continue
+		}
+		first := i
+		for i+1 < len(req.Members) && completion.GatewayOnly(req.Members[i+1].Name) {
+			i++
+		}
+		out := completion.Edit{Span: completion.Span{Start: m.Start, End: req.Members[i].End}}
+		switch { // with the comma that told them from a member that stays
+		case i+1 < len(req.Members):
+			out.End = req.Members[i+1].Start
+		case first > 0:
+			out.Start = req.Members[first-1].End
+		}
+		edits = append(edits, out)
 	}
+	slices.SortStableFunc(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
 	out, from := make([]byte, 0, len(req.Body)+len(ep.UpstreamID)), 0
 	for i := range edits {
 		out = append(append(out, req.Body[from:edits[i].Start]...), edits[i].With...)

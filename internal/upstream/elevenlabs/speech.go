@@ -62,7 +62,7 @@ func speechCall(ep *catalog.Endpoint, t *task.Speech) upstream.Call {
 	b = rawjson.AppendText(append(b, `,"model_id":`...), ep.UpstreamID)
 	settings := false
 	for _, x := range t.Extra {
-		if upstream.Diverts(x.Name) {
+		if completion.Diverts(x.Name) {
 			continue
 		}
 		switch x.Name {

@@ -88,13 +88,11 @@ func (e *encoder) member(m *completion.Member) error {
 	case "reasoning", "reasoning_effort", "include_reasoning", // written by reasoning
 		"service_tier": // an endpoint's own
 		return nil
-	case "models", "provider", "plugins", "session_id", "route", "transforms", "trace", "debug", "usage":
+	}
+	if completion.GatewayOnly(m.Name) {
 		if slices.Contains(e.q.ForwardExtra, m.Name) {
 			e.keep(m)
 		}
-		return nil
-	case "api_base", "base_url", "api_key", "api_version", "organization", "custom_llm_provider", "extra_headers", "headers", "proxy",
-		"timeout", "user_config": // would change destination, credentials or billing
 		return nil
 	}
 	if string(value) == "null" && known(m.Name) {

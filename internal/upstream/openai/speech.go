@@ -57,7 +57,7 @@ func encodeSpeech(ep *catalog.Endpoint, t *task.Speech, events bool) []byte {
 		b = append(append(b, `,"speed":`...), t.Speed...)
 	}
 	for _, x := range t.Extra {
-		if upstream.Diverts(x.Name) {
+		if completion.Diverts(x.Name) {
 			continue
 		}
 		b = append(append(rawjson.AppendText(append(b, ','), x.Name), ':'), x.Value...)

@@ -85,7 +85,7 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 		field("known_speaker_references[]", ref)
 	}
 	for _, x := range t.Extra {
-		if !upstream.Diverts(x.Name) {
+		if !completion.Diverts(x.Name) {
 			field(x.Name, x.Value)
 		}
 	}

@@ -44,7 +44,7 @@ func TestSplice(t *testing.T) {
 		"plain": {`{"input":"hi","model":"x/y"}`, "", `{"model":"acme-large","input":"hi","store":false}`},
 		"unknown fields": {`{"model":"x/y","input":[ {"role":"user", "content":"hi","odd":1} ],"client_metadata":{"a": [1]},"stream":true,"truncation":"auto","temperature":0.10}`, "",
 			`{"model":"acme-large","input":[ {"role":"user", "content":"hi","odd":1} ],"client_metadata":{"a": [1]},"stream":true,"truncation":"auto","temperature":0.10,"store":false}`},
-		"the gateway's own": {`{"model":"x/y","models":["a/b"],"provider":{"zdr":true},"plugins":[],"session_id":"s","input":"hi","store":false,"background":false,"metadata":{"a":"b"},"conversation":null,"api_base":"http://x","service_tier":"flex","top_k":5,"user":"u"}`, "",
+		"the gateway's own": {`{"model":"x/y","models":["a/b"],"provider":{"zdr":true},"plugins":[],"session_id":"s","input":"hi","store":false,"background":false,"metadata":{"a":"b"},"conversation":null,"service_tier":"flex","top_k":5,"user":"u"}`, "",
 			`{"model":"acme-large","input":"hi","user":"20a656053806b1699d1dd2227d17c50e006e3f0b9af55bb6b525d045ce405de5","store":false}`},
 		"continued text":  {`{"model":"x/y","input":"and?","previous_response_id":"resp_1"}`, `[{"role":"user","content":"hi"}]`, `{"model":"acme-large","input":[{"role":"user","content":"hi"},{"role":"user","content":"and?"}],"store":false}`},
 		"continued items": {`{"model":"x/y","previous_response_id":"resp_1","input":[{"type":"function_call_output","call_id":"1","output":"x"}]}`, `[{"type":"function_call","call_id":"1"}]`, `{"model":"acme-large","input":[{"type":"function_call","call_id":"1"},{"type":"function_call_output","call_id":"1","output":"x"}],"store":false}`},

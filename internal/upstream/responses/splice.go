@@ -92,14 +92,11 @@ func (e *encoder) close(body []byte) {
 func (e *encoder) member(m *completion.Member, v []byte) {
 	switch m.Name {
 	case "model", "store", "service_tier", "include", "reasoning": // written by splice and close
-	case "models", "provider", "plugins", "session_id", "route", "transforms", "trace", "debug", "usage", "cache_control", "image_config", "modalities",
-		"top_k", "frequency_penalty", "presence_penalty": // the gateway's own, or of other wires
+	case "cache_control", "image_config", "modalities", "top_k", "frequency_penalty", "presence_penalty": // of other wires
 		if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
 			e.keep(m)
 		}
 	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider keeps nothing
-	case "api_base", "base_url", "api_key", "api_version", "organization", "custom_llm_provider", "extra_headers", "headers", "proxy",
-		"timeout", "user_config": // would change destination, credentials or billing
 	case "input":
 		e.input(v)
 	case "user", "safety_identifier":
@@ -111,6 +108,12 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 		e.name(m.Name)
 		e.out = strconv.AppendInt(e.out, max(e.req.MaxTokens, leastCap), 10)
 	default:
+		if completion.GatewayOnly(m.Name) {
+			if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
+				e.keep(m)
+			}
+			return
+		}
 		if e.takes(m.Name) {
 			e.keep(m)
 		}

@@ -50,7 +50,7 @@ func Decode(body []byte) (*completion.Request, error) {
 		return nil, err
 	}
 	d := decoder{
-		Reader: wire.NewReader(body, op),
+		Reader: wire.NewRequest(body, op, ""),
 		req:    &completion.Request{Style: completion.Chat, Source: source{}, Body: body, N: 1},
 	}
 	d.req.Needs.Shrink, d.req.Needs.Readable = routing.ShrinkSmall, true

@@ -28,12 +28,11 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 // decoded tells the fields that the request itself holds in typed form, or that are for the gateway alone.
 func decoded(name string) bool {
 	switch name {
-	case "model", "models", "provider", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
-		"reasoning_effort", "include_reasoning", "service_tier", "metadata", "user", "safety_identifier", "session_id", "plugins", "route",
-		"transforms", "trace", "debug", "usage", "store", "modalities":
+	case "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
+		"reasoning_effort", "include_reasoning", "service_tier", "metadata", "user", "safety_identifier", "store", "modalities":
 		return true
 	}
-	return false
+	return completion.GatewayOnly(name)
 }
 
 // promptBuilder is the state of one Prompt.

@@ -52,7 +52,7 @@ func Decode(body []byte, edit bool) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := newDecoder(wire.NewReader(body, op), edit)
+	d := newDecoder(wire.NewRequest(body, op, ""), edit)
 	if d.Kind() != rawjson.Object {
 		return nil, fault.New(fault.Invalid, op, "The body must be a JSON object.")
 	}
@@ -159,7 +159,7 @@ func (d *decoder) setting(name string) {
 
 // extra keeps a field that is not known.
 func (d *decoder) extra(name string) {
-	if v := d.Skip(); !rawjson.IsNull(v) {
+	if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
 		d.task.Extra = append(d.task.Extra, task.Extra{Name: name, Value: v})
 	}
 }

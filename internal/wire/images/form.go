@@ -141,7 +141,7 @@ func (f *form) decode() (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := newDecoder(wire.NewReader(body, op), true)
+	d := newDecoder(wire.NewRequest(body, op, ""), true)
 	d.task.References, d.task.Mask = f.pictures, f.mask
 	d.Object()
 	for name, ok := d.Member(); ok; name, ok = d.Member() {

@@ -5,6 +5,7 @@ package messages
 import (
 	"bytes"
 	"math"
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -17,7 +18,10 @@ import (
 const (
 	op          = "messages.Decode"
 	maxMessages = 100_000
+	maxModels   = 10
 	maxUser     = 256
+
+	maxSessionID = 256
 
 	// The estimate of the prompt sizes a hold: it should rather be high than low.
 	bytesPerToken    = 3
@@ -72,6 +76,8 @@ func DecodeCount(body []byte) (*completion.Request, error) {
 type decoder struct {
 	wire.Reader
 	req      *completion.Request
+	model    string
+	models   []string
 	messages bool
 	effort   string
 }
@@ -80,7 +86,7 @@ func read(body []byte) (*decoder, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := &decoder{Reader: wire.NewReader(body, op), req: &completion.Request{Style: completion.Messages, Source: source{}, Body: body, N: 1}}
+	d := &decoder{Reader: wire.NewRequest(body, op, ""), req: &completion.Request{Style: completion.Messages, Source: source{}, Body: body, N: 1}}
 	if d.Kind() != rawjson.Object {
 		d.Fail(fault.Invalid, "The body must be a JSON object.")
 		return nil, d.Err()
@@ -104,6 +110,14 @@ func read(body []byte) (*decoder, error) {
 // finish fills in what follows from the whole request.
 func (d *decoder) finish() {
 	req := d.req
+	if d.model != "" {
+		req.Models = append(req.Models, d.model)
+	}
+	for _, name := range d.models {
+		if slug := Slug(name); !slices.Contains(req.Models, slug) {
+			req.Models = append(req.Models, slug)
+		}
+	}
 	if req.Reasoning.Set && req.Reasoning.MaxTokens == 0 && !req.Reasoning.Disabled {
 		req.Reasoning.Effort = d.effort
 		req.Reasoning.Enabled = d.effort == ""
@@ -125,8 +139,18 @@ func (d *decoder) field(name string) {
 	switch name {
 	case "model":
 		if slug, ok := d.Slug(); ok {
-			req.Models = []string{Slug(slug)}
+			d.model = Slug(slug)
 		}
+	case "models":
+		d.models = d.Slugs(maxModels)
+	case "provider":
+		req.Preferences = d.Preferences()
+	case "session_id":
+		req.SessionID, _ = d.Stored(maxSessionID)
+	case "plugins":
+		d.Plugins(req)
+	case "transforms":
+		d.Transforms(req)
 	case "max_tokens":
 		req.MaxTokens, _ = d.Int(1, math.MaxInt64)
 		d.needs(catalog.ParamMaxTokens)

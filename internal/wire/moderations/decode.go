@@ -41,7 +41,7 @@ func Decode(body []byte, vendor string) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewReader(body, op), req: &completion.Request{N: 1}, task: &task.Moderation{}, model: defaultModel}
+	d := decoder{Reader: wire.NewRequest(body, op, ""), req: &completion.Request{N: 1}, task: &task.Moderation{}, model: defaultModel}
 	d.req.Task = d.task
 	d.run()
 	if err := d.Err(); err != nil {

@@ -34,7 +34,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewReader(body, op), req: &completion.Request{N: 1}, task: &task.Rerank{Return: true}}
+	d := decoder{Reader: wire.NewRequest(body, op, ""), req: &completion.Request{N: 1}, task: &task.Rerank{Return: true}}
 	d.req.Task = d.task
 	d.run()
 	if err := d.Err(); err != nil {

@@ -62,7 +62,7 @@ func Decode(body []byte) (*Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewReader(body, op), out: &Request{Request: &completion.Request{Style: completion.Responses, Source: source{}, Body: body, N: 1}, Store: true}}
+	d := decoder{Reader: wire.NewRequest(body, op, ""), out: &Request{Request: &completion.Request{Style: completion.Responses, Source: source{}, Body: body, N: 1}, Store: true}}
 	d.req = d.out.Request
 	d.req.Needs.Readable = true
 	if d.Kind() != rawjson.Object {

@@ -41,7 +41,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewReader(body, op), t: &task.Speech{Format: formats[0]}}
+	d := decoder{Reader: wire.NewRequest(body, op, ""), t: &task.Speech{Format: formats[0]}}
 	d.req = &completion.Request{Task: d.t, Stream: true, N: 1}
 	d.run()
 	if err := d.Err(); err != nil {
@@ -123,7 +123,7 @@ func (d *decoder) field(name string) {
 	case "provider":
 		d.req.Preferences = d.Preferences()
 	default:
-		if v := d.Skip(); !rawjson.IsNull(v) {
+		if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
 			d.t.Extra = append(d.t.Extra, task.Extra{Name: name, Value: slices.Clone(v)})
 		}
 	}

@@ -104,6 +104,12 @@ func (d *decoder) field(f *task.Field) {
 		d.fail(f.Name, "The field is not valid UTF-8.")
 		return
 	}
+	if path := wire.DivertedBy(f.Name, rawjson.AppendText(nil, f.Value)); path != "" {
+		if d.err == nil {
+			d.err = wire.Diverted(op, path)
+		}
+		return
+	}
 	switch name := strings.TrimSuffix(f.Name, "[]"); name {
 	case "timestamp_granularities":
 		d.granularity(f.Value)
@@ -118,7 +124,9 @@ func (d *decoder) field(f *task.Field) {
 		d.once(name)
 		d.single(name, f.Value)
 	default:
-		d.t.Extra = append(d.t.Extra, *f)
+		if !completion.GatewayOnly(name) {
+			d.t.Extra = append(d.t.Extra, *f)
+		}
 	}
 }
 

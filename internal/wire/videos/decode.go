@@ -48,7 +48,7 @@ func Decode(body []byte) (*video.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
-	d := decoder{Reader: wire.NewReader(body, op), body: body, req: new(video.Request)}
+	d := decoder{Reader: wire.NewRequest(body, op, "callback_url"), body: body, req: new(video.Request)}
 	if d.Kind() != rawjson.Object {
 		return nil, fault.New(fault.Invalid, op, "The body must be a JSON object.")
 	}
