@@ -49,7 +49,7 @@ type Request struct {
 	SessionID    string   // sticky-routing key and grouping, "" when none
 	User         string   // client's own user id; goes upstream only as a hash
 	Account      string   // whose user ids they are: goes into their hash, so that nobody else can recognise one
-	Metadata     []byte   // raw JSON object, nil when none: kept with the call
+	Metadata     []byte   // JSON object without blanks, nil when none: kept with the call
 	MessagesAt   Span     // the messages array inside Body
 	CacheKey     Span     // the client's name, inside Body, of what shares a provider's cache; empty when it gives none
 	Opening      [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation

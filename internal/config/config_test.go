@@ -222,6 +222,7 @@ func TestErrors(t *testing.T) {
 		{"broken yaml", "server:\n\tlisten: x", `weir.yaml: line 2`},
 		{"zero rate", "pricing:\n  rub_per_usd: 0", `weir.yaml:2: pricing.rub_per_usd: rub_per_usd must be`},
 		{"not one of", "journal:\n  sync: sometimes", `weir.yaml:2: journal.sync: "sometimes" is none of interval, always, never`},
+		{"segments too small", "journal:\n  segment_bytes: 1MiB", `weir.yaml:2: journal.segment_bytes: it must be at least 2MiB, so that the largest record fits`},
 		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is no address`},
 		{"both listeners alike", "server: {listen: \"127.0.0.1:1\", admin_listen: \"127.0.0.1:1\"}", `server.admin_listen: it must differ`},
 		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},

@@ -17,6 +17,9 @@ import (
 	"weir/internal/rate"
 )
 
+// minSegment has room for a record of the largest size, whatever stands before it.
+const minSegment = 2 << 20
+
 // dialects are the wires that declared providers may speak.
 var dialects = builtin.Dialects()
 
@@ -52,7 +55,9 @@ func (c *Config) Validate() error {
 	if scheme := c.Store.DSN.scheme(); scheme != "" && !c.Store.DSN.Postgres() {
 		k.fail("store.dsn", "the store %q is not supported; write postgres://user:password@host/database, the path of a SQLite file, or nothing", scheme)
 	}
-	k.positive("journal.segment_bytes", int64(c.Journal.SegmentBytes))
+	if c.Journal.SegmentBytes < minSegment {
+		k.fail("journal.segment_bytes", "it must be at least %dMiB, so that the largest record fits", minSegment>>20)
+	}
 	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)

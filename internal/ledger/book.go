@@ -201,7 +201,7 @@ type Hold struct {
 // not have it (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit binds), and with
 // fault.StorageUnavailable when it would take the store to know, and the store is away.
 func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
-	if r.Amount < 0 || r.Limit != nil && r.Key == "" {
+	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
 		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
 	}
 	if err := b.Ready(ctx); err != nil {
@@ -315,10 +315,15 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	}
 	it := Item{Call: *c, WalletLease: h.wallet.number(), KeyLease: h.key.number()}
 	it.Call.Settled = true
+	it.Call.Bound()
+	cost := min(c.Cost, maxHold)
+	if it.Call.Cost = cost; cost < c.Cost {
+		b.log.Error("a charge was cut to the most that one call can cost", "generation", it.Call.Generation, "cost", c.Cost, "charged", cost)
+	}
 	buf := buffers.Get().(*[]byte)
 	*buf = appendItem((*buf)[:0], &it)
 	// What the store will take from a lease must never be more than the lease knows of: an overrun counts before it is written.
-	over := max(0, c.Cost-h.asked.Amount)
+	over := max(0, cost-h.asked.Amount)
 	h.wallet.grow(over)
 	h.key.grow(over)
 	err := b.journal.Append(*buf)
@@ -329,7 +334,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 		return err
 	}
 	h.asked.Amount += over
-	h.end(c.Cost)
+	h.end(cost)
 	b.wakeApplier()
 	return nil
 }
@@ -338,6 +343,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 func (b *Book) Note(c *record.Call) {
 	it := Item{Call: *c}
 	it.Call.Settled, it.Call.Cost = false, 0
+	it.Call.Bound()
 	buf := buffers.Get().(*[]byte)
 	*buf = appendItem((*buf)[:0], &it)
 	ok := b.journal.Add(*buf)

@@ -41,7 +41,9 @@ func appendItem(b []byte, it *Item) []byte {
 	e.texts(c.Generation, c.Request, c.User, c.Wallet, c.Key, c.API)
 	e.int(c.At.UnixMicro())
 	e.texts(c.ModelAsked, c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID)
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4))
+	counts := c.Usage.Counts()
+	later := anyOf(counts[firstCounts:])
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -81,15 +83,25 @@ func appendItem(b []byte, it *Item) []byte {
 	if c.Notice != "" {
 		e.text(c.Notice)
 	}
-	return e.b
+	if later {
+		e.counts(counts[firstCounts:])
+	}
+	return append(e.b, lastByte)
 }
+
+// lastByte ends every record: by it the journal tells a record that was never wholly written, and has a zero there still, from one that
+// the disk has changed.
+const lastByte = 0xff
 
 // hasOffers is the flag of a record that tells the catalog's version and, for each candidate, model and price. Those before it end earlier,
 // and without the flag one that was cut there would pass for one of them.
 const hasOffers = 1 << 3
 
-// hasNotice is the flag of a record that ends with a notice.
+// hasNotice is the flag of a record that tells a notice.
 const hasNotice = 1 << 4
+
+// hasLater is the flag of a record that ends with the counts that usages have got since.
+const hasLater = 1 << 5
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -111,28 +123,38 @@ func flag(set bool, bit uint) uint64 {
 	return 0
 }
 
-// counts are the counts of a usage in the order in which they are stored. New ones come at the end.
-func counts(u *usage.Usage) [15]*usage.Count {
-	return [...]*usage.Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
-		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images}
-}
+// firstCounts is how many counts a usage had when records began; those after them stand at a record's end.
+const firstCounts = 15
 
 func (e *encoder) usage(u *usage.Usage) {
-	all := counts(u)
+	all := u.Counts()
+	e.counts(all[:firstCounts])
+	e.texts(u.UpstreamCost, u.Tier)
+	e.uint(uint64(u.Source))
+}
+
+func (e *encoder) counts(list []*usage.Count) {
 	var reported, present uint64
-	for i, c := range all {
+	for i, c := range list {
 		reported |= flag(c.Reported, uint(i))
 		present |= flag(c.N != 0, uint(i))
 	}
 	e.uint(reported)
 	e.uint(present)
-	for _, c := range all {
+	for _, c := range list {
 		if c.N != 0 {
 			e.int(c.N)
 		}
 	}
-	e.texts(u.UpstreamCost, u.Tier)
-	e.uint(uint64(u.Source))
+}
+
+func anyOf(list []*usage.Count) bool {
+	for _, c := range list {
+		if *c != (usage.Count{}) {
+			return true
+		}
+	}
+	return false
 }
 
 // decoder reads what encoder wrote. After the first thing that cannot be, bad is true and everything is zero.
@@ -279,6 +301,10 @@ func (it *Item) decode(rec string, from *lists) error {
 	if flags&hasNotice != 0 {
 		c.Notice = d.text()
 	}
+	if flags&hasLater != 0 {
+		all := c.Usage.Counts()
+		d.counts(all[firstCounts:])
+	}
 	if d.bad {
 		return unreadable("it ends too early")
 	}
@@ -307,19 +333,25 @@ func (d *decoder) attempt(x *record.Attempt) {
 }
 
 func (d *decoder) usage(u *usage.Usage) {
+	all := u.Counts()
+	d.counts(all[:firstCounts])
+	d.texts(&u.UpstreamCost, &u.Tier)
+	u.Source = usage.Source(d.uint())
+}
+
+// counts reads what encoder.counts wrote, and passes over what this program has no name for.
+func (d *decoder) counts(list []*usage.Count) {
 	reported, present := d.uint(), d.uint()
-	all := counts(u)
-	if bits.Len64(reported|present) > len(all) {
-		d.fail()
-	}
-	for i, c := range all {
+	for i := range bits.Len64(reported | present) {
+		c := &usage.Count{}
+		if i < len(list) {
+			c = list[i]
+		}
 		c.Reported = reported&(1<<i) != 0
 		if present&(1<<i) != 0 {
 			c.N = d.int()
 		}
 	}
-	d.texts(&u.UpstreamCost, &u.Tier)
-	u.Source = usage.Source(d.uint())
 }
 
 func unreadable(why string) error {

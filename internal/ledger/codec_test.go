@@ -2,8 +2,10 @@ package ledger
 
 import (
 	"encoding/hex"
+	"fmt"
 	"math"
 	"os"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"weir/internal/ledger/journal"
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/usage"
@@ -67,7 +70,7 @@ var someItem = rapid.Custom(func(t *rapid.T) Item {
 	if rapid.Bool().Draw(t, "plain") {
 		c.ModelAsked = "v/asked"
 	}
-	for _, n := range counts(&c.Usage) {
+	for _, n := range c.Usage.Counts() {
 		*n = someCount.Draw(t, "count")
 	}
 	c.Usage.Source = usage.Source(rapid.Byte().Draw(t, "source"))
@@ -89,7 +92,7 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 				t.Fatal(diff)
 			}
 		}
-		if _, err := DecodeItem(b[:rapid.IntRange(0, len(b)-1).Draw(t, "cut")]); err == nil {
+		if _, err := DecodeItem(b[:rapid.IntRange(0, len(b)-2).Draw(t, "cut")]); err == nil {
 			t.Fatal("a cut record was read")
 		}
 		b[0] = codecVersion + 1
@@ -99,41 +102,188 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 	})
 }
 
-// The store keeps records for good: this one is from the first version, and must read the same in every later one.
+// The store keeps records for good: these are of former versions, and must read the same in every later one.
 func TestOldRecordsAreRead(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/record-v1.hex")
-	if err != nil {
-		t.Fatal(err)
-	}
-	rec, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
-	if err != nil {
-		t.Fatal(err)
-	}
-	got, err := DecodeItem(rec)
-	if err != nil {
-		t.Fatal(err)
-	}
-	want := benchItem() // without what the first version did not know
-	want.Call.Catalog, want.Call.Candidates = "", []record.Candidate{{Endpoint: "provider/vendor/model", Order: 1, Score: 1, Reason: "weight"}}
-	if diff := cmp.Diff(want, got); diff != "" {
-		t.Fatal(diff)
+	first := benchItem() // without what the first version did not know
+	first.Call.Catalog, first.Call.Candidates = "", []record.Candidate{{Endpoint: "provider/vendor/model", Order: 1, Score: 1, Reason: "weight"}}
+	offers := benchItem() // of before records had a last byte, and counts behind the first fifteen
+	offers.Call.Notice = "What was not sent."
+	for name, want := range map[string]Item{"record-v1": first, "record-v1-offers": offers} {
+		text, err := os.ReadFile("testdata/" + name + ".hex")
+		if err != nil {
+			t.Fatal(err)
+		}
+		rec, err := hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, err := DecodeItem(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Fatal(name, diff)
+		}
 	}
 }
 
-// All fields of a usage are stored: a new one must be added to counts.
-func TestEveryCountIsStored(t *testing.T) {
-	t.Parallel()
-	var u usage.Usage
-	for i, c := range counts(&u) {
-		c.N = int64(i + 1)
+// distinct gives every field that can be reached from v a value of its own, that is not zero.
+func distinct(v reflect.Value, next *int64) {
+	*next++
+	switch v.Kind() {
+	case reflect.String:
+		v.SetString(fmt.Sprintf("text %d", *next))
+	case reflect.Int, reflect.Int64:
+		v.SetInt(*next)
+	case reflect.Uint8:
+		v.SetUint(uint64(*next%250) + 1)
+	case reflect.Float64:
+		v.SetFloat(float64(*next))
+	case reflect.Bool:
+		v.SetBool(true)
+	case reflect.Slice:
+		v.Set(reflect.MakeSlice(v.Type(), 2, 2))
+		for i := range v.Len() {
+			distinct(v.Index(i), next)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			v.Set(reflect.ValueOf(time.UnixMicro(1772625600000000 + *next).UTC()))
+			return
+		}
+		for i := range v.NumField() {
+			distinct(v.Field(i), next)
+		}
+	default:
+		panic("a record has a field of a kind that this test does not know: " + v.Type().String())
 	}
-	want := usage.Usage{Prompt: usage.Count{N: 1}, CacheRead: usage.Count{N: 2}, CacheWrite: usage.Count{N: 3}, CacheWrite1h: usage.Count{N: 4},
-		PromptAudio: usage.Count{N: 5}, PromptImage: usage.Count{N: 6}, PromptVideo: usage.Count{N: 7}, Completion: usage.Count{N: 8}, Reasoning: usage.Count{N: 9},
-		OutputAudio: usage.Count{N: 10}, OutputImage: usage.Count{N: 11}, Accepted: usage.Count{N: 12}, Rejected: usage.Count{N: 13},
-		WebSearches: usage.Count{N: 14}, Images: usage.Count{N: 15}}
-	if diff := cmp.Diff(want, u); diff != "" {
+}
+
+// A field that is added to a record, or to what it holds, and not to the codec, fails here.
+func TestEveryFieldOfARecordIsKept(t *testing.T) {
+	t.Parallel()
+	var want Item
+	var n int64
+	distinct(reflect.ValueOf(&want).Elem(), &n)
+	got, err := DecodeItem(appendItem(nil, &want))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
 		t.Fatal(diff)
+	}
+	if want.Call.Bound() {
+		t.Error("an ordinary record had to be cut")
+	}
+}
+
+// huge makes the texts and lists of v that pick chooses as long as somebody hostile can.
+func huge(v reflect.Value, pick func() bool) {
+	const bytes = 3 << 20
+	switch v.Kind() {
+	case reflect.String:
+		if pick() {
+			v.SetString(strings.Repeat("\x00я\xff\u2028", bytes/7))
+		}
+	case reflect.Int, reflect.Int64:
+		if pick() {
+			v.SetInt(math.MaxInt64)
+		}
+	case reflect.Float64:
+		if pick() {
+			v.SetFloat(math.Inf(1))
+		}
+	case reflect.Slice:
+		if pick() {
+			element := v.Index(0)
+			all := reflect.MakeSlice(v.Type(), 5000, 5000)
+			huge(element, pick)
+			for i := range all.Len() {
+				all.Index(i).Set(element)
+			}
+			v.Set(all)
+			return
+		}
+		for i := range v.Len() {
+			huge(v.Index(i), pick)
+		}
+	case reflect.Struct:
+		if v.Type() == reflect.TypeFor[time.Time]() {
+			if pick() {
+				v.Set(reflect.ValueOf(time.Unix(1<<60, 0)))
+			}
+			return
+		}
+		for i := range v.NumField() {
+			huge(v.Field(i), pick)
+		}
+	}
+}
+
+// Whatever the fields of a record hold, alone or together, it can be written, and says who was charged how much.
+func TestARecordAlwaysFits(t *testing.T) {
+	t.Parallel()
+	fields := reflect.TypeFor[record.Call]().NumField()
+	check := func(t interface {
+		Fatal(...any)
+		Errorf(string, ...any)
+	}, change func(v reflect.Value)) {
+		var it Item
+		var n int64
+		distinct(reflect.ValueOf(&it).Elem(), &n)
+		plain := it.Call
+		change(reflect.ValueOf(&it.Call).Elem())
+		it.Call.Cost, it.Call.Hold, it.Call.Generation, it.Call.Wallet, it.Call.Key = plain.Cost, plain.Hold, plain.Generation, plain.Wallet, plain.Key
+		before := it.Call.Usage
+		rec := Encode(it).Record
+		if len(rec) > journal.MaxRecordBytes {
+			t.Fatal("a record of", len(rec), "bytes")
+		}
+		got, err := DecodeItem(rec)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g := got.Call
+		if g.Cost != plain.Cost || g.Hold != plain.Hold || g.Generation != plain.Generation || g.Wallet != plain.Wallet || g.Key != plain.Key || !g.Settled || got.WalletLease != it.WalletLease {
+			t.Errorf("the facts of the charge differ: %+v", g)
+		}
+		for i, c := range g.Usage.Counts() {
+			if was := before.Counts()[i]; *c != *was && was.N < 1<<40 {
+				t.Errorf("count %d was %v and is %v", i, *was, *c)
+			}
+		}
+		if again := g; again.Bound() {
+			t.Errorf("a record within its bounds was cut once more")
+		}
+	}
+	for i := range fields {
+		t.Run(reflect.TypeFor[record.Call]().Field(i).Name, func(t *testing.T) {
+			t.Parallel()
+			check(t, func(v reflect.Value) { huge(v.Field(i), func() bool { return true }) })
+		})
+	}
+	t.Run("all", func(t *testing.T) {
+		t.Parallel()
+		check(t, func(v reflect.Value) { huge(v, func() bool { return true }) })
+	})
+	t.Run("any", func(t *testing.T) {
+		t.Parallel()
+		rapid.Check(t, func(t *rapid.T) {
+			check(t, func(v reflect.Value) { huge(v, func() bool { return rapid.IntRange(0, 9).Draw(t, "huge") == 0 }) })
+		})
+	})
+}
+
+// What tells one thing from another still does when it is cut.
+func TestLongNamesStayApart(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("w", 1<<20)
+	a, b := record.Call{Generation: long + "1", Endpoint: long + "1"}, record.Call{Generation: long + "2", Endpoint: long + "2"}
+	a.Bound()
+	b.Bound()
+	if a.Generation == b.Generation || a.Endpoint == b.Endpoint {
+		t.Error("two names became one")
 	}
 }
 

@@ -101,8 +101,11 @@ type Recorded struct {
 	Record []byte // valid until Apply returns
 }
 
-// Encode makes the bytes that the journal has of it.
-func Encode(it Item) Recorded { return Recorded{Item: it, Record: appendItem(nil, &it)} }
+// Encode makes the bytes that the journal has of it, within the bounds of records.
+func Encode(it Item) Recorded {
+	it.Call.Bound()
+	return Recorded{Item: it, Record: appendItem(nil, &it)}
+}
 
 // Batch is a stretch of a node's journal.
 type Batch struct {

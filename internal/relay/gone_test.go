@@ -11,6 +11,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/relay"
+	"weir/internal/usage"
 )
 
 // cancelled makes a context and a step that ends it.
@@ -257,16 +258,19 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// A sum that does not fit is refused and not wrapped.
+// A sum that does not fit is neither wrapped nor free: what was held is charged.
 func TestCostOverflow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(t, nil, offer("alpha", "v/m", "0", "0", func(o *catalog.Offer) { o.Pricing.Base.CacheRead = price("9000000000") }))
-	u := usedExactly(cacheRead(100_000_000))
-	w.plays("alpha/v/m", script{text("a"), u, done()})
 	for _, stream := range []bool{false, true} {
-		s := &sink{}
-		wantKind(t, w.relay.Complete(t.Context(), w.call(func(c *relay.Call) { c.Request.Stream = stream }), s), fault.Internal)
-		s.want(t, "start alpha/v/m", "text a", "usage", "done")
-		w.wantCharged("0")
+		w := newWorld(t, nil, offer("alpha", "v/m", "1", "2", func(o *catalog.Offer) { o.Pricing.Base.CacheRead = price("9000000000") }))
+		w.plays("alpha/v/m", script{text("a"), usedExactly(cacheRead(100_000_000)), done()})
+		c := w.call(func(c *relay.Call) { c.Request.Stream = stream })
+		if err := w.relay.Complete(t.Context(), c, &sink{}); err != nil {
+			t.Fatal(err)
+		}
+		if c.Record.Cost == 0 || c.Record.Cost != c.Record.Hold || c.Record.Usage.Source != usage.Capped {
+			t.Errorf("charged %s of %s held, %v", c.Record.Cost, c.Record.Hold, c.Record.Usage.Source)
+		}
+		w.wantCharged(c.Record.Hold.String())
 	}
 }

@@ -185,8 +185,8 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	x.settling = true
 	ep := x.serving.Endpoint
 	u, pricing, lines, cost, err := x.bill(ep)
-	if err != nil {
-		return Receipt{}, fault.From(err)
+	if err != nil { // a sum that does not fit: what was delivered is not free for that
+		lines, cost, u.Source = nil, x.hold.Amount(), usage.Capped
 	}
 	rec := x.rec
 	rec.Usage, rec.Lines, rec.Cost = u, lines, cost

@@ -1,17 +1,9 @@
 package store
 
-import (
-	"strings"
-	"unicode/utf8"
-)
+import "weir/internal/record"
 
 // Text is s as it is kept: NUL and bytes that are not UTF-8 become U+FFFD, because not every database takes them.
-func Text(s string) string {
-	if utf8.ValidString(s) && strings.IndexByte(s, 0) < 0 {
-		return s
-	}
-	return strings.ReplaceAll(strings.ToValidUTF8(s, "\uFFFD"), "\x00", "\uFFFD")
-}
+func Text(s string) string { return record.Text(s) }
 
 // clean makes the texts among args such as are kept.
 func clean(args []any) []any {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"sync"
@@ -63,6 +64,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"activity":                               activity,
 		"one process per folder":                 oneProcess,
 		"text that databases dislike":            awkwardCall,
+		"a call as large as can be":              largestCall,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -1238,6 +1240,38 @@ func awkwardCall(t *testing.T, d *desk) {
 	}
 	if rows, err := d.store.Activity(d.ctx, w, "", "2026-03-04", "2026-03-04"); err != nil || len(rows) != 1 || rows[0].Model != "a\uFFFDb\uFFFD" {
 		t.Errorf("%v, %v", rows, err)
+	}
+	d.balanced()
+}
+
+// largestCall has more than can be kept in each field that somebody else fills: it is charged like any other.
+func largestCall(t *testing.T, d *desk) {
+	w := d.wallet(10 * ruble)
+	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
+	cfg.SegmentBytes = 2 << 20
+	b := d.start(cfg)
+	text := strings.Repeat("\x00я\xff", 1<<18)
+	c := d.call(w, "key_1", ruble)
+	for _, p := range []*string{&c.Request, &c.User, &c.API, &c.ModelAsked, &c.Model, &c.Provider, &c.ProviderName, &c.Endpoint, &c.UpstreamModel, &c.UpstreamID, &c.Error,
+		&c.Finish, &c.NativeFinish, &c.Notice, &c.PriceList, &c.Rate, &c.SourcePrice, &c.Catalog, &c.UserAgent, &c.Referer, &c.Title, &c.Session, &c.ClientUser, &c.Metadata,
+		&c.Usage.UpstreamCost, &c.Usage.Tier} {
+		*p = text
+	}
+	for _, n := range c.Usage.Counts() {
+		*n = usage.Of(math.MaxInt64)
+	}
+	c.Status, c.At, c.Duration, c.FirstContent = math.MaxInt, time.Unix(1<<40, 0), math.MaxInt64, math.MinInt64
+	for range 5000 {
+		c.Candidates = append(c.Candidates, record.Candidate{Endpoint: text, DroppedBy: text, Detail: text, Reason: text, Slug: text, Score: math.Inf(1)})
+		c.Attempts = append(c.Attempts, record.Attempt{Endpoint: text, Provider: text, Reason: text, Status: math.MaxInt})
+	}
+	if err := b.Settle(d.ctx, d.hold(b, w, ruble), c); err != nil {
+		t.Fatal(err)
+	}
+	d.wantBalance(b, w, 10*ruble, ruble, 0)
+	kept, entries, err := b.Call(d.ctx, w, c.Generation)
+	if err != nil || kept.Cost != ruble || kept.Key != "key_1" || len(entries) != 1 || entries[0].Amount != -ruble {
+		t.Fatalf("%v, %v, %v", kept, entries, err)
 	}
 	d.balanced()
 }

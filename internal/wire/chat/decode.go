@@ -25,9 +25,6 @@ const (
 	maxUser       = 256 // characters
 	maxSafetyID   = 64
 	maxSessionID  = 256
-	maxPairs      = 16 // of metadata
-	maxPairName   = 64
-	maxPairValue  = 512
 	maxModalities = 16
 )
 
@@ -257,7 +254,7 @@ func (d *decoder) field(name []byte) string {
 		req.Needs.Tier = d.tier()
 		return "service_tier"
 	case "metadata":
-		req.Metadata = d.metadata()
+		req.Metadata = d.Metadata()
 		return "metadata"
 	case "user":
 		req.User, _ = d.Stored(maxUser)
@@ -548,29 +545,6 @@ func (d *decoder) tier() string {
 		return tier
 	}
 	return ""
-}
-
-// metadata returns the raw object, nil when there is none.
-func (d *decoder) metadata() []byte {
-	at := d.Pos()
-	if !d.Object() {
-		return nil
-	}
-	n := 0
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		if n++; n > maxPairs {
-			d.FailAt(fault.Invalid, "metadata", "metadata has more than %d entries.", maxPairs)
-			return nil
-		}
-		if runes(name) > maxPairName {
-			d.FailAt(fault.StringTooLong, "metadata", "A name in metadata is longer than %d characters.", maxPairName)
-			return nil
-		}
-		if _, ok := d.Text(maxPairValue); !ok {
-			d.Required()
-		}
-	}
-	return d.req.Body[at:d.Pos():d.Pos()]
 }
 
 func (d *decoder) usage() {

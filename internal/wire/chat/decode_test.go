@@ -88,7 +88,7 @@ func TestDecodeWhole(t *testing.T) {
 		"prefill":       {req.Prefill, true},
 		"session":       {req.SessionID, "s1"},
 		"user":          {req.User, "u1"},
-		"metadata":      {string(req.Metadata), `{"a": "b"}`},
+		"metadata":      {string(req.Metadata), `{"a":"b"}`},
 		"tier":          {req.Needs.Tier, "priority"},
 		"only":          {req.Preferences.Only, []string{"openai"}},
 		"sort":          {req.Preferences.Sort, "price"},

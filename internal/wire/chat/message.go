@@ -3,7 +3,6 @@ package chat
 import (
 	"bytes"
 	"math"
-	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -28,8 +27,6 @@ const (
 	bytesPerTokenVideo      = 256
 	tokensRemoteFile        = 4000 // a file or film that is only named
 )
-
-func runes(text []byte) int { return utf8.RuneCount(text) }
 
 // role of a message.
 type role uint8

@@ -46,9 +46,6 @@ func OptionsOf(req *Request, o Options) Options {
 	o.spaces = spacesOf(req)
 	o.echo = appendEcho(nil, req, &o)
 	o.metadata = bytes.Index(o.echo, []byte(metadataBegins)) + len(metadataBegins)
-	for o.echo[o.metadata] == ' ' || o.echo[o.metadata] == '\t' {
-		o.metadata++
-	}
 	return o
 }
 
@@ -64,6 +61,9 @@ const metadataBegins = `,"metadata":{`
 // appendEcho writes the members of a response that repeat the request: SDKs for strict languages want all of them.
 func appendEcho(b []byte, req *Request, o *Options) []byte {
 	given := func(name string) []byte {
+		if name == "metadata" {
+			return req.Metadata // as it is kept, without the blanks that a client may have sent
+		}
 		for i := range req.Members {
 			if m := &req.Members[i]; m.Name == name {
 				return wire.Present(req.Body[m.Value:m.End])

@@ -20,9 +20,6 @@ const (
 	maxTools     = 512
 	maxUser      = 256
 	maxSessionID = 256
-	maxPairs     = 16
-	maxPairName  = 64
-	maxPairValue = 512
 	maxIncludes  = 16
 
 	bytesPerToken    = 3
@@ -210,7 +207,7 @@ func (d *decoder) field(name string) {
 	case "include":
 		d.include()
 	case "metadata":
-		req.Metadata = d.metadata()
+		req.Metadata = d.Metadata()
 	case "user":
 		req.User, _ = d.Stored(maxUser)
 	case "session_id":
@@ -307,29 +304,6 @@ func (d *decoder) include() {
 		}
 		d.out.Encrypted = d.out.Encrypted || word == "reasoning.encrypted_content"
 	}
-}
-
-// metadata returns the raw object, nil when there is none.
-func (d *decoder) metadata() []byte {
-	at := d.Pos()
-	if !d.Object() {
-		return nil
-	}
-	n := 0
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		if n++; n > maxPairs {
-			d.FailAt(fault.Invalid, "metadata", "metadata has more than %d entries.", maxPairs)
-			return nil
-		}
-		if len(name) > 4*maxPairName {
-			d.FailAt(fault.StringTooLong, "metadata", "A name in metadata is longer than %d characters.", maxPairName)
-			return nil
-		}
-		if _, ok := d.Text(maxPairValue); !ok {
-			d.Required()
-		}
-	}
-	return d.req.Body[at:d.Pos():d.Pos()]
 }
 
 func (d *decoder) modalities() {
