@@ -45,7 +45,8 @@ type Response struct {
 // Size is how much of it counts against an account, in bytes.
 func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Output) }
 
-// Bounds are what one account may have kept. Beyond either, its oldest tenth is forgotten with the next sweep.
+// Bounds are what one account may have kept. Beyond either, a sweep forgets its oldest responses until a tenth of the bound is free. An
+// account that has grown by a tenth since the last sweep causes the next one.
 type Bounds struct {
 	Responses int
 	Bytes     int64
@@ -140,11 +141,20 @@ type Manager struct {
 	byUser  map[string]int
 	idle    sync.WaitGroup // runs under way
 	closing bool
+	grown   map[string]growth // by account, since the last sweep
+
+	full chan struct{} // asks for a sweep
+}
+
+// growth is what one account had kept.
+type growth struct {
+	responses int
+	bytes     int64
 }
 
 // New makes a Manager.
 func New(s Store, c Config) *Manager {
-	return &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}}
+	return &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}, grown: map[string]growth{}, full: make(chan struct{}, 1)}
 }
 
 // Keeps reports whether an input of that size is kept.
@@ -160,6 +170,26 @@ func (m *Manager) Keep(r *Response) {
 	r.ExpiresAt = r.CreatedAt.Add(m.cfg.KeepFor)
 	if _, err := m.store.KeepResponse(ctx, r); err != nil {
 		m.cfg.Report("a response could not be kept", err)
+		return
+	}
+	m.grew(r.Account, int64(r.Size()))
+}
+
+// grew counts what an account has kept, and asks for a sweep when that is much: until the next regular one it could be without bound.
+func (m *Manager) grew(account string, bytes int64) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	g := m.grown[account]
+	g.responses++
+	g.bytes += bytes
+	if b := m.cfg.Bounds; g.responses <= b.Responses/10 && g.bytes <= b.Bytes/10 {
+		m.grown[account] = g
+		return
+	}
+	delete(m.grown, account)
+	select {
+	case m.full <- struct{}{}:
+	default:
 	}
 }
 
@@ -256,6 +286,9 @@ const sweepAtOnce = 200
 
 // Sweep forgets what has expired and what is too much.
 func (m *Manager) Sweep(ctx context.Context) error {
+	m.mu.Lock()
+	clear(m.grown)
+	m.mu.Unlock()
 	for {
 		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 		n, err := m.store.SweepResponses(short, m.cfg.Now(), m.cfg.Bounds, sweepAtOnce)
@@ -270,21 +303,23 @@ func (m *Manager) Sweep(ctx context.Context) error {
 func (m *Manager) Start() {
 	ctx, cancel := context.WithCancel(context.Background())
 	m.stop = cancel
-	m.done.Go(func() { m.every(ctx, m.cfg.SweepEvery, "expired responses could not be deleted", m.Sweep) })
-	m.done.Go(func() { m.every(ctx, m.cfg.BeatEvery, "responses under way could not be told of", m.beat) })
+	m.done.Go(func() { m.every(ctx, m.cfg.SweepEvery, m.full, "expired responses could not be deleted", m.Sweep) })
+	m.done.Go(func() { m.every(ctx, m.cfg.BeatEvery, nil, "responses under way could not be told of", m.beat) })
 }
 
-func (m *Manager) every(ctx context.Context, d time.Duration, what string, do func(context.Context) error) {
+// every does something at each d, and when now asks for it, until ctx ends.
+func (m *Manager) every(ctx context.Context, d time.Duration, now <-chan struct{}, what string, do func(context.Context) error) {
 	t := time.NewTicker(d)
 	defer t.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
+		case <-now:
 		case <-t.C:
-			if err := do(ctx); err != nil && ctx.Err() == nil {
-				m.cfg.Report(what, err)
-			}
+		}
+		if err := do(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Report(what, err)
 		}
 	}
 }

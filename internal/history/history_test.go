@@ -3,6 +3,7 @@ package history_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -350,6 +351,43 @@ func TestKeeps(t *testing.T) {
 			t.Error(s.swept)
 		}
 	})
+}
+
+// An account that has much kept is not left alone until the next regular sweep.
+func TestGrowthIsSwept(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		bounds history.Bounds
+		output int
+	}{
+		"many responses": {history.Bounds{Responses: 30, Bytes: 1 << 30}, 1},
+		"many bytes":     {history.Bounds{Responses: 1000, Bytes: 1000}, 30},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				s := newShelf()
+				s.swept = 1 // a sweep finds little
+				m := manager(t, s, func(c2 *history.Config) { c2.Bounds = c.bounds })
+				for i := range 3 {
+					r := final(fmt.Sprint("resp_", i), "")
+					r.Output = make([]byte, c.output)
+					m.Keep(r)
+				}
+				synctest.Wait()
+				if s.swept != 1 {
+					t.Fatal("it was swept after a tenth of the bound")
+				}
+				r := final("resp_x", "")
+				r.Output = make([]byte, c.output)
+				m.Keep(r)
+				synctest.Wait()
+				if s.swept != 2 {
+					t.Error("it was not swept")
+				}
+			})
+		})
+	}
 }
 
 // Deleting a response ends it.

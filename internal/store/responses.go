@@ -139,14 +139,22 @@ func (t *tx) forget(which string, args ...any) (int64, error) {
 	return t.exec(`DELETE FROM responses WHERE `+which, args...)
 }
 
+// excess is an account with more than it may have.
+type excess struct {
+	account      string
+	count, bytes int64
+}
+
+// tooMany is how many of its responses must go until a tenth of both bounds is free, as far as they are alike in size.
+func (e *excess) tooMany(b history.Bounds) int64 {
+	left := min(float64(b.Responses)/float64(max(e.count, 1)), float64(b.Bytes)/float64(max(e.bytes, 1)), 1) * 0.9
+	return int64(float64(e.count)*(1-left)) + 1
+}
+
 // SweepResponses is history.Writer.SweepResponses.
 func (s *Store) SweepResponses(ctx context.Context, now time.Time, b history.Bounds, n int) (gone int, err error) {
-	type excess struct {
-		account string
-		count   int64
-	}
-	over, err := list(ctx, s, "store.SweepResponses", columns(func(e *excess) []any { return []any{&e.account, &e.count} }),
-		`SELECT account, COUNT(*) FROM responses GROUP BY account HAVING COUNT(*) > $1 OR SUM(size) > $2 LIMIT 100`, b.Responses, b.Bytes)
+	over, err := list(ctx, s, "store.SweepResponses", columns(func(e *excess) []any { return []any{&e.account, &e.count, &e.bytes} }),
+		`SELECT account, COUNT(*), CAST(SUM(size) AS BIGINT) FROM responses GROUP BY account HAVING COUNT(*) > $1 OR SUM(size) > $2 LIMIT 100`, b.Responses, b.Bytes)
 	if err != nil {
 		return 0, err
 	}
@@ -155,7 +163,7 @@ func (s *Store) SweepResponses(ctx context.Context, now time.Time, b history.Bou
 		gone = int(changed)
 		for _, e := range over {
 			if err == nil {
-				changed, err = t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE account = $1 ORDER BY created_at LIMIT $2)`, e.account, e.count/10+1)
+				changed, err = t.forget(`(account, id) IN (SELECT account, id FROM responses WHERE account = $1 ORDER BY created_at LIMIT $2)`, e.account, e.tooMany(b))
 				gone += int(changed)
 			}
 		}

@@ -252,9 +252,16 @@ func tooMuchKept(t *testing.T, s history.Store) {
 		keepResponse(t, s, r, true)
 	}
 	keepResponse(t, s, response("usr_2", "resp_x", ""), true)
-	for _, b := range []history.Bounds{{Responses: 19, Bytes: 1 << 30}, {Responses: 100, Bytes: 500}} {
-		if n, err := s.SweepResponses(t.Context(), at, b, 100); err != nil || n < 2 || n > 3 {
-			t.Errorf("%d %v", n, err)
+	one := response("usr_1", "resp_00", "")
+	for _, c := range []struct {
+		bounds history.Bounds
+		gone   int // one more than what frees a tenth
+	}{{history.Bounds{Responses: 19, Bytes: 1 << 30}, 3}, {history.Bounds{Responses: 100, Bytes: 10 * int64(one.Size())}, 9}} {
+		if n, err := s.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != c.gone {
+			t.Errorf("%d %v, want %d", n, err, c.gone)
+		}
+		if n, err := s.SweepResponses(t.Context(), at, c.bounds, 100); err != nil || n != 0 {
+			t.Errorf("again: %d %v", n, err)
 		}
 	}
 	_, err := s.Response(t.Context(), "usr_1", "resp_00", at)
