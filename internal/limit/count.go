@@ -26,25 +26,31 @@ func NewCount() *Count {
 }
 
 // Enter adds one to a name that has fewer than limit, and tells whether it did. Each Enter that did needs a Leave.
-func (c *Count) Enter(name string, limit int64) bool {
+func (c *Count) Enter(name string, limit int64) bool { return c.Add(name, 1, limit) }
+
+// Leave takes one from a name.
+func (c *Count) Leave(name string) { c.Sub(name, 1) }
+
+// Add adds n to a name that has no more than limit then, and tells whether it did. Each Add that did needs a Sub.
+func (c *Count) Add(name string, n, limit int64) bool {
 	p := c.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := p.n[name]
-	if n >= limit {
+	sum := p.n[name] + n
+	if sum > limit {
 		return false
 	}
-	p.n[name] = n + 1
+	p.n[name] = sum
 	return true
 }
 
-// Leave takes one from a name.
-func (c *Count) Leave(name string) {
+// Sub takes n from a name.
+func (c *Count) Sub(name string, n int64) {
 	p := c.part(name)
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if n := p.n[name]; n > 1 {
-		p.n[name] = n - 1
+	if left := p.n[name] - n; left > 0 {
+		p.n[name] = left
 	} else {
 		delete(p.n, name)
 	}

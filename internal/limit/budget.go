@@ -1,0 +1,105 @@
+package limit
+
+import (
+	"math"
+	"sync/atomic"
+)
+
+// Budget is an amount, of bytes for instance, that names share: each may take a part of it and all of them together no more than there is.
+// It is safe for concurrent use; names in different shards do not meet.
+type Budget struct {
+	all, each int64
+	used      atomic.Int64
+	byName    *Count
+}
+
+// NewBudget shares all; one name may have each of it, and all of it where each is 0 or larger.
+func NewBudget(all, each int64) *Budget {
+	if each <= 0 || each >= all {
+		each = math.MaxInt64 // what a name then misses is missing for all
+	}
+	return &Budget{all: all, each: each, byName: NewCount()}
+}
+
+// Shortage says whose limit a Take has met.
+type Shortage uint8
+
+// None is the answer of a Take that took.
+const (
+	None   Shortage = iota
+	OfName          // the name has its part
+	OfAll           // nothing is left for anybody
+)
+
+// Take takes n for a name, or nothing. Each Take that did needs a Give.
+func (b *Budget) Take(name string, n int64) Shortage {
+	// The name first: what is refused here must not have taken room from others, be it for a moment.
+	if !b.byName.Add(name, n, b.each) {
+		return OfName
+	}
+	for {
+		used := b.used.Load()
+		if used+n > b.all {
+			b.byName.Sub(name, n)
+			return OfAll
+		}
+		if b.used.CompareAndSwap(used, used+n) {
+			return None
+		}
+	}
+}
+
+// Give gives back n of what a name has taken.
+func (b *Budget) Give(name string, n int64) {
+	b.used.Add(-n)
+	b.byName.Sub(name, n)
+}
+
+// Used is how much is taken.
+func (b *Budget) Used() int64 { return b.used.Load() }
+
+// Of is how much a name has taken.
+func (b *Budget) Of(name string) int64 { return b.byName.Of(name) }
+
+// Each is the part of one name.
+func (b *Budget) Each() int64 { return b.each }
+
+// Tab is what one request has taken of a budget. It is safe for concurrent use; the zero Tab has no budget and takes nothing.
+type Tab struct {
+	budget *Budget
+	name   string
+	n      atomic.Int64
+}
+
+// Open begins a tab of a name. It must not be in use.
+func (t *Tab) Open(b *Budget, name string) { t.budget, t.name = b, name }
+
+// Take takes n more.
+func (t *Tab) Take(n int64) Shortage {
+	if t.budget == nil || n <= 0 {
+		return None
+	}
+	s := t.budget.Take(t.name, n)
+	if s == None {
+		t.n.Add(n)
+	}
+	return s
+}
+
+// Give gives n back.
+func (t *Tab) Give(n int64) {
+	if t.budget != nil && n > 0 {
+		t.n.Add(-n)
+		t.budget.Give(t.name, n)
+	}
+}
+
+// Taken is how much is on the tab.
+func (t *Tab) Taken() int64 { return t.n.Load() }
+
+// Close gives back all that is on the tab. Who takes more later must close again.
+func (t *Tab) Close() {
+	if n := t.n.Swap(0); n > 0 {
+		t.budget.Give(t.name, n)
+	}
+}
