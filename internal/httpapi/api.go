@@ -95,7 +95,6 @@ type API struct {
 	peers  onePeer
 	models modelsCache
 
-	bodies   atomic.Int64 // bytes of bodies in memory
 	inFlight atomic.Int64 // admitted requests
 	draining atomic.Bool
 }
@@ -112,8 +111,8 @@ func New(d Deps, c Config) *API {
 		d.Slog = slog.New(slog.DiscardHandler)
 	}
 	a := &API{Deps: d, cfg: c}
-	a.limits = newLimits(&a.cfg, d.Heap, d.Now())
 	a.routes = a.declare()
+	a.limits = newLimits(&a.cfg, d.Heap, d.Now(), largestBody(a.routes, &a.cfg))
 	var outside, inside []*Route
 	for _, r := range a.routes {
 		if r.access == administration {
@@ -133,6 +132,16 @@ func New(d Deps, c Config) *API {
 
 // Routes lists the operations that are served.
 func (a *API) Routes() []*Route { return a.routes }
+
+// largestBody is the largest body that any route takes.
+func largestBody(routes []*Route, c *Config) (most int64) {
+	for _, r := range routes {
+		if r.body != nil {
+			most = max(most, r.body(c))
+		}
+	}
+	return most
+}
 
 func textBody(c *Config) int64       { return c.MaxBody }
 func managementBody(c *Config) int64 { return c.MaxManagementBody }

@@ -24,6 +24,7 @@ func (x *exchange) authorize() error {
 		return err
 	}
 	x.caller = caller
+	x.memory.Open(x.api.limits.bytes, caller.User)
 	switch {
 	case x.route.access == management && !caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key.")

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
 // buffer is a body's memory. Buffers come in powers of two, so that few sizes serve all bodies.
@@ -24,8 +25,18 @@ const (
 
 var buffers [maxClass + 1]sync.Pool
 
+// bufferSize is how large the buffer is that takeBuffer gives for a size.
+func bufferSize(size int64) int64 {
+	if class := classOf(size); class <= maxClass {
+		return 1 << class
+	}
+	return size
+}
+
+func classOf(size int64) int { return max(bits.Len64(uint64(max(size, 1)-1)), minClass) }
+
 func takeBuffer(size int) *buffer {
-	class := max(bits.Len(uint(max(size, 1)-1)), minClass)
+	class := classOf(int64(size))
 	if class > maxClass {
 		return &buffer{make([]byte, 0, size)}
 	}
@@ -52,8 +63,8 @@ func (x *exchange) checkBodySize() error {
 	return nil
 }
 
-func tooLarge(limit int64) error {
-	return fault.Newf(fault.PayloadTooLarge, "httpapi.readBody", "The request body is larger than %d bytes.", limit)
+func tooLarge(most int64) error {
+	return fault.Newf(fault.PayloadTooLarge, "httpapi.readBody", "The request body is larger than %d bytes.", most)
 }
 
 // readBody reads the whole body, unpacked. The bytes are valid until the exchange ends: their memory then serves another client,
@@ -77,12 +88,12 @@ func (x *exchange) readBytes() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	limit := x.route.body(&x.api.cfg)
+	most := x.route.body(&x.api.cfg)
 	guard := x.guardBody()
 	if packed {
-		err = x.unpack(guard, limit)
+		err = x.unpack(guard, most)
 	} else {
-		err = x.fill(guard, x.r.ContentLength, limit)
+		err = x.fill(guard, x.r.ContentLength, most)
 	}
 	if err != nil {
 		return nil, guard.explain(err)
@@ -122,67 +133,94 @@ func (x *exchange) packed() (bool, error) {
 	return false, fault.New(fault.UnsupportedMediaType, "httpapi.readBody", "The body may be encoded with gzip or not at all.")
 }
 
+// Bodies grow as their bytes arrive, whatever their clients announce: a buffer is never more than growth times what has come, or firstBuffer.
+const (
+	firstBuffer = 16 << 10 // a body of up to so many bytes has one buffer, and is charged for once
+	growth      = 4
+)
+
 // fill reads a body of a known length, or, with a negative one, to its end.
-func (x *exchange) fill(r io.Reader, length, limit int64) error {
-	size := length
-	if size < 0 {
-		size = 1 << minClass
-	}
-	if err := x.charge(size); err != nil {
-		return err
-	}
-	x.body = takeBuffer(int(size))
+func (x *exchange) fill(r io.Reader, length, most int64) error {
+	size := int64(1 << minClass)
 	if length >= 0 {
-		x.body.b = x.body.b[:length]
-		_, err := io.ReadFull(r, x.body.b)
+		size = min(length, firstBuffer)
+	}
+	if err := x.newBuffer(size); err != nil {
 		return err
 	}
 	for {
 		b := x.body.b
-		n, err := r.Read(b[len(b):cap(b)])
+		if length >= 0 && int64(len(b)) == length {
+			return nil
+		}
+		if len(b) == cap(b) {
+			if err := x.grow(length, most); err != nil {
+				return err
+			}
+			b = x.body.b
+		}
+		free := b[len(b):cap(b)]
+		if length >= 0 {
+			free = free[:min(int64(len(free)), length-int64(len(b)))]
+		}
+		n, err := r.Read(free)
 		x.body.b = b[:len(b)+n]
 		switch {
-		case int64(len(x.body.b)) > limit:
-			return tooLarge(limit)
+		case length < 0 && int64(len(x.body.b)) > most:
+			return tooLarge(most)
+		case err == io.EOF && length >= 0 && int64(len(x.body.b)) < length:
+			return io.ErrUnexpectedEOF
 		case err == io.EOF:
 			return nil
 		case err != nil:
 			return err
-		case len(x.body.b) == cap(x.body.b):
-			if err := x.grow(); err != nil {
-				return err
-			}
 		}
 	}
 }
 
-// grow doubles the buffer.
-func (x *exchange) grow() error {
-	old := x.body
-	if err := x.charge(int64(cap(old.b))); err != nil {
+// newBuffer makes the buffer of a body, charged for.
+func (x *exchange) newBuffer(size int64) error {
+	size = bufferSize(size)
+	if err := x.charge(size); err != nil {
 		return err
 	}
-	x.body = takeBuffer(2 * cap(old.b))
+	x.body = takeBuffer(int(size))
+	return nil
+}
+
+// grow makes room for more of the body: at once all of it, when a part has come that deserves it. Without a length there is room for one byte
+// more than the limit, which is the one that is too many.
+func (x *exchange) grow(length, most int64) error {
+	old := x.body
+	size := 2 * int64(cap(old.b))
+	if length >= 0 {
+		size = bufferSize(min(length, growth*int64(cap(old.b))))
+	} else if size > most {
+		size = max(bufferSize(most+1), int64(cap(old.b))+1)
+	}
+	if err := x.charge(size - int64(cap(old.b))); err != nil {
+		return err
+	}
+	x.body = takeBuffer(int(size))
 	x.body.b = append(x.body.b, old.b...)
 	old.release()
 	return nil
 }
 
-// charge takes from the node's budget of bodies.
+// charge takes memory for the exchange out of what its user, and the node, has for bytes of clients and providers.
 func (x *exchange) charge(n int64) error {
-	if x.api.bodies.Add(n) > x.api.cfg.BodyBudget {
-		x.api.bodies.Add(-n)
-		return fault.New(fault.Overloaded, "httpapi.readBody", "The gateway holds too many request bodies at the moment.")
+	b := x.api.limits.bytes
+	switch x.memory.Take(n) {
+	case limit.OfName:
+		return x.crowded(b.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
+	case limit.OfAll:
+		return fault.New(fault.Overloaded, "httpapi.charge", "The gateway holds too many bytes of requests at the moment.")
 	}
-	x.charged += n
 	return nil
 }
 
 func (x *exchange) releaseBody() {
-	if x.charged > 0 {
-		x.api.bodies.Add(-x.charged)
-		x.charged = 0
-	}
+	x.memory.Close()
 	if x.body != nil {
 		x.body.release()
 		x.body = nil
@@ -197,8 +235,8 @@ const (
 
 var unpackers sync.Pool
 
-func (x *exchange) unpack(guard *bodyGuard, limit int64) error {
-	src := &io.LimitedReader{R: guard, N: limit + 1} // the packed form counts against the limit, too
+func (x *exchange) unpack(guard *bodyGuard, most int64) error {
+	src := &io.LimitedReader{R: guard, N: most + 1} // the packed form counts against the limit, too
 	z, _ := unpackers.Get().(*gzip.Reader)
 	var err error
 	if z == nil {
@@ -210,7 +248,7 @@ func (x *exchange) unpack(guard *bodyGuard, limit int64) error {
 		return guard.badGzip(err)
 	}
 	defer unpackers.Put(z)
-	err = x.fill(&ratioReader{z: z, guard: guard}, -1, limit)
+	err = x.fill(&ratioReader{z: z, guard: guard}, -1, most)
 	switch {
 	case err == nil:
 		_, err = guard.Read(make([]byte, 1)) // the end of the body proper, so that the connection can go on
@@ -219,7 +257,7 @@ func (x *exchange) unpack(guard *bodyGuard, limit int64) error {
 		}
 		return guard.badGzip(err)
 	case src.N == 0:
-		return tooLarge(limit)
+		return tooLarge(most)
 	}
 	return guard.badGzip(err)
 }
@@ -287,8 +325,8 @@ func (g *bodyGuard) next() time.Time {
 	if cfg.BodyMinRate > 0 {
 		slow = max(slow, time.Duration(g.n)*time.Second/time.Duration(cfg.BodyMinRate))
 	}
-	for _, limit := range [...]time.Duration{slow, cfg.BodyTotal} {
-		if t := g.start.Add(limit); t.Before(at) {
+	for _, within := range [...]time.Duration{slow, cfg.BodyTotal} {
+		if t := g.start.Add(within); t.Before(at) {
 			at = t
 		}
 	}

@@ -433,7 +433,7 @@ func TestBodyBudget(t *testing.T) {
 		begun <- struct{}{}
 		<-leave
 		return hello(ctx, c, sink)
-	}), func(c *httpapi.Config) { c.BodyBudget = 150 })
+	}), func(c *httpapi.Config) { c.BodyBudget, c.MaxUserShare = 6000, 0 })
 	done := make(chan *response)
 	go func() { done <- n.do("POST", "/v1/chat/completions", chatBody(false)) }()
 	<-begun

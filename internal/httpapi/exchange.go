@@ -14,6 +14,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/limit"
 	"weir/internal/record"
 	"weir/internal/relay"
 )
@@ -42,10 +43,10 @@ type exchange struct {
 	inUser     bool         // counted among the user's requests
 	inStreams  bool         // counted among the key's streams
 
-	status    int   // 0 until the head is written
-	sent      int64 // bytes of the body
-	read      int64 // bytes of the request's body
-	charged   int64 // bytes taken from the node's budget of bodies
+	status    int       // 0 until the head is written
+	sent      int64     // bytes of the body
+	read      int64     // bytes of the request's body
+	memory    limit.Tab // bytes that the request takes of its user's and the node's budget
 	body      *buffer
 	bodyDone  bool // the request's body was read to its end
 	deadline  time.Time

@@ -19,7 +19,8 @@ import (
 // limits is what this node knows of who uses how much.
 type limits struct {
 	heap      *limit.Heap
-	byUser    *limit.Count // admitted requests under way
+	bytes     *limit.Budget // of requests and answers in memory, by user
+	byUser    *limit.Count  // admitted requests under way
 	userMost  int64
 	streams   *limit.Count // streams under way, by key
 	keys      *limit.Gate
@@ -41,10 +42,11 @@ type limits struct {
 // maxNames bounds what one gate remembers: some 100 bytes each.
 const maxNames = 1 << 17
 
-func newLimits(c *Config, heap func() int64, now time.Time) *limits {
+func newLimits(c *Config, heap func() int64, now time.Time, largest int64) *limits {
 	l := &limits{
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, heap), byUser: limit.NewCount(), streams: limit.NewCount(), userMost: math.MaxInt64,
-		keys: limit.NewGate(now, maxNames), free: limit.NewGate(now, maxNames), anonymous: limit.NewGate(now, maxNames),
+		bytes: limit.NewBudget(c.BodyBudget, c.userBytes(largest)),
+		keys:  limit.NewGate(now, maxNames), free: limit.NewGate(now, maxNames), anonymous: limit.NewGate(now, maxNames),
 		address: limit.Rates{{Amount: int64(c.AnonymousPerSecond), Per: time.Second, Burst: int64(c.AnonymousBurst)}},
 		calls:   limit.NewGate(now, maxNames), userCalls: limit.Rates{limit.PerMinute(c.UserCallsPerMinute)},
 		visits: limit.NewGate(now, maxNames), public: limit.Rates{limit.PerMinute(int64(c.PublicPerMinute))},
@@ -55,6 +57,22 @@ func newLimits(c *Config, heap func() int64, now time.Time) *limits {
 		l.userMost = most
 	}
 	return l
+}
+
+// percent is so many hundredths of n.
+func percent(n, p int64) int64 {
+	if n > math.MaxInt64/100 {
+		return n / 100 * p
+	}
+	return n * p / 100
+}
+
+// userBytes is how many bytes of the body budget one user may take: nobody is locked out of one legal request, with a little for its answer.
+func (c *Config) userBytes(largest int64) int64 {
+	if c.MaxUserShare <= 0 {
+		return c.BodyBudget
+	}
+	return max(percent(c.BodyBudget, c.MaxUserShare), largest+largest/growth)
 }
 
 // admit lets a request in that will take memory or a provider's time, if the node, its user and its key have room for it. Nothing of its

@@ -1,0 +1,182 @@
+package httpapi_test
+
+import (
+	"bytes"
+	"fmt"
+	"io"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/httpapi"
+)
+
+// held is how many bytes the node counts against its budget.
+func held(t *testing.T, n *node) (bytes float64) {
+	t.Helper()
+	for _, line := range strings.Split(scrape(t, n), "\n") {
+		if v, ok := strings.CutPrefix(line, "weir_body_bytes "); ok {
+			if _, err := fmt.Sscan(v, &bytes); err != nil {
+				t.Fatal(err)
+			}
+			return bytes
+		}
+	}
+	t.Fatal("there is no metric weir_body_bytes")
+	return 0
+}
+
+// until waits for something that other goroutines bring about.
+func until(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for by := time.Now().Add(10 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(by) {
+			t.Fatalf("still not: %s", what)
+		}
+	}
+}
+
+// begin sends the head of a request with that key and a part of its body.
+func (n *node) begin(key, path, extra string, length int, part []byte) *socket {
+	n.t.Helper()
+	s := n.dial()
+	s.send("POST %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\n%sContent-Length: %d\r\n\r\n", path, key, extra, length)
+	if _, err := s.Write(part); err != nil {
+		n.t.Fatal(err)
+	}
+	return s
+}
+
+func padded(size int) string {
+	return `{"model":"acme/small","pad":"` + strings.Repeat("x", size) + `","messages":[{"role":"user","content":"hi"}]}`
+}
+
+// Announcing takes nothing: forty clients of one user that announce the largest body and send one byte of it are in nobody's way.
+func TestAnnouncedBodiesTakeNothing(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), nil)
+	for range 40 {
+		n.begin(n.first.KeyText, "/v1/chat/completions", "", 32<<20, []byte("{"))
+	}
+	until(t, "all bodies are awaited", func() bool { return held(t, n) >= 40*(16<<10) })
+	if h := held(t, n); h > 40*(16<<10) {
+		t.Errorf("%.0f bytes are held", h)
+	}
+	for _, key := range []string{n.first.KeyText, n.newUser("Boris")} {
+		if r := n.do("POST", "/v1/chat/completions", padded(5<<20), "Authorization", "Bearer "+key); r.StatusCode != 200 {
+			t.Fatalf("status %d: %s", r.StatusCode, r.body)
+		}
+	}
+}
+
+// readsNone are routes that need no body and read none.
+var readsNone = map[string]bool{"/v1/responses/{id}/cancel": true, "/api/account/webhook-secret": true}
+
+// One user's bytes have a bound, and another user is served beside them. What is broken off is given back.
+func TestUsersShareOfBodies(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
+	other := n.newUser("Boris")
+	part := bytes.Repeat([]byte(" "), 4<<20+1) // room for four times as much is made at this point
+	var open []*socket
+	for range 8 {
+		open = append(open, n.begin(n.first.KeyText, "/v1/chat/completions", "", 32<<20, part))
+	}
+	until(t, "the user has its share", func() bool { return held(t, n) == 128<<20 })
+	limited(t, n.do("POST", "/v1/chat/completions", chatBody(false)), "max_user_share", itoa(128<<20))
+	for _, r := range n.api.Routes() {
+		if httpapi.MostBody(n.api, r) == 0 || readsNone[r.Pattern] {
+			continue
+		}
+		contentType, key := "application/json", n.first.KeyText
+		if strings.HasSuffix(r.Pattern, "transcriptions") {
+			contentType = "multipart/form-data; boundary=x"
+		}
+		if strings.HasPrefix(r.Pattern, "/api/") || strings.HasPrefix(r.Pattern, "/v1/keys") {
+			key = n.first.ManagementKey
+		}
+		path := strings.NewReplacer("{id}", "x", "{hash}", "x").Replace(r.Pattern)
+		got := n.do(r.Method, path, "{}", "Content-Type", contentType, "Authorization", "Bearer "+key)
+		if got.StatusCode != 429 || !strings.Contains(string(got.body), "of this user hold") {
+			t.Errorf("%s %s: status %d: %s", r.Method, r.Pattern, got.StatusCode, got.body)
+		}
+	}
+	for range 3 {
+		if r := n.do("POST", "/v1/chat/completions", padded(5<<20), "Authorization", "Bearer "+other); r.StatusCode != 200 {
+			t.Fatalf("status %d: %s", r.StatusCode, r.body)
+		}
+	}
+	for _, s := range open {
+		_ = s.Close()
+	}
+	until(t, "all was given back", func() bool { return held(t, n) == 0 })
+	if r := n.do("POST", "/v1/chat/completions", chatBody(false)); r.StatusCode != 200 {
+		t.Fatalf("status %d: %s", r.StatusCode, r.body)
+	}
+}
+
+// The largest body of each kind is taken, however small the user's part is, and takes no more memory than it must.
+func TestLargestBodyHasRoom(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxBody, c.MaxUserShare, c.BodyBudget = 8<<20, 1, 90<<20 })
+	body := padded(8<<20 - len(padded(0)))
+	for name, headers := range map[string][]string{
+		"length":  nil,
+		"chunked": {"Transfer-Encoding", "chunked"},
+	} {
+		req, err := http.NewRequestWithContext(t.Context(), "POST", n.url+"/v1/chat/completions", io.NopCloser(strings.NewReader(body)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if headers == nil {
+			req.ContentLength = int64(len(body))
+		}
+		req.Header.Set("Authorization", "Bearer "+n.first.KeyText)
+		resp, err := http.DefaultClient.Do(req)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_ = resp.Body.Close()
+		if resp.StatusCode != 200 {
+			t.Errorf("%s: status %d", name, resp.StatusCode)
+		}
+	}
+	until(t, "all was given back", func() bool { return held(t, n) == 0 })
+}
+
+// Each route that takes a body asks for a key before it reads one, reads no more than its limit, charges what it reads to the user, and gives it back.
+func TestEveryRouteGuardsItsBody(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
+	seen := 0
+	for _, r := range n.api.Routes() {
+		if r.Method == "GET" || r.Method == "DELETE" {
+			continue
+		}
+		seen++
+		path := strings.NewReplacer("{id}", "resp_x", "{hash}", "x").Replace(r.Pattern)
+		t.Run(r.Method+" "+r.Pattern, func(t *testing.T) {
+			most := httpapi.MostBody(n.api, r)
+			if most <= 0 {
+				t.Fatal("a route for writing has no limit of its body")
+			}
+			s := n.dial()
+			s.send("%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{", r.Method, path)
+			if got := s.response(); got.StatusCode != 401 {
+				t.Errorf("without a key: status %d", got.StatusCode)
+			}
+			s = n.dial()
+			s.send("%s %s HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n", r.Method, path, n.first.KeyText, most+1)
+			if got := s.response(); got.StatusCode != 413 {
+				t.Errorf("larger than the limit: status %d", got.StatusCode)
+			}
+		})
+	}
+	if seen < 20 {
+		t.Errorf("%d routes were seen", seen)
+	}
+	if h := held(t, n); h != 0 {
+		t.Errorf("%.0f bytes are held", h)
+	}
+}
