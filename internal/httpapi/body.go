@@ -375,25 +375,30 @@ func (x *exchange) leaveBody() {
 	if x.bodyDone || x.r.ContentLength <= 0 || x.r.ContentLength > restBytes {
 		return
 	}
-	if c, ok := x.w.(interface{ SetReadDeadline(time.Time) error }); ok {
-		x.bodyDone = c.SetReadDeadline(time.Now().Add(restGrace)) == nil
-	}
+	x.bodyDone = x.stopReading(restGrace)
 }
 
-// refuseGrace is how long a client may go on sending a body that nobody reads.
-const refuseGrace = time.Second
+// refuseGrace is how long net/http may look for the end of a body that nobody reads, before the connection lingers.
+const refuseGrace = 100 * time.Millisecond
 
-// refuseBody makes sure that an answer given without reading the body ends the connection, also when the client sends slowly:
-// net/http reads on a little after the handler, and waits for it.
+// refuseBody makes sure that an answer given without reading the body ends the connection, also when the client sends slowly: net/http reads on a
+// little after the handler, and waits for it. The connection lingers then, so that the answer is read.
 func (x *exchange) refuseBody() {
 	if x.bodyDone {
 		return
 	}
 	x.bodyDone = true
 	x.w.Header()["Connection"] = closeConn
-	if c, ok := x.w.(interface{ SetReadDeadline(time.Time) error }); ok {
-		_ = c.SetReadDeadline(time.Now().Add(refuseGrace))
+	x.stopReading(refuseGrace)
+}
+
+// stopReading gives net/http until then to find the end of the body, and has the connection linger if it is closed behind the answer.
+func (x *exchange) stopReading(within time.Duration) bool {
+	if c, ok := x.r.Context().Value(connKey{}).(*tcpConn); ok {
+		c.unread.Store(true)
 	}
+	c, ok := x.w.(interface{ SetReadDeadline(time.Time) error })
+	return ok && c.SetReadDeadline(time.Now().Add(within)) == nil
 }
 
 var _ http.Handler = (*API)(nil)

@@ -1,10 +1,27 @@
 package httpapi
 
+import (
+	"net"
+
+	"weir/internal/limit"
+)
+
 // ScoreMeaning is the sentence for a reason of routing.
 func ScoreMeaning(reason string) string { return scoreMeanings[reason] }
 
 // ReadsBody reports whether requests of the route have bodies.
 func (r *Route) ReadsBody() bool { return r.body != nil }
+
+// LingeringListener is a listener that limits, of whose connections so many linger.
+func LingeringListener(l net.Listener, most int64) (net.Listener, *limit.Budget) {
+	c := Default()
+	out := newLimitListener(l, &c)
+	out.lingering = limit.NewBudget(most, most)
+	return out, out.lingering
+}
+
+// LeaveUnread marks a connection as one that has unread bytes.
+func LeaveUnread(c net.Conn) { c.(*tcpConn).unread.Store(true) }
 
 // MostBody is the largest body that a route takes.
 func MostBody(a *API, r *Route) int64 {

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
 // Server serves an API on a listener until it is drained.
@@ -36,6 +37,7 @@ func NewServer(a *API) *Server {
 			WriteTimeout:   c.WriteStall,
 			MaxHeaderBytes: c.MaxHeaderBytes,
 			BaseContext:    func(net.Listener) context.Context { return ctx },
+			ConnContext:    withConn,
 			ErrorLog:       slog.NewLogLogger(a.Slog.Handler(), slog.LevelDebug),
 		},
 	}
@@ -94,10 +96,12 @@ type limitListener struct {
 	mu        sync.Mutex
 	open      int
 	byAddress map[netip.Addr]int
+
+	lingering *limit.Budget // connections, by address
 }
 
 func newLimitListener(l net.Listener, c *Config) *limitListener {
-	return &limitListener{Listener: l, cfg: c, byAddress: map[netip.Addr]int{}}
+	return &limitListener{Listener: l, cfg: c, byAddress: map[netip.Addr]int{}, lingering: limit.NewBudget(lingerMost, lingerByAddress)}
 }
 
 // Accept returns the next connection within the limits.
@@ -114,7 +118,7 @@ func (l *limitListener) Accept() (net.Conn, error) {
 		}
 		release := sync.OnceFunc(func() { l.giveBack(address) })
 		if tcp, ok := c.(*net.TCPConn); ok {
-			return &tcpConn{tcp, release}, nil
+			return &tcpConn{TCPConn: tcp, l: l, address: address, release: release}, nil
 		}
 		return &anyConn{c, release}, nil
 	}
@@ -156,18 +160,6 @@ func (l *limitListener) giveBack(a netip.Addr) {
 	if l.byAddress[a]--; l.byAddress[a] == 0 {
 		delete(l.byAddress, a)
 	}
-}
-
-// tcpConn keeps what net/http looks for in a TCP connection: ReadFrom and CloseWrite.
-type tcpConn struct {
-	*net.TCPConn
-	release func()
-}
-
-// Close closes the connection and frees its place.
-func (c *tcpConn) Close() error {
-	c.release()
-	return c.TCPConn.Close()
 }
 
 type anyConn struct {
