@@ -86,7 +86,7 @@ func TestUsersShareOfBodies(t *testing.T) {
 	until(t, "the user has its share", func() bool { return held(t, n) == 128<<20 })
 	limited(t, n.do("POST", "/v1/chat/completions", chatBody(false)), "max_user_share", itoa(128<<20))
 	for _, r := range n.api.Routes() {
-		if httpapi.MostBody(n.api, r) == 0 || readsNone[r.Pattern] {
+		if httpapi.MostBody(n.api, r) == 0 {
 			continue
 		}
 		contentType, key := "application/json", n.first.KeyText
@@ -159,7 +159,10 @@ func TestEveryRouteGuardsItsBody(t *testing.T) {
 		t.Run(r.Method+" "+r.Pattern, func(t *testing.T) {
 			most := httpapi.MostBody(n.api, r)
 			if most <= 0 {
-				t.Fatal("a route for writing has no limit of its body")
+				if !readsNone[r.Pattern] {
+					t.Error("a route for writing has no limit of its body")
+				}
+				return
 			}
 			s := n.dial()
 			s.send("%s %s HTTP/1.1\r\nHost: x\r\nContent-Length: 1000\r\n\r\n{", r.Method, path)
