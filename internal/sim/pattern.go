@@ -7,9 +7,11 @@ import (
 )
 
 // matching writes a string that matches a regular expression of the kind that schemas use: literals, classes, groups,
-// alternatives, repetition, anchors. It returns false for anything beyond that, such as a look-ahead.
-func matching(pattern string, rnd *random) (string, bool) {
-	budget := maxPatternAtoms
+// alternatives, repetition, anchors. It returns false for anything beyond that, such as a look-ahead. What it looks at is taken from left.
+func matching(pattern string, rnd *random, left *int) (string, bool) {
+	most := min(*left, maxPatternAtoms)
+	budget := most
+	defer func() { *left -= most - max(budget, 0) }()
 	m := matcher{rest: pattern, rnd: rnd, ok: true, budget: &budget}
 	m.alternatives(&m.out, 0)
 	return m.out.String(), m.ok && m.rest == ""
@@ -25,6 +27,7 @@ type matcher struct {
 }
 
 const (
+	maxPattern      = 4096 // bytes
 	maxPatternDepth = 20
 	maxPatternAtoms = 20_000
 )
@@ -152,6 +155,10 @@ func (m *matcher) class() rune {
 	type span struct{ low, high rune }
 	var spans []span
 	for m.rest != "" && !m.take(']') {
+		if *m.budget--; *m.budget < 0 {
+			m.ok = false
+			return 0
+		}
 		r, size := utf8.DecodeRuneInString(m.rest)
 		m.rest = m.rest[size:]
 		if r == '\\' {

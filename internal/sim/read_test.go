@@ -83,7 +83,8 @@ func FuzzMatching(f *testing.F) {
 			return
 		}
 		rnd := random(seed)
-		got, ok := matching(pattern, &rnd)
+		left := maxPatternAtoms
+		got, ok := matching(pattern, &rnd, &left)
 		if !ok || len(got) > 10_000 {
 			return
 		}

@@ -13,7 +13,16 @@ type invention struct {
 	rnd   random
 	words []string // taken from the prompt, for strings that nothing else is said of
 	depth int
+	left  int // what may still be looked at, see spend
+	atoms int // of patterns that may still be written
+	most  int // bytes that the value may have, about
 }
+
+// Schemas are strangers': one of a few lines may have a value of millions of lines, and no end where it refers to itself.
+const (
+	mostLooks    = 20_000
+	mostInvented = 1 << 20
+)
 
 // Below this depth only what a schema requires is written, so that schemas that refer to themselves come to an end.
 const optionalDepth = 3
@@ -22,17 +31,26 @@ const optionalDepth = 3
 const lastDepth = 40
 
 func invent(dst []byte, schema *node, rnd random, words []string) []byte {
-	v := invention{root: schema, rnd: rnd, words: words}
+	v := invention{root: schema, rnd: rnd, words: words, left: mostLooks, atoms: 10 * maxPatternAtoms, most: len(dst) + mostInvented}
 	return v.value(dst, schema)
 }
 
+// spend pays for looking at n members; false when there was enough of that, and what is left becomes null.
+func (v *invention) spend(n int) bool {
+	v.left -= n
+	return v.left > 0
+}
+
 func (v *invention) value(dst []byte, s *node) []byte {
-	if v.depth++; v.depth > lastDepth {
+	if v.depth++; v.depth > lastDepth || !v.spend(1) || len(dst) > v.most {
 		v.depth--
 		return append(dst, "null"...)
 	}
 	defer func() { v.depth-- }()
 	s = v.resolve(s)
+	if s != nil {
+		v.spend(len(s.names))
+	}
 	if c := s.get("const"); c != nil {
 		return append(dst, c.raw...)
 	}
@@ -59,18 +77,24 @@ func (v *invention) value(dst []byte, s *node) []byte {
 // resolve follows references, takes one of several alternatives and folds allOf into one schema.
 func (v *invention) resolve(s *node) *node {
 	for range lastDepth {
+		if !v.spend(1) {
+			return s
+		}
 		switch {
 		case s.get("$ref").is(text):
 			s = v.target(s.get("$ref").text)
 		case s.alternatives("anyOf") != nil:
-			s = merged(s, "anyOf", v.simplest(s.alternatives("anyOf")))
+			s = v.merged(s, "anyOf", v.simplest(s.alternatives("anyOf")))
 		case s.alternatives("oneOf") != nil:
-			s = merged(s, "oneOf", v.simplest(s.alternatives("oneOf")))
+			s = v.merged(s, "oneOf", v.simplest(s.alternatives("oneOf")))
 		case s.alternatives("allOf") != nil:
 			all := s.alternatives("allOf")
+			if !v.spend(len(s.names)) {
+				return s
+			}
 			s = without(s, "allOf")
 			for i := range all {
-				s = merged(s, "", v.resolve(&all[i]))
+				s = v.merged(s, "", v.resolve(&all[i]))
 			}
 		default:
 			return s
@@ -90,6 +114,9 @@ func (n *node) alternatives(name string) []node {
 func (v *invention) simplest(of []node) *node {
 	if v.depth > optionalDepth {
 		for i := range of {
+			if !v.spend(1) {
+				break
+			}
 			if t := of[i].get("type").str(); t != "" && t != "object" && t != "array" {
 				return &of[i]
 			}
@@ -101,7 +128,7 @@ func (v *invention) simplest(of []node) *node {
 func (v *invention) target(ref string) *node {
 	at := v.root
 	path, ok := strings.CutPrefix(ref, "#")
-	if !ok {
+	if !ok || !v.spend(len(ref)/16) {
 		return &node{kind: object}
 	}
 	for _, name := range strings.Split(strings.Trim(path, "/"), "/") {
@@ -109,6 +136,9 @@ func (v *invention) target(ref string) *node {
 			continue
 		}
 		name = strings.ReplaceAll(strings.ReplaceAll(name, "~1", "/"), "~0", "~")
+		if !v.spend(1 + len(at.names)/8) {
+			return &node{kind: object}
+		}
 		if at = at.get(name); at == nil {
 			return &node{kind: object}
 		}
@@ -127,7 +157,10 @@ func without(s *node, name string) *node {
 }
 
 // merged is s without the member drop, with what is said in more. Properties and required names add up.
-func merged(s *node, drop string, more *node) *node {
+func (v *invention) merged(s *node, drop string, more *node) *node {
+	if more == nil || !v.spend(len(s.names)+len(more.names)) {
+		return s
+	}
 	out := without(s, drop)
 	for i, name := range more.names {
 		have := out.get(name)
@@ -135,8 +168,8 @@ func merged(s *node, drop string, more *node) *node {
 		case have == nil:
 			out.names, out.items = append(out.names, name), append(out.items, more.items[i])
 		case name == "properties" && have.is(object) && more.items[i].is(object):
-			*have = *merged(have, "", &more.items[i])
-		case name == "required" && have.is(array):
+			*have = *v.merged(have, "", &more.items[i])
+		case name == "required" && have.is(array) && v.spend(len(have.items)+len(more.items[i].items)):
 			joined := *have
 			joined.items = append(append([]node(nil), have.items...), more.items[i].items...)
 			*have = joined
@@ -172,15 +205,11 @@ func (v *invention) typeOf(s *node) string {
 
 func (v *invention) object(dst []byte, s *node) []byte {
 	properties, required := s.get("properties"), s.get("required")
-	must := func(name string) bool {
-		if required.is(array) {
-			for i := range required.items {
-				if required.items[i].text == name {
-					return true
-				}
-			}
+	must := map[string]bool{}
+	if required.is(array) && v.spend(len(required.items)) {
+		for i := range required.items {
+			must[required.items[i].text] = true
 		}
-		return false
 	}
 	dst = append(dst, '{')
 	first := true
@@ -193,9 +222,11 @@ func (v *invention) object(dst []byte, s *node) []byte {
 		dst = v.value(dst, schema)
 	}
 	written := 0
-	if properties.is(object) {
+	known := map[string]bool{}
+	if properties.is(object) && v.spend(len(properties.names)) {
 		for i, name := range properties.names {
-			if must(name) || v.depth <= optionalDepth {
+			known[name] = true
+			if must[name] || v.depth <= optionalDepth {
 				member(name, &properties.items[i])
 				written++
 			}
@@ -203,7 +234,8 @@ func (v *invention) object(dst []byte, s *node) []byte {
 	}
 	if required.is(array) {
 		for i := range required.items {
-			if name := required.items[i].text; !properties.has(name) {
+			if name := required.items[i].text; must[name] && !known[name] {
+				known[name] = true // a name may be given twice
 				member(name, s.get("additionalProperties"))
 				written++
 			}
@@ -242,7 +274,7 @@ func (v *invention) array(dst []byte, s *node) []byte {
 		}
 		start := len(dst)
 		dst = v.value(dst, item)
-		for try := 0; unique && seen[string(dst[start:])] && try < 200; try++ {
+		for try := 0; unique && seen[string(dst[start:])] && try < 200 && v.spend(len(dst[start:])/16); try++ {
 			dst = v.value(dst[:start], item)
 		}
 		if unique {
@@ -253,8 +285,8 @@ func (v *invention) array(dst []byte, s *node) []byte {
 }
 
 func (v *invention) string(s *node) string {
-	if p := s.get("pattern"); p.is(text) {
-		if out, ok := matching(p.text, &v.rnd); ok {
+	if p := s.get("pattern"); p.is(text) && len(p.text) <= maxPattern {
+		if out, ok := matching(p.text, &v.rnd, &v.atoms); ok {
 			return out
 		}
 	}
@@ -269,9 +301,13 @@ func (v *invention) string(s *node) string {
 		return out
 	}
 	least, _ := s.get("minLength").whole()
-	for int64(utf8.RuneCountInString(out)) < min(least, 100_000) {
-		out += " " + v.rnd.pick(english.objects)
+	var more strings.Builder
+	for n := int64(utf8.RuneCountInString(out)); n < min(least, 100_000); {
+		word := v.rnd.pick(english.objects)
+		more.WriteString(" " + word)
+		n += int64(1 + utf8.RuneCountInString(word))
 	}
+	out += more.String()
 	if most, ok := s.get("maxLength").whole(); ok && int64(utf8.RuneCountInString(out)) > most {
 		out = string([]rune(out)[:max(most, 0)])
 	}
@@ -358,12 +394,12 @@ func (v *invention) integer(dst []byte, s *node) []byte {
 	if m, ok := s.get("multipleOf").float(); ok && m >= 1 && m == math.Trunc(m) {
 		unit = m
 	}
-	return strconv.AppendFloat(dst, v.steps(s, unit)*unit, 'f', -1, 64)
+	return appendFinite(dst, v.steps(s, unit)*unit)
 }
 
 func (v *invention) number(dst []byte, s *node) []byte {
 	if m, ok := s.get("multipleOf").float(); ok && m > 0 {
-		return strconv.AppendFloat(dst, v.steps(s, m)*m, 'f', -1, 64)
+		return appendFinite(dst, v.steps(s, m)*m)
 	}
 	lo, hi, hasLo, hasHi, openLo, openHi := bounds(s)
 	switch {
@@ -375,11 +411,19 @@ func (v *invention) number(dst []byte, s *node) []byte {
 		hi = lo + 100
 	}
 	if lo == hi && !openLo && !openHi {
-		return strconv.AppendFloat(dst, lo, 'f', -1, 64)
+		return appendFinite(dst, lo)
 	}
 	at := lo + (hi-lo)*float64(1+v.rnd.below(9))/10
 	if short := math.Round(at*100) / 100; short > lo && short < hi {
 		at = short
 	}
-	return strconv.AppendFloat(dst, at, 'f', -1, 64)
+	return appendFinite(dst, at)
+}
+
+// appendFinite writes a number; bounds that contradict each other may lead to none.
+func appendFinite(dst []byte, x float64) []byte {
+	if math.IsInf(x, 0) || math.IsNaN(x) {
+		x = 0
+	}
+	return strconv.AppendFloat(dst, x, 'f', -1, 64)
 }
