@@ -40,6 +40,7 @@ const (
 	Conflict
 	IdempotencyMismatch
 	IdempotencyInFlight
+	IdempotencyNotKept
 	RateLimited
 	ProviderUnavailable
 	ProviderOverloaded
@@ -83,6 +84,7 @@ var words = [kinds]string{
 	Conflict:             "conflict",
 	IdempotencyMismatch:  "idempotency_mismatch",
 	IdempotencyInFlight:  "idempotency_in_flight",
+	IdempotencyNotKept:   "idempotency_not_kept",
 	RateLimited:          "rate_limit_exceeded",
 	ProviderUnavailable:  "provider_unavailable",
 	ProviderOverloaded:   "provider_overloaded",

@@ -35,7 +35,7 @@ func TestEveryKindHasAnOutcome(t *testing.T) {
 		fault.NoEndpoints: {404, "not_found_error"}, fault.MethodNotAllowed: {405, "invalid_request_error"}, fault.RequestTimeout: {408, "timeout_error"},
 		fault.PayloadTooLarge: {413, "request_too_large"}, fault.HeaderTooLarge: {431, "invalid_request_error"}, fault.UnsupportedMediaType: {415, "invalid_request_error"},
 		fault.PreviousNotFound: {400, "invalid_request_error"}, fault.Unprocessable: {422, "invalid_request_error"}, fault.Conflict: {409, "invalid_request_error"},
-		fault.IdempotencyMismatch: {422, "invalid_request_error"}, fault.IdempotencyInFlight: {409, "invalid_request_error"}, fault.RateLimited: {429, "rate_limit_error"},
+		fault.IdempotencyMismatch: {422, "invalid_request_error"}, fault.IdempotencyInFlight: {409, "invalid_request_error"}, fault.IdempotencyNotKept: {422, "invalid_request_error"}, fault.RateLimited: {429, "rate_limit_error"},
 		fault.ProviderUnavailable: {502, "api_error"}, fault.ProviderOverloaded: {503, "overloaded_error"}, fault.NoProvider: {503, "overloaded_error"}, fault.Timeout: {504, "timeout_error"},
 		fault.Overloaded: {503, "overloaded_error"}, fault.Draining: {503, "overloaded_error"}, fault.StorageUnavailable: {503, "overloaded_error"},
 		fault.Canceled: {499, "api_error"}, fault.VideoNotReady: {404, "not_found_error"}, fault.VideoExpired: {404, "not_found_error"}, fault.VideoNotAvailable: {404, "not_found_error"},

@@ -51,6 +51,7 @@ var outcomes = map[fault.Kind]outcome{
 	fault.Conflict:             {409, "invalid_request_error", "invalid_prompt"},
 	fault.IdempotencyMismatch:  {422, "invalid_request_error", "invalid_prompt"},
 	fault.IdempotencyInFlight:  {409, "invalid_request_error", "invalid_prompt"},
+	fault.IdempotencyNotKept:   {422, "invalid_request_error", "invalid_prompt"}, // not 409, which clients send again
 	fault.RateLimited:          {429, "rate_limit_error", "rate_limit_exceeded"},
 	fault.ProviderUnavailable:  {502, "api_error", "server_error"},
 	fault.ProviderOverloaded:   {503, "overloaded_error", "server_error"},

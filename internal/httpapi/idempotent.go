@@ -10,6 +10,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/record"
 	"weir/internal/relay"
+	"weir/internal/routing"
 )
 
 // errReplayed ends the handling of a request whose first answer has been given again.
@@ -19,6 +20,7 @@ var errReplayed = errors.New("the first answer was given again")
 type named struct {
 	name string
 	run  *idempotency.Run // nil until the body was read, and after the run has ended
+	open bool             // content may be kept: the request was understood, and nobody demands zero data retention
 
 	frames  []byte      // of a stream so far
 	large   bool        // there are more than are kept
@@ -48,7 +50,7 @@ func (x *exchange) claim(body []byte) error {
 		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.route.Pattern, body), Generation: x.generation,
 	})
 	if err != nil {
-		return err
+		return x.chargedOnce(err)
 	}
 	if run == nil {
 		x.replay(kept)
@@ -56,6 +58,27 @@ func (x *exchange) claim(body []byte) error {
 	}
 	x.named.run = run
 	return nil
+}
+
+// chargedOnce adds to the fault of a request that was charged, and whose answer is gone, what it cost.
+func (x *exchange) chargedOnce(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Kind != fault.IdempotencyNotKept {
+		return err
+	}
+	id, _ := f.Details["generation_id"].(string)
+	if c, _, err := x.api.Ledger.Call(x.r.Context(), x.caller.Wallet, id); err == nil {
+		f.Details["cost"] = c.Cost.String()
+	}
+	return f
+}
+
+// mayKeep notes whether content of a named request may be kept, which its preferences and those of account and key say.
+func (x *exchange) mayKeep(p *routing.Preferences) {
+	if x.named != nil {
+		d := x.caller.Defaults
+		x.named.open = !p.ZDR && (d == nil || !d.Preferences.ZDR)
+	}
 }
 
 var replayed = []string{"true"}
@@ -88,8 +111,12 @@ func (n *named) keep(status int, contentType []string, body []byte) {
 		return
 	}
 	n.run = nil
-	if !final(status) || len(contentType) == 0 {
+	switch {
+	case !final(status) || len(contentType) == 0 || !n.open && status >= 300: // a refusal costs nothing, and would be the same
 		run.Free()
+		return
+	case !n.open:
+		run.Withhold()
 		return
 	}
 	run.Keep(idempotency.Answer{Status: status, Type: contentType[0], Body: body})
@@ -110,7 +137,7 @@ func (n *named) frame(frame []byte) bool {
 		return false
 	}
 	if len(frame) > 0 && frame[0] != ':' { // a keep-alive is no part of the answer
-		if n.large = n.large || len(n.frames)+len(frame) > n.run.MaxBytes(); n.large {
+		if n.large = n.large || !n.open || len(n.frames)+len(frame) > n.run.MaxBytes(); n.large {
 			n.frames = nil
 		} else {
 			n.frames = append(n.frames, frame...)
@@ -140,9 +167,12 @@ func (k namedSink) End(receipt relay.Receipt) error {
 	n.holding.Store(true)
 	err := k.s.to.End(receipt)
 	n.run = nil // after End the style writes nothing more, so no frame meets this
-	if n.large || err != nil {
+	switch {
+	case !n.open:
+		run.Withhold()
+	case n.large || err != nil:
 		run.Lose()
-	} else {
+	default:
 		run.Keep(idempotency.Answer{Status: http.StatusOK, Type: streamType[0], Body: n.frames})
 	}
 	if len(n.last) > 0 {
@@ -159,10 +189,13 @@ func (n *named) end(c *record.Call) {
 	if n.run == nil {
 		return
 	}
-	if c != nil && c.Settled && c.Error == "" {
-		n.run.Lose()
-	} else {
+	switch {
+	case c == nil || !c.Settled || c.Error != "":
 		n.run.Free()
+	case !n.open:
+		n.run.Withhold()
+	default:
+		n.run.Lose()
 	}
 	n.run = nil
 }

@@ -193,7 +193,7 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 		if r := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name); r.StatusCode != 200 || stream && !strings.Contains(string(r.body), "[DONE]") {
 			t.Fatalf("%s: %d %s", name, r.StatusCode, r.body)
 		}
-		wantError(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), 422, fault.Unprocessable)
+		wantError(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), 422, fault.IdempotencyNotKept)
 	}
 	if r.n.Load() != 2 {
 		t.Errorf("%d calls", r.n.Load())
@@ -287,5 +287,33 @@ func TestNamesWithoutAStore(t *testing.T) {
 	}
 	if r.n.Load() != 2 {
 		t.Errorf("%d calls", r.n.Load())
+	}
+}
+
+// Where zero data retention is demanded, by the request, the key or the account, nothing of an answer is kept under its name: only that it was
+// charged, which is what a repetition is told, without a second charge.
+func TestNamedRequestsWithZeroDataRetention(t *testing.T) {
+	t.Parallel()
+	r := &counted{relay: relayFunc(hello)}
+	n := startKept(t, r, 0, nil)
+	const zdr = `"provider":{"zdr":true},`
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		before := r.n.Load()
+		body := strings.Replace(chatBody(stream), "{", "{"+zdr, 1)
+		first := n.do("POST", "/v1/chat/completions", body, named, name)
+		if first.StatusCode != 200 || len(first.body) == 0 {
+			t.Fatalf("%s: %d %q", name, first.StatusCode, first.body)
+		}
+		for range 2 {
+			again := n.do("POST", "/v1/chat/completions", body, named, name)
+			wantError(t, again, 422, fault.IdempotencyNotKept)
+			if id := first.Header.Get("X-Generation-Id"); !bytes.Contains(again.body, []byte(`"generation_id":"`+id+`"`)) || !bytes.Contains(again.body, []byte(`"reason":"zdr"`)) {
+				t.Errorf("%s: %s, want %s", name, again.body, id)
+			}
+		}
+		if r.n.Load() != before+1 {
+			t.Errorf("%s: %d calls", name, r.n.Load()-before)
+		}
+		wantError(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), 422, fault.IdempotencyMismatch)
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/limit"
 	"weir/internal/money"
+	"weir/internal/routing"
 )
 
 // limits is what this node knows of who uses how much.
@@ -192,9 +193,10 @@ type reservation struct {
 	rubles money.Nano
 }
 
-// reserve lets a decoded request in by what it asks for: its models, the tokens of its prompt, and whether it streams. What its prompt costs
+// reserve lets a decoded request in by what it asks for: its preferences, which say what may be kept of it, its models, the tokens of its prompt, and whether it streams. What its prompt costs
 // at the least is taken from the key's allowances; what the call costs in the end is corrected when it has ended.
-func (x *exchange) reserve(models []string, prompt int64, stream bool) error {
+func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt int64, stream bool) error {
+	x.mayKeep(prefs)
 	if stream {
 		if most := x.api.cfg.MaxStreamsByKey; most > 0 {
 			if !x.api.limits.streams.Enter(x.caller.Key, most) {

@@ -51,7 +51,7 @@ func (x *exchange) postResponses() error {
 			return err
 		}
 	}
-	if err := x.reserve(req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
+	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
 		return err
 	}
 	r := x.newReply(req)

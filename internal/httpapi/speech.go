@@ -66,7 +66,7 @@ func (w *soundWriter) remember(piece []byte) {
 	if n == nil || n.run == nil || w.lost {
 		return
 	}
-	if w.lost = len(w.all)+len(piece) > n.run.MaxBytes(); w.lost {
+	if w.lost = !n.open || len(w.all)+len(piece) > n.run.MaxBytes(); w.lost {
 		w.all = nil
 		return
 	}
@@ -90,9 +90,12 @@ func (s soundSink) End(receipt relay.Receipt) error {
 	if n := s.w.x.named; n != nil && n.run != nil {
 		run := n.run
 		n.run = nil
-		if s.w.lost {
+		switch {
+		case !n.open:
+			run.Withhold()
+		case s.w.lost:
 			run.Lose()
-		} else {
+		default:
 			run.Keep(idempotency.Answer{Status: http.StatusOK, Type: s.w.kind[0], Body: s.w.all})
 		}
 	}

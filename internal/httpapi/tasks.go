@@ -28,7 +28,7 @@ func (x *exchange) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
 	req.N = max(req.N, 1)
 	x.asked = req.Models[0]
-	return x.reserve(req.Models, req.Needs.PromptTokens, req.Stream)
+	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
 }
 
 // task is the call that answers a task. text yields what of it is text, for models that are priced by tokens and whose upstream counts none.

@@ -40,7 +40,7 @@ func (x *exchange) postVideo() error {
 		}
 	}
 	x.asked = req.Model
-	if err := x.reserve([]string{req.Model}, 0, false); err != nil {
+	if err := x.reserve(&req.Preferences, []string{req.Model}, 0, false); err != nil {
 		return err
 	}
 	job, err := x.api.Videos.Submit(x.r.Context(), &video.Submit{

@@ -39,9 +39,12 @@ func Hash(method, route string, body []byte) string {
 // Answer is a whole answer as the client saw it. The zero Status is one that was charged, and whose text is gone.
 type Answer struct {
 	Status int
-	Type   string // content type
+	Type   string // content type; of an answer without a text, withheld or ""
 	Body   []byte
 }
+
+// withheld stands in the place of the content type of an answer that was never to be kept.
+const withheld = "withheld"
 
 // Entry is what is kept of one name. While Finished is false the first request is under way.
 type Entry struct {
@@ -146,7 +149,7 @@ type Request struct {
 
 // Begin claims a name. It returns a Run for the first request, which must end it; or the entry of a finished one, whose answer is to
 // be given again. It fails with fault.IdempotencyInFlight while the first is under way, with fault.IdempotencyMismatch when it was
-// another request, with fault.Unprocessable when it was charged but its answer is gone, and with fault.StorageUnavailable.
+// another request, with fault.IdempotencyNotKept when it was charged but its answer is gone, and with fault.StorageUnavailable.
 func (m *Manager) Begin(ctx context.Context, r Request) (*Run, *Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
@@ -205,8 +208,14 @@ func inFlight() error {
 }
 
 func lost(e *Entry) error {
-	return fault.New(fault.Unprocessable, "idempotency.Begin",
-		"The first request with this Idempotency-Key was answered and charged as "+e.Generation+", but its answer was not kept. To ask again, use another key.")
+	why, reason := "its answer was too large to be kept, or was lost", "lost"
+	if e.Answer.Type == withheld {
+		why, reason = "nothing of its answer was kept, because zero data retention was demanded", "zdr"
+	}
+	err := fault.Newf(fault.IdempotencyNotKept, "idempotency.Begin",
+		"The first request with this Idempotency-Key was answered and charged as %s, and %s. It is not charged again. To ask once more, and pay for it, use another key.", e.Generation, why)
+	err.Details = map[string]any{"generation_id": e.Generation, "reason": reason}
+	return err
 }
 
 // Run is the first request of a name. Exactly one of its methods is called, once; they outlast the client.
@@ -229,6 +238,9 @@ func (r *Run) Keep(a Answer) {
 
 // Lose remembers that there was an answer, which was charged, and that it cannot be given again.
 func (r *Run) Lose() { r.finish(Answer{}) }
+
+// Withhold is Lose for an answer of which nothing may be kept: only that it was charged.
+func (r *Run) Withhold() { r.finish(Answer{Type: withheld}) }
 
 func (r *Run) finish(a Answer) {
 	ctx, cancel := context.WithTimeout(context.Background(), r.m.cfg.StoreFor)

@@ -150,7 +150,7 @@ func TestFreedNamesBeginAnew(t *testing.T) {
 	old.Keep(idempotency.Answer{Status: 200}) // a run that lost its name changes nothing any more
 	refused(t, m, request("k", "two", "gen-3"), fault.IdempotencyInFlight)
 	run.Keep(idempotency.Answer{Status: 200, Body: make([]byte, 101)})
-	if e := refused(t, m, request("k", "two", "gen-4"), fault.Unprocessable); !strings.Contains(e.Public, "gen-2") {
+	if e := refused(t, m, request("k", "two", "gen-4"), fault.IdempotencyNotKept); !strings.Contains(e.Public, "gen-2") {
 		t.Errorf("an answer that was too large: %v", e)
 	}
 }
@@ -166,10 +166,10 @@ func TestDeadRuns(t *testing.T) {
 	}{
 		"the same life":                    {func(w *world) *idempotency.Manager { return w.node("a", "1") }, time.Minute, false, fault.IdempotencyInFlight, fault.IdempotencyInFlight},
 		"the next life of the node":        {func(w *world) *idempotency.Manager { return w.node("a", "2") }, 0, false, fault.Internal, fault.IdempotencyInFlight},
-		"the next life, charged":           {func(w *world) *idempotency.Manager { return w.node("a", "2") }, 0, true, fault.Unprocessable, fault.Unprocessable},
+		"the next life, charged":           {func(w *world) *idempotency.Manager { return w.node("a", "2") }, 0, true, fault.IdempotencyNotKept, fault.IdempotencyNotKept},
 		"another node, soon":               {func(w *world) *idempotency.Manager { return w.node("b", "1") }, time.Minute, false, fault.IdempotencyInFlight, fault.IdempotencyInFlight},
 		"another node, when it is over":    {func(w *world) *idempotency.Manager { return w.node("b", "1") }, time.Hour, false, fault.Internal, fault.IdempotencyInFlight},
-		"another node, over, charged":      {func(w *world) *idempotency.Manager { return w.node("b", "1") }, time.Hour, true, fault.Unprocessable, fault.Unprocessable},
+		"another node, over, charged":      {func(w *world) *idempotency.Manager { return w.node("b", "1") }, time.Hour, true, fault.IdempotencyNotKept, fault.IdempotencyNotKept},
 		"a node whose name begins as ours": {func(w *world) *idempotency.Manager { return w.node("aa", "1") }, 0, false, fault.IdempotencyInFlight, fault.IdempotencyInFlight},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -203,7 +203,7 @@ func TestStoreAway(t *testing.T) {
 	w.store.err = nil
 	refused(t, m, request("k", "body", "gen-3"), fault.IdempotencyInFlight)
 	w.charged["wgen-1"] = true
-	refused(t, w.node("a", "2"), request("k", "body", "gen-3"), fault.Unprocessable)
+	refused(t, w.node("a", "2"), request("k", "body", "gen-3"), fault.IdempotencyNotKept)
 }
 
 // Whatever happens to nodes, a name is never charged for a second whole answer, and a name that was not charged is free in the end.

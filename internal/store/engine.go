@@ -25,6 +25,10 @@ type Engine struct {
 	// has begun; ctx's deadline does. Errors of the engine's own are made by Unavailable.
 	Write func(ctx context.Context, lazy bool, f func(Runner) error) error
 
+	// Scrub takes what was deleted out of the files that stand beside the tables, as far as nobody is in the way just now; nil: there are
+	// none, or the database has its own time for that.
+	Scrub func(ctx context.Context) error
+
 	// Duplicate tells whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
 
@@ -62,6 +66,14 @@ type Runner interface {
 type tx struct {
 	Runner
 	engine *Engine
+}
+
+// scrub ends a sweep of content: what it deleted is gone from the disk as well.
+func (s *Store) scrub(ctx context.Context) error {
+	if s.engine.Scrub == nil {
+		return nil
+	}
+	return failure("store.Scrub", s.engine.Scrub(ctx))
 }
 
 // write runs f in a transaction, and returns when it is on the disk. f may run more than once.

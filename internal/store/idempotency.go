@@ -83,5 +83,8 @@ func (s *Store) SweepIdempotent(ctx context.Context, now time.Time, n int) (gone
 		gone = int(changed)
 		return err
 	})
+	if err == nil && gone < n {
+		err = s.scrub(ctx)
+	}
 	return gone, err
 }

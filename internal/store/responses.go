@@ -169,5 +169,8 @@ func (s *Store) SweepResponses(ctx context.Context, now time.Time, b history.Bou
 		}
 		return err
 	})
+	if err == nil && gone < n {
+		err = s.scrub(ctx)
+	}
 	return gone, err
 }

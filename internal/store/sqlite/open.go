@@ -35,6 +35,7 @@ type engine struct {
 	lazy    *sql.DB
 	writing chan struct{}
 	read    *sql.DB
+	scrubs  *sql.DB // empties the log without waiting long for who reads
 	stmts   statements
 }
 
@@ -67,7 +68,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	return store.New(store.Engine{
-		Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Duplicate: isDuplicate, Close: e.close,
+		Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Close: e.close,
 	}, o.now), nil
 }
 
@@ -112,6 +113,9 @@ func (e *engine) connect(ctx context.Context, path string) (err error) {
 	if e.lazy, err = pool(path, "NORMAL", false, 1); err != nil {
 		return err
 	}
+	if e.scrubs, err = open(path, url.Values{"_pragma": {fmt.Sprintf("busy_timeout(%d)", scrubFor.Milliseconds())}}, 1); err != nil {
+		return err
+	}
 	if err := migrate(ctx, e.durable); err != nil {
 		return err
 	}
@@ -132,6 +136,8 @@ func pool(path, synchronous string, queryOnly bool, size int) (*sql.DB, error) {
 	} else {
 		// 16 MiB of log: the pages that every batch changes are copied into the file four times less often than by default
 		v.Add("_pragma", "wal_autocheckpoint(2000)")
+		// what is deleted is overwritten with zeros, in the pages that stay and in those that fall free
+		v.Add("_pragma", "secure_delete(1)")
 		v.Add("_txlock", "immediate") // the write lock comes before the first read, so no transaction fails half-way
 	}
 	return open(path, v, size)
@@ -167,7 +173,7 @@ func (e *engine) close() error {
 	if e.lazy != nil {
 		errs = append(errs, e.stmts.close(context.Background(), e.lazy))
 	}
-	for _, db := range []*sql.DB{e.lazy, e.durable, e.read} {
+	for _, db := range []*sql.DB{e.scrubs, e.lazy, e.durable, e.read} {
 		if db != nil {
 			errs = append(errs, db.Close())
 		}
@@ -178,6 +184,25 @@ func (e *engine) close() error {
 func isDuplicate(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID}, e.Code())
+}
+
+// scrubFor is how long who writes may have to wait because somebody reads while the log is emptied.
+const scrubFor = 100 * time.Millisecond
+
+// scrub is store.Engine.Scrub: the log still has the pages as they were before something was deleted. All of it goes into the file, and the log
+// is cut to nothing. Where a reader is in the way, the next time does it.
+func (e *engine) scrub(ctx context.Context) error {
+	select {
+	case e.writing <- struct{}{}:
+		defer func() { <-e.writing }()
+	case <-ctx.Done():
+		return store.Unavailable("sqlite.Scrub", ctx.Err())
+	}
+	var busy, log, done int
+	if err := e.scrubs.QueryRowContext(context.WithoutCancel(ctx), `PRAGMA wal_checkpoint(TRUNCATE)`).Scan(&busy, &log, &done); err != nil {
+		return store.Unavailable("sqlite.Scrub", err)
+	}
+	return nil
 }
 
 // write is store.Engine.Write. The transaction has the write lock from its start; f must use its runner alone, because the lock is not
