@@ -187,8 +187,8 @@ func (g *Gateway) reload(cfg config.Config) error {
 	}
 	g.level.Set(level(cfg.Log))
 	g.slog.Info("configuration reloaded", "catalog", g.catalog.Load().Version)
-	if !sameProcess(g.cfg, cfg) {
-		g.slog.Warn("besides providers, models, prices and log.level something else was changed: that needs a restart")
+	if keys := config.NeedRestart(&g.cfg, &cfg); len(keys) > 0 {
+		g.slog.Warn("some of what was changed needs a restart: besides providers, models, prices and log.level a running node takes nothing over", "keys", keys)
 	}
 	return nil
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"log/slog"
 	"path/filepath"
-	"reflect"
 	"time"
 
 	"weir/internal/apikey"
@@ -51,7 +50,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
-		Dialects: map[string]upstream.Dialect{"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "bedrock": &bedrock.Dialect{}, "cohere": &cohere.Dialect{}, "voyage": &voyage.Dialect{}, "yandex": &yandex.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "runway": &runway.Dialect{}, "kling": &kling.Dialect{}, "minimax": &minimax.Dialect{}, "luma": &luma.Dialect{}, "gigachat": &gigachat.Dialect{}, "deepgram": &deepgram.Dialect{}, "elevenlabs": &elevenlabs.Dialect{}, "responses": &responses.Dialect{}},
+		Dialects: dialects(),
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
@@ -60,6 +59,15 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
 		},
 		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
+	}
+}
+
+// dialects are the wires to providers, under the names that catalog.Dialects lists.
+func dialects() map[string]upstream.Dialect {
+	return map[string]upstream.Dialect{
+		"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "responses": &responses.Dialect{}, "bedrock": &bedrock.Dialect{},
+		"gigachat": &gigachat.Dialect{}, "cohere": &cohere.Dialect{}, "voyage": &voyage.Dialect{}, "yandex": &yandex.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{},
+		"runway": &runway.Dialect{}, "kling": &kling.Dialect{}, "minimax": &minimax.Dialect{}, "luma": &luma.Dialect{}, "deepgram": &deepgram.Dialect{}, "elevenlabs": &elevenlabs.Dialect{},
 	}
 }
 
@@ -135,11 +143,4 @@ func spoolDir(dataDir string) string { return filepath.Join(dataDir, "spool") }
 func level(l config.Log) (level slog.Level) {
 	_ = level.UnmarshalText([]byte(l.Level))
 	return level
-}
-
-// sameProcess reports whether two configurations differ only in what a running node takes over.
-func sameProcess(a, b config.Config) bool {
-	return reflect.DeepEqual(a.Server, b.Server) && a.DataDir == b.DataDir && a.Store == b.Store && a.Journal == b.Journal && a.Ledger == b.Ledger &&
-		a.Upstream == b.Upstream && a.Stream == b.Stream && a.Relay == b.Relay && a.Health == b.Health && a.Keys == b.Keys && a.Idempotency == b.Idempotency && a.Runtime == b.Runtime &&
-		a.Log.Access == b.Log.Access && a.Pricing.RateSource == b.Pricing.RateSource && a.Pricing.CBRURL == b.Pricing.CBRURL && reflect.DeepEqual(a.Sealing, b.Sealing)
 }

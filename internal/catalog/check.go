@@ -22,6 +22,16 @@ var (
 	frames        = []string{"first_frame", "last_frame"}
 )
 
+// UsualDialect is the wire that most providers speak.
+const UsualDialect = "openai"
+
+// dialects are the wires that providers may speak: the one list of their names. Whoever wires the program gives each an implementation.
+var dialects = []string{UsualDialect, "anthropic", "gemini", "responses", "bedrock", "gigachat", "cohere", "voyage", "yandex", "fal", "bfl", "runway", "kling", "minimax", "luma",
+	"deepgram", "elevenlabs"}
+
+// Dialects lists the wires that a provider may be declared with, the usual one first.
+func Dialects() []string { return slices.Clone(dialects) }
+
 // Types lists the types of models.
 func Types() []string { return slices.Clone(types) }
 

@@ -10,29 +10,30 @@ import (
 	"weir/internal/money"
 )
 
-// Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for what each means.
+// Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for what each means. reload says
+// whether a running node takes a changed value over (live) or not (restart), for a field and all that is in it.
 type Config struct {
-	Server      Server      `yaml:"server"`
-	DataDir     string      `yaml:"data_dir"`
-	Store       Store       `yaml:"store"`
-	Journal     Journal     `yaml:"journal"`
-	Ledger      Ledger      `yaml:"ledger"`
-	Upstream    Upstream    `yaml:"upstream"`
-	Stream      Stream      `yaml:"stream"`
-	Relay       Relay       `yaml:"relay"`
-	Health      Health      `yaml:"health"`
-	Keys        Keys        `yaml:"keys"`
-	Idempotency Idempotency `yaml:"idempotency"`
-	Responses   Responses   `yaml:"responses"`
-	Fetch       Fetch       `yaml:"fetch"`
-	Video       VideoJobs   `yaml:"video"`
+	Server      Server      `yaml:"server" reload:"restart"`
+	DataDir     string      `yaml:"data_dir" reload:"restart"`
+	Store       Store       `yaml:"store" reload:"restart"`
+	Journal     Journal     `yaml:"journal" reload:"restart"`
+	Ledger      Ledger      `yaml:"ledger" reload:"restart"`
+	Upstream    Upstream    `yaml:"upstream" reload:"restart"`
+	Stream      Stream      `yaml:"stream" reload:"restart"`
+	Relay       Relay       `yaml:"relay" reload:"restart"`
+	Health      Health      `yaml:"health" reload:"restart"`
+	Keys        Keys        `yaml:"keys" reload:"restart"`
+	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
+	Responses   Responses   `yaml:"responses" reload:"restart"`
+	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
+	Video       VideoJobs   `yaml:"video" reload:"restart"`
 	Pricing     Pricing     `yaml:"pricing"`
-	Sealing     Sealing     `yaml:"secrets"`
-	Builtin     Builtin     `yaml:"builtin"`
-	Providers   []Provider  `yaml:"providers"`
-	Models      []Model     `yaml:"models"`
+	Sealing     Sealing     `yaml:"secrets" reload:"restart"`
+	Builtin     Builtin     `yaml:"builtin" reload:"live"`
+	Providers   []Provider  `yaml:"providers" reload:"live"`
+	Models      []Model     `yaml:"models" reload:"live"`
 	Log         Log         `yaml:"log"`
-	Runtime     Runtime     `yaml:"runtime"`
+	Runtime     Runtime     `yaml:"runtime" reload:"restart"`
 
 	places  places    // where values were set, for sentences about them
 	written time.Time // when the file was written; zero without one
@@ -262,12 +263,12 @@ type Callbacks struct {
 
 // Pricing turns dollar prices into rubles.
 type Pricing struct {
-	RubPerUSD Decimal `yaml:"rub_per_usd"`
-	Margin    Decimal `yaml:"margin"` // part of the price: 0.15 is 15 %
-	Version   string  `yaml:"version"`
+	RubPerUSD Decimal `yaml:"rub_per_usd" reload:"live"`
+	Margin    Decimal `yaml:"margin" reload:"live"` // part of the price: 0.15 is 15 %
+	Version   string  `yaml:"version" reload:"live"`
 	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL; then RubPerUSD holds until there is a list.
-	RateSource string `yaml:"rate_source"`
-	CBRURL     string `yaml:"cbr_url"`
+	RateSource string `yaml:"rate_source" reload:"restart"`
+	CBRURL     string `yaml:"cbr_url" reload:"restart"`
 }
 
 // Sealing is the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
@@ -394,8 +395,8 @@ type Facts struct {
 
 // Log is what is written about requests and events.
 type Log struct {
-	Level  string `yaml:"level"` // "debug", "info", "warn", "error"
-	Access bool   `yaml:"access"`
+	Level  string `yaml:"level" reload:"live"` // "debug", "info", "warn", "error"
+	Access bool   `yaml:"access" reload:"restart"`
 }
 
 // Runtime tunes the process.

@@ -21,7 +21,7 @@ import (
 const minSegment = 2 << 20
 
 // dialects are the wires that declared providers may speak.
-var dialects = builtin.Dialects()
+var dialects = catalog.Dialects()
 
 // checker collects what is wrong, each with the place where it was written.
 type checker struct {

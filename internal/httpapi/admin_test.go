@@ -77,6 +77,22 @@ func (n *node) managed(t *testing.T, status int, method, path, body string) map[
 	return r.json(t)
 }
 
+// A wire that nobody speaks is refused when it is declared, not call by call.
+func TestAdminRefusesUnknownDialects(t *testing.T) {
+	t.Parallel()
+	n := startAdmin(t)
+	for param, body := range map[string]string{
+		"dialect":             `{"id":"hut","base_url":"https://hut.example/v1","dialect":"nope"}`,
+		"wires.image.dialect": `{"id":"hut","base_url":"https://hut.example/v1","wires":{"image":{"dialect":"nope"}}}`,
+	} {
+		r := n.manage("POST", "/api/admin/providers", body)
+		wantError(t, r, 400, fault.Invalid)
+		if s := string(r.body); !strings.Contains(s, param) || !strings.Contains(s, "anthropic, gemini") {
+			t.Errorf("%s: %s", param, s)
+		}
+	}
+}
+
 func TestAdminProviders(t *testing.T) {
 	t.Parallel()
 	n := startAdmin(t)

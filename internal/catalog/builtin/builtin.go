@@ -471,27 +471,21 @@ func parseProviders(data []byte) ([]Provider, error) {
 	return out, nil
 }
 
-// dialects are the wires that an entry may name; one without a name speaks the first.
-var dialects = []string{"openai", "anthropic", "gemini", "responses", "bedrock", "gigachat", "cohere", "voyage", "yandex", "fal", "bfl", "runway", "kling", "minimax", "luma", "deepgram", "elevenlabs"}
-
-// Dialects lists the wires that a provider may be declared with, the usual one first.
-func Dialects() []string { return slices.Clone(dialects) }
-
 func parseProvider(v []byte) (Provider, error) {
 	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	p := Provider{
 		Provider: catalog.Provider{
-			ID: text("id"), Name: text("name"), Dialect: cmp.Or(text("dialect"), dialects[0]), BaseURL: text("base_url"),
+			ID: text("id"), Name: text("name"), Dialect: cmp.Or(text("dialect"), catalog.UsualDialect), BaseURL: text("base_url"),
 			DataPolicy: cmp.Or(catalog.DataPolicy(text("data_policy")), catalog.PolicyUnknown), Quirks: parseQuirks(rawjson.Find(v, "quirks")),
 		},
 		KeyVariables: texts(rawjson.Find(v, "keys")), UpstreamID: text("upstream_id"),
 	}
-	if !slices.Contains(dialects, p.Dialect) {
+	if !slices.Contains(catalog.Dialects(), p.Dialect) {
 		return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, p.Dialect)
 	}
 	for m := rawjson.MembersOf(rawjson.Find(v, "wires")); m.Next(); {
 		w := catalog.Wire{Dialect: rawjson.Text(rawjson.Find(m.Value, "dialect")), BaseURL: rawjson.Text(rawjson.Find(m.Value, "base_url"))}
-		if w.Dialect != "" && !slices.Contains(dialects, w.Dialect) {
+		if w.Dialect != "" && !slices.Contains(catalog.Dialects(), w.Dialect) {
 			return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, w.Dialect)
 		}
 		if p.Wires == nil {
