@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
 // Status tells how far a response has come.
@@ -165,7 +166,8 @@ func (m *Manager) Keeps(inputBytes int) bool {
 // Keep keeps a final response; it is to be called before the client knows that the answer is complete. An answer must not fail because it
 // cannot be kept, so an error is only reported.
 func (m *Manager) Keep(r *Response) {
-	ctx, cancel := context.WithTimeout(context.Background(), m.cfg.StoreFor)
+	work := limit.For(context.Background(), &r.Account)
+	ctx, cancel := context.WithTimeout(&work, m.cfg.StoreFor)
 	defer cancel()
 	r.ExpiresAt = r.CreatedAt.Add(m.cfg.KeepFor)
 	if _, err := m.store.KeepResponse(ctx, r); err != nil {

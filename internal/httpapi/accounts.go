@@ -14,7 +14,7 @@ import (
 )
 
 func (x *exchange) getCredits() error {
-	b, err := x.api.Ledger.Balance(x.r.Context(), x.caller.Wallet)
+	b, err := x.api.Ledger.Balance(x.context(), x.caller.Wallet)
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func (x *exchange) getActivity() error {
 		}
 		key = k.ID
 	}
-	rows, err := x.api.Ledger.Activity(x.r.Context(), x.caller.Wallet, key, from.Format(day), to.Format(day))
+	rows, err := x.api.Ledger.Activity(x.context(), x.caller.Wallet, key, from.Format(day), to.Format(day))
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (x *exchange) getGeneration() error {
 	if id == "" {
 		return fault.Field("httpapi.getGeneration", "id", "id is missing: it is the id of an answer, gen-...")
 	}
-	c, _, err := x.api.Ledger.Call(x.r.Context(), x.caller.Wallet, id)
+	c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, id)
 	if fault.Is(err, fault.NotFound) {
 		return fault.New(fault.NotFound, "httpapi.getGeneration", "There is no such generation.")
 	}
@@ -208,11 +208,11 @@ func providerName(id string, c *record.Call, snap *catalog.Snapshot) string {
 }
 
 func (x *exchange) getKey() error {
-	k, err := x.api.Keys.ByHash(x.r.Context(), x.caller.User, x.caller.Hash)
+	k, err := x.api.Keys.ByHash(x.context(), x.caller.User, x.caller.Hash)
 	if err != nil {
 		return err
 	}
-	spend, err := x.api.Ledger.KeySpend(x.r.Context(), k.ID)
+	spend, err := x.api.Ledger.KeySpend(x.context(), k.ID)
 	if err != nil {
 		return err
 	}

@@ -26,7 +26,7 @@ type Editor interface {
 var _ Editor = (*edit.Editor)(nil)
 
 func (x *exchange) getAdminCatalog() error {
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
@@ -99,7 +99,7 @@ func (x *exchange) getAdminHistory() error {
 			return err
 		}
 	}
-	entries, err := x.api.Editor.History(x.r.Context(), int64(before), count+1)
+	entries, err := x.api.Editor.History(x.context(), int64(before), count+1)
 	if err != nil {
 		return err
 	}
@@ -138,7 +138,7 @@ func appendEntry(o *object, e *edit.Entry) {
 }
 
 func (x *exchange) listAdminProviders() error {
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
@@ -216,7 +216,7 @@ func (x *exchange) replyProvider(status int, b *edit.Built, id string) error {
 }
 
 func (x *exchange) getAdminProvider() error {
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
@@ -228,7 +228,7 @@ func (x *exchange) postAdminProvider() error {
 	if err != nil {
 		return err
 	}
-	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
 	if err != nil {
 		return err
 	}
@@ -240,7 +240,7 @@ func (x *exchange) patchAdminProvider() error {
 	if err != nil {
 		return err
 	}
-	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
 	if err != nil {
 		return err
 	}
@@ -251,7 +251,7 @@ func (x *exchange) deleteAdminProvider() error { return x.remove(edit.Provider) 
 func (x *exchange) deleteAdminEndpoint() error { return x.remove(edit.Endpoint) }
 
 func (x *exchange) remove(k edit.Kind) error {
-	if _, err := x.api.Editor.Change(x.r.Context(), edit.Change{Kind: k, ID: x.values[0], Remove: true}, x.actor()); err != nil {
+	if _, err := x.api.Editor.Change(x.context(), edit.Change{Kind: k, ID: x.values[0], Remove: true}, x.actor()); err != nil {
 		return err
 	}
 	var o object
@@ -270,7 +270,7 @@ func (x *exchange) listAdminEndpoints() error {
 	if err != nil {
 		return err
 	}
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
@@ -364,7 +364,7 @@ func (x *exchange) replyEndpoint(status int, b *edit.Built, id string) error {
 }
 
 func (x *exchange) getAdminEndpoint() error {
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
@@ -376,7 +376,7 @@ func (x *exchange) postAdminEndpoint() error {
 	if err != nil {
 		return err
 	}
-	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
 	if err != nil {
 		return err
 	}
@@ -388,7 +388,7 @@ func (x *exchange) patchAdminEndpoint() error {
 	if err != nil {
 		return err
 	}
-	b, err := x.api.Editor.Change(x.r.Context(), *c, x.actor())
+	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
 	if err != nil {
 		return err
 	}

@@ -254,11 +254,11 @@ const maxRates = 1000
 
 // replyRates writes what holds, who owns it, and the records, the newest first.
 func (x *exchange) replyRates(status int) error {
-	b, err := x.api.Editor.Built(x.r.Context())
+	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
-	records, err := x.api.Editor.Rates(x.r.Context())
+	records, err := x.api.Editor.Rates(x.context())
 	if err != nil {
 		return err
 	}
@@ -313,7 +313,7 @@ func (x *exchange) postAdminRate() error {
 	if !r.From.IsZero() && r.From.Before(x.at) {
 		return fault.Field("httpapi.postAdminRate", "from", "from must not lie in the past: calls were charged at the rate of then.")
 	}
-	if err := x.api.Editor.SetRate(x.r.Context(), r, x.actor()); err != nil {
+	if err := x.api.Editor.SetRate(x.context(), r, x.actor()); err != nil {
 		return err
 	}
 	return x.replyRates(http.StatusCreated)

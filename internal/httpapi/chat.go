@@ -33,7 +33,7 @@ func (x *exchange) postChatCompletions() error {
 	}
 	whole := chat.NewWhole(wholeWriter{x}, options)
 	defer whole.Close()
-	return x.api.Relay.Complete(x.r.Context(), call, whole)
+	return x.api.Relay.Complete(x.context(), call, whole)
 }
 
 // readChat reads the body of a chat request.
@@ -60,7 +60,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
 	s := x.openStream(ErrorObject, func(w *frameWriter) frames { return chat.NewStream(w, o) })
 	defer s.silence() // also when the relay panics
-	err := x.api.Relay.Complete(x.r.Context(), call, s.sink())
+	err := x.api.Relay.Complete(x.context(), call, s.sink())
 	s.silence()
 	return err
 }

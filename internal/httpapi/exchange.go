@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -33,6 +34,7 @@ type exchange struct {
 	route  *Route // nil until found
 	values [2]string
 	caller *apikey.Caller // nil on public routes
+	work   limit.Named    // the request's context, once it is the caller's
 
 	generation string
 	record     *record.Call // nil unless the call reached the relay
@@ -88,6 +90,17 @@ func newGeneration(now time.Time) string {
 	b := append(make([]byte, 0, 40), "gen-"...)
 	b = strconv.AppendInt(b, now.Unix(), 10)
 	return string(appendID(append(b, '-'), 20))
+}
+
+// context is the request's, with the user whom it works for.
+func (x *exchange) context() context.Context {
+	if x.caller == nil {
+		return x.r.Context()
+	}
+	if x.work.Context == nil {
+		x.work = limit.For(x.r.Context(), &x.caller.User)
+	}
+	return &x.work
 }
 
 // begin names the request and sets the headers that every answer has.

@@ -46,7 +46,7 @@ func (x *exchange) name() error {
 
 // claim begins the run of a named request whose body was read, or gives its first answer again and fails with errReplayed.
 func (x *exchange) claim(body []byte) error {
-	run, kept, err := x.api.Idempotency.Begin(x.r.Context(), idempotency.Request{
+	run, kept, err := x.api.Idempotency.Begin(x.context(), idempotency.Request{
 		User: x.caller.User, Wallet: x.caller.Wallet, Name: x.named.name, Hash: idempotency.Hash(x.r.Method, x.route.Pattern, body), Generation: x.generation,
 	})
 	if err != nil {

@@ -29,7 +29,7 @@ func (x *exchange) listKeys() error {
 	default:
 		return fault.Field("httpapi.listKeys", "include_disabled", "include_disabled must be true or false.")
 	}
-	keys, err := x.api.Keys.List(x.r.Context(), f)
+	keys, err := x.api.Keys.List(x.context(), f)
 	if err != nil {
 		return err
 	}
@@ -51,11 +51,11 @@ func (x *exchange) keyByHash(hash string) (apikey.Key, error) {
 	if len(hash) != 64 {
 		return apikey.Key{}, apikey.NotFound("httpapi.keyByHash")
 	}
-	return x.api.Keys.ByHash(x.r.Context(), x.caller.User, hash)
+	return x.api.Keys.ByHash(x.context(), x.caller.User, hash)
 }
 
 func (x *exchange) appendKey(o *object, k *apikey.Key) error {
-	spend, err := x.api.Ledger.KeySpend(x.r.Context(), k.ID)
+	spend, err := x.api.Ledger.KeySpend(x.context(), k.ID)
 	if err != nil {
 		return err
 	}
@@ -118,7 +118,7 @@ func (x *exchange) postKey() error {
 	if e.provider != nil {
 		n.Preferences = *e.provider
 	}
-	k, text, err := x.api.Keys.Create(x.r.Context(), n, x.actor())
+	k, text, err := x.api.Keys.Create(x.context(), n, x.actor())
 	if err != nil {
 		return err
 	}
@@ -148,7 +148,7 @@ func (x *exchange) patchKey() error {
 		}
 		c.Rates = &e.rates.Rates
 	}
-	k, err = x.api.Keys.Change(x.r.Context(), x.caller.User, k.Hash, c, x.actor())
+	k, err = x.api.Keys.Change(x.context(), x.caller.User, k.Hash, c, x.actor())
 	if err != nil {
 		return err
 	}
@@ -160,7 +160,7 @@ func (x *exchange) deleteKey() error {
 	if err != nil {
 		return err
 	}
-	if err := x.api.Keys.Delete(x.r.Context(), x.caller.User, k.Hash, x.actor()); err != nil {
+	if err := x.api.Keys.Delete(x.context(), x.caller.User, k.Hash, x.actor()); err != nil {
 		return err
 	}
 	var o object

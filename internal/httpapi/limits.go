@@ -308,7 +308,7 @@ func (x *exchange) paying() (bool, error) {
 	if ok && (known.paid || x.at.Sub(known.at) < askUnpaid) {
 		return known.paid, nil
 	}
-	b, err := x.api.Ledger.Balance(context.WithoutCancel(x.r.Context()), x.caller.Wallet)
+	b, err := x.api.Ledger.Balance(context.WithoutCancel(x.context()), x.caller.Wallet)
 	if err != nil {
 		return false, err
 	}

@@ -36,11 +36,11 @@ func (x *exchange) postMessages() error {
 	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req)}
 	defer func() { x.record = call.Record }()
 	if !req.Stream {
-		return x.api.Relay.Complete(x.r.Context(), call, messages.NewWhole(wholeWriter{x}, options))
+		return x.api.Relay.Complete(x.context(), call, messages.NewWhole(wholeWriter{x}, options))
 	}
 	s := x.openStream(MessagesErrorBody, func(w *frameWriter) frames { return messages.NewStream(w, options) })
 	defer s.silence() // also when the relay panics
-	err = x.api.Relay.Complete(x.r.Context(), call, s.sink())
+	err = x.api.Relay.Complete(x.context(), call, s.sink())
 	s.silence()
 	return err
 }
@@ -136,7 +136,7 @@ func (x *exchange) countTokens() error {
 	}
 	n, told := int64(0), false
 	if x.api.Counter != nil {
-		ctx, cancel := context.WithTimeout(x.r.Context(), countWait)
+		ctx, cancel := context.WithTimeout(x.context(), countWait)
 		defer cancel()
 		n, told = x.api.Counter.CountTokens(ctx, &relay.Call{Caller: x.caller, Request: req, At: x.at, Catalog: x.api.Catalog(), API: "messages"})
 	}

@@ -14,7 +14,7 @@ import (
 
 // getPreferences serves GET /api/account/preferences: what holds for all requests with keys of the caller's user.
 func (x *exchange) getPreferences() error {
-	u, err := x.api.Accounts.ByID(x.r.Context(), x.caller.User)
+	u, err := x.api.Accounts.ByID(x.context(), x.caller.User)
 	if err != nil {
 		return err
 	}
@@ -59,7 +59,7 @@ func (x *exchange) putPreferences() error {
 			return err
 		}
 	}
-	if err := x.api.Accounts.SetPreferences(x.r.Context(), x.caller.User, text, x.actor()); err != nil {
+	if err := x.api.Accounts.SetPreferences(x.context(), x.caller.User, text, x.actor()); err != nil {
 		return err
 	}
 	return x.replyPreferences(text)

@@ -45,12 +45,12 @@ func (x *exchange) getInputItems() error {
 
 // inputItems are the items of a response's input: those of the responses before it, with their answers, and its own.
 func (x *exchange) inputItems() (items [][]byte, err error) {
-	r, err := x.api.History.Find(x.r.Context(), x.caller.User, x.values[0])
+	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return nil, err
 	}
 	if r.Parent != "" {
-		chain, err := x.api.History.Chain(x.r.Context(), x.caller.User, r.Parent)
+		chain, err := x.api.History.Chain(x.context(), x.caller.User, r.Parent)
 		if err != nil && !fault.Is(err, fault.PreviousNotFound) { // of a broken conversation there is what is left
 			return nil, err
 		}

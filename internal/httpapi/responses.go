@@ -59,10 +59,10 @@ func (x *exchange) postResponses() error {
 	case req.Background:
 		return r.inBackground()
 	case req.Stream:
-		return r.stream(x.r.Context(), func(w *frameWriter) frames { return responses.NewStream(w, r.options) })
+		return r.stream(x.context(), func(w *frameWriter) frames { return responses.NewStream(w, r.options) })
 	}
 	defer func() { x.record = r.call.Record }()
-	return x.api.Relay.Complete(x.r.Context(), r.call, responses.NewWhole(wholeWriter{x}, r.options))
+	return x.api.Relay.Complete(x.context(), r.call, responses.NewWhole(wholeWriter{x}, r.options))
 }
 
 // decodeResponses reads a body, and puts in what it names of what was kept.
@@ -126,7 +126,7 @@ func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Req
 // storedItem is an item of any stored response of the account, nil when there is none.
 func (x *exchange) storedItem(id string) ([]byte, error) {
 	if of, ok := responses.ResponseOf(id); ok {
-		r, err := x.api.History.Find(x.r.Context(), x.caller.User, of)
+		r, err := x.api.History.Find(x.context(), x.caller.User, of)
 		if err == nil {
 			return responses.Pick(responses.Listed(r.ID, r.Input), id), nil
 		}
@@ -134,7 +134,7 @@ func (x *exchange) storedItem(id string) ([]byte, error) {
 			return nil, err
 		}
 	}
-	r, err := x.api.History.OfItem(x.r.Context(), x.caller.User, id)
+	r, err := x.api.History.OfItem(x.context(), x.caller.User, id)
 	if fault.Is(err, fault.NotFound) {
 		return nil, nil
 	}
@@ -146,7 +146,7 @@ func (x *exchange) storedItem(id string) ([]byte, error) {
 
 // before is the conversation that a response ends, as a list of items.
 func (x *exchange) before(id string) ([]byte, error) {
-	chain, err := x.api.History.Chain(x.r.Context(), x.caller.User, id)
+	chain, err := x.api.History.Chain(x.context(), x.caller.User, id)
 	if err != nil {
 		return nil, err
 	}
@@ -205,7 +205,7 @@ func (r *reply) stream(ctx context.Context, to func(w *frameWriter) frames) erro
 func (r *reply) inBackground() error {
 	x := r.x
 	r.kept.Status, r.kept.Object = history.Queued, responses.Queued(&r.options)
-	run, err := x.api.History.Begin(context.WithoutCancel(x.r.Context()), r.kept)
+	run, err := x.api.History.Begin(context.WithoutCancel(x.context()), r.kept)
 	if err != nil {
 		return err
 	}
@@ -310,7 +310,7 @@ func (x *exchange) getResponse() error {
 	if strings.EqualFold(x.r.URL.Query().Get("stream"), "true") {
 		return fault.Field("httpapi.getResponse", "stream", "A stored response is not given as a stream. Ask without stream until its status is final.")
 	}
-	r, err := x.api.History.Find(x.r.Context(), x.caller.User, x.values[0])
+	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
 	}
@@ -331,7 +331,7 @@ func (x *exchange) replyStored(r *history.Response) error {
 
 // cancelResponse serves POST /v1/responses/{id}/cancel.
 func (x *exchange) cancelResponse() error {
-	r, err := x.api.History.Cancel(x.r.Context(), x.caller.User, x.values[0])
+	r, err := x.api.History.Cancel(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
 	}
@@ -341,7 +341,7 @@ func (x *exchange) cancelResponse() error {
 // deleteResponse serves DELETE /v1/responses/{id}.
 func (x *exchange) deleteResponse() error {
 	id := x.values[0]
-	if err := x.api.History.Delete(x.r.Context(), x.caller.User, id); err != nil {
+	if err := x.api.History.Delete(x.context(), x.caller.User, id); err != nil {
 		return err
 	}
 	o := object{b: make([]byte, 0, 96)}

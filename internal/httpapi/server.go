@@ -242,7 +242,7 @@ func (x *exchange) getHealth() error {
 }
 
 func (x *exchange) getReady() error {
-	err, status := x.api.ready(x.r.Context()), http.StatusOK
+	err, status := x.api.ready(x.context()), http.StatusOK
 	if err != nil {
 		x.w.Header()["Retry-After"] = []string{"5"}
 		status = http.StatusServiceUnavailable

@@ -42,7 +42,7 @@ func (x *exchange) task(req *completion.Request, api string, text iter.Seq[[]byt
 // perform answers a task that is not streamed into sink.
 func (x *exchange) perform(call *relay.Call, sink relay.Sink) error {
 	defer func() { x.record = call.Record }()
-	return x.api.Relay.Complete(x.r.Context(), call, sink)
+	return x.api.Relay.Complete(x.context(), call, sink)
 }
 
 // performStream answers a task as an event stream, whose frames go to what to makes and whose faults tell writes.
@@ -50,7 +50,7 @@ func (x *exchange) performStream(call *relay.Call, tell rendering, to func(w *fr
 	s := x.openStream(tell, to)
 	defer s.silence() // also when the relay panics
 	defer func() { x.record = call.Record }()
-	err := x.api.Relay.Complete(x.r.Context(), call, s.sink())
+	err := x.api.Relay.Complete(x.context(), call, s.sink())
 	s.silence()
 	return err
 }

@@ -43,7 +43,7 @@ func (x *exchange) postVideo() error {
 	if err := x.reserve(&req.Preferences, []string{req.Model}, 0, false); err != nil {
 		return err
 	}
-	job, err := x.api.Videos.Submit(x.r.Context(), &video.Submit{
+	job, err := x.api.Videos.Submit(x.context(), &video.Submit{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, Catalog: x.api.Catalog(),
 		UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
 	})
@@ -55,7 +55,7 @@ func (x *exchange) postVideo() error {
 }
 
 func (x *exchange) getVideo() error {
-	job, err := x.api.Videos.Get(x.r.Context(), x.caller.User, x.values[0])
+	job, err := x.api.Videos.Get(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
 	}
@@ -64,7 +64,7 @@ func (x *exchange) getVideo() error {
 
 // deleteVideo cancels an active job, and forgets the videos of one that has ended.
 func (x *exchange) deleteVideo() error {
-	job, err := x.api.Videos.Delete(x.r.Context(), x.caller.User, x.values[0])
+	job, err := x.api.Videos.Delete(x.context(), x.caller.User, x.values[0])
 	if err != nil {
 		return err
 	}
@@ -97,7 +97,7 @@ func (x *exchange) listVideos() error {
 	if q.State != "" && !q.State.Known() {
 		return fault.Field("httpapi.listVideos", "status", "status must be one of pending, in_progress, completed, failed, cancelled, expired.")
 	}
-	jobs, more, err := x.api.Videos.List(x.r.Context(), q)
+	jobs, more, err := x.api.Videos.List(x.context(), q)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func (x *exchange) getVideoContent() error {
 	if fresh {
 		ranged = "bytes=0-0" // whether there is a video is all that matters
 	}
-	content, job, err := x.api.Videos.Open(x.r.Context(), x.caller.User, id, index, ranged)
+	content, job, err := x.api.Videos.Open(x.context(), x.caller.User, id, index, ranged)
 	if err != nil {
 		return err
 	}

@@ -18,7 +18,7 @@ func (x *exchange) getWebhookSecret() error {
 	if x.api.WebhookSecrets == nil {
 		return noCallbacks(nil)
 	}
-	secret, err := x.api.WebhookSecrets.Secret(x.r.Context(), x.caller.User)
+	secret, err := x.api.WebhookSecrets.Secret(x.context(), x.caller.User)
 	return x.replySecret(secret, err)
 }
 
@@ -27,7 +27,7 @@ func (x *exchange) rotateWebhookSecret() error {
 	if x.api.WebhookSecrets == nil {
 		return noCallbacks(nil)
 	}
-	secret, err := x.api.WebhookSecrets.Rotate(x.r.Context(), x.caller.User, x.actor())
+	secret, err := x.api.WebhookSecrets.Rotate(x.context(), x.caller.User, x.actor())
 	return x.replySecret(secret, err)
 }
 

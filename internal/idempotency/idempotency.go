@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 )
 
 // MaxName is the longest name, in bytes.
@@ -243,7 +244,7 @@ func (r *Run) Lose() { r.finish(Answer{}) }
 func (r *Run) Withhold() { r.finish(Answer{Type: withheld}) }
 
 func (r *Run) finish(a Answer) {
-	ctx, cancel := context.WithTimeout(context.Background(), r.m.cfg.StoreFor)
+	ctx, cancel := r.outlasting()
 	defer cancel()
 	// What cannot be written stays an unfinished entry, which nobody takes over without asking whether it was charged.
 	if _, err := r.m.store.FinishIdempotent(ctx, r.user, r.name, r.generation, a); err != nil {
@@ -251,9 +252,15 @@ func (r *Run) finish(a Answer) {
 	}
 }
 
+// outlasting is a context of the user's work that does not end when the client leaves.
+func (r *Run) outlasting() (context.Context, context.CancelFunc) {
+	work := limit.For(context.Background(), &r.user)
+	return context.WithTimeout(&work, r.m.cfg.StoreFor)
+}
+
 // Free forgets the request: the next one of this name is the first again.
 func (r *Run) Free() {
-	ctx, cancel := context.WithTimeout(context.Background(), r.m.cfg.StoreFor)
+	ctx, cancel := r.outlasting()
 	defer cancel()
 	if err := r.m.store.DropIdempotent(ctx, r.user, r.name, r.generation); err != nil {
 		r.m.cfg.Report("an Idempotency-Key could not be freed", err)

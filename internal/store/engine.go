@@ -8,6 +8,7 @@ import (
 
 // Engine is what each database does in its own way.
 type Engine struct {
+	Places   int           // questions that users may ask at a time, half of them one user; fewer than there are connections
 	Read     *sql.DB       // runs queries outside of writing transactions
 	Snapshot sql.TxOptions // of a transaction that only reads, and sees one moment
 
@@ -85,6 +86,11 @@ func (s *Store) writeLazily(ctx context.Context, f func(*tx) error) error {
 }
 
 func (s *Store) transact(ctx context.Context, lazy bool, f func(*tx) error) error {
+	leave, err := s.take(ctx, "store.Write")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return failure("store.Write", s.engine.Write(ctx, lazy, func(r Runner) error { return f(&tx{r, &s.engine}) }))
 }
 

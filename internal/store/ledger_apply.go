@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/limit"
 	"weir/internal/money"
 	"weir/internal/record"
 )
@@ -17,12 +18,13 @@ import (
 // Apply is ledger.Applier.Apply. It first assumes that no generation is there already, because the node's position says so, and
 // looks at each only when that was wrong.
 func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
+	own := limit.For(ctx, nil) // whoever reads has applied what all have spent: others must not wait for their turn
 	for i := range b.Items {
 		tidy(&b.Items[i].Call)
 	}
-	position, err := s.apply(ctx, b, false)
+	position, err := s.apply(&own, b, false)
 	if s.engine.Duplicate(err) {
-		position, err = s.apply(ctx, b, true)
+		position, err = s.apply(&own, b, true)
 	}
 	return position, err
 }

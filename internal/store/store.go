@@ -15,6 +15,7 @@ import (
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/limit"
 	"weir/internal/video"
 	"weir/internal/webhook"
 )
@@ -23,6 +24,7 @@ import (
 type Store struct {
 	engine Engine
 	now    func() time.Time
+	turns  *limit.Turns // of users; what nobody in particular asks waits for none
 }
 
 var (
@@ -41,7 +43,21 @@ var (
 )
 
 // New makes a store of an open engine. now says what the current day, week and month are.
-func New(e Engine, now func() time.Time) *Store { return &Store{engine: e, now: now} }
+func New(e Engine, now func() time.Time) *Store {
+	return &Store{engine: e, now: now, turns: limit.NewTurns(e.Places, max(e.Places/2, 1))}
+}
+
+// take waits for the turn of the user whom ctx works for, so that no user's questions keep others' waiting. leave gives it back.
+func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
+	user := limit.Name(ctx)
+	if user == "" {
+		return func() {}, nil
+	}
+	if err := s.turns.Enter(ctx, user); err != nil {
+		return nil, Unavailable(op, err)
+	}
+	return func() { s.turns.Leave(user) }, nil
+}
 
 // Close closes the database. Calls still running fail.
 func (s *Store) Close() error { return s.engine.Close() }
@@ -53,6 +69,11 @@ const queryFor = 5 * time.Second
 func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string, args ...any) error {
 	ctx, cancel := context.WithTimeout(ctx, queryFor)
 	defer cancel()
+	leave, err := s.take(ctx, "store.Read")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return scan(s.engine.Read.QueryRowContext(ctx, text, clean(args)...))
 }
 
@@ -60,6 +81,11 @@ func (s *Store) find(ctx context.Context, scan func(Scanner) error, text string,
 func list[T any](ctx context.Context, s *Store, op string, scan func(Scanner) (T, error), text string, args ...any) ([]T, error) {
 	ctx, cancel := context.WithTimeout(ctx, queryFor)
 	defer cancel()
+	leave, err := s.take(ctx, op)
+	if err != nil {
+		return nil, err
+	}
+	defer leave()
 	rows, err := s.engine.Read.QueryContext(ctx, text, clean(args)...)
 	all, err := collect(rows, err, scan)
 	return all, failure(op, err)
@@ -102,6 +128,11 @@ func (s *Store) walk(ctx context.Context, f func(context.Context, *sql.Tx) error
 }
 
 func (s *Store) readTx(ctx context.Context, first string, f func(context.Context, *sql.Tx) error) error {
+	leave, err := s.take(ctx, "store.Read")
+	if err != nil {
+		return err
+	}
+	defer leave()
 	tx, err := s.engine.Read.BeginTx(ctx, &s.engine.Snapshot)
 	if err != nil {
 		return Unavailable("store.Read", err)

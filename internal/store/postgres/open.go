@@ -65,7 +65,8 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	}
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
 	return store.New(store.Engine{
-		Read: e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
+		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
+		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
 		Unhurried: "SET LOCAL statement_timeout = 0",
 		Write:     e.write, Duplicate: isDuplicate, Close: e.close,

@@ -68,7 +68,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	return store.New(store.Engine{
-		Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Close: e.close,
+		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Close: e.close,
 	}, o.now), nil
 }
 
@@ -104,7 +104,7 @@ func busyTimeout() string {
 }
 
 func (e *engine) connect(ctx context.Context, path string) (err error) {
-	if e.read, err = pool(path, "NORMAL", true, max(4, 2*runtime.GOMAXPROCS(0))); err != nil {
+	if e.read, err = pool(path, "NORMAL", true, readers()); err != nil {
 		return err
 	}
 	if e.durable, err = pool(path, "FULL", false, 1); err != nil {
@@ -121,6 +121,9 @@ func (e *engine) connect(ctx context.Context, path string) (err error) {
 	}
 	return e.stmts.prepare(ctx, e.lazy)
 }
+
+// readers is how many connections read at a time.
+func readers() int { return max(4, 2*runtime.GOMAXPROCS(0)) }
 
 func pool(path, synchronous string, queryOnly bool, size int) (*sql.DB, error) {
 	v := url.Values{}

@@ -1,0 +1,74 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"testing"
+	"testing/synctest"
+
+	"weir/internal/limit"
+)
+
+// A user whose questions take all places that one user may have keeps neither another user's question waiting nor the gateway's own.
+func TestUsersTakeTurns(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		slow := make(chan struct{})
+		served := make(chan string, 20)
+		s := New(Engine{Places: 4, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, nil)
+		ask := func(user string, wait bool) {
+			ctx := limit.For(t.Context(), &user)
+			if user == "" {
+				ctx = limit.For(t.Context(), nil)
+			}
+			go func() {
+				err := s.write(&ctx, func(*tx) error {
+					if wait {
+						<-slow
+					}
+					served <- user
+					return nil
+				})
+				if err != nil {
+					t.Error(err)
+				}
+			}()
+		}
+		for range 10 {
+			ask("greedy", true)
+		}
+		synctest.Wait()
+		ask("modest", false)
+		ask("", false)
+		synctest.Wait()
+		if len(served) != 2 {
+			t.Errorf("%d others were served while one user asked", len(served))
+		}
+		close(slow)
+		synctest.Wait()
+		if len(served) != 12 {
+			t.Errorf("%d were served in all", len(served))
+		}
+	})
+}
+
+// Who waits for longer than a question may take is told so, and takes no place.
+func TestTurnThatNeverComes(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := New(Engine{Places: 1, Write: func(_ context.Context, _ bool, f func(Runner) error) error { return f(nil) }}, nil)
+		user := "usr_1"
+		ctx := limit.For(t.Context(), &user)
+		slow := make(chan struct{})
+		go func() { _ = s.write(&ctx, func(*tx) error { <-slow; return nil }) }()
+		synctest.Wait()
+		if err := s.snapshot(&ctx, func(context.Context, *sql.Tx) error { return nil }); err == nil {
+			t.Error("it was answered")
+		}
+		close(slow)
+		synctest.Wait()
+		if err := s.write(&ctx, func(*tx) error { return nil }); err != nil {
+			t.Error(err)
+		}
+	})
+}
