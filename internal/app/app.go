@@ -91,7 +91,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err != nil {
 		return g, err
 	}
-	if err := makeDataDir(spoolDir(cfg.DataDir)); err != nil {
+	if err := makeSpool(cfg); err != nil {
 		return g, err
 	}
 	if g.store, err = openStore(ctx, cfg); err != nil {
@@ -149,7 +149,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
-		Idempotency: g.named, History: g.history, Videos: g.videos,
+		Idempotency: g.named, History: g.history, Videos: g.videos, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets),
 	}, apiConfig)
 	g.server = httpapi.NewServer(g.api)

@@ -3,7 +3,6 @@ package app
 import (
 	"context"
 	"log/slog"
-	"path/filepath"
 	"time"
 
 	"weir/internal/apikey"
@@ -111,6 +110,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c := httpapi.Default()
 	c.MaxBody, c.MaxManagementBody, c.BodyBudget = int64(s.Limits.MaxBodyBytes), int64(s.Limits.MaxManagementBodyBytes), int64(s.Limits.BodyBudgetBytes)
 	c.MaxInFlight = s.Limits.MaxInFlightRequests
+	c.MaxUploads, c.SpoolBudget, c.SpoolMinFree = s.Limits.MaxUploads, int64(s.Limits.SpoolBudgetBytes), int64(s.Limits.SpoolMinFreeBytes)
 	c.MaxRequestLine, c.MaxHeaderBytes, c.MaxHeaders = int(s.Limits.MaxRequestLineBytes), int(s.Limits.MaxHeaderBytes), int(s.Limits.MaxHeaders)
 	c.MaxConns, c.MaxConnsByAddress = int(s.Limits.MaxConnections), int(s.Limits.MaxConnectionsAddress)
 	c.FailedAuthPerMinute, c.PublicPerMinute = int(s.Limits.FailedAuthPerMinute), int(s.Limits.PublicPerMinute)
@@ -135,9 +135,6 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.TrustedProxies, err = s.Prefixes()
 	return c, err
 }
-
-// spoolDir is where recordings wait that are too large for memory.
-func spoolDir(dataDir string) string { return filepath.Join(dataDir, "spool") }
 
 // level is the log level; its name has been checked.
 func level(l config.Log) (level slog.Level) {

@@ -73,6 +73,28 @@ type Pricing struct {
 	Source     string       // the source's own price, decimal text as written, for audit
 }
 
+// Free reports whether nothing that is asked by text or with a recording has a price.
+func (p *Pricing) Free() bool {
+	if p.Minute.Nano != 0 || p.Characters.Nano != 0 || len(p.Images) > 0 || len(p.Video) > 0 || !p.Base.zero() {
+		return false
+	}
+	for i := range p.Thresholds {
+		if !p.Thresholds[i].Prices.zero() {
+			return false
+		}
+	}
+	return true
+}
+
+func (p Prices) zero() bool {
+	for _, f := range p.fields() {
+		if f.Nano != 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // For returns the prices of a request with that many prompt tokens: the highest threshold passed wins.
 func (p *Pricing) For(promptTokens int64) Prices {
 	prices := p.Base

@@ -63,6 +63,9 @@ type Limits struct {
 	MaxBodyBytes           Size  `yaml:"max_body_bytes"`
 	MaxManagementBodyBytes Size  `yaml:"max_management_body_bytes"`
 	BodyBudgetBytes        Size  `yaml:"body_budget_bytes"`
+	MaxUploads             int64 `yaml:"max_uploads"`
+	SpoolBudgetBytes       Size  `yaml:"spool_budget_bytes"`
+	SpoolMinFreeBytes      Size  `yaml:"spool_min_free_bytes"` // of the volume of data_dir
 	MaxInFlightRequests    int64 `yaml:"max_in_flight_requests"`
 	MaxRequestLineBytes    Size  `yaml:"max_request_line_bytes"`
 	MaxHeaderBytes         Size  `yaml:"max_header_bytes"`
@@ -74,7 +77,7 @@ type Limits struct {
 	UserCallsPerMinute     int64 `yaml:"user_calls_per_minute"`
 	AnonymousPerSecond     int64 `yaml:"anonymous_per_second"`
 	AnonymousBurst         int64 `yaml:"anonymous_burst"`
-	MaxUserShare           int64 `yaml:"max_user_share"` // percent of MaxInFlightRequests
+	MaxUserShare           int64 `yaml:"max_user_share"` // percent of what a node has
 	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
 	HeapPercent            int64 `yaml:"heap_percent"` // of runtime.memory_limit
 }
@@ -415,6 +418,7 @@ func Default() Config {
 			Listen: "127.0.0.1:8080", AdminListen: "127.0.0.1:9091", ShutdownDelay: 5 * time.Second, DrainTimeout: 300 * time.Second, ModerationVendor: "openai",
 			Limits: Limits{
 				MaxBodyBytes: 32 << 20, MaxManagementBodyBytes: 1 << 20, BodyBudgetBytes: 256 << 20, MaxInFlightRequests: 4096,
+				MaxUploads: 256, SpoolBudgetBytes: 4 << 30, SpoolMinFreeBytes: 1 << 30,
 				MaxRequestLineBytes: 8 << 10, MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxConnections: 16384, MaxConnectionsAddress: 512,
 				FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
 				MaxUserShare: 50, MaxStreamsPerKey: 100, HeapPercent: 85,

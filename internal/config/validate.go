@@ -142,6 +142,7 @@ func (k *checker) server() {
 		n    int64
 	}{
 		{"max_body_bytes", int64(l.MaxBodyBytes)}, {"max_management_body_bytes", int64(l.MaxManagementBodyBytes)}, {"body_budget_bytes", int64(l.BodyBudgetBytes)},
+		{"max_uploads", l.MaxUploads}, {"spool_budget_bytes", int64(l.SpoolBudgetBytes)},
 		{"max_in_flight_requests", l.MaxInFlightRequests}, {"max_request_line_bytes", int64(l.MaxRequestLineBytes)}, {"max_header_bytes", int64(l.MaxHeaderBytes)},
 		{"max_headers", l.MaxHeaders}, {"max_connections", l.MaxConnections}, {"max_connections_per_address", l.MaxConnectionsAddress},
 		{"failed_auth_per_minute", l.FailedAuthPerMinute}, {"public_per_minute", l.PublicPerMinute}, {"user_calls_per_minute", l.UserCallsPerMinute}, {"anonymous_per_second", l.AnonymousPerSecond},
@@ -155,10 +156,19 @@ func (k *checker) server() {
 	if l.HeapPercent > 100 {
 		k.fail("server.limits.heap_percent", "it is a part in percent: at most 100")
 	}
+	if l.SpoolMinFreeBytes < 0 {
+		k.fail("server.limits.spool_min_free_bytes", "it must not be negative")
+	}
+	if l.SpoolBudgetBytes < largestUpload {
+		k.fail("server.limits.spool_budget_bytes", "it is less than %d bytes, so that the largest recording could never be taken", largestUpload)
+	}
 	if l.BodyBudgetBytes < l.MaxBodyBytes {
 		k.fail("server.limits.body_budget_bytes", "it is less than max_body_bytes, so that the largest request could never be served")
 	}
 }
+
+// largestUpload is room for the largest recording that is taken.
+const largestUpload = 27 << 20
 
 func (k *checker) health() {
 	if p := k.c.Relay.RetryPercent; p < 0 || p > 100 {

@@ -72,12 +72,13 @@ type Deps struct {
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
-	Accounts    Accounts     // nil only where nobody asks for its routes
-	Editor      Editor       // nil only where nobody asks for its routes
-	Idempotency Idempotency  // nil: Idempotency-Key is ignored
-	Heap        func() int64 // bytes in use; nil asks the runtime
-	History     History      // nil only where nobody asks for the routes of responses
-	Videos      Videos       // nil only where nobody asks for the routes of videos
+	Accounts    Accounts              // nil only where nobody asks for its routes
+	Editor      Editor                // nil only where nobody asks for its routes
+	Idempotency Idempotency           // nil: Idempotency-Key is ignored
+	Heap        func() int64          // bytes in use; nil asks the runtime
+	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
+	History     History               // nil only where nobody asks for the routes of responses
+	Videos      Videos                // nil only where nobody asks for the routes of videos
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -113,6 +114,7 @@ func New(d Deps, c Config) *API {
 	a := &API{Deps: d, cfg: c}
 	a.routes = a.declare()
 	a.limits = newLimits(&a.cfg, d.Heap, d.Now(), largestBody(a.routes, &a.cfg))
+	a.limits.disk = newDisk(&a.cfg, d.FreeDisk)
 	var outside, inside []*Route
 	for _, r := range a.routes {
 		if r.access == administration {

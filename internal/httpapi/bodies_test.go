@@ -12,20 +12,23 @@ import (
 	"weir/internal/httpapi"
 )
 
-// held is how many bytes the node counts against its budget.
-func held(t *testing.T, n *node) (bytes float64) {
+// metric reads one number.
+func metric(t *testing.T, n *node, name string) (v float64) {
 	t.Helper()
 	for _, line := range strings.Split(scrape(t, n), "\n") {
-		if v, ok := strings.CutPrefix(line, "weir_body_bytes "); ok {
-			if _, err := fmt.Sscan(v, &bytes); err != nil {
+		if text, ok := strings.CutPrefix(line, name+" "); ok {
+			if _, err := fmt.Sscan(text, &v); err != nil {
 				t.Fatal(err)
 			}
-			return bytes
+			return v
 		}
 	}
-	t.Fatal("there is no metric weir_body_bytes")
+	t.Fatalf("there is no metric %s", name)
 	return 0
 }
+
+// held is how many bytes the node counts against its budget.
+func held(t *testing.T, n *node) float64 { return metric(t, n, "weir_body_bytes") }
 
 // until waits for something that other goroutines bring about.
 func until(t *testing.T, what string, is func() bool) {

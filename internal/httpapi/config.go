@@ -14,8 +14,11 @@ type Config struct {
 	BodyBudget        int64  // bytes of bodies in memory, all requests of the node together
 	PublicURL         string // how clients reach the gateway, without a slash at its end; "": by the request's connection
 	SpoolDir          string // where recordings wait that are too large for memory; "": the system's place for temporary files
+	MaxUploads        int64  // files that clients send, at one time
+	SpoolBudget       int64  // bytes of them on disk
+	SpoolMinFree      int64  // bytes of their volume that they leave free
 	MaxInFlight       int64  // requests at one time that read a body or ask a provider
-	MaxUserShare      int64  // percent of MaxInFlight that one user may take; 0: all of it
+	MaxUserShare      int64  // percent of MaxInFlight, BodyBudget, MaxUploads and SpoolBudget that one user may take; 0: all of it
 	MaxStreamsByKey   int64  // streams of one key at one time; 0: no limit
 	MemoryLimit       int64  // bytes; above HeapPercent of it no new inference requests are taken; 0: no limit
 	HeapPercent       int64
@@ -66,6 +69,7 @@ type FreeRates struct {
 func Default() Config {
 	return Config{
 		MaxBody: 32 << 20, MaxManagementBody: 1 << 20, BodyBudget: 256 << 20, MaxInFlight: 4096,
+		MaxUploads: 256, SpoolBudget: 4 << 30, SpoolMinFree: 1 << 30,
 		BodyIdle: 15 * time.Second, BodyGrace: 10 * time.Second, BodyMinRate: 1 << 10, BodyTotal: 2 * time.Minute,
 		WriteStall: 30 * time.Second, KeepAliveAfter: 10 * time.Second, KeepAliveEvery: 10 * time.Second,
 		ReadHeader: 10 * time.Second, IdleConn: 75 * time.Second,

@@ -27,6 +27,8 @@ type limits struct {
 	keys      *limit.Gate
 	free      *limit.Gate // by user
 	paying    payers
+	credit    payers // by wallet: which had money lately
+	disk      *disk
 	calls     *limit.Gate // by user, those that ask no model
 	userCalls limit.Rates
 
@@ -283,7 +285,7 @@ func (x *exchange) takeFree() error {
 	return x.limited(strconv.FormatInt(day, 10), "0", "free_requests_per_day", "Free models may be asked "+strconv.FormatInt(day, 10)+" times a day.", v.Wait)
 }
 
-// payers remembers which users have ever topped up.
+// payers remembers of names whether they have paid, or can.
 type payers struct {
 	mu    sync.Mutex
 	known map[string]payer
@@ -302,9 +304,7 @@ const (
 // paying tells whether the caller has ever topped up.
 func (x *exchange) paying() (bool, error) {
 	p := &x.api.limits.paying
-	p.mu.Lock()
-	known, ok := p.known[x.caller.User]
-	p.mu.Unlock()
+	known, ok := p.find(x.caller.User)
 	if ok && (known.paid || x.at.Sub(known.at) < askUnpaid) {
 		return known.paid, nil
 	}
@@ -313,13 +313,24 @@ func (x *exchange) paying() (bool, error) {
 		return false, err
 	}
 	known = payer{b.Credited > 0, x.at}
+	p.keep(x.caller.User, known)
+	return known.paid, nil
+}
+
+func (p *payers) find(name string) (payer, bool) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	known, ok := p.known[name]
+	return known, ok
+}
+
+func (p *payers) keep(name string, one payer) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if len(p.known) >= maxPayers || p.known == nil {
 		p.known = map[string]payer{}
 	}
-	p.known[x.caller.User] = known
-	return known.paid, nil
+	p.known[name] = one
 }
 
 // admitAnonymous limits by address what no key stands behind.

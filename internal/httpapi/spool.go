@@ -3,32 +3,94 @@ package httpapi
 import (
 	"bytes"
 	"crypto/sha256"
+	"errors"
 	"hash"
 	"os"
+	"sync/atomic"
 
 	"weir/internal/fault"
+	"weir/internal/limit"
 	"weir/internal/task"
 )
 
-// spoolMemory is how much of a file that a client sends stays in memory: what is longer goes to a file on disk, so that memory does not grow
-// with what people upload.
-const spoolMemory = 256 << 10
+const (
+	// spoolMemory is how much of a file that a client sends stays in memory: what is longer goes to a file on disk, so that memory does not
+	// grow with what people upload.
+	spoolMemory = 256 << 10
+	// spoolStep is how much disk a file takes at a time.
+	spoolStep = 1 << 20
+)
+
+// disk is where files of clients wait, and how much of it they take. The volume may be that of the journal and the database.
+type disk struct {
+	dir     string
+	uploads *limit.Budget // files under way, by user
+	bytes   *limit.Budget // of files, by user
+	minFree int64
+	free    func() (int64, error) // nil: not known
+	promise atomic.Int64          // bytes that were taken and are not written yet
+}
+
+func newDisk(c *Config, free func() (int64, error)) *disk {
+	share := func(all, least int64) int64 {
+		if c.MaxUserShare <= 0 {
+			return all
+		}
+		return max(percent(all, c.MaxUserShare), least)
+	}
+	return &disk{
+		dir: c.SpoolDir, minFree: c.SpoolMinFree, free: free,
+		uploads: limit.NewBudget(c.MaxUploads, share(c.MaxUploads, 1)),
+		bytes:   limit.NewBudget(c.SpoolBudget, share(c.SpoolBudget, maxRecording+spoolStep)),
+	}
+}
+
+var errDiskFull = errors.New("the volume has less free space than is to be left")
+
+// room fails when the volume would not keep its free space.
+func (d *disk) room(n int64) error {
+	promised := d.promise.Add(n)
+	if d.free == nil {
+		return nil
+	}
+	free, err := d.free()
+	if err == nil && free-promised < d.minFree {
+		err = errDiskFull
+	}
+	if err != nil {
+		d.promise.Add(-n)
+		return unspooled(err)
+	}
+	return nil
+}
 
 // spool takes in a file of a form. The file on disk has no name, so that nothing is left of it whatever happens to the process.
 type spool struct {
-	dir    string
+	x      *exchange
+	disk   *disk
 	b      []byte
 	file   *os.File
 	size   int64
+	taken  limit.Tab // bytes that the file may have on disk
+	onDisk int64     // bytes that it has there
 	digest hash.Hash // nil: nobody will ask
 }
 
-func (x *exchange) newSpool() *spool {
-	s := &spool{dir: x.api.cfg.SpoolDir}
+// newSpool makes room for the file of an upload, which must be closed.
+func (x *exchange) newSpool() (*spool, error) {
+	d := x.api.limits.disk
+	switch d.uploads.Take(x.caller.User, 1) {
+	case limit.OfName:
+		return nil, x.crowded(d.uploads.Each(), "max_user_share", "This user has as many uploads under way as one user may have.")
+	case limit.OfAll:
+		return nil, fault.New(fault.Overloaded, "httpapi.newSpool", "The gateway is at its limit of concurrent uploads.")
+	}
+	s := &spool{x: x, disk: d}
+	s.taken.Open(d.bytes, x.caller.User)
 	if x.named != nil {
 		s.digest = sha256.New()
 	}
-	return s
+	return s, nil
 }
 
 // Write takes in the next piece.
@@ -36,18 +98,43 @@ func (s *spool) Write(p []byte) (int, error) {
 	if s.digest != nil {
 		s.digest.Write(p)
 	}
-	s.size += int64(len(p))
-	if s.file == nil && s.size <= spoolMemory {
+	n := int64(len(p))
+	if s.file == nil && s.size+n <= spoolMemory {
+		if err := s.x.charge(n); err != nil {
+			return 0, err
+		}
+		s.size += n
 		s.b = append(s.b, p...)
 		return len(p), nil
+	}
+	if err := s.take(s.size + n); err != nil {
+		return 0, err
 	}
 	if err := s.open(); err != nil {
 		return 0, unspooled(err)
 	}
-	if _, err := s.file.Write(p); err != nil {
+	if err := s.write(p); err != nil {
 		return 0, unspooled(err)
 	}
+	s.size += n
 	return len(p), nil
+}
+
+// take makes sure that the file may grow to so many bytes.
+func (s *spool) take(size int64) error {
+	for s.taken.Taken() < size {
+		switch s.taken.Take(spoolStep) {
+		case limit.OfName:
+			return s.x.crowded(s.disk.bytes.Each(), "max_user_share", "The uploads of this user take as much room as those of one user may.")
+		case limit.OfAll:
+			return fault.New(fault.Overloaded, "httpapi.spool", "The uploads of all users take as much room as they may.")
+		}
+		if err := s.disk.room(spoolStep); err != nil {
+			s.taken.Give(spoolStep)
+			return err
+		}
+	}
+	return nil
 }
 
 // open moves what is in memory to disk, unless it is there.
@@ -55,7 +142,7 @@ func (s *spool) open() error {
 	if s.file != nil {
 		return nil
 	}
-	f, err := os.CreateTemp(s.dir, "weir-upload-")
+	f, err := os.CreateTemp(s.disk.dir, SpoolPrefix)
 	if err != nil {
 		return err
 	}
@@ -63,10 +150,21 @@ func (s *spool) open() error {
 	if err := os.Remove(f.Name()); err != nil {
 		return err
 	}
-	_, err = f.Write(s.b)
+	err = s.write(s.b)
+	s.x.memory.Give(int64(len(s.b)))
 	s.b = nil
 	return err
 }
+
+func (s *spool) write(p []byte) error {
+	n, err := s.file.Write(p)
+	s.disk.promise.Add(-int64(n))
+	s.onDisk += int64(n)
+	return err
+}
+
+// SpoolPrefix begins the name that a file has for the moment before it has none.
+const SpoolPrefix = "weir-upload-"
 
 func unspooled(err error) error {
 	return fault.New(fault.StorageUnavailable, "httpapi.spool", "The file could not be stored for the time of the request.").Because(err)
@@ -80,6 +178,9 @@ func (s *spool) Close() {
 	if s.file != nil {
 		_ = s.file.Close() // nothing of it is kept
 	}
+	s.disk.promise.Add(s.onDisk - s.taken.Taken())
+	s.taken.Close()
+	s.disk.uploads.Give(s.x.caller.User, 1)
 }
 
 type spooled struct{ *spool }

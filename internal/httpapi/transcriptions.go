@@ -13,7 +13,13 @@ import (
 
 // postTranscriptions serves POST /v1/audio/transcriptions, whole in one of six formats or as a stream of events.
 func (x *exchange) postTranscriptions() error {
-	recording := x.newSpool()
+	if err := x.checkCredit(""); err != nil {
+		return err
+	}
+	recording, err := x.newSpool()
+	if err != nil {
+		return err
+	}
 	defer recording.Close()
 	form, err := x.readRecording(recording)
 	if err != nil {
@@ -45,13 +51,13 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	} else if packed {
 		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readRecording", "A form must not be encoded with gzip: recordings are packed already.")
 	}
-	if err := x.charge(spoolMemory); err != nil {
+	if err := x.charge(formMemory); err != nil {
 		return nil, err
 	}
 	guard := x.guardBody()
 	most := x.route.body(&x.api.cfg)
 	limited := &limitedBody{r: guard, left: most, most: most}
-	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge})
+	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: x.checkCredit})
 	if err != nil {
 		return nil, guard.explain(err)
 	}
@@ -66,6 +72,9 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	}
 	return form, nil
 }
+
+// formMemory is what reading a form takes, in bytes: the parser's buffers.
+const formMemory = 64 << 10
 
 // digestOf is what two tries of one request have in common, whatever divides the parts of their forms.
 func digestOf(form *transcriptions.Form, recording *spool) []byte {

@@ -52,7 +52,7 @@ func Open(path string, minFree int64) (*Folder, error) {
 	if err != nil {
 		return nil, content.Unavailable("folder.Open", err)
 	}
-	f := &Folder{root: root, minFree: uint64(max(minFree, 0)), free: freeBytes, path: path}
+	f := &Folder{root: root, minFree: uint64(max(minFree, 0)), free: FreeBytes, path: path}
 	if err := f.mkdir(unfinished); err != nil {
 		return nil, errors.Join(content.Unavailable("folder.Open", err), root.Close())
 	}

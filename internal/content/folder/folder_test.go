@@ -84,7 +84,7 @@ func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 func TestFreeBytes(t *testing.T) {
 	t.Parallel()
-	if n, err := freeBytes(t.TempDir()); err != nil || n == 0 {
+	if n, err := FreeBytes(t.TempDir()); err != nil || n == 0 {
 		t.Errorf("%d %v", n, err)
 	}
 }

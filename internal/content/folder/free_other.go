@@ -4,5 +4,5 @@ package folder
 
 import "math"
 
-// freeBytes is not known on this system: the volume is full when a write fails.
-func freeBytes(string) (uint64, error) { return math.MaxUint64, nil }
+// FreeBytes is not known on this system: the volume is full when a write fails.
+func FreeBytes(string) (uint64, error) { return math.MaxUint64, nil }

@@ -4,8 +4,8 @@ package folder
 
 import "syscall"
 
-// freeBytes is what this process may still write to the volume of a path.
-func freeBytes(path string) (uint64, error) {
+// FreeBytes is what this process may still write to the volume of a path.
+func FreeBytes(path string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {
 		return 0, err

@@ -41,11 +41,12 @@ type Form struct {
 
 // Room is where a form goes to, piece by piece as it comes.
 type Room struct {
-	File       io.Writer               // takes the recording
-	MaxFile    int64                   // bytes of the recording; one more fails with fault.PayloadTooLarge
-	Take       func(bytes int64) error // asked for memory for the fields before they are kept; nil: there is enough
-	fields     int64                   // bytes of fields so far
-	references int64                   // and of references
+	File       io.Writer                // takes the recording
+	MaxFile    int64                    // bytes of the recording; one more fails with fault.PayloadTooLarge
+	Take       func(bytes int64) error  // asked for memory for the fields before they are kept; nil: there is enough
+	Begin      func(model string) error // asked before the recording is read, with the field model, "" when it has not come yet; nil: go on
+	fields     int64                    // bytes of fields so far
+	references int64                    // and of references
 }
 
 // ReadForm reads a form from body; its File is left to whoever has the room. It fails with fault.Invalid, fault.PayloadTooLarge and
@@ -176,6 +177,11 @@ func (f *Form) file(part *multipart.Part, room *Room) error {
 	if !f.hasFile() {
 		return fault.Field(op, "file", "The field file must be a file: it has neither a file name nor a content type.")
 	}
+	if room.Begin != nil {
+		if err := room.Begin(f.field("model")); err != nil {
+			return err
+		}
+	}
 	n, err := io.Copy(room.File, io.LimitReader(part, room.MaxFile+1))
 	if err != nil {
 		return err
@@ -189,6 +195,16 @@ func (f *Form) file(part *multipart.Part, room *Room) error {
 }
 
 func (f *Form) hasFile() bool { return f.FileName != "" || f.FileType != "" }
+
+// field is the value of a field that has come, "" without one.
+func (f *Form) field(name string) string {
+	for i := range f.Fields {
+		if f.Fields[i].Name == name {
+			return f.Fields[i].Value
+		}
+	}
+	return ""
+}
 
 func (f *Form) complete() error {
 	if !f.hasFile() {
