@@ -144,7 +144,7 @@ func (p *parser) object(depth int) (node, error) {
 		if err != nil {
 			return n, err
 		}
-		if n.has(name) && seen == nil || seen[name] {
+		if seen == nil && n.has(name) || seen[name] {
 			return n, duplicateError(name)
 		}
 		if p.next() != ':' {
