@@ -94,10 +94,45 @@ type guard struct {
 
 	mu    sync.Mutex
 	state state
-	row   int   // failures in a row
+	row   row
 	times int   // ejections since the last success
 	until int64 // end of the cool-down or ejection
 }
+
+// row is a row of failures, by whom they came. What one account's requests provoke alone, by their inputs and limits, says nothing of what
+// others would get: it counts only together with another's, and then each of the first two accounts for a few.
+type row struct {
+	of     [2]uint64 // accounts
+	counts [2]int
+	rest   int // of others, and those that no request can have provoked
+}
+
+// nobody is the account of what no request can have provoked.
+const nobody = uint64(0)
+
+func (r *row) add(account uint64) {
+	if account != nobody {
+		for i := range r.of {
+			if r.of[i] == account || r.counts[i] == 0 {
+				r.of[i] = account
+				r.counts[i] = min(r.counts[i]+1, 1<<20)
+				return
+			}
+		}
+	}
+	r.rest = min(r.rest+1, 1<<20)
+}
+
+// length is how many failures count, when one account may count for at most most.
+func (r *row) length(most int) int {
+	if r.counts[1] == 0 && r.rest == 0 {
+		return 0
+	}
+	return min(r.counts[0], most) + min(r.counts[1], most) + r.rest
+}
+
+// ofOne is how many failures one account may add to a row: not enough to eject with one more.
+func (c *Config) ofOne() int { return max(c.EjectAfter-2, 1) }
 
 // ticket is what a guard gives to an attempt that enters.
 type ticket struct {
@@ -126,9 +161,9 @@ func (g *guard) enter() ticket {
 }
 
 // leave takes note of what an attempt has shown.
-func (g *guard) leave(t ticket, v verdict, now int64, cfg *Config) {
+func (g *guard) leave(t ticket, v verdict, by uint64, now int64, cfg *Config) (recovered bool) {
 	if !t.probe && v != failure && !g.troubled.Load() {
-		return
+		return false
 	}
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -137,33 +172,36 @@ func (g *guard) leave(t ticket, v verdict, now int64, cfg *Config) {
 	switch v {
 	case success:
 		if g.state == steady || g.state == cooling || current {
-			g.state, g.row, g.times, g.until = steady, 0, 0, 0
+			recovered = g.times > 0
+			g.state, g.row, g.times, g.until = steady, row{}, 0, 0
 		}
 	case failure:
-		g.fail(probe, now, cfg)
+		g.fail(probe, by, now, cfg)
 	case silent:
 		if probe {
 			g.state = ejected // its time is over: the next call is a probe again
 		}
 	}
-	g.troubled.Store(g.state != steady || g.row > 0)
+	g.troubled.Store(g.state != steady || g.row != row{})
+	return recovered
 }
 
 // fail counts a failure. Those of calls that entered before an ejection, or in spite of it, do not prolong it.
-func (g *guard) fail(probe bool, now int64, cfg *Config) {
+func (g *guard) fail(probe bool, by uint64, now int64, cfg *Config) {
 	if g.state == ejected || g.state == probing && !probe {
 		return
 	}
-	g.row++
+	g.row.add(by)
+	n := g.row.length(cfg.ofOne())
 	switch {
-	case probe || g.row >= cfg.EjectAfter:
+	case probe || n >= cfg.EjectAfter:
 		g.times++
 		g.state = ejected
 		g.until = now + int64(min(time.Duration(g.times)*cfg.Ejection, cfg.MaxEjection))
 		g.epoch.Add(1)
-	case g.row >= cfg.CoolDownAfter:
+	case n >= cfg.CoolDownAfter:
 		g.state = cooling
-		g.until = now + int64(min(cfg.CoolDown<<min(g.row-cfg.CoolDownAfter, 16), cfg.MaxCoolDown))
+		g.until = now + int64(min(cfg.CoolDown<<min(n-cfg.CoolDownAfter, 16), cfg.MaxCoolDown))
 	}
 }
 

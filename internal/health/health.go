@@ -57,6 +57,8 @@ type Registry struct {
 	grow  sync.Mutex // guards replacing the two maps
 	known atomic.Pointer[map[string]*endpoint]
 	hosts atomic.Pointer[map[string]*guard]
+
+	lonely atomic.Bool // an account may be kept away from some endpoint by itself
 }
 
 // New makes a Registry that knows nothing. Config.Now must be set.
@@ -73,12 +75,15 @@ func (r *Registry) now() int64 { return r.began.UnixNano() + int64(r.cfg.Now().S
 // endpoint is what is known of one.
 type endpoint struct {
 	guard    guard
+	alone    alone
 	inFlight atomic.Int64
 	home     atomic.Pointer[home]
 	seen     atomic.Pointer[seen]
 
-	mu    sync.Mutex // guards the rings
-	rings [spans]ring
+	mu     sync.Mutex // guards what follows
+	rings  [spans]ring
+	here   lately // who was answered, or not
+	failed lately // whose requests failed
 }
 
 // home is where an endpoint was last found.
@@ -160,9 +165,9 @@ const (
 	Full            // it has as many attempts as it may have at a time
 )
 
-// Admit asks to try ep now. With None the pass must be ended, whatever becomes of the attempt. Otherwise after tells when asking
+// Admit asks to try ep now with a request of an account, "" for nobody's. With None the pass must be ended, whatever becomes of the attempt. Otherwise after tells when asking
 // again may be worth it.
-func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.Duration) {
+func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refusal, after time.Duration) {
 	e := r.meet(ep.ID)
 	most := r.cfg.MaxInFlight
 	if ep.MaxInFlight > 0 {
@@ -173,8 +178,9 @@ func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.
 		return Pass{}, Full, time.Second
 	}
 	host := r.hostOf(e, ep)
-	p = Pass{registry: r, endpoint: e, host: host}
-	if !e.guard.troubled.Load() && !host.troubled.Load() {
+	p = Pass{registry: r, endpoint: e, host: host, account: account}
+	own := e.alone.find(account)
+	if !e.guard.troubled.Load() && !host.troubled.Load() && own == nil {
 		p.ofEndpoint.epoch, p.ofHost.epoch = e.guard.epoch.Load(), host.epoch.Load()
 		return p, None, 0
 	}
@@ -183,9 +189,18 @@ func (r *Registry) Admit(ep *catalog.Endpoint) (p Pass, why Refusal, after time.
 	defer e.guard.mu.Unlock()
 	host.mu.Lock()
 	defer host.mu.Unlock()
-	if wait := max(e.guard.wait(now), host.wait(now)); wait > 0 {
+	wait := max(e.guard.wait(now), host.wait(now))
+	if own != nil {
+		own.mu.Lock()
+		defer own.mu.Unlock()
+		wait = max(wait, own.wait(now))
+	}
+	if wait > 0 {
 		e.inFlight.Add(-1)
 		return Pass{}, Ejected, time.Duration(wait)
+	}
+	if own != nil {
+		p.ofAccount = own.enter()
 	}
 	p.ofEndpoint, p.ofHost = e.guard.enter(), host.enter()
 	return p, None, 0
@@ -197,14 +212,19 @@ const betweenProbes = int64(time.Second)
 // Probe lets one call a second through although every endpoint that may serve it is ejected: it returns which of them to try, or false.
 // They take turns, so that one that stays away does not hide another that is back; at first it is the one whose ejection ends soonest.
 // The pass must be ended.
-func (r *Registry) Probe(eps []*catalog.Endpoint) (p Pass, which int, ok bool) {
+func (r *Registry) Probe(eps []*catalog.Endpoint, account string) (p Pass, which int, ok bool) {
 	now := r.now()
 	which = -1
 	var longest, soonest int64
 	for i, ep := range eps {
 		e := r.meet(ep.ID)
-		host := r.hostOf(e, ep)
-		probed, until := max(e.guard.probed.Load(), host.probed.Load()), max(e.guard.ends(), host.ends())
+		barriers := r.barriers(e, ep, account, now)
+		probed, until := int64(0), int64(0)
+		for _, g := range barriers {
+			if g != nil {
+				probed, until = max(probed, g.probed.Load()), max(until, g.ends())
+			}
+		}
 		if probed > now-betweenProbes {
 			return Pass{}, 0, false
 		}
@@ -217,17 +237,33 @@ func (r *Registry) Probe(eps []*catalog.Endpoint) (p Pass, which int, ok bool) {
 	}
 	e := r.meet(eps[which].ID)
 	host := r.hostOf(e, eps[which])
-	last := e.guard.probed.Load()
-	if last > now-betweenProbes || !e.guard.probed.CompareAndSwap(last, now) {
+	barriers := r.barriers(e, eps[which], account, now)
+	last := barriers[0].probed.Load()
+	if last > now-betweenProbes || !barriers[0].probed.CompareAndSwap(last, now) {
 		return Pass{}, 0, false // another call was quicker
 	}
-	if host.troubled.Load() {
+	if host.troubled.Load() && barriers[1] != nil {
 		host.probed.Store(now)
 	}
 	e.inFlight.Add(1)
-	p = Pass{registry: r, endpoint: e, host: host}
+	p = Pass{registry: r, endpoint: e, host: host, account: account}
 	p.ofEndpoint.epoch, p.ofHost.epoch = e.guard.epoch.Load(), host.epoch.Load()
+	if own := e.alone.find(account); own != nil {
+		p.ofAccount.epoch = own.epoch.Load()
+	}
 	return p, which, true
+}
+
+// barriers are the guards that keep calls of an account away: its own when that is the only one, so that it takes no one else's turn.
+func (r *Registry) barriers(e *endpoint, ep *catalog.Endpoint, account string, now int64) [2]*guard {
+	host := r.hostOf(e, ep)
+	if own := e.alone.find(account); own != nil {
+		_, ejected := e.guard.look(now)
+		if _, hostEjected := host.look(now); !ejected && !hostEjected {
+			return [2]*guard{own}
+		}
+	}
+	return [2]*guard{&e.guard, host}
 }
 
 // Pass is leave to make one attempt. The zero value is none, and ending it does nothing.
@@ -235,7 +271,9 @@ type Pass struct {
 	registry           *Registry
 	endpoint           *endpoint
 	host               *guard
+	account            string
 	ofEndpoint, ofHost ticket
+	ofAccount          ticket
 }
 
 // Sample is what an attempt has shown.
@@ -255,15 +293,34 @@ func (p *Pass) End(s Sample) {
 	p.endpoint = nil
 	e.inFlight.Add(-1)
 	now := r.now()
-	p.host.leave(p.ofHost, s.Result.ofHost(), now, &r.cfg)
-	e.guard.leave(p.ofEndpoint, s.Result.ofEndpoint(), now, &r.cfg)
-	if s.Result == Neutral {
-		return
+	account := hash(p.account)
+	by := account
+	if s.Result == Unreachable {
+		by = nobody // whatever the request was
+	}
+	v := s.Result.ofEndpoint()
+	p.host.leave(p.ofHost, s.Result.ofHost(), nobody, now, &r.cfg)
+	if by != nobody && v == failure && !r.lonely.Load() {
+		r.lonely.Store(true)
+	}
+	was, length := e.alone.end(account, p.ofAccount, v, now, &r.cfg)
+	if p.ofEndpoint.probe && v == failure && by != nobody && length >= r.cfg.CoolDownAfter {
+		v = silent // who fails all the time finds nothing out
+	}
+	if e.guard.leave(p.ofEndpoint, v, by, now, &r.cfg) {
+		e.alone.forgive()
+	}
+	if s.Result == Neutral || v == failure && was == ejected && by != nobody {
+		return // the figures have enough of those
 	}
 	c := s.counted()
 	e.mu.Lock()
 	for i := range e.rings {
 		e.rings[i].at(now).count(c)
+	}
+	e.here.see(account, now)
+	if s.Result != Served {
+		e.failed.see(by, now)
 	}
 	e.mu.Unlock()
 	if s.Result != Served {
@@ -273,6 +330,23 @@ func (p *Pass) End(s Sample) {
 
 // recheck is how old the figures that routing sees may be.
 const recheck = int64(time.Second)
+
+// For is Of with what is known of an account's own failures; nil when there are none of anybody's.
+func (r *Registry) For(account string) func(id string) routing.Health {
+	if !r.lonely.Load() {
+		return nil
+	}
+	return func(id string) routing.Health {
+		h := r.Of(id)
+		if e := r.find(id); e != nil {
+			if own := e.alone.find(account); own != nil {
+				coolDown, ejected := own.look(r.now())
+				h.CoolDown, h.Ejected = h.CoolDown || coolDown, h.Ejected || ejected
+			}
+		}
+		return h
+	}
+}
 
 // Of is what routing wants to know of an endpoint, by its id.
 func (r *Registry) Of(id string) routing.Health {
@@ -309,9 +383,14 @@ func (e *endpoint) figures(now int64) routing.Health {
 	brief, usual := e.rings[HalfMinute].sum(now), e.rings[FiveMinutes].sum(now)
 	bad := brief.Failed + brief.Limited
 	s = &seen{until: now + recheck, health: routing.Health{
-		Failing: bad >= outage && 2*bad > brief.Attempts(), Latency: usual.Latency, Throughput: usual.Throughput}}
+		Failing: bad >= outage && 2*bad > brief.Attempts() && e.common(now), Latency: usual.Latency, Throughput: usual.Throughput}}
 	e.seen.Store(s)
 	return s.health
+}
+
+// common reports whether the failures of late are not those of one account among several.
+func (e *endpoint) common(now int64) bool {
+	return e.failed.both(now) || e.failed.of[0] == nobody && e.failed.at[0] > now-halfMinute || e.failed.of[1] == nobody && e.failed.at[1] > now-halfMinute || !e.here.both(now)
 }
 
 // Window is what is known of an endpoint in one span of time; zero when it was not tried.
@@ -338,10 +417,10 @@ func (r *Registry) Stats(id string) (uptime1d float64, latency30m time.Duration,
 	return uptime1d, time.Duration(half.Latency[0] * float64(time.Second)), half.Throughput[0], day.Attempts() > 0
 }
 
-// CountEjected is how many endpoints get no calls at present.
+// CountEjected is how many endpoints get no calls at present, or none of some account.
 func (r *Registry) CountEjected() (n int) {
-	for id := range *r.known.Load() {
-		if r.Of(id).Ejected {
+	for id, e := range *r.known.Load() {
+		if r.Of(id).Ejected || e.alone.ejects(r.now()) {
 			n++
 		}
 	}
@@ -354,6 +433,7 @@ func (r *Registry) Forget() {
 	r.grow.Lock()
 	defer r.grow.Unlock()
 	known, hosts := map[string]*endpoint{}, map[string]*guard{}
+	r.lonely.Store(false)
 	used := map[*guard]bool{}
 	for id, e := range *r.known.Load() {
 		e.mu.Lock()
@@ -361,6 +441,9 @@ func (r *Registry) Forget() {
 		e.mu.Unlock()
 		if day.Attempts() > 0 || e.inFlight.Load() > 0 {
 			known[id] = e
+			if e.alone.some.Load() {
+				r.lonely.Store(true)
+			}
 			if at := e.home.Load(); at != nil {
 				used[at.host] = true
 			}

@@ -55,7 +55,7 @@ func newWorld(t testing.TB, change ...func(*health.Config)) world {
 
 func (w world) admit(ep *catalog.Endpoint) health.Pass {
 	w.Helper()
-	p, why, _ := w.Admit(ep)
+	p, why, _ := w.Admit(ep, "")
 	if why != health.None {
 		w.Fatalf("%s was refused: %d", ep.ID, why)
 	}
@@ -145,12 +145,12 @@ func TestWhileEjected(t *testing.T) {
 	w := newWorld(t)
 	ep := endpoint("alpha", "m")
 	w.play(ep, "FFFFF +10s")
-	if _, why, after := w.Admit(ep); why != health.Ejected || after != 20*time.Second {
+	if _, why, after := w.Admit(ep, ""); why != health.Ejected || after != 20*time.Second {
 		t.Errorf("refusal %d, again after %v", why, after)
 	}
 	w.clock.add(20 * time.Second)
 	probe := w.admit(ep)
-	if _, why, _ := w.Admit(ep); why != health.Ejected {
+	if _, why, _ := w.Admit(ep, ""); why != health.Ejected {
 		t.Error("a second call got through beside the probe")
 	}
 	if !w.Of(ep.ID).Ejected {
@@ -179,7 +179,7 @@ func TestLateNews(t *testing.T) {
 	}
 	w.clock.add(20 * time.Second)
 	failed.End(health.Sample{Result: health.Failed})
-	if _, _, after := w.Admit(ep); after != 10*time.Second {
+	if _, _, after := w.Admit(ep, ""); after != 10*time.Second {
 		t.Errorf("a failure of before changed the ejection: it ends in %v", after)
 	}
 }
@@ -199,7 +199,7 @@ func TestOthersOfAProvider(t *testing.T) {
 	if h := w.Of(well.ID); !h.Ejected {
 		t.Error("five failed connections in a row leave the host's other endpoints as they were")
 	}
-	if _, why, after := w.Admit(endpoint("alpha", "never tried")); why != health.Ejected || after != 30*time.Second {
+	if _, why, after := w.Admit(endpoint("alpha", "never tried"), ""); why != health.Ejected || after != 30*time.Second {
 		t.Errorf("refusal %d, again after %v", why, after)
 	}
 	w.attempt(elsewhere, health.Served)
@@ -233,28 +233,28 @@ func TestProbeOfTheLastResort(t *testing.T) {
 	both := []*catalog.Endpoint{a, b}
 	w.play(b, "FFFFF")
 	w.play(a, "+1s FFFFF")
-	p, which, ok := w.Probe(both)
+	p, which, ok := w.Probe(both, "")
 	if !ok || which != 1 {
 		t.Fatalf("probe of %d, %v: the one that was ejected first should be tried first", which, ok)
 	}
-	if _, _, again := w.Probe(both); again {
+	if _, _, again := w.Probe(both, ""); again {
 		t.Error("two probes in a second")
 	}
 	w.clock.add(time.Second)
-	second, which, ok := w.Probe(both) // the first one may hang, or stay away: that must not keep the next from finding out about the other
+	second, which, ok := w.Probe(both, "") // the first one may hang, or stay away: that must not keep the next from finding out about the other
 	if !ok || which != 0 {
 		t.Fatalf("probe of %d, %v after a second: it is the other's turn", which, ok)
 	}
 	p.End(health.Sample{Result: health.Failed})
-	if _, _, after := w.Admit(b); after != 28*time.Second {
+	if _, _, after := w.Admit(b, ""); after != 28*time.Second {
 		t.Errorf("a failed probe changed the ejection: it ends in %v", after)
 	}
 	second.End(health.Sample{Result: health.Served})
 	w.attempt(a, health.Served)
-	if _, why, _ := w.Admit(b); why != health.Ejected {
+	if _, why, _ := w.Admit(b, ""); why != health.Ejected {
 		t.Error("the other endpoint was let in as well")
 	}
-	if _, _, ok := w.Probe(nil); ok {
+	if _, _, ok := w.Probe(nil, ""); ok {
 		t.Error("a probe of nothing")
 	}
 }
@@ -264,7 +264,7 @@ func TestMaxInFlight(t *testing.T) {
 	w := newWorld(t, func(c *health.Config) { c.MaxInFlight = 2 })
 	ep := endpoint("alpha", "m")
 	first, second := w.admit(ep), w.admit(ep)
-	if _, why, after := w.Admit(ep); why != health.Full || after <= 0 {
+	if _, why, after := w.Admit(ep, ""); why != health.Full || after <= 0 {
 		t.Errorf("refusal %d after %v", why, after)
 	}
 	w.attempt(endpoint("alpha", "other"), health.Served)
@@ -287,7 +287,7 @@ func TestMaxInFlightOfAnEndpoint(t *testing.T) {
 			p := w.admit(ep)
 			defer p.End(health.Sample{})
 		}
-		if _, why, _ := w.Admit(ep); why != health.Full {
+		if _, why, _ := w.Admit(ep, ""); why != health.Full {
 			t.Errorf("more than %d were let in", most)
 		}
 	}
@@ -460,7 +460,7 @@ func TestConcurrently(t *testing.T) {
 		all.Go(func() {
 			for i := range 500 {
 				ep := endpoint("alpha", fmt.Sprint((worker+i)%5))
-				p, why, _ := w.Admit(ep)
+				p, why, _ := w.Admit(ep, "")
 				if why != health.None {
 					t.Errorf("refused: %d", why)
 					return
@@ -492,14 +492,14 @@ func BenchmarkAttempt(b *testing.B) {
 	ep := endpoint("alpha", "m")
 	b.ReportAllocs()
 	for b.Loop() {
-		p, _, _ := r.Admit(ep)
+		p, _, _ := r.Admit(ep, "")
 		p.End(health.Sample{Result: health.Served, Latency: 300 * time.Millisecond, Took: time.Second, Tokens: 50})
 	}
 }
 
 func BenchmarkOf(b *testing.B) {
 	r := health.New(health.Config{Now: time.Now})
-	p, _, _ := r.Admit(endpoint("alpha", "m"))
+	p, _, _ := r.Admit(endpoint("alpha", "m"), "")
 	p.End(health.Sample{Result: health.Served, Latency: 300 * time.Millisecond, Took: time.Second, Tokens: 50})
 	b.ReportAllocs()
 	for b.Loop() {
@@ -514,7 +514,7 @@ func BenchmarkFirstAttempt(b *testing.B) {
 		if i%2000 == 0 {
 			r = health.New(health.Config{Now: time.Now})
 		}
-		p, _, _ := r.Admit(endpoint("alpha", fmt.Sprint(i%2000)))
+		p, _, _ := r.Admit(endpoint("alpha", fmt.Sprint(i%2000)), "")
 		p.End(health.Sample{Result: health.Served, Latency: 300 * time.Millisecond, Took: time.Second, Tokens: 50})
 	}
 }

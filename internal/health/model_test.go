@@ -94,7 +94,7 @@ func TestWindowsAgreeWithAListOfEverything(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"attempt": func(t *rapid.T) {
 				s := drawSample(t)
-				p, why, _ := r.Admit(ep)
+				p, why, _ := r.Admit(ep, "")
 				if why != health.None {
 					t.Skip("ejected")
 				}
@@ -181,7 +181,7 @@ func TestEjectionKeepsItsLaws(t *testing.T) {
 		end := func(result health.Result) func(*rapid.T) { return func(t *rapid.T) { finish(t, result) } }
 		t.Repeat(map[string]func(*rapid.T){
 			"begin": func(t *rapid.T) {
-				p, why, _ := r.Admit(ep)
+				p, why, _ := r.Admit(ep, "")
 				may := until.IsZero() || !probing && !c.Now().Before(until)
 				if may != (why == health.None) {
 					t.Fatalf("refusal %d; ejected until %v, now %v, probing %v", why, until, c.Now(), probing)
@@ -195,7 +195,7 @@ func TestEjectionKeepsItsLaws(t *testing.T) {
 				if until.IsZero() {
 					t.Skip("there is another way")
 				}
-				if p, _, ok := r.Probe([]*catalog.Endpoint{ep}); ok {
+				if p, _, ok := r.Probe([]*catalog.Endpoint{ep}, ""); ok {
 					running = append(running, open{p, periods, false})
 				}
 			},
@@ -206,7 +206,7 @@ func TestEjectionKeepsItsLaws(t *testing.T) {
 				if got, want := r.Of(ep.ID).Ejected, !until.IsZero() && (probing || c.Now().Before(until)); got != want {
 					t.Fatalf("ejected %v, want %v", got, want)
 				}
-				p, why, _ := r.Admit(bystander)
+				p, why, _ := r.Admit(bystander, "")
 				if why != health.None {
 					t.Fatal("an endpoint of another host was refused")
 				}
@@ -232,7 +232,7 @@ func TestRestartKeepsEjections(t *testing.T) {
 	if err := again.Restore(w.Snapshot()); err != nil {
 		t.Fatal(err)
 	}
-	if _, why, after := again.Admit(gone); why != health.Ejected || after != 29*time.Second {
+	if _, why, after := again.Admit(gone, ""); why != health.Ejected || after != 29*time.Second {
 		t.Errorf("refusal %d, again after %v", why, after)
 	}
 	if h := again.Of(cool.ID); !h.CoolDown || h.Ejected {
@@ -245,7 +245,7 @@ func TestRestartKeepsEjections(t *testing.T) {
 	again.attempt(probing, health.Served) // whoever probed is gone with the old process
 	w.clock.add(29 * time.Second)
 	again.play(gone, "F")
-	if _, _, after := again.Admit(gone); after != 90*time.Second {
+	if _, _, after := again.Admit(gone, ""); after != 90*time.Second {
 		t.Errorf("the third ejection in a row lasts %v", after)
 	}
 }
@@ -265,7 +265,7 @@ func TestSnapshotFromTheFuture(t *testing.T) {
 	if f := w.Window(ep.ID, health.Day); f.Attempts() != 0 {
 		t.Errorf("%+v", f)
 	}
-	if _, _, after := w.Admit(ep); after > 300*time.Second {
+	if _, _, after := w.Admit(ep, ""); after > 300*time.Second {
 		t.Errorf("ejected for %v", after)
 	}
 	w.play(ep, "+300s S")
@@ -310,7 +310,7 @@ func FuzzRestore(f *testing.F) {
 		if w.Restore(b) != nil {
 			return
 		}
-		if p, why, _ := w.Admit(endpoint("alpha", "m")); why == health.None {
+		if p, why, _ := w.Admit(endpoint("alpha", "m"), ""); why == health.None {
 			p.End(health.Sample{Result: health.Served, Latency: time.Second, Took: time.Second, Tokens: 1})
 		}
 		for s := range slots {

@@ -29,7 +29,7 @@ func (r *Registry) Snapshot() []byte {
 func (e *endpoint) append(b []byte) []byte {
 	e.guard.mu.Lock()
 	b = append(b, byte(e.guard.state))
-	for _, n := range []int64{int64(e.guard.row), int64(e.guard.times), e.guard.until} {
+	for _, n := range []int64{int64(e.guard.row.length(math.MaxInt32)), int64(e.guard.times), e.guard.until} {
 		b = binary.AppendVarint(b, n)
 	}
 	e.guard.mu.Unlock()
@@ -162,22 +162,22 @@ func (d *decoder) text() string {
 // guard reads a state. A probe that was under way is lost; an ejection is never longer than it could be now.
 func (d *decoder) guard(g *guard, now int64, cfg *Config) {
 	s := state(d.byte())
-	row, times, until := d.int(), d.int(), d.int()
-	if s > probing || row < 0 || row > math.MaxInt32 || times < 0 || times > math.MaxInt32 {
+	length, times, until := d.int(), d.int(), d.int()
+	if s > probing || length < 0 || length > math.MaxInt32 || times < 0 || times > math.MaxInt32 {
 		d.bad = true
 		return
 	}
 	if s == probing {
 		s = ejected
 	}
-	g.state, g.row, g.times = s, int(row), int(times)
+	g.state, g.row.rest, g.times = s, int(length), int(times)
 	switch s {
 	case cooling:
 		g.until = min(until, now+int64(cfg.MaxCoolDown))
 	case ejected:
 		g.until = min(until, now+int64(cfg.MaxEjection))
 	}
-	g.troubled.Store(g.state != steady || g.row > 0)
+	g.troubled.Store(g.state != steady || length > 0)
 }
 
 func (d *decoder) ring(r *ring, now int64) {

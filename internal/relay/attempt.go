@@ -32,7 +32,7 @@ func (x *run) admit(at *routing.Attempt) bool {
 	if x.relay.Gate == nil {
 		return true
 	}
-	pass, why, after := x.relay.Gate.Admit(at.Endpoint)
+	pass, why, after := x.relay.Gate.Admit(at.Endpoint, x.call.Caller.User)
 	if why == health.None {
 		x.pass = pass
 		return true
@@ -60,7 +60,7 @@ func (x *run) lastResort(attempts []routing.Attempt) *routing.Attempt {
 	for i := range attempts {
 		eps[i] = attempts[i].Endpoint
 	}
-	pass, which, ok := x.relay.Gate.Probe(eps)
+	pass, which, ok := x.relay.Gate.Probe(eps, x.call.Caller.User)
 	if !ok {
 		return nil
 	}
@@ -152,8 +152,18 @@ func (x *run) worthAnother(ctx context.Context, err *fault.Error, rest []routing
 // elsewhere reports whether one of these attempts could be made.
 func (x *run) elsewhere(rest []routing.Attempt) bool {
 	return slices.ContainsFunc(rest, func(at routing.Attempt) bool {
-		return !slices.Contains(x.refused, at.Endpoint.Model) && (x.relay.Health == nil || !x.relay.Health(at.Endpoint.ID).Ejected)
+		return !slices.Contains(x.refused, at.Endpoint.Model) && (x.health() == nil || !x.health()(at.Endpoint.ID).Ejected)
 	})
+}
+
+// health is what routing is told: of everybody's calls, and of this account's.
+func (x *run) health() func(endpoint string) routing.Health {
+	if x.relay.Gate != nil {
+		if own := x.relay.Gate.For(x.call.Caller.User); own != nil {
+			return own
+		}
+	}
+	return x.relay.Health
 }
 
 // try makes one attempt. It returns nil when the answer was delivered to its end and settled.

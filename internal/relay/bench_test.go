@@ -82,7 +82,7 @@ func BenchmarkComplete(b *testing.B) {
 			w := newWorld(b, func(d *relay.Deps, cfg *relay.Config) {
 				d.Now = time.Now
 				gated(func(c *health.Config) { c.EjectAfter = 1 })(d, cfg)
-				d.Gate.Admit(&catalog.Endpoint{ID: "alpha/v/m", Provider: &catalog.Provider{BaseURL: "http://alpha"}}) // stays in flight
+				d.Gate.Admit(&catalog.Endpoint{ID: "alpha/v/m", Provider: &catalog.Provider{BaseURL: "http://alpha"}}, "") // stays in flight
 			}, offer("alpha", "v/m", "0.000001", "0.000001", func(o *catalog.Offer) { o.MaxInFlight = c.most }))
 			w.plays("alpha/v/m", broken)
 			call := w.call()

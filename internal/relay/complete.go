@@ -305,7 +305,7 @@ func (x *run) mayTry() bool {
 func (x *run) plan() (routing.Plan, *fault.Error) {
 	req := x.call.Request
 	query := routing.Query{
-		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.relay.Health, Rand: x.relay.Rand,
+		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand,
 		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
 	}
 	if req.Task != nil {

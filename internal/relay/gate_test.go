@@ -377,7 +377,7 @@ func TestStaleConnections(t *testing.T) {
 		_, err := w.complete(w.call())
 		wantKind(t, err, fault.ProviderUnavailable)
 	}
-	if !w.relay.Gate.Of("alpha/v/m").Ejected {
+	if !w.relay.Gate.For(caller.User)("alpha/v/m").Ejected {
 		t.Error("a server that closes every connection was not ejected")
 	}
 }

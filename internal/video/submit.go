@@ -66,7 +66,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 		j.Serving().Refused = true
 		return false, fault.From(errGone(j)), nil
 	}
-	pass, busy := s.admit(ep)
+	pass, busy := s.admit(ep, j.User)
 	if busy != nil {
 		return false, busy, nil
 	}
@@ -113,11 +113,11 @@ func (j *Job) submission() *Submission {
 	return &Submission{Job: j.ID, Token: j.Token(), Request: &j.Request, At: j.CreatedAt}
 }
 
-func (s *Service) admit(ep *catalog.Endpoint) (health.Pass, *fault.Error) {
+func (s *Service) admit(ep *catalog.Endpoint, account string) (health.Pass, *fault.Error) {
 	if s.Gate == nil {
 		return health.Pass{}, nil
 	}
-	pass, why, after := s.Gate.Admit(ep)
+	pass, why, after := s.Gate.Admit(ep, account)
 	if why == health.None {
 		return pass, nil
 	}
