@@ -27,6 +27,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/plugin"
+	"weir/internal/record"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -125,7 +126,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	calls := relay.New(relay.Deps{
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}), Observer: metrics, Gate: g.health, Status: statusOf,
-		Now: now, Rand: rand.Float64,
+		Doubt: g.doubt, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
@@ -276,4 +277,10 @@ func makeDataDir(dir string) error {
 		return fmt.Errorf("data_dir: %w", err)
 	}
 	return nil
+}
+
+// doubt tells the operator of a provider's figures that cannot be true, or hardly.
+func (g *Gateway) doubt(c *record.Call) {
+	g.slog.Warn("a provider's usage is not believable", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
+		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String())
 }

@@ -106,6 +106,28 @@ func (p *Pricing) For(promptTokens int64) Prices {
 	return prices
 }
 
+// Dearest is p with, of each price, the highest that may hold for a request with up to that many prompt tokens: what is charged for one is
+// never more. It is p itself where one price holds for all.
+func (p *Pricing) Dearest(promptTokens int64) *Pricing {
+	if len(p.Thresholds) == 0 || promptTokens <= p.Thresholds[0].Above {
+		return p
+	}
+	most := *p
+	most.Thresholds = nil
+	for _, t := range p.Thresholds {
+		if promptTokens <= t.Above {
+			continue
+		}
+		to, from := most.Base.fields(), t.Prices.fields()
+		for i := range to {
+			if from[i].Set && (!to[i].Set || from[i].Nano > to[i].Nano) {
+				*to[i] = *from[i]
+			}
+		}
+	}
+	return &most
+}
+
 func (p Prices) overriddenBy(o Prices) Prices {
 	to, from := p.fields(), o.fields()
 	for i := range to {
@@ -172,6 +194,7 @@ type Quirks struct {
 	Region           string            `yaml:"region"`             // that signatures are for; "": as the address says
 	MaxInputs        int               `yaml:"max_inputs"`         // inputs of one embeddings call; 0: the wire's own limit
 	MaxInputTokens   int               `yaml:"max_input_tokens"`   // tokens of all of them; 0: the wire's own limit
+	ReasoningInSight bool              `yaml:"reasoning_in_sight"` // streams all that a model reasons as text: what a call costs shows as it comes
 	TokenInput       bool              `yaml:"token_input"`        // embeds tokens as well as texts, each model by its own tokenizer
 }
 

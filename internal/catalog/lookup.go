@@ -1,5 +1,10 @@
 package catalog
 
+import (
+	"slices"
+	"strings"
+)
+
 // Model finds a model by its exact slug, without a variant suffix.
 func (s *Snapshot) Model(slug string) (*Model, bool) {
 	m, ok := s.models[slug]
@@ -54,4 +59,25 @@ func (p *Pricing) headline() int64 {
 		sum += p.Video[0].PerSecond.Nano
 	}
 	return sum
+}
+
+// closed are vendors whose models show no more than a summary of what they reason, whoever serves them, apart from those they have opened.
+var closed = map[string][]string{"openai": {"gpt-oss"}, "google": {"gemma"}, "anthropic": nil, "x-ai": nil, "amazon": nil, "perplexity": nil}
+
+// ReasonsInSight reports whether all that the model reasons comes as text while it does, so that a stream shows what it costs. What is not
+// known to is taken to reason in silence.
+func (ep *Endpoint) ReasonsInSight() bool {
+	const reasoning = ParamReasoning | ParamReasoningEffort | ParamIncludeReasoning
+	if ep.Params&reasoning == 0 || ep.Provider.Simulated {
+		return true
+	}
+	if !ep.Provider.Quirks.ReasoningInSight {
+		return false
+	}
+	open, ok := closed[ep.Model.Vendor]
+	if !ok {
+		return true
+	}
+	_, name, _ := strings.Cut(ep.Model.Slug, "/")
+	return slices.ContainsFunc(open, func(family string) bool { return strings.HasPrefix(name, family) })
 }

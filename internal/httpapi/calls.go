@@ -7,7 +7,6 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/record"
-	"weir/internal/usage"
 )
 
 // getCall serves the record of one call: why it was routed as it was, and how each number of its charge came about.
@@ -135,8 +134,6 @@ func appendAttempts(o *object, c *record.Call) {
 	o.end()
 }
 
-var sources = [...]string{usage.Reported: "reported", usage.Estimated: "estimated", usage.Capped: "capped"}
-
 func appendUsage(o *object, c *record.Call) {
 	u := &c.Usage
 	o.name("usage")
@@ -155,7 +152,7 @@ func appendUsage(o *object, c *record.Call) {
 		o.close()
 	}
 	o.end()
-	o.text("source", sources[min(int(u.Source), len(sources)-1)])
+	o.text("source", u.Source.String())
 	if u.UpstreamCost != "" {
 		o.text("upstream_cost_usd", u.UpstreamCost) // the provider's own figure, as it wrote it
 	}

@@ -44,7 +44,7 @@ func TestRouteExplain(t *testing.T) {
 		}
 	}
 	// 1000 answer tokens at 0.1 per thousand, and the prompt
-	if hold, _ := at(m, "candidates", 1, "hold").(string); !strings.HasPrefix(hold, "0.100") || hold == "0.1" {
+	if hold, _ := at(m, "candidates", 1, "hold").(string); !strings.HasPrefix(hold, "0.10") || hold == "0.1" {
 		t.Errorf("hold %q", hold)
 	}
 	if version, _ := at(m, "catalog_version").(string); version == "" {

@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/record"
+	"weir/internal/usage"
 )
 
 // Metrics counts what a node does. Label values are routes, status classes, and models and providers of the catalog: never a
@@ -30,6 +31,7 @@ type Metrics struct {
 	inFlight     prometheus.Gauge
 	panics       prometheus.Counter
 	authFailures prometheus.Counter
+	doubts       *prometheus.CounterVec
 	unrouted     *routeMetrics
 
 	served  sync.Map // "model\x00provider" to *servedMetrics
@@ -70,12 +72,14 @@ func NewMetrics() *Metrics {
 		cost:   prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_cost_rubles_total", Help: "Charged rubles; the ledger is exact, this is not."}, []string{"model", "provider"}),
 		firstContent: prometheus.NewHistogramVec(prometheus.HistogramOpts{Name: "weir_first_content_seconds", Help: "Time to the first content of an answer.",
 			Buckets: durationBuckets}, []string{"model", "provider"}),
-		attempts:     prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_upstream_attempts_total", Help: "Attempts by endpoint and result."}, []string{"endpoint", "result"}),
-		inFlight:     prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_in_flight", Help: "Requests being answered."}),
-		panics:       prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_panics_total", Help: "Handlers that panicked."}),
+		attempts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_upstream_attempts_total", Help: "Attempts by endpoint and result."}, []string{"endpoint", "result"}),
+		inFlight: prometheus.NewGauge(prometheus.GaugeOpts{Name: "weir_http_in_flight", Help: "Requests being answered."}),
+		panics:   prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_panics_total", Help: "Handlers that panicked."}),
+		doubts: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_usage_doubts_total",
+			Help: "Charged calls whose usage was estimated, was cut because more was reported than can be (capped), or is implausibly low for what was delivered."}, []string{"provider", "kind"}),
 		authFailures: prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_auth_failures_total", Help: "Requests with a missing or wrong key."}),
 	}
-	m.Registry.MustRegister(m.requests, m.seconds, m.calls, m.tokens, m.cost, m.firstContent, m.attempts, m.inFlight, m.panics, m.authFailures,
+	m.Registry.MustRegister(m.requests, m.seconds, m.calls, m.tokens, m.cost, m.firstContent, m.attempts, m.inFlight, m.panics, m.authFailures, m.doubts,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	m.unrouted = m.route("other")
 	m.limited = m.newServed("other", "other")
@@ -141,8 +145,20 @@ func (m *Metrics) call(c *record.Call) {
 	s.prompt.Add(float64(max(c.Usage.Prompt.N, 0)))
 	s.completion.Add(float64(max(c.Usage.Completion.N, 0)))
 	s.cost.Add(float64(max(c.Cost, 0)) / 1e9)
+	if doubts := c.Usage.Source; doubts != 0 {
+		m.doubt(c.Provider, doubts)
+	}
 	if c.FirstContent > 0 {
 		s.firstContent.Observe(c.FirstContent.Seconds())
+	}
+}
+
+// doubt counts a usage that is not as the provider reported it, or notably little.
+func (m *Metrics) doubt(provider string, s usage.Source) {
+	for _, one := range [...]usage.Source{usage.Estimated, usage.Capped, usage.TooLow} {
+		if s&one != 0 {
+			m.doubts.WithLabelValues(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers stand in the catalog: they are few
+		}
 	}
 }
 

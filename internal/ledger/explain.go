@@ -59,10 +59,19 @@ func (x *Explanation) recompute() string {
 	return ""
 }
 
-var sources = map[usage.Source]string{
-	usage.Reported:  "reported by the provider",
-	usage.Estimated: "estimated by this gateway, because the provider reported nothing usable",
-	usage.Capped:    "reported by the provider, and cut to what was held",
+// counted tells who counted, and what is notable about it.
+func counted(s usage.Source) string {
+	said := "reported by the provider"
+	if s&usage.Estimated != 0 {
+		said = "estimated by this gateway, because the provider reported nothing usable before the end"
+	}
+	if s&usage.Capped != 0 {
+		said += "; what was reported beyond what the call could consume, or beyond what the balance covered, was cut off"
+	}
+	if s&usage.TooLow != 0 {
+		said += "; implausibly little for what was delivered"
+	}
+	return said
 }
 
 // WriteTo writes the explanation as text.
@@ -133,7 +142,7 @@ func offered(k *record.Candidate) string {
 
 func (x *Explanation) writeCost(w io.Writer) {
 	c := x.Call
-	field(w, "usage", "%s", sources[c.Usage.Source])
+	field(w, "usage", "%s", counted(c.Usage.Source))
 	if c.Usage.UpstreamCost != "" {
 		field(w, "provider's cost", "%s dollars", c.Usage.UpstreamCost)
 	}

@@ -47,7 +47,9 @@ func (s *Shaper) read(req *completion.Request, a *answer) (*completion.Request, 
 		return nil, err
 	}
 	out.Needs.Input &^= catalog.File
-	out.Needs.FileTokens, out.Needs.PromptTokens = 0, s.size(p)
+	n := &out.Needs
+	n.MediaTokens, n.MediaMost = max(n.MediaTokens-n.FileTokens, 0), max(n.MediaTokens-n.FileTokens, 0)
+	n.FileTokens, n.PromptTokens, n.Open = 0, s.size(p), n.Open && n.Input&(catalog.Audio|catalog.Video) != 0
 	return out, nil
 }
 

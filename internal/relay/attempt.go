@@ -192,9 +192,6 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	return x.deliver(ctx)
 }
 
-// absurd is more tokens than any answer has: an upstream that reports them tells nothing of its speed.
-const absurd = 10_000_000
-
 // sample is what the attempt says of its endpoint.
 func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
 	s := health.Sample{Result: health.Judge(err, x.started), Took: rec.Ended - rec.Started}
@@ -204,10 +201,10 @@ func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
 	if rec.FirstContent > 0 {
 		s.Latency = rec.FirstContent - rec.Started
 	}
-	if n := x.meter.usage.Completion; n.Reported && n.N > 0 && n.N < absurd {
+	if n := x.meter.usage.Completion; n.Reported && n.N > 0 && n.N <= x.most.Completion.N {
 		s.Tokens = n.N
 	} else {
-		s.Tokens = x.meter.produced()
+		s.Tokens = x.meter.likely()
 	}
 	return s
 }

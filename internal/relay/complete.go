@@ -16,6 +16,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/routing"
+	"weir/internal/usage"
 )
 
 // Config bounds what one call may do. The zero value is not usable: see Default.
@@ -51,6 +52,7 @@ type Deps struct {
 	Tokens   Tokens
 	Shaper   Shaper                               // nil: requests go out, and answers come back, as they are
 	Observer Observer                             // may be nil
+	Doubt    func(*record.Call)                   // is told of charges whose usage was cut or is implausibly low; may be nil
 	Gate     *health.Registry                     // admits attempts and learns from them; nil: every attempt may be made
 	Health   func(endpoint string) routing.Health // what routing is told; nil: what Gate knows
 	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
@@ -118,17 +120,22 @@ type run struct {
 	reshape Reshape             // of its events; nil: they are delivered as they come
 	shaping Shaping             // of all attempts; nil: none was needed so far
 
-	started  bool // the sink has begun an answer that the client may have seen
-	settling bool // a settlement was begun: there is never a second one
-	settled  bool
-	serving  *routing.Attempt
-	head     completion.Head
-	meter    meter
-	covered  int64            // answer tokens that the hold covers
-	bound    int64            // most answer tokens there can be
-	dry      bool             // the last attempt to hold more failed
-	errs     []failure        // of the attempts that failed, and of those that were too dear
-	refused  []*catalog.Model // whose other endpoints would refuse the request, too
+	started    bool // the sink has begun an answer that the client may have seen
+	settling   bool // a settlement was begun: there is never a second one
+	settled    bool
+	serving    *routing.Attempt
+	head       completion.Head
+	meter      meter
+	most       usage.Usage      // that the attempt can consume: no report is believed beyond it
+	held       usage.Usage      // what the hold covers of it, apart from the answer
+	covered    int64            // answer tokens that the hold covers
+	bound      int64            // most answer tokens there should be
+	unseen     int64            // answer tokens that may be reasoned in silence
+	dry        bool             // the last attempt to hold more failed
+	recount    int64            // from how many tokens on the answer is counted again before the next attempt
+	promptMost int64            // tokens that the prompt has at most, by count; 0: it was not counted
+	errs       []failure        // of the attempts that failed, and of those that were too dear
+	refused    []*catalog.Model // whose other endpoints would refuse the request, too
 }
 
 // failure is why one attempt did not serve.
@@ -424,6 +431,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	if ev.Signature != "" {
 		x.signature = ev.Signature
 	}
+	had, kept := x.meter.delivered, len(x.meter.kept)
 	x.meter.count(ev)
 	if !x.started {
 		if !ev.HasContent() {
@@ -436,13 +444,16 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 			return gone(ctx, err)
 		}
 	}
+	if x.call.Request.Stream && !x.meter.done && x.req.Task == nil {
+		if err := x.guard(ctx); err != nil {
+			x.meter.undo(had, kept)
+			return err
+		}
+	}
 	if err := x.sink.Event(ev); err != nil {
 		return gone(ctx, err)
 	}
-	if ev.Done || !x.call.Request.Stream {
-		return nil
-	}
-	return x.guard(ctx)
+	return nil
 }
 
 // gone is the error of a call whose client went away, or that the node ends for a reason of its own, kept as the context's cause.

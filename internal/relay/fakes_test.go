@@ -309,7 +309,7 @@ func snapshot(t testing.TB, offers ...catalog.Offer) *catalog.Snapshot {
 	t.Helper()
 	d := catalog.Declared{Offers: offers}
 	for _, id := range []string{"alpha", "beta", "gamma", "delta"} {
-		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1"})
+		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1", Quirks: catalog.Quirks{ReasoningInSight: true}})
 	}
 	snap, err := catalog.Build(d)
 	if err != nil {

@@ -11,7 +11,6 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/relay"
-	"weir/internal/usage"
 )
 
 // cancelled makes a context and a step that ends it.
@@ -258,19 +257,16 @@ func TestLedgerRefuses(t *testing.T) {
 	}
 }
 
-// A sum that does not fit is neither wrapped nor free: what was held is charged.
+// A price at which a sum does not fit is too dear beforehand: what cannot be charged is not done.
 func TestCostOverflow(t *testing.T) {
 	t.Parallel()
+	w := newWorld(t, nil, offer("alpha", "v/m", "0", "0", func(o *catalog.Offer) { o.Pricing.Base.CacheRead = price("9000000000") }))
+	w.plays("alpha/v/m", script{text("a"), usedExactly(cacheRead(100_000_000)), done()})
 	for _, stream := range []bool{false, true} {
-		w := newWorld(t, nil, offer("alpha", "v/m", "1", "2", func(o *catalog.Offer) { o.Pricing.Base.CacheRead = price("9000000000") }))
-		w.plays("alpha/v/m", script{text("a"), usedExactly(cacheRead(100_000_000)), done()})
-		c := w.call(func(c *relay.Call) { c.Request.Stream = stream })
-		if err := w.relay.Complete(t.Context(), c, &sink{}); err != nil {
-			t.Fatal(err)
-		}
-		if c.Record.Cost == 0 || c.Record.Cost != c.Record.Hold || c.Record.Usage.Source != usage.Capped {
-			t.Errorf("charged %s of %s held, %v", c.Record.Cost, c.Record.Hold, c.Record.Usage.Source)
-		}
-		w.wantCharged(c.Record.Hold.String())
+		s := &sink{}
+		wantKind(t, w.relay.Complete(t.Context(), w.call(func(c *relay.Call) { c.Request.Stream = stream }), s), fault.PaymentRequired)
+		s.want(t)
+		w.wantAttempts()
+		w.wantCharged("0")
 	}
 }

@@ -1,44 +1,53 @@
 package relay
 
 import (
-	"slices"
 	"time"
 
 	"weir/internal/completion"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/usage/tokenizer"
 )
 
 // maxKept bounds the answer text that is kept for counting, for each call in flight; what is beyond it counts in proportion.
-const maxKept = 16 << 10
+const maxKept = 4 << 10
 
-// meter watches an answer go by: the usage that the upstream reports, and the text, in case it reports none.
+// meter watches an answer go by: the usage that the upstream reports, and what was delivered, in case it reports none.
 type meter struct {
-	usage  usage.Usage // as last reported
-	images int64       // produced so far
-	bytes  int64       // of text, reasoning, refusal and arguments so far
-	kept   []byte      // the first of them
-	finish completion.FinishReason
-	native string
+	usage    usage.Usage // all that was reported so far: counts never fall
+	fresh    bool        // nothing was delivered since the last report
+	finished int         // choices that have ended
+	done     bool        // the upstream said that nothing follows
+	finish   completion.FinishReason
+	native   string
+	kept     []byte // the first text
+	delivered
 
 	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
 	pixels     int64                          // of all pictures
+	previews   bool                           // of pictures that are not finished
 	length     time.Duration                  // of a recording, as whoever transcribed it says
 	dimensions string                         // of the last one
+}
+
+// delivered is what of an answer went by.
+type delivered struct {
+	images int64           // produced so far
+	audio  int64           // characters of sound, as it is written in the answer
+	bytes  int64           // of text, reasoning, refusal and arguments
+	sample tokenizer.Gauge // of the text that is kept
+	rest   tokenizer.Gauge // of the text behind it
 }
 
 func (m *meter) reset() {
 	*m = meter{kept: m.kept[:0]}
 }
 
+// count takes an event in.
 func (m *meter) count(ev *completion.Event) {
-	if ev.Usage != nil {
-		m.usage = *ev.Usage // cumulative: replace, do not add
-	}
-	if ev.Finish != "" {
-		m.finish, m.native = ev.Finish, ev.NativeFinish
-	}
+	had := m.delivered
 	m.images += int64(ev.ImageCount)
+	m.audio += int64(len(ev.Audio))
 	m.keep(ev.Text)
 	m.keep(ev.Reasoning)
 	m.keep(ev.Refusal)
@@ -48,11 +57,32 @@ func (m *meter) count(ev *completion.Event) {
 	if ev.Result != nil {
 		m.result(ev.Result)
 	}
+	if m.fresh && m.delivered != had {
+		m.fresh = false
+	}
+	if ev.Usage != nil {
+		m.usage, m.fresh = m.usage.Later(ev.Usage), true
+	}
+	if ev.Finish != "" {
+		m.finish, m.native = ev.Finish, ev.NativeFinish
+		m.finished++
+	}
+	m.done = m.done || ev.Done
 }
+
+// final reports whether what was reported is the last word on the answer, and not what it had consumed until some moment.
+func (m *meter) final(answers int) bool {
+	return m.fresh && (m.done || m.finished >= max(answers, 1))
+}
+
+// undo forgets that an event was delivered.
+func (m *meter) undo(had delivered, kept int) { m.delivered, m.kept = had, m.kept[:kept] }
 
 // result counts a piece of a task's result.
 func (m *meter) result(r *task.Result) {
-	if p := r.Picture; p != nil && !p.Partial {
+	if p := r.Picture; p != nil && p.Partial {
+		m.previews = true
+	} else if p != nil {
 		m.images++
 		m.pixels += int64(p.Width) * int64(p.Height)
 		m.picture.size, m.picture.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
@@ -67,19 +97,51 @@ func (m *meter) result(r *task.Result) {
 }
 
 func (m *meter) keep(b []byte) {
+	if len(b) == 0 {
+		return
+	}
 	m.bytes += int64(len(b))
-	m.kept = append(m.kept, b[:min(len(b), maxKept-len(m.kept))]...)
+	n := min(len(b), maxKept-len(m.kept))
+	if n > 0 {
+		m.kept = append(m.kept, b[:n]...)
+		m.sample.Add(b[:n])
+	}
+	m.rest.Add(b[n:])
 }
 
-// produced is a quick upper estimate of the answer's tokens: three bytes each is fewer than any script needs in the long run.
-func (m *meter) produced() int64 { return m.bytes / 3 }
+// most is more tokens than the text has by nearly any vocabulary.
+func (m *meter) most() int64 { return m.sample.Most() + m.rest.Most() }
 
-// tokens counts the answer.
+// likely is about how many tokens the text has.
+func (m *meter) likely() int64 { return m.sample.Likely() + m.rest.Likely() }
+
+// tokens counts those of the text.
 func (m *meter) tokens(t Tokens) int64 {
 	if m.bytes == 0 {
 		return 0
 	}
-	kept := int64(len(m.kept))
-	n := t.Count(slices.Values([][]byte{m.kept}))
-	return n + (n*(m.bytes-kept)+kept-1)/kept
+	n := t.Count(func(yield func([]byte) bool) { yield(m.kept) })
+	return n + tokenizer.Beyond(n, &m.sample, &m.rest)
+}
+
+// What sound and pictures usually come to.
+const (
+	charsPerAudioToken = 3200 // base64 of 24,000 samples a second of two bytes, at twenty tokens a second
+	charsPerCompressed = 1067 // base64 of 16 KB a second
+	tokensPerPicture   = 1290
+)
+
+// other is what was delivered beside text. Pictures that are sold by the piece have no tokens.
+func (m *meter) other(streamed, eachPriced bool) usage.Delivered {
+	d := usage.Delivered{Images: m.images}
+	if per := int64(charsPerCompressed); m.audio > 0 {
+		if streamed {
+			per = charsPerAudioToken // only plain sound is streamed
+		}
+		d.Audio = (m.audio + per - 1) / per
+	}
+	if !eachPriced {
+		d.Image = m.images * tokensPerPicture
+	}
+	return d
 }

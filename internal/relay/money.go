@@ -3,6 +3,7 @@ package relay
 import (
 	"context"
 	"strings"
+	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/catalog"
@@ -14,35 +15,62 @@ import (
 	"weir/internal/usage"
 )
 
-// cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice.
+// cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice and what its
+// model may reason in silence. What a prompt has at most is often twice what it has: before saying that the balance does not cover it, the
+// prompt is counted.
 func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	need, err := x.opening(at.Endpoint)
 	if err != nil {
 		return fault.From(err)
 	}
+	refused := x.reserve(ctx, need)
+	if refused == nil || refused.Kind != fault.PaymentRequired || x.promptMost > 0 {
+		return refused
+	}
+	first := x.hold == nil
+	least, err := x.atLeast(at.Endpoint)
+	if err != nil || least >= need || x.reserve(ctx, least) != nil {
+		return refused
+	}
+	x.promptMost = x.promptTokens()*3/2 + roomOfPrompt
+	if need, err = x.opening(at.Endpoint); err == nil {
+		if refused = x.reserve(ctx, need); refused == nil {
+			return nil
+		}
+	}
+	if first {
+		x.hold.Release()
+		x.hold, x.rec.Hold = nil, 0
+		refused = x.reserve(ctx, need) // what the whole of it would take
+	}
+	return refused
+}
+
+// roomOfPrompt is for what vocabularies differ by in a short prompt.
+const roomOfPrompt = 64
+
+// atLeast is what the attempt holds if its prompt is as short as it can be: who cannot pay that has nothing counted.
+func (x *run) atLeast(ep *catalog.Endpoint) (money.Nano, error) {
+	shortest := x.req.Needs.PromptTokens / 4
+	x.promptMost = max(shortest, 1)
+	defer func() { x.promptMost = 0 }()
+	return x.opening(ep)
+}
+
+// reserve makes the hold one of at least need.
+func (x *run) reserve(ctx context.Context, need money.Nano) *fault.Error {
 	if x.hold != nil {
 		return x.grow(ctx, need-x.hold.Amount())
 	}
+	var err error
 	caller := x.call.Caller
 	x.hold, err = x.relay.Book.Hold(ctx, ledger.HoldRequest{Wallet: caller.Wallet, Key: caller.Key, Limit: keyLimit(caller.Limit), Amount: need})
 	if err != nil {
+		x.hold = nil
 		return fault.From(err)
 	}
 	x.rec.Hold = need
 	return nil
-}
-
-// opening is what an attempt at ep holds before it begins.
-func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
-	if x.req.Task != nil {
-		return x.taskNeed(ep)
-	}
-	x.bound = x.outputBound(ep)
-	x.covered = x.bound
-	if x.req.Stream {
-		x.covered = min(x.slice(), x.bound)
-	}
-	return x.need(ep)
 }
 
 // grow holds so much more.
@@ -67,98 +95,128 @@ func keyLimit(l *apikey.Limit) *ledger.KeyLimit {
 // slice is how many answer tokens a stream's hold covers at first, and grows by.
 func (x *run) slice() int64 { return x.relay.cfg.SliceTokens * int64(x.req.N) }
 
-// boundless is more tokens than any answer has, and few enough to have a price.
-const boundless = 1_000_000_000
-
-// outputBound is the most tokens that the answer can have. A stream that nothing bounds may go on for as long as its hold grows.
-func (x *run) outputBound(ep *catalog.Endpoint) int64 {
+// asked is what of the request bounds what it can consume.
+func (x *run) asked() usage.Ask {
 	req := x.req
-	bound := ep.MaxCompletion
-	if bound == 0 && ep.ContextLength > 0 {
-		bound = max(ep.ContextLength-req.Needs.PromptTokens, 1)
+	needs := &req.Needs
+	a := usage.Ask{Prompt: needs.PromptMost(), Open: needs.Open, Answers: int64(req.N), MaxTokens: req.MaxTokens,
+		In: needs.Input, Out: needs.Output, LongCache: req.HasRoles&completion.HasCacheControl != 0}
+	if x.promptMost > 0 {
+		a.Prompt = min(a.Prompt, x.promptMost)
 	}
-	if req.MaxTokens > 0 && (bound == 0 || req.MaxTokens < bound) {
-		bound = req.MaxTokens
-	}
-	switch n := int64(req.N); {
-	case bound > 0:
-		return min(bound, max(boundless/n, 1)) * n
-	case req.Stream:
-		return boundless
-	default:
-		return x.relay.cfg.DefaultOutput * n
-	}
-}
-
-// need is what the call can cost at most on ep, as far as its output is covered: every kind of token at the dearest price that
-// may apply to it.
-func (x *run) need(ep *catalog.Endpoint) (money.Nano, error) {
-	needs := &x.req.Needs
-	p := ep.Pricing.For(needs.PromptTokens)
-	in := dearest(p.Prompt, p.CacheWrite)
-	if x.req.HasRoles&completion.HasCacheControl != 0 {
-		in = dearest(in, p.CacheWrite1h)
-	}
-	if needs.Input&catalog.Audio != 0 {
-		in = dearest(in, p.Audio)
-	}
-	if needs.Input&catalog.Image != 0 {
-		in = dearest(in, p.Image)
-	}
-	var sum money.Sum
-	sum.PerThousand(needs.PromptTokens, in.Nano)
-	sum.PerThousand(x.covered, x.answerPrice(&p).Nano)
-	sum.Each(1, p.Request.Nano)
 	if needs.Web {
-		sum.Each(1, p.WebSearch.Nano)
-	}
-	if (needs.Output|ep.Output)&catalog.Image != 0 { // some models draw without being asked
-		sum.Each(int64(x.req.N), p.ImageOutputEach.Nano)
-	}
-	return sum.Ceil()
-}
-
-// answerPrice is the dearest price that may apply to an answer token.
-func (x *run) answerPrice(p *catalog.Prices) money.Price {
-	out := dearest(p.Completion, p.Reasoning)
-	if x.req.Needs.Output&catalog.Audio != 0 {
-		out = dearest(out, p.AudioOutput)
-	}
-	if x.req.Needs.Output&catalog.Image != 0 {
-		out = dearest(out, p.ImageOutput)
-	}
-	return out
-}
-
-func dearest(a, b money.Price) money.Price {
-	if b.Set && b.Nano > a.Nano {
-		return b
+		a.Searches = 1
 	}
 	return a
 }
 
-// guard keeps a stream's hold ahead of its output. When the money ends, so does the stream, with a debt of at most one slice.
+// opening is what an attempt at ep holds before it begins, and sets what it may consume and what of that is held for. What is held for is all
+// of it but the answer of a stream, of which only what does not show as it comes is held for at once.
+func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
+	if x.req.Task != nil {
+		return x.taskNeed(ep)
+	}
+	a, needs, n := x.asked(), &x.req.Needs, int64(max(x.req.N, 1))
+	x.most = usage.Bound(&a, ep)
+	x.held = x.most
+	x.held.Prompt.N = min(a.Prompt, x.most.Prompt.N)
+	if a.Open {
+		x.held.Prompt.N = x.most.Prompt.N
+	}
+	x.held.WebSearches.N = a.Searches
+	if x.held.Images.N > 0 {
+		x.held.Images.N = n
+	}
+	x.bound, x.unseen = x.most.Completion.N, 0
+	capped := ep.MaxCompletion > 0 || x.req.MaxTokens > 0
+	if !capped && ep.ContextLength > 0 {
+		x.bound = min(x.bound, max(ep.ContextLength-needs.PromptTokens, 1)*n)
+	}
+	whole := x.bound
+	if !capped && ep.ContextLength == 0 {
+		whole = x.relay.cfg.DefaultOutput * n
+	}
+	x.covered = whole
+	if silent := x.silent(ep, whole); x.req.Stream && silent < whole {
+		x.covered, x.unseen = min(x.slice()+silent, x.bound), silent
+	}
+	x.held.Completion.N = x.covered
+	need, err := usage.Most(&x.held, tariffOf(ep.Pricing.Dearest(x.held.Prompt.N)))
+	if other := tierPricing(ep, needs.Tier); err == nil && other != &ep.Pricing {
+		var more money.Nano
+		more, err = usage.Most(&x.held, tariffOf(other.Dearest(x.held.Prompt.N)))
+		need = max(need, more)
+	}
+	return need, err
+}
+
+// tariffOf is what a conversation is charged by where one price holds for all lengths.
+func tariffOf(p *catalog.Pricing) *catalog.Tariff { return &catalog.Tariff{Prices: p.Base} }
+
+// silent is how many tokens of an answer of at most that length an endpoint may reason without a word of it in the stream.
+func (x *run) silent(ep *catalog.Endpoint, most int64) int64 {
+	r := &x.req.Reasoning
+	if ep.ReasonsInSight() && !r.Exclude {
+		return 0
+	}
+	switch ep.Provider.Dialect {
+	case "anthropic", "bedrock": // they reason only when asked to, and keep to a budget
+		if budget := r.MaxTokens * int64(max(x.req.N, 1)); budget > 0 {
+			return budget
+		}
+		if x.req.Style != completion.Messages && (!r.Chosen() || r.Off()) || x.req.Style == completion.Messages && (!r.Set || r.Disabled) {
+			return 0
+		}
+	}
+	return most
+}
+
+// guard keeps a stream's hold ahead of its output. When the money ends, so does the stream.
 func (x *run) guard(ctx context.Context) *fault.Error {
-	slice, produced := x.slice(), x.meter.produced()
-	for x.covered < x.bound && produced >= x.covered-slice/4 {
-		if x.dry && produced < x.covered {
+	slice, most := x.slice(), x.produced(x.meter.most())
+	for most >= x.covered-slice/4 {
+		if x.dry && (most <= x.covered || most < x.recount) {
 			return nil // what is held lasts a little longer
 		}
-		err := x.coverMore(ctx, min(slice, x.bound-x.covered))
-		x.dry = err != nil
-		if err != nil && produced >= x.covered {
+		more := min(slice, x.bound-x.covered)
+		if more <= 0 { // the answer is longer than it should be, if it is
+			if x.produced(x.meter.likely()) <= x.covered {
+				return nil
+			}
+			more = slice
+		}
+		err := x.coverMore(ctx, more)
+		if x.dry = err != nil; err == nil || most <= x.covered {
+			continue
+		}
+		counted := x.produced(x.meter.tokens(x.relay.Tokens)) // before anybody is told that the balance ran out
+		if counted > x.covered {
 			return outOfMoney(err)
 		}
+		x.recount = most + max(x.covered-counted, leastRecount)
 	}
 	return nil
 }
 
+// leastRecount is how many tokens more there are to be before a stream's text is counted again.
+const leastRecount = 8
+
+// produced is how many tokens of an answer there are with so many of text: those that the upstream has reported may be more, and what is
+// reasoned in silence is not among the text.
+func (x *run) produced(text int64) int64 {
+	d := x.meter.other(true, x.sellsPictures())
+	shown := text + d.Audio + d.Image + x.unseen
+	if told := x.meter.usage.Completion; told.Told() {
+		return max(shown, min(told.N, x.most.Completion.N))
+	}
+	return shown
+}
+
+func (x *run) sellsPictures() bool { return x.serving.Endpoint.Pricing.Base.ImageOutputEach.Set }
+
 // coverMore holds what so many further answer tokens can cost.
 func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
-	p := x.serving.Endpoint.Pricing.For(x.req.Needs.PromptTokens)
-	var sum money.Sum
-	sum.PerThousand(tokens, x.answerPrice(&p).Nano)
-	extra, err := sum.Ceil()
+	extra, err := x.answers(tokens)
 	if err != nil {
 		return fault.From(err)
 	}
@@ -167,6 +225,25 @@ func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 	}
 	x.covered += tokens
 	return nil
+}
+
+// answers is what so many answer tokens can cost.
+func (x *run) answers(tokens int64) (money.Nano, error) {
+	ep := x.serving.Endpoint
+	u := x.held
+	u.Prompt, u.WebSearches, u.Images = usage.Count{}, usage.Count{}, usage.Count{}
+	u.Completion.N = tokens
+	t := tariffOf(ep.Pricing.Dearest(x.held.Prompt.N))
+	t.Request = money.Price{}
+	extra, err := usage.Most(&u, t)
+	if other := tierPricing(ep, x.req.Needs.Tier); err == nil && other != &ep.Pricing {
+		t = tariffOf(other.Dearest(x.held.Prompt.N))
+		t.Request = money.Price{}
+		var more money.Nano
+		more, err = usage.Most(&u, t)
+		extra = max(extra, more)
+	}
+	return extra, err
 }
 
 // outOfMoney is the end of a stream whose hold cannot grow.
@@ -207,27 +284,53 @@ func (x *run) settle() (Receipt, *fault.Error) {
 		return Receipt{}, fault.From(err)
 	}
 	rec.Settled, x.settled = true, true
+	if doubt := x.relay.Doubt; doubt != nil && u.Source&(usage.Capped|usage.TooLow) != 0 {
+		doubt(rec)
+	}
 	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines)}, nil
 }
 
-// bill is what was consumed at an endpoint and what it costs, by which prices.
+// bill is what was consumed at an endpoint and what it costs, by which prices. A cost above what is held is added to the hold. Where the
+// balance does not allow that, what was consumed is cut to what is held for and one slice more of the answer: no call takes more than that
+// from a wallet beyond what it has.
 func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	if x.req.Task != nil {
 		return x.taskBill(ep)
 	}
 	u := x.consumed()
 	pricing := tierPricing(ep, u.Tier)
-	prices := pricing.For(u.Prompt.N)
 	if x.zeroCompletion(&u) {
-		prices = catalog.Prices{}
+		lines, cost, err := usage.Cost(u, catalog.Prices{})
+		return u, pricing, lines, cost, err
 	}
-	lines, cost, err := usage.Cost(u, prices)
-	return u, pricing, lines, cost, err
+	lines, cost, err := usage.Cost(u, pricing.For(u.Prompt.N))
+	if err == nil && x.affords(cost) {
+		return u, pricing, lines, cost, nil
+	}
+	most := x.held
+	most.Completion.N = x.covered + x.slice()
+	u.Cut(&most, &most)
+	lines, cost, err = usage.Cost(u, ep.Pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
+	return u, &ep.Pricing, lines, cost, err
 }
+
+// affords reports whether the hold covers a cost, and adds what is missing if the balance has it.
+func (x *run) affords(cost money.Nano) bool {
+	extra := cost - x.hold.Amount()
+	if extra <= 0 {
+		return true
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), affordWithin)
+	defer cancel()
+	return x.grow(ctx, extra) == nil
+}
+
+// affordWithin bounds how long a settlement waits for a store that does not answer.
+const affordWithin = 2 * time.Second
 
 // zeroCompletion is the rule that an answer without output and without a proper ending costs nothing.
 func (x *run) zeroCompletion(u *usage.Usage) bool {
-	return x.meter.bytes == 0 && x.meter.images == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
+	return x.meter.bytes == 0 && x.meter.images == 0 && x.meter.audio == 0 && u.Completion.N == 0 && (x.meter.finish == "" || x.meter.finish == completion.Failed)
 }
 
 // tierPricing is the price of the service tier that the reply names, not of the one asked for.
@@ -248,34 +351,57 @@ func untiered(ep *catalog.Endpoint) string { return strings.TrimSuffix(ep.Tag, "
 
 // consumed is the usage to bill: what the upstream reported, where it is believable, and our own count where it is not.
 func (x *run) consumed() usage.Usage {
-	u := x.meter.usage
+	m := &x.meter
+	u := m.usage
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
-	if n := x.meter.images; !u.Images.Reported && n > 0 {
-		u.Images = usage.Of(n) // no provider of this wire counts them
+	final := m.final(x.req.N)
+	if n := m.images; n > u.Images.N && !(u.Images.Reported && final) {
+		u.Images = usage.Of(n) // hardly a provider of this wire counts them
+	} else if n > u.Images.N {
+		u.Source |= usage.TooLow
 	}
-	needs := &x.req.Needs
-	bounds := usage.Bounds{Prompt: needs.PromptTokens, Completion: x.covered}
-	if needs.Web {
-		bounds.Searches = 1
+	if u.Prompt.N <= 0 {
+		u.Prompt.Reported = false // there is none without a token
 	}
-	if needs.Output&catalog.Image != 0 {
-		bounds.Images = int64(x.req.N)
+	rough := m.other(x.req.Stream, x.sellsPictures())
+	rough.Text = m.likely()
+	most, to := x.most, x.held
+	most.Completion.N = max(most.Completion.N, rough.Tokens()) // what was delivered there was
+	most.Images.N, to.Images.N = max(most.Images.N, m.images), max(to.Images.N, m.images)
+	if rough.Audio > 0 {
+		most.OutputAudio = most.Completion
 	}
-	return u.Completed(bounds, func() (prompt, answer int64) {
-		return x.promptTokens(), x.meter.tokens(x.relay.Tokens)
+	if rough.Image > 0 {
+		most.OutputImage = most.Completion
+	}
+	to.Completion = usage.Of(max(x.bound, rough.Tokens()))
+	if !x.limited() { // by nothing but the hold
+		to.Completion = usage.Of(max(x.covered, rough.Tokens()))
+	}
+	to.Reasoning, to.Accepted, to.Rejected, to.OutputAudio, to.OutputImage = to.Completion, to.Completion, to.Completion, to.Completion, to.Completion
+	return u.Completed(&most, &to, final, &rough, x.promptTokens, func() usage.Delivered {
+		own := rough
+		own.Text = m.tokens(x.relay.Tokens)
+		return own
 	})
 }
 
-// promptTokens counts the prompt that the attempt has sent.
+// limited reports whether the request or the offer bounds the answer.
+func (x *run) limited() bool {
+	ep := x.serving.Endpoint
+	return ep.MaxCompletion > 0 || ep.ContextLength > 0 || x.req.MaxTokens > 0
+}
+
+// promptTokens counts the prompt that the attempt has sent: its text, and what its media usually come to.
 func (x *run) promptTokens() int64 {
 	if x.req.Revised != 0 {
 		if p, err := x.req.Prompt(); err == nil {
-			return x.relay.Tokens.Count(p.Text())
+			return x.relay.Tokens.Count(p.Text()) + x.req.Needs.MediaTokens
 		}
 	} else if x.call.PromptText != nil {
-		return x.relay.Tokens.Count(x.call.PromptText)
+		return x.relay.Tokens.Count(x.call.PromptText) + x.req.Needs.MediaTokens
 	}
 	return x.req.Needs.PromptTokens
 }

@@ -10,28 +10,53 @@ import (
 	"weir/internal/usage"
 )
 
-// most is the most that the task under way can consume.
-func (x *run) most() usage.Usage {
-	u := x.req.Task.Most()
-	if !u.Prompt.Reported {
-		u.Prompt = usage.Of(x.req.Needs.PromptTokens)
-	}
-	return u
-}
+// What a provider's own measure of a task may be above ours, and is believed.
+const (
+	longerThanHeard = 1000 // milliseconds
+	dearerThanUsual = 2    // times the tokens
+	instructed      = 1024 // tokens of its own
+)
 
 // taskNeed is the most that the task can cost on ep. All of it is held: its result does not grow with time.
 func (x *run) taskNeed(ep *catalog.Endpoint) (money.Nano, error) {
-	u := x.most()
+	needs := &x.req.Needs
+	u := x.req.Task.Most()
+	if !u.Prompt.Reported {
+		u.Prompt = usage.Of(needs.PromptMost())
+		if x.promptMost > 0 {
+			u.Prompt.N = min(u.Prompt.N, x.promptMost)
+		}
+	}
+	if needs.Input&(catalog.Image|catalog.Video) != 0 && !u.PromptImage.Reported {
+		u.PromptImage = u.Prompt
+	}
+	if needs.Input&catalog.Audio != 0 && !u.PromptAudio.Reported {
+		u.PromptAudio = u.Prompt
+	}
+	if !u.Requests.Reported {
+		u.Requests = usage.Of(1)
+	}
+	x.held, x.most = u, u
+	for _, c := range [...]*usage.Count{&x.most.Prompt, &x.most.PromptAudio, &x.most.PromptImage, &x.most.Completion, &x.most.OutputAudio, &x.most.OutputImage} {
+		if c.N > 0 {
+			c.N = c.N*dearerThanUsual + instructed
+		}
+	}
+	x.most.Millis.N += longerThanHeard
+	x.most.CacheRead, x.most.CacheWrite, x.most.CacheWrite1h = x.most.Prompt, x.most.Prompt, x.most.Prompt
+	x.most.Reasoning = x.most.Completion
 	x.bound, x.covered = u.Completion.N, u.Completion.N
-	t := x.tariff(&ep.Pricing, u.Prompt.N)
+	t := x.heldTariff(ep)
+	return usage.Most(&u, &t)
+}
+
+// heldTariff is what a task is held for by: nothing that it may turn out to be is dearer.
+func (x *run) heldTariff(ep *catalog.Endpoint) catalog.Tariff {
+	p := ep.Pricing.Dearest(x.held.Prompt.N)
 	if image, ok := x.req.Task.(*task.Image); ok && (vague(image.Quality) || vague(image.Size)) {
-		t = ep.Pricing.DearestImageTariff(u.Prompt.N)
+		return p.DearestImageTariff(x.held.Prompt.N)
 	}
-	if needs := &x.req.Needs; needs.Input&catalog.Image != 0 && !u.PromptImage.Reported {
-		t.Prompt = dearest(t.Prompt, t.Image)
-	}
-	_, cost, err := usage.TaskCost(u, &t)
-	return cost, err
+	return x.tariff(p, x.held.Prompt.N, false)
 }
 
 // vague tells a setting of a picture that the model chooses itself.
@@ -39,88 +64,107 @@ func vague(s string) bool { return s == "" || s == "auto" }
 
 // tariff is what the task is charged by: for pictures by what the upstream said it made, then by what was asked for, then by how many pixels
 // they turned out to have.
-func (x *run) tariff(p *catalog.Pricing, promptTokens int64) catalog.Tariff {
+func (x *run) tariff(p *catalog.Pricing, promptTokens int64, made bool) catalog.Tariff {
 	image, ok := x.req.Task.(*task.Image)
 	if !ok {
 		return p.Tariff(promptTokens)
 	}
-	made := &x.meter.picture
-	quality, size := cmp.Or(made.quality, image.Quality), cmp.Or(made.size, image.Size)
-	if vague(size) {
+	quality, size := image.Quality, image.Size
+	if made {
+		quality, size = cmp.Or(x.meter.picture.quality, quality), cmp.Or(x.meter.picture.size, size)
+	}
+	if made && vague(size) {
 		size = cmp.Or(x.meter.dimensions, image.Resolution)
 	}
 	return p.ImageTariff(promptTokens, quality, size)
 }
 
-// taskBill is what the task consumed and what it costs.
+// taskBill is what the task consumed and what it costs. What the balance does not cover beyond the hold is not charged.
 func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier))
-	t := x.tariff(pricing, x.meter.usage.Prompt.N)
+	t := x.tariff(pricing, x.meter.usage.Prompt.N, true)
 	u := x.taskConsumed(&t)
 	lines, cost, err := usage.TaskCost(u, &t)
-	return u, pricing, lines, cost, err
+	if err == nil && x.affords(cost) {
+		return u, pricing, lines, cost, nil
+	}
+	u.Cut(&x.held, &x.held)
+	t = x.heldTariff(ep)
+	lines, cost, err = usage.TaskCost(u, &t)
+	return u, &ep.Pricing, lines, cost, err
 }
 
 // taskConsumed is the usage to bill a task by.
 func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
-	u, most, usual := x.meter.usage, x.most(), x.req.Task.Usual()
+	m := &x.meter
+	u, usual := m.usage, x.req.Task.Usual()
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
-	if x.meter.images > 0 {
-		u.Images = usage.Of(x.meter.images) // what was delivered, whatever was said of it
+	most, to := x.most, x.held
+	if m.images > 0 {
+		u.Images = usage.Of(m.images) // what was delivered, whatever was said of it
+		most.Images.N = max(most.Images.N, m.images)
 	}
-	if t, ok := x.req.Task.(*task.Transcription); ok && !told(u.Millis) && !t.Measured && x.meter.length > 0 {
-		u.Millis = usage.Of(x.meter.length.Milliseconds()) // who has heard it knows better than its head
+	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Told() && !t.Measured && m.length > 0 {
+		u.Millis = usage.Of(m.length.Milliseconds()) // who has heard it knows better than its head
 	}
-	if x.meter.pixels > 0 {
-		u.Kilopixels = usage.Of((x.meter.pixels + 999) / 1000)
+	if m.pixels > 0 {
+		u.Kilopixels = usage.Of((m.pixels + 999) / 1000)
+		most.Kilopixels.N = max(most.Kilopixels.N, u.Kilopixels.N)
 	}
-	for _, c := range [...]struct{ told, usual, most *usage.Count }{
-		{&u.Requests, &usual.Requests, &most.Requests}, {&u.Millis, &usual.Millis, &most.Millis},
-		{&u.Characters, &usual.Characters, &most.Characters}, {&u.Images, &usual.Images, &most.Images},
-		{&u.Kilopixels, &usual.Kilopixels, &most.Kilopixels},
+	for _, c := range [...]struct{ told, usual *usage.Count }{
+		{&u.Requests, &usual.Requests}, {&u.Millis, &usual.Millis}, {&u.Characters, &usual.Characters}, {&u.Images, &usual.Images},
+		{&u.Kilopixels, &usual.Kilopixels},
 	} {
-		if !c.told.Reported || c.told.N < 0 {
+		if !c.told.Told() {
 			*c.told = *c.usual
 		}
-		if c.told.N > believable {
-			*c.told, u.Source = *c.most, usage.Capped
+	}
+	if byTokens(&t.Prices) {
+		if x.held.Prompt.N > 0 && u.Prompt.N == 0 {
+			u.Prompt.Reported = false // there is none without a token
 		}
-	}
-	if !byTokens(&t.Prices) { // nobody needs to count them
+	} else { // nobody needs to count them
 		u.Prompt, u.Completion = usage.Of(max(u.Prompt.N, 0)), usage.Of(max(u.Completion.N, 0))
+		usual.Completion = usage.Count{}
 	}
-	if !told(u.Prompt) {
+	if !u.Prompt.Told() {
 		u.PromptAudio, u.PromptImage = usual.PromptAudio, usual.PromptImage
 	}
-	if !told(u.Completion) {
-		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
-	}
-	if !told(u.Completion) && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
+	if !u.Completion.Told() && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
 		u.Completion = usual.Completion
 	}
-	return u.Completed(usage.Bounds{Prompt: most.Prompt.N, Completion: most.Completion.N, Images: most.Images.N}, func() (prompt, answer int64) {
-		answer = usual.Completion.N
-		if !usual.Completion.Reported {
-			answer = x.meter.tokens(x.relay.Tokens)
-		}
+	rough := usage.Delivered{Text: m.likely()}
+	if m.images > 0 && usual.Completion.N > 0 {
+		rough.Image = usual.Completion.N
+	}
+	if !byTokens(&t.Prices) {
+		rough = usage.Delivered{}
+	}
+	if u.Completion.N == 0 && rough.Tokens() > 0 {
+		u.Completion.Reported = false
+	}
+	if !u.Completion.Told() {
+		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
+	}
+	return u.Completed(&most, &to, true, &rough, func() int64 {
 		if usual.Prompt.Reported {
-			return usual.Prompt.N, answer
+			return usual.Prompt.N
 		}
-		return x.promptTokens(), answer
+		return x.promptTokens()
+	}, func() usage.Delivered {
+		if usual.Completion.Reported {
+			return usage.Delivered{Text: usual.Completion.N}
+		}
+		return usage.Delivered{Text: m.tokens(x.relay.Tokens)}
 	})
 }
-
-func told(c usage.Count) bool { return c.Reported && c.N >= 0 }
 
 // byTokens reports whether any token costs something.
 func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
-
-// believable is more of anything than one task takes or gives.
-const believable = 1_000_000_000
 
 // partial reports whether what the client has of a broken answer is charged: all of a text, of a task only what its client gave up, and never
 // a picture that was not finished.

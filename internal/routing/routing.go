@@ -44,6 +44,10 @@ type Needs struct {
 	Output       catalog.Modality // modalities asked for; 0: text
 	N            int
 	PromptTokens int64  // estimate
+	Dense        int64  // times as many tokens as estimated that text can have; 0: the estimate is the most
+	MediaTokens  int64  // of PromptTokens, those of pictures, sounds and files
+	MediaMost    int64  // that these can have, by their size
+	Open         bool   // some media come by address: nobody knows how long they are
 	Tokenized    bool   // the prompt came as tokens: only who has their tokenizer understands it
 	Longest      int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
 	FileTokens   int64  // of them, those of files
@@ -54,6 +58,19 @@ type Needs struct {
 	Shrink       Shrink // whether the prompt may be shortened for whom it is too long
 	Readable     bool   // files of the prompt can be turned into text for who takes none
 	Wire         string // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
+}
+
+// Medium adds a picture, a sound or a file to the prompt: how many tokens it usually has and how many it can have.
+func (n *Needs) Medium(usual, most int64) {
+	n.PromptTokens += usual
+	n.MediaTokens += usual
+	n.MediaMost += max(usual, most)
+}
+
+// PromptMost is how many tokens the prompt can have by what was sent. What comes by address is not among them.
+func (n *Needs) PromptMost() int64 {
+	text := max(n.PromptTokens-n.MediaTokens, 0)
+	return max(text, text*n.Dense) + max(n.MediaMost, n.MediaTokens)
 }
 
 // Shrink says for which endpoints a prompt may be shortened.

@@ -60,7 +60,17 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 // TaskCost is what u costs at t, for what is charged by more than tokens. It fails like Cost.
 func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 	var room [maxLines]Line
-	lines := AppendLines(room[:0], &u, &t.Prices)
+	lines := appendTariff(room[:0], &u, t)
+	total, err := Total(lines)
+	if err != nil {
+		return nil, 0, err
+	}
+	return slices.Clone(lines), total, nil
+}
+
+// appendTariff is AppendLines for what is charged by more than tokens.
+func appendTariff(dst []Line, u *Usage, t *catalog.Tariff) []Line {
+	dst = AppendLines(dst, u, &t.Prices)
 	for _, x := range [...]struct {
 		kind     Kind
 		price    money.Price
@@ -72,14 +82,10 @@ func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 		{KindVideo, t.Second, u.Seconds.N},
 	} {
 		if x.price.Set && x.quantity > 0 {
-			lines = append(lines, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano})
+			dst = append(dst, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano})
 		}
 	}
-	total, err := Total(lines)
-	if err != nil {
-		return nil, 0, err
-	}
-	return slices.Clone(lines), total, nil
+	return dst
 }
 
 // part hands out a whole, the prompt or the answer, to the lines of its parts. The whole's own line comes first and gets

@@ -1,52 +1,44 @@
 package usage
 
-// absurd is the count from which on nobody believes an upstream.
-const absurd = 1_000_000_000
+// Told reports whether an upstream said a number that can be.
+func (c Count) Told() bool { return c.Reported && c.N >= 0 }
 
-// Bounds are what a call's hold covers: where an absurd count is cut off.
-type Bounds struct {
-	Prompt     int64 // tokens
-	Completion int64 // tokens
-	Searches   int64
-	Images     int64
-}
-
-// Completed is u made fit to bill. Where the upstream told no prompt or answer tokens, or a number below zero, our own count
-// takes its place, and the source is Estimated; an absurd number is cut to b, and the source is Capped. Parts are cut to what
-// they are parts of. No count of the result is below zero, Prompt and Completion are Reported.
+// Completed is u made fit to bill. Where the upstream told no prompt or answer tokens, or a number below zero, our own count takes its
+// place, and the source is Estimated. A final report of nothing beside an answer is none; one that is not final is a lower bound, and our own
+// count of what was delivered another. What is above most is cut to what is in to, and the source is Capped. Parts are cut to what they are parts of.
+// No count of the result is below zero, Prompt and Completion are Reported.
 //
-// count counts the tokens of the prompt and of the answer, parts included. It is called at most once, and only when needed,
-// because counting costs more than everything else about a bill.
-func (u Usage) Completed(b Bounds, count func() (prompt, answer int64)) Usage {
-	if !told(u.Prompt) || !told(u.Completion) {
-		prompt, answer := count()
-		u.Source = Estimated
-		if !told(u.Prompt) {
-			u.Prompt = Of(max(prompt, 0))
-		}
-		if !told(u.Completion) {
-			u.Completion = Of(max(answer, 0))
-		}
+// prompt and answer count tokens. Each is called at most once, and only when needed, because counting costs more than everything else about
+// a bill; roughly is a cheap count of the answer.
+func (u Usage) Completed(most, to *Usage, final bool, roughly *Delivered, prompt func() int64, answer func() Delivered) Usage {
+	delivered := roughly.Tokens() > 0
+	if u.Completion.N == 0 && delivered {
+		u.Completion.Reported = false
 	}
-	u.limit(&u.Prompt, b.Prompt)
-	u.limit(&u.Completion, b.Completion)
-	u.limit(&u.WebSearches, b.Searches)
-	u.limit(&u.Images, b.Images)
-	u.fitParts()
+	if !u.Prompt.Told() {
+		u.Prompt = Of(max(prompt(), 0))
+		u.Source |= Estimated
+	}
+	switch told := u.Completion; {
+	case !told.Told(), !final && delivered:
+		own := answer()
+		u.OutputAudio, u.OutputImage = atLeast(u.OutputAudio, own.Audio), atLeast(u.OutputImage, own.Image)
+		if n := own.Tokens(); !told.Told() || n > told.N {
+			u.Completion = Of(max(n, 0))
+			u.Source |= Estimated
+		}
+	case Low(told, roughly):
+		u.Source |= TooLow
+	}
+	u.Cut(most, to)
 	return u
 }
 
-func told(c Count) bool { return c.Reported && c.N >= 0 }
-
-// limit cuts an absurd count to what is covered, and drops one below zero.
-func (u *Usage) limit(c *Count, covered int64) {
-	switch {
-	case c.N > absurd:
-		c.N = min(c.N, max(covered, 0))
-		u.Source = Capped
-	case c.N < 0:
-		*c = Count{}
+func atLeast(c Count, n int64) Count {
+	if n > c.N {
+		return Of(n)
 	}
+	return c
 }
 
 // fitParts cuts each part to its whole. Cached and written tokens are different tokens, so they share the prompt; content

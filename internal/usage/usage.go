@@ -11,15 +11,31 @@ type Count struct {
 // Of is a reported count.
 func Of(n int64) Count { return Count{N: n, Reported: true} }
 
-// Source tells who counted.
+// Source tells who counted, and what is to be said of it: a set. It is stored.
 type Source uint8
 
-// The sources.
+// The sources. None of them: the upstream said so.
 const (
-	Reported  Source = iota // the upstream said so
-	Estimated               // we counted with a tokenizer, because the upstream said nothing or nonsense
-	Capped                  // the upstream's figure was absurd and was cut to what the hold covers
+	Estimated Source = 1 << iota // we counted, because the upstream said nothing or nonsense, or had not finished saying it
+	Capped                       // the upstream's figure was above what the call could consume, and was cut to that
+	TooLow                       // the upstream's figure is implausibly below what it delivered
 )
+
+// Reported is the source of what the upstream said, and nothing is to be said of it.
+const Reported Source = 0
+
+// String is the most notable that is to be said: "capped", "low", "estimated" or "reported".
+func (s Source) String() string {
+	switch {
+	case s&Capped != 0:
+		return "capped"
+	case s&TooLow != 0:
+		return "low"
+	case s&Estimated != 0:
+		return "estimated"
+	}
+	return "reported"
+}
 
 // Usage is what one call consumed. Prompt includes everything that went in (cached, written, audio, images),
 // Completion everything that came out (reasoning, audio, images), as the chat wire counts them;

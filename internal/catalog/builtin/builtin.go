@@ -519,7 +519,7 @@ func parseQuirks(v []byte) catalog.Quirks {
 		CostField: text("cost_field"), CostDigits: count("cost_digits"), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
 		ForwardExtra: list("forward_extra"), Responses: flag("responses"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
 		AuthURL: text("auth_url"), AuthScope: text("auth_scope"), Region: text("region"),
-		MaxInputs: count("max_inputs"), MaxInputTokens: count("max_input_tokens"), TokenInput: flag("token_input"),
+		MaxInputs: count("max_inputs"), MaxInputTokens: count("max_input_tokens"), TokenInput: flag("token_input"), ReasoningInSight: flag("reasoning_in_sight"),
 	}
 }
 

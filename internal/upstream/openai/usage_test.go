@@ -41,7 +41,7 @@ type example struct {
 	quirks       catalog.Quirks
 	pricing      catalog.Pricing
 	own          []int64
-	covers       usage.Bounds
+	covers       usage.Usage
 	source       usage.Source
 	upstreamCost string
 	tier         string
@@ -91,13 +91,15 @@ func checkCharge(t *testing.T, x example) {
 		t.Errorf("upstream cost %q and tier %q; want %q and %q", told.UpstreamCost, told.Tier, x.upstreamCost, x.tier)
 	}
 	counted := false
-	u := told.Completed(x.covers, func() (int64, int64) {
+	own := func(which int) int64 {
 		counted = true
 		if x.own == nil {
 			t.Fatal("our own count was asked for, though everything was told")
 		}
-		return x.own[0], x.own[1]
-	})
+		return x.own[which]
+	}
+	most := upTo(believed, believed)
+	u := told.Completed(&most, &x.covers, true, &usage.Delivered{}, func() int64 { return own(0) }, func() usage.Delivered { return usage.Delivered{Text: own(1)} })
 	if counted != (x.own != nil) {
 		t.Error("our own count was not asked for")
 	}
@@ -186,7 +188,7 @@ func parseExample(t *testing.T, text string) example {
 			x.own = int64s(t, value)
 		case key == "covers":
 			n := int64s(t, value)
-			x.covers = usage.Bounds{Prompt: n[0], Completion: n[1]}
+			x.covers = upTo(n[0], n[1])
 		case key == "source":
 			x.source = map[string]usage.Source{"estimated": usage.Estimated, "capped": usage.Capped}[value]
 		case key == "upstream cost":
@@ -353,9 +355,10 @@ func FuzzParseUsage(f *testing.F) {
 			if _, cost, err := usage.Cost(*u, prices); cost < 0 || err != nil && !errors.Is(err, money.ErrOverflow) {
 				t.Fatalf("%s, %v", cost, err)
 			}
-			whole := u.Completed(usage.Bounds{Prompt: 10, Completion: 10}, func() (int64, int64) { return 1, 1 })
+			most, held := upTo(believed, believed), upTo(10, 10)
+			whole := u.Completed(&most, &held, true, &usage.Delivered{}, func() int64 { return 1 }, func() usage.Delivered { return usage.Delivered{Text: 1} })
 			for _, c := range counts(&whole) {
-				if c.N < 0 || c.N > 1_000_000_000 {
+				if c.N < 0 || c.N > believed {
 					t.Fatalf("%+v", whole)
 				}
 			}
@@ -368,6 +371,16 @@ func FuzzParseUsage(f *testing.F) {
 			}
 		}
 	})
+}
+
+// believed is more tokens than the corpus has anywhere that is true.
+const believed = 1_000_000_000
+
+// upTo is so many tokens of prompt and answer, whatever their parts, and as many searches and pictures as are believed.
+func upTo(prompt, answer int64) usage.Usage {
+	p, a, o := usage.Of(prompt), usage.Of(answer), usage.Of(prompt)
+	return usage.Usage{Prompt: p, CacheRead: p, CacheWrite: p, CacheWrite1h: p, PromptAudio: p, PromptImage: p, PromptVideo: p,
+		Completion: a, Reasoning: a, OutputAudio: a, OutputImage: a, Accepted: a, Rejected: a, WebSearches: o, Images: o, Requests: o}
 }
 
 func counts(u *usage.Usage) []usage.Count {

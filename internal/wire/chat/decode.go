@@ -108,7 +108,8 @@ func (d *decoder) finish() {
 	req.Needs.N = req.N
 	req.Needs.MaxTokens = req.MaxTokens
 	req.Needs.Input |= catalog.Text
-	req.Needs.PromptTokens = d.tokens + tokensPerRequest
+	req.Needs.PromptTokens += d.tokens + tokensPerRequest
+	req.Needs.Dense = bytesPerToken
 	switch {
 	case len(req.Models) == 0:
 		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")

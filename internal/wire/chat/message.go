@@ -20,12 +20,19 @@ const (
 
 	tokensLowImage = 85
 	tokensImage    = 1500 // a large picture at full detail
+	mostImage      = 6500 // where a provider divides it into the smallest parts
 
 	bytesPerTokenPlain      = 1000 // base64 of uncompressed sound: 43 KB a second at least, 32 tokens a second at most
 	bytesPerTokenCompressed = 128  // base64 of compressed sound: 4 KB a second at least
 	bytesPerTokenFile       = 8    // base64 of a document
 	bytesPerTokenVideo      = 256
-	tokensRemoteFile        = 4000 // a file or film that is only named
+
+	// The same where a client has chosen the worst that there is: a sound of 8 KB a second, or of 1 KB compressed, a page of two words.
+	denserSound      = 300
+	densestSound     = 32
+	densestFile      = 2
+	densestVideo     = 16
+	tokensRemoteFile = 4000 // a file or film that is only named
 )
 
 // role of a message.
@@ -463,7 +470,7 @@ func (d *decoder) image() {
 			d.Skip()
 		}
 	}
-	d.tokens += tokens
+	d.req.Needs.Medium(tokens, mostImage)
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "url", "An image needs a url.")
 	}
@@ -516,9 +523,9 @@ func (d *decoder) inputAudio() {
 	}
 	switch format {
 	case "wav", "aiff", "pcm16", "pcm24", "flac":
-		d.tokens += int64(size)/bytesPerTokenPlain + 1
+		d.req.Needs.Medium(int64(size)/bytesPerTokenPlain+1, int64(size)/denserSound+1)
 	default:
-		d.tokens += int64(size)/bytesPerTokenCompressed + 1
+		d.req.Needs.Medium(int64(size)/bytesPerTokenCompressed+1, int64(size)/densestSound+1)
 	}
 	switch {
 	case size == 0:
@@ -546,7 +553,7 @@ func (d *decoder) file() {
 		return
 	}
 	found := false
-	tokens := int64(tokensRemoteFile)
+	tokens, most := int64(tokensRemoteFile), int64(0)
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "filename":
@@ -555,7 +562,7 @@ func (d *decoder) file() {
 			inline, ok := d.url()
 			found = found || ok
 			if inline > 0 {
-				tokens = int64(inline)/bytesPerTokenFile + 1
+				tokens, most = int64(inline)/bytesPerTokenFile+1, int64(inline)/densestFile+1
 			}
 		case "file_id":
 			found = d.RawString() != nil || found
@@ -563,8 +570,9 @@ func (d *decoder) file() {
 			d.Skip()
 		}
 	}
-	d.tokens += tokens
+	d.req.Needs.Medium(tokens, most)
 	d.req.Needs.FileTokens += tokens
+	d.req.Needs.Open = d.req.Needs.Open || most == 0
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "file_data", "A file needs file_data or file_id.")
 	}
@@ -575,20 +583,21 @@ func (d *decoder) video() {
 		return
 	}
 	found := false
-	tokens := int64(tokensRemoteFile)
+	tokens, most := int64(tokensRemoteFile), int64(0)
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "url":
 			inline, ok := d.url()
 			found = ok
 			if inline > 0 {
-				tokens = int64(inline)/bytesPerTokenVideo + tokensImage
+				tokens, most = int64(inline)/bytesPerTokenVideo+tokensImage, int64(inline)/densestVideo+mostImage
 			}
 		default:
 			d.Skip()
 		}
 	}
-	d.tokens += tokens
+	d.req.Needs.Medium(tokens, most)
+	d.req.Needs.Open = d.req.Needs.Open || most == 0
 	if !found {
 		d.FailIn(fault.InvalidPrompt, "url", "A video needs a url.")
 	}

@@ -187,6 +187,9 @@ func (d *decoder) add(in task.Input, tokens int64) {
 		least += int64(len(in.Parts[i].Text))/mostBytesPerToken + 1
 	}
 	d.req.Needs.PromptTokens += tokens
+	if in.Tokens == nil {
+		d.req.Needs.Dense = bytesPerToken
+	}
 	d.req.Needs.Longest = max(d.req.Needs.Longest, least)
 }
 

@@ -78,7 +78,7 @@ func outputOf(p *task.Picture) string {
 // are told as what they are in the record of the call.
 func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	var u usage.Usage
-	if receipt.Usage.Source != usage.Estimated {
+	if receipt.Usage.Source&usage.Estimated == 0 {
 		u = receipt.Usage
 	}
 	input, output := u.Prompt.N, u.Completion.N

@@ -29,6 +29,8 @@ const (
 	tokensPerRequest = 3
 	tokensPerMedium  = 4000 // a picture or a document that is only named
 	bytesPerBase64   = 8    // of base64 to a token: a page of a document
+	densestBase64    = 2    // of a document of pages with two words each
+	mostPicture      = 6500
 
 	ownWire = "anthropic" // dialect of the endpoints that speak this style
 )
@@ -128,6 +130,7 @@ func (d *decoder) finish() {
 	req.Needs.Input |= catalog.Text
 	req.Needs.Wire = ownWire
 	req.Needs.PromptTokens += tokensPerRequest
+	req.Needs.Dense = bytesPerToken
 	if bytes.Contains(req.Body, []byte(`"cache_control"`)) {
 		req.HasRoles |= completion.HasCacheControl
 	}
@@ -305,15 +308,17 @@ func (d *decoder) count(content []byte) {
 		switch kind := wire.TextAt(e.Value, "type"); kind {
 		case "image", "document":
 			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
-			tokens := int64(tokensPerMedium)
-			if data := rawjson.FindPath(e.Value, "source", "data"); kind == "document" && len(data) > tokensPerMedium {
-				tokens = int64(len(data)) / bytesPerBase64
-			}
-			n.PromptTokens += tokens
+			tokens, most := int64(tokensPerMedium), int64(mostPicture)
 			if kind == "document" {
-				n.Readable = true
+				data := rawjson.FindPath(e.Value, "source", "data")
+				if len(data) > tokensPerMedium {
+					tokens = int64(len(data)) / bytesPerBase64
+				}
+				most = int64(len(data)) / densestBase64
+				n.Readable, n.Open = true, n.Open || len(data) == 0
 				n.FileTokens += tokens
 			}
+			n.Medium(tokens, most)
 		case "tool_result":
 			n.PromptTokens += tokensPerMessage
 			d.count(rawjson.Find(e.Value, "content"))

@@ -138,7 +138,10 @@ func (d *decoder) text() task.Part {
 	return task.Part{Text: string(text)}
 }
 
-func (d *decoder) count(tokens int64) { d.req.Needs.PromptTokens += tokens }
+func (d *decoder) count(tokens int64) {
+	d.req.Needs.PromptTokens += tokens
+	d.req.Needs.Dense = bytesPerToken
+}
 
 // list reads texts, each of which is judged for itself, or typed parts, which are judged together.
 func (d *decoder) list() {

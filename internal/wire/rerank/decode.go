@@ -172,6 +172,7 @@ func (d *decoder) measure() {
 	for _, document := range d.task.Documents {
 		n := tokens(document)
 		needs.PromptTokens += query + n
+		needs.Dense = bytesPerToken
 		d.task.Chunks += int((query + n + chunkTokens - 1) / chunkTokens)
 	}
 	needs.Longest = int64(len(d.task.Query))/mostBytesPerToken + 1

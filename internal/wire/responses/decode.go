@@ -29,6 +29,13 @@ const (
 	tokensPerFile    = 4000
 	bytesPerFile     = 8 // of base64 to a token
 	bytesPerSound    = 128
+
+	// The same where a client has chosen the worst that there is.
+	mostImage      = 6500
+	densestFile    = 2
+	densestSound   = 32
+	densestVideo   = 16
+	longestAddress = 8192 // a video that is written in fewer bytes is one by address
 )
 
 var (
@@ -119,6 +126,7 @@ func (d *decoder) finish() {
 	req.Needs.N, req.Needs.MaxTokens = 1, req.MaxTokens
 	req.Needs.Input |= catalog.Text
 	req.Needs.PromptTokens += tokensPerRequest
+	req.Needs.Dense = bytesPerToken
 	d.out.Store = d.stored != wire.Off
 	d.out.StoreAsked = d.stored == wire.On
 	if req.Preferences.ZDR {
@@ -465,18 +473,21 @@ func (d *decoder) estimate(item []byte) {
 			switch wire.TextAt(e.Value, "type") {
 			case "input_image":
 				needs.Input |= catalog.Image
-				needs.PromptTokens += tokensPerImage
+				needs.Medium(tokensPerImage, mostImage)
 			case "input_file":
 				needs.Input |= catalog.File
-				tokens := max(tokensPerFile, int64(len(rawjson.Find(e.Value, "file_data")))/bytesPerFile)
-				needs.PromptTokens += tokens
+				data := int64(len(rawjson.Find(e.Value, "file_data")))
+				tokens := max(tokensPerFile, data/bytesPerFile)
+				needs.Medium(tokens, data/densestFile)
+				needs.Open = needs.Open || data == 0
 				needs.FileTokens += tokens
 			case "input_audio":
 				needs.Input |= catalog.Audio
-				needs.PromptTokens += int64(len(e.Value))/bytesPerSound + 1
+				needs.Medium(int64(len(e.Value))/bytesPerSound+1, int64(len(e.Value))/densestSound+1)
 			case "input_video":
 				needs.Input |= catalog.Video
-				needs.PromptTokens += tokensPerFile
+				needs.Medium(tokensPerFile, int64(len(e.Value))/densestVideo)
+				needs.Open = needs.Open || len(e.Value) < longestAddress
 			default:
 				d.count(len(e.Value))
 			}

@@ -1,0 +1,191 @@
+package usage
+
+import (
+	"math"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// Ask is what of a request bounds what it can consume, wherever it is sent.
+type Ask struct {
+	Prompt    int64            // tokens at most: of all text, and of media whose size is known
+	Open      bool             // some media are of unknown size: they may fill the context
+	Answers   int64            // asked for; 0 is one
+	MaxTokens int64            // of each answer; 0: not told
+	Searches  int64            // of the web, that it may cause
+	In, Out   catalog.Modality // kinds of content that go in, and that are wanted out
+	LongCache bool             // some of the prompt may be written to the one-hour cache
+}
+
+// What is believed of an upstream beyond what follows from request and offer.
+const (
+	ownPrompt     = 4096    // tokens of instructions that providers put in front of a prompt
+	foundPages    = 16_384  // tokens of pages that one search puts into a prompt
+	unaskedFinds  = 32      // searches by models that search without being asked
+	picturesEach  = 16      // pictures of one answer
+	openContext   = 1 << 20 // tokens of a context that nobody has declared
+	mostPlausible = 1 << 40 // of anything
+)
+
+// Bound is the most that a call can consume at ep: what an upstream reports beyond is not believed, and what is held for a call
+// is derived from it. Only the counts that can occur are above zero.
+func Bound(a *Ask, ep *catalog.Endpoint) Usage {
+	n := max(a.Answers, 1)
+	context := ep.ContextLength
+	prompt := plus(a.Prompt, ownPrompt+a.Searches*foundPages)
+	if context <= 0 {
+		context = max(openContext, prompt)
+	}
+	if prompt = min(prompt, context); a.Open || a.In&^catalog.Text != 0 { // a small file may have any number of pages
+		prompt = context
+	}
+	u := Usage{Prompt: Of(prompt), CacheRead: Of(prompt), CacheWrite: Of(prompt), Requests: Of(1), WebSearches: Of(max(a.Searches, unaskedFinds))}
+	if a.LongCache {
+		u.CacheWrite1h = u.Prompt
+	}
+	if a.In&(catalog.Audio|catalog.Video) != 0 {
+		u.PromptAudio = u.Prompt
+	}
+	if a.In&^catalog.Text != 0 {
+		u.PromptImage, u.PromptVideo = u.Prompt, u.Prompt
+	}
+	answer := a.each(ep)
+	u.Completion = Of(min(answer, mostPlausible/n) * n)
+	u.Reasoning, u.Accepted, u.Rejected = u.Completion, u.Completion, u.Completion
+	if a.Out&catalog.Audio != 0 {
+		u.OutputAudio = u.Completion
+	}
+	if (a.Out|ep.Output)&catalog.Image != 0 { // some models draw without being asked
+		u.OutputImage, u.Images = u.Completion, Of(n*picturesEach)
+	}
+	return u
+}
+
+// each is the most tokens that one answer has.
+func (a *Ask) each(ep *catalog.Endpoint) int64 {
+	answer := ep.MaxCompletion
+	if answer <= 0 {
+		answer = ep.ContextLength
+	}
+	capped := ep.Params&(catalog.ParamMaxTokens|catalog.ParamMaxCompletionTokens) != 0 // else the cap does not reach it
+	if capped && a.MaxTokens > 0 && (answer <= 0 || a.MaxTokens < answer) {
+		answer = a.MaxTokens
+	}
+	if answer <= 0 {
+		return openContext
+	}
+	return answer
+}
+
+// plus adds and stops at what is plausible of anything.
+func plus(a, b int64) int64 {
+	if a > mostPlausible || b > mostPlausible {
+		return mostPlausible
+	}
+	return a + b
+}
+
+// Most is what a consumption of up to u can cost at t, whatever its parts: of each whole as much as can be at the price of its dearest part,
+// of the rest as much as can be at the next. What is charged for a usage that was cut to u is never more. It fails like Cost.
+func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
+	var sum money.Sum
+	written := either(t.CacheWrite, t.Prompt)
+	spread(&sum, u.Prompt.N, t.Prompt, []sold{{u.CacheRead.N, t.CacheRead}, {u.CacheWrite.N, t.CacheWrite},
+		{u.CacheWrite1h.N, either(t.CacheWrite1h, written)}, {u.PromptAudio.N, t.Audio}, {u.PromptImage.N, t.Image}})
+	spread(&sum, u.Completion.N, t.Completion, []sold{{u.Reasoning.N, t.Reasoning}, {u.OutputAudio.N, t.AudioOutput}, {u.OutputImage.N, t.ImageOutput}})
+	rest := Usage{WebSearches: u.WebSearches, Images: u.Images, Requests: u.Requests, Millis: u.Millis, Characters: u.Characters,
+		Kilopixels: u.Kilopixels, Seconds: u.Seconds}
+	var room [maxLines]Line
+	lines := appendTariff(room[:0], &rest, t)
+	for i := range lines {
+		lines[i].addTo(&sum)
+	}
+	return sum.Ceil()
+}
+
+// sold is so much of a whole at a price of its own.
+type sold struct {
+	n     int64
+	price money.Price
+}
+
+// spread adds a whole, as much of it as can be at the price of its dearest part, and so on.
+func spread(sum *money.Sum, left int64, price money.Price, parts []sold) {
+	for left > 0 {
+		next := -1
+		for i := range parts {
+			if parts[i].n > 0 && parts[i].price.Set && parts[i].price.Nano > price.Nano && (next < 0 || parts[i].price.Nano > parts[next].price.Nano) {
+				next = i
+			}
+		}
+		if next < 0 {
+			break
+		}
+		n := min(parts[next].n, left)
+		sum.PerThousand(n, parts[next].price.Nano)
+		left -= n
+		parts[next].n = 0
+	}
+	sum.PerThousand(max(left, 0), price.Nano)
+}
+
+// Cut cuts each count of u that is above most to what it has in to, and tells whether any was. Parts are cut to their wholes as well, and no
+// count of the result is below zero.
+func (u *Usage) Cut(most, to *Usage) bool {
+	cut := false
+	all, limits, instead := u.Counts(), most.Counts(), to.Counts()
+	for i, c := range all {
+		switch {
+		case c.N < 0:
+			*c = Count{}
+		case c.N > limits[i].N:
+			c.N, cut = max(instead[i].N, 0), true
+		}
+	}
+	u.fitParts()
+	if cut {
+		u.Source |= Capped
+	}
+	return cut
+}
+
+// Later is what is known after a further report of the same call, where counts never fall: each count is the higher one.
+func (u Usage) Later(next *Usage) Usage {
+	was := u
+	u = *next
+	for i, c := range u.Counts() {
+		if old := was.Counts()[i]; old.Reported && (!c.Reported || c.N < old.N) {
+			*c = *old
+		}
+	}
+	if u.Tier == "" {
+		u.Tier = was.Tier
+	}
+	if u.UpstreamCost == "" {
+		u.UpstreamCost = was.UpstreamCost
+	}
+	return u
+}
+
+// Delivered is what of an answer went by, by the gateway's own count.
+type Delivered struct {
+	Text   int64 // tokens of text of all kinds
+	Audio  int64 // tokens
+	Image  int64 // tokens
+	Images int64 // pictures
+}
+
+// Tokens are all of them.
+func (d *Delivered) Tokens() int64 { return d.Text + d.Audio + d.Image }
+
+// doubtful is by how much a report must be below what was delivered to be marked: tokenizers differ, and estimates more.
+const (
+	doubtfulTimes = 3
+	doubtfulMore  = 32
+)
+
+// Low reports whether a final report is implausibly below what was delivered. It is charged all the same: the provider's bill decides.
+func Low(told Count, d *Delivered) bool {
+	return told.Reported && told.N >= 0 && told.N <= math.MaxInt64/doubtfulTimes-doubtfulMore && d.Tokens() > told.N*doubtfulTimes+doubtfulMore
+}
