@@ -4,6 +4,7 @@ package accesslog
 
 import (
 	"bytes"
+	"hash/maphash"
 	"io"
 	"math/rand/v2"
 	"runtime"
@@ -16,7 +17,7 @@ import (
 
 // Options bound a Log. Zero fields take the default.
 type Options struct {
-	QueueBytes int           // lines waiting to be written, all together; default 4 MiB. What does not fit is dropped and counted
+	QueueBytes int           // lines waiting to be written, all together, half of them of one user; default 4 MiB. What does not fit is dropped and counted
 	Gather     time.Duration // lines are written this long after the first of a batch; default 10 ms
 	// Redact replaces secrets in a finished line; default redact.Redact.
 	Redact func(line []byte) []byte
@@ -32,15 +33,24 @@ type Log struct {
 	quit    chan struct{}
 	done    chan struct{}
 	once    sync.Once
+	seed    maphash.Seed
 	dropped atomic.Int64
 }
 
 // shard is a part of the queue with a lock of its own. The goroutine takes full buffers away and leaves empty ones.
 type shard struct {
-	mu  sync.Mutex
-	buf []byte
-	_   [64]byte // no two locks in one cache line
+	mu    sync.Mutex
+	buf   []byte
+	taken [senders]int32 // bytes of buf, by sender
+	_     [64]byte       // no two locks in one cache line
 }
+
+// senders is how many groups users and addresses without a user fall into. One group has half of the queue at most, so that nobody's flood of
+// refused requests drops everybody else's records.
+const senders = 64
+
+// own is the sender of lines that are no access records. It has no share of its own.
+const own = -1
 
 // New makes a Log that writes to out, and starts its goroutine. Errors of out are counted as drops.
 func New(out io.Writer, o Options) *Log {
@@ -55,6 +65,7 @@ func New(out io.Writer, o Options) *Log {
 	}
 	l := &Log{
 		out: out, opts: o, shards: make([]shard, 2*runtime.GOMAXPROCS(0)),
+		seed: maphash.MakeSeed(),
 		wake: make(chan struct{}, 1), flush: make(chan chan struct{}), quit: make(chan struct{}), done: make(chan struct{}),
 	}
 	go l.run()
@@ -62,21 +73,34 @@ func New(out io.Writer, o Options) *Log {
 }
 
 // Access queues one access record.
-func (l *Log) Access(r *Record) { l.enqueue(r.append) }
+func (l *Log) Access(r *Record) {
+	name := r.User
+	if name == "" {
+		name = r.Address
+	}
+	l.enqueue(int(maphash.String(l.seed, name)%senders), r.append)
+}
 
 // Write queues p, one line with its newline. It never fails: a full queue drops the line.
 func (l *Log) Write(p []byte) (int, error) {
-	l.enqueue(func(dst []byte) []byte { return append(dst, p...) })
+	l.enqueue(own, func(dst []byte) []byte { return append(dst, p...) })
 	return len(p), nil
 }
 
-// enqueue lets line append one line to some shard.
-func (l *Log) enqueue(line func([]byte) []byte) {
+// enqueue lets line append one line of a sender to some shard.
+func (l *Log) enqueue(sender int, line func([]byte) []byte) {
 	s := &l.shards[rand.Uint32N(uint32(len(l.shards)))]
 	s.mu.Lock()
 	was := len(s.buf)
 	s.buf = line(s.buf)
-	full := len(s.buf) > l.opts.QueueBytes/len(l.shards)
+	room := l.opts.QueueBytes / len(l.shards)
+	full := len(s.buf) > room
+	if sender != own {
+		n := s.taken[sender] + int32(len(s.buf)-was)
+		if full = full || int(n) > room/2; !full {
+			s.taken[sender] = n
+		}
+	}
 	if full {
 		s.buf = s.buf[:was]
 	}
@@ -139,6 +163,7 @@ func (l *Log) run() {
 			s := &l.shards[i]
 			s.mu.Lock()
 			spare, s.buf = s.buf, spare[:0]
+			s.taken = [senders]int32{}
 			s.mu.Unlock()
 			lines = l.redacted(lines[:0], spare)
 			l.write(lines)

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"strings"
@@ -168,6 +169,42 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	}
 	close(out.leave)
 	_ = l.Close()
+}
+
+// Whoever floods the log has half of the queue: what others do is still recorded.
+func TestOneSenderLeavesRoom(t *testing.T) {
+	t.Parallel()
+	for name, of := range map[string]func(*accesslog.Record, string){
+		"a user":                    func(r *accesslog.Record, who string) { r.User = who },
+		"an address without a user": func(r *accesslog.Record, who string) { r.User, r.Address = "", who },
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			out := &blocked{make(chan struct{}, 1), make(chan struct{})}
+			l := accesslog.New(out, accesslog.Options{QueueBytes: 512 << 10, Gather: time.Microsecond})
+			l.Access(&full)
+			<-out.begun // the goroutine hangs in Write from here on
+			line := full
+			of(&line, "greedy")
+			for range 4000 {
+				l.Access(&line)
+			}
+			before := l.Dropped()
+			if before == 0 {
+				t.Fatal("the flood was kept whole")
+			}
+			const others = 20
+			for i := range others {
+				of(&line, fmt.Sprint("other ", i))
+				l.Access(&line)
+			}
+			if d := l.Dropped() - before; d > others/2 { // some fall into the same group by chance
+				t.Errorf("%d of %d lines of others were dropped", d, others)
+			}
+			close(out.leave)
+			_ = l.Close()
+		})
+	}
 }
 
 func TestCloseWritesWhatIsQueued(t *testing.T) {
