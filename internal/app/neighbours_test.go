@@ -1,0 +1,298 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// neighbour is a resource that all users of a node share, and a user who takes all of it that they can get.
+type neighbour struct {
+	resource string // its name in the table of docs/operating.md
+	setup    func(*setup)
+	// take goes on until ctx ends. It returns once the user has been refused more.
+	take func(ctx context.Context, t *testing.T, greedy *account)
+	// use is what the other user does beside chats, and must succeed at.
+	use func(t *testing.T, other *account)
+}
+
+// TestNeighbours has one user take all that they can get of each shared resource, while another one's calls keep succeeding.
+//
+// With WEIR_NEIGHBOURS=measure it compares how long the other one's calls take with how long they take alone; see make soak.
+func TestNeighbours(t *testing.T) {
+	t.Parallel()
+	measure := os.Getenv("WEIR_NEIGHBOURS") == "measure"
+	for _, n := range neighbours {
+		t.Run(n.resource, func(t *testing.T) {
+			if !measure {
+				t.Parallel() // what is measured runs alone
+			}
+			gw := startGateway(t, patientUpstream, func(s *setup) {
+				s.Server.Limits.MaxUserShare = 50
+				s.Server.DrainTimeout = time.Second // what hangs in the background need not end by itself
+				if n.setup != nil {
+					n.setup(s)
+				}
+			})
+			greedy, other := gw.newAccount(t), gw.newAccount(t)
+			calls := 10
+			if measure {
+				calls = 300
+			}
+			quiet := other.beside(t, calls, n.use)
+			ctx, stop := context.WithCancel(t.Context())
+			defer stop()
+			n.take(ctx, t, greedy)
+			loud := other.beside(t, calls, n.use)
+			stop()
+			if measure {
+				t.Logf("%-40s p99 alone %8v, beside the other %8v: %.1f", n.resource, quiet, loud, float64(loud)/float64(quiet))
+				if loud > 3*quiet {
+					t.Errorf("%s: p99 grew from %v to %v", n.resource, quiet, loud)
+				}
+			}
+		})
+	}
+}
+
+// beside makes calls that must all succeed, and returns their 99th percentile.
+func (a *account) beside(t *testing.T, calls int, use func(*testing.T, *account)) time.Duration {
+	t.Helper()
+	var took []time.Duration
+	for i := range calls {
+		start := time.Now()
+		got := a.chat(t, map[string]any{"model": "test/next", "stream": i%2 == 1, "messages": []any{map[string]any{"role": "user", "content": "hello"}}})
+		took = append(took, time.Since(start))
+		if got.status != http.StatusOK {
+			t.Fatalf("call %d: status %d: %s", i, got.status, got.body)
+		}
+		got.wantComplete(t, i%2 == 1)
+	}
+	if use != nil {
+		use(t, a)
+	}
+	slices.Sort(took)
+	return took[len(took)*99/100]
+}
+
+// press sends requests side by side, again and again, until ctx ends. It returns when one was refused with that status and limited_by.
+func (a *account) press(ctx context.Context, t *testing.T, workers int, status int, by string, request func(i int) *http.Request) {
+	t.Helper()
+	refused := make(chan struct{})
+	var once sync.Once
+	var done sync.WaitGroup
+	t.Cleanup(done.Wait)
+	for i := range workers {
+		done.Go(func() {
+			for n := 0; n < 1000 && ctx.Err() == nil; n++ {
+				req := request(i).WithContext(ctx)
+				req.Header.Set("Authorization", "Bearer "+a.key)
+				if req.Header.Get("Content-Type") == "" {
+					req.Header.Set("Content-Type", "application/json")
+				}
+				res, err := a.gw.client.Do(req)
+				if err != nil {
+					continue // ctx has ended it, or the node has cut it
+				}
+				body, _ := io.ReadAll(res.Body)
+				_ = res.Body.Close()
+				if res.StatusCode == status && strings.Contains(string(body), by) {
+					once.Do(func() { close(refused) })
+					select { // as a client that obeys Retry-After, a little sooner
+					case <-ctx.Done():
+					case <-time.After(50 * time.Millisecond):
+					}
+				}
+			}
+		})
+	}
+	select {
+	case <-refused:
+	case <-time.After(time.Minute):
+		t.Fatalf("nothing was refused with %d and %q", status, by)
+	}
+}
+
+func (a *account) request(method, path string, body any) *http.Request {
+	b, err := json.Marshal(body)
+	if err != nil {
+		panic(err)
+	}
+	req, err := http.NewRequest(method, a.gw.url+path, bytes.NewReader(b))
+	if err != nil {
+		panic(err)
+	}
+	return req
+}
+
+// hanging is a call that its provider never answers.
+func hanging(stream bool) map[string]any {
+	return map[string]any{"model": "test/next", "stream": stream, "messages": []any{map[string]any{"role": "user", "content": "[[sim fault=u3]] hello"}}}
+}
+
+var neighbours = []neighbour{
+	{
+		resource: "calls under way",
+		setup:    func(s *setup) { s.Server.Limits.MaxInFlightRequests = 20 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 15, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/chat/completions", hanging(false))
+			})
+		},
+	},
+	{
+		resource: "streams under way",
+		setup:    func(s *setup) { s.Server.Limits.MaxStreamsPerKey = 5 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 10, http.StatusTooManyRequests, "max_streams_per_key", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/chat/completions", hanging(true))
+			})
+		},
+	},
+	{
+		resource: "requests in memory",
+		setup: func(s *setup) {
+			s.Server.Limits.BodyBudgetBytes = 160 << 20 // a user's half is more than the largest body, which everybody may send
+			s.Server.Limits.MaxBodyBytes = 8 << 20
+		},
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 14, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
+				req := greedy.request(http.MethodPost, "/v1/chat/completions", nil)
+				req.Body, req.ContentLength = io.NopCloser(&unfinished{ctx: ctx, left: 8<<20 - 1}), 8<<20
+				return req
+			})
+		},
+	},
+	{
+		resource: "connections",
+		setup:    func(s *setup) { s.Server.Limits.MaxConnections, s.Server.Limits.MaxConnectionsAddress = 40, 20 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 2)}}
+			refused := 0
+			for range 30 {
+				c, err := dialer.DialContext(ctx, "tcp", strings.TrimPrefix(greedy.gw.url, "http://"))
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { _ = c.Close() })
+				_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // and it stays open
+				if _, err := c.Read(make([]byte, 1)); err != nil {
+					refused++
+				}
+			}
+			if refused != 10 {
+				t.Fatalf("%d connections of one address were refused, of 30", refused)
+			}
+		},
+	},
+	{
+		resource: "responses in the background",
+		setup:    func(s *setup) { s.Responses.MaxBackground = 5 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 2, http.StatusTooManyRequests, "max_background_per_user", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/responses", object{"model": "test/next", "background": true, "input": "[[sim fault=u3]] hello"})
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			got := parseObject(t, other.do(t, http.MethodPost, "/v1/responses", object{"model": "test/next", "background": true, "input": "hello"}))
+			if done := other.await(t, id(got)); done["status"] != "completed" {
+				t.Errorf("%v", done)
+			}
+		},
+	},
+	{
+		resource: "questions to the store",
+		setup:    func(s *setup) { s.Server.Limits.UserCallsPerMinute = 2000 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 16, http.StatusTooManyRequests, "user_calls_per_minute", func(i int) *http.Request {
+				return greedy.request(http.MethodGet, []string{"/v1/credits", "/v1/activity", "/v1/key", "/v1/videos"}[i%4], nil)
+			})
+		},
+		use: func(t *testing.T, other *account) { other.credits(t) },
+	},
+	{
+		resource: "lines of the log",
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 16, http.StatusNotFound, "model_not_found", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/chat/completions", map[string]any{"model": "no/such", "messages": []any{map[string]any{"role": "user", "content": "x"}}})
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			got := other.chat(t, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "hello"}}})
+			waitFor(t, "the record of a call", func() bool { return strings.Contains(other.gw.log.String(), got.header.Get("X-Request-Id")) })
+		},
+	},
+	{
+		resource: "answers kept for Idempotency-Key",
+		setup:    func(s *setup) { s.Idempotency.MaxAnswersPerUser = 5 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			for i := range 30 {
+				if got := greedy.named(t, fmt.Sprint("greedy-", i)); got.status != http.StatusOK {
+					t.Fatalf("%d %s", got.status, got.body)
+				}
+			}
+		},
+		use: func(t *testing.T, other *account) {
+			first := other.named(t, "mine")
+			for range 3 {
+				if again := other.named(t, "mine"); again.status != http.StatusOK || !bytes.Equal(again.body, first.body) {
+					t.Errorf("%d %s, before %s", again.status, again.body, first.body)
+				}
+			}
+		},
+	},
+	{
+		resource: "responses kept",
+		setup:    func(s *setup) { s.Responses.MaxPerUser = 5 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			first := id(greedy.respond(t, object{"model": "test/next", "input": "hello"}))
+			for range 30 {
+				greedy.respond(t, object{"model": "test/next", "input": "hello"})
+			}
+			waitFor(t, "the oldest response to go", func() bool {
+				return greedy.do(t, http.MethodGet, "/v1/responses/"+first, nil).status == http.StatusNotFound
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			kept := id(other.respond(t, object{"model": "test/next", "input": "hello"}))
+			if got := other.do(t, http.MethodGet, "/v1/responses/"+kept, nil); got.status != http.StatusOK {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		},
+	},
+}
+
+// unfinished is a body whose end never comes.
+type unfinished struct {
+	ctx  context.Context
+	left int
+}
+
+func (u *unfinished) Read(p []byte) (int, error) {
+	if u.left == 0 {
+		<-u.ctx.Done()
+		return 0, u.ctx.Err()
+	}
+	n := min(len(p), u.left)
+	for i := range p[:n] {
+		p[i] = ' '
+	}
+	u.left -= n
+	return n, nil
+}
+
+// named makes a call with an Idempotency-Key.
+func (a *account) named(t *testing.T, name string) *answer {
+	t.Helper()
+	return a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"test/next","messages":[{"role":"user","content":"hello"}]}`), map[string]string{"Idempotency-Key": name})
+}
