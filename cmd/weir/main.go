@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/app"
 	"weir/internal/fault"
+	"weir/internal/plugin/pdftext"
 )
 
 // version is set by the build.
@@ -43,6 +44,9 @@ type commands struct {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
+	if pdftext.IsChild(args) { // not for people, and so not among the commands
+		return pdftext.Main(args, os.Stdin, os.Stdout)
+	}
 	var c commands
 	parser := kong.Must(&c, kong.Name("weir"),
 		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles."),

@@ -27,6 +27,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/plugin"
+	"weir/internal/plugin/pdftext"
 	"weir/internal/record"
 	"weir/internal/redact"
 	"weir/internal/relay"
@@ -125,7 +126,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		access = g.log
 	}
 	calls := relay.New(relay.Deps{
-		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}), Observer: metrics, Gate: g.health, Status: statusOf,
+		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf,
 		Doubt: g.doubt, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))

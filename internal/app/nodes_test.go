@@ -18,10 +18,17 @@ import (
 	"weir/internal/audit"
 	"weir/internal/config"
 	"weir/internal/money"
+	"weir/internal/plugin/pdftext"
 	"weir/internal/store/postgres/pgtest"
 )
 
-func TestMain(m *testing.M) { os.Exit(pgtest.Main(m).Run()) }
+// TestMain lets the test binary read files as the program does: as a child of itself.
+func TestMain(m *testing.M) {
+	if pdftext.IsChild(os.Args[1:]) {
+		os.Exit(pdftext.Main(os.Args[1:], os.Stdin, os.Stdout))
+	}
+	os.Exit(pgtest.Main(m).Run())
+}
 
 // onPostgres has a node keep everything in that database.
 func onPostgres(dsn string) func(*setup) {

@@ -13,6 +13,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
+	"weir/internal/plugin"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/store"
@@ -84,6 +85,13 @@ func relayConfig(cfg config.Config) relay.Config {
 	return relay.Config{
 		MaxAttempts: int(r.MaxAttempts), AttemptBudget: r.AttemptBudget, RetryPercent: r.RetryPercent, StickyFor: r.StickyFor,
 		SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens,
+	}
+}
+
+func shapingConfig(cfg config.Config) plugin.Config {
+	s := cfg.Shaping
+	return plugin.Config{
+		Concurrent: int(s.MaxConcurrent), ConcurrentPerUser: int(s.MaxConcurrentPerUser), Wait: s.MaxWait, Time: s.MaxTime, CPU: s.MaxCPU, Memory: int64(s.MaxMemoryBytes),
 	}
 }
 

@@ -21,6 +21,7 @@ type Config struct {
 	Upstream    Upstream    `yaml:"upstream" reload:"restart"`
 	Stream      Stream      `yaml:"stream" reload:"restart"`
 	Relay       Relay       `yaml:"relay" reload:"restart"`
+	Shaping     Shaping     `yaml:"shaping" reload:"restart"`
 	Health      Health      `yaml:"health" reload:"restart"`
 	Keys        Keys        `yaml:"keys" reload:"restart"`
 	Idempotency Idempotency `yaml:"idempotency" reload:"restart"`
@@ -136,6 +137,16 @@ type Stream struct {
 	CommitAfter       time.Duration `yaml:"commit_after"`
 	KeepaliveInterval time.Duration `yaml:"keepalive_interval"`
 	WriteStallTimeout time.Duration `yaml:"write_stall_timeout"`
+}
+
+// Shaping bounds the work of making requests fit: reading files, cutting prompts.
+type Shaping struct {
+	MaxConcurrent        int64         `yaml:"max_concurrent"`
+	MaxConcurrentPerUser int64         `yaml:"max_concurrent_per_user"`
+	MaxWait              time.Duration `yaml:"max_wait"`
+	MaxTime              time.Duration `yaml:"max_time"`
+	MaxCPU               time.Duration `yaml:"max_cpu"`          // of the processes that read the files of one call
+	MaxMemoryBytes       Size          `yaml:"max_memory_bytes"` // of one such process
 }
 
 // Relay bounds one call.
@@ -445,6 +456,7 @@ func Default() Config {
 			MaxAttempts: 6, AttemptBudget: 120 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
 			SliceTokens: 2048, DefaultOutputTokens: 16384,
 		},
+		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},
 		Health: Health{
 			CoolDownAfter: 3, CoolDown: 5 * time.Second, MaxCoolDown: 300 * time.Second,
 			EjectAfter: 5, Ejection: 30 * time.Second, MaxEjection: 300 * time.Second, SaveEvery: time.Minute,

@@ -63,6 +63,7 @@ func (c *Config) Validate() error {
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
 	k.positive("relay.default_output_tokens", c.Relay.DefaultOutputTokens)
 	k.health()
+	k.shaping()
 	k.positive("runtime.gogc", c.Runtime.GOGC)
 	if _, err := c.Keys.RateLimits.Rubles(); err != nil {
 		k.fail("keys.rate_limits.rubles_per_minute", "it must be rubles of 0 or more with at most nine decimals")
@@ -169,6 +170,20 @@ func (k *checker) server() {
 
 // largestUpload is room for the largest recording that is taken.
 const largestUpload = 27 << 20
+
+func (k *checker) shaping() {
+	s := &k.c.Shaping
+	k.positive("shaping.max_concurrent_per_user", s.MaxConcurrentPerUser)
+	k.positive("shaping.max_wait", int64(s.MaxWait))
+	k.positive("shaping.max_time", int64(s.MaxTime))
+	k.positive("shaping.max_cpu", int64(s.MaxCPU))
+	if s.MaxConcurrent <= s.MaxConcurrentPerUser {
+		k.fail("shaping.max_concurrent", "it must be above max_concurrent_per_user (%d), or one user could keep all others waiting", s.MaxConcurrentPerUser)
+	}
+	if s.MaxMemoryBytes < 64<<20 {
+		k.fail("shaping.max_memory_bytes", "it must be 64MiB or more: the file and its text have to fit")
+	}
+}
 
 func (k *checker) health() {
 	if p := k.c.Relay.RetryPercent; p < 0 || p > 100 {

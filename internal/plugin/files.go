@@ -1,33 +1,40 @@
 package plugin
 
 import (
+	"bytes"
+	"context"
 	"crypto/sha256"
 	"encoding/base64"
 	"encoding/hex"
+	"errors"
+	"io"
 	"strings"
-	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/plugin/pdf"
+	"weir/internal/plugin/pdftext"
 	"weir/internal/rawjson"
 )
 
 const maxFiles = 32 // of a request that are read
 
-// read puts the text of files in the place of the files.
-func (s *Shaper) read(req *completion.Request, a *answer) (*completion.Request, error) {
+// readFiles puts the text of files in the place of the files. They are read for the first attempt that needs it.
+func (s *shaping) readFiles(ctx context.Context, req *completion.Request, a *answer) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
 		return nil, err
 	}
-	r := reader{lim: pdf.Default(), known: p.Files}
-	eachFile(p, func(part *completion.Part) {
-		if r.err == nil {
-			r.file(part.Media)
-		}
-	})
+	if s.files == nil {
+		s.files = &reader{shaping: s, known: p.Files}
+		eachFile(p, func(part *completion.Part) {
+			if s.files.err == nil {
+				s.files.file(ctx, part.Media)
+			}
+		})
+	}
+	r := s.files
 	if r.err != nil {
 		return nil, r.err
 	}
@@ -41,7 +48,7 @@ func (s *Shaper) read(req *completion.Request, a *answer) (*completion.Request, 
 		})
 	})
 	if len(r.told) > 0 && req.Style == completion.Chat { // other styles have no place for it
-		a.annotations = append(r.told, ']')
+		a.annotations = append(r.told[:len(r.told):len(r.told)], ']')
 	}
 	if p, err = out.Prompt(); err != nil {
 		return nil, err
@@ -49,8 +56,8 @@ func (s *Shaper) read(req *completion.Request, a *answer) (*completion.Request, 
 	out.Needs.Input &^= catalog.File
 	n := &out.Needs
 	n.MediaTokens, n.MediaMost = max(n.MediaTokens-n.FileTokens, 0), max(n.MediaTokens-n.FileTokens, 0)
-	n.FileTokens, n.PromptTokens, n.Open = 0, s.size(p), n.Open && n.Input&(catalog.Audio|catalog.Video) != 0
-	return out, nil
+	n.FileTokens, n.PromptTokens, n.Open = 0, s.size(ctx, p), n.Open && n.Input&(catalog.Audio|catalog.Video) != 0
+	return out, overdue(ctx)
 }
 
 // eachFile visits the files of a prompt, in order. The turns that have any are not the client's own any more.
@@ -75,9 +82,9 @@ func filesIn(parts []completion.Part, visit func(*completion.Part)) (some bool) 
 	return some
 }
 
-// reader reads the files of one request, within limits that hold for all of them together.
+// reader reads the files of one call, within limits that hold for all of them together.
 type reader struct {
-	lim   pdf.Limits
+	*shaping
 	known []completion.ReadFile
 	texts []string // as they stand in the prompt
 	told  []byte   // annotations, behind an opening bracket
@@ -88,12 +95,13 @@ func (r *reader) fail(name, why string) {
 	r.err = refused(fault.InvalidPrompt, "The file-parser plugin cannot read the file %q: %s. Nobody who serves this model takes files as they are.", name, why)
 }
 
-func (r *reader) file(m *completion.Media) {
+func (r *reader) file(ctx context.Context, m *completion.Media) {
 	name := m.Name
 	if name == "" {
 		name = "file"
 	}
 	name = strings.ToValidUTF8(name[:min(len(name), 200)], "")
+	data := encoded(bytes.TrimRight(m.Base64, "="))
 	switch {
 	case len(r.texts) >= maxFiles:
 		r.fail(name, "a request may have 32 files")
@@ -101,30 +109,47 @@ func (r *reader) file(m *completion.Media) {
 	case m.Base64 == nil:
 		r.fail(name, "it is given by an address or id and not by its data")
 		return
-	case base64.StdEncoding.DecodedLen(len(m.Base64)) > r.lim.Bytes+4:
+	case data.most() > r.left.Bytes+4:
 		r.fail(name, pdf.ErrTooLarge.Error())
 		return
 	}
-	data := make([]byte, base64.RawStdEncoding.DecodedLen(len(m.Base64)))
-	n, err := base64.RawStdEncoding.Decode(data, []byte(strings.TrimRight(string(m.Base64), "=")))
+	size, hash, err := data.sum(ctx)
+	if ctx.Err() != nil {
+		r.err = overdue(ctx)
+		return
+	}
 	if err != nil {
 		r.fail(name, "its data is no base64")
 		return
 	}
-	data = data[:n]
-	sum := sha256.Sum256(data)
-	hash := hex.EncodeToString(sum[:])
+	r.left.Bytes -= size
 	text, known := r.before(hash)
+	if known && len(text) > r.left.Text {
+		r.fail(name, pdf.ErrTooLarge.Error())
+		return
+	}
 	if !known {
-		if text, err = r.text(m.Type, data); err != nil {
-			r.fail(name, err.Error())
+		if text, err = r.text(ctx, m.Type, data, size); err != nil {
+			if r.err = overdue(ctx); r.err == nil {
+				r.refuse(name, err)
+			}
 			return
 		}
 		r.tell(hash, name, text)
 	}
-	r.lim.Bytes -= len(data)
-	r.lim.Text -= len(text)
+	r.left.Text -= len(text)
 	r.texts = append(r.texts, "<file name=\""+strings.ReplaceAll(name, `"`, "'")+"\">\n"+text+"\n</file>")
+}
+
+// refuse says why a file was not read.
+func (r *reader) refuse(name string, err error) {
+	if !errors.Is(err, pdftext.ErrUnavailable) {
+		r.fail(name, err.Error())
+		return
+	}
+	f := fault.New(fault.Overloaded, "plugin.read", "The gateway cannot read files at the moment.").Because(err)
+	f.RetryAfter = r.cfg.Wait
+	r.err = f
 }
 
 // before is what an earlier answer told of a file.
@@ -138,22 +163,33 @@ func (r *reader) before(hash string) (text string, known bool) {
 }
 
 // text is what a file says.
-func (r *reader) text(kind string, data []byte) (string, error) {
+func (r *reader) text(ctx context.Context, kind string, data encoded, size int) (string, error) {
 	kind, _, _ = strings.Cut(kind, ";")
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {
-		if len(data) > r.lim.Text {
+		if size > r.left.Text {
 			return "", pdf.ErrTooLarge
 		}
-		if !utf8.Valid(data) {
-			return strings.ToValidUTF8(string(data), "\uFFFD"), nil
+		plain, err := io.ReadAll(data.reader())
+		if err != nil {
+			return "", err
 		}
-		return string(data), nil
+		if valid := strings.ToValidUTF8(string(plain), "\uFFFD"); len(valid) <= r.left.Text {
+			return valid, nil
+		}
+		return "", pdf.ErrTooLarge
 	}
-	text, cut, err := pdf.Text(data, r.lim)
-	if cut && err == nil {
-		text += "\n[The rest of the file was left out.]"
+	if r.cpu <= 0 || r.left.Work <= 0 || r.left.Text <= 0 {
+		return "", pdftext.ErrCostly
 	}
-	return text, err
+	lim := r.left
+	lim.Bytes = size
+	out, err := r.read(ctx, data.reader(), size, pdftext.Limits{Memory: r.cfg.Memory, CPU: r.cpu, PDF: lim})
+	r.cpu -= out.CPU
+	r.left.Work -= out.Work
+	if out.Cut && err == nil {
+		out.Text += "\n[The rest of the file was left out.]"
+	}
+	return out.Text, err
 }
 
 // tell adds an annotation, which the client may send back so that the file need not be read again.
@@ -167,4 +203,30 @@ func (r *reader) tell(hash, name, text string) {
 	b = rawjson.AppendText(b, name)
 	b = rawjson.AppendText(append(b, `,"content":[{"type":"text","text":`...), text)
 	r.told = append(b, "}]}}"...)
+}
+
+// encoded is a file as a request has it: base64 without its padding.
+type encoded []byte
+
+func (e encoded) most() int { return base64.RawStdEncoding.DecodedLen(len(e)) }
+
+func (e encoded) reader() io.Reader {
+	return base64.NewDecoder(base64.RawStdEncoding, bytes.NewReader(e))
+}
+
+// sum is how many bytes the file has, and its hash.
+func (e encoded) sum(ctx context.Context) (size int, hash string, err error) {
+	h, from, part := sha256.New(), e.reader(), make([]byte, 64<<10)
+	for ctx.Err() == nil {
+		n, err := from.Read(part)
+		h.Write(part[:n])
+		size += n
+		if err == io.EOF {
+			return size, hex.EncodeToString(h.Sum(nil)), nil
+		}
+		if err != nil {
+			return 0, "", err
+		}
+	}
+	return 0, "", ctx.Err()
 }

@@ -8,41 +8,53 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/limit"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 )
 
 // Shaper implements relay.Shaper. It is safe for concurrent use.
-type Shaper struct{ tokens relay.Tokens }
+type Shaper struct {
+	tokens relay.Tokens
+	read   Read
+	cfg    Config
+	slots  *limit.Slots
+}
 
 var _ relay.Shaper = (*Shaper)(nil)
 
-// New makes a Shaper that measures prompts with tokens.
-func New(tokens relay.Tokens) *Shaper { return &Shaper{tokens} }
+// New makes a Shaper that measures prompts with tokens and reads files with read.
+func New(tokens relay.Tokens, read Read, cfg Config) *Shaper {
+	return &Shaper{tokens: tokens, read: read, cfg: cfg, slots: limit.NewSlots(cfg.Concurrent, cfg.ConcurrentPerUser)}
+}
 
-// Begin is a relay.Shaper's.
-func (s *Shaper) Begin(string) relay.Shaping { return s }
-
-// Shape makes req fit ep; see relay.Shaping. It fails with fault.InvalidPrompt for files that cannot be read, and with fault.ContextLength
-// for prompts that stay too long.
-func (s *Shaper) Shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
+// Shape makes req fit ep; see relay.Shaping. It fails with fault.InvalidPrompt for files that cannot be read, with fault.ContextLength for
+// prompts that stay too long, and with fault.Overloaded or fault.RateLimited where too much is shaped already.
+func (s *shaping) Shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, relay.Reshape, error) {
+	leave, err := s.enter(ctx, ep, req)
+	if err != nil {
+		return nil, nil, err
+	}
+	defer leave()
+	whole := ctx // the answer is checked when the shaping is over
+	ctx, done := context.WithTimeoutCause(ctx, s.cfg.Time, errTime)
+	defer done()
 	a := &answer{}
 	out := req
 	if f := req.Format; f != nil {
 		out = emulate(ep, out, a)
 		a.mend = req.Heal && !req.Stream
 		if f.Kind == completion.FormatSchema && f.Strict != nil && *f.Strict && f.Schema != nil && !req.Stream {
-			a.against(ctx, f.Schema)
+			a.against(whole, f.Schema)
 		}
 	}
-	var err error
 	if req.Needs.Unread(ep) {
-		if out, err = s.read(out, a); err != nil {
+		if out, err = s.readFiles(ctx, out, a); err != nil {
 			return nil, nil, err
 		}
 	}
 	if out.Needs.TooLong(ep) {
-		if out, err = s.shorten(ep, out, a); err != nil {
+		if out, err = s.shorten(ctx, ep, out, a); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -59,8 +71,8 @@ const (
 )
 
 // size is how many tokens a prompt has.
-func (s *Shaper) size(p *completion.Prompt) int64 {
-	n := s.tokens.Count(p.Text()) + media(p.System)
+func (s *shaping) size(ctx context.Context, p *completion.Prompt) int64 {
+	n := s.count(ctx, p.Text()) + media(p.System)
 	for i := range p.Turns {
 		n += tokensPerTurn + media(p.Turns[i].Parts)
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/base64"
 	"fmt"
+	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -16,6 +17,8 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/plugin"
+	"weir/internal/plugin/pdf"
+	"weir/internal/plugin/pdftext"
 	"weir/internal/rawjson"
 	"weir/internal/wire/chat"
 )
@@ -28,6 +31,16 @@ func (words) Count(text iter.Seq[[]byte]) (n int64) {
 		n += int64(len(strings.Fields(string(piece))))
 	}
 	return n
+}
+
+// inProcess reads files without a child.
+func inProcess(_ context.Context, file io.Reader, _ int, lim pdftext.Limits) (pdftext.Outcome, error) {
+	data, err := io.ReadAll(file)
+	if err != nil {
+		return pdftext.Outcome{}, err
+	}
+	o, err := pdf.Text(data, lim.PDF)
+	return pdftext.Outcome{Text: o.Text, Cut: o.Cut, Work: o.Work}, err
 }
 
 // failer is a test or a property.
@@ -54,7 +67,7 @@ func schemaOf(strict bool) string {
 // shaped is what comes of events that answer req at ep.
 func shaped(t failer, ep *catalog.Endpoint, req *completion.Request, events ...completion.Event) (sent *completion.Request, got []completion.Event, err error) {
 	t.Helper()
-	sent, reshape, err := plugin.New(words{}).Begin("usr_1").Shape(context.Background(), ep, req)
+	sent, reshape, err := plugin.New(words{}, inProcess, plugin.Default()).Begin("usr_1").Shape(context.Background(), ep, req)
 	if err != nil {
 		return nil, nil, err
 	}

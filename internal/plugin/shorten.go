@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -12,19 +13,25 @@ import (
 
 // shorten takes from the middle of the conversation what does not fit into ep's context: instructions, what the user said first, and the
 // turn under way stay, and a tool call goes with its results or not at all.
-func (s *Shaper) shorten(ep *catalog.Endpoint, req *completion.Request, a *answer) (*completion.Request, error) {
+func (s *shaping) shorten(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, a *answer) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
 		return nil, err
 	}
-	size, room := s.size(p), req.Needs.Room(ep)
+	size, room := s.size(ctx, p), req.Needs.Room(ep)
+	if err := overdue(ctx); err != nil {
+		return nil, err
+	}
 	if size <= room { // it was only estimated to be too long
 		out := *req
 		out.Needs.PromptTokens = size
 		return &out, nil
 	}
-	c := cutter{s: s, excess: size - room, gone: make([]bool, len(p.Turns)), cut: map[int]completion.Turn{}}
+	c := cutter{ctx: ctx, s: s, excess: size - room, gone: make([]bool, len(p.Turns)), cut: map[int]completion.Turn{}}
 	c.take(p.Turns)
+	if err := overdue(ctx); err != nil {
+		return nil, err
+	}
 	if c.excess > 0 || room == 0 {
 		return nil, refused(fault.ContextLength, "This model's maximum context length is %d tokens. The request has about %d, and %d of them cannot be left out: "+
 			"the instructions, what was said first and what was said last.", ep.ContextLength, size, room+max(c.excess, 0))
@@ -43,7 +50,8 @@ type unit struct {
 
 // cutter decides what goes.
 type cutter struct {
-	s      *Shaper
+	ctx    context.Context
+	s      *shaping
 	excess int64 // tokens that must still go
 	gone   []bool
 	cut    map[int]completion.Turn // turns that were shortened
@@ -98,15 +106,15 @@ func (c *cutter) middle(turns []completion.Turn) (units []unit) {
 		}
 		u := unit{from: i, to: end}
 		for ; i < end; i++ {
-			u.tokens += c.s.turnSize(&turns[i])
+			u.tokens += c.s.turnSize(c.ctx, &turns[i])
 		}
 		units = append(units, u)
 	}
 	return units
 }
 
-func (s *Shaper) turnSize(t *completion.Turn) int64 {
-	return s.tokens.Count(t.Text()) + tokensPerTurn + media(t.Parts)
+func (s *shaping) turnSize(ctx context.Context, t *completion.Turn) int64 {
+	return s.count(ctx, t.Text()) + tokensPerTurn + media(t.Parts)
 }
 
 // isSaid reports whether a turn is something that the user said, and not only what tools answered.
@@ -138,7 +146,7 @@ func (c *cutter) squeeze(turns []completion.Turn, u unit) bool {
 	if part < 0 || len(text) < 2*leastLeft {
 		return false
 	}
-	before := c.s.turnSize(&turns[at])
+	before := c.s.turnSize(c.ctx, &turns[at])
 	left := int64(len(text)) * max(before-c.excess*11/10-tokensPerTurn, 0) / before
 	if left < leastLeft {
 		return false
@@ -147,7 +155,7 @@ func (c *cutter) squeeze(turns []completion.Turn, u unit) bool {
 	shorter.At = completion.Span{}
 	shorter.Parts = slices.Clone(shorter.Parts)
 	setText(&shorter.Parts[part], without(text, int(left)))
-	saved := before - c.s.turnSize(&shorter)
+	saved := before - c.s.turnSize(c.ctx, &shorter)
 	if saved < c.excess {
 		return false
 	}

@@ -73,6 +73,7 @@ var rules = map[string]rule{
 	"internal/catalog/importer":      {layer: edge, beside: []string{"internal/catalog/builtin"}},
 	"internal/accesslog":             {layer: edge},
 	"internal/plugin":                {layer: edge, beside: []string{"internal/plugin/..."}},
+	"internal/plugin/pdftext":        {layer: edge, beside: []string{"internal/plugin/pdf"}},
 	"internal/plugin/...":            {layer: edge},
 	"internal/wire":                  {layer: edge, beside: []string{"internal/wire/sse"}},
 	"internal/wire/sse":              {layer: edge},

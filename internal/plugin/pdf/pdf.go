@@ -30,19 +30,30 @@ var (
 	ErrTooLarge  = errors.New("it is too large")
 )
 
-// Text is the text of the file's pages, in order, with a line break between lines and an empty line between pages. cut tells that the file
-// has more than the limits allow. It fails with one of the errors of this package.
-func Text(file []byte, lim Limits) (text string, cut bool, err error) {
+// Outcome is what came of reading a file.
+type Outcome struct {
+	Text string // of the pages, in order, with a line break between lines and an empty line between pages
+	Cut  bool   // the file has more than the limits allow
+	Work int    // steps spent, also of a file that failed
+}
+
+// Text reads a file. It fails with one of the errors of this package.
+func Text(file []byte, lim Limits) (Outcome, error) {
 	if len(file) > lim.Bytes {
-		return "", false, ErrTooLarge
+		return Outcome{}, ErrTooLarge
 	}
 	if !bytes.Contains(file[:min(len(file), 1024)], []byte("%PDF-")) {
-		return "", false, ErrNoPDF
+		return Outcome{}, ErrNoPDF
 	}
 	d := &document{file: file, lim: lim, objects: map[int]object{}, fonts: map[ref]*font{}, inflate: lim.Inflated, work: lim.Work}
+	text, err := d.text()
+	return Outcome{Text: text, Cut: d.cut, Work: lim.Work - max(d.work, 0)}, err
+}
+
+func (d *document) text() (string, error) {
 	d.scan()
 	if d.encrypted {
-		return "", false, ErrEncrypted
+		return "", ErrEncrypted
 	}
 	var out strings.Builder
 	for _, page := range d.pages() {
@@ -55,18 +66,18 @@ func Text(file []byte, lim Limits) (text string, cut bool, err error) {
 		if out.Len() > 0 {
 			out.WriteString("\n\n")
 		}
-		if room := lim.Text - out.Len(); len(said) > room {
+		if room := d.lim.Text - out.Len(); len(said) > room {
 			out.WriteString(strings.ToValidUTF8(said[:max(room, 0)], ""))
 			d.cut = true
 			break
 		}
 		out.WriteString(said)
 	}
-	if out.Len() == 0 {
-		if d.cut {
-			return "", true, ErrTooLarge
-		}
-		return "", false, ErrNoText
+	switch {
+	case out.Len() > 0:
+		return out.String(), nil
+	case d.cut:
+		return "", ErrTooLarge
 	}
-	return out.String(), d.cut, nil
+	return "", ErrNoText
 }

@@ -95,9 +95,9 @@ y) Tj ET`)), `a(b)c\ A (in) xy`},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			got, cut, err := pdf.Text(c.file, pdf.Default())
-			if err != nil || cut || got != c.want {
-				t.Errorf("got %q (cut %v, %v), want %q", got, cut, err, c.want)
+			got, err := pdf.Text(c.file, pdf.Default())
+			if err != nil || got.Cut || got.Text != c.want {
+				t.Errorf("got %+v, %v; want %q", got, err, c.want)
 			}
 		})
 	}
@@ -125,14 +125,14 @@ func TestRefused(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			if got, _, err := pdf.Text(c.file, c.lim); !errors.Is(err, c.want) {
-				t.Errorf("got %q, %v", got, err)
+			if got, err := pdf.Text(c.file, c.lim); !errors.Is(err, c.want) {
+				t.Errorf("got %+v, %v", got, err)
 			}
 		})
 	}
-	got, cut, err := pdf.Text(text, lim(func(l *pdf.Limits) { l.Text = 2 }))
-	if got != "te" || !cut || err != nil {
-		t.Errorf("a limit of two bytes gave %q (cut %v, %v)", got, cut, err)
+	got, err := pdf.Text(text, lim(func(l *pdf.Limits) { l.Text = 2 }))
+	if got.Text != "te" || !got.Cut || err != nil {
+		t.Errorf("a limit of two bytes gave %+v, %v", got, err)
 	}
 }
 
@@ -143,7 +143,8 @@ func FuzzText(f *testing.F) {
 	f.Add([]byte("%PDF-1.5\n5 0 obj " + deflated("/Type/ObjStm/N 9/First 8", "7 0 8 2 [1 0 R]") + " endobj"))
 	lim := pdf.Limits{Bytes: 1 << 20, Pages: 50, Inflated: 1 << 20, Text: 1 << 14, Work: 200_000}
 	f.Fuzz(func(t *testing.T, in []byte) {
-		text, _, err := pdf.Text(in, lim)
+		got, err := pdf.Text(in, lim)
+		text := got.Text
 		if (err == nil) != (text != "") || len(text) > lim.Text {
 			t.Fatalf("%d bytes of text and %v", len(text), err)
 		}
