@@ -74,6 +74,7 @@ var rules = map[string]rule{
 	"internal/accesslog":             {layer: edge},
 	"internal/plugin":                {layer: edge, beside: []string{"internal/plugin/..."}},
 	"internal/plugin/pdftext":        {layer: edge, beside: []string{"internal/plugin/pdf"}},
+	"internal/plugin/pdf/pdftest":    {layer: edge, suite: true},
 	"internal/plugin/...":            {layer: edge},
 	"internal/wire":                  {layer: edge, beside: []string{"internal/wire/sse"}},
 	"internal/wire/sse":              {layer: edge},

@@ -17,15 +17,13 @@ type object struct {
 // document is a file that is being read. Its objects are found by looking for them, not through its tables: those may be damaged, and say
 // nothing that the objects do not say themselves. Of objects with the same number the last counts, as it does where a file was changed.
 type document struct {
+	*budget
 	file      []byte
 	lim       Limits
 	objects   map[int]object
-	fonts     map[ref]*font // those that pages share
-	root      any           // the catalog, as the last trailer names it
+	fonts     map[fontID]*font // each is read once
+	root      any              // the catalog, as the last trailer names it
 	encrypted bool
-	inflate   int // bytes of streams that may still be decompressed
-	work      int
-	cut       bool // something was left out because of a limit
 }
 
 // maxObjects of a file.
@@ -33,35 +31,47 @@ const maxObjects = 500_000
 
 // scan finds all objects.
 func (d *document) scan() {
-	l := lexer{in: d.file, work: &d.work}
-	for d.work > 0 {
-		i := bytes.Index(d.file[l.at:], []byte("obj"))
-		trailer := bytes.Index(d.file[l.at:l.at+max(i, 0)], []byte("trailer"))
-		if i < 0 {
-			trailer = bytes.Index(d.file[l.at:], []byte("trailer"))
-		}
-		if trailer >= 0 {
-			l.at += trailer + len("trailer")
+	l := lexer{in: d.file, budget: d.budget}
+	objects, trailers := word{text: "obj"}, word{text: "trailer"}
+	for d.spend(objectWork) {
+		at, trailer := objects.next(l.in, l.at), trailers.next(l.in, l.at)
+		if trailer < at {
+			l.at = trailer + len("trailer")
 			if t, ok := l.value(0, true).(dict); ok {
 				d.trailer(t)
 			}
 			continue
 		}
-		if i < 0 {
+		if at == len(l.in) {
 			break
 		}
-		at := l.at + i
 		l.at = at + len("obj")
 		if n, ok := numbered(d.file[max(0, at-32):at]); ok {
 			d.take(n, &l)
 		}
 	}
-	if d.work <= 0 {
-		d.cut = true
-	}
 	if d.root == nil {
 		d.root = d.catalog()
 	}
+}
+
+// word is a text that is looked for again and again. No byte is passed twice.
+type word struct {
+	text  string
+	at    int // where it was found last
+	found bool
+}
+
+// next is where the word stands at or behind from; the end of in when it does not.
+func (w *word) next(in []byte, from int) int {
+	if w.found && w.at >= from {
+		return w.at
+	}
+	w.found, w.at = true, len(in)
+	if i := bytes.Index(in[min(from, len(in)):], []byte(w.text)); i >= 0 {
+		w.at = from + i
+	}
+	return w.at
 }
 
 // numbered is the number in front of "obj": "12 0 " ends the text.
@@ -84,12 +94,10 @@ func numbered(before []byte) (int, bool) {
 // take reads the object behind "obj".
 func (d *document) take(n int, l *lexer) {
 	o := object{value: l.value(0, true)}
-	back := l.at
 	if v, ok := o.value.(dict); ok {
-		if l.value(0, true) == keyword("stream") {
+		if l.space(); bytes.HasPrefix(l.in[l.at:], []byte("stream")) {
+			l.at += len("stream")
 			o.stream = d.streamAt(l, v)
-		} else {
-			l.at = back
 		}
 		switch v["Type"] {
 		case name("XRef"):
@@ -102,7 +110,7 @@ func (d *document) take(n int, l *lexer) {
 }
 
 func (d *document) put(n int, o object) {
-	if len(d.objects) < maxObjects {
+	if len(d.objects) < maxObjects && d.hold(objectRoom) {
 		d.objects[n] = o
 	} else {
 		d.cut = true
@@ -141,34 +149,48 @@ func (d *document) trailer(t dict) {
 	}
 }
 
-// unpack reads the objects that a stream holds.
+// unpack reads the objects that a stream holds. Those that claim the same place are one.
 func (d *document) unpack(v dict, stream []byte) {
-	data := d.decode(v, stream)
+	data, held := d.decode(v, stream)
+	defer d.release(held)
 	first, _ := v["First"].(float64)
 	count, _ := v["N"].(float64)
 	if int(first) < 0 || int(first) > len(data) {
 		return
 	}
-	index := lexer{in: data[:int(first)], work: &d.work}
+	index := lexer{in: data[:int(first)], budget: d.budget}
+	defer index.drop()
+	seen := map[int]any{}
 	for range int(min(count, maxObjects)) {
 		n, ok := index.value(0, false).(float64)
 		at, also := index.value(0, false).(float64)
 		if !ok || !also || n < 0 || at < 0 || int(first)+int(at) > len(data) {
 			return
 		}
-		l := lexer{in: data, at: int(first) + int(at), work: &d.work}
-		d.put(int(n), object{value: l.value(0, true)})
+		o, known := seen[int(at)]
+		if !known {
+			begin := int(first) + int(at)
+			l := lexer{in: data, at: begin, paid: begin, budget: d.budget}
+			o = l.value(0, true)
+			seen[int(at)] = o
+			index.keep(memberRoom)
+		}
+		d.put(int(n), object{value: o})
 	}
 }
 
-// catalog finds the root of a file without a trailer.
+// catalog finds the root of a file without a trailer: the last that was written, as far as numbers tell.
 func (d *document) catalog() any {
+	last := -1
 	for n, o := range d.objects {
 		if v, ok := o.value.(dict); ok && v["Type"] == name("Catalog") {
-			return ref(n)
+			last = max(last, n)
 		}
 	}
-	return nil
+	if last < 0 {
+		return nil
+	}
+	return ref(last)
 }
 
 // resolve follows references.
@@ -198,75 +220,124 @@ func (d *document) name(v any) name {
 	return out
 }
 
-// data is what the stream that v refers to holds.
-func (d *document) data(v any) (dict, []byte) {
+// data is what the stream that v refers to holds. held is the memory that it takes until it is released.
+func (d *document) data(v any) (attributes dict, data []byte, held int) {
 	for range 16 {
 		r, ok := v.(ref)
 		if !ok {
-			return nil, nil
+			return nil, nil, 0
 		}
 		o := d.objects[int(r)]
 		if o.stream != nil {
-			attributes, _ := o.value.(dict)
-			return attributes, d.decode(attributes, o.stream)
+			attributes, _ = o.value.(dict)
+			data, held = d.decode(attributes, o.stream)
+			return attributes, data, held
 		}
 		v = o.value
 	}
-	return nil, nil
+	return nil, nil, 0
 }
 
-// decode undoes the filters of a stream, as far as they are known: nil when one is not.
-func (d *document) decode(v dict, data []byte) []byte {
+// decode undoes the filters of a stream, as far as they are known: nil when one is not. held is the memory that the result takes.
+func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 	filters := d.array(v["Filter"])
 	if one := d.name(v["Filter"]); one != "" {
 		filters = array{one}
 	}
 	if len(filters) > 8 {
-		return nil
+		return nil, 0
 	}
 	if p := d.dict(v["DecodeParms"]); p != nil && d.resolve(p["Predictor"]) != nil && d.resolve(p["Predictor"]) != 1.0 {
-		return nil // of pictures and tables; what pages draw has none
+		return nil, 0 // of pictures and tables; what pages draw has none
 	}
 	for _, f := range filters {
+		if !d.spend(filterWork + len(data)) {
+			d.release(held)
+			return nil, 0
+		}
+		before := held
 		switch d.name(f) {
 		case "FlateDecode", "Fl":
-			data = d.inflated(data)
+			data, held = d.inflated(data)
 		case "ASCIIHexDecode", "AHx":
-			l := lexer{in: append([]byte("<"), data...), work: &d.work}
-			data = l.hex()
+			data, held = d.unhexed(data)
 		case "ASCII85Decode", "A85":
-			data = ascii85(data)
+			data, held = d.ascii85(data)
 		default:
-			return nil
+			data, held = nil, 0
+		}
+		d.release(before)
+		if data == nil {
+			d.release(held)
+			return nil, 0
 		}
 	}
-	if d.work -= len(data) / 64; d.work < 0 {
-		d.work = 0
-	}
-	return data
+	return data, held
 }
 
-// inflated decompresses as much as there is: a damaged end loses only what is behind it.
-func (d *document) inflated(data []byte) []byte {
+// inflated decompresses as much as there is: a damaged end loses only what is behind it. Every buffer is paid for before it is made.
+func (d *document) inflated(data []byte) (out []byte, held int) {
 	var r io.Reader
 	z, err := zlib.NewReader(bytes.NewReader(data))
 	if r = z; err != nil {
 		if len(data) < 2 {
-			return nil
+			return nil, 0
 		}
 		r = flate.NewReader(bytes.NewReader(data[2:])) // its head is damaged
 	}
-	var out bytes.Buffer
-	n, _ := io.Copy(&out, io.LimitReader(r, int64(d.inflate)+1))
-	if d.inflate -= int(n); d.inflate < 0 {
-		d.cut, d.inflate = true, 0
-		return nil
+	out = []byte{}
+	for {
+		if len(out) == cap(out) {
+			size := max(2*cap(out), 4096)
+			if !d.hold(size) || !d.spend(len(out)) {
+				d.release(held + size)
+				return nil, 0
+			}
+			out = append(make([]byte, 0, size), out...)
+			d.release(held)
+			held = size
+		}
+		n, err := r.Read(out[len(out):cap(out)])
+		out = out[:len(out)+n]
+		if !d.spend(n) || err != nil {
+			return out, held
+		}
 	}
-	return out.Bytes()
 }
 
-func ascii85(data []byte) []byte {
-	out := []byte{}
+func (d *document) unhexed(data []byte) (out []byte, held int) {
+	if held = len(data)/2 + 1; !d.hold(held) {
+		return nil, held
+	}
+	out = make([]byte, 0, held)
+	half := -1
+	for _, c := range data {
+		if c == '>' {
+			break
+		}
+		switch n := nibble(c); {
+		case n < 0:
+		case half < 0:
+			half = n
+		default:
+			out, half = append(out, byte(half<<4|n)), -1
+		}
+	}
+	if half >= 0 {
+		out = append(out, byte(half<<4))
+	}
+	return out, held
+}
+
+func (d *document) ascii85(data []byte) (out []byte, held int) {
+	if i := bytes.IndexByte(data, '~'); i >= 0 {
+		data = data[:i]
+	}
+	held = len(data) + 3*bytes.Count(data, []byte("z")) + 8
+	if !d.hold(held) || !d.spend(held) {
+		return nil, held
+	}
+	out = make([]byte, 0, held)
 	var group [5]byte
 	n := 0
 	flush := func(count int) {
@@ -279,8 +350,6 @@ func ascii85(data []byte) []byte {
 	}
 	for _, c := range data {
 		switch {
-		case c == '~':
-			data = nil
 		case c == 'z' && n == 0:
 			out = append(out, 0, 0, 0, 0)
 		case c >= '!' && c <= 'u':
@@ -288,9 +357,6 @@ func ascii85(data []byte) []byte {
 			if n++; n == 5 {
 				flush(4)
 			}
-		}
-		if data == nil {
-			break
 		}
 	}
 	if n > 1 {
@@ -300,7 +366,7 @@ func ascii85(data []byte) []byte {
 		}
 		flush(count)
 	}
-	return out
+	return out, held
 }
 
 // page is one page and the resources that it has or inherits.
@@ -314,6 +380,9 @@ func (d *document) pages() (list []page) {
 	seen := map[ref]bool{}
 	var walk func(v any, inherited dict, depth int)
 	walk = func(v any, inherited dict, depth int) {
+		if !d.spend(objectWork) || !d.hold(memberRoom) {
+			return
+		}
 		if len(list) >= d.lim.Pages {
 			d.cut = true
 			return

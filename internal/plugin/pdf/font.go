@@ -19,6 +19,8 @@ type font struct {
 
 	widths map[uint32]float64 // of codes, in parts of the font's size
 	width  float64            // of any other code
+
+	measured int // widths that were noted, also over one another
 }
 
 const usualWidth = 0.5 // of a letter, in parts of the font's size
@@ -35,12 +37,13 @@ const (
 )
 
 func (d *document) font(v dict) *font {
-	if v == nil {
+	if v == nil || !d.spend(formWork) || !d.hold(fontRoom) {
 		return nil
 	}
 	f := &font{codes: map[uint32]string{}, widths: map[uint32]float64{}, width: usualWidth}
-	if _, data := d.data(v["ToUnicode"]); data != nil {
+	if _, data, held := d.data(v["ToUnicode"]); data != nil {
 		d.cmap(f, data)
+		d.release(held)
 		slices.SortStableFunc(f.spans, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	}
 	if d.name(v["Subtype"]) == "Type0" {
@@ -49,9 +52,10 @@ func (d *document) font(v dict) *font {
 		return f
 	}
 	first, _ := d.resolve(v["FirstChar"]).(float64)
-	for i, w := range d.array(v["Widths"]) {
-		if n, ok := d.resolve(w).(float64); ok && i < 256 {
-			f.widths[uint32(first)+uint32(i)] = n / 1000
+	widths := d.array(v["Widths"])
+	for i, w := range widths[:min(len(widths), 256)] {
+		if n, ok := d.resolve(w).(float64); ok {
+			d.measure(f, uint32(first)+uint32(i), n)
 		}
 	}
 	f.table = winAnsi()
@@ -79,12 +83,14 @@ func (f *font) measureWide(d *document, v dict) {
 		f.width = n / 1000
 	}
 	w := d.array(inner["W"])
-	for i := 0; i+1 < len(w) && len(f.widths) < maxCodes; {
+	for i := 0; i+1 < len(w) && d.spend(tokenWork); {
 		from, _ := d.resolve(w[i]).(float64)
 		if each := d.array(w[i+1]); each != nil {
 			for j, n := range each {
 				n, _ := d.resolve(n).(float64)
-				f.widths[uint32(from)+uint32(j)] = n / 1000
+				if !d.measure(f, uint32(from)+uint32(j), n) {
+					return
+				}
 			}
 			i += 2
 			continue
@@ -95,16 +101,30 @@ func (f *font) measureWide(d *document, v dict) {
 		}
 		n, _ := d.resolve(w[i+2]).(float64)
 		for code := from; code <= to; code++ {
-			f.widths[uint32(code)] = n / 1000
+			if !d.measure(f, uint32(code), n) {
+				return
+			}
 		}
 		i += 3
 	}
+}
+
+// measure notes how wide a code is, in thousandths. It tells whether the font may have more.
+func (d *document) measure(f *font, code uint32, n float64) bool {
+	if f.measured++; f.measured > maxCodes || !d.spend(tokenWork) || !d.hold(memberRoom) {
+		return false
+	}
+	f.widths[code] = n / 1000
+	return true
 }
 
 // differ takes in where an encoding differs from its base: a code, and the names of the characters from there on.
 func (f *font) differ(d *document, list array) {
 	code := 0
 	for _, v := range list {
+		if !d.spend(tokenWork) {
+			return
+		}
 		switch v := d.resolve(v).(type) {
 		case float64:
 			code = int(v)
@@ -119,27 +139,14 @@ func (f *font) differ(d *document, list array) {
 	}
 }
 
-// append writes the characters of codes, and tells how wide they are, in parts of the font's size.
-func (f *font) append(out *strings.Builder, text []byte) (width float64) {
-	step := 1
-	if f.wide {
-		step = 2
+func (f *font) widthOf(code uint32) float64 {
+	if w, ok := f.widths[code]; ok {
+		return w
 	}
-	for i := 0; i+step <= len(text); i += step {
-		code := uint32(text[i])
-		if f.wide {
-			code = code<<8 | uint32(text[i+1])
-		}
-		if w, ok := f.widths[code]; ok {
-			width += w
-		} else {
-			width += f.width
-		}
-		f.one(out, code)
-	}
-	return width
+	return f.width
 }
 
+// one writes the characters of a code.
 func (f *font) one(out *strings.Builder, code uint32) {
 	if s, ok := f.codes[code]; ok {
 		out.WriteString(s)
@@ -173,7 +180,8 @@ func clean(s string) string {
 
 // cmap reads a table from codes to characters.
 func (d *document) cmap(f *font, data []byte) {
-	l := lexer{in: data, work: &d.work}
+	l := lexer{in: data, budget: d.budget}
+	defer l.drop()
 	var args []any
 	for {
 		switch v := l.value(0, false).(type) {
@@ -182,11 +190,12 @@ func (d *document) cmap(f *font, data []byte) {
 		case keyword:
 			switch v {
 			case "endbfchar":
-				f.chars(args)
+				d.chars(f, args)
 			case "endbfrange":
-				f.ranges(args)
+				d.ranges(f, args)
 			}
 			args = args[:0]
+			l.drop()
 		default:
 			if len(args) < 3*maxSpans {
 				args = append(args, v)
@@ -220,16 +229,26 @@ func unitsOf(v any) []uint16 {
 	return units
 }
 
-func (f *font) chars(args []any) {
-	for i := 0; i+1 < len(args) && len(f.codes) < maxCodes; i += 2 {
-		if code, ok := codeOf(args[i]); ok {
-			f.codes[code] = clean(string(utf16.Decode(unitsOf(args[i+1]))))
+func (d *document) chars(f *font, args []any) {
+	for i := 0; i+1 < len(args); i += 2 {
+		if code, ok := codeOf(args[i]); ok && !d.character(f, code, args[i+1]) {
+			return
 		}
 	}
 }
 
-func (f *font) ranges(args []any) {
-	for i := 0; i+2 < len(args); i += 3 {
+// character notes what a code stands for. It tells whether the font may have more.
+func (d *document) character(f *font, code uint32, v any) bool {
+	text := clean(string(utf16.Decode(unitsOf(v))))
+	if len(f.codes) >= maxCodes || !d.spend(tokenWork+len(text)) || !d.hold(memberRoom+len(text)) {
+		return false
+	}
+	f.codes[code] = text
+	return true
+}
+
+func (d *document) ranges(f *font, args []any) {
+	for i := 0; i+2 < len(args) && d.spend(tokenWork); i += 3 {
 		from, ok := codeOf(args[i])
 		to, also := codeOf(args[i+1])
 		if !ok || !also || to < from || to-from > 0xffff {
@@ -237,14 +256,13 @@ func (f *font) ranges(args []any) {
 		}
 		if list, each := args[i+2].(array); each {
 			for j, v := range list {
-				if uint32(j) > to-from || len(f.codes) >= maxCodes {
+				if uint32(j) > to-from || !d.character(f, from+uint32(j), v) {
 					break
 				}
-				f.codes[from+uint32(j)] = clean(string(utf16.Decode(unitsOf(v))))
 			}
 			continue
 		}
-		if len(f.spans) < maxSpans {
+		if len(f.spans) < maxSpans && d.hold(memberRoom) {
 			f.spans = append(f.spans, span{from, to, unitsOf(args[i+2])})
 		}
 	}

@@ -17,11 +17,33 @@ type (
 // maxNesting of arrays and dictionaries.
 const maxNesting = 64
 
-// lexer reads values. It never fails: what makes no sense is passed over, and the end of work is an end of the data.
+// lexer reads values. It never fails: what makes no sense is passed over, and the end of the budget is an end of the data.
 type lexer struct {
 	in   []byte
 	at   int
-	work *int // steps that are left
+	paid int // up to where bytes were paid for
+	*budget
+	held int // bytes of the values read, since they were released last
+}
+
+// keep pays for what was read, and holds memory for it until drop.
+func (l *lexer) keep(bytes int) {
+	l.held += bytes
+	l.hold(bytes)
+	l.pay(0)
+}
+
+// pay spends steps, and those for the bytes that were passed.
+func (l *lexer) pay(steps int) bool {
+	steps += max(l.at-l.paid, 0)
+	l.paid = l.at
+	return l.spend(steps)
+}
+
+// drop gives back what the values take that were read so far: nobody has them any more.
+func (l *lexer) drop() {
+	l.release(l.held)
+	l.held = 0
 }
 
 // end is what a lexer gives at its end.
@@ -52,7 +74,7 @@ func (l *lexer) space() {
 // value reads the next value; references only where refs is set, for in what pages draw three words are three words.
 func (l *lexer) value(depth int, refs bool) any {
 	l.space()
-	if *l.work--; *l.work <= 0 {
+	if !l.pay(tokenWork) {
 		l.at = len(l.in)
 	}
 	if l.at >= len(l.in) {
@@ -82,6 +104,7 @@ func (l *lexer) value(depth int, refs bool) any {
 }
 
 func (l *lexer) array(depth int, refs bool) array {
+	l.keep(2 * valueRoom)
 	list := array{}
 	for depth < maxNesting {
 		switch v := l.value(depth+1, refs).(type) {
@@ -95,6 +118,7 @@ func (l *lexer) array(depth int, refs bool) array {
 				return list
 			}
 		default:
+			l.keep(valueRoom)
 			list = append(list, v)
 		}
 	}
@@ -102,6 +126,7 @@ func (l *lexer) array(depth int, refs bool) array {
 }
 
 func (l *lexer) dict(depth int, refs bool) dict {
+	l.keep(memberRoom)
 	d := dict{}
 	for depth < maxNesting {
 		switch k := l.value(depth+1, refs).(type) {
@@ -120,6 +145,7 @@ func (l *lexer) dict(depth int, refs bool) dict {
 					return d
 				}
 			default:
+				l.keep(memberRoom + len(k))
 				d[k] = v
 			}
 		}
@@ -134,6 +160,7 @@ func (l *lexer) name() name {
 		l.at++
 	}
 	raw := l.in[begin:min(l.at, begin+256)]
+	l.keep(valueRoom + len(raw))
 	if bytes.IndexByte(raw, '#') < 0 {
 		return name(raw)
 	}
@@ -173,6 +200,7 @@ func (l *lexer) text() []byte {
 		case ')':
 			if depth--; depth == 0 {
 				l.at++
+				l.keep(valueRoom + cap(out))
 				return out
 			}
 			out = append(out, c)
@@ -183,6 +211,7 @@ func (l *lexer) text() []byte {
 		}
 	}
 	l.at = len(l.in) // an escape may have led beyond it
+	l.keep(valueRoom + cap(out))
 	return out
 }
 
@@ -243,6 +272,7 @@ func (l *lexer) hex() []byte {
 	if half >= 0 {
 		out = append(out, byte(half<<4))
 	}
+	l.keep(valueRoom + cap(out))
 	return out
 }
 

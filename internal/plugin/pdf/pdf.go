@@ -10,16 +10,16 @@ import (
 
 // Limits bound the reading of one file.
 type Limits struct {
-	Bytes    int // of the file
-	Pages    int // that are read; text of further ones is left out
-	Inflated int // bytes of all streams, decompressed
-	Text     int // bytes of text; what is beyond it is left out
-	Work     int // steps: tokens read, and bytes drawn or mapped
+	Bytes  int // of the file
+	Pages  int // that are read; text of further ones is left out
+	Memory int // bytes that are held at a time, beside the file: values, and streams while they are read
+	Text   int // bytes of text; what is beyond it is left out
+	Work   int // steps, of which each is about a byte that is looked at, copied or written
 }
 
 // Default are limits that a book of a thousand pages keeps.
 func Default() Limits {
-	return Limits{Bytes: 24 << 20, Pages: 2000, Inflated: 128 << 20, Text: 2 << 20, Work: 20_000_000}
+	return Limits{Bytes: 24 << 20, Pages: 2000, Memory: 96 << 20, Text: 2 << 20, Work: 500_000_000}
 }
 
 // Why a file gives no text.
@@ -45,9 +45,9 @@ func Text(file []byte, lim Limits) (Outcome, error) {
 	if !bytes.Contains(file[:min(len(file), 1024)], []byte("%PDF-")) {
 		return Outcome{}, ErrNoPDF
 	}
-	d := &document{file: file, lim: lim, objects: map[int]object{}, fonts: map[ref]*font{}, inflate: lim.Inflated, work: lim.Work}
+	d := &document{budget: &budget{work: lim.Work, room: lim.Memory}, file: file, lim: lim, objects: map[int]object{}, fonts: map[fontID]*font{}}
 	text, err := d.text()
-	return Outcome{Text: text, Cut: d.cut, Work: lim.Work - max(d.work, 0)}, err
+	return Outcome{Text: text, Cut: d.cut, Work: lim.Work - d.work}, err
 }
 
 func (d *document) text() (string, error) {
@@ -57,7 +57,7 @@ func (d *document) text() (string, error) {
 	}
 	var out strings.Builder
 	for _, page := range d.pages() {
-		w := &writer{doc: d, fonts: map[string]*font{}}
+		w := &writer{doc: d}
 		w.page(page)
 		said := strings.TrimSpace(w.out.String())
 		if said == "" {

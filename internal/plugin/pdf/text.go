@@ -2,14 +2,15 @@ package pdf
 
 import (
 	"math"
+	"reflect"
 	"strings"
 )
 
 // writer follows what pages draw, and keeps the text.
 type writer struct {
-	doc   *document
-	fonts map[string]*font // by the resources' name for them, of the present resources
-	out   strings.Builder
+	doc  *document
+	out  strings.Builder
+	args []any // of the operator to come
 
 	font  *font
 	size  float64
@@ -30,51 +31,49 @@ const (
 )
 
 func (w *writer) page(p page) {
-	var content []byte
-	add := func(v any) {
-		if _, data := w.doc.data(v); data != nil {
-			content = append(append(content, data...), '\n')
-		}
+	list := w.doc.array(p.dict["Contents"])
+	if list == nil {
+		list = array{p.dict["Contents"]}
 	}
-	if list := w.doc.array(p.dict["Contents"]); list != nil {
-		for _, v := range list {
-			add(v)
+	for _, v := range list { // one after the other: a page may name as many as it likes, and one as often as it likes
+		if w.full() || !w.doc.spend(formWork) {
+			return
 		}
-	} else {
-		add(p.dict["Contents"])
+		_, data, held := w.doc.data(v)
+		w.run(data, p.resources)
+		w.doc.release(held)
 	}
-	w.run(content, p.resources)
 }
 
-// run follows a stream of operators.
+// full tells that there is enough text, or no budget for more.
+func (w *writer) full() bool {
+	if w.out.Len() > w.doc.lim.Text {
+		w.doc.cut = true
+		return true
+	}
+	return w.doc.work <= 0
+}
+
+// run follows a stream of operators. What it leaves of arguments, a further stream of the page may use.
 func (w *writer) run(content []byte, resources dict) {
-	outer := w.fonts
-	w.fonts = map[string]*font{}
-	defer func() { w.fonts = outer }()
-	l := lexer{in: content, work: &w.doc.work}
-	var args []any
-	for {
+	l := lexer{in: content, budget: w.doc.budget}
+	defer l.drop()
+	for !w.full() {
 		switch v := l.value(0, false).(type) {
 		case end:
-			if w.doc.work <= 0 {
-				w.doc.cut = true
-			}
 			return
 		case keyword:
 			if v == "ID" { // a picture among the operators
 				skipImage(&l)
 			} else {
-				w.operator(string(v), args, resources)
+				w.operator(string(v), resources)
 			}
-			args = args[:0]
+			w.args = w.args[:0]
+			l.drop()
 		default:
-			if len(args) < 64 {
-				args = append(args, v)
+			if len(w.args) < 64 {
+				w.args = append(w.args, v)
 			}
-		}
-		if w.out.Len() > w.doc.lim.Text {
-			w.doc.cut = true
-			return
 		}
 	}
 }
@@ -98,7 +97,8 @@ func num(args []any, i int) float64 {
 	return n
 }
 
-func (w *writer) operator(op string, args []any, resources dict) {
+func (w *writer) operator(op string, resources dict) {
+	args := w.args
 	switch op {
 	case "BT":
 		w.x, w.y, w.scale, w.moved = 0, 0, 1, true
@@ -106,7 +106,7 @@ func (w *writer) operator(op string, args []any, resources dict) {
 		w.size = num(args, 1)
 		if len(args) > 0 {
 			n, _ := args[0].(name)
-			w.font = w.fontNamed(string(n), resources)
+			w.font = w.fontNamed(n, resources)
 		}
 	case "TL":
 		w.lead = num(args, 0)
@@ -188,6 +188,9 @@ func (w *writer) pieces(args []any) {
 	list, _ := args[0].(array)
 	w.separate()
 	for _, v := range list {
+		if w.full() {
+			return
+		}
 		switch v := v.(type) {
 		case []byte:
 			w.draw(v)
@@ -200,12 +203,29 @@ func (w *writer) pieces(args []any) {
 	}
 }
 
+// draw writes the characters of codes, and goes on by how wide they are.
 func (w *writer) draw(text []byte) {
 	if w.font == nil {
 		return
 	}
-	w.doc.work -= len(text)
-	w.advance(w.font.append(&w.out, text))
+	step := 1
+	if w.font.wide {
+		step = 2
+	}
+	width := 0.0
+	for ; len(text) >= step; text = text[step:] {
+		code := uint32(text[0])
+		if step == 2 {
+			code = code<<8 | uint32(text[1])
+		}
+		before := w.out.Len()
+		w.font.one(&w.out, code)
+		width += w.font.widthOf(code)
+		if !w.doc.spend(tokenWork+w.out.Len()-before) || w.full() {
+			return
+		}
+	}
+	w.advance(width)
 }
 
 func (w *writer) advance(ems float64) { w.lastX += ems * w.size * w.scale }
@@ -223,31 +243,44 @@ func (w *writer) form(args []any, resources dict) {
 	if w.doc.name(w.doc.dict(v)["Subtype"]) != "Form" {
 		return
 	}
-	attributes, data := w.doc.data(v)
+	if !w.doc.spend(formWork) {
+		return
+	}
+	attributes, data, held := w.doc.data(v)
+	defer w.doc.release(held)
 	own := w.doc.dict(attributes["Resources"])
 	if own == nil {
 		own = resources
 	}
 	w.forms++
-	font, size, x, y, scale := w.font, w.size, w.x, w.y, w.scale
+	args, font, size, x, y, scale := w.args, w.font, w.size, w.x, w.y, w.scale
+	w.args = nil
 	w.run(data, own)
-	w.font, w.size, w.x, w.y, w.scale = font, size, x, y, scale
+	w.args, w.font, w.size, w.x, w.y, w.scale = args, font, size, x, y, scale
 	w.forms--
 }
 
-func (w *writer) fontNamed(n string, resources dict) *font {
-	if f, ok := w.fonts[n]; ok {
-		return f
+// fontID is where a font stands: its object, or its place among resources.
+type fontID struct {
+	object ref
+	fonts  uintptr // the dictionary that has it
+	name   name
+}
+
+func (w *writer) fontNamed(n name, resources dict) *font {
+	fonts := w.doc.dict(resources["Font"])
+	v, found := fonts[n]
+	if !found {
+		return nil
 	}
-	v := w.doc.dict(resources["Font"])[name(n)]
-	r, shared := v.(ref)
-	f, known := w.doc.fonts[r]
-	if !shared || !known {
+	id := fontID{fonts: reflect.ValueOf(fonts).Pointer(), name: n}
+	if r, ok := v.(ref); ok {
+		id = fontID{object: r}
+	}
+	f, known := w.doc.fonts[id]
+	if !known {
 		f = w.doc.font(w.doc.dict(v))
+		w.doc.fonts[id] = f
 	}
-	if shared {
-		w.doc.fonts[r] = f
-	}
-	w.fonts[n] = f
 	return f
 }

@@ -142,7 +142,7 @@ func (w *bounded) Write(p []byte) (int, error) {
 
 func (l *Limits) args(size int) []string {
 	seconds := max((l.CPU+time.Second-1)/time.Second, 1)
-	n := []int64{int64(size), l.Memory, int64(seconds), int64(l.PDF.Bytes), int64(l.PDF.Pages), int64(l.PDF.Inflated), int64(l.PDF.Text), int64(l.PDF.Work)}
+	n := []int64{int64(size), l.Memory, int64(seconds), int64(l.PDF.Bytes), int64(l.PDF.Pages), int64(l.PDF.Memory), int64(l.PDF.Text), int64(l.PDF.Work)}
 	out := make([]string, len(n))
 	for i := range n {
 		out[i] = strconv.FormatInt(n[i], 10)
@@ -164,5 +164,5 @@ func limitsOf(args []string) (size int, l Limits, ok bool) {
 		n[i] = v
 	}
 	return int(n[0]), Limits{Memory: n[1], CPU: time.Duration(n[2]) * time.Second,
-		PDF: pdf.Limits{Bytes: int(n[3]), Pages: int(n[4]), Inflated: int(n[5]), Text: int(n[6]), Work: int(n[7])}}, true
+		PDF: pdf.Limits{Bytes: int(n[3]), Pages: int(n[4]), Memory: int(n[5]), Text: int(n[6]), Work: int(n[7])}}, true
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"weir/internal/plugin/pdf"
+	"weir/internal/plugin/pdf/pdftest"
 	"weir/internal/plugin/pdftext"
 )
 
@@ -46,7 +47,7 @@ func page(content, form string) string {
 // endless takes for ever to read where the reader's own bounds are off.
 var endless = page("/X Do", strings.Repeat("/X Do ", 1000))
 
-func unbound(l *pdftext.Limits) { l.PDF.Work, l.PDF.Inflated = 1<<60, 1<<60 }
+func unbound(l *pdftext.Limits) { l.PDF.Work, l.PDF.Memory = 1<<60, 1<<60 }
 
 func TestRead(t *testing.T) {
 	t.Parallel()
@@ -76,6 +77,18 @@ func TestRead(t *testing.T) {
 				t.Errorf("spent %+v", got)
 			}
 		})
+	}
+}
+
+// The reader's own bounds hold before those of the system do: a hostile file is refused with a reason, or its text is cut.
+func TestHostileFiles(t *testing.T) {
+	t.Parallel()
+	for _, f := range pdftest.Files() {
+		lim := limits(func(l *pdftext.Limits) { l.PDF.Work = 50_000_000 })
+		got, err := pdftext.Read(t.Context(), bytes.NewReader(f.Data), len(f.Data), lim)
+		if errors.Is(err, pdftext.ErrCostly) || errors.Is(err, pdftext.ErrBroken) || errors.Is(err, pdftext.ErrUnavailable) {
+			t.Errorf("%s: %+v, %v", f.Name, got.Work, err)
+		}
 	}
 }
 
