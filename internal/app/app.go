@@ -96,6 +96,9 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err := makeSpool(cfg); err != nil {
 		return g, err
 	}
+	if err := g.closeData(); err != nil {
+		return g, err
+	}
 	if g.store, err = openStore(ctx, cfg); err != nil {
 		return g, err
 	}

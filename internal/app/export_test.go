@@ -55,3 +55,6 @@ func (n Node) Close(ctx context.Context) { n.close(ctx) }
 
 // SimDeclared is the simulator at an address, as the demo declares it.
 func SimDeclared(origin string) catalog.Declared { return simDeclared(origin) }
+
+// CloseToOthers closes a data directory.
+func CloseToOthers(dir string) (mended []string, err error) { return closeToOthers(dir) }

@@ -29,6 +29,9 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	}
 	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
+	if o.Path != "" {
+		g.warnOfSecrets(o.Path)
+	}
 	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 {
 		g.slog.Warn("server.public_url is https, so a proxy stands before this node, but server.trusted_proxies is empty: all clients count as one address, " +
 			"and their limits by address hold for all together; name the proxy in server.trusted_proxies")
