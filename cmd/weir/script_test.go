@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"io"
@@ -29,7 +30,7 @@ func TestScripts(t *testing.T) {
 		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"postgres": func(ts *testscript.TestScript, _ bool, _ []string) { ts.Setenv("WEIR_STORE_DSN", pgtest.New(t)) },
-			"node":     scriptNode, "ask": scriptAsk, "keep": scriptKeep,
+			"node":     scriptNode, "ask": scriptAsk, "keep": scriptKeep, "tamper": scriptTamper,
 		},
 	})
 }
@@ -104,6 +105,22 @@ func scriptRequest(ts *testscript.TestScript, method, path, body string) (status
 	answer, err = io.ReadAll(res.Body)
 	ts.Check(err)
 	return fmt.Sprint(res.StatusCode), answer
+}
+
+// scriptTamper changes the database behind Weir's back: the one that $WEIR_STORE_DSN names, or weir.db in a data directory.
+func scriptTamper(ts *testscript.TestScript, _ bool, args []string) {
+	if len(args) != 2 {
+		ts.Fatalf("usage: tamper DIR SQL")
+	}
+	driver, dsn, unlock := "sqlite", ts.MkAbs(args[0]+"/weir.db"), "DROP TRIGGER IF EXISTS audit_keep_rows; DROP TRIGGER IF EXISTS audit_keep_all; "
+	if v := ts.Getenv("WEIR_STORE_DSN"); v != "" {
+		driver, dsn, unlock = "pgx", v, "SET session_replication_role = replica; "
+	}
+	db, err := sql.Open(driver, dsn)
+	ts.Check(err)
+	defer db.Close()
+	_, err = db.Exec(unlock + args[1])
+	ts.Check(err)
 }
 
 // scriptKeep keeps one field of one line of the last output as a variable; fields count from 1, negative ones from the end.

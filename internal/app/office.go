@@ -122,6 +122,11 @@ func (o *Office) Verify(ctx context.Context, dir string) (ledger.Report, error) 
 	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), time.Now())
 }
 
+// VerifyAudit walks the chain of who changed what, and returns its last good row; see audit.Check.
+func (o *Office) VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error) {
+	return audit.Check(o.Store.AuditRows(ctx), noted)
+}
+
 // Explain writes how each number of a charge came about.
 func (o *Office) Explain(ctx context.Context, generation string, w io.Writer) error {
 	x, err := ledger.Explain(ctx, o.Store, "", generation)

@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"iter"
 	"strconv"
+	"strings"
 	"time"
 
 	"weir/internal/fault"
@@ -76,21 +77,55 @@ func (r *Row) sum() string {
 }
 
 // Verify walks a whole chain in order and returns its length. It fails with fault.Conflict at the first row that was changed,
-// or in front of which one is missing. A chain cut at its end looks whole: compare the length with one noted elsewhere.
+// or in front of which one is missing. A chain cut at its end looks whole: compare it with a Mark that was noted elsewhere.
 func Verify(rows iter.Seq2[Row, error]) (int64, error) {
-	var seq int64
-	var prev string
-	for row, err := range rows {
-		if err != nil {
-			return seq, err
-		}
-		if row.Seq != seq+1 || row.Prev != prev {
-			return seq, fault.Newf(fault.Conflict, "audit.Verify", "A row is missing between %d and %d.", seq, row.Seq)
-		}
-		if row.sum() != row.Hash {
-			return seq, fault.Newf(fault.Conflict, "audit.Verify", "Row %d was changed.", row.Seq)
-		}
-		seq, prev = row.Seq, row.Hash
+	end, err := Check(rows, Mark{})
+	return end.Seq, err
+}
+
+// Mark is a row of a chain, noted elsewhere: its number and its hash. The zero Mark is none. A chain that still has the marked row was not
+// cut before it, and nothing before it was written anew.
+type Mark struct {
+	Seq  int64
+	Hash string
+}
+
+func (m Mark) String() string { return strconv.FormatInt(m.Seq, 10) + ":" + m.Hash }
+
+// ParseMark reads what String writes.
+func ParseMark(text string) (Mark, error) {
+	seq, hash, _ := strings.Cut(text, ":")
+	n, err := strconv.ParseInt(seq, 10, 64)
+	if raw, bad := hex.DecodeString(hash); err != nil || n < 1 || bad != nil || len(raw) != sha256.Size {
+		return Mark{}, fault.New(fault.Invalid, "audit.ParseMark", "A mark is the number of a row, a colon and the row's hash of 64 hex digits.")
 	}
-	return seq, nil
+	return Mark{n, strings.ToLower(hash)}, nil
+}
+
+// Check is Verify against a mark. It returns the last row that is good, and fails with fault.Conflict, too, for a chain without the marked row.
+func Check(rows iter.Seq2[Row, error], noted Mark) (end Mark, err error) {
+	broken := func(format string, args ...any) (Mark, error) {
+		return end, fault.Newf(fault.Conflict, "audit.Check", format, args...)
+	}
+	for row, err := range rows {
+		switch {
+		case err != nil:
+			return end, err
+		case row.Seq > end.Seq+1:
+			return broken("A row is missing: row %d follows row %d.", row.Seq, end.Seq)
+		case row.Seq != end.Seq+1:
+			return broken("Row %d stands where row %d should: rows were exchanged or repeated.", row.Seq, end.Seq+1)
+		case row.sum() != row.Hash:
+			return broken("Row %d was changed.", row.Seq)
+		case row.Prev != end.Hash:
+			return broken("Row %d does not follow row %d as it is: row %d was written anew, or a row between them was taken out.", row.Seq, end.Seq, end.Seq)
+		case row.Seq == noted.Seq && row.Hash != noted.Hash:
+			return broken("Row %d is not the one that was noted: the chain was written anew from there or before.", row.Seq)
+		}
+		end = Mark{row.Seq, row.Hash}
+	}
+	if end.Seq < noted.Seq {
+		return broken("The chain ends at row %d, but row %d was noted: rows were cut off.", end.Seq, noted.Seq)
+	}
+	return end, nil
 }

@@ -54,3 +54,46 @@ func TestVerify(t *testing.T) {
 		})
 	}
 }
+
+// A mark noted elsewhere finds what the chain itself cannot show: rows cut from its end, and a chain written anew.
+func TestCheckAgainstAMark(t *testing.T) {
+	t.Parallel()
+	whole := chain(4)
+	anew := chain(3)
+	last := audit.Link(audit.Event{Action: audit.KeyRevoked}, 3, anew[2].Hash, time.Unix(9, 0))
+	for name, c := range map[string]struct {
+		rows []audit.Row
+		mark audit.Mark
+		ok   bool
+	}{
+		"none":         {whole, audit.Mark{}, true},
+		"the last":     {whole, audit.Mark{Seq: 4, Hash: whole[3].Hash}, true},
+		"an early one": {whole, audit.Mark{Seq: 2, Hash: whole[1].Hash}, true},
+		"cut":          {whole[:3], audit.Mark{Seq: 4, Hash: whole[3].Hash}, false},
+		"emptied":      {nil, audit.Mark{Seq: 1, Hash: whole[0].Hash}, false},
+		"written anew": {append(anew, last), audit.Mark{Seq: 4, Hash: whole[3].Hash}, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			read, err := audit.ParseMark(c.mark.String())
+			if (err == nil) != (c.mark.Seq > 0) || err == nil && read != c.mark {
+				t.Fatalf("the mark is read as %v, %v", read, err)
+			}
+			_, err = audit.Check(func(yield func(audit.Row, error) bool) {
+				for _, r := range c.rows {
+					if !yield(r, nil) {
+						return
+					}
+				}
+			}, c.mark)
+			if (err == nil) != c.ok || !c.ok && !fault.Is(err, fault.Conflict) {
+				t.Fatalf("Check: %v; want ok %v", err, c.ok)
+			}
+		})
+	}
+	for _, text := range []string{"", "4", "4:", "0:" + whole[0].Hash, "-1:" + whole[0].Hash, "4:xyz", whole[0].Hash} {
+		if m, err := audit.ParseMark(text); err == nil {
+			t.Errorf("%q is read as %v", text, m)
+		}
+	}
+}
