@@ -68,7 +68,9 @@ const demoPoll = time.Second
 // demoVideos has the demonstration show how a job goes without much waiting, and call back receivers on this machine.
 func demoVideos(cfg *config.Config) {
 	cfg.Video.FirstPoll = demoPoll
-	cfg.Fetch.Allow = append(cfg.Fetch.Allow, "127.0.0.0/8", "localhost")
+	for _, list := range []*[]string{&cfg.Fetch.AllowProviderMedia, &cfg.Fetch.AllowCallbacks} {
+		*list = append(*list, "127.0.0.0/8", "localhost")
+	}
 }
 
 // demoMasterKey is the file with the key that seals the demonstration's secrets: those that events are signed with. It is made at the first

@@ -12,9 +12,13 @@ import (
 
 // newFetch makes what follows addresses that clients and providers name. The configuration was checked when it was loaded.
 func newFetch(f *config.Fetch) *fetch.Client {
-	hosts, networks, _ := f.Allowed()
+	allowed := func(list []string) (a fetch.Allowed) {
+		a.Hosts, a.Networks, _ = config.Allowed(list)
+		return a
+	}
 	return fetch.New(fetch.Config{
-		RemoteMedia: f.RemoteMedia, HTTP: f.AllowHTTP, Hosts: hosts, Networks: networks,
+		RemoteMedia: f.RemoteMedia, HTTP: f.AllowHTTP,
+		ProviderMedia: allowed(f.AllowProviderMedia), ClientMedia: allowed(f.AllowClientMedia), Callbacks: allowed(f.AllowCallbacks),
 		Connect: f.ConnectTimeout, FirstByte: f.FirstByteTimeout, Idle: f.IdleTimeout, Total: f.TotalTimeout, MaxBytes: int64(f.MaxBytes),
 	})
 }
@@ -33,7 +37,7 @@ var filmTypes = []string{"video/", "application/mp4", "application/octet-stream"
 
 // OpenFile is upstream.Opener's.
 func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
-	lim := fetch.Limits{Provider: provider, Home: home, Credentials: credentials, MaxBytes: f.most, Total: contentFor, Types: filmTypes}
+	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: filmTypes}
 	if r != nil {
 		lim.Header = http.Header{"Range": {r.String()}}
 	}

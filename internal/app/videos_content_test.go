@@ -268,7 +268,7 @@ func TestVideoCallbacks(t *testing.T) {
 		t.Fatal(err)
 	}
 	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}), func(s *setup) {
-		s.Sealing.MasterKeyFile, s.Fetch.Allow, s.Video.Callbacks.Poll = key, []string{"127.0.0.0/8"}, 20*time.Millisecond
+		s.Sealing.MasterKeyFile, s.Fetch.AllowCallbacks, s.Video.Callbacks.Poll = key, []string{"127.0.0.0/8"}, 20*time.Millisecond
 	})
 	a := gw.newAccount(t)
 	secret := a.webhookSecret(t)

@@ -44,6 +44,6 @@ func callbackCheck(f *fetch.Client, secrets *webhook.Secrets) func(param, addres
 		if !secrets.Ready() {
 			return fault.Field("app.callbackCheck", param, "This gateway signs no events, so it calls nobody: leave %s out, and ask for the job's state.", param)
 		}
-		return f.CheckURL(param, address)
+		return f.CheckCallback(param, address)
 	}
 }

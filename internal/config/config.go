@@ -220,9 +220,13 @@ type Responses struct {
 
 // Fetch says what may be fetched of what clients and providers name, and bounds it.
 type Fetch struct {
-	RemoteMedia      bool          `yaml:"remote_media"` // what clients name is fetched where a provider wants the data
-	AllowHTTP        bool          `yaml:"allow_http"`
-	Allow            []string      `yaml:"allow"` // hosts, addresses and networks; see Allowed
+	RemoteMedia bool `yaml:"remote_media"` // what clients name is fetched where a provider wants the data
+	AllowHTTP   bool `yaml:"allow_http"`
+	// Hosts, addresses and networks of the operator's own, by who names the address; see Allowed.
+	AllowProviderMedia []string `yaml:"allow_provider_media"`
+	AllowClientMedia   []string `yaml:"allow_client_media"`
+	AllowCallbacks     []string `yaml:"allow_callbacks"`
+
 	ConnectTimeout   time.Duration `yaml:"connect_timeout"`
 	FirstByteTimeout time.Duration `yaml:"first_byte_timeout"`
 	IdleTimeout      time.Duration `yaml:"idle_timeout"`

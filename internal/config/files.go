@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// Allowed are the hosts, in lower case, and the networks that may be fetched from though they are none of the public Internet.
-func (f *Fetch) Allowed() (hosts []string, networks []netip.Prefix, err error) {
-	for _, text := range f.Allow {
+// Allowed are the hosts, in lower case, and the networks of a list that may be reached though they are none of the public Internet.
+func Allowed(list []string) (hosts []string, networks []netip.Prefix, err error) {
+	for _, text := range list {
 		p, err := netip.ParsePrefix(text)
 		if a, bad := netip.ParseAddr(text); bad == nil {
 			p, err = netip.PrefixFrom(a, a.BitLen()), nil
@@ -36,8 +36,13 @@ func isHost(text string) bool {
 
 func (k *checker) fetch() {
 	f := &k.c.Fetch
-	if _, _, err := f.Allowed(); err != nil {
-		k.fail("fetch.allow", "%w", err)
+	for _, x := range []struct {
+		name string
+		list []string
+	}{{"allow_provider_media", f.AllowProviderMedia}, {"allow_client_media", f.AllowClientMedia}, {"allow_callbacks", f.AllowCallbacks}} {
+		if _, _, err := Allowed(x.list); err != nil {
+			k.fail("fetch."+x.name, "%w", err)
+		}
 	}
 	k.allPositive("fetch", []setting{
 		{"connect_timeout", int64(f.ConnectTimeout)}, {"first_byte_timeout", int64(f.FirstByteTimeout)}, {"idle_timeout", int64(f.IdleTimeout)},

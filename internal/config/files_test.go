@@ -13,8 +13,7 @@ import (
 
 func TestAllowed(t *testing.T) {
 	t.Parallel()
-	f := config.Fetch{Allow: []string{"Media.Corp", "localhost", "10.1.2.3/8", "127.0.0.1", "fd00::/8", "::1", "a-b_c.example"}}
-	hosts, networks, err := f.Allowed()
+	hosts, networks, err := config.Allowed([]string{"Media.Corp", "localhost", "10.1.2.3/8", "127.0.0.1", "fd00::/8", "::1", "a-b_c.example"})
 	if err != nil || fmt.Sprint(hosts) != "[media.corp localhost a-b_c.example]" || fmt.Sprint(networks) != "[10.0.0.0/8 127.0.0.1/32 fd00::/8 ::1/128]" {
 		t.Errorf("%v %v %v", hosts, networks, err)
 	}
@@ -22,7 +21,7 @@ func TestAllowed(t *testing.T) {
 		t.Error("a network is not masked")
 	}
 	for _, text := range []string{"", ".", "http://x", "x:80", "x/8", "10.0.0.0/33", "1.2.3", "*.example.com", ".example.com", "a b"} {
-		if _, _, err := (&config.Fetch{Allow: []string{text}}).Allowed(); err == nil {
+		if _, _, err := config.Allowed([]string{text}); err == nil {
 			t.Errorf("%q is allowed", text)
 		}
 	}
@@ -32,7 +31,10 @@ func TestErrorsOfFiles(t *testing.T) {
 	t.Parallel()
 	const bucket = "video:\n  keep: s3\n  s3: {endpoint: https://s.example, region: r, bucket: b, access_key: a, secret_key: geheim}\n"
 	cases := map[string]struct{ text, want string }{
-		"no host":                 {"fetch:\n  allow: [\"http://x\"]", `weir.yaml:2: fetch.allow: "http://x" is no host, address or network`},
+		"no host":                 {"fetch:\n  allow_callbacks: [\"http://x\"]", `weir.yaml:2: fetch.allow_callbacks: "http://x" is no host, address or network`},
+		"no client's host":        {"fetch:\n  allow_client_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_client_media: "x:1" is no host`},
+		"no provider's host":      {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is no host`},
+		"the one list":            {"fetch:\n  allow: [localhost]", `weir.yaml:2: fetch.allow: this list became three: allow_provider_media (files that providers name), allow_client_media`},
 		"no time":                 {"fetch:\n  idle_timeout: 0s", `weir.yaml:2: fetch.idle_timeout: it must be above 0`},
 		"no place":                {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is none of provider, folder, s3`},
 		"no jobs":                 {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
@@ -57,14 +59,17 @@ func TestErrorsOfFiles(t *testing.T) {
 			}
 		})
 	}
-	c, err := config.Load(write(t, bucket), env("WEIR_VIDEO_S3_ACCESS_KEY", "env:KEY", "KEY", "from outside", "WEIR_FETCH_ALLOW", "localhost,10.0.0.0/8"), nil)
+	if _, err := config.Load("", env("WEIR_FETCH_ALLOW", "localhost"), nil); err == nil || !strings.Contains(err.Error(), "WEIR_FETCH_ALLOW: fetch.allow: this list became three") {
+		t.Errorf("the one list in a variable: %v", err)
+	}
+	c, err := config.Load(write(t, bucket), env("WEIR_VIDEO_S3_ACCESS_KEY", "env:KEY", "KEY", "from outside", "WEIR_FETCH_ALLOW_CALLBACKS", "localhost,10.0.0.0/8"), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if !slices.Contains(c.Secrets(), "geheim") || slices.Contains(c.Secrets(), "") {
 		t.Errorf("the log would tell the secret key: only %d are taken out", len(c.Secrets()))
 	}
-	if c.Video.S3.AccessKey.Reveal() != "from outside" || strings.Contains(fmt.Sprintf("%+v", c.Video), "geheim") || len(c.Fetch.Allow) != 2 {
+	if c.Video.S3.AccessKey.Reveal() != "from outside" || strings.Contains(fmt.Sprintf("%+v", c.Video), "geheim") || len(c.Fetch.AllowCallbacks) != 2 || c.Fetch.AllowClientMedia != nil || c.Fetch.AllowProviderMedia != nil {
 		t.Errorf("%+v", c.Video.S3)
 	}
 }

@@ -69,6 +69,11 @@ func parse(path string, data []byte, written time.Time, env Lookup, overlay Over
 	l := loader{file: path, env: env, places: c.places}
 	l.document(data, &c)
 	l.environment(reflect.ValueOf(&c).Elem(), "")
+	for path, instead := range replaced {
+		if text, _ := env(Variable(path)); text != "" {
+			l.fail(Variable(path), "%s: %s", path, instead)
+		}
+	}
 	for key, text := range overlay {
 		l.overlay(&c, key, text)
 	}
@@ -126,6 +131,10 @@ func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 	case v.Kind() == reflect.Struct:
 		l.mapping(n, path, func(key, value *yaml.Node, path string) {
 			field, names := fieldNamed(v, key.Value)
+			if !field.IsValid() && replaced[path] != "" {
+				l.fail(l.at(key), "%s: %s", path, replaced[path])
+				return
+			}
 			if !field.IsValid() {
 				l.fail(l.at(key), "there is no key %q%s%s", key.Value, within(path, key.Value), suggestion(key.Value, names))
 				return
@@ -358,6 +367,12 @@ func fieldNamed(v reflect.Value, name string) (reflect.Value, []string) {
 // Variable is the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ for the dots.
 func Variable(path string) string {
 	return "WEIR_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
+}
+
+// replaced says of keys that there were what to write instead.
+var replaced = map[string]string{
+	"fetch.allow": "this list became three: allow_provider_media (files that providers name), allow_client_media (files that clients name), " +
+		"allow_callbacks (receivers of events); write to each what it needs",
 }
 
 // environment lets variables override every scalar, and every list of texts, outside of providers and models.

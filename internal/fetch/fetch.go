@@ -27,10 +27,9 @@ type Config struct {
 	RemoteMedia bool // what clients name is fetched, too, and not only what providers name
 	HTTP        bool // http:// is asked as well as https://
 
-	// Hosts, in lower case, and Networks are the operator's own: they are reached at whatever address, and by http and at any port
-	// where the URL names them.
-	Hosts    []string
-	Networks []netip.Prefix
+	// What is the operator's own and may be reached though it is none of the public Internet, by who names the address: a provider that
+	// may lead to a store inside of the network says nothing of what a client may.
+	ProviderMedia, ClientMedia, Callbacks Allowed
 
 	Connect   time.Duration // to find the address, to connect, and again to agree on TLS
 	FirstByte time.Duration // until the head of an answer
@@ -41,6 +40,20 @@ type Config struct {
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)   // nil: the system's
 	Dial   func(ctx context.Context, to netip.AddrPort) (net.Conn, error) // nil: TCP
 	Roots  *x509.CertPool                                                 // nil: the system's
+}
+
+// Allowed are hosts, in lower case, and networks that are reached at whatever address, and by http and at any port where the URL names them.
+type Allowed struct {
+	Hosts    []string
+	Networks []netip.Prefix
+}
+
+// target tells whether a target may be whatever it is.
+func (a *Allowed) target(t *target) bool {
+	if t.addr.IsValid() {
+		return within(t.addr, a.Networks)
+	}
+	return slices.Contains(a.Hosts, t.host)
 }
 
 // Client fetches. It is safe for concurrent use, keeps no connection, no cookie and no credential, and does not read the proxy settings of
@@ -71,21 +84,13 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// CheckURL says what is wrong with an address before it is ever called, as a fault.Invalid about a field; nil when nothing is. What its
+// CheckCallback says what is wrong with an address of a receiver of events before it is ever called, as a fault.Invalid about a field; nil when nothing is. What its
 // name leads to is looked at when it is called.
-func (c *Client) CheckURL(param, raw string) error {
-	if _, err := c.parse(raw, nil); err != nil {
-		return fault.Field("fetch.CheckURL", param, "%s: %s.", param, err.Error()).Because(err)
+func (c *Client) CheckCallback(param, raw string) error {
+	if _, err := c.parse(raw, &c.cfg.Callbacks, nil); err != nil {
+		return fault.Field("fetch.CheckCallback", param, "%s: %s.", param, err.Error()).Because(err)
 	}
 	return nil
-}
-
-// allowed tells whether the operator lets a target be whatever it is.
-func (c *Client) allowed(t *target) bool {
-	if t.addr.IsValid() {
-		return within(t.addr, c.cfg.Networks)
-	}
-	return slices.Contains(c.cfg.Hosts, t.host)
 }
 
 type targetKey struct{}
@@ -137,7 +142,7 @@ func (c *Client) addresses(ctx context.Context, t *target) ([]netip.Addr, error)
 	var list []netip.Addr
 	for _, a := range all {
 		a = a.Unmap() // resolvers write IPv4 addresses so
-		if t.free || within(a, c.cfg.Networks) || !reserved(a) {
+		if t.free || within(a, t.allowed.Networks) || !reserved(a) {
 			list = append(list, a)
 		}
 	}

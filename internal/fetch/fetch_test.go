@@ -2,6 +2,7 @@ package fetch_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"crypto/x509"
 	"errors"
@@ -209,7 +210,7 @@ func TestRefusedURLs(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, file("secret"))
 			c := w.client(nil)
-			err := c.CheckURL("callback_url", url)
+			err := c.CheckCallback("callback_url", url)
 			wantKind(t, err, fault.Invalid)
 			if e := fault.From(err); e.Param != "callback_url" || strings.Contains(e.Public, "secret") {
 				t.Errorf("%+v", e)
@@ -232,7 +233,7 @@ func TestGoodURLs(t *testing.T) {
 	c := fetch.New(fetch.Config{})
 	for _, url := range []string{"https://example.com", "https://a-b.example.com:443/x?y=z", "https://8.8.8.8/", "https://[2a00:1450:4010::8a]/", "https://xn--e1afmkfd.xn--p1ai/\u044f",
 		"https://example.com:80/", "https://a_b.example.com/"} {
-		if err := c.CheckURL("url", url); err != nil {
+		if err := c.CheckCallback("url", url); err != nil {
 			t.Errorf("%s: %v", url, err)
 		}
 	}
@@ -421,7 +422,7 @@ func TestCredentials(t *testing.T) {
 				}
 				file("x")(w, r)
 			})
-			r, err := w.client(nil).Get(t.Context(), c.url, fetch.Limits{Provider: "P", Home: home, Credentials: http.Header{"x-goog-api-key": {"key"}}})
+			r, err := w.client(nil).Get(t.Context(), c.url, fetch.Limits{Provider: &fetch.Provider{Name: "P", Home: home, Credentials: http.Header{"x-goog-api-key": {"key"}}}})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -466,12 +467,62 @@ func TestOperatorsLeave(t *testing.T) {
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := w.client(func(cfg *fetch.Config) { cfg.Hosts, cfg.Networks, cfg.Dial = c.hosts, c.networks, nil })
+			client := w.client(func(cfg *fetch.Config) {
+				cfg.ProviderMedia, cfg.Dial = fetch.Allowed{Hosts: c.hosts, Networks: c.networks}, nil
+			})
 			data, _, err := client.ProviderBytes(t.Context(), "P", c.home, c.url, 100)
 			if c.ok != (err == nil) || c.ok && string(data) != "inside" {
 				t.Errorf("%q %v", data, err)
 			}
 		})
+	}
+}
+
+// Each list is for one kind of address, and for no other: who may lead to a host of the operator says nothing of anybody else.
+func TestEachListIsForItself(t *testing.T) {
+	t.Parallel()
+	plain := httptest.NewServer(file("inside"))
+	t.Cleanup(plain.Close)
+	_, port, _ := net.SplitHostPort(plain.Listener.Addr().String())
+	w := newWorld(t, file("x"))
+	w.names["media.corp"], w.names["outside.example"] = []string{"127.0.0.1"}, []string{"127.0.0.1"}
+	own := fetch.Allowed{Hosts: []string{"media.corp"}, Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}
+	uses := map[string]func(c *fetch.Client, address string) error{
+		"provider media": func(c *fetch.Client, address string) error {
+			_, _, err := c.ProviderBytes(t.Context(), "P", "", address, 100)
+			return err
+		},
+		"media of a provider without a name": func(c *fetch.Client, address string) error {
+			_, _, err := c.ProviderBytes(t.Context(), "", "", address, 100)
+			return err
+		},
+		"client media": func(c *fetch.Client, address string) error {
+			_, _, err := c.Bytes(t.Context(), address, 100)
+			return err
+		},
+		"callbacks": func(c *fetch.Client, address string) error {
+			_, _, err := c.Post(t.Context(), address, nil, []byte("{}"))
+			return err
+		},
+		"callbacks, checked": func(c *fetch.Client, address string) error { return c.CheckCallback("callback_url", address) },
+	}
+	lists := map[string]func(*fetch.Config){
+		"provider media": func(c *fetch.Config) { c.ProviderMedia = own }, "client media": func(c *fetch.Config) { c.ClientMedia = own }, "callbacks": func(c *fetch.Config) { c.Callbacks = own },
+	}
+	list := map[string]string{"media of a provider without a name": "provider media", "callbacks, checked": "callbacks"}
+	for allowed, set := range lists {
+		for use, call := range uses {
+			t.Run(use+" where "+allowed+" is allowed", func(t *testing.T) {
+				t.Parallel()
+				client := w.client(func(cfg *fetch.Config) { cfg.Dial = nil; set(cfg) })
+				for _, address := range []string{plain.URL, "http://media.corp:" + port} {
+					want := cmp.Or(list[use], use) == allowed
+					if err := call(client, address); (err == nil) != want {
+						t.Errorf("%s: %v; want it to be let through: %v", address, err, want)
+					}
+				}
+			})
+		}
 	}
 }
 
@@ -525,7 +576,7 @@ func TestAnswers(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := newWorld(t, c.answer)
-			for provider, kind := range map[string]fault.Kind{"": c.kind, "Provider": c.other} {
+			for provider, kind := range map[*fetch.Provider]fault.Kind{nil: c.kind, {Name: "Provider"}: c.other} {
 				r, err := w.client(nil).Get(t.Context(), "https://example.com/?secret=1", fetch.Limits{MaxBytes: 100, Types: c.types, Provider: provider})
 				if err == nil {
 					var data []byte
@@ -536,7 +587,7 @@ func TestAnswers(t *testing.T) {
 					}
 				}
 				wantKind(t, err, kind)
-				if e := fault.From(err); strings.Contains(e.Error(), "secret") || provider != "" && (e.Next != fault.NextEndpoint || e.Upstream == nil || e.Upstream.Provider != provider) {
+				if e := fault.From(err); strings.Contains(e.Error(), "secret") || provider != nil && (e.Next != fault.NextEndpoint || e.Upstream == nil || e.Upstream.Provider != provider.Name) {
 					t.Errorf("%+v", e)
 				}
 			}
@@ -636,7 +687,7 @@ func TestBadRanges(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "bytes", "bytes 0-0", "bytes 1-0/9", "bytes 0-9/9", "bytes 0-5/9", "items 0-0/9", "bytes -1-0/9", "bytes 0-0/x", "bytes */9", "bytes 0-99999999999999999999/*"} {
 		w := newWorld(t, head(206, "Content-Range", text))
-		r, err := w.client(nil).Get(t.Context(), "https://example.com/", fetch.Limits{Header: http.Header{"Range": {"bytes=0-5"}}, Provider: "P"})
+		r, err := w.client(nil).Get(t.Context(), "https://example.com/", fetch.Limits{Header: http.Header{"Range": {"bytes=0-5"}}, Provider: &fetch.Provider{Name: "P"}})
 		if err == nil {
 			_, err = io.ReadAll(r.Body)
 			r.Body.Close()

@@ -19,7 +19,7 @@ func FuzzURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, raw string) {
 		scheme, to, addr, again := fetch.Split(raw)
 		if scheme == "" {
-			if c.CheckURL("u", raw) == nil {
+			if c.CheckCallback("u", raw) == nil {
 				t.Errorf("%q is good, and leads nowhere", raw)
 			}
 			return
@@ -33,7 +33,7 @@ func FuzzURL(f *testing.F) {
 				t.Errorf("%q leads to %q", raw, host)
 			}
 		}
-		if c.CheckURL("u", raw) != nil {
+		if c.CheckCallback("u", raw) != nil {
 			return
 		}
 		if !strings.HasSuffix(to, ":443") && !strings.HasSuffix(to, ":80") {

@@ -22,14 +22,19 @@ type Limits struct {
 	Total    time.Duration // 0: Config.Total
 	Types    []string      // media types that the answer may have, or families such as "image/"; nil: any
 
-	// Provider is who named the address, for the error; "" when a client did, to whose account errors then go.
-	Provider string
-	// Home is the base URL of that provider as the operator has configured it. That origin needs to be no public one, and it alone gets
-	// Credentials, and only until the first answer that leads elsewhere.
-	Home        string
-	Credentials http.Header
+	// Provider is who named the address; nil when a client did, to whose account errors then go.
+	Provider *Provider
 	// Header holds what a client asks of the file. Only Range, If-Range, If-None-Match and Accept are passed on.
 	Header http.Header
+}
+
+// Provider names addresses in its answers.
+type Provider struct {
+	Name string // for the error
+	// Home is its base URL as the operator has configured it. That origin needs to be no public one, and it alone gets Credentials, and
+	// only until the first answer that leads elsewhere.
+	Home        string
+	Credentials http.Header
 }
 
 var passed = [...]string{"Range", "If-Range", "If-None-Match", "Accept"}
@@ -49,8 +54,10 @@ type Response struct {
 // Get asks for a file. Its errors are of a client's request (fault.Invalid, fault.PayloadTooLarge) where a client named the address, and
 // of the provider (fault.ProviderUnavailable, fault.Timeout) where a provider did.
 func (c *Client) Get(ctx context.Context, address string, lim Limits) (*Response, error) {
-	f := &fetching{c: c, lim: lim, parent: ctx, home: originOf(lim.Home)}
-	if lim.Provider == "" && !c.cfg.RemoteMedia {
+	f := &fetching{c: c, lim: lim, parent: ctx, allowed: &c.cfg.ClientMedia}
+	if p := lim.Provider; p != nil {
+		f.home, f.credentials, f.allowed = originOf(p.Home), p.Credentials, &c.cfg.ProviderMedia
+	} else if !c.cfg.RemoteMedia {
 		return nil, fault.New(fault.Invalid, op, "This gateway does not fetch files by their address. Send the data instead, as a data: URL.")
 	}
 	f.lim.MaxBytes = orDefault(lim.MaxBytes, c.cfg.MaxBytes)
@@ -78,18 +85,22 @@ func orDefault[T int64 | time.Duration](v, byDefault T) T {
 type fetching struct {
 	c      *Client
 	lim    Limits
-	home   *origin
 	parent context.Context // the caller's
+
+	allowed     *Allowed
+	home        *origin // nil: none
+	credentials http.Header
+
 	ctx    context.Context
 	cancel func(cause error)
 }
 
 func (f *fetching) follow(address string) (*Response, error) {
-	t, err := f.c.parse(address, f.home)
+	t, err := f.c.parse(address, f.allowed, f.home)
 	if err != nil {
 		return nil, f.failed(0, err)
 	}
-	credentials := f.lim.Credentials
+	credentials := f.credentials
 	for hop := 0; ; hop++ {
 		if !f.home.is(t) {
 			credentials = nil // and for good: whoever was led elsewhere may be led back
@@ -124,7 +135,7 @@ func (f *fetching) next(from *target, location string) (*target, error) {
 	if err != nil {
 		return nil, refusal("leads nowhere")
 	}
-	to, err := f.c.parse(from.url.ResolveReference(ref).String(), f.home)
+	to, err := f.c.parse(from.url.ResolveReference(ref).String(), f.allowed, f.home)
 	if err == nil && from.url.Scheme == "https" && to.url.Scheme != "https" {
 		return nil, refusal("leads from https to http")
 	}
@@ -267,7 +278,7 @@ func (b *body) Close() error {
 }
 
 func (f *fetching) tooLarge() error {
-	if f.lim.Provider == "" {
+	if f.lim.Provider == nil {
 		return fault.Newf(fault.PayloadTooLarge, op, "The file at the address is larger than %d bytes.", f.lim.MaxBytes)
 	}
 	return f.failed(0, fmt.Errorf("the file is larger than %d bytes", f.lim.MaxBytes))
@@ -281,14 +292,14 @@ func (f *fetching) failed(status int, cause error) error {
 	if why := context.Cause(f.ctx); why != nil {
 		cause = why
 	}
-	if f.lim.Provider == "" {
+	if f.lim.Provider == nil {
 		return fault.New(fault.Invalid, op, "The file at the address could not be fetched.").Because(cause)
 	}
 	e := fault.New(fault.ProviderUnavailable, op, "The provider's file could not be fetched.").Because(cause)
 	if timedOut(cause) {
 		e = fault.New(fault.Timeout, op, "The provider's file did not come in time.").Because(cause)
 	}
-	e.Next, e.Upstream = fault.NextEndpoint, &fault.Upstream{Provider: f.lim.Provider, Status: status}
+	e.Next, e.Upstream = fault.NextEndpoint, &fault.Upstream{Provider: f.lim.Provider.Name, Status: status}
 	return e
 }
 
@@ -313,7 +324,7 @@ func (c *Client) Bytes(ctx context.Context, address string, maxBytes int64) ([]b
 
 // ProviderBytes gets a file that a provider named, with its media type. home is the provider's base URL.
 func (c *Client) ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) ([]byte, string, error) {
-	return c.read(ctx, address, Limits{MaxBytes: maxBytes, Provider: provider, Home: home})
+	return c.read(ctx, address, Limits{MaxBytes: maxBytes, Provider: &Provider{Name: provider, Home: home}})
 }
 
 func (c *Client) read(ctx context.Context, address string, lim Limits) ([]byte, string, error) {

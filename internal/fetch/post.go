@@ -18,7 +18,7 @@ const maxRetryAfter = 24 * time.Hour
 // left alone, 0 when it does not. Redirects are not followed. It fails with fault.Invalid where the address may not be called, and with
 // fault.ProviderUnavailable where nothing answered.
 func (c *Client) Post(ctx context.Context, address string, header map[string]string, payload []byte) (status int, retryAfter time.Duration, err error) {
-	t, err := c.parse(address, nil)
+	t, err := c.parse(address, &c.cfg.Callbacks, nil)
 	if err != nil {
 		return 0, 0, notCalled(err)
 	}

@@ -15,6 +15,8 @@ type target struct {
 	port uint16
 	addr netip.Addr // of a host that is an address
 	free bool       // the operator lets it be: scheme, port and address are not looked at
+
+	allowed *Allowed // of whoever named it
 }
 
 // refusal is why an address is not asked for. It reads on from "the address".
@@ -26,12 +28,12 @@ const maxURLBytes = 8192
 
 // parse is the one reader of URLs. It refuses every spelling that another reader may take for something else, and without leave of the
 // operator everything but https on its own port at a public address.
-func (c *Client) parse(raw string, home *origin) (*target, error) {
+func (c *Client) parse(raw string, allowed *Allowed, home *origin) (*target, error) {
 	t, err := split(raw)
 	if err != nil {
 		return nil, err
 	}
-	t.free = c.allowed(t) || home.is(t)
+	t.allowed, t.free = allowed, allowed.target(t) || home.is(t)
 	switch {
 	case t.free:
 		return t, nil

@@ -82,7 +82,7 @@ func (r *receiver) node(t *testing.T, s *store.Store, now func() time.Time) (end
 	roots.AddCert(r.Certificate())
 	f := fetch.New(fetch.Config{
 		Connect: time.Minute, FirstByte: time.Minute, Idle: time.Minute, Total: time.Minute, MaxBytes: 1,
-		Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}, Roots: roots,
+		Callbacks: fetch.Allowed{Networks: []netip.Prefix{netip.MustParsePrefix("127.0.0.0/8")}}, Roots: roots,
 	})
 	c := webhook.NewCourier(s, r.secrets, f, webhook.Config{
 		Now: now, Chance: func() float64 { return 0 }, Timeout: time.Minute, AtOnce: 4, Poll: 10 * time.Millisecond, KeepFor: time.Hour,
