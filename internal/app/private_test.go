@@ -43,7 +43,7 @@ func TestDataIsClosedToOthers(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := os.Chmod(path, info.Mode().Perm()|0o044); err != nil { //nolint:gosec // that is the point
+			if err := os.Chmod(path, info.Mode().Perm()|0o044); err != nil {
 				t.Fatal(err)
 			}
 			mended, err := app.CloseToOthers(dir)
@@ -67,7 +67,7 @@ func TestAnOpenDirectoryOfOthersIsRefused(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "letter.txt"), nil, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(dir, 0o755); err != nil { //nolint:gosec // that is the point
+	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := app.CloseToOthers(dir); err == nil || !strings.Contains(err.Error(), "letter.txt") || !strings.Contains(err.Error(), "chmod 700 "+dir) {
@@ -76,7 +76,7 @@ func TestAnOpenDirectoryOfOthersIsRefused(t *testing.T) {
 	if info, err := os.Stat(dir); err != nil || info.Mode().Perm() != 0o755 {
 		t.Errorf("it was changed: %v, %v", info.Mode(), err)
 	}
-	if err := os.Chmod(dir, 0o700); err != nil { //nolint:gosec // a directory
+	if err := os.Chmod(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	if mended, err := app.CloseToOthers(dir); err != nil || mended != nil {
