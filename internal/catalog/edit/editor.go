@@ -177,6 +177,11 @@ func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
 	if err != nil && !(beforeErr != nil && loosens(c)) {
 		return nil, nil, e.blame(s, c, row, err)
 	}
+	if err == nil && c.Kind == Provider && row != nil {
+		if err := e.keepsItsKey(s, c, before, checked, old, row); err != nil {
+			return nil, nil, err
+		}
+	}
 	if c.Create && c.Kind == Endpoint && checked.Provider(row.Spec["provider"]) == nil {
 		return nil, nil, fault.Field("edit.Change", "provider", "There is no provider %q.", clip(row.Spec["provider"]))
 	}
