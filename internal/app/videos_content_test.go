@@ -336,7 +336,7 @@ func (a *account) webhookSecret(t *testing.T) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got := (&account{gw: a.gw, key: text}).do(t, "GET", "/api/account/webhook-secret", nil)
+	got := (&account{gw: a.gw, key: text}).do(t, "POST", "/api/account/webhook-secret", nil)
 	var told struct{ Data struct{ Secret string } }
 	if err := json.Unmarshal(got.body, &told); err != nil || !strings.HasPrefix(told.Data.Secret, "whsec_") {
 		t.Fatalf("the secret: %d %s", got.status, got.body)

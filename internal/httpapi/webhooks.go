@@ -2,46 +2,55 @@ package httpapi
 
 import (
 	"context"
-	"errors"
 
 	"weir/internal/fault"
+	"weir/internal/webhook"
 )
 
 // WebhookSecrets are what the events of accounts are signed with. *webhook.Secrets is one.
 type WebhookSecrets interface {
-	Secret(ctx context.Context, account string) (string, error)
+	About(ctx context.Context, account string) (webhook.About, error)
 	Rotate(ctx context.Context, account string, by Actor) (string, error)
 }
 
-// getWebhookSecret serves GET /api/account/webhook-secret.
+// getWebhookSecret serves GET /api/account/webhook-secret: that there is a secret, and which. The secret itself was shown when it was made.
 func (x *exchange) getWebhookSecret() error {
 	if x.api.WebhookSecrets == nil {
 		return noCallbacks(nil)
 	}
-	secret, err := x.api.WebhookSecrets.Secret(x.context(), x.caller.User)
-	return x.replySecret(secret, err)
+	a, err := x.api.WebhookSecrets.About(x.context(), x.caller.User)
+	if fault.Is(err, fault.Conflict) {
+		return noCallbacks(err)
+	}
+	if err != nil && !fault.Is(err, fault.NotFound) {
+		return err
+	}
+	var o object
+	o.open()
+	if err != nil {
+		o.null("data")
+	} else {
+		o.name("data")
+		o.open()
+		o.text("last4", a.Last4)
+		o.moment("changed_at", a.ChangedAt)
+		o.moment("previous_until", a.PreviousUntil)
+		o.close()
+	}
+	o.close()
+	return x.reply(&o)
 }
 
-// rotateWebhookSecret serves POST /api/account/webhook-secret, which replaces it.
+// rotateWebhookSecret serves POST /api/account/webhook-secret, which makes the secret or replaces it, and shows it this once.
 func (x *exchange) rotateWebhookSecret() error {
 	if x.api.WebhookSecrets == nil {
 		return noCallbacks(nil)
 	}
 	secret, err := x.api.WebhookSecrets.Rotate(x.context(), x.caller.User, x.actor())
-	return x.replySecret(secret, err)
-}
-
-// noCallbacks: the operator has set no master key, and what is wrong with it is the operator's to read.
-func noCallbacks(cause error) error {
-	return fault.New(fault.Conflict, "httpapi.webhookSecret", "This gateway keeps no secrets, so it cannot sign events. Its operator can set a master key.").Because(cause)
-}
-
-func (x *exchange) replySecret(secret string, err error) error {
-	var f *fault.Error
-	switch {
-	case errors.As(err, &f) && f.Kind == fault.Conflict:
+	if fault.Is(err, fault.Conflict) {
 		return noCallbacks(err)
-	case err != nil:
+	}
+	if err != nil {
 		return err
 	}
 	var o object
@@ -53,4 +62,9 @@ func (x *exchange) replySecret(secret string, err error) error {
 	o.close()
 	x.w.Header().Set("Cache-Control", "no-store")
 	return x.reply(&o)
+}
+
+// noCallbacks: the operator has set no master key, and what is wrong with it is the operator's to read.
+func noCallbacks(cause error) error {
+	return fault.New(fault.Conflict, "httpapi.webhookSecret", "This gateway keeps no secrets, so it cannot sign events. Its operator can set a master key.").Because(cause)
 }

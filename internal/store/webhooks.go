@@ -87,12 +87,12 @@ func (s *Store) SweepDeliveries(ctx context.Context, before time.Time, n int) (g
 	return gone, err
 }
 
-const secretColumns = `account, secret, previous, previous_until`
+const secretColumns = `account, secret, previous, previous_until, updated_at`
 
 func scanSecret(row Scanner) (w webhook.Sealed, err error) {
-	var until int64
-	err = row.Scan(&w.Account, &w.Current, &w.Previous, &until)
-	w.PreviousUntil = time.UnixMicro(until).UTC()
+	var until, changed int64
+	err = row.Scan(&w.Account, &w.Current, &w.Previous, &until, &changed)
+	w.PreviousUntil, w.ChangedAt = time.UnixMicro(until).UTC(), time.UnixMicro(changed).UTC()
 	return w, err
 }
 

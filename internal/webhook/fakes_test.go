@@ -126,19 +126,19 @@ func (v *vault) WebhookSecret(_ context.Context, account string) (webhook.Sealed
 	return webhook.Sealed{}, fault.New(fault.NotFound, "test", "none")
 }
 
-func (v *vault) InsertWebhookSecret(_ context.Context, account string, current []byte, _ time.Time) error {
+func (v *vault) InsertWebhookSecret(_ context.Context, account string, current []byte, now time.Time) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if _, ok := v.rows[account]; !ok {
-		v.rows[account] = webhook.Sealed{Account: account, Current: current}
+		v.rows[account] = webhook.Sealed{Account: account, Current: current, ChangedAt: now}
 	}
 	return nil
 }
 
-func (v *vault) RotateWebhookSecret(_ context.Context, account string, current []byte, until, _ time.Time, e audit.Event) error {
+func (v *vault) RotateWebhookSecret(_ context.Context, account string, current []byte, until, now time.Time, e audit.Event) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	v.rows[account] = webhook.Sealed{Account: account, Current: current, Previous: v.rows[account].Current, PreviousUntil: until}
+	v.rows[account] = webhook.Sealed{Account: account, Current: current, Previous: v.rows[account].Current, PreviousUntil: until, ChangedAt: now}
 	v.events = append(v.events, e)
 	return nil
 }

@@ -19,6 +19,7 @@ type Sealed struct {
 	Current       []byte
 	Previous      []byte // the one before; nil: none
 	PreviousUntil time.Time
+	ChangedAt     time.Time // when Current was made
 }
 
 // SecretStore keeps sealed secrets.
@@ -35,7 +36,8 @@ type SecretStore interface {
 	RewrapWebhookSecret(ctx context.Context, from, to Sealed) (done bool, err error)
 }
 
-// Secrets are what accounts' events are signed with. Each account has one, made when it is first asked for. It is safe for concurrent use.
+// Secrets are what accounts' events are signed with. Each account has one, made when its owner asks for it or when its first event is signed.
+// Rotate alone ever shows one, and once. It is safe for concurrent use.
 type Secrets struct {
 	store SecretStore
 	ring  func() *seal.Ring
@@ -50,16 +52,36 @@ func NewSecrets(s SecretStore, ring func() *seal.Ring, now func() time.Time) *Se
 // Ready reports whether secrets can be kept. Where they cannot, no event can be signed, and none may be asked for.
 func (s *Secrets) Ready() bool { return s.ring().Ready() }
 
-// Secret is an account's secret, made if there is none. It fails with fault.Conflict without a master key.
-func (s *Secrets) Secret(ctx context.Context, account string) (string, error) {
-	all, err := s.signing(ctx, account)
-	if err != nil {
-		return "", err
-	}
-	return all[0], nil
+// About is what may be known of a secret once it was shown.
+type About struct {
+	Last4         string
+	ChangedAt     time.Time
+	PreviousUntil time.Time // until then events are signed with the one before, too; zero: with one alone
 }
 
-// Rotate gives an account another secret. Events are signed with both for a day.
+// About tells what may be known of an account's secret. It fails with fault.NotFound where there is none, and with fault.Conflict without a
+// master key.
+func (s *Secrets) About(ctx context.Context, account string) (About, error) {
+	if !s.Ready() {
+		_, err := s.ring().Seal("", sealedRow(account), sealedColumn)
+		return About{}, err
+	}
+	kept, err := s.store.WebhookSecret(ctx, account)
+	if err != nil {
+		return About{}, err
+	}
+	current, err := s.ring().Open(kept.Current, sealedRow(account), sealedColumn)
+	if err != nil {
+		return About{}, err
+	}
+	a := About{Last4: current[max(len(current)-4, 0):], ChangedAt: kept.ChangedAt}
+	if kept.Previous != nil && s.now().Before(kept.PreviousUntil) {
+		a.PreviousUntil = kept.PreviousUntil
+	}
+	return a, nil
+}
+
+// Rotate gives an account its first secret, or another one, and returns it: the only time. Events are signed with both for a day.
 func (s *Secrets) Rotate(ctx context.Context, account string, by audit.Actor) (string, error) {
 	secret := NewSecret()
 	sealed, err := s.ring().Seal(secret, sealedRow(account), sealedColumn)

@@ -64,6 +64,38 @@ func TestRotate(t *testing.T) {
 	}
 }
 
+// What may be known of a secret is its end and its age, and asking makes none.
+func TestAbout(t *testing.T) {
+	t.Parallel()
+	now := at
+	s, v := newSecrets("a", func() time.Time { return now })
+	if _, err := s.About(t.Context(), "usr_1"); !fault.Is(err, fault.NotFound) || len(v.rows) != 0 {
+		t.Fatalf("%v, %d secrets", err, len(v.rows))
+	}
+	first, err := s.Rotate(t.Context(), "usr_1", audit.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := webhook.About{Last4: first[len(first)-4:], ChangedAt: at}
+	if a, err := s.About(t.Context(), "usr_1"); err != nil || a != want {
+		t.Errorf("%+v, %v; want %+v", a, err, want)
+	}
+	now = at.Add(time.Hour)
+	second, err := s.Rotate(t.Context(), "usr_1", audit.Actor{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	want = webhook.About{Last4: second[len(second)-4:], ChangedAt: now, PreviousUntil: now.Add(24 * time.Hour)}
+	if a, err := s.About(t.Context(), "usr_1"); err != nil || a != want {
+		t.Errorf("%+v, %v; want %+v", a, err, want)
+	}
+	now = now.Add(48 * time.Hour)
+	want.PreviousUntil = time.Time{}
+	if a, err := s.About(t.Context(), "usr_1"); err != nil || a != want {
+		t.Errorf("%+v, %v; want %+v", a, err, want)
+	}
+}
+
 func TestWithoutMasterKey(t *testing.T) {
 	t.Parallel()
 	s, _ := newSecrets("", fixed)
@@ -71,6 +103,9 @@ func TestWithoutMasterKey(t *testing.T) {
 		t.Error("ready without a key")
 	}
 	if _, err := s.Secret(t.Context(), "usr_1"); !fault.Is(err, fault.Conflict) {
+		t.Error(err)
+	}
+	if _, err := s.About(t.Context(), "usr_1"); !fault.Is(err, fault.Conflict) {
 		t.Error(err)
 	}
 	if _, err := s.Rotate(t.Context(), "usr_1", audit.Actor{}); !fault.Is(err, fault.Conflict) {

@@ -220,17 +220,17 @@ func webhookSecret(t *testing.T, s WebhookStore) {
 			t.Fatal(err)
 		}
 	}
-	want := webhook.Sealed{Account: "usr_1", Current: []byte("one"), PreviousUntil: time.UnixMicro(0).UTC()}
+	want := webhook.Sealed{Account: "usr_1", Current: []byte("one"), PreviousUntil: time.UnixMicro(0).UTC(), ChangedAt: at.UTC()}
 	wantSecret(t, s, want)
 	event := audit.Event{Actor: audit.Actor{Name: "operator"}, Action: audit.SecretRotated, Target: "usr_1"}
-	if err := s.RotateWebhookSecret(t.Context(), "usr_1", []byte("three"), at.Add(time.Hour), at, event); err != nil {
+	if err := s.RotateWebhookSecret(t.Context(), "usr_1", []byte("three"), at.Add(time.Hour), at.Add(time.Minute), event); err != nil {
 		t.Fatal(err)
 	}
-	wantSecret(t, s, webhook.Sealed{Account: "usr_1", Current: []byte("three"), Previous: []byte("one"), PreviousUntil: at.Add(time.Hour)})
+	wantSecret(t, s, webhook.Sealed{Account: "usr_1", Current: []byte("three"), Previous: []byte("one"), PreviousUntil: at.Add(time.Hour), ChangedAt: at.Add(time.Minute).UTC()})
 	if err := s.RotateWebhookSecret(t.Context(), "usr_2", []byte("first"), at.Add(time.Hour), at, event); err != nil {
 		t.Fatal(err)
 	}
-	wantSecret(t, s, webhook.Sealed{Account: "usr_2", Current: []byte("first"), PreviousUntil: time.UnixMicro(0).UTC()})
+	wantSecret(t, s, webhook.Sealed{Account: "usr_2", Current: []byte("first"), PreviousUntil: time.UnixMicro(0).UTC(), ChangedAt: at.UTC()})
 }
 
 func wantSecret(t *testing.T, s WebhookStore, want webhook.Sealed) {
