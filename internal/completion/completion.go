@@ -26,6 +26,12 @@ type Member struct {
 	Value      int // start of the value
 }
 
+// Memory counts the bytes that a call holds in memory until it has ended.
+type Memory interface {
+	// Force counts n more. It is safe for concurrent use.
+	Force(n int64)
+}
+
 // Request is one request. It is not changed after decoding: the next attempt starts from the same.
 //
 // A dialect that speaks the client's own wire splices Body, so that fields unknown here travel on byte for byte.
@@ -64,6 +70,8 @@ type Request struct {
 	Revised      Revision // parts of the prompt that are not the body's any more
 	Format       *Format  // shape that the answer must have, nil: any text
 	Search       *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
+
+	Memory Memory // told of what answers take; nil: nobody counts
 }
 
 // As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.

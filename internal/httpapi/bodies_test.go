@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"bytes"
+	"context"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"time"
 
 	"weir/internal/httpapi"
+	"weir/internal/relay"
 )
 
 // metric reads one number.
@@ -185,4 +187,29 @@ func TestEveryRouteGuardsItsBody(t *testing.T) {
 	if h := held(t, n); h != 0 {
 		t.Errorf("%.0f bytes are held", h)
 	}
+}
+
+// What a provider sends counts for the user until the call has ended: it is not refused, but new bodies of that user are.
+func TestAnswersCount(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+		if c.Request.SessionID == "large" {
+			c.Request.Memory.Force(200 << 20)
+			return g.Complete(ctx, c, sink)
+		}
+		return hello(ctx, c, sink)
+	}), nil)
+	done := make(chan *response)
+	go func() { done <- n.do("POST", "/v1/chat/completions", chatBody(false), "X-Session-Id", "large") }()
+	<-g.entered
+	limited(t, n.do("POST", "/v1/chat/completions", chatBody(false)), "max_user_share", itoa(128<<20))
+	if r := n.do("POST", "/v1/chat/completions", padded(5<<20), "Authorization", "Bearer "+n.newUser("Boris")); r.StatusCode != 200 {
+		t.Errorf("another user: status %d: %s", r.StatusCode, r.body)
+	}
+	close(g.leave)
+	if r := <-done; r.StatusCode != 200 {
+		t.Errorf("status %d", r.StatusCode)
+	}
+	until(t, "all was given back", func() bool { return held(t, n) == 0 })
 }

@@ -47,6 +47,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 		return nil, err
 	}
 	req.Account = x.caller.Wallet
+	req.Memory = &x.memory // what a provider sends is paid for: it counts, and is not refused
 	x.usePlugins(req)
 	x.asked = req.Models[0]
 	if req.SessionID == "" {

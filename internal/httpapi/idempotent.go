@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
+	"weir/internal/limit"
 	"weir/internal/record"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -18,9 +19,10 @@ var errReplayed = errors.New("the first answer was given again")
 
 // named is a request with an Idempotency-Key on its way to an answer that is kept.
 type named struct {
-	name string
-	run  *idempotency.Run // nil until the body was read, and after the run has ended
-	open bool             // content may be kept: the request was understood, and nobody demands zero data retention
+	name   string
+	memory *limit.Tab       // of the exchange
+	run    *idempotency.Run // nil until the body was read, and after the run has ended
+	open   bool             // content may be kept: the request was understood, and nobody demands zero data retention
 
 	frames  []byte      // of a stream so far
 	large   bool        // there are more than are kept
@@ -40,7 +42,7 @@ func (x *exchange) name() error {
 	if err := idempotency.CheckName(values[0]); err != nil {
 		return err
 	}
-	x.named = &named{name: values[0]}
+	x.named = &named{name: values[0], memory: &x.memory}
 	return nil
 }
 
@@ -85,6 +87,7 @@ var replayed = []string{"true"}
 
 // replay gives a kept answer again.
 func (x *exchange) replay(e *idempotency.Entry) {
+	x.memory.Force(int64(len(e.Answer.Body)))
 	x.generation, x.genHeader[0] = e.Generation, e.Generation
 	x.w.Header()["Idempotent-Replayed"] = replayed
 	if e.Answer.Type != streamType[0] {
@@ -140,6 +143,7 @@ func (n *named) frame(frame []byte) bool {
 		if n.large = n.large || !n.open || len(n.frames)+len(frame) > n.run.MaxBytes(); n.large {
 			n.frames = nil
 		} else {
+			n.memory.Force(int64(len(frame)))
 			n.frames = append(n.frames, frame...)
 		}
 	}

@@ -64,7 +64,11 @@ func (x *exchange) boundary() (string, error) {
 // readForm reads the body of a form. A client that sends a named form again parts it by another boundary: it is the same form.
 func (x *exchange) readForm(boundary string) ([]byte, error) {
 	body, err := x.readBytes()
-	if err == nil && x.named != nil {
+	if err != nil {
+		return nil, err
+	}
+	x.memory.Force(int64(len(body)) * 3 / 2) // images of forms are decoded to base64
+	if x.named != nil {
 		err = x.claim(bytes.ReplaceAll(body, []byte(boundary), nil))
 	}
 	return body, err

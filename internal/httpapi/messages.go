@@ -56,6 +56,7 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		return nil, err
 	}
 	req.Account = x.caller.Wallet
+	req.Memory = &x.memory
 	for i, slug := range req.Models {
 		req.Models[i] = knownModel(x.api.Catalog(), slug)
 	}

@@ -33,6 +33,7 @@ type reply struct {
 	call    *relay.Call
 	options responses.Options
 	kept    history.Response // what there is of it before the answer
+	memory  limit.Tab        // of one in the background, which outlives its exchange
 	answer  *responses.Kept  // nil until there is one
 }
 
@@ -84,6 +85,7 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 		req.Continue(before)
 	}
 	req.Account = x.caller.Wallet
+	req.Memory = &x.memory
 	x.usePlugins(req.Request)
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
@@ -224,6 +226,20 @@ func (r *reply) inBackground() error {
 	return err
 }
 
+// keepBody charges for the copies of the body that a response in the background has after its exchange has ended: the request and its input.
+func (r *reply) keepBody() error {
+	x := r.x
+	r.memory.Open(x.api.limits.bytes, x.caller.User)
+	r.req.Memory = &r.memory
+	switch r.memory.Take(int64(len(r.req.Body)) + int64(len(r.kept.Input))) {
+	case limit.OfName:
+		return x.crowded(x.api.limits.bytes.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
+	case limit.OfAll:
+		return fault.New(fault.Overloaded, "httpapi.background", "The gateway holds too many bytes of requests at the moment.")
+	}
+	return nil
+}
+
 // patient takes every frame, also of a client that has gone: the answer is made all the same.
 type patient struct{ w *frameWriter }
 
@@ -238,6 +254,7 @@ func (p patient) Write(frame []byte) (int, error) {
 // carry makes an answer that nobody waits for.
 func (r *reply) carry(run *history.Run) {
 	x := r.x
+	defer r.memory.Close()
 	defer func() {
 		if p := recover(); p != nil {
 			x.api.Metrics.panics.Inc()

@@ -70,6 +70,7 @@ func (w *soundWriter) remember(piece []byte) {
 		w.all = nil
 		return
 	}
+	w.x.memory.Force(int64(len(piece)))
 	w.all = append(w.all, piece...)
 }
 

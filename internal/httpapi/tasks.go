@@ -26,6 +26,7 @@ func atMost(bytes int64) func(*Config) int64 {
 // admitTask completes a decoded task by what the exchange knows of its client, and lets it in by what it asks for.
 func (x *exchange) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
+	req.Memory = &x.memory
 	req.N = max(req.N, 1)
 	x.asked = req.Models[0]
 	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)

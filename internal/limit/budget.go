@@ -64,15 +64,25 @@ func (b *Budget) Of(name string) int64 { return b.byName.Of(name) }
 // Each is the part of one name.
 func (b *Budget) Each() int64 { return b.each }
 
+// Force takes n for a name whether or not it is there: for what has been paid for, and must not be thrown away. Meanwhile Take takes less.
+func (b *Budget) Force(name string, n int64) {
+	b.byName.Add(name, n, math.MaxInt64)
+	b.used.Add(n)
+}
+
 // Tab is what one request has taken of a budget. It is safe for concurrent use; the zero Tab has no budget and takes nothing.
 type Tab struct {
 	budget *Budget
 	name   string
 	n      atomic.Int64
+	closed atomic.Bool
 }
 
 // Open begins a tab of a name. It must not be in use.
-func (t *Tab) Open(b *Budget, name string) { t.budget, t.name = b, name }
+func (t *Tab) Open(b *Budget, name string) {
+	t.budget, t.name = b, name
+	t.closed.Store(false)
+}
 
 // Take takes n more.
 func (t *Tab) Take(n int64) Shortage {
@@ -81,9 +91,25 @@ func (t *Tab) Take(n int64) Shortage {
 	}
 	s := t.budget.Take(t.name, n)
 	if s == None {
-		t.n.Add(n)
+		t.add(n)
 	}
 	return s
+}
+
+// Force takes n more whether or not it is there; see Budget.Force.
+func (t *Tab) Force(n int64) {
+	if t.budget != nil && n > 0 {
+		t.budget.Force(t.name, n)
+		t.add(n)
+	}
+}
+
+// add puts what was taken on the tab. On one that was closed meanwhile nothing stays.
+func (t *Tab) add(n int64) {
+	t.n.Add(n)
+	if t.closed.Load() {
+		t.settle()
+	}
 }
 
 // Give gives n back.
@@ -97,8 +123,13 @@ func (t *Tab) Give(n int64) {
 // Taken is how much is on the tab.
 func (t *Tab) Taken() int64 { return t.n.Load() }
 
-// Close gives back all that is on the tab. Who takes more later must close again.
+// Close gives back all that is on the tab, and at once what anybody may still put there.
 func (t *Tab) Close() {
+	t.closed.Store(true)
+	t.settle()
+}
+
+func (t *Tab) settle() {
 	if n := t.n.Swap(0); n > 0 {
 		t.budget.Give(t.name, n)
 	}

@@ -16,6 +16,7 @@ func TestBudget(t *testing.T) {
 		each := rapid.Int64Range(0, 120).Draw(t, "each")
 		b := limit.NewBudget(all, each)
 		tabs := make([]limit.Tab, 6) // two of each name
+		forced := false
 		names := []string{"a", "b", "c"}
 		for i := range tabs {
 			tabs[i].Open(b, names[i%3])
@@ -39,14 +40,23 @@ func TestBudget(t *testing.T) {
 				i := rapid.IntRange(0, 5).Draw(t, "tab")
 				tabs[i].Give(rapid.Int64Range(0, tabs[i].Taken()).Draw(t, "n"))
 			},
-			"close": func(t *rapid.T) { tabs[rapid.IntRange(0, 5).Draw(t, "tab")].Close() },
+			"force": func(t *rapid.T) {
+				tabs[rapid.IntRange(0, 5).Draw(t, "tab")].Force(rapid.Int64Range(1, 60).Draw(t, "n"))
+				forced = true
+			},
+			"close": func(t *rapid.T) {
+				i := rapid.IntRange(0, 5).Draw(t, "tab")
+				tabs[i].Close()
+				tabs[i].Force(7) // by who came too late
+				tabs[i].Open(b, names[i%3])
+			},
 			"": func(t *rapid.T) {
 				for i, name := range names {
 					if b.Of(name) != of(i) {
 						t.Fatalf("%s has %d; want %d", name, b.Of(name), of(i))
 					}
 				}
-				if b.Used() != of(0)+of(1)+of(2) || b.Used() > all {
+				if b.Used() != of(0)+of(1)+of(2) || b.Used() > all && !forced {
 					t.Fatalf("%d of %d are used", b.Used(), all)
 				}
 			},

@@ -137,11 +137,22 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 		if int64(len(buf)) > a.Limits.Whole {
 			return buf, TooLarge(a.Endpoint, nil)
 		}
-		if err == io.EOF {
-			return buf, nil
-		}
 		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			a.holds(cap(buf))
 			return buf, err
 		}
+	}
+}
+
+// smallAnswer is what an answer takes that nobody counts, in bytes.
+const smallAnswer = 64 << 10
+
+// holds reports the memory of a large answer to whoever counts it.
+func (a *Answer) holds(n int) {
+	if n > smallAnswer && a.Request != nil && a.Request.Memory != nil {
+		a.Request.Memory.Force(int64(n))
 	}
 }

@@ -153,6 +153,9 @@ func (k *Ask) Fetch(address string) (data []byte, mediaType string, err error) {
 	}
 	data, mediaType, err = k.client.cfg.Fetcher.ProviderBytes(k.ctx, k.ep.Provider.Name, k.target.provider.BaseURL, address, k.client.cfg.Limits.Media)
 	if err == nil {
+		if k.req != nil && k.req.Memory != nil {
+			k.req.Memory.Force(int64(len(data)))
+		}
 		return data, mediaType, nil
 	}
 	if k.ctx.Err() != nil {
