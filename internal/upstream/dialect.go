@@ -135,6 +135,7 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 		n, err := a.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]
 		if int64(len(buf)) > a.Limits.Whole {
+			a.holds(cap(buf))
 			return buf, TooLarge(a.Endpoint, nil)
 		}
 		if err != nil {
