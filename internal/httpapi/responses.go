@@ -206,9 +206,15 @@ func (r *reply) stream(ctx context.Context, to func(w *frameWriter) frames) erro
 // inBackground answers at once, or follows with a stream, and goes on whether or not the client stays.
 func (r *reply) inBackground() error {
 	x := r.x
+	if !r.req.Stream {
+		if err := r.keepBody(); err != nil {
+			return err
+		}
+	}
 	r.kept.Status, r.kept.Object = history.Queued, responses.Queued(&r.options)
 	run, err := x.api.History.Begin(context.WithoutCancel(x.context()), r.kept)
 	if err != nil {
+		r.memory.Close()
 		return err
 	}
 	if !r.req.Stream {
