@@ -15,6 +15,7 @@ import (
 	"weir/internal/limit"
 	"weir/internal/money"
 	"weir/internal/routing"
+	"weir/internal/usage"
 )
 
 // limits is what this node knows of who uses how much.
@@ -236,11 +237,7 @@ func promptCost(snap *catalog.Snapshot, slug string, tokens int64) money.Nano {
 	if ep == nil {
 		return 0
 	}
-	p := ep.Pricing.For(tokens)
-	var sum money.Sum
-	sum.PerThousand(tokens, p.Prompt.Nano)
-	sum.Each(1, p.Request.Nano)
-	n, err := sum.Ceil()
+	_, n, err := usage.Cost(usage.Usage{Prompt: usage.Of(tokens)}, ep.Pricing.For(tokens))
 	if err != nil {
 		return 0 // the hold refuses it
 	}

@@ -18,19 +18,11 @@ const StatusAccepted = 202
 
 // cost is what so many videos of that length cost.
 func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
-	var lines []usage.Line
-	if o.Request.Set {
-		lines = append(lines, usage.Line{Kind: usage.KindRequest, Quantity: 1, Price: o.Request.Nano})
+	length, err := money.Nano(seconds).Mul(videos)
+	if err != nil {
+		return nil, 0, err
 	}
-	if o.Second.Set {
-		length, err := money.Nano(seconds).Mul(videos)
-		if err != nil {
-			return nil, 0, err
-		}
-		lines = append(lines, usage.Line{Kind: usage.KindVideo, Quantity: int64(length), Price: o.Second.Nano})
-	}
-	total, err := usage.Total(lines)
-	return lines, total, err
+	return usage.TaskCost(usage.Usage{Seconds: usage.Of(int64(length))}, &catalog.Tariff{Prices: catalog.Prices{Request: o.Request}, Second: o.Second})
 }
 
 // consumed is what the job is charged for: as much as the provider says, and never more than what was asked for and is held.
