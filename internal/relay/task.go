@@ -98,6 +98,11 @@ func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []u
 func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	m := &x.meter
 	u, usual := m.usage, x.req.Task.Usual()
+	if image, ok := x.req.Task.(*task.Image); ok && !m.done { // of a broken stream: what was finished, or the one that was begun
+		part := *image
+		part.N = int(max(m.images, 1))
+		usual = part.Usual()
+	}
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
@@ -148,7 +153,7 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	if !u.Completion.Told() {
 		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
 	}
-	return u.Completed(&most, &to, true, &rough, func() int64 {
+	return u.Completed(&most, &to, m.done, &rough, func() int64 {
 		if usual.Prompt.Reported {
 			return usual.Prompt.N
 		}
@@ -166,14 +171,16 @@ func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
 
-// partial reports whether what the client has of a broken answer is charged: all of a text, of a task only what its client gave up, and never
-// a picture that was not finished.
+// partial reports whether what the client has of a broken answer is charged: all of a text, of a task what its client gave up, and of pictures
+// those that were finished. A picture of which its client has seen a preview is made to its end, and paid for, whether or not somebody waits.
 func (x *run) partial() bool {
 	if x.req.Task == nil {
 		return true
 	}
-	_, image := x.req.Task.(*task.Image)
-	return x.rec.Cancelled && !image
+	if _, image := x.req.Task.(*task.Image); image {
+		return x.meter.images > 0 || x.rec.Cancelled && x.meter.previews
+	}
+	return x.rec.Cancelled
 }
 
 // pixelSize is a picture's size as price lists write it.

@@ -157,7 +157,10 @@ func TestTaskBroken(t *testing.T) {
 		{"transcript broken by the provider", recording, minute, script{delta, broken}, false, "0"},
 		{"transcript given up", recording, minute, script{delta, delta, done()}, true, "6"},
 		{"picture broken by the provider", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, broken}, false, "0"},
-		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, true, "0"},
+		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, true, "4"},
+		{"picture given up behind a preview", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, done()}, true, "4"},
+		{"pictures by tokens, given up behind a preview", &task.Image{N: 3}, catalog.Pricing{Base: catalog.Prices{Prompt: price("0"), ImageOutput: price("10")}}, script{preview, preview, preview, done()}, true, "10.56"},
+		{"two of three pictures, then broken by the provider", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), broken}, false, "8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
