@@ -17,7 +17,7 @@ func films(t *testing.T) *catalog.Snapshot {
 		return catalog.VideoRule{Resolution: resolution, WithAudio: audio, PerSecond: money.Price{Nano: rubles * int64(money.Ruble), Set: true}}
 	}
 	snap, err := catalog.Build(catalog.Declared{
-		Providers: []catalog.Provider{{ID: "one", Dialect: "x", BaseURL: "https://one.test"}, {ID: "two", Dialect: "x", BaseURL: "https://two.test"}},
+		Providers: []catalog.Provider{{ID: "one", Dialect: "openai", BaseURL: "https://one.test"}, {ID: "two", Dialect: "openai", BaseURL: "https://two.test"}},
 		Models: []catalog.ModelInfo{
 			{Slug: "v/film", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Resolutions: []string{"720p", "1080p"}, AspectRatios: []string{"16:9", "9:16"},
 				Sizes: []string{"1280x720", "1920x1080"}, Durations: []int{4, 8}, FrameImages: []string{video.FirstFrame}, Passthrough: []string{"style"}, Audio: true, Seed: true}},
