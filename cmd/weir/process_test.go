@@ -74,7 +74,13 @@ func start(t *testing.T, firstLine *string, args ...string) *process {
 
 func startIn(t *testing.T, env []string, firstLine *string, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: exec.Command("weir", args...), stderr: &lines{}, exited: make(chan struct{})}
+	return startCommand(t, exec.Command("weir", args...), env, firstLine)
+}
+
+// startCommand starts a program that is, or becomes, weir.
+func startCommand(t *testing.T, cmd *exec.Cmd, env []string, firstLine *string) *process {
+	t.Helper()
+	p := &process{cmd: cmd, stderr: &lines{}, exited: make(chan struct{})}
 	p.cmd.Env, p.cmd.Stderr = env, p.stderr
 	out, err := p.cmd.StdoutPipe()
 	if err != nil {
@@ -96,7 +102,7 @@ func startIn(t *testing.T, env []string, firstLine *string, args ...string) *pro
 	if firstLine != nil {
 		if *firstLine = <-first; *firstLine == "" {
 			<-p.exited
-			t.Fatalf("weir %s ended before it was ready: %v\n%s", args[0], p.err, p.stderr)
+			t.Fatalf("%q ended before it was ready: %v\n%s", cmd.Args, p.err, p.stderr)
 		}
 	}
 	return p
@@ -224,7 +230,13 @@ func startSite(t *testing.T, c settings) *site {
 // serve starts the site's node, for the first time or again.
 func (s *site) serve(t *testing.T) {
 	t.Helper()
-	s.process = start(t, nil, "serve", "-c", s.file)
+	s.serveAs(t, start(t, nil, "serve", "-c", s.file))
+}
+
+// serveAs waits until a process that was started serves the site.
+func (s *site) serveAs(t *testing.T, p *process) {
+	t.Helper()
+	s.process = p
 	const ready = "weir is ready"
 	waitFor(t, "the node to be ready", func() bool { return s.ended() || s.stderr.with(ready) != "" })
 	line := s.stderr.with(ready)

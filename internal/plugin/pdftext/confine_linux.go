@@ -40,7 +40,12 @@ func confine(lim Limits) error {
 		{syscall.RLIMIT_DATA, memory, memory},
 		{syscall.RLIMIT_AS, used + memory, used + memory},
 	} {
-		if err := syscall.Setrlimit(l.what, &syscall.Rlimit{Cur: l.soft, Max: l.max}); err != nil {
+		var now syscall.Rlimit
+		if err := syscall.Getrlimit(l.what, &now); err != nil {
+			return err
+		}
+		// what the gateway itself was given less of stays so
+		if err := syscall.Setrlimit(l.what, &syscall.Rlimit{Cur: min(l.soft, now.Max), Max: min(l.max, now.Max)}); err != nil {
 			return err
 		}
 	}
