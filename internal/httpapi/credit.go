@@ -28,7 +28,7 @@ func (x *exchange) checkCredit(model string) error {
 		trust = trustCredit
 	}
 	if !ok || x.at.Sub(known.at) >= trust {
-		b, err := x.api.Ledger.Balance(context.WithoutCancel(x.r.Context()), x.caller.Wallet)
+		b, err := x.api.Ledger.Balance(context.WithoutCancel(x.context()), x.caller.Wallet)
 		if err != nil {
 			return nil // what this node has borrowed may be enough: the hold says so
 		}

@@ -69,7 +69,7 @@ func (x *exchange) chargedOnce(err error) error {
 		return err
 	}
 	id, _ := f.Details["generation_id"].(string)
-	if c, _, err := x.api.Ledger.Call(x.r.Context(), x.caller.Wallet, id); err == nil {
+	if c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, id); err == nil {
 		f.Details["cost"] = c.Cost.String()
 	}
 	return f
