@@ -66,7 +66,12 @@ type Gateway struct {
 
 	listener      net.Listener
 	adminListener net.Listener
+
+	superseded chan struct{} // gets one when another process has this node's identity
 }
+
+// supersede makes run end the node.
+func (g *Gateway) supersede() { g.superseded <- struct{}{} }
 
 // extra is what a node is given besides its configuration.
 type extra struct {
@@ -79,7 +84,7 @@ type extra struct {
 // open builds a node in the order in which its parts need each other. What it opened is closed again when it fails.
 func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err error) {
 	tune(cfg.Runtime)
-	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), catalog: &catalog.Current{}}
+	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), catalog: &catalog.Current{}, superseded: make(chan struct{}, 1)}
 	defer func() {
 		if err != nil {
 			g.close(context.WithoutCancel(ctx))
@@ -106,7 +111,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
 	}
-	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog)); err != nil {
+	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
 		return g, err
 	}
 	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
@@ -118,6 +123,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 
 	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
+	metrics.WatchAside(g.book)
 	g.live.failures = metrics.RateFailures()
 	verifier := apikey.NewVerifier(g.store, time.Now, apikey.VerifierConfig{Preferences: readPreferences})
 	apiConfig, err := httpConfig(cfg)
@@ -153,7 +159,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
-		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready,
+		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,
 		Idempotency: g.named, History: g.history, Videos: g.videos, FreeDisk: freeDisk(spoolDir(cfg.DataDir)),
 		WebhookSecrets: secrets, CheckCallback: callbackCheck(fetcher, secrets),
 	}, apiConfig)

@@ -65,6 +65,11 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 		select {
 		case err := <-failed:
 			return err
+		case <-g.superseded:
+			if err := g.drain(ctx, nil, signals); err != nil {
+				return err
+			}
+			return errors.New("another node began with a copy of this data directory and has its identity now; start this one again and it gets an identity of its own")
 		case <-ctx.Done():
 			return g.drain(ctx, nil, signals)
 		case sig := <-signals:

@@ -37,11 +37,11 @@ import (
 	"weir/internal/upstream/yandex"
 )
 
-func ledgerConfig(cfg config.Config, log *slog.Logger) ledger.Config {
+func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger.Config {
 	l := cfg.Ledger
 	sync := map[string]journal.Sync{"interval": journal.Interval, "always": journal.Always, "never": journal.Never}[cfg.Journal.Sync]
 	return ledger.Config{
-		Dir: ledger.JournalDir(cfg.DataDir), Now: time.Now, Log: log,
+		Dir: ledger.JournalDir(cfg.DataDir), Now: time.Now, Log: log, OnSuperseded: superseded,
 		Sync: sync, SyncEvery: cfg.Journal.Interval, SegmentBytes: int64(cfg.Journal.SegmentBytes),
 		ApplyEvery: l.ApplyEvery, LeaseFor: l.LeaseFor, LapseAfter: l.LapseAfter, SpendFor: l.SpendFor, RecallFor: l.RecallFor, StoreFor: l.StoreFor,
 	}

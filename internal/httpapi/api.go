@@ -69,6 +69,7 @@ type Deps struct {
 	Slog      *slog.Logger
 	Metrics   *Metrics
 	Ready     func(context.Context) error // asked by /readyz; an error means not ready
+	Aside     func() int64                // charges that wait for a decision, told by /readyz; nil: not told
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 

@@ -115,6 +115,15 @@ func (m *Metrics) WatchHealth(e Ejections) {
 		func() float64 { return float64(e.CountEjected()) }))
 }
 
+// Asides tells how many charges could not be posted and wait for a decision. *ledger.Book is one.
+type Asides interface{ Aside() int64 }
+
+// WatchAside exports how many charges wait for a decision.
+func (m *Metrics) WatchAside(a Asides) {
+	m.Registry.MustRegister(prometheus.NewGaugeFunc(prometheus.GaugeOpts{Name: "weir_ledger_set_aside", Help: "Charges that the database could not take, when this node started and since: see weir ledger aside."},
+		func() float64 { return float64(a.Aside()) }))
+}
+
 // Handler serves the registry in the Prometheus text format.
 func (m *Metrics) Handler() http.Handler {
 	return promhttp.HandlerFor(m.Registry, promhttp.HandlerOpts{})

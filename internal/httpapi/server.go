@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"net"
 	"net/http"
@@ -212,11 +213,14 @@ func (a *API) ready(ctx context.Context) error {
 }
 
 // details are what the operator should know of a node that works all the same.
-func (a *API) details() []string {
+func (a *API) details() (list []string) {
 	if a.peers.suspected() {
-		return []string{proxyRemedy}
+		list = append(list, proxyRemedy)
 	}
-	return nil
+	if a.Aside != nil && a.Aside() > 0 {
+		list = append(list, fmt.Sprintf("%d charges could not be posted and were set aside; see: weir ledger aside list", a.Aside()))
+	}
+	return list
 }
 
 func healthBody(err error, details ...string) []byte {

@@ -42,22 +42,36 @@ func (b *Book) Flush(ctx context.Context) error {
 	return nil
 }
 
-// applyBatch brings the next stretch of the journal to the store.
+// applyBatch brings the next stretch of the journal to the store, or finds out which of its records cannot go there.
 func (b *Book) applyBatch(ctx context.Context) error {
-	batch := Batch{Node: b.claim.Node, From: b.applied.Load(), Now: b.cfg.Now()}
+	batch := Batch{Node: b.writer, Life: b.life, From: b.applied.Load(), Now: b.cfg.Now()}
 	defer func() { clear(b.stretch.items) }() // their texts are not to be kept
-	to, err := b.stretch.read(b.journal, batch.From)
+	to, err := b.stretch.read(b.journal, batch.From, b.most)
 	if err != nil {
 		return err
+	}
+	unread := b.stretch.decode()
+	if unread != nil && len(b.stretch.items) == 0 {
+		return b.ours(ctx, b.setAside(ctx, batch.From, unread))
+	}
+	if unread != nil { // those before it first
+		to = b.stretch.nexts[len(b.stretch.items)-1]
 	}
 	batch.To, batch.Items = to, b.stretch.items
 	batch.Durable = b.journal.Droppable(to)
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), applyTimeout)
 	defer cancel()
-	at, err := b.store.Apply(ctx, &batch)
-	if err != nil {
-		return err
+	at, err := b.store.Apply(short, &batch)
+	switch n := len(batch.Items); {
+	case fault.Is(err, fault.Unprocessable) && n > 1:
+		b.most = n / 2
+		return nil
+	case fault.Is(err, fault.Unprocessable) && n == 1:
+		return b.ours(ctx, b.setAside(ctx, batch.From, err))
+	case err != nil:
+		return b.ours(ctx, err)
 	}
+	b.most = min(2*b.most, maxBatch)
 	b.applied.Store(at)
 	if batch.Durable && at == to {
 		return b.journal.Drop(to)
@@ -67,35 +81,35 @@ func (b *Book) applyBatch(ctx context.Context) error {
 
 // stretch is the space of a batch, used again for the next one.
 type stretch struct {
-	bytes []byte // the records, one after another
-	ends  []int  // in bytes, of each record
+	bytes []byte  // the records, one after another
+	ends  []int   // in bytes, of each record
+	nexts []int64 // positions behind them
 	items []Recorded
 }
 
-func (s *stretch) read(from *journal.Journal, position int64) (next int64, err error) {
-	s.bytes, s.ends, s.items = s.bytes[:0], s.ends[:0], s.items[:0]
-	next, err = from.Read(position, func(rec []byte, _ int64) error {
+func (s *stretch) read(from *journal.Journal, position int64, most int) (next int64, err error) {
+	s.bytes, s.ends, s.nexts, s.items = s.bytes[:0], s.ends[:0], s.nexts[:0], s.items[:0]
+	return from.Read(position, func(rec []byte, next int64) error {
 		s.bytes = append(s.bytes, rec...)
-		s.ends = append(s.ends, len(s.bytes))
-		if len(s.ends) == maxBatch {
+		s.ends, s.nexts = append(s.ends, len(s.bytes)), append(s.nexts, next)
+		if len(s.ends) == most {
 			return journal.ErrEnough
 		}
 		return nil
 	})
-	if err != nil {
-		return next, err
-	}
-	return next, s.decode()
 }
 
+// decode makes items of the records, up to the first that cannot be read, which the error is about.
 func (s *stretch) decode() error {
-	s.items = slices.Grow(s.items, len(s.ends))[:len(s.ends)]
+	s.items = slices.Grow(s.items, len(s.ends))
 	texts := string(s.bytes)
 	lists := lists{piece: 64}
 	start := 0
 	for i, end := range s.ends {
-		s.items[i].Record = s.bytes[start:end:end]
+		s.items = append(s.items, Recorded{Record: s.bytes[start:end:end]})
 		if err := s.items[i].decode(texts[start:end], &lists); err != nil {
+			s.items[i] = Recorded{}
+			s.items = s.items[:i]
 			return err
 		}
 		start = end

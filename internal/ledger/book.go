@@ -2,11 +2,13 @@ package ledger
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"hash/maphash"
 	"log/slog"
 	"path/filepath"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -35,8 +37,15 @@ type Book struct {
 	seed   maphash.Seed
 	shards [64]shard
 
+	node       string // this node's identity
+	life       string // of this start
+	superseded atomic.Bool
+
 	applying chan struct{} // one token: who holds it applies
 	stretch  stretch       // guarded by applying
+	writer   string        // guarded by applying: the node in whose name the journal is applied
+	most     int           // guarded by applying: records in the next batch
+	aside    atomic.Int64  // records that could not be posted
 	applied  atomic.Int64  // position in the journal
 	asleep   atomic.Bool   // the applier waits for work
 	work     chan struct{}
@@ -70,7 +79,7 @@ func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 	if err := cfg.check(); err != nil {
 		return nil, err
 	}
-	b := &Book{store: store, cfg: cfg, log: cfg.Log, started: cfg.Now(), seed: maphash.MakeSeed(),
+	b := &Book{store: store, cfg: cfg, log: cfg.Log, started: cfg.Now(), seed: maphash.MakeSeed(), life: "life_" + strings.ToLower(rand.Text()), most: maxBatch,
 		applying: make(chan struct{}, 1), work: make(chan struct{}, 1)}
 	b.upkeep.seen = map[string]sighting{}
 	for i := range b.shards {
@@ -93,9 +102,15 @@ func (b *Book) open(ctx context.Context) (err error) {
 	if b.claim, err = journal.Take(b.cfg.Dir); err != nil {
 		return err
 	}
-	position, err := b.store.Position(ctx, b.claim.Node)
+	position, err := b.identify(ctx)
 	if err != nil {
 		return err
+	}
+	if n, err := b.store.CountAsides(ctx); err != nil {
+		return err
+	} else if n > 0 {
+		b.aside.Store(n)
+		b.log.Error("records wait that could not be posted, and their calls are not charged. See them with: weir ledger aside list", "records", n)
 	}
 	b.applied.Store(position)
 	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery,
@@ -116,7 +131,7 @@ func (b *Book) open(ctx context.Context) (err error) {
 // join begins a new epoch, in which no lease exists yet.
 func (b *Book) join(ctx context.Context) error {
 	now := b.cfg.Now()
-	epoch, err := b.store.Join(ctx, b.claim.Node, now)
+	epoch, err := b.store.Join(ctx, b.node, now)
 	if err != nil {
 		return err
 	}
@@ -138,6 +153,9 @@ func (b *Book) syncFailed(err error) {
 // Ready tells why the node should get no new calls: its journal has no room for them. nil when it should. A store that is away is no
 // reason: all nodes would leave at once, while their leases still last.
 func (b *Book) Ready(context.Context) error {
+	if b.superseded.Load() {
+		return storeAway("ledger.Ready", errSuperseded)
+	}
 	if !b.journal.Ready() || b.draining.Load() {
 		return storeAway("ledger.Ready", errors.New("the journal has no room for new calls"))
 	}
@@ -145,7 +163,7 @@ func (b *Book) Ready(context.Context) error {
 }
 
 // Node is this node's identity.
-func (b *Book) Node() string { return b.claim.Node }
+func (b *Book) Node() string { return b.node }
 
 // Close brings everything to the store, gives the leases back and ends the Book's goroutines. Holds that are still open are void.
 // When the store is away the journal keeps what it lacks for the next Start; the error says so.
@@ -155,7 +173,7 @@ func (b *Book) Close(ctx context.Context) error {
 	b.done.Wait()
 	err := b.Flush(ctx)
 	if err == nil {
-		err = b.store.Leave(ctx, b.claim.Node, b.epoch.Load())
+		err = b.store.Leave(ctx, b.node, b.epoch.Load())
 	}
 	return errors.Join(err, b.journal.Close(), b.claim.Release())
 }

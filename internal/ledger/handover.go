@@ -53,7 +53,7 @@ func (b *Book) Hand(ctx context.Context, h *Hold, move func(context.Context, Han
 }
 
 func (h *Hold) handover() (Handover, error) {
-	o := Handover{Node: h.book.claim.Node, Epoch: h.book.epoch.Load(), Wallet: h.asked.Wallet, Amount: h.asked.Amount,
+	o := Handover{Node: h.book.node, Epoch: h.book.epoch.Load(), Wallet: h.asked.Wallet, Amount: h.asked.Amount,
 		WalletLease: h.wallet.number(), KeyLease: h.key.number()}
 	if h.key != nil {
 		o.Key, o.Period = h.key.pot.Key, h.key.pot.Period

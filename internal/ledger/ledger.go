@@ -89,6 +89,8 @@ type Config struct {
 	RecallFor  time.Duration // how long a hold waits for other nodes to give money back; default 1 s
 	StoreFor   time.Duration // how long one question to the store may take before the call is refused; default 1.5 s
 
+	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
+	OnSuperseded func()
 	// Wait waits for d or until the channel closes, and tells which: true for d. nil: a timer. Tests move other nodes on in it.
 	Wait func(done <-chan struct{}, d time.Duration) bool
 	// Allocate is for tests that fill the disk; see journal.Options.

@@ -270,7 +270,7 @@ func (b *Book) ask(ctx context.Context, p *purse, has *lease, lim *KeyLimit, n m
 	need := n - l.free()
 	want := max(need, p.estimate(now, need, b.cfg.SpendFor))
 	try := p.tries
-	q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.claim.Node, Epoch: l.epoch, Lease: l.id, Need: need, Want: want, Now: now}
+	q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: need, Want: want, Now: now}
 	p.mu.Unlock()
 	var g Grant
 	var recalled bool
@@ -330,7 +330,7 @@ func (b *Book) returnSpare(ctx context.Context, l *lease, n money.Nano) error {
 	}
 	ctx, cancel := b.storeContext(ctx)
 	defer cancel()
-	if err := b.store.Return(ctx, b.claim.Node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}}); err != nil {
+	if err := b.store.Return(ctx, b.node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}}); err != nil {
 		return storeAway("ledger.Hold", err) // it goes back when the lease is closed
 	}
 	return nil
@@ -436,9 +436,12 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 	if b.epoch.Load() != epoch {
 		return nil
 	}
-	b.log.Warn("other nodes took this node for dead and closed its leases; it begins anew")
 	ctx, cancel := b.storeContext(ctx)
 	defer cancel()
+	if same, err := b.sameLife(ctx); !same {
+		return err
+	}
+	b.log.Warn("other nodes took this node for dead and closed its leases; it begins anew")
 	if err := b.join(ctx); err != nil {
 		return storeAway("ledger.Hold", err)
 	}

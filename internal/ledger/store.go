@@ -14,8 +14,10 @@ import (
 type Store interface {
 	Reader
 	Nodes
+	Lives
 	Leases
 	Applier
+	Shelf
 	Poster
 	Auditor
 }
@@ -33,6 +35,17 @@ type Nodes interface {
 	Beat(ctx context.Context, node string, epoch int64, now time.Time) (others []Node, current bool, err error)
 	// Evict closes the leases of a node and its epoch, if it has given no sign of life since that beat. It tells whether it did.
 	Evict(ctx context.Context, node string, beat int64) (bool, error)
+}
+
+// Lives keeps which start of a node may apply its journal. Two processes can have the same identity when a data directory was copied; of
+// them the one that started last has it, and the other finds out with its next beat or batch.
+type Lives interface {
+	// Life is the life that a node was given last, "" for one that is not known or never had one.
+	Life(ctx context.Context, node string) (string, error)
+	// Live gives a known node another life, if it has the former one. It tells whether it did.
+	Live(ctx context.Context, node, former, life string) (bool, error)
+	// Books is the identity of all that is kept here; fresh becomes it when there is none yet.
+	Books(ctx context.Context, fresh string) (string, error)
 }
 
 // Node is a process as others see it.
@@ -110,7 +123,8 @@ func Encode(it Item) Recorded {
 // Batch is a stretch of a node's journal.
 type Batch struct {
 	Node     string
-	From, To int64 // positions; nothing is applied unless the node's position in the store is From
+	Life     string // of the node
+	From, To int64  // positions; nothing is applied unless the node's position in the store is From
 	Items    []Recorded
 	Now      time.Time
 	Durable  bool // wait for the disk: the journal forgets what comes before To
@@ -120,7 +134,8 @@ type Batch struct {
 type Applier interface {
 	// Apply inserts the generations, posts the settled ones as one transaction (an entry on each wallet, one of revenue for the sum),
 	// takes their costs from leases, and updates projections and roll-ups. It returns the node's position: b.To, or another
-	// when the store was not at b.From, and then nothing was applied. A generation that the store has already is skipped.
+	// when the store was not at b.From, and then nothing was applied. A generation that the store has already is skipped. It fails with
+	// fault.Conflict when the node's life is another, and with fault.Unprocessable when a record among them can never be posted.
 	Apply(ctx context.Context, b *Batch) (position int64, err error)
 }
 

@@ -32,7 +32,7 @@ func (b *Book) beat(ctx context.Context) error {
 	short, cancel := b.storeContext(ctx)
 	defer cancel()
 	epoch := b.epoch.Load()
-	others, current, err := b.store.Beat(short, b.claim.Node, epoch, now)
+	others, current, err := b.store.Beat(short, b.node, epoch, now)
 	if err != nil {
 		return err
 	}
@@ -86,7 +86,7 @@ func (b *Book) answerRecalls(ctx context.Context) error {
 	}
 	short, cancel := b.storeContext(ctx)
 	defer cancel()
-	ids, err := b.store.Recalled(short, b.claim.Node)
+	ids, err := b.store.Recalled(short, b.node)
 	if err != nil {
 		return err
 	}
@@ -134,7 +134,7 @@ func (b *Book) restore(ctx context.Context, p *purse, l *lease, n money.Nano) er
 	defer end()
 	p.mu.Unlock()
 	short, cancel := b.storeContext(ctx)
-	err := b.store.Return(short, b.claim.Node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}})
+	err := b.store.Return(short, b.node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}})
 	cancel()
 	p.mu.Lock()
 	if err != nil { // perhaps it went back, perhaps not: closing the lease settles it
@@ -172,7 +172,7 @@ func (b *Book) cover(ctx context.Context, p *purse, now time.Time) error {
 		}
 		end := p.begin()
 		p.mu.Unlock()
-		q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.claim.Node, Epoch: l.epoch, Lease: l.id, Need: lack, Want: lack, Now: now}
+		q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: lack, Want: lack, Now: now}
 		g, err := b.borrowOnce(ctx, q)
 		if err == nil && g.Granted == 0 && g.Available > 0 {
 			q.Need, q.Want = g.Available, g.Available
@@ -237,7 +237,7 @@ func (b *Book) close(ctx context.Context, leases []*lease) error {
 		}
 		short, cancel := b.storeContext(ctx)
 		defer cancel()
-		err = b.store.Return(short, b.claim.Node, rs)
+		err = b.store.Return(short, b.node, rs)
 	}
 	if err != nil {
 		for _, l := range leases { // again at the next round

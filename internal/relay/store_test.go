@@ -42,6 +42,14 @@ func (s *store) Position(context.Context, string) (int64, error) {
 	return s.position, nil
 }
 
+func (s *store) Life(context.Context, string) (string, error) { return "", nil }
+
+func (s *store) Live(context.Context, string, string, string) (bool, error) { return true, nil }
+
+func (s *store) Books(context.Context, string) (string, error) { return "books_test", nil }
+
+func (s *store) CountAsides(context.Context) (int64, error) { return 0, nil }
+
 func (s *store) Join(context.Context, string, time.Time) (int64, error) { return 1, nil }
 
 func (s *store) Leave(context.Context, string, int64) error { return nil }

@@ -32,6 +32,9 @@ type Engine struct {
 
 	// Duplicate tells whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
+	// Refused tells whether the database can never take what it was given, be it tried as often as one likes: a number out of range, a law
+	// of a table that is broken.
+	Refused func(error) bool
 
 	Close func() error
 }

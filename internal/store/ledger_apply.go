@@ -26,19 +26,15 @@ func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
 	if s.engine.Duplicate(err) {
 		position, err = s.apply(&own, b, true)
 	}
-	return position, err
+	return position, s.refused("store.Apply", err)
 }
 
 func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (position int64, err error) {
 	err = s.transact(ctx, !b.Durable, func(t *tx) error {
-		n, err := t.exec(nodeAdvance, b.Node, b.From, b.To)
-		if err != nil {
+		moved, err := t.advance(b.Node, b.Life, b.From, b.To, &position)
+		if err != nil || !moved {
 			return err
 		}
-		if n == 0 {
-			return t.row(nodePosition, b.Node).Scan(&position)
-		}
-		position = b.To
 		items := b.Items
 		if careful {
 			if items, err = t.unknown(items); err != nil {

@@ -21,6 +21,7 @@ func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
 		c.wallets()
 		c.leases()
 		c.generations()
+		c.asides()
 		c.jobs()
 		c.rollUps(c.records())
 		c.audit()
@@ -133,6 +134,17 @@ var (
 
 func selectAll(table string, columns ...[]string) string {
 	return "SELECT " + strings.Join(slices.Concat(columns...), ", ") + " FROM " + table
+}
+
+// asides counts the charges that wait for somebody's decision.
+func (c *checker) asides() {
+	var n int64
+	c.one(asideCount, &n)
+	var wrong []string
+	if n > 0 {
+		wrong = append(wrong, fmt.Sprintf("%d records could not be posted, and their calls are not charged; see: weir ledger aside list", n))
+	}
+	c.add("set aside", wrong, "nothing waits for a decision")
 }
 
 // records compares each call's columns with its record, and adds the records up by hour.

@@ -10,7 +10,18 @@ const (
 	nodeBeat     = `UPDATE nodes SET beat = beat + 1, seen_at = $3 WHERE id = $1 AND epoch = $2`
 	nodeEvict    = `UPDATE nodes SET epoch = epoch + 1, live = 0 WHERE id = $1 AND beat = $2 AND live = 1`
 	nodeOthers   = `SELECT id, beat FROM nodes WHERE live = 1 AND id <> $1 ORDER BY id`
-	nodeAdvance  = `UPDATE nodes SET position = $3 WHERE id = $1 AND position = $2`
+	nodeAdvance  = `UPDATE nodes SET position = $3 WHERE id = $1 AND position = $2 AND life = $4`
+	nodePlace    = `SELECT position, life FROM nodes WHERE id = $1`
+	nodeLife     = `SELECT life FROM nodes WHERE id = $1`
+	nodeLive     = `UPDATE nodes SET life = $3 WHERE id = $1 AND life = $2`
+	booksRead    = `SELECT id FROM books`
+	booksAdd     = `INSERT INTO books (one, id) VALUES (1, $1) ON CONFLICT (one) DO NOTHING`
+	asideAdd     = `INSERT INTO set_aside (node, position, generation, wallet, cost, reason, record, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8)`
+	asideColumns = `SELECT id, node, position, generation, wallet, cost, reason, record, at FROM set_aside WHERE state = 'open' `
+	asideOpen    = asideColumns + `ORDER BY id LIMIT 1000`
+	asideRead    = asideColumns + `AND id = $1`
+	asideCount   = `SELECT COUNT(*) FROM set_aside WHERE state = 'open'`
+	asideDecide  = `UPDATE set_aside SET state = $2 WHERE id = $1`
 	leasesOfNode = `SELECT wallet, key_id, period, start, id FROM leases WHERE node = $1 ORDER BY key_id, wallet, period, start, id`
 	leaseFind    = `SELECT key_id, period, start, granted, consumed FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseAdd     = `INSERT INTO leases (wallet, key_id, period, start, node, id, epoch, granted, recall, at) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`

@@ -13,8 +13,10 @@ import (
 
 // Claim is one process's right to a folder. It ends with Release or with the process, however that ends.
 type Claim struct {
-	Node string // "node_...", the folder's lasting identity
-	lock *os.File
+	Node  string   // "node_...", the folder's identity
+	Lives []string // that the folder's last starts had, or may have had
+	dir   string
+	lock  *os.File
 }
 
 // Take makes the folder when it is missing, and takes it for this process alone. It fails with fault.Conflict when another
@@ -34,7 +36,33 @@ func Take(dir string) (*Claim, error) {
 	if err != nil {
 		return nil, errors.Join(fault.Wrap("journal.Take", err), lock.Close())
 	}
-	return &Claim{Node: node, lock: lock}, nil
+	lives, err := os.ReadFile(filepath.Join(dir, livesName))
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return nil, errors.Join(fault.Wrap("journal.Take", err), lock.Close())
+	}
+	return &Claim{Node: node, Lives: strings.Fields(string(lives)), dir: dir, lock: lock}, nil
+}
+
+// livesName is the file with the folder's lives.
+const livesName = "life"
+
+// SetLives notes which lives the folder has, on the disk.
+func (c *Claim) SetLives(lives ...string) error {
+	if err := replace(filepath.Join(c.dir, livesName), strings.Join(lives, "\n")+"\n"); err != nil {
+		return fault.Wrap("journal.SetLives", err)
+	}
+	c.Lives = lives
+	return nil
+}
+
+// Rename gives the folder another identity.
+func (c *Claim) Rename() error {
+	node := newNode()
+	if err := replace(filepath.Join(c.dir, "node"), node+"\n"); err != nil {
+		return fault.Wrap("journal.Rename", err)
+	}
+	c.Node = node
+	return nil
 }
 
 // Release gives the folder up.
@@ -60,18 +88,25 @@ func identity(path string) (string, error) {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return "", err
 	}
-	node := "node_" + strings.ToLower(rand.Text())
-	fresh := path + ".new" // renamed when whole: a half-written identity would be another node
+	node := newNode()
+	return node, replace(path, node+"\n")
+}
+
+func newNode() string { return "node_" + strings.ToLower(rand.Text()) }
+
+// replace writes a small file. It is renamed when whole: a half-written identity would be another node.
+func replace(path, text string) error {
+	fresh := path + ".new"
 	f, err := os.OpenFile(fresh, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
 	if err != nil {
-		return "", err
+		return err
 	}
-	_, err = f.WriteString(node + "\n")
+	_, err = f.WriteString(text)
 	if err := errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return "", err
+		return err
 	}
 	if err := os.Rename(fresh, path); err != nil {
-		return "", err
+		return err
 	}
-	return node, syncDir(filepath.Dir(path))
+	return syncDir(filepath.Dir(path))
 }

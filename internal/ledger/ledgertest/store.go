@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -69,6 +70,7 @@ type lease struct {
 func (l *lease) left() money.Nano { return max(0, l.granted-l.consumed) }
 
 type node struct {
+	life                  string
 	epoch, beat, position int64
 	live                  bool
 }
@@ -144,6 +146,45 @@ func (s *Store) Join(_ context.Context, id string, _ time.Time) (epoch int64, er
 		return nil
 	})
 	return epoch, err
+}
+
+// Life is ledger.Lives.Life.
+func (s *Store) Life(_ context.Context, id string) (life string, err error) {
+	err = s.ask("Life", id, func() error { life = s.node(id).life; return nil })
+	return life, err
+}
+
+// Live is ledger.Lives.Live.
+func (s *Store) Live(_ context.Context, id, former, life string) (done bool, err error) {
+	err = s.ask("Live", id, func() error {
+		if n := s.node(id); n.life == former {
+			n.life, done = life, true
+		}
+		return nil
+	})
+	return done && err == nil, err
+}
+
+// Books is ledger.Lives.Books.
+func (s *Store) Books(context.Context, string) (string, error) { return "books_test", nil }
+
+// SetAside is ledger.Shelf.SetAside: this store refuses no record.
+func (s *Store) SetAside(context.Context, string, int64, *ledger.Aside) (int64, error) {
+	return 0, fault.Wrap("ledgertest.SetAside", errors.New("nothing is set aside here"))
+}
+
+// Asides is ledger.Shelf.Asides.
+func (s *Store) Asides(context.Context) ([]ledger.Aside, error) { return nil, nil }
+
+// CountAsides is ledger.Shelf.CountAsides.
+func (s *Store) CountAsides(context.Context) (int64, error) { return 0, nil }
+
+// PostAside is ledger.Shelf.PostAside.
+func (s *Store) PostAside(context.Context, int64, audit.Actor, time.Time) error { return nil }
+
+// DismissAside is ledger.Shelf.DismissAside.
+func (s *Store) DismissAside(context.Context, int64, string, audit.Actor, time.Time) error {
+	return nil
 }
 
 // Leave is ledger.Nodes.Leave.
@@ -330,6 +371,9 @@ func (s *Store) Recalled(_ context.Context, node string) (ids []int64, err error
 func (s *Store) Apply(_ context.Context, b *ledger.Batch) (position int64, err error) {
 	err = s.ask("Apply", b.Node, func() error {
 		n := s.node(b.Node)
+		if n.life != b.Life {
+			return fault.New(fault.Conflict, "ledgertest.Apply", "The node has begun another life.")
+		}
 		if n.position != b.From {
 			position = n.position
 			return nil

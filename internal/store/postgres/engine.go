@@ -87,6 +87,19 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && e.Code == unique
 }
 
+// isRefused tells the classes of errors that lie in the data: data exceptions, broken constraints, raised exceptions, exceeded limits.
+func isRefused(err error) bool {
+	var e *pgconn.PgError
+	if !errors.As(err, &e) || len(e.Code) != 5 {
+		return false
+	}
+	switch e.Code[:2] {
+	case "22", "23", "54", "P0":
+		return true
+	}
+	return false
+}
+
 // runner runs the statements of one transaction.
 type runner struct {
 	store.Plain

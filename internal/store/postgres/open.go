@@ -69,7 +69,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
 		Unhurried: "SET LOCAL statement_timeout = 0",
-		Write:     e.write, Duplicate: isDuplicate, Close: e.close,
+		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now), nil
 }
 

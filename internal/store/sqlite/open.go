@@ -68,7 +68,7 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	return store.New(store.Engine{
-		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Close: e.close,
+		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now), nil
 }
 
@@ -206,6 +206,11 @@ func (e *engine) scrub(ctx context.Context) error {
 		return store.Unavailable("sqlite.Scrub", err)
 	}
 	return nil
+}
+
+func isRefused(err error) bool {
+	var e *driver.Error
+	return errors.As(err, &e) && slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE}, e.Code()&0xff)
 }
 
 // write is store.Engine.Write. The transaction has the write lock from its start; f must use its runner alone, because the lock is not

@@ -65,6 +65,10 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"one process per folder":                 oneProcess,
 		"text that databases dislike":            awkwardCall,
 		"a call as large as can be":              largestCall,
+		"what can never be posted is set aside":  poison,
+		"what was set aside is posted once":      asidePosted,
+		"a copied folder":                        copied,
+		"the next beat tells of another life":    nextBeat,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -767,7 +771,7 @@ func applyTwice(t *testing.T, d *desk) {
 		{Node: b.Node(), From: position, To: position, Items: items},                            // generations that it has
 		{Node: b.Node(), From: position, To: position, Items: items[3:4], Durable: true},
 	} {
-		batch.Now = d.clock.Now()
+		batch.Now, batch.Life = d.clock.Now(), must(d.store.Life(d.ctx, b.Node()))
 		if got, err := d.store.Apply(d.ctx, &batch); err != nil || got != position {
 			t.Fatalf("at %d, %v, want %d", got, err, position)
 		}
@@ -775,7 +779,7 @@ func applyTwice(t *testing.T, d *desk) {
 		d.balanced()
 	}
 	// one new, known ones, and the new one again
-	mixed := ledger.Batch{Node: b.Node(), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Recorded{items[0], fresh, items[1], fresh}}
+	mixed := ledger.Batch{Node: b.Node(), Life: must(d.store.Life(d.ctx, b.Node())), From: position, To: position, Now: d.clock.Now(), Items: []ledger.Recorded{items[0], fresh, items[1], fresh}}
 	if _, err := d.store.Apply(d.ctx, &mixed); err != nil {
 		t.Fatal(err)
 	}

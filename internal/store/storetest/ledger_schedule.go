@@ -449,7 +449,7 @@ func (m *model) applyTwice(t *rapid.T) {
 	if _, _, err := m.desk.store.Call(context.Background(), it.Call.Wallet, it.Call.Generation); err != nil {
 		t.Skip("not in the store yet")
 	}
-	if _, err := m.desk.store.Apply(context.Background(), &ledger.Batch{Node: n.book.Node(), From: at, To: at, Items: []ledger.Recorded{ledger.Encode(it)}, Now: m.now()}); err != nil {
+	if _, err := m.desk.store.Apply(context.Background(), &ledger.Batch{Node: n.book.Node(), Life: must(m.desk.store.Life(context.Background(), n.book.Node())), From: at, To: at, Items: []ledger.Recorded{ledger.Encode(it)}, Now: m.now()}); err != nil {
 		t.Fatal(err)
 	}
 }

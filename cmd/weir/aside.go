@@ -1,0 +1,82 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/ledger"
+)
+
+type ledgerAsideCmd struct {
+	List    asideListCmd    `cmd:"" default:"1" help:"List the charges that could not be posted, and why."`
+	Retry   asideRetryCmd   `cmd:"" help:"Post one now."`
+	Dismiss asideDismissCmd `cmd:"" help:"Give one up: it is never charged."`
+}
+
+type asideListCmd struct{ place }
+
+func (c *asideListCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	all, err := o.Store.Asides(ctx)
+	if err != nil {
+		return err
+	}
+	if len(all) == 0 {
+		fmt.Println("Nothing is set aside.")
+		return nil
+	}
+	return table("NUMBER\tAT\tGENERATION\tWALLET\tRUBLES\tREASON", func(w *tabwriter.Writer) {
+		for i := range all {
+			a := &all[i]
+			fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%s\t%s\n", a.ID, a.At.Format(time.DateTime), cmp.Or(a.Generation, "-"), cmp.Or(a.Wallet, "-"), a.Cost, a.Reason)
+		}
+	})
+}
+
+type asideRetryCmd struct {
+	place
+	Number int64 `arg:"" help:"Number of the record, as the list has it."`
+}
+
+func (c *asideRetryCmd) Run(ctx context.Context) error {
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if err := o.Store.PostAside(ctx, c.Number, operator, time.Now()); err != nil {
+		return err
+	}
+	fmt.Printf("Posted %d.\n", c.Number)
+	return nil
+}
+
+type asideDismissCmd struct {
+	place
+	Number int64  `arg:"" help:"Number of the record, as the list has it."`
+	Reason string `help:"Why, for the audit log." required:"" placeholder:"TEXT"`
+}
+
+func (c *asideDismissCmd) Run(ctx context.Context) error {
+	if c.Reason == "" || len(c.Reason) > ledger.MaxReason {
+		return errors.New("--reason must say why, in at most 1000 bytes")
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	if err := o.Store.DismissAside(ctx, c.Number, c.Reason, operator, time.Now()); err != nil {
+		return err
+	}
+	fmt.Printf("Dismissed %d: it is not charged.\n", c.Number)
+	return nil
+}

@@ -1,0 +1,102 @@
+package ledger
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"weir/internal/fault"
+)
+
+// errSuperseded is why a node takes no new calls when another one has its identity.
+var errSuperseded = errors.New("another node began with a copy of this data directory, and has its identity now")
+
+// identify finds out who this node is and gives it a new life. Where the store knows the node from a life that this folder never had, the
+// folder is a copy of another's, or older than what the store knows: its position means nothing then, so the node takes another identity, in
+// which all that its journal still has is looked at once more. What the store has already is skipped.
+func (b *Book) identify(ctx context.Context) (position int64, err error) {
+	if position, err = b.store.Position(ctx, b.claim.Node); err != nil {
+		return 0, err
+	}
+	former, err := b.store.Life(ctx, b.claim.Node)
+	if err != nil {
+		return 0, err
+	}
+	if former != "" && !slices.Contains(b.claim.Lives, former) {
+		old := b.claim.Node
+		if position, err = b.rename(ctx); err != nil {
+			return 0, err
+		}
+		b.log.Warn("the data directory is a copy of another node's, or was restored from one: this node goes on under an identity of its own", "former", old, "node", b.claim.Node)
+		former = ""
+	}
+	b.node, b.writer = b.claim.Node, b.claim.Node
+	return position, b.begin(ctx, former)
+}
+
+// rename gives the folder an identity of its own, which the store knows then.
+func (b *Book) rename(ctx context.Context) (position int64, err error) {
+	if err := b.claim.Rename(); err != nil {
+		return 0, err
+	}
+	return b.store.Position(ctx, b.claim.Node)
+}
+
+// begin gives the node its new life. The folder notes it first: whatever comes between, it knows the life that the store has.
+func (b *Book) begin(ctx context.Context, former string) error {
+	if err := b.claim.SetLives(b.life, former); err != nil {
+		return err
+	}
+	ok, err := b.store.Live(ctx, b.claim.Node, former, b.life)
+	if err == nil && !ok {
+		err = fault.New(fault.Conflict, "ledger.Start", "Another process began at the same moment with a copy of this data directory. Start again.")
+	}
+	return err
+}
+
+// ours looks whether an error says that the node has another life by now. Then no new calls are taken, and what the journal has is applied
+// under another identity: it was delivered, so it is charged. The applying token is held.
+func (b *Book) ours(ctx context.Context, err error) error {
+	if !fault.Is(err, fault.Conflict) {
+		return err
+	}
+	b.supersede()
+	if b.writer != b.Node() { // this was the other identity already
+		return err
+	}
+	position, err := b.rename(ctx)
+	if err == nil {
+		err = b.begin(ctx, "")
+	}
+	if err != nil {
+		return err
+	}
+	b.writer = b.claim.Node
+	b.applied.Store(position)
+	return nil
+}
+
+// supersede ends the taking of calls for good, and says so once.
+func (b *Book) supersede() {
+	if b.superseded.Swap(true) {
+		return
+	}
+	b.log.Error("another node began with a copy of this data directory and has its identity now; this one takes no new calls and ends. "+
+		"What it delivered is charged. Started again it has an identity of its own", "node", b.Node())
+	if b.cfg.OnSuperseded != nil {
+		b.cfg.OnSuperseded()
+	}
+}
+
+// sameLife tells whether the node still has this start's life; when it does not, the node has been superseded.
+func (b *Book) sameLife(ctx context.Context) (bool, error) {
+	life, err := b.store.Life(ctx, b.Node())
+	if err != nil {
+		return false, err
+	}
+	if life != b.life {
+		b.supersede()
+		return false, storeAway("ledger.beat", errSuperseded)
+	}
+	return true, nil
+}

@@ -1,0 +1,161 @@
+package store
+
+import (
+	"context"
+	"database/sql"
+	"errors"
+	"strconv"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// Life is ledger.Lives.Life.
+func (s *Store) Life(ctx context.Context, node string) (life string, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&life) }, nodeLife, node)
+	if errors.Is(err, sql.ErrNoRows) {
+		return "", nil
+	}
+	return life, failure("store.Life", err)
+}
+
+// Live is ledger.Lives.Live.
+func (s *Store) Live(ctx context.Context, node, former, life string) (done bool, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		n, err := t.exec(nodeLive, node, former, life)
+		done = n == 1
+		return err
+	})
+	return done && err == nil, err
+}
+
+// Books is ledger.Lives.Books.
+func (s *Store) Books(ctx context.Context, fresh string) (id string, err error) {
+	read := func() error {
+		return s.find(ctx, func(row Scanner) error { return row.Scan(&id) }, booksRead)
+	}
+	if err = read(); !errors.Is(err, sql.ErrNoRows) {
+		return id, failure("store.Books", err)
+	}
+	err = s.write(ctx, func(t *tx) error {
+		_, err := t.exec(booksAdd, fresh)
+		return err
+	})
+	if err != nil {
+		return "", err
+	}
+	return id, failure("store.Books", read())
+}
+
+// SetAside is ledger.Shelf.SetAside.
+func (s *Store) SetAside(ctx context.Context, life string, from int64, a *ledger.Aside) (position int64, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		moved, err := t.advance(a.Node, life, from, a.Position, &position)
+		if err != nil || !moved {
+			return err
+		}
+		_, err = t.exec(asideAdd, a.Node, a.Position, a.Generation, a.Wallet, int64(a.Cost), a.Reason, a.Record, a.At.UnixMicro())
+		return err
+	})
+	return position, err
+}
+
+// advance moves a node on in its journal. It did not when the node stands elsewhere, which position tells then.
+func (t *tx) advance(node, life string, from, to int64, position *int64) (moved bool, err error) {
+	n, err := t.exec(nodeAdvance, node, from, to, life)
+	if err != nil {
+		return false, err
+	}
+	if *position = to; n > 0 {
+		return true, nil
+	}
+	var has string
+	if err := t.row(nodePlace, node).Scan(position, &has); err != nil || has == life {
+		return false, err
+	}
+	return false, fault.New(fault.Conflict, "store.Apply", "The node has begun another life.")
+}
+
+func scanAside(row Scanner) (a ledger.Aside, err error) {
+	var at int64
+	err = row.Scan(&a.ID, &a.Node, &a.Position, &a.Generation, &a.Wallet, (*int64)(&a.Cost), &a.Reason, &a.Record, &at)
+	a.At = time.UnixMicro(at).UTC()
+	return a, err
+}
+
+// Asides is ledger.Shelf.Asides.
+func (s *Store) Asides(ctx context.Context) ([]ledger.Aside, error) {
+	return list(ctx, s, "store.Asides", scanAside, asideOpen)
+}
+
+// CountAsides is ledger.Shelf.CountAsides.
+func (s *Store) CountAsides(ctx context.Context) (n int64, err error) {
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&n) }, asideCount)
+	return n, failure("store.CountAsides", err)
+}
+
+// PostAside is ledger.Shelf.PostAside.
+func (s *Store) PostAside(ctx context.Context, id int64, by audit.Actor, now time.Time) error {
+	err := s.postAside(ctx, id, by, now, false)
+	if s.engine.Duplicate(err) {
+		err = s.postAside(ctx, id, by, now, true)
+	}
+	return s.refused("store.PostAside", err)
+}
+
+func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now time.Time, careful bool) error {
+	return s.write(ctx, func(t *tx) error {
+		a, err := t.decideAside(id, "posted")
+		if err != nil {
+			return err
+		}
+		it, err := ledger.DecodeItem(a.Record)
+		if err != nil {
+			return fault.New(fault.Unprocessable, "store.PostAside", "The record cannot be read by this version of the program.").Because(err)
+		}
+		tidy(&it.Call)
+		items := []ledger.Recorded{{Item: it, Record: a.Record}}
+		if careful {
+			if items, err = t.unknown(items); err != nil {
+				return err
+			}
+		}
+		if err := t.applyItems(&ledger.Batch{Node: a.Node + ":aside", From: a.Position, Now: now, Items: items}, items); err != nil {
+			return err
+		}
+		return t.record(audit.Event{Actor: by, Action: ledger.AsidePosted, Target: strconv.FormatInt(id, 10), After: a.Generation + ": " + a.Cost.String() + " rubles"}, now)
+	})
+}
+
+// DismissAside is ledger.Shelf.DismissAside.
+func (s *Store) DismissAside(ctx context.Context, id int64, reason string, by audit.Actor, now time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		a, err := t.decideAside(id, "dismissed")
+		if err != nil {
+			return err
+		}
+		return t.record(audit.Event{Actor: by, Action: ledger.AsideDismissed, Target: strconv.FormatInt(id, 10), Before: a.Generation + ": " + a.Cost.String() + " rubles", After: reason}, now)
+	})
+}
+
+func (t *tx) decideAside(id int64, state string) (ledger.Aside, error) {
+	a, err := scanAside(t.lockedRow(asideRead, id))
+	if errors.Is(err, sql.ErrNoRows) {
+		return a, fault.Newf(fault.NotFound, "store.Aside", "No record of the number %d is set aside.", id)
+	}
+	if err != nil {
+		return a, err
+	}
+	return a, t.one(asideDecide, id, state)
+}
+
+// refused says of an error that it lies in what was to be kept, where it does: then time does not heal it.
+func (s *Store) refused(op string, err error) error {
+	if err == nil || !s.engine.Refused(err) && !s.engine.Duplicate(err) && !errors.Is(err, money.ErrOverflow) {
+		return err
+	}
+	return fault.New(fault.Unprocessable, op, "The database can never take this record.").Because(err)
+}
