@@ -12,7 +12,7 @@ import (
 )
 
 type ledgerAsideCmd struct {
-	List    asideListCmd    `cmd:"" default:"1" help:"List the charges that could not be posted, and why."`
+	List    asideListCmd    `cmd:"" default:"withargs" help:"List the charges that could not be posted, and why."`
 	Retry   asideRetryCmd   `cmd:"" help:"Post one now."`
 	Dismiss asideDismissCmd `cmd:"" help:"Give one up: it is never charged."`
 }

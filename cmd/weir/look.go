@@ -21,6 +21,7 @@ type ledgerCmd struct {
 	Verify  ledgerVerifyCmd  `cmd:"" help:"Recompute every balance, charge and roll-up; exit with 1 when anything is off."`
 	Explain ledgerExplainCmd `cmd:"" help:"Show how each number of a charge came about."`
 	Aside   ledgerAsideCmd   `cmd:"" help:"Show, retry and dismiss charges that could not be posted."`
+	Journal ledgerJournalCmd `cmd:"" help:"Inspect and repair the files that charges wait in."`
 }
 
 type ledgerVerifyCmd struct {

@@ -42,7 +42,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger
 	sync := map[string]journal.Sync{"interval": journal.Interval, "always": journal.Always, "never": journal.Never}[cfg.Journal.Sync]
 	return ledger.Config{
 		Dir: ledger.JournalDir(cfg.DataDir), Now: time.Now, Log: log, OnSuperseded: superseded,
-		Sync: sync, SyncEvery: cfg.Journal.Interval, SegmentBytes: int64(cfg.Journal.SegmentBytes),
+		Sync: sync, SyncEvery: cfg.Journal.Interval, MaxUnsynced: cfg.Journal.MaxUnsynced, SegmentBytes: int64(cfg.Journal.SegmentBytes),
 		ApplyEvery: l.ApplyEvery, LeaseFor: l.LeaseFor, LapseAfter: l.LapseAfter, SpendFor: l.SpendFor, RecallFor: l.RecallFor, StoreFor: l.StoreFor,
 	}
 }

@@ -12,7 +12,7 @@ import (
 // openStore opens the database that cfg names, and brings its tables up to date.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
 	if cfg.Store.DSN.Postgres() {
-		return postgres.Open(ctx, cfg.Store.DSN.Reveal())
+		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss))
 	}
 	return sqlite.Open(ctx, cfg.StorePath())
 }

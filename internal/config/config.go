@@ -95,13 +95,15 @@ type Timeouts struct {
 
 // Store is where state lives.
 type Store struct {
-	DSN DSN `yaml:"dsn"` // "": weir.db in the data directory
+	DSN           DSN  `yaml:"dsn"`             // "": weir.db in the data directory
+	AllowDataLoss bool `yaml:"allow_data_loss"` // of a PostgreSQL server that does not keep commits over a crash
 }
 
 // Journal is the settlement log.
 type Journal struct {
 	Sync         string        `yaml:"sync"` // "interval", "always", "never"
 	Interval     time.Duration `yaml:"interval"`
+	MaxUnsynced  time.Duration `yaml:"max_unsynced"`
 	SegmentBytes Size          `yaml:"segment_bytes"`
 }
 
@@ -444,7 +446,7 @@ func Default() Config {
 			},
 		},
 		DataDir: "./weir-data",
-		Journal: Journal{Sync: "interval", Interval: 10 * time.Millisecond, SegmentBytes: 16 << 20},
+		Journal: Journal{Sync: "interval", Interval: 10 * time.Millisecond, MaxUnsynced: 100 * time.Millisecond, SegmentBytes: 16 << 20},
 		Ledger: Ledger{
 			LeaseFor: 40 * time.Second, LapseAfter: 60 * time.Second, SpendFor: 3 * time.Second, RecallFor: time.Second,
 			StoreFor: 1500 * time.Millisecond, ApplyEvery: 50 * time.Millisecond,

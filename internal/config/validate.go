@@ -55,6 +55,7 @@ func (c *Config) Validate() error {
 	if scheme := c.Store.DSN.scheme(); scheme != "" && !c.Store.DSN.Postgres() {
 		k.fail("store.dsn", "the store %q is not supported; write postgres://user:password@host/database, the path of a SQLite file, or nothing", scheme)
 	}
+	k.positive("journal.max_unsynced", int64(c.Journal.MaxUnsynced))
 	if c.Journal.SegmentBytes < minSegment {
 		k.fail("journal.segment_bytes", "it must be at least %dMiB, so that the largest record fits", minSegment>>20)
 	}

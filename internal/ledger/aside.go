@@ -4,12 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 	"time"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/ledger/journal"
 	"weir/internal/money"
 )
 
@@ -63,7 +62,7 @@ func (b *Book) setAside(ctx context.Context, from int64, cause error) error {
 		c := &b.stretch.items[0].Call
 		a.Generation, a.Wallet, a.Cost = c.Generation, c.Wallet, c.Cost
 	}
-	path, err := keepAside(b.cfg.Dir, &a)
+	path, err := journal.Keep(b.cfg.Dir, fmt.Sprintf("%s-%016x", a.Node, a.Position), rec)
 	if err != nil {
 		b.log.Error("a record that cannot be posted is kept in the database alone: its file could not be written", "error", err)
 	}
@@ -78,21 +77,6 @@ func (b *Book) setAside(ctx context.Context, from int64, cause error) error {
 	b.log.Error("a record of the journal cannot be posted and was set aside: its call is not charged. See it with: weir ledger aside list",
 		"generation", a.Generation, "wallet", a.Wallet, "cost", a.Cost, "reason", a.Reason, "file", path)
 	return nil
-}
-
-// keepAside writes the record into a file of its own beside the journal.
-func keepAside(dir string, a *Aside) (path string, err error) {
-	dir = filepath.Join(dir, "aside")
-	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return "", err
-	}
-	path = filepath.Join(dir, fmt.Sprintf("%s-%016x.record", a.Node, a.Position))
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_WRONLY|os.O_TRUNC, 0o600)
-	if err != nil {
-		return "", err
-	}
-	_, err = f.Write(a.Record)
-	return path, errors.Join(err, f.Sync(), f.Close())
 }
 
 // Aside is how many records of this node were set aside since Start, and of all nodes before.

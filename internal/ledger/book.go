@@ -102,6 +102,13 @@ func (b *Book) open(ctx context.Context) (err error) {
 	if b.claim, err = journal.Take(b.cfg.Dir); err != nil {
 		return err
 	}
+	books, err := b.store.Books(ctx, "books_"+strings.ToLower(rand.Text()))
+	if err != nil {
+		return err
+	}
+	if err := journal.CheckBooks(b.cfg.Dir, books); err != nil {
+		return err
+	}
 	position, err := b.identify(ctx)
 	if err != nil {
 		return err
@@ -113,7 +120,7 @@ func (b *Book) open(ctx context.Context) (err error) {
 		b.log.Error("records wait that could not be posted, and their calls are not charged. See them with: weir ledger aside list", "records", n)
 	}
 	b.applied.Store(position)
-	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery,
+	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{Books: books, SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery, MaxUnsynced: b.cfg.MaxUnsynced,
 		Base: position, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed})
 	if err != nil {
 		return err

@@ -86,12 +86,8 @@ func appendItem(b []byte, it *Item) []byte {
 	if later {
 		e.counts(counts[firstCounts:])
 	}
-	return append(e.b, lastByte)
+	return e.b
 }
-
-// lastByte ends every record: by it the journal tells a record that was never wholly written, and has a zero there still, from one that
-// the disk has changed.
-const lastByte = 0xff
 
 // hasOffers is the flag of a record that tells the catalog's version and, for each candidate, model and price. Those before it end earlier,
 // and without the flag one that was cut there would pass for one of them.

@@ -77,6 +77,7 @@ type Config struct {
 
 	Sync         journal.Sync
 	SyncEvery    time.Duration // default 10 ms
+	MaxUnsynced  time.Duration // default 100 ms; see journal.Options
 	SegmentBytes int64         // default 16 MiB
 	Log          *slog.Logger  // default: none
 

@@ -65,6 +65,16 @@ func (c *Claim) Rename() error {
 	return nil
 }
 
+// Keep writes a record that could not be used into a file of its own in the folder aside of dir.
+func Keep(dir, name string, rec []byte) (path string, err error) {
+	dir = filepath.Join(dir, "aside")
+	if err := os.MkdirAll(dir, 0o700); err != nil {
+		return "", err
+	}
+	path = filepath.Join(dir, name+".record")
+	return path, replace(path, string(rec))
+}
+
 // Release gives the folder up.
 func (c *Claim) Release() error { return c.lock.Close() }
 

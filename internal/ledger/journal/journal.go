@@ -30,6 +30,7 @@ const (
 	MaxRecordBytes      = 1 << 20
 	DefaultSegmentBytes = 16 << 20
 	DefaultSyncEvery    = 10 * time.Millisecond
+	DefaultMaxUnsynced  = 100 * time.Millisecond
 	maxLooseBytes       = 4 << 20 // most that Add leaves unwritten
 )
 
@@ -41,9 +42,15 @@ type Options struct {
 	SegmentBytes int64 // size of a preallocated file; 0: DefaultSegmentBytes
 	Sync         Sync
 	SyncEvery    time.Duration // 0: DefaultSyncEvery
+	MaxUnsynced  time.Duration // under Interval, Append waits while a record that is older is not on the disk; 0: DefaultMaxUnsynced
 	Base         int64         // everything before this position is settled elsewhere: such files are removed, new records come after it
+	Books        string        // whose charges these are: files of others are refused; "": not looked at
 	// Allocate makes a file of a size, with the blocks on the disk. nil: the operating system's way. Tests fill disks with it.
 	Allocate func(f *File, bytes int64) error
+	// Now reads a monotonic clock. nil: time.Now.
+	Now func() time.Time
+	// DataSync forces what was written to a file to the disk. nil: the operating system's way. Tests stall it.
+	DataSync func(f *File) error
 	// OnSyncError hears of a disk that refuses to keep what was written. May be nil.
 	OnSyncError func(error)
 }
@@ -69,9 +76,10 @@ type Journal struct {
 
 	written atomic.Int64 // tail, for readers
 	dirty   atomic.Bool  // written since the last sync
-	ailing  atomic.Bool  // the last sync failed
-	spare   atomic.Bool  // a preallocated file waits; changed under segments
-	short   atomic.Bool  // the disk had no room for the last one that was tried
+	lag     lag
+	ailing  atomic.Bool // the last sync failed
+	spare   atomic.Bool // a preallocated file waits; changed under segments
+	short   atomic.Bool // the disk had no room for the last one that was tried
 	wake    chan struct{}
 	space   room // of the one reader
 
@@ -80,9 +88,11 @@ type Journal struct {
 		bases   []int64 // ascending, the last one is being written
 		reading *os.File
 		readAt  int64 // base of reading
+		first   int64 // where its records begin
 	}
 
 	stop context.CancelFunc
+	over <-chan struct{} // closed by stop
 	done sync.WaitGroup
 }
 
@@ -99,7 +109,8 @@ type batch struct {
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{dir: dir, o: o, next: &batch{}, wake: make(chan struct{}, 1)}
-	bases, tail, err := survey(dir)
+	j.lag.start = o.Now()
+	bases, tail, err := survey(dir, o.Books)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +133,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	}
 	_ = j.Prepare() // Ready tells when it failed
 	ctx, cancel := context.WithCancel(context.Background())
-	j.stop = cancel
+	j.stop, j.over = cancel, ctx.Done()
 	if o.Sync == Interval {
 		j.done.Add(1)
 		go func() { defer j.done.Done(); j.syncLoop(ctx) }()
@@ -138,8 +149,17 @@ func (o Options) withDefaults() Options {
 	if o.SyncEvery == 0 {
 		o.SyncEvery = DefaultSyncEvery
 	}
+	if o.MaxUnsynced == 0 {
+		o.MaxUnsynced = DefaultMaxUnsynced
+	}
+	if o.Now == nil {
+		o.Now = time.Now
+	}
 	if o.Allocate == nil {
 		o.Allocate = allocate
+	}
+	if o.DataSync == nil {
+		o.DataSync = dataSync
 	}
 	if o.OnSyncError == nil {
 		o.OnSyncError = func(error) {}
@@ -160,14 +180,16 @@ func (j *Journal) Append(rec []byte) error {
 	j.mu.Unlock()
 
 	j.writing.Lock()
-	defer j.writing.Unlock()
 	if !b.done {
 		j.write(b)
 	}
-	if end <= b.good {
-		return nil
+	good, err := end <= b.good, b.err
+	j.writing.Unlock()
+	if !good {
+		return err
 	}
-	return b.err
+	j.await()
+	return nil
 }
 
 // Add takes rec without waiting for anything. It is written by the next Append or Write, and lost with the process before that.
@@ -268,7 +290,7 @@ func (j *Journal) put(frames []byte) error {
 	at := j.tail - j.base
 	if _, err := j.file.WriteAt(frames, at); err != nil {
 		// What came through must not be taken for a record, should the process die before the next write covers it.
-		_, _ = j.file.WriteAt(make([]byte, frameBytes), at)
+		_, _ = j.file.WriteAt(make([]byte, len(frames)), at)
 		return noRoom("journal.Append", err)
 	}
 	j.tail += int64(len(frames))
@@ -276,6 +298,7 @@ func (j *Journal) put(frames []byte) error {
 		j.written.Store(j.tail)
 	}
 	if j.o.Sync == Interval && !j.dirty.Load() && !j.dirty.Swap(true) {
+		j.lag.wrote(j.o.Now())
 		select {
 		case j.wake <- struct{}{}:
 		default:
@@ -356,13 +379,19 @@ func (j *Journal) Sync() error {
 
 // sync forces the current file to the disk, under j.writing.
 func (j *Journal) sync() error {
-	err := dataSync(j.file)
+	err := j.o.DataSync(j.file)
 	j.synced(err)
 	if err != nil {
 		j.rotate = true
 		return noRoom("journal.Sync", err)
 	}
+	j.setMark(j.file, j.tail)
 	return nil
+}
+
+// setMark notes in a file how far it is on the disk. That it need not be there itself makes it never say too much.
+func (j *Journal) setMark(f *os.File, position int64) {
+	_, _ = f.WriteAt(appendMark(nil, position), markAt)
 }
 
 func (j *Journal) synced(err error) {
@@ -389,13 +418,18 @@ func (j *Journal) syncLoop(ctx context.Context) {
 		case <-ctx.Done():
 			return
 		}
-		j.dirty.Store(false)
 		j.writing.Lock()
-		file := j.file
+		j.dirty.Store(false)
+		j.lag.syncing()
+		file, tail := j.file, j.tail
 		j.syncing.Lock()
 		j.writing.Unlock()
-		err := dataSync(file)
+		err := j.o.DataSync(file)
+		if err == nil {
+			j.setMark(file, tail)
+		}
 		j.syncing.Unlock()
+		j.lag.synced()
 		if err != nil {
 			j.writing.Lock()
 			j.rotate = true

@@ -16,13 +16,13 @@ import (
 	"weir/internal/fault"
 )
 
-// A file begins with a head: magic, first position, checksum of both. Frames follow: payload length, checksum, payload.
-// The checksum covers the frame's position, so that bytes of another life of the disk never pass for a record.
-// A length of zero is untouched, preallocated space.
+// A file begins with a head, see header. Frames follow: payload length, checksum, payload. The checksum covers the frame's position, so that
+// bytes of another life of the disk never pass for a record. A length of zero is untouched, preallocated space. A length with gapBit is a
+// stretch that a repair has given up: as many bytes behind the frame's head are passed over.
 const (
-	magic      = "WEIRJNL1"
-	headBytes  = 20
+	headBytes  = 80 // of new files
 	frameBytes = 8
+	gapBit     = 1 << 31
 	suffix     = ".wal"
 	spareName  = "spare"
 )
@@ -80,11 +80,6 @@ func frame(b []byte, pos int64) (payload []byte, need int, ok bool) {
 	return b[frameBytes:need:need], need, true
 }
 
-func head(base int64) []byte {
-	h := binary.LittleEndian.AppendUint64([]byte(magic), uint64(base))
-	return binary.LittleEndian.AppendUint32(h, crc32.Checksum(h, castagnoli))
-}
-
 // makeSpare preallocates a file under a name that survey does not read. It is called with the lock on segments.
 func (j *Journal) makeSpare() error {
 	err := j.newSpare()
@@ -118,7 +113,12 @@ func (j *Journal) begin(pos int64) error {
 		j.spare.Store(false)
 		return noRoom("journal.begin", err)
 	}
-	if _, err := f.WriteAt(head(pos), 0); err != nil {
+	if _, err := f.WriteAt(header{base: pos, books: j.o.Books}.bytes(), 0); err != nil {
+		return noRoom("journal.begin", errors.Join(err, f.Close()))
+	}
+	// The head is on the disk before the file has its name: one that is empty later has lost what it held.
+	if err := j.o.DataSync(f); err != nil {
+		j.synced(err)
 		return noRoom("journal.begin", errors.Join(err, f.Close()))
 	}
 	if err := os.Rename(f.Name(), filepath.Join(j.dir, fileName(pos))); err != nil {
@@ -126,7 +126,7 @@ func (j *Journal) begin(pos int64) error {
 	}
 	j.spare.Store(false)
 	if j.o.Sync != Never {
-		if err := errors.Join(dataSync(f), syncDir(j.dir)); err != nil {
+		if err := syncDir(j.dir); err != nil {
 			j.synced(err)
 		}
 	}
@@ -145,28 +145,66 @@ func (j *Journal) begin(pos int64) error {
 	return nil
 }
 
-// survey lists the files in dir and finds the position after the last whole record.
-func survey(dir string) (bases []int64, tail int64, err error) {
+// survey lists the files in dir and finds the position after the last whole record. It fails where the newest file lacks something that was
+// on the disk, and where a file is of other books.
+func survey(dir, books string) (bases []int64, tail int64, err error) {
 	bases, err = list(dir)
 	if err != nil {
 		return nil, 0, fault.Wrap("journal.Open", err)
 	}
-	for len(bases) > 0 {
-		last := bases[len(bases)-1]
-		tail, err = end(filepath.Join(dir, fileName(last)), last)
-		if err == nil {
-			return bases, tail, nil
+	for i, base := range bases {
+		path := filepath.Join(dir, fileName(base))
+		last := i+1 == len(bases)
+		look := examine
+		if !last { // what is inside is seen when it is read
+			look = headOf
 		}
-		if !errors.Is(err, errHead) {
+		r, err := look(path, base, nextOf(bases, i))
+		switch {
+		case err != nil:
 			return nil, 0, fault.Wrap("journal.Open", err)
-		}
-		// A power cut can take the head of the newest file; then it has no record either.
-		bases = bases[:len(bases)-1]
-		if len(bases) > 0 {
-			return bases, last, nil
+		case foreign(&r, books):
+			return nil, 0, otherBooks(dir, r.books, books)
+		case r.Damaged():
+			return nil, 0, damaged("journal.Open", path, r)
+		case last:
+			return bases, r.End, nil
 		}
 	}
 	return bases, 0, nil
+}
+
+func foreign(s *Segment, books string) bool { return books != "" && s.books != "" && s.books != books }
+
+func otherBooks(dir, has, want string) error {
+	return fault.Newf(fault.Conflict, "journal.Open", "The journal in %s belongs to other books (%s) than the database (%s): its charges must not be posted there. "+
+		"Use the database that it was written for, or another data_dir for this one.", dir, has, want)
+}
+
+// CheckBooks fails with fault.Conflict when the journal in dir was written for other books. It changes nothing.
+func CheckBooks(dir, books string) error {
+	bases, err := list(dir)
+	if err != nil {
+		return fault.Wrap("journal.CheckBooks", err)
+	}
+	for _, base := range bases {
+		s, err := headOf(filepath.Join(dir, fileName(base)), base, 0)
+		if err != nil {
+			return fault.Wrap("journal.CheckBooks", err)
+		}
+		if foreign(&s, books) {
+			return otherBooks(dir, s.books, books)
+		}
+	}
+	return nil
+}
+
+// nextOf is where the records of a file end, 0 for the newest.
+func nextOf(bases []int64, i int) int64 {
+	if i+1 < len(bases) {
+		return bases[i+1]
+	}
+	return 0
 }
 
 func list(dir string) ([]int64, error) {
@@ -187,40 +225,6 @@ func list(dir string) ([]int64, error) {
 	}
 	slices.Sort(bases)
 	return bases, nil
-}
-
-var errHead = errors.New("the file does not begin as a journal")
-
-// end reads a file to its last whole record.
-func end(path string, base int64) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return 0, err
-	}
-	defer func() { _ = f.Close() }()
-	if err := checkHead(f, base); err != nil {
-		return 0, err
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return 0, err
-	}
-	pos, err := each(f, &room{}, base, base+headBytes, base+info.Size(), func([]byte, int64) error { return nil })
-	if errors.Is(err, errBad) {
-		err = nil
-	}
-	return pos, err
-}
-
-func checkHead(r io.ReaderAt, base int64) error {
-	h := make([]byte, headBytes)
-	if _, err := r.ReadAt(h, 0); err != nil && !errors.Is(err, io.EOF) {
-		return err
-	}
-	if string(h) != string(head(base)) {
-		return errHead
-	}
-	return nil
 }
 
 var errBad = errors.New("no whole record here")
@@ -252,6 +256,18 @@ func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, n
 		start := pos
 		var need int
 		for {
+			if skip := gap(got, pos); skip > 0 {
+				pos = min(pos+skip, to)
+				got = got[min(skip, int64(len(got))):]
+				if pos == to {
+					return pos, nil
+				}
+				if len(got) == 0 {
+					need = -1 // go on behind it
+					break
+				}
+				continue
+			}
 			rec, size, ok := frame(got, pos)
 			if !ok {
 				need = size
@@ -267,6 +283,7 @@ func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, n
 			}
 		}
 		switch {
+		case need < 0:
 		case need == 0 || int64(need) > to-pos || n < size:
 			return pos, errBad
 		case pos == start: // one record is longer than the buffer
@@ -287,13 +304,13 @@ func (j *Journal) Read(from int64, f func(rec []byte, next int64) error) (int64,
 	if err != nil || limit == 0 {
 		return from, err
 	}
-	from = max(from, base+headBytes)
-	if from >= limit {
-		return max(from, limit), nil
-	}
-	file, err := j.open(base)
+	file, first, err := j.open(base)
 	if err != nil {
 		return from, fault.Wrap("journal.Read", err)
+	}
+	from = max(from, first)
+	if from >= limit {
+		return max(from, limit), nil
 	}
 	enough := int64(0)
 	pos, err := each(file, &j.space, base, from, limit, func(rec []byte, next int64) error {
@@ -307,7 +324,7 @@ func (j *Journal) Read(from int64, f func(rec []byte, next int64) error) (int64,
 	case enough != 0:
 		return enough, nil
 	case errors.Is(err, errBad):
-		return pos, corrupt(filepath.Join(j.dir, fileName(base)), pos-base)
+		return pos, corrupt("journal.Read", filepath.Join(j.dir, fileName(base)), pos-base)
 	case err != nil:
 		return pos, err
 	}
@@ -335,31 +352,26 @@ func (j *Journal) locate(from int64) (base, limit int64, err error) {
 	return 0, 0, nil
 }
 
-func (j *Journal) open(base int64) (*os.File, error) {
+func (j *Journal) open(base int64) (f *os.File, first int64, err error) {
 	j.segments.Lock()
 	defer j.segments.Unlock()
 	if j.segments.reading != nil {
 		if j.segments.readAt == base {
-			return j.segments.reading, nil
+			return j.segments.reading, j.segments.first, nil
 		}
 		_ = j.segments.reading.Close()
 		j.segments.reading = nil
 	}
-	f, err := os.Open(filepath.Join(j.dir, fileName(base)))
+	f, err = os.Open(filepath.Join(j.dir, fileName(base)))
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
-	if err := checkHead(f, base); err != nil {
-		_ = f.Close()
-		return nil, fmt.Errorf("%s: %w; restore it from a copy, or move it away to give up what it holds", f.Name(), err)
+	h, err := readHeader(f, base)
+	if err != nil {
+		return nil, 0, errors.Join(headDamaged(f.Name(), err), f.Close())
 	}
-	j.segments.reading, j.segments.readAt = f, base
-	return f, nil
-}
-
-func corrupt(path string, offset int64) error {
-	return fault.Wrap("journal.Read", fmt.Errorf("%s has a damaged record at byte %d, and whole ones after it: the disk changed what was written. "+
-		"Restore the file from a copy; or move it out of the folder, which gives up the settlements in it that the store lacks, and start again", path, offset))
+	j.segments.reading, j.segments.readAt, j.segments.first = f, base, base+h.size
+	return f, j.segments.first, nil
 }
 
 // Drop removes the files that hold nothing after a position.
@@ -397,68 +409,4 @@ func remove(dir string, bases []int64) error {
 		}
 	}
 	return errors.Join(errs...)
-}
-
-// Tail is what Inspect finds.
-type Tail struct {
-	Records int64 // whole records from the position on
-	Bytes   int64
-}
-
-// Inspect reads the journal in dir from a position on without opening it for writing, and changes nothing. A missing folder is an
-// empty journal. It fails as Read does on a damaged record that whole files follow.
-func Inspect(dir string, from int64) (Tail, error) {
-	var t Tail
-	bases, err := list(dir)
-	if errors.Is(err, fs.ErrNotExist) {
-		return t, nil
-	}
-	if err != nil {
-		return t, fault.Wrap("journal.Inspect", err)
-	}
-	for i, base := range bases {
-		last := i+1 == len(bases)
-		if !last && bases[i+1] <= from {
-			continue
-		}
-		if err := t.count(filepath.Join(dir, fileName(base)), base, from, bases[i+1:]); err != nil {
-			return t, err
-		}
-	}
-	return t, nil
-}
-
-func (t *Tail) count(path string, base, from int64, later []int64) error {
-	f, err := os.Open(path)
-	if err != nil {
-		return fault.Wrap("journal.Inspect", err)
-	}
-	defer func() { _ = f.Close() }()
-	if err := checkHead(f, base); err != nil {
-		if errors.Is(err, errHead) && len(later) == 0 {
-			return nil
-		}
-		return fault.Wrap("journal.Inspect", fmt.Errorf("%s: %w", path, err))
-	}
-	info, err := f.Stat()
-	if err != nil {
-		return fault.Wrap("journal.Inspect", err)
-	}
-	limit := base + info.Size()
-	if len(later) > 0 {
-		limit = later[0]
-	}
-	start := max(from, base+headBytes)
-	pos, err := each(f, &room{}, base, start, limit, func(rec []byte, _ int64) error {
-		t.Records++
-		t.Bytes += int64(len(rec))
-		return nil
-	})
-	if errors.Is(err, errBad) {
-		if len(later) == 0 {
-			return nil
-		}
-		return corrupt(path, pos-base)
-	}
-	return err
 }

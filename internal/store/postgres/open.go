@@ -40,10 +40,16 @@ const (
 // Option changes how a store is opened.
 type Option func(*options)
 
-type options struct{ now func() time.Time }
+type options struct {
+	now    func() time.Time
+	unsafe bool
+}
 
 // WithClock sets the clock that says what the current day, week and month are; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+
+// AllowDataLoss opens a server, too, that can lose what it has committed when it crashes.
+func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
 
 // Open opens the database that dsn, postgres://user:password@host/name, stands for, and applies the migrations that it lacks; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors tell no password.
@@ -56,7 +62,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	if err != nil {
 		return nil, err
 	}
-	if err := prepare(ctx, cfg); err != nil {
+	if err := prepare(ctx, cfg, o.unsafe); err != nil {
 		return nil, err
 	}
 	pool, err := pgxpool.NewWithConfig(ctx, cfg)
@@ -111,13 +117,16 @@ func configure(dsn string) (*pgxpool.Config, error) {
 func milliseconds(d time.Duration) string { return fmt.Sprint(d.Milliseconds()) }
 
 // prepare looks whether the server is fit, and brings the tables up to date, on connections whose statements may take their time.
-func prepare(ctx context.Context, cfg *pgxpool.Config) error {
+func prepare(ctx context.Context, cfg *pgxpool.Config, unsafe bool) error {
 	slow := cfg.ConnConfig.Copy()
 	slow.RuntimeParams["statement_timeout"] = "0"
 	slow.RuntimeParams["idle_in_transaction_session_timeout"] = "0"
 	db := stdlib.OpenDB(*slow)
 	defer func() { _ = db.Close() }()
 	if err := fit(ctx, db); err != nil {
+		return err
+	}
+	if err := lasting(ctx, db, cfg.ConnConfig.RuntimeParams, unsafe); err != nil {
 		return err
 	}
 	if err := migrate(ctx, db); err != nil {
@@ -137,6 +146,34 @@ func fit(ctx context.Context, db *sql.DB) error {
 		return fault.Newf(fault.Invalid, "postgres.Open", "The server is PostgreSQL %d; version %d or later is needed.", version/10_000, oldest/10_000)
 	case encoding != "UTF8":
 		return fault.Newf(fault.Invalid, "postgres.Open", "The database has the encoding %s; it must be UTF8.", encoding)
+	}
+	return nil
+}
+
+// commits is the parameter that says what a commit waits for; on and remote_apply wait for the server's disk.
+const commits = "synchronous_commit"
+
+// lasting looks whether what the server has committed is there after a crash, and makes the connections wait for it at each commit.
+func lasting(ctx context.Context, db *sql.DB, params map[string]string, unsafe bool) error {
+	var fsync, pages, waits string
+	err := db.QueryRowContext(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).Scan(&fsync, &pages, &waits)
+	if err != nil {
+		return store.Unavailable("postgres.Open", err)
+	}
+	_, chosen := params[commits]
+	for _, x := range []struct {
+		name, value string
+		wrong       bool
+	}{
+		{"fsync", fsync, fsync != "on"}, {"full_page_writes", pages, pages != "on"}, {commits, waits, chosen && waits != "on" && waits != "remote_apply"},
+	} {
+		if x.wrong && !unsafe {
+			return fault.Newf(fault.Invalid, "postgres.Open", "The server has %s = %s: a crash can lose charges and top-ups that it has committed. Set it to on; "+
+				"or accept the loss with store.allow_data_loss: true.", x.name, x.value)
+		}
+	}
+	if !chosen && waits != "remote_apply" {
+		params[commits] = "on"
 	}
 	return nil
 }

@@ -76,6 +76,11 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 			check(t, newDesk(t, open))
 		})
 	}
+	t.Run("the journal of other books", func(t *testing.T) {
+		t.Parallel()
+		d := newDesk(t, open)
+		otherBooks(t, d, open(t, d.clock.Now))
+	})
 	t.Run("any schedule", func(t *testing.T) {
 		t.Parallel()
 		anySchedule(t, open)

@@ -10,6 +10,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/ledger"
+	"weir/internal/ledger/journal"
 	"weir/internal/money"
 )
 
@@ -206,4 +207,26 @@ func nextBeat(t *testing.T, d *desk) {
 	if b.Ready(d.ctx) != nil {
 		t.Errorf("%v", b.Ready(d.ctx))
 	}
+}
+
+// otherBooks: a journal is not posted into a database that it was not written for, and nothing is changed by trying.
+func otherBooks(t *testing.T, d *desk, other LedgerStore) {
+	w := d.wallet(10 * ruble)
+	dir := filepath.Join(t.TempDir(), "journal")
+	b := d.start(d.config(dir))
+	d.spend(b, w, ruble)
+	if err := b.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	before := must(journal.Node(dir))
+	_, err := ledger.Start(d.ctx, other, d.config(dir))
+	if !fault.Is(err, fault.Conflict) || !strings.Contains(err.Error(), "other books") {
+		t.Fatalf("%v", err)
+	}
+	b = d.start(d.config(dir))
+	if b.Node() != before {
+		t.Error("it has another identity")
+	}
+	d.wantBalance(b, w, 10*ruble, ruble, 0)
+	d.balanced()
 }

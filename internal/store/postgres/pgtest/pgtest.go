@@ -163,7 +163,7 @@ func (s *Server) start() error {
 		return err
 	}
 	defer func() { _ = log.Close() }()
-	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=", "-c", "fsync=off", "-c", "full_page_writes=off",
+	cmd := s.command("postgres", "-D", s.data(), "-k", s.dir, "-c", "listen_addresses=",
 		"-c", "max_connections=200", "-c", "shared_buffers=32MB", "-c", "max_wal_size=256MB", "-c", "log_lock_waits=on")
 	cmd.Stdout, cmd.Stderr = log, log
 	begun := make(chan error)
