@@ -121,7 +121,7 @@ func (b *Book) open(ctx context.Context) (err error) {
 	}
 	b.applied.Store(position)
 	b.journal, err = journal.Open(b.cfg.Dir, journal.Options{Books: books, SegmentBytes: b.cfg.SegmentBytes, Sync: b.cfg.Sync, SyncEvery: b.cfg.SyncEvery, MaxUnsynced: b.cfg.MaxUnsynced,
-		Base: position, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed})
+		Base: position, Now: b.cfg.Now, Allocate: b.cfg.Allocate, OnSyncError: b.syncFailed})
 	if err != nil {
 		return err
 	}

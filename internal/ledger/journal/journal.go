@@ -47,7 +47,7 @@ type Options struct {
 	Books        string        // whose charges these are: files of others are refused; "": not looked at
 	// Allocate makes a file of a size, with the blocks on the disk. nil: the operating system's way. Tests fill disks with it.
 	Allocate func(f *File, bytes int64) error
-	// Now reads a monotonic clock. nil: time.Now.
+	// Now reads a clock with a monotonic reading. nil: MaxUnsynced is not looked at.
 	Now func() time.Time
 	// DataSync forces what was written to a file to the disk. nil: the operating system's way. Tests stall it.
 	DataSync func(f *File) error
@@ -109,7 +109,9 @@ type batch struct {
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{dir: dir, o: o, next: &batch{}, wake: make(chan struct{}, 1)}
-	j.lag.start = o.Now()
+	if o.Now != nil {
+		j.lag.start = o.Now()
+	}
 	bases, tail, err := survey(dir, o.Books)
 	if err != nil {
 		return nil, err
@@ -151,9 +153,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxUnsynced == 0 {
 		o.MaxUnsynced = DefaultMaxUnsynced
-	}
-	if o.Now == nil {
-		o.Now = time.Now
 	}
 	if o.Allocate == nil {
 		o.Allocate = allocate
@@ -298,7 +297,9 @@ func (j *Journal) put(frames []byte) error {
 		j.written.Store(j.tail)
 	}
 	if j.o.Sync == Interval && !j.dirty.Load() && !j.dirty.Swap(true) {
-		j.lag.wrote(j.o.Now())
+		if j.o.Now != nil {
+			j.lag.wrote(j.o.Now())
+		}
 		select {
 		case j.wake <- struct{}{}:
 		default:

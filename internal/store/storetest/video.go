@@ -98,7 +98,7 @@ func newStudio(t *testing.T, open func(t *testing.T, now func() time.Time) Video
 	}
 	var err error
 	s.snap, err = catalog.Build(catalog.Declared{
-		Providers: []catalog.Provider{{ID: "one", Name: "One", Dialect: "x", BaseURL: "https://one.test"}, {ID: "two", Name: "Two", Dialect: "x", BaseURL: "https://two.test"}},
+		Providers: []catalog.Provider{{ID: "one", Name: "One", Dialect: "openai", BaseURL: "https://one.test"}, {ID: "two", Name: "Two", Dialect: "openai", BaseURL: "https://two.test"}},
 		Models: []catalog.ModelInfo{
 			{Slug: "v/film", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Durations: []int{4, 8}}}, {Slug: "v/free", Type: catalog.TypeVideo},
 		},
