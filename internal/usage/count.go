@@ -1,7 +1,18 @@
 package usage
 
+import "math"
+
 // Told reports whether an upstream said a number that can be.
 func (c Count) Told() bool { return c.Reported && c.N >= 0 }
+
+// Sum adds up what was told. It stops at the largest number; one below zero adds nothing, and takes nothing away from the others.
+func Sum(counts ...Count) (sum Count) {
+	for _, c := range counts {
+		n := max(c.N, 0)
+		sum.N, sum.Reported = sum.N+min(n, math.MaxInt64-sum.N), sum.Reported || c.Reported
+	}
+	return sum
+}
 
 // Completed is u made fit to bill. Where the upstream told no prompt or answer tokens, or a number below zero, our own count takes its
 // place, and the source is Estimated. A final report of nothing beside an answer is none; one that is not final is a lower bound, and our own

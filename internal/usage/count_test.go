@@ -112,6 +112,24 @@ func drawUsage(t *rapid.T) usage.Usage {
 	}
 }
 
+// No sum of what a provider tells wraps, and no number below zero takes anything away.
+func TestSums(t *testing.T) {
+	t.Parallel()
+	of := usage.Of
+	for _, c := range []struct {
+		counts []usage.Count
+		want   usage.Count
+	}{
+		{nil, usage.Count{}}, {[]usage.Count{{}, {}}, usage.Count{}}, {[]usage.Count{of(3), {}}, of(3)}, {[]usage.Count{of(3), of(4)}, of(7)},
+		{[]usage.Count{of(3), of(-100)}, of(3)}, {[]usage.Count{of(math.MinInt64), of(math.MinInt64)}, of(0)},
+		{[]usage.Count{of(math.MaxInt64), of(1), of(math.MaxInt64)}, of(math.MaxInt64)},
+	} {
+		if got := usage.Sum(c.counts...); got != c.want {
+			t.Errorf("%v add up to %v, want %v", c.counts, got, c.want)
+		}
+	}
+}
+
 // What was reported never falls.
 func TestLaterReports(t *testing.T) {
 	t.Parallel()

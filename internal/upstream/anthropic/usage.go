@@ -61,12 +61,12 @@ func (c *counts) usage() *usage.Usage {
 	written := c.cacheWrite
 	if c.write5m.Reported || c.write1h.Reported {
 		u.CacheWrite, u.CacheWrite1h = c.write5m, c.write1h
-		written = usage.Of(c.write5m.N + c.write1h.N)
+		written = usage.Sum(c.write5m, c.write1h)
 	} else {
 		u.CacheWrite = c.cacheWrite
 	}
 	if c.input.Reported {
-		u.Prompt = usage.Of(c.input.N + c.cacheRead.N + written.N)
+		u.Prompt = usage.Sum(c.input, c.cacheRead, written)
 	}
 	return &u
 }

@@ -28,13 +28,13 @@ func readUsage(v []byte) *usage.Usage {
 		return nil
 	}
 	if u.CacheWrite1h.Reported {
-		written.N = max(written.N, u.CacheWrite.N+u.CacheWrite1h.N)
+		written.N = max(written.N, usage.Sum(u.CacheWrite, u.CacheWrite1h).N)
 		u.CacheWrite = usage.Of(written.N - u.CacheWrite1h.N)
 	} else if written.Reported {
 		u.CacheWrite = written
 	}
 	if input.Reported {
-		u.Prompt = usage.Of(input.N + u.CacheRead.N + written.N)
+		u.Prompt = usage.Sum(input, u.CacheRead, written)
 	}
 	switch tier := rawjson.Text(rawjson.FindPath(v, "serviceTier", "type")); tier {
 	case "default", "flex", "priority":

@@ -31,10 +31,10 @@ func readUsage(v []byte) *usage.Usage {
 		}
 	}
 	if u.Prompt.Reported {
-		u.Prompt.N += tools.N
+		u.Prompt = usage.Sum(u.Prompt, tools)
 	}
 	if candidates.Reported || u.Reasoning.Reported {
-		u.Completion = usage.Of(candidates.N + u.Reasoning.N)
+		u.Completion = usage.Sum(candidates, u.Reasoning)
 	}
 	if !u.Prompt.Reported && !u.Completion.Reported {
 		return nil

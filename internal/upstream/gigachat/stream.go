@@ -262,7 +262,7 @@ func readUsage(v []byte) *usage.Usage {
 		return nil
 	}
 	if u.Prompt.Reported {
-		u.Prompt.N += u.CacheRead.N
+		u.Prompt = usage.Sum(u.Prompt, u.CacheRead)
 	}
 	return &u
 }
