@@ -20,7 +20,7 @@ func healthConfig(cfg config.Config, now func() time.Time) health.Config {
 	return health.Config{
 		EjectAfter: int(h.EjectAfter), Ejection: h.Ejection, MaxEjection: h.MaxEjection,
 		CoolDownAfter: int(h.CoolDownAfter), CoolDown: h.CoolDown, MaxCoolDown: h.MaxCoolDown,
-		MaxInFlight: cfg.Relay.MaxInFlight, Now: now,
+		MaxInFlight: cfg.Relay.MaxInFlight, UserShare: cfg.Server.Limits.MaxUserShare, Now: now,
 	}
 }
 

@@ -22,6 +22,7 @@ type Config struct {
 	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
 	MaxCoolDown   time.Duration // 300 s
 	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit of its own; 1024
+	UserShare     int64         // percent of it that one account may have while others want some, too; 0: all
 	Now           func() time.Time
 }
 
@@ -77,6 +78,7 @@ type endpoint struct {
 	guard    guard
 	alone    alone
 	inFlight atomic.Int64
+	crowd    crowd
 	home     atomic.Pointer[home]
 	seen     atomic.Pointer[seen]
 
@@ -163,6 +165,7 @@ const (
 	None    Refusal = iota
 	Ejected         // it failed too often in a row and is left alone, or one call is finding out whether it is well again
 	Full            // it has as many attempts as it may have at a time
+	Crowded         // the account has its share of them, and others want theirs
 )
 
 // Admit asks to try ep now with a request of an account, "" for nobody's. With None the pass must be ended, whatever becomes of the attempt. Otherwise after tells when asking
@@ -173,8 +176,11 @@ func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refu
 	if ep.MaxInFlight > 0 {
 		most = ep.MaxInFlight
 	}
+	if !e.crowd.enter(account, r.share(most), r) {
+		return Pass{}, Crowded, time.Second
+	}
 	if e.inFlight.Add(1) > most {
-		e.inFlight.Add(-1)
+		e.leave(account)
 		return Pass{}, Full, time.Second
 	}
 	host := r.hostOf(e, ep)
@@ -196,7 +202,7 @@ func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refu
 		wait = max(wait, own.wait(now))
 	}
 	if wait > 0 {
-		e.inFlight.Add(-1)
+		e.leave(account)
 		return Pass{}, Ejected, time.Duration(wait)
 	}
 	if own != nil {
@@ -245,6 +251,7 @@ func (r *Registry) Probe(eps []*catalog.Endpoint, account string) (p Pass, which
 	if host.troubled.Load() && barriers[1] != nil {
 		host.probed.Store(now)
 	}
+	e.crowd.of(account).Add(1)
 	e.inFlight.Add(1)
 	p = Pass{registry: r, endpoint: e, host: host, account: account}
 	p.ofEndpoint.epoch, p.ofHost.epoch = e.guard.epoch.Load(), host.epoch.Load()
@@ -291,7 +298,7 @@ func (p *Pass) End(s Sample) {
 		return
 	}
 	p.endpoint = nil
-	e.inFlight.Add(-1)
+	e.leave(p.account)
 	now := r.now()
 	account := hash(p.account)
 	by := account

@@ -276,6 +276,49 @@ func TestMaxInFlight(t *testing.T) {
 	none.End(health.Sample{Result: health.Failed})
 }
 
+// One account alone has all that an endpoint may have; once another one wants some, it has its share and no more.
+func TestUsersShareAnEndpoint(t *testing.T) {
+	t.Parallel()
+	w := newWorld(t, func(c *health.Config) { c.MaxInFlight, c.UserShare = 10, 50 })
+	ep := endpoint("alpha", "m")
+	const greedy = "usr_greedy"
+	modest := "usr_0"
+	for i := 1; health.SameGroup(greedy, modest); i++ {
+		modest = fmt.Sprint("usr_", i)
+	}
+	admit := func(account string, want health.Refusal) health.Pass {
+		t.Helper()
+		p, why, _ := w.Admit(ep, account)
+		if why != want {
+			t.Fatalf("%s: refusal %d, want %d", account, why, want)
+		}
+		return p
+	}
+	var taken []health.Pass
+	for range 10 {
+		taken = append(taken, admit(greedy, health.None))
+	}
+	admit(greedy, health.Full)
+	admit(modest, health.Full)
+	for i := range 3 {
+		taken[i].End(health.Sample{Result: health.Served})
+		admit(greedy, health.Crowded)
+		p := admit(modest, health.None)
+		defer p.End(health.Sample{})
+	}
+	w.clock.add(2 * time.Minute) // the other one has asked for nothing since
+	admit(greedy, health.Full)
+	for i := 3; i < 6; i++ {
+		taken[i].End(health.Sample{Result: health.Served})
+		taken[i] = admit(greedy, health.None)
+	}
+	for i := 3; i < 10; i++ {
+		taken[i].End(health.Sample{})
+		taken[i].End(health.Sample{}) // once more changes nothing
+	}
+	admit(greedy, health.None)
+}
+
 // What is said of an endpoint holds for it, be it more or less than the node's.
 func TestMaxInFlightOfAnEndpoint(t *testing.T) {
 	t.Parallel()

@@ -18,13 +18,14 @@ import (
 const (
 	droppedEjected = "ejected"
 	droppedFull    = "max_in_flight"
+	droppedCrowded = "max_user_share"
 	reasonProbe    = "probe" // every other was ejected too, and this call was let through to see whether it is well again
 )
 
 // skips is what became of the attempts that the gate did not admit.
 type skips struct {
-	ejected, full int
-	after         time.Duration // soonest time at which one of them may be worth another try
+	ejected, full, crowded int
+	after                  time.Duration // soonest time at which one of them may be worth another try
 }
 
 // admit asks the gate whether the attempt may be made.
@@ -41,10 +42,14 @@ func (x *run) admit(at *routing.Attempt) bool {
 		x.skips.after = after
 	}
 	c := x.candidate(at.Endpoint)
-	if why == health.Full {
+	switch why {
+	case health.Full:
 		x.skips.full++
 		c.DroppedBy, c.Detail = droppedFull, "It had as many attempts in flight as one endpoint may have."
-	} else {
+	case health.Crowded:
+		x.skips.crowded++
+		c.DroppedBy, c.Detail = droppedCrowded, "This user had as many attempts in flight there as one user may have while others want some."
+	default:
 		x.skips.ejected++
 		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and was left alone for another "+roundUp(after).String()+"."
 	}
@@ -80,6 +85,9 @@ func (x *run) candidate(ep *catalog.Endpoint) *record.Candidate {
 func (x *run) unserved() *fault.Error {
 	var err *fault.Error
 	switch {
+	case x.skips.crowded > 0:
+		err = fault.New(fault.RateLimited, "relay.Complete", "This user has as many requests under way at every provider of this model as one user may have.")
+		err.Details = map[string]any{"limited_by": droppedCrowded}
 	case x.skips.full > 0:
 		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Every provider of this model has as many requests of this gateway as it may have.")
 	case x.skips.ejected > 0:
