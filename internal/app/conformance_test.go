@@ -109,6 +109,7 @@ func conformanceCatalog(t *testing.T, d *catalog.Declared, origin string) {
 			b := &o.Pricing.Base
 			b.CacheRead, b.CacheWrite, b.CacheWrite1h = price(t, "0.01"), price(t, "0.125"), price(t, "0.2")
 			b.Reasoning, b.ImageOutput = price(t, "0.3"), price(t, "2")
+			b.WebSearch, b.CodeExecution = price(t, "0"), price(t, "0")
 			if o.Input = catalog.Text; on.name != "gigachat" { // as in the catalog
 				o.Input |= catalog.Image | catalog.File | catalog.Audio
 			}

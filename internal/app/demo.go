@@ -334,6 +334,9 @@ func simOffer(w *simWire, m *sim.Model, slug string) catalog.Offer {
 	if b := &o.Pricing.Base; w.marks {
 		b.CacheWrite, b.CacheWrite1h = money.Price{Nano: b.Prompt.Nano * 5 / 4, Set: true}, money.Price{Nano: b.Prompt.Nano * 2, Set: true}
 	}
+	if b := &o.Pricing.Base; !b.WebSearch.Set { // what the simulated providers find costs as much as elsewhere
+		b.WebSearch = money.Price{Nano: int64(money.Ruble), Set: true}
+	}
 	for _, name := range m.Input {
 		o.Input |= catalog.ModalityNamed(name)
 	}

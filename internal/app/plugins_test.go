@@ -442,7 +442,7 @@ func TestVariants(t *testing.T) {
 	c := startConformer(t, func(s *setup) {
 		add := func(provider, prompt string, change func(*catalog.Offer)) {
 			o := offerOf(t, provider, "many/m", "reason")
-			o.Pricing.Base.Prompt = price(t, prompt)
+			o.Pricing.Base.Prompt, o.Pricing.Base.WebSearch = price(t, prompt), price(t, "0")
 			change(&o)
 			s.Offers = append(s.Offers, o)
 		}

@@ -84,7 +84,7 @@ func relayConfig(cfg config.Config) relay.Config {
 	r := cfg.Relay
 	return relay.Config{
 		MaxAttempts: int(r.MaxAttempts), AttemptBudget: r.AttemptBudget, RetryPercent: r.RetryPercent, StickyFor: r.StickyFor,
-		SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens,
+		HostedCalls: r.HostedCalls, SliceTokens: r.SliceTokens, DefaultOutput: r.DefaultOutputTokens,
 	}
 }
 

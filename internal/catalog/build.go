@@ -247,7 +247,7 @@ func (b *builder) offer(o *Offer) {
 	ep := &Endpoint{
 		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
-		Tier: cmp.Or(o.Tier, "default"), Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
+		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
 	}
 	if ep.UpstreamID == "" {
 		_, ep.UpstreamID, _ = strings.Cut(o.Model, "/")

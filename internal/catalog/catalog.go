@@ -24,6 +24,10 @@ type Prices struct {
 	Request         money.Price // per request
 	WebSearch       money.Price // per search
 	ImageOutputEach money.Price // per image produced
+	WebFetch        money.Price // per page that the provider fetches
+	FileSearch      money.Price // per search in files that the provider keeps
+	CodeExecution   money.Price // per container that the provider runs code in, however often
+	MCP             money.Price // per call of a tool of somebody's server
 }
 
 // Threshold replaces prices for a whole request whose prompt has strictly more than Above tokens.
@@ -245,6 +249,7 @@ type Endpoint struct {
 	Input         Modality
 	Output        Modality
 	Tier          string // "default", "flex", "priority"
+	Region        string // where it works, as its declaration says; "" anywhere
 	Variant       string // "standard", "free", "thinking", "extended"
 	MaxN          int    // largest n it serves in one request; 0: any
 	MaxInFlight   int64  // attempts at a time on one node; 0: the node's default

@@ -338,7 +338,7 @@ func TestNames(t *testing.T) {
 	}
 	want := catalog.Prices{Prompt: money.Price{Nano: 1}, Completion: money.Price{Nano: 2}, CacheRead: money.Price{Nano: 3}, CacheWrite: money.Price{Nano: 4},
 		CacheWrite1h: money.Price{Nano: 5}, Reasoning: money.Price{Nano: 6}, Audio: money.Price{Nano: 7}, AudioOutput: money.Price{Nano: 8}, Image: money.Price{Nano: 9},
-		ImageOutput: money.Price{Nano: 10}, Request: money.Price{Nano: 11}, WebSearch: money.Price{Nano: 12}, ImageOutputEach: money.Price{Nano: 13}}
+		ImageOutput: money.Price{Nano: 10}, Request: money.Price{Nano: 11}, WebSearch: money.Price{Nano: 12}, ImageOutputEach: money.Price{Nano: 13}, WebFetch: money.Price{Nano: 14}, FileSearch: money.Price{Nano: 15}, CodeExecution: money.Price{Nano: 16}, MCP: money.Price{Nano: 17}}
 	if p != want || p.Field("other") != nil || !catalog.PerTokens("image_output") || catalog.PerTokens("request") {
 		t.Errorf("prices are %+v", p)
 	}

@@ -159,6 +159,7 @@ type Relay struct {
 	RetryPercent        int64         `yaml:"retry_budget_percent"`
 	StickyFor           time.Duration `yaml:"sticky_for"` // 0: no conversation is kept at an endpoint
 	SliceTokens         int64         `yaml:"slice_tokens"`
+	HostedCalls         int64         `yaml:"hosted_calls"`
 	DefaultOutputTokens int64         `yaml:"default_output_tokens"`
 }
 
@@ -359,6 +360,10 @@ type Prices struct {
 	Request         Decimal `yaml:"request"`
 	WebSearch       Decimal `yaml:"web_search"`
 	ImageOutputEach Decimal `yaml:"image_output_each"`
+	WebFetch        Decimal `yaml:"web_fetch"` // these four: per call of a tool that the provider runs; 0 for one that costs nothing but its tokens
+	FileSearch      Decimal `yaml:"file_search"`
+	CodeExecution   Decimal `yaml:"code_execution"`
+	MCP             Decimal `yaml:"mcp"`
 	Minute          Decimal `yaml:"minute"`     // per minute of sound, of models that transcribe
 	Characters      Decimal `yaml:"characters"` // per 1000 or 1,000,000 characters, of models that speak
 }
@@ -460,7 +465,7 @@ func Default() Config {
 		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},
 		Relay: Relay{
 			MaxAttempts: 6, AttemptBudget: 120 * time.Second, MaxInFlight: 1024, RetryPercent: 20, StickyFor: 10 * time.Minute,
-			SliceTokens: 2048, DefaultOutputTokens: 16384,
+			SliceTokens: 2048, HostedCalls: 3, DefaultOutputTokens: 16384,
 		},
 		Shaping: Shaping{MaxConcurrent: 4, MaxConcurrentPerUser: 2, MaxWait: 2 * time.Second, MaxTime: 20 * time.Second, MaxCPU: 10 * time.Second, MaxMemoryBytes: 256 << 20},
 		Health: Health{

@@ -498,7 +498,7 @@ func complete(own, known *catalog.ModelInfo) {
 // list is the prices in the order of catalog.PriceNames.
 func (p *Prices) list() []Decimal {
 	return []Decimal{p.Prompt, p.Completion, p.CacheRead, p.CacheWrite, p.CacheWrite1h, p.Reasoning, p.Audio, p.AudioOutput, p.Image, p.ImageOutput,
-		p.Request, p.WebSearch, p.ImageOutputEach}
+		p.Request, p.WebSearch, p.ImageOutputEach, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP}
 }
 
 func source(rubles *Prices, rubUnit string, dollars *Prices, usdUnit string) string {

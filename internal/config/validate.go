@@ -62,6 +62,7 @@ func (c *Config) Validate() error {
 	k.positive("relay.max_attempts", c.Relay.MaxAttempts)
 	k.positive("relay.max_in_flight_per_endpoint", c.Relay.MaxInFlight)
 	k.positive("relay.slice_tokens", c.Relay.SliceTokens)
+	k.positive("relay.hosted_calls", c.Relay.HostedCalls)
 	k.positive("relay.default_output_tokens", c.Relay.DefaultOutputTokens)
 	k.health()
 	k.shaping()

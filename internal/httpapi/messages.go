@@ -68,7 +68,11 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id may have 256 bytes.")
 	}
 	req.Version = x.header("Anthropic-Version")
-	req.Betas = append(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]...)
+	var left []string
+	req.Betas, left = messages.Betas(slices.Concat(x.r.Header["Anthropic-Beta"], x.r.Header["X-Anthropic-Beta"]))
+	if len(left) > 0 {
+		x.w.Header()["X-Left-Out-Betas"] = []string{cutList(left)}
+	}
 	if x.r.URL.Query().Get("beta") == "true" {
 		req.Query = "?beta=true"
 	}
@@ -79,6 +83,16 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		req.Preferences, err = preferencesOf(header)
 	}
 	return req, err
+}
+
+// cutList is a list for a header field: names that a client has sent in one.
+func cutList(names []string) string {
+	const most = 1024
+	text := strings.Join(names, ", ")
+	if len(text) > most {
+		text = text[:most]
+	}
+	return text
 }
 
 // knownModel is the model that a client of this style means by an id without a vendor: it may be what the provider calls a model of that

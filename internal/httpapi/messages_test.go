@@ -25,13 +25,16 @@ func TestMessages(t *testing.T) {
 		calls <- c
 		return hello(ctx, c, sink)
 	}), nil)
-	r := n.do("POST", "/v1/messages?beta=true", messagesBody(false), "Anthropic-Version", "2026-10-21", "Anthropic-Beta", "a", "X-Session-Id", "s", "X-Provider-Preferences", `{"only":["acme"]}`)
+	r := n.do("POST", "/v1/messages?beta=true", messagesBody(false), "Anthropic-Version", "2026-10-21", "Anthropic-Beta", "effort-2025-11-24, gold-2027-01-01", "X-Session-Id", "s", "X-Provider-Preferences", `{"only":["acme"]}`)
 	m := r.json(t)
 	if r.StatusCode != 200 || at(m, "content", 0, "text") != "Hello" || at(m, "type") != "message" || at(m, "model") != "acme/small" {
 		t.Fatalf("status %d, body %s", r.StatusCode, r.body)
 	}
 	if r.Header.Get("Request-Id") != r.Header.Get("X-Request-Id") || r.Header.Get("X-Generation-Id") == "" {
 		t.Errorf("headers %v", r.Header)
+	}
+	if left := r.Header.Get("X-Left-Out-Betas"); left != "gold-2027-01-01" {
+		t.Errorf("left out %q", left)
 	}
 	c := <-calls
 	if q := c.Request; c.API != "messages" || q.Style != completion.Messages || q.Version != "2026-10-21" || len(q.Betas) != 1 || q.Query != "?beta=true" || q.SessionID != "s" || q.Preferences.Only[0] != "acme" {

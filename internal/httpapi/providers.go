@@ -204,6 +204,10 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	o.open()
 	o.priceIfSet("image_output_rub", p.Base.ImageOutputEach)
 	o.priceIfSet("web_search_rub", p.Base.WebSearch)
+	o.priceIfSet("web_fetch_rub", p.Base.WebFetch)
+	o.priceIfSet("file_search_rub", p.Base.FileSearch)
+	o.priceIfSet("code_execution_rub", p.Base.CodeExecution)
+	o.priceIfSet("mcp_rub", p.Base.MCP)
 	o.priceIfSet("request_rub", p.Base.Request)
 	o.close()
 	o.name("video")
@@ -248,6 +252,10 @@ func appendPrices(o *object, p *catalog.Prices) {
 	o.priceIfSet("image_output_tokens_per_1k", p.ImageOutput)
 	o.priceIfSet("image_output", p.ImageOutputEach)
 	o.priceIfSet("web_search", p.WebSearch)
+	o.priceIfSet("web_fetch", p.WebFetch)
+	o.priceIfSet("file_search", p.FileSearch)
+	o.priceIfSet("code_execution", p.CodeExecution)
+	o.priceIfSet("mcp", p.MCP)
 }
 
 // priceIfSet leaves out what is not charged on its own.

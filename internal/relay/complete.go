@@ -25,13 +25,14 @@ type Config struct {
 	AttemptBudget time.Duration // no new attempt is begun after this time
 	RetryPercent  int64         // of the calls in flight may be trying the same endpoint once more, at least 3
 	StickyFor     time.Duration // a conversation goes back to the endpoint that has it in its cache, until it was idle for so long; 0: never
+	HostedCalls   int64         // calls of each tool that the provider runs, held for where the request sets no bound
 	SliceTokens   int64         // answer tokens that a stream's hold covers at first, and grows by
 	DefaultOutput int64         // answer tokens assumed when neither client nor catalog bounds them
 }
 
 // Default is the configuration of a node without one.
 func Default() Config {
-	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, SliceTokens: 2048, DefaultOutput: 16384}
+	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, HostedCalls: 3, SliceTokens: 2048, DefaultOutput: 16384}
 }
 
 // Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.

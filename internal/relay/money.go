@@ -100,14 +100,34 @@ func (x *run) asked() usage.Ask {
 	req := x.req
 	needs := &req.Needs
 	a := usage.Ask{Prompt: needs.PromptMost(), Open: needs.Open, Answers: int64(req.N), MaxTokens: req.MaxTokens,
-		In: needs.Input, Out: needs.Output, LongCache: req.HasRoles&completion.HasCacheControl != 0}
+		Calls: x.calls(), In: needs.Input, Out: needs.Output, LongCache: req.HasRoles&completion.HasCacheControl != 0}
 	if x.promptMost > 0 {
 		a.Prompt = min(a.Prompt, x.promptMost)
 	}
-	if needs.Web {
-		a.Searches = 1
-	}
 	return a
+}
+
+// paid is what of the request is paid for beside its tokens.
+func (x *run) paid() catalog.Paid {
+	paid := x.req.Needs.Paid
+	if x.req.Needs.Web {
+		paid |= catalog.PaidWebSearch
+	}
+	return paid
+}
+
+// calls is how often each tool that the provider runs is held for: as often as the request allows, or else as configured.
+func (x *run) calls() usage.Calls {
+	calls, paid := usage.Calls(x.req.Needs.Uses), x.paid()
+	for i := range calls {
+		switch {
+		case paid&(1<<i) == 0:
+			calls[i] = 0
+		case calls[i] == 0:
+			calls[i] = x.relay.cfg.HostedCalls
+		}
+	}
+	return calls
 }
 
 // opening is what an attempt at ep holds before it begins, and sets what it may consume and what of that is held for. What is held for is all
@@ -123,7 +143,7 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	if a.Open {
 		x.held.Prompt.N = x.most.Prompt.N
 	}
-	x.held.WebSearches.N = a.Searches
+	a.Calls.Set(&x.held)
 	if x.held.Images.N > 0 {
 		x.held.Images.N = n
 	}
@@ -231,7 +251,8 @@ func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 func (x *run) answers(tokens int64) (money.Nano, error) {
 	ep := x.serving.Endpoint
 	u := x.held
-	u.Prompt, u.WebSearches, u.Images = usage.Count{}, usage.Count{}, usage.Count{}
+	u.Prompt, u.Images = usage.Count{}, usage.Count{}
+	new(usage.Calls).Set(&u) // they are held for from the beginning
 	u.Completion.N = tokens
 	t := tariffOf(ep.Pricing.Dearest(x.held.Prompt.N))
 	t.Request = money.Price{}
@@ -356,6 +377,7 @@ func (x *run) consumed() usage.Usage {
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
+	u.Only(x.paid())
 	final := m.final(x.req.N)
 	if n := m.images; n > u.Images.N && !(u.Images.Reported && final) {
 		u.Images = usage.Of(n) // hardly a provider of this wire counts them

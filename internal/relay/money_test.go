@@ -71,7 +71,13 @@ func TestHold(t *testing.T) {
 		})), nil, "2.01"},
 		{"per request", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.Request = price("0.5") })), nil, "2.51"},
 		{"a search", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.WebSearch = price("0.5") })),
-			request(func(r *completion.Request) { r.Needs.Web = true }), "2.51"},
+			request(func(r *completion.Request) { r.Needs.Web = true }), "3.51"},
+		{"tools that the provider runs", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) {
+			p.WebSearch, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP = price("1"), price("0"), price("10"), price("100"), price("1000")
+		})), request(func(r *completion.Request) {
+			r.Needs.Paid = catalog.PaidWebSearch | catalog.PaidWebFetch | catalog.PaidCodeExecution
+			r.Needs.Uses = [catalog.HostedTools]int64{5}
+		}), "307.01"},
 		{"below a threshold", offer("alpha", "v/m", "1", "2", threshold(10, "3", "4")), nil, "2.01"},
 		{"above a threshold", offer("alpha", "v/m", "1", "2", threshold(9, "3", "4")), nil, "4.03"},
 		{"free", offer("alpha", "v/m", "0", "0"), nil, "0"},

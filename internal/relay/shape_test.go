@@ -257,7 +257,7 @@ func TestOnlineIsHeldFor(t *testing.T) {
 	if err := w.relay.Complete(t.Context(), c, &sink{}); err != nil {
 		t.Fatal(err)
 	}
-	if held := w.settled(c).Hold; held != rubles("3") || w.up.seen[0].request.Search == nil {
+	if held := w.settled(c).Hold; held != rubles("9") || w.up.seen[0].request.Search == nil {
 		t.Errorf("held %s, sent %+v", held, w.up.seen[0].request.Search)
 	}
 }

@@ -616,6 +616,9 @@ func (p *planner) nothingLeft(models []asked) error {
 		}
 		return err
 	}
+	if by[UnpricedFilter] {
+		return p.nobodyPriced(models, which, details)
+	}
 	if len(excluded) == 1 && by[TokenizerFilter] {
 		err := fault.Field("routing.Choose", "input", "Nobody who serves %s takes tokens of another tokenizer: send the texts themselves.", which)
 		err.Details = details
@@ -625,6 +628,21 @@ func (p *planner) nothingLeft(models []asked) error {
 	if len(excluded) == 0 {
 		err.Public = fmt.Sprintf("No provider serves %s at present.", which)
 	}
+	err.Details = details
+	return err
+}
+
+// nobodyPriced is the error when some endpoint would do, but for what it charges for and has no price of here.
+func (p *planner) nobodyPriced(models []asked, which string, details map[string]any) error {
+	paid := catalog.Paid(0)
+	for i := range p.cands {
+		if c := &p.cands[i]; c.dropped == UnpricedFilter {
+			paid |= p.unpriced(c.ep, models[c.model].variant)
+		}
+	}
+	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "Nobody who serves %s has a price for %s, for which the provider would charge. Leave it out, or choose a model that has one: "+
+		"the prices of an endpoint are in GET /v1/models/{vendor}/{model}/providers.", which, paid)
+	details["unpriced"] = paid.String()
 	err.Details = details
 	return err
 }

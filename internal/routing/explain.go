@@ -66,6 +66,8 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 		return fmt.Sprintf("Endpoints of tier %s are used only when the request asks for that tier.", ep.Tier)
 	case WebFilter:
 		return "The request asks for a web search, which this endpoint does not have."
+	case UnpricedFilter:
+		return fmt.Sprintf("The request asks for what the provider charges for by itself (%s), and this endpoint has no price for it.", p.unpriced(ep, v))
 	case softWire:
 		return fmt.Sprintf("The model has endpoints that take the request as the client wrote it, and this one speaks the wire %s.", ep.Provider.Dialect)
 	case AllowFallbacks:

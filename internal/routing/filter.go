@@ -31,6 +31,7 @@ const (
 	VariantFilter
 	TierFilter
 	WebFilter
+	UnpricedFilter // something of the request would be charged for by the provider, and has no price here
 	softTools
 	softResponseFormat
 	softStructuredOutputs
@@ -45,7 +46,7 @@ var filterNames = [filters]string{
 	Kept: "", Only: "only", Ignore: "ignore", ZDR: "zdr", DataCollection: "data_collection", Quantizations: "quantizations",
 	MaxPriceFilter: "max_price", ContextLength: "context_length", MaxCompletionTokens: "max_completion_tokens",
 	InputModalities: "input_modalities", OutputModalities: "output_modalities", TokenizerFilter: "tokenizer", NFilter: "n", RequireParameters: "require_parameters",
-	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", softTools: "tools", softResponseFormat: "response_format",
+	VariantFilter: "variant", TierFilter: "tier", WebFilter: "web", UnpricedFilter: "unpriced", softTools: "tools", softResponseFormat: "response_format",
 	softStructuredOutputs: "structured_outputs", softVerbosity: "verbosity", softWire: "wire", AllowFallbacks: "allow_fallbacks", Duplicate: "duplicate",
 }
 
@@ -125,8 +126,49 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 		return TierFilter
 	case (needs.Search || variant == catalog.Online) && ep.Params&catalog.ParamWebSearchOptions == 0:
 		return WebFilter
+	case p.unpriced(ep, variant) != 0:
+		return UnpricedFilter
 	}
 	return Kept
+}
+
+// unpriced is what of the request an endpoint would charge for, and has no price of here.
+func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalog.Paid {
+	needs := &p.q.Needs
+	paid := needs.Paid
+	if needs.Search || variant == catalog.Online {
+		paid |= catalog.PaidWebSearch
+	}
+	if paid == 0 {
+		return 0
+	}
+	if !needs.Search && variant != catalog.Online && !searches(ep, needs.Passed) {
+		paid &^= catalog.PaidWebSearch // it is not even told that it might search
+	}
+	paid &^= ep.Pricing.Base.Paid()
+	if ep.Tier == "priority" {
+		paid &^= catalog.PaidFast
+	}
+	if ep.Tier == p.tier {
+		paid &^= catalog.PaidTier
+	}
+	if needs.Region != "" && strings.EqualFold(ep.Region, needs.Region) {
+		paid &^= catalog.PaidRegion
+	}
+	return paid
+}
+
+// searches reports whether an endpoint is told of a search that it has no price for. On the client's own wire it always is; where a request is
+// translated, a search that is merely offered to the model is left out.
+func searches(ep *catalog.Endpoint, passed string) bool {
+	dialect := ep.Provider.Dialect
+	switch passed {
+	case "anthropic":
+		return dialect == "anthropic"
+	case "responses":
+		return dialect == "responses" || ep.Provider.Quirks.Responses
+	}
+	return dialect == "anthropic" || dialect == "gemini" || dialect == "responses" || ep.Params&catalog.ParamWebSearchOptions != 0
 }
 
 // whole drops the candidates of one model that would get a shortened prompt, or the text of its files, where others take it as it is.

@@ -89,6 +89,12 @@ func drawOffer(t *rapid.T, provider string) catalog.Offer {
 	o.ContextLength = rapid.SampledFrom([]int64{0, 100, 200}).Draw(t, "context")
 	o.MaxCompletion = rapid.SampledFrom([]int64{0, 50, 100}).Draw(t, "completion")
 	o.Pricing.Base = catalog.Prices{Prompt: nano("prompt"), Completion: nano("completion"), Request: nano("request")}
+	if rapid.IntRange(0, 3).Draw(t, "search priced") > 0 {
+		o.Pricing.Base.WebSearch = nano("search")
+	}
+	if rapid.Bool().Draw(t, "mcp priced") {
+		o.Pricing.Base.MCP = nano("mcp")
+	}
 	if rapid.Bool().Draw(t, "threshold") {
 		o.Pricing.Thresholds = []catalog.Threshold{{Above: 60, Prices: catalog.Prices{Prompt: nano("dear prompt")}}}
 	}
@@ -122,6 +128,10 @@ func drawQuery(t *rapid.T) routing.Query {
 			Tier:   rapid.SampledFrom([]string{"", "", "auto", "flex", "priority", "fast"}).Draw(t, "tier"),
 			Search: rarely("search"), Shrink: rapid.SampledFrom([]routing.Shrink{routing.ShrinkNone, routing.ShrinkNone, routing.ShrinkSmall, routing.ShrinkAny}).Draw(t, "shrink"),
 		},
+	}
+	if rarely("paid") {
+		q.Needs.Paid = catalog.Paid(rapid.SampledFrom([]catalog.Paid{catalog.PaidWebSearch, catalog.PaidMCP, catalog.PaidWebSearch | catalog.PaidMCP, catalog.PaidCodeExecution, catalog.PaidFast, catalog.PaidTier, catalog.PaidRegion}).Draw(t, "paid for"))
+		q.Needs.Region = rapid.SampledFrom([]string{"", "us", "EU"}).Draw(t, "in")
 	}
 	if rarely("quantized") {
 		q.Preferences.Quantizations = []string{rapid.SampledFrom([]string{"fp4", "fp8", "unknown", "bf16"}).Draw(t, "quantization")}
@@ -199,6 +209,11 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 	bad("variant", !slices.Contains(allowed, ep.Variant))
 	bad("tier", special && !asked && !tag(pref.Order) && !tag(pref.Only))
 	bad("web", (needs.Search || variant == "online") && ep.Params&catalog.ParamWebSearchOptions == 0)
+	wants, base0 := func(p catalog.Paid) bool { return needs.Paid&p != 0 }, &ep.Pricing.Base
+	told := ep.Params&catalog.ParamWebSearchOptions != 0 // in these worlds all speak the chat wire
+	bad("unpriced", (needs.Search || variant == "online" || wants(catalog.PaidWebSearch) && told) && !base0.WebSearch.Set || wants(catalog.PaidMCP) && !base0.MCP.Set || wants(catalog.PaidCodeExecution) ||
+		wants(catalog.PaidFast) && ep.Tier != "priority" || wants(catalog.PaidTier) && (needs.Tier == "" || needs.Tier == "auto" || ep.Tier != map[string]string{"fast": "priority"}[needs.Tier] && ep.Tier != needs.Tier) ||
+		wants(catalog.PaidRegion) && (needs.Region == "" || !strings.EqualFold(ep.Tag, ep.Provider.ID+"/"+needs.Region) && !strings.HasPrefix(strings.ToLower(ep.Tag), strings.ToLower(ep.Provider.ID+"/"+needs.Region+"/"))))
 	return out
 }
 

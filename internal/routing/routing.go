@@ -54,10 +54,14 @@ type Needs struct {
 	MaxTokens    int64  // answer tokens asked for, 0: none given
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web          bool
-	Search       bool   // only who can search the web will do
-	Shrink       Shrink // whether the prompt may be shortened for whom it is too long
-	Readable     bool   // files of the prompt can be turned into text for who takes none
-	Wire         string // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
+	Search       bool                       // only who can search the web will do
+	Paid         catalog.Paid               // what of the request has a price of its own: only who has that price will do
+	Uses         [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not
+	Region       string                     // where the client wants its answer computed, "" anywhere
+	Passed       string                     // wire on which providers get the client's tools as they are, "" none: others are told only what they can do
+	Shrink       Shrink                     // whether the prompt may be shortened for whom it is too long
+	Readable     bool                       // files of the prompt can be turned into text for who takes none
+	Wire         string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
 
 // Medium adds a picture, a sound or a file to the prompt: how many tokens it usually has and how many it can have.

@@ -20,6 +20,7 @@ func offer(provider, model, prompt, completion string, change ...func(*catalog.O
 	o := catalog.Offer{Provider: provider, Model: model}
 	o.Pricing.Base.Prompt = price(prompt)
 	o.Pricing.Base.Completion = price(completion)
+	o.Pricing.Base.WebSearch = price("0.9")
 	for _, f := range change {
 		f(&o)
 	}

@@ -13,7 +13,7 @@ type Ask struct {
 	Open      bool             // some media are of unknown size: they may fill the context
 	Answers   int64            // asked for; 0 is one
 	MaxTokens int64            // of each answer; 0: not told
-	Searches  int64            // of the web, that it may cause
+	Calls     Calls            // of tools that the provider runs, that it may cause
 	In, Out   catalog.Modality // kinds of content that go in, and that are wanted out
 	LongCache bool             // some of the prompt may be written to the one-hour cache
 }
@@ -21,8 +21,8 @@ type Ask struct {
 // What is believed of an upstream beyond what follows from request and offer.
 const (
 	ownPrompt     = 4096    // tokens of instructions that providers put in front of a prompt
-	foundPages    = 16_384  // tokens of pages that one search puts into a prompt
-	unaskedFinds  = 32      // searches by models that search without being asked
+	foundPages    = 16_384  // tokens of pages that one search, or another tool of the provider, puts into a prompt
+	unaskedFinds  = 32      // searches by models that search without being asked, and calls of tools that they were given
 	picturesEach  = 16      // pictures of one answer
 	openContext   = 1 << 20 // tokens of a context that nobody has declared
 	mostPlausible = 1 << 40 // of anything
@@ -33,14 +33,22 @@ const (
 func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 	n := max(a.Answers, 1)
 	context := ep.ContextLength
-	prompt := plus(a.Prompt, ownPrompt+a.Searches*foundPages)
+	prompt := plus(a.Prompt, ownPrompt)
+	for _, calls := range a.Calls {
+		prompt = plus(prompt, min(calls, mostPlausible/foundPages)*foundPages)
+	}
 	if context <= 0 {
 		context = max(openContext, prompt)
 	}
 	if prompt = min(prompt, context); a.Open || a.In&^catalog.Text != 0 { // a small file may have any number of pages
 		prompt = context
 	}
-	u := Usage{Prompt: Of(prompt), CacheRead: Of(prompt), CacheWrite: Of(prompt), Requests: Of(1), WebSearches: Of(max(a.Searches, unaskedFinds))}
+	u := Usage{Prompt: Of(prompt), CacheRead: Of(prompt), CacheWrite: Of(prompt), Requests: Of(1), WebSearches: Of(unaskedFinds)}
+	for i, calls := range a.Calls {
+		if calls > 0 {
+			*hosted[i].count(&u) = Of(max(calls, unaskedFinds))
+		}
+	}
 	if a.LongCache {
 		u.CacheWrite1h = u.Prompt
 	}
@@ -94,7 +102,7 @@ func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 	spread(&sum, u.Prompt.N, t.Prompt, []sold{{u.CacheRead.N, t.CacheRead}, {u.CacheWrite.N, t.CacheWrite},
 		{u.CacheWrite1h.N, either(t.CacheWrite1h, written)}, {u.PromptAudio.N, t.Audio}, {u.PromptImage.N, t.Image}})
 	spread(&sum, u.Completion.N, t.Completion, []sold{{u.Reasoning.N, t.Reasoning}, {u.OutputAudio.N, t.AudioOutput}, {u.OutputImage.N, t.ImageOutput}})
-	rest := Usage{WebSearches: u.WebSearches, Images: u.Images, Requests: u.Requests, Millis: u.Millis, Characters: u.Characters,
+	rest := Usage{WebSearches: u.WebSearches, WebFetches: u.WebFetches, FileSearches: u.FileSearches, Containers: u.Containers, MCPCalls: u.MCPCalls, Images: u.Images, Requests: u.Requests, Millis: u.Millis, Characters: u.Characters,
 		Kilopixels: u.Kilopixels, Seconds: u.Seconds}
 	var room [maxLines]Line
 	lines := appendTariff(room[:0], &rest, t)

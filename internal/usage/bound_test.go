@@ -35,7 +35,7 @@ func TestHoldsCoverCharges(t *testing.T) {
 		kinds := rapid.SampledFrom([]catalog.Modality{0, catalog.Text, catalog.Audio, catalog.Image, catalog.Video | catalog.File, catalog.AllModalities})
 		ep := &catalog.Endpoint{ContextLength: some("context"), MaxCompletion: some("max completion"), Output: kinds.Draw(t, "output"), Params: catalog.AllParams}
 		ask := usage.Ask{Prompt: some("prompt"), Open: rapid.Bool().Draw(t, "open"), Answers: rapid.SampledFrom([]int64{0, 1, 3, math.MaxInt32}).Draw(t, "n"),
-			MaxTokens: rapid.SampledFrom([]int64{0, 1, 16, 100_000, math.MaxInt64}).Draw(t, "max tokens"), Searches: some("searches"), In: kinds.Draw(t, "in"), Out: kinds.Draw(t, "out"),
+			MaxTokens: rapid.SampledFrom([]int64{0, 1, 16, 100_000, math.MaxInt64}).Draw(t, "max tokens"), Calls: usage.Calls{some("searches"), some("fetches"), 0, some("containers")}, In: kinds.Draw(t, "in"), Out: kinds.Draw(t, "out"),
 			LongCache: rapid.Bool().Draw(t, "long cache")}
 		bound := usage.Bound(&ask, ep)
 		tariff := catalog.Tariff{Prices: pricing.Dearest(bound.Prompt.N).Base, Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}

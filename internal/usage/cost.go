@@ -54,7 +54,45 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	if p.ImageOutputEach.Set && u.Images.N > 0 {
 		dst = append(dst, Line{Kind: KindImage, Quantity: u.Images.N, Price: p.ImageOutputEach.Nano})
 	}
+	for i := 1; i < len(hosted); i++ { // searches have their place above
+		if h := &hosted[i]; h.price(p).Set && h.count(u).N > 0 {
+			dst = append(dst, Line{Kind: h.kind, Quantity: h.count(u).N, Price: h.price(p).Nano})
+		}
+	}
 	return dst
+}
+
+// hosted are the tools that providers run: what a call of each is counted and charged as.
+var hosted = [catalog.HostedTools]struct {
+	kind  Kind
+	paid  catalog.Paid
+	count func(*Usage) *Count
+	price func(*catalog.Prices) *money.Price
+}{
+	{KindWebSearch, catalog.PaidWebSearch, func(u *Usage) *Count { return &u.WebSearches }, func(p *catalog.Prices) *money.Price { return &p.WebSearch }},
+	{KindWebFetch, catalog.PaidWebFetch, func(u *Usage) *Count { return &u.WebFetches }, func(p *catalog.Prices) *money.Price { return &p.WebFetch }},
+	{KindFileSearch, catalog.PaidFileSearch, func(u *Usage) *Count { return &u.FileSearches }, func(p *catalog.Prices) *money.Price { return &p.FileSearch }},
+	{KindCodeExecution, catalog.PaidCodeExecution, func(u *Usage) *Count { return &u.Containers }, func(p *catalog.Prices) *money.Price { return &p.CodeExecution }},
+	{KindMCP, catalog.PaidMCP, func(u *Usage) *Count { return &u.MCPCalls }, func(p *catalog.Prices) *money.Price { return &p.MCP }},
+}
+
+// Calls is how often each tool that the provider runs may be used, in the order of catalog.Paid.
+type Calls [catalog.HostedTools]int64
+
+// Set makes the counts of u those of so many calls.
+func (c *Calls) Set(u *Usage) {
+	for i := range hosted {
+		*hosted[i].count(u) = Of(c[i])
+	}
+}
+
+// Only drops the counts of tools that the request did not pay for: what the provider did with them by itself is its own affair.
+func (u *Usage) Only(paid catalog.Paid) {
+	for i := range hosted {
+		if h := &hosted[i]; h.kind != KindWebSearch && paid&h.paid == 0 { // some models search unasked
+			*h.count(u) = Count{}
+		}
+	}
 }
 
 // TaskCost is what u costs at t, for what is charged by more than tokens. It fails like Cost.
@@ -195,7 +233,12 @@ var kinds = [...]struct {
 	KindCharacters:   {name: "characters", unit: "1k_characters", prompt: true},
 	KindMegapixel:    {name: "megapixels", unit: "megapixel"},
 	KindVideo:        {name: "video_seconds", unit: "second", each: true},
-	KindAudio:        {name: "audio_milliseconds", unit: "minute", prompt: true},
+
+	KindWebFetch:      {name: "web_fetch", unit: "call", each: true},
+	KindFileSearch:    {name: "file_search", unit: "call", each: true},
+	KindCodeExecution: {name: "code_execution", unit: "container", each: true},
+	KindMCP:           {name: "mcp", unit: "call", each: true},
+	KindAudio:         {name: "audio_milliseconds", unit: "minute", prompt: true},
 }
 
 const tokens = "1k_tokens"

@@ -168,7 +168,7 @@ func TestCostRefusals(t *testing.T) {
 func TestKindNames(t *testing.T) {
 	t.Parallel()
 	seen := map[string]bool{}
-	for k := usage.KindPrompt; k <= usage.KindAudio; k++ {
+	for k := usage.KindPrompt; k <= usage.KindMCP; k++ {
 		name := k.String()
 		if name == "" || seen[name] || k.Unit() == "" {
 			t.Errorf("kind %d is called %q, sold by the %q", k, name, k.Unit())
@@ -176,7 +176,7 @@ func TestKindNames(t *testing.T) {
 		seen[name] = true
 	}
 	// the numbers are stored: a name that moves would change old bills
-	if usage.KindPrompt != 1 || usage.KindCompletion != 7 || usage.KindRequest != 11 || usage.KindImage != 13 || usage.KindVideo != 17 || usage.KindAudio != 18 {
+	if usage.KindPrompt != 1 || usage.KindCompletion != 7 || usage.KindRequest != 11 || usage.KindImage != 13 || usage.KindVideo != 17 || usage.KindAudio != 18 || usage.KindWebFetch != 19 || usage.KindMCP != 22 {
 		t.Error("the kinds have other numbers than in stored records")
 	}
 	if k := usage.Kind(200); k.String() != "" || k.Unit() != "" || usage.Kind(0).String() != "" {

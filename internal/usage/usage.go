@@ -61,16 +61,20 @@ type Usage struct {
 	Characters   Count  // characters that went in to be spoken
 	Kilopixels   Count  // thousands of pixels of the images produced
 	Seconds      Count  // seconds of video produced
+	WebFetches   Count  // pages that the provider fetched
+	FileSearches Count  // searches in files that the provider keeps
+	Containers   Count  // containers in which the provider ran code
+	MCPCalls     Count  // calls of tools of somebody's server that the provider made
 	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when not told
 	Tier         string // service tier that the reply names, "" when not told
 	Source       Source
 }
 
 // Counts are all counts of u in the order in which records keep them, so new ones come at the end.
-func (u *Usage) Counts() [20]*Count {
+func (u *Usage) Counts() [24]*Count {
 	return [...]*Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
 		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images,
-		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds}
+		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds, &u.WebFetches, &u.FileSearches, &u.Containers, &u.MCPCalls}
 }
 
 // Kind names one line of a cost.
@@ -96,6 +100,10 @@ const (
 	KindMegapixel  // of images produced, in thousandths
 	KindVideo      // seconds produced
 	KindAudio      // milliseconds that went in
+	KindWebFetch
+	KindFileSearch
+	KindCodeExecution
+	KindMCP
 )
 
 // Line is one part of a cost: quantity × price, before the one rounding of the whole.

@@ -27,6 +27,12 @@ var providersJSON []byte
 //go:embed catalog.json
 var catalogJSON []byte
 
+// hostedJSON tells what tools cost that makers of models run themselves: for all models of a provider whose names begin so, the first line that
+// fits. A price that an offer has of its own counts.
+//
+//go:embed hosted.json
+var hostedJSON []byte
+
 // byhand holds documents like catalog.json of what no open price list tells, one for each type of model. Each names its sources.
 //
 //go:embed byhand
@@ -190,8 +196,9 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 			return d, l.err
 		}
 	}
-	l := loader{d: &d}
+	l := loader{d: &d, rate: rate}
 	l.models(documents)
+	l.hosted(hostedJSON)
 	return d, l.err
 }
 
@@ -407,6 +414,36 @@ func (l *loader) models(documents [][]byte) {
 	for i := range l.d.Offers {
 		if o := &l.d.Offers[i]; others[o.Model] {
 			o.Params, o.MaxN, o.ImplicitCache = 0, 0, false
+		}
+	}
+}
+
+// hosted gives chat models the prices of the tools that their providers run.
+func (l *loader) hosted(data []byte) {
+	other := map[string]bool{}
+	for i := range l.d.Models {
+		m := &l.d.Models[i]
+		other[m.Slug] = m.Type != "" && m.Type != catalog.TypeChat
+	}
+	for i := range l.d.Offers {
+		o := &l.d.Offers[i]
+		if other[o.Model] || !o.Pricing.Base.Completion.Set {
+			continue
+		}
+		for e := rawjson.ElementsOf(rawjson.Find(data, "tools")); e.Next(); {
+			text := func(name string) string { return rawjson.Text(rawjson.Find(e.Value, name)) }
+			if text("provider") != o.Provider || !strings.HasPrefix(o.Model, text("model")) {
+				continue
+			}
+			usd := rawjson.Find(e.Value, "usd")
+			prices := l.prices(usd, &catalog.Pricing{})
+			for _, name := range catalog.PriceNames() {
+				if own := o.Pricing.Base.Field(name); !own.Set {
+					*own = *prices.Field(name)
+				}
+			}
+			o.Pricing.Source += " USD per call of a tool " + string(usd)
+			break
 		}
 	}
 }

@@ -110,7 +110,8 @@ func TestKnownPrices(t *testing.T) {
 	o := d.Offers[i]
 	// dollars per million at 100 rubles are a tenth of the number in rubles per thousand
 	set := func(nano int64) money.Price { return money.Price{Nano: nano, Set: true} }
-	if want := (catalog.Prices{Prompt: set(250_000_000), Completion: set(1_500_000_000), CacheRead: set(25_000_000)}); o.Pricing.Base != want {
+	if want := (catalog.Prices{Prompt: set(250_000_000), Completion: set(1_500_000_000), CacheRead: set(25_000_000),
+		WebSearch: set(1_000_000_000), FileSearch: set(250_000_000), CodeExecution: set(6_000_000_000), MCP: set(0)}); o.Pricing.Base != want {
 		t.Errorf("base is %+v", o.Pricing.Base)
 	}
 	if th := o.Pricing.Thresholds; len(th) != 1 || th[0].Above != 272000 || th[0].Prices.Prompt != set(500_000_000) {

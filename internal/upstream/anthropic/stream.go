@@ -235,6 +235,13 @@ func (dec *decoder) open(v []byte) {
 		dec.thinking(b.detail, rawjson.Find(v, "thinking"), rawjson.Find(v, "signature"))
 	case "redacted_thinking":
 		dec.redacted(rawjson.Find(v, "data"))
+	case "server_tool_use":
+		switch rawjson.Text(rawjson.Find(v, "name")) {
+		case "code_execution", "bash_code_execution", "text_editor_code_execution":
+			dec.usage.sandbox = 1 // a request has one
+		}
+	case "mcp_tool_use":
+		dec.usage.foreign++
 	case "tool_use":
 		b.kind, b.call = toolBlock, dec.calls
 		dec.calls++

@@ -8,8 +8,11 @@ import (
 // counts are the figures of this wire, where what was cached is counted beside input_tokens. They are cumulative: what a later
 // frame tells replaces what an earlier one told.
 type counts struct {
-	input, output, cacheRead, cacheWrite, write5m, write1h, searches, thinking usage.Count
-	tier                                                                       string
+	input, output, cacheRead, cacheWrite, write5m, write1h, searches, fetches, thinking usage.Count
+	tier                                                                                string
+
+	sandbox, foreign int64  // containers that code ran in, and calls of tools of somebody's server, counted as they came by
+	turns            []byte // what the wire counts of each turn that the model took, where it took several: then the sums above leave some out
 }
 
 func (c *counts) read(v []byte) {
@@ -28,6 +31,9 @@ func (c *counts) read(v []byte) {
 			count64(&c.write1h, rawjson.Find(m.Value, "ephemeral_1h_input_tokens"))
 		case "server_tool_use":
 			count64(&c.searches, rawjson.Find(m.Value, "web_search_requests"))
+			count64(&c.fetches, rawjson.Find(m.Value, "web_fetch_requests"))
+		case "iterations":
+			c.turns = append(c.turns[:0], m.Value...)
 		case "output_tokens_details":
 			count64(&c.thinking, rawjson.Find(m.Value, "thinking_tokens"))
 		case "service_tier":
@@ -57,7 +63,14 @@ func (c *counts) usage() *usage.Usage {
 	if !c.input.Reported && !c.output.Reported {
 		return nil
 	}
-	u := usage.Usage{Completion: c.output, CacheRead: c.cacheRead, Reasoning: c.thinking, WebSearches: c.searches, Tier: c.tier}
+	c.sum()
+	u := usage.Usage{Completion: c.output, CacheRead: c.cacheRead, Reasoning: c.thinking, WebSearches: c.searches, WebFetches: c.fetches, Tier: c.tier}
+	if c.sandbox > 0 {
+		u.Containers = usage.Of(c.sandbox)
+	}
+	if c.foreign > 0 {
+		u.MCPCalls = usage.Of(c.foreign)
+	}
 	written := c.cacheWrite
 	if c.write5m.Reported || c.write1h.Reported {
 		u.CacheWrite, u.CacheWrite1h = c.write5m, c.write1h
@@ -69,4 +82,29 @@ func (c *counts) usage() *usage.Usage {
 		u.Prompt = usage.Sum(c.input, c.cacheRead, written)
 	}
 	return &u
+}
+
+// sum puts the figures of all turns in the places of those that leave some out: a model that shortens its own context is paid for that, too, and
+// the usage beside the turns tells of the last one alone. What is more counts.
+func (c *counts) sum() {
+	if len(c.turns) == 0 {
+		return
+	}
+	var all counts
+	for e := rawjson.ElementsOf(c.turns); e.Next(); {
+		var one counts
+		one.read(e.Value)
+		for _, x := range [...]struct{ to, from *usage.Count }{{&all.input, &one.input}, {&all.output, &one.output}, {&all.cacheRead, &one.cacheRead}, {&all.cacheWrite, &one.cacheWrite},
+			{&all.write5m, &one.write5m}, {&all.write1h, &one.write1h}} {
+			if x.from.Reported && x.from.N > 0 {
+				*x.to = usage.Of(x.to.N + min(x.from.N, 1<<40))
+			}
+		}
+	}
+	for _, x := range [...]struct{ to, from *usage.Count }{{&c.input, &all.input}, {&c.output, &all.output}, {&c.cacheRead, &all.cacheRead}, {&c.cacheWrite, &all.cacheWrite},
+		{&c.write5m, &all.write5m}, {&c.write1h, &all.write1h}} {
+		if x.from.N > x.to.N {
+			*x.to = *x.from
+		}
+	}
 }

@@ -45,7 +45,11 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if err != nil {
 		return upstream.Call{}, err
 	}
+	p, notice := upstream.Search(ep, req, p)
 	e := encoder{ep: ep, req: req, p: p}
+	if notice != "" {
+		e.notice = append(e.notice, notice)
+	}
 	body, err := e.encode()
 	if err != nil {
 		return upstream.Call{}, err

@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 )
 
 // asChat writes a request that came by another wire as a chat request, which is then sent like any: with every quirk of the server.
@@ -16,6 +17,7 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	if err != nil {
 		return nil, "", err
 	}
+	p, notice = upstream.Search(ep, req, p)
 	if p.Search != nil && ep.Params&catalog.ParamWebSearchOptions == 0 { // it is merely offered to the model
 		silent := *p
 		silent.Search = nil

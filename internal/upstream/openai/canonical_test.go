@@ -78,14 +78,16 @@ func TestSearchOffered(t *testing.T) {
 	req := fromMessages(t, `"tools":[{"type":"web_search_20250305","name":"web_search"}],"messages":[{"role":"user","content":"q"}]`)
 	for _, c := range []struct {
 		params catalog.Params
+		priced bool
 		sent   bool
 		notice string
 	}{
-		{catalog.AllParams, true, ""},
-		{catalog.AllParams &^ catalog.ParamWebSearchOptions, false, completion.NoticeSearch},
+		{catalog.AllParams, true, true, ""},
+		{catalog.AllParams, false, false, completion.NoticeSearch},
+		{catalog.AllParams &^ catalog.ParamWebSearchOptions, true, false, completion.NoticeSearch},
 	} {
 		ep := endpoint(t, nil)
-		ep.Params = c.params
+		ep.Params, ep.Pricing.Base.WebSearch.Set = c.params, c.priced
 		got, err := new(openai.Dialect).Request(ep, req)
 		if err != nil || strings.Contains(string(got.Body), "web_search_options") != c.sent || got.Notice != c.notice {
 			t.Errorf("%v %s, notice %q", err, got.Body, got.Notice)

@@ -161,6 +161,14 @@ func (t *tally) tools(name, value []byte) {
 	switch string(name) {
 	case "web_search_requests", "web_search_calls":
 		set(&t.WebSearches, value)
+	case "web_fetch_requests":
+		set(&t.WebFetches, value)
+	case "code_interpreter_calls", "code_execution_calls":
+		set(&t.Containers, value)
+	case "file_search_calls", "collections_search_calls":
+		set(&t.FileSearches, value)
+	case "mcp_calls":
+		set(&t.MCPCalls, value)
 	}
 }
 

@@ -106,10 +106,9 @@ func usageOf(response []byte) *usage.Usage {
 		Prompt: countAt(v, "input_tokens"), CacheRead: countAt(rawjson.Find(v, "input_tokens_details"), "cached_tokens"), CacheWrite: countAt(rawjson.Find(v, "input_tokens_details"), "cache_write_tokens"),
 		Completion: countAt(v, "output_tokens"), Reasoning: countAt(rawjson.Find(v, "output_tokens_details"), "reasoning_tokens"),
 	}
+	containers := map[string]bool{}
 	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
-		if wire.TextAt(e.Value, "type") == "web_search_call" {
-			u.WebSearches = usage.Of(u.WebSearches.N + 1)
-		}
+		countCall(&u, e.Value, containers)
 	}
 	switch tier := wire.TextAt(response, "service_tier"); tier {
 	case "default", "flex", "priority":
@@ -119,6 +118,28 @@ func usageOf(response []byte) *usage.Usage {
 		return nil
 	}
 	return &u
+}
+
+// countCall counts an item of an answer that tells of a tool which the provider has run. Pages that a search has opened cost nothing more, nor does
+// code that runs in a container once more.
+func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
+	more := func(c *usage.Count) { *c = usage.Of(c.N + 1) }
+	switch wire.TextAt(item, "type") {
+	case "web_search_call":
+		if kind := rawjson.Text(rawjson.FindPath(item, "action", "type")); kind == "" || kind == "search" {
+			more(&u.WebSearches)
+		}
+	case "file_search_call":
+		more(&u.FileSearches)
+	case "code_interpreter_call", "shell_call":
+		id := wire.TextAt(item, "container_id")
+		if id == "" || !containers[id] {
+			more(&u.Containers)
+		}
+		containers[id] = true
+	case "mcp_call":
+		more(&u.MCPCalls)
+	}
 }
 
 func countAt(v []byte, name string) usage.Count {

@@ -8,6 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 	"weir/internal/wire"
 )
 
@@ -22,6 +23,10 @@ func (e *encoder) write() error {
 	p, err := e.req.Prompt()
 	if err != nil {
 		return err
+	}
+	p, notice := upstream.Search(e.ep, e.req, p)
+	if notice != "" {
+		e.note(notice)
 	}
 	if e.req.N > 1 {
 		return e.cannot("n", "more than one answer to a request")

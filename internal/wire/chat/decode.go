@@ -363,7 +363,7 @@ func (d *decoder) accepted(name []byte) string {
 		d.Free(rawjson.Object)
 		return "debug"
 	}
-	d.Skip()
+	wire.PaidMember(&d.req.Needs, string(name), d.Skip())
 	return string(name)
 }
 
@@ -526,6 +526,7 @@ func (d *decoder) webSearch() {
 	}
 	d.needs(catalog.ParamWebSearchOptions, true)
 	d.req.Needs.Web = true
+	d.req.Needs.Paid |= catalog.PaidWebSearch
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch string(name) {
 		case "search_context_size":

@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/wire"
 )
 
 const maxFunctionName = 64
@@ -51,6 +52,8 @@ func (d *decoder) readTools() {
 			d.TooMany(maxTools)
 			return
 		}
+		d.Kind() // moves to the value
+		toolAt := d.Pos()
 		if !d.present() || !d.Object() {
 			d.Required()
 			return
@@ -58,6 +61,7 @@ func (d *decoder) readTools() {
 		at := d.Pos()
 		d.tool()
 		d.text(d.Pos() - at)
+		wire.OfferTool(&d.req.Needs, d.req.Body[toolAt:d.Pos()])
 	}
 	d.needs(catalog.ParamTools, n > 0)
 }

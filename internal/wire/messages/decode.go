@@ -128,7 +128,7 @@ func (d *decoder) finish() {
 	// endpoint that gives less is as good, so routing does not hear of it.
 	req.Needs.N = 1
 	req.Needs.Input |= catalog.Text
-	req.Needs.Wire = ownWire
+	req.Needs.Wire, req.Needs.Passed = ownWire, ownWire
 	req.Needs.PromptTokens += tokensPerRequest
 	req.Needs.Dense = bytesPerToken
 	if bytes.Contains(req.Body, []byte(`"cache_control"`)) {
@@ -172,7 +172,10 @@ func (d *decoder) field(name string) {
 		if v := d.Skip(); rawjson.KindOf(v) == rawjson.Array && len(v) > 2 {
 			d.needs(catalog.ParamTools)
 			req.Needs.PromptTokens += int64(len(v))/bytesPerToken + 1
-			req.Needs.Web = bytes.Contains(v, []byte(`"web_search_2`))
+			for e := rawjson.ElementsOf(v); e.Next(); {
+				wire.OfferTool(&req.Needs, e.Value)
+			}
+			d.filters(v)
 		}
 	case "thinking":
 		d.thinking(d.Skip())
@@ -186,10 +189,17 @@ func (d *decoder) field(name string) {
 		if user := wire.TextAt(d.Skip(), "user_id"); len(user) <= 4*maxUser && strings.IndexByte(user, 0) < 0 {
 			req.User = user[:min(len(user), maxUser)]
 		}
+	case "service_tier":
+		d.tier(d.Skip())
+	case "betas", "anthropic_beta":
+		d.Skip()
+		d.Fail(fault.Invalid, "%s has no place in the body: name features of the wire in the header anthropic-beta.", name)
 	default:
-		if !rawjson.IsNull(d.Skip()) {
+		v := d.Skip()
+		if !rawjson.IsNull(v) {
 			d.needs(params[name])
 		}
+		wire.PaidMember(&req.Needs, name, v)
 	}
 }
 
@@ -209,6 +219,28 @@ func Slug(name string) string {
 		return "anthropic/" + name
 	}
 	return name
+}
+
+// filters looks for searches that run code to sort out what they find: running code costs nothing beside them.
+func (d *decoder) filters(tools []byte) {
+	for e := rawjson.ElementsOf(tools); e.Next(); {
+		kind := wire.TextAt(e.Value, "type")
+		for _, prefix := range [...]string{"web_search_", "web_fetch_"} {
+			if date, ok := strings.CutPrefix(kind, prefix); ok && len(date) == 8 && date >= "20260209" {
+				d.req.Needs.Paid &^= catalog.PaidCodeExecution
+			}
+		}
+	}
+}
+
+// tier reads a service tier: of those of the wire none costs more, others are endpoints of their own, and the upstream is told of them.
+func (d *decoder) tier(v []byte) {
+	switch word := rawjson.Text(v); word {
+	case "", "auto", "standard_only", "standard", "default":
+	default:
+		d.req.Needs.Tier = word
+		d.req.Needs.Paid |= catalog.PaidTier
+	}
 }
 
 func (d *decoder) thinking(v []byte) {

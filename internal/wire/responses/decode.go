@@ -114,6 +114,7 @@ type decoder struct {
 	reasoning wire.ReasoningAsked
 	input     bool
 	stored    wire.Switch
+	calls     int64 // of hosted tools, all together; 0: the request does not say
 }
 
 func (d *decoder) finish() {
@@ -123,10 +124,13 @@ func (d *decoder) finish() {
 	}
 	req.Models = effective(d.model, d.models)
 	req.Reasoning = d.reasoning.Judge(&d.Reader)
-	req.Needs.N, req.Needs.MaxTokens = 1, req.MaxTokens
+	req.Needs.N, req.Needs.MaxTokens, req.Needs.Passed = 1, req.MaxTokens, "responses"
 	req.Needs.Input |= catalog.Text
 	req.Needs.PromptTokens += tokensPerRequest
 	req.Needs.Dense = bytesPerToken
+	for i := range req.Needs.Uses {
+		req.Needs.Uses[i] = d.calls
+	}
 	d.out.Store = d.stored != wire.Off
 	d.out.StoreAsked = d.stored == wire.On
 	if req.Preferences.ZDR {
@@ -250,7 +254,9 @@ func (d *decoder) setting(name string) {
 		d.req.MaxTokens = n
 		d.needs(catalog.ParamMaxTokens, ok)
 	case "max_tool_calls":
-		d.Int(1, math.MaxInt64)
+		if most, ok := d.Int(1, math.MaxInt64); ok {
+			d.calls = min(most, 1_000_000)
+		}
 	case "temperature":
 		number(catalog.ParamTemperature, 0, 2)
 	case "top_p":
@@ -285,7 +291,7 @@ func (d *decoder) setting(name string) {
 		d.needs(catalog.ParamReasoning, d.present())
 		d.Reasoning(&d.reasoning)
 	default:
-		d.Skip()
+		wire.PaidMember(&d.req.Needs, name, d.Skip())
 	}
 }
 
@@ -406,9 +412,8 @@ func (d *decoder) tools() {
 			d.Fail(fault.Invalid, "%s needs a type.", d.Path())
 		case (kind == "function" || kind == "custom") && wire.TextAt(v, "name") == "":
 			d.Fail(fault.Invalid, "%s needs a name.", d.Path())
-		case isSearch(kind):
-			d.req.Needs.Web = true
 		}
+		wire.OfferTool(&d.req.Needs, v)
 	}
 	d.needs(catalog.ParamTools, n > 0)
 }
