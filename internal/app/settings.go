@@ -53,10 +53,10 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 		Dialects: dialects(),
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
-			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout,
+			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
 		},
 		Limits: upstream.Limits{
-			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes),
+			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes), Requests: int(u.ConnectionRequests),
 		},
 		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
 	}

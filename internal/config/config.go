@@ -131,6 +131,8 @@ type Upstream struct {
 	MaxStreamBytes         Size          `yaml:"max_stream_bytes"`
 	SSEMaxLineBytes        Size          `yaml:"sse_max_line_bytes"`
 	MaxHeaderBytes         Size          `yaml:"max_header_bytes"`
+	ConnectionRequests     int64         `yaml:"connection_requests"`
+	ConnectionAge          time.Duration `yaml:"connection_age"`
 	HTTPClient             string        `yaml:"http_client"` // "own", "standard"
 }
 
@@ -460,6 +462,7 @@ func Default() Config {
 			ConnectTimeout: 5 * time.Second, TLSTimeout: 5 * time.Second, FirstByteTimeout: 300 * time.Second, StreamFirstByteTimeout: 120 * time.Second,
 			IdleTimeout: 120 * time.Second, LingerTimeout: 2 * time.Second, TotalTimeout: 600 * time.Second, StreamTotalTimeout: 1800 * time.Second,
 			MaxResponseBytes: 16 << 20, MaxStreamBytes: 256 << 20, SSEMaxLineBytes: 4 << 20, MaxHeaderBytes: 64 << 10,
+			ConnectionRequests: 1000, ConnectionAge: 10 * time.Minute,
 			HTTPClient: "own",
 		},
 		Stream: Stream{CommitAfter: 10 * time.Second, KeepaliveInterval: 10 * time.Second, WriteStallTimeout: 30 * time.Second},

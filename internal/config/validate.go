@@ -244,7 +244,7 @@ func (k *checker) durations() {
 		{"ledger.store_for", int64(c.Ledger.StoreFor)}, {"ledger.apply_every", int64(c.Ledger.ApplyEvery)},
 		{"upstream.connect_timeout", int64(c.Upstream.ConnectTimeout)}, {"upstream.tls_timeout", int64(c.Upstream.TLSTimeout)},
 		{"upstream.first_byte_timeout", int64(c.Upstream.FirstByteTimeout)}, {"upstream.stream_first_byte_timeout", int64(c.Upstream.StreamFirstByteTimeout)},
-		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.linger_timeout", int64(c.Upstream.LingerTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)},
+		{"upstream.idle_timeout", int64(c.Upstream.IdleTimeout)}, {"upstream.linger_timeout", int64(c.Upstream.LingerTimeout)}, {"upstream.total_timeout", int64(c.Upstream.TotalTimeout)}, {"upstream.connection_requests", c.Upstream.ConnectionRequests}, {"upstream.connection_age", int64(c.Upstream.ConnectionAge)},
 		{"upstream.stream_total_timeout", int64(c.Upstream.StreamTotalTimeout)}, {"upstream.max_response_bytes", int64(c.Upstream.MaxResponseBytes)},
 		{"upstream.max_stream_bytes", int64(c.Upstream.MaxStreamBytes)}, {"upstream.sse_max_line_bytes", int64(c.Upstream.SSEMaxLineBytes)},
 		{"upstream.max_header_bytes", int64(c.Upstream.MaxHeaderBytes)},

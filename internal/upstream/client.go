@@ -24,15 +24,17 @@ type Timeouts struct {
 	Total           time.Duration // a whole answer from start to end; 600 s
 	StreamTotal     time.Duration // the same for a stream; 1800 s
 	Linger          time.Duration // for usage and the mark of the end, once every choice of a stream has ended; 2 s
+	Connection      time.Duration // from which on a connection of our own client serves no further request; 10 min
 }
 
 // Limits bound what an answer may take, in bytes. A field that is zero takes the default.
 type Limits struct {
-	Whole   int64 // body of a whole answer, after decompression; 16 MiB
-	Stream  int64 // body of a stream; 256 MiB
-	Line    int   // one SSE line and one SSE event; 4 MiB
-	Headers int64 // response headers; 64 KiB
-	Media   int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
+	Whole    int64 // body of a whole answer, after decompression; 16 MiB
+	Stream   int64 // body of a stream; 256 MiB
+	Line     int   // one SSE line and one SSE event; 4 MiB
+	Headers  int64 // response headers; 64 KiB
+	Requests int   // over one connection of our own client; 1000
+	Media    int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
 }
 
 // Config is what a Client is made of. Every field but Dialects may be zero.

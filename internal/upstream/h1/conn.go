@@ -21,7 +21,7 @@ type conn struct {
 	secure   bool
 	one      [1]byte // for looks
 
-	served    bool // an answer was read from it before
+	served    int // requests
 	idleSince time.Time
 	dialled   time.Time
 	peer      netip.Addr // the zero value where it was not dialled by address

@@ -18,6 +18,8 @@ type Config struct {
 	Handshake time.Duration // TLS; 5 s
 	Idle      time.Duration // how long a connection is kept for the next request; 90 s
 	MaxIdle   int           // connections kept at a time; 4096
+	Age       time.Duration // from which on a connection serves no further request; 10 min
+	Requests  int           // how many requests one connection serves; 1000
 	MaxHead   int           // bytes of an answer's head, and of each informational one before it; 64 KiB
 	TLS       *tls.Config   // base for connections; nil: the system's authorities
 	Now       func() time.Time
@@ -37,6 +39,10 @@ func (c Config) withDefaults() Config {
 	set(&c.Connect, 5*time.Second)
 	set(&c.Handshake, 5*time.Second)
 	set(&c.Idle, 90*time.Second)
+	set(&c.Age, 10*time.Minute)
+	if c.Requests <= 0 {
+		c.Requests = 1000
+	}
 	if c.MaxIdle <= 0 {
 		c.MaxIdle = 4096
 	}
@@ -114,16 +120,20 @@ func (h *Host) take() *conn {
 		h.idle[n] = nil
 		h.idle = h.idle[:n]
 		h.mu.Unlock()
-		if now := h.cfg.Now(); now.Sub(c.idleSince) < h.cfg.Idle && h.current(c, now) && c.quiet() {
+		if now := h.cfg.Now(); now.Sub(c.idleSince) < h.cfg.Idle && now.Sub(c.dialled) < h.cfg.Age && h.current(c, now) && c.quiet() {
 			return c
 		}
 		c.close()
 	}
 }
 
-// put keeps a connection for the next request.
+// put keeps a connection for the next request, unless it has served for long enough: what a server has mixed up must not last.
 func (h *Host) put(c *conn) {
-	c.idleSince, c.served = h.cfg.Now(), true
+	c.idleSince, c.served = h.cfg.Now(), c.served+1
+	if c.served >= h.cfg.Requests || c.idleSince.Sub(c.dialled) >= h.cfg.Age {
+		c.close()
+		return
+	}
 	h.mu.Lock()
 	if h.closed || len(h.idle) >= h.cfg.MaxIdle {
 		h.mu.Unlock()
