@@ -41,9 +41,17 @@ vet:
 	go -C e2e vet ./...
 
 .PHONY: lint
-lint: bin/golangci-lint ## run the linters
+lint: bin/golangci-lint vuln ## run the linters, and look for known vulnerabilities
 	bin/golangci-lint run ./...
 	cd e2e && ../bin/golangci-lint run ./...
+
+.PHONY: vuln
+vuln: bin/govulncheck ## look whether known vulnerabilities are called (GOVULNDB=file:///dir for a mirror, VULN=required to insist)
+	@tools/vuln.sh
+
+bin/govulncheck: tools/vuln/go.mod tools/vuln/go.sum
+	go -C tools/vuln build -trimpath -o ../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
+	@touch $@
 
 # From a module of its own: its two hundred dependencies are no business of the product's.
 bin/golangci-lint: tools/go.mod tools/go.sum
@@ -81,6 +89,14 @@ unit: postgres ffmpeg python ## run the Go tests of the product, with the race d
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -short -timeout 15m ./...
 	go test -timeout 10m ./internal/app ./internal/ledger ./cmd/weir
+
+.PHONY: fuzz
+fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h for longer, AT_ONCE=4 for more at a time)
+	tools/fuzz.sh $(or $(FUZZTIME),10m)
+
+.PHONY: fuzz-briefly
+fuzz-briefly:
+	BLIND=1 tools/fuzz.sh 1s
 
 .PHONY: e2e
 e2e: e2e-go e2e-node e2e-clients ## drive the built binary with the official SDKs, coding agents and frameworks

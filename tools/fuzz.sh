@@ -1,0 +1,47 @@
+#!/usr/bin/env bash
+# Runs every fuzz target of the repository: tools/fuzz.sh 10m gives each ten minutes, tools/fuzz.sh 1s a second. Targets are asked of the test
+# binaries themselves, so that none is forgotten, and it fails when the sources have more of them. AT_ONCE targets run beside each other, one
+# worker each. BLIND=1 does not count which code an input reaches, which saves building everything anew. What is found goes where go test puts it, below the package's testdata/fuzz, and names the command that repeats it.
+set -euo pipefail
+cd "$(dirname "$0")/.."
+each=${1:-10m}
+at_once=${AT_ONCE:-$(nproc 2>/dev/null || echo 2)}
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+cache=$(go env GOCACHE)/fuzz
+
+in_sources=$(grep -rhoE --include='*_test.go' '^func Fuzz[A-Za-z0-9_]*\(' cmd internal | wc -l)
+mapfile -t packages < <(grep -rlE --include='*_test.go' '^func Fuzz' cmd internal | xargs -n1 dirname | sort -u)
+
+: > "$work/targets"
+for package in "${packages[@]}"; do
+	binary=$work/${package//\//_}.test
+	if [ -n "${BLIND:-}" ]; then
+		go test -c -o "$binary" "./$package"
+	else
+		go test -c -fuzz=. -o "$binary" "./$package"
+	fi
+	while IFS= read -r target; do
+		[[ $target == Fuzz* ]] && printf '%s %s %s\n' "$package" "$binary" "$target" >> "$work/targets"
+	done < <(cd "$package" && "$binary" -test.list '^Fuzz')
+done
+found=$(wc -l < "$work/targets")
+if [ "$found" -ne "$in_sources" ]; then
+	echo "fuzz: the sources have $in_sources targets, and the test binaries $found: is one behind a build tag?" >&2
+	exit 1
+fi
+echo "fuzz: $found targets in ${#packages[@]} packages, $each each, $at_once at a time"
+
+run() {
+	package=$1 binary=$2 target=$3
+	log=$4/$target.${package//\//_}.log
+	mkdir -p "$6/weir/$package"
+	if ! (cd "$package" && GOMAXPROCS=2 "$binary" -test.run '^$' -test.fuzz "^$target\$" -test.fuzztime "$5" -test.fuzzminimizetime 10s -test.parallel 1 \
+		-test.fuzzcachedir "$6/weir/$package") > "$log" 2>&1; then
+		echo "FAIL $package $target" && cat "$log"
+		return 1
+	fi
+}
+export -f run
+xargs -P "$at_once" -L 1 bash -c 'run "$@" || exit 1' run < <(sed "s|\$| $work $each $cache|" "$work/targets") || { echo 'fuzz: see above; the failing input is a file below testdata/fuzz' >&2; exit 1; }
+echo "fuzz: ok"
