@@ -202,6 +202,9 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 	if !http2 {
 		// One stalled stream must not hold up others: one request a connection unless the operator says otherwise.
 		tr.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
+		// It puts a connection back before it looks at what lies behind an answer. A server that sends two at once has the second one read
+		// as the answer to whoever comes next, now and then, who may be anybody.
+		tr.DisableKeepAlives = true
 	}
 	return tr
 }
