@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -187,4 +188,39 @@ func TestFilesOfTheFirstVersion(t *testing.T) {
 	if got := all(t, j, 0); !slices.Equal(got, []string{"one", "two", "three", "new"}) {
 		t.Fatalf("%q", got)
 	}
+}
+
+// Looking at a journal that is being written finds no damage.
+func TestInspectBesideAWriter(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	j := open(t, dir, journal.Options{SegmentBytes: 1 << 20})
+	var writing sync.WaitGroup
+	for range 4 {
+		writing.Go(func() {
+			for i := range 2000 {
+				if err := j.Append(record(i)); err != nil {
+					t.Error(err)
+					return
+				}
+			}
+		})
+	}
+	done := make(chan struct{})
+	go func() { writing.Wait(); close(done) }()
+	for {
+		if _, err := journal.Inspect(dir, 0); err != nil {
+			t.Error(err)
+			break
+		}
+		select {
+		case <-done:
+			if tail, err := journal.Inspect(dir, 0); err != nil || tail.Records != 8000 {
+				t.Errorf("%+v, %v", tail, err)
+			}
+			return
+		default:
+		}
+	}
+	<-done
 }

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"weir/internal/fault"
@@ -93,6 +94,25 @@ func headOf(path string, base, _ int64) (s Segment, err error) {
 	return s, errors.Join(err, f.Close())
 }
 
+// looks is how often a file is read once more that somebody writes meanwhile.
+const looks = 5
+
+// observe is examine of a file that may be written meanwhile: a reader can be behind the writer at one place and before it at the next. A hole
+// that another look finds again is one.
+func observe(path string, base, next int64) (Segment, error) {
+	s, err := examine(path, base, next)
+	for range looks {
+		if err != nil || len(s.Holes) == 0 {
+			break
+		}
+		before := s.Holes
+		if s, err = examine(path, base, next); slices.Equal(before, s.Holes) {
+			break
+		}
+	}
+	return s, err
+}
+
 // scan finds the records of a file whose bytes are b, and the holes between them.
 func (s *Segment) scan(b []byte, pos, limit, must int64) {
 	s.End = pos
@@ -169,7 +189,7 @@ func Survey(dir string) ([]Segment, error) {
 	}
 	out := make([]Segment, 0, len(bases))
 	for i, base := range bases {
-		s, err := examine(filepath.Join(dir, fileName(base)), base, nextOf(bases, i))
+		s, err := observe(filepath.Join(dir, fileName(base)), base, nextOf(bases, i))
 		if err != nil {
 			return nil, fault.Wrap("journal.Survey", err)
 		}
@@ -292,7 +312,7 @@ func Inspect(dir string, from int64) (Tail, error) {
 			continue
 		}
 		path := filepath.Join(dir, fileName(base))
-		s, err := examine(path, base, next)
+		s, err := observe(path, base, next)
 		if err != nil {
 			return t, fault.Wrap("journal.Inspect", err)
 		}
