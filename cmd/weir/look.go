@@ -14,6 +14,7 @@ import (
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/fault"
+	"weir/internal/ledger"
 	"weir/internal/rawjson"
 )
 
@@ -26,7 +27,9 @@ type ledgerCmd struct {
 
 type ledgerVerifyCmd struct {
 	place
-	JSON bool `name:"json" help:"Print the report as JSON."`
+	JSON        bool   `name:"json" help:"Print the report as JSON."`
+	Anchor      string `help:"Compare with the length and hash of the chain that this file notes." type:"existingfile" placeholder:"FILE"`
+	WriteAnchor string `help:"Note length and hash of the chain in this file, if the ledger is balanced. Keep it where nobody who can change the database can change it." placeholder:"FILE"`
 }
 
 // errNotBalanced ends verify with exit code 1; the report has said the rest.
@@ -42,12 +45,23 @@ func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
 		return err
 	}
 	defer o.Close()
-	report, err := o.Verify(ctx, cfg.DataDir)
+	var noted ledger.Anchor
+	if c.Anchor != "" {
+		text, err := os.ReadFile(c.Anchor)
+		if err != nil {
+			return err
+		}
+		if noted, err = ledger.ParseAnchor(string(text)); err != nil {
+			return err
+		}
+	}
+	report, err := o.Verify(ctx, cfg.DataDir, noted)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
-		b := fmt.Appendf(nil, `{"balanced":%t,"at":"%s","checks":[`, report.OK(), report.At.UTC().Format(time.RFC3339))
+		b := fmt.Appendf(nil, `{"balanced":%t,"at":"%s","chain":{"length":%d,"hash":"%s"},"checks":[`, report.OK(), report.At.UTC().Format(time.RFC3339),
+			report.Chain.Length, report.Chain.Hash)
 		for i, check := range report.Checks {
 			if i > 0 {
 				b = append(b, ',')
@@ -62,6 +76,9 @@ func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
 	}
 	if !report.OK() {
 		return errNotBalanced
+	}
+	if c.WriteAnchor != "" {
+		return os.WriteFile(c.WriteAnchor, []byte(report.Chain.String()), 0o600)
 	}
 	return nil
 }

@@ -19,6 +19,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/config"
 	"weir/internal/httpapi"
+	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/sim"
 )
@@ -228,7 +229,7 @@ func (gw *gateway) attempts() int64 {
 // wantBalanced has the whole ledger recomputed. Everything delivered must have been applied: reading credits sees to that.
 func (gw *gateway) wantBalanced(t *testing.T) {
 	t.Helper()
-	report, err := gw.node.Office().Verify(t.Context(), gw.dir)
+	report, err := gw.node.Office().Verify(t.Context(), gw.dir, ledger.Anchor{})
 	if err != nil {
 		t.Fatal(err)
 	}

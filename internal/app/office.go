@@ -117,9 +117,9 @@ func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, r
 	return !posted.Repeated, err
 }
 
-// Verify recomputes the ledger.
-func (o *Office) Verify(ctx context.Context, dir string) (ledger.Report, error) {
-	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), time.Now())
+// Verify recomputes the ledger, and compares it with what was noted before, if anything.
+func (o *Office) Verify(ctx context.Context, dir string, noted ledger.Anchor) (ledger.Report, error) {
+	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), noted, time.Now())
 }
 
 // VerifyAudit walks the chain of who changed what, and returns its last good row; see audit.Check.

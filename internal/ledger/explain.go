@@ -39,22 +39,38 @@ func (x *Explanation) recompute() string {
 	c := x.Call
 	sum := usage.Exact(c.Lines)
 	x.Exact = string(sum.Append(nil))
-	cost, err := sum.Ceil()
-	if err != nil {
-		return "the lines do not add up: " + err.Error()
+	x.Cost, _ = sum.Ceil()
+	if why := Recompute(c); why != "" {
+		return why
 	}
-	x.Cost = cost
 	switch {
-	case !c.Settled && (len(x.Entries) > 0 || c.Cost != 0):
-		return "the call was not charged, but has a cost or an entry"
+	case !c.Settled && len(x.Entries) > 0:
+		return "the call was not charged, but has an entry"
 	case !c.Settled:
 		return ""
-	case cost != c.Cost:
-		return fmt.Sprintf("the lines come to %s, the recorded cost is %s", cost, c.Cost)
 	case len(x.Entries) != 1:
 		return fmt.Sprintf("the call has %d entries instead of one", len(x.Entries))
 	case x.Entries[0].Amount != -c.Cost || x.Entries[0].Account != WalletAccount+c.Wallet:
 		return fmt.Sprintf("the entry takes %s from %s, the recorded cost is %s", -x.Entries[0].Amount, x.Entries[0].Account, c.Cost)
+	}
+	return ""
+}
+
+// Recompute tells why the cost of a call does not follow from what was recorded of it: from quantities and prices of its lines, and from the
+// usage that the quantities are of. "" when it does.
+func Recompute(c *record.Call) string {
+	if !c.Settled {
+		if c.Cost != 0 {
+			return "the call was not charged, but has a cost"
+		}
+		return ""
+	}
+	cost, err := usage.Total(c.Lines)
+	switch {
+	case err != nil:
+		return "the lines do not add up: " + err.Error()
+	case cost != c.Cost && (cost < maxHold || c.Cost != maxHold): // what one call can cost has an end
+		return fmt.Sprintf("the lines come to %s, the recorded cost is %s", cost, c.Cost)
 	}
 	return ""
 }

@@ -735,7 +735,7 @@ func (s *simulation) read() error {
 // invariants hold after each step, whatever is still on its way to the store.
 func (s *simulation) invariants() error {
 	s.lapse()
-	checks, err := s.store.Checks(context.Background())
+	checks, _, err := s.store.Checks(context.Background(), ledger.Anchor{})
 	if err != nil {
 		return err
 	}

@@ -173,5 +173,6 @@ type Check struct {
 
 // Auditor recomputes everything from the rows.
 type Auditor interface {
-	Checks(ctx context.Context) ([]Check, error)
+	// Checks also compares the chain of what was posted with a noted anchor, and returns where the chain ends now.
+	Checks(ctx context.Context, noted Anchor) ([]Check, Anchor, error)
 }

@@ -15,6 +15,7 @@ import (
 type Report struct {
 	At     time.Time
 	Checks []Check
+	Chain  Anchor // where the chain of what was posted ends
 }
 
 // OK tells whether all laws hold.
@@ -38,7 +39,7 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 		fmt.Fprintf(&s, "%s  %-22s  %s\n", word, c.Name, c.Detail)
 	}
 	if r.OK() {
-		s.WriteString("balanced\n")
+		fmt.Fprintf(&s, "balanced; chain of %d links, %s\n", r.Chain.Length, orNone(r.Chain.Hash))
 	} else {
 		s.WriteString("NOT balanced\n")
 	}
@@ -48,13 +49,13 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 
 // Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for what is not applied yet.
 // It changes nothing, and may run beside a live node.
-func Verify(ctx context.Context, store Store, dir string, now time.Time) (Report, error) {
+// noted is an anchor of earlier, or the zero one.
+func Verify(ctx context.Context, store Store, dir string, noted Anchor, now time.Time) (Report, error) {
 	r := Report{At: now}
-	checks, err := store.Checks(ctx)
-	if err != nil {
+	var err error
+	if r.Checks, r.Chain, err = store.Checks(ctx, noted); err != nil {
 		return r, err
 	}
-	r.Checks = checks
 	if dir == "" {
 		return r, nil
 	}
@@ -93,7 +94,7 @@ func (b *Book) Verify(ctx context.Context) (Report, error) {
 	if err := b.Flush(ctx); err != nil {
 		return Report{At: b.cfg.Now()}, err
 	}
-	r, err := Verify(ctx, b.store, b.cfg.Dir, b.cfg.Now())
+	r, err := Verify(ctx, b.store, b.cfg.Dir, Anchor{}, b.cfg.Now())
 	if err != nil {
 		return r, err
 	}

@@ -20,6 +20,9 @@ type Engine struct {
 	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where there is none.
 	Unhurried string
 
+	// Triggers lists the triggers that work, with name and text; the text holds what stops a statement.
+	Triggers string
+
 	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned as it is. f runs
 	// again when the database gave up the transaction to let others through. When Write returns the commit is on the disk; with lazy
 	// it need not be there yet if only a power cut of this machine can undo it. Whoever hangs up does not cut off a transaction that

@@ -3,6 +3,7 @@ package store
 import (
 	"cmp"
 	"context"
+	"crypto/sha256"
 	"database/sql"
 	"errors"
 	"fmt"
@@ -41,7 +42,11 @@ func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (posit
 				return err
 			}
 		}
-		return t.applyItems(b, items)
+		link, err := t.applyItems(b, items)
+		if err != nil {
+			return err
+		}
+		return link.seal(t)
 	})
 	return position, err
 }
@@ -70,45 +75,72 @@ func (t *tx) unknown(items []ledger.Recorded) (out []ledger.Recorded, err error)
 	return out, err
 }
 
-func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) error {
-	if len(items) == 0 {
+// sealing is what has been posted and waits for its place in the chain.
+type sealing struct {
+	link    ledger.Link
+	content [sha256.Size]byte
+}
+
+func (s *sealing) seal(t *tx) error {
+	if s.link.Calls == 0 && s.link.First == 0 {
 		return nil
 	}
-	err := t.Insert(&generations, len(items), func(args []any, i int) []any { return generationArgs(args, &items[i].Call, items[i].Record) })
+	return t.link(&s.link, s.content)
+}
+
+// applyItems leaves the link of the chain to the caller, who makes it the last thing of all.
+func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) (done sealing, err error) {
+	if len(items) == 0 {
+		return done, nil
+	}
+	done.link.Calls = int64(len(items))
+	for i := range items {
+		done.link.Digest.Add(items[i].Call.Wallet, items[i].Call.Generation, items[i].Record)
+	}
+	err = t.Insert(&generations, len(items), func(args []any, i int) []any { return generationArgs(args, &items[i].Call, items[i].Record) })
 	if err != nil {
-		return err
+		return done, err
 	}
 	sums, err := newTally(items)
 	if err != nil {
-		return fault.Wrap("store.Apply", err)
+		return done, fault.Wrap("store.Apply", err)
 	}
 	for _, step := range []func() error{
 		func() error { return t.charge(b, sums.charged) },
 		func() error { return t.chargeKeys(sums.keys) },
 		func() error { return t.consume(b.Node, sums.leases) },
-		func() error { return t.postSettled(b, sums.settled, sums.revenue) },
+		func() error { return t.postSettled(b, sums.settled, sums.revenue, &done) },
 		func() error { return t.rollUp(sums) },
 	} {
 		if err := step(); err != nil {
-			return err
+			return done, err
 		}
 	}
-	return nil
+	return done, nil
 }
 
+// settleKind is the kind of transactions that post calls.
+const settleKind = "settle"
+
 // postSettled posts an entry for each call and one that balances them.
-func (t *tx) postSettled(b *ledger.Batch, calls []*record.Call, revenue money.Nano) error {
+func (t *tx) postSettled(b *ledger.Batch, calls []*record.Call, revenue money.Nano, done *sealing) error {
 	switch {
 	case len(calls) == 0:
 		return nil
 	case len(calls) >= maxEntries:
 		return fault.Wrap("store.Apply", fmt.Errorf("%d calls in one batch", len(calls)))
 	}
-	ref := ledger.SettleRef + b.Node + ":" + strconv.FormatInt(b.From, 10)
+	ref := Text(ledger.SettleRef + b.Node + ":" + strconv.FormatInt(b.From, 10))
 	var id int64
-	if err := t.row(transactionAdd, "settle", ref, b.Now.UnixMicro(), "", "").Scan(&id); err != nil {
+	if err := t.row(transactionAdd, settleKind, ref, b.Now.UnixMicro(), "", "").Scan(&id); err != nil {
 		return err
 	}
+	content := ledger.NewContent(id, settleKind, ref, b.Now.UnixMicro(), "", "")
+	content.Entry(ledger.RevenueAccount, ref, 0, revenue)
+	for i, c := range calls {
+		content.Entry(ledger.WalletAccount+c.Wallet, ledger.SettleRef+c.Generation, int64(i+1), -c.Cost)
+	}
+	done.link.First, done.link.Last, done.content = id, id, content.Sum()
 	var transaction any = id
 	accounts := map[string]any{}
 	return t.Insert(&entries, len(calls)+1, func(args []any, i int) []any {

@@ -123,7 +123,11 @@ func (s *Store) postAside(ctx context.Context, id int64, by audit.Actor, now tim
 				return err
 			}
 		}
-		if err := t.applyItems(&ledger.Batch{Node: a.Node + ":aside", From: a.Position, Now: now, Items: items}, items); err != nil {
+		done, err := t.applyItems(&ledger.Batch{Node: a.Node + ":aside", From: a.Position, Now: now, Items: items}, items)
+		if err != nil {
+			return err
+		}
+		if err := done.seal(t); err != nil {
 			return err
 		}
 		return t.record(audit.Event{Actor: by, Action: ledger.AsidePosted, Target: strconv.FormatInt(id, 10), After: a.Generation + ": " + a.Cost.String() + " rubles"}, now)

@@ -14,9 +14,9 @@ import (
 )
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
-func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
+func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
-		c := checker{ctx: ctx, tx: q}
+		c := checker{ctx: ctx, tx: q, books: newBooks()}
 		c.entries()
 		c.wallets()
 		c.leases()
@@ -24,11 +24,14 @@ func (s *Store) Checks(ctx context.Context) (checks []ledger.Check, err error) {
 		c.asides()
 		c.jobs()
 		c.rollUps(c.records())
+		c.chain(noted)
 		c.audit()
-		checks = c.checks
+		c.postings()
+		c.triggers(s.engine.Triggers)
+		checks, end = c.checks, c.end
 		return c.err
 	})
-	return checks, err
+	return checks, end, err
 }
 
 // checker collects checks until the first error of the database.
@@ -37,6 +40,9 @@ type checker struct {
 	tx     *sql.Tx
 	checks []ledger.Check
 	err    error
+
+	books *books
+	end   ledger.Anchor
 }
 
 func (c *checker) add(name string, wrong []string, right string, args ...any) {
@@ -87,43 +93,21 @@ func (c *checker) each(text string, f func(values []any)) {
 	c.err = rows.Err()
 }
 
-func (c *checker) entries() {
-	var sum, n int64
-	c.one(checkSum, &sum, &n)
-	var wrong []string
-	if sum != 0 {
-		wrong = append(wrong, fmt.Sprintf("all entries together come to %s rubles", money.Nano(sum)))
-	}
-	wrong = append(wrong, c.wrong("the entries of transaction %d come to %d nano-rubles", checkTransactions)...)
-	wrong = append(wrong, c.wrong("transaction %d is missing, or numbers two entries alike", checkLines)...)
-	c.add("entries", wrong, "%d entries; those of each transaction sum to zero", n)
-}
-
-func (c *checker) wallets() {
-	var n, credited, charged, leased int64
-	c.one(checkWalletCount, &n, &credited, &charged, &leased)
-	wrong := c.wrong("wallet %s has credited %d, its entries say %d; charged %d, its entries say %d", checkWallets)
-	wrong = append(wrong, c.wrong("account %s has entries and no wallet", checkStrangers)...)
-	c.add("wallets", wrong, "%d wallets agree with their entries: %s credited, %s charged", n, money.Nano(credited), money.Nano(charged))
-	below := 0
-	c.each(checkNegative, func([]any) { below++ })
-	if below > 0 {
-		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d or more are below zero by calls that cost more than was held", below)
-	}
-}
-
 func (c *checker) leases() {
 	wrong := c.wrong("wallet %s has %d leased, its leases have %d left", checkWalletLeases)
 	wrong = append(wrong, c.wrong("key %s has %d leased, its leases have %d left", checkKeyLeases)...)
+	wrong = append(wrong, c.wrong("lease %[2]d of wallet %[3]s belongs to node %[1]s, which does not have it any more", checkStrayLeases)...)
+	wrong = append(wrong, c.wrong("lease %[2]d of node %[1]s is of a wallet or key that is not there: %[3]s", checkLostLeases)...)
 	c.add("leases", wrong, "what is leased is what the leases have left")
 }
 
 func (c *checker) generations() {
-	var n, settled, cost int64
-	c.one(checkCounts, &n, &settled, &cost)
+	var n, settled, hi, lo int64
+	c.one(checkCounts, &n, &settled, &hi, &lo)
+	cost := wideOf(hi, lo)
 	wrong := c.wrong("generation %s has no entry, a wrong one, or one that it should not have", checkUncharged)
 	wrong = append(wrong, c.wrong("entry %s has no generation", checkUnrecorded)...)
-	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, money.Nano(cost))
+	c.add("settlements", wrong, "%d calls, of which %d were settled, each with one entry: %s rubles", n, settled, cost)
 }
 
 var (
@@ -150,19 +134,29 @@ func (c *checker) asides() {
 // records compares each call's columns with its record, and adds the records up by hour.
 func (c *checker) records() map[hourKey]*sums {
 	hours := map[hourKey]*sums{}
-	var wrong differences
-	n := 0
+	var wrong, off differences
+	n, charged := 0, 0
 	c.each(selectGenerations, func(row []any) {
 		n++
+		rec, _ := row[len(row)-1].([]byte)
+		c.books.calls++
+		c.books.digest.Add(text(row[0]), text(row[1]), rec)
 		call, w := readGeneration(row)
 		if w != "" {
 			wrong.add(w)
 		}
 		if call != nil {
 			at(hours, hourOf(call)).add(call)
+			if call.Settled {
+				charged++
+			}
+			if w := ledger.Recompute(call); w != "" {
+				off.add("generation " + call.Generation + ": " + w)
+			}
 		}
 	})
 	c.add("records", wrong, "%d calls agree with their records", n)
+	c.add("charges", off, "%d charges follow from their lines, quantities and prices", charged)
 	return hours
 }
 
@@ -236,7 +230,7 @@ func (c *checker) audit() {
 	if c.err != nil {
 		return
 	}
-	n, err := audit.Verify(auditRows(c.ctx, c.tx))
+	n, err := audit.Verify(c.books.told(auditRows(c.ctx, c.tx)))
 	var broken []string
 	if fault.Is(err, fault.Conflict) {
 		broken, err = append(broken, fault.From(err).Public), nil

@@ -70,16 +70,24 @@ func (t *tx) post(p ledger.Posting) (id int64, err error) {
 	if available := credited - charged - leased; p.Amount < 0 && available < -p.Amount {
 		return 0, fault.Newf(fault.Unprocessable, "store.Post", "Only %s rubles are available.", max(0, available))
 	}
-	if err := t.row(transactionAdd, p.Kind, p.Ref, p.At.UnixMicro(), p.Event.Name, p.Reason).Scan(&id); err != nil {
+	p.Kind, p.Ref, p.Event.Name, p.Reason, p.Against = Text(p.Kind), Text(p.Ref), Text(p.Event.Name), Text(p.Reason), Text(p.Against)
+	at := p.At.UnixMicro()
+	if err := t.row(transactionAdd, p.Kind, p.Ref, at, p.Event.Name, p.Reason).Scan(&id); err != nil {
 		return 0, err
 	}
 	if _, err := t.exec(walletCredit, p.Wallet, int64(p.Amount)); err != nil {
 		return 0, err
 	}
-	return id, t.Insert(&entries, 2, func(args []any, i int) []any {
-		if i == 0 {
-			return append(args, ledger.WalletAccount+p.Wallet, p.Ref, id, int64(0), int64(p.Amount))
-		}
-		return append(args, p.Against, p.Ref, id, int64(1), int64(-p.Amount))
+	lines := [...]postedEntry{{ledger.WalletAccount + Text(p.Wallet), p.Ref, 0, int64(p.Amount)}, {p.Against, p.Ref, 1, int64(-p.Amount)}}
+	err = t.Insert(&entries, len(lines), func(args []any, i int) []any {
+		e := &lines[i]
+		return append(args, e.account, e.ref, id, e.line, e.amount)
 	})
+	if err != nil {
+		return 0, err
+	}
+	all := posting{id: id, kind: p.Kind, ref: p.Ref, at: at, actor: p.Event.Name, reason: p.Reason, entries: lines[:]}
+	return id, t.link(&ledger.Link{First: id, Last: id}, all.content().Sum())
 }
+
+func nano(n int64) money.Nano { return money.Nano(n) }

@@ -70,14 +70,12 @@ const maxEntries = 10_000
 
 // SQL text of the checks. Each lists what does not hold. Sums are cast, because PostgreSQL gives another type for them.
 const (
-	checkSum          = `SELECT COALESCE(SUM(amount), 0), COUNT(*) FROM entries`
-	checkTransactions = `SELECT transaction_id, CAST(SUM(amount) AS BIGINT) FROM entries GROUP BY transaction_id HAVING SUM(amount) <> 0 LIMIT 5`
-	checkLines        = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id)
-		UNION SELECT transaction_id FROM entries GROUP BY transaction_id HAVING COUNT(DISTINCT line) <> COUNT(*) LIMIT 5`
-	checkWallets = `SELECT w.id, w.credited, COALESCE(e.credited, 0), w.charged, COALESCE(e.charged, 0) FROM wallets w
-		LEFT JOIN (SELECT account, CAST(SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN 0 ELSE amount END) AS BIGINT) AS credited,
-			CAST(SUM(CASE WHEN substr(ref, 1, 7) = 'settle:' THEN -amount ELSE 0 END) AS BIGINT) AS charged FROM entries GROUP BY account) e ON e.account = 'wallet:' || w.id
-		WHERE w.credited <> COALESCE(e.credited, 0) OR w.charged <> COALESCE(e.charged, 0) LIMIT 5`
+	checkOrphans     = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id) LIMIT 5`
+	checkWallets     = `SELECT id, credited, charged FROM wallets`
+	checkStrayLeases = `SELECT l.node, l.id, l.wallet FROM leases l LEFT JOIN nodes n ON n.id = l.node
+		WHERE (l.epoch <> 0 AND (n.id IS NULL OR n.epoch <> l.epoch OR n.live = 0)) OR (l.epoch = 0 AND substr(l.node, 1, 4) <> 'job:') LIMIT 5`
+	checkLostLeases = `SELECT l.node, l.id, l.wallet FROM leases l WHERE NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = l.wallet) OR (l.key_id <> '' AND NOT EXISTS
+		(SELECT 1 FROM key_spend k WHERE k.wallet = l.wallet AND k.key_id = l.key_id AND k.period = l.period AND k.start = l.start)) LIMIT 5`
 	checkStrangers    = `SELECT DISTINCT e.account FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = substr(e.account, 8)) LIMIT 5`
 	checkWalletLeases = `SELECT w.id, w.leased, COALESCE(l.leased, 0) FROM wallets w LEFT JOIN (SELECT wallet, CAST(SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS BIGINT) AS leased
 			FROM leases WHERE key_id = '' GROUP BY wallet) l ON l.wallet = w.id WHERE w.leased <> COALESCE(l.leased, 0) LIMIT 5`
@@ -89,10 +87,9 @@ const (
 		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
 	checkUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`
-	checkCounts      = `SELECT COUNT(*), COALESCE(SUM(settled), 0), COALESCE(SUM(cost), 0) FROM generations`
-	checkKeySpend    = `SELECT wallet, key_id, period, start, spent FROM key_spend`
-	checkWalletCount = `SELECT COUNT(*), COALESCE(SUM(credited), 0), COALESCE(SUM(charged), 0), COALESCE(SUM(leased), 0) FROM wallets`
-	checkNegative    = `SELECT id, credited - charged FROM wallets WHERE credited < charged ORDER BY 2 LIMIT 5`
+	// Sums in two parts, because one of int64 does not hold them.
+	checkCounts   = `SELECT COUNT(*), CAST(COALESCE(SUM(settled), 0) AS BIGINT), CAST(COALESCE(SUM(cost / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM(cost % 1000000000), 0) AS BIGINT) FROM generations`
+	checkKeySpend = `SELECT wallet, key_id, period, start, spent FROM key_spend`
 )
 
 // Hot are the statements that run for each batch or lease; an engine may prepare them.
@@ -100,5 +97,5 @@ var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
 	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseAnswer, leaseRemove,
 	walletPot, walletLease, walletCharge, keyPotAdd, keyPot, keyLease, keyCharge,
-	transactionAdd, upsertDay, upsertHour,
+	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour,
 }

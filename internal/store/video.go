@@ -298,13 +298,19 @@ func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 			return err
 		}
 		b := ledger.Batch{Node: owner, Items: []ledger.Recorded{item}, Now: end.Now}
-		if err := t.applyItems(&b, b.Items); err != nil {
+		done, err := t.applyItems(&b, b.Items)
+		if err != nil {
 			return err
 		}
-		if err := t.closeLeases(owner); err != nil || end.Event == nil {
+		if err := t.closeLeases(owner); err != nil {
 			return err
 		}
-		return insertDelivery(t, *end.Event)
+		if end.Event != nil {
+			if err := insertDelivery(t, *end.Event); err != nil {
+				return err
+			}
+		}
+		return done.seal(t)
 	})
 	if err == nil {
 		j.Fence++

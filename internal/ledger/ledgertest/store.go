@@ -529,7 +529,7 @@ func (s *Store) KeySpend(_ context.Context, key string) (k ledger.KeySpend, err 
 }
 
 // Checks is ledger.Auditor.Checks: entries sum to zero, projections are what the rows say, and each settled generation has one entry.
-func (s *Store) Checks(context.Context) ([]ledger.Check, error) {
+func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.Anchor, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var wrong []string
@@ -577,7 +577,7 @@ func (s *Store) Checks(context.Context) ([]ledger.Check, error) {
 		}
 	}
 	sort.Strings(wrong)
-	return []ledger.Check{{Name: "simulated books", OK: len(wrong) == 0, Detail: fmt.Sprint(wrong)}}, nil
+	return []ledger.Check{{Name: "simulated books", OK: len(wrong) == 0, Detail: fmt.Sprint(wrong)}}, ledger.Anchor{}, nil
 }
 
 var _ ledger.Store = (*Store)(nil)

@@ -55,7 +55,7 @@ func TestBackup(t *testing.T) {
 		t.Fatal(err)
 	}
 	restored := openDSN(t, copied)
-	r, err := ledger.Verify(t.Context(), restored, "", time.Unix(1e9, 0))
+	r, err := ledger.Verify(t.Context(), restored, "", ledger.Anchor{}, time.Unix(1e9, 0))
 	if err != nil || !r.OK() {
 		t.Fatalf("%+v, %v", r, err)
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"database/sql"
 	"embed"
+	"errors"
 	"fmt"
 	"io/fs"
 	"net"
@@ -70,13 +71,19 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		return nil, fault.Wrap("postgres.Open", err)
 	}
 	e := &engine{pool: pool, db: stdlib.OpenDBFromPool(pool)}
-	return store.New(store.Engine{
+	s := store.New(store.Engine{
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
 		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
+		Triggers: `SELECT t.tgname::text, p.prosrc || ' ' || pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
+			JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND pg_table_is_visible(c.oid)`,
 		Unhurried: "SET LOCAL statement_timeout = 0",
 		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
-	}, o.now), nil
+	}, o.now)
+	if err := s.TakeOver(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // configure reads the DSN. What it sets itself stands over our defaults.

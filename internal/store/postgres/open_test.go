@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"weir/internal/fault"
+	"weir/internal/ledger"
 	"weir/internal/store/postgres"
 	"weir/internal/store/postgres/pgtest"
 )
@@ -90,7 +91,7 @@ func TestInterruptedMigration(t *testing.T) {
 			cut++
 		}
 		s := openDSN(t, dsn)
-		checks, err := s.Checks(t.Context())
+		checks, _, err := s.Checks(t.Context(), ledger.Anchor{})
 		if err != nil {
 			t.Fatal(err)
 		}

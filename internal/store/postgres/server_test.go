@@ -191,7 +191,7 @@ func TestStatementTimeout(t *testing.T) {
 	}
 	checked := make(chan error, 1)
 	go func() {
-		_, err := s.Checks(context.WithoutCancel(t.Context()))
+		_, _, err := s.Checks(context.WithoutCancel(t.Context()), ledger.Anchor{})
 		checked <- err
 	}()
 	until(t, look, 1, waiting)
@@ -240,7 +240,7 @@ func TestServerReturns(t *testing.T) {
 		for _, ask := range []func() error{
 			func() error { _, err := s.Borrow(t.Context(), borrow(w, 1)); return err },
 			func() error { _, err := s.Balance(t.Context(), w); return err },
-			func() error { _, err := s.Checks(t.Context()); return err },
+			func() error { _, _, err := s.Checks(t.Context(), ledger.Anchor{}); return err },
 		} {
 			if err := ask(); !fault.Is(err, fault.StorageUnavailable) {
 				t.Errorf("%s: %v; want StorageUnavailable", name, err)

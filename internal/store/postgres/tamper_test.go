@@ -16,7 +16,9 @@ func TestTampering(t *testing.T) {
 		conn := connect(t, dsn)
 		run := func(text string, args ...any) error { _, err := conn.Exec(t.Context(), text, args...); return err }
 		return storetest.Books{Store: s, SQL: run,
-			Unlock: func() error { return run("SET session_replication_role = replica") },
+			Unlock:      func() error { return run("SET session_replication_role = replica") },
+			Lock:        func() error { return run("SET session_replication_role = origin") },
+			DropTrigger: func(table, name string) string { return "DROP TRIGGER " + name + " ON " + table },
 			Record: func(generation string) (rec []byte) {
 				if err := conn.QueryRow(t.Context(), "SELECT record FROM generations WHERE id = $1", generation).Scan(&rec); err != nil {
 					t.Fatal(err)

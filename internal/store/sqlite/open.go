@@ -67,9 +67,13 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 	if err := e.connect(ctx, path); err != nil {
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
-	return store.New(store.Engine{
-		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
-	}, o.now), nil
+	s := store.New(store.Engine{
+		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
+	}, o.now)
+	if err := s.TakeOver(ctx); err != nil {
+		return nil, errors.Join(err, s.Close())
+	}
+	return s, nil
 }
 
 // prepareFile makes the folder and the file, readable by this user alone: SQLite gives its WAL the mode of the main file.

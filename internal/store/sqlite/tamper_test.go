@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"database/sql"
+	"strings"
 	"testing"
 
 	"weir/internal/store/storetest"
@@ -17,12 +18,31 @@ func TestTampering(t *testing.T) {
 		}
 		db.SetMaxOpenConns(1)
 		t.Cleanup(func() { _ = db.Close() })
+		var triggers []string
 		run := func(text string, args ...any) error { _, err := db.Exec(text, args...); return err }
 		return storetest.Books{Store: s, SQL: run,
 			Unlock: func() error {
-				return run(`PRAGMA foreign_keys = 0; DROP TRIGGER entries_fixed; DROP TRIGGER entries_kept; DROP TRIGGER transactions_kept; DROP TRIGGER generations_fixed;
-					DROP TRIGGER audit_keep_rows; DROP TRIGGER audit_keep_all; DROP TRIGGER video_jobs_states; DROP TRIGGER video_jobs_ended`)
+				rows, err := db.Query(`SELECT name, sql FROM sqlite_master WHERE type = 'trigger'`)
+				if err != nil {
+					return err
+				}
+				triggers = nil
+				drop := "PRAGMA foreign_keys = 0"
+				for rows.Next() {
+					var name, text string
+					if err := rows.Scan(&name, &text); err != nil {
+						return err
+					}
+					drop += "; DROP TRIGGER " + name
+					triggers = append(triggers, text)
+				}
+				if err := rows.Err(); err != nil {
+					return err
+				}
+				return run(drop)
 			},
+			Lock:        func() error { return run(strings.Join(triggers, ";")) },
+			DropTrigger: func(_, name string) string { return "DROP TRIGGER " + name },
 			Record: func(generation string) (rec []byte) {
 				if err := db.QueryRow("SELECT record FROM generations WHERE id = $1", generation).Scan(&rec); err != nil {
 					t.Fatal(err)

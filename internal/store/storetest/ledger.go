@@ -242,7 +242,7 @@ func (d *desk) balanced() {
 }
 
 func unbalanced(ctx context.Context, s ledger.Store) error {
-	r, err := ledger.Verify(ctx, s, "", time.Time{})
+	r, err := ledger.Verify(ctx, s, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
 		return err
 	}
@@ -278,7 +278,7 @@ func topUps(t *testing.T, d *desk) {
 		"no source":      {func(t *ledger.TopUp) { t.Source = "" }, fault.Invalid},
 		"colon in it":    {func(t *ledger.TopUp) { t.Source = "a:b" }, fault.Invalid},
 		"no external id": {func(t *ledger.TopUp) { t.ExternalID = "" }, fault.Invalid},
-		"too much":       {func(t *ledger.TopUp) { t.Amount, t.ExternalID = 1<<63-1, "m" }, fault.Unprocessable},
+		"too much":       {func(t *ledger.TopUp) { t.Amount, t.ExternalID = 1<<63-1, "m" }, fault.Invalid},
 	} {
 		bad := top
 		c.change(&bad)

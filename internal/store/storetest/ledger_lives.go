@@ -72,7 +72,7 @@ func poison(t *testing.T, d *desk) {
 // mentions looks for a check that fails, with a word in what it says.
 func (d *desk) mentions(name, word string) {
 	d.t.Helper()
-	r, err := ledger.Verify(d.ctx, d.store, "", time.Time{})
+	r, err := ledger.Verify(d.ctx, d.store, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
 		d.t.Fatal(err)
 	}

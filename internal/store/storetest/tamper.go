@@ -2,6 +2,7 @@ package storetest
 
 import (
 	"context"
+	"fmt"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -23,10 +24,14 @@ type Books struct {
 		LedgerStore
 		AccountStore
 		video.Store
+		TakeOver(context.Context) error
 	}
 	// SQL runs a statement on a connection of its own. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
 	Unlock func() error
+	Lock   func() error // undoes Unlock, so that nothing is seen of it
+	// DropTrigger is the statement for it.
+	DropTrigger func(table, name string) string
 	// Record reads the record of a generation.
 	Record func(generation string) []byte
 }
@@ -41,6 +46,22 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 	t.Run("explain", func(t *testing.T) {
 		t.Parallel()
 		explainFindsMismatch(t, kept(t, open(t)))
+	})
+	t.Run("a dropped trigger", func(t *testing.T) {
+		t.Parallel()
+		droppedTrigger(t, kept(t, open(t)))
+	})
+	t.Run("chain cut and made anew", func(t *testing.T) {
+		t.Parallel()
+		anchorFinds(t, kept(t, open(t)))
+	})
+	t.Run("sums above int64", func(t *testing.T) {
+		t.Parallel()
+		largeSums(t, kept(t, open(t)))
+	})
+	t.Run("older books", func(t *testing.T) {
+		t.Parallel()
+		olderBooks(t, kept(t, open(t)))
 	})
 	for name, c := range tamperings {
 		t.Run("verify/"+name, func(t *testing.T) {
@@ -77,16 +98,44 @@ var tamperings = map[string]struct{ text, check string }{
 	"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
 	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
-	"a job's escrow gone":            {"DELETE FROM leases WHERE node = 'job:vj_1'", "video jobs"},
-	"a job's hold changed":           {"UPDATE video_jobs SET hold = hold + 1 WHERE id = 'vj_1'", "video jobs"},
-	"an active job gone":             {"DELETE FROM video_jobs WHERE id = 'vj_1'", "video jobs"},
-	"a voided job called settled":    {"UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_2'", "video jobs"},
-	"a voided job called active":     {"UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "video jobs"},
-	"a voided job with a cost":       {"UPDATE video_jobs SET cost = 5 WHERE id = 'vj_2'", "video jobs"},
-	"the record of a job gone":       {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
-	"the place of a job gone":        {"DELETE FROM video_slots", "video jobs"},
-	"an event changed":               {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
-	"an event gone":                  {"DELETE FROM audit WHERE seq = 1", "audit chain"},
+	"a top-up enlarged, with its wallet": {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'; " +
+		"UPDATE wallets SET credited = 2000", "top-ups"},
+	"a top-up of another source":      {"UPDATE entries SET account = 'topup:gift' WHERE account = 'topup:test'", "chain"},
+	"a top-up by another":             {"UPDATE transactions SET actor = 'key:key_9' WHERE kind = 'topup'", "top-ups"},
+	"a top-up at another time":        {"UPDATE transactions SET at = at + 86400000000 WHERE kind = 'topup'", "top-ups"},
+	"a top-up with another reference": {"UPDATE transactions SET ref = 'topup:test:9' WHERE kind = 'topup'; UPDATE entries SET ref = 'topup:test:9' WHERE ref = 'topup:test:1'", "top-ups"},
+	"a top-up called an adjustment":   {"UPDATE transactions SET kind = 'adjustment' WHERE kind = 'topup'; UPDATE entries SET account = 'adjustment' WHERE account = 'topup:test'", "top-ups"},
+	"a top-up invented": {"INSERT INTO transactions (id, kind, ref, at) VALUES (90, 'topup', 'topup:test:2', 1); INSERT INTO entries VALUES ('wallet:wal_1', 'topup:test:2', 90, 0, 500), ('topup:test', 'topup:test:2', 90, 1, -500); " +
+		"UPDATE wallets SET credited = credited + 500", "top-ups"},
+	"a top-up gone":                  {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0", "top-ups"},
+	"a top-up gone, and its link":    {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0; DELETE FROM ledger_chain WHERE seq = 1", "chain"},
+	"an adjustment's reason changed": {"UPDATE transactions SET reason = 'a present' WHERE kind = 'adjustment'", "top-ups"},
+	"a settlement at another time":   {"UPDATE transactions SET at = at + 1 WHERE kind = 'settle'", "chain"},
+	"a settlement by somebody":       {"UPDATE transactions SET actor = 'operator' WHERE kind = 'settle'", "entries"},
+	"an empty transaction":           {"INSERT INTO transactions (id, kind, ref, at) VALUES (91, 'topup', 'topup:test:3', 1)", "entries"},
+	"an unknown kind of transaction": {"UPDATE transactions SET kind = 'gift' WHERE kind = 'topup'", "entries"},
+	"a link gone":                    {"DELETE FROM ledger_chain WHERE seq = 2", "chain"},
+	"the last link gone":             {"DELETE FROM ledger_chain WHERE seq = (SELECT MAX(seq) FROM ledger_chain)", "chain"},
+	"a link changed":                 {"UPDATE ledger_chain SET calls = calls + 1 WHERE seq = 2", "chain"},
+	"the count of links changed":     {"UPDATE ledger_head SET length = length + 1", "chain"},
+	"all links gone":                 {"DELETE FROM ledger_chain; DELETE FROM ledger_head", "chain"},
+	"a charge made smaller everywhere": {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'; UPDATE entries SET amount = amount - 1 WHERE account = 'revenue' AND amount = 14; UPDATE wallets SET charged = charged - 1; " +
+		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
+	"two calls exchanged":                             {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
+	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'", "chain"},
+	"a lease of no node":                              {"UPDATE leases SET node = 'nobody' WHERE key_id = '' AND epoch > 0", "leases"},
+	"a lease of a node that left":                     {"UPDATE nodes SET epoch = epoch + 1, live = 0", "leases"},
+	"a lease of another wallet":                       {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_9', 'job:vj_9', 1, 0, 5, 1)", "leases"},
+	"a job's escrow gone":                             {"DELETE FROM leases WHERE node = 'job:vj_1'", "video jobs"},
+	"a job's hold changed":                            {"UPDATE video_jobs SET hold = hold + 1 WHERE id = 'vj_1'", "video jobs"},
+	"an active job gone":                              {"DELETE FROM video_jobs WHERE id = 'vj_1'", "video jobs"},
+	"a voided job called settled":                     {"UPDATE video_jobs SET state = 'completed', ended = 'settled' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job called active":                      {"UPDATE video_jobs SET state = 'pending', ended = '' WHERE id = 'vj_2'", "video jobs"},
+	"a voided job with a cost":                        {"UPDATE video_jobs SET cost = 5 WHERE id = 'vj_2'", "video jobs"},
+	"the record of a job gone":                        {"DELETE FROM generations WHERE id = 'gen-4'", "video jobs"},
+	"the place of a job gone":                         {"DELETE FROM video_slots", "video jobs"},
+	"an event changed":                                {"UPDATE audit SET after = 'nothing' WHERE seq = 1", "audit chain"},
+	"an event gone":                                   {"DELETE FROM audit WHERE seq = 1", "audit chain"},
 }
 
 // kept has a user, a top-up and two calls in the books. Their leases stay open: they are rows to tamper with, too.
@@ -97,13 +146,18 @@ func kept(t *testing.T, b Books) Books {
 	if err := b.Store.CreateUser(ctx, account.User{ID: "usr_1", Name: "u", Wallet: "wal_1", CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000}, at); err != nil {
+	by := audit.Actor{Name: "key:key_1"}
+	if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "1", Amount: 1000, Actor: by}, at); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := ledger.Adjust(ctx, b.Store, ledger.Adjustment{Wallet: "wal_1", ID: "1", Amount: -3, Reason: "a slip", Actor: by}, at); err != nil {
 		t.Fatal(err)
 	}
 	book, err := ledger.Start(ctx, b.Store, ledger.Config{Dir: filepath.Join(t.TempDir(), "journal"), Now: func() time.Time { return at }, Sync: journal.Never})
 	if err != nil {
 		t.Fatal(err)
 	}
+	book.Note(&record.Call{Generation: "gen-0", Wallet: "wal_1", User: "usr_1", At: at, Model: "a/none", Status: 502})
 	for _, id := range []string{"gen-1", "gen-2"} {
 		h, err := book.Hold(ctx, ledger.HoldRequest{Wallet: "wal_1", Key: "key_1", Limit: &ledger.KeyLimit{Amount: 500}, Amount: 10})
 		if err != nil {
@@ -156,11 +210,14 @@ func (b *Books) change(t *testing.T, text string, args ...any) {
 	if err := b.SQL(text, args...); err != nil {
 		t.Fatalf("%s: %v", text, err)
 	}
+	if err := b.Lock(); err != nil {
+		t.Fatal(err)
+	}
 }
 
 func verifyFinds(t *testing.T, b Books, text, check string) {
 	b.change(t, text)
-	r, err := ledger.Verify(t.Context(), b.Store, "", time.Time{})
+	r, err := ledger.Verify(t.Context(), b.Store, "", ledger.Anchor{}, time.Time{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,5 +264,96 @@ func explainFindsMismatch(t *testing.T, b Books) {
 		if err != nil || x.Matches != want {
 			t.Errorf("%s: matches %t (%s), %v", id, x.Matches, x.Why, err)
 		}
+	}
+}
+
+func failed(t *testing.T, b *Books, noted ledger.Anchor) (checks map[string]string, end ledger.Anchor) {
+	t.Helper()
+	r, err := ledger.Verify(t.Context(), b.Store, "", noted, time.Time{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	checks = map[string]string{}
+	for _, k := range r.Checks {
+		if !k.OK {
+			checks[k.Name] = k.Detail
+		}
+	}
+	return checks, r.Chain
+}
+
+func droppedTrigger(t *testing.T, b Books) {
+	if err := b.SQL(b.DropTrigger("entries", "entries_fixed")); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := failed(t, &b, ledger.Anchor{}); !strings.Contains(found["triggers"], "entries_fixed") || len(found) != 1 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// Whoever can compute a chain can make another one that fits. An anchor that was noted elsewhere finds it.
+func anchorFinds(t *testing.T, b Books) {
+	_, noted := failed(t, &b, ledger.Anchor{})
+	again, err := ledger.ParseAnchor(noted.String())
+	if err != nil || again != noted {
+		t.Fatalf("anchor %v, read as %v: %v", noted, again, err)
+	}
+	if found, _ := failed(t, &b, noted); len(found) > 0 {
+		t.Errorf("clean books: %v", found)
+	}
+	b.change(t, "DELETE FROM ledger_chain; DELETE FROM ledger_head; UPDATE entries SET account = 'topup:gift' WHERE account = 'topup:test'; UPDATE transactions SET ref = 'topup:gift:1' WHERE kind = 'topup'; UPDATE entries SET ref = 'topup:gift:1' WHERE ref = 'topup:test:1'; DELETE FROM audit WHERE action = 'topup'")
+	if err := b.Store.TakeOver(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := failed(t, &b, ledger.Anchor{}); found["chain"] != "" {
+		t.Errorf("the chain was made anew: %v", found)
+	}
+	if found, _ := failed(t, &b, noted); !strings.Contains(found["chain"], "the anchor noted") {
+		t.Errorf("with the anchor: %v", found)
+	}
+}
+
+// Sums over all wallets are above what int64 holds.
+func largeSums(t *testing.T, b Books) {
+	ctx, at := t.Context(), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	for i, w := range []string{"wal_2", "wal_3"} {
+		if err := b.Store.CreateUser(ctx, account.User{ID: "usr_" + w, Name: w, Wallet: w, CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
+			t.Fatal(err)
+		}
+		for n := range 9 {
+			if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: w, Source: "test", ExternalID: fmt.Sprint("large-", i, n), Amount: ledger.MaxPosting}, at); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: w, Source: "test", ExternalID: "x", Amount: ledger.MaxPosting + 1}, at); !fault.Is(err, fault.Invalid) {
+			t.Errorf("too large a top-up: %v", err)
+		}
+	}
+	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
+		t.Errorf("found %v", found)
+	}
+}
+
+// Books without a chain are taken over as they are, and from then on what they had is kept.
+func olderBooks(t *testing.T, b Books) {
+	b.change(t, "DELETE FROM ledger_chain; DELETE FROM ledger_head")
+	for range 2 {
+		if err := b.Store.TakeOver(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	found, end := failed(t, &b, ledger.Anchor{})
+	if len(found) > 0 || end.Length != 1 {
+		t.Errorf("a chain of %d; found %v", end.Length, found)
+	}
+	if _, err := ledger.Credit(t.Context(), b.Store, ledger.TopUp{Wallet: "wal_1", Source: "test", ExternalID: "2", Amount: 5}, time.Unix(1, 0)); err != nil {
+		t.Fatal(err)
+	}
+	if found, end := failed(t, &b, ledger.Anchor{}); len(found) > 0 || end.Length != 2 {
+		t.Errorf("a chain of %d; found %v", end.Length, found)
+	}
+	b.change(t, "UPDATE transactions SET reason = 'a slap' WHERE kind = 'adjustment'")
+	if found, _ := failed(t, &b, ledger.Anchor{}); !strings.Contains(found["chain"], "link 1") {
+		t.Errorf("found %v", found)
 	}
 }

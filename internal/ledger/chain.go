@@ -1,0 +1,154 @@
+package ledger
+
+import (
+	"crypto/sha256"
+	"crypto/sha512"
+	"encoding/binary"
+	"encoding/hex"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"weir/internal/fault"
+	"weir/internal/money"
+)
+
+// Anchor is the length of the chain of transactions and the hash of its last link, to be kept where nobody who can change the database can
+// change it. The chain alone does not stop somebody who computes all of it anew; a noted anchor does.
+type Anchor struct {
+	Length int64
+	Hash   string // hex; "" of a chain without links
+}
+
+// anchorWord begins the file of an anchor.
+const anchorWord = "weir-ledger-anchor"
+
+// String is the text of the file that ParseAnchor reads.
+func (a Anchor) String() string {
+	hash := a.Hash
+	if hash == "" {
+		hash = "-"
+	}
+	return anchorWord + " " + strconv.FormatInt(a.Length, 10) + " " + hash + "\n"
+}
+
+// ParseAnchor reads what String wrote.
+func ParseAnchor(text string) (a Anchor, err error) {
+	f := strings.Fields(text)
+	if len(f) == 3 && f[0] == anchorWord {
+		a.Length, err = strconv.ParseInt(f[1], 10, 64)
+		if a.Hash = f[2]; a.Hash == "-" {
+			a.Hash = ""
+		}
+		if sum, bad := hex.DecodeString(a.Hash); err == nil && bad == nil && (a.Length > 0 && len(sum) == sha256.Size || a.Length == 0 && a.Hash == "") {
+			return a, nil
+		}
+	}
+	return Anchor{}, fault.New(fault.Invalid, "ledger.ParseAnchor", "This is no anchor of a ledger: give a file that weir ledger verify --write-anchor has written.")
+}
+
+// Link is one link of the chain: what one transaction of the store has posted and recorded.
+type Link struct {
+	Seq         int64 // 1, 2, ... without gaps
+	First, Last int64 // transactions; 0 and 0 when only calls that cost nothing were recorded, more than one where older books were taken over
+	Calls       int64
+	Digest      Digest
+	Hash        string // hex
+}
+
+// Chain gives the link its hash, behind the hash of the one before ("" for the first). content is Content.Sum of its transactions.
+func (l *Link) Chain(prev string, content [sha256.Size]byte) string {
+	b := make([]byte, 0, 256)
+	b = append(b, "link\x00"...)
+	b = append(b, prev...)
+	for _, n := range [...]int64{l.Seq, l.First, l.Last, l.Calls} {
+		b = binary.BigEndian.AppendUint64(b, uint64(n))
+	}
+	b = append(b, content[:]...)
+	b = append(b, l.Digest[:]...)
+	sum := sha256.Sum256(b)
+	return hex.EncodeToString(sum[:])
+}
+
+// Digest stands for a set of calls, whatever their order: the sum of their hashes, as numbers of 512 bits.
+type Digest [sha512.Size]byte
+
+// Add adds a call by its row's key and record.
+func (d *Digest) Add(wallet, generation string, rec []byte) {
+	h := sha256.New()
+	var n [8]byte
+	for _, s := range [...]string{wallet, generation} {
+		binary.BigEndian.PutUint64(n[:], uint64(len(s)))
+		_, _ = h.Write(n[:])
+		_, _ = h.Write([]byte(s))
+	}
+	_, _ = h.Write(rec)
+	sum := sha512.Sum512(h.Sum(nil))
+	d.plus((*Digest)(&sum))
+}
+
+// Plus adds all calls of another set.
+func (d *Digest) Plus(other []byte) {
+	if len(other) == len(d) {
+		d.plus((*Digest)(other))
+	}
+}
+
+func (d *Digest) plus(other *Digest) {
+	carry := 0
+	for i := len(d) - 1; i >= 0; i-- {
+		n := int(d[i]) + int(other[i]) + carry
+		d[i], carry = byte(n), n>>8
+	}
+}
+
+// Content is what a transaction says, as a hash. Fields stand behind their lengths: two that differ never give the same text.
+type Content struct{ text []byte }
+
+// NewContent begins a transaction.
+func NewContent(id int64, kind, ref string, at int64, actor, reason string) *Content {
+	c := &Content{text: make([]byte, 0, 512)}
+	c.number(id)
+	c.number(at)
+	c.word(kind)
+	c.word(ref)
+	c.word(actor)
+	c.word(reason)
+	return c
+}
+
+// Entry adds an entry. They come by line, account and ref.
+func (c *Content) Entry(account, ref string, line int64, amount money.Nano) {
+	c.number(line)
+	c.number(int64(amount))
+	c.word(account)
+	c.word(ref)
+}
+
+// Sum is the hash.
+func (c *Content) Sum() [sha256.Size]byte { return sha256.Sum256(c.text) }
+
+func (c *Content) number(n int64) { c.text = binary.BigEndian.AppendUint64(c.text, uint64(n)) }
+func (c *Content) word(s string)  { c.number(int64(len(s))); c.text = append(c.text, s...) }
+
+// Join is the content of several transactions, in the order of their ids.
+func Join(contents [][sha256.Size]byte) [sha256.Size]byte {
+	h := sha256.New()
+	for i := range contents {
+		_, _ = h.Write(contents[i][:])
+	}
+	return [sha256.Size]byte(h.Sum(nil))
+}
+
+// Check compares the chain with a noted anchor: at is the hash of the link that it names, "" when there is none.
+func (a Anchor) Check(length int64, at string) string {
+	switch {
+	case a.Length == 0:
+		return ""
+	case length < a.Length:
+		return fmt.Sprintf("the chain has %d links, the anchor noted %d: what was posted last is gone", length, a.Length)
+	case at != a.Hash:
+		return fmt.Sprintf("link %d has the hash %s, the anchor noted %s: what was posted before was changed", a.Length, at, a.Hash)
+	}
+	return ""
+}

@@ -1,0 +1,356 @@
+package store
+
+import (
+	"crypto/sha256"
+	"fmt"
+	"iter"
+	"math/big"
+	"slices"
+	"strings"
+
+	"weir/internal/audit"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// wide is an amount that int64 need not hold: sums over all books.
+type wide struct{ n big.Int }
+
+func (w *wide) add(n int64) {
+	var x big.Int
+	w.n.Add(&w.n, x.SetInt64(n))
+}
+
+func (w *wide) is(n int64) bool { return w.n.IsInt64() && w.n.Int64() == n }
+
+// String is the amount in rubles.
+func (w *wide) String() string {
+	if w.n.IsInt64() {
+		return money.Nano(w.n.Int64()).String()
+	}
+	s := new(big.Int).Abs(&w.n).String()
+	s = strings.TrimRight(s[:len(s)-9]+"."+s[len(s)-9:], "0")
+	if w.n.Sign() < 0 {
+		s = "-" + s
+	}
+	return strings.TrimSuffix(s, ".")
+}
+
+// wideOf is hi rubles and lo nano-rubles.
+func wideOf(hi, lo int64) *wide {
+	w := &wide{}
+	w.n.Mul(big.NewInt(hi), big.NewInt(int64(money.Ruble)))
+	w.add(lo)
+	return w
+}
+
+// books are what one walk through all postings finds out, for several checks.
+type books struct {
+	wallets  map[string]*walletSums // by id
+	contents map[int64][sha256.Size]byte
+	events   map[string][]int64 // what the audit chain must say, and the transactions that it must say it of
+	untold   differences        // audit rows without a transaction
+	tops     int
+
+	calls  int64 // recorded
+	digest ledger.Digest
+}
+
+type walletSums struct {
+	credited, charged wide
+	seen              bool
+}
+
+func newBooks() *books {
+	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}}
+}
+
+// entries walks through all that was posted.
+func (c *checker) entries() {
+	if c.err != nil {
+		return
+	}
+	var wrong differences
+	var all wide
+	n := 0
+	rows, err := c.tx.QueryContext(c.ctx, posted)
+	if err == nil {
+		err = eachPosting(rows, func(p *posting) {
+			n += len(p.entries)
+			c.books.contents[p.id] = p.content().Sum()
+			if w := c.books.post(p, &all); w != "" {
+				wrong.add(fmt.Sprintf("transaction %d %s", p.id, w))
+			}
+		})
+	}
+	if c.err = err; err != nil {
+		return
+	}
+	if all.n.Sign() != 0 {
+		wrong = append(wrong, fmt.Sprintf("all entries together come to %s rubles", &all))
+	}
+	wrong = append(wrong, c.wrong("transaction %d is missing, but has entries", checkOrphans)...)
+	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents))
+}
+
+// post adds a transaction, and tells what is wrong with it.
+func (b *books) post(p *posting, all *wide) string {
+	var sum wide
+	wallets, lines := 0, map[int64]bool{}
+	wrong := ""
+	for i := range p.entries {
+		e := &p.entries[i]
+		sum.add(e.amount)
+		all.add(e.amount)
+		if lines[e.line] {
+			wrong = "numbers two entries alike"
+		}
+		lines[e.line] = true
+		id, ok := strings.CutPrefix(e.account, ledger.WalletAccount)
+		if ok {
+			wallets++
+			w := b.wallet(id)
+			if p.kind == settleKind {
+				w.charged.n.Sub(&w.charged.n, new(big.Int).SetInt64(e.amount))
+			} else {
+				w.credited.add(e.amount)
+			}
+		}
+		if !fits(p, e, ok) {
+			wrong = fmt.Sprintf("of kind %s has an entry %s of %s, which does not belong there", p.kind, e.ref, e.account)
+		}
+	}
+	switch {
+	case len(p.entries) == 0:
+		return "has no entries"
+	case sum.n.Sign() != 0:
+		return fmt.Sprintf("is off by %s rubles", &sum)
+	case wrong != "":
+		return wrong
+	case p.kind == settleKind:
+		if len(p.entries) != wallets+1 || p.actor != "" || p.reason != "" {
+			return "settles calls, and has more than an entry of each and one of revenue"
+		}
+		return ""
+	case len(p.entries) != 2 || wallets != 1:
+		return fmt.Sprintf("has %d entries, of which %d are of wallets, instead of one and another", len(p.entries), wallets)
+	}
+	b.expect(p)
+	return ""
+}
+
+func (b *books) wallet(id string) *walletSums {
+	w := b.wallets[id]
+	if w == nil {
+		w = &walletSums{}
+		b.wallets[id] = w
+	}
+	return w
+}
+
+// fits tells whether an entry belongs into its transaction.
+func fits(p *posting, e *postedEntry, wallet bool) bool {
+	switch {
+	case p.kind == settleKind && wallet:
+		return strings.HasPrefix(e.ref, ledger.SettleRef) && e.ref != p.ref && e.amount <= 0
+	case p.kind == settleKind:
+		return e.account == ledger.RevenueAccount && e.ref == p.ref
+	case wallet:
+		return e.ref == p.ref
+	}
+	return e.ref == p.ref && ledger.Against(p.kind, e.account)
+}
+
+// expect notes what the audit chain must say of a posting.
+func (b *books) expect(p *posting) {
+	b.tops++
+	i := slices.IndexFunc(p.entries, func(e postedEntry) bool { return strings.HasPrefix(e.account, ledger.WalletAccount) })
+	q := ledger.Posting{Ref: p.ref, Amount: money.Nano(p.entries[i].amount), Reason: p.reason}
+	k := told(p.at, p.actor, p.kind, strings.TrimPrefix(p.entries[i].account, ledger.WalletAccount), Text(q.Words()))
+	b.events[k] = append(b.events[k], p.id)
+}
+
+func told(at int64, actor, kind, wallet, words string) string {
+	return fmt.Sprintf("%d\x00%s\x00%s\x00%s\x00%s", at, actor, kind, wallet, words)
+}
+
+// told passes rows of the audit chain on, and strikes out what they say of postings.
+func (b *books) told(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, error] {
+	return func(yield func(audit.Row, error) bool) {
+		for r, err := range rows {
+			if kind := ledger.Told(r.Action); err == nil && kind != "" {
+				k := told(r.At.UnixMicro(), r.Name, kind, r.Target, r.After)
+				switch list := b.events[k]; {
+				case len(list) > 0:
+					b.events[k] = list[1:]
+				case !b.toldBefore(&r, kind):
+					b.untold.add(fmt.Sprintf("audit row %d tells of a %s of %s for wallet %s by %s, which was not posted like that", r.Seq, kind, r.After, r.Target, r.Name))
+				}
+			}
+			if !yield(r, err) {
+				return
+			}
+		}
+	}
+}
+
+// toldBefore strikes out what rows of older versions say: they had no reference, but for a top-up's source and id.
+func (b *books) toldBefore(r *audit.Row, kind string) bool {
+	words := r.After
+	amount, rest, ok := strings.Cut(words, " rubles from ")
+	source, id, two := strings.Cut(rest, ", ")
+	if kind != ledger.TopUpKind || !ok || !two {
+		return false
+	}
+	k := told(r.At.UnixMicro(), r.Name, kind, r.Target, amount+" rubles, topup:"+source+":"+id)
+	list := b.events[k]
+	if len(list) == 0 {
+		return false
+	}
+	b.events[k] = list[1:]
+	return true
+}
+
+// postings compares top-ups and corrections with the audit chain, which audit has walked through before.
+func (c *checker) postings() {
+	wrong := c.books.untold
+	for k, list := range c.books.events {
+		for _, id := range list {
+			f := strings.Split(k, "\x00")
+			wrong.add(fmt.Sprintf("transaction %d, a %s of %s for wallet %s by %s, stands in no row of the audit chain", id, f[2], f[4], f[3], f[1]))
+		}
+	}
+	c.add("top-ups", wrong, "%d top-ups and corrections, each with its row in the audit chain", c.books.tops)
+}
+
+func (c *checker) wallets() {
+	n, below := 0, 0
+	var credited, charged wide
+	var wrong differences
+	c.each(checkWallets, func(v []any) {
+		n++
+		has, _ := v[1].(int64)
+		owes, _ := v[2].(int64)
+		credited.add(has)
+		charged.add(owes)
+		w := c.books.wallet(text(v[0]))
+		w.seen = true
+		if !w.credited.is(has) || !w.charged.is(owes) {
+			wrong.add(fmt.Sprintf("wallet %s has %s credited, its entries say %s; %s charged, its entries say %s",
+				text(v[0]), money.Nano(has), &w.credited, money.Nano(owes), &w.charged))
+		}
+		if has < owes {
+			below++
+		}
+	})
+	for id, w := range c.books.wallets {
+		if !w.seen {
+			wrong.add("account " + ledger.WalletAccount + id + " has entries and no wallet")
+		}
+	}
+	c.add("wallets", wrong, "%d wallets agree with their entries: %s credited, %s charged", n, &credited, &charged)
+	if below > 0 {
+		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d are below zero by calls that cost more than was held", below)
+	}
+}
+
+// chain walks through the chain of what was posted and recorded.
+func (c *checker) chain(noted ledger.Anchor) {
+	var wrong differences
+	var digest ledger.Digest
+	var calls, length int64
+	var at string
+	linked := map[int64]bool{}
+	ids := make([]int64, 0, len(c.books.contents))
+	for id := range c.books.contents {
+		ids = append(ids, id)
+	}
+	slices.Sort(ids)
+	c.each(chainAll, func(v []any) {
+		l := linkOf(v)
+		if length++; l.Seq != length {
+			wrong.add(fmt.Sprintf("a link is missing between %d and %d", c.end.Length, l.Seq))
+			length = l.Seq
+		}
+		calls += l.Calls
+		digest.Plus(l.Digest[:])
+		content, lost := c.books.between(ids, l.First, l.Last, linked)
+		switch {
+		case lost:
+			wrong.add(fmt.Sprintf("link %d stands for transaction %d, which is gone or linked twice", l.Seq, l.First))
+		case l.Chain(c.end.Hash, content) != l.Hash:
+			wrong.add(fmt.Sprintf("link %d does not fit: it, the one before or transaction %d was changed", l.Seq, l.First))
+		}
+		c.end = ledger.Anchor{Length: l.Seq, Hash: l.Hash}
+		if l.Seq == noted.Length {
+			at = l.Hash
+		}
+	})
+	for _, id := range ids {
+		if !linked[id] {
+			wrong.add(fmt.Sprintf("transaction %d stands in no link: it was posted past the ledger", id))
+		}
+	}
+	if calls != c.books.calls || digest != c.books.digest {
+		wrong.add(fmt.Sprintf("%d calls were recorded, %d are there, and not all of them as they were: some are changed, added or gone", calls, c.books.calls))
+	}
+	var head int64
+	if c.one(chainHead, &head); head != length {
+		wrong.add(fmt.Sprintf("%d links were made, %d are there", head, length))
+	}
+	if w := noted.Check(length, at); w != "" {
+		wrong.add(w)
+	}
+	right := "%d links, the last has the hash %s"
+	if noted.Length > 0 {
+		right = fmt.Sprintf("agrees with the anchor at link %d; ", noted.Length) + right
+	}
+	c.add("chain", wrong, right, c.end.Length, c.end.Hash)
+}
+
+func linkOf(v []any) (l ledger.Link) {
+	for i, to := range []*int64{&l.Seq, &l.First, &l.Last, &l.Calls} {
+		*to, _ = v[i].(int64)
+	}
+	b, _ := v[4].([]byte)
+	copy(l.Digest[:], b)
+	l.Hash = text(v[5])
+	return l
+}
+
+// between is the content of a link's transactions; lost when there are none, though there must be, or a link has them already.
+func (b *books) between(ids []int64, first, last int64, linked map[int64]bool) (content [sha256.Size]byte, lost bool) {
+	if first == last {
+		content, ok := b.contents[first]
+		lost = first != 0 && (!ok || linked[first])
+		linked[first] = true
+		return content, lost
+	}
+	var list [][sha256.Size]byte
+	i, _ := slices.BinarySearch(ids, first)
+	for ; i < len(ids) && ids[i] <= last; i++ {
+		lost = lost || linked[ids[i]]
+		linked[ids[i]] = true
+		list = append(list, b.contents[ids[i]])
+	}
+	return together(list), lost
+}
+
+// guards are the triggers that keep rows as they are.
+var guards = []string{"transactions_fixed", "transactions_kept", "entries_fixed", "entries_kept", "generations_fixed", "generations_kept",
+	"ledger_chain_fixed", "ledger_chain_kept", "audit_keep_rows", "audit_keep_all", "video_jobs_states", "video_jobs_ended"}
+
+func (c *checker) triggers(list string) {
+	found := map[string]string{}
+	c.each(list, func(v []any) { found[text(v[0])] = text(v[1]) })
+	var wrong []string
+	for _, name := range guards {
+		switch body, ok := found[name]; {
+		case !ok:
+			wrong = append(wrong, "the trigger "+name+" is missing or switched off")
+		case !strings.Contains(body, "RAISE"):
+			wrong = append(wrong, "the trigger "+name+" stops nothing any more")
+		}
+	}
+	c.add("triggers", wrong, "%d triggers keep what was posted", len(guards))
+}
