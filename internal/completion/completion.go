@@ -184,6 +184,7 @@ type Event struct {
 
 	Result    *task.Result // a piece of what a task gives, nil none
 	Signature string       // what the provider will know its reasoning by when that comes back, "" none
+	Called    *usage.Usage // counts, so far, of calls of tools that the provider runs, nil: none, or its usage alone tells
 	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
 
 	// Frames are the upstream's own events, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.

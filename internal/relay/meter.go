@@ -25,6 +25,7 @@ type meter struct {
 
 	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
 	pixels     int64                          // of all pictures
+	called     usage.Calls                    // of tools that the provider runs, as far as they went by
 	previews   bool                           // of pictures that are not finished
 	length     time.Duration                  // of a recording, as whoever transcribed it says
 	dimensions string                         // of the last one
@@ -56,6 +57,9 @@ func (m *meter) count(ev *completion.Event) {
 	}
 	if ev.Result != nil {
 		m.result(ev.Result)
+	}
+	if ev.Called != nil {
+		m.called = ev.Called.Hosted()
 	}
 	if m.fresh && m.delivered != had {
 		m.fresh = false

@@ -377,8 +377,11 @@ func (x *run) consumed() usage.Usage {
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
-	u.Only(x.paid())
 	final := m.final(x.req.N)
+	if !final { // what the provider has done before it was left is paid for, too
+		m.called.AtLeast(&u)
+	}
+	u.Only(x.paid())
 	if n := m.images; n > u.Images.N && !(u.Images.Reported && final) {
 		u.Images = usage.Of(n) // hardly a provider of this wire counts them
 	} else if n > u.Images.N {

@@ -86,6 +86,22 @@ func (c *Calls) Set(u *Usage) {
 	}
 }
 
+// Hosted are the counts of tools that the provider runs.
+func (u *Usage) Hosted() (c Calls) {
+	for i := range hosted {
+		c[i] = hosted[i].count(u).N
+	}
+	return c
+}
+
+// AtLeast raises the counts of u to those of so many calls.
+func (c *Calls) AtLeast(u *Usage) {
+	for i := range hosted {
+		count := hosted[i].count(u)
+		*count = atLeast(*count, c[i])
+	}
+}
+
 // Only drops the counts of tools that the request did not pay for: what the provider did with them by itself is its own affair.
 func (u *Usage) Only(paid catalog.Paid) {
 	for i := range hosted {

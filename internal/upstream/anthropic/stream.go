@@ -12,6 +12,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
+	"weir/internal/usage"
 	"weir/internal/wire/sse"
 )
 
@@ -80,7 +81,8 @@ type decoder struct {
 	calls   int
 	details int
 	usage   counts
-	finish  []byte // stop_reason
+	called  usage.Usage // tools that the provider ran, as they came by
+	finish  []byte      // stop_reason
 
 	text []byte // decoded texts of the frame; events hold views
 	raw  []byte // reasoning details or annotations of the frame
@@ -186,6 +188,7 @@ func (dec *decoder) send(name string, data []byte) error {
 		}
 	}
 	dec.content = true
+	dec.ev.Called = &dec.called
 	if !dec.yield(&dec.ev, nil) {
 		return errStopped
 	}
@@ -239,9 +242,15 @@ func (dec *decoder) open(v []byte) {
 		switch rawjson.Text(rawjson.Find(v, "name")) {
 		case "code_execution", "bash_code_execution", "text_editor_code_execution":
 			dec.usage.sandbox = 1 // a request has one
+			dec.called.Containers = usage.Of(1)
+		case "web_search":
+			dec.called.WebSearches.N++
+		case "web_fetch":
+			dec.called.WebFetches.N++
 		}
 	case "mcp_tool_use":
 		dec.usage.foreign++
+		dec.called.MCPCalls.N++
 	case "tool_use":
 		b.kind, b.call = toolBlock, dec.calls
 		dec.calls++

@@ -14,6 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
+	"weir/internal/usage"
 	"weir/internal/wire"
 	"weir/internal/wire/sse"
 )
@@ -70,6 +71,8 @@ type decoder struct {
 	begun   bool // the first event was made
 	content bool // some event had content
 	items   []item
+	called  usage.Usage     // tools that the provider ran, as they came by
+	ran     map[string]bool // containers that it ran code in
 	calls   int
 	details int
 
@@ -173,6 +176,7 @@ func (dec *decoder) tell() error {
 		dec.begun = true
 		dec.ev.Head = &dec.head
 	}
+	dec.ev.Called = &dec.called
 	if !dec.yield(&dec.ev, nil) {
 		return errStopped
 	}
@@ -251,6 +255,10 @@ func (dec *decoder) arguments(it *item, v []byte) {
 
 // close takes from a finished item what its pieces did not tell.
 func (dec *decoder) close(it *item, v []byte) {
+	if dec.ran == nil {
+		dec.ran = map[string]bool{}
+	}
+	countCall(&dec.called, v, dec.ran)
 	switch {
 	case it.call >= 0 && !it.argued:
 		member := "arguments"
