@@ -19,12 +19,13 @@ import (
 // model may reason in silence. What a prompt has at most is often twice what it has: before saying that the balance does not cover it, the
 // prompt is counted.
 func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
+	x.promptMost = 0
 	need, err := x.opening(at.Endpoint)
 	if err != nil {
 		return fault.From(err)
 	}
 	refused := x.reserve(ctx, need)
-	if refused == nil || refused.Kind != fault.PaymentRequired || x.promptMost > 0 {
+	if refused == nil || refused.Kind != fault.PaymentRequired {
 		return refused
 	}
 	first := x.hold == nil
@@ -32,7 +33,8 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	if err != nil || least >= need || x.reserve(ctx, least) != nil {
 		return refused
 	}
-	x.promptMost = x.promptTokens()*3/2 + roomOfPrompt
+	media := x.req.Needs.MediaTokens // what these can have at most does not follow from a count
+	x.promptMost = max(x.promptTokens()-media, 0)*3/2 + roomOfPrompt + max(x.req.Needs.MediaMost, media)
 	if need, err = x.opening(at.Endpoint); err == nil {
 		if refused = x.reserve(ctx, need); refused == nil {
 			return nil
@@ -181,8 +183,9 @@ func (x *run) silent(ep *catalog.Endpoint, most int64) int64 {
 	}
 	switch ep.Provider.Dialect {
 	case "anthropic", "bedrock": // they reason only when asked to, and keep to a budget
-		if budget := r.MaxTokens * int64(max(x.req.N, 1)); budget > 0 {
-			return budget
+		if r.MaxTokens > 0 {
+			n := int64(max(x.req.N, 1))
+			return min(max(r.MaxTokens, r.BudgetOf(x.req.AnswerCap(ep.MaxCompletion))), most/n) * n
 		}
 		if x.req.Style != completion.Messages && (!r.Chosen() || r.Off()) || x.req.Style == completion.Messages && (!r.Set || r.Disabled) {
 			return 0

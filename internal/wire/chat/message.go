@@ -31,8 +31,9 @@ const (
 	denserSound      = 300
 	densestSound     = 32
 	densestFile      = 2
-	densestVideo     = 16
-	tokensRemoteFile = 4000 // a file or film that is only named
+	densestVideo     = 2
+	mostFile         = 300_000 // tokens of the most pages that providers read: they take hardly any bytes
+	tokensRemoteFile = 4000    // a file or film that is only named
 )
 
 // role of a message.
@@ -562,7 +563,7 @@ func (d *decoder) file() {
 			inline, ok := d.url()
 			found = found || ok
 			if inline > 0 {
-				tokens, most = int64(inline)/bytesPerTokenFile+1, int64(inline)/densestFile+1
+				tokens, most = int64(inline)/bytesPerTokenFile+1, max(int64(inline)/densestFile, mostFile)
 			}
 		case "file_id":
 			found = d.RawString() != nil || found

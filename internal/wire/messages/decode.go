@@ -27,9 +27,10 @@ const (
 	bytesPerToken    = 3
 	tokensPerMessage = 8
 	tokensPerRequest = 3
-	tokensPerMedium  = 4000 // a picture or a document that is only named
-	bytesPerBase64   = 8    // of base64 to a token: a page of a document
-	densestBase64    = 2    // of a document of pages with two words each
+	tokensPerMedium  = 4000    // a picture or a document that is only named
+	bytesPerBase64   = 8       // of base64 to a token: a page of a document
+	densestBase64    = 2       // of a document of pages with two words each
+	mostDocument     = 300_000 // of the most pages that providers read: they take hardly any bytes
 	mostPicture      = 6500
 
 	ownWire = "anthropic" // dialect of the endpoints that speak this style
@@ -342,12 +343,20 @@ func (d *decoder) count(content []byte) {
 			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
 			tokens, most := int64(tokensPerMedium), int64(mostPicture)
 			if kind == "document" {
-				data := rawjson.FindPath(e.Value, "source", "data")
+				source := rawjson.Find(e.Value, "source")
+				data := rawjson.Find(source, "data")
 				if len(data) > tokensPerMedium {
 					tokens = int64(len(data)) / bytesPerBase64
 				}
-				most = int64(len(data)) / densestBase64
-				n.Readable, n.Open = true, n.Open || len(data) == 0
+				switch wire.TextAt(source, "type") {
+				case "base64":
+					most = max(int64(len(data))/densestBase64, mostDocument)
+				case "text", "content":
+					most = int64(len(e.Value))
+				default:
+					n.Open = true
+				}
+				n.Readable = true
 				n.FileTokens += tokens
 			}
 			n.Medium(tokens, most)

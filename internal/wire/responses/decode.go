@@ -34,8 +34,9 @@ const (
 	mostImage      = 6500
 	densestFile    = 2
 	densestSound   = 32
-	densestVideo   = 16
-	longestAddress = 8192 // a video that is written in fewer bytes is one by address
+	densestVideo   = 2
+	mostFile       = 300_000 // of the most pages that providers read: they take hardly any bytes
+	longestAddress = 8192    // a video that is written in fewer bytes is one by address
 )
 
 var (
@@ -483,7 +484,7 @@ func (d *decoder) estimate(item []byte) {
 				needs.Input |= catalog.File
 				data := int64(len(rawjson.Find(e.Value, "file_data")))
 				tokens := max(tokensPerFile, data/bytesPerFile)
-				needs.Medium(tokens, data/densestFile)
+				needs.Medium(tokens, max(data/densestFile, mostFile))
 				needs.Open = needs.Open || data == 0
 				needs.FileTokens += tokens
 			case "input_audio":
