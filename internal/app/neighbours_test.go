@@ -14,6 +14,9 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/money"
 )
 
 // neighbour is a resource that all users of a node share, and a user who takes all of it that they can get.
@@ -65,6 +68,48 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
+// Each row of the table of docs/operating.md is tried, here or where it says.
+func TestNeighboursOfEveryResource(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, _ := strings.Cut(string(text), "## What users share\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	tried := map[string]bool{}
+	for _, n := range neighbours {
+		tried[n.resource] = true
+	}
+	for resource, at := range triedElsewhere {
+		file, test, _ := strings.Cut(at, ": ")
+		source, err := os.ReadFile("../../" + file)
+		if err != nil || !strings.Contains(string(source), "func "+test+"(") {
+			t.Errorf("%s: %s is not there: %v", resource, at, err)
+		}
+		tried[resource] = true
+	}
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 5 || strings.HasPrefix(cells[1], "---") || cells[1] == " What " {
+			continue
+		}
+		rows++
+		if name := strings.TrimSpace(cells[1]); !tried[name] {
+			t.Errorf("%s: nobody tries it", name)
+		}
+	}
+	if rows != len(tried) {
+		t.Errorf("%d resources are tried, %d are in the table", len(tried), rows)
+	}
+}
+
+// triedElsewhere are tests of other packages by what they try.
+var triedElsewhere = map[string]string{
+	"events to `callback_url`": "internal/webhook/courier_test.go: TestSlowReceiver",
+}
+
 // beside makes calls that must all succeed, and returns their 99th percentile.
 func (a *account) beside(t *testing.T, calls int, use func(*testing.T, *account)) time.Duration {
 	t.Helper()
@@ -96,7 +141,9 @@ func (a *account) press(ctx context.Context, t *testing.T, workers int, status i
 		done.Go(func() {
 			for n := 0; n < 1000 && ctx.Err() == nil; n++ {
 				req := request(i).WithContext(ctx)
-				req.Header.Set("Authorization", "Bearer "+a.key)
+				if req.Header.Get("X-Anonymous") == "" {
+					req.Header.Set("Authorization", "Bearer "+a.key)
+				}
 				if req.Header.Get("Content-Type") == "" {
 					req.Header.Set("Content-Type", "application/json")
 				}
@@ -133,6 +180,14 @@ func (a *account) request(method, path string, body any) *http.Request {
 		panic(err)
 	}
 	return req
+}
+
+// reading is a call whose file is read for a model that takes none.
+func reading() map[string]any {
+	return map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": []any{
+		map[string]any{"type": "text", "text": "Read this."},
+		map[string]any{"type": "file", "file": map[string]any{"filename": "a.pdf", "file_data": pdfFile("a river in May", "")}},
+	}}}}
 }
 
 // hanging is a call that its provider never answers.
@@ -207,6 +262,79 @@ var neighbours = []neighbour{
 			got := parseObject(t, other.do(t, http.MethodPost, "/v1/responses", object{"model": "test/next", "background": true, "input": "hello"}))
 			if done := other.await(t, id(got)); done["status"] != "completed" {
 				t.Errorf("%v", done)
+			}
+		},
+	},
+	{
+		resource: "uploads",
+		setup: func(s *setup) {
+			s.Server.Limits.MaxUploads = 8
+			s.Declared.Models = append(s.Declared.Models, catalog.ModelInfo{Slug: "test/whisper", Type: catalog.TypeTranscription})
+			s.Offers = append(s.Offers, catalog.Offer{Provider: "works", Model: "test/whisper", UpstreamID: "whisper", Pricing: catalog.Pricing{List: "test", Minute: mustPrice("0.006")}})
+		},
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 8, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
+				body, length, contentType := silence("test/whisper", 4<<20)
+				req := greedy.request(http.MethodPost, "/v1/audio/transcriptions", nil)
+				req.Body, req.ContentLength = io.NopCloser(io.MultiReader(io.LimitReader(body, 2<<20), &unfinished{ctx: ctx})), length
+				req.Header.Set("Content-Type", contentType)
+				return req
+			})
+		},
+	},
+	{
+		resource: "work on files and long prompts",
+		setup: func(s *setup) {
+			s.Shaping.MaxConcurrent, s.Shaping.MaxConcurrentPerUser, s.Shaping.MaxWait = 2, 1, time.Millisecond
+			for i := range s.Offers {
+				s.Offers[i].Input = catalog.Text // no files
+			}
+		},
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 4, http.StatusTooManyRequests, "shaping.max_concurrent_per_user", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/chat/completions", reading())
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			if got := other.chat(t, reading()); got.status != http.StatusOK {
+				t.Errorf("%d %s", got.status, got.body)
+			}
+		},
+	},
+	{
+		resource: "attempts at an endpoint",
+		setup:    func(s *setup) { s.Relay.MaxInFlight = 8 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 12, http.StatusTooManyRequests, "max_user_share", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/chat/completions", hanging(false))
+			})
+		},
+	},
+	{
+		resource: "video jobs",
+		setup:    func(s *setup) { films(new(testing.T), "", map[string]string{"test/film": "video"})(s) },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 2, http.StatusTooManyRequests, "rate_limit_exceeded", func(int) *http.Request {
+				return greedy.request(http.MethodPost, "/v1/videos", shoot("test/film", "[[sim takes=10m]] a river"))
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			other.awaitFilm(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
+		},
+	},
+	{
+		resource: "requests without a key",
+		setup:    func(s *setup) { s.Server.Limits.PublicPerMinute = 50 },
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			greedy.press(ctx, t, 4, http.StatusTooManyRequests, "anonymous", func(int) *http.Request {
+				req := greedy.request(http.MethodGet, "/v1/models", nil)
+				req.Header.Set("X-Anonymous", "yes")
+				return req
+			})
+		},
+		use: func(t *testing.T, other *account) {
+			if got := other.do(t, http.MethodGet, "/v1/models", nil); got.status != http.StatusOK {
+				t.Errorf("with a key: %d %s", got.status, got.body)
 			}
 		},
 	},
@@ -289,6 +417,14 @@ func (u *unfinished) Read(p []byte) (int, error) {
 	}
 	u.left -= n
 	return n, nil
+}
+
+func mustPrice(text string) money.Price {
+	p, err := money.ParsePrice(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
 }
 
 // named makes a call with an Idempotency-Key.

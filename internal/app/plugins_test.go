@@ -301,12 +301,6 @@ func TestTruncation(t *testing.T) {
 func TestPluginFiles(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, pluginCatalog(t))
-	pdf := func(text, more string) string {
-		content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
-		return "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
-			"3 0 obj\n<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n"+
-			"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R%s>>\n", len(content), content, more))
-	}
 	asking := func(model, data string) map[string]any {
 		return map[string]any{"model": model, "messages": []any{map[string]any{"role": "user", "content": []any{
 			map[string]any{"type": "text", "text": "Read this."}, map[string]any{"type": "file", "file": map[string]any{"filename": "bill.pdf", "file_data": data}}}}}}
@@ -317,7 +311,7 @@ func TestPluginFiles(t *testing.T) {
 			a := c.newAccount(t)
 			word := "page-of-" + d.name
 			for _, stream := range []bool{false, true} {
-				ask := asking("lack/"+d.name+"-files", pdf(word, ""))
+				ask := asking("lack/"+d.name+"-files", pdfFile(word, ""))
 				ask["stream"], ask["plugins"] = stream, plugins(map[string]any{"id": "file-parser", "pdf": map[string]any{"engine": "pdf-text"}})
 				r := readReply(t, a.chat(t, ask), stream)
 				if !strings.Contains(r.Content, word) || len(r.Annotations) != 1 {
@@ -332,7 +326,7 @@ func TestPluginFiles(t *testing.T) {
 				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(told), word, "kept-"+d.name)), &altered); err != nil {
 					t.Fatal(err)
 				}
-				again := asking("lack/"+d.name+"-files", pdf(word, ""))
+				again := asking("lack/"+d.name+"-files", pdfFile(word, ""))
 				again["messages"] = append(again["messages"].([]any), map[string]any{"role": "assistant", "content": "Read.", "annotations": altered}, map[string]any{"role": "user", "content": "Sure?"})
 				if next := readReply(t, a.chat(t, again), false); next.Content != "Sure?" || len(next.Annotations) != 0 || len(c.received("kept-"+d.name)) == 0 {
 					t.Errorf("%+v", next)
@@ -341,7 +335,7 @@ func TestPluginFiles(t *testing.T) {
 			if d.name == "gigachat" { // takes no files at all
 				return
 			}
-			native := readReply(t, a.chat(t, asking(d.name+"/vision", pdf("native-"+d.name, ""))), false)
+			native := readReply(t, a.chat(t, asking(d.name+"/vision", pdfFile("native-"+d.name, ""))), false)
 			if len(native.Annotations) != 0 || len(c.received("native-"+d.name)) != 0 || !strings.Contains(native.Content, "file") {
 				t.Errorf("natively: %+v", native)
 			}
@@ -350,7 +344,7 @@ func TestPluginFiles(t *testing.T) {
 	t.Run("other styles", func(t *testing.T) {
 		t.Parallel()
 		a := c.newAccount(t)
-		data := pdf("page-of-another-style", "")
+		data := pdfFile("page-of-another-style", "")
 		_, raw, _ := strings.Cut(data, ",")
 		for path, ask := range map[string]map[string]any{
 			"/v1/responses": {"input": []any{map[string]any{"role": "user", "content": []any{map[string]any{"type": "input_text", "text": "Read this."}, map[string]any{"type": "input_file", "filename": "bill.pdf", "file_data": data}}}}},
@@ -367,10 +361,10 @@ func TestPluginFiles(t *testing.T) {
 	})
 	a := c.newAccount(t)
 	for name, ask := range map[string]map[string]any{
-		"encrypted":       asking("lack/openai-files", pdf("x", "/Encrypt 9 0 R")),
-		"without text":    asking("lack/openai-files", pdf("", "")),
-		"native only":     asking("lack/openai-files", pdf("x", "")),
-		"the plugin off":  asking("lack/openai-files", pdf("x", "")),
+		"encrypted":       asking("lack/openai-files", pdfFile("x", "/Encrypt 9 0 R")),
+		"without text":    asking("lack/openai-files", pdfFile("", "")),
+		"native only":     asking("lack/openai-files", pdfFile("x", "")),
+		"the plugin off":  asking("lack/openai-files", pdfFile("x", "")),
 		"only an address": asking("lack/openai-files", "https://a.test/b.pdf"),
 	} {
 		switch name {
@@ -503,4 +497,12 @@ func TestVariants(t *testing.T) {
 	if got := a.chat(t, map[string]any{"model": "many/m:fast", "messages": user("x")}); got.status != http.StatusNotFound {
 		t.Errorf("an unknown suffix: status %d", got.status)
 	}
+}
+
+// pdfFile is a document of one page as a data URL. more goes into its trailer.
+func pdfFile(text, more string) string {
+	content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
+	return "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+
+		"3 0 obj\n<</Type/Page/Parent 2 0 R/Contents 4 0 R/Resources<</Font<</F<</Type/Font/Subtype/Type1/BaseFont/Helvetica>>>>>>>>\nendobj\n"+
+		"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R%s>>\n", len(content), content, more))
 }

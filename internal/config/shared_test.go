@@ -1,0 +1,115 @@
+package config_test
+
+import (
+	"os"
+	"reflect"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"weir/internal/config"
+)
+
+// notShared are the amounts of the configuration that no user can take away from another, with the reason.
+var notShared = map[string]string{
+	"server.limits.max_body_bytes":            "one request",
+	"server.limits.max_management_body_bytes": "one request",
+	"server.limits.max_request_line_bytes":    "one request",
+	"server.limits.max_header_bytes":          "one request",
+	"server.limits.max_headers":               "one request",
+	"server.timeouts.body_min_rate":           "one request",
+	"journal.segment_bytes":                   "a size of files",
+	"upstream.max_response_bytes":             "one answer",
+	"upstream.max_stream_bytes":               "one answer",
+	"upstream.sse_max_line_bytes":             "one answer",
+	"upstream.max_header_bytes":               "one answer",
+	"relay.max_attempts":                      "one call",
+	"relay.retry_budget_percent":              "a retry is a favour that nobody is promised",
+	"relay.hosted_calls":                      "one call",
+	"upstream.connection_requests":            "one connection",
+	"relay.slice_tokens":                      "one call",
+	"relay.default_output_tokens":             "one call",
+	"shaping.max_memory_bytes":                "one process, of which there are as many as places",
+	"idempotency.max_answer_bytes":            "one answer",
+	"responses.max_input_bytes":               "one request",
+	"fetch.max_bytes":                         "one file",
+	"video.max_content_bytes":                 "one video",
+	"video.s3.part_bytes":                     "one copy",
+	"runtime.memory_limit":                    "what the other limits add up to; heap_percent guards it",
+	"runtime.gogc":                            "the collector's",
+}
+
+// sharedElsewhere are sections whose limits are each key's or each user's own by what they are.
+var sharedElsewhere = []string{"keys.rate_limits.", "keys.free_models.", "health."}
+
+var inCode = regexp.MustCompile("`([a-z0-9_.]+)`")
+
+// Everything that users share has a bound for one of them, which docs/operating.md tells: an amount in the configuration that is neither in its
+// table nor known to be shared with nobody is a resource that somebody has forgotten.
+func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
+	t.Parallel()
+	text, err := os.ReadFile("../../docs/operating.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, section, found := strings.Cut(string(text), "## What users share\n")
+	section, _, _ = strings.Cut(section, "\n## ")
+	if !found {
+		t.Fatal("docs/operating.md does not say what users share")
+	}
+	amounts := map[string]bool{}
+	leaves(reflect.TypeFor[config.Config](), "", func(path string, of reflect.Type) {
+		if of.Kind() == reflect.Int64 && of.String() != "time.Duration" {
+			amounts[path] = true
+		}
+	})
+	told := map[string]bool{}
+	rows := 0
+	for line := range strings.Lines(section) {
+		cells := strings.Split(strings.TrimSpace(line), "|")
+		if len(cells) != 5 || strings.HasPrefix(cells[1], "---") || cells[1] == " What " {
+			continue
+		}
+		rows++
+		if strings.TrimSpace(cells[3]) == "" {
+			t.Errorf("%s has no bound for one user", cells[1])
+		}
+		for _, m := range inCode.FindAllStringSubmatch(cells[2]+cells[3], -1) {
+			if !amounts[m[1]] {
+				t.Errorf("%s: there is no amount %s in the configuration", cells[1], m[1])
+			}
+			told[m[1]] = true
+		}
+	}
+	if rows < 10 || len(amounts) < 40 {
+		t.Fatalf("%d rows and %d amounts: this test does not read what it should", rows, len(amounts))
+	}
+	for path := range amounts {
+		elsewhere := slices.ContainsFunc(sharedElsewhere, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
+		if known := notShared[path] != ""; told[path] == (known || elsewhere) {
+			t.Errorf("%s: say in docs/operating.md what one user may have of it, or here why it is not shared", path)
+		}
+	}
+	for path := range notShared {
+		if !amounts[path] {
+			t.Errorf("there is no %s", path)
+		}
+	}
+}
+
+// leaves calls f for each setting outside of lists and maps.
+func leaves(of reflect.Type, path string, f func(path string, of reflect.Type)) {
+	for i := range of.NumField() {
+		field := of.Field(i)
+		name, _, _ := strings.Cut(field.Tag.Get("yaml"), ",")
+		if name == "" || !field.IsExported() {
+			continue
+		}
+		if field.Type.Kind() == reflect.Struct {
+			leaves(field.Type, path+name+".", f)
+			continue
+		}
+		f(path+name, field.Type)
+	}
+}
