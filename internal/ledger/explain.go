@@ -56,8 +56,8 @@ func (x *Explanation) recompute() string {
 	return ""
 }
 
-// Recompute tells why the cost of a call does not follow from what was recorded of it: from quantities and prices of its lines, and from the
-// usage that the quantities are of. "" when it does.
+// Recompute tells why the cost of a call does not follow from what was recorded of it: from the quantities and prices of
+// its lines. "" when it does.
 func Recompute(c *record.Call) string {
 	if !c.Settled {
 		if c.Cost != 0 {
