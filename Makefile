@@ -27,7 +27,7 @@ build: ## build bin/weir
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
 
 .PHONY: test
-test: check-format vet lint unit e2e ## run everything that must pass: format, vet, lint, unit tests, end-to-end tests
+test: check-format vet lint unit fuzz-briefly e2e ## run everything that must pass: format, vet, lint, unit tests, a second of each fuzz target, end-to-end tests
 
 .PHONY: check-format
 check-format:
@@ -95,7 +95,7 @@ fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h for longer, AT_ONCE=
 	tools/fuzz.sh $(or $(FUZZTIME),10m)
 
 .PHONY: fuzz-briefly
-fuzz-briefly:
+fuzz-briefly: ## run every fuzz target for a second, without looking which code an input reaches
 	BLIND=1 tools/fuzz.sh 1s
 
 .PHONY: e2e

@@ -22,7 +22,7 @@ func liar(t *testing.T, ends func(path string) string) *httptest.Server {
 			}
 			fmt.Fprintf(w, "data: %s\n\n", data)
 		}
-		piece := func(int) {}
+		var piece func(int)
 		switch {
 		case strings.HasSuffix(r.URL.Path, "/messages"):
 			event("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`)

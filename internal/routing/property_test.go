@@ -130,7 +130,7 @@ func drawQuery(t *rapid.T) routing.Query {
 		},
 	}
 	if rarely("paid") {
-		q.Needs.Paid = catalog.Paid(rapid.SampledFrom([]catalog.Paid{catalog.PaidWebSearch, catalog.PaidMCP, catalog.PaidWebSearch | catalog.PaidMCP, catalog.PaidCodeExecution, catalog.PaidFast, catalog.PaidTier, catalog.PaidRegion}).Draw(t, "paid for"))
+		q.Needs.Paid = rapid.SampledFrom([]catalog.Paid{catalog.PaidWebSearch, catalog.PaidMCP, catalog.PaidWebSearch | catalog.PaidMCP, catalog.PaidCodeExecution, catalog.PaidFast, catalog.PaidTier, catalog.PaidRegion}).Draw(t, "paid for")
 		q.Needs.Region = rapid.SampledFrom([]string{"", "us", "EU"}).Draw(t, "in")
 	}
 	if rarely("quantized") {

@@ -268,7 +268,7 @@ func runSyntax(t *testing.T, w Wire) {
 }
 
 // short are timeouts for providers that stall: what is waited for is the timeout itself.
-var short = upstream.Config{Timeouts: upstream.Timeouts{FirstByte: 60 * time.Millisecond, StreamFirstByte: 60 * time.Millisecond, Idle: 60 * time.Millisecond}}
+var short = upstream.Config{Timeouts: upstream.Timeouts{FirstByte: 400 * time.Millisecond, StreamFirstByte: 400 * time.Millisecond, Idle: 400 * time.Millisecond}}
 
 // failing is one cell of the failure matrix.
 type failing struct {
