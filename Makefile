@@ -124,6 +124,12 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 	cd e2e/clients && node node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
+# Its last output stands in docs/reliability.md.
+.PHONY: soak
+soak: postgres ## run what takes too long for make test: 200,000 schedules of failures, and what one user feels of another (about 15 minutes)
+	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
+	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
+
 .PHONY: bench
 bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags on)
 	go build -trimpath -o bin/bench ./bench

@@ -353,6 +353,37 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
+// A provider declared with HTTP/2 is not spoken to over HTTP/1.1, whose kept connections one tenant's answer could be read from by another;
+// one without TLS has no HTTP/2, and is asked as ever.
+func TestProtocolHasNoFallback(t *testing.T) {
+	t.Parallel()
+	c := func(srv *httptest.Server) *upstream.Client {
+		cfg := upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": true}}
+		if cert := srv.Certificate(); cert != nil {
+			roots := x509.NewCertPool()
+			roots.AddCert(cert)
+			cfg.TLS = &tls.Config{RootCAs: roots}
+		}
+		c := upstream.New(cfg)
+		t.Cleanup(c.Close)
+		return c
+	}
+	answer := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte(whole)) })
+	old := httptest.NewUnstartedServer(answer)
+	old.Config.ErrorLog = log.New(io.Discard, "", 0)
+	old.StartTLS()
+	defer old.Close()
+	got := upstreamtest.Collect(c(old).Complete(context.Background(), endpoint(old.URL), request(false)))
+	if got.Err == nil || got.Err.Kind != fault.ProviderUnavailable {
+		t.Errorf("%+v", got)
+	}
+	plain := httptest.NewServer(answer)
+	defer plain.Close()
+	if got := upstreamtest.Collect(c(plain).Complete(context.Background(), endpoint(plain.URL), request(false))); got.Err != nil {
+		t.Error(got.Err)
+	}
+}
+
 func TestCertificatesAreChecked(t *testing.T) {
 	t.Parallel()
 	bothClients(t, testCertificatesAreChecked)

@@ -69,7 +69,7 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 		f.Upstream = &fault.Upstream{Provider: p.Name}
 		return nil, f
 	}
-	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID]}, c)
+	t.group = c.groups.get(groupKey{base.Scheme, base.Host, p.CA, c.cfg.HTTP2[p.ID] && base.Scheme == "https"}, c)
 	return t, nil
 }
 
@@ -197,8 +197,11 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 		IdleConnTimeout:        idleConnection,
 		MaxResponseHeaderBytes: cfg.Limits.Headers,
 		DisableCompression:     true, // a stream must not wait in a decompressor, and nobody asked for gzip
-		ForceAttemptHTTP2:      http2,
+		Protocols:              new(http.Protocols),
 	}
+	// A server that was said to speak HTTP/2 and does not is refused: falling back would keep connections of HTTP/1.1, see below.
+	tr.Protocols.SetHTTP2(http2)
+	tr.Protocols.SetHTTP1(!http2)
 	if !http2 {
 		// One stalled stream must not hold up others: one request a connection unless the operator says otherwise.
 		tr.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
