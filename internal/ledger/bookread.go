@@ -14,8 +14,9 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	}
 	p := b.lock(purseID{Wallet: wallet})
 	defer p.mu.Unlock()
-	for p.busy != nil { // the store's figure and ours must be of one moment
-		if err := p.await(ctx, 0); err != nil {
+	for p.busy != nil || p.closing != nil { // the store's figure and ours must be of one moment
+		err := p.settled(ctx)
+		if err != nil {
 			return Balance{}, err
 		}
 	}
@@ -29,6 +30,22 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	}
 	bal.Held = max(0, bal.Held-p.free(b.epoch.Load()))
 	return bal, nil
+}
+
+// settled waits for what is under way between the purse and the store. It is called and returns with the lock.
+func (p *purse) settled(ctx context.Context) error {
+	if p.busy != nil {
+		return p.await(ctx, 0)
+	}
+	ch := p.closing
+	p.mu.Unlock()
+	defer p.mu.Lock()
+	select {
+	case <-ch:
+		return nil
+	case <-ctx.Done():
+		return storeAway("ledger.Balance", ctx.Err())
+	}
 }
 
 func (b *Book) readBalance(ctx context.Context, wallet string) (Balance, error) {

@@ -149,15 +149,25 @@ func (b *Book) sweep(ctx context.Context) error {
 	now := b.cfg.Now()
 	var errs []error
 	var closing []*lease
+	var told []*purse
 	for _, p := range b.purses() {
 		p.mu.Lock()
 		if p.busy == nil {
 			errs = append(errs, b.cover(ctx, p, now), b.trim(ctx, p, now))
-			closing = append(closing, p.closable()...)
+			if list := p.closable(); len(list) > 0 {
+				p.closing = make(chan struct{})
+				closing, told = append(closing, list...), append(told, p)
+			}
 		}
 		p.mu.Unlock()
 	}
 	errs = append(errs, b.close(ctx, closing))
+	for _, p := range told {
+		p.mu.Lock()
+		close(p.closing)
+		p.closing = nil
+		p.mu.Unlock()
+	}
 	b.forget(now)
 	return errors.Join(errs...)
 }
@@ -211,6 +221,9 @@ func (b *Book) trim(ctx context.Context, p *purse, now time.Time) error {
 
 // closable takes the former leases that no hold uses.
 func (p *purse) closable() (out []*lease) {
+	if p.closing != nil {
+		return nil
+	}
 	keep := p.former[:0]
 	for _, l := range p.former {
 		if l.holds == 0 {
@@ -256,7 +269,7 @@ func (b *Book) forget(now time.Time) {
 		s.Lock()
 		for id, p := range s.purses {
 			p.mu.Lock()
-			if p.lease == nil && len(p.former) == 0 && p.busy == nil && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
+			if p.lease == nil && len(p.former) == 0 && p.busy == nil && p.closing == nil && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
 				p.dead = true
 				delete(s.purses, id)
 			}
