@@ -203,9 +203,17 @@ func (r *Reader) Member() (name []byte, ok bool) {
 	return name, true
 }
 
+// harmless are the fields that nearly every request has: looking at how else they might be spelt costs more than reading them.
+var harmless = map[string]bool{
+	"model": true, "messages": true, "input": true, "prompt": true, "stream": true, "stream_options": true, "system": true, "instructions": true,
+	"max_tokens": true, "max_completion_tokens": true, "max_output_tokens": true, "temperature": true, "top_p": true, "n": true, "stop": true, "seed": true,
+	"tools": true, "tool_choice": true, "parallel_tool_calls": true, "response_format": true, "reasoning": true, "reasoning_effort": true, "user": true,
+	"store": true, "include": true, "text": true, "thinking": true, "encoding_format": true, "dimensions": true,
+}
+
 // admit refuses a top-level member that diverts the request, or holds one that does.
 func (r *Reader) admit(name []byte) bool {
-	if string(name) == r.allowed {
+	if string(name) == r.allowed || harmless[string(name)] {
 		return true
 	}
 	if completion.Diverts(string(name)) {
