@@ -49,7 +49,17 @@ func confine(lim Limits) error {
 			return err
 		}
 	}
-	if _, _, e := syscall.RawSyscall(syscall.SYS_PRCTL, prNoNewPrivs, 1, 0); e != 0 {
+	return noNewPrivileges()
+}
+
+// noNewPrivileges is an attribute of threads, and this process has several by now. With cgo, which only the race detector brings, the runtime
+// cannot reach them all: then it holds for this one and those that it begins.
+func noNewPrivileges() error {
+	_, _, e := syscall.AllThreadsSyscall(syscall.SYS_PRCTL, prNoNewPrivs, 1, 0)
+	if e == syscall.ENOTSUP {
+		_, _, e = syscall.RawSyscall(syscall.SYS_PRCTL, prNoNewPrivs, 1, 0)
+	}
+	if e != 0 {
 		return e
 	}
 	return nil
