@@ -48,7 +48,7 @@ const maxNames = 1 << 17
 
 func newLimits(c *Config, heap func() int64, now time.Time, largest int64) *limits {
 	l := &limits{
-		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, heap), byUser: limit.NewCount(), streams: limit.NewCount(), userMost: math.MaxInt64,
+		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, heap, nil), byUser: limit.NewCount(), streams: limit.NewCount(), userMost: math.MaxInt64,
 		bytes: limit.NewBudget(c.BodyBudget, c.userBytes(largest)),
 		keys:  limit.NewGate(now, maxNames), free: limit.NewGate(now, maxNames), anonymous: limit.NewGate(now, maxNames),
 		address: limit.Rates{{Amount: int64(c.AnonymousPerSecond), Per: time.Second, Burst: int64(c.AnonymousBurst)}},

@@ -1,6 +1,7 @@
 package limit
 
 import (
+	"runtime"
 	"runtime/metrics"
 	"sync/atomic"
 	"time"
@@ -8,24 +9,34 @@ import (
 
 // Heap tells whether memory is short. Whoever asks first after lookEvery has it measured; everybody else reads two words.
 type Heap struct {
-	most int64 // bytes
-	used func() int64
-	next atomic.Int64 // Unix nanoseconds of the next measurement
-	over atomic.Bool
+	most       int64 // bytes
+	used       func() int64
+	collect    func()
+	next       atomic.Int64 // Unix nanoseconds of the next measurement
+	over       atomic.Bool
+	collected  atomic.Int64 // Unix nanoseconds of the last collection that was asked for
+	collecting atomic.Bool
 }
 
 // lookEvery is how old a measurement may be.
 const lookEvery = 100 * time.Millisecond
 
-// NewHeap watches for more than percent of limit bytes in use; nil without a limit. used measures; nil asks the runtime.
-func NewHeap(limit, percent int64, used func() int64) *Heap {
+// collectEvery is how often a collection is asked for while memory is short.
+const collectEvery = time.Second
+
+// NewHeap watches for more than percent of limit bytes in use; nil without a limit. used measures, and collect collects what is garbage; nil is
+// the runtime's.
+func NewHeap(limit, percent int64, used func() int64, collect func()) *Heap {
 	if limit <= 0 || percent <= 0 {
 		return nil
 	}
 	if used == nil {
 		used = inUse
 	}
-	return &Heap{most: limit / 100 * percent, used: used}
+	if collect == nil {
+		collect = runtime.GC
+	}
+	return &Heap{most: limit / 100 * percent, used: used, collect: collect}
 }
 
 // Short reports whether more is in use than there should be. It is safe for concurrent use, and false on nil.
@@ -35,9 +46,26 @@ func (h *Heap) Short(now time.Time) bool {
 	}
 	at, due := now.UnixNano(), h.next.Load()
 	if at >= due && h.next.CompareAndSwap(due, at+int64(lookEvery)) {
-		h.over.Store(h.used() > h.most)
+		over := h.used() > h.most
+		h.over.Store(over)
+		if over {
+			h.tidy(at)
+		}
 	}
 	return h.over.Load()
+}
+
+// tidy asks for a collection, from time to time and beside the caller. What was measured is what the last collection found, and who refuses
+// everything allocates nothing: the runtime would see no reason for another one, and memory would stay short for minutes after it was freed.
+func (h *Heap) tidy(at int64) {
+	if at-h.collected.Load() < int64(collectEvery) || !h.collecting.CompareAndSwap(false, true) {
+		return
+	}
+	h.collected.Store(at)
+	go func() {
+		defer h.collecting.Store(false)
+		h.collect()
+	}()
 }
 
 // inUse is what the collector found alive the last time, and the stacks. What has become garbage since then is no reason to refuse work: near

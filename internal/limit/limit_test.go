@@ -4,7 +4,9 @@ import (
 	"fmt"
 	"math"
 	"math/big"
+	"runtime"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -258,7 +260,7 @@ func TestCount(t *testing.T) {
 func TestHeapIsLookedAtSeldom(t *testing.T) {
 	t.Parallel()
 	used, looked := int64(86), 0
-	h := limit.NewHeap(100, 85, func() int64 { looked++; return used })
+	h := limit.NewHeap(100, 85, func() int64 { looked++; return used }, func() {})
 	for range 10 {
 		if !h.Short(start) {
 			t.Fatal("86 of 100 is not short")
@@ -272,11 +274,42 @@ func TestHeapIsLookedAtSeldom(t *testing.T) {
 		t.Fatalf("looked %d times", looked)
 	}
 	var none *limit.Heap
-	if none.Short(start) || limit.NewHeap(0, 85, nil) != nil {
+	if none.Short(start) || limit.NewHeap(0, 85, nil, nil) != nil {
 		t.Error("short without a limit")
 	}
-	if !limit.NewHeap(1, 100, nil).Short(start) || limit.NewHeap(math.MaxInt64, 85, nil).Short(start) {
+	if !limit.NewHeap(1, 100, nil, nil).Short(start) || limit.NewHeap(math.MaxInt64, 85, nil, nil).Short(start) {
 		t.Error("the runtime's figure is not used")
+	}
+}
+
+// While memory is short a collection is asked for, once a second and one at a time: nobody else would cause one, for all calls are refused.
+func TestShortMemoryIsCollected(t *testing.T) {
+	t.Parallel()
+	begun, end := make(chan struct{}, 10), make(chan struct{})
+	var used atomic.Int64
+	used.Store(86)
+	h := limit.NewHeap(100, 85, used.Load, func() {
+		begun <- struct{}{}
+		<-end
+		used.Store(10)
+	})
+	at := start
+	for range 50 { // five seconds
+		if !h.Short(at) {
+			t.Fatal("86 of 100 is not short")
+		}
+		at = at.Add(100 * time.Millisecond)
+	}
+	<-begun
+	close(end)
+	for used.Load() != 10 {
+		runtime.Gosched()
+	}
+	if h.Short(at) {
+		t.Error("short after a collection found nothing")
+	}
+	if n := len(begun); n != 0 {
+		t.Errorf("%d more collections at the same time", n)
 	}
 }
 
