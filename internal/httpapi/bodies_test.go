@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/fault"
+	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/relay"
 )
@@ -210,6 +212,120 @@ func TestAnswersCount(t *testing.T) {
 	close(g.leave)
 	if r := <-done; r.StatusCode != 200 {
 		t.Errorf("status %d", r.StatusCode)
+	}
+	until(t, "all was given back", func() bool { return held(t, n) == 0 })
+}
+
+// nearlyFull has the first user hold all of its share but room bytes, until the test ends.
+func nearlyFull(t *testing.T, n *node, g *gate) {
+	t.Helper()
+	done := make(chan *response)
+	go func() { done <- n.do("POST", "/v1/chat/completions", chatBody(false), "X-Session-Id", "large") }()
+	<-g.entered
+	t.Cleanup(func() {
+		close(g.leave)
+		<-done
+	})
+}
+
+// room is what nearlyFull leaves: enough for one small body, and for no answer beside it.
+const room = 4 << 10
+
+// filling is a relay whose call with the session "large" leaves its user room bytes and waits at g.
+func filling(g *gate) relayFunc {
+	return func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+		if c.Request.SessionID == "large" {
+			c.Request.Memory.Force(128<<20 - 4<<10 - room) // beside its body
+			return g.Complete(ctx, c, sink)
+		}
+		return hello(ctx, c, sink)
+	}
+}
+
+// A kept answer that is given again costs nothing, so its memory must be within the user's share. It is there when there is room again.
+func TestReplaysAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := startKept(t, filling(g), 0, nil)
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		if r := n.do("POST", "/v1/chat/completions", chatBody(stream), named, name); r.StatusCode != 200 {
+			t.Fatalf("status %d: %s", r.StatusCode, r.body)
+		}
+	}
+	other := n.newUser("Boris")
+	nearlyFull(t, n, g)
+	for name, stream := range map[string]bool{"whole": false, "stream": true} {
+		limited(t, n.do("POST", "/v1/chat/completions", chatBody(stream), named, name), "max_user_share", itoa(128<<20))
+	}
+	if r := n.do("POST", "/v1/chat/completions", chatBody(false), named, "whole", "Authorization", "Bearer "+other); r.StatusCode != 200 {
+		t.Errorf("another user: status %d: %s", r.StatusCode, r.body)
+	}
+}
+
+// largeHistory has one large response under every name.
+type largeHistory struct{ httpapi.History }
+
+func (largeHistory) one() history.Response {
+	item := []byte(`{"id":"msg_1","type":"message","role":"user","content":"` + strings.Repeat("x", 2*room) + `"}`)
+	return history.Response{ID: "resp_1", Status: history.Completed, Object: []byte(`{"id":"resp_1","output":[]}`), Input: item, Output: item}
+}
+
+func (s largeHistory) Keeps(int) bool { return true }
+
+func (s largeHistory) Find(context.Context, string, string) (*history.Response, error) {
+	r := s.one()
+	return &r, nil
+}
+
+func (s largeHistory) Cancel(ctx context.Context, account, id string) (*history.Response, error) {
+	return s.Find(ctx, account, id)
+}
+
+func (s largeHistory) OfItem(ctx context.Context, account, item string) (*history.Response, error) {
+	return s.Find(ctx, account, item)
+}
+
+func (s largeHistory) Chain(context.Context, string, string) ([]history.Response, error) {
+	return []history.Response{s.one()}, nil
+}
+
+// What is read of stored responses costs nothing either, on each route that reads them.
+func TestStoredResponsesAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := startWith(t, filling(g), nil, func(d *httpapi.Deps) { d.History = largeHistory{} })
+	other := n.newUser("Boris")
+	nearlyFull(t, n, g)
+	item := `{"model":"acme/small","store":false,"input":[{"type":"item_reference","id":"msg_1"}]}`
+	before := `{"model":"acme/small","store":false,"input":"hi","previous_response_id":"resp_1"}`
+	for _, call := range [][3]string{
+		{"GET", "/v1/responses/resp_1", ""},
+		{"GET", "/v1/responses/resp_1/input_items", ""},
+		{"POST", "/v1/responses/resp_1/cancel", ""},
+		{"POST", "/v1/responses", item},
+		{"POST", "/v1/responses", before},
+		{"POST", "/v1/responses/input_tokens", item},
+		{"POST", "/v1/responses/input_tokens", before},
+	} {
+		limited(t, n.do(call[0], call[1], call[2]), "max_user_share", itoa(128<<20))
+		if r := n.do(call[0], call[1], call[2], "Authorization", "Bearer "+other); r.StatusCode != 200 {
+			t.Errorf("another user: %s %s: status %d: %s", call[0], call[1], r.StatusCode, r.body)
+		}
+	}
+}
+
+// One item that is named often makes no request larger than a body may be, and is read once.
+func TestNamedItemsAreBounded(t *testing.T) {
+	t.Parallel()
+	n := startWith(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxBody = 1 << 20 }, func(d *httpapi.Deps) { d.History = largeHistory{} })
+	naming := func(times int) string {
+		return `{"model":"acme/small","store":false,"input":[` + strings.TrimSuffix(strings.Repeat(`{"type":"item_reference","id":"msg_1"},`, times), ",") + `]}`
+	}
+	for _, path := range []string{"/v1/responses", "/v1/responses/input_tokens"} {
+		if r := n.do("POST", path, naming(100)); r.StatusCode != 200 {
+			t.Errorf("%s: status %d: %s", path, r.StatusCode, r.body)
+		}
+		wantError(t, n.do("POST", path, naming(200)), 413, fault.PayloadTooLarge)
 	}
 	until(t, "all was given back", func() bool { return held(t, n) == 0 })
 }

@@ -55,6 +55,9 @@ func (x *exchange) claim(body []byte) error {
 		return x.chargedOnce(err)
 	}
 	if run == nil {
+		if err := x.charge(int64(len(kept.Answer.Body))); err != nil {
+			return err // it is kept as before: nothing is lost
+		}
 		x.replay(kept)
 		return errReplayed
 	}
@@ -87,7 +90,6 @@ var replayed = []string{"true"}
 
 // replay gives a kept answer again.
 func (x *exchange) replay(e *idempotency.Entry) {
-	x.memory.Force(int64(len(e.Answer.Body)))
 	x.generation, x.genHeader[0] = e.Generation, e.Generation
 	x.w.Header()["Idempotent-Replayed"] = replayed
 	if e.Answer.Type != streamType[0] {

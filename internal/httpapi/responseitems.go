@@ -49,9 +49,15 @@ func (x *exchange) inputItems() (items [][]byte, err error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := x.chargeStored(*r); err != nil {
+		return nil, err
+	}
 	if r.Parent != "" {
 		chain, err := x.api.History.Chain(x.context(), x.caller.User, r.Parent)
 		if err != nil && !fault.Is(err, fault.PreviousNotFound) { // of a broken conversation there is what is left
+			return nil, err
+		}
+		if err := x.chargeStored(chain...); err != nil {
 			return nil, err
 		}
 		for i := range chain {

@@ -10,6 +10,7 @@ import (
 	"weir/internal/history"
 	"weir/internal/limit"
 	"weir/internal/relay"
+	"weir/internal/wire"
 	"weir/internal/wire/responses"
 )
 
@@ -108,29 +109,56 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 	return req, nil
 }
 
-// resolve puts stored items in the places of what names them.
+// mostLoads bounds how many stored responses one request may have read for the items that it names.
+const mostLoads = 1000
+
+// resolve puts stored items in the places of what names them. One item may be named often, so what comes of it is bounded as a body is.
 func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Request, error) {
-	items := make(map[string][]byte, len(ids))
+	s := storedItems{x: x, found: map[string][]byte{}}
+	most := x.route.body(&x.api.cfg)
+	size := int64(len(req.Body))
 	for _, id := range ids {
-		v, err := x.storedItem(id)
+		v, err := s.item(id)
 		if err != nil {
 			return nil, err
 		}
-		items[id] = v
+		if v == nil {
+			break // told below
+		}
+		if size += int64(len(v)); size > most {
+			return nil, fault.Newf(fault.PayloadTooLarge, "httpapi.resolve", "With the stored items that its input names the request is larger than %d bytes. Name fewer.", most)
+		}
 	}
-	body, err := responses.Resolve(req, items)
+	if err := x.charge(size); err != nil {
+		return nil, err
+	}
+	body, err := responses.Resolve(req, s.found)
 	if err != nil {
 		return nil, err
 	}
 	return responses.Decode(body)
 }
 
-// storedItem is an item of any stored response of the account, nil when there is none.
-func (x *exchange) storedItem(id string) ([]byte, error) {
+// storedItems finds items of stored responses of the account. A response is read once, however many of its items are named.
+type storedItems struct {
+	x     *exchange
+	found map[string][]byte
+	loads int
+}
+
+// item is an item of any stored response, nil when there is none.
+func (s *storedItems) item(id string) ([]byte, error) {
+	if v := s.found[id]; v != nil {
+		return v, nil
+	}
+	x := s.x
+	if s.loads++; s.loads > mostLoads {
+		return nil, fault.Field("httpapi.resolve", "input", "The input names items of more than %d stored responses.", mostLoads)
+	}
 	if of, ok := responses.ResponseOf(id); ok {
 		r, err := x.api.History.Find(x.context(), x.caller.User, of)
 		if err == nil {
-			return responses.Pick(responses.Listed(r.ID, r.Input), id), nil
+			return s.add(r, responses.Listed(r.ID, r.Input), id, false)
 		}
 		if !fault.Is(err, fault.NotFound) {
 			return nil, err
@@ -143,13 +171,39 @@ func (x *exchange) storedItem(id string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return responses.Pick(responses.Split(r.Output), id), nil
+	return s.add(r, responses.Split(r.Output), id, true)
+}
+
+// add takes in the items of a response, and gives the one of that id. Ids of an answer are ours; of an input only those that name the response.
+func (s *storedItems) add(r *history.Response, items [][]byte, id string, ours bool) ([]byte, error) {
+	if err := s.x.chargeStored(*r); err != nil {
+		return nil, err
+	}
+	for _, v := range items {
+		name := wire.TextAt(v, "id")
+		if of, ok := responses.ResponseOf(name); s.found[name] == nil && (ours || name == id || ok && of == r.ID) {
+			s.found[name] = v
+		}
+	}
+	return s.found[id], nil
+}
+
+// chargeStored takes memory for responses that were read from the store. Nobody pays for reading them again, so the user's share is their bound.
+func (x *exchange) chargeStored(list ...history.Response) error {
+	n := 0
+	for i := range list {
+		n += list[i].Size()
+	}
+	return x.charge(int64(n))
 }
 
 // before is the conversation that a response ends, as a list of items.
 func (x *exchange) before(id string) ([]byte, error) {
 	chain, err := x.api.History.Chain(x.context(), x.caller.User, id)
 	if err != nil {
+		return nil, err
+	}
+	if err := x.chargeStored(chain...); err != nil {
 		return nil, err
 	}
 	lists := make([][]byte, 0, 2*len(chain))
@@ -344,6 +398,9 @@ func (x *exchange) getResponse() error {
 var lost = fault.New(fault.Draining, "httpapi.lost", "The node that made this response has stopped.")
 
 func (x *exchange) replyStored(r *history.Response) error {
+	if err := x.chargeStored(*r); err != nil {
+		return err
+	}
 	var failure []byte
 	if r.Status == history.Failed && bytes.Contains(r.Object, []byte(`"error":null`)) {
 		failure = ResponsesFailure(lost, "")
