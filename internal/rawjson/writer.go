@@ -1,0 +1,111 @@
+package rawjson
+
+import "strconv"
+
+// Writer appends JSON to B and places the commas. It allocates nothing but what B needs to grow, and the zero Writer is ready.
+//
+// Every value has one method, and Name begins a member whose value comes next:
+//
+//	w.Object()
+//	w.Name("model").Text("small")
+//	w.Name("stop").Array()
+//	w.Text("END")
+//	w.EndArray()
+//	w.EndObject() // {"model":"small","stop":["END"]}
+//
+// A Writer does not check that brackets match or that each member has a value. To take back what was written, cut B to the length it had
+// before: a comma is written with the value behind it.
+type Writer struct{ B []byte }
+
+// separate writes the comma that the next name or element needs. Only an opening bracket, a colon or the beginning stands before
+// a value that needs none, and no JSON value ends with one of these.
+func (w *Writer) separate() {
+	if n := len(w.B); n > 0 {
+		switch w.B[n-1] {
+		case '{', '[', ':':
+		default:
+			w.B = append(w.B, ',')
+		}
+	}
+}
+
+// Object begins an object.
+func (w *Writer) Object() {
+	w.separate()
+	w.B = append(w.B, '{')
+}
+
+// EndObject ends the innermost object.
+func (w *Writer) EndObject() { w.B = append(w.B, '}') }
+
+// Array begins an array.
+func (w *Writer) Array() {
+	w.separate()
+	w.B = append(w.B, '[')
+}
+
+// EndArray ends the innermost array.
+func (w *Writer) EndArray() { w.B = append(w.B, ']') }
+
+// Name begins a member of the innermost object and returns w for its value.
+func (w *Writer) Name(name string) *Writer {
+	w.separate()
+	w.B = append(AppendText(w.B, name), ':')
+	return w
+}
+
+// Text writes a string, escaped as AppendString does.
+func (w *Writer) Text(s string) {
+	w.separate()
+	w.B = AppendText(w.B, s)
+}
+
+// Bytes is Text for bytes.
+func (w *Writer) Bytes(s []byte) {
+	w.separate()
+	w.B = AppendString(w.B, s)
+}
+
+// Quoted writes a string from pieces that need no escape, such as base64, without looking at them.
+func (w *Writer) Quoted(pieces ...[]byte) {
+	w.separate()
+	w.B = append(w.B, '"')
+	for _, p := range pieces {
+		w.B = append(w.B, p...)
+	}
+	w.B = append(w.B, '"')
+}
+
+// Raw writes v, which is JSON, as it is. Empty is null.
+func (w *Writer) Raw(v []byte) {
+	w.separate()
+	if len(v) == 0 {
+		w.B = append(w.B, "null"...)
+		return
+	}
+	w.B = append(w.B, v...)
+}
+
+// Literal is Raw for a Go string.
+func (w *Writer) Literal(v string) {
+	w.separate()
+	if v == "" {
+		v = "null"
+	}
+	w.B = append(w.B, v...)
+}
+
+// Int writes an integer.
+func (w *Writer) Int(n int64) {
+	w.separate()
+	w.B = strconv.AppendInt(w.B, n, 10)
+}
+
+// Bool writes true or false.
+func (w *Writer) Bool(v bool) {
+	w.separate()
+	w.B = strconv.AppendBool(w.B, v)
+}
+
+// Null writes null.
+func (w *Writer) Null() { w.Literal("null") }
