@@ -19,16 +19,16 @@ func (x *exchange) getCredits() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.name("data")
-	o.open()
+	o.Object()
+	o.Name("data")
+	o.Object()
 	o.amount("total_credits", b.Credited)
 	o.amount("total_usage", b.Charged)
 	o.amount("balance", b.Balance)
 	o.amount("reserved", b.Held)
 	o.text("currency", "RUB")
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -66,20 +66,20 @@ func (x *exchange) getActivity() error {
 	if err != nil {
 		return err
 	}
-	o := object{b: make([]byte, 0, 64+192*len(rows))}
-	o.open()
-	o.array("data")
+	o := newObject(64 + 192*len(rows))
+	o.Object()
+	o.Name("data").Array()
 	for i := range rows {
 		appendActivity(&o, &rows[i])
 	}
-	o.end()
+	o.EndArray()
 	o.text("currency", "RUB")
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
 func appendActivity(o *object, r *ledger.ActivityRow) {
-	o.open()
+	o.Object()
 	o.text("date", r.Date)
 	o.text("model", r.Model)
 	o.amountText("cost", r.Cost)
@@ -87,7 +87,7 @@ func appendActivity(o *object, r *ledger.ActivityRow) {
 	o.integer("prompt_tokens", r.PromptTokens)
 	o.integer("completion_tokens", r.CompletionTokens)
 	o.integer("reasoning_tokens", r.ReasoningTokens)
-	o.close()
+	o.EndObject()
 }
 
 func (x *exchange) getGeneration() error {
@@ -107,16 +107,16 @@ func (x *exchange) getGeneration() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.name("data")
+	o.Object()
+	o.Name("data")
 	appendGeneration(&o, c, x.api.Catalog())
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
 func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	u := &c.Usage
-	o.open()
+	o.Object()
 	o.text("id", c.Generation)
 	o.text("request_id", c.Request)
 	o.moment("created_at", c.At)
@@ -148,26 +148,26 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	o.textOrNull("user_agent", c.UserAgent)
 	o.textOrNull("http_referer", c.Referer)
 	o.textOrNull("service_tier", u.Tier)
-	o.array("provider_responses")
+	o.Name("provider_responses").Array()
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
-		o.open()
+		o.Object()
 		o.text("provider_name", providerName(a.Provider, c, snap))
 		o.integer("status", int64(a.Status))
 		o.integer("latency", (a.Ended - a.Started).Milliseconds())
-		o.close()
+		o.EndObject()
 	}
-	o.end()
-	o.name("metadata")
-	o.open()
+	o.EndArray()
+	o.Name("metadata")
+	o.Object()
 	o.raw("client", c.Metadata)
-	o.name("routing")
-	o.open()
+	o.Name("routing")
+	o.Object()
 	appendCandidates(o, c)
 	appendAttempts(o, c)
-	o.close()
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
+	o.EndObject()
 }
 
 // appendCacheDiscount writes what the prompt's cached tokens cost less than the others, below zero when writing them to the cache cost
@@ -217,9 +217,9 @@ func (x *exchange) getKey() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.name("data")
-	o.open()
+	o.Object()
+	o.Name("data")
+	o.Object()
 	o.text("label", k.Label)
 	appendLimit(&o, &k, spend)
 	o.boolean("include_byok_in_limit", false)
@@ -228,12 +228,12 @@ func (x *exchange) getKey() error {
 	o.boolean("is_provisioning_key", k.Management)
 	o.moment("expires_at", k.ExpiresAt)
 	o.text("creator_user_id", k.Creator)
-	o.name("rate_limit")
-	o.open()
+	o.Name("rate_limit")
+	o.Object()
 	appendRates(&o, x.caller.Rates.Over(x.api.cfg.KeyRates))
-	o.close()
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
+	o.EndObject()
 	return x.reply(&o)
 }
 

@@ -31,31 +31,31 @@ func (x *exchange) getAdminCatalog() error {
 		return err
 	}
 	var o object
-	o.open()
+	o.Object()
 	o.integer("version", b.Version)
 	o.text("snapshot", b.Snapshot.Version)
-	o.name("rate")
+	o.Name("rate")
 	appendEffective(&o, &b.Rate)
-	o.array("providers")
+	o.Name("providers").Array()
 	for i := range b.Providers {
 		v := &b.Providers[i]
-		o.open()
+		o.Object()
 		o.text("id", v.ID)
 		appendOrigin(&o, v.Origin, v.Where, v.On, v.Row)
-		o.close()
+		o.EndObject()
 	}
-	o.end()
-	o.array("endpoints")
+	o.EndArray()
+	o.Name("endpoints").Array()
 	for i := range b.Endpoints {
 		v := &b.Endpoints[i]
-		o.open()
+		o.Object()
 		o.text("id", v.ID)
 		appendOrigin(&o, v.Origin, v.Where, v.On, v.Row)
-		o.close()
+		o.EndObject()
 	}
-	o.end()
+	o.EndArray()
 	o.texts("left_out", b.Left)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -106,23 +106,23 @@ func (x *exchange) getAdminHistory() error {
 	more := len(entries) > count
 	entries = entries[:min(count, len(entries))]
 	var o object
-	o.open()
-	o.array("data")
+	o.Object()
+	o.Name("data").Array()
 	for i := range entries {
 		appendEntry(&o, &entries[i])
 	}
-	o.end()
+	o.EndArray()
 	if more {
 		o.integer("next", entries[len(entries)-1].Version)
 	} else {
 		o.null("next")
 	}
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
 func appendEntry(o *object, e *edit.Entry) {
-	o.open()
+	o.Object()
 	o.integer("version", e.Version)
 	o.moment("at", e.At)
 	o.text("actor", e.Name)
@@ -130,11 +130,11 @@ func appendEntry(o *object, e *edit.Entry) {
 	o.text("action", e.Action)
 	o.text("kind", string(e.Kind))
 	o.textOrNull("id", e.ID)
-	o.name("before")
+	o.Name("before")
 	appendSpec(o, e.Kind, e.Before)
-	o.name("after")
+	o.Name("after")
 	appendSpec(o, e.Kind, e.After)
-	o.close()
+	o.EndObject()
 }
 
 func (x *exchange) listAdminProviders() error {
@@ -143,18 +143,18 @@ func (x *exchange) listAdminProviders() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.array("data")
+	o.Object()
+	o.Name("data").Array()
 	for i := range b.Providers {
 		appendProviderView(&o, &b.Providers[i])
 	}
-	o.end()
-	o.close()
+	o.EndArray()
+	o.EndObject()
 	return x.reply(&o)
 }
 
 func appendProviderView(o *object, v *edit.ProviderView) {
-	o.open()
+	o.Object()
 	o.text("id", v.ID)
 	appendOrigin(o, v.Origin, v.Where, v.On, v.Row)
 	o.textOrNull("reason", v.Reason)
@@ -162,10 +162,10 @@ func appendProviderView(o *object, v *edit.ProviderView) {
 	o.text("dialect", v.Dialect)
 	o.textOrNull("base_url", v.BaseURL)
 	o.text("data_policy", string(cmp.Or(v.DataPolicy, catalog.PolicyUnknown)))
-	o.name("api_key")
+	o.Name("api_key")
 	appendCredential(o, v)
 	appendWritten(o, v.Row)
-	o.close()
+	o.EndObject()
 }
 
 // appendCredential tells of a provider's key where it comes from and, of one that was written here, its end.
@@ -180,13 +180,13 @@ func appendCredential(o *object, v *edit.ProviderView) {
 		source = "configuration"
 	}
 	if source == "" {
-		o.b = append(o.b, "null"...)
+		o.Null()
 		return
 	}
-	o.open()
+	o.Object()
 	o.text("source", source)
 	o.textOrNull("last4", last4)
-	o.close()
+	o.EndObject()
 }
 
 // appendWritten writes what the database says of a row.
@@ -197,7 +197,7 @@ func appendWritten(o *object, row *edit.Row) {
 		return
 	}
 	o.moment("updated_at", row.UpdatedAt)
-	o.name("set")
+	o.Name("set")
 	appendSpec(o, row.Kind, row.Spec)
 }
 
@@ -207,11 +207,11 @@ func (x *exchange) replyProvider(status int, b *edit.Built, id string) error {
 		return fault.New(fault.NotFound, "httpapi.provider", "There is no such provider.")
 	}
 	var o object
-	o.open()
-	o.name("data")
+	o.Object()
+	o.Name("data")
 	appendProviderView(&o, v)
-	o.close()
-	x.writeBody(status, jsonType, o.b)
+	o.EndObject()
+	x.writeBody(status, jsonType, o.B)
 	return nil
 }
 
@@ -255,9 +255,9 @@ func (x *exchange) remove(k edit.Kind) error {
 		return err
 	}
 	var o object
-	o.open()
+	o.Object()
 	o.boolean("deleted", true)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -275,8 +275,8 @@ func (x *exchange) listAdminEndpoints() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.array("data")
+	o.Object()
+	o.Name("data").Array()
 	last, more := "", false
 	for i := range b.Endpoints {
 		v := &b.Endpoints[i]
@@ -290,13 +290,13 @@ func (x *exchange) listAdminEndpoints() error {
 		last = v.ID
 		appendEndpointView(&o, v)
 	}
-	o.end()
+	o.EndArray()
 	if more {
 		o.text("next", last)
 	} else {
 		o.null("next")
 	}
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -307,7 +307,7 @@ func asked(q url.Values, v *edit.EndpointView) bool {
 }
 
 func appendEndpointView(o *object, v *edit.EndpointView) {
-	o.open()
+	o.Object()
 	o.text("id", v.ID)
 	appendOrigin(o, v.Origin, v.Where, v.On, v.Row)
 	o.text("provider", v.Provider)
@@ -325,10 +325,10 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 	o.integer("max_output", v.MaxCompletion)
 	o.integer("max_in_flight", v.MaxInFlight)
 	p := &v.Pricing
-	o.name("pricing") // rubles that calls are charged by now, and where they come from
-	o.open()
-	o.name("base")
-	o.open()
+	o.Name("pricing") // rubles that calls are charged by now, and where they come from
+	o.Object()
+	o.Name("base")
+	o.Object()
 	for _, name := range catalog.PriceNames() {
 		if f := p.Base.Field(name); f.Set {
 			o.text(name, f.String())
@@ -340,13 +340,13 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 	if p.Characters.Set {
 		o.text("characters", p.Characters.String())
 	}
-	o.close()
+	o.EndObject()
 	o.text("list", p.List)
 	o.textOrNull("rate", p.Rate)
 	o.textOrNull("source", p.Source)
-	o.close()
+	o.EndObject()
 	appendWritten(o, v.Row)
-	o.close()
+	o.EndObject()
 }
 
 func (x *exchange) replyEndpoint(status int, b *edit.Built, id string) error {
@@ -355,11 +355,11 @@ func (x *exchange) replyEndpoint(status int, b *edit.Built, id string) error {
 		return fault.New(fault.NotFound, "httpapi.endpoint", "There is no such endpoint.")
 	}
 	var o object
-	o.open()
-	o.name("data")
+	o.Object()
+	o.Name("data")
 	appendEndpointView(&o, v)
-	o.close()
-	x.writeBody(status, jsonType, o.b)
+	o.EndObject()
+	x.writeBody(status, jsonType, o.B)
 	return nil
 }
 

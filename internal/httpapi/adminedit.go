@@ -174,8 +174,7 @@ type tree struct {
 // appendSpec writes a spec as the nested JSON that it was read from; null for none.
 func appendSpec(o *object, k edit.Kind, s edit.Spec) {
 	if s == nil {
-		o.comma()
-		o.b = append(o.b, "null"...)
+		o.Null()
 		return
 	}
 	root := &tree{inner: map[string]*tree{}}
@@ -198,34 +197,30 @@ func appendSpec(o *object, k edit.Kind, s edit.Spec) {
 func (t *tree) append(o *object, name string) {
 	switch {
 	case edit.Lists(name) && t.inner != nil:
-		o.comma()
-		o.b = append(o.b, '[')
+		o.Array()
 		for _, part := range slices.SortedFunc(maps.Keys(t.inner), byNumber) {
 			t.inner[part].append(o, "")
 		}
-		o.end()
+		o.EndArray()
 	case t.inner != nil:
-		o.open()
+		o.Object()
 		for _, part := range slices.Sorted(maps.Keys(t.inner)) {
-			o.name(part)
+			o.Name(part)
 			t.inner[part].append(o, part)
 		}
-		o.close()
+		o.EndObject()
 	case t.kind == edit.Integer, t.kind == edit.Boolean:
-		o.comma()
-		o.b = append(o.b, t.text...)
+		o.Literal(t.text)
 	case t.kind == edit.List:
-		o.comma()
-		o.b = append(o.b, '[')
+		o.Array()
 		for word := range strings.SplitSeq(t.text, ",") {
 			if word = strings.TrimSpace(word); word != "" {
 				o.any(word)
 			}
 		}
-		o.end()
+		o.EndArray()
 	default:
-		o.comma()
-		o.b = appendString(o.b, t.text)
+		o.Text(t.text)
 	}
 }
 
@@ -238,13 +233,13 @@ func byNumber(a, b string) int {
 
 // appendEffective writes what holds of rate and margin.
 func appendEffective(o *object, e *rate.Effective) {
-	o.open()
+	o.Object()
 	o.text("version", e.Version)
 	o.text("rate", e.RubPerUSD)
 	o.text("margin", e.Margin)
 	o.text("source", e.Source)
 	o.moment("from", e.From)
-	o.close()
+	o.EndObject()
 }
 
 func (x *exchange) getAdminRates() error { return x.replyRates(http.StatusOK) }
@@ -267,27 +262,27 @@ func (x *exchange) replyRates(status int) error {
 		declared.RateAt = ""
 	}
 	var o object
-	o.open()
-	o.name("current")
+	o.Object()
+	o.Name("current")
 	appendEffective(&o, &b.Rate)
-	o.name("declared") // where the configuration says it, and so keeps it from being changed here
-	o.open()
+	o.Name("declared") // where the configuration says it, and so keeps it from being changed here
+	o.Object()
 	o.textOrNull("rate", declared.RateAt)
 	o.textOrNull("margin", declared.MarginAt)
 	o.boolean("from_bank", declared.FromBank)
-	o.close()
-	o.array("data")
+	o.EndObject()
+	o.Name("data").Array()
 	for i := len(records) - 1; i >= max(0, len(records)-maxRates); i-- {
 		appendRate(&o, &records[i])
 	}
-	o.end()
-	o.close()
-	x.writeBody(status, jsonType, o.b)
+	o.EndArray()
+	o.EndObject()
+	x.writeBody(status, jsonType, o.B)
 	return nil
 }
 
 func appendRate(o *object, r *rate.Record) {
-	o.open()
+	o.Object()
 	o.integer("version", r.Version)
 	o.textOrNull("rate", r.RubPerUSD)
 	o.textOrNull("margin", r.Margin)
@@ -296,7 +291,7 @@ func appendRate(o *object, r *rate.Record) {
 	o.moment("from", r.From)
 	o.moment("at", r.At)
 	o.text("actor", r.Actor)
-	o.close()
+	o.EndObject()
 }
 
 func (x *exchange) postAdminRate() error {

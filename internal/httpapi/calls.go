@@ -1,8 +1,6 @@
 package httpapi
 
 import (
-	"strconv"
-
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -18,32 +16,32 @@ func (x *exchange) getCall() error {
 	if err != nil {
 		return err
 	}
-	o := object{b: make([]byte, 0, 4096)}
-	o.open()
-	o.name("data")
-	o.open()
+	o := newObject(4096)
+	o.Object()
+	o.Name("data")
+	o.Object()
 	appendRow(&o, c)
-	o.name("plan")
-	o.open()
+	o.Name("plan")
+	o.Object()
 	appendCandidates(&o, c)
-	o.close()
+	o.EndObject()
 	appendAttempts(&o, c)
 	appendUsage(&o, c)
-	o.name("price")
-	o.open()
+	o.Name("price")
+	o.Object()
 	o.textOrNull("list", c.PriceList)
 	o.textOrNull("rate", c.Rate)
 	o.textOrNull("source", c.SourcePrice)
-	o.close()
-	o.name("hold")
-	o.open()
+	o.EndObject()
+	o.Name("hold")
+	o.Object()
 	o.amountText("amount", c.Hold)
 	o.amountText("released", max(0, c.Hold-c.Cost))
-	o.close()
+	o.EndObject()
 	appendEntries(&o, entries)
 	o.boolean("stored_text", false)
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -82,21 +80,21 @@ func appendRow(o *object, c *record.Call) {
 // appendCandidates writes what routing looked at, as POST /v1/route/explain told it at the time of the call.
 func appendCandidates(o *object, c *record.Call) {
 	o.textOrNull("catalog_version", c.Catalog)
-	o.array("candidates")
+	o.Name("candidates").Array()
 	for i := range c.Candidates {
 		k := &c.Candidates[i]
-		o.open()
+		o.Object()
 		o.text("endpoint", k.Endpoint)
 		o.textOrNull("model", k.Slug)
 		o.integer("order", int64(k.Order))
 		o.textOrNull("dropped_by", k.DroppedBy)
 		o.textOrNull("detail", k.Detail)
-		o.name("score")
+		o.Name("score")
 		appendScore(o, k.Score, k.Reason)
 		appendPlannedPrice(o, k)
-		o.close()
+		o.EndObject()
 	}
-	o.end()
+	o.EndArray()
 }
 
 // appendPlannedPrice writes what a candidate would have cost, null in a record of old.
@@ -105,19 +103,19 @@ func appendPlannedPrice(o *object, k *record.Candidate) {
 		o.null("price")
 		return
 	}
-	o.name("price")
-	o.open()
+	o.Name("price")
+	o.Object()
 	o.amountText("prompt_per_1k", k.Prompt)
 	o.amountText("completion_per_1k", k.Completion)
 	o.amountText("request", k.PerRequest)
-	o.close()
+	o.EndObject()
 }
 
 func appendAttempts(o *object, c *record.Call) {
-	o.array("attempts")
+	o.Name("attempts").Array()
 	for i := range c.Attempts {
 		a := &c.Attempts[i]
-		o.open()
+		o.Object()
 		o.text("endpoint", a.Endpoint)
 		o.text("provider", a.Provider)
 		o.integer("status", int64(a.Status))
@@ -129,41 +127,40 @@ func appendAttempts(o *object, c *record.Call) {
 			o.null("first_token_ms")
 		}
 		o.integer("ended_ms", a.Ended.Milliseconds())
-		o.close()
+		o.EndObject()
 	}
-	o.end()
+	o.EndArray()
 }
 
 func appendUsage(o *object, c *record.Call) {
 	u := &c.Usage
-	o.name("usage")
-	o.open()
+	o.Name("usage")
+	o.Object()
 	o.integer("prompt_tokens", u.Prompt.N)
 	o.integer("completion_tokens", u.Completion.N)
 	o.integer("reasoning_tokens", u.Reasoning.N)
-	o.array("parts")
+	o.Name("parts").Array()
 	for _, line := range c.Lines {
-		o.open()
+		o.Object()
 		o.text("kind", line.Kind.String())
 		o.integer("quantity", line.Quantity)
 		o.text("unit", line.Kind.Unit())
 		o.text("price", money.Nano(line.Price).String())
 		o.text("cost", string(line.AppendAmount(nil)))
-		o.close()
+		o.EndObject()
 	}
-	o.end()
+	o.EndArray()
 	o.text("source", u.Source.String())
 	if u.UpstreamCost != "" {
 		o.text("upstream_cost_usd", u.UpstreamCost) // the provider's own figure, as it wrote it
 	}
-	o.close()
+	o.EndObject()
 }
 
 func appendEntries(o *object, entries []ledger.Entry) {
-	o.array("entries")
+	o.Name("entries").Array()
 	for i := range entries {
-		o.comma()
-		o.b = strconv.AppendInt(o.b, entries[i].ID, 10)
+		o.Int(entries[i].ID)
 	}
-	o.end()
+	o.EndArray()
 }

@@ -120,12 +120,12 @@ func ErrorBody(e *fault.Error, requestID string) []byte {
 
 // ErrorObject is the value of the envelope's member "error".
 func ErrorObject(e *fault.Error, requestID string) []byte {
-	o := object{b: make([]byte, 0, 512)}
-	o.open()
+	o := newObject(512)
+	o.Object()
 	o.integer("code", int64(Status(e)))
 	o.text("message", message(e))
-	o.name("metadata")
-	o.open()
+	o.Name("metadata")
+	o.Object()
 	o.text("error_type", e.Kind.String())
 	if requestID != "" {
 		o.text("request_id", requestID)
@@ -139,27 +139,27 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	if e.Kind != fault.Internal {
 		appendUpstream(&o, e.Upstream)
 		for _, name := range slices.Sorted(maps.Keys(e.Details)) {
-			o.name(name)
+			o.Name(name)
 			o.any(e.Details[name])
 		}
 	}
-	o.close()
-	o.close()
-	return redact.Redact(o.b)
+	o.EndObject()
+	o.EndObject()
+	return redact.Redact(o.B)
 }
 
 // ResponsesFailure is what a response object tells of the fault that ended it: {"error":{"code","message"},"error_type"}.
 func ResponsesFailure(e *fault.Error, _ string) []byte {
-	o := object{b: make([]byte, 0, 256)}
-	o.open()
-	o.name("error")
-	o.open()
+	o := newObject(256)
+	o.Object()
+	o.Name("error")
+	o.Object()
 	o.text("code", cmp.Or(outcomes[e.Kind].code, "server_error"))
 	o.text("message", message(e))
-	o.close()
+	o.EndObject()
 	o.text("error_type", e.Kind.String())
-	o.close()
-	return redact.Redact(o.b)
+	o.EndObject()
+	return redact.Redact(o.B)
 }
 
 const maxRaw = 1 << 10
@@ -183,11 +183,11 @@ func appendUpstream(o *object, u *fault.Upstream) {
 
 // MessagesErrorBody is the envelope of messages routes.
 func MessagesErrorBody(e *fault.Error, requestID string) []byte {
-	o := object{b: make([]byte, 0, 256)}
-	o.open()
+	o := newObject(256)
+	o.Object()
 	o.text("type", "error")
-	o.name("error")
-	o.open()
+	o.Name("error")
+	o.Object()
 	kind := outcomes[e.Kind].messages
 	if kind == "" {
 		kind = "api_error"
@@ -195,12 +195,12 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	o.text("type", kind)
 	o.text("message", message(e))
 	o.text("error_type", e.Kind.String())
-	o.close()
+	o.EndObject()
 	if requestID != "" {
 		o.text("request_id", requestID)
 	}
-	o.close()
-	return redact.Redact(o.b)
+	o.EndObject()
+	return redact.Redact(o.B)
 }
 
 // retryAfter is the Retry-After of a fault in seconds, 0 when it has none. 429 and 503 always have one: clients without it hammer.

@@ -278,7 +278,7 @@ func (x *exchange) actor() Actor {
 
 // reply writes 200 with a JSON body.
 func (x *exchange) reply(o *object) error {
-	x.writeBody(http.StatusOK, jsonType, o.b)
+	x.writeBody(http.StatusOK, jsonType, o.B)
 	return nil
 }
 

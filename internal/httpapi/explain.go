@@ -8,6 +8,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/routing"
 )
@@ -28,21 +29,21 @@ func (x *exchange) postRouteExplain() error {
 	if err != nil {
 		return err
 	}
-	return x.reply(&object{b: AppendExplanation(make([]byte, 0, 512+1024*len(e.Candidates)), req, e)})
+	return x.reply(&object{rawjson.Writer{B: AppendExplanation(make([]byte, 0, 512+1024*len(e.Candidates)), req, e)}})
 }
 
 // AppendExplanation appends the answer of POST /v1/route/explain to b: {"data":{...}}.
 func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) []byte {
-	o := object{b: b}
-	o.open()
-	o.name("data")
-	o.open()
+	o := object{rawjson.Writer{B: b}}
+	o.Object()
+	o.Name("data")
+	o.Object()
 	o.text("catalog_version", e.Catalog.Version)
 	o.textOrNull("rate_version", rateOf(e))
 	o.texts("models", req.Models)
-	o.name("preferences")
+	o.Name("preferences")
 	appendPreferences(&o, &req.Preferences)
-	o.name("defaults")
+	o.Name("defaults")
 	appendDefaults(&o, e.Defaults)
 	o.boolean("stream", req.Stream)
 	o.integer("prompt_tokens", req.Needs.PromptTokens)
@@ -51,36 +52,35 @@ func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) 
 	} else {
 		o.null("max_tokens")
 	}
-	o.array("candidates")
+	o.Name("candidates").Array()
 	for i := range e.Candidates {
 		appendCandidate(&o, &e.Plan.Candidates[i], &e.Candidates[i])
 	}
-	o.end()
-	o.array("attempts")
+	o.EndArray()
+	o.Name("attempts").Array()
 	for i := range e.Plan.Attempts {
 		o.any(e.Plan.Attempts[i].Endpoint.ID)
 	}
-	o.end()
+	o.EndArray()
 	if e.Err == nil {
 		o.null("error")
 	} else {
-		o.name("error")
-		o.b = append(o.b, ErrorObject(e.Err, "")...)
+		o.Name("error").Raw(ErrorObject(e.Err, ""))
 	}
-	o.close()
-	o.close()
-	return o.b
+	o.EndObject()
+	o.EndObject()
+	return o.B
 }
 
 // appendDefaults writes which preferences hold without being asked for, as they were given.
 func appendDefaults(o *object, d *apikey.Defaults) {
-	o.open()
+	o.Object()
 	if d == nil {
 		d = &apikey.Defaults{}
 	}
 	o.raw("account", d.Account)
 	o.raw("key", d.Key)
-	o.close()
+	o.EndObject()
 }
 
 // rateOf is the version of the dollar rate that the candidates' prices were made with, "" when all are in rubles by nature.
@@ -94,7 +94,7 @@ func rateOf(e *relay.Explanation) string {
 
 func appendCandidate(o *object, c *routing.Candidate, w *relay.Weighed) {
 	ep := c.Endpoint
-	o.open()
+	o.Object()
 	o.text("endpoint", ep.ID)
 	o.text("tag", ep.Tag)
 	o.text("provider", ep.Provider.ID)
@@ -103,9 +103,9 @@ func appendCandidate(o *object, c *routing.Candidate, w *relay.Weighed) {
 	o.integer("order", int64(c.Order))
 	o.textOrNull("dropped_by", c.DroppedBy)
 	o.textOrNull("detail", c.Detail)
-	o.name("score")
+	o.Name("score")
 	appendScore(o, c.Score, c.Reason)
-	o.name("price")
+	o.Name("price")
 	appendPrice(o, &w.Prices, &ep.Pricing)
 	if w.Hold < 0 {
 		o.null("hold")
@@ -113,25 +113,25 @@ func appendCandidate(o *object, c *routing.Candidate, w *relay.Weighed) {
 		o.amountText("hold", w.Hold)
 	}
 	appendHealth(o, &w.Health)
-	o.close()
+	o.EndObject()
 }
 
 // appendScore writes what a candidate was sorted by, null for one that was dropped.
 func appendScore(o *object, value float64, reason string) {
 	if reason == "" {
-		o.b = append(o.b, "null"...)
+		o.Null()
 		return
 	}
-	o.b = append(o.b, '{')
-	o.name("value")
+	o.Object()
+	o.Name("value")
 	if math.IsNaN(value) || math.IsInf(value, 0) {
-		o.b = append(o.b, "null"...)
+		o.Null()
 	} else {
-		o.b = strconv.AppendFloat(o.b, value, 'g', -1, 64)
+		o.B = strconv.AppendFloat(o.B, value, 'g', -1, 64)
 	}
 	o.text("by", reason)
 	o.text("meaning", scoreMeanings[reason])
-	o.close()
+	o.EndObject()
 }
 
 // scoreMeanings say what the figure of a score is, for each reason that routing gives.
@@ -152,18 +152,18 @@ var scoreMeanings = map[string]string{
 }
 
 func appendPrice(o *object, p *catalog.Prices, of *catalog.Pricing) {
-	o.b = append(o.b, '{')
+	o.Object()
 	o.price("prompt_per_1k", p.Prompt)
 	o.price("completion_per_1k", p.Completion)
 	o.price("request", p.Request)
 	o.textOrNull("list", of.List)
 	o.textOrNull("rate", of.Rate)
-	o.close()
+	o.EndObject()
 }
 
 func appendHealth(o *object, h *routing.Health) {
-	o.name("health")
-	o.open()
+	o.Name("health")
+	o.Object()
 	o.boolean("failing", h.Failing)
 	o.boolean("cool_down", h.CoolDown)
 	o.boolean("ejected", h.Ejected)
@@ -173,7 +173,7 @@ func appendHealth(o *object, h *routing.Health) {
 	}
 	appendPercentiles(o, "latency_ms", &milliseconds)
 	appendPercentiles(o, "throughput_tps", &h.Throughput)
-	o.close()
+	o.EndObject()
 }
 
 // appendPercentiles writes null for what was never measured.
@@ -182,12 +182,12 @@ func appendPercentiles(o *object, name string, values *[4]float64) {
 		o.null(name)
 		return
 	}
-	o.name(name)
-	o.open()
+	o.Name(name)
+	o.Object()
 	for i, p := range [...]string{"p50", "p75", "p90", "p99"} {
 		o.figure(p, values[i])
 	}
-	o.close()
+	o.EndObject()
 }
 
 var _ Explainer = (*relay.Relay)(nil)

@@ -34,15 +34,15 @@ func (x *exchange) listKeys() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.array("data")
+	o.Object()
+	o.Name("data").Array()
 	for i := range keys {
 		if err := x.appendKey(&o, &keys[i]); err != nil {
 			return err
 		}
 	}
-	o.end()
-	o.close()
+	o.EndArray()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -59,7 +59,7 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	if err != nil {
 		return err
 	}
-	o.open()
+	o.Object()
 	o.text("hash", k.Hash)
 	o.text("label", k.Label)
 	o.text("name", k.Name)
@@ -71,14 +71,14 @@ func (x *exchange) appendKey(o *object, k *apikey.Key) error {
 	o.moment("updated_at", k.UpdatedAt)
 	o.moment("expires_at", k.ExpiresAt)
 	o.text("creator_user_id", k.Creator)
-	o.close()
+	o.EndObject()
 	return nil
 }
 
 func (x *exchange) replyKey(status int, k *apikey.Key, text string) error {
 	var o object
-	o.open()
-	o.name("data")
+	o.Object()
+	o.Name("data")
 	if err := x.appendKey(&o, k); err != nil {
 		return err
 	}
@@ -86,8 +86,8 @@ func (x *exchange) replyKey(status int, k *apikey.Key, text string) error {
 		o.text("key", text)
 		x.w.Header().Set("Cache-Control", "no-store")
 	}
-	o.close()
-	x.writeBody(status, jsonType, o.b)
+	o.EndObject()
+	x.writeBody(status, jsonType, o.B)
 	return nil
 }
 
@@ -164,9 +164,9 @@ func (x *exchange) deleteKey() error {
 		return err
 	}
 	var o object
-	o.open()
+	o.Object()
 	o.boolean("deleted", true)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -329,8 +329,8 @@ func appendKeyRates(o *object, r *apikey.Rates) {
 		o.null("rate_limits")
 		return
 	}
-	o.name("rate_limits")
-	o.open()
+	o.Name("rate_limits")
+	o.Object()
 	for _, f := range []struct {
 		name string
 		n    int64
@@ -346,7 +346,7 @@ func appendKeyRates(o *object, r *apikey.Rates) {
 	} else {
 		o.amount("rubles_per_minute", r.Rubles)
 	}
-	o.close()
+	o.EndObject()
 }
 
 // limit is the limit that results from an edit of old.

@@ -158,10 +158,10 @@ func (x *exchange) countTokens() error {
 	if !told {
 		n = x.api.Tokens.Count(messages.PromptText(req))
 	}
-	o := object{b: make([]byte, 0, 64)}
-	o.open()
+	o := newObject(64)
+	o.Object()
 	o.integer("input_tokens", n)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 

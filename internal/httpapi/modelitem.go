@@ -12,7 +12,7 @@ import (
 func appendModel(o *object, it *offered) {
 	m := it.model
 	pricing := pricingOf(it.endpoints)
-	o.open()
+	o.Object()
 	o.text("id", it.id)
 	o.text("canonical_slug", m.Slug)
 	o.text("base_model", baseModel(m.Slug))
@@ -28,14 +28,14 @@ func appendModel(o *object, it *offered) {
 	o.price("price_out_per_1k", pricing.Base.Completion)
 	appendTokenPricing(o, pricing)
 	appendAbilities(o, it.endpoints)
-	o.close()
+	o.EndObject()
 }
 
 // appendEmbeddingModel writes a model as GET /v1/embeddings/models lists it.
 func appendEmbeddingModel(o *object, it *offered) {
 	m := it.model
 	pricing := pricingOf(it.endpoints)
-	o.open()
+	o.Object()
 	o.text("id", it.id)
 	o.text("slug", it.id)
 	o.text("base_model", baseModel(m.Slug))
@@ -49,14 +49,14 @@ func appendEmbeddingModel(o *object, it *offered) {
 	o.integer("context_length", m.ContextLength)
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
-	o.close()
+	o.EndObject()
 }
 
 // renderVideos makes the body of GET /v1/videos/models.
 func renderVideos(items []modelItem) *rendered {
 	slices.SortFunc(items, func(a, b modelItem) int { return a.compare(&b, byCreated, true) })
 	var o object
-	o.open()
+	o.Object()
 	return renderItems(&o, items, appendVideoModel)
 }
 
@@ -67,7 +67,7 @@ func appendVideoModel(o *object, it *offered) {
 	if facts == nil {
 		facts = &catalog.VideoFacts{}
 	}
-	o.open()
+	o.Object()
 	o.text("id", it.id)
 	o.text("canonical_slug", m.Slug)
 	o.text("name", m.Name)
@@ -85,13 +85,13 @@ func appendVideoModel(o *object, it *offered) {
 	o.null("creativity") // of models that enlarge videos, of which there is none; OpenRouter's SDK wants to be told
 	o.null("upscale_factor")
 	appendSKUs(o, pricingOf(it.endpoints))
-	o.close()
+	o.EndObject()
 }
 
 // appendSKUs writes what a video costs; of several keys that match, the most specific one holds.
 func appendSKUs(o *object, p *catalog.Pricing) {
-	o.name("pricing_skus")
-	o.open()
+	o.Name("pricing_skus")
+	o.Object()
 	if p.Base.Request.Set {
 		o.price("per-video", p.Base.Request)
 	}
@@ -105,7 +105,7 @@ func appendSKUs(o *object, p *catalog.Pricing) {
 		}
 		o.price(key, p.Video[i].PerSecond)
 	}
-	o.close()
+	o.EndObject()
 }
 
 func created(m *catalog.Model) int64 {
@@ -194,11 +194,11 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 			o.text(name, "0")
 			return
 		}
-		o.name(name)
-		o.b = append(price.AppendPerToken(append(o.b, '"')), '"')
+		o.Name(name)
+		o.B = append(price.AppendPerToken(append(o.B, '"')), '"')
 	}
-	o.name("pricing")
-	o.open()
+	o.Name("pricing")
+	o.Object()
 	perToken("prompt", p.Prompt)
 	perToken("completion", p.Completion)
 	perToken("input_cache_read", p.CacheRead)
@@ -216,7 +216,7 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 	o.price("request", p.Request)
 	o.text("currency", "RUB")
 	o.text("unit", "token")
-	o.close()
+	o.EndObject()
 }
 
 // appendAbilities writes what at least one endpoint can do.
@@ -234,11 +234,11 @@ func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
 	if longest > 0 {
 		o.integer("max_completion_tokens", longest)
 	}
-	o.name("architecture")
-	o.open()
+	o.Name("architecture")
+	o.Object()
 	o.texts("input_modalities", input.Names())
 	o.texts("output_modalities", output.Names())
-	o.close()
+	o.EndObject()
 }
 
 // paramsOf are the parameters that an endpoint understands. All of them means that nobody declared any, and then only a chat

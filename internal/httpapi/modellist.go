@@ -200,8 +200,8 @@ func newModelList(items []modelItem, appendItem func(*object, *offered)) *modelL
 		}
 		return a.compare(&b, byCreated, true)
 	})
-	o := object{b: make([]byte, 0, 64+1536*len(items))}
-	o.open()
+	o := newObject(64 + 1536*len(items))
+	o.Object()
 	o.text("object", "list")
 	l.whole = renderItems(&o, items, appendItem)
 	return l
@@ -209,15 +209,15 @@ func newModelList(items []modelItem, appendItem func(*object, *offered)) *modelL
 
 // renderItems writes the member data and the end of a list. The items' own JSON is part of the body: it costs no memory of its own.
 func renderItems(o *object, items []modelItem, appendItem func(*object, *offered)) *rendered {
-	o.array("data")
+	o.Name("data").Array()
 	ends := make([]int, len(items))
 	for i := range items {
 		appendItem(o, &items[i].offered)
-		ends[i] = len(o.b)
+		ends[i] = len(o.B)
 	}
-	o.end()
-	o.close()
-	body := slices.Clip(o.b)
+	o.EndArray()
+	o.EndObject()
+	body := slices.Clip(o.B)
 	from := bytes.IndexByte(body, '[') + 1
 	tag := newTag()
 	for i := range items {

@@ -186,7 +186,7 @@ func (x *exchange) send(r *rendered) error {
 
 // sendOnce is send for a body that is made for one request.
 func (x *exchange) sendOnce(o *object) error {
-	if x.has(quoted(hashOf(o.b))) {
+	if x.has(quoted(hashOf(o.B))) {
 		return nil
 	}
 	return x.reply(o)
@@ -248,7 +248,7 @@ func (x *exchange) getModel() error {
 	}
 	for _, it := range offersOf(m) {
 		if it.id == id {
-			o := object{b: make([]byte, 0, 2048)}
+			o := newObject(2048)
 			appendModel(&o, &it)
 			return x.sendOnce(&o)
 		}

@@ -12,35 +12,20 @@ import (
 	"weir/internal/rawjson"
 )
 
-// object builds JSON by appending. Commas take care of themselves.
-type object struct{ b []byte }
+// object writes the JSON of our own answers. Its methods write a member each: a name and a value.
+type object struct{ rawjson.Writer }
 
-func (o *object) comma() {
-	if n := len(o.b); n > 0 {
-		switch o.b[n-1] {
-		case '{', '[', ':':
-		default:
-			o.b = append(o.b, ',')
-		}
-	}
-}
+// newObject has room for so many bytes.
+func newObject(room int) object { return object{rawjson.Writer{B: make([]byte, 0, room)}} }
 
-func (o *object) open()  { o.comma(); o.b = append(o.b, '{') }
-func (o *object) close() { o.b = append(o.b, '}') }
+func (o *object) text(name, value string)          { o.Name(name).Text(value) }
+func (o *object) integer(name string, n int64)     { o.Name(name).Int(n) }
+func (o *object) boolean(name string, value bool)  { o.Name(name).Bool(value) }
+func (o *object) null(name string)                 { o.Name(name).Null() }
+func (o *object) price(name string, p money.Price) { o.amountText(name, money.Nano(p.Nano)) }
 
-func (o *object) name(name string) {
-	o.comma()
-	o.b = appendString(o.b, name)
-	o.b = append(o.b, ':')
-}
-
-func (o *object) array(name string) { o.name(name); o.b = append(o.b, '[') }
-func (o *object) end()              { o.b = append(o.b, ']') }
-
-func (o *object) text(name, value string) {
-	o.name(name)
-	o.b = appendString(o.b, value)
-}
+// raw writes JSON as it is, null for "".
+func (o *object) raw(name, value string) { o.Name(name).Literal(value) }
 
 // textOrNull writes null for "".
 func (o *object) textOrNull(name, value string) {
@@ -51,41 +36,13 @@ func (o *object) textOrNull(name, value string) {
 	o.text(name, value)
 }
 
-func (o *object) null(name string) {
-	o.name(name)
-	o.b = append(o.b, "null"...)
-}
-
-// raw writes JSON as it is, null for "".
-func (o *object) raw(name, value string) {
-	if value == "" {
-		o.null(name)
-		return
-	}
-	o.name(name)
-	o.b = append(o.b, value...)
-}
-
-func (o *object) integer(name string, n int64) {
-	o.name(name)
-	o.b = strconv.AppendInt(o.b, n, 10)
-}
-
-func (o *object) boolean(name string, v bool) {
-	o.name(name)
-	o.b = strconv.AppendBool(o.b, v)
-}
-
 // amount writes rubles as a number with exact digits.
-func (o *object) amount(name string, n money.Nano) {
-	o.name(name)
-	o.b = n.Append(o.b)
-}
+func (o *object) amount(name string, n money.Nano) { o.Name(name); o.B = n.Append(o.B) }
 
 // amountText writes rubles as a string.
 func (o *object) amountText(name string, n money.Nano) {
-	o.name(name)
-	o.b = append(n.Append(append(o.b, '"')), '"')
+	o.Name(name)
+	o.B = append(n.Append(append(o.B, '"')), '"')
 }
 
 // moment writes a time as RFC 3339 UTC, null for the zero time.
@@ -94,82 +51,69 @@ func (o *object) moment(name string, t time.Time) {
 		o.null(name)
 		return
 	}
-	o.name(name)
-	o.b = append(o.b, '"')
-	o.b = t.UTC().AppendFormat(o.b, time.RFC3339Nano)
-	o.b = append(o.b, '"')
+	o.Name(name)
+	o.B = append(t.UTC().AppendFormat(append(o.B, '"'), time.RFC3339Nano), '"')
 }
 
 func (o *object) texts(name string, values []string) {
-	o.array(name)
+	o.Name(name).Array()
 	for _, v := range values {
-		o.comma()
-		o.b = appendString(o.b, v)
+		o.Text(v)
 	}
-	o.end()
+	o.EndArray()
 }
 
 func (o *object) integers(name string, values []int) {
-	o.array(name)
+	o.Name(name).Array()
 	for _, n := range values {
-		o.comma()
-		o.b = strconv.AppendInt(o.b, int64(n), 10)
+		o.Int(int64(n))
 	}
-	o.end()
-}
-
-// price writes rubles as a string, "0" for what is not charged.
-func (o *object) price(name string, p money.Price) {
-	o.name(name)
-	o.b = append(money.Nano(p.Nano).Append(append(o.b, '"')), '"')
+	o.EndArray()
 }
 
 // figure writes a measured number in few digits.
 func (o *object) figure(name string, f float64) {
-	o.name(name)
 	if math.IsNaN(f) || math.IsInf(f, 0) {
-		o.b = append(o.b, "null"...)
+		o.null(name)
 		return
 	}
-	o.b = strconv.AppendFloat(o.b, math.Round(f*1000)/1000, 'f', -1, 64)
+	o.Name(name)
+	o.B = strconv.AppendFloat(o.B, math.Round(f*1000)/1000, 'f', -1, 64)
 }
 
 // any writes a value of a fault's details.
 func (o *object) any(v any) {
-	o.comma()
 	switch v := v.(type) {
 	case nil:
-		o.b = append(o.b, "null"...)
+		o.Null()
 	case string:
-		o.b = appendString(o.b, v)
+		o.Text(v)
 	case bool:
-		o.b = strconv.AppendBool(o.b, v)
+		o.Bool(v)
 	case int:
-		o.b = strconv.AppendInt(o.b, int64(v), 10)
+		o.Int(int64(v))
 	case int64:
-		o.b = strconv.AppendInt(o.b, v, 10)
+		o.Int(v)
 	case []string:
-		o.b = append(o.b, '[')
+		o.Array()
 		for _, s := range v {
-			o.any(s)
+			o.Text(s)
 		}
-		o.end()
+		o.EndArray()
 	case []any:
-		o.b = append(o.b, '[')
+		o.Array()
 		for _, inner := range v {
 			o.any(inner)
 		}
-		o.end()
+		o.EndArray()
 	case map[string]any:
-		o.b = append(o.b, '{')
+		o.Object()
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			o.name(name)
+			o.Name(name)
 			o.any(v[name])
 		}
-		o.close()
+		o.EndObject()
 	default: // amounts among them: decimal text
-		o.b = appendString(o.b, fmt.Sprint(v))
+		o.Text(fmt.Sprint(v))
 	}
 }
-
-func appendString(b []byte, s string) []byte { return rawjson.AppendText(b, s) }

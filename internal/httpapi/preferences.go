@@ -67,16 +67,16 @@ func (x *exchange) putPreferences() error {
 
 func (x *exchange) replyPreferences(text string) error {
 	var o object
-	o.open()
-	o.name("data")
-	o.open()
+	o.Object()
+	o.Name("data")
+	o.Object()
 	provider, plugins := withoutPlugins(text)
 	o.raw("provider", provider)
 	if plugins != nil {
 		o.raw("plugins", string(plugins))
 	}
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -142,7 +142,7 @@ func preferencesText(v []byte, read func([]byte) (routing.Preferences, error)) (
 
 // appendPreferences writes preferences as a request would say them, those of account, key and request together.
 func appendPreferences(o *object, p *routing.Preferences) {
-	o.open()
+	o.Object()
 	list := func(name string, values []string) {
 		if len(values) > 0 {
 			o.texts(name, values)
@@ -156,17 +156,15 @@ func appendPreferences(o *object, p *routing.Preferences) {
 	list("order", p.Order)
 	list("only", p.Only)
 	if len(p.Within) > 0 {
-		o.array("and_only")
+		o.Name("and_only").Array()
 		for _, entries := range p.Within {
-			o.comma()
-			o.b = append(o.b, '[')
+			o.Array()
 			for _, e := range entries {
-				o.comma()
-				o.b = appendString(o.b, e)
+				o.Text(e)
 			}
-			o.end()
+			o.EndArray()
 		}
-		o.end()
+		o.EndArray()
 	}
 	list("ignore", p.Ignore)
 	if p.NoFallbacks {
@@ -182,18 +180,18 @@ func appendPreferences(o *object, p *routing.Preferences) {
 	appendCeilings(o, p.MaxPrice)
 	appendCutoffs(o, "preferred_min_throughput", p.MinThroughput)
 	appendCutoffs(o, "preferred_max_latency", p.MaxLatency)
-	o.close()
+	o.EndObject()
 }
 
 func appendSort(o *object, p *routing.Preferences) {
 	switch {
 	case p.Sort == "":
 	case p.SortAcrossModels:
-		o.name("sort")
-		o.open()
+		o.Name("sort")
+		o.Object()
 		o.text("by", p.Sort)
 		o.text("partition", "none")
-		o.close()
+		o.EndObject()
 	default:
 		o.text("sort", p.Sort)
 	}
@@ -204,8 +202,8 @@ func appendCeilings(o *object, m *routing.MaxPrice) {
 	if m == nil {
 		return
 	}
-	o.name("max_price")
-	o.open()
+	o.Name("max_price")
+	o.Object()
 	for _, c := range []struct {
 		name  string
 		price *big.Rat
@@ -215,15 +213,15 @@ func appendCeilings(o *object, m *routing.MaxPrice) {
 			o.text(c.name, c.price.FloatString(digits))
 		}
 	}
-	o.close()
+	o.EndObject()
 }
 
 func appendCutoffs(o *object, name string, c routing.Cutoffs) {
 	if c == (routing.Cutoffs{}) {
 		return
 	}
-	o.name(name)
-	o.open()
+	o.Name(name)
+	o.Object()
 	for _, p := range []struct {
 		name  string
 		value float64
@@ -232,5 +230,5 @@ func appendCutoffs(o *object, name string, c routing.Cutoffs) {
 			o.figure(p.name, p.value)
 		}
 	}
-	o.close()
+	o.EndObject()
 }

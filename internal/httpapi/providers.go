@@ -26,17 +26,17 @@ func (x *exchange) getProviders() error {
 	if !ok {
 		return noModel("httpapi.getProviders")
 	}
-	o := object{b: make([]byte, 0, 8<<10)}
-	o.open()
+	o := newObject(8 << 10)
+	o.Object()
 	o.text("model_id", m.ID)
 	o.text("model_slug", id)
 	o.text("model_name", m.Name)
-	o.array("providers")
+	o.Name("providers").Array()
 	for _, p := range providersOf(m, variant) {
 		p.append(&o, x.api.Stats)
 	}
-	o.end()
-	o.close()
+	o.EndArray()
+	o.EndObject()
 	return x.sendOnce(&o)
 }
 
@@ -88,7 +88,7 @@ func (p *providing) append(o *object, stats Stats) {
 	for _, e := range p.endpoints {
 		params |= paramsOf(e)
 	}
-	o.open()
+	o.Object()
 	o.text("id", providerID(p.ID))
 	o.text("provider", p.ID)
 	o.text("provider_model_id", best.UpstreamID)
@@ -107,12 +107,12 @@ func (p *providing) append(o *object, stats Stats) {
 	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)
 	o.texts("supported_parameters", params.Names())
 	appendPricing(o, &best.Pricing)
-	o.array("endpoints")
+	o.Name("endpoints").Array()
 	for _, e := range p.endpoints {
 		appendEndpoint(o, e, stats)
 	}
-	o.end()
-	o.close()
+	o.EndArray()
+	o.EndObject()
 }
 
 // providerID is the stable id of a provider.
@@ -160,7 +160,7 @@ func measured(e *catalog.Endpoint, stats Stats) (uptime float64, latency time.Du
 }
 
 func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
-	o.open()
+	o.Object()
 	o.text("tag", e.Tag)
 	o.text("provider_name", e.Provider.Name)
 	o.text("quantization", quantization(e))
@@ -175,33 +175,33 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 	o.figure("uptime_last_1d", uptime)
 	o.figure("latency_last_30m_ms", float64(latency)/float64(time.Millisecond))
 	o.figure("throughput_last_30m_tps", throughput)
-	o.close()
+	o.EndObject()
 }
 
 // appendPricing writes all prices of an endpoint, in rubles per what the keys say.
 func appendPricing(o *object, p *catalog.Pricing) {
-	o.name("pricing")
-	o.open()
-	o.name("base")
-	o.open()
+	o.Name("pricing")
+	o.Object()
+	o.Name("base")
+	o.Object()
 	appendPrices(o, &p.Base)
 	o.priceIfSet("audio_per_minute", p.Minute)
 	o.priceIfSet("characters_per_1k", p.Characters)
-	o.close()
-	o.array("variable_pricings")
+	o.EndObject()
+	o.Name("variable_pricings").Array()
 	for i := range p.Thresholds {
-		o.open()
+		o.Object()
 		o.text("type", "prompt-threshold")
 		o.integer("threshold", p.Thresholds[i].Above)
-		o.name("pricing")
-		o.open()
+		o.Name("pricing")
+		o.Object()
 		appendPrices(o, &p.Thresholds[i].Prices)
-		o.close()
-		o.close()
+		o.EndObject()
+		o.EndObject()
 	}
-	o.end()
-	o.name("per_request")
-	o.open()
+	o.EndArray()
+	o.Name("per_request")
+	o.Object()
 	o.priceIfSet("image_output_rub", p.Base.ImageOutputEach)
 	o.priceIfSet("web_search_rub", p.Base.WebSearch)
 	o.priceIfSet("web_fetch_rub", p.Base.WebFetch)
@@ -209,33 +209,33 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	o.priceIfSet("code_execution_rub", p.Base.CodeExecution)
 	o.priceIfSet("mcp_rub", p.Base.MCP)
 	o.priceIfSet("request_rub", p.Base.Request)
-	o.close()
-	o.name("video")
-	o.open()
-	o.array("rules")
+	o.EndObject()
+	o.Name("video")
+	o.Object()
+	o.Name("rules").Array()
 	for i := range p.Video {
-		o.open()
+		o.Object()
 		o.text("resolution", p.Video[i].Resolution)
 		o.boolean("with_audio", p.Video[i].WithAudio)
 		o.price("price_per_second_rub", p.Video[i].PerSecond)
-		o.close()
+		o.EndObject()
 	}
-	o.end()
-	o.close()
-	o.array("image_prices")
+	o.EndArray()
+	o.EndObject()
+	o.Name("image_prices").Array()
 	for i := range p.Images {
 		line := &p.Images[i]
-		o.open()
+		o.Object()
 		o.text("component", line.Component)
 		o.text("unit", line.Unit)
 		o.text("variant", line.Variant)
 		o.text("resolution", line.Resolution)
 		o.price("price_rub", line.Price)
 		o.text("basis", cmp.Or(line.Basis, catalog.BasisFixed))
-		o.close()
+		o.EndObject()
 	}
-	o.end()
-	o.close()
+	o.EndArray()
+	o.EndObject()
 }
 
 // appendPrices writes the prices that are set: a threshold inherits the others from the base.

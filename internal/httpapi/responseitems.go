@@ -69,14 +69,13 @@ func (x *exchange) inputItems() (items [][]byte, err error) {
 
 func (x *exchange) replyItems(items [][]byte, more bool) error {
 	o := object{}
-	o.open()
+	o.Object()
 	o.text("object", "list")
-	o.array("data")
+	o.Name("data").Array()
 	for _, v := range items {
-		o.comma()
-		o.b = append(o.b, v...)
+		o.Raw(v)
 	}
-	o.end()
+	o.EndArray()
 	for _, edge := range []struct {
 		name string
 		at   int
@@ -88,6 +87,6 @@ func (x *exchange) replyItems(items [][]byte, more bool) error {
 		}
 	}
 	o.boolean("has_more", more)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }

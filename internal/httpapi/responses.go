@@ -374,11 +374,11 @@ func (x *exchange) countInput() error {
 		e.Param = "model"
 		return e
 	}
-	o := object{b: make([]byte, 0, 96)}
-	o.open()
+	o := newObject(96)
+	o.Object()
 	o.text("object", "response.input_tokens")
 	o.integer("input_tokens", x.api.Tokens.Count(responses.PromptText(req.Request)))
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -424,11 +424,11 @@ func (x *exchange) deleteResponse() error {
 	if err := x.api.History.Delete(x.context(), x.caller.User, id); err != nil {
 		return err
 	}
-	o := object{b: make([]byte, 0, 96)}
-	o.open()
+	o := newObject(96)
+	o.Object()
 	o.text("id", id)
 	o.text("object", "response.deleted")
 	o.boolean("deleted", true)
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }

@@ -225,7 +225,7 @@ func (a *API) details() (list []string) {
 
 func healthBody(err error, details ...string) []byte {
 	o := object{}
-	o.open()
+	o.Object()
 	if err == nil {
 		o.text("status", "ok")
 	} else {
@@ -236,8 +236,8 @@ func healthBody(err error, details ...string) []byte {
 	if details != nil {
 		o.texts("details", details)
 	}
-	o.close()
-	return o.b
+	o.EndObject()
+	return o.B
 }
 
 func (x *exchange) getHealth() error {

@@ -26,18 +26,18 @@ func (x *exchange) getWebhookSecret() error {
 		return err
 	}
 	var o object
-	o.open()
+	o.Object()
 	if err != nil {
 		o.null("data")
 	} else {
-		o.name("data")
-		o.open()
+		o.Name("data")
+		o.Object()
 		o.text("last4", a.Last4)
 		o.moment("changed_at", a.ChangedAt)
 		o.moment("previous_until", a.PreviousUntil)
-		o.close()
+		o.EndObject()
 	}
-	o.close()
+	o.EndObject()
 	return x.reply(&o)
 }
 
@@ -54,12 +54,12 @@ func (x *exchange) rotateWebhookSecret() error {
 		return err
 	}
 	var o object
-	o.open()
-	o.name("data")
-	o.open()
+	o.Object()
+	o.Name("data")
+	o.Object()
 	o.text("secret", secret)
-	o.close()
-	o.close()
+	o.EndObject()
+	o.EndObject()
 	x.w.Header().Set("Cache-Control", "no-store")
 	return x.reply(&o)
 }
