@@ -14,7 +14,7 @@ import "strconv"
 //	w.EndObject() // {"model":"small","stop":["END"]}
 //
 // A Writer does not check that brackets match or that each member has a value. To take back what was written, cut B to the length it had
-// before: a comma is written with the value behind it.
+// before: a comma is written with the value that follows it.
 type Writer struct{ B []byte }
 
 // separate writes the comma that the next name or element needs. Only an opening bracket, a colon or the beginning stands before
@@ -46,6 +46,20 @@ func (w *Writer) Array() {
 
 // EndArray ends the innermost array.
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
+
+// EndObjectOrDrop ends the innermost object. If it is empty, it cuts B to the length at, which was taken before the member began.
+func (w *Writer) EndObjectOrDrop(at int) { w.endOrDrop(at, '{', '}') }
+
+// EndArrayOrDrop is EndObjectOrDrop for an array.
+func (w *Writer) EndArrayOrDrop(at int) { w.endOrDrop(at, '[', ']') }
+
+func (w *Writer) endOrDrop(at int, opening, closing byte) {
+	if w.B[len(w.B)-1] == opening {
+		w.B = w.B[:at]
+		return
+	}
+	w.B = append(w.B, closing)
+}
 
 // Name begins a member of the innermost object and returns w for its value.
 func (w *Writer) Name(name string) *Writer {

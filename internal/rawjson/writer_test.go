@@ -35,10 +35,22 @@ func TestWriter(t *testing.T) {
 	w.B = w.B[:before]
 	w.Quoted([]byte("data:"), []byte("AAAA"))
 	w.EndArray()
+	at := len(w.B)
+	w.Name("none").Array()
+	w.EndArrayOrDrop(at)
+	w.Name("none").Object()
+	w.EndObjectOrDrop(at)
+	w.Name("one").Array()
+	w.Text("[")
+	w.EndArrayOrDrop(at)
+	at = len(w.B)
+	w.Name("some").Object()
+	w.Name("x").Int(1)
+	w.EndObjectOrDrop(at)
 	w.Name("raw").Raw([]byte(`{"x":[1]} `))
 	w.Name("n").Literal("1.50")
 	w.EndObject()
-	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:AAAA"],"raw":{"x":[1]} ,"n":1.50}`
+	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:AAAA"],"one":["["],"some":{"x":1},"raw":{"x":[1]} ,"n":1.50}`
 	if string(w.B) != want {
 		t.Errorf("written:\n%s\nwant:\n%s", w.B, want)
 	}

@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"strconv"
+	"slices"
 	"strings"
 
 	"weir/internal/catalog"
@@ -25,7 +25,7 @@ type encoder struct {
 	ep  *catalog.Endpoint
 	req *completion.Request
 	p   *completion.Prompt
-	out []byte
+	rawjson.Writer
 
 	skipMarks int // how many cache marks, from the front, are left out
 	thinking  bool
@@ -40,15 +40,14 @@ func (e *encoder) encode() ([]byte, error) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
 	e.skipMarks = max(e.p.Marks()-maxMarks, 0)
-	e.out = make([]byte, 0, len(e.req.Body)+512)
-	e.out = append(e.out, `{"model":`...)
-	e.out = rawjson.AppendText(e.out, e.ep.UpstreamID)
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
+	e.Name("model").Text(e.ep.UpstreamID)
 	cap, err := e.reasoning()
 	if err != nil {
 		return nil, err
 	}
-	e.name("max_tokens")
-	e.out = strconv.AppendInt(e.out, cap, 10)
+	e.Name("max_tokens").Int(cap)
 	// what is cached first comes first: tools, system, messages
 	e.tools()
 	e.system()
@@ -57,17 +56,8 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	e.sampling()
 	e.rest()
-	return append(e.out, '}'), nil
-}
-
-// name begins a member of the innermost object that is not empty.
-func (e *encoder) name(name string) {
-	e.out = append(append(append(e.out, `,"`...), name...), `":`...)
-}
-
-func (e *encoder) text(name, value string) {
-	e.name(name)
-	e.out = rawjson.AppendText(e.out, value)
+	e.EndObject()
+	return e.B, nil
 }
 
 // check refuses what this wire has no words for.
@@ -102,7 +92,7 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 		return answerCap, nil
 	}
 	if r.Off() {
-		e.out = append(e.out, `,"thinking":{"type":"disabled"}`...)
+		e.Name("thinking").Literal(`{"type":"disabled"}`)
 		return answerCap, nil
 	}
 	if m := e.p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
@@ -111,11 +101,12 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 	}
 	e.thinking = true
 	if upstream.Adaptive(e.ep) {
-		e.out = append(e.out, `,"thinking":{"type":"adaptive"`...)
+		e.Name("thinking").Object()
+		e.Name("type").Text("adaptive")
 		if !r.Exclude {
-			e.out = append(e.out, `,"display":"summarized"`...)
+			e.Name("display").Text("summarized")
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 		return answerCap, nil
 	}
 	if e.p.Orphaned(completion.FormatAnthropic) {
@@ -130,8 +121,10 @@ func (e *encoder) reasoning() (answerCap int64, err error) {
 		}
 		answerCap += budget
 	}
-	e.out = append(e.out, `,"thinking":{"type":"enabled","budget_tokens":`...)
-	e.out = append(strconv.AppendInt(e.out, budget, 10), '}')
+	e.Name("thinking").Object()
+	e.Name("type").Text("enabled")
+	e.Name("budget_tokens").Int(budget)
+	e.EndObject()
 	return answerCap, nil
 }
 
@@ -160,96 +153,75 @@ func (e *encoder) mark(c completion.Cache) {
 		e.skipMarks--
 		return
 	}
-	e.out = append(e.out, `,"cache_control":{"type":"ephemeral"`...)
+	e.Name("cache_control").Object()
+	e.Name("type").Text("ephemeral")
 	if c == "1h" {
-		e.out = append(e.out, `,"ttl":"1h"`...)
+		e.Name("ttl").Text("1h")
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 func (e *encoder) tools() {
 	allowed := e.p.Choice.Allowed
-	n := 0
+	at := len(e.B)
+	e.Name("tools").Array()
 	for i := range e.p.Tools {
-		t := &e.p.Tools[i]
-		if allowed != nil && !contains(allowed, t.Name) {
-			continue
+		if t := &e.p.Tools[i]; allowed == nil || slices.Contains(allowed, t.Name) {
+			e.tool(t)
 		}
-		e.open("tools", n)
-		n++
-		e.out = append(e.out, `{"name":`...)
-		e.out = rawjson.AppendText(e.out, t.Name)
-		if t.Description != "" {
-			e.text("description", t.Description)
-		}
-		e.name("input_schema")
-		if schema := t.Parameters; schema != nil {
-			e.out = append(e.out, schema...)
-		} else {
-			e.out = append(e.out, `{"type":"object","properties":{}}`...)
-		}
-		if t.Strict != nil && *t.Strict {
-			e.out = append(e.out, `,"strict":true`...)
-		}
-		e.mark(t.Cache)
-		e.out = append(e.out, '}')
 	}
 	if s := e.p.Search; s != nil {
-		e.open("tools", n)
-		n++
-		e.out = append(e.out, `{"type":"web_search_20250305","name":"web_search"`...)
+		e.Object()
+		e.Name("type").Text("web_search_20250305")
+		e.Name("name").Text("web_search")
 		if s.MaxResults > 0 {
-			e.name("max_uses")
-			e.out = strconv.AppendInt(e.out, int64(s.MaxResults), 10)
+			e.Name("max_uses").Int(int64(s.MaxResults))
 		}
-		e.domains("allowed_domains", s.Include)
+		e.texts("allowed_domains", s.Include)
 		if len(s.Include) == 0 { // the wire takes one of the two
-			e.domains("blocked_domains", s.Exclude)
+			e.texts("blocked_domains", s.Exclude)
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
-	if n == 0 {
-		return
-	}
-	e.out = append(e.out, ']')
-	e.choice()
-}
-
-// domains restricts where a search looks.
-func (e *encoder) domains(name string, list []string) {
-	for i, domain := range list {
-		e.open(name, i)
-		e.out = rawjson.AppendText(e.out, domain)
-	}
-	if len(list) > 0 {
-		e.out = append(e.out, ']')
+	if e.EndArrayOrDrop(at); len(e.B) > at {
+		e.choice()
 	}
 }
 
-func contains(list []string, s string) bool {
-	for _, x := range list {
-		if x == s {
-			return true
-		}
+func (e *encoder) tool(t *completion.Tool) {
+	e.Object()
+	e.Name("name").Text(t.Name)
+	if t.Description != "" {
+		e.Name("description").Text(t.Description)
 	}
-	return false
+	e.Name("input_schema")
+	if t.Parameters != nil {
+		e.Raw(t.Parameters)
+	} else {
+		e.Literal(`{"type":"object","properties":{}}`)
+	}
+	if t.Strict != nil && *t.Strict {
+		e.Name("strict").Bool(true)
+	}
+	e.mark(t.Cache)
+	e.EndObject()
 }
 
-// open begins element n of a list.
-func (e *encoder) open(list string, n int) {
-	if n > 0 {
-		e.out = append(e.out, ',')
-		return
+// texts writes a list of strings, nothing for an empty one.
+func (e *encoder) texts(name string, list []string) {
+	at := len(e.B)
+	e.Name(name).Array()
+	for _, s := range list {
+		e.Text(s)
 	}
-	e.name(list)
-	e.out = append(e.out, '[')
+	e.EndArrayOrDrop(at)
 }
 
 func (e *encoder) choice() {
 	word := ""
 	switch e.p.Choice.Mode {
 	case completion.ChoiceNone:
-		e.out = append(e.out, `,"tool_choice":{"type":"none"}`...)
+		e.Name("tool_choice").Literal(`{"type":"none"}`)
 		return
 	case completion.ChoiceRequired:
 		word = "any"
@@ -263,24 +235,24 @@ func (e *encoder) choice() {
 		}
 		word = "auto"
 	}
-	e.out = append(append(append(e.out, `,"tool_choice":{"type":"`...), word...), '"')
+	e.Name("tool_choice").Object()
+	e.Name("type").Text(word)
 	if word == "tool" {
-		e.text("name", e.p.Choice.Name)
+		e.Name("name").Text(e.p.Choice.Name)
 	}
 	if e.p.Serial {
-		e.out = append(e.out, `,"disable_parallel_tool_use":true`...)
+		e.Name("disable_parallel_tool_use").Bool(true)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // system writes the instructions: those in front and those inside the conversation, for which this wire has no other place.
 func (e *encoder) system() {
-	n := 0
+	at := len(e.B)
+	e.Name("system").Array()
 	write := func(parts []completion.Part) {
 		for i := range parts {
 			if parts[i].Kind == completion.TextPart && parts[i].Text != "" {
-				e.open("system", n)
-				n++
 				e.textBlock(&parts[i])
 			}
 		}
@@ -292,20 +264,17 @@ func (e *encoder) system() {
 		}
 	}
 	if e.p.Format.Kind == completion.FormatJSON {
-		e.open("system", n)
-		n++
 		e.textBlock(&completion.Part{Text: "Answer with one JSON object and nothing else: no prose, no code fence."})
 	}
-	if n > 0 {
-		e.out = append(e.out, ']')
-	}
+	e.EndArrayOrDrop(at)
 }
 
 func (e *encoder) textBlock(part *completion.Part) {
-	e.out = append(e.out, `{"type":"text","text":`...)
-	e.out = rawjson.AppendText(e.out, part.Text)
+	e.Object()
+	e.Name("type").Text("text")
+	e.Name("text").Text(part.Text)
 	e.mark(part.Cache)
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // messages writes the conversation. Neighbours of one role become one message, results of tools first, as the wire wants it.
@@ -314,34 +283,30 @@ func (e *encoder) messages() error {
 	if len(turns) == 0 || turns[0].Role == completion.Assistant {
 		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: "..."}}}}, turns...)
 	}
-	e.name("messages")
-	e.out = append(e.out, '[')
-	first := true
+	e.Name("messages").Array()
 	for at := 0; at < len(turns); {
 		end := at + 1
 		for end < len(turns) && turns[end].Role == turns[at].Role {
 			end++
 		}
-		if !first {
-			e.out = append(e.out, ',')
-		}
-		first = false
 		if err := e.message(turns[at:end], end == len(turns)); err != nil {
 			return err
 		}
 		at = end
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	return nil
 }
 
 func (e *encoder) message(turns []completion.Turn, last bool) error {
-	role := `{"role":"user","content":[`
+	role := "user"
 	if turns[0].Role == completion.Assistant {
-		role = `{"role":"assistant","content":[`
+		role = "assistant"
 	}
-	e.out = append(e.out, role...)
-	begin := len(e.out)
+	e.Object()
+	e.Name("role").Text(role)
+	e.Name("content").Array()
+	begin := len(e.B)
 	for _, results := range []bool{true, false} {
 		for i := range turns {
 			for j := range turns[i].Parts {
@@ -354,35 +319,28 @@ func (e *encoder) message(turns []completion.Turn, last bool) error {
 					trimmed.Text = strings.TrimRight(part.Text, " \t\r\n")
 					part = &trimmed
 				}
-				if err := e.block(part, begin); err != nil {
+				if err := e.block(part); err != nil {
 					return err
 				}
 			}
 		}
 	}
-	if len(e.out) == begin {
-		e.out = append(e.out, `{"type":"text","text":"..."}`...)
+	if len(e.B) == begin {
+		e.Literal(`{"type":"text","text":"..."}`)
 	}
-	e.out = append(e.out, "]}"...)
+	e.EndArray()
+	e.EndObject()
 	return nil
 }
 
-// block writes one content block, behind a comma unless it is the first since begin. What says nothing leaves no block.
-func (e *encoder) block(part *completion.Part, begin int) error {
-	at := len(e.out)
-	if at > begin {
-		e.out = append(e.out, ',')
-	}
+// block writes one content block. What says nothing leaves none.
+func (e *encoder) block(part *completion.Part) error {
 	written, err := e.content(part)
-	if err != nil {
+	if err != nil || !written {
 		return err
 	}
-	if !written {
-		e.out = e.out[:at]
-		return nil
-	}
 	e.mark(part.Cache)
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 
@@ -393,10 +351,12 @@ func (e *encoder) content(part *completion.Part) (written bool, err error) {
 		if part.Text == "" {
 			return false, nil
 		}
-		e.out = append(e.out, `{"type":"text"`...)
-		e.text("text", part.Text)
+		e.Object()
+		e.Name("type").Text("text")
+		e.Name("text").Text(part.Text)
 	case completion.ImagePart:
-		e.out = append(e.out, `{"type":"image"`...)
+		e.Object()
+		e.Name("type").Text("image")
 		e.source(part.Media, "image/png")
 	case completion.FilePart:
 		e.document(part.Media)
@@ -420,25 +380,28 @@ func (e *encoder) source(m *completion.Media, kind string) {
 		if m.Type != "" {
 			kind = m.Type
 		}
-		e.out = append(e.out, `,"source":{"type":"base64"`...)
-		e.text("media_type", kind)
-		e.out = append(e.out, `,"data":"`...)
-		e.out = append(append(e.out, m.Base64...), '"')
+		e.Name("source").Object()
+		e.Name("type").Text("base64")
+		e.Name("media_type").Text(kind)
+		e.Name("data").Quoted(m.Base64)
 	case m.FileID != "":
-		e.out = append(e.out, `,"source":{"type":"file"`...)
-		e.text("file_id", m.FileID)
+		e.Name("source").Object()
+		e.Name("type").Text("file")
+		e.Name("file_id").Text(m.FileID)
 	default:
-		e.out = append(e.out, `,"source":{"type":"url"`...)
-		e.text("url", m.URL)
+		e.Name("source").Object()
+		e.Name("type").Text("url")
+		e.Name("url").Text(m.URL)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 func (e *encoder) document(m *completion.Media) {
-	e.out = append(e.out, `{"type":"document"`...)
+	e.Object()
+	e.Name("type").Text("document")
 	e.source(m, "application/pdf")
 	if m.Name != "" {
-		e.text("title", m.Name)
+		e.Name("title").Text(m.Name)
 	}
 }
 
@@ -446,28 +409,27 @@ func (e *encoder) call(c *completion.Call) error {
 	if !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return fault.Field("anthropic.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", cut(c.ID))
 	}
-	e.out = append(e.out, `{"type":"tool_use"`...)
-	e.text("id", upstream.CallID(idPrefix, c.ID))
-	e.text("name", c.Name)
-	e.name("input")
-	e.out = append(e.out, bytes.TrimSpace(c.Arguments)...)
+	e.Object()
+	e.Name("type").Text("tool_use")
+	e.Name("id").Text(upstream.CallID(idPrefix, c.ID))
+	e.Name("name").Text(c.Name)
+	e.Name("input").Raw(bytes.TrimSpace(c.Arguments))
 	return nil
 }
 
 func (e *encoder) result(r *completion.Result) error {
-	e.out = append(e.out, `{"type":"tool_result"`...)
-	e.text("tool_use_id", upstream.CallID(idPrefix, r.CallID))
-	e.name("content")
-	e.out = append(e.out, '[')
-	begin := len(e.out)
+	e.Object()
+	e.Name("type").Text("tool_result")
+	e.Name("tool_use_id").Text(upstream.CallID(idPrefix, r.CallID))
+	e.Name("content").Array()
 	for i := range r.Parts {
-		if err := e.block(&r.Parts[i], begin); err != nil {
+		if err := e.block(&r.Parts[i]); err != nil {
 			return err
 		}
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	if r.Failed {
-		e.out = append(e.out, `,"is_error":true`...)
+		e.Name("is_error").Bool(true)
 	}
 	return nil
 }
@@ -478,12 +440,14 @@ func (e *encoder) thought(t *completion.Thought) (written bool) {
 	case !t.Of(completion.FormatAnthropic):
 		return false
 	case t.Kind == completion.ThoughtText:
-		e.out = append(e.out, `{"type":"thinking"`...)
-		e.text("thinking", t.Text)
-		e.text("signature", t.Signature)
+		e.Object()
+		e.Name("type").Text("thinking")
+		e.Name("thinking").Text(t.Text)
+		e.Name("signature").Text(t.Signature)
 	default:
-		e.out = append(e.out, `{"type":"redacted_thinking"`...)
-		e.text("data", t.Data)
+		e.Object()
+		e.Name("type").Text("redacted_thinking")
+		e.Name("data").Text(t.Data)
 	}
 	return true
 }
@@ -495,63 +459,54 @@ func (e *encoder) sampling() {
 	s := &e.p.Sampling
 	if !e.thinking {
 		if s.Temperature != "" && e.lists(catalog.ParamTemperature) {
-			e.name("temperature")
-			if t, ok := rawjson.Float([]byte(s.Temperature)); ok && t > 1 { // this wire's scale ends there
-				e.out = append(e.out, '1')
-			} else {
-				e.out = append(e.out, s.Temperature...)
+			value := s.Temperature
+			if t, ok := rawjson.Float([]byte(value)); ok && t > 1 { // this wire's scale ends there
+				value = "1"
 			}
+			e.Name("temperature").Literal(value)
 		}
 		if s.TopP != "" && e.lists(catalog.ParamTopP) {
-			e.name("top_p")
-			e.out = append(e.out, s.TopP...)
+			e.Name("top_p").Literal(s.TopP)
 		}
 		if s.TopK != "" && s.TopK != "0" && e.lists(catalog.ParamTopK) {
-			e.name("top_k")
-			e.out = append(e.out, s.TopK...)
+			e.Name("top_k").Literal(s.TopK)
 		}
 	}
-	n := 0
+	at := len(e.B)
+	e.Name("stop_sequences").Array()
 	for _, stop := range e.p.Stop {
 		if strings.TrimSpace(stop) != "" {
-			e.open("stop_sequences", n)
-			e.out = rawjson.AppendText(e.out, stop)
-			n++
+			e.Text(stop)
 		}
 	}
-	if n > 0 {
-		e.out = append(e.out, ']')
-	}
+	e.EndArrayOrDrop(at)
 }
 
 func (e *encoder) lists(p catalog.Params) bool { return e.ep.Params&p != 0 }
 
 func (e *encoder) rest() {
-	if effort := e.effort(); effort != "" || e.p.Format.Kind == completion.FormatSchema {
-		e.out = append(e.out, `,"output_config":{`...)
-		begin := len(e.out)
-		if effort != "" {
-			e.out = append(e.out, `"effort":`...)
-			e.out = rawjson.AppendText(e.out, effort)
-		}
-		if e.p.Format.Kind == completion.FormatSchema {
-			if len(e.out) > begin {
-				e.out = append(e.out, ',')
-			}
-			e.out = append(e.out, `"format":{"type":"json_schema","schema":`...)
-			e.out = append(append(e.out, upstream.ClosedSchema(e.p.Format.Schema)...), '}')
-		}
-		e.out = append(e.out, '}')
+	at := len(e.B)
+	e.Name("output_config").Object()
+	if effort := e.effort(); effort != "" {
+		e.Name("effort").Text(effort)
 	}
+	if e.p.Format.Kind == completion.FormatSchema {
+		e.Name("format").Object()
+		e.Name("type").Text("json_schema")
+		e.Name("schema").Raw(upstream.ClosedSchema(e.p.Format.Schema))
+		e.EndObject()
+	}
+	e.EndObjectOrDrop(at)
 	if e.p.Cache != "" {
 		e.mark(e.p.Cache)
 	}
 	if e.req.User != "" {
 		sum := sha256.Sum256([]byte(e.req.Account + "\x00" + e.req.User))
-		e.out = append(e.out, `,"metadata":{"user_id":"`...)
-		e.out = append(hex.AppendEncode(e.out, sum[:]), `"}`...)
+		e.Name("metadata").Object()
+		e.Name("user_id").Text(hex.EncodeToString(sum[:]))
+		e.EndObject()
 	}
 	if e.req.Stream {
-		e.out = append(e.out, `,"stream":true`...)
+		e.Name("stream").Bool(true)
 	}
 }

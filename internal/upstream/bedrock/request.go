@@ -51,7 +51,7 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	e.skipPoints = max(e.p.Marks()-maxPoints, 0)
-	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
 	// what is cached first comes first: tools, system, messages
 	e.tools()
 	e.system()
@@ -62,14 +62,14 @@ func (e *encoder) encode() ([]byte, error) {
 	e.modelFields()
 	e.format()
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
-		e.name("serviceTier")
-		e.out = append(rawjson.AppendText(append(e.out, `{"type":`...), tier), '}')
+		e.Name("serviceTier")
+		e.B = append(rawjson.AppendText(append(e.B, `{"type":`...), tier), '}')
 	}
-	return append(e.out, '}'), nil
+	return append(e.B, '}'), nil
 }
 
 // name begins a member; the first of an object has no comma before it.
-func (e *encoder) name(name string) { e.out = appendName(e.out, name) }
+func (e *encoder) name(name string) { e.B = appendName(e.B, name) }
 
 func appendName(out []byte, name string) []byte {
 	if len(out) > 0 && out[len(out)-1] != '{' {
@@ -79,14 +79,13 @@ func appendName(out []byte, name string) []byte {
 }
 
 func (e *encoder) text(name, value string) {
-	e.name(name)
-	e.out = rawjson.AppendText(e.out, value)
+	e.Name(name).Text(value)
 }
 
 // comma separates elements of a list.
 func (e *encoder) comma() {
-	if e.out[len(e.out)-1] != '[' {
-		e.out = append(e.out, ',')
+	if e.B[len(e.B)-1] != '[' {
+		e.B = append(e.B, ',')
 	}
 }
 
@@ -196,12 +195,12 @@ func (e *encoder) point(c completion.Cache) {
 		e.skipPoints--
 		return
 	}
-	e.comma()
-	e.out = append(e.out, `{"cachePoint":{"type":"default"`...)
+	e.Raw(`{"cachePoint":{"type":"default"`)
 	if c == "1h" && e.family == claude {
-		e.out = append(e.out, `,"ttl":"1h"`...)
+		e.Name("ttl").Text("1h")
 	}
-	e.out = append(e.out, "}}"...)
+	e.EndObject()
+	e.EndObject()
 }
 
 // tools writes the tools. Calls and results are only taken together with tools, and there is no way to forbid calls: a request that has
@@ -218,8 +217,8 @@ func (e *encoder) tools() {
 	if len(list) == 0 && len(called) == 0 {
 		return
 	}
-	e.name("toolConfig")
-	e.out = append(e.out, `{"tools":[`...)
+	e.Name("toolConfig")
+	e.B = append(e.B, `{"tools":[`...)
 	for i := range list {
 		if t := &list[i]; c.Allowed == nil || slices.Contains(c.Allowed, t.Name) {
 			e.tool(t)
@@ -230,11 +229,11 @@ func (e *encoder) tools() {
 			e.tool(e.declared(name))
 		}
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	if len(list) > 0 {
 		e.choice()
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // called are the names of the tools that were called so far.
@@ -260,18 +259,18 @@ func (e *encoder) declared(name string) *completion.Tool {
 }
 
 func (e *encoder) tool(t *completion.Tool) {
-	e.comma()
-	e.out = append(e.out, `{"toolSpec":{`...)
-	e.text("name", t.Name)
+	e.Raw(`{"toolSpec":{`)
+	e.Name("name").Text(t.Name)
 	if strings.TrimSpace(t.Description) != "" {
-		e.text("description", t.Description)
+		e.Name("description").Text(t.Description)
 	}
-	e.out = append(e.out, `,"inputSchema":{"json":`...)
-	e.out = append(appendObjectSchema(e.out, t.Parameters), '}')
+	e.B = append(e.B, `,"inputSchema":{"json":`...)
+	e.B = append(appendObjectSchema(e.B, t.Parameters), '}')
 	if t.Strict != nil && *t.Strict && e.family == claude {
-		e.out = append(e.out, `,"strict":true`...)
+		e.Name("strict").Bool(true)
 	}
-	e.out = append(e.out, "}}"...)
+	e.EndObject()
+	e.EndObject()
 	e.point(t.Cache)
 }
 
@@ -294,12 +293,12 @@ func appendObjectSchema(out, schema []byte) []byte {
 func (e *encoder) choice() {
 	switch e.p.Choice.Mode {
 	case completion.ChoiceAuto:
-		e.out = append(e.out, `,"toolChoice":{"auto":{}}`...)
+		e.Name("toolChoice").Literal(`{"auto":{}}`)
 	case completion.ChoiceRequired:
-		e.out = append(e.out, `,"toolChoice":{"any":{}}`...)
+		e.Name("toolChoice").Literal(`{"any":{}}`)
 	case completion.ChoiceTool:
-		e.out = append(e.out, `,"toolChoice":{"tool":{"name":`...)
-		e.out = append(rawjson.AppendText(e.out, e.p.Choice.Name), "}}"...)
+		e.B = append(e.B, `,"toolChoice":{"tool":{"name":`...)
+		e.B = append(rawjson.AppendText(e.B, e.p.Choice.Name), "}}"...)
 	case completion.ChoiceUnset, completion.ChoiceNone:
 	}
 	if e.p.Serial {
@@ -309,10 +308,9 @@ func (e *encoder) choice() {
 
 // system writes the instructions: those in front and those inside the conversation, for which this wire has no other place.
 func (e *encoder) system() {
-	at := len(e.out)
-	e.name("system")
-	e.out = append(e.out, '[')
-	begin := len(e.out)
+	at := len(e.B)
+	e.Name("system").Array()
+	begin := len(e.B)
 	write := func(parts []completion.Part) {
 		for i := range parts {
 			if parts[i].Kind == completion.TextPart && strings.TrimSpace(parts[i].Text) != "" {
@@ -330,16 +328,16 @@ func (e *encoder) system() {
 	if e.p.Format.Kind == completion.FormatJSON {
 		e.textBlock("Answer with one JSON object and nothing else: no prose, no code fence.")
 	}
-	if len(e.out) == begin {
-		e.out = e.out[:at]
+	if len(e.B) == begin {
+		e.B = e.B[:at]
 		return
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 func (e *encoder) textBlock(text string) {
 	e.comma()
-	e.out = append(rawjson.AppendText(append(e.out, `{"text":`...), text), '}')
+	e.B = append(rawjson.AppendText(append(e.B, `{"text":`...), text), '}')
 }
 
 // messages writes the conversation: users and assistants in turn, results of tools first, as the wire wants it.
@@ -348,8 +346,7 @@ func (e *encoder) messages() error {
 	if len(turns) == 0 || turns[0].Role == completion.Assistant {
 		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: filler}}}}, turns...)
 	}
-	e.name("messages")
-	e.out = append(e.out, '[')
+	e.Name("messages").Array()
 	for at := 0; at < len(turns); {
 		end := at + 1
 		for end < len(turns) && turns[end].Role == turns[at].Role {
@@ -361,7 +358,7 @@ func (e *encoder) messages() error {
 		}
 		at = end
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	return nil
 }
 
@@ -371,8 +368,8 @@ func (e *encoder) message(turns []completion.Turn, last bool) error {
 	if turns[0].Role == completion.Assistant {
 		role = `{"role":"assistant","content":[`
 	}
-	e.out = append(e.out, role...)
-	begin, documents, said := len(e.out), e.documents, false
+	e.B = append(e.B, role...)
+	begin, documents, said := len(e.B), e.documents, false
 	for _, results := range []bool{true, false} {
 		for i := range turns {
 			for j := range turns[i].Parts {
@@ -387,19 +384,20 @@ func (e *encoder) message(turns []completion.Turn, last bool) error {
 				if err := e.block(&part); err != nil {
 					return err
 				}
-				if len(e.out) > begin { // nothing is cached in front of the first block
+				if len(e.B) > begin { // nothing is cached in front of the first block
 					e.point(part.Cache)
 				}
 			}
 		}
 	}
-	if len(e.out) == begin || e.documents > documents && !said { // a document does not come without words
+	if len(e.B) == begin || e.documents > documents && !said { // a document does not come without words
 		e.textBlock(filler)
 	}
 	if last {
 		e.point(e.p.Cache)
 	}
-	e.out = append(e.out, "]}"...)
+	e.EndArray()
+	e.EndObject()
 	return nil
 }
 
@@ -438,13 +436,13 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 		return e.cannot("messages", "files of type "+m.Type)
 	}
 	e.comma()
-	e.out = append(append(append(e.out, `{"`...), kind...), `":{`...)
-	e.text("format", format)
+	e.B = append(append(append(e.B, `{"`...), kind...), `":{`...)
+	e.Name("format").Text(format)
 	if kind == "document" {
 		e.documents++
-		e.text("name", documentName(m.Name, e.documents))
+		e.Name("name").Text(documentName(m.Name, e.documents))
 	}
-	e.out = append(append(append(e.out, `,"source":{"bytes":"`...), m.Base64...), `"}}}`...)
+	e.B = append(append(append(e.B, `,"source":{"bytes":"`...), m.Base64...), `"}}}`...)
 	return nil
 }
 
@@ -452,22 +450,19 @@ func (e *encoder) call(c *completion.Call) error {
 	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return fault.Field("bedrock.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
 	}
-	e.comma()
-	e.out = append(e.out, `{"toolUse":{`...)
-	e.text("toolUseId", upstream.CallID(idPrefix, c.ID))
-	e.text("name", c.Name)
-	e.name("input")
-	e.out = append(append(e.out, bytes.TrimSpace(c.Arguments)...), "}}"...)
+	e.Raw(`{"toolUse":{`)
+	e.Name("toolUseId").Text(upstream.CallID(idPrefix, c.ID))
+	e.Name("name").Text(c.Name)
+	e.Name("input")
+	e.B = append(append(e.B, bytes.TrimSpace(c.Arguments)...), "}}"...)
 	return nil
 }
 
 func (e *encoder) result(r *completion.Result) error {
-	e.comma()
-	e.out = append(e.out, `{"toolResult":{`...)
-	e.text("toolUseId", upstream.CallID(idPrefix, r.CallID))
-	e.name("content")
-	e.out = append(e.out, '[')
-	begin := len(e.out)
+	e.Raw(`{"toolResult":{`)
+	e.Name("toolUseId").Text(upstream.CallID(idPrefix, r.CallID))
+	e.Name("content").Array()
+	begin := len(e.B)
 	marked := e.family == claude || e.family == nova // others refuse a status
 	if r.Failed && !marked {
 		e.textBlock("Error:")
@@ -477,14 +472,15 @@ func (e *encoder) result(r *completion.Result) error {
 			return err
 		}
 	}
-	if len(e.out) == begin {
+	if len(e.B) == begin {
 		e.textBlock(filler)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	if r.Failed && marked {
-		e.out = append(e.out, `,"status":"error"`...)
+		e.Name("status").Text("error")
 	}
-	e.out = append(e.out, "}}"...)
+	e.EndObject()
+	e.EndObject()
 	return nil
 }
 
@@ -494,23 +490,21 @@ func (e *encoder) thought(t *completion.Thought) {
 	case e.family != claude || !t.Of(completion.FormatAnthropic):
 	case t.Kind == completion.ThoughtText:
 		e.comma()
-		e.out = rawjson.AppendText(append(e.out, `{"reasoningContent":{"reasoningText":{"text":`...), t.Text)
-		e.out = append(rawjson.AppendText(append(e.out, `,"signature":`...), t.Signature), "}}}"...)
+		e.B = rawjson.AppendText(append(e.B, `{"reasoningContent":{"reasoningText":{"text":`...), t.Text)
+		e.B = append(rawjson.AppendText(append(e.B, `,"signature":`...), t.Signature), "}}}"...)
 	case t.Kind == completion.ThoughtEncrypted:
 		e.comma()
-		e.out = append(rawjson.AppendText(append(e.out, `{"reasoningContent":{"redactedContent":`...), t.Data), "}}"...)
+		e.B = append(rawjson.AppendText(append(e.B, `{"reasoningContent":{"redactedContent":`...), t.Data), "}}"...)
 	}
 }
 
 // inference writes what every model knows.
 func (e *encoder) inference() {
-	at := len(e.out)
-	e.name("inferenceConfig")
-	e.out = append(e.out, '{')
-	begin := len(e.out)
+	at := len(e.B)
+	e.Name("inferenceConfig").Object()
+	begin := len(e.B)
 	if e.answerCap > 0 {
-		e.name("maxTokens")
-		e.out = strconv.AppendInt(e.out, e.answerCap, 10)
+		e.Name("maxTokens").Int(e.answerCap)
 	}
 	s := &e.p.Sampling
 	if !e.thinking { // a model that thinks takes none of it
@@ -518,19 +512,17 @@ func (e *encoder) inference() {
 		e.share("topP", s.TopP, catalog.ParamTopP)
 	}
 	if stops := spelled(e.p.Stop); len(stops) > 0 {
-		e.name("stopSequences")
-		e.out = append(e.out, '[')
+		e.Name("stopSequences").Array()
 		for _, stop := range stops {
-			e.comma()
-			e.out = rawjson.AppendText(e.out, stop)
+			e.Text(stop)
 		}
-		e.out = append(e.out, ']')
+		e.EndArray()
 	}
-	if len(e.out) == begin {
-		e.out = e.out[:at]
+	if len(e.B) == begin {
+		e.B = e.B[:at]
 		return
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // spelled are the stop sequences without those of white space, which are refused.
@@ -548,11 +540,11 @@ func (e *encoder) share(name, value string, p catalog.Params) {
 	if value == "" || e.ep.Params&p == 0 {
 		return
 	}
-	e.name(name)
+	e.Name(name)
 	if n, ok := rawjson.Float([]byte(value)); ok && n > 1 {
 		value = "1"
 	}
-	e.out = append(e.out, value...)
+	e.B = append(e.B, value...)
 }
 
 // modelFields writes what the wire hands on to the model unread.
@@ -567,8 +559,8 @@ func (e *encoder) modelFields() {
 		}
 	}
 	if len(e.more) > 0 {
-		e.name("additionalModelRequestFields")
-		e.out = append(append(append(e.out, '{'), e.more...), '}')
+		e.Name("additionalModelRequestFields")
+		e.B = append(append(append(e.B, '{'), e.more...), '}')
 	}
 }
 
@@ -578,15 +570,14 @@ func (e *encoder) format() {
 	if f.Kind != completion.FormatSchema {
 		return
 	}
-	e.name("outputConfig")
-	e.out = append(e.out, `{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
-	e.name("schema")
-	e.out = rawjson.AppendString(e.out, upstream.ClosedSchema(f.Schema))
+	e.Name("outputConfig")
+	e.B = append(e.B, `{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
+	e.Name("schema").Bytes(upstream.ClosedSchema(f.Schema))
 	if f.Name != "" {
-		e.text("name", f.Name)
+		e.Name("name").Text(f.Name)
 	}
 	if f.Description != "" {
-		e.text("description", f.Description)
+		e.Name("description").Text(f.Description)
 	}
-	e.out = append(e.out, "}}}}"...)
+	e.B = append(e.B, "}}}}"...)
 }

@@ -37,7 +37,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
 		e.notice = append(e.notice, "The provider of this model does not search the web while there are tools: it was not offered to.")
 	}
-	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
 	if err := e.contents(); err != nil {
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.config(); err != nil {
 		return nil, err
 	}
-	return append(e.out, '}'), nil
+	return append(e.B, '}'), nil
 }
 
 func (e *encoder) cannot(param, what string) error {
@@ -57,28 +57,26 @@ func (e *encoder) cannot(param, what string) error {
 
 // name begins a member; the first of an object has no comma before it.
 func (e *encoder) name(name string) {
-	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
-		e.out = append(e.out, ',')
+	if c := e.B[len(e.B)-1]; c != '{' && c != '[' {
+		e.B = append(e.B, ',')
 	}
-	e.out = append(append(append(e.out, '"'), name...), `":`...)
+	e.B = append(append(append(e.B, '"'), name...), `":`...)
 }
 
 func (e *encoder) text(name, value string) {
-	e.name(name)
-	e.out = rawjson.AppendText(e.out, value)
+	e.Name(name).Text(value)
 }
 
 // comma separates elements of a list.
 func (e *encoder) comma() {
-	if c := e.out[len(e.out)-1]; c != '[' {
-		e.out = append(e.out, ',')
+	if c := e.B[len(e.B)-1]; c != '[' {
+		e.B = append(e.B, ',')
 	}
 }
 
 // contents writes the conversation; neighbours of one role become one content.
 func (e *encoder) contents() error {
-	e.name("contents")
-	e.out = append(e.out, '[')
+	e.Name("contents").Array()
 	var open completion.Role
 	some := false
 	for i := range e.p.Turns {
@@ -88,13 +86,13 @@ func (e *encoder) contents() error {
 		}
 		if !some || t.Role != open {
 			if some {
-				e.out = append(e.out, "]},"...)
+				e.B = append(e.B, "]},"...)
 			}
 			role := `{"role":"user","parts":[`
 			if t.Role == completion.Assistant {
 				role = `{"role":"model","parts":[`
 			}
-			e.out = append(e.out, role...)
+			e.B = append(e.B, role...)
 			some, open = true, t.Role
 		}
 		if err := e.turn(t); err != nil {
@@ -102,9 +100,9 @@ func (e *encoder) contents() error {
 		}
 	}
 	if !some {
-		e.out = append(e.out, `{"role":"user","parts":[{"text":""}`...)
+		e.B = append(e.B, `{"role":"user","parts":[{"text":""}`...)
 	}
-	e.out = append(e.out, "]}]"...)
+	e.B = append(e.B, "]}]"...)
 	return nil
 }
 
@@ -153,8 +151,8 @@ func (e *encoder) signed(text, signature string) {
 		return
 	}
 	e.comma()
-	e.out = rawjson.AppendText(append(e.out, `{"text":`...), text)
-	e.out = append(rawjson.AppendText(append(e.out, `,"thoughtSignature":`...), signature), '}')
+	e.B = rawjson.AppendText(append(e.B, `{"text":`...), text)
+	e.B = append(rawjson.AppendText(append(e.B, `,"thoughtSignature":`...), signature), '}')
 }
 
 func (e *encoder) part(part *completion.Part) error {
@@ -162,7 +160,7 @@ func (e *encoder) part(part *completion.Part) error {
 	case completion.TextPart, completion.RefusalPart:
 		if part.Text != "" {
 			e.comma()
-			e.out = append(rawjson.AppendText(append(e.out, `{"text":`...), part.Text), '}')
+			e.B = append(rawjson.AppendText(append(e.B, `{"text":`...), part.Text), '}')
 		}
 	case completion.ImagePart:
 		return e.media(part.Media, "image/png")
@@ -195,16 +193,16 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 	switch {
 	case m.Base64 != nil:
 		e.comma()
-		e.out = rawjson.AppendText(append(e.out, `{"inlineData":{"mimeType":`...), kind)
-		e.out = append(append(append(e.out, `,"data":"`...), m.Base64...), `"}}`...)
+		e.B = rawjson.AppendText(append(e.B, `{"inlineData":{"mimeType":`...), kind)
+		e.B = append(append(append(e.B, `,"data":"`...), m.Base64...), `"}}`...)
 	case m.URL != "":
-		e.comma()
-		e.out = append(e.out, `{"fileData":{`...)
+		e.Raw(`{"fileData":{`)
 		if m.Type != "" || kind != "image/png" {
-			e.text("mimeType", kind)
+			e.Name("mimeType").Text(kind)
 		}
-		e.text("fileUri", m.URL)
-		e.out = append(e.out, "}}"...)
+		e.Name("fileUri").Text(m.URL)
+		e.EndObject()
+		e.EndObject()
 	default:
 		return e.cannot("messages", "files by the id of another provider")
 	}
@@ -216,15 +214,15 @@ func (e *encoder) call(c *completion.Call, first bool) error {
 		return fault.Field("gemini.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
 	}
 	e.comma()
-	e.out = rawjson.AppendText(append(e.out, `{"functionCall":{"name":`...), c.Name)
-	e.out = append(append(append(e.out, `,"args":`...), c.Arguments...), '}')
+	e.B = rawjson.AppendText(append(e.B, `{"functionCall":{"name":`...), c.Name)
+	e.B = append(append(append(e.B, `,"args":`...), c.Arguments...), '}')
 	switch {
 	case c.Signature != "":
-		e.text("thoughtSignature", c.Signature)
+		e.Name("thoughtSignature").Text(c.Signature)
 	case first && e.thinks():
-		e.text("thoughtSignature", unsigned)
+		e.Name("thoughtSignature").Text(unsigned)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 
@@ -240,18 +238,19 @@ func (e *encoder) result(r *completion.Result) error {
 		text.WriteString(r.Parts[i].Text)
 	}
 	e.comma()
-	e.out = rawjson.AppendText(append(e.out, `{"functionResponse":{"name":`...), r.Name)
-	e.out = append(e.out, `,"response":`...)
+	e.B = rawjson.AppendText(append(e.B, `{"functionResponse":{"name":`...), r.Name)
+	e.B = append(e.B, `,"response":`...)
 	said := []byte(text.String())
 	switch {
 	case r.Failed:
-		e.out = append(rawjson.AppendString(append(e.out, `{"error":`...), said), '}')
+		e.B = append(rawjson.AppendString(append(e.B, `{"error":`...), said), '}')
 	case rawjson.Valid(said) && rawjson.KindOf(said) == rawjson.Object:
-		e.out = append(e.out, said...)
+		e.B = append(e.B, said...)
 	default:
-		e.out = append(rawjson.AppendString(append(e.out, `{"result":`...), said), '}')
+		e.B = append(rawjson.AppendString(append(e.B, `{"result":`...), said), '}')
 	}
-	e.out = append(e.out, "}}"...)
+	e.EndObject()
+	e.EndObject()
 	for i := range r.Parts {
 		if r.Parts[i].Kind != completion.TextPart {
 			if err := e.part(&r.Parts[i]); err != nil {
@@ -271,8 +270,8 @@ func (e *encoder) system() {
 				continue
 			}
 			if !some {
-				e.name("systemInstruction")
-				e.out = append(e.out, `{"parts":[`...)
+				e.Name("systemInstruction")
+				e.B = append(e.B, `{"parts":[`...)
 				some = true
 			}
 			_ = e.part(&parts[i]) // text cannot fail
@@ -285,7 +284,8 @@ func (e *encoder) system() {
 		}
 	}
 	if some {
-		e.out = append(e.out, "]}"...)
+		e.EndArray()
+		e.EndObject()
 	}
 }
 
@@ -293,30 +293,28 @@ func (e *encoder) tools() {
 	if len(e.p.Tools) == 0 && e.p.Search == nil {
 		return
 	}
-	e.name("tools")
-	e.out = append(e.out, '[')
+	e.Name("tools").Array()
 	if len(e.p.Tools) > 0 {
-		e.out = append(e.out, `{"functionDeclarations":[`...)
+		e.B = append(e.B, `{"functionDeclarations":[`...)
 		for i := range e.p.Tools {
 			t := &e.p.Tools[i]
-			e.comma()
-			e.out = append(e.out, '{')
-			e.text("name", t.Name)
+			e.Object()
+			e.Name("name").Text(t.Name)
 			if t.Description != "" {
-				e.text("description", t.Description)
+				e.Name("description").Text(t.Description)
 			}
 			if t.Parameters != nil {
-				e.name("parametersJsonSchema")
-				e.out = append(e.out, t.Parameters...)
+				e.Name("parametersJsonSchema").Raw(t.Parameters)
 			}
-			e.out = append(e.out, '}')
+			e.EndObject()
 		}
-		e.out = append(e.out, "]}"...)
+		e.EndArray()
+		e.EndObject()
 	}
 	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes one or the other
-		e.out = append(e.out, `{"googleSearch":{}}`...)
+		e.B = append(e.B, `{"googleSearch":{}}`...)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	e.choice()
 }
 
@@ -339,31 +337,29 @@ func (e *encoder) choice() {
 	if mode == "AUTO" && names != nil { // only some of them, and none is required: this wire can restrict no other mode
 		mode = "VALIDATED"
 	}
-	e.name("toolConfig")
-	e.out = append(e.out, `{"functionCallingConfig":{"mode":"`...)
-	e.out = append(append(e.out, mode...), '"')
+	e.Name("toolConfig")
+	e.B = append(e.B, `{"functionCallingConfig":{"mode":"`...)
+	e.B = append(append(e.B, mode...), '"')
 	if names != nil {
 		e.list("allowedFunctionNames", names)
 	}
-	e.out = append(e.out, "}}"...)
+	e.EndObject()
+	e.EndObject()
 }
 
 func (e *encoder) list(name string, values []string) {
-	e.name(name)
-	e.out = append(e.out, '[')
+	e.Name(name).Array()
 	for _, v := range values {
-		e.comma()
-		e.out = rawjson.AppendText(e.out, v)
+		e.Text(v)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 // config writes generationConfig, or nothing when it would be empty.
 func (e *encoder) config() error {
-	at := len(e.out)
-	e.name("generationConfig")
-	e.out = append(e.out, '{')
-	begin := len(e.out)
+	at := len(e.B)
+	e.Name("generationConfig").Object()
+	begin := len(e.B)
 	s := &e.p.Sampling
 	for _, n := range [...]struct {
 		name, value string
@@ -373,8 +369,7 @@ func (e *encoder) config() error {
 		{"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty}, {"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed},
 	} {
 		if n.value != "" && e.ep.Params&n.param != 0 {
-			e.name(n.name)
-			e.out = append(e.out, n.value...)
+			e.Name(n.name).Raw(n.value)
 		}
 	}
 	if e.req.N > 1 {
@@ -390,8 +385,7 @@ func (e *encoder) config() error {
 		e.list("stopSequences", e.p.Stop)
 	}
 	if s.Logprobs && e.ep.Params&catalog.ParamLogprobs != 0 {
-		e.name("responseLogprobs")
-		e.out = append(e.out, "true"...)
+		e.Name("responseLogprobs").Literal("true")
 		if s.TopLogprobs > 0 {
 			e.integer("logprobs", int64(s.TopLogprobs))
 		}
@@ -401,17 +395,16 @@ func (e *encoder) config() error {
 	if err := e.thinking(); err != nil {
 		return err
 	}
-	if len(e.out) == begin {
-		e.out = e.out[:at]
+	if len(e.B) == begin {
+		e.B = e.B[:at]
 		return nil
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 
 func (e *encoder) integer(name string, n int64) {
-	e.name(name)
-	e.out = strconv.AppendInt(e.out, n, 10)
+	e.Name(name).Int(n)
 }
 
 func (e *encoder) format() {
@@ -419,10 +412,9 @@ func (e *encoder) format() {
 	if f.Kind == completion.FormatText {
 		return
 	}
-	e.text("responseMimeType", "application/json")
+	e.Name("responseMimeType").Text("application/json")
 	if f.Kind == completion.FormatSchema && f.Schema != nil {
-		e.name("responseJsonSchema")
-		e.out = append(e.out, f.Schema...)
+		e.Name("responseJsonSchema").Raw(f.Schema)
 	}
 }
 
@@ -442,9 +434,9 @@ func (e *encoder) modalities() {
 	}
 	e.list("responseModalities", words)
 	if s := e.p.Sound; s != nil && s.Voice != "" {
-		e.name("speechConfig")
-		e.out = rawjson.AppendText(append(e.out, `{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":`...), s.Voice)
-		e.out = append(e.out, "}}}"...)
+		e.Name("speechConfig")
+		e.B = rawjson.AppendText(append(e.B, `{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":`...), s.Voice)
+		e.B = append(e.B, "}}}"...)
 	}
 }
 
@@ -454,17 +446,15 @@ func (e *encoder) thinking() error {
 	if !r.Set || !e.thinks() {
 		return nil
 	}
-	e.name("thinkingConfig")
-	e.out = append(e.out, '{')
+	e.Name("thinkingConfig").Object()
 	if !r.Exclude && !r.Off() {
-		e.name("includeThoughts")
-		e.out = append(e.out, "true"...)
+		e.Name("includeThoughts").Literal("true")
 	}
 	answerCap := e.req.AnswerCap(e.ep.MaxCompletion)
 	switch {
 	case !r.Chosen():
 	case e.leveled():
-		e.text("thinkingLevel", level(r.EffortOf(answerCap)))
+		e.Name("thinkingLevel").Text(level(r.EffortOf(answerCap)))
 	case r.Off():
 		e.integer("thinkingBudget", 0)
 	case r.BudgetOf(answerCap) > 0:
@@ -474,7 +464,7 @@ func (e *encoder) thinking() error {
 		}
 		e.integer("thinkingBudget", budget)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 

@@ -28,8 +28,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.req.Thoughtless || e.p.Foreign(completion.FormatGigaChat) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
-	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
-	e.text("model", e.ep.UpstreamID)
+	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.Name("model").Text(e.ep.UpstreamID)
 	if err := e.messages(); err != nil {
 		return nil, err
 	}
@@ -37,33 +37,31 @@ func (e *encoder) encode() ([]byte, error) {
 	e.sampling()
 	e.format()
 	if e.req.Stream {
-		e.raw("stream", "true")
+		e.Name("stream").Literal("true")
 	}
-	return append(e.out, '}'), nil
+	return append(e.B, '}'), nil
 }
 
 // name begins a member; the first of an object has no comma before it.
 func (e *encoder) name(name string) {
-	if e.out[len(e.out)-1] != '{' {
-		e.out = append(e.out, ',')
+	if e.B[len(e.B)-1] != '{' {
+		e.B = append(e.B, ',')
 	}
-	e.out = append(append(append(e.out, '"'), name...), `":`...)
+	e.B = append(append(append(e.B, '"'), name...), `":`...)
 }
 
 func (e *encoder) text(name, value string) {
-	e.name(name)
-	e.out = rawjson.AppendText(e.out, value)
+	e.Name(name).Text(value)
 }
 
 func (e *encoder) raw(name, value string) {
-	e.name(name)
-	e.out = append(e.out, value...)
+	e.Name(name).Raw(value)
 }
 
 // comma separates elements of a list.
 func (e *encoder) comma() {
-	if e.out[len(e.out)-1] != '[' {
-		e.out = append(e.out, ',')
+	if e.B[len(e.B)-1] != '[' {
+		e.B = append(e.B, ',')
 	}
 }
 
@@ -94,8 +92,7 @@ func (e *encoder) cannot(param, what string) error {
 
 // messages writes the conversation: all instructions in one message in front, and each call with its result before the next.
 func (e *encoder) messages() error {
-	e.name("messages")
-	e.out = append(e.out, '[')
+	e.Name("messages").Array()
 	e.system()
 	results := e.results()
 	for i := range e.p.Turns {
@@ -114,9 +111,9 @@ func (e *encoder) messages() error {
 	}
 	if len(e.p.Turns) == 0 {
 		e.say("user", "")
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	return nil
 }
 
@@ -135,7 +132,7 @@ func (e *encoder) system() {
 	}
 	if len(all) > 0 {
 		e.say("system", strings.Join(all, "\n\n"))
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
 }
 
@@ -152,10 +149,9 @@ func joined(parts []completion.Part) string {
 
 // say begins a message: its closing brace is the caller's.
 func (e *encoder) say(role, content string) {
-	e.comma()
-	e.out = append(e.out, '{')
-	e.text("role", role)
-	e.text("content", content)
+	e.Object()
+	e.Name("role").Text(role)
+	e.Name("content").Text(content)
 }
 
 // results are what tools answered, by the ids of the calls.
@@ -194,15 +190,13 @@ func (e *encoder) user(parts []completion.Part) error {
 	}
 	e.say("user", joined(parts))
 	if len(files) > 0 {
-		e.name("attachments")
-		e.out = append(e.out, '[')
+		e.Name("attachments").Array()
 		for _, id := range files {
-			e.comma()
-			e.out = rawjson.AppendText(e.out, id)
+			e.Text(id)
 		}
-		e.out = append(e.out, ']')
+		e.EndArray()
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 
@@ -220,16 +214,15 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 			return fault.Field("gigachat.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
 		}
 		e.say("assistant", text)
-		e.name("function_call")
-		e.out = append(e.out, '{')
-		e.text("name", c.Name)
+		e.Name("function_call").Object()
+		e.Name("name").Text(c.Name)
 		e.raw("arguments", string(bytes.TrimSpace(c.Arguments)))
-		e.out = append(e.out, '}')
+		e.EndObject()
 		if len(states) > 0 {
-			e.text("functions_state_id", states[0])
+			e.Name("functions_state_id").Text(states[0])
 			states = states[1:]
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 		text, called = "", true
 		if r := results[c.ID]; r != nil {
 			if err := e.result(c.Name, r); err != nil {
@@ -239,7 +232,7 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 	}
 	if !called && text != "" {
 		e.say("assistant", text)
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
 	return nil
 }
@@ -269,8 +262,8 @@ func (e *encoder) result(name string, r *completion.Result) error {
 		said = append(rawjson.AppendString([]byte(`{"result":`), said), '}')
 	}
 	e.say("function", string(said))
-	e.text("name", name)
-	e.out = append(e.out, '}')
+	e.Name("name").Text(name)
+	e.EndObject()
 	return nil
 }
 
@@ -285,37 +278,34 @@ func (e *encoder) functions() {
 	if len(list) == 0 {
 		return
 	}
-	e.name("functions")
-	e.out = append(e.out, '[')
+	e.Name("functions").Array()
 	for _, t := range list {
-		e.comma()
-		e.out = append(e.out, '{')
-		e.text("name", t.Name)
+		e.Object()
+		e.Name("name").Text(t.Name)
 		if t.Description != "" {
-			e.text("description", t.Description)
+			e.Name("description").Text(t.Description)
 		}
 		if parameters := string(t.Parameters); parameters != "" {
 			e.raw("parameters", parameters)
 		} else {
-			e.raw("parameters", `{"type":"object","properties":{}}`)
+			e.Name("parameters").Literal(`{"type":"object","properties":{}}`)
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	only := c.Name
 	if c.Mode == completion.ChoiceRequired && len(list) == 1 {
 		only = list[0].Name
 	}
 	switch {
 	case c.Mode == completion.ChoiceNone:
-		e.text("function_call", "none")
+		e.Name("function_call").Text("none")
 	case only != "":
-		e.name("function_call")
-		e.out = append(e.out, '{')
-		e.text("name", only)
-		e.out = append(e.out, '}')
+		e.Name("function_call").Object()
+		e.Name("name").Text(only)
+		e.EndObject()
 	default: // without a word the service calls none
-		e.text("function_call", "auto")
+		e.Name("function_call").Text("auto")
 		if c.Mode == completion.ChoiceRequired {
 			e.notice = append(e.notice, "The model may answer without calling a tool, because the provider cannot be told to call any of several.")
 		}
@@ -344,7 +334,7 @@ func (e *encoder) sampling() {
 	case r.Off():
 		e.notice = append(e.notice, "The model may reason, because the provider cannot be told that it must not.")
 	default:
-		e.text("reasoning_effort", leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
+		e.Name("reasoning_effort").Text(leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
 	}
 }
 
@@ -364,15 +354,16 @@ func (e *encoder) format() {
 	if f.Kind == completion.FormatText {
 		return
 	}
-	e.name("response_format")
-	e.out = append(e.out, `{"type":"json_schema"`...)
+	e.Name("response_format")
+	e.Object()
+	e.Name("type").Text("json_schema")
 	if schema := string(f.Schema); f.Kind == completion.FormatSchema && schema != "" {
 		e.raw("schema", schema)
 	} else {
-		e.raw("schema", `{"type":"object"}`)
+		e.Name("schema").Literal(`{"type":"object"}`)
 	}
 	if f.Strict != nil {
 		e.raw("strict", strconv.FormatBool(*f.Strict))
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }

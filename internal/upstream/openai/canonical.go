@@ -31,8 +31,8 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	if err := w.write(); err != nil {
 		return nil, "", err
 	}
-	out.Style, out.Body, out.HasRoles, out.Members = completion.Chat, w.out, w.has, nil
-	for m := rawjson.MembersOf(w.out); m.Next(); {
+	out.Style, out.Body, out.HasRoles, out.Members = completion.Chat, w.B, w.has, nil
+	for m := rawjson.MembersOf(w.B); m.Next(); {
 		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
 	}
 	return &out, notice, nil
@@ -48,7 +48,7 @@ type writer struct {
 }
 
 func (w *writer) write() error {
-	w.text("model", w.req.Models[0])
+	w.Name("model").Text(w.req.Models[0])
 	if err := w.messages(); err != nil {
 		return err
 	}
@@ -58,32 +58,30 @@ func (w *writer) write() error {
 	w.sampling()
 	w.format()
 	w.rest()
-	w.out = append(w.out, '}')
+	w.EndObject()
 	return nil
 }
 
 // name begins a member; the first of an object has no comma before it.
 func (w *writer) name(name string) {
-	if w.out[len(w.out)-1] != '{' {
-		w.out = append(w.out, ',')
+	if w.B[len(w.B)-1] != '{' {
+		w.B = append(w.B, ',')
 	}
-	w.out = append(append(append(w.out, '"'), name...), `":`...)
+	w.B = append(append(append(w.B, '"'), name...), `":`...)
 }
 
 func (w *writer) text(name, value string) {
-	w.name(name)
-	w.out = rawjson.AppendText(w.out, value)
+	w.Name(name).Text(value)
 }
 
 func (w *writer) raw(name string, value []byte) {
-	w.name(name)
-	w.out = append(w.out, value...)
+	w.Name(name).Raw(value)
 }
 
 // next separates elements of a list.
 func (w *writer) next() {
-	if w.out[len(w.out)-1] != '[' {
-		w.out = append(w.out, ',')
+	if w.B[len(w.B)-1] != '[' {
+		w.B = append(w.B, ',')
 	}
 }
 
@@ -94,8 +92,7 @@ func (w *writer) cannot(what string) error {
 }
 
 func (w *writer) messages() error {
-	w.name("messages")
-	w.out = append(w.out, '[')
+	w.Name("messages").Array()
 	if len(w.p.System) > 0 {
 		w.message("system", w.p.System)
 	}
@@ -112,16 +109,15 @@ func (w *writer) messages() error {
 			}
 		}
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 	return nil
 }
 
 func (w *writer) message(role string, parts []completion.Part) {
-	w.next()
-	w.out = append(w.out, '{')
-	w.text("role", role)
+	w.Object()
+	w.Name("role").Text(role)
 	w.content(parts)
-	w.out = append(w.out, '}')
+	w.EndObject()
 }
 
 // user writes what tools answered, each in a message of its own, and then what the user said.
@@ -146,14 +142,13 @@ func (w *writer) user(t *completion.Turn) error {
 			return w.cannot("media by the id of another provider")
 		}
 	}
-	w.next()
-	w.out = append(w.out, '{')
-	w.text("role", "user")
+	w.Object()
+	w.Name("role").Text("user")
 	if t.Name != "" {
-		w.text("name", t.Name)
+		w.Name("name").Text(t.Name)
 	}
 	w.content(said)
-	w.out = append(w.out, '}')
+	w.EndObject()
 	return nil
 }
 
@@ -172,22 +167,21 @@ func (w *writer) result(part *completion.Part) (shown []completion.Part) {
 	if r.Failed {
 		said = "Error: " + said
 	}
-	w.next()
-	w.out = append(w.out, '{')
-	w.text("role", "tool")
-	w.text("tool_call_id", r.CallID)
+	w.Object()
+	w.Name("role").Text("tool")
+	w.Name("tool_call_id").Text(r.CallID)
 	answer := completion.Part{Text: said, Cache: part.Cache}
 	if answer.Cache != "" {
 		w.has |= completion.HasToolParts
 	}
 	w.content([]completion.Part{answer})
-	w.out = append(w.out, '}')
+	w.EndObject()
 	return shown
 }
 
 // content writes text as a string, and anything else as parts.
 func (w *writer) content(parts []completion.Part) {
-	w.name("content")
+	w.Name("content")
 	plain := true
 	for i := range parts {
 		plain = plain && parts[i].Kind == completion.TextPart && parts[i].Cache == ""
@@ -197,78 +191,74 @@ func (w *writer) content(parts []completion.Part) {
 		if len(parts) == 1 {
 			text = parts[0].Text
 		}
-		w.out = rawjson.AppendText(w.out, text)
+		w.B = rawjson.AppendText(w.B, text)
 		return
 	}
-	w.out = append(w.out, '[')
+	w.B = append(w.B, '[')
 	for i := range parts {
 		w.part(&parts[i])
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 }
 
 func (w *writer) part(part *completion.Part) {
-	w.next()
-	w.out = append(w.out, '{')
+	w.Object()
 	m := part.Media
 	switch part.Kind {
 	case completion.ImagePart:
-		w.text("type", "image_url")
-		w.name("image_url")
-		w.out = append(w.out, '{')
+		w.Name("type").Text("image_url")
+		w.Name("image_url").Object()
 		w.address("url", m, "image/png")
 		if m.Detail != "" {
-			w.text("detail", m.Detail)
+			w.Name("detail").Text(m.Detail)
 		}
-		w.out = append(w.out, '}')
+		w.EndObject()
 	case completion.AudioPart:
-		w.text("type", "input_audio")
-		w.name("input_audio")
-		w.out = append(append(append(w.out, `{"data":"`...), m.Base64...), '"')
-		w.text("format", strings.TrimPrefix(m.Type, "audio/"))
-		w.out = append(w.out, '}')
+		w.Name("type").Text("input_audio")
+		w.Name("input_audio")
+		w.B = append(append(append(w.B, `{"data":"`...), m.Base64...), '"')
+		w.Name("format").Text(strings.TrimPrefix(m.Type, "audio/"))
+		w.EndObject()
 	case completion.FilePart:
-		w.text("type", "file")
-		w.name("file")
-		w.out = append(w.out, '{')
+		w.Name("type").Text("file")
+		w.Name("file").Object()
 		if m.FileID != "" {
-			w.text("file_id", m.FileID)
+			w.Name("file_id").Text(m.FileID)
 		} else {
 			w.address("file_data", m, "application/pdf")
 		}
 		if m.Name != "" {
-			w.text("filename", m.Name)
+			w.Name("filename").Text(m.Name)
 		}
-		w.out = append(w.out, '}')
+		w.EndObject()
 	case completion.VideoPart:
-		w.text("type", "video_url")
-		w.name("video_url")
-		w.out = append(w.out, '{')
+		w.Name("type").Text("video_url")
+		w.Name("video_url").Object()
 		w.address("url", m, "video/mp4")
-		w.out = append(w.out, '}')
+		w.EndObject()
 	case completion.RefusalPart:
-		w.text("type", "refusal")
-		w.text("refusal", part.Text)
+		w.Name("type").Text("refusal")
+		w.Name("refusal").Text(part.Text)
 	default:
-		w.text("type", "text")
-		w.text("text", part.Text)
+		w.Name("type").Text("text")
+		w.Name("text").Text(part.Text)
 	}
 	w.mark(part.Cache)
-	w.out = append(w.out, '}')
+	w.EndObject()
 }
 
 func (w *writer) address(name string, m *completion.Media, kind string) {
 	if m.Base64 == nil {
-		w.text(name, m.URL)
+		w.Name(name).Text(m.URL)
 		return
 	}
 	if m.Type != "" {
 		kind = m.Type
 	}
-	w.name(name)
-	w.out = append(w.out, `"data:`...)
-	w.out = rawjson.AppendEscaped(w.out, []byte(kind))
-	w.out = append(append(append(w.out, ";base64,"...), m.Base64...), '"')
+	w.Name(name)
+	w.B = append(w.B, `"data:`...)
+	w.B = rawjson.AppendEscaped(w.B, []byte(kind))
+	w.B = append(append(append(w.B, ";base64,"...), m.Base64...), '"')
 }
 
 func (w *writer) mark(c completion.Cache) {
@@ -276,12 +266,13 @@ func (w *writer) mark(c completion.Cache) {
 		return
 	}
 	w.has |= completion.HasCacheControl
-	w.name("cache_control")
-	w.out = append(w.out, `{"type":"ephemeral"`...)
+	w.Name("cache_control")
+	w.Object()
+	w.Name("type").Text("ephemeral")
 	if c == "1h" {
-		w.out = append(w.out, `,"ttl":"1h"`...)
+		w.Name("ttl").Text("1h")
 	}
-	w.out = append(w.out, '}')
+	w.EndObject()
 }
 
 func (w *writer) assistant(parts []completion.Part) {
@@ -300,18 +291,17 @@ func (w *writer) assistant(parts []completion.Part) {
 	if len(said)+len(calls)+len(thoughts) == 0 {
 		return
 	}
-	w.next()
-	w.out = append(w.out, '{')
-	w.text("role", "assistant")
+	w.Object()
+	w.Name("role").Text("assistant")
 	if len(said) > 0 {
 		w.content(joined(said))
 	} else {
-		w.raw("content", []byte("null"))
+		w.Name("content").Literal("null")
 		w.has |= completion.HasNulls
 	}
 	w.thoughts(thoughts)
 	w.calls(calls)
-	w.out = append(w.out, '}')
+	w.EndObject()
 }
 
 // joined makes one text of several, which is what an assistant's content is to most servers, unless there is more than text in it.
@@ -341,97 +331,90 @@ func (w *writer) thoughts(parts []completion.Part) {
 		text.WriteString(parts[i].Thought.Text)
 	}
 	if text.Len() > 0 {
-		w.text("reasoning", text.String())
+		w.Name("reasoning").Text(text.String())
 	}
-	w.name("reasoning_details")
-	w.out = append(w.out, '[')
+	w.Name("reasoning_details").Array()
 	for i := range parts {
 		t := parts[i].Thought
-		w.next()
-		w.out = append(w.out, '{')
+		w.Object()
 		switch t.Kind {
 		case completion.ThoughtEncrypted:
-			w.text("type", "reasoning.encrypted")
-			w.text("data", t.Data)
+			w.Name("type").Text("reasoning.encrypted")
+			w.Name("data").Text(t.Data)
 		case completion.ThoughtSummary:
-			w.text("type", "reasoning.summary")
-			w.text("summary", t.Text)
+			w.Name("type").Text("reasoning.summary")
+			w.Name("summary").Text(t.Text)
 		case completion.ThoughtText:
-			w.text("type", "reasoning.text")
-			w.text("text", t.Text)
+			w.Name("type").Text("reasoning.text")
+			w.Name("text").Text(t.Text)
 			if t.Signature != "" {
-				w.text("signature", t.Signature)
+				w.Name("signature").Text(t.Signature)
 			}
 		}
 		if t.ID != "" {
-			w.text("id", t.ID)
+			w.Name("id").Text(t.ID)
 		}
 		if t.Format != "" {
-			w.text("format", t.Format)
+			w.Name("format").Text(t.Format)
 		}
-		w.name("index")
-		w.out = append(strconv.AppendInt(w.out, int64(i), 10), '}')
+		w.Name("index")
+		w.B = append(strconv.AppendInt(w.B, int64(i), 10), '}')
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 }
 
 func (w *writer) calls(parts []completion.Part) {
 	if len(parts) == 0 {
 		return
 	}
-	w.name("tool_calls")
-	w.out = append(w.out, '[')
+	w.Name("tool_calls").Array()
 	for i := range parts {
 		c := parts[i].Call
-		w.next()
-		w.out = append(w.out, '{')
-		w.text("id", c.ID)
+		w.Object()
+		w.Name("id").Text(c.ID)
 		if c.Custom {
-			w.text("type", "custom")
-			w.name("custom")
-			w.out = append(w.out, '{')
-			w.text("name", c.Name)
-			w.text("input", string(c.Arguments))
-			w.out = append(w.out, "}}"...)
+			w.Name("type").Text("custom")
+			w.Name("custom").Object()
+			w.Name("name").Text(c.Name)
+			w.Name("input").Text(string(c.Arguments))
+			w.EndObject()
+			w.EndObject()
 			continue
 		}
-		w.text("type", "function")
-		w.name("function")
-		w.out = append(w.out, '{')
-		w.text("name", c.Name)
-		w.text("arguments", string(c.Arguments))
+		w.Name("type").Text("function")
+		w.Name("function").Object()
+		w.Name("name").Text(c.Name)
+		w.Name("arguments").Text(string(c.Arguments))
 		if c.Signature != "" {
 			w.has |= completion.HasThoughtSignature
-			w.text("thought_signature", c.Signature)
+			w.Name("thought_signature").Text(c.Signature)
 		}
-		w.out = append(w.out, "}}"...)
+		w.EndObject()
+		w.EndObject()
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 }
 
 func (w *writer) tools() error {
 	if len(w.p.Tools) == 0 {
 		return nil
 	}
-	w.name("tools")
-	w.out = append(w.out, '[')
+	w.Name("tools").Array()
 	for i := range w.p.Tools {
 		t := &w.p.Tools[i]
 		if t.Hosted != nil {
 			return fault.Field("openai.Request", "tools", "The provider of this model does not take tools of type %s.", t.HostedType)
 		}
-		w.next()
-		w.out = append(w.out, '{')
+		w.Object()
 		kind := "function"
 		if t.Custom {
 			kind = "custom"
 		}
-		w.text("type", kind)
-		w.name(kind)
-		w.out = append(w.out, '{')
-		w.text("name", t.Name)
+		w.Name("type").Text(kind)
+		w.Name(kind).Object()
+		w.Name("name").Text(t.Name)
 		if t.Description != "" {
-			w.text("description", t.Description)
+			w.Name("description").Text(t.Description)
 		}
 		if t.Parameters != nil {
 			w.raw("parameters", t.Parameters)
@@ -439,17 +422,16 @@ func (w *writer) tools() error {
 			w.has |= completion.HasBareFunction
 		}
 		if t.Strict != nil {
-			w.name("strict")
-			w.out = strconv.AppendBool(w.out, *t.Strict)
+			w.Name("strict").Bool(*t.Strict)
 		}
-		w.out = append(w.out, '}')
+		w.EndObject()
 		w.mark(t.Cache)
-		w.out = append(w.out, '}')
+		w.EndObject()
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 	w.choice()
 	if w.p.Serial {
-		w.raw("parallel_tool_calls", []byte("false"))
+		w.Name("parallel_tool_calls").Literal("false")
 	}
 	return nil
 }
@@ -465,23 +447,24 @@ func (w *writer) choice() {
 		w.raw("tool_choice", []byte(`{"type":"allowed_tools","allowed_tools":{"mode":"`+mode+`","tools":[`))
 		for _, name := range c.Allowed {
 			w.next()
-			w.out = rawjson.AppendText(append(w.out, `{"type":"function","function":{"name":`...), name)
-			w.out = append(w.out, "}}"...)
+			w.B = rawjson.AppendText(append(w.B, `{"type":"function","function":{"name":`...), name)
+			w.EndObject()
+			w.EndObject()
 		}
-		w.out = append(w.out, "]}}"...)
+		w.B = append(w.B, "]}}"...)
 	case c.Mode == completion.ChoiceAuto:
-		w.text("tool_choice", "auto")
+		w.Name("tool_choice").Text("auto")
 	case c.Mode == completion.ChoiceNone:
-		w.text("tool_choice", "none")
+		w.Name("tool_choice").Text("none")
 	case c.Mode == completion.ChoiceRequired:
-		w.text("tool_choice", "required")
+		w.Name("tool_choice").Text("required")
 	case c.Mode == completion.ChoiceTool:
 		kind := "function"
 		if c.Custom {
 			kind = "custom"
 		}
 		w.raw("tool_choice", []byte(`{"type":"`+kind+`","`+kind+`":{"name":`))
-		w.out = append(rawjson.AppendText(w.out, c.Name), "}}"...)
+		w.B = append(rawjson.AppendText(w.B, c.Name), "}}"...)
 	}
 }
 
@@ -499,22 +482,20 @@ func (w *writer) sampling() {
 		w.raw("logit_bias", s.LogitBias)
 	}
 	if s.Logprobs {
-		w.raw("logprobs", []byte("true"))
+		w.Name("logprobs").Literal("true")
 		if s.TopLogprobs > 0 {
 			w.raw("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
 		}
 	}
 	if s.Verbosity != "" {
-		w.text("verbosity", s.Verbosity)
+		w.Name("verbosity").Text(s.Verbosity)
 	}
 	if len(w.p.Stop) > 0 {
-		w.name("stop")
-		w.out = append(w.out, '[')
+		w.Name("stop").Array()
 		for _, stop := range w.p.Stop {
-			w.next()
-			w.out = rawjson.AppendText(w.out, stop)
+			w.Text(stop)
 		}
-		w.out = append(w.out, ']')
+		w.EndArray()
 	}
 }
 
@@ -523,21 +504,21 @@ func (w *writer) format() {
 	switch f.Kind {
 	case completion.FormatText:
 	case completion.FormatJSON:
-		w.raw("response_format", []byte(`{"type":"json_object"}`))
+		w.Name("response_format").Literal(`{"type":"json_object"}`)
 	case completion.FormatSchema:
-		w.raw("response_format", []byte(`{"type":"json_schema","json_schema":{`))
-		w.text("name", f.Name)
+		w.Name("response_format").Literal(`{"type":"json_schema","json_schema":{`)
+		w.Name("name").Text(f.Name)
 		if f.Description != "" {
-			w.text("description", f.Description)
+			w.Name("description").Text(f.Description)
 		}
 		if f.Schema != nil {
 			w.raw("schema", f.Schema)
 		}
 		if f.Strict != nil {
-			w.name("strict")
-			w.out = strconv.AppendBool(w.out, *f.Strict)
+			w.Name("strict").Bool(*f.Strict)
 		}
-		w.out = append(w.out, "}}"...)
+		w.EndObject()
+		w.EndObject()
 	}
 }
 
@@ -546,26 +527,25 @@ func (w *writer) rest() {
 		w.raw("max_completion_tokens", strconv.AppendInt(nil, n, 10))
 	}
 	if s := w.p.Search; s != nil {
-		w.name("web_search_options")
-		w.out = append(w.out, '{')
+		w.Name("web_search_options").Object()
 		if s.ContextSize != "" {
-			w.text("search_context_size", s.ContextSize)
+			w.Name("search_context_size").Text(s.ContextSize)
 		}
 		if s.Location != nil {
 			w.raw("user_location", s.Location)
 		}
-		w.out = append(w.out, '}')
+		w.EndObject()
 	}
 	if w.p.CacheKey != "" {
-		w.text("prompt_cache_key", w.p.CacheKey)
+		w.Name("prompt_cache_key").Text(w.p.CacheKey)
 	}
 	if w.p.Cache != "" {
 		w.mark(w.p.Cache)
 	}
 	if w.req.User != "" {
-		w.text("user", w.req.User)
+		w.Name("user").Text(w.req.User)
 	}
 	if w.req.Stream {
-		w.raw("stream", []byte("true"))
+		w.Name("stream").Literal("true")
 	}
 }
