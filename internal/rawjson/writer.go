@@ -47,6 +47,9 @@ func (w *Writer) Array() {
 // EndArray ends the innermost array.
 func (w *Writer) EndArray() { w.B = append(w.B, ']') }
 
+// Close writes several closing brackets, such as "]}", that end what is open from the inside out.
+func (w *Writer) Close(brackets string) { w.B = append(w.B, brackets...) }
+
 // EndObjectOrDrop ends the innermost object. If it is empty, it cuts B to the length at, which was taken before the member began.
 func (w *Writer) EndObjectOrDrop(at int) { w.endOrDrop(at, '{', '}') }
 
@@ -74,6 +77,24 @@ func (w *Writer) Text(s string) {
 	w.B = AppendText(w.B, s)
 }
 
+// Ints writes an array of integers.
+func (w *Writer) Ints(list []int) {
+	w.Array()
+	for _, n := range list {
+		w.Int(int64(n))
+	}
+	w.EndArray()
+}
+
+// Texts writes an array of strings.
+func (w *Writer) Texts(list []string) {
+	w.Array()
+	for _, s := range list {
+		w.Text(s)
+	}
+	w.EndArray()
+}
+
 // Bytes is Text for bytes.
 func (w *Writer) Bytes(s []byte) {
 	w.separate()
@@ -98,6 +119,12 @@ func (w *Writer) Raw(v []byte) {
 		return
 	}
 	w.B = append(w.B, v...)
+}
+
+// Member writes a member of the innermost object, its name and its value, as it is.
+func (w *Writer) Member(m []byte) {
+	w.separate()
+	w.B = append(w.B, m...)
 }
 
 // Literal is Raw for a Go string.

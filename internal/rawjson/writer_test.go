@@ -48,9 +48,16 @@ func TestWriter(t *testing.T) {
 	w.Name("x").Int(1)
 	w.EndObjectOrDrop(at)
 	w.Name("raw").Raw([]byte(`{"x":[1]} `))
+	w.Member([]byte(`"as" : "it is"`))
+	w.Name("texts").Texts([]string{"a", "b"})
+	w.Name("ints").Ints([]int{1, -2})
+	w.Name("deep").Array()
+	w.Object()
+	w.Name("x").Array()
+	w.Close("]}]")
 	w.Name("n").Literal("1.50")
 	w.EndObject()
-	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:AAAA"],"one":["["],"some":{"x":1},"raw":{"x":[1]} ,"n":1.50}`
+	const want = `{"model":"a\"b","empty":{},"list":[-1,true,null,null,null,[],{"in":"x\ny"},"data:AAAA"],"one":["["],"some":{"x":1},"raw":{"x":[1]} ,"as" : "it is","texts":["a","b"],"ints":[1,-2],"deep":[{"x":[]}],"n":1.50}`
 	if string(w.B) != want {
 		t.Errorf("written:\n%s\nwant:\n%s", w.B, want)
 	}
