@@ -3,7 +3,6 @@ package bedrock
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -26,12 +25,12 @@ type encoder struct {
 	req    *completion.Request
 	p      *completion.Prompt
 	family family
-	out    []byte
+	rawjson.Writer
 
 	skipPoints int // how many cache points, from the front, are left out
 	answerCap  int64
 	thinking   bool
-	more       []byte // members of additionalModelRequestFields
+	more       rawjson.Writer // members of additionalModelRequestFields
 	documents  int
 	notice     []string
 }
@@ -51,7 +50,8 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	e.skipPoints = max(e.p.Marks()-maxPoints, 0)
-	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
 	// what is cached first comes first: tools, system, messages
 	e.tools()
 	e.system()
@@ -62,31 +62,12 @@ func (e *encoder) encode() ([]byte, error) {
 	e.modelFields()
 	e.format()
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
-		e.Name("serviceTier")
-		e.B = append(rawjson.AppendText(append(e.B, `{"type":`...), tier), '}')
+		e.Name("serviceTier").Object()
+		e.Name("type").Text(tier)
+		e.EndObject()
 	}
-	return append(e.B, '}'), nil
-}
-
-// name begins a member; the first of an object has no comma before it.
-func (e *encoder) name(name string) { e.B = appendName(e.B, name) }
-
-func appendName(out []byte, name string) []byte {
-	if len(out) > 0 && out[len(out)-1] != '{' {
-		out = append(out, ',')
-	}
-	return append(append(append(out, '"'), name...), `":`...)
-}
-
-func (e *encoder) text(name, value string) {
-	e.Name(name).Text(value)
-}
-
-// comma separates elements of a list.
-func (e *encoder) comma() {
-	if e.B[len(e.B)-1] != '[' {
-		e.B = append(e.B, ',')
-	}
+	e.EndObject()
+	return e.B, nil
 }
 
 // check refuses what this wire has no words for.
@@ -125,7 +106,7 @@ func (e *encoder) reasoning() error {
 	switch e.family {
 	case openAI:
 		if effort := r.EffortOf(usual); effort != "" {
-			e.more = rawjson.AppendText(appendName(e.more, "reasoning_effort"), leveled(effort))
+			e.more.Name("reasoning_effort").Text(leveled(effort))
 		}
 		return nil
 	case claude:
@@ -150,9 +131,11 @@ func (e *encoder) reasoning() error {
 		if effort == "minimal" {
 			effort = "low"
 		}
-		e.more = append(appendName(e.more, "thinking"), `{"type":"adaptive"}`...)
+		e.more.Name("thinking").Literal(`{"type":"adaptive"}`)
 		if effort != "" {
-			e.more = append(rawjson.AppendText(append(appendName(e.more, "output_config"), `{"effort":`...), effort), '}')
+			e.more.Name("output_config").Object()
+			e.more.Name("effort").Text(effort)
+			e.more.EndObject()
 		}
 		return nil
 	}
@@ -165,8 +148,10 @@ func (e *encoder) reasoning() error {
 	case e.req.MaxTokens == 0:
 		e.answerCap = budget + thinkingRoom
 	}
-	e.more = append(appendName(e.more, "thinking"), `{"type":"enabled","budget_tokens":`...)
-	e.more = append(strconv.AppendInt(e.more, budget, 10), '}')
+	e.more.Name("thinking").Object()
+	e.more.Name("type").Text("enabled")
+	e.more.Name("budget_tokens").Int(budget)
+	e.more.EndObject()
 	return nil
 }
 
@@ -195,12 +180,13 @@ func (e *encoder) point(c completion.Cache) {
 		e.skipPoints--
 		return
 	}
-	e.Raw(`{"cachePoint":{"type":"default"`)
+	e.Object()
+	e.Name("cachePoint").Object()
+	e.Name("type").Text("default")
 	if c == "1h" && e.family == claude {
 		e.Name("ttl").Text("1h")
 	}
-	e.EndObject()
-	e.EndObject()
+	e.Close("}}")
 }
 
 // tools writes the tools. Calls and results are only taken together with tools, and there is no way to forbid calls: a request that has
@@ -217,8 +203,8 @@ func (e *encoder) tools() {
 	if len(list) == 0 && len(called) == 0 {
 		return
 	}
-	e.Name("toolConfig")
-	e.B = append(e.B, `{"tools":[`...)
+	e.Name("toolConfig").Object()
+	e.Name("tools").Array()
 	for i := range list {
 		if t := &list[i]; c.Allowed == nil || slices.Contains(c.Allowed, t.Name) {
 			e.tool(t)
@@ -259,35 +245,38 @@ func (e *encoder) declared(name string) *completion.Tool {
 }
 
 func (e *encoder) tool(t *completion.Tool) {
-	e.Raw(`{"toolSpec":{`)
+	e.Object()
+	e.Name("toolSpec").Object()
 	e.Name("name").Text(t.Name)
 	if strings.TrimSpace(t.Description) != "" {
 		e.Name("description").Text(t.Description)
 	}
-	e.B = append(e.B, `,"inputSchema":{"json":`...)
-	e.B = append(appendObjectSchema(e.B, t.Parameters), '}')
+	e.Name("inputSchema").Object()
+	e.Name("json")
+	e.objectSchema(t.Parameters)
+	e.EndObject()
 	if t.Strict != nil && *t.Strict && e.family == claude {
 		e.Name("strict").Bool(true)
 	}
-	e.EndObject()
-	e.EndObject()
+	e.Close("}}")
 	e.point(t.Cache)
 }
 
-// appendObjectSchema appends a schema that says it is of an object, which this wire insists on.
-func appendObjectSchema(out, schema []byte) []byte {
-	schema = bytes.TrimSpace(schema)
-	if rawjson.KindOf(schema) != rawjson.Object {
-		return append(out, `{"type":"object","properties":{}}`...)
+// objectSchema writes a schema that says it is of an object, which this wire requires.
+func (e *encoder) objectSchema(schema []byte) {
+	switch {
+	case rawjson.KindOf(schema) != rawjson.Object:
+		e.Literal(`{"type":"object","properties":{}}`)
+	case rawjson.Find(schema, "type") != nil:
+		e.Raw(bytes.TrimSpace(schema))
+	default:
+		e.Object()
+		e.Name("type").Text("object")
+		if members := bytes.TrimSpace(bytes.TrimSpace(schema)[1:]); members[0] != '}' {
+			e.Raw(members[:len(members)-1])
+		}
+		e.EndObject()
 	}
-	if rawjson.Find(schema, "type") != nil {
-		return append(out, schema...)
-	}
-	out = append(out, `{"type":"object"`...)
-	if rest := bytes.TrimSpace(schema[1:]); rest[0] != '}' {
-		out = append(out, ',')
-	}
-	return append(out, schema[1:]...)
 }
 
 func (e *encoder) choice() {
@@ -297,8 +286,10 @@ func (e *encoder) choice() {
 	case completion.ChoiceRequired:
 		e.Name("toolChoice").Literal(`{"any":{}}`)
 	case completion.ChoiceTool:
-		e.B = append(e.B, `,"toolChoice":{"tool":{"name":`...)
-		e.B = append(rawjson.AppendText(e.B, e.p.Choice.Name), "}}"...)
+		e.Name("toolChoice").Object()
+		e.Name("tool").Object()
+		e.Name("name").Text(e.p.Choice.Name)
+		e.Close("}}")
 	case completion.ChoiceUnset, completion.ChoiceNone:
 	}
 	if e.p.Serial {
@@ -310,7 +301,6 @@ func (e *encoder) choice() {
 func (e *encoder) system() {
 	at := len(e.B)
 	e.Name("system").Array()
-	begin := len(e.B)
 	write := func(parts []completion.Part) {
 		for i := range parts {
 			if parts[i].Kind == completion.TextPart && strings.TrimSpace(parts[i].Text) != "" {
@@ -328,16 +318,13 @@ func (e *encoder) system() {
 	if e.p.Format.Kind == completion.FormatJSON {
 		e.textBlock("Answer with one JSON object and nothing else: no prose, no code fence.")
 	}
-	if len(e.B) == begin {
-		e.B = e.B[:at]
-		return
-	}
-	e.EndArray()
+	e.EndArrayOrDrop(at)
 }
 
 func (e *encoder) textBlock(text string) {
-	e.comma()
-	e.B = append(rawjson.AppendText(append(e.B, `{"text":`...), text), '}')
+	e.Object()
+	e.Name("text").Text(text)
+	e.EndObject()
 }
 
 // messages writes the conversation: users and assistants in turn, results of tools first, as the wire wants it.
@@ -352,7 +339,6 @@ func (e *encoder) messages() error {
 		for end < len(turns) && turns[end].Role == turns[at].Role {
 			end++
 		}
-		e.comma()
 		if err := e.message(turns[at:end], end == len(turns)); err != nil {
 			return err
 		}
@@ -364,11 +350,13 @@ func (e *encoder) messages() error {
 
 // message writes one message of all the turns.
 func (e *encoder) message(turns []completion.Turn, last bool) error {
-	role := `{"role":"user","content":[`
+	role := "user"
 	if turns[0].Role == completion.Assistant {
-		role = `{"role":"assistant","content":[`
+		role = "assistant"
 	}
-	e.B = append(e.B, role...)
+	e.Object()
+	e.Name("role").Text(role)
+	e.Name("content").Array()
 	begin, documents, said := len(e.B), e.documents, false
 	for _, results := range []bool{true, false} {
 		for i := range turns {
@@ -396,8 +384,7 @@ func (e *encoder) message(turns []completion.Turn, last bool) error {
 	if last {
 		e.point(e.p.Cache)
 	}
-	e.EndArray()
-	e.EndObject()
+	e.Close("]}")
 	return nil
 }
 
@@ -435,14 +422,16 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 	case format == "":
 		return e.cannot("messages", "files of type "+m.Type)
 	}
-	e.comma()
-	e.B = append(append(append(e.B, `{"`...), kind...), `":{`...)
+	e.Object()
+	e.Name(kind).Object()
 	e.Name("format").Text(format)
 	if kind == "document" {
 		e.documents++
 		e.Name("name").Text(documentName(m.Name, e.documents))
 	}
-	e.B = append(append(append(e.B, `,"source":{"bytes":"`...), m.Base64...), `"}}}`...)
+	e.Name("source").Object()
+	e.Name("bytes").Quoted(m.Base64)
+	e.Close("}}}")
 	return nil
 }
 
@@ -450,16 +439,18 @@ func (e *encoder) call(c *completion.Call) error {
 	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return fault.Field("bedrock.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
 	}
-	e.Raw(`{"toolUse":{`)
+	e.Object()
+	e.Name("toolUse").Object()
 	e.Name("toolUseId").Text(upstream.CallID(idPrefix, c.ID))
 	e.Name("name").Text(c.Name)
-	e.Name("input")
-	e.B = append(append(e.B, bytes.TrimSpace(c.Arguments)...), "}}"...)
+	e.Name("input").Raw(bytes.TrimSpace(c.Arguments))
+	e.Close("}}")
 	return nil
 }
 
 func (e *encoder) result(r *completion.Result) error {
-	e.Raw(`{"toolResult":{`)
+	e.Object()
+	e.Name("toolResult").Object()
 	e.Name("toolUseId").Text(upstream.CallID(idPrefix, r.CallID))
 	e.Name("content").Array()
 	begin := len(e.B)
@@ -479,8 +470,7 @@ func (e *encoder) result(r *completion.Result) error {
 	if r.Failed && marked {
 		e.Name("status").Text("error")
 	}
-	e.EndObject()
-	e.EndObject()
+	e.Close("}}")
 	return nil
 }
 
@@ -489,12 +479,17 @@ func (e *encoder) thought(t *completion.Thought) {
 	switch {
 	case e.family != claude || !t.Of(completion.FormatAnthropic):
 	case t.Kind == completion.ThoughtText:
-		e.comma()
-		e.B = rawjson.AppendText(append(e.B, `{"reasoningContent":{"reasoningText":{"text":`...), t.Text)
-		e.B = append(rawjson.AppendText(append(e.B, `,"signature":`...), t.Signature), "}}}"...)
+		e.Object()
+		e.Name("reasoningContent").Object()
+		e.Name("reasoningText").Object()
+		e.Name("text").Text(t.Text)
+		e.Name("signature").Text(t.Signature)
+		e.Close("}}}")
 	case t.Kind == completion.ThoughtEncrypted:
-		e.comma()
-		e.B = append(rawjson.AppendText(append(e.B, `{"reasoningContent":{"redactedContent":`...), t.Data), "}}"...)
+		e.Object()
+		e.Name("reasoningContent").Object()
+		e.Name("redactedContent").Text(t.Data)
+		e.Close("}}")
 	}
 }
 
@@ -502,7 +497,6 @@ func (e *encoder) thought(t *completion.Thought) {
 func (e *encoder) inference() {
 	at := len(e.B)
 	e.Name("inferenceConfig").Object()
-	begin := len(e.B)
 	if e.answerCap > 0 {
 		e.Name("maxTokens").Int(e.answerCap)
 	}
@@ -511,28 +505,15 @@ func (e *encoder) inference() {
 		e.share("temperature", s.Temperature, catalog.ParamTemperature)
 		e.share("topP", s.TopP, catalog.ParamTopP)
 	}
-	if stops := spelled(e.p.Stop); len(stops) > 0 {
-		e.Name("stopSequences").Array()
-		for _, stop := range stops {
-			e.Text(stop)
-		}
-		e.EndArray()
-	}
-	if len(e.B) == begin {
-		e.B = e.B[:at]
-		return
-	}
-	e.EndObject()
-}
-
-// spelled are the stop sequences without those of white space, which are refused.
-func spelled(stops []string) (list []string) {
-	for _, s := range stops {
-		if strings.TrimSpace(s) != "" {
-			list = append(list, s)
+	stops := len(e.B)
+	e.Name("stopSequences").Array()
+	for _, s := range e.p.Stop {
+		if strings.TrimSpace(s) != "" { // white space alone is refused
+			e.Text(s)
 		}
 	}
-	return list
+	e.EndArrayOrDrop(stops)
+	e.EndObjectOrDrop(at)
 }
 
 // share writes a number of at most 1, where this wire's scales end.
@@ -540,11 +521,10 @@ func (e *encoder) share(name, value string, p catalog.Params) {
 	if value == "" || e.ep.Params&p == 0 {
 		return
 	}
-	e.Name(name)
 	if n, ok := rawjson.Float([]byte(value)); ok && n > 1 {
 		value = "1"
 	}
-	e.B = append(e.B, value...)
+	e.Name(name).Literal(value)
 }
 
 // modelFields writes what the wire hands on to the model unread.
@@ -552,15 +532,18 @@ func (e *encoder) modelFields() {
 	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
 		switch e.family {
 		case claude:
-			e.more = append(appendName(e.more, "top_k"), k...)
+			e.more.Name("top_k").Literal(k)
 		case nova:
-			e.more = append(append(append(appendName(e.more, "inferenceConfig"), `{"topK":`...), k...), '}')
+			e.more.Name("inferenceConfig").Object()
+			e.more.Name("topK").Literal(k)
+			e.more.EndObject()
 		case other, openAI:
 		}
 	}
-	if len(e.more) > 0 {
-		e.Name("additionalModelRequestFields")
-		e.B = append(append(append(e.B, '{'), e.more...), '}')
+	if len(e.more.B) > 0 {
+		e.Name("additionalModelRequestFields").Object()
+		e.Raw(e.more.B)
+		e.EndObject()
 	}
 }
 
@@ -570,8 +553,11 @@ func (e *encoder) format() {
 	if f.Kind != completion.FormatSchema {
 		return
 	}
-	e.Name("outputConfig")
-	e.B = append(e.B, `{"textFormat":{"type":"json_schema","structure":{"jsonSchema":{`...)
+	e.Name("outputConfig").Object()
+	e.Name("textFormat").Object()
+	e.Name("type").Text("json_schema")
+	e.Name("structure").Object()
+	e.Name("jsonSchema").Object()
 	e.Name("schema").Bytes(upstream.ClosedSchema(f.Schema))
 	if f.Name != "" {
 		e.Name("name").Text(f.Name)
@@ -579,5 +565,5 @@ func (e *encoder) format() {
 	if f.Description != "" {
 		e.Name("description").Text(f.Description)
 	}
-	e.B = append(e.B, "}}}}"...)
+	e.Close("}}}}")
 }
