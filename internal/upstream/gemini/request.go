@@ -1,7 +1,6 @@
 package gemini
 
 import (
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -18,8 +17,8 @@ type encoder struct {
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	p      *completion.Prompt
-	out    []byte
 	notice []string
+	rawjson.Writer
 }
 
 func (e *encoder) encode() ([]byte, error) {
@@ -37,7 +36,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
 		e.notice = append(e.notice, "The provider of this model does not search the web while there are tools: it was not offered to.")
 	}
-	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
 	if err := e.contents(); err != nil {
 		return nil, err
 	}
@@ -46,32 +46,14 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.config(); err != nil {
 		return nil, err
 	}
-	return append(e.B, '}'), nil
+	e.EndObject()
+	return e.B, nil
 }
 
 func (e *encoder) cannot(param, what string) error {
 	f := fault.Field("gemini.Request", param, "The provider of this model does not take %s.", what)
 	f.Next = fault.NextEndpoint
 	return f
-}
-
-// name begins a member; the first of an object has no comma before it.
-func (e *encoder) name(name string) {
-	if c := e.B[len(e.B)-1]; c != '{' && c != '[' {
-		e.B = append(e.B, ',')
-	}
-	e.B = append(append(append(e.B, '"'), name...), `":`...)
-}
-
-func (e *encoder) text(name, value string) {
-	e.Name(name).Text(value)
-}
-
-// comma separates elements of a list.
-func (e *encoder) comma() {
-	if c := e.B[len(e.B)-1]; c != '[' {
-		e.B = append(e.B, ',')
-	}
 }
 
 // contents writes the conversation; neighbours of one role become one content.
@@ -86,13 +68,13 @@ func (e *encoder) contents() error {
 		}
 		if !some || t.Role != open {
 			if some {
-				e.B = append(e.B, "]},"...)
+				e.Close("]}")
 			}
-			role := `{"role":"user","parts":[`
+			role := "user"
 			if t.Role == completion.Assistant {
-				role = `{"role":"model","parts":[`
+				role = "model"
 			}
-			e.B = append(e.B, role...)
+			e.content(role)
 			some, open = true, t.Role
 		}
 		if err := e.turn(t); err != nil {
@@ -100,10 +82,18 @@ func (e *encoder) contents() error {
 		}
 	}
 	if !some {
-		e.B = append(e.B, `{"role":"user","parts":[{"text":""}`...)
+		e.content("user")
+		e.Literal(`{"text":""}`)
 	}
-	e.B = append(e.B, "]}]"...)
+	e.Close("]}]")
 	return nil
+}
+
+// content begins the parts of one role.
+func (e *encoder) content(role string) {
+	e.Object()
+	e.Name("role").Text(role)
+	e.Name("parts").Array()
 }
 
 func (e *encoder) turn(t *completion.Turn) error {
@@ -150,17 +140,19 @@ func (e *encoder) signed(text, signature string) {
 	if signature == "" {
 		return
 	}
-	e.comma()
-	e.B = rawjson.AppendText(append(e.B, `{"text":`...), text)
-	e.B = append(rawjson.AppendText(append(e.B, `,"thoughtSignature":`...), signature), '}')
+	e.Object()
+	e.Name("text").Text(text)
+	e.Name("thoughtSignature").Text(signature)
+	e.EndObject()
 }
 
 func (e *encoder) part(part *completion.Part) error {
 	switch part.Kind {
 	case completion.TextPart, completion.RefusalPart:
 		if part.Text != "" {
-			e.comma()
-			e.B = append(rawjson.AppendText(append(e.B, `{"text":`...), part.Text), '}')
+			e.Object()
+			e.Name("text").Text(part.Text)
+			e.EndObject()
 		}
 	case completion.ImagePart:
 		return e.media(part.Media, "image/png")
@@ -192,17 +184,19 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 	}
 	switch {
 	case m.Base64 != nil:
-		e.comma()
-		e.B = rawjson.AppendText(append(e.B, `{"inlineData":{"mimeType":`...), kind)
-		e.B = append(append(append(e.B, `,"data":"`...), m.Base64...), `"}}`...)
+		e.Object()
+		e.Name("inlineData").Object()
+		e.Name("mimeType").Text(kind)
+		e.Name("data").Quoted(m.Base64)
+		e.Close("}}")
 	case m.URL != "":
-		e.Raw(`{"fileData":{`)
+		e.Object()
+		e.Name("fileData").Object()
 		if m.Type != "" || kind != "image/png" {
 			e.Name("mimeType").Text(kind)
 		}
 		e.Name("fileUri").Text(m.URL)
-		e.EndObject()
-		e.EndObject()
+		e.Close("}}")
 	default:
 		return e.cannot("messages", "files by the id of another provider")
 	}
@@ -213,9 +207,11 @@ func (e *encoder) call(c *completion.Call, first bool) error {
 	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return fault.Field("gemini.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
 	}
-	e.comma()
-	e.B = rawjson.AppendText(append(e.B, `{"functionCall":{"name":`...), c.Name)
-	e.B = append(append(append(e.B, `,"args":`...), c.Arguments...), '}')
+	e.Object()
+	e.Name("functionCall").Object()
+	e.Name("name").Text(c.Name)
+	e.Name("args").Raw(c.Arguments)
+	e.EndObject()
 	switch {
 	case c.Signature != "":
 		e.Name("thoughtSignature").Text(c.Signature)
@@ -237,20 +233,24 @@ func (e *encoder) result(r *completion.Result) error {
 	for i := range r.Parts {
 		text.WriteString(r.Parts[i].Text)
 	}
-	e.comma()
-	e.B = rawjson.AppendText(append(e.B, `{"functionResponse":{"name":`...), r.Name)
-	e.B = append(e.B, `,"response":`...)
+	e.Object()
+	e.Name("functionResponse").Object()
+	e.Name("name").Text(r.Name)
+	e.Name("response")
 	said := []byte(text.String())
 	switch {
 	case r.Failed:
-		e.B = append(rawjson.AppendString(append(e.B, `{"error":`...), said), '}')
+		e.Object()
+		e.Name("error").Bytes(said)
+		e.EndObject()
 	case rawjson.Valid(said) && rawjson.KindOf(said) == rawjson.Object:
-		e.B = append(e.B, said...)
+		e.Raw(said)
 	default:
-		e.B = append(rawjson.AppendString(append(e.B, `{"result":`...), said), '}')
+		e.Object()
+		e.Name("result").Bytes(said)
+		e.EndObject()
 	}
-	e.EndObject()
-	e.EndObject()
+	e.Close("}}")
 	for i := range r.Parts {
 		if r.Parts[i].Kind != completion.TextPart {
 			if err := e.part(&r.Parts[i]); err != nil {
@@ -263,18 +263,15 @@ func (e *encoder) result(r *completion.Result) error {
 
 // system writes the instructions, wherever they stood.
 func (e *encoder) system() {
-	some := false
+	at := len(e.B)
+	e.Name("systemInstruction").Object()
+	e.Name("parts").Array()
+	begin := len(e.B)
 	write := func(parts []completion.Part) {
 		for i := range parts {
-			if parts[i].Kind != completion.TextPart || parts[i].Text == "" {
-				continue
+			if parts[i].Kind == completion.TextPart {
+				_ = e.part(&parts[i]) // text cannot fail
 			}
-			if !some {
-				e.Name("systemInstruction")
-				e.B = append(e.B, `{"parts":[`...)
-				some = true
-			}
-			_ = e.part(&parts[i]) // text cannot fail
 		}
 	}
 	write(e.p.System)
@@ -283,10 +280,11 @@ func (e *encoder) system() {
 			write(e.p.Turns[i].Parts)
 		}
 	}
-	if some {
-		e.EndArray()
-		e.EndObject()
+	if len(e.B) == begin {
+		e.B = e.B[:at]
+		return
 	}
+	e.Close("]}")
 }
 
 func (e *encoder) tools() {
@@ -295,7 +293,8 @@ func (e *encoder) tools() {
 	}
 	e.Name("tools").Array()
 	if len(e.p.Tools) > 0 {
-		e.B = append(e.B, `{"functionDeclarations":[`...)
+		e.Object()
+		e.Name("functionDeclarations").Array()
 		for i := range e.p.Tools {
 			t := &e.p.Tools[i]
 			e.Object()
@@ -308,11 +307,10 @@ func (e *encoder) tools() {
 			}
 			e.EndObject()
 		}
-		e.EndArray()
-		e.EndObject()
+		e.Close("]}")
 	}
 	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes one or the other
-		e.B = append(e.B, `{"googleSearch":{}}`...)
+		e.Literal(`{"googleSearch":{}}`)
 	}
 	e.EndArray()
 	e.choice()
@@ -337,29 +335,19 @@ func (e *encoder) choice() {
 	if mode == "AUTO" && names != nil { // only some of them, and none is required: this wire can restrict no other mode
 		mode = "VALIDATED"
 	}
-	e.Name("toolConfig")
-	e.B = append(e.B, `{"functionCallingConfig":{"mode":"`...)
-	e.B = append(append(e.B, mode...), '"')
+	e.Name("toolConfig").Object()
+	e.Name("functionCallingConfig").Object()
+	e.Name("mode").Text(mode)
 	if names != nil {
-		e.list("allowedFunctionNames", names)
+		e.Name("allowedFunctionNames").Texts(names)
 	}
-	e.EndObject()
-	e.EndObject()
-}
-
-func (e *encoder) list(name string, values []string) {
-	e.Name(name).Array()
-	for _, v := range values {
-		e.Text(v)
-	}
-	e.EndArray()
+	e.Close("}}")
 }
 
 // config writes generationConfig, or nothing when it would be empty.
 func (e *encoder) config() error {
 	at := len(e.B)
 	e.Name("generationConfig").Object()
-	begin := len(e.B)
 	s := &e.p.Sampling
 	for _, n := range [...]struct {
 		name, value string
@@ -369,25 +357,25 @@ func (e *encoder) config() error {
 		{"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty}, {"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed},
 	} {
 		if n.value != "" && e.ep.Params&n.param != 0 {
-			e.Name(n.name).Raw(n.value)
+			e.Name(n.name).Literal(n.value)
 		}
 	}
 	if e.req.N > 1 {
-		e.integer("candidateCount", int64(e.req.N))
+		e.Name("candidateCount").Int(int64(e.req.N))
 	}
 	if n := e.req.MaxTokens; n > 0 {
 		if most := e.ep.MaxCompletion; most > 0 {
 			n = min(n, most)
 		}
-		e.integer("maxOutputTokens", n)
+		e.Name("maxOutputTokens").Int(n)
 	}
 	if len(e.p.Stop) > 0 {
-		e.list("stopSequences", e.p.Stop)
+		e.Name("stopSequences").Texts(e.p.Stop)
 	}
 	if s.Logprobs && e.ep.Params&catalog.ParamLogprobs != 0 {
-		e.Name("responseLogprobs").Literal("true")
+		e.Name("responseLogprobs").Bool(true)
 		if s.TopLogprobs > 0 {
-			e.integer("logprobs", int64(s.TopLogprobs))
+			e.Name("logprobs").Int(int64(s.TopLogprobs))
 		}
 	}
 	e.format()
@@ -395,16 +383,8 @@ func (e *encoder) config() error {
 	if err := e.thinking(); err != nil {
 		return err
 	}
-	if len(e.B) == begin {
-		e.B = e.B[:at]
-		return nil
-	}
-	e.EndObject()
+	e.EndObjectOrDrop(at)
 	return nil
-}
-
-func (e *encoder) integer(name string, n int64) {
-	e.Name(name).Int(n)
 }
 
 func (e *encoder) format() {
@@ -432,11 +412,13 @@ func (e *encoder) modalities() {
 			words = append(words, m.word)
 		}
 	}
-	e.list("responseModalities", words)
+	e.Name("responseModalities").Texts(words)
 	if s := e.p.Sound; s != nil && s.Voice != "" {
-		e.Name("speechConfig")
-		e.B = rawjson.AppendText(append(e.B, `{"voiceConfig":{"prebuiltVoiceConfig":{"voiceName":`...), s.Voice)
-		e.B = append(e.B, "}}}"...)
+		e.Name("speechConfig").Object()
+		e.Name("voiceConfig").Object()
+		e.Name("prebuiltVoiceConfig").Object()
+		e.Name("voiceName").Text(s.Voice)
+		e.Close("}}}")
 	}
 }
 
@@ -448,7 +430,7 @@ func (e *encoder) thinking() error {
 	}
 	e.Name("thinkingConfig").Object()
 	if !r.Exclude && !r.Off() {
-		e.Name("includeThoughts").Literal("true")
+		e.Name("includeThoughts").Bool(true)
 	}
 	answerCap := e.req.AnswerCap(e.ep.MaxCompletion)
 	switch {
@@ -456,13 +438,13 @@ func (e *encoder) thinking() error {
 	case e.leveled():
 		e.Name("thinkingLevel").Text(level(r.EffortOf(answerCap)))
 	case r.Off():
-		e.integer("thinkingBudget", 0)
+		e.Name("thinkingBudget").Int(0)
 	case r.BudgetOf(answerCap) > 0:
 		budget := r.BudgetOf(answerCap)
 		if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
 			return fault.Field("gemini.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
 		}
-		e.integer("thinkingBudget", budget)
+		e.Name("thinkingBudget").Int(budget)
 	}
 	e.EndObject()
 	return nil
