@@ -29,15 +29,12 @@ func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.
 		if err != nil {
 			return out, err
 		}
-		b := rawjson.AppendText([]byte(`{"model":`), ep.UpstreamID)
-		b = append(b, `,"input":[`...)
-		for i, text := range texts {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = rawjson.AppendText(b, text)
-		}
-		body, err := ask.Object(upstream.Call{Path: "/embeddings", Body: append(b, "]}"...)})
+		var w rawjson.Writer
+		w.Object()
+		w.Name("model").Text(ep.UpstreamID)
+		w.Name("input").Texts(texts)
+		w.EndObject()
+		body, err := ask.Object(upstream.Call{Path: "/embeddings", Body: w.B})
 		if err != nil {
 			return out, err
 		}

@@ -3,7 +3,6 @@ package gigachat
 import (
 	"bytes"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -17,8 +16,8 @@ type encoder struct {
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	p      *completion.Prompt
-	out    []byte
 	notice []string
+	rawjson.Writer
 }
 
 func (e *encoder) encode() ([]byte, error) {
@@ -28,7 +27,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.req.Thoughtless || e.p.Foreign(completion.FormatGigaChat) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
-	e.B = append(make([]byte, 0, len(e.req.Body)+512), '{')
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
 	if err := e.messages(); err != nil {
 		return nil, err
@@ -37,32 +37,10 @@ func (e *encoder) encode() ([]byte, error) {
 	e.sampling()
 	e.format()
 	if e.req.Stream {
-		e.Name("stream").Literal("true")
+		e.Name("stream").Bool(true)
 	}
-	return append(e.B, '}'), nil
-}
-
-// name begins a member; the first of an object has no comma before it.
-func (e *encoder) name(name string) {
-	if e.B[len(e.B)-1] != '{' {
-		e.B = append(e.B, ',')
-	}
-	e.B = append(append(append(e.B, '"'), name...), `":`...)
-}
-
-func (e *encoder) text(name, value string) {
-	e.Name(name).Text(value)
-}
-
-func (e *encoder) raw(name, value string) {
-	e.Name(name).Raw(value)
-}
-
-// comma separates elements of a list.
-func (e *encoder) comma() {
-	if e.B[len(e.B)-1] != '[' {
-		e.B = append(e.B, ',')
-	}
+	e.EndObject()
+	return e.B, nil
 }
 
 // check refuses what this wire has no words for.
@@ -190,11 +168,7 @@ func (e *encoder) user(parts []completion.Part) error {
 	}
 	e.say("user", joined(parts))
 	if len(files) > 0 {
-		e.Name("attachments").Array()
-		for _, id := range files {
-			e.Text(id)
-		}
-		e.EndArray()
+		e.Name("attachments").Texts(files)
 	}
 	e.EndObject()
 	return nil
@@ -216,7 +190,7 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 		e.say("assistant", text)
 		e.Name("function_call").Object()
 		e.Name("name").Text(c.Name)
-		e.raw("arguments", string(bytes.TrimSpace(c.Arguments)))
+		e.Name("arguments").Raw(bytes.TrimSpace(c.Arguments))
 		e.EndObject()
 		if len(states) > 0 {
 			e.Name("functions_state_id").Text(states[0])
@@ -286,7 +260,7 @@ func (e *encoder) functions() {
 			e.Name("description").Text(t.Description)
 		}
 		if parameters := string(t.Parameters); parameters != "" {
-			e.raw("parameters", parameters)
+			e.Name("parameters").Literal(parameters)
 		} else {
 			e.Name("parameters").Literal(`{"type":"object","properties":{}}`)
 		}
@@ -319,11 +293,11 @@ func (e *encoder) sampling() {
 		param       catalog.Params
 	}{{"temperature", s.Temperature, catalog.ParamTemperature}, {"top_p", s.TopP, catalog.ParamTopP}, {"repetition_penalty", s.RepetitionPenalty, catalog.ParamRepetitionPenalty}} {
 		if n.value != "" && e.ep.Params&n.param != 0 {
-			e.raw(n.name, n.value)
+			e.Name(n.name).Literal(n.value)
 		}
 	}
 	if e.req.MaxTokens > 0 {
-		e.raw("max_tokens", strconv.FormatInt(e.req.MaxTokens, 10))
+		e.Name("max_tokens").Int(e.req.MaxTokens)
 	}
 	if len(e.p.Stop) > 0 {
 		e.notice = append(e.notice, "The stop sequences were left out, because the provider has none.")
@@ -354,16 +328,15 @@ func (e *encoder) format() {
 	if f.Kind == completion.FormatText {
 		return
 	}
-	e.Name("response_format")
-	e.Object()
+	e.Name("response_format").Object()
 	e.Name("type").Text("json_schema")
 	if schema := string(f.Schema); f.Kind == completion.FormatSchema && schema != "" {
-		e.raw("schema", schema)
+		e.Name("schema").Literal(schema)
 	} else {
 		e.Name("schema").Literal(`{"type":"object"}`)
 	}
 	if f.Strict != nil {
-		e.raw("strict", strconv.FormatBool(*f.Strict))
+		e.Name("strict").Bool(*f.Strict)
 	}
 	e.EndObject()
 }
