@@ -20,8 +20,7 @@ func (x *exchange) getCredits() error {
 	}
 	var o object
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	o.amount("total_credits", b.Credited)
 	o.amount("total_usage", b.Charged)
 	o.amount("balance", b.Balance)
@@ -158,11 +157,9 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 		o.EndObject()
 	}
 	o.EndArray()
-	o.Name("metadata")
-	o.Object()
+	o.Name("metadata").Object()
 	o.raw("client", c.Metadata)
-	o.Name("routing")
-	o.Object()
+	o.Name("routing").Object()
 	appendCandidates(o, c)
 	appendAttempts(o, c)
 	o.EndObject()
@@ -218,8 +215,7 @@ func (x *exchange) getKey() error {
 	}
 	var o object
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	o.text("label", k.Label)
 	appendLimit(&o, &k, spend)
 	o.boolean("include_byok_in_limit", false)
@@ -228,8 +224,7 @@ func (x *exchange) getKey() error {
 	o.boolean("is_provisioning_key", k.Management)
 	o.moment("expires_at", k.ExpiresAt)
 	o.text("creator_user_id", k.Creator)
-	o.Name("rate_limit")
-	o.Object()
+	o.Name("rate_limit").Object()
 	appendRates(&o, x.caller.Rates.Over(x.api.cfg.KeyRates))
 	o.EndObject()
 	o.EndObject()

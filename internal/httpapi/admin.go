@@ -327,8 +327,7 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 	p := &v.Pricing
 	o.Name("pricing") // rubles that calls are charged by now, and where they come from
 	o.Object()
-	o.Name("base")
-	o.Object()
+	o.Name("base").Object()
 	for _, name := range catalog.PriceNames() {
 		if f := p.Base.Field(name); f.Set {
 			o.text(name, f.String())

@@ -18,23 +18,19 @@ func (x *exchange) getCall() error {
 	}
 	o := newObject(4096)
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	appendRow(&o, c)
-	o.Name("plan")
-	o.Object()
+	o.Name("plan").Object()
 	appendCandidates(&o, c)
 	o.EndObject()
 	appendAttempts(&o, c)
 	appendUsage(&o, c)
-	o.Name("price")
-	o.Object()
+	o.Name("price").Object()
 	o.textOrNull("list", c.PriceList)
 	o.textOrNull("rate", c.Rate)
 	o.textOrNull("source", c.SourcePrice)
 	o.EndObject()
-	o.Name("hold")
-	o.Object()
+	o.Name("hold").Object()
 	o.amountText("amount", c.Hold)
 	o.amountText("released", max(0, c.Hold-c.Cost))
 	o.EndObject()
@@ -103,8 +99,7 @@ func appendPlannedPrice(o *object, k *record.Candidate) {
 		o.null("price")
 		return
 	}
-	o.Name("price")
-	o.Object()
+	o.Name("price").Object()
 	o.amountText("prompt_per_1k", k.Prompt)
 	o.amountText("completion_per_1k", k.Completion)
 	o.amountText("request", k.PerRequest)
@@ -134,8 +129,7 @@ func appendAttempts(o *object, c *record.Call) {
 
 func appendUsage(o *object, c *record.Call) {
 	u := &c.Usage
-	o.Name("usage")
-	o.Object()
+	o.Name("usage").Object()
 	o.integer("prompt_tokens", u.Prompt.N)
 	o.integer("completion_tokens", u.Completion.N)
 	o.integer("reasoning_tokens", u.Reasoning.N)

@@ -124,8 +124,7 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	o.Object()
 	o.integer("code", int64(Status(e)))
 	o.text("message", message(e))
-	o.Name("metadata")
-	o.Object()
+	o.Name("metadata").Object()
 	o.text("error_type", e.Kind.String())
 	if requestID != "" {
 		o.text("request_id", requestID)
@@ -152,8 +151,7 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 func ResponsesFailure(e *fault.Error, _ string) []byte {
 	o := newObject(256)
 	o.Object()
-	o.Name("error")
-	o.Object()
+	o.Name("error").Object()
 	o.text("code", cmp.Or(outcomes[e.Kind].code, "server_error"))
 	o.text("message", message(e))
 	o.EndObject()
@@ -186,8 +184,7 @@ func MessagesErrorBody(e *fault.Error, requestID string) []byte {
 	o := newObject(256)
 	o.Object()
 	o.text("type", "error")
-	o.Name("error")
-	o.Object()
+	o.Name("error").Object()
 	kind := outcomes[e.Kind].messages
 	if kind == "" {
 		kind = "api_error"

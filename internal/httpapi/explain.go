@@ -36,8 +36,7 @@ func (x *exchange) postRouteExplain() error {
 func AppendExplanation(b []byte, req *completion.Request, e *relay.Explanation) []byte {
 	o := object{rawjson.Writer{B: b}}
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	o.text("catalog_version", e.Catalog.Version)
 	o.textOrNull("rate_version", rateOf(e))
 	o.texts("models", req.Models)
@@ -162,8 +161,7 @@ func appendPrice(o *object, p *catalog.Prices, of *catalog.Pricing) {
 }
 
 func appendHealth(o *object, h *routing.Health) {
-	o.Name("health")
-	o.Object()
+	o.Name("health").Object()
 	o.boolean("failing", h.Failing)
 	o.boolean("cool_down", h.CoolDown)
 	o.boolean("ejected", h.Ejected)
@@ -182,8 +180,7 @@ func appendPercentiles(o *object, name string, values *[4]float64) {
 		o.null(name)
 		return
 	}
-	o.Name(name)
-	o.Object()
+	o.Name(name).Object()
 	for i, p := range [...]string{"p50", "p75", "p90", "p99"} {
 		o.figure(p, values[i])
 	}

@@ -329,8 +329,7 @@ func appendKeyRates(o *object, r *apikey.Rates) {
 		o.null("rate_limits")
 		return
 	}
-	o.Name("rate_limits")
-	o.Object()
+	o.Name("rate_limits").Object()
 	for _, f := range []struct {
 		name string
 		n    int64

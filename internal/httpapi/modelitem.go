@@ -90,8 +90,7 @@ func appendVideoModel(o *object, it *offered) {
 
 // appendSKUs writes what a video costs; of several keys that match, the most specific one holds.
 func appendSKUs(o *object, p *catalog.Pricing) {
-	o.Name("pricing_skus")
-	o.Object()
+	o.Name("pricing_skus").Object()
 	if p.Base.Request.Set {
 		o.price("per-video", p.Base.Request)
 	}
@@ -197,8 +196,7 @@ func appendTokenPricing(o *object, pricing *catalog.Pricing) {
 		o.Name(name)
 		o.B = append(price.AppendPerToken(append(o.B, '"')), '"')
 	}
-	o.Name("pricing")
-	o.Object()
+	o.Name("pricing").Object()
 	perToken("prompt", p.Prompt)
 	perToken("completion", p.Completion)
 	perToken("input_cache_read", p.CacheRead)
@@ -234,8 +232,7 @@ func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
 	if longest > 0 {
 		o.integer("max_completion_tokens", longest)
 	}
-	o.Name("architecture")
-	o.Object()
+	o.Name("architecture").Object()
 	o.texts("input_modalities", input.Names())
 	o.texts("output_modalities", output.Names())
 	o.EndObject()

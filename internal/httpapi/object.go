@@ -55,21 +55,9 @@ func (o *object) moment(name string, t time.Time) {
 	o.B = append(t.UTC().AppendFormat(append(o.B, '"'), time.RFC3339Nano), '"')
 }
 
-func (o *object) texts(name string, values []string) {
-	o.Name(name).Array()
-	for _, v := range values {
-		o.Text(v)
-	}
-	o.EndArray()
-}
+func (o *object) texts(name string, values []string) { o.Name(name).Texts(values) }
 
-func (o *object) integers(name string, values []int) {
-	o.Name(name).Array()
-	for _, n := range values {
-		o.Int(int64(n))
-	}
-	o.EndArray()
-}
+func (o *object) integers(name string, values []int) { o.Name(name).Ints(values) }
 
 // figure writes a measured number in few digits.
 func (o *object) figure(name string, f float64) {
@@ -95,11 +83,7 @@ func (o *object) any(v any) {
 	case int64:
 		o.Int(v)
 	case []string:
-		o.Array()
-		for _, s := range v {
-			o.Text(s)
-		}
-		o.EndArray()
+		o.Texts(v)
 	case []any:
 		o.Array()
 		for _, inner := range v {

@@ -68,8 +68,7 @@ func (x *exchange) putPreferences() error {
 func (x *exchange) replyPreferences(text string) error {
 	var o object
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	provider, plugins := withoutPlugins(text)
 	o.raw("provider", provider)
 	if plugins != nil {
@@ -187,8 +186,7 @@ func appendSort(o *object, p *routing.Preferences) {
 	switch {
 	case p.Sort == "":
 	case p.SortAcrossModels:
-		o.Name("sort")
-		o.Object()
+		o.Name("sort").Object()
 		o.text("by", p.Sort)
 		o.text("partition", "none")
 		o.EndObject()
@@ -202,8 +200,7 @@ func appendCeilings(o *object, m *routing.MaxPrice) {
 	if m == nil {
 		return
 	}
-	o.Name("max_price")
-	o.Object()
+	o.Name("max_price").Object()
 	for _, c := range []struct {
 		name  string
 		price *big.Rat
@@ -220,8 +217,7 @@ func appendCutoffs(o *object, name string, c routing.Cutoffs) {
 	if c == (routing.Cutoffs{}) {
 		return
 	}
-	o.Name(name)
-	o.Object()
+	o.Name(name).Object()
 	for _, p := range []struct {
 		name  string
 		value float64

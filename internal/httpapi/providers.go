@@ -180,10 +180,8 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 
 // appendPricing writes all prices of an endpoint, in rubles per what the keys say.
 func appendPricing(o *object, p *catalog.Pricing) {
-	o.Name("pricing")
-	o.Object()
-	o.Name("base")
-	o.Object()
+	o.Name("pricing").Object()
+	o.Name("base").Object()
 	appendPrices(o, &p.Base)
 	o.priceIfSet("audio_per_minute", p.Minute)
 	o.priceIfSet("characters_per_1k", p.Characters)
@@ -193,15 +191,13 @@ func appendPricing(o *object, p *catalog.Pricing) {
 		o.Object()
 		o.text("type", "prompt-threshold")
 		o.integer("threshold", p.Thresholds[i].Above)
-		o.Name("pricing")
-		o.Object()
+		o.Name("pricing").Object()
 		appendPrices(o, &p.Thresholds[i].Prices)
 		o.EndObject()
 		o.EndObject()
 	}
 	o.EndArray()
-	o.Name("per_request")
-	o.Object()
+	o.Name("per_request").Object()
 	o.priceIfSet("image_output_rub", p.Base.ImageOutputEach)
 	o.priceIfSet("web_search_rub", p.Base.WebSearch)
 	o.priceIfSet("web_fetch_rub", p.Base.WebFetch)
@@ -210,8 +206,7 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	o.priceIfSet("mcp_rub", p.Base.MCP)
 	o.priceIfSet("request_rub", p.Base.Request)
 	o.EndObject()
-	o.Name("video")
-	o.Object()
+	o.Name("video").Object()
 	o.Name("rules").Array()
 	for i := range p.Video {
 		o.Object()

@@ -30,8 +30,7 @@ func (x *exchange) getWebhookSecret() error {
 	if err != nil {
 		o.null("data")
 	} else {
-		o.Name("data")
-		o.Object()
+		o.Name("data").Object()
 		o.text("last4", a.Last4)
 		o.moment("changed_at", a.ChangedAt)
 		o.moment("previous_until", a.PreviousUntil)
@@ -55,8 +54,7 @@ func (x *exchange) rotateWebhookSecret() error {
 	}
 	var o object
 	o.Object()
-	o.Name("data")
-	o.Object()
+	o.Name("data").Object()
 	o.text("secret", secret)
 	o.EndObject()
 	o.EndObject()

@@ -248,15 +248,13 @@ func (m *Members) JSON() []byte {
 	for i := range m.list {
 		size += len(m.list[i].Name) + len(m.list[i].Value) + 4
 	}
-	b := append(make([]byte, 0, size), '{')
+	w := rawjson.Writer{B: make([]byte, 0, size)}
+	w.Object()
 	for i := range m.list {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = append(rawjson.AppendText(b, m.list[i].Name), ':')
-		b = append(b, bytes.TrimSpace(m.list[i].Value)...)
+		w.Name(m.list[i].Name).Raw(bytes.TrimSpace(m.list[i].Value))
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.B
 }
 
 // Unheard is a sentence on properties of a request that did not reach the provider, "" when all did.

@@ -2,8 +2,6 @@ package anthropic
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
 	"strings"
 
@@ -177,9 +175,11 @@ func (e *encoder) tools() {
 		if s.MaxResults > 0 {
 			e.Name("max_uses").Int(int64(s.MaxResults))
 		}
-		e.texts("allowed_domains", s.Include)
-		if len(s.Include) == 0 { // the wire takes one of the two
-			e.texts("blocked_domains", s.Exclude)
+		switch { // the wire takes one of the two
+		case len(s.Include) > 0:
+			e.Name("allowed_domains").Texts(s.Include)
+		case len(s.Exclude) > 0:
+			e.Name("blocked_domains").Texts(s.Exclude)
 		}
 		e.EndObject()
 	}
@@ -205,16 +205,6 @@ func (e *encoder) tool(t *completion.Tool) {
 	}
 	e.mark(t.Cache)
 	e.EndObject()
-}
-
-// texts writes a list of strings, nothing for an empty one.
-func (e *encoder) texts(name string, list []string) {
-	at := len(e.B)
-	e.Name(name).Array()
-	for _, s := range list {
-		e.Text(s)
-	}
-	e.EndArrayOrDrop(at)
 }
 
 func (e *encoder) choice() {
@@ -328,8 +318,7 @@ func (e *encoder) message(turns []completion.Turn, last bool) error {
 	if len(e.B) == begin {
 		e.Literal(`{"type":"text","text":"..."}`)
 	}
-	e.EndArray()
-	e.EndObject()
+	e.Close("]}")
 	return nil
 }
 
@@ -501,9 +490,8 @@ func (e *encoder) rest() {
 		e.mark(e.p.Cache)
 	}
 	if e.req.User != "" {
-		sum := sha256.Sum256([]byte(e.req.Account + "\x00" + e.req.User))
 		e.Name("metadata").Object()
-		e.Name("user_id").Text(hex.EncodeToString(sum[:]))
+		e.Name("user_id").Text(upstream.HashUser(e.req.Account, []byte(e.req.User)))
 		e.EndObject()
 	}
 	if e.req.Stream {

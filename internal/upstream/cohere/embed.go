@@ -2,7 +2,6 @@ package cohere
 
 import (
 	"iter"
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -63,43 +62,33 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	if err != nil {
 		return nil, err
 	}
-	b := rawjson.AppendText([]byte(`{"model":`), ep.UpstreamID)
-	b = rawjson.AppendText(append(b, `,"input_type":`...), word)
-	b = append(b, `,"embedding_types":["base64"]`...)
+	var w rawjson.Writer
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input_type").Text(word)
+	w.Name("embedding_types").Literal(`["base64"]`)
 	if t.Dimensions > 0 {
-		b = strconv.AppendInt(append(b, `,"output_dimension":`...), int64(t.Dimensions), 10)
+		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
 	if texts, err := embed.Texts(ep, batch); err == nil {
-		b = append(b, `,"texts":[`...)
-		for i, text := range texts {
-			b = rawjson.AppendText(comma(b, i), text)
-		}
-		return append(b, "]}"...), nil
+		w.Name("texts").Texts(texts)
+		w.EndObject()
+		return w.B, nil
 	}
-	b = append(b, `,"inputs":[`...)
+	w.Name("inputs").Array()
 	for i := range batch {
 		if batch[i].Tokens != nil {
 			return nil, embed.NoTokens(ep)
 		}
-		b = append(comma(b, i), `{"content":[`...)
+		w.Object()
+		w.Name("content").Array()
 		for j := range batch[i].Parts {
-			b = comma(b, j)
-			if part := &batch[i].Parts[j]; part.ImageURL != "" {
-				b = append(rawjson.AppendText(append(b, `{"type":"image_url","image_url":{"url":`...), part.ImageURL), "}}"...)
-			} else {
-				b = append(rawjson.AppendText(append(b, `{"type":"text","text":`...), part.Text), '}')
-			}
+			embed.WritePart(&w, &batch[i].Parts[j])
 		}
-		b = append(b, "]}"...)
+		w.Close("]}")
 	}
-	return append(b, "]}"...), nil
-}
-
-func comma(b []byte, i int) []byte {
-	if i > 0 {
-		return append(b, ',')
-	}
-	return b
+	w.Close("]}")
+	return w.B, nil
 }
 
 // readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that knows no base64 answers with floats.

@@ -2,7 +2,6 @@ package cohere
 
 import (
 	"iter"
-	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -16,12 +15,15 @@ import (
 // rerank asks for an order of documents at /v2/rerank. What is billed is search units.
 func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		b := rawjson.AppendText(append(make([]byte, 0, rank.Size(t)), `{"model":`...), ep.UpstreamID)
-		b = rank.AppendQuery(append(b, ','), t)
+		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w.Object()
+		w.Name("model").Text(ep.UpstreamID)
+		rank.WriteQuery(&w, t)
 		if t.TopN > 0 {
-			b = strconv.AppendInt(append(b, `,"top_n":`...), int64(t.TopN), 10)
+			w.Name("top_n").Int(int64(t.TopN))
 		}
-		body, err := ask.Object(upstream.Call{Path: "/v2/rerank", Body: append(b, '}')})
+		w.EndObject()
+		body, err := ask.Object(upstream.Call{Path: "/v2/rerank", Body: w.B})
 		if err != nil {
 			yield(nil, err)
 			return

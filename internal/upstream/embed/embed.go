@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/upstream"
 	"weir/internal/usage"
@@ -112,6 +113,21 @@ func Text(in *task.Input) (string, bool) {
 		all.WriteString(in.Parts[i].Text)
 	}
 	return all.String(), true
+}
+
+// WritePart writes a picture as a part of a chat message, or the text where there is no picture.
+func WritePart(w *rawjson.Writer, part *task.Part) {
+	w.Object()
+	if part.ImageURL != "" {
+		w.Name("type").Text("image_url")
+		w.Name("image_url").Object()
+		w.Name("url").Text(part.ImageURL)
+		w.EndObject()
+	} else {
+		w.Name("type").Text("text")
+		w.Name("text").Text(part.Text)
+	}
+	w.EndObject()
 }
 
 // Texts are the texts of a batch. It fails with upstream.Unsupported where there is anything else in it.

@@ -1,7 +1,6 @@
 package openai
 
 import (
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -27,7 +26,7 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	if most := ep.MaxCompletion; most > 0 {
 		out.MaxTokens = min(out.MaxTokens, most)
 	}
-	w := writer{req: &out, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{')}
+	w := writer{req: &out, p: p, Writer: rawjson.Writer{B: make([]byte, 0, len(req.Body)+512)}}
 	if err := w.write(); err != nil {
 		return nil, "", err
 	}
@@ -43,11 +42,12 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 type writer struct {
 	req *completion.Request
 	p   *completion.Prompt
-	out []byte
 	has completion.Roles
+	rawjson.Writer
 }
 
 func (w *writer) write() error {
+	w.Object()
 	w.Name("model").Text(w.req.Models[0])
 	if err := w.messages(); err != nil {
 		return err
@@ -60,29 +60,6 @@ func (w *writer) write() error {
 	w.rest()
 	w.EndObject()
 	return nil
-}
-
-// name begins a member; the first of an object has no comma before it.
-func (w *writer) name(name string) {
-	if w.B[len(w.B)-1] != '{' {
-		w.B = append(w.B, ',')
-	}
-	w.B = append(append(append(w.B, '"'), name...), `":`...)
-}
-
-func (w *writer) text(name, value string) {
-	w.Name(name).Text(value)
-}
-
-func (w *writer) raw(name string, value []byte) {
-	w.Name(name).Raw(value)
-}
-
-// next separates elements of a list.
-func (w *writer) next() {
-	if w.B[len(w.B)-1] != '[' {
-		w.B = append(w.B, ',')
-	}
 }
 
 func (w *writer) cannot(what string) error {
@@ -191,10 +168,10 @@ func (w *writer) content(parts []completion.Part) {
 		if len(parts) == 1 {
 			text = parts[0].Text
 		}
-		w.B = rawjson.AppendText(w.B, text)
+		w.Text(text)
 		return
 	}
-	w.B = append(w.B, '[')
+	w.Array()
 	for i := range parts {
 		w.part(&parts[i])
 	}
@@ -215,8 +192,8 @@ func (w *writer) part(part *completion.Part) {
 		w.EndObject()
 	case completion.AudioPart:
 		w.Name("type").Text("input_audio")
-		w.Name("input_audio")
-		w.B = append(append(append(w.B, `{"data":"`...), m.Base64...), '"')
+		w.Name("input_audio").Object()
+		w.Name("data").Quoted(m.Base64)
 		w.Name("format").Text(strings.TrimPrefix(m.Type, "audio/"))
 		w.EndObject()
 	case completion.FilePart:
@@ -255,10 +232,7 @@ func (w *writer) address(name string, m *completion.Media, kind string) {
 	if m.Type != "" {
 		kind = m.Type
 	}
-	w.Name(name)
-	w.B = append(w.B, `"data:`...)
-	w.B = rawjson.AppendEscaped(w.B, []byte(kind))
-	w.B = append(append(append(w.B, ";base64,"...), m.Base64...), '"')
+	w.Name(name).Quoted([]byte("data:"), rawjson.AppendEscaped(nil, []byte(kind)), []byte(";base64,"), m.Base64)
 }
 
 func (w *writer) mark(c completion.Cache) {
@@ -266,8 +240,7 @@ func (w *writer) mark(c completion.Cache) {
 		return
 	}
 	w.has |= completion.HasCacheControl
-	w.Name("cache_control")
-	w.Object()
+	w.Name("cache_control").Object()
 	w.Name("type").Text("ephemeral")
 	if c == "1h" {
 		w.Name("ttl").Text("1h")
@@ -296,7 +269,7 @@ func (w *writer) assistant(parts []completion.Part) {
 	if len(said) > 0 {
 		w.content(joined(said))
 	} else {
-		w.Name("content").Literal("null")
+		w.Name("content").Null()
 		w.has |= completion.HasNulls
 	}
 	w.thoughts(thoughts)
@@ -357,8 +330,8 @@ func (w *writer) thoughts(parts []completion.Part) {
 		if t.Format != "" {
 			w.Name("format").Text(t.Format)
 		}
-		w.Name("index")
-		w.B = append(strconv.AppendInt(w.B, int64(i), 10), '}')
+		w.Name("index").Int(int64(i))
+		w.EndObject()
 	}
 	w.EndArray()
 }
@@ -377,8 +350,7 @@ func (w *writer) calls(parts []completion.Part) {
 			w.Name("custom").Object()
 			w.Name("name").Text(c.Name)
 			w.Name("input").Text(string(c.Arguments))
-			w.EndObject()
-			w.EndObject()
+			w.Close("}}")
 			continue
 		}
 		w.Name("type").Text("function")
@@ -389,8 +361,7 @@ func (w *writer) calls(parts []completion.Part) {
 			w.has |= completion.HasThoughtSignature
 			w.Name("thought_signature").Text(c.Signature)
 		}
-		w.EndObject()
-		w.EndObject()
+		w.Close("}}")
 	}
 	w.EndArray()
 }
@@ -417,7 +388,7 @@ func (w *writer) tools() error {
 			w.Name("description").Text(t.Description)
 		}
 		if t.Parameters != nil {
-			w.raw("parameters", t.Parameters)
+			w.Name("parameters").Raw(t.Parameters)
 		} else if !t.Custom {
 			w.has |= completion.HasBareFunction
 		}
@@ -431,7 +402,7 @@ func (w *writer) tools() error {
 	w.EndArray()
 	w.choice()
 	if w.p.Serial {
-		w.Name("parallel_tool_calls").Literal("false")
+		w.Name("parallel_tool_calls").Bool(false)
 	}
 	return nil
 }
@@ -444,14 +415,17 @@ func (w *writer) choice() {
 		if c.Mode == completion.ChoiceRequired {
 			mode = "required"
 		}
-		w.raw("tool_choice", []byte(`{"type":"allowed_tools","allowed_tools":{"mode":"`+mode+`","tools":[`))
+		w.Name("tool_choice").Object()
+		w.Name("type").Text("allowed_tools")
+		w.Name("allowed_tools").Object()
+		w.Name("mode").Text(mode)
+		w.Name("tools").Array()
 		for _, name := range c.Allowed {
-			w.next()
-			w.B = rawjson.AppendText(append(w.B, `{"type":"function","function":{"name":`...), name)
-			w.EndObject()
+			w.Object()
+			w.named("function", name)
 			w.EndObject()
 		}
-		w.B = append(w.B, "]}}"...)
+		w.Close("]}}")
 	case c.Mode == completion.ChoiceAuto:
 		w.Name("tool_choice").Text("auto")
 	case c.Mode == completion.ChoiceNone:
@@ -463,9 +437,18 @@ func (w *writer) choice() {
 		if c.Custom {
 			kind = "custom"
 		}
-		w.raw("tool_choice", []byte(`{"type":"`+kind+`","`+kind+`":{"name":`))
-		w.B = append(rawjson.AppendText(w.B, c.Name), "}}"...)
+		w.Name("tool_choice").Object()
+		w.named(kind, c.Name)
+		w.EndObject()
 	}
+}
+
+// named writes which tool is meant: its type, and its name in an object of that type.
+func (w *writer) named(kind, name string) {
+	w.Name("type").Text(kind)
+	w.Name(kind).Object()
+	w.Name("name").Text(name)
+	w.EndObject()
 }
 
 func (w *writer) sampling() {
@@ -475,27 +458,23 @@ func (w *writer) sampling() {
 		{"presence_penalty", s.PresencePenalty}, {"repetition_penalty", s.RepetitionPenalty}, {"seed", s.Seed},
 	} {
 		if n.value != "" {
-			w.raw(n.name, []byte(n.value))
+			w.Name(n.name).Literal(n.value)
 		}
 	}
 	if s.LogitBias != nil {
-		w.raw("logit_bias", s.LogitBias)
+		w.Name("logit_bias").Raw(s.LogitBias)
 	}
 	if s.Logprobs {
-		w.Name("logprobs").Literal("true")
+		w.Name("logprobs").Bool(true)
 		if s.TopLogprobs > 0 {
-			w.raw("top_logprobs", strconv.AppendInt(nil, int64(s.TopLogprobs), 10))
+			w.Name("top_logprobs").Int(int64(s.TopLogprobs))
 		}
 	}
 	if s.Verbosity != "" {
 		w.Name("verbosity").Text(s.Verbosity)
 	}
 	if len(w.p.Stop) > 0 {
-		w.Name("stop").Array()
-		for _, stop := range w.p.Stop {
-			w.Text(stop)
-		}
-		w.EndArray()
+		w.Name("stop").Texts(w.p.Stop)
 	}
 }
 
@@ -506,25 +485,26 @@ func (w *writer) format() {
 	case completion.FormatJSON:
 		w.Name("response_format").Literal(`{"type":"json_object"}`)
 	case completion.FormatSchema:
-		w.Name("response_format").Literal(`{"type":"json_schema","json_schema":{`)
+		w.Name("response_format").Object()
+		w.Name("type").Text("json_schema")
+		w.Name("json_schema").Object()
 		w.Name("name").Text(f.Name)
 		if f.Description != "" {
 			w.Name("description").Text(f.Description)
 		}
 		if f.Schema != nil {
-			w.raw("schema", f.Schema)
+			w.Name("schema").Raw(f.Schema)
 		}
 		if f.Strict != nil {
 			w.Name("strict").Bool(*f.Strict)
 		}
-		w.EndObject()
-		w.EndObject()
+		w.Close("}}")
 	}
 }
 
 func (w *writer) rest() {
 	if n := w.req.MaxTokens; n > 0 {
-		w.raw("max_completion_tokens", strconv.AppendInt(nil, n, 10))
+		w.Name("max_completion_tokens").Int(n)
 	}
 	if s := w.p.Search; s != nil {
 		w.Name("web_search_options").Object()
@@ -532,7 +512,7 @@ func (w *writer) rest() {
 			w.Name("search_context_size").Text(s.ContextSize)
 		}
 		if s.Location != nil {
-			w.raw("user_location", s.Location)
+			w.Name("user_location").Raw(s.Location)
 		}
 		w.EndObject()
 	}
@@ -546,6 +526,6 @@ func (w *writer) rest() {
 		w.Name("user").Text(w.req.User)
 	}
 	if w.req.Stream {
-		w.Name("stream").Literal("true")
+		w.Name("stream").Bool(true)
 	}
 }

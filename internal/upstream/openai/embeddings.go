@@ -5,7 +5,6 @@ import (
 	"errors"
 	"iter"
 	"slices"
-	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -52,28 +51,29 @@ func (d *Dialect) embed(ask *upstream.Ask, ep *catalog.Endpoint, req *completion
 
 func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input) []byte {
 	q := &ep.Provider.Quirks
-	b := rawjson.AppendText(append(make([]byte, 0, 256+sizeOf(batch)), `{"model":`...), ep.UpstreamID)
-	b = append(b, `,"input":[`...)
+	named := func(name string) string { return cmp.Or(q.Rename[name], name) }
+	w := rawjson.Writer{B: make([]byte, 0, 256+sizeOf(batch))}
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input").Array()
 	for i := range batch {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendInput(b, &batch[i])
+		writeInput(&w, &batch[i])
 	}
-	b = append(b, ']')
+	w.EndArray()
 	if name := "encoding_format"; !slices.Contains(q.Drop, name) {
-		b = append(appendName(b, q, name), `"base64"`...)
+		w.Name(named(name)).Text("base64")
 	}
 	if t.Dimensions > 0 {
-		b = strconv.AppendInt(appendName(b, q, "dimensions"), int64(t.Dimensions), 10)
+		w.Name(named("dimensions")).Int(int64(t.Dimensions))
 	}
 	if name := "input_type"; t.InputType != "" && slices.Contains(q.ForwardExtra, name) {
-		b = rawjson.AppendText(appendName(b, q, name), t.InputType)
+		w.Name(named(name)).Text(t.InputType)
 	}
 	if req.User != "" && !slices.Contains(q.Drop, "user") {
-		b = appendHash(append(b, `,"user":`...), req.Account, []byte(req.User))
+		w.Name("user").Text(upstream.HashUser(req.Account, []byte(req.User)))
 	}
-	return append(b, '}')
+	w.EndObject()
+	return w.B
 }
 
 func sizeOf(batch []task.Input) (n int) {
@@ -86,42 +86,26 @@ func sizeOf(batch []task.Input) (n int) {
 	return n
 }
 
-// appendName begins a member, under the name that the server knows it by.
-func appendName(b []byte, q *catalog.Quirks, name string) []byte {
-	return append(rawjson.AppendText(append(b, ','), cmp.Or(q.Rename[name], name)), ':')
-}
-
-// appendInput writes one input: its tokens, its text, or an object of its parts where there are pictures among them.
-func appendInput(b []byte, in *task.Input) []byte {
+// writeInput writes one input: its tokens, its text, or an object of its parts where there are pictures among them.
+func writeInput(w *rawjson.Writer, in *task.Input) {
 	if in.Tokens != nil {
-		b = append(b, '[')
-		for i, n := range in.Tokens {
-			if i > 0 {
-				b = append(b, ',')
-			}
-			b = strconv.AppendInt(b, int64(n), 10)
+		w.Array()
+		for _, n := range in.Tokens {
+			w.Int(int64(n))
 		}
-		return append(b, ']')
+		w.EndArray()
+		return
 	}
 	if text, plain := embed.Text(in); plain {
-		return rawjson.AppendText(b, text)
+		w.Text(text)
+		return
 	}
-	b = append(b, `{"content":[`...)
+	w.Object()
+	w.Name("content").Array()
 	for i := range in.Parts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = appendTypedPart(b, &in.Parts[i])
+		embed.WritePart(w, &in.Parts[i])
 	}
-	return append(b, "]}"...)
-}
-
-// appendTypedPart writes a text or a picture as the chat wire does.
-func appendTypedPart(b []byte, p *task.Part) []byte {
-	if p.ImageURL != "" {
-		return append(rawjson.AppendText(append(b, `{"type":"image_url","image_url":{"url":`...), p.ImageURL), "}}"...)
-	}
-	return append(rawjson.AppendText(append(b, `{"type":"text","text":`...), p.Text), '}')
+	w.Close("]}")
 }
 
 // readEmbeddings reads {"data":[{"index":0,"embedding":...}],"usage":{...}}. Servers may list the vectors in any order.

@@ -4,7 +4,9 @@ import (
 	"weir/internal/completion"
 	"weir/internal/picture"
 	"weir/internal/rawjson"
+	"weir/internal/task"
 	"weir/internal/upstream"
+	"weir/internal/upstream/embed"
 	"weir/internal/usage"
 )
 
@@ -54,11 +56,17 @@ func (p *painter) conversation(index int) (m *upstream.Members, unheard []string
 	t := p.t
 	m = new(upstream.Members)
 	m.Text("model", p.ep.UpstreamID)
-	content := append(rawjson.AppendText([]byte(`[{"role":"user","content":[{"type":"text","text":`), t.Prompt), '}')
+	var messages rawjson.Writer
+	messages.Array()
+	messages.Object()
+	messages.Name("role").Text("user")
+	messages.Name("content").Array()
+	embed.WritePart(&messages, &task.Part{Text: t.Prompt})
 	for _, address := range t.References {
-		content = append(rawjson.AppendText(append(content, `,{"type":"image_url","image_url":{"url":`...), address), "}}"...)
+		embed.WritePart(&messages, &task.Part{ImageURL: address})
 	}
-	m.Raw("messages", append(content, "]}]"...))
+	messages.Close("]}]")
+	m.Raw("messages", messages.B)
 	m.Raw("modalities", []byte(`["image","text"]`))
 	var config upstream.Members
 	if ratio := picture.RatioOf(t); t.AspectRatio != "" {
@@ -89,7 +97,7 @@ func (p *painter) conversation(index int) (m *upstream.Members, unheard []string
 		unheard = append(unheard, "output_compression")
 	}
 	if p.req.User != "" {
-		m.Raw("user", appendHash(nil, p.req.Account, []byte(p.req.User)))
+		m.Text("user", upstream.HashUser(p.req.Account, []byte(p.req.User)))
 	}
 	m.Options(t, p.ep.Provider.ID)
 	m.Extra(t.Extra)

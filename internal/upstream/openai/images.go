@@ -18,6 +18,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/upstream"
+	"weir/internal/upstream/embed"
 	"weir/internal/usage"
 	"weir/internal/wire/sse"
 )
@@ -166,7 +167,7 @@ func (p *painter) members(count int, stream bool) (m *upstream.Members, dropped 
 		m.Text("response_format", "b64_json")
 	}
 	if p.req.User != "" {
-		m.Raw("user", appendHash(nil, p.req.Account, []byte(p.req.User)))
+		m.Text("user", upstream.HashUser(p.req.Account, []byte(p.req.User)))
 	}
 	if stream {
 		m.Raw("stream", []byte("true"))
@@ -238,26 +239,30 @@ func (p *painter) inline() bool {
 
 // references writes pictures to work from by their addresses: the provider fetches what is not in the request.
 func (p *painter) references(m *upstream.Members, name string, parts bool) {
-	one := func(b []byte, address string) []byte {
+	var w rawjson.Writer
+	w.Array()
+	for _, address := range p.t.References {
 		if parts {
-			b = rawjson.AppendText(append(b, `{"type":"image_url","image_url":{"url":`...), address)
-			return append(b, "}}"...)
+			embed.WritePart(&w, &task.Part{ImageURL: address})
+		} else {
+			writeAddress(&w, address)
 		}
-		return append(rawjson.AppendText(append(b, `{"image_url":`...), address), '}')
 	}
-	list := []byte{'['}
-	for i, address := range p.t.References {
-		if i > 0 {
-			list = append(list, ',')
-		}
-		list = one(list, address)
-	}
+	w.EndArray()
 	if len(p.t.References) > 0 {
-		m.Raw(name, append(list, ']'))
+		m.Raw(name, w.B)
 	}
 	if p.t.Mask != "" && !parts {
-		m.Raw("mask", one(nil, p.t.Mask))
+		var mask rawjson.Writer
+		writeAddress(&mask, p.t.Mask)
+		m.Raw("mask", mask.B)
 	}
+}
+
+func writeAddress(w *rawjson.Writer, address string) {
+	w.Object()
+	w.Name("image_url").Text(address)
+	w.EndObject()
 }
 
 // form writes the request as a form, with the pictures as files: every server that edits takes that.

@@ -12,6 +12,7 @@ import (
 // rewriter rewrites messages for a server that wants them otherwise than the client wrote them. It is used only when a quirk
 // and what occurs in the messages demand it; otherwise messages travel byte for byte.
 type rewriter struct {
+	*rawjson.Writer
 	developer   bool   // developer becomes system
 	functions   bool   // the deprecated function role and function_call become tool and tool_calls
 	flatTools   bool   // a tool's content parts become one string
@@ -61,18 +62,16 @@ func (e *encoder) messages(m *completion.Member, value []byte) {
 	default:
 		w.reasoning = q.ReasoningReply
 	}
-	e.name("messages")
-	e.out = append(e.out, '[')
-	first := len(e.out)
+	w.Writer = e.name("messages")
+	w.Array()
 	for el := rawjson.ElementsOf(value); el.Next(); {
-		e.out = appendComma(e.out, first)
-		e.out = w.message(e.out, el.Value)
+		w.message(el.Value)
 	}
-	e.out = append(e.out, ']')
+	w.EndArray()
 }
 
-// message appends one message.
-func (w *rewriter) message(out, v []byte) []byte {
+// message writes one message.
+func (w *rewriter) message(v []byte) {
 	role, _ := rawjson.Unquote(rawjson.Find(v, "role"))
 	var text, details, call []byte
 	calls := false
@@ -90,8 +89,7 @@ func (w *rewriter) message(out, v []byte) []byte {
 			calls = rawjson.KindOf(m.Value) == rawjson.Array
 		}
 	}
-	out = append(out, '{')
-	first := len(out)
+	w.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		raw := v[m.Start:m.End]
 		if w.nulls && string(m.Value) == "null" && optional(m.Name) {
@@ -101,8 +99,8 @@ func (w *rewriter) message(out, v []byte) []byte {
 		case "role":
 			raw = w.role(role, raw)
 		case "content":
-			out = append(appendComma(out, first), `"content":`...)
-			out = w.content(out, role, m.Value)
+			w.Name("content")
+			w.content(role, m.Value)
 			continue
 		case "reasoning", "reasoning_content":
 			if w.reasons {
@@ -130,25 +128,25 @@ func (w *rewriter) message(out, v []byte) []byte {
 			}
 		case "cache_control", "prompt_cache_breakpoint":
 			if w.cache != nil {
-				out = w.cache.marker(out, first, m.Name, raw, &w.cache.skipMessages)
+				w.cache.marker(w.Writer, m.Name, raw, &w.cache.skipMessages)
 				continue
 			}
 		case "tool_calls":
 			if w.signatures || w.bare || w.gateway {
-				out = append(appendComma(out, first), `"tool_calls":`...)
-				out = w.toolCalls(out, m.Value, details)
+				w.Name("tool_calls")
+				w.toolCalls(m.Value, details)
 				continue
 			}
 		}
-		out = appendRaw(out, first, raw)
+		w.Member(raw)
 	}
 	if w.reasons && w.reasoning != "" {
-		out = w.reason(out, first, text, details)
+		w.reason(text, details)
 	}
 	if w.functions {
-		out = w.deprecated(out, first, role, call, calls)
+		w.deprecated(role, call, calls)
 	}
-	return append(out, '}')
+	w.EndObject()
 }
 
 // optional tells the fields of a message for which null means absent. Some servers take the absent ones only, and clients send back
@@ -162,33 +160,25 @@ func optional(name []byte) bool {
 	return false
 }
 
-// reason appends what the assistant thought under the name that the server knows. A client that sends the details alone gets the same:
+// reason writes what the assistant thought under the name that the server knows. A client that sends the details alone gets the same:
 // their plain texts are the reasoning. Entries in the format of another family mean nothing to this wire and stay behind.
-func (w *rewriter) reason(out []byte, first int, text, details []byte) []byte {
+func (w *rewriter) reason(text, details []byte) {
 	if text != nil {
-		out = rawjson.AppendText(appendComma(out, first), w.reasoning)
-		return append(append(out, ':'), text...)
+		w.Name(w.reasoning).Raw(text)
+		return
 	}
 	if w.details { // they go as they are
-		return out
+		return
 	}
-	begun := false
+	var pieces [][]byte
 	for el := rawjson.ElementsOf(details); el.Next(); {
-		piece := plainReasoning(el.Value)
-		if len(piece) <= 2 {
-			continue
+		if piece := plainReasoning(el.Value); len(piece) > 2 {
+			pieces = append(pieces, piece[1:len(piece)-1])
 		}
-		if !begun {
-			begun = true
-			out = rawjson.AppendText(appendComma(out, first), w.reasoning)
-			out = append(out, ':', '"')
-		}
-		out = append(out, piece[1:len(piece)-1]...)
 	}
-	if begun {
-		out = append(out, '"')
+	if pieces != nil {
+		w.Name(w.reasoning).Quoted(pieces...)
 	}
-	return out
 }
 
 // plainReasoning is the raw text of a reasoning detail that belongs to no family, nil for any other.
@@ -220,50 +210,53 @@ func (w *rewriter) role(role, raw []byte) []byte {
 	return raw
 }
 
-// deprecated appends what replaces a function_call, or ties a function's result to the call before it.
-func (w *rewriter) deprecated(out []byte, first int, role, call []byte, hasCalls bool) []byte {
+// deprecated writes what replaces a function_call, or ties a function's result to the call before it.
+func (w *rewriter) deprecated(role, call []byte, hasCalls bool) {
 	if string(role) == "function" {
-		out = append(appendComma(out, first), `"tool_call_id":`...)
-		return rawjson.AppendText(out, w.lastFn)
+		w.Name("tool_call_id").Text(w.lastFn)
+		return
 	}
 	if rawjson.KindOf(call) != rawjson.Object || hasCalls {
-		return out
+		return
 	}
 	w.calls++
 	w.lastFn = "call_fn" + strconv.Itoa(w.calls)
-	out = append(appendComma(out, first), `"tool_calls":[{"id":`...)
-	out = rawjson.AppendText(out, w.lastFn)
-	out = append(out, `,"type":"function","function":`...)
-	return append(append(out, call...), "}]"...)
+	w.Name("tool_calls").Array()
+	w.Object()
+	w.Name("id").Text(w.lastFn)
+	w.Name("type").Text("function")
+	w.Name("function").Raw(call)
+	w.Close("}]")
 }
 
-// content appends a message's content.
-func (w *rewriter) content(out, role, v []byte) []byte {
+// content writes a message's content.
+func (w *rewriter) content(role, v []byte) {
 	if rawjson.KindOf(v) != rawjson.Array {
-		return append(out, v...)
+		w.Raw(v)
+		return
 	}
 	if w.flatTools && (string(role) == "tool" || string(role) == "function") {
-		return appendJoined(out, v)
+		w.joined(v)
+		return
 	}
 	cached := w.cache != nil && bytes.Contains(v, []byte("cache_"))
 	if !cached && !w.oldVideo {
-		return append(out, v...)
+		w.Raw(v)
+		return
 	}
-	out = append(out, '[')
-	first := len(out)
+	w.Array()
 	for el := rawjson.ElementsOf(v); el.Next(); {
-		out = appendComma(out, first)
 		part := el.Value
 		if w.oldVideo {
 			part = newVideo(part)
 		}
 		if cached {
-			out = w.cache.object(out, part, &w.cache.skipMessages)
+			w.cache.object(w.Writer, part, &w.cache.skipMessages)
 		} else {
-			out = append(out, part...)
+			w.Raw(part)
 		}
 	}
-	return append(out, ']')
+	w.EndArray()
 }
 
 // newVideo is a content part with the older type input_video written as video_url; any other part is itself.
@@ -271,59 +264,60 @@ func newVideo(part []byte) []byte {
 	if rawjson.Text(rawjson.Find(part, "type")) != "input_video" {
 		return part
 	}
-	out := append(make([]byte, 0, len(part)), '{')
+	w := rawjson.Writer{B: make([]byte, 0, len(part))}
+	w.Object()
 	renamed := rawjson.Find(part, "video_url") != nil
 	for m := rawjson.MembersOf(part); m.Next(); {
 		switch string(m.Name) {
 		case "type":
-			out = append(appendComma(out, 1), `"type":"video_url"`...)
+			w.Name("type").Text("video_url")
 		case "input_video":
 			if !renamed {
-				out = append(append(appendComma(out, 1), `"video_url":`...), m.Value...)
+				w.Name("video_url").Raw(m.Value)
 			}
 		default:
-			out = appendRaw(out, 1, part[m.Start:m.End])
+			w.Member(part[m.Start:m.End])
 		}
 	}
-	return append(out, '}')
+	w.EndObject()
+	return w.B
 }
 
-// appendJoined appends the texts of content parts as one string. A part that is no text travels as its JSON, so that nothing that
+// joined writes the texts of content parts as one string. A part that is no text travels as its JSON, so that nothing that
 // a tool said is lost to the model.
-func appendJoined(out, parts []byte) []byte {
-	out = append(out, '"')
+func (w *rewriter) joined(parts []byte) {
+	var pieces [][]byte
 	for el := rawjson.ElementsOf(parts); el.Next(); {
 		text := rawjson.Find(el.Value, "text")
 		if rawjson.KindOf(text) == rawjson.String {
-			out = append(out, text[1:len(text)-1]...)
+			pieces = append(pieces, text[1:len(text)-1])
 		} else {
-			out = rawjson.AppendEscaped(out, el.Value)
+			pieces = append(pieces, rawjson.AppendEscaped(nil, el.Value))
 		}
 	}
-	return append(out, '"')
+	w.Quoted(pieces...)
 }
 
-// toolCalls appends the calls of an assistant message with their signatures where the server looks for them.
-func (w *rewriter) toolCalls(out, v, details []byte) []byte {
+// toolCalls writes the calls of an assistant message with their signatures where the server looks for them.
+func (w *rewriter) toolCalls(v, details []byte) {
 	if rawjson.KindOf(v) != rawjson.Array {
-		return append(out, v...)
+		w.Raw(v)
+		return
 	}
-	out = append(out, '[')
-	first := len(out)
+	w.Array()
 	for el := rawjson.ElementsOf(v); el.Next(); {
-		out = w.toolCall(appendComma(out, first), el.Value, details)
+		w.toolCall(el.Value, details)
 	}
-	return append(out, ']')
+	w.EndArray()
 }
 
-func (w *rewriter) toolCall(out, v, details []byte) []byte {
+func (w *rewriter) toolCall(v, details []byte) {
 	signature := rawjson.FindPath(v, "function", "thought_signature")
 	if signature == nil && w.signatures {
 		signature = signatureIn(details, rawjson.Find(v, "id"))
 	}
 	hasExtra := rawjson.Find(v, "extra_content") != nil
-	out = append(out, '{')
-	first := len(out)
+	w.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "index":
@@ -331,19 +325,22 @@ func (w *rewriter) toolCall(out, v, details []byte) []byte {
 				continue
 			}
 		case "function":
-			if w.signatures || w.bare {
-				out = append(appendComma(out, first), `"function":`...)
-				out = appendWithout(out, m.Value, "thought_signature")
+			if (w.signatures || w.bare) && rawjson.KindOf(m.Value) == rawjson.Object {
+				w.Name("function").Object()
+				without(w.Writer, m.Value, "thought_signature")
+				w.EndObject()
 				continue
 			}
 		}
-		out = appendRaw(out, first, v[m.Start:m.End])
+		w.Member(v[m.Start:m.End])
 	}
 	if w.signatures && !hasExtra && rawjson.KindOf(signature) == rawjson.String {
-		out = append(appendComma(out, first), `"extra_content":{"google":{"thought_signature":`...)
-		out = append(append(out, signature...), "}}"...)
+		w.Name("extra_content").Object()
+		w.Name("google").Object()
+		w.Name("thought_signature").Raw(signature)
+		w.Close("}}")
 	}
-	return append(out, '}')
+	w.EndObject()
 }
 
 // signatureIn finds the signature of a tool call among reasoning details: clients of gateways keep it there.
@@ -357,25 +354,13 @@ func signatureIn(details, id []byte) []byte {
 	return nil
 }
 
-// appendWithout appends an object without the member of that name.
-func appendWithout(out, v []byte, name string) []byte {
-	if rawjson.KindOf(v) != rawjson.Object {
-		return append(out, v...)
-	}
-	return appendObject(out, nil, v, name)
-}
-
-// appendObject appends an object of one raw member, if any, and the members of v but for the one of that name.
-func appendObject(out, member, v []byte, name string) []byte {
-	out = append(out, '{')
-	first := len(out)
-	out = append(out, member...)
+// without writes the members of v but for the one of that name.
+func without(w *rawjson.Writer, v []byte, name string) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) != name {
-			out = appendRaw(out, first, v[m.Start:m.End])
+			w.Member(v[m.Start:m.End])
 		}
 	}
-	return append(out, '}')
 }
 
 // maxBreakpoints is how many cache markers the servers take that take any.
@@ -426,42 +411,44 @@ func countMark(v []byte) int {
 	return n
 }
 
-// object appends a content part or a tool with its markers as the server wants them.
-func (c *cacheMarks) object(out, v []byte, skip *int) []byte {
+// object writes a content part or a tool with its markers as the server wants them.
+func (c *cacheMarks) object(w *rawjson.Writer, v []byte, skip *int) {
 	if rawjson.KindOf(v) != rawjson.Object {
-		return append(out, v...)
+		w.Raw(v)
+		return
 	}
-	out = append(out, '{')
-	first := len(out)
+	w.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		raw := v[m.Start:m.End]
 		if name := string(m.Name); name == "cache_control" || name == "prompt_cache_breakpoint" {
-			out = c.marker(out, first, m.Name, raw, skip)
+			c.marker(w, m.Name, raw, skip)
 			continue
 		}
-		out = appendRaw(out, first, raw)
+		w.Member(raw)
 	}
-	return append(out, '}')
+	w.EndObject()
 }
 
-// marker appends one marker, translated, or leaves it out.
-func (c *cacheMarks) marker(out []byte, first int, name, raw []byte, skip *int) []byte {
+// marker writes one marker, translated, or leaves it out.
+func (c *cacheMarks) marker(w *rawjson.Writer, name, raw []byte, skip *int) {
 	if bytes.HasSuffix(raw, []byte("null")) && raw[len(raw)-1] != '"' {
-		return out
+		return
 	}
 	breakpoint := string(name) == "prompt_cache_breakpoint"
 	if breakpoint && c.breakpoints {
-		return appendRaw(out, first, raw)
+		w.Member(raw)
+		return
 	}
 	if !c.understood {
-		return out
+		return
 	}
 	if *skip > 0 {
 		*skip--
-		return out
+		return
 	}
 	if breakpoint {
-		return appendRaw(out, first, []byte(`"cache_control":{"type":"ephemeral"}`))
+		w.Name("cache_control").Literal(`{"type":"ephemeral"}`)
+		return
 	}
-	return appendRaw(out, first, raw)
+	w.Member(raw)
 }

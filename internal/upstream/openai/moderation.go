@@ -10,6 +10,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/upstream"
+	"weir/internal/upstream/embed"
 )
 
 // moderate asks for verdicts at /moderations.
@@ -32,25 +33,27 @@ func (d *Dialect) moderate(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Mode
 }
 
 func encodeModeration(ep *catalog.Endpoint, t *task.Moderation) []byte {
-	b := rawjson.AppendText(append(make([]byte, 0, 512), `{"model":`...), ep.UpstreamID)
-	b = append(b, `,"input":`...)
+	w := rawjson.Writer{B: make([]byte, 0, 512)}
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input")
 	if t.Single {
-		return append(rawjson.AppendText(b, t.Inputs[0].Parts[0].Text), '}')
+		w.Text(t.Inputs[0].Parts[0].Text)
+		w.EndObject()
+		return w.B
 	}
-	b = append(b, '[')
+	w.Array()
 	for i := range t.Inputs {
 		for j := range t.Inputs[i].Parts {
-			if i+j > 0 {
-				b = append(b, ',')
-			}
 			if part := &t.Inputs[i].Parts[j]; t.Inputs[i].Typed {
-				b = appendTypedPart(b, part)
+				embed.WritePart(&w, part)
 			} else {
-				b = rawjson.AppendText(b, part.Text)
+				w.Text(part.Text)
 			}
 		}
 	}
-	return append(b, "]}"...)
+	w.Close("]}")
+	return w.B
 }
 
 // readVerdicts reads {"results":[...]}: one for each input.

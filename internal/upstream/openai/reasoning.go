@@ -3,7 +3,6 @@ package openai
 import (
 	"math"
 	"slices"
-	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -27,8 +26,7 @@ var efforts = []struct {
 func (e *encoder) reasoning() error {
 	if slices.Contains(e.q.ForwardExtra, "include_reasoning") {
 		if v := e.find("include_reasoning"); !rawjson.IsNull(v) {
-			e.name("include_reasoning")
-			e.out = append(e.out, v...)
+			e.name("include_reasoning").Raw(v)
 		}
 	}
 	r := &e.req.Reasoning
@@ -60,8 +58,7 @@ func (e *encoder) reasoningEffort() {
 	if effort == "" {
 		return
 	}
-	e.name("reasoning_effort")
-	e.out = rawjson.AppendText(e.out, effort)
+	e.name("reasoning_effort").Text(effort)
 }
 
 // effort is the effort asked for; a budget becomes the nearest one. "" when the client left it to the model.
@@ -105,28 +102,32 @@ func (e *encoder) reasoningObject() {
 		return
 	}
 	r := &e.req.Reasoning
-	e.name("reasoning")
-	if raw := e.find("reasoning"); rawjson.KindOf(raw) == rawjson.Object {
-		if on, given := rawjson.Bool(rawjson.Find(raw, "enabled")); r.Enabled && !on && !given { // by the model's suffix
-			raw = appendObject(make([]byte, 0, len(raw)+16), []byte(`"enabled":true`), raw, "enabled")
+	w := e.name("reasoning")
+	raw := e.find("reasoning")
+	if rawjson.KindOf(raw) == rawjson.Object {
+		if on, given := rawjson.Bool(rawjson.Find(raw, "enabled")); !r.Enabled || on || given {
+			w.Raw(raw)
+			return
 		}
-		e.out = append(e.out, raw...)
+		w.Object()
+		w.Name("enabled").Bool(true) // by the model's suffix
+		without(w, raw, "enabled")
+		w.EndObject()
 		return
 	}
-	e.out = append(e.out, '{')
-	first := len(e.out)
-	if e.off() {
-		e.out = append(e.out, `"effort":"none"`...)
-	} else if r.Effort != "" {
-		e.out = append(e.out, `"effort":`...)
-		e.out = rawjson.AppendText(e.out, r.Effort)
-	} else if r.Enabled {
-		e.out = append(e.out, `"enabled":true`...)
+	w.Object()
+	switch {
+	case e.off():
+		w.Name("effort").Text("none")
+	case r.Effort != "":
+		w.Name("effort").Text(r.Effort)
+	case r.Enabled:
+		w.Name("enabled").Bool(true)
 	}
 	if r.Exclude {
-		e.out = appendRaw(e.out, first, []byte(`"exclude":true`))
+		w.Name("exclude").Bool(true)
 	}
-	e.out = append(e.out, '}')
+	w.EndObject()
 }
 
 func (e *encoder) enableThinking() error {
@@ -134,19 +135,16 @@ func (e *encoder) enableThinking() error {
 		return nil
 	}
 	if e.off() {
-		e.name("enable_thinking")
-		e.out = append(e.out, "false"...)
+		e.name("enable_thinking").Bool(false)
 		return nil
 	}
 	budget, err := e.budget()
 	if err != nil {
 		return err
 	}
-	e.name("enable_thinking")
-	e.out = append(e.out, "true"...)
+	e.name("enable_thinking").Bool(true)
 	if budget > 0 && !e.has("thinking_budget") {
-		e.name("thinking_budget")
-		e.out = strconv.AppendInt(e.out, budget, 10)
+		e.name("thinking_budget").Int(budget)
 	}
 	return nil
 }
@@ -156,21 +154,20 @@ func (e *encoder) thinking() error {
 		return nil
 	}
 	if e.off() {
-		e.name("thinking")
-		e.out = append(e.out, `{"type":"disabled"}`...)
+		e.name("thinking").Literal(`{"type":"disabled"}`)
 		return nil
 	}
 	budget, err := e.budget()
 	if err != nil {
 		return err
 	}
-	e.name("thinking")
-	e.out = append(e.out, `{"type":"enabled"`...)
+	w := e.name("thinking")
+	w.Object()
+	w.Name("type").Text("enabled")
 	if budget > 0 {
-		e.out = append(e.out, `,"budget_tokens":`...)
-		e.out = strconv.AppendInt(e.out, budget, 10)
+		w.Name("budget_tokens").Int(budget)
 	}
-	e.out = append(e.out, '}')
+	w.EndObject()
 	return nil
 }
 

@@ -2,15 +2,13 @@ package openai
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 )
 
 // encoder writes one request body from the client's. Members that it does not know travel byte for byte.
@@ -18,15 +16,15 @@ type encoder struct {
 	ep  *catalog.Endpoint
 	q   *catalog.Quirks
 	req *completion.Request
-	out []byte
+	rawjson.Writer
 
 	hasModel, hasCap, hasOptions, hasTools bool
 }
 
 func (e *encoder) encode() ([]byte, error) {
 	req := e.req
-	e.out = make([]byte, 0, len(req.Body)+len(e.ep.UpstreamID)+160)
-	e.out = append(e.out, '{')
+	e.B = make([]byte, 0, len(req.Body)+len(e.ep.UpstreamID)+160)
+	e.Object()
 	for i := range req.Members {
 		e.hasTools = e.hasTools || req.Members[i].Name == "tools"
 	}
@@ -36,38 +34,32 @@ func (e *encoder) encode() ([]byte, error) {
 		}
 	}
 	if !e.hasModel {
-		e.name("model")
-		e.out = rawjson.AppendText(e.out, e.ep.UpstreamID)
+		e.name("model").Text(e.ep.UpstreamID)
 	}
 	if req.Search != nil && !e.has("web_search_options") {
 		e.search(req.Search)
 	}
 	if req.Stream && !e.hasOptions && !e.q.NoStreamOptions {
-		e.name("stream_options")
-		e.out = append(e.out, `{"include_usage":true}`...)
+		e.name("stream_options").Literal(`{"include_usage":true}`)
 	}
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
-		e.name("service_tier")
-		e.out = rawjson.AppendText(e.out, tier)
+		e.name("service_tier").Text(tier)
 	}
 	if err := e.reasoning(); err != nil {
 		return nil, err
 	}
-	return append(e.out, '}'), nil
+	e.EndObject()
+	return e.B, nil
 }
 
 // name begins a member, under the name that the server knows it by.
-func (e *encoder) name(name string) {
+func (e *encoder) name(name string) *rawjson.Writer {
 	if e.q.Rename != nil {
 		if other, ok := e.q.Rename[name]; ok {
 			name = other
 		}
 	}
-	if len(e.out) > 1 {
-		e.out = append(e.out, ',')
-	}
-	e.out = rawjson.AppendText(e.out, name)
-	e.out = append(e.out, ':')
+	return e.Name(name)
 }
 
 // member writes one member of the client's body, changed or not, or leaves it out.
@@ -76,8 +68,7 @@ func (e *encoder) member(m *completion.Member) error {
 	switch m.Name {
 	case "model":
 		e.hasModel = true
-		e.name("model")
-		e.out = rawjson.AppendText(e.out, e.ep.UpstreamID)
+		e.name("model").Text(e.ep.UpstreamID)
 		return nil
 	case "messages":
 		e.messages(m, value)
@@ -109,8 +100,7 @@ func (e *encoder) member(m *completion.Member) error {
 		}
 	case "user", "safety_identifier":
 		if text, ok := rawjson.Unquote(value); ok && len(text) > 0 && !e.dropped(m.Name) {
-			e.name(m.Name)
-			e.out = appendHash(e.out, e.req.Account, text)
+			e.name(m.Name).Text(upstream.HashUser(e.req.Account, text))
 		}
 	case "max_tokens", "max_completion_tokens":
 		e.maxTokens(m, value)
@@ -141,15 +131,11 @@ func (e *encoder) keep(m *completion.Member) {
 	}
 	if e.q.Rename != nil {
 		if _, ok := e.q.Rename[m.Name]; ok {
-			e.name(m.Name)
-			e.out = append(e.out, e.req.Body[m.Value:m.End]...)
+			e.name(m.Name).Raw(e.req.Body[m.Value:m.End])
 			return
 		}
 	}
-	if len(e.out) > 1 {
-		e.out = append(e.out, ',')
-	}
-	e.out = append(e.out, e.req.Body[m.Start:m.End]...)
+	e.Member(e.req.Body[m.Start:m.End])
 }
 
 // lists reports whether the endpoint understands the parameter; 0 is none that endpoints list.
@@ -188,15 +174,14 @@ func (e *encoder) streamOptions(value []byte) {
 		return
 	}
 	e.hasOptions = true
-	e.name("stream_options")
-	e.out = append(e.out, `{"include_usage":true`...)
+	e.name("stream_options").Object()
+	e.Name("include_usage").Bool(true)
 	for m := rawjson.MembersOf(value); m.Next(); {
 		if string(m.Name) != "include_usage" {
-			e.out = append(e.out, ',')
-			e.out = append(e.out, value[m.Start:m.End]...)
+			e.Member(value[m.Start:m.End])
 		}
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // metadata keeps store as it is, and metadata without the names by which some servers can be redirected.
@@ -205,27 +190,13 @@ func (e *encoder) metadata(m *completion.Member, value []byte) {
 		e.keep(m)
 		return
 	}
-	e.name(m.Name)
-	e.out = append(e.out, '{')
-	first := len(e.out)
+	e.name(m.Name).Object()
 	for m := rawjson.MembersOf(value); m.Next(); {
 		if !strings.HasPrefix(string(m.Name), "api_") {
-			e.out = appendRaw(e.out, first, value[m.Start:m.End])
+			e.Member(value[m.Start:m.End])
 		}
 	}
-	e.out = append(e.out, '}')
-}
-
-// appendHash writes the hash that stands for a client's user id: 64 hexadecimal digits, the most that every server takes.
-func appendHash(out []byte, account string, text []byte) []byte {
-	h := sha256.New()
-	h.Write([]byte(account))
-	h.Write([]byte{0})
-	h.Write(text)
-	var sum [sha256.Size]byte
-	out = append(out, '"')
-	out = hex.AppendEncode(out, h.Sum(sum[:0]))
-	return append(out, '"')
+	e.EndObject()
 }
 
 // maxTokens writes the cap of the answer once, under the name that the server knows. With two of them the smaller holds.
@@ -254,12 +225,11 @@ func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 	if e.dropped(name) {
 		return
 	}
-	e.name(name)
 	if both || e.req.MaxTokens > 0 && bytes.ContainsAny(value, ".eE") {
-		e.out = strconv.AppendInt(e.out, e.req.MaxTokens, 10)
+		e.name(name).Int(e.req.MaxTokens)
 		return
 	}
-	e.out = append(e.out, value...)
+	e.name(name).Raw(value)
 }
 
 // integer keeps a whole number, written as one: 1.0 is as good as 1 to us, but not to every server.
@@ -272,8 +242,7 @@ func (e *encoder) integer(m *completion.Member, value []byte) {
 	if e.dropped(m.Name) || !e.lists(catalog.ParamNamed(m.Name)) {
 		return
 	}
-	e.name(m.Name)
-	e.out = strconv.AppendInt(e.out, n, 10)
+	e.name(m.Name).Int(n)
 }
 
 func swapCap(name string) string {
@@ -295,22 +264,19 @@ func (e *encoder) tools(m *completion.Member, value []byte) {
 	if marked {
 		c = e.cachePlan()
 	}
-	e.name("tools")
-	e.out = append(e.out, '[')
-	first := len(e.out)
+	e.name("tools").Array()
 	for el := rawjson.ElementsOf(value); el.Next(); {
-		e.out = appendComma(e.out, first)
 		tool := el.Value
 		if bare {
 			tool = withFunction(tool)
 		}
 		if marked {
-			e.out = c.object(e.out, tool, &c.skipTools)
+			c.object(&e.Writer, tool, &c.skipTools)
 		} else {
-			e.out = append(e.out, tool...)
+			e.Raw(tool)
 		}
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 // withFunction is a tool whose function has parameters.
@@ -328,43 +294,35 @@ func withParameters(function []byte) []byte {
 	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(function, "parameters")) {
 		return function
 	}
-	out := appendObject(nil, nil, function, "parameters")
-	out = appendComma(out[:len(out)-1], 1)
-	return append(out, `"parameters":{"type":"object","properties":{}}}`...)
+	var w rawjson.Writer
+	w.Object()
+	without(&w, function, "parameters")
+	w.Name("parameters").Literal(`{"type":"object","properties":{}}`)
+	w.EndObject()
+	return w.B
 }
 
 // functions writes the deprecated functions as tools.
 func (e *encoder) functions(value []byte) {
-	e.name("tools")
-	e.out = append(e.out, '[')
-	first := len(e.out)
+	e.name("tools").Array()
 	for el := rawjson.ElementsOf(value); el.Next(); {
-		e.out = appendComma(e.out, first)
-		e.out = append(e.out, `{"type":"function","function":`...)
-		e.out = append(append(e.out, withParameters(el.Value)...), '}')
+		e.Object()
+		e.Name("type").Text("function")
+		e.Name("function").Raw(withParameters(el.Value))
+		e.EndObject()
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 // functionCall writes the deprecated function_call as tool_choice.
 func (e *encoder) functionCall(value []byte) {
-	e.name("tool_choice")
+	w := e.name("tool_choice")
 	if rawjson.KindOf(value) != rawjson.Object {
-		e.out = append(e.out, value...)
+		w.Raw(value)
 		return
 	}
-	e.out = append(e.out, `{"type":"function","function":`...)
-	e.out = append(append(e.out, value...), '}')
-}
-
-// appendComma separates from what was written since first.
-func appendComma(out []byte, first int) []byte {
-	if len(out) > first {
-		return append(out, ',')
-	}
-	return out
-}
-
-func appendRaw(out []byte, first int, raw []byte) []byte {
-	return append(appendComma(out, first), raw...)
+	w.Object()
+	w.Name("type").Text("function")
+	w.Name("function").Raw(value)
+	w.EndObject()
 }

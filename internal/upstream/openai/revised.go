@@ -12,15 +12,13 @@ func revise(req *completion.Request) (*completion.Request, error) {
 	if err != nil {
 		return nil, err
 	}
-	w := writer{req: req, p: p, out: append(make([]byte, 0, len(req.Body)+512), '{'), has: req.HasRoles}
+	w := writer{req: req, p: p, has: req.HasRoles, Writer: rawjson.Writer{B: make([]byte, 0, len(req.Body)+512)}}
+	w.Object()
 	for i := range req.Members {
 		m := &req.Members[i]
 		switch revisedIn(m.Name) & req.Revised {
 		case 0:
-			if w.out[len(w.out)-1] != '{' {
-				w.out = append(w.out, ',')
-			}
-			w.out = append(w.out, req.Body[m.Start:m.End]...)
+			w.Member(req.Body[m.Start:m.End])
 		case completion.RevisedTurns:
 			if err := w.turns(); err != nil {
 				return nil, err
@@ -35,8 +33,9 @@ func revise(req *completion.Request) (*completion.Request, error) {
 	if req.Revised&completion.RevisedFormat != 0 {
 		w.format()
 	}
+	w.EndObject()
 	out := *req
-	out.Body, out.HasRoles, out.Members, out.Revised = append(w.out, '}'), w.has, nil, 0
+	out.Body, out.HasRoles, out.Members, out.Revised = w.B, w.has, nil, 0
 	for m := rawjson.MembersOf(out.Body); m.Next(); {
 		out.Members = append(out.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
 	}
@@ -58,14 +57,12 @@ func revisedIn(name string) completion.Revision {
 
 // turns writes the messages: instructions in front of the conversation and turns that are still the client's own as they stand in its body.
 func (w *writer) turns() error {
-	w.name("messages")
-	w.out = append(w.out, '[')
+	w.Name("messages").Array()
 	w.front()
 	for i := range w.p.Turns {
 		t := &w.p.Turns[i]
 		if t.At.End > 0 {
-			w.next()
-			w.out = append(w.out, w.req.Body[t.At.Start:t.At.End]...)
+			w.Raw(w.req.Body[t.At.Start:t.At.End])
 			continue
 		}
 		switch t.Role {
@@ -79,7 +76,7 @@ func (w *writer) turns() error {
 			}
 		}
 	}
-	w.out = append(w.out, ']')
+	w.EndArray()
 	return nil
 }
 
@@ -89,8 +86,7 @@ func (w *writer) front() {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		switch rawjson.Text(rawjson.Find(e.Value, "role")) {
 		case "system", "developer":
-			w.next()
-			w.out = append(w.out, e.Value...)
+			w.Raw(e.Value)
 		default:
 			return
 		}
@@ -99,13 +95,13 @@ func (w *writer) front() {
 
 // search asks for a web search that the body does not ask for.
 func (e *encoder) search(s *completion.Search) {
-	e.name("web_search_options")
-	w := writer{out: append(e.out, '{')}
+	w := e.name("web_search_options")
+	w.Object()
 	if s.ContextSize != "" {
-		w.text("search_context_size", s.ContextSize)
+		w.Name("search_context_size").Text(s.ContextSize)
 	}
 	if s.Location != nil {
-		w.raw("user_location", s.Location)
+		w.Name("user_location").Raw(s.Location)
 	}
-	e.out = append(w.out, '}')
+	w.EndObject()
 }

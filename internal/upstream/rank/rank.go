@@ -43,17 +43,10 @@ func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error
 	return out[:want], nil
 }
 
-// AppendQuery appends the members query and documents, which all wires write alike.
-func AppendQuery(b []byte, t *task.Rerank) []byte {
-	b = rawjson.AppendText(append(b, `"query":`...), t.Query)
-	b = append(b, `,"documents":[`...)
-	for i, document := range t.Documents {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendText(b, document)
-	}
-	return append(b, ']')
+// WriteQuery writes the members query and documents, which all wires write alike.
+func WriteQuery(w *rawjson.Writer, t *task.Rerank) {
+	w.Name("query").Text(t.Query)
+	w.Name("documents").Texts(t.Documents)
 }
 
 // Size is about how long a request is, in bytes.

@@ -51,7 +51,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (upstre
 	if err != nil {
 		return upstream.Call{}, err
 	}
-	return upstream.Call{Path: path, Body: e.out, Notice: strings.Join(e.notice, " ")}, nil
+	return upstream.Call{Path: path, Body: e.B, Notice: strings.Join(e.notice, " ")}, nil
 }
 
 // formatOf names whose the encrypted reasoning of a provider is: nobody else can read it.

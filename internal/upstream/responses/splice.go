@@ -2,14 +2,12 @@ package responses
 
 import (
 	"bytes"
-	"crypto/sha256"
-	"encoding/hex"
 	"slices"
-	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 	"weir/internal/wire"
 )
 
@@ -18,8 +16,8 @@ type encoder struct {
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	format string // of the endpoint's own encrypted reasoning
-	out    []byte
 	notice []string
+	rawjson.Writer
 
 	foreign bool // reasoning of another provider was left out
 }
@@ -31,34 +29,12 @@ const (
 
 func (e *encoder) note(sentence string) { e.notice = append(e.notice, sentence) }
 
-// name begins a member; the first of an object has no comma before it.
-func (e *encoder) name(name string) {
-	e.next()
-	e.out = append(rawjson.AppendText(e.out, name), ':')
-}
-
-// next separates members and elements.
-func (e *encoder) next() {
-	if c := e.out[len(e.out)-1]; c != '{' && c != '[' {
-		e.out = append(e.out, ',')
-	}
-}
-
-func (e *encoder) text(name, value string) {
-	e.name(name)
-	e.out = rawjson.AppendText(e.out, value)
-}
-
-func (e *encoder) raw(name string, value []byte) {
-	e.name(name)
-	e.out = append(e.out, value...)
-}
-
 // splice writes the client's own body: members that are not known here travel byte for byte, those of the gateway stay.
 func (e *encoder) splice() {
 	req := e.req
-	e.out = append(make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160), '{')
-	e.text("model", e.ep.UpstreamID)
+	e.B = make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160)
+	e.Object()
+	e.Name("model").Text(e.ep.UpstreamID)
 	input := false
 	for i := range req.Members {
 		m := &req.Members[i]
@@ -75,14 +51,13 @@ func (e *encoder) splice() {
 
 // close writes what every request has, and ends it. include is where the client's own list of it may be.
 func (e *encoder) close(body []byte) {
-	e.name("store")
-	e.out = append(e.out, "false"...)
+	e.Name("store").Bool(false)
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
-		e.text("service_tier", tier)
+		e.Name("service_tier").Text(tier)
 	}
 	e.include(rawjson.Find(body, "include"))
 	e.reasoning(rawjson.Find(body, "reasoning"))
-	e.out = append(e.out, '}')
+	e.EndObject()
 	if e.foreign {
 		e.note("Reasoning of another provider was left out.")
 	}
@@ -101,12 +76,10 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 		e.input(v)
 	case "user", "safety_identifier":
 		if text, ok := rawjson.Unquote(v); ok && len(text) > 0 && !e.dropped(m.Name) {
-			e.name(m.Name)
-			e.out = appendHash(e.out, e.req.Account, text)
+			e.Name(m.Name).Text(upstream.HashUser(e.req.Account, text))
 		}
 	case "max_output_tokens":
-		e.name(m.Name)
-		e.out = strconv.AppendInt(e.out, max(e.req.MaxTokens, leastCap), 10)
+		e.Name(m.Name).Int(max(e.req.MaxTokens, leastCap))
 	default:
 		if completion.GatewayOnly(m.Name) {
 			if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
@@ -122,8 +95,7 @@ func (e *encoder) member(m *completion.Member, v []byte) {
 
 func (e *encoder) keep(m *completion.Member) {
 	if !e.dropped(m.Name) {
-		e.next()
-		e.out = append(e.out, e.req.Body[m.Start:m.End]...)
+		e.Member(e.req.Body[m.Start:m.End])
 	}
 }
 
@@ -131,33 +103,24 @@ func (e *encoder) dropped(name string) bool {
 	return slices.Contains(e.ep.Provider.Quirks.Drop, name)
 }
 
-// appendHash writes the hash that stands for a client's user id.
-func appendHash(out []byte, account string, text []byte) []byte {
-	h := sha256.New()
-	h.Write([]byte(account))
-	h.Write([]byte{0})
-	h.Write(text)
-	var sum [sha256.Size]byte
-	return append(hex.AppendEncode(append(out, '"'), h.Sum(sum[:0])), '"')
-}
-
 // input writes what was said before and the input.
 func (e *encoder) input(v []byte) {
 	packed := bytes.Contains(v, []byte(`"reasoning"`))
 	if len(e.req.History) == 0 && !packed {
-		e.raw("input", v)
+		e.Name("input").Raw(v)
 		return
 	}
-	e.name("input")
-	e.out = append(e.out, '[')
+	e.Name("input").Array()
 	e.items(e.req.History)
 	if rawjson.KindOf(v) == rawjson.String {
-		e.next()
-		e.out = append(append(append(e.out, `{"role":"user","content":`...), v...), '}')
+		e.Object()
+		e.Name("role").Text("user")
+		e.Name("content").Raw(v)
+		e.EndObject()
 	} else {
 		e.items(v)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 func (e *encoder) items(list []byte) {
@@ -166,8 +129,7 @@ func (e *encoder) items(list []byte) {
 			e.thought(el.Value)
 			continue
 		}
-		e.next()
-		e.out = append(e.out, el.Value...)
+		e.Raw(el.Value)
 	}
 }
 
@@ -183,24 +145,22 @@ func (e *encoder) thought(v []byte) {
 		e.foreign = e.foreign || t.Data != "" || t.Signature != ""
 		return
 	}
-	e.next()
 	if !ok {
-		e.out = append(e.out, v...)
+		e.Raw(v)
 		return
 	}
-	e.out = append(e.out, '{')
+	e.Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch name := string(m.Name); {
 		case name == "encrypted_content":
-			e.text(name, t.Data)
+			e.Name(name).Text(t.Data)
 		case name == "id" && t.ID != "":
-			e.text(name, t.ID)
+			e.Name(name).Text(t.ID)
 		default:
-			e.next()
-			e.out = append(e.out, v[m.Start:m.End]...)
+			e.Member(v[m.Start:m.End])
 		}
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // own tells reasoning that the endpoint can read.
@@ -214,18 +174,15 @@ func (e *encoder) include(list []byte) {
 	if list == nil && !reasons || e.dropped("include") {
 		return
 	}
-	e.name("include")
-	e.out = append(e.out, '[')
+	e.Name("include").Array()
 	for el := rawjson.ElementsOf(list); el.Next(); {
 		reasons = reasons && rawjson.Text(el.Value) != encrypted
-		e.next()
-		e.out = append(e.out, el.Value...)
+		e.Raw(el.Value)
 	}
 	if reasons {
-		e.next()
-		e.out = append(e.out, `"`+encrypted+`"`...)
+		e.Text(encrypted)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 }
 
 // reasoning writes the client's object without what only gateways know: a budget becomes the nearest effort.
@@ -238,10 +195,9 @@ func (e *encoder) reasoning(object []byte) {
 	if effort == "max" {
 		effort = "xhigh"
 	}
-	e.name("reasoning")
-	e.out = append(e.out, '{')
+	e.Name("reasoning").Object()
 	if effort != "" {
-		e.text("effort", effort)
+		e.Name("effort").Text(effort)
 	}
 	summed := false
 	for m := rawjson.MembersOf(object); m.Next(); {
@@ -253,13 +209,12 @@ func (e *encoder) reasoning(object []byte) {
 				continue
 			}
 		}
-		e.next()
-		e.out = append(e.out, object[m.Start:m.End]...)
+		e.Member(object[m.Start:m.End])
 	}
 	if !summed && !r.Exclude {
 		e.summary(effort)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show what was thought,
@@ -270,6 +225,6 @@ func (e *encoder) summary(effort string) {
 		how = "auto"
 	}
 	if how != "" {
-		e.text("summary", how)
+		e.Name("summary").Text(how)
 	}
 }

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"bytes"
-	"strconv"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -31,10 +30,10 @@ func (e *encoder) write() error {
 	if e.req.N > 1 {
 		return e.cannot("n", "more than one answer to a request")
 	}
-	e.out = append(make([]byte, 0, len(e.req.Body)+512), '{')
-	e.text("model", e.ep.UpstreamID)
-	e.name("input")
-	e.out = append(e.out, '[')
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
+	e.Name("model").Text(e.ep.UpstreamID)
+	e.Name("input").Array()
 	if len(p.System) > 0 {
 		if err := e.message("system", "input_text", p.System); err != nil {
 			return err
@@ -46,7 +45,7 @@ func (e *encoder) write() error {
 			return err
 		}
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	if err := e.tools(p); err != nil {
 		return err
 	}
@@ -102,62 +101,58 @@ func standsAlone(k completion.PartKind) bool {
 }
 
 func (e *encoder) message(role, kind string, parts []completion.Part) error {
-	e.next()
-	e.out = append(e.out, `{"type":"message"`...)
-	e.text("role", role)
-	e.name("content")
-	e.out = append(e.out, '[')
+	e.Object()
+	e.Name("type").Text("message")
+	e.Name("role").Text(role)
+	e.Name("content").Array()
 	if err := e.content(kind, parts); err != nil {
 		return err
 	}
-	e.out = append(e.out, "]}"...)
+	e.Close("]}")
 	return nil
 }
 
 func (e *encoder) content(kind string, parts []completion.Part) error {
 	for i := range parts {
 		part := &parts[i]
-		e.next()
-		e.out = append(e.out, '{')
+		e.Object()
 		switch part.Kind {
 		case completion.TextPart:
-			e.text("type", kind)
-			e.text("text", part.Text)
+			e.Name("type").Text(kind)
+			e.Name("text").Text(part.Text)
 			if kind == "output_text" {
-				e.raw("annotations", []byte("[]"))
+				e.Name("annotations").Literal("[]")
 			}
 		case completion.RefusalPart:
-			e.text("type", "refusal")
-			e.text("refusal", part.Text)
+			e.Name("type").Text("refusal")
+			e.Name("refusal").Text(part.Text)
 		case completion.ImagePart:
 			if kind == "output_text" {
 				return e.cannot("messages", "pictures as words of the model")
 			}
-			e.text("type", "input_image")
+			e.Name("type").Text("input_image")
 			e.media("image_url", "image_url", part.Media)
-			e.text("detail", orAuto(part.Media.Detail))
+			e.Name("detail").Text(orAuto(part.Media.Detail))
 		case completion.FilePart:
-			e.text("type", "input_file")
+			e.Name("type").Text("input_file")
 			e.media("file_data", "file_url", part.Media)
 			if part.Media.Name != "" && part.Media.FileID == "" {
-				e.text("filename", part.Media.Name)
+				e.Name("filename").Text(part.Media.Name)
 			}
 		case completion.AudioPart:
 			if part.Media.Base64 == nil {
 				return e.cannot("messages", "audio by its address")
 			}
-			e.text("type", "input_audio")
-			e.name("input_audio")
-			e.out = append(e.out, '{')
-			e.name("data")
-			e.out = append(append(append(e.out, '"'), part.Media.Base64...), '"')
+			e.Name("type").Text("input_audio")
+			e.Name("input_audio").Object()
+			e.Name("data").Quoted(part.Media.Base64)
 			_, format, _ := bytes.Cut([]byte(part.Media.Type), []byte("/"))
-			e.text("format", string(format))
-			e.out = append(e.out, '}')
+			e.Name("format").Text(string(format))
+			e.EndObject()
 		default:
 			return e.cannot("messages", "videos")
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 	}
 	return nil
 }
@@ -173,55 +168,50 @@ func orAuto(detail string) string {
 func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
 	switch {
 	case m.FileID != "":
-		e.text("file_id", m.FileID)
+		e.Name("file_id").Text(m.FileID)
 	case m.Base64 != nil:
 		kind := m.Type
 		if kind == "" {
 			kind = "application/octet-stream"
 		}
-		e.name(byValue)
-		e.out = append(append(append(e.out, `"data:`...), kind...), ";base64,"...)
-		e.out = append(append(e.out, m.Base64...), '"')
+		e.Name(byValue).Quoted([]byte("data:"), rawjson.AppendEscaped(nil, []byte(kind)), []byte(";base64,"), m.Base64)
 	default:
-		e.text(byAddress, m.URL)
+		e.Name(byAddress).Text(m.URL)
 	}
 }
 
 func (e *encoder) call(c *completion.Call) {
 	e.foreign = e.foreign || c.Signature != "" // nobody of this wire signs calls
-	e.next()
-	e.out = append(e.out, '{')
+	e.Object()
 	kind, member := "function_call", "arguments"
 	if c.Custom {
 		kind, member = "custom_tool_call", "input"
 	}
-	e.text("type", kind)
-	e.text("call_id", c.ID)
-	e.text("name", c.Name)
-	e.name(member)
-	e.out = append(rawjson.AppendString(e.out, c.Arguments), '}')
+	e.Name("type").Text(kind)
+	e.Name("call_id").Text(c.ID)
+	e.Name("name").Text(c.Name)
+	e.Name(member).Bytes(c.Arguments)
+	e.EndObject()
 }
 
 func (e *encoder) result(r *completion.Result, custom bool) error {
-	e.next()
-	e.out = append(e.out, '{')
+	e.Object()
 	if custom {
-		e.text("type", "custom_tool_call_output")
+		e.Name("type").Text("custom_tool_call_output")
 	} else {
-		e.text("type", "function_call_output")
+		e.Name("type").Text("function_call_output")
 	}
-	e.text("call_id", r.CallID)
+	e.Name("call_id").Text(r.CallID)
 	if words, ok := wordsOf(r.Parts); ok {
-		e.text("output", words)
+		e.Name("output").Text(words)
 	} else {
-		e.name("output")
-		e.out = append(e.out, '[')
+		e.Name("output").Array()
 		if err := e.content("input_text", r.Parts); err != nil {
 			return err
 		}
-		e.out = append(e.out, ']')
+		e.EndArray()
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 	return nil
 }
 
@@ -245,22 +235,21 @@ func (e *encoder) reasoned(t *completion.Thought) {
 		e.foreign = e.foreign || t.Kind == completion.ThoughtEncrypted || t.Signature != ""
 		return
 	}
-	e.next()
-	e.out = append(e.out, `{"type":"reasoning"`...)
+	e.Object()
+	e.Name("type").Text("reasoning")
 	if t.ID != "" {
-		e.text("id", t.ID)
+		e.Name("id").Text(t.ID)
 	}
-	e.raw("summary", []byte("[]"))
-	e.text("encrypted_content", t.Data)
-	e.out = append(e.out, '}')
+	e.Name("summary").Literal("[]")
+	e.Name("encrypted_content").Text(t.Data)
+	e.EndObject()
 }
 
 func (e *encoder) tools(p *completion.Prompt) error {
 	if len(p.Tools) == 0 && p.Search == nil {
 		return nil
 	}
-	e.name("tools")
-	e.out = append(e.out, '[')
+	e.Name("tools").Array()
 	for i := range p.Tools {
 		t := &p.Tools[i]
 		if t.Hosted != nil && !t.Custom {
@@ -271,25 +260,24 @@ func (e *encoder) tools(p *completion.Prompt) error {
 	if s := p.Search; s != nil {
 		e.search(s)
 	}
-	e.out = append(e.out, ']')
+	e.EndArray()
 	e.choice(&p.Choice)
 	if p.Serial {
-		e.raw("parallel_tool_calls", []byte("false"))
+		e.Name("parallel_tool_calls").Bool(false)
 	}
 	return nil
 }
 
 func (e *encoder) tool(t *completion.Tool) {
-	e.next()
-	e.out = append(e.out, '{')
+	e.Object()
 	kind := "function"
 	if t.Custom {
 		kind = "custom"
 	}
-	e.text("type", kind)
-	e.text("name", t.Name)
+	e.Name("type").Text(kind)
+	e.Name("name").Text(t.Name)
 	if t.Description != "" {
-		e.text("description", t.Description)
+		e.Name("description").Text(t.Description)
 	}
 	switch {
 	case t.Custom:
@@ -299,11 +287,10 @@ func (e *encoder) tool(t *completion.Tool) {
 		if parameters == nil {
 			parameters = []byte(`{"type":"object","properties":{}}`)
 		}
-		e.raw("parameters", parameters)
-		e.name("strict") // absent is true on this wire and false on others
-		e.out = strconv.AppendBool(e.out, t.Strict != nil && *t.Strict)
+		e.Name("parameters").Raw(parameters)
+		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // absent is true on this wire and false on others
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 // grammar writes the format of a custom tool, which the chat wire writes one level deeper.
@@ -311,101 +298,93 @@ func (e *encoder) grammar(v []byte) {
 	if rawjson.KindOf(v) != rawjson.Object {
 		return
 	}
-	e.name("format")
-	e.out = append(e.out, '{')
+	e.Name("format").Object()
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) == "grammar" {
 			for in := rawjson.MembersOf(m.Value); in.Next(); {
-				e.raw(string(in.Name), in.Value)
+				e.Name(string(in.Name)).Raw(in.Value)
 			}
 			continue
 		}
-		e.raw(string(m.Name), m.Value)
+		e.Name(string(m.Name)).Raw(m.Value)
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 func (e *encoder) search(s *completion.Search) {
-	e.next()
-	e.out = append(e.out, `{"type":"web_search"`...)
+	e.Object()
+	e.Name("type").Text("web_search")
 	if s.ContextSize != "" {
-		e.text("search_context_size", s.ContextSize)
+		e.Name("search_context_size").Text(s.ContextSize)
 	}
 	if s.Location != nil {
-		e.raw("user_location", s.Location)
+		e.Name("user_location").Raw(s.Location)
 	}
 	if len(s.Include) > 0 {
-		e.name("filters")
-		e.out = append(e.out, `{"allowed_domains":[`...)
-		for _, domain := range s.Include {
-			e.next()
-			e.out = rawjson.AppendText(e.out, domain)
-		}
-		e.out = append(e.out, "]}"...)
+		e.Name("filters").Object()
+		e.Name("allowed_domains").Texts(s.Include)
+		e.EndObject()
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }
 
 func (e *encoder) choice(c *completion.Choice) {
 	switch {
 	case c.Allowed != nil:
-		e.name("tool_choice")
-		e.out = append(e.out, `{"type":"allowed_tools"`...)
+		e.Name("tool_choice").Object()
+		e.Name("type").Text("allowed_tools")
 		mode := "auto"
 		if c.Mode == completion.ChoiceRequired {
 			mode = "required"
 		}
-		e.text("mode", mode)
-		e.name("tools")
-		e.out = append(e.out, '[')
+		e.Name("mode").Text(mode)
+		e.Name("tools").Array()
 		for _, name := range c.Allowed {
-			e.next()
-			e.out = append(rawjson.AppendText(append(e.out, `{"type":"function","name":`...), name), '}')
+			e.Object()
+			e.Name("type").Text("function")
+			e.Name("name").Text(name)
+			e.EndObject()
 		}
-		e.out = append(e.out, "]}"...)
+		e.Close("]}")
 	case c.Mode == completion.ChoiceAuto:
-		e.text("tool_choice", "auto")
+		e.Name("tool_choice").Text("auto")
 	case c.Mode == completion.ChoiceNone:
-		e.text("tool_choice", "none")
+		e.Name("tool_choice").Text("none")
 	case c.Mode == completion.ChoiceRequired:
-		e.text("tool_choice", "required")
+		e.Name("tool_choice").Text("required")
 	case c.Mode == completion.ChoiceTool:
 		kind := "function"
 		if c.Custom {
 			kind = "custom"
 		}
-		e.name("tool_choice")
-		e.out = append(e.out, '{')
-		e.text("type", kind)
-		e.text("name", c.Name)
-		e.out = append(e.out, '}')
+		e.Name("tool_choice").Object()
+		e.Name("type").Text(kind)
+		e.Name("name").Text(c.Name)
+		e.EndObject()
 	}
 }
 
 func (e *encoder) settings(p *completion.Prompt) {
 	req, s := e.req, &p.Sampling
 	if req.Stream {
-		e.raw("stream", []byte("true"))
+		e.Name("stream").Bool(true)
 	}
 	if req.MaxTokens > 0 {
-		e.name("max_output_tokens")
-		e.out = strconv.AppendInt(e.out, max(req.MaxTokens, leastCap), 10)
+		e.Name("max_output_tokens").Int(max(req.MaxTokens, leastCap))
 	}
 	for _, m := range [...]struct{ name, value string }{{"temperature", s.Temperature}, {"top_p", s.TopP}} {
 		if m.value != "" && e.takes(m.name) {
-			e.raw(m.name, []byte(m.value))
+			e.Name(m.name).Literal(m.value)
 		}
 	}
 	if s.Logprobs && e.takes("top_logprobs") {
-		e.name("top_logprobs")
-		e.out = strconv.AppendInt(e.out, int64(s.TopLogprobs), 10)
+		e.Name("top_logprobs").Int(int64(s.TopLogprobs))
 	}
 	if p.CacheKey != "" && !e.dropped("prompt_cache_key") {
-		e.text("prompt_cache_key", p.CacheKey)
+		e.Name("prompt_cache_key").Text(p.CacheKey)
 	}
 	if req.User != "" && !e.dropped("user") {
-		e.name("user")
-		e.out = appendHash(e.out, req.Account, []byte(req.User))
+		e.Name("user").Text(upstream.HashUser(req.Account, []byte(req.User)))
 	}
 	if len(p.Stop) > 0 {
 		e.note("Stop sequences were left out: the provider of this model does not take them.")
@@ -427,28 +406,26 @@ func (e *encoder) shape(f *completion.Format, verbosity string) {
 	if f.Kind == completion.FormatText && verbosity == "" {
 		return
 	}
-	e.name("text")
-	e.out = append(e.out, '{')
+	e.Name("text").Object()
 	if verbosity != "" {
-		e.text("verbosity", verbosity)
+		e.Name("verbosity").Text(verbosity)
 	}
 	switch f.Kind {
 	case completion.FormatJSON:
-		e.raw("format", []byte(`{"type":"json_object"}`))
+		e.Name("format").Literal(`{"type":"json_object"}`)
 	case completion.FormatSchema:
-		e.name("format")
-		e.out = append(e.out, `{"type":"json_schema"`...)
-		e.text("name", f.Name)
+		e.Name("format").Object()
+		e.Name("type").Text("json_schema")
+		e.Name("name").Text(f.Name)
 		if f.Description != "" {
-			e.text("description", f.Description)
+			e.Name("description").Text(f.Description)
 		}
-		e.raw("schema", f.Schema)
+		e.Name("schema").Raw(f.Schema)
 		if f.Strict != nil {
-			e.name("strict")
-			e.out = strconv.AppendBool(e.out, *f.Strict)
+			e.Name("strict").Bool(*f.Strict)
 		}
-		e.out = append(e.out, '}')
+		e.EndObject()
 	case completion.FormatText:
 	}
-	e.out = append(e.out, '}')
+	e.EndObject()
 }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"iter"
-	"strconv"
 	"strings"
 
 	"weir/internal/catalog"
@@ -53,22 +52,20 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	if err != nil {
 		return nil, err
 	}
-	b := rawjson.AppendText([]byte(`{"model":`), ep.UpstreamID)
-	b = append(b, `,"encoding_format":"base64","truncation":false`...)
+	var w rawjson.Writer
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("encoding_format").Text("base64")
+	w.Name("truncation").Bool(false)
 	if t.Dimensions > 0 {
-		b = strconv.AppendInt(append(b, `,"output_dimension":`...), int64(t.Dimensions), 10)
+		w.Name("output_dimension").Int(int64(t.Dimensions))
 	}
 	if word := inputTypes[strings.ToLower(t.InputType)]; word != "" {
-		b = rawjson.AppendText(append(b, `,"input_type":`...), word)
+		w.Name("input_type").Text(word)
 	}
-	b = append(b, `,"input":[`...)
-	for i, text := range texts {
-		if i > 0 {
-			b = append(b, ',')
-		}
-		b = rawjson.AppendText(b, text)
-	}
-	return append(b, "]}"...), nil
+	w.Name("input").Texts(texts)
+	w.EndObject()
+	return w.B, nil
 }
 
 // readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.
