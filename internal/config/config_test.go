@@ -408,6 +408,7 @@ providers:
 	dollars, _ := snap.Model("v/dollars")
 	// 2.5 dollars a million at 99 rubles: 0.2475 a thousand
 	want = catalog.Prices{Prompt: p("0.2475"), Completion: p("0.99"), Request: p("0.99")}
+	want.Prompt.Dollars, want.Completion.Dollars, want.Request.Dollars = "2.5", "10", "0.01"
 	if got := dollars.Endpoints[0].Pricing; got.Base != want || got.Rate != "autumn usd=90 margin=0.1" {
 		t.Errorf("dollars: %+v", got)
 	}

@@ -199,15 +199,6 @@ func (d *declaring) all() {
 	}
 }
 
-// version names rate and margin by their values too, so that a forgotten change of name cannot make two rates one.
-func (p *Pricing) version() string {
-	text := "usd=" + string(p.RubPerUSD) + " margin=" + string(p.Margin)
-	if p.Version != "" {
-		text = p.Version + " " + text
-	}
-	return text
-}
-
 // listVersion names the declared prices by their content.
 func (c *Config) listVersion() string {
 	h := sha256.New()

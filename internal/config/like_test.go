@@ -155,7 +155,9 @@ providers:
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := func(nano int64) money.Price { return money.Price{Nano: nano, Set: true} }
+	set := func(nano int64, dollars string) money.Price {
+		return money.Price{Nano: nano, Set: true, Dollars: dollars}
+	}
 	of := func(slug string) *catalog.Pricing {
 		m, _ := snap.Model(slug)
 		p := &m.Endpoints[0].Pricing
@@ -164,30 +166,30 @@ providers:
 		}
 		return p
 	}
-	if p := of("v/hear"); p.Minute != set(600_000_000) || p.Source != "USD minute 0.006" || p.Rate == "" {
+	if p := of("v/hear"); p.Minute != set(600_000_000, "0.006") || p.Source != "USD minute 0.006" || p.Rate == "" {
 		t.Errorf("hear: %+v", p)
 	}
-	if p := of("v/speak"); p.Characters != set(1_500_000_000) {
+	if p := of("v/speak"); p.Characters != set(1_500_000_000, "15") {
 		t.Errorf("speak: %+v", p)
 	}
-	if p := of("v/embed"); p.Base.Prompt != set(2_000_000) {
+	if p := of("v/embed"); p.Base.Prompt != set(2_000_000, "") {
 		t.Errorf("embed: %+v", p)
 	}
-	if p := of("v/guard"); p.Base.Request != set(0) {
+	if p := of("v/guard"); p.Base.Request != set(0, "") {
 		t.Errorf("guard: %+v", p)
 	}
-	if p := of("v/rank"); p.Base.Request != set(200_000_000) {
+	if p := of("v/rank"); p.Base.Request != set(200_000_000, "0.002") {
 		t.Errorf("rank: %+v", p)
 	}
 	want := []catalog.ImagePrice{
-		{Component: "image_output", Unit: "image", Variant: "high", Resolution: "1024x1024", Price: set(15_000_000_000), Basis: "fixed"},
-		{Component: "text_input", Unit: "tokens_1k", Price: set(500_000_000), Basis: "supplier_rate"},
+		{Component: "image_output", Unit: "image", Variant: "high", Resolution: "1024x1024", Price: set(15_000_000_000, ""), Basis: "fixed"},
+		{Component: "text_input", Unit: "tokens_1k", Price: set(500_000_000, "5"), Basis: "supplier_rate"},
 	}
 	if d := cmp.Diff(want, of("v/paint").Images); d != "" {
 		t.Error(d)
 	}
 	film, _ := snap.Model("v/film")
-	if d := cmp.Diff([]catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000)}, {PerSecond: set(8_000_000_000)}}, of("v/film").Video); d != "" {
+	if d := cmp.Diff([]catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000, "")}, {PerSecond: set(8_000_000_000, "0.08")}}, of("v/film").Video); d != "" {
 		t.Error(d)
 	}
 	if film.HubID != "V/Film" || film.Type != catalog.TypeVideo || !film.Video.Audio || len(film.Video.Durations) != 2 || film.Endpoints[0].Output != catalog.Video {

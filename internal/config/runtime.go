@@ -97,3 +97,10 @@ func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 	}
 	return seal.NewRing(keys...)
 }
+
+// maxVersion keeps a version short enough for the records that name it.
+const maxVersion = 100
+
+func (p *Pricing) version() string {
+	return rate.Version(p.Version, string(p.RubPerUSD), string(p.Margin))
+}

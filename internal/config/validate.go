@@ -86,6 +86,9 @@ func (c *Config) Validate() error {
 	if c.Ledger.LapseAfter <= c.Ledger.LeaseFor {
 		k.fail("ledger.lapse_after", "it must be longer than lease_for (%s), or a lease could be used after it was taken back", c.Ledger.LeaseFor)
 	}
+	if len(c.Pricing.Version) > maxVersion {
+		k.fail("pricing.version", "must have at most %d bytes", maxVersion)
+	}
 	if _, err := money.NewRate(string(c.Pricing.RubPerUSD), string(c.Pricing.Margin)); err != nil {
 		k.fail("pricing.rub_per_usd", "rub_per_usd must be a number above 0 and margin a number of 0 or more")
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"weir/internal/fault"
@@ -43,7 +44,8 @@ func appendItem(b []byte, it *Item) []byte {
 	e.texts(c.ModelAsked, c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID)
 	counts := c.Usage.Counts()
 	later := anyOf(counts[firstCounts:])
-	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5))
+	dollars := slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return l.Dollars != "" })
+	e.uint(flag(c.Streamed, 0) | flag(c.Cancelled, 1) | flag(c.Settled, 2) | hasOffers | flag(c.Notice != "", 4) | flag(later, 5) | flag(dollars, 6))
 	e.int(int64(c.Status))
 	e.texts(c.Error, c.Finish, c.NativeFinish)
 	e.usage(&c.Usage)
@@ -86,6 +88,11 @@ func appendItem(b []byte, it *Item) []byte {
 	if later {
 		e.counts(counts[firstCounts:])
 	}
+	if dollars {
+		for i := range c.Lines {
+			e.text(c.Lines[i].Dollars)
+		}
+	}
 	return e.b
 }
 
@@ -98,6 +105,9 @@ const hasNotice = 1 << 4
 
 // hasLater is the flag of a record that ends with the counts that usages have got since.
 const hasLater = 1 << 5
+
+// hasDollars is the flag of a record that tells what prices in dollars its lines come from.
+const hasDollars = 1 << 6
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
 func (e *encoder) offer(x *record.Candidate, asked string) {
@@ -300,6 +310,11 @@ func (it *Item) decode(rec string, from *lists) error {
 	if flags&hasLater != 0 {
 		all := c.Usage.Counts()
 		d.counts(all[firstCounts:])
+	}
+	if flags&hasDollars != 0 {
+		for i := range c.Lines {
+			c.Lines[i].Dollars = d.text()
+		}
 	}
 	if d.bad {
 		return unreadable("it ends too early")

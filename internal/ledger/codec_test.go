@@ -30,7 +30,7 @@ var someCount = rapid.Custom(func(t *rapid.T) usage.Count {
 })
 
 var someLine = rapid.Custom(func(t *rapid.T) usage.Line {
-	return usage.Line{Kind: usage.Kind(rapid.Byte().Draw(t, "kind")), Quantity: whole.Draw(t, "quantity"), Price: whole.Draw(t, "price")}
+	return usage.Line{Kind: usage.Kind(rapid.Byte().Draw(t, "kind")), Quantity: whole.Draw(t, "quantity"), Price: whole.Draw(t, "price"), Dollars: rapid.SampledFrom([]string{"", "", "0.25", "1e-06"}).Draw(t, "dollars")}
 })
 
 var someCandidate = rapid.Custom(func(t *rapid.T) record.Candidate {

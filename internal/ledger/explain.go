@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/internal/money"
+	"weir/internal/rate"
 	"weir/internal/record"
 	"weir/internal/usage"
 )
@@ -56,8 +57,8 @@ func (x *Explanation) recompute() string {
 	return ""
 }
 
-// Recompute tells why the cost of a call does not follow from what was recorded of it: from the quantities and prices of
-// its lines. "" when it does.
+// Recompute tells why the cost of a call does not follow from what was recorded of it: the quantities of its lines from its usage, their
+// prices from those in dollars and the rate, the cost from quantities and prices. "" when it does.
 func Recompute(c *record.Call) string {
 	if !c.Settled {
 		if c.Cost != 0 {
@@ -71,6 +72,26 @@ func Recompute(c *record.Call) string {
 		return "the lines do not add up: " + err.Error()
 	case cost != c.Cost && (cost < maxHold || c.Cost != maxHold): // what one call can cost has an end
 		return fmt.Sprintf("the lines come to %s, the recorded cost is %s", cost, c.Cost)
+	}
+	if why := usage.Follow(&c.Usage, c.Lines); why != "" {
+		return why
+	}
+	return reprice(c)
+}
+
+// reprice tells why a ruble price does not follow from the price in dollars and the rate. Prices in rubles and records of old name no dollars.
+func reprice(c *record.Call) string {
+	for _, l := range c.Lines {
+		if l.Dollars == "" {
+			continue
+		}
+		at, ok := rate.Named(c.Rate)
+		if !ok {
+			return fmt.Sprintf("the price of %s is %s dollars at the rate %q, which names none", l.Kind, l.Dollars, c.Rate)
+		}
+		if price, err := l.PriceOf(at); err != nil || price != l.Price {
+			return fmt.Sprintf("the price of %s is %s, that of %s dollars at the rate %q is %s", l.Kind, money.Price{Nano: l.Price, Set: true}, l.Dollars, c.Rate, money.Price{Nano: price, Set: true})
+		}
 	}
 	return ""
 }
@@ -163,7 +184,11 @@ func (x *Explanation) writeCost(w io.Writer) {
 		field(w, "provider's cost", "%s dollars", c.Usage.UpstreamCost)
 	}
 	for _, l := range c.Lines {
-		field(w, l.Kind.String(), "%d\tx %s per %s\t= %s", l.Quantity, money.Price{Nano: l.Price, Set: true}, l.Kind.Unit(), l.AppendAmount(nil))
+		from := ""
+		if l.Dollars != "" {
+			from = "\tfrom " + l.Dollars + " dollars"
+		}
+		field(w, l.Kind.String(), "%d\tx %s per %s\t= %s%s", l.Quantity, money.Price{Nano: l.Price, Set: true}, l.Kind.Unit(), l.AppendAmount(nil), from)
 	}
 	field(w, "exact sum", "%s rubles", x.Exact)
 	field(w, "rounded up", "%s rubles", x.Cost)

@@ -19,16 +19,31 @@ func (r oneCall) Call(context.Context, string, string) (*record.Call, []ledger.E
 	return &r.call, r.entries, nil
 }
 
+// consumed are usages of which there is no line but one of the kind.
+var consumed = map[usage.Kind]usage.Usage{
+	usage.KindPrompt: {Prompt: usage.Of(1)}, usage.KindCacheRead: {Prompt: usage.Of(1), CacheRead: usage.Of(1)}, usage.KindCacheWrite: {Prompt: usage.Of(1), CacheWrite: usage.Of(1)},
+	usage.KindCacheWrite1h: {Prompt: usage.Of(1), CacheWrite1h: usage.Of(1)}, usage.KindPromptAudio: {Prompt: usage.Of(1), PromptAudio: usage.Of(1)},
+	usage.KindPromptImage: {Prompt: usage.Of(1), PromptImage: usage.Of(1)}, usage.KindCompletion: {Completion: usage.Of(1)}, usage.KindReasoning: {Completion: usage.Of(1), Reasoning: usage.Of(1)},
+	usage.KindOutputAudio: {Completion: usage.Of(1), OutputAudio: usage.Of(1)}, usage.KindOutputImage: {Completion: usage.Of(1), OutputImage: usage.Of(1)},
+	usage.KindWebSearch: {WebSearches: usage.Of(1)}, usage.KindImage: {Images: usage.Of(1)}, usage.KindWebFetch: {WebFetches: usage.Of(1)}, usage.KindFileSearch: {FileSearches: usage.Of(1)},
+	usage.KindCodeExecution: {Containers: usage.Of(1)}, usage.KindMCP: {MCPCalls: usage.Of(1)},
+	// of the others records have not always kept the count
+}
+
 // Whatever a line is sold by, the explanation of a charge comes to what was charged.
 func TestExplainAddsUpEveryKind(t *testing.T) {
 	t.Parallel()
 	for k := usage.KindPrompt; k.String() != ""; k++ {
 		lines := []usage.Line{{Kind: k, Quantity: 12_345, Price: 678_901}}
+		u := consumed[k]
+		for _, c := range u.Counts() {
+			c.N *= 12_345
+		}
 		cost, err := usage.Total(lines)
 		if err != nil {
 			t.Fatal(err)
 		}
-		r := oneCall{call: record.Call{Wallet: "w", Lines: lines, Cost: cost, Settled: true}, entries: []ledger.Entry{{Account: ledger.WalletAccount + "w", Amount: -cost}}}
+		r := oneCall{call: record.Call{Wallet: "w", Usage: u, Lines: lines, Cost: cost, Settled: true}, entries: []ledger.Entry{{Account: ledger.WalletAccount + "w", Amount: -cost}}}
 		x, err := ledger.Explain(t.Context(), r, "", "gen-1")
 		if err != nil || !x.Matches {
 			t.Errorf("%s: %s, %v", k, x.Why, err)

@@ -21,8 +21,9 @@ const Ruble Nano = 1_000_000_000
 // reasoning without a price of its own costs what completion costs, reasoning at zero is free.
 // The unit (1000 tokens, one request, one image, one second) belongs to the field that holds the price.
 type Price struct {
-	Nano int64 // 10⁻⁹ rubles per unit
-	Set  bool
+	Nano    int64 // 10⁻⁹ rubles per unit
+	Set     bool
+	Dollars string // what the source asks for a million tokens or characters, or for one of anything else, as it writes it; "" when priced in rubles
 }
 
 // What makes an amount impossible. They are the causes of this package's errors, for errors.Is.

@@ -34,13 +34,24 @@ func NewRate(rublesPerDollar, margin string) (Rate, error) {
 // token, 1000 for one per thousand, 1,000,000 for one per million. The dollars are decimal text; an exponent is allowed,
 // because sources write 8e-07. It fails with fault.Invalid for other text and for a price that does not fit.
 func (r Rate) PerThousand(dollars string, tokens int64) (Price, error) {
-	return r.price(dollars, thousand, tokens)
+	p, err := r.price(dollars, thousand, tokens)
+	if err == nil && tokens == Million {
+		p.Dollars = strings.Clone(dollars)
+	}
+	return p, err
 }
+
+// Million is what sources sell tokens and characters by.
+const Million = 1_000_000
 
 // Each is the ruble price of one request, search, image or second, of which the source sells so many for dollars.
 // It takes the same text and fails like PerThousand.
 func (r Rate) Each(dollars string, units int64) (Price, error) {
-	return r.price(dollars, 1, units)
+	p, err := r.price(dollars, 1, units)
+	if err == nil && units == 1 {
+		p.Dollars = strings.Clone(dollars)
+	}
+	return p, err
 }
 
 func (r Rate) price(dollars string, wanted, sold int64) (Price, error) {

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"weir/internal/usage"
 )
 
 // Limits of what is kept of a call. Texts come from clients, from providers and from catalogs, so each has one: a charge must not fail because
@@ -117,6 +119,12 @@ func within[T ~int | ~int64](b *bounder, n *T, least, most T) {
 
 func (b *bounder) lists(c *Call) {
 	c.Lines = shortened(b, c.Lines, maxLines)
+	if slices.ContainsFunc(c.Lines, func(l usage.Line) bool { return len(l.Dollars) > maxWord || Text(l.Dollars) != l.Dollars }) {
+		c.Lines = slices.Clone(c.Lines)
+		for i := range c.Lines {
+			b.text(&c.Lines[i].Dollars, maxWord)
+		}
+	}
 	c.Candidates = shortened(b, c.Candidates, maxCandidates)
 	c.Attempts = shortened(b, c.Attempts, maxAttempts)
 	own := false

@@ -46,17 +46,17 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	dst = answer.settle(dst, rest)
 
 	if p.Request.Set {
-		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano})
+		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano, Dollars: p.Request.Dollars})
 	}
 	if p.WebSearch.Set && u.WebSearches.N > 0 {
-		dst = append(dst, Line{Kind: KindWebSearch, Quantity: u.WebSearches.N, Price: p.WebSearch.Nano})
+		dst = append(dst, Line{Kind: KindWebSearch, Quantity: u.WebSearches.N, Price: p.WebSearch.Nano, Dollars: p.WebSearch.Dollars})
 	}
 	if p.ImageOutputEach.Set && u.Images.N > 0 {
-		dst = append(dst, Line{Kind: KindImage, Quantity: u.Images.N, Price: p.ImageOutputEach.Nano})
+		dst = append(dst, Line{Kind: KindImage, Quantity: u.Images.N, Price: p.ImageOutputEach.Nano, Dollars: p.ImageOutputEach.Dollars})
 	}
 	for i := 1; i < len(hosted); i++ { // searches have their place above
-		if h := &hosted[i]; h.price(p).Set && h.count(u).N > 0 {
-			dst = append(dst, Line{Kind: h.kind, Quantity: h.count(u).N, Price: h.price(p).Nano})
+		if h, price := &hosted[i], hosted[i].price(p); price.Set && h.count(u).N > 0 {
+			dst = append(dst, Line{Kind: h.kind, Quantity: h.count(u).N, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}
 	return dst
@@ -136,7 +136,7 @@ func appendTariff(dst []Line, u *Usage, t *catalog.Tariff) []Line {
 		{KindVideo, t.Second, u.Seconds.N},
 	} {
 		if x.price.Set && x.quantity > 0 {
-			dst = append(dst, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano})
+			dst = append(dst, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano, Dollars: x.price.Dollars})
 		}
 	}
 	return dst
@@ -150,7 +150,7 @@ type part struct {
 }
 
 func (w *part) reserve(dst []Line, kind Kind) []Line {
-	return append(dst, Line{Kind: kind, Price: w.price.Nano})
+	return append(dst, Line{Kind: kind, Price: w.price.Nano, Dollars: w.price.Dollars})
 }
 
 func (w *part) take(dst []Line, kind Kind, n Count, own money.Price) []Line {
@@ -159,7 +159,8 @@ func (w *part) take(dst []Line, kind Kind, n Count, own money.Price) []Line {
 		return dst
 	}
 	w.left -= quantity
-	return append(dst, Line{Kind: kind, Quantity: quantity, Price: either(own, w.price).Nano})
+	price := either(own, w.price)
+	return append(dst, Line{Kind: kind, Quantity: quantity, Price: price.Nano, Dollars: price.Dollars})
 }
 
 func (w *part) settle(dst []Line, at int) []Line {

@@ -32,19 +32,19 @@ func TestPricesFallToTheirParents(t *testing.T) {
 			Prompt: price(1), CacheRead: price(2), CacheWrite: price(3), CacheWrite1h: price(4), Audio: price(5), Image: price(6), Completion: price(7),
 			Reasoning: price(8), AudioOutput: price(9), ImageOutput: price(10), Request: price(11), WebSearch: price(12), ImageOutputEach: price(13),
 		}, []usage.Line{
-			{usage.KindPrompt, 40, 1}, {usage.KindCacheRead, 10, 2}, {usage.KindCacheWrite, 11, 3}, {usage.KindCacheWrite1h, 12, 4},
-			{usage.KindPromptAudio, 13, 5}, {usage.KindPromptImage, 14, 6}, {usage.KindCompletion, 42, 7}, {usage.KindReasoning, 5, 8},
-			{usage.KindOutputAudio, 6, 9}, {usage.KindOutputImage, 7, 10}, {usage.KindRequest, 1, 11}, {usage.KindWebSearch, 2, 12}, {usage.KindImage, 3, 13},
+			{usage.KindPrompt, 40, 1, ""}, {usage.KindCacheRead, 10, 2, ""}, {usage.KindCacheWrite, 11, 3, ""}, {usage.KindCacheWrite1h, 12, 4, ""},
+			{usage.KindPromptAudio, 13, 5, ""}, {usage.KindPromptImage, 14, 6, ""}, {usage.KindCompletion, 42, 7, ""}, {usage.KindReasoning, 5, 8, ""},
+			{usage.KindOutputAudio, 6, 9, ""}, {usage.KindOutputImage, 7, 10, ""}, {usage.KindRequest, 1, 11, ""}, {usage.KindWebSearch, 2, 12, ""}, {usage.KindImage, 3, 13, ""},
 		}},
 		{"prompt and completion alone", catalog.Prices{Prompt: price(1), Completion: price(7)}, []usage.Line{
-			{usage.KindPrompt, 40, 1}, {usage.KindCacheRead, 10, 1}, {usage.KindCacheWrite, 11, 1}, {usage.KindCacheWrite1h, 12, 1},
-			{usage.KindPromptAudio, 13, 1}, {usage.KindPromptImage, 14, 1}, {usage.KindCompletion, 42, 7}, {usage.KindReasoning, 5, 7},
-			{usage.KindOutputAudio, 6, 7}, {usage.KindOutputImage, 7, 7},
+			{usage.KindPrompt, 40, 1, ""}, {usage.KindCacheRead, 10, 1, ""}, {usage.KindCacheWrite, 11, 1, ""}, {usage.KindCacheWrite1h, 12, 1, ""},
+			{usage.KindPromptAudio, 13, 1, ""}, {usage.KindPromptImage, 14, 1, ""}, {usage.KindCompletion, 42, 7, ""}, {usage.KindReasoning, 5, 7, ""},
+			{usage.KindOutputAudio, 6, 7, ""}, {usage.KindOutputImage, 7, 7, ""},
 		}},
 		{"an hour falls to five minutes", catalog.Prices{Prompt: price(1), CacheWrite: price(3), Completion: price(7), Reasoning: price(0)}, []usage.Line{
-			{usage.KindPrompt, 40, 1}, {usage.KindCacheRead, 10, 1}, {usage.KindCacheWrite, 11, 3}, {usage.KindCacheWrite1h, 12, 3},
-			{usage.KindPromptAudio, 13, 1}, {usage.KindPromptImage, 14, 1}, {usage.KindCompletion, 42, 7}, {usage.KindReasoning, 5, 0},
-			{usage.KindOutputAudio, 6, 7}, {usage.KindOutputImage, 7, 7},
+			{usage.KindPrompt, 40, 1, ""}, {usage.KindCacheRead, 10, 1, ""}, {usage.KindCacheWrite, 11, 3, ""}, {usage.KindCacheWrite1h, 12, 3, ""},
+			{usage.KindPromptAudio, 13, 1, ""}, {usage.KindPromptImage, 14, 1, ""}, {usage.KindCompletion, 42, 7, ""}, {usage.KindReasoning, 5, 0, ""},
+			{usage.KindOutputAudio, 6, 7, ""}, {usage.KindOutputImage, 7, 7, ""},
 		}},
 	} {
 		t.Run(c.name, func(t *testing.T) {

@@ -20,7 +20,15 @@ func (e *encoder) int(n int64)    { e.b = binary.AppendVarint(e.b, n) }
 func (e *encoder) bytes(b []byte) { e.int(int64(len(b))); e.b = append(e.b, b...) }
 func (e *encoder) text(s string)  { e.int(int64(len(s))); e.b = append(e.b, s...) }
 func (e *encoder) count(n int)    { e.int(int64(n)) }
+
+// price writes 0 for a price that is not set, 1 for one that was in rubles, 2 for one of which the dollars follow.
 func (e *encoder) price(p money.Price) {
+	if p.Set && p.Dollars != "" {
+		e.int(2)
+		e.int(p.Nano)
+		e.text(p.Dollars)
+		return
+	}
 	e.flag(p.Set)
 	e.int(p.Nano)
 }
@@ -120,7 +128,14 @@ func (d *decoder) optional() *int64 {
 	return &n
 }
 
-func (d *decoder) price() money.Price { return money.Price{Set: d.flag(), Nano: d.int()} }
+func (d *decoder) price() (p money.Price) {
+	kind := d.int()
+	p.Set, p.Nano = kind > 0, d.int()
+	if kind == 2 {
+		p.Dollars = d.text()
+	}
+	return p
+}
 
 func (d *decoder) media() (all []Media) {
 	for range d.count() {

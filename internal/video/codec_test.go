@@ -54,7 +54,7 @@ func TestRequestRoundTrip(t *testing.T) {
 
 func someJob() *video.Job {
 	return &video.Job{Offer: 1, Rounds: 2, Progress: 40, Videos: 2, Seconds: 8, Polls: 7, Failures: 1, Notice: "n", Callback: "https://example.com/hook",
-		Offers: []video.Offer{{Endpoint: "one/v/m", Provider: "one", ProviderName: "One", UpstreamModel: "m", Second: money.Price{Nano: 5, Set: true}, List: "l", Rate: "r", Source: "0.1", Refused: true},
+		Offers: []video.Offer{{Endpoint: "one/v/m", Provider: "one", ProviderName: "One", UpstreamModel: "m", Second: money.Price{Nano: 5, Set: true, Dollars: "0.1"}, List: "l", Rate: "r", Source: "0.1", Refused: true},
 			{Endpoint: "two/v/m", Request: money.Price{Nano: 9, Set: true}}},
 		Outputs: []video.Output{{URL: "u", Handle: "h", MediaType: "video/mp4", Bytes: 99, Kept: "vj_1/0-1", ETag: "e"}, {}},
 		Call:    record.Call{Generation: "gen-1", Wallet: "wal_1", API: video.API, At: time.Unix(1_772_000_000, 0).UTC(), Attempts: []record.Attempt{{Endpoint: "one/v/m", Status: 429}}}}

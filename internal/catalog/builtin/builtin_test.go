@@ -109,12 +109,14 @@ func TestKnownPrices(t *testing.T) {
 	i := slices.IndexFunc(d.Offers, func(o catalog.Offer) bool { return o.Model == "openai/gpt-5.4" })
 	o := d.Offers[i]
 	// dollars per million at 100 rubles are a tenth of the number in rubles per thousand
-	set := func(nano int64) money.Price { return money.Price{Nano: nano, Set: true} }
-	if want := (catalog.Prices{Prompt: set(250_000_000), Completion: set(1_500_000_000), CacheRead: set(25_000_000),
-		WebSearch: set(1_000_000_000), FileSearch: set(250_000_000), CodeExecution: set(6_000_000_000), MCP: set(0)}); o.Pricing.Base != want {
+	set := func(nano int64, dollars string) money.Price {
+		return money.Price{Nano: nano, Set: true, Dollars: dollars}
+	}
+	if want := (catalog.Prices{Prompt: set(250_000_000, "2.5"), Completion: set(1_500_000_000, "15"), CacheRead: set(25_000_000, "0.25"),
+		WebSearch: set(1_000_000_000, "0.01"), FileSearch: set(250_000_000, "0.0025"), CodeExecution: set(6_000_000_000, "0.06"), MCP: set(0, "0")}); o.Pricing.Base != want {
 		t.Errorf("base is %+v", o.Pricing.Base)
 	}
-	if th := o.Pricing.Thresholds; len(th) != 1 || th[0].Above != 272000 || th[0].Prices.Prompt != set(500_000_000) {
+	if th := o.Pricing.Thresholds; len(th) != 1 || th[0].Above != 272000 || th[0].Prices.Prompt != set(500_000_000, "5") {
 		t.Errorf("thresholds are %+v", th)
 	}
 	if o.Params&catalog.ParamTools == 0 || o.Params&catalog.ParamTemperature != 0 || o.Params&catalog.ParamReasoningEffort == 0 || o.Input != catalog.Text|catalog.Image|catalog.File {
@@ -171,7 +173,9 @@ func TestMediaPrices(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	set := func(nano int64) money.Price { return money.Price{Nano: nano, Set: true} }
+	set := func(nano int64, dollars string) money.Price {
+		return money.Price{Nano: nano, Set: true, Dollars: dollars}
+	}
 	at := func(model, tier string) *catalog.Offer {
 		i := slices.IndexFunc(d.Offers, func(o catalog.Offer) bool { return o.Model == model && o.Tier == tier })
 		if i < 0 {
@@ -182,26 +186,26 @@ func TestMediaPrices(t *testing.T) {
 	if o := at("openai/whisper-1", ""); o.Params != 0 || o.ImplicitCache {
 		t.Errorf("whisper-1 is said to understand %s", o.Params)
 	}
-	if p := at("openai/whisper-1", "").Pricing; p.Minute != set(600_000_000) || p.Base != (catalog.Prices{}) {
+	if p := at("openai/whisper-1", "").Pricing; p.Minute != set(600_000_000, "0.006") || p.Base != (catalog.Prices{}) {
 		t.Errorf("whisper-1: %+v", p)
 	}
-	if p := at("openai/tts-1", "").Pricing; p.Characters != set(1_500_000_000) {
+	if p := at("openai/tts-1", "").Pricing; p.Characters != set(1_500_000_000, "15") {
 		t.Errorf("tts-1: %+v", p)
 	}
-	if p := at("openai/gpt-4o-transcribe", "").Pricing.Base; p.Audio != set(600_000_000) || p.Prompt != set(250_000_000) {
+	if p := at("openai/gpt-4o-transcribe", "").Pricing.Base; p.Audio != set(600_000_000, "6") || p.Prompt != set(250_000_000, "2.5") {
 		t.Errorf("gpt-4o-transcribe: %+v", p)
 	}
-	if p := at("openai/gpt-image-1", "").Pricing.Base; p.ImageOutput != set(4_000_000_000) || p.Image != set(1_000_000_000) {
+	if p := at("openai/gpt-image-1", "").Pricing.Base; p.ImageOutput != set(4_000_000_000, "40") || p.Image != set(1_000_000_000, "10") {
 		t.Errorf("gpt-image-1: %+v", p)
 	}
-	if p := at("openai/omni-moderation-latest", "").Pricing.Base; p.Prompt != set(0) {
+	if p := at("openai/omni-moderation-latest", "").Pricing.Base; p.Prompt != set(0, "0") {
 		t.Errorf("omni-moderation-latest: %+v", p)
 	}
-	if p := at("cohere/rerank-v3.5", "").Pricing.Base; p.Request != set(200_000_000) {
+	if p := at("cohere/rerank-v3.5", "").Pricing.Base; p.Request != set(200_000_000, "0.002") {
 		t.Errorf("rerank-v3.5: %+v", p)
 	}
 	film := at("openai/sora-2", "")
-	if want := []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000)}, {Resolution: "720p", PerSecond: set(10_000_000_000)}}; !slices.Equal(film.Pricing.Video, want) || film.Output != catalog.Video {
+	if want := []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000, "0.1")}, {Resolution: "720p", PerSecond: set(10_000_000_000, "0.1")}}; !slices.Equal(film.Pricing.Video, want) || film.Output != catalog.Video {
 		t.Errorf("sora-2: %+v", film)
 	}
 	i := slices.IndexFunc(d.Models, func(m catalog.ModelInfo) bool { return m.Slug == "openai/sora-2" })
@@ -209,7 +213,7 @@ func TestMediaPrices(t *testing.T) {
 		t.Errorf("sora-2 makes %+v", v)
 	}
 	// the dearer tier has no price for long prompts, so that it does not take them
-	if o := at("openai/gpt-5.4", "priority"); o.ContextLength != 272_000 || len(o.Pricing.Thresholds) != 0 || o.Pricing.Base.Prompt != set(500_000_000) || !strings.Contains(o.Pricing.Source, `"5"`) {
+	if o := at("openai/gpt-5.4", "priority"); o.ContextLength != 272_000 || len(o.Pricing.Thresholds) != 0 || o.Pricing.Base.Prompt != set(500_000_000, "5") || !strings.Contains(o.Pricing.Source, `"5"`) {
 		t.Errorf("priority: %+v", o)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -16,6 +17,7 @@ import (
 
 	"weir/internal/account"
 	"weir/internal/audit"
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
@@ -186,8 +188,9 @@ func (d *desk) call(wallet, key string, cost money.Nano) *record.Call {
 		API: "completions", At: d.clock.Now(), ModelAsked: "a/b", Model: "a/b", Provider: "p", ProviderName: "P", Endpoint: "p/a/b", Status: 200, Finish: "stop",
 		Cost: cost, Settled: true, Duration: time.Second}
 	c.Usage.Prompt, c.Usage.Completion = usage.Of(10), usage.Of(5)
+	c.Lines = []usage.Line{{Kind: usage.KindPrompt, Quantity: 10}, {Kind: usage.KindCompletion, Quantity: 5}}
 	if cost > 0 {
-		c.Lines = []usage.Line{{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)}}
+		c.Lines = append(c.Lines, usage.Line{Kind: usage.KindRequest, Quantity: 1, Price: int64(cost)})
 	}
 	return c
 }
@@ -384,7 +387,9 @@ func wholeCall(t *testing.T, d *desk) {
 		Usage: usage.Usage{Prompt: usage.Of(1200), CacheRead: usage.Of(0), CacheWrite: usage.Of(7), CacheWrite1h: usage.Of(3), PromptAudio: usage.Of(1),
 			PromptVideo: usage.Of(9), Completion: usage.Of(333), Reasoning: usage.Of(100), OutputImage: usage.Of(2), Rejected: usage.Of(0), WebSearches: usage.Of(1),
 			UpstreamCost: "0.00123", Tier: "flex", Source: usage.Estimated},
-		Lines:   []usage.Line{{Kind: usage.KindPrompt, Quantity: 1200, Price: 25_000_001}, {Kind: usage.KindReasoning, Quantity: 333, Price: 75_000_000}, {Kind: usage.KindRequest, Quantity: 1, Price: 5}},
+		Lines: []usage.Line{{Kind: usage.KindPrompt, Quantity: 1189, Price: 25_000_001}, {Kind: usage.KindCacheWrite, Quantity: 7, Price: 25_000_001}, {Kind: usage.KindCacheWrite1h, Quantity: 3, Price: 25_000_001},
+			{Kind: usage.KindPromptAudio, Quantity: 1, Price: 25_000_001}, {Kind: usage.KindCompletion, Quantity: 231, Price: 75_000_000}, {Kind: usage.KindReasoning, Quantity: 100, Price: 75_000_000},
+			{Kind: usage.KindOutputImage, Quantity: 2, Price: 75_000_000}, {Kind: usage.KindRequest, Quantity: 1, Price: 5}},
 		Settled: true, PriceList: "2026-03-01", Rate: "92.5*1.15", SourcePrice: "0.25/1M", Hold: ruble,
 		FirstContent: 250 * time.Millisecond, Duration: 3 * time.Second, Generating: 2750 * time.Millisecond,
 		Candidates: []record.Candidate{{Endpoint: "x/vendor/model", DroppedBy: "max_price", Detail: "0.5 > 0.1 \\ \n"}, {Endpoint: "prov/vendor/model", Order: 1, Score: 0.1, Reason: "sort:price"}},
@@ -428,7 +433,7 @@ func wholeCall(t *testing.T, d *desk) {
 	if _, err := x.WriteTo(&text); err != nil {
 		t.Fatal(err)
 	}
-	for _, part := range []string{"0.0549750062", "0.054975007", "1200", "0.025000001", "2026-03-01", "92.5*1.15", "max_price", "provider_overloaded", "follows from the record", "estimated"} {
+	for _, part := range []string{"0.0549750062", "0.054975007", "1189", "0.025000001", "2026-03-01", "92.5*1.15", "max_price", "provider_overloaded", "follows from the record", "estimated"} {
 		if !strings.Contains(text.String(), part) {
 			t.Errorf("the explanation lacks %q:\n%s", part, &text)
 		}
@@ -1167,6 +1172,8 @@ func activity(t *testing.T, d *desk) {
 		c := d.call(w, key, cost)
 		c.At, c.Model = c.At.Add(day*24*time.Hour), model
 		c.Usage.Reasoning = usage.Of(2)
+		c.Lines[1].Quantity -= 2
+		c.Lines = slices.Insert(c.Lines, 2, usage.Line{Kind: usage.KindReasoning, Quantity: 2})
 		if err := b.Settle(d.ctx, d.hold(b, w, cost), c); err != nil {
 			t.Fatal(err)
 		}
@@ -1269,6 +1276,10 @@ func largestCall(t *testing.T, d *desk) {
 	for _, n := range c.Usage.Counts() {
 		*n = usage.Of(math.MaxInt64)
 	}
+	c.Usage.Requests = usage.Of(1) // what is billed was cut before; see usage.Bound
+	bounded := *c
+	bounded.Bound()
+	c.Lines = usage.AppendLines(nil, &bounded.Usage, &catalog.Prices{Request: money.Price{Nano: int64(ruble), Set: true}})
 	c.Status, c.At, c.Duration, c.FirstContent = math.MaxInt, time.Unix(1<<40, 0), math.MaxInt64, math.MinInt64
 	for range 5000 {
 		c.Candidates = append(c.Candidates, record.Candidate{Endpoint: text, DroppedBy: text, Detail: text, Reason: text, Slug: text, Score: math.Inf(1)})

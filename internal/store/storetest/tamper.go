@@ -63,6 +63,7 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 		t.Parallel()
 		olderBooks(t, kept(t, open(t)))
 	})
+	lyingRecords(t, open)
 	for name, c := range tamperings {
 		t.Run("verify/"+name, func(t *testing.T) {
 			t.Parallel()

@@ -1,0 +1,40 @@
+package rate
+
+import (
+	"strings"
+
+	"weir/internal/money"
+)
+
+// Version names a declared rate and margin by their values too, so that a forgotten change of name cannot make two rates one.
+func Version(name, rubPerUSD, margin string) string {
+	text := usdIs + rubPerUSD + marginIs + margin
+	if name != "" {
+		text = name + " " + text
+	}
+	return text
+}
+
+const usdIs, marginIs = "usd=", " margin="
+
+// Named is the rate that a version names: one of Declared's, such as "autumn usd=90 margin=0.1", or one of Effective's, such as
+// "cbr-2026-11-21@81.2345+0.15". ok is false for other text.
+func Named(version string) (r money.Rate, ok bool) {
+	rubles, margin, ok := declaredPair(version)
+	if !ok {
+		i := strings.LastIndexByte(version, '@')
+		if rubles, margin, ok = strings.Cut(version[i+1:], "+"); !ok || i < 0 {
+			return r, false
+		}
+	}
+	r, err := money.NewRate(rubles, margin)
+	return r, err == nil
+}
+
+func declaredPair(version string) (rubles, margin string, ok bool) {
+	i := strings.LastIndex(version, usdIs)
+	if i < 0 || i > 0 && version[i-1] != ' ' {
+		return "", "", false
+	}
+	return strings.Cut(version[i+len(usdIs):], marginIs)
+}
