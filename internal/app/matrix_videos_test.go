@@ -1,7 +1,9 @@
 package app_test
 
 import (
+	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -140,4 +142,106 @@ func (c *wireFilmCell) check(t *testing.T, gw *gateway, w *filmWire, spare bool,
 	if is := a.credits(t); (parse(t, is.TotalUsage) > 0) != (want == "completed") {
 		t.Errorf("charged %s", is.TotalUsage)
 	}
+}
+
+// unclear are answers to a submission that say neither yes nor no.
+var unclear = []string{
+	"fault=u15,status=500", "fault=u15,status=501", "fault=u15-html,status=502", "fault=u16", "fault=u15-empty,status=504", "fault=u15,status=529", "fault=u2", "fault=u2-reset",
+	"fault=u6", "fault=u3", "fault=u18-html", "fault=u18-object",
+}
+
+// clue is what no log may repeat.
+const clue = "a heron that nobody must read of"
+
+// A submission whose answer says neither yes nor no makes one job at most, at nobody else either, whether the provider has begun it or not. Where
+// it is found again it is made and charged for once; where it is not, its money goes back. The operator is told, without what was asked for.
+func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
+	t.Parallel()
+	type cell struct {
+		w    *filmWire
+		slug string
+		made bool
+	}
+	var cells []cell
+	gw := startGateway(t, func(s *setup) {
+		s.Video.FirstPoll, s.Video.MostPoll = 50*time.Millisecond, 200*time.Millisecond
+		s.Upstream.FirstByteTimeout, s.Server.AdminListen = 3*time.Second, "127.0.0.1:0"
+		d := &s.Declared
+		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
+		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
+		d.Providers = append(d.Providers, catalog.Provider{ID: "spare", Name: "spare", Dialect: "openai", BaseURL: origin + "/openrouter/api/v1", Key: "sk-spare", Quirks: catalog.Quirks{VideosWire: "openrouter"}})
+		for i := range filmWires {
+			w := &filmWires[i]
+			d.Providers = append(d.Providers, catalog.Provider{ID: w.name, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.base, Key: cmp.Or(w.key, "sk-of-"+w.name), Quirks: w.quirks})
+			for _, fault := range unclear {
+				for _, made := range []bool{false, true} {
+					if made && fault == "fault=u6" || !made && w.finds && fault != "fault=u6" { // part of the answer is out only when there is a job; lists are believed after a minute
+						continue
+					}
+					c := cell{w, w.name + "/" + strings.NewReplacer("=", "-", ",", "-").Replace(fault), made || fault == "fault=u6"}
+					if made {
+						c.slug += "-made"
+						fault += ",made=1"
+					}
+					cells = append(cells, c)
+					d.Models = append(d.Models, catalog.ModelInfo{Slug: c.slug, Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Durations: []int{w.seconds}, Resolutions: []string{w.resolution}, AspectRatios: []string{"16:9"}}})
+					d.Offers = append(d.Offers, matrixOffer(t, w.name, c.slug, w.model+"@"+fault), matrixOffer(t, "spare", c.slug, "some/video"))
+				}
+			}
+		}
+	})
+	var all sync.WaitGroup
+	places := make(chan struct{}, 8)
+	want := map[string]int64{}
+	found, lost := 0, 0
+	for _, c := range cells {
+		state := "failed"
+		switch {
+		case c.w.finds:
+			state = "completed"
+			found++
+		default:
+			lost++
+		}
+		if c.made {
+			want[c.w.name]++
+		}
+		all.Go(func() {
+			places <- struct{}{}
+			defer func() { <-places }()
+			a := gw.newAccount(t)
+			body := shoot(c.slug, clue+", "+c.slug)
+			body["provider"] = map[string]any{"order": []string{c.w.name, "spare"}}
+			f := a.awaitFilm(t, a.shoot(t, body).ID, state)
+			if (f.Error == "") != (state == "completed") || strings.Contains(f.Error, "127.0.0.1") {
+				t.Errorf("%s: the job says %q", c.slug, f.Error)
+			}
+			a.waitNothingHeld(t)
+			if is := a.credits(t); (parse(t, is.TotalUsage) > 0) != (state == "completed") {
+				t.Errorf("%s: charged %s", c.slug, is.TotalUsage)
+			}
+		})
+	}
+	all.Wait()
+	got := map[string]int64{}
+	for _, c := range gw.sim.Jobs() {
+		got[map[string]string{"sk-spare": "spare", sim.KlingAccessKey: "kling"}[c.Key]+strings.TrimPrefix(strings.TrimPrefix(c.Key, "sk-of-"), sim.KlingAccessKey)] += c.Submits
+	}
+	for name, n := range got {
+		if n != want[name] {
+			t.Errorf("%s has begun %d jobs, want %d", name, n, want[name])
+		}
+	}
+	for _, line := range []string{
+		`weir_video_submissions_unclear_total{outcome="found"} ` + strconv.Itoa(found), `weir_video_submissions_unclear_total{outcome="lost"} ` + strconv.Itoa(lost),
+		`weir_video_submissions_unclear_total{outcome="absent"} 0`, `weir_video_jobs_lost_total ` + strconv.Itoa(lost),
+	} {
+		if !strings.Contains(gw.metrics(t), line+"\n") {
+			t.Errorf("the metrics do not have %s", line)
+		}
+	}
+	if text := gw.log.String(); strings.Contains(text, clue) || !strings.Contains(text, "answers neither yes nor no") {
+		t.Error("the log repeats what was asked for, or does not tell of unclear answers")
+	}
+	gw.wantBalanced(t)
 }

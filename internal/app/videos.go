@@ -1,6 +1,8 @@
 package app
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -10,6 +12,7 @@ import (
 	"weir/internal/content"
 	"weir/internal/content/folder"
 	"weir/internal/content/s3"
+	"weir/internal/fault"
 	"weir/internal/fetch"
 	"weir/internal/httpapi"
 	"weir/internal/upstream"
@@ -67,8 +70,17 @@ func reportVideos(log *slog.Logger) func(string, *video.Job, error) {
 		if j != nil {
 			id = j.ID
 		}
-		log.Warn(what, "job", id, "error", err)
+		log.Warn(what, "job", id, "error", unquoted(err))
 	}
+}
+
+// unquoted is an error without the sentence of a provider, who may have repeated what it was asked for.
+func unquoted(err error) error {
+	var f *fault.Error
+	if !errors.As(err, &f) || f.Upstream == nil || f.Upstream.Status == 0 {
+		return err
+	}
+	return fmt.Errorf("%s: %s (status %d, request %q)", f.Op, f.Kind, f.Upstream.Status, f.Upstream.Request)
 }
 
 // endings writes the events that tell of the ends of jobs.

@@ -135,6 +135,7 @@ type Upstream struct {
 	Status   int    // HTTP status; 0 when no answer came
 	Code     string // the provider's own machine word, may be empty
 	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
+	Request  string // what it calls the request, for whoever asks it about that; "" not told
 	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
 
 	Silent      bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again

@@ -13,6 +13,8 @@ type VideoMetrics struct {
 	ended *prometheus.CounterVec
 	took  prometheus.Histogram
 	lost  prometheus.Counter
+
+	unclear *prometheus.CounterVec
 }
 
 var videoBuckets = []float64{5, 15, 30, 60, 120, 300, 600, 1800, 3600, 86400}
@@ -23,8 +25,13 @@ func NewVideoMetrics(m *Metrics) *VideoMetrics {
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_jobs_total", Help: "Video jobs that came to their end, by that."}, []string{"state"}),
 		took:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_video_job_seconds", Help: "Time from a video job's admission to its end.", Buckets: videoBuckets}),
 		lost:  prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_video_jobs_lost_total", Help: "Jobs that a provider may be working on, and charging for, for nobody."}),
+		unclear: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_submissions_unclear_total",
+			Help: "Submissions of video jobs to which a provider answered neither yes nor no, by what was found out about them."}, []string{"outcome"}),
 	}
-	m.Registry.MustRegister(v.ended, v.took, v.lost)
+	for _, o := range video.Outcomes() {
+		v.unclear.WithLabelValues(string(o))
+	}
+	m.Registry.MustRegister(v.ended, v.took, v.lost, v.unclear)
 	return v
 }
 
@@ -36,3 +43,8 @@ func (v *VideoMetrics) VideoEnded(_ string, s video.State, took time.Duration) {
 
 // VideoLost counts a job that nobody can find.
 func (v *VideoMetrics) VideoLost(string) { v.lost.Inc() }
+
+// VideoUnclear counts a submission without a clear answer.
+func (v *VideoMetrics) VideoUnclear(_ string, o video.Outcome) {
+	v.unclear.WithLabelValues(string(o)).Inc()
+}

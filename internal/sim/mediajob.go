@@ -24,6 +24,7 @@ type jobKnobs struct {
 	hops     int  // redirects before a result's bytes
 	bare     bool // results come without length, ranges and ETag
 	outputs  int  // results of a job, whatever was asked for; 0: as asked for
+	made     bool // a submit begins the job, and fails then
 }
 
 const (
@@ -61,6 +62,8 @@ func (k *jobKnobs) set(key, value string) (known bool, err error) {
 		k.hops, err = among(value, 0, 100)
 	case "bare":
 		k.bare, err = strconv.ParseBool(value)
+	case "made":
+		k.made, err = strconv.ParseBool(value)
 	case "outputs":
 		k.outputs, err = among(value, 1, maxOutputs)
 	default:
@@ -401,13 +404,16 @@ func (s *Server) madeAtOnce(on *wire, r *http.Request, a *mediaAsk) *mediaJob {
 	return j
 }
 
-// submit begins a job. A fault that writes nothing of the answer leaves nothing begun.
+// submit begins a job. A fault that writes nothing of the answer leaves nothing begun, unless it is told to.
 func (s *Server) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *refusal {
 	if a.knobs.job.end == "refuse" {
 		barred := on.barred
 		return &barred
 	}
 	body := sync.OnceValue(func() []byte { return on.accepted(s.newJob(on.wire, on.id, r, a)) })
+	if a.knobs.job.made {
+		body()
+	}
 	s.playMedia(&reply{wire: on.wire, status: on.status, body: body}, w, r, began, a, stepSubmit)
 	return nil
 }

@@ -37,6 +37,8 @@ const (
 	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
 	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
 
+	jobTaken = `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE upstream_id = $1 AND id <> $2)`
+
 	slotTake = `INSERT INTO video_slots (user_id, slot, job) VALUES ($1, $2, $3) ON CONFLICT (user_id, slot) DO NOTHING`
 	slotFree = `DELETE FROM video_slots WHERE job = $1`
 	slotJobs = `SELECT job FROM video_slots WHERE user_id = $1 ORDER BY slot`
@@ -196,7 +198,7 @@ func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bo
 
 // UpstreamTaken is video.Work.UpstreamTaken. It is for what seldom happens: there is no index for it.
 func (s *Store) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
-	err = s.find(ctx, func(row Scanner) error { return row.Scan(&taken) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE upstream_id = $1 AND id <> $2)`, upstreamID, job)
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&taken) }, jobTaken, upstreamID, job)
 	if err != nil {
 		return false, failure("store.UpstreamTaken", err)
 	}
@@ -275,6 +277,23 @@ func (s *Store) ClaimJobs(ctx context.Context, node string, epoch int64, now tim
 // KeepJob is video.Work.KeepJob.
 func (s *Store) KeepJob(ctx context.Context, j *video.Job, release bool) error {
 	return s.write(ctx, func(t *tx) error { return t.changeJob(jobKeep, j, release) })
+}
+
+// AdoptJob is video.Work.AdoptJob. All who write jobs wait meanwhile: it is for what seldom happens.
+func (s *Store) AdoptJob(ctx context.Context, j *video.Job) error {
+	return s.write(ctx, func(t *tx) error {
+		if err := t.lockTable("video_jobs"); err != nil {
+			return err
+		}
+		var taken bool
+		if err := t.row(jobTaken, j.UpstreamID, j.ID).Scan(&taken); err != nil {
+			return err
+		}
+		if taken {
+			return fault.New(fault.Unprocessable, "store.AdoptJob", "Another video job goes by this name at its provider.")
+		}
+		return t.changeJob(jobKeep, j, true)
+	})
 }
 
 func (t *tx) changeJob(text string, j *video.Job, release bool) error {

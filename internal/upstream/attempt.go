@@ -46,8 +46,9 @@ type attempt struct {
 	raw     watched // over x
 	body    Body    // over raw, or over its decompression
 	answer  Answer
-	done    bool  // the upstream's own end was seen
-	limit   int64 // of a whole answer; 0: the client's
+	done    bool              // the upstream's own end was seen
+	limit   int64             // of a whole answer; 0: the client's
+	told    func(http.Header) // gets the header of each answer; nil: nobody wants it
 
 	start          time.Time
 	headersBy      time.Duration // since start
@@ -296,6 +297,9 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 	if !fine {
 		header = a.x.Header() // before the body: it lies in the same buffer
 	}
+	if a.told != nil {
+		a.told(a.x.Header())
+	}
 	switch encoding := strings.ToLower(a.head.Encoding); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
@@ -359,6 +363,7 @@ func (a *attempt) finish() {
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
 	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, Body{}, Answer{}, h1.Head{}, false, 0
+	a.told = nil
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
 	a.lingering.Store(false)

@@ -59,13 +59,19 @@ func NewFilms(c *Client, files Opener) *Films { return &Films{client: c, files: 
 
 // Submit is video.Upstream's.
 func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
+	request := ""
 	err = f.with(ctx, ep, "", func(ask *Ask, d Filmer) error {
-		if out, err = d.SubmitVideo(ask, ep, s); err == nil {
-			out.ID = ask.signed(out.ID)
+		ask.told = func(h http.Header) { request = requestName(h) }
+		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
+			err = unnamed(ep)
 		}
+		out.ID = ask.signed(out.ID)
 		return err
 	})
-	return out, err
+	if err != nil {
+		return video.Accepted{}, asked(fault.From(err), request)
+	}
+	return out, nil
 }
 
 // Recover is video.Upstream's. Each credential is an account of its own: the job is absent when none of them has it.
@@ -74,23 +80,24 @@ func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 	if err != nil {
 		return video.Recovered{}, f.client.polish(ep, err)
 	}
-	fate := video.Absent
+	all := video.Recovered{Fate: video.Absent}
 	for _, key := range t.keys.all {
 		got, err := f.recover(ctx, ep, key.tag, s)
 		if err != nil || got.Fate == video.Adopted {
 			return got, err
 		}
 		if got.Fate == video.Unknown {
-			fate = video.Unknown
+			all.Fate = video.Unknown
 		}
+		all.Alike = append(all.Alike, got.Alike...)
 	}
-	return video.Recovered{Fate: fate}, nil
+	return all, nil
 }
 
 func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
 	err = f.with(ctx, ep, tag, func(ask *Ask, d Filmer) error {
-		if out, err = d.RecoverVideo(ask, ep, s); err == nil && out.ID != "" {
-			out.ID = ask.signed(out.ID)
+		if out, err = d.RecoverVideo(ask, ep, s); err == nil {
+			out = ask.found(out)
 		}
 		return err
 	})
@@ -191,6 +198,21 @@ func (k *Ask) signed(id string) string {
 		return id
 	}
 	return k.key.tag + tagMark + id
+}
+
+// found is what a dialect found of a submission, with names that a job can be asked for by. Whatever else looks like it is nothing to go by.
+func (k *Ask) found(r video.Recovered) video.Recovered {
+	if r.Fate == video.Adopted && plainName(r.ID, maxJobName) == "" {
+		return video.Recovered{}
+	}
+	r.ID = k.signed(r.ID)
+	for i, id := range r.Alike {
+		if plainName(id, maxJobName) == "" {
+			return video.Recovered{}
+		}
+		r.Alike[i] = k.signed(id)
+	}
+	return r
 }
 
 // keyTag names a key without telling it.

@@ -91,21 +91,28 @@ func NoCancel(ep *catalog.Endpoint) error {
 	return newFault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
 }
 
-// NotYet is the fault of a submission that cannot be found so soon after it was made: it may be on its way still.
-func NotYet(ep *catalog.Endpoint) error {
-	return newFault(ep, fault.ProviderUnavailable, "The provider does not list the job yet.", nil)
-}
-
-// settled is how old a job is when a list that does not have it is believed.
-const settled = time.Minute
-
-// Missing is what is known of a submission that a provider's list does not have.
-func (k *Ask) Missing(s *video.Submission) (video.Recovered, error) {
-	if k.Now().Sub(s.At) < settled {
-		return video.Recovered{}, NotYet(k.ep)
+// Listed is what a provider's list says of a submission: which of its jobs may be it, and whether all were seen that can be.
+func Listed(alike []string, whole bool) video.Recovered {
+	r := video.Recovered{Alike: alike}
+	if whole {
+		r.Fate = video.Absent
 	}
-	return video.Recovered{Fate: video.Absent}, nil
+	return r
 }
+
+// What a provider's list has from so long before a submission, by its own clock, may be that, and what it has from so long after it.
+const (
+	Skew    = 2 * time.Minute
+	byThere = 15 * time.Minute
+)
+
+// Placed tells where a listed job stands that was created at that moment: before a submission can have been made, or after it.
+func Placed(created time.Time, s *video.Submission) (before, after bool) {
+	return created.Before(s.At.Add(-Skew)), created.After(s.At.Add(byThere))
+}
+
+// MayBe reports whether what a list says of a job agrees with what was asked for; "" is nothing said.
+func MayBe(said, asked string) bool { return said == "" || said == asked }
 
 // Reason is why a provider has ended a job without a video.
 type Reason struct {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -31,15 +32,19 @@ func TestFilmsFound(t *testing.T) {
 	for name, c := range map[string]struct {
 		scripts []upstreamtest.Script
 		fate    video.Fate
-		id      string
+		alike   []string
 	}{
-		"one":                     {[]upstreamtest.Script{list(false, entry("a", time.Minute, "x", "4"), entry("b", time.Minute, "y", "4"), entry("c", time.Minute, "x", "8"))}, video.Adopted, "a"},
-		"two that are alike":      {[]upstreamtest.Script{list(false, entry("a", time.Minute, "x", "4"), entry("b", 2*time.Minute, "x", "4"))}, video.Unknown, ""},
-		"none":                    {[]upstreamtest.Script{list(false)}, video.Absent, ""},
-		"one that is older":       {[]upstreamtest.Script{list(true, entry("a", time.Hour, "x", "4"))}, video.Absent, ""},
-		"one on the second page":  {[]upstreamtest.Script{list(true, entry("b", time.Minute, "y", "4")), list(false, entry("a", time.Minute, "x", "4"))}, video.Adopted, "a"},
-		"more than can be looked": {[]upstreamtest.Script{list(true, entry("b", time.Minute, "y", "4"))}, video.Unknown, ""},
-		"a server without a list": {[]upstreamtest.Script{upstreamtest.Send(upstreamtest.Sized(http.StatusNotFound, "application/json", `{}`))}, video.Unknown, ""},
+		"one":                     {[]upstreamtest.Script{list(false, entry("a", time.Minute, "x", "4"), entry("b", time.Minute, "y", "4"), entry("c", time.Minute, "x", "8"))}, video.Absent, []string{"a"}},
+		"two that are alike":      {[]upstreamtest.Script{list(false, entry("a", time.Minute, "x", "4"), entry("b", 2*time.Minute, "x", "4"))}, video.Absent, []string{"a", "b"}},
+		"none":                    {[]upstreamtest.Script{list(false)}, video.Absent, nil},
+		"one that is older":       {[]upstreamtest.Script{list(true, entry("a", time.Hour, "x", "4"))}, video.Absent, nil},
+		"one of a slow clock":     {[]upstreamtest.Script{list(false, entry("a", 6*time.Minute, "x", "4"))}, video.Absent, []string{"a"}},
+		"one that came later":     {[]upstreamtest.Script{list(false, entry("a", -15*time.Minute, "x", "4"))}, video.Absent, nil},
+		"one that says little":    {[]upstreamtest.Script{list(false, `{"id":"a"}`)}, video.Absent, []string{"a"}},
+		"one on the second page":  {[]upstreamtest.Script{list(true, entry("b", time.Minute, "y", "4")), list(false, entry("a", time.Minute, "x", "4"))}, video.Absent, []string{"a"}},
+		"more than can be looked": {[]upstreamtest.Script{list(true, entry("b", time.Minute, "y", "4"))}, video.Unknown, nil},
+		"a server without a list": {[]upstreamtest.Script{upstreamtest.Send(upstreamtest.Sized(http.StatusNotFound, "application/json", `{}`))}, video.Unknown, nil},
+		"a name that is none":     {[]upstreamtest.Script{list(false, entry("a b", time.Minute, "x", "4"))}, video.Unknown, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -48,7 +53,7 @@ func TestFilmsFound(t *testing.T) {
 			t.Cleanup(cl.Close)
 			got, err := upstream.NewFilms(cl, upstreamtest.Files{}).Recover(t.Context(), filmEndpoint(p.URL, catalog.Quirks{}, "sora-2"),
 				&video.Submission{Token: "t", At: now.Add(-5 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
-			if err != nil || got.Fate != c.fate || got.ID != c.id {
+			if err != nil || got.Fate != c.fate || got.ID != "" || !slices.Equal(got.Alike, c.alike) {
 				t.Errorf("%+v, %v", got, err)
 			}
 		})
@@ -78,14 +83,14 @@ func TestFilmsFoundByAnotherKey(t *testing.T) {
 	ep.Provider.Keys = []string{"sk-upstream-key-2"}
 	films := upstream.NewFilms(cl, upstreamtest.Files{})
 	got, err := films.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
-	if err != nil || got.Fate != video.Adopted || strings.Contains(got.ID, "sk-") {
+	if err != nil || len(got.Alike) != 1 || strings.Contains(got.Alike[0], "sk-") {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if p, err := films.Poll(t.Context(), ep, &video.Job{UpstreamID: got.ID}); err != nil || p.State != video.InProgress {
+	if p, err := films.Poll(t.Context(), ep, &video.Job{UpstreamID: got.Alike[0]}); err != nil || p.State != video.InProgress {
 		t.Errorf("%+v, %v", p, err)
 	}
 	got, err = films.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "other", Seconds: 4}})
-	if err != nil || got.Fate != video.Absent {
+	if err != nil || got.Fate != video.Absent || len(got.Alike) > 0 {
 		t.Errorf("in no account: %+v, %v", got, err)
 	}
 }

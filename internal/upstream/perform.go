@@ -39,6 +39,7 @@ type Ask struct {
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	target *target
+	told   func(http.Header) // gets the header of each answer; nil: nobody wants it
 
 	mu  sync.Mutex
 	key *credential // what the first answer came for
@@ -92,7 +93,7 @@ func (k *Ask) Do(call Call) (*Answer, error) {
 		return nil, callerFault(k.ctx)
 	}
 	a := k.client.newAttempt(k.ctx, k.ep, k.target, k.target.dialect, call.Stream)
-	a.limit = k.client.cfg.Limits.Media
+	a.limit, a.told = k.client.cfg.Limits.Media, k.told
 	if call.Content != nil || call.URL != "" {
 		a.x = &standard{transport: k.client.plainTransport(k.target.group)}
 	}

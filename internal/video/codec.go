@@ -3,6 +3,7 @@ package video
 import (
 	"encoding/binary"
 	"fmt"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
@@ -31,6 +32,14 @@ func (e *encoder) price(p money.Price) {
 	}
 	e.flag(p.Set)
 	e.int(p.Nano)
+}
+
+func (e *encoder) moment(t time.Time) {
+	if t.IsZero() {
+		e.int(0)
+	} else {
+		e.int(t.UnixMicro())
+	}
 }
 
 func (e *encoder) texts(all ...string) {
@@ -119,6 +128,13 @@ func (d *decoder) texts(to ...*string) {
 }
 
 func (d *decoder) flag() bool { return d.int() == 1 }
+
+func (d *decoder) moment() time.Time {
+	if n := d.int(); n != 0 {
+		return time.UnixMicro(n).UTC()
+	}
+	return time.Time{}
+}
 
 func (d *decoder) optional() *int64 {
 	if !d.flag() {
@@ -234,6 +250,8 @@ func EncodeDetail(j *Job) []byte {
 		e.int(o.Bytes)
 	}
 	e.bytes(ledger.Encode(ledger.Item{Call: j.Call}).Record)
+	e.moment(j.AskedAt)
+	e.text(j.Doubt)
 	return e.b
 }
 
@@ -260,6 +278,12 @@ func DecodeDetail(b []byte, j *Job) error {
 		j.Outputs = append(j.Outputs, o)
 	}
 	rec := d.bytes()
+	if len(d.b) > 0 { // else it was written before there were these
+		if j.AskedAt = d.moment(); len(d.b) == 0 {
+			d.fail()
+		}
+		j.Doubt = d.text()
+	}
 	if err := d.done("the detail"); err != nil {
 		return err
 	}

@@ -138,8 +138,8 @@ func TestRefused(t *testing.T) {
 		err  *fault.Error
 		want bool
 	}{
-		"bad request": {at(400), true}, "unauthorized": {at(401), true}, "too many": {at(429), true}, "server error": {at(500), true}, "unavailable": {at(503), true},
-		"overloaded": {at(529), true}, "never reached": {unreachable, true}, "request timeout": {at(408), false}, "bad gateway": {at(502), false}, "gateway timeout": {at(504), false},
+		"bad request": {at(400), true}, "unauthorized": {at(401), true}, "too many": {at(429), true}, "server error": {at(500), false}, "not implemented": {at(501), false}, "unavailable": {at(503), false},
+		"overloaded": {at(529), false}, "conflict": {at(409), false}, "a proxy that was left": {at(499), false}, "nobody's": {at(477), false}, "a redirect": {at(302), false}, "never reached": {unreachable, true}, "request timeout": {at(408), false}, "bad gateway": {at(502), false}, "gateway timeout": {at(504), false},
 		"no answer": {at(0), false}, "an answer that is none": {at(200), false}, "a proxy's": {at(520), false},
 		"our own timeout": {fault.New(fault.Timeout, "x", ""), false}, "a bug": {fault.New(fault.Internal, "x", ""), false},
 		"not sent": {fault.New(fault.Unprocessable, "x", ""), true}, "cancelled": {fault.New(fault.Canceled, "x", ""), false},

@@ -81,7 +81,7 @@ func failedState(s State) State {
 
 // complete keeps the videos, where that is wanted, and charges for them.
 func (s *Service) complete(ctx context.Context, j *Job, p *Progress) error {
-	adopt(j, p.Outputs)
+	j.outputs(p.Outputs)
 	if s.Contents != nil {
 		if err := s.keepOutputs(ctx, j); err != nil {
 			if ctx.Err() != nil || fault.Is(err, fault.Conflict) {
@@ -105,8 +105,8 @@ func (s *Service) complete(ctx context.Context, j *Job, p *Progress) error {
 	return err
 }
 
-// adopt takes what the provider says of the videos, beside what is kept of them already.
-func adopt(j *Job, outputs []Output) {
+// outputs takes what the provider says of the videos, beside what is kept of them already.
+func (j *Job) outputs(outputs []Output) {
 	kept := j.Outputs
 	j.Outputs = append([]Output(nil), outputs...)
 	for i := range min(len(kept), len(outputs)) {

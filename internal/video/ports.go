@@ -19,8 +19,8 @@ import (
 type Upstream interface {
 	// Submit asks ep for the videos of s, once: it never tries again by itself after a byte of the request has been sent.
 	Submit(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Accepted, error)
-	// Recover tells what became of a submission whose answer nobody saw. It must never make a second job at the provider. Where the provider
-	// knows no idempotency key, no task id of the client's and no list to search, the answer is Unknown.
+	// Recover tells what became of a submission whose answer nobody saw, or nobody understood. It must never make a second job at the provider.
+	// Where the provider knows no idempotency key, no task id of the client's and no list to search, the answer is Unknown.
 	Recover(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Recovered, error)
 	// Poll asks how far the job is. It fails with fault.NotFound when the provider does not know it.
 	Poll(ctx context.Context, ep *catalog.Endpoint, j *Job) (Progress, error)
@@ -36,7 +36,7 @@ type Submission struct {
 	Job     string // "vj_..."
 	Token   string // the same for each time that the submission is made: an idempotency key, or a task id
 	Request *Request
-	At      time.Time // of the job's admission: lists need not be searched further back
+	At      time.Time // just before the provider was asked, by the clock of the store: lists need not be searched further back
 }
 
 // Accepted is a provider's answer to a submission.
@@ -47,8 +47,9 @@ type Accepted struct {
 
 // Recovered is what became of a submission.
 type Recovered struct {
-	Fate Fate
-	Accepted
+	Fate     Fate
+	Accepted          // of one that is Adopted
+	Alike    []string // the provider's names for jobs that may be it: Fate holds if it is none of them
 }
 
 // Fate is what is known of a submission.
@@ -58,7 +59,7 @@ type Fate uint8
 const (
 	Unknown Fate = iota // nobody can tell
 	Adopted             // the provider has the job
-	Absent              // the provider surely does not have it: it may be asked
+	Absent              // the provider does not have it, as far as it knows by now
 )
 
 // Progress is what a provider says of a job.

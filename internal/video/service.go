@@ -102,9 +102,24 @@ func waitFor(ctx context.Context, d time.Duration) error {
 type Observer interface {
 	// VideoEnded is called when a job has come to its end.
 	VideoEnded(endpoint string, s State, took time.Duration)
+	// VideoUnclear is called when it is known as far as it ever will be what became of a submission whose answer nobody saw or understood.
+	VideoUnclear(endpoint string, o Outcome)
 	// VideoLost is called when a provider may have made a job that nobody can find: the operator may be billed for it.
 	VideoLost(endpoint string)
 }
+
+// Outcome is what became of a submission without a clear answer.
+type Outcome string
+
+// The outcomes.
+const (
+	Found   Outcome = "found"  // the provider has the job, and it goes on
+	Missing Outcome = "absent" // the provider does not have it
+	Lost    Outcome = "lost"   // nobody can tell
+)
+
+// Outcomes lists all of them.
+func Outcomes() []Outcome { return []Outcome{Found, Missing, Lost} }
 
 // Deps are the parts that a Service works with.
 type Deps struct {

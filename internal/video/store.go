@@ -46,6 +46,9 @@ type Work interface {
 	// KeepJob writes what has changed of a job: that it goes on, or what became of it after its end. Others may have it then if release. It
 	// fails with fault.Conflict when j.Fence is not the job's any more, and then nothing was written.
 	KeepJob(ctx context.Context, j *Job, release bool) error
+	// AdoptJob is KeepJob, with release, for a job whose upstream id was found in a provider's list. It fails with fault.Unprocessable when
+	// another job has come to go by that name, and then nothing was written.
+	AdoptJob(ctx context.Context, j *Job) error
 	// EndJob writes a job that has come to its end: its place is free, its escrow settled or given back, its record kept, its event in the
 	// outbox. Whoever worked on it cannot write any more. It fails like KeepJob, and when the job has ended before.
 	EndJob(ctx context.Context, j *Job, end End) error

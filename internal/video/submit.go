@@ -3,6 +3,8 @@ package video
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strconv"
 	"time"
 
 	"weir/internal/catalog"
@@ -21,7 +23,7 @@ const (
 // whoever finds that, and no answer, must not ask anybody without knowing what became of it.
 func (s *Service) submit(ctx context.Context, j *Job) error {
 	if j.Submitting {
-		over, err := s.recover(ctx, j, nil)
+		over, err := s.recover(ctx, j)
 		if over || err != nil {
 			return err
 		}
@@ -50,7 +52,8 @@ func (s *Service) late(j *Job) bool { return !s.now().Before(j.DeadlineAt) }
 
 func (s *Service) tooLate(ctx context.Context, j *Job) error {
 	if j.Submitting {
-		s.lost(j, errors.New("its time was over before its provider could be asked what became of it"))
+		s.unclear(j, Lost)
+		s.lost(j, fmt.Errorf("its time was over before it was found: %w", j.doubt()))
 	}
 	if j.UpstreamID != "" {
 		j.Cleanup = CancelUpstream
@@ -70,7 +73,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	if busy != nil {
 		return false, busy, nil
 	}
-	j.Submitting = true
+	j.Submitting, j.AskedAt, j.Doubt = true, s.now().Truncate(time.Microsecond), ""
 	if err := s.keep(ctx, j, false); err != nil {
 		pass.End(health.Sample{})
 		return true, nil, err
@@ -88,7 +91,9 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	}
 	j.tried(started, s.now(), statusOf(refusal), refusal.Kind.String())
 	if !Refused(refusal) {
-		over, err := s.recover(ctx, j, refusal)
+		j.Doubt = doubtful(j, refusal)
+		s.cfg.Report("a provider answers neither yes nor no to a video job", j, j.doubt())
+		over, err := s.recover(ctx, j)
 		return over, refusal, err
 	}
 	j.Submitting = false
@@ -110,7 +115,7 @@ func (s *Service) submitTo(ctx context.Context, ep *catalog.Endpoint, j *Job) (A
 }
 
 func (j *Job) submission() *Submission {
-	return &Submission{Job: j.ID, Token: j.Token(), Request: &j.Request, At: j.CreatedAt}
+	return &Submission{Job: j.ID, Token: j.Token(), Request: &j.Request, At: j.asked()}
 }
 
 func (s *Service) admit(ep *catalog.Endpoint, account string) (health.Pass, *fault.Error) {
@@ -133,26 +138,26 @@ func statusOf(e *fault.Error) int {
 	return e.Upstream.Status
 }
 
-// Refused tells of the error of a submission that the provider surely did not take the job: it was never reached, or it said so. Of anything
-// else nobody knows.
+// Refused tells of the error of a submission that the provider surely did not take the job: it was never reached, or it said so in a way that
+// leaves no doubt. Of anything else nobody knows: whoever answers with 500, 503 or 529 may have begun before it failed, and speaks for others
+// behind it with 502 and 504.
 func Refused(e *fault.Error) bool {
-	if u := e.Upstream; u != nil {
-		switch {
-		case u.Unreachable:
-			return true
-		case u.Status == 0: // no answer came, or nothing was sent
-		case u.Status >= 400 && u.Status < 500:
-			return u.Status != 408 && u.Status != 499
-		default: // 502, 504 and the like speak of somebody behind the one that answered
-			return u.Status == 500 || u.Status == 501 || u.Status == 503 || u.Status == 529
-		}
+	if u := e.Upstream; u != nil && (u.Unreachable || u.Status != 0) {
+		return u.Unreachable || refusals[u.Status]
 	}
-	switch e.Kind {
+	switch e.Kind { // no answer came, or nothing was sent
 	case fault.Invalid, fault.InvalidPrompt, fault.Unprocessable, fault.PayloadTooLarge, fault.ContentPolicy, fault.NoEndpoints, fault.NoProvider, fault.PermissionDenied,
 		fault.NotFound, fault.ModelNotFound, fault.StringTooLong:
 		return true // the dialect itself, before it sent anything
 	}
-	return false
+	return e.Details["reason"] == "upstream_auth" // there was no credential to send it with
+}
+
+// refusals are the statuses of an answer that takes no job. What is missing among those below 500 is written by proxies of what they did not hear
+// to its end (408, 460, 499), or tells of a job that is there (409, 423, 425), or is nobody's.
+var refusals = map[int]bool{
+	400: true, 401: true, 402: true, 403: true, 404: true, 405: true, 406: true, 410: true, 411: true, 412: true, 413: true, 414: true, 415: true,
+	416: true, 417: true, 421: true, 422: true, 426: true, 428: true, 429: true, 431: true, 451: true,
 }
 
 // isBusy tells of a refusal that the same provider may take the job later.
@@ -162,11 +167,30 @@ func isBusy(e *fault.Error) bool {
 
 // accepted notes that a provider has the job.
 func (s *Service) accepted(ctx context.Context, j *Job, a *Accepted) error {
+	return s.taken(ctx, j, a, func(ctx context.Context) error { return s.Store.KeepJob(ctx, j, true) })
+}
+
+// adopt notes that a provider has the job, whose name for it was found in its list, unless another job has that name by now.
+func (s *Service) adopt(ctx context.Context, j *Job, a *Accepted) error {
+	before := *j
+	err := s.taken(ctx, j, a, func(ctx context.Context) error { return s.Store.AdoptJob(ctx, j) })
+	if fault.Is(err, fault.Unprocessable) {
+		*j = before
+		return s.giveUp(ctx, j, j.doubt())
+	}
+	if err == nil {
+		s.unclear(j, Found)
+	}
+	return err
+}
+
+func (s *Service) taken(ctx context.Context, j *Job, a *Accepted, write func(context.Context) error) error {
 	if err := j.to(InProgress); err != nil {
 		return err
 	}
-	j.UpstreamID, j.Submitting, j.Failures, j.Polls = a.ID, false, 0, 0
-	err := s.again(ctx, j, hint(a.Wait, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, 0)))
+	j.UpstreamID, j.Submitting, j.Doubt, j.Failures, j.Polls = a.ID, false, "", 0, 0
+	s.rest(j, hint(a.Wait, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, 0)))
+	err := s.persist(ctx, j, write)
 	if fault.Is(err, fault.Conflict) && s.abandoned(ctx, j) {
 		if err := s.cancelUpstream(ctx, j); err != nil {
 			s.lost(j, err)
@@ -192,9 +216,9 @@ func hint(provider, usual time.Duration) time.Duration {
 	return min(max(provider, time.Second), waitMost)
 }
 
-// recover finds out what became of a submission whose answer nobody saw; cause is what is known of it, nil after a crash. over tells that
-// the job's step is over; otherwise the provider does not have the job.
-func (s *Service) recover(ctx context.Context, j *Job, cause *fault.Error) (over bool, err error) {
+// recover finds out what became of a submission whose answer nobody saw, or nobody understood. over tells that the job's step is over;
+// otherwise nobody has seen the provider say anything, it does not have the job, and it may be asked.
+func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 	ep := s.endpoint(j)
 	if ep == nil {
 		return true, s.giveUp(ctx, j, errGone(j))
@@ -202,48 +226,114 @@ func (s *Service) recover(ctx context.Context, j *Job, cause *fault.Error) (over
 	short, cancel := context.WithTimeout(ctx, s.cfg.SubmitFor)
 	defer cancel()
 	r, err := s.Upstream.Recover(short, ep, j.submission())
+	var alike []string
+	if err == nil {
+		alike, err = s.untaken(short, j, &r)
+	}
 	switch {
 	case err != nil && ctx.Err() != nil:
 		return true, ctx.Err()
-	case err != nil && s.late(j):
+	case s.late(j) && (err != nil || r.Fate == Absent && len(alike) == 0):
 		return true, s.tooLate(ctx, j)
-	case err != nil:
+	case err != nil, r.Fate == Absent && len(alike) == 0 && s.now().Sub(j.asked()) < settledAfter:
 		j.Failures++
 		return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
-	case r.Fate == Adopted && r.ID != "":
-		taken, err := s.Store.UpstreamTaken(short, r.ID, j.ID)
-		switch {
-		case err != nil:
-			return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
-		case !taken:
-			return true, s.accepted(ctx, j, &r.Accepted)
+	case len(alike) == 1:
+		r.ID = alike[0]
+		return true, s.adopt(ctx, j, &r.Accepted)
+	case r.Fate != Absent || len(alike) > 1:
+		return true, s.giveUp(ctx, j, j.doubt())
+	case j.Doubt != "": // it may come to have it yet: nobody else is asked
+		s.unclear(j, Missing)
+		return true, s.end(ctx, j, Failed, "The provider did not take the job.", fault.ProviderUnavailable.String())
+	}
+	s.unclear(j, Missing)
+	j.Submitting, j.Failures = false, 0
+	return false, nil
+}
+
+const (
+	settledAfter = time.Minute // after a submission a provider is believed that does not have it
+	mostAlike    = 16          // jobs that are looked at, of those that may be it
+)
+
+// untaken are the provider's names for jobs that may be what a submission has made, and that are no other job's.
+func (s *Service) untaken(ctx context.Context, j *Job, r *Recovered) (list []string, err error) {
+	alike := r.Alike
+	if r.Fate == Adopted && r.ID != "" {
+		alike = []string{r.ID}
+	}
+	if len(alike) > mostAlike {
+		return alike, nil
+	}
+	for _, id := range alike {
+		taken, err := s.Store.UpstreamTaken(ctx, id, j.ID)
+		if err != nil {
+			return nil, err
 		}
-		// what looks the same is another job's: nobody can tell what became of this one
-	case r.Fate == Absent:
-		j.Submitting, j.Failures = false, 0
-		return false, nil
+		if !taken {
+			list = append(list, id)
+		}
 	}
-	if cause == nil {
-		return true, s.giveUp(ctx, j, errors.New("the node that asked the provider died, and the provider cannot be asked what became of it"))
+	return list, nil
+}
+
+// asked is when the provider was asked whose answer nobody saw; of jobs that were kept before that was noted, when they were admitted.
+func (j *Job) asked() time.Time {
+	if j.AskedAt.IsZero() {
+		return j.CreatedAt
 	}
-	return true, s.giveUp(ctx, j, cause)
+	return j.AskedAt
+}
+
+// doubt says why nobody knows what became of a submission.
+func (j *Job) doubt() error {
+	if j.Doubt == "" {
+		return errors.New("the node that asked the provider died before it saw an answer")
+	}
+	return errors.New(j.Doubt)
+}
+
+// doubtful is what is noted of an answer that says neither yes nor no: enough to ask the provider about it, and nothing of what was asked for.
+func doubtful(j *Job, e *fault.Error) string {
+	b := []byte("endpoint " + j.Serving().Endpoint)
+	if status := statusOf(e); status != 0 {
+		b = append(b, ", status "+strconv.Itoa(status)...)
+	} else {
+		b = append(b, ", no answer that can be read ("+e.Kind.String()+")"...)
+	}
+	if e.Upstream != nil && e.Upstream.Request != "" {
+		b = append(b, ", request "+strconv.Quote(e.Upstream.Request)...)
+	}
+	return string(b)
 }
 
 // giveUp ends a job that a provider may have, and that nobody can find there.
 func (s *Service) giveUp(ctx context.Context, j *Job, cause error) error {
+	s.unclear(j, Lost)
 	s.lost(j, cause)
 	return s.end(ctx, j, Failed, "The provider did not confirm that it took the job.", fault.ProviderUnavailable.String())
+}
+
+// unclear tells the operator what was found out about a submission without a clear answer.
+func (s *Service) unclear(j *Job, o Outcome) {
+	if s.Observer != nil {
+		s.Observer.VideoUnclear(j.endpointID(), o)
+	}
+}
+
+func (j *Job) endpointID() string {
+	if o := j.Serving(); o != nil {
+		return o.Endpoint
+	}
+	return ""
 }
 
 // lost tells the operator of a job that a provider may be working on for nobody.
 func (s *Service) lost(j *Job, cause error) {
 	s.cfg.Report("a provider may be making a video that nobody can find", j, cause)
 	if s.Observer != nil {
-		endpoint := ""
-		if o := j.Serving(); o != nil {
-			endpoint = o.Endpoint
-		}
-		s.Observer.VideoLost(endpoint)
+		s.Observer.VideoLost(j.endpointID())
 	}
 }
 

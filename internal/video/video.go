@@ -111,9 +111,11 @@ type Job struct {
 	Offer   int     // the one that is asked, or that took the job
 	Rounds  int     // how often all of them were found busy
 
-	UpstreamID string // the provider's name for the job; "" before one took it
-	Submitting bool   // an upstream may have been asked for it, and nobody saw the answer
-	Progress   int    // percent, 0 unknown
+	UpstreamID string    // the provider's name for the job; "" before one took it
+	Submitting bool      // an upstream may have been asked for it, and nobody saw the answer
+	AskedAt    time.Time // just before that
+	Doubt      string    // what came for an answer that says neither yes nor no; "" none did
+	Progress   int       // percent, 0 unknown
 	Outputs    []Output
 	Videos     int64 // how many were asked for
 	Seconds    int64 // length of each as asked for, and as charged for when it has completed

@@ -204,11 +204,16 @@ func (s *Service) stumbled(ctx context.Context, j *Job, cause error) {
 
 // again lets the job rest for d, but not beyond its end.
 func (s *Service) again(ctx context.Context, j *Job, d time.Duration) error {
-	j.DueAt = s.now().Add(d)
-	if j.Active() && j.DueAt.After(j.DeadlineAt) {
-		j.DueAt = later(j.DeadlineAt, s.now())
-	}
+	s.rest(j, d)
 	return s.keep(ctx, j, true)
+}
+
+func (s *Service) rest(j *Job, d time.Duration) {
+	now := s.now()
+	j.UpdatedAt, j.DueAt = now, now.Add(d)
+	if j.Active() && j.DueAt.After(j.DeadlineAt) {
+		j.DueAt = later(j.DeadlineAt, now)
+	}
 }
 
 func later(a, b time.Time) time.Time {

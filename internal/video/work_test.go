@@ -107,6 +107,13 @@ func (m *memory) KeepJob(_ context.Context, j *video.Job, release bool) error {
 	return m.write("keep", func() error { return m.change(j, release, 0) })
 }
 
+func (m *memory) AdoptJob(ctx context.Context, j *video.Job) error {
+	if taken, _ := m.UpstreamTaken(ctx, j.UpstreamID, j.ID); taken {
+		return fault.New(fault.Unprocessable, "memory", "taken")
+	}
+	return m.KeepJob(ctx, j, true)
+}
+
 func (m *memory) EndJob(_ context.Context, j *video.Job, _ video.End) error {
 	return m.write("end", func() error { return m.change(j, true, 1) })
 }

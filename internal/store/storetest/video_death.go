@@ -81,6 +81,10 @@ func (m *mortal) KeepJob(ctx context.Context, j *video.Job, release bool) error 
 	return m.act(func() error { return m.Store.KeepJob(ctx, j, release) })
 }
 
+func (m *mortal) AdoptJob(ctx context.Context, j *video.Job) error {
+	return m.act(func() error { return m.Store.AdoptJob(ctx, j) })
+}
+
 func (m *mortal) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 	return m.act(func() error { return m.Store.EndJob(ctx, j, end) })
 }

@@ -92,6 +92,8 @@ func (p *provider) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.S
 	switch {
 	case kind == forgetful:
 		return video.Recovered{}, nil
+	case id != "" && kind == lists:
+		return video.Recovered{Fate: video.Absent, Alike: []string{id}}, nil
 	case id != "":
 		return video.Recovered{Fate: video.Adopted, Accepted: video.Accepted{ID: id}}, nil
 	case kind == tokens: // to ask once more is to ask for the first time

@@ -59,9 +59,10 @@ func barred(sentence string) bool {
 
 // Failure classifies an answer that is not 2xx, and one whose code is not 0. A task that is not there is told by a code for wrong parameters.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	r := upstream.Refusal{Status: status, Header: header}
+	r, request := upstream.Refusal{Status: status, Header: header}, ""
 	if rawjson.Valid(body) {
 		n := code(body)
+		request = rawjson.Text(rawjson.Find(body, "request_id"))
 		r.Raw, r.Message, r.Code = string(body), rawjson.Text(rawjson.Find(body, "message")), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
 		case status >= 500: // of somebody who may stand before the one that writes codes
@@ -73,11 +74,13 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		if n == codeBarred || barred(r.Message) {
 			r.Code = "content_policy_violation"
 		}
-		if strings.Contains(strings.ToLower(r.Message), "task not found") {
+		if status < 500 && strings.Contains(strings.ToLower(r.Message), "task not found") {
 			r.Status = http.StatusNotFound
 		}
 	}
-	return r.Fault(ep)
+	f := r.Fault(ep)
+	f.Upstream.Request = request
+	return f
 }
 
 // object sends a call and reads the data of its answer.
@@ -173,7 +176,7 @@ func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video
 	_, accepted, err := d.object(ask, ep, look(kind+"/"+s.Token))
 	switch {
 	case upstream.Unknown(err):
-		return ask.Missing(s)
+		return video.Recovered{Fate: video.Absent}, nil
 	case err != nil:
 		return video.Recovered{}, err
 	}

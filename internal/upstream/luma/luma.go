@@ -84,45 +84,39 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 const (
 	page      = 100
 	mostPages = 5
-	clockSkew = 30 * time.Second
 )
 
-// RecoverVideo searches the list of generations, which hold their requests. Nothing in them names the submission: of several that are alike none
-// is taken for it.
+// RecoverVideo searches the list of generations, which hold their requests. Nothing in them names the submission.
 func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	var found []string
 	whole := false
 	for i := 0; i < mostPages && !whole; i++ {
 		body, err := ask.Object(upstream.Call{Method: http.MethodGet, Path: collection + "?limit=" + strconv.Itoa(page) + "&offset=" + strconv.Itoa(i*page)})
+		if upstream.Unknown(err) { // there is no list
+			return video.Recovered{}, nil
+		}
 		if err != nil {
 			return video.Recovered{}, err
 		}
 		count := 0
 		for e := rawjson.ElementsOf(rawjson.Find(body, "generations")); e.Next(); count++ {
-			at, err := time.Parse(time.RFC3339, rawjson.Text(rawjson.Find(e.Value, "created_at")))
-			switch {
-			case err != nil:
-			case at.Before(s.At.Add(-clockSkew)):
-				whole = true
-			case alike(ep, s, rawjson.Find(e.Value, "request")):
+			before, after := false, false
+			if at, err := time.Parse(time.RFC3339, rawjson.Text(rawjson.Find(e.Value, "created_at"))); err == nil {
+				before, after = upstream.Placed(at, s)
+			}
+			if whole = whole || before; !before && !after && alike(ep, s, rawjson.Find(e.Value, "request")) {
 				found = append(found, rawjson.Text(rawjson.Find(e.Value, "id")))
 			}
 		}
 		whole = whole || count < page
 	}
-	switch {
-	case len(found) == 1:
-		return video.Recovered{Fate: video.Adopted, Accepted: video.Accepted{ID: found[0]}}, nil
-	case len(found) == 0 && whole:
-		return ask.Missing(s)
-	}
-	return video.Recovered{}, nil
+	return upstream.Listed(found, whole), nil
 }
 
 // alike reports whether a listed request is that of a submission.
 func alike(ep *catalog.Endpoint, s *video.Submission, v []byte) bool {
 	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
-	return word("prompt") == s.Request.Prompt && word("model") == ep.UpstreamID && word("duration") == strconv.FormatInt(s.Request.Seconds, 10)+"s"
+	return upstream.MayBe(word("prompt"), s.Request.Prompt) && upstream.MayBe(word("model"), ep.UpstreamID) && upstream.MayBe(word("duration"), strconv.FormatInt(s.Request.Seconds, 10)+"s")
 }
 
 func path(j *video.Job) string { return collection + "/" + url.PathEscape(j.UpstreamID) }

@@ -104,16 +104,14 @@ func filmForm(m *upstream.Members, still string, call upstream.Call) (upstream.C
 	return call, nil
 }
 
-// Lists are searched so far back: a submission is no older than its job, and no younger than that by more than this.
+// How the list of videos is searched.
 const (
-	clockSkew   = 30 * time.Second
-	submitsIn   = 24 * time.Hour
 	mostPages   = 5
 	pageOfFilms = 100
 )
 
 // RecoverVideo searches the list of videos for the one that the submission asked for. Nothing in it names the submission: the prompt, the model,
-// the length and the time must be its own, and of several that are alike none is taken for it. OpenRouter has no list.
+// the length and the time must be its own. OpenRouter has no list.
 func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	if routes(ep) {
 		return video.Recovered{}, nil
@@ -147,28 +145,19 @@ func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video
 			break
 		}
 	}
-	switch {
-	case len(found) == 1:
-		return video.Recovered{Fate: video.Adopted, Accepted: video.Accepted{ID: found[0]}}, nil
-	case len(found) == 0 && whole:
-		return ask.Missing(s)
-	}
-	return video.Recovered{}, nil
+	return upstream.Listed(found, whole), nil
 }
 
 // submitted reports whether a listed video is what a submission asked for, or is older than it.
 func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older bool) {
-	at, ok := rawjson.Int(rawjson.Find(v, "created_at"))
-	if !ok {
-		return false, false
-	}
-	created := time.Unix(at, 0)
-	if created.Before(s.At.Add(-clockSkew)) {
-		return false, true
+	if at, ok := rawjson.Int(rawjson.Find(v, "created_at")); ok {
+		if before, after := upstream.Placed(time.Unix(at, 0), s); before || after {
+			return false, before
+		}
 	}
 	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
 	model := word("model")
-	return created.Before(s.At.Add(submitsIn)) && word("prompt") == s.Request.Prompt && word("seconds") == strconv.FormatInt(s.Request.Seconds, 10) &&
+	return upstream.MayBe(word("prompt"), s.Request.Prompt) && upstream.MayBe(word("seconds"), strconv.FormatInt(s.Request.Seconds, 10)) &&
 		(strings.HasPrefix(model, ep.UpstreamID) || strings.HasPrefix(ep.UpstreamID, model)), false
 }
 
