@@ -1,6 +1,7 @@
 package relay
 
 import (
+	"bytes"
 	"time"
 
 	"weir/internal/completion"
@@ -26,6 +27,7 @@ type meter struct {
 	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
 	pixels     int64                          // of all pictures
 	called     usage.Calls                    // of tools that the provider runs, as far as they went by
+	cited      bool                           // pages of the web were cited
 	previews   bool                           // of pictures that are not finished
 	length     time.Duration                  // of a recording, as whoever transcribed it says
 	dimensions string                         // of the last one
@@ -44,6 +46,8 @@ func (m *meter) reset() {
 	*m = meter{kept: m.kept[:0]}
 }
 
+var urlCitation = []byte(`"url_citation"`)
+
 // count takes an event in.
 func (m *meter) count(ev *completion.Event) {
 	had := m.delivered
@@ -61,6 +65,7 @@ func (m *meter) count(ev *completion.Event) {
 	if ev.Called != nil {
 		m.called = ev.Called.Hosted()
 	}
+	m.cited = m.cited || len(ev.Annotations) > 0 && bytes.Contains(ev.Annotations, urlCitation)
 	if m.fresh && m.delivered != had {
 		m.fresh = false
 	}

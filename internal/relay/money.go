@@ -141,7 +141,7 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	a, needs, n := x.asked(), &x.req.Needs, int64(max(x.req.N, 1))
 	x.most = usage.Bound(&a, ep)
 	x.held = x.most
-	x.held.Prompt.N = min(a.Prompt, x.most.Prompt.N)
+	x.held.Prompt.N = min(a.Found(), x.most.Prompt.N)
 	if a.Open {
 		x.held.Prompt.N = x.most.Prompt.N
 	}
@@ -381,10 +381,12 @@ func (x *run) consumed() usage.Usage {
 		u.Tier = x.head.Tier
 	}
 	final := m.final(x.req.N)
-	if !final { // what the provider has done before it was left is paid for, too
-		m.called.AtLeast(&u)
+	paid := x.paid()
+	if m.cited && paid&catalog.PaidWebSearch != 0 { // pages are cited, so there was a search, whether or not the provider counts it
+		m.called[0] = max(m.called[0], 1)
 	}
-	u.Only(x.paid())
+	m.called.Fill(&u, final)
+	u.Only(paid)
 	if n := m.images; n > u.Images.N && !(u.Images.Reported && final) {
 		u.Images = usage.Of(n) // hardly a provider of this wire counts them
 	} else if n > u.Images.N {

@@ -70,14 +70,14 @@ func TestHold(t *testing.T) {
 			p.Audio, p.AudioOutput, p.Image, p.ImageOutput, p.ImageOutputEach, p.WebSearch = price("5"), price("7"), price("5"), price("7"), price("20"), price("20")
 		})), nil, "2.01"},
 		{"per request", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.Request = price("0.5") })), nil, "2.51"},
-		{"a search", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.WebSearch = price("0.5") })),
-			request(func(r *completion.Request) { r.Needs.Web = true }), "3.51"},
+		{"searches and what they find", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) { p.WebSearch = price("0.5") })),
+			request(func(r *completion.Request) { r.Needs.Web = true }), "52.662"},
 		{"tools that the provider runs", offer("alpha", "v/m", "1", "2", prices(func(p *catalog.Prices) {
 			p.WebSearch, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP = price("1"), price("0"), price("10"), price("100"), price("1000")
 		})), request(func(r *completion.Request) {
 			r.Needs.Paid = catalog.PaidWebSearch | catalog.PaidWebFetch | catalog.PaidCodeExecution
 			r.Needs.Uses = [catalog.HostedTools]int64{5}
-		}), "307.01"},
+		}), "407"}, // the pages fill the context
 		{"below a threshold", offer("alpha", "v/m", "1", "2", threshold(10, "3", "4")), nil, "2.01"},
 		{"above a threshold", offer("alpha", "v/m", "1", "2", threshold(9, "3", "4")), nil, "4.03"},
 		{"free", offer("alpha", "v/m", "0", "0"), nil, "0"},

@@ -33,10 +33,7 @@ const (
 func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 	n := max(a.Answers, 1)
 	context := ep.ContextLength
-	prompt := plus(a.Prompt, ownPrompt)
-	for _, calls := range a.Calls {
-		prompt = plus(prompt, min(calls, mostPlausible/foundPages)*foundPages)
-	}
+	prompt := plus(a.Found(), ownPrompt)
 	if context <= 0 {
 		context = max(openContext, prompt)
 	}
@@ -68,6 +65,15 @@ func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 		u.OutputImage, u.Images = u.Completion, Of(n*picturesEach)
 	}
 	return u
+}
+
+// Found is the prompt with the pages that the provider's tools put into it: a search, a fetch or another call reads some.
+func (a *Ask) Found() int64 {
+	prompt := a.Prompt
+	for _, calls := range a.Calls {
+		prompt = plus(prompt, min(max(calls, 0), mostPlausible/foundPages)*foundPages)
+	}
+	return prompt
 }
 
 // each is the most tokens that one answer has.

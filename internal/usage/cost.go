@@ -94,11 +94,13 @@ func (u *Usage) Hosted() (c Calls) {
 	return c
 }
 
-// AtLeast raises the counts of u to those of so many calls.
-func (c *Calls) AtLeast(u *Usage) {
+// Fill puts the calls that went by where u reports none, or a number below zero. While the report is not the last one, it also puts them where u
+// reports fewer.
+func (c *Calls) Fill(u *Usage, final bool) {
 	for i := range hosted {
-		count := hosted[i].count(u)
-		*count = atLeast(*count, c[i])
+		if count := hosted[i].count(u); !final || !count.Told() {
+			*count = atLeast(*count, c[i])
+		}
 	}
 }
 
