@@ -248,6 +248,10 @@ func (dec *decoder) open(v []byte) {
 		case "web_fetch":
 			dec.called.WebFetches.N++
 		}
+	case "web_search_tool_result":
+		dec.failed(v, &dec.called.WebSearches)
+	case "web_fetch_tool_result":
+		dec.failed(v, &dec.called.WebFetches)
 	case "mcp_tool_use":
 		dec.usage.foreign++
 		dec.called.MCPCalls.N++
@@ -261,6 +265,13 @@ func (dec *decoder) open(v []byte) {
 		dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
 	}
 	dec.blocks = append(dec.blocks, b)
+}
+
+// failed takes back a call that ended in an error: the provider does not bill it (web search tool, "Errors").
+func (dec *decoder) failed(result []byte, calls *usage.Count) {
+	if rawjson.KindOf(rawjson.Find(result, "content")) == rawjson.Object && rawjson.FindPath(result, "content", "error_code") != nil {
+		calls.N = max(calls.N-1, 0)
+	}
 }
 
 // thinking makes a reasoning_details entry, or a fragment of one.

@@ -63,6 +63,7 @@ func (dec *decoder) tell(body []byte) error {
 	if dec.pass && body != nil {
 		dec.ev.Frames = []completion.Frame{{Data: body}}
 	}
+	dec.ev.Called = &dec.called
 	if !dec.yield(&dec.ev, nil) {
 		return errStopped
 	}

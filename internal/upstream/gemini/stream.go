@@ -6,6 +6,7 @@ import (
 	"io"
 	"iter"
 	"strconv"
+	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -53,7 +54,8 @@ type candidate struct {
 	begun, finished bool
 	calls           int
 	details         int
-	thinking        bool // the last detail is text of a thought that goes on
+	searches        int64 // queries that the model made
+	thinking        bool  // the last detail is text of a thought that goes on
 }
 
 // decoder turns frames into events. A whole answer is one frame.
@@ -66,9 +68,9 @@ type decoder struct {
 	begun      bool
 	content    bool
 	candidates []candidate
-	searches   int64  // queries that the model made
-	text       []byte // decoded texts of the frame; events hold views
-	raw        []byte // reasoning details of the frame
+	called     usage.Usage // searches, as they came by
+	text       []byte      // decoded texts of the frame; events hold views
+	raw        []byte      // reasoning details of the frame
 	images     []byte
 	audio      []byte
 	notes      []byte // annotations of the frame
@@ -157,6 +159,10 @@ func (dec *decoder) send() error {
 		dec.begun = true
 		dec.ev.Head = &dec.head
 	}
+	if dec.ev.Usage != nil && dec.called.WebSearches.N > 0 {
+		dec.ev.Usage.WebSearches = dec.called.WebSearches
+	}
+	dec.ev.Called = &dec.called
 	if !dec.yield(&dec.ev, nil) {
 		return errStopped
 	}
@@ -187,9 +193,6 @@ func (dec *decoder) frame(raw []byte) error {
 		}
 		if !some {
 			some = true
-			if u != nil && dec.searches > 0 {
-				u.WebSearches = usage.Of(dec.searches)
-			}
 			dec.ev.Usage = u
 		}
 		if err := dec.send(); err != nil {
@@ -236,7 +239,7 @@ func (dec *decoder) candidate(v []byte) error {
 	for e := rawjson.ElementsOf(rawjson.FindPath(v, "content", "parts")); e.Next(); {
 		dec.part(c, e.Value)
 	}
-	dec.grounding(rawjson.Find(v, "groundingMetadata"))
+	dec.grounding(c, rawjson.Find(v, "groundingMetadata"))
 	dec.close()
 	if reason := rawjson.Find(v, "finishReason"); rawjson.KindOf(reason) == rawjson.String {
 		c.finished = true
@@ -350,13 +353,9 @@ func (dec *decoder) inline(v []byte) {
 }
 
 // grounding makes annotations of the pages that an answer rests on.
-func (dec *decoder) grounding(v []byte) {
-	queries := int64(0)
-	for e := rawjson.ElementsOf(rawjson.Find(v, "webSearchQueries")); e.Next(); {
-		queries++
-	}
-	dec.searches = max(dec.searches, queries)
+func (dec *decoder) grounding(c *candidate, v []byte) {
 	chunks := rawjson.Find(v, "groundingChunks")
+	dec.searched(c, rawjson.Find(v, "webSearchQueries"), chunks)
 	if rawjson.IsNull(chunks) {
 		return
 	}
@@ -380,6 +379,32 @@ func (dec *decoder) grounding(v []byte) {
 		dec.notes = append(dec.notes, `,"start_index":0,"end_index":0}}`...)
 	}
 	dec.notes = append(dec.notes, ']')
+}
+
+// searched counts the queries that a candidate has made so far, each frame repeats them. Models before Gemini 3 are billed by the prompt that was
+// grounded, however many queries there were (Gemini API pricing, "Grounding with Google Search").
+func (dec *decoder) searched(c *candidate, queries, chunks []byte) {
+	n := int64(0)
+	for e := rawjson.ElementsOf(queries); e.Next(); {
+		if rawjson.Text(e.Value) != "" {
+			n++
+		}
+	}
+	if found := rawjson.ElementsOf(chunks); n == 0 && found.Next() {
+		n = 1 // what was found was searched for
+	}
+	if n <= c.searches {
+		return
+	}
+	dec.called.WebSearches = usage.Of(dec.called.WebSearches.N + n - c.searches)
+	c.searches = n
+	if byPrompt(dec.ep.UpstreamID) {
+		dec.called.WebSearches = usage.Of(1)
+	}
+}
+
+func byPrompt(model string) bool {
+	return strings.HasPrefix(model, "gemini-1") || strings.HasPrefix(model, "gemini-2")
 }
 
 // close hands what was collected to the event.

@@ -385,7 +385,10 @@ func (dec *decoder) conclude(response []byte) error {
 	if !dec.content && (dec.ev.Finish == completion.Stop || len(bytes.TrimSpace(rawjson.Find(response, "output"))) <= 2) {
 		return upstream.Empty(dec.ep)
 	}
-	dec.ev.Usage = usageOf(response)
+	if dec.ev.Usage = usageOf(response); dec.ev.Usage != nil { // the last word may leave out items that came by
+		calls := dec.called.Hosted()
+		calls.Fill(dec.ev.Usage, false)
+	}
 	dec.ev.Done = true
 	return nil
 }

@@ -106,10 +106,7 @@ func usageOf(response []byte) *usage.Usage {
 		Prompt: countAt(v, "input_tokens"), CacheRead: countAt(rawjson.Find(v, "input_tokens_details"), "cached_tokens"), CacheWrite: countAt(rawjson.Find(v, "input_tokens_details"), "cache_write_tokens"),
 		Completion: countAt(v, "output_tokens"), Reasoning: countAt(rawjson.Find(v, "output_tokens_details"), "reasoning_tokens"),
 	}
-	containers := map[string]bool{}
-	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
-		countCall(&u, e.Value, containers)
-	}
+	countCalls(&u, response, v)
 	switch tier := wire.TextAt(response, "service_tier"); tier {
 	case "default", "flex", "priority":
 		u.Tier = tier
@@ -118,6 +115,26 @@ func usageOf(response []byte) *usage.Usage {
 		return nil
 	}
 	return &u
+}
+
+// countCalls counts the calls of the provider's tools that a finished response tells of: by its items and, where they are there, by the counts
+// of OpenAI (tool_usage) and of xAI (server_side_tool_usage_details). What is more counts.
+func countCalls(u *usage.Usage, response, counts []byte) {
+	containers := map[string]bool{}
+	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
+		countCall(u, e.Value, containers)
+	}
+	more := func(c *usage.Count, told usage.Count) {
+		if told.Told() && (told.N > c.N || !c.Reported) {
+			*c = told
+		}
+	}
+	more(&u.WebSearches, countAt(rawjson.FindPath(response, "tool_usage", "web_search"), "num_requests"))
+	details := rawjson.Find(counts, "server_side_tool_usage_details")
+	more(&u.WebSearches, countAt(details, "web_search_calls"))
+	more(&u.FileSearches, countAt(details, "file_search_calls"))
+	more(&u.Containers, countAt(details, "code_interpreter_calls"))
+	more(&u.MCPCalls, countAt(details, "mcp_calls"))
 }
 
 // countCall counts an item of an answer that tells of a tool which the provider has run. Pages that a search has opened cost nothing more, nor does
