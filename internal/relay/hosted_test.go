@@ -40,7 +40,9 @@ func TestHostedCallsAreCharged(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			w := newWorld(t, nil, offer("alpha", "v/m", "0", "0", prices(func(p *catalog.Prices) { p.WebSearch, p.WebFetch, p.CodeExecution, p.MCP = price("1"), price("10"), price("100"), price("1000") })))
+			w := newWorld(t, nil, offer("alpha", "v/m", "0", "0", prices(func(p *catalog.Prices) {
+				p.WebSearch, p.WebFetch, p.CodeExecution, p.MCP = price("1"), price("10"), price("100"), price("1000")
+			})))
 			w.plays("alpha/v/m", c.script)
 			call := w.call(streamed, func(x *relay.Call) { x.Request.Needs.Paid = c.paid })
 			_ = w.relay.Complete(t.Context(), call, &sink{})

@@ -199,10 +199,11 @@ func (dec *decoder) frame(raw []byte) error {
 			return err
 		}
 	}
-	if some {
+	if some && (u == nil || u.WebSearches.N == dec.called.WebSearches.N) {
 		return nil
 	}
 	switch {
+	case some: // a later candidate has searched more
 	case u == nil && rawjson.KindOf(list) == rawjson.Array: // it says nothing
 		return nil
 	case u == nil:
