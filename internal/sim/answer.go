@@ -31,10 +31,11 @@ type ask struct {
 
 	thinking bool // the caller asked for so many tokens of it as thought says
 	thought  int
-	redact   bool   // thinking comes in a form that only the provider reads
-	mute     bool   // nothing is to be said: the prompt is only to be remembered
-	searches bool   // the provider may search the web
-	marks    *marks // what the caller wants remembered of its prompt; nil: the provider decides
+	redact   bool     // thinking comes in a form that only the provider reads
+	mute     bool     // nothing is to be said: the prompt is only to be remembered
+	searches bool     // the provider may search the web
+	hosted   []string // other tools that the provider may run, by what a call of each is named
+	marks    *marks   // what the caller wants remembered of its prompt; nil: the provider decides
 
 	wantImage, wantAudio bool
 	width, height        int // of a picture; 0: eight by eight
@@ -100,6 +101,8 @@ type choice struct {
 	stopped   string // the stop sequence that ended the text
 	refused   bool   // the text says that nothing will be said
 	found     *found // by a search of the web
+	searches  int    // how many brought it
+	ran       []ran  // calls of other tools that the provider runs
 	seed      random // of what is written beside the text, such as logprobs
 }
 
@@ -118,7 +121,7 @@ type tally struct {
 	prompt, completion                                     int
 	cached, promptAudio, reasoning, outputAudio, outputImg int
 	written, writtenHour                                   int // into the prompt cache, for minutes and for an hour
-	searches                                               int
+	searches, fetches                                      int
 }
 
 const (
@@ -161,8 +164,11 @@ func (t *tally) add(c *choice, limit int) {
 	if limit > 0 {
 		n = min(n, limit)
 	}
-	if c.found != nil {
-		t.searches++
+	t.searches += c.searches
+	for i := range c.ran {
+		if c.ran[i].tool == "web_fetch" {
+			t.fetches++
+		}
 	}
 	t.outputImg += tokensOfImage * len(c.images)
 	t.reasoning += reasoning
@@ -256,6 +262,9 @@ func (a *ask) say(c *choice, lang *language, rnd *random) {
 	if a.searches && a.resultsAtEnd() == nil {
 		id := hexOf(rnd.next())
 		c.found = &found{id: id, query: strings.Join(strings.Fields(a.question()), " "), url: "https://sim.invalid/" + id, title: lang.sentence(rnd)}
+	}
+	if a.resultsAtEnd() == nil {
+		a.run(c, rnd)
 	}
 	c.text = a.text(lang, rnd)
 	for _, stop := range a.stops {

@@ -79,6 +79,9 @@ func (r *geminiReply) finish(dst []byte, c *choice, index int) []byte {
 	}
 	if f := c.found; f != nil {
 		dst = appendText(append(dst, `,"groundingMetadata":{"webSearchQueries":[`...), f.query)
+		for range c.searches - 1 {
+			dst = appendText(append(dst, ','), f.query)
+		}
 		dst = appendText(append(dst, `],"groundingChunks":[{"web":{"uri":`...), f.url)
 		dst = appendText(append(dst, `,"title":`...), f.title)
 		dst = appendInt(append(dst, `}}],"groundingSupports":[{"segment":{"endIndex":`...), len(c.text))

@@ -31,6 +31,7 @@ type knobs struct {
 	frames            int    // content frames of an answer
 	tokens            int    // length of the text
 	calls             int    // tool calls in an answer
+	uses              int    // of each tool that the provider runs itself
 	script            string // tool calls written out, each "name,base64 of its arguments", separated by spaces
 	usage             string
 	finish            string
@@ -91,6 +92,8 @@ func (k *knobs) set(key, value string) error {
 		k.tokens, err = among(value, 1, maxTokens)
 	case "calls":
 		k.calls, err = among(value, 1, 128)
+	case "uses":
+		k.uses, err = among(value, 1, 128)
 	case "call":
 		err = k.setCall(value)
 	case "usage":

@@ -423,8 +423,8 @@ func (r *messagesReader) think() {
 	}
 }
 
-// serverTools are tools with schemas of the provider's own, by what their type begins with. The web search is the only one that
-// the simulator runs itself; the others are called like any tool.
+// serverTools are tools with schemas of the provider's own, by what their type begins with. The provider runs searches, fetches, code and MCP
+// servers; those of the client are called like any tool.
 var serverTools = []string{"bash_", "text_editor_", "computer_", "memory_", "web_search_", "web_fetch_", "code_execution_", "tool_search_tool_", "mcp_toolset", "advisor_"}
 
 func (r *messagesReader) tool(v *node, param string) {
@@ -450,6 +450,8 @@ func (r *messagesReader) tool(v *node, param string) {
 		r.refuse(param, "", param+": Input tag '"+word+"' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', 'memory_20250818', 'text_editor_20250728', 'web_search_20250305'")
 	case strings.HasPrefix(word, "bash_") || strings.HasPrefix(word, "text_editor_") || strings.HasPrefix(word, "computer_") || strings.HasPrefix(word, "memory_"):
 		r.ask.tools = append(r.ask.tools, t)
+	default:
+		r.ask.offer(word)
 	}
 	if r.names[t.name] {
 		r.refuse(param, "", "tools: Tool names must be unique.")

@@ -134,7 +134,7 @@ func (m *messageReader) prefill() {
 // blocksOf is which blocks a role may have.
 var blocksOf = map[string][]string{
 	"user":      {"text", "image", "document", "tool_result", "search_result", "container_upload"},
-	"assistant": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result"},
+	"assistant": {"text", "thinking", "redacted_thinking", "tool_use", "server_tool_use", "web_search_tool_result", "web_fetch_tool_result", "bash_code_execution_tool_result", "mcp_tool_use", "mcp_tool_result"},
 	"system":    {"text"},
 }
 

@@ -80,8 +80,9 @@ func (r *messagesReply) usage(dst []byte, output int, all bool) []byte {
 		write(`,"output_tokens_details":{`, "thinking_tokens", t.reasoning)
 		dst = append(dst, '}')
 	}
-	if t.searches > 0 {
+	if t.searches+t.fetches > 0 && output == t.completion { // message_start does not know yet
 		write(`,"server_tool_use":{`, "web_search_requests", t.searches)
+		write(",", "web_fetch_requests", t.fetches)
 		dst = append(dst, '}')
 	}
 	if all {
@@ -148,13 +149,23 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 	if c.reasoning != "" && !yield(r.thought(c)) {
 		return
 	}
-	if f := c.found; f != nil {
+	for n := range c.searches {
+		f := *c.found
+		if n > 0 {
+			f.id += hexDigits[n%16:n%16+1] + hexDigits[n/16:n/16+1]
+		}
 		input := append(appendText([]byte(`{"query":`), f.query), '}')
 		use := messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + f.id + `","name":"web_search"`, delta: "input_json_delta", member: "partial_json", body: string(input)}
 		open := appendText([]byte(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_`+f.id+`","content":[{"type":"web_search_result","url":`), f.url)
 		open = appendText(append(open, `,"title":`...), f.title)
 		open = append(appendText(append(open, `,"encrypted_content":`...), conceal(messagesWire, r.ask.persona, f.title)), `,"page_age":null}]`...)
 		if !yield(&use) || !yield(&messagesBlock{kind: "web_search_tool_result", open: string(open)}) {
+			return
+		}
+	}
+	for i := range c.ran {
+		use, result := c.ran[i].blocks()
+		if !yield(&use) || !yield(&result) {
 			return
 		}
 	}

@@ -213,7 +213,8 @@ func (r *responsesReader) strict(s *node, param, of, context string) {
 	}
 }
 
-// hosted are the tools that the provider runs itself. Of those the simulator has only the web search and the making of images.
+// hosted are the tools that are known by their type. The provider runs searches, code, MCP servers and the making of images; the simulator plays
+// those.
 var hosted = []string{
 	"web_search", "web_search_preview", "web_search_2025_08_26", "web_search_preview_2025_03_11", "image_generation", "file_search", "code_interpreter", "computer_use_preview",
 	"computer", "mcp", "local_shell", "shell", "apply_patch", "tool_search",
@@ -264,6 +265,7 @@ func (r *responsesReader) tool(v *node, param, space string) {
 	default:
 		r.ask.searches = r.ask.searches || strings.HasPrefix(word, "web_search")
 		r.ask.wantImage = r.ask.wantImage || word == "image_generation"
+		r.ask.offer(word)
 		return
 	}
 	r.spaces[t.name] = space
@@ -353,7 +355,8 @@ func (r *responsesReader) finished() {
 }
 
 // itemPrefixes is how the ids of items begin.
-var itemPrefixes = map[string]string{"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc", "web_search_call": "ws", "image_generation_call": "ig"}
+var itemPrefixes = map[string]string{"message": "msg", "function_call": "fc", "reasoning": "rs", "custom_tool_call": "ctc", "web_search_call": "ws", "image_generation_call": "ig",
+	"file_search_call": "fs", "code_interpreter_call": "ci", "mcp_call": "mcp"}
 
 var itemTypes = []string{
 	"message", "function_call", "function_call_output", "reasoning", "item_reference", "custom_tool_call", "custom_tool_call_output", "web_search_call", "image_generation_call",

@@ -112,7 +112,7 @@ func (r *responsesReply) object(dst []byte, status, output string, usage bool) [
 	if !usage {
 		return append(dst, `,"usage":null}`...)
 	}
-	return append(r.usage(dst), '}')
+	return append(r.toolUsage(r.usage(dst)), '}')
 }
 
 func (r *responsesReply) usage(dst []byte) []byte {
@@ -150,8 +150,16 @@ func (r *responsesReply) items(yield func(*responsesItem) bool) {
 	if c.reasoning != "" && !give("rs_", "reasoning", nil) {
 		return
 	}
-	if c.found != nil && !give("ws_", "web_search_call", nil) {
-		return
+	for range c.searches {
+		if !give("ws_", "web_search_call", nil) {
+			return
+		}
+	}
+	for i := range c.ran {
+		kind := c.ran[i].tool
+		if !give(itemPrefixes[kind]+"_", kind, nil) {
+			return
+		}
 	}
 	for range c.images {
 		if !give("ig_", "image_generation_call", nil) {
@@ -186,6 +194,8 @@ func (it *responsesItem) append(dst []byte, r *responsesReply) []byte {
 	case "web_search_call":
 		dst = appendText(append(dst, `,"status":"completed","action":{"type":"search","query":`...), c.found.query)
 		return append(dst, "}}"...)
+	case "file_search_call", "code_interpreter_call", "mcp_call":
+		return it.appendRan(dst, r)
 	case "image_generation_call":
 		_, data, _ := strings.Cut(c.images[0], ",")
 		return append(appendText(append(dst, `,"status":"completed","result":`...), data), '}')
@@ -328,6 +338,10 @@ func (w *responsesStream) item(it *responsesItem) {
 	case "web_search_call":
 		for _, step := range [...]string{"in_progress", "searching", "completed"} {
 			w.on(structure, "response.web_search_call."+step, "")
+		}
+	case "file_search_call", "code_interpreter_call", "mcp_call":
+		for _, step := range [...]string{"in_progress", "completed"} {
+			w.on(structure, "response."+it.kind+"."+step, "")
 		}
 	case "image_generation_call":
 		for _, step := range [...]string{"in_progress", "generating", "completed"} {
