@@ -10,7 +10,7 @@ import (
 
 // clientTools are types of tools that run at the client, or cost nothing but their tokens; those of the messages wire have a date behind them.
 var clientTools = map[string]bool{"": true, "function": true, "custom": true, "namespace": true, "local_shell": true, "apply_patch": true, "computer": true, "computer_use_preview": true,
-	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true, "tool_search_tool": true}
+	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true}
 
 // hostedTools are types of tools that providers run, in the spellings of all wires, without a date.
 var hostedTools = map[string]catalog.Paid{
@@ -21,8 +21,22 @@ var hostedTools = map[string]catalog.Paid{
 	"image_generation": catalog.PaidImageGeneration, "mcp": catalog.PaidMCP, "mcp_toolset": catalog.PaidMCP,
 }
 
-// undated is the type of a tool without the date at its end, as in web_search_20250305 and web_search_preview_2025_03_11.
-func undated(kind string) string { return strings.TrimRight(kind, "_-0123456789") }
+// undated is the type of a tool without the date at its end, as in web_search_20250305 and web_search_preview_2025_03_11. Other digits stay.
+func undated(kind string) string {
+	for _, date := range [...]string{"_00000000", "_0000_00_00", "-0000-00-00", "-00000000"} {
+		if at := len(kind) - len(date); at > 0 && strings.Map(zeroed, kind[at:]) == date {
+			return kind[:at]
+		}
+	}
+	return kind
+}
+
+func zeroed(r rune) rune {
+	if '0' <= r && r <= '9' {
+		return '0'
+	}
+	return r
+}
 
 // PaidTool is what a tool costs beside its tokens: nothing where the client runs it. A type that is not known is run by the provider, at a price
 // that is not known either.

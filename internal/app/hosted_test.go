@@ -1,0 +1,167 @@
+package app_test
+
+import (
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// hostedPrices are rubles for one call of each tool that the provider runs.
+var hostedPrices = map[string]string{"web_search": "1", "web_fetch": "2", "file_search": "3", "code_execution": "5", "mcp": "7"}
+
+func priceHosted(t *testing.T) func(*setup) {
+	return func(s *setup) {
+		for i := range s.Offers {
+			b := &s.Offers[i].Pricing.Base
+			for name, p := range hostedPrices {
+				*b.Field(name) = price(t, p)
+			}
+		}
+	}
+}
+
+// A provider that runs tools three times each is paid for each call of each, whole and streamed, also when the answer breaks off behind them, and
+// nothing is charged for tools of the client.
+func TestHostedToolsAreCharged(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, priceHosted(t))
+	for _, x := range []struct {
+		name, style, model, members string
+		want                        map[string]int64
+		beyond                      string // it may be out of sight when the answer breaks off
+	}{
+		{name: "messages", style: "messages", model: "anthropic/chat", members: `"mcp_servers":[{"type":"url","url":"https://x.test","name":"x"}],"tools":[{"type":"web_search_20250305","name":"web_search"},{"type":"web_fetch_20250910","name":"web_fetch"},{"type":"code_execution_20250825","name":"code_execution"},{"type":"mcp_toolset","mcp_server_name":"x"}]`,
+			want: map[string]int64{"web_search": 3, "web_fetch": 3, "code_execution": 1, "mcp": 3}},
+		{name: "responses", style: "responses", model: "responses/chat", members: `"tools":[{"type":"web_search"},{"type":"file_search","vector_store_ids":["v"]},{"type":"code_interpreter","container":{"type":"auto"}},{"type":"mcp","server_label":"x","server_url":"https://x.test"}]`,
+			want: map[string]int64{"web_search": 3, "file_search": 3, "code_execution": 1, "mcp": 3}},
+		{name: "messages to responses", style: "messages", model: "responses/chat", members: `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, want: map[string]int64{"web_search": 3}},
+		{name: "messages to gemini", style: "messages", model: "gemini/chat", members: `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, want: map[string]int64{"web_search": 3}, beyond: "web_search"},
+		{name: "responses to gemini", style: "responses", model: "gemini/chat", members: `"tools":[{"type":"web_search"}]`, want: map[string]int64{"web_search": 3}, beyond: "web_search"},
+		{name: "responses to anthropic", style: "responses", model: "anthropic/chat", members: `"tools":[{"type":"web_search"}]`, want: map[string]int64{"web_search": 3}},
+		{name: "chat to anthropic", style: "chat", model: "anthropic/chat", members: `"web_search_options":{}`, want: map[string]int64{"web_search": 3}},
+		{name: "chat to gemini", style: "chat", model: "gemini/chat", members: `"web_search_options":{}`, want: map[string]int64{"web_search": 3}, beyond: "web_search"},
+		{name: "client tools", style: "responses", model: "responses/chat", members: `"tools":[{"type":"local_shell"},{"type":"apply_patch"},{"type":"computer_use_preview","environment":"linux","display_width":8,"display_height":8}]`, want: map[string]int64{}},
+	} {
+		for _, how := range []struct {
+			name, mark string
+			stream     bool
+		}{{"whole", "", false}, {"stream", "", true}, {"usage missing", " usage=missing", true}, {"usage below zero", " usage=negative", false}, {"breaks off", " fault=u6 after=60", true}} {
+			t.Run(x.name+"/"+how.name, func(t *testing.T) {
+				t.Parallel()
+				a := c.newAccount(t)
+				path, body := ofStyle(x.style, x.model, x.members)
+				body = strings.Replace(body, "Over the weir", "Over the weir [[sim uses=3 tokens=100"+how.mark+"]]", 1)
+				body = fmt.Sprintf(`%s,"stream":%t}`, strings.TrimSuffix(body, "}"), how.stream)
+				got := a.send(t, http.MethodPost, path, []byte(body), map[string]string{"Anthropic-Beta": "mcp-client-2025-11-20"})
+				if got.status != http.StatusOK {
+					t.Fatalf("%d %s", got.status, got.body)
+				}
+				is := a.hostedParts(t, got.header.Get("X-Generation-Id"))
+				want := map[string]int64{}
+				for name, n := range x.want {
+					if how.name != "breaks off" || name != x.beyond {
+						want[name] = n
+					}
+				}
+				if fmt.Sprint(is) != fmt.Sprint(want) {
+					t.Errorf("charged %v, want %v: %.600s", is, want, got.body)
+				}
+				if spent := parse(t, a.credits(t).TotalUsage); spent <= 0 {
+					t.Errorf("%s is spent", spent)
+				}
+			})
+		}
+	}
+}
+
+// hostedParts are the parts of a call's bill that are calls of the provider's tools, each at its price.
+func (a *account) hostedParts(t *testing.T, id string) map[string]int64 {
+	t.Helper()
+	var c struct {
+		Data struct {
+			Usage struct {
+				Parts []struct {
+					Kind, Price string
+					Quantity    int64
+				}
+			}
+		}
+	}
+	got := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
+	if err := json.Unmarshal(got.body, &c); err != nil || got.status != http.StatusOK {
+		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
+	}
+	parts := map[string]int64{}
+	for _, p := range c.Data.Usage.Parts {
+		if want, ok := hostedPrices[p.Kind]; ok {
+			parts[p.Kind] = p.Quantity
+			if p.Price != want {
+				t.Errorf("a call of %s costs %s, want %s", p.Kind, p.Price, want)
+			}
+		}
+	}
+	return parts
+}
+
+// clientTools are tools that makers of models define and clients run: they cost their tokens and nothing else.
+var clientTools = []struct{ style, tool string }{
+	{"messages", `{"type":"bash_20250124","name":"bash"}`},
+	{"messages", `{"type":"text_editor_20250728","name":"str_replace_based_edit_tool"}`},
+	{"messages", `{"type":"text_editor_20250124","name":"str_replace_editor"}`},
+	{"messages", `{"type":"computer_20250124","name":"computer","display_width_px":8,"display_height_px":8}`},
+	{"messages", `{"type":"computer_20251124","name":"computer","display_width_px":8,"display_height_px":8}`},
+	{"messages", `{"type":"memory_20250818","name":"memory"}`},
+	{"messages", `{"type":"tool_search_tool_regex_20251119","name":"tool_search_tool_regex"}`},
+	{"messages", `{"type":"tool_search_tool_bm25_20251119","name":"tool_search_tool_bm25"}`},
+	{"messages", `{"type":"custom","name":"f","input_schema":{"type":"object"}}`},
+	{"responses", `{"type":"computer_use_preview","environment":"linux","display_width":8,"display_height":8}`},
+	{"responses", `{"type":"computer_use_preview_2025_03_11","environment":"linux","display_width":8,"display_height":8}`},
+	{"responses", `{"type":"computer"}`},
+	{"responses", `{"type":"local_shell"}`},
+	{"responses", `{"type":"shell","environment":{"type":"local"}}`},
+	{"responses", `{"type":"apply_patch"}`},
+	{"responses", `{"type":"tool_search"}`},
+	{"responses", `{"type":"custom","name":"f"}`},
+	{"responses", `{"type":"namespace","name":"n","description":"d","tools":[{"type":"function","name":"f","parameters":{"type":"object"}}]}`},
+}
+
+// Tools of the client need no price.
+func TestClientToolsAreNotRefused(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, unpriced)
+	a := c.newAccount(t)
+	for _, x := range clientTools {
+		path, body := ofStyle(x.style, own[x.style], `"tools":[`+x.tool+`]`)
+		got := a.send(t, http.MethodPost, path, []byte(body), nil)
+		if bytes.Contains(got.body, []byte("has a price for")) || got.status == http.StatusNotFound {
+			t.Errorf("%s %s: %d %.400s", x.style, x.tool, got.status, got.body)
+		}
+	}
+}
+
+// A picture that a model draws with a tool of its provider's is billed by tokens of another model, which no report counts. So it has no price, and the
+// refusal names it, whatever else a request asks for, also where every other tool has one.
+func TestDrawingToolIsRefused(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, priceHosted(t))
+	a := c.newAccount(t)
+	for _, tool := range []string{`{"type":"image_generation"}`, `{"type":"image_generation","size":"1024x1024","quality":"low"}`, `{"type":"web_search"},{"type":"image_generation"}`} {
+		for _, stream := range []string{"true", "false"} {
+			path, body := ofStyle("responses", own["responses"], `"stream":`+stream+`,"tools":[`+tool+`]`)
+			got := a.send(t, http.MethodPost, path, []byte(body), nil)
+			var e struct {
+				Error struct{ Message string }
+			}
+			if err := json.Unmarshal(got.body, &e); err != nil || got.status != http.StatusNotFound || !strings.Contains(e.Error.Message, "has a price for image_generation") {
+				t.Errorf("%s: %d, %v: %.600s", tool, got.status, err, got.body)
+			}
+		}
+	}
+	if asked := c.received("Over the weir"); len(asked) > 0 {
+		t.Errorf("%d upstream requests", len(asked))
+	}
+	a.wantSpent(t, false)
+}
