@@ -3,141 +3,500 @@ package main_test
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os/exec"
+	"path/filepath"
 	"slices"
+	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"weir/internal/app"
+	"weir/internal/config"
 	"weir/internal/money"
 	"weir/internal/store/postgres/pgtest"
 )
 
-// load sends calls until ctx ends.
-func (n *node) load(ctx context.Context, d *delivered, workers, streams int) *sync.WaitGroup {
-	wg := &sync.WaitGroup{}
-	for i := range workers {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if r, bad := n.whole(ctx, fmt.Sprintf("call %d", i)); bad == nil {
-					d.add(r)
-				}
-			}
-		})
-	}
-	for i := range streams {
-		wg.Go(func() {
-			for ctx.Err() == nil {
-				if r, bad := n.stream(ctx, fmt.Sprintf("[[sim gap=20ms frames=20]] stream %d", i), nil); bad == nil {
-					d.add(r)
-				}
-			}
-		})
-	}
-	return wg
-}
+var (
+	killsEach = flag.Int("kills", 10, "how many SIGKILLs TestKills sends on each store")
+	killsSeed = flag.Uint64("kills.seed", 0, "plays the load and the kills of TestKills by this seed, as far as timing allows; 0: a random one")
+)
 
-// A process that is killed again and again under load neither loses a delivered answer's charge, nor doubles one, nor leaks a hold.
-func TestKillUnderLoad(t *testing.T) {
+// killsPerRound is how many kills one set of books sees: new books keep verify quick.
+const killsPerRound = 50
+
+// Three nodes are killed again and again at random moments of a mixed load: after each kill the books are balanced, what a client was
+// told to cost is charged once, and when all is quiet nothing is held and nothing of a top-up is missing.
+func TestKills(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
 		t.Skip("takes half a minute; the full run has it")
 	}
-	t.Run("SQLite", func(t *testing.T) {
-		t.Parallel()
-		killUnderLoad(t, 20)
-	})
-	t.Run("PostgreSQL", func(t *testing.T) {
-		t.Parallel()
-		killUnderLoad(t, 8, "WEIR_STORE_DSN="+pgtest.New(t))
-	})
-}
-
-func killUnderLoad(t *testing.T, rounds int, env ...string) {
-	const perRound = 100
-	dir := t.TempDir()
-	var got delivered
-	ready := make([]time.Duration, rounds)
-	for round := range ready {
-		began := time.Now()
-		n := startDemo(t, dir, env...)
-		ready[round] = time.Since(began)
-		ctx, cancel := context.WithCancel(t.Context())
-		wg := n.load(ctx, &got, 8, 200)
-		// the kill falls at a random moment of full work: after some number of answers in this round
-		enough := got.count() + perRound/2 + rand.IntN(perRound)
-		waitFor(t, "answers", func() bool { return got.count() >= enough })
-		n.kill()
-		cancel()
-		wg.Wait()
+	seed := *killsSeed
+	if seed == 0 {
+		seed = rand.Uint64()
 	}
-	slices.Sort(ready)
-	promised(t, "ready after a kill, in the middle", ready[rounds/2], 3*time.Second)
-
-	n := startDemo(t, dir, env...)
-	began := time.Now()
-	waitFor(t, "all holds to end", func() bool { return n.credits(t).Reserved == "0" })
-	promised(t, "end of all holds after the last kill", time.Since(began), 5*time.Second)
-	n.checkCharges(t, got.replies)
-	n.kill()
-	verifyIn(t, environment(env...), "--data", dir)
+	t.Logf("seed %d: go test ./cmd/weir -run TestKills -kills %d -kills.seed %d", seed, *killsEach, seed)
+	for _, store := range []string{"SQLite", "PostgreSQL"} {
+		t.Run(store, func(t *testing.T) {
+			t.Parallel()
+			s := &siege{postgres: store == "PostgreSQL", upstream: simulator(t), client: newClient(t)}
+			for round, left := 0, *killsEach; left > 0; round++ {
+				kills := min(left, killsPerRound)
+				left -= kills
+				t.Run(fmt.Sprint("round", round+1), func(t *testing.T) { s.round(t, rand.New(rand.NewPCG(seed, uint64(round))), kills) })
+				if t.Failed() {
+					return
+				}
+			}
+			s.report(t)
+		})
+	}
 }
 
-type credits struct {
-	TotalUsage json.Number `json:"total_usage"`
-	Balance    json.Number `json:"balance"`
-	Reserved   json.Number `json:"reserved"`
+// siege is what the rounds on one store share.
+type siege struct {
+	postgres bool
+	upstream string
+	client   *http.Client
+
+	mu      sync.Mutex
+	ready   []time.Duration // how long starts after a kill took
+	checked []time.Duration // and the verification after it
+	kills   int
+	early   int // of them before the node was ready
+	told    int // answers whose cost a client saw
+	topups  int
 }
 
-func (n *node) credits(t *testing.T) credits {
+func (s *siege) report(t *testing.T) {
+	slices.Sort(s.ready)
+	slices.Sort(s.checked)
+	if len(s.ready) == 0 {
+		t.Fatal("no node was killed")
+	}
+	t.Logf("%d kills, %d of them at a start; %d answers and %d top-ups; verify took %v in the middle", s.kills, s.early, s.told, s.topups,
+		s.checked[len(s.checked)/2].Round(time.Millisecond))
+	promised(t, "ready after a kill, in the middle", s.ready[len(s.ready)/2], 3*time.Second)
+}
+
+// member is one of three nodes, through all of its lives.
+type member struct {
+	*site
+	siege *siege
+	books *books
+	rng   *rand.Rand
+
+	mu      sync.Mutex
+	life    *node         // nil while it is dead
+	changed chan struct{} // closed with the next start
+	told    []answer      // not yet compared with the books
+	all     []answer
+
+	fuse  atomic.Int64  // events until the node is killed
+	burnt chan struct{} // gets one when it is
+}
+
+// customer is a user whom a round's load belongs to.
+type customer struct {
+	name, key, file string
+	sent            atomic.Int64
+
+	mu       sync.Mutex
+	credited money.Nano
+}
+
+// answer is what a client was told: a generation and its cost.
+type answer struct {
+	by   *customer
+	id   string
+	cost money.Nano
+}
+
+// books are what one or three nodes keep, with the customers in them.
+type books struct {
+	members   []*member
+	customers []*customer  // the last one has videos made, the others chat
+	refs      atomic.Int64 // of top-ups
+}
+
+func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
+	all := s.open(t, rng)
+	ctx, cancel := context.WithCancel(t.Context())
+	t.Cleanup(cancel)
+	var load, killers sync.WaitGroup
+	stop := make(chan struct{})
+	for _, b := range all {
+		b.load(ctx, t, stop, &load)
+	}
+	var left atomic.Int64
+	left.Store(int64(kills))
+	if s.postgres && kills == killsPerRound {
+		left.Add(-1) // see evict
+	}
+	for _, b := range all {
+		for _, m := range b.members {
+			killers.Go(func() { m.besiege(t, &left) })
+		}
+	}
+	killers.Wait()
+	if s.postgres && kills == killsPerRound && !t.Failed() {
+		all[0].evict(t)
+	}
+	close(stop)
+	if t.Failed() {
+		cancel()
+	}
+	load.Wait()
+	for _, b := range all {
+		if !t.Failed() {
+			b.quiet(t)
+		}
+	}
+}
+
+// open makes empty books with three nodes: one for all of them, or one for each.
+func (s *siege) open(t *testing.T, rng *rand.Rand) (all []*books) {
 	t.Helper()
-	var c struct{ Data credits }
-	if status, err := n.getJSON("/v1/credits", &c); err != nil || status != http.StatusOK {
+	dsn := ""
+	if s.postgres {
+		dsn = pgtest.New(t)
+	}
+	for i := range 3 {
+		dir := t.TempDir()
+		m := &member{siege: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), changed: make(chan struct{}), burnt: make(chan struct{}, 1),
+			site: &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: s.upstream}}
+		m.write(t, m.text(dsn))
+		if i == 0 || !s.postgres {
+			all = append(all, &books{})
+			all[len(all)-1].enrol(t, m.file)
+		}
+		b := all[len(all)-1]
+		m.books = b
+		b.members = append(b.members, m)
+	}
+	for _, b := range all {
+		for _, m := range b.members {
+			m.start(t)
+		}
+	}
+	return all
+}
+
+func (m *member) text(dsn string) string {
+	return m.config(settings{price: "0.4"}) + `
+  - id: films
+    base_url: ` + m.upstream + `
+    api_key: sk-films
+    models:
+      - {id: test/film, upstream_id: video, video: [{price: "1.5"}]}
+models:
+  - id: test/film
+    type: video
+    video: {resolutions: [720p], durations: [4], aspect_ratios: ["16:9"]}
+store: {dsn: "` + dsn + `"}
+journal: {segment_bytes: 2MiB}
+ledger: {lease_for: 3s, lapse_after: 6s}
+video: {first_poll: 100ms, most_poll: 200ms, max_active_per_user: 8}
+fetch: {allow_provider_media: [127.0.0.0/8]}
+log: {access: false}
+`
+}
+
+// enrol adds customers: one who has enough, one whose wallet is often nearly empty, one who makes videos.
+func (b *books) enrol(t *testing.T, file string) {
+	t.Helper()
+	for _, c := range []*customer{{name: "anna", credited: 1000 * money.Ruble}, {name: "boris", credited: money.Ruble}, {name: "vera", credited: 100_000 * money.Ruble}} {
+		c.file = file
+		weir(t, "user", "add", c.name, "-c", file)
+		weir(t, "topup", c.name, c.credited.String(), "-c", file)
+		c.key = strings.TrimSpace(weir(t, "key", "add", "-q", c.name, "-c", file))
+		b.customers = append(b.customers, c)
+	}
+}
+
+// start starts the node and waits until it is ready.
+func (m *member) start(t *testing.T) {
+	t.Helper()
+	m.site.node = &node{client: m.siege.client, model: "test/chat"}
+	m.serve(t)
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.life = m.site.node
+	close(m.changed)
+}
+
+// alive is the node once it lives; nil when stop closes before.
+func (m *member) alive(stop <-chan struct{}) *node {
+	for {
+		m.mu.Lock()
+		life, changed := m.life, m.changed
+		m.mu.Unlock()
+		select {
+		case <-stop:
+			return nil
+		default:
+		}
+		if life != nil {
+			return life
+		}
+		select {
+		case <-changed:
+		case <-stop:
+			return nil
+		}
+	}
+}
+
+// event is something that a client sent or got. The one with which the fuse has burnt down kills the node.
+func (m *member) event() {
+	if m.fuse.Add(-1) != 0 {
+		return
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	_ = m.life.cmd.Process.Kill()
+	m.burnt <- struct{}{}
+}
+
+// besiege kills the node and starts it again while kills are left.
+func (m *member) besiege(t *testing.T, left *atomic.Int64) {
+	for left.Add(-1) >= 0 {
+		m.killAnytime(t)
+		if m.rng.IntN(5) == 0 && left.Add(-1) >= 0 {
+			m.killStarting(t)
+		}
+		paid := make(chan struct{})
+		go func() {
+			defer close(paid)
+			m.books.topUp(t, m.rng)
+		}()
+		m.revive(t)
+		<-paid
+		if t.Failed() {
+			return
+		}
+	}
+}
+
+// killAnytime kills the node after a random number of events.
+func (m *member) killAnytime(t *testing.T) {
+	t.Helper()
+	m.fuse.Store(1 + m.rng.Int64N(150))
+	waitFor(t, "a kill", func() bool { return len(m.burnt) > 0 })
+	<-m.burnt
+	m.bury(t)
+}
+
+// revive starts the node again and checks that the books are whole.
+func (m *member) revive(t *testing.T) {
+	t.Helper()
+	began := time.Now()
+	m.start(t)
+	ready := time.Since(began)
+	began = time.Now()
+	verify(t, "-c", m.file)
+	checked := time.Since(began)
+	m.compare(t)
+	m.siege.mu.Lock()
+	defer m.siege.mu.Unlock()
+	m.siege.kills++
+	m.siege.ready = append(m.siege.ready, ready)
+	m.siege.checked = append(m.siege.checked, checked)
+}
+
+// evict kills one node and starts it again only when another one has taken its leases back.
+func (b *books) evict(t *testing.T) {
+	t.Helper()
+	m := b.members[0]
+	m.killAnytime(t)
+	waitFor(t, "the dead node's leases to be taken back", func() bool {
+		const gone = "its leases went back"
+		return b.members[1].stderr.with(gone) != "" || b.members[2].stderr.with(gone) != ""
+	})
+	m.revive(t)
+}
+
+// bury waits until the node has ended, and has clients wait for its next life.
+func (m *member) bury(t *testing.T) {
+	<-m.exited
+	if line := m.stderr.with(`"level":"ERROR"`); line != "" {
+		t.Errorf("a node complained: %s", line)
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.life, m.changed = nil, make(chan struct{})
+}
+
+// killStarting starts the node and kills it at a random moment before or soon after it is ready.
+func (m *member) killStarting(t *testing.T) {
+	t.Helper()
+	p := start(t, nil, "serve", "-c", m.file)
+	<-time.After(time.Duration(m.rng.Int64N(int64(150 * time.Millisecond)))) // there is no state to wait for: any moment will do
+	p.kill()
+	verify(t, "-c", m.file)
+	m.siege.mu.Lock()
+	defer m.siege.mu.Unlock()
+	m.siege.kills++
+	m.siege.early++
+}
+
+// compare looks up what clients were told since the last time.
+func (m *member) compare(t *testing.T) {
+	t.Helper()
+	m.mu.Lock()
+	told := m.told
+	m.told = nil
+	m.all = append(m.all, told...)
+	m.mu.Unlock()
+	for _, a := range told {
+		m.wantCharge(t, a)
+	}
+}
+
+func (m *member) wantCharge(t *testing.T, a answer) {
+	t.Helper()
+	var g struct {
+		Data struct {
+			ID        string      `json:"id"`
+			TotalCost json.Number `json:"total_cost"`
+		} `json:"data"`
+	}
+	status, err := m.getAs(a.by, "/v1/generation?id="+a.id, &g)
+	if err != nil || status != http.StatusOK || g.Data.ID != a.id {
+		t.Errorf("%s was told to cost %s and is not recorded: status %d, %v", a.id, a.cost, status, err)
+	} else if got := rubles(t, g.Data.TotalCost); got != a.cost {
+		t.Errorf("%s was told to cost %s, charged was %s", a.id, a.cost, got)
+	}
+}
+
+// getAs asks the node that lives now for something of a customer's.
+func (m *member) getAs(c *customer, path string, into any) (int, error) {
+	n := *m.site.node
+	n.APIKey = c.key
+	return n.getJSON(path, into)
+}
+
+// quiet checks what must hold when no call is under way any more.
+func (b *books) quiet(t *testing.T) {
+	t.Helper()
+	for _, m := range b.members {
+		for _, c := range b.customers {
+			waitFor(t, "all holds of "+c.name+" to end", func() bool { return m.credits(t, c).Reserved == "0" })
+		}
+		m.compare(t)
+	}
+	told, sums := map[*customer]int64{}, map[*customer]money.Nano{}
+	seen := map[string]bool{}
+	for _, m := range b.members {
+		for _, a := range m.all {
+			if seen[a.id] {
+				t.Errorf("two answers with the id %s", a.id)
+			}
+			seen[a.id] = true
+			told[a.by]++
+			sums[a.by] += a.cost
+			m.wantCharge(t, a) // still, after all that was applied since
+		}
+	}
+	s := b.members[0].siege
+	s.mu.Lock()
+	s.told += len(seen)
+	s.topups += int(b.refs.Load())
+	s.mu.Unlock()
+	for _, c := range b.customers {
+		b.balanced(t, c, told[c], sums[c])
+	}
+	for _, m := range b.members {
+		m.kill()
+		verify(t, "-c", m.file)
+	}
+}
+
+func (m *member) credits(t *testing.T, c *customer) (is walletState) {
+	t.Helper()
+	var answer struct{ Data walletState }
+	if status, err := m.getAs(c, "/v1/credits", &answer); err != nil || status != http.StatusOK {
 		t.Fatalf("credits: status %d, %v", status, err)
 	}
-	return c.Data
+	return answer.Data
 }
 
-// checkCharges compares what clients were told with what was recorded: each answer once, at the same cost, and no more delivered
-// than charged.
-func (n *node) checkCharges(t *testing.T, replies []reply) {
+type walletState struct {
+	credits
+	TotalCredits json.Number `json:"total_credits"`
+}
+
+// balanced checks a customer's wallet against what clients know.
+func (b *books) balanced(t *testing.T, c *customer, told int64, sum money.Nano) {
 	t.Helper()
-	seen := make(map[string]bool, len(replies))
-	var sum money.Nano
-	for _, r := range replies {
-		if r.id == "" || seen[r.id] {
-			t.Fatalf("two answers with the id %q", r.id)
-		}
-		seen[r.id] = true
-		var g struct {
-			Data struct {
-				ID        string      `json:"id"`
-				TotalCost json.Number `json:"total_cost"`
-			} `json:"data"`
-		}
-		status, err := n.getJSON("/v1/generation?id="+r.id, &g)
-		if err != nil || status != http.StatusOK || g.Data.ID != r.id {
-			t.Fatalf("%s was delivered and is not recorded: status %d, %v", r.id, status, err)
-		}
-		if g.Data.TotalCost != r.usage.Cost {
-			t.Errorf("%s was told to cost %s, recorded is %s", r.id, r.usage.Cost, g.Data.TotalCost)
-		}
-		sum += rubles(t, r.usage.Cost)
+	is := b.members[0].credits(t, c)
+	credited, charged, balance := rubles(t, is.TotalCredits), rubles(t, is.TotalUsage), rubles(t, is.Balance)
+	calls := b.charges(t, c)
+	t.Logf("%s: %s credited, %s charged for %d calls of %d sent; %d were told to cost %s", c.name, credited, charged, calls, c.sent.Load(), told, sum)
+	if credited != c.credited || balance != credited-charged {
+		t.Errorf("%s: topped up by %s, credited are %s; charged are %s, the balance is %s", c.name, c.credited, credited, charged, balance)
 	}
-	charged := rubles(t, n.credits(t).TotalUsage)
-	t.Logf("%d answers delivered for %s rubles, %s charged", len(replies), sum, charged)
-	if sum <= 0 || sum > charged {
-		t.Errorf("delivered answers cost %s, charged were %s", sum, charged)
+	if calls < told || calls > c.sent.Load() || charged < sum {
+		t.Errorf("%s: %d calls were sent and %d charged with %s, %d of them were told to cost %s", c.name, c.sent.Load(), calls, charged, told, sum)
 	}
 }
 
-func rubles(t *testing.T, n json.Number) money.Nano {
+// charges is how many calls of a customer the books have.
+func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	t.Helper()
-	amount, err := money.Parse(n.String())
+	cfg, err := config.Load(c.file, func(string) (string, bool) { return "", false }, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	return amount
+	o, err := app.OpenOffice(t.Context(), cfg, false)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer o.Close()
+	u, err := o.UserNamed(t.Context(), c.name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	rows, err := o.Store.Activity(t.Context(), u.Wallet, "", "2000-01-01", "2999-12-31")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range rows {
+		calls += r.Requests
+	}
+	return calls
+}
+
+// topUp credits a customer by a command that may be killed and is then repeated.
+func (b *books) topUp(t *testing.T, rng *rand.Rand) {
+	c := b.customers[rng.IntN(len(b.customers))]
+	ref := fmt.Sprint("invoice-", b.refs.Add(1))
+	pay := func() *exec.Cmd {
+		cmd := exec.Command("weir", "topup", c.name, "0.3", "--ref", ref, "-c", c.file)
+		cmd.Env = environment()
+		return cmd
+	}
+	if rng.IntN(2) == 0 {
+		cmd := pay()
+		if err := cmd.Start(); err != nil {
+			t.Error(err)
+			return
+		}
+		<-time.After(time.Duration(rng.Int64N(int64(100 * time.Millisecond)))) // as in killStarting
+		_ = cmd.Process.Kill()
+		_ = cmd.Wait()
+	}
+	if out, err := pay().CombinedOutput(); err != nil {
+		t.Errorf("weir topup: %v\n%s", err, out)
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.credited += 300 * money.Ruble / 1000
 }

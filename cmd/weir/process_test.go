@@ -187,7 +187,7 @@ func (s *site) config(c settings) string {
 	return fmt.Sprintf(`server:
   listen: 127.0.0.1:0
   admin_listen: 127.0.0.1:0
-  limits: {public_per_minute: 1000000, failed_auth_per_minute: 1000000, anonymous_per_second: 1000000, anonymous_burst: 1000000, max_streams_per_key: 1000000, max_user_share: 100}
+  limits: {public_per_minute: 1000000, failed_auth_per_minute: 1000000, anonymous_per_second: 1000000, anonymous_burst: 1000000, max_streams_per_key: 1000000, max_user_share: 100, user_calls_per_minute: 1000000}
   %s
 data_dir: %s
 builtin: false

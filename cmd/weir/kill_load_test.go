@@ -1,0 +1,212 @@
+package main_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net/http"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"weir/internal/money"
+)
+
+// load has clients call until stop closes; it ends when their last calls have.
+func (b *books) load(ctx context.Context, t *testing.T, stop <-chan struct{}, wg *sync.WaitGroup) {
+	for _, m := range b.members {
+		for range 4 {
+			rng := rand.New(rand.NewPCG(m.rng.Uint64(), 1))
+			wg.Go(func() {
+				for n := m.alive(stop); n != nil; n = m.alive(stop) {
+					m.call(ctx, t, n, b.customers[rng.IntN(2)], rng)
+				}
+			})
+		}
+		wg.Go(func() {
+			tick := time.NewTicker(50 * time.Millisecond)
+			defer tick.Stop()
+			for i := 0; m.alive(stop) != nil; i++ {
+				<-tick.C
+				b.film(ctx, t, m, fmt.Sprintf("Film %d of %s", i, m.dir), stop)
+			}
+		})
+	}
+}
+
+// style is one of the three ways to ask a model.
+type style struct {
+	path, body string
+	stream     string // member that asks for one
+	cost       func(t *testing.T, text string) (money.Nano, bool)
+}
+
+var styles = []style{
+	{"/v1/chat/completions", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, toldCost},
+	{"/v1/responses", `{"model":"test/chat","max_output_tokens":200,"input":%q%s}`, `,"stream":true`, toldCost},
+	{"/v1/messages", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, toldUsage},
+}
+
+var (
+	costMember  = regexp.MustCompile(`"cost":([0-9.eE+-]+)[,}]`)
+	usageMember = regexp.MustCompile(`"stop_reason":"[^}]*}?,"usage":\{"input_tokens":(\d+),"cache_creation_input_tokens":(\d+),"cache_read_input_tokens":(\d+),"output_tokens":(\d+)[,}]`)
+)
+
+// toldCost is the cost that an answer or the beginning of one told.
+func toldCost(t *testing.T, text string) (money.Nano, bool) {
+	found := costMember.FindStringSubmatch(text)
+	if found == nil {
+		return 0, false
+	}
+	return rubles(t, json.Number(found[1])), true
+}
+
+// toldUsage is what the last usage of an answer in the messages style costs, which tells none itself.
+func toldUsage(t *testing.T, text string) (money.Nano, bool) {
+	found := usageMember.FindStringSubmatch(text)
+	if found == nil {
+		return 0, false
+	}
+	var n [4]int64
+	for i, digits := range found[1:] {
+		n[i], _ = strconv.ParseInt(digits, 10, 64)
+	}
+	var sum money.Sum
+	sum.PerThousand(n[0]+n[1]+n[2], 100*int64(money.Ruble)/1000)
+	sum.PerThousand(n[3], 400*int64(money.Ruble)/1000)
+	cost, err := sum.Ceil()
+	if err != nil {
+		t.Error(err)
+	}
+	return cost, true
+}
+
+// call is one call in any style, whole or streamed, of a provider in any mood, by a client who may hang up.
+func (m *member) call(ctx context.Context, t *testing.T, n *node, by *customer, rng *rand.Rand) {
+	mood := fmt.Sprintf("gap=%dms frames=%d", rng.IntN(6), 1+rng.IntN(12))
+	switch rng.IntN(12) {
+	case 0:
+		mood = fmt.Sprintf("delay=%dms", rng.IntN(50))
+	case 1:
+		mood += " fault=u6 after=2"
+	case 2:
+		mood += " usage=missing"
+	case 3:
+		mood += " usage=huge"
+	}
+	s := &styles[rng.IntN(len(styles))]
+	stream := ""
+	if rng.IntN(3) > 0 {
+		stream = s.stream
+	}
+	most := 1 << 20
+	if rng.IntN(5) == 0 {
+		most = rng.IntN(3000)
+	}
+	body := fmt.Sprintf(s.body, "[[sim "+mood+"]] What is a weir?", stream)
+	id, text := m.send(ctx, n, by, s.path, body, most)
+	if cost, told := s.cost(t, text); told {
+		m.noteAnswer(answer{by, id, cost})
+	}
+}
+
+func (m *member) noteAnswer(a answer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.told = append(m.told, a)
+}
+
+// send sends a request and reads at most so many bytes of the answer before it hangs up. It returns what came.
+func (m *member) send(ctx context.Context, n *node, by *customer, path, body string, most int) (id, text string) {
+	ctx, hangUp := context.WithCancel(ctx)
+	defer hangUp()
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.BaseURL+path, strings.NewReader(body))
+	if err != nil {
+		return "", ""
+	}
+	req.Header.Set("Authorization", "Bearer "+by.key)
+	req.Header.Set("Content-Type", "application/json")
+	by.sent.Add(1)
+	m.event()
+	res, err := n.client.Do(req)
+	if err != nil {
+		return "", ""
+	}
+	defer res.Body.Close()
+	m.event()
+	var got strings.Builder
+	part := make([]byte, 4096)
+	for err == nil && got.Len() < most {
+		var read int
+		read, err = res.Body.Read(part)
+		got.Write(part[:read])
+		m.event()
+	}
+	return res.Header.Get("X-Generation-Id"), got.String()
+}
+
+// film has one video made, and waits for it at whatever nodes live.
+func (b *books) film(ctx context.Context, t *testing.T, m *member, prompt string, stop <-chan struct{}) {
+	by := b.customers[len(b.customers)-1]
+	n := m.alive(stop)
+	if n == nil {
+		return
+	}
+	_, text := m.send(ctx, n, by, "/v1/videos", fmt.Sprintf(`{"model":"test/film","prompt":%q}`, prompt), 1<<20)
+	var job struct{ ID string }
+	if json.Unmarshal([]byte(text), &job) != nil || job.ID == "" {
+		return // refused, or cut off: then the job is there or not, and ends by itself
+	}
+	tick := time.NewTicker(20 * time.Millisecond)
+	defer tick.Stop()
+	for i := 0; ; i++ {
+		<-tick.C
+		m := b.members[i%len(b.members)]
+		n := m.alive(ctx.Done())
+		if n == nil {
+			return
+		}
+		is, err := n.filmOf(ctx, by, job.ID)
+		if err != nil || is.Status == "pending" || is.Status == "in_progress" {
+			continue
+		}
+		cost := money.Nano(0)
+		if is.Usage != nil {
+			cost = rubles(t, is.Usage.Cost)
+		}
+		m.noteAnswer(answer{by, is.Generation, cost})
+		return
+	}
+}
+
+type film struct {
+	Status     string
+	Generation string `json:"generation_id"`
+	Usage      *usage
+}
+
+func (n *node) filmOf(ctx context.Context, by *customer, id string) (is film, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.BaseURL+"/v1/videos/"+id, nil)
+	if err != nil {
+		return is, err
+	}
+	req.Header.Set("Authorization", "Bearer "+by.key)
+	res, err := n.client.Do(req)
+	if err != nil {
+		return is, err
+	}
+	defer res.Body.Close()
+	text, err := io.ReadAll(res.Body)
+	if err != nil {
+		return is, err
+	}
+	if res.StatusCode != http.StatusOK {
+		return is, fmt.Errorf("status %d: %s", res.StatusCode, text)
+	}
+	return is, json.Unmarshal(text, &is)
+}
