@@ -80,6 +80,9 @@ type books struct {
 	rows  []ledger.ActivityRow
 	spend map[string]ledger.KeySpend
 	err   error
+
+	refunds map[string][]ledger.Movement // by wallet + generation
+	moved   []ledger.Movement
 }
 
 func (b *books) note(format string, args ...any) error {
@@ -102,6 +105,14 @@ func (b *books) Call(_ context.Context, wallet, id string) (*record.Call, []ledg
 		return c, []ledger.Entry{{ID: 11}, {ID: 12}}, nil
 	}
 	return nil, nil, fault.New(fault.NotFound, "books.Call", "There is no such thing.")
+}
+
+func (b *books) Refunds(_ context.Context, wallet, id string) ([]ledger.Movement, error) {
+	return b.refunds[wallet+id], nil
+}
+
+func (b *books) Statement(_ context.Context, wallet string, before int64, count int) ([]ledger.Movement, error) {
+	return b.moved, b.note("statement %s %d %d", wallet, before, count)
 }
 
 func (b *books) KeySpend(_ context.Context, key string) (ledger.KeySpend, error) {

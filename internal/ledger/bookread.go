@@ -99,6 +99,16 @@ func (b *Book) KeySpend(ctx context.Context, key string) (KeySpend, error) {
 	return b.store.KeySpend(ctx, key)
 }
 
+// Statement is Reader.Statement. What it lists does not come through the journal.
+func (b *Book) Statement(ctx context.Context, wallet string, before int64, count int) ([]Movement, error) {
+	return b.store.Statement(ctx, wallet, before, count)
+}
+
+// Refunds is Reader.Refunds, which need no flush either.
+func (b *Book) Refunds(ctx context.Context, wallet, generation string) ([]Movement, error) {
+	return b.store.Refunds(ctx, wallet, generation)
+}
+
 // Open is how many holds are open on this node, and their sum.
 func (b *Book) Open() (holds int, sum money.Nano) {
 	for _, p := range b.purses() {

@@ -18,6 +18,7 @@ import (
 type Explanation struct {
 	Call    *record.Call
 	Entries []Entry
+	Refunds []Movement // what was given back of the charge
 	Exact   string     // sum of the lines before rounding, in rubles
 	Cost    money.Nano // Exact, rounded up
 	Matches bool       // Cost, the recorded cost and the wallet's entry are the same
@@ -31,6 +32,9 @@ func Explain(ctx context.Context, from Reader, wallet, generation string) (Expla
 		return Explanation{}, err
 	}
 	x := Explanation{Call: c, Entries: entries}
+	if x.Refunds, err = from.Refunds(ctx, c.Wallet, generation); err != nil {
+		return x, err
+	}
 	x.Why = x.recompute()
 	x.Matches = x.Why == ""
 	return x, nil
@@ -201,12 +205,19 @@ func (x *Explanation) writeCost(w io.Writer) {
 	for _, e := range x.Entries {
 		field(w, "entry", "%d\ttransaction %d, %s %s, %s", e.ID, e.Transaction, e.Account, e.Amount, e.Ref)
 	}
+	for i := range x.Refunds {
+		m := &x.Refunds[i]
+		field(w, "refund", "%d\t%s rubles, %s by %s, reference %s: %s", m.Transaction, m.Amount, m.At.UTC().Format(time.RFC3339), m.Actor, m.Reference(), oneLine(m.Reason))
+	}
 	if x.Matches {
 		field(w, "verdict", "the charge follows from the record")
 	} else {
 		field(w, "verdict", "MISMATCH: %s", x.Why)
 	}
 }
+
+// oneLine is a reason as a line of a table can have it.
+func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func orNone(s string) string {
 	if s == "" {

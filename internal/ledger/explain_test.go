@@ -19,6 +19,8 @@ func (r oneCall) Call(context.Context, string, string) (*record.Call, []ledger.E
 	return &r.call, r.entries, nil
 }
 
+func (oneCall) Refunds(context.Context, string, string) ([]ledger.Movement, error) { return nil, nil }
+
 // consumed are usages of which there is no line but one of the kind.
 var consumed = map[usage.Kind]usage.Usage{
 	usage.KindPrompt: {Prompt: usage.Of(1)}, usage.KindCacheRead: {Prompt: usage.Of(1), CacheRead: usage.Of(1)}, usage.KindCacheWrite: {Prompt: usage.Of(1), CacheWrite: usage.Of(1)},

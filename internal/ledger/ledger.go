@@ -17,6 +17,7 @@ const (
 	RevenueAccount    = "revenue"
 	TopUpAccount      = "topup:" // + source
 	AdjustmentAccount = "adjustment"
+	RefundAccount     = "refund:" // + generation: what was given back of its charge
 	SettleRef         = "settle:" // + generation
 )
 

@@ -14,13 +14,17 @@ import (
 const (
 	TopUpKind      = "topup"
 	AdjustmentKind = "adjustment"
+	RefundKind     = "refund"
 )
 
 // MaxPosting is the most that one posting moves, in either direction.
 const MaxPosting = 1_000_000_000 * money.Ruble
 
-// Adjusted is the action of an adjustment in the audit chain.
-const Adjusted = "adjustment"
+// Actions of corrections in the audit chain.
+const (
+	Adjusted = "adjustment"
+	Refunded = "refund"
+)
 
 // TopUp is money that came in from outside.
 type TopUp struct {
@@ -45,53 +49,140 @@ func Credit(ctx context.Context, store Poster, t TopUp, now time.Time) (Posted, 
 	case !printable(t.ExternalID, 200):
 		return Posted{}, fault.Field("ledger.Credit", "external_id", "The external id of a top-up has 1 to 200 printable ASCII characters.")
 	}
-	p := Posting{Kind: TopUpKind, Ref: "topup:" + t.Source + ":" + t.ExternalID, Wallet: t.Wallet, Against: TopUpAccount + t.Source, Amount: t.Amount, At: now}
-	return store.Post(ctx, p.by(t.Actor))
+	return store.Post(ctx, Posting{Kind: TopUpKind, Ref: "topup:" + t.Source + ":" + t.ExternalID, Wallet: t.Wallet, Against: TopUpAccount + t.Source, Amount: t.Amount,
+		Actor: t.Actor, At: now})
 }
 
 // Adjustment is a correction by an administrator.
 type Adjustment struct {
-	Wallet string
-	ID     string     // 1 to 200 printable ASCII characters: the same id adjusts once
-	Amount money.Nano // may be negative, but not zero
-	Reason string     // why, for the books; not empty
-	Actor  audit.Actor
+	Wallet    string
+	ID        string     // 1 to 200 printable ASCII characters: the same id adjusts once
+	Amount    money.Nano // may be negative, but not zero
+	Reason    string     // why, for the books; not empty
+	BelowZero bool       // it may take more than is available
+	Actor     audit.Actor
 }
 
 // Adjust posts a correction and returns when it is on the disk. It fails like Credit, and with fault.Unprocessable when it would
-// take more than is available.
+// take more than is available without BelowZero, or the balance below -MaxPosting.
 func Adjust(ctx context.Context, store Poster, a Adjustment, now time.Time) (Posted, error) {
 	switch {
 	case a.Amount == 0:
 		return Posted{}, fault.Field("ledger.Adjust", "amount", "An adjustment must not be zero.")
 	case a.Amount > MaxPosting || a.Amount < -MaxPosting:
 		return Posted{}, tooMuch("ledger.Adjust", "An adjustment")
-	case a.Reason == "" || len(a.Reason) > 1000:
-		return Posted{}, fault.Field("ledger.Adjust", "reason", "An adjustment needs a reason of at most 1000 bytes.")
-	case !printable(a.ID, 200):
-		return Posted{}, fault.Field("ledger.Adjust", "id", "The id of an adjustment has 1 to 200 printable ASCII characters.")
 	}
-	p := Posting{Kind: AdjustmentKind, Ref: "adjustment:" + a.ID, Wallet: a.Wallet, Against: AdjustmentAccount, Amount: a.Amount, Reason: a.Reason, At: now}
-	return store.Post(ctx, p.by(a.Actor))
+	if err := explained("ledger.Adjust", "An adjustment", a.Reason, a.ID); err != nil {
+		return Posted{}, err
+	}
+	return store.Post(ctx, Posting{Kind: AdjustmentKind, Ref: "adjustment:" + a.ID, Wallet: a.Wallet, Against: AdjustmentAccount, Amount: a.Amount, Reason: a.Reason,
+		BelowZero: a.BelowZero, Actor: a.Actor, At: now})
 }
 
-// by gives the posting its event in the audit chain.
-func (p Posting) by(a audit.Actor) Posting {
-	p.Event = audit.Event{Actor: a, Action: actions[p.Kind], Target: p.Wallet, After: p.Words()}
-	return p
+// Refund gives back what a call was charged, to the wallet that paid.
+type Refund struct {
+	Generation string
+	ID         string     // like Adjustment.ID
+	Amount     money.Nano // 0: all that is left of the charge
+	Reason     string     // why, for the books; not empty
+	Actor      audit.Actor
 }
 
-// Words are what the audit chain says of the posting.
+// GiveBack posts a refund and returns when it is on the disk. What is refunded of a charge is never more than the charge. It fails with
+// fault.Invalid for a negative amount, with fault.NotFound without the generation, with fault.Conflict when the id refunded something else, and
+// with fault.Unprocessable when the call was not charged, or less is left of its charge.
+func GiveBack(ctx context.Context, store Poster, r Refund, now time.Time) (Posted, error) {
+	switch {
+	case r.Amount < 0:
+		return Posted{}, fault.Field("ledger.GiveBack", "amount", "A refund must be above zero; without an amount it is all that is left of the charge.")
+	case r.Amount > MaxPosting:
+		return Posted{}, tooMuch("ledger.GiveBack", "A refund")
+	case !printable(r.Generation, 200):
+		return Posted{}, fault.Field("ledger.GiveBack", "generation", "The generation is missing or no id of one: gen-...")
+	}
+	if err := explained("ledger.GiveBack", "A refund", r.Reason, r.ID); err != nil {
+		return Posted{}, err
+	}
+	return store.Post(ctx, Posting{Kind: RefundKind, Ref: "refund:" + r.ID, Against: RefundAccount + r.Generation, Amount: r.Amount, Reason: r.Reason, Actor: r.Actor, At: now})
+}
+
+// explained checks what every correction must say.
+func explained(op, what, reason, id string) error {
+	switch {
+	case strings.TrimSpace(reason) == "" || len(reason) > MaxReason:
+		return fault.Field(op, "reason", "%s needs a reason of at most %d bytes.", what, MaxReason)
+	case !printable(id, 200):
+		return fault.Field(op, "reference", "%s needs a reference of 1 to 200 printable ASCII characters: the same one moves money once.", what)
+	}
+	return nil
+}
+
+// Event is what the audit chain says of a posting.
+func (p *Posting) Event() audit.Event {
+	return audit.Event{Actor: p.Actor, Action: actions[p.Kind], Target: p.Wallet, After: p.Words()}
+}
+
+// Words are what the audit chain says of the amount.
 func (p *Posting) Words() string {
 	s := p.Amount.String() + " rubles, " + p.Ref
+	if generation, ok := strings.CutPrefix(p.Against, RefundAccount); ok {
+		s += " of " + generation
+	}
 	if p.Reason != "" {
 		s += ": " + p.Reason
 	}
 	return s
 }
 
+// Repeats tells whether m, which was posted with the same reference, is what p asks for. It fails with fault.Conflict, and the field that differs.
+func (p *Posting) Repeats(m *Movement) error {
+	differs := ""
+	switch {
+	case p.Against != m.Against:
+		differs = "generation"
+	case p.Wallet != m.Wallet:
+		differs = "user"
+	case p.Amount != m.Amount:
+		differs = "amount"
+	case p.Reason != m.Reason:
+		differs = "reason"
+	default:
+		return nil
+	}
+	e := fault.Newf(fault.Conflict, "ledger.Post", "%s was posted before, with another %s.", p.Ref, differs)
+	e.Param = differs
+	return e
+}
+
+// Generation is the call that a refund is of, "" for all else.
+func (m *Movement) Generation() string {
+	generation, _ := strings.CutPrefix(m.Against, RefundAccount)
+	if m.Kind != RefundKind {
+		return ""
+	}
+	return generation
+}
+
+// Reference is the name that whoever posted it gave it.
+func (m *Movement) Reference() string {
+	before := m.Kind + ":"
+	if source := m.Source(); source != "" {
+		before += source + ":"
+	}
+	return strings.TrimPrefix(m.Ref, before)
+}
+
+// Source is where a top-up came from, "" for all else.
+func (m *Movement) Source() string {
+	source, ok := strings.CutPrefix(m.Against, TopUpAccount)
+	if !ok {
+		return ""
+	}
+	return source
+}
+
 // actions are the actions in the audit chain, by the kind of a posting.
-var actions = map[string]string{TopUpKind: audit.TopUp, AdjustmentKind: Adjusted}
+var actions = map[string]string{TopUpKind: audit.TopUp, AdjustmentKind: Adjusted, RefundKind: Refunded}
 
 // Told tells the kind of postings that an action of the audit chain is about, "" for one that moves no money.
 func Told(action string) string {
@@ -110,6 +201,8 @@ func Against(kind, account string) bool {
 		return strings.HasPrefix(account, TopUpAccount) && len(account) > len(TopUpAccount)
 	case AdjustmentKind:
 		return account == AdjustmentAccount
+	case RefundKind:
+		return strings.HasPrefix(account, RefundAccount) && len(account) > len(RefundAccount)
 	}
 	return false
 }
@@ -125,7 +218,7 @@ func (b *Book) Credit(ctx context.Context, t TopUp) (Posted, error) {
 
 // Adjust gives back what this node merely borrowed from the wallet, so that it can be taken, and then is Adjust.
 func (b *Book) Adjust(ctx context.Context, a Adjustment) (Posted, error) {
-	if a.Amount < 0 {
+	if a.Amount < 0 && !a.BelowZero {
 		if err := b.Flush(ctx); err != nil {
 			return Posted{}, err
 		}
@@ -140,6 +233,14 @@ func (b *Book) Adjust(ctx context.Context, a Adjustment) (Posted, error) {
 		}
 	}
 	return Adjust(ctx, b.store, a, b.cfg.Now())
+}
+
+// GiveBack is GiveBack after a flush: a call of this node that has ended can be refunded.
+func (b *Book) GiveBack(ctx context.Context, r Refund) (Posted, error) {
+	if err := b.Flush(ctx); err != nil {
+		return Posted{}, err
+	}
+	return GiveBack(ctx, b.store, r, b.cfg.Now())
 }
 
 func wordLike(s string, most int) bool {

@@ -24,9 +24,10 @@ type ActivityRow struct {
 	PromptTokens     int64
 	CompletionTokens int64
 	ReasoningTokens  int64
+	Refunded         money.Nano // of Cost; Cost stays what the calls were charged
 }
 
-// KeySpend is what one key has spent, in all and in the current UTC day, week (from Monday) and month.
+// KeySpend is what one key has spent, in all and in the current UTC day, week (from Monday) and month, as its limit counts it.
 type KeySpend struct {
 	Total, Daily, Weekly, Monthly money.Nano
 }
@@ -50,5 +51,10 @@ type Reader interface {
 	Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error)
 	// Call finds one recorded call of a wallet ("" any wallet) and the ledger entries it became. It fails with fault.NotFound.
 	Call(ctx context.Context, wallet, generation string) (*record.Call, []Entry, error)
+	// KeySpend counts a call without what was refunded of it.
 	KeySpend(ctx context.Context, key string) (KeySpend, error)
+	// Statement lists top-ups, corrections and refunds of a wallet with a transaction below before, the newest first, at most count.
+	Statement(ctx context.Context, wallet string, before int64, count int) ([]Movement, error)
+	// Refunds lists what was given back of a call of a wallet ("" any wallet), the oldest first. It is empty for a call that is not there.
+	Refunds(ctx context.Context, wallet, generation string) ([]Movement, error)
 }

@@ -141,26 +141,41 @@ type Applier interface {
 
 // Posting moves money into or out of a wallet, against another account.
 type Posting struct {
-	Kind    string // "topup", "adjustment"
-	Ref     string // unique: repeated, nothing is posted
-	Wallet  string
-	Against string // the other account
-	Amount  money.Nano
-	Reason  string
-	Event   audit.Event // its actor is kept with the transaction; the event goes into the audit chain with it
-	At      time.Time
+	Kind      string     // "topup", "adjustment", "refund"
+	Ref       string     // unique: repeated, nothing is posted
+	Wallet    string     // of a refund: whichever paid, set by the store
+	Against   string     // the other account
+	Amount    money.Nano // of a refund: 0 stands for all that is left of the charge
+	Reason    string
+	BelowZero bool        // it may take more than is available
+	Actor     audit.Actor // kept with the transaction, and in the audit chain
+	At        time.Time
 }
 
-// Posted is a transaction that has been posted.
-type Posted struct {
+// Movement is money that moved into or out of a wallet for another reason than a call.
+type Movement struct {
 	Transaction int64
-	Repeated    bool // it had been posted before
+	Kind        string // "topup", "adjustment", "refund"
+	Ref         string
+	Wallet      string
+	Against     string
+	Amount      money.Nano
+	Reason      string
+	Actor       string // its name
+	At          time.Time
+}
+
+// Posted is a movement that has been posted.
+type Posted struct {
+	Movement
+	Repeated bool // it had been posted before
 }
 
 // Poster posts what does not come from a journal. It returns when the posting is on the disk.
 type Poster interface {
-	// Post fails with fault.NotFound without the wallet, with fault.Conflict when Ref was posted with another wallet or amount,
-	// and with fault.Unprocessable when Amount is negative and exceeds what is available, or the balance does not fit.
+	// Post fails with fault.NotFound without the wallet or the generation, with fault.Conflict when Ref was posted with something else,
+	// and with fault.Unprocessable when Amount is negative and exceeds what is available, when a refund exceeds what is left of a charge, or
+	// when the balance does not fit.
 	Post(ctx context.Context, p Posting) (Posted, error)
 }
 

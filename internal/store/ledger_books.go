@@ -11,6 +11,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/record"
 )
 
 // wide is an amount that int64 need not hold: sums over all books.
@@ -51,9 +52,16 @@ type books struct {
 	events   map[string][]int64 // what the audit chain must say, and the transactions that it must say it of
 	untold   differences        // audit rows without a transaction
 	tops     int
+	refunds  map[string]*refunded // by wallet and generation
 
 	calls  int64 // recorded
 	digest ledger.Digest
+}
+
+// refunded is what was given back of a charge.
+type refunded struct {
+	sum  wide
+	call bool // the call was found
 }
 
 type walletSums struct {
@@ -62,7 +70,7 @@ type walletSums struct {
 }
 
 func newBooks() *books {
-	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}}
+	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}}
 }
 
 // entries walks through all that was posted.
@@ -156,7 +164,7 @@ func fits(p *posting, e *postedEntry, wallet bool) bool {
 	case p.kind == settleKind:
 		return e.account == ledger.RevenueAccount && e.ref == p.ref
 	case wallet:
-		return e.ref == p.ref
+		return e.ref == p.ref && (p.kind != ledger.RefundKind || e.amount > 0)
 	}
 	return e.ref == p.ref && ledger.Against(p.kind, e.account)
 }
@@ -165,9 +173,35 @@ func fits(p *posting, e *postedEntry, wallet bool) bool {
 func (b *books) expect(p *posting) {
 	b.tops++
 	i := slices.IndexFunc(p.entries, func(e postedEntry) bool { return strings.HasPrefix(e.account, ledger.WalletAccount) })
-	q := ledger.Posting{Ref: p.ref, Amount: money.Nano(p.entries[i].amount), Reason: p.reason}
-	k := told(p.at, p.actor, p.kind, strings.TrimPrefix(p.entries[i].account, ledger.WalletAccount), Text(q.Words()))
+	q := ledger.Posting{Ref: p.ref, Against: p.entries[1-i].account, Amount: money.Nano(p.entries[i].amount), Reason: p.reason}
+	wallet := strings.TrimPrefix(p.entries[i].account, ledger.WalletAccount)
+	if p.kind == ledger.RefundKind {
+		b.giveBack(wallet, strings.TrimPrefix(q.Against, ledger.RefundAccount), int64(q.Amount))
+	}
+	k := told(p.at, p.actor, p.kind, wallet, Text(q.Words()))
 	b.events[k] = append(b.events[k], p.id)
+}
+
+func (b *books) giveBack(wallet, generation string, n int64) {
+	k := wallet + "\x00" + generation
+	if b.refunds[k] == nil {
+		b.refunds[k] = &refunded{}
+	}
+	b.refunds[k].sum.add(n)
+}
+
+// refund adds what was given back of a call to its hour, and tells what is wrong with it.
+func (b *books) refund(c *record.Call, hour *sums) string {
+	r := b.refunds[c.Wallet+"\x00"+c.Generation]
+	if r == nil {
+		return ""
+	}
+	r.call = true
+	if !r.sum.n.IsInt64() || r.sum.n.Int64() > int64(c.Cost) {
+		return fmt.Sprintf("generation %s was charged %s rubles, and %s were given back", c.Generation, c.Cost, &r.sum)
+	}
+	hour[14] += r.sum.n.Int64()
+	return ""
 }
 
 func told(at int64, actor, kind, wallet, words string) string {

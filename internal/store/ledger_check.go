@@ -134,7 +134,7 @@ func (c *checker) asides() {
 // records compares each call's columns with its record, and adds the records up by hour.
 func (c *checker) records() map[hourKey]*sums {
 	hours := map[hourKey]*sums{}
-	var wrong, off differences
+	var wrong, off, over differences
 	n, charged := 0, 0
 	c.each(selectGenerations, func(row []any) {
 		n++
@@ -146,7 +146,11 @@ func (c *checker) records() map[hourKey]*sums {
 			wrong.add(w)
 		}
 		if call != nil {
-			at(hours, hourOf(call)).add(call)
+			hour := at(hours, hourOf(call))
+			hour.add(call)
+			if w := c.books.refund(call, hour); w != "" {
+				over.add(w)
+			}
 			if call.Settled {
 				charged++
 			}
@@ -157,6 +161,15 @@ func (c *checker) records() map[hourKey]*sums {
 	})
 	c.add("records", wrong, "%d calls agree with their records", n)
 	c.add("charges", off, "%d charges follow from their lines, quantities and prices", charged)
+	var back wide
+	for k, r := range c.books.refunds {
+		back.n.Add(&back.n, &r.sum.n)
+		if !r.call {
+			wallet, generation, _ := strings.Cut(k, "\x00")
+			over.add(fmt.Sprintf("generation %s of wallet %s was refunded %s rubles, and is not there", generation, wallet, &r.sum))
+		}
+	}
+	c.add("refunds", over, "of %d charges something was given back, of none more than it was: %s rubles", len(c.books.refunds), &back)
 	return hours
 }
 

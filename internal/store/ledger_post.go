@@ -4,11 +4,14 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"math"
+	"strings"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/money"
+	"weir/internal/record"
 )
 
 // insertWallet adds an empty wallet.
@@ -27,55 +30,168 @@ func (s *Store) Post(ctx context.Context, p ledger.Posting) (ledger.Posted, erro
 }
 
 func (s *Store) post(ctx context.Context, p ledger.Posting) (done ledger.Posted, err error) {
+	p.Kind, p.Ref, p.Actor.Name, p.Reason, p.Against = Text(p.Kind), Text(p.Ref), Text(p.Actor.Name), Text(p.Reason), Text(p.Against)
 	err = s.write(ctx, func(t *tx) error {
-		done, err = t.posted(p)
-		if err != nil || done.Repeated {
-			return err
-		}
-		if done.Transaction, err = t.post(p); err != nil {
-			return err
-		}
-		return t.record(p.Event, p.At)
+		q := p
+		done, err = t.post(&q)
+		return err
 	})
 	return done, err
 }
 
-// posted looks for the posting's reference.
-func (t *tx) posted(p ledger.Posting) (done ledger.Posted, err error) {
-	rows, err := t.Rows(transactionRef, []any{p.Ref})
-	all, err := collect(rows, err, columns(func(e *ledger.Entry) []any { return []any{&e.Transaction, &e.Account, (*int64)(&e.Amount)} }))
-	if err != nil || len(all) == 0 {
-		return done, err
-	}
-	for _, e := range all {
-		if e.Account == ledger.WalletAccount+p.Wallet && e.Amount == p.Amount {
-			return ledger.Posted{Transaction: e.Transaction, Repeated: true}, nil
+// post finishes p: a refund learns its wallet, and perhaps its amount. Whether it was posted before, and what is left to take or to give back, is
+// looked at when the wallet is locked, so that of two postings at once the second sees the first.
+func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
+	var call *record.Call
+	if p.Kind == ledger.RefundKind {
+		if call, err = t.charged(p); err != nil {
+			return done, err
 		}
 	}
-	return done, fault.Newf(fault.Conflict, "store.Post", "%s was posted before, with another wallet or amount.", p.Ref)
+	var w wallet
+	err = t.lockedRow(walletRead, p.Wallet).Scan((*int64)(&w.credited), (*int64)(&w.charged), (*int64)(&w.leased))
+	missing := errors.Is(err, sql.ErrNoRows)
+	if err != nil && !missing {
+		return done, err
+	}
+	var before []ledger.Movement
+	if call != nil {
+		if before, err = t.movements(refundsOf, p.Against); err != nil {
+			return done, err
+		}
+	}
+	prior, err := t.movements(movementOf, p.Ref)
+	switch {
+	case err != nil:
+		return done, err
+	case len(prior) > 0:
+		if p.Amount == 0 { // all that was left then
+			p.Amount = left(call, before, prior[0].Transaction)
+		}
+		return ledger.Posted{Movement: prior[0], Repeated: true}, p.Repeats(&prior[0])
+	case missing:
+		return done, noWallet("store.Post", sql.ErrNoRows)
+	case call != nil:
+		if err := fit(p, call, before); err != nil {
+			return done, err
+		}
+	}
+	if err := w.bears(p); err != nil {
+		return done, err
+	}
+	if done.Transaction, err = t.enter(p, call); err != nil {
+		return done, err
+	}
+	done.Movement = ledger.Movement{Transaction: done.Transaction, Kind: p.Kind, Ref: p.Ref, Wallet: p.Wallet, Against: p.Against, Amount: p.Amount, Reason: p.Reason,
+		Actor: p.Actor.Name, At: time.UnixMicro(p.At.UnixMicro()).UTC()}
+	return done, t.record(p.Event(), p.At)
 }
 
-func (t *tx) post(p ledger.Posting) (id int64, err error) {
-	var credited, charged, leased money.Nano
-	err = t.lockedRow(walletRead, p.Wallet).Scan((*int64)(&credited), (*int64)(&charged), (*int64)(&leased))
+// wallet is what is read of a wallet before it changes.
+type wallet struct{ credited, charged, leased money.Nano }
+
+// bears tells whether a posting leaves the wallet with a balance that it may have.
+func (w *wallet) bears(p *ledger.Posting) error {
+	if _, err := w.credited.Add(p.Amount); err != nil {
+		return fault.New(fault.Unprocessable, "store.Post", "The balance would not fit.").Because(err)
+	}
+	balance := w.credited - w.charged
+	switch available := balance - w.leased; {
+	case p.Amount >= 0:
+		return nil
+	case p.BelowZero && balance-(-ledger.MaxPosting) < -p.Amount:
+		return unfit("amount", "The balance is %s rubles, and a correction takes none below %s.", balance, -ledger.MaxPosting)
+	case !p.BelowZero && available < -p.Amount:
+		return unfit("amount", "Only %s rubles are available of a balance of %s; the rest is held. A correction that may take more must say below_zero.", max(0, available), balance)
+	}
+	return nil
+}
+
+func unfit(param, format string, args ...any) error {
+	e := fault.Newf(fault.Unprocessable, "store.Post", format, args...)
+	e.Param = param
+	return e
+}
+
+// charged reads the call that a refund is of, and gives the refund the wallet that paid.
+func (t *tx) charged(p *ledger.Posting) (*record.Call, error) {
+	generation := strings.TrimPrefix(p.Against, ledger.RefundAccount)
+	var rec []byte
+	err := t.row(generationAny, generation).Scan(&rec)
 	if errors.Is(err, sql.ErrNoRows) {
-		return 0, noWallet("store.Post", err)
+		return nil, t.unposted(generation, err)
 	}
 	if err != nil {
-		return 0, err
+		return nil, err
 	}
-	if _, err := credited.Add(p.Amount); err != nil {
-		return 0, fault.New(fault.Unprocessable, "store.Post", "The balance would not fit.").Because(err)
+	it, err := ledger.DecodeItem(rec)
+	if err != nil {
+		return nil, err
 	}
-	if available := credited - charged - leased; p.Amount < 0 && available < -p.Amount {
-		return 0, fault.Newf(fault.Unprocessable, "store.Post", "Only %s rubles are available.", max(0, available))
+	c := &it.Call
+	tidy(c)
+	if !c.Settled || c.Cost == 0 {
+		return nil, unfit("generation", "The call was not charged: there is nothing to refund.")
 	}
-	p.Kind, p.Ref, p.Event.Name, p.Reason, p.Against = Text(p.Kind), Text(p.Ref), Text(p.Event.Name), Text(p.Reason), Text(p.Against)
-	at := p.At.UnixMicro()
-	if err := t.row(transactionAdd, p.Kind, p.Ref, at, p.Event.Name, p.Reason).Scan(&id); err != nil {
-		return 0, err
+	p.Wallet = c.Wallet
+	return c, nil
+}
+
+// unposted tells why there is no charge of a generation.
+func (t *tx) unposted(generation string, cause error) error {
+	var state string
+	switch err := t.row(asideState, generation).Scan(&state); {
+	case errors.Is(err, sql.ErrNoRows):
+		e := fault.New(fault.NotFound, "store.Post", "There is no charge of that generation. One that is still running, or has just ended, cannot be refunded yet.").Because(cause)
+		e.Param = "generation"
+		return e
+	case err != nil:
+		return err
+	case state == "dismissed":
+		return unfit("generation", "The charge could not be posted and was dismissed: there is nothing to refund.")
 	}
+	return unfit("generation", "The charge could not be posted and is set aside: post or dismiss it first, see weir ledger aside list.")
+}
+
+// left is what was left of a charge before a transaction.
+func left(c *record.Call, refunds []ledger.Movement, before int64) money.Nano {
+	rest := c.Cost
+	for i := range refunds {
+		if refunds[i].Transaction < before {
+			rest -= refunds[i].Amount
+		}
+	}
+	return rest
+}
+
+// fit bounds a refund by what is left of the charge, and makes it all of that when it has no amount.
+func fit(p *ledger.Posting, c *record.Call, refunds []ledger.Movement) error {
+	rest := left(c, refunds, math.MaxInt64)
+	switch {
+	case rest <= 0:
+		return unfit("generation", "All of the charge of %s rubles was refunded before.", c.Cost)
+	case p.Amount > rest:
+		return unfit("amount", "Only %s rubles are left of the charge of %s.", rest, c.Cost)
+	case p.Amount == 0:
+		p.Amount = rest
+	}
+	return nil
+}
+
+// enter writes the transaction and what it changes, and links it to the chain.
+func (t *tx) enter(p *ledger.Posting, call *record.Call) (id int64, err error) {
 	if _, err := t.exec(walletCredit, p.Wallet, int64(p.Amount)); err != nil {
+		return 0, err
+	}
+	var back *tally
+	if call != nil {
+		back = givenBack(call, p.Amount)
+		if err := t.chargeKeys(back.keys); err != nil {
+			return 0, err
+		}
+	}
+	at := p.At.UnixMicro()
+	if err := t.row(transactionAdd, p.Kind, p.Ref, at, p.Actor.Name, p.Reason).Scan(&id); err != nil {
 		return 0, err
 	}
 	lines := [...]postedEntry{{ledger.WalletAccount + Text(p.Wallet), p.Ref, 0, int64(p.Amount)}, {p.Against, p.Ref, 1, int64(-p.Amount)}}
@@ -86,7 +202,12 @@ func (t *tx) post(p ledger.Posting) (id int64, err error) {
 	if err != nil {
 		return 0, err
 	}
-	all := posting{id: id, kind: p.Kind, ref: p.Ref, at: at, actor: p.Event.Name, reason: p.Reason, entries: lines[:]}
+	if call != nil {
+		if err := t.rollUp(back); err != nil {
+			return 0, err
+		}
+	}
+	all := posting{id: id, kind: p.Kind, ref: p.Ref, at: at, actor: p.Actor.Name, reason: p.Reason, entries: lines[:]}
 	return id, t.link(&ledger.Link{First: id, Last: id}, all.content().Sum())
 }
 

@@ -4,6 +4,9 @@ import (
 	"context"
 	"database/sql"
 	"errors"
+	"slices"
+	"strings"
+	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger"
@@ -26,7 +29,7 @@ func (s *Store) Balance(ctx context.Context, wallet string) (b ledger.Balance, e
 // Activity is ledger.Reader.Activity.
 func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]ledger.ActivityRow, error) {
 	return list(ctx, s, "store.Activity", columns(func(r *ledger.ActivityRow) []any {
-		return []any{&r.Date, &r.Model, (*int64)(&r.Cost), &r.Requests, &r.PromptTokens, &r.CompletionTokens, &r.ReasoningTokens}
+		return []any{&r.Date, &r.Model, (*int64)(&r.Cost), &r.Requests, &r.PromptTokens, &r.CompletionTokens, &r.ReasoningTokens, (*int64)(&r.Refunded)}
 	}), activity, wallet, from, to, key)
 }
 
@@ -34,8 +37,7 @@ func (s *Store) Activity(ctx context.Context, wallet, key, from, to string) ([]l
 func (s *Store) Call(ctx context.Context, wallet, generation string) (call *record.Call, entries []ledger.Entry, err error) {
 	err = s.snapshot(ctx, func(ctx context.Context, q *sql.Tx) error {
 		var rec []byte
-		// without a wallet each is tried, through the same index
-		text, args := `SELECT record FROM generations WHERE wallet IN (SELECT id FROM wallets) AND id = $1`, []any{Text(generation)}
+		text, args := generationAny, []any{Text(generation)}
 		if wallet != "" {
 			text, args = `SELECT record FROM generations WHERE id = $1 AND wallet = $2`, append(args, Text(wallet))
 		}
@@ -58,6 +60,30 @@ func (s *Store) Call(ctx context.Context, wallet, generation string) (call *reco
 		return err
 	})
 	return call, entries, err
+}
+
+func scanMovement(row Scanner) (m ledger.Movement, err error) {
+	var at int64
+	err = row.Scan(&m.Transaction, &m.Kind, &m.Ref, &at, &m.Actor, &m.Reason, &m.Wallet, (*int64)(&m.Amount), &m.Against)
+	m.Wallet, m.At = strings.TrimPrefix(m.Wallet, ledger.WalletAccount), time.UnixMicro(at).UTC()
+	return m, err
+}
+
+// Statement is ledger.Reader.Statement.
+func (s *Store) Statement(ctx context.Context, wallet string, before int64, count int) ([]ledger.Movement, error) {
+	return list(ctx, s, "store.Statement", scanMovement, movementsOf, ledger.WalletAccount+wallet, before, int64(count))
+}
+
+// Refunds is ledger.Reader.Refunds.
+func (s *Store) Refunds(ctx context.Context, wallet, generation string) ([]ledger.Movement, error) {
+	all, err := list(ctx, s, "store.Refunds", scanMovement, refundsOf, ledger.RefundAccount+generation)
+	return slices.DeleteFunc(all, func(m ledger.Movement) bool { return wallet != "" && m.Wallet != wallet }), err
+}
+
+// movements runs one of the queries of movements.
+func (t *tx) movements(text string, args ...any) ([]ledger.Movement, error) {
+	rows, err := t.Rows(text, clean(args))
+	return collect(rows, err, scanMovement)
 }
 
 // KeySpend is ledger.Reader.KeySpend.

@@ -21,6 +21,7 @@ const (
 	asideOpen    = asideColumns + `ORDER BY id LIMIT 1000`
 	asideRead    = asideColumns + `AND id = $1`
 	asideCount   = `SELECT COUNT(*) FROM set_aside WHERE state = 'open'`
+	asideState   = `SELECT state FROM set_aside WHERE generation = $1 AND state <> 'posted' ORDER BY id DESC LIMIT 1`
 	asideDecide  = `UPDATE set_aside SET state = $2 WHERE id = $1`
 	leasesOfNode = `SELECT wallet, key_id, period, start, id FROM leases WHERE node = $1 ORDER BY key_id, wallet, period, start, id`
 	leaseFind    = `SELECT key_id, period, start, granted, consumed FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
@@ -54,11 +55,18 @@ const (
 
 	generationKnown = `SELECT COUNT(*) FROM generations WHERE wallet = $1 AND id = $2`
 	transactionAdd  = `INSERT INTO transactions (kind, ref, at, actor, reason) VALUES ($1, $2, $3, $4, $5) RETURNING id`
-	transactionRef  = `SELECT t.id, e.account, e.amount FROM transactions t JOIN entries e ON e.transaction_id = t.id WHERE t.ref = $1`
-	entriesOf       = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
+	generationAny   = `SELECT record FROM generations WHERE wallet IN (SELECT id FROM wallets) AND id = $1` // each wallet is tried, through the same index
+	// Movements are transactions with an entry of a wallet and one of another account. Their entries have indexes of their own.
+	movement = `SELECT t.id, t.kind, t.ref, t.at, t.actor, t.reason, w.account, w.amount, o.account FROM entries w JOIN transactions t ON t.id = w.transaction_id
+		JOIN entries o ON o.transaction_id = w.transaction_id AND o.line <> w.line AND substr(o.ref, 1, 7) <> 'settle:'
+		WHERE substr(w.account, 1, 7) = 'wallet:' AND substr(w.ref, 1, 7) <> 'settle:' `
+	movementOf  = movement + `AND t.ref = $1`
+	refundsOf   = movement + `AND o.account = $1 ORDER BY w.transaction_id`
+	movementsOf = movement + `AND w.account = $1 AND w.transaction_id < $2 ORDER BY w.transaction_id DESC LIMIT $3`
+	entriesOf   = `SELECT e.transaction_id * 10000 + e.line, e.transaction_id, e.account, e.amount, e.ref, t.at
 		FROM entries e JOIN transactions t ON t.id = e.transaction_id WHERE e.account = $1 AND e.ref = $2`
 
-	activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning) FROM usage_daily
+	activity = `SELECT day, model, SUM(cost), SUM(requests), SUM(prompt), SUM(completion), SUM(reasoning), SUM(refunded) FROM usage_daily
 		WHERE wallet = $1 AND day >= $2 AND day <= $3 AND ($4 = '' OR key_id = $4) GROUP BY day, model HAVING SUM(requests) > 0
 		ORDER BY day DESC, SUM(cost) DESC, model`
 )

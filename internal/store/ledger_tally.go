@@ -14,16 +14,16 @@ import (
 
 // sumColumns are the figures of a roll-up, in the order of sums.
 var sumColumns = []string{"calls", "requests", "errors", "cancelled", "prompt", "cache_read", "cache_write", "completion", "reasoning", "cost",
-	"first_content_us", "first_contents", "generating_us", "duration_us"}
+	"first_content_us", "first_contents", "generating_us", "duration_us", "refunded"}
 
 // sums are the figures of one row of a roll-up.
-type sums [14]int64
+type sums [15]int64
 
 // add adds a call.
 func (s *sums) add(c *record.Call) {
 	u := &c.Usage
 	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
-		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds()})
+		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds(), 0})
 }
 
 // plus adds another row.
@@ -38,6 +38,9 @@ func (s *sums) requests() int64 { return s[1] }
 
 // cost is what they cost together.
 func (s *sums) cost() money.Nano { return money.Nano(s[9]) }
+
+// spent is what they cost without what was given back of it: so much counts against a key's limit.
+func (s *sums) spent() money.Nano { return s.cost() - money.Nano(s[14]) }
 
 // dayKey and hourKey are the keys of the roll-ups.
 type (
@@ -155,6 +158,14 @@ func newTally(items []ledger.Recorded) (*tally, error) {
 	return t, nil
 }
 
+// givenBack is what a refund of a call adds: it belongs to the hour of the call, and so to the interval of a key's limit that the call was in.
+func givenBack(c *record.Call, n money.Nano) *tally {
+	h := hourOf(c)
+	t := &tally{hours: map[hourKey]*sums{h: {14: int64(n)}}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
+	t.fold(h, t.hours[h])
+	return t
+}
+
 // fold adds an hour to what it belongs to: days, weeks and months begin with an hour. Calls that are not settled cost nothing.
 func (t *tally) fold(h hourKey, s *sums) {
 	start := time.Unix(h.hour, 0).UTC()
@@ -162,11 +173,11 @@ func (t *tally) fold(h hourKey, s *sums) {
 	if s.requests() > 0 {
 		t.charged[h.wallet] += s.cost()
 	}
-	if h.key == "" || s.cost() == 0 {
+	if h.key == "" || s.spent() == 0 {
 		return
 	}
 	for _, p := range ledger.Periods(start) {
-		t.keys[ledger.Pot{Wallet: h.wallet, Key: h.key, Period: p}] += s.cost()
+		t.keys[ledger.Pot{Wallet: h.wallet, Key: h.key, Period: p}] += s.spent()
 	}
 }
 

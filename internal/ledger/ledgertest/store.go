@@ -40,7 +40,7 @@ type Store struct {
 	leases      map[leaseID]*lease
 	nodes       map[string]*node
 	generations map[string]*record.Call
-	postings    map[string]ledger.Posting
+	postings    map[string]ledger.Movement
 	entries     []entry
 	serial      int64
 }
@@ -85,7 +85,7 @@ type entry struct {
 // New makes an empty store.
 func New() *Store {
 	return &Store{wallets: map[string]*wallet{}, keys: map[ledger.Pot]*pot{}, leases: map[leaseID]*lease{}, nodes: map[string]*node{},
-		generations: map[string]*record.Call{}, postings: map[string]ledger.Posting{}}
+		generations: map[string]*record.Call{}, postings: map[string]ledger.Movement{}}
 }
 
 // AddWallet makes an empty wallet.
@@ -419,28 +419,68 @@ func (s *Store) applyItem(node string, it *ledger.Item) (cost money.Nano) {
 // Post is ledger.Poster.Post.
 func (s *Store) Post(_ context.Context, p ledger.Posting) (done ledger.Posted, err error) {
 	err = s.ask("Post", "", func() error {
-		if before, ok := s.postings[p.Ref]; ok {
-			if before.Wallet != p.Wallet || before.Amount != p.Amount {
-				return fault.New(fault.Conflict, "ledgertest.Post", "It was posted before, with another wallet or amount.")
+		var c *record.Call
+		if generation, ok := strings.CutPrefix(p.Against, ledger.RefundAccount); ok {
+			if c = s.generations[generation]; c == nil {
+				return fault.New(fault.NotFound, "ledgertest.Post", "There is no such generation.")
 			}
-			done.Repeated = true
-			return nil
+			p.Wallet = c.Wallet
+		}
+		if before, ok := s.postings[p.Ref]; ok {
+			done.Movement, done.Repeated = before, true
+			return p.Repeats(&before)
 		}
 		w := s.wallets[p.Wallet]
 		if w == nil {
 			return fault.New(fault.NotFound, "ledgertest.Post", "There is no such wallet.")
 		}
-		if p.Amount < 0 && w.credited-w.charged-w.leased < -p.Amount {
+		if p.Amount < 0 && !p.BelowZero && w.credited-w.charged-w.leased < -p.Amount {
 			return fault.New(fault.Unprocessable, "ledgertest.Post", "Less is available.")
 		}
+		if c != nil && (!c.Settled || p.Amount > c.Cost-s.refunded(c.Generation)) {
+			return fault.New(fault.Unprocessable, "ledgertest.Post", "Less is left of the charge.")
+		}
 		s.serial++
-		done.Transaction = s.serial
-		s.postings[p.Ref] = p
+		done.Movement = ledger.Movement{Transaction: s.serial, Kind: p.Kind, Ref: p.Ref, Wallet: p.Wallet, Against: p.Against, Amount: p.Amount, Reason: p.Reason, Actor: p.Actor.Name, At: p.At}
+		s.postings[p.Ref] = done.Movement
 		w.credited += p.Amount
+		if c != nil && c.Key != "" {
+			for _, period := range ledger.Periods(c.At) {
+				s.pot(ledger.Pot{Wallet: c.Wallet, Key: c.Key, Period: period}).spent -= p.Amount
+			}
+		}
 		s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + p.Wallet, p.Ref, p.Amount}, entry{s.serial, p.Against, p.Ref, -p.Amount})
 		return nil
 	})
 	return done, err
+}
+
+// refunded is what was given back of a charge.
+func (s *Store) refunded(generation string) (sum money.Nano) {
+	for _, m := range s.postings {
+		if m.Against == ledger.RefundAccount+generation {
+			sum += m.Amount
+		}
+	}
+	return sum
+}
+
+// Statement is ledger.Reader.Statement. Nobody reads one here.
+func (s *Store) Statement(context.Context, string, int64, int) ([]ledger.Movement, error) {
+	return nil, nil
+}
+
+// Refunds is ledger.Reader.Refunds, in no order.
+func (s *Store) Refunds(_ context.Context, wallet, generation string) (list []ledger.Movement, err error) {
+	err = s.ask("Refunds", "", func() error {
+		for _, m := range s.postings {
+			if m.Against == ledger.RefundAccount+generation && (wallet == "" || m.Wallet == wallet) {
+				list = append(list, m)
+			}
+		}
+		return nil
+	})
+	return list, err
 }
 
 // Escrow moves what a hold gives to a job, as the store of video jobs does: use it as the move of ledger.Book.Hand.

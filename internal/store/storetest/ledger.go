@@ -41,6 +41,13 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 	cases := map[string]func(*testing.T, *desk){
 		"top-ups credit once":                    topUps,
 		"adjustments":                            adjustments,
+		"adjustments below zero":                 belowZero,
+		"adjustments once":                       adjustedOnce,
+		"refunds":                                refunds,
+		"refunds on two nodes":                   refundsAtOnce,
+		"refunds of a key's call":                refundedKey,
+		"what has no charge is not refunded":     noCharge,
+		"statement":                              statement,
 		"a call is recorded, charged, explained": wholeCall,
 		"uncharged calls":                        uncharged,
 		"too little":                             tooLittle,

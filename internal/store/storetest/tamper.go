@@ -72,6 +72,10 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 	}
 }
 
+// refundOf8 makes the refund of 3 one of 8, everywhere but in the audit chain; the call was charged 7.
+const refundOf8 = "UPDATE entries SET amount = 8 WHERE ref = 'refund:1' AND line = 0; UPDATE entries SET amount = -8 WHERE ref = 'refund:1' AND line = 1; UPDATE wallets SET credited = credited - 3 + 8; " +
+	"UPDATE usage_hourly SET refunded = 8 WHERE refunded = 3; UPDATE usage_daily SET refunded = 8 WHERE refunded = 3; UPDATE key_spend SET spent = spent + 3 - 8"
+
 // tamperings are changes of the rows that kept makes, each with the check that finds it.
 var tamperings = map[string]struct{ text, check string }{
 	"nothing":                        {"SELECT 1", ""},
@@ -97,7 +101,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"a status changed":               {"UPDATE generations SET status = 500 WHERE id = 'gen-1'", "records"},
 	"an hour gone":                   {"DELETE FROM usage_hourly", "usage by hour"},
 	"a day changed":                  {"UPDATE usage_daily SET cost = cost + 1", "usage by day"},
-	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
+	"a day added":                    {"INSERT INTO usage_daily SELECT '2026-03-05', wallet, key_id, user_id, model, provider, 1, 1, 0, 0, 0, 0, 0, 0, 0, 5, 0, 0, 0, 0, 0 FROM usage_daily", "usage by day"},
 	"a key's spending forgotten":     {"UPDATE key_spend SET spent = 0 WHERE period = 'month'", "spending of keys"},
 	"a top-up enlarged, with its wallet": {"UPDATE entries SET amount = CASE WHEN account = 'wallet:wal_1' THEN 2000 ELSE -2000 END WHERE ref = 'topup:test:1'; " +
 		"UPDATE wallets SET credited = 2000", "top-ups"},
@@ -108,18 +112,32 @@ var tamperings = map[string]struct{ text, check string }{
 	"a top-up called an adjustment":   {"UPDATE transactions SET kind = 'adjustment' WHERE kind = 'topup'; UPDATE entries SET account = 'adjustment' WHERE account = 'topup:test'", "top-ups"},
 	"a top-up invented": {"INSERT INTO transactions (id, kind, ref, at) VALUES (90, 'topup', 'topup:test:2', 1); INSERT INTO entries VALUES ('wallet:wal_1', 'topup:test:2', 90, 0, 500), ('topup:test', 'topup:test:2', 90, 1, -500); " +
 		"UPDATE wallets SET credited = credited + 500", "top-ups"},
-	"a top-up gone":                  {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0", "top-ups"},
-	"a top-up gone, and its link":    {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0; DELETE FROM ledger_chain WHERE seq = 1", "chain"},
-	"an adjustment's reason changed": {"UPDATE transactions SET reason = 'a present' WHERE kind = 'adjustment'", "top-ups"},
-	"a settlement at another time":   {"UPDATE transactions SET at = at + 1 WHERE kind = 'settle'", "chain"},
-	"a settlement by somebody":       {"UPDATE transactions SET actor = 'operator' WHERE kind = 'settle'", "entries"},
-	"an empty transaction":           {"INSERT INTO transactions (id, kind, ref, at) VALUES (91, 'topup', 'topup:test:3', 1)", "entries"},
-	"an unknown kind of transaction": {"UPDATE transactions SET kind = 'gift' WHERE kind = 'topup'", "entries"},
-	"a link gone":                    {"DELETE FROM ledger_chain WHERE seq = 2", "chain"},
-	"the last link gone":             {"DELETE FROM ledger_chain WHERE seq = (SELECT MAX(seq) FROM ledger_chain)", "chain"},
-	"a link changed":                 {"UPDATE ledger_chain SET calls = calls + 1 WHERE seq = 2", "chain"},
-	"the count of links changed":     {"UPDATE ledger_head SET length = length + 1", "chain"},
-	"all links gone":                 {"DELETE FROM ledger_chain; DELETE FROM ledger_head", "chain"},
+	"a top-up gone":                           {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0", "top-ups"},
+	"a top-up gone, and its link":             {"DELETE FROM transactions WHERE kind = 'topup'; DELETE FROM entries WHERE ref = 'topup:test:1'; UPDATE wallets SET credited = 0; DELETE FROM ledger_chain WHERE seq = 1", "chain"},
+	"an adjustment's reason changed":          {"UPDATE transactions SET reason = 'a present' WHERE kind = 'adjustment'", "top-ups"},
+	"a refund above its charge":               {refundOf8, "refunds"},
+	"a refund of another amount":              {strings.ReplaceAll(refundOf8, "8", "4"), "top-ups"},
+	"a refund below zero":                     {"UPDATE entries SET amount = -amount WHERE ref = 'refund:1'", "entries"},
+	"a refund of another call":                {"UPDATE entries SET account = 'refund:gen-1' WHERE account = 'refund:gen-2'", "top-ups"},
+	"a refund of no call":                     {"UPDATE entries SET account = 'refund:gen-9' WHERE account = 'refund:gen-2'", "refunds"},
+	"a refund of a call that was not charged": {"UPDATE entries SET account = 'refund:gen-0' WHERE account = 'refund:gen-2'", "refunds"},
+	"a refund to another wallet":              {"UPDATE entries SET account = 'wallet:wal_2' WHERE ref = 'refund:1' AND account = 'wallet:wal_1'", "refunds"},
+	"a refund called an adjustment":           {"UPDATE transactions SET kind = 'adjustment' WHERE kind = 'refund'", "entries"},
+	"a refund by another":                     {"UPDATE transactions SET actor = 'key:key_9' WHERE kind = 'refund'", "top-ups"},
+	"a refund's reason changed":               {"UPDATE transactions SET reason = 'a present' WHERE kind = 'refund'", "top-ups"},
+	"a refund gone":                           {"DELETE FROM transactions WHERE kind = 'refund'; DELETE FROM entries WHERE ref = 'refund:1'; UPDATE wallets SET credited = credited - 3", "top-ups"},
+	"a refund gone from the hours":            {"UPDATE usage_hourly SET refunded = 0", "usage by hour"},
+	"a refund gone from the days":             {"UPDATE usage_daily SET refunded = 0", "usage by day"},
+	"a refund that the key lost":              {"UPDATE key_spend SET spent = spent + 3", "spending of keys"},
+	"a settlement at another time":            {"UPDATE transactions SET at = at + 1 WHERE kind = 'settle'", "chain"},
+	"a settlement by somebody":                {"UPDATE transactions SET actor = 'operator' WHERE kind = 'settle'", "entries"},
+	"an empty transaction":                    {"INSERT INTO transactions (id, kind, ref, at) VALUES (91, 'topup', 'topup:test:3', 1)", "entries"},
+	"an unknown kind of transaction":          {"UPDATE transactions SET kind = 'gift' WHERE kind = 'topup'", "entries"},
+	"a link gone":                             {"DELETE FROM ledger_chain WHERE seq = 2", "chain"},
+	"the last link gone":                      {"DELETE FROM ledger_chain WHERE seq = (SELECT MAX(seq) FROM ledger_chain)", "chain"},
+	"a link changed":                          {"UPDATE ledger_chain SET calls = calls + 1 WHERE seq = 2", "chain"},
+	"the count of links changed":              {"UPDATE ledger_head SET length = length + 1", "chain"},
+	"all links gone":                          {"DELETE FROM ledger_chain; DELETE FROM ledger_head", "chain"},
 	"a charge made smaller everywhere": {"UPDATE entries SET amount = -6 WHERE ref = 'settle:gen-1'; UPDATE entries SET amount = amount - 1 WHERE account = 'revenue' AND amount = 14; UPDATE wallets SET charged = charged - 1; " +
 		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
 	"two calls exchanged":                             {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
@@ -169,7 +187,7 @@ func kept(t *testing.T, b Books) Books {
 			t.Fatal(err)
 		}
 	}
-	if err := book.Flush(ctx); err != nil {
+	if _, err := book.GiveBack(ctx, ledger.Refund{Generation: "gen-2", ID: "1", Amount: 3, Reason: "a broken answer", Actor: by}); err != nil {
 		t.Fatal(err)
 	}
 	keepJobs(t, b, book, at)

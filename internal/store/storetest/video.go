@@ -427,6 +427,11 @@ func wholeJob(t *testing.T, s *studio) {
 	if j.State != video.Pending || !strings.HasPrefix(j.ID, "vj_") || len(j.ID) != 27 {
 		t.Fatalf("%s is %s", j.ID, j.State)
 	}
+	for _, amount := range []money.Nano{0, ruble} { // what the job holds is no charge
+		if _, err := k.book.GiveBack(s.ctx, ledger.Refund{Generation: j.Generation, ID: "1", Amount: amount, Reason: "impatience", Actor: actor}); !fault.Is(err, fault.NotFound) {
+			t.Errorf("a refund of a job that runs: %v", err)
+		}
+	}
 	_, _, err := k.Open(s.ctx, c.User, j.ID, 0, "")
 	if !fault.Is(err, fault.VideoNotReady) || fault.From(err).Details["status"] != "pending" {
 		t.Errorf("%v", err)
@@ -455,6 +460,11 @@ func wholeJob(t *testing.T, s *studio) {
 	if told := s.told(c.User); !slices.Equal(told, []string{j.ID + "-completed"}) {
 		t.Errorf("%q", told)
 	}
+	back, err := k.book.GiveBack(s.ctx, ledger.Refund{Generation: j.Generation, ID: "1", Reason: "a broken video", Actor: actor})
+	if err != nil || back.Amount != 4*ruble || back.Wallet != c.Wallet {
+		t.Errorf("%+v, %v", back, err)
+	}
+	s.wantBalance(k.book, c.Wallet, 104*ruble, 4*ruble, 0)
 	readFilm(t, k, j)
 	s.clock.Advance(24*time.Hour + time.Minute)
 	if got := k.job(j); got.State != video.Expired {
