@@ -20,8 +20,10 @@ type Engine struct {
 	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where there is none.
 	Unhurried string
 
-	// Triggers lists the triggers that work, with name and text; the text holds what stops a statement.
+	// Triggers lists the triggers that work, and rules where there are any: table, name, and all that they do as text.
 	Triggers string
+	// Guards are the triggers that the migrations make, by name, in the same words.
+	Guards func(ctx context.Context) (map[string]Guard, error)
 
 	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned as it is. f runs
 	// again when the database gave up the transaction to let others through. When Write returns the commit is on the disk; with lazy

@@ -4,6 +4,7 @@ import (
 	"crypto/sha256"
 	"fmt"
 	"iter"
+	"math"
 	"math/big"
 	"slices"
 	"strings"
@@ -22,7 +23,20 @@ func (w *wide) add(n int64) {
 	w.n.Add(&w.n, x.SetInt64(n))
 }
 
+func (w *wide) take(n int64) {
+	var x big.Int
+	w.n.Sub(&w.n, x.SetInt64(n))
+}
+
 func (w *wide) is(n int64) bool { return w.n.IsInt64() && w.n.Int64() == n }
+
+// most is the amount, or the largest one.
+func (w *wide) most() money.Nano {
+	if w.n.IsInt64() {
+		return money.Nano(w.n.Int64())
+	}
+	return math.MaxInt64
+}
 
 // String is the amount in rubles.
 func (w *wide) String() string {
@@ -54,6 +68,8 @@ type books struct {
 	tops     int
 	refunds  map[string]*refunded // by wallet and generation
 
+	escrows map[escrow]*wide // what is left of them
+
 	calls  int64 // recorded
 	digest ledger.Digest
 }
@@ -64,13 +80,16 @@ type refunded struct {
 	call bool // the call was found
 }
 
+// escrow is the lease that holds the money of a video job.
+type escrow struct{ job, wallet string }
+
 type walletSums struct {
 	credited, charged wide
 	seen              bool
 }
 
 func newBooks() *books {
-	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}}
+	return &books{wallets: map[string]*walletSums{}, contents: map[int64][sha256.Size]byte{}, events: map[string][]int64{}, refunds: map[string]*refunded{}, escrows: map[escrow]*wide{}}
 }
 
 // entries walks through all that was posted.
@@ -368,23 +387,4 @@ func (b *books) between(ids []int64, first, last int64, linked map[int64]bool) (
 		list = append(list, b.contents[ids[i]])
 	}
 	return together(list), lost
-}
-
-// guards are the triggers that keep rows as they are.
-var guards = []string{"transactions_fixed", "transactions_kept", "entries_fixed", "entries_kept", "generations_fixed", "generations_kept",
-	"ledger_chain_fixed", "ledger_chain_kept", "audit_keep_rows", "audit_keep_all", "video_jobs_states", "video_jobs_ended"}
-
-func (c *checker) triggers(list string) {
-	found := map[string]string{}
-	c.each(list, func(v []any) { found[text(v[0])] = text(v[1]) })
-	var wrong []string
-	for _, name := range guards {
-		switch body, ok := found[name]; {
-		case !ok:
-			wrong = append(wrong, "the trigger "+name+" is missing or switched off")
-		case !strings.Contains(body, "RAISE"):
-			wrong = append(wrong, "the trigger "+name+" stops nothing any more")
-		}
-	}
-	c.add("triggers", wrong, "%d triggers keep what was posted", len(guards))
 }

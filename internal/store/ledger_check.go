@@ -15,6 +15,7 @@ import (
 
 // Checks is ledger.Auditor.Checks: all of it sees one moment of the database.
 func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledger.Check, end ledger.Anchor, err error) {
+	guards, unknown := s.guards(ctx)
 	err = s.walk(ctx, func(ctx context.Context, q *sql.Tx) error {
 		c := checker{ctx: ctx, tx: q, books: newBooks()}
 		c.entries()
@@ -27,7 +28,7 @@ func (s *Store) Checks(ctx context.Context, noted ledger.Anchor) (checks []ledge
 		c.chain(noted)
 		c.audit()
 		c.postings()
-		c.triggers(s.engine.Triggers)
+		c.triggers(s.engine.Triggers, guards, unknown)
 		checks, end = c.checks, c.end
 		return c.err
 	})
@@ -94,8 +95,37 @@ func (c *checker) each(text string, f func(values []any)) {
 }
 
 func (c *checker) leases() {
-	wrong := c.wrong("wallet %s has %d leased, its leases have %d left", checkWalletLeases)
-	wrong = append(wrong, c.wrong("key %s has %d leased, its leases have %d left", checkKeyLeases)...)
+	var wrong differences
+	left := map[ledger.Pot]*wide{}
+	c.each(checkLeases, func(v []any) {
+		p := potOf(v)
+		if p.Key == "" {
+			p = ledger.Pot{Wallet: p.Wallet}
+		}
+		granted, _ := v[5].(int64)
+		consumed, _ := v[6].(int64)
+		var rest wide
+		rest.add(granted)
+		rest.take(consumed)
+		if rest.n.Sign() > 0 {
+			of(left, p).n.Add(&of(left, p).n, &rest.n)
+		}
+		if job, ok := strings.CutPrefix(text(v[4]), ledger.EscrowOwner); ok && p.Key == "" {
+			of(c.books.escrows, escrow{job, p.Wallet}).n.Add(&of(c.books.escrows, escrow{job, p.Wallet}).n, &rest.n)
+		}
+	})
+	c.each(checkWalletLeased, func(v []any) {
+		leased, _ := v[1].(int64)
+		if rest := of(left, ledger.Pot{Wallet: text(v[0])}); !rest.is(leased) {
+			wrong.add(fmt.Sprintf("wallet %s has %s leased, its leases have %s left", text(v[0]), money.Nano(leased), rest))
+		}
+	})
+	c.each(checkKeyLeased, func(v []any) {
+		leased, _ := v[4].(int64)
+		if rest := of(left, potOf(v)); !rest.is(leased) {
+			wrong.add(fmt.Sprintf("key %s has %s leased, its leases have %s left", text(v[1]), money.Nano(leased), rest))
+		}
+	})
 	wrong = append(wrong, c.wrong("lease %[2]d of wallet %[3]s belongs to node %[1]s, which does not have it any more", checkStrayLeases)...)
 	wrong = append(wrong, c.wrong("lease %[2]d of node %[1]s is of a wallet or key that is not there: %[3]s", checkLostLeases)...)
 	c.add("leases", wrong, "what is leased is what the leases have left")
@@ -173,6 +203,22 @@ func (c *checker) records() map[hourKey]*sums {
 	return hours
 }
 
+// potOf reads a row that begins with wallet, key, period and start.
+func potOf(v []any) ledger.Pot {
+	start, _ := v[3].(int64)
+	return ledger.Pot{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
+}
+
+// of is the sum of k, which comes to be when it is first asked for.
+func of[K comparable](sums map[K]*wide, k K) *wide {
+	w := sums[k]
+	if w == nil {
+		w = &wide{}
+		sums[k] = w
+	}
+	return w
+}
+
 func text(v any) string { s, _ := v.(string); return s }
 
 func sumsOf(values []any) (s sums) {
@@ -226,9 +272,8 @@ func (c *checker) compareKeys(want map[ledger.Pot]money.Nano) {
 	n := len(want)
 	var diff differences
 	c.each(checkKeySpend, func(v []any) {
-		start, _ := v[3].(int64)
 		spent, _ := v[4].(int64)
-		k := ledger.Pot{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
+		k := potOf(v)
 		compare(&diff, k, money.Nano(spent), want[k])
 		delete(want, k)
 	})

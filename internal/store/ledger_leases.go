@@ -141,7 +141,9 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 			}
 		}
 	}
-	err := t.row(leasesElse, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, recall, b.Node).Scan((*int64)(&g.Elsewhere), &g.Unanswered)
+	var hi, lo int64
+	err := t.row(leasesElse, p.Wallet, p.Key, p.Period.Kind, p.Period.Start, recall, b.Node).Scan(&hi, &lo, &g.Unanswered)
+	g.Elsewhere = wideOf(hi, lo).most()
 	return g, err
 }
 

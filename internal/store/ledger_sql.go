@@ -31,7 +31,8 @@ const (
 	leaseConsume = `UPDATE leases SET consumed = consumed + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
-	leasesElse   = `SELECT COALESCE(SUM(granted - consumed), 0), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
+	// Sums in two parts, because one of int64 may not hold them.
+	leasesElse = `SELECT CAST(COALESCE(SUM((granted - consumed) / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM((granted - consumed) % 1000000000), 0) AS BIGINT), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
 		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed AND epoch > 0` // not escrows: nobody gives them back
 	leasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
@@ -85,13 +86,10 @@ const (
 	checkLostLeases = `SELECT l.node, l.id, l.wallet FROM leases l WHERE NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = l.wallet) OR (l.key_id <> '' AND NOT EXISTS
 		(SELECT 1 FROM key_spend k WHERE k.wallet = l.wallet AND k.key_id = l.key_id AND k.period = l.period AND k.start = l.start)) LIMIT 5`
 	checkStrangers    = `SELECT DISTINCT e.account FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND NOT EXISTS (SELECT 1 FROM wallets w WHERE w.id = substr(e.account, 8)) LIMIT 5`
-	checkWalletLeases = `SELECT w.id, w.leased, COALESCE(l.leased, 0) FROM wallets w LEFT JOIN (SELECT wallet, CAST(SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS BIGINT) AS leased
-			FROM leases WHERE key_id = '' GROUP BY wallet) l ON l.wallet = w.id WHERE w.leased <> COALESCE(l.leased, 0) LIMIT 5`
-	checkKeyLeases = `SELECT k.key_id, k.leased, COALESCE(l.leased, 0) FROM key_spend k
-		LEFT JOIN (SELECT wallet, key_id, period, start, CAST(SUM(CASE WHEN granted > consumed THEN granted - consumed ELSE 0 END) AS BIGINT) AS leased
-			FROM leases WHERE key_id <> '' GROUP BY wallet, key_id, period, start) l
-		ON l.wallet = k.wallet AND l.key_id = k.key_id AND l.period = k.period AND l.start = k.start WHERE k.leased <> COALESCE(l.leased, 0) LIMIT 5`
-	checkUncharged = `SELECT g.id FROM generations g LEFT JOIN entries e ON e.account = 'wallet:' || g.wallet AND e.ref = 'settle:' || g.id
+	checkLeases       = `SELECT wallet, key_id, period, start, node, granted, consumed FROM leases`
+	checkWalletLeased = `SELECT id, leased FROM wallets`
+	checkKeyLeased    = `SELECT wallet, key_id, period, start, leased FROM key_spend`
+	checkUncharged    = `SELECT g.id FROM generations g LEFT JOIN entries e ON e.account = 'wallet:' || g.wallet AND e.ref = 'settle:' || g.id
 		WHERE (g.settled = 1 AND (e.ref IS NULL OR e.amount <> -g.cost)) OR (g.settled = 0 AND (e.ref IS NOT NULL OR g.cost <> 0)) LIMIT 5`
 	checkUnrecorded = `SELECT e.ref FROM entries e WHERE substr(e.account, 1, 7) = 'wallet:' AND substr(e.ref, 1, 7) = 'settle:'
 		AND NOT EXISTS (SELECT 1 FROM generations g WHERE g.wallet = substr(e.account, 8) AND g.id = substr(e.ref, 8)) LIMIT 5`

@@ -75,8 +75,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Places: max(int(cfg.MaxConns)-2, 1), // two are left to the ledger and to upkeep
 		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
-		Triggers: `SELECT t.tgname::text, p.prosrc || ' ' || pg_get_triggerdef(t.oid) FROM pg_trigger t JOIN pg_proc p ON p.oid = t.tgfoid
-			JOIN pg_class c ON c.oid = t.tgrelid WHERE NOT t.tgisinternal AND t.tgenabled <> 'D' AND pg_table_is_visible(c.oid)`,
+		Triggers: triggers, Guards: e.guards,
 		Unhurried: "SET LOCAL statement_timeout = 0",
 		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)

@@ -68,7 +68,8 @@ func Open(ctx context.Context, path string, opts ...Option) (*store.Store, error
 		return nil, errors.Join(fault.Wrap("sqlite.Open", err), e.close())
 	}
 	s := store.New(store.Engine{
-		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
+		Places: readers(), Read: e.read, Snapshot: sql.TxOptions{ReadOnly: true}, Triggers: `SELECT tbl_name, name, COALESCE(sql, '') FROM sqlite_master WHERE type = 'trigger'`,
+		Guards: func(context.Context) (map[string]store.Guard, error) { return store.Guards(migrations, "END;") }, Write: e.write, Scrub: e.scrub, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)
 	if err := s.TakeOver(ctx); err != nil {
 		return nil, errors.Join(err, s.Close())

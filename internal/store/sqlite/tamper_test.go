@@ -41,7 +41,16 @@ func TestTampering(t *testing.T) {
 				}
 				return run(drop)
 			},
-			Lock:        func() error { return run(strings.Join(triggers, ";")) },
+			Lock: func() error { return run(strings.Join(triggers, ";")) },
+			Blunt: map[string]string{
+				"when nothing":     "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE ON entries WHEN 0 BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END",
+				"it does nothing":  "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE ON entries BEGIN SELECT 1; END",
+				"in a comment":     "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE ON entries BEGIN SELECT 1 /* RAISE(ABORT, 'entries are never changed') */; END",
+				"it ignores":       "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE ON entries BEGIN SELECT RAISE(IGNORE); END",
+				"on another table": "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE ON nodes BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END",
+				"of a column":      "DROP TRIGGER entries_fixed; CREATE TRIGGER entries_fixed BEFORE UPDATE OF line ON entries BEGIN SELECT RAISE(ABORT, 'entries are never changed'); END",
+				"another before":   "CREATE TRIGGER a BEFORE INSERT ON entries BEGIN SELECT RAISE(IGNORE); END",
+			},
 			DropTrigger: func(_, name string) string { return "DROP TRIGGER " + name },
 			Record: func(generation string) (rec []byte) {
 				if err := db.QueryRow("SELECT record FROM generations WHERE id = $1", generation).Scan(&rec); err != nil {

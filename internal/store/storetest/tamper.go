@@ -3,6 +3,7 @@ package storetest
 import (
 	"context"
 	"fmt"
+	"math"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
+	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/usage"
 	"weir/internal/video"
@@ -32,6 +34,8 @@ type Books struct {
 	Lock   func() error // undoes Unlock, so that nothing is seen of it
 	// DropTrigger is the statement for it.
 	DropTrigger func(table, name string) string
+	// Blunt are ways to keep the trigger entries_fixed from working while there still is something of its name.
+	Blunt map[string]string
 	// Record reads the record of a generation.
 	Record func(generation string) []byte
 }
@@ -51,6 +55,15 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 		t.Parallel()
 		droppedTrigger(t, kept(t, open(t)))
 	})
+	t.Run("a blunt trigger", func(t *testing.T) {
+		t.Parallel()
+		for name := range open(t).Blunt {
+			t.Run(name, func(t *testing.T) {
+				t.Parallel()
+				bluntTrigger(t, kept(t, open(t)), name)
+			})
+		}
+	})
 	t.Run("chain cut and made anew", func(t *testing.T) {
 		t.Parallel()
 		anchorFinds(t, kept(t, open(t)))
@@ -58,6 +71,10 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 	t.Run("sums above int64", func(t *testing.T) {
 		t.Parallel()
 		largeSums(t, kept(t, open(t)))
+	})
+	t.Run("leases near the bound", func(t *testing.T) {
+		t.Parallel()
+		largeLeases(t, kept(t, open(t)))
 	})
 	t.Run("older books", func(t *testing.T) {
 		t.Parallel()
@@ -142,6 +159,10 @@ var tamperings = map[string]struct{ text, check string }{
 		"UPDATE generations SET cost = 6 WHERE id = 'gen-1'; UPDATE usage_hourly SET cost = cost - 1 WHERE cost > 0; UPDATE usage_daily SET cost = cost - 1 WHERE cost > 0; UPDATE key_spend SET spent = spent - 1 WHERE spent > 0", "chain"},
 	"two calls exchanged":                             {"UPDATE generations SET id = 'gen-x' WHERE id = 'gen-1'; UPDATE generations SET id = 'gen-1' WHERE id = 'gen-2'; UPDATE generations SET id = 'gen-2' WHERE id = 'gen-x'", "chain"},
 	"a call without a charge gone, with its roll-ups": {"DELETE FROM generations WHERE id = 'gen-0'; DELETE FROM usage_hourly WHERE model = 'a/none'; DELETE FROM usage_daily WHERE model = 'a/none'", "chain"},
+	"leases above int64":                              {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_1', 'job:vj_1', 8, 0, 9000000000000000000, 1), ('wal_1', 'job:vj_1', 9, 0, 9000000000000000000, 1)", "leases"},
+	"a lease that consumed less than nothing":         {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id = '' AND epoch > 0", "leases"},
+	"a key's leases above int64":                      {"UPDATE leases SET granted = 9000000000000000000, consumed = -9000000000000000000 WHERE key_id <> ''", "leases"},
+	"jobs above int64":                                {"UPDATE video_jobs SET hold = 9000000000000000000", "video jobs"},
 	"a lease of no node":                              {"UPDATE leases SET node = 'nobody' WHERE key_id = '' AND epoch > 0", "leases"},
 	"a lease of a node that left":                     {"UPDATE nodes SET epoch = epoch + 1, live = 0", "leases"},
 	"a lease of another wallet":                       {"INSERT INTO leases (wallet, node, id, epoch, granted, at) VALUES ('wal_9', 'job:vj_9', 1, 0, 5, 1)", "leases"},
@@ -310,6 +331,19 @@ func droppedTrigger(t *testing.T, b Books) {
 	}
 }
 
+// A trigger is what the migrations have made, to the last word, or it is told.
+func bluntTrigger(t *testing.T, b Books, name string) {
+	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
+		t.Fatalf("found %v", found)
+	}
+	if err := b.SQL(b.Blunt[name]); err != nil {
+		t.Fatal(err)
+	}
+	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) != 1 || found["triggers"] == "" {
+		t.Errorf("found %v", found)
+	}
+}
+
 // Whoever can compute a chain can make another one that fits. An anchor that was noted elsewhere finds it.
 func anchorFinds(t *testing.T, b Books) {
 	_, noted := failed(t, &b, ledger.Anchor{})
@@ -351,6 +385,59 @@ func largeSums(t *testing.T, b Books) {
 	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
 		t.Errorf("found %v", found)
 	}
+}
+
+// Leases of all that an int64 holds: what is refused is refused, also where rows say more than can be.
+func largeLeases(t *testing.T, b Books) {
+	ctx, at := t.Context(), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
+	if err := b.Store.CreateUser(ctx, account.User{ID: "usr_2", Name: "rich", Wallet: "wal_2", CreatedAt: at}, audit.Event{Action: audit.UserCreated}); err != nil {
+		t.Fatal(err)
+	}
+	for n := range 9 {
+		if _, err := ledger.Credit(ctx, b.Store, ledger.TopUp{Wallet: "wal_2", Source: "test", ExternalID: fmt.Sprint("large-", n), Amount: ledger.MaxPosting}, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, pot := range []ledger.Pot{{Wallet: "wal_2"}, {Wallet: "wal_2", Key: "key_2", Period: ledger.Period{Kind: ledger.PeriodTotal}}} {
+		borrow := func(node string, need money.Nano) ledger.Grant {
+			t.Helper()
+			g, err := b.Store.Borrow(ctx, ledger.Borrow{Node: node, Epoch: epochs(t, b, node), Pot: pot, Limit: math.MaxInt64, Lease: 1 + int64(len(pot.Key)), Need: need, Want: need, Recall: true, Now: at})
+			if err != nil {
+				t.Fatal(err)
+			}
+			return g
+		}
+		most := 9 * ledger.MaxPosting
+		if g := borrow("node-a", most/2); g.Granted != most/2 {
+			t.Fatalf("%+v", g)
+		}
+		if g := borrow("node-b", most-most/2); g.Granted != most-most/2 {
+			t.Fatalf("%+v", g)
+		}
+		if g := borrow("node-c", math.MaxInt64); g.Granted != 0 || g.Elsewhere != most || !g.Unanswered {
+			t.Errorf("%+v; want %s elsewhere", g, most)
+		}
+		if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
+			t.Errorf("found %v", found)
+		}
+		b.change(t, "UPDATE leases SET granted = 9223372036854775807 WHERE wallet = 'wal_2' AND node <> 'node-c'")
+		if g := borrow("node-c", math.MaxInt64); g.Granted != 0 || g.Elsewhere != math.MaxInt64 {
+			t.Errorf("%+v", g)
+		}
+		if found, _ := failed(t, &b, ledger.Anchor{}); found["leases"] == "" || len(found) != 1 {
+			t.Errorf("found %v", found)
+		}
+		b.change(t, "UPDATE leases SET granted = 4500000000000000000 WHERE wallet = 'wal_2' AND node <> 'node-c'")
+	}
+}
+
+// epochs joins a node, once.
+func epochs(t *testing.T, b Books, node string) int64 {
+	t.Helper()
+	if err := b.SQL("INSERT INTO nodes (id, epoch, live) VALUES ($1, 1, 1) ON CONFLICT (id) DO NOTHING", node); err != nil {
+		t.Fatal(err)
+	}
+	return 1
 }
 
 // Books without a chain are taken over as they are, and from then on what they had is kept.
