@@ -156,7 +156,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	g.videos.Start()
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
-		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
+		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
 		Accounts: account.NewManager(g.store, verifier, time.Now),
 		Editor:   edit.NewEditor(g.store, g.live, ring, time.Now, g.live.refresh),
 		Log:      access, Slog: g.slog, Metrics: metrics, Now: now, Redact: g.redactor.Redact, Ready: g.book.Ready, Aside: g.book.Aside,

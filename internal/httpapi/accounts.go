@@ -86,6 +86,7 @@ func appendActivity(o *object, r *ledger.ActivityRow) {
 	o.integer("prompt_tokens", r.PromptTokens)
 	o.integer("completion_tokens", r.CompletionTokens)
 	o.integer("reasoning_tokens", r.ReasoningTokens)
+	o.amountText("refunded", r.Refunded)
 	o.EndObject()
 }
 
@@ -105,15 +106,19 @@ func (x *exchange) getGeneration() error {
 	if err != nil {
 		return err
 	}
+	refunds, err := x.api.Ledger.Refunds(x.context(), x.caller.Wallet, id)
+	if err != nil {
+		return err
+	}
 	var o object
 	o.Object()
 	o.Name("data")
-	appendGeneration(&o, c, x.api.Catalog())
+	appendGeneration(&o, c, refunded(refunds), x.api.Catalog())
 	o.EndObject()
 	return x.reply(&o)
 }
 
-func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
+func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *catalog.Snapshot) {
 	u := &c.Usage
 	o.Object()
 	o.text("id", c.Generation)
@@ -139,6 +144,7 @@ func appendGeneration(o *object, c *record.Call, snap *catalog.Snapshot) {
 	o.integer("num_search_results", u.WebSearches.N)
 	o.amount("usage", c.Cost)
 	o.amount("total_cost", c.Cost)
+	o.amount("refunded", refunded)
 	o.null("upstream_inference_cost") // the provider's own figure is in dollars: /api/calls has it under its own name
 	appendCacheDiscount(o, c.Lines)
 	o.text("currency", "RUB")

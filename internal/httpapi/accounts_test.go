@@ -46,8 +46,8 @@ func TestActivity(t *testing.T) {
 	if r := n.do("GET", "/v1/activity", ""); string(r.body) != `{"data":[],"currency":"RUB"}` {
 		t.Errorf("empty: %s", r.body)
 	}
-	n.books.rows = []ledger.ActivityRow{{Date: "2026-01-02", Model: "acme/small", Cost: 1500000000, Requests: 2, PromptTokens: 3, CompletionTokens: 4, ReasoningTokens: 5}}
-	const row = `{"date":"2026-01-02","model":"acme/small","cost":"1.5","requests":2,"prompt_tokens":3,"completion_tokens":4,"reasoning_tokens":5}`
+	n.books.rows = []ledger.ActivityRow{{Date: "2026-01-02", Model: "acme/small", Cost: 1500000000, Requests: 2, PromptTokens: 3, CompletionTokens: 4, ReasoningTokens: 5, Refunded: 500000000}}
+	const row = `{"date":"2026-01-02","model":"acme/small","cost":"1.5","requests":2,"prompt_tokens":3,"completion_tokens":4,"reasoning_tokens":5,"refunded":"0.5"}`
 	if r := n.do("GET", "/v1/activity", ""); string(r.body) != `{"data":[`+row+`],"currency":"RUB"}` {
 		t.Errorf("one row: %s", r.body)
 	}

@@ -75,6 +75,7 @@ type Deps struct {
 
 	Accounts    Accounts              // nil only where nobody asks for its routes
 	Editor      Editor                // nil only where nobody asks for its routes
+	Corrections Corrections           // likewise
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
@@ -204,6 +205,9 @@ func (a *API) declare() []*Route {
 		{Method: "DELETE", Pattern: "/api/admin/endpoints/{id}", access: administration, handle: (*exchange).deleteAdminEndpoint},
 		{Method: "GET", Pattern: "/api/admin/rates", access: administration, handle: (*exchange).getAdminRates},
 		{Method: "POST", Pattern: "/api/admin/rates", access: administration, body: managementBody, handle: (*exchange).postAdminRate},
+		{Method: "POST", Pattern: "/api/admin/adjustments", access: administration, body: managementBody, handle: (*exchange).postAdminAdjustment},
+		{Method: "POST", Pattern: "/api/admin/refunds", access: administration, body: managementBody, handle: (*exchange).postAdminRefund},
+		{Method: "GET", Pattern: "/api/account/statement", access: anyKey, handle: (*exchange).getStatement},
 		{Method: "GET", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).getWebhookSecret},
 		{Method: "POST", Pattern: "/api/account/webhook-secret", access: management, handle: (*exchange).rotateWebhookSecret},
 		{Method: "GET", Pattern: "/api/account/preferences", access: management, handle: (*exchange).getPreferences},

@@ -16,6 +16,10 @@ func (x *exchange) getCall() error {
 	if err != nil {
 		return err
 	}
+	refunds, err := x.api.Ledger.Refunds(x.context(), x.caller.Wallet, x.values[0])
+	if err != nil {
+		return err
+	}
 	o := newObject(4096)
 	o.Object()
 	o.Name("data").Object()
@@ -35,6 +39,7 @@ func (x *exchange) getCall() error {
 	o.amountText("released", max(0, c.Hold-c.Cost))
 	o.EndObject()
 	appendEntries(&o, entries)
+	appendRefunds(&o, refunds)
 	o.boolean("stored_text", false)
 	o.EndObject()
 	o.EndObject()
