@@ -1,0 +1,14 @@
+package postgres_test
+
+import (
+	"testing"
+
+	"weir/internal/store/postgres/pgtest"
+	"weir/internal/store/storetest"
+)
+
+func TestAppenders(t *testing.T) {
+	t.Parallel()
+	dsn := pgtest.New(t)
+	storetest.Appenders(t, []storetest.LedgerStore{openDSN(t, dsn), openDSN(t, dsn), openDSN(t, dsn)})
+}

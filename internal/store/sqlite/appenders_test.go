@@ -1,0 +1,24 @@
+package sqlite_test
+
+import (
+	"path/filepath"
+	"testing"
+
+	"weir/internal/store/sqlite"
+	"weir/internal/store/storetest"
+)
+
+func TestAppenders(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "weir.db")
+	nodes := make([]storetest.LedgerStore, 3)
+	for i := range nodes {
+		s, err := sqlite.Open(t.Context(), path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = s.Close() })
+		nodes[i] = s
+	}
+	storetest.Appenders(t, nodes)
+}
