@@ -19,10 +19,13 @@ import (
 )
 
 type ledgerCmd struct {
-	Verify  ledgerVerifyCmd  `cmd:"" help:"Recompute every balance, charge and roll-up; exit with 1 when anything is off."`
-	Explain ledgerExplainCmd `cmd:"" help:"Show how each number of a charge came about."`
-	Aside   ledgerAsideCmd   `cmd:"" help:"Show, retry and dismiss charges that could not be posted."`
-	Journal ledgerJournalCmd `cmd:"" help:"Inspect and repair the files that charges wait in."`
+	Verify    ledgerVerifyCmd    `cmd:"" help:"Recompute every balance, charge and roll-up; exit with 1 when anything is off."`
+	Explain   ledgerExplainCmd   `cmd:"" help:"Show how each number of a charge came about."`
+	Statement ledgerStatementCmd `cmd:"" help:"List what moved money of a user beside calls: top-ups, corrections, refunds."`
+	Adjust    ledgerAdjustCmd    `cmd:"" help:"Correct the balance of a user."`
+	Refund    ledgerRefundCmd    `cmd:"" help:"Give back what a call was charged, or a part of it."`
+	Aside     ledgerAsideCmd     `cmd:"" help:"Show, retry and dismiss charges that could not be posted."`
+	Journal   ledgerJournalCmd   `cmd:"" help:"Inspect and repair the files that charges wait in."`
 }
 
 type ledgerVerifyCmd struct {

@@ -57,14 +57,14 @@ func (path noLedger) Error() string {
 // Close closes the store.
 func (o *Office) Close() { _ = o.Store.Close() }
 
-// UserNamed finds a user by name or id.
+// UserNamed finds a user by name, id or id of the wallet.
 func (o *Office) UserNamed(ctx context.Context, name string) (account.User, error) {
 	users, err := o.Users.List(ctx)
 	if err != nil {
 		return account.User{}, err
 	}
 	for _, u := range users {
-		if u.Name == name || u.ID == name {
+		if u.Name == name || u.ID == name || u.Wallet == name {
 			return u, nil
 		}
 	}

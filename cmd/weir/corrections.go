@@ -1,0 +1,169 @@
+package main
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"weir/internal/audit"
+	"weir/internal/ledger"
+	"weir/internal/money"
+)
+
+// why are the flags that every correction has.
+type why struct {
+	Reason    string `help:"Why, for the books; the user reads it." required:"" placeholder:"TEXT"`
+	Reference string `help:"Number of the case, ticket or letter: the same one moves money once." required:"" placeholder:"ID"`
+	Actor     string `help:"Your name, for the audit log." placeholder:"NAME"`
+}
+
+// by is who the audit log names.
+func (w *why) by() (audit.Actor, error) {
+	if w.Actor == "" {
+		return operator, nil
+	}
+	if len(w.Actor) > 100 || strings.ContainsFunc(w.Actor, func(r rune) bool { return r < ' ' }) {
+		return audit.Actor{}, errors.New("--actor must be a name of at most 100 bytes")
+	}
+	return audit.Actor{Name: operator.Name + ":" + w.Actor}, nil
+}
+
+type ledgerAdjustCmd struct {
+	place
+	User   string `arg:"" help:"Name or id of the user, or id of the wallet."`
+	Amount string `arg:"" help:"Rubles to add. To take some, end the flags with two dashes: weir ledger adjust --reason ... --reference ... -- anna -120.50"`
+	why
+	BelowZero bool `help:"Take more than is available. What running calls hold stays theirs."`
+}
+
+func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
+	by, err := c.by()
+	if err != nil {
+		return err
+	}
+	amount, err := rubles("the amount", c.Amount)
+	if err != nil {
+		return err
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	done, err := ledger.Adjust(ctx, o.Store, ledger.Adjustment{Wallet: u.Wallet, ID: c.Reference, Amount: amount, Reason: c.Reason, BelowZero: c.BelowZero, Actor: by}, time.Now())
+	if err != nil {
+		return err
+	}
+	b, err := o.Store.Balance(ctx, u.Wallet)
+	if err != nil {
+		return err
+	}
+	told(&done)
+	fmt.Printf("Adjusted %s by %s rubles.\nBalance of %s: %s rubles\n", u.Name, done.Amount, u.Name, b.Balance)
+	return nil
+}
+
+// told says of what was posted before that nothing changed.
+func told(p *ledger.Posted) {
+	if p.Repeated {
+		fmt.Printf("Reference %s was posted before, %s by %s; nothing changed.\n", p.Reference(), p.At.Format(time.DateTime), p.Actor)
+	}
+}
+
+type ledgerRefundCmd struct {
+	place
+	Generation string `arg:"" help:"Id of the generation, as answers and X-Generation-Id have it (gen-...)."`
+	Amount     string `arg:"" optional:"" help:"Rubles; all that is left of the charge without it."`
+	why
+}
+
+func (c *ledgerRefundCmd) Run(ctx context.Context) error {
+	by, err := c.by()
+	if err != nil {
+		return err
+	}
+	r := ledger.Refund{Generation: c.Generation, ID: c.Reference, Reason: c.Reason, Actor: by}
+	if c.Amount != "" {
+		if r.Amount, err = rubles("the amount", c.Amount); err != nil {
+			return err
+		}
+		if r.Amount <= 0 {
+			return errors.New("the amount must be above zero; leave it out to refund all that is left of the charge")
+		}
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	done, err := ledger.GiveBack(ctx, o.Store, r, time.Now())
+	if err != nil {
+		return err
+	}
+	call, _, err := o.Store.Call(ctx, done.Wallet, c.Generation)
+	if err != nil {
+		return err
+	}
+	all, err := o.Store.Refunds(ctx, done.Wallet, c.Generation)
+	if err != nil {
+		return err
+	}
+	b, err := o.Store.Balance(ctx, done.Wallet)
+	if err != nil {
+		return err
+	}
+	var back money.Nano
+	for i := range all {
+		back += all[i].Amount
+	}
+	told(&done)
+	fmt.Printf("Refunded %s rubles of %s; of %s charged, %s are refunded.\nBalance of %s: %s rubles\n", done.Amount, c.Generation, call.Cost, back, done.Wallet, b.Balance)
+	return nil
+}
+
+type ledgerStatementCmd struct {
+	place
+	User  string `arg:"" help:"Name or id of the user, or id of the wallet."`
+	Count int    `help:"How many of the newest (${default})." default:"50"`
+}
+
+func (c *ledgerStatementCmd) Run(ctx context.Context) error {
+	if c.Count < 1 || c.Count > 10_000 {
+		return errors.New("--count must be from 1 to 10000")
+	}
+	o, err := c.office(ctx, false)
+	if err != nil {
+		return err
+	}
+	defer o.Close()
+	u, err := o.UserNamed(ctx, c.User)
+	if err != nil {
+		return err
+	}
+	b, err := o.Store.Balance(ctx, u.Wallet)
+	if err != nil {
+		return err
+	}
+	all, err := o.Store.Statement(ctx, u.Wallet, math.MaxInt64, c.Count)
+	if err != nil {
+		return err
+	}
+	err = table("AT\tKIND\tRUBLES\tREFERENCE\tGENERATION\tACTOR\tREASON", func(w *tabwriter.Writer) {
+		for i := range all {
+			m := &all[i]
+			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.At.Format(time.DateTime), m.Kind, m.Amount, m.Reference(), cmp.Or(m.Generation(), "-"), cmp.Or(m.Actor, "-"),
+				cmp.Or(strings.Join(strings.Fields(m.Reason), " "), "-"))
+		}
+	})
+	fmt.Printf("\nCharged for calls: %s rubles\nBalance of %s: %s rubles\n", b.Charged, u.Name, b.Balance)
+	return err
+}
