@@ -33,7 +33,7 @@ type commands struct {
 	User    userCmd    `cmd:"" help:"Add, list, disable and enable users."`
 	Key     keyCmd     `cmd:"" help:"Make, list, disable, enable and delete API keys."`
 	Topup   topupCmd   `cmd:"" help:"Add rubles to a user's wallet."`
-	Ledger  ledgerCmd  `cmd:"" help:"Check the ledger, or explain one charge."`
+	Ledger  ledgerCmd  `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Audit   auditCmd   `cmd:"" help:"Check the audit log."`
 	Catalog catalogCmd `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Rate    rateCmd    `cmd:"" help:"Show and set the dollar rate and the margin."`
