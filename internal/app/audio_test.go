@@ -427,12 +427,6 @@ func TestTranscriptionMatrix(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// awaitNothingHeld checks the same of a call that may last for seconds: meanwhile the node may just be renewing what it leases.
-func (a *account) awaitNothingHeld(t *testing.T) {
-	t.Helper()
-	waitFor(t, "the end of the hold", func() bool { return a.credits(t).Reserved == "0" })
-}
-
 func (l *listener) checkCell(t *testing.T, gw *gateway, c *cell, stream bool) {
 	a := gw.newAccount(t)
 	more := []string{}
@@ -463,7 +457,7 @@ func (l *listener) checkCell(t *testing.T, gw *gateway, c *cell, stream bool) {
 		a.wantSpent(t, true)
 	}
 	got.wantNoForeignHeaders(t)
-	a.awaitNothingHeld(t)
+	a.wantNothingHeld(t)
 }
 
 // What a client does wrong is told before anything is held.
@@ -744,7 +738,7 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 		a.wantSpent(t, true)
 	}
 	got.wantNoForeignHeaders(t)
-	a.awaitNothingHeld(t)
+	a.wantNothingHeld(t)
 }
 
 // Who leaves in the middle of a sound pays for the text; nothing stays held.

@@ -153,7 +153,7 @@ func wantPainted(t *testing.T, gw *gateway) {
 				}
 			}
 			a.wantSpent(t, true)
-			a.waitNothingHeld(t)
+			a.wantNothingHeld(t)
 		})
 	}
 }
@@ -239,7 +239,7 @@ func TestImageStreams(t *testing.T) {
 					t.Errorf("cost %s", cost)
 				}
 			}
-			a.waitNothingHeld(t)
+			a.wantNothingHeld(t)
 		})
 	}
 }
@@ -370,7 +370,7 @@ func (c *cell) checkPainter(t *testing.T, gw *gateway, p *painter, stream bool) 
 	got := a.do(t, http.MethodPost, "/v1/images", body)
 	painted := c.wantPaintedOr(t, got, stream)
 	a.wantSpent(t, painted)
-	a.waitNothingHeld(t)
+	a.wantNothingHeld(t)
 	got.wantNoForeignHeaders(t)
 	if painted || got.status == http.StatusOK || c.waits { // content was sent: nothing follows it; or there is little time for another
 		return
@@ -412,12 +412,6 @@ func (c *cell) wantPaintedOr(t *testing.T, got *answer, stream bool) bool {
 	return last.Error == nil
 }
 
-// waitNothingHeld checks that all holds end: what was settled is applied a moment later where the store is busy.
-func (a *account) waitNothingHeld(t *testing.T) {
-	t.Helper()
-	waitFor(t, "all holds to end", func() bool { return a.credits(t).Reserved == "0" })
-}
-
 // What is no picture is none, whatever the status: it is not charged, and official clients are told not to ask for it again.
 func TestNoPicture(t *testing.T) {
 	t.Parallel()
@@ -443,7 +437,7 @@ func TestNoPicture(t *testing.T) {
 				}
 				got.wantEnvelope(t)
 				a.wantSpent(t, false)
-				a.waitNothingHeld(t)
+				a.wantNothingHeld(t)
 			})
 		}
 	}
@@ -570,7 +564,7 @@ func TestImagePrices(t *testing.T) {
 		if got := a.paint(t, body); string(got.Usage.Cost) != x.want {
 			t.Errorf("%s with %s costs %s, want %s", x.model, x.settings, got.Usage.Cost, x.want)
 		}
-		a.waitNothingHeld(t)
+		a.wantNothingHeld(t)
 	}
 	gw.wantBalanced(t)
 }

@@ -122,7 +122,7 @@ func (s *surface) show(t *testing.T, a *account, c *cell, w *wired) {
 		s.wantServed(t, a, got)
 	}
 	got.wantNoForeignHeaders(t)
-	a.waitNothingHeld(t)
+	a.wantNothingHeld(t)
 }
 
 // showSpared makes one call whose model a second provider serves too, behind the failing one.
@@ -140,7 +140,7 @@ func (s *surface) showSpared(t *testing.T, a *account, c *cell, w *wired) {
 	} else {
 		s.wantServed(t, a, got)
 	}
-	a.waitNothingHeld(t)
+	a.wantNothingHeld(t)
 }
 
 // wantServed checks that an answer is complete, and charged as its record says, once.

@@ -138,7 +138,7 @@ func (c *wireFilmCell) check(t *testing.T, gw *gateway, w *filmWire, spare bool,
 	if (f.Error == "") != (want == "completed") || strings.Contains(f.Error, "127.0.0.1") {
 		t.Errorf("the job says %q", f.Error)
 	}
-	a.waitNothingHeld(t)
+	a.wantNothingHeld(t)
 	if is := a.credits(t); (parse(t, is.TotalUsage) > 0) != (want == "completed") {
 		t.Errorf("charged %s", is.TotalUsage)
 	}
@@ -216,7 +216,7 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 			if (f.Error == "") != (state == "completed") || strings.Contains(f.Error, "127.0.0.1") {
 				t.Errorf("%s: the job says %q", c.slug, f.Error)
 			}
-			a.waitNothingHeld(t)
+			a.wantNothingHeld(t)
 			if is := a.credits(t); (parse(t, is.TotalUsage) > 0) != (state == "completed") {
 				t.Errorf("%s: charged %s", c.slug, is.TotalUsage)
 			}

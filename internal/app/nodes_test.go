@@ -82,11 +82,8 @@ func TestLastRubleOnTwoNodes(t *testing.T) {
 		}
 		total, room = total+answered, room+k
 		for _, a := range []*account{keys[0], keys[2]} {
-			var c credits
-			waitFor(t, "both nodes to tell the same", func() bool { c = a.credits(t); return c.Reserved == "0" })
-			if got, want := parse(t, c.Balance), amount-money.Nano(answered)*hold; got != want {
-				t.Errorf("left are %s; want %s", got, want)
-			}
+			want := amount - money.Nano(answered)*hold
+			waitFor(t, "both nodes to tell the same", func() bool { c := a.credits(t); return c.Reserved == "0" && parse(t, c.Balance) == want })
 		}
 	}
 	if attempts := nodes[0].attempts() + nodes[1].attempts(); attempts != total {

@@ -194,7 +194,7 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 			a.awaitFilm(t, id, "in_progress")
 		}
 		for _, node := range everywhere(nodes, keys[:1]) {
-			if round == 0 { // it takes nodes a while to give back what they lent for the others
+			if round == 0 { // the other node may have told what submissions held that were refused then
 				waitFor(t, "two jobs to hold money and nothing else", func() bool { return parse(t, node.credits(t).Reserved) == 2*filmHeld })
 			}
 		}

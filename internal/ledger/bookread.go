@@ -7,67 +7,40 @@ import (
 	"weir/internal/record"
 )
 
-// Balance is Reader.Balance after a flush. Held counts what calls hold, not what this node merely borrowed for calls to come.
+// Balance is Reader.Balance after a flush, with what this node's calls hold now. A call that has ended here is never among them.
 func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
+	own := b.held(wallet) // before its charges are brought to the store: what ends meanwhile is shown twice rather than not at all
 	if err := b.Flush(ctx); err != nil {
 		return Balance{}, err
 	}
+	short, cancel := context.WithTimeout(ctx, b.cfg.StoreFor)
+	defer cancel()
+	bal, err := b.store.BalanceBeside(short, wallet, b.node)
+	bal.Held += own
+	return bal, err
+}
+
+// held is what this node's calls hold of a wallet.
+func (b *Book) held(wallet string) (sum money.Nano) {
 	p := b.lock(purseID{Wallet: wallet})
 	defer p.mu.Unlock()
-	for p.busy != nil || p.closing != nil { // the store's figure and ours must be of one moment
-		err := p.settled(ctx)
-		if err != nil {
-			return Balance{}, err
-		}
-	}
-	end := p.begin()
-	defer end()
-	p.mu.Unlock()
-	bal, err := b.readBalance(ctx, wallet)
-	p.mu.Lock()
-	if err != nil {
-		return Balance{}, err
-	}
-	bal.Held = max(0, bal.Held-p.free(b.epoch.Load()))
-	return bal, nil
-}
-
-// settled waits for what is under way between the purse and the store. It is called and returns with the lock.
-func (p *purse) settled(ctx context.Context) error {
-	if p.busy != nil {
-		return p.await(ctx, 0)
-	}
-	ch := p.closing
-	p.mu.Unlock()
-	defer p.mu.Lock()
-	select {
-	case <-ch:
-		return nil
-	case <-ctx.Done():
-		return storeAway("ledger.Balance", ctx.Err())
-	}
-}
-
-func (b *Book) readBalance(ctx context.Context, wallet string) (Balance, error) {
-	ctx, cancel := context.WithTimeout(ctx, b.cfg.StoreFor)
-	defer cancel()
-	return b.store.Balance(ctx, wallet)
-}
-
-// free is what of the purse's leases no hold uses; below zero when calls cost more than was held, and used what others hold.
-func (p *purse) free(epoch int64) (sum money.Nano) {
-	for _, l := range p.leases(epoch) {
-		sum += max(0, l.granted-l.spent) - l.held
+	for _, l := range p.all() {
+		sum += l.held
 	}
 	return sum
 }
 
+// all are the purse's leases, also those of former epochs that calls still use.
+func (p *purse) all() []*lease {
+	if p.lease == nil {
+		return p.former
+	}
+	return append([]*lease{p.lease}, p.former...)
+}
+
 // leases are those that the store knows of.
 func (p *purse) leases(epoch int64) (list []*lease) {
-	if p.lease != nil && p.lease.epoch == epoch {
-		list = append(list, p.lease)
-	}
-	for _, l := range p.former {
+	for _, l := range p.all() {
 		if l.epoch == epoch {
 			list = append(list, l)
 		}
@@ -116,11 +89,9 @@ func (b *Book) Open() (holds int, sum money.Nano) {
 			continue
 		}
 		p.mu.Lock()
-		for _, l := range append([]*lease{p.lease}, p.former...) {
-			if l != nil {
-				holds += l.holds
-				sum += l.held
-			}
+		for _, l := range p.all() {
+			holds += l.holds
+			sum += l.held
 		}
 		p.mu.Unlock()
 	}

@@ -24,7 +24,7 @@ type purse struct {
 	lease   *lease        // where new holds come from; nil when there is none
 	former  []*lease      // no longer used, to be closed when their holds have ended
 	busy    chan struct{} // not nil while someone asks the store about this purse; closed at the end
-	closing chan struct{} // not nil while leases that nothing uses go back: the store may still count them; closed at the end
+	closing bool          // leases that nothing uses go back just now
 	tries   int           // how many such questions were begun
 	waiting money.Nano    // what others wait for meanwhile
 	refused refusal
@@ -62,6 +62,7 @@ type lease struct {
 	holds   int
 	low     money.Nano // least that was free since purse.lowSince
 	unsure  bool       // the store may have granted more than we know
+	told    money.Nano // of held, at the last sign of life
 }
 
 func (l *lease) free() money.Nano { return l.granted - l.spent - l.held }

@@ -6,6 +6,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
 	"weir/internal/ledger/ledgertest"
@@ -81,5 +82,32 @@ func TestReadsShowNoHoldOfWhatHasEnded(t *testing.T) {
 				}
 			})
 		})
+	}
+}
+
+// A loan of which nobody knows whether it was given is no hold of the call that was refused for it.
+func TestReadsShowNoHoldOfALostLoan(t *testing.T) {
+	t.Parallel()
+	store := ledgertest.New()
+	store.AddWallet("wal_1")
+	book, err := ledger.Start(t.Context(), store, ledger.Config{Dir: t.TempDir(), Now: time.Now, Sync: journal.Never, SegmentBytes: 4 << 20, ApplyEvery: time.Hour, TickEvery: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = book.Abandon() }()
+	if _, err := ledger.Credit(t.Context(), store, ledger.TopUp{Wallet: "wal_1", Source: "s", ExternalID: "1", Amount: 1000, Actor: simActor}, time.Now()); err != nil {
+		t.Fatal(err)
+	}
+	store.Fate = func(method, _ string) ledgertest.Outcome {
+		if method == "Borrow" {
+			return ledgertest.Lost
+		}
+		return ledgertest.Answered
+	}
+	if _, err := book.Hold(t.Context(), ledger.HoldRequest{Wallet: "wal_1", Amount: 100}); !fault.Is(err, fault.StorageUnavailable) {
+		t.Fatal(err)
+	}
+	if b, err := book.Balance(t.Context(), "wal_1"); err != nil || b.Held != 0 || b.Leased < 100 {
+		t.Errorf("%+v %v, want nothing held, and 100 or more lent", b, err)
 	}
 }

@@ -91,8 +91,19 @@ type Return struct {
 	Close  bool // all that is left goes back, and the lease ends
 }
 
+// Held is how much of a wallet's lease calls hold.
+type Held struct {
+	Wallet string
+	Lease  int64
+	Amount money.Nano
+}
+
 // Leases keeps what nodes borrowed.
 type Leases interface {
+	// Tell notes what calls hold of node's leases, as long as its epoch is that one. Leases that are gone are skipped.
+	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
+	// BalanceBeside is Reader.Balance, without what was told of node's own leases in Held.
+	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)
 	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
 	Borrow(ctx context.Context, b Borrow) (Grant, error)
 	// Return also notes that the leases have answered the recalls so far. Leases that are gone are skipped. Repeating it returns twice.

@@ -19,28 +19,69 @@ func (b *Book) upkeepLoop(ctx context.Context) {
 // Tick does one round of upkeep: it prepares the journal's next file, gives a sign of life, closes the leases of dead nodes, answers
 // recalls, and gives back what is not needed. The Book calls it by itself every TickEvery.
 func (b *Book) Tick(ctx context.Context) error {
-	return errors.Join(b.journal.Prepare(), b.beat(ctx), b.answerRecalls(ctx), b.sweep(ctx))
+	prepared := b.journal.Prepare()
+	alive, err := b.beat(ctx)
+	if alive {
+		err = errors.Join(err, b.tell(ctx))
+	}
+	return errors.Join(prepared, err, b.answerRecalls(ctx), b.sweep(ctx))
 }
 
-func (b *Book) beat(ctx context.Context) error {
+// beat tells whether a sign of life was due and taken.
+func (b *Book) beat(ctx context.Context) (bool, error) {
 	b.upkeep.Lock()
 	defer b.upkeep.Unlock()
 	now := b.cfg.Now()
 	if since := now.Sub(b.upkeep.beatAt); since >= 0 && since < b.cfg.BeatEvery {
-		return nil
+		return false, nil
 	}
 	short, cancel := b.storeContext(ctx)
 	defer cancel()
 	epoch := b.epoch.Load()
 	others, current, err := b.store.Beat(short, b.node, epoch, now)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if !current {
-		return b.rejoinLocked(ctx, epoch)
+		return false, b.rejoinLocked(ctx, epoch)
 	}
 	b.beaten(now)
-	return b.watch(ctx, others)
+	return true, b.watch(ctx, others)
+}
+
+// tell lets other nodes know what calls hold here, where that is not what they were told before.
+func (b *Book) tell(ctx context.Context) error {
+	epoch := b.epoch.Load()
+	var news []Held
+	var of []*lease
+	for _, p := range b.purses() {
+		if p.id.Key != "" { // nobody asks what is held of a key's limit
+			continue
+		}
+		p.mu.Lock()
+		for _, l := range p.leases(epoch) {
+			if l.held != l.told {
+				news, of = append(news, Held{Wallet: p.id.Wallet, Lease: l.id, Amount: l.held}), append(of, l)
+			}
+		}
+		p.mu.Unlock()
+	}
+	for len(news) > 0 {
+		n := min(len(news), maxBatch)
+		short, cancel := b.storeContext(ctx)
+		err := b.store.Tell(short, b.node, epoch, news[:n])
+		cancel()
+		if err != nil {
+			return err
+		}
+		for i, l := range of[:n] {
+			l.purse.mu.Lock()
+			l.told = news[i].Amount
+			l.purse.mu.Unlock()
+		}
+		news, of = news[n:], of[n:]
+	}
+	return nil
 }
 
 // watch closes the leases of nodes whose beat has stood still for LapseAfter by this node's own clock: no wall clock decides it.
@@ -155,7 +196,7 @@ func (b *Book) sweep(ctx context.Context) error {
 		if p.busy == nil {
 			errs = append(errs, b.cover(ctx, p, now), b.trim(ctx, p, now))
 			if list := p.closable(); len(list) > 0 {
-				p.closing = make(chan struct{})
+				p.closing = true
 				closing, told = append(closing, list...), append(told, p)
 			}
 		}
@@ -164,8 +205,7 @@ func (b *Book) sweep(ctx context.Context) error {
 	errs = append(errs, b.close(ctx, closing))
 	for _, p := range told {
 		p.mu.Lock()
-		close(p.closing)
-		p.closing = nil
+		p.closing = false
 		p.mu.Unlock()
 	}
 	b.forget(now)
@@ -221,7 +261,7 @@ func (b *Book) trim(ctx context.Context, p *purse, now time.Time) error {
 
 // closable takes the former leases that no hold uses.
 func (p *purse) closable() (out []*lease) {
-	if p.closing != nil {
+	if p.closing {
 		return nil
 	}
 	keep := p.former[:0]
@@ -269,7 +309,7 @@ func (b *Book) forget(now time.Time) {
 		s.Lock()
 		for id, p := range s.purses {
 			p.mu.Lock()
-			if p.lease == nil && len(p.former) == 0 && p.busy == nil && p.closing == nil && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
+			if p.lease == nil && len(p.former) == 0 && p.busy == nil && !p.closing && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
 				p.dead = true
 				delete(s.purses, id)
 			}

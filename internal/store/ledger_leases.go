@@ -184,6 +184,22 @@ func (t *tx) giveBack(node string, r ledger.Return) error {
 	return t.reserve(old.pot, after.left()-old.left())
 }
 
+// Tell is ledger.Leases.Tell.
+func (s *Store) Tell(ctx context.Context, node string, epoch int64, hs []ledger.Held) error {
+	hs = slices.Clone(hs)
+	slices.SortFunc(hs, func(a, b ledger.Held) int {
+		return leaseUse{wallet: a.Wallet, lease: a.Lease}.order(leaseUse{wallet: b.Wallet, lease: b.Lease})
+	})
+	args := make([]any, 0, 5*len(hs))
+	for _, h := range hs {
+		args = append(args, node, h.Lease, h.Wallet, epoch, int64(h.Amount))
+	}
+	return s.writeLazily(ctx, func(t *tx) error {
+		_, err := t.ExecEach(leaseTell, 5, args)
+		return err
+	})
+}
+
 // Recalled is ledger.Leases.Recalled.
 func (s *Store) Recalled(ctx context.Context, node string) ([]int64, error) {
 	return list(ctx, s, "store.Recalled", columns(func(id *int64) []any { return []any{id} }), leasesRecalled, node)

@@ -14,11 +14,16 @@ import (
 	"weir/internal/record"
 )
 
-// Balance is ledger.Reader.Balance. Held is all that nodes have leased.
-func (s *Store) Balance(ctx context.Context, wallet string) (b ledger.Balance, err error) {
+// Balance is ledger.Reader.Balance.
+func (s *Store) Balance(ctx context.Context, wallet string) (ledger.Balance, error) {
+	return s.BalanceBeside(ctx, wallet, "")
+}
+
+// BalanceBeside is ledger.Leases.BalanceBeside.
+func (s *Store) BalanceBeside(ctx context.Context, wallet, node string) (b ledger.Balance, err error) {
 	err = s.find(ctx, func(row Scanner) error {
-		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Held))
-	}, walletRead, wallet)
+		return row.Scan((*int64)(&b.Credited), (*int64)(&b.Charged), (*int64)(&b.Leased), (*int64)(&b.Held))
+	}, walletHeld, wallet, node)
 	if errors.Is(err, sql.ErrNoRows) {
 		return b, noWallet("store.Balance", err)
 	}

@@ -30,6 +30,7 @@ const (
 	leaseReturn  = `UPDATE leases SET granted = granted - $4, recall = $5 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseConsume = `UPDATE leases SET consumed = consumed + $4 WHERE node = $1 AND id = $2 AND wallet = $3`
 	leaseAnswer  = `UPDATE leases SET recall = $4 WHERE node = $1 AND id = $2 AND wallet = $3`
+	leaseTell    = `UPDATE leases SET held = $5 WHERE node = $1 AND id = $2 AND wallet = $3 AND epoch = $4`
 	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
 	// Sums in two parts, because one of int64 may not hold them.
 	leasesElse = `SELECT CAST(COALESCE(SUM((granted - consumed) / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM((granted - consumed) % 1000000000), 0) AS BIGINT), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
@@ -45,6 +46,10 @@ const (
 	walletCredit = `UPDATE wallets SET credited = credited + $2 WHERE id = $1`
 	walletRead   = `SELECT credited, charged, leased FROM wallets WHERE id = $1`
 	walletAdd    = `INSERT INTO wallets (id, created_at) VALUES ($1, $2)`
+
+	// What nodes told that calls hold, but for one of them, and what jobs hold (epoch 0).
+	walletHeld = `SELECT credited, charged, leased, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
+		FROM leases WHERE wallet = wallets.id AND key_id = '' AND node <> $2) FROM wallets WHERE id = $1`
 
 	keyPotAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
 	keyPot    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
@@ -101,7 +106,7 @@ const (
 // Hot are the statements that run for each batch or lease; an engine may prepare them.
 var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
-	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseAnswer, leaseRemove,
+	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseTell, leaseAnswer, leaseRemove,
 	walletPot, walletLease, walletCharge, keyPotAdd, keyPot, keyLease, keyCharge,
 	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour,
 }

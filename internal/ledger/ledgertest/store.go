@@ -63,6 +63,8 @@ type leaseID struct {
 type lease struct {
 	pot               ledger.Pot
 	granted, consumed money.Nano
+	held              money.Nano // as the node told
+	epoch             int64
 	recall            int64
 	escrow            bool
 }
@@ -291,7 +293,7 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	g.Available = available
 	id := leaseID{b.Node, b.Lease}
 	old := s.leases[id]
-	was := lease{pot: b.Pot, recall: *recall}
+	was := lease{pot: b.Pot, epoch: b.Epoch, recall: *recall}
 	if old != nil {
 		was = *old
 	}
@@ -521,13 +523,39 @@ func (s *Store) EndJob(job string, c record.Call) error {
 }
 
 // Balance is ledger.Reader.Balance.
-func (s *Store) Balance(_ context.Context, id string) (b ledger.Balance, err error) {
+func (s *Store) Balance(ctx context.Context, id string) (b ledger.Balance, err error) {
+	return s.BalanceBeside(ctx, id, "")
+}
+
+// Tell is ledger.Leases.Tell.
+func (s *Store) Tell(_ context.Context, node string, epoch int64, hs []ledger.Held) error {
+	return s.ask("Tell", node, func() error {
+		for _, h := range hs {
+			if l := s.leases[leaseID{node, h.Lease}]; l != nil && l.epoch == epoch {
+				l.held = h.Amount
+			}
+		}
+		return nil
+	})
+}
+
+// BalanceBeside is ledger.Leases.BalanceBeside.
+func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Balance, err error) {
 	err = s.ask("Balance", "", func() error {
 		w := s.wallets[id]
 		if w == nil {
 			return fault.New(fault.NotFound, "ledgertest.Balance", "There is no such wallet.")
 		}
-		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Held: w.leased}
+		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Leased: w.leased}
+		for of, l := range s.leases {
+			switch {
+			case l.pot != (ledger.Pot{Wallet: id}) || of.node == node:
+			case l.escrow:
+				b.Held += l.left()
+			default:
+				b.Held += min(l.held, l.left())
+			}
+		}
 		return nil
 	})
 	return b, err

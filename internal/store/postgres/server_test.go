@@ -128,8 +128,8 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, w := range []string{first, second, third} {
-		if b, err := s.Balance(t.Context(), w); err != nil || b.Held != 0 {
-			t.Errorf("%s has %s leased, %v", w, b.Held, err)
+		if b, err := s.Balance(t.Context(), w); err != nil || b.Leased != 0 {
+			t.Errorf("%s has %s leased, %v", w, b.Leased, err)
 		}
 	}
 }
@@ -247,8 +247,8 @@ func TestServerReturns(t *testing.T) {
 			}
 		}
 		server.Start(t)
-		if b, err := s.Balance(t.Context(), w); err != nil || b.Held != held {
-			t.Errorf("%s: %s held, want %s; %v", name, b.Held, held, err)
+		if b, err := s.Balance(t.Context(), w); err != nil || b.Leased != held {
+			t.Errorf("%s: %s leased, want %s; %v", name, b.Leased, held, err)
 		}
 	}
 }

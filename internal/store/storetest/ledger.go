@@ -61,6 +61,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"a torn journal":                         tornJournal,
 		"applying twice":                         applyTwice,
 		"recall":                                 recall,
+		"who sees which holds":                   whoSeesHolds,
 		"a dead node":                            deadNode,
 		"a frozen node wakes":                    frozenNode,
 		"fencing":                                fencing,
@@ -222,6 +223,11 @@ func (d *desk) wantBalance(b ledger.Reader, wallet string, credited, charged, he
 	got, err := b.Balance(d.ctx, wallet)
 	if err != nil {
 		d.t.Fatal(err)
+	}
+	if _, node := b.(*ledger.Book); node { // what it holds, and not what it borrowed
+		got.Leased = 0
+	} else { // of the books nothing may be lent beyond that
+		got.Held, got.Leased = got.Leased, 0
 	}
 	want := ledger.Balance{Credited: credited, Charged: charged, Balance: credited - charged, Held: held}
 	if diff := cmp.Diff(want, got); diff != "" {
@@ -792,7 +798,7 @@ func applyTwice(t *testing.T, d *desk) {
 		if got, err := d.store.Apply(d.ctx, &batch); err != nil || got != position {
 			t.Fatalf("at %d, %v, want %d", got, err, position)
 		}
-		d.wantBalance(d.store, w, 10*ruble, 3*ruble/10, must(d.store.Balance(d.ctx, w)).Held)
+		d.wantBalance(d.store, w, 10*ruble, 3*ruble/10, must(d.store.Balance(d.ctx, w)).Leased)
 		d.balanced()
 	}
 	// one new, known ones, and the new one again
@@ -871,6 +877,68 @@ func recall(t *testing.T, d *desk) {
 	d.balanced()
 }
 
+// whoSeesHolds: a node shows what its calls hold at that moment, others show it as of its last sign of life. What a node has merely borrowed
+// is never shown as held.
+func whoSeesHolds(t *testing.T, d *desk) {
+	w := d.wallet(100 * ruble)
+	one, other := d.node(), d.node()
+	beat := func(b *ledger.Book) {
+		d.clock.Advance(2 * time.Second)
+		d.tick(b)
+	}
+	want := func(when string, here, there money.Nano) {
+		t.Helper()
+		for _, x := range []struct {
+			name string
+			from ledger.Reader
+			want money.Nano
+		}{{"the node itself", one, here}, {"the other node", other, there}, {"the store", d.store, there}} {
+			if b := must(x.from.Balance(d.ctx, w)); b.Held != x.want || b.Balance != b.Credited-b.Charged {
+				t.Errorf("%s: %s shows %s as held, want %s", when, x.name, b.Held, x.want)
+			}
+		}
+	}
+	d.spend(other, w, ruble)
+	want("a lease that nobody uses", 0, 0)
+	first, second := d.hold(one, w, 2*ruble), d.hold(one, w, 3*ruble)
+	want("held", 5*ruble, 0)
+	beat(one)
+	want("held, with a sign of life", 5*ruble, 5*ruble)
+	d.settle(one, first, w, ruble)
+	want("one has ended", 3*ruble, 5*ruble)
+	beat(one)
+	want("one has ended, with a sign of life", 3*ruble, 3*ruble)
+	second.Release()
+	want("both have ended", 0, 3*ruble)
+	beat(one)
+	want("both have ended, with a sign of life", 0, 0)
+
+	// More than a lease was for: it has nothing left, and nothing is shown of it.
+	third := d.hold(one, w, ruble)
+	beat(one)
+	d.settle(one, third, w, 20*ruble)
+	want("a call that cost much more", 0, 0)
+	d.balanced()
+
+	// A node that died is shown until its leases go back.
+	d.hold(one, w, 4*ruble)
+	beat(one)
+	if err := one.Abandon(); err != nil {
+		t.Fatal(err)
+	}
+	if b := must(other.Balance(d.ctx, w)); b.Held != 4*ruble {
+		t.Errorf("%s of a dead node are held, want 4", b.Held)
+	}
+	for range 14 {
+		d.clock.Advance(5 * time.Second)
+		d.tick(other)
+	}
+	if b := must(other.Balance(d.ctx, w)); b.Held != 0 {
+		t.Errorf("%s of an evicted node are held", b.Held)
+	}
+	d.balanced()
+}
+
 func deadNode(t *testing.T, d *desk) {
 	w := d.wallet(10 * ruble)
 	dead, alive := d.node(), d.node()
@@ -881,7 +949,7 @@ func deadNode(t *testing.T, d *desk) {
 	}
 	d.tick(alive)
 	d.refused(alive, ledger.HoldRequest{Wallet: w, Amount: 5 * ruble})
-	for i := 0; i < 90 && must(d.store.Balance(d.ctx, w)).Held > 0; i += 5 {
+	for i := 0; i < 90 && must(d.store.Balance(d.ctx, w)).Leased > 0; i += 5 {
 		d.clock.Advance(5 * time.Second)
 		d.tick(alive)
 	}
@@ -894,7 +962,7 @@ func frozenNode(t *testing.T, d *desk) {
 	w := d.wallet(1000 * ruble)
 	frozen, other := d.node(), d.node()
 	h, idle := d.hold(frozen, w, 4*ruble), d.hold(frozen, w, ruble)
-	if bal := must(d.store.Balance(d.ctx, w)); bal.Held <= 5*ruble {
+	if bal := must(d.store.Balance(d.ctx, w)); bal.Leased <= 5*ruble {
 		t.Fatalf("the lease has nothing to spare: %+v", bal)
 	}
 	d.tick(other)
@@ -980,6 +1048,8 @@ func coverOverrun(t *testing.T, d *desk) {
 		t.Errorf("%v", f.Details)
 	}
 	d.hold(two, w, 6*ruble)
+	d.clock.Advance(2 * time.Second)
+	d.tick(two) // tells the other what it holds
 	d.settle(one, y, w, 5*ruble)
 	d.wantBalance(one, w, 20*ruble, 14*ruble, 6*ruble)
 	d.balanced()
