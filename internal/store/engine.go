@@ -17,6 +17,9 @@ type Engine struct {
 	// anyway.
 	ForUpdate, ForKeyShare, LockTable string
 
+	// Clock is a statement that gives the time of the server's clock in Unix microseconds; empty where the database has none but this machine's.
+	Clock string
+
 	// Unhurried lifts the time limit of statements for the rest of a transaction; empty where there is none.
 	Unhurried string
 

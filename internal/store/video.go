@@ -16,7 +16,7 @@ import (
 
 // videoColumns are those of a job in the order of scanJob and jobArgs.
 var videoColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "model", "state", "ended", "hold", "cost", "upstream_id", "submitting", "error",
-	"reason", "cleanup", "created_at", "updated_at", "deadline_at", "completed_at", "expires_at", "due_at", "fence", "request", "detail"}
+	"reason", "cleanup", "created_at", "updated_at", "deadline_at", "completed_at", "expires_at", "due_at", "fence", "accepted", "request", "detail"}
 
 var (
 	jobColumns = strings.Join(videoColumns, ", ")
@@ -36,6 +36,11 @@ const (
 		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
 	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
 	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
+
+	// A job that was claimed before it was accepted is somebody's who ends it.
+	jobAccept = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
+	// Nothing is left to do for what is never due.
+	jobSweep = `DELETE FROM video_jobs WHERE id IN (SELECT id FROM video_jobs WHERE completed_at < $1 AND due_at IS NULL AND ended <> '' ORDER BY completed_at LIMIT $2)`
 
 	jobTaken = `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE upstream_id = $1 AND id <> $2)`
 
@@ -62,7 +67,7 @@ func scanJob(row Scanner) (j video.Job, err error) {
 	var completed, expires, due sql.NullInt64
 	var request, detail []byte
 	err = row.Scan(&j.ID, &j.User, &j.Wallet, &j.Key, &j.Generation, &j.Model, &j.State, &j.Ended, (*int64)(&j.Hold), (*int64)(&j.Cost), &j.UpstreamID, &j.Submitting,
-		&j.Error, &j.Reason, &j.Cleanup, &created, &updated, &deadline, &completed, &expires, &due, &j.Fence, &request, &detail)
+		&j.Error, &j.Reason, &j.Cleanup, &created, &updated, &deadline, &completed, &expires, &due, &j.Fence, &j.Accepted, &request, &detail)
 	if err != nil {
 		return j, err
 	}
@@ -114,7 +119,7 @@ func (s *Store) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, 
 		}
 		_, err := t.exec(jobAdd, j.ID, j.User, j.Wallet, j.Key, j.Generation, j.Model, string(j.State), string(j.Ended), int64(j.Hold), int64(j.Cost), j.UpstreamID, j.Submitting,
 			j.Error, j.Reason, int64(j.Cleanup), j.CreatedAt.UnixMicro(), j.UpdatedAt.UnixMicro(), j.DeadlineAt.UnixMicro(), orNull(j.CompletedAt), orNull(j.ExpiresAt),
-			orNull(j.DueAt), j.Fence, video.EncodeRequest(&j.Request), video.EncodeDetail(j), "", int64(0))
+			orNull(j.DueAt), j.Fence, false, video.EncodeRequest(&j.Request), video.EncodeDetail(j), "", int64(0))
 		return err
 	})
 }
@@ -172,6 +177,24 @@ func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Pot, from, to int
 	return err
 }
 
+// AcceptJob is video.Jobs.AcceptJob.
+func (s *Store) AcceptJob(ctx context.Context, id string, due time.Time) error {
+	return s.write(ctx, func(t *tx) error {
+		n, err := t.exec(jobAccept, id, due.UnixMicro())
+		if err != nil || n == 1 {
+			return err
+		}
+		var done bool
+		if err := t.row(`SELECT accepted FROM video_jobs WHERE id = $1`, id).Scan(&done); err != nil {
+			return noJob("store.AcceptJob", err)
+		}
+		if !done {
+			return changed("store.AcceptJob", nil)
+		}
+		return nil
+	})
+}
+
 // Job is video.Jobs.Job.
 func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err error) {
 	err = s.find(ctx, func(row Scanner) error {
@@ -185,9 +208,29 @@ func (s *Store) Job(ctx context.Context, user, id string) (found *video.Job, err
 	return found, nil
 }
 
-// HasJob reports whether a call of a wallet became a job. It is for what seldom happens: there is no index for it.
+// Clock is video.Work.Clock.
+func (s *Store) Clock(ctx context.Context) (now time.Time, err error) {
+	if s.engine.Clock == "" {
+		return s.now(), nil
+	}
+	var micro int64
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&micro) }, s.engine.Clock)
+	return time.UnixMicro(micro), failure("store.Clock", err)
+}
+
+// SweepJobs is video.Work.SweepJobs.
+func (s *Store) SweepJobs(ctx context.Context, before time.Time, n int) (gone int, err error) {
+	err = s.write(ctx, func(t *tx) error {
+		changed, err := t.exec(jobSweep, before.UnixMicro(), n)
+		gone = int(changed)
+		return err
+	})
+	return gone, err
+}
+
+// HasJob reports whether a call of a wallet became a job, or may have. It is for what seldom happens: there is no index for it.
 func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
-	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2)`, wallet, generation)
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND (accepted OR ended = ''))`, wallet, generation)
 	if err != nil {
 		return false, failure("store.HasJob", err)
 	}
@@ -215,7 +258,7 @@ func (s *Store) Jobs(ctx context.Context, q video.Query) ([]video.Job, error) {
 			return nil, failure("store.Jobs", err)
 		}
 	}
-	return list(ctx, s, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND ($2 = '' OR state = $2)
+	return list(ctx, s, "store.Jobs", scanJob, `SELECT `+jobShown+` FROM video_jobs WHERE user_id = $1 AND accepted AND ($2 = '' OR state = $2)
 		AND (created_at < $3 OR created_at = $3 AND id < $4) ORDER BY created_at DESC, id DESC LIMIT $5`, q.User, string(q.State), after, q.After, q.Limit)
 }
 

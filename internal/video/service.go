@@ -2,8 +2,10 @@ package video
 
 import (
 	"context"
+	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"weir/internal/apikey"
@@ -33,6 +35,8 @@ type Config struct {
 	Limit   int           // active jobs of a user; default 2
 	JobFor  time.Duration // a job that has not completed by then expires; default 1 h
 	KeepFor time.Duration // content can be read for so long after completion; default 24 h
+
+	ForgetAfter time.Duration // jobs are forgotten so long after their end; default 30 days
 
 	AtOnce    int           // jobs that one node works on at a time; default 16
 	LookEvery time.Duration // how often a node looks for jobs that are due; default 1 s
@@ -70,6 +74,7 @@ func (c Config) withDefaults() Config {
 	count(&c.AtOnce, 16)
 	set(&c.JobFor, time.Hour)
 	set(&c.KeepFor, 24*time.Hour)
+	set(&c.ForgetAfter, 30*24*time.Hour)
 	set(&c.LookEvery, time.Second)
 	set(&c.FirstPoll, 5*time.Second)
 	set(&c.MostPoll, 30*time.Second)
@@ -149,6 +154,9 @@ type Service struct {
 	done  sync.WaitGroup
 	steps sync.WaitGroup
 
+	ahead  atomic.Int64 // of the database's clock to this node's, in nanoseconds
+	synced atomic.Bool  // that is known
+
 	mu      sync.Mutex
 	busy    int // steps under way
 	life    life
@@ -171,8 +179,42 @@ func New(d Deps, c Config) *Service {
 	return &Service{Deps: d, cfg: c, began: c.Now(), wake: make(chan struct{}, 1)}
 }
 
-// now is the time by which everything here is done: steps of the wall clock while the process runs do not change when it is.
-func (s *Service) now() time.Time { return s.began.Add(s.cfg.Now().Sub(s.began)).UTC() }
+// now is the time by which everything here is done: that of the database, as it was told last, and what has passed since. A node whose clock is
+// wrong, or is set while it runs, ends no job early and takes none too soon.
+func (s *Service) now() time.Time {
+	return s.local().Add(time.Duration(s.ahead.Load())).UTC()
+}
+
+// local is the time of this node. Steps of the wall clock while the process runs do not change it.
+func (s *Service) local() time.Time { return s.began.Add(s.cfg.Now().Sub(s.began)) }
+
+// sync asks the database for its time.
+func (s *Service) sync(ctx context.Context) error {
+	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+	defer cancel()
+	asked := s.local()
+	told, err := s.Store.Clock(ctx)
+	if err != nil {
+		return err
+	}
+	took := s.local().Sub(asked)
+	if took > slowClock && s.synced.Load() { // it may be that late
+		return nil
+	}
+	s.ahead.Store(int64(told.Sub(asked.Add(took / 2))))
+	s.synced.Store(true)
+	return nil
+}
+
+const slowClock = time.Second
+
+// timed sees to it that the database's time is known.
+func (s *Service) timed(ctx context.Context) error {
+	if s.synced.Load() {
+		return nil
+	}
+	return s.sync(ctx)
+}
 
 // Submit is one request of a client for videos, decoded and admitted.
 type Submit struct {
@@ -184,7 +226,7 @@ type Submit struct {
 }
 
 // Submit admits a job, and returns it when it is on the disk: its money is reserved, its place taken, and a worker will ask a provider for
-// it. It fails as Planner.Plan does, with fault.PaymentRequired, with fault.RateLimited when the user has as many active jobs as he may,
+// it. What fails is never begun, whatever the store comes to have of it. It fails as Planner.Plan does, with fault.PaymentRequired, with fault.RateLimited when the user has as many active jobs as he may,
 // and with fault.StorageUnavailable.
 func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if s.draining() {
@@ -206,6 +248,9 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if err := s.roomFor(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.timed(ctx); err != nil {
+		return nil, err
+	}
 	j := s.newJob(c, &r, &plan)
 	j.Hold, j.Call.Hold = need, need
 	request := ledger.HoldRequest{Wallet: j.Wallet, Key: j.Key, Amount: need}
@@ -220,8 +265,57 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := s.accept(ctx, j); err != nil {
+		return nil, err
+	}
 	s.Wake()
 	return j, nil
+}
+
+// confirmFor is how long a job that is kept waits to be accepted; then it ends without having been begun.
+const (
+	confirmFor   = time.Minute
+	confirmTries = 16
+)
+
+// accept has a job that the store surely has worked on. When the store does not say whether it heard that, it is told again beside, and the client
+// has the job all the same: one that cannot be accepted in time ends as failed, where its client finds it.
+func (s *Service) accept(ctx context.Context, j *Job) error {
+	kept := *j
+	write := func(ctx context.Context) error { return s.Store.AcceptJob(ctx, kept.ID, kept.CreatedAt) }
+	j.Accepted, j.DueAt = true, j.CreatedAt
+	short, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.AddFor)
+	defer cancel()
+	err := write(short)
+	switch {
+	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound):
+		e := fault.New(fault.StorageUnavailable, "video.Submit", "The job could not be kept in time; nothing was begun.").Because(err)
+		e.RetryAfter = retryAfterRace
+		return e
+	case err != nil:
+		s.cfg.Report("a video job is not yet accepted", j, err)
+		s.beside(func(ctx context.Context) {
+			for tries := 0; tries < confirmTries && s.cfg.Wait(ctx, s.pause(100*time.Millisecond, 5*time.Second, tries)) == nil; tries++ {
+				again, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
+				err := write(again)
+				if cancel(); !fault.Is(err, fault.StorageUnavailable) {
+					s.Wake()
+					return
+				}
+			}
+		})
+	}
+	return nil
+}
+
+// beside runs what nobody waits for but Close, unless that has been called.
+func (s *Service) beside(run func(context.Context)) {
+	l, _ := s.present()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if !s.closing {
+		s.steps.Go(func() { run(l.ctx) })
+	}
 }
 
 // roomFor fails when no video could be kept at the moment: then none is begun.
@@ -234,7 +328,7 @@ func (s *Service) roomFor(ctx context.Context) error {
 	return s.Contents.Ready(ctx)
 }
 
-// add keeps the job. When the store does not say whether it did, one look tells: nobody must have a job that he was refused.
+// add keeps the job. When the store does not say whether it did, one look may tell that it did.
 func (s *Service) add(ctx context.Context, j *Job, from ledger.Handover) error {
 	ctx = context.WithoutCancel(ctx)
 	short, cancel := context.WithTimeout(ctx, s.cfg.AddFor)
@@ -257,7 +351,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	return &Job{
 		ID: apikey.NewID(IDPrefix), User: caller.User, Wallet: caller.Wallet, Key: caller.Key, Generation: c.Generation, Model: plan.Model, State: Pending,
 		Request: *r, Offers: plan.Offers, Videos: max(r.Outputs, 1), Seconds: r.Seconds, Callback: r.CallbackURL,
-		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now,
+		CreatedAt: now, UpdatedAt: now, DeadlineAt: now.Add(s.cfg.JobFor), DueAt: now.Add(confirmFor),
 		Call: record.Call{Generation: c.Generation, Request: c.RequestID, User: caller.User, Wallet: caller.Wallet, Key: caller.Key, API: API, At: now,
 			ModelAsked: r.Model, Status: StatusAccepted, Catalog: c.Catalog.Version, UserAgent: c.UserAgent, Referer: c.Referer, Title: c.Title},
 	}
@@ -266,16 +360,29 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 // Get finds a job of the user. It fails with fault.NotFound for every other id.
 func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	if !strings.HasPrefix(id, IDPrefix) {
-		return nil, fault.New(fault.NotFound, "video.Get", "There is no such video job.")
+		return nil, s.noJob(nil)
 	}
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
 	j, err := s.Store.Job(ctx, user, id)
+	if fault.Is(err, fault.NotFound) {
+		return nil, s.noJob(err)
+	}
 	if err != nil {
 		return nil, err
 	}
 	s.shown(j)
 	return j, nil
+}
+
+// noJob is the error of a job that never was, that is another's, or that has been forgotten.
+func (s *Service) noJob(cause error) error {
+	const day = 24 * time.Hour
+	after := s.cfg.ForgetAfter.String()
+	if n := s.cfg.ForgetAfter / day; s.cfg.ForgetAfter%day == 0 && n > 1 {
+		after = strconv.Itoa(int(n)) + " days"
+	}
+	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are forgotten %s after their end.", after).Because(cause)
 }
 
 // shown makes a job look as its times say, whether or not a worker has been there.
@@ -311,6 +418,9 @@ const races = 8
 // Delete cancels an active job, and forgets the videos of a completed one, which is Expired then; others stay as they are. It fails with
 // fault.NotFound, and with fault.ProviderUnavailable when the provider cannot cancel the job: then it goes on.
 func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
+	if err := s.timed(ctx); err != nil {
+		return nil, err
+	}
 	told := false // the provider has cancelled it
 	for range races {
 		j, err := s.Get(ctx, user, id)

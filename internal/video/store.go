@@ -16,16 +16,19 @@ type Store interface {
 
 // Jobs is what requests need of a store.
 type Jobs interface {
-	// AddJob keeps a new job, takes one of the user's limit places for it, and moves what it holds from a node's leases into the job's escrow:
+	// AddJob keeps a new job that is not accepted yet, takes one of the user's limit places for it, and moves what it holds from a node's leases into the job's escrow:
 	// all of it or nothing. It fails with fault.RateLimited (Details: "limit", "active_jobs") when the user has that many active jobs, and with
 	// fault.StorageUnavailable when the leases are not the node's any more.
 	AddJob(ctx context.Context, j *Job, from ledger.Handover, limit int) error
+	// AcceptJob marks a job that is kept as accepted and due, so that it is worked on; once more it does nothing. It fails with fault.Conflict when
+	// the job has been claimed or has ended before.
+	AcceptJob(ctx context.Context, id string, due time.Time) error
 	// Job finds a user's job, without its request. It fails with fault.NotFound.
 	Job(ctx context.Context, user, id string) (*Job, error)
 	// SeizeJob takes an active job from whoever works on it, who cannot write any more; it stays due. It fails with fault.Conflict when the job
 	// has ended, and when a provider is being asked for it.
 	SeizeJob(ctx context.Context, user, id string) (*Job, error)
-	// Jobs lists a user's jobs, the newest first, without their requests. It fails with fault.Invalid when there is no job to go on after.
+	// Jobs lists a user's accepted jobs, the newest first, without their requests. It fails with fault.Invalid when there is no job to go on after.
 	Jobs(ctx context.Context, q Query) ([]Job, error)
 }
 
@@ -39,6 +42,10 @@ type Query struct {
 
 // Work is what workers need of a store.
 type Work interface {
+	// Clock is the time of the database. All nodes go by it, however wrong their own clocks are.
+	Clock(ctx context.Context) (time.Time, error)
+	// SweepJobs forgets at most n jobs that ended before that and of which nothing is left to do, and tells how many.
+	SweepJobs(ctx context.Context, before time.Time, n int) (int, error)
 	// UpstreamTaken reports whether another job than that goes by a provider's name for it.
 	UpstreamTaken(ctx context.Context, upstreamID, job string) (bool, error)
 	// ClaimJobs hands out at most n jobs that are due and that no living node works on, the longest due first. Each has a new fence.

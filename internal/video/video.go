@@ -105,6 +105,7 @@ type Job struct {
 	Generation string // "gen-..."
 	Model      string // slug, variant suffix kept
 	State      State
+	Accepted   bool // its client was told so, or may have been; one that is not is not begun
 
 	Request Request // emptied when no provider will be asked for it any more
 	Offers  []Offer // in the order in which they are asked

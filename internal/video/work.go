@@ -83,20 +83,38 @@ func (s *Service) look(ctx context.Context) {
 const (
 	sweepEvery  = 10 * time.Minute
 	sweepAtOnce = 1000
-	sweepMargin = 6 * time.Hour // by which clocks of nodes and content store may differ, and more
+	sweepRounds = 20
+	sweepMargin = 6 * time.Hour // by which the clocks of database and content store may differ, and more
 )
 
-// sweep has copies deleted that a node made and did not live to tell of: those older than any job's content can be.
+// sweep has Sweep done now and then.
 func (s *Service) sweep(ctx context.Context) {
-	now := s.now()
-	if s.Contents == nil || now.Sub(s.swept) < sweepEvery {
-		return
+	if now := s.local(); now.Sub(s.swept) >= sweepEvery && s.synced.Load() {
+		s.swept = now
+		s.Sweep(ctx)
 	}
-	s.swept = now
+}
+
+// Sweep forgets jobs that ended long ago, and has copies deleted that a node made and did not live to tell of: those older than any job's content
+// can be.
+func (s *Service) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
 	defer cancel()
-	if _, err := s.Contents.Sweep(ctx, now.Add(-s.cfg.JobFor-s.cfg.KeepFor-sweepMargin), sweepAtOnce); err != nil && ctx.Err() == nil {
-		s.cfg.Report("old copies of videos cannot be deleted", nil, err)
+	failed := func(what string, err error) bool {
+		if err != nil && ctx.Err() == nil {
+			s.cfg.Report(what, nil, err)
+		}
+		return err != nil
+	}
+	for range sweepRounds {
+		n, err := s.Store.SweepJobs(ctx, s.now().Add(-s.cfg.ForgetAfter), sweepAtOnce)
+		if failed("old video jobs cannot be deleted", err) || n < sweepAtOnce {
+			break
+		}
+	}
+	if s.Contents != nil {
+		_, err := s.Contents.Sweep(ctx, s.now().Add(-s.cfg.JobFor-s.cfg.KeepFor-sweepMargin), sweepAtOnce)
+		failed("old copies of videos cannot be deleted", err)
 	}
 }
 
@@ -104,6 +122,12 @@ func (s *Service) sweep(ctx context.Context) {
 func (s *Service) take(ctx context.Context) {
 	l, room := s.present()
 	if room <= 0 {
+		return
+	}
+	if err := s.sync(ctx); err != nil {
+		if ctx.Err() == nil {
+			s.cfg.Report("the time of the store cannot be read", nil, err)
+		}
 		return
 	}
 	jobs, err := s.claim(ctx, l, room)
@@ -155,6 +179,9 @@ func (s *Service) claim(ctx context.Context, l life, n int) ([]*Job, error) {
 
 // Step works once on each job that is due, at most AtOnce of them, and tells how many there were.
 func (s *Service) Step(ctx context.Context) (int, error) {
+	if err := s.sync(ctx); err != nil {
+		return 0, err
+	}
 	l, _ := s.present()
 	jobs, err := s.claim(ctx, l, s.cfg.AtOnce)
 	for _, j := range jobs {
@@ -172,17 +199,19 @@ func (s *Service) step(ctx context.Context, j *Job) {
 		}
 	}()
 	var err error
-	switch j.State {
-	case Pending:
+	switch {
+	case !j.Accepted && j.Active(): // its client was refused, or has waited in vain
+		err = s.end(ctx, j, Failed, "The job could not be accepted in time; nothing was begun.", fault.StorageUnavailable.String())
+	case j.State == Pending:
 		err = s.submit(ctx, j)
-	case InProgress:
+	case j.State == InProgress:
 		err = s.poll(ctx, j)
-	case Completed:
+	case j.State == Completed:
 		j.outlived(s.now())
 		if err = s.keep(ctx, j, false); err == nil {
 			err = s.clean(ctx, j)
 		}
-	case Failed, Cancelled, Expired:
+	default:
 		err = s.clean(ctx, j)
 	}
 	switch {
@@ -297,7 +326,7 @@ func (s *Service) end(ctx context.Context, j *Job, state State, public, reason s
 }
 
 func (s *Service) event(j *Job) *webhook.Delivery {
-	if s.Callbacks == nil || j.Callback == "" {
+	if s.Callbacks == nil || j.Callback == "" || !j.Accepted {
 		return nil
 	}
 	return s.Callbacks.Ended(j)

@@ -50,10 +50,28 @@ func (m *memory) AddJob(_ context.Context, j *video.Job, _ ledger.Handover, limi
 			return video.TooMany(limit, nil)
 		}
 		kept := *j
+		kept.Accepted = false
 		m.jobs[j.ID] = &kept
 		return nil
 	})
 }
+
+func (m *memory) AcceptJob(_ context.Context, id string, due time.Time) error {
+	return m.write("accept", func() error {
+		j := m.jobs[id]
+		if j == nil || !j.Accepted && (j.Fence > 0 || !j.Active()) {
+			return fault.New(fault.Conflict, "memory", "changed")
+		}
+		if !j.Accepted {
+			j.Accepted, j.DueAt = true, due
+		}
+		return nil
+	})
+}
+
+func (m *memory) Clock(context.Context) (time.Time, error) { return time.Now(), nil }
+
+func (m *memory) SweepJobs(context.Context, time.Time, int) (int, error) { return 0, nil }
 
 func (m *memory) Job(_ context.Context, _, id string) (*video.Job, error) {
 	m.mu.Lock()

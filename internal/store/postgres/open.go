@@ -43,11 +43,15 @@ type Option func(*options)
 
 type options struct {
 	now    func() time.Time
+	clock  string // statement that asks the server for the time
 	unsafe bool
 }
 
-// WithClock sets the clock that says what the current day, week and month are; the default is time.Now.
-func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
+// WithClock sets the clock that says what the current day, week and month are, and what the time of the database is. The defaults are time.Now,
+// and the server's own.
+func WithClock(now func() time.Time) Option {
+	return func(o *options) { o.now, o.clock = now, "" }
+}
 
 // AllowDataLoss opens a server, too, that can lose what it has committed when it crashes.
 func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
@@ -55,7 +59,7 @@ func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = all
 // Open opens the database that dsn, postgres://user:password@host/name, stands for, and applies the migrations that it lacks; of several nodes that do so at once, one does it.
 // An interrupted migration is rolled back and applied again at the next Open. Its errors tell no password.
 func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
-	o := options{now: time.Now}
+	o := options{now: time.Now, clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	for _, opt := range opts {
 		opt(&o)
 	}
@@ -76,6 +80,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 		Read:   e.db, Snapshot: sql.TxOptions{ReadOnly: true, Isolation: sql.LevelRepeatableRead},
 		ForUpdate: " FOR UPDATE", ForKeyShare: " FOR KEY SHARE", LockTable: "LOCK TABLE %s IN SHARE ROW EXCLUSIVE MODE",
 		Triggers: triggers, Guards: e.guards,
+		Clock:     o.clock,
 		Unhurried: "SET LOCAL statement_timeout = 0",
 		Write:     e.write, Duplicate: isDuplicate, Refused: isRefused, Close: e.close,
 	}, o.now)

@@ -47,7 +47,7 @@ type options struct{ now func() time.Time }
 // busyFor is how long to wait for another process that writes.
 const busyFor = 5 * time.Second
 
-// WithClock sets the clock that says what the current day, week and month are; the default is time.Now.
+// WithClock sets the clock that says what the current day, week and month are, and what the time of the database is; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
 // Open opens the database file at path, makes it when it is missing, and applies the migrations that it lacks.

@@ -62,6 +62,10 @@ func (m *mortal) AddJob(ctx context.Context, j *video.Job, from ledger.Handover,
 	return m.act(func() error { return m.Store.AddJob(ctx, j, from, limit) })
 }
 
+func (m *mortal) AcceptJob(ctx context.Context, id string, due time.Time) error {
+	return m.act(func() error { return m.Store.AcceptJob(ctx, id, due) })
+}
+
 func (m *mortal) Job(ctx context.Context, user, id string) (j *video.Job, err error) {
 	if m.dead {
 		return nil, errDead
@@ -165,11 +169,16 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	jobs := must(s.store.Jobs(s.ctx, video.Query{User: c.User, Limit: 5}))
 	asks, _ := s.provider.asksAndJobs()
 	what := fmt.Sprintf("act %d, after %t", at, after)
-	if len(jobs) == 0 { // it died before there was one
+	if len(jobs) == 0 { // it died before there was one, or before its client can have been told
 		s.balanced()
-		if asks != 0 || !errors.Is(err, errDead) {
-			t.Fatalf("%s: no job, and %d submissions, %v", what, asks, err)
+		for range 3 {
+			heir.step(31 * time.Second)
 		}
+		asks, _ = s.provider.asksAndJobs()
+		if told := s.told(c.User); asks != 0 || len(told) != 0 || !m.dead || err != nil && !errors.Is(err, errDead) {
+			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, told, err)
+		}
+		s.balanced()
 		s.wantBalance(s.store, c.Wallet, 100*ruble, 0, 0)
 		return lived
 	}
