@@ -67,7 +67,7 @@ func simulate(t *testing.T, seed uint64) {
 	dir := memoryDir(t)
 	defer func() { _ = os.RemoveAll(dir) }()
 	s := &simulation{seed: seed, rand: rand.New(rand.NewPCG(seed, 0x5eed)), store: ledgertest.New(), dir: dir, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC),
-		topUps: map[string]money.Nano{}, settled: map[string]money.Nano{}}
+		topUps: map[string]money.Nano{}, settled: map[string]money.Nano{}, back: map[string]money.Nano{}}
 	defer s.stopAll()
 	if err := s.play(); err != nil {
 		t.Fatalf("seed %d, step %d, after %v: %v", seed, s.step, s.recent, err)
@@ -101,6 +101,8 @@ type simulation struct {
 	jobs    []*simHold
 	topUps  map[string]money.Nano // by external id
 	settled map[string]money.Nano // by generation
+	paid    []*record.Call        // in the order in which they were settled
+	back    map[string]money.Nano // what was refunded, by generation
 	calls   int
 
 	faulty  bool // the store fails now and then
@@ -197,7 +199,7 @@ func (s *simulation) play() error {
 		weight int
 		do     func() error
 	}{
-		{"top up", 4, s.topUp}, {"adjust", 2, s.adjust}, {"hold", 14, s.hold}, {"grow", 8, s.grow}, {"settle", 12, s.settle}, {"release", 3, s.release},
+		{"top up", 4, s.topUp}, {"adjust", 2, s.adjust}, {"refund", 2, s.refund}, {"hold", 14, s.hold}, {"grow", 8, s.grow}, {"settle", 12, s.settle}, {"release", 3, s.release},
 		{"note", 1, s.note}, {"job", 2, s.job}, {"end job", 2, s.endJob}, {"tick", 8, s.tickOne}, {"flush", 4, s.flushOne}, {"wait", 5, s.wait},
 		{"crash", 2, s.crash}, {"restart", 3, s.restart}, {"freeze", 3, s.freeze}, {"thaw", 3, s.thaw}, {"sleep", 1, s.sleep}, {"weather", 3, s.weather}, {"read", 3, s.read},
 	}
@@ -361,6 +363,45 @@ func (s *simulation) adjust() error {
 	return nil
 }
 
+// refund gives back what a call was charged or a part of it, twice under one reference and then under another, from any node.
+func (s *simulation) refund() error {
+	n := s.alive()
+	if n == nil || s.faulty || s.outage || len(s.paid) == 0 {
+		return nil
+	}
+	c := s.paid[s.rand.IntN(len(s.paid))]
+	s.calls++
+	r := ledger.Refund{Generation: c.Generation, ID: fmt.Sprint("ref-", s.calls), Amount: 1 + money.Nano(s.rand.IntN(int(c.Cost)+1)), Reason: "correction", Actor: simActor}
+	for i := range 3 {
+		if i == 2 {
+			r.ID += " again"
+		}
+		left := c.Cost - s.back[c.Generation]
+		p, err := n.book.GiveBack(context.Background(), r)
+		switch {
+		case err != nil && s.silent(n) && fault.Is(err, fault.StorageUnavailable):
+			return nil
+		case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unprocessable) && r.Amount > left: // perhaps it is in the journal of another node
+			continue
+		case err != nil:
+			return err
+		case p.Repeated != (i == 1):
+			return fmt.Errorf("refund %d was posted before: %t", i, p.Repeated)
+		case p.Repeated:
+			continue
+		case p.Amount > left:
+			return fmt.Errorf("%d were refunded of %d left of %s", p.Amount, left, c.Generation)
+		}
+		s.back[c.Generation] += p.Amount
+		for _, w := range s.wallets {
+			if w.id == c.Wallet {
+				w.credited += p.Amount
+			}
+		}
+	}
+	return nil
+}
+
 // clearance is the most that may be free of a wallet.
 func (s *simulation) clearance(w *simWallet) money.Nano {
 	free := w.credited - w.charged + w.overrun
@@ -476,6 +517,7 @@ func (s *simulation) settle() error {
 		return err // neither the store nor the other nodes are needed for it
 	}
 	s.settled[c.Generation] = cost
+	s.paid = append(s.paid, c)
 	s.charged(h, cost)
 	h.node.behind = append(h.node.behind, &simHold{wallet: h.wallet, amount: cost})
 	if s.silent(h.node) {
