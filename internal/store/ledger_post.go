@@ -79,6 +79,11 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	if err := w.bears(p); err != nil {
 		return done, err
 	}
+	if p.Amount < 0 && p.BelowZero { // what nodes have merely borrowed is to pay for it
+		if _, err := t.exec(walletRecall, p.Wallet); err != nil {
+			return done, err
+		}
+	}
 	if done.Transaction, err = t.enter(p, call); err != nil {
 		return done, err
 	}

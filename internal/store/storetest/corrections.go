@@ -1,6 +1,7 @@
 package storetest
 
 import (
+	"context"
 	"fmt"
 	"math"
 	"sync"
@@ -8,6 +9,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
@@ -399,4 +401,103 @@ func statement(t *testing.T, d *desk) {
 		}
 	}
 	d.balanced()
+}
+
+// adjust corrects a wallet on a node; now and then it is told a second time, and now and then with another amount.
+func (m *model) adjust(t *rapid.T) {
+	n, w := m.alive(t), rapid.SampledFrom(m.wallets).Draw(t, "wallet")
+	a := ledger.Adjustment{Wallet: w.id, ID: rapid.StringMatching(`[a-f]`).Draw(t, "reference"), Amount: amounts.Draw(t, "amount") - 20, Reason: "r", BelowZero: rapid.Bool().Draw(t, "below zero"), Actor: actor}
+	m.flush(n)
+	possible := w.credited - w.charged + w.uncovered + m.hidden(w)
+	p, err := n.book.Adjust(context.Background(), a)
+	before, known := m.posted["adjust "+a.ID]
+	switch {
+	case a.Amount == 0:
+		if !fault.Is(err, fault.Invalid) {
+			t.Fatalf("an adjustment of nothing: %v", err)
+		}
+	case known:
+		m.repeated(t, before, p, err, before.Wallet == w.id && before.Amount == a.Amount)
+	case err != nil:
+		if !fault.Is(err, fault.Unprocessable) || a.Amount > 0 || a.BelowZero {
+			t.Fatal(err)
+		}
+	default:
+		if a.Amount < 0 && !a.BelowZero && -a.Amount > possible {
+			t.Fatalf("took %s of %s at most", -a.Amount, possible)
+		}
+		m.posted["adjust "+a.ID] = p.Movement
+		w.credited += a.Amount
+		if a.Amount < 0 && a.BelowZero { // nodes may still have borrowed what was taken
+			w.overrun -= a.Amount
+			w.uncovered -= a.Amount
+		}
+	}
+}
+
+// repeated checks the answer to a reference that was posted before.
+func (m *model) repeated(t *rapid.T, before ledger.Movement, p ledger.Posted, err error, same bool) {
+	switch {
+	case same && (err != nil || !p.Repeated || cmp.Diff(before, p.Movement) != ""):
+		t.Fatalf("repeated: %v, %s", err, cmp.Diff(before, p.Movement))
+	case !same && !fault.Is(err, fault.Conflict):
+		t.Fatalf("something else under the same reference: %v", err)
+	}
+}
+
+// refund gives back a settled call or a part of it, on any node: whether its charge is in the store by then or not.
+func (m *model) refund(t *rapid.T) {
+	if len(m.settled) == 0 {
+		t.Skip("nothing settled")
+	}
+	n, it := m.alive(t), rapid.SampledFrom(m.settled).Draw(t, "settled")
+	c := &it.Call
+	reference := rapid.StringMatching(`[a-f]`).Draw(t, "reference")
+	amount := money.Nano(rapid.IntRange(0, int(c.Cost)+1).Draw(t, "amount"))
+	m.flush(n)
+	_, _, missing := m.desk.store.Call(context.Background(), c.Wallet, c.Generation)
+	rest := func(before int64) money.Nano {
+		left := c.Cost
+		for _, p := range m.posted {
+			if p.Generation() == c.Generation && p.Transaction < before {
+				left -= p.Amount
+			}
+		}
+		return left
+	}
+	p, err := n.book.GiveBack(context.Background(), ledger.Refund{Generation: c.Generation, ID: reference, Amount: amount, Reason: "r", Actor: actor})
+	before, known := m.posted["refund "+reference]
+	switch left := rest(math.MaxInt64); {
+	case missing != nil:
+		if !fault.Is(err, fault.NotFound) {
+			t.Fatalf("a charge that only a journal has: %v", err)
+		}
+	case c.Cost == 0:
+		if !fault.Is(err, fault.Unprocessable) {
+			t.Fatalf("a call that cost nothing: %v", err)
+		}
+	case known:
+		if amount == 0 && before.Generation() == c.Generation {
+			amount = rest(before.Transaction)
+		}
+		m.repeated(t, before, p, err, before.Generation() == c.Generation && before.Amount == amount)
+	case left == 0 || amount > left:
+		if !fault.Is(err, fault.Unprocessable) {
+			t.Fatalf("%s of %s left: %v", amount, left, err)
+		}
+	case err != nil || p.Amount != amount && (amount != 0 || p.Amount != left):
+		t.Fatalf("%s of %s: %+v, %v", amount, left, p, err)
+	default:
+		m.posted["refund "+reference] = p.Movement
+		for _, w := range m.wallets {
+			if w.id == c.Wallet {
+				w.credited += p.Amount
+				for i := range w.keys {
+					if w.keys[i].id == c.Key {
+						w.keys[i].spent[c.At.Format(time.DateOnly)] -= p.Amount
+					}
+				}
+			}
+		}
+	}
 }

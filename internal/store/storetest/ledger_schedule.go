@@ -22,7 +22,7 @@ func init() { _ = flag.Set("rapid.checks", "30") }
 // anySchedule plays random schedules on two nodes against a model that is nothing but sums.
 func anySchedule(t *testing.T, open func(t *testing.T, now func() time.Time) LedgerStore) {
 	rapid.Check(t, func(rt *rapid.T) {
-		m := &model{t: rt, desk: newDesk(t, open), dir: t.TempDir(), topUps: map[string]money.Nano{}}
+		m := &model{t: rt, desk: newDesk(t, open), dir: t.TempDir(), topUps: map[string]money.Nano{}, posted: map[string]ledger.Movement{}}
 		defer func() { _ = m.desk.store.Close() }()
 		defer m.stopAll()
 		for range 2 {
@@ -41,6 +41,8 @@ func anySchedule(t *testing.T, open func(t *testing.T, now func() time.Time) Led
 			"grow":         m.grow,
 			"settle":       m.settle,
 			"settle again": m.settle,
+			"adjust":       m.adjust,
+			"refund":       m.refund,
 			"release":      m.release,
 			"note":         m.note,
 			"crash":        m.crash,
@@ -65,6 +67,7 @@ type model struct {
 	holds   []*modelHold
 	topUps  map[string]money.Nano
 	settled []ledger.Item
+	posted  map[string]ledger.Movement // adjustments and refunds, by reference
 }
 
 type modelNode struct {
