@@ -75,6 +75,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 		"one process per folder":                 oneProcess,
 		"text that databases dislike":            awkwardCall,
 		"a call as large as can be":              largestCall,
+		"each field of a call":                   everyField,
 		"what can never be posted is set aside":  poison,
 		"what was set aside is posted once":      asidePosted,
 		"a copied folder":                        copied,

@@ -1,0 +1,47 @@
+package app_test
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+)
+
+// Metadata is kept by what it says, not by how it was written: a megabyte of blanks in it neither makes a call free nor fills the books, in any style.
+// What is too long says so, and costs nothing.
+func TestMetadataOfBlanks(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t)
+	blanks := strings.Repeat(" \t\n\r", 300_000) // 1.2 MB
+	for _, style := range []string{"chat", "responses", "messages"} {
+		t.Run(style, func(t *testing.T) {
+			t.Parallel()
+			a := c.newAccount(t)
+			for _, stream := range []string{`"stream":false`, `"stream":true`} {
+				before := a.credits(t)
+				path, body := ofStyle(style, own[style], `"metadata":{`+blanks+`"user_id"`+blanks+`:"somebody"`+blanks+`},`+stream)
+				got := a.send(t, http.MethodPost, path, []byte(body), nil)
+				if got.status != http.StatusOK {
+					t.Fatalf("%s: %d %.300s", stream, got.status, got.body)
+				}
+				waitFor(t, "the charge", func() bool { return a.credits(t).TotalUsage != before.TotalUsage })
+			}
+			spent := a.credits(t).TotalUsage
+			refused := []string{`"metadata":{"user_id":{}}`, `"metadata":[` + blanks + `]`}
+			if style != "messages" { // there the provider decides how long an id may be
+				refused = append(refused, `"metadata":{"user_id":`+blanks+`"`+strings.Repeat("x", 600)+`"}`)
+			}
+			for _, bad := range refused {
+				path, body := ofStyle(style, own[style], bad)
+				got := a.send(t, http.MethodPost, path, []byte(body), nil)
+				if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "metadata") && !strings.Contains(string(got.body), "user_id") {
+					t.Errorf("%.40s: %d %.300s", bad, got.status, got.body)
+				}
+			}
+			if now := a.credits(t).TotalUsage; now != spent {
+				t.Errorf("refused calls cost: %s spent before, %s now", spent, now)
+			}
+			a.wantNothingHeld(t)
+		})
+	}
+	t.Cleanup(func() { c.wantBalanced(t) })
+}
