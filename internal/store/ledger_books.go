@@ -264,7 +264,7 @@ func (b *books) toldBefore(r *audit.Row, kind string) bool {
 	return true
 }
 
-// postings compares top-ups and corrections with the audit chain, which audit has walked through before.
+// postings compares top-ups, corrections and refunds with the audit chain, which audit has walked through before.
 func (c *checker) postings() {
 	wrong := c.books.untold
 	for k, list := range c.books.events {
@@ -273,7 +273,7 @@ func (c *checker) postings() {
 			wrong.add(fmt.Sprintf("transaction %d, a %s of %s for wallet %s by %s, stands in no row of the audit chain", id, f[2], f[4], f[3], f[1]))
 		}
 	}
-	c.add("top-ups", wrong, "%d top-ups and corrections, each with its row in the audit chain", c.books.tops)
+	c.add("top-ups", wrong, "%d top-ups, corrections and refunds, each with its row in the audit chain", c.books.tops)
 }
 
 func (c *checker) wallets() {
