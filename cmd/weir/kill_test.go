@@ -13,6 +13,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
 	"time"
 
@@ -71,7 +72,8 @@ type siege struct {
 	kills   int
 	early   int // of them before the node was ready
 	told    int // answers whose cost a client saw
-	topups  int
+	paid    int // top-ups, corrections, refunds
+	frozen  int // nodes that slept until others had taken their leases
 }
 
 func (s *siege) report(t *testing.T) {
@@ -80,7 +82,7 @@ func (s *siege) report(t *testing.T) {
 	if len(s.ready) == 0 {
 		t.Fatal("no node was killed")
 	}
-	t.Logf("%d kills, %d of them at a start; %d answers and %d top-ups; verify took %v in the middle", s.kills, s.early, s.told, s.topups,
+	t.Logf("%d kills, %d of them at a start, and %d nodes frozen; %d answers and %d payments; verify took %v in the middle", s.kills, s.early, s.frozen, s.told, s.paid,
 		s.checked[len(s.checked)/2].Round(time.Millisecond))
 	promised(t, "ready after a kill, in the middle", s.ready[len(s.ready)/2], 3*time.Second)
 }
@@ -92,11 +94,12 @@ type member struct {
 	books *books
 	rng   *rand.Rand
 
-	mu      sync.Mutex
-	life    *node         // nil while it is dead
-	changed chan struct{} // closed with the next start
-	told    []answer      // not yet compared with the books
-	all     []answer
+	mu       sync.Mutex
+	life     *node         // nil while it is dead
+	changed  chan struct{} // closed with the next start
+	told     []answer      // not yet compared with the books
+	all      []answer
+	refunded string // the last of them that was
 
 	fuse  atomic.Int64  // events until the node is killed
 	burnt chan struct{} // gets one when it is
@@ -122,7 +125,7 @@ type answer struct {
 type books struct {
 	members   []*member
 	customers []*customer  // the last one has videos made, the others chat
-	refs      atomic.Int64 // of top-ups
+	refs      atomic.Int64 // of payments
 }
 
 func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
@@ -137,7 +140,7 @@ func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
 	var left atomic.Int64
 	left.Store(int64(kills))
 	if s.postgres && kills == killsPerRound {
-		left.Add(-1) // see evict
+		left.Add(-2) // see evict
 	}
 	for _, b := range all {
 		for _, m := range b.members {
@@ -272,9 +275,10 @@ func (m *member) besiege(t *testing.T, left *atomic.Int64) {
 			m.killStarting(t)
 		}
 		paid := make(chan struct{})
+		next := m.payment()
 		go func() {
 			defer close(paid)
-			m.books.topUp(t, m.rng)
+			next.make(t, m.rng)
 		}()
 		m.revive(t)
 		<-paid
@@ -310,16 +314,25 @@ func (m *member) revive(t *testing.T) {
 	m.siege.checked = append(m.siege.checked, checked)
 }
 
-// evict kills one node and starts it again only when another one has taken its leases back.
+// evict has one node dead, and another one asleep, until the others have taken their leases back. Who wakes begins anew.
 func (b *books) evict(t *testing.T) {
 	t.Helper()
-	m := b.members[0]
-	m.killAnytime(t)
-	waitFor(t, "the dead node's leases to be taken back", func() bool {
-		const gone = "its leases went back"
-		return b.members[1].stderr.with(gone) != "" || b.members[2].stderr.with(gone) != ""
-	})
-	m.revive(t)
+	const gone = "its leases went back"
+	evicted := func(m *member) int { return strings.Count(m.stderr.String(), gone) }
+	dead, asleep, awake := b.members[0], b.members[1], b.members[2]
+	dead.killAnytime(t)
+	waitFor(t, "the dead node's leases to be taken back", func() bool { return evicted(asleep)+evicted(awake) > 0 })
+	dead.revive(t)
+	before := evicted(awake)
+	asleep.signal(t, syscall.SIGSTOP)
+	waitFor(t, "the sleeping node's leases to be taken back", func() bool { return evicted(dead)+evicted(awake) > before })
+	asleep.signal(t, syscall.SIGCONT)
+	waitFor(t, "the sleeper to begin anew", func() bool { return asleep.stderr.with("it begins anew") != "" })
+	asleep.killAnytime(t)
+	asleep.revive(t)
+	asleep.siege.mu.Lock()
+	defer asleep.siege.mu.Unlock()
+	asleep.siege.frozen++
 }
 
 // bury waits until the node has ended, and has clients wait for its next life.
@@ -407,7 +420,7 @@ func (b *books) quiet(t *testing.T) {
 	s := b.members[0].siege
 	s.mu.Lock()
 	s.told += len(seen)
-	s.topups += int(b.refs.Load())
+	s.paid += int(b.refs.Load())
 	s.mu.Unlock()
 	for _, c := range b.customers {
 		b.balanced(t, c, told[c], sums[c])
@@ -473,17 +486,18 @@ func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	return calls
 }
 
-// topUp credits a customer by a command that may be killed and is then repeated.
-func (b *books) topUp(t *testing.T, rng *rand.Rand) {
-	c := b.customers[rng.IntN(len(b.customers))]
-	ref := fmt.Sprint("invoice-", b.refs.Add(1))
-	pay := func() *exec.Cmd {
-		cmd := exec.Command("weir", "topup", c.name, "0.3", "--ref", ref, "-c", c.file)
-		cmd.Env = environment()
-		return cmd
-	}
+// payment is what a command moves.
+type payment struct {
+	by     *customer
+	amount money.Nano
+	args   []string
+}
+
+// make runs the command, which may be killed and is then repeated.
+func (p *payment) make(t *testing.T, rng *rand.Rand) {
 	if rng.IntN(2) == 0 {
-		cmd := pay()
+		cmd := exec.Command("weir", p.args...)
+		cmd.Env = environment()
 		if err := cmd.Start(); err != nil {
 			t.Error(err)
 			return
@@ -492,11 +506,34 @@ func (b *books) topUp(t *testing.T, rng *rand.Rand) {
 		_ = cmd.Process.Kill()
 		_ = cmd.Wait()
 	}
-	if out, err := pay().CombinedOutput(); err != nil {
-		t.Errorf("weir topup: %v\n%s", err, out)
+	cmd := exec.Command("weir", p.args...)
+	cmd.Env = environment()
+	if out, err := cmd.CombinedOutput(); err != nil {
+		t.Errorf("weir %s: %v\n%s", strings.Join(p.args, " "), err, out)
 		return
 	}
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.credited += 300 * money.Ruble / 1000
+	p.by.mu.Lock()
+	defer p.by.mu.Unlock()
+	p.by.credited += p.amount
+}
+
+// payment is the next one: a top-up, a correction, or the refund of an answer.
+func (m *member) payment() *payment {
+	by := m.books.customers[m.rng.IntN(len(m.books.customers))]
+	ref := fmt.Sprint("case-", m.books.refs.Add(1))
+	why := []string{"--reason=test", "--reference=" + ref, "-c", m.file}
+	last := answer{}
+	if len(m.all) > 0 {
+		last = m.all[len(m.all)-1]
+	}
+	switch kind := m.rng.IntN(4); {
+	case kind == 0:
+		const amount = -money.Ruble / 10
+		return &payment{by, amount, append(append([]string{"ledger", "adjust", "--below-zero"}, why...), "--", by.name, money.Nano(amount).String())}
+	case kind == 1 && last.cost > 0 && last.id != m.refunded:
+		m.refunded = last.id
+		return &payment{last.by, last.cost, append([]string{"ledger", "refund", last.id}, why...)}
+	}
+	const amount = 3 * money.Ruble / 10
+	return &payment{by, amount, []string{"topup", by.name, money.Nano(amount).String(), "--ref", ref, "-c", m.file}}
 }
