@@ -11,7 +11,7 @@ import (
 func TestMetadataOfBlanks(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
-	blanks := strings.Repeat(" \t\n\r", 300_000) // 1.2 MB
+	blanks := strings.Repeat(" \t\n\r", 300_000)                      // 1.2 MB
 	for _, style := range []string{"chat", "responses", "messages"} { //nolint:paralleltest // the books are looked at after all of them
 		t.Run(style, func(t *testing.T) {
 			a := c.newAccount(t)
