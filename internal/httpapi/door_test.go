@@ -500,12 +500,11 @@ func TestTheBodysDeadlineIsLifted(t *testing.T) {
 		select {
 		case <-ctx.Done():
 			return fault.New(fault.Canceled, "test", "")
-		case <-time.After(400 * time.Millisecond):
+		case <-time.After(1500 * time.Millisecond):
 		}
 		return hello(ctx, c, sink)
-	}), func(c *httpapi.Config) {
-		c.BodyIdle, c.BodyGrace, c.BodyTotal = 100*time.Millisecond, 100*time.Millisecond, 100*time.Millisecond
-		c.WriteStall = 200 * time.Millisecond
+	}), func(c *httpapi.Config) { // long enough for a machine that is busy with something else
+		c.BodyIdle, c.BodyGrace, c.BodyTotal = time.Second, time.Second, time.Second
 	})
 	s := n.dial()
 	for range 2 { // the second on the same connection
