@@ -80,27 +80,30 @@ var (
 	errLingered   = errors.New("the provider had nothing more to say")
 )
 
-// open sends the request and waits for the headers of a 2xx answer. After an error nothing is left open.
-func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*attempt, *Answer, error) {
+// open sends the request and waits for the headers of a 2xx answer, which the Texter can read. After an error nothing is left open.
+func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*attempt, Texter, *Answer, error) {
 	if ctx.Err() != nil {
-		return nil, nil, callerFault(ctx)
+		return nil, nil, nil, callerFault(ctx)
 	}
 	t, err := c.target(ep.Provider)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	dialect := t.speak(req.Style)
+	if dialect == nil {
+		return nil, nil, nil, Unsupported(ep, noText)
+	}
 	call, err := dialect.Request(ep, req)
 	if err != nil {
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
 	a := c.newAttempt(ctx, ep, t, dialect, req.Stream)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
-		return nil, nil, err
+		return nil, nil, nil, err
 	}
-	return a, answer, nil
+	return a, dialect, answer, nil
 }
 
 func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d Dialect, stream bool) *attempt {

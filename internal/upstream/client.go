@@ -109,13 +109,13 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 			c.perform(ctx, ep, req, yield)
 			return
 		}
-		a, answer, err := c.open(ctx, ep, req)
+		a, dialect, answer, err := c.open(ctx, ep, req)
 		if err != nil {
 			yield(nil, c.polish(ep, err))
 			return
 		}
 		defer a.end()
-		for ev, err := range a.dialect.Events(answer) {
+		for ev, err := range dialect.Events(answer) {
 			if err != nil {
 				yield(nil, c.polish(ep, err))
 				return

@@ -13,20 +13,26 @@ import (
 	"weir/internal/fault"
 )
 
-// Dialect speaks one upstream wire. It is pure: sockets, clocks and limits belong to Client.
+// Dialect speaks the wire of one kind of provider. What the provider can do is said by the further interfaces that its dialect
+// implements: Texter, Performer, Filmer, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
 // Its methods are called concurrently.
 type Dialect interface {
 	// Header gives the header fields of every request to p: credential, content type and p's own. It is called for each
 	// credential of a declaration of p, with that one in p.Key, and the results are kept.
 	Header(p *catalog.Provider) http.Header
+	// Failure classifies an answer that is not 2xx; body holds at most 64 KiB of it.
+	Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error
+}
+
+// Texter is a Dialect of a provider that completes text.
+type Texter interface {
+	Dialect
 	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body must not be a view
 	// into memory that is used again before the attempt has ended.
 	Request(ep *catalog.Endpoint, req *completion.Request) (Call, error)
 	// Events decodes a 2xx answer. The sequence ends with one event that is Done, or with one error. Errors of a.Body are
 	// passed on as they are; those of the decoder become faults through Broken, Ended, Empty and TooLarge.
 	Events(a *Answer) iter.Seq2[*completion.Event, error]
-	// Failure classifies an answer that is not 2xx; body holds at most 64 KiB of it.
-	Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error
 }
 
 // Call is one encoded request.

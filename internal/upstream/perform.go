@@ -53,6 +53,21 @@ func Unsupported(ep *catalog.Endpoint, public string) *fault.Error {
 	return f
 }
 
+const (
+	noText    = "The provider of this model does not serve requests for text."
+	notServed = "The provider of this model does not serve requests of this kind."
+)
+
+// NotServed is what a Performer gives for a task that its wire has nothing for.
+func NotServed(ep *catalog.Endpoint) iter.Seq2[*completion.Event, error] {
+	return Fails(Unsupported(ep, notServed))
+}
+
+// Fails is the sequence of an attempt that comes to nothing but err.
+func Fails(err error) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
+}
+
 // perform does a task.
 func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, yield func(*completion.Event, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)

@@ -21,7 +21,8 @@ import (
 type target struct {
 	provider *catalog.Provider
 	dialect  Dialect
-	native   map[completion.Style]Dialect // further wires of the provider, for clients that speak the same
+	text     Texter                      // dialect, nil when it completes no text
+	native   map[completion.Style]Texter // further wires of the provider, for clients that speak the same
 	host     string
 	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
 	group    *group
@@ -49,8 +50,9 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 
 func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	t := &target{provider: p, dialect: c.cfg.Dialects[p.Dialect]}
-	if d := c.cfg.Dialects["responses"]; d != nil && p.Quirks.Responses {
-		t.native = map[completion.Style]Dialect{completion.Responses: d}
+	t.text, _ = t.dialect.(Texter)
+	if d, ok := c.cfg.Dialects["responses"].(Texter); ok && p.Quirks.Responses {
+		t.native = map[completion.Style]Texter{completion.Responses: d}
 	}
 	base, err := url.Parse(p.BaseURL)
 	if err == nil && (t.dialect == nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https") {
@@ -73,12 +75,12 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	return t, nil
 }
 
-// speak is the dialect to write a request in: the client's own wire where the provider has it.
-func (t *target) speak(s completion.Style) Dialect {
+// speak is the dialect to write a request in: the client's own wire where the provider has it. It is nil when the provider completes no text.
+func (t *target) speak(s completion.Style) Texter {
 	if d := t.native[s]; d != nil {
 		return d
 	}
-	return t.dialect
+	return t.text
 }
 
 // url is the address of a call: its own, or its path below the provider's base URL.

@@ -26,27 +26,16 @@ const (
 type Dialect struct{}
 
 var (
-	_ upstream.Dialect      = (*Dialect)(nil)
+	_ upstream.Texter       = (*Dialect)(nil)
 	_ upstream.TokenCounter = (*Dialect)(nil)
 )
 
 // Header gives the credential and the wire's version, and the provider's own fields, which win. A quirk says where the
 // credential goes when not into x-api-key.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+2)
-	h.Set("Anthropic-Version", version)
-	if p.Key != "" {
-		name, value := p.Quirks.AuthHeader, p.Key
-		if name == "" {
-			name = "X-Api-Key"
-		}
-		if scheme := p.Quirks.AuthScheme; scheme != "" {
-			value = scheme + " " + value
-		}
-		h.Set(name, value)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
+	h := upstream.Credential(p, "X-Api-Key", "")
+	if h.Get("Anthropic-Version") == "" {
+		h.Set("Anthropic-Version", version)
 	}
 	return h
 }

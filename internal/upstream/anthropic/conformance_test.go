@@ -16,7 +16,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "anthropic", New: func() upstream.Dialect { return new(anthropic.Dialect) }, Whole: renderWhole, Stream: renderStream,
+		Name: "anthropic", New: func() upstream.Texter { return new(anthropic.Dialect) }, Whole: renderWhole, Stream: renderStream,
 		Error: func(code, message string) string {
 			return `{"type":"error","error":{"type":` + q(code) + `,"message":` + q(message) + `}}`
 		},

@@ -19,20 +19,13 @@ import (
 type Dialect struct{}
 
 var (
-	_ upstream.Dialect    = (*Dialect)(nil)
+	_ upstream.Texter     = (*Dialect)(nil)
 	_ upstream.Authorizer = (*Dialect)(nil)
 )
 
 // Header gives an API key of Bedrock as a bearer token, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		h.Set("Authorization", "Bearer "+p.Key)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
+	return upstream.Bearer(p)
 }
 
 // Authorize signs with a credential ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]. The region is told by a quirk, or else by the address.

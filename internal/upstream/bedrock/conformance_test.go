@@ -18,7 +18,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "bedrock", New: func() upstream.Dialect { return new(bedrock.Dialect) }, Whole: renderWhole, Stream: renderStream,
+		Name: "bedrock", New: func() upstream.Texter { return new(bedrock.Dialect) }, Whole: renderWhole, Stream: renderStream,
 		Error: func(code, message string) string {
 			return `{"__type":` + q("com.amazon#"+exceptionOf(code)) + `,"message":` + q(message) + `}`
 		},

@@ -18,7 +18,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)

@@ -19,7 +19,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
@@ -28,7 +28,7 @@ var (
 
 // Header gives the credential behind Token, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	return upstream.Credential(p, "Authorization", "Token ")
+	return upstream.Credential(p, "Authorization", "Token")
 }
 
 // Failure classifies an answer that is not 2xx: {"err_code":"...","err_msg":"...","request_id":"..."}, or the newer

@@ -15,7 +15,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
@@ -24,7 +24,7 @@ var (
 
 // Header gives the credential behind the word Key, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	return upstream.Credential(p, "Authorization", "Key ")
+	return upstream.Credential(p, "Authorization", "Key")
 }
 
 // Perform makes pictures.

@@ -17,7 +17,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "gemini", New: func() upstream.Dialect { return new(gemini.Dialect) },
+		Name: "gemini", New: func() upstream.Texter { return new(gemini.Dialect) },
 		Whole: func(a upstreamtest.Answer) string {
 			return frame(a, parts(a), ending(a))
 		},

@@ -17,26 +17,12 @@ import (
 // Dialect implements upstream.Dialect. It is safe for concurrent use.
 type Dialect struct{}
 
-var _ upstream.Dialect = (*Dialect)(nil)
+var _ upstream.Texter = (*Dialect)(nil)
 
 // Header gives the credential and the provider's own fields, which win. A quirk says where the credential goes when not into
 // x-goog-api-key.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+1)
-	if p.Key != "" {
-		name, value := p.Quirks.AuthHeader, p.Key
-		if name == "" {
-			name = "X-Goog-Api-Key"
-		}
-		if scheme := p.Quirks.AuthScheme; scheme != "" {
-			value = scheme + " " + value
-		}
-		h.Set(name, value)
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
+	return upstream.Credential(p, "X-Goog-Api-Key", "")
 }
 
 // Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.

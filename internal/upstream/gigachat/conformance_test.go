@@ -19,7 +19,7 @@ const oauth = "/api/v2/oauth"
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "gigachat", New: func() upstream.Dialect { return new(gigachat.Dialect) }, Stream: renderStream,
+		Name: "gigachat", New: func() upstream.Texter { return new(gigachat.Dialect) }, Stream: renderStream,
 		Whole: func(a upstreamtest.Answer) string {
 			return frame("message", members(a), `,"finish_reason":`+q(a.Finish), renderUsage(a))
 		},

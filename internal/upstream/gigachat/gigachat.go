@@ -33,7 +33,7 @@ const (
 type Dialect struct{}
 
 var (
-	_ upstream.Dialect    = (*Dialect)(nil)
+	_ upstream.Texter     = (*Dialect)(nil)
 	_ upstream.Authorizer = (*Dialect)(nil)
 )
 

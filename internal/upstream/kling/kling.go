@@ -19,7 +19,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect, upstream.Authorizer and upstream.Filmer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect    = (*Dialect)(nil)

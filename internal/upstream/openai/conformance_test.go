@@ -15,7 +15,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "openai", New: func() upstream.Dialect { return new(openai.Dialect) }, Whole: renderWhole, Stream: renderStream,
+		Name: "openai", New: func() upstream.Texter { return new(openai.Dialect) }, Whole: renderWhole, Stream: renderStream,
 		Error: func(code, message string) string {
 			return `{"error":{"code":` + q(code) + `,"message":` + q(message) + `}}`
 		},

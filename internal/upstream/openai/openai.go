@@ -3,7 +3,6 @@
 package openai
 
 import (
-	"cmp"
 	"net/http"
 	"slices"
 	"strings"
@@ -18,29 +17,11 @@ const path = "/chat/completions"
 // Dialect implements upstream.Dialect. It is safe for concurrent use.
 type Dialect struct{}
 
-var _ upstream.Dialect = (*Dialect)(nil)
+var _ upstream.Texter = (*Dialect)(nil)
 
 // Header gives the credential, as a bearer token unless a quirk says otherwise, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+2)
-	if p.Key != "" {
-		h.Set(cmp.Or(p.Quirks.AuthHeader, "Authorization"), credential(&p.Quirks, p.Key))
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
-}
-
-func credential(q *catalog.Quirks, key string) string {
-	scheme := q.AuthScheme
-	if scheme == "" && q.AuthHeader == "" {
-		scheme = "Bearer"
-	}
-	if scheme == "" {
-		return key
-	}
-	return scheme + " " + key
+	return upstream.Bearer(p)
 }
 
 // Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what

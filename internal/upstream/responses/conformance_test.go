@@ -16,7 +16,7 @@ import (
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	upstreamtest.Run(t, upstreamtest.Wire{
-		Name: "responses", New: func() upstream.Dialect { return new(responses.Dialect) }, Whole: renderWhole, Stream: renderStream,
+		Name: "responses", New: func() upstream.Texter { return new(responses.Dialect) }, Whole: renderWhole, Stream: renderStream,
 		Error: func(code, message string) string {
 			return `{"error":{"code":` + q(code) + `,"message":` + q(message) + `}}`
 		},

@@ -21,22 +21,11 @@ const path = "/responses"
 // Dialect implements upstream.Dialect. It is safe for concurrent use.
 type Dialect struct{}
 
-var _ upstream.Dialect = (*Dialect)(nil)
+var _ upstream.Texter = (*Dialect)(nil)
 
 // Header gives the credential, as a bearer token unless a quirk says otherwise, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	h := make(http.Header, len(p.Headers)+2)
-	if p.Key != "" {
-		scheme := p.Quirks.AuthScheme
-		if scheme == "" && p.Quirks.AuthHeader == "" {
-			scheme = "Bearer"
-		}
-		h.Set(cmp.Or(p.Quirks.AuthHeader, "Authorization"), strings.TrimSpace(scheme+" "+p.Key))
-	}
-	for name, value := range p.Headers {
-		h.Set(name, value)
-	}
-	return h
+	return upstream.Bearer(p)
 }
 
 // Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.

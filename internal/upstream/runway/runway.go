@@ -18,7 +18,7 @@ import (
 const version = "2024-11-06"
 
 // Dialect implements upstream.Dialect and upstream.Filmer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect = (*Dialect)(nil)

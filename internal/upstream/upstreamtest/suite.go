@@ -30,7 +30,7 @@ type Answer struct {
 // Wire renders answers as one dialect's upstream writes them.
 type Wire struct {
 	Name        string // as in catalog.Provider.Dialect
-	New         func() upstream.Dialect
+	New         func() upstream.Texter
 	Whole       func(Answer) string                                 // body of a whole answer
 	Stream      func(Answer) []string                               // frames of a stream; the last one is the wire's own end
 	Error       func(code, message string) string                   // JSON of a failure
@@ -111,7 +111,12 @@ func (w Wire) wrong() string {
 }
 
 func newClient(t testing.TB, w Wire, cfg upstream.Config) *upstream.Client {
-	cfg.Dialects = map[string]upstream.Dialect{w.Name: w.New()}
+	t.Helper()
+	return clientOf(t, w.Name, w.New(), cfg)
+}
+
+func clientOf(t testing.TB, name string, d upstream.Dialect, cfg upstream.Config) *upstream.Client {
+	cfg.Dialects = map[string]upstream.Dialect{name: d}
 	c := upstream.New(cfg)
 	t.Cleanup(c.Close)
 	return c

@@ -25,13 +25,13 @@ type Done struct {
 // Perform does a task at a provider that is scripted. declare completes its declaration; nil: nothing is needed.
 func Perform(t testing.TB, d upstream.Dialect, p *Provider, declare func(*catalog.Endpoint), want task.Task) (out Done) {
 	t.Helper()
-	w := Wire{Name: "tested", New: func() upstream.Dialect { return d }}
-	ep := Endpoint(w, p.URL)
+	const name = "tested"
+	ep := Endpoint(Wire{Name: name}, p.URL)
 	ep.UpstreamID = "acme-large"
 	if declare != nil {
 		declare(ep)
 	}
-	c := newClient(t, w, upstream.Config{})
+	c := clientOf(t, name, d, upstream.Config{})
 	for ev, err := range c.Complete(context.Background(), ep, &completion.Request{Task: want, Models: []string{"acme/large"}, N: 1}) {
 		if err != nil {
 			out.Err = err

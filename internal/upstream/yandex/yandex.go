@@ -3,7 +3,6 @@
 package yandex
 
 import (
-	"cmp"
 	"iter"
 	"net/http"
 
@@ -16,7 +15,7 @@ import (
 )
 
 // Dialect implements upstream.Dialect and upstream.Performer. It is safe for concurrent use.
-type Dialect struct{ upstream.NoText }
+type Dialect struct{}
 
 var (
 	_ upstream.Dialect   = (*Dialect)(nil)
@@ -25,7 +24,7 @@ var (
 
 // Header gives the credential behind Api-Key, or behind what a quirk says: an IAM token goes behind Bearer. The provider's own fields win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
-	return upstream.Credential(p, "Authorization", cmp.Or(p.Quirks.AuthScheme, "Api-Key")+" ")
+	return upstream.Credential(p, "Authorization", "Api-Key")
 }
 
 // Perform does a task that Yandex has a wire for.
