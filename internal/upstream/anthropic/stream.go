@@ -3,7 +3,6 @@ package anthropic
 import (
 	"bytes"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -13,39 +12,19 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/usage"
-	"weir/internal/wire/sse"
 )
 
-var (
-	errShape   = errors.New("anthropic: not a message")
-	errStopped = errors.New("anthropic: the reader stopped")
-)
+var errShape = errors.New("anthropic: not a message")
 
-type yielder = func(*completion.Event, error) bool
-
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield, blocks: make([]block, 0, 4)}
 		dec.head.Notice = a.Notice
-		messages := a.Request != nil && a.Request.Style == completion.Messages
-		c, err := a.Body.Peek()
-		switch {
-		case errors.Is(err, io.EOF):
-			err = upstream.Ended(a.Endpoint)
-		case err != nil:
-		case c == '{':
-			dec.pass = messages && !a.Request.Stream // an answer of the other kind than asked for is told anew
-			err = dec.whole(a)
-		case c == 'e' || c == 'd' || c == 'i' || c == 'r' || c == ':': // event, data, id, retry, comment
-			dec.pass = messages && a.Request.Stream
-			err = dec.stream(a)
-		default:
-			err = errShape
+		if a.Request != nil {
+			dec.native, dec.streaming = a.Request.Style == completion.Messages, a.Request.Stream
 		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, &dec, yield)
 	}
 }
 
@@ -69,8 +48,10 @@ const (
 // decoder turns frames into events.
 type decoder struct {
 	ep    *catalog.Endpoint
-	yield yielder
-	pass  bool // the client speaks this wire: frames go along
+	yield upstream.Yield
+
+	native, streaming bool // the client speaks this wire, and asked for a stream
+	pass              bool // frames go along; an answer of the other kind than asked for is told anew
 
 	ev      completion.Event
 	head    completion.Head
@@ -89,43 +70,21 @@ type decoder struct {
 	held []completion.Frame
 }
 
-// stream decodes an event stream. Nothing follows message_stop.
-func (dec *decoder) stream(a *upstream.Answer) error {
-	r := sse.NewReader(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-	for {
-		frame, err := r.Next()
-		if err != nil {
-			var limit *sse.LimitError
-			switch {
-			case err == io.EOF && dec.finish != nil: // all was said but the last word
-				_, err := dec.frame([]byte(`{"type":"message_stop"}`))
-				return err
-			case err == io.EOF:
-				return upstream.Ended(dec.ep)
-			case errors.As(err, &limit):
-				return upstream.TooLarge(dec.ep, err)
-			}
-			return err
-		}
-		data := bytes.TrimSpace(frame.Data)
-		if len(data) == 0 {
-			continue
-		}
-		if !rawjson.Valid(data) || rawjson.KindOf(data) != rawjson.Object {
-			return errors.New("anthropic: a frame is not JSON")
-		}
-		done, err := dec.frame(data)
-		if err != nil || done {
-			return err
-		}
-		if dec.finish != nil {
-			a.Finished()
-		}
+// Complete reports whether all was said but the last word, message_stop.
+func (dec *decoder) Complete() bool { return dec.finish != nil }
+
+// End stands for the last word.
+func (dec *decoder) End() error {
+	if !dec.Complete() {
+		return upstream.Ended(dec.ep)
 	}
+	_, err := dec.Frame(nil, []byte(`{"type":"message_stop"}`))
+	return err
 }
 
-// frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
-func (dec *decoder) frame(data []byte) (done bool, err error) {
+// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+func (dec *decoder) Frame(_, data []byte) (_ upstream.Progress, err error) {
+	dec.pass = dec.native && dec.streaming
 	name := rawjson.Text(rawjson.Find(data, "type"))
 	dec.reset()
 	switch name {
@@ -147,12 +106,18 @@ func (dec *decoder) frame(data []byte) (done bool, err error) {
 		if r.Code == "overloaded_error" {
 			r.Code = "503"
 		}
-		return true, r.Fault(dec.ep)
+		return upstream.Done, r.Fault(dec.ep)
 	}
 	if err != nil {
-		return true, err
+		return upstream.Done, err
 	}
-	return dec.ev.Done, dec.send(name, data)
+	switch err = dec.send(name, data); {
+	case dec.ev.Done:
+		return upstream.Done, err
+	case dec.Complete():
+		return upstream.Said, err
+	}
+	return upstream.More, err
 }
 
 // reset begins an event.
@@ -189,10 +154,7 @@ func (dec *decoder) send(name string, data []byte) error {
 	}
 	dec.content = true
 	dec.ev.Called = &dec.called
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
 // speaks reports whether an event says anything in the canonical form.

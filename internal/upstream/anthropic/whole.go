@@ -1,22 +1,14 @@
 package anthropic
 
 import (
-	"errors"
-
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 )
 
-// whole decodes an answer that is one JSON object: each block is an event, the last of which tells the end.
-func (dec *decoder) whole(a *upstream.Answer) error {
-	body, err := a.ReadAll(nil)
-	if err != nil {
-		return err
-	}
-	if !rawjson.Valid(body) {
-		return errors.New("anthropic: the body is not JSON")
-	}
+// Whole decodes an answer that is one JSON object: each block is an event, the last of which tells the end.
+func (dec *decoder) Whole(body []byte) error {
+	dec.pass = dec.native && !dec.streaming
 	if rawjson.Text(rawjson.Find(body, "type")) == "error" {
 		r := readRefusal(body)
 		r.Status = 200
@@ -64,8 +56,5 @@ func (dec *decoder) tell(body []byte) error {
 		dec.ev.Frames = []completion.Frame{{Data: body}}
 	}
 	dec.ev.Called = &dec.called
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }

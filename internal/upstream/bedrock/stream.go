@@ -12,32 +12,14 @@ import (
 	"weir/internal/upstream"
 )
 
-var (
-	errShape   = errors.New("bedrock: not an answer")
-	errStopped = errors.New("bedrock: the reader stopped")
-)
+var errShape = errors.New("bedrock: not an answer")
 
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for. A stream begins with the length of its first
-// message, the highest byte of which is zero for any that is not refused.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield, claude: familyOf(a.Endpoint) == claude}
 		dec.head.Notice = a.Notice
-		c, err := a.Body.Peek()
-		switch {
-		case errors.Is(err, io.EOF):
-			err = upstream.Ended(a.Endpoint)
-		case err != nil:
-		case c == '{':
-			err = dec.whole(a)
-		case c == 0:
-			err = dec.stream(a)
-		default:
-			err = errShape
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, &dec, yield)
 	}
 }
 
@@ -56,7 +38,7 @@ type block struct {
 // decoder turns messages into events.
 type decoder struct {
 	ep     *catalog.Endpoint
-	yield  func(*completion.Event, error) bool
+	yield  upstream.Yield
 	claude bool
 
 	ev      completion.Event
@@ -71,32 +53,53 @@ type decoder struct {
 	raw  []byte // reasoning details of the message
 }
 
-// stream decodes an event stream. What it cost is told last; nothing follows that.
-func (dec *decoder) stream(a *upstream.Answer) error {
-	r := frames{r: a.Body, most: a.Limits.Line, left: a.Limits.Stream}
-	for {
-		f, err := r.next()
-		if err == io.EOF && dec.ended { // it did not tell what it cost
-			dec.reset()
-			dec.ev.Done = true
-			return dec.send()
-		}
-		if err != nil {
-			return dec.asFault(err)
-		}
-		if f.kind != "event" {
-			return dec.exception(&f)
-		}
-		if !rawjson.Valid(f.payload) || rawjson.KindOf(f.payload) != rawjson.Object {
-			return errors.New("bedrock: an event is not JSON")
-		}
-		if err := dec.event(f.name, f.payload); err != nil || dec.ev.Done {
-			return err
-		}
-		if dec.ended {
-			a.Finished()
-		}
+// Frames are the messages of a stream. It begins with the length of the first, the highest byte of which is zero for any that is not refused.
+func (dec *decoder) Frames(a *upstream.Answer) upstream.Source {
+	return &messages{dec: dec, frames: frames{r: a.Body, most: a.Limits.Line, left: a.Limits.Stream}}
+}
+
+type messages struct {
+	dec    *decoder
+	frames frames
+}
+
+// Next gives the name and the payload of an event.
+func (m *messages) Next() (event, data []byte, err error) {
+	f, err := m.frames.next()
+	switch {
+	case err == io.EOF:
+		return nil, nil, err
+	case err != nil:
+		return nil, nil, m.dec.asFault(err)
+	case f.kind != "event":
+		return nil, nil, m.dec.exception(&f)
 	}
+	return []byte(f.name), f.payload, nil
+}
+
+// Frame decodes one message. What it cost is told last; nothing follows that.
+func (dec *decoder) Frame(event, data []byte) (upstream.Progress, error) {
+	err := dec.event(string(event), data)
+	switch {
+	case dec.ev.Done:
+		return upstream.Done, err
+	case dec.ended:
+		return upstream.Said, err
+	}
+	return upstream.More, err
+}
+
+// Complete reports whether the answer ended without telling what it cost.
+func (dec *decoder) Complete() bool { return dec.ended }
+
+// End yields the last event.
+func (dec *decoder) End() error {
+	if !dec.ended {
+		return upstream.Ended(dec.ep)
+	}
+	dec.reset()
+	dec.ev.Done = true
+	return dec.send()
 }
 
 // exception is the fault of a stream that was broken off.
@@ -126,10 +129,7 @@ func (dec *decoder) send() error {
 		dec.begun = true
 		dec.ev.Head = &dec.head
 	}
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
 // event decodes one message. Kinds that are not known say nothing.
@@ -255,15 +255,8 @@ func (dec *decoder) detail(b *block, kind, format string) {
 	dec.raw = append(append(append(dec.raw, `,"format":"`...), format...), '"')
 }
 
-// whole decodes an answer that is one JSON object: each block is an event, the last event tells the end.
-func (dec *decoder) whole(a *upstream.Answer) error {
-	body, err := a.ReadAll(nil)
-	if err != nil {
-		return err
-	}
-	if !rawjson.Valid(body) {
-		return errors.New("bedrock: the body is not JSON")
-	}
+// Whole decodes an answer that is one JSON object: each block is an event, the last event tells the end.
+func (dec *decoder) Whole(body []byte) error {
 	output := rawjson.Find(body, "output")
 	if output == nil && (rawjson.Find(body, "__type") != nil || rawjson.Find(body, "message") != nil) {
 		r := readRefusal(body)

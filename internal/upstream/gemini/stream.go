@@ -3,7 +3,6 @@ package gemini
 import (
 	"bytes"
 	"errors"
-	"io"
 	"iter"
 	"strconv"
 	"strings"
@@ -14,36 +13,16 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/usage"
-	"weir/internal/wire/sse"
 )
 
-var (
-	errShape   = errors.New("gemini: not an answer")
-	errStopped = errors.New("gemini: the reader stopped")
-)
+var errShape = errors.New("gemini: not an answer")
 
-type yielder = func(*completion.Event, error) bool
-
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield}
 		dec.head.Notice = a.Notice
-		c, err := a.Body.Peek()
-		switch {
-		case errors.Is(err, io.EOF):
-			err = upstream.Ended(a.Endpoint)
-		case err != nil:
-		case c == '{':
-			err = dec.whole(a)
-		case c == 'd' || c == 'e' || c == 'i' || c == 'r' || c == ':': // data, event, id, retry, comment
-			err = dec.stream(a)
-		default:
-			err = errShape
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, &dec, yield)
 	}
 }
 
@@ -61,7 +40,7 @@ type candidate struct {
 // decoder turns frames into events. A whole answer is one frame.
 type decoder struct {
 	ep    *catalog.Endpoint
-	yield yielder
+	yield upstream.Yield
 
 	ev         completion.Event
 	head       completion.Head
@@ -76,57 +55,16 @@ type decoder struct {
 	notes      []byte // annotations of the frame
 }
 
-func (dec *decoder) whole(a *upstream.Answer) error {
-	body, err := a.ReadAll(nil)
-	if err != nil {
+// Whole decodes an answer that is one JSON object.
+func (dec *decoder) Whole(body []byte) error {
+	if _, err := dec.Frame(nil, body); err != nil {
 		return err
 	}
-	if !rawjson.Valid(body) {
-		return errors.New("gemini: the body is not JSON")
-	}
-	if err := dec.frame(body); err != nil {
-		return err
-	}
-	if !dec.finished() {
-		return upstream.Ended(dec.ep)
-	}
-	return dec.end()
+	return dec.End()
 }
 
-// stream decodes an event stream. This wire has no mark of the end: the answer is complete when its candidates have ended.
-func (dec *decoder) stream(a *upstream.Answer) error {
-	r := sse.NewReader(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-	for {
-		frame, err := r.Next()
-		if err != nil {
-			var limit *sse.LimitError
-			switch {
-			case err == io.EOF && dec.finished():
-				return dec.end()
-			case err == io.EOF:
-				return upstream.Ended(dec.ep)
-			case errors.As(err, &limit):
-				return upstream.TooLarge(dec.ep, err)
-			}
-			return err
-		}
-		data := bytes.TrimSpace(frame.Data)
-		if len(data) == 0 {
-			continue
-		}
-		if !rawjson.Valid(data) || rawjson.KindOf(data) != rawjson.Object {
-			return errors.New("gemini: a frame is not JSON")
-		}
-		if err := dec.frame(data); err != nil {
-			return err
-		}
-		if dec.finished() {
-			a.Finished()
-		}
-	}
-}
-
-func (dec *decoder) finished() bool {
+// Complete reports whether every candidate that began has ended, and at least one has: this wire has no mark of the end.
+func (dec *decoder) Complete() bool {
 	for i := range dec.candidates {
 		if c := &dec.candidates[i]; c.begun && !c.finished {
 			return false
@@ -135,7 +73,11 @@ func (dec *decoder) finished() bool {
 	return len(dec.candidates) > 0
 }
 
-func (dec *decoder) end() error {
+// End yields the last event.
+func (dec *decoder) End() error {
+	if !dec.Complete() {
+		return upstream.Ended(dec.ep)
+	}
 	if !dec.content {
 		return upstream.Empty(dec.ep)
 	}
@@ -163,13 +105,17 @@ func (dec *decoder) send() error {
 		dec.ev.Usage.WebSearches = dec.called.WebSearches
 	}
 	dec.ev.Called = &dec.called
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
-// frame decodes one checked JSON object.
+// Frame decodes one object.
+func (dec *decoder) Frame(_, raw []byte) (upstream.Progress, error) {
+	if err := dec.frame(raw); err != nil || !dec.Complete() {
+		return upstream.More, err
+	}
+	return upstream.Said, nil
+}
+
 func (dec *decoder) frame(raw []byte) error {
 	dec.text = dec.text[:0]
 	if failure := rawjson.Find(raw, "error"); !rawjson.IsNull(failure) {

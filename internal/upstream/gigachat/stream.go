@@ -1,9 +1,7 @@
 package gigachat
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"iter"
 	"strconv"
 
@@ -12,41 +10,23 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/usage"
-	"weir/internal/wire/sse"
 )
 
-var (
-	errShape   = errors.New("gigachat: not an answer")
-	errStopped = errors.New("gigachat: the reader stopped")
-)
+var errShape = errors.New("gigachat: not an answer")
 
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, yield: yield}
 		dec.head.Notice = a.Notice
-		c, err := a.Body.Peek()
-		switch {
-		case errors.Is(err, io.EOF):
-			err = upstream.Ended(a.Endpoint)
-		case err != nil:
-		case c == '{':
-			err = dec.whole(a)
-		case c == 'd' || c == 'e' || c == 'i' || c == 'r' || c == ':': // data, event, id, retry, comment
-			err = dec.stream(a)
-		default:
-			err = errShape
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, &dec, yield)
 	}
 }
 
 // decoder turns frames into events. A whole answer is one frame.
 type decoder struct {
 	ep    *catalog.Endpoint
-	yield func(*completion.Event, error) bool
+	yield upstream.Yield
 
 	ev       completion.Event
 	head     completion.Head
@@ -58,14 +38,8 @@ type decoder struct {
 	raw  []byte // reasoning details of the frame
 }
 
-func (dec *decoder) whole(a *upstream.Answer) error {
-	body, err := a.ReadAll(nil)
-	if err != nil {
-		return err
-	}
-	if !rawjson.Valid(body) {
-		return errors.New("gigachat: the body is not JSON")
-	}
+// Whole decodes an answer that is one JSON object.
+func (dec *decoder) Whole(body []byte) error {
 	if err := dec.frame(body, "message"); err != nil {
 		return err
 	}
@@ -76,44 +50,22 @@ func (dec *decoder) whole(a *upstream.Answer) error {
 	return dec.send()
 }
 
-func (dec *decoder) stream(a *upstream.Answer) error {
-	r := sse.NewReader(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-	for {
-		frame, err := r.Next()
-		if err == io.EOF {
-			return dec.end()
-		}
-		if err != nil {
-			var limit *sse.LimitError
-			if errors.As(err, &limit) {
-				return upstream.TooLarge(dec.ep, err)
-			}
-			return err
-		}
-		data := bytes.TrimSpace(frame.Data)
-		if len(data) == 0 {
-			continue
-		}
-		if string(data) == "[DONE]" {
-			return dec.end()
-		}
-		if !rawjson.Valid(data) || rawjson.KindOf(data) != rawjson.Object {
-			return errors.New("gigachat: a frame is not JSON")
-		}
-		if err := dec.frame(data, "delta"); err != nil {
-			return err
-		}
-		if err := dec.send(); err != nil {
-			return err
-		}
-		if dec.finished {
-			a.Finished()
-		}
+// Frame decodes one object.
+func (dec *decoder) Frame(_, data []byte) (upstream.Progress, error) {
+	if err := dec.frame(data, "delta"); err != nil {
+		return upstream.More, err
 	}
+	if dec.finished {
+		return upstream.Said, dec.send()
+	}
+	return upstream.More, dec.send()
 }
 
-// end is the end of a stream, with its mark or without.
-func (dec *decoder) end() error {
+// Complete reports whether the answer has said why it ended.
+func (dec *decoder) Complete() bool { return dec.finished }
+
+// End yields the last event.
+func (dec *decoder) End() error {
 	if !dec.finished {
 		return upstream.Ended(dec.ep)
 	}
@@ -137,10 +89,7 @@ func (dec *decoder) send() error {
 		dec.begun = true
 		dec.ev.Head = &dec.head
 	}
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
 // frame decodes one checked JSON object whose choice has what was said in member.

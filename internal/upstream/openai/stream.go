@@ -1,9 +1,7 @@
 package openai
 
 import (
-	"bytes"
 	"errors"
-	"io"
 	"iter"
 	"sync"
 
@@ -12,54 +10,28 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
-	"weir/internal/wire/sse"
 )
 
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for: some servers answer a
-// stream request with one JSON object and the other way round.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		c, err := a.Body.Peek()
-		if err != nil {
-			if errors.Is(err, io.EOF) {
-				err = upstream.Ended(a.Endpoint)
-			}
-			yield(nil, upstream.Broken(a.Endpoint, err))
-			return
-		}
 		dec := newDecoder(a.Endpoint)
 		defer dec.free()
-		dec.head.Notice = a.Notice
+		dec.yield, dec.head.Notice = yield, a.Notice
 		if a.Request != nil {
 			dec.wanted = a.Request.N
 		}
-		switch c {
-		case '{':
-			err = dec.whole(a, yield)
-		case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, comment
-			err = dec.stream(a, yield)
-		default:
-			err = errShape
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, dec, yield)
 	}
 }
 
-var (
-	errShape   = errors.New("openai: not a chat completion")
-	errStopped = errors.New("openai: the reader stopped")
-)
-
-type yielder = func(*completion.Event, error) bool
+var errShape = errors.New("openai: not a chat completion")
 
 // decoder turns frames into events. A whole answer is one frame.
 type decoder struct {
-	ep  *catalog.Endpoint
-	q   *catalog.Quirks
-	sse *sse.Reader
-	buf []byte // body of a whole answer
+	ep    *catalog.Endpoint
+	q     *catalog.Quirks
+	yield upstream.Yield
 
 	ev      completion.Event
 	head    completion.Head
@@ -74,12 +46,9 @@ type decoder struct {
 	extra []byte // unknown members of the frame; events hold views
 }
 
-const (
-	keepBuffer = 64 << 10 // a larger buffer is left to the collector
-	keepTexts  = 16 << 10
-)
+const keepTexts = 16 << 10 // a larger buffer is left to the collector
 
-var decoders = sync.Pool{New: func() any { return &decoder{sse: new(sse.Reader)} }}
+var decoders = sync.Pool{New: func() any { return new(decoder) }}
 
 func newDecoder(ep *catalog.Endpoint) *decoder {
 	dec := decoders.Get().(*decoder)
@@ -92,12 +61,8 @@ func (dec *decoder) free() {
 	clear(dec.ev.ToolCalls[:cap(dec.ev.ToolCalls)])
 	calls := dec.ev.ToolCalls[:0]
 	clear(dec.choices[:cap(dec.choices)])
-	dec.sse.Reset(nil, sse.Limits{})
-	*dec = decoder{sse: dec.sse, buf: dec.buf[:0], choices: dec.choices[:0], text: dec.text[:0], extra: dec.extra[:0]}
+	*dec = decoder{choices: dec.choices[:0], text: dec.text[:0], extra: dec.extra[:0]}
 	dec.ev.ToolCalls = calls
-	if cap(dec.buf) > keepBuffer {
-		dec.buf = nil
-	}
 	if cap(dec.text) > keepTexts {
 		dec.text = nil
 	}
@@ -107,70 +72,34 @@ func (dec *decoder) free() {
 	decoders.Put(dec)
 }
 
-// whole decodes an answer that is one JSON object.
-func (dec *decoder) whole(a *upstream.Answer, yield yielder) (err error) {
-	if dec.buf, err = a.ReadAll(dec.buf); err != nil {
-		return err
-	}
-	if !rawjson.Valid(dec.buf) {
-		return errors.New("openai: the body is not JSON")
-	}
-	choices := rawjson.Find(dec.buf, "choices")
-	if el := rawjson.ElementsOf(choices); !el.Next() && rawjson.IsNull(rawjson.Find(dec.buf, "error")) {
+// Whole decodes an answer that is one JSON object.
+func (dec *decoder) Whole(body []byte) error {
+	choices := rawjson.Find(body, "choices")
+	if el := rawjson.ElementsOf(choices); !el.Next() && rawjson.IsNull(rawjson.Find(body, "error")) {
 		return errShape
 	}
-	if err := dec.frame(dec.buf, yield); err != nil {
+	if err := dec.frame(body); err != nil {
 		return err
 	}
-	return dec.end(yield)
+	return dec.End()
 }
 
-// stream decodes an event stream. What follows the first [DONE] is left unread.
-func (dec *decoder) stream(a *upstream.Answer, yield yielder) error {
-	dec.sse.Reset(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-	for {
-		frame, err := dec.sse.Next()
-		if err != nil {
-			return dec.broke(err, yield)
-		}
-		data := bytes.TrimSpace(frame.Data)
-		if string(data) == "[DONE]" {
-			return dec.end(yield)
-		}
-		if len(data) == 0 {
-			continue
-		}
-		if !rawjson.Valid(data) {
-			return errors.New("openai: a frame is not JSON")
-		}
-		if string(frame.Event) == "error" {
-			return dec.refusal(data)
-		}
-		if err := dec.frame(data, yield); err != nil {
-			return err
-		}
-		if dec.finished() && len(dec.choices) >= dec.wanted {
-			a.Finished()
-		}
+// Frame decodes one object of a stream. What follows the first [DONE] is left unread.
+func (dec *decoder) Frame(event, data []byte) (upstream.Progress, error) {
+	if string(event) == "error" {
+		return upstream.Done, dec.refusal(data)
 	}
-}
-
-// broke ends a stream without [DONE]: well when everything in it has ended, as some servers do.
-func (dec *decoder) broke(err error, yield yielder) error {
-	var limit *sse.LimitError
-	switch {
-	case err == io.EOF && dec.finished():
-		return dec.end(yield)
-	case err == io.EOF:
-		return upstream.Ended(dec.ep)
-	case errors.As(err, &limit):
-		return upstream.TooLarge(dec.ep, err)
+	if err := dec.frame(data); err != nil {
+		return upstream.Done, err
 	}
-	return err
+	if dec.Complete() && len(dec.choices) >= dec.wanted {
+		return upstream.Said, nil
+	}
+	return upstream.More, nil
 }
 
-// finished reports whether every choice that began has ended, and at least one has.
-func (dec *decoder) finished() bool {
+// Complete reports whether every choice that began has ended, and at least one has: some servers send no [DONE].
+func (dec *decoder) Complete() bool {
 	for i := range dec.choices {
 		if c := &dec.choices[i]; c.begun && !c.finished {
 			return false
@@ -179,8 +108,8 @@ func (dec *decoder) finished() bool {
 	return len(dec.choices) > 0
 }
 
-// end closes what the server left open and yields the last event.
-func (dec *decoder) end(yield yielder) error {
+// End closes what the server left open and yields the last event.
+func (dec *decoder) End() error {
 	for i := range dec.choices {
 		c := &dec.choices[i]
 		if !c.begun || c.finished || !c.content {
@@ -188,7 +117,7 @@ func (dec *decoder) end(yield yielder) error {
 		}
 		dec.reset(i)
 		dec.finish(c, completion.Stop, "")
-		if err := dec.yield(yield); err != nil {
+		if err := dec.send(); err != nil {
 			return err
 		}
 	}
@@ -197,7 +126,7 @@ func (dec *decoder) end(yield yielder) error {
 	}
 	dec.reset(-1)
 	dec.ev.Done = true
-	return dec.yield(yield)
+	return dec.send()
 }
 
 // reset begins an event of choice i.
@@ -211,19 +140,16 @@ func (dec *decoder) reset(i int) {
 	}
 }
 
-func (dec *decoder) yield(yield yielder) error {
+func (dec *decoder) send() error {
 	if dec.ev.HasContent() {
 		dec.content = true
 	}
-	if !yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
 // frame decodes one checked JSON object and yields an event for each choice in it. What the frame says beside the choices
 // comes with the first of them.
-func (dec *decoder) frame(raw []byte, yield yielder) error {
+func (dec *decoder) frame(raw []byte) error {
 	cur := rawjson.At(raw, 0)
 	if cur.Kind() != rawjson.Object || !cur.Enter() {
 		return errShape
@@ -275,11 +201,11 @@ func (dec *decoder) frame(raw []byte, yield yielder) error {
 	if !dec.begun {
 		dec.head.Tier = dec.tier
 	}
-	return dec.events(choices, usage, yield)
+	return dec.events(choices, usage)
 }
 
 // events yields the events of a frame's choices, or one that speaks of no choice when there are none.
-func (dec *decoder) events(choices, usage []byte, yield yielder) error {
+func (dec *decoder) events(choices, usage []byte) error {
 	frameExtra := dec.extra[:len(dec.extra):len(dec.extra)]
 	if kind := rawjson.KindOf(choices); kind != rawjson.Array && !rawjson.IsNull(choices) {
 		return errShape
@@ -297,7 +223,7 @@ func (dec *decoder) events(choices, usage []byte, yield yielder) error {
 			}
 			dec.beside(usage, frameExtra)
 		}
-		if err := dec.yield(yield); err != nil {
+		if err := dec.send(); err != nil {
 			return err
 		}
 	}
@@ -309,7 +235,7 @@ func (dec *decoder) events(choices, usage []byte, yield yielder) error {
 	if dec.ev.Head == nil && dec.ev.Usage == nil && dec.ev.FrameExtra == nil {
 		return nil
 	}
-	return dec.yield(yield)
+	return dec.send()
 }
 
 // beside fills in what a frame says of the answer as a whole. Usage that makes no sense counts as none:

@@ -3,7 +3,6 @@ package responses
 import (
 	"bytes"
 	"errors"
-	"io"
 	"iter"
 	"slices"
 	"strconv"
@@ -16,37 +15,17 @@ import (
 	"weir/internal/upstream"
 	"weir/internal/usage"
 	"weir/internal/wire"
-	"weir/internal/wire/sse"
 )
 
-var (
-	errShape   = errors.New("responses: not a response")
-	errStopped = errors.New("responses: the reader stopped")
-)
+var errShape = errors.New("responses: not a response")
 
-type yielder = func(*completion.Event, error) bool
-
-// Events decodes an answer, whole or streamed, by what it is and not by what was asked for.
+// Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		dec := decoder{ep: a.Endpoint, format: formatOf(a.Endpoint.Provider), yield: yield}
 		dec.head.Notice = a.Notice
 		dec.pass = a.Request != nil && a.Request.Style == completion.Responses
-		c, err := a.Body.Peek()
-		switch {
-		case errors.Is(err, io.EOF):
-			err = upstream.Ended(a.Endpoint)
-		case err != nil:
-		case c == '{':
-			err = dec.whole(a)
-		case c == 'e' || c == 'd' || c == 'i' || c == 'r' || c == ':': // event, data, id, retry, comment
-			err = dec.stream(a)
-		default:
-			err = errShape
-		}
-		if err != nil && !errors.Is(err, errStopped) {
-			yield(nil, upstream.Broken(a.Endpoint, err))
-		}
+		upstream.Read(a, &dec, yield)
 	}
 }
 
@@ -63,7 +42,7 @@ type item struct {
 type decoder struct {
 	ep     *catalog.Endpoint
 	format string
-	yield  yielder
+	yield  upstream.Yield
 	pass   bool // the client speaks this wire: frames go along
 
 	ev      completion.Event
@@ -81,36 +60,14 @@ type decoder struct {
 	held []completion.Frame
 }
 
-// stream decodes an event stream. Nothing follows the end of the response.
-func (dec *decoder) stream(a *upstream.Answer) error {
-	r := sse.NewReader(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
-	for {
-		frame, err := r.Next()
-		if err != nil {
-			var limit *sse.LimitError
-			switch {
-			case err == io.EOF:
-				return upstream.Ended(dec.ep)
-			case errors.As(err, &limit):
-				return upstream.TooLarge(dec.ep, err)
-			}
-			return err
-		}
-		data := bytes.TrimSpace(frame.Data)
-		if len(data) == 0 {
-			continue
-		}
-		if !rawjson.Valid(data) || rawjson.KindOf(data) != rawjson.Object {
-			return errors.New("responses: a frame is not JSON")
-		}
-		if done, err := dec.frame(data); err != nil || done {
-			return err
-		}
-	}
-}
+// Complete reports nothing: this wire always says that a response has ended, and how.
+func (dec *decoder) Complete() bool { return false }
 
-// frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
-func (dec *decoder) frame(data []byte) (done bool, err error) {
+// End fails: nothing follows the event that ends a response.
+func (dec *decoder) End() error { return upstream.Ended(dec.ep) }
+
+// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+func (dec *decoder) Frame(_, data []byte) (_ upstream.Progress, err error) {
 	name := wire.TextAt(data, "type")
 	dec.reset()
 	switch name {
@@ -119,23 +76,26 @@ func (dec *decoder) frame(data []byte) (done bool, err error) {
 	case "response.completed", "response.incomplete":
 		err = dec.end(rawjson.Find(data, "response"))
 	case "response.failed":
-		return true, dec.refused(rawjson.FindPath(data, "response", "error"))
+		return upstream.Done, dec.refused(rawjson.FindPath(data, "response", "error"))
 	case "error", "":
 		v := rawjson.Find(data, "error")
 		if rawjson.KindOf(v) != rawjson.Object {
 			v = data
 		}
-		return true, dec.refused(v)
+		return upstream.Done, dec.refused(v)
 	default:
 		if !strings.HasPrefix(name, "response.") {
-			return false, nil // what other servers send to keep a connection alive
+			return upstream.More, nil // what other servers send to keep a connection alive
 		}
 		err = dec.piece(strings.TrimPrefix(name, "response."), data)
 	}
 	if err != nil {
-		return true, err
+		return upstream.Done, err
 	}
-	return dec.ev.Done, dec.send(name, data)
+	if err = dec.send(name, data); dec.ev.Done {
+		return upstream.Done, err
+	}
+	return upstream.More, err
 }
 
 // refused is the fault of a failure inside a 2xx answer.
@@ -177,10 +137,7 @@ func (dec *decoder) tell() error {
 		dec.ev.Head = &dec.head
 	}
 	dec.ev.Called = &dec.called
-	if !dec.yield(&dec.ev, nil) {
-		return errStopped
-	}
-	return nil
+	return dec.yield.Send(&dec.ev)
 }
 
 func (dec *decoder) start(response []byte) {

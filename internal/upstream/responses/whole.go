@@ -1,8 +1,6 @@
 package responses
 
 import (
-	"errors"
-
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
@@ -10,15 +8,8 @@ import (
 	"weir/internal/wire"
 )
 
-// whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
-func (dec *decoder) whole(a *upstream.Answer) error {
-	body, err := a.ReadAll(nil)
-	if err != nil {
-		return err
-	}
-	if !rawjson.Valid(body) {
-		return errors.New("responses: the body is not JSON")
-	}
+// Whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
+func (dec *decoder) Whole(body []byte) error {
 	if failure := rawjson.Find(body, "error"); rawjson.KindOf(failure) == rawjson.Object {
 		return dec.refused(failure)
 	}

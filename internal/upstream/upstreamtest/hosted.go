@@ -18,7 +18,7 @@ import (
 // Hosted checks what a dialect counts of the tools that the provider runs, against the golden answers in dir. A file says in its first line what happened, and
 // has an answer as whole.json, stream.sse or both, and the model in a section of that name where it matters. In want is what each answer reports at
 // its end, and what went by.
-func Hosted(t *testing.T, d upstream.Dialect, dir string, least int) {
+func Hosted(t *testing.T, d upstream.Texter, dir string, least int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) < least {
@@ -51,7 +51,7 @@ func Hosted(t *testing.T, d upstream.Dialect, dir string, least int) {
 }
 
 // counted is what an answer reports at its end of hosted tools, and what went by.
-func counted(t *testing.T, d upstream.Dialect, ep *catalog.Endpoint, body []byte) string {
+func counted(t *testing.T, d upstream.Texter, ep *catalog.Endpoint, body []byte) string {
 	t.Helper()
 	var told usage.Usage
 	var called usage.Calls
