@@ -88,9 +88,10 @@ var rules = map[string]rule{
 	"internal/upstream/h1":           {layer: edge},
 	"internal/upstream/responses":    {layer: edge, beside: []string{"internal/upstream", "internal/wire", "internal/wire/sse"}}, // clients speak the same wire, and bring back what it packs
 	"internal/upstream/upstreamtest": {layer: edge, beside: []string{"internal/upstream", "internal/wire/sse"}, suite: true},
+	"internal/upstream/claude":       {layer: edge},
 	"internal/upstream/embed":        {layer: edge, beside: []string{"internal/upstream"}},
 	"internal/upstream/rank":         {layer: edge, beside: []string{"internal/upstream"}},
-	"internal/upstream/...":          {layer: edge, beside: []string{"internal/upstream", "internal/upstream/auth", "internal/upstream/embed", "internal/upstream/rank", "internal/wire/sse"}},
+	"internal/upstream/...":          {layer: edge, beside: []string{"internal/upstream", "internal/upstream/auth", "internal/upstream/claude", "internal/upstream/embed", "internal/upstream/rank", "internal/wire/sse"}},
 	"internal/store":                 {layer: edge},
 	"internal/store/storetest":       {layer: edge, beside: []string{"internal/store"}, suite: true},
 	"internal/store/...":             {layer: edge, beside: []string{"internal/store"}},

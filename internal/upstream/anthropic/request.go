@@ -1,22 +1,18 @@
 package anthropic
 
 import (
-	"bytes"
+	"cmp"
 	"slices"
 	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
+	"weir/internal/upstream/claude"
 )
 
-const (
-	defaultMaxTokens = 8192 // where neither the client nor the endpoint says how long an answer may be
-	maxMarks         = 4    // cache marks of a request
-	idPrefix         = "toolu_"
-)
+const idPrefix = "toolu_"
 
 // encoder writes one request from its canonical form.
 type encoder struct {
@@ -25,8 +21,8 @@ type encoder struct {
 	p   *completion.Prompt
 	rawjson.Writer
 
-	skipMarks int // how many cache marks, from the front, are left out
-	thinking  bool
+	marks     claude.Marks
+	reasoning claude.Reasoning
 	notice    []string
 }
 
@@ -37,15 +33,16 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.req.Thoughtless || e.p.Foreign(completion.FormatAnthropic) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
 	}
-	e.skipMarks = max(e.p.Marks()-maxMarks, 0)
+	var err error
+	if e.reasoning, err = claude.Decide(e.ep, e.req, e.p); err != nil {
+		return nil, err
+	}
+	e.marks = claude.MarksOf(e.p)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	e.Name("model").Text(e.ep.UpstreamID)
-	cap, err := e.reasoning()
-	if err != nil {
-		return nil, err
-	}
-	e.Name("max_tokens").Int(cap)
+	e.thinking()
+	e.Name("max_tokens").Int(cmp.Or(e.reasoning.Cap, claude.UsualCap))
 	// what is cached first comes first: tools, system, messages
 	e.tools()
 	e.system()
@@ -60,95 +57,54 @@ func (e *encoder) encode() ([]byte, error) {
 
 // check refuses what this wire has no words for.
 func (e *encoder) check() error {
-	if e.req.N > 1 {
-		return e.cannot("n", "more than one answer to a request")
+	if err := upstream.OneAnswer(e.req); err != nil {
+		return err
 	}
-	for i := range e.p.Tools {
-		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
-			return e.cannot("tools", "tools of type "+t.HostedType)
-		}
+	if err := upstream.OnlyFunctions(e.p.Tools); err != nil {
+		return err
 	}
 	return nil
 }
 
-func (e *encoder) cannot(param, what string) error {
-	f := fault.Field("anthropic.Request", param, "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
-}
-
-// reasoning decides how the model thinks and returns the cap of the whole answer.
-func (e *encoder) reasoning() (answerCap int64, err error) {
-	r := &e.req.Reasoning
-	answerCap = e.req.MaxTokens
-	if answerCap == 0 {
-		if answerCap = e.ep.MaxCompletion; answerCap == 0 {
-			answerCap = defaultMaxTokens
-		}
+// thinking writes how the model reasons.
+func (e *encoder) thinking() {
+	r := &e.reasoning
+	if r.Notice != "" {
+		e.notice = append(e.notice, r.Notice)
 	}
-	if !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
-		return answerCap, nil
-	}
-	if r.Off() {
-		e.Name("thinking").Literal(`{"type":"disabled"}`)
-		return answerCap, nil
-	}
-	if m := e.p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
-		e.notice = append(e.notice, "Reasoning was left out, because the provider does not take it together with a tool that must be called.")
-		return answerCap, nil
-	}
-	e.thinking = true
-	if upstream.Adaptive(e.ep) {
-		e.Name("thinking").Object()
-		e.Name("type").Text("adaptive")
-		if !r.Exclude {
-			e.Name("display").Text("summarized")
-		}
-		e.EndObject()
-		return answerCap, nil
-	}
-	if e.p.Orphaned(completion.FormatAnthropic) {
-		e.thinking = false
-		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
-		return answerCap, nil
-	}
-	budget := r.BudgetOf(answerCap)
-	if budget >= answerCap {
-		if e.req.MaxTokens > 0 {
-			return 0, fault.Field("anthropic.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", answerCap, budget)
-		}
-		answerCap += budget
+	if !r.On && !r.Off {
+		return
 	}
 	e.Name("thinking").Object()
-	e.Name("type").Text("enabled")
-	e.Name("budget_tokens").Int(budget)
+	switch {
+	case r.Off:
+		e.Name("type").Text("disabled")
+	case r.Adaptive:
+		e.Name("type").Text("adaptive")
+		if !e.req.Reasoning.Exclude {
+			e.Name("display").Text("summarized")
+		}
+	default:
+		e.Name("type").Text("enabled")
+		e.Name("budget_tokens").Int(r.Budget)
+	}
 	e.EndObject()
-	return answerCap, nil
 }
 
 // effort is the word of this wire for the effort asked for, "" for none.
 func (e *encoder) effort() string {
-	if e.thinking && upstream.Adaptive(e.ep) {
-		switch effort := e.req.Reasoning.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort {
-		case "minimal":
-			return "low"
-		default:
-			return effort
-		}
+	if e.reasoning.Adaptive {
+		return e.reasoning.Effort
 	}
-	if v := e.p.Sampling.Verbosity; v != "" && e.ep.Params&catalog.ParamVerbosity != 0 {
-		return v
+	if e.ep.Params&catalog.ParamVerbosity != 0 {
+		return e.p.Sampling.Verbosity
 	}
 	return ""
 }
 
-// mark writes a cache mark, unless the last four of the request are behind it.
+// mark writes a cache mark.
 func (e *encoder) mark(c completion.Cache) {
-	if c == "" {
-		return
-	}
-	if e.skipMarks > 0 {
-		e.skipMarks--
+	if !e.marks.Keep(c) {
 		return
 	}
 	e.Name("cache_control").Object()
@@ -236,25 +192,11 @@ func (e *encoder) choice() {
 	e.EndObject()
 }
 
-// system writes the instructions: those in front and those inside the conversation, for which this wire has no other place.
 func (e *encoder) system() {
 	at := len(e.B)
 	e.Name("system").Array()
-	write := func(parts []completion.Part) {
-		for i := range parts {
-			if parts[i].Kind == completion.TextPart && parts[i].Text != "" {
-				e.textBlock(&parts[i])
-			}
-		}
-	}
-	write(e.p.System)
-	for i := range e.p.Turns {
-		if e.p.Turns[i].Role == completion.System {
-			write(e.p.Turns[i].Parts)
-		}
-	}
-	if e.p.Format.Kind == completion.FormatJSON {
-		e.textBlock(&completion.Part{Text: "Answer with one JSON object and nothing else: no prose, no code fence."})
+	for part := range claude.System(e.p) {
+		e.textBlock(part)
 	}
 	e.EndArrayOrDrop(at)
 }
@@ -267,58 +209,24 @@ func (e *encoder) textBlock(part *completion.Part) {
 	e.EndObject()
 }
 
-// messages writes the conversation. Neighbours of one role become one message, results of tools first, as the wire wants it.
 func (e *encoder) messages() error {
-	turns := e.p.Spoken()
-	if len(turns) == 0 || turns[0].Role == completion.Assistant {
-		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: "..."}}}}, turns...)
-	}
 	e.Name("messages").Array()
-	for at := 0; at < len(turns); {
-		end := at + 1
-		for end < len(turns) && turns[end].Role == turns[at].Role {
-			end++
-		}
-		if err := e.message(turns[at:end], end == len(turns)); err != nil {
-			return err
-		}
-		at = end
-	}
-	e.EndArray()
-	return nil
-}
-
-func (e *encoder) message(turns []completion.Turn, last bool) error {
-	role := "user"
-	if turns[0].Role == completion.Assistant {
-		role = "assistant"
-	}
-	e.Object()
-	e.Name("role").Text(role)
-	e.Name("content").Array()
-	begin := len(e.B)
-	for _, results := range []bool{true, false} {
-		for i := range turns {
-			for j := range turns[i].Parts {
-				part := &turns[i].Parts[j]
-				if (part.Kind == completion.ResultPart) != results {
-					continue
-				}
-				if turns[0].Role == completion.Assistant && last && part.Kind == completion.TextPart && i == len(turns)-1 && j == len(turns[i].Parts)-1 {
-					trimmed := *part // the beginning of the answer must not end with white space
-					trimmed.Text = strings.TrimRight(part.Text, " \t\r\n")
-					part = &trimmed
-				}
-				if err := e.block(part); err != nil {
-					return err
-				}
+	for m := range claude.Messages(e.p) {
+		e.Object()
+		e.Name("role").Text(m.Role)
+		e.Name("content").Array()
+		begin := len(e.B)
+		for part := range m.Parts() {
+			if err := e.block(part); err != nil {
+				return err
 			}
 		}
+		if len(e.B) == begin {
+			e.textBlock(&completion.Part{Text: claude.Filler})
+		}
+		e.Close("]}")
 	}
-	if len(e.B) == begin {
-		e.Literal(`{"type":"text","text":"..."}`)
-	}
-	e.Close("]}")
+	e.EndArray()
 	return nil
 }
 
@@ -350,9 +258,9 @@ func (e *encoder) content(part *completion.Part) (written bool, err error) {
 	case completion.FilePart:
 		e.document(part.Media)
 	case completion.AudioPart:
-		return false, e.cannot("messages", "sound")
+		return false, upstream.Cannot("messages", "sound")
 	case completion.VideoPart:
-		return false, e.cannot("messages", "video")
+		return false, upstream.Cannot("messages", "video")
 	case completion.CallPart:
 		return true, e.call(part.Call)
 	case completion.ResultPart:
@@ -395,21 +303,22 @@ func (e *encoder) document(m *completion.Media) {
 }
 
 func (e *encoder) call(c *completion.Call) error {
-	if !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
-		return fault.Field("anthropic.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", cut(c.ID))
+	arguments, err := upstream.ObjectArguments(c)
+	if err != nil {
+		return err
 	}
 	e.Object()
 	e.Name("type").Text("tool_use")
-	e.Name("id").Text(upstream.CallID(idPrefix, c.ID))
+	e.Name("id").Text(claude.CallID(idPrefix, c.ID))
 	e.Name("name").Text(c.Name)
-	e.Name("input").Raw(bytes.TrimSpace(c.Arguments))
+	e.Name("input").Raw(arguments)
 	return nil
 }
 
 func (e *encoder) result(r *completion.Result) error {
 	e.Object()
 	e.Name("type").Text("tool_result")
-	e.Name("tool_use_id").Text(upstream.CallID(idPrefix, r.CallID))
+	e.Name("tool_use_id").Text(claude.CallID(idPrefix, r.CallID))
 	e.Name("content").Array()
 	for i := range r.Parts {
 		if err := e.block(&r.Parts[i]); err != nil {
@@ -441,12 +350,10 @@ func (e *encoder) thought(t *completion.Thought) (written bool) {
 	return true
 }
 
-func cut(s string) string { return s[:min(len(s), 64)] }
-
 // sampling writes what steers the choice of tokens. A model that thinks takes none of it.
 func (e *encoder) sampling() {
 	s := &e.p.Sampling
-	if !e.thinking {
+	if !e.reasoning.On {
 		if s.Temperature != "" && e.lists(catalog.ParamTemperature) {
 			value := s.Temperature
 			if t, ok := rawjson.Float([]byte(value)); ok && t > 1 { // this wire's scale ends there

@@ -72,7 +72,7 @@ func TestRequestFromChat(t *testing.T) {
 		{"reasoning by a budget", `"max_tokens":5000,"temperature":0.5,"reasoning":{"effort":"medium"},"messages":[{"role":"user","content":"q"}]`,
 			`{"model":"claude","thinking":{"type":"enabled","budget_tokens":2500},"max_tokens":5000,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}`, nil},
 		{"a budget on top of a cap that nobody gave", `"reasoning":{"max_tokens":30000},"messages":[{"role":"user","content":"q"}]`,
-			`{"model":"claude","thinking":{"type":"enabled","budget_tokens":30000},"max_tokens":50000,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}`, nil},
+			`{"model":"claude","thinking":{"type":"enabled","budget_tokens":30000},"max_tokens":38192,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}]}`, nil},
 		{"reasoning by an effort", `"max_tokens":5000,"temperature":0.5,"reasoning":{"effort":"high"},"messages":[{"role":"user","content":"q"}]`,
 			`{"model":"claude","thinking":{"type":"adaptive","display":"summarized"},"max_tokens":5000,"messages":[{"role":"user","content":[{"type":"text","text":"q"}]}],"output_config":{"effort":"high"}}`, adaptive},
 		{"reasoning off", `"max_tokens":9,"reasoning":{"effort":"none"},"messages":[{"role":"user","content":"q"}]`,

@@ -81,7 +81,7 @@ type family uint8
 
 const (
 	other family = iota
-	claude
+	anthropic
 	nova
 	openAI
 )
@@ -90,7 +90,7 @@ const (
 func familyOf(ep *catalog.Endpoint) family {
 	switch id := ep.UpstreamID; {
 	case strings.Contains(id, "anthropic."):
-		return claude
+		return anthropic
 	case strings.Contains(id, "amazon.nova"):
 		return nova
 	case strings.Contains(id, "openai."):
@@ -98,7 +98,7 @@ func familyOf(ep *catalog.Endpoint) family {
 	}
 	switch ep.Provider.Quirks.ReasoningRequest {
 	case "thinking", "adaptive":
-		return claude
+		return anthropic
 	case "effort":
 		return openAI
 	}

@@ -7,17 +7,12 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
+	"weir/internal/upstream/claude"
 )
 
-const (
-	maxPoints    = 4    // cache points of a request
-	thinkingRoom = 8192 // of an answer behind what was thought, where nobody says how long it may be
-	filler       = "..."
-	idPrefix     = "tooluse_"
-)
+const idPrefix = "tooluse_"
 
 // encoder writes one request from its canonical form.
 type encoder struct {
@@ -27,12 +22,12 @@ type encoder struct {
 	family family
 	rawjson.Writer
 
-	skipPoints int // how many cache points, from the front, are left out
-	answerCap  int64
-	thinking   bool
-	more       rawjson.Writer // members of additionalModelRequestFields
-	documents  int
-	notice     []string
+	marks     claude.Marks
+	answerCap int64
+	thinking  bool
+	more      rawjson.Writer // members of additionalModelRequestFields
+	documents int
+	notice    []string
 }
 
 func (e *encoder) encode() ([]byte, error) {
@@ -40,7 +35,7 @@ func (e *encoder) encode() ([]byte, error) {
 		return nil, err
 	}
 	format := completion.FormatAnthropic
-	if e.family != claude {
+	if e.family != anthropic {
 		format = "" // whoever's they are, they stay out
 	}
 	if e.req.Thoughtless || e.p.Foreign(format) {
@@ -49,7 +44,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.reasoning(); err != nil {
 		return nil, err
 	}
-	e.skipPoints = max(e.p.Marks()-maxPoints, 0)
+	e.marks = claude.MarksOf(e.p)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
 	// what is cached first comes first: tools, system, messages
@@ -72,27 +67,19 @@ func (e *encoder) encode() ([]byte, error) {
 
 // check refuses what this wire has no words for.
 func (e *encoder) check() error {
-	if e.req.N > 1 {
-		return e.cannot("n", "more than one answer to a request")
+	if err := upstream.OneAnswer(e.req); err != nil {
+		return err
 	}
 	switch {
 	case e.req.Search != nil: // not merely offered to the model
-		return e.cannot("plugins", "a search of the web")
+		return upstream.Cannot("plugins", "a search of the web")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
 	}
-	for i := range e.p.Tools {
-		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
-			return e.cannot("tools", "tools of type "+t.HostedType)
-		}
+	if err := upstream.OnlyFunctions(e.p.Tools); err != nil {
+		return err
 	}
 	return nil
-}
-
-func (e *encoder) cannot(param, what string) error {
-	f := fault.Field("bedrock.Request", param, "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
 }
 
 // reasoning decides how the model thinks, and what that makes of the cap of the answer.
@@ -102,56 +89,41 @@ func (e *encoder) reasoning() error {
 	if !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
 		return nil
 	}
-	usual := e.req.AnswerCap(e.ep.MaxCompletion)
 	switch e.family {
 	case openAI:
-		if effort := r.EffortOf(usual); effort != "" {
+		if effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort != "" {
 			e.more.Name("reasoning_effort").Text(leveled(effort))
 		}
 		return nil
-	case claude:
 	case other, nova:
 		e.notice = append(e.notice, "Reasoning was left to the model, because the provider has no setting for it.")
 		return nil
+	case anthropic:
 	}
-	if r.Off() {
-		return nil // it is off unless asked for
+	d, err := claude.Decide(e.ep, e.req, e.p)
+	if err != nil {
+		return err
 	}
-	if m := e.p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
-		e.notice = append(e.notice, "Reasoning was left out, because the provider does not take it together with a tool that must be called.")
+	if d.Notice != "" {
+		e.notice = append(e.notice, d.Notice)
+	}
+	if e.thinking = d.On; !d.On { // it is off unless asked for
 		return nil
-	}
-	if e.p.Orphaned(completion.FormatAnthropic) {
-		e.notice = append(e.notice, "The model does not reason in this answer: the turn under way was begun by another provider.")
-		return nil
-	}
-	e.thinking = true
-	if upstream.Adaptive(e.ep) {
-		effort := r.EffortOf(usual)
-		if effort == "minimal" {
-			effort = "low"
-		}
-		e.more.Name("thinking").Literal(`{"type":"adaptive"}`)
-		if effort != "" {
-			e.more.Name("output_config").Object()
-			e.more.Name("effort").Text(effort)
-			e.more.EndObject()
-		}
-		return nil
-	}
-	budget := r.BudgetOf(usual)
-	switch {
-	case e.req.MaxTokens > 0 && budget >= e.req.MaxTokens:
-		return fault.Field("bedrock.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
-	case e.req.MaxTokens == 0 && e.ep.MaxCompletion > budget:
-		e.answerCap = e.ep.MaxCompletion
-	case e.req.MaxTokens == 0:
-		e.answerCap = budget + thinkingRoom
 	}
 	e.more.Name("thinking").Object()
-	e.more.Name("type").Text("enabled")
-	e.more.Name("budget_tokens").Int(budget)
+	if d.Adaptive {
+		e.more.Name("type").Text("adaptive")
+	} else {
+		e.more.Name("type").Text("enabled")
+		e.more.Name("budget_tokens").Int(d.Budget)
+		e.answerCap = d.Cap
+	}
 	e.more.EndObject()
+	if d.Effort != "" {
+		e.more.Name("output_config").Object()
+		e.more.Name("effort").Text(d.Effort)
+		e.more.EndObject()
+	}
 	return nil
 }
 
@@ -168,22 +140,18 @@ func leveled(effort string) string {
 
 // caches reports whether the model takes cache points: another refuses the whole request for one.
 func (e *encoder) caches() bool {
-	return e.family == claude || e.family == nova || e.ep.Provider.Quirks.CacheControl
+	return e.family == anthropic || e.family == nova || e.ep.Provider.Quirks.CacheControl
 }
 
 // point writes a cache point behind what is marked, unless the last four of the request are behind it.
 func (e *encoder) point(c completion.Cache) {
-	if c == "" || !e.caches() {
-		return
-	}
-	if e.skipPoints > 0 {
-		e.skipPoints--
+	if !e.caches() || !e.marks.Keep(c) {
 		return
 	}
 	e.Object()
 	e.Name("cachePoint").Object()
 	e.Name("type").Text("default")
-	if c == "1h" && e.family == claude {
+	if c == "1h" && e.family == anthropic {
 		e.Name("ttl").Text("1h")
 	}
 	e.Close("}}")
@@ -255,7 +223,7 @@ func (e *encoder) tool(t *completion.Tool) {
 	e.Name("json")
 	e.objectSchema(t.Parameters)
 	e.EndObject()
-	if t.Strict != nil && *t.Strict && e.family == claude {
+	if t.Strict != nil && *t.Strict && e.family == anthropic {
 		e.Name("strict").Bool(true)
 	}
 	e.Close("}}")
@@ -297,26 +265,14 @@ func (e *encoder) choice() {
 	}
 }
 
-// system writes the instructions: those in front and those inside the conversation, for which this wire has no other place.
 func (e *encoder) system() {
 	at := len(e.B)
 	e.Name("system").Array()
-	write := func(parts []completion.Part) {
-		for i := range parts {
-			if parts[i].Kind == completion.TextPart && strings.TrimSpace(parts[i].Text) != "" {
-				e.textBlock(parts[i].Text)
-				e.point(parts[i].Cache)
-			}
+	for part := range claude.System(e.p) {
+		if strings.TrimSpace(part.Text) != "" {
+			e.textBlock(part.Text)
+			e.point(part.Cache)
 		}
-	}
-	write(e.p.System)
-	for i := range e.p.Turns {
-		if e.p.Turns[i].Role == completion.System {
-			write(e.p.Turns[i].Parts)
-		}
-	}
-	if e.p.Format.Kind == completion.FormatJSON {
-		e.textBlock("Answer with one JSON object and nothing else: no prose, no code fence.")
 	}
 	e.EndArrayOrDrop(at)
 }
@@ -327,61 +283,35 @@ func (e *encoder) textBlock(text string) {
 	e.EndObject()
 }
 
-// messages writes the conversation: users and assistants in turn, results of tools first, as the wire wants it.
 func (e *encoder) messages() error {
-	turns := e.p.Spoken()
-	if len(turns) == 0 || turns[0].Role == completion.Assistant {
-		turns = append([]completion.Turn{{Parts: []completion.Part{{Text: filler}}}}, turns...)
-	}
 	e.Name("messages").Array()
-	for at := 0; at < len(turns); {
-		end := at + 1
-		for end < len(turns) && turns[end].Role == turns[at].Role {
-			end++
-		}
-		if err := e.message(turns[at:end], end == len(turns)); err != nil {
+	for m := range claude.Messages(e.p) {
+		if err := e.message(&m); err != nil {
 			return err
 		}
-		at = end
 	}
 	e.EndArray()
 	return nil
 }
 
-// message writes one message of all the turns.
-func (e *encoder) message(turns []completion.Turn, last bool) error {
-	role := "user"
-	if turns[0].Role == completion.Assistant {
-		role = "assistant"
-	}
+func (e *encoder) message(m *claude.Message) error {
 	e.Object()
-	e.Name("role").Text(role)
+	e.Name("role").Text(m.Role)
 	e.Name("content").Array()
 	begin, documents, said := len(e.B), e.documents, false
-	for _, results := range []bool{true, false} {
-		for i := range turns {
-			for j := range turns[i].Parts {
-				part := turns[i].Parts[j]
-				if (part.Kind == completion.ResultPart) != results {
-					continue
-				}
-				if part.Kind == completion.TextPart && turns[0].Role == completion.Assistant && last && i == len(turns)-1 && j == len(turns[i].Parts)-1 {
-					part.Text = strings.TrimRight(part.Text, " \t\r\n") // the beginning of the answer must not end with white space
-				}
-				said = said || part.Kind == completion.TextPart && strings.TrimSpace(part.Text) != ""
-				if err := e.block(&part); err != nil {
-					return err
-				}
-				if len(e.B) > begin { // nothing is cached in front of the first block
-					e.point(part.Cache)
-				}
-			}
+	for part := range m.Parts() {
+		said = said || part.Kind == completion.TextPart && strings.TrimSpace(part.Text) != ""
+		if err := e.block(part); err != nil {
+			return err
+		}
+		if len(e.B) > begin { // nothing is cached in front of the first block
+			e.point(part.Cache)
 		}
 	}
 	if len(e.B) == begin || e.documents > documents && !said { // a document does not come without words
-		e.textBlock(filler)
+		e.textBlock(claude.Filler)
 	}
-	if last {
+	if m.Last {
 		e.point(e.p.Cache)
 	}
 	e.Close("]}")
@@ -418,9 +348,9 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 	format := formatOf(kind, m)
 	switch {
 	case m.Base64 == nil:
-		return e.cannot("messages", "a file by its address or by another provider's id; send its content")
+		return upstream.Cannot("messages", "a file by its address or by another provider's id; send its content")
 	case format == "":
-		return e.cannot("messages", "files of type "+m.Type)
+		return upstream.Cannot("messages", "files of type "+m.Type)
 	}
 	e.Object()
 	e.Name(kind).Object()
@@ -436,14 +366,15 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 }
 
 func (e *encoder) call(c *completion.Call) error {
-	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
-		return fault.Field("bedrock.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+	arguments, err := upstream.ObjectArguments(c)
+	if err != nil {
+		return err
 	}
 	e.Object()
 	e.Name("toolUse").Object()
-	e.Name("toolUseId").Text(upstream.CallID(idPrefix, c.ID))
+	e.Name("toolUseId").Text(claude.CallID(idPrefix, c.ID))
 	e.Name("name").Text(c.Name)
-	e.Name("input").Raw(bytes.TrimSpace(c.Arguments))
+	e.Name("input").Raw(arguments)
 	e.Close("}}")
 	return nil
 }
@@ -451,10 +382,10 @@ func (e *encoder) call(c *completion.Call) error {
 func (e *encoder) result(r *completion.Result) error {
 	e.Object()
 	e.Name("toolResult").Object()
-	e.Name("toolUseId").Text(upstream.CallID(idPrefix, r.CallID))
+	e.Name("toolUseId").Text(claude.CallID(idPrefix, r.CallID))
 	e.Name("content").Array()
 	begin := len(e.B)
-	marked := e.family == claude || e.family == nova // others refuse a status
+	marked := e.family == anthropic || e.family == nova // others refuse a status
 	if r.Failed && !marked {
 		e.textBlock("Error:")
 	}
@@ -464,7 +395,7 @@ func (e *encoder) result(r *completion.Result) error {
 		}
 	}
 	if len(e.B) == begin {
-		e.textBlock(filler)
+		e.textBlock(claude.Filler)
 	}
 	e.EndArray()
 	if r.Failed && marked {
@@ -477,7 +408,7 @@ func (e *encoder) result(r *completion.Result) error {
 // thought writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
 func (e *encoder) thought(t *completion.Thought) {
 	switch {
-	case e.family != claude || !t.Of(completion.FormatAnthropic):
+	case e.family != anthropic || !t.Of(completion.FormatAnthropic):
 	case t.Kind == completion.ThoughtText:
 		e.Object()
 		e.Name("reasoningContent").Object()
@@ -531,7 +462,7 @@ func (e *encoder) share(name, value string, p catalog.Params) {
 func (e *encoder) modelFields() {
 	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
 		switch e.family {
-		case claude:
+		case anthropic:
 			e.more.Name("top_k").Literal(k)
 		case nova:
 			e.more.Name("inferenceConfig").Object()

@@ -17,7 +17,7 @@ var errShape = errors.New("bedrock: not an answer")
 // Events decodes an answer, whole or streamed.
 func (d *Dialect) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		dec := decoder{ep: a.Endpoint, yield: yield, claude: familyOf(a.Endpoint) == claude}
+		dec := decoder{ep: a.Endpoint, yield: yield, claude: familyOf(a.Endpoint) == anthropic}
 		dec.head.Notice = a.Notice
 		upstream.Read(a, &dec, yield)
 	}

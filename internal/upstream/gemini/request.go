@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 )
 
 // unsigned stands for a signature that a call never had: it was made by another model. Google's servers know the word.
@@ -22,10 +23,8 @@ type encoder struct {
 }
 
 func (e *encoder) encode() ([]byte, error) {
-	for i := range e.p.Tools {
-		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
-			return nil, e.cannot("tools", "tools of type "+t.HostedType)
-		}
+	if err := upstream.OnlyFunctions(e.p.Tools); err != nil {
+		return nil, err
 	}
 	if e.req.Thoughtless || e.p.Foreign(completion.FormatGoogle) {
 		e.notice = append(e.notice, completion.NoticeThoughts)
@@ -48,12 +47,6 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	e.EndObject()
 	return e.B, nil
-}
-
-func (e *encoder) cannot(param, what string) error {
-	f := fault.Field("gemini.Request", param, "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
 }
 
 // contents writes the conversation; neighbours of one role become one content.
@@ -198,19 +191,20 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 		e.Name("fileUri").Text(m.URL)
 		e.Close("}}")
 	default:
-		return e.cannot("messages", "files by the id of another provider")
+		return upstream.Cannot("messages", "files by the id of another provider")
 	}
 	return nil
 }
 
 func (e *encoder) call(c *completion.Call, first bool) error {
-	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
-		return fault.Field("gemini.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+	arguments, err := upstream.ObjectArguments(c)
+	if err != nil {
+		return err
 	}
 	e.Object()
 	e.Name("functionCall").Object()
 	e.Name("name").Text(c.Name)
-	e.Name("args").Raw(c.Arguments)
+	e.Name("args").Raw(arguments)
 	e.EndObject()
 	switch {
 	case c.Signature != "":

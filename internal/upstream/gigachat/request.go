@@ -1,14 +1,13 @@
 package gigachat
 
 import (
-	"bytes"
 	"slices"
 	"strings"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
+	"weir/internal/upstream"
 )
 
 // encoder writes one request from its canonical form.
@@ -45,27 +44,19 @@ func (e *encoder) encode() ([]byte, error) {
 
 // check refuses what this wire has no words for.
 func (e *encoder) check() error {
-	if e.req.N > 1 {
-		return e.cannot("n", "more than one answer to a request")
+	if err := upstream.OneAnswer(e.req); err != nil {
+		return err
 	}
 	switch {
 	case e.req.Search != nil: // not merely offered to the model
-		return e.cannot("plugins", "a search of the web")
+		return upstream.Cannot("plugins", "a search of the web")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
 	}
-	for i := range e.p.Tools {
-		if t := &e.p.Tools[i]; t.Custom || t.Hosted != nil {
-			return e.cannot("tools", "tools of type "+t.HostedType)
-		}
+	if err := upstream.OnlyFunctions(e.p.Tools); err != nil {
+		return err
 	}
 	return nil
-}
-
-func (e *encoder) cannot(param, what string) error {
-	f := fault.Field("gigachat.Request", param, "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
 }
 
 // messages writes the conversation: all instructions in one message in front, and each call with its result before the next.
@@ -159,7 +150,7 @@ func (e *encoder) user(parts []completion.Part) error {
 			continue
 		}
 		if part.Media.FileID == "" {
-			return e.cannot("messages", "pictures, sound and documents but by the id of a file that was uploaded to it")
+			return upstream.Cannot("messages", "pictures, sound and documents but by the id of a file that was uploaded to it")
 		}
 		files = append(files, part.Media.FileID)
 	}
@@ -184,13 +175,14 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 		if c == nil {
 			continue
 		}
-		if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
-			return fault.Field("gigachat.Request", "messages", "The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), 64)])
+		arguments, err := upstream.ObjectArguments(c)
+		if err != nil {
+			return err
 		}
 		e.say("assistant", text)
 		e.Name("function_call").Object()
 		e.Name("name").Text(c.Name)
-		e.Name("arguments").Raw(bytes.TrimSpace(c.Arguments))
+		e.Name("arguments").Raw(arguments)
 		e.EndObject()
 		if len(states) > 0 {
 			e.Name("functions_state_id").Text(states[0])
@@ -225,7 +217,7 @@ func states(parts []completion.Part) (list []string) {
 func (e *encoder) result(name string, r *completion.Result) error {
 	for i := range r.Parts {
 		if r.Parts[i].Media != nil {
-			return e.cannot("messages", "pictures and documents as results of tools")
+			return upstream.Cannot("messages", "pictures and documents as results of tools")
 		}
 	}
 	said := []byte(joined(r.Parts))

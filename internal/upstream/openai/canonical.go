@@ -5,7 +5,6 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 )
@@ -62,12 +61,6 @@ func (w *writer) write() error {
 	return nil
 }
 
-func (w *writer) cannot(what string) error {
-	f := fault.Field("openai.Request", "messages", "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
-}
-
 func (w *writer) messages() error {
 	w.Name("messages").Array()
 	if len(w.p.System) > 0 {
@@ -116,7 +109,7 @@ func (w *writer) user(t *completion.Turn) error {
 	}
 	for i := range said {
 		if m := said[i].Media; m != nil && m.Base64 == nil && m.URL == "" && said[i].Kind != completion.FilePart {
-			return w.cannot("media by the id of another provider")
+			return upstream.Cannot("messages", "media by the id of another provider")
 		}
 	}
 	w.Object()
@@ -374,7 +367,7 @@ func (w *writer) tools() error {
 	for i := range w.p.Tools {
 		t := &w.p.Tools[i]
 		if t.Hosted != nil {
-			return fault.Field("openai.Request", "tools", "The provider of this model does not take tools of type %s.", t.HostedType)
+			return upstream.Cannot("tools", "tools of type "+t.HostedType)
 		}
 		w.Object()
 		kind := "function"

@@ -1,26 +1,12 @@
 package openai
 
 import (
-	"math"
 	"slices"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
-
-// Budgets of reasoning, in tokens.
-const (
-	minBudget  = 1024
-	maxBudget  = 128_000
-	defaultCap = 32_768 // stands for the cap of an answer when neither the client nor the endpoint has one
-)
-
-// efforts and the share of an answer that each stands for, highest first.
-var efforts = []struct {
-	name  string
-	share float64
-}{{"xhigh", 0.95}, {"high", 0.8}, {"medium", 0.5}, {"low", 0.2}, {"minimal", 0.1}}
 
 // reasoning writes what the client asked about reasoning, in the one spelling that the server knows.
 func (e *encoder) reasoning() error {
@@ -46,10 +32,6 @@ func (e *encoder) reasoning() error {
 	return nil
 }
 
-func (e *encoder) off() bool { return e.req.Reasoning.Disabled || e.req.Reasoning.Effort == "none" }
-
-func (e *encoder) wanted() bool { return e.req.Reasoning.Chosen() }
-
 func (e *encoder) reasoningEffort() {
 	if e.dropped("reasoning_effort") {
 		return
@@ -63,37 +45,11 @@ func (e *encoder) reasoningEffort() {
 
 // effort is the effort asked for; a budget becomes the nearest one. "" when the client left it to the model.
 func (e *encoder) effort() string {
-	r := &e.req.Reasoning
-	switch {
-	case e.off():
-		return "none"
-	case r.Effort == "max": // a word of gateways
+	effort := e.req.Reasoning.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
+	if effort == "max" { // a word of gateways
 		return "xhigh"
-	case r.Effort != "":
-		return r.Effort
-	case r.MaxTokens > 0:
-		share := float64(r.MaxTokens) / float64(e.answerCap())
-		best := efforts[0]
-		for _, f := range efforts[1:] {
-			if math.Abs(f.share-share) < math.Abs(best.share-share) {
-				best = f
-			}
-		}
-		return best.name
-	case r.Enabled:
-		return "medium"
 	}
-	return ""
-}
-
-func (e *encoder) answerCap() int64 {
-	switch {
-	case e.req.MaxTokens > 0:
-		return e.req.MaxTokens
-	case e.ep.MaxCompletion > 0:
-		return e.ep.MaxCompletion
-	}
-	return defaultCap
+	return effort
 }
 
 // reasoningObject sends the client's own object where there is one, so that its unknown members travel.
@@ -117,7 +73,7 @@ func (e *encoder) reasoningObject() {
 	}
 	w.Object()
 	switch {
-	case e.off():
+	case e.req.Reasoning.Off():
 		w.Name("effort").Text("none")
 	case r.Effort != "":
 		w.Name("effort").Text(r.Effort)
@@ -131,10 +87,10 @@ func (e *encoder) reasoningObject() {
 }
 
 func (e *encoder) enableThinking() error {
-	if e.dropped("enable_thinking") || e.has("enable_thinking") || !e.wanted() { // a client may use the server's own spelling
+	if e.dropped("enable_thinking") || e.has("enable_thinking") || !e.req.Reasoning.Chosen() { // a client may use the server's own spelling
 		return nil
 	}
-	if e.off() {
+	if e.req.Reasoning.Off() {
 		e.name("enable_thinking").Bool(false)
 		return nil
 	}
@@ -150,10 +106,10 @@ func (e *encoder) enableThinking() error {
 }
 
 func (e *encoder) thinking() error {
-	if e.dropped("thinking") || e.has("thinking") || !e.wanted() {
+	if e.dropped("thinking") || e.has("thinking") || !e.req.Reasoning.Chosen() {
 		return nil
 	}
-	if e.off() {
+	if e.req.Reasoning.Off() {
 		e.name("thinking").Literal(`{"type":"disabled"}`)
 		return nil
 	}
@@ -175,22 +131,10 @@ func (e *encoder) thinking() error {
 // client set on the answer; where that is impossible the request is refused, because the answer would be empty.
 func (e *encoder) budget() (int64, error) {
 	r := &e.req.Reasoning
-	budget := r.MaxTokens
-	if budget == 0 {
-		effort := r.Effort
-		if effort == "" {
-			return 0, nil
-		}
-		if effort == "max" {
-			effort = "xhigh"
-		}
-		for _, f := range efforts {
-			if f.name == effort {
-				budget = int64(float64(e.answerCap()) * f.share)
-			}
-		}
+	if r.MaxTokens == 0 && r.Effort == "" {
+		return 0, nil
 	}
-	budget = min(max(budget, minBudget), maxBudget)
+	budget := r.BudgetOf(e.req.AnswerCap(e.ep.MaxCompletion))
 	if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
 		return 0, fault.Field("openai.Request", "max_tokens",
 			"The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)

@@ -5,17 +5,10 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
 	"weir/internal/wire"
 )
-
-func (e *encoder) cannot(param, what string) error {
-	f := fault.Field("responses.Request", param, "The provider of this model does not take %s.", what)
-	f.Next = fault.NextEndpoint
-	return f
-}
 
 // write writes a request that came by another wire.
 func (e *encoder) write() error {
@@ -27,8 +20,8 @@ func (e *encoder) write() error {
 	if notice != "" {
 		e.note(notice)
 	}
-	if e.req.N > 1 {
-		return e.cannot("n", "more than one answer to a request")
+	if err := upstream.OneAnswer(e.req); err != nil {
+		return err
 	}
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
@@ -128,7 +121,7 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 			e.Name("refusal").Text(part.Text)
 		case completion.ImagePart:
 			if kind == "output_text" {
-				return e.cannot("messages", "pictures as words of the model")
+				return upstream.Cannot("messages", "pictures as words of the model")
 			}
 			e.Name("type").Text("input_image")
 			e.media("image_url", "image_url", part.Media)
@@ -141,7 +134,7 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 			}
 		case completion.AudioPart:
 			if part.Media.Base64 == nil {
-				return e.cannot("messages", "audio by its address")
+				return upstream.Cannot("messages", "audio by its address")
 			}
 			e.Name("type").Text("input_audio")
 			e.Name("input_audio").Object()
@@ -150,7 +143,7 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 			e.Name("format").Text(string(format))
 			e.EndObject()
 		default:
-			return e.cannot("messages", "videos")
+			return upstream.Cannot("messages", "videos")
 		}
 		e.EndObject()
 	}
@@ -253,7 +246,7 @@ func (e *encoder) tools(p *completion.Prompt) error {
 	for i := range p.Tools {
 		t := &p.Tools[i]
 		if t.Hosted != nil && !t.Custom {
-			return e.cannot("tools", "tools of type "+t.HostedType)
+			return upstream.Cannot("tools", "tools of type "+t.HostedType)
 		}
 		e.tool(t)
 	}

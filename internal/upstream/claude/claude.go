@@ -1,0 +1,206 @@
+// Package claude holds what Anthropic's models need on whatever wire they are served: how they are told to reason, how a conversation is cut
+// into messages, how many cache marks a request may have. It must not know a wire.
+package claude
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"iter"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+)
+
+// Filler is the text of a message that would have none.
+const Filler = "..."
+
+// JSONInstruction stands for a request for a JSON object, which these wires have no field for.
+const JSONInstruction = "Answer with one JSON object and nothing else: no prose, no code fence."
+
+// UsualCap is how long an answer may be where neither the client nor the endpoint says, in tokens.
+const UsualCap = 8192
+
+// Adaptive reports whether a model decides itself how long it reasons and takes an effort. The others take a budget.
+func Adaptive(ep *catalog.Endpoint) bool {
+	switch ep.Provider.Quirks.ReasoningRequest {
+	case "adaptive":
+		return true
+	case "thinking":
+		return false
+	}
+	return ep.Params != catalog.AllParams && ep.Params&catalog.ParamReasoningEffort != 0
+}
+
+// Reasoning is how a model is told to reason.
+type Reasoning struct {
+	On, Off  bool   // neither: the model is told nothing
+	Adaptive bool   // On without a budget
+	Effort   string // of a model that is adaptive; "" its own
+	Budget   int64  // tokens; 0 when Adaptive
+	Cap      int64  // tokens of the whole answer, 0 unknown
+	Notice   string // what the client should know, "" nothing
+}
+
+// Decide decides how a model reasons. It fails when a budget does not fit below the client's cap.
+func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt) (Reasoning, error) {
+	r := &req.Reasoning
+	out := Reasoning{Cap: req.MaxTokens}
+	if out.Cap == 0 {
+		out.Cap = ep.MaxCompletion
+	}
+	if !r.Chosen() || ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
+		return out, nil
+	}
+	if r.Off() {
+		out.Off = true
+		return out, nil
+	}
+	if m := p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
+		out.Notice = "Reasoning was left out, because the provider does not take it together with a tool that must be called."
+		return out, nil
+	}
+	usual := req.AnswerCap(ep.MaxCompletion)
+	if Adaptive(ep) {
+		out.On, out.Adaptive, out.Effort = true, true, r.EffortOf(usual)
+		if out.Effort == "minimal" { // the lowest of these models
+			out.Effort = "low"
+		}
+		return out, nil
+	}
+	if p.Orphaned(completion.FormatAnthropic) {
+		out.Notice = "The model does not reason in this answer: the turn under way was begun by another provider."
+		return out, nil
+	}
+	out.On, out.Budget = true, r.BudgetOf(usual)
+	switch {
+	case req.MaxTokens > out.Budget:
+	case req.MaxTokens > 0:
+		return out, fault.Field("claude.Decide", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", req.MaxTokens, out.Budget)
+	case out.Cap <= out.Budget:
+		out.Cap = out.Budget + UsualCap
+	}
+	return out, nil
+}
+
+// maxMarks is how many cache marks a request may have.
+const maxMarks = 4
+
+// Marks decides which cache marks of a request are kept: the last four.
+type Marks struct{ skip int }
+
+// MarksOf counts the marks of a prompt.
+func MarksOf(p *completion.Prompt) Marks { return Marks{max(p.Marks()-maxMarks, 0)} }
+
+// Keep reports whether the next mark, if c is one, is kept. It is asked for each part in the order in which they are sent.
+func (m *Marks) Keep(c completion.Cache) bool {
+	if c == "" {
+		return false
+	}
+	if m.skip > 0 {
+		m.skip--
+		return false
+	}
+	return true
+}
+
+// System yields the texts of the instructions: those in front and those inside the conversation, for which these wires have no other place.
+func System(p *completion.Prompt) iter.Seq[*completion.Part] {
+	return func(yield func(*completion.Part) bool) {
+		texts := func(parts []completion.Part) bool {
+			for i := range parts {
+				if parts[i].Kind == completion.TextPart && parts[i].Text != "" && !yield(&parts[i]) {
+					return false
+				}
+			}
+			return true
+		}
+		if !texts(p.System) {
+			return
+		}
+		for i := range p.Turns {
+			if p.Turns[i].Role == completion.System && !texts(p.Turns[i].Parts) {
+				return
+			}
+		}
+		if p.Format.Kind == completion.FormatJSON {
+			yield(&completion.Part{Text: JSONInstruction})
+		}
+	}
+}
+
+// Message is one message: neighbours of one role.
+type Message struct {
+	Role  string // "user" or "assistant"
+	Last  bool   // of the conversation
+	turns []completion.Turn
+}
+
+// Messages yields the messages of a conversation in turn. The first is the user's.
+func Messages(p *completion.Prompt) iter.Seq[Message] {
+	return func(yield func(Message) bool) {
+		turns := p.Spoken()
+		if len(turns) == 0 || turns[0].Role == completion.Assistant {
+			turns = slices.Insert(slices.Clone(turns), 0, completion.Turn{Parts: []completion.Part{{Text: Filler}}})
+		}
+		for len(turns) > 0 {
+			n := 1
+			for n < len(turns) && turns[n].Role == turns[0].Role {
+				n++
+			}
+			m := Message{Role: "user", Last: n == len(turns), turns: turns[:n]}
+			if turns[0].Role == completion.Assistant {
+				m.Role = "assistant"
+			}
+			if !yield(m) {
+				return
+			}
+			turns = turns[n:]
+		}
+	}
+}
+
+// Parts yields what a message is made of: results of tools first, as these wires want it. Text that an answer should begin with must not end with
+// white space.
+func (m *Message) Parts() iter.Seq[*completion.Part] {
+	return func(yield func(*completion.Part) bool) {
+		for _, results := range [...]bool{true, false} {
+			for i := range m.turns {
+				for j := range m.turns[i].Parts {
+					part := &m.turns[i].Parts[j]
+					if (part.Kind == completion.ResultPart) != results {
+						continue
+					}
+					ends := m.Last && i == len(m.turns)-1 && j == len(m.turns[i].Parts)-1
+					if ends && m.Role == "assistant" && part.Kind == completion.TextPart {
+						trimmed := *part
+						trimmed.Text = strings.TrimRight(part.Text, " \t\r\n")
+						part = &trimmed
+					}
+					if !yield(part) {
+						return
+					}
+				}
+			}
+		}
+	}
+}
+
+const maxCallID = 64
+
+// CallID is an id of a tool call in the letters that wires of Anthropic's models take: another's becomes a name made from it, behind prefix,
+// the same at each turn.
+func CallID(prefix, id string) string {
+	ok := id != "" && len(id) <= maxCallID
+	for i := range len(id) {
+		c := id[i]
+		ok = ok && (c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || c >= '0' && c <= '9' || c == '_' || c == '-')
+	}
+	if ok {
+		return id
+	}
+	sum := sha256.Sum256([]byte(id))
+	return prefix + hex.EncodeToString(sum[:12])
+}
