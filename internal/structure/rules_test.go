@@ -78,6 +78,7 @@ var rules = map[string]rule{
 	"internal/plugin/...":            {layer: edge},
 	"internal/wire":                  {layer: edge, beside: []string{"internal/wire/sse"}},
 	"internal/wire/sse":              {layer: edge},
+	"internal/wire/wiretest":         {layer: edge, suite: true},
 	"internal/wire/...":              {layer: edge, beside: []string{"internal/wire", "internal/wire/sse"}},
 	"internal/fetch":                 {layer: edge},
 	"internal/content/contenttest":   {layer: edge, suite: true},

@@ -24,13 +24,6 @@ const (
 	maxParts     = 256 // of one input
 )
 
-// How long an input may be: at most, for holds, and at least, for what is certainly too long for a model.
-const (
-	bytesPerToken     = 3    // prose has 3.5 to 5 bytes to a token, code a little less
-	mostBytesPerToken = 12   // of words that a tokenizer knows well, in letters of two bytes
-	imageTokens       = 2000 // of a picture, at most
-)
-
 var encodings = []string{"float", "base64"}
 
 // Decode reads the body of an embeddings request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
@@ -53,10 +46,8 @@ func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t, _ := req.Task.(*task.Embedding)
 		for i := range t.Inputs {
-			for _, part := range t.Inputs[i].Parts {
-				if part.ImageURL == "" && !yield([]byte(part.Text)) {
-					return
-				}
+			if !wire.PartTexts(t.Inputs[i].Parts, yield) {
+				return
 			}
 		}
 	}
@@ -71,14 +62,7 @@ type decoder struct {
 }
 
 func (d *decoder) run() {
-	if d.Kind() != rawjson.Object {
-		d.Fail(fault.Invalid, "The body must be a JSON object.")
-		return
-	}
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		d.field(string(name))
-	}
+	d.Members(d.field)
 	switch {
 	case len(d.req.Models) == 0:
 		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
@@ -184,11 +168,11 @@ func (d *decoder) add(in task.Input, tokens int64) {
 	d.input = true
 	least := int64(len(in.Tokens))
 	for i := range in.Parts {
-		least += int64(len(in.Parts[i].Text))/mostBytesPerToken + 1
+		least += wire.LeastTokens(in.Parts[i].Text)
 	}
 	d.req.Needs.PromptTokens += tokens
 	if in.Tokens == nil {
-		d.req.Needs.Dense = bytesPerToken
+		d.req.Needs.Dense = wire.BytesPerToken
 	}
 	d.req.Needs.Longest = max(d.req.Needs.Longest, least)
 }
@@ -196,25 +180,18 @@ func (d *decoder) add(in task.Input, tokens int64) {
 func (d *decoder) text() {
 	text, ok := d.filled()
 	if ok {
-		d.add(task.Input{Parts: []task.Part{{Text: text}}}, textTokens(text))
+		d.add(task.Input{Parts: []task.Part{{Text: text}}}, wire.TextTokens(text))
 	}
 }
 
-// filled reads a text that is not empty.
+// filled reads a text that is there and not empty.
 func (d *decoder) filled() (string, bool) {
-	at := d.Path()
-	text, ok := d.Text(math.MaxInt)
-	switch {
-	case !ok:
+	text, ok := d.Filled()
+	if !ok {
 		d.Required()
-	case len(text) == 0:
-		d.FailAt(fault.Invalid, at, "%s must not be empty.", at)
-		ok = false
 	}
-	return string(text), ok
+	return text, ok && text != ""
 }
-
-func textTokens(text string) int64 { return int64(len(text))/bytesPerToken + 1 }
 
 // tokens reads an input that its client has cut into tokens.
 func (d *decoder) tokens() {
@@ -250,7 +227,7 @@ func (d *decoder) object() {
 		}
 		if d.Kind() != rawjson.Array {
 			if text, ok := d.filled(); ok {
-				in.Parts, tokens = append(in.Parts, task.Part{Text: text}), textTokens(text)
+				in.Parts, tokens = append(in.Parts, task.Part{Text: text}), wire.TextTokens(text)
 			}
 			continue
 		}
@@ -271,37 +248,12 @@ func (d *decoder) object() {
 	d.add(in, tokens)
 }
 
-// part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}.
+// part reads a text, which must not be empty, or an image.
 func (d *decoder) part() (p task.Part, tokens int64) {
-	at, kind := d.Path(), ""
-	if d.Kind() != rawjson.Object {
-		d.Fail(fault.Invalid, "%s must be an object with a type.", at)
-		return p, 0
-	}
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		switch string(name) {
-		case "type":
-			text, _ := d.Text(maxInputType)
-			kind = string(text)
-		case "text":
-			p.Text, _ = d.filled()
-		case "image_url":
-			p.ImageURL = d.ImageURL()
-		default:
-			d.Skip()
-		}
-	}
-	switch {
-	case kind == "text" && p.Text != "":
-		return task.Part{Text: p.Text}, textTokens(p.Text)
-	case kind == "image_url" && p.ImageURL != "":
+	p = d.Part(func() string { text, _ := d.filled(); return text })
+	if p.ImageURL != "" {
 		d.req.Needs.Input |= catalog.Image
-		return task.Part{ImageURL: p.ImageURL}, imageTokens
-	case kind == "text" || kind == "image_url":
-		d.FailAt(fault.Invalid, at+"."+kind, "%s.%s is required.", at, kind)
-	default:
-		d.FailAt(fault.Invalid, at+".type", "%s.type must be text or image_url.", at)
+		return p, wire.ImageTokens
 	}
-	return p, 0
+	return p, wire.TextTokens(p.Text)
 }

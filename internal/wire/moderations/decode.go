@@ -21,14 +21,6 @@ const op = "moderations.Decode"
 const (
 	maxInputs = 2048
 	maxUser   = 256 // characters
-	maxType   = 64
-)
-
-// How long an input may be: at most, for holds, and at least, for what is certainly too long for a model.
-const (
-	bytesPerToken     = 3  // prose has 3.5 to 5 bytes to a token, code a little less
-	mostBytesPerToken = 12 // of words that a tokenizer knows well, in letters of two bytes
-	imageTokens       = 2000
 )
 
 // defaultModel judges what names no model (completions of the specification, section 7).
@@ -60,10 +52,8 @@ func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t, _ := req.Task.(*task.Moderation)
 		for i := range t.Inputs {
-			for _, part := range t.Inputs[i].Parts {
-				if part.ImageURL == "" && !yield([]byte(part.Text)) {
-					return
-				}
+			if !wire.PartTexts(t.Inputs[i].Parts, yield) {
+				return
 			}
 		}
 	}
@@ -78,29 +68,26 @@ type decoder struct {
 }
 
 func (d *decoder) run() {
-	if d.Kind() != rawjson.Object {
-		d.Fail(fault.Invalid, "The body must be a JSON object.")
-		return
-	}
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		switch string(name) {
-		case "model":
-			if slug, ok := d.Slug(); ok {
-				d.model = slug
-			}
-		case "input":
-			d.input()
-		case "user":
-			d.req.User, _ = d.Stored(maxUser)
-		case "provider":
-			d.req.Preferences = d.Preferences()
-		default:
-			d.Skip()
-		}
-	}
+	d.Members(d.field)
 	if d.task.Inputs == nil {
 		d.FailAt(fault.Invalid, "input", "input is required: a text, or an array of texts or of objects with a type.")
+	}
+}
+
+func (d *decoder) field(name string) {
+	switch name {
+	case "model":
+		if slug, ok := d.Slug(); ok {
+			d.model = slug
+		}
+	case "input":
+		d.input()
+	case "user":
+		d.req.User, _ = d.Stored(maxUser)
+	case "provider":
+		d.req.Preferences = d.Preferences()
+	default:
+		d.Skip()
 	}
 }
 
@@ -110,7 +97,7 @@ func (d *decoder) input() {
 		d.Skip()
 	case rawjson.String:
 		d.task.Single = true
-		d.add(task.ModerationInput{Parts: []task.Part{d.text()}})
+		d.add(task.ModerationInput{Parts: []task.Part{{Text: d.text()}}})
 	case rawjson.Array:
 		d.list()
 	case rawjson.Invalid:
@@ -123,24 +110,24 @@ func (d *decoder) add(in task.ModerationInput) {
 	d.task.Inputs = append(d.task.Inputs, in)
 	least := int64(0)
 	for i := range in.Parts {
-		least += int64(len(in.Parts[i].Text))/mostBytesPerToken + 1
+		least += wire.LeastTokens(in.Parts[i].Text)
 	}
 	d.req.Needs.Longest = max(d.req.Needs.Longest, least)
 }
 
 // text reads a text, which may be empty.
-func (d *decoder) text() task.Part {
+func (d *decoder) text() string {
 	text, ok := d.Text(math.MaxInt)
 	if !ok {
 		d.Required()
 	}
-	d.count(int64(len(text))/bytesPerToken + 1)
-	return task.Part{Text: string(text)}
+	d.count(wire.TextTokens(string(text)))
+	return string(text)
 }
 
 func (d *decoder) count(tokens int64) {
 	d.req.Needs.PromptTokens += tokens
-	d.req.Needs.Dense = bytesPerToken
+	d.req.Needs.Dense = wire.BytesPerToken
 }
 
 // list reads texts, each of which is judged for itself, or typed parts, which are judged together.
@@ -154,7 +141,7 @@ func (d *decoder) list() {
 		}
 		switch kind := d.Kind(); {
 		case kind == rawjson.String && all.Parts == nil:
-			d.add(task.ModerationInput{Parts: []task.Part{d.text()}})
+			d.add(task.ModerationInput{Parts: []task.Part{{Text: d.text()}}})
 		case kind == rawjson.Object && d.task.Inputs == nil:
 			all.Parts = append(all.Parts, d.part())
 		case kind == rawjson.String || kind == rawjson.Object:
@@ -171,34 +158,12 @@ func (d *decoder) list() {
 	}
 }
 
-// part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}.
-func (d *decoder) part() (p task.Part) {
-	at, kind, has := d.Path(), "", false
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		switch string(name) {
-		case "type":
-			text, _ := d.Text(maxType)
-			kind = string(text)
-		case "text":
-			p.Text, has = d.text().Text, true
-		case "image_url":
-			p.ImageURL = d.ImageURL()
-		default:
-			d.Skip()
-		}
-	}
-	switch {
-	case kind == "text" && has:
-		return task.Part{Text: p.Text}
-	case kind == "image_url" && p.ImageURL != "":
+// part reads a text or an image.
+func (d *decoder) part() task.Part {
+	p := d.Part(d.text)
+	if p.ImageURL != "" {
 		d.req.Needs.Input |= catalog.Image
-		d.count(imageTokens)
-		return task.Part{ImageURL: p.ImageURL}
-	case kind == "text" || kind == "image_url":
-		d.FailAt(fault.Invalid, at+"."+kind, "%s.%s is required.", at, kind)
-	default:
-		d.FailAt(fault.Invalid, at+".type", "%s.type must be text or image_url.", at)
+		d.count(wire.ImageTokens)
 	}
 	return p
 }

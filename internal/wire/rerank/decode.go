@@ -22,11 +22,7 @@ const (
 	maxUser      = 256 // characters
 )
 
-const (
-	bytesPerToken     = 3   // prose has 3.5 to 5 bytes to a token, code a little less
-	mostBytesPerToken = 12  // of words that a tokenizer knows well, in letters of two bytes
-	chunkTokens       = 500 // a longer document is billed as several
-)
+const chunkTokens = 500 // a longer document is billed as several
 
 // Decode reads the body of a rerank request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
 // TooDeep; the error's Param is the path of the offending field. Fields that it does not know are passed over.
@@ -69,14 +65,7 @@ type decoder struct {
 }
 
 func (d *decoder) run() {
-	if d.Kind() != rawjson.Object {
-		d.Fail(fault.Invalid, "The body must be a JSON object.")
-		return
-	}
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		d.field(string(name))
-	}
+	d.Members(d.field)
 	switch {
 	case len(d.req.Models) == 0:
 		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
@@ -94,7 +83,7 @@ func (d *decoder) field(name string) {
 			d.req.Models = []string{slug}
 		}
 	case "query":
-		d.task.Query, d.query = d.filled()
+		d.task.Query, d.query = d.Filled()
 	case "documents":
 		d.documents()
 	case "top_n", "top_k": // Cohere's and Voyage's name of it
@@ -114,16 +103,6 @@ func (d *decoder) field(name string) {
 	}
 }
 
-// filled reads a text that is not empty; false when it is absent.
-func (d *decoder) filled() (string, bool) {
-	at := d.Path()
-	text, ok := d.Text(math.MaxInt)
-	if ok && len(text) == 0 {
-		d.FailAt(fault.Invalid, at, "%s must not be empty.", at)
-	}
-	return string(text), ok
-}
-
 func (d *decoder) documents() {
 	if !d.Array() {
 		return
@@ -135,7 +114,7 @@ func (d *decoder) documents() {
 		}
 		switch d.Kind() {
 		case rawjson.String:
-			text, _ := d.filled()
+			text, _ := d.Filled()
 			d.task.Documents = append(d.task.Documents, text)
 		case rawjson.Object:
 			d.task.Documents = append(d.task.Documents, d.object())
@@ -154,7 +133,7 @@ func (d *decoder) object() (text string) {
 	d.Object()
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		if string(name) == "text" {
-			text, has = d.filled()
+			text, has = d.Filled()
 		} else {
 			d.Skip()
 		}
@@ -168,15 +147,13 @@ func (d *decoder) object() (text string) {
 // measure estimates how much there is to read. A document that is too long for a model is cut by the provider, and not refused, so that
 // it is the query alone that must fit.
 func (d *decoder) measure() {
-	needs, query := &d.req.Needs, tokens(d.task.Query)
+	needs, query := &d.req.Needs, wire.TextTokens(d.task.Query)
 	for _, document := range d.task.Documents {
-		n := tokens(document)
+		n := wire.TextTokens(document)
 		needs.PromptTokens += query + n
-		needs.Dense = bytesPerToken
+		needs.Dense = wire.BytesPerToken
 		d.task.Chunks += int((query + n + chunkTokens - 1) / chunkTokens)
 	}
-	needs.Longest = int64(len(d.task.Query))/mostBytesPerToken + 1
+	needs.Longest = wire.LeastTokens(d.task.Query)
 	needs.Input = catalog.Text
 }
-
-func tokens(text string) int64 { return int64(len(text))/bytesPerToken + 1 }

@@ -4,10 +4,8 @@ import (
 	"encoding/base64"
 	"io"
 	"strconv"
-	"sync"
 
 	"weir/internal/completion"
-	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
 )
@@ -50,89 +48,37 @@ func (b *Bytes) Event(ev *completion.Event) error {
 // End does nothing: the end of the bytes is the end of the answer.
 func (b *Bytes) End(relay.Receipt) error { return nil }
 
-// Stream writes sound as server-sent events, one Write for each. It is a relay.Sink; KeepAlive may be called from another goroutine meanwhile.
-type Stream struct {
-	w io.Writer
-
-	mu     sync.Mutex
-	closed bool
-	err    error
-	served relay.Served
-}
+// Stream writes sound as server-sent events. It is a relay.Sink.
+type Stream struct{ wire.Stream }
 
 var _ relay.Sink = (*Stream)(nil)
 
 // NewStream writes events to w, which flushes after each Write.
-func NewStream(w io.Writer) *Stream { return &Stream{w: w} }
-
-// Start takes in who serves; nothing is written before the first event.
-func (s *Stream) Start(served relay.Served) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served = served
-	return s.err
-}
+func NewStream(w io.Writer) *Stream { return &Stream{wire.NewStream(w)} }
 
 // Event writes a piece of sound.
 func (s *Stream) Event(ev *completion.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if ev.Result != nil && ev.Result.Sound != nil {
+	if ev.Result == nil || ev.Result.Sound == nil {
+		return nil
+	}
+	return s.Do(func() {
 		data := ev.Result.Sound.Data
 		b := append(make([]byte, 0, 64+base64.StdEncoding.EncodedLen(len(data))), `data: {"type":"speech.audio.delta","audio":"`...)
-		s.write(append(base64.StdEncoding.AppendEncode(b, data), "\"}\n\n"...))
-	}
-	return s.err
-}
-
-func (s *Stream) write(b []byte) {
-	if s.err == nil && !s.closed {
-		_, s.err = s.w.Write(b)
-	}
-	s.closed = s.closed || s.err != nil
+		s.Send(append(base64.StdEncoding.AppendEncode(b, data), "\"}\n\n"...))
+	})
 }
 
 // End writes the last event, with what was consumed and what it costs, and closes the stream.
 func (s *Stream) End(receipt relay.Receipt) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	u := &receipt.Usage
-	b := append([]byte(nil), `data: {"type":"speech.audio.done","usage":{"input_tokens":`...)
-	b = strconv.AppendInt(b, u.Prompt.N, 10)
-	b = strconv.AppendInt(append(b, `,"output_tokens":`...), u.Completion.N, 10)
-	b = strconv.AppendInt(append(b, `,"total_tokens":`...), u.Prompt.N+u.Completion.N, 10)
-	b = strconv.AppendInt(append(b, `,"characters":`...), u.Characters.N, 10)
-	b = append(wire.AppendCost(append(b, ','), &receipt), '}')
-	s.write(append(wire.AppendNotice(b, s.served.Head.Notice), "}\n\n"...))
-	s.done()
-	return s.err
-}
-
-func (s *Stream) done() {
-	s.write([]byte("data: [DONE]\n\n"))
-	s.closed = true
-}
-
-// KeepAlive writes a comment, which clients pass over.
-func (s *Stream) KeepAlive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.write([]byte(": keep-alive\n\n"))
-	return s.err
-}
-
-// Fail ends the stream with an error object.
-func (s *Stream) Fail(failure []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.write(append(rawjson.AppendOneLine([]byte(`data: {"error":`), failure), "}\n\n"...))
-	s.done()
-	return s.err
-}
-
-// Close ends the use of the stream.
-func (s *Stream) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
+	return s.Do(func() {
+		u := &receipt.Usage
+		b := append([]byte(nil), `data: {"type":"speech.audio.done","usage":{"input_tokens":`...)
+		b = strconv.AppendInt(b, u.Prompt.N, 10)
+		b = strconv.AppendInt(append(b, `,"output_tokens":`...), u.Completion.N, 10)
+		b = strconv.AppendInt(append(b, `,"total_tokens":`...), u.Prompt.N+u.Completion.N, 10)
+		b = strconv.AppendInt(append(b, `,"characters":`...), u.Characters.N, 10)
+		b = append(wire.AppendCost(append(b, ','), &receipt), '}')
+		s.Send(append(wire.AppendNotice(b, s.Served().Head.Notice), "}\n\n"...))
+		s.Finish()
+	})
 }

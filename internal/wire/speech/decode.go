@@ -47,7 +47,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	if err := d.Err(); err != nil {
 		return nil, err
 	}
-	d.req.Needs.PromptTokens, d.req.Needs.Longest = d.t.Most().Prompt.N, int64(len(d.t.Input))/12+1
+	d.req.Needs.PromptTokens, d.req.Needs.Longest = d.t.Most().Prompt.N, wire.LeastTokens(d.t.Input)
 	d.req.Needs.Input = catalog.Text
 	return d.req, nil
 }
@@ -70,14 +70,7 @@ type decoder struct {
 }
 
 func (d *decoder) run() {
-	if d.Kind() != rawjson.Object {
-		d.Fail(fault.Invalid, "The body must be a JSON object.")
-		return
-	}
-	d.Object()
-	for name, ok := d.Member(); ok; name, ok = d.Member() {
-		d.field(string(name))
-	}
+	d.Members(d.field)
 	switch {
 	case d.Err() != nil:
 	case d.req.Models == nil:

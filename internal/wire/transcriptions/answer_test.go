@@ -11,6 +11,7 @@ import (
 	"weir/internal/relay"
 	"weir/internal/task"
 	"weir/internal/usage"
+	"weir/internal/wire/sse"
 	"weir/internal/wire/transcriptions"
 )
 
@@ -200,10 +201,10 @@ func TestStreamFails(t *testing.T) {
 	if err := s.KeepAlive(); err != nil {
 		t.Fatal(err)
 	}
-	if want := ": keep-alive\n\ndata: {\"error\":{\"code\":502, \"message\":\"broke off\"}}\n\ndata: [DONE]\n\n"; b.String() != want {
+	if want := sse.KeepAlive + "data: {\"error\":{\"code\":502, \"message\":\"broke off\"}}\n\ndata: [DONE]\n\n"; b.String() != want {
 		t.Errorf("%q", b.String())
 	}
-	if !json.Valid([]byte(strings.TrimPrefix(strings.Split(b.String(), "\n\n")[1], "data: "))) {
+	if !json.Valid([]byte(strings.TrimPrefix(strings.Split(b.String(), "\n\n")[0], sse.KeepAlive+"data: "))) {
 		t.Error("the error is not JSON")
 	}
 }

@@ -2,7 +2,6 @@ package transcriptions
 
 import (
 	"io"
-	"sync"
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
@@ -11,41 +10,30 @@ import (
 	"weir/internal/wire"
 )
 
-// Stream writes a transcript as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called from another
-// goroutine meanwhile.
+// Stream writes a transcript as server-sent events. It is a relay.Sink.
 type Stream struct {
-	w io.Writer
-	t *task.Transcription
-
-	mu       sync.Mutex
-	closed   bool
-	err      error
+	wire.Stream
+	t        *task.Transcription
 	got      transcript
 	segments int
-	served   relay.Served
 }
 
 var _ relay.Sink = (*Stream)(nil)
 
 // NewStream writes the answer to t to w, which flushes after each Write.
-func NewStream(w io.Writer, t *task.Transcription) *Stream { return &Stream{w: w, t: t} }
-
-// Start takes in who serves; nothing is written before the first event.
-func (s *Stream) Start(served relay.Served) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.served = served
-	return s.err
+func NewStream(w io.Writer, t *task.Transcription) *Stream {
+	return &Stream{Stream: wire.NewStream(w), t: t}
 }
 
 // Event writes what an event tells.
 func (s *Stream) Event(ev *completion.Event) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.closed || ev.Result == nil || ev.Result.Transcript == nil {
-		return s.err
+	if ev.Result == nil || ev.Result.Transcript == nil {
+		return nil
 	}
-	p := ev.Result.Transcript
+	return s.Do(func() { s.piece(ev.Result.Transcript) })
+}
+
+func (s *Stream) piece(p *task.Transcript) {
 	s.got.add(p)
 	switch {
 	case p.Final && s.got.deltas.Len() == 0: // the provider does not stream: its answer is one delta
@@ -62,7 +50,6 @@ func (s *Stream) Event(ev *completion.Event) error {
 			s.segment(p.Segment)
 		}
 	}
-	return s.err
 }
 
 func (s *Stream) delta(text, segment string, logprobs []byte) {
@@ -89,53 +76,16 @@ func (s *Stream) probabilities(b, logprobs []byte) []byte {
 }
 
 // frame closes an event's object and writes it.
-func (s *Stream) frame(b []byte) { s.write(append(b, "}\n\n"...)) }
-
-func (s *Stream) write(b []byte) {
-	if s.err == nil && !s.closed {
-		_, s.err = s.w.Write(b)
-	}
-	s.closed = s.closed || s.err != nil
-}
+func (s *Stream) frame(b []byte) { s.Send(append(b, "}\n\n"...)) }
 
 // End writes the last event and closes the stream.
 func (s *Stream) End(receipt relay.Receipt) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := s.got.whole()
-	b := rawjson.AppendText([]byte(`data: {"type":"transcript.text.done","text":`), all.Text)
-	b = s.probabilities(b, all.Logprobs)
-	b = appendUsage(append(b, `,"usage":`...), &receipt)
-	s.frame(wire.AppendNotice(b, s.served.Head.Notice))
-	s.done()
-	return s.err
-}
-
-func (s *Stream) done() {
-	s.write([]byte("data: [DONE]\n\n"))
-	s.closed = true
-}
-
-// KeepAlive writes a comment, which clients pass over.
-func (s *Stream) KeepAlive() error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.write([]byte(": keep-alive\n\n"))
-	return s.err
-}
-
-// Fail ends the stream with an error object.
-func (s *Stream) Fail(failure []byte) error {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.write(append(rawjson.AppendOneLine([]byte(`data: {"error":`), failure), "}\n\n"...))
-	s.done()
-	return s.err
-}
-
-// Close ends the use of the stream.
-func (s *Stream) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.closed = true
+	return s.Do(func() {
+		all := s.got.whole()
+		b := rawjson.AppendText([]byte(`data: {"type":"transcript.text.done","text":`), all.Text)
+		b = s.probabilities(b, all.Logprobs)
+		b = appendUsage(append(b, `,"usage":`...), &receipt)
+		s.frame(wire.AppendNotice(b, s.Served().Head.Notice))
+		s.Finish()
+	})
 }
