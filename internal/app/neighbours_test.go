@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/config"
 	"weir/internal/money"
 )
 
@@ -317,6 +318,22 @@ var neighbours = []neighbour{
 			greedy.press(ctx, t, 2, http.StatusTooManyRequests, "rate_limit_exceeded", func(int) *http.Request {
 				return greedy.request(http.MethodPost, "/v1/videos", shoot("test/film", "[[sim takes=10m]] a river"))
 			})
+		},
+		use: func(t *testing.T, other *account) {
+			other.awaitFilm(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
+		},
+	},
+	{
+		resource: "videos that are copied",
+		setup: func(s *setup) {
+			films(new(testing.T), "", map[string]string{"test/film": "video"})(s)
+			s.Video.Keep, s.Video.AtOnce, s.Video.CopiesAtOnce = config.KeepFolder, 2, 2
+		},
+		take: func(ctx context.Context, t *testing.T, greedy *account) {
+			for range 2 {
+				greedy.shoot(t, shoot("test/film", "[[sim on=content fault=u5]] a river"))
+			}
+			waitFor(t, "a copy that does not end", func() bool { return filmCounts(greedy.gw.sim).Downloads > 0 })
 		},
 		use: func(t *testing.T, other *account) {
 			other.awaitFilm(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")

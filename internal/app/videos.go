@@ -59,7 +59,7 @@ func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func
 		d.Contents = g.contents
 	}
 	return video.New(d, video.Config{
-		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
+		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), Copies: int(v.CopiesAtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,
 		LookEvery: min(v.FirstPoll, time.Second), CopyFor: v.CopyTimeout, Report: reportVideos(g.slog),
 	}), nil
 }

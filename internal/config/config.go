@@ -245,10 +245,11 @@ type VideoJobs struct {
 	MaxAge          time.Duration `yaml:"max_age"`
 	FirstPoll       time.Duration `yaml:"first_poll"`
 	MostPoll        time.Duration `yaml:"most_poll"`
-	AtOnce          int64         `yaml:"at_once"`      // jobs that one node works on at a time
-	Retention       time.Duration `yaml:"retention"`    // of videos, after completion
-	ForgetAfter     time.Duration `yaml:"forget_after"` // of jobs, after their end
-	Keep            string        `yaml:"keep"`         // "provider", "folder", "s3"
+	AtOnce          int64         `yaml:"at_once"`        // jobs that one node works on at a time
+	Retention       time.Duration `yaml:"retention"`      // of videos, after completion
+	ForgetAfter     time.Duration `yaml:"forget_after"`   // of jobs, after their end
+	CopiesAtOnce    int64         `yaml:"copies_at_once"` // of one node, besides at_once
+	Keep            string        `yaml:"keep"`           // "provider", "folder", "s3"
 	CopyTimeout     time.Duration `yaml:"copy_timeout"`
 	MaxContentBytes Size          `yaml:"max_content_bytes"`
 	Folder          string        `yaml:"folder"` // "": content in the data directory
@@ -484,7 +485,7 @@ func Default() Config {
 		},
 		Video: VideoJobs{
 			MaxActive: 2, MaxAge: time.Hour, FirstPoll: 5 * time.Second, MostPoll: 30 * time.Second, AtOnce: 16,
-			Retention: 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour, Keep: KeepProvider, CopyTimeout: 15 * time.Minute, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
+			Retention: 24 * time.Hour, ForgetAfter: 30 * 24 * time.Hour, CopiesAtOnce: 8, Keep: KeepProvider, CopyTimeout: 15 * time.Minute, MaxContentBytes: 2 << 30, MinFreeBytes: 1 << 30,
 			S3:        S3{Prefix: "weir/", PartBytes: 8 << 20},
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
 		},

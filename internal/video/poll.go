@@ -21,16 +21,23 @@ const (
 )
 
 // poll asks the provider how far the job is.
-func (s *Service) poll(ctx context.Context, j *Job) error {
+func (s *Service) poll(ctx context.Context, j *Job) (copying func(), err error) {
 	p, err := s.progress(ctx, j)
 	if ctx.Err() != nil {
-		return ctx.Err()
+		return nil, ctx.Err()
 	}
 	j.Polls++
-	if err == nil && !p.State.Active() {
-		return s.finish(ctx, j, &p)
+	if err == nil && p.State == Completed && len(p.Outputs) > 0 {
+		return s.complete(ctx, j, &p)
 	}
+	return nil, s.polled(ctx, j, &p, err)
+}
+
+// polled goes by an answer, or by the lack of one, that brings no video.
+func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) error {
 	switch {
+	case err == nil && !p.State.Active():
+		return s.unmade(ctx, j, p)
 	case s.late(j):
 		return s.tooLate(ctx, j)
 	case err == nil:
@@ -59,16 +66,12 @@ func (s *Service) progress(ctx context.Context, j *Job) (Progress, error) {
 	return s.Upstream.Poll(ctx, ep, j)
 }
 
-// finish ends a job that the provider has done with.
-func (s *Service) finish(ctx context.Context, j *Job, p *Progress) error {
-	switch {
-	case p.State == Completed && len(p.Outputs) > 0:
-		return s.complete(ctx, j, p)
-	case p.Failure != nil:
+// unmade ends a job that the provider has ended without a video.
+func (s *Service) unmade(ctx context.Context, j *Job, p *Progress) error {
+	if p.Failure != nil {
 		return s.end(ctx, j, failedState(p.State), p.Failure.Public, p.Failure.Kind.String())
-	default:
-		return s.end(ctx, j, failedState(p.State), "The provider made no video.", fault.ProviderUnavailable.String())
 	}
+	return s.end(ctx, j, failedState(p.State), "The provider made no video.", fault.ProviderUnavailable.String())
 }
 
 // failedState is what a job becomes whose provider ended it in that state without a video.
@@ -79,21 +82,49 @@ func failedState(s State) State {
 	return Failed
 }
 
-// complete keeps the videos, where that is wanted, and charges for them.
-func (s *Service) complete(ctx context.Context, j *Job, p *Progress) error {
+// complete charges for the videos, once they are kept where that is wanted: copying does so beside the workers.
+func (s *Service) complete(ctx context.Context, j *Job, p *Progress) (copying func(), err error) {
 	j.outputs(p.Outputs)
-	if s.Contents != nil {
-		if err := s.keepOutputs(ctx, j); err != nil {
-			if ctx.Err() != nil || fault.Is(err, fault.Conflict) {
+	if s.Contents == nil {
+		return nil, s.completed(ctx, j, p)
+	}
+	if !s.copies.enter(j.User) { // it has been made in time, so it may wait beyond its deadline
+		j.DueAt = s.now().Add(s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Polls))
+		return nil, s.keep(ctx, j, true)
+	}
+	return func() {
+		defer s.copies.leave(j.User)
+		s.guard(ctx, j, func() error {
+			if over, err := s.copied(ctx, j); over || err != nil {
 				return err
 			}
-			if j.Failures++; j.Failures < copyTries && !s.late(j) {
-				s.cfg.Report("a video cannot be copied from its provider", j, err)
-				return s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
-			}
-			s.cfg.Report("a video stays with its provider, because it cannot be copied", j, err)
-		}
+			return s.completed(ctx, j, p)
+		})
+	}, nil
+}
+
+// copied copies the videos of a job when it is its turn. over tells that the job rests, and that it is tried again.
+func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
+	if err := s.copies.turns.Enter(ctx, j.User); err != nil {
+		return true, err
 	}
+	defer s.copies.turns.Leave(j.User)
+	if err = s.keepOutputs(ctx, j); err == nil {
+		return false, nil
+	}
+	if ctx.Err() != nil || fault.Is(err, fault.Conflict) {
+		return true, err
+	}
+	if j.Failures++; j.Failures < copyTries && !s.late(j) {
+		s.cfg.Report("a video cannot be copied from its provider", j, err)
+		return true, s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Failures))
+	}
+	s.cfg.Report("a video stays with its provider, because it cannot be copied", j, err)
+	return false, nil
+}
+
+// completed ends a job with its charge.
+func (s *Service) completed(ctx context.Context, j *Job, p *Progress) error {
 	j.Progress = 100
 	if err := j.settle(p); err != nil {
 		return err
@@ -226,7 +257,9 @@ func (s *Service) cleanOnce(ctx context.Context, j *Job) error {
 		if s.Contents == nil {
 			return errNoContents()
 		}
-		if err := s.Contents.Delete(ctx, o.Kept); err != nil {
+		short, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
+		err := s.Contents.Delete(short, o.Kept)
+		if cancel(); err != nil {
 			return err
 		}
 		o.Kept = ""

@@ -39,6 +39,7 @@ type Config struct {
 	ForgetAfter time.Duration // jobs are forgotten so long after their end; default 30 days
 
 	AtOnce    int           // jobs that one node works on at a time; default 16
+	Copies    int           // videos that one node copies at a time, besides; half of them of one user; default 8
 	LookEvery time.Duration // how often a node looks for jobs that are due; default 1 s
 	FirstPoll time.Duration // after a provider has taken a job; default 5 s
 	MostPoll  time.Duration // polls of a job grow that far apart; default 30 s
@@ -72,6 +73,7 @@ func (c Config) withDefaults() Config {
 	}
 	count(&c.Limit, 2)
 	count(&c.AtOnce, 16)
+	count(&c.Copies, 8)
 	set(&c.JobFor, time.Hour)
 	set(&c.KeepFor, 24*time.Hour)
 	set(&c.ForgetAfter, 30*24*time.Hour)
@@ -145,10 +147,11 @@ type Deps struct {
 // Service admits jobs, tells of them, and works on those that are due. It is safe for concurrent use.
 type Service struct {
 	Deps
-	cfg   Config
-	began time.Time
-	wake  chan struct{}
-	swept time.Time // used by look alone
+	cfg    Config
+	began  time.Time
+	wake   chan struct{}
+	swept  time.Time // used by look alone
+	copies *copies
 
 	stop  context.CancelFunc
 	done  sync.WaitGroup
@@ -176,7 +179,7 @@ func New(d Deps, c Config) *Service {
 	if d.Rand == nil {
 		d.Rand = func() float64 { return 0.5 }
 	}
-	return &Service{Deps: d, cfg: c, began: c.Now(), wake: make(chan struct{}, 1)}
+	return &Service{Deps: d, cfg: c, began: c.Now(), wake: make(chan struct{}, 1), copies: newCopies(c.Copies)}
 }
 
 // now is the time by which everything here is done: that of the database, as it was told last, and what has passed since. A node whose clock is

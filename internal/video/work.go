@@ -142,17 +142,24 @@ func (s *Service) take(ctx context.Context) {
 	s.mu.Unlock()
 	for _, j := range jobs {
 		s.steps.Go(func() {
-			defer func() {
-				s.mu.Lock()
-				s.busy--
-				s.mu.Unlock()
-				if len(jobs) == room {
-					s.Wake()
-				}
-			}()
-			s.step(l.ctx, j)
+			if copying := s.stepInPlace(l.ctx, j, len(jobs) == room); copying != nil {
+				copying()
+			}
 		})
 	}
+}
+
+// stepInPlace is step, and leaves the place that the step had. look tells that there may be jobs waiting for it.
+func (s *Service) stepInPlace(ctx context.Context, j *Job, look bool) (copying func()) {
+	defer func() {
+		s.mu.Lock()
+		s.busy--
+		s.mu.Unlock()
+		if look {
+			s.Wake()
+		}
+	}()
+	return s.step(ctx, j)
 }
 
 // present is the node's life and how many more steps may be under way. When others took the node for dead, what it was at is theirs: its
@@ -185,35 +192,49 @@ func (s *Service) Step(ctx context.Context) (int, error) {
 	l, _ := s.present()
 	jobs, err := s.claim(ctx, l, s.cfg.AtOnce)
 	for _, j := range jobs {
-		s.step(ctx, j)
+		if copying := s.step(ctx, j); copying != nil {
+			copying()
+		}
 	}
 	return len(jobs), err
 }
 
 // step does what a job is due for. What it was told stays true when it is broken off at any place: the next one to look at the job finds
-// in the store what may have been done, and never does it twice.
-func (s *Service) step(ctx context.Context, j *Job) {
+// in the store what may have been done, and never does it twice. What is left to copy is done by copying, which needs no worker's place; nil:
+// nothing is.
+func (s *Service) step(ctx context.Context, j *Job) (copying func()) {
+	s.guard(ctx, j, func() (err error) {
+		copying, err = s.due(ctx, j)
+		return err
+	})
+	return copying
+}
+
+func (s *Service) due(ctx context.Context, j *Job) (copying func(), err error) {
+	switch {
+	case !j.Accepted && j.Active(): // its client was refused, or has waited in vain
+		return nil, s.end(ctx, j, Failed, "The job could not be accepted in time; nothing was begun.", fault.StorageUnavailable.String())
+	case j.State == Pending:
+		return nil, s.submit(ctx, j)
+	case j.State == InProgress:
+		return s.poll(ctx, j)
+	case j.State == Completed:
+		j.outlived(s.now())
+		if err := s.keep(ctx, j, false); err != nil {
+			return nil, err
+		}
+	}
+	return nil, s.clean(ctx, j)
+}
+
+// guard runs a part of a job's work, and lets the job go when that fails.
+func (s *Service) guard(ctx context.Context, j *Job, work func() error) {
 	defer func() {
 		if v := recover(); v != nil {
 			s.stumbled(ctx, j, fmt.Errorf("%v\n%s", v, debug.Stack()))
 		}
 	}()
-	var err error
-	switch {
-	case !j.Accepted && j.Active(): // its client was refused, or has waited in vain
-		err = s.end(ctx, j, Failed, "The job could not be accepted in time; nothing was begun.", fault.StorageUnavailable.String())
-	case j.State == Pending:
-		err = s.submit(ctx, j)
-	case j.State == InProgress:
-		err = s.poll(ctx, j)
-	case j.State == Completed:
-		j.outlived(s.now())
-		if err = s.keep(ctx, j, false); err == nil {
-			err = s.clean(ctx, j)
-		}
-	default:
-		err = s.clean(ctx, j)
-	}
+	err := work()
 	switch {
 	case err == nil || ctx.Err() != nil:
 	case fault.Is(err, fault.Conflict): // somebody else has it, or has ended it

@@ -194,6 +194,7 @@ type provider struct {
 	recover func(*video.Submission) (video.Recovered, error)
 	poll    func(*video.Job) (video.Progress, error)
 	open    func() (*video.Content, error)
+	openFor func(*video.Job) // called before
 }
 
 var done = video.Progress{State: video.Completed, Outputs: []video.Output{{URL: "https://one.test/v.mp4"}}}
@@ -221,7 +222,10 @@ func (p *provider) Poll(_ context.Context, _ *catalog.Endpoint, j *video.Job) (v
 
 func (*provider) Cancel(context.Context, *catalog.Endpoint, *video.Job) error { return nil }
 
-func (p *provider) Open(context.Context, *catalog.Endpoint, *video.Job, *video.Output, *video.Range) (*video.Content, error) {
+func (p *provider) Open(_ context.Context, _ *catalog.Endpoint, j *video.Job, _ *video.Output, _ *video.Range) (*video.Content, error) {
+	if p.openFor != nil {
+		p.openFor(j)
+	}
 	return p.open()
 }
 
@@ -247,8 +251,10 @@ func newRig(t *testing.T, p *provider, change ...func(*video.Deps, *video.Config
 	return r
 }
 
-func (r *rig) submit() (*video.Job, error) {
-	return r.Submit(context.Background(), &video.Submit{Caller: &apikey.Caller{User: "usr_1", Wallet: "wal_1"}, Generation: "gen-1", Catalog: r.snap,
+func (r *rig) submit() (*video.Job, error) { return r.submitAs("usr_1") }
+
+func (r *rig) submitAs(user string) (*video.Job, error) {
+	return r.Submit(context.Background(), &video.Submit{Caller: &apikey.Caller{User: user, Wallet: "wal_1"}, Generation: "gen-1", Catalog: r.snap,
 		Request: &video.Request{Model: "v/plain", Prompt: "p"}})
 }
 
@@ -460,6 +466,7 @@ func TestAtOnce(t *testing.T) {
 type shelf struct {
 	video.Contents
 	full bool
+	mu   sync.Mutex
 	kept map[string]string
 }
 
@@ -468,6 +475,8 @@ func (s *shelf) Put(_ context.Context, key, _ string, r io.Reader) (int64, strin
 		return 0, "", fault.New(fault.StorageUnavailable, "shelf", "full")
 	}
 	b, err := io.ReadAll(r)
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.kept[key] = string(b)
 	return int64(len(b)), "e", err
 }
@@ -477,6 +486,8 @@ func (s *shelf) Open(_ context.Context, key string, offset, length int64) (io.Re
 }
 
 func (s *shelf) Delete(_ context.Context, key string) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	delete(s.kept, key)
 	return nil
 }
@@ -561,4 +572,77 @@ func TestCopiesAfterAnUnheardEnd(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Copies that take their time keep nobody from looking after jobs, and those of one user leave places to the others.
+func TestSlowCopies(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		s := &shelf{kept: map[string]string{}}
+		var mu sync.Mutex
+		under, most, polls := 0, 0, 0
+		r := newRig(t, &provider{
+			poll: func(j *video.Job) (video.Progress, error) {
+				if j.User == "usr_3" {
+					mu.Lock()
+					defer mu.Unlock()
+					polls++
+					return video.Progress{State: video.InProgress}, nil
+				}
+				return done, nil
+			},
+			openFor: func(j *video.Job) {
+				if j.User != "usr_1" {
+					return
+				}
+				mu.Lock()
+				under++
+				most = max(most, under)
+				mu.Unlock()
+				time.Sleep(10 * time.Minute)
+				mu.Lock()
+				under--
+				mu.Unlock()
+			},
+			open: func() (*video.Content, error) {
+				return &video.Content{Body: io.NopCloser(strings.NewReader("movie")), Size: 5, Length: 5}, nil
+			},
+		}, func(d *video.Deps, c *video.Config) { d.Contents, c.AtOnce, c.Copies, c.Limit = s, 1, 2, 99 })
+		for range 20 { // of which fifteen rest
+			r.mustSubmit()
+		}
+		r.Start()
+		time.Sleep(2 * time.Minute)
+		var quick []*video.Job
+		for _, user := range []string{"usr_2", "usr_2", "usr_3"} {
+			j, err := r.submitAs(user)
+			if err != nil {
+				t.Fatal(err)
+			}
+			quick = append(quick, j)
+		}
+		time.Sleep(2 * time.Minute)
+		synctest.Wait()
+		for _, j := range quick[:2] {
+			if got, err := r.Get(context.Background(), j.User, j.ID); err != nil || got.State != video.Completed {
+				t.Errorf("%+v, %v", got, err)
+			}
+		}
+		mu.Lock()
+		if most != 1 || polls < 4 {
+			t.Errorf("one user copied %d at a time; a job was looked after %d times", most, polls)
+		}
+		mu.Unlock()
+		time.Sleep(4 * time.Hour)
+		synctest.Wait()
+		r.Close(context.Background())
+		for _, j := range r.store.jobs {
+			if j.User == "usr_1" && (j.State != video.Completed && j.State != video.Expired || j.Outputs != nil && j.Outputs[0].Kept == "") {
+				t.Errorf("%s: %+v", j.State, j.Outputs)
+			}
+		}
+		if len(s.kept) < 2 {
+			t.Errorf("%d are kept", len(s.kept))
+		}
+	})
 }
