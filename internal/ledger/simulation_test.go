@@ -1,6 +1,7 @@
 package ledger_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"flag"
@@ -31,9 +32,10 @@ var (
 var foundBy = []uint64{}
 
 // TestSimulation plays schedules of failures on three nodes in virtual time, against a model that is nothing but sums: money comes and goes,
-// calls hold, grow and settle, jobs hand their money over, the store stalls, refuses and loses answers, nodes crash with torn writes, freeze and
-// wake. After each step the books balance and no wallet is further below zero than its calls cost beyond what was held for them. At the end
-// nothing is lost, doubled or left held. A failure prints its seed; -sim.seed plays it again.
+// calls hold, grow and settle, jobs hand their money over, the store stalls, refuses and loses answers, refuses some records for good, nodes crash
+// with torn writes, freeze and wake, bytes of their journals are damaged, and their folders are copied and started beside them.
+// After each step the books balance and no wallet or key is further below zero than its calls cost beyond what was held for them. At the end
+// nothing is lost (but for one charge for each damaged byte), doubled or left held. A failure prints its seed; -sim.seed plays it again.
 func TestSimulation(t *testing.T) {
 	t.Parallel()
 	if *simSeed != 0 {
@@ -67,7 +69,7 @@ func simulate(t *testing.T, seed uint64) {
 	dir := memoryDir(t)
 	defer func() { _ = os.RemoveAll(dir) }()
 	s := &simulation{seed: seed, rand: rand.New(rand.NewPCG(seed, 0x5eed)), store: ledgertest.New(), dir: dir, now: time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC),
-		topUps: map[string]money.Nano{}, settled: map[string]money.Nano{}, back: map[string]money.Nano{}}
+		topUps: map[string]money.Nano{}, settled: map[string]simCharge{}, aside: map[string]simCharge{}, back: map[string]money.Nano{}}
 	defer s.stopAll()
 	if err := s.play(); err != nil {
 		t.Fatalf("seed %d, step %d, after %v: %v", seed, s.step, s.recent, err)
@@ -100,7 +102,8 @@ type simulation struct {
 	holds   []*simHold
 	jobs    []*simHold
 	topUps  map[string]money.Nano // by external id
-	settled map[string]money.Nano // by generation
+	settled map[string]simCharge  // by generation
+	aside   map[string]simCharge  // what the store refuses, until somebody decides
 	paid    []*record.Call        // in the order in which they were settled
 	back    map[string]money.Nano // what was refunded, by generation
 	calls   int
@@ -110,12 +113,23 @@ type simulation struct {
 	waiting bool // a step waits, and others live on
 }
 
+// simCharge is what a call cost, and whom.
+type simCharge struct {
+	wallet *simWallet
+	key    string
+	cost   money.Nano
+	at     time.Time
+	node   *simNode // whose journal had it, nil for a job
+}
+
 type simNode struct {
 	name   string
 	book   *ledger.Book // nil while it is dead
 	frozen bool
 	beat   time.Time // last sign of life that the store took for sure
 	behind []*simHold
+	copied bool // there is another node with a copy of its folder, so that either may have lost the identity
+	harmed int  // bytes of its journal that were damaged
 }
 
 type simWallet struct {
@@ -123,6 +137,24 @@ type simWallet struct {
 	credited, charged money.Nano
 	overrun           money.Nano // what calls cost beyond what was held for them, or beyond what was still theirs
 	limit             *ledger.KeyLimit
+	spent             map[int64]money.Nano // by the key, by the start of its interval
+	keyOverrun        money.Nano           // as overrun, of the key
+}
+
+// at is the key's interval of a moment.
+func (w *simWallet) at(at time.Time) int64 {
+	periods := ledger.Periods(at)
+	if w.limit.Reset == ledger.Daily {
+		return periods[1].Start
+	}
+	return periods[0].Start
+}
+
+// over takes in what was spent without being held.
+func (w *simWallet) over(n money.Nano, key string) {
+	if w.overrun += n; key != "" {
+		w.keyOverrun += n
+	}
 }
 
 type simHold struct {
@@ -131,6 +163,7 @@ type simHold struct {
 	wallet *simWallet
 	key    string
 	amount money.Nano
+	at     time.Time
 	lapsed bool // others may have taken the money back
 	hidden bool
 	job    string
@@ -179,12 +212,16 @@ func (s *simulation) fate(_, _ string) ledgertest.Outcome {
 
 func (s *simulation) play() error {
 	s.store.Fate = s.fate
+	s.store.Refuse = func(generation string) bool { _, refused := s.aside[generation]; return refused }
 	for i := range 3 {
 		n := &simNode{name: fmt.Sprint("node", i)}
 		s.nodes = append(s.nodes, n)
-		w := &simWallet{id: fmt.Sprint("wal_", i)}
-		if i == 1 {
+		w := &simWallet{id: fmt.Sprint("wal_", i), spent: map[int64]money.Nano{}}
+		switch i {
+		case 1:
 			w.limit = &ledger.KeyLimit{Amount: 60, Reset: ledger.Never}
+		case 2:
+			w.limit = &ledger.KeyLimit{Amount: 80, Reset: ledger.Daily}
 		}
 		s.wallets = append(s.wallets, w)
 		s.store.AddWallet(w.id)
@@ -202,6 +239,7 @@ func (s *simulation) play() error {
 		{"top up", 4, s.topUp}, {"adjust", 2, s.adjust}, {"refund", 2, s.refund}, {"hold", 14, s.hold}, {"grow", 8, s.grow}, {"settle", 12, s.settle}, {"release", 3, s.release},
 		{"note", 1, s.note}, {"job", 2, s.job}, {"end job", 2, s.endJob}, {"tick", 8, s.tickOne}, {"flush", 4, s.flushOne}, {"wait", 5, s.wait},
 		{"crash", 2, s.crash}, {"restart", 3, s.restart}, {"freeze", 3, s.freeze}, {"thaw", 3, s.thaw}, {"sleep", 1, s.sleep}, {"weather", 3, s.weather}, {"read", 3, s.read},
+		{"copy", 1, s.copyFolder}, {"damage", 2, s.damage}, {"decide", 1, s.decide},
 	}
 	total := 0
 	for _, st := range steps {
@@ -228,6 +266,12 @@ func (s *simulation) play() error {
 
 func (s *simulation) start(n *simNode) error {
 	b, err := ledger.Start(context.Background(), s.store, s.config(n))
+	if err != nil && n.harmed > 0 && !fault.Is(err, fault.StorageUnavailable) { // it is told, and the operator gives up what is damaged
+		if _, err := journal.Repair(filepath.Join(s.dir, n.name), s.now); err != nil {
+			return err
+		}
+		b, err = ledger.Start(context.Background(), s.store, s.config(n))
+	}
 	if err != nil {
 		if (s.faulty || s.outage) && fault.Is(err, fault.StorageUnavailable) {
 			return nil // it stays dead for now
@@ -274,7 +318,7 @@ func (s *simulation) workable() (int, *simHold) {
 
 // storeError passes the one error that bad weather explains.
 func (s *simulation) storeError(n *simNode, err error) error {
-	if err == nil || fault.Is(err, fault.StorageUnavailable) && (s.faulty || s.outage || n == nil || s.silent(n)) {
+	if err == nil || fault.Is(err, fault.StorageUnavailable) && (s.faulty || s.outage || n == nil || n.copied || s.silent(n)) {
 		return nil
 	}
 	return err
@@ -285,10 +329,10 @@ func (s *simulation) silent(n *simNode) bool { return s.now.Sub(n.beat) >= 40*ti
 // lapse marks what others may have taken back.
 func (s *simulation) lapse() {
 	for _, h := range s.holds {
-		h.lapsed = h.lapsed || s.silent(h.node)
+		h.lapsed = h.lapsed || h.node.copied || s.silent(h.node)
 	}
 	for _, n := range s.nodes {
-		if n.book == nil || s.silent(n) {
+		if n.book == nil || n.copied || s.silent(n) {
 			s.hide(n)
 		}
 	}
@@ -299,7 +343,7 @@ func (s *simulation) hide(n *simNode) {
 	for _, h := range n.behind {
 		if !h.hidden {
 			h.hidden = true
-			h.wallet.overrun += h.amount
+			h.wallet.over(h.amount, h.key)
 		}
 	}
 }
@@ -351,7 +395,7 @@ func (s *simulation) adjust() error {
 	before := s.clearance(w)
 	_, err := n.book.Adjust(context.Background(), ledger.Adjustment{Wallet: w.id, ID: fmt.Sprint("adj-", s.calls), Amount: amount, Reason: "correction", Actor: simActor})
 	switch {
-	case fault.Is(err, fault.Unprocessable) && amount < 0, fault.Is(err, fault.StorageUnavailable) && s.silent(n):
+	case fault.Is(err, fault.Unprocessable) && amount < 0, fault.Is(err, fault.StorageUnavailable) && (n.copied || s.silent(n)):
 		return nil
 	case err != nil:
 		return err
@@ -379,7 +423,7 @@ func (s *simulation) refund() error {
 		left := c.Cost - s.back[c.Generation]
 		p, err := n.book.GiveBack(context.Background(), r)
 		switch {
-		case err != nil && s.silent(n) && fault.Is(err, fault.StorageUnavailable):
+		case err != nil && (n.copied || s.silent(n)) && fault.Is(err, fault.StorageUnavailable):
 			return nil
 		case fault.Is(err, fault.NotFound) || fault.Is(err, fault.Unprocessable) && r.Amount > left: // perhaps it is in the journal of another node
 			continue
@@ -396,6 +440,9 @@ func (s *simulation) refund() error {
 		for _, w := range s.wallets {
 			if w.id == c.Wallet {
 				w.credited += p.Amount
+				if c.Key != "" {
+					w.spent[w.at(c.At)] -= p.Amount
+				}
 			}
 		}
 	}
@@ -432,7 +479,7 @@ func (s *simulation) hold() error {
 
 // holdOn asks a node for money. It must not get what is not there.
 func (s *simulation) holdOn(n *simNode, w *simWallet, amount money.Nano, key string) error {
-	h := &simHold{node: n, wallet: w, amount: amount, key: key}
+	h := &simHold{node: n, wallet: w, amount: amount, key: key, at: s.now}
 	r := ledger.HoldRequest{Wallet: w.id, Amount: h.amount}
 	if key != "" {
 		r.Key, r.Limit = key, w.limit
@@ -448,9 +495,26 @@ func (s *simulation) holdOn(n *simNode, w *simWallet, amount money.Nano, key str
 	if free := s.clearance(w); h.amount > 0 && h.amount > free {
 		return fmt.Errorf("%s held %d of wallet %s, which has %d free at most", n.name, h.amount, w.id, free)
 	}
+	if free := s.keyClearance(w, h.at); key != "" && h.amount > 0 && h.amount > free {
+		return fmt.Errorf("%s held %d of the key of wallet %s, which has %d left at most", n.name, h.amount, w.id, free)
+	}
 	s.holds = append(s.holds, h)
 	s.lapse()
 	return nil
+}
+
+// keyClearance is the most that may be left of a key's limit.
+func (s *simulation) keyClearance(w *simWallet, at time.Time) money.Nano {
+	if w.limit == nil {
+		return 0
+	}
+	free := w.limit.Amount - w.spent[w.at(at)] + w.keyOverrun
+	for _, h := range slices.Concat(s.holds, s.jobs) {
+		if h.wallet == w && h.key != "" && !h.lapsed && w.at(h.at) == w.at(at) {
+			free -= h.amount
+		}
+	}
+	return free
 }
 
 func (s *simulation) grow() error {
@@ -493,7 +557,9 @@ func (s *simulation) call(h *simHold, cost money.Nano) *record.Call {
 	s.calls++
 	c := &record.Call{Generation: fmt.Sprintf("gen-%d-%d", s.seed, s.calls), Request: "req_1", User: "usr_1", Wallet: h.wallet.id, Key: h.key, API: "completions",
 		At: s.now, ModelAsked: "a/b", Model: "a/b", Provider: "p", Endpoint: "p/a/b", Status: 200, Finish: "stop", Cost: cost, Settled: true}
-	if s.rand.IntN(4) == 0 { // the wall clock has stepped
+	if h.key != "" {
+		c.At = h.at // its interval is that of the hold
+	} else if s.rand.IntN(4) == 0 { // the wall clock has stepped
 		c.At = c.At.Add(time.Duration(s.rand.IntN(7200)-3600) * time.Second)
 	}
 	c.Usage.Prompt, c.Usage.Completion = usage.Of(1), usage.Of(1)
@@ -513,13 +579,19 @@ func (s *simulation) settle() error {
 		cost = h.amount + money.Nano(1+s.rand.IntN(10))
 	}
 	c := s.call(h, cost)
+	refused := s.rand.IntN(25) == 0
 	if err := h.node.book.Settle(context.Background(), h.hold, c); err != nil {
 		return err // neither the store nor the other nodes are needed for it
 	}
-	s.settled[c.Generation] = cost
-	s.paid = append(s.paid, c)
-	s.charged(h, cost)
-	h.node.behind = append(h.node.behind, &simHold{wallet: h.wallet, amount: cost})
+	x := simCharge{wallet: h.wallet, key: h.key, cost: cost, at: c.At, node: h.node}
+	if refused {
+		s.aside[c.Generation] = x
+	} else {
+		s.settled[c.Generation] = x
+		s.paid = append(s.paid, c)
+		s.charged(h, cost)
+		h.node.behind = append(h.node.behind, &simHold{wallet: h.wallet, amount: cost, key: h.key})
+	}
 	if s.silent(h.node) {
 		s.hide(h.node)
 	}
@@ -530,11 +602,86 @@ func (s *simulation) settle() error {
 // charged takes in a charge against a hold.
 func (s *simulation) charged(h *simHold, cost money.Nano) {
 	h.wallet.charged += cost
+	if h.key != "" {
+		h.wallet.spent[h.wallet.at(h.at)] += cost
+	}
 	over := max(0, cost-h.amount)
 	if h.lapsed {
 		over = cost
 	}
-	h.wallet.overrun += over
+	h.wallet.over(over, h.key)
+}
+
+// copyFolder copies the folder of a node, alive or dead, and starts a node with the copy. Of the two the one that began last has the identity; the
+// other takes no calls any more, and neither loses what it has settled nor charges it twice.
+func (s *simulation) copyFolder() error {
+	n := s.nodes[s.rand.IntN(len(s.nodes))]
+	if len(s.nodes) > 4 {
+		return nil
+	}
+	c := &simNode{name: fmt.Sprint("copy", len(s.nodes)), copied: true, harmed: n.harmed}
+	if err := os.CopyFS(filepath.Join(s.dir, c.name), os.DirFS(filepath.Join(s.dir, n.name))); err != nil {
+		return err
+	}
+	n.copied = true
+	s.lapse()
+	s.nodes = append(s.nodes, c)
+	return s.start(c)
+}
+
+// damage changes a byte in the journal of a dead node.
+func (s *simulation) damage() error {
+	for _, n := range s.nodes {
+		if n.book != nil {
+			continue
+		}
+		files, err := filepath.Glob(filepath.Join(s.dir, n.name, "*.wal"))
+		if err != nil || len(files) == 0 {
+			return err
+		}
+		path := files[s.rand.IntN(len(files))]
+		b, err := os.ReadFile(path)
+		if err != nil {
+			return err
+		}
+		written := len(bytes.TrimRight(b, "\x00"))
+		if written == 0 {
+			return nil
+		}
+		b[s.rand.IntN(written)] ^= byte(1 + s.rand.IntN(255))
+		n.harmed++
+		return os.WriteFile(path, b, 0o600)
+	}
+	return nil
+}
+
+// decide posts what was set aside, or gives it up.
+func (s *simulation) decide() error {
+	if s.faulty || s.outage {
+		return nil
+	}
+	list, err := s.store.Asides(context.Background())
+	if err != nil {
+		return err
+	}
+	for _, a := range list {
+		x, known := s.aside[a.Generation]
+		if known && s.rand.IntN(2) == 0 {
+			if err := s.store.DismissAside(context.Background(), a.ID, "no", simActor, s.now); err != nil {
+				return err
+			}
+			continue
+		}
+		if err := s.store.PostAside(context.Background(), a.ID, simActor, s.now); err != nil {
+			return err
+		}
+		if known { // and not posted already, because a copy of the folder had it as well
+			delete(s.aside, a.Generation)
+			s.settled[a.Generation] = x
+			s.charged(&simHold{wallet: x.wallet, key: x.key, at: x.at, lapsed: true}, x.cost)
+		}
+	}
+	return nil
 }
 
 func (s *simulation) release() error {
@@ -604,7 +751,7 @@ func (s *simulation) endJob() error {
 func (s *simulation) endFor(h *simHold, cost money.Nano) error {
 	c := s.call(h, cost)
 	if cost > 0 {
-		s.settled[c.Generation] = cost
+		s.settled[c.Generation] = simCharge{wallet: h.wallet, key: h.key, cost: cost, at: c.At}
 		s.charged(h, cost)
 	} else {
 		c.Settled = false
@@ -707,7 +854,7 @@ func (s *simulation) restart() error {
 	s.holds = slices.DeleteFunc(s.holds, func(h *simHold) bool { return h.node == n })
 	err := n.book.Close(context.Background())
 	n.book = nil
-	if err != nil {
+	if err != nil && !n.copied {
 		return err
 	}
 	n.behind = nil
@@ -815,6 +962,9 @@ func (s *simulation) finish() error {
 		h.hold.Release()
 	}
 	s.holds = nil
+	if err := s.stopCopied(ctx); err != nil {
+		return err
+	}
 	for range 6 {
 		s.now = s.now.Add(4 * time.Second)
 		for _, n := range s.nodes {
@@ -822,6 +972,9 @@ func (s *simulation) finish() error {
 				return err
 			}
 		}
+	}
+	if err := errors.Join(s.decide(), s.count(ctx)); err != nil {
+		return err
 	}
 	for _, w := range s.wallets {
 		b, err := s.store.Balance(ctx, w.id)
@@ -832,11 +985,87 @@ func (s *simulation) finish() error {
 			return fmt.Errorf("in the end wallet %s has %+v, want %+v", w.id, b, want)
 		}
 	}
-	for generation, cost := range s.settled {
+	for generation, x := range s.settled {
 		c, entries, err := s.store.Call(ctx, "", generation)
-		if err != nil || len(entries) != 1 || c.Cost != cost {
+		if err != nil || len(entries) != 1 || c.Cost != x.cost {
 			return fmt.Errorf("%s: %+v, %w", generation, entries, err)
 		}
 	}
+	if err := s.keys(); err != nil {
+		return err
+	}
 	return s.invariants()
+}
+
+// stopCopied ends the nodes that may have lost their identity: each brings all that it has settled to the store first, and gives back what it leased.
+func (s *simulation) stopCopied(ctx context.Context) error {
+	for _, n := range s.nodes {
+		if !n.copied {
+			continue
+		}
+		if err := n.book.Flush(ctx); err != nil {
+			return fmt.Errorf("%s cannot bring what it settled to the store: %w", n.name, err)
+		}
+		_ = n.book.Close(ctx) // it may say that it has no lease to give back any more
+		n.book = nil
+	}
+	for _, n := range s.nodes {
+		if !n.copied {
+			continue
+		}
+		b, err := ledger.Start(ctx, s.store, s.config(n))
+		if err == nil {
+			err = b.Close(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("%s does not start again and end: %w", n.name, err)
+		}
+	}
+	s.nodes = slices.DeleteFunc(s.nodes, func(n *simNode) bool { return n.copied })
+	return nil
+}
+
+// count takes out what damaged bytes have cost: of the calls in a node's journal at most one for each.
+func (s *simulation) count(ctx context.Context) error {
+	lost := map[*simNode]int{}
+	for generation, x := range s.settled {
+		if _, _, err := s.store.Call(ctx, "", generation); x.node == nil || !fault.Is(err, fault.NotFound) {
+			continue
+		}
+		if lost[x.node]++; lost[x.node] > x.node.harmed {
+			return fmt.Errorf("%s lost %d charges, of %d damaged bytes; one is %s", x.node.name, lost[x.node], x.node.harmed, generation)
+		}
+		x.wallet.charged -= x.cost
+		if x.key != "" {
+			x.wallet.spent[x.wallet.at(x.at)] -= x.cost
+		}
+		delete(s.settled, generation)
+	}
+	return nil
+}
+
+// keys compares what keys have spent with the charges of their calls, interval by interval, and with their limits.
+func (s *simulation) keys() error {
+	want := map[ledger.Pot]money.Nano{}
+	for generation, x := range s.settled {
+		if x.key == "" {
+			continue
+		}
+		for _, p := range ledger.Periods(x.at) {
+			want[ledger.Pot{Wallet: x.wallet.id, Key: x.key, Period: p}] += x.cost - s.back[generation]
+		}
+	}
+	for p, n := range want {
+		if got := s.store.Spent(p); got != n {
+			return fmt.Errorf("key %s has spent %d in %v, its calls say %d", p.Key, got, p.Period, n)
+		}
+	}
+	for _, w := range s.wallets {
+		for start, spent := range w.spent {
+			if over := spent - w.limit.Amount; over > w.keyOverrun {
+				return fmt.Errorf("the key of wallet %s has spent %d in the interval of %d, %d more than its limit, and calls cost only %d more than was held", w.id, spent, start, over, w.keyOverrun)
+			}
+		}
+	}
+	return nil
 }

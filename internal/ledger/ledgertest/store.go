@@ -33,6 +33,8 @@ type Store struct {
 	// Fate decides what becomes of the next question, named after the method. nil: all are answered. It is called without the lock, so it may
 	// move the clock and other nodes.
 	Fate func(method, node string) Outcome
+	// Refuse tells of calls that the store can never take until an operator posts them. nil: there are none.
+	Refuse func(generation string) bool
 
 	mu          sync.Mutex
 	wallets     map[string]*wallet
@@ -43,6 +45,8 @@ type Store struct {
 	postings    map[string]ledger.Movement
 	entries     []entry
 	serial      int64
+	asides      map[int64]ledger.Aside
+	decided     int64 // records that were set aside and are not any more
 }
 
 type wallet struct {
@@ -87,7 +91,7 @@ type entry struct {
 // New makes an empty store.
 func New() *Store {
 	return &Store{wallets: map[string]*wallet{}, keys: map[ledger.Pot]*pot{}, leases: map[leaseID]*lease{}, nodes: map[string]*node{},
-		generations: map[string]*record.Call{}, postings: map[string]ledger.Movement{}}
+		generations: map[string]*record.Call{}, postings: map[string]ledger.Movement{}, asides: map[int64]ledger.Aside{}}
 }
 
 // AddWallet makes an empty wallet.
@@ -170,23 +174,80 @@ func (s *Store) Live(_ context.Context, id, former, life string) (done bool, err
 // Books is ledger.Lives.Books.
 func (s *Store) Books(context.Context, string) (string, error) { return "books_test", nil }
 
-// SetAside is ledger.Shelf.SetAside: this store refuses no record.
-func (s *Store) SetAside(context.Context, string, int64, *ledger.Aside) (int64, error) {
-	return 0, fault.Wrap("ledgertest.SetAside", errors.New("nothing is set aside here"))
+// SetAside is ledger.Shelf.SetAside.
+func (s *Store) SetAside(_ context.Context, life string, from int64, a *ledger.Aside) (position int64, err error) {
+	err = s.ask("SetAside", a.Node, func() error {
+		n := s.node(a.Node)
+		if n.life != life {
+			return fault.New(fault.Conflict, "ledgertest.SetAside", "The node has begun another life.")
+		}
+		if position = n.position; position != from {
+			return nil
+		}
+		n.position, position = a.Position, a.Position
+		kept := *a
+		kept.ID = int64(len(s.asides)) + s.decided + 1
+		kept.Record = append([]byte(nil), a.Record...) // it is the node's own space
+		s.asides[kept.ID] = kept
+		return nil
+	})
+	return position, err
 }
 
 // Asides is ledger.Shelf.Asides.
-func (s *Store) Asides(context.Context) ([]ledger.Aside, error) { return nil, nil }
+func (s *Store) Asides(context.Context) (list []ledger.Aside, err error) {
+	err = s.ask("Asides", "", func() error {
+		for _, a := range s.asides {
+			list = append(list, a)
+		}
+		sort.Slice(list, func(i, j int) bool { return list[i].ID < list[j].ID })
+		return nil
+	})
+	return list, err
+}
 
 // CountAsides is ledger.Shelf.CountAsides.
-func (s *Store) CountAsides(context.Context) (int64, error) { return 0, nil }
+func (s *Store) CountAsides(ctx context.Context) (int64, error) {
+	list, err := s.Asides(ctx)
+	return int64(len(list)), err
+}
 
-// PostAside is ledger.Shelf.PostAside.
-func (s *Store) PostAside(context.Context, int64, audit.Actor, time.Time) error { return nil }
+// PostAside is ledger.Shelf.PostAside. What was refused before is taken now.
+func (s *Store) PostAside(_ context.Context, id int64, _ audit.Actor, _ time.Time) error {
+	return s.decide("PostAside", id, func(a *ledger.Aside) error {
+		it, err := ledger.DecodeItem(a.Record)
+		if err != nil {
+			return err
+		}
+		s.serial++
+		revenue := s.applyItem(a.Node+":aside", &it)
+		s.entries = append(s.entries, entry{s.serial, ledger.RevenueAccount, ledger.SettleRef + a.Node, revenue})
+		return nil
+	})
+}
 
 // DismissAside is ledger.Shelf.DismissAside.
-func (s *Store) DismissAside(context.Context, int64, string, audit.Actor, time.Time) error {
-	return nil
+func (s *Store) DismissAside(_ context.Context, id int64, _ string, _ audit.Actor, _ time.Time) error {
+	return s.decide("DismissAside", id, func(*ledger.Aside) error { return nil })
+}
+
+func (s *Store) decide(method string, id int64, f func(*ledger.Aside) error) error {
+	return s.ask(method, "", func() error {
+		a, ok := s.asides[id]
+		if !ok {
+			return fault.New(fault.NotFound, "ledgertest."+method, "There is no such record.")
+		}
+		delete(s.asides, id)
+		s.decided++
+		return f(&a)
+	})
+}
+
+// Spent is what a key has spent in an interval.
+func (s *Store) Spent(p ledger.Pot) money.Nano {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pot(p).spent
 }
 
 // Leave is ledger.Nodes.Leave.
@@ -379,6 +440,11 @@ func (s *Store) Apply(_ context.Context, b *ledger.Batch) (position int64, err e
 		if n.position != b.From {
 			position = n.position
 			return nil
+		}
+		for i := range b.Items {
+			if g := b.Items[i].Call.Generation; s.Refuse != nil && s.Refuse(g) && s.generations[g] == nil {
+				return fault.New(fault.Unprocessable, "ledgertest.Apply", "The store can never take this record.")
+			}
 		}
 		n.position, position = b.To, b.To
 		s.serial++
