@@ -528,12 +528,12 @@ func (m *member) payment() *payment {
 	}
 	switch kind := m.rng.IntN(4); {
 	case kind == 0:
-		const amount = -money.Ruble / 10
-		return &payment{by, amount, append(append([]string{"ledger", "adjust", "--below-zero"}, why...), "--", by.name, money.Nano(amount).String())}
+		amount := -money.Ruble / 10
+		return &payment{by, amount, append(append([]string{"ledger", "adjust", "--below-zero"}, why...), "--", by.name, amount.String())}
 	case kind == 1 && last.cost > 0 && last.id != m.refunded:
 		m.refunded = last.id
 		return &payment{last.by, last.cost, append([]string{"ledger", "refund", last.id}, why...)}
 	}
-	const amount = 3 * money.Ruble / 10
-	return &payment{by, amount, []string{"topup", by.name, money.Nano(amount).String(), "--ref", ref, "-c", m.file}}
+	amount := 3 * money.Ruble / 10
+	return &payment{by, amount, []string{"topup", by.name, amount.String(), "--ref", ref, "-c", m.file}}
 }
