@@ -21,10 +21,11 @@ func (b *Book) upkeepLoop(ctx context.Context) {
 func (b *Book) Tick(ctx context.Context) error {
 	prepared := b.journal.Prepare()
 	alive, err := b.beat(ctx)
-	if alive {
+	err = errors.Join(prepared, err, b.answerRecalls(ctx), b.sweep(ctx))
+	if alive { // last: others wait for recalls
 		err = errors.Join(err, b.tell(ctx))
 	}
-	return errors.Join(prepared, err, b.answerRecalls(ctx), b.sweep(ctx))
+	return err
 }
 
 // beat tells whether a sign of life was due and taken.
