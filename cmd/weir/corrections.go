@@ -161,7 +161,7 @@ func (c *ledgerStatementCmd) Run(ctx context.Context) error {
 		for i := range all {
 			m := &all[i]
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", m.At.Format(time.DateTime), m.Kind, m.Amount, m.Reference(), cmp.Or(m.Generation(), "-"), cmp.Or(m.Actor, "-"),
-				cmp.Or(strings.Join(strings.Fields(m.Reason), " "), "-"))
+				cmp.Or(m.Why(), "-"))
 		}
 	})
 	fmt.Printf("\nCharged for calls: %s rubles\nBalance of %s: %s rubles\n", b.Charged, u.Name, b.Balance)

@@ -207,7 +207,7 @@ func (x *Explanation) writeCost(w io.Writer) {
 	}
 	for i := range x.Refunds {
 		m := &x.Refunds[i]
-		field(w, "refund", "%d\t%s rubles, %s by %s, reference %s: %s", m.Transaction, m.Amount, m.At.UTC().Format(time.RFC3339), m.Actor, m.Reference(), oneLine(m.Reason))
+		field(w, "refund", "%d\t%s rubles, %s by %s, reference %s: %s", m.Transaction, m.Amount, m.At.UTC().Format(time.RFC3339), m.Actor, m.Reference(), m.Why())
 	}
 	if x.Matches {
 		field(w, "verdict", "the charge follows from the record")
@@ -215,9 +215,6 @@ func (x *Explanation) writeCost(w io.Writer) {
 		field(w, "verdict", "MISMATCH: %s", x.Why)
 	}
 }
-
-// oneLine is a reason as a line of a table can have it.
-func oneLine(s string) string { return strings.Join(strings.Fields(s), " ") }
 
 func orNone(s string) string {
 	if s == "" {

@@ -32,6 +32,15 @@ var consumed = map[usage.Kind]usage.Usage{
 	// of the others records have not always kept the count
 }
 
+// A reason is foreign text: it makes no lines, and no terminal obeys it.
+func TestReasonIsOneLine(t *testing.T) {
+	t.Parallel()
+	m := ledger.Movement{Reason: " a\tbroken\x1b[2J\r\n answer\u202e \u043e\u0442\u0432\u0435\u0442\u00a0"}
+	if got, want := m.Why(), "a broken [2J answer \u043e\u0442\u0432\u0435\u0442"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
+
 // Whatever a line is sold by, the explanation of a charge comes to what was charged.
 func TestExplainAddsUpEveryKind(t *testing.T) {
 	t.Parallel()

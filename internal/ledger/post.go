@@ -4,6 +4,7 @@ import (
 	"context"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/internal/audit"
 	"weir/internal/fault"
@@ -136,7 +137,7 @@ func (p *Posting) Words() string {
 
 // Repeats tells whether m, which was posted with the same reference, is what p asks for. It fails with fault.Conflict, and the field that differs.
 func (p *Posting) Repeats(m *Movement) error {
-	differs := ""
+	var differs string
 	switch {
 	case p.Against != m.Against:
 		differs = "generation"
@@ -170,6 +171,11 @@ func (m *Movement) Reference() string {
 		before += source + ":"
 	}
 	return strings.TrimPrefix(m.Ref, before)
+}
+
+// Why is the reason as a line of a table can have it: in one line, and with nothing that a terminal obeys.
+func (m *Movement) Why() string {
+	return strings.Join(strings.FieldsFunc(m.Reason, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 }
 
 // Source is where a top-up came from, "" for all else.

@@ -303,7 +303,7 @@ func (c *checker) wallets() {
 	}
 	c.add("wallets", wrong, "%d wallets agree with their entries: %s credited, %s charged", n, &credited, &charged)
 	if below > 0 {
-		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d are below zero by calls that cost more than was held", below)
+		c.checks[len(c.checks)-1].Detail += fmt.Sprintf("; %d are below zero: calls cost more than was held, or a correction took it", below)
 	}
 }
 
