@@ -15,6 +15,7 @@ import (
 	"weir/internal/account"
 	"weir/internal/apikey"
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 	"weir/internal/fault"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
@@ -96,7 +97,7 @@ type API struct {
 	inner  *routeTable // what administrators use on the operators' listener
 	limits *limits
 	peers  onePeer
-	models modelsCache
+	models *listing.Cache
 
 	inFlight atomic.Int64 // admitted requests
 	draining atomic.Bool
@@ -113,7 +114,7 @@ func New(d Deps, c Config) *API {
 	if d.Slog == nil {
 		d.Slog = slog.New(slog.DiscardHandler)
 	}
-	a := &API{Deps: d, cfg: c}
+	a := &API{Deps: d, cfg: c, models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
 	a.limits = newLimits(&a.cfg, d.Heap, d.Now(), largestBody(a.routes, &a.cfg))
 	a.limits.disk = newDisk(&a.cfg, d.FreeDisk)

@@ -98,4 +98,4 @@ func worked(e *fault.Error) bool {
 	return e.Upstream != nil && (e.Kind == fault.Timeout || e.Upstream.Status >= 200 && e.Upstream.Status <= 299)
 }
 
-func (x *exchange) getImageModels() error { return x.list(x.shelf().images, catalog.TypeImage) }
+func (x *exchange) getImageModels() error { return x.list(x.shelf().Images, catalog.TypeImage) }

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 	"weir/internal/money"
 )
 
@@ -61,14 +62,14 @@ func BenchmarkModels(b *testing.B) {
 	cfg := Default()
 	cfg.PublicPerMinute, cfg.AnonymousPerSecond = 0, 0
 	a := New(Deps{Catalog: func() *catalog.Snapshot { return snap }, Now: time.Now}, cfg)
-	shelf := a.models.of(snap)
+	shelf := a.models.Of(snap)
 	for _, c := range []struct {
 		name, query, encoding, known string
 		cold                         bool
 	}{
 		{name: "whole/plain"},
 		{name: "whole/packed", encoding: "gzip"},
-		{name: "whole/not modified", known: shelf.models.whole.tag},
+		{name: "whole/not modified", known: `"` + shelf.Models.Whole().Tag + `"`},
 		{name: "kept/search", query: "search=reasoning+code&sort_by=price"},
 		{name: "kept/page", query: "sort_by=name&page=3&per_page=100"},
 		{name: "cold/page", query: "page=3&per_page=100", cold: true},
@@ -101,7 +102,7 @@ func BenchmarkModels(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
 				if c.cold {
-					shelf.models.kept.forget()
+					shelf.Models.Forget()
 				}
 				if w = do(); w.status != 200 && w.status != 304 {
 					b.Fatal(w.status)
@@ -127,14 +128,7 @@ func BenchmarkModels(b *testing.B) {
 	b.Run("other/new shelf", func(b *testing.B) {
 		b.ReportAllocs()
 		for b.Loop() {
-			newShelf(snap, nil)
+			listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel}).Of(snap)
 		}
 	})
-}
-
-// forget drops all kept answers.
-func (a *answers) forget() {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	a.known, a.bytes = nil, 0
 }

@@ -1,19 +1,19 @@
 package httpapi
 
 import (
-	"cmp"
-	"slices"
-
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 	"weir/internal/money"
+	"weir/internal/rawjson"
 )
 
 // appendModel writes a model as GET /v1/models lists it. Sources: completions of the specification, 11.3.
-func appendModel(o *object, it *offered) {
-	m := it.model
-	pricing := pricingOf(it.endpoints)
+func appendModel(b []byte, it *listing.Offer) []byte {
+	o := &object{rawjson.Writer{B: b}}
+	m := it.Model
+	pricing := it.Pricing()
 	o.Object()
-	o.text("id", it.id)
+	o.text("id", it.ID)
 	o.text("canonical_slug", m.Slug)
 	o.text("base_model", baseModel(m.Slug))
 	o.text("object", "model")
@@ -27,17 +27,19 @@ func appendModel(o *object, it *offered) {
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
 	appendTokenPricing(o, pricing)
-	appendAbilities(o, it.endpoints)
+	appendAbilities(o, it.Endpoints)
 	o.EndObject()
+	return o.B
 }
 
 // appendEmbeddingModel writes a model as GET /v1/embeddings/models lists it.
-func appendEmbeddingModel(o *object, it *offered) {
-	m := it.model
-	pricing := pricingOf(it.endpoints)
+func appendEmbeddingModel(b []byte, it *listing.Offer) []byte {
+	o := &object{rawjson.Writer{B: b}}
+	m := it.Model
+	pricing := it.Pricing()
 	o.Object()
-	o.text("id", it.id)
-	o.text("slug", it.id)
+	o.text("id", it.ID)
+	o.text("slug", it.ID)
 	o.text("base_model", baseModel(m.Slug))
 	o.text("object", "model")
 	o.text("owned_by", m.Vendor)
@@ -50,25 +52,19 @@ func appendEmbeddingModel(o *object, it *offered) {
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
 	o.EndObject()
-}
-
-// renderVideos makes the body of GET /v1/videos/models.
-func renderVideos(items []modelItem) *rendered {
-	slices.SortFunc(items, func(a, b modelItem) int { return a.compare(&b, byCreated, true) })
-	var o object
-	o.Object()
-	return renderItems(&o, items, appendVideoModel)
+	return o.B
 }
 
 // appendVideoModel writes a model as GET /v1/videos/models lists it.
-func appendVideoModel(o *object, it *offered) {
-	m := it.model
+func appendVideoModel(b []byte, it *listing.Offer) []byte {
+	o := &object{rawjson.Writer{B: b}}
+	m := it.Model
 	facts := m.Video
 	if facts == nil {
 		facts = &catalog.VideoFacts{}
 	}
 	o.Object()
-	o.text("id", it.id)
+	o.text("id", it.ID)
 	o.text("canonical_slug", m.Slug)
 	o.text("name", m.Name)
 	o.text("description", m.Description)
@@ -84,8 +80,9 @@ func appendVideoModel(o *object, it *offered) {
 	o.boolean("seed", facts.Seed)
 	o.null("creativity") // of models that enlarge videos, of which there is none; OpenRouter's SDK wants to be told
 	o.null("upscale_factor")
-	appendSKUs(o, pricingOf(it.endpoints))
+	appendSKUs(o, it.Pricing())
 	o.EndObject()
+	return o.B
 }
 
 // appendSKUs writes what a video costs; of several keys that match, the most specific one holds.
@@ -112,57 +109,6 @@ func created(m *catalog.Model) int64 {
 		return 0
 	}
 	return m.Created.Unix()
-}
-
-var noPricing catalog.Pricing
-
-// pricingOf is what the cheapest of some endpoints charges; without any, nothing.
-func pricingOf(endpoints []*catalog.Endpoint) *catalog.Pricing {
-	if e := cheapest(endpoints); e != nil {
-		return &e.Pricing
-	}
-	return &noPricing
-}
-
-// cheapest is the endpoint that a list shows the prices of, nil of none. Endpoints of special tiers and variants, which a request
-// gets only when it asks for them, count only when there is no other.
-func cheapest(endpoints []*catalog.Endpoint) *catalog.Endpoint {
-	var best *catalog.Endpoint
-	for _, e := range endpoints {
-		if best == nil || cmp.Or(falseFirst(special(e), special(best)), cmp.Compare(headline(e), headline(best))) < 0 {
-			best = e
-		}
-	}
-	return best
-}
-
-func special(e *catalog.Endpoint) bool {
-	return e.Tier != "" && e.Tier != "default" || e.Variant != "" && e.Variant != "standard"
-}
-
-// headline is by what one endpoint is cheaper than another: the price of tokens, or where they cost nothing, that of what the
-// model is priced by instead.
-func headline(e *catalog.Endpoint) int64 {
-	p := &e.Pricing
-	if n := p.Base.Prompt.Nano + p.Base.Completion.Nano; n > 0 {
-		return n
-	}
-	if n := p.Minute.Nano + p.Characters.Nano + p.Base.Request.Nano + p.Base.ImageOutputEach.Nano; n > 0 {
-		return n
-	}
-	least := int64(0)
-	lower := func(price money.Price) {
-		if price.Nano > 0 && (least == 0 || price.Nano < least) {
-			least = price.Nano
-		}
-	}
-	for i := range p.Video {
-		lower(p.Video[i].PerSecond)
-	}
-	for i := range p.Images {
-		lower(p.Images[i].Price)
-	}
-	return least
 }
 
 // baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".

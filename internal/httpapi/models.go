@@ -9,61 +9,52 @@ import (
 	"unicode/utf8"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 )
 
-// listQuery is the checked query of a list of models. Equal questions have equal queries.
-type listQuery struct {
-	search        string // case folded
-	modelType     string
-	by            sortKey
-	descending    bool
-	page, perPage int // 0: everything
-}
-
-// everything reports whether the query has no wish at all.
-func (q *listQuery) everything() bool { return *q == listQuery{} }
-
-// sortKeysByName are the values of sort_by.
-var sortKeysByName = map[string]sortKey{
-	"": byDefault, "name": byName, "display_name": byName, "vendor": byVendor, "context_length": byContext, "price": byPrice, "avg_price": byPrice,
-	"created_at": byCreated, "input_price": byInput, "output_price": byOutput, "rank": byRank,
+// sortKeys are the values of sort_by.
+var sortKeys = map[string]listing.SortKey{
+	"": listing.ByDefault, "name": listing.ByName, "display_name": listing.ByName, "vendor": listing.ByVendor, "context_length": listing.ByContext,
+	"price": listing.ByPrice, "avg_price": listing.ByPrice, "created_at": listing.ByCreated, "input_price": listing.ByInput, "output_price": listing.ByOutput,
+	"rank": listing.ByRank,
 }
 
 const maxSearch = 200 // characters
 
 // parseListQuery reads the query of a list that holds those types of models.
-func parseListQuery(q url.Values, types ...string) (listQuery, error) {
-	var l listQuery
+func parseListQuery(q url.Values, types ...string) (listing.Query, error) {
+	var l listing.Query
 	search := q.Get("search")
 	if utf8.RuneCountInString(search) > maxSearch {
 		return l, fault.Field("httpapi.models", "search", "search may have %d characters.", maxSearch)
 	}
-	l.search = strings.Join(strings.Fields(fold(search)), " ")
-	if l.modelType = q.Get("model_type"); l.modelType != "" && !slices.Contains(types, l.modelType) {
+	l.Search = strings.Join(strings.Fields(listing.Fold(search)), " ")
+	if l.Type = q.Get("model_type"); l.Type != "" && !slices.Contains(types, l.Type) {
 		return l, fault.Field("httpapi.models", "model_type", "model_type must be %s.", strings.Join(types, " or "))
 	}
-	by, known := sortKeysByName[q.Get("sort_by")]
-	if l.by = by; !known {
+	by, known := sortKeys[q.Get("sort_by")]
+	if l.By = by; !known {
 		return l, fault.Field("httpapi.models", "sort_by",
 			"sort_by must be name, display_name, vendor, context_length, price, avg_price, created_at, input_price, output_price or rank.")
 	}
 	switch q.Get("sort_order") {
 	case "", "asc":
 	case "desc":
-		l.descending = l.by != byDefault // the order without a wish has but one direction
+		l.Descending = l.By != listing.ByDefault // the order without a wish has but one direction
 	default:
 		return l, fault.Field("httpapi.models", "sort_order", "sort_order must be asc or desc.")
 	}
 	var err error
-	if l.page, err = queryInt(q, "page", 1_000_000); err != nil {
+	if l.Page, err = queryInt(q, "page", 1_000_000); err != nil {
 		return l, err
 	}
-	if l.perPage, err = queryInt(q, "per_page", 100); err != nil {
+	if l.PerPage, err = queryInt(q, "per_page", 100); err != nil {
 		return l, err
 	}
-	if l.page == 0 || l.perPage == 0 { // pages only with both
-		l.page, l.perPage = 0, 0
+	if l.Page == 0 || l.PerPage == 0 { // pages only with both
+		l.Page, l.PerPage = 0, 0
 	}
 	return l, nil
 }
@@ -100,22 +91,22 @@ func (x *exchange) query() (url.Values, error) {
 }
 
 func (x *exchange) getModels() error {
-	return x.list(x.shelf().models, catalog.TypeChat, catalog.TypeTranscription)
+	return x.list(x.shelf().Models, catalog.TypeChat, catalog.TypeTranscription)
 }
 
 func (x *exchange) getEmbeddingModels() error {
-	return x.list(x.shelf().embeddings, catalog.TypeEmbedding)
+	return x.list(x.shelf().Embeddings, catalog.TypeEmbedding)
 }
 
-func (x *exchange) getVideoModels() error { return x.send(x.shelf().videos) }
+func (x *exchange) getVideoModels() error { return x.send(x.shelf().Videos) }
 
 // shelf is the rendered lists of the catalog in force.
-func (x *exchange) shelf() *shelf { return x.api.models.of(x.api.Catalog()) }
+func (x *exchange) shelf() *listing.Shelf { return x.api.models.Of(x.api.Catalog()) }
 
 // list answers with what the query wants of a list.
-func (x *exchange) list(l *modelList, types ...string) error {
+func (x *exchange) list(l *listing.List, types ...string) error {
 	if x.r.URL.RawQuery == "" {
-		return x.send(l.whole)
+		return x.send(l.Whole())
 	}
 	values, err := x.query()
 	if err != nil {
@@ -125,12 +116,12 @@ func (x *exchange) list(l *modelList, types ...string) error {
 	if err != nil {
 		return err
 	}
-	r, release := l.answer(&q)
+	b, release := l.Answer(&q)
 	defer release()
-	if q.page > 0 {
-		x.pageHeaders(values, r.total, q.page, q.perPage)
+	if q.Page > 0 {
+		x.pageHeaders(values, b.Total, q.Page, q.PerPage)
 	}
-	return x.send(r)
+	return x.send(b)
 }
 
 // pageHeaders tells of pages beside the body: clients of this wire read a models list as one page and take nothing else.
@@ -166,10 +157,10 @@ var (
 const packedTag = `-gzip"`
 
 // send answers with a rendered body, in gzip to clients that take it, or with 304 to those that have it.
-func (x *exchange) send(r *rendered) error {
+func (x *exchange) send(b *listing.Body) error {
 	x.w.Header()["Vary"] = varyPacking
-	body, tag := r.body, r.tag
-	packed := r.packed != nil && x.takesGzip()
+	body, tag := b.Bytes, `"`+b.Tag+`"`
+	packed := b.Packed != nil && x.takesGzip()
 	if packed {
 		tag = tag[:len(tag)-1] + packedTag
 	}
@@ -178,7 +169,7 @@ func (x *exchange) send(r *rendered) error {
 	}
 	if packed {
 		x.w.Header()["Content-Encoding"] = gzipped
-		body = r.packed()
+		body = b.Packed()
 	}
 	x.writeBody(http.StatusOK, jsonType, body)
 	return nil
@@ -186,7 +177,7 @@ func (x *exchange) send(r *rendered) error {
 
 // sendOnce is send for a body that is made for one request.
 func (x *exchange) sendOnce(o *object) error {
-	if x.has(quoted(hashOf(o.B))) {
+	if x.has(`"` + listing.TagOf(o.B) + `"`) {
 		return nil
 	}
 	return x.reply(o)
@@ -246,11 +237,9 @@ func (x *exchange) getModel() error {
 	if !ok {
 		return noModel("httpapi.getModel")
 	}
-	for _, it := range offersOf(m) {
-		if it.id == id {
-			o := newObject(2048)
-			appendModel(&o, &it)
-			return x.sendOnce(&o)
+	for _, it := range listing.Offers(m) {
+		if it.ID == id {
+			return x.sendOnce(&object{rawjson.Writer{B: appendModel(make([]byte, 0, 2048), &it)}})
 		}
 	}
 	return noModel("httpapi.getModel")

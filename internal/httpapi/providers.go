@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 	"weir/internal/money"
 )
 
@@ -61,10 +62,10 @@ func providersOf(m *catalog.Model, v catalog.Variant) []providing {
 		all[i].endpoints = append(all[i].endpoints, e)
 	}
 	for i := range all {
-		all[i].best = cheapest(all[i].endpoints)
+		all[i].best = listing.Cheapest(all[i].endpoints)
 	}
 	slices.SortFunc(all, func(a, b providing) int {
-		return cmp.Or(cmp.Compare(headline(a.best), headline(b.best)), strings.Compare(a.Name, b.Name))
+		return cmp.Or(cmp.Compare(listing.Headline(a.best), listing.Headline(b.best)), strings.Compare(a.Name, b.Name))
 	})
 	return all
 }

@@ -1,14 +1,10 @@
 package httpapi
 
 import (
-	"cmp"
 	"context"
-	"maps"
-	"slices"
-	"strings"
 	"time"
 
-	"weir/internal/catalog"
+	"weir/internal/catalog/listing"
 )
 
 // Popularity tells how much models are used. The store is one.
@@ -30,7 +26,7 @@ func (a *API) KeepRanks(ctx context.Context, from Popularity, every time.Duratio
 		today := a.Now().UTC()
 		tokens, err := from.ModelTokens(ctx, today.AddDate(0, 0, 1-rankDays).Format(day), today.Format(day))
 		if err == nil {
-			a.models.rank(ranksOf(tokens), a.Catalog())
+			a.models.Rank(listing.RanksOf(tokens), a.Catalog())
 		} else if ctx.Err() == nil {
 			a.Slog.Warn("the ranks of models could not be read", "cause", err)
 		}
@@ -40,30 +36,4 @@ func (a *API) KeepRanks(ctx context.Context, from Popularity, every time.Duratio
 		case <-t.C:
 		}
 	}
-}
-
-// ranks are places by popularity, from 1, by the id under which a model is listed.
-type ranks map[string]int
-
-func (r ranks) equal(other ranks) bool { return maps.Equal(r, other) }
-
-// ranksOf orders models by tokens, equals by id. What a suffix other than ":free" brought counts for the model.
-func ranksOf(tokens map[string]int64) ranks {
-	sums := map[string]int64{}
-	for slug, n := range tokens {
-		if base, variant := catalog.SplitVariant(slug); variant != catalog.Free {
-			slug = base
-		}
-		if n > 0 && slug != "" {
-			sums[slug] += n
-		}
-	}
-	ids := slices.SortedFunc(maps.Keys(sums), func(a, b string) int {
-		return cmp.Or(cmp.Compare(sums[b], sums[a]), strings.Compare(a, b))
-	})
-	r := make(ranks, len(ids))
-	for i, id := range ids {
-		r[id] = i + 1
-	}
-	return r
 }

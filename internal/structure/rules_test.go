@@ -47,6 +47,7 @@ var rules = map[string]rule{
 	"internal/picture":         {layer: domain},
 	"internal/catalog":         {layer: domain},
 	"internal/catalog/edit":    {layer: domain},
+	"internal/catalog/listing": {layer: domain},
 	"internal/rate":            {layer: domain},
 	"internal/routing":         {layer: domain},
 	"internal/health":          {layer: domain},

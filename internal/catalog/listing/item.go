@@ -1,0 +1,107 @@
+package listing
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+)
+
+// item is one entry of a list, with what it is sorted and found by.
+type item struct {
+	Offer
+	name, vendor string // case folded
+	words        string // case folded: what search looks through
+	pairs        pairs  // of words
+	created      int64  // Unix seconds; 0 unknown
+	in, out      int64  // rubles x 10^9 per 1000 tokens
+	rank         int    // 1: the most used; 0: not used
+	json         []byte // part of the whole list's body
+	hash         uint64 // of json
+}
+
+func newItem(o Offer, r Ranks) item {
+	m := o.Model
+	it := item{Offer: o, name: Fold(m.Name), vendor: Fold(m.Vendor), rank: r[o.ID]}
+	if !m.Created.IsZero() {
+		it.created = m.Created.Unix()
+	}
+	if e := Cheapest(o.Endpoints); e != nil {
+		it.in, it.out = e.Pricing.Base.Prompt.Nano, e.Pricing.Base.Completion.Nano
+	}
+	it.words = Fold(o.ID + "\n" + m.Name + "\n" + m.Vendor + "\n" + m.Description)
+	it.pairs.add(it.words)
+	return it
+}
+
+// order sorts by rank or, when nothing was counted, by age, the newest first.
+func order(items []item, ranked bool) {
+	slices.SortFunc(items, func(a, b item) int {
+		if ranked {
+			return a.compare(&b, ByRank, false)
+		}
+		return a.compare(&b, ByCreated, true)
+	})
+}
+
+// SortKey is what a list is sorted by.
+type SortKey uint8
+
+// The keys. Prices are those of 1000 tokens; ByPrice adds prompt and completion.
+const (
+	ByDefault SortKey = iota
+	ByName
+	ByVendor
+	ByContext
+	ByPrice
+	ByCreated
+	ByInput
+	ByOutput
+	ByRank
+	sortKeys
+)
+
+// compare orders by a key, what lacks it last in both directions, and equals by id.
+func (it *item) compare(other *item, by SortKey, descending bool) int {
+	x, y := it.figure(by), other.figure(by)
+	n := 0
+	switch {
+	case by == ByName:
+		n = strings.Compare(it.name, other.name)
+	case by == ByVendor:
+		n = strings.Compare(it.vendor, other.vendor)
+	case x != missing && y != missing:
+		n = cmp.Compare(x, y)
+	}
+	if descending {
+		n = -n
+	}
+	return cmp.Or(falseFirst(x == missing, y == missing), n, strings.Compare(it.ID, other.ID))
+}
+
+const missing = -1
+
+// figure is what numbers are compared by; texts are never missing.
+func (it *item) figure(by SortKey) int64 {
+	switch by {
+	case ByContext:
+		return orMissing(it.Model.ContextLength)
+	case ByCreated:
+		return orMissing(it.created)
+	case ByRank:
+		return orMissing(int64(it.rank))
+	case ByInput:
+		return it.in
+	case ByOutput:
+		return it.out
+	case ByPrice:
+		return it.in + it.out
+	}
+	return 0
+}
+
+func orMissing(n int64) int64 {
+	if n == 0 {
+		return missing
+	}
+	return n
+}

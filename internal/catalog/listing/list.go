@@ -1,0 +1,142 @@
+package listing
+
+import (
+	"bytes"
+	"slices"
+	"sync"
+)
+
+// Query is what is wanted of a list. Equal questions have equal queries; the zero Query is the whole list.
+type Query struct {
+	Search        string // folded by Fold, its words parted by one blank
+	Type          string // of models; "" all
+	By            SortKey
+	Descending    bool
+	Page, PerPage int // from 1; 0: everything
+}
+
+// List answers queries for one list. It is safe for concurrent use.
+type List struct {
+	items  []item // in the order of the zero Query
+	ranked bool   // some item has a rank
+	whole  *Body
+	orders [sortKeys][2]sorting // ascending, descending; each is made when it is first asked for
+	kept   answers
+}
+
+type sorting struct {
+	once sync.Once
+	at   []int32 // indexes into items
+}
+
+func newList(items []item, write Append) *List {
+	l := &List{items: items, ranked: slices.ContainsFunc(items, func(it item) bool { return it.rank > 0 })}
+	order(items, l.ranked)
+	l.whole = render(head, items, write)
+	return l
+}
+
+// Whole is the answer to the zero Query.
+func (l *List) Whole() *Body { return l.whole }
+
+// sorted lists the indexes of all items in an order, nil for the order in which they are kept.
+func (l *List) sorted(by SortKey, descending bool) []int32 {
+	if by == ByDefault || by == ByRank && (!l.ranked || !descending) {
+		return nil // where nothing was counted, by rank means the newest first
+	}
+	direction := 0
+	if descending {
+		direction = 1
+	}
+	o := &l.orders[by][direction]
+	o.once.Do(func() {
+		o.at = make([]int32, len(l.items))
+		for i := range o.at {
+			o.at[i] = int32(i)
+		}
+		slices.SortFunc(o.at, func(a, b int32) int { return l.items[a].compare(&l.items[b], by, descending) })
+	})
+	return o.at
+}
+
+// choose adds the items that a query wants to dst, in its order, pages aside.
+func (l *List) choose(dst []*item, q *Query) []*item {
+	var room [16]string
+	words := wordsOf(room[:0], q.Search)
+	var wanted pairs
+	for _, w := range words {
+		wanted.add(w)
+	}
+	at := l.sorted(q.By, q.Descending)
+	for i := range l.items {
+		it := &l.items[i]
+		if at != nil {
+			it = &l.items[at[i]]
+		}
+		if (q.Type == "" || q.Type == it.Model.Type) && it.pairs.holds(&wanted) && it.has(words) {
+			dst = append(dst, it)
+		}
+	}
+	return dst
+}
+
+var chosenItems = sync.Pool{New: func() any { return new([]*item) }}
+
+// Answer is the body for a query. A body that is asked for again is kept; release gives back the memory of one that is not.
+func (l *List) Answer(q *Query) (b *Body, release func()) {
+	if *q == (Query{}) {
+		return l.whole, func() {}
+	}
+	b, keep := l.kept.find(*q)
+	if b != nil {
+		return b, func() {}
+	}
+	pooled := chosenItems.Get().(*[]*item)
+	chosen := l.choose((*pooled)[:0], q)
+	defer func() {
+		clear(chosen) // a snapshot that is gone must not be kept alive from here
+		*pooled = chosen[:0]
+		chosenItems.Put(pooled)
+	}()
+	total, page := len(chosen), chosen
+	if q.Page > 0 {
+		from := min((q.Page-1)*q.PerPage, total)
+		page = chosen[from:min(from+q.PerPage, total)]
+	}
+	size := len(head) + len(tail)
+	tag := newTag()
+	for _, it := range page {
+		size += len(it.json) + 1
+		tag.add(it.hash)
+	}
+	if keep {
+		b = newBody(appendItems(make([]byte, 0, size), page), tag.text(total), total)
+		l.kept.keep(*q, b)
+		return b, func() {}
+	}
+	memory := bodies.Get().(*bytes.Buffer)
+	memory.Reset()
+	memory.Grow(size)
+	return &Body{Bytes: appendItems(memory.AvailableBuffer(), page), Tag: tag.text(total), Total: total}, func() { bodies.Put(memory) }
+}
+
+var bodies = sync.Pool{New: func() any { return new(bytes.Buffer) }}
+
+const (
+	head = `{"object":"list","data":[`
+	tail = `]}`
+)
+
+func appendItems(b []byte, items []*item) []byte {
+	b = append(b, head...)
+	for i, it := range items {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(b, it.json...)
+	}
+	return append(b, tail...)
+}
+
+// Forget drops the answers that are kept.
+func (l *List) Forget() { l.kept.forget() }

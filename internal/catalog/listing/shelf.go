@@ -1,0 +1,85 @@
+package listing
+
+import (
+	"maps"
+	"sync"
+	"sync/atomic"
+
+	"weir/internal/catalog"
+)
+
+// Append appends an offer as an entry of a list, a JSON object, to b, which is empty.
+type Append func(b []byte, o *Offer) []byte
+
+// Encoders write the entries of the lists.
+type Encoders struct{ Model, Embedding, Video Append }
+
+// Cache holds the lists of one snapshot: a catalog is read much more often than it changes. It is safe for concurrent use.
+type Cache struct {
+	encoders Encoders
+	current  atomic.Pointer[Shelf]
+	mu       sync.Mutex // one builds, the others wait for the result
+	ranks    Ranks
+}
+
+// NewCache makes an empty one.
+func NewCache(e Encoders) *Cache { return &Cache{encoders: e} }
+
+// Of gives the lists of a snapshot. The first caller builds them.
+func (c *Cache) Of(s *catalog.Snapshot) *Shelf {
+	if sh := c.current.Load(); sh != nil && sh.snapshot == s {
+		return sh
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if sh := c.current.Load(); sh != nil && sh.snapshot == s {
+		return sh
+	}
+	sh := newShelf(s, c.ranks, &c.encoders)
+	c.current.Store(sh)
+	return sh
+}
+
+// Rank takes over how popular models are. The lists are made anew here and not on the path of a request.
+func (c *Cache) Rank(r Ranks, s *catalog.Snapshot) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if maps.Equal(r, c.ranks) {
+		return
+	}
+	c.ranks = r
+	c.current.Store(newShelf(s, r, &c.encoders))
+}
+
+// Shelf is all lists of one snapshot.
+type Shelf struct {
+	snapshot                   *catalog.Snapshot
+	Models, Embeddings, Images *List
+	Videos                     *Body // the newest first
+}
+
+func newShelf(s *catalog.Snapshot, r Ranks, e *Encoders) *Shelf {
+	var models, embeddings, images, videos []item
+	for _, m := range s.Models() {
+		for _, o := range Offers(m) {
+			if len(o.Endpoints) == 0 {
+				continue // no endpoint serves it: a price of it would be a guess
+			}
+			switch m.Type {
+			case catalog.TypeChat, catalog.TypeTranscription:
+				models = append(models, newItem(o, r))
+			case catalog.TypeEmbedding:
+				embeddings = append(embeddings, newItem(o, r))
+			case catalog.TypeImage:
+				images = append(images, newItem(o, r))
+			case catalog.TypeVideo:
+				videos = append(videos, newItem(o, nil))
+			}
+		}
+	}
+	order(videos, false)
+	return &Shelf{
+		snapshot: s, Models: newList(models, e.Model), Embeddings: newList(embeddings, e.Embedding), Images: newList(images, e.Model),
+		Videos: render(`{"data":[`, videos, e.Video),
+	}
+}
