@@ -28,7 +28,6 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
-	"weir/internal/record"
 	"weir/internal/redact"
 	"weir/internal/relay"
 	"weir/internal/routing"
@@ -136,7 +135,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	calls := relay.New(relay.Deps{
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf,
-		Doubt: g.doubt, Now: now, Rand: rand.Float64,
+		Doubt: (&doubts{log: g.slog, now: now}).tell, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
@@ -287,10 +286,4 @@ func makeDataDir(dir string) error {
 		return fmt.Errorf("data_dir: %w", err)
 	}
 	return nil
-}
-
-// doubt tells the operator of a provider's figures that cannot be true, or hardly.
-func (g *Gateway) doubt(c *record.Call) {
-	g.slog.Warn("a provider's usage is not believable", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
-		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String())
 }

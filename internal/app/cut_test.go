@@ -7,6 +7,7 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+	"time"
 
 	"weir/internal/catalog"
 )
@@ -66,15 +67,15 @@ func liar(t *testing.T, ends func(path string) string) *httptest.Server {
 var lyingWires = []struct{ dialect, base string }{{"openai", "/v1"}, {"anthropic", ""}, {"gemini", "/v1beta"}, {"responses", "/v1"}}
 
 // lyingGateway has a model on each wire of the liar.
-func lyingGateway(t *testing.T, ends func(path string) string) *gateway {
+func lyingGateway(t *testing.T, ends func(path string) string, change ...func(*setup)) *gateway {
 	t.Helper()
 	srv := liar(t, ends)
-	return startGateway(t, func(s *setup) {
+	return startGateway(t, append(change, func(s *setup) {
 		for _, w := range lyingWires {
 			s.Declared.Providers = append(s.Declared.Providers, catalog.Provider{ID: "liar-" + w.dialect, Name: "Liar " + w.dialect, Dialect: w.dialect, BaseURL: srv.URL + w.base, Key: "sk-upstream-key"})
 			s.Declared.Offers = append(s.Declared.Offers, offerOf(t, "liar-"+w.dialect, "liar/"+w.dialect, "m"))
 		}
-	})
+	})...)
 }
 
 // On every wire and to clients of every style: who breaks off an answer before its last report is paid for what was delivered, not for what was
@@ -112,6 +113,42 @@ func TestBrokenAnswersArePaidFor(t *testing.T) {
 	}
 }
 
+// lies ends an answer with a report of so many tokens.
+func lies(tokens int64) func(string) string {
+	return func(string) string {
+		return fmt.Sprintf(`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n"+
+			`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":%d,"total_tokens":%d}}`+"\n\ndata: [DONE]\n\n", tokens, tokens+10)
+	}
+}
+
+// A provider that always lies is counted each time, and fills no log: it tells of it at once, and then of how often it was so.
+func TestDoubtfulReportsFillNoLog(t *testing.T) {
+	t.Parallel()
+	const calls, line = 25, "a provider's usage is not believable"
+	clock := &slowClock{now: time.Now()}
+	gw := lyingGateway(t, lies(999_999_999), func(s *setup) { s.Server.AdminListen, s.clock = "127.0.0.1:0", clock.Now })
+	a := gw.newAccount(t)
+	lied := func() {
+		if got := a.chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": question, "max_tokens": 100}); got.status != http.StatusOK {
+			t.Fatalf("%d %s", got.status, got.body)
+		}
+	}
+	for range calls {
+		lied()
+	}
+	counted := fmt.Sprintf(`weir_usage_doubts_total{kind="capped",provider="liar-openai"} %d`, calls)
+	waitFor(t, counted, func() bool { return strings.Contains(gw.metrics(t), counted) })
+	if n := strings.Count(gw.log.String(), line); n != 1 {
+		t.Errorf("%d lines", n)
+	}
+	clock.add(time.Minute)
+	lied()
+	waitFor(t, "the next line", func() bool { return strings.Count(gw.log.String(), line) == 2 })
+	if want := fmt.Sprintf(`"untold":%d`, calls-1); !strings.Contains(gw.log.String(), want) {
+		t.Errorf("the log has no %s", want)
+	}
+}
+
 // A last report of more than the call can have consumed, or of far less than it gave, is charged as far as it can be, and marked.
 func TestDoubtfulReports(t *testing.T) {
 	t.Parallel()
@@ -122,10 +159,7 @@ func TestDoubtfulReports(t *testing.T) {
 	}{{"capped", 999_999_999, 4000}, {"low", 3, 3}} {
 		t.Run(c.doubt, func(t *testing.T) {
 			t.Parallel()
-			gw := lyingGateway(t, func(path string) string {
-				return fmt.Sprintf(`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]}`+"\n\n"+
-					`data: {"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[],"usage":{"prompt_tokens":10,"completion_tokens":%d,"total_tokens":%d}}`+"\n\ndata: [DONE]\n\n", c.n, c.n+10)
-			})
+			gw := lyingGateway(t, lies(c.n), func(s *setup) { s.Server.AdminListen = "127.0.0.1:0" })
 			a := gw.newAccount(t)
 			got := a.chat(t, map[string]any{"model": "liar/openai", "stream": true, "messages": question})
 			id := got.header.Get("X-Generation-Id")
@@ -140,6 +174,9 @@ func TestDoubtfulReports(t *testing.T) {
 			record := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
 			if err := json.Unmarshal(record.body, &call); err != nil || call.Data.Usage.Source != c.doubt {
 				t.Errorf("%v: %s", err, record.body)
+			}
+			if counted := fmt.Sprintf(`weir_usage_doubts_total{kind=%q,provider="liar-openai"} 1`, c.doubt); !strings.Contains(gw.metrics(t), counted+"\n") {
+				t.Errorf("the metrics have no %s", counted)
 			}
 		})
 	}
