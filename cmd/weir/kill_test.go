@@ -338,6 +338,9 @@ func (b *books) evict(t *testing.T) {
 // bury waits until the node has ended, and has clients wait for its next life.
 func (m *member) bury(t *testing.T) {
 	<-m.exited
+	if m.err == nil || m.err.Error() != "signal: killed" {
+		t.Errorf("a node ended by itself: %v\n%s", m.err, m.stderr)
+	}
 	if line := m.stderr.with(`"level":"ERROR"`); line != "" {
 		t.Errorf("a node complained: %s", line)
 	}
