@@ -341,7 +341,7 @@ func TestBackground(t *testing.T) {
 	if e, _ := failed["error"].(object); failed["status"] != "failed" || e["code"] != "server_error" || failed["error_type"] != "provider_unavailable" {
 		t.Errorf("%v", failed)
 	}
-	waitFor(t, "everything to be let go", func() bool { return account.credits(t).Reserved == "0" })
+	account.wantNothingHeld(t)
 	tk.wantBalanced(t)
 }
 
@@ -386,4 +386,26 @@ func TestBackgroundStream(t *testing.T) {
 		}
 		_ = res.Body.Close()
 	}
+}
+
+// Who has cancelled or deleted a response sees nothing of its hold any more.
+func TestCancelledResponseHoldsNothing(t *testing.T) {
+	t.Parallel()
+	tk := startTalker(t)
+	account := tk.newAccount(t)
+	for i := range 10 {
+		got := parseObject(t, account.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "input": "please hold", "background": true}))
+		waitFor(t, "it to be under way", func() bool { return tk.called("/v1/chat/completions") == i+1 })
+		if held := parse(t, account.credits(t).Reserved); held == 0 {
+			t.Error("a response under way holds nothing")
+		}
+		if i%2 == 0 {
+			account.do(t, http.MethodPost, "/v1/responses/"+id(got)+"/cancel", nil)
+		} else {
+			account.do(t, http.MethodDelete, "/v1/responses/"+id(got), nil)
+		}
+		account.wantNothingHeld(t)
+	}
+	close(tk.hold)
+	tk.wantBalanced(t)
 }

@@ -247,21 +247,22 @@ func (m *Manager) OfItem(ctx context.Context, account, item string) (*Response, 
 	return m.store.ResponseOfItem(ctx, account, item, m.cfg.Now())
 }
 
-// Delete forgets a response, and ends it if it is under way. It fails with fault.NotFound.
+// Delete forgets a response, and ends it if it is under way, like Cancel. It fails with fault.NotFound.
 func (m *Manager) Delete(ctx context.Context, account, id string) error {
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	if _, err := m.store.Response(ctx, account, id, m.cfg.Now()); err != nil {
+	if _, err := m.store.Response(short, account, id, m.cfg.Now()); err != nil {
 		return err
 	}
-	if _, err := m.store.DeleteResponse(ctx, account, id); err != nil {
+	if _, err := m.store.DeleteResponse(short, account, id); err != nil {
 		return err
 	}
-	m.end(id)
+	m.endAndWait(ctx, id)
 	return nil
 }
 
-// Cancel ends a response in the background. One that is final stays as it is. It fails with fault.NotFound, and with fault.Invalid for a
+// Cancel ends a response in the background, and returns when nothing of it is held any more, if this node carries it. One that is final
+// stays as it is. It fails with fault.NotFound, and with fault.Invalid for a
 // response that somebody waits for.
 func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, error) {
 	r, err := m.Find(ctx, account, id)
@@ -274,13 +275,13 @@ func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, er
 	if r.Status.Final() {
 		return r, nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
+	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
-	if _, err := m.store.MarkResponse(ctx, account, id, Cancelled, m.cfg.Now()); err != nil {
+	if _, err := m.store.MarkResponse(short, account, id, Cancelled, m.cfg.Now()); err != nil {
 		return nil, err
 	}
-	m.end(id)
-	return m.store.Response(ctx, account, id, m.cfg.Now())
+	m.endAndWait(ctx, id)
+	return m.store.Response(short, account, id, m.cfg.Now())
 }
 
 // sweepAtOnce is how many expired responses one transaction forgets.

@@ -17,6 +17,7 @@ type Run struct {
 	r      Response
 	ctx    context.Context
 	cancel context.CancelCauseFunc
+	ended  chan struct{} // closed when nothing of it is under way or held any more
 }
 
 // Begin keeps a response that is to be made in the background. It fails with fault.RateLimited when the account has too many under way,
@@ -32,7 +33,7 @@ func (m *Manager) Begin(ctx context.Context, r Response) (*Run, error) {
 		m.leave(r.Account)
 		return nil, err
 	}
-	run := &Run{m: m, r: r}
+	run := &Run{m: m, r: r, ended: make(chan struct{})}
 	run.ctx, run.cancel = context.WithCancelCause(context.Background())
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -79,6 +80,7 @@ func (r *Run) Started() {
 func (r *Run) End(status Status, object, output []byte, items []string) {
 	m := r.m
 	defer m.leave(r.r.Account)
+	defer close(r.ended)
 	m.mu.Lock()
 	delete(m.runs, r.r.ID)
 	m.mu.Unlock()
@@ -111,15 +113,33 @@ func (m *Manager) mark(ctx context.Context, r *Run) {
 	}
 }
 
-// end has a run ended that its client has given up, if this node carries it.
-func (m *Manager) end(id string) {
+// end has a run ended that its client has given up, if this node carries it; nil if not.
+func (m *Manager) end(id string) *Run {
 	m.mu.Lock()
 	run := m.runs[id]
 	m.mu.Unlock()
 	if run != nil {
 		run.cancel(fault.New(fault.Canceled, "history.Cancel", "The response was cancelled."))
 	}
+	return run
 }
+
+// endAndWait is end, and waits a while for the run: who reads the balance next should not find its hold.
+func (m *Manager) endAndWait(ctx context.Context, id string) {
+	run := m.end(id)
+	if run == nil {
+		return
+	}
+	ctx, cancel := context.WithTimeout(ctx, endFor)
+	defer cancel()
+	select {
+	case <-run.ended:
+	case <-ctx.Done():
+	}
+}
+
+// endFor is how long who gives a response up waits for its end, which takes milliseconds.
+const endFor = 2 * time.Second
 
 // beat tells of all that is carried.
 func (m *Manager) beat(ctx context.Context) error {
