@@ -49,6 +49,9 @@ type Shelf interface {
 	DismissAside(ctx context.Context, id int64, reason string, by audit.Actor, now time.Time) error
 }
 
+// AddAside counts a record that was set aside for another reason than the journal's.
+func (b *Book) AddAside() { b.aside.Add(1) }
+
 // setAside puts the first record of the stretch, which cannot be posted, out of the way of those behind it.
 func (b *Book) setAside(ctx context.Context, from int64, cause error) error {
 	to, rec := b.stretch.nexts[0], b.stretch.bytes[:b.stretch.ends[0]]

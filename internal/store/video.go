@@ -55,7 +55,8 @@ const (
 	checkStrayEscrows = `SELECT l.node FROM leases l WHERE substr(l.node, 1, 4) = 'job:'
 		AND NOT EXISTS (SELECT 1 FROM video_jobs j WHERE 'job:' || j.id = l.node AND j.wallet = l.wallet AND j.ended = '') LIMIT 5`
 	checkJobEnds = `SELECT j.id, j.ended FROM video_jobs j LEFT JOIN generations g ON g.wallet = j.wallet AND g.id = j.generation
-		WHERE (j.ended = '' AND g.id IS NOT NULL) OR (j.ended <> '' AND g.id IS NULL) OR (j.ended = 'settled' AND (g.settled = 0 OR g.cost <> j.cost))
+		WHERE (j.ended = '' AND g.id IS NOT NULL) OR (j.ended <> '' AND g.id IS NULL
+			AND NOT EXISTS (SELECT 1 FROM set_aside a WHERE a.node = 'job:' || j.id AND a.state <> 'posted')) OR (j.ended = 'settled' AND (g.settled = 0 OR g.cost <> j.cost))
 		OR (j.ended = 'voided' AND (g.settled = 1 OR j.cost <> 0)) LIMIT 5`
 	checkSlots = `SELECT j.id FROM video_jobs j WHERE (j.ended = '') <> EXISTS (SELECT 1 FROM video_slots s WHERE s.job = j.id AND s.user_id = j.user_id)
 		UNION ALL SELECT s.job FROM video_slots s WHERE NOT EXISTS (SELECT 1 FROM video_jobs j WHERE j.id = s.job) LIMIT 5`
@@ -345,24 +346,45 @@ func (t *tx) changeJob(text string, j *video.Job, release bool) error {
 	return err
 }
 
-// EndJob is video.Work.EndJob. Of two that end a job at the same time the second finds the row changed.
+// EndJob is video.Work.EndJob. Of two that end a job at the same time the second finds the row changed. A record that the books can never take is
+// set aside, as those of a journal are: the job ends all the same.
 func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
-	item := end.Item
-	tidy(&item.Call)
-	owner := ledger.EscrowOwner + j.ID
-	err := s.write(ctx, func(t *tx) error {
+	tidy(&end.Item.Call)
+	post := func(t *tx, done *sealing) (err error) {
+		b := ledger.Batch{Node: ledger.EscrowOwner + j.ID, Items: []ledger.Recorded{end.Item}, Now: end.Now}
+		*done, err = t.applyItems(&b, b.Items)
+		return err
+	}
+	err := s.endJob(ctx, j, &end, post)
+	if cause := s.refused("store.EndJob", err); fault.Is(cause, fault.Unprocessable) {
+		err = s.endJob(ctx, j, &end, func(t *tx, _ *sealing) error { return t.setJobAside(j, &end, err) })
+		if err != nil {
+			return s.refused("store.EndJob", err)
+		}
+		if end.SetAside != nil {
+			end.SetAside(cause)
+		}
+	}
+	if err == nil {
+		j.Fence++
+	}
+	return err
+}
+
+// endJob writes the end of a job, whose record post disposes of.
+func (s *Store) endJob(ctx context.Context, j *video.Job, end *video.End, post func(*tx, *sealing) error) error {
+	return s.write(ctx, func(t *tx) error {
 		if err := t.changeJob(jobEnd, j, true); err != nil {
 			return err
 		}
 		if _, err := t.exec(slotFree, j.ID); err != nil {
 			return err
 		}
-		b := ledger.Batch{Node: owner, Items: []ledger.Recorded{item}, Now: end.Now}
-		done, err := t.applyItems(&b, b.Items)
-		if err != nil {
+		var done sealing
+		if err := post(t, &done); err != nil {
 			return err
 		}
-		if err := t.closeLeases(owner); err != nil {
+		if err := t.closeLeases(ledger.EscrowOwner + j.ID); err != nil {
 			return err
 		}
 		if end.Event != nil {
@@ -372,9 +394,15 @@ func (s *Store) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 		}
 		return done.seal(t)
 	})
-	if err == nil {
-		j.Fence++
+}
+
+func (t *tx) setJobAside(j *video.Job, end *video.End, cause error) error {
+	var f *fault.Error
+	if errors.As(cause, &f) && f.Cause != nil {
+		cause = f.Cause
 	}
+	reason := cause.Error()
+	_, err := t.exec(asideAdd, ledger.EscrowOwner+j.ID, int64(0), j.Generation, j.Wallet, int64(end.Item.Call.Cost), reason[:min(len(reason), ledger.MaxReason)], end.Item.Record, end.Now.UnixMicro())
 	return err
 }
 

@@ -126,8 +126,9 @@ func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
 // completed ends a job with its charge.
 func (s *Service) completed(ctx context.Context, j *Job, p *Progress) error {
 	j.Progress = 100
-	if err := j.settle(p); err != nil {
-		return err
+	if err := j.settle(p); err != nil { // no amount is that large: to try again would not help
+		s.lost(j, err)
+		return s.end(ctx, j, Failed, "The video cannot be charged for.", fault.Internal.String())
 	}
 	err := s.end(ctx, j, Completed, "", "")
 	if fault.Is(err, fault.Conflict) && s.Contents != nil {

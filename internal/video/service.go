@@ -140,6 +140,7 @@ type Deps struct {
 	Callbacks Callbacks                // nil: nobody is told
 	Gate      *health.Registry         // keeps submissions away from endpoints that fail; may be nil
 	Observer  Observer                 // may be nil
+	Aside     func()                   // called when a charge was set aside; may be nil
 	Sent      func()                   // called when an event was put into the outbox; may be nil
 	Rand      func() float64           // spreads polls; nil: they are not spread
 }

@@ -57,7 +57,7 @@ type Work interface {
 	// another job has come to go by that name, and then nothing was written.
 	AdoptJob(ctx context.Context, j *Job) error
 	// EndJob writes a job that has come to its end: its place is free, its escrow settled or given back, its record kept, its event in the
-	// outbox. Whoever worked on it cannot write any more. It fails like KeepJob, and when the job has ended before.
+	// outbox. What the books can never take is set aside. Whoever worked on it cannot write any more. It fails like KeepJob, and when the job has ended before.
 	EndJob(ctx context.Context, j *Job, end End) error
 }
 
@@ -66,4 +66,6 @@ type End struct {
 	Item  ledger.Recorded   // j.Call, with the leases of the escrow
 	Event *webhook.Delivery // nil: nobody is told
 	Now   time.Time
+	// SetAside is called when the job has ended and the books can never take Item, with the reason: it waits for an operator. May be nil.
+	SetAside func(cause error)
 }

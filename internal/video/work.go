@@ -329,7 +329,12 @@ func (s *Service) end(ctx context.Context, j *Job, state State, public, reason s
 	if j.Cleanup != 0 {
 		j.DueAt = now
 	}
-	end := End{Item: j.closed(now), Now: now, Event: s.event(j)}
+	end := End{Item: j.closed(now), Now: now, Event: s.event(j), SetAside: func(cause error) {
+		s.cfg.Report("the charge of a video job cannot be posted and was set aside; see it with: weir ledger aside list", j, cause)
+		if s.Aside != nil {
+			s.Aside()
+		}
+	}}
 	if err := s.persist(ctx, j, func(ctx context.Context) error { return s.Store.EndJob(ctx, j, end) }); err != nil {
 		*j = before
 		return err

@@ -61,6 +61,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 		"a submission that the store delays":  delayedSubmission,
 		"nodes whose clocks are wrong":        wrongClocks,
 		"jobs that are forgotten":             forgottenJobs,
+		"a charge that can never be posted":   asideJob,
 		"one video and two jobs":              oneVideoTwoJobs,
 	}
 	for name, check := range cases {

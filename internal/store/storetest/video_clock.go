@@ -1,12 +1,15 @@
 package storetest
 
 import (
+	"math"
 	"sync"
 	"testing"
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/audit"
 	"weir/internal/fault"
+	"weir/internal/money"
 	"weir/internal/video"
 )
 
@@ -137,5 +140,44 @@ func oneVideoTwoJobs(t *testing.T, s *studio) {
 		if done != 1 {
 			t.Fatalf("%d jobs have the one video", done)
 		}
+	}
+}
+
+// A job whose charge the books can never take ends, and the charge waits for an operator.
+func asideJob(t *testing.T, s *studio) {
+	const most = 1_000_000_000 * ruble
+	told := 0
+	k, u := s.crew(s.node(), func(d *video.Deps, _ *video.Config) { d.Aside = func() { told++ } }), s.user(100*ruble)
+	j := k.submit(u)
+	k.step(0)
+	for range 9 {
+		s.settle(k.book, s.hold(k.book, u.Wallet, 0), u.Wallet, most)
+	}
+	s.settle(k.book, s.hold(k.book, u.Wallet, 0), u.Wallet, money.Nano(math.MaxInt64)-9*most-7*ruble) // eight are one too many
+	s.flush(k.book)
+	for range 5 {
+		k.step(40 * time.Second)
+	}
+	if j = k.job(j); j.State != video.Completed || j.Cost != 8*ruble || told != 1 {
+		t.Fatalf("%s, told %d times", j.State, told)
+	}
+	waiting := must(s.store.Asides(s.ctx))
+	if len(waiting) != 1 || waiting[0].Generation != j.Generation || waiting[0].Wallet != u.Wallet || waiting[0].Cost != 8*ruble || waiting[0].Reason == "" {
+		t.Fatalf("%+v", waiting)
+	}
+	s.mentions("set aside", "weir ledger aside")
+	if ids := s.told(u.User); len(ids) != 1 {
+		t.Errorf("%q", ids)
+	}
+	by := audit.Actor{Name: "op"}
+	if err := s.store.PostAside(s.ctx, waiting[0].ID, by, s.clock.Now()); !fault.Is(err, fault.Unprocessable) {
+		t.Errorf("%v", err)
+	}
+	if err := s.store.DismissAside(s.ctx, waiting[0].ID, "more than there is", by, s.clock.Now()); err != nil {
+		t.Fatal(err)
+	}
+	s.balanced()
+	if bal := must(s.store.Balance(s.ctx, u.Wallet)); bal.Held != 0 {
+		t.Errorf("%s are held", bal.Held)
 	}
 }
