@@ -341,8 +341,11 @@ func (m *member) bury(t *testing.T) {
 	if m.err == nil || m.err.Error() != "signal: killed" {
 		t.Errorf("a node ended by itself: %v\n%s", m.err, m.stderr)
 	}
-	if line := m.stderr.with(`"level":"ERROR"`); line != "" {
-		t.Errorf("a node complained: %s", line)
+	for line := range strings.Lines(m.stderr.String()) {
+		// A node that sleeps in a transaction keeps its rows locked until the server ends it, and the others' settlements wait so long.
+		if strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "settlements wait in the journal") {
+			t.Errorf("a node complained: %s", line)
+		}
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
