@@ -22,10 +22,7 @@ func (x *exchange) postChatCompletions() error {
 	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
 		return err
 	}
-	call := &relay.Call{
-		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "completions",
-		PromptText: chat.PromptText(req), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
-	}
+	call := x.newCall(req, "completions", chat.PromptText(req))
 	options := chat.OptionsOf(req, x.generation, x.at.Unix(), x.strict())
 	defer func() { x.record = call.Record }()
 	if req.Stream {

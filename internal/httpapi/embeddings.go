@@ -15,5 +15,5 @@ func (x *exchange) postEmbeddings() error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
-	return x.perform(x.task(req, "embeddings", embeddings.PromptText(req)), embeddings.NewWhole(wholeWriter{x}, req, x.generation))
+	return x.perform(x.newCall(req, "embeddings", embeddings.PromptText(req)), embeddings.NewWhole(wholeWriter{x}, req, x.generation))
 }

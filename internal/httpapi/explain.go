@@ -25,7 +25,7 @@ func (x *exchange) postRouteExplain() error {
 	if err != nil {
 		return err
 	}
-	e, err := x.api.Explainer.Explain(&relay.Call{Caller: x.caller, Request: req, At: x.at, Catalog: x.api.Catalog(), API: "completions"})
+	e, err := x.api.Explainer.Explain(x.newCall(req, "completions", nil))
 	if err != nil {
 		return err
 	}

@@ -79,7 +79,7 @@ func (x *exchange) paint(req *completion.Request) error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
-	call := x.task(req, "image", images.PromptText(req))
+	call := x.newCall(req, "image", images.PromptText(req))
 	options := images.OptionsOf(req, x.at.Unix())
 	var err error
 	if req.Stream {

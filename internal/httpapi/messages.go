@@ -29,10 +29,7 @@ func (x *exchange) postMessages() error {
 	if err := x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream); err != nil {
 		return err
 	}
-	call := &relay.Call{
-		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "messages",
-		PromptText: messages.PromptText(req), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
-	}
+	call := x.newCall(req, "messages", messages.PromptText(req))
 	options := messages.Options{ID: "msg_" + strings.TrimPrefix(x.generation, "gen-"), Agent: messages.IsAgent(req)}
 	defer func() { x.record = call.Record }()
 	if !req.Stream {
@@ -153,7 +150,7 @@ func (x *exchange) countTokens() error {
 	if x.api.Counter != nil {
 		ctx, cancel := context.WithTimeout(x.context(), countWait)
 		defer cancel()
-		n, told = x.api.Counter.CountTokens(ctx, &relay.Call{Caller: x.caller, Request: req, At: x.at, Catalog: x.api.Catalog(), API: "messages"})
+		n, told = x.api.Counter.CountTokens(ctx, x.newCall(req, "messages", nil))
 	}
 	if !told {
 		n = x.api.Tokens.Count(messages.PromptText(req))

@@ -15,5 +15,5 @@ func (x *exchange) postModerations() error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
-	return x.perform(x.task(req, "moderations", moderations.PromptText(req)), moderations.NewWhole(wholeWriter{x}, string(appendID([]byte("modr-"), 24))))
+	return x.perform(x.newCall(req, "moderations", moderations.PromptText(req)), moderations.NewWhole(wholeWriter{x}, string(appendID([]byte("modr-"), 24))))
 }

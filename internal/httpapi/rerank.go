@@ -15,5 +15,5 @@ func (x *exchange) postRerank() error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
-	return x.perform(x.task(req, "rerank", rerank.PromptText(req)), rerank.NewWhole(wholeWriter{x}, req, x.generation))
+	return x.perform(x.newCall(req, "rerank", rerank.PromptText(req)), rerank.NewWhole(wholeWriter{x}, req, x.generation))
 }

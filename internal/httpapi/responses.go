@@ -218,10 +218,7 @@ const idSize = 32
 
 func (x *exchange) newReply(req *responses.Request) *reply {
 	r := &reply{x: x, req: req}
-	r.call = &relay.Call{
-		Caller: x.caller, Request: req.Request, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: "responses",
-		PromptText: responses.PromptText(req.Request), UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),
-	}
+	r.call = x.newCall(req.Request, "responses", responses.PromptText(req.Request))
 	o := responses.Options{
 		ID: newID("resp_"), Created: x.at.Unix(), Stored: req.Store, NewID: newID, Now: x.api.Now,
 	}

@@ -23,7 +23,7 @@ func (x *exchange) postSpeech() error {
 	if err := x.admitTask(req); err != nil {
 		return err
 	}
-	call := x.task(req, "audio.speech", speech.PromptText(req))
+	call := x.newCall(req, "audio.speech", speech.PromptText(req))
 	if req.Task.(*task.Speech).SSE {
 		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return speech.NewStream(w) })
 	}

@@ -32,8 +32,8 @@ func (x *exchange) admitTask(req *completion.Request) error {
 	return x.reserve(&req.Preferences, req.Models, req.Needs.PromptTokens, req.Stream)
 }
 
-// task is the call that answers a task. text yields what of it is text, for models that are priced by tokens and whose upstream counts none.
-func (x *exchange) task(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
+// newCall is the call of a request that came by the style api. text yields the text of its prompt, which is counted when the upstream counts none.
+func (x *exchange) newCall(req *completion.Request, api string, text iter.Seq[[]byte]) *relay.Call {
 	return &relay.Call{
 		Caller: x.caller, Request: req, Generation: x.generation, RequestID: x.id, At: x.at, Catalog: x.api.Catalog(), API: api,
 		PromptText: text, UserAgent: x.note("User-Agent"), Referer: x.note("Referer", "Http-Referer"), Title: x.note("X-Title", "X-Openrouter-Title"),

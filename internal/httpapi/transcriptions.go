@@ -33,7 +33,7 @@ func (x *exchange) postTranscriptions() error {
 		return err
 	}
 	t := req.Task.(*task.Transcription)
-	call := x.task(req, "audio.transcriptions", textOf(t.Prompt))
+	call := x.newCall(req, "audio.transcriptions", textOf(t.Prompt))
 	if req.Stream {
 		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return transcriptions.NewStream(w, t) })
 	}
