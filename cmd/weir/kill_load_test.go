@@ -23,7 +23,7 @@ func (b *books) load(ctx context.Context, t *testing.T, stop <-chan struct{}, wg
 		for range 4 {
 			rng := rand.New(rand.NewPCG(m.rng.Uint64(), 1))
 			wg.Go(func() {
-				for n := m.alive(stop); n != nil; n = m.alive(stop) {
+				for n := m.turn(stop); n != nil; n = m.turn(stop) {
 					m.call(ctx, t, n, b.customers[rng.IntN(2)], rng)
 				}
 			})

@@ -103,7 +103,11 @@ type member struct {
 
 	fuse  atomic.Int64  // events until the node is killed
 	burnt chan struct{} // gets one when it is
+	turns chan struct{} // calls that clients may make before the next kill: books that grow without bound would take long to verify
 }
+
+// fuseMost is the longest fuse; a call is an event at least.
+const fuseMost = 150
 
 // customer is a user whom a round's load belongs to.
 type customer struct {
@@ -172,7 +176,7 @@ func (s *siege) open(t *testing.T, rng *rand.Rand) (all []*books) {
 	}
 	for i := range 3 {
 		dir := t.TempDir()
-		m := &member{siege: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), changed: make(chan struct{}), burnt: make(chan struct{}, 1),
+		m := &member{siege: s, rng: rand.New(rand.NewPCG(rng.Uint64(), 0)), changed: make(chan struct{}), burnt: make(chan struct{}, 1), turns: make(chan struct{}, fuseMost),
 			site: &site{dir: dir, file: filepath.Join(dir, "weir.yaml"), upstream: s.upstream}}
 		m.write(t, m.text(dsn))
 		if i == 0 || !s.postgres {
@@ -291,10 +295,32 @@ func (m *member) besiege(t *testing.T, left *atomic.Int64) {
 // killAnytime kills the node after a random number of events.
 func (m *member) killAnytime(t *testing.T) {
 	t.Helper()
-	m.fuse.Store(1 + m.rng.Int64N(150))
+	m.refill()
+	m.fuse.Store(1 + m.rng.Int64N(fuseMost))
 	waitFor(t, "a kill", func() bool { return len(m.burnt) > 0 })
 	<-m.burnt
 	m.bury(t)
+}
+
+// refill lets clients make as many calls as the longest fuse takes.
+func (m *member) refill() {
+	for {
+		select {
+		case m.turns <- struct{}{}:
+		default:
+			return
+		}
+	}
+}
+
+// turn waits until a client may call; it returns nil when stop closes before.
+func (m *member) turn(stop <-chan struct{}) *node {
+	select {
+	case <-m.turns:
+		return m.alive(stop)
+	case <-stop:
+		return nil
+	}
 }
 
 // revive starts the node again and checks that the books are whole.
@@ -324,6 +350,7 @@ func (b *books) evict(t *testing.T) {
 	waitFor(t, "the dead node's leases to be taken back", func() bool { return evicted(asleep)+evicted(awake) > 0 })
 	dead.revive(t)
 	before := evicted(awake)
+	asleep.refill()
 	asleep.signal(t, syscall.SIGSTOP)
 	waitFor(t, "the sleeping node's leases to be taken back", func() bool { return evicted(dead)+evicted(awake) > before })
 	asleep.signal(t, syscall.SIGCONT)
