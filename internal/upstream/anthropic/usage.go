@@ -32,6 +32,9 @@ func (c *counts) read(v []byte) {
 		case "server_tool_use":
 			count64(&c.searches, rawjson.Find(m.Value, "web_search_requests"))
 			count64(&c.fetches, rawjson.Find(m.Value, "web_fetch_requests"))
+			if n, ok := rawjson.Int(rawjson.Find(m.Value, "code_execution_requests")); ok && n > 0 {
+				c.sandbox = 1 // a request has one
+			}
 		case "iterations":
 			c.turns = append(c.turns[:0], m.Value...)
 		case "output_tokens_details":
