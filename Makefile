@@ -126,9 +126,10 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 
 # Its last output stands in docs/reliability.md.
 .PHONY: soak
-soak: postgres ## run what takes too long for make test: 200,000 schedules of failures, 1,000 kills, and what one user feels of another (about 25 minutes)
+soak: postgres ## run what takes too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and what one user feels of another (about 30 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
+	go test -count=1 -timeout 30m ./internal/app -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
 .PHONY: bench

@@ -186,6 +186,7 @@ type Event struct {
 	Signature string       // what the provider will know its reasoning by when that comes back, "" none
 	Called    *usage.Usage // counts, so far, of calls of tools that the provider runs, nil: none, or its usage alone tells
 	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
+	Opening   bool         // Usage was reported before the content of this event
 
 	// Frames are the upstream's own events, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
 	// The other fields tell what they say as far as it is metered. What came before the first content is in the first event.

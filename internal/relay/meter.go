@@ -16,7 +16,7 @@ const maxKept = 4 << 10
 // meter watches an answer go by: the usage that the upstream reports, and what was delivered, in case it reports none.
 type meter struct {
 	usage    usage.Usage // all that was reported so far: counts never fall
-	fresh    bool        // nothing was delivered since the last report
+	fresh    bool        // nothing was delivered since the last report of answer tokens
 	finished int         // choices that have ended
 	done     bool        // the upstream said that nothing follows
 	finish   completion.FinishReason
@@ -41,6 +41,8 @@ type delivered struct {
 	sample tokenizer.Gauge // of the text that is kept
 	rest   tokenizer.Gauge // of the text behind it
 }
+
+func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
 
 func (m *meter) reset() {
 	*m = meter{kept: m.kept[:0]}
@@ -70,7 +72,9 @@ func (m *meter) count(ev *completion.Event) {
 		m.fresh = false
 	}
 	if ev.Usage != nil {
-		m.usage, m.fresh = m.usage.Later(ev.Usage), true
+		m.usage = m.usage.Later(ev.Usage)
+		told := ev.Usage.Completion
+		m.fresh = m.fresh || told.Told() && !ev.Opening && (told.N > 0 || m.delivered.nothing())
 	}
 	if ev.Finish != "" {
 		m.finish, m.native = ev.Finish, ev.NativeFinish

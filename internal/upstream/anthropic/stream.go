@@ -149,7 +149,7 @@ func (dec *decoder) send(name string, data []byte) error {
 		dec.begun = true
 		dec.ev.Head = &dec.head
 		if dec.ev.Usage == nil {
-			dec.ev.Usage = dec.usage.usage() // of message_start
+			dec.ev.Usage, dec.ev.Opening = dec.usage.usage(), true // of message_start
 		}
 	}
 	dec.content = true
@@ -310,8 +310,9 @@ func (dec *decoder) blockStop(data []byte) {
 }
 
 func (dec *decoder) messageDelta(data []byte) {
-	dec.usage.read(rawjson.Find(data, "usage"))
-	dec.ev.Usage = dec.usage.usage()
+	if v := rawjson.Find(data, "usage"); rawjson.KindOf(v) == rawjson.Object {
+		dec.ev.Usage = dec.usage.later(v)
+	}
 	if reason := rawjson.FindPath(data, "delta", "stop_reason"); rawjson.KindOf(reason) == rawjson.String && dec.finish == nil {
 		dec.finish = []byte(rawjson.Text(reason))
 		dec.ev.Finish, dec.ev.NativeFinish = finishReason(string(dec.finish))

@@ -87,6 +87,18 @@ func (c *counts) usage() *usage.Usage {
 	return &u
 }
 
+// later reads a further report. It tells of answer tokens only if that report does: what was told at the beginning is not the last word.
+func (c *counts) later(v []byte) *usage.Usage {
+	before := c.output
+	c.output = usage.Count{}
+	c.read(v)
+	u := c.usage()
+	if !c.output.Reported {
+		c.output = before
+	}
+	return u
+}
+
 // sum puts the figures of all turns in the places of those that leave some out: a model that shortens its own context is paid for that, too, and
 // the usage beside the turns tells of the last one alone. What is more counts.
 func (c *counts) sum() {

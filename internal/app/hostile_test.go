@@ -1,0 +1,605 @@
+package app_test
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
+// The models of these tests: 0.1 and 0.4 rubles for 1000 tokens, in units of 10⁻⁹ for one.
+const (
+	hostilePrompt  = 100_000
+	hostileAnswer  = 400_000
+	hostileContext = 100_000
+	hostileMost    = 4000 // tokens of an answer
+	hostileSlice   = 2048 // relay.slice_tokens
+)
+
+// missing is a count that a report leaves out; spoilt is one that is no number.
+const (
+	missing = math.MinInt64
+	spoilt  = math.MinInt64 + 1
+)
+
+// claim is a report of usage.
+type claim struct{ prompt, answer int64 }
+
+// plot is one call: what the provider does, and what the client.
+type plot struct {
+	id      int
+	dialect string
+	style   string
+	stream  bool
+	most    int64    // max_tokens; 0: not told
+	pieces  []string // of the answer, each ends with a mark of its own
+	claims  map[int]claim
+	ends    bool // it says that the answer is complete; else it breaks off behind the last piece
+	stays   int  // the provider says nothing behind so many pieces, and the client hangs up; -1: nobody does that
+
+	asked, left chan struct{} // it has been asked; the client has left
+	once        sync.Once
+}
+
+// At the beginning and at the end; every other place of a claim is behind a piece.
+const (
+	atStart = -1
+	atEnd   = -2
+)
+
+// villain is a provider on six wires that does what its plots say.
+type villain struct {
+	mu    sync.Mutex
+	plots map[int]*plot
+	url   string
+}
+
+var caseMark = regexp.MustCompile(`case-(\d+)-`)
+
+func (v *villain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if err != nil {
+		return
+	}
+	if strings.HasSuffix(r.URL.Path, "/oauth") {
+		fmt.Fprintf(w, `{"access_token":"token","expires_at":%d}`, time.Now().Add(time.Hour).UnixMilli())
+		return
+	}
+	m := caseMark.FindSubmatch(body)
+	if m == nil {
+		http.Error(w, "no case", http.StatusBadRequest)
+		return
+	}
+	id, _ := strconv.Atoi(string(m[1]))
+	v.mu.Lock()
+	p := v.plots[id]
+	v.mu.Unlock()
+	p.once.Do(func() { close(p.asked) })
+	t := teller{w: w, p: p, wait: func() {
+		w.(http.Flusher).Flush()
+		select {
+		case <-p.left:
+		case <-r.Context().Done():
+		}
+		panic(http.ErrAbortHandler)
+	}}
+	if p.stream {
+		t.stream()
+	} else {
+		t.whole()
+	}
+}
+
+// teller writes one answer.
+type teller struct {
+	w    http.ResponseWriter
+	p    *plot
+	wait func()
+}
+
+// members writes a claim with the names of a wire, behind its commas.
+func members(c claim, names ...string) string {
+	var list []string
+	for i, n := range []int64{c.prompt, c.answer} {
+		switch {
+		case n == spoilt:
+			list = append(list, fmt.Sprintf(`%q:"lots"`, names[i]))
+		case n != missing:
+			list = append(list, fmt.Sprintf(`%q:%d`, names[i], n))
+		}
+	}
+	return strings.Join(list, ",")
+}
+
+// usage is a member of that name with the claim of a place, "" where there is none.
+func (t *teller) usage(at int, member string, names ...string) string {
+	c, ok := t.p.claims[at]
+	if !ok {
+		return ""
+	}
+	return fmt.Sprintf(`,%q:{%s}`, member, members(c, names...))
+}
+
+func (t *teller) whole() {
+	if t.p.stays >= 0 {
+		t.wait()
+	}
+	text := strings.Join(t.p.pieces, "")
+	t.w.Header().Set("Content-Type", "application/json")
+	var body string
+	switch t.p.dialect {
+	case "openai", "gigachat":
+		body = fmt.Sprintf(`{"id":"c","object":"chat.completion","created":1,"model":"m","choices":[{"index":0,"message":{"role":"assistant","content":%q},"finish_reason":"stop"}]%s}`, text, t.usage(atEnd, "usage", "prompt_tokens", "completion_tokens"))
+	case "anthropic":
+		body = fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[{"type":"text","text":%q}],"stop_reason":"end_turn","stop_sequence":null%s}`, text, t.usage(atEnd, "usage", "input_tokens", "output_tokens"))
+	case "gemini":
+		body = fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":%q}]},"finishReason":"STOP","index":0}]%s}`, text, t.usage(atEnd, "usageMetadata", "promptTokenCount", "candidatesTokenCount"))
+	case "responses":
+		body = t.response("completed", t.item(text), t.usage(atEnd, "usage", "input_tokens", "output_tokens"))
+	case "bedrock":
+		body = fmt.Sprintf(`{"output":{"message":{"role":"assistant","content":[{"text":%q}]}},"stopReason":"end_turn"%s}`, text, t.usage(atEnd, "usage", "inputTokens", "outputTokens"))
+	}
+	if !t.p.ends {
+		t.w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+		body = body[:len(body)/2]
+	}
+	_, _ = io.WriteString(t.w, body)
+	if !t.p.ends {
+		panic(http.ErrAbortHandler)
+	}
+}
+
+func (t *teller) item(text string) string {
+	return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":%q,"annotations":[],"logprobs":[]}]}`, text)
+}
+
+func (t *teller) response(status, items, usage string) string {
+	return fmt.Sprintf(`{"id":"resp_1","object":"response","created_at":1,"model":"m","status":%q,"error":null,"incomplete_details":null,"output":[%s]%s}`, status, items, usage)
+}
+
+// send writes a frame of the wire.
+func (t *teller) send(name, data string) {
+	switch {
+	case t.p.dialect == "bedrock":
+		_, _ = t.w.Write(amazonMessage(name, data))
+	case name != "" && t.p.dialect != "gemini":
+		fmt.Fprintf(t.w, "event: %s\ndata: %s\n\n", name, data)
+	default:
+		fmt.Fprintf(t.w, "data: %s\n\n", data)
+	}
+}
+
+// amazonMessage is a message of application/vnd.amazon.eventstream.
+func amazonMessage(event, payload string) []byte {
+	var headers []byte
+	for _, h := range [][2]string{{":event-type", event}, {":content-type", "application/json"}, {":message-type", "event"}} {
+		headers = append(append(headers, byte(len(h[0]))), h[0]...)
+		headers = append(binary.BigEndian.AppendUint16(append(headers, 7), uint16(len(h[1]))), h[1]...)
+	}
+	b := binary.BigEndian.AppendUint32(nil, uint32(16+len(headers)+len(payload)))
+	b = binary.BigEndian.AppendUint32(b, uint32(len(headers)))
+	b = binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+	b = append(append(b, headers...), payload...)
+	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
+}
+
+func (t *teller) stream() {
+	t.w.Header().Set("Content-Type", map[bool]string{true: "application/vnd.amazon.eventstream", false: "text/event-stream"}[t.p.dialect == "bedrock"])
+	t.begin()
+	for i, piece := range t.p.pieces {
+		if t.p.stays == i {
+			t.wait()
+		}
+		t.piece(i, piece)
+		t.w.(http.Flusher).Flush()
+	}
+	if t.p.stays == len(t.p.pieces) {
+		t.wait()
+	}
+	if t.p.ends {
+		t.end()
+		return
+	}
+	panic(http.ErrAbortHandler)
+}
+
+func (t *teller) begin() {
+	switch t.p.dialect {
+	case "anthropic":
+		t.send("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[]`+t.usage(atStart, "usage", "input_tokens", "output_tokens")+`}}`)
+		t.send("content_block_start", `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
+	case "responses":
+		t.send("response.created", `{"type":"response.created","response":`+t.response("in_progress", "", "")+`}`)
+		t.send("response.output_item.added", `{"type":"response.output_item.added","output_index":0,"item":{"id":"msg_1","type":"message","role":"assistant","status":"in_progress","content":[]}}`)
+	case "bedrock":
+		t.send("messageStart", `{"role":"assistant"}`)
+	}
+}
+
+func (t *teller) piece(i int, text string) {
+	switch t.p.dialect {
+	case "openai", "gigachat":
+		t.send("", fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]%s}`, text, t.usage(i, "usage", "prompt_tokens", "completion_tokens")))
+	case "anthropic":
+		t.send("content_block_delta", fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":%q}}`, text))
+		if u := t.usage(i, "usage", "input_tokens", "output_tokens"); u != "" {
+			t.send("message_delta", `{"type":"message_delta","delta":{}`+u+`}`)
+		}
+	case "gemini":
+		t.send("", fmt.Sprintf(`{"candidates":[{"content":{"role":"model","parts":[{"text":%q}]},"index":0}]%s}`, text, t.usage(i, "usageMetadata", "promptTokenCount", "candidatesTokenCount")))
+	case "responses":
+		t.send("response.output_text.delta", fmt.Sprintf(`{"type":"response.output_text.delta","item_id":"msg_1","output_index":0,"content_index":0,"delta":%q}`, text))
+	case "bedrock":
+		t.send("contentBlockDelta", fmt.Sprintf(`{"contentBlockIndex":0,"delta":{"text":%q}}`, text))
+	}
+}
+
+func (t *teller) end() {
+	switch t.p.dialect {
+	case "openai", "gigachat":
+		u := t.usage(atEnd, "usage", "prompt_tokens", "completion_tokens")
+		t.send("", `{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{},"finish_reason":"stop"}]`+u+`}`)
+		t.send("", "[DONE]")
+	case "anthropic":
+		t.send("content_block_stop", `{"type":"content_block_stop","index":0}`)
+		t.send("message_delta", `{"type":"message_delta","delta":{"stop_reason":"end_turn","stop_sequence":null}`+t.usage(atEnd, "usage", "input_tokens", "output_tokens")+`}`)
+		t.send("message_stop", `{"type":"message_stop"}`)
+	case "gemini":
+		t.send("", `{"candidates":[{"content":{"role":"model","parts":[]},"finishReason":"STOP","index":0}]`+t.usage(atEnd, "usageMetadata", "promptTokenCount", "candidatesTokenCount")+`}`)
+	case "responses":
+		item := t.item(strings.Join(t.p.pieces, ""))
+		t.send("response.output_item.done", `{"type":"response.output_item.done","output_index":0,"item":`+item+`}`)
+		t.send("response.completed", `{"type":"response.completed","response":`+t.response("completed", item, t.usage(atEnd, "usage", "input_tokens", "output_tokens"))+`}`)
+	case "bedrock":
+		t.send("contentBlockStop", `{"contentBlockIndex":0}`)
+		t.send("messageStop", `{"stopReason":"end_turn"}`)
+		if u := t.usage(atEnd, "usage", "inputTokens", "outputTokens"); u != "" {
+			t.send("metadata", `{"metrics":{"latencyMs":1}`+u+`}`)
+		}
+	}
+}
+
+// tellsAlong are the wires that report usage while the answer goes on; the others do it at the end alone.
+var tellsAlong = map[string]bool{"openai": true, "gigachat": true, "anthropic": true, "gemini": true}
+
+// drawPlot makes a call.
+func drawPlot(t *rapid.T, id int, poor bool) *plot {
+	p := &plot{id: id, claims: map[int]claim{}, stays: -1, asked: make(chan struct{}), left: make(chan struct{})}
+	p.dialect = rapid.SampledFrom([]string{"openai", "responses", "anthropic", "gemini", "bedrock", "gigachat"}).Draw(t, "dialect")
+	p.style = rapid.SampledFrom([]string{"chat", "responses", "messages"}).Draw(t, "style")
+	p.stream = rapid.IntRange(0, 3).Draw(t, "stream") > 0
+	p.most = rapid.SampledFrom([]int64{0, 0, 16, 900}).Draw(t, "max tokens")
+	for i := range rapid.IntRange(1, 5).Draw(t, "pieces") {
+		words := rapid.SampledFrom([]int{1, 3, 40, 300}).Draw(t, "words")
+		if poor {
+			words = rapid.SampledFrom([]int{1, 40, 1500, 4000}).Draw(t, "words of the poor")
+		}
+		p.pieces = append(p.pieces, strings.Repeat("word ", words)+fmt.Sprintf("mark%d. ", i))
+	}
+	number := func(name string, absurd int64) int64 {
+		return rapid.SampledFrom([]int64{missing, spoilt, 0, -1, -999_999_999, 1, 7, 300, 2900, absurd, 999_999_999, math.MaxInt64}).Draw(t, name)
+	}
+	say := func(at int, often int) {
+		if rapid.IntRange(0, often).Draw(t, "claims") == 0 {
+			p.claims[at] = claim{number("prompt", 2*hostileContext), number("answer", 50_000)}
+		}
+	}
+	p.ends = rapid.IntRange(0, 2).Draw(t, "ends") > 0
+	if p.ends && rapid.IntRange(0, 3).Draw(t, "tells at the end") > 0 {
+		p.claims[atEnd] = claim{number("prompt", 2*hostileContext), number("answer", 50_000)}
+	}
+	if p.stream && p.dialect == "anthropic" {
+		say(atStart, 1)
+	}
+	if p.stream && tellsAlong[p.dialect] {
+		for i := range p.pieces {
+			say(i, 3)
+		}
+	}
+	if rapid.IntRange(0, 3).Draw(t, "hangs up") == 0 {
+		if p.stays = 0; p.stream {
+			p.stays = rapid.IntRange(0, len(p.pieces)).Draw(t, "hangs up behind")
+		}
+	}
+	return p
+}
+
+// between is what a count of the bill must be.
+type between struct{ low, high int64 }
+
+// shown is how many pieces went by, and whether the answer came to its end.
+func (p *plot) shown() (pieces int, whole bool) {
+	if p.stays >= 0 {
+		return p.stays, false
+	}
+	return len(p.pieces), p.ends
+}
+
+// owes is what the call must cost: counts of the prompt and the answer, and whether it costs anything. It knows nothing of how the product reckons:
+// only what the price list and docs/money.md promise, and that a tokenizer finds about a token in a word.
+func (p *plot) owes(body int) (prompt, answer between, owed bool) {
+	pieces, whole := p.shown()
+	if pieces == 0 || !p.stream && !whole {
+		return prompt, answer, false // nothing was delivered
+	}
+	text := strings.Join(p.pieces[:pieces], "")
+	words := int64(strings.Count(text, " "))
+	got := between{words * 7 / 10, words*3/2 + 4*int64(pieces) + 4}
+	bound := int64(hostileMost)
+	if p.most > 0 {
+		bound = p.most
+	}
+	// The highest of what was told so far, and whether it was told behind all of the answer.
+	told, last := claim{missing, missing}, false
+	take := func(at int, behind bool) {
+		c, ok := p.claims[at]
+		if !ok {
+			return
+		}
+		c.prompt, c.answer = p.counts(c.prompt), p.counts(c.answer)
+		told.prompt, told.answer = max(told.prompt, c.prompt), max(told.answer, c.answer)
+		if c.answer > 0 { // none beside an answer is no report
+			last = behind
+		}
+	}
+	if p.stream {
+		take(atStart, false)
+		for i := range pieces {
+			last = false
+			take(i, i == pieces-1)
+		}
+	}
+	if whole {
+		take(atEnd, true)
+	}
+	prompt = between{1, int64(body)}
+	if told.prompt > 0 && told.prompt <= 4096 {
+		prompt = between{told.prompt, told.prompt}
+	}
+	cut := between{min(told.answer, max(bound, got.low)), min(told.answer, max(bound, got.high))}
+	switch {
+	case told.answer <= 0:
+		answer = got
+	case last && whole:
+		answer = cut
+	default: // it may have gone on
+		answer = between{max(cut.low, got.low), max(cut.high, got.high)}
+	}
+	return prompt, answer, true
+}
+
+// counts is a number that a report may be believed to have said.
+func (p *plot) counts(n int64) int64 {
+	if n < 0 {
+		return missing
+	}
+	return n
+}
+
+func (p *plot) request() (path string, body []byte) {
+	prompt := fmt.Sprintf("case-%d- Tell me about weirs.", p.id)
+	m := map[string]any{"model": "villain/" + p.dialect, "stream": p.stream}
+	said := []map[string]any{{"role": "user", "content": prompt}}
+	most := "max_tokens"
+	switch p.style {
+	case "chat":
+		path, m["messages"] = "/v1/chat/completions", said
+	case "responses":
+		path, m["input"], m["store"], most = "/v1/responses", prompt, false, "max_output_tokens"
+	case "messages":
+		path, m["messages"] = "/v1/messages", said
+		if m[most] = hostileMost; p.most > 0 {
+			m[most] = p.most
+		}
+	}
+	if p.most > 0 {
+		m[most] = p.most
+	}
+	body, err := json.Marshal(m)
+	if err != nil {
+		panic(err)
+	}
+	return path, body
+}
+
+// deed is what the client saw.
+type deed struct {
+	status, size int
+	generation   string
+}
+
+// do plays the client: it reads the answer, or as much of it as the provider gives before it falls silent, and leaves.
+func (p *plot) do(a *account) (d deed, err error) {
+	ctx, leave := context.WithCancel(context.Background())
+	defer leave()
+	defer close(p.left)
+	path, body := p.request()
+	d.size = len(body)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, a.gw.url+path, bytes.NewReader(body))
+	if err != nil {
+		return d, err
+	}
+	req.Header.Set("Authorization", "Bearer "+a.key)
+	req.Header.Set("Content-Type", "application/json")
+	if p.stays == 0 {
+		go func() { <-p.asked; leave() }()
+	}
+	res, err := a.gw.client.Do(req)
+	if err != nil {
+		if p.stays == 0 {
+			return d, nil
+		}
+		return d, err
+	}
+	defer res.Body.Close()
+	d.status, d.generation = res.StatusCode, res.Header.Get("X-Generation-Id")
+	var seen []byte
+	buf := make([]byte, 32<<10)
+	mark := fmt.Appendf(nil, "mark%d.", p.stays-1)
+	for {
+		n, err := res.Body.Read(buf)
+		seen = append(seen, buf[:n]...)
+		if p.stays > 0 && bytes.Contains(seen, mark) || err != nil {
+			return d, nil
+		}
+	}
+}
+
+func startVillain(t *testing.T) (*villain, *gateway) {
+	t.Helper()
+	v := &villain{plots: map[int]*plot{}}
+	srv := httptest.NewServer(v)
+	t.Cleanup(srv.Close)
+	gw := startGateway(t, patientUpstream, func(s *setup) {
+		for _, w := range []struct{ dialect, base string }{{"openai", "/v1"}, {"anthropic", ""}, {"gemini", "/v1beta"}, {"responses", "/v1"}, {"bedrock", ""}, {"gigachat", "/api/v1"}} {
+			id := "villain-" + w.dialect
+			p := catalog.Provider{ID: id, Name: "Villain " + w.dialect, Dialect: w.dialect, BaseURL: srv.URL + w.base, Key: "sk-upstream-key"}
+			if w.dialect == "gigachat" {
+				p.Key, p.Quirks.AuthURL = "client:secret", srv.URL+"/api/v2/oauth"
+			}
+			s.Declared.Providers = append(s.Declared.Providers, p)
+			o := offerOf(t, id, "villain/"+w.dialect, "m")
+			o.Params = catalog.AllParams
+			s.Declared.Offers = append(s.Declared.Offers, o)
+		}
+	})
+	return v, gw
+}
+
+// play has all plots played at once, and returns what their clients saw.
+func (v *villain) play(a *account, plots []*plot) (deeds []deed, errs error) {
+	v.mu.Lock()
+	for _, p := range plots {
+		v.plots[p.id] = p
+	}
+	v.mu.Unlock()
+	deeds = make([]deed, len(plots))
+	var all sync.WaitGroup
+	var failed atomic.Pointer[error]
+	for i, p := range plots {
+		all.Go(func() {
+			var err error
+			if deeds[i], err = p.do(a); err != nil {
+				failed.Store(&err)
+			}
+		})
+	}
+	all.Wait()
+	v.mu.Lock()
+	for _, p := range plots {
+		delete(v.plots, p.id)
+	}
+	v.mu.Unlock()
+	if err := failed.Load(); err != nil {
+		return deeds, *err
+	}
+	return deeds, nil
+}
+
+func (p *plot) String() string {
+	return fmt.Sprintf("%s to %s, stream %t, max_tokens %d, %d pieces of %d bytes, claims %v, ends %t, hangs up behind %d", p.style, p.dialect, p.stream, p.most, len(p.pieces), len(strings.Join(p.pieces, "")), p.claims, p.ends, p.stays)
+}
+
+// awaitSettled waits for the end of calls whose clients have left: nobody is told when they end.
+func (a *account) awaitSettled(t *testing.T) {
+	t.Helper()
+	waitFor(t, "the end of the holds", func() bool { return a.credits(t).Reserved == "0" })
+}
+
+// Whatever a provider reports and when, wherever it or the client breaks off, on every wire and in every style: a call costs what the price list
+// says for what was credibly reported, or for what was delivered where that is more or nothing was; and what nobody got costs nothing.
+func TestHostileCharges(t *testing.T) {
+	t.Parallel()
+	v, gw := startVillain(t)
+	next := 0
+	rapid.Check(t, func(r *rapid.T) {
+		a := gw.open(t, opening{amount: 1_000_000 * money.Ruble, keys: []*apikey.Limit{nil}})[0]
+		var plots []*plot
+		for range 8 {
+			next++
+			plots = append(plots, drawPlot(r, next, false))
+		}
+		deeds, err := v.play(a, plots)
+		if err != nil {
+			r.Fatal(err)
+		}
+		sum := money.Nano(0)
+		for i, p := range plots {
+			prompt, answer, owed := p.owes(deeds[i].size)
+			if !owed {
+				continue
+			}
+			if deeds[i].status != http.StatusOK || deeds[i].generation == "" {
+				r.Fatalf("%s: %+v", p, deeds[i])
+			}
+			waitFor(t, "the charge", func() bool {
+				return a.do(t, http.MethodGet, "/v1/generation?id="+deeds[i].generation, nil).status == http.StatusOK
+			})
+			g := a.generation(t, deeds[i].generation)
+			cost := parse(t, g.TotalCost)
+			if g.TokensPrompt < prompt.low || g.TokensPrompt > prompt.high || g.TokensCompletion < answer.low || g.TokensCompletion > answer.high {
+				r.Fatalf("%s: charged for %d and %d tokens, want %v and %v", p, g.TokensPrompt, g.TokensCompletion, prompt, answer)
+			}
+			if want := money.Nano(g.TokensPrompt*hostilePrompt + g.TokensCompletion*hostileAnswer); cost != want {
+				r.Fatalf("%s: %s is charged for %d and %d tokens, want %s", p, cost, g.TokensPrompt, g.TokensCompletion, want)
+			}
+			sum += cost
+		}
+		a.awaitSettled(t)
+		if spent := parse(t, a.credits(t).TotalUsage); spent != sum {
+			r.Fatalf("%s was spent, the calls cost %s: %v", spent, sum, plots)
+		}
+	})
+	gw.wantBalanced(t)
+}
+
+// The same against wallets with little in them: none is below nothing by more than one slice of each call in flight.
+func TestHostileWallets(t *testing.T) {
+	t.Parallel()
+	v, gw := startVillain(t)
+	next := 0
+	rapid.Check(t, func(r *rapid.T) {
+		credit := rapid.SampledFrom([]money.Nano{money.Ruble / 100, money.Ruble / 2, 2 * money.Ruble, 6 * money.Ruble}).Draw(r, "credit")
+		a := gw.open(t, opening{amount: credit, keys: []*apikey.Limit{nil}})[0]
+		var plots []*plot
+		for range rapid.IntRange(1, 4).Draw(r, "calls") {
+			next++
+			plots = append(plots, drawPlot(r, next, true))
+		}
+		deeds, err := v.play(a, plots)
+		if err != nil {
+			r.Fatal(err)
+		}
+		a.awaitSettled(t)
+		may, served := money.Nano(0), 0
+		for i := range plots {
+			if deeds[i].generation != "" {
+				may += hostileSlice * hostileAnswer
+				served++
+			}
+		}
+		if balance := parse(t, a.credits(t).Balance); balance < -may {
+			r.Fatalf("a balance of %s after %d calls with %s: %v", balance, served, credit, plots)
+		}
+	})
+	gw.wantBalanced(t)
+}
