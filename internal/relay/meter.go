@@ -28,7 +28,6 @@ type meter struct {
 	pixels     int64                          // of all pictures
 	called     usage.Calls                    // of tools that the provider runs, as far as they went by
 	cited      bool                           // pages of the web were cited
-	previews   bool                           // of pictures that are not finished
 	length     time.Duration                  // of a recording, as whoever transcribed it says
 	dimensions string                         // of the last one
 }
@@ -40,6 +39,9 @@ type delivered struct {
 	bytes  int64           // of text, reasoning, refusal and arguments
 	sample tokenizer.Gauge // of the text that is kept
 	rest   tokenizer.Gauge // of the text behind it
+
+	previews  int64 // of pictures, finished or not
+	previewed bool  // there were some behind the last picture that was finished
 }
 
 func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
@@ -94,9 +96,11 @@ func (m *meter) undo(had delivered, kept int) { m.delivered, m.kept = had, m.kep
 // result counts a piece of a task's result.
 func (m *meter) result(r *task.Result) {
 	if p := r.Picture; p != nil && p.Partial {
-		m.previews = true
+		m.previews++
+		m.previewed = true
 	} else if p != nil {
 		m.images++
+		m.previewed = false
 		m.pixels += int64(p.Width) * int64(p.Height)
 		m.picture.size, m.picture.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
 	}

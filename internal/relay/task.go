@@ -98,9 +98,11 @@ func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []u
 func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	m := &x.meter
 	u, usual := m.usage, x.req.Task.Usual()
-	if image, ok := x.req.Task.(*task.Image); ok && !m.done { // of a broken stream: what was finished, or the one that was begun
+	made := m.images
+	if image, ok := x.req.Task.(*task.Image); ok && !m.done { // of a broken stream: what was finished or begun
+		made = x.begun(image)
 		part := *image
-		part.N = int(max(m.images, 1))
+		part.N = int(max(made, 1))
 		usual = part.Usual()
 	}
 	if u.Tier == "" {
@@ -108,14 +110,14 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	}
 	most, to := x.most, x.held
 	if m.images > 0 {
-		u.Images = usage.Of(m.images) // what was delivered, whatever was said of it
-		most.Images.N = max(most.Images.N, m.images)
+		u.Images = usage.Of(made) // what was delivered, whatever was said of it
+		most.Images.N = max(most.Images.N, made)
 	}
 	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Told() && !t.Measured && m.length > 0 {
 		u.Millis = usage.Of(m.length.Milliseconds()) // who has heard it knows better than its head
 	}
 	if m.pixels > 0 {
-		u.Kilopixels = usage.Of((m.pixels + 999) / 1000)
+		u.Kilopixels = usage.Of((m.pixels*made/m.images + 999) / 1000)
 		most.Kilopixels.N = max(most.Kilopixels.N, u.Kilopixels.N)
 	}
 	for _, c := range [...]struct{ told, usual *usage.Count }{
@@ -166,6 +168,23 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	})
 }
 
+// begun is how many pictures of a broken stream are paid for: those that were finished and, where the client gave up, those of which it has seen
+// previews, for the provider makes them to their end. A picture has as many previews as were asked for.
+func (x *run) begun(image *task.Image) int64 {
+	m := &x.meter
+	if !x.rec.Cancelled || m.previews == 0 {
+		return m.images
+	}
+	each, n := int64(image.Partial), m.images
+	if each <= 0 { // nobody asked for them: it may make any number
+		each = m.previews
+	}
+	if m.previewed {
+		n++
+	}
+	return max(m.images, min(max(n, (m.previews+each-1)/each), int64(max(image.N, 1))))
+}
+
 // byTokens reports whether any token costs something.
 func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
@@ -178,7 +197,7 @@ func (x *run) partial() bool {
 		return true
 	}
 	if _, image := x.req.Task.(*task.Image); image {
-		return x.meter.images > 0 || x.rec.Cancelled && x.meter.previews
+		return x.meter.images > 0 || x.rec.Cancelled && x.meter.previewed
 	}
 	return x.rec.Cancelled
 }

@@ -151,25 +151,25 @@ func TestTaskBroken(t *testing.T) {
 		task    task.Task
 		pricing catalog.Pricing
 		script  script
-		leaves  bool
+		leaves  int // at which entry of the sink, the start is the first; 0: never
 		want    string
 	}{
-		{"transcript broken by the provider", recording, minute, script{delta, broken}, false, "0"},
-		{"transcript given up", recording, minute, script{delta, delta, done()}, true, "6"},
-		{"picture broken by the provider", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, broken}, false, "0"},
-		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, true, "4"},
-		{"picture given up behind a preview", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, done()}, true, "4"},
-		{"pictures by tokens, given up behind a preview", &task.Image{N: 3}, catalog.Pricing{Base: catalog.Prices{Prompt: price("0"), ImageOutput: price("10")}}, script{preview, preview, preview, done()}, true, "10.56"},
-		{"two of three pictures, then broken by the provider", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), broken}, false, "8"},
+		{"transcript broken by the provider", recording, minute, script{delta, broken}, 0, "0"},
+		{"transcript given up", recording, minute, script{delta, delta, done()}, 3, "6"},
+		{"picture broken by the provider", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, broken}, 0, "0"},
+		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, 3, "4"},
+		{"picture given up behind a preview", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, done()}, 3, "4"},
+		{"a picture, and the preview of another", &task.Image{N: 3, Partial: 2}, perImage([3]string{"", "", "4"}), script{picture("", ""), preview, preview, done()}, 4, "8"},
+		{"previews of three pictures", &task.Image{N: 3, Partial: 1}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, preview, done()}, 5, "12"},
+		{"more previews than pictures", &task.Image{N: 2, Partial: 1}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, preview, preview, done()}, 6, "8"},
+		{"pictures by tokens, given up behind a preview", &task.Image{N: 3}, catalog.Pricing{Base: catalog.Prices{Prompt: price("0"), ImageOutput: price("10")}}, script{preview, preview, preview, done()}, 3, "10.56"},
+		{"two of three pictures, then broken by the provider", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), broken}, 0, "8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			w := tasked(t, c.task, c.pricing)
 			w.plays("alpha/v/m", c.script)
-			s := &sink{}
-			if c.leaves {
-				s.failAt = 3 // behind the start and the first event
-			}
+			s := &sink{failAt: c.leaves}
 			if err := w.relay.Complete(t.Context(), w.call(asks(c.task), streamed), s); err == nil {
 				t.Error("no error")
 			}

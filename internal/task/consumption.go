@@ -82,10 +82,22 @@ func (t *Image) Most() usage.Usage {
 	}
 }
 
-// Usual is what pictures of middling quality come to.
+// usualTokens is how many tokens a picture of 1024 x 1024 usually has (OpenAI, "Image generation", cost and latency); one whose quality is not told is
+// of the middling one.
+func (t *Image) usualTokens() int64 {
+	switch t.Quality {
+	case "low":
+		return 272
+	case "high", "hd":
+		return 4160
+	}
+	return 1056
+}
+
+// Usual is what pictures of that quality come to, with their previews.
 func (t *Image) Usual() usage.Usage {
 	n, pixels := int64(max(t.N, 1)), t.Pixels()
-	out := n * 1056 * max((pixels+imagePixels-1)/imagePixels, 1)
+	out := n * (t.usualTokens()*max((pixels+imagePixels-1)/imagePixels, 1) + int64(t.Partial)*previewTokens)
 	return usage.Usage{
 		Prompt: usage.Of(int64(len(t.Prompt)/4 + 1)), Completion: usage.Of(out), OutputImage: usage.Of(out),
 		Images: usage.Of(n), Kilopixels: usage.Of(n * ((pixels + 999) / 1000)),
