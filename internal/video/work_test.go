@@ -646,3 +646,48 @@ func TestSlowCopies(t *testing.T) {
 		}
 	})
 }
+
+// A job that waited long is searched for from the moment at which its provider was asked, which the store has before the request leaves. A list that
+// does not have it is believed a minute later, and even then nobody else is asked, since the provider did answer something.
+func TestSearchBeginsAtTheSubmission(t *testing.T) {
+	t.Parallel()
+	for _, found := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			var r *rig
+			var asked, searched []time.Time
+			r = newRig(t, &provider{
+				submit: func(_ context.Context, s *video.Submission) (video.Accepted, error) {
+					asked = append(asked, time.Now())
+					if kept := r.store.one(); !kept.Submitting || kept.AskedAt.Sub(time.Now()).Abs() > time.Millisecond || !s.At.Equal(kept.AskedAt) {
+						t.Errorf("the store has %s, it is %s", kept.AskedAt, time.Now())
+					}
+					e := fault.New(fault.ProviderUnavailable, "x", "A heron cannot be made.")
+					e.Upstream = &fault.Upstream{Status: 500, Request: "req_7"}
+					if len(asked) == 1 {
+						e.Kind, e.Upstream.Status, e.RetryAfter = fault.RateLimited, 429, 4*time.Minute
+					}
+					return video.Accepted{}, e
+				},
+				recover: func(s *video.Submission) (video.Recovered, error) {
+					searched = append(searched, s.At)
+					if found && len(searched) == 3 {
+						return video.Recovered{Fate: video.Absent, Alike: []string{"up-1"}}, nil
+					}
+					return video.Recovered{Fate: video.Absent}, nil
+				},
+			})
+			r.mustSubmit()
+			j := r.within(10 * time.Minute)
+			if len(asked) != 2 || asked[1].Sub(j.CreatedAt) < 4*time.Minute || len(searched) < 3 || searched[0].Sub(asked[1]).Abs() > time.Millisecond {
+				t.Errorf("asked %v, searched from %v", asked, searched)
+			}
+			want := map[bool]video.State{true: video.Completed, false: video.Failed}[found]
+			if j.State != want || !found && j.CompletedAt.Sub(asked[1]) < time.Minute {
+				t.Errorf("%s, %s after the submission", j.State, j.CompletedAt.Sub(asked[1]))
+			}
+			if !found && (!strings.Contains(j.Doubt, `status 500, request "req_7"`) || strings.Contains(j.Doubt, "heron")) {
+				t.Errorf("what is noted: %s", j.Doubt)
+			}
+		})
+	}
+}
