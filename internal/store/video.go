@@ -38,7 +38,11 @@ const (
 	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
 
 	// A job that was claimed before it was accepted is somebody's who ends it.
-	jobAccept = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
+	jobAccept   = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
+	jobAccepted = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND accepted`
+	jobWaits    = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
+	// Who accepts it at this moment comes before, or too late.
+	jobRefuse = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0, due_at = created_at WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
 	// Nothing is left to do for what is never due.
 	jobSweep = `DELETE FROM video_jobs WHERE id IN (SELECT id FROM video_jobs WHERE completed_at < $1 AND due_at IS NULL AND ended <> '' ORDER BY completed_at LIMIT $2)`
 
@@ -229,13 +233,21 @@ func (s *Store) SweepJobs(ctx context.Context, before time.Time, n int) (gone in
 	return gone, err
 }
 
-// HasJob reports whether a call of a wallet became a job, or may have. It is for what seldom happens: there is no index for it.
+// HasJob reports whether a call of a wallet became a job. One that is not accepted cannot be any more after that. It is for what seldom happens:
+// there is no index for it.
 func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
-	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found) }, `SELECT EXISTS (SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND (accepted OR ended = ''))`, wallet, generation)
-	if err != nil {
-		return false, failure("store.HasJob", err)
+	waits := false
+	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found, &waits) }, `SELECT EXISTS (`+jobAccepted+`), EXISTS (`+jobWaits+`)`, wallet, generation)
+	if err != nil || found || !waits {
+		return found, failure("store.HasJob", err)
 	}
-	return found, nil
+	err = s.write(ctx, func(t *tx) error {
+		if _, err := t.exec(jobRefuse, wallet, generation); err != nil {
+			return err
+		}
+		return t.row(`SELECT EXISTS (`+jobAccepted+`)`, wallet, generation).Scan(&found)
+	})
+	return found, err
 }
 
 // UpstreamTaken is video.Work.UpstreamTaken. It is for what seldom happens: there is no index for it.

@@ -60,6 +60,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 		"content that is kept":                keptContent,
 		"a submission that the store delays":  delayedSubmission,
 		"nodes whose clocks are wrong":        wrongClocks,
+		"a named call that is made again":     refusedByName,
 		"jobs that are forgotten":             forgottenJobs,
 		"a charge that can never be posted":   asideJob,
 		"one video and two jobs":              oneVideoTwoJobs,

@@ -125,3 +125,29 @@ func delayedSubmission(t *testing.T, s *studio) {
 		s.wantBalance(s.store, u.Wallet, 100*ruble, map[video.State]money.Nano{video.Completed: 8 * ruble}[c.want], 0)
 	}
 }
+
+// A named call whose node died before its job was accepted may be made again: the job that it left is never begun, however late its acceptance comes.
+func refusedByName(t *testing.T, s *studio) {
+	d := &delayed{VideoStore: s.store, fates: map[string]string{"accept": "later"}}
+	k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
+	in := s.film(u, "v/film")
+	j, err := k.Submit(s.ctx, in)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if has := must(s.store.HasJob(s.ctx, u.Wallet, in.Generation)); has {
+		t.Error("the call became a job")
+	}
+	if err := s.store.AcceptJob(s.ctx, j.ID, s.clock.Now()); !fault.Is(err, fault.Conflict) {
+		t.Errorf("it is accepted all the same: %v", err)
+	}
+	k.step(time.Second)
+	if now := k.job(j); now.State != video.Failed {
+		t.Errorf("%s", now.State)
+	}
+	if asks, _ := s.provider.asksAndJobs(); asks != 0 {
+		t.Errorf("the provider was asked %d times", asks)
+	}
+	s.ended(k.job(j))
+	s.wantBalance(s.store, u.Wallet, 100*ruble, 0, 0)
+}
