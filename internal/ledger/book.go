@@ -41,14 +41,15 @@ type Book struct {
 	life       string // of this start
 	superseded atomic.Bool
 
-	applying chan struct{} // one token: who holds it applies
-	stretch  stretch       // guarded by applying
-	writer   string        // guarded by applying: the node in whose name the journal is applied
-	most     int           // guarded by applying: records in the next batch
-	aside    atomic.Int64  // records that could not be posted
-	applied  atomic.Int64  // position in the journal
-	asleep   atomic.Bool   // the applier waits for work
-	work     chan struct{}
+	applying   chan struct{} // one token: who holds it applies
+	stretch    stretch       // guarded by applying
+	writer     string        // guarded by applying: the node in whose name the journal is applied
+	identities int           // that were taken since; the applying token guards it
+	most       int           // guarded by applying: records in the next batch
+	aside      atomic.Int64  // records that could not be posted
+	applied    atomic.Int64  // position in the journal
+	asleep     atomic.Bool   // the applier waits for work
+	work       chan struct{}
 
 	upkeep struct { // guarded by its mutex; see Tick
 		sync.Mutex
