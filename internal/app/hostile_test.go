@@ -70,7 +70,6 @@ const (
 type villain struct {
 	mu    sync.Mutex
 	plots map[int]*plot
-	url   string
 }
 
 var caseMark = regexp.MustCompile(`case-(\d+)-`)
