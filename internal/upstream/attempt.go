@@ -269,9 +269,9 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	return next, nil
 }
 
-// linger is told when the answer is complete but for what may come behind it: usage, the mark of the end. That is waited for only
+// Linger is called when the answer is complete but for what may come behind it: usage, the mark of the end. That is waited for only
 // so long. Calls after the first do nothing.
-func (a *attempt) linger() {
+func (a *attempt) Linger() {
 	if a.lingering.Swap(true) {
 		return
 	}
@@ -293,7 +293,7 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 		limit = limits.Stream
 	}
 	a.raw = watched{a: a, left: limit}
-	a.body.r = &a.raw
+	a.body.Reset(&a.raw)
 	status, length := a.head.Status, a.head.Length
 	fine := status >= 200 && status <= 299
 	var header http.Header
@@ -306,7 +306,7 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 	switch encoding := strings.ToLower(a.head.Encoding); encoding {
 	case "", "identity":
 	case "gzip", "x-gzip":
-		a.body.r = &unzipped{a: a, src: &a.raw, left: limit}
+		a.body.Reset(&unzipped{a: a, src: &a.raw, left: limit})
 		length = -1
 	default:
 		return nil, broken(a.ep, sentenceUnreadable, fmt.Errorf("content encoding %q", encoding))
@@ -323,7 +323,7 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 	if length > limit {
 		return nil, TooLarge(a.ep, fmt.Errorf("declared length %d", length))
 	}
-	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: limits, Notice: call.Notice, Body: &a.body, a: a}
+	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: limits, Notice: call.Notice, Body: &a.body, Exchange: a}
 	return &a.answer, nil
 }
 
@@ -331,7 +331,7 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 // behind the upstream's own end is read on for a moment, without holding up the caller; any other is closed.
 func (a *attempt) end() {
 	a.left = a.leave()
-	if !a.done || a.body.sawEOF || a.x.Drained() {
+	if !a.done || a.body.AtEnd() || a.x.Drained() {
 		a.finish()
 		return
 	}
@@ -492,3 +492,6 @@ func callerFault(ctx context.Context) error {
 	}
 	return fault.New(fault.Canceled, "upstream.Complete", "The client went away.").Because(cause)
 }
+
+// Header gives the fields of the answer.
+func (a *attempt) Header() http.Header { return a.x.Header() }

@@ -65,14 +65,31 @@ type Answer struct {
 	Notice   string // of the Call: goes into the Head
 	Body     *Body
 
-	a *attempt // nil in tests of a decoder
+	Exchange Exchange // what it came by; nil in tests of a decoder
+}
+
+// Exchange is the HTTP exchange of an answer.
+type Exchange interface {
+	// Linger says that all of the answer is there but what may follow it.
+	Linger()
+	// Header gives the fields of the answer, until its body is read: they are in the same buffer.
+	Header() http.Header
+	// Close ends it.
+	Close()
 }
 
 // Finished tells that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
 // only for Timeouts.Linger; then the body ends with io.EOF. It may be called again.
 func (a *Answer) Finished() {
-	if a.a != nil {
-		a.a.linger()
+	if a.Exchange != nil {
+		a.Exchange.Linger()
+	}
+}
+
+// Close ends an answer that Ask.Do gave.
+func (a *Answer) Close() {
+	if a.Exchange != nil {
+		a.Exchange.Close()
 	}
 }
 
@@ -86,8 +103,14 @@ type Body struct {
 	sawEOF bool
 }
 
-// NewBody makes a Body of plain bytes, for decoders under test.
+// NewBody makes a Body of plain bytes.
 func NewBody(r io.Reader) *Body { return &Body{r: r} }
+
+// Reset makes b read from r.
+func (b *Body) Reset(r io.Reader) { *b = Body{r: r} }
+
+// AtEnd reports whether the end of the body was read.
+func (b *Body) AtEnd() bool { return b.sawEOF }
 
 // Peek tells the first byte of the body that is not white space or part of a byte order mark, without taking it.
 // White space before it is dropped: providers send some to keep a slow answer's connection alive.

@@ -20,15 +20,15 @@ import (
 // Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
 type Filmer interface {
 	// SubmitVideo asks for the videos of s with one request that may make a job.
-	SubmitVideo(ask *Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
+	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
 	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
-	RecoverVideo(ask *Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
+	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
 	// PollVideo asks how far the job of j.UpstreamID is.
-	PollVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
+	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
 	// CancelVideo has the provider stop.
-	CancelVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job) error
+	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
 	// LocateVideo tells where a finished video can be read now.
-	LocateVideo(ask *Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
+	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
 }
 
 // Location is where a video can be read: at Path below the provider's base URL, at URL, or in Data.
@@ -60,7 +60,7 @@ func NewFilms(c *Client, files Opener) *Films { return &Films{client: c, files: 
 // Submit is video.Upstream's.
 func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
-	err = f.with(ctx, ep, "", func(ask *Ask, d Filmer) error {
+	err = f.with(ctx, ep, "", func(ask *asking, d Filmer) error {
 		ask.told = func(h http.Header) { request = requestName(h) }
 		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
 			err = unnamed(ep)
@@ -95,7 +95,7 @@ func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 }
 
 func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
-	err = f.with(ctx, ep, tag, func(ask *Ask, d Filmer) error {
+	err = f.with(ctx, ep, tag, func(ask *asking, d Filmer) error {
 		if out, err = d.RecoverVideo(ask, ep, s); err == nil {
 			out = ask.found(out)
 		}
@@ -106,7 +106,7 @@ func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s
 
 // Poll is video.Upstream's.
 func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error {
 		out, err = d.PollVideo(ask, ep, j)
 		return err
 	})
@@ -118,12 +118,12 @@ func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (o
 
 // Cancel is video.Upstream's.
 func (f *Films) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
-	return f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
+	return f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
 }
 
 // Open is video.Upstream's.
 func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *Ask, d Filmer, j *video.Job) error {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error {
 		at, err := d.LocateVideo(ask, ep, j, o)
 		if err == nil {
 			out, err = f.open(ctx, ask, &at, r)
@@ -133,7 +133,7 @@ func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o 
 	return out, err
 }
 
-func (f *Films) open(ctx context.Context, ask *Ask, at *Location, r *video.Range) (*video.Content, error) {
+func (f *Films) open(ctx context.Context, ask *asking, at *Location, r *video.Range) (*video.Content, error) {
 	if at.Data != nil {
 		size := int64(len(at.Data))
 		return &video.Content{Body: io.NopCloser(bytes.NewReader(at.Data)), Length: size, Size: size, MediaType: at.MediaType}, nil
@@ -156,7 +156,7 @@ func (f *Films) open(ctx context.Context, ask *Ask, at *Location, r *video.Range
 }
 
 // with runs do with an Ask of its own, bound to the credential that a tag names.
-func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*Ask, Filmer) error) error {
+func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, Filmer) error) error {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
 		return f.client.polish(ep, err)
@@ -165,7 +165,7 @@ func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do f
 	if !ok {
 		return f.client.polish(ep, Unsupported(ep, "The provider of this model does not make videos by this wire."))
 	}
-	ask := &Ask{client: f.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
+	ask := &asking{client: f.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
 	for _, key := range t.keys.all {
 		if tag != "" && key.tag == tag {
 			ask.key = key
@@ -178,14 +178,14 @@ func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do f
 }
 
 // withJob is with for a job that the provider has. What do sees of it has the provider's own name for it.
-func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*Ask, Filmer, *video.Job) error) error {
+func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, Filmer, *video.Job) error) error {
 	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
 	if !found {
 		tag, id = "", j.UpstreamID
 	}
 	plain := *j
 	plain.UpstreamID = id
-	return f.with(ctx, ep, tag, func(ask *Ask, d Filmer) error { return do(ask, d, &plain) })
+	return f.with(ctx, ep, tag, func(ask *asking, d Filmer) error { return do(ask, d, &plain) })
 }
 
 // tagMark stands between a credential's tag and a provider's name for a job, where the provider has several: a job is known to the account
@@ -193,7 +193,7 @@ func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job,
 const tagMark = "\x1f"
 
 // signed is a provider's name for a job, with the tag of the credential that it was made with.
-func (k *Ask) signed(id string) string {
+func (k *asking) signed(id string) string {
 	if len(k.target.keys.all) == 1 || k.key == nil {
 		return id
 	}
@@ -201,7 +201,7 @@ func (k *Ask) signed(id string) string {
 }
 
 // found is what a dialect found of a submission, with names that a job can be asked for by. Whatever else looks like it is nothing to go by.
-func (k *Ask) found(r video.Recovered) video.Recovered {
+func (k *asking) found(r video.Recovered) video.Recovered {
 	if r.Fate == video.Adopted && plainName(r.ID, maxJobName) == "" {
 		return video.Recovered{}
 	}
@@ -222,7 +222,7 @@ func keyTag(key string) string {
 }
 
 // credentials are the header fields that admit a request for path.
-func (k *Ask) credentials(path string) (http.Header, error) {
+func (k *asking) credentials(path string) (http.Header, error) {
 	key := k.key
 	if key == nil {
 		var refused *fault.Error

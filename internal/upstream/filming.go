@@ -1,7 +1,6 @@
 package upstream
 
 import (
-	"context"
 	"errors"
 	"math"
 	"net/http"
@@ -20,19 +19,19 @@ import (
 
 // Look sends one request and reads its whole answer, which must be a JSON object. What that says of an error is for the caller to judge. wait is
 // how long the provider asks to wait before the next look, 0 when it does not.
-func (k *Ask) Look(call Call) (body []byte, wait time.Duration, err error) {
-	answer, err := k.Do(call)
+func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
+	answer, err := ask.Do(call)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer answer.Close()
-	wait = lookAfter(answer.a.x.Header()) // before the body: it lies in the same buffer
+	wait = lookAfter(answer.Exchange.Header()) // before the body: it lies in the same buffer
 	body, err = answer.ReadAll(nil)
 	if err != nil {
 		return nil, 0, err
 	}
 	if !rawjson.Valid(body) || rawjson.KindOf(body) != rawjson.Object {
-		return nil, 0, Broken(k.ep, errors.New("the answer is no JSON object"))
+		return nil, 0, Broken(ask.Endpoint(), errors.New("the answer is no JSON object"))
 	}
 	return body, wait, nil
 }
@@ -46,26 +45,23 @@ func lookAfter(h http.Header) time.Duration {
 	return Seconds(s)
 }
 
-// clientFetcher also gets what clients name by address, if the operator lets it.
-type clientFetcher interface {
-	Bytes(ctx context.Context, address string, maxBytes int64) (data []byte, mediaType string, err error)
-}
-
-// Still is the file of a picture that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
+// ClientImage is an image file that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
 // operator allows that; it fails with fault.Invalid otherwise.
-func (k *Ask) Still(address string) (data []byte, info picture.Info, err error) {
+func ClientImage(ask Ask, address string) (data []byte, info picture.Info, err error) {
 	if picture.IsData(address) {
 		data, err = picture.FromURL(address)
-	} else if fetcher, ok := k.client.cfg.Fetcher.(clientFetcher); ok {
-		if data, _, err = fetcher.Bytes(k.ctx, address, k.client.cfg.Limits.Media); err != nil {
+	} else {
+		var allowed bool
+		if data, allowed, err = ask.FetchForClient(address); err != nil {
 			return nil, info, err
 		}
-	} else {
-		return nil, info, Unsupported(k.ep, "The provider of this model takes pictures only as data, not by their address.")
+		if !allowed {
+			return nil, info, Unsupported(ask.Endpoint(), "The provider of this model takes pictures only as data, not by their address.")
+		}
 	}
 	info, ok := picture.Of(data)
 	if err != nil || !ok {
-		return nil, info, fault.New(fault.Invalid, "upstream.Still", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
+		return nil, info, fault.New(fault.Invalid, "upstream.ClientImage", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
 	}
 	return data, info, nil
 }
@@ -138,14 +134,14 @@ func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
 }
 
 // Recent reports whether an address that came when the job completed is young enough to be used without asking again.
-func (k *Ask) Recent(j *video.Job) bool {
-	return j.CompletedAt.IsZero() || k.Now().Sub(j.CompletedAt) < 20*time.Minute
+func Recent(ask Ask, j *video.Job) bool {
+	return j.CompletedAt.IsZero() || ask.Now().Sub(j.CompletedAt) < 20*time.Minute
 }
 
-// Fresh is where a video can be read now, for providers whose addresses expire: as the provider said when the job completed, and later as it
+// Locate is where a video can be read now, for providers whose addresses expire: as the provider said when the job completed, and later as it
 // says on a further look. Where that fails, the old address is what there is.
-func (k *Ask) Fresh(j *video.Job, o *video.Output, look func() (video.Progress, error)) Location {
-	if !k.Recent(j) {
+func Locate(ask Ask, j *video.Job, o *video.Output, look func() (video.Progress, error)) Location {
+	if !Recent(ask, j) {
 		i := slices.IndexFunc(j.Outputs, func(other video.Output) bool { return other.URL == o.URL })
 		if p, err := look(); err == nil && i >= 0 && i < len(p.Outputs) && p.Outputs[i].URL != "" {
 			return Location{URL: p.Outputs[i].URL}
@@ -154,8 +150,8 @@ func (k *Ask) Fresh(j *video.Job, o *video.Output, look func() (video.Progress, 
 	return Location{URL: o.URL}
 }
 
-// One fails unless the job is for one video.
-func One(ep *catalog.Endpoint, r *video.Request) error {
+// OneVideo fails unless the job is for one video.
+func OneVideo(ep *catalog.Endpoint, r *video.Request) error {
 	if r.Outputs > 1 {
 		return Unsupported(ep, "The provider of this model makes one video at a time.")
 	}
@@ -172,11 +168,16 @@ func Frame(r *video.Request, kind string) string {
 	return ""
 }
 
-// Images are the addresses of the references, which must all be pictures, at most so many.
-func Images(ep *catalog.Endpoint, r *video.Request, most int) ([]string, error) {
-	if most == 0 && len(r.References) > 0 {
-		return nil, Unsupported(ep, "The provider of this model takes no references.")
+// NoReferences fails when a request has references.
+func NoReferences(ep *catalog.Endpoint, r *video.Request) error {
+	if len(r.References) > 0 {
+		return Unsupported(ep, "The provider of this model takes no references.")
 	}
+	return nil
+}
+
+// ImageReferences are the addresses of the references, which must all be images, at most so many.
+func ImageReferences(ep *catalog.Endpoint, r *video.Request, most int) ([]string, error) {
 	if len(r.References) > most {
 		return nil, Unsupported(ep, "The provider of this model takes "+strconv.Itoa(most)+" references at most.")
 	}

@@ -21,7 +21,7 @@ import (
 type Performer interface {
 	// Perform does req.Task at ep and yields what it gives. The sequence ends with an event that is Done, or with one error. A task that
 	// the provider cannot do is an error of Unsupported. It returns when yield does, and leaves nothing behind.
-	Perform(ask *Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
+	Perform(ask Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
 }
 
 // Fetcher gets what a provider's answer names by address. It follows the rules for addresses that strangers write.
@@ -31,19 +31,58 @@ type Fetcher interface {
 	ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
 
-// Ask is what a Performer reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls of one
-// Ask go out with the credential that the first was accepted with. It is safe for concurrent use.
-type Ask struct {
+// Ask is what a Performer or a Filmer reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls
+// of one Ask go out with the credential that the first was accepted with. It is safe for concurrent use.
+type Ask interface {
+	// Do sends one request and waits for the head of a 2xx answer, which must be closed. Whatever else comes is a fault, as the dialect's
+	// Failure classifies it.
+	Do(call Call) (*Answer, error)
+	// Failure is the dialect's Failure, for errors inside an answer.
+	Failure(status int, header http.Header, body []byte) *fault.Error
+	// Wait waits, or fails when the client is gone.
+	Wait(d time.Duration) error
+	// Now is the time.
+	Now() time.Time
+	// Fetch gets what an answer names by address, at most as long as a whole answer of this kind may be.
+	Fetch(address string) (data []byte, mediaType string, err error)
+	// FetchForClient gets what a client names by address. allowed is false where the operator does not let clients do that.
+	FetchForClient(address string) (data []byte, allowed bool, err error)
+	// AfterClient is an Ask for what must still be said to the provider though the client is gone. It lasts a few seconds; done ends it.
+	AfterClient() (after Ask, done context.CancelFunc)
+	// Endpoint is the endpoint that is asked.
+	Endpoint() *catalog.Endpoint
+	// Request is the request that is answered.
+	Request() *completion.Request
+}
+
+// asking implements Ask over a Client.
+type asking struct {
 	client *Client
 	ctx    context.Context
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	target *target
-	told   func(http.Header) // gets the header of each answer; nil: nobody wants it
+	told   func(http.Header) // gets the header of each answer; nil: nothing does
 
 	mu  sync.Mutex
 	key *credential // what the first answer came for
 }
+
+func (k *asking) Endpoint() *catalog.Endpoint  { return k.ep }
+func (k *asking) Request() *completion.Request { return k.req }
+
+func (k *asking) Failure(status int, header http.Header, body []byte) *fault.Error {
+	return k.target.dialect.Failure(k.ep, status, header, body)
+}
+
+func (k *asking) AfterClient() (Ask, context.CancelFunc) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), leaveTime)
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return &asking{client: k.client, ctx: ctx, ep: k.ep, req: k.req, target: k.target, key: k.key}, cancel
+}
+
+const leaveTime = 5 * time.Second
 
 // Unsupported is the fault of a task, or of a property of it, that an endpoint cannot do: another one may.
 func Unsupported(ep *catalog.Endpoint, public string) *fault.Error {
@@ -89,7 +128,7 @@ func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *complet
 	yield(nil, c.polish(ep, Ended(ep)))
 }
 
-func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*Ask, Performer, error) {
+func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*asking, Performer, error) {
 	t, err := c.target(ep.Provider)
 	if err != nil {
 		return nil, nil, err
@@ -98,12 +137,10 @@ func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completi
 	if !ok {
 		return nil, nil, Unsupported(ep, notServed)
 	}
-	return &Ask{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
+	return &asking{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
 }
 
-// Do sends one request and waits for the head of a 2xx answer, which must be closed. Whatever else comes is a fault, as the dialect's Failure
-// classifies it.
-func (k *Ask) Do(call Call) (*Answer, error) {
+func (k *asking) Do(call Call) (*Answer, error) {
 	if k.ctx.Err() != nil {
 		return nil, callerFault(k.ctx)
 	}
@@ -120,7 +157,7 @@ func (k *Ask) Do(call Call) (*Answer, error) {
 	return answer, nil
 }
 
-func (k *Ask) ask(a *attempt, call *Call) (*Answer, error) {
+func (k *asking) ask(a *attempt, call *Call) (*Answer, error) {
 	if call.URL != "" && !kin(k.target.provider.BaseURL, call.URL) {
 		return nil, Broken(k.ep, errors.New("the provider names a host that is not its own"))
 	}
@@ -142,8 +179,8 @@ func (k *Ask) ask(a *attempt, call *Call) (*Answer, error) {
 }
 
 // Whole sends one request and reads its whole answer.
-func (k *Ask) Whole(call Call) ([]byte, error) {
-	answer, err := k.Do(call)
+func Whole(ask Ask, call Call) ([]byte, error) {
+	answer, err := ask.Do(call)
 	if err != nil {
 		return nil, err
 	}
@@ -151,19 +188,16 @@ func (k *Ask) Whole(call Call) ([]byte, error) {
 	return answer.ReadAll(nil)
 }
 
-// Wait waits, or fails when the client is gone.
-func (k *Ask) Wait(d time.Duration) error {
+func (k *asking) Wait(d time.Duration) error {
 	if err := k.client.cfg.Wait(k.ctx, d); err != nil {
 		return callerFault(k.ctx)
 	}
 	return nil
 }
 
-// Now is the time.
-func (k *Ask) Now() time.Time { return k.client.cfg.Now() }
+func (k *asking) Now() time.Time { return k.client.cfg.Now() }
 
-// Fetch gets what an answer names by address, at most as long as a whole answer of this kind may be.
-func (k *Ask) Fetch(address string) (data []byte, mediaType string, err error) {
+func (k *asking) Fetch(address string) (data []byte, mediaType string, err error) {
 	if k.client.cfg.Fetcher == nil {
 		return nil, "", Broken(k.ep, errors.New("addresses in answers are not followed"))
 	}
@@ -180,8 +214,22 @@ func (k *Ask) Fetch(address string) (data []byte, mediaType string, err error) {
 	return nil, "", Broken(k.ep, err)
 }
 
+func (k *asking) FetchForClient(address string) (data []byte, allowed bool, err error) {
+	fetcher, ok := k.client.cfg.Fetcher.(clientFetcher)
+	if !ok {
+		return nil, false, nil
+	}
+	data, _, err = fetcher.Bytes(k.ctx, address, k.client.cfg.Limits.Media)
+	return data, true, err
+}
+
+// clientFetcher also gets what clients name by address, if the operator lets it.
+type clientFetcher interface {
+	Bytes(ctx context.Context, address string, maxBytes int64) (data []byte, mediaType string, err error)
+}
+
 // Each calls do for 0 to n-1, at most so many at a time, and gives the error of the lowest number that failed. After an error it begins no more.
-func (k *Ask) Each(n, parallel int, do func(i int) error) error {
+func Each(n, parallel int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)
 	}
@@ -229,12 +277,10 @@ func (k *Ask) Each(n, parallel int, do func(i int) error) error {
 	return errs
 }
 
-// Close ends an answer that Ask.Do gave.
-func (a *Answer) Close() {
-	if a.a != nil {
-		a.a.done = true // what is left of it may be read on for a moment, so that the connection serves again
-		a.a.end()
-	}
+// Close ends an attempt whose answer is no longer read.
+func (a *attempt) Close() {
+	a.done = true // what is left of it may be read on for a moment, so that the connection serves again
+	a.end()
 }
 
 // content is a request body that is read from its source as it is sent.

@@ -25,10 +25,10 @@ import (
 // worker is a dialect that does with an Ask what a test wants.
 type worker struct {
 	openai.Dialect
-	do func(ask *upstream.Ask) error
+	do func(ask upstream.Ask) error
 }
 
-func (w *worker) Perform(ask *upstream.Ask, _ *catalog.Endpoint, _ *completion.Request) iter.Seq2[*completion.Event, error] {
+func (w *worker) Perform(ask upstream.Ask, _ *catalog.Endpoint, _ *completion.Request) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if err := w.do(ask); err != nil {
 			yield(nil, err)
@@ -39,7 +39,7 @@ func (w *worker) Perform(ask *upstream.Ask, _ *catalog.Endpoint, _ *completion.R
 }
 
 // performs runs do as a task at the provider behind url.
-func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask *upstream.Ask) error, keys ...string) *fault.Error {
+func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask upstream.Ask) error, keys ...string) *fault.Error {
 	t.Helper()
 	cfg.Dialects = map[string]upstream.Dialect{"openai": &worker{do: do}}
 	c := upstream.New(cfg)
@@ -82,8 +82,8 @@ func TestAsk(t *testing.T) {
 				Content: func() (io.Reader, int64) { return strings.NewReader(long), int64(len(long)) }}, fmt.Sprintf("POST /v1/a %d multipart/form-data; boundary=b", len(long))},
 			{"an address of its own", upstream.Call{Method: http.MethodGet, URL: p.URL + "/else/where"}, "GET /else/where 0 application/json"},
 		} {
-			err := performs(t.Context(), t, upstream.Config{Standard: standard}, p.URL, func(ask *upstream.Ask) error {
-				body, err := ask.Whole(c.call)
+			err := performs(t.Context(), t, upstream.Config{Standard: standard}, p.URL, func(ask upstream.Ask) error {
+				body, err := upstream.Whole(ask, c.call)
 				if err == nil && string(body) != c.want {
 					t.Errorf("%s: the provider saw %q, want %q", c.name, body, c.want)
 				}
@@ -129,7 +129,7 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 		}
 	}
 	p := upstreamtest.NewProvider(t, echo)
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
 		_, err := ask.Do(upstream.Call{URL: "https://evil.test/x"})
 		return err
 	})
@@ -153,9 +153,9 @@ func TestAskKeepsItsCredential(t *testing.T) {
 		}
 		c.Send(upstreamtest.JSON("{}"))
 	})
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
 		for range 3 {
-			if _, err := ask.Whole(upstream.Call{Path: "/x"}); err != nil {
+			if _, err := upstream.Whole(ask, upstream.Call{Path: "/x"}); err != nil {
 				return err
 			}
 		}
@@ -190,8 +190,8 @@ func TestAskFaults(t *testing.T) {
 			t.Parallel()
 			for name, call := range map[string]upstream.Call{"own": {Path: "/x"}, "standard": {Path: "/x", Content: func() (io.Reader, int64) { return strings.NewReader("{}"), 2 }}} {
 				p := upstreamtest.NewProvider(t, c.script)
-				err := performs(t.Context(), t, upstream.Config{Limits: c.limits}, p.URL, func(ask *upstream.Ask) error {
-					_, err := ask.Whole(call)
+				err := performs(t.Context(), t, upstream.Config{Limits: c.limits}, p.URL, func(ask upstream.Ask) error {
+					_, err := upstream.Whole(ask, call)
 					return err
 				})
 				if err == nil || err.Kind != c.kind || err.Upstream == nil || err.Upstream.Provider != "Acme" || strings.Contains(err.Public+err.Upstream.Raw, "acme-secret") {
@@ -205,15 +205,15 @@ func TestAskFaults(t *testing.T) {
 // A client that goes ends everything that a task does: calls under way, waits, and what runs beside.
 func TestAskGone(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(ask *upstream.Ask) error{
-		"call": func(ask *upstream.Ask) error {
+	for name, do := range map[string]func(ask upstream.Ask) error{
+		"call": func(ask upstream.Ask) error {
 			_, err := ask.Do(upstream.Call{Path: "/x"})
 			return err
 		},
-		"wait": func(ask *upstream.Ask) error { return ask.Wait(time.Hour) },
-		"each": func(ask *upstream.Ask) error {
-			return ask.Each(5, 5, func(int) error {
-				_, err := ask.Whole(upstream.Call{Path: "/x"})
+		"wait": func(ask upstream.Ask) error { return ask.Wait(time.Hour) },
+		"each": func(ask upstream.Ask) error {
+			return upstream.Each(5, 5, func(int) error {
+				_, err := upstream.Whole(ask, upstream.Call{Path: "/x"})
 				return err
 			})
 		},
@@ -241,12 +241,12 @@ func TestAskEach(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, echo)
 	var calls, under, most atomic.Int64
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
-		return ask.Each(20, 3, func(int) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
+		return upstream.Each(20, 3, func(int) error {
 			most.Store(max(most.Load(), under.Add(1)))
 			defer under.Add(-1)
 			calls.Add(1)
-			_, err := ask.Whole(upstream.Call{Path: "/x"})
+			_, err := upstream.Whole(ask, upstream.Call{Path: "/x"})
 			return err
 		})
 	})
@@ -254,8 +254,8 @@ func TestAskEach(t *testing.T) {
 		t.Errorf("%v, %d calls, %d at a time", err, calls.Load(), most.Load())
 	}
 	calls.Store(0)
-	err = performs(t.Context(), t, upstream.Config{}, p.URL, func(ask *upstream.Ask) error {
-		return ask.Each(20, 1, func(i int) error {
+	err = performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
+		return upstream.Each(20, 1, func(i int) error {
 			calls.Add(1)
 			if i == 2 {
 				return upstream.Broken(endpoint(p.URL), errors.New("third"))
@@ -279,7 +279,7 @@ func TestAskCannot(t *testing.T) {
 		}
 	}
 	fetches := func(cfg upstream.Config) (data []byte, err *fault.Error) {
-		err = performs(t.Context(), t, cfg, "http://127.0.0.1:1", func(ask *upstream.Ask) error {
+		err = performs(t.Context(), t, cfg, "http://127.0.0.1:1", func(ask upstream.Ask) error {
 			var err error
 			data, _, err = ask.Fetch("https://files.test/x")
 			return err

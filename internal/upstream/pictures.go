@@ -2,7 +2,6 @@ package upstream
 
 import (
 	"bytes"
-	"context"
 	"net/http"
 	"slices"
 	"strconv"
@@ -18,45 +17,45 @@ import (
 	"weir/internal/usage"
 )
 
-// NoPicture is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
-func NoPicture(ep *catalog.Endpoint) *fault.Error {
+// NoImage is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
+func NoImage(ep *catalog.Endpoint) *fault.Error {
 	f := broken(ep, "The provider sent no picture that can be read.", nil)
 	f.Upstream.Status = http.StatusOK
 	return f
 }
 
-// Picture makes the finished picture of an index out of a file that the provider sent as base64.
-func (k *Ask) Picture(index int, encoded string) (*task.Picture, error) {
+// Image makes the finished picture of an index out of a file that the provider sent as base64.
+func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
 	data, err := picture.FromBase64(encoded)
 	if err != nil {
-		return nil, NoPicture(k.ep)
+		return nil, NoImage(ask.Endpoint())
 	}
-	return k.picture(index, data)
+	return imageOf(ask.Endpoint(), index, data)
 }
 
-// PictureAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
-func (k *Ask) PictureAt(index int, address string) (*task.Picture, error) {
+// ImageAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
+func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
 	if picture.IsData(address) {
 		data, err := picture.FromURL(address)
 		if err != nil {
-			return nil, NoPicture(k.ep)
+			return nil, NoImage(ask.Endpoint())
 		}
-		return k.picture(index, data)
+		return imageOf(ask.Endpoint(), index, data)
 	}
-	data, _, err := k.Fetch(address)
+	data, _, err := ask.Fetch(address)
 	if err != nil {
 		if f := fault.From(err); f.Upstream != nil {
 			f.Upstream.Status = http.StatusOK // the picture was made: asking again would make another
 		}
 		return nil, err
 	}
-	return k.picture(index, data)
+	return imageOf(ask.Endpoint(), index, data)
 }
 
-func (k *Ask) picture(index int, data []byte) (*task.Picture, error) {
+func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.Picture, error) {
 	p, ok := picture.New(index, data)
 	if !ok {
-		return nil, NoPicture(k.ep)
+		return nil, NoImage(ep)
 	}
 	return p, nil
 }
@@ -66,47 +65,38 @@ const (
 	firstLook = 300 * time.Millisecond
 	mostLook  = 3 * time.Second
 	lookLimit = 10 * time.Minute
-	leaveTime = 5 * time.Second
 )
 
-// Until asks again and again, with longer and longer waits, until look says that a task is done or fails. It fails with fault.Timeout when that
+// PollUntil asks again and again, with longer and longer waits, until look says that a task is done or fails. It fails with fault.Timeout when that
 // takes too long.
-func (k *Ask) Until(look func() (done bool, err error)) error {
-	began := k.Now()
+func PollUntil(ask Ask, look func() (done bool, err error)) error {
+	began := ask.Now()
 	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
-		if err := k.Wait(wait); err != nil {
+		if err := ask.Wait(wait); err != nil {
 			return err
 		}
 		if done, err := look(); done || err != nil {
 			return err
 		}
-		if k.Now().Sub(began) > lookLimit {
-			f := newFault(k.ep, fault.Timeout, "The provider did not answer in time.", nil)
+		if ask.Now().Sub(began) > lookLimit {
+			f := newFault(ask.Endpoint(), fault.Timeout, "The provider did not answer in time.", nil)
 			f.Next = fault.NextEndpoint
 			return f
 		}
 	}
 }
 
-// Behind is an Ask for what must still be told the provider though the client is gone. It lasts a few seconds; done ends it.
-func (k *Ask) Behind() (behind *Ask, done context.CancelFunc) {
-	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), leaveTime)
-	k.mu.Lock()
-	defer k.mu.Unlock()
-	return &Ask{client: k.client, ctx: ctx, ep: k.ep, req: k.req, target: k.target, key: k.key}, cancel
-}
-
-// Painting is what a provider has painted.
-type Painting struct {
+// MadeImages are the images that a provider has made.
+type MadeImages struct {
 	Head     completion.Head
 	Pictures []*task.Picture
 	Usage    usage.Usage
 }
 
 // Give yields pictures, the last one with the usage and the end; without one it yields the fault of that.
-func (x *Painting) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
+func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
 	if len(x.Pictures) == 0 {
-		yield(nil, NoPicture(ep))
+		yield(nil, NoImage(ep))
 		return
 	}
 	for i, p := range x.Pictures {
@@ -123,14 +113,14 @@ func (x *Painting) Give(ep *catalog.Endpoint, yield func(*completion.Event, erro
 	}
 }
 
-// Paint asks for n pictures, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count pictures
+// MakeImages asks for n pictures, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count pictures
 // whose indices begin at first; what it gives beyond them is dropped.
-func (k *Ask) Paint(n, each int, do func(first, count int) (Painting, error)) (Painting, error) {
+func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
 	if each <= 0 || each > n {
 		each = n
 	}
-	parts := make([]Painting, (n+each-1)/each)
-	err := k.Each(len(parts), 3, func(i int) error {
+	parts := make([]MadeImages, (n+each-1)/each)
+	err := Each(len(parts), 3, func(i int) error {
 		first := i * each
 		count := min(each, n-first)
 		part, err := do(first, count)
@@ -139,7 +129,7 @@ func (k *Ask) Paint(n, each int, do func(first, count int) (Painting, error)) (P
 		return err
 	})
 	if err != nil {
-		return Painting{}, err
+		return MadeImages{}, err
 	}
 	all := parts[0]
 	for i := 1; i < len(parts); i++ {
@@ -257,8 +247,8 @@ func (m *Members) JSON() []byte {
 	return w.B
 }
 
-// Unheard is a sentence on properties of a request that did not reach the provider, "" when all did.
-func Unheard(properties []string) string {
+// NotSent is a sentence on properties of a request that did not reach the provider, "" when all did.
+func NotSent(properties []string) string {
 	if len(properties) == 0 {
 		return ""
 	}

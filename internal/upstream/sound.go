@@ -22,8 +22,8 @@ var sounds = map[string]string{
 	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm",
 }
 
-// SoundType is the type of sound in a format, "" when there is none of that name.
-func SoundType(format string) string { return sounds[format] }
+// AudioType is the type of sound in a format, "" when there is none of that name.
+func AudioType(format string) string { return sounds[format] }
 
 // sniffSound names the format of a sound that begins with b, "" when its beginning does not tell.
 func sniffSound(b []byte) string {
@@ -43,9 +43,9 @@ func sniffSound(b []byte) string {
 	return ""
 }
 
-// Sound yields the sound in r, the body of an answer, piece by piece as it comes, and reports whether all of it came and was wanted. Sound in
+// StreamAudio yields the sound in r, the body of an answer, piece by piece as it comes, and reports whether all of it came and was wanted. Sound in
 // another format than the one asked for keeps its own type; what is no sound at all is a fault. The last event is left to the caller.
-func (k *Ask) Sound(a *Answer, r *bufio.Reader, format string, yield func(*completion.Event, error) bool) bool {
+func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(*completion.Event, error) bool) bool {
 	fail := func(err error) bool {
 		yield(nil, err)
 		return false
@@ -59,7 +59,7 @@ func (k *Ask) Sound(a *Answer, r *bufio.Reader, format string, yield func(*compl
 	}
 	is := sniffSound(head)
 	if is == "" && (format != "pcm" || head[0] == '{' || head[0] == '<') {
-		if err := k.noSound(a, r); err != nil {
+		if err := noSound(ask, a, r); err != nil {
 			return fail(err)
 		}
 	}
@@ -88,22 +88,22 @@ func (k *Ask) Sound(a *Answer, r *bufio.Reader, format string, yield func(*compl
 
 // noSound is the fault of an answer that does not begin like sound: the error that it tells, if it does. Bare samples may begin like anything:
 // then it is nil.
-func (k *Ask) noSound(a *Answer, r *bufio.Reader) error {
+func noSound(ask Ask, a *Answer, r *bufio.Reader) error {
 	head, _ := r.Peek(maxFailureBytes)
 	if rawjson.Valid(head) && rawjson.KindOf(head) == rawjson.Object {
 		if !rawjson.IsNull(rawjson.Find(head, "error")) || !rawjson.IsNull(rawjson.Find(head, "detail")) {
-			return k.target.dialect.Failure(k.ep, 200, nil, bytes.Clone(head))
+			return ask.Failure(200, nil, bytes.Clone(head))
 		}
 		return Broken(a.Endpoint, errors.New("JSON came in the place of sound"))
 	}
 	if bytes.HasPrefix(bytes.ToLower(head), []byte("<!doctype")) || bytes.HasPrefix(bytes.ToLower(head), []byte("<html")) {
 		return Broken(a.Endpoint, errors.New("a page came in the place of sound"))
 	}
-	if t, ok := k.req.Task.(*task.Speech); ok && t.Format == "pcm" {
+	if t, ok := ask.Request().Task.(*task.Speech); ok && t.Format == "pcm" {
 		return nil
 	}
 	return Broken(a.Endpoint, errors.New("what came is not sound"))
 }
 
-// SoundReader reads a body of sound: as far as it needs to be looked at before it is given out.
-func SoundReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, maxFailureBytes) }
+// AudioReader reads a body of sound: as far as it needs to be looked at before it is given out.
+func AudioReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, maxFailureBytes) }

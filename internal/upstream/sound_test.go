@@ -11,7 +11,7 @@ import (
 func TestSoundType(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ogg": ""} {
-		if got := upstream.SoundType(format); got != want {
+		if got := upstream.AudioType(format); got != want {
 			t.Errorf("%s: %q", format, got)
 		}
 	}

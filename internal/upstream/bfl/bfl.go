@@ -49,13 +49,13 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // Perform makes pictures, each by a request of its own.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	t, ok := req.Task.(*task.Image)
 	if !ok {
 		return upstream.NotServed(ep)
 	}
 	return func(yield func(*completion.Event, error) bool) {
-		out, err := ask.Paint(t.N, 1, func(first, _ int) (upstream.Painting, error) { return paint(ask, ep, t, first) })
+		out, err := upstream.MakeImages(t.N, 1, func(first, _ int) (upstream.MadeImages, error) { return paint(ask, ep, t, first) })
 		if err != nil {
 			yield(nil, err)
 			return
@@ -65,20 +65,20 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 }
 
 // paint makes one picture.
-func paint(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) (upstream.Painting, error) {
+func paint(ask upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) (upstream.MadeImages, error) {
 	m, unheard := encode(ep, t, index)
-	answer, err := ask.Object(upstream.Call{Path: "/" + url.PathEscape(ep.UpstreamID), Body: m.JSON()})
+	answer, err := upstream.Object(ask, upstream.Call{Path: "/" + url.PathEscape(ep.UpstreamID), Body: m.JSON()})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	out := upstream.Painting{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: upstream.Unheard(unheard)}}
+	out := upstream.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: upstream.NotSent(unheard)}}
 	look := upstream.Call{Method: http.MethodGet, URL: rawjson.Text(rawjson.Find(answer, "polling_url"))}
 	if look.URL == "" { // requests of the one address that is not regional come without
 		look.Path = "/get_result?id=" + url.QueryEscape(out.Head.ID)
 	}
 	sample := ""
-	err = ask.Until(func() (bool, error) {
-		answer, err := ask.Object(look)
+	err = upstream.PollUntil(ask, func() (bool, error) {
+		answer, err := upstream.Object(ask, look)
 		if err != nil {
 			return false, err
 		}
@@ -97,9 +97,9 @@ func paint(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) (u
 		return out, err
 	}
 	if sample == "" {
-		return out, upstream.NoPicture(ep)
+		return out, upstream.NoImage(ep)
 	}
-	made, err := ask.PictureAt(index, sample)
+	made, err := upstream.ImageAt(ask, index, sample)
 	if err != nil {
 		return out, err
 	}

@@ -17,14 +17,14 @@ import (
 const maxInputs = 96
 
 // embedding asks for vectors at /v2/embed, as base64.
-func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func embedding(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
 		body, err := encodeEmbed(ep, t, batch)
 		if err != nil {
 			return out, err
 		}
-		if body, err = ask.Object(upstream.Call{Path: "/v2/embed", Body: body}); err != nil {
+		if body, err = upstream.Object(ask, upstream.Call{Path: "/v2/embed", Body: body}); err != nil {
 			return out, err
 		}
 		return readEmbed(ep, body)

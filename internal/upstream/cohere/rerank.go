@@ -13,7 +13,7 @@ import (
 )
 
 // rerank asks for an order of documents at /v2/rerank. What is billed is search units.
-func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+func rerank(ask upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
 		w.Object()
@@ -23,7 +23,7 @@ func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*
 			w.Name("top_n").Int(int64(t.TopN))
 		}
 		w.EndObject()
-		body, err := ask.Object(upstream.Call{Path: "/v2/rerank", Body: w.B})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/v2/rerank", Body: w.B})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -52,7 +52,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // Perform transcribes.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	t, ok := req.Task.(*task.Transcription)
 	switch {
 	case !ok:
@@ -63,7 +63,7 @@ func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completi
 		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
-		body, err := ask.Object(call(ep, t))
+		body, err := upstream.Object(ask, call(ep, t))
 		if err != nil {
 			yield(nil, err)
 			return

@@ -28,7 +28,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 }
 
 // Perform transcribes and speaks.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Transcription:
 		return transcribe(ask, ep, t)

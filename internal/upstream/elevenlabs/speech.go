@@ -22,7 +22,7 @@ const (
 )
 
 // speak sends a text to /v1/text-to-speech/{voice}/stream, which answers with sound as it is made.
-func speak(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
+func speak(ask upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	speed, _ := strconv.ParseFloat(t.Speed, 64)
 	switch {
 	case !isVoice(t.Voice):
@@ -41,7 +41,7 @@ func speak(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*c
 			return
 		}
 		defer answer.Close()
-		if ask.Sound(answer, upstream.SoundReader(answer), t.Format, yield) {
+		if upstream.StreamAudio(ask, answer, upstream.AudioReader(answer), t.Format, yield) {
 			yield(&completion.Event{Choice: -1, Done: true}, nil) // how much was spoken is known: its characters
 		}
 	}

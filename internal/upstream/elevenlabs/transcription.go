@@ -13,7 +13,7 @@ import (
 )
 
 // transcribe sends the recording to /v1/speech-to-text.
-func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
+func transcribe(ask upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case t.Logprobs:
 		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model gives no log probabilities of tokens."))
@@ -21,7 +21,7 @@ func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) 
 		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model does not know speakers by references."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
-		body, err := ask.Object(transcriptionCall(ep, t))
+		body, err := upstream.Object(ask, transcriptionCall(ep, t))
 		if err != nil {
 			yield(nil, err)
 			return

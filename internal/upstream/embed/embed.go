@@ -35,11 +35,11 @@ type Answer struct {
 }
 
 // Perform shares the inputs of t out among as few calls as the limits allow and yields all vectors together. A call that fails fails the task.
-func Perform(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits, call func(batch []task.Input) (Answer, error)) iter.Seq2[*completion.Event, error] {
+func Perform(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits, call func(batch []task.Input) (Answer, error)) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		batches := Share(t.Inputs, l)
 		answers := make([]Answer, len(batches))
-		err := ask.Each(len(batches), parallel, func(i int) (err error) {
+		err := upstream.Each(len(batches), parallel, func(i int) (err error) {
 			if answers[i], err = call(batches[i]); err != nil {
 				return err
 			}

@@ -28,7 +28,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 }
 
 // Perform makes pictures.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	if t, ok := req.Task.(*task.Image); ok {
 		return paint(ask, ep, t)
 	}

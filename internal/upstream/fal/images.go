@@ -20,13 +20,13 @@ const (
 )
 
 // paint makes pictures by requests of up to four.
-func paint(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
+func paint(ask upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		each := mostPictures
 		if ep.MaxN > 0 {
 			each = ep.MaxN
 		}
-		out, err := ask.Paint(t.N, each, func(first, count int) (upstream.Painting, error) {
+		out, err := upstream.MakeImages(t.N, each, func(first, count int) (upstream.MadeImages, error) {
 			body, notice := encode(ep, t, count)
 			return run(ask, ep, body, first, notice)
 		})
@@ -39,10 +39,10 @@ func paint(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*co
 }
 
 // run carries one request through the queue.
-func run(ask *upstream.Ask, ep *catalog.Endpoint, body []byte, first int, notice string) (upstream.Painting, error) {
+func run(ask upstream.Ask, ep *catalog.Endpoint, body []byte, first int, notice string) (upstream.MadeImages, error) {
 	j, err := submit(ask, ep, ep.UpstreamID, body)
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
 	ended := false
 	defer func() {
@@ -50,17 +50,17 @@ func run(ask *upstream.Ask, ep *catalog.Endpoint, body []byte, first int, notice
 			j.takeBack(ask)
 		}
 	}()
-	err = ask.Until(func() (bool, error) {
+	err = upstream.PollUntil(ask, func() (bool, error) {
 		at, err := j.look(ask)
 		return at == complete, err
 	})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
 	ended = true
 	answer, err := j.result(ask)
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
 	return read(ask, ep, answer, first, completion.Head{ID: j.id, Notice: notice})
 }
@@ -100,7 +100,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice
 	if named(t.Moderation) != "" {
 		unheard = append(unheard, "moderation")
 	}
-	return m.JSON(), upstream.Unheard(unheard)
+	return m.JSON(), upstream.NotSent(unheard)
 }
 
 // named is a setting that the client has chosen, "" when the model may.
@@ -134,8 +134,8 @@ func size(m *upstream.Members, t *task.Image) {
 
 // read reads the pictures of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make but one. One that the provider's checker has
 // blackened is none.
-func read(ask *upstream.Ask, ep *catalog.Endpoint, answer []byte, first int, head completion.Head) (upstream.Painting, error) {
-	out := upstream.Painting{Head: head}
+func read(ask upstream.Ask, ep *catalog.Endpoint, answer []byte, first int, head completion.Head) (upstream.MadeImages, error) {
+	out := upstream.MadeImages{Head: head}
 	var flagged []bool
 	for e := rawjson.ElementsOf(rawjson.Find(answer, "has_nsfw_concepts")); e.Next(); {
 		f, _ := rawjson.Bool(e.Value)
@@ -154,7 +154,7 @@ func read(ask *upstream.Ask, ep *catalog.Endpoint, answer []byte, first int, hea
 			barred = true
 			continue
 		}
-		made, err := ask.PictureAt(first+len(out.Pictures), rawjson.Text(rawjson.Find(v, "url")))
+		made, err := upstream.ImageAt(ask, first+len(out.Pictures), rawjson.Text(rawjson.Find(v, "url")))
 		if err != nil {
 			return out, err
 		}
@@ -164,7 +164,7 @@ func read(ask *upstream.Ask, ep *catalog.Endpoint, answer []byte, first int, hea
 	case len(out.Pictures) == 0 && barred:
 		return out, upstream.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(ep)
 	case len(out.Pictures) == 0:
-		return out, upstream.NoPicture(ep)
+		return out, upstream.NoImage(ep)
 	}
 	return out, nil
 }

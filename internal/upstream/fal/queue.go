@@ -26,8 +26,8 @@ const (
 )
 
 // submit puts a request for an app, such as "fal-ai/flux/dev", into the queue.
-func submit(ask *upstream.Ask, ep *catalog.Endpoint, app string, body []byte) (job, error) {
-	answer, err := ask.Object(upstream.Call{Path: path(app), Body: body})
+func submit(ask upstream.Ask, ep *catalog.Endpoint, app string, body []byte) (job, error) {
+	answer, err := upstream.Object(ask, upstream.Call{Path: path(app), Body: body})
 	if err != nil {
 		return job{}, err
 	}
@@ -43,8 +43,8 @@ func submit(ask *upstream.Ask, ep *catalog.Endpoint, app string, body []byte) (j
 func path(app string) string { return (&url.URL{Path: "/" + app}).EscapedPath() }
 
 // look asks how far the request is. One that has failed is an error.
-func (j *job) look(ask *upstream.Ask) (state, error) {
-	answer, err := ask.Object(upstream.Call{Method: http.MethodGet, URL: j.status})
+func (j *job) look(ask upstream.Ask) (state, error) {
+	answer, err := upstream.Object(ask, upstream.Call{Method: http.MethodGet, URL: j.status})
 	if err != nil {
 		return "", err
 	}
@@ -52,16 +52,16 @@ func (j *job) look(ask *upstream.Ask) (state, error) {
 }
 
 // result gets what the request has come to.
-func (j *job) result(ask *upstream.Ask) ([]byte, error) {
-	return ask.Object(upstream.Call{Method: http.MethodGet, URL: j.response})
+func (j *job) result(ask upstream.Ask) ([]byte, error) {
+	return upstream.Object(ask, upstream.Call{Method: http.MethodGet, URL: j.response})
 }
 
 // takeBack tells the provider that nobody waits for the request any more. What it answers changes nothing.
-func (j *job) takeBack(ask *upstream.Ask) {
+func (j *job) takeBack(ask upstream.Ask) {
 	if j.cancel == "" {
 		return
 	}
-	behind, done := ask.Behind()
+	behind, done := ask.AfterClient()
 	defer done()
-	_, _ = behind.Whole(upstream.Call{Method: http.MethodPut, URL: j.cancel})
+	_, _ = upstream.Whole(behind, upstream.Call{Method: http.MethodPut, URL: j.cancel})
 }

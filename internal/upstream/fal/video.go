@@ -16,7 +16,7 @@ import (
 var _ upstream.Filmer = (*Dialect)(nil)
 
 // SubmitVideo puts a request into the queue.
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	app, body, err := film(ep, s.Request)
 	if err != nil {
 		return video.Accepted{}, err
@@ -27,10 +27,10 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 
 // film is the app that a request is for, and its input. Apps that begin with a picture have names and fields of their own (fal, model pages).
 func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return "", nil, err
 	}
-	list, err := upstream.Images(ep, r, 4)
+	list, err := upstream.ImageReferences(ep, r, 4)
 	if err != nil {
 		return "", nil, err
 	}
@@ -104,7 +104,7 @@ func duration(app string, seconds int64) []byte {
 }
 
 // RecoverVideo knows nothing: the queue is not listed, and gives requests their names itself.
-func (d *Dialect) RecoverVideo(*upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
@@ -115,8 +115,8 @@ func requestPath(ep *catalog.Endpoint, j *video.Job, action string) string {
 }
 
 // PollVideo looks at the request, and at what it has come to once it is complete.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: requestPath(ep, j, "/status")})
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: requestPath(ep, j, "/status")})
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
 	}
@@ -145,8 +145,8 @@ func unmade(ep *catalog.Endpoint, code, message string) video.Progress {
 }
 
 // result reads what a request has come to: {"video":{"url":...}}, or of some apps a list. One that has failed answers with the status of that.
-func (d *Dialect) result(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, _, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: requestPath(ep, j, "")})
+func (d *Dialect) result(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, _, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: requestPath(ep, j, "")})
 	if f := fault.From(err); err != nil && (f.Kind == fault.ContentPolicy || f.Kind == fault.Invalid) {
 		return video.Progress{State: video.Failed, Failure: f}, nil
 	}
@@ -178,12 +178,12 @@ func readFilm(body []byte) video.Progress {
 }
 
 // CancelVideo takes the request back. One that has come too late for that says so.
-func (d *Dialect) CancelVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) error {
-	_, err := ask.Whole(upstream.Call{Method: http.MethodPut, Path: requestPath(ep, j, "/cancel")})
+func (d *Dialect) CancelVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) error {
+	_, err := upstream.Whole(ask, upstream.Call{Method: http.MethodPut, Path: requestPath(ep, j, "/cancel")})
 	return upstream.NoJob(err)
 }
 
 // LocateVideo is where the result says the video is.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
-	return ask.Fresh(j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+	return upstream.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

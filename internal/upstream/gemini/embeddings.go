@@ -29,7 +29,7 @@ var taskTypes = map[string]string{
 
 // embed asks for vectors with batchEmbedContents. Vectors of fewer dimensions than a model's own come without their length made 1: that is
 // done here, as for every other provider.
-func (d *Dialect) embed(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) embed(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: min(cmp.Or(q.MaxInputs, maxEmbeds), maxEmbeds), Tokens: int64(q.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
@@ -38,7 +38,7 @@ func (d *Dialect) embed(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embeddi
 			return out, err
 		}
 		path := "/models/" + url.PathEscape(ep.UpstreamID) + ":batchEmbedContents"
-		if body, err = ask.Object(upstream.Call{Path: path, Body: body}); err != nil {
+		if body, err = upstream.Object(ask, upstream.Call{Path: path, Body: body}); err != nil {
 			return out, err
 		}
 		out, err = readEmbeds(ep, body)

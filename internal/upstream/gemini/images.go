@@ -24,7 +24,7 @@ var (
 const imagenCount = 4 // pictures of one call
 
 // paint makes pictures: with Imagen by predict, with any other model by generateContent, which makes one at a time.
-func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) paint(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, t: t}
 		each, do := 1, p.generate
@@ -34,7 +34,7 @@ func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion
 		if ep.MaxN > 0 {
 			each = min(each, ep.MaxN)
 		}
-		out, err := ask.Paint(t.N, each, do)
+		out, err := upstream.MakeImages(t.N, each, do)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -46,7 +46,7 @@ func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion
 // painter makes the pictures of one task.
 type painter struct {
 	d   *Dialect
-	ask *upstream.Ask
+	ask upstream.Ask
 	ep  *catalog.Endpoint
 	t   *task.Image
 }
@@ -76,7 +76,7 @@ func (p *painter) unheard() []string {
 }
 
 // generate asks a model that also writes for one picture.
-func (p *painter) generate(first, _ int) (upstream.Painting, error) {
+func (p *painter) generate(first, _ int) (upstream.MadeImages, error) {
 	t, unheard := p.t, p.unheard()
 	var config, image upstream.Members
 	if ratio := picture.RatioOf(t); ratio > 0 {
@@ -108,17 +108,17 @@ func (p *painter) generate(first, _ int) (upstream.Painting, error) {
 	}
 	contents, err := p.contents()
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
 	var m upstream.Members
 	m.Raw("contents", contents)
 	m.Raw("generationConfig", config.JSON())
 	m.Options(t, p.ep.Provider.ID)
-	body, err := p.ask.Object(upstream.Call{Path: p.path("generateContent"), Body: m.JSON()})
+	body, err := upstream.Object(p.ask, upstream.Call{Path: p.path("generateContent"), Body: m.JSON()})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	return p.readContent(body, first, upstream.Unheard(unheard))
+	return p.readContent(body, first, upstream.NotSent(unheard))
 }
 
 // contents is the prompt with the pictures to work from.
@@ -145,8 +145,8 @@ func (p *painter) contents() ([]byte, error) {
 }
 
 // readContent finds the picture among the parts of an answer. Pictures of its thoughts are none of them.
-func (p *painter) readContent(body []byte, first int, notice string) (upstream.Painting, error) {
-	out := upstream.Painting{Head: completion.Head{
+func (p *painter) readContent(body []byte, first int, notice string) (upstream.MadeImages, error) {
+	out := upstream.MadeImages{Head: completion.Head{
 		ID: rawjson.Text(rawjson.Find(body, "responseId")), Model: rawjson.Text(rawjson.Find(body, "modelVersion")), Notice: notice,
 	}}
 	reason := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason"))
@@ -162,7 +162,7 @@ func (p *painter) readContent(body []byte, first int, notice string) (upstream.P
 			if encoded == "" {
 				continue
 			}
-			made, err := p.ask.Picture(first+len(out.Pictures), encoded)
+			made, err := upstream.Image(p.ask, first+len(out.Pictures), encoded)
 			if err != nil {
 				return out, err
 			}
@@ -184,16 +184,16 @@ func (p *painter) readContent(body []byte, first int, notice string) (upstream.P
 func (p *painter) refused(reason string) error {
 	switch reason {
 	case "", "STOP", "MAX_TOKENS", "OTHER", "NO_IMAGE", "IMAGE_OTHER", "FINISH_REASON_UNSPECIFIED":
-		return upstream.NoPicture(p.ep)
+		return upstream.NoImage(p.ep)
 	}
 	return upstream.Refusal{Status: 400, Code: "content_policy:" + reason}.Fault(p.ep)
 }
 
 // predict asks Imagen for up to four pictures.
-func (p *painter) predict(first, count int) (upstream.Painting, error) {
+func (p *painter) predict(first, count int) (upstream.MadeImages, error) {
 	t, unheard := p.t, p.unheard()
 	if len(t.References) > 0 {
-		return upstream.Painting{}, upstream.Unsupported(p.ep, "The provider of this model does not make pictures from others.")
+		return upstream.MadeImages{}, upstream.Unsupported(p.ep, "The provider of this model does not make pictures from others.")
 	}
 	var config, output upstream.Members
 	config.Int("sampleCount", int64(count))
@@ -225,11 +225,11 @@ func (p *painter) predict(first, count int) (upstream.Painting, error) {
 	var m upstream.Members
 	m.Raw("instances", append(rawjson.AppendText([]byte(`[{"prompt":`), t.Prompt), "}]"...))
 	m.Raw("parameters", config.JSON())
-	body, err := p.ask.Object(upstream.Call{Path: p.path("predict"), Body: m.JSON()})
+	body, err := upstream.Object(p.ask, upstream.Call{Path: p.path("predict"), Body: m.JSON()})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	out := upstream.Painting{Head: completion.Head{Notice: upstream.Unheard(unheard)}}
+	out := upstream.MadeImages{Head: completion.Head{Notice: upstream.NotSent(unheard)}}
 	filtered := false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
 		encoded := rawjson.Text(rawjson.Find(e.Value, "bytesBase64Encoded"))
@@ -237,7 +237,7 @@ func (p *painter) predict(first, count int) (upstream.Painting, error) {
 			filtered = filtered || rawjson.Find(e.Value, "raiFilteredReason") != nil
 			continue
 		}
-		made, err := p.ask.Picture(first+len(out.Pictures), encoded)
+		made, err := upstream.Image(p.ask, first+len(out.Pictures), encoded)
 		if err != nil {
 			return out, err
 		}
@@ -248,7 +248,7 @@ func (p *painter) predict(first, count int) (upstream.Painting, error) {
 		return out, p.refused("RAI_FILTERED")
 	}
 	if len(out.Pictures) == 0 {
-		return out, upstream.NoPicture(p.ep)
+		return out, upstream.NoImage(p.ep)
 	}
 	return out, nil
 }

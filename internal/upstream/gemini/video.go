@@ -24,7 +24,7 @@ const mostStills = 3 // references of one video
 func vertex(ep *catalog.Endpoint) bool { return strings.Contains(ep.Provider.BaseURL, "/projects/") }
 
 // SubmitVideo begins a long-running operation (Gemini API, Generate videos with Veo; Vertex AI, Veo video generation API).
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	instance, err := filmInstance(ask, ep, s.Request)
 	if err != nil {
 		return video.Accepted{}, err
@@ -32,7 +32,7 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 	var m upstream.Members
 	m.Raw("instances", slices.Concat([]byte{'['}, instance, []byte{']'}))
 	m.Raw("parameters", filmParameters(ep, s.Request))
-	body, err := ask.Object(upstream.Call{Path: filmPath(ep, "predictLongRunning"), Body: m.JSON()})
+	body, err := upstream.Object(ask, upstream.Call{Path: filmPath(ep, "predictLongRunning"), Body: m.JSON()})
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -59,7 +59,7 @@ func filmPath(ep *catalog.Endpoint, method string) string {
 	return "/models/" + url.PathEscape(ep.UpstreamID) + ":" + method
 }
 
-func filmInstance(ask *upstream.Ask, ep *catalog.Endpoint, r *video.Request) ([]byte, error) {
+func filmInstance(ask upstream.Ask, ep *catalog.Endpoint, r *video.Request) ([]byte, error) {
 	var m upstream.Members
 	m.Text("prompt", r.Prompt)
 	for _, x := range []struct{ name, frame string }{{"image", video.FirstFrame}, {"lastFrame", video.LastFrame}} {
@@ -76,7 +76,7 @@ func filmInstance(ask *upstream.Ask, ep *catalog.Endpoint, r *video.Request) ([]
 	if m.Has("lastFrame") && !m.Has("image") {
 		return nil, upstream.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
 	}
-	list, err := upstream.Images(ep, r, mostStills)
+	list, err := upstream.ImageReferences(ep, r, mostStills)
 	if err != nil || len(list) == 0 {
 		return m.JSON(), err
 	}
@@ -96,8 +96,8 @@ func filmInstance(ask *upstream.Ask, ep *catalog.Endpoint, r *video.Request) ([]
 }
 
 // filmStill is a picture as this wire takes it: its bytes.
-func filmStill(ask *upstream.Ask, address string) ([]byte, error) {
-	data, info, err := ask.Still(address)
+func filmStill(ask upstream.Ask, address string) ([]byte, error) {
+	data, info, err := upstream.ClientImage(ask, address)
 	if err != nil {
 		return nil, err
 	}
@@ -144,12 +144,12 @@ func filmParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 }
 
 // RecoverVideo knows nothing: an operation does not tell what it was asked for.
-func (d *Dialect) RecoverVideo(*upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
 // PollVideo looks at the operation.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, err := d.operation(ask, ep, j)
 	if err != nil {
 		return video.Progress{}, err
@@ -158,14 +158,14 @@ func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Jo
 }
 
 // operation gets an operation. One that has failed tells so with an error in it, which is not one of the call.
-func (d *Dialect) operation(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) ([]byte, error) {
+func (d *Dialect) operation(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) ([]byte, error) {
 	call := upstream.Call{Method: http.MethodGet, Path: "/" + j.UpstreamID}
 	if vertex(ep) {
 		var m upstream.Members
 		m.Text("operationName", j.UpstreamID)
 		call = upstream.Call{Path: filmPath(ep, "fetchPredictOperation"), Body: m.JSON()}
 	}
-	body, _, err := ask.Look(call)
+	body, _, err := upstream.Look(ask, call)
 	if err != nil {
 		return nil, upstream.NoJob(err)
 	}
@@ -248,13 +248,13 @@ func filmFailure(ep *catalog.Endpoint, said []byte) video.Progress {
 }
 
 // CancelVideo fails: neither of Google's houses has a method for it.
-func (d *Dialect) CancelVideo(_ *upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
+func (d *Dialect) CancelVideo(_ upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
 	return upstream.NoCancel(ep)
 }
 
 // LocateVideo is where the file is: AI Studio's needs the key; one in a bucket is read with the account that wrote it; any other is in the
 // operation itself.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
 	if rest, ok := strings.CutPrefix(o.URL, "gs://"); ok {
 		bucket, object, _ := strings.Cut(rest, "/")
 		home := storage(ep.Provider.BaseURL)
@@ -279,7 +279,7 @@ func storage(base string) string {
 }
 
 // inline reads a video out of its operation.
-func (d *Dialect) inline(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+func (d *Dialect) inline(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
 	body, err := d.operation(ask, ep, j)
 	if err != nil {
 		return upstream.Location{}, err

@@ -18,7 +18,7 @@ import (
 const maxEmbeds = 128
 
 // embedding asks for vectors at /embeddings. They have the model's own size, and come as numbers.
-func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func embedding(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxEmbeds), Tokens: int64(q.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
@@ -34,7 +34,7 @@ func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.
 		w.Name("model").Text(ep.UpstreamID)
 		w.Name("input").Texts(texts)
 		w.EndObject()
-		body, err := ask.Object(upstream.Call{Path: "/embeddings", Body: w.B})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/embeddings", Body: w.B})
 		if err != nil {
 			return out, err
 		}

@@ -84,8 +84,8 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // object sends a call and reads the data of its answer.
-func (d *Dialect) object(ask *upstream.Ask, ep *catalog.Endpoint, call upstream.Call) (data []byte, accepted video.Accepted, err error) {
-	body, wait, err := ask.Look(call)
+func (d *Dialect) object(ask upstream.Ask, ep *catalog.Endpoint, call upstream.Call) (data []byte, accepted video.Accepted, err error) {
+	body, wait, err := upstream.Look(ask, call)
 	if err != nil {
 		return nil, accepted, err
 	}
@@ -113,7 +113,7 @@ func named(kind string, a video.Accepted) video.Accepted {
 }
 
 // SubmitVideo creates a task under a name of ours, which the provider takes but once.
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	body, err := encode(ep, s)
 	if err != nil {
 		return video.Accepted{}, err
@@ -125,10 +125,10 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 
 func encode(ep *catalog.Endpoint, s *video.Submission) ([]byte, error) {
 	r := s.Request
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return nil, err
 	}
-	if _, err := upstream.Images(ep, r, 0); err != nil {
+	if err := upstream.NoReferences(ep, r); err != nil {
 		return nil, err
 	}
 	var m upstream.Members
@@ -171,7 +171,7 @@ func bare(address string) string {
 }
 
 // RecoverVideo asks for the task by the name that we gave it.
-func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	kind := kindOf(s.Request)
 	_, accepted, err := d.object(ask, ep, look(kind+"/"+s.Token))
 	switch {
@@ -189,7 +189,7 @@ func look(name string) upstream.Call {
 }
 
 // PollVideo looks at the task.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	data, accepted, err := d.object(ask, ep, look(j.UpstreamID))
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
@@ -225,11 +225,11 @@ func read(ep *catalog.Endpoint, data []byte) video.Progress {
 }
 
 // CancelVideo fails: there is no way to end a task.
-func (d *Dialect) CancelVideo(_ *upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
+func (d *Dialect) CancelVideo(_ upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
 	return upstream.NoCancel(ep)
 }
 
 // LocateVideo is where the task says the video is.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
-	return ask.Fresh(j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+	return upstream.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

@@ -48,12 +48,12 @@ func barred(reason string) bool { return strings.Contains(strings.ToLower(reason
 const collection = "/generations"
 
 // SubmitVideo begins a generation (Luma API reference, Create a generation).
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	r := s.Request
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return video.Accepted{}, err
 	}
-	if _, err := upstream.Images(ep, r, 0); err != nil {
+	if err := upstream.NoReferences(ep, r); err != nil {
 		return video.Accepted{}, err
 	}
 	var m, keyframes upstream.Members
@@ -76,7 +76,7 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 		m.Raw("keyframes", keyframes.JSON())
 	}
 	m.Film(r, ep.Provider.ID)
-	body, wait, err := ask.Look(upstream.Call{Path: collection + "/video", Body: m.JSON()})
+	body, wait, err := upstream.Look(ask, upstream.Call{Path: collection + "/video", Body: m.JSON()})
 	return video.Accepted{ID: rawjson.Text(rawjson.Find(body, "id")), Wait: wait}, err
 }
 
@@ -87,11 +87,11 @@ const (
 )
 
 // RecoverVideo searches the list of generations, which hold their requests. Nothing in them names the submission.
-func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	var found []string
 	whole := false
 	for i := 0; i < mostPages && !whole; i++ {
-		body, err := ask.Object(upstream.Call{Method: http.MethodGet, Path: collection + "?limit=" + strconv.Itoa(page) + "&offset=" + strconv.Itoa(i*page)})
+		body, err := upstream.Object(ask, upstream.Call{Method: http.MethodGet, Path: collection + "?limit=" + strconv.Itoa(page) + "&offset=" + strconv.Itoa(i*page)})
 		if upstream.Unknown(err) { // there is no list
 			return video.Recovered{}, nil
 		}
@@ -122,8 +122,8 @@ func alike(ep *catalog.Endpoint, s *video.Submission, v []byte) bool {
 func path(j *video.Job) string { return collection + "/" + url.PathEscape(j.UpstreamID) }
 
 // PollVideo looks at the generation.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: path(j)})
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: path(j)})
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
 	}
@@ -151,12 +151,12 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 }
 
 // CancelVideo deletes the generation.
-func (d *Dialect) CancelVideo(ask *upstream.Ask, _ *catalog.Endpoint, j *video.Job) error {
-	_, err := ask.Whole(upstream.Call{Method: http.MethodDelete, Path: path(j)})
+func (d *Dialect) CancelVideo(ask upstream.Ask, _ *catalog.Endpoint, j *video.Job) error {
+	_, err := upstream.Whole(ask, upstream.Call{Method: http.MethodDelete, Path: path(j)})
 	return upstream.NoJob(err)
 }
 
 // LocateVideo is where the generation says the video is.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
-	return ask.Fresh(j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+	return upstream.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

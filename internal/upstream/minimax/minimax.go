@@ -60,12 +60,12 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // SubmitVideo creates a task (MiniMax API reference, Video generation).
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	r := s.Request
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return video.Accepted{}, err
 	}
-	subjects, err := upstream.Images(ep, r, 1)
+	subjects, err := upstream.ImageReferences(ep, r, 1)
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -83,7 +83,7 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 		m.Raw("subject_reference", append(append([]byte{'['}, subject.JSON()...), ']'))
 	}
 	m.Film(r, ep.Provider.ID)
-	body, wait, err := ask.Look(upstream.Call{Path: "/video_generation", Body: m.JSON()})
+	body, wait, err := upstream.Look(ask, upstream.Call{Path: "/video_generation", Body: m.JSON()})
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -102,13 +102,13 @@ func word(v []byte) string {
 }
 
 // RecoverVideo knows nothing: tasks are not listed, and have no names of ours.
-func (d *Dialect) RecoverVideo(*upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
 // PollVideo looks at the task.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: "/query/video_generation?task_id=" + url.QueryEscape(j.UpstreamID)})
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: "/query/video_generation?task_id=" + url.QueryEscape(j.UpstreamID)})
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
 	}
@@ -148,13 +148,13 @@ func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 }
 
 // CancelVideo fails: there is no way to end a task.
-func (d *Dialect) CancelVideo(_ *upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
+func (d *Dialect) CancelVideo(_ upstream.Ask, ep *catalog.Endpoint, _ *video.Job) error {
 	return upstream.NoCancel(ep)
 }
 
 // LocateVideo looks the file up: the address that it gives is good for some hours.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, _ *video.Job, o *video.Output) (upstream.Location, error) {
-	body, _, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: "/files/retrieve?file_id=" + url.QueryEscape(o.Handle)})
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, _ *video.Job, o *video.Output) (upstream.Location, error) {
+	body, _, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: "/files/retrieve?file_id=" + url.QueryEscape(o.Handle)})
 	if err != nil {
 		return upstream.Location{}, err
 	}

@@ -136,7 +136,7 @@ func FuzzAudioAnswers(f *testing.F) {
 			func(y func(*completion.Event, error) bool) { d.streamTranscript(answerOf(body), y) },
 			func(y func(*completion.Event, error) bool) {
 				a := answerOf(body)
-				d.spoken(a, upstream.SoundReader(a), "audio/mpeg", y)
+				d.spoken(a, upstream.AudioReader(a), "audio/mpeg", y)
 			},
 			func(y func(*completion.Event, error) bool) { y(d.wholeTranscript(answerOf(body))) },
 		} {

@@ -24,11 +24,11 @@ const (
 const noticeInputType = "input_type did not reach the provider: its wire has no such property."
 
 // embed asks for vectors at /embeddings, as base64 unless the server refuses to be asked so: an answer is a fifth as long.
-func (d *Dialect) embed(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) embed(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
 	vectors := embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
-		body, err := ask.Object(upstream.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch)})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch)})
 		if err != nil {
 			return embed.Answer{}, err
 		}

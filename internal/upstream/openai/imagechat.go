@@ -17,20 +17,20 @@ const (
 )
 
 // converse asks for one picture in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
-func (p *painter) converse(first, _ int) (upstream.Painting, error) {
+func (p *painter) converse(first, _ int) (upstream.MadeImages, error) {
 	m, unheard := p.conversation(first)
-	body, err := p.ask.Object(upstream.Call{Path: path, Body: m.JSON()})
+	body, err := upstream.Object(p.ask, upstream.Call{Path: path, Body: m.JSON()})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	out := upstream.Painting{Head: completion.Head{
-		ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: upstream.Unheard(unheard),
+	out := upstream.MadeImages{Head: completion.Head{
+		ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: upstream.NotSent(unheard),
 	}}
 	finish := ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
 		finish = rawjson.Text(rawjson.Find(c.Value, "finish_reason"))
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
-			made, err := p.ask.PictureAt(first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
+			made, err := upstream.ImageAt(p.ask, first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
 			if err != nil {
 				return out, err
 			}
@@ -41,7 +41,7 @@ func (p *painter) converse(first, _ int) (upstream.Painting, error) {
 	case len(out.Pictures) == 0 && finish == string(completion.ContentFilter):
 		return out, upstream.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(p.ep)
 	case len(out.Pictures) == 0:
-		return out, upstream.NoPicture(p.ep)
+		return out, upstream.NoImage(p.ep)
 	}
 	if u, err := parseUsage(rawjson.Find(body, "usage"), &p.ep.Provider.Quirks); err == nil && u != nil {
 		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {

@@ -60,7 +60,7 @@ func familyOf(id string) *family {
 
 // paint makes pictures at /images/generations, or from others at /images/edits. A server whose quirk says so has one route for
 // both, at /images, or makes them in conversations.
-func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) paint(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, req: req, t: t, family: familyOf(ep.UpstreamID), router: ep.Provider.Quirks.ImagesWire == wireRouter}
 		if p.router {
@@ -77,7 +77,7 @@ func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion
 		if ep.Provider.Quirks.ImagesWire == wireChat {
 			each, do = 1, p.converse
 		}
-		out, err := ask.Paint(t.N, each, do)
+		out, err := upstream.MakeImages(t.N, each, do)
 		if err != nil {
 			yield(nil, err)
 			return
@@ -89,7 +89,7 @@ func (d *Dialect) paint(ask *upstream.Ask, ep *catalog.Endpoint, req *completion
 // painter makes the pictures of one task. What it knows is not changed after it was made: calls run beside each other.
 type painter struct {
 	d      *Dialect
-	ask    *upstream.Ask
+	ask    upstream.Ask
 	ep     *catalog.Endpoint
 	req    *completion.Request
 	t      *task.Image
@@ -98,14 +98,14 @@ type painter struct {
 }
 
 // whole makes some of the pictures by one call.
-func (p *painter) whole(first, count int) (upstream.Painting, error) {
+func (p *painter) whole(first, count int) (upstream.MadeImages, error) {
 	call, err := p.call(count, false)
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	body, err := p.ask.Object(call)
+	body, err := upstream.Object(p.ask, call)
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
 	return p.read(body, first, call.Notice)
 }
@@ -113,7 +113,7 @@ func (p *painter) whole(first, count int) (upstream.Painting, error) {
 // call encodes the request for so many pictures.
 func (p *painter) call(count int, stream bool) (upstream.Call, error) {
 	m, dropped := p.members(count, stream)
-	call := upstream.Call{Path: "/images/generations", Notice: upstream.Unheard(dropped), Stream: stream}
+	call := upstream.Call{Path: "/images/generations", Notice: upstream.NotSent(dropped), Stream: stream}
 	switch {
 	case p.router:
 		call.Path = "/images"
@@ -318,8 +318,8 @@ func file(w *multipart.Writer, name, address string) error {
 }
 
 // read reads a whole answer: {"data":[{"b64_json"}|{"url"}],"usage":{...}}.
-func (p *painter) read(body []byte, first int, notice string) (upstream.Painting, error) {
-	out := upstream.Painting{Head: completion.Head{ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: notice}}
+func (p *painter) read(body []byte, first int, notice string) (upstream.MadeImages, error) {
+	out := upstream.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: notice}}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		made, err := p.picture(first+len(out.Pictures), e.Value)
 		if err != nil {
@@ -339,14 +339,14 @@ func (p *painter) read(body []byte, first int, notice string) (upstream.Painting
 func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
 	if encoded := rawjson.Text(rawjson.Find(v, "b64_json")); encoded != "" {
 		if picture.IsData(encoded) { // some compatible servers write whole addresses here
-			return p.ask.PictureAt(index, encoded)
+			return upstream.ImageAt(p.ask, index, encoded)
 		}
-		return p.ask.Picture(index, encoded)
+		return upstream.Image(p.ask, index, encoded)
 	}
 	if address := rawjson.Text(rawjson.Find(v, "url")); address != "" {
-		return p.ask.PictureAt(index, address)
+		return upstream.ImageAt(p.ask, index, address)
 	}
-	return nil, upstream.NoPicture(p.ep)
+	return nil, upstream.NoImage(p.ep)
 }
 
 // settings takes what an answer says of its pictures.
@@ -417,12 +417,12 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 func (p *painter) late(answer *upstream.Answer, notice string, yield func(*completion.Event, error) bool) {
 	body, err := answer.ReadAll(nil)
 	if err == nil && !rawjson.Valid(body) {
-		err = upstream.NoPicture(p.ep)
+		err = upstream.NoImage(p.ep)
 	}
 	if err == nil && !rawjson.IsNull(rawjson.Find(body, "error")) {
 		err = p.d.Failure(p.ep, http.StatusOK, nil, body)
 	}
-	var out upstream.Painting
+	var out upstream.MadeImages
 	if err == nil {
 		out, err = p.read(body, 0, notice)
 	}
@@ -441,7 +441,7 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 		return nil, nil
 	}
 	if !rawjson.Valid(data) {
-		return nil, upstream.NoPicture(p.ep)
+		return nil, upstream.NoImage(p.ep)
 	}
 	kind := rawjson.Text(rawjson.Find(data, "type"))
 	if kind == "" {

@@ -14,9 +14,9 @@ import (
 )
 
 // moderate asks for verdicts at /moderations.
-func (d *Dialect) moderate(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Moderation) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) moderate(ask upstream.Ask, ep *catalog.Endpoint, t *task.Moderation) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		body, err := ask.Object(upstream.Call{Path: "/moderations", Body: encodeModeration(ep, t)})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/moderations", Body: encodeModeration(ep, t)})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -12,7 +12,7 @@ import (
 var _ upstream.Performer = (*Dialect)(nil)
 
 // Perform does a task that this wire has a route for.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Embedding:
 		return d.embed(ask, ep, req, t)

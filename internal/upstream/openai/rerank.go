@@ -13,7 +13,7 @@ import (
 
 // rerank asks for an order of documents at /rerank, which OpenAI has not: it is Jina's route, and vLLM and others have it beside those of
 // this wire.
-func (d *Dialect) rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) rerank(ask upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
 		w.Object()
@@ -24,7 +24,7 @@ func (d *Dialect) rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank
 		}
 		w.Name("return_documents").Bool(false)
 		w.EndObject()
-		body, err := ask.Object(upstream.Call{Path: "/rerank", Body: w.B})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/rerank", Body: w.B})
 		if err != nil {
 			yield(nil, err)
 			return

@@ -19,7 +19,7 @@ import (
 
 // speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, for only they tell how many there were; any
 // other gives bare bytes, which every server can.
-func (d *Dialect) speak(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) speak(ask upstream.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		prices := &ep.Pricing.Base
 		events := prices.Completion.Set || prices.AudioOutput.Set
@@ -29,12 +29,12 @@ func (d *Dialect) speak(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Speech)
 			return
 		}
 		defer answer.Close()
-		body := upstream.SoundReader(answer)
+		body := upstream.AudioReader(answer)
 		if events && isEvents(body) {
-			d.spoken(answer, body, upstream.SoundType(t.Format), yield)
+			d.spoken(answer, body, upstream.AudioType(t.Format), yield)
 			return
 		}
-		if ask.Sound(answer, body, t.Format, yield) {
+		if upstream.StreamAudio(ask, answer, body, t.Format, yield) {
 			yield(&completion.Event{Choice: -1, Done: true}, nil)
 		}
 	}

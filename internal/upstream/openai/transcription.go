@@ -18,7 +18,7 @@ import (
 
 // transcribe sends the recording to /audio/transcriptions. What is asked for is JSON that has what the client's format needs: times for
 // subtitles, speakers where they are to be told apart.
-func (d *Dialect) transcribe(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) transcribe(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		call := transcriptionCall(ep, req, t)
 		call.Stream = req.Stream

@@ -19,7 +19,7 @@ import (
 var _ upstream.Filmer = (*Dialect)(nil)
 
 // SubmitVideo creates a video at /videos (OpenAI, API reference, Create video). A server whose quirk says so is asked in OpenRouter's words.
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	encode := filmCall
 	if routes(ep) {
 		encode = routerCall
@@ -28,7 +28,7 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 	if err != nil {
 		return video.Accepted{}, err
 	}
-	body, wait, err := ask.Look(call)
+	body, wait, err := upstream.Look(ask, call)
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -73,13 +73,13 @@ func filmCall(ep *catalog.Endpoint, r *video.Request) (upstream.Call, error) {
 
 // guide is the one picture that a video can begin with, "" without one.
 func guide(ep *catalog.Endpoint, r *video.Request) (string, error) {
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return "", err
 	}
 	if upstream.Frame(r, video.LastFrame) != "" {
 		return "", upstream.Unsupported(ep, "The provider of this model does not take a last frame.")
 	}
-	list, err := upstream.Images(ep, r, 1)
+	list, err := upstream.ImageReferences(ep, r, 1)
 	if first := upstream.Frame(r, video.FirstFrame); first != "" {
 		return first, err
 	}
@@ -112,7 +112,7 @@ const (
 
 // RecoverVideo searches the list of videos for the one that the submission asked for. Nothing in it names the submission: the prompt, the model,
 // the length and the time must be its own. OpenRouter has no list.
-func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	if routes(ep) {
 		return video.Recovered{}, nil
 	}
@@ -123,7 +123,7 @@ func (d *Dialect) RecoverVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video
 		if after != "" {
 			path += "&after=" + url.QueryEscape(after)
 		}
-		body, err := ask.Object(upstream.Call{Method: http.MethodGet, Path: path})
+		body, err := upstream.Object(ask, upstream.Call{Method: http.MethodGet, Path: path})
 		if err != nil {
 			if upstream.Unknown(err) { // the server has no list
 				return video.Recovered{}, nil
@@ -164,8 +164,8 @@ func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older
 func filmPath(id string) string { return "/videos/" + url.PathEscape(id) }
 
 // PollVideo retrieves the video object.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: filmPath(j.UpstreamID)})
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: filmPath(j.UpstreamID)})
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
 	}
@@ -230,16 +230,16 @@ func filmFailure(ep *catalog.Endpoint, status string, body []byte) video.Progres
 }
 
 // CancelVideo deletes the video, which ends it.
-func (d *Dialect) CancelVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) error {
+func (d *Dialect) CancelVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) error {
 	if routes(ep) {
 		return upstream.NoCancel(ep)
 	}
-	_, err := ask.Object(upstream.Call{Method: http.MethodDelete, Path: filmPath(j.UpstreamID)})
+	_, err := upstream.Object(ask, upstream.Call{Method: http.MethodDelete, Path: filmPath(j.UpstreamID)})
 	return upstream.NoJob(err)
 }
 
 // LocateVideo is where the video's content is.
-func (d *Dialect) LocateVideo(_ *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+func (d *Dialect) LocateVideo(_ upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
 	path := filmPath(j.UpstreamID) + "/content"
 	if routes(ep) {
 		path += "?index=" + url.QueryEscape(o.Handle)
@@ -250,7 +250,7 @@ func (d *Dialect) LocateVideo(_ *upstream.Ask, ep *catalog.Endpoint, j *video.Jo
 // routerCall encodes a request in OpenRouter's words (OpenRouter, API reference, Submit a video generation request), which are nearly those that
 // it came in.
 func routerCall(ep *catalog.Endpoint, r *video.Request) (upstream.Call, error) {
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return upstream.Call{}, err
 	}
 	var m upstream.Members

@@ -52,12 +52,12 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // SubmitVideo begins a task (Runway API reference, Generate a video from text; from an image).
-func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+func (d *Dialect) SubmitVideo(ask upstream.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	r := s.Request
-	if err := upstream.One(ep, r); err != nil {
+	if err := upstream.OneVideo(ep, r); err != nil {
 		return video.Accepted{}, err
 	}
-	if _, err := upstream.Images(ep, r, 0); err != nil {
+	if err := upstream.NoReferences(ep, r); err != nil {
 		return video.Accepted{}, err
 	}
 	var m upstream.Members
@@ -89,7 +89,7 @@ func (d *Dialect) SubmitVideo(ask *upstream.Ask, ep *catalog.Endpoint, s *video.
 		m.Int("seed", *r.Seed&0xffffffff)
 	}
 	m.Film(r, ep.Provider.ID)
-	body, wait, err := ask.Look(upstream.Call{Path: path, Body: m.JSON()})
+	body, wait, err := upstream.Look(ask, upstream.Call{Path: path, Body: m.JSON()})
 	return video.Accepted{ID: rawjson.Text(rawjson.Find(body, "id")), Wait: wait}, err
 }
 
@@ -101,15 +101,15 @@ func frames(first, last string) []byte {
 }
 
 // RecoverVideo knows nothing: tasks are not listed, and have no names of ours.
-func (d *Dialect) RecoverVideo(*upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+func (d *Dialect) RecoverVideo(upstream.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
 func path(j *video.Job) string { return "/tasks/" + url.PathEscape(j.UpstreamID) }
 
 // PollVideo looks at the task.
-func (d *Dialect) PollVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := ask.Look(upstream.Call{Method: http.MethodGet, Path: path(j)})
+func (d *Dialect) PollVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := upstream.Look(ask, upstream.Call{Method: http.MethodGet, Path: path(j)})
 	if err != nil {
 		return video.Progress{}, upstream.NoJob(err)
 	}
@@ -142,12 +142,12 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 }
 
 // CancelVideo ends the task, or deletes what it made.
-func (d *Dialect) CancelVideo(ask *upstream.Ask, _ *catalog.Endpoint, j *video.Job) error {
-	_, err := ask.Whole(upstream.Call{Method: http.MethodDelete, Path: path(j)})
+func (d *Dialect) CancelVideo(ask upstream.Ask, _ *catalog.Endpoint, j *video.Job) error {
+	_, err := upstream.Whole(ask, upstream.Call{Method: http.MethodDelete, Path: path(j)})
 	return upstream.NoJob(err)
 }
 
 // LocateVideo is where the task says the video is. The addresses expire after a day or two; each look at the task gives new ones.
-func (d *Dialect) LocateVideo(ask *upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
-	return ask.Fresh(j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+func (d *Dialect) LocateVideo(ask upstream.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (upstream.Location, error) {
+	return upstream.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

@@ -29,7 +29,7 @@ func maxTokens(model string) int64 {
 }
 
 // embedding asks for vectors at /embeddings, as base64.
-func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func embedding(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.UpstreamID))}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
@@ -37,7 +37,7 @@ func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.
 		if err != nil {
 			return out, err
 		}
-		if body, err = ask.Object(upstream.Call{Path: "/embeddings", Body: body}); err != nil {
+		if body, err = upstream.Object(ask, upstream.Call{Path: "/embeddings", Body: body}); err != nil {
 			return out, err
 		}
 		return readEmbed(ep, body, len(batch))

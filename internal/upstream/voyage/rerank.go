@@ -12,7 +12,7 @@ import (
 )
 
 // rerank asks for an order of documents at /rerank. Those that are too long are cut, as every other wire does.
-func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+func rerank(ask upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
 		w.Object()
@@ -23,7 +23,7 @@ func rerank(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*
 		}
 		w.Name("truncation").Bool(true)
 		w.EndObject()
-		body, err := ask.Object(upstream.Call{Path: "/rerank", Body: w.B})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/rerank", Body: w.B})
 		if err != nil {
 			yield(nil, err)
 			return

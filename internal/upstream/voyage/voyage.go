@@ -27,7 +27,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 }
 
 // Perform embeds and ranks.
-func (d *Dialect) Perform(ask *upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+func (d *Dialect) Perform(ask upstream.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Embedding:
 		return embedding(ask, ep, t)

@@ -18,13 +18,13 @@ import (
 )
 
 // art makes pictures, each by an operation of its own (Yandex Cloud, ImageGenerationAsync.Generate; Operation.Get).
-func art(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
+func art(ask upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if len(t.References) > 0 {
 			yield(nil, upstream.Unsupported(ep, "The provider of this model does not make pictures from others."))
 			return
 		}
-		out, err := ask.Paint(t.N, 1, func(first, _ int) (upstream.Painting, error) { return operate(ask, ep, t, first) })
+		out, err := upstream.MakeImages(t.N, 1, func(first, _ int) (upstream.MadeImages, error) { return operate(ask, ep, t, first) })
 		if err != nil {
 			yield(nil, err)
 			return
@@ -34,19 +34,19 @@ func art(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*comp
 }
 
 // operate begins an operation and looks after it.
-func operate(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) (upstream.Painting, error) {
+func operate(ask upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) (upstream.MadeImages, error) {
 	body, notice := encodeArt(ep, t, index)
-	answer, err := ask.Object(upstream.Call{Path: "/foundationModels/v1/imageGenerationAsync", Body: body})
+	answer, err := upstream.Object(ask, upstream.Call{Path: "/foundationModels/v1/imageGenerationAsync", Body: body})
 	if err != nil {
-		return upstream.Painting{}, err
+		return upstream.MadeImages{}, err
 	}
-	out := upstream.Painting{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: notice}}
+	out := upstream.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: notice}}
 	if out.Head.ID == "" {
 		return out, upstream.Empty(ep)
 	}
 	look := operation(ep.Provider.BaseURL, out.Head.ID)
-	err = ask.Until(func() (bool, error) {
-		if answer, err = ask.Object(look); err != nil {
+	err = upstream.PollUntil(ask, func() (bool, error) {
+		if answer, err = upstream.Object(ask, look); err != nil {
 			return false, artFault(err)
 		}
 		done, _ := rawjson.Bool(rawjson.Find(answer, "done"))
@@ -55,7 +55,7 @@ func operate(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Image, index int) 
 	if err != nil {
 		return out, err
 	}
-	made, err := ask.Picture(index, rawjson.Text(rawjson.FindPath(answer, "response", "image")))
+	made, err := upstream.Image(ask, index, rawjson.Text(rawjson.FindPath(answer, "response", "image")))
 	if err != nil {
 		return out, err
 	}
@@ -112,7 +112,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	for i := range t.Extra {
 		unheard = append(unheard, t.Extra[i].Name)
 	}
-	return m.JSON(), upstream.Unheard(unheard)
+	return m.JSON(), upstream.NotSent(unheard)
 }
 
 // whole is a ratio as two small whole numbers.

@@ -15,7 +15,7 @@ import (
 )
 
 // embedding asks for one vector at a time at /foundationModels/v1/textEmbedding: a call has one text.
-func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+func embedding(ask upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	return embed.Perform(ask, ep, t, embed.Limits{Inputs: 1}, func(batch []task.Input) (out embed.Answer, err error) {
 		texts, err := embed.Texts(ep, batch)
 		if err != nil {
@@ -27,7 +27,7 @@ func embedding(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.
 			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // 64-bit numbers of protocol buffers are texts in JSON
 			b = append(b, '"')
 		}
-		body, err := ask.Object(upstream.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}')})
+		body, err := upstream.Object(ask, upstream.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}')})
 		if err != nil {
 			return out, err
 		}

@@ -31,7 +31,7 @@ var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
 
 // transcribe has a recording recognized by the third version's wire for files: it is submitted, its operation is polled, and what was heard is
 // fetched and then deleted there.
-func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
+func transcribe(ask upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case containers[t.Format] == "":
 		return upstream.Fails(upstream.Unsupported(ep, "The provider of this model takes wav and mp3."))
@@ -50,8 +50,8 @@ func transcribe(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) 
 	}
 }
 
-func recognize(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) (*completion.Event, error) {
-	operation, err := ask.Object(submission(ep, t))
+func recognize(ask upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) (*completion.Event, error) {
+	operation, err := upstream.Object(ask, submission(ep, t))
 	if err != nil {
 		return nil, err
 	}
@@ -71,12 +71,12 @@ func recognize(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) (
 			return nil, err
 		}
 		wait = min(wait*2, slowPoll)
-		if operation, err = ask.Object(upstream.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)}); err != nil {
+		if operation, err = upstream.Object(ask, upstream.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)}); err != nil {
 			return nil, err // also of an operation that has failed
 		}
 	}
 	query := "?operationId=" + url.QueryEscape(id)
-	lines, err := ask.Whole(upstream.Call{Method: http.MethodGet, Path: "/stt/v3/getRecognition" + query})
+	lines, err := upstream.Whole(ask, upstream.Call{Method: http.MethodGet, Path: "/stt/v3/getRecognition" + query})
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +84,7 @@ func recognize(ask *upstream.Ask, ep *catalog.Endpoint, t *task.Transcription) (
 	if err != nil {
 		return nil, err
 	}
-	_, _ = ask.Whole(upstream.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else it goes by itself after three days
+	_, _ = upstream.Whole(ask, upstream.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else it goes by itself after three days
 	ev.Head = &completion.Head{ID: id, Notice: upstream.LeftOut(t, nil)}
 	return ev, nil
 }
