@@ -16,13 +16,6 @@ import (
 	"weir/internal/upstream/auth"
 )
 
-// Authorizer is a Dialect whose requests may need more than a fixed field to be admitted: a token that is fetched, or a signature.
-type Authorizer interface {
-	// Authorize gives the method for the requests with the credential p.Key; nil: Header says all. It is called once for each credential.
-	// Where there is a method, Header is called without the credential.
-	Authorize(p *catalog.Provider, d auth.Deps) (auth.Method, error)
-}
-
 // methodOf is how requests with the credential p.Key are admitted, nil when a fixed field does it. Key files of service accounts serve
 // with every dialect. It may change p, which is a copy.
 func methodOf(d Dialect, p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
@@ -137,7 +130,7 @@ func (a *attempt) fields(t *target, m auth.Method, call *Call) (http.Header, err
 
 // notAdmitted is the fault of a credential that could not be made use of.
 func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
-	f := newFault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
+	f := Fault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
 	f.Next = fault.NextEndpoint
 	f.Details = map[string]any{"reason": "upstream_auth"}
 	var refused *auth.RefusedError

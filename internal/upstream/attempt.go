@@ -20,10 +20,9 @@ import (
 )
 
 const (
-	maxFailureBytes = 64 << 10 // of a non-2xx body
-	maxDrainBytes   = 64 << 10 // behind the end of a stream
-	drainTime       = time.Second
-	lingerGrace     = 50 * time.Millisecond // a read takes at most so long to find what has come already
+	maxDrainBytes = 64 << 10 // behind the end of a stream
+	drainTime     = time.Second
+	lingerGrace   = 50 * time.Millisecond // a read takes at most so long to find what has come already
 )
 
 // attempt is one call of one endpoint, from dialling to the last byte: one HTTP request, or several where the provider refuses
@@ -309,11 +308,11 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 		a.body.Reset(&unzipped{a: a, src: &a.raw, left: limit})
 		length = -1
 	default:
-		return nil, broken(a.ep, sentenceUnreadable, fmt.Errorf("content encoding %q", encoding))
+		return nil, Unavailable(a.ep, Unreadable, fmt.Errorf("content encoding %q", encoding))
 	}
 	if !fine {
 		// The body may be cut or fail: the status alone says enough.
-		text, _ := io.ReadAll(io.LimitReader(&a.body, maxFailureBytes))
+		text, _ := io.ReadAll(io.LimitReader(&a.body, MaxFailureBytes))
 		if err := a.interrupted(); err != nil && a.caller.Err() != nil {
 			return nil, err
 		}
@@ -416,7 +415,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		var f *fault.Error
 		if !errors.As(err, &f) {
-			err = broken(u.a.ep, sentenceUnreadable, err)
+			err = Unavailable(u.a.ep, Unreadable, err)
 		}
 	}
 	return n, err
@@ -447,7 +446,7 @@ func (a *attempt) interrupted() error {
 	}
 	var late *expired
 	if errors.As(a.why(), &late) {
-		f := newFault(a.ep, fault.Timeout, "The provider did not answer in time.", late)
+		f := Fault(a.ep, fault.Timeout, "The provider did not answer in time.", late)
 		f.Next = fault.NextEndpoint
 		return f
 	}
@@ -464,9 +463,9 @@ func (a *attempt) sendFault(err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		public = "The provider cannot be reached."
 	} else if a.head.Answered {
-		public = sentenceUnreadable
+		public = Unreadable
 	}
-	f := broken(a.ep, public, err)
+	f := Unavailable(a.ep, public, err)
 	f.Upstream.Silent, f.Upstream.Unreachable = !a.head.Answered, !a.head.Connected
 	f.Upstream.Reused = a.head.Reused && f.Upstream.Silent
 	return f
@@ -477,7 +476,7 @@ func (a *attempt) readFault(err error) error {
 	if f := a.interrupted(); f != nil {
 		return f
 	}
-	return broken(a.ep, "The provider broke off its answer.", err)
+	return Unavailable(a.ep, "The provider broke off its answer.", err)
 }
 
 // callerFault is the fault of a call whose own context has ended. Nothing else is tried then.

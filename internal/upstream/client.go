@@ -27,16 +27,6 @@ type Timeouts struct {
 	Connection      time.Duration // from which on a connection of our own client serves no further request; 10 min
 }
 
-// Limits bound what an answer may take, in bytes. A field that is zero takes the default.
-type Limits struct {
-	Whole    int64 // body of a whole answer, after decompression; 16 MiB
-	Stream   int64 // body of a stream; 256 MiB
-	Line     int   // one SSE line and one SSE event; 4 MiB
-	Headers  int64 // response headers; 64 KiB
-	Requests int   // over one connection of our own client; 1000
-	Media    int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
-}
-
 // Config is what a Client is made of. Every field but Dialects may be zero.
 type Config struct {
 	Dialects map[string]Dialect // by catalog.Provider.Dialect

@@ -10,12 +10,6 @@ import (
 	"weir/internal/rawjson"
 )
 
-// TokenCounter is a Dialect whose provider counts the tokens of a prompt for nothing.
-type TokenCounter interface {
-	// CountRequest encodes the question how long req is for ep; ok is false when the provider cannot be asked that. It leaves req unchanged.
-	CountRequest(ep *catalog.Endpoint, req *completion.Request) (call Call, ok bool)
-}
-
 const maxCountBytes = 64 << 10 // of an answer with a count
 
 // CountTokens asks ep how many tokens the prompt of req has. It fails with fault.Invalid when ep cannot be asked, and as Complete does; what

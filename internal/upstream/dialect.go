@@ -11,6 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/upstream/auth"
 )
 
 // Dialect speaks the wire of one kind of provider. What the provider can do is said by the further interfaces that its dialect
@@ -49,7 +50,8 @@ type Call struct {
 	Content func() (io.Reader, int64) // the body and its length where it is not in memory, afresh for each try; nil: Body
 }
 
-func (call *Call) method() string {
+// Verb is the HTTP method.
+func (call *Call) Verb() string {
 	if call.Method == "" {
 		return http.MethodPost
 	}
@@ -185,4 +187,36 @@ func (a *Answer) holds(n int) {
 	if n > smallAnswer && a.Request != nil && a.Request.Memory != nil {
 		a.Request.Memory.Force(int64(n))
 	}
+}
+
+// Limits bound what an answer may take, in bytes. A field that is zero takes the default.
+type Limits struct {
+	Whole    int64 // body of a whole answer, after decompression; 16 MiB
+	Stream   int64 // body of a stream; 256 MiB
+	Line     int   // one SSE line and one SSE event; 4 MiB
+	Headers  int64 // response headers; 64 KiB
+	Requests int   // over one connection of our own client; 1000
+	Media    int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
+}
+
+// Authorizer is a Dialect whose requests may need more than a fixed field to be admitted: a token that is fetched, or a signature.
+type Authorizer interface {
+	// Authorize gives the method for the requests with the credential p.Key; nil: Header says all. It is called once for each credential.
+	// Where there is a method, Header is called without the credential.
+	Authorize(p *catalog.Provider, d auth.Deps) (auth.Method, error)
+}
+
+// TokenCounter is a Dialect whose provider counts the tokens of a prompt for nothing.
+type TokenCounter interface {
+	// CountRequest encodes the question how long req is for ep; ok is false when the provider cannot be asked that. It leaves req unchanged.
+	CountRequest(ep *catalog.Endpoint, req *completion.Request) (call Call, ok bool)
+}
+
+// Reader is a request body that is read from its source as it is sent.
+func (call *Call) Reader() (io.ReadCloser, int64) {
+	if call.Content == nil {
+		return nil, 0
+	}
+	r, size := call.Content()
+	return io.NopCloser(r), size
 }

@@ -35,7 +35,7 @@ type exchange interface {
 type own struct{ h1.Exchange }
 
 func (x *own) send(t *target, l *lane, call *Call) (h1.Head, error) {
-	r := h1.Request{Method: call.method(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body}
+	r := h1.Request{Method: call.Verb(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body}
 	if !plain(call.Path) {
 		u, err := t.url(call)
 		if err != nil {
@@ -74,13 +74,13 @@ func (x *standard) send(t *target, l *lane, call *Call) (h1.Head, error) {
 		return h1.Head{}, err
 	}
 	hr := &http.Request{
-		Method: call.method(), URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: l.header,
+		Method: call.Verb(), URL: u, Host: u.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Header: l.header,
 	}
 	switch {
 	case call.Content != nil:
-		hr.Body, hr.ContentLength = call.content()
+		hr.Body, hr.ContentLength = call.Reader()
 		hr.GetBody = func() (io.ReadCloser, error) {
-			body, _ := call.content()
+			body, _ := call.Reader()
 			return body, nil
 		}
 	case len(call.Body) > 0:

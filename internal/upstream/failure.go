@@ -1,29 +1,26 @@
 package upstream
 
 import (
-	"bytes"
 	"errors"
 	"math"
 	"net/http"
 	"strconv"
 	"strings"
 	"time"
-	"unicode/utf8"
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
-	"weir/internal/redact"
 )
 
-const (
-	maxPublicBytes = 2 << 10
-	maxRawBytes    = 1 << 10
-	maxCodeBytes   = 128
+// MaxFailureBytes is how much of a body that is not 2xx is read.
+const MaxFailureBytes = 64 << 10
 
+const (
 	maxRetryAfter     = time.Hour
 	defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
 
-	sentenceUnreadable = "The provider sent an answer that cannot be read."
+	// Unreadable is the sentence for an answer that is not what its wire has.
+	Unreadable = "The provider sent an answer that cannot be read."
 )
 
 // Refusal is what a provider said of a failure, in its error body or in an error inside a 2xx answer.
@@ -104,7 +101,7 @@ func (r Refusal) badRequest(ep *catalog.Endpoint, status int, inside bool) *faul
 }
 
 func (r Refusal) fault(ep *catalog.Endpoint, kind fault.Kind, next fault.Next, public string) *fault.Error {
-	f := newFault(ep, kind, public, nil)
+	f := Fault(ep, kind, public, nil)
 	f.Next = next
 	f.Upstream.Status = r.Status
 	f.Upstream.Code = r.Code
@@ -182,150 +179,35 @@ func Broken(ep *catalog.Endpoint, cause error) *fault.Error {
 	if errors.As(cause, &f) {
 		return f
 	}
-	return broken(ep, sentenceUnreadable, cause)
+	return Unavailable(ep, Unreadable, cause)
 }
 
 // TooLarge is the fault of an answer that passed a limit of size.
 func TooLarge(ep *catalog.Endpoint, cause error) *fault.Error {
-	f := broken(ep, "The provider's answer is too large.", cause)
+	f := Unavailable(ep, "The provider's answer is too large.", cause)
 	f.Details = map[string]any{"reason": "upstream_too_large"}
 	return f
 }
 
 // Ended is the fault of an answer that ended before its time.
 func Ended(ep *catalog.Endpoint) *fault.Error {
-	return broken(ep, "The provider ended its answer early.", nil)
+	return Unavailable(ep, "The provider ended its answer early.", nil)
 }
 
 // Empty is the fault of an answer that ended properly with nothing in it.
 func Empty(ep *catalog.Endpoint) *fault.Error {
-	return broken(ep, "The provider sent an empty answer.", nil)
+	return Unavailable(ep, "The provider sent an empty answer.", nil)
 }
 
-func broken(ep *catalog.Endpoint, public string, cause error) *fault.Error {
-	f := newFault(ep, fault.ProviderUnavailable, public, cause)
+// Unavailable is the fault of a provider that failed, for which another one may be asked. public is the sentence for the client.
+func Unavailable(ep *catalog.Endpoint, public string, cause error) *fault.Error {
+	f := Fault(ep, fault.ProviderUnavailable, public, cause)
 	f.Next = fault.NextEndpoint
 	return f
 }
 
-func newFault(ep *catalog.Endpoint, kind fault.Kind, public string, cause error) *fault.Error {
+// Fault is a fault of a provider.
+func Fault(ep *catalog.Endpoint, kind fault.Kind, public string, cause error) *fault.Error {
 	return &fault.Error{Kind: kind, Op: "upstream.Complete", Public: public, Cause: cause,
 		Upstream: &fault.Upstream{Provider: ep.Provider.Name}}
-}
-
-// scrub makes a provider's text fit to be shown: no secrets, no addresses, valid UTF-8, at most limit bytes.
-func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text string, limit int) string {
-	if text == "" {
-		return ""
-	}
-	b := []byte(strings.ToValidUTF8(text, "\uFFFD"))
-	b = withoutSecrets(p, secrets, b)
-	b = r.Redact(b)
-	b = withoutURLs(b)
-	if host := hostOf(p.BaseURL); host != "" {
-		b = bytes.ReplaceAll(b, []byte(host), []byte("[host]"))
-		if name, _, ok := strings.Cut(host, ":"); ok && name != "" {
-			b = bytes.ReplaceAll(b, []byte(name), []byte("[host]"))
-		}
-	}
-	b = withoutAddresses(b)
-	if n := limit; len(b) > n {
-		for n > 0 && !utf8.RuneStart(b[n]) {
-			n--
-		}
-		b = b[:n]
-	}
-	return string(b)
-}
-
-// withoutSecrets hides what was declared of p, and secrets.
-func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
-	hide := func(s string) {
-		if len(s) >= 4 {
-			b = bytes.ReplaceAll(b, []byte(s), []byte("[redacted:secret]"))
-		}
-	}
-	hide(p.Key)
-	for _, key := range p.Keys {
-		hide(key)
-	}
-	for _, v := range p.Headers {
-		hide(v)
-	}
-	for _, s := range secrets {
-		hide(s)
-	}
-	return b
-}
-
-// withoutFetched is a cause that is fit for a log, where the configured secrets are known and those that were fetched are not.
-func withoutFetched(cause error, secrets []string) error {
-	if cause == nil || len(secrets) == 0 {
-		return cause
-	}
-	text := cause.Error()
-	for _, s := range secrets {
-		if strings.Contains(text, s) {
-			return errors.New(string(withoutSecrets(new(catalog.Provider), secrets, []byte(text))))
-		}
-	}
-	return cause
-}
-
-// withoutURLs replaces every URL, also one whose slashes JSON has escaped.
-func withoutURLs(b []byte) []byte {
-	var out []byte
-	for {
-		at := bytes.Index(b, []byte(":/"))
-		if esc := bytes.Index(b, []byte(`:\/`)); esc >= 0 && (at < 0 || esc < at) {
-			at = esc
-		}
-		if at < 0 {
-			if out == nil {
-				return b
-			}
-			return append(out, b...)
-		}
-		start, end := at, at
-		for start > 0 && (b[start-1]|0x20 >= 'a' && b[start-1]|0x20 <= 'z' || b[start-1] == '+') {
-			start--
-		}
-		for end < len(b) && b[end] > ' ' && b[end] < 0x7F && strings.IndexByte("\"'<>)]}|`", b[end]) < 0 {
-			end++
-		}
-		out = append(out, b[:start]...)
-		out = append(out, "[url]"...)
-		b = b[end:]
-	}
-}
-
-// withoutAddresses replaces IPv4 addresses with their ports.
-func withoutAddresses(b []byte) []byte {
-	for i := 0; i < len(b); i++ {
-		if b[i] < '0' || b[i] > '9' || i > 0 && (b[i-1] == '.' || b[i-1] >= '0' && b[i-1] <= '9') {
-			continue
-		}
-		end, dots := i, 0
-		for end < len(b) && (b[end] >= '0' && b[end] <= '9' || b[end] == '.' && end+1 < len(b) && b[end+1] >= '0' && b[end+1] <= '9') {
-			if b[end] == '.' {
-				dots++
-			}
-			end++
-		}
-		if dots != 3 {
-			continue
-		}
-		if end+1 < len(b) && b[end] == ':' && b[end+1] >= '0' && b[end+1] <= '9' {
-			for end++; end < len(b) && b[end] >= '0' && b[end] <= '9'; end++ {
-			}
-		}
-		b = append(append(append([]byte(nil), b[:i]...), "[address]"...), b[end:]...)
-	}
-	return b
-}
-
-func hostOf(base string) string {
-	_, rest, _ := strings.Cut(base, "://")
-	host, _, _ := strings.Cut(rest, "/")
-	return host
 }

@@ -8,7 +8,6 @@ import (
 	"io"
 	"net/http"
 	"strings"
-	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
@@ -16,29 +15,6 @@ import (
 	"weir/internal/upstream/auth"
 	"weir/internal/video"
 )
-
-// Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
-type Filmer interface {
-	// SubmitVideo asks for the videos of s with one request that may make a job.
-	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
-	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
-	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
-	// PollVideo asks how far the job of j.UpstreamID is.
-	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
-	// CancelVideo has the provider stop.
-	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
-	// LocateVideo tells where a finished video can be read now.
-	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
-}
-
-// Location is where a video can be read: at Path below the provider's base URL, at URL, or in Data.
-type Location struct {
-	Path      string // read with the provider's credential
-	URL       string
-	Home      string // base URL of the origin that is sent the credential, "" none
-	Data      []byte // the file itself, where the provider has no address for it
-	MediaType string // of Data
-}
 
 // Opener reads files that providers name. It follows the rules for addresses that strangers write.
 type Opener interface {
@@ -249,12 +225,4 @@ func (k *asking) credentials(path string) (http.Header, error) {
 		h[name] = values
 	}
 	return h, nil
-}
-
-// Seconds is a time that a provider tells in seconds.
-func Seconds(n float64) time.Duration {
-	if !(n > 0) || n > 1e6 {
-		return 0
-	}
-	return time.Duration(n * float64(time.Second))
 }

@@ -17,6 +17,29 @@ import (
 	"weir/internal/video"
 )
 
+// Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
+type Filmer interface {
+	// SubmitVideo asks for the videos of s with one request that may make a job.
+	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
+	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
+	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
+	// PollVideo asks how far the job of j.UpstreamID is.
+	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
+	// CancelVideo has the provider stop.
+	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
+	// LocateVideo tells where a finished video can be read now.
+	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
+}
+
+// Location is where a video can be read: at Path below the provider's base URL, at URL, or in Data.
+type Location struct {
+	Path      string // read with the provider's credential
+	URL       string
+	Home      string // base URL of the origin that is sent the credential, "" none
+	Data      []byte // the file itself, where the provider has no address for it
+	MediaType string // of Data
+}
+
 // Look sends one request and reads its whole answer, which must be a JSON object. What that says of an error is for the caller to judge. wait is
 // how long the provider asks to wait before the next look, 0 when it does not.
 func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
@@ -84,7 +107,7 @@ func NoJob(err error) error {
 
 // NoCancel is the fault of a provider that has no way to end a job.
 func NoCancel(ep *catalog.Endpoint) error {
-	return newFault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
+	return Fault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
 }
 
 // Listed is what a provider's list says of a submission: which of its jobs may be it, and whether all were seen that can be.
@@ -128,7 +151,7 @@ func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
 	if r.Message != "" {
 		public = r.Message
 	}
-	f := newFault(ep, kind, public, nil)
+	f := Fault(ep, kind, public, nil)
 	f.Upstream.Status, f.Upstream.Code, f.Upstream.Raw = http.StatusOK, r.Code, r.Raw
 	return video.Progress{State: r.State, Failure: f}
 }
@@ -280,4 +303,12 @@ func Decimal(v []byte) string {
 		return ""
 	}
 	return string(v)
+}
+
+// Seconds is a time that a provider tells in seconds.
+func Seconds(n float64) time.Duration {
+	if !(n > 0) || n > 1e6 {
+		return 0
+	}
+	return time.Duration(n * float64(time.Second))
 }

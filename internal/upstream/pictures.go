@@ -19,7 +19,7 @@ import (
 
 // NoImage is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
 func NoImage(ep *catalog.Endpoint) *fault.Error {
-	f := broken(ep, "The provider sent no picture that can be read.", nil)
+	f := Unavailable(ep, "The provider sent no picture that can be read.", nil)
 	f.Upstream.Status = http.StatusOK
 	return f
 }
@@ -79,7 +79,7 @@ func PollUntil(ask Ask, look func() (done bool, err error)) error {
 			return err
 		}
 		if ask.Now().Sub(began) > lookLimit {
-			f := newFault(ask.Endpoint(), fault.Timeout, "The provider did not answer in time.", nil)
+			f := Fault(ask.Endpoint(), fault.Timeout, "The provider did not answer in time.", nil)
 			f.Next = fault.NextEndpoint
 			return f
 		}

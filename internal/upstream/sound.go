@@ -89,7 +89,7 @@ func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(
 // noSound is the fault of an answer that does not begin like sound: the error that it tells, if it does. Bare samples may begin like anything:
 // then it is nil.
 func noSound(ask Ask, a *Answer, r *bufio.Reader) error {
-	head, _ := r.Peek(maxFailureBytes)
+	head, _ := r.Peek(MaxFailureBytes)
 	if rawjson.Valid(head) && rawjson.KindOf(head) == rawjson.Object {
 		if !rawjson.IsNull(rawjson.Find(head, "error")) || !rawjson.IsNull(rawjson.Find(head, "detail")) {
 			return ask.Failure(200, nil, bytes.Clone(head))
@@ -106,4 +106,4 @@ func noSound(ask Ask, a *Answer, r *bufio.Reader) error {
 }
 
 // AudioReader reads a body of sound: as far as it needs to be looked at before it is given out.
-func AudioReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, maxFailureBytes) }
+func AudioReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, MaxFailureBytes) }

@@ -1,0 +1,135 @@
+package upstream
+
+import (
+	"bytes"
+	"errors"
+	"strings"
+	"unicode/utf8"
+
+	"weir/internal/catalog"
+	"weir/internal/redact"
+)
+
+// How much of what a provider says is shown, in bytes.
+const (
+	maxPublicBytes = 2 << 10
+	maxRawBytes    = 1 << 10
+	maxCodeBytes   = 128
+)
+
+// scrub makes a provider's text fit to be shown: no secrets, no addresses, valid UTF-8, at most limit bytes.
+func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text string, limit int) string {
+	if text == "" {
+		return ""
+	}
+	b := []byte(strings.ToValidUTF8(text, "\uFFFD"))
+	b = withoutSecrets(p, secrets, b)
+	b = r.Redact(b)
+	b = withoutURLs(b)
+	if host := hostOf(p.BaseURL); host != "" {
+		b = bytes.ReplaceAll(b, []byte(host), []byte("[host]"))
+		if name, _, ok := strings.Cut(host, ":"); ok && name != "" {
+			b = bytes.ReplaceAll(b, []byte(name), []byte("[host]"))
+		}
+	}
+	b = withoutAddresses(b)
+	if n := limit; len(b) > n {
+		for n > 0 && !utf8.RuneStart(b[n]) {
+			n--
+		}
+		b = b[:n]
+	}
+	return string(b)
+}
+
+// withoutSecrets hides what was declared of p, and secrets.
+func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
+	hide := func(s string) {
+		if len(s) >= 4 {
+			b = bytes.ReplaceAll(b, []byte(s), []byte("[redacted:secret]"))
+		}
+	}
+	hide(p.Key)
+	for _, key := range p.Keys {
+		hide(key)
+	}
+	for _, v := range p.Headers {
+		hide(v)
+	}
+	for _, s := range secrets {
+		hide(s)
+	}
+	return b
+}
+
+// withoutFetched is a cause that is fit for a log, where the configured secrets are known and those that were fetched are not.
+func withoutFetched(cause error, secrets []string) error {
+	if cause == nil || len(secrets) == 0 {
+		return cause
+	}
+	text := cause.Error()
+	for _, s := range secrets {
+		if strings.Contains(text, s) {
+			return errors.New(string(withoutSecrets(new(catalog.Provider), secrets, []byte(text))))
+		}
+	}
+	return cause
+}
+
+// withoutURLs replaces every URL, also one whose slashes JSON has escaped.
+func withoutURLs(b []byte) []byte {
+	var out []byte
+	for {
+		at := bytes.Index(b, []byte(":/"))
+		if esc := bytes.Index(b, []byte(`:\/`)); esc >= 0 && (at < 0 || esc < at) {
+			at = esc
+		}
+		if at < 0 {
+			if out == nil {
+				return b
+			}
+			return append(out, b...)
+		}
+		start, end := at, at
+		for start > 0 && (b[start-1]|0x20 >= 'a' && b[start-1]|0x20 <= 'z' || b[start-1] == '+') {
+			start--
+		}
+		for end < len(b) && b[end] > ' ' && b[end] < 0x7F && strings.IndexByte("\"'<>)]}|`", b[end]) < 0 {
+			end++
+		}
+		out = append(out, b[:start]...)
+		out = append(out, "[url]"...)
+		b = b[end:]
+	}
+}
+
+// withoutAddresses replaces IPv4 addresses with their ports.
+func withoutAddresses(b []byte) []byte {
+	for i := 0; i < len(b); i++ {
+		if b[i] < '0' || b[i] > '9' || i > 0 && (b[i-1] == '.' || b[i-1] >= '0' && b[i-1] <= '9') {
+			continue
+		}
+		end, dots := i, 0
+		for end < len(b) && (b[end] >= '0' && b[end] <= '9' || b[end] == '.' && end+1 < len(b) && b[end+1] >= '0' && b[end+1] <= '9') {
+			if b[end] == '.' {
+				dots++
+			}
+			end++
+		}
+		if dots != 3 {
+			continue
+		}
+		if end+1 < len(b) && b[end] == ':' && b[end+1] >= '0' && b[end+1] <= '9' {
+			for end++; end < len(b) && b[end] >= '0' && b[end] <= '9'; end++ {
+			}
+		}
+		b = append(append(append([]byte(nil), b[:i]...), "[address]"...), b[end:]...)
+	}
+	return b
+}
+
+func hostOf(base string) string {
+	_, rest, _ := strings.Cut(base, "://")
+	host, _, _ := strings.Cut(rest, "/")
+	return host
+}
