@@ -58,9 +58,15 @@ const (
 	notServed = "The provider of this model does not serve requests of this kind."
 )
 
+// NoText is the fault of a request for text to a provider that completes none.
+func NoText(ep *catalog.Endpoint) *fault.Error { return Unsupported(ep, noText) }
+
+// NoTask is the fault of a task that a provider does not do.
+func NoTask(ep *catalog.Endpoint) *fault.Error { return Unsupported(ep, notServed) }
+
 // NotServed is what a Performer gives for a task that its wire has nothing for.
 func NotServed(ep *catalog.Endpoint) iter.Seq2[*completion.Event, error] {
-	return Fails(Unsupported(ep, notServed))
+	return Fails(NoTask(ep))
 }
 
 // Fails is the sequence of an attempt that comes to nothing but err.

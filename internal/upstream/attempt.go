@@ -88,21 +88,21 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	dialect := t.speak(req.Style)
-	if dialect == nil {
-		return nil, nil, nil, Unsupported(ep, noText)
+	texter := t.speak(req.Style)
+	if texter == nil {
+		return nil, nil, nil, NoText(ep)
 	}
-	call, err := dialect.Request(ep, req)
+	call, err := texter.Request(ep, req)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	a := c.newAttempt(ctx, ep, t, dialect, req.Stream)
+	a := c.newAttempt(ctx, ep, t, texter, req.Stream)
 	answer, err := a.ask(t, req, &call)
 	if err != nil {
 		a.end()
 		return nil, nil, nil, err
 	}
-	return a, dialect, answer, nil
+	return a, texter, answer, nil
 }
 
 func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d Dialect, stream bool) *attempt {

@@ -58,7 +58,7 @@ type Client struct {
 // New makes a Client. Close ends it.
 func New(cfg Config) *Client {
 	cfg.Timeouts = cfg.Timeouts.withDefaults()
-	cfg.Limits = cfg.Limits.withDefaults()
+	cfg.Limits = cfg.Limits.WithDefaults()
 	if cfg.Now == nil {
 		cfg.Now = time.Now
 	}
@@ -99,13 +99,13 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 			c.perform(ctx, ep, req, yield)
 			return
 		}
-		a, dialect, answer, err := c.open(ctx, ep, req)
+		a, texter, answer, err := c.open(ctx, ep, req)
 		if err != nil {
 			yield(nil, c.polish(ep, err))
 			return
 		}
 		defer a.end()
-		for ev, err := range dialect.Events(answer) {
+		for ev, err := range texter.Events(answer) {
 			if err != nil {
 				yield(nil, c.polish(ep, err))
 				return
@@ -154,20 +154,4 @@ func (t Timeouts) withDefaults() Timeouts {
 	set(&t.StreamTotal, 1800*time.Second)
 	set(&t.Linger, 2*time.Second)
 	return t
-}
-
-func (l Limits) withDefaults() Limits {
-	set := func(n *int64, def int64) {
-		if *n <= 0 {
-			*n = def
-		}
-	}
-	set(&l.Whole, 16<<20)
-	set(&l.Stream, 256<<20)
-	set(&l.Headers, 64<<10)
-	set(&l.Media, 64<<20)
-	if l.Line <= 0 {
-		l.Line = 4 << 20
-	}
-	return l
 }

@@ -22,8 +22,8 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 	if err != nil {
 		return 0, err
 	}
-	dialect := t.speak(req.Style)
-	counter, _ := dialect.(TokenCounter)
+	texter := t.speak(req.Style)
+	counter, _ := texter.(TokenCounter)
 	if counter == nil {
 		return 0, cannotCount()
 	}
@@ -35,7 +35,7 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 	if key == nil {
 		return 0, c.polish(ep, refused)
 	}
-	a := c.newAttempt(ctx, ep, t, dialect, false)
+	a := c.newAttempt(ctx, ep, t, texter, false)
 	a.limit = maxCountBytes
 	defer a.end()
 	answer, err := a.askWith(t, key, req, &call)

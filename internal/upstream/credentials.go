@@ -132,7 +132,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	f, told := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
 	f.Upstream = &told
 	if f.Kind == fault.RateLimited {
-		f.RetryAfter = clampRetry(soonest.until.Sub(at).Seconds())
+		f.RetryAfter = ClampRetry(soonest.until.Sub(at).Seconds())
 	}
 	return nil, &f
 }
@@ -146,7 +146,7 @@ func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time
 	defer s.mu.Unlock()
 	c.refused, c.fault = now(), f
 	if f.Kind == fault.RateLimited {
-		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), maxRetryAfter))
+		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), MaxRetryAfter))
 		return true
 	}
 	c.ban = min(max(2*c.ban, firstBan), maxBan)

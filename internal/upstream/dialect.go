@@ -220,3 +220,20 @@ func (call *Call) Reader() (io.ReadCloser, int64) {
 	r, size := call.Content()
 	return io.NopCloser(r), size
 }
+
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	set := func(n *int64, def int64) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	set(&l.Whole, 16<<20)
+	set(&l.Stream, 256<<20)
+	set(&l.Headers, 64<<10)
+	set(&l.Media, 64<<20)
+	if l.Line <= 0 {
+		l.Line = 4 << 20
+	}
+	return l
+}

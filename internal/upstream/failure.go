@@ -16,7 +16,7 @@ import (
 const MaxFailureBytes = 64 << 10
 
 const (
-	maxRetryAfter     = time.Hour
+	MaxRetryAfter     = time.Hour
 	defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
 
 	// Unreadable is the sentence for an answer that is not what its wire has.
@@ -150,27 +150,27 @@ func (r Refusal) statusInside() int {
 // retryAfter is how long the provider wants to be left alone: 1 s to 1 h, whatever it wrote.
 func (r Refusal) retryAfter() time.Duration {
 	if ms, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
-		return clampRetry(ms / 1000)
+		return ClampRetry(ms / 1000)
 	}
 	v := strings.TrimSpace(r.Header.Get("Retry-After"))
 	if s, err := strconv.ParseFloat(v, 64); (err == nil || errors.Is(err, strconv.ErrRange)) && s >= 0 {
-		return clampRetry(s)
+		return ClampRetry(s)
 	}
 	if at, err := http.ParseTime(v); err == nil {
 		now := time.Now()
 		if date, err := http.ParseTime(r.Header.Get("Date")); err == nil {
 			now = date // the provider's own clock, which may differ from ours
 		}
-		return clampRetry(at.Sub(now).Seconds())
+		return ClampRetry(at.Sub(now).Seconds())
 	}
 	return defaultRetryAfter
 }
 
-func clampRetry(seconds float64) time.Duration {
+func ClampRetry(seconds float64) time.Duration {
 	if seconds != seconds { // NaN
 		return defaultRetryAfter
 	}
-	return time.Duration(min(max(math.Ceil(seconds), 1), maxRetryAfter.Seconds())) * time.Second
+	return time.Duration(min(max(math.Ceil(seconds), 1), MaxRetryAfter.Seconds())) * time.Second
 }
 
 // Broken is the fault of an answer that makes no sense: wrong JSON, wrong shape, an early end. Faults pass unchanged.

@@ -78,7 +78,7 @@ func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completi
 	}
 	performer, ok := t.dialect.(Performer)
 	if !ok {
-		return nil, nil, Unsupported(ep, notServed)
+		return nil, nil, NoTask(ep)
 	}
 	return &asking{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
 }
