@@ -7,6 +7,24 @@ import (
 
 	"weir/internal/apikey"
 	"weir/internal/config"
+	"weir/internal/dialect"
+	"weir/internal/dialect/anthropic"
+	"weir/internal/dialect/bedrock"
+	"weir/internal/dialect/bfl"
+	"weir/internal/dialect/cohere"
+	"weir/internal/dialect/deepgram"
+	"weir/internal/dialect/elevenlabs"
+	"weir/internal/dialect/fal"
+	"weir/internal/dialect/gemini"
+	"weir/internal/dialect/gigachat"
+	"weir/internal/dialect/kling"
+	"weir/internal/dialect/luma"
+	"weir/internal/dialect/minimax"
+	"weir/internal/dialect/openai"
+	"weir/internal/dialect/responses"
+	"weir/internal/dialect/runway"
+	"weir/internal/dialect/voyage"
+	"weir/internal/dialect/yandex"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
@@ -18,23 +36,6 @@ import (
 	"weir/internal/relay"
 	"weir/internal/store"
 	"weir/internal/upstream"
-	"weir/internal/upstream/anthropic"
-	"weir/internal/upstream/bedrock"
-	"weir/internal/upstream/bfl"
-	"weir/internal/upstream/cohere"
-	"weir/internal/upstream/deepgram"
-	"weir/internal/upstream/elevenlabs"
-	"weir/internal/upstream/fal"
-	"weir/internal/upstream/gemini"
-	"weir/internal/upstream/gigachat"
-	"weir/internal/upstream/kling"
-	"weir/internal/upstream/luma"
-	"weir/internal/upstream/minimax"
-	"weir/internal/upstream/openai"
-	"weir/internal/upstream/responses"
-	"weir/internal/upstream/runway"
-	"weir/internal/upstream/voyage"
-	"weir/internal/upstream/yandex"
 )
 
 func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger.Config {
@@ -55,7 +56,7 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
 		},
-		Limits: upstream.Limits{
+		Limits: dialect.Limits{
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes), Requests: int(u.ConnectionRequests),
 		},
 		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
@@ -63,8 +64,8 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 }
 
 // dialects are the wires to providers, under the names that catalog.Dialects lists.
-func dialects() map[string]upstream.Dialect {
-	return map[string]upstream.Dialect{
+func dialects() map[string]dialect.Dialect {
+	return map[string]dialect.Dialect{
 		"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "responses": &responses.Dialect{}, "bedrock": &bedrock.Dialect{},
 		"gigachat": &gigachat.Dialect{}, "cohere": &cohere.Dialect{}, "voyage": &voyage.Dialect{}, "yandex": &yandex.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{},
 		"runway": &runway.Dialect{}, "kling": &kling.Dialect{}, "minimax": &minimax.Dialect{}, "luma": &luma.Dialect{}, "deepgram": &deepgram.Dialect{}, "elevenlabs": &elevenlabs.Dialect{},

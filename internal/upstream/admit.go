@@ -12,14 +12,15 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/auth"
 	"weir/internal/fault"
-	"weir/internal/upstream/auth"
 )
 
 // methodOf is how requests with the credential p.Key are admitted, nil when a fixed field does it. Key files of service accounts serve
 // with every dialect. It may change p, which is a copy.
-func methodOf(d Dialect, p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
-	if special, ok := d.(Authorizer); ok {
+func methodOf(d dialect.Dialect, p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
+	if special, ok := d.(dialect.Authorizer); ok {
 		if m, err := special.Authorize(p, deps); m != nil || err != nil {
 			return m, err
 		}
@@ -72,7 +73,7 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	defer x.Close()
 	stop := context.AfterFunc(ctx, x.Abort)
 	defer stop()
-	head, err := x.send(t, &l, &Call{Path: u.RequestURI(), Body: call.Body})
+	head, err := x.send(t, &l, &dialect.Call{Path: u.RequestURI(), Body: call.Body})
 	if err != nil {
 		return 0, nil, err
 	}
@@ -84,7 +85,7 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 }
 
 // admitted asks with the fields that a method gives. Where the provider knows them no more, it asks once again with others.
-func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Request, call *Call) (*Answer, error) {
+func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	for again := false; ; again = true {
 		fields, err := a.fields(t, m, call)
 		if err != nil {
@@ -105,7 +106,7 @@ func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Re
 }
 
 // fields waits for what a method gives, as long as the attempt may last.
-func (a *attempt) fields(t *target, m auth.Method, call *Call) (http.Header, error) {
+func (a *attempt) fields(t *target, m auth.Method, call *dialect.Call) (http.Header, error) {
 	ctx, cancel := context.WithCancel(a.caller)
 	defer cancel()
 	a.mu.Lock()
@@ -130,7 +131,7 @@ func (a *attempt) fields(t *target, m auth.Method, call *Call) (http.Header, err
 
 // notAdmitted is the fault of a credential that could not be made use of.
 func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
-	f := Fault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
+	f := dialect.Fault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
 	f.Next = fault.NextEndpoint
 	f.Details = map[string]any{"reason": "upstream_auth"}
 	var refused *auth.RefusedError

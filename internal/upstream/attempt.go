@@ -15,6 +15,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/upstream/h1"
 )
@@ -36,15 +37,15 @@ type attempt struct {
 	gone   func() // tells of the caller's end
 
 	ep      *catalog.Endpoint
-	dialect Dialect
+	dialect dialect.Dialect
 	caller  context.Context
 	leave   func() bool // stops watching the caller
 	left    bool        // the caller's end will not be told any more
 	x       exchange
 	head    h1.Head
-	raw     watched // over x
-	body    Body    // over raw, or over its decompression
-	answer  Answer
+	raw     watched      // over x
+	body    dialect.Body // over raw, or over its decompression
+	answer  dialect.Answer
 	done    bool              // the upstream's own end was seen
 	limit   int64             // of a whole answer; 0: the client's
 	told    func(http.Header) // gets the header of each answer; nil: nobody wants it
@@ -80,7 +81,7 @@ var (
 )
 
 // open sends the request and waits for the headers of a 2xx answer, which the Texter can read. After an error nothing is left open.
-func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*attempt, Texter, *Answer, error) {
+func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*attempt, dialect.Texter, *dialect.Answer, error) {
 	if ctx.Err() != nil {
 		return nil, nil, nil, callerFault(ctx)
 	}
@@ -90,7 +91,7 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	}
 	texter := t.speak(req.Style)
 	if texter == nil {
-		return nil, nil, nil, NoText(ep)
+		return nil, nil, nil, dialect.NoText(ep)
 	}
 	call, err := texter.Request(ep, req)
 	if err != nil {
@@ -105,7 +106,7 @@ func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion
 	return a, texter, answer, nil
 }
 
-func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d Dialect, stream bool) *attempt {
+func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *target, d dialect.Dialect, stream bool) *attempt {
 	a, ok := c.attempts.Get().(*attempt)
 	if !ok {
 		a = &attempt{client: c}
@@ -131,13 +132,13 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 }
 
 // ask sends the request, with another credential as long as the provider refuses the one before it.
-func (a *attempt) ask(t *target, req *completion.Request, call *Call) (*Answer, error) {
+func (a *attempt) ask(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	answer, _, err := a.askAny(t, req, call)
 	return answer, err
 }
 
 // askAny also tells which credential was accepted.
-func (a *attempt) askAny(t *target, req *completion.Request, call *Call) (*Answer, *credential, error) {
+func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, *credential, error) {
 	var refusal error
 	for {
 		key, out := t.keys.pick(a.client.cfg.Now)
@@ -162,7 +163,7 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *Call) (*Answe
 	}
 }
 
-func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *Call) (*Answer, error) {
+func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	l := &key.whole
 	if req.Stream && req.Task == nil || call.Stream {
 		l = &key.stream
@@ -177,7 +178,7 @@ func (a *attempt) askWith(t *target, key *credential, req *completion.Request, c
 	return a.askOver(t, l, req, call)
 }
 
-func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *Call) (_ *Answer, err error) {
+func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *dialect.Call) (_ *dialect.Answer, err error) {
 	if a.head, err = a.x.send(t, l, call); err != nil {
 		a.head.Status = 0
 		return nil, a.sendFault(err)
@@ -190,7 +191,7 @@ func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *Cal
 func (a *attempt) again() {
 	a.x.Close()
 	a.headersArrived.Store(false)
-	a.raw, a.body = watched{}, Body{}
+	a.raw, a.body = watched{}, dialect.Body{}
 }
 
 // abort ends whatever the attempt is waiting for. The first cause counts.
@@ -282,7 +283,7 @@ func (a *attempt) Linger() {
 }
 
 // accept turns the head of an answer into an Answer, or into a fault when it is not 2xx.
-func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
+func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	limits := a.client.cfg.Limits
 	if a.limit > 0 {
 		limits.Whole = a.limit
@@ -308,11 +309,11 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 		a.body.Reset(&unzipped{a: a, src: &a.raw, left: limit})
 		length = -1
 	default:
-		return nil, Unavailable(a.ep, Unreadable, fmt.Errorf("content encoding %q", encoding))
+		return nil, dialect.Unavailable(a.ep, dialect.Unreadable, fmt.Errorf("content encoding %q", encoding))
 	}
 	if !fine {
 		// The body may be cut or fail: the status alone says enough.
-		text, _ := io.ReadAll(io.LimitReader(&a.body, MaxFailureBytes))
+		text, _ := io.ReadAll(io.LimitReader(&a.body, dialect.MaxFailureBytes))
 		if err := a.interrupted(); err != nil && a.caller.Err() != nil {
 			return nil, err
 		}
@@ -320,9 +321,9 @@ func (a *attempt) accept(req *completion.Request, call *Call) (*Answer, error) {
 		return nil, a.dialect.Failure(a.ep, status, header, text)
 	}
 	if length > limit {
-		return nil, TooLarge(a.ep, fmt.Errorf("declared length %d", length))
+		return nil, dialect.TooLarge(a.ep, fmt.Errorf("declared length %d", length))
 	}
-	a.answer = Answer{Endpoint: a.ep, Request: req, Length: length, Limits: limits, Notice: call.Notice, Body: &a.body, Exchange: a}
+	a.answer = dialect.Answer{Endpoint: a.ep, Request: req, Length: length, Limits: limits, Notice: call.Notice, Body: &a.body, Exchange: a}
 	return &a.answer, nil
 }
 
@@ -364,7 +365,7 @@ func (a *attempt) finish() {
 // forget drops all that belonged to one call.
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
-	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, Body{}, Answer{}, h1.Head{}, false, 0
+	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, dialect.Body{}, dialect.Answer{}, h1.Head{}, false, 0
 	a.told = nil
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
@@ -382,7 +383,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	n, err := w.a.x.Read(p)
 	w.a.waiting.Store(0)
 	if w.left -= int64(n); w.left < 0 {
-		return 0, TooLarge(w.a.ep, nil)
+		return 0, dialect.TooLarge(w.a.ep, nil)
 	}
 	if err != nil && err != io.EOF {
 		if w.a.why() == errLingered {
@@ -406,7 +407,7 @@ type unzipped struct {
 func (u *unzipped) Read(p []byte) (int, error) {
 	n, err := u.read(p)
 	if u.left -= int64(n); u.left < 0 {
-		return 0, TooLarge(u.a.ep, nil)
+		return 0, dialect.TooLarge(u.a.ep, nil)
 	}
 	if err != nil && u.gz != nil {
 		gzipReaders.Put(u.gz)
@@ -415,7 +416,7 @@ func (u *unzipped) Read(p []byte) (int, error) {
 	if err != nil && err != io.EOF {
 		var f *fault.Error
 		if !errors.As(err, &f) {
-			err = Unavailable(u.a.ep, Unreadable, err)
+			err = dialect.Unavailable(u.a.ep, dialect.Unreadable, err)
 		}
 	}
 	return n, err
@@ -446,7 +447,7 @@ func (a *attempt) interrupted() error {
 	}
 	var late *expired
 	if errors.As(a.why(), &late) {
-		f := Fault(a.ep, fault.Timeout, "The provider did not answer in time.", late)
+		f := dialect.Fault(a.ep, fault.Timeout, "The provider did not answer in time.", late)
 		f.Next = fault.NextEndpoint
 		return f
 	}
@@ -463,9 +464,9 @@ func (a *attempt) sendFault(err error) error {
 	if errors.As(err, &op) && op.Op == "dial" {
 		public = "The provider cannot be reached."
 	} else if a.head.Answered {
-		public = Unreadable
+		public = dialect.Unreadable
 	}
-	f := Unavailable(a.ep, public, err)
+	f := dialect.Unavailable(a.ep, public, err)
 	f.Upstream.Silent, f.Upstream.Unreachable = !a.head.Answered, !a.head.Connected
 	f.Upstream.Reused = a.head.Reused && f.Upstream.Silent
 	return f
@@ -476,7 +477,7 @@ func (a *attempt) readFault(err error) error {
 	if f := a.interrupted(); f != nil {
 		return f
 	}
-	return Unavailable(a.ep, "The provider broke off its answer.", err)
+	return dialect.Unavailable(a.ep, "The provider broke off its answer.", err)
 }
 
 // callerFault is the fault of a call whose own context has ended. Nothing else is tried then.

@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/redact"
 	"weir/internal/upstream/h1"
@@ -29,9 +30,9 @@ type Timeouts struct {
 
 // Config is what a Client is made of. Every field but Dialects may be zero.
 type Config struct {
-	Dialects map[string]Dialect // by catalog.Provider.Dialect
+	Dialects map[string]dialect.Dialect // by catalog.Provider.Dialect
 	Timeouts Timeouts
-	Limits   Limits
+	Limits   dialect.Limits
 	HTTP2    map[string]bool  // ids of the providers that may be spoken to over HTTP/2
 	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
 	Redactor *redact.Redactor // knows the configured secrets; nil: shapes of secrets only
@@ -118,7 +119,7 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 		if a.done {
 			return
 		}
-		yield(nil, c.polish(ep, Ended(ep)))
+		yield(nil, c.polish(ep, dialect.Ended(ep)))
 	}
 }
 

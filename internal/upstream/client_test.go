@@ -17,11 +17,12 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/openai"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/redact"
 	"weir/internal/upstream"
-	"weir/internal/upstream/openai"
 	"weir/internal/upstream/upstreamtest"
 )
 
@@ -34,7 +35,7 @@ const (
 )
 
 func client(t testing.TB, cfg upstream.Config) *upstream.Client {
-	cfg.Dialects = map[string]upstream.Dialect{"openai": new(openai.Dialect)}
+	cfg.Dialects = map[string]dialect.Dialect{"openai": new(openai.Dialect)}
 	c := upstream.New(cfg)
 	t.Cleanup(c.Close)
 	return c
@@ -96,7 +97,7 @@ func testConnectionsAreReused(t *testing.T, standard bool) {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, upstreamtest.Send(tt.answer))
-			c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}})
+			c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}})
 			ep := endpoint(p.URL)
 			for range 20 {
 				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream)))
@@ -341,7 +342,7 @@ func TestProtocol(t *testing.T) {
 		srv.StartTLS()
 		roots := x509.NewCertPool()
 		roots.AddCert(srv.Certificate())
-		c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
+		c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": want == 2},
 			TLS: &tls.Config{RootCAs: roots}})
 		if sum := upstreamtest.Collect(c.Complete(context.Background(), endpoint(srv.URL), request(false))); sum.Err != nil {
 			t.Error(sum.Err)
@@ -358,7 +359,7 @@ func TestProtocol(t *testing.T) {
 func TestProtocolHasNoFallback(t *testing.T) {
 	t.Parallel()
 	c := func(srv *httptest.Server) *upstream.Client {
-		cfg := upstream.Config{Dialects: map[string]upstream.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": true}}
+		cfg := upstream.Config{Dialects: map[string]dialect.Dialect{"openai": new(openai.Dialect)}, HTTP2: map[string]bool{"acme": true}}
 		if cert := srv.Certificate(); cert != nil {
 			roots := x509.NewCertPool()
 			roots.AddCert(cert)
@@ -402,7 +403,7 @@ func testCertificatesAreChecked(t *testing.T, standard bool) {
 
 func TestRefusalRetryAfterMilliseconds(t *testing.T) {
 	t.Parallel()
-	f := upstream.Refusal{Status: 429, Header: http.Header{"Retry-After-Ms": {"1200"}}}.Fault(endpoint("http://x"))
+	f := dialect.Refusal{Status: 429, Header: http.Header{"Retry-After-Ms": {"1200"}}}.Fault(endpoint("http://x"))
 	if f.RetryAfter != 2*time.Second {
 		t.Error(f.RetryAfter)
 	}
@@ -413,11 +414,11 @@ func TestRefusalByPolicy(t *testing.T) {
 	t.Parallel()
 	ep := endpoint("http://x")
 	ep.Model = &catalog.Model{Slug: "v/m"}
-	f := upstream.Refusal{Status: 400, Code: "content_filter", Message: "No."}.Fault(ep)
+	f := dialect.Refusal{Status: 400, Code: "content_filter", Message: "No."}.Fault(ep)
 	if f.Kind != fault.ContentPolicy || f.Details["model_slug"] != "v/m" || f.Next != fault.NextModel {
 		t.Errorf("%+v", f)
 	}
-	if f := (upstream.Refusal{Status: 400, Code: "bad", Message: "No."}).Fault(ep); f.Details != nil {
+	if f := (dialect.Refusal{Status: 400, Code: "bad", Message: "No."}).Fault(ep); f.Details != nil {
 		t.Errorf("%+v", f)
 	}
 }
@@ -426,7 +427,7 @@ func TestBrokenKeepsFaults(t *testing.T) {
 	t.Parallel()
 	ep := endpoint("http://x")
 	inner := fault.New(fault.Timeout, "x", "y")
-	if got := upstream.Broken(ep, errors.Join(errors.New("outer"), inner)); got != inner {
+	if got := dialect.Broken(ep, errors.Join(errors.New("outer"), inner)); got != inner {
 		t.Errorf("%v", got)
 	}
 }

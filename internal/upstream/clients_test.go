@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/upstream"
 	"weir/internal/upstream/upstreamtest"
@@ -33,15 +34,15 @@ type verbatim struct{}
 
 func (verbatim) Header(*catalog.Provider) http.Header { return nil }
 
-func (verbatim) Request(*catalog.Endpoint, *completion.Request) (upstream.Call, error) {
-	return upstream.Call{Path: "/x", Body: []byte("{}")}, nil
+func (verbatim) Request(*catalog.Endpoint, *completion.Request) (dialect.Call, error) {
+	return dialect.Call{Path: "/x", Body: []byte("{}")}, nil
 }
 
 func (verbatim) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
-	return upstream.Refusal{Status: status, Header: header, Message: string(body)}.Fault(ep)
+	return dialect.Refusal{Status: status, Header: header, Message: string(body)}.Fault(ep)
 }
 
-func (verbatim) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
+func (verbatim) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		text, err := io.ReadAll(a.Body)
 		if err != nil {
@@ -53,7 +54,7 @@ func (verbatim) Events(a *upstream.Answer) iter.Seq2[*completion.Event, error] {
 }
 
 func verbatimClient(t testing.TB, cfg upstream.Config) *upstream.Client {
-	cfg.Dialects = map[string]upstream.Dialect{"openai": verbatim{}}
+	cfg.Dialects = map[string]dialect.Dialect{"openai": verbatim{}}
 	c := upstream.New(cfg)
 	t.Cleanup(c.Close)
 	return c
@@ -270,7 +271,7 @@ func TestRefusalOfALargeRequest(t *testing.T) {
 		})
 		defer server.Wait()
 		defer l.Close()
-		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]upstream.Dialect{"openai": large{}}})
+		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": large{}}})
 		defer c.Close()
 		got := upstreamtest.Collect(c.Complete(context.Background(), endpoint("http://"+l.Addr().String()), request(false)))
 		close(answered)
@@ -283,8 +284,8 @@ func TestRefusalOfALargeRequest(t *testing.T) {
 // large sends more than sockets hold.
 type large struct{ verbatim }
 
-func (large) Request(*catalog.Endpoint, *completion.Request) (upstream.Call, error) {
-	return upstream.Call{Path: "/x", Body: make([]byte, 32<<20)}, nil
+func (large) Request(*catalog.Endpoint, *completion.Request) (dialect.Call, error) {
+	return dialect.Call{Path: "/x", Body: make([]byte, 32<<20)}, nil
 }
 
 // peculiar has fields of its own for each request, and a path that cannot go on the wire as it is.
@@ -294,15 +295,15 @@ func (peculiar) Header(*catalog.Provider) http.Header {
 	return http.Header{"X-Version": {"1"}, "X-Kept": {"yes"}}
 }
 
-func (peculiar) Request(*catalog.Endpoint, *completion.Request) (upstream.Call, error) {
-	return upstream.Call{Path: "/a b/\u00fc?q=1#part", Body: []byte("{}"), Header: http.Header{"X-Version": {"2"}}}, nil
+func (peculiar) Request(*catalog.Endpoint, *completion.Request) (dialect.Call, error) {
+	return dialect.Call{Path: "/a b/\u00fc?q=1#part", Body: []byte("{}"), Header: http.Header{"X-Version": {"2"}}}, nil
 }
 
 func TestFieldsAndPathOfOneRequest(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {
 		p := upstreamtest.NewProvider(t, upstreamtest.Send(fine))
-		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]upstream.Dialect{"openai": peculiar{}}})
+		c := upstream.New(upstream.Config{Standard: standard, Dialects: map[string]dialect.Dialect{"openai": peculiar{}}})
 		defer c.Close()
 		for range 2 {
 			if got := upstreamtest.Collect(c.Complete(context.Background(), endpoint(p.URL), request(false))); got.Err != nil {

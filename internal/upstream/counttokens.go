@@ -6,6 +6,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 )
@@ -23,7 +24,7 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 		return 0, err
 	}
 	texter := t.speak(req.Style)
-	counter, _ := texter.(TokenCounter)
+	counter, _ := texter.(dialect.TokenCounter)
 	if counter == nil {
 		return 0, cannotCount()
 	}
@@ -47,11 +48,11 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 		return 0, c.polish(ep, err)
 	}
 	if !rawjson.Valid(body) {
-		return 0, c.polish(ep, Broken(ep, errNoCount))
+		return 0, c.polish(ep, dialect.Broken(ep, errNoCount))
 	}
 	n, ok := rawjson.Int(rawjson.Find(body, "input_tokens"))
 	if !ok || n < 0 {
-		return 0, c.polish(ep, Broken(ep, errNoCount))
+		return 0, c.polish(ep, dialect.Broken(ep, errNoCount))
 	}
 	return n, nil
 }

@@ -8,8 +8,9 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/dialect/auth"
 	"weir/internal/fault"
-	"weir/internal/upstream/auth"
 	"weir/internal/upstream/h1"
 )
 
@@ -43,7 +44,7 @@ type credentials struct {
 	mu  sync.Mutex // guards what changes in them
 }
 
-func newCredentials(d Dialect, p *catalog.Provider, host string, deps auth.Deps) (*credentials, error) {
+func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps auth.Deps) (*credentials, error) {
 	list := new(credentials)
 	for _, key := range keysOf(p) {
 		keyed := *p
@@ -132,7 +133,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	f, told := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
 	f.Upstream = &told
 	if f.Kind == fault.RateLimited {
-		f.RetryAfter = ClampRetry(soonest.until.Sub(at).Seconds())
+		f.RetryAfter = dialect.ClampRetry(soonest.until.Sub(at).Seconds())
 	}
 	return nil, &f
 }
@@ -146,7 +147,7 @@ func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time
 	defer s.mu.Unlock()
 	c.refused, c.fault = now(), f
 	if f.Kind == fault.RateLimited {
-		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), MaxRetryAfter))
+		c.until = c.refused.Add(min(max(f.RetryAfter, time.Second), dialect.MaxRetryAfter))
 		return true
 	}
 	c.ban = min(max(2*c.ban, firstBan), maxBan)

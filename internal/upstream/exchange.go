@@ -11,6 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"weir/internal/dialect"
 	"weir/internal/upstream/h1"
 )
 
@@ -18,7 +19,7 @@ import (
 // another method.
 type exchange interface {
 	// send sends call and waits for the head of the answer. After an error, what the head tells of the connection still holds.
-	send(t *target, l *lane, call *Call) (h1.Head, error)
+	send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 	// Header is the header of the answer, before the first Read.
 	Header() http.Header
 	// Read reads the body.
@@ -34,7 +35,7 @@ type exchange interface {
 // own is an exchange over the client of our own.
 type own struct{ h1.Exchange }
 
-func (x *own) send(t *target, l *lane, call *Call) (h1.Head, error) {
+func (x *own) send(t *target, l *lane, call *dialect.Call) (h1.Head, error) {
 	r := h1.Request{Method: call.Verb(), Base: t.base, Path: call.Path, Fields: l.fields, Body: call.Body}
 	if !plain(call.Path) {
 		u, err := t.url(call)
@@ -68,7 +69,7 @@ type observed struct {
 	answered      atomic.Bool // some byte came back
 }
 
-func (x *standard) send(t *target, l *lane, call *Call) (h1.Head, error) {
+func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error) {
 	u, err := t.url(call)
 	if err != nil {
 		return h1.Head{}, err

@@ -11,8 +11,9 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/auth"
 	"weir/internal/fault"
-	"weir/internal/upstream/auth"
 	"weir/internal/video"
 )
 
@@ -36,7 +37,7 @@ func NewFilms(c *Client, files Opener) *Films { return &Films{client: c, files: 
 // Submit is video.Upstream's.
 func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
-	err = f.with(ctx, ep, "", func(ask *asking, d Filmer) error {
+	err = f.with(ctx, ep, "", func(ask *asking, d dialect.Filmer) error {
 		ask.told = func(h http.Header) { request = requestName(h) }
 		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
 			err = unnamed(ep)
@@ -71,7 +72,7 @@ func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 }
 
 func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
-	err = f.with(ctx, ep, tag, func(ask *asking, d Filmer) error {
+	err = f.with(ctx, ep, tag, func(ask *asking, d dialect.Filmer) error {
 		if out, err = d.RecoverVideo(ask, ep, s); err == nil {
 			out = ask.found(out)
 		}
@@ -82,7 +83,7 @@ func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s
 
 // Poll is video.Upstream's.
 func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error {
 		out, err = d.PollVideo(ask, ep, j)
 		return err
 	})
@@ -94,12 +95,12 @@ func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (o
 
 // Cancel is video.Upstream's.
 func (f *Films) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
-	return f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
+	return f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
 }
 
 // Open is video.Upstream's.
 func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *asking, d Filmer, j *video.Job) error {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error {
 		at, err := d.LocateVideo(ask, ep, j, o)
 		if err == nil {
 			out, err = f.open(ctx, ask, &at, r)
@@ -109,7 +110,7 @@ func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o 
 	return out, err
 }
 
-func (f *Films) open(ctx context.Context, ask *asking, at *Location, r *video.Range) (*video.Content, error) {
+func (f *Films) open(ctx context.Context, ask *asking, at *dialect.Location, r *video.Range) (*video.Content, error) {
 	if at.Data != nil {
 		size := int64(len(at.Data))
 		return &video.Content{Body: io.NopCloser(bytes.NewReader(at.Data)), Length: size, Size: size, MediaType: at.MediaType}, nil
@@ -132,14 +133,14 @@ func (f *Films) open(ctx context.Context, ask *asking, at *Location, r *video.Ra
 }
 
 // with runs do with an Ask of its own, bound to the credential that a tag names.
-func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, Filmer) error) error {
+func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, dialect.Filmer) error) error {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
 		return f.client.polish(ep, err)
 	}
-	d, ok := t.dialect.(Filmer)
+	d, ok := t.dialect.(dialect.Filmer)
 	if !ok {
-		return f.client.polish(ep, Unsupported(ep, "The provider of this model does not make videos by this wire."))
+		return f.client.polish(ep, dialect.Unsupported(ep, "The provider of this model does not make videos by this wire."))
 	}
 	ask := &asking{client: f.client, ctx: ctx, ep: ep, req: new(completion.Request), target: t}
 	for _, key := range t.keys.all {
@@ -154,14 +155,14 @@ func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do f
 }
 
 // withJob is with for a job that the provider has. What do sees of it has the provider's own name for it.
-func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, Filmer, *video.Job) error) error {
+func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, dialect.Filmer, *video.Job) error) error {
 	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
 	if !found {
 		tag, id = "", j.UpstreamID
 	}
 	plain := *j
 	plain.UpstreamID = id
-	return f.with(ctx, ep, tag, func(ask *asking, d Filmer) error { return do(ask, d, &plain) })
+	return f.with(ctx, ep, tag, func(ask *asking, d dialect.Filmer) error { return do(ask, d, &plain) })
 }
 
 // tagMark stands between a credential's tag and a provider's name for a job, where the provider has several: a job is known to the account

@@ -6,10 +6,11 @@ import (
 	"testing"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/dialect/kling"
+	"weir/internal/dialect/openai"
 	"weir/internal/fault"
 	"weir/internal/upstream"
-	"weir/internal/upstream/kling"
-	"weir/internal/upstream/openai"
 	"weir/internal/upstream/upstreamtest"
 	"weir/internal/video"
 )
@@ -22,7 +23,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 	}
 	for name, c := range map[string]struct {
 		script  upstreamtest.Script
-		dialect upstream.Dialect
+		dialect dialect.Dialect
 		want    string
 		refused bool
 	}{
@@ -40,7 +41,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			p := upstreamtest.NewProvider(t, c.script)
-			cl := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"it": c.dialect}})
+			cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": c.dialect}})
 			t.Cleanup(cl.Close)
 			got, err := upstream.NewFilms(cl, upstreamtest.Files{}).Submit(t.Context(), filmEndpoint(p.URL, catalog.Quirks{}, "m"),
 				&video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
@@ -56,7 +57,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 func TestSubmissionWithoutCredential(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusInternalServerError, "application/json", `{}`)))
-	cl := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"it": new(openai.Dialect)}})
+	cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(cl.Close)
 	ep := filmEndpoint(p.URL, catalog.Quirks{}, "m")
 	ep.Provider.Key = `{"type":"service_account","client_email":"a@b.test","token_uri":"` + p.URL + `/token","private_key":` + accountKey() + `}`

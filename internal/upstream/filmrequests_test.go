@@ -11,15 +11,16 @@ import (
 	"testing"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/dialect/fal"
+	"weir/internal/dialect/gemini"
+	"weir/internal/dialect/kling"
+	"weir/internal/dialect/luma"
+	"weir/internal/dialect/minimax"
+	"weir/internal/dialect/openai"
+	"weir/internal/dialect/runway"
 	"weir/internal/fault"
 	"weir/internal/picture"
-	"weir/internal/upstream/fal"
-	"weir/internal/upstream/gemini"
-	"weir/internal/upstream/kling"
-	"weir/internal/upstream/luma"
-	"weir/internal/upstream/minimax"
-	"weir/internal/upstream/openai"
-	"weir/internal/upstream/runway"
 	"weir/internal/upstream/upstreamtest"
 	"weir/internal/video"
 
@@ -49,7 +50,7 @@ func TestFilmRequests(t *testing.T) {
 	router := catalog.Quirks{VideosWire: "openrouter"}
 	for _, c := range []struct {
 		name    string
-		dialect upstream.Dialect
+		dialect dialect.Dialect
 		base    string
 		quirks  catalog.Quirks
 		model   string
@@ -155,7 +156,7 @@ func TestFilmsUnsupported(t *testing.T) {
 	t.Parallel()
 	sound := video.Media{Kind: catalog.Audio, URL: "https://a.example/1.mp3"}
 	for name, c := range map[string]struct {
-		dialect upstream.Dialect
+		dialect dialect.Dialect
 		r       video.Request
 	}{
 		"openai, a last frame":                 {new(openai.Dialect), video.Request{Frames: []video.Media{lastFrame}}},
@@ -183,7 +184,7 @@ func TestFilmsUnsupported(t *testing.T) {
 		})
 	}
 	broken := video.Request{Prompt: "x", Seconds: 4, Outputs: 1, Frames: []video.Media{{Kind: catalog.Image, URL: "data:image/png;base64,AAAA", Frame: video.FirstFrame}}}
-	for name, d := range map[string]upstream.Dialect{"openai": new(openai.Dialect), "gemini": new(gemini.Dialect)} {
+	for name, d := range map[string]dialect.Dialect{"openai": new(openai.Dialect), "gemini": new(gemini.Dialect)} {
 		if seen, err := upstreamtest.Submitted(t, d, filmEndpoint("/v1", catalog.Quirks{}, "m"), &broken); !fault.Is(err, fault.Invalid) || seen.Path != "" {
 			t.Errorf("%s, no picture: %v", name, err)
 		}
@@ -195,7 +196,7 @@ func TestFilmWaits(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"queued"}`, "OpenAI-Poll-After-Ms: 2500")),
 		upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"in_progress","progress":33}`, "Retry-After: 7")))
-	c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"it": new(openai.Dialect)}})
+	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
 	ep := filmEndpoint(p.URL, catalog.Quirks{}, "sora-2")
 	films := upstream.NewFilms(c, upstreamtest.Files{})

@@ -7,7 +7,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/upstream"
+	"weir/internal/dialect"
 )
 
 type counted struct{ atomic.Int64 }
@@ -19,10 +19,10 @@ func TestAnswersTellTheirMemory(t *testing.T) {
 	t.Parallel()
 	for size, least := range map[int]int64{100: 0, 30 << 10: 0, 1 << 20: 1 << 20, 3 << 20: 2 << 20} {
 		var c counted
-		a := upstream.Answer{
+		a := dialect.Answer{
 			Endpoint: &catalog.Endpoint{Provider: &catalog.Provider{ID: "p", Name: "P"}},
-			Request:  &completion.Request{Memory: &c}, Limits: upstream.Limits{Whole: 2 << 20}, Length: -1,
-			Body: upstream.NewBody(strings.NewReader(strings.Repeat("x", size))),
+			Request:  &completion.Request{Memory: &c}, Limits: dialect.Limits{Whole: 2 << 20}, Length: -1,
+			Body: dialect.NewBody(strings.NewReader(strings.Repeat("x", size))),
 		}
 		_, _ = a.ReadAll(nil)
 		if n := c.Load(); n < least || least == 0 && n != 0 || n > 4*int64(size) {

@@ -11,6 +11,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 )
 
@@ -41,7 +42,7 @@ func (k *asking) Failure(status int, header http.Header, body []byte) *fault.Err
 	return k.target.dialect.Failure(k.ep, status, header, body)
 }
 
-func (k *asking) AfterClient() (Ask, context.CancelFunc) {
+func (k *asking) AfterClient() (dialect.Ask, context.CancelFunc) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(k.ctx), leaveTime)
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -68,22 +69,22 @@ func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *complet
 			return
 		}
 	}
-	yield(nil, c.polish(ep, Ended(ep)))
+	yield(nil, c.polish(ep, dialect.Ended(ep)))
 }
 
-func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*asking, Performer, error) {
+func (c *Client) newAsk(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*asking, dialect.Performer, error) {
 	t, err := c.target(ep.Provider)
 	if err != nil {
 		return nil, nil, err
 	}
-	performer, ok := t.dialect.(Performer)
+	performer, ok := t.dialect.(dialect.Performer)
 	if !ok {
-		return nil, nil, NoTask(ep)
+		return nil, nil, dialect.NoTask(ep)
 	}
 	return &asking{client: c, ctx: ctx, ep: ep, req: req, target: t}, performer, nil
 }
 
-func (k *asking) Do(call Call) (*Answer, error) {
+func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 	if k.ctx.Err() != nil {
 		return nil, callerFault(k.ctx)
 	}
@@ -100,9 +101,9 @@ func (k *asking) Do(call Call) (*Answer, error) {
 	return answer, nil
 }
 
-func (k *asking) ask(a *attempt, call *Call) (*Answer, error) {
+func (k *asking) ask(a *attempt, call *dialect.Call) (*dialect.Answer, error) {
 	if call.URL != "" && !kin(k.target.provider.BaseURL, call.URL) {
-		return nil, Broken(k.ep, errors.New("the provider names a host that is not its own"))
+		return nil, dialect.Broken(k.ep, errors.New("the provider names a host that is not its own"))
 	}
 	k.mu.Lock()
 	key := k.key
@@ -132,7 +133,7 @@ func (k *asking) Now() time.Time { return k.client.cfg.Now() }
 
 func (k *asking) Fetch(address string) (data []byte, mediaType string, err error) {
 	if k.client.cfg.Fetcher == nil {
-		return nil, "", Broken(k.ep, errors.New("addresses in answers are not followed"))
+		return nil, "", dialect.Broken(k.ep, errors.New("addresses in answers are not followed"))
 	}
 	data, mediaType, err = k.client.cfg.Fetcher.ProviderBytes(k.ctx, k.ep.Provider.Name, k.target.provider.BaseURL, address, k.client.cfg.Limits.Media)
 	if err == nil {
@@ -144,7 +145,7 @@ func (k *asking) Fetch(address string) (data []byte, mediaType string, err error
 	if k.ctx.Err() != nil {
 		return nil, "", callerFault(k.ctx)
 	}
-	return nil, "", Broken(k.ep, err)
+	return nil, "", dialect.Broken(k.ep, err)
 }
 
 func (k *asking) FetchForClient(address string) (data []byte, allowed bool, err error) {

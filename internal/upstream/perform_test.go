@@ -15,20 +15,21 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/openai"
 	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/upstream"
-	"weir/internal/upstream/openai"
 	"weir/internal/upstream/upstreamtest"
 )
 
 // worker is a dialect that does with an Ask what a test wants.
 type worker struct {
 	openai.Dialect
-	do func(ask upstream.Ask) error
+	do func(ask dialect.Ask) error
 }
 
-func (w *worker) Perform(ask upstream.Ask, _ *catalog.Endpoint, _ *completion.Request) iter.Seq2[*completion.Event, error] {
+func (w *worker) Perform(ask dialect.Ask, _ *catalog.Endpoint, _ *completion.Request) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if err := w.do(ask); err != nil {
 			yield(nil, err)
@@ -39,9 +40,9 @@ func (w *worker) Perform(ask upstream.Ask, _ *catalog.Endpoint, _ *completion.Re
 }
 
 // performs runs do as a task at the provider behind url.
-func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask upstream.Ask) error, keys ...string) *fault.Error {
+func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask dialect.Ask) error, keys ...string) *fault.Error {
 	t.Helper()
-	cfg.Dialects = map[string]upstream.Dialect{"openai": &worker{do: do}}
+	cfg.Dialects = map[string]dialect.Dialect{"openai": &worker{do: do}}
 	c := upstream.New(cfg)
 	t.Cleanup(c.Close)
 	ep := endpoint(url)
@@ -72,18 +73,18 @@ func TestAsk(t *testing.T) {
 		long := strings.Repeat("x", 3<<20)
 		for _, c := range []struct {
 			name string
-			call upstream.Call
+			call dialect.Call
 			want string
 		}{
-			{"POST", upstream.Call{Path: "/a", Body: []byte("{}")}, "POST /v1/a 2 application/json"},
-			{"GET", upstream.Call{Method: http.MethodGet, Path: "/a?b=c"}, "GET /v1/a?b=c 0 application/json"},
-			{"DELETE", upstream.Call{Method: http.MethodDelete, Path: "/a"}, "DELETE /v1/a 0 application/json"},
-			{"a form", upstream.Call{Path: "/a", Header: http.Header{"Content-Type": {"multipart/form-data; boundary=b"}},
+			{"POST", dialect.Call{Path: "/a", Body: []byte("{}")}, "POST /v1/a 2 application/json"},
+			{"GET", dialect.Call{Method: http.MethodGet, Path: "/a?b=c"}, "GET /v1/a?b=c 0 application/json"},
+			{"DELETE", dialect.Call{Method: http.MethodDelete, Path: "/a"}, "DELETE /v1/a 0 application/json"},
+			{"a form", dialect.Call{Path: "/a", Header: http.Header{"Content-Type": {"multipart/form-data; boundary=b"}},
 				Content: func() (io.Reader, int64) { return strings.NewReader(long), int64(len(long)) }}, fmt.Sprintf("POST /v1/a %d multipart/form-data; boundary=b", len(long))},
-			{"an address of its own", upstream.Call{Method: http.MethodGet, URL: p.URL + "/else/where"}, "GET /else/where 0 application/json"},
+			{"an address of its own", dialect.Call{Method: http.MethodGet, URL: p.URL + "/else/where"}, "GET /else/where 0 application/json"},
 		} {
-			err := performs(t.Context(), t, upstream.Config{Standard: standard}, p.URL, func(ask upstream.Ask) error {
-				body, err := upstream.Whole(ask, c.call)
+			err := performs(t.Context(), t, upstream.Config{Standard: standard}, p.URL, func(ask dialect.Ask) error {
+				body, err := dialect.Whole(ask, c.call)
 				if err == nil && string(body) != c.want {
 					t.Errorf("%s: the provider saw %q, want %q", c.name, body, c.want)
 				}
@@ -129,8 +130,8 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 		}
 	}
 	p := upstreamtest.NewProvider(t, echo)
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
-		_, err := ask.Do(upstream.Call{URL: "https://evil.test/x"})
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask dialect.Ask) error {
+		_, err := ask.Do(dialect.Call{URL: "https://evil.test/x"})
 		return err
 	})
 	if err == nil || err.Kind != fault.ProviderUnavailable || len(p.Seen()) != 0 {
@@ -153,9 +154,9 @@ func TestAskKeepsItsCredential(t *testing.T) {
 		}
 		c.Send(upstreamtest.JSON("{}"))
 	})
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask dialect.Ask) error {
 		for range 3 {
-			if _, err := upstream.Whole(ask, upstream.Call{Path: "/x"}); err != nil {
+			if _, err := dialect.Whole(ask, dialect.Call{Path: "/x"}); err != nil {
 				return err
 			}
 		}
@@ -176,22 +177,22 @@ func TestAskFaults(t *testing.T) {
 	for _, c := range []struct {
 		name   string
 		script upstreamtest.Script
-		limits upstream.Limits
+		limits dialect.Limits
 		kind   fault.Kind
 	}{
-		{"a refusal", upstreamtest.Send(upstreamtest.Sized(429, "application/json", `{"error":{"message":"slow, acme-secret-key"}}`)), upstream.Limits{}, fault.RateLimited},
-		{"cut in the body", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), upstream.Limits{}, fault.ProviderUnavailable},
-		{"a silent end", upstreamtest.SendClose(""), upstream.Limits{}, fault.ProviderUnavailable},
-		{"no HTTP", upstreamtest.SendClose("hello\r\n\r\n"), upstream.Limits{}, fault.ProviderUnavailable},
-		{"too long", upstreamtest.Send(upstreamtest.JSON(strings.Repeat("x", 2000))), upstream.Limits{Media: 1000}, fault.ProviderUnavailable},
-		{"too long without a length", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 2000)), upstream.Limits{Media: 1000}, fault.ProviderUnavailable},
+		{"a refusal", upstreamtest.Send(upstreamtest.Sized(429, "application/json", `{"error":{"message":"slow, acme-secret-key"}}`)), dialect.Limits{}, fault.RateLimited},
+		{"cut in the body", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nContent-Length: 10\r\n\r\nabc"), dialect.Limits{}, fault.ProviderUnavailable},
+		{"a silent end", upstreamtest.SendClose(""), dialect.Limits{}, fault.ProviderUnavailable},
+		{"no HTTP", upstreamtest.SendClose("hello\r\n\r\n"), dialect.Limits{}, fault.ProviderUnavailable},
+		{"too long", upstreamtest.Send(upstreamtest.JSON(strings.Repeat("x", 2000))), dialect.Limits{Media: 1000}, fault.ProviderUnavailable},
+		{"too long without a length", upstreamtest.SendClose("HTTP/1.1 200 OK\r\nConnection: close\r\n\r\n" + strings.Repeat("x", 2000)), dialect.Limits{Media: 1000}, fault.ProviderUnavailable},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			for name, call := range map[string]upstream.Call{"own": {Path: "/x"}, "standard": {Path: "/x", Content: func() (io.Reader, int64) { return strings.NewReader("{}"), 2 }}} {
+			for name, call := range map[string]dialect.Call{"own": {Path: "/x"}, "standard": {Path: "/x", Content: func() (io.Reader, int64) { return strings.NewReader("{}"), 2 }}} {
 				p := upstreamtest.NewProvider(t, c.script)
-				err := performs(t.Context(), t, upstream.Config{Limits: c.limits}, p.URL, func(ask upstream.Ask) error {
-					_, err := upstream.Whole(ask, call)
+				err := performs(t.Context(), t, upstream.Config{Limits: c.limits}, p.URL, func(ask dialect.Ask) error {
+					_, err := dialect.Whole(ask, call)
 					return err
 				})
 				if err == nil || err.Kind != c.kind || err.Upstream == nil || err.Upstream.Provider != "Acme" || strings.Contains(err.Public+err.Upstream.Raw, "acme-secret") {
@@ -205,15 +206,15 @@ func TestAskFaults(t *testing.T) {
 // A client that goes ends everything that a task does: calls under way, waits, and what runs beside.
 func TestAskGone(t *testing.T) {
 	t.Parallel()
-	for name, do := range map[string]func(ask upstream.Ask) error{
-		"call": func(ask upstream.Ask) error {
-			_, err := ask.Do(upstream.Call{Path: "/x"})
+	for name, do := range map[string]func(ask dialect.Ask) error{
+		"call": func(ask dialect.Ask) error {
+			_, err := ask.Do(dialect.Call{Path: "/x"})
 			return err
 		},
-		"wait": func(ask upstream.Ask) error { return ask.Wait(time.Hour) },
-		"each": func(ask upstream.Ask) error {
-			return upstream.Each(5, 5, func(int) error {
-				_, err := upstream.Whole(ask, upstream.Call{Path: "/x"})
+		"wait": func(ask dialect.Ask) error { return ask.Wait(time.Hour) },
+		"each": func(ask dialect.Ask) error {
+			return dialect.Each(5, 5, func(int) error {
+				_, err := dialect.Whole(ask, dialect.Call{Path: "/x"})
 				return err
 			})
 		},
@@ -241,12 +242,12 @@ func TestAskEach(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, echo)
 	var calls, under, most atomic.Int64
-	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
-		return upstream.Each(20, 3, func(int) error {
+	err := performs(t.Context(), t, upstream.Config{}, p.URL, func(ask dialect.Ask) error {
+		return dialect.Each(20, 3, func(int) error {
 			most.Store(max(most.Load(), under.Add(1)))
 			defer under.Add(-1)
 			calls.Add(1)
-			_, err := upstream.Whole(ask, upstream.Call{Path: "/x"})
+			_, err := dialect.Whole(ask, dialect.Call{Path: "/x"})
 			return err
 		})
 	})
@@ -254,11 +255,11 @@ func TestAskEach(t *testing.T) {
 		t.Errorf("%v, %d calls, %d at a time", err, calls.Load(), most.Load())
 	}
 	calls.Store(0)
-	err = performs(t.Context(), t, upstream.Config{}, p.URL, func(ask upstream.Ask) error {
-		return upstream.Each(20, 1, func(i int) error {
+	err = performs(t.Context(), t, upstream.Config{}, p.URL, func(ask dialect.Ask) error {
+		return dialect.Each(20, 1, func(i int) error {
 			calls.Add(1)
 			if i == 2 {
-				return upstream.Broken(endpoint(p.URL), errors.New("third"))
+				return dialect.Broken(endpoint(p.URL), errors.New("third"))
 			}
 			return nil
 		})
@@ -271,7 +272,7 @@ func TestAskEach(t *testing.T) {
 // What a provider cannot do at all is for the next endpoint, and addresses are followed only by a Fetcher.
 func TestAskCannot(t *testing.T) {
 	t.Parallel()
-	c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{"openai": verbatim{}}})
+	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"openai": verbatim{}}})
 	t.Cleanup(c.Close)
 	for _, err := range c.Complete(t.Context(), endpoint("http://127.0.0.1:1"), &completion.Request{Task: &task.Image{}, N: 1}) {
 		if f := fault.From(err); f == nil || f.Next != fault.NextEndpoint || f.Upstream == nil {
@@ -279,7 +280,7 @@ func TestAskCannot(t *testing.T) {
 		}
 	}
 	fetches := func(cfg upstream.Config) (data []byte, err *fault.Error) {
-		err = performs(t.Context(), t, cfg, "http://127.0.0.1:1", func(ask upstream.Ask) error {
+		err = performs(t.Context(), t, cfg, "http://127.0.0.1:1", func(ask dialect.Ask) error {
 			var err error
 			data, _, err = ask.Fetch("https://files.test/x")
 			return err

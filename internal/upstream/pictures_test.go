@@ -22,14 +22,15 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/bfl"
+	"weir/internal/dialect/fal"
+	"weir/internal/dialect/gemini"
+	"weir/internal/dialect/openai"
+	"weir/internal/dialect/yandex"
 	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/upstream"
-	"weir/internal/upstream/bfl"
-	"weir/internal/upstream/fal"
-	"weir/internal/upstream/gemini"
-	"weir/internal/upstream/openai"
-	"weir/internal/upstream/yandex"
 	"weir/internal/usage"
 )
 
@@ -109,7 +110,7 @@ func (s *studio) asked() []string {
 	return slices.Clone(s.seen)
 }
 
-var easels = map[string]upstream.Dialect{"openai": &openai.Dialect{}, "gemini": &gemini.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "yandex": &yandex.Dialect{}}
+var easels = map[string]dialect.Dialect{"openai": &openai.Dialect{}, "gemini": &gemini.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "yandex": &yandex.Dialect{}}
 
 // perform does a task at the studio; what it gives is told as words.
 func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Request, quirks catalog.Quirks) (events []string, told usage.Usage, notice string, fail *fault.Error) {

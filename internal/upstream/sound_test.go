@@ -4,14 +4,14 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/dialect"
 	"weir/internal/task"
-	"weir/internal/upstream"
 )
 
 func TestSoundType(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ogg": ""} {
-		if got := upstream.AudioType(format); got != want {
+		if got := dialect.AudioType(format); got != want {
 			t.Errorf("%s: %q", format, got)
 		}
 	}
@@ -22,7 +22,7 @@ func TestRecordedSeconds(t *testing.T) {
 	for text, want := range map[string]time.Duration{
 		"1.5": 1500 * time.Millisecond, `"2.25"`: 2250 * time.Millisecond, "0": 0, "-1": 0, "1e300": 0, `"x"`: 0, "null": 0, "[1]": 0, "": 0, "1000001": 0,
 	} {
-		if got := upstream.RecordedSeconds([]byte(text)); got != want {
+		if got := dialect.RecordedSeconds([]byte(text)); got != want {
 			t.Errorf("%s: %v", text, got)
 		}
 	}
@@ -31,10 +31,10 @@ func TestRecordedSeconds(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	all := &task.Transcription{Prompt: "p", Temperature: "1", Extra: []task.Field{{Name: "vad", Value: "1"}}}
-	if got := upstream.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model has no place for: prompt, temperature." {
+	if got := dialect.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model has no place for: prompt, temperature." {
 		t.Errorf("%q", got)
 	}
-	if got := upstream.LeftOut(all, map[string]bool{"vad": true, "prompt": true, "temperature": true}); got != "" {
+	if got := dialect.LeftOut(all, map[string]bool{"vad": true, "prompt": true, "temperature": true}); got != "" {
 		t.Errorf("%q", got)
 	}
 }

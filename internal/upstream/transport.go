@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/upstream/h1"
 )
@@ -20,9 +21,9 @@ import (
 // target is a provider as the client sees it: what is computed once for a declaration and not for each request.
 type target struct {
 	provider *catalog.Provider
-	dialect  Dialect
-	text     Texter                      // dialect, nil when it completes no text
-	native   map[completion.Style]Texter // further wires of the provider, for clients that speak the same
+	dialect  dialect.Dialect
+	text     dialect.Texter                      // dialect, nil when it completes no text
+	native   map[completion.Style]dialect.Texter // further wires of the provider, for clients that speak the same
 	host     string
 	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
 	group    *group
@@ -50,9 +51,9 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 
 func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	t := &target{provider: p, dialect: c.cfg.Dialects[p.Dialect]}
-	t.text, _ = t.dialect.(Texter)
-	if d, ok := c.cfg.Dialects["responses"].(Texter); ok && p.Quirks.Responses {
-		t.native = map[completion.Style]Texter{completion.Responses: d}
+	t.text, _ = t.dialect.(dialect.Texter)
+	if d, ok := c.cfg.Dialects["responses"].(dialect.Texter); ok && p.Quirks.Responses {
+		t.native = map[completion.Style]dialect.Texter{completion.Responses: d}
 	}
 	base, err := url.Parse(p.BaseURL)
 	if err == nil && (t.dialect == nil || base.Host == "" || base.Scheme != "http" && base.Scheme != "https") {
@@ -76,7 +77,7 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 }
 
 // speak is the dialect to write a request in: the client's own wire where the provider has it. It is nil when the provider completes no text.
-func (t *target) speak(s completion.Style) Texter {
+func (t *target) speak(s completion.Style) dialect.Texter {
 	if d := t.native[s]; d != nil {
 		return d
 	}
@@ -84,7 +85,7 @@ func (t *target) speak(s completion.Style) Texter {
 }
 
 // url is the address of a call: its own, or its path below the provider's base URL.
-func (t *target) url(call *Call) (*url.URL, error) {
+func (t *target) url(call *dialect.Call) (*url.URL, error) {
 	address := call.URL
 	if address == "" {
 		address = strings.TrimSuffix(t.provider.BaseURL, "/") + call.Path

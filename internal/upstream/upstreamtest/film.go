@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/upstream"
@@ -31,7 +32,7 @@ type Studio interface {
 
 // Film describes a wire for videos to RunFilms.
 type Film struct {
-	Dialect  upstream.Dialect
+	Dialect  dialect.Dialect
 	Provider catalog.Provider // BaseURL is below the simulator's origin
 	Model    string           // the simulator's name of a model; settings are put behind it
 	Facts    *catalog.VideoFacts
@@ -63,7 +64,7 @@ func (w *Film) film(t testing.TB) *filming {
 	srv := httptest.NewServer(x.studio)
 	t.Cleanup(srv.Close)
 	x.origin = srv.URL
-	c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{w.Provider.Dialect: w.Dialect}, Now: now})
+	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{w.Provider.Dialect: w.Dialect}, Now: now})
 	t.Cleanup(c.Close)
 	x.Films = upstream.NewFilms(c, Files{})
 	return x
@@ -462,10 +463,10 @@ func content(resp *http.Response) (*video.Content, error) {
 
 // Submitted is what a dialect sends when it is asked for the videos of r: the path and the body of its one request, which is answered with an
 // error. It fails the test when the dialect does not send one.
-func Submitted(t testing.TB, d upstream.Dialect, ep *catalog.Endpoint, r *video.Request) (Seen, error) {
+func Submitted(t testing.TB, d dialect.Dialect, ep *catalog.Endpoint, r *video.Request) (Seen, error) {
 	t.Helper()
 	p := NewProvider(t, Send(Sized(http.StatusBadRequest, "application/json", `{}`)))
-	c := upstream.New(upstream.Config{Dialects: map[string]upstream.Dialect{ep.Provider.Dialect: d}})
+	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{ep.Provider.Dialect: d}})
 	t.Cleanup(c.Close)
 	at, own := *ep, *ep.Provider
 	own.BaseURL = p.URL + own.BaseURL

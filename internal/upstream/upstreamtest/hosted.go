@@ -11,14 +11,14 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
-	"weir/internal/upstream"
+	"weir/internal/dialect"
 	"weir/internal/usage"
 )
 
 // Hosted checks what a dialect counts of the tools that the provider runs, against the golden answers in dir. A file says in its first line what happened, and
 // has an answer as whole.json, stream.sse or both, and the model in a section of that name where it matters. In want is what each answer reports at
 // its end, and what went by.
-func Hosted(t *testing.T, d upstream.Texter, dir string, least int) {
+func Hosted(t *testing.T, d dialect.Texter, dir string, least int) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "*.txtar"))
 	if err != nil || len(files) < least {
@@ -51,12 +51,12 @@ func Hosted(t *testing.T, d upstream.Texter, dir string, least int) {
 }
 
 // counted is what an answer reports at its end of hosted tools, and what went by.
-func counted(t *testing.T, d upstream.Texter, ep *catalog.Endpoint, body []byte) string {
+func counted(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, body []byte) string {
 	t.Helper()
 	var told usage.Usage
 	var called usage.Calls
-	answer := upstream.Answer{Endpoint: ep, Request: &completion.Request{}, Length: -1, Limits: upstream.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 64 << 10},
-		Body: upstream.NewBody(bytes.NewReader(append(body, '\n', '\n')))}
+	answer := dialect.Answer{Endpoint: ep, Request: &completion.Request{}, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 64 << 10},
+		Body: dialect.NewBody(bytes.NewReader(append(body, '\n', '\n')))}
 	end := ""
 	for ev, err := range d.Events(&answer) {
 		if err != nil {

@@ -13,6 +13,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/upstream"
 	"weir/internal/usage"
@@ -30,7 +31,7 @@ type Answer struct {
 // Wire renders answers as one dialect's upstream writes them.
 type Wire struct {
 	Name        string // as in catalog.Provider.Dialect
-	New         func() upstream.Texter
+	New         func() dialect.Texter
 	Whole       func(Answer) string                                 // body of a whole answer
 	Stream      func(Answer) []string                               // frames of a stream; the last one is the wire's own end
 	Error       func(code, message string) string                   // JSON of a failure
@@ -115,8 +116,8 @@ func newClient(t testing.TB, w Wire, cfg upstream.Config) *upstream.Client {
 	return clientOf(t, w.Name, w.New(), cfg)
 }
 
-func clientOf(t testing.TB, name string, d upstream.Dialect, cfg upstream.Config) *upstream.Client {
-	cfg.Dialects = map[string]upstream.Dialect{name: d}
+func clientOf(t testing.TB, name string, d dialect.Dialect, cfg upstream.Config) *upstream.Client {
+	cfg.Dialects = map[string]dialect.Dialect{name: d}
 	c := upstream.New(cfg)
 	t.Cleanup(c.Close)
 	return c
@@ -227,8 +228,8 @@ func (p *pieces) Read(b []byte) (int, error) {
 // direct decodes without a connection.
 func direct(t testing.TB, w Wire, r io.Reader) Sum {
 	ep := Endpoint(w, "http://127.0.0.1")
-	limits := upstream.Limits{Whole: 16 << 20, Stream: 256 << 20, Line: 4 << 20}
-	return Collect(w.New().Events(&upstream.Answer{Endpoint: ep, Request: w.Request(t, true), Length: -1, Limits: limits, Body: upstream.NewBody(r)}))
+	limits := dialect.Limits{Whole: 16 << 20, Stream: 256 << 20, Line: 4 << 20}
+	return Collect(w.New().Events(&dialect.Answer{Endpoint: ep, Request: w.Request(t, true), Length: -1, Limits: limits, Body: dialect.NewBody(r)}))
 }
 
 // runBorders cuts a stream between every two bytes: nothing of the answer may depend on how reads fall.
@@ -475,7 +476,7 @@ func bodyFaults(w Wire) []failing {
 			t.Errorf("details %v", f.Details)
 		}
 	}
-	small := upstream.Config{Limits: upstream.Limits{Whole: 100 << 10, Stream: 100 << 10, Line: 10 << 10}}
+	small := upstream.Config{Limits: dialect.Limits{Whole: 100 << 10, Stream: 100 << 10, Line: 10 << 10}}
 	pad := strings.Repeat(" ", 200<<10)
 	comments := strings.Repeat(": "+strings.Repeat("x", 1000)+"\n", 200)
 	if w.Binary != nil {
@@ -489,7 +490,7 @@ func bodyFaults(w Wire) []failing {
 		{name: "U22 declared too large", cfg: small, whole: Send(Sized(200, "application/json", pad+body)), kind: gone, next: endpoint, check: tooLarge},
 		{name: "U22 too large", cfg: small, whole: Send(chunkedHead + Chunk(pad+body) + StreamEnd), stream: Send(StreamHead() + Chunk(comments) + StreamEnd),
 			kind: gone, next: endpoint, check: tooLarge},
-		{name: "U22 whole answer to a stream request", cfg: upstream.Config{Limits: upstream.Limits{Whole: 100 << 10}}, stream: Send(JSON(body + pad)), kind: gone, next: endpoint, check: tooLarge},
+		{name: "U22 whole answer to a stream request", cfg: upstream.Config{Limits: dialect.Limits{Whole: 100 << 10}}, stream: Send(JSON(body + pad)), kind: gone, next: endpoint, check: tooLarge},
 		{name: "U22 bomb", cfg: small, whole: Send(gzipped(pad+pad+body, 0)), kind: gone, next: endpoint, check: tooLarge},
 		{name: "U25 long line", cfg: small, stream: Send(Stream(then(frames, w.long(20<<10))...)), kind: gone, next: endpoint, text: true, check: tooLarge},
 		{name: "U27 bad frame", stream: Send(Stream(then(frames, w.wrong())...)), kind: gone, next: endpoint, text: true},

@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/completion"
+	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/upstream"
@@ -23,7 +24,7 @@ type Done struct {
 }
 
 // Perform does a task at a provider that is scripted. declare completes its declaration; nil: nothing is needed.
-func Perform(t testing.TB, d upstream.Dialect, p *Provider, declare func(*catalog.Endpoint), want task.Task) (out Done) {
+func Perform(t testing.TB, d dialect.Dialect, p *Provider, declare func(*catalog.Endpoint), want task.Task) (out Done) {
 	t.Helper()
 	const name = "tested"
 	ep := Endpoint(Wire{Name: name}, p.URL)
@@ -68,7 +69,7 @@ type Exchange struct {
 }
 
 // Exchanges checks what a dialect sends and reads. declare is Perform's.
-func Exchanges(t *testing.T, d upstream.Dialect, declare func(*catalog.Endpoint), list []Exchange) {
+func Exchanges(t *testing.T, d dialect.Dialect, declare func(*catalog.Endpoint), list []Exchange) {
 	for _, x := range list {
 		t.Run(x.Name, func(t *testing.T) {
 			t.Parallel()
@@ -95,7 +96,7 @@ type Refused struct {
 }
 
 // Refusals checks tasks, by name, that come to nothing. declare is Perform's.
-func Refusals(t *testing.T, d upstream.Dialect, declare func(*catalog.Endpoint), list map[string]Refused) {
+func Refusals(t *testing.T, d dialect.Dialect, declare func(*catalog.Endpoint), list map[string]Refused) {
 	for name, x := range list {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

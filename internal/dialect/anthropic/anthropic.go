@@ -1,0 +1,148 @@
+// Package anthropic is the dialect of the messages wire. A request that came by the same wire goes out byte for byte, but for the
+// value of model; any other is written from its canonical form. It must not choose endpoints, and it edits nothing that it passes on.
+package anthropic
+
+import (
+	"cmp"
+	"net/http"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+const (
+	path = "/v1/messages"
+
+	// version is the one that still takes sampling parameters. Requests that came by this wire bring their own.
+	version = "2023-06-01"
+)
+
+// Dialect implements dialect.Dialect. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ dialect.Texter       = (*Dialect)(nil)
+	_ dialect.TokenCounter = (*Dialect)(nil)
+)
+
+// Header gives the credential and the wire's version, and the provider's own fields, which win. A quirk says where the
+// credential goes when not into x-api-key.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	h := dialect.Credential(p, "X-Api-Key", "")
+	if h.Get("Anthropic-Version") == "" {
+		h.Set("Anthropic-Version", version)
+	}
+	return h
+}
+
+// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	if req.Style == completion.Messages && req.Revised == 0 {
+		edits, lost := req.Edits()
+		call := dialect.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
+		if lost {
+			call.Notice = completion.NoticeThoughts
+		}
+		return call, nil
+	}
+	p, err := req.Prompt()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	p, notice := dialect.Search(ep, req, p)
+	e := encoder{ep: ep, req: req, p: p}
+	if notice != "" {
+		e.notice = append(e.notice, notice)
+	}
+	body, err := e.encode()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	return dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
+}
+
+// CountRequest passes on a question how long a prompt is, which only clients of this wire ask.
+func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (call dialect.Call, ok bool) {
+	if req.Style != completion.Messages || req.Revised != 0 {
+		return call, false
+	}
+	edits, _ := req.Edits()
+	return dialect.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
+}
+
+// spliced is the client's body with the value of model replaced, what speaks to the gateway alone taken out, and its style's edits made: nothing else moves, because signatures and
+// cached prefixes depend on the bytes.
+func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
+	edits = slices.Clone(edits)
+	for i := 0; i < len(req.Members); i++ {
+		m := &req.Members[i]
+		if m.Name == "model" {
+			edits = append(edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(rawjson.AppendText(nil, ep.UpstreamID))})
+		}
+		if !completion.GatewayOnly(m.Name) {
+			continue
+		}
+		first := i
+		for i+1 < len(req.Members) && completion.GatewayOnly(req.Members[i+1].Name) {
+			i++
+		}
+		out := completion.Edit{Span: completion.Span{Start: m.Start, End: req.Members[i].End}}
+		switch { // with the comma that told them from a member that stays
+		case i+1 < len(req.Members):
+			out.End = req.Members[i+1].Start
+		case first > 0:
+			out.Start = req.Members[first-1].End
+		}
+		edits = append(edits, out)
+	}
+	slices.SortStableFunc(edits, func(a, b completion.Edit) int { return cmp.Compare(a.Start, b.Start) })
+	out, from := make([]byte, 0, len(req.Body)+len(ep.UpstreamID)), 0
+	for i := range edits {
+		out = append(append(out, req.Body[from:edits[i].Start]...), edits[i].With...)
+		from = edits[i].End
+	}
+	return append(out, req.Body[from:]...)
+}
+
+// forwarded are the header fields of the client that belong to the wire.
+func forwarded(req *completion.Request) http.Header {
+	if req.Version == "" && len(req.Betas) == 0 {
+		return nil
+	}
+	h := http.Header{}
+	if req.Version != "" {
+		h["Anthropic-Version"] = []string{req.Version}
+	}
+	if len(req.Betas) > 0 {
+		h["Anthropic-Beta"] = req.Betas
+	}
+	return h
+}
+
+// Failure classifies an answer that is not 2xx.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := dialect.Refusal{}
+	if rawjson.Valid(body) {
+		r = readRefusal(body)
+	}
+	r.Status, r.Header = status, header
+	f := r.Fault(ep)
+	f.Upstream.Thoughts = status == http.StatusBadRequest && thoughtsRefused(r.Message)
+	return f
+}
+
+// thoughtsRefused recognises what the wire's servers say of thinking that is not their own, was altered or is not where it should be.
+func thoughtsRefused(message string) bool {
+	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`")
+}
+
+// readRefusal reads {"type":"error","error":{"type":...,"message":...}}.
+func readRefusal(body []byte) dialect.Refusal {
+	inner := rawjson.Find(body, "error")
+	return dialect.Refusal{Code: rawjson.Text(rawjson.Find(inner, "type")), Message: rawjson.Text(rawjson.Find(inner, "message")), Raw: string(body)}
+}

@@ -1,0 +1,373 @@
+package anthropic
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/usage"
+)
+
+var errShape = errors.New("anthropic: not a message")
+
+// Events decodes an answer, whole or streamed.
+func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		dec := decoder{ep: a.Endpoint, yield: yield, blocks: make([]block, 0, 4)}
+		dec.head.Notice = a.Notice
+		if a.Request != nil {
+			dec.native, dec.streaming = a.Request.Style == completion.Messages, a.Request.Stream
+		}
+		dialect.Read(a, &dec, yield)
+	}
+}
+
+// block is a content block that has begun.
+type block struct {
+	kind   kind
+	call   int  // index among the tool calls
+	detail int  // index among the reasoning details
+	argued bool // a tool call that has arguments
+}
+
+type kind uint8
+
+const (
+	otherBlock kind = iota
+	textBlock
+	thinkingBlock
+	toolBlock
+)
+
+// decoder turns frames into events.
+type decoder struct {
+	ep    *catalog.Endpoint
+	yield dialect.Yield
+
+	native, streaming bool // the client speaks this wire, and asked for a stream
+	pass              bool // frames go along; an answer of the other kind than asked for is told anew
+
+	ev      completion.Event
+	head    completion.Head
+	begun   bool // the first event was made
+	content bool // some event had content
+	started bool // message_start was seen
+	blocks  []block
+	calls   int
+	details int
+	usage   counts
+	called  usage.Usage // tools that the provider ran, as they came by
+	finish  []byte      // stop_reason
+
+	text []byte // decoded texts of the frame; events hold views
+	raw  []byte // reasoning details or annotations of the frame
+	held []completion.Frame
+}
+
+// Complete reports whether all was said but the last word, message_stop.
+func (dec *decoder) Complete() bool { return dec.finish != nil }
+
+// End stands for the last word.
+func (dec *decoder) End() error {
+	if !dec.Complete() {
+		return dialect.Ended(dec.ep)
+	}
+	_, err := dec.Frame(nil, []byte(`{"type":"message_stop"}`))
+	return err
+}
+
+// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
+	dec.pass = dec.native && dec.streaming
+	name := rawjson.Text(rawjson.Find(data, "type"))
+	dec.reset()
+	switch name {
+	case "message_start":
+		err = dec.start(rawjson.Find(data, "message"))
+	case "content_block_start":
+		err = dec.blockStart(data)
+	case "content_block_delta":
+		err = dec.delta(data)
+	case "content_block_stop":
+		dec.blockStop(data)
+	case "message_delta":
+		dec.messageDelta(data)
+	case "message_stop":
+		dec.ev.Done = true
+	case "error":
+		r := readRefusal(data)
+		r.Status = 200
+		if r.Code == "overloaded_error" {
+			r.Code = "503"
+		}
+		return dialect.Done, r.Fault(dec.ep)
+	}
+	if err != nil {
+		return dialect.Done, err
+	}
+	switch err = dec.send(name, data); {
+	case dec.ev.Done:
+		return dialect.Done, err
+	case dec.Complete():
+		return dialect.Said, err
+	}
+	return dialect.More, err
+}
+
+// reset begins an event.
+func (dec *decoder) reset() {
+	calls := dec.ev.ToolCalls[:0]
+	dec.ev = completion.Event{}
+	dec.ev.ToolCalls = calls
+	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
+}
+
+// send yields the event. What has no content waits for the first that has: before it nothing may reach the client.
+func (dec *decoder) send(name string, data []byte) error {
+	if !dec.content && !dec.ev.HasContent() {
+		if dec.ev.Done {
+			return dialect.Empty(dec.ep)
+		}
+		if pings := name == "ping" && len(dec.held) > 0 && dec.held[len(dec.held)-1].Name == name; dec.pass && !pings { // one is as good as a thousand
+			dec.held = append(dec.held, completion.Frame{Name: name, Data: slices.Clone(data)})
+		}
+		return nil
+	}
+	if dec.pass {
+		dec.ev.Frames = append(dec.held, completion.Frame{Name: name, Data: data})
+		dec.held = dec.held[:0]
+	} else if !dec.speaks() {
+		return nil
+	}
+	if !dec.begun {
+		dec.begun = true
+		dec.ev.Head = &dec.head
+		if dec.ev.Usage == nil {
+			dec.ev.Usage, dec.ev.Opening = dec.usage.usage(), true // of message_start
+		}
+	}
+	dec.content = true
+	dec.ev.Called = &dec.called
+	return dec.yield.Send(&dec.ev)
+}
+
+// speaks reports whether an event says anything in the canonical form.
+func (dec *decoder) speaks() bool {
+	return dec.ev.HasContent() || dec.ev.Usage != nil || dec.ev.Done || dec.ev.Finish != ""
+}
+
+func (dec *decoder) start(message []byte) error {
+	if dec.started || rawjson.KindOf(message) != rawjson.Object {
+		return errShape
+	}
+	dec.started = true
+	dec.head.ID = rawjson.Text(rawjson.Find(message, "id"))
+	dec.head.Model = rawjson.Text(rawjson.Find(message, "model"))
+	dec.usage.read(rawjson.Find(message, "usage"))
+	dec.head.Tier = dec.usage.tier
+	return nil
+}
+
+// maxBlocks bounds what an answer may make us remember.
+const maxBlocks = 10_000
+
+func (dec *decoder) blockStart(data []byte) error {
+	index, ok := rawjson.Int(rawjson.Find(data, "index"))
+	if !ok || index != int64(len(dec.blocks)) || index >= maxBlocks {
+		return errShape
+	}
+	dec.open(rawjson.Find(data, "content_block"))
+	return nil
+}
+
+// open takes in a block: its beginning in a stream, all of it in a whole answer.
+func (dec *decoder) open(v []byte) {
+	b := block{}
+	switch rawjson.Text(rawjson.Find(v, "type")) {
+	case "text":
+		b.kind = textBlock
+		dec.ev.Text = dec.unquoted(rawjson.Find(v, "text"))
+		dec.citations(rawjson.Find(v, "citations"))
+	case "thinking":
+		b.kind, b.detail = thinkingBlock, dec.details
+		dec.details++
+		dec.thinking(b.detail, rawjson.Find(v, "thinking"), rawjson.Find(v, "signature"))
+	case "redacted_thinking":
+		dec.redacted(rawjson.Find(v, "data"))
+	case "server_tool_use":
+		switch rawjson.Text(rawjson.Find(v, "name")) {
+		case "code_execution", "bash_code_execution", "text_editor_code_execution":
+			dec.usage.sandbox = 1 // a request has one
+			dec.called.Containers = usage.Of(1)
+		case "web_search":
+			dec.called.WebSearches.N++
+		case "web_fetch":
+			dec.called.WebFetches.N++
+		}
+	case "web_search_tool_result":
+		dec.failed(v, &dec.called.WebSearches)
+	case "web_fetch_tool_result":
+		dec.failed(v, &dec.called.WebFetches)
+	case "mcp_tool_use":
+		dec.usage.foreign++
+		dec.called.MCPCalls.N++
+	case "tool_use":
+		b.kind, b.call = toolBlock, dec.calls
+		dec.calls++
+		call := completion.ToolCall{Index: b.call, ID: rawjson.Text(rawjson.Find(v, "id")), Name: rawjson.Text(rawjson.Find(v, "name"))}
+		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object && len(bytes.Trim(input, "{} \t\r\n")) > 0 {
+			call.Arguments = input
+		}
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
+	}
+	dec.blocks = append(dec.blocks, b)
+}
+
+// failed takes back a call that ended in an error: the provider does not bill it (web search tool, "Errors").
+func (dec *decoder) failed(result []byte, calls *usage.Count) {
+	if rawjson.KindOf(rawjson.Find(result, "content")) == rawjson.Object && rawjson.FindPath(result, "content", "error_code") != nil {
+		calls.N = max(calls.N-1, 0)
+	}
+}
+
+// thinking makes a reasoning_details entry, or a fragment of one.
+func (dec *decoder) thinking(index int, text, signature []byte) {
+	plain, signed := dec.unquoted(text), len(signature) > 2 && signature[0] == '"'
+	if len(plain) == 0 && !signed {
+		return
+	}
+	dec.ev.Reasoning = plain
+	dec.detail("reasoning.text", index)
+	dec.raw = rawjson.AppendString(append(dec.raw, `,"text":`...), plain)
+	if signed {
+		dec.raw = append(append(dec.raw, `,"signature":`...), signature...)
+		dec.ev.Signature = rawjson.Text(signature)
+	}
+	dec.raw = append(dec.raw, "}]"...)
+	dec.ev.ReasoningDetails = dec.raw
+}
+
+func (dec *decoder) redacted(data []byte) {
+	if rawjson.KindOf(data) != rawjson.String {
+		return
+	}
+	dec.ev.Signature = rawjson.Text(data)
+	dec.detail("reasoning.encrypted", dec.details)
+	dec.details++
+	dec.raw = append(append(append(dec.raw, `,"data":`...), data...), "}]"...)
+	dec.ev.ReasoningDetails = dec.raw
+}
+
+// detail begins a list of one entry.
+func (dec *decoder) detail(kind string, index int) {
+	dec.raw = append(append(append(dec.raw[:0], `[{"type":"`...), kind...), `","index":`...)
+	dec.raw = strconv.AppendInt(dec.raw, int64(index), 10)
+	dec.raw = append(dec.raw, `,"format":"`+completion.FormatAnthropic+`"`...)
+}
+
+func (dec *decoder) delta(data []byte) error {
+	index, ok := rawjson.Int(rawjson.Find(data, "index"))
+	if !ok || index < 0 || index >= int64(len(dec.blocks)) {
+		return errShape
+	}
+	b, v := &dec.blocks[index], rawjson.Find(data, "delta")
+	switch rawjson.Text(rawjson.Find(v, "type")) {
+	case "text_delta":
+		dec.ev.Text = dec.unquoted(rawjson.Find(v, "text"))
+	case "thinking_delta":
+		dec.thinking(b.detail, rawjson.Find(v, "thinking"), nil)
+	case "signature_delta":
+		dec.thinking(b.detail, nil, rawjson.Find(v, "signature"))
+	case "input_json_delta":
+		if b.kind == toolBlock {
+			if text := dec.unquoted(rawjson.Find(v, "partial_json")); len(text) > 0 {
+				b.argued = true
+				dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: text})
+			}
+		}
+	case "citations_delta":
+		dec.citation(rawjson.Find(v, "citation"))
+	}
+	return nil
+}
+
+// blockStop gives a call that had no arguments the empty object.
+func (dec *decoder) blockStop(data []byte) {
+	index, ok := rawjson.Int(rawjson.Find(data, "index"))
+	if !ok || index < 0 || index >= int64(len(dec.blocks)) {
+		return
+	}
+	if b := &dec.blocks[index]; b.kind == toolBlock && !b.argued {
+		b.argued = true
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: []byte("{}")})
+	}
+}
+
+func (dec *decoder) messageDelta(data []byte) {
+	if v := rawjson.Find(data, "usage"); rawjson.KindOf(v) == rawjson.Object {
+		dec.ev.Usage = dec.usage.later(v)
+	}
+	if reason := rawjson.FindPath(data, "delta", "stop_reason"); rawjson.KindOf(reason) == rawjson.String && dec.finish == nil {
+		dec.finish = []byte(rawjson.Text(reason))
+		dec.ev.Finish, dec.ev.NativeFinish = finishReason(string(dec.finish))
+	}
+}
+
+// citations makes annotations of the citations of a whole block.
+func (dec *decoder) citations(list []byte) {
+	for e := rawjson.ElementsOf(list); e.Next(); {
+		dec.citation(e.Value)
+	}
+}
+
+// citation adds a citation of a page of the web to the annotations; others quote the client's own documents.
+func (dec *decoder) citation(v []byte) {
+	if rawjson.Text(rawjson.Find(v, "type")) != "web_search_result_location" {
+		return
+	}
+	at := len(dec.raw)
+	if dec.ev.Annotations != nil {
+		dec.raw[at-1] = ','
+	} else {
+		dec.raw = append(dec.raw, '[')
+	}
+	dec.raw = append(dec.raw, `{"type":"url_citation","url_citation":{"url":`...)
+	dec.raw = appendOr(dec.raw, rawjson.Find(v, "url"))
+	dec.raw = appendOr(append(dec.raw, `,"title":`...), rawjson.Find(v, "title"))
+	dec.raw = append(dec.raw, `,"start_index":0,"end_index":0`...)
+	if cited := rawjson.Find(v, "cited_text"); rawjson.KindOf(cited) == rawjson.String {
+		dec.raw = append(append(dec.raw, `,"content":`...), cited...)
+	}
+	dec.raw = append(dec.raw, "}}]"...)
+	dec.ev.Annotations = dec.raw
+}
+
+// appendOr appends a string, or the empty one.
+func appendOr(out, v []byte) []byte {
+	if rawjson.KindOf(v) != rawjson.String {
+		return append(out, `""`...)
+	}
+	return append(out, v...)
+}
+
+// unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
+func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }
+
+// finishReason maps a stop reason; the constants cost no memory.
+func finishReason(native string) (completion.FinishReason, string) {
+	switch native {
+	case "max_tokens", "model_context_window_exceeded":
+		return completion.Length, native
+	case "tool_use":
+		return completion.ToolCalls, native
+	case "refusal":
+		return completion.ContentFilter, native
+	}
+	return completion.Stop, native
+}

@@ -1,0 +1,150 @@
+// Package bedrock is the dialect of Amazon Bedrock's Converse: JSON on the way in, a binary event stream on the way out. It must not
+// choose endpoints; what only models of one vendor take is sent to those alone.
+package bedrock
+
+import (
+	"errors"
+	"net/http"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/auth"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Dialect implements dialect.Dialect and dialect.Authorizer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ dialect.Texter     = (*Dialect)(nil)
+	_ dialect.Authorizer = (*Dialect)(nil)
+)
+
+// Header gives an API key of Bedrock as a bearer token, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Bearer(p)
+}
+
+// Authorize signs with a credential ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]. The region is told by a quirk, or else by the address.
+func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
+	if !auth.IsAccessKey(p.Key) {
+		return nil, nil
+	}
+	region := p.Quirks.Region
+	if region == "" {
+		region = regionOf(p.BaseURL)
+	}
+	if region == "" {
+		return nil, errors.New("bedrock: the address tells no region; set the quirk region")
+	}
+	return auth.NewSignature(p.Key, region, "bedrock", deps.Now)
+}
+
+// regionOf finds the region in an address such as https://bedrock-runtime.us-east-1.amazonaws.com.
+func regionOf(address string) string {
+	_, host, _ := strings.Cut(address, "://")
+	host, _, _ = strings.Cut(host, "/")
+	labels := strings.Split(host, ".")
+	for i, label := range labels[:len(labels)-1] {
+		if strings.HasPrefix(label, "bedrock-runtime") {
+			return labels[i+1]
+		}
+	}
+	return ""
+}
+
+// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	p, err := req.Prompt()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	e := encoder{ep: ep, req: req, p: p, family: familyOf(ep)}
+	body, err := e.encode()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	path := "/model/" + auth.Escaped(ep.UpstreamID) + "/converse"
+	call := dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}
+	if req.Stream {
+		call.Path += "-stream"
+		call.Header = http.Header{"Accept": {"application/vnd.amazon.eventstream"}}
+	}
+	return call, nil
+}
+
+// family is whose fields a model takes beside those of the wire.
+type family uint8
+
+const (
+	other family = iota
+	anthropic
+	nova
+	openAI
+)
+
+// familyOf tells by the id of a model, or of a profile that is named after it; a quirk tells of the others.
+func familyOf(ep *catalog.Endpoint) family {
+	switch id := ep.UpstreamID; {
+	case strings.Contains(id, "anthropic."):
+		return anthropic
+	case strings.Contains(id, "amazon.nova"):
+		return nova
+	case strings.Contains(id, "openai."):
+		return openAI
+	}
+	switch ep.Provider.Quirks.ReasoningRequest {
+	case "thinking", "adaptive":
+		return anthropic
+	case "effort":
+		return openAI
+	}
+	return other
+}
+
+// Failure classifies an answer that is not 2xx.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	var r dialect.Refusal
+	if rawjson.Valid(body) {
+		r = readRefusal(body)
+	}
+	r.Status, r.Header = status, header
+	// The header has the name of the exception, and behind a colon an address.
+	if name, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":"); name != "" {
+		r.Code = name
+	}
+	f := settled(r).Fault(ep)
+	f.Upstream.Thoughts = status == http.StatusBadRequest && thoughtsRefused(r.Message)
+	return f
+}
+
+// thoughtsRefused recognises what is said of thinking that is not the model's own, was altered or is not where it should be.
+func thoughtsRefused(message string) bool {
+	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`") || strings.Contains(message, "thinking.signature")
+}
+
+// readRefusal reads {"message":...}, in which some services name the exception as "namespace#Name".
+func readRefusal(body []byte) dialect.Refusal {
+	r := dialect.Refusal{Code: rawjson.Text(rawjson.Find(body, "__type")), Message: rawjson.Text(rawjson.Find(body, "message")), Raw: string(body)}
+	if r.Message == "" {
+		r.Message = rawjson.Text(rawjson.Find(body, "Message"))
+	}
+	if _, name, found := strings.Cut(r.Code, "#"); found {
+		r.Code = name
+	}
+	return r
+}
+
+// settled corrects what the status alone tells wrongly: a quota of the account, or a model that is not to be had here, is no bad request.
+func settled(r dialect.Refusal) dialect.Refusal {
+	switch {
+	case r.Code == "ServiceQuotaExceededException" && r.Status == http.StatusBadRequest:
+		r.Status = http.StatusTooManyRequests
+	case r.Status == http.StatusBadRequest && (strings.Contains(r.Message, "model identifier is invalid") || strings.Contains(r.Message, "on-demand throughput isn")):
+		r.Code = "model_not_found"
+	}
+	return r
+}

@@ -1,0 +1,500 @@
+package bedrock
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/claude"
+	"weir/internal/rawjson"
+)
+
+const idPrefix = "tooluse_"
+
+// encoder writes one request from its canonical form.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	p      *completion.Prompt
+	family family
+	rawjson.Writer
+
+	marks     claude.Marks
+	answerCap int64
+	thinking  bool
+	more      rawjson.Writer // members of additionalModelRequestFields
+	documents int
+	notice    []string
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	if err := e.check(); err != nil {
+		return nil, err
+	}
+	format := completion.FormatAnthropic
+	if e.family != anthropic {
+		format = "" // whoever's they are, they stay out
+	}
+	if e.req.Thoughtless || e.p.Foreign(format) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
+	}
+	if err := e.reasoning(); err != nil {
+		return nil, err
+	}
+	e.marks = claude.MarksOf(e.p)
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
+	// what is cached first comes first: tools, system, messages
+	e.tools()
+	e.system()
+	if err := e.messages(); err != nil {
+		return nil, err
+	}
+	e.inference()
+	e.modelFields()
+	e.format()
+	if tier := e.ep.Tier; tier != "" && tier != "default" {
+		e.Name("serviceTier").Object()
+		e.Name("type").Text(tier)
+		e.EndObject()
+	}
+	e.EndObject()
+	return e.B, nil
+}
+
+// check refuses what this wire has no words for.
+func (e *encoder) check() error {
+	if err := dialect.OneAnswer(e.req); err != nil {
+		return err
+	}
+	switch {
+	case e.req.Search != nil: // not merely offered to the model
+		return dialect.Cannot("plugins", "a search of the web")
+	case e.p.Search != nil:
+		e.notice = append(e.notice, completion.NoticeSearch)
+	}
+	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
+		return err
+	}
+	return nil
+}
+
+// reasoning decides how the model thinks, and what that makes of the cap of the answer.
+func (e *encoder) reasoning() error {
+	r := &e.req.Reasoning
+	e.answerCap = e.req.MaxTokens
+	if !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 {
+		return nil
+	}
+	switch e.family {
+	case openAI:
+		if effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion)); effort != "" {
+			e.more.Name("reasoning_effort").Text(leveled(effort))
+		}
+		return nil
+	case other, nova:
+		e.notice = append(e.notice, "Reasoning was left to the model, because the provider has no setting for it.")
+		return nil
+	case anthropic:
+	}
+	d, err := claude.Decide(e.ep, e.req, e.p)
+	if err != nil {
+		return err
+	}
+	if d.Notice != "" {
+		e.notice = append(e.notice, d.Notice)
+	}
+	if e.thinking = d.On; !d.On { // it is off unless asked for
+		return nil
+	}
+	e.more.Name("thinking").Object()
+	if d.Adaptive {
+		e.more.Name("type").Text("adaptive")
+	} else {
+		e.more.Name("type").Text("enabled")
+		e.more.Name("budget_tokens").Int(d.Budget)
+		e.answerCap = d.Cap
+	}
+	e.more.EndObject()
+	if d.Effort != "" {
+		e.more.Name("output_config").Object()
+		e.more.Name("effort").Text(d.Effort)
+		e.more.EndObject()
+	}
+	return nil
+}
+
+// leveled is the nearest of the three efforts that open models know.
+func leveled(effort string) string {
+	switch effort {
+	case "none", "minimal", "low":
+		return "low"
+	case "medium":
+		return effort
+	}
+	return "high"
+}
+
+// caches reports whether the model takes cache points: another refuses the whole request for one.
+func (e *encoder) caches() bool {
+	return e.family == anthropic || e.family == nova || e.ep.Provider.Quirks.CacheControl
+}
+
+// point writes a cache point behind what is marked, unless the last four of the request are behind it.
+func (e *encoder) point(c completion.Cache) {
+	if !e.caches() || !e.marks.Keep(c) {
+		return
+	}
+	e.Object()
+	e.Name("cachePoint").Object()
+	e.Name("type").Text("default")
+	if c == "1h" && e.family == anthropic {
+		e.Name("ttl").Text("1h")
+	}
+	e.Close("}}")
+}
+
+// tools writes the tools. Calls and results are only taken together with tools, and there is no way to forbid calls: a request that has
+// calls in it and wants none declares what was called.
+func (e *encoder) tools() {
+	c := &e.p.Choice
+	list, called := e.p.Tools, e.called()
+	if c.Mode == completion.ChoiceNone {
+		if len(list) > 0 && len(called) > 0 {
+			e.notice = append(e.notice, "The model may call tools, because the provider cannot be told that it must not.")
+		}
+		list = nil
+	}
+	if len(list) == 0 && len(called) == 0 {
+		return
+	}
+	e.Name("toolConfig").Object()
+	e.Name("tools").Array()
+	for i := range list {
+		if t := &list[i]; c.Allowed == nil || slices.Contains(c.Allowed, t.Name) {
+			e.tool(t)
+		}
+	}
+	if len(list) == 0 {
+		for _, name := range called {
+			e.tool(e.declared(name))
+		}
+	}
+	e.EndArray()
+	if len(list) > 0 {
+		e.choice()
+	}
+	e.EndObject()
+}
+
+// called are the names of the tools that were called so far.
+func (e *encoder) called() (names []string) {
+	for i := range e.p.Turns {
+		for j := range e.p.Turns[i].Parts {
+			if c := e.p.Turns[i].Parts[j].Call; c != nil && !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}
+
+// declared is the tool of that name, or one of which no more is known than the name.
+func (e *encoder) declared(name string) *completion.Tool {
+	for i := range e.p.Tools {
+		if e.p.Tools[i].Name == name {
+			return &e.p.Tools[i]
+		}
+	}
+	return &completion.Tool{Name: name}
+}
+
+func (e *encoder) tool(t *completion.Tool) {
+	e.Object()
+	e.Name("toolSpec").Object()
+	e.Name("name").Text(t.Name)
+	if strings.TrimSpace(t.Description) != "" {
+		e.Name("description").Text(t.Description)
+	}
+	e.Name("inputSchema").Object()
+	e.Name("json")
+	e.objectSchema(t.Parameters)
+	e.EndObject()
+	if t.Strict != nil && *t.Strict && e.family == anthropic {
+		e.Name("strict").Bool(true)
+	}
+	e.Close("}}")
+	e.point(t.Cache)
+}
+
+// objectSchema writes a schema that says it is of an object, which this wire requires.
+func (e *encoder) objectSchema(schema []byte) {
+	switch {
+	case rawjson.KindOf(schema) != rawjson.Object:
+		e.Literal(`{"type":"object","properties":{}}`)
+	case rawjson.Find(schema, "type") != nil:
+		e.Raw(bytes.TrimSpace(schema))
+	default:
+		e.Object()
+		e.Name("type").Text("object")
+		if members := bytes.TrimSpace(bytes.TrimSpace(schema)[1:]); members[0] != '}' {
+			e.Raw(members[:len(members)-1])
+		}
+		e.EndObject()
+	}
+}
+
+func (e *encoder) choice() {
+	switch e.p.Choice.Mode {
+	case completion.ChoiceAuto:
+		e.Name("toolChoice").Literal(`{"auto":{}}`)
+	case completion.ChoiceRequired:
+		e.Name("toolChoice").Literal(`{"any":{}}`)
+	case completion.ChoiceTool:
+		e.Name("toolChoice").Object()
+		e.Name("tool").Object()
+		e.Name("name").Text(e.p.Choice.Name)
+		e.Close("}}")
+	case completion.ChoiceUnset, completion.ChoiceNone:
+	}
+	if e.p.Serial {
+		e.notice = append(e.notice, "The model may call several tools at once, because the provider cannot be told otherwise.")
+	}
+}
+
+func (e *encoder) system() {
+	at := len(e.B)
+	e.Name("system").Array()
+	for part := range claude.System(e.p) {
+		if strings.TrimSpace(part.Text) != "" {
+			e.textBlock(part.Text)
+			e.point(part.Cache)
+		}
+	}
+	e.EndArrayOrDrop(at)
+}
+
+func (e *encoder) textBlock(text string) {
+	e.Object()
+	e.Name("text").Text(text)
+	e.EndObject()
+}
+
+func (e *encoder) messages() error {
+	e.Name("messages").Array()
+	for m := range claude.Messages(e.p) {
+		if err := e.message(&m); err != nil {
+			return err
+		}
+	}
+	e.EndArray()
+	return nil
+}
+
+func (e *encoder) message(m *claude.Message) error {
+	e.Object()
+	e.Name("role").Text(m.Role)
+	e.Name("content").Array()
+	begin, documents, said := len(e.B), e.documents, false
+	for part := range m.Parts() {
+		said = said || part.Kind == completion.TextPart && strings.TrimSpace(part.Text) != ""
+		if err := e.block(part); err != nil {
+			return err
+		}
+		if len(e.B) > begin { // nothing is cached in front of the first block
+			e.point(part.Cache)
+		}
+	}
+	if len(e.B) == begin || e.documents > documents && !said { // a document does not come without words
+		e.textBlock(claude.Filler)
+	}
+	if m.Last {
+		e.point(e.p.Cache)
+	}
+	e.Close("]}")
+	return nil
+}
+
+// block writes one content block. What says nothing leaves none.
+func (e *encoder) block(part *completion.Part) error {
+	switch part.Kind {
+	case completion.TextPart, completion.RefusalPart:
+		if strings.TrimSpace(part.Text) != "" {
+			e.textBlock(part.Text)
+		}
+	case completion.ImagePart:
+		return e.media("image", part.Media)
+	case completion.FilePart:
+		return e.media("document", part.Media)
+	case completion.AudioPart:
+		return e.media("audio", part.Media)
+	case completion.VideoPart:
+		return e.media("video", part.Media)
+	case completion.CallPart:
+		return e.call(part.Call)
+	case completion.ResultPart:
+		return e.result(part.Result)
+	case completion.ReasoningPart:
+		e.thought(part.Thought)
+	}
+	return nil
+}
+
+// media writes bytes: of addresses this wire takes only those in S3, which no client's wire can say.
+func (e *encoder) media(kind string, m *completion.Media) error {
+	format := formatOf(kind, m)
+	switch {
+	case m.Base64 == nil:
+		return dialect.Cannot("messages", "a file by its address or by another provider's id; send its content")
+	case format == "":
+		return dialect.Cannot("messages", "files of type "+m.Type)
+	}
+	e.Object()
+	e.Name(kind).Object()
+	e.Name("format").Text(format)
+	if kind == "document" {
+		e.documents++
+		e.Name("name").Text(documentName(m.Name, e.documents))
+	}
+	e.Name("source").Object()
+	e.Name("bytes").Quoted(m.Base64)
+	e.Close("}}}")
+	return nil
+}
+
+func (e *encoder) call(c *completion.Call) error {
+	arguments, err := dialect.ObjectArguments(c)
+	if err != nil {
+		return err
+	}
+	e.Object()
+	e.Name("toolUse").Object()
+	e.Name("toolUseId").Text(claude.CallID(idPrefix, c.ID))
+	e.Name("name").Text(c.Name)
+	e.Name("input").Raw(arguments)
+	e.Close("}}")
+	return nil
+}
+
+func (e *encoder) result(r *completion.Result) error {
+	e.Object()
+	e.Name("toolResult").Object()
+	e.Name("toolUseId").Text(claude.CallID(idPrefix, r.CallID))
+	e.Name("content").Array()
+	begin := len(e.B)
+	marked := e.family == anthropic || e.family == nova // others refuse a status
+	if r.Failed && !marked {
+		e.textBlock("Error:")
+	}
+	for i := range r.Parts {
+		if err := e.block(&r.Parts[i]); err != nil {
+			return err
+		}
+	}
+	if len(e.B) == begin {
+		e.textBlock(claude.Filler)
+	}
+	e.EndArray()
+	if r.Failed && marked {
+		e.Name("status").Text("error")
+	}
+	e.Close("}}")
+	return nil
+}
+
+// thought writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
+func (e *encoder) thought(t *completion.Thought) {
+	switch {
+	case e.family != anthropic || !t.Of(completion.FormatAnthropic):
+	case t.Kind == completion.ThoughtText:
+		e.Object()
+		e.Name("reasoningContent").Object()
+		e.Name("reasoningText").Object()
+		e.Name("text").Text(t.Text)
+		e.Name("signature").Text(t.Signature)
+		e.Close("}}}")
+	case t.Kind == completion.ThoughtEncrypted:
+		e.Object()
+		e.Name("reasoningContent").Object()
+		e.Name("redactedContent").Text(t.Data)
+		e.Close("}}")
+	}
+}
+
+// inference writes what every model knows.
+func (e *encoder) inference() {
+	at := len(e.B)
+	e.Name("inferenceConfig").Object()
+	if e.answerCap > 0 {
+		e.Name("maxTokens").Int(e.answerCap)
+	}
+	s := &e.p.Sampling
+	if !e.thinking { // a model that thinks takes none of it
+		e.share("temperature", s.Temperature, catalog.ParamTemperature)
+		e.share("topP", s.TopP, catalog.ParamTopP)
+	}
+	stops := len(e.B)
+	e.Name("stopSequences").Array()
+	for _, s := range e.p.Stop {
+		if strings.TrimSpace(s) != "" { // white space alone is refused
+			e.Text(s)
+		}
+	}
+	e.EndArrayOrDrop(stops)
+	e.EndObjectOrDrop(at)
+}
+
+// share writes a number of at most 1, where this wire's scales end.
+func (e *encoder) share(name, value string, p catalog.Params) {
+	if value == "" || e.ep.Params&p == 0 {
+		return
+	}
+	if n, ok := rawjson.Float([]byte(value)); ok && n > 1 {
+		value = "1"
+	}
+	e.Name(name).Literal(value)
+}
+
+// modelFields writes what the wire hands on to the model unread.
+func (e *encoder) modelFields() {
+	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
+		switch e.family {
+		case anthropic:
+			e.more.Name("top_k").Literal(k)
+		case nova:
+			e.more.Name("inferenceConfig").Object()
+			e.more.Name("topK").Literal(k)
+			e.more.EndObject()
+		case other, openAI:
+		}
+	}
+	if len(e.more.B) > 0 {
+		e.Name("additionalModelRequestFields").Object()
+		e.Raw(e.more.B)
+		e.EndObject()
+	}
+}
+
+// format writes the schema that the answer must have, which this wire takes as text.
+func (e *encoder) format() {
+	f := &e.p.Format
+	if f.Kind != completion.FormatSchema {
+		return
+	}
+	e.Name("outputConfig").Object()
+	e.Name("textFormat").Object()
+	e.Name("type").Text("json_schema")
+	e.Name("structure").Object()
+	e.Name("jsonSchema").Object()
+	e.Name("schema").Bytes(dialect.ClosedSchema(f.Schema))
+	if f.Name != "" {
+		e.Name("name").Text(f.Name)
+	}
+	if f.Description != "" {
+		e.Name("description").Text(f.Description)
+	}
+	e.Close("}}}}")
+}

@@ -1,0 +1,127 @@
+package cohere
+
+import (
+	"iter"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// maxInputs of one call (Cohere, API reference, Embed v2).
+const maxInputs = 96
+
+// embedding asks for vectors at /v2/embed, as base64.
+func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
+	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
+		body, err := encodeEmbed(ep, t, batch)
+		if err != nil {
+			return out, err
+		}
+		if body, err = dialect.Object(ask, dialect.Call{Path: "/v2/embed", Body: body}); err != nil {
+			return out, err
+		}
+		return readEmbed(ep, body)
+	})
+}
+
+func limit(own, usual int) int {
+	if own > 0 {
+		return min(own, usual)
+	}
+	return usual
+}
+
+// inputTypes are the wire's words for what clients say that vectors are for.
+var inputTypes = map[string]string{
+	"search_query": "search_query", "query": "search_query", "search_document": "search_document", "document": "search_document", "passage": "search_document",
+	"classification": "classification", "clustering": "clustering", "image": "image",
+}
+
+// inputType is the wire's word. It has none for "not told": documents are what is embedded most.
+func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
+	if t.InputType == "" {
+		return "search_document", nil
+	}
+	if word, known := inputTypes[strings.ToLower(t.InputType)]; known {
+		return word, nil
+	}
+	f := dialect.Unsupported(ep, "input_type must be search_query, search_document, classification, clustering or image.")
+	f.Param = "input_type"
+	return "", f
+}
+
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+	word, err := inputType(ep, t)
+	if err != nil {
+		return nil, err
+	}
+	var w rawjson.Writer
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input_type").Text(word)
+	w.Name("embedding_types").Literal(`["base64"]`)
+	if t.Dimensions > 0 {
+		w.Name("output_dimension").Int(int64(t.Dimensions))
+	}
+	if texts, err := embed.Texts(ep, batch); err == nil {
+		w.Name("texts").Texts(texts)
+		w.EndObject()
+		return w.B, nil
+	}
+	w.Name("inputs").Array()
+	for i := range batch {
+		if batch[i].Tokens != nil {
+			return nil, embed.NoTokens(ep)
+		}
+		w.Object()
+		w.Name("content").Array()
+		for j := range batch[i].Parts {
+			embed.WritePart(&w, &batch[i].Parts[j])
+		}
+		w.Close("]}")
+	}
+	w.Close("]}")
+	return w.B, nil
+}
+
+// readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that knows no base64 answers with floats.
+func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
+	out.ID = rawjson.Text(rawjson.Find(body, "id"))
+	for m := rawjson.MembersOf(rawjson.Find(body, "embeddings")); m.Next(); {
+		if name := string(m.Name); name != "base64" && name != "float" || out.Vectors != nil {
+			continue
+		}
+		for e := rawjson.ElementsOf(m.Value); e.Next(); {
+			v, err := embed.Vector(e.Value)
+			if err != nil {
+				return out, dialect.Broken(ep, err)
+			}
+			out.Vectors = append(out.Vectors, v)
+		}
+	}
+	if out.Vectors == nil {
+		return out, dialect.Empty(ep)
+	}
+	billed := rawjson.FindPath(body, "meta", "billed_units")
+	texts, images := count(rawjson.Find(billed, "input_tokens")), count(rawjson.Find(billed, "image_tokens"))
+	if texts.Reported || images.Reported {
+		out.Usage.Prompt = usage.Count{N: texts.N + images.N, Reported: texts.N <= most && images.N <= most}
+		out.Usage.PromptImage = images
+	}
+	return out, nil
+}
+
+const most = 1 << 40
+
+// count reads a whole number of zero or more.
+func count(v []byte) usage.Count {
+	n, ok := rawjson.Int(v)
+	return usage.Count{N: max(n, 0), Reported: ok && n >= 0}
+}

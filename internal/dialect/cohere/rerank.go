@@ -1,0 +1,40 @@
+package cohere
+
+import (
+	"iter"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/rank"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// rerank asks for an order of documents at /v2/rerank. What is billed is search units.
+func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w.Object()
+		w.Name("model").Text(ep.UpstreamID)
+		rank.WriteQuery(&w, t)
+		if t.TopN > 0 {
+			w.Name("top_n").Int(int64(t.TopN))
+		}
+		w.EndObject()
+		body, err := dialect.Object(ask, dialect.Call{Path: "/v2/rerank", Body: w.B})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ranks, err := rank.Read(ep, rawjson.Find(body, "results"), t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		used := usage.Usage{Requests: count(rawjson.FindPath(body, "meta", "billed_units", "search_units")), Completion: usage.Of(0)}
+		head := &completion.Head{ID: rawjson.Text(rawjson.Find(body, "id"))}
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &used, Done: true}, nil)
+	}
+}

@@ -1,0 +1,159 @@
+// Package deepgram is the dialect of Deepgram's wire for recordings: the bare bytes go out, what is wanted stands in the query, and words,
+// utterances and speakers come back. There are no conversations on it. It must not keep a recording in memory, nor choose endpoints.
+package deepgram
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// Dialect implements dialect.Dialect and dialect.Performer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ dialect.Dialect   = (*Dialect)(nil)
+	_ dialect.Performer = (*Dialect)(nil)
+)
+
+// Header gives the credential behind Token, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Credential(p, "Authorization", "Token")
+}
+
+// Failure classifies an answer that is not 2xx: {"err_code":"...","err_msg":"...","request_id":"..."}, or the newer
+// {"category":"...","message":"...","details":"..."}.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := dialect.Refusal{Status: status, Header: header}
+	if rawjson.Valid(body) {
+		r.Raw = string(body)
+		for _, name := range [...]string{"err_msg", "message", "error"} {
+			if r.Message == "" {
+				r.Message = rawjson.Text(rawjson.Find(body, name))
+			}
+		}
+		for _, name := range [...]string{"err_code", "category", "error_code"} {
+			if r.Code == "" {
+				r.Code = rawjson.Text(rawjson.Find(body, name))
+			}
+		}
+	}
+	return r.Fault(ep)
+}
+
+// Perform transcribes.
+func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	t, ok := req.Task.(*task.Transcription)
+	switch {
+	case !ok:
+		return dialect.NotServed(ep)
+	case t.Logprobs:
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model gives no log probabilities."))
+	case len(t.SpeakerRefs) > 0:
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not know speakers by references."))
+	}
+	return func(yield func(*completion.Event, error) bool) {
+		body, err := dialect.Object(ask, call(ep, t))
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ev, err := read(ep, t, body)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ev.Head.Notice = dialect.LeftOut(t, options)
+		yield(ev, nil)
+	}
+}
+
+// options are the fields of a form that go on as parameters of the same name: none of them costs more, calls somebody back or changes the
+// shape of the answer.
+var options = map[string]bool{
+	"dictation": true, "filler_words": true, "keywords": true, "measurements": true, "numerals": true, "profanity_filter": true, "replace": true, "utt_split": true,
+}
+
+func call(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
+	q := url.Values{"model": {ep.UpstreamID}, "smart_format": {"true"}, "punctuate": {"true"}, "utterances": {"true"}}
+	if t.Language != "" {
+		q.Set("language", t.Language)
+	} else {
+		q.Set("detect_language", "true")
+	}
+	if t.Response == "diarized_json" {
+		q.Set("diarize", "true")
+	}
+	for _, x := range t.Extra {
+		if options[x.Name] {
+			q.Add(x.Name, x.Value)
+		}
+	}
+	return dialect.Call{
+		Path: "/v1/listen?" + q.Encode(), Header: http.Header{"Content-Type": {t.MediaType}},
+		Content: func() (io.Reader, int64) { return io.NewSectionReader(t.File, 0, t.File.Size()), t.File.Size() },
+	}
+}
+
+// read reads {"metadata":{"request_id","duration"},"results":{"channels":[{"alternatives":[{"transcript","words":[...]}],
+// "detected_language"}],"utterances":[...]}}.
+func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion.Event, error) {
+	channels := rawjson.ElementsOf(rawjson.FindPath(body, "results", "channels"))
+	if !channels.Next() {
+		return nil, dialect.Broken(ep, errors.New("the answer has no channel"))
+	}
+	alternatives := rawjson.ElementsOf(rawjson.Find(channels.Value, "alternatives"))
+	if !alternatives.Next() || rawjson.KindOf(rawjson.Find(alternatives.Value, "transcript")) != rawjson.String {
+		return nil, dialect.Broken(ep, errors.New("the answer has no transcript"))
+	}
+	said := &task.Transcript{
+		Final: true, Text: rawjson.Text(rawjson.Find(alternatives.Value, "transcript")),
+		Language: rawjson.Text(rawjson.Find(channels.Value, "detected_language")),
+		Duration: dialect.RecordedSeconds(rawjson.FindPath(body, "metadata", "duration")),
+	}
+	for w := rawjson.ElementsOf(rawjson.Find(alternatives.Value, "words")); w.Next(); {
+		said.Words = append(said.Words, readWord(w.Value))
+	}
+	for u := rawjson.ElementsOf(rawjson.FindPath(body, "results", "utterances")); u.Next(); {
+		said.Segments = append(said.Segments, task.Segment{
+			Start: dialect.RecordedSeconds(rawjson.Find(u.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(u.Value, "end")),
+			Text: rawjson.Text(rawjson.Find(u.Value, "transcript")), Speaker: speaker(u.Value),
+		})
+	}
+	if said.Segments == nil {
+		said.Segments = task.Segments(said.Words, " ")
+	}
+	task.Letters(said.Segments, said.Words)
+	var u usage.Usage
+	if said.Duration > 0 {
+		u.Millis = usage.Of(said.Duration.Milliseconds())
+	}
+	head := &completion.Head{ID: rawjson.Text(rawjson.FindPath(body, "metadata", "request_id"))}
+	return &completion.Event{Head: head, Choice: -1, Result: &task.Result{Transcript: said}, Usage: &u, Done: true}, nil
+}
+
+func readWord(v []byte) task.Word {
+	text := rawjson.Text(rawjson.Find(v, "punctuated_word"))
+	if text == "" {
+		text = rawjson.Text(rawjson.Find(v, "word"))
+	}
+	return task.Word{Text: text, Start: dialect.RecordedSeconds(rawjson.Find(v, "start")), End: dialect.RecordedSeconds(rawjson.Find(v, "end")), Speaker: speaker(v)}
+}
+
+// speaker is the number of who speaks as it is written, "" not told.
+func speaker(v []byte) string {
+	if n := rawjson.Find(v, "speaker"); rawjson.KindOf(n) == rawjson.Number {
+		return string(n)
+	}
+	return ""
+}

@@ -1,0 +1,239 @@
+// Package upstream performs attempts: it sends an encoded request to a provider, watches the clock and the limits, and turns
+// whatever goes wrong into a fault that says what may be tried next. It must not choose endpoints, retry, or know money.
+package dialect
+
+import (
+	"io"
+	"iter"
+	"net/http"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect/auth"
+	"weir/internal/fault"
+)
+
+// Dialect speaks the wire of one kind of provider. What the provider can do is said by the further interfaces that its dialect
+// implements: Texter, Performer, Filmer, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
+// Its methods are called concurrently.
+type Dialect interface {
+	// Header gives the header fields of every request to p: credential, content type and p's own. It is called for each
+	// credential of a declaration of p, with that one in p.Key, and the results are kept.
+	Header(p *catalog.Provider) http.Header
+	// Failure classifies an answer that is not 2xx; body holds at most 64 KiB of it.
+	Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error
+}
+
+// Texter is a Dialect of a provider that completes text.
+type Texter interface {
+	Dialect
+	// Request encodes req for ep. It leaves req unchanged: the next attempt starts from it. The body must not be a view
+	// into memory that is used again before the attempt has ended.
+	Request(ep *catalog.Endpoint, req *completion.Request) (Call, error)
+	// Events decodes a 2xx answer. The sequence ends with one event that is Done, or with one error. Errors of a.Body are
+	// passed on as they are; those of the decoder become faults through Broken, Ended, Empty and TooLarge.
+	Events(a *Answer) iter.Seq2[*completion.Event, error]
+}
+
+// Call is one encoded request.
+type Call struct {
+	Method string // "": POST
+	Path   string // appended to the provider's base URL, with its query if it has one
+	Body   []byte
+	Header http.Header // fields of this one request beside those of the dialect's Header, over which they win; nil: none
+	Notice string      // sentences on what of the request is not in it, "" none
+
+	// What only a Performer's calls have.
+	URL     string                    // the whole address instead of Path, as the provider gave it; "" none
+	Stream  bool                      // the answer is a stream: the timeouts and limits of one
+	Content func() (io.Reader, int64) // the body and its length where it is not in memory, afresh for each try; nil: Body
+}
+
+// Verb is the HTTP method.
+func (call *Call) Verb() string {
+	if call.Method == "" {
+		return http.MethodPost
+	}
+	return call.Method
+}
+
+// Answer is a 2xx answer on its way in.
+type Answer struct {
+	Endpoint *catalog.Endpoint
+	Request  *completion.Request
+	Length   int64 // declared length of the body in bytes, -1 unknown
+	Limits   Limits
+	Notice   string // of the Call: goes into the Head
+	Body     *Body
+
+	Exchange Exchange // what it came by; nil in tests of a decoder
+}
+
+// Exchange is the HTTP exchange of an answer.
+type Exchange interface {
+	// Linger says that all of the answer is there but what may follow it.
+	Linger()
+	// Header gives the fields of the answer, until its body is read: they are in the same buffer.
+	Header() http.Header
+	// Close ends it.
+	Close()
+}
+
+// Finished tells that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
+// only for Timeouts.Linger; then the body ends with io.EOF. It may be called again.
+func (a *Answer) Finished() {
+	if a.Exchange != nil {
+		a.Exchange.Linger()
+	}
+}
+
+// Close ends an answer that Ask.Do gave.
+func (a *Answer) Close() {
+	if a.Exchange != nil {
+		a.Exchange.Close()
+	}
+}
+
+// Body is the body of an answer: watched, limited and decompressed. Its errors other than io.EOF are *fault.Error.
+type Body struct {
+	r      io.Reader
+	head   [64]byte // what Peek has read and Read has not given out
+	headAt int
+	headTo int
+	err    error // of the read that filled head
+	sawEOF bool
+}
+
+// NewBody makes a Body of plain bytes.
+func NewBody(r io.Reader) *Body { return &Body{r: r} }
+
+// Reset makes b read from r.
+func (b *Body) Reset(r io.Reader) { *b = Body{r: r} }
+
+// AtEnd reports whether the end of the body was read.
+func (b *Body) AtEnd() bool { return b.sawEOF }
+
+// Peek tells the first byte of the body that is not white space or part of a byte order mark, without taking it.
+// White space before it is dropped: providers send some to keep a slow answer's connection alive.
+func (b *Body) Peek() (byte, error) {
+	for {
+		for b.headAt < b.headTo {
+			switch c := b.head[b.headAt]; c {
+			case ' ', '\t', '\r', '\n', 0xEF, 0xBB, 0xBF:
+				b.headAt++
+			default:
+				return c, nil
+			}
+		}
+		if b.err != nil {
+			return 0, b.err
+		}
+		b.headAt = 0
+		b.headTo, b.err = b.r.Read(b.head[:])
+		b.sawEOF = b.err == io.EOF
+	}
+}
+
+// Read reads on behind what Peek has dropped.
+func (b *Body) Read(p []byte) (int, error) {
+	if b.headAt < b.headTo {
+		n := copy(p, b.head[b.headAt:b.headTo])
+		b.headAt += n
+		return n, nil
+	}
+	if b.err != nil {
+		return 0, b.err
+	}
+	n, err := b.r.Read(p)
+	if err != nil {
+		b.err = err
+		b.sawEOF = err == io.EOF
+	}
+	return n, err
+}
+
+// ReadAll reads the whole body into buf, which it grows, up to the limit for whole answers.
+func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
+	buf = buf[:0]
+	if a.Length > 0 && a.Length <= a.Limits.Whole {
+		buf = slices.Grow(buf, int(a.Length)+1) // one more, so that the read that finds the end needs no growth
+	}
+	for {
+		if len(buf) == cap(buf) {
+			buf = slices.Grow(buf, 4<<10)
+		}
+		n, err := a.Body.Read(buf[len(buf):cap(buf)])
+		buf = buf[:len(buf)+n]
+		if int64(len(buf)) > a.Limits.Whole {
+			a.holds(cap(buf))
+			return buf, TooLarge(a.Endpoint, nil)
+		}
+		if err != nil {
+			if err == io.EOF {
+				err = nil
+			}
+			a.holds(cap(buf))
+			return buf, err
+		}
+	}
+}
+
+// smallAnswer is what an answer takes that nobody counts, in bytes.
+const smallAnswer = 64 << 10
+
+// holds reports the memory of a large answer to whoever counts it.
+func (a *Answer) holds(n int) {
+	if n > smallAnswer && a.Request != nil && a.Request.Memory != nil {
+		a.Request.Memory.Force(int64(n))
+	}
+}
+
+// Limits bound what an answer may take, in bytes. A field that is zero takes the default.
+type Limits struct {
+	Whole    int64 // body of a whole answer, after decompression; 16 MiB
+	Stream   int64 // body of a stream; 256 MiB
+	Line     int   // one SSE line and one SSE event; 4 MiB
+	Headers  int64 // response headers; 64 KiB
+	Requests int   // over one connection of our own client; 1000
+	Media    int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
+}
+
+// Authorizer is a Dialect whose requests may need more than a fixed field to be admitted: a token that is fetched, or a signature.
+type Authorizer interface {
+	// Authorize gives the method for the requests with the credential p.Key; nil: Header says all. It is called once for each credential.
+	// Where there is a method, Header is called without the credential.
+	Authorize(p *catalog.Provider, d auth.Deps) (auth.Method, error)
+}
+
+// TokenCounter is a Dialect whose provider counts the tokens of a prompt for nothing.
+type TokenCounter interface {
+	// CountRequest encodes the question how long req is for ep; ok is false when the provider cannot be asked that. It leaves req unchanged.
+	CountRequest(ep *catalog.Endpoint, req *completion.Request) (call Call, ok bool)
+}
+
+// Reader is a request body that is read from its source as it is sent.
+func (call *Call) Reader() (io.ReadCloser, int64) {
+	if call.Content == nil {
+		return nil, 0
+	}
+	r, size := call.Content()
+	return io.NopCloser(r), size
+}
+
+// WithDefaults fills in what is zero.
+func (l Limits) WithDefaults() Limits {
+	set := func(n *int64, def int64) {
+		if *n <= 0 {
+			*n = def
+		}
+	}
+	set(&l.Whole, 16<<20)
+	set(&l.Stream, 256<<20)
+	set(&l.Headers, 64<<10)
+	set(&l.Media, 64<<20)
+	if l.Line <= 0 {
+		l.Line = 4 << 20
+	}
+	return l
+}

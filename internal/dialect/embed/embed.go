@@ -1,0 +1,211 @@
+// Package embed is what dialects have in common that turn texts into vectors: the inputs of a task are shared out among calls that stay within
+// a wire's limits, and what comes back is put together in order. It must not know any wire's field names, nor which model is asked.
+package embed
+
+import (
+	"errors"
+	"fmt"
+	"iter"
+	"math"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// Limits are what one call of a wire may have.
+type Limits struct {
+	Inputs int   // inputs in one call, at least 1
+	Tokens int64 // tokens of all inputs of one call, as Tokens estimates them; 0: any number
+}
+
+// parallel is how many calls of one task are under way at a time.
+const parallel = 4
+
+// Answer is what came back for the inputs of one call.
+type Answer struct {
+	ID, Model string      // as the upstream tells them, "" not told
+	Vectors   [][]float32 // one for each input, in their order; nil where none came
+	Usage     usage.Usage // what is not Reported in it was not told
+}
+
+// Perform shares the inputs of t out among as few calls as the limits allow and yields all vectors together. A call that fails fails the task.
+func Perform(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits, call func(batch []task.Input) (Answer, error)) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		batches := Share(t.Inputs, l)
+		answers := make([]Answer, len(batches))
+		err := dialect.Each(len(batches), parallel, func(i int) (err error) {
+			if answers[i], err = call(batches[i]); err != nil {
+				return err
+			}
+			if n := len(answers[i].Vectors); n != len(batches[i]) {
+				return dialect.Broken(ep, fmt.Errorf("%d vectors came for %d inputs", n, len(batches[i])))
+			}
+			return nil
+		})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ev, err := join(ep, t, answers)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(ev, nil)
+	}
+}
+
+// Share cuts inputs into batches that stay within the limits, in order. An input that is too long for any batch has one of its own.
+func Share(inputs []task.Input, l Limits) [][]task.Input {
+	var out [][]task.Input
+	from, tokens := 0, int64(0)
+	for i := range inputs {
+		n := Tokens(&inputs[i])
+		if i > from && (i-from >= l.Inputs || l.Tokens > 0 && tokens+n > l.Tokens) {
+			out = append(out, inputs[from:i:i])
+			from, tokens = i, 0
+		}
+		tokens += n
+	}
+	return append(out, inputs[from:])
+}
+
+const (
+	bytesPerToken = 3    // prose has 3.5 to 5 bytes to a token
+	imageTokens   = 1000 // of a picture, about
+)
+
+// Tokens is about how many tokens an input has, rather more than fewer.
+func Tokens(in *task.Input) int64 {
+	n := int64(len(in.Tokens))
+	for i := range in.Parts {
+		if in.Parts[i].ImageURL != "" {
+			n += imageTokens
+		} else {
+			n += int64(len(in.Parts[i].Text))/bytesPerToken + 1
+		}
+	}
+	return n
+}
+
+// Text is the whole text of an input; false when there is anything else in it.
+func Text(in *task.Input) (string, bool) {
+	if text, plain := in.Text(); plain {
+		return text, true
+	}
+	if in.Tokens != nil {
+		return "", false
+	}
+	var all strings.Builder
+	for i := range in.Parts {
+		if in.Parts[i].ImageURL != "" {
+			return "", false
+		}
+		if i > 0 {
+			all.WriteByte('\n')
+		}
+		all.WriteString(in.Parts[i].Text)
+	}
+	return all.String(), true
+}
+
+// WritePart writes a picture as a part of a chat message, or the text where there is no picture.
+func WritePart(w *rawjson.Writer, part *task.Part) {
+	w.Object()
+	if part.ImageURL != "" {
+		w.Name("type").Text("image_url")
+		w.Name("image_url").Object()
+		w.Name("url").Text(part.ImageURL)
+		w.EndObject()
+	} else {
+		w.Name("type").Text("text")
+		w.Name("text").Text(part.Text)
+	}
+	w.EndObject()
+}
+
+// Texts are the texts of a batch. It fails with dialect.Unsupported where there is anything else in it.
+func Texts(ep *catalog.Endpoint, batch []task.Input) ([]string, error) {
+	out := make([]string, len(batch))
+	for i := range batch {
+		var plain bool
+		if out[i], plain = Text(&batch[i]); !plain {
+			return nil, unsupported(ep, "input", "The provider of this model embeds texts alone.")
+		}
+	}
+	return out, nil
+}
+
+// NoTokens is the fault of an endpoint that takes texts where a client sends tokens.
+func NoTokens(ep *catalog.Endpoint) error {
+	return unsupported(ep, "input", "This model does not take tokens of another tokenizer: send the texts themselves.")
+}
+
+// NoDimensions is the fault of an endpoint whose vectors have one size.
+func NoDimensions(ep *catalog.Endpoint) error {
+	return unsupported(ep, "dimensions", "This model does not support specifying dimensions.")
+}
+
+func unsupported(ep *catalog.Endpoint, param, public string) *fault.Error {
+	f := dialect.Unsupported(ep, public)
+	f.Param = param
+	return f
+}
+
+// join puts the answers together. All vectors must be there, and of one size: the one that was asked for.
+func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completion.Event, error) {
+	head := &completion.Head{ID: answers[0].ID, Model: answers[0].Model}
+	vectors := make([]task.Vector, 0, len(t.Inputs))
+	used := usage.Usage{Prompt: usage.Of(0), PromptImage: usage.Of(0), Completion: usage.Of(0)}
+	for i := range answers {
+		for _, values := range answers[i].Vectors {
+			vectors = append(vectors, task.Vector{Index: len(vectors), Values: values})
+		}
+		Add(&used.Prompt, answers[i].Usage.Prompt)
+		Add(&used.PromptImage, answers[i].Usage.PromptImage)
+	}
+	size := len(vectors[0].Values)
+	for i := range vectors {
+		if n := len(vectors[i].Values); n == 0 || n != size {
+			return nil, dialect.Broken(ep, errors.New("a vector is missing, or of another size than the others"))
+		}
+	}
+	if t.Dimensions > 0 && t.Dimensions != size {
+		return nil, NoDimensions(ep) // some servers pass over what they cannot do
+	}
+	return &completion.Event{Head: head, Choice: -1, Result: &task.Result{Vectors: vectors}, Usage: &used, Done: true}, nil
+}
+
+// most is more tokens than any task has, and few enough to add up.
+const most = 1 << 40
+
+// Add adds a count to a sum. What was not told, or makes no sense, leaves the sum untold.
+func Add(to *usage.Count, n usage.Count) {
+	if !n.Reported || n.N < 0 {
+		*to = usage.Count{}
+	}
+	if to.Reported {
+		to.N = min(to.N+min(n.N, most), most)
+	}
+}
+
+// Normalize scales a vector to the length 1: what a model gives in fewer dimensions than its own may be shorter.
+func Normalize(v []float32) {
+	sum := 0.0
+	for _, x := range v {
+		sum += float64(x) * float64(x)
+	}
+	if sum == 0 || math.IsInf(sum, 0) {
+		return
+	}
+	by := 1 / math.Sqrt(sum)
+	for i := range v {
+		v[i] = float32(float64(v[i]) * by)
+	}
+}

@@ -1,0 +1,55 @@
+// Package fal is the dialect of fal's queue: a request goes in, is looked after until it is done, and is taken back when nobody waits for it any
+// more. It must not choose endpoints, and must leave no request behind that its client has given up.
+package fal
+
+import (
+	"iter"
+	"net/http"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+)
+
+// Dialect implements dialect.Dialect and dialect.Performer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ dialect.Dialect   = (*Dialect)(nil)
+	_ dialect.Performer = (*Dialect)(nil)
+)
+
+// Header gives the credential behind the word Key, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Credential(p, "Authorization", "Key")
+}
+
+// Perform makes pictures.
+func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
+	if t, ok := req.Task.(*task.Image); ok {
+		return paint(ask, ep, t)
+	}
+	return dialect.NotServed(ep)
+}
+
+// Failure classifies an answer that is not 2xx, and what a request that has failed says of itself: {"detail":"..."},
+// {"detail":[{"msg":...,"type":...}]} or {"error":"...","error_type":"..."}.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := dialect.Refusal{Status: status, Header: header}
+	if rawjson.Valid(body) {
+		r.Raw = string(body)
+		r.Message, r.Code = rawjson.Text(rawjson.Find(body, "error")), rawjson.Text(rawjson.Find(body, "error_type"))
+		switch detail := rawjson.Find(body, "detail"); rawjson.KindOf(detail) {
+		case rawjson.String:
+			r.Message = rawjson.Text(detail)
+		case rawjson.Array:
+			if first := rawjson.ElementsOf(detail); first.Next() {
+				r.Message, r.Code = rawjson.Text(rawjson.Find(first.Value, "msg")), rawjson.Text(rawjson.Find(first.Value, "type"))
+			}
+		}
+	}
+	return r.Fault(ep)
+}

@@ -1,0 +1,170 @@
+package fal
+
+import (
+	"iter"
+	"strconv"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+)
+
+const (
+	mostPictures = 4 // of one request
+	step         = 8 // that sides are multiples of
+	leastSide    = 256
+	mostSide     = 4096
+)
+
+// paint makes pictures by requests of up to four.
+func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		each := mostPictures
+		if ep.MaxN > 0 {
+			each = ep.MaxN
+		}
+		out, err := dialect.MakeImages(t.N, each, func(first, count int) (dialect.MadeImages, error) {
+			body, notice := encode(ep, t, count)
+			return run(ask, ep, body, first, notice)
+		})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		out.Give(ep, yield)
+	}
+}
+
+// run carries one request through the queue.
+func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice string) (dialect.MadeImages, error) {
+	j, err := submit(ask, ep, ep.UpstreamID, body)
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	ended := false
+	defer func() {
+		if !ended { // also when the client is gone: what nobody waits for must not be made
+			j.takeBack(ask)
+		}
+	}()
+	err = dialect.PollUntil(ask, func() (bool, error) {
+		at, err := j.look(ask)
+		return at == complete, err
+	})
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	ended = true
+	answer, err := j.result(ask)
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	return read(ask, ep, answer, first, completion.Head{ID: j.id, Notice: notice})
+}
+
+// encode writes the request. Apps name the same things differently, and pass over what they do not know: a size goes out as both a size and a
+// ratio, a picture to work from as one and as a list.
+func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice string) {
+	var m dialect.Members
+	m.Text("prompt", t.Prompt)
+	m.Int("num_images", int64(count))
+	size(&m, t)
+	m.Text("output_format", t.Output)
+	m.Text("quality", named(t.Quality))
+	m.Text("background", named(t.Background))
+	m.Text("style", t.Style)
+	if t.Seed != nil {
+		m.Int("seed", *t.Seed)
+	}
+	if len(t.References) > 0 {
+		list := []byte{'['}
+		for i, address := range t.References {
+			if i > 0 {
+				list = append(list, ',')
+			}
+			list = rawjson.AppendText(list, address)
+		}
+		m.Text("image_url", t.References[0])
+		m.Raw("image_urls", append(list, ']'))
+	}
+	m.Text("mask_url", t.Mask)
+	m.Options(t, ep.Provider.ID)
+	m.Extra(t.Extra)
+	var unheard []string
+	if t.Compression >= 0 {
+		unheard = append(unheard, "output_compression")
+	}
+	if named(t.Moderation) != "" {
+		unheard = append(unheard, "moderation")
+	}
+	return m.JSON(), dialect.NotSent(unheard)
+}
+
+// named is a setting that the client has chosen, "" when the model may.
+func named(setting string) string {
+	if setting == "auto" {
+		return ""
+	}
+	return setting
+}
+
+func size(m *dialect.Members, t *task.Image) {
+	w, h, pixels := task.Dimensions(t.Size)
+	tier, ratio := picture.Tier(t), picture.RatioOf(t)
+	if tier == "" && ratio == 0 {
+		return
+	}
+	if ratio == 0 {
+		ratio = 1
+	}
+	if !pixels {
+		side := picture.Side(tier)
+		if side == 0 {
+			side = 1024
+		}
+		w, h = picture.Fit(ratio, side, step, leastSide, mostSide)
+		m.Text("aspect_ratio", t.AspectRatio)
+		m.Text("resolution", t.Resolution)
+	}
+	m.Raw("image_size", []byte(`{"width":`+strconv.Itoa(w)+`,"height":`+strconv.Itoa(h)+`}`))
+}
+
+// read reads the pictures of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make but one. One that the provider's checker has
+// blackened is none.
+func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head completion.Head) (dialect.MadeImages, error) {
+	out := dialect.MadeImages{Head: head}
+	var flagged []bool
+	for e := rawjson.ElementsOf(rawjson.Find(answer, "has_nsfw_concepts")); e.Next(); {
+		f, _ := rawjson.Bool(e.Value)
+		flagged = append(flagged, f)
+	}
+	var found [][]byte
+	for e := rawjson.ElementsOf(rawjson.Find(answer, "images")); e.Next(); {
+		found = append(found, e.Value)
+	}
+	if one := rawjson.Find(answer, "image"); len(found) == 0 && one != nil {
+		found = append(found, one)
+	}
+	barred := false
+	for i, v := range found {
+		if i < len(flagged) && flagged[i] {
+			barred = true
+			continue
+		}
+		made, err := dialect.ImageAt(ask, first+len(out.Pictures), rawjson.Text(rawjson.Find(v, "url")))
+		if err != nil {
+			return out, err
+		}
+		out.Pictures = append(out.Pictures, made)
+	}
+	switch {
+	case len(out.Pictures) == 0 && barred:
+		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(ep)
+	case len(out.Pictures) == 0:
+		return out, dialect.NoImage(ep)
+	}
+	return out, nil
+}

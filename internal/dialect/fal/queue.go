@@ -1,0 +1,67 @@
+package fal
+
+import (
+	"net/http"
+	"net/url"
+
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+)
+
+// job is a request in the queue, by the addresses that the provider gave it (fal documentation, Queue API). They are on the provider's own domain, or
+// are not called.
+type job struct {
+	id                       string
+	status, response, cancel string
+}
+
+// state is how far a request is.
+type state string
+
+const (
+	waiting  state = "IN_QUEUE"
+	running  state = "IN_PROGRESS"
+	complete state = "COMPLETED"
+)
+
+// submit puts a request for an app, such as "fal-ai/flux/dev", into the queue.
+func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte) (job, error) {
+	answer, err := dialect.Object(ask, dialect.Call{Path: path(app), Body: body})
+	if err != nil {
+		return job{}, err
+	}
+	word := func(name string) string { return rawjson.Text(rawjson.Find(answer, name)) }
+	j := job{id: word("request_id"), status: word("status_url"), response: word("response_url"), cancel: word("cancel_url")}
+	if j.id == "" || j.status == "" || j.response == "" {
+		return j, dialect.Empty(ep)
+	}
+	return j, nil
+}
+
+// path is an app's name as a path.
+func path(app string) string { return (&url.URL{Path: "/" + app}).EscapedPath() }
+
+// look asks how far the request is. One that has failed is an error.
+func (j *job) look(ask dialect.Ask) (state, error) {
+	answer, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.status})
+	if err != nil {
+		return "", err
+	}
+	return state(rawjson.Text(rawjson.Find(answer, "status"))), nil
+}
+
+// result gets what the request has come to.
+func (j *job) result(ask dialect.Ask) ([]byte, error) {
+	return dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.response})
+}
+
+// takeBack tells the provider that nobody waits for the request any more. What it answers changes nothing.
+func (j *job) takeBack(ask dialect.Ask) {
+	if j.cancel == "" {
+		return
+	}
+	behind, done := ask.AfterClient()
+	defer done()
+	_, _ = dialect.Whole(behind, dialect.Call{Method: http.MethodPut, URL: j.cancel})
+}

@@ -1,0 +1,189 @@
+package fal
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/video"
+)
+
+var _ dialect.Filmer = (*Dialect)(nil)
+
+// SubmitVideo puts a request into the queue.
+func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+	app, body, err := film(ep, s.Request)
+	if err != nil {
+		return video.Accepted{}, err
+	}
+	j, err := submit(ask, ep, app, body)
+	return video.Accepted{ID: j.id}, err
+}
+
+// film is the app that a request is for, and its input. Apps that begin with a picture have names and fields of their own (fal, model pages).
+func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
+	if err := dialect.OneVideo(ep, r); err != nil {
+		return "", nil, err
+	}
+	list, err := dialect.ImageReferences(ep, r, 4)
+	if err != nil {
+		return "", nil, err
+	}
+	first, last := dialect.Frame(r, video.FirstFrame), dialect.Frame(r, video.LastFrame)
+	if first == "" && last != "" {
+		return "", nil, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+	}
+	app = ep.UpstreamID
+	veo := strings.Contains(app, "/veo")
+	var m dialect.Members
+	m.Text("prompt", r.Prompt)
+	m.Raw("duration", duration(app, r.Seconds))
+	m.Text("resolution", strings.ToLower(r.Resolution))
+	m.Text("aspect_ratio", r.AspectRatio)
+	if facts := ep.Model; facts != nil && facts.Video != nil && facts.Video.Audio && r.Audio != nil {
+		m.Flag("generate_audio", *r.Audio)
+	}
+	if r.Seed != nil {
+		m.Int("seed", *r.Seed)
+	}
+	switch {
+	case veo && last != "":
+		app += "/first-last-frame-to-video"
+		m.Text("first_frame_url", first)
+		m.Text("last_frame_url", last)
+	case first != "":
+		app = withPicture(app, veo, "image-to-video")
+		begin, end := frameFields(app)
+		m.Text(begin, first)
+		m.Text(end, last)
+	case len(list) > 0:
+		app = withPicture(app, veo, "reference-to-video")
+		m.Texts("image_urls", list)
+	}
+	m.Film(r, ep.Provider.ID)
+	return app, m.JSON(), nil
+}
+
+// withPicture is the app beside one for texts that takes pictures.
+func withPicture(app string, veo bool, kind string) string {
+	if veo {
+		return app + "/" + kind
+	}
+	if base, ok := strings.CutSuffix(app, "/text-to-video"); ok {
+		return base + "/" + kind
+	}
+	return app
+}
+
+// frameFields are what an app calls the first picture and the last.
+func frameFields(app string) (first, last string) {
+	switch kling := strings.Contains(app, "kling"); {
+	case kling && (strings.Contains(app, "/v2.6/") || strings.Contains(app, "/v3/")):
+		return "start_image_url", "end_image_url"
+	case kling:
+		return "image_url", "tail_image_url"
+	}
+	return "image_url", "end_image_url"
+}
+
+// duration is a length as an app writes it: "8s", "5" or 8.
+func duration(app string, seconds int64) []byte {
+	n := strconv.FormatInt(seconds, 10)
+	switch {
+	case strings.Contains(app, "sora"):
+		return []byte(n)
+	case strings.Contains(app, "/veo"), strings.Contains(app, "luma"):
+		return []byte(`"` + n + `s"`)
+	}
+	return []byte(`"` + n + `"`)
+}
+
+// RecoverVideo knows nothing: the queue is not listed, and gives requests their names itself.
+func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+	return video.Recovered{}, nil
+}
+
+// path of a request. It has but the first two names of the app.
+func requestPath(ep *catalog.Endpoint, j *video.Job, action string) string {
+	names := strings.SplitN(ep.UpstreamID, "/", 3)
+	return path(strings.Join(names[:min(len(names), 2)], "/")) + "/requests/" + url.PathEscape(j.UpstreamID) + action
+}
+
+// PollVideo looks at the request, and at what it has come to once it is complete.
+func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: requestPath(ep, j, "/status")})
+	if err != nil {
+		return video.Progress{}, dialect.NoJob(err)
+	}
+	switch state(rawjson.Text(rawjson.Find(body, "status"))) {
+	case waiting:
+		return video.Progress{State: video.Pending, Wait: wait}, nil
+	case complete:
+		if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
+			return unmade(ep, rawjson.Text(rawjson.Find(body, "error_type")), rawjson.Text(said)), nil
+		}
+		return d.result(ask, ep, j)
+	}
+	return video.Progress{State: video.InProgress, Wait: wait}, nil
+}
+
+// unmade is the progress of a request that has failed.
+func unmade(ep *catalog.Endpoint, code, message string) video.Progress {
+	ended := video.Failed
+	switch code {
+	case "client_cancelled":
+		ended = video.Cancelled
+	case "request_timeout":
+		ended = video.Expired
+	}
+	return dialect.Reason{State: ended, Code: code, Message: message, Barred: strings.Contains(code, "content_policy")}.Ended(ep)
+}
+
+// result reads what a request has come to: {"video":{"url":...}}, or of some apps a list. One that has failed answers with the status of that.
+func (d *Dialect) result(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, _, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: requestPath(ep, j, "")})
+	if f := fault.From(err); err != nil && (f.Kind == fault.ContentPolicy || f.Kind == fault.Invalid) {
+		return video.Progress{State: video.Failed, Failure: f}, nil
+	}
+	if err != nil {
+		return video.Progress{}, dialect.NoJob(err)
+	}
+	return readFilm(body), nil
+}
+
+// readFilm reads a result.
+func readFilm(body []byte) video.Progress {
+	p := video.Progress{State: video.Completed, Percent: 100}
+	add := func(v []byte) {
+		address := rawjson.Text(rawjson.Find(v, "url"))
+		if address == "" {
+			return
+		}
+		size, _ := rawjson.Int(rawjson.Find(v, "file_size"))
+		p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: rawjson.Text(rawjson.Find(v, "content_type")), Bytes: max(size, 0)})
+		if seconds, ok := rawjson.Float(rawjson.Find(v, "duration")); ok {
+			p.Length = dialect.Seconds(seconds)
+		}
+	}
+	add(rawjson.Find(body, "video"))
+	for e := rawjson.ElementsOf(rawjson.Find(body, "videos")); e.Next(); {
+		add(e.Value)
+	}
+	return p
+}
+
+// CancelVideo takes the request back. One that has come too late for that says so.
+func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) error {
+	_, err := dialect.Whole(ask, dialect.Call{Method: http.MethodPut, Path: requestPath(ep, j, "/cancel")})
+	return dialect.NoJob(err)
+}
+
+// LocateVideo is where the result says the video is.
+func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
+	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+}

@@ -1,0 +1,69 @@
+package dialect
+
+import (
+	"bytes"
+	"crypto/rand"
+	"encoding/hex"
+	"io"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"strings"
+
+	"weir/internal/task"
+)
+
+// Form is the body of a call that brings files along. They are read as they are sent, afresh for each try.
+type Form struct {
+	w     *multipart.Writer
+	head  bytes.Buffer // what was written since the last file
+	parts []part
+	size  int64
+}
+
+// part is what stands before a file, and the file.
+type part struct {
+	before []byte
+	file   task.File
+}
+
+// NewForm makes an empty form.
+func NewForm() *Form {
+	f := new(Form)
+	f.w = multipart.NewWriter(&f.head)
+	var b [15]byte
+	_, _ = rand.Read(b[:]) // it never fails
+	_ = f.w.SetBoundary("weir" + hex.EncodeToString(b[:]))
+	return f
+}
+
+// Field adds a field.
+func (f *Form) Field(name, value string) { _ = f.w.WriteField(name, value) } // a buffer never fails
+
+var quotes = strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\r", "%0D", "\n", "%0A")
+
+// File adds a file.
+func (f *Form) File(name, fileName, mediaType string, file task.File) {
+	_, _ = f.w.CreatePart(textproto.MIMEHeader{
+		"Content-Disposition": {`form-data; name="` + quotes.Replace(name) + `"; filename="` + quotes.Replace(fileName) + `"`},
+		"Content-Type":        {mediaType},
+	})
+	f.parts = append(f.parts, part{bytes.Clone(f.head.Bytes()), file})
+	f.size += int64(f.head.Len()) + file.Size()
+	f.head.Reset()
+}
+
+// Call closes the form and makes the call that sends it to path.
+func (f *Form) Call(path string) Call {
+	_ = f.w.Close()
+	end := bytes.Clone(f.head.Bytes())
+	size := f.size + int64(len(end))
+	content := func() (io.Reader, int64) {
+		readers := make([]io.Reader, 0, 2*len(f.parts)+1)
+		for _, p := range f.parts {
+			readers = append(readers, bytes.NewReader(p.before), io.NewSectionReader(p.file, 0, p.file.Size()))
+		}
+		return io.MultiReader(append(readers, bytes.NewReader(end))...), size
+	}
+	return Call{Path: path, Header: http.Header{"Content-Type": {f.w.FormDataContentType()}}, Content: content}
+}

@@ -1,0 +1,92 @@
+package gemini
+
+import (
+	"cmp"
+	"iter"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// maxEmbeds is how many requests one batch may have (Gemini API, models.batchEmbedContents).
+const maxEmbeds = 100
+
+// taskTypes are the wire's words for what clients say that vectors are for (Gemini API, TaskType). Words of its own are taken as they are.
+var taskTypes = map[string]string{
+	"search_query": "RETRIEVAL_QUERY", "query": "RETRIEVAL_QUERY", "search_document": "RETRIEVAL_DOCUMENT", "document": "RETRIEVAL_DOCUMENT",
+	"passage": "RETRIEVAL_DOCUMENT", "classification": "CLASSIFICATION", "clustering": "CLUSTERING", "semantic_similarity": "SEMANTIC_SIMILARITY",
+	"question_answering": "QUESTION_ANSWERING", "fact_verification": "FACT_VERIFICATION", "code_retrieval_query": "CODE_RETRIEVAL_QUERY",
+	"retrieval_query": "RETRIEVAL_QUERY", "retrieval_document": "RETRIEVAL_DOCUMENT",
+}
+
+// embed asks for vectors with batchEmbedContents. Vectors of fewer dimensions than a model's own come without their length made 1: that is
+// done here, as for every other provider.
+func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	q := &ep.Provider.Quirks
+	limits := embed.Limits{Inputs: min(cmp.Or(q.MaxInputs, maxEmbeds), maxEmbeds), Tokens: int64(q.MaxInputTokens)}
+	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
+		body, err := encodeEmbeds(ep, t, batch)
+		if err != nil {
+			return out, err
+		}
+		path := "/models/" + url.PathEscape(ep.UpstreamID) + ":batchEmbedContents"
+		if body, err = dialect.Object(ask, dialect.Call{Path: path, Body: body}); err != nil {
+			return out, err
+		}
+		out, err = readEmbeds(ep, body)
+		if t.Dimensions > 0 {
+			for _, v := range out.Vectors {
+				embed.Normalize(v)
+			}
+		}
+		return out, err
+	})
+}
+
+func encodeEmbeds(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+	texts, err := embed.Texts(ep, batch)
+	if err != nil {
+		return nil, err
+	}
+	b := []byte(`{"requests":[`)
+	for i, text := range texts {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(append(b, `{"model":`...), "models/"+ep.UpstreamID)
+		b = append(rawjson.AppendText(append(b, `,"content":{"parts":[{"text":`...), text), "}]}"...)
+		if word := taskTypes[strings.ToLower(t.InputType)]; word != "" {
+			b = rawjson.AppendText(append(b, `,"taskType":`...), word)
+		}
+		if t.Dimensions > 0 {
+			b = strconv.AppendInt(append(b, `,"outputDimensionality":`...), int64(t.Dimensions), 10)
+		}
+		b = append(b, '}')
+	}
+	return append(b, "]}"...), nil
+}
+
+// readEmbeds reads {"embeddings":[{"values":[...]}],"usageMetadata":{"promptTokenCount":9}}. Older models tell no usage.
+func readEmbeds(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
+	for e := rawjson.ElementsOf(rawjson.Find(body, "embeddings")); e.Next(); {
+		v, err := embed.Vector(rawjson.Find(e.Value, "values"))
+		if err != nil {
+			return embed.Answer{}, dialect.Broken(ep, err)
+		}
+		out.Vectors = append(out.Vectors, v)
+	}
+	if out.Vectors == nil {
+		return out, dialect.Empty(ep)
+	}
+	n, ok := rawjson.Int(rawjson.FindPath(body, "usageMetadata", "promptTokenCount"))
+	out.Usage.Prompt = usage.Count{N: max(n, 0), Reported: ok && n >= 0}
+	return out, nil
+}

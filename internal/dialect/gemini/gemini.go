@@ -1,0 +1,100 @@
+// Package gemini is the dialect of Google's generateContent wire, as AI Studio and Vertex speak it: the base URL tells which. It must not
+// choose endpoints; signatures that it has not been given back it replaces by the word that stands for none.
+package gemini
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Dialect implements dialect.Dialect. It is safe for concurrent use.
+type Dialect struct{}
+
+var _ dialect.Texter = (*Dialect)(nil)
+
+// Header gives the credential and the provider's own fields, which win. A quirk says where the credential goes when not into
+// x-goog-api-key.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Credential(p, "X-Goog-Api-Key", "")
+}
+
+// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	p, err := req.Prompt()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	p, notice := dialect.Search(ep, req, p)
+	e := encoder{ep: ep, req: req, p: p}
+	if notice != "" {
+		e.notice = append(e.notice, notice)
+	}
+	body, err := e.encode()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	path := "/models/" + url.PathEscape(ep.UpstreamID)
+	if req.Stream {
+		path += ":streamGenerateContent?alt=sse"
+	} else {
+		path += ":generateContent"
+	}
+	return dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
+}
+
+// Failure classifies an answer that is not 2xx.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	var r dialect.Refusal
+	if rawjson.Valid(body) {
+		r = readRefusal(body)
+	}
+	r.Status, r.Header = status, header
+	if status == http.StatusBadRequest && barred(r.Message) {
+		r.Code = "content_policy_violation"
+	}
+	if wait := retryDelay(body); wait != "" && header.Get("Retry-After") == "" {
+		r.Header = header.Clone()
+		r.Header.Set("Retry-After", wait)
+	}
+	f := r.Fault(ep)
+	f.Upstream.Thoughts = status == http.StatusBadRequest && (strings.Contains(r.Message, "thought signature") || strings.Contains(r.Message, "thought_signature"))
+	return f
+}
+
+// readRefusal reads {"error":{"code":429,"message":...,"status":"RESOURCE_EXHAUSTED"}}, or a list with one of these.
+func readRefusal(body []byte) dialect.Refusal {
+	v := body
+	if el := rawjson.ElementsOf(v); el.Next() {
+		v = el.Value
+	}
+	v = rawjson.Find(v, "error")
+	r := dialect.Refusal{Code: rawjson.Text(rawjson.Find(v, "status")), Message: rawjson.Text(rawjson.Find(v, "message")), Raw: string(body)}
+	if r.Code == "" {
+		r.Code = string(rawjson.Find(v, "code"))
+	}
+	return r
+}
+
+// retryDelay is how many seconds an error asks to wait, "" when it does not say.
+func retryDelay(body []byte) string {
+	if !rawjson.Valid(body) {
+		return ""
+	}
+	v := body
+	if el := rawjson.ElementsOf(v); el.Next() {
+		v = el.Value
+	}
+	for e := rawjson.ElementsOf(rawjson.FindPath(v, "error", "details")); e.Next(); {
+		if delay := rawjson.Text(rawjson.Find(e.Value, "retryDelay")); strings.HasSuffix(delay, "s") {
+			return strings.TrimSuffix(delay, "s")
+		}
+	}
+	return ""
+}

@@ -1,0 +1,254 @@
+package gemini
+
+import (
+	"iter"
+	"net/url"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// Aspect ratios (Gemini API, Image generation; Generate images using Imagen).
+var (
+	geminiRatios = []string{"1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"}
+	imagenRatios = []string{"1:1", "3:4", "4:3", "9:16", "16:9"}
+)
+
+const imagenCount = 4 // pictures of one call
+
+// paint makes pictures: with Imagen by predict, with any other model by generateContent, which makes one at a time.
+func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		p := &painter{d: d, ask: ask, ep: ep, t: t}
+		each, do := 1, p.generate
+		if strings.HasPrefix(ep.UpstreamID, "imagen") {
+			each, do = imagenCount, p.predict
+		}
+		if ep.MaxN > 0 {
+			each = min(each, ep.MaxN)
+		}
+		out, err := dialect.MakeImages(t.N, each, do)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		out.Give(ep, yield)
+	}
+}
+
+// painter makes the pictures of one task.
+type painter struct {
+	d   *Dialect
+	ask dialect.Ask
+	ep  *catalog.Endpoint
+	t   *task.Image
+}
+
+func (p *painter) path(method string) string {
+	return "/models/" + url.PathEscape(p.ep.UpstreamID) + ":" + method
+}
+
+// unheard are the properties that neither kind of model has.
+func (p *painter) unheard() []string {
+	t := p.t
+	var list []string
+	for _, x := range []struct{ name, value string }{
+		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style},
+	} {
+		if x.value != "" && x.value != "auto" {
+			list = append(list, x.name)
+		}
+	}
+	for i := range t.Extra {
+		list = append(list, t.Extra[i].Name)
+	}
+	if t.Mask != "" {
+		list = append(list, "mask")
+	}
+	return list
+}
+
+// generate asks a model that also writes for one picture.
+func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
+	t, unheard := p.t, p.unheard()
+	var config, image dialect.Members
+	if ratio := picture.RatioOf(t); ratio > 0 {
+		image.Text("aspectRatio", picture.Nearest(ratio, geminiRatios))
+	}
+	switch tier := picture.Tier(t); {
+	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // what it makes anyway
+	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them knows one size
+		if tier != "1K" {
+			unheard = append(unheard, "resolution")
+		}
+	case tier == "512":
+		image.Text("imageSize", "1K")
+	default:
+		image.Text("imageSize", tier)
+	}
+	config.Raw("responseModalities", []byte(`["TEXT","IMAGE"]`))
+	if body := image.JSON(); len(body) > 2 {
+		config.Raw("imageConfig", body)
+	}
+	if t.Seed != nil {
+		config.Int("seed", *t.Seed+int64(first)) // the same seed would give the same picture
+	}
+	if t.Output != "" {
+		unheard = append(unheard, "output_format")
+	}
+	if t.Compression >= 0 {
+		unheard = append(unheard, "output_compression")
+	}
+	contents, err := p.contents()
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	var m dialect.Members
+	m.Raw("contents", contents)
+	m.Raw("generationConfig", config.JSON())
+	m.Options(t, p.ep.Provider.ID)
+	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("generateContent"), Body: m.JSON()})
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	return p.readContent(body, first, dialect.NotSent(unheard))
+}
+
+// contents is the prompt with the pictures to work from.
+func (p *painter) contents() ([]byte, error) {
+	b := []byte(`[{"role":"user","parts":[`)
+	for _, address := range p.t.References {
+		if !picture.IsData(address) {
+			b = rawjson.AppendText(append(b, `{"fileData":{"fileUri":`...), address)
+			b = append(b, `}},`...)
+			continue
+		}
+		_, encoded, _ := strings.Cut(address, ",")
+		data, err := picture.FromURL(address)
+		info, ok := picture.Of(data)
+		if err != nil || !ok {
+			return nil, fault.Field("gemini.paint", "input_references", "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
+		}
+		b = rawjson.AppendText(append(b, `{"inlineData":{"mimeType":`...), info.MediaType)
+		b = rawjson.AppendText(append(b, `,"data":`...), encoded)
+		b = append(b, `}},`...)
+	}
+	b = rawjson.AppendText(append(b, `{"text":`...), p.t.Prompt)
+	return append(b, "}]}]"...), nil
+}
+
+// readContent finds the picture among the parts of an answer. Pictures of its thoughts are none of them.
+func (p *painter) readContent(body []byte, first int, notice string) (dialect.MadeImages, error) {
+	out := dialect.MadeImages{Head: completion.Head{
+		ID: rawjson.Text(rawjson.Find(body, "responseId")), Model: rawjson.Text(rawjson.Find(body, "modelVersion")), Notice: notice,
+	}}
+	reason := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason"))
+	for c := rawjson.ElementsOf(rawjson.Find(body, "candidates")); c.Next(); {
+		if reason == "" {
+			reason = rawjson.Text(rawjson.Find(c.Value, "finishReason"))
+		}
+		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "content", "parts")); e.Next(); {
+			if thought, _ := rawjson.Bool(rawjson.Find(e.Value, "thought")); thought {
+				continue
+			}
+			encoded := rawjson.Text(rawjson.FindPath(e.Value, "inlineData", "data"))
+			if encoded == "" {
+				continue
+			}
+			made, err := dialect.Image(p.ask, first+len(out.Pictures), encoded)
+			if err != nil {
+				return out, err
+			}
+			out.Pictures = append(out.Pictures, made)
+		}
+	}
+	if len(out.Pictures) == 0 {
+		return out, p.refused(reason)
+	}
+	if u := readUsage(rawjson.Find(body, "usageMetadata")); u != nil {
+		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {
+			out.Usage.OutputImage = usage.Of(u.Completion.N - u.Reasoning.N)
+		}
+	}
+	return out, nil
+}
+
+// refused is the fault of an answer without a picture.
+func (p *painter) refused(reason string) error {
+	switch reason {
+	case "", "STOP", "MAX_TOKENS", "OTHER", "NO_IMAGE", "IMAGE_OTHER", "FINISH_REASON_UNSPECIFIED":
+		return dialect.NoImage(p.ep)
+	}
+	return dialect.Refusal{Status: 400, Code: "content_policy:" + reason}.Fault(p.ep)
+}
+
+// predict asks Imagen for up to four pictures.
+func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
+	t, unheard := p.t, p.unheard()
+	if len(t.References) > 0 {
+		return dialect.MadeImages{}, dialect.Unsupported(p.ep, "The provider of this model does not make pictures from others.")
+	}
+	var config, output dialect.Members
+	config.Int("sampleCount", int64(count))
+	config.Raw("includeRaiReason", []byte("true"))
+	if ratio := picture.RatioOf(t); ratio > 0 {
+		config.Text("aspectRatio", picture.Nearest(ratio, imagenRatios))
+	}
+	switch tier := picture.Tier(t); tier {
+	case "", "512", "1K":
+	default:
+		config.Text("sampleImageSize", "2K")
+	}
+	switch t.Output {
+	case "png", "jpeg":
+		output.Text("mimeType", "image/"+t.Output)
+	case "webp", "svg":
+		unheard = append(unheard, "output_format")
+	}
+	if t.Compression >= 0 && t.Output == "jpeg" {
+		output.Int("compressionQuality", int64(t.Compression))
+	}
+	if body := output.JSON(); len(body) > 2 {
+		config.Raw("outputOptions", body)
+	}
+	if t.Seed != nil {
+		unheard = append(unheard, "seed") // it would need the picture to go without its mark, which only one of Google's houses allows
+	}
+	config.Options(t, p.ep.Provider.ID)
+	var m dialect.Members
+	m.Raw("instances", append(rawjson.AppendText([]byte(`[{"prompt":`), t.Prompt), "}]"...))
+	m.Raw("parameters", config.JSON())
+	body, err := dialect.Object(p.ask, dialect.Call{Path: p.path("predict"), Body: m.JSON()})
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	out := dialect.MadeImages{Head: completion.Head{Notice: dialect.NotSent(unheard)}}
+	filtered := false
+	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
+		encoded := rawjson.Text(rawjson.Find(e.Value, "bytesBase64Encoded"))
+		if encoded == "" {
+			filtered = filtered || rawjson.Find(e.Value, "raiFilteredReason") != nil
+			continue
+		}
+		made, err := dialect.Image(p.ask, first+len(out.Pictures), encoded)
+		if err != nil {
+			return out, err
+		}
+		made.Revised = rawjson.Text(rawjson.Find(e.Value, "prompt"))
+		out.Pictures = append(out.Pictures, made)
+	}
+	if len(out.Pictures) == 0 && filtered {
+		return out, p.refused("RAI_FILTERED")
+	}
+	if len(out.Pictures) == 0 {
+		return out, dialect.NoImage(p.ep)
+	}
+	return out, nil
+}

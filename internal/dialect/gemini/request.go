@@ -1,0 +1,466 @@
+package gemini
+
+import (
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// unsigned stands for a signature that a call never had: it was made by another model. Google's servers know the word.
+const unsigned = "skip_thought_signature_validator"
+
+// encoder writes one request from its canonical form.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	p      *completion.Prompt
+	notice []string
+	rawjson.Writer
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
+		return nil, err
+	}
+	if e.req.Thoughtless || e.p.Foreign(completion.FormatGoogle) {
+		e.notice = append(e.notice, completion.NoticeThoughts)
+	}
+	if e.p.Serial && len(e.p.Tools) > 1 {
+		e.notice = append(e.notice, "The provider of this model may make several tool calls at once: it cannot be told not to.")
+	}
+	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
+		e.notice = append(e.notice, "The provider of this model does not search the web while there are tools: it was not offered to.")
+	}
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
+	if err := e.contents(); err != nil {
+		return nil, err
+	}
+	e.system()
+	e.tools()
+	if err := e.config(); err != nil {
+		return nil, err
+	}
+	e.EndObject()
+	return e.B, nil
+}
+
+// contents writes the conversation; neighbours of one role become one content.
+func (e *encoder) contents() error {
+	e.Name("contents").Array()
+	var open completion.Role
+	some := false
+	for i := range e.p.Turns {
+		t := &e.p.Turns[i]
+		if t.Role == completion.System || len(t.Parts) == 0 {
+			continue
+		}
+		if !some || t.Role != open {
+			if some {
+				e.Close("]}")
+			}
+			role := "user"
+			if t.Role == completion.Assistant {
+				role = "model"
+			}
+			e.content(role)
+			some, open = true, t.Role
+		}
+		if err := e.turn(t); err != nil {
+			return err
+		}
+	}
+	if !some {
+		e.content("user")
+		e.Literal(`{"text":""}`)
+	}
+	e.Close("]}]")
+	return nil
+}
+
+// content begins the parts of one role.
+func (e *encoder) content(role string) {
+	e.Object()
+	e.Name("role").Text(role)
+	e.Name("parts").Array()
+}
+
+func (e *encoder) turn(t *completion.Turn) error {
+	called := false // the first call of a step carries its signature
+	signature := "" // of a text: it stands on the next one, or behind the last
+	for i := range t.Parts {
+		part := &t.Parts[i]
+		var err error
+		switch {
+		case part.Kind == completion.CallPart:
+			e.signed("", signature)
+			signature = ""
+			err = e.call(part.Call, !called)
+			called = true
+		case part.Kind == completion.ReasoningPart: // the words of a thought are not wanted back
+			if s := signatureOf(part.Thought); s != "" {
+				e.signed("", signature)
+				signature = s
+			}
+		case part.Kind == completion.TextPart && part.Text != "" && signature != "":
+			e.signed(part.Text, signature)
+			signature = ""
+		default:
+			err = e.part(part)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	e.signed("", signature)
+	return nil
+}
+
+// signatureOf is the signature that stood on a text or a picture, "" of any other thought.
+func signatureOf(t *completion.Thought) string {
+	if t.Format == completion.FormatGoogle && t.Kind == completion.ThoughtEncrypted && t.ID == "" {
+		return t.Data
+	}
+	return ""
+}
+
+// signed writes text with its signature; nothing without one.
+func (e *encoder) signed(text, signature string) {
+	if signature == "" {
+		return
+	}
+	e.Object()
+	e.Name("text").Text(text)
+	e.Name("thoughtSignature").Text(signature)
+	e.EndObject()
+}
+
+func (e *encoder) part(part *completion.Part) error {
+	switch part.Kind {
+	case completion.TextPart, completion.RefusalPart:
+		if part.Text != "" {
+			e.Object()
+			e.Name("text").Text(part.Text)
+			e.EndObject()
+		}
+	case completion.ImagePart:
+		return e.media(part.Media, "image/png")
+	case completion.AudioPart:
+		return e.media(part.Media, "audio/wav")
+	case completion.FilePart:
+		return e.media(part.Media, "application/pdf")
+	case completion.VideoPart:
+		return e.media(part.Media, "video/mp4")
+	case completion.ResultPart:
+		return e.result(part.Result)
+	case completion.CallPart, completion.ReasoningPart: // turn writes them
+	}
+	return nil
+}
+
+// media writes bytes or an address. Sound comes with the names of the chat wire.
+func (e *encoder) media(m *completion.Media, kind string) error {
+	if m.Type != "" {
+		kind = m.Type
+	}
+	switch kind {
+	case "audio/mp3":
+		kind = "audio/mpeg"
+	case "audio/pcm16":
+		kind = "audio/L16"
+	case "video/mov":
+		kind = "video/quicktime"
+	}
+	switch {
+	case m.Base64 != nil:
+		e.Object()
+		e.Name("inlineData").Object()
+		e.Name("mimeType").Text(kind)
+		e.Name("data").Quoted(m.Base64)
+		e.Close("}}")
+	case m.URL != "":
+		e.Object()
+		e.Name("fileData").Object()
+		if m.Type != "" || kind != "image/png" {
+			e.Name("mimeType").Text(kind)
+		}
+		e.Name("fileUri").Text(m.URL)
+		e.Close("}}")
+	default:
+		return dialect.Cannot("messages", "files by the id of another provider")
+	}
+	return nil
+}
+
+func (e *encoder) call(c *completion.Call, first bool) error {
+	arguments, err := dialect.ObjectArguments(c)
+	if err != nil {
+		return err
+	}
+	e.Object()
+	e.Name("functionCall").Object()
+	e.Name("name").Text(c.Name)
+	e.Name("args").Raw(arguments)
+	e.EndObject()
+	switch {
+	case c.Signature != "":
+		e.Name("thoughtSignature").Text(c.Signature)
+	case first && e.thinks():
+		e.Name("thoughtSignature").Text(unsigned)
+	}
+	e.EndObject()
+	return nil
+}
+
+// thinks reports whether the model may reason at all.
+func (e *encoder) thinks() bool {
+	return e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0
+}
+
+// result writes what a tool answered: an object of the answer, and behind it what it showed.
+func (e *encoder) result(r *completion.Result) error {
+	var text strings.Builder
+	for i := range r.Parts {
+		text.WriteString(r.Parts[i].Text)
+	}
+	e.Object()
+	e.Name("functionResponse").Object()
+	e.Name("name").Text(r.Name)
+	e.Name("response")
+	said := []byte(text.String())
+	switch {
+	case r.Failed:
+		e.Object()
+		e.Name("error").Bytes(said)
+		e.EndObject()
+	case rawjson.Valid(said) && rawjson.KindOf(said) == rawjson.Object:
+		e.Raw(said)
+	default:
+		e.Object()
+		e.Name("result").Bytes(said)
+		e.EndObject()
+	}
+	e.Close("}}")
+	for i := range r.Parts {
+		if r.Parts[i].Kind != completion.TextPart {
+			if err := e.part(&r.Parts[i]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// system writes the instructions, wherever they stood.
+func (e *encoder) system() {
+	at := len(e.B)
+	e.Name("systemInstruction").Object()
+	e.Name("parts").Array()
+	begin := len(e.B)
+	write := func(parts []completion.Part) {
+		for i := range parts {
+			if parts[i].Kind == completion.TextPart {
+				_ = e.part(&parts[i]) // text cannot fail
+			}
+		}
+	}
+	write(e.p.System)
+	for i := range e.p.Turns {
+		if e.p.Turns[i].Role == completion.System {
+			write(e.p.Turns[i].Parts)
+		}
+	}
+	if len(e.B) == begin {
+		e.B = e.B[:at]
+		return
+	}
+	e.Close("]}")
+}
+
+func (e *encoder) tools() {
+	if len(e.p.Tools) == 0 && e.p.Search == nil {
+		return
+	}
+	e.Name("tools").Array()
+	if len(e.p.Tools) > 0 {
+		e.Object()
+		e.Name("functionDeclarations").Array()
+		for i := range e.p.Tools {
+			t := &e.p.Tools[i]
+			e.Object()
+			e.Name("name").Text(t.Name)
+			if t.Description != "" {
+				e.Name("description").Text(t.Description)
+			}
+			if t.Parameters != nil {
+				e.Name("parametersJsonSchema").Raw(t.Parameters)
+			}
+			e.EndObject()
+		}
+		e.Close("]}")
+	}
+	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes one or the other
+		e.Literal(`{"googleSearch":{}}`)
+	}
+	e.EndArray()
+	e.choice()
+}
+
+func (e *encoder) choice() {
+	mode, c := "", &e.p.Choice
+	switch c.Mode {
+	case completion.ChoiceNone:
+		mode = "NONE"
+	case completion.ChoiceRequired, completion.ChoiceTool:
+		mode = "ANY"
+	case completion.ChoiceAuto:
+		mode = "AUTO"
+	case completion.ChoiceUnset:
+		return
+	}
+	names := c.Allowed
+	if c.Mode == completion.ChoiceTool {
+		names = []string{c.Name}
+	}
+	if mode == "AUTO" && names != nil { // only some of them, and none is required: this wire can restrict no other mode
+		mode = "VALIDATED"
+	}
+	e.Name("toolConfig").Object()
+	e.Name("functionCallingConfig").Object()
+	e.Name("mode").Text(mode)
+	if names != nil {
+		e.Name("allowedFunctionNames").Texts(names)
+	}
+	e.Close("}}")
+}
+
+// config writes generationConfig, or nothing when it would be empty.
+func (e *encoder) config() error {
+	at := len(e.B)
+	e.Name("generationConfig").Object()
+	s := &e.p.Sampling
+	for _, n := range [...]struct {
+		name, value string
+		param       catalog.Params
+	}{
+		{"temperature", s.Temperature, catalog.ParamTemperature}, {"topP", s.TopP, catalog.ParamTopP}, {"topK", s.TopK, catalog.ParamTopK},
+		{"frequencyPenalty", s.FrequencyPenalty, catalog.ParamFrequencyPenalty}, {"presencePenalty", s.PresencePenalty, catalog.ParamPresencePenalty}, {"seed", s.Seed, catalog.ParamSeed},
+	} {
+		if n.value != "" && e.ep.Params&n.param != 0 {
+			e.Name(n.name).Literal(n.value)
+		}
+	}
+	if e.req.N > 1 {
+		e.Name("candidateCount").Int(int64(e.req.N))
+	}
+	if n := e.req.MaxTokens; n > 0 {
+		if most := e.ep.MaxCompletion; most > 0 {
+			n = min(n, most)
+		}
+		e.Name("maxOutputTokens").Int(n)
+	}
+	if len(e.p.Stop) > 0 {
+		e.Name("stopSequences").Texts(e.p.Stop)
+	}
+	if s.Logprobs && e.ep.Params&catalog.ParamLogprobs != 0 {
+		e.Name("responseLogprobs").Bool(true)
+		if s.TopLogprobs > 0 {
+			e.Name("logprobs").Int(int64(s.TopLogprobs))
+		}
+	}
+	e.format()
+	e.modalities()
+	if err := e.thinking(); err != nil {
+		return err
+	}
+	e.EndObjectOrDrop(at)
+	return nil
+}
+
+func (e *encoder) format() {
+	f := &e.p.Format
+	if f.Kind == completion.FormatText {
+		return
+	}
+	e.Name("responseMimeType").Text("application/json")
+	if f.Kind == completion.FormatSchema && f.Schema != nil {
+		e.Name("responseJsonSchema").Raw(f.Schema)
+	}
+}
+
+func (e *encoder) modalities() {
+	out := e.req.Needs.Output
+	if out&(catalog.Image|catalog.Audio) == 0 {
+		return
+	}
+	var words []string
+	for _, m := range [...]struct {
+		bit  catalog.Modality
+		word string
+	}{{catalog.Text, "TEXT"}, {catalog.Image, "IMAGE"}, {catalog.Audio, "AUDIO"}} {
+		if out&m.bit != 0 {
+			words = append(words, m.word)
+		}
+	}
+	e.Name("responseModalities").Texts(words)
+	if s := e.p.Sound; s != nil && s.Voice != "" {
+		e.Name("speechConfig").Object()
+		e.Name("voiceConfig").Object()
+		e.Name("prebuiltVoiceConfig").Object()
+		e.Name("voiceName").Text(s.Voice)
+		e.Close("}}}")
+	}
+}
+
+// thinking writes how much the model may reason: newer models are told a level, older ones a budget.
+func (e *encoder) thinking() error {
+	r := &e.req.Reasoning
+	if !r.Set || !e.thinks() {
+		return nil
+	}
+	e.Name("thinkingConfig").Object()
+	if !r.Exclude && !r.Off() {
+		e.Name("includeThoughts").Bool(true)
+	}
+	answerCap := e.req.AnswerCap(e.ep.MaxCompletion)
+	switch {
+	case !r.Chosen():
+	case e.leveled():
+		e.Name("thinkingLevel").Text(level(r.EffortOf(answerCap)))
+	case r.Off():
+		e.Name("thinkingBudget").Int(0)
+	case r.BudgetOf(answerCap) > 0:
+		budget := r.BudgetOf(answerCap)
+		if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
+			return fault.Field("gemini.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+		}
+		e.Name("thinkingBudget").Int(budget)
+	}
+	e.EndObject()
+	return nil
+}
+
+func (e *encoder) leveled() bool {
+	switch e.ep.Provider.Quirks.ReasoningRequest {
+	case "effort":
+		return true
+	case "thinking":
+		return false
+	}
+	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
+}
+
+// level is the nearest of the levels that the wire has. A model that is told a level cannot be kept from thinking.
+func level(effort string) string {
+	switch effort {
+	case "none", "minimal":
+		return "minimal"
+	case "low", "medium":
+		return effort
+	}
+	return "high"
+}

@@ -1,0 +1,301 @@
+package gemini
+
+import (
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/video"
+)
+
+var _ dialect.Filmer = (*Dialect)(nil)
+
+const mostStills = 3 // references of one video
+
+// vertex reports whether a provider is Google Cloud and not AI Studio: the two have the same method, and other ways to what came of it.
+func vertex(ep *catalog.Endpoint) bool { return strings.Contains(ep.Provider.BaseURL, "/projects/") }
+
+// SubmitVideo begins a long-running operation (Gemini API, Generate videos with Veo; Vertex AI, Veo video generation API).
+func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+	instance, err := filmInstance(ask, ep, s.Request)
+	if err != nil {
+		return video.Accepted{}, err
+	}
+	var m dialect.Members
+	m.Raw("instances", slices.Concat([]byte{'['}, instance, []byte{']'}))
+	m.Raw("parameters", filmParameters(ep, s.Request))
+	body, err := dialect.Object(ask, dialect.Call{Path: filmPath(ep, "predictLongRunning"), Body: m.JSON()})
+	if err != nil {
+		return video.Accepted{}, err
+	}
+	name := rawjson.Text(rawjson.Find(body, "name"))
+	if name != "" && !operation(name) {
+		return video.Accepted{}, dialect.Broken(ep, errors.New("the name of the operation cannot be part of an address"))
+	}
+	return video.Accepted{ID: name}, nil
+}
+
+// operation reports whether a name can stand in a path: segments of letters, digits and what else Google writes into them.
+func operation(name string) bool {
+	for segment := range strings.SplitSeq(name, "/") {
+		if segment == "" || segment[0] == '.' || strings.ContainsFunc(segment, func(r rune) bool {
+			return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.:@=,+~", r))
+		}) {
+			return false
+		}
+	}
+	return true
+}
+
+func filmPath(ep *catalog.Endpoint, method string) string {
+	return "/models/" + url.PathEscape(ep.UpstreamID) + ":" + method
+}
+
+func filmInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]byte, error) {
+	var m dialect.Members
+	m.Text("prompt", r.Prompt)
+	for _, x := range []struct{ name, frame string }{{"image", video.FirstFrame}, {"lastFrame", video.LastFrame}} {
+		address := dialect.Frame(r, x.frame)
+		if address == "" {
+			continue
+		}
+		still, err := filmStill(ask, address)
+		if err != nil {
+			return nil, err
+		}
+		m.Raw(x.name, still)
+	}
+	if m.Has("lastFrame") && !m.Has("image") {
+		return nil, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+	}
+	list, err := dialect.ImageReferences(ep, r, mostStills)
+	if err != nil || len(list) == 0 {
+		return m.JSON(), err
+	}
+	b := []byte{'['}
+	for i, address := range list {
+		still, err := filmStill(ask, address)
+		if err != nil {
+			return nil, err
+		}
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = append(append(append(b, `{"image":`...), still...), `,"referenceType":"asset"}`...)
+	}
+	m.Raw("referenceImages", append(b, ']'))
+	return m.JSON(), nil
+}
+
+// filmStill is a picture as this wire takes it: its bytes.
+func filmStill(ask dialect.Ask, address string) ([]byte, error) {
+	data, info, err := dialect.ClientImage(ask, address)
+	if err != nil {
+		return nil, err
+	}
+	encoded := ""
+	if picture.IsData(address) {
+		_, encoded, _ = strings.Cut(address, ",")
+	}
+	if len(encoded)%4 != 0 || encoded == "" {
+		encoded = base64.StdEncoding.EncodeToString(data)
+	}
+	var m dialect.Members
+	m.Text("bytesBase64Encoded", encoded)
+	m.Text("mimeType", info.MediaType)
+	return m.JSON(), nil
+}
+
+func filmParameters(ep *catalog.Endpoint, r *video.Request) []byte {
+	var m dialect.Members
+	m.Int("durationSeconds", r.Seconds)
+	w, h, sized := dialect.Extent(ep, r)
+	switch {
+	case r.AspectRatio != "":
+		m.Text("aspectRatio", r.AspectRatio)
+	case r.Size != "" && sized:
+		m.Text("aspectRatio", picture.Nearest(float64(w)/float64(h), []string{"16:9", "9:16"}))
+	}
+	if r.Resolution != "" && !strings.HasPrefix(ep.UpstreamID, "veo-2") { // the second generation has but one
+		m.Text("resolution", strings.ToLower(r.Resolution))
+	}
+	if r.Outputs > 1 {
+		m.Int("sampleCount", r.Outputs)
+	}
+	if r.Seed != nil {
+		m.Int("seed", *r.Seed)
+	}
+	if vertex(ep) {
+		if !strings.HasPrefix(ep.UpstreamID, "veo-2") {
+			m.Flag("generateAudio", r.Sound())
+		}
+		m.Text("storageUri", ep.Provider.Quirks.VideoBucket)
+	}
+	m.Film(r, ep.Provider.ID)
+	return m.JSON()
+}
+
+// RecoverVideo knows nothing: an operation does not tell what it was asked for.
+func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+	return video.Recovered{}, nil
+}
+
+// PollVideo looks at the operation.
+func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, err := d.operation(ask, ep, j)
+	if err != nil {
+		return video.Progress{}, err
+	}
+	return readFilm(ep, body), nil
+}
+
+// operation gets an operation. One that has failed tells so with an error in it, which is not one of the call.
+func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) ([]byte, error) {
+	call := dialect.Call{Method: http.MethodGet, Path: "/" + j.UpstreamID}
+	if vertex(ep) {
+		var m dialect.Members
+		m.Text("operationName", j.UpstreamID)
+		call = dialect.Call{Path: filmPath(ep, "fetchPredictOperation"), Body: m.JSON()}
+	}
+	body, _, err := dialect.Look(ask, call)
+	if err != nil {
+		return nil, dialect.NoJob(err)
+	}
+	if rawjson.Find(body, "name") == nil && !rawjson.IsNull(rawjson.Find(body, "error")) {
+		return nil, dialect.NoJob(d.Failure(ep, http.StatusOK, nil, body))
+	}
+	return body, nil
+}
+
+func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
+	if done, _ := rawjson.Bool(rawjson.Find(body, "done")); !done {
+		return video.Progress{State: video.InProgress}
+	}
+	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
+		return filmFailure(ep, said)
+	}
+	response := rawjson.Find(body, "response")
+	if inner := rawjson.Find(response, "generateVideoResponse"); inner != nil {
+		response = inner
+	}
+	outputs := filmOutputs(response)
+	if len(outputs) > 0 {
+		return video.Progress{State: video.Completed, Percent: 100, Outputs: outputs}
+	}
+	reason := dialect.Reason{State: video.Failed}
+	if n, _ := rawjson.Int(rawjson.Find(response, "raiMediaFilteredCount")); n > 0 {
+		reason.Barred, reason.Code = true, "RAI_FILTERED"
+		if e := rawjson.ElementsOf(rawjson.Find(response, "raiMediaFilteredReasons")); e.Next() {
+			reason.Message = rawjson.Text(e.Value)
+		}
+	}
+	return reason.Ended(ep)
+}
+
+// filmOutputs are the videos of an operation. Those that lie in the answer itself are named by their number.
+func filmOutputs(response []byte) []video.Output {
+	var out []video.Output
+	for e := rawjson.ElementsOf(rawjson.Find(response, "generatedSamples")); e.Next(); {
+		if uri := rawjson.Text(rawjson.FindPath(e.Value, "video", "uri")); uri != "" {
+			out = append(out, video.Output{URL: uri, MediaType: "video/mp4"})
+		}
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(response, "videos")); e.Next(); {
+		o := video.Output{MediaType: rawjson.Text(rawjson.Find(e.Value, "mimeType"))}
+		if uri := rawjson.Text(rawjson.Find(e.Value, "gcsUri")); uri != "" {
+			o.URL = uri
+		} else {
+			o.Handle = strconv.Itoa(len(out))
+		}
+		out = append(out, o)
+	}
+	return out
+}
+
+// Codes of google.rpc that an operation ends with.
+const (
+	codeCancelled = 1
+	codeDeadline  = 4
+)
+
+var policyWords = []string{"usage guidelines", "usage policies", "responsible ai", "safety filter", "sensitive words"}
+
+// barred reports whether a sentence is about what Google does not make.
+func barred(sentence string) bool {
+	sentence = strings.ToLower(sentence)
+	return slices.ContainsFunc(policyWords, func(w string) bool { return strings.Contains(sentence, w) })
+}
+
+func filmFailure(ep *catalog.Endpoint, said []byte) video.Progress {
+	code, _ := rawjson.Int(rawjson.Find(said, "code"))
+	reason := dialect.Reason{State: video.Failed, Code: strconv.FormatInt(code, 10), Message: rawjson.Text(rawjson.Find(said, "message")), Raw: string(said)}
+	switch code {
+	case codeCancelled:
+		reason.State = video.Cancelled
+	case codeDeadline:
+		reason.State = video.Expired
+	}
+	reason.Barred = barred(reason.Message)
+	return reason.Ended(ep)
+}
+
+// CancelVideo fails: neither of Google's houses has a method for it.
+func (d *Dialect) CancelVideo(_ dialect.Ask, ep *catalog.Endpoint, _ *video.Job) error {
+	return dialect.NoCancel(ep)
+}
+
+// LocateVideo is where the file is: AI Studio's needs the key; one in a bucket is read with the account that wrote it; any other is in the
+// operation itself.
+func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
+	if rest, ok := strings.CutPrefix(o.URL, "gs://"); ok {
+		bucket, object, _ := strings.Cut(rest, "/")
+		home := storage(ep.Provider.BaseURL)
+		return dialect.Location{URL: home + "/storage/v1/b/" + url.PathEscape(bucket) + "/o/" + url.PathEscape(object) + "?alt=media", Home: home}, nil
+	}
+	if _, file, ok := strings.Cut(o.URL, "/files/"); ok {
+		return dialect.Location{Path: "/files/" + file}, nil
+	}
+	if o.URL != "" {
+		return dialect.Location{URL: o.URL}, nil
+	}
+	return d.inline(ask, ep, j, o)
+}
+
+// storage is where buckets are: beside Google's own addresses, and below any other, which stands in for all of them.
+func storage(base string) string {
+	u, err := url.Parse(base)
+	if err != nil || strings.HasSuffix(u.Hostname(), ".googleapis.com") {
+		return "https://storage.googleapis.com"
+	}
+	return u.Scheme + "://" + u.Host
+}
+
+// inline reads a video out of its operation.
+func (d *Dialect) inline(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
+	body, err := d.operation(ask, ep, j)
+	if err != nil {
+		return dialect.Location{}, err
+	}
+	index := 0
+	for e := rawjson.ElementsOf(rawjson.FindPath(body, "response", "videos")); e.Next(); index++ {
+		if strconv.Itoa(index) != o.Handle {
+			continue
+		}
+		encoded, _ := rawjson.Unquote(rawjson.Find(e.Value, "bytesBase64Encoded"))
+		data := make([]byte, base64.StdEncoding.DecodedLen(len(encoded)))
+		n, err := base64.StdEncoding.Decode(data, encoded)
+		if err != nil || n == 0 {
+			break
+		}
+		return dialect.Location{Data: data[:n], MediaType: rawjson.Text(rawjson.Find(e.Value, "mimeType"))}, nil
+	}
+	return dialect.Location{}, dialect.Broken(ep, errors.New("the operation has no such video"))
+}

@@ -1,0 +1,15 @@
+package dialect
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+)
+
+// HashUser is what stands for a client's user id at a provider: 64 hexadecimal digits, the most that every server takes.
+func HashUser(account string, user []byte) string {
+	h := sha256.New()
+	h.Write([]byte(account))
+	h.Write([]byte{0})
+	h.Write(user)
+	return hex.EncodeToString(h.Sum(nil))
+}

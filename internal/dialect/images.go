@@ -1,0 +1,257 @@
+package dialect
+
+import (
+	"bytes"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// NoImage is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
+func NoImage(ep *catalog.Endpoint) *fault.Error {
+	f := Unavailable(ep, "The provider sent no picture that can be read.", nil)
+	f.Upstream.Status = http.StatusOK
+	return f
+}
+
+// Image makes the finished picture of an index out of a file that the provider sent as base64.
+func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
+	data, err := picture.FromBase64(encoded)
+	if err != nil {
+		return nil, NoImage(ask.Endpoint())
+	}
+	return imageOf(ask.Endpoint(), index, data)
+}
+
+// ImageAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
+func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
+	if picture.IsData(address) {
+		data, err := picture.FromURL(address)
+		if err != nil {
+			return nil, NoImage(ask.Endpoint())
+		}
+		return imageOf(ask.Endpoint(), index, data)
+	}
+	data, _, err := ask.Fetch(address)
+	if err != nil {
+		if f := fault.From(err); f.Upstream != nil {
+			f.Upstream.Status = http.StatusOK // the picture was made: asking again would make another
+		}
+		return nil, err
+	}
+	return imageOf(ask.Endpoint(), index, data)
+}
+
+func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.Picture, error) {
+	p, ok := picture.New(index, data)
+	if !ok {
+		return nil, NoImage(ep)
+	}
+	return p, nil
+}
+
+// How often a provider is asked whether a picture is ready, and for how long.
+const (
+	firstLook = 300 * time.Millisecond
+	mostLook  = 3 * time.Second
+	lookLimit = 10 * time.Minute
+)
+
+// PollUntil asks again and again, with longer and longer waits, until look says that a task is done or fails. It fails with fault.Timeout when that
+// takes too long.
+func PollUntil(ask Ask, look func() (done bool, err error)) error {
+	began := ask.Now()
+	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
+		if err := ask.Wait(wait); err != nil {
+			return err
+		}
+		if done, err := look(); done || err != nil {
+			return err
+		}
+		if ask.Now().Sub(began) > lookLimit {
+			f := Fault(ask.Endpoint(), fault.Timeout, "The provider did not answer in time.", nil)
+			f.Next = fault.NextEndpoint
+			return f
+		}
+	}
+}
+
+// MadeImages are the images that a provider has made.
+type MadeImages struct {
+	Head     completion.Head
+	Pictures []*task.Picture
+	Usage    usage.Usage
+}
+
+// Give yields pictures, the last one with the usage and the end; without one it yields the fault of that.
+func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
+	if len(x.Pictures) == 0 {
+		yield(nil, NoImage(ep))
+		return
+	}
+	for i, p := range x.Pictures {
+		ev := &completion.Event{Result: &task.Result{Picture: p}}
+		if i == 0 {
+			ev.Head = &x.Head
+		}
+		if i == len(x.Pictures)-1 {
+			ev.Usage, ev.Done = &x.Usage, true
+		}
+		if !yield(ev, nil) {
+			return
+		}
+	}
+}
+
+// MakeImages asks for n pictures, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count pictures
+// whose indices begin at first; what it gives beyond them is dropped.
+func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
+	if each <= 0 || each > n {
+		each = n
+	}
+	parts := make([]MadeImages, (n+each-1)/each)
+	err := Each(len(parts), 3, func(i int) error {
+		first := i * each
+		count := min(each, n-first)
+		part, err := do(first, count)
+		part.Pictures = part.Pictures[:min(len(part.Pictures), count)]
+		parts[i] = part
+		return err
+	})
+	if err != nil {
+		return MadeImages{}, err
+	}
+	all := parts[0]
+	for i := 1; i < len(parts); i++ {
+		all.Pictures = append(all.Pictures, parts[i].Pictures...)
+		addUsage(&all.Usage, &parts[i].Usage)
+	}
+	return all, nil
+}
+
+// addUsage adds up what was told of all calls. What one of them did not tell is not told of their sum.
+func addUsage(to, more *usage.Usage) {
+	for _, c := range [...]struct{ to, more *usage.Count }{
+		{&to.Prompt, &more.Prompt}, {&to.CacheRead, &more.CacheRead}, {&to.PromptImage, &more.PromptImage}, {&to.Completion, &more.Completion},
+		{&to.Reasoning, &more.Reasoning}, {&to.OutputImage, &more.OutputImage},
+	} {
+		c.to.N, c.to.Reported = c.to.N+c.more.N, c.to.Reported && c.more.Reported
+	}
+	to.UpstreamCost = "" // of one call alone it would mislead
+}
+
+// Members is a JSON object on its way: each name is written once, the first time.
+type Members struct{ list []task.Extra }
+
+// Raw adds a member whose value is JSON.
+func (m *Members) Raw(name string, value []byte) {
+	if !m.Has(name) {
+		m.list = append(m.list, task.Extra{Name: name, Value: value})
+	}
+}
+
+// Text adds a string; nothing for "".
+func (m *Members) Text(name, value string) {
+	if value != "" {
+		m.Raw(name, rawjson.AppendText(nil, value))
+	}
+}
+
+// Int adds a number.
+func (m *Members) Int(name string, n int64) { m.Raw(name, strconv.AppendInt(nil, n, 10)) }
+
+// Has reports whether a member of that name is there.
+func (m *Members) Has(name string) bool {
+	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
+}
+
+// Extra adds what the client wants the provider to be told beside what the gateway knows, but nothing that says who answers how often and to whom.
+func (m *Members) Extra(extras []task.Extra) {
+	for i := range extras {
+		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {
+			continue
+		}
+		m.Raw(extras[i].Name, extras[i].Value)
+	}
+}
+
+// reserved are names that decide what is asked of whom, how the answer comes, or how much of it there is.
+var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
+	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
+	"image_size", "width", "height", "megapixels"}
+
+// Options adds the client's parameters for one provider.
+func (m *Members) Options(t *task.Image, provider string) {
+	for i := range t.Options {
+		if t.Options[i].Name != provider {
+			continue
+		}
+		var list []task.Extra
+		for e := rawjson.MembersOf(t.Options[i].Value); e.Next(); {
+			list = append(list, task.Extra{Name: string(e.Name), Value: e.Value})
+		}
+		m.Extra(list)
+	}
+}
+
+// Drop takes members away, and says which of them were there.
+func (m *Members) Drop(names []string) (dropped []string) {
+	m.list = slices.DeleteFunc(m.list, func(x task.Extra) bool {
+		if !slices.Contains(names, x.Name) {
+			return false
+		}
+		dropped = append(dropped, x.Name)
+		return true
+	})
+	return dropped
+}
+
+// Rename gives members other names.
+func (m *Members) Rename(names map[string]string) {
+	for i := range m.list {
+		if other, ok := names[m.list[i].Name]; ok {
+			m.list[i].Name = other
+		}
+	}
+}
+
+// Each yields the members in order.
+func (m *Members) Each(yield func(name string, value []byte)) {
+	for i := range m.list {
+		yield(m.list[i].Name, m.list[i].Value)
+	}
+}
+
+// JSON is the object.
+func (m *Members) JSON() []byte {
+	size := 2
+	for i := range m.list {
+		size += len(m.list[i].Name) + len(m.list[i].Value) + 4
+	}
+	w := rawjson.Writer{B: make([]byte, 0, size)}
+	w.Object()
+	for i := range m.list {
+		w.Name(m.list[i].Name).Raw(bytes.TrimSpace(m.list[i].Value))
+	}
+	w.EndObject()
+	return w.B
+}
+
+// NotSent is a sentence on properties of a request that did not reach the provider, "" when all did.
+func NotSent(properties []string) string {
+	if len(properties) == 0 {
+		return ""
+	}
+	slices.Sort(properties)
+	return "The provider of this model does not take " + strings.Join(slices.Compact(properties), ", ") + ": the answer was made without."
+}

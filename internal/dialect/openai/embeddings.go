@@ -1,0 +1,153 @@
+package openai
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// What one call may have (OpenAI, API reference, Create embeddings).
+const (
+	maxInputs      = 2048
+	maxInputTokens = 300_000
+)
+
+const noticeInputType = "input_type did not reach the provider: its wire has no such property."
+
+// embed asks for vectors at /embeddings, as base64 unless the server refuses to be asked so: an answer is a fifth as long.
+func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	q := &ep.Provider.Quirks
+	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
+	vectors := embed.Perform(ask, ep, t, limits, func(batch []task.Input) (embed.Answer, error) {
+		body, err := dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: encodeEmbedding(ep, req, t, batch)})
+		if err != nil {
+			return embed.Answer{}, err
+		}
+		return readEmbeddings(ep, body, len(batch))
+	})
+	if t.InputType == "" || slices.Contains(q.ForwardExtra, "input_type") {
+		return vectors
+	}
+	return func(yield func(*completion.Event, error) bool) {
+		for ev, err := range vectors {
+			if err == nil {
+				ev.Head.Notice = noticeInputType
+			}
+			if !yield(ev, err) {
+				return
+			}
+		}
+	}
+}
+
+func encodeEmbedding(ep *catalog.Endpoint, req *completion.Request, t *task.Embedding, batch []task.Input) []byte {
+	q := &ep.Provider.Quirks
+	named := func(name string) string { return cmp.Or(q.Rename[name], name) }
+	w := rawjson.Writer{B: make([]byte, 0, 256+sizeOf(batch))}
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input").Array()
+	for i := range batch {
+		writeInput(&w, &batch[i])
+	}
+	w.EndArray()
+	if name := "encoding_format"; !slices.Contains(q.Drop, name) {
+		w.Name(named(name)).Text("base64")
+	}
+	if t.Dimensions > 0 {
+		w.Name(named("dimensions")).Int(int64(t.Dimensions))
+	}
+	if name := "input_type"; t.InputType != "" && slices.Contains(q.ForwardExtra, name) {
+		w.Name(named(name)).Text(t.InputType)
+	}
+	if req.User != "" && !slices.Contains(q.Drop, "user") {
+		w.Name("user").Text(dialect.HashUser(req.Account, []byte(req.User)))
+	}
+	w.EndObject()
+	return w.B
+}
+
+func sizeOf(batch []task.Input) (n int) {
+	for i := range batch {
+		n += 4 + 7*len(batch[i].Tokens)
+		for j := range batch[i].Parts {
+			n += len(batch[i].Parts[j].Text) + len(batch[i].Parts[j].ImageURL) + 64
+		}
+	}
+	return n
+}
+
+// writeInput writes one input: its tokens, its text, or an object of its parts where there are pictures among them.
+func writeInput(w *rawjson.Writer, in *task.Input) {
+	if in.Tokens != nil {
+		w.Array()
+		for _, n := range in.Tokens {
+			w.Int(int64(n))
+		}
+		w.EndArray()
+		return
+	}
+	if text, plain := embed.Text(in); plain {
+		w.Text(text)
+		return
+	}
+	w.Object()
+	w.Name("content").Array()
+	for i := range in.Parts {
+		embed.WritePart(w, &in.Parts[i])
+	}
+	w.Close("]}")
+}
+
+// readEmbeddings reads {"data":[{"index":0,"embedding":...}],"usage":{...}}. Servers may list the vectors in any order.
+func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
+	out := embed.Answer{ID: text(rawjson.Find(body, "id")), Model: text(rawjson.Find(body, "model"))}
+	list := rawjson.ElementsOf(rawjson.Find(body, "data"))
+	for i := 0; list.Next(); i++ {
+		if out.Vectors == nil {
+			out.Vectors = make([][]float32, inputs)
+		}
+		at := int64(i)
+		if v := rawjson.Find(list.Value, "index"); v != nil {
+			n, ok := rawjson.Int(v)
+			if !ok {
+				return out, dialect.Broken(ep, errors.New("the index of a vector is no number"))
+			}
+			at = n
+		}
+		if at < 0 || at >= int64(inputs) || out.Vectors[at] != nil {
+			return out, dialect.Broken(ep, errors.New("the vectors are not those of the inputs"))
+		}
+		var err error
+		if out.Vectors[at], err = embed.Vector(rawjson.Find(list.Value, "embedding")); err != nil {
+			return out, dialect.Broken(ep, err)
+		}
+	}
+	if out.Vectors == nil {
+		return out, dialect.Empty(ep)
+	}
+	out.Usage = taskUsage(body, &ep.Provider.Quirks)
+	return out, nil
+}
+
+// taskUsage is what an answer without text tells of its tokens. Some servers tell their sum alone, and all of it is the prompt.
+func taskUsage(body []byte, q *catalog.Quirks) usage.Usage {
+	v := rawjson.Find(body, "usage")
+	u, err := parseUsage(v, q)
+	if err != nil || u == nil {
+		return usage.Usage{}
+	}
+	if !u.Prompt.Reported {
+		set(&u.Prompt, rawjson.Find(v, "total_tokens"))
+	}
+	return *u
+}

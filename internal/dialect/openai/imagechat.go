@@ -1,0 +1,108 @@
+package openai
+
+import (
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// Names of the quirk images_wire.
+const (
+	wireRouter = "openrouter" // one route /images for all
+	wireChat   = "chat"       // by the chat wire, with pictures among what the model may answer with
+)
+
+// converse asks for one picture in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
+func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
+	m, unheard := p.conversation(first)
+	body, err := dialect.Object(p.ask, dialect.Call{Path: path, Body: m.JSON()})
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	out := dialect.MadeImages{Head: completion.Head{
+		ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: dialect.NotSent(unheard),
+	}}
+	finish := ""
+	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
+		finish = rawjson.Text(rawjson.Find(c.Value, "finish_reason"))
+		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
+			made, err := dialect.ImageAt(p.ask, first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
+			if err != nil {
+				return out, err
+			}
+			out.Pictures = append(out.Pictures, made)
+		}
+	}
+	switch {
+	case len(out.Pictures) == 0 && finish == string(completion.ContentFilter):
+		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(p.ep)
+	case len(out.Pictures) == 0:
+		return out, dialect.NoImage(p.ep)
+	}
+	if u, err := parseUsage(rawjson.Find(body, "usage"), &p.ep.Provider.Quirks); err == nil && u != nil {
+		if out.Usage = *u; !u.OutputImage.Reported && u.Completion.Reported {
+			out.Usage.OutputImage = usage.Of(max(u.Completion.N-u.Reasoning.N, 0))
+		}
+	}
+	return out, nil
+}
+
+// conversation is the request of one picture, and what of the task is not in it.
+func (p *painter) conversation(index int) (m *dialect.Members, unheard []string) {
+	t := p.t
+	m = new(dialect.Members)
+	m.Text("model", p.ep.UpstreamID)
+	var messages rawjson.Writer
+	messages.Array()
+	messages.Object()
+	messages.Name("role").Text("user")
+	messages.Name("content").Array()
+	embed.WritePart(&messages, &task.Part{Text: t.Prompt})
+	for _, address := range t.References {
+		embed.WritePart(&messages, &task.Part{ImageURL: address})
+	}
+	messages.Close("]}]")
+	m.Raw("messages", messages.B)
+	m.Raw("modalities", []byte(`["image","text"]`))
+	var config dialect.Members
+	if ratio := picture.RatioOf(t); t.AspectRatio != "" {
+		config.Text("aspect_ratio", t.AspectRatio)
+	} else if ratio > 0 {
+		config.Text("aspect_ratio", picture.Nearest(ratio, chatRatios))
+	}
+	if tier := picture.Tier(t); tier != "" && tier != "512" {
+		config.Text("image_size", tier)
+	}
+	if t.Quality != "auto" {
+		config.Text("quality", t.Quality)
+	}
+	if body := config.JSON(); len(body) > 2 {
+		m.Raw("image_config", body)
+	}
+	if t.Seed != nil {
+		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same picture
+	}
+	for _, x := range []struct{ name, value string }{
+		{"background", t.Background}, {"output_format", t.Output}, {"moderation", t.Moderation}, {"style", t.Style}, {"mask", t.Mask},
+	} {
+		if x.value != "" && x.value != "auto" {
+			unheard = append(unheard, x.name)
+		}
+	}
+	if t.Compression >= 0 {
+		unheard = append(unheard, "output_compression")
+	}
+	if p.req.User != "" {
+		m.Text("user", dialect.HashUser(p.req.Account, []byte(p.req.User)))
+	}
+	m.Options(t, p.ep.Provider.ID)
+	m.Extra(t.Extra)
+	return m, unheard
+}
+
+// chatRatios are those that a size in pixels is told as.
+var chatRatios = []string{"1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"}

@@ -1,0 +1,478 @@
+package openai
+
+import (
+	"bytes"
+	"io"
+	"iter"
+	"mime/multipart"
+	"net/http"
+	"net/textproto"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+	"weir/internal/wire/sse"
+)
+
+// family is what a model of pictures takes (OpenAI, API reference, Create image; Image generation guide, Customize image output).
+type family struct {
+	gpt     bool     // it counts tokens, streams, and has the newer properties
+	dalle   bool     // it answers with addresses unless it is asked not to
+	styles  bool     // it has styles
+	each    int      // pictures of one call, 0 any
+	sizes   []string // it makes; nil: any, or unknown
+	free    bool     // any size of which both sides are multiples of 16
+	unknown bool     // a compatible server's own: it gets what the client wrote
+}
+
+var (
+	gptFamily   = family{gpt: true, sizes: []string{"1024x1024", "1536x1024", "1024x1536"}}
+	gpt2Family  = family{gpt: true, free: true}
+	dalle2      = family{dalle: true, sizes: []string{"1024x1024", "512x512", "256x256"}}
+	dalle3      = family{dalle: true, styles: true, each: 1, sizes: []string{"1024x1024", "1792x1024", "1024x1792"}}
+	otherFamily = family{unknown: true}
+)
+
+// familyOf goes by the model's name at the provider. Deployments with names of their own are served as what a server may make of the request.
+func familyOf(id string) *family {
+	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
+	switch {
+	case strings.HasPrefix(id, "gpt-image-2"):
+		return &gpt2Family
+	case strings.HasPrefix(id, "gpt-image"), strings.HasPrefix(id, "chatgpt-image"):
+		return &gptFamily
+	case strings.HasPrefix(id, "dall-e-2"):
+		return &dalle2
+	case strings.HasPrefix(id, "dall-e-3"):
+		return &dalle3
+	}
+	return &otherFamily
+}
+
+// paint makes pictures at /images/generations, or from others at /images/edits. A server whose quirk says so has one route for
+// both, at /images, or makes them in conversations.
+func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		p := &painter{d: d, ask: ask, ep: ep, req: req, t: t, family: familyOf(ep.UpstreamID), router: ep.Provider.Quirks.ImagesWire == wireRouter}
+		if p.router {
+			p.family = &otherFamily
+		}
+		if (p.family.gpt || p.router) && req.Stream && t.N == 1 && ep.Provider.Quirks.ImagesWire != wireChat {
+			p.stream(yield)
+			return
+		}
+		each, do := p.family.each, p.whole
+		if ep.MaxN > 0 {
+			each = ep.MaxN
+		}
+		if ep.Provider.Quirks.ImagesWire == wireChat {
+			each, do = 1, p.converse
+		}
+		out, err := dialect.MakeImages(t.N, each, do)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		out.Give(ep, yield)
+	}
+}
+
+// painter makes the pictures of one task. What it knows is not changed after it was made: calls run beside each other.
+type painter struct {
+	d      *Dialect
+	ask    dialect.Ask
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	t      *task.Image
+	family *family
+	router bool
+}
+
+// whole makes some of the pictures by one call.
+func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
+	call, err := p.call(count, false)
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	body, err := dialect.Object(p.ask, call)
+	if err != nil {
+		return dialect.MadeImages{}, err
+	}
+	return p.read(body, first, call.Notice)
+}
+
+// call encodes the request for so many pictures.
+func (p *painter) call(count int, stream bool) (dialect.Call, error) {
+	m, dropped := p.members(count, stream)
+	call := dialect.Call{Path: "/images/generations", Notice: dialect.NotSent(dropped), Stream: stream}
+	switch {
+	case p.router:
+		call.Path = "/images"
+		p.references(m, "input_references", true)
+	case len(p.t.References) > 0:
+		call.Path = "/images/edits"
+		if p.inline() {
+			return p.form(m, call)
+		}
+		if p.family.dalle {
+			return call, dialect.Unsupported(p.ep, "The provider of this model takes pictures to edit only as data, not by their address.")
+		}
+		p.references(m, "images", false)
+	}
+	call.Body = m.JSON()
+	return call, nil
+}
+
+// members are the properties of a request, and those that the model has none of.
+func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped []string) {
+	t, f, q := p.t, p.family, &p.ep.Provider.Quirks
+	m = new(dialect.Members)
+	m.Text("model", p.ep.UpstreamID)
+	m.Text("prompt", t.Prompt)
+	m.Int("n", int64(count))
+	only := func(takes bool, name, value string) {
+		if takes {
+			m.Text(name, value)
+		} else if value != "" && value != "auto" {
+			dropped = append(dropped, name)
+		}
+	}
+	newer := f.gpt || f.unknown
+	p.size(m)
+	only(true, "quality", f.quality(t.Quality))
+	only(newer, "background", t.Background)
+	only(f.unknown || f.gpt && t.Output != "svg", "output_format", t.Output)
+	if newer && t.Compression >= 0 {
+		m.Int("output_compression", int64(t.Compression))
+	} else if t.Compression >= 0 {
+		dropped = append(dropped, "output_compression")
+	}
+	only(newer, "moderation", t.Moderation)
+	only(f.styles || f.unknown, "style", t.Style)
+	if t.Seed != nil && f.unknown {
+		m.Int("seed", *t.Seed)
+	} else if t.Seed != nil {
+		dropped = append(dropped, "seed")
+	}
+	if f.dalle {
+		m.Text("response_format", "b64_json")
+	}
+	if p.req.User != "" {
+		m.Text("user", dialect.HashUser(p.req.Account, []byte(p.req.User)))
+	}
+	if stream {
+		m.Raw("stream", []byte("true"))
+		if !p.router {
+			m.Int("partial_images", int64(t.Partial))
+		}
+	}
+	m.Options(t, p.ep.Provider.ID)
+	m.Extra(t.Extra)
+	dropped = append(dropped, m.Drop(q.Drop)...)
+	m.Rename(q.Rename)
+	return m, dropped
+}
+
+// quality is a quality in the model's own words, "" when it is not told.
+func (f *family) quality(asked string) string {
+	switch {
+	case f.gpt && asked == "standard":
+		return "medium"
+	case f.gpt && asked == "hd":
+		return "high"
+	case f.dalle && !f.styles:
+		return "" // it has but one
+	case f.dalle && (asked == "low" || asked == "medium"):
+		return "standard"
+	case f.dalle && asked == "high":
+		return "hd"
+	case f.dalle && asked == "auto":
+		return ""
+	}
+	return asked
+}
+
+// size writes the size: that in pixels as the client wrote it, any other as the nearest that the model makes.
+func (p *painter) size(m *dialect.Members) {
+	t, f := p.t, p.family
+	_, _, pixels := task.Dimensions(t.Size)
+	tier, ratio := picture.Tier(t), picture.RatioOf(t)
+	if ratio == 0 {
+		ratio = 1
+	}
+	switch {
+	case f.unknown:
+		m.Text("size", t.Size)
+		m.Text("resolution", t.Resolution)
+		m.Text("aspect_ratio", t.AspectRatio)
+	case pixels, tier == "" && t.AspectRatio == "":
+		if t.Size != "auto" || f.gpt {
+			m.Text("size", t.Size)
+		}
+	case f.free:
+		side := picture.Side(tier)
+		if side == 0 {
+			side = 1024
+		}
+		w, h := picture.Fit(min(max(ratio, 1/2.9), 2.9), side, 16, 256, 3840)
+		m.Text("size", strconv.Itoa(w)+"x"+strconv.Itoa(h))
+	case tier == "512" && slices.Contains(f.sizes, "512x512"):
+		m.Text("size", "512x512")
+	default:
+		m.Text("size", picture.Nearest(ratio, f.sizes))
+	}
+}
+
+// inline reports whether all pictures to work from came with the request.
+func (p *painter) inline() bool {
+	return (p.t.Mask == "" || picture.IsData(p.t.Mask)) && !slices.ContainsFunc(p.t.References, func(a string) bool { return !picture.IsData(a) })
+}
+
+// references writes pictures to work from by their addresses: the provider fetches what is not in the request.
+func (p *painter) references(m *dialect.Members, name string, parts bool) {
+	var w rawjson.Writer
+	w.Array()
+	for _, address := range p.t.References {
+		if parts {
+			embed.WritePart(&w, &task.Part{ImageURL: address})
+		} else {
+			writeAddress(&w, address)
+		}
+	}
+	w.EndArray()
+	if len(p.t.References) > 0 {
+		m.Raw(name, w.B)
+	}
+	if p.t.Mask != "" && !parts {
+		var mask rawjson.Writer
+		writeAddress(&mask, p.t.Mask)
+		m.Raw("mask", mask.B)
+	}
+}
+
+func writeAddress(w *rawjson.Writer, address string) {
+	w.Object()
+	w.Name("image_url").Text(address)
+	w.EndObject()
+}
+
+// form writes the request as a form, with the pictures as files: every server that edits takes that.
+func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	m.Each(func(name string, value []byte) {
+		if rawjson.KindOf(value) == rawjson.String {
+			value = rawjson.AppendMended(nil, value)
+		}
+		part, _ := w.CreateFormField(name) // a buffer takes everything
+		_, _ = part.Write(value)
+	})
+	name := "image"
+	if len(p.t.References) > 1 {
+		name = "image[]"
+	}
+	for _, address := range p.t.References {
+		if err := file(w, name, address); err != nil {
+			return call, err
+		}
+	}
+	if p.t.Mask != "" {
+		if err := file(w, "mask", p.t.Mask); err != nil {
+			return call, err
+		}
+	}
+	_ = w.Close()
+	call.Body, call.Header = b.Bytes(), http.Header{"Content-Type": {w.FormDataContentType()}}
+	return call, nil
+}
+
+// file adds a picture to a form.
+func file(w *multipart.Writer, name, address string) error {
+	data, err := picture.FromURL(address)
+	if err != nil {
+		return fault.Field("openai.form", name, "A picture to work from is not valid base64.")
+	}
+	info, ok := picture.Of(data)
+	if !ok {
+		return fault.Field("openai.form", name, "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
+	}
+	h := textproto.MIMEHeader{
+		"Content-Disposition": {`form-data; name="` + name + `"; filename="` + "picture." + strings.TrimPrefix(info.MediaType, "image/") + `"`},
+		"Content-Type":        {info.MediaType},
+	}
+	part, err := w.CreatePart(h)
+	if err != nil {
+		return err
+	}
+	_, err = part.Write(data)
+	return err
+}
+
+// read reads a whole answer: {"data":[{"b64_json"}|{"url"}],"usage":{...}}.
+func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImages, error) {
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: notice}}
+	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
+		made, err := p.picture(first+len(out.Pictures), e.Value)
+		if err != nil {
+			return out, err
+		}
+		made.Revised = rawjson.Text(rawjson.Find(e.Value, "revised_prompt"))
+		settings(made, body)
+		if made.Quality == "" { // it is priced by what was asked of it
+			made.Quality = p.family.quality(p.t.Quality)
+		}
+		out.Pictures = append(out.Pictures, made)
+	}
+	out.Usage = p.usage(rawjson.Find(body, "usage"))
+	return out, nil
+}
+
+func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
+	if encoded := rawjson.Text(rawjson.Find(v, "b64_json")); encoded != "" {
+		if picture.IsData(encoded) { // some compatible servers write whole addresses here
+			return dialect.ImageAt(p.ask, index, encoded)
+		}
+		return dialect.Image(p.ask, index, encoded)
+	}
+	if address := rawjson.Text(rawjson.Find(v, "url")); address != "" {
+		return dialect.ImageAt(p.ask, index, address)
+	}
+	return nil, dialect.NoImage(p.ep)
+}
+
+// settings takes what an answer says of its pictures.
+func settings(to *task.Picture, v []byte) {
+	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	to.Size, to.Quality, to.Background, to.Output = word("size"), word("quality"), word("background"), word("output_format")
+	if _, _, pixels := task.Dimensions(to.Size); !pixels {
+		to.Size = "" // the file tells better
+	}
+}
+
+// usage reads the counts. A model of pictures that does not tell its answer's tokens apart makes nothing but pictures of them.
+func (p *painter) usage(v []byte) usage.Usage {
+	u, err := parseUsage(v, &p.ep.Provider.Quirks)
+	if err != nil || u == nil {
+		return usage.Usage{}
+	}
+	if !u.OutputImage.Reported {
+		u.OutputImage = u.Completion
+	}
+	return *u
+}
+
+// stream makes one picture with previews.
+func (p *painter) stream(yield func(*completion.Event, error) bool) {
+	call, err := p.call(1, true)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	answer, err := p.ask.Do(call)
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	defer answer.Close()
+	if c, err := answer.Body.Peek(); err == nil && c == '{' { // it has not heard of streams
+		p.late(answer, call.Notice, yield)
+		return
+	}
+	head := &completion.Head{Notice: call.Notice}
+	frames := sse.NewReader(answer.Body, sse.Limits{Line: answer.Limits.Whole, Total: answer.Limits.Stream})
+	for {
+		frame, err := frames.Next()
+		if err == io.EOF {
+			err = dialect.Ended(p.ep)
+		}
+		if err != nil {
+			yield(nil, dialect.Broken(p.ep, err))
+			return
+		}
+		ev, err := p.event(frame)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if ev == nil {
+			continue
+		}
+		ev.Head, head = head, nil
+		if !yield(ev, nil) || ev.Done {
+			return
+		}
+	}
+}
+
+// late reads the whole answer of a server that was asked for a stream.
+func (p *painter) late(answer *dialect.Answer, notice string, yield func(*completion.Event, error) bool) {
+	body, err := answer.ReadAll(nil)
+	if err == nil && !rawjson.Valid(body) {
+		err = dialect.NoImage(p.ep)
+	}
+	if err == nil && !rawjson.IsNull(rawjson.Find(body, "error")) {
+		err = p.d.Failure(p.ep, http.StatusOK, nil, body)
+	}
+	var out dialect.MadeImages
+	if err == nil {
+		out, err = p.read(body, 0, notice)
+	}
+	if err != nil {
+		yield(nil, err)
+		return
+	}
+	out.Pictures = out.Pictures[:min(len(out.Pictures), 1)]
+	out.Give(p.ep, yield)
+}
+
+// event reads one frame: a preview, words of a model that draws with them, the picture, or an error. Others give nothing.
+func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
+	data := bytes.TrimSpace(frame.Data)
+	if len(data) == 0 || string(data) == "[DONE]" {
+		return nil, nil
+	}
+	if !rawjson.Valid(data) {
+		return nil, dialect.NoImage(p.ep)
+	}
+	kind := rawjson.Text(rawjson.Find(data, "type"))
+	if kind == "" {
+		kind = string(frame.Event)
+	}
+	switch {
+	case kind == "error" || !rawjson.IsNull(rawjson.Find(data, "error")):
+		return nil, p.d.Failure(p.ep, http.StatusOK, nil, data)
+	case strings.HasSuffix(kind, ".partial_image"):
+		made, err := p.picture(0, data)
+		if err != nil {
+			return nil, nil // a preview that cannot be shown is not missed
+		}
+		n, _ := rawjson.Int(rawjson.Find(data, "partial_image_index"))
+		made.Partial, made.Preview = true, int(min(max(n, 0), 16))
+		settings(made, data)
+		return &completion.Event{Result: &task.Result{Picture: made}}, nil
+	case strings.HasSuffix(kind, ".text_chunk"):
+		text := []byte(rawjson.Text(rawjson.Find(data, "text")))
+		if rawjson.Text(rawjson.Find(data, "phase")) == "reasoning" {
+			return &completion.Event{Reasoning: text}, nil
+		}
+		return &completion.Event{Text: text}, nil
+	case strings.HasSuffix(kind, ".completed"):
+		made, err := p.picture(0, data)
+		if err != nil {
+			return nil, err
+		}
+		settings(made, data)
+		u := p.usage(rawjson.Find(data, "usage"))
+		return &completion.Event{Result: &task.Result{Picture: made}, Usage: &u, Done: true}, nil
+	}
+	return nil, nil
+}

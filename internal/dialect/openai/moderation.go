@@ -1,0 +1,126 @@
+package openai
+
+import (
+	"errors"
+	"iter"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+)
+
+// moderate asks for verdicts at /moderations.
+func (d *Dialect) moderate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Moderation) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		body, err := dialect.Object(ask, dialect.Call{Path: "/moderations", Body: encodeModeration(ep, t)})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		verdicts, err := readVerdicts(ep, body, t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		head := &completion.Head{ID: text(rawjson.Find(body, "id")), Model: text(rawjson.Find(body, "model"))}
+		used := taskUsage(body, &ep.Provider.Quirks)
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Verdicts: verdicts}, Usage: &used, Done: true}, nil)
+	}
+}
+
+func encodeModeration(ep *catalog.Endpoint, t *task.Moderation) []byte {
+	w := rawjson.Writer{B: make([]byte, 0, 512)}
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("input")
+	if t.Single {
+		w.Text(t.Inputs[0].Parts[0].Text)
+		w.EndObject()
+		return w.B
+	}
+	w.Array()
+	for i := range t.Inputs {
+		for j := range t.Inputs[i].Parts {
+			if part := &t.Inputs[i].Parts[j]; t.Inputs[i].Typed {
+				embed.WritePart(&w, part)
+			} else {
+				w.Text(part.Text)
+			}
+		}
+	}
+	w.Close("]}")
+	return w.B
+}
+
+// readVerdicts reads {"results":[...]}: one for each input.
+func readVerdicts(ep *catalog.Endpoint, body []byte, t *task.Moderation) ([]task.Verdict, error) {
+	var out []task.Verdict
+	for list := rawjson.ElementsOf(rawjson.Find(body, "results")); list.Next(); {
+		v, ok := readVerdict(list.Value, &t.Inputs[min(len(out), len(t.Inputs)-1)])
+		if !ok {
+			return nil, dialect.Broken(ep, errors.New("a verdict has no categories"))
+		}
+		out = append(out, v)
+	}
+	switch {
+	case out == nil:
+		return nil, dialect.Empty(ep)
+	case len(out) != len(t.Inputs):
+		return nil, dialect.Broken(ep, errors.New("the verdicts are not those of the inputs"))
+	}
+	return out, nil
+}
+
+func readVerdict(v []byte, in *task.ModerationInput) (out task.Verdict, ok bool) {
+	categories, applied := rawjson.Find(v, "categories"), rawjson.Find(v, "category_applied_input_types")
+	if rawjson.KindOf(categories) != rawjson.Object {
+		return out, false
+	}
+	for m := rawjson.MembersOf(categories); m.Next(); {
+		i := category(m.Name)
+		if is, told := rawjson.Bool(m.Value); told && i >= 0 {
+			out.Is[i] = out.Is[i] || is
+			out.Text[i] = applied == nil && hasText(in) // older models judge texts alone, and do not say so
+			out.Flagged = out.Flagged || is
+		}
+	}
+	if flagged, told := rawjson.Bool(rawjson.Find(v, "flagged")); told {
+		out.Flagged = flagged
+	}
+	for m := rawjson.MembersOf(rawjson.Find(v, "category_scores")); m.Next(); {
+		if score, told := rawjson.Float(m.Value); told && category(m.Name) >= 0 {
+			i := category(m.Name)
+			out.Score[i] = max(out.Score[i], score)
+		}
+	}
+	for m := rawjson.MembersOf(applied); m.Next(); {
+		i := category(m.Name)
+		for e := rawjson.ElementsOf(m.Value); i >= 0 && e.Next(); {
+			out.Text[i] = out.Text[i] || rawjson.Text(e.Value) == "text"
+			out.Image[i] = out.Image[i] || rawjson.Text(e.Value) == "image"
+		}
+	}
+	return out, true
+}
+
+// synonyms are the names that compatible servers have for categories of OpenAI's. What they judge besides has no place in an answer.
+var synonyms = map[string]string{
+	"hate_and_discrimination": "hate", "violence_and_threats": "violence", "selfharm": "self-harm",
+	"dangerous_and_criminal_content": "illicit", "dangerous": "illicit", "criminal": "illicit",
+}
+
+// category is the place of a category, -1 for one that has none.
+func category(name []byte) int {
+	if other, is := synonyms[string(name)]; is {
+		return slices.Index(task.Categories[:], other)
+	}
+	return slices.Index(task.Categories[:], string(name))
+}
+
+func hasText(in *task.ModerationInput) bool {
+	return slices.ContainsFunc(in.Parts, func(p task.Part) bool { return p.ImageURL == "" })
+}

@@ -1,0 +1,58 @@
+// Package openai is the dialect of the OpenAI chat wire and of the many servers that are compatible with it. How a server
+// deviates is told by catalog.Quirks: there must be no provider's name in this package's decisions but OpenAI's own.
+package openai
+
+import (
+	"net/http"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+)
+
+const path = "/chat/completions"
+
+// Dialect implements dialect.Dialect. It is safe for concurrent use.
+type Dialect struct{}
+
+var _ dialect.Texter = (*Dialect)(nil)
+
+// Header gives the credential, as a bearer token unless a quirk says otherwise, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Bearer(p)
+}
+
+// Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what
+// this wire cannot say, and when a reasoning budget does not fit below the cap of the answer.
+func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	var notices []string
+	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
+		notices = append(notices, completion.NoticeThoughts)
+	}
+	var err error
+	switch {
+	case req.Style != completion.Chat:
+		var notice string
+		if req, notice, err = asChat(ep, req); notice != "" {
+			notices = append(notices, notice)
+		}
+	case req.Revised != 0:
+		req, err = revise(req)
+	}
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	e := encoder{ep: ep, q: &ep.Provider.Quirks, req: req}
+	body, err := e.encode()
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	return dialect.Call{Path: path, Body: body, Notice: strings.Join(notices, " ")}, nil
+}
+
+// keeps reports whether a server takes signed reasoning back: this wire has no place for it but by a server's own extension.
+func keeps(q *catalog.Quirks) bool {
+	return q.ThoughtSignature || slices.Contains(q.ForwardExtra, "reasoning_details")
+}

@@ -1,0 +1,328 @@
+package openai
+
+import (
+	"bytes"
+	"slices"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+)
+
+// encoder writes one request body from the client's. Members that it does not know travel byte for byte.
+type encoder struct {
+	ep  *catalog.Endpoint
+	q   *catalog.Quirks
+	req *completion.Request
+	rawjson.Writer
+
+	hasModel, hasCap, hasOptions, hasTools bool
+}
+
+func (e *encoder) encode() ([]byte, error) {
+	req := e.req
+	e.B = make([]byte, 0, len(req.Body)+len(e.ep.UpstreamID)+160)
+	e.Object()
+	for i := range req.Members {
+		e.hasTools = e.hasTools || req.Members[i].Name == "tools"
+	}
+	for i := range req.Members {
+		if err := e.member(&req.Members[i]); err != nil {
+			return nil, err
+		}
+	}
+	if !e.hasModel {
+		e.name("model").Text(e.ep.UpstreamID)
+	}
+	if req.Search != nil && !e.has("web_search_options") {
+		e.search(req.Search)
+	}
+	if req.Stream && !e.hasOptions && !e.q.NoStreamOptions {
+		e.name("stream_options").Literal(`{"include_usage":true}`)
+	}
+	if tier := e.ep.Tier; tier != "" && tier != "default" {
+		e.name("service_tier").Text(tier)
+	}
+	if err := e.reasoning(); err != nil {
+		return nil, err
+	}
+	e.EndObject()
+	return e.B, nil
+}
+
+// name begins a member, under the name that the server knows it by.
+func (e *encoder) name(name string) *rawjson.Writer {
+	if e.q.Rename != nil {
+		if other, ok := e.q.Rename[name]; ok {
+			name = other
+		}
+	}
+	return e.Name(name)
+}
+
+// member writes one member of the client's body, changed or not, or leaves it out.
+func (e *encoder) member(m *completion.Member) error {
+	value := e.req.Body[m.Value:m.End]
+	switch m.Name {
+	case "model":
+		e.hasModel = true
+		e.name("model").Text(e.ep.UpstreamID)
+		return nil
+	case "messages":
+		e.messages(m, value)
+		return nil
+	case "stream_options":
+		e.streamOptions(value)
+		return nil
+	case "reasoning", "reasoning_effort", "include_reasoning", // written by reasoning
+		"service_tier": // an endpoint's own
+		return nil
+	}
+	if completion.GatewayOnly(m.Name) {
+		if slices.Contains(e.q.ForwardExtra, m.Name) {
+			e.keep(m)
+		}
+		return nil
+	}
+	if string(value) == "null" && known(m.Name) {
+		return nil
+	}
+	switch m.Name {
+	case "store", "metadata":
+		if e.ep.Provider.ID == "openai" || slices.Contains(e.q.ForwardExtra, m.Name) {
+			e.metadata(m, value)
+		}
+	case "cache_control":
+		if e.q.CacheControl {
+			e.keep(m)
+		}
+	case "user", "safety_identifier":
+		if text, ok := rawjson.Unquote(value); ok && len(text) > 0 && !e.dropped(m.Name) {
+			e.name(m.Name).Text(dialect.HashUser(e.req.Account, text))
+		}
+	case "max_tokens", "max_completion_tokens":
+		e.maxTokens(m, value)
+	case "n", "top_k", "top_logprobs", "seed":
+		e.integer(m, value)
+	case "tools":
+		if e.lists(catalog.ParamTools) && !e.dropped(m.Name) {
+			e.tools(m, value)
+		}
+	case "functions":
+		if !e.hasTools && e.lists(catalog.ParamTools) && !e.dropped("tools") {
+			e.functions(value)
+		}
+	case "function_call":
+		if !e.has("tool_choice") && e.lists(catalog.ParamToolChoice) && !e.dropped("tool_choice") {
+			e.functionCall(value)
+		}
+	default:
+		e.keep(m)
+	}
+	return nil
+}
+
+// keep copies a member, unless the server does not take it.
+func (e *encoder) keep(m *completion.Member) {
+	if e.dropped(m.Name) || e.ep.Params != catalog.AllParams && !e.lists(catalog.ParamNamed(m.Name)) {
+		return
+	}
+	if e.q.Rename != nil {
+		if _, ok := e.q.Rename[m.Name]; ok {
+			e.name(m.Name).Raw(e.req.Body[m.Value:m.End])
+			return
+		}
+	}
+	e.Member(e.req.Body[m.Start:m.End])
+}
+
+// lists reports whether the endpoint understands the parameter; 0 is none that endpoints list.
+func (e *encoder) lists(p catalog.Params) bool { return e.ep.Params&p == p }
+
+func (e *encoder) dropped(name string) bool {
+	return len(e.q.Drop) > 0 && slices.Contains(e.q.Drop, name)
+}
+
+func (e *encoder) has(name string) bool { return e.find(name) != nil }
+
+// find is the value of a member of the client's body, nil when absent.
+func (e *encoder) find(name string) []byte {
+	for i := range e.req.Members {
+		if m := &e.req.Members[i]; m.Name == name {
+			return e.req.Body[m.Value:m.End]
+		}
+	}
+	return nil
+}
+
+// known tells the members for which null means absent. An unknown member travels on even as null.
+func known(name string) bool {
+	switch name {
+	case "store", "metadata", "cache_control", "user", "safety_identifier", "max_tokens", "max_completion_tokens", "tools", "functions",
+		"function_call", "stream", "n", "modalities", "audio", "image_config", "prompt_cache_key", "prompt_cache_retention", "prompt_cache_options":
+		return true
+	}
+	return catalog.ParamNamed(name) != 0
+}
+
+// streamOptions keeps the client's options but for the usage, which we always need.
+func (e *encoder) streamOptions(value []byte) {
+	if !e.req.Stream || e.q.NoStreamOptions || e.dropped("stream_options") {
+		e.hasOptions = true
+		return
+	}
+	e.hasOptions = true
+	e.name("stream_options").Object()
+	e.Name("include_usage").Bool(true)
+	for m := rawjson.MembersOf(value); m.Next(); {
+		if string(m.Name) != "include_usage" {
+			e.Member(value[m.Start:m.End])
+		}
+	}
+	e.EndObject()
+}
+
+// metadata keeps store as it is, and metadata without the names by which some servers can be redirected.
+func (e *encoder) metadata(m *completion.Member, value []byte) {
+	if m.Name == "store" || !bytes.Contains(value, []byte("api_")) && bytes.IndexByte(value, '\\') < 0 {
+		e.keep(m)
+		return
+	}
+	e.name(m.Name).Object()
+	for m := rawjson.MembersOf(value); m.Next(); {
+		if !strings.HasPrefix(string(m.Name), "api_") {
+			e.Member(value[m.Start:m.End])
+		}
+	}
+	e.EndObject()
+}
+
+// maxTokens writes the cap of the answer once, under the name that the server knows. With two of them the smaller holds.
+func (e *encoder) maxTokens(m *completion.Member, value []byte) {
+	other := "max_tokens"
+	if m.Name == other {
+		other = "max_completion_tokens"
+	}
+	both := !rawjson.IsNull(e.find(other))
+	if e.hasCap {
+		return
+	}
+	e.hasCap = true
+	name := m.Name
+	if both {
+		name = "max_completion_tokens"
+	}
+	if e.q.MaxTokensField != "" {
+		name = e.q.MaxTokensField
+	}
+	if !e.lists(catalog.ParamNamed(name)) {
+		if name = swapCap(name); !e.lists(catalog.ParamNamed(name)) {
+			return
+		}
+	}
+	if e.dropped(name) {
+		return
+	}
+	if both || e.req.MaxTokens > 0 && bytes.ContainsAny(value, ".eE") {
+		e.name(name).Int(e.req.MaxTokens)
+		return
+	}
+	e.name(name).Raw(value)
+}
+
+// integer keeps a whole number, written as one: 1.0 is as good as 1 to us, but not to every server.
+func (e *encoder) integer(m *completion.Member, value []byte) {
+	n, ok := rawjson.Int(value)
+	if !ok || !bytes.ContainsAny(value, ".eE") {
+		e.keep(m)
+		return
+	}
+	if e.dropped(m.Name) || !e.lists(catalog.ParamNamed(m.Name)) {
+		return
+	}
+	e.name(m.Name).Int(n)
+}
+
+func swapCap(name string) string {
+	if name == "max_tokens" {
+		return "max_completion_tokens"
+	}
+	return "max_tokens"
+}
+
+// tools keeps the tools; cache markers inside go where they are not understood, and a function without parameters gets the empty
+// ones that it means, because some servers demand them.
+func (e *encoder) tools(m *completion.Member, value []byte) {
+	marked, bare := bytes.Contains(value, []byte(`cache_`)), e.req.HasRoles&completion.HasBareFunction != 0
+	if !marked && !bare {
+		e.keep(m)
+		return
+	}
+	var c *cacheMarks
+	if marked {
+		c = e.cachePlan()
+	}
+	e.name("tools").Array()
+	for el := rawjson.ElementsOf(value); el.Next(); {
+		tool := el.Value
+		if bare {
+			tool = withFunction(tool)
+		}
+		if marked {
+			c.object(&e.Writer, tool, &c.skipTools)
+		} else {
+			e.Raw(tool)
+		}
+	}
+	e.EndArray()
+}
+
+// withFunction is a tool whose function has parameters.
+func withFunction(tool []byte) []byte {
+	for m := rawjson.MembersOf(tool); m.Next(); {
+		if string(m.Name) == "function" {
+			return slices.Concat(tool[:m.At], withParameters(m.Value), tool[m.End:])
+		}
+	}
+	return tool
+}
+
+// withParameters is a function with the parameters that it leaves out; one that has some is itself.
+func withParameters(function []byte) []byte {
+	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(function, "parameters")) {
+		return function
+	}
+	var w rawjson.Writer
+	w.Object()
+	without(&w, function, "parameters")
+	w.Name("parameters").Literal(`{"type":"object","properties":{}}`)
+	w.EndObject()
+	return w.B
+}
+
+// functions writes the deprecated functions as tools.
+func (e *encoder) functions(value []byte) {
+	e.name("tools").Array()
+	for el := rawjson.ElementsOf(value); el.Next(); {
+		e.Object()
+		e.Name("type").Text("function")
+		e.Name("function").Raw(withParameters(el.Value))
+		e.EndObject()
+	}
+	e.EndArray()
+}
+
+// functionCall writes the deprecated function_call as tool_choice.
+func (e *encoder) functionCall(value []byte) {
+	w := e.name("tool_choice")
+	if rawjson.KindOf(value) != rawjson.Object {
+		w.Raw(value)
+		return
+	}
+	w.Object()
+	w.Name("type").Text("function")
+	w.Name("function").Raw(value)
+	w.EndObject()
+}

@@ -1,0 +1,41 @@
+package openai
+
+import (
+	"iter"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/rank"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+)
+
+// rerank asks for an order of documents at /rerank, which OpenAI has not: it is Jina's route, and vLLM and others have it beside those of
+// this wire.
+func (d *Dialect) rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w.Object()
+		w.Name("model").Text(ep.UpstreamID)
+		rank.WriteQuery(&w, t)
+		if t.TopN > 0 {
+			w.Name("top_n").Int(int64(t.TopN))
+		}
+		w.Name("return_documents").Bool(false)
+		w.EndObject()
+		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ranks, err := rank.Read(ep, rawjson.Find(body, "results"), t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		head := &completion.Head{ID: text(rawjson.Find(body, "id")), Model: text(rawjson.Find(body, "model"))}
+		used := taskUsage(body, &ep.Provider.Quirks)
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &used, Done: true}, nil)
+	}
+}

@@ -1,0 +1,227 @@
+package openai
+
+import (
+	"errors"
+	"io"
+	"iter"
+	"math"
+	"net/http"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+	"weir/internal/wire/sse"
+)
+
+// transcribe sends the recording to /audio/transcriptions. What is asked for is JSON that has what the client's format needs: times for
+// subtitles, speakers where they are to be told apart.
+func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		call := transcriptionCall(ep, req, t)
+		call.Stream = req.Stream
+		answer, err := ask.Do(call)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		defer answer.Close()
+		if first, err := answer.Body.Peek(); err != nil || first == '{' { // also from a server that does not stream
+			if ev, err := d.wholeTranscript(answer); err != nil {
+				yield(nil, err)
+			} else {
+				yield(ev, nil)
+			}
+			return
+		}
+		d.streamTranscript(answer, yield)
+	}
+}
+
+// upstreamFormat is the format to ask for.
+func upstreamFormat(t *task.Transcription) string {
+	switch t.Response {
+	case "srt", "vtt", "verbose_json":
+		return "verbose_json"
+	case "diarized_json":
+		return t.Response
+	}
+	return "json"
+}
+
+func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) dialect.Call {
+	f := dialect.NewForm()
+	field := func(name, value string) {
+		if value != "" {
+			f.Field(name, value)
+		}
+	}
+	field("model", ep.UpstreamID)
+	field("response_format", upstreamFormat(t))
+	field("language", t.Language)
+	field("prompt", t.Prompt)
+	field("temperature", t.Temperature)
+	field("chunking_strategy", t.Chunking)
+	if req.Stream {
+		field("stream", "true")
+	}
+	if t.Logprobs {
+		field("include[]", "logprobs")
+	}
+	if upstreamFormat(t) == "verbose_json" {
+		if t.Words {
+			field("timestamp_granularities[]", "word")
+		}
+		if t.Segments || !t.Words {
+			field("timestamp_granularities[]", "segment")
+		}
+	}
+	for _, name := range t.SpeakerNames {
+		field("known_speaker_names[]", name)
+	}
+	for _, ref := range t.SpeakerRefs {
+		field("known_speaker_references[]", ref)
+	}
+	for _, x := range t.Extra {
+		if !completion.Diverts(x.Name) {
+			field(x.Name, x.Value)
+		}
+	}
+	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the format is told by the name; what the client calls its file is nobody's business
+	return f.Call("/audio/transcriptions")
+}
+
+func (d *Dialect) wholeTranscript(answer *dialect.Answer) (*completion.Event, error) {
+	body, err := answer.ReadAll(nil)
+	if err != nil {
+		return nil, err
+	}
+	if rawjson.Valid(body) && !rawjson.IsNull(rawjson.Find(body, "error")) {
+		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, body)
+	}
+	if !rawjson.Valid(body) || rawjson.KindOf(rawjson.Find(body, "text")) != rawjson.String {
+		return nil, dialect.Broken(answer.Endpoint, errors.New("the answer has no text"))
+	}
+	u := transcriptUsage(body)
+	return &completion.Event{Head: new(completion.Head), Choice: -1, Result: &task.Result{Transcript: readTranscript(body)}, Usage: &u, Done: true}, nil
+}
+
+// readTranscript reads {"text", "language", "duration", "segments", "words", "logprobs"}.
+func readTranscript(body []byte) *task.Transcript {
+	t := &task.Transcript{Final: true, Text: text(rawjson.Find(body, "text")), Language: text(rawjson.Find(body, "language")), Duration: dialect.RecordedSeconds(rawjson.Find(body, "duration"))}
+	for e := rawjson.ElementsOf(rawjson.Find(body, "segments")); e.Next(); {
+		t.Segments = append(t.Segments, readSegment(e.Value))
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(body, "words")); e.Next(); {
+		t.Words = append(t.Words, task.Word{Text: text(rawjson.Find(e.Value, "word")), Start: dialect.RecordedSeconds(rawjson.Find(e.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(e.Value, "end"))})
+	}
+	if v := rawjson.Find(body, "logprobs"); rawjson.KindOf(v) == rawjson.Array {
+		t.Logprobs = v
+	}
+	return t
+}
+
+func readSegment(v []byte) task.Segment {
+	s := task.Segment{Start: dialect.RecordedSeconds(rawjson.Find(v, "start")), End: dialect.RecordedSeconds(rawjson.Find(v, "end")), Text: text(rawjson.Find(v, "text")), Speaker: text(rawjson.Find(v, "speaker"))}
+	if id := rawjson.Find(v, "id"); rawjson.KindOf(id) == rawjson.String {
+		s.ID = text(id)
+		return s
+	}
+	number := func(name string) float64 {
+		x, _ := rawjson.Float(rawjson.Find(v, name))
+		return x
+	}
+	w := &task.Whisper{Temperature: number("temperature"), AvgLogprob: number("avg_logprob"), CompressionRatio: number("compression_ratio"), NoSpeechProb: number("no_speech_prob")}
+	seek, _ := rawjson.Int(rawjson.Find(v, "seek"))
+	w.Seek = int(seek)
+	for e := rawjson.ElementsOf(rawjson.Find(v, "tokens")); e.Next(); {
+		n, _ := rawjson.Int(e.Value)
+		w.Tokens = append(w.Tokens, int32(min(max(n, 0), math.MaxInt32)))
+	}
+	s.Whisper = w
+	return s
+}
+
+// transcriptUsage reads tokens or a duration.
+func transcriptUsage(body []byte) (u usage.Usage) {
+	v := rawjson.Find(body, "usage")
+	if d := dialect.RecordedSeconds(rawjson.Find(v, "seconds")); d > 0 {
+		u.Millis = usage.Of(d.Milliseconds())
+	}
+	set(&u.Prompt, rawjson.Find(v, "input_tokens"))
+	set(&u.Completion, rawjson.Find(v, "output_tokens"))
+	set(&u.PromptAudio, rawjson.FindPath(v, "input_token_details", "audio_tokens"))
+	return u
+}
+
+// streamTranscript reads the events transcript.text.delta, .segment and .done. The mark of the end is transcript.text.done: what ends
+// before it is cut.
+func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completion.Event, error) bool) {
+	frames := sse.NewReader(answer.Body, sse.Limits{Line: int64(answer.Limits.Line), Total: answer.Limits.Stream})
+	head := new(completion.Head)
+	for {
+		frame, err := frames.Next()
+		if err != nil {
+			yield(nil, dialect.Broken(answer.Endpoint, cut(answer, err)))
+			return
+		}
+		if string(frame.Data) == "[DONE]" {
+			yield(nil, dialect.Ended(answer.Endpoint))
+			return
+		}
+		ev, err := d.transcriptEvent(answer, frame.Data)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		if ev == nil {
+			continue
+		}
+		ev.Head, head = head, nil
+		if !yield(ev, nil) || ev.Done {
+			return
+		}
+	}
+}
+
+// cut is the fault of a stream that ends before its end.
+func cut(answer *dialect.Answer, err error) error {
+	var limit *sse.LimitError
+	switch {
+	case err == io.EOF:
+		return dialect.Ended(answer.Endpoint)
+	case errors.As(err, &limit):
+		return dialect.TooLarge(answer.Endpoint, err)
+	}
+	return err
+}
+
+func (d *Dialect) transcriptEvent(answer *dialect.Answer, data []byte) (*completion.Event, error) {
+	if !rawjson.Valid(data) {
+		return nil, dialect.Broken(answer.Endpoint, errors.New("an event is not JSON"))
+	}
+	kind := text(rawjson.Find(data, "type"))
+	piece := new(task.Transcript)
+	if v := rawjson.Find(data, "logprobs"); rawjson.KindOf(v) == rawjson.Array {
+		piece.Logprobs = append([]byte(nil), v...)
+	}
+	switch kind {
+	case "transcript.text.delta":
+		piece.Delta, piece.SegmentID = text(rawjson.Find(data, "delta")), text(rawjson.Find(data, "segment_id"))
+		return &completion.Event{Choice: -1, Result: &task.Result{Transcript: piece}}, nil
+	case "transcript.text.segment":
+		segment := readSegment(data)
+		piece.Segment = &segment
+		return &completion.Event{Choice: -1, Result: &task.Result{Transcript: piece}}, nil
+	case "transcript.text.done":
+		piece.Final, piece.Text = true, text(rawjson.Find(data, "text"))
+		u := transcriptUsage(data)
+		return &completion.Event{Choice: -1, Result: &task.Result{Transcript: piece}, Usage: &u, Done: true}, nil
+	}
+	if !rawjson.IsNull(rawjson.Find(data, "error")) {
+		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, data)
+	}
+	return nil, nil // an event that we do not know
+}

@@ -1,0 +1,306 @@
+package openai
+
+import (
+	"bytes"
+	"mime/multipart"
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/video"
+)
+
+var _ dialect.Filmer = (*Dialect)(nil)
+
+// SubmitVideo creates a video at /videos (OpenAI, API reference, Create video). A server whose quirk says so is asked in OpenRouter's words.
+func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+	encode := filmCall
+	if routes(ep) {
+		encode = routerCall
+	}
+	call, err := encode(ep, s.Request)
+	if err != nil {
+		return video.Accepted{}, err
+	}
+	body, wait, err := dialect.Look(ask, call)
+	if err != nil {
+		return video.Accepted{}, err
+	}
+	id := rawjson.Text(rawjson.Find(body, "id"))
+	if id == "" && !rawjson.IsNull(rawjson.Find(body, "error")) {
+		return video.Accepted{}, d.Failure(ep, http.StatusOK, nil, body)
+	}
+	return video.Accepted{ID: id, Wait: wait}, nil
+}
+
+// routes reports whether a server speaks OpenRouter's words.
+func routes(ep *catalog.Endpoint) bool { return ep.Provider.Quirks.VideosWire == "openrouter" }
+
+// filmCall encodes a request as JSON, or as a form when a picture comes with it as data.
+func filmCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
+	still, err := guide(ep, r)
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	var m dialect.Members
+	m.Text("model", ep.UpstreamID)
+	m.Text("prompt", r.Prompt)
+	m.Text("seconds", strconv.FormatInt(r.Seconds, 10))
+	if w, h, ok := dialect.Extent(ep, r); ok {
+		m.Text("size", strconv.FormatInt(w, 10)+"x"+strconv.FormatInt(h, 10))
+	}
+	if r.Seed != nil {
+		m.Int("seed", *r.Seed)
+	}
+	if still != "" && !picture.IsData(still) {
+		m.Raw("input_reference", append(rawjson.AppendText([]byte(`{"image_url":`), still), '}'))
+	}
+	m.Film(r, ep.Provider.ID)
+	m.Drop(ep.Provider.Quirks.Drop)
+	m.Rename(ep.Provider.Quirks.Rename)
+	call := dialect.Call{Path: "/videos", Body: m.JSON()}
+	if picture.IsData(still) {
+		return filmForm(&m, still, call)
+	}
+	return call, nil
+}
+
+// guide is the one picture that a video can begin with, "" without one.
+func guide(ep *catalog.Endpoint, r *video.Request) (string, error) {
+	if err := dialect.OneVideo(ep, r); err != nil {
+		return "", err
+	}
+	if dialect.Frame(r, video.LastFrame) != "" {
+		return "", dialect.Unsupported(ep, "The provider of this model does not take a last frame.")
+	}
+	list, err := dialect.ImageReferences(ep, r, 1)
+	if first := dialect.Frame(r, video.FirstFrame); first != "" {
+		return first, err
+	}
+	return strings.Join(list, ""), err
+}
+
+func filmForm(m *dialect.Members, still string, call dialect.Call) (dialect.Call, error) {
+	var b bytes.Buffer
+	w := multipart.NewWriter(&b)
+	m.Each(func(name string, value []byte) {
+		if rawjson.KindOf(value) == rawjson.String {
+			value = rawjson.AppendMended(nil, value)
+		}
+		part, _ := w.CreateFormField(name) // a buffer takes everything
+		_, _ = part.Write(value)
+	})
+	if err := file(w, "input_reference", still); err != nil {
+		return call, err
+	}
+	_ = w.Close()
+	call.Body, call.Header = b.Bytes(), http.Header{"Content-Type": {w.FormDataContentType()}}
+	return call, nil
+}
+
+// How the list of videos is searched.
+const (
+	mostPages   = 5
+	pageOfFilms = 100
+)
+
+// RecoverVideo searches the list of videos for the one that the submission asked for. Nothing in it names the submission: the prompt, the model,
+// the length and the time must be its own. OpenRouter has no list.
+func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+	if routes(ep) {
+		return video.Recovered{}, nil
+	}
+	var found []string
+	after, whole := "", false
+	for range mostPages {
+		path := "/videos?order=desc&limit=" + strconv.Itoa(pageOfFilms)
+		if after != "" {
+			path += "&after=" + url.QueryEscape(after)
+		}
+		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: path})
+		if err != nil {
+			if dialect.Unknown(err) { // the server has no list
+				return video.Recovered{}, nil
+			}
+			return video.Recovered{}, err
+		}
+		more, _ := rawjson.Bool(rawjson.Find(body, "has_more"))
+		whole = !more
+		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
+			after = rawjson.Text(rawjson.Find(e.Value, "id"))
+			switch same, older := submitted(ep, s, e.Value); {
+			case same:
+				found = append(found, after)
+			case older:
+				whole = true
+			}
+		}
+		if whole || after == "" {
+			break
+		}
+	}
+	return dialect.Listed(found, whole), nil
+}
+
+// submitted reports whether a listed video is what a submission asked for, or is older than it.
+func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older bool) {
+	if at, ok := rawjson.Int(rawjson.Find(v, "created_at")); ok {
+		if before, after := dialect.Placed(time.Unix(at, 0), s); before || after {
+			return false, before
+		}
+	}
+	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	model := word("model")
+	return dialect.MayBe(word("prompt"), s.Request.Prompt) && dialect.MayBe(word("seconds"), strconv.FormatInt(s.Request.Seconds, 10)) &&
+		(strings.HasPrefix(model, ep.UpstreamID) || strings.HasPrefix(ep.UpstreamID, model)), false
+}
+
+func filmPath(id string) string { return "/videos/" + url.PathEscape(id) }
+
+// PollVideo retrieves the video object.
+func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: filmPath(j.UpstreamID)})
+	if err != nil {
+		return video.Progress{}, dialect.NoJob(err)
+	}
+	if rawjson.IsNull(rawjson.Find(body, "status")) && !rawjson.IsNull(rawjson.Find(body, "error")) {
+		return video.Progress{}, dialect.NoJob(d.Failure(ep, http.StatusOK, nil, body))
+	}
+	p := readFilm(ep, body)
+	p.Wait = wait
+	return p, nil
+}
+
+// readFilm reads a video object of OpenAI's, and a job of OpenRouter's: their members do not meet.
+func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
+	percent, _ := rawjson.Int(rawjson.Find(body, "progress"))
+	percent = min(max(percent, 0), 100)
+	switch status := rawjson.Text(rawjson.Find(body, "status")); status {
+	case "queued", "pending":
+		return video.Progress{State: video.Pending}
+	case "completed", "succeeded":
+		return video.Progress{State: video.Completed, Percent: 100, Outputs: filmOutputs(ep, body), Length: filmLength(body),
+			Cost: dialect.Decimal(rawjson.FindPath(body, "usage", "cost"))}
+	case "failed", "cancelled", "canceled", "expired":
+		return filmFailure(ep, status, body)
+	}
+	return video.Progress{State: video.InProgress, Percent: int(percent)}
+}
+
+func filmOutputs(ep *catalog.Endpoint, body []byte) []video.Output {
+	if !routes(ep) {
+		return []video.Output{{Handle: "0", MediaType: "video/mp4"}}
+	}
+	var list []video.Output
+	for e := rawjson.ElementsOf(rawjson.Find(body, "unsigned_urls")); e.Next(); {
+		list = append(list, video.Output{Handle: strconv.Itoa(len(list)), MediaType: "video/mp4"})
+	}
+	return list
+}
+
+// filmLength is how long the video is: compatible servers write the seconds as a text or as a number.
+func filmLength(body []byte) time.Duration {
+	seconds, err := strconv.ParseFloat(wordOf(rawjson.Find(body, "seconds")), 64)
+	if err != nil {
+		return 0
+	}
+	return dialect.Seconds(seconds)
+}
+
+func filmFailure(ep *catalog.Endpoint, status string, body []byte) video.Progress {
+	reason := dialect.Reason{State: video.Failed, Raw: string(body)}
+	switch status {
+	case "cancelled", "canceled":
+		reason.State = video.Cancelled
+	case "expired":
+		reason.State = video.Expired
+	}
+	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
+		r := readRefusal(said)
+		reason.Code, reason.Message = r.Code, r.Message
+		reason.Barred = barred(r.Code + " " + r.Message)
+	}
+	return reason.Ended(ep)
+}
+
+// CancelVideo deletes the video, which ends it.
+func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) error {
+	if routes(ep) {
+		return dialect.NoCancel(ep)
+	}
+	_, err := dialect.Object(ask, dialect.Call{Method: http.MethodDelete, Path: filmPath(j.UpstreamID)})
+	return dialect.NoJob(err)
+}
+
+// LocateVideo is where the video's content is.
+func (d *Dialect) LocateVideo(_ dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
+	path := filmPath(j.UpstreamID) + "/content"
+	if routes(ep) {
+		path += "?index=" + url.QueryEscape(o.Handle)
+	}
+	return dialect.Location{Path: path}, nil
+}
+
+// routerCall encodes a request in OpenRouter's words (OpenRouter, API reference, Submit a video generation request), which are nearly those that
+// it came in.
+func routerCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
+	if err := dialect.OneVideo(ep, r); err != nil {
+		return dialect.Call{}, err
+	}
+	var m dialect.Members
+	m.Text("model", ep.UpstreamID)
+	m.Text("prompt", r.Prompt)
+	m.Int("duration", r.Seconds)
+	if r.Size != "" {
+		m.Text("size", r.Size)
+	} else {
+		m.Text("resolution", r.Resolution)
+		m.Text("aspect_ratio", r.AspectRatio)
+	}
+	if r.Audio != nil {
+		m.Flag("generate_audio", *r.Audio)
+	}
+	if r.Seed != nil {
+		m.Int("seed", *r.Seed)
+	}
+	if r.Upscale != "" {
+		m.Raw("upscale_factor", []byte(r.Upscale))
+	}
+	if r.Creativity != nil {
+		m.Int("creativity", *r.Creativity)
+	}
+	parts(&m, "frame_images", r.Frames)
+	parts(&m, "input_references", r.References)
+	m.Film(r, ep.Provider.ID)
+	return dialect.Call{Path: "/videos", Body: m.JSON()}, nil
+}
+
+// parts adds pictures, sounds and videos as parts of a message.
+func parts(m *dialect.Members, name string, list []video.Media) {
+	if len(list) == 0 {
+		return
+	}
+	b := []byte{'['}
+	for i := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		kind := map[catalog.Modality]string{catalog.Audio: "audio_url", catalog.Video: "video_url"}[list[i].Kind]
+		if kind == "" {
+			kind = "image_url"
+		}
+		b = rawjson.AppendText(append(b, `{"type":"`+kind+`","`+kind+`":{"url":`...), list[i].URL)
+		b = append(b, '}')
+		if list[i].Frame != "" {
+			b = rawjson.AppendText(append(b, `,"frame_type":`...), list[i].Frame)
+		}
+		b = append(b, '}')
+	}
+	m.Raw(name, append(b, ']'))
+}

@@ -1,0 +1,173 @@
+package dialect
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"sync"
+
+	"weir/internal/completion"
+	"weir/internal/rawjson"
+	"weir/internal/wire/sse"
+)
+
+// Decoder turns one answer of a wire into events. Read drives it, and checks the JSON that it gets. Its errors become faults of the endpoint.
+type Decoder interface {
+	// Whole decodes an answer that is one JSON object.
+	Whole(body []byte) error
+	// Frame decodes one JSON object of a stream. event is the name that its frame has, "" without one.
+	Frame(event, data []byte) (Progress, error)
+	// Complete reports whether a stream may end here without a mark: all of the answer was there.
+	Complete() bool
+	// End yields the last event of a stream that has ended, with a mark or complete. It fails with Ended when the answer was cut off.
+	End() error
+}
+
+// Progress is how far a stream has come.
+type Progress uint8
+
+// The kinds of progress. After Said only usage and a mark of the end may follow, which are not waited for long. After Done nothing more
+// is read: the last event was yielded.
+const (
+	More Progress = iota
+	Said
+	Done
+)
+
+// Framer is a Decoder of a wire whose streams have frames of their own, which begin with a zero byte, instead of server-sent events.
+type Framer interface {
+	Frames(a *Answer) Source
+}
+
+// Source gives the frames of a stream, and io.EOF behind the last. What it gives is good until the next call.
+type Source interface {
+	Next() (event, data []byte, err error)
+}
+
+// Yield takes an event, and reports whether more are wanted.
+type Yield func(*completion.Event, error) bool
+
+// Send yields an event. It fails when the reader of events has stopped; Decoders return that error.
+func (y Yield) Send(ev *completion.Event) error {
+	if !y(ev, nil) {
+		return errStopped
+	}
+	return nil
+}
+
+var (
+	errStopped  = errors.New("upstream: the reader of events has stopped")
+	errNoAnswer = errors.New("upstream: neither JSON nor an event stream")
+	errNotJSON  = errors.New("upstream: the answer is not JSON")
+	errFrame    = errors.New("upstream: a frame is not a JSON object")
+)
+
+const keepBuffer = 64 << 10 // a larger buffer is left to the collector
+
+// reader is what reading an answer takes.
+type reader struct {
+	sse  sse.Reader
+	body []byte
+}
+
+var readers = sync.Pool{New: func() any { return new(reader) }}
+
+// Read decodes an answer, whole or streamed, by what it is and not by what was asked for: some servers answer a stream request with one JSON
+// object and the other way round. It yields what d yields, or one error.
+func Read(a *Answer, d Decoder, yield Yield) {
+	if err := read(a, d); err != nil && !errors.Is(err, errStopped) {
+		yield(nil, Broken(a.Endpoint, err))
+	}
+}
+
+func read(a *Answer, d Decoder) error {
+	first, err := a.Body.Peek()
+	if errors.Is(err, io.EOF) {
+		return Ended(a.Endpoint)
+	}
+	if err != nil {
+		return err
+	}
+	r := readers.Get().(*reader)
+	defer r.free()
+	switch first {
+	case '{':
+		if r.body, err = a.ReadAll(r.body); err != nil {
+			return err
+		}
+		if !rawjson.Valid(r.body) {
+			return errNotJSON
+		}
+		return d.Whole(r.body)
+	case 'd', 'e', 'i', 'r', ':': // data, event, id, retry, comment
+		r.sse.Reset(a.Body, sse.Limits{Line: int64(a.Limits.Line), Total: a.Limits.Stream})
+		return stream(a, d, events{&r.sse})
+	case 0:
+		if f, ok := d.(Framer); ok {
+			return stream(a, d, f.Frames(a))
+		}
+	}
+	return errNoAnswer
+}
+
+func (r *reader) free() {
+	r.sse.Reset(nil, sse.Limits{})
+	if cap(r.body) > keepBuffer {
+		r.body = nil
+	}
+	readers.Put(r)
+}
+
+// stream decodes a stream.
+func stream(a *Answer, d Decoder, frames Source) error {
+	for {
+		event, data, err := frames.Next()
+		if err != nil {
+			return finish(a, d, err)
+		}
+		data = bytes.TrimSpace(data)
+		switch {
+		case len(data) == 0:
+			continue
+		case string(data) == "[DONE]":
+			return d.End()
+		case !rawjson.Valid(data):
+			return errFrame
+		}
+		if kind := rawjson.KindOf(data); kind == rawjson.String && string(event) == "error" {
+			return Refusal{Status: 200, Message: rawjson.Text(data)}.Fault(a.Endpoint)
+		} else if kind != rawjson.Object {
+			return errFrame
+		}
+		progress, err := d.Frame(event, data)
+		if err != nil || progress == Done {
+			return err
+		}
+		if progress == Said {
+			a.Finished()
+		}
+	}
+}
+
+// finish ends a stream that gave err. It is the one place that decides what an end without a mark means: the answer was cut off, unless all
+// of it was there.
+func finish(a *Answer, d Decoder, err error) error {
+	var limit *sse.LimitError
+	switch {
+	case err == io.EOF && d.Complete():
+		return d.End()
+	case err == io.EOF:
+		return Ended(a.Endpoint)
+	case errors.As(err, &limit):
+		return TooLarge(a.Endpoint, err)
+	}
+	return err
+}
+
+// events are the frames of an event stream.
+type events struct{ r *sse.Reader }
+
+func (e events) Next() (event, data []byte, err error) {
+	frame, err := e.r.Next()
+	return frame.Event, frame.Data, err
+}

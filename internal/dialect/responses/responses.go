@@ -1,0 +1,83 @@
+// Package responses is the dialect of the OpenAI responses wire. A request that came by the same wire goes out with its own body, but for
+// what is the gateway's; any other is written from its canonical form. Nothing is left to be stored by the provider: what was said before
+// travels with each request.
+package responses
+
+import (
+	"cmp"
+	"net/http"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+const path = "/responses"
+
+// Dialect implements dialect.Dialect. It is safe for concurrent use.
+type Dialect struct{}
+
+var _ dialect.Texter = (*Dialect)(nil)
+
+// Header gives the credential, as a bearer token unless a quirk says otherwise, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	return dialect.Bearer(p)
+}
+
+// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
+	e := encoder{ep: ep, req: req, format: formatOf(ep.Provider)}
+	var err error
+	if req.Style == completion.Responses && req.Revised == 0 && req.Search == nil {
+		e.splice()
+	} else {
+		err = e.write()
+	}
+	if err != nil {
+		return dialect.Call{}, err
+	}
+	return dialect.Call{Path: path, Body: e.B, Notice: strings.Join(e.notice, " ")}, nil
+}
+
+// formatOf names whose the encrypted reasoning of a provider is: nobody else can read it.
+func formatOf(p *catalog.Provider) string {
+	switch {
+	case p.ID == "openai":
+		return completion.FormatOpenAI
+	case strings.HasPrefix(p.ID, "azure"):
+		return completion.FormatAzure
+	}
+	return p.ID + "-responses-v1"
+}
+
+// originOf names the model of a provider: encrypted reasoning of one model need not be readable to another.
+func originOf(ep *catalog.Endpoint) string { return ep.Provider.ID + "/" + ep.UpstreamID }
+
+// Failure classifies an answer that is not 2xx.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := dialect.Refusal{}
+	if rawjson.Valid(body) {
+		r = refusalOf(rawjson.Find(body, "error"))
+		if r.Message == "" {
+			r.Message = wire.TextAt(body, "error")
+		}
+		r.Raw = string(body)
+	}
+	r.Status, r.Header = status, header
+	return r.Fault(ep)
+}
+
+// refusalOf reads {"code","type","message"}; the code may be absent or a number.
+func refusalOf(v []byte) dialect.Refusal {
+	code := rawjson.Find(v, "code")
+	r := dialect.Refusal{Code: rawjson.Text(code), Message: wire.TextAt(v, "message"), Raw: string(v)}
+	if rawjson.KindOf(code) == rawjson.Number {
+		r.Code = string(code)
+	}
+	r.Code = cmp.Or(r.Code, wire.TextAt(v, "type"))
+	return r
+}

@@ -1,0 +1,230 @@
+package responses
+
+import (
+	"bytes"
+	"slices"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// encoder writes one request body.
+type encoder struct {
+	ep     *catalog.Endpoint
+	req    *completion.Request
+	format string // of the endpoint's own encrypted reasoning
+	notice []string
+	rawjson.Writer
+
+	foreign bool // reasoning of another provider was left out
+}
+
+const (
+	encrypted = "reasoning.encrypted_content"
+	leastCap  = 16 // tokens: the smallest cap of an answer that this wire takes
+)
+
+func (e *encoder) note(sentence string) { e.notice = append(e.notice, sentence) }
+
+// splice writes the client's own body: members that are not known here travel byte for byte, those of the gateway stay.
+func (e *encoder) splice() {
+	req := e.req
+	e.B = make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160)
+	e.Object()
+	e.Name("model").Text(e.ep.UpstreamID)
+	input := false
+	for i := range req.Members {
+		m := &req.Members[i]
+		input = input || m.Name == "input"
+		if v := req.Body[m.Value:m.End]; !rawjson.IsNull(v) {
+			e.member(m, v)
+		}
+	}
+	if !input && len(req.History) > 0 {
+		e.input(nil)
+	}
+	e.close(req.Body)
+}
+
+// close writes what every request has, and ends it. include is where the client's own list of it may be.
+func (e *encoder) close(body []byte) {
+	e.Name("store").Bool(false)
+	if tier := e.ep.Tier; tier != "" && tier != "default" {
+		e.Name("service_tier").Text(tier)
+	}
+	e.include(rawjson.Find(body, "include"))
+	e.reasoning(rawjson.Find(body, "reasoning"))
+	e.EndObject()
+	if e.foreign {
+		e.note("Reasoning of another provider was left out.")
+	}
+}
+
+// member writes one member of the client's body, changed or not, or leaves it out.
+func (e *encoder) member(m *completion.Member, v []byte) {
+	switch m.Name {
+	case "model", "store", "service_tier", "include", "reasoning": // written by splice and close
+	case "cache_control", "image_config", "modalities", "top_k", "frequency_penalty", "presence_penalty": // of other wires
+		if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
+			e.keep(m)
+		}
+	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider keeps nothing
+	case "input":
+		e.input(v)
+	case "user", "safety_identifier":
+		if text, ok := rawjson.Unquote(v); ok && len(text) > 0 && !e.dropped(m.Name) {
+			e.Name(m.Name).Text(dialect.HashUser(e.req.Account, text))
+		}
+	case "max_output_tokens":
+		e.Name(m.Name).Int(max(e.req.MaxTokens, leastCap))
+	default:
+		if completion.GatewayOnly(m.Name) {
+			if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
+				e.keep(m)
+			}
+			return
+		}
+		if e.takes(m.Name) {
+			e.keep(m)
+		}
+	}
+}
+
+func (e *encoder) keep(m *completion.Member) {
+	if !e.dropped(m.Name) {
+		e.Member(e.req.Body[m.Start:m.End])
+	}
+}
+
+func (e *encoder) dropped(name string) bool {
+	return slices.Contains(e.ep.Provider.Quirks.Drop, name)
+}
+
+// input writes what was said before and the input.
+func (e *encoder) input(v []byte) {
+	packed := bytes.Contains(v, []byte(`"reasoning"`))
+	if len(e.req.History) == 0 && !packed {
+		e.Name("input").Raw(v)
+		return
+	}
+	e.Name("input").Array()
+	e.items(e.req.History)
+	if rawjson.KindOf(v) == rawjson.String {
+		e.Object()
+		e.Name("role").Text("user")
+		e.Name("content").Raw(v)
+		e.EndObject()
+	} else {
+		e.items(v)
+	}
+	e.EndArray()
+}
+
+func (e *encoder) items(list []byte) {
+	for el := rawjson.ElementsOf(list); el.Next(); {
+		if wire.TextAt(el.Value, "type") == "reasoning" {
+			e.thought(el.Value)
+			continue
+		}
+		e.Raw(el.Value)
+	}
+}
+
+// thought writes an item of reasoning that the endpoint can read: its own.
+func (e *encoder) thought(v []byte) {
+	data := wire.TextAt(v, "encrypted_content")
+	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, Data: data}
+	packed, ok := wire.Unpack(data)
+	if ok {
+		t = packed
+	}
+	if data == "" || e.req.Thoughtless || !e.own(&t) {
+		e.foreign = e.foreign || t.Data != "" || t.Signature != ""
+		return
+	}
+	if !ok {
+		e.Raw(v)
+		return
+	}
+	e.Object()
+	for m := rawjson.MembersOf(v); m.Next(); {
+		switch name := string(m.Name); {
+		case name == "encrypted_content":
+			e.Name(name).Text(t.Data)
+		case name == "id" && t.ID != "":
+			e.Name(name).Text(t.ID)
+		default:
+			e.Member(v[m.Start:m.End])
+		}
+	}
+	e.EndObject()
+}
+
+// own tells reasoning that the endpoint can read.
+func (e *encoder) own(t *completion.Thought) bool {
+	return t.Kind == completion.ThoughtEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
+}
+
+// include writes the client's list and, of models that reason, what the next turn needs of it: the provider keeps nothing.
+func (e *encoder) include(list []byte) {
+	reasons := e.ep.Params&catalog.ParamReasoning != 0 && (e.ep.Params != catalog.AllParams || e.req.Reasoning.Set) && !e.req.Reasoning.Off()
+	if list == nil && !reasons || e.dropped("include") {
+		return
+	}
+	e.Name("include").Array()
+	for el := rawjson.ElementsOf(list); el.Next(); {
+		reasons = reasons && rawjson.Text(el.Value) != encrypted
+		e.Raw(el.Value)
+	}
+	if reasons {
+		e.Text(encrypted)
+	}
+	e.EndArray()
+}
+
+// reasoning writes the client's object without what only gateways know: a budget becomes the nearest effort.
+func (e *encoder) reasoning(object []byte) {
+	r := &e.req.Reasoning
+	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 || e.dropped("reasoning") {
+		return
+	}
+	effort := r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
+	if effort == "max" {
+		effort = "xhigh"
+	}
+	e.Name("reasoning").Object()
+	if effort != "" {
+		e.Name("effort").Text(effort)
+	}
+	summed := false
+	for m := rawjson.MembersOf(object); m.Next(); {
+		switch name := string(m.Name); name {
+		case "effort", "max_tokens", "exclude", "enabled":
+			continue
+		case "summary", "generate_summary":
+			if summed = true; r.Exclude {
+				continue
+			}
+		}
+		e.Member(object[m.Start:m.End])
+	}
+	if !summed && !r.Exclude {
+		e.summary(effort)
+	}
+	e.EndObject()
+}
+
+// summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show what was thought,
+// have no word for one.
+func (e *encoder) summary(effort string) {
+	how := e.req.Reasoning.Summary
+	if how == "" && e.req.Style != completion.Responses && effort != "none" && !e.dropped("reasoning.summary") {
+		how = "auto"
+	}
+	if how != "" {
+		e.Name("summary").Text(how)
+	}
+}

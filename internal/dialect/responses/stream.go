@@ -1,0 +1,411 @@
+package responses
+
+import (
+	"bytes"
+	"errors"
+	"iter"
+	"slices"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/usage"
+	"weir/internal/wire"
+)
+
+var errShape = errors.New("responses: not a response")
+
+// Events decodes an answer, whole or streamed.
+func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		dec := decoder{ep: a.Endpoint, format: formatOf(a.Endpoint.Provider), yield: yield}
+		dec.head.Notice = a.Notice
+		dec.pass = a.Request != nil && a.Request.Style == completion.Responses
+		dialect.Read(a, &dec, yield)
+	}
+}
+
+// item is an output item that has begun.
+type item struct {
+	call    int // index among the tool calls, -1 for other items
+	argued  bool
+	part    string // of reasoning: list and index of the part under way
+	detail  int    // index among the reasoning details of that part
+	drawing bool   // a picture
+}
+
+// decoder turns frames into events.
+type decoder struct {
+	ep     *catalog.Endpoint
+	format string
+	yield  dialect.Yield
+	pass   bool // the client speaks this wire: frames go along
+
+	ev      completion.Event
+	head    completion.Head
+	begun   bool // the first event was made
+	content bool // some event had content
+	items   []item
+	called  usage.Usage     // tools that the provider ran, as they came by
+	ran     map[string]bool // containers that it ran code in
+	calls   int
+	details int
+
+	text []byte // decoded texts of the frame; events hold views
+	raw  []byte // reasoning details, annotations or images of the frame
+	held []completion.Frame
+}
+
+// Complete reports nothing: this wire always says that a response has ended, and how.
+func (dec *decoder) Complete() bool { return false }
+
+// End fails: nothing follows the event that ends a response.
+func (dec *decoder) End() error { return dialect.Ended(dec.ep) }
+
+// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
+	name := wire.TextAt(data, "type")
+	dec.reset()
+	switch name {
+	case "response.created", "response.in_progress", "response.queued":
+		dec.start(rawjson.Find(data, "response"))
+	case "response.completed", "response.incomplete":
+		err = dec.end(rawjson.Find(data, "response"))
+	case "response.failed":
+		return dialect.Done, dec.refused(rawjson.FindPath(data, "response", "error"))
+	case "error", "":
+		v := rawjson.Find(data, "error")
+		if rawjson.KindOf(v) != rawjson.Object {
+			v = data
+		}
+		return dialect.Done, dec.refused(v)
+	default:
+		if !strings.HasPrefix(name, "response.") {
+			return dialect.More, nil // what other servers send to keep a connection alive
+		}
+		err = dec.piece(strings.TrimPrefix(name, "response."), data)
+	}
+	if err != nil {
+		return dialect.Done, err
+	}
+	if err = dec.send(name, data); dec.ev.Done {
+		return dialect.Done, err
+	}
+	return dialect.More, err
+}
+
+// refused is the fault of a failure inside a 2xx answer.
+func (dec *decoder) refused(v []byte) *fault.Error {
+	r := refusalOf(v)
+	r.Status = 200
+	return r.Fault(dec.ep)
+}
+
+// reset begins an event.
+func (dec *decoder) reset() {
+	calls := dec.ev.ToolCalls[:0]
+	dec.ev = completion.Event{}
+	dec.ev.ToolCalls = calls
+	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
+}
+
+// send yields the event. What has no content waits for the first that has: before it nothing may reach the client.
+func (dec *decoder) send(name string, data []byte) error {
+	if !dec.content && !dec.ev.HasContent() {
+		if dec.pass {
+			dec.held = append(dec.held, completion.Frame{Name: name, Data: slices.Clone(dec.bound(data))})
+		}
+		return nil
+	}
+	if dec.pass {
+		dec.ev.Frames = append(dec.held, completion.Frame{Name: name, Data: dec.bound(data)})
+		dec.held = dec.held[:0]
+	} else if !dec.ev.HasContent() && !dec.ev.Done {
+		return nil
+	}
+	dec.content = true
+	return dec.tell()
+}
+
+func (dec *decoder) tell() error {
+	if !dec.begun {
+		dec.begun = true
+		dec.ev.Head = &dec.head
+	}
+	dec.ev.Called = &dec.called
+	return dec.yield.Send(&dec.ev)
+}
+
+func (dec *decoder) start(response []byte) {
+	dec.head.ID = wire.TextAt(response, "id")
+	dec.head.Model = wire.TextAt(response, "model")
+	dec.head.Tier = wire.TextAt(response, "service_tier")
+}
+
+// maxItems bounds what an answer may make us remember.
+const maxItems = 10_000
+
+// piece decodes an event inside a response.
+func (dec *decoder) piece(name string, data []byte) error {
+	if name == "output_item.added" {
+		index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
+		if !ok || index != int64(len(dec.items)) || index >= maxItems {
+			return errShape
+		}
+		dec.open(rawjson.Find(data, "item"))
+		return nil
+	}
+	index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
+	if !ok || index < 0 || index >= int64(len(dec.items)) {
+		return nil // an event that belongs to no item
+	}
+	it := &dec.items[index]
+	switch name {
+	case "output_text.delta":
+		dec.ev.Text = dec.unquoted(rawjson.Find(data, "delta"))
+		dec.logprobs(rawjson.Find(data, "logprobs"))
+	case "refusal.delta":
+		dec.ev.Refusal = dec.unquoted(rawjson.Find(data, "delta"))
+	case "reasoning_text.delta":
+		dec.thinking(it, "text", rawjson.Find(data, "content_index"), rawjson.Find(data, "delta"))
+	case "reasoning_summary_text.delta":
+		dec.thinking(it, "summary", rawjson.Find(data, "summary_index"), rawjson.Find(data, "delta"))
+	case "function_call_arguments.delta", "custom_tool_call_input.delta":
+		dec.arguments(it, rawjson.Find(data, "delta"))
+	case "output_text.annotation.added":
+		dec.annotation(rawjson.Find(data, "annotation"))
+	case "output_item.done":
+		dec.close(it, rawjson.Find(data, "item"))
+	}
+	return nil
+}
+
+// open takes in an item that begins.
+func (dec *decoder) open(v []byte) *item {
+	it := item{call: -1}
+	switch kind := wire.TextAt(v, "type"); kind {
+	case "function_call", "custom_tool_call":
+		it.call = dec.calls
+		dec.calls++
+		name := wire.TextAt(v, "name")
+		if within := wire.TextAt(v, "namespace"); within != "" {
+			name = within + "__" + name
+		}
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: wire.TextAt(v, "call_id"), Name: name, Custom: kind == "custom_tool_call"})
+	case "image_generation_call":
+		it.drawing = true
+	}
+	dec.items = append(dec.items, it)
+	return &dec.items[len(dec.items)-1]
+}
+
+func (dec *decoder) arguments(it *item, v []byte) {
+	if text := dec.unquoted(v); it.call >= 0 && len(text) > 0 {
+		it.argued = true
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, Arguments: text})
+	}
+}
+
+// close takes from a finished item what its pieces did not tell.
+func (dec *decoder) close(it *item, v []byte) {
+	if dec.ran == nil {
+		dec.ran = map[string]bool{}
+	}
+	countCall(&dec.called, v, dec.ran)
+	switch {
+	case it.call >= 0 && !it.argued:
+		member := "arguments"
+		if wire.TextAt(v, "type") == "custom_tool_call" {
+			member = "input"
+		}
+		dec.arguments(it, rawjson.Find(v, member))
+	case it.drawing:
+		dec.image(rawjson.Find(v, "result"))
+	default:
+		dec.sealed(v)
+	}
+}
+
+// sealed makes a reasoning_details entry of encrypted reasoning.
+func (dec *decoder) sealed(v []byte) {
+	data := rawjson.Find(v, "encrypted_content")
+	if len(data) < 3 || data[0] != '"' {
+		return
+	}
+	dec.ev.Signature = rawjson.Text(data)
+	dec.detail("encrypted", dec.details, rawjson.Find(v, "id"))
+	dec.details++
+	dec.raw = append(dec.bind(append(dec.raw, `,"data":`...), data, wire.TextAt(v, "id")), "}]"...)
+	dec.ev.ReasoningDetails = dec.raw
+}
+
+// bind writes encrypted reasoning so that it says whose it is: it comes back by way of a client, and must not go to anybody else. That of
+// the wire's own inventor stays as it is, for it is what clients know.
+func (dec *decoder) bind(b, data []byte, id string) []byte {
+	if dec.format == completion.FormatOpenAI {
+		return append(b, data...)
+	}
+	return rawjson.AppendText(b, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: dec.format, ID: id, Data: rawjson.Text(data), Origin: originOf(dec.ep)}))
+}
+
+// detail begins an entry of reasoning_details, in the list begun before or in a new one.
+func (dec *decoder) detail(kind string, index int, id []byte) {
+	if n := len(dec.raw); n > 0 {
+		dec.raw[n-1] = ','
+	} else {
+		dec.raw = append(dec.raw, '[')
+	}
+	dec.raw = append(append(append(dec.raw, `{"type":"reasoning.`...), kind...), `","index":`...)
+	dec.raw = strconv.AppendInt(dec.raw, int64(index), 10)
+	dec.raw = rawjson.AppendText(append(dec.raw, `,"format":`...), dec.format)
+	if rawjson.KindOf(id) == rawjson.String {
+		dec.raw = append(append(dec.raw, `,"id":`...), id...)
+	}
+}
+
+// thinking makes a fragment of a reasoning_details entry: one for each part of an item.
+func (dec *decoder) thinking(it *item, kind string, index, v []byte) {
+	text := dec.unquoted(v)
+	if len(text) == 0 {
+		return
+	}
+	if part := kind + string(index); it.part != part {
+		it.part, it.detail = part, dec.details
+		dec.details++
+	}
+	dec.ev.Reasoning = text
+	dec.detail(kind, it.detail, nil)
+	dec.raw = append(append(append(dec.raw, `,"`...), kind...), `":`...)
+	dec.raw = append(rawjson.AppendString(dec.raw, text), "}]"...)
+	dec.ev.ReasoningDetails = dec.raw
+}
+
+func (dec *decoder) image(result []byte) {
+	if len(result) < 3 || result[0] != '"' {
+		return
+	}
+	dec.ev.ImageCount = 1
+	dec.raw = append(dec.raw, `[{"type":"image_url","index":0,"image_url":{"url":"data:image/png;base64,`...)
+	dec.raw = append(append(dec.raw, result[1:len(result)-1]...), `"}}]`...)
+	dec.ev.Images = dec.raw
+}
+
+// annotation is a citation as the canonical form has it: its members below the type.
+func (dec *decoder) annotation(v []byte) {
+	if n := len(dec.raw); n > 0 {
+		dec.raw[n-1] = ','
+	} else {
+		dec.raw = append(dec.raw, '[')
+	}
+	if wire.TextAt(v, "type") == "url_citation" {
+		dec.raw = append(dec.raw, `{"type":"url_citation","url_citation":{`...)
+		first := len(dec.raw)
+		for m := rawjson.MembersOf(v); m.Next(); {
+			if string(m.Name) != "type" {
+				if len(dec.raw) > first {
+					dec.raw = append(dec.raw, ',')
+				}
+				dec.raw = append(dec.raw, v[m.Start:m.End]...)
+			}
+		}
+		dec.raw = append(dec.raw, "}}]"...)
+	} else {
+		dec.raw = append(append(dec.raw, v...), ']')
+	}
+	dec.ev.Annotations = dec.raw
+}
+
+func (dec *decoder) logprobs(list []byte) {
+	if rawjson.KindOf(list) != rawjson.Array || len(bytes.Trim(list, "[] \t\r\n")) == 0 {
+		return
+	}
+	dec.raw = append(append(append(dec.raw, `{"content":`...), list...), `,"refusal":null}`...)
+	dec.ev.Logprobs = dec.raw
+}
+
+// end takes in the response as it is when it has ended.
+func (dec *decoder) end(response []byte) error {
+	if rawjson.KindOf(rawjson.Find(response, "output")) != rawjson.Array {
+		return errShape
+	}
+	return dec.conclude(response)
+}
+
+// conclude makes the last event. A response that says nothing is none, unless it was cut before it could.
+func (dec *decoder) conclude(response []byte) error {
+	dec.start(response)
+	dec.ev.Finish, dec.ev.NativeFinish = dec.finish(response)
+	if !dec.content && (dec.ev.Finish == completion.Stop || len(bytes.TrimSpace(rawjson.Find(response, "output"))) <= 2) {
+		return dialect.Empty(dec.ep)
+	}
+	if dec.ev.Usage = usageOf(response); dec.ev.Usage != nil { // the last word may leave out items that came by
+		calls := dec.called.Hosted()
+		calls.Fill(dec.ev.Usage, false)
+	}
+	dec.ev.Done = true
+	return nil
+}
+
+// finish is why a response ended.
+func (dec *decoder) finish(response []byte) (completion.FinishReason, string) {
+	status := wire.TextAt(response, "status")
+	if status != "incomplete" {
+		if dec.calls > 0 {
+			return completion.ToolCalls, "completed"
+		}
+		return completion.Stop, "completed"
+	}
+	reason := wire.TextAt(rawjson.Find(response, "incomplete_details"), "reason")
+	if reason == "content_filter" {
+		return completion.ContentFilter, reason
+	}
+	return completion.Length, reason
+}
+
+// bound is a frame whose encrypted reasoning says whose it is.
+func (dec *decoder) bound(data []byte) []byte {
+	if dec.format == completion.FormatOpenAI || !bytes.Contains(data, []byte(`"encrypted_content"`)) {
+		return data
+	}
+	return dec.walk(make([]byte, 0, len(data)+256), data)
+}
+
+// walk copies a value and binds each encrypted content inside.
+func (dec *decoder) walk(b, v []byte) []byte {
+	switch rawjson.KindOf(v) {
+	case rawjson.Object:
+		id := wire.TextAt(v, "id")
+		b = append(b, '{')
+		first := len(b)
+		for m := rawjson.MembersOf(v); m.Next(); {
+			if len(b) > first {
+				b = append(b, ',')
+			}
+			b = append(b, v[m.Start:m.At]...)
+			if string(m.Name) == "encrypted_content" && rawjson.KindOf(m.Value) == rawjson.String {
+				b = dec.bind(b, m.Value, id)
+			} else {
+				b = dec.walk(b, m.Value)
+			}
+		}
+		return append(b, '}')
+	case rawjson.Array:
+		b = append(b, '[')
+		first := len(b)
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			if len(b) > first {
+				b = append(b, ',')
+			}
+			b = dec.walk(b, e.Value)
+		}
+		return append(b, ']')
+	}
+	return append(b, v...)
+}
+
+// unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
+func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }

@@ -1,0 +1,158 @@
+package responses
+
+import (
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/usage"
+	"weir/internal/wire"
+)
+
+// Whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
+func (dec *decoder) Whole(body []byte) error {
+	if failure := rawjson.Find(body, "error"); rawjson.KindOf(failure) == rawjson.Object {
+		return dec.refused(failure)
+	}
+	output := rawjson.Find(body, "output")
+	if rawjson.KindOf(output) != rawjson.Array {
+		return errShape
+	}
+	switch wire.TextAt(body, "status") {
+	case "completed", "incomplete":
+	default:
+		return dialect.Ended(dec.ep)
+	}
+	dec.start(body)
+	for e := rawjson.ElementsOf(output); e.Next(); {
+		dec.reset()
+		dec.item(e.Value)
+		if dec.ev.HasContent() {
+			dec.content = true
+			if err := dec.tell(); err != nil {
+				return err
+			}
+		}
+	}
+	dec.reset()
+	if err := dec.conclude(body); err != nil {
+		return err
+	}
+	if dec.pass {
+		dec.ev.Frames = []completion.Frame{{Data: dec.bound(body)}}
+	}
+	return dec.tell()
+}
+
+// item takes in an item that is whole.
+func (dec *decoder) item(v []byte) {
+	it := dec.open(v)
+	switch wire.TextAt(v, "type") {
+	case "message":
+		for e := rawjson.ElementsOf(rawjson.Find(v, "content")); e.Next(); {
+			dec.part(e.Value)
+		}
+	case "reasoning":
+		dec.thought(it, v)
+	default:
+		dec.close(it, v)
+	}
+}
+
+func (dec *decoder) part(v []byte) {
+	switch wire.TextAt(v, "type") {
+	case "output_text":
+		dec.ev.Text = append(dec.ev.Text[:len(dec.ev.Text):len(dec.ev.Text)], dec.unquoted(rawjson.Find(v, "text"))...)
+		for e := rawjson.ElementsOf(rawjson.Find(v, "annotations")); e.Next(); {
+			dec.annotation(e.Value)
+		}
+		if dec.ev.Annotations == nil { // both would lie in the same memory
+			dec.logprobs(rawjson.Find(v, "logprobs"))
+		}
+	case "refusal":
+		dec.ev.Refusal = dec.unquoted(rawjson.Find(v, "refusal"))
+	}
+}
+
+func (dec *decoder) thought(it *item, v []byte) {
+	said := []byte(nil)
+	for _, list := range [...]struct{ name, kind string }{{"summary", "summary"}, {"content", "text"}} {
+		at := 0
+		for e := rawjson.ElementsOf(rawjson.Find(v, list.name)); e.Next(); at++ {
+			it.part = ""
+			dec.thinking(it, list.kind, nil, rawjson.Find(e.Value, "text"))
+			said = append(said, dec.ev.Reasoning...)
+		}
+	}
+	dec.ev.Reasoning = said
+	dec.sealed(v)
+}
+
+// usageOf is what a response tells of its usage in the terms of a bill, nil when it tells nothing.
+func usageOf(response []byte) *usage.Usage {
+	v := rawjson.Find(response, "usage")
+	if rawjson.KindOf(v) != rawjson.Object {
+		return nil
+	}
+	u := usage.Usage{
+		Prompt: countAt(v, "input_tokens"), CacheRead: countAt(rawjson.Find(v, "input_tokens_details"), "cached_tokens"), CacheWrite: countAt(rawjson.Find(v, "input_tokens_details"), "cache_write_tokens"),
+		Completion: countAt(v, "output_tokens"), Reasoning: countAt(rawjson.Find(v, "output_tokens_details"), "reasoning_tokens"),
+	}
+	countCalls(&u, response, v)
+	switch tier := wire.TextAt(response, "service_tier"); tier {
+	case "default", "flex", "priority":
+		u.Tier = tier
+	}
+	if !u.Prompt.Reported && !u.Completion.Reported {
+		return nil
+	}
+	return &u
+}
+
+// countCalls counts the calls of the provider's tools that a finished response tells of: by its items and, where they are there, by the counts
+// of OpenAI (tool_usage) and of xAI (server_side_tool_usage_details). What is more counts.
+func countCalls(u *usage.Usage, response, counts []byte) {
+	containers := map[string]bool{}
+	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
+		countCall(u, e.Value, containers)
+	}
+	more := func(c *usage.Count, told usage.Count) {
+		if told.Told() && (told.N > c.N || !c.Reported) {
+			*c = told
+		}
+	}
+	more(&u.WebSearches, countAt(rawjson.FindPath(response, "tool_usage", "web_search"), "num_requests"))
+	details := rawjson.Find(counts, "server_side_tool_usage_details")
+	more(&u.WebSearches, countAt(details, "web_search_calls"))
+	more(&u.FileSearches, countAt(details, "file_search_calls"))
+	more(&u.Containers, countAt(details, "code_interpreter_calls"))
+	more(&u.MCPCalls, countAt(details, "mcp_calls"))
+}
+
+// countCall counts an item of an answer that tells of a tool which the provider has run. Pages that a search has opened cost nothing more, nor does
+// code that runs in a container once more.
+func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
+	more := func(c *usage.Count) { *c = usage.Of(c.N + 1) }
+	switch wire.TextAt(item, "type") {
+	case "web_search_call":
+		if kind := rawjson.Text(rawjson.FindPath(item, "action", "type")); kind == "" || kind == "search" {
+			more(&u.WebSearches)
+		}
+	case "file_search_call":
+		more(&u.FileSearches)
+	case "code_interpreter_call", "shell_call":
+		id := wire.TextAt(item, "container_id")
+		if id == "" || !containers[id] {
+			more(&u.Containers)
+		}
+		containers[id] = true
+	case "mcp_call":
+		more(&u.MCPCalls)
+	}
+}
+
+func countAt(v []byte, name string) usage.Count {
+	if n, ok := rawjson.Int(rawjson.Find(v, name)); ok {
+		return usage.Of(n)
+	}
+	return usage.Count{}
+}

@@ -1,0 +1,424 @@
+package responses
+
+import (
+	"bytes"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/wire"
+)
+
+// write writes a request that came by another wire.
+func (e *encoder) write() error {
+	p, err := e.req.Prompt()
+	if err != nil {
+		return err
+	}
+	p, notice := dialect.Search(e.ep, e.req, p)
+	if notice != "" {
+		e.note(notice)
+	}
+	if err := dialect.OneAnswer(e.req); err != nil {
+		return err
+	}
+	e.B = make([]byte, 0, len(e.req.Body)+512)
+	e.Object()
+	e.Name("model").Text(e.ep.UpstreamID)
+	e.Name("input").Array()
+	if len(p.System) > 0 {
+		if err := e.message("system", "input_text", p.System); err != nil {
+			return err
+		}
+	}
+	custom := map[string]bool{}
+	for i := range p.Turns {
+		if err := e.turn(&p.Turns[i], custom); err != nil {
+			return err
+		}
+	}
+	e.EndArray()
+	if err := e.tools(p); err != nil {
+		return err
+	}
+	e.settings(p)
+	var body []byte
+	if p.Sampling.Logprobs {
+		body = []byte(`{"include":["message.output_text.logprobs"]}`)
+	}
+	e.close(body)
+	return nil
+}
+
+func (e *encoder) turn(t *completion.Turn, custom map[string]bool) error {
+	role, kind := "user", "input_text"
+	switch t.Role {
+	case completion.System:
+		role = "system"
+	case completion.Assistant:
+		role, kind = "assistant", "output_text"
+	case completion.User:
+	}
+	for at := 0; at < len(t.Parts); {
+		part := &t.Parts[at]
+		switch part.Kind {
+		case completion.CallPart:
+			custom[part.Call.ID] = part.Call.Custom
+			e.call(part.Call)
+		case completion.ResultPart:
+			if err := e.result(part.Result, custom[part.Result.CallID]); err != nil {
+				return err
+			}
+		case completion.ReasoningPart:
+			e.reasoned(part.Thought)
+		default:
+			end := at + 1
+			for end < len(t.Parts) && !standsAlone(t.Parts[end].Kind) {
+				end++
+			}
+			if err := e.message(role, kind, t.Parts[at:end]); err != nil {
+				return err
+			}
+			at = end
+			continue
+		}
+		at++
+	}
+	return nil
+}
+
+// standsAlone tells the parts that are items of their own on this wire.
+func standsAlone(k completion.PartKind) bool {
+	return k == completion.CallPart || k == completion.ResultPart || k == completion.ReasoningPart
+}
+
+func (e *encoder) message(role, kind string, parts []completion.Part) error {
+	e.Object()
+	e.Name("type").Text("message")
+	e.Name("role").Text(role)
+	e.Name("content").Array()
+	if err := e.content(kind, parts); err != nil {
+		return err
+	}
+	e.Close("]}")
+	return nil
+}
+
+func (e *encoder) content(kind string, parts []completion.Part) error {
+	for i := range parts {
+		part := &parts[i]
+		e.Object()
+		switch part.Kind {
+		case completion.TextPart:
+			e.Name("type").Text(kind)
+			e.Name("text").Text(part.Text)
+			if kind == "output_text" {
+				e.Name("annotations").Literal("[]")
+			}
+		case completion.RefusalPart:
+			e.Name("type").Text("refusal")
+			e.Name("refusal").Text(part.Text)
+		case completion.ImagePart:
+			if kind == "output_text" {
+				return dialect.Cannot("messages", "pictures as words of the model")
+			}
+			e.Name("type").Text("input_image")
+			e.media("image_url", "image_url", part.Media)
+			e.Name("detail").Text(orAuto(part.Media.Detail))
+		case completion.FilePart:
+			e.Name("type").Text("input_file")
+			e.media("file_data", "file_url", part.Media)
+			if part.Media.Name != "" && part.Media.FileID == "" {
+				e.Name("filename").Text(part.Media.Name)
+			}
+		case completion.AudioPart:
+			if part.Media.Base64 == nil {
+				return dialect.Cannot("messages", "audio by its address")
+			}
+			e.Name("type").Text("input_audio")
+			e.Name("input_audio").Object()
+			e.Name("data").Quoted(part.Media.Base64)
+			_, format, _ := bytes.Cut([]byte(part.Media.Type), []byte("/"))
+			e.Name("format").Text(string(format))
+			e.EndObject()
+		default:
+			return dialect.Cannot("messages", "videos")
+		}
+		e.EndObject()
+	}
+	return nil
+}
+
+func orAuto(detail string) string {
+	if detail == "" {
+		return "auto"
+	}
+	return detail
+}
+
+// media writes where something is, or the thing itself as a data URL.
+func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
+	switch {
+	case m.FileID != "":
+		e.Name("file_id").Text(m.FileID)
+	case m.Base64 != nil:
+		kind := m.Type
+		if kind == "" {
+			kind = "application/octet-stream"
+		}
+		e.Name(byValue).Quoted([]byte("data:"), rawjson.AppendEscaped(nil, []byte(kind)), []byte(";base64,"), m.Base64)
+	default:
+		e.Name(byAddress).Text(m.URL)
+	}
+}
+
+func (e *encoder) call(c *completion.Call) {
+	e.foreign = e.foreign || c.Signature != "" // nobody of this wire signs calls
+	e.Object()
+	kind, member := "function_call", "arguments"
+	if c.Custom {
+		kind, member = "custom_tool_call", "input"
+	}
+	e.Name("type").Text(kind)
+	e.Name("call_id").Text(c.ID)
+	e.Name("name").Text(c.Name)
+	e.Name(member).Bytes(c.Arguments)
+	e.EndObject()
+}
+
+func (e *encoder) result(r *completion.Result, custom bool) error {
+	e.Object()
+	if custom {
+		e.Name("type").Text("custom_tool_call_output")
+	} else {
+		e.Name("type").Text("function_call_output")
+	}
+	e.Name("call_id").Text(r.CallID)
+	if words, ok := wordsOf(r.Parts); ok {
+		e.Name("output").Text(words)
+	} else {
+		e.Name("output").Array()
+		if err := e.content("input_text", r.Parts); err != nil {
+			return err
+		}
+		e.EndArray()
+	}
+	e.EndObject()
+	return nil
+}
+
+// wordsOf is a result that is one text.
+func wordsOf(parts []completion.Part) (string, bool) {
+	switch {
+	case len(parts) == 0:
+		return "", true
+	case len(parts) == 1 && parts[0].Kind == completion.TextPart:
+		return parts[0].Text, true
+	}
+	return "", false
+}
+
+// reasoned writes reasoning that is the endpoint's own.
+func (e *encoder) reasoned(t *completion.Thought) {
+	if packed, ok := wire.Unpack(t.Data); ok {
+		t = &packed
+	}
+	if !e.own(t) {
+		e.foreign = e.foreign || t.Kind == completion.ThoughtEncrypted || t.Signature != ""
+		return
+	}
+	e.Object()
+	e.Name("type").Text("reasoning")
+	if t.ID != "" {
+		e.Name("id").Text(t.ID)
+	}
+	e.Name("summary").Literal("[]")
+	e.Name("encrypted_content").Text(t.Data)
+	e.EndObject()
+}
+
+func (e *encoder) tools(p *completion.Prompt) error {
+	if len(p.Tools) == 0 && p.Search == nil {
+		return nil
+	}
+	e.Name("tools").Array()
+	for i := range p.Tools {
+		t := &p.Tools[i]
+		if t.Hosted != nil && !t.Custom {
+			return dialect.Cannot("tools", "tools of type "+t.HostedType)
+		}
+		e.tool(t)
+	}
+	if s := p.Search; s != nil {
+		e.search(s)
+	}
+	e.EndArray()
+	e.choice(&p.Choice)
+	if p.Serial {
+		e.Name("parallel_tool_calls").Bool(false)
+	}
+	return nil
+}
+
+func (e *encoder) tool(t *completion.Tool) {
+	e.Object()
+	kind := "function"
+	if t.Custom {
+		kind = "custom"
+	}
+	e.Name("type").Text(kind)
+	e.Name("name").Text(t.Name)
+	if t.Description != "" {
+		e.Name("description").Text(t.Description)
+	}
+	switch {
+	case t.Custom:
+		e.grammar(rawjson.FindPath(t.Hosted, "custom", "format"))
+	default:
+		parameters := t.Parameters
+		if parameters == nil {
+			parameters = []byte(`{"type":"object","properties":{}}`)
+		}
+		e.Name("parameters").Raw(parameters)
+		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // absent is true on this wire and false on others
+	}
+	e.EndObject()
+}
+
+// grammar writes the format of a custom tool, which the chat wire writes one level deeper.
+func (e *encoder) grammar(v []byte) {
+	if rawjson.KindOf(v) != rawjson.Object {
+		return
+	}
+	e.Name("format").Object()
+	for m := rawjson.MembersOf(v); m.Next(); {
+		if string(m.Name) == "grammar" {
+			for in := rawjson.MembersOf(m.Value); in.Next(); {
+				e.Name(string(in.Name)).Raw(in.Value)
+			}
+			continue
+		}
+		e.Name(string(m.Name)).Raw(m.Value)
+	}
+	e.EndObject()
+}
+
+func (e *encoder) search(s *completion.Search) {
+	e.Object()
+	e.Name("type").Text("web_search")
+	if s.ContextSize != "" {
+		e.Name("search_context_size").Text(s.ContextSize)
+	}
+	if s.Location != nil {
+		e.Name("user_location").Raw(s.Location)
+	}
+	if len(s.Include) > 0 {
+		e.Name("filters").Object()
+		e.Name("allowed_domains").Texts(s.Include)
+		e.EndObject()
+	}
+	e.EndObject()
+}
+
+func (e *encoder) choice(c *completion.Choice) {
+	switch {
+	case c.Allowed != nil:
+		e.Name("tool_choice").Object()
+		e.Name("type").Text("allowed_tools")
+		mode := "auto"
+		if c.Mode == completion.ChoiceRequired {
+			mode = "required"
+		}
+		e.Name("mode").Text(mode)
+		e.Name("tools").Array()
+		for _, name := range c.Allowed {
+			e.Object()
+			e.Name("type").Text("function")
+			e.Name("name").Text(name)
+			e.EndObject()
+		}
+		e.Close("]}")
+	case c.Mode == completion.ChoiceAuto:
+		e.Name("tool_choice").Text("auto")
+	case c.Mode == completion.ChoiceNone:
+		e.Name("tool_choice").Text("none")
+	case c.Mode == completion.ChoiceRequired:
+		e.Name("tool_choice").Text("required")
+	case c.Mode == completion.ChoiceTool:
+		kind := "function"
+		if c.Custom {
+			kind = "custom"
+		}
+		e.Name("tool_choice").Object()
+		e.Name("type").Text(kind)
+		e.Name("name").Text(c.Name)
+		e.EndObject()
+	}
+}
+
+func (e *encoder) settings(p *completion.Prompt) {
+	req, s := e.req, &p.Sampling
+	if req.Stream {
+		e.Name("stream").Bool(true)
+	}
+	if req.MaxTokens > 0 {
+		e.Name("max_output_tokens").Int(max(req.MaxTokens, leastCap))
+	}
+	for _, m := range [...]struct{ name, value string }{{"temperature", s.Temperature}, {"top_p", s.TopP}} {
+		if m.value != "" && e.takes(m.name) {
+			e.Name(m.name).Literal(m.value)
+		}
+	}
+	if s.Logprobs && e.takes("top_logprobs") {
+		e.Name("top_logprobs").Int(int64(s.TopLogprobs))
+	}
+	if p.CacheKey != "" && !e.dropped("prompt_cache_key") {
+		e.Name("prompt_cache_key").Text(p.CacheKey)
+	}
+	if req.User != "" && !e.dropped("user") {
+		e.Name("user").Text(dialect.HashUser(req.Account, []byte(req.User)))
+	}
+	if len(p.Stop) > 0 {
+		e.note("Stop sequences were left out: the provider of this model does not take them.")
+	}
+	if p.Sound != nil {
+		e.note("Spoken output was left out: the provider of this model has none.")
+	}
+	e.shape(&p.Format, s.Verbosity)
+}
+
+// takes tells whether the endpoint understands a parameter.
+func (e *encoder) takes(name string) bool {
+	p := catalog.ParamNamed(name)
+	return e.ep.Params&p == p && !e.dropped(name)
+}
+
+// shape writes the member text.
+func (e *encoder) shape(f *completion.Format, verbosity string) {
+	if f.Kind == completion.FormatText && verbosity == "" {
+		return
+	}
+	e.Name("text").Object()
+	if verbosity != "" {
+		e.Name("verbosity").Text(verbosity)
+	}
+	switch f.Kind {
+	case completion.FormatJSON:
+		e.Name("format").Literal(`{"type":"json_object"}`)
+	case completion.FormatSchema:
+		e.Name("format").Object()
+		e.Name("type").Text("json_schema")
+		e.Name("name").Text(f.Name)
+		if f.Description != "" {
+			e.Name("description").Text(f.Description)
+		}
+		e.Name("schema").Raw(f.Schema)
+		if f.Strict != nil {
+			e.Name("strict").Bool(*f.Strict)
+		}
+		e.EndObject()
+	case completion.FormatText:
+	}
+	e.EndObject()
+}

@@ -1,0 +1,153 @@
+// Package runway is the dialect of Runway's API: a video is a task that is made from a text or from a picture. It must not choose endpoints.
+package runway
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/dialect"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+	"weir/internal/video"
+)
+
+// version of the API that this package speaks (Runway API reference, Versioning).
+const version = "2024-11-06"
+
+// Dialect implements dialect.Dialect and dialect.Filmer. It is safe for concurrent use.
+type Dialect struct{}
+
+var (
+	_ dialect.Dialect = (*Dialect)(nil)
+	_ dialect.Filmer  = (*Dialect)(nil)
+)
+
+// Header gives the credential and the version, and the provider's own fields, which win.
+func (d *Dialect) Header(p *catalog.Provider) http.Header {
+	h := dialect.Bearer(p)
+	if h.Get("X-Runway-Version") == "" {
+		h.Set("X-Runway-Version", version)
+	}
+	return h
+}
+
+// Failure classifies an answer that is not 2xx: {"error":"...","issues":[{"message":...,"path":[...]}]}.
+func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
+	r := dialect.Refusal{Status: status, Header: header}
+	if rawjson.Valid(body) {
+		r.Raw, r.Message = string(body), rawjson.Text(rawjson.Find(body, "error"))
+		if issue := rawjson.ElementsOf(rawjson.Find(body, "issues")); issue.Next() {
+			if said := rawjson.Text(rawjson.Find(issue.Value, "message")); said != "" {
+				r.Message += ": " + said
+			}
+		}
+		if strings.Contains(r.Message, "moderation") {
+			r.Code = "content_policy_violation"
+		}
+	}
+	return r.Fault(ep)
+}
+
+// SubmitVideo begins a task (Runway API reference, Generate a video from text; from an image).
+func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
+	r := s.Request
+	if err := dialect.OneVideo(ep, r); err != nil {
+		return video.Accepted{}, err
+	}
+	if err := dialect.NoReferences(ep, r); err != nil {
+		return video.Accepted{}, err
+	}
+	var m dialect.Members
+	m.Text("model", ep.UpstreamID)
+	m.Text("promptText", r.Prompt)
+	path := "/text_to_video"
+	first, last := dialect.Frame(r, video.FirstFrame), dialect.Frame(r, video.LastFrame)
+	switch {
+	case first != "" && last != "":
+		m.Raw("promptImage", frames(first, last))
+	case first != "":
+		m.Text("promptImage", first)
+	case last != "":
+		return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+	}
+	if first != "" {
+		path = "/image_to_video"
+	}
+	if w, h, ok := dialect.Extent(ep, r); ok {
+		m.Text("ratio", strconv.FormatInt(w, 10)+":"+strconv.FormatInt(h, 10))
+	} else {
+		m.Text("ratio", "1280:720") // it must be told
+	}
+	m.Int("duration", r.Seconds)
+	if strings.HasPrefix(ep.UpstreamID, "veo3.1") {
+		m.Flag("audio", r.Sound())
+	}
+	if r.Seed != nil {
+		m.Int("seed", *r.Seed&0xffffffff)
+	}
+	m.Film(r, ep.Provider.ID)
+	body, wait, err := dialect.Look(ask, dialect.Call{Path: path, Body: m.JSON()})
+	return video.Accepted{ID: rawjson.Text(rawjson.Find(body, "id")), Wait: wait}, err
+}
+
+// frames are the first and the last picture.
+func frames(first, last string) []byte {
+	b := rawjson.AppendText([]byte(`[{"uri":`), first)
+	b = rawjson.AppendText(append(b, `,"position":"first"},{"uri":`...), last)
+	return append(b, `,"position":"last"}]`...)
+}
+
+// RecoverVideo knows nothing: tasks are not listed, and have no names of ours.
+func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
+	return video.Recovered{}, nil
+}
+
+func path(j *video.Job) string { return "/tasks/" + url.PathEscape(j.UpstreamID) }
+
+// PollVideo looks at the task.
+func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
+	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: path(j)})
+	if err != nil {
+		return video.Progress{}, dialect.NoJob(err)
+	}
+	p := read(ep, body)
+	p.Wait = wait
+	return p, nil
+}
+
+// read reads a task (Runway API reference, Get task detail).
+func read(ep *catalog.Endpoint, body []byte) video.Progress {
+	switch rawjson.Text(rawjson.Find(body, "status")) {
+	case "PENDING", "THROTTLED":
+		return video.Progress{State: video.Pending}
+	case "SUCCEEDED":
+		p := video.Progress{State: video.Completed, Percent: 100}
+		for e := rawjson.ElementsOf(rawjson.Find(body, "output")); e.Next(); {
+			if address := rawjson.Text(e.Value); address != "" {
+				p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: "video/mp4"})
+			}
+		}
+		return p
+	case "FAILED":
+		code := rawjson.Text(rawjson.Find(body, "failureCode"))
+		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.Text(rawjson.Find(body, "failure")), Barred: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
+	case "CANCELLED":
+		return dialect.Reason{State: video.Cancelled}.Ended(ep)
+	}
+	part, _ := rawjson.Float(rawjson.Find(body, "progress"))
+	return video.Progress{State: video.InProgress, Percent: int(100 * min(max(part, 0), 1))}
+}
+
+// CancelVideo ends the task, or deletes what it made.
+func (d *Dialect) CancelVideo(ask dialect.Ask, _ *catalog.Endpoint, j *video.Job) error {
+	_, err := dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: path(j)})
+	return dialect.NoJob(err)
+}
+
+// LocateVideo is where the task says the video is. The addresses expire after a day or two; each look at the task gives new ones.
+func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
+	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
+}

@@ -1,0 +1,70 @@
+package dialect
+
+import "weir/internal/rawjson"
+
+// unsupported are the keywords of a schema that a service refuses which generates by it. They only narrow what is allowed; who asked for a strict answer has it
+// checked against the whole schema afterwards.
+var unsupported = map[string]bool{
+	"minimum": true, "maximum": true, "exclusiveMinimum": true, "exclusiveMaximum": true, "multipleOf": true, "minLength": true, "maxLength": true,
+	"maxItems": true, "uniqueItems": true, "minProperties": true, "maxProperties": true, "$schema": true,
+}
+
+// ClosedSchema is a schema as services want it that generate by it, Anthropic's models above all: every object says that it has no other
+// members, and nothing stands in it that is refused. Without a schema it is that of an object.
+func ClosedSchema(schema []byte) []byte {
+	if schema == nil {
+		return []byte(`{"type":"object","additionalProperties":false}`)
+	}
+	return appendClosed(make([]byte, 0, len(schema)+128), schema, true)
+}
+
+// appendClosed copies v. named tells that v is a schema, and not a list of them by name.
+func appendClosed(out, v []byte, schema bool) []byte {
+	switch rawjson.KindOf(v) {
+	case rawjson.Object:
+	case rawjson.Array:
+		out = append(out, '[')
+		begin := len(out)
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			if len(out) > begin {
+				out = append(out, ',')
+			}
+			out = appendClosed(out, e.Value, schema)
+		}
+		return append(out, ']')
+	default:
+		return append(out, v...)
+	}
+	out = append(out, '{')
+	begin := len(out)
+	object := false
+	for m := rawjson.MembersOf(v); m.Next(); {
+		name := string(m.Name)
+		if schema && (unsupported[name] || name == "additionalProperties" || name == "minItems" && string(m.Value) != "0" && string(m.Value) != "1") {
+			continue
+		}
+		if len(out) > begin {
+			out = append(out, ',')
+		}
+		out = append(out, v[m.Start:m.At]...)
+		switch {
+		case !schema:
+			out = appendClosed(out, m.Value, true)
+		case name == "properties" || name == "$defs" || name == "definitions":
+			out = appendClosed(out, m.Value, false)
+			object = object || name == "properties"
+		case name == "items" || name == "anyOf" || name == "allOf" || name == "oneOf":
+			out = appendClosed(out, m.Value, true)
+		default: // enum, const, default, type, description: values, not schemas
+			object = object || name == "type" && string(m.Value) == `"object"`
+			out = append(out, m.Value...)
+		}
+	}
+	if schema && object {
+		if len(out) > begin {
+			out = append(out, ',')
+		}
+		out = append(out, `"additionalProperties":false`...)
+	}
+	return append(out, '}')
+}

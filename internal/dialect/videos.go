@@ -1,0 +1,314 @@
+package dialect
+
+import (
+	"errors"
+	"math"
+	"net/http"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/picture"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/video"
+)
+
+// Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
+type Filmer interface {
+	// SubmitVideo asks for the videos of s with one request that may make a job.
+	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
+	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
+	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
+	// PollVideo asks how far the job of j.UpstreamID is.
+	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
+	// CancelVideo has the provider stop.
+	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
+	// LocateVideo tells where a finished video can be read now.
+	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
+}
+
+// Location is where a video can be read: at Path below the provider's base URL, at URL, or in Data.
+type Location struct {
+	Path      string // read with the provider's credential
+	URL       string
+	Home      string // base URL of the origin that is sent the credential, "" none
+	Data      []byte // the file itself, where the provider has no address for it
+	MediaType string // of Data
+}
+
+// Look sends one request and reads its whole answer, which must be a JSON object. What that says of an error is for the caller to judge. wait is
+// how long the provider asks to wait before the next look, 0 when it does not.
+func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
+	answer, err := ask.Do(call)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer answer.Close()
+	wait = lookAfter(answer.Exchange.Header()) // before the body: it lies in the same buffer
+	body, err = answer.ReadAll(nil)
+	if err != nil {
+		return nil, 0, err
+	}
+	if !rawjson.Valid(body) || rawjson.KindOf(body) != rawjson.Object {
+		return nil, 0, Broken(ask.Endpoint(), errors.New("the answer is no JSON object"))
+	}
+	return body, wait, nil
+}
+
+// lookAfter reads the fields in which providers say when to ask again.
+func lookAfter(h http.Header) time.Duration {
+	if ms, err := strconv.ParseFloat(h.Get("Openai-Poll-After-Ms"), 64); err == nil {
+		return Seconds(ms / 1000)
+	}
+	s, _ := strconv.ParseFloat(strings.TrimSpace(h.Get("Retry-After")), 64)
+	return Seconds(s)
+}
+
+// ClientImage is an image file that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
+// operator allows that; it fails with fault.Invalid otherwise.
+func ClientImage(ask Ask, address string) (data []byte, info picture.Info, err error) {
+	if picture.IsData(address) {
+		data, err = picture.FromURL(address)
+	} else {
+		var allowed bool
+		if data, allowed, err = ask.FetchForClient(address); err != nil {
+			return nil, info, err
+		}
+		if !allowed {
+			return nil, info, Unsupported(ask.Endpoint(), "The provider of this model takes pictures only as data, not by their address.")
+		}
+	}
+	info, ok := picture.Of(data)
+	if err != nil || !ok {
+		return nil, info, fault.New(fault.Invalid, "dialect.ClientImage", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
+	}
+	return data, info, nil
+}
+
+// Unknown reports whether a provider has answered that there is no such thing.
+func Unknown(err error) bool {
+	f := fault.From(err)
+	return f != nil && f.Upstream != nil && (f.Upstream.Status == http.StatusNotFound || f.Upstream.Status == http.StatusGone)
+}
+
+// NoJob makes fault.NotFound of an error by which a provider says that it does not know a job. Others pass unchanged.
+func NoJob(err error) error {
+	if !Unknown(err) {
+		return err
+	}
+	g := *fault.From(err)
+	g.Kind, g.Public = fault.NotFound, "The provider does not know the job."
+	return &g
+}
+
+// NoCancel is the fault of a provider that has no way to end a job.
+func NoCancel(ep *catalog.Endpoint) error {
+	return Fault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
+}
+
+// Listed is what a provider's list says of a submission: which of its jobs may be it, and whether all were seen that can be.
+func Listed(alike []string, whole bool) video.Recovered {
+	r := video.Recovered{Alike: alike}
+	if whole {
+		r.Fate = video.Absent
+	}
+	return r
+}
+
+// What a provider's list has from so long before a submission, by its own clock, may be that, and what it has from so long after it.
+const (
+	Skew    = 2 * time.Minute
+	byThere = 15 * time.Minute
+)
+
+// Placed tells where a listed job stands that was created at that moment: before a submission can have been made, or after it.
+func Placed(created time.Time, s *video.Submission) (before, after bool) {
+	return created.Before(s.At.Add(-Skew)), created.After(s.At.Add(byThere))
+}
+
+// MayBe reports whether what a list says of a job agrees with what was asked for; "" is nothing said.
+func MayBe(said, asked string) bool { return said == "" || said == asked }
+
+// Reason is why a provider has ended a job without a video.
+type Reason struct {
+	State   video.State // Failed, Cancelled or Expired
+	Code    string      // the provider's machine word
+	Message string      // its sentence; "" none
+	Barred  bool        // its content policy does not allow the request, or what came of it
+	Raw     string      // what it wrote, JSON
+}
+
+// Ended is the progress of a job that ended for that reason.
+func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
+	kind, public := fault.ProviderUnavailable, "The provider could not make the video."
+	if r.Barred {
+		kind, public = fault.ContentPolicy, "The provider's content policy does not allow this video."
+	}
+	if r.Message != "" {
+		public = r.Message
+	}
+	f := Fault(ep, kind, public, nil)
+	f.Upstream.Status, f.Upstream.Code, f.Upstream.Raw = http.StatusOK, r.Code, r.Raw
+	return video.Progress{State: r.State, Failure: f}
+}
+
+// Recent reports whether an address that came when the job completed is young enough to be used without asking again.
+func Recent(ask Ask, j *video.Job) bool {
+	return j.CompletedAt.IsZero() || ask.Now().Sub(j.CompletedAt) < 20*time.Minute
+}
+
+// Locate is where a video can be read now, for providers whose addresses expire: as the provider said when the job completed, and later as it
+// says on a further look. Where that fails, the old address is what there is.
+func Locate(ask Ask, j *video.Job, o *video.Output, look func() (video.Progress, error)) Location {
+	if !Recent(ask, j) {
+		i := slices.IndexFunc(j.Outputs, func(other video.Output) bool { return other.URL == o.URL })
+		if p, err := look(); err == nil && i >= 0 && i < len(p.Outputs) && p.Outputs[i].URL != "" {
+			return Location{URL: p.Outputs[i].URL}
+		}
+	}
+	return Location{URL: o.URL}
+}
+
+// OneVideo fails unless the job is for one video.
+func OneVideo(ep *catalog.Endpoint, r *video.Request) error {
+	if r.Outputs > 1 {
+		return Unsupported(ep, "The provider of this model makes one video at a time.")
+	}
+	return nil
+}
+
+// Frame is the address of the frame image of that type, "" without one.
+func Frame(r *video.Request, kind string) string {
+	for i := range r.Frames {
+		if r.Frames[i].Frame == kind {
+			return r.Frames[i].URL
+		}
+	}
+	return ""
+}
+
+// NoReferences fails when a request has references.
+func NoReferences(ep *catalog.Endpoint, r *video.Request) error {
+	if len(r.References) > 0 {
+		return Unsupported(ep, "The provider of this model takes no references.")
+	}
+	return nil
+}
+
+// ImageReferences are the addresses of the references, which must all be images, at most so many.
+func ImageReferences(ep *catalog.Endpoint, r *video.Request, most int) ([]string, error) {
+	if len(r.References) > most {
+		return nil, Unsupported(ep, "The provider of this model takes "+strconv.Itoa(most)+" references at most.")
+	}
+	var list []string
+	for i := range r.References {
+		if r.References[i].Kind != catalog.Image {
+			return nil, Unsupported(ep, "The provider of this model takes pictures alone as references.")
+		}
+		list = append(list, r.References[i].URL)
+	}
+	return list, nil
+}
+
+var shortSides = map[string]int64{"480p": 480, "540p": 540, "720p": 720, "768p": 768, "1K": 1024, "1080p": 1080, "2K": 1440, "4K": 2160}
+
+// Extent is the size in pixels that a request asks for, by its size or by resolution and aspect ratio: of the sizes that the model lists the
+// nearest one, else sides that are multiples of eight. ok is false when it asks for none.
+func Extent(ep *catalog.Endpoint, r *video.Request) (width, height int64, ok bool) {
+	if w, h, ok := task.Dimensions(r.Size); ok {
+		return int64(w), int64(h), true
+	}
+	short, ratio := shortSides[r.Resolution], picture.Ratio(r.AspectRatio)
+	if short == 0 && ratio == 0 {
+		return 0, 0, false
+	}
+	if short == 0 {
+		short = 720
+	}
+	if ratio == 0 {
+		ratio = 16.0 / 9
+	}
+	if w, h, ok := nearestSize(ep, short, ratio); ok {
+		return w, h, true
+	}
+	width, height = short, short
+	long := int64(float64(short)*max(ratio, 1/ratio)+4) / 8 * 8
+	if ratio > 1 {
+		width = long
+	} else {
+		height = long
+	}
+	return width, height, true
+}
+
+// nearestSize goes by the ratio first; of sizes with one ratio it takes that with the nearest short side.
+func nearestSize(ep *catalog.Endpoint, short int64, ratio float64) (width, height int64, ok bool) {
+	if ep.Model == nil || ep.Model.Video == nil {
+		return 0, 0, false
+	}
+	best := math.Inf(1)
+	for _, size := range ep.Model.Video.Sizes {
+		w, h, fine := task.Dimensions(size)
+		if !fine {
+			continue
+		}
+		off := math.Round(math.Abs(math.Log(float64(w)/float64(h)/ratio))*25)*1e6 + math.Abs(float64(int64(min(w, h))-short))
+		if off < best {
+			best, width, height, ok = off, int64(w), int64(h), true
+		}
+	}
+	return width, height, ok
+}
+
+// Film adds the parameters of the provider's own that a client set for a video.
+func (m *Members) Film(r *video.Request, provider string) {
+	for _, list := range [...][]video.Param{r.Params, r.OptionsFor(provider)} {
+		for i := range list {
+			if !slices.Contains(priced, strings.ToLower(list[i].Name)) {
+				m.Extra([]task.Extra{{Name: list[i].Name, Value: list[i].Value}})
+			}
+		}
+	}
+}
+
+// priced are names of parameters that decide what a video costs, on any wire. The request has words of its own for them.
+var priced = []string{"duration", "durationseconds", "seconds", "num_frames", "frames_per_second", "fps", "resolution", "size", "quality", "mode", "generate_audio", "generateaudio",
+	"audio", "sound", "enable_audio", "num_videos", "outputs", "model_name", "model_id", "upscale_factor", "variant"}
+
+// Flag adds a truth value.
+func (m *Members) Flag(name string, value bool) { m.Raw(name, strconv.AppendBool(nil, value)) }
+
+// Texts adds a list of strings; nothing for none.
+func (m *Members) Texts(name string, list []string) {
+	if len(list) == 0 {
+		return
+	}
+	b := []byte{'['}
+	for i, s := range list {
+		if i > 0 {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendText(b, s)
+	}
+	m.Raw(name, append(b, ']'))
+}
+
+// Decimal is a JSON number as decimal text, "" for what is none.
+func Decimal(v []byte) string {
+	if !rawjson.IsNumber(v) || slices.ContainsFunc(v, func(c byte) bool { return c == 'e' || c == 'E' || c == '-' }) {
+		return ""
+	}
+	return string(v)
+}
+
+// Seconds is a time that a provider tells in seconds.
+func Seconds(n float64) time.Duration {
+	if !(n > 0) || n > 1e6 {
+		return 0
+	}
+	return time.Duration(n * float64(time.Second))
+}

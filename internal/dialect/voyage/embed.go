@@ -1,0 +1,97 @@
+package voyage
+
+import (
+	"cmp"
+	"errors"
+	"iter"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+const maxInputs = 1000 // of one call (Voyage AI, Text embeddings)
+
+// maxTokens is how many tokens all inputs of one call may have together (Voyage AI, Text embeddings); where it is not known, the fewest.
+func maxTokens(model string) int64 {
+	switch model {
+	case "voyage-4-lite", "voyage-3.5-lite":
+		return 1_000_000
+	case "voyage-4", "voyage-3.5", "voyage-2":
+		return 320_000
+	}
+	return 120_000
+}
+
+// embedding asks for vectors at /embeddings, as base64.
+func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	q := &ep.Provider.Quirks
+	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.UpstreamID))}
+	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
+		body, err := encodeEmbed(ep, t, batch)
+		if err != nil {
+			return out, err
+		}
+		if body, err = dialect.Object(ask, dialect.Call{Path: "/embeddings", Body: body}); err != nil {
+			return out, err
+		}
+		return readEmbed(ep, body, len(batch))
+	})
+}
+
+// inputTypes are the wire's words for what clients say that vectors are for. For other purposes it has none.
+var inputTypes = map[string]string{"search_query": "query", "query": "query", "search_document": "document", "document": "document", "passage": "document"}
+
+func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {
+	texts, err := embed.Texts(ep, batch)
+	if err != nil {
+		return nil, err
+	}
+	var w rawjson.Writer
+	w.Object()
+	w.Name("model").Text(ep.UpstreamID)
+	w.Name("encoding_format").Text("base64")
+	w.Name("truncation").Bool(false)
+	if t.Dimensions > 0 {
+		w.Name("output_dimension").Int(int64(t.Dimensions))
+	}
+	if word := inputTypes[strings.ToLower(t.InputType)]; word != "" {
+		w.Name("input_type").Text(word)
+	}
+	w.Name("input").Texts(texts)
+	w.EndObject()
+	return w.B, nil
+}
+
+// readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.
+func readEmbed(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
+	out := embed.Answer{Model: rawjson.Text(rawjson.Find(body, "model")), Usage: used(body)}
+	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
+		if out.Vectors == nil {
+			out.Vectors = make([][]float32, inputs)
+		}
+		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
+		if !ok || i < 0 || i >= int64(inputs) || out.Vectors[i] != nil {
+			return out, dialect.Broken(ep, errors.New("the vectors are not those of the inputs"))
+		}
+		var err error
+		if out.Vectors[i], err = embed.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
+			return out, dialect.Broken(ep, err)
+		}
+	}
+	if out.Vectors == nil {
+		return out, dialect.Empty(ep)
+	}
+	return out, nil
+}
+
+// used is what an answer tells of its tokens.
+func used(body []byte) usage.Usage {
+	n, ok := rawjson.Int(rawjson.FindPath(body, "usage", "total_tokens"))
+	return usage.Usage{Prompt: usage.Count{N: max(n, 0), Reported: ok && n >= 0}, Completion: usage.Of(0)}
+}

@@ -1,0 +1,40 @@
+package voyage
+
+import (
+	"iter"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/rank"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+)
+
+// rerank asks for an order of documents at /rerank. Those that are too long are cut, as every other wire does.
+func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+	return func(yield func(*completion.Event, error) bool) {
+		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w.Object()
+		w.Name("model").Text(ep.UpstreamID)
+		rank.WriteQuery(&w, t)
+		if t.TopN > 0 {
+			w.Name("top_k").Int(int64(t.TopN))
+		}
+		w.Name("truncation").Bool(true)
+		w.EndObject()
+		body, err := dialect.Object(ask, dialect.Call{Path: "/rerank", Body: w.B})
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		ranks, err := rank.Read(ep, rawjson.Find(body, "data"), t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		u := used(body)
+		head := &completion.Head{Model: rawjson.Text(rawjson.Find(body, "model"))}
+		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &u, Done: true}, nil)
+	}
+}

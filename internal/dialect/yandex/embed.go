@@ -1,0 +1,82 @@
+package yandex
+
+import (
+	"iter"
+	"strconv"
+	"strings"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/dialect/embed"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// embedding asks for one vector at a time at /foundationModels/v1/textEmbedding: a call has one text.
+func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
+	return embed.Perform(ask, ep, t, embed.Limits{Inputs: 1}, func(batch []task.Input) (out embed.Answer, err error) {
+		texts, err := embed.Texts(ep, batch)
+		if err != nil {
+			return out, err
+		}
+		b := rawjson.AppendText([]byte(`{"modelUri":`), address(ep.UpstreamID, t.InputType))
+		b = rawjson.AppendText(append(b, `,"text":`...), texts[0])
+		if t.Dimensions > 0 {
+			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // 64-bit numbers of protocol buffers are texts in JSON
+			b = append(b, '"')
+		}
+		body, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}')})
+		if err != nil {
+			return out, err
+		}
+		return readEmbedding(ep, body)
+	})
+}
+
+// address is the model's, of the pair that embeds documents and queries: "emb://folder/text-search-doc/latest". What is not said to be a
+// query is a document. An address that names one of the pair is changed to the other; one that names no pair stays.
+func address(id, inputType string) string {
+	if rest, is := strings.CutPrefix(id, "gpt://"); is { // what a declaration puts around the names of all models
+		id = "emb://" + rest
+	}
+	switch strings.ToLower(inputType) {
+	case "search_query", "query":
+		return replaceLast(id, "-doc", "-query")
+	case "search_document", "document", "passage":
+		return replaceLast(id, "-query", "-doc")
+	}
+	return id
+}
+
+// replaceLast changes the end of one of the parts of an address.
+func replaceLast(id, from, to string) string {
+	parts := strings.Split(id, "/")
+	for i := range parts {
+		if name, is := strings.CutSuffix(parts[i], from); is {
+			parts[i] = name + to
+		}
+	}
+	return strings.Join(parts, "/")
+}
+
+// readEmbedding reads {"embedding":[...],"numTokens":"9","modelVersion":"..."}.
+func readEmbedding(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
+	values := rawjson.Find(body, "embedding")
+	if e := rawjson.ElementsOf(values); !e.Next() {
+		return out, dialect.Empty(ep)
+	}
+	v, err := embed.Vector(values)
+	if err != nil {
+		return out, dialect.Broken(ep, err)
+	}
+	out.Vectors, out.Model = [][]float32{v}, rawjson.Text(rawjson.Find(body, "modelVersion"))
+	tokens := rawjson.Find(body, "numTokens")
+	if text, is := rawjson.Unquote(tokens); is {
+		tokens = text
+	}
+	n, ok := rawjson.Int(tokens)
+	out.Usage.Prompt = usage.Count{N: max(n, 0), Reported: ok && n >= 0}
+	return out, nil
+}

@@ -1,0 +1,238 @@
+package yandex
+
+import (
+	"bytes"
+	"encoding/base64"
+	"errors"
+	"io"
+	"iter"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"weir/internal/catalog"
+	"weir/internal/completion"
+	"weir/internal/dialect"
+	"weir/internal/rawjson"
+	"weir/internal/task"
+	"weir/internal/usage"
+)
+
+// How often is asked whether a recording has been heard, and how long at most.
+const (
+	firstPoll = 250 * time.Millisecond
+	slowPoll  = 5 * time.Second
+	mostPolls = 360
+)
+
+// containers are the kinds of file that SpeechKit takes, by our names of formats.
+var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
+
+// transcribe has a recording recognized by the third version's wire for files: it is submitted, its operation is polled, and what was heard is
+// fetched and then deleted there.
+func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
+	switch {
+	case containers[t.Format] == "":
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes wav and mp3."))
+	case t.Logprobs:
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model gives no log probabilities."))
+	case len(t.SpeakerRefs) > 0:
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not know speakers by references."))
+	}
+	return func(yield func(*completion.Event, error) bool) {
+		ev, err := recognize(ask, ep, t)
+		if err != nil {
+			yield(nil, err)
+			return
+		}
+		yield(ev, nil)
+	}
+}
+
+func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*completion.Event, error) {
+	operation, err := dialect.Object(ask, submission(ep, t))
+	if err != nil {
+		return nil, err
+	}
+	id := rawjson.Text(rawjson.Find(operation, "id"))
+	if id == "" {
+		return nil, dialect.Broken(ep, errors.New("the operation has no id"))
+	}
+	wait := firstPoll
+	for polls := 0; ; polls++ {
+		if done, _ := rawjson.Bool(rawjson.Find(operation, "done")); done {
+			break
+		}
+		if polls == mostPolls {
+			return nil, dialect.Broken(ep, errors.New("the operation does not end"))
+		}
+		if err := ask.Wait(wait); err != nil {
+			return nil, err
+		}
+		wait = min(wait*2, slowPoll)
+		if operation, err = dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)}); err != nil {
+			return nil, err // also of an operation that has failed
+		}
+	}
+	query := "?operationId=" + url.QueryEscape(id)
+	lines, err := dialect.Whole(ask, dialect.Call{Method: http.MethodGet, Path: "/stt/v3/getRecognition" + query})
+	if err != nil {
+		return nil, err
+	}
+	ev, err := readRecognition(ep, t, lines)
+	if err != nil {
+		return nil, err
+	}
+	_, _ = dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else it goes by itself after three days
+	ev.Head = &completion.Head{ID: id, Notice: dialect.LeftOut(t, nil)}
+	return ev, nil
+}
+
+// operationURL is the address of an operation. They live on a host of their own beside that of recognition.
+func operationURL(base, id string) string {
+	id = url.PathEscape(id)
+	if at := strings.Index(base, "://stt."); at > 0 {
+		return base[:at] + "://operation." + strings.TrimPrefix(base[at+len("://stt."):], "/") + "/operations/" + id
+	}
+	return base + "/operations/" + id
+}
+
+// locales are the languages that SpeechKit names by country as well.
+var locales = map[string]string{
+	"ru": "ru-RU", "en": "en-US", "de": "de-DE", "es": "es-ES", "fi": "fi-FI", "fr": "fr-FR", "he": "he-IL", "it": "it-IT", "kk": "kk-KZ",
+	"nl": "nl-NL", "pl": "pl-PL", "pt": "pt-PT", "sv": "sv-SE", "tr": "tr-TR", "uz": "uz-UZ",
+}
+
+// submission is the call that brings the recording, whose base64 is made as it is sent.
+func submission(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
+	language := t.Language
+	if locales[language] != "" {
+		language = locales[language]
+	} else if language == "" {
+		language = "auto"
+	}
+	b := rawjson.AppendText([]byte(`{"recognitionModel":{"model":`), ep.UpstreamID)
+	b = rawjson.AppendText(append(b, `,"audioFormat":{"containerAudio":{"containerAudioType":`...), containers[t.Format])
+	b = append(b, `}},"textNormalization":{"textNormalization":"TEXT_NORMALIZATION_ENABLED","profanityFilter":false,"literatureText":true},`...)
+	b = rawjson.AppendText(append(b, `"languageRestriction":{"restrictionType":"WHITELIST","languageCode":[`...), language)
+	b = append(b, `]},"audioProcessingType":"FULL_DATA"}`...)
+	if t.Response == "diarized_json" {
+		b = append(b, `,"speakerLabeling":{"speakerLabeling":"SPEAKER_LABELING_ENABLED"}`...)
+	}
+	b = append(b, `,"content":"`...)
+	const end = `"}`
+	size := int64(len(b)+len(end)) + (t.File.Size()+2)/3*4
+	content := func() (io.Reader, int64) {
+		file := &inBase64{r: io.NewSectionReader(t.File, 0, t.File.Size())}
+		return io.MultiReader(bytes.NewReader(b), file, strings.NewReader(end)), size
+	}
+	return dialect.Call{Path: "/stt/v3/recognizeFileAsync", Header: http.Header{"Content-Type": {"application/json"}}, Content: content}
+}
+
+// inBase64 reads what r has in base64, a piece at a time.
+type inBase64 struct {
+	r    io.Reader
+	raw  [3 << 10]byte
+	text [4 << 10]byte
+	left []byte // of text
+	err  error
+}
+
+func (e *inBase64) Read(p []byte) (int, error) {
+	if len(e.left) == 0 {
+		if e.err != nil {
+			return 0, e.err
+		}
+		var n int
+		n, e.err = io.ReadFull(e.r, e.raw[:])
+		if e.err == io.ErrUnexpectedEOF {
+			e.err = io.EOF // the last piece is shorter, and padded
+		}
+		e.left = base64.StdEncoding.AppendEncode(e.text[:0], e.raw[:n])
+	}
+	n := copy(p, e.left)
+	e.left = e.left[n:]
+	return n, nil
+}
+
+// readRecognition reads lines of {"result":{"final":{"alternatives":[...]},"channelTag"}}, each followed, when it is written well, by
+// {"result":{"finalRefinement":{"finalIndex","normalizedText":{"alternatives":[...]}}}}.
+func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) (*completion.Event, error) {
+	said, some := &task.Transcript{Final: true}, false
+	var order []int64 // numbers of the segments
+	refined := map[int64]string{}
+	for line := range bytes.Lines(lines) {
+		line = bytes.TrimSpace(line)
+		if len(line) == 0 {
+			continue
+		}
+		if !rawjson.Valid(line) {
+			return nil, dialect.Broken(ep, errors.New("a line is not JSON"))
+		}
+		result := rawjson.Find(line, "result")
+		if result == nil {
+			result = line
+		}
+		some = some || rawjson.KindOf(result) == rawjson.Object && !rawjson.IsNull(rawjson.Find(result, "audioCursors"))
+		index := numbered(rawjson.FindPath(result, "audioCursors", "finalIndex"))
+		if a := rawjson.ElementsOf(rawjson.FindPath(result, "final", "alternatives")); a.Next() {
+			order = append(order, index)
+			addFinal(said, a.Value, rawjson.Text(rawjson.Find(result, "channelTag")))
+		}
+		if a := rawjson.ElementsOf(rawjson.FindPath(result, "finalRefinement", "normalizedText", "alternatives")); a.Next() {
+			refined[numbered(rawjson.FindPath(result, "finalRefinement", "finalIndex"))] = rawjson.Text(rawjson.Find(a.Value, "text"))
+		}
+	}
+	if !some {
+		return nil, dialect.Empty(ep)
+	}
+	texts := make([]string, 0, len(said.Segments))
+	for i := range said.Segments {
+		s := &said.Segments[i]
+		if well := refined[order[i]]; well != "" {
+			s.Text = well
+		}
+		texts = append(texts, s.Text)
+	}
+	said.Text = strings.Join(texts, " ")
+	if t.Response != "diarized_json" { // then a channel is no speaker
+		for i := range said.Segments {
+			said.Segments[i].Speaker = ""
+		}
+		for i := range said.Words {
+			said.Words[i].Speaker = ""
+		}
+	}
+	task.Letters(said.Segments, said.Words)
+	return &completion.Event{Choice: -1, Result: &task.Result{Transcript: said}, Usage: &usage.Usage{}, Done: true}, nil
+}
+
+// addFinal takes in an utterance.
+func addFinal(said *task.Transcript, v []byte, speaker string) {
+	said.Segments = append(said.Segments, task.Segment{
+		Start: millis(rawjson.Find(v, "startTimeMs")), End: millis(rawjson.Find(v, "endTimeMs")),
+		Text: rawjson.Text(rawjson.Find(v, "text")), Speaker: speaker,
+	})
+	for w := rawjson.ElementsOf(rawjson.Find(v, "words")); w.Next(); {
+		said.Words = append(said.Words, task.Word{
+			Text: rawjson.Text(rawjson.Find(w.Value, "text")), Start: millis(rawjson.Find(w.Value, "startTimeMs")), End: millis(rawjson.Find(w.Value, "endTimeMs")), Speaker: speaker,
+		})
+	}
+	if languages := rawjson.ElementsOf(rawjson.Find(v, "languages")); said.Language == "" && languages.Next() {
+		said.Language = rawjson.Text(rawjson.Find(languages.Value, "languageCode"))
+	}
+}
+
+// numbered reads a 64-bit number, which this wire writes as text.
+func numbered(v []byte) int64 {
+	if rawjson.KindOf(v) == rawjson.String {
+		v = []byte(rawjson.Text(v))
+	}
+	n, _ := rawjson.Int(v)
+	return n
+}
+
+func millis(v []byte) time.Duration {
+	return time.Duration(min(max(numbered(v), 0), int64(24*time.Hour/time.Millisecond))) * time.Millisecond
+}
