@@ -8,23 +8,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/config"
 	"weir/internal/dialect"
-	"weir/internal/dialect/anthropic"
-	"weir/internal/dialect/bedrock"
-	"weir/internal/dialect/bfl"
-	"weir/internal/dialect/cohere"
-	"weir/internal/dialect/deepgram"
-	"weir/internal/dialect/elevenlabs"
-	"weir/internal/dialect/fal"
-	"weir/internal/dialect/gemini"
-	"weir/internal/dialect/gigachat"
-	"weir/internal/dialect/kling"
-	"weir/internal/dialect/luma"
-	"weir/internal/dialect/minimax"
-	"weir/internal/dialect/openai"
-	"weir/internal/dialect/responses"
-	"weir/internal/dialect/runway"
-	"weir/internal/dialect/voyage"
-	"weir/internal/dialect/yandex"
+	"weir/internal/dialect/all"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
@@ -51,7 +35,7 @@ func ledgerConfig(cfg config.Config, log *slog.Logger, superseded func()) ledger
 func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 	u := cfg.Upstream
 	return upstream.Config{
-		Dialects: dialects(),
+		Dialects: all.Dialects(),
 		Timeouts: upstream.Timeouts{
 			Connect: u.ConnectTimeout, TLS: u.TLSTimeout, FirstByte: u.FirstByteTimeout, StreamFirstByte: u.StreamFirstByteTimeout,
 			Idle: u.IdleTimeout, Linger: u.LingerTimeout, Total: u.TotalTimeout, StreamTotal: u.StreamTotalTimeout, Connection: u.ConnectionAge,
@@ -60,15 +44,6 @@ func upstreamConfig(cfg config.Config, r *redact.Redactor) upstream.Config {
 			Whole: int64(u.MaxResponseBytes), Stream: int64(u.MaxStreamBytes), Line: int(u.SSEMaxLineBytes), Headers: int64(u.MaxHeaderBytes), Requests: int(u.ConnectionRequests),
 		},
 		HTTP2: cfg.HTTP2(), Redactor: r, Standard: u.HTTPClient == "standard", Fetcher: newFetch(&cfg.Fetch),
-	}
-}
-
-// dialects are the wires to providers, under the names that catalog.Dialects lists.
-func dialects() map[string]dialect.Dialect {
-	return map[string]dialect.Dialect{
-		"openai": &openai.Dialect{}, "anthropic": &anthropic.Dialect{}, "gemini": &gemini.Dialect{}, "responses": &responses.Dialect{}, "bedrock": &bedrock.Dialect{},
-		"gigachat": &gigachat.Dialect{}, "cohere": &cohere.Dialect{}, "voyage": &voyage.Dialect{}, "yandex": &yandex.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{},
-		"runway": &runway.Dialect{}, "kling": &kling.Dialect{}, "minimax": &minimax.Dialect{}, "luma": &luma.Dialect{}, "deepgram": &deepgram.Dialect{}, "elevenlabs": &elevenlabs.Dialect{},
 	}
 }
 

@@ -9,8 +9,8 @@ import (
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/limit"
+	"weir/internal/rawjson"
 	"weir/internal/relay"
-	"weir/internal/wire"
 	"weir/internal/wire/responses"
 )
 
@@ -180,7 +180,7 @@ func (s *storedItems) add(r *history.Response, items [][]byte, id string, ours b
 		return nil, err
 	}
 	for _, v := range items {
-		name := wire.TextAt(v, "id")
+		name := rawjson.TextAt(v, "id")
 		if of, ok := responses.ResponseOf(name); s.found[name] == nil && (ours || name == id || ok && of == r.ID) {
 			s.found[name] = v
 		}

@@ -317,7 +317,7 @@ func TestFiles(t *testing.T) {
 		var names []string
 		list := got[1].Annotations
 		for e := rawjson.ElementsOf(list); e.Next(); {
-			names = append(names, rawjson.Text(rawjson.Find(e.Value, "type"))+" "+rawjson.Text(rawjson.FindPath(e.Value, "file", "name")))
+			names = append(names, rawjson.TextAt(e.Value, "type")+" "+rawjson.Text(rawjson.FindPath(e.Value, "file", "name")))
 		}
 		if d := cmp.Diff([]string{"file a.pdf", "file b.csv", "url_citation "}, names); d != "" || got[0].Annotations != nil || got[2].Annotations != nil {
 			t.Errorf("annotations %s: %s", list, d)

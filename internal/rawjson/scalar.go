@@ -177,3 +177,6 @@ func Bool(v []byte) (value, ok bool) {
 
 // IsNull reports whether v is nil (an absent member) or the literal null.
 func IsNull(v []byte) bool { return v == nil || string(v) == "null" }
+
+// TextAt is the text of the member of that name in the object v, "" when it is absent or no string.
+func TextAt(v []byte, name string) string { return Text(Find(v, name)) }

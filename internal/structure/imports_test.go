@@ -63,7 +63,7 @@ func TestCheckComplains(t *testing.T) {
 		{"domain over edge", "internal/routing", `import "weir/internal/upstream"; var _ upstream.Client`, "stands above"},
 		{"edge over edge", "internal/httpapi", `import "weir/internal/store/sqlite"; var _ sqlite.Store`, "never one another"},
 		{"style over style", "internal/wire/responses", `import "weir/internal/wire/chat"; var _ chat.Sink`, "never one another"},
-		{"dialect over style", "internal/upstream/openai", `import "weir/internal/wire/chat"; var _ chat.Sink`, "never one another"},
+		{"dialect over style", "internal/dialect/openai", `import "weir/internal/wire/chat"; var _ chat.Sink`, "never one another"},
 		{"edge over config", "internal/httpapi", `import "weir/internal/config"; var _ config.Config`, "may only be imported by"},
 		{"domain over rawjson", "internal/usage", `import "weir/internal/rawjson"; var _ rawjson.Kind`, "may only be imported by"},
 		{"app over suite", "internal/app", `import "weir/internal/store/storetest"; var _ = storetest.Run`, "only by tests"},

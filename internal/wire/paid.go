@@ -41,7 +41,7 @@ func zeroed(r rune) rune {
 // PaidTool is what a tool costs beside its tokens: nothing where the client runs it. A type that is not known is run by the provider, at a price
 // that is not known either.
 func PaidTool(tool []byte) catalog.Paid {
-	kind := undated(TextAt(tool, "type"))
+	kind := undated(rawjson.TextAt(tool, "type"))
 	if clientTools[kind] || kind == "shell" && rawjson.Text(rawjson.FindPath(tool, "environment", "type")) == "local" {
 		return 0
 	}
@@ -98,7 +98,7 @@ func PaidMember(needs *routing.Needs, name string, value []byte) {
 	case "container":
 		needs.Paid |= catalog.PaidCodeExecution
 	case "search_parameters":
-		if TextAt(value, "mode") != "off" {
+		if rawjson.TextAt(value, "mode") != "off" {
 			needs.Paid |= catalog.PaidWebSearch
 			needs.Search = true
 		}

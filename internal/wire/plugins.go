@@ -217,7 +217,7 @@ func speaksOf(req *completion.Request, id string) bool {
 		case v == nil:
 		case m.Name == "plugins":
 			for e := rawjson.ElementsOf(v); e.Next(); {
-				if TextAt(e.Value, "id") == id {
+				if rawjson.TextAt(e.Value, "id") == id {
 					return true
 				}
 			}

@@ -3,6 +3,7 @@ package wire
 import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
+	"weir/internal/wire/pack"
 )
 
 // Thoughts reads an array of reasoning_details entries, in their order. Fragments of one entry, as a client gets who keeps what a
@@ -41,7 +42,7 @@ func Signature(list []byte) (last string) {
 // Known is what a provider knows its reasoning by in a signature or an encrypted text that a client sends back: what was packed, or else
 // the text itself.
 func Known(s string) string {
-	if t, ok := Unpack(s); ok {
+	if t, ok := pack.Unpack(s); ok {
 		return t.Signature + t.Data // it has one of them at most
 	}
 	return s

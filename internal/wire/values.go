@@ -6,14 +6,6 @@ import (
 	"weir/internal/rawjson"
 )
 
-// TextAt is the text of the member of that name, "" when it is absent or no string.
-func TextAt(v []byte, name string) string {
-	if found := rawjson.Find(v, name); rawjson.KindOf(found) == rawjson.String {
-		return rawjson.Text(found)
-	}
-	return ""
-}
-
 // Texts reads a string or an array of them.
 func Texts(v []byte) (list []string) {
 	if rawjson.KindOf(v) == rawjson.String {

@@ -181,7 +181,7 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 		return d, errors.New("a provider is not in the built-in catalog")
 	}
 	for _, data := range documents {
-		asOf, err := time.Parse(time.DateOnly, rawjson.Text(rawjson.Find(data, "as_of")))
+		asOf, err := time.Parse(time.DateOnly, rawjson.TextAt(data, "as_of"))
 		if err != nil {
 			return d, err
 		}
@@ -328,7 +328,7 @@ func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
 		}
 	case "images":
 		for e := rawjson.ElementsOf(v); e.Next(); {
-			text := func(name string) string { return rawjson.Text(rawjson.Find(e.Value, name)) }
+			text := func(name string) string { return rawjson.TextAt(e.Value, name) }
 			p.Images = append(p.Images, catalog.ImagePrice{Component: cmp.Or(text("component"), "image_output"), Unit: cmp.Or(text("unit"), catalog.UnitImage), Variant: text("variant"), Resolution: text("resolution"),
 				Price: l.each(text("usd")), Basis: catalog.BasisSupplier})
 		}
@@ -431,7 +431,7 @@ func (l *loader) hosted(data []byte) {
 			continue
 		}
 		for e := rawjson.ElementsOf(rawjson.Find(data, "tools")); e.Next(); {
-			text := func(name string) string { return rawjson.Text(rawjson.Find(e.Value, name)) }
+			text := func(name string) string { return rawjson.TextAt(e.Value, name) }
 			if text("provider") != o.Provider || !strings.HasPrefix(o.Model, text("model")) {
 				continue
 			}
@@ -460,7 +460,7 @@ func complete(info, more *catalog.ModelInfo) {
 }
 
 func (l *loader) model(slug string, v []byte) catalog.ModelInfo {
-	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	text := func(name string) string { return rawjson.TextAt(v, name) }
 	info := catalog.ModelInfo{Slug: slug, Name: text("name"), Type: text("type"), Description: text("description"), HubID: text("hub_id"), Video: videoFacts(rawjson.Find(v, "video"))}
 	if day := text("created"); day != "" {
 		created, err := time.Parse(time.DateOnly, day)
@@ -509,7 +509,7 @@ func parseProviders(data []byte) ([]Provider, error) {
 }
 
 func parseProvider(v []byte) (Provider, error) {
-	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	text := func(name string) string { return rawjson.TextAt(v, name) }
 	p := Provider{
 		Provider: catalog.Provider{
 			ID: text("id"), Name: text("name"), Dialect: cmp.Or(text("dialect"), catalog.UsualDialect), BaseURL: text("base_url"),
@@ -521,7 +521,7 @@ func parseProvider(v []byte) (Provider, error) {
 		return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, p.Dialect)
 	}
 	for m := rawjson.MembersOf(rawjson.Find(v, "wires")); m.Next(); {
-		w := catalog.Wire{Dialect: rawjson.Text(rawjson.Find(m.Value, "dialect")), BaseURL: rawjson.Text(rawjson.Find(m.Value, "base_url"))}
+		w := catalog.Wire{Dialect: rawjson.TextAt(m.Value, "dialect"), BaseURL: rawjson.TextAt(m.Value, "base_url")}
 		if w.Dialect != "" && !slices.Contains(catalog.Dialects(), w.Dialect) {
 			return p, fmt.Errorf("provider %s: there is no dialect named %q", p.ID, w.Dialect)
 		}
@@ -545,7 +545,7 @@ func parseProvider(v []byte) (Provider, error) {
 }
 
 func parseQuirks(v []byte) catalog.Quirks {
-	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	text := func(name string) string { return rawjson.TextAt(v, name) }
 	flag := func(name string) bool { b, _ := rawjson.Bool(rawjson.Find(v, name)); return b }
 	count := func(name string) int { n, _ := rawjson.Int(rawjson.Find(v, name)); return int(n) }
 	list := func(name string) []string { return texts(rawjson.Find(v, name)) }

@@ -17,7 +17,7 @@ func TestHostedPricesHaveSources(t *testing.T) {
 	if !rawjson.Valid(data) {
 		t.Fatal("no JSON")
 	}
-	text := func(v []byte, name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	text := func(v []byte, name string) string { return rawjson.TextAt(v, name) }
 	asOf, err := time.Parse(time.DateOnly, text(data, "as_of"))
 	if err != nil {
 		t.Fatal(err)

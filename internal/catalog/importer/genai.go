@@ -104,7 +104,7 @@ func genaiAt(v []byte, day string) (at []byte, odd string) {
 		if rawjson.Find(constraint, "start_time") != nil {
 			odd = "its price changes with the time of day"
 		}
-		if rawjson.Text(rawjson.Find(constraint, "start_date")) <= day {
+		if rawjson.TextAt(constraint, "start_date") <= day {
 			at = rawjson.Find(e.Value, "prices")
 		}
 	}

@@ -158,7 +158,7 @@ var words = []struct{ word, kind string }{
 
 // typeOf is the type of the model, "" for one that is called in ways that Weir does not have.
 func (e *entry) typeOf() string {
-	if mode := rawjson.Text(rawjson.Find(e.litellm, "mode")); mode != "" {
+	if mode := rawjson.TextAt(e.litellm, "mode"); mode != "" {
 		return litellmTypes[mode]
 	}
 	in, out := modalities(e.modelsDev, "input"), modalities(e.modelsDev, "output")
@@ -263,14 +263,14 @@ func (e *entry) unserved(n *Names) string {
 
 // unfit refuses what should not be offered whatever it costs.
 func (im *importer) unfit(n *Names, e *entry) string {
-	retired := rawjson.Text(rawjson.Find(e.litellm, "deprecation_date"))
+	retired := rawjson.TextAt(e.litellm, "deprecation_date")
 	endpoints := rawjson.Find(e.litellm, "supported_endpoints")
 	switch {
 	case n.Skip[e.id] != "":
 		return n.Skip[e.id]
 	case e.kind == "":
-		return "it is called in a way that Weir does not have (litellm: " + rawjson.Text(rawjson.Find(e.litellm, "mode")) + ")"
-	case rawjson.Text(rawjson.Find(e.modelsDev, "status")) == "deprecated", retired != "" && retired <= im.book.AsOf:
+		return "it is called in a way that Weir does not have (litellm: " + rawjson.TextAt(e.litellm, "mode") + ")"
+	case rawjson.TextAt(e.modelsDev, "status") == "deprecated", retired != "" && retired <= im.book.AsOf:
 		return "it is deprecated"
 	case strings.HasSuffix(e.id, "-latest") && e.kind != catalog.TypeModeration, strings.HasPrefix(e.id, "~"):
 		return "it is a moving alias, whose price moves with it"
@@ -350,7 +350,7 @@ func (e *entry) can(what string) bool {
 // takesBudget reports whether models-dev says that a model may be given a budget of tokens for reasoning.
 func takesBudget(v []byte) bool {
 	for e := rawjson.ElementsOf(rawjson.Find(v, "reasoning_options")); e.Next(); {
-		if rawjson.Text(rawjson.Find(e.Value, "type")) == "budget_tokens" {
+		if rawjson.TextAt(e.Value, "type") == "budget_tokens" {
 			return true
 		}
 	}
@@ -404,6 +404,6 @@ func (im *importer) describeModel(o *offer, e *entry) {
 	if _, known := im.models[o.model]; known {
 		return
 	}
-	name := strings.TrimSpace(strings.TrimSuffix(rawjson.Text(rawjson.Find(e.modelsDev, "name")), " (latest)"))
-	im.models[o.model] = modelInfo{name: strings.TrimSuffix(name, " (free)"), created: rawjson.Text(rawjson.Find(e.modelsDev, "release_date")), kind: o.kind}
+	name := strings.TrimSpace(strings.TrimSuffix(rawjson.TextAt(e.modelsDev, "name"), " (latest)"))
+	im.models[o.model] = modelInfo{name: strings.TrimSuffix(name, " (free)"), created: rawjson.TextAt(e.modelsDev, "release_date"), kind: o.kind}
 }

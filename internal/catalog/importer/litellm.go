@@ -126,7 +126,7 @@ func litellmPrices(v []byte, kind, suffix string) prices {
 		}
 	}
 	search := price(v, 0, "search_context_cost_per_query", "search_context_size_low")
-	if rawjson.Text(rawjson.Find(v, "litellm_provider")) == "perplexity" {
+	if rawjson.TextAt(v, "litellm_provider") == "perplexity" {
 		p.putLesser("request", search) // every answer begins with a search
 	} else {
 		p.putLesser("web_search", search)

@@ -50,7 +50,7 @@ type Confirmed struct {
 func DefaultBook() Book { return parseBook(namesJSON) }
 
 func parseBook(data []byte) Book {
-	b := Book{AsOf: rawjson.Text(rawjson.Find(data, "as_of")), Providers: map[string]Names{}, Vendors: texts(rawjson.Find(data, "vendors")), Video: map[string][]byte{}}
+	b := Book{AsOf: rawjson.TextAt(data, "as_of"), Providers: map[string]Names{}, Vendors: texts(rawjson.Find(data, "vendors")), Video: map[string][]byte{}}
 	for m := rawjson.MembersOf(rawjson.Find(data, "makers")); m.Next(); {
 		b.Makers = append(b.Makers, [2]string{string(m.Name), rawjson.Text(m.Value)})
 	}
@@ -58,7 +58,7 @@ func parseBook(data []byte) Book {
 		b.Video[string(m.Name)] = rawjson.Find(m.Value, "facts")
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(data, "confirmed")); e.Next(); {
-		b.Confirmed = append(b.Confirmed, Confirmed{Provider: rawjson.Text(rawjson.Find(e.Value, "provider")), ID: rawjson.Text(rawjson.Find(e.Value, "id")),
+		b.Confirmed = append(b.Confirmed, Confirmed{Provider: rawjson.TextAt(e.Value, "provider"), ID: rawjson.TextAt(e.Value, "id"),
 			Prices: texts(rawjson.Find(e.Value, "usd"))})
 	}
 	for m := rawjson.MembersOf(rawjson.Find(data, "providers")); m.Next(); {
@@ -68,7 +68,7 @@ func parseBook(data []byte) Book {
 }
 
 func parseNames(v []byte) Names {
-	text := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	text := func(name string) string { return rawjson.TextAt(v, name) }
 	n := Names{Vendor: text("vendor"), ModelsDev: text("models_dev"), Portkey: text("portkey"),
 		LiteLLM: list(rawjson.Find(v, "litellm")), LiteLLMProvider: list(rawjson.Find(v, "litellm_provider")), GenAI: list(rawjson.Find(v, "genai")),
 		IDs: texts(rawjson.Find(v, "ids")), Aliases: texts(rawjson.Find(v, "aliases")), Skip: texts(rawjson.Find(v, "skip")),

@@ -31,7 +31,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 		return nil, err
 	}
 	for m := rawjson.MembersOf(data); m.Next(); {
-		provider := rawjson.Text(rawjson.Find(m.Value, "litellm_provider"))
+		provider := rawjson.TextAt(m.Value, "litellm_provider")
 		if s.liteLLM[provider] == nil {
 			s.liteLLM[provider] = map[string][]byte{}
 		}
@@ -41,7 +41,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 		return nil, err
 	}
 	for e := rawjson.ElementsOf(data); e.Next(); {
-		id := rawjson.Text(rawjson.Find(e.Value, "id"))
+		id := rawjson.TextAt(e.Value, "id")
 		for m := rawjson.ElementsOf(rawjson.Find(e.Value, "models")); m.Next(); {
 			s.genAI[id] = append(s.genAI[id], m.Value)
 		}

@@ -144,5 +144,5 @@ func thoughtsRefused(message string) bool {
 // readRefusal reads {"type":"error","error":{"type":...,"message":...}}.
 func readRefusal(body []byte) dialect.Refusal {
 	inner := rawjson.Find(body, "error")
-	return dialect.Refusal{Code: rawjson.Text(rawjson.Find(inner, "type")), Message: rawjson.Text(rawjson.Find(inner, "message")), Raw: string(body)}
+	return dialect.Refusal{Code: rawjson.TextAt(inner, "type"), Message: rawjson.TextAt(inner, "message"), Raw: string(body)}
 }

@@ -85,7 +85,7 @@ func (dec *decoder) End() error {
 // Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
 func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	dec.pass = dec.native && dec.streaming
-	name := rawjson.Text(rawjson.Find(data, "type"))
+	name := rawjson.TextAt(data, "type")
 	dec.reset()
 	switch name {
 	case "message_start":
@@ -167,8 +167,8 @@ func (dec *decoder) start(message []byte) error {
 		return errShape
 	}
 	dec.started = true
-	dec.head.ID = rawjson.Text(rawjson.Find(message, "id"))
-	dec.head.Model = rawjson.Text(rawjson.Find(message, "model"))
+	dec.head.ID = rawjson.TextAt(message, "id")
+	dec.head.Model = rawjson.TextAt(message, "model")
 	dec.usage.read(rawjson.Find(message, "usage"))
 	dec.head.Tier = dec.usage.tier
 	return nil
@@ -189,7 +189,7 @@ func (dec *decoder) blockStart(data []byte) error {
 // open takes in a block: its beginning in a stream, all of it in a whole answer.
 func (dec *decoder) open(v []byte) {
 	b := block{}
-	switch rawjson.Text(rawjson.Find(v, "type")) {
+	switch rawjson.TextAt(v, "type") {
 	case "text":
 		b.kind = textBlock
 		dec.ev.Text = dec.unquoted(rawjson.Find(v, "text"))
@@ -201,7 +201,7 @@ func (dec *decoder) open(v []byte) {
 	case "redacted_thinking":
 		dec.redacted(rawjson.Find(v, "data"))
 	case "server_tool_use":
-		switch rawjson.Text(rawjson.Find(v, "name")) {
+		switch rawjson.TextAt(v, "name") {
 		case "code_execution", "bash_code_execution", "text_editor_code_execution":
 			dec.usage.sandbox = 1 // a request has one
 			dec.called.Containers = usage.Of(1)
@@ -220,7 +220,7 @@ func (dec *decoder) open(v []byte) {
 	case "tool_use":
 		b.kind, b.call = toolBlock, dec.calls
 		dec.calls++
-		call := completion.ToolCall{Index: b.call, ID: rawjson.Text(rawjson.Find(v, "id")), Name: rawjson.Text(rawjson.Find(v, "name"))}
+		call := completion.ToolCall{Index: b.call, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name")}
 		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object && len(bytes.Trim(input, "{} \t\r\n")) > 0 {
 			call.Arguments = input
 		}
@@ -277,7 +277,7 @@ func (dec *decoder) delta(data []byte) error {
 		return errShape
 	}
 	b, v := &dec.blocks[index], rawjson.Find(data, "delta")
-	switch rawjson.Text(rawjson.Find(v, "type")) {
+	switch rawjson.TextAt(v, "type") {
 	case "text_delta":
 		dec.ev.Text = dec.unquoted(rawjson.Find(v, "text"))
 	case "thinking_delta":
@@ -328,7 +328,7 @@ func (dec *decoder) citations(list []byte) {
 
 // citation adds a citation of a page of the web to the annotations; others quote the client's own documents.
 func (dec *decoder) citation(v []byte) {
-	if rawjson.Text(rawjson.Find(v, "type")) != "web_search_result_location" {
+	if rawjson.TextAt(v, "type") != "web_search_result_location" {
 		return
 	}
 	at := len(dec.raw)

@@ -9,7 +9,7 @@ import (
 // Whole decodes an answer that is one JSON object: each block is an event, the last of which tells the end.
 func (dec *decoder) Whole(body []byte) error {
 	dec.pass = dec.native && !dec.streaming
-	if rawjson.Text(rawjson.Find(body, "type")) == "error" {
+	if rawjson.TextAt(body, "type") == "error" {
 		r := readRefusal(body)
 		r.Status = 200
 		return r.Fault(dec.ep)
@@ -21,7 +21,7 @@ func (dec *decoder) Whole(body []byte) error {
 	if err := dec.start(body); err != nil {
 		return err
 	}
-	dec.finish = []byte(rawjson.Text(rawjson.Find(body, "stop_reason")))
+	dec.finish = []byte(rawjson.TextAt(body, "stop_reason"))
 	if len(dec.finish) == 0 {
 		return dialect.Ended(dec.ep)
 	}

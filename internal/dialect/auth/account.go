@@ -36,7 +36,7 @@ func Account(credential, tokenURL string) (Issuer, error) {
 	if !rawjson.Valid(file) {
 		return Issuer{}, errors.New("auth: the key file is no JSON")
 	}
-	text := func(name string) string { return rawjson.Text(rawjson.Find(file, name)) }
+	text := func(name string) string { return rawjson.TextAt(file, name) }
 	key, err := privateKey(text("private_key"))
 	if err != nil {
 		return Issuer{}, err
@@ -106,7 +106,7 @@ func readGoogle(body []byte, now time.Time) (string, time.Time, error) {
 	if !ok || seconds < 0 || seconds > int64((24*time.Hour).Seconds()) {
 		seconds = 0
 	}
-	return rawjson.Text(rawjson.Find(body, "access_token")), now.Add(time.Duration(seconds) * time.Second), nil
+	return rawjson.TextAt(body, "access_token"), now.Add(time.Duration(seconds) * time.Second), nil
 }
 
 // askYandex: "Getting an IAM token for a service account" of Yandex Cloud, which wants PS256.
@@ -121,14 +121,14 @@ func (a *account) askYandex(now time.Time) (*Call, error) {
 }
 
 func readYandex(body []byte, now time.Time) (string, time.Time, error) {
-	until, err := time.Parse(time.RFC3339Nano, rawjson.Text(rawjson.Find(body, "expiresAt")))
+	until, err := time.Parse(time.RFC3339Nano, rawjson.TextAt(body, "expiresAt"))
 	if err != nil {
 		until = now
 	}
 	if most := now.Add(yandexRenew); until.After(most) {
 		until = most
 	}
-	return rawjson.Text(rawjson.Find(body, "iamToken")), until, nil
+	return rawjson.TextAt(body, "iamToken"), until, nil
 }
 
 func (a *account) claims(now time.Time, audience, more string) []byte {

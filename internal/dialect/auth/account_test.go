@@ -120,7 +120,7 @@ func TestYandexAccount(t *testing.T) {
 	if err != nil || call.URL != "http://127.0.0.1/iam" || call.Header.Get("Content-Type") != "application/json" {
 		t.Fatalf("%v %v", call, err)
 	}
-	head, claims, digest, signature := parts(t, rawjson.Text(rawjson.Find(call.Body, "jwt")))
+	head, claims, digest, signature := parts(t, rawjson.TextAt(call.Body, "jwt"))
 	if head != `{"typ":"JWT","alg":"PS256","kid":"aje1"}` || claims != `{"iss":"aje2","aud":"https://iam.api.cloud.yandex.net/iam/v1/tokens","iat":1700000000,"exp":1700003600}` {
 		t.Errorf("%s %s", head, claims)
 	}

@@ -154,7 +154,7 @@ func reason(body []byte) string {
 		return ""
 	}
 	for _, name := range [...]string{"error_description", "message", "error"} {
-		if s := rawjson.Text(rawjson.Find(body, name)); s != "" {
+		if s := rawjson.TextAt(body, name); s != "" {
 			return s[:min(len(s), 200)]
 		}
 	}

@@ -128,9 +128,9 @@ func thoughtsRefused(message string) bool {
 
 // readRefusal reads {"message":...}, in which some services name the exception as "namespace#Name".
 func readRefusal(body []byte) dialect.Refusal {
-	r := dialect.Refusal{Code: rawjson.Text(rawjson.Find(body, "__type")), Message: rawjson.Text(rawjson.Find(body, "message")), Raw: string(body)}
+	r := dialect.Refusal{Code: rawjson.TextAt(body, "__type"), Message: rawjson.TextAt(body, "message"), Raw: string(body)}
 	if r.Message == "" {
-		r.Message = rawjson.Text(rawjson.Find(body, "Message"))
+		r.Message = rawjson.TextAt(body, "Message")
 	}
 	if _, name, found := strings.Cut(r.Code, "#"); found {
 		r.Code = name

@@ -160,7 +160,7 @@ func (dec *decoder) event(name string, data []byte) error {
 			dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: b.call, Arguments: []byte("{}")})
 		}
 	case "messageStop":
-		reason := rawjson.Text(rawjson.Find(data, "stopReason"))
+		reason := rawjson.TextAt(data, "stopReason")
 		if reason == "" || dec.ended {
 			return errShape
 		}
@@ -193,7 +193,7 @@ func (dec *decoder) openCall(b *block, use []byte) {
 	b.tool, b.call = true, dec.calls
 	dec.calls++
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls,
-		completion.ToolCall{Index: b.call, ID: rawjson.Text(rawjson.Find(use, "toolUseId")), Name: rawjson.Text(rawjson.Find(use, "name"))})
+		completion.ToolCall{Index: b.call, ID: rawjson.TextAt(use, "toolUseId"), Name: rawjson.TextAt(use, "name")})
 }
 
 func (dec *decoder) delta(b *block, v []byte) {
@@ -267,7 +267,7 @@ func (dec *decoder) Whole(body []byte) error {
 	if rawjson.KindOf(content) != rawjson.Array {
 		return errShape
 	}
-	reason := rawjson.Text(rawjson.Find(body, "stopReason"))
+	reason := rawjson.TextAt(body, "stopReason")
 	if reason == "" {
 		return dialect.Ended(dec.ep)
 	}

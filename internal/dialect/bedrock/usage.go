@@ -53,7 +53,7 @@ func read(to *usage.Count, v []byte) {
 func byLife(list []byte, u *usage.Usage) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		n := rawjson.Find(e.Value, "inputTokens")
-		switch rawjson.Text(rawjson.Find(e.Value, "ttl")) {
+		switch rawjson.TextAt(e.Value, "ttl") {
 		case "1h":
 			read(&u.CacheWrite1h, n)
 		case "5m":

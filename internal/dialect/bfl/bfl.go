@@ -39,7 +39,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		detail := rawjson.Find(body, "detail")
 		r.Message = rawjson.Text(detail)
 		if first := rawjson.ElementsOf(detail); first.Next() {
-			r.Message, r.Code = rawjson.Text(rawjson.Find(first.Value, "msg")), rawjson.Text(rawjson.Find(first.Value, "type"))
+			r.Message, r.Code = rawjson.TextAt(first.Value, "msg"), rawjson.TextAt(first.Value, "type")
 		}
 		if strings.Contains(r.Message, "Moderated") {
 			r.Code = "content_policy_violation"
@@ -71,8 +71,8 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: dialect.NotSent(unheard)}}
-	look := dialect.Call{Method: http.MethodGet, URL: rawjson.Text(rawjson.Find(answer, "polling_url"))}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: dialect.NotSent(unheard)}}
+	look := dialect.Call{Method: http.MethodGet, URL: rawjson.TextAt(answer, "polling_url")}
 	if look.URL == "" { // requests of the one address that is not regional come without
 		look.Path = "/get_result?id=" + url.QueryEscape(out.Head.ID)
 	}
@@ -82,7 +82,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 		if err != nil {
 			return false, err
 		}
-		switch status := rawjson.Text(rawjson.Find(answer, "status")); status {
+		switch status := rawjson.TextAt(answer, "status"); status {
 		case "Ready":
 			sample = rawjson.Text(rawjson.FindPath(answer, "result", "sample"))
 			return true, nil

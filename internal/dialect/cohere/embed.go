@@ -93,7 +93,7 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 
 // readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that knows no base64 answers with floats.
 func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
-	out.ID = rawjson.Text(rawjson.Find(body, "id"))
+	out.ID = rawjson.TextAt(body, "id")
 	for m := rawjson.MembersOf(rawjson.Find(body, "embeddings")); m.Next(); {
 		if name := string(m.Name); name != "base64" && name != "float" || out.Vectors != nil {
 			continue

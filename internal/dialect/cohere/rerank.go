@@ -34,7 +34,7 @@ func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*co
 			return
 		}
 		used := usage.Usage{Requests: count(rawjson.FindPath(body, "meta", "billed_units", "search_units")), Completion: usage.Of(0)}
-		head := &completion.Head{ID: rawjson.Text(rawjson.Find(body, "id"))}
+		head := &completion.Head{ID: rawjson.TextAt(body, "id")}
 		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &used, Done: true}, nil)
 	}
 }

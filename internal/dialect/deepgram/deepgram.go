@@ -39,12 +39,12 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Raw = string(body)
 		for _, name := range [...]string{"err_msg", "message", "error"} {
 			if r.Message == "" {
-				r.Message = rawjson.Text(rawjson.Find(body, name))
+				r.Message = rawjson.TextAt(body, name)
 			}
 		}
 		for _, name := range [...]string{"err_code", "category", "error_code"} {
 			if r.Code == "" {
-				r.Code = rawjson.Text(rawjson.Find(body, name))
+				r.Code = rawjson.TextAt(body, name)
 			}
 		}
 	}
@@ -117,8 +117,8 @@ func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion
 		return nil, dialect.Broken(ep, errors.New("the answer has no transcript"))
 	}
 	said := &task.Transcript{
-		Final: true, Text: rawjson.Text(rawjson.Find(alternatives.Value, "transcript")),
-		Language: rawjson.Text(rawjson.Find(channels.Value, "detected_language")),
+		Final: true, Text: rawjson.TextAt(alternatives.Value, "transcript"),
+		Language: rawjson.TextAt(channels.Value, "detected_language"),
 		Duration: dialect.RecordedSeconds(rawjson.FindPath(body, "metadata", "duration")),
 	}
 	for w := rawjson.ElementsOf(rawjson.Find(alternatives.Value, "words")); w.Next(); {
@@ -127,7 +127,7 @@ func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion
 	for u := rawjson.ElementsOf(rawjson.FindPath(body, "results", "utterances")); u.Next(); {
 		said.Segments = append(said.Segments, task.Segment{
 			Start: dialect.RecordedSeconds(rawjson.Find(u.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(u.Value, "end")),
-			Text: rawjson.Text(rawjson.Find(u.Value, "transcript")), Speaker: speaker(u.Value),
+			Text: rawjson.TextAt(u.Value, "transcript"), Speaker: speaker(u.Value),
 		})
 	}
 	if said.Segments == nil {
@@ -143,9 +143,9 @@ func read(ep *catalog.Endpoint, t *task.Transcription, body []byte) (*completion
 }
 
 func readWord(v []byte) task.Word {
-	text := rawjson.Text(rawjson.Find(v, "punctuated_word"))
+	text := rawjson.TextAt(v, "punctuated_word")
 	if text == "" {
-		text = rawjson.Text(rawjson.Find(v, "word"))
+		text = rawjson.TextAt(v, "word")
 	}
 	return task.Word{Text: text, Start: dialect.RecordedSeconds(rawjson.Find(v, "start")), End: dialect.RecordedSeconds(rawjson.Find(v, "end")), Speaker: speaker(v)}
 }

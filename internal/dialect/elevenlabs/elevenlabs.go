@@ -52,10 +52,10 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Message = rawjson.Text(v)
 	case rawjson.Array:
 		if e := rawjson.ElementsOf(v); e.Next() {
-			r.Message = rawjson.Text(rawjson.Find(e.Value, "msg"))
+			r.Message = rawjson.TextAt(e.Value, "msg")
 		}
 	case rawjson.Object:
-		r.Code, r.Message = rawjson.Text(rawjson.Find(v, "status")), rawjson.Text(rawjson.Find(v, "message"))
+		r.Code, r.Message = rawjson.TextAt(v, "status"), rawjson.TextAt(v, "message")
 	}
 	return r.Fault(ep)
 }

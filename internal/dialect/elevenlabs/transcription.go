@@ -73,16 +73,16 @@ func readTranscript(ep *catalog.Endpoint, body []byte) (*completion.Event, error
 		return nil, dialect.Broken(ep, errors.New("the answer has no text"))
 	}
 	said := &task.Transcript{
-		Final: true, Text: rawjson.Text(rawjson.Find(body, "text")), Language: rawjson.Text(rawjson.Find(body, "language_code")),
+		Final: true, Text: rawjson.TextAt(body, "text"), Language: rawjson.TextAt(body, "language_code"),
 		Duration: dialect.RecordedSeconds(rawjson.Find(body, "audio_duration_secs")),
 	}
 	joint, space := "", false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "words")); e.Next(); {
 		w := task.Word{
-			Text: rawjson.Text(rawjson.Find(e.Value, "text")), Speaker: rawjson.Text(rawjson.Find(e.Value, "speaker_id")),
+			Text: rawjson.TextAt(e.Value, "text"), Speaker: rawjson.TextAt(e.Value, "speaker_id"),
 			Start: dialect.RecordedSeconds(rawjson.Find(e.Value, "start")), End: dialect.RecordedSeconds(rawjson.Find(e.Value, "end")),
 		}
-		if rawjson.Text(rawjson.Find(e.Value, "type")) == "spacing" {
+		if rawjson.TextAt(e.Value, "type") == "spacing" {
 			space = true
 			continue
 		}
@@ -97,6 +97,6 @@ func readTranscript(ep *catalog.Endpoint, body []byte) (*completion.Event, error
 	if said.Duration > 0 {
 		u.Millis = usage.Of(said.Duration.Milliseconds())
 	}
-	head := &completion.Head{ID: rawjson.Text(rawjson.Find(body, "transcription_id"))}
+	head := &completion.Head{ID: rawjson.TextAt(body, "transcription_id")}
 	return &completion.Event{Head: head, Choice: -1, Result: &task.Result{Transcript: said}, Usage: &u, Done: true}, nil
 }

@@ -41,13 +41,13 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
 		r.Raw = string(body)
-		r.Message, r.Code = rawjson.Text(rawjson.Find(body, "error")), rawjson.Text(rawjson.Find(body, "error_type"))
+		r.Message, r.Code = rawjson.TextAt(body, "error"), rawjson.TextAt(body, "error_type")
 		switch detail := rawjson.Find(body, "detail"); rawjson.KindOf(detail) {
 		case rawjson.String:
 			r.Message = rawjson.Text(detail)
 		case rawjson.Array:
 			if first := rawjson.ElementsOf(detail); first.Next() {
-				r.Message, r.Code = rawjson.Text(rawjson.Find(first.Value, "msg")), rawjson.Text(rawjson.Find(first.Value, "type"))
+				r.Message, r.Code = rawjson.TextAt(first.Value, "msg"), rawjson.TextAt(first.Value, "type")
 			}
 		}
 	}

@@ -154,7 +154,7 @@ func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head 
 			barred = true
 			continue
 		}
-		made, err := dialect.ImageAt(ask, first+len(out.Pictures), rawjson.Text(rawjson.Find(v, "url")))
+		made, err := dialect.ImageAt(ask, first+len(out.Pictures), rawjson.TextAt(v, "url"))
 		if err != nil {
 			return out, err
 		}

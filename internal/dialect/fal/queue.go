@@ -31,7 +31,7 @@ func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte) (job
 	if err != nil {
 		return job{}, err
 	}
-	word := func(name string) string { return rawjson.Text(rawjson.Find(answer, name)) }
+	word := func(name string) string { return rawjson.TextAt(answer, name) }
 	j := job{id: word("request_id"), status: word("status_url"), response: word("response_url"), cancel: word("cancel_url")}
 	if j.id == "" || j.status == "" || j.response == "" {
 		return j, dialect.Empty(ep)
@@ -48,7 +48,7 @@ func (j *job) look(ask dialect.Ask) (state, error) {
 	if err != nil {
 		return "", err
 	}
-	return state(rawjson.Text(rawjson.Find(answer, "status"))), nil
+	return state(rawjson.TextAt(answer, "status")), nil
 }
 
 // result gets what the request has come to.

@@ -120,12 +120,12 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
-	switch state(rawjson.Text(rawjson.Find(body, "status"))) {
+	switch state(rawjson.TextAt(body, "status")) {
 	case waiting:
 		return video.Progress{State: video.Pending, Wait: wait}, nil
 	case complete:
 		if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
-			return unmade(ep, rawjson.Text(rawjson.Find(body, "error_type")), rawjson.Text(said)), nil
+			return unmade(ep, rawjson.TextAt(body, "error_type"), rawjson.Text(said)), nil
 		}
 		return d.result(ask, ep, j)
 	}
@@ -160,12 +160,12 @@ func (d *Dialect) result(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (v
 func readFilm(body []byte) video.Progress {
 	p := video.Progress{State: video.Completed, Percent: 100}
 	add := func(v []byte) {
-		address := rawjson.Text(rawjson.Find(v, "url"))
+		address := rawjson.TextAt(v, "url")
 		if address == "" {
 			return
 		}
 		size, _ := rawjson.Int(rawjson.Find(v, "file_size"))
-		p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: rawjson.Text(rawjson.Find(v, "content_type")), Bytes: max(size, 0)})
+		p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: rawjson.TextAt(v, "content_type"), Bytes: max(size, 0)})
 		if seconds, ok := rawjson.Float(rawjson.Find(v, "duration")); ok {
 			p.Length = dialect.Seconds(seconds)
 		}

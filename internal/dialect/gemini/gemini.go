@@ -75,7 +75,7 @@ func readRefusal(body []byte) dialect.Refusal {
 		v = el.Value
 	}
 	v = rawjson.Find(v, "error")
-	r := dialect.Refusal{Code: rawjson.Text(rawjson.Find(v, "status")), Message: rawjson.Text(rawjson.Find(v, "message")), Raw: string(body)}
+	r := dialect.Refusal{Code: rawjson.TextAt(v, "status"), Message: rawjson.TextAt(v, "message"), Raw: string(body)}
 	if r.Code == "" {
 		r.Code = string(rawjson.Find(v, "code"))
 	}
@@ -92,7 +92,7 @@ func retryDelay(body []byte) string {
 		v = el.Value
 	}
 	for e := rawjson.ElementsOf(rawjson.FindPath(v, "error", "details")); e.Next(); {
-		if delay := rawjson.Text(rawjson.Find(e.Value, "retryDelay")); strings.HasSuffix(delay, "s") {
+		if delay := rawjson.TextAt(e.Value, "retryDelay"); strings.HasSuffix(delay, "s") {
 			return strings.TrimSuffix(delay, "s")
 		}
 	}

@@ -147,12 +147,12 @@ func (p *painter) contents() ([]byte, error) {
 // readContent finds the picture among the parts of an answer. Pictures of its thoughts are none of them.
 func (p *painter) readContent(body []byte, first int, notice string) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{
-		ID: rawjson.Text(rawjson.Find(body, "responseId")), Model: rawjson.Text(rawjson.Find(body, "modelVersion")), Notice: notice,
+		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"), Notice: notice,
 	}}
 	reason := rawjson.Text(rawjson.FindPath(body, "promptFeedback", "blockReason"))
 	for c := rawjson.ElementsOf(rawjson.Find(body, "candidates")); c.Next(); {
 		if reason == "" {
-			reason = rawjson.Text(rawjson.Find(c.Value, "finishReason"))
+			reason = rawjson.TextAt(c.Value, "finishReason")
 		}
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "content", "parts")); e.Next(); {
 			if thought, _ := rawjson.Bool(rawjson.Find(e.Value, "thought")); thought {
@@ -232,7 +232,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{Notice: dialect.NotSent(unheard)}}
 	filtered := false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
-		encoded := rawjson.Text(rawjson.Find(e.Value, "bytesBase64Encoded"))
+		encoded := rawjson.TextAt(e.Value, "bytesBase64Encoded")
 		if encoded == "" {
 			filtered = filtered || rawjson.Find(e.Value, "raiFilteredReason") != nil
 			continue
@@ -241,7 +241,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 		if err != nil {
 			return out, err
 		}
-		made.Revised = rawjson.Text(rawjson.Find(e.Value, "prompt"))
+		made.Revised = rawjson.TextAt(e.Value, "prompt")
 		out.Pictures = append(out.Pictures, made)
 	}
 	if len(out.Pictures) == 0 && filtered {

@@ -124,8 +124,8 @@ func (dec *decoder) frame(raw []byte) error {
 		return r.Fault(dec.ep)
 	}
 	if !dec.begun {
-		dec.head.ID = rawjson.Text(rawjson.Find(raw, "responseId"))
-		dec.head.Model = rawjson.Text(rawjson.Find(raw, "modelVersion"))
+		dec.head.ID = rawjson.TextAt(raw, "responseId")
+		dec.head.Model = rawjson.TextAt(raw, "modelVersion")
 	}
 	list := rawjson.Find(raw, "candidates")
 	if blocked := rawjson.FindPath(raw, "promptFeedback", "blockReason"); rawjson.KindOf(blocked) == rawjson.String && rawjson.IsNull(list) {
@@ -266,7 +266,7 @@ func (dec *decoder) detail(c *candidate, kind string) {
 }
 
 func (dec *decoder) call(c *candidate, v, signature []byte) {
-	call := completion.ToolCall{Index: c.calls, ID: rawjson.Text(rawjson.Find(v, "id")), Name: rawjson.Text(rawjson.Find(v, "name")), Arguments: []byte("{}")}
+	call := completion.ToolCall{Index: c.calls, ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
 	if args := rawjson.Find(v, "args"); rawjson.KindOf(args) == rawjson.Object {
 		call.Arguments = args
 	}
@@ -280,7 +280,7 @@ func (dec *decoder) call(c *candidate, v, signature []byte) {
 
 // inline is a picture or sound that the model made.
 func (dec *decoder) inline(v []byte) {
-	kind, data := rawjson.Text(rawjson.Find(v, "mimeType")), rawjson.Find(v, "data")
+	kind, data := rawjson.TextAt(v, "mimeType"), rawjson.Find(v, "data")
 	if rawjson.KindOf(data) != rawjson.String {
 		return
 	}

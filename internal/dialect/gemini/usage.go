@@ -51,7 +51,7 @@ func read(to *usage.Count, v []byte) {
 func byModality(list []byte, audio, image, video *usage.Count) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		var to *usage.Count
-		switch rawjson.Text(rawjson.Find(e.Value, "modality")) {
+		switch rawjson.TextAt(e.Value, "modality") {
 		case "AUDIO":
 			to = audio
 		case "IMAGE":

@@ -36,7 +36,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if err != nil {
 		return video.Accepted{}, err
 	}
-	name := rawjson.Text(rawjson.Find(body, "name"))
+	name := rawjson.TextAt(body, "name")
 	if name != "" && !operation(name) {
 		return video.Accepted{}, dialect.Broken(ep, errors.New("the name of the operation cannot be part of an address"))
 	}
@@ -209,8 +209,8 @@ func filmOutputs(response []byte) []video.Output {
 		}
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(response, "videos")); e.Next(); {
-		o := video.Output{MediaType: rawjson.Text(rawjson.Find(e.Value, "mimeType"))}
-		if uri := rawjson.Text(rawjson.Find(e.Value, "gcsUri")); uri != "" {
+		o := video.Output{MediaType: rawjson.TextAt(e.Value, "mimeType")}
+		if uri := rawjson.TextAt(e.Value, "gcsUri"); uri != "" {
 			o.URL = uri
 		} else {
 			o.Handle = strconv.Itoa(len(out))
@@ -236,7 +236,7 @@ func barred(sentence string) bool {
 
 func filmFailure(ep *catalog.Endpoint, said []byte) video.Progress {
 	code, _ := rawjson.Int(rawjson.Find(said, "code"))
-	reason := dialect.Reason{State: video.Failed, Code: strconv.FormatInt(code, 10), Message: rawjson.Text(rawjson.Find(said, "message")), Raw: string(said)}
+	reason := dialect.Reason{State: video.Failed, Code: strconv.FormatInt(code, 10), Message: rawjson.TextAt(said, "message"), Raw: string(said)}
 	switch code {
 	case codeCancelled:
 		reason.State = video.Cancelled
@@ -295,7 +295,7 @@ func (d *Dialect) inline(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o 
 		if err != nil || n == 0 {
 			break
 		}
-		return dialect.Location{Data: data[:n], MediaType: rawjson.Text(rawjson.Find(e.Value, "mimeType"))}, nil
+		return dialect.Location{Data: data[:n], MediaType: rawjson.TextAt(e.Value, "mimeType")}, nil
 	}
 	return dialect.Location{}, dialect.Broken(ep, errors.New("the operation has no such video"))
 }

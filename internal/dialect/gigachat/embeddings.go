@@ -44,7 +44,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 
 // readEmbeddings reads {"data":[{"embedding":[...],"index":0,"usage":{"prompt_tokens":6}}],"model":"Embeddings"}: usage stands with each vector.
 func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
-	out := embed.Answer{Model: rawjson.Text(rawjson.Find(body, "model"))}
+	out := embed.Answer{Model: rawjson.TextAt(body, "model")}
 	tokens := usage.Of(0)
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		if out.Vectors == nil {

@@ -88,7 +88,7 @@ func readToken(body []byte, now time.Time) (string, time.Time, error) {
 	if ms, ok := rawjson.Int(rawjson.Find(body, "expires_at")); ok && ms > now.UnixMilli() {
 		until = time.UnixMilli(min(ms, now.Add(24*time.Hour).UnixMilli()))
 	}
-	token := rawjson.Text(rawjson.Find(body, "access_token"))
+	token := rawjson.TextAt(body, "access_token")
 	if token == "" {
 		return "", until, errors.New("gigachat: the answer holds no access_token")
 	}
@@ -143,7 +143,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 
 // readRefusal reads {"status":422,"message":"..."}.
 func readRefusal(body []byte) dialect.Refusal {
-	r := dialect.Refusal{Code: string(rawjson.Find(body, "status")), Message: rawjson.Text(rawjson.Find(body, "message")), Raw: string(body)}
+	r := dialect.Refusal{Code: string(rawjson.Find(body, "status")), Message: rawjson.TextAt(body, "message"), Raw: string(body)}
 	if strings.Contains(r.Message, "Tokens limit exceeded") {
 		r.Code = "context_length_exceeded"
 	}

@@ -105,7 +105,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 		return errShape
 	}
 	if !dec.begun {
-		dec.head.Model = rawjson.Text(rawjson.Find(raw, "model"))
+		dec.head.Model = rawjson.TextAt(raw, "model")
 	}
 	dec.ev.Usage = readUsage(rawjson.Find(raw, "usage"))
 	list := rawjson.ElementsOf(choices)
@@ -125,7 +125,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 }
 
 func (dec *decoder) message(v []byte) {
-	if rawjson.Text(rawjson.Find(v, "role")) == "function_in_progress" {
+	if rawjson.TextAt(v, "role") == "function_in_progress" {
 		return // it tells how a function of the service's own gets on
 	}
 	for m := rawjson.MembersOf(v); m.Next(); {
@@ -162,7 +162,7 @@ func (dec *decoder) call(v []byte) {
 	if rawjson.KindOf(v) != rawjson.Object {
 		return
 	}
-	call := completion.ToolCall{Index: dec.calls, Name: rawjson.Text(rawjson.Find(v, "name")), Arguments: []byte("{}")}
+	call := completion.ToolCall{Index: dec.calls, Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
 	switch args := rawjson.Find(v, "arguments"); rawjson.KindOf(args) {
 	case rawjson.Object:
 		call.Arguments = args

@@ -62,8 +62,8 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	r, request := dialect.Refusal{Status: status, Header: header}, ""
 	if rawjson.Valid(body) {
 		n := code(body)
-		request = rawjson.Text(rawjson.Find(body, "request_id"))
-		r.Raw, r.Message, r.Code = string(body), rawjson.Text(rawjson.Find(body, "message")), strconv.FormatInt(n, 10)
+		request = rawjson.TextAt(body, "request_id")
+		r.Raw, r.Message, r.Code = string(body), rawjson.TextAt(body, "message"), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
 		case status >= 500: // of somebody who may stand before the one that writes codes
 		case stands != 0:
@@ -93,7 +93,7 @@ func (d *Dialect) object(ask dialect.Ask, ep *catalog.Endpoint, call dialect.Cal
 		return nil, accepted, d.Failure(ep, http.StatusOK, nil, body)
 	}
 	data = rawjson.Find(body, "data")
-	return data, video.Accepted{ID: rawjson.Text(rawjson.Find(data, "task_id")), Wait: wait}, nil
+	return data, video.Accepted{ID: rawjson.TextAt(data, "task_id"), Wait: wait}, nil
 }
 
 // kindOf is the path that a request goes to. Tasks of one are not known to the other.
@@ -201,24 +201,24 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a task (Kling API, Query task).
 func read(ep *catalog.Endpoint, data []byte) video.Progress {
-	switch rawjson.Text(rawjson.Find(data, "task_status")) {
+	switch rawjson.TextAt(data, "task_status") {
 	case "submitted":
 		return video.Progress{State: video.Pending}
 	case "succeed":
 		p := video.Progress{State: video.Completed, Percent: 100}
 		for e := rawjson.ElementsOf(rawjson.FindPath(data, "task_result", "videos")); e.Next(); {
-			address := rawjson.Text(rawjson.Find(e.Value, "url"))
+			address := rawjson.TextAt(e.Value, "url")
 			if address == "" {
 				continue
 			}
 			p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: "video/mp4"})
-			if seconds, err := strconv.ParseFloat(rawjson.Text(rawjson.Find(e.Value, "duration")), 64); err == nil {
+			if seconds, err := strconv.ParseFloat(rawjson.TextAt(e.Value, "duration"), 64); err == nil {
 				p.Length = dialect.Seconds(math.Round(seconds)) // it counts frames: 5.041
 			}
 		}
 		return p
 	case "failed":
-		why := rawjson.Text(rawjson.Find(data, "task_status_msg"))
+		why := rawjson.TextAt(data, "task_status_msg")
 		return dialect.Reason{State: video.Failed, Message: why, Barred: barred(why), Raw: string(data)}.Ended(ep)
 	}
 	return video.Progress{State: video.InProgress}

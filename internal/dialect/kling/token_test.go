@@ -39,7 +39,7 @@ func TestTokens(t *testing.T) {
 	claims, err := base64.RawURLEncoding.DecodeString(parts[1])
 	expires, _ := rawjson.Int(rawjson.Find(claims, "exp"))
 	from, _ := rawjson.Int(rawjson.Find(claims, "nbf"))
-	if err != nil || rawjson.Text(rawjson.Find(claims, "iss")) != "access" || expires != now.Unix()+1800 || from != now.Unix()-5 {
+	if err != nil || rawjson.TextAt(claims, "iss") != "access" || expires != now.Unix()+1800 || from != now.Unix()-5 {
 		t.Errorf("%s", claims)
 	}
 	now = now.Add(20 * time.Minute)

@@ -34,7 +34,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		detail := rawjson.Find(body, "detail")
 		r.Raw, r.Message = string(body), rawjson.Text(detail)
 		if first := rawjson.ElementsOf(detail); first.Next() {
-			r.Message = rawjson.Text(rawjson.Find(first.Value, "msg"))
+			r.Message = rawjson.TextAt(first.Value, "msg")
 		}
 		if barred(r.Message) {
 			r.Code = "content_policy_violation"
@@ -77,7 +77,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	}
 	m.Film(r, ep.Provider.ID)
 	body, wait, err := dialect.Look(ask, dialect.Call{Path: collection + "/video", Body: m.JSON()})
-	return video.Accepted{ID: rawjson.Text(rawjson.Find(body, "id")), Wait: wait}, err
+	return video.Accepted{ID: rawjson.TextAt(body, "id"), Wait: wait}, err
 }
 
 // How the list of generations is searched.
@@ -101,11 +101,11 @@ func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.S
 		count := 0
 		for e := rawjson.ElementsOf(rawjson.Find(body, "generations")); e.Next(); count++ {
 			before, after := false, false
-			if at, err := time.Parse(time.RFC3339, rawjson.Text(rawjson.Find(e.Value, "created_at"))); err == nil {
+			if at, err := time.Parse(time.RFC3339, rawjson.TextAt(e.Value, "created_at")); err == nil {
 				before, after = dialect.Placed(at, s)
 			}
 			if whole = whole || before; !before && !after && alike(ep, s, rawjson.Find(e.Value, "request")) {
-				found = append(found, rawjson.Text(rawjson.Find(e.Value, "id")))
+				found = append(found, rawjson.TextAt(e.Value, "id"))
 			}
 		}
 		whole = whole || count < page
@@ -115,7 +115,7 @@ func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.S
 
 // alike reports whether a listed request is that of a submission.
 func alike(ep *catalog.Endpoint, s *video.Submission, v []byte) bool {
-	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	word := func(name string) string { return rawjson.TextAt(v, name) }
 	return dialect.MayBe(word("prompt"), s.Request.Prompt) && dialect.MayBe(word("model"), ep.UpstreamID) && dialect.MayBe(word("duration"), strconv.FormatInt(s.Request.Seconds, 10)+"s")
 }
 
@@ -134,7 +134,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a generation.
 func read(ep *catalog.Endpoint, body []byte) video.Progress {
-	switch rawjson.Text(rawjson.Find(body, "state")) {
+	switch rawjson.TextAt(body, "state") {
 	case "queued":
 		return video.Progress{State: video.Pending}
 	case "completed":
@@ -144,7 +144,7 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 		}
 		return p
 	case "failed":
-		why := rawjson.Text(rawjson.Find(body, "failure_reason"))
+		why := rawjson.TextAt(body, "failure_reason")
 		return dialect.Reason{State: video.Failed, Message: why, Barred: barred(why)}.Ended(ep)
 	}
 	return video.Progress{State: video.InProgress}

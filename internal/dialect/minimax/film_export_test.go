@@ -8,5 +8,5 @@ import (
 
 // ReadFilm is what a look at a job gives.
 func ReadFilm(ep *catalog.Endpoint, body []byte) video.Progress {
-	return read(ep, rawjson.Text(rawjson.Find(body, "status")), body)
+	return read(ep, rawjson.TextAt(body, "status"), body)
 }

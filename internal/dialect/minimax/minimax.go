@@ -112,7 +112,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
-	status := rawjson.Text(rawjson.Find(body, "status"))
+	status := rawjson.TextAt(body, "status")
 	if n := code(body); n != 0 && status == "" {
 		f := d.Failure(ep, http.StatusOK, nil, body)
 		if n == 2013 { // nothing but the task's name can be wrong
@@ -140,7 +140,7 @@ func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 		n := code(body)
 		said := rawjson.Text(rawjson.FindPath(body, "base_resp", "status_msg"))
 		if n == 0 { // the call has gone well
-			said = rawjson.Text(rawjson.Find(body, "error_message"))
+			said = rawjson.TextAt(body, "error_message")
 		}
 		return dialect.Reason{State: video.Failed, Code: strconv.FormatInt(n, 10), Message: said, Barred: barred(n), Raw: string(body)}.Ended(ep)
 	}

@@ -69,7 +69,7 @@ func request(t testing.TB, body []byte) *completion.Request {
 			req.Reasoning.Set, req.Reasoning.Effort = true, rawjson.Text(m.Value)
 		case "reasoning":
 			req.Reasoning.Set = true
-			req.Reasoning.Effort = rawjson.Text(rawjson.Find(m.Value, "effort"))
+			req.Reasoning.Effort = rawjson.TextAt(m.Value, "effort")
 			req.Reasoning.MaxTokens, _ = rawjson.Int(rawjson.Find(m.Value, "max_tokens"))
 			req.Reasoning.Enabled, _ = rawjson.Bool(rawjson.Find(m.Value, "enabled"))
 			enabled, ok := rawjson.Bool(rawjson.Find(m.Value, "enabled"))

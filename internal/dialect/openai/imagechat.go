@@ -24,11 +24,11 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 		return dialect.MadeImages{}, err
 	}
 	out := dialect.MadeImages{Head: completion.Head{
-		ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: dialect.NotSent(unheard),
+		ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: dialect.NotSent(unheard),
 	}}
 	finish := ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
-		finish = rawjson.Text(rawjson.Find(c.Value, "finish_reason"))
+		finish = rawjson.TextAt(c.Value, "finish_reason")
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
 			made, err := dialect.ImageAt(p.ask, first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
 			if err != nil {

@@ -319,13 +319,13 @@ func file(w *multipart.Writer, name, address string) error {
 
 // read reads a whole answer: {"data":[{"b64_json"}|{"url"}],"usage":{...}}.
 func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImages, error) {
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(body, "id")), Model: rawjson.Text(rawjson.Find(body, "model")), Notice: notice}}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: notice}}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		made, err := p.picture(first+len(out.Pictures), e.Value)
 		if err != nil {
 			return out, err
 		}
-		made.Revised = rawjson.Text(rawjson.Find(e.Value, "revised_prompt"))
+		made.Revised = rawjson.TextAt(e.Value, "revised_prompt")
 		settings(made, body)
 		if made.Quality == "" { // it is priced by what was asked of it
 			made.Quality = p.family.quality(p.t.Quality)
@@ -337,13 +337,13 @@ func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImage
 }
 
 func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
-	if encoded := rawjson.Text(rawjson.Find(v, "b64_json")); encoded != "" {
+	if encoded := rawjson.TextAt(v, "b64_json"); encoded != "" {
 		if picture.IsData(encoded) { // some compatible servers write whole addresses here
 			return dialect.ImageAt(p.ask, index, encoded)
 		}
 		return dialect.Image(p.ask, index, encoded)
 	}
-	if address := rawjson.Text(rawjson.Find(v, "url")); address != "" {
+	if address := rawjson.TextAt(v, "url"); address != "" {
 		return dialect.ImageAt(p.ask, index, address)
 	}
 	return nil, dialect.NoImage(p.ep)
@@ -351,7 +351,7 @@ func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
 
 // settings takes what an answer says of its pictures.
 func settings(to *task.Picture, v []byte) {
-	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	word := func(name string) string { return rawjson.TextAt(v, name) }
 	to.Size, to.Quality, to.Background, to.Output = word("size"), word("quality"), word("background"), word("output_format")
 	if _, _, pixels := task.Dimensions(to.Size); !pixels {
 		to.Size = "" // the file tells better
@@ -443,7 +443,7 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 	if !rawjson.Valid(data) {
 		return nil, dialect.NoImage(p.ep)
 	}
-	kind := rawjson.Text(rawjson.Find(data, "type"))
+	kind := rawjson.TextAt(data, "type")
 	if kind == "" {
 		kind = string(frame.Event)
 	}
@@ -460,8 +460,8 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 		settings(made, data)
 		return &completion.Event{Result: &task.Result{Picture: made}}, nil
 	case strings.HasSuffix(kind, ".text_chunk"):
-		text := []byte(rawjson.Text(rawjson.Find(data, "text")))
-		if rawjson.Text(rawjson.Find(data, "phase")) == "reasoning" {
+		text := []byte(rawjson.TextAt(data, "text"))
+		if rawjson.TextAt(data, "phase") == "reasoning" {
 			return &completion.Event{Reasoning: text}, nil
 		}
 		return &completion.Event{Text: text}, nil

@@ -261,7 +261,7 @@ func (w *rewriter) content(role, v []byte) {
 
 // newVideo is a content part with the older type input_video written as video_url; any other part is itself.
 func newVideo(part []byte) []byte {
-	if rawjson.Text(rawjson.Find(part, "type")) != "input_video" {
+	if rawjson.TextAt(part, "type") != "input_video" {
 		return part
 	}
 	w := rawjson.Writer{B: make([]byte, 0, len(part))}
@@ -346,8 +346,8 @@ func (w *rewriter) toolCall(v, details []byte) {
 // signatureIn finds the signature of a tool call among reasoning details: clients of gateways keep it there.
 func signatureIn(details, id []byte) []byte {
 	for el := rawjson.ElementsOf(details); el.Next(); {
-		if rawjson.Text(rawjson.Find(el.Value, "type")) == "reasoning.encrypted" && id != nil &&
-			rawjson.Text(rawjson.Find(el.Value, "format")) == "google-gemini-v1" && bytes.Equal(rawjson.Find(el.Value, "id"), id) {
+		if rawjson.TextAt(el.Value, "type") == "reasoning.encrypted" && id != nil &&
+			rawjson.TextAt(el.Value, "format") == "google-gemini-v1" && bytes.Equal(rawjson.Find(el.Value, "id"), id) {
 			return rawjson.Find(el.Value, "data")
 		}
 	}

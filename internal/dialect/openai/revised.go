@@ -84,7 +84,7 @@ func (w *writer) turns() error {
 func (w *writer) front() {
 	list := w.req.Body[w.req.MessagesAt.Start:w.req.MessagesAt.End]
 	for e := rawjson.ElementsOf(list); e.Next(); {
-		switch rawjson.Text(rawjson.Find(e.Value, "role")) {
+		switch rawjson.TextAt(e.Value, "role") {
 		case "system", "developer":
 			w.Raw(e.Value)
 		default:

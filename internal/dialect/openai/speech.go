@@ -113,9 +113,9 @@ func (d *Dialect) speechEvent(answer *dialect.Answer, data []byte, media string)
 	if !rawjson.Valid(data) {
 		return nil, dialect.Broken(answer.Endpoint, errors.New("an event is not JSON"))
 	}
-	switch rawjson.Text(rawjson.Find(data, "type")) {
+	switch rawjson.TextAt(data, "type") {
 	case "speech.audio.delta":
-		sound, err := base64.StdEncoding.DecodeString(rawjson.Text(rawjson.Find(data, "audio")))
+		sound, err := base64.StdEncoding.DecodeString(rawjson.TextAt(data, "audio"))
 		if err != nil {
 			return nil, dialect.Broken(answer.Endpoint, err)
 		}

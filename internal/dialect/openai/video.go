@@ -32,7 +32,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if err != nil {
 		return video.Accepted{}, err
 	}
-	id := rawjson.Text(rawjson.Find(body, "id"))
+	id := rawjson.TextAt(body, "id")
 	if id == "" && !rawjson.IsNull(rawjson.Find(body, "error")) {
 		return video.Accepted{}, d.Failure(ep, http.StatusOK, nil, body)
 	}
@@ -133,7 +133,7 @@ func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.S
 		more, _ := rawjson.Bool(rawjson.Find(body, "has_more"))
 		whole = !more
 		for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-			after = rawjson.Text(rawjson.Find(e.Value, "id"))
+			after = rawjson.TextAt(e.Value, "id")
 			switch same, older := submitted(ep, s, e.Value); {
 			case same:
 				found = append(found, after)
@@ -155,7 +155,7 @@ func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older
 			return false, before
 		}
 	}
-	word := func(name string) string { return rawjson.Text(rawjson.Find(v, name)) }
+	word := func(name string) string { return rawjson.TextAt(v, name) }
 	model := word("model")
 	return dialect.MayBe(word("prompt"), s.Request.Prompt) && dialect.MayBe(word("seconds"), strconv.FormatInt(s.Request.Seconds, 10)) &&
 		(strings.HasPrefix(model, ep.UpstreamID) || strings.HasPrefix(ep.UpstreamID, model)), false
@@ -181,7 +181,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
 	percent, _ := rawjson.Int(rawjson.Find(body, "progress"))
 	percent = min(max(percent, 0), 100)
-	switch status := rawjson.Text(rawjson.Find(body, "status")); status {
+	switch status := rawjson.TextAt(body, "status"); status {
 	case "queued", "pending":
 		return video.Progress{State: video.Pending}
 	case "completed", "succeeded":

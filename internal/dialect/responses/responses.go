@@ -13,7 +13,6 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
 )
 
 const path = "/responses"
@@ -63,7 +62,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	if rawjson.Valid(body) {
 		r = refusalOf(rawjson.Find(body, "error"))
 		if r.Message == "" {
-			r.Message = wire.TextAt(body, "error")
+			r.Message = rawjson.TextAt(body, "error")
 		}
 		r.Raw = string(body)
 	}
@@ -74,10 +73,10 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 // refusalOf reads {"code","type","message"}; the code may be absent or a number.
 func refusalOf(v []byte) dialect.Refusal {
 	code := rawjson.Find(v, "code")
-	r := dialect.Refusal{Code: rawjson.Text(code), Message: wire.TextAt(v, "message"), Raw: string(v)}
+	r := dialect.Refusal{Code: rawjson.Text(code), Message: rawjson.TextAt(v, "message"), Raw: string(v)}
 	if rawjson.KindOf(code) == rawjson.Number {
 		r.Code = string(code)
 	}
-	r.Code = cmp.Or(r.Code, wire.TextAt(v, "type"))
+	r.Code = cmp.Or(r.Code, rawjson.TextAt(v, "type"))
 	return r
 }

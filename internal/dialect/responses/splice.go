@@ -8,7 +8,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // encoder writes one request body.
@@ -125,7 +125,7 @@ func (e *encoder) input(v []byte) {
 
 func (e *encoder) items(list []byte) {
 	for el := rawjson.ElementsOf(list); el.Next(); {
-		if wire.TextAt(el.Value, "type") == "reasoning" {
+		if rawjson.TextAt(el.Value, "type") == "reasoning" {
 			e.thought(el.Value)
 			continue
 		}
@@ -135,9 +135,9 @@ func (e *encoder) items(list []byte) {
 
 // thought writes an item of reasoning that the endpoint can read: its own.
 func (e *encoder) thought(v []byte) {
-	data := wire.TextAt(v, "encrypted_content")
+	data := rawjson.TextAt(v, "encrypted_content")
 	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, Data: data}
-	packed, ok := wire.Unpack(data)
+	packed, ok := pack.Unpack(data)
 	if ok {
 		t = packed
 	}

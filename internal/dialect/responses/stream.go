@@ -14,7 +14,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/usage"
-	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 var errShape = errors.New("responses: not a response")
@@ -68,7 +68,7 @@ func (dec *decoder) End() error { return dialect.Ended(dec.ep) }
 
 // Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
 func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
-	name := wire.TextAt(data, "type")
+	name := rawjson.TextAt(data, "type")
 	dec.reset()
 	switch name {
 	case "response.created", "response.in_progress", "response.queued":
@@ -141,9 +141,9 @@ func (dec *decoder) tell() error {
 }
 
 func (dec *decoder) start(response []byte) {
-	dec.head.ID = wire.TextAt(response, "id")
-	dec.head.Model = wire.TextAt(response, "model")
-	dec.head.Tier = wire.TextAt(response, "service_tier")
+	dec.head.ID = rawjson.TextAt(response, "id")
+	dec.head.Model = rawjson.TextAt(response, "model")
+	dec.head.Tier = rawjson.TextAt(response, "service_tier")
 }
 
 // maxItems bounds what an answer may make us remember.
@@ -187,15 +187,15 @@ func (dec *decoder) piece(name string, data []byte) error {
 // open takes in an item that begins.
 func (dec *decoder) open(v []byte) *item {
 	it := item{call: -1}
-	switch kind := wire.TextAt(v, "type"); kind {
+	switch kind := rawjson.TextAt(v, "type"); kind {
 	case "function_call", "custom_tool_call":
 		it.call = dec.calls
 		dec.calls++
-		name := wire.TextAt(v, "name")
-		if within := wire.TextAt(v, "namespace"); within != "" {
+		name := rawjson.TextAt(v, "name")
+		if within := rawjson.TextAt(v, "namespace"); within != "" {
 			name = within + "__" + name
 		}
-		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: wire.TextAt(v, "call_id"), Name: name, Custom: kind == "custom_tool_call"})
+		dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: it.call, ID: rawjson.TextAt(v, "call_id"), Name: name, Custom: kind == "custom_tool_call"})
 	case "image_generation_call":
 		it.drawing = true
 	}
@@ -219,7 +219,7 @@ func (dec *decoder) close(it *item, v []byte) {
 	switch {
 	case it.call >= 0 && !it.argued:
 		member := "arguments"
-		if wire.TextAt(v, "type") == "custom_tool_call" {
+		if rawjson.TextAt(v, "type") == "custom_tool_call" {
 			member = "input"
 		}
 		dec.arguments(it, rawjson.Find(v, member))
@@ -239,7 +239,7 @@ func (dec *decoder) sealed(v []byte) {
 	dec.ev.Signature = rawjson.Text(data)
 	dec.detail("encrypted", dec.details, rawjson.Find(v, "id"))
 	dec.details++
-	dec.raw = append(dec.bind(append(dec.raw, `,"data":`...), data, wire.TextAt(v, "id")), "}]"...)
+	dec.raw = append(dec.bind(append(dec.raw, `,"data":`...), data, rawjson.TextAt(v, "id")), "}]"...)
 	dec.ev.ReasoningDetails = dec.raw
 }
 
@@ -249,7 +249,7 @@ func (dec *decoder) bind(b, data []byte, id string) []byte {
 	if dec.format == completion.FormatOpenAI {
 		return append(b, data...)
 	}
-	return rawjson.AppendText(b, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: dec.format, ID: id, Data: rawjson.Text(data), Origin: originOf(dec.ep)}))
+	return rawjson.AppendText(b, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: dec.format, ID: id, Data: rawjson.Text(data), Origin: originOf(dec.ep)}))
 }
 
 // detail begins an entry of reasoning_details, in the list begun before or in a new one.
@@ -301,7 +301,7 @@ func (dec *decoder) annotation(v []byte) {
 	} else {
 		dec.raw = append(dec.raw, '[')
 	}
-	if wire.TextAt(v, "type") == "url_citation" {
+	if rawjson.TextAt(v, "type") == "url_citation" {
 		dec.raw = append(dec.raw, `{"type":"url_citation","url_citation":{`...)
 		first := len(dec.raw)
 		for m := rawjson.MembersOf(v); m.Next(); {
@@ -352,14 +352,14 @@ func (dec *decoder) conclude(response []byte) error {
 
 // finish is why a response ended.
 func (dec *decoder) finish(response []byte) (completion.FinishReason, string) {
-	status := wire.TextAt(response, "status")
+	status := rawjson.TextAt(response, "status")
 	if status != "incomplete" {
 		if dec.calls > 0 {
 			return completion.ToolCalls, "completed"
 		}
 		return completion.Stop, "completed"
 	}
-	reason := wire.TextAt(rawjson.Find(response, "incomplete_details"), "reason")
+	reason := rawjson.TextAt(rawjson.Find(response, "incomplete_details"), "reason")
 	if reason == "content_filter" {
 		return completion.ContentFilter, reason
 	}
@@ -378,7 +378,7 @@ func (dec *decoder) bound(data []byte) []byte {
 func (dec *decoder) walk(b, v []byte) []byte {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:
-		id := wire.TextAt(v, "id")
+		id := rawjson.TextAt(v, "id")
 		b = append(b, '{')
 		first := len(b)
 		for m := rawjson.MembersOf(v); m.Next(); {

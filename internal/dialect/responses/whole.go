@@ -5,7 +5,6 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
 	"weir/internal/usage"
-	"weir/internal/wire"
 )
 
 // Whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
@@ -17,7 +16,7 @@ func (dec *decoder) Whole(body []byte) error {
 	if rawjson.KindOf(output) != rawjson.Array {
 		return errShape
 	}
-	switch wire.TextAt(body, "status") {
+	switch rawjson.TextAt(body, "status") {
 	case "completed", "incomplete":
 	default:
 		return dialect.Ended(dec.ep)
@@ -46,7 +45,7 @@ func (dec *decoder) Whole(body []byte) error {
 // item takes in an item that is whole.
 func (dec *decoder) item(v []byte) {
 	it := dec.open(v)
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "message":
 		for e := rawjson.ElementsOf(rawjson.Find(v, "content")); e.Next(); {
 			dec.part(e.Value)
@@ -59,7 +58,7 @@ func (dec *decoder) item(v []byte) {
 }
 
 func (dec *decoder) part(v []byte) {
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "output_text":
 		dec.ev.Text = append(dec.ev.Text[:len(dec.ev.Text):len(dec.ev.Text)], dec.unquoted(rawjson.Find(v, "text"))...)
 		for e := rawjson.ElementsOf(rawjson.Find(v, "annotations")); e.Next(); {
@@ -98,7 +97,7 @@ func usageOf(response []byte) *usage.Usage {
 		Completion: countAt(v, "output_tokens"), Reasoning: countAt(rawjson.Find(v, "output_tokens_details"), "reasoning_tokens"),
 	}
 	countCalls(&u, response, v)
-	switch tier := wire.TextAt(response, "service_tier"); tier {
+	switch tier := rawjson.TextAt(response, "service_tier"); tier {
 	case "default", "flex", "priority":
 		u.Tier = tier
 	}
@@ -132,7 +131,7 @@ func countCalls(u *usage.Usage, response, counts []byte) {
 // code that runs in a container once more.
 func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
 	more := func(c *usage.Count) { *c = usage.Of(c.N + 1) }
-	switch wire.TextAt(item, "type") {
+	switch rawjson.TextAt(item, "type") {
 	case "web_search_call":
 		if kind := rawjson.Text(rawjson.FindPath(item, "action", "type")); kind == "" || kind == "search" {
 			more(&u.WebSearches)
@@ -140,7 +139,7 @@ func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
 	case "file_search_call":
 		more(&u.FileSearches)
 	case "code_interpreter_call", "shell_call":
-		id := wire.TextAt(item, "container_id")
+		id := rawjson.TextAt(item, "container_id")
 		if id == "" || !containers[id] {
 			more(&u.Containers)
 		}

@@ -7,7 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // write writes a request that came by another wire.
@@ -221,7 +221,7 @@ func wordsOf(parts []completion.Part) (string, bool) {
 
 // reasoned writes reasoning that is the endpoint's own.
 func (e *encoder) reasoned(t *completion.Thought) {
-	if packed, ok := wire.Unpack(t.Data); ok {
+	if packed, ok := pack.Unpack(t.Data); ok {
 		t = &packed
 	}
 	if !e.own(t) {

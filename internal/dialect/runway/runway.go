@@ -38,9 +38,9 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
-		r.Raw, r.Message = string(body), rawjson.Text(rawjson.Find(body, "error"))
+		r.Raw, r.Message = string(body), rawjson.TextAt(body, "error")
 		if issue := rawjson.ElementsOf(rawjson.Find(body, "issues")); issue.Next() {
-			if said := rawjson.Text(rawjson.Find(issue.Value, "message")); said != "" {
+			if said := rawjson.TextAt(issue.Value, "message"); said != "" {
 				r.Message += ": " + said
 			}
 		}
@@ -90,7 +90,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	}
 	m.Film(r, ep.Provider.ID)
 	body, wait, err := dialect.Look(ask, dialect.Call{Path: path, Body: m.JSON()})
-	return video.Accepted{ID: rawjson.Text(rawjson.Find(body, "id")), Wait: wait}, err
+	return video.Accepted{ID: rawjson.TextAt(body, "id"), Wait: wait}, err
 }
 
 // frames are the first and the last picture.
@@ -120,7 +120,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 
 // read reads a task (Runway API reference, Get task detail).
 func read(ep *catalog.Endpoint, body []byte) video.Progress {
-	switch rawjson.Text(rawjson.Find(body, "status")) {
+	switch rawjson.TextAt(body, "status") {
 	case "PENDING", "THROTTLED":
 		return video.Progress{State: video.Pending}
 	case "SUCCEEDED":
@@ -132,8 +132,8 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 		}
 		return p
 	case "FAILED":
-		code := rawjson.Text(rawjson.Find(body, "failureCode"))
-		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.Text(rawjson.Find(body, "failure")), Barred: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
+		code := rawjson.TextAt(body, "failureCode")
+		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.TextAt(body, "failure"), Barred: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
 	case "CANCELLED":
 		return dialect.Reason{State: video.Cancelled}.Ended(ep)
 	}

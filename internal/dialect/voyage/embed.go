@@ -70,7 +70,7 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 
 // readEmbed reads {"data":[{"embedding":"...","index":0}],"model":"...","usage":{"total_tokens":9}}.
 func readEmbed(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
-	out := embed.Answer{Model: rawjson.Text(rawjson.Find(body, "model")), Usage: used(body)}
+	out := embed.Answer{Model: rawjson.TextAt(body, "model"), Usage: used(body)}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
 		if out.Vectors == nil {
 			out.Vectors = make([][]float32, inputs)

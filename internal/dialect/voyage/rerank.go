@@ -34,7 +34,7 @@ func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*co
 			return
 		}
 		u := used(body)
-		head := &completion.Head{Model: rawjson.Text(rawjson.Find(body, "model"))}
+		head := &completion.Head{Model: rawjson.TextAt(body, "model")}
 		yield(&completion.Event{Head: head, Choice: -1, Result: &task.Result{Ranks: ranks}, Usage: &u, Done: true}, nil)
 	}
 }

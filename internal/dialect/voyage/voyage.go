@@ -41,7 +41,7 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
-		r.Message, r.Raw = rawjson.Text(rawjson.Find(body, "detail")), string(body)
+		r.Message, r.Raw = rawjson.TextAt(body, "detail"), string(body)
 	}
 	return r.Fault(ep)
 }

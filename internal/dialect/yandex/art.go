@@ -40,7 +40,7 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.Text(rawjson.Find(answer, "id")), Notice: notice}}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: notice}}
 	if out.Head.ID == "" {
 		return out, dialect.Empty(ep)
 	}

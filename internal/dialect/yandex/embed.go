@@ -71,7 +71,7 @@ func readEmbedding(ep *catalog.Endpoint, body []byte) (out embed.Answer, err err
 	if err != nil {
 		return out, dialect.Broken(ep, err)
 	}
-	out.Vectors, out.Model = [][]float32{v}, rawjson.Text(rawjson.Find(body, "modelVersion"))
+	out.Vectors, out.Model = [][]float32{v}, rawjson.TextAt(body, "modelVersion")
 	tokens := rawjson.Find(body, "numTokens")
 	if text, is := rawjson.Unquote(tokens); is {
 		tokens = text

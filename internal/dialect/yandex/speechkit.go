@@ -55,7 +55,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 	if err != nil {
 		return nil, err
 	}
-	id := rawjson.Text(rawjson.Find(operation, "id"))
+	id := rawjson.TextAt(operation, "id")
 	if id == "" {
 		return nil, dialect.Broken(ep, errors.New("the operation has no id"))
 	}
@@ -178,10 +178,10 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 		index := numbered(rawjson.FindPath(result, "audioCursors", "finalIndex"))
 		if a := rawjson.ElementsOf(rawjson.FindPath(result, "final", "alternatives")); a.Next() {
 			order = append(order, index)
-			addFinal(said, a.Value, rawjson.Text(rawjson.Find(result, "channelTag")))
+			addFinal(said, a.Value, rawjson.TextAt(result, "channelTag"))
 		}
 		if a := rawjson.ElementsOf(rawjson.FindPath(result, "finalRefinement", "normalizedText", "alternatives")); a.Next() {
-			refined[numbered(rawjson.FindPath(result, "finalRefinement", "finalIndex"))] = rawjson.Text(rawjson.Find(a.Value, "text"))
+			refined[numbered(rawjson.FindPath(result, "finalRefinement", "finalIndex"))] = rawjson.TextAt(a.Value, "text")
 		}
 	}
 	if !some {
@@ -212,15 +212,15 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 func addFinal(said *task.Transcript, v []byte, speaker string) {
 	said.Segments = append(said.Segments, task.Segment{
 		Start: millis(rawjson.Find(v, "startTimeMs")), End: millis(rawjson.Find(v, "endTimeMs")),
-		Text: rawjson.Text(rawjson.Find(v, "text")), Speaker: speaker,
+		Text: rawjson.TextAt(v, "text"), Speaker: speaker,
 	})
 	for w := rawjson.ElementsOf(rawjson.Find(v, "words")); w.Next(); {
 		said.Words = append(said.Words, task.Word{
-			Text: rawjson.Text(rawjson.Find(w.Value, "text")), Start: millis(rawjson.Find(w.Value, "startTimeMs")), End: millis(rawjson.Find(w.Value, "endTimeMs")), Speaker: speaker,
+			Text: rawjson.TextAt(w.Value, "text"), Start: millis(rawjson.Find(w.Value, "startTimeMs")), End: millis(rawjson.Find(w.Value, "endTimeMs")), Speaker: speaker,
 		})
 	}
 	if languages := rawjson.ElementsOf(rawjson.Find(v, "languages")); said.Language == "" && languages.Next() {
-		said.Language = rawjson.Text(rawjson.Find(languages.Value, "languageCode"))
+		said.Language = rawjson.TextAt(languages.Value, "languageCode")
 	}
 }
 

@@ -52,7 +52,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		v = inner
 	}
 	r.Raw = string(body)
-	if r.Message = rawjson.Text(rawjson.Find(v, "message")); rawjson.KindOf(v) == rawjson.String {
+	if r.Message = rawjson.TextAt(v, "message"); rawjson.KindOf(v) == rawjson.String {
 		r.Message = rawjson.Text(v)
 	}
 	if status >= 200 && status <= 299 {

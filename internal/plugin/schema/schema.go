@@ -158,7 +158,7 @@ func foreign(what string) error { return fmt.Errorf("%.64q is %w", what, ErrFore
 
 // dialect finds out which draft the schema is of.
 func (c *compiler) dialect() error {
-	text := rawjson.Text(rawjson.Find(c.raw, "$schema"))
+	text := rawjson.TextAt(c.raw, "$schema")
 	name := strings.TrimSuffix(strings.TrimPrefix(strings.TrimPrefix(text, "https://"), "http://"), "#")
 	switch name {
 	case "", "json-schema.org/schema", "json-schema.org/draft/2020-12/schema", "json-schema.org/draft/2019-09/schema":

@@ -93,7 +93,7 @@ func TestSuite(t *testing.T) {
 				t.Fatal(err)
 			}
 			for g := rawjson.ElementsOf(raw); g.Next(); groups++ {
-				name := draft + "/" + strings.TrimSuffix(filepath.Base(file), ".json") + "/" + rawjson.Text(rawjson.Find(g.Value, "description"))
+				name := draft + "/" + strings.TrimSuffix(filepath.Base(file), ".json") + "/" + rawjson.TextAt(g.Value, "description")
 				text := rawjson.Find(g.Value, "schema")
 				if draft == "draft7" && rawjson.KindOf(text) == rawjson.Object && rawjson.Find(text, "$schema") == nil {
 					text = []byte(strings.Replace(string(text), "{", `{"$schema":"http://json-schema.org/draft-07/schema#",`, 1))
@@ -114,7 +114,7 @@ func TestSuite(t *testing.T) {
 				for c := rawjson.ElementsOf(rawjson.Find(g.Value, "tests")); c.Next(); verdicts++ {
 					want, _ := rawjson.Bool(rawjson.Find(c.Value, "valid"))
 					if err := s.Check(t.Context(), rawjson.Find(c.Value, "data")); (err == nil) != want || errors.Is(err, schema.ErrTooLarge) {
-						t.Errorf("%s: %s: want %v, got %v", name, rawjson.Text(rawjson.Find(c.Value, "description")), want, err)
+						t.Errorf("%s: %s: want %v, got %v", name, rawjson.TextAt(c.Value, "description"), want, err)
 					}
 				}
 			}

@@ -168,8 +168,8 @@ func calls(t *testing.T, ar *txtar.Archive, sink relay.Sink, s *chat.Stream) {
 func served(v []byte) relay.Served {
 	ep := &catalog.Endpoint{Provider: &catalog.Provider{Name: "Acme Cloud"}}
 	s := relay.Served{Endpoint: ep, Model: "acme/one:free"}
-	s.Head.Fingerprint = rawjson.Text(rawjson.Find(v, "fingerprint"))
-	s.Head.Tier = rawjson.Text(rawjson.Find(v, "tier"))
+	s.Head.Fingerprint = rawjson.TextAt(v, "fingerprint")
+	s.Head.Tier = rawjson.TextAt(v, "tier")
 	return s
 }
 
@@ -196,8 +196,8 @@ func event(v []byte) *completion.Event {
 		index, _ := rawjson.Int(rawjson.Find(e.Value, "index"))
 		arguments, _ := rawjson.Unquote(rawjson.Find(e.Value, "arguments"))
 		custom, _ := rawjson.Bool(rawjson.Find(e.Value, "custom"))
-		ev.ToolCalls = append(ev.ToolCalls, completion.ToolCall{Index: int(index), ID: rawjson.Text(rawjson.Find(e.Value, "id")), Name: rawjson.Text(rawjson.Find(e.Value, "name")),
-			Arguments: arguments, Signature: rawjson.Text(rawjson.Find(e.Value, "signature")), Custom: custom, Extra: members(rawjson.Find(e.Value, "extra"))})
+		ev.ToolCalls = append(ev.ToolCalls, completion.ToolCall{Index: int(index), ID: rawjson.TextAt(e.Value, "id"), Name: rawjson.TextAt(e.Value, "name"),
+			Arguments: arguments, Signature: rawjson.TextAt(e.Value, "signature"), Custom: custom, Extra: members(rawjson.Find(e.Value, "extra"))})
 	}
 	return ev
 }
@@ -210,7 +210,7 @@ func receipt(v []byte) relay.Receipt {
 	r := relay.Receipt{}
 	r.Usage = usage.Usage{Prompt: count("prompt"), Completion: count("completion"), CacheRead: count("cached"), CacheWrite: count("written"), CacheWrite1h: count("written1h"),
 		Reasoning: count("reasoning"), PromptAudio: count("promptaudio"), OutputAudio: count("outputaudio"), OutputImage: count("outputimage"), WebSearches: count("searches"), Accepted: count("accepted"),
-		Tier: rawjson.Text(rawjson.Find(v, "tier"))}
+		Tier: rawjson.TextAt(v, "tier")}
 	cost, _ := rawjson.Int(rawjson.Find(v, "cost"))
 	prompt, _ := rawjson.Int(rawjson.Find(v, "promptcost"))
 	r.Cost, r.PromptCost = money.Nano(cost), money.Nano(prompt)

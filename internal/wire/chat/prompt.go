@@ -64,9 +64,9 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 	case "response_format":
 		p.Format = formatOf(v)
 	case "audio":
-		p.Sound = &completion.Sound{Voice: wire.TextAt(v, "voice"), Format: wire.TextAt(v, "format")}
+		p.Sound = &completion.Sound{Voice: rawjson.TextAt(v, "voice"), Format: rawjson.TextAt(v, "format")}
 	case "web_search_options":
-		p.Search = &completion.Search{ContextSize: wire.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location"))}
+		p.Search = &completion.Search{ContextSize: rawjson.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location"))}
 	case "cache_control":
 		p.Cache = cacheOf(v)
 	case "prompt_cache_key":
@@ -136,8 +136,8 @@ func (b *promptBuilder) conversation(body []byte, at completion.Span) {
 
 func (b *promptBuilder) message(v []byte) {
 	content, cache := rawjson.Find(v, "content"), cacheOf(rawjson.Find(v, "cache_control"))
-	turn := completion.Turn{Name: wire.TextAt(v, "name")}
-	switch wire.TextAt(v, "role") {
+	turn := completion.Turn{Name: rawjson.TextAt(v, "name")}
+	switch rawjson.TextAt(v, "role") {
 	case "system", "developer":
 		parts := marked(contentOf(content), cache)
 		if !b.talking {
@@ -149,12 +149,12 @@ func (b *promptBuilder) message(v []byte) {
 		turn.Role, turn.Parts = completion.Assistant, marked(b.assistant(v, content), cache)
 		b.files(rawjson.Find(v, "annotations"))
 	case "tool":
-		id := wire.TextAt(v, "tool_call_id")
+		id := rawjson.TextAt(v, "tool_call_id")
 		turn.Name = ""
 		turn.Parts = marked([]completion.Part{b.result(id, b.names[id], content)}, cache)
 	case "function":
 		turn.Name = ""
-		turn.Parts = []completion.Part{b.result(b.called, wire.TextAt(v, "name"), content)}
+		turn.Parts = []completion.Part{b.result(b.called, rawjson.TextAt(v, "name"), content)}
 	default:
 		turn.Parts = marked(contentOf(content), cache)
 	}
@@ -166,13 +166,13 @@ func (b *promptBuilder) message(v []byte) {
 func (b *promptBuilder) files(annotations []byte) {
 	for e := rawjson.ElementsOf(annotations); e.Next(); {
 		file := rawjson.Find(e.Value, "file")
-		hash := wire.TextAt(file, "hash")
-		if wire.TextAt(e.Value, "type") != "file" || hash == "" {
+		hash := rawjson.TextAt(file, "hash")
+		if rawjson.TextAt(e.Value, "type") != "file" || hash == "" {
 			continue
 		}
 		text := ""
 		for c := rawjson.ElementsOf(rawjson.Find(file, "content")); c.Next(); {
-			text += wire.TextAt(c.Value, "text")
+			text += rawjson.TextAt(c.Value, "text")
 		}
 		b.p.Files = append(b.p.Files, completion.ReadFile{Hash: hash, Text: text})
 	}
@@ -185,7 +185,7 @@ func (b *promptBuilder) result(id, name string, content []byte) completion.Part 
 // assistant is an answer as it comes back: reasoning first, then what was said and shown, then the calls.
 func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
 	parts := append(thoughts(v), contentOf(content)...)
-	if text := wire.TextAt(v, "refusal"); text != "" {
+	if text := rawjson.TextAt(v, "refusal"); text != "" {
 		parts = append(parts, completion.Part{Kind: completion.RefusalPart, Text: text})
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "images")); e.Next(); {
@@ -205,7 +205,7 @@ func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
 	if f := rawjson.Find(v, "function_call"); !rawjson.IsNull(f) {
 		b.calls++
 		b.called = "call_" + strconv.Itoa(b.calls)
-		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: &completion.Call{ID: b.called, Name: wire.TextAt(f, "name"), Arguments: argumentsOf(f)}})
+		parts = append(parts, completion.Part{Kind: completion.CallPart, Call: &completion.Call{ID: b.called, Name: rawjson.TextAt(f, "name"), Arguments: argumentsOf(f)}})
 	}
 	return wire.Attach(parts)
 }
@@ -219,9 +219,9 @@ func thoughts(v []byte) (parts []completion.Part) {
 	if len(details) > 0 {
 		return parts
 	}
-	text := wire.TextAt(v, "reasoning")
+	text := rawjson.TextAt(v, "reasoning")
 	if text == "" {
-		text = wire.TextAt(v, "reasoning_content")
+		text = rawjson.TextAt(v, "reasoning_content")
 	}
 	if text != "" {
 		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &completion.Thought{Text: text}})
@@ -230,14 +230,14 @@ func thoughts(v []byte) (parts []completion.Part) {
 }
 
 func callOf(v []byte) *completion.Call {
-	call := &completion.Call{ID: wire.TextAt(v, "id")}
+	call := &completion.Call{ID: rawjson.TextAt(v, "id")}
 	if custom := rawjson.Find(v, "custom"); !rawjson.IsNull(custom) {
-		call.Custom, call.Name, call.Arguments = true, wire.TextAt(custom, "name"), []byte(wire.TextAt(custom, "input"))
+		call.Custom, call.Name, call.Arguments = true, rawjson.TextAt(custom, "name"), []byte(rawjson.TextAt(custom, "input"))
 		return call
 	}
 	f := rawjson.Find(v, "function")
-	call.Name, call.Arguments = wire.TextAt(f, "name"), argumentsOf(f)
-	call.Signature = wire.TextAt(f, "thought_signature")
+	call.Name, call.Arguments = rawjson.TextAt(f, "name"), argumentsOf(f)
+	call.Signature = rawjson.TextAt(f, "thought_signature")
 	if call.Signature == "" {
 		call.Signature = rawjson.Text(rawjson.FindPath(v, "extra_content", "google", "thought_signature"))
 	}
@@ -246,7 +246,7 @@ func callOf(v []byte) *completion.Call {
 
 // argumentsOf are the arguments of a function, as JSON text; a call without any has the empty object.
 func argumentsOf(f []byte) []byte {
-	if text := wire.TextAt(f, "arguments"); strings.TrimSpace(text) != "" {
+	if text := rawjson.TextAt(f, "arguments"); strings.TrimSpace(text) != "" {
 		return []byte(text)
 	}
 	return []byte("{}")
@@ -272,19 +272,19 @@ func partOf(v []byte) completion.Part {
 	if part.Cache == "" && !rawjson.IsNull(rawjson.Find(v, "prompt_cache_breakpoint")) {
 		part.Cache = "5m"
 	}
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "text":
-		part.Text = wire.TextAt(v, "text")
+		part.Text = rawjson.TextAt(v, "text")
 	case "refusal":
-		part.Kind, part.Text = completion.RefusalPart, wire.TextAt(v, "refusal")
+		part.Kind, part.Text = completion.RefusalPart, rawjson.TextAt(v, "refusal")
 	case "image_url":
 		image := rawjson.Find(v, "image_url")
 		part.Kind, part.Media = completion.ImagePart, wire.MediaFrom(rawjson.Find(image, "url"))
-		part.Media.Detail = wire.TextAt(image, "detail")
+		part.Media.Detail = rawjson.TextAt(image, "detail")
 	case "input_audio":
 		audio := rawjson.Find(v, "input_audio")
 		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
-		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + wire.TextAt(audio, "format"), Base64: data}
+		part.Kind, part.Media = completion.AudioPart, &completion.Media{Type: "audio/" + rawjson.TextAt(audio, "format"), Base64: data}
 	case "file":
 		part.Kind, part.Media = completion.FilePart, fileOf(rawjson.Find(v, "file"))
 	default:
@@ -302,19 +302,19 @@ func fileOf(v []byte) *completion.Media {
 	if data := rawjson.Find(v, "file_data"); !rawjson.IsNull(data) {
 		media = wire.MediaFrom(data)
 	}
-	media.FileID, media.Name = wire.TextAt(v, "file_id"), wire.TextAt(v, "filename")
+	media.FileID, media.Name = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "filename")
 	return media
 }
 
 func toolOf(v []byte) completion.Tool {
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	var tool completion.Tool
 	switch kind {
 	case "function":
 		tool = functionOf(rawjson.Find(v, "function"))
 	case "custom":
 		custom := rawjson.Find(v, "custom")
-		tool = completion.Tool{Name: wire.TextAt(custom, "name"), Description: wire.TextAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
+		tool = completion.Tool{Name: rawjson.TextAt(custom, "name"), Description: rawjson.TextAt(custom, "description"), Custom: true, Hosted: v, HostedType: kind}
 	default:
 		tool = completion.Tool{Hosted: v, HostedType: kind}
 	}
@@ -323,7 +323,7 @@ func toolOf(v []byte) completion.Tool {
 }
 
 func functionOf(v []byte) completion.Tool {
-	return completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"), Parameters: wire.Present(rawjson.Find(v, "parameters")),
+	return completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"), Parameters: wire.Present(rawjson.Find(v, "parameters")),
 		Strict: wire.Truth(rawjson.Find(v, "strict"))}
 }
 
@@ -337,11 +337,11 @@ func choiceOf(v []byte) completion.Choice {
 	case "required":
 		return completion.Choice{Mode: completion.ChoiceRequired}
 	}
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "allowed_tools":
 		allowed := rawjson.Find(v, "allowed_tools")
 		c := completion.Choice{Mode: completion.ChoiceAuto, Allowed: []string{}}
-		if wire.TextAt(allowed, "mode") == "required" {
+		if rawjson.TextAt(allowed, "mode") == "required" {
 			c.Mode = completion.ChoiceRequired
 		}
 		for e := rawjson.ElementsOf(rawjson.Find(allowed, "tools")); e.Next(); {
@@ -357,16 +357,16 @@ func choiceOf(v []byte) completion.Choice {
 	case "function":
 		v = rawjson.Find(v, "function")
 	}
-	return completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name")}
+	return completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.TextAt(v, "name")}
 }
 
 func formatOf(v []byte) completion.Format {
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "json_object":
 		return completion.Format{Kind: completion.FormatJSON}
 	case "json_schema":
 		s := rawjson.Find(v, "json_schema")
-		return completion.Format{Kind: completion.FormatSchema, Name: wire.TextAt(s, "name"), Description: wire.TextAt(s, "description"),
+		return completion.Format{Kind: completion.FormatSchema, Name: rawjson.TextAt(s, "name"), Description: rawjson.TextAt(s, "description"),
 			Schema: wire.Present(rawjson.Find(s, "schema")), Strict: wire.Truth(rawjson.Find(s, "strict"))}
 	}
 	return completion.Format{}
@@ -377,7 +377,7 @@ func cacheOf(v []byte) completion.Cache {
 	switch {
 	case rawjson.IsNull(v):
 		return ""
-	case wire.TextAt(v, "ttl") == "1h":
+	case rawjson.TextAt(v, "ttl") == "1h":
 		return "1h"
 	}
 	return "5m"

@@ -9,6 +9,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // Options are what an answer repeats of its request.
@@ -121,7 +122,7 @@ func (c *composer) end() {
 	case c.open == toolBlock && c.bare:
 		c.page.text([]byte("{}"))
 	case c.open == thinkingBlock && !c.signed && c.format != completion.FormatAnthropic:
-		c.page.sign(wire.Pack(&completion.Thought{Format: c.format}))
+		c.page.sign(pack.Pack(&completion.Thought{Format: c.format}))
 	}
 	c.bare = false
 	c.open = noBlock
@@ -146,7 +147,7 @@ func (c *composer) thought(t *completion.Thought) {
 	if t.Kind == completion.ThoughtEncrypted {
 		data := t.Data
 		if t.Format != completion.FormatAnthropic {
-			data = wire.Pack(t)
+			data = pack.Pack(t)
 		}
 		if t.Format == completion.FormatGoogle && t.ID == "" {
 			if c.sealed != "" {
@@ -177,7 +178,7 @@ func (c *composer) thought(t *completion.Thought) {
 		c.page.sign(t.Signature)
 		return
 	}
-	c.page.sign(wire.Pack(&completion.Thought{Kind: t.Kind, Format: c.format, ID: t.ID, Signature: t.Signature}))
+	c.page.sign(pack.Pack(&completion.Thought{Kind: t.Kind, Format: c.format, ID: t.ID, Signature: t.Signature}))
 }
 
 func (c *composer) call(t *completion.ToolCall) {
@@ -187,7 +188,7 @@ func (c *composer) call(t *completion.ToolCall) {
 			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // of no other answer of the conversation
 		}
 		if t.Signature != "" { // there is no place for it in the call itself
-			c.begin(&block{kind: redactedBlock, data: wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
+			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
 		}
 		c.begin(&block{kind: toolBlock, id: id, name: t.Name})
 		c.calls, c.bare = t.Index+1, true

@@ -182,12 +182,12 @@ func (d *decoder) field(name string) {
 		d.thinking(d.Skip())
 	case "output_config":
 		v := d.Skip()
-		d.effort = wire.TextAt(v, "effort")
+		d.effort = rawjson.TextAt(v, "effort")
 		if !rawjson.IsNull(rawjson.Find(v, "format")) {
 			d.needs(catalog.ParamResponseFormat | catalog.ParamStructuredOutputs)
 		}
 	case "metadata":
-		if user := wire.TextAt(d.Skip(), "user_id"); len(user) <= 4*maxUser && strings.IndexByte(user, 0) < 0 {
+		if user := rawjson.TextAt(d.Skip(), "user_id"); len(user) <= 4*maxUser && strings.IndexByte(user, 0) < 0 {
 			req.User = user[:min(len(user), maxUser)]
 		}
 	case "service_tier":
@@ -225,7 +225,7 @@ func Slug(name string) string {
 // filters looks for searches that run code to sort out what they find: running code costs nothing beside them.
 func (d *decoder) filters(tools []byte) {
 	for e := rawjson.ElementsOf(tools); e.Next(); {
-		kind := wire.TextAt(e.Value, "type")
+		kind := rawjson.TextAt(e.Value, "type")
 		for _, prefix := range [...]string{"web_search_", "web_fetch_"} {
 			if date, ok := strings.CutPrefix(kind, prefix); ok && len(date) == 8 && date >= "20260209" {
 				d.req.Needs.Paid &^= catalog.PaidCodeExecution
@@ -246,7 +246,7 @@ func (d *decoder) tier(v []byte) {
 
 func (d *decoder) thinking(v []byte) {
 	r := &d.req.Reasoning
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "enabled":
 		r.Set = true
 		r.MaxTokens, _ = rawjson.Int(rawjson.Find(v, "budget_tokens"))
@@ -286,7 +286,7 @@ func (d *decoder) readMessages() {
 		if n == 1 {
 			d.req.Opening[1] = opened(at+from, content, false)
 		}
-		d.req.Prefill = wire.TextAt(v, "role") == "assistant"
+		d.req.Prefill = rawjson.TextAt(v, "role") == "assistant"
 	}
 	d.messages = n > 0
 }
@@ -327,7 +327,7 @@ func signatureOf(block []byte, kind string) string {
 	if kind == "redacted_thinking" {
 		name = "data"
 	}
-	return wire.Known(wire.TextAt(block, name))
+	return wire.Known(rawjson.TextAt(block, name))
 }
 
 // count estimates content and notes what kinds of it there are.
@@ -338,7 +338,7 @@ func (d *decoder) count(content []byte) {
 		return
 	}
 	for e := rawjson.ElementsOf(content); e.Next(); {
-		switch kind := wire.TextAt(e.Value, "type"); kind {
+		switch kind := rawjson.TextAt(e.Value, "type"); kind {
 		case "image", "document":
 			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
 			tokens, most := int64(tokensPerMedium), int64(mostPicture)
@@ -348,7 +348,7 @@ func (d *decoder) count(content []byte) {
 				if len(data) > tokensPerMedium {
 					tokens = int64(len(data)) / bytesPerBase64
 				}
-				switch wire.TextAt(source, "type") {
+				switch rawjson.TextAt(source, "type") {
 				case "base64":
 					most = max(int64(len(data))/densestBase64, mostDocument)
 				case "text", "content":

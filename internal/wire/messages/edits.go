@@ -3,7 +3,7 @@ package messages
 import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // placeholder stands for a message of which nothing is left: the wire wants every message to say something.
@@ -36,7 +36,7 @@ type placed struct {
 
 func (x *editor) message(at int, v []byte) {
 	before := x.orphaned
-	x.orphaned = wire.TextAt(v, "role") != "assistant" && before
+	x.orphaned = rawjson.TextAt(v, "role") != "assistant" && before
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) == "content" {
 			x.content(at+m.At, m.Value)
@@ -49,7 +49,7 @@ func (x *editor) content(at int, v []byte) {
 	some, thinks, calls := false, false, false
 	for e := rawjson.ElementsOf(v); e.Next(); {
 		b := placed{start: at + e.At, end: at + e.At + len(e.Value)}
-		switch kind := wire.TextAt(e.Value, "type"); kind {
+		switch kind := rawjson.TextAt(e.Value, "type"); kind {
 		case "thinking", "redacted_thinking":
 			b.drop = x.req.Thoughtless || foreign(e.Value, kind)
 			x.lost = x.lost || b.drop && signatureOf(e.Value, kind) != ""
@@ -90,7 +90,7 @@ func foreign(block []byte, kind string) bool {
 	if kind == "redacted_thinking" {
 		name = "data"
 	}
-	_, packed := wire.Unpack(wire.TextAt(block, name))
+	_, packed := pack.Unpack(rawjson.TextAt(block, name))
 	return packed
 }
 
@@ -98,7 +98,7 @@ func foreign(block []byte, kind string) bool {
 func (x *editor) withoutThinking() {
 	for i := range x.req.Members {
 		m := &x.req.Members[i]
-		if m.Name != "thinking" || wire.TextAt(x.req.Body[m.Value:m.End], "type") != "enabled" {
+		if m.Name != "thinking" || rawjson.TextAt(x.req.Body[m.Value:m.End], "type") != "enabled" {
 			continue
 		}
 		edit := completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: `{"type":"disabled"}`}

@@ -7,8 +7,8 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
 	"weir/internal/wire/messages"
+	"weir/internal/wire/pack"
 )
 
 // edited is the body as an upstream of the same wire gets it, but for the model.
@@ -32,8 +32,8 @@ func edited(t testing.TB, req *completion.Request) string {
 // Thinking that this style had packed is taken out of what goes to an upstream of the wire, and nothing else moves.
 func TestEdits(t *testing.T) {
 	t.Parallel()
-	packed := fmt.Sprintf(`{"type":"thinking","thinking":"t","signature":%q}`, wire.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"}))
-	hidden := fmt.Sprintf(`{"data":%q , "type":"redacted_thinking"}`, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: "c", Data: "d"}))
+	packed := fmt.Sprintf(`{"type":"thinking","thinking":"t","signature":%q}`, pack.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"}))
+	hidden := fmt.Sprintf(`{"data":%q , "type":"redacted_thinking"}`, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: "c", Data: "d"}))
 	const own, plain, use, result = `{"type":"thinking","thinking":"o","signature":"own"}`, `{"text":"x","type":"text"}`, `{"type":"tool_use","id":"c","name":"f","input":{}}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}`
 	for _, c := range []struct {
 		name          string
@@ -82,9 +82,9 @@ func TestSignature(t *testing.T) {
 		{`{"type":"text","text":"x"}`, ""},
 		{`{"type":"thinking","thinking":"a","signature":"one"},{"type":"thinking","thinking":"b","signature":"two"}`, "two"},
 		{`{"type":"redacted_thinking","data":"d"}`, "d"},
-		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, wire.Pack(&completion.Thought{Signature: "s"})), "s"},
-		{fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, wire.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Data: "e"})), "e"},
-		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, wire.Pack(&completion.Thought{Format: "unknown"})), ""},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.Thought{Signature: "s"})), "s"},
+		{fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Data: "e"})), "e"},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.Thought{Format: "unknown"})), ""},
 	} {
 		req, err := messages.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[` + c.blocks + `]}]}`))
 		if err != nil || req.Signature != c.want {
@@ -94,7 +94,7 @@ func TestSignature(t *testing.T) {
 }
 
 func FuzzEdits(f *testing.F) {
-	packed := wire.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"})
+	packed := pack.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"})
 	f.Add([]byte(`{"model":"a","max_tokens":1,"thinking":{"type":"enabled"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"`+packed+`"} , {"type":"tool_use"}]},{"role":"user","content":[]}]}`), false)
 	f.Add([]byte(`{"messages":[{"content":[{"type":"redacted_thinking","data":"`+packed+`"}],"content2":1}],"model":"a","max_tokens":1}`), true)
 	f.Fuzz(func(t *testing.T, body []byte, thoughtless bool) {

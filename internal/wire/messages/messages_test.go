@@ -14,8 +14,8 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/usage"
-	"weir/internal/wire"
 	"weir/internal/wire/messages"
+	"weir/internal/wire/pack"
 )
 
 func TestDecode(t *testing.T) {
@@ -78,8 +78,8 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	foreign := wire.Pack(&c.Thought{Format: "unknown"})
-	google := wire.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, ID: "1", Data: "g"})
+	foreign := pack.Pack(&c.Thought{Format: "unknown"})
+	google := pack.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, ID: "1", Data: "g"})
 	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"system":"s","stop_sequences":["x"],"top_k":3,"tool_choice":{"type":"tool","name":"f","disable_parallel_tool_use":true},
 		"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"cache_control":{"type":"ephemeral"},
 		"tools":[{"name":"f","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"web_search_20250305","name":"web_search","max_uses":3,"allowed_domains":["a.test"]},{"type":"bash_20250124","name":"bash"}],
@@ -161,7 +161,7 @@ func check(t *testing.T, err error) {
 }
 
 // ofText is the signature of the answer's text, packed.
-var ofText = wire.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"})
+var ofText = pack.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"})
 
 func TestStream(t *testing.T) {
 	t.Parallel()
@@ -454,7 +454,7 @@ func TestCallsWithoutIDs(t *testing.T) {
 		check(t, x.Event(&c.Event{ToolCalls: []c.ToolCall{{Name: "f"}, {Index: 1, Name: "f"}}}))
 		check(t, x.End(receipt))
 		for e := rawjson.ElementsOf(rawjson.Find(out.Bytes(), "content")); e.Next(); {
-			ids[rawjson.Text(rawjson.Find(e.Value, "id"))] = true
+			ids[rawjson.TextAt(e.Value, "id")] = true
 		}
 	}
 	if len(ids) != 4 || !ids["toolu_1-a_0"] {

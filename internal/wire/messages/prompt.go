@@ -7,6 +7,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // source makes the canonical form of messages requests.
@@ -65,7 +66,7 @@ func (b *builder) field(name string, v []byte) {
 	case "cache_control":
 		p.Cache = cacheOf(v)
 	case "output_config":
-		if f := rawjson.Find(v, "format"); wire.TextAt(f, "type") == "json_schema" {
+		if f := rawjson.Find(v, "format"); rawjson.TextAt(f, "type") == "json_schema" {
 			p.Format = completion.Format{Kind: completion.FormatSchema, Name: "answer", Schema: wire.Present(rawjson.Find(f, "schema"))}
 		}
 	}
@@ -80,24 +81,24 @@ func number(v []byte) string {
 }
 
 func (b *builder) tool(v []byte) {
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	switch {
 	case kind == "" || kind == "custom":
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Parameters: wire.Present(rawjson.Find(v, "input_schema")), Strict: wire.Truth(rawjson.Find(v, "strict")), Cache: cacheOf(rawjson.Find(v, "cache_control"))})
 	case strings.HasPrefix(kind, "web_search_"):
 		most, _ := rawjson.Int(rawjson.Find(v, "max_uses"))
 		b.p.Search = &completion.Search{MaxResults: int(min(max(most, 0), 20)), Location: wire.Present(rawjson.Find(v, "user_location")),
 			Include: wire.Texts(rawjson.Find(v, "allowed_domains")), Exclude: wire.Texts(rawjson.Find(v, "blocked_domains"))}
 	default:
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Hosted: v, HostedType: kind})
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Hosted: v, HostedType: kind})
 	}
 }
 
 func (b *builder) choice(v []byte) {
 	off, _ := rawjson.Bool(rawjson.Find(v, "disable_parallel_tool_use"))
 	b.p.Serial = off
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "auto":
 		b.p.Choice.Mode = completion.ChoiceAuto
 	case "any":
@@ -105,7 +106,7 @@ func (b *builder) choice(v []byte) {
 	case "none":
 		b.p.Choice.Mode = completion.ChoiceNone
 	case "tool":
-		b.p.Choice = completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name")}
+		b.p.Choice = completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.TextAt(v, "name")}
 	default:
 		b.fail("tool_choice", "tool_choice.type must be auto, any, tool or none.")
 	}
@@ -114,7 +115,7 @@ func (b *builder) choice(v []byte) {
 func (b *builder) message(at int, v []byte) {
 	path := place("messages", at)
 	turn := completion.Turn{Parts: wire.Attach(b.content(path, rawjson.Find(v, "content")))}
-	switch wire.TextAt(v, "role") {
+	switch rawjson.TextAt(v, "role") {
 	case "user":
 	case "assistant":
 		turn.Role = completion.Assistant
@@ -147,23 +148,23 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 
 // block reads one content block. What a tool of the provider's own left behind says nothing to another provider, and is left out.
 func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	switch kind {
 	case "text":
-		return completion.Part{Text: wire.TextAt(v, "text")}, true
+		return completion.Part{Text: rawjson.TextAt(v, "text")}, true
 	case "image":
 		return completion.Part{Kind: completion.ImagePart, Media: b.media(path, v)}, true
 	case "document":
 		return b.document(path, v), true
 	case "tool_use":
-		call := &completion.Call{ID: wire.TextAt(v, "id"), Name: wire.TextAt(v, "name"), Arguments: []byte("{}")}
+		call := &completion.Call{ID: rawjson.TextAt(v, "id"), Name: rawjson.TextAt(v, "name"), Arguments: []byte("{}")}
 		if input := rawjson.Find(v, "input"); rawjson.KindOf(input) == rawjson.Object {
 			call.Arguments = input
 		}
 		b.names[call.ID] = call.Name
 		return completion.Part{Kind: completion.CallPart, Call: call}, true
 	case "tool_result":
-		id := wire.TextAt(v, "tool_use_id")
+		id := rawjson.TextAt(v, "tool_use_id")
 		failed, _ := rawjson.Bool(rawjson.Find(v, "is_error"))
 		result := &completion.Result{CallID: id, Name: b.names[id], Failed: failed}
 		if c := rawjson.Find(v, "content"); !rawjson.IsNull(c) {
@@ -171,9 +172,9 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		}
 		return completion.Part{Kind: completion.ResultPart, Result: result}, true
 	case "thinking":
-		return b.thought(wire.TextAt(v, "thinking"), wire.TextAt(v, "signature"))
+		return b.thought(rawjson.TextAt(v, "thinking"), rawjson.TextAt(v, "signature"))
 	case "redacted_thinking":
-		return b.redacted(wire.TextAt(v, "data"))
+		return b.redacted(rawjson.TextAt(v, "data"))
 	case "server_tool_use", "container_upload", "fallback":
 		return part, false
 	}
@@ -186,7 +187,7 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 // thought is reasoning that comes back. What another provider than the wire's own thought is packed into its signature.
 func (b *builder) thought(text, signature string) (completion.Part, bool) {
 	t := completion.Thought{Format: completion.FormatAnthropic, Text: text, Signature: signature}
-	if packed, ok := wire.Unpack(signature); ok {
+	if packed, ok := pack.Unpack(signature); ok {
 		if t = packed; t.Kind != completion.ThoughtEncrypted && t.Text == "" {
 			t.Text = text
 		}
@@ -196,7 +197,7 @@ func (b *builder) thought(text, signature string) (completion.Part, bool) {
 
 func (b *builder) redacted(data string) (completion.Part, bool) {
 	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatAnthropic, Data: data}
-	if packed, ok := wire.Unpack(data); ok {
+	if packed, ok := pack.Unpack(data); ok {
 		t = packed
 	}
 	return b.belongs(t)
@@ -208,14 +209,14 @@ func (b *builder) belongs(t completion.Thought) (completion.Part, bool) {
 
 func (b *builder) media(path string, v []byte) *completion.Media {
 	source := rawjson.Find(v, "source")
-	switch wire.TextAt(source, "type") {
+	switch rawjson.TextAt(source, "type") {
 	case "base64":
 		data, _ := rawjson.Unquote(rawjson.Find(source, "data"))
-		return &completion.Media{Type: wire.TextAt(source, "media_type"), Base64: data}
+		return &completion.Media{Type: rawjson.TextAt(source, "media_type"), Base64: data}
 	case "url":
-		return &completion.Media{URL: wire.TextAt(source, "url")}
+		return &completion.Media{URL: rawjson.TextAt(source, "url")}
 	case "file":
-		return &completion.Media{FileID: wire.TextAt(source, "file_id")}
+		return &completion.Media{FileID: rawjson.TextAt(source, "file_id")}
 	}
 	b.fail(path+".content", "The source of a block must be base64, url or file.")
 	return &completion.Media{}
@@ -224,9 +225,9 @@ func (b *builder) media(path string, v []byte) *completion.Media {
 // document is a file, or text that only looks like one.
 func (b *builder) document(path string, v []byte) completion.Part {
 	source := rawjson.Find(v, "source")
-	switch wire.TextAt(source, "type") {
+	switch rawjson.TextAt(source, "type") {
 	case "text":
-		return completion.Part{Text: wire.TextAt(source, "data")}
+		return completion.Part{Text: rawjson.TextAt(source, "data")}
 	case "content":
 		var text strings.Builder
 		for _, part := range b.content(path, rawjson.Find(source, "content")) {
@@ -235,7 +236,7 @@ func (b *builder) document(path string, v []byte) completion.Part {
 		return completion.Part{Text: text.String()}
 	}
 	media := b.media(path, v)
-	media.Name = wire.TextAt(v, "title")
+	media.Name = rawjson.TextAt(v, "title")
 	return completion.Part{Kind: completion.FilePart, Media: media}
 }
 
@@ -243,7 +244,7 @@ func cacheOf(v []byte) completion.Cache {
 	switch {
 	case rawjson.IsNull(v):
 		return ""
-	case wire.TextAt(v, "ttl") == "1h":
+	case rawjson.TextAt(v, "ttl") == "1h":
 		return "1h"
 	}
 	return "5m"

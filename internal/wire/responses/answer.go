@@ -11,6 +11,7 @@ import (
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // Options are what an answer repeats of its request, and where its names and times come from.
@@ -550,7 +551,7 @@ func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	}
 	data := t.Data
 	if t.Format != completion.FormatOpenAI || t.Kind != completion.ThoughtEncrypted || t.ID != "" {
-		data = wire.Pack(&t)
+		data = pack.Pack(&t)
 	}
 	return rawjson.AppendText(append(b, `,"encrypted_content":`...), data)
 }
@@ -599,7 +600,7 @@ func (c *composer) end() *ending {
 
 // native is how an answer ended whose upstream speaks this wire, and has told so itself.
 func (c *composer) native(object []byte) *ending {
-	e := &ending{status: rawjson.Text(rawjson.Find(object, "status"))}
+	e := &ending{status: rawjson.TextAt(object, "status")}
 	switch e.status {
 	case "incomplete":
 		e.reason = rawjson.Text(rawjson.FindPath(object, "incomplete_details", "reason"))
@@ -615,10 +616,10 @@ func (c *composer) native(object []byte) *ending {
 		if c.o.Keep != nil {
 			e.kept = rawjson.AppendOneLine(e.kept, el.Value)
 		}
-		e.ids = append(e.ids, wire.TextAt(el.Value, "id"))
+		e.ids = append(e.ids, rawjson.TextAt(el.Value, "id"))
 		for part := rawjson.ElementsOf(rawjson.Find(el.Value, "content")); part.Next(); {
-			if wire.TextAt(part.Value, "type") == "output_text" {
-				c.said = append(c.said, wire.TextAt(part.Value, "text")...)
+			if rawjson.TextAt(part.Value, "type") == "output_text" {
+				c.said = append(c.said, rawjson.TextAt(part.Value, "text")...)
 			}
 		}
 	}

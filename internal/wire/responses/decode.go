@@ -408,10 +408,10 @@ func (d *decoder) tools() {
 		}
 		v := d.Skip()
 		d.count(len(v))
-		switch kind := wire.TextAt(v, "type"); {
+		switch kind := rawjson.TextAt(v, "type"); {
 		case kind == "":
 			d.Fail(fault.Invalid, "%s needs a type.", d.Path())
-		case (kind == "function" || kind == "custom") && wire.TextAt(v, "name") == "":
+		case (kind == "function" || kind == "custom") && rawjson.TextAt(v, "name") == "":
 			d.Fail(fault.Invalid, "%s needs a name.", d.Path())
 		}
 		wire.OfferTool(&d.req.Needs, v)
@@ -467,7 +467,7 @@ func (d *decoder) items() (n int) {
 // estimate counts an item and notes what kinds of content it has.
 func (d *decoder) estimate(item []byte) {
 	needs := &d.req.Needs
-	if known := wire.Known(wire.TextAt(item, "encrypted_content")); known != "" {
+	if known := wire.Known(rawjson.TextAt(item, "encrypted_content")); known != "" {
 		d.req.Signature = known
 	}
 	for _, list := range [...][]byte{rawjson.Find(item, "content"), rawjson.Find(item, "output")} {
@@ -476,7 +476,7 @@ func (d *decoder) estimate(item []byte) {
 			continue
 		}
 		for e := rawjson.ElementsOf(list); e.Next(); {
-			switch wire.TextAt(e.Value, "type") {
+			switch rawjson.TextAt(e.Value, "type") {
 			case "input_image":
 				needs.Input |= catalog.Image
 				needs.Medium(tokensPerImage, mostImage)

@@ -11,7 +11,7 @@ import (
 	"weir/internal/catalog"
 	c "weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/wire"
+	"weir/internal/wire/pack"
 	"weir/internal/wire/responses"
 )
 
@@ -211,7 +211,7 @@ func TestContinue(t *testing.T) {
 // The newest signature of the conversation tells who has to go on with it.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	packed := func(t c.Thought) string { return `{"type":"reasoning","encrypted_content":"` + wire.Pack(&t) + `"}` }
+	packed := func(t c.Thought) string { return `{"type":"reasoning","encrypted_content":"` + pack.Pack(&t) + `"}` }
 	old, newer := packed(c.Thought{Kind: c.ThoughtEncrypted, Data: "old"}), packed(c.Thought{Text: "t", Signature: "newer"})
 	req := decode(t, `{"model":"m","input":[`+old+`,`+newer+`,{"role":"user","content":"x"}]}`)
 	req.Continue([]byte(`[{"type":"reasoning","encrypted_content":"oldest"}]`))

@@ -6,7 +6,6 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/rawjson"
-	"weir/internal/wire"
 )
 
 // InputItems are the items of the input, separated by commas, as the client wrote them; text is written as the message that it stands for.
@@ -44,7 +43,7 @@ const idSize = 32
 func Listed(response string, items []byte) (list [][]byte) {
 	for e := rawjson.ElementsOf(Join(items)); e.Next(); {
 		v := e.Value
-		if wire.TextAt(v, "id") == "" {
+		if rawjson.TextAt(v, "id") == "" {
 			v = withID(v, response, len(list))
 		}
 		list = append(list, v)
@@ -54,7 +53,7 @@ func Listed(response string, items []byte) (list [][]byte) {
 
 func withID(v []byte, response string, at int) []byte {
 	prefix := "item_"
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	switch kind {
 	case "", "message":
 		prefix = "msg_"
@@ -89,7 +88,7 @@ func ResponseOf(item string) (response string, ok bool) {
 // Pick finds the item of that id, nil when there is none.
 func Pick(items [][]byte, id string) []byte {
 	for _, v := range items {
-		if wire.TextAt(v, "id") == id {
+		if rawjson.TextAt(v, "id") == id {
 			return v
 		}
 	}
@@ -107,8 +106,8 @@ func Split(items []byte) (list [][]byte) {
 // References are the ids of the stored items that the input names instead of repeating them.
 func References(req *Request) (ids []string) {
 	for e := rawjson.ElementsOf(req.Body[req.Input.Start:req.Input.End]); e.Next(); {
-		if wire.TextAt(e.Value, "type") == "item_reference" {
-			ids = append(ids, wire.TextAt(e.Value, "id"))
+		if rawjson.TextAt(e.Value, "type") == "item_reference" {
+			ids = append(ids, rawjson.TextAt(e.Value, "id"))
 		}
 	}
 	return ids
@@ -121,8 +120,8 @@ func Resolve(req *Request, items map[string][]byte) ([]byte, error) {
 	at := 0
 	for e := rawjson.ElementsOf(req.Body[req.Input.Start:req.Input.End]); e.Next(); at++ {
 		v := e.Value
-		if wire.TextAt(v, "type") == "item_reference" {
-			id := wire.TextAt(v, "id")
+		if rawjson.TextAt(v, "type") == "item_reference" {
+			id := rawjson.TextAt(v, "id")
 			if v = items[id]; v == nil {
 				f := fault.Newf(fault.NotFound, "responses.Resolve", "There is no item %q.", id[:min(len(id), maxUser)])
 				f.Param = "input[" + strconv.Itoa(at) + "].id"
@@ -158,4 +157,4 @@ func Restated(object []byte, status string, failure []byte) []byte {
 }
 
 // IDOf is the id of an item.
-func IDOf(item []byte) string { return wire.TextAt(item, "id") }
+func IDOf(item []byte) string { return rawjson.TextAt(item, "id") }

@@ -2,7 +2,6 @@ package responses
 
 import (
 	"weir/internal/rawjson"
-	"weir/internal/wire"
 )
 
 // space is a tool inside a namespace, as this wire names it. Other wires know one name for each tool.
@@ -33,15 +32,15 @@ func spacesOf(req *Request) (spaces map[string]space) {
 }
 
 func addSpace(spaces map[string]space, tool []byte) map[string]space {
-	if wire.TextAt(tool, "type") != "namespace" {
+	if rawjson.TextAt(tool, "type") != "namespace" {
 		return spaces
 	}
 	if spaces == nil {
 		spaces = map[string]space{}
 	}
-	within := wire.TextAt(tool, "name")
+	within := rawjson.TextAt(tool, "name")
 	for e := rawjson.ElementsOf(rawjson.Find(tool, "tools")); e.Next(); {
-		name := wire.TextAt(e.Value, "name")
+		name := rawjson.TextAt(e.Value, "name")
 		spaces[flatName(within, name)] = space{within, name}
 	}
 	return spaces
@@ -58,7 +57,7 @@ func (c *composer) appendName(b []byte, flat string) []byte {
 
 // namespace takes the tools of a namespace, each under its flat name.
 func (b *builder) namespace(v []byte) {
-	within := wire.TextAt(v, "name")
+	within := rawjson.TextAt(v, "name")
 	for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {
 		at := len(b.p.Tools)
 		b.tool(e.Value)

@@ -8,6 +8,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
+	"weir/internal/wire/pack"
 )
 
 // source makes the canonical form of responses requests.
@@ -63,7 +64,7 @@ func (b *builder) field(name string, v []byte) {
 	case "parallel_tool_calls":
 		p.Serial = string(v) == "false"
 	case "text":
-		s.Verbosity = wire.TextAt(v, "verbosity")
+		s.Verbosity = rawjson.TextAt(v, "verbosity")
 		p.Format = formatOf(rawjson.Find(v, "format"))
 	case "temperature":
 		s.Temperature = string(v)
@@ -84,20 +85,20 @@ func (b *builder) field(name string, v []byte) {
 }
 
 func (b *builder) tool(v []byte) {
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	switch {
 	case kind == "function":
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Parameters: wire.Present(rawjson.Find(v, "parameters")), Strict: wire.Truth(rawjson.Find(v, "strict"))})
 	case kind == "custom":
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"), Custom: true, HostedType: kind})
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"), Custom: true, HostedType: kind})
 	case kind == "namespace":
 		b.namespace(v)
 	case isSearch(kind):
-		b.p.Search = &completion.Search{ContextSize: wire.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location")),
+		b.p.Search = &completion.Search{ContextSize: rawjson.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location")),
 			Include: wire.Texts(rawjson.FindPath(v, "filters", "allowed_domains"))}
 	default:
-		b.p.Tools = append(b.p.Tools, completion.Tool{Name: wire.TextAt(v, "name"), Hosted: v, HostedType: kind})
+		b.p.Tools = append(b.p.Tools, completion.Tool{Name: rawjson.TextAt(v, "name"), Hosted: v, HostedType: kind})
 	}
 }
 
@@ -110,16 +111,16 @@ func choiceOf(v []byte) completion.Choice {
 	case "required":
 		return completion.Choice{Mode: completion.ChoiceRequired}
 	}
-	switch kind := wire.TextAt(v, "type"); kind {
+	switch kind := rawjson.TextAt(v, "type"); kind {
 	case "function", "custom":
-		return completion.Choice{Mode: completion.ChoiceTool, Name: wire.TextAt(v, "name"), Custom: kind == "custom"}
+		return completion.Choice{Mode: completion.ChoiceTool, Name: rawjson.TextAt(v, "name"), Custom: kind == "custom"}
 	case "allowed_tools":
 		c := completion.Choice{Mode: completion.ChoiceAuto, Allowed: []string{}}
-		if wire.TextAt(v, "mode") == "required" {
+		if rawjson.TextAt(v, "mode") == "required" {
 			c.Mode = completion.ChoiceRequired
 		}
 		for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {
-			c.Allowed = append(c.Allowed, wire.TextAt(e.Value, "name"))
+			c.Allowed = append(c.Allowed, rawjson.TextAt(e.Value, "name"))
 		}
 		return c
 	}
@@ -127,11 +128,11 @@ func choiceOf(v []byte) completion.Choice {
 }
 
 func formatOf(v []byte) completion.Format {
-	switch wire.TextAt(v, "type") {
+	switch rawjson.TextAt(v, "type") {
 	case "json_object":
 		return completion.Format{Kind: completion.FormatJSON}
 	case "json_schema":
-		return completion.Format{Kind: completion.FormatSchema, Name: wire.TextAt(v, "name"), Description: wire.TextAt(v, "description"),
+		return completion.Format{Kind: completion.FormatSchema, Name: rawjson.TextAt(v, "name"), Description: rawjson.TextAt(v, "description"),
 			Schema: wire.Present(rawjson.Find(v, "schema")), Strict: wire.Truth(rawjson.Find(v, "strict"))}
 	}
 	return completion.Format{}
@@ -162,26 +163,26 @@ func (b *builder) add(role completion.Role, parts ...completion.Part) {
 }
 
 func (b *builder) item(path string, v []byte) {
-	kind := wire.TextAt(v, "type")
+	kind := rawjson.TextAt(v, "type")
 	switch kind {
 	case "", "message":
 		b.message(path, v)
 	case "function_call":
-		call := &completion.Call{ID: wire.TextAt(v, "call_id"), Name: flatName(wire.TextAt(v, "namespace"), wire.TextAt(v, "name")), Arguments: []byte(wire.TextAt(v, "arguments"))}
+		call := &completion.Call{ID: rawjson.TextAt(v, "call_id"), Name: flatName(rawjson.TextAt(v, "namespace"), rawjson.TextAt(v, "name")), Arguments: []byte(rawjson.TextAt(v, "arguments"))}
 		if len(strings.TrimSpace(string(call.Arguments))) == 0 {
 			call.Arguments = []byte("{}")
 		}
 		b.call(path, call)
 	case "custom_tool_call":
-		b.call(path, &completion.Call{ID: wire.TextAt(v, "call_id"), Name: flatName(wire.TextAt(v, "namespace"), wire.TextAt(v, "name")),
-			Arguments: []byte(wire.TextAt(v, "input")), Custom: true})
+		b.call(path, &completion.Call{ID: rawjson.TextAt(v, "call_id"), Name: flatName(rawjson.TextAt(v, "namespace"), rawjson.TextAt(v, "name")),
+			Arguments: []byte(rawjson.TextAt(v, "input")), Custom: true})
 	case "function_call_output", "custom_tool_call_output":
-		id := wire.TextAt(v, "call_id")
+		id := rawjson.TextAt(v, "call_id")
 		b.add(completion.User, completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: b.names[id], Parts: b.content(path, rawjson.Find(v, "output"))}})
 	case "reasoning":
 		b.reasoning(v)
 	case "item_reference":
-		b.fail(path, "The item %q is not known.", wire.TextAt(v, "id"))
+		b.fail(path, "The item %q is not known.", rawjson.TextAt(v, "id"))
 	case "web_search_call", "file_search_call", "computer_call", "image_generation_call", "code_interpreter_call", "local_shell_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "compaction":
 		// what a tool of another provider's own did says nothing to this one
 	default:
@@ -199,7 +200,7 @@ func (b *builder) call(path string, call *completion.Call) {
 
 func (b *builder) message(path string, v []byte) {
 	parts := b.content(path, rawjson.Find(v, "content"))
-	switch role := wire.TextAt(v, "role"); role {
+	switch role := rawjson.TextAt(v, "role"); role {
 	case "user":
 		b.add(completion.User, parts...)
 	case "assistant":
@@ -229,24 +230,24 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 }
 
 func (b *builder) part(path string, v []byte) (part completion.Part, ok bool) {
-	switch kind := wire.TextAt(v, "type"); kind {
+	switch kind := rawjson.TextAt(v, "type"); kind {
 	case "input_text", "output_text", "text":
-		return completion.Part{Text: wire.TextAt(v, "text")}, true
+		return completion.Part{Text: rawjson.TextAt(v, "text")}, true
 	case "refusal":
-		return completion.Part{Kind: completion.RefusalPart, Text: wire.TextAt(v, "refusal")}, true
+		return completion.Part{Kind: completion.RefusalPart, Text: rawjson.TextAt(v, "refusal")}, true
 	case "input_image":
 		media := &completion.Media{}
 		if url := rawjson.Find(v, "image_url"); !rawjson.IsNull(url) {
 			media = wire.MediaFrom(url)
 		}
-		media.FileID, media.Detail = wire.TextAt(v, "file_id"), wire.TextAt(v, "detail")
+		media.FileID, media.Detail = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "detail")
 		return completion.Part{Kind: completion.ImagePart, Media: media}, true
 	case "input_file":
 		return completion.Part{Kind: completion.FilePart, Media: fileOf(v)}, true
 	case "input_audio":
 		audio := rawjson.Find(v, "input_audio")
 		data, _ := rawjson.Unquote(rawjson.Find(audio, "data"))
-		return completion.Part{Kind: completion.AudioPart, Media: &completion.Media{Type: "audio/" + wire.TextAt(audio, "format"), Base64: data}}, true
+		return completion.Part{Kind: completion.AudioPart, Media: &completion.Media{Type: "audio/" + rawjson.TextAt(audio, "format"), Base64: data}}, true
 	case "input_video":
 		return completion.Part{Kind: completion.VideoPart, Media: wire.MediaFrom(rawjson.Find(v, "video_url"))}, true
 	default:
@@ -265,7 +266,7 @@ func fileOf(v []byte) *completion.Media {
 	} else if url := rawjson.Find(v, "file_url"); !rawjson.IsNull(url) {
 		media = wire.MediaFrom(url)
 	}
-	media.FileID, media.Name = wire.TextAt(v, "file_id"), wire.TextAt(v, "filename")
+	media.FileID, media.Name = rawjson.TextAt(v, "file_id"), rawjson.TextAt(v, "filename")
 	return media
 }
 
@@ -274,14 +275,14 @@ func (b *builder) reasoning(v []byte) {
 	var text strings.Builder
 	for _, list := range [...]string{"summary", "content"} {
 		for e := rawjson.ElementsOf(rawjson.Find(v, list)); e.Next(); {
-			text.WriteString(wire.TextAt(e.Value, "text"))
+			text.WriteString(rawjson.TextAt(e.Value, "text"))
 		}
 	}
 	t := completion.Thought{Text: text.String()}
-	if data := wire.TextAt(v, "encrypted_content"); data != "" {
+	if data := rawjson.TextAt(v, "encrypted_content"); data != "" {
 		var ok bool
-		if t, ok = wire.Unpack(data); !ok {
-			t = completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, ID: wire.TextAt(v, "id"), Data: data}
+		if t, ok = pack.Unpack(data); !ok {
+			t = completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, ID: rawjson.TextAt(v, "id"), Data: data}
 		} else if t.Kind != completion.ThoughtEncrypted && t.Text == "" {
 			t.Text = text.String()
 		}

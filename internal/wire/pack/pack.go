@@ -1,4 +1,6 @@
-package wire
+// Package pack makes one opaque string of reasoning, for wires that have room for one, and reads it again. Clients bring it back to whatever
+// wire comes next. It must not know a wire.
+package pack
 
 import (
 	"encoding/base64"
@@ -35,7 +37,7 @@ func Unpack(s string) (t completion.Thought, ok bool) {
 	if err != nil || !rawjson.Valid(b) || rawjson.KindOf(b) != rawjson.Object {
 		return t, false
 	}
-	switch TextAt(b, "kind") {
+	switch rawjson.TextAt(b, "kind") {
 	case "text":
 	case "summary":
 		t.Kind = completion.ThoughtSummary
@@ -44,7 +46,7 @@ func Unpack(s string) (t completion.Thought, ok bool) {
 	default:
 		return t, false
 	}
-	t.Format, t.ID, t.Text, t.Signature, t.Data = TextAt(b, "format"), TextAt(b, "id"), TextAt(b, "text"), TextAt(b, "signature"), TextAt(b, "data")
-	t.Origin = TextAt(b, "origin")
+	t.Format, t.ID, t.Text, t.Signature, t.Data = rawjson.TextAt(b, "format"), rawjson.TextAt(b, "id"), rawjson.TextAt(b, "text"), rawjson.TextAt(b, "signature"), rawjson.TextAt(b, "data")
+	t.Origin = rawjson.TextAt(b, "origin")
 	return t, true
 }
