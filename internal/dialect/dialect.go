@@ -1,5 +1,5 @@
-// Package upstream performs attempts: it sends an encoded request to a provider, watches the clock and the limits, and turns
-// whatever goes wrong into a fault that says what may be tried next. It must not choose endpoints, retry, or know money.
+// Package dialect is the contract of what speaks to a provider, and the toolkit of those that implement it: one folder below is one wire.
+// It must not open a connection, read a clock, choose endpoints or know money.
 package dialect
 
 import (

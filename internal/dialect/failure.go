@@ -15,13 +15,13 @@ import (
 // MaxFailureBytes is how much of a body that is not 2xx is read.
 const MaxFailureBytes = 64 << 10
 
-const (
-	MaxRetryAfter     = time.Hour
-	defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
+// MaxRetryAfter is the longest wait that a provider is believed.
+const MaxRetryAfter = time.Hour
 
-	// Unreadable is the sentence for an answer that is not what its wire has.
-	Unreadable = "The provider sent an answer that cannot be read."
-)
+const defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
+
+// Unreadable is the sentence for an answer that is not what its wire has.
+const Unreadable = "The provider sent an answer that cannot be read."
 
 // Refusal is what a provider said of a failure, in its error body or in an error inside a 2xx answer.
 type Refusal struct {
@@ -166,6 +166,7 @@ func (r Refusal) retryAfter() time.Duration {
 	return defaultRetryAfter
 }
 
+// ClampRetry is a wait of so many seconds: whole ones, at least one and at most MaxRetryAfter.
 func ClampRetry(seconds float64) time.Duration {
 	if seconds != seconds { // NaN
 		return defaultRetryAfter

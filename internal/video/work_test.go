@@ -658,7 +658,7 @@ func TestSearchBeginsAtTheSubmission(t *testing.T) {
 			r = newRig(t, &provider{
 				submit: func(_ context.Context, s *video.Submission) (video.Accepted, error) {
 					asked = append(asked, time.Now())
-					if kept := r.store.one(); !kept.Submitting || kept.AskedAt.Sub(time.Now()).Abs() > time.Millisecond || !s.At.Equal(kept.AskedAt) {
+					if kept := r.store.one(); !kept.Submitting || time.Until(kept.AskedAt).Abs() > time.Millisecond || !s.At.Equal(kept.AskedAt) {
 						t.Errorf("the store has %s, it is %s", kept.AskedAt, time.Now())
 					}
 					e := fault.New(fault.ProviderUnavailable, "x", "A heron cannot be made.")

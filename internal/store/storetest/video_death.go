@@ -167,14 +167,13 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	}
 	heir := s.crew(next, withFiles(f))
 	jobs := must(s.store.Jobs(s.ctx, video.Query{User: c.User, Limit: 5}))
-	asks, _ := s.provider.asksAndJobs()
 	what := fmt.Sprintf("act %d, after %t", at, after)
 	if len(jobs) == 0 { // it died before there was one, or before its client can have been told
 		s.balanced()
 		for range 3 {
 			heir.step(31 * time.Second)
 		}
-		asks, _ = s.provider.asksAndJobs()
+		asks, _ := s.provider.asksAndJobs()
 		if told := s.told(c.User); asks != 0 || len(told) != 0 || !m.dead || err != nil && !errors.Is(err, errDead) {
 			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, told, err)
 		}
