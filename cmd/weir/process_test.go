@@ -313,7 +313,7 @@ func (b *broken) String() string {
 	return fmt.Sprintf("%s (%v)", b.what, b.err)
 }
 
-// usage is the member of answers and of last chunks that tells what they cost.
+// usage is the member of answers and of last chunks that reports what they cost.
 type usage struct {
 	PromptTokens     int64       `json:"prompt_tokens"`
 	CompletionTokens int64       `json:"completion_tokens"`
@@ -444,7 +444,7 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// promised tells how long something took that must take at most limit.
+// promised reports how long something took that must take at most limit.
 func promised(t *testing.T, what string, took, limit time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)

@@ -37,7 +37,7 @@ type Store interface {
 	SetUserRole(ctx context.Context, id string, role apikey.Role, now time.Time, e audit.Event) error
 	// SetUserPreferences fails with fault.NotFound.
 	SetUserPreferences(ctx context.Context, id, preferences string, now time.Time, e audit.Event) error
-	// Bootstrap adds a user, their wallet and keys if the store has no user, and tells whether it did.
+	// Bootstrap adds a user, their wallet and keys if the store has no user, and reports whether it did.
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
 

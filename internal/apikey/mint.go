@@ -74,7 +74,7 @@ func checksum(secret string) [checksumLen]byte {
 	return digits
 }
 
-// Check tells whether text has the form and the checksum of a key, and of which sort. It asks no store: a typo is told offline.
+// Check reports whether text has the form and the checksum of a key, and of which sort. It asks no store: a typo is told offline.
 func Check(text string) (management, ok bool) {
 	secret, ok := strings.CutPrefix(text, Prefix)
 	if !ok {

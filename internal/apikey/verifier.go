@@ -174,7 +174,7 @@ func refuse(why string) error {
 	return fault.New(fault.Authentication, "apikey.Verify: "+why, "The API key is not valid.")
 }
 
-// admit tells whether the key opens the door now.
+// admit reports whether the key opens the door now.
 func (e *entry) admit(now time.Time) (*Caller, error) {
 	switch {
 	case e.found.State(now) == Deleted:

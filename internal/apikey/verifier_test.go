@@ -23,7 +23,7 @@ type memory struct {
 	keys    map[string]apikey.Found
 	asked   int
 	err     error
-	entered chan struct{} // when not nil, each look-up tells that it has begun ...
+	entered chan struct{} // when not nil, each look-up reports that it has begun ...
 	leave   chan struct{} // ... and, with what it has read, waits to go on
 }
 

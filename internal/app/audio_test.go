@@ -26,7 +26,7 @@ type listener struct {
 	dialect string
 	base    string // below the simulator's origin
 	model   string // the simulator's name of its models
-	slug    string // the model's name here, which tells what it may be asked for
+	slug    string // the model's name here, which reports what it may be asked for
 	tokens  bool   // it is priced by tokens, else by the minute
 	words   bool
 	letters bool // it tells speakers apart

@@ -44,7 +44,7 @@ func (d *doubts) tell(c *record.Call) {
 		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String(), "untold", more)
 }
 
-// count tells whether to log, and how often it has not been since the last time.
+// count reports whether to log, and how often it has not been since the last time.
 func (d *doubts) count(k doubtKey) (more int64, tell bool) {
 	now := d.now()
 	d.mu.Lock()

@@ -259,7 +259,7 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 // detector. What took longer than promised is told in the log.
 const patience = 10
 
-// promised tells how long something took that must take at most limit.
+// promised reports how long something took that must take at most limit.
 func promised(t *testing.T, what string, took, limit time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)

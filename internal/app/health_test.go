@@ -83,7 +83,7 @@ func startTrio(t *testing.T) *trio {
 	return x
 }
 
-// phase makes n calls a second apart and tells how the attempts were distributed.
+// phase makes n calls a second apart and reports how the attempts were distributed.
 func (x *trio) phase(t *testing.T, a *account, name string, n int) map[string]int64 {
 	t.Helper()
 	for range n {

@@ -383,7 +383,7 @@ func (c *cell) checkPainter(t *testing.T, gw *gateway, p *painter, stream bool) 
 	a.wantSpent(t, true)
 }
 
-// wantPaintedOr checks what the client sees without a fallback, and tells whether it was a picture.
+// wantPaintedOr checks what the client sees without a fallback, and reports whether it was a picture.
 func (c *cell) wantPaintedOr(t *testing.T, got *answer, stream bool) bool {
 	t.Helper()
 	allowed := c.whole

@@ -151,7 +151,7 @@ func (l *leg) show(t *testing.T, c *cell, a *account, stream, fallback bool) {
 	}
 }
 
-// check checks what a client sees that has nothing to fall back to, and tells whether it is charged.
+// check checks what a client sees that has nothing to fall back to, and reports whether it is charged.
 func (l *leg) check(t *testing.T, c *cell, got *answer, stream bool) (charged bool) {
 	t.Helper()
 	allowed := c.whole

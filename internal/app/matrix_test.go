@@ -85,7 +85,7 @@ var matrix = slices.Concat(
 	again(cell{whole: served, stream: served, fine: true}, "u30-missing", "u30-negative", "u30-huge", "u30-strings", "u30-floats", "u31"),
 )
 
-// shown tells whether a cell of a matrix is shown for a wire: with -short, which is for the race detector, a part of all, another part for each wire.
+// shown reports whether a cell of a matrix is shown for a wire: with -short, which is for the race detector, a part of all, another part for each wire.
 func shown(cell, wire int) bool { return !testing.Short() || (cell+wire)%4 == 0 }
 
 // places bound how many cells of a matrix run at a time: many of those that wait for a timeout, few of those that work.
@@ -235,7 +235,7 @@ func (c *cell) checkFallback(t *testing.T, gw *gateway, m *manner, stream bool) 
 	account.wantNothingHeld(t)
 }
 
-// mayServe tells whether the faulty endpoint's own answer is good enough.
+// mayServe reports whether the faulty endpoint's own answer is good enough.
 func (c *cell) mayServe(stream bool) bool {
 	if stream {
 		return slices.Contains(c.stream, 200)

@@ -262,7 +262,7 @@ func (o *outage) one(t *testing.T, a *account) bool {
 	return o.ask(t, a, "[[sim tokens=50]] hello", false)
 }
 
-// ask sends one call. It tells whether the call was answered; else it must have been refused at once for want of the database.
+// ask sends one call. It reports whether the call was answered; else it must have been refused at once for want of the database.
 func (o *outage) ask(t *testing.T, a *account, prompt string, stream bool) bool {
 	began := time.Now()
 	got := a.chat(t, map[string]any{"model": "test/next", "stream": stream, "messages": []any{map[string]any{"role": "user", "content": prompt}}})

@@ -79,7 +79,7 @@ func (s *swallower) measure() {
 	}
 }
 
-// uploadAtOnce sends n recordings of that size at the same time and tells how far the heap grew while all were under way, their senders and
+// uploadAtOnce sends n recordings of that size at the same time and reports how far the heap grew while all were under way, their senders and
 // their upstream included.
 func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 	s := &swallower{}

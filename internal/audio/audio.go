@@ -1,4 +1,4 @@
-// Package audio tells what kind of recording an upload is and how long it lasts, from its bytes alone, so that money can be held for it.
+// Package audio reports what kind of recording an upload is and how long it lasts, from its bytes alone, so that money can be held for it.
 // It decodes no sound, trusts no number in a file further than the file's size can bear it out, and keeps none of the file in memory.
 package audio
 
@@ -94,7 +94,7 @@ type Info struct {
 	Format Format
 	// Duration is how long the sound lasts, never longer than Longest of the file's size. Money is held for this time.
 	Duration time.Duration
-	// Exact tells that Duration was counted from the sound itself: its frames, its samples, or the times that they carry. Otherwise it
+	// Exact reports that Duration was counted from the sound itself: its frames, its samples, or the times that they carry. Otherwise it
 	// is what a header claims, or, where nothing in the file says how long it lasts, Longest.
 	Exact bool
 }

@@ -163,7 +163,7 @@ func (m *movie) movie(b box) {
 
 func (m *movie) track(b box) {
 	if len(m.tracks) > maxTracks {
-		return // one too many, which tells that there are
+		return // one too many, which reports that there are
 	}
 	var t track
 	m.each(b.body, b.end, func(kind string, b box) {

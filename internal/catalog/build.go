@@ -278,7 +278,8 @@ func (b *builder) offer(o *Offer) {
 	m.Endpoints = append(m.Endpoints, ep)
 }
 
-// inputOf is what a model of a type takes when nobody says: the server itself refuses what it cannot read, but what the type alone tells is told.
+// inputOf is what a model of that type takes as input where its declaration does not say. It lists only what follows from the type; the provider
+// refuses the rest itself.
 func inputOf(kind string) Modality {
 	switch kind {
 	case TypeTranscription:

@@ -90,7 +90,7 @@ func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {
 	return best
 }
 
-// fit tells how well a line says what a picture of a quality and a size costs.
+// fit reports how well a line says what a picture of a quality and a size costs.
 func (x *ImagePrice) fit(quality, size string) int {
 	fit := 0
 	switch {

@@ -2,7 +2,7 @@ package completion
 
 import "iter"
 
-// Revision tells which parts of the prompt are not those of the client's body any more. A dialect that speaks the client's wire writes
+// Revision reports which parts of the prompt are not those of the client's body any more. A dialect that speaks the client's wire writes
 // these from the prompt, and the rest from the body.
 type Revision uint8
 

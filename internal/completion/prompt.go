@@ -39,7 +39,7 @@ type Turn struct {
 	At    Span // of the message in Body that it is all of, empty when there is none or the turn was changed
 }
 
-// PartKind tells which fields of a Part count.
+// PartKind reports which fields of a Part count.
 type PartKind uint8
 
 // The kinds of parts.
@@ -119,7 +119,7 @@ type Result struct {
 	Failed bool
 }
 
-// ThoughtKind tells what a Thought holds.
+// ThoughtKind reports what a Thought holds.
 type ThoughtKind uint8
 
 // The kinds of thoughts.
@@ -225,7 +225,7 @@ type Search struct {
 	Exclude     []string
 }
 
-// NoticeSearch tells that a search of the web which the client offered to the model did not go to the provider, who has none. Coding agents
+// NoticeSearch reports that a search of the web which the client offered to the model did not go to the provider, who has none. Coding agents
 // offer one without being asked.
 const NoticeSearch = "The model was not offered a search of the web: its provider has none."
 

@@ -2,7 +2,7 @@ package completion
 
 import "slices"
 
-// NoticeThoughts tells that reasoning which came back with a conversation did not go to the provider: only who signed it takes it.
+// NoticeThoughts reports that reasoning which came back with a conversation did not go to the provider: only who signed it takes it.
 const NoticeThoughts = "Reasoning of another provider was left out."
 
 // Edit replaces a part of a request's Body.
@@ -14,7 +14,7 @@ type Edit struct {
 // Editor is a Source whose wire has places where a style puts what other wires said: an upstream of the same wire must not get that.
 type Editor interface {
 	// Edits are what has to be changed in req.Body for an upstream of the same wire, in order; nil: nothing, which is nearly always so.
-	// lost tells whether the upstream will miss something, as reasoning that somebody had signed.
+	// lost reports whether the upstream will miss something, as reasoning that somebody had signed.
 	Edits(req *Request) (list []Edit, lost bool)
 }
 

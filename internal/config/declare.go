@@ -294,7 +294,7 @@ func (d *declaring) try(path string, p catalog.Provider) {
 	}
 }
 
-// sendable tells what can be sent in a header field, or is the key file of a service account, which is exchanged for what is sent.
+// sendable reports what can be sent in a header field, or is the key file of a service account, which is exchanged for what is sent.
 func sendable(key string) bool {
 	return strings.HasPrefix(strings.TrimSpace(key), "{") || !strings.ContainsAny(key, "\r\n\x00 ")
 }

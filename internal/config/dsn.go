@@ -11,7 +11,7 @@ import (
 // its password shows as ***; only Reveal tells it.
 type DSN string
 
-// Postgres tells whether it names a database of PostgreSQL.
+// Postgres reports whether it names a database of PostgreSQL.
 func (d DSN) Postgres() bool {
 	scheme := d.scheme()
 	return scheme == "postgres" || scheme == "postgresql"

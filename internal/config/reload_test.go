@@ -44,7 +44,7 @@ func TestNeedRestart(t *testing.T) {
 	}
 }
 
-// change gives a plain value another one, and tells whether it could.
+// change gives a plain value another one, and reports whether it could.
 func change(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:

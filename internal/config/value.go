@@ -20,7 +20,7 @@ type Size int64
 // Decimal is a number kept as its text, so that a price is exactly what was written.
 type Decimal string
 
-// Builtin tells which built-in providers may switch themselves on.
+// Builtin reports which built-in providers may switch themselves on.
 type Builtin struct {
 	All  bool
 	Only []string // ids; nil unless a list was given

@@ -30,7 +30,7 @@ type Store interface {
 	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, Info, error)
 	// Delete forgets a file. It is no error that there is none.
 	Delete(ctx context.Context, key string) error
-	// Sweep forgets at most n files that were put before, and tells how many. It is for what nobody remembers any more.
+	// Sweep forgets at most n files that were put before, and reports how many. It is for what nobody remembers any more.
 	Sweep(ctx context.Context, before time.Time, n int) (int, error)
 	// Ready fails when nothing can be put at the moment.
 	Ready(ctx context.Context) error

@@ -14,7 +14,7 @@ import (
 // soundPiece is the longest piece of sound that one event carries, in bytes.
 const soundPiece = 16 << 10
 
-// soundHead is how much of a sound tells what it is.
+// soundHead is how much of a sound reports what it is.
 const soundHead = 12
 
 // sounds are the types of what models speak, by the names of formats.

@@ -80,7 +80,7 @@ type Exchange interface {
 	Close()
 }
 
-// Finished tells that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
+// Finished reports that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
 // only for Timeouts.Linger; then the body ends with io.EOF. It may be called again.
 func (a *Answer) Finished() {
 	if a.Exchange != nil {

@@ -175,7 +175,7 @@ func (m *Members) Has(name string) bool {
 	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
 }
 
-// Extra adds what the client wants the provider to be told beside what the gateway knows, but nothing that says who answers how often and to whom.
+// Extra adds fields of the client that the gateway does not know, but none that decide which model answers, how often, or for whom.
 func (m *Members) Extra(extras []task.Extra) {
 	for i := range extras {
 		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {

@@ -18,7 +18,7 @@ func ClosedSchema(schema []byte) []byte {
 	return appendClosed(make([]byte, 0, len(schema)+128), schema, true)
 }
 
-// appendClosed copies v. named tells that v is a schema, and not a list of them by name.
+// appendClosed copies v. named reports that v is a schema, and not a list of them by name.
 func appendClosed(out, v []byte, schema bool) []byte {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:

@@ -21,13 +21,13 @@ import (
 type Filmer interface {
 	// SubmitVideo asks for the videos of s with one request that may make a job.
 	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
-	// RecoverVideo tells what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
+	// RecoverVideo reports what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
 	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
 	// PollVideo asks how far the job of j.UpstreamID is.
 	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
 	// CancelVideo has the provider stop.
 	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
-	// LocateVideo tells where a finished video can be read now.
+	// LocateVideo reports where a finished video can be read now.
 	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
 }
 
@@ -125,7 +125,7 @@ const (
 	byThere = 15 * time.Minute
 )
 
-// Placed tells where a listed job stands that was created at that moment: before a submission can have been made, or after it.
+// Placed reports where a listed job stands that was created at that moment: before a submission can have been made, or after it.
 func Placed(created time.Time, s *video.Submission) (before, after bool) {
 	return created.Before(s.At.Add(-Skew)), created.After(s.At.Add(byThere))
 }

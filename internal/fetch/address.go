@@ -29,7 +29,7 @@ func prefixes(all ...string) []netip.Prefix {
 	return list
 }
 
-// reserved tells whether an address is not to be called: it is none of the public Internet, or an IPv4 address in the clothes of an IPv6 one.
+// reserved reports whether an address is not to be called: it is none of the public Internet, or an IPv4 address in the clothes of an IPv6 one.
 func reserved(a netip.Addr) bool {
 	if a.Is4() {
 		return within(a, reserved4)

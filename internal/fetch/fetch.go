@@ -48,7 +48,7 @@ type Allowed struct {
 	Networks []netip.Prefix
 }
 
-// target tells whether a target may be whatever it is.
+// target reports whether a target may be whatever it is.
 func (a *Allowed) target(t *target) bool {
 	if t.addr.IsValid() {
 		return within(t.addr, a.Networks)

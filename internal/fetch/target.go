@@ -101,7 +101,7 @@ func hostAddress(host string, bracketed bool) (netip.Addr, error) {
 	return netip.Addr{}, nil
 }
 
-// isName tells whether a host in lower case is a name of the domain name system. One whose last label looks like a number is none, because
+// isName reports whether a host in lower case is a name of the domain name system. One whose last label looks like a number is none, because
 // many readers take it for an IPv4 address.
 func isName(host string) bool {
 	if len(host) > 253 {

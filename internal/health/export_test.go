@@ -8,5 +8,5 @@ func (r *Registry) Remembered(id string) int {
 	return len(a.of)
 }
 
-// SameGroup tells whether two accounts share one part of what endpoints may have under way.
+// SameGroup reports whether two accounts share one part of what endpoints may have under way.
 func SameGroup(a, b string) bool { return group(a) == group(b) }

@@ -21,7 +21,7 @@ const (
 	Unreachable               // no connection came about
 )
 
-// Judge tells what an attempt's error says of its endpoint; content tells whether an answer had begun.
+// Judge reports what an attempt's error says of its endpoint; content reports whether an answer had begun.
 func Judge(err *fault.Error, content bool) Result {
 	switch {
 	case err == nil:
@@ -205,7 +205,7 @@ func (g *guard) fail(probe bool, by uint64, now int64, cfg *Config) {
 	}
 }
 
-// look tells what routing may know.
+// look reports what routing may know.
 func (g *guard) look(now int64) (coolDown, isEjected bool) {
 	if !g.troubled.Load() {
 		return false, false

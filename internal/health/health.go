@@ -168,7 +168,7 @@ const (
 	Crowded         // the account has its share of them, and others want theirs
 )
 
-// Admit asks to try ep now with a request of an account, "" for nobody's. With None the pass must be ended, whatever becomes of the attempt. Otherwise after tells when asking
+// Admit asks to try ep now with a request of an account, "" for nobody's. With None the pass must be ended, whatever becomes of the attempt. Otherwise after reports when asking
 // again may be worth it.
 func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refusal, after time.Duration) {
 	e := r.meet(ep.ID)
@@ -291,7 +291,7 @@ type Sample struct {
 	Tokens  int64         // of the answer; 0 unknown
 }
 
-// End tells what became of the attempt. Calls after the first do nothing.
+// End reports what became of the attempt. Calls after the first do nothing.
 func (p *Pass) End(s Sample) {
 	e, r := p.endpoint, p.registry
 	if e == nil {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/limit"
 )
 
-// Status tells how far a response has come.
+// Status reports how far a response has come.
 type Status string
 
 // The statuses. The last four are final.
@@ -66,13 +66,13 @@ type Reader interface {
 
 // Writer changes what is kept. Every method is one transaction.
 type Writer interface {
-	// KeepResponse writes r, in the place of one that is not final. It tells whether it did: what is final stays as it is.
+	// KeepResponse writes r, in the place of one that is not final. It reports whether it did: what is final stays as it is.
 	KeepResponse(ctx context.Context, r *Response) (bool, error)
-	// MarkResponse sets status and StaleAt of a response that is not final, and tells whether there was one.
+	// MarkResponse sets status and StaleAt of a response that is not final, and reports whether there was one.
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
-	// DeleteResponse forgets one, and tells whether there was one.
+	// DeleteResponse forgets one, and reports whether there was one.
 	DeleteResponse(ctx context.Context, account, id string) (bool, error)
-	// SweepResponses forgets at most n that expired before now, and the oldest of accounts beyond b. It tells how many it forgot.
+	// SweepResponses forgets at most n that expired before now, and the oldest of accounts beyond b. It reports how many it forgot.
 	SweepResponses(ctx context.Context, now time.Time, b Bounds, n int) (int, error)
 }
 

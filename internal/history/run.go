@@ -71,7 +71,7 @@ func (m *Manager) stale() time.Time { return m.cfg.Now().Add(beats * m.cfg.BeatE
 // Context ends when the response is cancelled or deleted, or the node stops; its cause is a *fault.Error then.
 func (r *Run) Context() context.Context { return r.ctx }
 
-// Started tells that somebody works on the response.
+// Started reports that somebody works on the response.
 func (r *Run) Started() {
 	r.m.mark(r.ctx, r)
 }
@@ -92,7 +92,7 @@ func (r *Run) End(status Status, object, output []byte, items []string) {
 	m.Keep(&ended)
 }
 
-// given tells whether the client has given the response up.
+// given reports whether the client has given the response up.
 func (r *Run) given() bool {
 	var f *fault.Error
 	return errors.As(context.Cause(r.ctx), &f) && f.Kind == fault.Canceled

@@ -81,7 +81,7 @@ func (c *changeReader) value(name string, v []byte) error {
 	t := edit.FieldType(c.Kind, name)
 	switch {
 	case t == edit.None && !edit.IsGroup(c.Kind, name):
-		// a name that nobody knows is told by where it stands, and nothing of it is read
+		// an unknown field: the error has its path, and its value is not read
 		return fault.Field("httpapi.readChange", clip(name), "This route knows no field of that name.")
 	case kind == rawjson.Null:
 		if !c.Create {

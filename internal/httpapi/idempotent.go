@@ -127,7 +127,7 @@ func (n *named) keep(status int, contentType []string, body []byte) {
 	run.Keep(idempotency.Answer{Status: status, Type: contentType[0], Body: body})
 }
 
-// final tells whether the same request would be answered the same way again.
+// final reports whether the same request would be answered the same way again.
 func final(status int) bool {
 	switch status {
 	case http.StatusTooManyRequests, http.StatusUnauthorized, http.StatusPaymentRequired, http.StatusRequestTimeout, StatusClientGone:
@@ -136,7 +136,7 @@ func final(status int) bool {
 	return status < 500
 }
 
-// frame takes one frame of a stream in, and tells whether it stays here for now. The style's lock is held.
+// frame takes one frame of a stream in, and reports whether it stays here for now. The style's lock is held.
 func (n *named) frame(frame []byte) bool {
 	if n.run == nil {
 		return false

@@ -93,7 +93,7 @@ func (x *exchange) paint(req *completion.Request) error {
 	return err
 }
 
-// worked tells whether a provider had taken the task on when it failed: doing it again costs as much, and official clients would, unasked.
+// worked reports whether a provider had taken the task on when it failed: doing it again costs as much, and official clients would, unasked.
 func worked(e *fault.Error) bool {
 	return e.Upstream != nil && (e.Kind == fault.Timeout || e.Upstream.Status >= 200 && e.Upstream.Status <= 299)
 }

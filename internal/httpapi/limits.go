@@ -122,7 +122,7 @@ func (x *exchange) leave() {
 	}
 }
 
-// crowded is the fault of whoever has too much under way: nobody knows when it ends.
+// crowded is the fault of a caller with too many requests under way. It is not known when one ends, so the wait is a guess.
 func (x *exchange) crowded(most int64, by, public string) error {
 	err := x.limited(strconv.FormatInt(most, 10), "0", by, public, 0)
 	err.RetryAfter = time.Duration(1+rand.IntN(3)) * time.Second
@@ -298,7 +298,7 @@ const (
 	maxPayers = 10_000
 )
 
-// paying tells whether the caller has ever topped up.
+// paying reports whether the caller has ever topped up.
 func (x *exchange) paying() (bool, error) {
 	p := &x.api.limits.paying
 	known, ok := p.find(x.caller.User)

@@ -129,7 +129,7 @@ func preferencesOf(header string) (routing.Preferences, error) {
 
 // Counter asks providers how long prompts are. *relay.Relay is one.
 type Counter interface {
-	// CountTokens tells what the endpoint counts that would serve c; ok is false when it does not tell. See relay.Relay.
+	// CountTokens reports what the endpoint counts that would serve c; ok is false when it does not tell. See relay.Relay.
 	CountTokens(ctx context.Context, c *relay.Call) (n int64, ok bool)
 }
 

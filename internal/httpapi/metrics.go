@@ -106,7 +106,7 @@ func (m *Metrics) watch(a *API) {
 	}
 }
 
-// Ejections tells how many endpoints get no calls. *health.Registry is one.
+// Ejections reports how many endpoints get no calls. *health.Registry is one.
 type Ejections interface{ CountEjected() int }
 
 // WatchHealth exports how many endpoints are ejected.
@@ -115,7 +115,7 @@ func (m *Metrics) WatchHealth(e Ejections) {
 		func() float64 { return float64(e.CountEjected()) }))
 }
 
-// Asides tells how many charges could not be posted and wait for a decision. *ledger.Book is one.
+// Asides reports how many charges could not be posted and wait for a decision. *ledger.Book is one.
 type Asides interface{ Aside() int64 }
 
 // WatchAside exports how many charges wait for a decision.

@@ -10,7 +10,7 @@ import (
 	"weir/internal/routing"
 )
 
-// What is set for the account holds for the next request of any of its keys, and the explanation tells what holds and who said so.
+// What is set for the account holds for the next request of any of its keys, and the explanation reports what holds and who said so.
 func TestAccountPreferences(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(nil), nil)

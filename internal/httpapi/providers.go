@@ -13,7 +13,7 @@ import (
 	"weir/internal/money"
 )
 
-// Stats tells how endpoints have been doing.
+// Stats reports how endpoints have been doing.
 type Stats interface {
 	// Stats is what was measured at an endpoint, by its id: percent of the attempts of one day that succeeded, and of 30 minutes the
 	// median time to first content and the median output tokens per second. known is false when there was no attempt.

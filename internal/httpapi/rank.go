@@ -7,7 +7,7 @@ import (
 	"weir/internal/catalog/listing"
 )
 
-// Popularity tells how much models are used. The store is one.
+// Popularity reports how much models are used. The store is one.
 type Popularity interface {
 	// ModelTokens sums the prompt and completion tokens of all wallets by the slug that served, variant suffix kept, over the UTC
 	// days from..to (YYYY-MM-DD, both included).

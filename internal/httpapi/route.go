@@ -105,7 +105,7 @@ func choose(routes []*Route, method string) (*Route, []string) {
 	return nil, append(allow, http.MethodOptions)
 }
 
-// search compares segment by segment; escaped tells that each is still to be decoded, once.
+// search compares segment by segment; escaped reports that each is still to be decoded, once.
 func (t *routeTable) search(method, path string, escaped bool) (*Route, [2]string, []string) {
 	var values [2]string
 	if path == "" || path[0] != '/' {

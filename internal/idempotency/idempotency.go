@@ -73,11 +73,11 @@ type Store interface {
 	// then it returns that one and changes nothing. Of any number of calls at once, on any number of nodes, one writes.
 	BeginIdempotent(ctx context.Context, e Entry, b Bounds) (*Entry, error)
 	// FinishIdempotent keeps the answer of the run that Generation names, unless another run has the name by now or it has finished.
-	// It tells whether it did.
+	// It reports whether it did.
 	FinishIdempotent(ctx context.Context, user, name, generation string, a Answer) (bool, error)
 	// DropIdempotent forgets the entry of an unfinished run; it does nothing when there is none.
 	DropIdempotent(ctx context.Context, user, name, generation string) error
-	// SweepIdempotent forgets at most n entries that expired before now, and tells how many it did.
+	// SweepIdempotent forgets at most n entries that expired before now, and reports how many it did.
 	SweepIdempotent(ctx context.Context, now time.Time, n int) (int, error)
 }
 
@@ -86,7 +86,7 @@ type Config struct {
 	Now  func() time.Time
 	Node string // this node's identity
 	Life string // differs with every start of it
-	// Settled tells whether a generation was charged, as far as the store and this node's journal know.
+	// Settled reports whether a generation was charged, as far as the store and this node's journal know.
 	Settled func(ctx context.Context, wallet, generation string) (bool, error)
 
 	KeepFor    time.Duration // default 24 h

@@ -163,5 +163,5 @@ func (b *Book) applyLoop(ctx context.Context) {
 	}
 }
 
-// idle tells whether the store has everything.
+// idle reports whether the store has everything.
 func (b *Book) idle() bool { return !b.journal.Loose() && b.applied.Load() >= b.journal.End() }

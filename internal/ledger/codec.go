@@ -106,7 +106,7 @@ const hasNotice = 1 << 4
 // hasLater is the flag of a record that ends with the counts that usages have got since.
 const hasLater = 1 << 5
 
-// hasDollars is the flag of a record that tells what prices in dollars its lines come from.
+// hasDollars is the flag of a record that reports what prices in dollars its lines come from.
 const hasDollars = 1 << 6
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.

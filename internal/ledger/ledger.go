@@ -93,7 +93,7 @@ type Config struct {
 
 	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
 	OnSuperseded func()
-	// Wait waits for d or until the channel closes, and tells which: true for d. nil: a timer. Tests move other nodes on in it.
+	// Wait waits for d or until the channel closes, and reports which: true for d. nil: a timer. Tests move other nodes on in it.
 	Wait func(done <-chan struct{}, d time.Duration) bool
 	// Allocate is for tests that fill the disk; see journal.Options.
 	Allocate func(f *journal.File, bytes int64) error

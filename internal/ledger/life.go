@@ -91,7 +91,7 @@ func (b *Book) supersede() {
 	}
 }
 
-// sameLife tells whether the node still has this start's life; when it does not, the node has been superseded.
+// sameLife reports whether the node still has this start's life; when it does not, the node has been superseded.
 func (b *Book) sameLife(ctx context.Context) (bool, error) {
 	life, err := b.store.Life(ctx, b.Node())
 	if err != nil {

@@ -135,7 +135,7 @@ func (p *Posting) Words() string {
 	return s
 }
 
-// Repeats tells whether m, which was posted with the same reference, is what p asks for. It fails with fault.Conflict, and the field that differs.
+// Repeats reports whether m, which was posted with the same reference, is what p asks for. It fails with fault.Conflict, and the field that differs.
 func (p *Posting) Repeats(m *Movement) error {
 	var differs string
 	switch {
@@ -200,7 +200,7 @@ func Told(action string) string {
 	return ""
 }
 
-// Against tells whether what a posting of a kind moves into a wallet may come from that account.
+// Against reports whether what a posting of a kind moves into a wallet may come from that account.
 func Against(kind, account string) bool {
 	switch kind {
 	case TopUpKind:

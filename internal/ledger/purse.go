@@ -107,7 +107,7 @@ func (l *lease) grow(n money.Nano) {
 	l.low = min(l.low, l.free())
 }
 
-// usable tells whether new holds may come from l.
+// usable reports whether new holds may come from l.
 func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
 	if l == nil || l.unsure || l.epoch != b.epoch.Load() || !b.beating(now) {
 		return false
@@ -118,7 +118,7 @@ func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
 	return l.limit == lim.Amount && l.pot.Period == lim.Reset.period(now)
 }
 
-// beating tells whether the store took this node's sign of life recently enough for its leases to be its own.
+// beating reports whether the store took this node's sign of life recently enough for its leases to be its own.
 func (b *Book) beating(now time.Time) bool { return int64(now.Sub(b.started)) < b.goodFor.Load() }
 
 func (b *Book) purse(id purseID) *purse {
@@ -390,7 +390,7 @@ func (p *purse) estimate(now time.Time, need money.Nano, spendFor time.Duration)
 // maxWant bounds a lease: a million rubles are enough for seconds.
 const maxWant = 1_000_000 * money.Ruble
 
-// borrow asks the store, and the other nodes when the store has too little. recalled tells that it did the latter.
+// borrow asks the store, and the other nodes when the store has too little. recalled reports that it did the latter.
 func (b *Book) borrow(ctx context.Context, q Borrow) (g Grant, recalled bool, err error) {
 	g, err = b.borrowOnce(ctx, q)
 	if err != nil || g.Fenced || g.Granted > 0 || g.Elsewhere == 0 {

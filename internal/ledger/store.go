@@ -25,7 +25,7 @@ type Store interface {
 // Nodes keeps which processes live. A node's epoch grows each time its leases are closed as a whole, so that a node which slept
 // through that (fencing) cannot use them any more.
 type Nodes interface {
-	// Position makes node known, and tells how far its journal has been applied.
+	// Position makes node known, and reports how far its journal has been applied.
 	Position(ctx context.Context, node string) (int64, error)
 	// Join closes all leases of node, begins a new epoch and returns it.
 	Join(ctx context.Context, node string, now time.Time) (epoch int64, err error)
@@ -33,7 +33,7 @@ type Nodes interface {
 	Leave(ctx context.Context, node string, epoch int64) error
 	// Beat is a sign of life. It returns the other nodes that joined and did not leave. current is false when node's epoch is another by now.
 	Beat(ctx context.Context, node string, epoch int64, now time.Time) (others []Node, current bool, err error)
-	// Evict closes the leases of a node and its epoch, if it has given no sign of life since that beat. It tells whether it did.
+	// Evict closes the leases of a node and its epoch, if it has given no sign of life since that beat. It reports whether it did.
 	Evict(ctx context.Context, node string, beat int64) (bool, error)
 }
 
@@ -42,7 +42,7 @@ type Nodes interface {
 type Lives interface {
 	// Life is the life that a node was given last, "" for one that is not known or never had one.
 	Life(ctx context.Context, node string) (string, error)
-	// Live gives a known node another life, if it has the former one. It tells whether it did.
+	// Live gives a known node another life, if it has the former one. It reports whether it did.
 	Live(ctx context.Context, node, former, life string) (bool, error)
 	// Books is the identity of all that is kept here; fresh becomes it when there is none yet.
 	Books(ctx context.Context, fresh string) (string, error)

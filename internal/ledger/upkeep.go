@@ -28,7 +28,7 @@ func (b *Book) Tick(ctx context.Context) error {
 	return err
 }
 
-// beat tells whether a sign of life was due and taken.
+// beat reports whether a sign of life was due and taken.
 func (b *Book) beat(ctx context.Context) (bool, error) {
 	b.upkeep.Lock()
 	defer b.upkeep.Unlock()

@@ -18,7 +18,7 @@ type Report struct {
 	Chain  Anchor // where the chain of what was posted ends
 }
 
-// OK tells whether all laws hold.
+// OK reports whether all laws hold.
 func (r Report) OK() bool {
 	for _, c := range r.Checks {
 		if !c.OK {

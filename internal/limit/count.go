@@ -25,13 +25,13 @@ func NewCount() *Count {
 	return c
 }
 
-// Enter adds one to a name that has fewer than limit, and tells whether it did. Each Enter that did needs a Leave.
+// Enter adds one to a name that has fewer than limit, and reports whether it did. Each Enter that did needs a Leave.
 func (c *Count) Enter(name string, limit int64) bool { return c.Add(name, 1, limit) }
 
 // Leave takes one from a name.
 func (c *Count) Leave(name string) { c.Sub(name, 1) }
 
-// Add adds n to a name that has no more than limit then, and tells whether it did. Each Add that did needs a Sub.
+// Add adds n to a name that has no more than limit then, and reports whether it did. Each Add that did needs a Sub.
 func (c *Count) Add(name string, n, limit int64) bool {
 	p := c.part(name)
 	p.mu.Lock()

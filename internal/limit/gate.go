@@ -43,8 +43,8 @@ type Verdict struct {
 	Wait time.Duration // when the same question may get another answer; 0 when OK
 }
 
-// Take uses c of the name's allowances, all of it or, where one of them does not have it, nothing. What costs more than an allowance
-// ever holds is let in when it is full, or it could never be: the name then waits for longer.
+// Take takes c from the allowances of a name: all of it, or nothing if one allowance has too little. A request that costs more than an
+// allowance can ever hold is let in when that allowance is full, since otherwise it could never run; the name waits longer afterwards.
 func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	at := span{ns: int64(now.Sub(g.start))}
 	p := g.part(name)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Heap tells whether memory is short. Whoever asks first after lookEvery has it measured; everybody else reads two words.
+// Heap reports whether memory is short. Whoever asks first after lookEvery has it measured; everybody else reads two words.
 type Heap struct {
 	most       int64 // bytes
 	used       func() int64

@@ -18,7 +18,7 @@ type answer struct {
 	notices     []string
 	tool        bool                    // the arguments of the one tool are the answer
 	mend        bool                    // malformed JSON is mended
-	check       func(text []byte) error // tells how an answer fails its schema; nil: there is nothing to check
+	check       func(text []byte) error // reports how an answer fails its schema; nil: there is nothing to check
 	annotations []byte                  // JSON list of what files say, nil: none
 	head        completion.Head
 	headed      bool

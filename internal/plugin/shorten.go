@@ -133,7 +133,7 @@ func answers(t *completion.Turn) bool {
 // leastLeft is how many bytes of a text stay when it is shortened.
 const leastLeft = 200
 
-// squeeze takes the middle out of the unit's longest text. It tells whether that was enough.
+// squeeze takes the middle out of the unit's longest text. It reports whether that was enough.
 func (c *cutter) squeeze(turns []completion.Turn, u unit) bool {
 	at, part, text := 0, -1, ""
 	for i := u.from; i < u.to; i++ {

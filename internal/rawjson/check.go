@@ -31,7 +31,7 @@ const op = "rawjson.Check"
 // byte order mark, nothing but space around it, and within lim. It returns nil or a fault of kind Invalid, DuplicateKey or
 // TooDeep whose sentence names the offset; it never panics. Passing it is what makes bytes "checked" elsewhere.
 //
-// One scan decides. Only names that are written with escapes go to jsontext, to be compared as text; it also tells what is wrong
+// One scan decides. Only names that are written with escapes go to jsontext, to be compared as text; it also reports what is wrong
 // with a body that is refused.
 func Check(b []byte, lim Limits) *fault.Error {
 	if bytes.HasPrefix(b, []byte("\xef\xbb\xbf")) {

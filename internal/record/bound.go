@@ -38,7 +38,7 @@ const (
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
 // Bound makes c such as can always be kept, whatever it holds: texts are valid, without NUL and of bounded length, lists have bounded
-// lengths, numbers and times lie where sums and dates of them exist. It tells whether something had to change. What is charged, and to
+// lengths, numbers and times lie where sums and dates of them exist. It reports whether something had to change. What is charged, and to
 // whom, never does; an id that is too long keeps its beginning, and a hash in the place of the rest. Lists that change are copied first.
 func (c *Call) Bound() (changed bool) {
 	var b bounder

@@ -137,7 +137,7 @@ const (
 	mostBackOff  = 250 * time.Millisecond
 )
 
-// worthAnother tells whether the same endpoint should be tried again, and how long to wait before: at once when the provider had closed
+// worthAnother reports whether the same endpoint should be tried again, and how long to wait before: at once when the provider had closed
 // an idle connection, for it has not seen the request; after a moment when it sent no byte or asked for at most a second of patience.
 // Another endpoint is better than waiting.
 func (x *run) worthAnother(ctx context.Context, err *fault.Error, rest []routing.Attempt) (wait time.Duration, worth bool) {

@@ -207,7 +207,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 	return x.final(nil)
 }
 
-// serve carries the call on at an endpoint that admitted it. over tells that nothing more is to be tried; rest is what could be.
+// serve carries the call on at an endpoint that admitted it. over reports that nothing more is to be tried; rest is what could be.
 // Money is held before the request is shaped: shaping is work, and an account that cannot pay for the call gets none.
 func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
 	x.req, x.reshape = x.call.Request.As(at.Variant), nil
@@ -304,7 +304,7 @@ func (x *run) shape(ctx context.Context, ep *catalog.Endpoint, req *completion.R
 	return nil
 }
 
-// mayTry tells whether another attempt may be begun.
+// mayTry reports whether another attempt may be begun.
 func (x *run) mayTry() bool {
 	return len(x.rec.Attempts) < x.relay.cfg.MaxAttempts && x.since() <= x.relay.cfg.AttemptBudget
 }

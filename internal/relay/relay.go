@@ -61,7 +61,7 @@ type Served struct {
 	Head     completion.Head
 }
 
-// Receipt tells what the answer consumed and what it costs.
+// Receipt reports what the answer consumed and what it costs.
 type Receipt struct {
 	Usage      usage.Usage
 	Cost       money.Nano

@@ -114,7 +114,7 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 		most.Images.N = max(most.Images.N, made)
 	}
 	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Told() && !t.Measured && m.length > 0 {
-		u.Millis = usage.Of(m.length.Milliseconds()) // who has heard it knows better than its head
+		u.Millis = usage.Of(m.length.Milliseconds()) // a length that was measured while decoding is better than the one in the file's header
 	}
 	if m.pixels > 0 {
 		u.Kilopixels = usage.Of((m.pixels*made/m.images + 999) / 1000)

@@ -544,7 +544,7 @@ func (p *planner) pick(models []asked) []Attempt {
 	return attempts
 }
 
-// firstOfEach visits p.order and tells which candidate is the first of its entry in the model list.
+// firstOfEach visits p.order and reports which candidate is the first of its entry in the model list.
 func (p *planner) firstOfEach(models int, visit func(c *candidate, first bool)) {
 	var room [16]bool
 	seen := room[:]

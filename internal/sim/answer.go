@@ -373,7 +373,7 @@ func (a *ask) resultsAtEnd() []string {
 	return out
 }
 
-// describe tells what was given beside text, in all user and tool turns.
+// describe reports what was given beside text, in all user and tool turns.
 func (a *ask) describe(lang *language) string {
 	var all []medium
 	for i := range a.turns {

@@ -107,7 +107,7 @@ func uuid(s string) bool {
 	return true
 }
 
-// tokenFor is a token that tells when it ends. None is kept.
+// tokenFor is a token that reports when it ends. None is kept.
 func tokenFor(expires int64) string {
 	said := strconv.FormatInt(expires, 10)
 	return said + "." + base64.RawURLEncoding.EncodeToString(seal(&wire{name: "token"}, &Model{}, []string{said}))

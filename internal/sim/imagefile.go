@@ -27,7 +27,7 @@ func paint(format string, width, height int, clear bool, seed uint64) []byte {
 	return paintPNG(width, height, clear, seed)
 }
 
-// square tells whether a point lies in a painted square.
+// square reports whether a point lies in a painted square.
 func square(seed uint64, x, y, width, height int) bool {
 	return seed>>(8*(y*8/height)+x*8/width)&1 == 1
 }

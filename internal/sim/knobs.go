@@ -37,7 +37,7 @@ type knobs struct {
 	finish            string
 	seed              uint64
 	redact            bool // thinking is kept from the caller
-	stamp             bool // bench: each frame tells when it was written
+	stamp             bool // bench: each frame reports when it was written
 	job               jobKnobs
 }
 

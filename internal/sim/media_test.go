@@ -65,7 +65,7 @@ func boxes(t testing.TB, b []byte, path ...string) []byte {
 	return nil
 }
 
-// described tells what bytes are, and of what size.
+// described reports what bytes are, and of what size.
 func described(t testing.TB, b []byte) string {
 	t.Helper()
 	if c, format, err := image.DecodeConfig(bytes.NewReader(b)); err == nil {

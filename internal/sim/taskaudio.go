@@ -81,7 +81,7 @@ func (f *form) get(name string) string {
 	return ""
 }
 
-// sniff tells what bytes are by their beginning: wav, mp3, mp4, webm, ogg, flac, mpeg; "" something else.
+// sniff reports what bytes are by their beginning: wav, mp3, mp4, webm, ogg, flac, mpeg; "" something else.
 func sniff(b []byte) string {
 	starts := func(at int, s string) bool { return len(b) >= at+len(s) && string(b[at:at+len(s)]) == s }
 	switch {

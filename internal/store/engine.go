@@ -38,9 +38,9 @@ type Engine struct {
 	// none, or the database has its own time for that.
 	Scrub func(ctx context.Context) error
 
-	// Duplicate tells whether a row could not be inserted because there is one with that key.
+	// Duplicate reports whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
-	// Refused tells whether the database can never take what it was given, be it tried as often as one likes: a number out of range, a law
+	// Refused reports whether the database can never take what it was given, be it tried as often as one likes: a number out of range, a law
 	// of a table that is broken.
 	Refused func(error) bool
 

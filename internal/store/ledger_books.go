@@ -120,7 +120,7 @@ func (c *checker) entries() {
 	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents))
 }
 
-// post adds a transaction, and tells what is wrong with it.
+// post adds a transaction, and reports what is wrong with it.
 func (b *books) post(p *posting, all *wide) string {
 	var sum wide
 	wallets, lines := 0, map[int64]bool{}
@@ -175,7 +175,7 @@ func (b *books) wallet(id string) *walletSums {
 	return w
 }
 
-// fits tells whether an entry belongs into its transaction.
+// fits reports whether an entry belongs into its transaction.
 func fits(p *posting, e *postedEntry, wallet bool) bool {
 	switch {
 	case p.kind == settleKind && wallet:
@@ -209,7 +209,7 @@ func (b *books) giveBack(wallet, generation string, n int64) {
 	b.refunds[k].sum.add(n)
 }
 
-// refund adds what was given back of a call to its hour, and tells what is wrong with it.
+// refund adds what was given back of a call to its hour, and reports what is wrong with it.
 func (b *books) refund(c *record.Call, hour *sums) string {
 	r := b.refunds[c.Wallet+"\x00"+c.Generation]
 	if r == nil {

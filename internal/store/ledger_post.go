@@ -95,7 +95,7 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 // wallet is what is read of a wallet before it changes.
 type wallet struct{ credited, charged, leased money.Nano }
 
-// bears tells whether a posting leaves the wallet with a balance that it may have.
+// bears reports whether a posting leaves the wallet with a balance that it may have.
 func (w *wallet) bears(p *ledger.Posting) error {
 	if _, err := w.credited.Add(p.Amount); err != nil {
 		return fault.New(fault.Unprocessable, "store.Post", "The balance would not fit.").Because(err)

@@ -30,7 +30,7 @@ const (
 		ORDER BY due_at LIMIT $2`
 	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
 	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
-	// jobChange is followed by what else must be true. $17 tells that the job is given up by who worked on it.
+	// jobChange is followed by what else must be true. $17 reports that the job is given up by who worked on it.
 	jobChange = `UPDATE video_jobs SET state = $3, ended = $4, cost = $5, upstream_id = $6, submitting = $7, error = $8, reason = $9, cleanup = $10,
 		updated_at = $11, completed_at = $12, expires_at = $13, due_at = $14, request = $15, detail = $16,
 		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`

@@ -54,7 +54,7 @@ type Moderation struct {
 	Single bool // the client sent one bare string
 }
 
-// ModerationInput is judged as a whole. Typed tells that the client wrote its parts as objects.
+// ModerationInput is judged as a whole. Typed reports that the client wrote its parts as objects.
 type ModerationInput struct {
 	Parts []Part
 	Typed bool

@@ -137,7 +137,7 @@ func (a *attempt) ask(t *target, req *completion.Request, call *dialect.Call) (*
 	return answer, err
 }
 
-// askAny also tells which credential was accepted.
+// askAny also reports which credential was accepted.
 func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, *credential, error) {
 	var refusal error
 	for {
@@ -236,7 +236,7 @@ func (a *attempt) watch() {
 	a.timer.Reset(next - now)
 }
 
-// look tells when to look again, or what is late.
+// look reports when to look again, or what is late.
 func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	next = a.totalBy
 	if now >= next {

@@ -138,7 +138,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	return nil, &f
 }
 
-// refuse takes c out of use for a while if f says that the refusal was meant for the credential, and tells whether it was.
+// refuse takes c out of use for a while if f says that the refusal was meant for the credential, and reports whether it was.
 func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time) bool {
 	if len(s.all) == 1 || !againstKey(f) {
 		return false
@@ -179,7 +179,7 @@ func againstKey(f *fault.Error) bool {
 	return false
 }
 
-// plain tells whether a path can go on the wire as it is.
+// plain reports whether a path can go on the wire as it is.
 func plain(path string) bool {
 	return !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7F || r == '#' })
 }

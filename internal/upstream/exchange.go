@@ -24,7 +24,7 @@ type exchange interface {
 	Header() http.Header
 	// Read reads the body.
 	io.Reader
-	// Drained tells whether the rest of the body was there already, so that the connection can serve again.
+	// Drained reports whether the rest of the body was there already, so that the connection can serve again.
 	Drained() bool
 	// Abort ends what the exchange is waiting for, at once.
 	Abort()

@@ -144,7 +144,7 @@ func spread(sum *money.Sum, left int64, price money.Price, parts []sold) {
 	sum.PerThousand(max(left, 0), price.Nano)
 }
 
-// Cut cuts each count of u that is above most to what it has in to, and tells whether any was. Parts are cut to their wholes as well, and no
+// Cut cuts each count of u that is above most to what it has in to, and reports whether any was. Parts are cut to their wholes as well, and no
 // count of the result is below zero.
 func (u *Usage) Cut(most, to *Usage) bool {
 	cut := false

@@ -24,7 +24,7 @@ func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
 //
 // The parts never overlap: each is taken from what the ones before it have left of the prompt or the answer, so that their
 // quantities add up to exactly that, whatever was reported. A part without a price of its own stays a line, at the price
-// of what it is a part of: the bill still tells how much of the prompt came from the cache.
+// of what it is a part of: the bill still reports how much of the prompt came from the cache.
 func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 	prompt := part{left: u.Prompt.N, price: p.Prompt}
 	fiveMinutes := either(p.CacheWrite, p.Prompt)
@@ -229,7 +229,7 @@ func (l Line) AppendAmount(b []byte) []byte {
 	return sum.Append(b)
 }
 
-// kinds tells what each kind is called, what its price is for, and whether it belongs to the prompt.
+// kinds reports what each kind is called, what its price is for, and whether it belongs to the prompt.
 var kinds = [...]struct {
 	name, unit string
 	each       bool // the price is for one, not for a thousand

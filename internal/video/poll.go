@@ -103,7 +103,7 @@ func (s *Service) complete(ctx context.Context, j *Job, p *Progress) (copying fu
 	}, nil
 }
 
-// copied copies the videos of a job when it is its turn. over tells that the job rests, and that it is tried again.
+// copied copies the videos of a job when it is its turn. over reports that the job rests, and that it is tried again.
 func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
 	if err := s.copies.turns.Enter(ctx, j.User); err != nil {
 		return true, err

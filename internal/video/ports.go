@@ -19,7 +19,7 @@ import (
 type Upstream interface {
 	// Submit asks ep for the videos of s, once: it never tries again by itself after a byte of the request has been sent.
 	Submit(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Accepted, error)
-	// Recover tells what became of a submission whose answer nobody saw, or nobody understood. It must never make a second job at the provider.
+	// Recover reports what became of a submission whose answer nobody saw, or nobody understood. It must never make a second job at the provider.
 	// Where the provider knows no idempotency key, no task id of the client's and no list to search, the answer is Unknown.
 	Recover(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Recovered, error)
 	// Poll asks how far the job is. It fails with fault.NotFound when the provider does not know it.
@@ -90,7 +90,7 @@ type Contents interface {
 	Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error)
 	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error)
 	Delete(ctx context.Context, key string) error
-	// Sweep forgets at most n files that were put before, and tells how many.
+	// Sweep forgets at most n files that were put before, and reports how many.
 	Sweep(ctx context.Context, before time.Time, n int) (int, error)
 	// Ready fails when nothing can be put at the moment.
 	Ready(ctx context.Context) error

@@ -2,7 +2,7 @@ package video
 
 import "weir/internal/fault"
 
-// State tells how far a job has come.
+// State reports how far a job has come.
 type State string
 
 // The states. Pending and InProgress are active; the others are ends, of which only Completed has another behind it.

@@ -44,7 +44,7 @@ type Query struct {
 type Work interface {
 	// Clock is the time of the database. All nodes go by it, however wrong their own clocks are.
 	Clock(ctx context.Context) (time.Time, error)
-	// SweepJobs forgets at most n jobs that ended before that and of which nothing is left to do, and tells how many.
+	// SweepJobs forgets at most n jobs that ended before that and of which nothing is left to do, and reports how many.
 	SweepJobs(ctx context.Context, before time.Time, n int) (int, error)
 	// UpstreamTaken reports whether another job than that goes by a provider's name for it.
 	UpstreamTaken(ctx context.Context, upstreamID, job string) (bool, error)

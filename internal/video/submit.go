@@ -61,7 +61,7 @@ func (s *Service) tooLate(ctx context.Context, j *Job) error {
 	return s.end(ctx, j, Expired, "The video was not made in time.", fault.Timeout.String())
 }
 
-// ask submits the job to the offer that is next. over tells that the job's step is over; otherwise refusal is why the provider did not
+// ask submits the job to the offer that is next. over reports that the job's step is over; otherwise refusal is why the provider did not
 // take it.
 func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Error, err error) {
 	ep := s.endpoint(j)
@@ -216,7 +216,7 @@ func hint(provider, usual time.Duration) time.Duration {
 	return min(max(provider, time.Second), waitMost)
 }
 
-// recover finds out what became of a submission whose answer nobody saw, or nobody understood. over tells that the job's step is over;
+// recover finds out what became of a submission whose answer nobody saw, or nobody understood. over reports that the job's step is over;
 // otherwise nobody has seen the provider say anything, it does not have the job, and it may be asked.
 func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 	ep := s.endpoint(j)
@@ -329,7 +329,7 @@ func (j *Job) endpointID() string {
 	return ""
 }
 
-// lost tells the operator of a job that a provider may be working on for nobody.
+// lost reports a job that a provider may be making although it cannot be found there any more.
 func (s *Service) lost(j *Job, cause error) {
 	s.cfg.Report("a provider may be making a video that nobody can find", j, cause)
 	if s.Observer != nil {

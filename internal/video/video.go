@@ -144,7 +144,7 @@ type Job struct {
 	Fence int64 // counts claims: who has an older one cannot write any more
 }
 
-// Ending tells what became of the money that a job held.
+// Ending reports what became of the money that a job held.
 type Ending string
 
 // The endings.

@@ -149,7 +149,7 @@ func (s *Service) take(ctx context.Context) {
 	}
 }
 
-// stepInPlace is step, and leaves the place that the step had. look tells that there may be jobs waiting for it.
+// stepInPlace is step, and leaves the place that the step had. look reports that there may be jobs waiting for it.
 func (s *Service) stepInPlace(ctx context.Context, j *Job, look bool) (copying func()) {
 	defer func() {
 		s.mu.Lock()
@@ -184,7 +184,7 @@ func (s *Service) claim(ctx context.Context, l life, n int) ([]*Job, error) {
 	return s.Store.ClaimJobs(ctx, s.Member.Node(), l.epoch, s.now(), n)
 }
 
-// Step works once on each job that is due, at most AtOnce of them, and tells how many there were.
+// Step works once on each job that is due, at most AtOnce of them, and reports how many there were.
 func (s *Service) Step(ctx context.Context) (int, error) {
 	if err := s.sync(ctx); err != nil {
 		return 0, err
@@ -243,7 +243,7 @@ func (s *Service) guard(ctx context.Context, j *Job, work func() error) {
 	}
 }
 
-// stumbled lets a job go whose step met what it should not: nobody else could have it as long as this node lives.
+// stumbled reports a step that failed for an unexpected reason, and releases the job: while this node lives, no other node could claim it.
 func (s *Service) stumbled(ctx context.Context, j *Job, cause error) {
 	s.cfg.Report("a step of a video job failed", j, cause)
 	j.Failures++

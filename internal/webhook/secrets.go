@@ -59,7 +59,7 @@ type About struct {
 	PreviousUntil time.Time // until then events are signed with the one before, too; zero: with one alone
 }
 
-// About tells what may be known of an account's secret. It fails with fault.NotFound where there is none, and with fault.Conflict without a
+// About reports what may be known of an account's secret. It fails with fault.NotFound where there is none, and with fault.Conflict without a
 // master key.
 func (s *Secrets) About(ctx context.Context, account string) (About, error) {
 	if !s.Ready() {
@@ -133,7 +133,7 @@ func (s *Secrets) first(ctx context.Context, account string) (Sealed, error) {
 	return s.store.WebhookSecret(ctx, account)
 }
 
-// Rewrap wraps all secrets with the current master key, and tells how many it changed.
+// Rewrap wraps all secrets with the current master key, and reports how many it changed.
 func (s *Secrets) Rewrap(ctx context.Context) (n int, err error) {
 	all, err := s.store.WebhookSecrets(ctx)
 	if err != nil {

@@ -60,6 +60,6 @@ type Outbox interface {
 	ClaimDeliveries(ctx context.Context, now, until time.Time, perAccount, n int) ([]Delivery, error)
 	// EndDelivery ends a claim. It does nothing, and says so, when the delivery was handed to someone else meanwhile.
 	EndDelivery(ctx context.Context, id string, fence int64, o Outcome) (done bool, err error)
-	// SweepDeliveries forgets at most n deliveries that ended before, and tells how many.
+	// SweepDeliveries forgets at most n deliveries that ended before, and reports how many.
 	SweepDeliveries(ctx context.Context, before time.Time, n int) (int, error)
 }

@@ -2,7 +2,7 @@ package wire
 
 import "weir/internal/rawjson"
 
-// AppendNotice appends a member for the end of an answer that tells what of the request did not reach the provider: nothing without one.
+// AppendNotice appends a member for the end of an answer that reports what of the request did not reach the provider: nothing without one.
 func AppendNotice(b []byte, notice string) []byte {
 	if notice == "" {
 		return b

@@ -27,7 +27,7 @@ var providersJSON []byte
 //go:embed catalog.json
 var catalogJSON []byte
 
-// hostedJSON tells what tools cost that makers of models run themselves: for all models of a provider whose names begin so, the first line that
+// hostedJSON reports what tools cost that makers of models run themselves: for all models of a provider whose names begin so, the first line that
 // fits. A price that an offer has of its own counts. Each price has its source beside it, and what has no price the reason.
 //
 //go:embed hosted.json

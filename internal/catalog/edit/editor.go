@@ -52,7 +52,7 @@ type Store interface {
 
 // Builder makes the catalog that a state would give.
 type Builder interface {
-	// BuildCatalog fails as Build does. Serving tells whether the catalog is to be used: then a provider without its credential is left out.
+	// BuildCatalog fails as Build does. Serving reports whether the catalog is to be used: then a provider without its credential is left out.
 	BuildCatalog(s *State, serving bool) (*Built, error)
 	// DeclaredRate is what the configuration says of rate and margin.
 	DeclaredRate() rate.Declared
@@ -436,7 +436,7 @@ func (s *State) Credentials(ring *seal.Ring, env func(string) (string, bool)) ma
 	return out
 }
 
-// RotateSecrets wraps every credential anew with the current master key, and tells how many had been wrapped with another.
+// RotateSecrets wraps every credential anew with the current master key, and reports how many had been wrapped with another.
 func (e *Editor) RotateSecrets(ctx context.Context, by audit.Actor) (int, error) {
 	s, err := e.store.CatalogState(ctx)
 	if err != nil {

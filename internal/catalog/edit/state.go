@@ -213,7 +213,7 @@ func conflicts(b *Base, s *State) error {
 	return fault.New(fault.Conflict, "edit.Build", strings.Join(found, " "))
 }
 
-// where tells whether the configuration declares a row, and at which place.
+// where reports whether the configuration declares a row, and at which place.
 func (b *Base) where(k Kind, id string) (at string, declared bool) {
 	if k == Provider {
 		at, declared = b.FileProviders[id]

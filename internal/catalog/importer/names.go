@@ -95,7 +95,7 @@ func list(v []byte) []string {
 	return out
 }
 
-// profile finds what an id begins with beside the model itself; rank tells how good that is, the lowest best.
+// profile finds what an id begins with beside the model itself; rank reports how good that is, the lowest best.
 func (n *Names) profile(id string) (model string, rank int) {
 	for i, prefix := range n.Profiles {
 		if rest, ok := strings.CutPrefix(id, prefix); ok {

@@ -193,7 +193,7 @@ func (q *quote) lesser(quotes []quote, row []string) {
 	}
 }
 
-// falls tells which price tokens fall to that have none of their own.
+// falls reports which price tokens fall to that have none of their own.
 var falls = map[string]string{"cache_write": "prompt", "cache_write_1h": "cache_write", "reasoning": "completion"}
 
 // hidden refuses a model of which some source says that it charges for more than what two sources agree on: falling back to the

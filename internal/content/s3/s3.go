@@ -52,7 +52,7 @@ type Bucket struct {
 
 var _ content.Store = (*Bucket)(nil)
 
-// Open makes a Bucket. Nothing is asked of the store before it is needed; Ready tells whether it can be reached.
+// Open makes a Bucket. Nothing is asked of the store before it is needed; Ready reports whether it can be reached.
 func Open(cfg Config) (*Bucket, error) {
 	u, err := url.Parse(cfg.Endpoint)
 	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {

@@ -5,8 +5,8 @@ import (
 	"weir/internal/usage"
 )
 
-// counts are the figures of this wire, where what was cached is counted beside input_tokens. They are cumulative: what a later
-// frame tells replaces what an earlier one told.
+// counts are the figures of this wire, where cached tokens are not part of input_tokens. They are cumulative: the figures of a later frame
+// replace those of an earlier one.
 type counts struct {
 	input, output, cacheRead, cacheWrite, write5m, write1h, searches, fetches, thinking usage.Count
 	tier                                                                                string

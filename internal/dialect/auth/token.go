@@ -161,7 +161,7 @@ func reason(body []byte) string {
 	return ""
 }
 
-// sendable tells what can be part of a header field.
+// sendable reports what can be part of a header field.
 func sendable(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7F {

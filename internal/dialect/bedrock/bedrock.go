@@ -138,7 +138,7 @@ func readRefusal(body []byte) dialect.Refusal {
 	return r
 }
 
-// settled corrects what the status alone tells wrongly: a quota of the account, or a model that is not to be had here, is no bad request.
+// settled corrects statuses that mean something else here: 400 for a quota of the account, or for a model that this region does not have.
 func settled(r dialect.Refusal) dialect.Refusal {
 	switch {
 	case r.Code == "ServiceQuotaExceededException" && r.Status == http.StatusBadRequest:

@@ -1,4 +1,4 @@
-// Package gemini is the dialect of Google's generateContent wire, as AI Studio and Vertex speak it: the base URL tells which. It must not
+// Package gemini is the dialect of Google's generateContent wire, as AI Studio and Vertex speak it: the base URL reports which. It must not
 // choose endpoints; signatures that it has not been given back it replaces by the word that stands for none.
 package gemini
 

@@ -126,7 +126,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 
 func (dec *decoder) message(v []byte) {
 	if rawjson.TextAt(v, "role") == "function_in_progress" {
-		return // it tells how a function of the service's own gets on
+		return // it reports how a function of the service's own gets on
 	}
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {

@@ -64,7 +64,7 @@ func (t *tokens) sign(now time.Time) string {
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Refused tells that no other token would do: each is as good as the last.
+// Refused reports that no other token would do: each is as good as the last.
 func (t *tokens) Refused(http.Header) bool { return false }
 
 // Secrets implements auth.Method.

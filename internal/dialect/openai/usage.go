@@ -187,7 +187,7 @@ func (t *tally) addUpPrompt() {
 	t.CacheRead = first(t.placed, t.CacheRead, t.cachedTop, t.readBeside, t.precached)
 	t.written = first(t.written, t.writeTop)
 	if rest := t.written.N - t.CacheWrite1h.N; t.written.Reported && rest > t.CacheWrite.N {
-		t.CacheWrite = usage.Of(rest) // what was written for a lifetime not told is the ordinary one's
+		t.CacheWrite = usage.Of(rest) // writes whose lifetime is not reported count as those of the shortest
 	}
 	switch {
 	case t.Prompt.Reported:
@@ -225,7 +225,7 @@ func (t *tally) addUpCompletion() {
 			t.Reasoning = first(t.Reasoning, usage.Of(rest))
 		}
 	default:
-		// the sum tells which it is: xAI counts reasoning beside completion_tokens, and so does Azure for its models
+		// the sum reports which it is: xAI counts reasoning beside completion_tokens, and so does Azure for its models
 		if t.total.Reported && t.Reasoning.N > 0 && t.total == sum(told, t.Reasoning) {
 			t.Completion = sum(t.Completion, t.Reasoning)
 		}

@@ -388,7 +388,7 @@ func (e *encoder) settings(p *completion.Prompt) {
 	e.shape(&p.Format, s.Verbosity)
 }
 
-// takes tells whether the endpoint understands a parameter.
+// takes reports whether the endpoint understands a parameter.
 func (e *encoder) takes(name string) bool {
 	p := catalog.ParamNamed(name)
 	return e.ep.Params&p == p && !e.dropped(name)

@@ -133,7 +133,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	if err := j.begin(tail); err != nil {
 		return nil, err
 	}
-	_ = j.Prepare() // Ready tells when it failed
+	_ = j.Prepare() // Ready reports when it failed
 	ctx, cancel := context.WithCancel(context.Background())
 	j.stop, j.over = cancel, ctx.Done()
 	if o.Sync == Interval {
@@ -192,7 +192,7 @@ func (j *Journal) Append(rec []byte) error {
 }
 
 // Add takes rec without waiting for anything. It is written by the next Append or Write, and lost with the process before that.
-// It tells whether there was room.
+// It reports whether there was room.
 func (j *Journal) Add(rec []byte) bool {
 	if len(rec) == 0 || len(rec) > j.maxRecord() {
 		return false
@@ -324,7 +324,7 @@ func (j *Journal) turn() error {
 // End is the position after the last written record.
 func (j *Journal) End() int64 { return j.written.Load() }
 
-// Loose tells whether Add left something that is not written yet.
+// Loose reports whether Add left something that is not written yet.
 func (j *Journal) Loose() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -338,7 +338,7 @@ func (j *Journal) First() int64 {
 	return j.segments.bases[0]
 }
 
-// Ready tells whether the journal has room for what is still running, and a disk that keeps it. When it is false no new work
+// Ready reports whether the journal has room for what is still running, and a disk that keeps it. When it is false no new work
 // should be taken on; Prepare makes it true again when the trouble is over.
 func (j *Journal) Ready() bool {
 	return !j.short.Load() && !j.ailing.Load()

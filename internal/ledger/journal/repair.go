@@ -31,7 +31,7 @@ type Segment struct {
 	books string
 }
 
-// Damaged tells whether something is missing from the file, or may be.
+// Damaged reports whether something is missing from the file, or may be.
 func (s *Segment) Damaged() bool { return len(s.Holes) > 0 || !s.Head }
 
 // gap is how many bytes to pass over at the start of b, which stands at pos: what a repair has given up. 0 when there is no such mark.

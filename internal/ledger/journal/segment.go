@@ -394,7 +394,7 @@ func (j *Journal) Drop(before int64) error {
 	return remove(j.dir, gone)
 }
 
-// Droppable tells whether Drop would remove something.
+// Droppable reports whether Drop would remove something.
 func (j *Journal) Droppable(before int64) bool {
 	j.segments.Lock()
 	defer j.segments.Unlock()

@@ -20,7 +20,7 @@ const (
 	fontRoom   = 4096
 )
 
-// spend pays for steps. It tells whether work may go on.
+// spend pays for steps. It reports whether work may go on.
 func (b *budget) spend(steps int) bool {
 	if b.work -= steps; b.work > 0 {
 		return true

@@ -109,7 +109,7 @@ func (f *font) measureWide(d *document, v dict) {
 	}
 }
 
-// measure notes how wide a code is, in thousandths. It tells whether the font may have more.
+// measure notes how wide a code is, in thousandths. It reports whether the font may have more.
 func (d *document) measure(f *font, code uint32, n float64) bool {
 	if f.measured++; f.measured > maxCodes || !d.spend(tokenWork) || !d.hold(memberRoom) {
 		return false
@@ -237,7 +237,7 @@ func (d *document) chars(f *font, args []any) {
 	}
 }
 
-// character notes what a code stands for. It tells whether the font may have more.
+// character notes what a code stands for. It reports whether the font may have more.
 func (d *document) character(f *font, code uint32, v any) bool {
 	text := clean(string(utf16.Decode(unitsOf(v))))
 	if len(f.codes) >= maxCodes || !d.spend(tokenWork+len(text)) || !d.hold(memberRoom+len(text)) {

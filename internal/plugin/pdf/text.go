@@ -45,7 +45,7 @@ func (w *writer) page(p page) {
 	}
 }
 
-// full tells that there is enough text, or no budget for more.
+// full reports that there is enough text, or no budget for more.
 func (w *writer) full() bool {
 	if w.out.Len() > w.doc.lim.Text {
 		w.doc.cut = true

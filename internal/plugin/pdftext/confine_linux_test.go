@@ -35,7 +35,7 @@ func procFile(pid int, name string) string {
 	return string(b)
 }
 
-// confined tells whether a child has done the last thing that it does before it reads: it may never gain privileges any more. With the race
+// confined reports whether a child has done the last thing that it does before it reads: it may never gain privileges any more. With the race
 // detector that is so of some of its threads only.
 func confined(pid int) bool {
 	tasks, _ := filepath.Glob("/proc/" + strconv.Itoa(pid) + "/task/*/status")

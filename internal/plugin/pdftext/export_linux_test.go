@@ -1,4 +1,4 @@
 package pdftext
 
-// RaceDetector tells whether this program was built with it.
+// RaceDetector reports whether this program was built with it.
 const RaceDetector = shadow > 1

@@ -13,7 +13,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Check tells how doc fails the schema: an error with the place of the first thing that is wrong, from the root $, and what. It returns nil for a
+// Check reports how doc fails the schema: an error with the place of the first thing that is wrong, from the root $, and what. It returns nil for a
 // document that conforms. When that cannot be told within the bounds it returns ErrTooLarge, and the error of ctx when that has ended; nothing
 // is known then. The error quotes names of the document, never its values.
 func (s *Schema) Check(ctx context.Context, doc []byte) error {

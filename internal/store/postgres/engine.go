@@ -52,7 +52,7 @@ func (e *engine) write(ctx context.Context, _ bool, f func(store.Runner) error) 
 	return err
 }
 
-// try runs a transaction once, and tells whether it is worth running again.
+// try runs a transaction once, and reports whether it is worth running again.
 func (e *engine) try(ctx context.Context, f func(store.Runner) error) (again bool, err error) {
 	conn, err := e.db.Conn(ctx)
 	if err != nil {
@@ -74,7 +74,7 @@ func (e *engine) try(ctx context.Context, f func(store.Runner) error) (again boo
 	return false, nil
 }
 
-// gaveUp tells whether the server rolled back to let other transactions through.
+// gaveUp reports whether the server rolled back to let other transactions through.
 func gaveUp(err error) bool {
 	const serialization, deadlock = "40001", "40P01"
 	var e *pgconn.PgError

@@ -108,7 +108,7 @@ func TestInterruptedMigration(t *testing.T) {
 	}
 }
 
-// interrupted has the server end the connection of a start at a random moment, and tells whether the start failed by it.
+// interrupted has the server end the connection of a start at a random moment, and reports whether the start failed by it.
 func interrupted(t *testing.T, dsn string) bool {
 	t.Helper()
 	conn := connect(t, dsn)

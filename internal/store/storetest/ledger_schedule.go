@@ -231,7 +231,7 @@ func (m *model) flush(n *modelNode) {
 	n.behind = nil
 }
 
-// exact tells whether all money is accounted for by nodes that live and answer.
+// exact reports whether all money is accounted for by nodes that live and answer.
 func (m *model) exact() bool {
 	for _, n := range m.nodes {
 		if n.book == nil || m.silent(n) {
@@ -246,7 +246,7 @@ func (m *model) exact() bool {
 	return true
 }
 
-// silent tells whether a node may have lost its leases.
+// silent reports whether a node may have lost its leases.
 func (m *model) silent(n *modelNode) bool { return m.now().Sub(n.beat) >= 40*time.Second }
 
 // judge checks the answer to a request for n more on h's wallet and key.

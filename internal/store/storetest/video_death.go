@@ -132,7 +132,7 @@ func deathAtEveryStep(t *testing.T, s *studio, kind memory, takeover bool) {
 	}
 }
 
-// oneDeath tells whether the process lived to see the job's end.
+// oneDeath reports whether the process lived to see the job's end.
 func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeover bool) (lived bool) {
 	t := s.t
 	t.Helper()

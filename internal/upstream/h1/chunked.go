@@ -59,7 +59,7 @@ func (d *chunked) decode(p []byte) (n, used int, err error) {
 	return n, used, nil
 }
 
-// step takes one byte of framing and tells whether it may stand there.
+// step takes one byte of framing and reports whether it may stand there.
 func (d *chunked) step(c byte) bool {
 	switch d.state {
 	case chunkSize:

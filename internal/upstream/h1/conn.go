@@ -63,7 +63,7 @@ func (c *conn) close() { _ = c.raw.Close() }
 
 var longAgo = time.Unix(1, 0)
 
-// quiet tells whether an idle connection can be used again: it is open, and nothing has come that nobody asked for.
+// quiet reports whether an idle connection can be used again: it is open, and nothing has come that nobody asked for.
 func (c *conn) quiet() bool {
 	if c.secure {
 		// With a deadline that has passed, TLS gives what it holds already and does not ask the socket.

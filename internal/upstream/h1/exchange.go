@@ -203,7 +203,7 @@ type sending struct {
 	err  error // once done is closed
 }
 
-// fine tells whether the whole request was sent by now.
+// fine reports whether the whole request was sent by now.
 func (s *sending) fine() bool {
 	select {
 	case <-s.done:
@@ -338,7 +338,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Drained reads what has arrived of a body whose rest nobody wants, and tells whether its end was there, so that the connection can serve
+// Drained reads what has arrived of a body whose rest nobody wants, and reports whether its end was there, so that the connection can serve
 // again. It does not wait. Nothing but Close may follow where it was.
 func (x *Exchange) Drained() bool {
 	if x.ended || x.err != nil || x.conn == nil {

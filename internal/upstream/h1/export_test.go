@@ -7,7 +7,7 @@ import (
 	"net/netip"
 )
 
-// Ended tells whether the other side's end has arrived at c.
+// Ended reports whether the other side's end has arrived at c.
 func Ended(c net.Conn) bool {
 	var one [1]byte
 	_, err := socketOf(c).read(one[:], true)
@@ -19,7 +19,7 @@ func (s *Names) Addresses(ctx context.Context, host string) ([]netip.Addr, error
 	return s.addresses(ctx, host)
 }
 
-// Has tells whether address belongs to host.
+// Has reports whether address belongs to host.
 func (s *Names) Has(host string, address netip.Addr) bool { return s.has(host, address) }
 
 // Race is race.

@@ -127,7 +127,7 @@ func (h *head) contentLength(value []byte) error {
 	return nil
 }
 
-// bodyless tells whether an answer of that status has no body, whatever its head says (RFC 9112 section 6.3).
+// bodyless reports whether an answer of that status has no body, whatever its head says (RFC 9112 section 6.3).
 func bodyless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
@@ -157,7 +157,7 @@ func cutField(b []byte) (name, value, rest []byte, err error) {
 	return line[:n], trim(line[n+1:]), rest, nil
 }
 
-// isToken tells whether c may stand in a field's name (RFC 9110 section 5.6.2).
+// isToken reports whether c may stand in a field's name (RFC 9110 section 5.6.2).
 func isToken(c byte) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
@@ -170,7 +170,7 @@ func isToken(c byte) bool {
 	return false
 }
 
-// isText tells whether b may stand in a field's value or in a reason: no control characters but tabs.
+// isText reports whether b may stand in a field's value or in a reason: no control characters but tabs.
 func isText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' || c == 0x7F {

@@ -132,7 +132,7 @@ func (s *Names) ask(host string, n *name) {
 	})
 }
 
-// has tells whether address still belongs to host. Answers that differ each time, as those of large services do, count together; and
+// has reports whether address still belongs to host. Answers that differ each time, as those of large services do, count together; and
 // without an answer a connection that works is as good as any.
 func (s *Names) has(host string, address netip.Addr) bool {
 	if _, err := s.addresses(s.ctx, host); err != nil {
@@ -144,7 +144,7 @@ func (s *Names) has(host string, address netip.Addr) bool {
 	return n == nil || n.err != nil || s.now().Sub(n.seen[address]) < trustFor
 }
 
-// current tells whether a connection may be used again, by its address. A young one may: a name is not asked for at each request.
+// current reports whether a connection may be used again, by its address. A young one may: a name is not asked for at each request.
 func (h *Host) current(c *conn, now time.Time) bool {
 	return h.cfg.Names == nil || h.literal || !c.peer.IsValid() || now.Sub(c.dialled) < trustFor || h.cfg.Names.has(h.name, c.peer)
 }

@@ -10,7 +10,7 @@ type Gauge struct {
 // parts of a token that weights are in.
 const parts = 64
 
-// Classes of bytes: what stands before a byte tells whether it begins something.
+// Classes of bytes: what stands before a byte reports whether it begins something.
 const (
 	other byte = iota
 	blank

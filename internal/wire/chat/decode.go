@@ -562,7 +562,7 @@ func (d *decoder) usage() {
 	}
 }
 
-// cacheControl reads a cache marker; present tells whether it is one.
+// cacheControl reads a cache marker; present reports whether it is one.
 func (d *decoder) cacheControl() (present bool) {
 	if !d.Object() {
 		return false

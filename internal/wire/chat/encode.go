@@ -102,7 +102,7 @@ func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 		{Name: "rejected_prediction_tokens", Count: u.Rejected},
 	})
 	searches := u.WebSearches
-	searches.Reported = searches.N > 0 // the object tells that a search ran
+	searches.Reported = searches.N > 0 // the object reports that a search ran
 	b = wire.AppendFigures(b, "server_tool_use", []wire.Figure{{Name: "web_search_requests", Count: searches}})
 	return append(b, '}')
 }

@@ -239,7 +239,7 @@ func detailsEnd(list []byte) int {
 	return end
 }
 
-// text writes content, refusal and annotations, and what nobody here knows of the delta; done tells that the latter was written.
+// text writes content, refusal and annotations, and what nobody here knows of the delta; done reports that the latter was written.
 func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	if s.plain(ev) && (done || len(ev.Logprobs) == 0 && len(ev.DeltaExtra) == 0 && (len(ev.ChoiceExtra) == 0 || ev.Finish != "")) {
 		return

@@ -280,7 +280,7 @@ func (d *decoder) functionChoice() {
 	d.Enum(oldChoices)
 }
 
-// toolCalls reads the calls that an assistant message made; some tells whether there is one.
+// toolCalls reads the calls that an assistant message made; some reports whether there is one.
 func (d *decoder) toolCalls() (some bool) {
 	if !d.Array() {
 		return false

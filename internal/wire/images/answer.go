@@ -46,7 +46,7 @@ func appendType(b []byte, p *task.Picture) []byte {
 	return b
 }
 
-// appendSettings appends what the picture is like, as the upstream says, or as its file does: nothing that nobody told.
+// appendSettings appends the properties of the image that the provider reported or that its file has; others are left out.
 func appendSettings(b []byte, p *task.Picture) []byte {
 	size := p.Size
 	if size == "" && p.Width > 0 && p.Height > 0 {

@@ -45,7 +45,7 @@ var (
 	onlyImages  = []string{"image_url"}
 )
 
-// Decode reads the body of a request for pictures; edit tells that it asks for an edit, where there must be some to work from. The result keeps
+// Decode reads the body of a request for pictures; edit reports that it asks for an edit, where there must be some to work from. The result keeps
 // views into body, which must not change afterwards. It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the
 // path of the offending field. Fields that it does not know go on to the provider.
 func Decode(body []byte, edit bool) (*completion.Request, error) {

@@ -134,7 +134,7 @@ type item struct {
 	thought  completion.Thought
 }
 
-// begun tells whether the item has any part.
+// begun reports whether the item has any part.
 func (it *item) begun() bool { return it.nparts > 0 || it.part != "" }
 
 // composer makes items of events, and tells each step where somebody listens.
@@ -565,7 +565,7 @@ func textOf(parts []byte) string {
 	return string(text)
 }
 
-// ending tells how a response stands.
+// ending reports how a response stands.
 type ending struct {
 	status  string
 	reason  string // why it is incomplete
@@ -578,7 +578,7 @@ type ending struct {
 // cutOff is what is told of an answer that its provider ended with an error.
 const cutOff = `{"error":{"code":"server_error","message":"The provider broke off its answer."},"error_type":"provider_unavailable"}`
 
-// end closes what is open and tells how the answer ended.
+// end closes what is open and reports how the answer ended.
 func (c *composer) end() *ending {
 	e := &ending{status: "completed"}
 	switch c.finish {

@@ -50,7 +50,7 @@ func (t *teller) text(v []byte) {
 	}
 }
 
-// items tells what is written in items or in parts of them.
+// items reports what is written in items or in parts of them.
 func (t *teller) items(list []byte) {
 	for e := rawjson.ElementsOf(list); t.going && e.Next(); {
 		for m := rawjson.MembersOf(e.Value); t.going && m.Next(); {

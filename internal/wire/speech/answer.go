@@ -29,7 +29,7 @@ var _ relay.Sink = (*Bytes)(nil)
 // NewBytes writes sound to w.
 func NewBytes(w Head) *Bytes { return &Bytes{w: w} }
 
-// Start does nothing: the first piece tells what it is.
+// Start does nothing: the first piece reports what it is.
 func (b *Bytes) Start(relay.Served) error { return nil }
 
 // Event writes a piece of sound.

@@ -31,7 +31,7 @@ const (
 
 var formats = []string{formatJSON, formatText, formatSRT, formatVerbose, formatVTT, formatDiarized}
 
-// table tells which formats models give, by their names without the vendor; the first whose name begins so counts.
+// table reports which formats models give, by their names without the vendor; the first whose name begins so counts.
 var table = []struct {
 	prefix  string
 	formats []string
