@@ -14,8 +14,8 @@ import (
 	"weir/internal/money"
 )
 
-// simFilm is one of the simulator's models that make videos, on one wire.
-type simFilm struct {
+// simVideo is one of the simulator's models that make videos, on one wire.
+type simVideo struct {
 	slug, name, about       string
 	provider, dialect, path string
 	upstream                string
@@ -24,7 +24,7 @@ type simFilm struct {
 	silent, sounding        int64 // kopecks a second of 720p, without sound and with it; twice that of anything larger
 }
 
-var simFilms = []simFilm{
+var simVideoModels = []simVideo{
 	{
 		slug: "sim/video", name: "Sim Video", about: "Makes a grey video of the size and length that it is asked for, in a few seconds.",
 		provider: "sim-videos", dialect: "openai", path: "/v1", upstream: "video", silent: 150, sounding: 200,
@@ -42,10 +42,10 @@ var simFilms = []simFilm{
 	},
 }
 
-// simVideos is what the simulator films.
+// simVideos are the models of the simulator that make videos.
 func simVideos(origin string) (d catalog.Declared) {
-	for i := range simFilms {
-		f := &simFilms[i]
+	for i := range simVideoModels {
+		f := &simVideoModels[i]
 		d.Providers = append(d.Providers, catalog.Provider{ID: f.provider, Name: "Simulated " + f.provider[len("sim-"):], Dialect: f.dialect, BaseURL: origin + f.path, Key: "sk-sim",
 			Quirks: f.quirks, DataPolicy: catalog.PolicyZero, Simulated: true})
 		d.Models = append(d.Models, catalog.ModelInfo{Slug: f.slug, Type: catalog.TypeVideo, Name: f.name, Description: f.about, Video: &f.facts})
@@ -55,7 +55,7 @@ func simVideos(origin string) (d catalog.Declared) {
 	return d
 }
 
-func (f *simFilm) rules() []catalog.VideoRule {
+func (f *simVideo) rules() []catalog.VideoRule {
 	rule := func(resolution string, sound bool, kopecks int64) catalog.VideoRule {
 		return catalog.VideoRule{Resolution: resolution, WithAudio: sound, PerSecond: money.Price{Nano: kopecks * int64(money.Ruble) / 100, Set: true}}
 	}

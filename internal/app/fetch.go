@@ -32,12 +32,12 @@ type files struct {
 	most int64 // bytes of one
 }
 
-// filmTypes are the media types under which videos come, also from stores that do not know what they keep. A page or an error of a store is none.
-var filmTypes = []string{"video/", "application/mp4", "application/octet-stream", "binary/octet-stream", ""}
+// videoTypes are the media types under which videos come, also from stores that do not know what they keep. A page or an error of a store is none.
+var videoTypes = []string{"video/", "application/mp4", "application/octet-stream", "binary/octet-stream", ""}
 
 // OpenFile is upstream.Opener's.
 func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
-	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: filmTypes}
+	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: videoTypes}
 	if r != nil {
 		lim.Header = http.Header{"Range": {r.String()}}
 	}

@@ -100,8 +100,8 @@ func startWitness(t *testing.T, change ...func(*setup)) *witness {
 		declareListeners(t, d)
 		declareSpeakers(t, d)
 		var films []string
-		for i := range filmWires {
-			f := &filmWires[i]
+		for i := range videoWires {
+			f := &videoWires[i]
 			key := f.key
 			if key == "" {
 				key = "sk-upstream-key"

@@ -13,8 +13,8 @@ import (
 	"weir/internal/sim"
 )
 
-// filmWire is a wire for videos in the failure matrix.
-type filmWire struct {
+// videoWire is a wire for videos in the failure matrix.
+type videoWire struct {
 	name, dialect, base, model, key string
 	quirks                          catalog.Quirks
 	seconds                         int
@@ -22,7 +22,7 @@ type filmWire struct {
 	finds                           bool // a submission whose answer was lost is found again
 }
 
-var filmWires = []filmWire{
+var videoWires = []videoWire{
 	{name: "openai", dialect: "openai", base: "/v1", model: "sora-2", seconds: 4, resolution: "720p", finds: true},
 	{name: "router", dialect: "openai", base: "/openrouter/api/v1", model: "google/veo-3.1", quirks: catalog.Quirks{VideosWire: "openrouter"}, seconds: 4, resolution: "720p"},
 	{name: "studio", dialect: "gemini", base: "/v1beta", model: "veo-3.1-generate-preview", seconds: 4, resolution: "720p"},
@@ -34,15 +34,15 @@ var filmWires = []filmWire{
 	{name: "fal", dialect: "fal", base: "/fal/queue", model: "fal-ai/video/text-to-video", seconds: 5, resolution: "720p"},
 }
 
-// wireFilmCell is a fault at one step of a job, and what becomes of that: alone, and with another provider behind.
-type wireFilmCell struct {
+// wireVideoCell is a fault at one step of a job, and what becomes of that: alone, and with another provider behind.
+type wireVideoCell struct {
 	settings      string
 	alone, behind string // states; "": not tried, because it takes a provider's minute
 	finds         string // instead, where a submission is found again; "": not tried
 }
 
 // The suite of package upstreamtest has all faults; here are those that differ in what becomes of the job.
-var wireFilmMatrix = []wireFilmCell{
+var wireVideoMatrix = []wireVideoCell{
 	{"polls=2", "completed", "", "completed"},
 	{"job=refuse", "failed", "failed", "failed"}, // nobody would make it
 	{"fault=u12", "failed", "", "failed"},
@@ -57,7 +57,7 @@ var wireFilmMatrix = []wireFilmCell{
 	{"job=lost", "failed", "", "failed"},
 }
 
-func (c *wireFilmCell) slug(w *filmWire, spare bool) string {
+func (c *wireVideoCell) slug(w *videoWire, spare bool) string {
 	name := w.name + "/" + strings.NewReplacer("=", "-", ",", "-").Replace(c.settings)
 	if spare {
 		return name + "-spare"
@@ -66,7 +66,7 @@ func (c *wireFilmCell) slug(w *filmWire, spare bool) string {
 }
 
 func matrixOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
-	o := filmOffer(t, provider, slug, upstream)
+	o := videoOffer(t, provider, slug, upstream)
 	o.Pricing.Video = []catalog.VideoRule{{PerSecond: price(t, "1")}}
 	return o
 }
@@ -81,15 +81,15 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
 		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
 		d.Providers = append(d.Providers, catalog.Provider{ID: "spare", Name: "spare", Dialect: "openai", BaseURL: origin + "/openrouter/api/v1", Key: "sk-spare", Quirks: catalog.Quirks{VideosWire: "openrouter"}})
-		for i := range filmWires {
-			w := &filmWires[i]
+		for i := range videoWires {
+			w := &videoWires[i]
 			key := w.key
 			if key == "" {
 				key = "sk-upstream-key"
 			}
 			d.Providers = append(d.Providers, catalog.Provider{ID: w.name, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.base, Key: key, Quirks: w.quirks})
-			for j := range wireFilmMatrix {
-				c := &wireFilmMatrix[j]
+			for j := range wireVideoMatrix {
+				c := &wireVideoMatrix[j]
 				for _, spare := range []bool{false, true} {
 					slug, settings := c.slug(w, spare), c.settings
 					if strings.Contains(settings, "times=") {
@@ -106,10 +106,10 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 	})
 	var all sync.WaitGroup // cells wait more than they work
 	places := make(chan struct{}, 8)
-	for i := range filmWires {
-		w := &filmWires[i]
-		for j := range wireFilmMatrix {
-			c := &wireFilmMatrix[j]
+	for i := range videoWires {
+		w := &videoWires[i]
+		for j := range wireVideoMatrix {
+			c := &wireVideoMatrix[j]
 			alone, behind := c.alone, c.behind
 			if w.finds {
 				alone, behind = c.finds, ""
@@ -130,11 +130,11 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-func (c *wireFilmCell) check(t *testing.T, gw *gateway, w *filmWire, spare bool, want string) {
+func (c *wireVideoCell) check(t *testing.T, gw *gateway, w *videoWire, spare bool, want string) {
 	a := gw.newAccount(t)
 	body := shoot(c.slug(w, spare), "A heron.")
 	body["provider"] = map[string]any{"order": []string{w.name, "spare"}}
-	f := a.awaitFilm(t, a.shoot(t, body).ID, want)
+	f := a.awaitVideo(t, a.shoot(t, body).ID, want)
 	if (f.Error == "") != (want == "completed") || strings.Contains(f.Error, "127.0.0.1") {
 		t.Errorf("the job says %q", f.Error)
 	}
@@ -158,7 +158,7 @@ const clue = "a heron that nobody must read of"
 func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 	t.Parallel()
 	type cell struct {
-		w    *filmWire
+		w    *videoWire
 		slug string
 		made bool
 	}
@@ -170,8 +170,8 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 		at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
 		origin := strings.TrimSuffix(d.Providers[at].BaseURL, "/v1")
 		d.Providers = append(d.Providers, catalog.Provider{ID: "spare", Name: "spare", Dialect: "openai", BaseURL: origin + "/openrouter/api/v1", Key: "sk-spare", Quirks: catalog.Quirks{VideosWire: "openrouter"}})
-		for i := range filmWires {
-			w := &filmWires[i]
+		for i := range videoWires {
+			w := &videoWires[i]
 			d.Providers = append(d.Providers, catalog.Provider{ID: w.name, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.base, Key: cmp.Or(w.key, "sk-of-"+w.name), Quirks: w.quirks})
 			for _, fault := range unclear {
 				for _, made := range []bool{false, true} {
@@ -212,7 +212,7 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 			a := gw.newAccount(t)
 			body := shoot(c.slug, clue+", "+c.slug)
 			body["provider"] = map[string]any{"order": []string{c.w.name, "spare"}}
-			f := a.awaitFilm(t, a.shoot(t, body).ID, state)
+			f := a.awaitVideo(t, a.shoot(t, body).ID, state)
 			if (f.Error == "") != (state == "completed") || strings.Contains(f.Error, "127.0.0.1") {
 				t.Errorf("%s: the job says %q", c.slug, f.Error)
 			}

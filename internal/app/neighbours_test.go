@@ -320,7 +320,7 @@ var neighbours = []neighbour{
 			})
 		},
 		use: func(t *testing.T, other *account) {
-			other.awaitFilm(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
+			other.awaitVideo(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
 		},
 	},
 	{
@@ -333,10 +333,10 @@ var neighbours = []neighbour{
 			for range 2 {
 				greedy.shoot(t, shoot("test/film", "[[sim on=content fault=u5]] a river"))
 			}
-			waitFor(t, "a copy that does not end", func() bool { return filmCounts(greedy.gw.sim).Downloads > 0 })
+			waitFor(t, "a copy that does not end", func() bool { return videoCounts(greedy.gw.sim).Downloads > 0 })
 		},
 		use: func(t *testing.T, other *account) {
-			other.awaitFilm(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
+			other.awaitVideo(t, other.shoot(t, shoot("test/film", "a river")).ID, "completed")
 		},
 	},
 	{

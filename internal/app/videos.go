@@ -52,7 +52,7 @@ func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func
 	v := &g.cfg.Video
 	d := video.Deps{
 		Store: g.store, Holds: g.book, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
-		Upstream: upstream.NewFilms(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
+		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}
 	if g.contents != nil {

@@ -23,7 +23,7 @@ import (
 // shot is a completed job.
 func (a *account) shot(t *testing.T, prompt string) *film {
 	t.Helper()
-	return a.awaitFilm(t, a.shoot(t, shoot("film/works", prompt)).ID, "completed")
+	return a.awaitVideo(t, a.shoot(t, shoot("film/works", prompt)).ID, "completed")
 }
 
 // reel reads a job's content with further header fields.
@@ -32,7 +32,7 @@ func (a *account) reel(t *testing.T, method, id, query string, header map[string
 	return a.send(t, method, "/v1/videos/"+id+"/content"+query, nil, header)
 }
 
-func isFilm(b []byte) bool { return len(b) > 1000 && string(b[4:8]) == "ftyp" }
+func isVideo(b []byte) bool { return len(b) > 1000 && string(b[4:8]) == "ftyp" }
 
 // Content is read whole, in parts, and not at all, from the provider and from the folder where it is kept alike.
 func TestVideoContent(t *testing.T) {
@@ -46,7 +46,7 @@ func TestVideoContent(t *testing.T) {
 			a := gw.newAccount(t)
 			f := a.shot(t, "A heron.")
 			whole := a.reel(t, "GET", f.ID, "", nil)
-			if whole.status != 200 || !isFilm(whole.body) {
+			if whole.status != 200 || !isVideo(whole.body) {
 				t.Fatalf("status %d, %d bytes", whole.status, len(whole.body))
 			}
 			size := strconv.Itoa(len(whole.body))
@@ -105,7 +105,7 @@ func TestVideoContent(t *testing.T) {
 				a.reel(t, "GET", f.ID, query, nil).wantWord(t, want, map[int]string{400: "invalid_request", 404: "not_found"}[want])
 			}
 
-			runs := a.awaitFilm(t, a.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
+			runs := a.awaitVideo(t, a.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
 			if m := a.reel(t, "GET", runs.ID, "", nil).wantWord(t, 404, "video_not_ready"); m["status"] != "in_progress" {
 				t.Errorf("status %v", m["status"])
 			}
@@ -125,7 +125,7 @@ func TestVideoContent(t *testing.T) {
 			}
 			a.reel(t, "GET", f.ID, "", nil).wantWord(t, 404, "video_expired")
 			waitFor(t, "the file to be deleted", func() bool { return kept() == 0 })
-			if spent := parse(t, a.credits(t).TotalUsage); spent != filmHeld {
+			if spent := parse(t, a.credits(t).TotalUsage); spent != videoHeld {
 				t.Errorf("charged are %s", spent)
 			}
 			gw.wantBalanced(t)
@@ -143,7 +143,7 @@ func TestVideoRetention(t *testing.T) {
 	f := a.shoot(t, shoot("film/works", "A heron."))
 	waitFor(t, "the video to expire", func() bool { return a.film(t, f.ID).Status == "expired" })
 	a.reel(t, "GET", f.ID, "", nil).wantWord(t, 404, "video_expired")
-	if is := a.film(t, f.ID); is.Usage == nil || parse(t, is.Usage.Cost) != filmHeld || len(is.URLs) > 0 {
+	if is := a.film(t, f.ID); is.Usage == nil || parse(t, is.Usage.Cost) != videoHeld || len(is.URLs) > 0 {
 		t.Errorf("an expired job: %+v", *is)
 	}
 	waitFor(t, "the file to be deleted", func() bool {
@@ -163,15 +163,15 @@ func TestKeptVideo(t *testing.T) {
 	f := a.shot(t, "[[sim on=content fault=u6 times=1 id=kept bytes=3000000]] A heron.")
 	gw.sim.Reset()
 	got := a.reel(t, "GET", f.ID, "", nil)
-	if got.status != 200 || !isFilm(got.body) || len(got.body) != 3_000_000 || filmCounts(gw.sim).Downloads != 0 {
-		t.Errorf("status %d, %d bytes, %d downloads", got.status, len(got.body), filmCounts(gw.sim).Downloads)
+	if got.status != 200 || !isVideo(got.body) || len(got.body) != 3_000_000 || videoCounts(gw.sim).Downloads != 0 {
+		t.Errorf("status %d, %d bytes, %d downloads", got.status, len(got.body), videoCounts(gw.sim).Downloads)
 	}
 
 	full := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), keep, func(s *setup) { s.Video.MinFreeBytes = 1 << 60 })
 	b := full.newAccount(t)
 	b.do(t, "POST", "/v1/videos", shoot("film/works", "A heron.")).wantWord(t, 503, "storage_unavailable")
 	b.wantNothingHeld(t)
-	if n := filmCounts(full.sim).Submits; n != 0 {
+	if n := videoCounts(full.sim).Submits; n != 0 {
 		t.Errorf("the provider was asked for %d jobs", n)
 	}
 }
@@ -208,7 +208,7 @@ func TestVideoContentFaults(t *testing.T) {
 			case !found:
 				t.Errorf("status %d, allowed %v, %v: %.200s", status, c.status, err, got.body)
 			case c.fine:
-				if err != nil || !isFilm(got.body) {
+				if err != nil || !isVideo(got.body) {
 					t.Errorf("%v after %d bytes", err, len(got.body))
 				}
 			case status == 200 && err == nil:
@@ -225,7 +225,7 @@ func TestVideoContentFaults(t *testing.T) {
 			if is := a.film(t, f.ID); is.Status != "completed" {
 				t.Errorf("the job is %s", is.Status)
 			}
-			if spent := parse(t, a.credits(t).TotalUsage); spent != filmHeld {
+			if spent := parse(t, a.credits(t).TotalUsage); spent != videoHeld {
 				t.Errorf("charged are %s", spent)
 			}
 		})
@@ -278,10 +278,10 @@ func TestVideoCallbacks(t *testing.T) {
 		body["callback_url"] = receiver.URL + "/hook"
 		f := a.shoot(t, body)
 		if want == "cancelled" {
-			a.awaitFilm(t, f.ID, "in_progress")
+			a.awaitVideo(t, f.ID, "in_progress")
 			a.do(t, "DELETE", "/v1/videos/"+f.ID, nil).film(t, 200)
 		}
-		f = a.awaitFilm(t, f.ID, want)
+		f = a.awaitVideo(t, f.ID, want)
 		var got call
 		select {
 		case got = <-calls:

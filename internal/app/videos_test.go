@@ -18,10 +18,10 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// filmHeld is what four seconds with sound cost at the prices of these tests.
-const filmHeld = 8 * money.Ruble
+// videoHeld is what four seconds with sound cost at the prices of these tests.
+const videoHeld = 8 * money.Ruble
 
-// films adds models that make videos by the wire of the simulator at origin, "" the gateway's own: each by the name that the simulator knows it
+// videos adds models that make videos by the wire of the simulator at origin, "" the gateway's own: each by the name that the simulator knows it
 // under. Polls follow each other quickly.
 func films(t *testing.T, origin string, models map[string]string) func(*setup) {
 	return func(s *setup) {
@@ -39,17 +39,17 @@ func films(t *testing.T, origin string, models map[string]string) func(*setup) {
 			d.Models = append(d.Models, catalog.ModelInfo{Slug: slug, Type: catalog.TypeVideo, Video: &catalog.VideoFacts{
 				Durations: []int{4, 8}, Resolutions: []string{"720p"}, AspectRatios: []string{"16:9", "9:16"}, FrameImages: []string{"first_frame"}, Audio: true,
 			}})
-			d.Offers = append(d.Offers, filmOffer(t, "filmer", slug, upstream))
+			d.Offers = append(d.Offers, videoOffer(t, "filmer", slug, upstream))
 		}
 	}
 }
 
-func filmOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
+func videoOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
 	return catalog.Offer{Provider: provider, Model: slug, UpstreamID: upstream, Input: catalog.Text | catalog.Image, Output: catalog.Video,
 		Pricing: catalog.Pricing{List: "test", Video: []catalog.VideoRule{{PerSecond: price(t, "1")}, {WithAudio: true, PerSecond: price(t, "2")}}}}
 }
 
-// film is a job as clients see it.
+// video is a job as clients see it.
 type film struct {
 	ID         string   `json:"id"`
 	Status     string   `json:"status"`
@@ -98,7 +98,7 @@ func (a *account) film(t *testing.T, id string) *film {
 }
 
 // await waits until the job is in one of the states.
-func (a *account) awaitFilm(t *testing.T, id string, states ...string) (f *film) {
+func (a *account) awaitVideo(t *testing.T, id string, states ...string) (f *film) {
 	t.Helper()
 	waitFor(t, "the job "+id+" to be "+strings.Join(states, " or "), func() bool {
 		f = a.film(t, id)
@@ -123,8 +123,8 @@ func (a *answer) wantWord(t *testing.T, status int, word string) map[string]any 
 	return e.Error.Metadata
 }
 
-// filmCounts is what was asked of the simulator for videos.
-func filmCounts(s *sim.Server) (c sim.JobCounts) {
+// videoCounts is what was asked of the simulator for videos.
+func videoCounts(s *sim.Server) (c sim.JobCounts) {
 	for _, one := range s.Jobs() {
 		c.Submits, c.Polls, c.Cancels, c.Downloads = c.Submits+one.Submits, c.Polls+one.Polls, c.Cancels+one.Cancels, c.Downloads+one.Downloads
 	}
@@ -154,7 +154,7 @@ func TestTwoVideoJobs(t *testing.T) {
 	})
 	t.Cleanup(func() {
 		want := int64(2 * (2 + 1) * rounds)
-		if c := filmCounts(studio); c.Submits != want || c.Cancels != want {
+		if c := videoCounts(studio); c.Submits != want || c.Cancels != want {
 			t.Errorf("the provider was asked for %d jobs, and had to cancel %d; want %d", c.Submits, c.Cancels, want)
 		}
 	})
@@ -191,11 +191,11 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 		}
 		a := keys[0]
 		for _, id := range taken {
-			a.awaitFilm(t, id, "in_progress")
+			a.awaitVideo(t, id, "in_progress")
 		}
 		for _, node := range everywhere(nodes, keys[:1]) {
 			if round == 0 { // the other node may have told what submissions held that were refused then
-				waitFor(t, "two jobs to hold money and nothing else", func() bool { return parse(t, node.credits(t).Reserved) == 2*filmHeld })
+				waitFor(t, "two jobs to hold money and nothing else", func() bool { return parse(t, node.credits(t).Reserved) == 2*videoHeld })
 			}
 		}
 		for _, id := range taken {
@@ -204,7 +204,7 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 			}
 		}
 		again := keys[len(keys)-1].shoot(t, shoot("film/never", "A heron."))
-		a.awaitFilm(t, again.ID, "in_progress")
+		a.awaitVideo(t, again.ID, "in_progress")
 		a.do(t, http.MethodDelete, "/v1/videos/"+again.ID, nil).film(t, http.StatusOK)
 		if round == 0 {
 			waitFor(t, "nothing to be held", func() bool { return a.credits(t).Reserved == "0" })
@@ -235,11 +235,11 @@ func (a *answer) wantVideoLimit(t *testing.T, active []string) {
 func TestVideoAdmission(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
-	poor := gw.open(t, opening{amount: 2 * filmHeld, keys: []*apikey.Limit{nil}})[0]
+	poor := gw.open(t, opening{amount: 2 * videoHeld, keys: []*apikey.Limit{nil}})[0]
 	full := gw.newAccount(t)
 	for _, a := range []*account{poor, full} {
 		for range 2 {
-			a.awaitFilm(t, a.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
+			a.awaitVideo(t, a.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
 		}
 	}
 	bare := shoot("film/works", "A heron.")
@@ -276,11 +276,11 @@ func TestVideoAdmission(t *testing.T) {
 		t.Errorf("a model of videos asked to chat: status %d: %s", got.status, got.body)
 	}
 	for _, a := range []*account{poor, full} {
-		if held := parse(t, a.credits(t).Reserved); held != 2*filmHeld {
+		if held := parse(t, a.credits(t).Reserved); held != 2*videoHeld {
 			t.Errorf("%s are held", held)
 		}
 	}
-	if n := filmCounts(gw.sim).Submits; n != 4 {
+	if n := videoCounts(gw.sim).Submits; n != 4 {
 		t.Errorf("the provider was asked for %d jobs", n)
 	}
 	gw.wantBalanced(t)
@@ -313,7 +313,7 @@ func TestVideoEnds(t *testing.T) {
 	var all sync.WaitGroup // they wait more than they work
 	for _, c := range cases {
 		all.Go(func() {
-			t.Run(c.name, func(t *testing.T) { filmEnds(t, c.gw, c.marker, c.status, c.says) })
+			t.Run(c.name, func(t *testing.T) { videoEnds(t, c.gw, c.marker, c.status, c.says) })
 		})
 	}
 	all.Wait()
@@ -321,16 +321,16 @@ func TestVideoEnds(t *testing.T) {
 	brief.wantBalanced(t)
 }
 
-func filmEnds(t *testing.T, gw *gateway, marker, status, says string) {
+func videoEnds(t *testing.T, gw *gateway, marker, status, says string) {
 	a := gw.newAccount(t)
 	first := a.shoot(t, shoot("film/works", marker+"A heron."))
-	f := a.awaitFilm(t, first.ID, status)
+	f := a.awaitVideo(t, first.ID, status)
 	if !strings.Contains(f.Error, says) || (f.Error == "") != (status == "completed") || f.CompletedAt < f.CreatedAt {
 		t.Errorf("the job: %+v", *f)
 	}
 	cost := money.Nano(0)
 	if status == "completed" {
-		cost = filmHeld
+		cost = videoHeld
 		if f.Usage == nil || parse(t, f.Usage.Cost) != cost || len(f.URLs) != 1 || f.URLs[0] != f.Polling+"/content?index=0" {
 			t.Errorf("the job: %+v", *f)
 		}
@@ -354,12 +354,12 @@ func TestVideoActivity(t *testing.T) {
 	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}))
 	a := gw.newAccount(t)
 	for range 3 {
-		a.awaitFilm(t, a.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
+		a.awaitVideo(t, a.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
 	}
 	silent := shoot("film/works", "A heron.")
 	silent["generate_audio"], silent["duration"] = false, 8
-	a.awaitFilm(t, a.shoot(t, silent).ID, "completed")
-	gw.wantRollUp(t, map[string]money.Nano{"film/works": 4 * filmHeld}, 4)
+	a.awaitVideo(t, a.shoot(t, silent).ID, "completed")
+	gw.wantRollUp(t, map[string]money.Nano{"film/works": 4 * videoHeld}, 4)
 	gw.wantBalanced(t)
 }
 
@@ -382,9 +382,9 @@ func TestNamedVideo(t *testing.T) {
 		}
 	}
 	a.send(t, http.MethodPost, "/v1/videos", []byte(`{"model":"film/never","prompt":"Another."}`), named).wantWord(t, http.StatusUnprocessableEntity, "idempotency_mismatch")
-	a.awaitFilm(t, job.ID, "in_progress")
-	if held := parse(t, a.credits(t).Reserved); held != filmHeld || filmCounts(gw.sim).Submits != 1 {
-		t.Errorf("%s are held, the provider was asked %d times", held, filmCounts(gw.sim).Submits)
+	a.awaitVideo(t, job.ID, "in_progress")
+	if held := parse(t, a.credits(t).Reserved); held != videoHeld || videoCounts(gw.sim).Submits != 1 {
+		t.Errorf("%s are held, the provider was asked %d times", held, videoCounts(gw.sim).Submits)
 	}
 	request := first.header.Get("X-Request-Id")
 	waitFor(t, "a line in the log", func() bool { return strings.Contains(gw.log.String(), request) })
@@ -407,7 +407,7 @@ func TestVideosWithoutDatabase(t *testing.T) {
 	gw := startNodes(t, 1, server.New(t), films(t, "", map[string]string{"film/works": "video", "film/slow": "video@takes=3s"}), quick,
 		func(s *setup) { s.Ledger.StoreFor = config.Default().Ledger.StoreFor })[0]
 	a := gw.newAccount(t)
-	slow := a.awaitFilm(t, a.shoot(t, shoot("film/slow", "A heron.")).ID, "in_progress")
+	slow := a.awaitVideo(t, a.shoot(t, shoot("film/slow", "A heron.")).ID, "in_progress")
 	server.Stop(t)
 	began := time.Now()
 	a.do(t, http.MethodPost, "/v1/videos", shoot("film/works", "A heron.")).wantWord(t, http.StatusServiceUnavailable, "storage_unavailable")
@@ -419,15 +419,15 @@ func TestVideosWithoutDatabase(t *testing.T) {
 	began = time.Now()
 	waitFor(t, "jobs to be read again", func() bool { return a.do(t, http.MethodGet, "/v1/videos/"+slow.ID, nil).status == http.StatusOK })
 	promised(t, "jobs after the database's return", time.Since(began), 5*time.Second)
-	a.awaitFilm(t, slow.ID, "completed")
+	a.awaitVideo(t, slow.ID, "completed")
 	waitFor(t, "a job to be taken again", func() bool {
 		return a.do(t, http.MethodPost, "/v1/videos", shoot("film/works", "A heron.")).status == http.StatusAccepted
 	})
 	waitFor(t, "both to be charged for", func() bool {
 		c := a.credits(t)
-		return parse(t, c.TotalUsage) == 2*filmHeld && c.Reserved == "0"
+		return parse(t, c.TotalUsage) == 2*videoHeld && c.Reserved == "0"
 	})
-	if n := filmCounts(gw.sim).Submits; n != 2 {
+	if n := videoCounts(gw.sim).Submits; n != 2 {
 		t.Errorf("the provider was asked for %d jobs", n)
 	}
 	gw.wantBalanced(t)
@@ -438,8 +438,8 @@ func TestVideosOfOthers(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
 	owner, other := gw.newAccount(t), gw.newAccount(t)
-	done := owner.awaitFilm(t, owner.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
-	runs := owner.awaitFilm(t, owner.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
+	done := owner.awaitVideo(t, owner.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
+	runs := owner.awaitVideo(t, owner.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
 	for _, id := range []string{done.ID, runs.ID, "vj_000000000000000000000000", "gen-1", "models2"} {
 		for _, c := range []struct{ method, path string }{{"GET", ""}, {"DELETE", ""}, {"GET", "/content"}, {"GET", "/content?index=7"}} {
 			got := other.do(t, c.method, "/v1/videos/"+id+c.path, nil)

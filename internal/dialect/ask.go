@@ -21,7 +21,7 @@ type Performer interface {
 	Perform(ask Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
 }
 
-// Ask is what a Performer or a Filmer reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls
+// Ask is what a Performer or a VideoMaker reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls
 // of one Ask go out with the credential that the first was accepted with. It is safe for concurrent use.
 type Ask interface {
 	// Do sends one request and waits for the head of a 2xx answer, which must be closed. Whatever else comes is a fault, as the dialect's

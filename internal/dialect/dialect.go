@@ -15,7 +15,7 @@ import (
 )
 
 // Dialect speaks the wire of one kind of provider. What the provider can do is said by the further interfaces that its dialect
-// implements: Texter, Performer, Filmer, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
+// implements: Texter, Performer, VideoMaker, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
 // Its methods are called concurrently.
 type Dialect interface {
 	// Header gives the header fields of every request to p: credential, content type and p's own. It is called for each

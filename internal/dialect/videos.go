@@ -17,8 +17,8 @@ import (
 	"weir/internal/video"
 )
 
-// Filmer is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
-type Filmer interface {
+// VideoMaker is a Dialect whose provider makes videos as jobs. Its methods are those of video.Upstream, over an Ask that sends requests.
+type VideoMaker interface {
 	// SubmitVideo asks for the videos of s with one request that may make a job.
 	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
 	// RecoverVideo reports what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
@@ -264,8 +264,8 @@ func nearestSize(ep *catalog.Endpoint, short int64, ratio float64) (width, heigh
 	return width, height, ok
 }
 
-// Film adds the parameters of the provider's own that a client set for a video.
-func (m *Members) Film(r *video.Request, provider string) {
+// Video adds the parameters of the provider's own that a client set for a video.
+func (m *Members) Video(r *video.Request, provider string) {
 	for _, list := range [...][]video.Param{r.Params, r.OptionsFor(provider)} {
 		for i := range list {
 			if !slices.Contains(priced, strings.ToLower(list[i].Name)) {

@@ -116,12 +116,12 @@ func perThousand(in, out string) catalog.Pricing {
 func anyKind(t testing.TB) *catalog.Snapshot {
 	free := perThousand("0", "0")
 	drawing := catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: catalog.UnitImage, Variant: "high", Resolution: "1024x1024", Price: rubles("4")}}}
-	timed, film, dearFilm := free, free, free
+	timed, film, dearVideo := free, free, free
 	timed.Minute = rubles("0.6")
 	film.Video = []catalog.VideoRule{{Resolution: "1080p", PerSecond: rubles("19")}, {PerSecond: rubles("9.5")}, {Resolution: "1080p", WithAudio: true, PerSecond: rubles("28.5")},
 		{WithAudio: true, PerSecond: rubles("14")}}
-	dearFilm.Video = []catalog.VideoRule{{PerSecond: rubles("99")}}
-	plain := dearFilm
+	dearVideo.Video = []catalog.VideoRule{{PerSecond: rubles("99")}}
+	plain := dearVideo
 	plain.Base.Request = rubles("50")
 	return build(t, catalog.Declared{
 		Providers: []catalog.Provider{provider("acme", "Acme"), provider("best", "Best")},
@@ -146,7 +146,7 @@ func anyKind(t testing.TB) *catalog.Snapshot {
 			{Provider: "best", Model: "best/vector", Pricing: perThousand("0.001", "0")},
 			{Provider: "acme", Model: "acme/draw", Pricing: drawing},
 			{Provider: "acme", Model: "acme/guard", Pricing: free},
-			{Provider: "acme", Model: "acme/film", Pricing: dearFilm},
+			{Provider: "acme", Model: "acme/film", Pricing: dearVideo},
 			{Provider: "best", Model: "acme/film", Pricing: film},
 			{Provider: "acme", Model: "acme/plain-film", Pricing: plain},
 		},

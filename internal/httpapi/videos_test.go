@@ -17,7 +17,7 @@ import (
 	"weir/internal/video"
 )
 
-// film is a store of one completed job with a video of ten bytes.
+// video is a store of one completed job with a video of ten bytes.
 type film struct {
 	mu     sync.Mutex
 	asked  []*video.Submit
@@ -27,7 +27,7 @@ type film struct {
 	err    error
 }
 
-const filmBytes = "0123456789"
+const videoBytes = "0123456789"
 
 func (f *film) job(id string) *video.Job {
 	return &video.Job{ID: id, Generation: "gen-1", Model: "acme/film", State: video.Completed, CreatedAt: time.Unix(1000, 0), CompletedAt: time.Unix(2000, 0), ExpiresAt: time.Unix(3000, 0),
@@ -72,7 +72,7 @@ func (f *film) Open(ctx context.Context, user, id string, index int, header stri
 	if index > 0 {
 		return nil, nil, fault.New(fault.NotFound, "film", "There is no such video.")
 	}
-	size := int64(len(filmBytes))
+	size := int64(len(videoBytes))
 	c := &video.Content{Length: size, Size: size, MediaType: "video/mp4"}
 	if r := video.ParseRange(header); r != nil {
 		if c.From, c.Length, c.Partial = r.In(size); !c.Partial {
@@ -80,7 +80,7 @@ func (f *film) Open(ctx context.Context, user, id string, index int, header stri
 			return c, j, nil
 		}
 	}
-	c.Body = io.NopCloser(strings.NewReader(filmBytes[c.From : c.From+c.Length]))
+	c.Body = io.NopCloser(strings.NewReader(videoBytes[c.From : c.From+c.Length]))
 	if f.body != nil {
 		c.Body = f.body()
 	}
@@ -90,7 +90,7 @@ func (f *film) Open(ctx context.Context, user, id string, index int, header stri
 	return c, j, nil
 }
 
-func startFilm(t *testing.T, f *film, edit func(*httpapi.Config)) *node {
+func startVideo(t *testing.T, f *film, edit func(*httpapi.Config)) *node {
 	return startWith(t, relayFunc(hello), edit, func(d *httpapi.Deps) {
 		d.Videos = f
 		d.CheckCallback = func(param, address string) error {
@@ -105,7 +105,7 @@ func startFilm(t *testing.T, f *film, edit func(*httpapi.Config)) *node {
 func TestVideoJobs(t *testing.T) {
 	t.Parallel()
 	f := &film{}
-	n := startFilm(t, f, func(c *httpapi.Config) { c.PublicURL = "https://weir.test/base" })
+	n := startVideo(t, f, func(c *httpapi.Config) { c.PublicURL = "https://weir.test/base" })
 	r := n.do("POST", "/v1/videos", `{"model":"acme/film","prompt":"a fox","callback_url":"https://hooks.test/x"}`)
 	job := r.json(t)
 	if r.StatusCode != 202 || job["id"] != "vj_new" || job["status"] != "pending" || job["polling_url"] != "https://weir.test/base/v1/videos/vj_new" || job["generation_id"] != r.Header.Get("X-Generation-Id") {
@@ -149,7 +149,7 @@ func TestVideoAddresses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := startFilm(t, &film{}, func(cfg *httpapi.Config) {
+			n := startVideo(t, &film{}, func(cfg *httpapi.Config) {
 				cfg.PublicURL = c.public
 				if c.proxies != "" {
 					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(c.proxies)}
@@ -166,7 +166,7 @@ func TestVideoAddresses(t *testing.T) {
 func TestVideoContent(t *testing.T) {
 	t.Parallel()
 	f := &film{}
-	n := startFilm(t, f, nil)
+	n := startVideo(t, f, nil)
 	const tag = `"vj_1-0"`
 	for _, c := range []struct {
 		name, method string
@@ -174,19 +174,19 @@ func TestVideoContent(t *testing.T) {
 		status       int
 		body, ranged string
 	}{
-		{"whole", "GET", nil, 200, filmBytes, ""},
+		{"whole", "GET", nil, 200, videoBytes, ""},
 		{"head", "HEAD", nil, 200, "", ""},
 		{"a part", "GET", []string{"Range", "bytes=2-4"}, 206, "234", "bytes 2-4/10"},
 		{"the rest", "GET", []string{"Range", "bytes=7-"}, 206, "789", "bytes 7-9/10"},
 		{"the end", "GET", []string{"Range", "bytes=-3"}, 206, "789", "bytes 7-9/10"},
 		{"more than there is", "GET", []string{"Range", "bytes=8-99"}, 206, "89", "bytes 8-9/10"},
-		{"several ranges", "GET", []string{"Range", "bytes=0-1,3-4"}, 200, filmBytes, ""},
-		{"another unit", "GET", []string{"Range", "lines=0-1"}, 200, filmBytes, ""},
+		{"several ranges", "GET", []string{"Range", "bytes=0-1,3-4"}, 200, videoBytes, ""},
+		{"another unit", "GET", []string{"Range", "lines=0-1"}, 200, videoBytes, ""},
 		{"the same file", "GET", []string{"Range", "bytes=2-4", "If-Range", tag}, 206, "234", "bytes 2-4/10"},
-		{"another file", "GET", []string{"Range", "bytes=2-4", "If-Range", `"other"`}, 200, filmBytes, ""},
+		{"another file", "GET", []string{"Range", "bytes=2-4", "If-Range", `"other"`}, 200, videoBytes, ""},
 		{"known", "GET", []string{"If-None-Match", `"x", ` + tag}, 304, "", ""},
 		{"known to be weak", "GET", []string{"If-None-Match", "W/" + tag}, 304, "", ""},
-		{"unknown", "GET", []string{"If-None-Match", `"x"`}, 200, filmBytes, ""},
+		{"unknown", "GET", []string{"If-None-Match", `"x"`}, 200, videoBytes, ""},
 	} {
 		r := n.do(c.method, "/v1/videos/vj_1/content", "", c.headers...)
 		h := r.Header
@@ -250,7 +250,7 @@ func TestVideoContentBreaks(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := startFilm(t, c.f, nil)
+			n := startVideo(t, c.f, nil)
 			r, err := n.try("GET", "/v1/videos/vj_1/content", "")
 			if c.status == 0 {
 				if err == nil {
@@ -263,7 +263,7 @@ func TestVideoContentBreaks(t *testing.T) {
 			}
 		})
 	}
-	n := startFilm(t, &film{length: 4, body: func() io.ReadCloser { return &broken{first: "012345678", err: io.EOF} }}, nil)
+	n := startVideo(t, &film{length: 4, body: func() io.ReadCloser { return &broken{first: "012345678", err: io.EOF} }}, nil)
 	if r := n.do("GET", "/v1/videos/vj_1/content", ""); string(r.body) != "0123" || r.StatusCode != http.StatusOK {
 		t.Errorf("%d %q: more than was told", r.StatusCode, r.body)
 	}

@@ -9,7 +9,7 @@ import (
 // framesPerSecond of a video. They are all alike, and cost some bytes each.
 const framesPerSecond = 8
 
-// film makes an MP4 of the size and length asked for: H.264, a grey picture that stays. Players show it.
+// video makes an MP4 of the size and length asked for: H.264, a grey picture that stays. Players show it.
 func film(width, height, seconds int, seed uint64) []byte {
 	width, height = min(max(width, 2)&^1, maxSide), min(max(height, 2)&^1, maxSide)
 	across, down := (width+15)/16, (height+15)/16

@@ -13,7 +13,7 @@ import (
 	"weir/internal/video"
 )
 
-var _ dialect.Filmer = (*Dialect)(nil)
+var _ dialect.VideoMaker = (*Dialect)(nil)
 
 // SubmitVideo puts a request into the queue.
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
@@ -25,7 +25,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: j.id}, err
 }
 
-// film is the app that a request is for, and its input. Apps that begin with a picture have names and fields of their own (fal, model pages).
+// video is the app that a request is for, and its input. Apps that begin with a picture have names and fields of their own (fal, model pages).
 func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", nil, err
@@ -65,7 +65,7 @@ func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err 
 		app = withPicture(app, veo, "reference-to-video")
 		m.Texts("image_urls", list)
 	}
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	return app, m.JSON(), nil
 }
 
@@ -153,11 +153,11 @@ func (d *Dialect) result(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (v
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
-	return readFilm(body), nil
+	return readVideo(body), nil
 }
 
-// readFilm reads a result.
-func readFilm(body []byte) video.Progress {
+// readVideo reads a result.
+func readVideo(body []byte) video.Progress {
 	p := video.Progress{State: video.Completed, Percent: 100}
 	add := func(v []byte) {
 		address := rawjson.TextAt(v, "url")

@@ -16,7 +16,7 @@ import (
 	"weir/internal/video"
 )
 
-var _ dialect.Filmer = (*Dialect)(nil)
+var _ dialect.VideoMaker = (*Dialect)(nil)
 
 const mostStills = 3 // references of one video
 
@@ -25,14 +25,14 @@ func vertex(ep *catalog.Endpoint) bool { return strings.Contains(ep.Provider.Bas
 
 // SubmitVideo begins a long-running operation (Gemini API, Generate videos with Veo; Vertex AI, Veo video generation API).
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
-	instance, err := filmInstance(ask, ep, s.Request)
+	instance, err := videoInstance(ask, ep, s.Request)
 	if err != nil {
 		return video.Accepted{}, err
 	}
 	var m dialect.Members
 	m.Raw("instances", slices.Concat([]byte{'['}, instance, []byte{']'}))
-	m.Raw("parameters", filmParameters(ep, s.Request))
-	body, err := dialect.Object(ask, dialect.Call{Path: filmPath(ep, "predictLongRunning"), Body: m.JSON()})
+	m.Raw("parameters", videoParameters(ep, s.Request))
+	body, err := dialect.Object(ask, dialect.Call{Path: videoPath(ep, "predictLongRunning"), Body: m.JSON()})
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -55,11 +55,11 @@ func operation(name string) bool {
 	return true
 }
 
-func filmPath(ep *catalog.Endpoint, method string) string {
+func videoPath(ep *catalog.Endpoint, method string) string {
 	return "/models/" + url.PathEscape(ep.UpstreamID) + ":" + method
 }
 
-func filmInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]byte, error) {
+func videoInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]byte, error) {
 	var m dialect.Members
 	m.Text("prompt", r.Prompt)
 	for _, x := range []struct{ name, frame string }{{"image", video.FirstFrame}, {"lastFrame", video.LastFrame}} {
@@ -67,7 +67,7 @@ func filmInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]by
 		if address == "" {
 			continue
 		}
-		still, err := filmStill(ask, address)
+		still, err := videoStill(ask, address)
 		if err != nil {
 			return nil, err
 		}
@@ -82,7 +82,7 @@ func filmInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]by
 	}
 	b := []byte{'['}
 	for i, address := range list {
-		still, err := filmStill(ask, address)
+		still, err := videoStill(ask, address)
 		if err != nil {
 			return nil, err
 		}
@@ -95,8 +95,8 @@ func filmInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]by
 	return m.JSON(), nil
 }
 
-// filmStill is a picture as this wire takes it: its bytes.
-func filmStill(ask dialect.Ask, address string) ([]byte, error) {
+// videoStill is a picture as this wire takes it: its bytes.
+func videoStill(ask dialect.Ask, address string) ([]byte, error) {
 	data, info, err := dialect.ClientImage(ask, address)
 	if err != nil {
 		return nil, err
@@ -114,7 +114,7 @@ func filmStill(ask dialect.Ask, address string) ([]byte, error) {
 	return m.JSON(), nil
 }
 
-func filmParameters(ep *catalog.Endpoint, r *video.Request) []byte {
+func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	var m dialect.Members
 	m.Int("durationSeconds", r.Seconds)
 	w, h, sized := dialect.Extent(ep, r)
@@ -139,7 +139,7 @@ func filmParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 		}
 		m.Text("storageUri", ep.Provider.Quirks.VideoBucket)
 	}
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	return m.JSON()
 }
 
@@ -154,7 +154,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	if err != nil {
 		return video.Progress{}, err
 	}
-	return readFilm(ep, body), nil
+	return readVideo(ep, body), nil
 }
 
 // operation gets an operation. One that has failed tells so with an error in it, which is not one of the call.
@@ -163,7 +163,7 @@ func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	if vertex(ep) {
 		var m dialect.Members
 		m.Text("operationName", j.UpstreamID)
-		call = dialect.Call{Path: filmPath(ep, "fetchPredictOperation"), Body: m.JSON()}
+		call = dialect.Call{Path: videoPath(ep, "fetchPredictOperation"), Body: m.JSON()}
 	}
 	body, _, err := dialect.Look(ask, call)
 	if err != nil {
@@ -175,18 +175,18 @@ func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	return body, nil
 }
 
-func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
+func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	if done, _ := rawjson.Bool(rawjson.Find(body, "done")); !done {
 		return video.Progress{State: video.InProgress}
 	}
 	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
-		return filmFailure(ep, said)
+		return videoFailure(ep, said)
 	}
 	response := rawjson.Find(body, "response")
 	if inner := rawjson.Find(response, "generateVideoResponse"); inner != nil {
 		response = inner
 	}
-	outputs := filmOutputs(response)
+	outputs := videoOutputs(response)
 	if len(outputs) > 0 {
 		return video.Progress{State: video.Completed, Percent: 100, Outputs: outputs}
 	}
@@ -200,8 +200,8 @@ func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
 	return reason.Ended(ep)
 }
 
-// filmOutputs are the videos of an operation. Those that lie in the answer itself are named by their number.
-func filmOutputs(response []byte) []video.Output {
+// videoOutputs are the videos of an operation. Those that lie in the answer itself are named by their number.
+func videoOutputs(response []byte) []video.Output {
 	var out []video.Output
 	for e := rawjson.ElementsOf(rawjson.Find(response, "generatedSamples")); e.Next(); {
 		if uri := rawjson.Text(rawjson.FindPath(e.Value, "video", "uri")); uri != "" {
@@ -234,7 +234,7 @@ func barred(sentence string) bool {
 	return slices.ContainsFunc(policyWords, func(w string) bool { return strings.Contains(sentence, w) })
 }
 
-func filmFailure(ep *catalog.Endpoint, said []byte) video.Progress {
+func videoFailure(ep *catalog.Endpoint, said []byte) video.Progress {
 	code, _ := rawjson.Int(rawjson.Find(said, "code"))
 	reason := dialect.Reason{State: video.Failed, Code: strconv.FormatInt(code, 10), Message: rawjson.TextAt(said, "message"), Raw: string(said)}
 	switch code {

@@ -18,13 +18,13 @@ import (
 	"weir/internal/video"
 )
 
-// Dialect implements dialect.Dialect, dialect.Authorizer and dialect.Filmer. It is safe for concurrent use.
+// Dialect implements dialect.Dialect, dialect.Authorizer and dialect.VideoMaker. It is safe for concurrent use.
 type Dialect struct{}
 
 var (
 	_ dialect.Dialect    = (*Dialect)(nil)
 	_ dialect.Authorizer = (*Dialect)(nil)
-	_ dialect.Filmer     = (*Dialect)(nil)
+	_ dialect.VideoMaker = (*Dialect)(nil)
 )
 
 // Header gives a credential that is a token as it is, and the provider's own fields, which win.
@@ -147,7 +147,7 @@ func encode(ep *catalog.Endpoint, s *video.Submission) ([]byte, error) {
 	m.Text("image", bare(dialect.Frame(r, video.FirstFrame)))
 	m.Text("image_tail", bare(dialect.Frame(r, video.LastFrame)))
 	m.Text("external_task_id", s.Token)
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	return m.JSON(), nil
 }
 

@@ -15,12 +15,12 @@ import (
 	"weir/internal/video"
 )
 
-// Dialect implements dialect.Dialect and dialect.Filmer. It is safe for concurrent use.
+// Dialect implements dialect.Dialect and dialect.VideoMaker. It is safe for concurrent use.
 type Dialect struct{}
 
 var (
-	_ dialect.Dialect = (*Dialect)(nil)
-	_ dialect.Filmer  = (*Dialect)(nil)
+	_ dialect.Dialect    = (*Dialect)(nil)
+	_ dialect.VideoMaker = (*Dialect)(nil)
 )
 
 // Header gives the credential, and the provider's own fields, which win.
@@ -82,7 +82,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 		subject.Texts("image", subjects)
 		m.Raw("subject_reference", append(append([]byte{'['}, subject.JSON()...), ']'))
 	}
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	body, wait, err := dialect.Look(ask, dialect.Call{Path: "/video_generation", Body: m.JSON()})
 	if err != nil {
 		return video.Accepted{}, err

@@ -16,11 +16,11 @@ import (
 	"weir/internal/video"
 )
 
-var _ dialect.Filmer = (*Dialect)(nil)
+var _ dialect.VideoMaker = (*Dialect)(nil)
 
 // SubmitVideo creates a video at /videos (OpenAI, API reference, Create video). A server whose quirk says so is asked in OpenRouter's words.
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
-	encode := filmCall
+	encode := videoCall
 	if routes(ep) {
 		encode = routerCall
 	}
@@ -42,8 +42,8 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 // routes reports whether a server speaks OpenRouter's words.
 func routes(ep *catalog.Endpoint) bool { return ep.Provider.Quirks.VideosWire == "openrouter" }
 
-// filmCall encodes a request as JSON, or as a form when a picture comes with it as data.
-func filmCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
+// videoCall encodes a request as JSON, or as a form when a picture comes with it as data.
+func videoCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	still, err := guide(ep, r)
 	if err != nil {
 		return dialect.Call{}, err
@@ -61,12 +61,12 @@ func filmCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	if still != "" && !picture.IsData(still) {
 		m.Raw("input_reference", append(rawjson.AppendText([]byte(`{"image_url":`), still), '}'))
 	}
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	m.Drop(ep.Provider.Quirks.Drop)
 	m.Rename(ep.Provider.Quirks.Rename)
 	call := dialect.Call{Path: "/videos", Body: m.JSON()}
 	if picture.IsData(still) {
-		return filmForm(&m, still, call)
+		return videoForm(&m, still, call)
 	}
 	return call, nil
 }
@@ -86,7 +86,7 @@ func guide(ep *catalog.Endpoint, r *video.Request) (string, error) {
 	return strings.Join(list, ""), err
 }
 
-func filmForm(m *dialect.Members, still string, call dialect.Call) (dialect.Call, error) {
+func videoForm(m *dialect.Members, still string, call dialect.Call) (dialect.Call, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
 	m.Each(func(name string, value []byte) {
@@ -106,8 +106,8 @@ func filmForm(m *dialect.Members, still string, call dialect.Call) (dialect.Call
 
 // How the list of videos is searched.
 const (
-	mostPages   = 5
-	pageOfFilms = 100
+	mostPages    = 5
+	pageOfVideos = 100
 )
 
 // RecoverVideo searches the list of videos for the one that the submission asked for. Nothing in it names the submission: the prompt, the model,
@@ -119,7 +119,7 @@ func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.S
 	var found []string
 	after, whole := "", false
 	for range mostPages {
-		path := "/videos?order=desc&limit=" + strconv.Itoa(pageOfFilms)
+		path := "/videos?order=desc&limit=" + strconv.Itoa(pageOfVideos)
 		if after != "" {
 			path += "&after=" + url.QueryEscape(after)
 		}
@@ -161,39 +161,39 @@ func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older
 		(strings.HasPrefix(model, ep.UpstreamID) || strings.HasPrefix(ep.UpstreamID, model)), false
 }
 
-func filmPath(id string) string { return "/videos/" + url.PathEscape(id) }
+func videoPath(id string) string { return "/videos/" + url.PathEscape(id) }
 
 // PollVideo retrieves the video object.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
-	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: filmPath(j.UpstreamID)})
+	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: videoPath(j.UpstreamID)})
 	if err != nil {
 		return video.Progress{}, dialect.NoJob(err)
 	}
 	if rawjson.IsNull(rawjson.Find(body, "status")) && !rawjson.IsNull(rawjson.Find(body, "error")) {
 		return video.Progress{}, dialect.NoJob(d.Failure(ep, http.StatusOK, nil, body))
 	}
-	p := readFilm(ep, body)
+	p := readVideo(ep, body)
 	p.Wait = wait
 	return p, nil
 }
 
-// readFilm reads a video object of OpenAI's, and a job of OpenRouter's: their members do not meet.
-func readFilm(ep *catalog.Endpoint, body []byte) video.Progress {
+// readVideo reads a video object of OpenAI's, and a job of OpenRouter's: their members do not meet.
+func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	percent, _ := rawjson.Int(rawjson.Find(body, "progress"))
 	percent = min(max(percent, 0), 100)
 	switch status := rawjson.TextAt(body, "status"); status {
 	case "queued", "pending":
 		return video.Progress{State: video.Pending}
 	case "completed", "succeeded":
-		return video.Progress{State: video.Completed, Percent: 100, Outputs: filmOutputs(ep, body), Length: filmLength(body),
+		return video.Progress{State: video.Completed, Percent: 100, Outputs: videoOutputs(ep, body), Length: videoLength(body),
 			Cost: dialect.Decimal(rawjson.FindPath(body, "usage", "cost"))}
 	case "failed", "cancelled", "canceled", "expired":
-		return filmFailure(ep, status, body)
+		return videoFailure(ep, status, body)
 	}
 	return video.Progress{State: video.InProgress, Percent: int(percent)}
 }
 
-func filmOutputs(ep *catalog.Endpoint, body []byte) []video.Output {
+func videoOutputs(ep *catalog.Endpoint, body []byte) []video.Output {
 	if !routes(ep) {
 		return []video.Output{{Handle: "0", MediaType: "video/mp4"}}
 	}
@@ -204,8 +204,8 @@ func filmOutputs(ep *catalog.Endpoint, body []byte) []video.Output {
 	return list
 }
 
-// filmLength is how long the video is: compatible servers write the seconds as a text or as a number.
-func filmLength(body []byte) time.Duration {
+// videoLength is how long the video is: compatible servers write the seconds as a text or as a number.
+func videoLength(body []byte) time.Duration {
 	seconds, err := strconv.ParseFloat(wordOf(rawjson.Find(body, "seconds")), 64)
 	if err != nil {
 		return 0
@@ -213,7 +213,7 @@ func filmLength(body []byte) time.Duration {
 	return dialect.Seconds(seconds)
 }
 
-func filmFailure(ep *catalog.Endpoint, status string, body []byte) video.Progress {
+func videoFailure(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 	reason := dialect.Reason{State: video.Failed, Raw: string(body)}
 	switch status {
 	case "cancelled", "canceled":
@@ -234,13 +234,13 @@ func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Jo
 	if routes(ep) {
 		return dialect.NoCancel(ep)
 	}
-	_, err := dialect.Object(ask, dialect.Call{Method: http.MethodDelete, Path: filmPath(j.UpstreamID)})
+	_, err := dialect.Object(ask, dialect.Call{Method: http.MethodDelete, Path: videoPath(j.UpstreamID)})
 	return dialect.NoJob(err)
 }
 
 // LocateVideo is where the video's content is.
 func (d *Dialect) LocateVideo(_ dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
-	path := filmPath(j.UpstreamID) + "/content"
+	path := videoPath(j.UpstreamID) + "/content"
 	if routes(ep) {
 		path += "?index=" + url.QueryEscape(o.Handle)
 	}
@@ -277,7 +277,7 @@ func routerCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	}
 	parts(&m, "frame_images", r.Frames)
 	parts(&m, "input_references", r.References)
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	return dialect.Call{Path: "/videos", Body: m.JSON()}, nil
 }
 

@@ -17,12 +17,12 @@ import (
 // version of the API that this package speaks (Runway API reference, Versioning).
 const version = "2024-11-06"
 
-// Dialect implements dialect.Dialect and dialect.Filmer. It is safe for concurrent use.
+// Dialect implements dialect.Dialect and dialect.VideoMaker. It is safe for concurrent use.
 type Dialect struct{}
 
 var (
-	_ dialect.Dialect = (*Dialect)(nil)
-	_ dialect.Filmer  = (*Dialect)(nil)
+	_ dialect.Dialect    = (*Dialect)(nil)
+	_ dialect.VideoMaker = (*Dialect)(nil)
 )
 
 // Header gives the credential and the version, and the provider's own fields, which win.
@@ -88,7 +88,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if r.Seed != nil {
 		m.Int("seed", *r.Seed&0xffffffff)
 	}
-	m.Film(r, ep.Provider.ID)
+	m.Video(r, ep.Provider.ID)
 	body, wait, err := dialect.Look(ask, dialect.Call{Path: path, Body: m.JSON()})
 	return video.Accepted{ID: rawjson.TextAt(body, "id"), Wait: wait}, err
 }

@@ -158,7 +158,7 @@ func (s *studio) user(amount money.Nano) *apikey.Caller {
 	return &apikey.Caller{User: "usr_" + strings.TrimPrefix(w, "wal_"), Wallet: w, Key: "key_1"}
 }
 
-// film is a request for eight seconds, which cost 8 rubles at one provider and 16 at the other.
+// video is a request for eight seconds, which cost 8 rubles at one provider and 16 at the other.
 func (s *studio) film(c *apikey.Caller, model string, change ...func(*video.Request)) *video.Submit {
 	r := &video.Request{Model: model, Prompt: "a weir in the rain", Seconds: 8, CallbackURL: "https://example.com/hook"}
 	r.Preferences.Sort = "price"
@@ -473,7 +473,7 @@ func wholeJob(t *testing.T, s *studio) {
 		t.Errorf("%+v, %v", back, err)
 	}
 	s.wantBalance(k.book, c.Wallet, 104*ruble, 4*ruble, 0)
-	readFilm(t, k, j)
+	readVideo(t, k, j)
 	s.clock.Advance(24*time.Hour + time.Minute)
 	if got := k.job(j); got.State != video.Expired {
 		t.Errorf("before the sweep it is %s", got.State)
@@ -489,15 +489,15 @@ func wholeJob(t *testing.T, s *studio) {
 	s.balanced()
 }
 
-func readFilm(t *testing.T, k *crew, j *video.Job) {
+func readVideo(t *testing.T, k *crew, j *video.Job) {
 	t.Helper()
-	for header, want := range map[string]string{"": filmText, "bytes=4-7": "4567", "bytes=10-": "abcdef", "bytes=-2": "ef", "bytes=0-0,2-3": filmText, "bytes=12-99": "cdef"} {
+	for header, want := range map[string]string{"": videoText, "bytes=4-7": "4567", "bytes=10-": "abcdef", "bytes=-2": "ef", "bytes=0-0,2-3": videoText, "bytes=12-99": "cdef"} {
 		c, _, err := k.Open(t.Context(), j.User, j.ID, 0, header)
 		if err != nil {
 			t.Fatal(err)
 		}
 		got, err := io.ReadAll(c.Body)
-		if err != nil || string(got) != want || c.Length != int64(len(want)) || c.Size != 16 || c.Partial != (want != filmText) || c.MediaType != "video/mp4" {
+		if err != nil || string(got) != want || c.Length != int64(len(want)) || c.Size != 16 || c.Partial != (want != videoText) || c.MediaType != "video/mp4" {
 			t.Errorf("%q: %q, %+v, %v", header, got, c, err)
 		}
 		_ = c.Body.Close()
@@ -1042,7 +1042,7 @@ func keptContent(t *testing.T, s *studio) {
 	if j.Cost != 8*ruble {
 		t.Errorf("two videos where one was asked for cost %s", j.Cost)
 	}
-	for header, want := range map[string]string{"": filmText, "bytes=4-7": "4567", "bytes=-2": "ef"} {
+	for header, want := range map[string]string{"": videoText, "bytes=4-7": "4567", "bytes=-2": "ef"} {
 		got, _, err := k.Open(s.ctx, c.User, j.ID, 0, header)
 		if err != nil {
 			t.Fatal(err)

@@ -134,10 +134,10 @@ func (p *provider) Cancel(_ context.Context, _ *catalog.Endpoint, j *video.Job) 
 	return nil
 }
 
-const filmText = "0123456789abcdef"
+const videoText = "0123456789abcdef"
 
 func (p *provider) Open(_ context.Context, _ *catalog.Endpoint, _ *video.Job, _ *video.Output, _ *video.Range) (*video.Content, error) {
-	return &video.Content{Body: io.NopCloser(strings.NewReader(filmText)), Length: int64(len(filmText)), Size: int64(len(filmText)), MediaType: "video/mp4"}, nil
+	return &video.Content{Body: io.NopCloser(strings.NewReader(videoText)), Length: int64(len(videoText)), Size: int64(len(videoText)), MediaType: "video/mp4"}, nil
 }
 
 // asksAndJobs is how many submissions there were, and how many jobs they made.

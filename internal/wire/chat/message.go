@@ -33,7 +33,7 @@ const (
 	densestFile      = 2
 	densestVideo     = 2
 	mostFile         = 300_000 // tokens of the most pages that providers read: they take hardly any bytes
-	tokensRemoteFile = 4000    // a file or film that is only named
+	tokensRemoteFile = 4000    // a file or video that is only named
 )
 
 // role of a message.

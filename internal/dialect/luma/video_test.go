@@ -8,6 +8,6 @@ import (
 )
 
 func FuzzPoll(f *testing.F) {
-	upstreamtest.FuzzFilms(f, luma.ReadFilm,
+	upstreamtest.FuzzVideos(f, luma.ReadVideo,
 		`{"state":"queued"}`, `{"state":"completed","assets":{"video":"https://a.example/1.mp4"}}`, `{"state":"failed","failure_reason":"Advanced moderation failed"}`)
 }

@@ -23,21 +23,21 @@ type Opener interface {
 	OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error)
 }
 
-// Films implements video.Upstream over the dialects of a Client. It is safe for concurrent use.
-type Films struct {
+// Videos implements video.Upstream over the dialects of a Client. It is safe for concurrent use.
+type Videos struct {
 	client *Client
 	files  Opener
 }
 
-var _ video.Upstream = (*Films)(nil)
+var _ video.Upstream = (*Videos)(nil)
 
-// NewFilms makes one. The client must outlive it.
-func NewFilms(c *Client, files Opener) *Films { return &Films{client: c, files: files} }
+// NewVideos makes one. The client must outlive it.
+func NewVideos(c *Client, files Opener) *Videos { return &Videos{client: c, files: files} }
 
 // Submit is video.Upstream's.
-func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
+func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
-	err = f.with(ctx, ep, "", func(ask *asking, d dialect.Filmer) error {
+	err = f.with(ctx, ep, "", func(ask *asking, d dialect.VideoMaker) error {
 		ask.told = func(h http.Header) { request = requestName(h) }
 		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
 			err = unnamed(ep)
@@ -52,7 +52,7 @@ func (f *Films) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submi
 }
 
 // Recover is video.Upstream's. Each credential is an account of its own: the job is absent when none of them has it.
-func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
+func (f *Videos) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
 		return video.Recovered{}, f.client.polish(ep, err)
@@ -71,8 +71,8 @@ func (f *Films) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 	return all, nil
 }
 
-func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
-	err = f.with(ctx, ep, tag, func(ask *asking, d dialect.Filmer) error {
+func (f *Videos) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s *video.Submission) (out video.Recovered, err error) {
+	err = f.with(ctx, ep, tag, func(ask *asking, d dialect.VideoMaker) error {
 		if out, err = d.RecoverVideo(ask, ep, s); err == nil {
 			out = ask.found(out)
 		}
@@ -82,8 +82,8 @@ func (f *Films) recover(ctx context.Context, ep *catalog.Endpoint, tag string, s
 }
 
 // Poll is video.Upstream's.
-func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error {
+func (f *Videos) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error {
 		out, err = d.PollVideo(ask, ep, j)
 		return err
 	})
@@ -94,13 +94,13 @@ func (f *Films) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (o
 }
 
 // Cancel is video.Upstream's.
-func (f *Films) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
-	return f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
+func (f *Videos) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
+	return f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
 }
 
 // Open is video.Upstream's.
-func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
-	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.Filmer, j *video.Job) error {
+func (f *Videos) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
+	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error {
 		at, err := d.LocateVideo(ask, ep, j, o)
 		if err == nil {
 			out, err = f.open(ctx, ask, &at, r)
@@ -110,7 +110,7 @@ func (f *Films) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o 
 	return out, err
 }
 
-func (f *Films) open(ctx context.Context, ask *asking, at *dialect.Location, r *video.Range) (*video.Content, error) {
+func (f *Videos) open(ctx context.Context, ask *asking, at *dialect.Location, r *video.Range) (*video.Content, error) {
 	if at.Data != nil {
 		size := int64(len(at.Data))
 		return &video.Content{Body: io.NopCloser(bytes.NewReader(at.Data)), Length: size, Size: size, MediaType: at.MediaType}, nil
@@ -133,12 +133,12 @@ func (f *Films) open(ctx context.Context, ask *asking, at *dialect.Location, r *
 }
 
 // with runs do with an Ask of its own, bound to the credential that a tag names.
-func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, dialect.Filmer) error) error {
+func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, dialect.VideoMaker) error) error {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
 		return f.client.polish(ep, err)
 	}
-	d, ok := t.dialect.(dialect.Filmer)
+	d, ok := t.dialect.(dialect.VideoMaker)
 	if !ok {
 		return f.client.polish(ep, dialect.Unsupported(ep, "The provider of this model does not make videos by this wire."))
 	}
@@ -155,14 +155,14 @@ func (f *Films) with(ctx context.Context, ep *catalog.Endpoint, tag string, do f
 }
 
 // withJob is with for a job that the provider has. What do sees of it has the provider's own name for it.
-func (f *Films) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, dialect.Filmer, *video.Job) error) error {
+func (f *Videos) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, dialect.VideoMaker, *video.Job) error) error {
 	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
 	if !found {
 		tag, id = "", j.UpstreamID
 	}
 	plain := *j
 	plain.UpstreamID = id
-	return f.with(ctx, ep, tag, func(ask *asking, d dialect.Filmer) error { return do(ask, d, &plain) })
+	return f.with(ctx, ep, tag, func(ask *asking, d dialect.VideoMaker) error { return do(ask, d, &plain) })
 }
 
 // tagMark stands between a credential's tag and a provider's name for a job, where the provider has several: a job is known to the account

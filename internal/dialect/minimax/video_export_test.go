@@ -6,7 +6,7 @@ import (
 	"weir/internal/video"
 )
 
-// ReadFilm is what a look at a job gives.
-func ReadFilm(ep *catalog.Endpoint, body []byte) video.Progress {
+// ReadVideo is what a look at a job gives.
+func ReadVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	return read(ep, rawjson.TextAt(body, "status"), body)
 }

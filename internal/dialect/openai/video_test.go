@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzPoll(f *testing.F) {
-	upstreamtest.FuzzFilms(f, openai.ReadFilm,
+	upstreamtest.FuzzVideos(f, openai.ReadVideo,
 		`{"status":"queued"}`, `{"status":"in_progress","progress":-4}`, `{"status":"completed","seconds":"8","usage":{"cost":0.5}}`, `{"status":"completed","seconds":1e300}`,
 		`{"status":"failed","error":{"code":"moderation_blocked","message":"No."}}`, `{"status":"failed","error":"text"}`)
 }

@@ -21,7 +21,7 @@ import (
 )
 
 // What a list says of a submission whose answer was lost.
-func TestFilmsFound(t *testing.T) {
+func TestVideosFound(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	entry := func(id string, age time.Duration, prompt, seconds string) string {
@@ -52,7 +52,7 @@ func TestFilmsFound(t *testing.T) {
 			p := upstreamtest.NewProvider(t, c.scripts...)
 			cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
 			t.Cleanup(cl.Close)
-			got, err := upstream.NewFilms(cl, upstreamtest.Files{}).Recover(t.Context(), filmEndpoint(p.URL, catalog.Quirks{}, "sora-2"),
+			got, err := upstream.NewVideos(cl, upstreamtest.Files{}).Recover(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "sora-2"),
 				&video.Submission{Token: "t", At: now.Add(-5 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
 			if err != nil || got.Fate != c.fate || got.ID != "" || !slices.Equal(got.Alike, c.alike) {
 				t.Errorf("%+v, %v", got, err)
@@ -62,7 +62,7 @@ func TestFilmsFound(t *testing.T) {
 }
 
 // Each of several credentials is an account of its own: a job is searched in all, and belongs to the one that has it.
-func TestFilmsFoundByAnotherKey(t *testing.T) {
+func TestVideosFoundByAnotherKey(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)
 	mine := fmt.Sprintf(`{"data":[{"id":"a","model":"sora-2","created_at":%d,"prompt":"x","seconds":"4"}],"has_more":false}`, now.Unix())
@@ -80,9 +80,9 @@ func TestFilmsFoundByAnotherKey(t *testing.T) {
 	})
 	cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}, Now: func() time.Time { return now }})
 	t.Cleanup(cl.Close)
-	ep := filmEndpoint(p.URL, catalog.Quirks{}, "sora-2")
+	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
 	ep.Provider.Keys = []string{"sk-upstream-key-2"}
-	films := upstream.NewFilms(cl, upstreamtest.Files{})
+	films := upstream.NewVideos(cl, upstreamtest.Files{})
 	got, err := films.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
 	if err != nil || len(got.Alike) != 1 || strings.Contains(got.Alike[0], "sk-") {
 		t.Fatalf("%+v, %v", got, err)
@@ -114,13 +114,13 @@ func (byClient) ProviderBytes(context.Context, string, string, string, int64) ([
 }
 
 // A picture that a client names is fetched for a wire that takes only its bytes, if the operator allows that, and never as what a provider named.
-func TestFilmStill(t *testing.T) {
+func TestVideoStill(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{true, false} {
 		p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(`{"name":"models/m/operations/1"}`)))
 		cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(gemini.Dialect)}, Fetcher: byClient{allowed}})
 		t.Cleanup(cl.Close)
-		_, err := upstream.NewFilms(cl, upstreamtest.Files{}).Submit(t.Context(), filmEndpoint(p.URL, catalog.Quirks{}, "m"),
+		_, err := upstream.NewVideos(cl, upstreamtest.Files{}).Submit(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "m"),
 			&video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1, Frames: []video.Media{firstFrame}}})
 		seen := p.Seen()
 		switch {

@@ -17,14 +17,14 @@ import (
 	"weir/internal/video"
 )
 
-// filmStudio is the simulator as a provider of videos.
-type filmStudio struct{ *sim.Server }
+// videoStudio is the simulator as a provider of videos.
+type videoStudio struct{ *sim.Server }
 
-func newFilmStudio(now func() time.Time) upstreamtest.Studio {
-	return filmStudio{sim.New(sim.Config{Now: now})}
+func newVideoStudio(now func() time.Time) upstreamtest.Studio {
+	return videoStudio{sim.New(sim.Config{Now: now})}
 }
 
-func (s filmStudio) Counts() (submits, cancels int64) {
+func (s videoStudio) Counts() (submits, cancels int64) {
 	for _, c := range s.Jobs() {
 		submits, cancels = submits+c.Submits, cancels+c.Cancels
 	}
@@ -33,54 +33,54 @@ func (s filmStudio) Counts() (submits, cancels int64) {
 
 const vertexPath = "/v1/projects/p/locations/us-central1/publishers/google"
 
-func filmProvider(dialect, path string, quirks catalog.Quirks) catalog.Provider {
+func videoProvider(dialect, path string, quirks catalog.Quirks) catalog.Provider {
 	return catalog.Provider{ID: dialect, Name: "The " + dialect, Dialect: dialect, BaseURL: path, Key: "sk-upstream-key-1", Quirks: quirks}
 }
 
-// films are all wires for videos.
-func films() map[string]upstreamtest.Film {
+// videos are all wires for videos.
+func films() map[string]upstreamtest.Video {
 	silent, sound := false, true
-	kling2 := filmProvider("kling", "/kling/v1", catalog.Quirks{})
+	kling2 := videoProvider("kling", "/kling/v1", catalog.Quirks{})
 	kling2.Key = sim.KlingAccessKey + ":" + sim.KlingSecretKey
 	bearer := catalog.Quirks{AuthHeader: "Authorization", AuthScheme: "Bearer"}
 	bucket := bearer
 	bucket.VideoBucket = "gs://bucket/films/"
-	list := map[string]upstreamtest.Film{
-		"openai": {Dialect: new(openai.Dialect), Provider: filmProvider("openai", "/v1", catalog.Quirks{}), Model: "sora-2", Finds: true, Cancels: true, HollowDone: true,
+	list := map[string]upstreamtest.Video{
+		"openai": {Dialect: new(openai.Dialect), Provider: videoProvider("openai", "/v1", catalog.Quirks{}), Model: "sora-2", Finds: true, Cancels: true, HollowDone: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 4, Size: "1280x720", Audio: &sound}},
-		"openrouter": {Dialect: new(openai.Dialect), Provider: filmProvider("openai", "/openrouter/api/v1", catalog.Quirks{VideosWire: "openrouter"}), Model: "google/veo-3.1",
+		"openrouter": {Dialect: new(openai.Dialect), Provider: videoProvider("openai", "/openrouter/api/v1", catalog.Quirks{VideosWire: "openrouter"}), Model: "google/veo-3.1",
 			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &sound}},
-		"ai studio": {Dialect: new(gemini.Dialect), Provider: filmProvider("gemini", "/v1beta", catalog.Quirks{}), Model: "veo-3.1-generate-preview",
+		"ai studio": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", "/v1beta", catalog.Quirks{}), Model: "veo-3.1-generate-preview",
 			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &sound}},
-		"vertex": {Dialect: new(gemini.Dialect), Provider: filmProvider("gemini", vertexPath, bearer), Model: "veo-3.1-generate-001", Inline: true,
+		"vertex": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", vertexPath, bearer), Model: "veo-3.1-generate-001", Inline: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 4, Resolution: "720p", AspectRatio: "9:16", Audio: &silent, Outputs: 2}},
-		"vertex, into a bucket": {Dialect: new(gemini.Dialect), Provider: filmProvider("gemini", vertexPath, bucket), Model: "veo-3.1-generate-001", Kept: true,
+		"vertex, into a bucket": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", vertexPath, bucket), Model: "veo-3.1-generate-001", Kept: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "1080p", AspectRatio: "9:16", Audio: &silent}},
-		"runway": {Dialect: new(runway.Dialect), Provider: filmProvider("runway", "/runway/v1", catalog.Quirks{}), Model: "gen4.5", Cancels: true,
+		"runway": {Dialect: new(runway.Dialect), Provider: videoProvider("runway", "/runway/v1", catalog.Quirks{}), Model: "gen4.5", Cancels: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 5, Size: "1280x720", Audio: &silent}},
 		"kling": {Dialect: new(kling.Dialect), Provider: kling2, Model: "kling-v2-6", Finds: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 5, Resolution: "1080p", AspectRatio: "16:9", Audio: &sound}},
-		"minimax": {Dialect: new(minimax.Dialect), Provider: filmProvider("minimax", "/minimax/v1", catalog.Quirks{}), Model: "MiniMax-Hailuo-2.3",
+		"minimax": {Dialect: new(minimax.Dialect), Provider: videoProvider("minimax", "/minimax/v1", catalog.Quirks{}), Model: "MiniMax-Hailuo-2.3",
 			Request: video.Request{Prompt: "A heron", Seconds: 6, Resolution: "768p", Audio: &silent}},
-		"luma": {Dialect: new(luma.Dialect), Provider: filmProvider("luma", "/luma/dream-machine/v1", catalog.Quirks{}), Model: "ray-2", Finds: true, Cancels: true,
+		"luma": {Dialect: new(luma.Dialect), Provider: videoProvider("luma", "/luma/dream-machine/v1", catalog.Quirks{}), Model: "ray-2", Finds: true, Cancels: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 5, Resolution: "720p", AspectRatio: "16:9", Audio: &silent}},
-		"fal": {Dialect: new(fal.Dialect), Provider: filmProvider("fal", "/fal/queue", catalog.Quirks{}), Model: "fal-ai/video/text-to-video", Cancels: true,
+		"fal": {Dialect: new(fal.Dialect), Provider: videoProvider("fal", "/fal/queue", catalog.Quirks{}), Model: "fal-ai/video/text-to-video", Cancels: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 5, Resolution: "720p", AspectRatio: "16:9", Audio: &silent}},
 	}
 	for name, w := range list {
-		w.Studio, w.Request.Outputs = newFilmStudio, max(w.Request.Outputs, 1)
+		w.Studio, w.Request.Outputs = newVideoStudio, max(w.Request.Outputs, 1)
 		list[name] = w
 	}
 	return list
 }
 
 // Every dialect keeps what package video relies on, whatever its provider does.
-func TestFilms(t *testing.T) {
+func TestVideos(t *testing.T) {
 	t.Parallel()
 	for name, w := range films() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			upstreamtest.RunFilms(t, w)
+			upstreamtest.RunVideos(t, w)
 		})
 	}
 }

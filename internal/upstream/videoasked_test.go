@@ -43,7 +43,7 @@ func TestSubmissionsAreNamed(t *testing.T) {
 			p := upstreamtest.NewProvider(t, c.script)
 			cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": c.dialect}})
 			t.Cleanup(cl.Close)
-			got, err := upstream.NewFilms(cl, upstreamtest.Files{}).Submit(t.Context(), filmEndpoint(p.URL, catalog.Quirks{}, "m"),
+			got, err := upstream.NewVideos(cl, upstreamtest.Files{}).Submit(t.Context(), videoEndpoint(p.URL, catalog.Quirks{}, "m"),
 				&video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
 			f := fault.From(err)
 			if err == nil || got.ID != "" || f.Upstream == nil || f.Upstream.Request != c.want || video.Refused(f) != c.refused {
@@ -59,9 +59,9 @@ func TestSubmissionWithoutCredential(t *testing.T) {
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusInternalServerError, "application/json", `{}`)))
 	cl := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(cl.Close)
-	ep := filmEndpoint(p.URL, catalog.Quirks{}, "m")
+	ep := videoEndpoint(p.URL, catalog.Quirks{}, "m")
 	ep.Provider.Key = `{"type":"service_account","client_email":"a@b.test","token_uri":"` + p.URL + `/token","private_key":` + accountKey() + `}`
-	_, err := upstream.NewFilms(cl, upstreamtest.Files{}).Submit(t.Context(), ep, &video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
+	_, err := upstream.NewVideos(cl, upstreamtest.Files{}).Submit(t.Context(), ep, &video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
 	if f := fault.From(err); err == nil || !video.Refused(f) {
 		t.Errorf("%v", err)
 	}

@@ -45,7 +45,7 @@ var (
 )
 
 // What a request becomes on each wire. No option of a client's changes what it costs or who is told of it.
-func TestFilmRequests(t *testing.T) {
+func TestVideoRequests(t *testing.T) {
 	t.Parallel()
 	router := catalog.Quirks{VideosWire: "openrouter"}
 	for _, c := range []struct {
@@ -98,7 +98,7 @@ func TestFilmRequests(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			c.r.Outputs = max(c.r.Outputs, 1)
-			seen, err := upstreamtest.Submitted(t, c.dialect, filmEndpoint(c.base, c.quirks, c.model), &c.r)
+			seen, err := upstreamtest.Submitted(t, c.dialect, videoEndpoint(c.base, c.quirks, c.model), &c.r)
 			if seen.Path != c.path || !sameJSON(seen.Body, c.body) {
 				t.Errorf("%s\n%s\nwant\n%s\n%s\n%v", seen.Path, seen.Body, c.path, c.body, err)
 			}
@@ -106,7 +106,7 @@ func TestFilmRequests(t *testing.T) {
 	}
 }
 
-func filmEndpoint(base string, quirks catalog.Quirks, model string) *catalog.Endpoint {
+func videoEndpoint(base string, quirks catalog.Quirks, model string) *catalog.Endpoint {
 	return &catalog.Endpoint{ID: "p/x/video", UpstreamID: model, Model: &catalog.Model{Slug: "x/video", Video: sized},
 		Provider: &catalog.Provider{ID: "p", Name: "P", Dialect: "it", BaseURL: base, Key: "sk-upstream-key-1", Quirks: quirks}}
 }
@@ -117,9 +117,9 @@ func sameJSON(a, b string) bool {
 }
 
 // A picture that came with the request goes out as a file of a form.
-func TestFilmForm(t *testing.T) {
+func TestVideoForm(t *testing.T) {
 	t.Parallel()
-	seen, err := upstreamtest.Submitted(t, new(openai.Dialect), filmEndpoint("/v1", catalog.Quirks{}, "sora-2"), &video.Request{Prompt: `"x"`, Seconds: 4, Size: "1280x720", Frames: []video.Media{inline}, Outputs: 1})
+	seen, err := upstreamtest.Submitted(t, new(openai.Dialect), videoEndpoint("/v1", catalog.Quirks{}, "sora-2"), &video.Request{Prompt: `"x"`, Seconds: 4, Size: "1280x720", Frames: []video.Media{inline}, Outputs: 1})
 	_, params, broken := mime.ParseMediaType(seen.Header.Get("Content-Type"))
 	if broken != nil {
 		t.Fatalf("%v, %v", broken, err)
@@ -152,7 +152,7 @@ func TestFilmForm(t *testing.T) {
 }
 
 // What a wire cannot say is refused before anything is sent, so that another provider is asked.
-func TestFilmsUnsupported(t *testing.T) {
+func TestVideosUnsupported(t *testing.T) {
 	t.Parallel()
 	sound := video.Media{Kind: catalog.Audio, URL: "https://a.example/1.mp3"}
 	for name, c := range map[string]struct {
@@ -176,7 +176,7 @@ func TestFilmsUnsupported(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			c.r.Prompt, c.r.Seconds, c.r.Outputs = "x", 5, max(c.r.Outputs, 1)
-			seen, err := upstreamtest.Submitted(t, c.dialect, filmEndpoint("/v1", catalog.Quirks{}, "m"), &c.r)
+			seen, err := upstreamtest.Submitted(t, c.dialect, videoEndpoint("/v1", catalog.Quirks{}, "m"), &c.r)
 			f := fault.From(err)
 			if f == nil || f.Kind != fault.Invalid || f.Next != fault.NextEndpoint || !video.Refused(f) || seen.Path != "" {
 				t.Errorf("%v; sent %s", err, seen.Path)
@@ -185,21 +185,21 @@ func TestFilmsUnsupported(t *testing.T) {
 	}
 	broken := video.Request{Prompt: "x", Seconds: 4, Outputs: 1, Frames: []video.Media{{Kind: catalog.Image, URL: "data:image/png;base64,AAAA", Frame: video.FirstFrame}}}
 	for name, d := range map[string]dialect.Dialect{"openai": new(openai.Dialect), "gemini": new(gemini.Dialect)} {
-		if seen, err := upstreamtest.Submitted(t, d, filmEndpoint("/v1", catalog.Quirks{}, "m"), &broken); !fault.Is(err, fault.Invalid) || seen.Path != "" {
+		if seen, err := upstreamtest.Submitted(t, d, videoEndpoint("/v1", catalog.Quirks{}, "m"), &broken); !fault.Is(err, fault.Invalid) || seen.Path != "" {
 			t.Errorf("%s, no picture: %v", name, err)
 		}
 	}
 }
 
 // A provider that says when to ask again is asked then.
-func TestFilmWaits(t *testing.T) {
+func TestVideoWaits(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"queued"}`, "OpenAI-Poll-After-Ms: 2500")),
 		upstreamtest.Send(upstreamtest.Sized(http.StatusOK, "application/json", `{"id":"video_1","status":"in_progress","progress":33}`, "Retry-After: 7")))
 	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
-	ep := filmEndpoint(p.URL, catalog.Quirks{}, "sora-2")
-	films := upstream.NewFilms(c, upstreamtest.Files{})
+	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
+	films := upstream.NewVideos(c, upstreamtest.Files{})
 	a, err := films.Submit(t.Context(), ep, &video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
 	if err != nil || a.Wait.Seconds() != 2.5 {
 		t.Errorf("%+v, %v", a, err)

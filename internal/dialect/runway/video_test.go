@@ -8,7 +8,7 @@ import (
 )
 
 func FuzzPoll(f *testing.F) {
-	upstreamtest.FuzzFilms(f, runway.ReadFilm,
+	upstreamtest.FuzzVideos(f, runway.ReadVideo,
 		`{"id":"a","status":"RUNNING","progress":0.5}`, `{"status":"RUNNING","progress":1e300}`, `{"status":"SUCCEEDED","output":["https://a.example/1.mp4",7]}`,
 		`{"status":"FAILED","failure":"No.","failureCode":"SAFETY.INPUT.TEXT"}`, `{"status":"CANCELLED"}`)
 }

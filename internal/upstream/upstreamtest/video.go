@@ -30,8 +30,8 @@ type Studio interface {
 	Counts() (submits, cancels int64)
 }
 
-// Film describes a wire for videos to RunFilms.
-type Film struct {
+// Video describes a wire for videos to RunVideos.
+type Video struct {
 	Dialect  dialect.Dialect
 	Provider catalog.Provider // BaseURL is below the simulator's origin
 	Model    string           // the simulator's name of a model; settings are put behind it
@@ -46,19 +46,19 @@ type Film struct {
 	HollowDone bool // a job that is done is not told from one without a video
 }
 
-// filming is a provider and the client that asks it.
-type filming struct {
-	*upstream.Films
-	w      *Film
+// videoRun is a provider and the client that asks it.
+type videoRun struct {
+	*upstream.Videos
+	w      *Video
 	studio Studio
 	origin string
 	late   atomic.Int64 // by how much the clock is ahead
 	began  time.Time
 }
 
-func (w *Film) film(t testing.TB) *filming {
+func (w *Video) film(t testing.TB) *videoRun {
 	t.Helper()
-	x := &filming{w: w, began: time.Now()}
+	x := &videoRun{w: w, began: time.Now()}
 	now := func() time.Time { return x.began.Add(time.Duration(x.late.Load())) }
 	x.studio = w.Studio(now)
 	srv := httptest.NewServer(x.studio)
@@ -66,12 +66,12 @@ func (w *Film) film(t testing.TB) *filming {
 	x.origin = srv.URL
 	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{w.Provider.Dialect: w.Dialect}, Now: now})
 	t.Cleanup(c.Close)
-	x.Films = upstream.NewFilms(c, Files{})
+	x.Videos = upstream.NewVideos(c, Files{})
 	return x
 }
 
 // endpoint is the model with settings for the simulator.
-func (x *filming) endpoint(settings string) *catalog.Endpoint {
+func (x *videoRun) endpoint(settings string) *catalog.Endpoint {
 	p := x.w.Provider
 	p.BaseURL = x.origin + p.BaseURL
 	model := x.w.Model
@@ -81,13 +81,13 @@ func (x *filming) endpoint(settings string) *catalog.Endpoint {
 	return &catalog.Endpoint{ID: p.ID + "/x/video", Provider: &p, UpstreamID: model, Model: &catalog.Model{Slug: "x/video", Type: catalog.TypeVideo, Video: x.w.Facts}}
 }
 
-func (x *filming) submission() *video.Submission {
+func (x *videoRun) submission() *video.Submission {
 	r := x.w.Request
 	return &video.Submission{Job: "vj_000000000000000000000001", Token: "vj_000000000000000000000001-0-0", Request: &r, At: x.began}
 }
 
 // job submits, and fails the test unless that goes well.
-func (x *filming) job(t testing.TB, ep *catalog.Endpoint) *video.Job {
+func (x *videoRun) job(t testing.TB, ep *catalog.Endpoint) *video.Job {
 	t.Helper()
 	a, err := x.Submit(t.Context(), ep, x.submission())
 	if err != nil || a.ID == "" {
@@ -97,7 +97,7 @@ func (x *filming) job(t testing.TB, ep *catalog.Endpoint) *video.Job {
 }
 
 // ended polls until the job is no more active.
-func (x *filming) ended(t testing.TB, ep *catalog.Endpoint, j *video.Job) video.Progress {
+func (x *videoRun) ended(t testing.TB, ep *catalog.Endpoint, j *video.Job) video.Progress {
 	t.Helper()
 	for range 20 {
 		p, err := x.Poll(t.Context(), ep, j)
@@ -113,7 +113,7 @@ func (x *filming) ended(t testing.TB, ep *catalog.Endpoint, j *video.Job) video.
 }
 
 // done is a job that has completed.
-func (x *filming) done(t testing.TB, ep *catalog.Endpoint) *video.Job {
+func (x *videoRun) done(t testing.TB, ep *catalog.Endpoint) *video.Job {
 	t.Helper()
 	j := x.job(t, ep)
 	p := x.ended(t, ep, j)
@@ -124,15 +124,15 @@ func (x *filming) done(t testing.TB, ep *catalog.Endpoint) *video.Job {
 	return j
 }
 
-// RunFilms checks a dialect that makes videos against the simulator.
-func RunFilms(t *testing.T, w Film) {
+// RunVideos checks a dialect that makes videos against the simulator.
+func RunVideos(t *testing.T, w Video) {
 	for _, c := range []struct {
 		name string
-		run  func(*testing.T, *filming)
+		run  func(*testing.T, *videoRun)
 	}{
-		{"a job from submission to file", filmsHappy}, {"parts of a file", filmsRange}, {"ends without a video", filmsEnds}, {"a job that goes on", filmsGoOn},
-		{"a job that nobody knows", filmsLost}, {"submissions that fail", filmsSubmit}, {"looks that fail", filmsPoll}, {"files that fail", filmsContent},
-		{"an answer to a submission that is lost", filmsRecover}, {"a submission that never arrived", filmsAbsent}, {"cancellation", filmsCancel}, {"several credentials", filmsKeys},
+		{"a job from submission to file", videosHappy}, {"parts of a file", videosRange}, {"ends without a video", videosEnds}, {"a job that goes on", videosGoOn},
+		{"a job that nobody knows", videosLost}, {"submissions that fail", videosSubmit}, {"looks that fail", videosPoll}, {"files that fail", videosContent},
+		{"an answer to a submission that is lost", videosRecover}, {"a submission that never arrived", videosAbsent}, {"cancellation", videosCancel}, {"several credentials", videosKeys},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -142,7 +142,7 @@ func RunFilms(t *testing.T, w Film) {
 }
 
 // read is a file, which must be there.
-func (x *filming) read(t testing.TB, ep *catalog.Endpoint, j *video.Job, r *video.Range) (*video.Content, []byte) {
+func (x *videoRun) read(t testing.TB, ep *catalog.Endpoint, j *video.Job, r *video.Range) (*video.Content, []byte) {
 	t.Helper()
 	c, err := x.Open(t.Context(), ep, j, &j.Outputs[0], r)
 	if err != nil {
@@ -156,7 +156,7 @@ func (x *filming) read(t testing.TB, ep *catalog.Endpoint, j *video.Job, r *vide
 	return c, data
 }
 
-func filmsHappy(t *testing.T, x *filming) {
+func videosHappy(t *testing.T, x *videoRun) {
 	ep := x.endpoint("polls=3")
 	j := x.job(t, ep)
 	states := map[video.State]bool{}
@@ -183,7 +183,7 @@ func filmsHappy(t *testing.T, x *filming) {
 	}
 }
 
-func filmsRange(t *testing.T, x *filming) {
+func videosRange(t *testing.T, x *videoRun) {
 	ep := x.endpoint("")
 	j := x.done(t, ep)
 	whole, all := x.read(t, ep, j, nil)
@@ -202,7 +202,7 @@ func filmsRange(t *testing.T, x *filming) {
 	}
 }
 
-func filmsEnds(t *testing.T, x *filming) {
+func videosEnds(t *testing.T, x *videoRun) {
 	for _, c := range []struct {
 		settings string
 		kind     fault.Kind
@@ -219,7 +219,7 @@ func filmsEnds(t *testing.T, x *filming) {
 	}
 }
 
-func filmsGoOn(t *testing.T, x *filming) {
+func videosGoOn(t *testing.T, x *videoRun) {
 	for _, end := range []string{"never", "stuck"} {
 		ep := x.endpoint("job=" + end)
 		j := x.job(t, ep)
@@ -231,7 +231,7 @@ func filmsGoOn(t *testing.T, x *filming) {
 	}
 }
 
-func filmsLost(t *testing.T, x *filming) {
+func videosLost(t *testing.T, x *videoRun) {
 	ep := x.endpoint("job=lost")
 	j := x.job(t, ep)
 	if _, err := x.Poll(t.Context(), ep, j); !fault.Is(err, fault.NotFound) {
@@ -239,7 +239,7 @@ func filmsLost(t *testing.T, x *filming) {
 	}
 }
 
-func filmsSubmit(t *testing.T, x *filming) {
+func videosSubmit(t *testing.T, x *videoRun) {
 	for _, c := range []struct {
 		settings string
 		kind     fault.Kind
@@ -276,7 +276,7 @@ func refusing(t testing.TB) string {
 	return srv.URL
 }
 
-func filmsPoll(t *testing.T, x *filming) {
+func videosPoll(t *testing.T, x *videoRun) {
 	for _, name := range []string{"u2", "u9", "u13", "u15", "u16", "u17", "u18", "u18-html", "u18-array", "u18-truncated", "u21-truncated", "u24"} {
 		ep := x.endpoint("on=poll,fault=" + name + ",times=1,id=" + name)
 		j := x.job(t, ep)
@@ -290,7 +290,7 @@ func filmsPoll(t *testing.T, x *filming) {
 	}
 }
 
-func filmsContent(t *testing.T, x *filming) {
+func videosContent(t *testing.T, x *videoRun) {
 	if x.w.Inline {
 		return
 	}
@@ -320,7 +320,7 @@ func filmsContent(t *testing.T, x *filming) {
 }
 
 // whole reads a file to its end.
-func (x *filming) whole(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
+func (x *videoRun) whole(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
 	c, err := x.Open(ctx, ep, j, &j.Outputs[0], nil)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func (x *filming) whole(ctx context.Context, ep *catalog.Endpoint, j *video.Job)
 }
 
 // A crash behind the submission: its answer is lost, and the job is at the provider.
-func filmsRecover(t *testing.T, x *filming) {
+func videosRecover(t *testing.T, x *videoRun) {
 	ep := x.endpoint("")
 	if _, err := x.Submit(t.Context(), ep, x.submission()); err != nil {
 		t.Fatal(err)
@@ -364,7 +364,7 @@ func filmsRecover(t *testing.T, x *filming) {
 }
 
 // A crash before the submission.
-func filmsAbsent(t *testing.T, x *filming) {
+func videosAbsent(t *testing.T, x *videoRun) {
 	got, err := x.Recover(t.Context(), x.endpoint(""), x.submission())
 	if want := map[bool]video.Fate{true: video.Absent, false: video.Unknown}[x.w.Finds]; err != nil || got.Fate != want || got.ID != "" || len(got.Alike) > 0 {
 		t.Errorf("%+v, %v", got, err)
@@ -374,7 +374,7 @@ func filmsAbsent(t *testing.T, x *filming) {
 	}
 }
 
-func filmsCancel(t *testing.T, x *filming) {
+func videosCancel(t *testing.T, x *videoRun) {
 	ep := x.endpoint("job=never")
 	j := x.job(t, ep)
 	err := x.Cancel(t.Context(), ep, j)
@@ -395,7 +395,7 @@ func filmsCancel(t *testing.T, x *filming) {
 }
 
 // The job belongs to the credential that it was made with.
-func filmsKeys(t *testing.T, x *filming) {
+func videosKeys(t *testing.T, x *videoRun) {
 	ep := x.endpoint("")
 	if ep.Provider.Key == "" || strings.Contains(ep.Provider.Key, ":") {
 		return // the simulator has one pair of keys
@@ -471,7 +471,7 @@ func Submitted(t testing.TB, d dialect.Dialect, ep *catalog.Endpoint, r *video.R
 	at, own := *ep, *ep.Provider
 	own.BaseURL = p.URL + own.BaseURL
 	at.Provider = &own
-	_, err := upstream.NewFilms(c, Files{}).Submit(t.Context(), &at, &video.Submission{Job: "vj_1", Token: "vj_1-0-0", Request: r})
+	_, err := upstream.NewVideos(c, Files{}).Submit(t.Context(), &at, &video.Submission{Job: "vj_1", Token: "vj_1-0-0", Request: r})
 	seen := p.Seen()
 	if len(seen) == 0 {
 		return Seen{}, err
@@ -479,8 +479,8 @@ func Submitted(t testing.TB, d dialect.Dialect, ep *catalog.Endpoint, r *video.R
 	return seen[0], nil
 }
 
-// FuzzFilms feeds read with what a provider might say of a job: valid JSON objects, beginning with seeds.
-func FuzzFilms(f *testing.F, read func(ep *catalog.Endpoint, body []byte) video.Progress, seeds ...string) {
+// FuzzVideos feeds read with what a provider might say of a job: valid JSON objects, beginning with seeds.
+func FuzzVideos(f *testing.F, read func(ep *catalog.Endpoint, body []byte) video.Progress, seeds ...string) {
 	for _, seed := range seeds {
 		f.Add([]byte(seed))
 	}

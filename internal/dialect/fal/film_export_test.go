@@ -1,9 +1,0 @@
-package fal
-
-import (
-	"weir/internal/catalog"
-	"weir/internal/video"
-)
-
-// ReadFilm is what a look at a job gives.
-func ReadFilm(_ *catalog.Endpoint, body []byte) video.Progress { return readFilm(body) }

@@ -1,0 +1,9 @@
+package openai
+
+import (
+	"weir/internal/catalog"
+	"weir/internal/video"
+)
+
+// ReadVideo is what a look at a job gives.
+func ReadVideo(ep *catalog.Endpoint, body []byte) video.Progress { return readVideo(ep, body) }
