@@ -53,6 +53,13 @@ func (m *mortal) act(do func() error) error {
 	return err
 }
 
+// gone reports whether the process is dead. What it had begun beside may still be dying.
+func (m *mortal) gone() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.dead
+}
+
 func (m *mortal) die() {
 	m.dead = true
 	m.cancel()
@@ -67,7 +74,7 @@ func (m *mortal) AcceptJob(ctx context.Context, id string, due time.Time) error 
 }
 
 func (m *mortal) Job(ctx context.Context, user, id string) (j *video.Job, err error) {
-	if m.dead {
+	if m.gone() {
 		return nil, errDead
 	}
 	return m.Store.Job(ctx, user, id)
@@ -145,7 +152,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	in := s.film(c, "v/film")
 	_, err := k.Submit(ctx, in)
 	for range 20 {
-		if m.dead || err != nil {
+		if m.gone() || err != nil {
 			break
 		}
 		s.clock.Advance(31 * time.Second)
@@ -154,7 +161,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 		}
 		_, err = k.Step(ctx)
 	}
-	lived = !m.dead
+	lived = !m.gone()
 	if err := book.Abandon(); err != nil {
 		t.Fatal(err)
 	}
@@ -174,7 +181,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			heir.step(31 * time.Second)
 		}
 		asks, _ := s.provider.asksAndJobs()
-		if told := s.told(c.User); asks != 0 || len(told) != 0 || !m.dead || err != nil && !errors.Is(err, errDead) {
+		if told := s.told(c.User); asks != 0 || len(told) != 0 || !m.gone() || err != nil && !errors.Is(err, errDead) {
 			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, told, err)
 		}
 		s.balanced()
