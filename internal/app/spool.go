@@ -5,8 +5,8 @@ import (
 	"os"
 	"path/filepath"
 
+	"weir/internal/blob/folder"
 	"weir/internal/config"
-	"weir/internal/content/folder"
 	"weir/internal/httpapi"
 )
 

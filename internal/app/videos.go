@@ -8,10 +8,10 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"weir/internal/blob"
+	"weir/internal/blob/folder"
+	"weir/internal/blob/s3"
 	"weir/internal/config"
-	"weir/internal/content"
-	"weir/internal/content/folder"
-	"weir/internal/content/s3"
 	"weir/internal/fault"
 	"weir/internal/fetch"
 	"weir/internal/httpapi"
@@ -23,7 +23,7 @@ import (
 
 // contents is a place for files that is closed at the end.
 type contents interface {
-	content.Store
+	blob.Store
 	io.Closer
 }
 

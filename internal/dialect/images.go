@@ -11,7 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -26,7 +26,7 @@ func NoImage(ep *catalog.Endpoint) *fault.Error {
 
 // Image makes the finished picture of an index out of a file that the provider sent as base64.
 func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
-	data, err := picture.FromBase64(encoded)
+	data, err := imagefile.FromBase64(encoded)
 	if err != nil {
 		return nil, NoImage(ask.Endpoint())
 	}
@@ -35,8 +35,8 @@ func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
 
 // ImageAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
 func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
-	if picture.IsData(address) {
-		data, err := picture.FromURL(address)
+	if imagefile.IsData(address) {
+		data, err := imagefile.FromURL(address)
 		if err != nil {
 			return nil, NoImage(ask.Endpoint())
 		}
@@ -53,7 +53,7 @@ func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
 }
 
 func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.Picture, error) {
-	p, ok := picture.New(index, data)
+	p, ok := imagefile.New(index, data)
 	if !ok {
 		return nil, NoImage(ep)
 	}

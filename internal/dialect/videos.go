@@ -11,7 +11,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/video"
@@ -70,9 +70,9 @@ func lookAfter(h http.Header) time.Duration {
 
 // ClientImage is an image file that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
 // operator allows that; it fails with fault.Invalid otherwise.
-func ClientImage(ask Ask, address string) (data []byte, info picture.Info, err error) {
-	if picture.IsData(address) {
-		data, err = picture.FromURL(address)
+func ClientImage(ask Ask, address string) (data []byte, info imagefile.Info, err error) {
+	if imagefile.IsData(address) {
+		data, err = imagefile.FromURL(address)
 	} else {
 		var allowed bool
 		if data, allowed, err = ask.FetchForClient(address); err != nil {
@@ -82,7 +82,7 @@ func ClientImage(ask Ask, address string) (data []byte, info picture.Info, err e
 			return nil, info, Unsupported(ask.Endpoint(), "The provider of this model takes pictures only as data, not by their address.")
 		}
 	}
-	info, ok := picture.Of(data)
+	info, ok := imagefile.Of(data)
 	if err != nil || !ok {
 		return nil, info, fault.New(fault.Invalid, "dialect.ClientImage", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
 	}
@@ -222,7 +222,7 @@ func Extent(ep *catalog.Endpoint, r *video.Request) (width, height int64, ok boo
 	if w, h, ok := task.Dimensions(r.Size); ok {
 		return int64(w), int64(h), true
 	}
-	short, ratio := shortSides[r.Resolution], picture.Ratio(r.AspectRatio)
+	short, ratio := shortSides[r.Resolution], imagefile.Ratio(r.AspectRatio)
 	if short == 0 && ratio == 0 {
 		return 0, 0, false
 	}

@@ -20,7 +20,7 @@ import (
 	"weir/internal/dialect/openai"
 	"weir/internal/dialect/runway"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/upstream/upstreamtest"
 	"weir/internal/video"
 
@@ -135,7 +135,7 @@ func TestVideoForm(t *testing.T) {
 		}
 		data, _ := io.ReadAll(part)
 		if part.FileName() != "" {
-			info, _ := picture.Of(data)
+			info, _ := imagefile.Of(data)
 			data = []byte(part.FileName() + " " + part.Header.Get("Content-Type") + " " + info.MediaType)
 		}
 		got[part.FormName()] = string(data)
@@ -212,7 +212,7 @@ func TestVideoWaits(t *testing.T) {
 
 // pixel is the file of onePixel.
 func pixel() []byte {
-	data, err := picture.FromURL(onePixel)
+	data, err := imagefile.FromURL(onePixel)
 	if err != nil {
 		panic(err)
 	}

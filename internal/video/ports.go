@@ -5,8 +5,8 @@ import (
 	"io"
 	"time"
 
+	"weir/internal/blob"
 	"weir/internal/catalog"
-	"weir/internal/content"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/routing"
@@ -88,7 +88,7 @@ type Content struct {
 // Contents keeps finished videos. A content.Store is one.
 type Contents interface {
 	Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error)
-	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error)
+	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error)
 	Delete(ctx context.Context, key string) error
 	// Sweep forgets at most n files that were put before, and reports how many.
 	Sweep(ctx context.Context, before time.Time, n int) (int, error)

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/blob"
 	"weir/internal/catalog"
-	"weir/internal/content"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/video"
@@ -481,8 +481,8 @@ func (s *shelf) Put(_ context.Context, key, _ string, r io.Reader) (int64, strin
 	return int64(len(b)), "e", err
 }
 
-func (s *shelf) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
-	return nil, content.Info{}, content.NotFound("shelf")
+func (s *shelf) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
+	return nil, blob.Info{}, blob.NotFound("shelf")
 }
 
 func (s *shelf) Delete(_ context.Context, key string) error {

@@ -12,7 +12,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -144,7 +144,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 		if i > 0 {
 			name += "_" + strconv.Itoa(i+1)
 		}
-		if picture.IsData(address) {
+		if imagefile.IsData(address) {
 			_, address, _ = strings.Cut(address, ",")
 		}
 		m.Text(name, address)
@@ -165,7 +165,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 }
 
 func size(m *dialect.Members, model string, t *task.Image) {
-	tier, ratio := picture.Tier(t), picture.RatioOf(t)
+	tier, ratio := imagefile.Tier(t), imagefile.RatioOf(t)
 	if tier == "" && ratio == 0 {
 		return
 	}
@@ -173,7 +173,7 @@ func size(m *dialect.Members, model string, t *task.Image) {
 		ratio = 1
 	}
 	if byRatio(model) {
-		m.Text("aspect_ratio", picture.Nearest(ratio, ratios))
+		m.Text("aspect_ratio", imagefile.Nearest(ratio, ratios))
 		return
 	}
 	step, most := stepFirst, mostFirst
@@ -182,11 +182,11 @@ func size(m *dialect.Members, model string, t *task.Image) {
 	}
 	w, h, pixels := task.Dimensions(t.Size)
 	if !pixels {
-		side := picture.Side(tier)
+		side := imagefile.Side(tier)
 		if side == 0 {
 			side = 1024
 		}
-		w, h = picture.Fit(ratio, side, step, leastSide, most)
+		w, h = imagefile.Fit(ratio, side, step, leastSide, most)
 	}
 	m.Int("width", int64(nearest(w, step, most)))
 	m.Int("height", int64(nearest(h, step, most)))

@@ -33,7 +33,7 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	case *task.Embedding:
 		return embedding(ask, ep, t)
 	case *task.Rerank:
-		return rerank(ask, ep, t)
+		return rank(ask, ep, t)
 	}
 	return dialect.NotServed(ep)
 }

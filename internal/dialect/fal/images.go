@@ -7,7 +7,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -113,7 +113,7 @@ func named(setting string) string {
 
 func size(m *dialect.Members, t *task.Image) {
 	w, h, pixels := task.Dimensions(t.Size)
-	tier, ratio := picture.Tier(t), picture.RatioOf(t)
+	tier, ratio := imagefile.Tier(t), imagefile.RatioOf(t)
 	if tier == "" && ratio == 0 {
 		return
 	}
@@ -121,11 +121,11 @@ func size(m *dialect.Members, t *task.Image) {
 		ratio = 1
 	}
 	if !pixels {
-		side := picture.Side(tier)
+		side := imagefile.Side(tier)
 		if side == 0 {
 			side = 1024
 		}
-		w, h = picture.Fit(ratio, side, step, leastSide, mostSide)
+		w, h = imagefile.Fit(ratio, side, step, leastSide, mostSide)
 		m.Text("aspect_ratio", t.AspectRatio)
 		m.Text("resolution", t.Resolution)
 	}

@@ -9,7 +9,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -79,10 +79,10 @@ func (p *painter) unheard() []string {
 func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	t, unheard := p.t, p.unheard()
 	var config, image dialect.Members
-	if ratio := picture.RatioOf(t); ratio > 0 {
-		image.Text("aspectRatio", picture.Nearest(ratio, geminiRatios))
+	if ratio := imagefile.RatioOf(t); ratio > 0 {
+		image.Text("aspectRatio", imagefile.Nearest(ratio, geminiRatios))
 	}
-	switch tier := picture.Tier(t); {
+	switch tier := imagefile.Tier(t); {
 	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // what it makes anyway
 	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them knows one size
 		if tier != "1K" {
@@ -125,14 +125,14 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 func (p *painter) contents() ([]byte, error) {
 	b := []byte(`[{"role":"user","parts":[`)
 	for _, address := range p.t.References {
-		if !picture.IsData(address) {
+		if !imagefile.IsData(address) {
 			b = rawjson.AppendText(append(b, `{"fileData":{"fileUri":`...), address)
 			b = append(b, `}},`...)
 			continue
 		}
 		_, encoded, _ := strings.Cut(address, ",")
-		data, err := picture.FromURL(address)
-		info, ok := picture.Of(data)
+		data, err := imagefile.FromURL(address)
+		info, ok := imagefile.Of(data)
 		if err != nil || !ok {
 			return nil, fault.Field("gemini.paint", "input_references", "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
 		}
@@ -198,10 +198,10 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	var config, output dialect.Members
 	config.Int("sampleCount", int64(count))
 	config.Raw("includeRaiReason", []byte("true"))
-	if ratio := picture.RatioOf(t); ratio > 0 {
-		config.Text("aspectRatio", picture.Nearest(ratio, imagenRatios))
+	if ratio := imagefile.RatioOf(t); ratio > 0 {
+		config.Text("aspectRatio", imagefile.Nearest(ratio, imagenRatios))
 	}
-	switch tier := picture.Tier(t); tier {
+	switch tier := imagefile.Tier(t); tier {
 	case "", "512", "1K":
 	default:
 		config.Text("sampleImageSize", "2K")

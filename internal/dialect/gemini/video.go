@@ -11,7 +11,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/dialect"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -102,7 +102,7 @@ func videoStill(ask dialect.Ask, address string) ([]byte, error) {
 		return nil, err
 	}
 	encoded := ""
-	if picture.IsData(address) {
+	if imagefile.IsData(address) {
 		_, encoded, _ = strings.Cut(address, ",")
 	}
 	if len(encoded)%4 != 0 || encoded == "" {
@@ -122,7 +122,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	case r.AspectRatio != "":
 		m.Text("aspectRatio", r.AspectRatio)
 	case r.Size != "" && sized:
-		m.Text("aspectRatio", picture.Nearest(float64(w)/float64(h), []string{"16:9", "9:16"}))
+		m.Text("aspectRatio", imagefile.Nearest(float64(w)/float64(h), []string{"16:9", "9:16"}))
 	}
 	if r.Resolution != "" && !strings.HasPrefix(ep.UpstreamID, "veo-2") { // the second generation has but one
 		m.Text("resolution", strings.ToLower(r.Resolution))

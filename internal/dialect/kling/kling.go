@@ -13,7 +13,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/auth"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -164,7 +164,7 @@ func mode(resolution string) string {
 
 // bare is an address, or the base64 of a data URL: the wire takes no more of it.
 func bare(address string) string {
-	if picture.IsData(address) {
+	if imagefile.IsData(address) {
 		_, address, _ = strings.Cut(address, ",")
 	}
 	return address

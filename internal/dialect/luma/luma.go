@@ -11,7 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -65,7 +65,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	m.Text("aspect_ratio", r.AspectRatio)
 	for _, x := range []struct{ name, frame string }{{"frame0", video.FirstFrame}, {"frame1", video.LastFrame}} {
 		address := dialect.Frame(r, x.frame)
-		if picture.IsData(address) {
+		if imagefile.IsData(address) {
 			return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes pictures only by their address.")
 		}
 		if address != "" {

@@ -4,7 +4,7 @@ import (
 	"testing"
 
 	"weir/internal/catalog"
-	"weir/internal/dialect/rank"
+	"weir/internal/dialect/rerank"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -26,7 +26,7 @@ func FuzzTaskAnswers(f *testing.F) {
 		if v, err := readVerdicts(ep, body, &task.Moderation{Inputs: make([]task.ModerationInput, 2)}); err == nil && len(v) != 2 {
 			t.Fatalf("%d verdicts", len(v))
 		}
-		if r, err := rank.Read(ep, rawjson.Find(body, "results"), &task.Rerank{Documents: []string{"a", "b"}}); err == nil && (len(r) != 2 || r[0].Score < r[1].Score || r[0].Index == r[1].Index) {
+		if r, err := rerank.Read(ep, rawjson.Find(body, "results"), &task.Rerank{Documents: []string{"a", "b"}}); err == nil && (len(r) != 2 || r[0].Score < r[1].Score || r[0].Index == r[1].Index) {
 			t.Fatalf("%v", r)
 		}
 	})

@@ -4,7 +4,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/dialect/embed"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -69,12 +69,12 @@ func (p *painter) conversation(index int) (m *dialect.Members, unheard []string)
 	m.Raw("messages", messages.B)
 	m.Raw("modalities", []byte(`["image","text"]`))
 	var config dialect.Members
-	if ratio := picture.RatioOf(t); t.AspectRatio != "" {
+	if ratio := imagefile.RatioOf(t); t.AspectRatio != "" {
 		config.Text("aspect_ratio", t.AspectRatio)
 	} else if ratio > 0 {
-		config.Text("aspect_ratio", picture.Nearest(ratio, chatRatios))
+		config.Text("aspect_ratio", imagefile.Nearest(ratio, chatRatios))
 	}
-	if tier := picture.Tier(t); tier != "" && tier != "512" {
+	if tier := imagefile.Tier(t); tier != "" && tier != "512" {
 		config.Text("image_size", tier)
 	}
 	if t.Quality != "auto" {

@@ -16,7 +16,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/dialect/embed"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -205,7 +205,7 @@ func (f *family) quality(asked string) string {
 func (p *painter) size(m *dialect.Members) {
 	t, f := p.t, p.family
 	_, _, pixels := task.Dimensions(t.Size)
-	tier, ratio := picture.Tier(t), picture.RatioOf(t)
+	tier, ratio := imagefile.Tier(t), imagefile.RatioOf(t)
 	if ratio == 0 {
 		ratio = 1
 	}
@@ -219,22 +219,22 @@ func (p *painter) size(m *dialect.Members) {
 			m.Text("size", t.Size)
 		}
 	case f.free:
-		side := picture.Side(tier)
+		side := imagefile.Side(tier)
 		if side == 0 {
 			side = 1024
 		}
-		w, h := picture.Fit(min(max(ratio, 1/2.9), 2.9), side, 16, 256, 3840)
+		w, h := imagefile.Fit(min(max(ratio, 1/2.9), 2.9), side, 16, 256, 3840)
 		m.Text("size", strconv.Itoa(w)+"x"+strconv.Itoa(h))
 	case tier == "512" && slices.Contains(f.sizes, "512x512"):
 		m.Text("size", "512x512")
 	default:
-		m.Text("size", picture.Nearest(ratio, f.sizes))
+		m.Text("size", imagefile.Nearest(ratio, f.sizes))
 	}
 }
 
 // inline reports whether all pictures to work from came with the request.
 func (p *painter) inline() bool {
-	return (p.t.Mask == "" || picture.IsData(p.t.Mask)) && !slices.ContainsFunc(p.t.References, func(a string) bool { return !picture.IsData(a) })
+	return (p.t.Mask == "" || imagefile.IsData(p.t.Mask)) && !slices.ContainsFunc(p.t.References, func(a string) bool { return !imagefile.IsData(a) })
 }
 
 // references writes pictures to work from by their addresses: the provider fetches what is not in the request.
@@ -297,11 +297,11 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 
 // file adds a picture to a form.
 func file(w *multipart.Writer, name, address string) error {
-	data, err := picture.FromURL(address)
+	data, err := imagefile.FromURL(address)
 	if err != nil {
 		return fault.Field("openai.form", name, "A picture to work from is not valid base64.")
 	}
-	info, ok := picture.Of(data)
+	info, ok := imagefile.Of(data)
 	if !ok {
 		return fault.Field("openai.form", name, "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
 	}
@@ -338,7 +338,7 @@ func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImage
 
 func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
 	if encoded := rawjson.TextAt(v, "b64_json"); encoded != "" {
-		if picture.IsData(encoded) { // some compatible servers write whole addresses here
+		if imagefile.IsData(encoded) { // some compatible servers write whole addresses here
 			return dialect.ImageAt(p.ask, index, encoded)
 		}
 		return dialect.Image(p.ask, index, encoded)

@@ -6,7 +6,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
-	"weir/internal/dialect/rank"
+	"weir/internal/dialect/rerank"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -15,10 +15,10 @@ import (
 // this wire.
 func (d *Dialect) rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w := rawjson.Writer{B: make([]byte, 0, rerank.Size(t))}
 		w.Object()
 		w.Name("model").Text(ep.UpstreamID)
-		rank.WriteQuery(&w, t)
+		rerank.WriteQuery(&w, t)
 		if t.TopN > 0 {
 			w.Name("top_n").Int(int64(t.TopN))
 		}
@@ -29,7 +29,7 @@ func (d *Dialect) rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) 
 			yield(nil, err)
 			return
 		}
-		ranks, err := rank.Read(ep, rawjson.Find(body, "results"), t)
+		ranks, err := rerank.Read(ep, rawjson.Find(body, "results"), t)
 		if err != nil {
 			yield(nil, err)
 			return

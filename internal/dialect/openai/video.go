@@ -11,7 +11,7 @@ import (
 
 	"weir/internal/catalog"
 	"weir/internal/dialect"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -58,14 +58,14 @@ func videoCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	if r.Seed != nil {
 		m.Int("seed", *r.Seed)
 	}
-	if still != "" && !picture.IsData(still) {
+	if still != "" && !imagefile.IsData(still) {
 		m.Raw("input_reference", append(rawjson.AppendText([]byte(`{"image_url":`), still), '}'))
 	}
 	m.Video(r, ep.Provider.ID)
 	m.Drop(ep.Provider.Quirks.Drop)
 	m.Rename(ep.Provider.Quirks.Rename)
 	call := dialect.Call{Path: "/videos", Body: m.JSON()}
-	if picture.IsData(still) {
+	if imagefile.IsData(still) {
 		return videoForm(&m, still, call)
 	}
 	return call, nil

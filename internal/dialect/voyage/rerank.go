@@ -6,18 +6,18 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
-	"weir/internal/dialect/rank"
+	"weir/internal/dialect/rerank"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
 
 // rerank asks for an order of documents at /rerank. Those that are too long are cut, as every other wire does.
-func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
+func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		w := rawjson.Writer{B: make([]byte, 0, rank.Size(t))}
+		w := rawjson.Writer{B: make([]byte, 0, rerank.Size(t))}
 		w.Object()
 		w.Name("model").Text(ep.UpstreamID)
-		rank.WriteQuery(&w, t)
+		rerank.WriteQuery(&w, t)
 		if t.TopN > 0 {
 			w.Name("top_k").Int(int64(t.TopN))
 		}
@@ -28,7 +28,7 @@ func rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*co
 			yield(nil, err)
 			return
 		}
-		ranks, err := rank.Read(ep, rawjson.Find(body, "data"), t)
+		ranks, err := rerank.Read(ep, rawjson.Find(body, "data"), t)
 		if err != nil {
 			yield(nil, err)
 			return

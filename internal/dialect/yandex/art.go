@@ -12,7 +12,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -89,7 +89,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	if t.Seed != nil {
 		options.Text("seed", strconv.FormatInt(max(*t.Seed, 0)+int64(index), 10)) // the same seed would give the same picture
 	}
-	if ratio := picture.RatioOf(t); ratio > 0 {
+	if ratio := imagefile.RatioOf(t); ratio > 0 {
 		w, h := whole(ratio)
 		options.Raw("aspectRatio", []byte(`{"widthRatio":"`+strconv.Itoa(w)+`","heightRatio":"`+strconv.Itoa(h)+`"}`))
 	}

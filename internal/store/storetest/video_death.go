@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/blob"
 	"weir/internal/catalog"
-	"weir/internal/content"
 	"weir/internal/fault"
 	"weir/internal/ledger"
 	"weir/internal/video"
@@ -219,6 +219,6 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 // contents is the content store of a mortal.
 type contents struct{ *mortal }
 
-func (c contents) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
+func (c contents) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	return c.files.Open(ctx, key, offset, length)
 }

@@ -10,8 +10,8 @@ import (
 	"sync"
 	"time"
 
+	"weir/internal/blob"
 	"weir/internal/catalog"
-	"weir/internal/content"
 	"weir/internal/fault"
 	"weir/internal/video"
 )
@@ -162,7 +162,7 @@ type files struct {
 func newFiles() *files { return &files{all: map[string]string{}} }
 
 func (f *files) Put(_ context.Context, key, _ string, r io.Reader) (int64, string, error) {
-	if err := content.CheckKey(key); err != nil {
+	if err := blob.CheckKey(key); err != nil {
 		return 0, "", err
 	}
 	b, err := io.ReadAll(r)
@@ -175,18 +175,18 @@ func (f *files) Put(_ context.Context, key, _ string, r io.Reader) (int64, strin
 	return int64(len(b)), "etag", nil
 }
 
-func (f *files) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
+func (f *files) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	b, ok := f.all[key]
 	if !ok {
-		return nil, content.Info{}, content.NotFound("files.Open")
+		return nil, blob.Info{}, blob.NotFound("files.Open")
 	}
 	part := b[offset:]
 	if length >= 0 {
 		part = part[:length]
 	}
-	return io.NopCloser(strings.NewReader(part)), content.Info{Size: int64(len(b))}, nil
+	return io.NopCloser(strings.NewReader(part)), blob.Info{Size: int64(len(b))}, nil
 }
 
 func (f *files) Delete(_ context.Context, key string) error {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/wire"
@@ -379,12 +379,12 @@ func (d *decoder) finish() (*completion.Request, error) {
 func (d *decoder) settings() {
 	t := d.task
 	w, h, pixels := task.Dimensions(t.Size)
-	named := picture.Side(t.Size) > 0
+	named := imagefile.Side(t.Size) > 0
 	switch {
-	case pixels && t.Resolution != "" && picture.Tier(t) != t.Resolution && picture.TierOf(float64(max(w, h))) != t.Resolution,
+	case pixels && t.Resolution != "" && imagefile.Tier(t) != t.Resolution && imagefile.TierOf(float64(max(w, h))) != t.Resolution,
 		named && t.Resolution != "" && t.Resolution != t.Size:
 		d.FailAt(fault.Invalid, "resolution", "resolution %s contradicts size %s: send one of them.", t.Resolution, t.Size)
-	case pixels && t.AspectRatio != "" && math.Abs(math.Log(float64(w)/float64(h)/picture.Ratio(t.AspectRatio))) > 0.05:
+	case pixels && t.AspectRatio != "" && math.Abs(math.Log(float64(w)/float64(h)/imagefile.Ratio(t.AspectRatio))) > 0.05:
 		d.FailAt(fault.Invalid, "aspect_ratio", "aspect_ratio %s contradicts size %s: send one of them.", t.AspectRatio, t.Size)
 	case t.Background == "transparent" && t.Output != "" && t.Output != "png" && t.Output != "webp":
 		d.FailAt(fault.Invalid, "background", "A transparent background needs output_format png or webp.")

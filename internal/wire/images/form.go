@@ -10,7 +10,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/fault"
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
 )
@@ -85,11 +85,11 @@ func address(name string, data []byte, isFile bool) (string, error) {
 	if !isFile && len(data) > 0 && checkAddress(data) == "" {
 		return string(data), nil
 	}
-	info, ok := picture.Of(data)
+	info, ok := imagefile.Of(data)
 	if !ok || info.MediaType == "image/svg+xml" {
 		return "", fault.Field(op, name, "%s is no PNG, JPEG, WebP or GIF file, or was cut off.", name)
 	}
-	return picture.URL(info.MediaType, data), nil
+	return imagefile.URL(info.MediaType, data), nil
 }
 
 // numbers and flags are the fields that JSON writes without quotes.

@@ -1,6 +1,6 @@
 // Package content says how files are kept that are too large for a database, such as the videos of jobs. It keeps none itself: a folder
 // and an S3-compatible store do, each in a package of its own, and it does not know whose a file is.
-package content
+package blob
 
 import (
 	"context"

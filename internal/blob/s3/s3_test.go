@@ -12,9 +12,9 @@ import (
 
 	"go.uber.org/goleak"
 
-	"weir/internal/content"
-	"weir/internal/content/contenttest"
-	"weir/internal/content/s3"
+	"weir/internal/blob"
+	"weir/internal/blob/blobtest"
+	"weir/internal/blob/s3"
 	"weir/internal/fault"
 )
 
@@ -38,7 +38,7 @@ func open(t *testing.T, cfg s3.Config) *s3.Bucket {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	contenttest.Run(t, func(t *testing.T) content.Store {
+	blobtest.Run(t, func(t *testing.T) blob.Store {
 		return open(t, config(newServer(t).URL))
 	})
 }
@@ -86,7 +86,7 @@ func TestMemory(t *testing.T) { // not parallel: it looks at the memory of the w
 	}
 	begin = sample()
 	n := 0
-	src := content.Source{Reader: readerFunc(func(p []byte) (int, error) {
+	src := blob.Source{Reader: readerFunc(func(p []byte) (int, error) {
 		if n++; n%20 == 0 {
 			most = max(most, sample())
 		}

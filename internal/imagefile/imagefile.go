@@ -1,6 +1,6 @@
 // Package picture reports what a file that should be a picture is, how large it is, and what was asked for in other words, so that no style and no
 // dialect looks into files itself. It must not decode a point of a picture, and must read no more of a file than its marks.
-package picture
+package imagefile
 
 import (
 	"bytes"

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
-	"weir/internal/content"
-	"weir/internal/content/contenttest"
+	"weir/internal/blob"
+	"weir/internal/blob/blobtest"
 	"weir/internal/fault"
 )
 
@@ -28,7 +28,7 @@ func openIn(t *testing.T, path string) *Folder {
 
 func TestConformance(t *testing.T) {
 	t.Parallel()
-	contenttest.Run(t, func(t *testing.T) content.Store { return openIn(t, t.TempDir()) })
+	blobtest.Run(t, func(t *testing.T) blob.Store { return openIn(t, t.TempDir()) })
 }
 
 // files lists all files below a folder.

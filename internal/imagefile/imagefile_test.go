@@ -1,4 +1,4 @@
-package picture_test
+package imagefile_test
 
 import (
 	"bytes"
@@ -13,7 +13,7 @@ import (
 
 	"pgregory.net/rapid"
 
-	"weir/internal/picture"
+	"weir/internal/imagefile"
 	"weir/internal/task"
 )
 
@@ -47,13 +47,13 @@ func TestOf(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
 		w, h := rapid.IntRange(1, 300).Draw(r, "w"), rapid.IntRange(1, 300).Draw(r, "h")
 		for media, data := range files(t, w, h) {
-			if got, ok := picture.Of(data); !ok || got != (picture.Info{MediaType: media, Width: w, Height: h}) {
+			if got, ok := imagefile.Of(data); !ok || got != (imagefile.Info{MediaType: media, Width: w, Height: h}) {
 				r.Fatalf("%s of %dx%d: %+v, %t", media, w, h, got, ok)
 			}
 			if media == "image/gif" { // has no mark that a cut would take away
 				continue
 			}
-			if got, ok := picture.Of(data[:len(data)-4]); ok {
+			if got, ok := imagefile.Of(data[:len(data)-4]); ok {
 				r.Fatalf("%s cut short is %+v", media, got)
 			}
 		}
@@ -68,27 +68,27 @@ func TestOfWritten(t *testing.T) {
 	lossy := "RIFF\x16\x00\x00\x00WEBPVP8 \x0a\x00\x00\x00\x00\x00\x00\x9d\x01\x2a\x20\x00\x10\x00"
 	for _, x := range []struct {
 		name, data string
-		want       picture.Info
+		want       imagefile.Info
 		ok         bool
 	}{
-		{"webp lossless", lossless[:len(lossless)-1] + "\x00", picture.Info{MediaType: "image/webp", Width: 16, Height: 16}, true},
-		{"webp extended", extended, picture.Info{MediaType: "image/webp", Width: 1024, Height: 512}, true},
-		{"webp lossy", lossy, picture.Info{MediaType: "image/webp", Width: 32, Height: 16}, true},
-		{"webp cut", lossless[:25], picture.Info{}, false},
-		{"webp of nothing", "RIFF\x04\x00\x00\x00WEBPVP8Y" + strings.Repeat("\x00", 20), picture.Info{}, false},
-		{"svg", `<svg xmlns="x" width="640" height="480px"><rect/></svg>`, picture.Info{MediaType: "image/svg+xml", Width: 640, Height: 480}, true},
-		{"svg by its box", "<?xml version=\"1.0\"?>\n<!-- a --><svg viewBox='0 0 24 12'></svg>\n", picture.Info{MediaType: "image/svg+xml", Width: 24, Height: 12}, true},
-		{"svg in percent", `<svg width="100%" height="100%"></svg>`, picture.Info{MediaType: "image/svg+xml"}, true},
-		{"svg whose stroke has a width", `<svg stroke-width="3" width="7" height="8"></svg>`, picture.Info{MediaType: "image/svg+xml", Width: 7, Height: 8}, true},
-		{"svg cut", `<svg width="7" height="8"><rect`, picture.Info{}, false},
-		{"a page", `<html><body><svg></svg></body></html>`, picture.Info{}, false},
-		{"text", "I cannot draw that.", picture.Info{}, false},
-		{"nothing", "", picture.Info{}, false},
-		{"png of no size", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00IEND\x00\x00\x00\x00", picture.Info{}, false},
+		{"webp lossless", lossless[:len(lossless)-1] + "\x00", imagefile.Info{MediaType: "image/webp", Width: 16, Height: 16}, true},
+		{"webp extended", extended, imagefile.Info{MediaType: "image/webp", Width: 1024, Height: 512}, true},
+		{"webp lossy", lossy, imagefile.Info{MediaType: "image/webp", Width: 32, Height: 16}, true},
+		{"webp cut", lossless[:25], imagefile.Info{}, false},
+		{"webp of nothing", "RIFF\x04\x00\x00\x00WEBPVP8Y" + strings.Repeat("\x00", 20), imagefile.Info{}, false},
+		{"svg", `<svg xmlns="x" width="640" height="480px"><rect/></svg>`, imagefile.Info{MediaType: "image/svg+xml", Width: 640, Height: 480}, true},
+		{"svg by its box", "<?xml version=\"1.0\"?>\n<!-- a --><svg viewBox='0 0 24 12'></svg>\n", imagefile.Info{MediaType: "image/svg+xml", Width: 24, Height: 12}, true},
+		{"svg in percent", `<svg width="100%" height="100%"></svg>`, imagefile.Info{MediaType: "image/svg+xml"}, true},
+		{"svg whose stroke has a width", `<svg stroke-width="3" width="7" height="8"></svg>`, imagefile.Info{MediaType: "image/svg+xml", Width: 7, Height: 8}, true},
+		{"svg cut", `<svg width="7" height="8"><rect`, imagefile.Info{}, false},
+		{"a page", `<html><body><svg></svg></body></html>`, imagefile.Info{}, false},
+		{"text", "I cannot draw that.", imagefile.Info{}, false},
+		{"nothing", "", imagefile.Info{}, false},
+		{"png of no size", "\x89PNG\r\n\x1a\n\x00\x00\x00\rIHDR\x00\x00\x00\x00\x00\x00\x00\x00\x08\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00IEND\x00\x00\x00\x00", imagefile.Info{}, false},
 	} {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
-			got, ok := picture.Of([]byte(x.data))
+			got, ok := imagefile.Of([]byte(x.data))
 			if ok != x.ok || ok && got != x.want {
 				t.Errorf("%+v, %t", got, ok)
 			}
@@ -98,15 +98,15 @@ func TestOfWritten(t *testing.T) {
 
 func TestURL(t *testing.T) {
 	t.Parallel()
-	if data, err := picture.FromURL(picture.URL("image/png", []byte("abcd"))); err != nil || string(data) != "abcd" {
+	if data, err := imagefile.FromURL(imagefile.URL("image/png", []byte("abcd"))); err != nil || string(data) != "abcd" {
 		t.Errorf("%q, %v", data, err)
 	}
 	for _, address := range []string{"https://a.test/b.png", "data:image/png,abc", "data:image/png;base64,", "data:image/png;base64,%%%", "data:"} {
-		if data, err := picture.FromURL(address); err == nil {
+		if data, err := imagefile.FromURL(address); err == nil {
 			t.Errorf("%s gives %q", address, data)
 		}
 	}
-	if data, err := picture.FromBase64("YWI"); err != nil || string(data) != "ab" {
+	if data, err := imagefile.FromBase64("YWI"); err != nil || string(data) != "ab" {
 		t.Errorf("without padding: %q, %v", data, err)
 	}
 }
@@ -125,20 +125,20 @@ func TestShapes(t *testing.T) {
 		{task.Image{Size: "auto", AspectRatio: "19.5:9"}, "", 19.5 / 9},
 		{task.Image{Size: "512x512"}, "512", 1},
 	} {
-		if tier, ratio := picture.Tier(&x.task), picture.RatioOf(&x.task); tier != x.tier || math.Abs(ratio-x.ratio) > 1e-9 {
+		if tier, ratio := imagefile.Tier(&x.task), imagefile.RatioOf(&x.task); tier != x.tier || math.Abs(ratio-x.ratio) > 1e-9 {
 			t.Errorf("%+v: tier %q, ratio %v", x.task, tier, ratio)
 		}
 	}
 	for ratio, want := range map[float64]string{1.5: "1536x1024", 0.5: "1024x1536", 1.05: "1024x1024", 20: "1536x1024"} {
-		if got := picture.Nearest(ratio, []string{"1024x1024", "1536x1024", "1024x1536"}); got != want {
+		if got := imagefile.Nearest(ratio, []string{"1024x1024", "1536x1024", "1024x1536"}); got != want {
 			t.Errorf("nearest to %v is %s", ratio, got)
 		}
 	}
-	if w, h := picture.Fit(16.0/9, 1024, 16, 256, 3840); w != 1360 || h != 768 {
+	if w, h := imagefile.Fit(16.0/9, 1024, 16, 256, 3840); w != 1360 || h != 768 {
 		t.Errorf("16:9 is %dx%d", w, h)
 	}
 	for _, text := range []string{"", "1", "0:1", "1:0", "a:b", "1:-1", "NaN:1", "Inf:1"} {
-		if r := picture.Ratio(text); r != 0 {
+		if r := imagefile.Ratio(text); r != 0 {
 			t.Errorf("%q is the ratio %v", text, r)
 		}
 	}
@@ -151,7 +151,7 @@ func FuzzOf(f *testing.F) {
 	f.Add([]byte("RIFF\x1a\x00\x00\x00WEBPVP8L\x0e\x00\x00\x00\x2f\x0f\xc0\x03\x00"))
 	f.Add([]byte(`<?xml version="1.0"?><svg width="1" height="2" viewBox="0 0 1 2"/>`))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		info, ok := picture.Of(data)
+		info, ok := imagefile.Of(data)
 		if ok && (info.MediaType == "" || info.Width < 0 || info.Height < 0 || info.Width > 1<<24 || info.Height > 1<<24) {
 			t.Errorf("%+v", info)
 		}

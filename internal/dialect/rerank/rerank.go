@@ -1,6 +1,6 @@
 // Package rank is what dialects have in common that sort documents by how well they answer a query: reading and checking what comes back.
 // It must not know where a wire has its usage, nor which model is asked.
-package rank
+package rerank
 
 import (
 	"cmp"

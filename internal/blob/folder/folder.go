@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"weir/internal/content"
+	"weir/internal/blob"
 	"weir/internal/fault"
 )
 
@@ -29,7 +29,7 @@ type Folder struct {
 	path    string
 }
 
-var _ content.Store = (*Folder)(nil)
+var _ blob.Store = (*Folder)(nil)
 
 const (
 	unfinished  = "unfinished" // where files are written before they get their name
@@ -46,15 +46,15 @@ const (
 // may be beside it.
 func Open(path string, minFree int64) (*Folder, error) {
 	if err := os.MkdirAll(path, folderMode); err != nil {
-		return nil, content.Unavailable("folder.Open", err)
+		return nil, blob.Unavailable("folder.Open", err)
 	}
 	root, err := os.OpenRoot(path)
 	if err != nil {
-		return nil, content.Unavailable("folder.Open", err)
+		return nil, blob.Unavailable("folder.Open", err)
 	}
 	f := &Folder{root: root, minFree: uint64(max(minFree, 0)), free: FreeBytes, path: path}
 	if err := f.mkdir(unfinished); err != nil {
-		return nil, errors.Join(content.Unavailable("folder.Open", err), root.Close())
+		return nil, errors.Join(blob.Unavailable("folder.Open", err), root.Close())
 	}
 	return f, nil
 }
@@ -85,7 +85,7 @@ func (f *Folder) sync(name string) error {
 
 // place is where the file of a key is: in one of 256 folders, under a name of its own.
 func place(op, key string) (dir, name string, err error) {
-	if err := content.CheckKey(key); err != nil {
+	if err := blob.CheckKey(key); err != nil {
 		return "", "", fault.Wrap(op, err)
 	}
 	sum := sha256.Sum256([]byte(key))
@@ -97,10 +97,10 @@ func place(op, key string) (dir, name string, err error) {
 func (f *Folder) Ready(context.Context) error {
 	free, err := f.free(f.path)
 	if err != nil {
-		return content.Unavailable("folder.Ready", err)
+		return blob.Unavailable("folder.Ready", err)
 	}
 	if free < f.minFree {
-		return content.Unavailable("folder.Ready", errFull)
+		return blob.Unavailable("folder.Ready", errFull)
 	}
 	return nil
 }
@@ -117,10 +117,10 @@ func (f *Folder) Put(ctx context.Context, key, mediaType string, r io.Reader) (s
 	temp := path.Join(unfinished, rand.Text())
 	out, err := f.root.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
-		return 0, "", content.Unavailable(op, err)
+		return 0, "", blob.Unavailable(op, err)
 	}
 	w := writing{f: f, ctx: ctx, out: out, sum: sha256.New()}
-	if err = w.all(r, content.MediaType(mediaType)); err == nil {
+	if err = w.all(r, blob.MediaType(mediaType)); err == nil {
 		err = f.finish(temp, dir, name)
 	}
 	if err != nil {
@@ -139,7 +139,7 @@ func (f *Folder) finish(temp, dir, name string) error {
 		err = f.sync(dir)
 	}
 	if err != nil {
-		return content.Unavailable("folder.Put", err)
+		return blob.Unavailable("folder.Put", err)
 	}
 	return nil
 }
@@ -162,11 +162,11 @@ func (w *writing) all(r io.Reader, mediaType string) error {
 			err = w.out.Sync()
 		}
 		if err != nil {
-			err = content.Unavailable("folder.Put", err)
+			err = blob.Unavailable("folder.Put", err)
 		}
 	}
 	if closing := w.out.Close(); err == nil && closing != nil {
-		err = content.Unavailable("folder.Put", closing)
+		err = blob.Unavailable("folder.Put", closing)
 	}
 	return err
 }
@@ -187,7 +187,7 @@ func (w *writing) copy(r io.Reader) error {
 		_, _ = w.sum.Write(buf[:n]) // into memory
 		w.size += int64(n)
 		if _, failed := w.out.Write(buf[:n]); failed != nil {
-			return content.Unavailable("folder.Put", failed)
+			return blob.Unavailable("folder.Put", failed)
 		}
 		if err == io.EOF {
 			return nil
@@ -199,25 +199,25 @@ func (w *writing) copy(r io.Reader) error {
 }
 
 // Open implements content.Store.
-func (f *Folder) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
+func (f *Folder) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	const op = "folder.Open"
 	_, name, err := place(op, key)
 	if err != nil {
-		return nil, content.Info{}, err
+		return nil, blob.Info{}, err
 	}
 	file, err := f.root.Open(name)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, content.Info{}, content.NotFound(op)
+		return nil, blob.Info{}, blob.NotFound(op)
 	}
 	if err != nil {
-		return nil, content.Info{}, content.Unavailable(op, err)
+		return nil, blob.Info{}, blob.Unavailable(op, err)
 	}
 	n, err := readNote(file)
 	if err == nil && (offset < 0 || offset > n.size) {
-		err = content.BehindEnd(op)
+		err = blob.BehindEnd(op)
 	}
 	if err != nil {
-		return nil, content.Info{}, errors.Join(err, file.Close())
+		return nil, blob.Info{}, errors.Join(err, file.Close())
 	}
 	if left := n.size - offset; length < 0 || length > left {
 		length = left
@@ -239,7 +239,7 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 		return err
 	}
 	if err := f.root.Remove(name); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return content.Unavailable(op, err)
+		return blob.Unavailable(op, err)
 	}
 	return nil
 }
@@ -248,7 +248,7 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 func (f *Folder) Sweep(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	dirs, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
-		return 0, content.Unavailable("folder.Sweep", err)
+		return 0, blob.Unavailable("folder.Sweep", err)
 	}
 	for _, d := range dirs {
 		left := n - gone
@@ -260,7 +260,7 @@ func (f *Folder) Sweep(ctx context.Context, before time.Time, n int) (gone int, 
 			gone += swept
 		}
 		if err != nil {
-			return gone, content.Unavailable("folder.Sweep", err)
+			return gone, blob.Unavailable("folder.Sweep", err)
 		}
 	}
 	return gone, nil
@@ -321,8 +321,8 @@ func (n *note) bytes() []byte {
 	return append(b[:noteBytes-len(mark)], mark...)
 }
 
-func (n *note) info() content.Info {
-	return content.Info{Size: n.size, MediaType: n.mediaType, ETag: hex.EncodeToString(n.sum)}
+func (n *note) info() blob.Info {
+	return blob.Info{Size: n.size, MediaType: n.mediaType, ETag: hex.EncodeToString(n.sum)}
 }
 
 // readNote reads the note of a file. It fails for a file that was cut, or that is none of ours.
@@ -330,14 +330,14 @@ func readNote(file *os.File) (n note, err error) {
 	const op = "folder.Open"
 	info, err := file.Stat()
 	if err != nil {
-		return n, content.Unavailable(op, err)
+		return n, blob.Unavailable(op, err)
 	}
 	if info.Size() < noteBytes {
 		return n, fault.Wrap(op, errNote)
 	}
 	b := make([]byte, noteBytes)
 	if _, err := file.ReadAt(b, info.Size()-noteBytes); err != nil {
-		return n, content.Unavailable(op, err)
+		return n, blob.Unavailable(op, err)
 	}
 	n, ok := parseNote(b, info.Size())
 	if !ok {

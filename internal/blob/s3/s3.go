@@ -16,7 +16,7 @@ import (
 	"github.com/minio/minio-go/v7"
 	"github.com/minio/minio-go/v7/pkg/credentials"
 
-	"weir/internal/content"
+	"weir/internal/blob"
 	"weir/internal/fault"
 )
 
@@ -50,7 +50,7 @@ type Bucket struct {
 	transport *http.Transport
 }
 
-var _ content.Store = (*Bucket)(nil)
+var _ blob.Store = (*Bucket)(nil)
 
 // Open makes a Bucket. Nothing is asked of the store before it is needed; Ready reports whether it can be reached.
 func Open(cfg Config) (*Bucket, error) {
@@ -84,7 +84,7 @@ func (b *Bucket) Close() error {
 }
 
 func (b *Bucket) name(op, key string) (string, error) {
-	if err := content.CheckKey(key); err != nil {
+	if err := blob.CheckKey(key); err != nil {
 		return "", fault.Wrap(op, err)
 	}
 	return b.cfg.Prefix + key, nil
@@ -99,12 +99,12 @@ func failed(ctx context.Context, op string, err error) error {
 	if errors.As(err, &answer) {
 		switch answer.Code {
 		case minio.NoSuchKey:
-			return content.NotFound(op)
+			return blob.NotFound(op)
 		case minio.InvalidRange:
-			return content.BehindEnd(op)
+			return blob.BehindEnd(op)
 		}
 	}
-	return content.Unavailable(op, err)
+	return blob.Unavailable(op, err)
 }
 
 // Ready implements content.Store. It is one request.
@@ -114,7 +114,7 @@ func (b *Bucket) Ready(ctx context.Context) error {
 		err = errors.New("there is no such bucket")
 	}
 	if err != nil {
-		return content.Unavailable("s3.Ready", err)
+		return blob.Unavailable("s3.Ready", err)
 	}
 	return nil
 }
@@ -127,9 +127,9 @@ func (b *Bucket) Put(ctx context.Context, key, mediaType string, r io.Reader) (s
 	if err != nil {
 		return 0, "", err
 	}
-	src := &content.Source{Reader: r}
+	src := &blob.Source{Reader: r}
 	done, err := b.client.Client.PutObject(ctx, b.cfg.Bucket, name, src, -1, minio.PutObjectOptions{
-		ContentType: content.MediaType(mediaType), PartSize: uint64(b.cfg.PartBytes),
+		ContentType: blob.MediaType(mediaType), PartSize: uint64(b.cfg.PartBytes),
 	})
 	if src.Err != nil {
 		return 0, "", src.Err
@@ -141,14 +141,14 @@ func (b *Bucket) Put(ctx context.Context, key, mediaType string, r io.Reader) (s
 }
 
 // Open implements content.Store.
-func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, content.Info, error) {
+func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	const op = "s3.Open"
 	name, err := b.name(op, key)
 	if err != nil {
-		return nil, content.Info{}, err
+		return nil, blob.Info{}, err
 	}
 	if offset < 0 {
-		return nil, content.Info{}, content.BehindEnd(op)
+		return nil, blob.Info{}, blob.BehindEnd(op)
 	}
 	opts := minio.GetObjectOptions{}
 	switch {
@@ -164,34 +164,34 @@ func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io
 		if err = failed(ctx, op, err); fault.Is(err, fault.Invalid) {
 			return b.stat(ctx, name, offset) // at the end there is nothing to read, and no range either
 		}
-		return nil, content.Info{}, err
+		return nil, blob.Info{}, err
 	}
 	size := info.Size
 	if header.Get("Content-Range") != "" {
 		_, whole, _ := strings.Cut(header.Get("Content-Range"), "/")
 		if size, err = strconv.ParseInt(whole, 10, 64); err != nil {
-			return nil, content.Info{}, errors.Join(content.Unavailable(op, err), body.Close())
+			return nil, blob.Info{}, errors.Join(blob.Unavailable(op, err), body.Close())
 		}
 	} else if opts.Header().Get("Range") != "" {
-		return nil, content.Info{}, errors.Join(content.Unavailable(op, errRange), body.Close())
+		return nil, blob.Info{}, errors.Join(blob.Unavailable(op, errRange), body.Close())
 	}
 	return &reading{ReadCloser: body, ctx: ctx}, describe(&info, size), nil
 }
 
 var errRange = errors.New("the store does not know ranges")
 
-func describe(info *minio.ObjectInfo, size int64) content.Info {
-	return content.Info{Size: size, MediaType: info.ContentType, ETag: info.ETag}
+func describe(info *minio.ObjectInfo, size int64) blob.Info {
+	return blob.Info{Size: size, MediaType: info.ContentType, ETag: info.ETag}
 }
 
-func (b *Bucket) stat(ctx context.Context, name string, offset int64) (io.ReadCloser, content.Info, error) {
+func (b *Bucket) stat(ctx context.Context, name string, offset int64) (io.ReadCloser, blob.Info, error) {
 	const op = "s3.Open"
 	info, err := b.client.StatObject(ctx, b.cfg.Bucket, name, minio.StatObjectOptions{})
 	if err != nil {
-		return nil, content.Info{}, failed(ctx, op, err)
+		return nil, blob.Info{}, failed(ctx, op, err)
 	}
 	if offset > info.Size {
-		return nil, content.Info{}, content.BehindEnd(op)
+		return nil, blob.Info{}, blob.BehindEnd(op)
 	}
 	return http.NoBody, describe(&info, info.Size), nil
 }
@@ -232,7 +232,7 @@ func (b *Bucket) Sweep(ctx context.Context, before time.Time, n int) (gone int, 
 		if o.Err != nil {
 			return gone, failed(ctx, op, o.Err)
 		}
-		if !o.LastModified.Before(before) || content.CheckKey(strings.TrimPrefix(o.Key, b.cfg.Prefix)) != nil {
+		if !o.LastModified.Before(before) || blob.CheckKey(strings.TrimPrefix(o.Key, b.cfg.Prefix)) != nil {
 			continue // it is young, or none of ours
 		}
 		if err := b.client.RemoveObject(ctx, b.cfg.Bucket, o.Key, minio.RemoveObjectOptions{}); err != nil {

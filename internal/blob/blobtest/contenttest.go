@@ -1,5 +1,5 @@
-// Package contenttest is the conformance suite that every content store passes. It knows nothing of how a store keeps its files.
-package contenttest
+// Package blobtest is the conformance suite that every content store passes. It knows nothing of how a store keeps its files.
+package blobtest
 
 import (
 	"bytes"
@@ -14,13 +14,13 @@ import (
 	"testing/iotest"
 	"time"
 
-	"weir/internal/content"
+	"weir/internal/blob"
 	"weir/internal/fault"
 )
 
 // Run checks a store. open gives an empty one, and closes it after the test.
-func Run(t *testing.T, open func(*testing.T) content.Store) {
-	cases := map[string]func(*testing.T, content.Store){
+func Run(t *testing.T, open func(*testing.T) blob.Store) {
+	cases := map[string]func(*testing.T, blob.Store){
 		"what was put comes back":          roundTrip,
 		"a part of a file":                 parts,
 		"a file that is replaced":          replaced,
@@ -43,7 +43,7 @@ func Run(t *testing.T, open func(*testing.T) content.Store) {
 	}
 }
 
-func put(t *testing.T, s content.Store, key, text string) string {
+func put(t *testing.T, s blob.Store, key, text string) string {
 	t.Helper()
 	size, etag, err := s.Put(t.Context(), key, "video/mp4", strings.NewReader(text))
 	if err != nil || size != int64(len(text)) || etag == "" || strings.Contains(etag, `"`) {
@@ -52,12 +52,12 @@ func put(t *testing.T, s content.Store, key, text string) string {
 	return etag
 }
 
-func wantFile(t *testing.T, s content.Store, key, want string) content.Info {
+func wantFile(t *testing.T, s blob.Store, key, want string) blob.Info {
 	t.Helper()
 	return wantPart(t, s, key, 0, -1, want)
 }
 
-func wantPart(t *testing.T, s content.Store, key string, offset, length int64, want string) content.Info {
+func wantPart(t *testing.T, s blob.Store, key string, offset, length int64, want string) blob.Info {
 	t.Helper()
 	r, info, err := s.Open(t.Context(), key, offset, length)
 	if err != nil {
@@ -79,7 +79,7 @@ func wantKind(t *testing.T, err error, kind fault.Kind) {
 	}
 }
 
-func wantMissing(t *testing.T, s content.Store, key string) {
+func wantMissing(t *testing.T, s blob.Store, key string) {
 	t.Helper()
 	for _, length := range []int64{-1, 0, 5} {
 		r, _, err := s.Open(t.Context(), key, 0, length)
@@ -90,26 +90,26 @@ func wantMissing(t *testing.T, s content.Store, key string) {
 	}
 }
 
-func roundTrip(t *testing.T, s content.Store) {
+func roundTrip(t *testing.T, s blob.Store) {
 	if err := s.Ready(t.Context()); err != nil {
 		t.Error(err)
 	}
 	for key, text := range map[string]string{"vj_1/0": "0123456789", "vj_1/1": "", "a": "\x00\xff\r\n"} {
 		etag := put(t, s, key, text)
-		want := content.Info{Size: int64(len(text)), MediaType: "video/mp4", ETag: etag}
+		want := blob.Info{Size: int64(len(text)), MediaType: "video/mp4", ETag: etag}
 		if got := wantFile(t, s, key, text); got != want {
 			t.Errorf("%s is %+v, want %+v", key, got, want)
 		}
 	}
 }
 
-func parts(t *testing.T, s content.Store) {
+func parts(t *testing.T, s blob.Store) {
 	etag := put(t, s, "k", "0123456789")
 	for _, c := range []struct {
 		offset, length int64
 		want           string
 	}{{0, 10, "0123456789"}, {0, 1, "0"}, {2, 3, "234"}, {9, 1, "9"}, {9, 5, "9"}, {5, -1, "56789"}, {0, 100, "0123456789"}, {0, 0, ""}, {4, 0, ""}, {10, -1, ""}, {10, 1, ""}} {
-		if got, want := wantPart(t, s, "k", c.offset, c.length, c.want), (content.Info{Size: 10, MediaType: "video/mp4", ETag: etag}); got != want {
+		if got, want := wantPart(t, s, "k", c.offset, c.length, c.want), (blob.Info{Size: 10, MediaType: "video/mp4", ETag: etag}); got != want {
 			t.Errorf("%+v: %+v, want %+v", c, got, want)
 		}
 	}
@@ -121,7 +121,7 @@ func parts(t *testing.T, s content.Store) {
 	}
 }
 
-func replaced(t *testing.T, s content.Store) {
+func replaced(t *testing.T, s blob.Store) {
 	first := put(t, s, "k", "first")
 	second := put(t, s, "k", "the second")
 	if first == second {
@@ -136,7 +136,7 @@ func replaced(t *testing.T, s content.Store) {
 }
 
 // A source that breaks leaves no file, even when it breaks in the way that readers use for a file's end.
-func brokenSource(t *testing.T, s content.Store) {
+func brokenSource(t *testing.T, s blob.Store) {
 	put(t, s, "old", "before")
 	mine := fault.New(fault.Timeout, "test", "it stalled")
 	for name, cause := range map[string]error{"ours": mine, "cut": io.ErrUnexpectedEOF, "any": errors.New("broken")} {
@@ -151,7 +151,7 @@ func brokenSource(t *testing.T, s content.Store) {
 	wantMissing(t, s, "new")
 }
 
-func givenUp(t *testing.T, s content.Store) {
+func givenUp(t *testing.T, s blob.Store) {
 	ctx, cancel := context.WithCancel(t.Context())
 	_, _, err := s.Put(ctx, "k", "video/mp4", io.MultiReader(strings.NewReader("some"), callback(cancel), strings.NewReader(" more")))
 	if err == nil {
@@ -165,7 +165,7 @@ type callback func()
 
 func (f callback) Read([]byte) (int, error) { f(); return 0, io.EOF }
 
-func notThere(t *testing.T, s content.Store) {
+func notThere(t *testing.T, s blob.Store) {
 	wantMissing(t, s, "vj_1/0")
 	put(t, s, "vj_1/0", "x")
 	wantMissing(t, s, "vj_1")
@@ -173,7 +173,7 @@ func notThere(t *testing.T, s content.Store) {
 	wantMissing(t, s, "vj_1/00")
 }
 
-func deleted(t *testing.T, s content.Store) {
+func deleted(t *testing.T, s blob.Store) {
 	put(t, s, "vj_1/0", "x")
 	put(t, s, "vj_1/1", "y")
 	for range 2 {
@@ -187,7 +187,7 @@ func deleted(t *testing.T, s content.Store) {
 	wantFile(t, s, "vj_1/0", "again")
 }
 
-func sweep(t *testing.T, s content.Store) {
+func sweep(t *testing.T, s blob.Store) {
 	for i := range 5 {
 		put(t, s, fmt.Sprintf("vj_%d/0", i), "x")
 	}
@@ -202,7 +202,7 @@ func sweep(t *testing.T, s content.Store) {
 	wantMissing(t, s, "vj_0/0")
 }
 
-func keys(t *testing.T, s content.Store) {
+func keys(t *testing.T, s blob.Store) {
 	for _, key := range []string{"", "/", "a/", "/a", "a//b", "..", "../a", "a/../b", ".a", "a/.b", "-a", "a b", "a\x00", "a\\b", "a~b", "a%2fb", "\u00e9", "a/b/c/d/e", strings.Repeat("a", 201)} {
 		if _, _, err := s.Put(t.Context(), key, "", strings.NewReader("x")); err == nil {
 			t.Errorf("%q is a key", key)
@@ -221,7 +221,7 @@ func keys(t *testing.T, s content.Store) {
 	wantFile(t, s, "a/b/c/d", "content of a/b/c/d")
 }
 
-func mediaTypes(t *testing.T, s content.Store) {
+func mediaTypes(t *testing.T, s blob.Store) {
 	for i, c := range []struct{ put, want string }{{"image/png", "image/png"}, {"video/mp4; codecs=x", "video/mp4; codecs=x"}, {"a/b\r\nX: y", ""}, {strings.Repeat("a", 200), ""}} {
 		key := fmt.Sprint("k", i)
 		if _, _, err := s.Put(t.Context(), key, c.put, strings.NewReader("x")); err != nil {
@@ -233,7 +233,7 @@ func mediaTypes(t *testing.T, s content.Store) {
 	}
 }
 
-func atOnce(t *testing.T, s content.Store) {
+func atOnce(t *testing.T, s blob.Store) {
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {
@@ -249,7 +249,7 @@ func atOnce(t *testing.T, s content.Store) {
 }
 
 // large is of several parts where a store puts files in parts, of an odd size.
-func large(t *testing.T, s content.Store) {
+func large(t *testing.T, s blob.Store) {
 	data := make([]byte, 11<<20+17)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)
 	size, _, err := s.Put(t.Context(), "k", "video/mp4", iotest.HalfReader(bytes.NewReader(data)))
@@ -267,7 +267,7 @@ func large(t *testing.T, s content.Store) {
 	wantPart(t, s, "k", 5<<20-1, 3, string(data[5<<20-1:5<<20+2]))
 }
 
-func deletedMeanwhile(t *testing.T, s content.Store) {
+func deletedMeanwhile(t *testing.T, s blob.Store) {
 	put(t, s, "k", "0123456789")
 	r, _, err := s.Open(t.Context(), "k", 0, -1)
 	if err != nil {
