@@ -148,7 +148,7 @@ func TestBodiesAreWhatTheyClaim(t *testing.T) {
 		size int
 	}{
 		"1 KB": {b.chat("v/m", 1<<10), 1 << 10}, "200 KB": {b.chat("v/m", 200<<10), 200 << 10},
-		"stream": {b.stream("v/m", 1<<10), 1 << 10}, "5 MB": {b.picture("v/m", 5<<20), 5 << 20},
+		"stream": {b.stream("v/m", 1<<10), 1 << 10}, "5 MB": {b.imageRequest("v/m", 5<<20), 5 << 20},
 	} {
 		var parsed chatBody
 		if err := json.Unmarshal(c.body, &parsed); err != nil || parsed.Model != "v/m" || len(parsed.Messages) == 0 {

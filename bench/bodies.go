@@ -70,7 +70,7 @@ func (b *bodies) stream(model string, size int) []byte {
 		Stream: true, Options: map[string]any{"include_usage": true}})
 }
 
-func (b *bodies) picture(model string, size int) []byte {
+func (b *bodies) imageRequest(model string, size int) []byte {
 	pixels := make([]byte, size/4*3)
 	for i := range pixels {
 		pixels[i] = byte(b.random.Uint32())

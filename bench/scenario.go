@@ -42,7 +42,7 @@ func scenarios(s settings) []scenario {
 		{"fast", fmt.Sprintf("%d frames without a pause, 32 connections", fast.frames),
 			load{conns: 32, time: s.each, warm: 50, frames: fast.frames}, streamed, modelFast},
 		{"chat5m", "5 MB image in the prompt, 4 connections", load{conns: 4, time: s.each, warm: 4},
-			func(b *bodies, model string) []byte { return b.picture(model, 5<<20) }, modelChat},
+			func(b *bodies, model string) []byte { return b.imageRequest(model, 5<<20) }, modelChat},
 	}
 	var chosen []scenario
 	for _, one := range all {

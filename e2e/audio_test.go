@@ -105,10 +105,10 @@ func TestSpeech(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", model, explain(err))
 		}
-		sound, err := io.ReadAll(res.Body)
+		audio, err := io.ReadAll(res.Body)
 		_ = res.Body.Close()
-		if err != nil || res.Header.Get("Content-Type") != "audio/wav" || !bytes.HasPrefix(sound, []byte("RIFF")) {
-			t.Errorf("%s: %v, %s, %d bytes", model, err, res.Header.Get("Content-Type"), len(sound))
+		if err != nil || res.Header.Get("Content-Type") != "audio/wav" || !bytes.HasPrefix(audio, []byte("RIFF")) {
+			t.Errorf("%s: %v, %s, %d bytes", model, err, res.Header.Get("Content-Type"), len(audio))
 		}
 	}
 }

@@ -217,17 +217,17 @@ func TestRouteIsExplainedBeforeAndAfter(t *testing.T) {
 func TestRouteExplainedWhenNobodyIsLeft(t *testing.T) {
 	t.Parallel()
 	client := theDemo.client(t)
-	var told struct{ Data explanation }
-	err := client.Post(t.Context(), "route/explain", ask("sim/chat", "Hello."), &told, option.WithJSONSet("provider", map[string]any{"ignore": []string{"sim"}}))
+	var reported struct{ Data explanation }
+	err := client.Post(t.Context(), "route/explain", ask("sim/chat", "Hello."), &reported, option.WithJSONSet("provider", map[string]any{"ignore": []string{"sim"}}))
 	if err != nil {
 		t.Fatal(explain(err))
 	}
-	e := told.Data
+	e := reported.Data
 	if e.Error == nil || e.Error.Code != 404 || len(e.attempts(t)) != 0 || len(e.Candidates) != 1 || e.Candidates[0].DroppedBy == nil || *e.Candidates[0].DroppedBy != "ignore" {
 		t.Errorf("%+v", e)
 	}
-	err = client.Post(t.Context(), "route/explain", ask("sim/none", "Hello."), &told)
+	err = client.Post(t.Context(), "route/explain", ask("sim/none", "Hello."), &reported)
 	refused(t, err, 404, "model_not_found")
-	err = client.Post(t.Context(), "route/explain", ask("sim/chat", "Hello."), &told, withKey("sk-wrong"))
+	err = client.Post(t.Context(), "route/explain", ask("sim/chat", "Hello."), &reported, withKey("sk-wrong"))
 	refused(t, err, 401, "authentication")
 }

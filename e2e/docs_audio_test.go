@@ -40,7 +40,7 @@ func TestDocumentedAudio(t *testing.T) {
 			t.Errorf("%s does not stream", command)
 		}
 	}
-	if sound, err := os.ReadFile(filepath.Join(dir, "weir.wav")); err != nil || !bytes.HasPrefix(sound, []byte("RIFF")) {
+	if audio, err := os.ReadFile(filepath.Join(dir, "weir.wav")); err != nil || !bytes.HasPrefix(audio, []byte("RIFF")) {
 		t.Errorf("no sound: %v", err)
 	}
 }

@@ -59,11 +59,11 @@ func TestDocumentedVideos(t *testing.T) {
 	}
 	run(commands[2])
 	run(commands[3])
-	film, err := os.ReadFile(filepath.Join(dir, "heron.mp4"))
-	if err != nil || len(film) < 1024 || string(film[4:8]) != "ftyp" {
-		t.Fatalf("%d bytes, %v", len(film), err)
+	video, err := os.ReadFile(filepath.Join(dir, "heron.mp4"))
+	if err != nil || len(video) < 1024 || string(video[4:8]) != "ftyp" {
+		t.Fatalf("%d bytes, %v", len(video), err)
 	}
-	if part, err := os.ReadFile(filepath.Join(dir, "beginning.mp4")); err != nil || !bytes.Equal(part, film[:1024]) {
+	if part, err := os.ReadFile(filepath.Join(dir, "beginning.mp4")); err != nil || !bytes.Equal(part, video[:1024]) {
 		t.Errorf("%d bytes, %v", len(part), err)
 	}
 	if list := run(commands[4]); !bytes.Contains(list, []byte(job)) || !bytes.Contains(list, []byte(`"has_more":false`)) {

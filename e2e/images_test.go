@@ -9,7 +9,7 @@ import (
 	"github.com/openai/openai-go/v3"
 )
 
-func picture(t *testing.T, encoded string) []byte {
+func decodeImage(t *testing.T, encoded string) []byte {
 	t.Helper()
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || !bytes.HasPrefix(data, []byte("\x89PNG")) {
@@ -28,14 +28,14 @@ func TestImages(t *testing.T) {
 	if len(made.Data) != 2 || made.Usage.OutputTokens <= 0 || made.Usage.TotalTokens != made.Usage.InputTokens+made.Usage.OutputTokens || made.Created == 0 {
 		t.Fatalf("%.2000s", made.RawJSON())
 	}
-	file := picture(t, made.Data[0].B64JSON)
+	file := decodeImage(t, made.Data[0].B64JSON)
 	edited, err := client.Images.Edit(t.Context(), openai.ImageEditParams{
 		Model: "sim/picture", Prompt: "Higher water", Image: openai.ImageEditParamsImageUnion{OfFileArray: []io.Reader{openai.File(bytes.NewReader(file), "weir.png", "image/png")}},
 	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	picture(t, edited.Data[0].B64JSON)
+	decodeImage(t, edited.Data[0].B64JSON)
 }
 
 func TestImageStream(t *testing.T) {
@@ -46,7 +46,7 @@ func TestImageStream(t *testing.T) {
 	for stream.Next() {
 		last = stream.Current()
 		kinds = append(kinds, last.Type)
-		picture(t, last.B64JSON)
+		decodeImage(t, last.B64JSON)
 	}
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)

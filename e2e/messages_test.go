@@ -113,14 +113,14 @@ func TestMessagesToolsAndThinking(t *testing.T) {
 			for step := range 2 {
 				m := send(t, client, params)
 				var results []anthropic.ContentBlockParamUnion
-				thought := false
+				reasoning := false
 				for _, b := range m.Content {
-					thought = thought || b.Type == "thinking" && b.Thinking != "" && b.Signature != ""
+					reasoning = reasoning || b.Type == "thinking" && b.Thinking != "" && b.Signature != ""
 					if b.Type == "tool_use" {
 						results = append(results, anthropic.NewToolResultBlock(b.ID, "result of "+b.Name, false))
 					}
 				}
-				if !thought || len(results) != 2 || m.StopReason != "tool_use" {
+				if !reasoning || len(results) != 2 || m.StopReason != "tool_use" {
 					t.Fatalf("step %d: %s, %+v", step, m.StopReason, m.Content)
 				}
 				params.Messages = append(params.Messages, m.ToParam(), anthropic.NewUserMessage(results...))

@@ -54,16 +54,16 @@ type activity struct {
 	Currency string `json:"currency"`
 }
 
-// purse is all that the gateway says about the money of one key.
-type purse struct {
+// share is all that the gateway says about the money of one key.
+type share struct {
 	credited, spent, balance, key, daily, weekly, monthly nano
 }
 
-func purseOf(t *testing.T, client *openai.Client) purse {
+func purseOf(t *testing.T, client *openai.Client) share {
 	t.Helper()
 	c := get[credits](t, client, "credits", nil).Data
 	k := get[keyInfo](t, client, "key", nil).Data
-	p := purse{
+	p := share{
 		credited: nanos(t, c.Credits.String()), spent: nanos(t, c.Usage.String()), balance: nanos(t, c.Balance.String()),
 		key: nanos(t, k.Usage.String()), daily: nanos(t, k.Daily.String()), weekly: nanos(t, k.Weekly.String()), monthly: nanos(t, k.Monthly.String()),
 	}

@@ -93,8 +93,8 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// TestPictureInTheAnswer reads a produced image in both spellings that clients know.
-func TestPictureInTheAnswer(t *testing.T) {
+// TestImageInTheAnswer reads a produced image in both spellings that clients know.
+func TestImageInTheAnswer(t *testing.T) {
 	t.Parallel()
 	answer := complete(t, theDemo.client(t), ask("sim/image", "Draw a weir."), option.WithJSONSet("modalities", []string{"text", "image"}))
 	var images []struct {
@@ -112,14 +112,14 @@ func TestPictureInTheAnswer(t *testing.T) {
 	}
 }
 
-func TestSoundInTheAnswer(t *testing.T) {
+func TestAudioInTheAnswer(t *testing.T) {
 	t.Parallel()
 	params := ask("sim/audio", "Say hello.")
 	params.Modalities = []string{"text", "audio"}
 	params.Audio = openai.ChatCompletionAudioParam{Format: openai.ChatCompletionAudioParamFormatWAV, Voice: openai.ChatCompletionAudioParamVoiceUnion{OfString: openai.String("alloy")}}
 	audio := complete(t, theDemo.client(t), params).Choices[0].Message.Audio
-	sound, err := base64.StdEncoding.DecodeString(audio.Data)
-	if err != nil || !bytes.HasPrefix(sound, []byte("RIFF")) || audio.ID == "" || audio.Transcript == "" {
-		t.Errorf("audio: %v, %d bytes, id %q, transcript %q", err, len(sound), audio.ID, audio.Transcript)
+	waves, err := base64.StdEncoding.DecodeString(audio.Data)
+	if err != nil || !bytes.HasPrefix(waves, []byte("RIFF")) || audio.ID == "" || audio.Transcript == "" {
+		t.Errorf("audio: %v, %d bytes, id %q, transcript %q", err, len(waves), audio.ID, audio.Transcript)
 	}
 }

@@ -152,7 +152,7 @@ func fetched(t *testing.T, address string) []byte {
 	return body
 }
 
-const filmConfig = `
+const videoConfig = `
 server: {listen: %[1]q, admin_listen: "off", shutdown_delay: 0s}
 data_dir: %[2]q
 builtin: false
@@ -193,7 +193,7 @@ func startNode(t testing.TB, provider, keep string) *node {
 	_ = l.Close()
 	dir := t.TempDir()
 	n := &node{t: t, url: "http://" + address, config: filepath.Join(dir, "weir.yaml")}
-	if err := os.WriteFile(n.config, fmt.Appendf(nil, filmConfig, address, filepath.Join(dir, "data"), provider, keep), 0o600); err != nil {
+	if err := os.WriteFile(n.config, fmt.Appendf(nil, videoConfig, address, filepath.Join(dir, "data"), provider, keep), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	made, err := weir(t, "user", "bootstrap", "alice", "-c", n.config)
@@ -279,10 +279,10 @@ type videoJob struct {
 
 func (n *node) submit(model string) videoJob {
 	n.t.Helper()
-	return n.film(model, "A heron.")
+	return n.video(model, "A heron.")
 }
 
-func (n *node) film(model, prompt string) videoJob {
+func (n *node) video(model, prompt string) videoJob {
 	n.t.Helper()
 	status, body, ok := n.call("POST", "/v1/videos", `{"model":"`+model+`","prompt":"`+prompt+`"}`)
 	return n.job(http.StatusAccepted, status, body, ok)
@@ -374,8 +374,8 @@ func TestVideoJobSurvivesDeath(t *testing.T) {
 			completed := 0
 			if c.want == "completed" {
 				completed = 1
-				if status, film, ok := n.call("GET", "/v1/videos/"+job.ID+"/content", ""); !ok || status != 200 || len(film) < 1000 || string(film[4:8]) != "ftyp" {
-					t.Errorf("the video: status %d, %d bytes", status, len(film))
+				if status, video, ok := n.call("GET", "/v1/videos/"+job.ID+"/content", ""); !ok || status != 200 || len(video) < 1000 || string(video[4:8]) != "ftyp" {
+					t.Errorf("the video: status %d, %d bytes", status, len(video))
 				}
 			}
 			n.wantMoney(completed)

@@ -32,7 +32,7 @@ func (n *node) residentMB() (now, peak int) {
 // downloads has clients read a video of that size at once, and tells how much memory the gateway had before, and at most.
 func downloads(t testing.TB, keep string, clients int, bytes int64) (before, peak int) {
 	n := startNode(t, startStudio(t).sim, keep)
-	job := n.ended(n.film("films/plain", fmt.Sprintf("[[sim bytes=%d]] A heron.", bytes)).ID)
+	job := n.ended(n.video("films/plain", fmt.Sprintf("[[sim bytes=%d]] A heron.", bytes)).ID)
 	if job.Status != "completed" {
 		t.Fatalf("the job is %+v\n%s", job, n.log.String())
 	}

@@ -73,11 +73,11 @@ func priceLines(p *catalog.Pricing) []priceLine {
 		out = append(out, priceLine{words(x.Component, x.Variant, x.Resolution), x.Price, per})
 	}
 	for _, r := range p.Video {
-		sound := "without sound"
+		audio := "without sound"
 		if r.WithAudio {
-			sound = "with sound"
+			audio = "with sound"
 		}
-		out = append(out, priceLine{words("video", r.Resolution, sound), r.PerSecond, "second"})
+		out = append(out, priceLine{words("video", r.Resolution, audio), r.PerSecond, "second"})
 	}
 	return slices.DeleteFunc(out, func(l priceLine) bool { return !l.price.Set })
 }

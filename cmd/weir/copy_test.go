@@ -38,11 +38,11 @@ func TestCopiedDataDirectory(t *testing.T) {
 			older.APIKey = strings.TrimSpace(weir(t, "key", "add", "-q", "anna", "-c", older.file))
 			newer.APIKey = older.APIKey
 			older.serve(t)
-			var told []reply
+			var reported []reply
 			say := func(s *site, must bool) {
-				r, broken := s.whole(t.Context(), fmt.Sprint("call ", len(told)))
+				r, broken := s.whole(t.Context(), fmt.Sprint("call ", len(reported)))
 				if broken == nil {
-					told = append(told, r)
+					reported = append(reported, r)
 				} else if must {
 					t.Fatal(broken)
 				}
@@ -87,7 +87,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 			}
 			verify(t, "-c", older.file)
 			newer.serve(t)
-			for _, r := range told {
+			for _, r := range reported {
 				var is struct {
 					Data struct {
 						Cost json.Number `json:"total_cost"`

@@ -67,13 +67,13 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	told(&done)
+	reported(&done)
 	fmt.Printf("Adjusted %s by %s rubles.\nBalance of %s: %s rubles\n", u.Name, done.Amount, u.Name, b.Balance)
 	return nil
 }
 
 // told says of what was posted before that nothing changed.
-func told(p *ledger.Posted) {
+func reported(p *ledger.Posted) {
 	if p.Repeated {
 		fmt.Printf("Reference %s was posted before, %s by %s; nothing changed.\n", p.Reference(), p.At.Format(time.DateTime), p.Actor)
 	}
@@ -125,7 +125,7 @@ func (c *ledgerRefundCmd) Run(ctx context.Context) error {
 	for i := range all {
 		back += all[i].Amount
 	}
-	told(&done)
+	reported(&done)
 	fmt.Printf("Refunded %s rubles of %s; of %s charged, %s are refunded.\nBalance of %s: %s rubles\n", done.Amount, c.Generation, call.Cost, back, done.Wallet, b.Balance)
 	return nil
 }

@@ -33,7 +33,7 @@ func (b *books) load(ctx context.Context, t *testing.T, stop <-chan struct{}, wg
 			defer tick.Stop()
 			for i := 0; m.alive(stop) != nil; i++ {
 				<-tick.C
-				b.film(ctx, t, m, fmt.Sprintf("Film %d of %s", i, m.dir), stop)
+				b.video(ctx, t, m, fmt.Sprintf("Film %d of %s", i, m.dir), stop)
 			}
 		})
 	}
@@ -47,9 +47,9 @@ type style struct {
 }
 
 var styles = []style{
-	{"/v1/chat/completions", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, toldCost},
-	{"/v1/responses", `{"model":"test/chat","max_output_tokens":200,"input":%q%s}`, `,"stream":true`, toldCost},
-	{"/v1/messages", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, toldUsage},
+	{"/v1/chat/completions", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, reportedCost},
+	{"/v1/responses", `{"model":"test/chat","max_output_tokens":200,"input":%q%s}`, `,"stream":true`, reportedCost},
+	{"/v1/messages", `{"model":"test/chat","max_tokens":200,"messages":[{"role":"user","content":%q}]%s}`, `,"stream":true`, reportedUsage},
 }
 
 var (
@@ -57,8 +57,8 @@ var (
 	usageMember = regexp.MustCompile(`"stop_reason":"[^}]*}?,"usage":\{"input_tokens":(\d+),"cache_creation_input_tokens":(\d+),"cache_read_input_tokens":(\d+),"output_tokens":(\d+)[,}]`)
 )
 
-// toldCost is the cost that an answer or the beginning of one told.
-func toldCost(t *testing.T, text string) (money.Nano, bool) {
+// reportedCost is the cost that an answer or the beginning of one told.
+func reportedCost(t *testing.T, text string) (money.Nano, bool) {
 	found := costMember.FindStringSubmatch(text)
 	if found == nil {
 		return 0, false
@@ -66,8 +66,8 @@ func toldCost(t *testing.T, text string) (money.Nano, bool) {
 	return rubles(t, json.Number(found[1])), true
 }
 
-// toldUsage is what the last usage of an answer in the messages style costs, which tells none itself.
-func toldUsage(t *testing.T, text string) (money.Nano, bool) {
+// reportedUsage is what the last usage of an answer in the messages style costs, which tells none itself.
+func reportedUsage(t *testing.T, text string) (money.Nano, bool) {
 	found := usageMember.FindStringSubmatch(text)
 	if found == nil {
 		return 0, false
@@ -110,7 +110,7 @@ func (m *member) call(ctx context.Context, t *testing.T, n *node, by *customer, 
 	}
 	body := fmt.Sprintf(s.body, "[[sim "+mood+"]] What is a weir?", stream)
 	id, text := m.send(ctx, n, by, s.path, body, most)
-	if cost, told := s.cost(t, text); told {
+	if cost, reported := s.cost(t, text); reported {
 		m.noteAnswer(answer{by, id, cost})
 	}
 }
@@ -118,7 +118,7 @@ func (m *member) call(ctx context.Context, t *testing.T, n *node, by *customer, 
 func (m *member) noteAnswer(a answer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	m.told = append(m.told, a)
+	m.reported = append(m.reported, a)
 }
 
 // send sends a request and reads at most so many bytes of the answer before it hangs up. It returns what came.
@@ -150,8 +150,8 @@ func (m *member) send(ctx context.Context, n *node, by *customer, path, body str
 	return res.Header.Get("X-Generation-Id"), got.String()
 }
 
-// film has one video made, and waits for it at whatever nodes live.
-func (b *books) film(ctx context.Context, t *testing.T, m *member, prompt string, stop <-chan struct{}) {
+// video has one video made, and waits for it at whatever nodes live.
+func (b *books) video(ctx context.Context, t *testing.T, m *member, prompt string, stop <-chan struct{}) {
 	by := b.customers[len(b.customers)-1]
 	n := m.alive(stop)
 	if n == nil {
@@ -171,7 +171,7 @@ func (b *books) film(ctx context.Context, t *testing.T, m *member, prompt string
 		if n == nil {
 			return
 		}
-		is, err := n.filmOf(ctx, by, job.ID)
+		is, err := n.videoBytes(ctx, by, job.ID)
 		if err != nil || is.Status == "pending" || is.Status == "in_progress" {
 			continue
 		}
@@ -184,13 +184,13 @@ func (b *books) film(ctx context.Context, t *testing.T, m *member, prompt string
 	}
 }
 
-type film struct {
+type video struct {
 	Status     string
 	Generation string `json:"generation_id"`
 	Usage      *usage
 }
 
-func (n *node) filmOf(ctx context.Context, by *customer, id string) (is film, err error) {
+func (n *node) videoBytes(ctx context.Context, by *customer, id string) (is video, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, n.BaseURL+"/v1/videos/"+id, nil)
 	if err != nil {
 		return is, err

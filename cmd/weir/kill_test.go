@@ -66,14 +66,14 @@ type siege struct {
 	upstream string
 	client   *http.Client
 
-	mu      sync.Mutex
-	ready   []time.Duration // how long starts after a kill took
-	checked []time.Duration // and the verification after it
-	kills   int
-	early   int // of them before the node was ready
-	told    int // answers whose cost a client saw
-	paid    int // top-ups, corrections, refunds
-	frozen  int // nodes that slept until others had taken their leases
+	mu       sync.Mutex
+	ready    []time.Duration // how long starts after a kill took
+	checked  []time.Duration // and the verification after it
+	kills    int
+	early    int // of them before the node was ready
+	reported int // answers whose cost a client saw
+	paid     int // top-ups, corrections, refunds
+	frozen   int // nodes that slept until others had taken their leases
 }
 
 func (s *siege) report(t *testing.T) {
@@ -82,7 +82,7 @@ func (s *siege) report(t *testing.T) {
 	if len(s.ready) == 0 {
 		t.Fatal("no node was killed")
 	}
-	t.Logf("%d kills, %d of them at a start, and %d nodes frozen; %d answers and %d payments; verify took %v in the middle", s.kills, s.early, s.frozen, s.told, s.paid,
+	t.Logf("%d kills, %d of them at a start, and %d nodes frozen; %d answers and %d payments; verify took %v in the middle", s.kills, s.early, s.frozen, s.reported, s.paid,
 		s.checked[len(s.checked)/2].Round(time.Millisecond))
 	promised(t, "ready after a kill, in the middle", s.ready[len(s.ready)/2], 3*time.Second)
 }
@@ -97,7 +97,7 @@ type member struct {
 	mu       sync.Mutex
 	life     *node         // nil while it is dead
 	changed  chan struct{} // closed with the next start
-	told     []answer      // not yet compared with the books
+	reported []answer      // not yet compared with the books
 	all      []answer
 	refunded string // the last of them that was
 
@@ -396,11 +396,11 @@ func (m *member) killStarting(t *testing.T) {
 func (m *member) compare(t *testing.T) {
 	t.Helper()
 	m.mu.Lock()
-	told := m.told
-	m.told = nil
-	m.all = append(m.all, told...)
+	reported := m.reported
+	m.reported = nil
+	m.all = append(m.all, reported...)
 	m.mu.Unlock()
-	for _, a := range told {
+	for _, a := range reported {
 		m.wantCharge(t, a)
 	}
 }
@@ -437,7 +437,7 @@ func (b *books) quiet(t *testing.T) {
 		}
 		m.compare(t)
 	}
-	told, sums := map[*customer]int64{}, map[*customer]money.Nano{}
+	reported, sums := map[*customer]int64{}, map[*customer]money.Nano{}
 	seen := map[string]bool{}
 	for _, m := range b.members {
 		for _, a := range m.all {
@@ -445,18 +445,18 @@ func (b *books) quiet(t *testing.T) {
 				t.Errorf("two answers with the id %s", a.id)
 			}
 			seen[a.id] = true
-			told[a.by]++
+			reported[a.by]++
 			sums[a.by] += a.cost
 			m.wantCharge(t, a) // still, after all that was applied since
 		}
 	}
 	s := b.members[0].siege
 	s.mu.Lock()
-	s.told += len(seen)
+	s.reported += len(seen)
 	s.paid += int(b.refs.Load())
 	s.mu.Unlock()
 	for _, c := range b.customers {
-		b.balanced(t, c, told[c], sums[c])
+		b.balanced(t, c, reported[c], sums[c])
 	}
 	for _, m := range b.members {
 		m.kill()
@@ -479,17 +479,17 @@ type walletState struct {
 }
 
 // balanced checks a customer's wallet against what clients know.
-func (b *books) balanced(t *testing.T, c *customer, told int64, sum money.Nano) {
+func (b *books) balanced(t *testing.T, c *customer, reported int64, sum money.Nano) {
 	t.Helper()
 	is := b.members[0].credits(t, c)
 	credited, charged, balance := rubles(t, is.TotalCredits), rubles(t, is.TotalUsage), rubles(t, is.Balance)
 	calls := b.charges(t, c)
-	t.Logf("%s: %s credited, %s charged for %d calls of %d sent; %d were told to cost %s", c.name, credited, charged, calls, c.sent.Load(), told, sum)
+	t.Logf("%s: %s credited, %s charged for %d calls of %d sent; %d were told to cost %s", c.name, credited, charged, calls, c.sent.Load(), reported, sum)
 	if credited != c.credited || balance != credited-charged {
 		t.Errorf("%s: topped up by %s, credited are %s; charged are %s, the balance is %s", c.name, c.credited, credited, charged, balance)
 	}
-	if calls < told || calls > c.sent.Load() || charged < sum {
-		t.Errorf("%s: %d calls were sent and %d charged with %s, %d of them were told to cost %s", c.name, c.sent.Load(), calls, charged, told, sum)
+	if calls < reported || calls > c.sent.Load() || charged < sum {
+		t.Errorf("%s: %d calls were sent and %d charged with %s, %d of them were told to cost %s", c.name, c.sent.Load(), calls, charged, reported, sum)
 	}
 }
 

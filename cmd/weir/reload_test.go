@@ -20,7 +20,7 @@ func versionPrice(version int64) string { return fmt.Sprintf("0.4%02d1", version
 // wantCost checks that a call was charged with the prices of one version, from first to last.
 func wantCost(t *testing.T, r reply, first, last int64) {
 	t.Helper()
-	var told []string
+	var reported []string
 	for v := first; v <= last; v++ {
 		var sum money.Sum
 		for price, tokens := range map[string]int64{"0.1": r.usage.PromptTokens, versionPrice(v): r.usage.CompletionTokens} {
@@ -34,11 +34,11 @@ func wantCost(t *testing.T, r reply, first, last int64) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if told = append(told, cost.String()); cost == rubles(t, r.usage.Cost) {
+		if reported = append(reported, cost.String()); cost == rubles(t, r.usage.Cost) {
 			return
 		}
 	}
-	t.Errorf("%s cost %s; by versions %d to %d it is one of %v", r.id, r.usage.Cost, first, last, told)
+	t.Errorf("%s cost %s; by versions %d to %d it is one of %v", r.id, r.usage.Cost, first, last, reported)
 }
 
 // versions of a site's configuration: a call sees one between that in force when it begins and that written when it ends.

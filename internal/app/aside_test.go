@@ -13,7 +13,7 @@ import (
 )
 
 // A charge that was set aside is told by /readyz, which stays ready, and by a metric, until somebody has decided and the node starts again.
-func TestWhatIsSetAsideIsTold(t *testing.T) {
+func TestWhatIsSetAsideIsReported(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
 		s.Server.AdminListen = "127.0.0.1:0"
@@ -50,12 +50,12 @@ func TestWhatIsSetAsideIsTold(t *testing.T) {
 	if err != nil || report.OK() {
 		t.Errorf("verified: %t, %v", report.OK(), err)
 	}
-	sound := startGateway(t, func(s *setup) { s.Server.AdminListen = "127.0.0.1:0" })
-	ask = &account{gw: &gateway{url: sound.node.AdminURL(), client: sound.client}}
+	audio := startGateway(t, func(s *setup) { s.Server.AdminListen = "127.0.0.1:0" })
+	ask = &account{gw: &gateway{url: audio.node.AdminURL(), client: audio.client}}
 	if got := ask.send(t, http.MethodGet, "/readyz", nil, map[string]string{"Authorization": ""}); got.status != http.StatusOK || strings.Contains(string(got.body), "set aside") {
 		t.Errorf("readyz of a sound node: %d %s", got.status, got.body)
 	}
-	if !strings.Contains(sound.metrics(t), "\nweir_ledger_set_aside 0\n") {
+	if !strings.Contains(audio.metrics(t), "\nweir_ledger_set_aside 0\n") {
 		t.Error("the metrics of a sound node do not say so")
 	}
 }

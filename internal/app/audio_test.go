@@ -543,7 +543,7 @@ func (a *account) speak(t *testing.T, body map[string]any) *answer {
 	return a.do(t, http.MethodPost, "/v1/audio/speech", body)
 }
 
-var soundTypes = map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm"}
+var audioTypes = map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm"}
 
 // Every provider speaks in each of its formats, as bytes and as events that carry the same bytes, and is charged by characters or tokens.
 func TestSpeech(t *testing.T) {
@@ -553,16 +553,16 @@ func TestSpeech(t *testing.T) {
 		for i := range speakers {
 			t.Run(speakers[i].name, func(t *testing.T) {
 				t.Parallel()
-				speakers[i].wantSound(t, gw)
+				speakers[i].wantAudio(t, gw)
 			})
 		}
 	})
 	gw.wantBalanced(t)
 }
 
-func (s *speaker) wantSound(t *testing.T, gw *gateway) {
+func (s *speaker) wantAudio(t *testing.T, gw *gateway) {
 	a := gw.newAccount(t)
-	for format, kind := range soundTypes {
+	for format, kind := range audioTypes {
 		got := a.speak(t, s.asks(s.at(""), map[string]any{"response_format": format}))
 		if !slices.Contains(s.formats, format) {
 			if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "speaks mp3") {
@@ -583,7 +583,7 @@ func (s *speaker) wantSound(t *testing.T, gw *gateway) {
 	a.wantNothingHeld(t)
 }
 
-func (s *speaker) wantEvents(t *testing.T, got *answer, sound []byte) {
+func (s *speaker) wantEvents(t *testing.T, got *answer, audio []byte) {
 	t.Helper()
 	if got.status != http.StatusOK || got.header.Get("Content-Type") != "text/event-stream" {
 		t.Fatalf("events: %d %s", got.status, got.body)
@@ -598,8 +598,8 @@ func (s *speaker) wantEvents(t *testing.T, got *answer, sound []byte) {
 		}
 		said = append(said, b...)
 	}
-	if !bytes.Equal(said, sound) {
-		t.Errorf("%d bytes in events, %d bare", len(said), len(sound))
+	if !bytes.Equal(said, audio) {
+		t.Errorf("%d bytes in events, %d bare", len(said), len(audio))
 	}
 	end := all[len(all)-1]
 	u, _ := end["usage"].(map[string]any)
@@ -660,7 +660,7 @@ func TestSpeechOptions(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// What an upstream does wrong shows in the status that the matrix promises while there is no sound; afterwards the answer is cut, never ended.
+// What an upstream does wrong shows in the status that the matrix promises while there is no audio; afterwards the answer is cut, never ended.
 func TestSpeechMatrix(t *testing.T) {
 	t.Parallel()
 	var faults []string
@@ -714,8 +714,8 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 		t.Fatal(err)
 	}
 	defer res.Body.Close()
-	sound, cut := io.ReadAll(res.Body)
-	got := &answer{status: res.StatusCode, header: res.Header, body: sound}
+	audio, cut := io.ReadAll(res.Body)
+	got := &answer{status: res.StatusCode, header: res.Header, body: audio}
 	switch {
 	case got.status >= 400:
 		got.wantEnvelope(t)
@@ -723,16 +723,16 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 			t.Errorf("status %d: %s", got.status, got.body)
 		}
 		a.wantSpent(t, false)
-	case events && strings.Contains(string(sound), `"error":`):
+	case events && strings.Contains(string(audio), `"error":`):
 		got.wantErrorEvent(t)
 		a.wantSpent(t, false)
 	case cut != nil:
 		a.wantSpent(t, false)
 	default:
 		if c.broken && s.tokens { // bare bytes may end where they like
-			t.Errorf("a broken stream ended well: %.200q", sound)
+			t.Errorf("a broken stream ended well: %.200q", audio)
 		}
-		if len(sound) == 0 {
+		if len(audio) == 0 {
 			t.Error("no sound")
 		}
 		a.wantSpent(t, true)
@@ -741,7 +741,7 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 	a.wantNothingHeld(t)
 }
 
-// Who leaves in the middle of a sound pays for the text; nothing stays held.
+// Who leaves in the middle of audio pays for the text; nothing stays held.
 func TestSpeechGone(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {

@@ -22,7 +22,7 @@ var features = []feature{
 	{name: "tools", about: "a tool is offered, called with arguments that conform to its schema, answered, and its result told; required, named and forbidden calls are obeyed", check: showTools},
 	{name: "parallel tools", about: "three calls in one answer and their results in one turn, also answered in another order; where the client wants one call only it gets one", check: showParallelTools},
 	{
-		name: "tool results with images", about: "a picture in the result of a tool reaches the model", check: showToolPicture,
+		name: "tool results with images", about: "a picture in the result of a tool reaches the model", check: showToolImage,
 		ask: func(p *place) *ask {
 			call := called{"call_1", "camera", `{"city":"Perm"}`}
 			return &ask{model: p.model("vision"), tools: []string{"camera"}, turns: []turn{p.user("Look."), {role: "assistant", calls: []called{call}}, {role: "user", results: []result{{id: call.id, text: "Here it is.", image: true}}}}}
@@ -42,9 +42,9 @@ var features = []feature{
 	{name: "PDF in", about: "a document reaches the model", check: showMedium("pdf", "file"), ask: askMedium("pdf")},
 	{name: "audio in", about: "sound reaches the model", check: showMedium("audio", "audio wav"), ask: askMedium("audio")},
 	{
-		name: "image out", about: "a picture that the model drew reaches the client, and is paid for", check: showPicture,
+		name: "image out", about: "a picture that the model drew reaches the client, and is paid for", check: showImage,
 		ask: func(p *place) *ask {
-			return &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, pictures: true}
+			return &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true}
 		},
 	},
 	{name: "stop reasons", about: "end, length, tool calls and content filter, each in the style's own word", check: showStopReasons},
@@ -69,11 +69,11 @@ func (s *said) bill(t *testing.T, hour bool) money.Nano {
 	if hour {
 		write = "0.2"
 	}
-	thought := max(s.thought, 0)
+	reasoning := max(s.reasoned, 0)
 	for _, line := range []struct {
 		n     int64
 		price string
-	}{{s.prompt - s.read - s.written, "0.1"}, {s.read, "0.01"}, {s.written, write}, {s.answer - thought, "0.4"}, {thought, "0.3"}} {
+	}{{s.prompt - s.read - s.written, "0.1"}, {s.read, "0.01"}, {s.written, write}, {s.answer - reasoning, "0.4"}, {reasoning, "0.3"}} {
 		sum.PerThousand(line.n, price(t, line.price).Nano)
 	}
 	cost, err := sum.Ceil()
@@ -192,15 +192,15 @@ func showCallsInTurn(t *testing.T, p *place) {
 	body, at := string(all[len(all)-1].body), 0
 	for i, name := range names {
 		call := strings.Index(body, `"function_call":{"name":"`+name+`"`)
-		told := strings.Index(body, fmt.Sprintf("result %d", i))
-		if call < at || told < call {
-			t.Errorf("%s and its result stand at %d and %d: %s", name, call, told, body)
+		reported := strings.Index(body, fmt.Sprintf("result %d", i))
+		if call < at || reported < call {
+			t.Errorf("%s and its result stand at %d and %d: %s", name, call, reported, body)
 		}
-		at = told
+		at = reported
 	}
 }
 
-func showToolPicture(t *testing.T, p *place) {
+func showToolImage(t *testing.T, p *place) {
 	q := &ask{model: p.model("vision"), tools: []string{"camera"}, must: "*", turns: []turn{p.user("Look.")}}
 	s := p.hear(t, q)
 	s.wantCall(t, "camera")
@@ -248,12 +248,12 @@ func showJSON(t *testing.T, p *place) {
 func showReasoning(t *testing.T, p *place) {
 	q := &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why does water flow?")}}
 	s := p.hear(t, q)
-	if !strings.HasPrefix(s.reasoning, "Let me think") || s.thought < 16 && p.counts() || s.text == "" || strings.Contains(s.text, "Let me think") || s.answer < 16 {
+	if !strings.HasPrefix(s.reasoning, "Let me think") || s.reasoned < 16 && p.counts() || s.text == "" || strings.Contains(s.text, "Let me think") || s.answer < 16 {
 		t.Errorf("%+v", s)
 	}
 	q.effort = "none"
 	s = p.hear(t, q)
-	switch off := s.reasoning == "" && s.thought <= 0; p.dialect.name {
+	switch off := s.reasoning == "" && s.reasoned <= 0; p.dialect.name {
 	case "gemini":
 	case "gigachat":
 		if s.notice == "" {
@@ -266,10 +266,10 @@ func showReasoning(t *testing.T, p *place) {
 	}
 }
 
-// counts reports whether providers of the dialect tell how much they thought.
+// counts reports whether providers of the dialect tell how much the model reasoned.
 func (p *place) counts() bool { return p.dialect.name != "bedrock" && p.dialect.name != "gigachat" }
 
-// showSignatures has the simulator check what it signed: the messages and Gemini wires refuse thoughts that were altered, and what is
+// showSignatures has the simulator check what it signed: the messages and Gemini wires refuse reasoning that was altered, and what is
 // refused without its signature must have had it.
 func showSignatures(t *testing.T, p *place) {
 	q := &ask{model: p.model("reason"), effort: "low", tools: []string{"weather"}, turns: []turn{p.user("What is the weather?")}}
@@ -289,7 +289,7 @@ func showSignatures(t *testing.T, p *place) {
 	p.hear(t, q)
 	all := p.received()
 	last := string(all[len(all)-1].body)
-	if p.dialect.name == "openai" { // thoughts of this wire have no signatures, and yet they come back
+	if p.dialect.name == "openai" { // reasoning of this wire has no signatures, and yet they come back
 		if !strings.Contains(last, "Let me think") || strings.Contains(last, "weir.1.") {
 			t.Errorf("no thought came back: %s", last)
 		}
@@ -338,7 +338,7 @@ func askMedium(medium string) func(*place) *ask {
 	}
 }
 
-func showMedium(medium, told string) func(*testing.T, *place) {
+func showMedium(medium, reported string) func(*testing.T, *place) {
 	return func(t *testing.T, p *place) {
 		s := p.hear(t, askMedium(medium)(p))
 		if all := p.received(); medium == "pdf" && p.dialect.name == "gigachat" {
@@ -347,18 +347,18 @@ func showMedium(medium, told string) func(*testing.T, *place) {
 			}
 			return
 		}
-		if !strings.Contains(s.text, told) || s.finish != "stop" {
+		if !strings.Contains(s.text, reported) || s.finish != "stop" {
 			t.Errorf("it did not reach the model: %+v", s)
 		}
 	}
 }
 
-func showPicture(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, pictures: true})
+func showImage(t *testing.T, p *place) {
+	s := p.hear(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true})
 	if s.images != 1 || s.text == "" {
 		t.Errorf("%d pictures: %+v", s.images, s)
 	}
-	var sum money.Sum // 64 of the answer's tokens are the picture's
+	var sum money.Sum // 64 of the answer's tokens are the image's
 	sum.PerThousand(s.prompt, price(t, "0.1").Nano)
 	sum.PerThousand(s.answer-64, price(t, "0.4").Nano)
 	sum.PerThousand(64, price(t, "2").Nano)
@@ -393,11 +393,11 @@ func showMaxTokens(t *testing.T, p *place) {
 
 func showUsage(t *testing.T, p *place) {
 	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{{role: "user", text: "alpha beta gamma"}}})
-	if s.prompt != 10 || s.answer != 3 || s.read != 0 || s.written != 0 || s.thought > 0 { // 4 for the message, 3 at the end
+	if s.prompt != 10 || s.answer != 3 || s.read != 0 || s.written != 0 || s.reasoned > 0 { // 4 for the message, 3 at the end
 		t.Errorf("%+v", s)
 	}
 	reasoned := p.hear(t, &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why?")}})
-	if reasoned.thought <= 0 && p.counts() {
+	if reasoned.reasoned <= 0 && p.counts() {
 		t.Errorf("thinking was not counted: %+v", reasoned)
 	}
 	if spent := p.spent(t); spent != s.bill(t, false)+reasoned.bill(t, false) || spent == 0 {

@@ -150,7 +150,7 @@ func (responsesStyle) said(t *testing.T, r *responsesReply) *said {
 	u := r.Usage
 	out := &said{
 		id: r.ID, model: r.Model, native: r.Status, notice: r.Metadata.Notice, back: r.Output, finish: "stop",
-		prompt: u.InputTokens, answer: u.OutputTokens, read: u.InputTokensDetails.CachedTokens, written: u.InputTokensDetails.CacheWriteTokens, thought: u.OutputTokensDetails.ReasoningTokens,
+		prompt: u.InputTokens, answer: u.OutputTokens, read: u.InputTokensDetails.CachedTokens, written: u.InputTokensDetails.CacheWriteTokens, reasoned: u.OutputTokensDetails.ReasoningTokens,
 	}
 	for _, item := range r.Output {
 		m := item.(map[string]any)

@@ -41,7 +41,7 @@ type ask struct {
 	effort    string // also "none"; "": nothing is said of reasoning
 	maxTokens int
 	stop      []string
-	pictures  bool // are wanted in the answer
+	images    bool // are wanted in the answer
 	search    bool // of the web, is offered
 	json      bool // is what the answer must be, without a schema
 }
@@ -66,13 +66,13 @@ type said struct {
 	id, model       string
 	text, reasoning string
 	calls           []called
-	signatures      []string // whatever a provider put in to know its thoughts again
+	signatures      []string // whatever a provider put in to recognize its reasoning
 	images          int
 	finish          string // "stop", "length", "tools", "filter"
 	native          string // the wire's own word, or the one that it passes on
 	prompt, answer  int64
 	read, written   int64 // of the prompt
-	thought         int64 // of the answer, -1: not told
+	reasoned        int64 // of the answer, -1: not told
 	notice          string
 	back            any // what a client sends back as the assistant's turn
 }
@@ -86,7 +86,7 @@ func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
 // samples are media that every provider takes, in base64.
 var samples = map[string]string{
-	"image": base64.StdEncoding.EncodeToString(samplePicture()),
+	"image": base64.StdEncoding.EncodeToString(sampleImage()),
 	"pdf":   base64.StdEncoding.EncodeToString(samplePDF("Water over stones")),
 	"audio": base64.StdEncoding.EncodeToString([]byte("RIFF\x24\x00\x00\x00WAVEfmt \x10\x00\x00\x00\x01\x00\x01\x00\xc0\x5d\x00\x00\x80\xbb\x00\x00\x02\x00\x10\x00data\x00\x00\x00\x00")),
 }
@@ -98,7 +98,7 @@ func samplePDF(text string) []byte {
 		"4 0 obj\n<</Length %d>>\nstream\n%s\nendstream\nendobj\ntrailer\n<</Root 1 0 R>>\n", len(content), content)
 }
 
-func samplePicture() []byte {
+func sampleImage() []byte {
 	var b bytes.Buffer
 	if err := png.Encode(&b, image.NewGray(image.Rect(0, 0, 5, 3))); err != nil {
 		panic(err)
@@ -163,7 +163,7 @@ func (s chatStyle) encode(a *ask) map[string]any {
 	put("max_tokens", a.maxTokens > 0, a.maxTokens)
 	put("stop", a.stop != nil, a.stop)
 	put("web_search_options", a.search, map[string]any{})
-	put("modalities", a.pictures, []string{"text", "image"})
+	put("modalities", a.images, []string{"text", "image"})
 	return body
 }
 
@@ -331,7 +331,7 @@ func (chatStyle) said(r *chatReply, m *chatMessage) *said {
 		id: r.ID, model: r.Model, reasoning: m.Reasoning, images: len(m.Images), native: r.Choices[0].NativeFinishReason, notice: r.Metadata.Notice,
 		finish: map[string]string{"stop": "stop", "length": "length", "tool_calls": "tools", "content_filter": "filter"}[r.Choices[0].FinishReason],
 		prompt: u.PromptTokens, answer: u.CompletionTokens, read: u.PromptTokensDetails.CachedTokens, written: u.PromptTokensDetails.CacheWriteTokens,
-		thought: u.CompletionTokensDetails.ReasoningTokens,
+		reasoned: u.CompletionTokensDetails.ReasoningTokens,
 	}
 	back := map[string]any{"role": "assistant", "content": m.Content}
 	if m.Content != nil {
@@ -444,11 +444,11 @@ func (messagesStyle) turn(u *turn) any {
 	for _, c := range u.calls {
 		blocks = append(blocks, map[string]any{"type": "tool_use", "id": c.id, "name": c.name, "input": raw(c.arguments)})
 	}
-	picture := map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": samples["image"]}}
+	image := map[string]any{"type": "image", "source": map[string]any{"type": "base64", "media_type": "image/png", "data": samples["image"]}}
 	for _, r := range u.results {
 		content := []any{map[string]any{"type": "text", "text": r.text}}
 		if r.image {
-			content = append(content, picture)
+			content = append(content, image)
 		}
 		blocks = append(blocks, map[string]any{"type": "tool_result", "tool_use_id": r.id, "content": content})
 	}
@@ -458,7 +458,7 @@ func (messagesStyle) turn(u *turn) any {
 	for _, m := range u.media {
 		switch m {
 		case "image":
-			blocks = append(blocks, picture)
+			blocks = append(blocks, image)
 		case "pdf":
 			blocks = append(blocks, map[string]any{"type": "document", "title": "a.pdf", "source": map[string]any{"type": "base64", "media_type": "application/pdf", "data": samples[m]}})
 		}
@@ -588,12 +588,12 @@ func (messagesStyle) said(t *testing.T, r *messagesReply) *said {
 	t.Helper()
 	u := r.Usage
 	out := &said{
-		id: r.ID, model: r.Model, native: r.StopReason, back: r.Content, notice: r.Metadata.Notice, thought: -1,
+		id: r.ID, model: r.Model, native: r.StopReason, back: r.Content, notice: r.Metadata.Notice, reasoned: -1,
 		finish: map[string]string{"end_turn": "stop", "stop_sequence": "stop", "max_tokens": "length", "tool_use": "tools", "refusal": "filter"}[r.StopReason],
 		prompt: u.InputTokens + u.CacheReadInputTokens + u.CacheCreationInputTokens, answer: u.OutputTokens, read: u.CacheReadInputTokens, written: u.CacheCreationInputTokens,
 	}
 	if u.OutputTokensDetails != nil {
-		out.thought = u.OutputTokensDetails.ThinkingTokens
+		out.reasoned = u.OutputTokensDetails.ThinkingTokens
 	}
 	for _, b := range r.Content {
 		switch b["type"] {

@@ -54,7 +54,7 @@ func TestMessagesByteForByte(t *testing.T) {
 	}
 }
 
-// Of a request that holds what another provider thought, that alone is taken out, and the client is told.
+// Of a request that holds the reasoning of another provider, that alone is taken out, and the client is told.
 func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
@@ -194,7 +194,7 @@ func (a *account) wantNotice(t *testing.T, s style, is *said) {
 }
 
 // A provider that refuses reasoning which looks like its own, but is another model's or was altered, is asked once more without it.
-func TestThoughtsRefused(t *testing.T) {
+func TestReasoningRefused(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
 	for _, s := range styles {

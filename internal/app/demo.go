@@ -315,7 +315,7 @@ func simDeclared(origin string) catalog.Declared {
 	declareVectors(&d, origin)
 	declareAudio(&d, origin)
 	d.Models = append(d.Models, catalog.ModelInfo{Slug: everywhere, Name: "Sim Anywhere", Description: "Thinks before it answers; served by every dialect."})
-	d.Append(simPictures(origin))
+	d.Append(simImages(origin))
 	d.Append(simVideos(origin))
 	return d
 }

@@ -5,8 +5,8 @@ import (
 	"weir/internal/money"
 )
 
-// simPictures is what the simulator paints: at once and by the token, and through a queue by the picture.
-func simPictures(origin string) catalog.Declared {
+// simImages is what the simulator paints: at once and by the token, and through a queue by the image.
+func simImages(origin string) catalog.Declared {
 	provider := func(id, dialect, path string) catalog.Provider {
 		return catalog.Provider{ID: id, Name: "Simulated " + dialect + " pictures", Dialect: dialect, BaseURL: origin + path, Key: "sk-sim", DataPolicy: catalog.PolicyZero, Simulated: true}
 	}

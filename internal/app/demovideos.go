@@ -21,7 +21,7 @@ type simVideo struct {
 	upstream                string
 	quirks                  catalog.Quirks
 	facts                   catalog.VideoFacts
-	silent, sounding        int64 // kopecks a second of 720p, without sound and with it; twice that of anything larger
+	silent, sounding        int64 // kopecks a second of 720p, without audio and with it; twice that of anything larger
 }
 
 var simVideoModels = []simVideo{
@@ -56,8 +56,8 @@ func simVideos(origin string) (d catalog.Declared) {
 }
 
 func (f *simVideo) rules() []catalog.VideoRule {
-	rule := func(resolution string, sound bool, kopecks int64) catalog.VideoRule {
-		return catalog.VideoRule{Resolution: resolution, WithAudio: sound, PerSecond: money.Price{Nano: kopecks * int64(money.Ruble) / 100, Set: true}}
+	rule := func(resolution string, audio bool, kopecks int64) catalog.VideoRule {
+		return catalog.VideoRule{Resolution: resolution, WithAudio: audio, PerSecond: money.Price{Nano: kopecks * int64(money.Ruble) / 100, Set: true}}
 	}
 	return []catalog.VideoRule{rule("720p", false, f.silent), rule("720p", true, f.sounding), rule("", false, 2*f.silent), rule("", true, 2*f.sounding)}
 }

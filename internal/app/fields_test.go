@@ -99,7 +99,7 @@ func startWitness(t *testing.T, change ...func(*setup)) *witness {
 		declarePainters(t, d, painters)
 		declareListeners(t, d)
 		declareSpeakers(t, d)
-		var films []string
+		var videos []string
 		for i := range videoWires {
 			f := &videoWires[i]
 			key := f.key
@@ -110,9 +110,9 @@ func startWitness(t *testing.T, change ...func(*setup)) *witness {
 			d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: id, Dialect: f.dialect, BaseURL: origin + f.base, Key: key, Quirks: f.quirks})
 			d.Models = append(d.Models, catalog.ModelInfo{Slug: slug, Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Durations: []int{f.seconds}, Resolutions: []string{f.resolution}, AspectRatios: []string{"16:9"}}})
 			d.Offers = append(d.Offers, matrixOffer(t, id, slug, f.model))
-			films = append(films, slug)
+			videos = append(videos, slug)
 		}
-		w.outlets = outletsOf(films)
+		w.outlets = outletsOf(videos)
 		to, err := url.Parse(origin)
 		if err != nil {
 			t.Fatal(err)
@@ -141,8 +141,8 @@ func startWitness(t *testing.T, change ...func(*setup)) *witness {
 }
 
 // outletsOf are all routes that ask models for something, each with a model of every dialect that serves it.
-func outletsOf(films []string) []outlet {
-	var chats, embeds, judges, ranks, pictures, edits, hears []string
+func outletsOf(videos []string) []outlet {
+	var chats, embeds, judges, ranks, images, edits, hears []string
 	for _, d := range append(slices.Clone(dialects), variants...) {
 		chats = append(chats, d.name+"/chat")
 	}
@@ -156,7 +156,7 @@ func outletsOf(films []string) []outlet {
 		ranks = append(ranks, rerankers[i].slug(""))
 	}
 	for i := range painters {
-		pictures = append(pictures, painters[i].slug(""))
+		images = append(images, painters[i].slug(""))
 		if painters[i].edits {
 			edits = append(edits, painters[i].slug(""))
 		}
@@ -180,18 +180,18 @@ func outletsOf(films []string) []outlet {
 		{route: "/v1/embeddings", models: embeds, fields: map[string]any{"input": "Over the weir"}},
 		{route: "/v1/moderations", models: judges, fields: map[string]any{"input": "Over the weir"}},
 		{route: "/v1/rerank", models: ranks, fields: map[string]any{"query": "weir", "documents": []string{"a", "b"}}},
-		{route: "/v1/images", models: pictures, fields: map[string]any{"prompt": "A weir"}},
-		{route: "/v1/images/generations", models: pictures, fields: map[string]any{"prompt": "A weir"}},
+		{route: "/v1/images", models: images, fields: map[string]any{"prompt": "A weir"}},
+		{route: "/v1/images/generations", models: images, fields: map[string]any{"prompt": "A weir"}},
 		{route: "/v1/images/edits", models: edits, fields: map[string]any{"prompt": "A weir", "images": []any{map[string]any{"image_url": png}}}},
 		{route: "/v1/images/edits", models: edits, form: formFields("prompt", "A weir", "image", png)},
 		{route: "/v1/audio/transcriptions", models: hears, form: []part{{"file", "speech.wav", string(wave(10 * time.Second))}}},
 		{route: "/v1/audio/speech", models: says, fields: map[string]any{"input": spokenText}, voices: voices},
-		{route: "/v1/videos", models: films, fields: map[string]any{"prompt": "A weir"}},
+		{route: "/v1/videos", models: videos, fields: map[string]any{"prompt": "A weir"}},
 		{route: "/v1/route/explain", models: chats[:1], fields: map[string]any{"messages": said}},
 	}
 }
 
-// tinyPNG is a picture of one pixel.
+// tinyPNG is an image of one pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
 // counts are the routes that answer without asking anybody, where nobody may be asked.

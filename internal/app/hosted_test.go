@@ -142,7 +142,7 @@ func TestClientToolsAreNotRefused(t *testing.T) {
 	}
 }
 
-// A picture that a model draws with a tool of its provider's is billed by tokens of another model, which no report counts. So it has no price, and the
+// An image that a model draws with a tool of its provider's is billed by tokens of another model, which no report counts. So it has no price, and the
 // refusal names it, whatever else a request asks for, also where every other tool has one.
 func TestDrawingToolIsRefused(t *testing.T) {
 	t.Parallel()

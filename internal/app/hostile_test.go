@@ -37,8 +37,8 @@ const (
 
 // missing is a count that a report leaves out; spoilt is one that is no number.
 const (
-	missing = math.MinInt64
-	spoilt  = math.MinInt64 + 1
+	missing  = math.MinInt64
+	unusable = math.MinInt64 + 1
 )
 
 // claim is a report of usage.
@@ -120,7 +120,7 @@ func members(c claim, names ...string) string {
 	var list []string
 	for i, n := range []int64{c.prompt, c.answer} {
 		switch {
-		case n == spoilt:
+		case n == unusable:
 			list = append(list, fmt.Sprintf(`%q:"lots"`, names[i]))
 		case n != missing:
 			list = append(list, fmt.Sprintf(`%q:%d`, names[i], n))
@@ -294,8 +294,8 @@ func drawPlot(t *rapid.T, id int, poor bool) *plot {
 		}
 		p.pieces = append(p.pieces, strings.Repeat("word ", words)+fmt.Sprintf("mark%d. ", i))
 	}
-	number := func(name string, absurd int64) int64 {
-		return rapid.SampledFrom([]int64{missing, spoilt, 0, -1, -999_999_999, 1, 7, 300, 2900, absurd, 999_999_999, math.MaxInt64}).Draw(t, name)
+	number := func(name string, implausible int64) int64 {
+		return rapid.SampledFrom([]int64{missing, unusable, 0, -1, -999_999_999, 1, 7, 300, 2900, implausible, 999_999_999, math.MaxInt64}).Draw(t, name)
 	}
 	say := func(at int, often int) {
 		if rapid.IntRange(0, often).Draw(t, "claims") == 0 {
@@ -348,14 +348,14 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 		bound = p.most
 	}
 	// The highest of what was told so far, and whether it was told behind all of the answer.
-	told, last := claim{missing, missing}, false
+	reported, last := claim{missing, missing}, false
 	take := func(at int, behind bool) {
 		c, ok := p.claims[at]
 		if !ok {
 			return
 		}
 		c.prompt, c.answer = p.counts(c.prompt), p.counts(c.answer)
-		told.prompt, told.answer = max(told.prompt, c.prompt), max(told.answer, c.answer)
+		reported.prompt, reported.answer = max(reported.prompt, c.prompt), max(reported.answer, c.answer)
 		if c.answer > 0 { // none beside an answer is no report
 			last = behind
 		}
@@ -371,12 +371,12 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 		take(atEnd, true)
 	}
 	prompt = between{1, int64(body)}
-	if told.prompt > 0 && told.prompt <= 4096 {
-		prompt = between{told.prompt, told.prompt}
+	if reported.prompt > 0 && reported.prompt <= 4096 {
+		prompt = between{reported.prompt, reported.prompt}
 	}
-	cut := between{min(told.answer, max(bound, got.low)), min(told.answer, max(bound, got.high))}
+	cut := between{min(reported.answer, max(bound, got.low)), min(reported.answer, max(bound, got.high))}
 	switch {
-	case told.answer <= 0:
+	case reported.answer <= 0:
 		answer = got
 	case last && whole:
 		answer = cut

@@ -17,7 +17,7 @@ import (
 	"weir/internal/catalog"
 )
 
-// A client that gives up a stream of pictures pays for those that were finished and for those of which it has seen a preview, at the price that the
+// A client that gives up a stream of images pays for those that were finished and for those of which it has seen a preview, at the price that the
 // offer has, whole or by tokens; a provider that breaks off is paid for what it has finished.
 func TestImageStreamsGivenUp(t *testing.T) {
 	t.Parallel()

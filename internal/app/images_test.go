@@ -21,14 +21,14 @@ import (
 	"weir/internal/sim"
 )
 
-// painter is a provider of pictures, as the simulator speaks its wire.
+// painter is a provider of images, as the simulator speaks its wire.
 type painter struct {
 	name    string // of the provider, and the vendor of its models
 	dialect string
 	base    string // below the simulator's origin
 	model   string // the simulator's name of its models
 	quirks  catalog.Quirks
-	media   string // type of its pictures when none is asked for
+	media   string // type of its images when none is asked for
 	tokens  bool   // it counts them
 	edits   bool
 }
@@ -71,8 +71,8 @@ func declarePainters(t *testing.T, d *catalog.Declared, list []painter, faults .
 	}
 }
 
-// pictures is an answer of POST /v1/images.
-type pictures struct {
+// images is an answer of POST /v1/images.
+type images struct {
 	Created int64
 	Data    []struct {
 		B64JSON   string `json:"b64_json"`
@@ -93,26 +93,26 @@ type imageUsage struct {
 	Cost             json.Number `json:"cost"`
 }
 
-func (a *account) paint(t *testing.T, body map[string]any) *pictures {
+func (a *account) paint(t *testing.T, body map[string]any) *images {
 	t.Helper()
 	got := a.do(t, http.MethodPost, "/v1/images", body)
 	if got.status != http.StatusOK {
 		t.Fatalf("status %d: %s", got.status, got.body)
 	}
-	return got.pictures(t)
+	return got.images(t)
 }
 
-func (a *answer) pictures(t *testing.T) *pictures {
+func (a *answer) images(t *testing.T) *images {
 	t.Helper()
-	var p pictures
+	var p images
 	if err := json.Unmarshal(a.body, &p); err != nil || a.status != http.StatusOK {
 		t.Fatalf("status %d, %v: %.500s", a.status, err, a.body)
 	}
 	return &p
 }
 
-// wantPicture checks that base64 is of a picture of that type.
-func wantPicture(t *testing.T, encoded, media, want string) {
+// wantImage checks that base64 is of an image of that type.
+func wantImage(t *testing.T, encoded, media, want string) {
 	t.Helper()
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {
@@ -126,7 +126,7 @@ func wantPicture(t *testing.T, encoded, media, want string) {
 	}
 }
 
-// Every wire gives whole pictures, as many as asked for, and is charged for each.
+// Every wire gives whole images, as many as asked for, and is charged for each.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -146,7 +146,7 @@ func wantPainted(t *testing.T, gw *gateway) {
 					t.Fatalf("%d pictures of %d, created %d, cost %s", len(got.Data), n, got.Created, got.Usage.Cost)
 				}
 				for i := range got.Data {
-					wantPicture(t, got.Data[i].B64JSON, got.Data[i].MediaType, p.media)
+					wantImage(t, got.Data[i].B64JSON, got.Data[i].MediaType, p.media)
 				}
 				if u := &got.Usage; u.PromptTokens == nil || u.CompletionTokens == nil || (*u.TotalTokens > 0) != p.tokens || *u.InputTokens != *u.PromptTokens || *u.OutputTokens != *u.CompletionTokens {
 					t.Errorf("usage %+v", got.Usage)
@@ -158,7 +158,7 @@ func wantPainted(t *testing.T, gw *gateway) {
 	}
 }
 
-// imageEvent is an event of a stream of pictures.
+// imageEvent is an event of a stream of images.
 type imageEvent struct {
 	name string
 	Type string
@@ -175,7 +175,7 @@ type imageEvent struct {
 	}
 }
 
-// imageEvents reads a stream of pictures, which must end with [DONE].
+// imageEvents reads a stream of images, which must end with [DONE].
 func (a *answer) imageEvents(t *testing.T) []imageEvent {
 	t.Helper()
 	if kind := a.header.Get("Content-Type"); a.status != http.StatusOK || kind != "text/event-stream" {
@@ -200,7 +200,7 @@ func (a *answer) imageEvents(t *testing.T) []imageEvent {
 	return out
 }
 
-// A stream has previews where the provider makes some, one event for each picture, and the usage on the last, also where the provider knows no
+// A stream has previews where the provider makes some, one event for each image, and the usage on the last, also where the provider knows no
 // streams.
 func TestImageStreams(t *testing.T) {
 	t.Parallel()
@@ -244,7 +244,7 @@ func TestImageStreams(t *testing.T) {
 	}
 }
 
-// square is a small picture to work from.
+// square is a small image to work from.
 func square(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, 16, 16))
@@ -256,7 +256,7 @@ func square(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// editForm is a form with pictures.
+// editForm is a form with images.
 func editForm(t *testing.T, files int, fields [][2]string) (body []byte, kind string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -281,7 +281,7 @@ func editForm(t *testing.T, files int, fields [][2]string) (body []byte, kind st
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// An edit comes as a form or as JSON, and a picture may be made from others without being called an edit.
+// An edit comes as a form or as JSON, and an image may be made from others without being called an edit.
 func TestImageEdits(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -295,14 +295,14 @@ func TestImageEdits(t *testing.T) {
 			t.Parallel()
 			a := gw.newAccount(t)
 			form, kind := editForm(t, 2, [][2]string{{"model", p.slug("")}, {"prompt", "Higher water"}, {"n", "1"}})
-			got := a.send(t, http.MethodPost, "/v1/images/edits", form, map[string]string{"Content-Type": kind}).pictures(t)
-			wantPicture(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
+			got := a.send(t, http.MethodPost, "/v1/images/edits", form, map[string]string{"Content-Type": kind}).images(t)
+			wantImage(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
 			for _, address := range []string{data, "https://files.example.com/weir.png"} {
-				got = a.do(t, http.MethodPost, "/v1/images/edits", map[string]any{"model": p.slug(""), "prompt": "Higher water", "images": []any{map[string]any{"image_url": address}}}).pictures(t)
-				wantPicture(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
+				got = a.do(t, http.MethodPost, "/v1/images/edits", map[string]any{"model": p.slug(""), "prompt": "Higher water", "images": []any{map[string]any{"image_url": address}}}).images(t)
+				wantImage(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
 			}
 			got = a.paint(t, map[string]any{"model": p.slug(""), "prompt": "Higher water", "input_references": []any{map[string]any{"type": "image_url", "image_url": map[string]any{"url": data}}}})
-			wantPicture(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
+			wantImage(t, got.Data[0].B64JSON, got.Data[0].MediaType, p.media)
 			form, kind = editForm(t, 1, [][2]string{{"model", p.slug("")}, {"prompt", "Lower water"}, {"stream", "true"}})
 			events := a.send(t, http.MethodPost, "/v1/images/edits", form, map[string]string{"Content-Type": kind}).imageEvents(t)
 			if last := events[len(events)-1]; last.Type != "image_edit.completed" || last.Usage == nil {
@@ -312,7 +312,7 @@ func TestImageEdits(t *testing.T) {
 	}
 }
 
-// Whatever a provider of pictures does, the client sees the status that the matrix promises and pays for whole pictures only; with a fallback it
+// Whatever a provider of images does, the client sees the status that the matrix promises and pays for whole images only; with a fallback it
 // gets the next model's.
 func TestImageMatrix(t *testing.T) {
 	t.Parallel()
@@ -383,12 +383,12 @@ func (c *cell) checkPainter(t *testing.T, gw *gateway, p *painter, stream bool) 
 	a.wantSpent(t, true)
 }
 
-// wantPaintedOr checks what the client sees without a fallback, and reports whether it was a picture.
+// wantPaintedOr checks what the client sees without a fallback, and reports whether it was an image.
 func (c *cell) wantPaintedOr(t *testing.T, got *answer, stream bool) bool {
 	t.Helper()
 	allowed := c.whole
 	if stream {
-		// a frame that would be a text is no picture; the error is an event where the stream was opened to break a silence, and a picture where the
+		// a frame that would be a text is no image; the error is an event where the stream was opened to break a silence, and an image where the
 		// fault is one of frames that this wire does not have
 		allowed = slices.Concat(c.stream, c.whole, bad, served)
 	}
@@ -399,7 +399,7 @@ func (c *cell) wantPaintedOr(t *testing.T, got *answer, stream bool) bool {
 		c.wantError(t, got)
 		return false
 	case !stream:
-		return len(got.pictures(t).Data) == 1
+		return len(got.images(t).Data) == 1
 	}
 	events := got.imageEvents(t)
 	last := events[len(events)-1]
@@ -412,13 +412,13 @@ func (c *cell) wantPaintedOr(t *testing.T, got *answer, stream bool) bool {
 	return last.Error == nil
 }
 
-// What is no picture is none, whatever the status: it is not charged, and official clients are told not to ask for it again.
-func TestNoPicture(t *testing.T) {
+// What is no image is none, whatever the status: it is not charged, and official clients are told not to ask for it again.
+func TestNoImage(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
 	for i := range painters {
 		p := &painters[i]
-		if p.name == "router" || p.name == "gemini" || p.name == "modal" { // the simulator's models for chats always add a picture
+		if p.name == "router" || p.name == "gemini" || p.name == "modal" { // the simulator's models for chats always add an image
 			continue
 		}
 		for _, x := range []struct {
@@ -510,7 +510,7 @@ func TestNamedImages(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The catalog lists models of pictures at a route of their own, with their prices.
+// The catalog lists models of images at a route of their own, with their prices.
 func TestImageModels(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters[:2]) })
@@ -527,7 +527,7 @@ func TestImageModels(t *testing.T) {
 	}
 }
 
-// Pictures are priced by quality and size, by their pixels, or by tokens, as the endpoint's price list has it.
+// Images are priced by quality and size, by their pixels, or by tokens, as the endpoint's price list has it.
 func TestImagePrices(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {

@@ -61,7 +61,7 @@ func TestPricesOfCallsInFlight(t *testing.T) {
 	ask := func() money.Nano {
 		got := a.chat(t, map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": "What is a weir?"}}})
 		got.wantComplete(t, false)
-		return got.told(t, false).cost
+		return got.reported(t, false).cost
 	}
 	old := ask()
 	if err := <-changed; err != nil {

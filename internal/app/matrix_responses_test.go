@@ -99,8 +99,8 @@ func (a *answer) wantCompleteResponse(t *testing.T, stream bool) {
 	}
 }
 
-// toldOfResponse is what a response says of itself.
-func (a *answer) toldOfResponse(t *testing.T, stream bool) told {
+// reportedOfResponse is what a response says of itself.
+func (a *answer) reportedOfResponse(t *testing.T, stream bool) reported {
 	t.Helper()
 	raw, err := json.Marshal(a.response(t, stream))
 	if err != nil {
@@ -117,5 +117,5 @@ func (a *answer) toldOfResponse(t *testing.T, stream bool) told {
 	if err := json.Unmarshal(raw, &m); err != nil || a.status != http.StatusOK {
 		t.Fatalf("status %d, %v: %s", a.status, err, a.body)
 	}
-	return told{a.header.Get("X-Generation-Id"), m.Model, m.Usage.InputTokens, m.Usage.OutputTokens, parse(t, m.Usage.Cost)}
+	return reported{a.header.Get("X-Generation-Id"), m.Model, m.Usage.InputTokens, m.Usage.OutputTokens, parse(t, m.Usage.Cost)}
 }

@@ -455,7 +455,7 @@ func (a *account) wantSpent(t *testing.T, spent bool) {
 // wantCharged checks that a complete answer's usage is sane and that the user was charged for it, and for nothing else.
 func (a *account) wantCharged(t *testing.T, got *answer, stream bool) {
 	t.Helper()
-	is := got.told(t, stream)
+	is := got.reported(t, stream)
 	if is.prompt <= 0 || is.prompt > 1000 || is.completion <= 0 || is.completion > 4000 || is.cost != testCost(t, is.prompt, is.completion) {
 		t.Errorf("usage %+v", is)
 	}

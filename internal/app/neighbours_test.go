@@ -313,7 +313,7 @@ var neighbours = []neighbour{
 	},
 	{
 		resource: "video jobs",
-		setup:    func(s *setup) { films(new(testing.T), "", map[string]string{"test/film": "video"})(s) },
+		setup:    func(s *setup) { videos(new(testing.T), "", map[string]string{"test/film": "video"})(s) },
 		take: func(ctx context.Context, t *testing.T, greedy *account) {
 			greedy.press(ctx, t, 2, http.StatusTooManyRequests, "rate_limit_exceeded", func(int) *http.Request {
 				return greedy.request(http.MethodPost, "/v1/videos", shoot("test/film", "[[sim takes=10m]] a river"))
@@ -326,7 +326,7 @@ var neighbours = []neighbour{
 	{
 		resource: "videos that are copied",
 		setup: func(s *setup) {
-			films(new(testing.T), "", map[string]string{"test/film": "video"})(s)
+			videos(new(testing.T), "", map[string]string{"test/film": "video"})(s)
 			s.Video.Keep, s.Video.AtOnce, s.Video.CopiesAtOnce = config.KeepFolder, 2, 2
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *account) {

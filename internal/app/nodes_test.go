@@ -206,7 +206,10 @@ func databaseGoesAway(t *testing.T, server *pgtest.Server, nodes []*gateway, sto
 	endLoad()
 
 	for _, a := range keys {
-		waitFor(t, "charges to be those delivered", func() bool { c := a.credits(t); return parse(t, c.TotalUsage) == o.told[a.key] && c.Reserved == "0" })
+		waitFor(t, "charges to be those delivered", func() bool {
+			c := a.credits(t)
+			return parse(t, c.TotalUsage) == o.reported[a.key] && c.Reserved == "0"
+		})
 	}
 	attempts := nodes[0].attempts() + nodes[1].attempts()
 	if attempts != o.answered.Load() {
@@ -231,14 +234,14 @@ func (gw *gateway) newAccounts(t *testing.T, n int) (out []*account) {
 type outage struct {
 	answered, refused atomic.Int64
 
-	mu   sync.Mutex
-	told map[string]money.Nano // by key
+	mu       sync.Mutex
+	reported map[string]money.Nano // by key
 }
 
 // load sends calls with the keys until stop, which waits for the end of the last.
 func (o *outage) load(t *testing.T, keys []*account) (stop func()) {
 	t.Helper()
-	o.told = map[string]money.Nano{}
+	o.reported = map[string]money.Nano{}
 	end := make(chan struct{})
 	var all sync.WaitGroup
 	for _, a := range keys {
@@ -281,7 +284,7 @@ func (o *outage) ask(t *testing.T, a *account, prompt string, stream bool) bool 
 		return false
 	}
 	got.wantComplete(t, stream)
-	o.deliver(a, got.told(t, stream).cost)
+	o.deliver(a, got.reported(t, stream).cost)
 	return true
 }
 
@@ -289,7 +292,7 @@ func (o *outage) deliver(a *account, cost money.Nano) {
 	o.answered.Add(1)
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.told[a.key] += cost
+	o.reported[a.key] += cost
 }
 
 // long sends a call whose stream takes a second. begun is called at its first content. The stream must come to its end.
@@ -305,7 +308,7 @@ func (o *outage) long(t *testing.T, a *account, begun func()) {
 		return
 	}
 	got.wantComplete(t, true)
-	o.deliver(a, got.told(t, true).cost)
+	o.deliver(a, got.reported(t, true).cost)
 }
 
 // read sends a streamed call and calls begun when its first line has come.

@@ -153,7 +153,7 @@ func TestPluginStrict(t *testing.T) {
 		t.Fatalf("%v: %+v", err, r)
 	}
 	a.wantAttempts(t, got, 2)
-	if spent, is := parse(t, a.credits(t).TotalUsage), got.told(t, false); spent != is.cost {
+	if spent, is := parse(t, a.credits(t).TotalUsage), got.reported(t, false); spent != is.cost {
 		t.Errorf("the answer cost %s, charged are %s", is.cost, spent)
 	}
 	ask["provider"] = map[string]any{"only": []string{"on-openai"}}
@@ -318,12 +318,12 @@ func TestPluginFiles(t *testing.T) {
 					t.Fatalf("%+v", r)
 				}
 				// what was read comes back with the answer, and need not be read again
-				told, err := json.Marshal(r.Annotations)
+				reported, err := json.Marshal(r.Annotations)
 				if err != nil {
 					t.Fatal(err)
 				}
 				var altered []any
-				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(told), word, "kept-"+d.name)), &altered); err != nil {
+				if err := json.Unmarshal([]byte(strings.ReplaceAll(string(reported), word, "kept-"+d.name)), &altered); err != nil {
 					t.Fatal(err)
 				}
 				again := asking("lack/"+d.name+"-files", pdfFile(word, ""))
@@ -484,7 +484,7 @@ func TestVariants(t *testing.T) {
 			if v.suffix == ":free" {
 				answer = "0"
 			}
-			is := got.told(t, false)
+			is := got.reported(t, false)
 			cost := func(n int64, perThousand string) money.Nano {
 				return money.Nano(n * price(t, perThousand).Nano / 1000)
 			}

@@ -376,9 +376,9 @@ func TestBackgroundStream(t *testing.T) {
 			}
 		} else {
 			account.do(t, http.MethodPost, "/v1/responses/"+url.PathEscape(response)+"/cancel", nil)
-			told, err := io.ReadAll(res.Body)
-			if err != nil || !bytes.Contains(told, []byte("event: response.failed\n")) || !bytes.HasSuffix(told, []byte("data: [DONE]\n\n")) {
-				t.Errorf("%v %s", err, told)
+			reported, err := io.ReadAll(res.Body)
+			if err != nil || !bytes.Contains(reported, []byte("event: response.failed\n")) || !bytes.HasSuffix(reported, []byte("data: [DONE]\n\n")) {
+				t.Errorf("%v %s", err, reported)
 			}
 			if got := account.await(t, response); got["status"] != "cancelled" {
 				t.Errorf("%v", got)

@@ -27,7 +27,7 @@ type wired struct {
 	quirks  catalog.Quirks
 	token   string // path of the tokens' address, "" none
 	price   string // "request": by the request, "free": for nothing, "": by the token
-	images  bool   // the models take pictures
+	images  bool   // the models take images
 }
 
 // id is the provider's name, and the vendor of its models.

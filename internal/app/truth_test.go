@@ -13,16 +13,16 @@ import (
 )
 
 // told is what an answer says of itself.
-type told struct {
+type reported struct {
 	id, model          string
 	prompt, completion int64
 	cost               money.Nano
 }
 
-func (a *answer) told(t *testing.T, stream bool) (out told) {
+func (a *answer) reported(t *testing.T, stream bool) (out reported) {
 	t.Helper()
 	if a.responses {
-		return a.toldOfResponse(t, stream)
+		return a.reportedOfResponse(t, stream)
 	}
 	body := a.body
 	if stream {
@@ -40,7 +40,7 @@ func (a *answer) told(t *testing.T, stream bool) (out told) {
 	if err := json.Unmarshal(body, &m); err != nil || a.status != http.StatusOK {
 		t.Fatalf("status %d, %v: %s", a.status, err, a.body)
 	}
-	return told{m.ID, m.Model, m.Usage.PromptTokens, m.Usage.CompletionTokens, parse(t, m.Usage.Cost)}
+	return reported{m.ID, m.Model, m.Usage.PromptTokens, m.Usage.CompletionTokens, parse(t, m.Usage.Cost)}
 }
 
 // keyUsage is what GET /v1/key says that the key has spent.
@@ -59,8 +59,8 @@ func (a *account) keyUsage(t *testing.T) (total, daily money.Nano) {
 	return parse(t, k.Data.Usage), parse(t, k.Data.Daily)
 }
 
-// wantTold compares an answer with its record, to the nano-ruble.
-func (a *account) wantTold(t *testing.T, is told) {
+// wantReported compares an answer with its record, to the nano-ruble.
+func (a *account) wantReported(t *testing.T, is reported) {
 	t.Helper()
 	g := a.generation(t, is.id)
 	if g.ID != is.id || g.Model != is.model || g.Cancelled || g.TokensPrompt != is.prompt || g.TokensCompletion != is.completion || parse(t, g.TotalCost) != is.cost {
@@ -80,7 +80,7 @@ func TestTruthAtOnce(t *testing.T) {
 	for i := range 40 {
 		stream := i%2 == 1
 		model := []string{"test/next", "test/u31", "test/u12-status-400"}[i%3] // the last fails over
-		is := a.chat(t, map[string]any{"model": model, "models": []string{"test/next"}, "stream": stream, "max_tokens": 1 + i*7, "messages": question}).told(t, stream)
+		is := a.chat(t, map[string]any{"model": model, "models": []string{"test/next"}, "stream": stream, "max_tokens": 1 + i*7, "messages": question}).reported(t, stream)
 		spent += is.cost
 		c := a.credits(t)
 		if parse(t, c.TotalUsage) != spent || parse(t, c.Balance) != 100*money.Ruble-spent || c.Reserved != "0" || is.cost == 0 {
@@ -89,7 +89,7 @@ func TestTruthAtOnce(t *testing.T) {
 		if total, daily := a.keyUsage(t); total != spent || daily > spent || daily == 0 {
 			t.Errorf("the key has spent %s, %s today, not %s", total, daily, spent)
 		}
-		a.wantTold(t, is)
+		a.wantReported(t, is)
 	}
 	gw.wantBalanced(t)
 }
@@ -112,9 +112,9 @@ func TestTruthTogether(t *testing.T) {
 			for i := range calls {
 				stream := (n+i)%2 == 1
 				model := []string{"test/next", "test/u31"}[i%2]
-				is := a.chat(t, map[string]any{"model": model, "stream": stream, "max_tokens": 1 + i, "messages": question}).told(t, stream)
+				is := a.chat(t, map[string]any{"model": model, "stream": stream, "max_tokens": 1 + i, "messages": question}).reported(t, stream)
 				mine += is.cost
-				a.wantTold(t, is)
+				a.wantReported(t, is)
 				if total, _ := a.keyUsage(t); total != mine {
 					t.Errorf("key %d has spent %s, not %s", n, total, mine)
 				}

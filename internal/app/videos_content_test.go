@@ -21,7 +21,7 @@ import (
 )
 
 // shot is a completed job.
-func (a *account) shot(t *testing.T, prompt string) *film {
+func (a *account) shot(t *testing.T, prompt string) *shownVideo {
 	t.Helper()
 	return a.awaitVideo(t, a.shoot(t, shoot("film/works", prompt)).ID, "completed")
 }
@@ -40,7 +40,7 @@ func TestVideoContent(t *testing.T) {
 	for name, keep := range map[string]string{"provider": config.KeepProvider, "folder": config.KeepFolder} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}), func(s *setup) {
+			gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}), func(s *setup) {
 				s.Video.Keep, s.Video.MinFreeBytes = keep, 0
 			})
 			a := gw.newAccount(t)
@@ -109,7 +109,7 @@ func TestVideoContent(t *testing.T) {
 			if m := a.reel(t, "GET", runs.ID, "", nil).wantWord(t, 404, "video_not_ready"); m["status"] != "in_progress" {
 				t.Errorf("status %v", m["status"])
 			}
-			a.do(t, "DELETE", "/v1/videos/"+runs.ID, nil).film(t, 200)
+			a.do(t, "DELETE", "/v1/videos/"+runs.ID, nil).video(t, 200)
 			if m := a.reel(t, "GET", runs.ID, "", nil).wantWord(t, 404, "video_not_available"); m["status"] != "cancelled" {
 				t.Errorf("status %v", m["status"])
 			}
@@ -120,7 +120,7 @@ func TestVideoContent(t *testing.T) {
 			if (kept() > 0) != (keep == config.KeepFolder) {
 				t.Errorf("%d files are in the folder", kept())
 			}
-			if gone := a.do(t, "DELETE", "/v1/videos/"+f.ID, nil).film(t, 200); gone.Status != "expired" || gone.Usage == nil || gone.URLs != nil {
+			if gone := a.do(t, "DELETE", "/v1/videos/"+f.ID, nil).video(t, 200); gone.Status != "expired" || gone.Usage == nil || gone.URLs != nil {
 				t.Errorf("a deleted job: %+v", *gone)
 			}
 			a.reel(t, "GET", f.ID, "", nil).wantWord(t, 404, "video_expired")
@@ -136,14 +136,14 @@ func TestVideoContent(t *testing.T) {
 // A video is there as long as it was promised, and no longer.
 func TestVideoRetention(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
 		s.Video.Keep, s.Video.MinFreeBytes, s.Video.Retention = config.KeepFolder, 0, 2*time.Second
 	})
 	a := gw.newAccount(t)
 	f := a.shoot(t, shoot("film/works", "A heron."))
-	waitFor(t, "the video to expire", func() bool { return a.film(t, f.ID).Status == "expired" })
+	waitFor(t, "the video to expire", func() bool { return a.video(t, f.ID).Status == "expired" })
 	a.reel(t, "GET", f.ID, "", nil).wantWord(t, 404, "video_expired")
-	if is := a.film(t, f.ID); is.Usage == nil || parse(t, is.Usage.Cost) != videoHeld || len(is.URLs) > 0 {
+	if is := a.video(t, f.ID); is.Usage == nil || parse(t, is.Usage.Cost) != videoHeld || len(is.URLs) > 0 {
 		t.Errorf("an expired job: %+v", *is)
 	}
 	waitFor(t, "the file to be deleted", func() bool {
@@ -157,7 +157,7 @@ func TestVideoRetention(t *testing.T) {
 func TestKeptVideo(t *testing.T) {
 	t.Parallel()
 	keep := func(s *setup) { s.Video.Keep, s.Video.MinFreeBytes = config.KeepFolder, 0 }
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), keep)
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), keep)
 	a := gw.newAccount(t)
 	// Of two downloads the first is cut in the middle: the copy is made again.
 	f := a.shot(t, "[[sim on=content fault=u6 times=1 id=kept bytes=3000000]] A heron.")
@@ -167,7 +167,7 @@ func TestKeptVideo(t *testing.T) {
 		t.Errorf("status %d, %d bytes, %d downloads", got.status, len(got.body), videoCounts(gw.sim).Downloads)
 	}
 
-	full := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), keep, func(s *setup) { s.Video.MinFreeBytes = 1 << 60 })
+	full := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), keep, func(s *setup) { s.Video.MinFreeBytes = 1 << 60 })
 	b := full.newAccount(t)
 	b.do(t, "POST", "/v1/videos", shoot("film/works", "A heron.")).wantWord(t, 503, "storage_unavailable")
 	b.wantNothingHeld(t)
@@ -180,7 +180,7 @@ func TestKeptVideo(t *testing.T) {
 // nobody takes a part for the whole.
 func TestVideoContentFaults(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
 		s.Fetch.FirstByteTimeout, s.Fetch.IdleTimeout = 2*time.Second, 2*time.Second
 	})
 	for _, c := range []struct {
@@ -222,7 +222,7 @@ func TestVideoContentFaults(t *testing.T) {
 				}
 			}
 			got.wantNoForeignHeaders(t)
-			if is := a.film(t, f.ID); is.Status != "completed" {
+			if is := a.video(t, f.ID); is.Status != "completed" {
 				t.Errorf("the job is %s", is.Status)
 			}
 			if spent := parse(t, a.credits(t).TotalUsage); spent != videoHeld {
@@ -267,7 +267,7 @@ func TestVideoCallbacks(t *testing.T) {
 	if err := os.WriteFile(key, []byte(hex.EncodeToString([]byte("the master key of a test, no more")[:32])), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}), func(s *setup) {
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}), func(s *setup) {
 		s.Sealing.MasterKeyFile, s.Fetch.AllowCallbacks, s.Video.Callbacks.Poll = key, []string{"127.0.0.0/8"}, 20*time.Millisecond
 	})
 	a := gw.newAccount(t)
@@ -279,7 +279,7 @@ func TestVideoCallbacks(t *testing.T) {
 		f := a.shoot(t, body)
 		if want == "cancelled" {
 			a.awaitVideo(t, f.ID, "in_progress")
-			a.do(t, "DELETE", "/v1/videos/"+f.ID, nil).film(t, 200)
+			a.do(t, "DELETE", "/v1/videos/"+f.ID, nil).video(t, 200)
 		}
 		f = a.awaitVideo(t, f.ID, want)
 		var got call
@@ -298,7 +298,7 @@ func TestVideoCallbacks(t *testing.T) {
 		}
 		var event struct {
 			Type string
-			Data film
+			Data shownVideo
 		}
 		if err := json.Unmarshal(got.body, &event); err != nil || event.Type != "video.generation."+want || event.Data.ID != f.ID || event.Data.Status != want || event.Data.Generation != f.Generation ||
 			(want == "completed") != (event.Data.Usage != nil && len(event.Data.URLs) == 1) || event.Data.Error != f.Error {
@@ -308,7 +308,7 @@ func TestVideoCallbacks(t *testing.T) {
 	end("film/works", "A heron.", "completed")
 	end("film/works", "[[sim job=fail]] A heron.", "failed")
 	end("film/never", "A heron.", "cancelled")
-	a.do(t, "DELETE", "/v1/videos/"+a.shot(t, "A heron.").ID, nil).film(t, 200) // nobody is told of what nobody asked to be told of
+	a.do(t, "DELETE", "/v1/videos/"+a.shot(t, "A heron.").ID, nil).video(t, 200) // nobody is told of what nobody asked to be told of
 	select {
 	case got := <-calls:
 		t.Errorf("one more call: %s", got.body)
@@ -337,9 +337,9 @@ func (a *account) webhookSecret(t *testing.T) string {
 		t.Fatal(err)
 	}
 	got := (&account{gw: a.gw, key: text}).do(t, "POST", "/api/account/webhook-secret", nil)
-	var told struct{ Data struct{ Secret string } }
-	if err := json.Unmarshal(got.body, &told); err != nil || !strings.HasPrefix(told.Data.Secret, "whsec_") {
+	var reported struct{ Data struct{ Secret string } }
+	if err := json.Unmarshal(got.body, &reported); err != nil || !strings.HasPrefix(reported.Data.Secret, "whsec_") {
 		t.Fatalf("the secret: %d %s", got.status, got.body)
 	}
-	return told.Data.Secret
+	return reported.Data.Secret
 }

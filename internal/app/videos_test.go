@@ -18,12 +18,12 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// videoHeld is what four seconds with sound cost at the prices of these tests.
+// videoHeld is what four seconds with audio cost at the prices of these tests.
 const videoHeld = 8 * money.Ruble
 
 // videos adds models that make videos by the wire of the simulator at origin, "" the gateway's own: each by the name that the simulator knows it
 // under. Polls follow each other quickly.
-func films(t *testing.T, origin string, models map[string]string) func(*setup) {
+func videos(t *testing.T, origin string, models map[string]string) func(*setup) {
 	return func(s *setup) {
 		s.Video.FirstPoll, s.Video.MostPoll = 20*time.Millisecond, 200*time.Millisecond
 		d := &s.Declared
@@ -50,7 +50,7 @@ func videoOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
 }
 
 // video is a job as clients see it.
-type film struct {
+type shownVideo struct {
 	ID         string   `json:"id"`
 	Status     string   `json:"status"`
 	Generation string   `json:"generation_id"`
@@ -65,16 +65,16 @@ type film struct {
 	ExpiresAt   int64 `json:"expires_at"`
 }
 
-func (f *film) active() bool { return f.Status == "pending" || f.Status == "in_progress" }
+func (f *shownVideo) active() bool { return f.Status == "pending" || f.Status == "in_progress" }
 
 // shoot is the shortest request for a video.
 func shoot(model, prompt string) map[string]any {
 	return map[string]any{"model": model, "prompt": prompt}
 }
 
-func (a *answer) film(t *testing.T, status int) *film {
+func (a *answer) video(t *testing.T, status int) *shownVideo {
 	t.Helper()
-	var f film
+	var f shownVideo
 	if err := json.Unmarshal(a.body, &f); err != nil || a.status != status || !strings.HasPrefix(f.ID, "vj_") {
 		t.Fatalf("status %d, want %d, %v: %s", a.status, status, err, a.body)
 	}
@@ -82,26 +82,26 @@ func (a *answer) film(t *testing.T, status int) *film {
 }
 
 // shoot submits a job that must be taken.
-func (a *account) shoot(t *testing.T, body map[string]any) *film {
+func (a *account) shoot(t *testing.T, body map[string]any) *shownVideo {
 	t.Helper()
 	got := a.do(t, http.MethodPost, "/v1/videos", body)
-	f := got.film(t, http.StatusAccepted)
+	f := got.video(t, http.StatusAccepted)
 	if f.Status != "pending" || f.Generation != got.header.Get("X-Generation-Id") || f.Polling != a.gw.url+"/v1/videos/"+f.ID {
 		t.Errorf("a new job: %s", got.body)
 	}
 	return f
 }
 
-func (a *account) film(t *testing.T, id string) *film {
+func (a *account) video(t *testing.T, id string) *shownVideo {
 	t.Helper()
-	return a.do(t, http.MethodGet, "/v1/videos/"+id, nil).film(t, http.StatusOK)
+	return a.do(t, http.MethodGet, "/v1/videos/"+id, nil).video(t, http.StatusOK)
 }
 
 // await waits until the job is in one of the states.
-func (a *account) awaitVideo(t *testing.T, id string, states ...string) (f *film) {
+func (a *account) awaitVideo(t *testing.T, id string, states ...string) (f *shownVideo) {
 	t.Helper()
 	waitFor(t, "the job "+id+" to be "+strings.Join(states, " or "), func() bool {
-		f = a.film(t, id)
+		f = a.video(t, id)
 		return slices.Contains(states, f.Status) || !f.active()
 	})
 	if !slices.Contains(states, f.Status) {
@@ -143,7 +143,7 @@ func TestTwoVideoJobs(t *testing.T) {
 	l := listen(t)
 	go func() { _ = studio.Serve(l) }()
 	t.Cleanup(func() { _ = studio.Close(context.Background()) })
-	change := films(t, "http://"+l.Addr().String(), map[string]string{"film/never": "video@job=never"})
+	change := videos(t, "http://"+l.Addr().String(), map[string]string{"film/never": "video@job=never"})
 	t.Run("SQLite", func(t *testing.T) {
 		t.Parallel()
 		twoJobs(t, []*gateway{startGateway(t, change)}, rounds)
@@ -177,7 +177,7 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 		var taken []string
 		for _, a := range got {
 			if a.status == http.StatusAccepted {
-				taken = append(taken, a.film(t, http.StatusAccepted).ID)
+				taken = append(taken, a.video(t, http.StatusAccepted).ID)
 			}
 		}
 		slices.Sort(taken)
@@ -199,13 +199,13 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 			}
 		}
 		for _, id := range taken {
-			if f := a.do(t, http.MethodDelete, "/v1/videos/"+id, nil).film(t, http.StatusOK); f.Status != "cancelled" || f.Usage != nil {
+			if f := a.do(t, http.MethodDelete, "/v1/videos/"+id, nil).video(t, http.StatusOK); f.Status != "cancelled" || f.Usage != nil {
 				t.Errorf("a deleted job: %+v", f)
 			}
 		}
 		again := keys[len(keys)-1].shoot(t, shoot("film/never", "A heron."))
 		a.awaitVideo(t, again.ID, "in_progress")
-		a.do(t, http.MethodDelete, "/v1/videos/"+again.ID, nil).film(t, http.StatusOK)
+		a.do(t, http.MethodDelete, "/v1/videos/"+again.ID, nil).video(t, http.StatusOK)
 		if round == 0 {
 			waitFor(t, "nothing to be held", func() bool { return a.credits(t).Reserved == "0" })
 		}
@@ -219,14 +219,14 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 func (a *answer) wantVideoLimit(t *testing.T, active []string) {
 	t.Helper()
 	m := a.wantWord(t, http.StatusTooManyRequests, "rate_limit_exceeded")
-	var told []string
+	var reported []string
 	list, _ := m["active_jobs"].([]any)
 	for _, id := range list {
 		s, _ := id.(string)
-		told = append(told, s)
+		reported = append(reported, s)
 	}
-	slices.Sort(told)
-	if m["limit"] != 2.0 || !slices.Equal(told, active) || a.header.Get("Retry-After") != "30" {
+	slices.Sort(reported)
+	if m["limit"] != 2.0 || !slices.Equal(reported, active) || a.header.Get("Retry-After") != "30" {
 		t.Errorf("Retry-After %q, want jobs %v: %s", a.header.Get("Retry-After"), active, a.body)
 	}
 }
@@ -234,7 +234,7 @@ func (a *answer) wantVideoLimit(t *testing.T, active []string) {
 // What is wrong with a submission is told in the order of the statuses, and whatever is, nothing is held and nobody is asked.
 func TestVideoAdmission(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
 	poor := gw.open(t, opening{amount: 2 * videoHeld, keys: []*apikey.Limit{nil}})[0]
 	full := gw.newAccount(t)
 	for _, a := range []*account{poor, full} {
@@ -289,8 +289,8 @@ func TestVideoAdmission(t *testing.T) {
 // A job ends in one way, and with its money: charged once when there is a video, else not at all. Its place is free then.
 func TestVideoEnds(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}))
-	brief := startGateway(t, films(t, "", map[string]string{"film/works": "video"}), func(s *setup) { s.Video.MaxAge = 300 * time.Millisecond })
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}))
+	brief := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), func(s *setup) { s.Video.MaxAge = 300 * time.Millisecond })
 	cases := []struct {
 		name, marker string
 		gw           *gateway
@@ -351,7 +351,7 @@ func videoEnds(t *testing.T, gw *gateway, marker, status, says string) {
 // What a job cost stands in the days of its account, under its model.
 func TestVideoActivity(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video"}))
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}))
 	a := gw.newAccount(t)
 	for range 3 {
 		a.awaitVideo(t, a.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
@@ -366,7 +366,7 @@ func TestVideoActivity(t *testing.T) {
 // The same submission made again under the same name is the same job: one place, one hold, one job at the provider.
 func TestNamedVideo(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/never": "video@job=never"}))
+	gw := startGateway(t, videos(t, "", map[string]string{"film/never": "video@job=never"}))
 	a := gw.newAccount(t)
 	body, err := json.Marshal(shoot("film/never", "A heron."))
 	if err != nil {
@@ -374,10 +374,10 @@ func TestNamedVideo(t *testing.T) {
 	}
 	named := map[string]string{"Idempotency-Key": "one"}
 	first := a.send(t, http.MethodPost, "/v1/videos", body, named)
-	job := first.film(t, http.StatusAccepted)
+	job := first.video(t, http.StatusAccepted)
 	for range 3 {
 		again := a.send(t, http.MethodPost, "/v1/videos", body, named)
-		if f := again.film(t, http.StatusAccepted); f.ID != job.ID || again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(first.body) {
+		if f := again.video(t, http.StatusAccepted); f.ID != job.ID || again.header.Get("Idempotent-Replayed") != "true" || string(again.body) != string(first.body) {
 			t.Errorf("another answer: %s", again.body)
 		}
 	}
@@ -404,7 +404,7 @@ func TestNamedVideo(t *testing.T) {
 func TestVideosWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
-	gw := startNodes(t, 1, server.New(t), films(t, "", map[string]string{"film/works": "video", "film/slow": "video@takes=3s"}), quick,
+	gw := startNodes(t, 1, server.New(t), videos(t, "", map[string]string{"film/works": "video", "film/slow": "video@takes=3s"}), quick,
 		func(s *setup) { s.Ledger.StoreFor = config.Default().Ledger.StoreFor })[0]
 	a := gw.newAccount(t)
 	slow := a.awaitVideo(t, a.shoot(t, shoot("film/slow", "A heron.")).ID, "in_progress")
@@ -436,7 +436,7 @@ func TestVideosWithoutDatabase(t *testing.T) {
 // Jobs are their user's alone: to everybody else they are as unknown as any other id.
 func TestVideosOfOthers(t *testing.T) {
 	t.Parallel()
-	gw := startGateway(t, films(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
+	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
 	owner, other := gw.newAccount(t), gw.newAccount(t)
 	done := owner.awaitVideo(t, owner.shoot(t, shoot("film/works", "A heron.")).ID, "completed")
 	runs := owner.awaitVideo(t, owner.shoot(t, shoot("film/never", "A heron.")).ID, "in_progress")
@@ -450,7 +450,7 @@ func TestVideosOfOthers(t *testing.T) {
 		}
 	}
 	var page struct {
-		Data []film
+		Data []shownVideo
 		More bool `json:"has_more"`
 	}
 	read := func(a *account, query string) {
@@ -473,7 +473,7 @@ func TestVideosOfOthers(t *testing.T) {
 		t.Errorf("completed ones: %+v", page)
 	}
 	other.do(t, http.MethodGet, "/v1/videos?after="+done.ID, nil).wantWord(t, http.StatusBadRequest, "invalid_request")
-	if f := owner.film(t, runs.ID); f.Status != "in_progress" {
+	if f := owner.video(t, runs.ID); f.Status != "in_progress" {
 		t.Errorf("the job is %s", f.Status)
 	}
 }

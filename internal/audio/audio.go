@@ -1,5 +1,5 @@
 // Package audio reports what kind of recording an upload is and how long it lasts, from its bytes alone, so that money can be held for it.
-// It decodes no sound, trusts no number in a file further than the file's size can bear it out, and keeps none of the file in memory.
+// It decodes no audio, trusts no number in a file further than the file's size can bear it out, and keeps none of the file in memory.
 package audio
 
 import (
@@ -12,16 +12,16 @@ import (
 	"weir/internal/fault"
 )
 
-// Format is a container of sound that uploads may come in. The zero value is none of them.
+// Format is a container of audio that uploads may come in. The zero value is none of them.
 type Format uint8
 
 // The formats.
 const (
 	MP3  Format = iota + 1 // MPEG audio, layer III
 	MPGA                   // MPEG audio, layers I and II
-	MPEG                   // an MPEG-1 or MPEG-2 program stream with sound in it
-	MP4                    // ISO base media, with sound and perhaps pictures
-	M4A                    // ISO base media whose brand says that it has sound only
+	MPEG                   // an MPEG-1 or MPEG-2 program stream with audio in it
+	MP4                    // ISO base media, with audio and perhaps images
+	M4A                    // ISO base media whose brand says that it has audio only
 	WAV                    // RIFF WAVE, also RF64
 	WebM                   // WebM, and other Matroska
 	formats
@@ -92,14 +92,14 @@ func ByMIMEType(mediaType string) (Format, bool) {
 // Info is what a file's bytes tell of it.
 type Info struct {
 	Format Format
-	// Duration is how long the sound lasts, never longer than Longest of the file's size. Money is held for this time.
+	// Duration is how long the audio lasts, never longer than Longest of the file's size. Money is held for this time.
 	Duration time.Duration
-	// Exact reports that Duration was counted from the sound itself: its frames, its samples, or the times that they carry. Otherwise it
+	// Exact reports that Duration was counted from the audio itself: its frames, its samples, or the times that they carry. Otherwise it
 	// is what a header claims, or, where nothing in the file says how long it lasts, Longest.
 	Exact bool
 }
 
-// leanestBytesPerSecond is less than any sound takes that people transcribe: speech codecs begin at 600, and files of the leanest kind
+// leanestBytesPerSecond is less than any audio takes that people transcribe: speech codecs begin at 600, and files of the leanest kind
 // that hold nothing but silence spend some 350 on their frames and tables.
 const leanestBytesPerSecond = 250
 
@@ -116,7 +116,7 @@ func Longest(size int64) time.Duration {
 const op = "audio.Probe"
 
 // Probe tells format and duration of the size bytes in r. It reads forward, at most about twice over the file, in pieces of 16 KiB, and
-// keeps one piece. A file that is in none of the formats or has no sound gives fault.Invalid about the field "file"; when r fails, the
+// keeps one piece. A file that is in none of the formats or has no audio gives fault.Invalid about the field "file"; when r fails, the
 // fault is Internal. It may be called concurrently as far as r may be read concurrently.
 func Probe(r io.ReaderAt, size int64) (Info, error) {
 	s := &source{r: r, size: max(size, 0)}
@@ -159,13 +159,13 @@ func probe(s *source) (Info, error) {
 
 func refuse(public string) error { return fault.Field(op, "file", "%s", public) }
 
-func noSound() error { return refuse("The file has no sound that could be transcribed.") }
+func noAudio() error { return refuse("The file has no sound that could be transcribed.") }
 
 func tooManyParts() error {
 	return refuse("The file is divided into more parts than a recording of its size needs.")
 }
 
-// counted is the answer for sound whose length was counted, claimed the one for a length that is only said. Unless there is a claim, the
+// counted is the answer for audio whose length was counted, claimed the one for a length that is only said. Unless there is a claim, the
 // longest possible is assumed: Probe cuts it.
 func counted(f Format, d time.Duration) Info { return Info{Format: f, Duration: d, Exact: true} }
 

@@ -73,18 +73,18 @@ var generated = []struct {
 	{"mp4, frames that are longer than they must be", join(ftyp("isom"), atom("moov", trak(1, "soun", clock("mdhd", 8000, 9), stsd("mp4a"), stts(10, 1024), stsz(10))), atom("mdat", make([]byte, 900))), audio.MP4, 1280 * time.Millisecond, true},
 	{"mp4, frames of which nothing is known", join(ftyp("isom"), atom("moov", trak(1, "soun", clock("mdhd", 8000, 9), stsd("alac"), stts(100, 8), stsz(100))), atom("mdat", make([]byte, 900))), audio.MP4, 100 * time.Millisecond, true},
 
-	{"webm, packets of Opus that claim no time at all", ebml(element(0x18538067, webmTracks(soundTrack(1, element(0x86, []byte("A_OPUS")))), element(0x1f43b675, at(0),
+	{"webm, packets of Opus that claim no time at all", ebml(element(0x18538067, webmTracks(audioTrack(1, element(0x86, []byte("A_OPUS")))), element(0x1f43b675, at(0),
 		opusBlock(0, 0x18),         // 60 ms of SILK
 		opusBlock(0, 0x69),         // two of 20 ms, hybrid
 		opusBlock(0, 0xe2),         // two of 2.5 ms, CELT
 		opusBlock(0, 0xfb, 5),      // five of 20 ms
 		opusBlock(2, 3, 9, 9, 9))), // four in a lace
 	), audio.WebM, 215 * time.Millisecond, true},
-	{"webm, tracks that say how long frames last", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(9000))), webmTracks(soundTrack(1, element(0x23e383, be32(20e6)))), element(0x1f43b675, at(100), simpleBlock(1, 0), simpleBlock(1, 20), simpleBlock(1, 40)))), audio.WebM, 60 * time.Millisecond, true},
-	{"webm, live: of unknown length", ebml(endless(0x18538067, webmInfo(1e6, nil), webmTracks(soundTrack(1)), element(0xec, make([]byte, 100)), endless(0x1f43b675, at(0), simpleBlock(1, 0), simpleBlock(1, 20)), endless(0x1f43b675, at(1000), simpleBlock(1, -20), simpleBlock(1, 0)))), audio.WebM, 1020 * time.Millisecond, true},
-	{"webm, groups, another scale, and pictures that last longer", ebml(element(0x18538067, webmInfo(1e5, nil), webmTracks(element(0xae, element(0xd7, []byte{1}), element(0x83, []byte{1})), soundTrack(2)), element(0x1f43b675, at(0), element(0xa0, element(0xa1, block(2, 0)), element(0x9b, be32(100))), element(0xa0, element(0xa1, block(2, 100)), element(0x9b, be32(300))), simpleBlock(1, 30000)))), audio.WebM, 40 * time.Millisecond, true},
-	{"webm, no blocks: the claim", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(750))), webmTracks(soundTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 750 * time.Millisecond, false},
-	{"webm, a claim of four bytes", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, []byte{0x43, 0xfa, 0, 0})), webmTracks(soundTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 500 * time.Millisecond, false},
+	{"webm, tracks that say how long frames last", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(9000))), webmTracks(audioTrack(1, element(0x23e383, be32(20e6)))), element(0x1f43b675, at(100), simpleBlock(1, 0), simpleBlock(1, 20), simpleBlock(1, 40)))), audio.WebM, 60 * time.Millisecond, true},
+	{"webm, live: of unknown length", ebml(endless(0x18538067, webmInfo(1e6, nil), webmTracks(audioTrack(1)), element(0xec, make([]byte, 100)), endless(0x1f43b675, at(0), simpleBlock(1, 0), simpleBlock(1, 20)), endless(0x1f43b675, at(1000), simpleBlock(1, -20), simpleBlock(1, 0)))), audio.WebM, 1020 * time.Millisecond, true},
+	{"webm, groups, another scale, and pictures that last longer", ebml(element(0x18538067, webmInfo(1e5, nil), webmTracks(element(0xae, element(0xd7, []byte{1}), element(0x83, []byte{1})), audioTrack(2)), element(0x1f43b675, at(0), element(0xa0, element(0xa1, block(2, 0)), element(0x9b, be32(100))), element(0xa0, element(0xa1, block(2, 100)), element(0x9b, be32(300))), simpleBlock(1, 30000)))), audio.WebM, 40 * time.Millisecond, true},
+	{"webm, no blocks: the claim", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(750))), webmTracks(audioTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 750 * time.Millisecond, false},
+	{"webm, a claim of four bytes", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, []byte{0x43, 0xfa, 0, 0})), webmTracks(audioTrack(1)), element(0xec, make([]byte, 200)))), audio.WebM, 500 * time.Millisecond, false},
 
 	{"mpeg, frames over the borders of packets", join(pack(), packet(0xbb, nil, make([]byte, 6)), packet(0xe0, stamp(0), make([]byte, 50)), packet(0xc0, stamp(0), silentFrames(mpeg1Layer2, 10)[:500]), pack(), packet(0xc0, stamp(0), silentFrames(mpeg1Layer2, 10)[500:]), packet(0xc1, stamp(0), silentFrames(mpeg1Layer2, 10))), audio.MPEG, 240 * time.Millisecond, true},
 	{"mpeg, MPEG-1 with stuffing", join([]byte{0, 0, 1, 0xba, 0x21, 0, 1, 0, 1, 0x80, 0, 1}, packet(0xc0, join([]byte{0xff, 0xff, 0x40, 0x20}, stampBytes(2, 0)), silentFrames(mpeg1Layer2, 5)), packet(0xc0, join(stampBytes(3, 0), stampBytes(1, 0)), silentFrames(mpeg1Layer2, 5)), packet(0xc0, []byte{0x0f}, silentFrames(mpeg1Layer2, 5))), audio.MPEG, 360 * time.Millisecond, true},
@@ -165,7 +165,7 @@ func TestProbeRefuses(t *testing.T) {
 		{"mp4 of nothing but boxes", "more parts", join(ftyp("isom"), bytes.Repeat(atom("free"), 1<<20+1))},
 		{"mp4 of nothing but tracks", "more parts", join(ftyp("isom"), atom("moov", bytes.Repeat(trak(1, "soun", clock("mdhd", 8000, 9)), 100)))},
 		{"webm with pictures only", "no sound", ebml(element(0x18538067, webmTracks(element(0xae, element(0xd7, []byte{1}), element(0x83, []byte{1}))), element(0x1f43b675, at(0), simpleBlock(1, 0))))},
-		{"webm of nothing but elements", "more parts", ebml(endless(0x18538067, webmTracks(soundTrack(1)), bytes.Repeat([]byte{0xec, 0x80}, 1<<22)))},
+		{"webm of nothing but elements", "more parts", ebml(endless(0x18538067, webmTracks(audioTrack(1)), bytes.Repeat([]byte{0xec, 0x80}, 1<<22)))},
 		{"mpeg with pictures only", "no sound", join(pack(), packet(0xe0, stamp(0), make([]byte, 50)))},
 	}
 	for _, c := range cases {
@@ -193,10 +193,10 @@ var hostile = []struct {
 	{"mp4, a box of 2^64-1 bytes", join(ftyp("isom"), atom("moov", trak(1, "soun", clock("mdhd", 1, 0))), be32(1), []byte("mdat"), be64(1<<64-1))},
 	{"wav, a rate of one byte a second", riff(waveFormat(0x42, 1, 0, 1, 1), data(1000))},
 	{"wav, a chunk that claims 4 GiB", join([]byte("RIFF"), le32(1), []byte("WAVE"), pcm8, []byte("LIST"), le32(unknown32-1), data(9))},
-	{"webm, times at both ends of what there is", ebml(element(0x18538067, webmInfo(unknown32, nil), webmTracks(soundTrack(1)), element(0x1f43b675, at(0), simpleBlock(1, 0)), element(0x1f43b675, element(0xe7, be64(1<<64-1)), simpleBlock(1, 32767))))},
-	{"webm, a claim that is no number", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(0)[:0], be64(0x7ff8000000000001))), webmTracks(soundTrack(1))))},
-	{"webm, a claim without end", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, be64(0x7ff0000000000000))), webmTracks(soundTrack(1))))},
-	{"webm, elements of lengths past the file", join(ebml(nil), endless(0x18538067, webmTracks(soundTrack(1)), elementID(0x1f43b675), []byte{0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}))},
+	{"webm, times at both ends of what there is", ebml(element(0x18538067, webmInfo(unknown32, nil), webmTracks(audioTrack(1)), element(0x1f43b675, at(0), simpleBlock(1, 0)), element(0x1f43b675, element(0xe7, be64(1<<64-1)), simpleBlock(1, 32767))))},
+	{"webm, a claim that is no number", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, float64Bytes(0)[:0], be64(0x7ff8000000000001))), webmTracks(audioTrack(1))))},
+	{"webm, a claim without end", ebml(element(0x18538067, webmInfo(1e6, element(0x4489, be64(0x7ff0000000000000))), webmTracks(audioTrack(1))))},
+	{"webm, elements of lengths past the file", join(ebml(nil), endless(0x18538067, webmTracks(audioTrack(1)), elementID(0x1f43b675), []byte{0x01, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}))},
 	{"mp3, a tag of 256 MiB", join(id3(1 << 27)[:10], silentFrames(mpeg1Layer3, 3))},
 	{"mpeg, a packet longer than the file", join(pack(), []byte{0, 0, 1, 0xc0, 0xff, 0xff, 0x80})},
 	{"mpeg, packets of nothing", join(pack(), bytes.Repeat([]byte{0, 0, 1, 0xbd, 0, 0}, 1000))},

@@ -12,7 +12,7 @@ import (
 	"weir/internal/audio"
 )
 
-// Another program, which many use, must find that the sound lasts as long. It is asked for the sum of its packets: what it says of a whole
+// Another program, which many use, must find that the audio lasts as long. It is asked for the sum of its packets: what it says of a whole
 // file is what the file claims, or a guess. Encoders add up to a tenth of a second, which readers count or leave out as they like.
 func TestProbeAgreesWithFFprobe(t *testing.T) {
 	t.Parallel()
@@ -22,7 +22,7 @@ func TestProbeAgreesWithFFprobe(t *testing.T) {
 	}
 	files := recordings(t)
 	for _, c := range generated {
-		whole := c.format == audio.WAV || c.format == audio.MP3 || c.format == audio.MPGA || c.format == audio.MPEG // the others do not describe their sound
+		whole := c.format == audio.WAV || c.format == audio.MP3 || c.format == audio.MPGA || c.format == audio.MPEG // the others do not describe their audio
 		if whole && c.exact && c.want > 0 && !unlike[c.name] {
 			files[c.name] = c.file
 		}
@@ -49,7 +49,7 @@ var unlike = map[string]bool{
 	"mp3, junk before, between and behind": true,
 }
 
-// packets is how long the packets of the first sound in a file last together.
+// packets is how long the packets of the first audio in a file last together.
 func packets(t *testing.T, ffprobe, path string) time.Duration {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), ffprobe, "-v", "error", "-select_streams", "a:0", "-show_entries", "packet=duration_time", "-of", "csv=p=0", path)

@@ -20,7 +20,7 @@ func le32(n uint32) []byte { return binary.LittleEndian.AppendUint32(nil, n) }
 
 const unknown32 = math.MaxUint32
 
-// waveFormat is a "fmt " chunk for sound of 8 kHz.
+// waveFormat is a "fmt " chunk for audio of 8 kHz.
 func waveFormat(encoding, channels, bits, block uint16, byteRate uint32, more ...[]byte) []byte {
 	body := join(le16(encoding), le16(channels), le32(8000), le32(byteRate), le16(block), le16(bits), join(more...))
 	return chunk("fmt ", uint32(len(body)), body)
@@ -65,7 +65,7 @@ func silentFrames(header uint32, n int) []byte {
 	return slices.Repeat(frame, n)
 }
 
-// taggedFrame is a frame without sound that says how many others there are.
+// taggedFrame is a frame without audio that says how many others there are.
 func taggedFrame(header uint32, offset int, tag string, frames uint32) []byte {
 	frame := silentFrames(header, 1)
 	copy(frame[offset:], join([]byte(tag), be32(1), be32(frames)))
@@ -112,7 +112,7 @@ func trak(id uint32, handler string, mdhd []byte, tables ...[]byte) []byte {
 		atom("mdia", mdhd, fullAtom("hdlr", 0, 0, be32(0), []byte(handler)), atom("minf", atom("stbl", tables...))))
 }
 
-// stsd describes sound of an encoding by its name alone.
+// stsd describes audio of an encoding by its name alone.
 func stsd(encoding string) []byte {
 	return fullAtom("stsd", 0, 0, be32(1), atom(encoding, make([]byte, 28)))
 }
@@ -155,7 +155,7 @@ func webmInfo(scale uint32, duration []byte) []byte {
 	return element(0x1549a966, element(0x2ad7b1, be32(scale)), duration)
 }
 
-func soundTrack(number byte, more ...[]byte) []byte {
+func audioTrack(number byte, more ...[]byte) []byte {
 	return element(0xae, element(0xd7, []byte{number}), element(0x83, []byte{2}), join(more...))
 }
 

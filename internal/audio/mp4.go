@@ -32,7 +32,7 @@ type movie struct {
 // track is one stream in a movie. Times are ticks of scale.
 type track struct {
 	id      uint32
-	sound   bool
+	audio   bool
 	scale   uint64
 	counted uint64 // of all samples
 	claim   uint64 // 0: none
@@ -112,10 +112,10 @@ func (m *movie) info() (Info, error) {
 		format = M4A
 	}
 	var countedFor, claimedFor, least time.Duration
-	sound := false
+	audio := false
 	for _, t := range m.tracks {
-		if t.sound {
-			sound = true
+		if t.audio {
+			audio = true
 			countedFor = max(countedFor, span(t.counted, t.scale))
 			claimedFor = max(claimedFor, span(t.claim, t.scale))
 			least = max(least, t.least())
@@ -125,8 +125,8 @@ func (m *movie) info() (Info, error) {
 		claimedFor = span(m.claim, m.scale)
 	}
 	switch {
-	case !sound:
-		return Info{}, noSound()
+	case !audio:
+		return Info{}, noAudio()
 	case countedFor > 0 && countedFor >= least:
 		return counted(format, countedFor), nil
 	case countedFor > 0:
@@ -190,7 +190,7 @@ func (m *movie) media(b box, t *track) {
 		case "hdlr":
 			f, _, _ := m.fields(b, 8)
 			f.take(4)
-			t.sound = string(f.take(4)) == "soun"
+			t.audio = string(f.take(4)) == "soun"
 		case "minf":
 			m.each(b.body, b.end, func(kind string, b box) {
 				if kind == "stbl" {

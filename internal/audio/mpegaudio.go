@@ -14,7 +14,7 @@ type frame struct {
 	ticks  uint64
 	layer  int
 	stream uint32 // the bits that do not change within a stream, never 0
-	side   int    // of layer III: bytes between header and sound
+	side   int    // of layer III: bytes between header and audio
 }
 
 const (
@@ -171,11 +171,11 @@ func skipID3(s *source) int64 {
 }
 
 // probeMPEGAudio counts all frames from start. What a Xing or VBRI header says of their number is not asked: it is often wrong in files
-// that were cut, and it is the uploader who writes it. But the frame that carries such a header has no sound.
+// that were cut, and it is the uploader who writes it. But the frame that carries such a header has no audio.
 func probeMPEGAudio(s *source, start int64) (Info, error) {
 	b := s.at(start, maxFrameBytes)
 	if len(b) < 4 {
-		return Info{}, noSound()
+		return Info{}, noAudio()
 	}
 	first, _ := parseFrame(uint32(number(b[:4])))
 	format := MPGA

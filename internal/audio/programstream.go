@@ -11,7 +11,7 @@ var startCode = []byte{0, 0, 1}
 const (
 	packHeader     = 0xba
 	firstPacket    = 0xbb // and all above have a length
-	privateStream1 = 0xbd // where discs keep AC-3, DTS and uncompressed sound
+	privateStream1 = 0xbd // where discs keep AC-3, DTS and uncompressed audio
 	firstAudio     = 0xc0
 	lastAudio      = 0xdf
 )
@@ -25,7 +25,7 @@ type programStream struct {
 	s       *source
 	audio   byte // id of the stream whose frames are counted: the first one; 0: none
 	frames  frames
-	private bool   // there is other sound
+	private bool   // there is other audio
 	first   uint64 // time stamps of that, in ticks of 90 kHz
 	before  uint64 // the last but one
 	last    uint64
@@ -42,7 +42,7 @@ func probeProgramStream(s *source) (Info, error) {
 	if p.private {
 		return claimed(MPEG, p.stamped()), nil
 	}
-	return Info{}, noSound()
+	return Info{}, noAudio()
 }
 
 // part reads what stands at pos and returns where the next thing may be, which is further on.

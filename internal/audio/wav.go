@@ -30,7 +30,7 @@ type wave struct {
 	sampleBits uint16
 }
 
-// maxChunks is far more than there are before the sound.
+// maxChunks is far more than there are before the audio.
 const maxChunks = 10_000
 
 func probeWAV(s *source) (Info, error) {
@@ -40,7 +40,7 @@ func probeWAV(s *source) (Info, error) {
 	for range maxChunks {
 		head := s.at(pos, 8)
 		if len(head) < 8 {
-			return Info{}, noSound()
+			return Info{}, noAudio()
 		}
 		kind, length := string(head[:4]), int64(binary.LittleEndian.Uint32(head[4:]))
 		pos += 8
@@ -48,7 +48,7 @@ func probeWAV(s *source) (Info, error) {
 		case "fmt ":
 			w = parseWave(s.at(pos, int(min(length, 40))))
 		case "data":
-			return w.duration(s, pos, soundEnd(s, pos, length, riffEnd))
+			return w.duration(s, pos, audioEnd(s, pos, length, riffEnd))
 		}
 		pos += length + length&1 // chunks begin at even places
 	}
@@ -68,9 +68,9 @@ func parseWave(b []byte) wave {
 	return w
 }
 
-// soundEnd is where the data chunk at pos ends. A program that writes to a pipe cannot go back to fill in lengths: then they are the
-// largest number, or nothing where the RIFF chunk has no room for sound either, and the sound goes on to the end of the file.
-func soundEnd(s *source, pos, length, riffEnd int64) int64 {
+// audioEnd is where the data chunk at pos ends. A program that writes to a pipe cannot go back to fill in lengths: then they are the
+// largest number, or nothing where the RIFF chunk has no room for audio either, and the audio goes on to the end of the file.
+func audioEnd(s *source, pos, length, riffEnd int64) int64 {
 	if length == 0 && riffEnd <= pos || length > s.size-pos {
 		return s.size
 	}

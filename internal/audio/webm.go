@@ -28,7 +28,7 @@ const (
 
 func isEBML(head []byte) bool { return len(head) >= 4 && number(head[:4]) == idEBML }
 
-// maxElements is what a day of sound needs in blocks of 20 ms.
+// maxElements is what a day of audio needs in blocks of 20 ms.
 const maxElements = 1 << 22
 
 // matroska is a WebM file as far as its duration goes. Times are ticks of scale nanoseconds.
@@ -37,17 +37,17 @@ type matroska struct {
 	elements int // that may still be read
 	scale    uint64
 	claim    float64
-	sounds   []soundTrack
+	audios   []audioTrack
 
 	cluster     int64 // time of the current one
-	blocks      int   // of sound
-	first, last int64 // times of the first and of the last block of sound
+	blocks      int   // of audio
+	first, last int64 // times of the first and of the last block of audio
 	before      int64 // time of the last but one
-	lastTrack   *soundTrack
+	lastTrack   *audioTrack
 	lastFor     uint64 // how long the last one says that it lasts; 0: it does not
 }
 
-type soundTrack struct {
+type audioTrack struct {
 	number  uint64
 	perUnit uint64 // nanoseconds a frame lasts; 0: not said
 	opus    bool
@@ -122,8 +122,8 @@ func probeWebM(s *source) (Info, error) {
 	switch {
 	case m.elements < 0:
 		return Info{}, tooManyParts()
-	case len(m.sounds) == 0:
-		return Info{}, noSound()
+	case len(m.audios) == 0:
+		return Info{}, noAudio()
 	case m.blocks == 0:
 		return claimed(WebM, m.claimed()), nil
 	}
@@ -158,25 +158,25 @@ func (m *matroska) info(e element) {
 }
 
 func (m *matroska) track(e element) {
-	if e.id != idTrackEntry || len(m.sounds) == maxTracks {
+	if e.id != idTrackEntry || len(m.audios) == maxTracks {
 		return
 	}
-	var t soundTrack
-	sound := false
+	var t audioTrack
+	audio := false
 	m.each(e.body, e.end, func(e element) {
 		switch e.id {
 		case idTrackNumber:
 			t.number = m.uint(e)
 		case idTrackType:
-			sound = m.uint(e) == 2
+			audio = m.uint(e) == 2
 		case idDefaultDuration:
 			t.perUnit = m.uint(e)
 		case idCodecID:
 			t.opus = string(m.s.at(e.body, int(min(e.end-e.body, 6)))) == "A_OPUS"
 		}
 	})
-	if sound {
-		m.sounds = append(m.sounds, t)
+	if audio {
+		m.audios = append(m.audios, t)
 	}
 }
 
@@ -217,14 +217,14 @@ func (m *matroska) group(e element) {
 	}
 }
 
-// block notes a block of sound, which has the number of its track, its time after the cluster's, flags, and one packet or several.
+// block notes a block of audio, which has the number of its track, its time after the cluster's, flags, and one packet or several.
 func (m *matroska) block(e element) {
 	b := m.s.at(e.body, int(min(e.end-e.body, 16)))
 	number, n := vint(b, 8)
 	if n == 0 || len(b) < n+3 {
 		return
 	}
-	t := m.soundByNumber(number - 1<<(7*n))
+	t := m.audioByNumber(number - 1<<(7*n))
 	if t == nil {
 		return
 	}
@@ -242,10 +242,10 @@ func (m *matroska) block(e element) {
 	}
 }
 
-func (m *matroska) soundByNumber(number uint64) *soundTrack {
-	for i := range m.sounds {
-		if m.sounds[i].number == number {
-			return &m.sounds[i]
+func (m *matroska) audioByNumber(number uint64) *audioTrack {
+	for i := range m.audios {
+		if m.audios[i].number == number {
+			return &m.audios[i]
 		}
 	}
 	return nil
@@ -295,7 +295,7 @@ func opusSamples(flags byte, b []byte) uint64 {
 // packets is how long the packets of Opus last, whatever the file says of their times: players play all of them.
 func (m *matroska) packets() time.Duration {
 	var longest time.Duration
-	for _, t := range m.sounds {
+	for _, t := range m.audios {
 		longest = max(longest, span(t.samples, 48_000))
 	}
 	return longest

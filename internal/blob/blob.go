@@ -90,8 +90,8 @@ func Unavailable(op string, cause error) error {
 // NotFound says that there is no file of a key.
 func NotFound(op string) error { return fault.New(fault.NotFound, op, "There is no such file.") }
 
-// BehindEnd says that a file has no such offset.
-func BehindEnd(op string) error {
+// PastEnd says that a file has no such offset.
+func PastEnd(op string) error {
 	return fault.New(fault.Invalid, op, "The file ends before this offset.")
 }
 

@@ -188,7 +188,7 @@ type Quirks struct {
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
 	Responses        bool              `yaml:"responses"`          // also speaks the responses wire, at the base URL's /responses: clients of that style are served by it
-	ImagesWire       string            `yaml:"images_wire"`        // how it makes pictures: "" as OpenAI does, "openrouter" by one route /images, "chat" in conversations
+	ImagesWire       string            `yaml:"images_wire"`        // how it makes images: "" as OpenAI does, "openrouter" by one route /images, "chat" in conversations
 	VideosWire       string            `yaml:"videos_wire"`        // how it makes videos: "" as OpenAI does, "openrouter" in the words of OpenRouter
 	VideoBucket      string            `yaml:"video_bucket"`       // where it puts videos that would be too large for an answer: "gs://bucket/folder/" on Vertex; "": into answers
 	AuthHeader       string            `yaml:"auth_header"`        // header that carries the key; "": Authorization
@@ -265,7 +265,7 @@ type VideoFacts struct {
 	Durations    []int    // seconds
 	FrameImages  []string // "first_frame", "last_frame"
 	Passthrough  []string // provider parameters that a client may set
-	Audio        bool     // it can make sound
+	Audio        bool     // it can make audio
 	Seed         bool     // it takes a seed
 }
 

@@ -129,7 +129,7 @@ func TestBuildByType(t *testing.T) {
 	t.Parallel()
 	set := func(n int64) money.Price { return money.Price{Nano: n, Set: true} }
 	text := catalog.Pricing{Base: catalog.Prices{Prompt: set(1), Completion: set(2)}}
-	picture := catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Price: set(1), Basis: catalog.BasisFixed}
+	image := catalog.ImagePrice{Component: "image_output", Unit: catalog.UnitImage, Price: set(1), Basis: catalog.BasisFixed}
 	for _, c := range []struct {
 		name, kind string
 		p          catalog.Pricing
@@ -146,11 +146,11 @@ func TestBuildByType(t *testing.T) {
 		{"transcription by the minute", catalog.TypeTranscription, catalog.Pricing{Minute: set(1)}, nil, ""},
 		{"transcription by tokens", catalog.TypeTranscription, text, nil, ""},
 		{"transcription without price", catalog.TypeTranscription, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for minute"},
-		{"image by lines", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{picture}}, nil, ""},
+		{"image by lines", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{image}}, nil, ""},
 		{"image each", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{ImageOutputEach: set(1)}}, nil, ""},
 		{"image by tokens", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{Prompt: set(1), ImageOutput: set(1)}}, nil, ""},
 		{"image without price", catalog.TypeImage, catalog.Pricing{Base: catalog.Prices{Prompt: set(1)}}, nil, "no price for images"},
-		{"image line twice", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{picture, picture}}, nil, "priced twice"},
+		{"image line twice", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{image, image}}, nil, "priced twice"},
 		{"image line without price", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: "image"}}}, nil, "has no price"},
 		{"image line of an unknown unit", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: "pixel", Price: set(1)}}}, nil, `the unit "pixel" is none of`},
 		{"image line without component", catalog.TypeImage, catalog.Pricing{Images: []catalog.ImagePrice{{Unit: "image", Price: set(1)}}}, nil, "no component"},
@@ -243,7 +243,7 @@ func TestVersionTellsContents(t *testing.T) {
 		t.Error("a key changes the version")
 	}
 	one := money.Price{Nano: 1, Set: true}
-	film := func(d *catalog.Declared) {
+	video := func(d *catalog.Declared) {
 		d.Models = []catalog.ModelInfo{{Slug: "v/m", Type: catalog.TypeVideo, Video: &catalog.VideoFacts{Sizes: []string{"1x1"}}}}
 		for i := range d.Offers {
 			d.Offers[i].Pricing = catalog.Pricing{Video: []catalog.VideoRule{{PerSecond: one}}}
@@ -271,16 +271,16 @@ func TestVersionTellsContents(t *testing.T) {
 		"threshold": func(d *catalog.Declared) {
 			d.Offers[0].Pricing.Thresholds = []catalog.Threshold{{Above: 5, Prices: catalog.Prices{Prompt: one}}}
 		},
-		"video":  film,
-		"size":   func(d *catalog.Declared) { film(d); d.Models[0].Video.Sizes = []string{"2x2"} },
-		"length": func(d *catalog.Declared) { film(d); d.Models[0].Video.Durations = []int{4} },
+		"video":  video,
+		"size":   func(d *catalog.Declared) { video(d); d.Models[0].Video.Sizes = []string{"2x2"} },
+		"length": func(d *catalog.Declared) { video(d); d.Models[0].Video.Durations = []int{4} },
 		"list": func(d *catalog.Declared) {
-			film(d)
+			video(d)
 			d.Models[0].Video.Sizes, d.Models[0].Video.Passthrough = nil, []string{"1x1"}
 		},
-		"sound": func(d *catalog.Declared) { film(d); d.Models[0].Video.Audio = true },
+		"sound": func(d *catalog.Declared) { video(d); d.Models[0].Video.Audio = true },
 		"rule": func(d *catalog.Declared) {
-			film(d)
+			video(d)
 			d.Offers[0].Pricing.Video = []catalog.VideoRule{{WithAudio: true, PerSecond: one}}
 		},
 		"image": paint,

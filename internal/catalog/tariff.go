@@ -12,16 +12,16 @@ type Tariff struct {
 	Prices
 	Minute     money.Price // per minute of audio that goes in
 	Characters money.Price // per 1000 characters that go in
-	Megapixel  money.Price // per million pixels of pictures that come out
+	Megapixel  money.Price // per million pixels of images that come out
 	Second     money.Price // per second of video that comes out
 }
 
-// Tariff is what a call with that many prompt tokens is charged by, apart from pictures and videos.
+// Tariff is what a call with that many prompt tokens is charged by, apart from images and videos.
 func (p *Pricing) Tariff(promptTokens int64) Tariff {
 	return Tariff{Prices: p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
 }
 
-// ImageTariff is what pictures of a quality and a size are charged by. What is not known of them is "" or "auto".
+// ImageTariff is what images of a quality and a size are charged by. What is not known of them is "" or "auto".
 //
 // The lines of the price list come before the base prices. Of a component's lines the one that fits best counts: that which names both
 // the quality and the size, then the size, then the quality, then neither. Where no line says anything of what is asked, the usual quality
@@ -40,7 +40,7 @@ func (p *Pricing) ImageTariff(promptTokens int64, quality, size string) Tariff {
 	return t
 }
 
-// DearestImageTariff is the most that pictures can be charged by, whatever their quality and size turn out to be.
+// DearestImageTariff is the most that images can be charged by, whatever their quality and size turn out to be.
 func (p *Pricing) DearestImageTariff(promptTokens int64) Tariff {
 	t := p.Tariff(promptTokens)
 	for i := range p.Images {
@@ -90,7 +90,7 @@ func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {
 	return best
 }
 
-// fit reports how well a line says what a picture of a quality and a size costs.
+// fit reports how well a line says what an image of a quality and a size costs.
 func (x *ImagePrice) fit(quality, size string) int {
 	fit := 0
 	switch {
@@ -117,7 +117,7 @@ func (x *ImagePrice) fit(quality, size string) int {
 	return fit
 }
 
-// SecondOf is the price of a second of video: of the first rule that speaks of the resolution, with sound or without.
+// SecondOf is the price of a second of video: of the first rule that speaks of the resolution, with audio or without.
 func (p *Pricing) SecondOf(resolution string, audio bool) money.Price {
 	for _, r := range p.Video {
 		if r.WithAudio == audio && (r.Resolution == "" || r.Resolution == resolution) {

@@ -16,7 +16,7 @@ func priceOf(t *testing.T, text string) money.Price {
 	return p
 }
 
-// imageLines are lines of a price list of pictures: quality, size, price of one.
+// imageLines are lines of a price list of images: quality, size, price of one.
 func imageLines(t *testing.T, rows ...[3]string) *catalog.Pricing {
 	t.Helper()
 	p := &catalog.Pricing{Base: catalog.Prices{Prompt: priceOf(t, "1"), ImageOutputEach: priceOf(t, "9")}}
@@ -26,7 +26,7 @@ func imageLines(t *testing.T, rows ...[3]string) *catalog.Pricing {
 	return p
 }
 
-// Which line of a price list a picture is charged by.
+// Which line of a price list an image is charged by.
 func TestImageTariff(t *testing.T) {
 	t.Parallel()
 	full := [][3]string{{"low", "1024x1024", "1"}, {"low", "1536x1024", "2"}, {"medium", "1024x1024", "4"}, {"medium", "1536x1024", "6"}, {"high", "1024x1024", "16"}, {"high", "1536x1024", "25"}}
@@ -63,7 +63,7 @@ func TestImageTariff(t *testing.T) {
 	}
 }
 
-// Each component and unit of a price list is a price of its own, and what no picture is asked of yet is held at the dearest.
+// Each component and unit of a price list is a price of its own, and what no image is asked of yet is held at the dearest.
 func TestImageComponents(t *testing.T) {
 	t.Parallel()
 	line := func(component, unit, quality, text string) catalog.ImagePrice {
@@ -87,7 +87,7 @@ func TestImageComponents(t *testing.T) {
 	}
 }
 
-// Whatever a picture turns out to be, it costs no more than was held for it.
+// Whatever an image turns out to be, it costs no more than was held for it.
 func TestDearestIsDearest(t *testing.T) {
 	t.Parallel()
 	p := imageLines(t, [3]string{"low", "1024x1024", "1"}, [3]string{"high", "", "16"}, [3]string{"", "4K", "20"}, [3]string{"", "", "3"})

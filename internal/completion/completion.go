@@ -46,30 +46,30 @@ type Request struct {
 	Preferences routing.Preferences
 	Needs       routing.Needs
 
-	Stream       bool
-	IncludeUsage bool  // stream_options.include_usage
-	N            int   // answers asked for, at least 1
-	MaxTokens    int64 // cap of the answer's tokens, 0 when the client gave none
-	Reasoning    Reasoning
-	Prefill      bool     // the last message is the assistant's: the answer continues it
-	SessionID    string   // sticky-routing key and grouping, "" when none
-	User         string   // client's own user id; goes upstream only as a hash
-	Account      string   // whose user ids they are: goes into their hash, so that nobody else can recognise one
-	Metadata     []byte   // JSON object without blanks, nil when none: kept with the call
-	MessagesAt   Span     // the messages array inside Body
-	CacheKey     Span     // the client's name, inside Body, of what shares a provider's cache; empty when it gives none
-	Opening      [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation
-	History      []byte   // JSON list of what was said before, in the style's own items, in front of the input; nil: the body has it all
-	Query        string   // of the client's URL, with its question mark, where it travels on: "?beta=true"
-	Version      string   // version of the client's wire that it names in a header, "" none
-	Betas        []string // features of the wire that it asks for in headers, as written
-	HasRoles     Roles    // which message roles occur: tells a dialect whether messages need rewriting
-	Signature    string   // the newest one that a provider put on reasoning or a tool call of the conversation, "" none: its issuer knows it again
-	Thoughtless  bool     // reasoning of earlier turns stays out: the upstream has refused it
-	Heal         bool     // malformed JSON of a whole answer is to be mended
-	Revised      Revision // parts of the prompt that are not the body's any more
-	Format       *Format  // shape that the answer must have, nil: any text
-	Search       *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
+	Stream           bool
+	IncludeUsage     bool  // stream_options.include_usage
+	N                int   // answers asked for, at least 1
+	MaxTokens        int64 // cap of the answer's tokens, 0 when the client gave none
+	Reasoning        Reasoning
+	Prefill          bool     // the last message is the assistant's: the answer continues it
+	SessionID        string   // sticky-routing key and grouping, "" when none
+	User             string   // client's own user id; goes upstream only as a hash
+	Account          string   // whose user ids they are: goes into their hash, so that nobody else can recognise one
+	Metadata         []byte   // JSON object without blanks, nil when none: kept with the call
+	MessagesAt       Span     // the messages array inside Body
+	CacheKey         Span     // the client's name, inside Body, of what shares a provider's cache; empty when it gives none
+	Opening          [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation
+	History          []byte   // JSON list of what was said before, in the style's own items, in front of the input; nil: the body has it all
+	Query            string   // of the client's URL, with its question mark, where it travels on: "?beta=true"
+	Version          string   // version of the client's wire that it names in a header, "" none
+	Betas            []string // features of the wire that it asks for in headers, as written
+	HasRoles         Roles    // which message roles occur: tells a dialect whether messages need rewriting
+	Signature        string   // the newest one that a provider put on reasoning or a tool call of the conversation, "" none: its issuer knows it again
+	WithoutReasoning bool     // reasoning of earlier turns stays out: the upstream has refused it
+	Heal             bool     // malformed JSON of a whole answer is to be mended
+	Revised          Revision // parts of the prompt that are not the body's any more
+	Format           *Format  // shape that the answer must have, nil: any text
+	Search           *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
 
 	Memory Memory // told of what answers take; nil: nobody counts
 }
@@ -105,7 +105,7 @@ const (
 	HasReasoning                          // an assistant message with reasoning, reasoning_content or reasoning_details
 	HasToolParts                          // a tool message whose content is an array
 	HasCacheControl                       // a cache_control or prompt_cache_breakpoint marker
-	HasThoughtSignature                   // a tool call with a thought_signature
+	HasThoughtSignature                   // a tool call with a reasoning_signature
 	HasOldVideo                           // a content part of the older type input_video
 	HasBareFunction                       // a function without parameters, in tools or functions
 	HasNulls                              // an optional field of a message that is null

@@ -76,7 +76,7 @@ func said(parts []Part, yield func([]byte) bool) bool {
 		if c := part.Call; going && c != nil {
 			going = yield([]byte(c.Name)) && yield(c.Arguments)
 		}
-		if t := part.Thought; going && t != nil && t.Text != "" {
+		if t := part.Reasoning; going && t != nil && t.Text != "" {
 			going = yield([]byte(t.Text))
 		}
 		if r := part.Result; going && r != nil {

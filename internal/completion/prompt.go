@@ -13,7 +13,7 @@ type Prompt struct {
 	Sampling Sampling
 	Stop     []string
 	Format   Format
-	Sound    *Sound // asked for with audio among the output modalities
+	Audio    *AudioOutput // asked for with audio among the output modalities
 	Search   *Search
 	Cache    Cache // mark on the request as a whole: on its last block that can be cached
 	CacheKey string
@@ -57,13 +57,13 @@ const (
 
 // Part is a piece of a turn.
 type Part struct {
-	Kind    PartKind
-	Text    string
-	Media   *Media
-	Call    *Call
-	Result  *Result
-	Thought *Thought
-	Cache   Cache
+	Kind      PartKind
+	Text      string
+	Media     *Media
+	Call      *Call
+	Result    *Result
+	Reasoning *ReasoningDetail
+	Cache     Cache
 }
 
 // Cache is a mark behind which the prompt is to be cached: "" none, "5m" or "1h".
@@ -119,17 +119,17 @@ type Result struct {
 	Failed bool
 }
 
-// ThoughtKind reports what a Thought holds.
-type ThoughtKind uint8
+// ReasoningKind reports what a Thought holds.
+type ReasoningKind uint8
 
-// The kinds of thoughts.
+// The kinds of reasoning.
 const (
-	ThoughtText      ThoughtKind = iota // Text, and Signature where the provider signs
-	ThoughtSummary                      // Text
-	ThoughtEncrypted                    // Data
+	ReasoningText      ReasoningKind = iota // Text, and Signature where the provider signs
+	ReasoningSummary                        // Text
+	ReasoningEncrypted                      // Data
 )
 
-// Formats of thoughts: whose they are. A thought goes back only to a provider that knows its format.
+// Formats of reasoning: whose they are. A piece of reasoning goes back only to a provider that knows its format.
 const (
 	FormatUnknown   = "unknown"
 	FormatAnthropic = "anthropic-claude-v1"
@@ -140,9 +140,9 @@ const (
 	FormatGigaChat  = "gigachat-v1"
 )
 
-// Thought is a piece of reasoning that an answer had, and that comes back with it.
-type Thought struct {
-	Kind      ThoughtKind
+// ReasoningDetail is a piece of reasoning that an answer had, and that comes back with it.
+type ReasoningDetail struct {
+	Kind      ReasoningKind
 	Format    string // "": none was told
 	ID        string // the provider's id of the item, or of the tool call that it belongs to
 	Text      string
@@ -213,8 +213,8 @@ type Format struct {
 	Strict      *bool
 }
 
-// Sound is how spoken output is wanted.
-type Sound struct{ Voice, Format string }
+// AudioOutput is how spoken output is wanted.
+type AudioOutput struct{ Voice, Format string }
 
 // Search asks the provider to search the web.
 type Search struct {
@@ -243,7 +243,7 @@ func (r *Request) Prompt() (*Prompt, error) {
 	if err != nil {
 		return nil, err
 	}
-	if r.Thoughtless {
+	if r.WithoutReasoning {
 		p.forget()
 	}
 	if p.Search == nil {

@@ -368,7 +368,7 @@ type Prices struct {
 	FileSearch      Decimal `yaml:"file_search"`
 	CodeExecution   Decimal `yaml:"code_execution"`
 	MCP             Decimal `yaml:"mcp"`
-	Minute          Decimal `yaml:"minute"`     // per minute of sound, of models that transcribe
+	Minute          Decimal `yaml:"minute"`     // per minute of audio, of models that transcribe
 	Characters      Decimal `yaml:"characters"` // per 1000 or 1,000,000 characters, of models that speak
 }
 

@@ -188,12 +188,12 @@ providers:
 	if d := cmp.Diff(want, of("v/paint").Images); d != "" {
 		t.Error(d)
 	}
-	film, _ := snap.Model("v/film")
+	video, _ := snap.Model("v/film")
 	if d := cmp.Diff([]catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000, "")}, {PerSecond: set(8_000_000_000, "0.08")}}, of("v/film").Video); d != "" {
 		t.Error(d)
 	}
-	if film.HubID != "V/Film" || film.Type != catalog.TypeVideo || !film.Video.Audio || len(film.Video.Durations) != 2 || film.Endpoints[0].Output != catalog.Video {
-		t.Errorf("film is %+v", film)
+	if video.HubID != "V/Film" || video.Type != catalog.TypeVideo || !video.Video.Audio || len(video.Video.Durations) != 2 || video.Endpoints[0].Output != catalog.Video {
+		t.Errorf("film is %+v", video)
 	}
 }
 

@@ -64,7 +64,7 @@ func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 			amounts[path] = true
 		}
 	})
-	told := map[string]bool{}
+	reported := map[string]bool{}
 	rows := 0
 	for line := range strings.Lines(section) {
 		cells := strings.Split(strings.TrimSpace(line), "|")
@@ -79,7 +79,7 @@ func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 			if !amounts[m[1]] {
 				t.Errorf("%s: there is no amount %s in the configuration", cells[1], m[1])
 			}
-			told[m[1]] = true
+			reported[m[1]] = true
 		}
 	}
 	if rows < 10 || len(amounts) < 40 {
@@ -87,7 +87,7 @@ func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 	}
 	for path := range amounts {
 		elsewhere := slices.ContainsFunc(sharedElsewhere, func(prefix string) bool { return strings.HasPrefix(path, prefix) })
-		if known := notShared[path] != ""; told[path] == (known || elsewhere) {
+		if known := notShared[path] != ""; reported[path] == (known || elsewhere) {
 			t.Errorf("%s: say in docs/operating.md what one user may have of it, or here why it is not shared", path)
 		}
 	}

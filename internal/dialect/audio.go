@@ -11,22 +11,22 @@ import (
 	"weir/internal/task"
 )
 
-// soundPiece is the longest piece of sound that one event carries, in bytes.
-const soundPiece = 16 << 10
+// audioPiece is the longest piece of audio that one event carries, in bytes.
+const audioPiece = 16 << 10
 
-// soundHead is how much of a sound reports what it is.
-const soundHead = 12
+// audioHead is how much of audio reports what it is.
+const audioHead = 12
 
-// sounds are the types of what models speak, by the names of formats.
-var sounds = map[string]string{
+// audio holds the types of what models speak, by the names of formats.
+var audios = map[string]string{
 	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm",
 }
 
-// AudioType is the type of sound in a format, "" when there is none of that name.
-func AudioType(format string) string { return sounds[format] }
+// AudioType is the type of audio in a format, "" when there is none of that name.
+func AudioType(format string) string { return audios[format] }
 
-// sniffSound names the format of a sound that begins with b, "" when its beginning does not tell.
-func sniffSound(b []byte) string {
+// sniffAudio names the format of audio that begins with b, "" when its beginning does not tell.
+func sniffAudio(b []byte) string {
 	begins := func(with string) bool { return bytes.HasPrefix(b, []byte(with)) }
 	switch {
 	case begins("ID3"), len(b) > 1 && b[0] == 0xff && b[1]&0xe0 == 0xe0 && b[1]&0x06 != 0:
@@ -37,42 +37,42 @@ func sniffSound(b []byte) string {
 		return "opus"
 	case begins("fLaC"):
 		return "flac"
-	case begins("RIFF") && len(b) >= soundHead && string(b[8:12]) == "WAVE":
+	case begins("RIFF") && len(b) >= audioHead && string(b[8:12]) == "WAVE":
 		return "wav"
 	}
 	return ""
 }
 
-// StreamAudio yields the sound in r, the body of an answer, piece by piece as it comes, and reports whether all of it came and was wanted. Sound in
-// another format than the one asked for keeps its own type; what is no sound at all is a fault. The last event is left to the caller.
+// StreamAudio yields the audio in r, the body of an answer, piece by piece as it comes, and reports whether all of it came and was wanted. Audio in
+// another format than the one asked for keeps its own type; what is no audio at all is a fault. The last event is left to the caller.
 func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(*completion.Event, error) bool) bool {
 	fail := func(err error) bool {
 		yield(nil, err)
 		return false
 	}
-	head, err := r.Peek(soundHead)
+	head, err := r.Peek(audioHead)
 	if len(head) == 0 {
 		if err == io.EOF {
 			err = Empty(a.Endpoint)
 		}
 		return fail(err)
 	}
-	is := sniffSound(head)
+	is := sniffAudio(head)
 	if is == "" && (format != "pcm" || head[0] == '{' || head[0] == '<') {
-		if err := noSound(ask, a, r); err != nil {
+		if err := noAudio(ask, a, r); err != nil {
 			return fail(err)
 		}
 	}
-	media := sounds[format]
+	media := audios[format]
 	if is != "" && format != "pcm" {
-		media = sounds[is]
+		media = audios[is]
 	}
 	first := new(completion.Head)
 	for {
-		piece := make([]byte, soundPiece)
+		piece := make([]byte, audioPiece)
 		n, err := r.Read(piece)
 		if n > 0 {
-			ev := &completion.Event{Head: first, Choice: -1, Result: &task.Result{Sound: &task.Sound{Data: piece[:n:n], MediaType: media}}}
+			ev := &completion.Event{Head: first, Choice: -1, Result: &task.Result{Audio: &task.AudioPiece{Data: piece[:n:n], MediaType: media}}}
 			if first, media = nil, ""; !yield(ev, nil) {
 				return false
 			}
@@ -86,9 +86,9 @@ func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(
 	}
 }
 
-// noSound is the fault of an answer that does not begin like sound: the error that it tells, if it does. Bare samples may begin like anything:
+// noAudio is the fault of an answer that does not begin like audio: the error that it tells, if it does. Bare samples may begin like anything:
 // then it is nil.
-func noSound(ask Ask, a *Answer, r *bufio.Reader) error {
+func noAudio(ask Ask, a *Answer, r *bufio.Reader) error {
 	head, _ := r.Peek(MaxFailureBytes)
 	if rawjson.Valid(head) && rawjson.KindOf(head) == rawjson.Object {
 		if !rawjson.IsNull(rawjson.Find(head, "error")) || !rawjson.IsNull(rawjson.Find(head, "detail")) {
@@ -105,5 +105,5 @@ func noSound(ask Ask, a *Answer, r *bufio.Reader) error {
 	return Broken(a.Endpoint, errors.New("what came is not sound"))
 }
 
-// AudioReader reads a body of sound: as far as it needs to be looked at before it is given out.
+// AudioReader reads a body of audio: as far as it needs to be looked at before it is given out.
 func AudioReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, MaxFailureBytes) }

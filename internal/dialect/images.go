@@ -17,15 +17,15 @@ import (
 	"weir/internal/usage"
 )
 
-// NoImage is the fault of an answer that should have been a picture and is none. What the provider has done it will do again.
+// NoImage is the fault of an answer that should have been an image and is none. What the provider has done it will do again.
 func NoImage(ep *catalog.Endpoint) *fault.Error {
 	f := Unavailable(ep, "The provider sent no picture that can be read.", nil)
 	f.Upstream.Status = http.StatusOK
 	return f
 }
 
-// Image makes the finished picture of an index out of a file that the provider sent as base64.
-func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
+// Image makes the finished image of an index out of a file that the provider sent as base64.
+func Image(ask Ask, index int, encoded string) (*task.MadeImage, error) {
 	data, err := imagefile.FromBase64(encoded)
 	if err != nil {
 		return nil, NoImage(ask.Endpoint())
@@ -33,8 +33,8 @@ func Image(ask Ask, index int, encoded string) (*task.Picture, error) {
 	return imageOf(ask.Endpoint(), index, data)
 }
 
-// ImageAt makes the finished picture of an index out of the file at an address, which is fetched unless the address holds it itself.
-func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
+// ImageAt makes the finished image of an index out of the file at an address, which is fetched unless the address holds it itself.
+func ImageAt(ask Ask, index int, address string) (*task.MadeImage, error) {
 	if imagefile.IsData(address) {
 		data, err := imagefile.FromURL(address)
 		if err != nil {
@@ -45,14 +45,14 @@ func ImageAt(ask Ask, index int, address string) (*task.Picture, error) {
 	data, _, err := ask.Fetch(address)
 	if err != nil {
 		if f := fault.From(err); f.Upstream != nil {
-			f.Upstream.Status = http.StatusOK // the picture was made: asking again would make another
+			f.Upstream.Status = http.StatusOK // the image was made: asking again would make another
 		}
 		return nil, err
 	}
 	return imageOf(ask.Endpoint(), index, data)
 }
 
-func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.Picture, error) {
+func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.MadeImage, error) {
 	p, ok := imagefile.New(index, data)
 	if !ok {
 		return nil, NoImage(ep)
@@ -60,7 +60,7 @@ func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.Picture, error
 	return p, nil
 }
 
-// How often a provider is asked whether a picture is ready, and for how long.
+// How often a provider is asked whether an image is ready, and for how long.
 const (
 	firstLook = 300 * time.Millisecond
 	mostLook  = 3 * time.Second
@@ -88,23 +88,23 @@ func PollUntil(ask Ask, look func() (done bool, err error)) error {
 
 // MadeImages are the images that a provider has made.
 type MadeImages struct {
-	Head     completion.Head
-	Pictures []*task.Picture
-	Usage    usage.Usage
+	Head   completion.Head
+	Images []*task.MadeImage
+	Usage  usage.Usage
 }
 
-// Give yields pictures, the last one with the usage and the end; without one it yields the fault of that.
+// Give yields images, the last one with the usage and the end; without one it yields the fault of that.
 func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
-	if len(x.Pictures) == 0 {
+	if len(x.Images) == 0 {
 		yield(nil, NoImage(ep))
 		return
 	}
-	for i, p := range x.Pictures {
-		ev := &completion.Event{Result: &task.Result{Picture: p}}
+	for i, p := range x.Images {
+		ev := &completion.Event{Result: &task.Result{Image: p}}
 		if i == 0 {
 			ev.Head = &x.Head
 		}
-		if i == len(x.Pictures)-1 {
+		if i == len(x.Images)-1 {
 			ev.Usage, ev.Done = &x.Usage, true
 		}
 		if !yield(ev, nil) {
@@ -113,7 +113,7 @@ func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, er
 	}
 }
 
-// MakeImages asks for n pictures, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count pictures
+// MakeImages asks for n images, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count images
 // whose indices begin at first; what it gives beyond them is dropped.
 func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
 	if each <= 0 || each > n {
@@ -124,7 +124,7 @@ func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (Mad
 		first := i * each
 		count := min(each, n-first)
 		part, err := do(first, count)
-		part.Pictures = part.Pictures[:min(len(part.Pictures), count)]
+		part.Images = part.Images[:min(len(part.Images), count)]
 		parts[i] = part
 		return err
 	})
@@ -133,7 +133,7 @@ func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (Mad
 	}
 	all := parts[0]
 	for i := 1; i < len(parts); i++ {
-		all.Pictures = append(all.Pictures, parts[i].Pictures...)
+		all.Images = append(all.Images, parts[i].Images...)
 		addUsage(&all.Usage, &parts[i].Usage)
 	}
 	return all, nil

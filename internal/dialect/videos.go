@@ -138,14 +138,14 @@ type Reason struct {
 	State   video.State // Failed, Cancelled or Expired
 	Code    string      // the provider's machine word
 	Message string      // its sentence; "" none
-	Barred  bool        // its content policy does not allow the request, or what came of it
+	Blocked bool        // its content policy does not allow the request, or what came of it
 	Raw     string      // what it wrote, JSON
 }
 
 // Ended is the progress of a job that ended for that reason.
 func (r Reason) Ended(ep *catalog.Endpoint) video.Progress {
 	kind, public := fault.ProviderUnavailable, "The provider could not make the video."
-	if r.Barred {
+	if r.Blocked {
 		kind, public = fault.ContentPolicy, "The provider's content policy does not allow this video."
 	}
 	if r.Message != "" {

@@ -138,9 +138,9 @@ type Upstream struct {
 	Request  string // what it calls the request, for whoever asks it about that; "" not told
 	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
 
-	Silent      bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again
-	Unreachable bool // no connection came about
-	Thoughts    bool // it refused reasoning of earlier turns, which is not its own or was altered: without that it may serve
+	Silent           bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again
+	Unreachable      bool // no connection came about
+	RefusedReasoning bool // it refused reasoning of earlier turns, which is not its own or was altered: without that it may serve
 }
 
 // Error is the one error type that crosses package borders.

@@ -331,18 +331,18 @@ func TestKeeps(t *testing.T) {
 		_, err := off.Chain(t.Context(), "usr_1", "a")
 		wantKind(t, err, fault.PreviousNotFound)
 		s := newShelf()
-		var told []string
+		var reported []string
 		on := manager(t, s, func(c *history.Config) {
 			c.MaxBytes = 10
-			c.Report = func(what string, _ error) { told = append(told, what) }
+			c.Report = func(what string, _ error) { reported = append(reported, what) }
 		})
 		if !on.Keeps(10) || on.Keeps(11) {
 			t.Error("the bound is not where it should be")
 		}
 		s.set(errors.New("away"))
 		on.Keep(final("resp_1", "")) // must not fail
-		if len(told) != 1 {
-			t.Error(told)
+		if len(reported) != 1 {
+			t.Error(reported)
 		}
 		s.set(nil)
 		time.Sleep(6 * time.Minute)

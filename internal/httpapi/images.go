@@ -24,7 +24,7 @@ func (x *exchange) postImages() error {
 	return x.paint(req)
 }
 
-// postImageEdits serves POST /v1/images/edits: a form with pictures, or JSON with their addresses.
+// postImageEdits serves POST /v1/images/edits: a form with images, or JSON with their addresses.
 func (x *exchange) postImageEdits() error {
 	boundary, err := x.boundary()
 	if err != nil {
@@ -74,7 +74,7 @@ func (x *exchange) readForm(boundary string) ([]byte, error) {
 	return body, err
 }
 
-// paint answers a request for pictures.
+// paint answers a request for images.
 func (x *exchange) paint(req *completion.Request) error {
 	if err := x.admitTask(req); err != nil {
 		return err

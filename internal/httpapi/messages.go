@@ -146,13 +146,13 @@ func (x *exchange) countTokens() error {
 		e.Param = "model"
 		return e
 	}
-	n, told := int64(0), false
+	n, reported := int64(0), false
 	if x.api.Counter != nil {
 		ctx, cancel := context.WithTimeout(x.context(), countWait)
 		defer cancel()
-		n, told = x.api.Counter.CountTokens(ctx, x.newCall(req, "messages", nil))
+		n, reported = x.api.Counter.CountTokens(ctx, x.newCall(req, "messages", nil))
 	}
-	if !told {
+	if !reported {
 		n = x.api.Tokens.Count(messages.PromptText(req))
 	}
 	o := newObject(64)

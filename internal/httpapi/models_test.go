@@ -116,9 +116,9 @@ func perThousand(in, out string) catalog.Pricing {
 func anyKind(t testing.TB) *catalog.Snapshot {
 	free := perThousand("0", "0")
 	drawing := catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: catalog.UnitImage, Variant: "high", Resolution: "1024x1024", Price: rubles("4")}}}
-	timed, film, dearVideo := free, free, free
+	timed, video, dearVideo := free, free, free
 	timed.Minute = rubles("0.6")
-	film.Video = []catalog.VideoRule{{Resolution: "1080p", PerSecond: rubles("19")}, {PerSecond: rubles("9.5")}, {Resolution: "1080p", WithAudio: true, PerSecond: rubles("28.5")},
+	video.Video = []catalog.VideoRule{{Resolution: "1080p", PerSecond: rubles("19")}, {PerSecond: rubles("9.5")}, {Resolution: "1080p", WithAudio: true, PerSecond: rubles("28.5")},
 		{WithAudio: true, PerSecond: rubles("14")}}
 	dearVideo.Video = []catalog.VideoRule{{PerSecond: rubles("99")}}
 	plain := dearVideo
@@ -147,7 +147,7 @@ func anyKind(t testing.TB) *catalog.Snapshot {
 			{Provider: "acme", Model: "acme/draw", Pricing: drawing},
 			{Provider: "acme", Model: "acme/guard", Pricing: free},
 			{Provider: "acme", Model: "acme/film", Pricing: dearVideo},
-			{Provider: "best", Model: "acme/film", Pricing: film},
+			{Provider: "best", Model: "acme/film", Pricing: video},
 			{Provider: "acme", Model: "acme/plain-film", Pricing: plain},
 		},
 	})

@@ -10,7 +10,7 @@ import (
 	"weir/internal/wire/speech"
 )
 
-// postSpeech serves POST /v1/audio/speech: sound as bytes, or as a stream of events.
+// postSpeech serves POST /v1/audio/speech: audio as bytes, or as a stream of events.
 func (x *exchange) postSpeech() error {
 	body, err := x.readBody()
 	if err != nil {
@@ -27,23 +27,23 @@ func (x *exchange) postSpeech() error {
 	if req.Task.(*task.Speech).SSE {
 		return x.performStream(call, ErrorObject, func(w *frameWriter) frames { return speech.NewStream(w) })
 	}
-	w := &soundWriter{x: x}
-	return x.perform(call, soundSink{speech.NewBytes(w), w})
+	w := &audioWriter{x: x}
+	return x.perform(call, audioSink{speech.NewBytes(w), w})
 }
 
-// soundWriter sends sound as it comes: each piece is flushed on its own. What is cut before its end has no end for the client either.
-type soundWriter struct {
+// audioWriter sends audio as it comes: each piece is flushed on its own. What is cut before its end has no end for the client either.
+type audioWriter struct {
 	x    *exchange
 	kind []string
 	all  []byte // of a named request
 	lost bool   // there is more than is kept
 }
 
-// Begin is told the type of the sound.
-func (w *soundWriter) Begin(mediaType string) { w.kind = []string{mediaType} }
+// Begin is told the type of the audio.
+func (w *audioWriter) Begin(mediaType string) { w.kind = []string{mediaType} }
 
 // Write sends one piece, before the first one the head.
-func (w *soundWriter) Write(piece []byte) (int, error) {
+func (w *audioWriter) Write(piece []byte) (int, error) {
 	x := w.x
 	w.remember(piece)
 	x.beforeWrite()
@@ -61,7 +61,7 @@ func (w *soundWriter) Write(piece []byte) (int, error) {
 }
 
 // remember keeps the answer to a named request.
-func (w *soundWriter) remember(piece []byte) {
+func (w *audioWriter) remember(piece []byte) {
 	n := w.x.named
 	if n == nil || n.run == nil || w.lost {
 		return
@@ -74,20 +74,20 @@ func (w *soundWriter) remember(piece []byte) {
 	w.all = append(w.all, piece...)
 }
 
-// soundSink keeps the answer to a named request when the relay has charged it: the client has its end only when the handler returns.
-type soundSink struct {
+// audioSink keeps the answer to a named request when the relay has charged it: the client has its end only when the handler returns.
+type audioSink struct {
 	to *speech.Bytes
-	w  *soundWriter
+	w  *audioWriter
 }
 
 // Start begins an answer.
-func (s soundSink) Start(served relay.Served) error { return s.to.Start(served) }
+func (s audioSink) Start(served relay.Served) error { return s.to.Start(served) }
 
 // Event writes a piece of it.
-func (s soundSink) Event(ev *completion.Event) error { return s.to.Event(ev) }
+func (s audioSink) Event(ev *completion.Event) error { return s.to.Event(ev) }
 
 // End keeps it.
-func (s soundSink) End(receipt relay.Receipt) error {
+func (s audioSink) End(receipt relay.Receipt) error {
 	if n := s.w.x.named; n != nil && n.run != nil {
 		run := n.run
 		n.run = nil

@@ -7,7 +7,7 @@ import (
 	"weir/internal/relay"
 )
 
-// Largest bodies of requests that are no text, in bytes. Pictures travel inside them as base64.
+// Largest bodies of requests that are no text, in bytes. Images travel inside them as base64.
 const (
 	maxEmbeddingsBody = 8 << 20
 	maxModerationBody = 32 << 20

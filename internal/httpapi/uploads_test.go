@@ -14,13 +14,13 @@ import (
 	"weir/internal/money"
 )
 
-// purses is a ledger of fixed balances; others have nothing.
-type purses struct {
+// shares is a ledger of fixed balances; others have nothing.
+type shares struct {
 	ledger.Reader
 	rich map[string]bool
 }
 
-func (p purses) Balance(_ context.Context, wallet string) (ledger.Balance, error) {
+func (p shares) Balance(_ context.Context, wallet string) (ledger.Balance, error) {
 	if p.rich[wallet] {
 		return ledger.Balance{Credited: money.Ruble, Balance: money.Ruble, Held: money.Ruble - 1}, nil
 	}
@@ -56,7 +56,7 @@ func listener(t *testing.T, withFree bool, edit func(*httpapi.Config), free func
 		}
 	}, func(d *httpapi.Deps) {
 		d.Catalog = func() *catalog.Snapshot { return snap }
-		d.Ledger = purses{d.Ledger, rich}
+		d.Ledger = shares{d.Ledger, rich}
 		d.FreeDisk = free
 	})
 	rich[n.first.User.Wallet] = true

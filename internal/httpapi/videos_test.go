@@ -18,7 +18,7 @@ import (
 )
 
 // video is a store of one completed job with a video of ten bytes.
-type film struct {
+type oneVideo struct {
 	mu     sync.Mutex
 	asked  []*video.Submit
 	ranges []string
@@ -29,31 +29,31 @@ type film struct {
 
 const videoBytes = "0123456789"
 
-func (f *film) job(id string) *video.Job {
+func (f *oneVideo) job(id string) *video.Job {
 	return &video.Job{ID: id, Generation: "gen-1", Model: "acme/film", State: video.Completed, CreatedAt: time.Unix(1000, 0), CompletedAt: time.Unix(2000, 0), ExpiresAt: time.Unix(3000, 0),
 		Outputs: make([]video.Output, 1), Ended: video.Settled, Cost: 5 * money.Ruble}
 }
 
-func (f *film) Submit(_ context.Context, s *video.Submit) (*video.Job, error) {
+func (f *oneVideo) Submit(_ context.Context, s *video.Submit) (*video.Job, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.asked = append(f.asked, s)
 	return &video.Job{ID: "vj_new", Generation: s.Generation, Model: s.Request.Model, State: video.Pending, CreatedAt: time.Unix(1000, 0)}, f.err
 }
 
-func (f *film) Get(_ context.Context, user, id string) (*video.Job, error) {
+func (f *oneVideo) Get(_ context.Context, user, id string) (*video.Job, error) {
 	if id != "vj_1" || !strings.HasPrefix(user, "usr_") {
 		return nil, fault.New(fault.NotFound, "film", "There is no such video job.")
 	}
 	return f.job(id), nil
 }
 
-func (f *film) List(_ context.Context, q video.Query) ([]video.Job, bool, error) {
+func (f *oneVideo) List(_ context.Context, q video.Query) ([]video.Job, bool, error) {
 	jobs := []video.Job{*f.job("vj_1"), *f.job("vj_2")}
 	return jobs[:min(q.Limit, 2)], q.Limit < 2, nil
 }
 
-func (f *film) Delete(ctx context.Context, user, id string) (*video.Job, error) {
+func (f *oneVideo) Delete(ctx context.Context, user, id string) (*video.Job, error) {
 	j, err := f.Get(ctx, user, id)
 	if err == nil {
 		j.State = video.Expired
@@ -61,7 +61,7 @@ func (f *film) Delete(ctx context.Context, user, id string) (*video.Job, error) 
 	return j, err
 }
 
-func (f *film) Open(ctx context.Context, user, id string, index int, header string) (*video.Content, *video.Job, error) {
+func (f *oneVideo) Open(ctx context.Context, user, id string, index int, header string) (*video.Content, *video.Job, error) {
 	f.mu.Lock()
 	f.ranges = append(f.ranges, header)
 	f.mu.Unlock()
@@ -90,7 +90,7 @@ func (f *film) Open(ctx context.Context, user, id string, index int, header stri
 	return c, j, nil
 }
 
-func startVideo(t *testing.T, f *film, edit func(*httpapi.Config)) *node {
+func startVideo(t *testing.T, f *oneVideo, edit func(*httpapi.Config)) *node {
 	return startWith(t, relayFunc(hello), edit, func(d *httpapi.Deps) {
 		d.Videos = f
 		d.CheckCallback = func(param, address string) error {
@@ -104,7 +104,7 @@ func startVideo(t *testing.T, f *film, edit func(*httpapi.Config)) *node {
 
 func TestVideoJobs(t *testing.T) {
 	t.Parallel()
-	f := &film{}
+	f := &oneVideo{}
 	n := startVideo(t, f, func(c *httpapi.Config) { c.PublicURL = "https://weir.test/base" })
 	r := n.do("POST", "/v1/videos", `{"model":"acme/film","prompt":"a fox","callback_url":"https://hooks.test/x"}`)
 	job := r.json(t)
@@ -149,7 +149,7 @@ func TestVideoAddresses(t *testing.T) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			n := startVideo(t, &film{}, func(cfg *httpapi.Config) {
+			n := startVideo(t, &oneVideo{}, func(cfg *httpapi.Config) {
 				cfg.PublicURL = c.public
 				if c.proxies != "" {
 					cfg.TrustedProxies = []netip.Prefix{netip.MustParsePrefix(c.proxies)}
@@ -165,7 +165,7 @@ func TestVideoAddresses(t *testing.T) {
 
 func TestVideoContent(t *testing.T) {
 	t.Parallel()
-	f := &film{}
+	f := &oneVideo{}
 	n := startVideo(t, f, nil)
 	const tag = `"vj_1-0"`
 	for _, c := range []struct {
@@ -238,15 +238,15 @@ func TestVideoContentBreaks(t *testing.T) {
 	cut := fault.New(fault.ProviderUnavailable, "fetch", "The provider broke off.")
 	for _, c := range []struct {
 		name   string
-		f      *film
+		f      *oneVideo
 		status int // 0: the connection is cut
 	}{
-		{"refused", &film{err: fault.New(fault.VideoNotReady, "film", "Not yet.")}, 404},
-		{"unreachable", &film{err: fault.New(fault.ProviderUnavailable, "film", "Gone.")}, 502},
-		{"before the first byte", &film{body: func() io.ReadCloser { return &broken{err: cut} }}, 502},
-		{"behind it", &film{body: func() io.ReadCloser { return &broken{first: "0123", err: cut} }}, 0},
-		{"short", &film{body: func() io.ReadCloser { return &broken{first: "0123", err: io.EOF} }}, 0},
-		{"cut, of unknown length", &film{length: -1, body: func() io.ReadCloser { return &broken{first: "0123", err: cut} }}, 0},
+		{"refused", &oneVideo{err: fault.New(fault.VideoNotReady, "film", "Not yet.")}, 404},
+		{"unreachable", &oneVideo{err: fault.New(fault.ProviderUnavailable, "film", "Gone.")}, 502},
+		{"before the first byte", &oneVideo{body: func() io.ReadCloser { return &broken{err: cut} }}, 502},
+		{"behind it", &oneVideo{body: func() io.ReadCloser { return &broken{first: "0123", err: cut} }}, 0},
+		{"short", &oneVideo{body: func() io.ReadCloser { return &broken{first: "0123", err: io.EOF} }}, 0},
+		{"cut, of unknown length", &oneVideo{length: -1, body: func() io.ReadCloser { return &broken{first: "0123", err: cut} }}, 0},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -263,7 +263,7 @@ func TestVideoContentBreaks(t *testing.T) {
 			}
 		})
 	}
-	n := startVideo(t, &film{length: 4, body: func() io.ReadCloser { return &broken{first: "012345678", err: io.EOF} }}, nil)
+	n := startVideo(t, &oneVideo{length: 4, body: func() io.ReadCloser { return &broken{first: "012345678", err: io.EOF} }}, nil)
 	if r := n.do("GET", "/v1/videos/vj_1/content", ""); string(r.body) != "0123" || r.StatusCode != http.StatusOK {
 		t.Errorf("%d %q: more than was told", r.StatusCode, r.body)
 	}

@@ -1,5 +1,5 @@
-// Package picture reports what a file that should be a picture is, how large it is, and what was asked for in other words, so that no style and no
-// dialect looks into files itself. It must not decode a point of a picture, and must read no more of a file than its marks.
+// Package image reports what a file that should be an image is, how large it is, and what was asked for in other words, so that no style and no
+// dialect looks into files itself. It must not decode a point of an image, and must read no more of a file than its marks.
 package imagefile
 
 import (
@@ -19,7 +19,7 @@ type Info struct {
 	Width, Height int    // pixels, 0 where the file does not tell
 }
 
-// Of reads the marks of a file. ok is false for what is no picture of a kind that is known, and for one that was cut off.
+// Of reads the marks of a file. ok is false for what is no image of a kind that is known, and for one that was cut off.
 func Of(data []byte) (info Info, ok bool) {
 	switch {
 	case bytes.HasPrefix(data, []byte(pngMark)):
@@ -34,13 +34,13 @@ func Of(data []byte) (info Info, ok bool) {
 	return svg(data)
 }
 
-// New makes the finished picture of an index out of a file; ok is false when the file is none.
-func New(index int, data []byte) (p *task.Picture, ok bool) {
+// New makes the finished image of an index out of a file; ok is false when the file is none.
+func New(index int, data []byte) (p *task.MadeImage, ok bool) {
 	info, ok := Of(data)
 	if !ok {
 		return nil, false
 	}
-	return &task.Picture{Index: index, Data: data, MediaType: info.MediaType, Width: info.Width, Height: info.Height}, true
+	return &task.MadeImage{Index: index, Data: data, MediaType: info.MediaType, Width: info.Width, Height: info.Height}, true
 }
 
 const pngMark = "\x89PNG\r\n\x1a\n"
@@ -61,7 +61,7 @@ func png(data []byte) (Info, bool) {
 	return Info{}, false
 }
 
-// side is a length in pixels, 0 for one that no picture has.
+// side is a length in pixels, 0 for one that no image has.
 func side(n uint32) int {
 	if n > 1<<24 {
 		return 0

@@ -76,7 +76,7 @@ func Nearest(ratio float64, among []string) string {
 	return best
 }
 
-// Fit is the width and height of a picture of about so many pixels as a square of that side has, with a ratio: multiples of step, each within
+// Fit is the width and height of an image of about so many pixels as a square of that side has, with a ratio: multiples of step, each within
 // [low, high].
 func Fit(ratio float64, side, step, low, high int) (width, height int) {
 	round := func(x float64) int {

@@ -70,7 +70,7 @@ type sighting struct {
 
 type shard struct {
 	sync.RWMutex
-	purses map[purseID]*purse
+	shares map[shareID]*share
 }
 
 // Start opens the ledger of the node that owns cfg.Dir. What its former life left in the journal is applied, and the money
@@ -84,7 +84,7 @@ func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 		applying: make(chan struct{}, 1), work: make(chan struct{}, 1)}
 	b.upkeep.seen = map[string]sighting{}
 	for i := range b.shards {
-		b.shards[i].purses = map[purseID]*purse{}
+		b.shards[i].shares = map[shareID]*share{}
 	}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(err, b.abandon())
@@ -267,14 +267,14 @@ func (h *Hold) extend(ctx context.Context, extra money.Nano) error {
 	}
 	total, err := h.asked.Amount.Add(extra)
 	if err != nil || total > maxHold {
-		return h.book.absurd(ctx, h.asked.Wallet, max(extra, h.asked.Amount))
+		return h.book.implausible(ctx, h.asked.Wallet, max(extra, h.asked.Amount))
 	}
-	w, err := h.book.move(ctx, purseID{Wallet: h.asked.Wallet}, h.wallet, nil, h.asked.Amount, extra)
+	w, err := h.book.move(ctx, shareID{Wallet: h.asked.Wallet}, h.wallet, nil, h.asked.Amount, extra)
 	if err != nil {
 		return err
 	}
 	if h.asked.Limit != nil {
-		k, err := h.book.move(ctx, purseID{Wallet: h.asked.Wallet, Key: h.asked.Key}, h.key, &h.limit, h.asked.Amount, extra)
+		k, err := h.book.move(ctx, shareID{Wallet: h.asked.Wallet, Key: h.asked.Key}, h.key, &h.limit, h.asked.Amount, extra)
 		if err != nil {
 			h.unextend(w, extra)
 			return err
@@ -290,12 +290,12 @@ func (h *Hold) extend(ctx context.Context, extra money.Nano) error {
 const maxHold = 1_000_000_000 * money.Ruble
 
 // absurd refuses a hold that no wallet could cover.
-func (b *Book) absurd(ctx context.Context, wallet string, n money.Nano) error {
+func (b *Book) implausible(ctx context.Context, wallet string, n money.Nano) error {
 	bal, err := b.Balance(ctx, wallet)
 	if err != nil {
 		return err
 	}
-	return b.purse(purseID{Wallet: wallet}).tooLittle(n, bal.Balance-bal.Held)
+	return b.share(shareID{Wallet: wallet}).tooLittle(n, bal.Balance-bal.Held)
 }
 
 // unextend takes back what the wallet gave, when the key's limit said no.

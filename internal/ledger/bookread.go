@@ -22,7 +22,7 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 
 // held is what this node's calls hold of a wallet.
 func (b *Book) held(wallet string) (sum money.Nano) {
-	p := b.lock(purseID{Wallet: wallet})
+	p := b.lock(shareID{Wallet: wallet})
 	defer p.mu.Unlock()
 	for _, l := range p.all() {
 		sum += l.held
@@ -30,8 +30,8 @@ func (b *Book) held(wallet string) (sum money.Nano) {
 	return sum
 }
 
-// all are the purse's leases, also those of former epochs that calls still use.
-func (p *purse) all() []*lease {
+// all are the share's leases, also those of former epochs that calls still use.
+func (p *share) all() []*lease {
 	if p.lease == nil {
 		return p.former
 	}
@@ -39,7 +39,7 @@ func (p *purse) all() []*lease {
 }
 
 // leases are those that the store knows of.
-func (p *purse) leases(epoch int64) (list []*lease) {
+func (p *share) leases(epoch int64) (list []*lease) {
 	for _, l := range p.all() {
 		if l.epoch == epoch {
 			list = append(list, l)
@@ -84,7 +84,7 @@ func (b *Book) Refunds(ctx context.Context, wallet, generation string) ([]Moveme
 
 // Open is how many holds are open on this node, and their sum.
 func (b *Book) Open() (holds int, sum money.Nano) {
-	for _, p := range b.purses() {
+	for _, p := range b.shares() {
 		if p.id.Key != "" {
 			continue
 		}

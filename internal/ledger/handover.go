@@ -56,7 +56,7 @@ func (h *Hold) handover() (Handover, error) {
 	o := Handover{Node: h.book.node, Epoch: h.book.epoch.Load(), Wallet: h.asked.Wallet, Amount: h.asked.Amount,
 		WalletLease: h.wallet.number(), KeyLease: h.key.number()}
 	if h.key != nil {
-		o.Key, o.Period = h.key.pot.Key, h.key.pot.Period
+		o.Key, o.Period = h.key.fund.Key, h.key.fund.Period
 	}
 	for _, l := range [...]*lease{h.wallet, h.key} {
 		if l != nil && l.epoch != o.Epoch {
@@ -71,8 +71,8 @@ func (l *lease) hand(n money.Nano, err error) {
 	if l == nil {
 		return
 	}
-	l.purse.mu.Lock()
-	defer l.purse.mu.Unlock()
+	l.share.mu.Lock()
+	defer l.share.mu.Unlock()
 	l.held -= n
 	l.holds--
 	switch {
@@ -80,7 +80,7 @@ func (l *lease) hand(n money.Nano, err error) {
 		l.granted -= n
 	case fault.Is(err, fault.StorageUnavailable):
 		l.unsure = true
-		l.purse.retire(l)
+		l.share.retire(l)
 	}
 	l.low = min(l.low, l.free())
 }

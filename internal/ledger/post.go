@@ -191,7 +191,7 @@ func (m *Movement) Source() string {
 var actions = map[string]string{TopUpKind: audit.TopUp, AdjustmentKind: Adjusted, RefundKind: Refunded}
 
 // Told tells the kind of postings that an action of the audit chain is about, "" for one that moves no money.
-func Told(action string) string {
+func Reported(action string) string {
 	for kind, a := range actions {
 		if a == action {
 			return kind
@@ -228,7 +228,7 @@ func (b *Book) Adjust(ctx context.Context, a Adjustment) (Posted, error) {
 		if err := b.Flush(ctx); err != nil {
 			return Posted{}, err
 		}
-		p := b.lock(purseID{Wallet: a.Wallet})
+		p := b.lock(shareID{Wallet: a.Wallet})
 		var err error
 		if p.busy == nil && p.lease != nil && p.lease.free() > 0 {
 			err = b.restore(ctx, p, p.lease, p.lease.free())

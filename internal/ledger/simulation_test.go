@@ -1048,13 +1048,13 @@ func (s *simulation) count(ctx context.Context) error {
 
 // keys compares what keys have spent with the charges of their calls, interval by interval, and with their limits.
 func (s *simulation) keys() error {
-	want := map[ledger.Pot]money.Nano{}
+	want := map[ledger.Fund]money.Nano{}
 	for generation, x := range s.settled {
 		if x.key == "" {
 			continue
 		}
 		for _, p := range ledger.Periods(x.at) {
-			want[ledger.Pot{Wallet: x.wallet.id, Key: x.key, Period: p}] += x.cost - s.back[generation]
+			want[ledger.Fund{Wallet: x.wallet.id, Key: x.key, Period: p}] += x.cost - s.back[generation]
 		}
 	}
 	for p, n := range want {

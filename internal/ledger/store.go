@@ -55,15 +55,15 @@ type Node struct {
 }
 
 // Pot is what can be borrowed from: a wallet's balance (Key and Period empty), or what a key may spend in one interval.
-type Pot struct {
+type Fund struct {
 	Wallet string
 	Key    string
 	Period Period
 }
 
-// Borrow asks for money of a pot.
+// Borrow asks for money of a fund.
 type Borrow struct {
-	Pot    Pot
+	Fund   Fund
 	Limit  money.Nano // of the key in this period; not read for a wallet
 	Node   string
 	Epoch  int64
@@ -77,15 +77,15 @@ type Borrow struct {
 // Grant is the answer to Borrow.
 type Grant struct {
 	Granted    money.Nano // 0 when Need is not there, else Need to Want
-	Available  money.Nano // in the pot, before the grant; below zero after an overrun
-	Elsewhere  money.Nano // left in other nodes' leases of this pot; told only when nothing was granted
+	Available  money.Nano // in the fund, before the grant; below zero after an overrun
+	Elsewhere  money.Nano // left in other nodes' leases of this fund; told only when nothing was granted
 	Unanswered bool       // some of them have not yet answered the last recall
 	Fenced     bool       // the node's epoch is another; nothing was granted
 }
 
 // Return gives money back, or closes a lease.
 type Return struct {
-	Pot    Pot
+	Fund   Fund
 	Lease  int64
 	Amount money.Nano
 	Close  bool // all that is left goes back, and the lease ends
@@ -108,7 +108,7 @@ type Leases interface {
 	Borrow(ctx context.Context, b Borrow) (Grant, error)
 	// Return also notes that the leases have answered the recalls so far. Leases that are gone are skipped. Repeating it returns twice.
 	Return(ctx context.Context, node string, rs []Return) error
-	// Recalled lists the ids of node's leases whose pot was recalled since they answered.
+	// Recalled lists the ids of node's leases whose fund was recalled since they answered.
 	Recalled(ctx context.Context, node string) ([]int64, error)
 }
 

@@ -55,13 +55,13 @@ func (b *Book) tell(ctx context.Context) error {
 	epoch := b.epoch.Load()
 	var news []Held
 	var of []*lease
-	for _, p := range b.purses() {
+	for _, p := range b.shares() {
 		if p.id.Key != "" { // nobody asks what is held of a key's limit
 			continue
 		}
 		p.mu.Lock()
 		for _, l := range p.leases(epoch) {
-			if l.held != l.told {
+			if l.held != l.reported {
 				news, of = append(news, Held{Wallet: p.id.Wallet, Lease: l.id, Amount: l.held}), append(of, l)
 			}
 		}
@@ -76,9 +76,9 @@ func (b *Book) tell(ctx context.Context) error {
 			return err
 		}
 		for i, l := range of[:n] {
-			l.purse.mu.Lock()
-			l.told = news[i].Amount
-			l.purse.mu.Unlock()
+			l.share.mu.Lock()
+			l.reported = news[i].Amount
+			l.share.mu.Unlock()
 		}
 		news, of = news[n:], of[n:]
 	}
@@ -110,10 +110,10 @@ func (b *Book) watch(ctx context.Context, others []Node) error {
 	return errors.Join(errs...)
 }
 
-// answerRecalls gives back what leases have free, when another node found too little in their pots.
+// answerRecalls gives back what leases have free, when another node found too little in their funds.
 func (b *Book) answerRecalls(ctx context.Context) error {
-	mine := map[int64]*purse{}
-	for _, p := range b.purses() {
+	mine := map[int64]*share{}
+	for _, p := range b.shares() {
 		p.mu.Lock()
 		if p.lease != nil {
 			mine[p.lease.id] = p
@@ -142,7 +142,7 @@ func (b *Book) answerRecalls(ctx context.Context) error {
 }
 
 // giveBack returns all that the lease has free, and is answer enough when that is nothing.
-func (b *Book) giveBack(ctx context.Context, p *purse, id int64) error {
+func (b *Book) giveBack(ctx context.Context, p *share, id int64) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if p.busy != nil { // it is being borrowed for: the next round
@@ -156,7 +156,7 @@ func (b *Book) giveBack(ctx context.Context, p *purse, id int64) error {
 	return b.restore(ctx, p, l, max(0, l.free()))
 }
 
-func (p *purse) byID(id int64) *lease {
+func (p *share) byID(id int64) *lease {
 	if p.lease != nil && p.lease.id == id {
 		return p.lease
 	}
@@ -168,15 +168,15 @@ func (p *purse) byID(id int64) *lease {
 	return nil
 }
 
-// restore returns n of a lease to the store. It is called and returns with the purse's lock.
-func (b *Book) restore(ctx context.Context, p *purse, l *lease, n money.Nano) error {
+// restore returns n of a lease to the store. It is called and returns with the share's lock.
+func (b *Book) restore(ctx context.Context, p *share, l *lease, n money.Nano) error {
 	l.granted -= n // first, so that nobody spends it meanwhile
 	l.low = l.free()
 	end := p.begin()
 	defer end()
 	p.mu.Unlock()
 	short, cancel := b.storeContext(ctx)
-	err := b.store.Return(short, b.node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}})
+	err := b.store.Return(short, b.node, []Return{{Fund: l.fund, Lease: l.id, Amount: n}})
 	cancel()
 	p.mu.Lock()
 	if err != nil { // perhaps it went back, perhaps not: closing the lease settles it
@@ -186,25 +186,25 @@ func (b *Book) restore(ctx context.Context, p *purse, l *lease, n money.Nano) er
 	return err
 }
 
-// sweep gives back what leases did not need for SpendFor, closes those that nothing uses, and forgets purses without any.
+// sweep gives back what leases did not need for SpendFor, closes those that nothing uses, and forgets shares without any.
 func (b *Book) sweep(ctx context.Context) error {
 	now := b.cfg.Now()
 	var errs []error
 	var closing []*lease
-	var told []*purse
-	for _, p := range b.purses() {
+	var reported []*share
+	for _, p := range b.shares() {
 		p.mu.Lock()
 		if p.busy == nil {
 			errs = append(errs, b.cover(ctx, p, now), b.trim(ctx, p, now))
 			if list := p.closable(); len(list) > 0 {
 				p.closing = true
-				closing, told = append(closing, list...), append(told, p)
+				closing, reported = append(closing, list...), append(reported, p)
 			}
 		}
 		p.mu.Unlock()
 	}
 	errs = append(errs, b.close(ctx, closing))
-	for _, p := range told {
+	for _, p := range reported {
 		p.mu.Lock()
 		p.closing = false
 		p.mu.Unlock()
@@ -213,9 +213,9 @@ func (b *Book) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// cover borrows what calls cost beyond their holds, when that was taken from what other holds are backed by. Where the pot has less,
+// cover borrows what calls cost beyond their holds, when that was taken from what other holds are backed by. Where the fund has less,
 // all that it has is taken.
-func (b *Book) cover(ctx context.Context, p *purse, now time.Time) error {
+func (b *Book) cover(ctx context.Context, p *share, now time.Time) error {
 	for _, l := range p.leases(b.epoch.Load()) {
 		lack := min(-l.free(), l.held)
 		if lack <= 0 || l.unsure || !b.beating(now) {
@@ -223,7 +223,7 @@ func (b *Book) cover(ctx context.Context, p *purse, now time.Time) error {
 		}
 		end := p.begin()
 		p.mu.Unlock()
-		q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: lack, Want: lack, Now: now}
+		q := Borrow{Fund: l.fund, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: lack, Want: lack, Now: now}
 		g, err := b.borrowOnce(ctx, q)
 		if err == nil && g.Granted == 0 && g.Available > 0 {
 			q.Need, q.Want = g.Available, g.Available
@@ -242,7 +242,7 @@ func (b *Book) cover(ctx context.Context, p *purse, now time.Time) error {
 }
 
 // trim gives back what of the lease has been free for SpendFor.
-func (b *Book) trim(ctx context.Context, p *purse, now time.Time) error {
+func (b *Book) trim(ctx context.Context, p *share, now time.Time) error {
 	l := p.lease
 	if l == nil || now.Sub(p.lowSince) < b.cfg.SpendFor {
 		return nil
@@ -261,7 +261,7 @@ func (b *Book) trim(ctx context.Context, p *purse, now time.Time) error {
 }
 
 // closable takes the former leases that no hold uses.
-func (p *purse) closable() (out []*lease) {
+func (p *share) closable() (out []*lease) {
 	if p.closing {
 		return nil
 	}
@@ -287,7 +287,7 @@ func (b *Book) close(ctx context.Context, leases []*lease) error {
 	if err == nil {
 		rs := make([]Return, len(leases))
 		for i, l := range leases {
-			rs[i] = Return{Pot: l.pot, Lease: l.id, Close: true}
+			rs[i] = Return{Fund: l.fund, Lease: l.id, Close: true}
 		}
 		short, cancel := b.storeContext(ctx)
 		defer cancel()
@@ -295,24 +295,24 @@ func (b *Book) close(ctx context.Context, leases []*lease) error {
 	}
 	if err != nil {
 		for _, l := range leases { // again at the next round
-			l.purse.mu.Lock()
-			l.purse.retire(l)
-			l.purse.mu.Unlock()
+			l.share.mu.Lock()
+			l.share.retire(l)
+			l.share.mu.Unlock()
 		}
 	}
 	return err
 }
 
-// forget drops purses that have had no lease for a while.
+// forget drops shares that have had no lease for a while.
 func (b *Book) forget(now time.Time) {
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.Lock()
-		for id, p := range s.purses {
+		for id, p := range s.shares {
 			p.mu.Lock()
 			if p.lease == nil && len(p.former) == 0 && p.busy == nil && !p.closing && p.waiting == 0 && now.Sub(p.lowSince) > 20*b.cfg.SpendFor {
 				p.dead = true
-				delete(s.purses, id)
+				delete(s.shares, id)
 			}
 			p.mu.Unlock()
 		}
@@ -320,13 +320,13 @@ func (b *Book) forget(now time.Time) {
 	}
 }
 
-// purses lists all purses.
-func (b *Book) purses() []*purse {
-	var all []*purse
+// shares lists all shares.
+func (b *Book) shares() []*share {
+	var all []*share
 	for i := range b.shards {
 		s := &b.shards[i]
 		s.RLock()
-		for _, p := range s.purses {
+		for _, p := range s.shares {
 			all = append(all, p)
 		}
 		s.RUnlock()

@@ -190,7 +190,7 @@ const (
 // PerThousand adds quantity x price / 1000: tokens, at a price for 1000 of them.
 func (s *Sum) PerThousand(quantity, price int64) { s.add(quantity, price, parts/thousand) }
 
-// PerMinute adds millis x price / 60000: sound, at a price for a minute of it.
+// PerMinute adds millis x price / 60000: audio, at a price for a minute of it.
 func (s *Sum) PerMinute(millis, price int64) { s.add(millis, price, parts/minute) }
 
 // Each adds quantity x price: requests, searches, images.

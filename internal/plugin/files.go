@@ -47,8 +47,8 @@ func (s *shaping) readFiles(ctx context.Context, req *completion.Request, a *ans
 			i++
 		})
 	})
-	if len(r.told) > 0 && req.Style == completion.Chat { // other styles have no place for it
-		a.annotations = append(r.told[:len(r.told):len(r.told)], ']')
+	if len(r.reported) > 0 && req.Style == completion.Chat { // other styles have no place for it
+		a.annotations = append(r.reported[:len(r.reported):len(r.reported)], ']')
 	}
 	if p, err = out.Prompt(); err != nil {
 		return nil, err
@@ -85,10 +85,10 @@ func filesIn(parts []completion.Part, visit func(*completion.Part)) (some bool) 
 // reader reads the files of one call, within limits that hold for all of them together.
 type reader struct {
 	*shaping
-	known []completion.ReadFile
-	texts []string // as they stand in the prompt
-	told  []byte   // annotations, behind an opening bracket
-	err   error
+	known    []completion.ReadFile
+	texts    []string // as they stand in the prompt
+	reported []byte   // annotations, behind an opening bracket
+	err      error
 }
 
 func (r *reader) fail(name, why string) {
@@ -194,15 +194,15 @@ func (r *reader) text(ctx context.Context, kind string, data encoded, size int) 
 
 // tell adds an annotation, which the client may send back so that the file need not be read again.
 func (r *reader) tell(hash, name, text string) {
-	b := append(r.told, ',')
-	if len(r.told) == 0 {
-		b = append(r.told, '[')
+	b := append(r.reported, ',')
+	if len(r.reported) == 0 {
+		b = append(r.reported, '[')
 	}
 	b = append(b, `{"type":"file","file":{"hash":"`...)
 	b = append(append(b, hash...), `","name":`...)
 	b = rawjson.AppendText(b, name)
 	b = rawjson.AppendText(append(b, `,"content":[{"type":"text","text":`...), text)
-	r.told = append(b, "}]}}"...)
+	r.reported = append(b, "}]}}"...)
 }
 
 // encoded is a file as a request has it: base64 without its padding.

@@ -66,7 +66,7 @@ func (s *shaping) Shape(ctx context.Context, ep *catalog.Endpoint, req *completi
 
 const (
 	tokensPerTurn  = 8
-	tokensPerMedia = 1500 // a picture at full detail
+	tokensPerMedia = 1500 // an image at full detail
 	bytesPerToken  = 8    // base64 of a document
 )
 

@@ -330,8 +330,8 @@ func TestFiles(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := strings.Replace(string(first[0].Annotations), "42 rubles", "43 rubles", 1) // so that it shows where the text comes from
-		next := decode(t, strings.TrimSuffix(ask(file("a.pdf", "application/pdf", page)), "]")+`,{"role":"assistant","content":"42","annotations":`+told+`},{"role":"user","content":"Sure?"}]`)
+		reported := strings.Replace(string(first[0].Annotations), "42 rubles", "43 rubles", 1) // so that it shows where the text comes from
+		next := decode(t, strings.TrimSuffix(ask(file("a.pdf", "application/pdf", page)), "]")+`,{"role":"assistant","content":"42","annotations":`+reported+`},{"role":"user","content":"Sure?"}]`)
 		sent, second, err := shaped(t, ep, next, whole("Yes"))
 		if err != nil {
 			t.Fatal(err)

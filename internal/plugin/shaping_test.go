@@ -65,15 +65,15 @@ func TestOneBudgetForAllFiles(t *testing.T) {
 }
 
 // What an earlier answer told of a file counts like what is read.
-func TestToldTextIsBounded(t *testing.T) {
+func TestReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	req := decode(t, withFiles(1))
 	_, first, err := shaped(t, textOnly, req, whole("42"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := strings.Replace(string(first[0].Annotations), "42 rubles", strings.Repeat("42 rubles ", 300_000), 1)
-	next := decode(t, strings.TrimSuffix(withFiles(1), "]")+`,{"role":"assistant","content":"42","annotations":`+told+`},{"role":"user","content":"Sure?"}]`)
+	reported := strings.Replace(string(first[0].Annotations), "42 rubles", strings.Repeat("42 rubles ", 300_000), 1)
+	next := decode(t, strings.TrimSuffix(withFiles(1), "]")+`,{"role":"assistant","content":"42","annotations":`+reported+`},{"role":"user","content":"Sure?"}]`)
 	if _, _, err = shaped(t, textOnly, next, whole("Yes")); !fault.Is(err, fault.InvalidPrompt) || !strings.Contains(err.Error(), "too large") {
 		t.Errorf("got %v", err)
 	}

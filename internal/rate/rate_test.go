@@ -167,7 +167,7 @@ type kept struct {
 	records  []rate.Record
 	fetches  int
 	failures int
-	told     []error
+	reported []error
 }
 
 func (k *kept) fetch(context.Context) ([]byte, error) {
@@ -195,7 +195,7 @@ func (k *kept) SetRate(_ context.Context, r rate.Record) error {
 func (k *kept) report(err error) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.told = append(k.told, err)
+	k.reported = append(k.reported, err)
 }
 
 func (k *kept) failed() {
@@ -221,7 +221,7 @@ func (k *kept) run(t *testing.T) (stop func()) {
 }
 
 // after waits and checks what the keeper has done by then.
-func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate string, fetches, failures, told int) {
+func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate string, fetches, failures, reported int) {
 	t.Helper()
 	time.Sleep(wait)
 	synctest.Wait()
@@ -231,8 +231,8 @@ func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate str
 	if r := rate.Last(k.records); r != nil {
 		last = r.RubPerUSD
 	}
-	if last != wantRate || k.fetches != fetches || k.failures != failures || len(k.told) != told {
-		t.Errorf("%s: rate %q, %d fetches, %d failures, told %v; want %q, %d, %d, %d", what, last, k.fetches, k.failures, k.told, wantRate, fetches, failures, told)
+	if last != wantRate || k.fetches != fetches || k.failures != failures || len(k.reported) != reported {
+		t.Errorf("%s: rate %q, %d fetches, %d failures, told %v; want %q, %d, %d, %d", what, last, k.fetches, k.failures, k.reported, wantRate, fetches, failures, reported)
 	}
 }
 
@@ -254,8 +254,8 @@ func TestKeeper(t *testing.T) {
 		k.change(func() { k.feed = today("82") })
 		k.after(t, "then the feed works again, which is told", time.Hour, "82", 6, 4, 2)
 		k.change(func() {
-			if k.told[1] != nil || k.told[0] == nil {
-				t.Errorf("told %v", k.told)
+			if k.reported[1] != nil || k.reported[0] == nil {
+				t.Errorf("told %v", k.reported)
 			}
 		})
 		k.after(t, "a day later the same list says nothing new", 24*time.Hour, "82", 7, 4, 2)

@@ -27,7 +27,7 @@ func pieces(n int) (s script) {
 func TestCutAnswersAreCharged(t *testing.T) {
 	t.Parallel()
 	image := step{ev: &completion.Event{Images: []byte("[{}]"), ImageCount: 1}}
-	sound := step{ev: &completion.Event{Audio: []byte(`{"data":"` + strings.Repeat("A", 320_000-11) + `"}`)}}
+	audio := step{ev: &completion.Event{Audio: []byte(`{"data":"` + strings.Repeat("A", 320_000-11) + `"}`)}}
 	broken := fails(fault.ProviderUnavailable, fault.Stop)
 	for _, c := range []struct {
 		name   string
@@ -43,8 +43,8 @@ func TestCutAnswersAreCharged(t *testing.T) {
 		{"nothing, reported beside text", append(pieces(400), finish(completion.Stop), used(0, 0), done()), "2", "6", usage.Estimated},
 		{"only at the beginning, and a proper end", append(append(script{used(10, 1)}, pieces(400)...), finish(completion.Stop), done()), "2", "6", usage.Estimated},
 		{"hardly anything, at the end", append(pieces(400), finish(completion.Stop), used(10, 1), done()), "0.02", "0.02", usage.TooLow},
-		{"sound, five seconds", script{sound, broken}, "1", "1.1", usage.Estimated},
-		{"sound, five seconds, and no tokens reported", script{sound, used(10, 0), done()}, "1", "1.1", usage.Estimated},
+		{"sound, five seconds", script{audio, broken}, "1", "1.1", usage.Estimated},
+		{"sound, five seconds, and no tokens reported", script{audio, used(10, 0), done()}, "1", "1.1", usage.Estimated},
 		{"a picture by tokens", script{used(10, 2), image, broken}, "12.9", "13", usage.Estimated},
 		{"a broken end with a report of all", append(pieces(400), finish(completion.Stop), used(10, 390), broken), "3.91", "3.91", usage.Reported},
 	} {
@@ -63,11 +63,11 @@ func TestCutAnswersAreCharged(t *testing.T) {
 }
 
 // No report is believed beyond what the call can consume, and the operator hears of it.
-func TestAbsurdReports(t *testing.T) {
+func TestImplausibleReports(t *testing.T) {
 	t.Parallel()
 	of := usage.Of
-	absurd := []int64{200_001, 999_999_999, 1_000_000_001, math.MaxInt64}
-	for _, n := range absurd {
+	implausible := []int64{200_001, 999_999_999, 1_000_000_001, math.MaxInt64}
+	for _, n := range implausible {
 		for _, stream := range []bool{false, true} {
 			var doubts []usage.Source
 			w := newWorld(t, func(d *relay.Deps, _ *relay.Config) {

@@ -108,10 +108,10 @@ func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.A
 	if err == nil || x.started {
 		return err
 	}
-	if err.Upstream != nil && err.Upstream.Thoughts && x.mayTry() && x.admit(at) {
-		x.thoughtless = true
+	if err.Upstream != nil && err.Upstream.RefusedReasoning && x.mayTry() && x.admit(at) {
+		x.withoutReasoning = true
 		err = x.try(ctx, at)
-		x.thoughtless = false
+		x.withoutReasoning = false
 		return err
 	}
 	wait, worth := x.worthAnother(ctx, err, rest)

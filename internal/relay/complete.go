@@ -114,8 +114,8 @@ type run struct {
 	skips    skips
 	retrying bool // the attempt under way is the second one at its endpoint
 
-	thoughtless bool   // the attempt under way goes without the reasoning of earlier turns
-	signature   string // newest one of the attempt under way
+	withoutReasoning bool   // the attempt under way goes without the reasoning of earlier turns
+	signature        string // newest one of the attempt under way
 
 	req     *completion.Request // of the attempt under way, as it is sent
 	reshape Reshape             // of its events; nil: they are delivered as they come
@@ -352,15 +352,15 @@ func (x *run) final(last *fault.Error) *fault.Error {
 		return last
 	}
 	out := *last
-	told := make([]any, 0, len(previous))
+	reported := make([]any, 0, len(previous))
 	for _, e := range previous {
 		// the soonest hint of all: whoever frees up first can serve
 		if e.RetryAfter > 0 && out.RetryAfter > 0 {
 			out.RetryAfter = min(out.RetryAfter, e.RetryAfter)
 		}
-		told = append(told, previousError(e))
+		reported = append(reported, previousError(e))
 	}
-	out.Details = map[string]any{"previous_errors": told}
+	out.Details = map[string]any{"previous_errors": reported}
 	for k, v := range last.Details {
 		out.Details[k] = v
 	}
@@ -416,11 +416,11 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 
 // request is what the attempt under way sends.
 func (x *run) request() *completion.Request {
-	if !x.thoughtless {
+	if !x.withoutReasoning {
 		return x.req
 	}
 	out := *x.req
-	out.Thoughtless = true
+	out.WithoutReasoning = true
 	return &out
 }
 

@@ -24,8 +24,8 @@ type meter struct {
 	kept     []byte // the first text
 	delivered
 
-	picture    struct{ size, quality string } // of the picture made last, as far as the upstream told
-	pixels     int64                          // of all pictures
+	image      struct{ size, quality string } // of the image made last, as far as the upstream told
+	pixels     int64                          // of all images
 	called     usage.Calls                    // of tools that the provider runs, as far as they went by
 	cited      bool                           // pages of the web were cited
 	length     time.Duration                  // of a recording, as whoever transcribed it says
@@ -35,13 +35,13 @@ type meter struct {
 // delivered is what of an answer went by.
 type delivered struct {
 	images int64           // produced so far
-	audio  int64           // characters of sound, as it is written in the answer
+	audio  int64           // characters of audio, as it is written in the answer
 	bytes  int64           // of text, reasoning, refusal and arguments
 	sample tokenizer.Gauge // of the text that is kept
 	rest   tokenizer.Gauge // of the text behind it
 
-	previews  int64 // of pictures, finished or not
-	previewed bool  // there were some behind the last picture that was finished
+	previews  int64 // of images, finished or not
+	previewed bool  // there were some behind the last image that was finished
 }
 
 func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
@@ -75,8 +75,8 @@ func (m *meter) count(ev *completion.Event) {
 	}
 	if ev.Usage != nil {
 		m.usage = m.usage.Later(ev.Usage)
-		told := ev.Usage.Completion
-		m.fresh = m.fresh || told.Told() && !ev.Opening && (told.N > 0 || m.delivered.nothing())
+		reported := ev.Usage.Completion
+		m.fresh = m.fresh || reported.Valid() && !ev.Opening && (reported.N > 0 || m.delivered.nothing())
 	}
 	if ev.Finish != "" {
 		m.finish, m.native = ev.Finish, ev.NativeFinish
@@ -95,14 +95,14 @@ func (m *meter) undo(had delivered, kept int) { m.delivered, m.kept = had, m.kep
 
 // result counts a piece of a task's result.
 func (m *meter) result(r *task.Result) {
-	if p := r.Picture; p != nil && p.Partial {
+	if p := r.Image; p != nil && p.Partial {
 		m.previews++
 		m.previewed = true
 	} else if p != nil {
 		m.images++
 		m.previewed = false
 		m.pixels += int64(p.Width) * int64(p.Height)
-		m.picture.size, m.picture.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
+		m.image.size, m.image.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
 	}
 	if t := r.Transcript; t != nil {
 		m.keep([]byte(t.Delta))
@@ -141,24 +141,24 @@ func (m *meter) tokens(t Tokens) int64 {
 	return n + tokenizer.Beyond(n, &m.sample, &m.rest)
 }
 
-// What sound and pictures usually come to.
+// What audio and images usually come to.
 const (
 	charsPerAudioToken = 3200 // base64 of 24,000 samples a second of two bytes, at twenty tokens a second
 	charsPerCompressed = 1067 // base64 of 16 KB a second
-	tokensPerPicture   = 1290
+	tokensPerImage     = 1290
 )
 
-// other is what was delivered beside text. Pictures that are sold by the piece have no tokens.
+// other is what was delivered beside text. Images that are sold by the piece have no tokens.
 func (m *meter) other(streamed, eachPriced bool) usage.Delivered {
 	d := usage.Delivered{Images: m.images}
 	if per := int64(charsPerCompressed); m.audio > 0 {
 		if streamed {
-			per = charsPerAudioToken // only plain sound is streamed
+			per = charsPerAudioToken // only plain audio is streamed
 		}
 		d.Audio = (m.audio + per - 1) / per
 	}
 	if !eachPriced {
-		d.Image = m.images * tokensPerPicture
+		d.Image = m.images * tokensPerImage
 	}
 	return d
 }

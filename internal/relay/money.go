@@ -227,15 +227,15 @@ const leastRecount = 8
 // produced is how many tokens of an answer there are with so many of text: those that the upstream has reported may be more, and what is
 // reasoned in silence is not among the text.
 func (x *run) produced(text int64) int64 {
-	d := x.meter.other(true, x.sellsPictures())
+	d := x.meter.other(true, x.sellsImages())
 	shown := text + d.Audio + d.Image + x.unseen
-	if told := x.meter.usage.Completion; told.Told() {
-		return max(shown, min(told.N, x.most.Completion.N))
+	if reported := x.meter.usage.Completion; reported.Valid() {
+		return max(shown, min(reported.N, x.most.Completion.N))
 	}
 	return shown
 }
 
-func (x *run) sellsPictures() bool { return x.serving.Endpoint.Pricing.Base.ImageOutputEach.Set }
+func (x *run) sellsImages() bool { return x.serving.Endpoint.Pricing.Base.ImageOutputEach.Set }
 
 // coverMore holds what so many further answer tokens can cost.
 func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
@@ -395,7 +395,7 @@ func (x *run) consumed() usage.Usage {
 	if u.Prompt.N <= 0 {
 		u.Prompt.Reported = false // there is none without a token
 	}
-	rough := m.other(x.req.Stream, x.sellsPictures())
+	rough := m.other(x.req.Stream, x.sellsImages())
 	rough.Text = m.likely()
 	most, to := x.most, x.held
 	most.Completion.N = max(most.Completion.N, rough.Tokens()) // what was delivered there was

@@ -110,7 +110,7 @@ func threshold(above int64, prompt, answer string) func(*catalog.Offer) {
 }
 
 // However many tokens a client asks for, the answer is that the balance is too low.
-func TestAbsurdBounds(t *testing.T) {
+func TestImplausibleBounds(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, offer("alpha", "v/m", "1", "2", limits(0, 0)))
 	for _, n := range []int{1, 128, math.MaxInt32} {

@@ -28,7 +28,7 @@ type store struct {
 
 // loan is what a lease has left.
 type loan struct {
-	pot  ledger.Pot
+	fund ledger.Fund
 	left money.Nano
 }
 
@@ -66,16 +66,16 @@ func (s *store) Borrow(_ context.Context, b ledger.Borrow) (ledger.Grant, error)
 	if s.away {
 		return ledger.Grant{}, fault.New(fault.StorageUnavailable, "store.Borrow", "The store is away.")
 	}
-	w := s.wallets[b.Pot.Wallet]
+	w := s.wallets[b.Fund.Wallet]
 	if w == nil {
 		return ledger.Grant{}, fault.New(fault.NotFound, "store.Borrow", "There is no such wallet.")
 	}
 	available := w.Balance
-	if b.Pot.Key != "" {
-		available = b.Limit - s.spent[b.Pot.Key]
+	if b.Fund.Key != "" {
+		available = b.Limit - s.spent[b.Fund.Key]
 	}
 	for _, l := range s.leases {
-		if l.pot == b.Pot {
+		if l.fund == b.Fund {
 			available -= l.left
 		}
 	}
@@ -84,7 +84,7 @@ func (s *store) Borrow(_ context.Context, b ledger.Borrow) (ledger.Grant, error)
 	}
 	l := s.leases[b.Lease]
 	if l == nil {
-		l = &loan{pot: b.Pot}
+		l = &loan{fund: b.Fund}
 		s.leases[b.Lease] = l
 	}
 	granted := max(b.Need, min(b.Want, available/2))

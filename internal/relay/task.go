@@ -59,10 +59,10 @@ func (x *run) heldTariff(ep *catalog.Endpoint) catalog.Tariff {
 	return x.tariff(p, x.held.Prompt.N, false)
 }
 
-// vague tells a setting of a picture that the model chooses itself.
+// vague tells a setting of an image that the model chooses itself.
 func vague(s string) bool { return s == "" || s == "auto" }
 
-// tariff is what the task is charged by: for pictures by what the upstream said it made, then by what was asked for, then by how many pixels
+// tariff is what the task is charged by: for images by what the upstream said it made, then by what was asked for, then by how many pixels
 // they turned out to have.
 func (x *run) tariff(p *catalog.Pricing, promptTokens int64, made bool) catalog.Tariff {
 	image, ok := x.req.Task.(*task.Image)
@@ -71,7 +71,7 @@ func (x *run) tariff(p *catalog.Pricing, promptTokens int64, made bool) catalog.
 	}
 	quality, size := image.Quality, image.Size
 	if made {
-		quality, size = cmp.Or(x.meter.picture.quality, quality), cmp.Or(x.meter.picture.size, size)
+		quality, size = cmp.Or(x.meter.image.quality, quality), cmp.Or(x.meter.image.size, size)
 	}
 	if made && vague(size) {
 		size = cmp.Or(x.meter.dimensions, image.Resolution)
@@ -113,19 +113,19 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 		u.Images = usage.Of(made) // what was delivered, whatever was said of it
 		most.Images.N = max(most.Images.N, made)
 	}
-	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Told() && !t.Measured && m.length > 0 {
+	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Valid() && !t.Measured && m.length > 0 {
 		u.Millis = usage.Of(m.length.Milliseconds()) // a length that was measured while decoding is better than the one in the file's header
 	}
 	if m.pixels > 0 {
 		u.Kilopixels = usage.Of((m.pixels*made/m.images + 999) / 1000)
 		most.Kilopixels.N = max(most.Kilopixels.N, u.Kilopixels.N)
 	}
-	for _, c := range [...]struct{ told, usual *usage.Count }{
+	for _, c := range [...]struct{ reported, usual *usage.Count }{
 		{&u.Requests, &usual.Requests}, {&u.Millis, &usual.Millis}, {&u.Characters, &usual.Characters}, {&u.Images, &usual.Images},
 		{&u.Kilopixels, &usual.Kilopixels},
 	} {
-		if !c.told.Told() {
-			*c.told = *c.usual
+		if !c.reported.Valid() {
+			*c.reported = *c.usual
 		}
 	}
 	if byTokens(&t.Prices) {
@@ -136,10 +136,10 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 		u.Prompt, u.Completion = usage.Of(max(u.Prompt.N, 0)), usage.Of(max(u.Completion.N, 0))
 		usual.Completion = usage.Count{}
 	}
-	if !u.Prompt.Told() {
+	if !u.Prompt.Valid() {
 		u.PromptAudio, u.PromptImage = usual.PromptAudio, usual.PromptImage
 	}
-	if !u.Completion.Told() && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
+	if !u.Completion.Valid() && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
 		u.Completion = usual.Completion
 	}
 	rough := usage.Delivered{Text: m.likely()}
@@ -152,7 +152,7 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	if u.Completion.N == 0 && rough.Tokens() > 0 {
 		u.Completion.Reported = false
 	}
-	if !u.Completion.Told() {
+	if !u.Completion.Valid() {
 		u.OutputAudio, u.OutputImage = usual.OutputAudio, usual.OutputImage
 	}
 	return u.Completed(&most, &to, m.done, &rough, func() int64 {
@@ -168,8 +168,8 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	})
 }
 
-// begun is how many pictures of a broken stream are paid for: those that were finished and, where the client gave up, those of which it has seen
-// previews, for the provider makes them to their end. A picture has as many previews as were asked for.
+// begun is how many images of a broken stream are paid for: those that were finished and, where the client gave up, those of which it has seen
+// previews, for the provider makes them to their end. An image has as many previews as were asked for.
 func (x *run) begun(image *task.Image) int64 {
 	m := &x.meter
 	if !x.rec.Cancelled || m.previews == 0 {
@@ -190,8 +190,8 @@ func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
 
-// partial reports whether what the client has of a broken answer is charged: all of a text, of a task what its client gave up, and of pictures
-// those that were finished. A picture of which its client has seen a preview is made to its end, and paid for, whether or not somebody waits.
+// partial reports whether what the client has of a broken answer is charged: all of a text, of a task what its client gave up, and of images
+// those that were finished. An image of which its client has seen a preview is made to its end, and paid for, whether or not somebody waits.
 func (x *run) partial() bool {
 	if x.req.Task == nil {
 		return true
@@ -202,7 +202,7 @@ func (x *run) partial() bool {
 	return x.rec.Cancelled
 }
 
-// pixelSize is a picture's size as price lists write it.
+// pixelSize is an image's size as price lists write it.
 func pixelSize(width, height int) string {
 	if width <= 0 || height <= 0 {
 		return ""

@@ -41,16 +41,16 @@ func gives(r task.Result) step { return step{ev: &completion.Event{Result: &r}} 
 
 var vectors = gives(task.Result{Vectors: []task.Vector{{Values: []float32{1, 0}}}})
 
-// picture is a picture of 1000 x 1000 pixels.
-func picture(size, quality string) step {
-	return gives(task.Result{Picture: &task.Picture{Data: []byte{1}, Width: 1000, Height: 1000, Size: size, Quality: quality}})
+// image is an image of 1000 x 1000 pixels.
+func image(size, quality string) step {
+	return gives(task.Result{Image: &task.MadeImage{Data: []byte{1}, Width: 1000, Height: 1000, Size: size, Quality: quality}})
 }
 
 func said(text string) step {
 	return gives(task.Result{Transcript: &task.Transcript{Final: true, Text: text}})
 }
 
-// perImage prices pictures by the line: quality and size, or one of them.
+// perImage prices images by the line: quality and size, or one of them.
 func perImage(lines ...[3]string) catalog.Pricing {
 	var p catalog.Pricing
 	for _, l := range lines {
@@ -80,9 +80,9 @@ func TestTaskMoney(t *testing.T) {
 		{"embedding, our count", &task.Embedding{Inputs: make([]task.Input, 1)}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.006", usage.Estimated},
 		{"embedding of tokens", &task.Embedding{Inputs: []task.Input{{Tokens: make([]int32, 8)}}}, base(catalog.Prices{Prompt: price("1")}), script{vectors, done()}, "0.01", "0.008", usage.Estimated},
 		{"moderation for nothing", &task.Moderation{}, base(catalog.Prices{Prompt: price("0")}), script{gives(task.Result{Verdicts: make([]task.Verdict, 1)}), done()}, "0", "0", usage.Reported},
-		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
+		{"speech by characters", &task.Speech{Input: strings.Repeat("ж", 250)}, catalog.Pricing{Characters: price("2")}, script{gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}}), done()}, "0.5", "0.5", usage.Reported},
 		{"speech by tokens", &task.Speech{Input: strings.Repeat("a", 100)}, base(catalog.Prices{Prompt: price("1"), AudioOutput: price("10")}),
-			script{gives(task.Result{Sound: &task.Sound{Data: []byte{1}}}), usedExactly(usage.Usage{Prompt: of(25), Completion: of(50), OutputAudio: of(50)}), done()}, "6.74", "0.525", usage.Reported},
+			script{gives(task.Result{Audio: &task.AudioPiece{Data: []byte{1}}}), usedExactly(usage.Usage{Prompt: of(25), Completion: of(50), OutputAudio: of(50)}), done()}, "6.74", "0.525", usage.Reported},
 		{"rerank by searches", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}), script{gives(task.Result{Ranks: make([]task.Rank, 1)}), done()}, "6", "6", usage.Reported},
 		{"rerank, searches reported", &task.Rerank{Documents: make([]string, 101)}, base(catalog.Prices{Request: price("3")}),
 			script{gives(task.Result{Ranks: make([]task.Rank, 1)}), usedExactly(usage.Usage{Requests: of(1)}), done()}, "6", "3", usage.Reported},
@@ -91,15 +91,15 @@ func TestTaskMoney(t *testing.T) {
 		{"transcription by tokens", minute, tokens, script{said("a b"), usedExactly(usage.Usage{Prompt: of(900), PromptAudio: of(900), Completion: of(10)}), done()}, "11.024", "2.72", usage.Reported},
 		{"transcription by tokens that nobody told", minute, tokens, script{said("a b"), done()}, "11.024", "2.704", usage.Estimated},
 		{"an absurd duration", minute, catalog.Pricing{Minute: price("6")}, script{said("a b"), usedExactly(usage.Usage{Millis: of(math.MaxInt64)}), done()}, "9", "9", usage.Capped},
-		{"pictures, each", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), done()}, "12", "8", usage.Reported},
+		{"pictures, each", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{image("", ""), image("", ""), done()}, "12", "8", usage.Reported},
 		{"previews cost nothing of their own", &task.Image{N: 1}, perImage([3]string{"", "", "4"}),
-			script{gives(task.Result{Picture: &task.Picture{Partial: true, Data: []byte{1}}}), picture("", ""), done()}, "4", "4", usage.Reported},
-		{"pictures by the quality asked for", &task.Image{N: 1, Quality: "low", Size: "2048x2048"}, qualities, script{picture("", ""), done()}, "3", "3", usage.Reported},
-		{"pictures by what the upstream made", &task.Image{N: 1}, qualities, script{picture("1024x1024", "high"), done()}, "9", "5", usage.Reported},
+			script{gives(task.Result{Image: &task.MadeImage{Partial: true, Data: []byte{1}}}), image("", ""), done()}, "4", "4", usage.Reported},
+		{"pictures by the quality asked for", &task.Image{N: 1, Quality: "low", Size: "2048x2048"}, qualities, script{image("", ""), done()}, "3", "3", usage.Reported},
+		{"pictures by what the upstream made", &task.Image{N: 1}, qualities, script{image("1024x1024", "high"), done()}, "9", "5", usage.Reported},
 		{"pictures by pixels", &task.Image{N: 1, Size: "1000x1000"}, catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: catalog.UnitMegapixel, Price: price("2")}}},
-			script{picture("", ""), done()}, "2", "2", usage.Reported},
+			script{image("", ""), done()}, "2", "2", usage.Reported},
 		{"pictures by tokens", &task.Image{N: 1, Prompt: "ab"}, base(catalog.Prices{Prompt: price("1"), ImageOutput: price("10")}),
-			script{picture("", ""), usedExactly(usage.Usage{Prompt: of(5), Completion: of(1056), OutputImage: of(1056)}), done()}, "62.402", "10.565", usage.Reported},
+			script{image("", ""), usedExactly(usage.Usage{Prompt: of(5), Completion: of(1056), OutputImage: of(1056)}), done()}, "62.402", "10.565", usage.Reported},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -138,13 +138,13 @@ func TestTaskFailover(t *testing.T) {
 }
 
 // What a client has of a broken answer: nothing is charged when the provider broke it, all of a recording or a text when its client gave up,
-// and never a picture that was not finished.
+// and never an image that was not finished.
 func TestTaskBroken(t *testing.T) {
 	t.Parallel()
 	recording := &task.Transcription{Duration: time.Minute}
 	minute := catalog.Pricing{Minute: price("6")}
 	delta := gives(task.Result{Transcript: &task.Transcript{Delta: "a"}})
-	preview := gives(task.Result{Picture: &task.Picture{Partial: true, Data: []byte{1}}})
+	preview := gives(task.Result{Image: &task.MadeImage{Partial: true, Data: []byte{1}}})
 	broken := fails(fault.ProviderUnavailable, fault.NextEndpoint)
 	for _, c := range []struct {
 		name    string
@@ -157,13 +157,13 @@ func TestTaskBroken(t *testing.T) {
 		{"transcript broken by the provider", recording, minute, script{delta, broken}, 0, "0"},
 		{"transcript given up", recording, minute, script{delta, delta, done()}, 3, "6"},
 		{"picture broken by the provider", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, broken}, 0, "0"},
-		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, picture("", ""), done()}, 3, "4"},
+		{"picture given up", &task.Image{N: 1}, perImage([3]string{"", "", "4"}), script{preview, image("", ""), done()}, 3, "4"},
 		{"picture given up behind a preview", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, done()}, 3, "4"},
-		{"a picture, and the preview of another", &task.Image{N: 3, Partial: 2}, perImage([3]string{"", "", "4"}), script{picture("", ""), preview, preview, done()}, 4, "8"},
+		{"a picture, and the preview of another", &task.Image{N: 3, Partial: 2}, perImage([3]string{"", "", "4"}), script{image("", ""), preview, preview, done()}, 4, "8"},
 		{"previews of three pictures", &task.Image{N: 3, Partial: 1}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, preview, done()}, 5, "12"},
 		{"more previews than pictures", &task.Image{N: 2, Partial: 1}, perImage([3]string{"", "", "4"}), script{preview, preview, preview, preview, preview, done()}, 6, "8"},
 		{"pictures by tokens, given up behind a preview", &task.Image{N: 3}, catalog.Pricing{Base: catalog.Prices{Prompt: price("0"), ImageOutput: price("10")}}, script{preview, preview, preview, done()}, 3, "10.56"},
-		{"two of three pictures, then broken by the provider", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{picture("", ""), picture("", ""), broken}, 0, "8"},
+		{"two of three pictures, then broken by the provider", &task.Image{N: 3}, perImage([3]string{"", "", "4"}), script{image("", ""), image("", ""), broken}, 0, "8"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

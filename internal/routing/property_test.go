@@ -210,8 +210,8 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 	bad("tier", special && !asked && !tag(pref.Order) && !tag(pref.Only))
 	bad("web", (needs.Search || variant == "online") && ep.Params&catalog.ParamWebSearchOptions == 0)
 	wants, base0 := func(p catalog.Paid) bool { return needs.Paid&p != 0 }, &ep.Pricing.Base
-	told := ep.Params&catalog.ParamWebSearchOptions != 0 // in these worlds all speak the chat wire
-	bad("unpriced", (needs.Search || variant == "online" || wants(catalog.PaidWebSearch) && told) && !base0.WebSearch.Set || wants(catalog.PaidMCP) && !base0.MCP.Set || wants(catalog.PaidCodeExecution) ||
+	reported := ep.Params&catalog.ParamWebSearchOptions != 0 // in these worlds all speak the chat wire
+	bad("unpriced", (needs.Search || variant == "online" || wants(catalog.PaidWebSearch) && reported) && !base0.WebSearch.Set || wants(catalog.PaidMCP) && !base0.MCP.Set || wants(catalog.PaidCodeExecution) ||
 		wants(catalog.PaidFast) && ep.Tier != "priority" || wants(catalog.PaidTier) && (needs.Tier == "" || needs.Tier == "auto" || ep.Tier != map[string]string{"fast": "priority"}[needs.Tier] && ep.Tier != needs.Tier) ||
 		wants(catalog.PaidRegion) && (needs.Region == "" || !strings.EqualFold(ep.Tag, ep.Provider.ID+"/"+needs.Region) && !strings.HasPrefix(strings.ToLower(ep.Tag), strings.ToLower(ep.Provider.ID+"/"+needs.Region+"/"))))
 	return out

@@ -45,7 +45,7 @@ type Needs struct {
 	N            int
 	PromptTokens int64  // estimate
 	Dense        int64  // times as many tokens as estimated that text can have; 0: the estimate is the most
-	MediaTokens  int64  // of PromptTokens, those of pictures, sounds and files
+	MediaTokens  int64  // of PromptTokens, those of images, audio and files
 	MediaMost    int64  // that these can have, by their size
 	Open         bool   // some media come by address: nobody knows how long they are
 	Tokenized    bool   // the prompt came as tokens: only who has their tokenizer understands it
@@ -64,7 +64,7 @@ type Needs struct {
 	Wire         string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
 
-// Medium adds a picture, a sound or a file to the prompt: how many tokens it usually has and how many it can have.
+// Medium adds an image, audio or a file to the prompt: how many tokens it usually has and how many it can have.
 func (n *Needs) Medium(usual, most int64) {
 	n.PromptTokens += usual
 	n.MediaTokens += usual

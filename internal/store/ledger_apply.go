@@ -187,7 +187,7 @@ func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
 	var taken, wallets, keys []any
 	err := t.RowEach(leaseFind+t.engine.ForUpdate, 3, args, func(i int, row Scanner) error {
 		use := order[i]
-		old := lease{pot: ledger.Pot{Wallet: use.wallet}, id: use.lease}
+		old := lease{fund: ledger.Fund{Wallet: use.wallet}, id: use.lease}
 		err := old.scan(row)
 		if errors.Is(err, sql.ErrNoRows) {
 			return nil
@@ -195,7 +195,7 @@ func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
 		after := old
 		after.consumed += uses[use]
 		taken = append(taken, node, use.lease, use.wallet, int64(uses[use]))
-		switch n, p := int64(after.left()-old.left()), &old.pot; {
+		switch n, p := int64(after.left()-old.left()), &old.fund; {
 		case n == 0:
 		case p.Key == "":
 			wallets = append(wallets, p.Wallet, n)
@@ -216,9 +216,9 @@ func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
 	return err
 }
 
-func (t *tx) chargeKeys(keys map[ledger.Pot]money.Nano) error {
+func (t *tx) chargeKeys(keys map[ledger.Fund]money.Nano) error {
 	args := make([]any, 0, 5*len(keys))
-	for _, k := range inOrder(keys, potOrder) {
+	for _, k := range inOrder(keys, fundOrder) {
 		args = append(args, k.Wallet, k.Key, k.Period.Kind, k.Period.Start, int64(keys[k]))
 	}
 	_, err := t.ExecEach(keyCharge, 5, args)

@@ -61,12 +61,12 @@ func wideOf(hi, lo int64) *wide {
 
 // books are what one walk through all postings finds out, for several checks.
 type books struct {
-	wallets  map[string]*walletSums // by id
-	contents map[int64][sha256.Size]byte
-	events   map[string][]int64 // what the audit chain must say, and the transactions that it must say it of
-	untold   differences        // audit rows without a transaction
-	tops     int
-	refunds  map[string]*refunded // by wallet and generation
+	wallets    map[string]*walletSums // by id
+	contents   map[int64][sha256.Size]byte
+	events     map[string][]int64 // what the audit chain must say, and the transactions that it must say it of
+	unreported differences        // audit rows without a transaction
+	tops       int
+	refunds    map[string]*refunded // by wallet and generation
 
 	escrows map[escrow]*wide // what is left of them
 
@@ -197,7 +197,7 @@ func (b *books) expect(p *posting) {
 	if p.kind == ledger.RefundKind {
 		b.giveBack(wallet, strings.TrimPrefix(q.Against, ledger.RefundAccount), int64(q.Amount))
 	}
-	k := told(p.at, p.actor, p.kind, wallet, Text(q.Words()))
+	k := reported(p.at, p.actor, p.kind, wallet, Text(q.Words()))
 	b.events[k] = append(b.events[k], p.id)
 }
 
@@ -223,21 +223,21 @@ func (b *books) refund(c *record.Call, hour *sums) string {
 	return ""
 }
 
-func told(at int64, actor, kind, wallet, words string) string {
+func reported(at int64, actor, kind, wallet, words string) string {
 	return fmt.Sprintf("%d\x00%s\x00%s\x00%s\x00%s", at, actor, kind, wallet, words)
 }
 
 // told passes rows of the audit chain on, and strikes out what they say of postings.
-func (b *books) told(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, error] {
+func (b *books) reported(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		for r, err := range rows {
-			if kind := ledger.Told(r.Action); err == nil && kind != "" {
-				k := told(r.At.UnixMicro(), r.Name, kind, r.Target, r.After)
+			if kind := ledger.Reported(r.Action); err == nil && kind != "" {
+				k := reported(r.At.UnixMicro(), r.Name, kind, r.Target, r.After)
 				switch list := b.events[k]; {
 				case len(list) > 0:
 					b.events[k] = list[1:]
-				case !b.toldBefore(&r, kind):
-					b.untold.add(fmt.Sprintf("audit row %d tells of a %s of %s for wallet %s by %s, which was not posted like that", r.Seq, kind, r.After, r.Target, r.Name))
+				case !b.reportedBefore(&r, kind):
+					b.unreported.add(fmt.Sprintf("audit row %d tells of a %s of %s for wallet %s by %s, which was not posted like that", r.Seq, kind, r.After, r.Target, r.Name))
 				}
 			}
 			if !yield(r, err) {
@@ -247,15 +247,15 @@ func (b *books) told(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, erro
 	}
 }
 
-// toldBefore strikes out what rows of older versions say: they had no reference, but for a top-up's source and id.
-func (b *books) toldBefore(r *audit.Row, kind string) bool {
+// reportedBefore strikes out what rows of older versions say: they had no reference, but for a top-up's source and id.
+func (b *books) reportedBefore(r *audit.Row, kind string) bool {
 	words := r.After
 	amount, rest, ok := strings.Cut(words, " rubles from ")
 	source, id, two := strings.Cut(rest, ", ")
 	if kind != ledger.TopUpKind || !ok || !two {
 		return false
 	}
-	k := told(r.At.UnixMicro(), r.Name, kind, r.Target, amount+" rubles, topup:"+source+":"+id)
+	k := reported(r.At.UnixMicro(), r.Name, kind, r.Target, amount+" rubles, topup:"+source+":"+id)
 	list := b.events[k]
 	if len(list) == 0 {
 		return false
@@ -266,7 +266,7 @@ func (b *books) toldBefore(r *audit.Row, kind string) bool {
 
 // postings compares top-ups, corrections and refunds with the audit chain, which audit has walked through before.
 func (c *checker) postings() {
-	wrong := c.books.untold
+	wrong := c.books.unreported
 	for k, list := range c.books.events {
 		for _, id := range list {
 			f := strings.Split(k, "\x00")

@@ -96,11 +96,11 @@ func (c *checker) each(text string, f func(values []any)) {
 
 func (c *checker) leases() {
 	var wrong differences
-	left := map[ledger.Pot]*wide{}
+	left := map[ledger.Fund]*wide{}
 	c.each(checkLeases, func(v []any) {
-		p := potOf(v)
+		p := fundOf(v)
 		if p.Key == "" {
-			p = ledger.Pot{Wallet: p.Wallet}
+			p = ledger.Fund{Wallet: p.Wallet}
 		}
 		granted, _ := v[5].(int64)
 		consumed, _ := v[6].(int64)
@@ -116,13 +116,13 @@ func (c *checker) leases() {
 	})
 	c.each(checkWalletLeased, func(v []any) {
 		leased, _ := v[1].(int64)
-		if rest := of(left, ledger.Pot{Wallet: text(v[0])}); !rest.is(leased) {
+		if rest := of(left, ledger.Fund{Wallet: text(v[0])}); !rest.is(leased) {
 			wrong.add(fmt.Sprintf("wallet %s has %s leased, its leases have %s left", text(v[0]), money.Nano(leased), rest))
 		}
 	})
 	c.each(checkKeyLeased, func(v []any) {
 		leased, _ := v[4].(int64)
-		if rest := of(left, potOf(v)); !rest.is(leased) {
+		if rest := of(left, fundOf(v)); !rest.is(leased) {
 			wrong.add(fmt.Sprintf("key %s has %s leased, its leases have %s left", text(v[1]), money.Nano(leased), rest))
 		}
 	})
@@ -203,10 +203,10 @@ func (c *checker) records() map[hourKey]*sums {
 	return hours
 }
 
-// potOf reads a row that begins with wallet, key, period and start.
-func potOf(v []any) ledger.Pot {
+// fundOf reads a row that begins with wallet, key, period and start.
+func fundOf(v []any) ledger.Fund {
 	start, _ := v[3].(int64)
-	return ledger.Pot{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
+	return ledger.Fund{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
 }
 
 // of is the sum of k, which comes to be when it is first asked for.
@@ -230,7 +230,7 @@ func sumsOf(values []any) (s sums) {
 
 // rollUps compares the hours with the calls, and days and keys with the hours.
 func (c *checker) rollUps(hours map[hourKey]*sums) {
-	t := tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
+	t := tally{hours: hours, charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
 	for h, s := range hours {
 		t.fold(h, s)
 	}
@@ -268,12 +268,12 @@ func (c *checker) compareDays(want map[dayKey]*sums) {
 	c.add("usage by day", diff, "%d rows agree with the calls", n)
 }
 
-func (c *checker) compareKeys(want map[ledger.Pot]money.Nano) {
+func (c *checker) compareKeys(want map[ledger.Fund]money.Nano) {
 	n := len(want)
 	var diff differences
 	c.each(checkKeySpend, func(v []any) {
 		spent, _ := v[4].(int64)
-		k := potOf(v)
+		k := fundOf(v)
 		compare(&diff, k, money.Nano(spent), want[k])
 		delete(want, k)
 	})
@@ -288,7 +288,7 @@ func (c *checker) audit() {
 	if c.err != nil {
 		return
 	}
-	n, err := audit.Verify(c.books.told(auditRows(c.ctx, c.tx)))
+	n, err := audit.Verify(c.books.reported(auditRows(c.ctx, c.tx)))
 	var broken []string
 	if fault.Is(err, fault.Conflict) {
 		broken, err = append(broken, fault.From(err).Public), nil

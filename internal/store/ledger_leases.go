@@ -13,7 +13,7 @@ import (
 
 // lease is what is read of a lease before it changes.
 type lease struct {
-	pot               ledger.Pot
+	fund              ledger.Fund
 	id                int64
 	granted, consumed money.Nano
 }
@@ -21,12 +21,12 @@ type lease struct {
 func (l *lease) left() money.Nano { return max(0, l.granted-l.consumed) }
 
 func (l *lease) scan(row Scanner) error {
-	return row.Scan(&l.pot.Key, &l.pot.Period.Kind, &l.pot.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
+	return row.Scan(&l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
 }
 
 // lease finds a lease; nil when it is gone.
 func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
-	l := lease{pot: ledger.Pot{Wallet: wallet}, id: id}
+	l := lease{fund: ledger.Fund{Wallet: wallet}, id: id}
 	err := l.scan(t.lockedRow(leaseFind, node, id, wallet))
 	if errors.Is(err, sql.ErrNoRows) {
 		return nil, nil
@@ -34,20 +34,20 @@ func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
 	return &l, err
 }
 
-// pot reads what a wallet or a key's limit has left, and its recalls. The pot of a key comes to be when it is first asked.
-func (t *tx) pot(p ledger.Pot, limit money.Nano) (available money.Nano, recall int64, err error) {
+// fund reads what a wallet or a key's limit has left, and its recalls. The fund of a key comes to be when it is first asked.
+func (t *tx) fund(p ledger.Fund, limit money.Nano) (available money.Nano, recall int64, err error) {
 	if p.Key == "" {
-		err = t.lockedRow(walletPot, p.Wallet).Scan((*int64)(&available), &recall)
+		err = t.lockedRow(walletFund, p.Wallet).Scan((*int64)(&available), &recall)
 		if errors.Is(err, sql.ErrNoRows) {
 			err = noWallet("store.Borrow", err)
 		}
 		return available, recall, err
 	}
-	if _, err := t.exec(keyPotAdd, p.Wallet, p.Key, p.Period.Kind, p.Period.Start); err != nil {
+	if _, err := t.exec(keyFundAdd, p.Wallet, p.Key, p.Period.Kind, p.Period.Start); err != nil {
 		return 0, 0, err
 	}
 	var used money.Nano
-	err = t.lockedRow(keyPot, p.Wallet, p.Key, p.Period.Kind, p.Period.Start).Scan((*int64)(&used), &recall)
+	err = t.lockedRow(keyFund, p.Wallet, p.Key, p.Period.Kind, p.Period.Start).Scan((*int64)(&used), &recall)
 	return limit - used, recall, err
 }
 
@@ -55,8 +55,8 @@ func noWallet(op string, cause error) error {
 	return fault.New(fault.NotFound, op, "There is no such wallet.").Because(cause)
 }
 
-// reserve moves n between what a pot has available and what is leased of it.
-func (t *tx) reserve(p ledger.Pot, n money.Nano) (err error) {
+// reserve moves n between what a fund has available and what is leased of it.
+func (t *tx) reserve(p ledger.Fund, n money.Nano) (err error) {
 	switch {
 	case n == 0:
 	case p.Key == "":
@@ -84,12 +84,12 @@ func (t *tx) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	if epoch != b.Epoch {
 		return ledger.Grant{Fenced: true}, nil
 	}
-	available, recall, err := t.pot(b.Pot, b.Limit)
+	available, recall, err := t.fund(b.Fund, b.Limit)
 	if err != nil {
 		return g, err
 	}
 	g.Available = available
-	old, err := t.lease(b.Node, b.Lease, b.Pot.Wallet)
+	old, err := t.lease(b.Node, b.Lease, b.Fund.Wallet)
 	if err != nil {
 		return g, err
 	}
@@ -105,14 +105,14 @@ func (t *tx) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	g.Granted = b.Need + spare(b, available-(after.left()-was.left()))
 	after.granted = was.granted + g.Granted
 	if old == nil {
-		_, err = t.exec(leaseAdd, b.Pot.Wallet, b.Pot.Key, b.Pot.Period.Kind, b.Pot.Period.Start, b.Node, b.Lease, b.Epoch, int64(g.Granted), recall, b.Now.UnixMicro())
+		_, err = t.exec(leaseAdd, b.Fund.Wallet, b.Fund.Key, b.Fund.Period.Kind, b.Fund.Period.Start, b.Node, b.Lease, b.Epoch, int64(g.Granted), recall, b.Now.UnixMicro())
 	} else {
-		_, err = t.exec(leaseExtend, b.Node, b.Lease, b.Pot.Wallet, int64(g.Granted))
+		_, err = t.exec(leaseExtend, b.Node, b.Lease, b.Fund.Wallet, int64(g.Granted))
 	}
 	if err != nil {
 		return g, err
 	}
-	return g, t.reserve(b.Pot, after.left()-was.left())
+	return g, t.reserve(b.Fund, after.left()-was.left())
 }
 
 // spare is how much more than needed is granted: what was wished for while that is little of the rest, and nothing when money is nearly gone.
@@ -125,7 +125,7 @@ func spare(b ledger.Borrow, rest money.Nano) money.Nano {
 }
 
 func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (ledger.Grant, error) {
-	p := b.Pot
+	p := b.Fund
 	if b.Recall {
 		recall++
 		text, args := walletRecall, []any{p.Wallet}
@@ -150,7 +150,7 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 // Return is ledger.Leases.Return.
 func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) error {
 	rs = slices.Clone(rs)
-	slices.SortStableFunc(rs, func(a, b ledger.Return) int { return potOrder(a.Pot, b.Pot) })
+	slices.SortStableFunc(rs, func(a, b ledger.Return) int { return fundOrder(a.Fund, b.Fund) })
 	return s.writeLazily(ctx, func(t *tx) error {
 		for _, r := range rs {
 			if err := t.giveBack(node, r); err != nil {
@@ -162,26 +162,26 @@ func (s *Store) Return(ctx context.Context, node string, rs []ledger.Return) err
 }
 
 func (t *tx) giveBack(node string, r ledger.Return) error {
-	_, recall, err := t.pot(r.Pot, 0)
+	_, recall, err := t.fund(r.Fund, 0)
 	if err != nil {
 		return err
 	}
-	old, err := t.lease(node, r.Lease, r.Pot.Wallet)
+	old, err := t.lease(node, r.Lease, r.Fund.Wallet)
 	if err != nil || old == nil {
 		return err
 	}
 	if r.Close {
-		if _, err := t.exec(leaseRemove, node, r.Lease, r.Pot.Wallet); err != nil {
+		if _, err := t.exec(leaseRemove, node, r.Lease, r.Fund.Wallet); err != nil {
 			return err
 		}
-		return t.reserve(old.pot, -old.left())
+		return t.reserve(old.fund, -old.left())
 	}
-	if _, err := t.exec(leaseReturn, node, r.Lease, r.Pot.Wallet, int64(r.Amount), recall); err != nil {
+	if _, err := t.exec(leaseReturn, node, r.Lease, r.Fund.Wallet, int64(r.Amount), recall); err != nil {
 		return err
 	}
 	after := *old
 	after.granted -= r.Amount
-	return t.reserve(old.pot, after.left()-old.left())
+	return t.reserve(old.fund, after.left()-old.left())
 }
 
 // Tell is ledger.Leases.Tell.

@@ -88,13 +88,13 @@ func (s *Store) Evict(ctx context.Context, node string, beat int64) (gone bool, 
 func (t *tx) closeLeases(node string) error {
 	rows, err := t.Rows(leasesOfNode, []any{node})
 	leases, err := collect(rows, err, columns(func(l *lease) []any {
-		return []any{&l.pot.Wallet, &l.pot.Key, &l.pot.Period.Kind, &l.pot.Period.Start, &l.id}
+		return []any{&l.fund.Wallet, &l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, &l.id}
 	}))
 	if err != nil {
 		return err
 	}
 	for _, l := range leases {
-		if err := t.giveBack(node, ledger.Return{Pot: l.pot, Lease: l.id, Close: true}); err != nil {
+		if err := t.giveBack(node, ledger.Return{Fund: l.fund, Lease: l.id, Close: true}); err != nil {
 			return err
 		}
 	}

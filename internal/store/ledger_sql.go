@@ -39,7 +39,7 @@ const (
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
 		WHERE l.node = $1 AND l.key_id <> '' AND l.recall < k.recall`
 
-	walletPot    = `SELECT credited - charged - leased, recall FROM wallets WHERE id = $1`
+	walletFund   = `SELECT credited - charged - leased, recall FROM wallets WHERE id = $1`
 	walletLease  = `UPDATE wallets SET leased = leased + $2 WHERE id = $1`
 	walletRecall = `UPDATE wallets SET recall = recall + 1 WHERE id = $1`
 	walletCharge = `UPDATE wallets SET charged = charged + $2 WHERE id = $1`
@@ -51,11 +51,11 @@ const (
 	walletHeld = `SELECT credited, charged, leased, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
 		FROM leases WHERE wallet = wallets.id AND key_id = '' AND node <> $2) FROM wallets WHERE id = $1`
 
-	keyPotAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
-	keyPot    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	keyLease  = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	keyRecall = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
-	keyCharge = `INSERT INTO key_spend (wallet, key_id, period, start, spent) VALUES ($1, $2, $3, $4, $5)
+	keyFundAdd = `INSERT INTO key_spend (wallet, key_id, period, start) VALUES ($1, $2, $3, $4) ON CONFLICT (key_id, period, start, wallet) DO NOTHING`
+	keyFund    = `SELECT spent + leased, recall FROM key_spend WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyLease   = `UPDATE key_spend SET leased = leased + $5 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyRecall  = `UPDATE key_spend SET recall = recall + 1 WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4`
+	keyCharge  = `INSERT INTO key_spend (wallet, key_id, period, start, spent) VALUES ($1, $2, $3, $4, $5)
 		ON CONFLICT (key_id, period, start, wallet) DO UPDATE SET spent = key_spend.spent + excluded.spent`
 	keySpend = `SELECT COALESCE(SUM(spent), 0) FROM key_spend WHERE key_id = $1 AND period = $2 AND start = $3`
 
@@ -107,6 +107,6 @@ const (
 var Hot = []string{
 	nodeEpoch, nodeBeat, nodeOthers, nodeAdvance,
 	leaseFind, leaseAdd, leaseExtend, leaseReturn, leaseConsume, leaseTell, leaseAnswer, leaseRemove,
-	walletPot, walletLease, walletCharge, keyPotAdd, keyPot, keyLease, keyCharge,
+	walletFund, walletLease, walletCharge, keyFundAdd, keyFund, keyLease, keyCharge,
 	transactionAdd, chainLock, chainLast, chainAdd, upsertDay, upsertHour,
 }

@@ -98,8 +98,8 @@ func (h hourKey) order(e hourKey) int {
 		cmp.Compare(h.model, e.model), cmp.Compare(h.provider, e.provider), cmp.Compare(h.endpoint, e.endpoint))
 }
 
-// potOrder is the order in which wallets, and what keys may spend, are locked.
-func potOrder(p, q ledger.Pot) int {
+// fundOrder is the order in which wallets, and what keys may spend, are locked.
+func fundOrder(p, q ledger.Fund) int {
 	return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.Wallet, q.Wallet), cmp.Compare(p.Period.Kind, q.Period.Kind), cmp.Compare(p.Period.Start, q.Period.Start))
 }
 
@@ -126,14 +126,14 @@ type tally struct {
 	hours   map[hourKey]*sums
 	// What follows is added up from the hours.
 	charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
-	keys    map[ledger.Pot]money.Nano
+	keys    map[ledger.Fund]money.Nano
 	days    map[dayKey]*sums
 }
 
 // newTally adds up the items of a batch. It fails when the sum of costs does not fit.
 func newTally(items []ledger.Recorded) (*tally, error) {
 	t := &tally{settled: make([]*record.Call, 0, len(items)), leases: map[leaseUse]money.Nano{}, hours: map[hourKey]*sums{},
-		charged: map[string]money.Nano{}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
+		charged: map[string]money.Nano{}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
 	for i := range items {
 		it := &items[i]
 		c := &it.Call
@@ -161,7 +161,7 @@ func newTally(items []ledger.Recorded) (*tally, error) {
 // givenBack is what a refund of a call adds: it belongs to the hour of the call, and so to the interval of a key's limit that the call was in.
 func givenBack(c *record.Call, n money.Nano) *tally {
 	h := hourOf(c)
-	t := &tally{hours: map[hourKey]*sums{h: {14: int64(n)}}, keys: map[ledger.Pot]money.Nano{}, days: map[dayKey]*sums{}}
+	t := &tally{hours: map[hourKey]*sums{h: {14: int64(n)}}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
 	t.fold(h, t.hours[h])
 	return t
 }
@@ -177,7 +177,7 @@ func (t *tally) fold(h hourKey, s *sums) {
 		return
 	}
 	for _, p := range ledger.Periods(start) {
-		t.keys[ledger.Pot{Wallet: h.wallet, Key: h.key, Period: p}] += s.spent()
+		t.keys[ledger.Fund{Wallet: h.wallet, Key: h.key, Period: p}] += s.spent()
 	}
 }
 

@@ -157,14 +157,14 @@ func (t *tx) handOver(job string, o ledger.Handover, now time.Time) error {
 	if epoch != o.Epoch {
 		return Unavailable("store.AddJob", fmt.Errorf("node %s is in epoch %d, its hold is of epoch %d", o.Node, epoch, o.Epoch))
 	}
-	if err := t.moveLease(job, o, ledger.Pot{Wallet: o.Wallet}, o.WalletLease, ledger.EscrowWalletLease, now); err != nil || o.KeyLease == 0 {
+	if err := t.moveLease(job, o, ledger.Fund{Wallet: o.Wallet}, o.WalletLease, ledger.EscrowWalletLease, now); err != nil || o.KeyLease == 0 {
 		return err
 	}
-	return t.moveLease(job, o, ledger.Pot{Wallet: o.Wallet, Key: o.Key, Period: o.Period}, o.KeyLease, ledger.EscrowKeyLease, now)
+	return t.moveLease(job, o, ledger.Fund{Wallet: o.Wallet, Key: o.Key, Period: o.Period}, o.KeyLease, ledger.EscrowKeyLease, now)
 }
 
-func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Pot, from, to int64, now time.Time) error {
-	_, recall, err := t.pot(p, 0) // the wallet or the key is locked before its leases are
+func (t *tx) moveLease(job string, o ledger.Handover, p ledger.Fund, from, to int64, now time.Time) error {
+	_, recall, err := t.fund(p, 0) // the wallet or the key is locked before its leases are
 	if err != nil {
 		return err
 	}

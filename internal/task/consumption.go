@@ -58,16 +58,16 @@ func (t *Transcription) Usual() usage.Usage {
 	return usage.Usage{Millis: usage.Of(millis), Prompt: usage.Of(audio + int64(len(t.Prompt)/4)), PromptAudio: usage.Of(audio)}
 }
 
-// Tokens of pictures.
+// Tokens of images.
 const (
-	mostImageTokens = 6240 // of a picture of up to imagePixels at the highest quality
+	mostImageTokens = 6240 // of an image of up to imagePixels at the highest quality
 	imagePixels     = 1536 * 1024
-	mostReference   = 6500 // of a picture that goes in
+	mostReference   = 6500 // of an image that goes in
 	previewTokens   = 100
-	mostThoughts    = 4096 // of what a model writes beside its pictures
+	mostReasoning   = 4096 // of what a model writes beside its images
 )
 
-// Most follows from how many pictures of what size are wanted.
+// Most follows from how many images of what size are wanted.
 func (t *Image) Most() usage.Usage {
 	n, pixels := int64(max(t.N, 1)), t.Pixels()
 	each := mostImageTokens*max((pixels+imagePixels-1)/imagePixels, 1) + int64(t.Partial)*previewTokens
@@ -77,12 +77,12 @@ func (t *Image) Most() usage.Usage {
 	}
 	return usage.Usage{
 		Prompt: usage.Of(int64(len(t.Prompt)) + refs*mostReference), PromptImage: usage.Of(refs * mostReference),
-		Completion: usage.Of(n*each + mostThoughts), OutputImage: usage.Of(n * each),
+		Completion: usage.Of(n*each + mostReasoning), OutputImage: usage.Of(n * each),
 		Images: usage.Of(n), Kilopixels: usage.Of(n * ((pixels + 999) / 1000)),
 	}
 }
 
-// usualTokens is how many tokens a picture of 1024 x 1024 usually has (OpenAI, "Image generation", cost and latency); one whose quality is not told is
+// usualTokens is how many tokens an image of 1024 x 1024 usually has (OpenAI, "Image generation", cost and latency); one whose quality is not told is
 // of the middling one.
 func (t *Image) usualTokens() int64 {
 	switch t.Quality {
@@ -94,7 +94,7 @@ func (t *Image) usualTokens() int64 {
 	return 1056
 }
 
-// Usual is what pictures of that quality come to, with their previews.
+// Usual is what images of that quality come to, with their previews.
 func (t *Image) Usual() usage.Usage {
 	n, pixels := int64(max(t.N, 1)), t.Pixels()
 	out := n * (t.usualTokens()*max((pixels+imagePixels-1)/imagePixels, 1) + int64(t.Partial)*previewTokens)
@@ -107,7 +107,7 @@ func (t *Image) Usual() usage.Usage {
 // tiers are the pixels of the sizes that have a name.
 var tiers = map[string]int64{"512": 512 * 512, "1K": imagePixels, "2K": 4 * imagePixels, "4K": 16 * imagePixels}
 
-// Pixels is how many pixels a picture of the size asked for has at most; where none was asked for, what models usually make.
+// Pixels is how many pixels an image of the size asked for has at most; where none was asked for, what models usually make.
 func (t *Image) Pixels() int64 {
 	if w, h, ok := Dimensions(t.Size); ok {
 		return int64(w) * int64(h)
@@ -130,8 +130,8 @@ func Dimensions(size string) (width, height int, ok bool) {
 
 // Tokens of a character that is spoken, at most and usually.
 const (
-	mostSound  = 6
-	soundTenth = 14 // tenths
+	mostAudio  = 6
+	audioTenth = 14 // tenths
 )
 
 // Most follows from the text's length.
@@ -139,14 +139,14 @@ func (t *Speech) Most() usage.Usage {
 	chars := int64(utf8.RuneCountInString(t.Input))
 	return usage.Usage{
 		Characters: usage.Of(chars), Prompt: usage.Of(int64(len(t.Input) + len(t.Instructions))),
-		Completion: usage.Of(mostSound*chars + 64), OutputAudio: usage.Of(mostSound*chars + 64),
+		Completion: usage.Of(mostAudio*chars + 64), OutputAudio: usage.Of(mostAudio*chars + 64),
 	}
 }
 
-// Usual is the text's length, and the tokens that a sound of it usually comes to.
+// Usual is the text's length, and the tokens that audio of it usually comes to.
 func (t *Speech) Usual() usage.Usage {
 	chars := int64(utf8.RuneCountInString(t.Input))
-	out := (chars*soundTenth + 9) / 10
+	out := (chars*audioTenth + 9) / 10
 	return usage.Usage{
 		Characters: usage.Of(chars), Prompt: usage.Of(int64((len(t.Input)+len(t.Instructions))/4 + 1)),
 		Completion: usage.Of(out), OutputAudio: usage.Of(out),

@@ -7,8 +7,8 @@ type Result struct {
 	Vectors    []Vector
 	Verdicts   []Verdict
 	Transcript *Transcript
-	Picture    *Picture
-	Sound      *Sound
+	Image      *MadeImage
+	Audio      *AudioPiece
 	Ranks      []Rank
 }
 
@@ -74,9 +74,9 @@ type Word struct {
 	Speaker    string // "" not told
 }
 
-// Picture is a finished picture, or a preview of one.
-type Picture struct {
-	Index     int    // of the picture, 0 to n-1
+// MadeImage is a finished image, or a preview of one.
+type MadeImage struct {
+	Index     int    // of the image, 0 to n-1
 	Partial   bool   // it is a preview
 	Preview   int    // number of the preview, from 0
 	Data      []byte // the file itself
@@ -89,8 +89,8 @@ type Picture struct {
 	Size, Quality, Background, Output string
 }
 
-// Sound is a piece of spoken text, in order.
-type Sound struct {
+// AudioPiece is a piece of spoken text, in order.
+type AudioPiece struct {
 	Data      []byte
 	MediaType string // on the first piece: "audio/mpeg"
 }

@@ -1,5 +1,5 @@
 // Package task is the canonical form of what is asked of models that do not chat, and of what they give back: vectors, verdicts, transcripts,
-// pictures, sound and rankings. Styles decode into it, dialects encode from it. It must not know a wire, a provider or a price.
+// images, audio and rankings. Styles decode into it, dialects encode from it. It must not know a wire, a provider or a price.
 package task
 
 import (
@@ -89,10 +89,10 @@ type File interface {
 // Field is a field of a form.
 type Field struct{ Name, Value string }
 
-// Image asks for pictures.
+// Image asks for images.
 type Image struct {
 	Prompt      string
-	N           int      // pictures wanted, at least 1
+	N           int      // images wanted, at least 1
 	Size        string   // "auto", "1024x1024" or a tier "512", "1K", "2K", "4K"; "" not told
 	Resolution  string   // tier "512", "1K", "2K", "4K"; ""
 	AspectRatio string   // "16:9"; ""
@@ -101,8 +101,8 @@ type Image struct {
 	Output      string   // output_format: "png", "jpeg", "webp", "svg"; ""
 	Compression int      // output_compression 0 to 100; -1 not told
 	Seed        *int64   // nil: not told
-	References  []string // "https://..." or "data:..." addresses of pictures to work from
-	Mask        string   // address of a picture, transparent where the first reference is to change; ""
+	References  []string // "https://..." or "data:..." addresses of images to work from
+	Mask        string   // address of an image, transparent where the first reference is to change; ""
 	Partial     int      // previews wanted while streaming, 0 to 3
 	Edit        bool     // the client asked for an edit: names of events differ
 	Moderation  string   // "auto", "low"; ""

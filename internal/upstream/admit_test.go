@@ -142,8 +142,8 @@ func TestTokenIsReplaced(t *testing.T) {
 		if got.Err == nil || got.Err.Details["reason"] != "upstream_auth" || got.Err.Next != fault.NextEndpoint {
 			t.Fatalf("%+v", got.Err)
 		}
-		if told := got.Err.Error() + fmt.Sprint(got.Err.Upstream, got.Err.Cause); strings.Contains(told, "token-") {
-			t.Errorf("a token is told: %s", told)
+		if reported := got.Err.Error() + fmt.Sprint(got.Err.Upstream, got.Err.Cause); strings.Contains(reported, "token-") {
+			t.Errorf("a token is told: %s", reported)
 		}
 		if list := strings.Join(bearers(p), " "); list != "token-1 token-1 token-2 token-2 token-3" {
 			t.Errorf("%s", list)

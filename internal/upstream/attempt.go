@@ -36,19 +36,19 @@ type attempt struct {
 	own    own
 	gone   func() // tells of the caller's end
 
-	ep      *catalog.Endpoint
-	dialect dialect.Dialect
-	caller  context.Context
-	leave   func() bool // stops watching the caller
-	left    bool        // the caller's end will not be told any more
-	x       exchange
-	head    h1.Head
-	raw     watched      // over x
-	body    dialect.Body // over raw, or over its decompression
-	answer  dialect.Answer
-	done    bool              // the upstream's own end was seen
-	limit   int64             // of a whole answer; 0: the client's
-	told    func(http.Header) // gets the header of each answer; nil: nobody wants it
+	ep       *catalog.Endpoint
+	dialect  dialect.Dialect
+	caller   context.Context
+	leave    func() bool // stops watching the caller
+	left     bool        // the caller's end will not be told any more
+	x        exchange
+	head     h1.Head
+	raw      watched      // over x
+	body     dialect.Body // over raw, or over its decompression
+	answer   dialect.Answer
+	done     bool              // the upstream's own end was seen
+	limit    int64             // of a whole answer; 0: the client's
+	reported func(http.Header) // gets the header of each answer; nil: nobody wants it
 
 	start          time.Time
 	headersBy      time.Duration // since start
@@ -300,8 +300,8 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 	if !fine {
 		header = a.x.Header() // before the body: it lies in the same buffer
 	}
-	if a.told != nil {
-		a.told(a.x.Header())
+	if a.reported != nil {
+		a.reported(a.x.Header())
 	}
 	switch encoding := strings.ToLower(a.head.Encoding); encoding {
 	case "", "identity":
@@ -366,7 +366,7 @@ func (a *attempt) finish() {
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
 	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, dialect.Body{}, dialect.Answer{}, h1.Head{}, false, 0
-	a.told = nil
+	a.reported = nil
 	a.waiting.Store(0)
 	a.headersArrived.Store(false)
 	a.lingering.Store(false)

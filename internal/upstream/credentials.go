@@ -130,8 +130,8 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	if best != nil {
 		return best, nil
 	}
-	f, told := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
-	f.Upstream = &told
+	f, reported := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
+	f.Upstream = &reported
 	if f.Kind == fault.RateLimited {
 		f.RetryAfter = dialect.ClampRetry(soonest.until.Sub(at).Seconds())
 	}

@@ -111,8 +111,8 @@ func TestCredentials(t *testing.T) {
 					if got.Err == nil || got.Err.Kind != s.fault || s.retry != 0 && got.Err.RetryAfter != s.retry {
 						t.Fatalf("step %d: %+v", i, got.Err)
 					}
-					if told := fmt.Sprintf("%s %+v %v", got.Err.Public, got.Err.Upstream, got.Err.Details); strings.Contains(told, "key-") {
-						t.Errorf("step %d: a key is told: %s", i, told)
+					if reported := fmt.Sprintf("%s %+v %v", got.Err.Public, got.Err.Upstream, got.Err.Details); strings.Contains(reported, "key-") {
+						t.Errorf("step %d: a key is told: %s", i, reported)
 					}
 				}
 			})

@@ -24,4 +24,4 @@ func (c *Client) Dial(scheme, host string, dial func() net.Conn) {
 }
 
 // Kin reports whether an address may be sent the credential of the provider at base.
-var Kin = kin
+var SameSite = sameSite

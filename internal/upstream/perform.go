@@ -24,12 +24,12 @@ type Fetcher interface {
 
 // asking implements Ask over a Client.
 type asking struct {
-	client *Client
-	ctx    context.Context
-	ep     *catalog.Endpoint
-	req    *completion.Request
-	target *target
-	told   func(http.Header) // gets the header of each answer; nil: nothing does
+	client   *Client
+	ctx      context.Context
+	ep       *catalog.Endpoint
+	req      *completion.Request
+	target   *target
+	reported func(http.Header) // gets the header of each answer; nil: nothing does
 
 	mu  sync.Mutex
 	key *credential // what the first answer came for
@@ -89,7 +89,7 @@ func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 		return nil, callerFault(k.ctx)
 	}
 	a := k.client.newAttempt(k.ctx, k.ep, k.target, k.target.dialect, call.Stream)
-	a.limit, a.told = k.client.cfg.Limits.Media, k.told
+	a.limit, a.reported = k.client.cfg.Limits.Media, k.reported
 	if call.Content != nil || call.URL != "" {
 		a.x = &standard{transport: k.client.plainTransport(k.target.group)}
 	}
@@ -102,7 +102,7 @@ func (k *asking) Do(call dialect.Call) (*dialect.Answer, error) {
 }
 
 func (k *asking) ask(a *attempt, call *dialect.Call) (*dialect.Answer, error) {
-	if call.URL != "" && !kin(k.target.provider.BaseURL, call.URL) {
+	if call.URL != "" && !sameSite(k.target.provider.BaseURL, call.URL) {
 		return nil, dialect.Broken(k.ep, errors.New("the provider names a host that is not its own"))
 	}
 	k.mu.Lock()
@@ -170,7 +170,7 @@ func (a *attempt) Close() {
 
 // kin reports whether an address is of the provider at base: the same scheme, and the same host or one of the same domain, so that no
 // credential goes anywhere else.
-func kin(base, address string) bool {
+func sameSite(base, address string) bool {
 	b, errB := url.Parse(base)
 	u, errU := url.Parse(address)
 	if errB != nil || errU != nil || u.User != nil || u.Scheme != b.Scheme {

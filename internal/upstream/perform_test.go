@@ -107,7 +107,7 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		base, address string
-		kin           bool
+		sameSite      bool
 	}{
 		{"https://api.acme.test/v1", "https://api.acme.test/v2/x?id=1", true},
 		{"https://api.acme.test/v1", "https://eu.api.acme.test/x", true},
@@ -125,7 +125,7 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 		{"https://api.acme.test/v1", "::", false},
 		{"https://api.acme.test/v1", "", false},
 	} {
-		if got := upstream.Kin(c.base, c.address); got != c.kin {
+		if got := upstream.SameSite(c.base, c.address); got != c.sameSite {
 			t.Errorf("%s and %s: %t", c.base, c.address, got)
 		}
 	}

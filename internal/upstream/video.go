@@ -38,7 +38,7 @@ func NewVideos(c *Client, files Opener) *Videos { return &Videos{client: c, file
 func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
 	err = f.with(ctx, ep, "", func(ask *asking, d dialect.VideoMaker) error {
-		ask.told = func(h http.Header) { request = requestName(h) }
+		ask.reported = func(h http.Header) { request = requestName(h) }
 		if out, err = d.SubmitVideo(ask, ep, s); err == nil && plainName(out.ID, maxJobName) == "" {
 			err = unnamed(ep)
 		}

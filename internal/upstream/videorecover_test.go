@@ -82,15 +82,15 @@ func TestVideosFoundByAnotherKey(t *testing.T) {
 	t.Cleanup(cl.Close)
 	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
 	ep.Provider.Keys = []string{"sk-upstream-key-2"}
-	films := upstream.NewVideos(cl, upstreamtest.Files{})
-	got, err := films.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
+	videos := upstream.NewVideos(cl, upstreamtest.Files{})
+	got, err := videos.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "x", Seconds: 4}})
 	if err != nil || len(got.Alike) != 1 || strings.Contains(got.Alike[0], "sk-") {
 		t.Fatalf("%+v, %v", got, err)
 	}
-	if p, err := films.Poll(t.Context(), ep, &video.Job{UpstreamID: got.Alike[0]}); err != nil || p.State != video.InProgress {
+	if p, err := videos.Poll(t.Context(), ep, &video.Job{UpstreamID: got.Alike[0]}); err != nil || p.State != video.InProgress {
 		t.Errorf("%+v, %v", p, err)
 	}
-	got, err = films.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "other", Seconds: 4}})
+	got, err = videos.Recover(t.Context(), ep, &video.Submission{Token: "t", At: now.Add(-2 * time.Minute), Request: &video.Request{Prompt: "other", Seconds: 4}})
 	if err != nil || got.Fate != video.Absent || len(got.Alike) > 0 {
 		t.Errorf("in no account: %+v, %v", got, err)
 	}
@@ -113,7 +113,7 @@ func (byClient) ProviderBytes(context.Context, string, string, string, int64) ([
 	return nil, "", errors.New("no provider has named this")
 }
 
-// A picture that a client names is fetched for a wire that takes only its bytes, if the operator allows that, and never as what a provider named.
+// An image that a client names is fetched for a wire that takes only its bytes, if the operator allows that, and never as what a provider named.
 func TestVideoStill(t *testing.T) {
 	t.Parallel()
 	for _, allowed := range []bool{true, false} {

@@ -116,7 +116,7 @@ func sameJSON(a, b string) bool {
 	return json.Compact(&x, []byte(a)) == nil && json.Compact(&y, []byte(b)) == nil && x.String() == y.String()
 }
 
-// A picture that came with the request goes out as a file of a form.
+// An image that came with the request goes out as a file of a form.
 func TestVideoForm(t *testing.T) {
 	t.Parallel()
 	seen, err := upstreamtest.Submitted(t, new(openai.Dialect), videoEndpoint("/v1", catalog.Quirks{}, "sora-2"), &video.Request{Prompt: `"x"`, Seconds: 4, Size: "1280x720", Frames: []video.Media{inline}, Outputs: 1})
@@ -154,7 +154,7 @@ func TestVideoForm(t *testing.T) {
 // What a wire cannot say is refused before anything is sent, so that another provider is asked.
 func TestVideosUnsupported(t *testing.T) {
 	t.Parallel()
-	sound := video.Media{Kind: catalog.Audio, URL: "https://a.example/1.mp3"}
+	audio := video.Media{Kind: catalog.Audio, URL: "https://a.example/1.mp3"}
 	for name, c := range map[string]struct {
 		dialect dialect.Dialect
 		r       video.Request
@@ -162,7 +162,7 @@ func TestVideosUnsupported(t *testing.T) {
 		"openai, a last frame":                 {new(openai.Dialect), video.Request{Frames: []video.Media{lastFrame}}},
 		"openai, two videos":                   {new(openai.Dialect), video.Request{Outputs: 2}},
 		"openai, two references":               {new(openai.Dialect), video.Request{References: []video.Media{ref, ref}}},
-		"openai, a sound":                      {new(openai.Dialect), video.Request{References: []video.Media{sound}}},
+		"openai, a sound":                      {new(openai.Dialect), video.Request{References: []video.Media{audio}}},
 		"gemini, a last frame alone":           {new(gemini.Dialect), video.Request{Frames: []video.Media{{Kind: catalog.Image, URL: onePixel, Frame: video.LastFrame}}}},
 		"gemini, a picture it cannot be given": {new(gemini.Dialect), video.Request{Frames: []video.Media{firstFrame}}},
 		"runway, references":                   {new(runway.Dialect), video.Request{References: []video.Media{ref}}},
@@ -171,7 +171,7 @@ func TestVideosUnsupported(t *testing.T) {
 		"minimax, two videos":                  {new(minimax.Dialect), video.Request{Outputs: 2}},
 		"luma, a picture as data":              {new(luma.Dialect), video.Request{Frames: []video.Media{inline}}},
 		"fal, a last frame alone":              {new(fal.Dialect), video.Request{Frames: []video.Media{lastFrame}}},
-		"fal, a sound":                         {new(fal.Dialect), video.Request{References: []video.Media{sound}}},
+		"fal, a sound":                         {new(fal.Dialect), video.Request{References: []video.Media{audio}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -199,12 +199,12 @@ func TestVideoWaits(t *testing.T) {
 	c := upstream.New(upstream.Config{Dialects: map[string]dialect.Dialect{"it": new(openai.Dialect)}})
 	t.Cleanup(c.Close)
 	ep := videoEndpoint(p.URL, catalog.Quirks{}, "sora-2")
-	films := upstream.NewVideos(c, upstreamtest.Files{})
-	a, err := films.Submit(t.Context(), ep, &video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
+	videos := upstream.NewVideos(c, upstreamtest.Files{})
+	a, err := videos.Submit(t.Context(), ep, &video.Submission{Token: "t", Request: &video.Request{Prompt: "x", Seconds: 4, Outputs: 1}})
 	if err != nil || a.Wait.Seconds() != 2.5 {
 		t.Errorf("%+v, %v", a, err)
 	}
-	got, err := films.Poll(t.Context(), ep, &video.Job{UpstreamID: a.ID})
+	got, err := videos.Poll(t.Context(), ep, &video.Job{UpstreamID: a.ID})
 	if err != nil || got.Wait.Seconds() != 7 || got.Percent != 33 {
 		t.Errorf("%+v, %v", got, err)
 	}

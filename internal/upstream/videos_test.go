@@ -38,8 +38,8 @@ func videoProvider(dialect, path string, quirks catalog.Quirks) catalog.Provider
 }
 
 // videos are all wires for videos.
-func films() map[string]upstreamtest.Video {
-	silent, sound := false, true
+func videos() map[string]upstreamtest.Video {
+	silent, audio := false, true
 	kling2 := videoProvider("kling", "/kling/v1", catalog.Quirks{})
 	kling2.Key = sim.KlingAccessKey + ":" + sim.KlingSecretKey
 	bearer := catalog.Quirks{AuthHeader: "Authorization", AuthScheme: "Bearer"}
@@ -47,11 +47,11 @@ func films() map[string]upstreamtest.Video {
 	bucket.VideoBucket = "gs://bucket/films/"
 	list := map[string]upstreamtest.Video{
 		"openai": {Dialect: new(openai.Dialect), Provider: videoProvider("openai", "/v1", catalog.Quirks{}), Model: "sora-2", Finds: true, Cancels: true, HollowDone: true,
-			Request: video.Request{Prompt: "A heron", Seconds: 4, Size: "1280x720", Audio: &sound}},
+			Request: video.Request{Prompt: "A heron", Seconds: 4, Size: "1280x720", Audio: &audio}},
 		"openrouter": {Dialect: new(openai.Dialect), Provider: videoProvider("openai", "/openrouter/api/v1", catalog.Quirks{VideosWire: "openrouter"}), Model: "google/veo-3.1",
-			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &sound}},
+			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &audio}},
 		"ai studio": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", "/v1beta", catalog.Quirks{}), Model: "veo-3.1-generate-preview",
-			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &sound}},
+			Request: video.Request{Prompt: "A heron", Seconds: 8, Resolution: "720p", AspectRatio: "16:9", Audio: &audio}},
 		"vertex": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", vertexPath, bearer), Model: "veo-3.1-generate-001", Inline: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 4, Resolution: "720p", AspectRatio: "9:16", Audio: &silent, Outputs: 2}},
 		"vertex, into a bucket": {Dialect: new(gemini.Dialect), Provider: videoProvider("gemini", vertexPath, bucket), Model: "veo-3.1-generate-001", Kept: true,
@@ -59,7 +59,7 @@ func films() map[string]upstreamtest.Video {
 		"runway": {Dialect: new(runway.Dialect), Provider: videoProvider("runway", "/runway/v1", catalog.Quirks{}), Model: "gen4.5", Cancels: true,
 			Request: video.Request{Prompt: "A heron", Seconds: 5, Size: "1280x720", Audio: &silent}},
 		"kling": {Dialect: new(kling.Dialect), Provider: kling2, Model: "kling-v2-6", Finds: true,
-			Request: video.Request{Prompt: "A heron", Seconds: 5, Resolution: "1080p", AspectRatio: "16:9", Audio: &sound}},
+			Request: video.Request{Prompt: "A heron", Seconds: 5, Resolution: "1080p", AspectRatio: "16:9", Audio: &audio}},
 		"minimax": {Dialect: new(minimax.Dialect), Provider: videoProvider("minimax", "/minimax/v1", catalog.Quirks{}), Model: "MiniMax-Hailuo-2.3",
 			Request: video.Request{Prompt: "A heron", Seconds: 6, Resolution: "768p", Audio: &silent}},
 		"luma": {Dialect: new(luma.Dialect), Provider: videoProvider("luma", "/luma/dream-machine/v1", catalog.Quirks{}), Model: "ray-2", Finds: true, Cancels: true,
@@ -77,7 +77,7 @@ func films() map[string]upstreamtest.Video {
 // Every dialect keeps what package video relies on, whatever its provider does.
 func TestVideos(t *testing.T) {
 	t.Parallel()
-	for name, w := range films() {
+	for name, w := range videos() {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			upstreamtest.RunVideos(t, w)

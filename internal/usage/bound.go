@@ -23,7 +23,7 @@ const (
 	ownPrompt     = 4096    // tokens of instructions that providers put in front of a prompt
 	foundPages    = 16_384  // tokens of pages that one search, or another tool of the provider, puts into a prompt
 	unaskedFinds  = 32      // searches by models that search without being asked, and calls of tools that they were given
-	picturesEach  = 16      // pictures of one answer
+	imagesEach    = 16      // images of one answer
 	openContext   = 1 << 20 // tokens of a context that nobody has declared
 	mostPlausible = 1 << 40 // of anything
 )
@@ -62,7 +62,7 @@ func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 		u.OutputAudio = u.Completion
 	}
 	if (a.Out|ep.Output)&catalog.Image != 0 { // some models draw without being asked
-		u.OutputImage, u.Images = u.Completion, Of(n*picturesEach)
+		u.OutputImage, u.Images = u.Completion, Of(n*imagesEach)
 	}
 	return u
 }
@@ -187,7 +187,7 @@ type Delivered struct {
 	Text   int64 // tokens of text of all kinds
 	Audio  int64 // tokens
 	Image  int64 // tokens
-	Images int64 // pictures
+	Images int64 // images
 }
 
 // Tokens are all of them.
@@ -200,6 +200,6 @@ const (
 )
 
 // Low reports whether a final report is implausibly below what was delivered. It is charged all the same: the provider's bill decides.
-func Low(told Count, d *Delivered) bool {
-	return told.Reported && told.N >= 0 && told.N <= math.MaxInt64/doubtfulTimes-doubtfulMore && d.Tokens() > told.N*doubtfulTimes+doubtfulMore
+func Low(reported Count, d *Delivered) bool {
+	return reported.Reported && reported.N >= 0 && reported.N <= math.MaxInt64/doubtfulTimes-doubtfulMore && d.Tokens() > reported.N*doubtfulTimes+doubtfulMore
 }

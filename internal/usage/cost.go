@@ -98,7 +98,7 @@ func (u *Usage) Hosted() (c Calls) {
 // reports fewer.
 func (c *Calls) Fill(u *Usage, final bool) {
 	for i := range hosted {
-		if count := hosted[i].count(u); !final || !count.Told() {
+		if count := hosted[i].count(u); !final || !count.Valid() {
 			*count = atLeast(*count, c[i])
 		}
 	}
@@ -222,7 +222,7 @@ func (l Line) addTo(sum *money.Sum) {
 }
 
 // AppendAmount appends what the line alone comes to, in rubles and before rounding: decimal text with at most twelve digits
-// behind the point, the last one rounded up where sound is sold by the minute. It appends nothing for a line that Cost would not make.
+// behind the point, the last one rounded up where audio is sold by the minute. It appends nothing for a line that Cost would not make.
 func (l Line) AppendAmount(b []byte) []byte {
 	var sum money.Sum
 	l.addTo(&sum)

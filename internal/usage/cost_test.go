@@ -185,7 +185,7 @@ func TestKindNames(t *testing.T) {
 }
 
 // A second at 0.6 a minute is a hundredth: nothing is rounded but the whole.
-func TestSoundIsRoundedOnce(t *testing.T) {
+func TestAudioIsRoundedOnce(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		millis int64

@@ -3,7 +3,7 @@ package usage
 import "math"
 
 // Told reports whether an upstream said a number that can be.
-func (c Count) Told() bool { return c.Reported && c.N >= 0 }
+func (c Count) Valid() bool { return c.Reported && c.N >= 0 }
 
 // Sum adds up what was told. It stops at the largest number; one below zero adds nothing, and takes nothing away from the others.
 func Sum(counts ...Count) (sum Count) {
@@ -26,19 +26,19 @@ func (u Usage) Completed(most, to *Usage, final bool, roughly *Delivered, prompt
 	if u.Completion.N == 0 && delivered {
 		u.Completion.Reported = false
 	}
-	if !u.Prompt.Told() {
+	if !u.Prompt.Valid() {
 		u.Prompt = Of(max(prompt(), 0))
 		u.Source |= Estimated
 	}
-	switch told := u.Completion; {
-	case !told.Told(), !final && delivered:
+	switch reported := u.Completion; {
+	case !reported.Valid(), !final && delivered:
 		own := answer()
 		u.OutputAudio, u.OutputImage = atLeast(u.OutputAudio, own.Audio), atLeast(u.OutputImage, own.Image)
-		if n := own.Tokens(); !told.Told() || n > told.N {
+		if n := own.Tokens(); !reported.Valid() || n > reported.N {
 			u.Completion = Of(max(n, 0))
 			u.Source |= Estimated
 		}
-	case Low(told, roughly):
+	case Low(reported, roughly):
 		u.Source |= TooLow
 	}
 	u.Cut(most, to)

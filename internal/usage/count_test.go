@@ -23,12 +23,12 @@ func TestCompleted(t *testing.T) {
 	of := usage.Of
 	most, held := limits(500, 2048, 4), limits(100, 1000, 1)
 	for _, c := range []struct {
-		name    string
-		told    usage.Usage
-		running bool
-		rough   int64 // tokens that were delivered, by the gauge
-		counted int   // how often something was counted: the prompt as 100, the answer as 40
-		want    usage.Usage
+		name     string
+		reported usage.Usage
+		running  bool
+		rough    int64 // tokens that were delivered, by the gauge
+		counted  int   // how often something was counted: the prompt as 100, the answer as 40
+		want     usage.Usage
 	}{
 		{"everything told", usage.Usage{Prompt: of(10), Completion: of(5), CacheRead: of(4)}, false, 5, 0, usage.Usage{Prompt: of(10), Completion: of(5), CacheRead: of(4)}},
 		{"told to be zero, and nothing came", usage.Usage{Prompt: of(10), Completion: of(0)}, false, 0, 0, usage.Usage{Prompt: of(10), Completion: of(0)}},
@@ -53,7 +53,7 @@ func TestCompleted(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
 			calls := 0
-			got := c.told.Completed(&most, &held, !c.running, &usage.Delivered{Text: c.rough}, func() int64 { calls++; return 100 },
+			got := c.reported.Completed(&most, &held, !c.running, &usage.Delivered{Text: c.rough}, func() int64 { calls++; return 100 },
 				func() usage.Delivered { calls++; return usage.Delivered{Text: 40} })
 			if diff := cmp.Diff(c.want, got); diff != "" {
 				t.Errorf("(-want +got):\n%s", diff)

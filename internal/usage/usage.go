@@ -110,6 +110,6 @@ const (
 type Line struct {
 	Kind     Kind
 	Quantity int64
-	Price    int64  // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, per minute of sound, or per one for requests, searches, images and seconds
+	Price    int64  // 10⁻⁹ rubles per 1000 tokens, characters or thousandths, per minute of audio, or per one for requests, searches, images and seconds
 	Dollars  string // what the price was made of, as money.Price has it; "" when it was in rubles, and in records of old
 }

@@ -193,7 +193,7 @@ func EncodeRequest(r *Request) []byte {
 	e.media(r.Frames)
 	e.media(r.References)
 	e.flag(r.Audio != nil)
-	e.flag(r.Sound())
+	e.flag(r.WithAudio())
 	e.optional(r.Seed)
 	e.optional(r.Creativity)
 	e.params(r.Params)
@@ -217,8 +217,8 @@ func DecodeRequest(b []byte) (r Request, err error) {
 	d.texts(&r.Model, &r.Prompt, &r.Resolution, &r.AspectRatio, &r.Size, &r.Upscale)
 	r.Seconds, r.Outputs = d.int(), d.int()
 	r.Frames, r.References = d.media(), d.media()
-	if said, sound := d.flag(), d.flag(); said {
-		r.Audio = &sound
+	if said, audio := d.flag(), d.flag(); said {
+		r.Audio = &audio
 	}
 	r.Seed, r.Creativity = d.optional(), d.optional()
 	r.Params = d.params()

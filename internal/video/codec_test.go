@@ -29,8 +29,8 @@ func drawRequest(t *rapid.T) video.Request {
 	if n := rapid.IntRange(0, 3).Draw(t, "lists"); n > 0 {
 		r.Frames, r.References = rapid.SliceOfN(media, n, n).Draw(t, "frames"), rapid.SliceOfN(media, n, n).Draw(t, "references")
 		r.Params, r.Options = rapid.SliceOfN(param, n, n).Draw(t, "params"), rapid.SliceOfN(options, n, n).Draw(t, "options")
-		sound, seed, creativity := rapid.Bool().Draw(t, "sound"), rapid.Int64().Draw(t, "seed"), rapid.Int64().Draw(t, "creativity")
-		r.Audio, r.Seed, r.Creativity = &sound, &seed, &creativity
+		audio, seed, creativity := rapid.Bool().Draw(t, "sound"), rapid.Int64().Draw(t, "seed"), rapid.Int64().Draw(t, "creativity")
+		r.Audio, r.Seed, r.Creativity = &audio, &seed, &creativity
 	}
 	return r
 }

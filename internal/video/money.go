@@ -28,13 +28,13 @@ func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
 // consumed is what the job is charged for: as much as the provider says, and never more than what was asked for and is held.
 func (j *Job) consumed(p *Progress) (seconds, videos int64, from usage.Source) {
 	seconds, videos = j.Seconds, min(int64(len(p.Outputs)), j.Videos)
-	switch told := int64((p.Length + time.Second - 1) / time.Second); {
-	case told <= 0:
+	switch reported := int64((p.Length + time.Second - 1) / time.Second); {
+	case reported <= 0:
 		return seconds, videos, usage.Estimated
-	case told > seconds:
+	case reported > seconds:
 		return seconds, videos, usage.Capped
 	default:
-		return told, videos, usage.Reported
+		return reported, videos, usage.Reported
 	}
 }
 

@@ -54,7 +54,7 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.S
 func offerOf(ep *catalog.Endpoint, r *Request) Offer {
 	price := &ep.Pricing
 	return Offer{Endpoint: ep.ID, Provider: ep.Provider.ID, ProviderName: ep.Provider.Name, UpstreamModel: ep.UpstreamID,
-		Second: price.SecondOf(r.Resolution, r.Sound()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
+		Second: price.SecondOf(r.Resolution, r.WithAudio()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
 }
 
 // input is what kinds of content the references are of. What frames a model takes is told by its facts, not by its modalities.
@@ -71,7 +71,7 @@ func (r *Request) fit(facts *catalog.VideoFacts) error {
 	if facts == nil {
 		facts = &catalog.VideoFacts{}
 	}
-	for _, check := range [...]func(*catalog.VideoFacts) error{r.fitSeconds, r.fitSize, r.fitShape, r.fitFrames, r.fitSound} {
+	for _, check := range [...]func(*catalog.VideoFacts) error{r.fitSeconds, r.fitSize, r.fitShape, r.fitFrames, r.fitAudio} {
 		if err := check(facts); err != nil {
 			return err
 		}
@@ -186,7 +186,7 @@ func (r *Request) fitFrames(facts *catalog.VideoFacts) error {
 	return nil
 }
 
-func (r *Request) fitSound(facts *catalog.VideoFacts) error {
+func (r *Request) fitAudio(facts *catalog.VideoFacts) error {
 	if r.Audio == nil {
 		r.Audio = &facts.Audio
 	} else if *r.Audio && !facts.Audio {

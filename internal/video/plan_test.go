@@ -11,7 +11,7 @@ import (
 	"weir/internal/video"
 )
 
-func films(t *testing.T) *catalog.Snapshot {
+func videos(t *testing.T) *catalog.Snapshot {
 	t.Helper()
 	second := func(resolution string, audio bool, rubles int64) catalog.VideoRule {
 		return catalog.VideoRule{Resolution: resolution, WithAudio: audio, PerSecond: money.Price{Nano: rubles * int64(money.Ruble), Set: true}}
@@ -38,13 +38,13 @@ func films(t *testing.T) *catalog.Snapshot {
 
 func TestPlanFillsInWhatThePriceDependsOn(t *testing.T) {
 	t.Parallel()
-	snap, router := films(t), &video.Router{Rand: func() float64 { return 0 }}
+	snap, router := videos(t), &video.Router{Rand: func() float64 { return 0 }}
 	no, seed := false, int64(1)
 	for name, c := range map[string]struct {
 		in         video.Request
 		seconds    int64
 		resolution string
-		sound      bool
+		audio      bool
 		price      int64 // rubles a second at the first provider
 	}{
 		"nothing said":    {video.Request{Model: "v/film"}, 4, "720p", true, 2},
@@ -60,7 +60,7 @@ func TestPlanFillsInWhatThePriceDependsOn(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if r.Seconds != c.seconds || r.Resolution != c.resolution || r.Sound() != c.sound || r.Outputs != 1 || p.Offers[0].Second.Nano != c.price*int64(money.Ruble) || p.Model != r.Model {
+		if r.Seconds != c.seconds || r.Resolution != c.resolution || r.WithAudio() != c.audio || r.Outputs != 1 || p.Offers[0].Second.Nano != c.price*int64(money.Ruble) || p.Model != r.Model {
 			t.Errorf("%s: %+v, %+v", name, r, p)
 		}
 		if name == "no facts" && r.Seed != nil {
@@ -75,7 +75,7 @@ func TestPlanDropsAndPrefers(t *testing.T) {
 	r := video.Request{Model: "v/film", Params: []video.Param{{Name: "style", Value: []byte("1")}, {Name: "secret", Value: []byte("2")}},
 		Frames: []video.Media{{Kind: catalog.Image, Frame: video.FirstFrame}}, References: []video.Media{{Kind: catalog.Image}}}
 	given := r.Params
-	p, err := router.Plan(&r, &routing.Preferences{Only: []string{"two"}}, films(t))
+	p, err := router.Plan(&r, &routing.Preferences{Only: []string{"two"}}, videos(t))
 	if err != nil || len(p.Offers) != 1 || p.Offers[0].Provider != "two" {
 		t.Fatalf("%+v, %v", p, err)
 	}
@@ -86,7 +86,7 @@ func TestPlanDropsAndPrefers(t *testing.T) {
 
 func TestPlanRefuses(t *testing.T) {
 	t.Parallel()
-	snap, router := films(t), &video.Router{Rand: func() float64 { return 0 }}
+	snap, router := videos(t), &video.Router{Rand: func() float64 { return 0 }}
 	yes := true
 	frame := video.Media{Kind: catalog.Image, Frame: video.FirstFrame}
 	for name, c := range map[string]struct {

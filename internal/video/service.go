@@ -197,7 +197,7 @@ func (s *Service) sync(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
 	asked := s.local()
-	told, err := s.Store.Clock(ctx)
+	reported, err := s.Store.Clock(ctx)
 	if err != nil {
 		return err
 	}
@@ -205,7 +205,7 @@ func (s *Service) sync(ctx context.Context) error {
 	if took > slowClock && s.synced.Load() { // it may be that late
 		return nil
 	}
-	s.ahead.Store(int64(told.Sub(asked.Add(took / 2))))
+	s.ahead.Store(int64(reported.Sub(asked.Add(took / 2))))
 	s.synced.Store(true)
 	return nil
 }
@@ -425,7 +425,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 	if err := s.timed(ctx); err != nil {
 		return nil, err
 	}
-	told := false // the provider has cancelled it
+	reported := false // the provider has cancelled it
 	for range races {
 		j, err := s.Get(ctx, user, id)
 		if err != nil {
@@ -433,7 +433,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 		}
 		switch {
 		case j.Active():
-			err = s.cancel(ctx, j, &told)
+			err = s.cancel(ctx, j, &reported)
 		case j.State == Completed:
 			err = s.forget(ctx, j)
 		}
@@ -447,7 +447,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 }
 
 // cancel ends a job. First it is taken from whoever works on it, so that no provider is asked for it meanwhile.
-func (s *Service) cancel(ctx context.Context, j *Job, told *bool) error {
+func (s *Service) cancel(ctx context.Context, j *Job, reported *bool) error {
 	if j.Submitting {
 		e := fault.New(fault.ProviderUnavailable, "video.Delete", "The job is being handed to its provider at this moment; try again in a few seconds.")
 		e.RetryAfter = retryAfterRace
@@ -458,13 +458,13 @@ func (s *Service) cancel(ctx context.Context, j *Job, told *bool) error {
 		return err
 	}
 	*j = *seized
-	if j.State == InProgress && !*told {
+	if j.State == InProgress && !*reported {
 		if err := s.cancelUpstream(ctx, j); err != nil {
 			e := fault.New(fault.ProviderUnavailable, "video.Delete", "The provider did not cancel this job, so it goes on.").Because(err)
 			e.Upstream = fault.From(err).Upstream
 			return e
 		}
-		*told = true
+		*reported = true
 	}
 	return s.end(ctx, j, Cancelled, "", fault.Canceled.String())
 }

@@ -18,7 +18,7 @@ const (
 	LastFrame  = "last_frame"
 )
 
-// Media is a picture, a sound or a video that a request brings along: the address of one, or a data URL.
+// Media is an image, audio or a video that a request brings along: the address of one, or a data URL.
 type Media struct {
 	Kind  catalog.Modality // Image, Audio or Video
 	URL   string           // "https://..." or "data:<media type>;base64,..."
@@ -69,8 +69,8 @@ func (r *Request) OptionsFor(provider string) []Param {
 	return nil
 }
 
-// Sound reports whether the videos are to have sound; after Planner.Plan it is never a guess.
-func (r *Request) Sound() bool { return r.Audio != nil && *r.Audio }
+// WithAudio reports whether the videos are to have audio; after Planner.Plan it is never a guess.
+func (r *Request) WithAudio() bool { return r.Audio != nil && *r.Audio }
 
 // Offer is an endpoint that may make the videos of a job, at the prices of the job's admission.
 type Offer struct {

@@ -159,12 +159,12 @@ func (m *memory) one() video.Job {
 	return video.Job{}
 }
 
-// purse has money for everyone.
-type purse struct{}
+// share has money for everyone.
+type share struct{}
 
-func (purse) Hold(context.Context, ledger.HoldRequest) (*ledger.Hold, error) { return nil, nil }
+func (share) Hold(context.Context, ledger.HoldRequest) (*ledger.Hold, error) { return nil, nil }
 
-func (purse) Hand(ctx context.Context, _ *ledger.Hold, move func(context.Context, ledger.Handover) error) error {
+func (share) Hand(ctx context.Context, _ *ledger.Hold, move func(context.Context, ledger.Handover) error) error {
 	return move(ctx, ledger.Handover{})
 }
 
@@ -240,8 +240,8 @@ type rig struct {
 
 func newRig(t *testing.T, p *provider, change ...func(*video.Deps, *video.Config)) *rig {
 	t.Helper()
-	r := &rig{t: t, store: newMemory(), member: &member{epoch: 1}, snap: films(t)}
-	d := video.Deps{Store: r.store, Holds: purse{}, Member: r.member, Upstream: p, Planner: &video.Router{Rand: func() float64 { return 0 }},
+	r := &rig{t: t, store: newMemory(), member: &member{epoch: 1}, snap: videos(t)}
+	d := video.Deps{Store: r.store, Holds: share{}, Member: r.member, Upstream: p, Planner: &video.Router{Rand: func() float64 { return 0 }},
 		Catalog: func() *catalog.Snapshot { return r.snap }}
 	c := video.Config{Now: time.Now, Report: func(what string, _ *video.Job, err error) { t.Logf("%s: %v", what, err) }}
 	for _, f := range change {
@@ -541,7 +541,7 @@ func TestCopies(t *testing.T) {
 }
 
 // The store takes a job's end, and its answer is lost: what was copied belongs to the job. When another has the job, it does not.
-func TestCopiesAfterAnUnheardEnd(t *testing.T) {
+func TestCopiesAfterAnUnreportedEnd(t *testing.T) {
 	t.Parallel()
 	for _, lost := range []bool{true, false} {
 		synctest.Test(t, func(t *testing.T) {

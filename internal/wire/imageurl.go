@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// ImageURL reads the address of a picture, https or data: a string, or an object with a url.
+// ImageURL reads the address of an image, https or data: a string, or an object with a url.
 func (r *Reader) ImageURL() (url string) {
 	if r.Kind() != rawjson.Object {
 		return r.imageAddress()

@@ -214,7 +214,7 @@ func (f *Folder) Open(_ context.Context, key string, offset, length int64) (io.R
 	}
 	n, err := readNote(file)
 	if err == nil && (offset < 0 || offset > n.size) {
-		err = blob.BehindEnd(op)
+		err = blob.PastEnd(op)
 	}
 	if err != nil {
 		return nil, blob.Info{}, errors.Join(err, file.Close())

@@ -101,7 +101,7 @@ func failed(ctx context.Context, op string, err error) error {
 		case minio.NoSuchKey:
 			return blob.NotFound(op)
 		case minio.InvalidRange:
-			return blob.BehindEnd(op)
+			return blob.PastEnd(op)
 		}
 	}
 	return blob.Unavailable(op, err)
@@ -148,7 +148,7 @@ func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io
 		return nil, blob.Info{}, err
 	}
 	if offset < 0 {
-		return nil, blob.Info{}, blob.BehindEnd(op)
+		return nil, blob.Info{}, blob.PastEnd(op)
 	}
 	opts := minio.GetObjectOptions{}
 	switch {
@@ -191,7 +191,7 @@ func (b *Bucket) stat(ctx context.Context, name string, offset int64) (io.ReadCl
 		return nil, blob.Info{}, failed(ctx, op, err)
 	}
 	if offset > info.Size {
-		return nil, blob.Info{}, blob.BehindEnd(op)
+		return nil, blob.Info{}, blob.PastEnd(op)
 	}
 	return http.NoBody, describe(&info, info.Size), nil
 }

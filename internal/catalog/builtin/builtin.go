@@ -335,7 +335,7 @@ func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
 		p.Source = strings.TrimSpace(p.Source + " USD per image " + string(v))
 	case "video":
 		for m := rawjson.MembersOf(v); m.Next(); {
-			// "720p" is the same price with and without sound, "720p/audio" and "720p/silent" are one of them, "*" is any other resolution
+			// "720p" is the same price with and without audio, "720p/audio" and "720p/silent" are one of them, "*" is any other resolution
 			resolution, which, _ := strings.Cut(string(m.Name), "/")
 			for _, audio := range []bool{true, false} {
 				if which == "audio" && !audio || which == "silent" && audio {

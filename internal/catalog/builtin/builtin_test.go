@@ -204,9 +204,9 @@ func TestMediaPrices(t *testing.T) {
 	if p := at("cohere/rerank-v3.5", "").Pricing.Base; p.Request != set(200_000_000, "0.002") {
 		t.Errorf("rerank-v3.5: %+v", p)
 	}
-	film := at("openai/sora-2", "")
-	if want := []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000, "0.1")}, {Resolution: "720p", PerSecond: set(10_000_000_000, "0.1")}}; !slices.Equal(film.Pricing.Video, want) || film.Output != catalog.Video {
-		t.Errorf("sora-2: %+v", film)
+	video := at("openai/sora-2", "")
+	if want := []catalog.VideoRule{{Resolution: "720p", WithAudio: true, PerSecond: set(10_000_000_000, "0.1")}, {Resolution: "720p", PerSecond: set(10_000_000_000, "0.1")}}; !slices.Equal(video.Pricing.Video, want) || video.Output != catalog.Video {
+		t.Errorf("sora-2: %+v", video)
 	}
 	i := slices.IndexFunc(d.Models, func(m catalog.ModelInfo) bool { return m.Slug == "openai/sora-2" })
 	if v := d.Models[i].Video; v == nil || !slices.Equal(v.Durations, []int{4, 8, 12}) || !v.Audio {
@@ -295,9 +295,9 @@ func TestReasoningOfNativeWires(t *testing.T) {
 	}
 	const claude, level, gemini = "anthropic/claude-", catalog.ParamReasoningEffort, "google/gemini-"
 	for _, c := range []struct {
-		model        string
-		providers    []string
-		told, sample bool
+		model            string
+		providers        []string
+		reported, sample bool
 	}{
 		{claude + "haiku-4.5", []string{"anthropic", "bedrock"}, false, true},
 		{claude + "sonnet-4.5", []string{"anthropic", "bedrock"}, false, true},
@@ -318,7 +318,7 @@ func TestReasoningOfNativeWires(t *testing.T) {
 				continue
 			}
 			const all = catalog.ParamReasoning | catalog.ParamTools | catalog.ParamStructuredOutputs | catalog.ParamResponseFormat | catalog.ParamStop
-			if o.Params&all != all || o.Params&level != 0 != c.told || o.Params&catalog.ParamTemperature != 0 != c.sample || o.Params&catalog.ParamTopP != 0 != c.sample || o.Params&catalog.ParamTopK != 0 && !c.sample {
+			if o.Params&all != all || o.Params&level != 0 != c.reported || o.Params&catalog.ParamTemperature != 0 != c.sample || o.Params&catalog.ParamTopP != 0 != c.sample || o.Params&catalog.ParamTopK != 0 && !c.sample {
 				t.Errorf("%s at %s understands %s", c.model, provider, o.Params)
 			}
 			if wrote := o.Pricing.Base.CacheWrite.Set && o.Pricing.Base.CacheWrite1h.Set; wrote != strings.HasPrefix(c.model, claude) || !o.Pricing.Base.CacheRead.Set {

@@ -43,9 +43,9 @@ func TestVideoModels(t *testing.T) {
 		for _, ep := range m.Endpoints {
 			makers[ep.Provider.ID] = true
 			for _, resolution := range f.Resolutions {
-				for _, sound := range []bool{false, true} {
-					if price := ep.Pricing.SecondOf(resolution, sound); !price.Set || price.Nano <= 0 {
-						t.Errorf("%s: %s, sound %t: no price", ep.ID, resolution, sound)
+				for _, audio := range []bool{false, true} {
+					if price := ep.Pricing.SecondOf(resolution, audio); !price.Set || price.Nano <= 0 {
+						t.Errorf("%s: %s, sound %t: no price", ep.ID, resolution, audio)
 					}
 				}
 			}

@@ -65,9 +65,9 @@ func TestEveryShapeOfPrice(t *testing.T) {
 	if len(paint.Images) != 2 || paint.Images[0].Price.String() != "4" || paint.Images[0].Basis != "supplier_rate" || paint.Images[1].Price.String() != "0.5" || paint.Images[1].Basis != "fixed" {
 		t.Errorf("images: %+v", paint.Images)
 	}
-	film := of("acme/film")
-	if len(film.Video) != 2 || film.Video[0].PerSecond.String() != "12.5" || !film.Video[0].WithAudio || film.Video[1].PerSecond.String() != "10" {
-		t.Errorf("video: %+v", film.Video)
+	video := of("acme/film")
+	if len(video.Video) != 2 || video.Video[0].PerSecond.String() != "12.5" || !video.Video[0].WithAudio || video.Video[1].PerSecond.String() != "10" {
+		t.Errorf("video: %+v", video.Video)
 	}
 	if ear := of("acme/ear"); ear.Minute.String() != "0.6" {
 		t.Errorf("minute: %+v", ear)

@@ -337,8 +337,8 @@ func (o *offer) fromModelsDev(n *Names, e *entry) {
 	budget := n.Budgets && takesBudget(v) && !e.can("adaptive_thinking")
 	o.feature("reasoning", flag("reasoning") && !budget)
 	o.feature("budget", flag("reasoning") && budget)
-	temperature, told := rawjson.Bool(rawjson.Find(v, "temperature"))
-	o.feature("fixed", told && !temperature)
+	temperature, reported := rawjson.Bool(rawjson.Find(v, "temperature"))
+	o.feature("fixed", reported && !temperature)
 }
 
 // can reports whether litellm says that a model supports something.
@@ -378,7 +378,7 @@ func (o *offer) feature(name string, has bool) {
 	}
 }
 
-// unpriced takes away what a model can read or make but nobody agrees on a price for, and refuses a transcriber whose sound has
+// unpriced takes away what a model can read or make but nobody agrees on a price for, and refuses a transcriber whose audio has
 // none: that of text would be too low.
 func (o *offer) unpriced() string {
 	base := o.quote.base

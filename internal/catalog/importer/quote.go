@@ -145,16 +145,16 @@ const (
 )
 
 func reasonFor(kind string, quotes []quote) string {
-	told := 0
+	reported := 0
 	for _, x := range quotes {
 		for _, names := range mains[kind] {
 			if joined(names)(x) != "" {
-				told++
+				reported++
 				break
 			}
 		}
 	}
-	if told < 2 {
+	if reported < 2 {
 		return onlyOne
 	}
 	return disagree

@@ -46,7 +46,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 		edits, lost := req.Edits()
 		call := dialect.Call{Path: path + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}
 		if lost {
-			call.Notice = completion.NoticeThoughts
+			call.Notice = completion.NoticeReasoning
 		}
 		return call, nil
 	}
@@ -132,12 +132,12 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	}
 	r.Status, r.Header = status, header
 	f := r.Fault(ep)
-	f.Upstream.Thoughts = status == http.StatusBadRequest && thoughtsRefused(r.Message)
+	f.Upstream.RefusedReasoning = status == http.StatusBadRequest && reasoningRefused(r.Message)
 	return f
 }
 
-// thoughtsRefused recognises what the wire's servers say of thinking that is not their own, was altered or is not where it should be.
-func thoughtsRefused(message string) bool {
+// reasoningRefused recognises what the wire's servers say of thinking that is not their own, was altered or is not where it should be.
+func reasoningRefused(message string) bool {
 	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`")
 }
 

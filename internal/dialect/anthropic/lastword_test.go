@@ -30,7 +30,7 @@ data: {"type":"message_stop"}
 	} {
 		ep := &catalog.Endpoint{ID: "acme/m", Provider: &catalog.Provider{ID: "acme", Name: "Acme"}}
 		answer := dialect.Answer{Endpoint: ep, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 64 << 10}, Body: dialect.NewBody(strings.NewReader(fmt.Sprintf(head, c.usage)))}
-		var told []string
+		var reported []string
 		for ev, err := range new(anthropic.Dialect).Events(&answer) {
 			if err != nil {
 				t.Fatal(err)
@@ -39,15 +39,15 @@ data: {"type":"message_stop"}
 				continue
 			}
 			s := fmt.Sprint(ev.Usage.Prompt.N, " not told")
-			if ev.Usage.Completion.Told() {
+			if ev.Usage.Completion.Valid() {
 				s = fmt.Sprint(ev.Usage.Prompt.N, " ", ev.Usage.Completion.N)
 			}
 			if ev.Opening {
 				s = "opening " + s
 			}
-			told = append(told, s)
+			reported = append(reported, s)
 		}
-		if got := strings.Join(told, "; "); got != c.want {
+		if got := strings.Join(reported, "; "); got != c.want {
 			t.Errorf("%s: %s, want %s", c.usage, got, c.want)
 		}
 	}

@@ -30,8 +30,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	if e.req.Thoughtless || e.p.Foreign(completion.FormatAnthropic) {
-		e.notice = append(e.notice, completion.NoticeThoughts)
+	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatAnthropic) {
+		e.notice = append(e.notice, completion.NoticeReasoning)
 	}
 	var err error
 	if e.reasoning, err = claude.Decide(e.ep, e.req, e.p); err != nil {
@@ -266,7 +266,7 @@ func (e *encoder) content(part *completion.Part) (written bool, err error) {
 	case completion.ResultPart:
 		return true, e.result(part.Result)
 	case completion.ReasoningPart:
-		return e.thought(part.Thought), nil
+		return e.reasoningDetail(part.Reasoning), nil
 	}
 	return true, nil
 }
@@ -332,12 +332,12 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// thought writes reasoning of this wire's own. Anything else, and what nobody signed, is left out: it would be refused.
-func (e *encoder) thought(t *completion.Thought) (written bool) {
+// reasoningDetail writes reasoning of this wire's own. Anything else, and what nobody signed, is left out: it would be refused.
+func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) (written bool) {
 	switch {
 	case !t.Of(completion.FormatAnthropic):
 		return false
-	case t.Kind == completion.ThoughtText:
+	case t.Kind == completion.ReasoningText:
 		e.Object()
 		e.Name("type").Text("thinking")
 		e.Name("thinking").Text(t.Text)

@@ -117,12 +117,12 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Code = name
 	}
 	f := settled(r).Fault(ep)
-	f.Upstream.Thoughts = status == http.StatusBadRequest && thoughtsRefused(r.Message)
+	f.Upstream.RefusedReasoning = status == http.StatusBadRequest && reasoningRefused(r.Message)
 	return f
 }
 
-// thoughtsRefused recognises what is said of thinking that is not the model's own, was altered or is not where it should be.
-func thoughtsRefused(message string) bool {
+// reasoningRefused recognises what is said of thinking that is not the model's own, was altered or is not where it should be.
+func reasoningRefused(message string) bool {
 	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`") || strings.Contains(message, "thinking.signature")
 }
 

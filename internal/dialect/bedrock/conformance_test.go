@@ -115,15 +115,15 @@ func renderStream(a upstreamtest.Answer) []string {
 		frames = append(frames, event("contentBlockStop", head+`}`))
 		n++
 	}
-	var thoughts, texts []string
+	var reasoning, texts []string
 	for _, s := range a.Reasoning {
-		thoughts = append(thoughts, `{"reasoningContent":{"text":`+q(s)+`}}`)
+		reasoning = append(reasoning, `{"reasoningContent":{"text":`+q(s)+`}}`)
 	}
 	for _, s := range a.Text {
 		texts = append(texts, `{"text":`+q(s)+`}`)
 	}
-	if thoughts != nil {
-		block("", append(thoughts, `{"reasoningContent":{"signature":"c2ln"}}`)...)
+	if reasoning != nil {
+		block("", append(reasoning, `{"reasoningContent":{"signature":"c2ln"}}`)...)
 	}
 	if texts != nil {
 		block("", texts...)

@@ -38,8 +38,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.family != anthropic {
 		format = "" // whoever's they are, they stay out
 	}
-	if e.req.Thoughtless || e.p.Foreign(format) {
-		e.notice = append(e.notice, completion.NoticeThoughts)
+	if e.req.WithoutReasoning || e.p.Foreign(format) {
+		e.notice = append(e.notice, completion.NoticeReasoning)
 	}
 	if err := e.reasoning(); err != nil {
 		return nil, err
@@ -338,7 +338,7 @@ func (e *encoder) block(part *completion.Part) error {
 	case completion.ResultPart:
 		return e.result(part.Result)
 	case completion.ReasoningPart:
-		e.thought(part.Thought)
+		e.reasoningDetail(part.Reasoning)
 	}
 	return nil
 }
@@ -405,18 +405,18 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// thought writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
-func (e *encoder) thought(t *completion.Thought) {
+// reasoningDetail writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
+func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) {
 	switch {
 	case e.family != anthropic || !t.Of(completion.FormatAnthropic):
-	case t.Kind == completion.ThoughtText:
+	case t.Kind == completion.ReasoningText:
 		e.Object()
 		e.Name("reasoningContent").Object()
 		e.Name("reasoningText").Object()
 		e.Name("text").Text(t.Text)
 		e.Name("signature").Text(t.Signature)
 		e.Close("}}}")
-	case t.Kind == completion.ThoughtEncrypted:
+	case t.Kind == completion.ReasoningEncrypted:
 		e.Object()
 		e.Name("reasoningContent").Object()
 		e.Name("redactedContent").Text(t.Data)

@@ -236,7 +236,7 @@ func TestFailure(t *testing.T) {
 		}
 	}
 	f := new(bedrock.Dialect).Failure(endpoint(nil), 400, http.Header{}, []byte("{\"message\":\"The model returned the following errors: messages.1.content.0: Invalid `signature` in `thinking` block\"}"))
-	if !f.Upstream.Thoughts {
+	if !f.Upstream.RefusedReasoning {
 		t.Errorf("%+v", f.Upstream)
 	}
 }

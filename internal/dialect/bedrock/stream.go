@@ -28,11 +28,11 @@ const maxBlocks = 10_000
 
 // block is a content block that has begun.
 type block struct {
-	tool    bool
-	call    int  // index among the tool calls
-	argued  bool // a tool call that has arguments
-	thought bool
-	detail  int // index among the reasoning details
+	tool      bool
+	call      int  // index among the tool calls
+	argued    bool // a tool call that has arguments
+	reasoning bool
+	detail    int // index among the reasoning details
 }
 
 // decoder turns messages into events.
@@ -246,8 +246,8 @@ func (dec *decoder) redacted(b *block, data []byte) {
 
 // detail begins a list of one entry.
 func (dec *decoder) detail(b *block, kind, format string) {
-	if !b.thought {
-		b.thought, b.detail = true, dec.details
+	if !b.reasoning {
+		b.reasoning, b.detail = true, dec.details
 		dec.details++
 	}
 	dec.raw = append(append(append(dec.raw[:0], `[{"type":"`...), kind...), `","index":`...)
@@ -300,8 +300,8 @@ func (dec *decoder) content(b *block, v []byte) {
 				call.Arguments = input
 			}
 		case "reasoningContent":
-			thought := rawjson.Find(m.Value, "reasoningText")
-			dec.thinking(b, rawjson.Find(thought, "text"), rawjson.Find(thought, "signature"))
+			reasoning := rawjson.Find(m.Value, "reasoningText")
+			dec.thinking(b, rawjson.Find(reasoning, "text"), rawjson.Find(reasoning, "signature"))
 			dec.redacted(b, rawjson.Find(m.Value, "redactedContent"))
 		}
 	}

@@ -182,7 +182,7 @@ func TestSimulator(t *testing.T) {
 				if got.Err != nil || len(got.Calls) != 1 || got.Calls[0].Name != "weather" || got.Reasoning == "" || got.Usage == nil || got.Finish != completion.ToolCalls {
 					t.Fatalf("%+v", got)
 				}
-				// what it thought goes back with its signature, and is known again
+				// its reasoning goes back with the signature, and is known again
 				call := got.Calls[0]
 				req = fromChat(t, `"stream":`+stream+`,"max_tokens":8000,"reasoning":{"effort":"low"},"tools":[{"type":"function","function":{"name":"weather","parameters":{"type":"object"}}}],"messages":[{"role":"user","content":"weather"},
 					{"role":"assistant","reasoning_details":[`+strings.Join(details, ",")+`],"tool_calls":[{"id":`+q(call.ID)+`,"type":"function","function":{"name":"weather","arguments":`+q(string(call.Arguments))+`}}]},

@@ -1,4 +1,4 @@
-// Package bfl is the dialect of Black Forest Labs: a picture is asked for, looked after, and fetched. It must not choose endpoints.
+// Package bfl is the dialect of Black Forest Labs: an image is asked for, looked after, and fetched. It must not choose endpoints.
 package bfl
 
 import (
@@ -48,7 +48,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	return r.Fault(ep)
 }
 
-// Perform makes pictures, each by a request of its own.
+// Perform makes images, each by a request of its own.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	t, ok := req.Task.(*task.Image)
 	if !ok {
@@ -64,14 +64,14 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	}
 }
 
-// paint makes one picture.
+// paint makes one image.
 func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dialect.MadeImages, error) {
-	m, unheard := encode(ep, t, index)
+	m, unsent := encode(ep, t, index)
 	answer, err := dialect.Object(ask, dialect.Call{Path: "/" + url.PathEscape(ep.UpstreamID), Body: m.JSON()})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: dialect.NotSent(unheard)}}
+	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: dialect.NotSent(unsent)}}
 	look := dialect.Call{Method: http.MethodGet, URL: rawjson.TextAt(answer, "polling_url")}
 	if look.URL == "" { // requests of the one address that is not regional come without
 		look.Path = "/get_result?id=" + url.QueryEscape(out.Head.ID)
@@ -103,7 +103,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 	if err != nil {
 		return out, err
 	}
-	out.Pictures = append(out.Pictures, made)
+	out.Images = append(out.Images, made)
 	return out, nil
 }
 
@@ -122,7 +122,7 @@ func byRatio(model string) bool {
 
 var ratios = []string{"1:1", "1:2", "2:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "9:21", "21:9"}
 
-func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members, unheard []string) {
+func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members, unsent []string) {
 	m = new(dialect.Members)
 	m.Text("prompt", t.Prompt)
 	size(m, ep.UpstreamID, t)
@@ -130,14 +130,14 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 	case "png", "jpeg", "webp":
 		m.Text("output_format", t.Output)
 	case "svg":
-		unheard = append(unheard, "output_format")
+		unsent = append(unsent, "output_format")
 	}
 	if t.Seed != nil {
-		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same picture
+		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same image
 	}
 	for i, address := range t.References {
 		if i == mostReferences {
-			unheard = append(unheard, "input_references beyond the eighth")
+			unsent = append(unsent, "input_references beyond the eighth")
 			break
 		}
 		name := "input_image"
@@ -153,15 +153,15 @@ func encode(ep *catalog.Endpoint, t *task.Image, index int) (m *dialect.Members,
 		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style}, {"mask", t.Mask},
 	} {
 		if x.value != "" && x.value != "auto" {
-			unheard = append(unheard, x.name)
+			unsent = append(unsent, x.name)
 		}
 	}
 	if t.Compression >= 0 {
-		unheard = append(unheard, "output_compression")
+		unsent = append(unsent, "output_compression")
 	}
 	m.Options(t, ep.Provider.ID)
 	m.Extra(t.Extra)
-	return m, unheard
+	return m, unsent
 }
 
 func size(m *dialect.Members, model string, t *task.Image) {

@@ -12,7 +12,7 @@ import (
 	"weir/internal/task"
 )
 
-// formats are the names that this wire has for formats of sound. It knows neither AAC nor FLAC.
+// formats are the names that this wire has for formats of audio. It knows neither AAC nor FLAC.
 var formats = map[string]string{"mp3": "mp3_44100_128", "opus": "opus_48000_64", "pcm": "pcm_24000", "wav": "wav_24000"}
 
 // Speeds that voices have.
@@ -21,7 +21,7 @@ const (
 	fastest = 1.2
 )
 
-// speak sends a text to /v1/text-to-speech/{voice}/stream, which answers with sound as it is made.
+// speak sends a text to /v1/text-to-speech/{voice}/stream, which answers with audio as it is made.
 func speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	speed, _ := strconv.ParseFloat(t.Speed, 64)
 	switch {

@@ -67,7 +67,7 @@ func transcriptionCall(ep *catalog.Endpoint, t *task.Transcription) dialect.Call
 }
 
 // readTranscript reads {"language_code","text","words":[{"text","start","end","type":"word","speaker_id"}],"audio_duration_secs"}. Words and
-// the space between them are entries alike, and so are sounds that are no words.
+// the space between them are entries alike, and so are audio that is no words.
 func readTranscript(ep *catalog.Endpoint, body []byte) (*completion.Event, error) {
 	if rawjson.KindOf(rawjson.Find(body, "text")) != rawjson.String {
 		return nil, dialect.Broken(ep, errors.New("the answer has no text"))

@@ -78,7 +78,7 @@ func Share(inputs []task.Input, l Limits) [][]task.Input {
 
 const (
 	bytesPerToken = 3    // prose has 3.5 to 5 bytes to a token
-	imageTokens   = 1000 // of a picture, about
+	imageTokens   = 1000 // of an image, about
 )
 
 // Tokens is about how many tokens an input has, rather more than fewer.
@@ -115,7 +115,7 @@ func Text(in *task.Input) (string, bool) {
 	return all.String(), true
 }
 
-// WritePart writes a picture as a part of a chat message, or the text where there is no picture.
+// WritePart writes an image as a part of a chat message, or the text where there is no image.
 func WritePart(w *rawjson.Writer, part *task.Part) {
 	w.Object()
 	if part.ImageURL != "" {

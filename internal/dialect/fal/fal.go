@@ -27,7 +27,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Authorization", "Key")
 }
 
-// Perform makes pictures.
+// Perform makes images.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	if t, ok := req.Task.(*task.Image); ok {
 		return paint(ask, ep, t)

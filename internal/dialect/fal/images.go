@@ -13,16 +13,16 @@ import (
 )
 
 const (
-	mostPictures = 4 // of one request
-	step         = 8 // that sides are multiples of
-	leastSide    = 256
-	mostSide     = 4096
+	mostImages = 4 // of one request
+	step       = 8 // that sides are multiples of
+	leastSide  = 256
+	mostSide   = 4096
 )
 
-// paint makes pictures by requests of up to four.
+// paint makes images by requests of up to four.
 func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		each := mostPictures
+		each := mostImages
 		if ep.MaxN > 0 {
 			each = ep.MaxN
 		}
@@ -66,7 +66,7 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 }
 
 // encode writes the request. Apps name the same things differently, and pass over what they do not know: a size goes out as both a size and a
-// ratio, a picture to work from as one and as a list.
+// ratio, an image to work from as one and as a list.
 func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice string) {
 	var m dialect.Members
 	m.Text("prompt", t.Prompt)
@@ -93,14 +93,14 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice
 	m.Text("mask_url", t.Mask)
 	m.Options(t, ep.Provider.ID)
 	m.Extra(t.Extra)
-	var unheard []string
+	var unsent []string
 	if t.Compression >= 0 {
-		unheard = append(unheard, "output_compression")
+		unsent = append(unsent, "output_compression")
 	}
 	if named(t.Moderation) != "" {
-		unheard = append(unheard, "moderation")
+		unsent = append(unsent, "moderation")
 	}
-	return m.JSON(), dialect.NotSent(unheard)
+	return m.JSON(), dialect.NotSent(unsent)
 }
 
 // named is a setting that the client has chosen, "" when the model may.
@@ -132,7 +132,7 @@ func size(m *dialect.Members, t *task.Image) {
 	m.Raw("image_size", []byte(`{"width":`+strconv.Itoa(w)+`,"height":`+strconv.Itoa(h)+`}`))
 }
 
-// read reads the pictures of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make but one. One that the provider's checker has
+// read reads the images of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make but one. One that the provider's checker has
 // blackened is none.
 func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head completion.Head) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: head}
@@ -148,22 +148,22 @@ func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head 
 	if one := rawjson.Find(answer, "image"); len(found) == 0 && one != nil {
 		found = append(found, one)
 	}
-	barred := false
+	blocked := false
 	for i, v := range found {
 		if i < len(flagged) && flagged[i] {
-			barred = true
+			blocked = true
 			continue
 		}
-		made, err := dialect.ImageAt(ask, first+len(out.Pictures), rawjson.TextAt(v, "url"))
+		made, err := dialect.ImageAt(ask, first+len(out.Images), rawjson.TextAt(v, "url"))
 		if err != nil {
 			return out, err
 		}
-		out.Pictures = append(out.Pictures, made)
+		out.Images = append(out.Images, made)
 	}
 	switch {
-	case len(out.Pictures) == 0 && barred:
+	case len(out.Images) == 0 && blocked:
 		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(ep)
-	case len(out.Pictures) == 0:
+	case len(out.Images) == 0:
 		return out, dialect.NoImage(ep)
 	}
 	return out, nil

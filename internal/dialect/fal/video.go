@@ -17,7 +17,7 @@ var _ dialect.VideoMaker = (*Dialect)(nil)
 
 // SubmitVideo puts a request into the queue.
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
-	app, body, err := film(ep, s.Request)
+	app, body, err := encodeVideo(ep, s.Request)
 	if err != nil {
 		return video.Accepted{}, err
 	}
@@ -25,8 +25,8 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: j.id}, err
 }
 
-// video is the app that a request is for, and its input. Apps that begin with a picture have names and fields of their own (fal, model pages).
-func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
+// video is the app that a request is for, and its input. Apps that begin with an image have names and fields of their own (fal, model pages).
+func encodeVideo(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", nil, err
 	}
@@ -57,20 +57,20 @@ func film(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err 
 		m.Text("first_frame_url", first)
 		m.Text("last_frame_url", last)
 	case first != "":
-		app = withPicture(app, veo, "image-to-video")
+		app = withImage(app, veo, "image-to-video")
 		begin, end := frameFields(app)
 		m.Text(begin, first)
 		m.Text(end, last)
 	case len(list) > 0:
-		app = withPicture(app, veo, "reference-to-video")
+		app = withImage(app, veo, "reference-to-video")
 		m.Texts("image_urls", list)
 	}
 	m.Video(r, ep.Provider.ID)
 	return app, m.JSON(), nil
 }
 
-// withPicture is the app beside one for texts that takes pictures.
-func withPicture(app string, veo bool, kind string) string {
+// withImage is the app beside one for texts that takes images.
+func withImage(app string, veo bool, kind string) string {
 	if veo {
 		return app + "/" + kind
 	}
@@ -80,7 +80,7 @@ func withPicture(app string, veo bool, kind string) string {
 	return app
 }
 
-// frameFields are what an app calls the first picture and the last.
+// frameFields are what an app calls the first image and the last.
 func frameFields(app string) (first, last string) {
 	switch kling := strings.Contains(app, "kling"); {
 	case kling && (strings.Contains(app, "/v2.6/") || strings.Contains(app, "/v3/")):
@@ -141,7 +141,7 @@ func unmade(ep *catalog.Endpoint, code, message string) video.Progress {
 	case "request_timeout":
 		ended = video.Expired
 	}
-	return dialect.Reason{State: ended, Code: code, Message: message, Barred: strings.Contains(code, "content_policy")}.Ended(ep)
+	return dialect.Reason{State: ended, Code: code, Message: message, Blocked: strings.Contains(code, "content_policy")}.Ended(ep)
 }
 
 // result reads what a request has come to: {"video":{"url":...}}, or of some apps a list. One that has failed answers with the status of that.

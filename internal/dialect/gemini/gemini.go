@@ -56,7 +56,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r = readRefusal(body)
 	}
 	r.Status, r.Header = status, header
-	if status == http.StatusBadRequest && barred(r.Message) {
+	if status == http.StatusBadRequest && blocked(r.Message) {
 		r.Code = "content_policy_violation"
 	}
 	if wait := retryDelay(body); wait != "" && header.Get("Retry-After") == "" {
@@ -64,7 +64,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Header.Set("Retry-After", wait)
 	}
 	f := r.Fault(ep)
-	f.Upstream.Thoughts = status == http.StatusBadRequest && (strings.Contains(r.Message, "thought signature") || strings.Contains(r.Message, "thought_signature"))
+	f.Upstream.RefusedReasoning = status == http.StatusBadRequest && (strings.Contains(r.Message, "thought signature") || strings.Contains(r.Message, "thought_signature"))
 	return f
 }
 

@@ -21,9 +21,9 @@ var (
 	imagenRatios = []string{"1:1", "3:4", "4:3", "9:16", "16:9"}
 )
 
-const imagenCount = 4 // pictures of one call
+const imagenCount = 4 // images of one call
 
-// paint makes pictures: with Imagen by predict, with any other model by generateContent, which makes one at a time.
+// paint makes images: with Imagen by predict, with any other model by generateContent, which makes one at a time.
 func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, t: t}
@@ -43,7 +43,7 @@ func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	}
 }
 
-// painter makes the pictures of one task.
+// painter makes the images of one task.
 type painter struct {
 	d   *Dialect
 	ask dialect.Ask
@@ -56,7 +56,7 @@ func (p *painter) path(method string) string {
 }
 
 // unheard are the properties that neither kind of model has.
-func (p *painter) unheard() []string {
+func (p *painter) unsent() []string {
 	t := p.t
 	var list []string
 	for _, x := range []struct{ name, value string }{
@@ -75,9 +75,9 @@ func (p *painter) unheard() []string {
 	return list
 }
 
-// generate asks a model that also writes for one picture.
+// generate asks a model that also writes for one image.
 func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
-	t, unheard := p.t, p.unheard()
+	t, unsent := p.t, p.unsent()
 	var config, image dialect.Members
 	if ratio := imagefile.RatioOf(t); ratio > 0 {
 		image.Text("aspectRatio", imagefile.Nearest(ratio, geminiRatios))
@@ -86,7 +86,7 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // what it makes anyway
 	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them knows one size
 		if tier != "1K" {
-			unheard = append(unheard, "resolution")
+			unsent = append(unsent, "resolution")
 		}
 	case tier == "512":
 		image.Text("imageSize", "1K")
@@ -98,13 +98,13 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 		config.Raw("imageConfig", body)
 	}
 	if t.Seed != nil {
-		config.Int("seed", *t.Seed+int64(first)) // the same seed would give the same picture
+		config.Int("seed", *t.Seed+int64(first)) // the same seed would give the same image
 	}
 	if t.Output != "" {
-		unheard = append(unheard, "output_format")
+		unsent = append(unsent, "output_format")
 	}
 	if t.Compression >= 0 {
-		unheard = append(unheard, "output_compression")
+		unsent = append(unsent, "output_compression")
 	}
 	contents, err := p.contents()
 	if err != nil {
@@ -118,10 +118,10 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	return p.readContent(body, first, dialect.NotSent(unheard))
+	return p.readContent(body, first, dialect.NotSent(unsent))
 }
 
-// contents is the prompt with the pictures to work from.
+// contents is the prompt with the images to work from.
 func (p *painter) contents() ([]byte, error) {
 	b := []byte(`[{"role":"user","parts":[`)
 	for _, address := range p.t.References {
@@ -144,7 +144,7 @@ func (p *painter) contents() ([]byte, error) {
 	return append(b, "}]}]"...), nil
 }
 
-// readContent finds the picture among the parts of an answer. Pictures of its thoughts are none of them.
+// readContent finds the image among the parts of an answer. Images of its reasoning are none of them.
 func (p *painter) readContent(body []byte, first int, notice string) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{
 		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"), Notice: notice,
@@ -155,21 +155,21 @@ func (p *painter) readContent(body []byte, first int, notice string) (dialect.Ma
 			reason = rawjson.TextAt(c.Value, "finishReason")
 		}
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "content", "parts")); e.Next(); {
-			if thought, _ := rawjson.Bool(rawjson.Find(e.Value, "thought")); thought {
+			if reasoning, _ := rawjson.Bool(rawjson.Find(e.Value, "thought")); reasoning {
 				continue
 			}
 			encoded := rawjson.Text(rawjson.FindPath(e.Value, "inlineData", "data"))
 			if encoded == "" {
 				continue
 			}
-			made, err := dialect.Image(p.ask, first+len(out.Pictures), encoded)
+			made, err := dialect.Image(p.ask, first+len(out.Images), encoded)
 			if err != nil {
 				return out, err
 			}
-			out.Pictures = append(out.Pictures, made)
+			out.Images = append(out.Images, made)
 		}
 	}
-	if len(out.Pictures) == 0 {
+	if len(out.Images) == 0 {
 		return out, p.refused(reason)
 	}
 	if u := readUsage(rawjson.Find(body, "usageMetadata")); u != nil {
@@ -180,7 +180,7 @@ func (p *painter) readContent(body []byte, first int, notice string) (dialect.Ma
 	return out, nil
 }
 
-// refused is the fault of an answer without a picture.
+// refused is the fault of an answer without an image.
 func (p *painter) refused(reason string) error {
 	switch reason {
 	case "", "STOP", "MAX_TOKENS", "OTHER", "NO_IMAGE", "IMAGE_OTHER", "FINISH_REASON_UNSPECIFIED":
@@ -189,9 +189,9 @@ func (p *painter) refused(reason string) error {
 	return dialect.Refusal{Status: 400, Code: "content_policy:" + reason}.Fault(p.ep)
 }
 
-// predict asks Imagen for up to four pictures.
+// predict asks Imagen for up to four images.
 func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
-	t, unheard := p.t, p.unheard()
+	t, unsent := p.t, p.unsent()
 	if len(t.References) > 0 {
 		return dialect.MadeImages{}, dialect.Unsupported(p.ep, "The provider of this model does not make pictures from others.")
 	}
@@ -210,7 +210,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	case "png", "jpeg":
 		output.Text("mimeType", "image/"+t.Output)
 	case "webp", "svg":
-		unheard = append(unheard, "output_format")
+		unsent = append(unsent, "output_format")
 	}
 	if t.Compression >= 0 && t.Output == "jpeg" {
 		output.Int("compressionQuality", int64(t.Compression))
@@ -219,7 +219,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 		config.Raw("outputOptions", body)
 	}
 	if t.Seed != nil {
-		unheard = append(unheard, "seed") // it would need the picture to go without its mark, which only one of Google's houses allows
+		unsent = append(unsent, "seed") // it would need the image to go without its mark, which only one of Google's houses allows
 	}
 	config.Options(t, p.ep.Provider.ID)
 	var m dialect.Members
@@ -229,7 +229,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
-	out := dialect.MadeImages{Head: completion.Head{Notice: dialect.NotSent(unheard)}}
+	out := dialect.MadeImages{Head: completion.Head{Notice: dialect.NotSent(unsent)}}
 	filtered := false
 	for e := rawjson.ElementsOf(rawjson.Find(body, "predictions")); e.Next(); {
 		encoded := rawjson.TextAt(e.Value, "bytesBase64Encoded")
@@ -237,17 +237,17 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 			filtered = filtered || rawjson.Find(e.Value, "raiFilteredReason") != nil
 			continue
 		}
-		made, err := dialect.Image(p.ask, first+len(out.Pictures), encoded)
+		made, err := dialect.Image(p.ask, first+len(out.Images), encoded)
 		if err != nil {
 			return out, err
 		}
 		made.Revised = rawjson.TextAt(e.Value, "prompt")
-		out.Pictures = append(out.Pictures, made)
+		out.Images = append(out.Images, made)
 	}
-	if len(out.Pictures) == 0 && filtered {
+	if len(out.Images) == 0 && filtered {
 		return out, p.refused("RAI_FILTERED")
 	}
-	if len(out.Pictures) == 0 {
+	if len(out.Images) == 0 {
 		return out, dialect.NoImage(p.ep)
 	}
 	return out, nil

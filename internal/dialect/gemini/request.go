@@ -26,8 +26,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := dialect.OnlyFunctions(e.p.Tools); err != nil {
 		return nil, err
 	}
-	if e.req.Thoughtless || e.p.Foreign(completion.FormatGoogle) {
-		e.notice = append(e.notice, completion.NoticeThoughts)
+	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGoogle) {
+		e.notice = append(e.notice, completion.NoticeReasoning)
 	}
 	if e.p.Serial && len(e.p.Tools) > 1 {
 		e.notice = append(e.notice, "The provider of this model may make several tool calls at once: it cannot be told not to.")
@@ -101,8 +101,8 @@ func (e *encoder) turn(t *completion.Turn) error {
 			signature = ""
 			err = e.call(part.Call, !called)
 			called = true
-		case part.Kind == completion.ReasoningPart: // the words of a thought are not wanted back
-			if s := signatureOf(part.Thought); s != "" {
+		case part.Kind == completion.ReasoningPart: // the words of a piece of reasoning are not wanted back
+			if s := signatureOf(part.Reasoning); s != "" {
 				e.signed("", signature)
 				signature = s
 			}
@@ -120,9 +120,9 @@ func (e *encoder) turn(t *completion.Turn) error {
 	return nil
 }
 
-// signatureOf is the signature that stood on a text or a picture, "" of any other thought.
-func signatureOf(t *completion.Thought) string {
-	if t.Format == completion.FormatGoogle && t.Kind == completion.ThoughtEncrypted && t.ID == "" {
+// signatureOf is the signature that stood on a text or an image, "" of any other reasoning.
+func signatureOf(t *completion.ReasoningDetail) string {
+	if t.Format == completion.FormatGoogle && t.Kind == completion.ReasoningEncrypted && t.ID == "" {
 		return t.Data
 	}
 	return ""
@@ -162,7 +162,7 @@ func (e *encoder) part(part *completion.Part) error {
 	return nil
 }
 
-// media writes bytes or an address. Sound comes with the names of the chat wire.
+// media writes bytes or an address. Audio comes with the names of the chat wire.
 func (e *encoder) media(m *completion.Media, kind string) error {
 	if m.Type != "" {
 		kind = m.Type
@@ -407,7 +407,7 @@ func (e *encoder) modalities() {
 		}
 	}
 	e.Name("responseModalities").Texts(words)
-	if s := e.p.Sound; s != nil && s.Voice != "" {
+	if s := e.p.Audio; s != nil && s.Voice != "" {
 		e.Name("speechConfig").Object()
 		e.Name("voiceConfig").Object()
 		e.Name("prebuiltVoiceConfig").Object()

@@ -34,7 +34,7 @@ type candidate struct {
 	calls           int
 	details         int
 	searches        int64 // queries that the model made
-	thinking        bool  // the last detail is text of a thought that goes on
+	thinking        bool  // the last detail is text of a piece of reasoning that goes on
 }
 
 // decoder turns frames into events. A whole answer is one frame.
@@ -205,13 +205,13 @@ func (dec *decoder) candidate(v []byte) error {
 
 func (dec *decoder) part(c *candidate, v []byte) {
 	var text, signature, call, inline []byte
-	thought := false
+	reasoning := false
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "text":
 			text = m.Value
 		case "thought":
-			thought = string(m.Value) == "true"
+			reasoning = string(m.Value) == "true"
 		case "thoughtSignature":
 			signature = m.Value
 		case "functionCall":
@@ -226,8 +226,8 @@ func (dec *decoder) part(c *candidate, v []byte) {
 		signature = nil
 	case inline != nil:
 		dec.inline(inline)
-	case thought:
-		dec.thought(c, dec.unquoted(text))
+	case reasoning:
+		dec.reasoningDetail(c, dec.unquoted(text))
 	default:
 		dec.ev.Text = dec.joined(dec.ev.Text, dec.unquoted(text))
 	}
@@ -238,7 +238,7 @@ func (dec *decoder) part(c *candidate, v []byte) {
 	}
 }
 
-func (dec *decoder) thought(c *candidate, text []byte) {
+func (dec *decoder) reasoningDetail(c *candidate, text []byte) {
 	if len(text) == 0 {
 		return
 	}
@@ -278,7 +278,7 @@ func (dec *decoder) call(c *candidate, v, signature []byte) {
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
 }
 
-// inline is a picture or sound that the model made.
+// inline is an image or audio that the model made.
 func (dec *decoder) inline(v []byte) {
 	kind, data := rawjson.TextAt(v, "mimeType"), rawjson.Find(v, "data")
 	if rawjson.KindOf(data) != rawjson.String {

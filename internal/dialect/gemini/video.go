@@ -95,7 +95,7 @@ func videoInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]b
 	return m.JSON(), nil
 }
 
-// videoStill is a picture as this wire takes it: its bytes.
+// videoStill is an image as this wire takes it: its bytes.
 func videoStill(ask dialect.Ask, address string) ([]byte, error) {
 	data, info, err := dialect.ClientImage(ask, address)
 	if err != nil {
@@ -135,7 +135,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	}
 	if vertex(ep) {
 		if !strings.HasPrefix(ep.UpstreamID, "veo-2") {
-			m.Flag("generateAudio", r.Sound())
+			m.Flag("generateAudio", r.WithAudio())
 		}
 		m.Text("storageUri", ep.Provider.Quirks.VideoBucket)
 	}
@@ -192,7 +192,7 @@ func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	}
 	reason := dialect.Reason{State: video.Failed}
 	if n, _ := rawjson.Int(rawjson.Find(response, "raiMediaFilteredCount")); n > 0 {
-		reason.Barred, reason.Code = true, "RAI_FILTERED"
+		reason.Blocked, reason.Code = true, "RAI_FILTERED"
 		if e := rawjson.ElementsOf(rawjson.Find(response, "raiMediaFilteredReasons")); e.Next() {
 			reason.Message = rawjson.Text(e.Value)
 		}
@@ -229,7 +229,7 @@ const (
 var policyWords = []string{"usage guidelines", "usage policies", "responsible ai", "safety filter", "sensitive words"}
 
 // barred reports whether a sentence is about what Google does not make.
-func barred(sentence string) bool {
+func blocked(sentence string) bool {
 	sentence = strings.ToLower(sentence)
 	return slices.ContainsFunc(policyWords, func(w string) bool { return strings.Contains(sentence, w) })
 }
@@ -243,7 +243,7 @@ func videoFailure(ep *catalog.Endpoint, said []byte) video.Progress {
 	case codeDeadline:
 		reason.State = video.Expired
 	}
-	reason.Barred = barred(reason.Message)
+	reason.Blocked = blocked(reason.Message)
 	return reason.Ended(ep)
 }
 

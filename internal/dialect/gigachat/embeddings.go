@@ -58,8 +58,8 @@ func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer
 		if out.Vectors[i], err = embed.Vector(rawjson.Find(e.Value, "embedding")); err != nil {
 			return out, dialect.Broken(ep, err)
 		}
-		n, told := rawjson.Int(rawjson.FindPath(e.Value, "usage", "prompt_tokens"))
-		embed.Add(&tokens, usage.Count{N: n, Reported: told})
+		n, reported := rawjson.Int(rawjson.FindPath(e.Value, "usage", "prompt_tokens"))
+		embed.Add(&tokens, usage.Count{N: n, Reported: reported})
 	}
 	if out.Vectors == nil {
 		return out, dialect.Empty(ep)

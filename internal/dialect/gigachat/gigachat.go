@@ -137,7 +137,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	}
 	r.Status, r.Header = status, header
 	f := r.Fault(ep)
-	f.Upstream.Thoughts = status >= 400 && status <= 499 && strings.Contains(r.Message, "functions_state_id")
+	f.Upstream.RefusedReasoning = status >= 400 && status <= 499 && strings.Contains(r.Message, "functions_state_id")
 	return f
 }
 

@@ -23,8 +23,8 @@ func (e *encoder) encode() ([]byte, error) {
 	if err := e.check(); err != nil {
 		return nil, err
 	}
-	if e.req.Thoughtless || e.p.Foreign(completion.FormatGigaChat) {
-		e.notice = append(e.notice, completion.NoticeThoughts)
+	if e.req.WithoutReasoning || e.p.Foreign(completion.FormatGigaChat) {
+		e.notice = append(e.notice, completion.NoticeReasoning)
 	}
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
@@ -206,7 +206,7 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 // states are the ids of what the service keeps of its calls, in their order.
 func states(parts []completion.Part) (list []string) {
 	for i := range parts {
-		if t := parts[i].Thought; t != nil && t.Format == completion.FormatGigaChat && t.Kind == completion.ThoughtEncrypted {
+		if t := parts[i].Reasoning; t != nil && t.Format == completion.FormatGigaChat && t.Kind == completion.ReasoningEncrypted {
 			list = append(list, t.Data)
 		}
 	}

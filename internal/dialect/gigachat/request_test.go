@@ -131,7 +131,7 @@ func TestNotices(t *testing.T) {
 		`"stop":["a"],` + ask:                  "stop sequences",
 		`"web_search_options":{},` + ask:       completion.NoticeSearch,
 		`"reasoning":{"effort":"none"},` + ask: "may reason",
-		`"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","format":"anthropic-claude-v1","index":0,"text":"t","signature":"s"}]},{"role":"user","content":"q"}]`: completion.NoticeThoughts,
+		`"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","format":"anthropic-claude-v1","index":0,"text":"t","signature":"s"}]},{"role":"user","content":"q"}]`: completion.NoticeReasoning,
 		`"tool_choice":"required","tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],` + ask:                                                                                               "without calling a tool",
 	} {
 		got, err := new(gigachat.Dialect).Request(endpoint(nil), fromChat(t, body))
@@ -175,7 +175,7 @@ func TestFailure(t *testing.T) {
 		t.Errorf("%v", f)
 	}
 	f = new(gigachat.Dialect).Failure(endpoint(nil), 422, http.Header{}, []byte(`{"status":422,"message":"Invalid params: functions_state_id is not found"}`))
-	if !f.Upstream.Thoughts {
+	if !f.Upstream.RefusedReasoning {
 		t.Errorf("%+v", f.Upstream)
 	}
 	f = new(gigachat.Dialect).Failure(endpoint(nil), 404, http.Header{}, []byte(`{"status":404,"message":"No such model"}`))

@@ -141,11 +141,11 @@ func (dec *decoder) message(v []byte) {
 	if len(dec.ev.ToolCalls) == 0 {
 		return
 	}
-	// The id of what the service keeps of a call comes back with the call: it travels as a thought that nobody else reads.
+	// The id of what the service keeps of a call comes back with the call: it travels as a piece of reasoning that nobody else reads.
 	if state := rawjson.Find(v, "functions_state_id"); rawjson.KindOf(state) == rawjson.String && len(state) > 2 {
 		dec.raw = append(dec.raw, '[')
 		index := dec.calls - 1
-		if len(dec.ev.Reasoning) > 0 { // where there are details they are all that was thought
+		if len(dec.ev.Reasoning) > 0 { // where there are details they are all of the reasoning
 			dec.raw = append(dec.raw, `{"type":"reasoning.text","index":0,"format":"`+completion.FormatUnknown+`","text":`...)
 			dec.raw = append(rawjson.AppendString(dec.raw, dec.ev.Reasoning), "},"...)
 			index++

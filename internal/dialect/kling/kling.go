@@ -50,9 +50,9 @@ func code(body []byte) int64 {
 	return n
 }
 
-const codeBarred = 1301
+const codeBlocked = 1301
 
-func barred(sentence string) bool {
+func blocked(sentence string) bool {
 	sentence = strings.ToLower(sentence)
 	return strings.Contains(sentence, "risk control") || strings.Contains(sentence, "sensitive") || strings.Contains(sentence, "content policy")
 }
@@ -71,7 +71,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		case status >= 200 && status <= 299:
 			r.Status = http.StatusInternalServerError
 		}
-		if n == codeBarred || barred(r.Message) {
+		if n == codeBlocked || blocked(r.Message) {
 			r.Code = "content_policy_violation"
 		}
 		if status < 500 && strings.Contains(strings.ToLower(r.Message), "task not found") {
@@ -136,7 +136,7 @@ func encode(ep *catalog.Endpoint, s *video.Submission) ([]byte, error) {
 	m.Text("prompt", r.Prompt)
 	m.Text("duration", strconv.FormatInt(r.Seconds, 10))
 	m.Text("mode", mode(r.Resolution))
-	if facts := ep.Model; r.Sound() {
+	if facts := ep.Model; r.WithAudio() {
 		m.Text("sound", "on")
 	} else if facts != nil && facts.Video != nil && facts.Video.Audio {
 		m.Text("sound", "off")
@@ -219,7 +219,7 @@ func read(ep *catalog.Endpoint, data []byte) video.Progress {
 		return p
 	case "failed":
 		why := rawjson.TextAt(data, "task_status_msg")
-		return dialect.Reason{State: video.Failed, Message: why, Barred: barred(why), Raw: string(data)}.Ended(ep)
+		return dialect.Reason{State: video.Failed, Message: why, Blocked: blocked(why), Raw: string(data)}.Ended(ep)
 	}
 	return video.Progress{State: video.InProgress}
 }

@@ -36,14 +36,14 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		if first := rawjson.ElementsOf(detail); first.Next() {
 			r.Message = rawjson.TextAt(first.Value, "msg")
 		}
-		if barred(r.Message) {
+		if blocked(r.Message) {
 			r.Code = "content_policy_violation"
 		}
 	}
 	return r.Fault(ep)
 }
 
-func barred(reason string) bool { return strings.Contains(strings.ToLower(reason), "moderation") }
+func blocked(reason string) bool { return strings.Contains(strings.ToLower(reason), "moderation") }
 
 const collection = "/generations"
 
@@ -145,7 +145,7 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 		return p
 	case "failed":
 		why := rawjson.TextAt(body, "failure_reason")
-		return dialect.Reason{State: video.Failed, Message: why, Barred: barred(why)}.Ended(ep)
+		return dialect.Reason{State: video.Failed, Message: why, Blocked: blocked(why)}.Ended(ep)
 	}
 	return video.Progress{State: video.InProgress}
 }

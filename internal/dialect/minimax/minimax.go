@@ -37,7 +37,7 @@ func code(body []byte) int64 {
 }
 
 // barred reports codes of sensitive content: of the request, or of what came of it.
-func barred(code int64) bool { return code == 1026 || code == 1027 }
+func blocked(code int64) bool { return code == 1026 || code == 1027 }
 
 // Failure classifies an answer that is not 2xx, and one whose base_resp complains: the status of those is 200.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
@@ -52,7 +52,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		case status >= 200 && status <= 299:
 			r.Status = http.StatusInternalServerError
 		}
-		if barred(n) {
+		if blocked(n) {
 			r.Code = "content_policy_violation"
 		}
 	}
@@ -142,7 +142,7 @@ func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 		if n == 0 { // the call has gone well
 			said = rawjson.TextAt(body, "error_message")
 		}
-		return dialect.Reason{State: video.Failed, Code: strconv.FormatInt(n, 10), Message: said, Barred: barred(n), Raw: string(body)}.Ended(ep)
+		return dialect.Reason{State: video.Failed, Code: strconv.FormatInt(n, 10), Message: said, Blocked: blocked(n), Raw: string(body)}.Ended(ep)
 	}
 	return video.Progress{State: video.InProgress}
 }

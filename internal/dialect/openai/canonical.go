@@ -242,19 +242,19 @@ func (w *writer) mark(c completion.Cache) {
 }
 
 func (w *writer) assistant(parts []completion.Part) {
-	var said, calls, thoughts []completion.Part
+	var said, calls, reasoning []completion.Part
 	for i := range parts {
 		switch parts[i].Kind {
 		case completion.CallPart:
 			calls = append(calls, parts[i])
 		case completion.ReasoningPart:
-			thoughts = append(thoughts, parts[i])
+			reasoning = append(reasoning, parts[i])
 		case completion.ImagePart: // what a model drew comes back to few models, and to none in its own turn
 		default:
 			said = append(said, parts[i])
 		}
 	}
-	if len(said)+len(calls)+len(thoughts) == 0 {
+	if len(said)+len(calls)+len(reasoning) == 0 {
 		return
 	}
 	w.Object()
@@ -265,7 +265,7 @@ func (w *writer) assistant(parts []completion.Part) {
 		w.Name("content").Null()
 		w.has |= completion.HasNulls
 	}
-	w.thoughts(thoughts)
+	w.reasoning(reasoning)
 	w.calls(calls)
 	w.EndObject()
 }
@@ -286,31 +286,31 @@ func joined(parts []completion.Part) []completion.Part {
 	return []completion.Part{{Text: text.String(), Cache: mark}}
 }
 
-// thoughts writes reasoning as text, and as the entries from which a gateway behind this one can make it whole again.
-func (w *writer) thoughts(parts []completion.Part) {
+// reasoning writes reasoning as text, and as the entries from which a gateway behind this one can make it whole again.
+func (w *writer) reasoning(parts []completion.Part) {
 	if len(parts) == 0 {
 		return
 	}
 	w.has |= completion.HasReasoning
 	var text strings.Builder
 	for i := range parts {
-		text.WriteString(parts[i].Thought.Text)
+		text.WriteString(parts[i].Reasoning.Text)
 	}
 	if text.Len() > 0 {
 		w.Name("reasoning").Text(text.String())
 	}
 	w.Name("reasoning_details").Array()
 	for i := range parts {
-		t := parts[i].Thought
+		t := parts[i].Reasoning
 		w.Object()
 		switch t.Kind {
-		case completion.ThoughtEncrypted:
+		case completion.ReasoningEncrypted:
 			w.Name("type").Text("reasoning.encrypted")
 			w.Name("data").Text(t.Data)
-		case completion.ThoughtSummary:
+		case completion.ReasoningSummary:
 			w.Name("type").Text("reasoning.summary")
 			w.Name("summary").Text(t.Text)
-		case completion.ThoughtText:
+		case completion.ReasoningText:
 			w.Name("type").Text("reasoning.text")
 			w.Name("text").Text(t.Text)
 			if t.Signature != "" {

@@ -86,7 +86,7 @@ func sizeOf(batch []task.Input) (n int) {
 	return n
 }
 
-// writeInput writes one input: its tokens, its text, or an object of its parts where there are pictures among them.
+// writeInput writes one input: its tokens, its text, or an object of its parts where there are images among them.
 func writeInput(w *rawjson.Writer, in *task.Input) {
 	if in.Tokens != nil {
 		w.Array()

@@ -19,7 +19,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r.Raw = string(body)
 	}
 	r.Status, r.Header = status, header
-	if status != http.StatusForbidden || !barred(r.Code+" "+r.Message) {
+	if status != http.StatusForbidden || !blocked(r.Code+" "+r.Message) {
 		return r.Fault(ep)
 	}
 	r.Status, r.Code = http.StatusUnavailableForLegalReasons, "content_policy_violation" // the credential is fine: some say so to what they do not allow
@@ -29,7 +29,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 }
 
 // barred reports whether a refusal is about what its words say, and not about who says them.
-func barred(text string) bool {
+func blocked(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc([]string{"moderation", "content_policy", "content policy", "content_filter", "safety system", "flagged"},
 		func(phrase string) bool { return strings.Contains(text, phrase) })

@@ -13,34 +13,34 @@ import (
 // Names of the quirk images_wire.
 const (
 	wireRouter = "openrouter" // one route /images for all
-	wireChat   = "chat"       // by the chat wire, with pictures among what the model may answer with
+	wireChat   = "chat"       // by the chat wire, with images among what the model may answer with
 )
 
-// converse asks for one picture in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
+// converse asks for one image in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
 func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
-	m, unheard := p.conversation(first)
+	m, unsent := p.conversation(first)
 	body, err := dialect.Object(p.ask, dialect.Call{Path: path, Body: m.JSON()})
 	if err != nil {
 		return dialect.MadeImages{}, err
 	}
 	out := dialect.MadeImages{Head: completion.Head{
-		ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: dialect.NotSent(unheard),
+		ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: dialect.NotSent(unsent),
 	}}
 	finish := ""
 	for c := rawjson.ElementsOf(rawjson.Find(body, "choices")); c.Next(); {
 		finish = rawjson.TextAt(c.Value, "finish_reason")
 		for e := rawjson.ElementsOf(rawjson.FindPath(c.Value, "message", "images")); e.Next(); {
-			made, err := dialect.ImageAt(p.ask, first+len(out.Pictures), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
+			made, err := dialect.ImageAt(p.ask, first+len(out.Images), rawjson.Text(rawjson.FindPath(e.Value, "image_url", "url")))
 			if err != nil {
 				return out, err
 			}
-			out.Pictures = append(out.Pictures, made)
+			out.Images = append(out.Images, made)
 		}
 	}
 	switch {
-	case len(out.Pictures) == 0 && finish == string(completion.ContentFilter):
+	case len(out.Images) == 0 && finish == string(completion.ContentFilter):
 		return out, dialect.Refusal{Status: 400, Code: "content_policy_violation"}.Fault(p.ep)
-	case len(out.Pictures) == 0:
+	case len(out.Images) == 0:
 		return out, dialect.NoImage(p.ep)
 	}
 	if u, err := parseUsage(rawjson.Find(body, "usage"), &p.ep.Provider.Quirks); err == nil && u != nil {
@@ -51,8 +51,8 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 	return out, nil
 }
 
-// conversation is the request of one picture, and what of the task is not in it.
-func (p *painter) conversation(index int) (m *dialect.Members, unheard []string) {
+// conversation is the request of one image, and what of the task is not in it.
+func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) {
 	t := p.t
 	m = new(dialect.Members)
 	m.Text("model", p.ep.UpstreamID)
@@ -84,24 +84,24 @@ func (p *painter) conversation(index int) (m *dialect.Members, unheard []string)
 		m.Raw("image_config", body)
 	}
 	if t.Seed != nil {
-		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same picture
+		m.Int("seed", *t.Seed+int64(index)) // the same seed would give the same image
 	}
 	for _, x := range []struct{ name, value string }{
 		{"background", t.Background}, {"output_format", t.Output}, {"moderation", t.Moderation}, {"style", t.Style}, {"mask", t.Mask},
 	} {
 		if x.value != "" && x.value != "auto" {
-			unheard = append(unheard, x.name)
+			unsent = append(unsent, x.name)
 		}
 	}
 	if t.Compression >= 0 {
-		unheard = append(unheard, "output_compression")
+		unsent = append(unsent, "output_compression")
 	}
 	if p.req.User != "" {
 		m.Text("user", dialect.HashUser(p.req.Account, []byte(p.req.User)))
 	}
 	m.Options(t, p.ep.Provider.ID)
 	m.Extra(t.Extra)
-	return m, unheard
+	return m, unsent
 }
 
 // chatRatios are those that a size in pixels is told as.

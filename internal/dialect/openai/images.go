@@ -23,12 +23,12 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// family is what a model of pictures takes (OpenAI, API reference, Create image; Image generation guide, Customize image output).
+// family is what a model of images takes (OpenAI, API reference, Create image; Image generation guide, Customize image output).
 type family struct {
 	gpt     bool     // it counts tokens, streams, and has the newer properties
 	dalle   bool     // it answers with addresses unless it is asked not to
 	styles  bool     // it has styles
-	each    int      // pictures of one call, 0 any
+	each    int      // images of one call, 0 any
 	sizes   []string // it makes; nil: any, or unknown
 	free    bool     // any size of which both sides are multiples of 16
 	unknown bool     // a compatible server's own: it gets what the client wrote
@@ -58,7 +58,7 @@ func familyOf(id string) *family {
 	return &otherFamily
 }
 
-// paint makes pictures at /images/generations, or from others at /images/edits. A server whose quirk says so has one route for
+// paint makes images at /images/generations, or from others at /images/edits. A server whose quirk says so has one route for
 // both, at /images, or makes them in conversations.
 func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
@@ -86,7 +86,7 @@ func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	}
 }
 
-// painter makes the pictures of one task. What it knows is not changed after it was made: calls run beside each other.
+// painter makes the images of one task. What it knows is not changed after it was made: calls run beside each other.
 type painter struct {
 	d      *Dialect
 	ask    dialect.Ask
@@ -97,7 +97,7 @@ type painter struct {
 	router bool
 }
 
-// whole makes some of the pictures by one call.
+// whole makes some of the images by one call.
 func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
 	call, err := p.call(count, false)
 	if err != nil {
@@ -110,7 +110,7 @@ func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
 	return p.read(body, first, call.Notice)
 }
 
-// call encodes the request for so many pictures.
+// call encodes the request for so many images.
 func (p *painter) call(count int, stream bool) (dialect.Call, error) {
 	m, dropped := p.members(count, stream)
 	call := dialect.Call{Path: "/images/generations", Notice: dialect.NotSent(dropped), Stream: stream}
@@ -232,12 +232,12 @@ func (p *painter) size(m *dialect.Members) {
 	}
 }
 
-// inline reports whether all pictures to work from came with the request.
+// inline reports whether all images to work from came with the request.
 func (p *painter) inline() bool {
 	return (p.t.Mask == "" || imagefile.IsData(p.t.Mask)) && !slices.ContainsFunc(p.t.References, func(a string) bool { return !imagefile.IsData(a) })
 }
 
-// references writes pictures to work from by their addresses: the provider fetches what is not in the request.
+// references writes images to work from by their addresses: the provider fetches what is not in the request.
 func (p *painter) references(m *dialect.Members, name string, parts bool) {
 	var w rawjson.Writer
 	w.Array()
@@ -265,7 +265,7 @@ func writeAddress(w *rawjson.Writer, address string) {
 	w.EndObject()
 }
 
-// form writes the request as a form, with the pictures as files: every server that edits takes that.
+// form writes the request as a form, with the images as files: every server that edits takes that.
 func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -295,7 +295,7 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 	return call, nil
 }
 
-// file adds a picture to a form.
+// file adds an image to a form.
 func file(w *multipart.Writer, name, address string) error {
 	data, err := imagefile.FromURL(address)
 	if err != nil {
@@ -321,7 +321,7 @@ func file(w *multipart.Writer, name, address string) error {
 func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(body, "id"), Model: rawjson.TextAt(body, "model"), Notice: notice}}
 	for e := rawjson.ElementsOf(rawjson.Find(body, "data")); e.Next(); {
-		made, err := p.picture(first+len(out.Pictures), e.Value)
+		made, err := p.image(first+len(out.Images), e.Value)
 		if err != nil {
 			return out, err
 		}
@@ -330,13 +330,13 @@ func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImage
 		if made.Quality == "" { // it is priced by what was asked of it
 			made.Quality = p.family.quality(p.t.Quality)
 		}
-		out.Pictures = append(out.Pictures, made)
+		out.Images = append(out.Images, made)
 	}
 	out.Usage = p.usage(rawjson.Find(body, "usage"))
 	return out, nil
 }
 
-func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
+func (p *painter) image(index int, v []byte) (*task.MadeImage, error) {
 	if encoded := rawjson.TextAt(v, "b64_json"); encoded != "" {
 		if imagefile.IsData(encoded) { // some compatible servers write whole addresses here
 			return dialect.ImageAt(p.ask, index, encoded)
@@ -349,8 +349,8 @@ func (p *painter) picture(index int, v []byte) (*task.Picture, error) {
 	return nil, dialect.NoImage(p.ep)
 }
 
-// settings takes what an answer says of its pictures.
-func settings(to *task.Picture, v []byte) {
+// settings takes what an answer says of its images.
+func settings(to *task.MadeImage, v []byte) {
 	word := func(name string) string { return rawjson.TextAt(v, name) }
 	to.Size, to.Quality, to.Background, to.Output = word("size"), word("quality"), word("background"), word("output_format")
 	if _, _, pixels := task.Dimensions(to.Size); !pixels {
@@ -358,7 +358,7 @@ func settings(to *task.Picture, v []byte) {
 	}
 }
 
-// usage reads the counts. A model of pictures that does not tell its answer's tokens apart makes nothing but pictures of them.
+// usage reads the counts. A model of images that does not tell its answer's tokens apart makes nothing but images of them.
 func (p *painter) usage(v []byte) usage.Usage {
 	u, err := parseUsage(v, &p.ep.Provider.Quirks)
 	if err != nil || u == nil {
@@ -370,7 +370,7 @@ func (p *painter) usage(v []byte) usage.Usage {
 	return *u
 }
 
-// stream makes one picture with previews.
+// stream makes one image with previews.
 func (p *painter) stream(yield func(*completion.Event, error) bool) {
 	call, err := p.call(1, true)
 	if err != nil {
@@ -430,11 +430,11 @@ func (p *painter) late(answer *dialect.Answer, notice string, yield func(*comple
 		yield(nil, err)
 		return
 	}
-	out.Pictures = out.Pictures[:min(len(out.Pictures), 1)]
+	out.Images = out.Images[:min(len(out.Images), 1)]
 	out.Give(p.ep, yield)
 }
 
-// event reads one frame: a preview, words of a model that draws with them, the picture, or an error. Others give nothing.
+// event reads one frame: a preview, words of a model that draws with them, the image, or an error. Others give nothing.
 func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 	data := bytes.TrimSpace(frame.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
@@ -451,14 +451,14 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 	case kind == "error" || !rawjson.IsNull(rawjson.Find(data, "error")):
 		return nil, p.d.Failure(p.ep, http.StatusOK, nil, data)
 	case strings.HasSuffix(kind, ".partial_image"):
-		made, err := p.picture(0, data)
+		made, err := p.image(0, data)
 		if err != nil {
 			return nil, nil // a preview that cannot be shown is not missed
 		}
 		n, _ := rawjson.Int(rawjson.Find(data, "partial_image_index"))
 		made.Partial, made.Preview = true, int(min(max(n, 0), 16))
 		settings(made, data)
-		return &completion.Event{Result: &task.Result{Picture: made}}, nil
+		return &completion.Event{Result: &task.Result{Image: made}}, nil
 	case strings.HasSuffix(kind, ".text_chunk"):
 		text := []byte(rawjson.TextAt(data, "text"))
 		if rawjson.TextAt(data, "phase") == "reasoning" {
@@ -466,13 +466,13 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 		}
 		return &completion.Event{Text: text}, nil
 	case strings.HasSuffix(kind, ".completed"):
-		made, err := p.picture(0, data)
+		made, err := p.image(0, data)
 		if err != nil {
 			return nil, err
 		}
 		settings(made, data)
 		u := p.usage(rawjson.Find(data, "usage"))
-		return &completion.Event{Result: &task.Result{Picture: made}, Usage: &u, Done: true}, nil
+		return &completion.Event{Result: &task.Result{Image: made}, Usage: &u, Done: true}, nil
 	}
 	return nil, nil
 }

@@ -160,7 +160,7 @@ func optional(name []byte) bool {
 	return false
 }
 
-// reason writes what the assistant thought under the name that the server knows. A client that sends the details alone gets the same:
+// reason writes the reasoning of an assistant message under the name that the server knows. A client that sends the details alone gets the same:
 // their plain texts are the reasoning. Entries in the format of another family mean nothing to this wire and stay behind.
 func (w *rewriter) reason(text, details []byte) {
 	if text != nil {

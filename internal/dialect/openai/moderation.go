@@ -82,17 +82,17 @@ func readVerdict(v []byte, in *task.ModerationInput) (out task.Verdict, ok bool)
 	}
 	for m := rawjson.MembersOf(categories); m.Next(); {
 		i := category(m.Name)
-		if is, told := rawjson.Bool(m.Value); told && i >= 0 {
+		if is, reported := rawjson.Bool(m.Value); reported && i >= 0 {
 			out.Is[i] = out.Is[i] || is
 			out.Text[i] = applied == nil && hasText(in) // older models judge texts alone, and do not say so
 			out.Flagged = out.Flagged || is
 		}
 	}
-	if flagged, told := rawjson.Bool(rawjson.Find(v, "flagged")); told {
+	if flagged, reported := rawjson.Bool(rawjson.Find(v, "flagged")); reported {
 		out.Flagged = flagged
 	}
 	for m := rawjson.MembersOf(rawjson.Find(v, "category_scores")); m.Next(); {
-		if score, told := rawjson.Float(m.Value); told && category(m.Name) >= 0 {
+		if score, reported := rawjson.Float(m.Value); reported && category(m.Name) >= 0 {
 			i := category(m.Name)
 			out.Score[i] = max(out.Score[i], score)
 		}

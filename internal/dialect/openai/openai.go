@@ -29,7 +29,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	var notices []string
 	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
-		notices = append(notices, completion.NoticeThoughts)
+		notices = append(notices, completion.NoticeReasoning)
 	}
 	var err error
 	switch {

@@ -68,7 +68,7 @@ func encodeSpeech(ep *catalog.Endpoint, t *task.Speech, events bool) []byte {
 	return append(b, '}')
 }
 
-// isEvents reports whether a body is an event stream: some servers send bare sound all the same.
+// isEvents reports whether a body is an event stream: some servers send bare audio all the same.
 func isEvents(body *bufio.Reader) bool {
 	head, _ := body.Peek(8)
 	for _, begin := range [...]string{"data:", "event:", "id:", "retry:", ":", "\n", "\r"} {
@@ -115,14 +115,14 @@ func (d *Dialect) speechEvent(answer *dialect.Answer, data []byte, media string)
 	}
 	switch rawjson.TextAt(data, "type") {
 	case "speech.audio.delta":
-		sound, err := base64.StdEncoding.DecodeString(rawjson.TextAt(data, "audio"))
+		audio, err := base64.StdEncoding.DecodeString(rawjson.TextAt(data, "audio"))
 		if err != nil {
 			return nil, dialect.Broken(answer.Endpoint, err)
 		}
-		if len(sound) == 0 {
+		if len(audio) == 0 {
 			return nil, nil
 		}
-		return &completion.Event{Choice: -1, Result: &task.Result{Sound: &task.Sound{Data: sound, MediaType: media}}}, nil
+		return &completion.Event{Choice: -1, Result: &task.Result{Audio: &task.AudioPiece{Data: audio, MediaType: media}}}, nil
 	case "speech.audio.done":
 		var u usage.Usage
 		set(&u.Prompt, rawjson.FindPath(data, "usage", "input_tokens"))

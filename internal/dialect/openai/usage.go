@@ -215,18 +215,18 @@ func (t *tally) addUpCompletion() {
 		}
 		return
 	}
-	switch told := sum(t.Prompt, t.Completion); t.quirks.ReasoningCount {
+	switch reported := sum(t.Prompt, t.Completion); t.quirks.ReasoningCount {
 	case "inside":
 	case "outside":
 		t.Completion = sum(t.Completion, t.Reasoning)
 	case "total":
-		if rest := t.total.N - told.N; rest > 0 {
+		if rest := t.total.N - reported.N; rest > 0 {
 			t.Completion = sum(t.Completion, usage.Of(rest))
 			t.Reasoning = first(t.Reasoning, usage.Of(rest))
 		}
 	default:
 		// the sum reports which it is: xAI counts reasoning beside completion_tokens, and so does Azure for its models
-		if t.total.Reported && t.Reasoning.N > 0 && t.total == sum(told, t.Reasoning) {
+		if t.total.Reported && t.Reasoning.N > 0 && t.total == sum(reported, t.Reasoning) {
 			t.Completion = sum(t.Completion, t.Reasoning)
 		}
 	}

@@ -80,15 +80,15 @@ func TestUsageCorpus(t *testing.T) {
 // checkCharge recomputes the written lines and total from the usage object.
 func checkCharge(t *testing.T, x example) {
 	t.Helper()
-	told, err := parseUsage([]byte(x.usage), &x.quirks)
+	reported, err := parseUsage([]byte(x.usage), &x.quirks)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if told == nil {
-		told = &usage.Usage{}
+	if reported == nil {
+		reported = &usage.Usage{}
 	}
-	if told.UpstreamCost != x.upstreamCost || told.Tier != x.tier {
-		t.Errorf("upstream cost %q and tier %q; want %q and %q", told.UpstreamCost, told.Tier, x.upstreamCost, x.tier)
+	if reported.UpstreamCost != x.upstreamCost || reported.Tier != x.tier {
+		t.Errorf("upstream cost %q and tier %q; want %q and %q", reported.UpstreamCost, reported.Tier, x.upstreamCost, x.tier)
 	}
 	counted := false
 	own := func(which int) int64 {
@@ -99,7 +99,7 @@ func checkCharge(t *testing.T, x example) {
 		return x.own[which]
 	}
 	most := upTo(believed, believed)
-	u := told.Completed(&most, &x.covers, true, &usage.Delivered{}, func() int64 { return own(0) }, func() usage.Delivered { return usage.Delivered{Text: own(1)} })
+	u := reported.Completed(&most, &x.covers, true, &usage.Delivered{}, func() int64 { return own(0) }, func() usage.Delivered { return usage.Delivered{Text: own(1)} })
 	if counted != (x.own != nil) {
 		t.Error("our own count was not asked for")
 	}
@@ -281,7 +281,7 @@ func TestUsageThatIsNoObject(t *testing.T) {
 }
 
 // What nobody told is not Reported: clients and bills tell it apart from zero.
-func TestUsageNotToldIsNotZero(t *testing.T) {
+func TestMissingUsageIsNotZero(t *testing.T) {
 	t.Parallel()
 	u, err := parseUsage([]byte(`{"prompt_tokens":5,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}`), nil)
 	if err != nil {
@@ -376,7 +376,7 @@ func FuzzParseUsage(f *testing.F) {
 // believed is more tokens than the corpus has anywhere that is true.
 const believed = 1_000_000_000
 
-// upTo is so many tokens of prompt and answer, whatever their parts, and as many searches and pictures as are believed.
+// upTo is so many tokens of prompt and answer, whatever their parts, and as many searches and images as are believed.
 func upTo(prompt, answer int64) usage.Usage {
 	p, a, o := usage.Of(prompt), usage.Of(answer), usage.Of(prompt)
 	return usage.Usage{Prompt: p, CacheRead: p, CacheWrite: p, CacheWrite1h: p, PromptAudio: p, PromptImage: p, PromptVideo: p,

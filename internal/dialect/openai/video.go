@@ -42,7 +42,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 // routes reports whether a server speaks OpenRouter's words.
 func routes(ep *catalog.Endpoint) bool { return ep.Provider.Quirks.VideosWire == "openrouter" }
 
-// videoCall encodes a request as JSON, or as a form when a picture comes with it as data.
+// videoCall encodes a request as JSON, or as a form when an image comes with it as data.
 func videoCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	still, err := guide(ep, r)
 	if err != nil {
@@ -71,7 +71,7 @@ func videoCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	return call, nil
 }
 
-// guide is the one picture that a video can begin with, "" without one.
+// guide is the one image that a video can begin with, "" without one.
 func guide(ep *catalog.Endpoint, r *video.Request) (string, error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", err
@@ -224,7 +224,7 @@ func videoFailure(ep *catalog.Endpoint, status string, body []byte) video.Progre
 	if said := rawjson.Find(body, "error"); !rawjson.IsNull(said) {
 		r := readRefusal(said)
 		reason.Code, reason.Message = r.Code, r.Message
-		reason.Barred = barred(r.Code + " " + r.Message)
+		reason.Blocked = blocked(r.Code + " " + r.Message)
 	}
 	return reason.Ended(ep)
 }
@@ -281,7 +281,7 @@ func routerCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	return dialect.Call{Path: "/videos", Body: m.JSON()}, nil
 }
 
-// parts adds pictures, sounds and videos as parts of a message.
+// parts adds images, audio and videos as parts of a message.
 func parts(m *dialect.Members, name string, list []video.Media) {
 	if len(list) == 0 {
 		return

@@ -22,8 +22,8 @@ func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error
 	seen := make([]bool, len(t.Documents))
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		i, ok := rawjson.Int(rawjson.Find(e.Value, "index"))
-		score, told := rawjson.Float(rawjson.Find(e.Value, "relevance_score"))
-		if !ok || !told || i < 0 || i >= int64(len(seen)) || seen[i] {
+		score, reported := rawjson.Float(rawjson.Find(e.Value, "relevance_score"))
+		if !ok || !reported || i < 0 || i >= int64(len(seen)) || seen[i] {
 			return nil, dialect.Broken(ep, errRanks)
 		}
 		seen[i] = true

@@ -37,9 +37,9 @@ func encode(t testing.TB, ep *catalog.Endpoint, req *completion.Request) dialect
 // A request of this wire goes out with its own bytes, but for what is the gateway's own business.
 func TestSplice(t *testing.T) {
 	t.Parallel()
-	packed := pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: "acme-responses-v1", ID: "rs_7", Data: "own", Origin: "acme/acme-large"})
-	sibling := pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: "acme-responses-v1", ID: "rs_6", Data: "other", Origin: "acme/acme-small"})
-	foreign := pack.Pack(&completion.Thought{Format: completion.FormatAnthropic, Text: "t", Signature: "s"})
+	packed := pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: "acme-responses-v1", ID: "rs_7", Data: "own", Origin: "acme/acme-large"})
+	sibling := pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: "acme-responses-v1", ID: "rs_6", Data: "other", Origin: "acme/acme-small"})
+	foreign := pack.Pack(&completion.ReasoningDetail{Format: completion.FormatAnthropic, Text: "t", Signature: "s"})
 	for name, tt := range map[string]struct{ body, history, want string }{
 		"plain": {`{"input":"hi","model":"x/y"}`, "", `{"model":"acme-large","input":"hi","store":false}`},
 		"unknown fields": {`{"model":"x/y","input":[ {"role":"user", "content":"hi","odd":1} ],"client_metadata":{"a": [1]},"stream":true,"truncation":"auto","temperature":0.10}`, "",
@@ -148,7 +148,7 @@ func TestFrames(t *testing.T) {
 		event("response.output_text.delta", `"output_index":2,"item_id":"msg_1","delta":"Hi","logprobs":[{"token":"Hi"}],"odd":[1, 2]`) +
 		event("response.output_text.annotation.added", `"output_index":2,"item_id":"msg_1","annotation":{"type":"url_citation","url":"u","title":"t","start_index":0,"end_index":2}`) +
 		event("response.completed", `"response":{"id":"resp_1","status":"completed","service_tier":"flex","output":[{"type":"web_search_call"}],"usage":{"input_tokens":3,"output_tokens":2,"input_tokens_details":{"cached_tokens":1},"output_tokens_details":{"reasoning_tokens":1}}}`)
-	for provider, sealed := range map[string]string{"openai": "ZW5j", "acme": pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: "acme-responses-v1", ID: "rs_1", Data: "ZW5j", Origin: "acme/acme-large"})} {
+	for provider, sealed := range map[string]string{"openai": "ZW5j", "acme": pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: "acme-responses-v1", ID: "rs_1", Data: "ZW5j", Origin: "acme/acme-large"})} {
 		t.Run(provider, func(t *testing.T) {
 			t.Parallel()
 			a := &dialect.Answer{Endpoint: endpoint(provider), Request: plain(t, true), Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 1 << 20}, Body: dialect.NewBody(strings.NewReader(stream)), Notice: "Note."}

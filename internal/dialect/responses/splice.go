@@ -126,22 +126,22 @@ func (e *encoder) input(v []byte) {
 func (e *encoder) items(list []byte) {
 	for el := rawjson.ElementsOf(list); el.Next(); {
 		if rawjson.TextAt(el.Value, "type") == "reasoning" {
-			e.thought(el.Value)
+			e.reasoningDetail(el.Value)
 			continue
 		}
 		e.Raw(el.Value)
 	}
 }
 
-// thought writes an item of reasoning that the endpoint can read: its own.
-func (e *encoder) thought(v []byte) {
+// reasoningDetail writes an item of reasoning that the endpoint can read: its own.
+func (e *encoder) reasoningDetail(v []byte) {
 	data := rawjson.TextAt(v, "encrypted_content")
-	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, Data: data}
+	t := completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatOpenAI, Data: data}
 	packed, ok := pack.Unpack(data)
 	if ok {
 		t = packed
 	}
-	if data == "" || e.req.Thoughtless || !e.own(&t) {
+	if data == "" || e.req.WithoutReasoning || !e.own(&t) {
 		e.foreign = e.foreign || t.Data != "" || t.Signature != ""
 		return
 	}
@@ -164,8 +164,8 @@ func (e *encoder) thought(v []byte) {
 }
 
 // own tells reasoning that the endpoint can read.
-func (e *encoder) own(t *completion.Thought) bool {
-	return t.Kind == completion.ThoughtEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
+func (e *encoder) own(t *completion.ReasoningDetail) bool {
+	return t.Kind == completion.ReasoningEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
 }
 
 // include writes the client's list and, of models that reason, what the next turn needs of it: the provider keeps nothing.
@@ -217,7 +217,7 @@ func (e *encoder) reasoning(object []byte) {
 	e.EndObject()
 }
 
-// summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show what was thought,
+// summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show the reasoning,
 // have no word for one.
 func (e *encoder) summary(effort string) {
 	how := e.req.Reasoning.Summary

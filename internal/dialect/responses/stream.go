@@ -35,7 +35,7 @@ type item struct {
 	argued  bool
 	part    string // of reasoning: list and index of the part under way
 	detail  int    // index among the reasoning details of that part
-	drawing bool   // a picture
+	drawing bool   // an image
 }
 
 // decoder turns frames into events.
@@ -249,7 +249,7 @@ func (dec *decoder) bind(b, data []byte, id string) []byte {
 	if dec.format == completion.FormatOpenAI {
 		return append(b, data...)
 	}
-	return rawjson.AppendText(b, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: dec.format, ID: id, Data: rawjson.Text(data), Origin: originOf(dec.ep)}))
+	return rawjson.AppendText(b, pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: dec.format, ID: id, Data: rawjson.Text(data), Origin: originOf(dec.ep)}))
 }
 
 // detail begins an entry of reasoning_details, in the list begun before or in a new one.

@@ -51,7 +51,7 @@ func (dec *decoder) item(v []byte) {
 			dec.part(e.Value)
 		}
 	case "reasoning":
-		dec.thought(it, v)
+		dec.reasoningDetail(it, v)
 	default:
 		dec.close(it, v)
 	}
@@ -72,7 +72,7 @@ func (dec *decoder) part(v []byte) {
 	}
 }
 
-func (dec *decoder) thought(it *item, v []byte) {
+func (dec *decoder) reasoningDetail(it *item, v []byte) {
 	said := []byte(nil)
 	for _, list := range [...]struct{ name, kind string }{{"summary", "summary"}, {"content", "text"}} {
 		at := 0
@@ -114,9 +114,9 @@ func countCalls(u *usage.Usage, response, counts []byte) {
 	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
 		countCall(u, e.Value, containers)
 	}
-	more := func(c *usage.Count, told usage.Count) {
-		if told.Told() && (told.N > c.N || !c.Reported) {
-			*c = told
+	more := func(c *usage.Count, reported usage.Count) {
+		if reported.Valid() && (reported.N > c.N || !c.Reported) {
+			*c = reported
 		}
 	}
 	more(&u.WebSearches, countAt(rawjson.FindPath(response, "tool_usage", "web_search"), "num_requests"))

@@ -71,7 +71,7 @@ func (e *encoder) turn(t *completion.Turn, custom map[string]bool) error {
 				return err
 			}
 		case completion.ReasoningPart:
-			e.reasoned(part.Thought)
+			e.reasoned(part.Reasoning)
 		default:
 			end := at + 1
 			for end < len(t.Parts) && !standsAlone(t.Parts[end].Kind) {
@@ -220,12 +220,12 @@ func wordsOf(parts []completion.Part) (string, bool) {
 }
 
 // reasoned writes reasoning that is the endpoint's own.
-func (e *encoder) reasoned(t *completion.Thought) {
+func (e *encoder) reasoned(t *completion.ReasoningDetail) {
 	if packed, ok := pack.Unpack(t.Data); ok {
 		t = &packed
 	}
 	if !e.own(t) {
-		e.foreign = e.foreign || t.Kind == completion.ThoughtEncrypted || t.Signature != ""
+		e.foreign = e.foreign || t.Kind == completion.ReasoningEncrypted || t.Signature != ""
 		return
 	}
 	e.Object()
@@ -382,7 +382,7 @@ func (e *encoder) settings(p *completion.Prompt) {
 	if len(p.Stop) > 0 {
 		e.note("Stop sequences were left out: the provider of this model does not take them.")
 	}
-	if p.Sound != nil {
+	if p.Audio != nil {
 		e.note("Spoken output was left out: the provider of this model has none.")
 	}
 	e.shape(&p.Format, s.Verbosity)

@@ -1,4 +1,4 @@
-// Package runway is the dialect of Runway's API: a video is a task that is made from a text or from a picture. It must not choose endpoints.
+// Package runway is the dialect of Runway's API: a video is a task that is made from a text or from an image. It must not choose endpoints.
 package runway
 
 import (
@@ -83,7 +83,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	}
 	m.Int("duration", r.Seconds)
 	if strings.HasPrefix(ep.UpstreamID, "veo3.1") {
-		m.Flag("audio", r.Sound())
+		m.Flag("audio", r.WithAudio())
 	}
 	if r.Seed != nil {
 		m.Int("seed", *r.Seed&0xffffffff)
@@ -93,7 +93,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: rawjson.TextAt(body, "id"), Wait: wait}, err
 }
 
-// frames are the first and the last picture.
+// frames are the first and the last image.
 func frames(first, last string) []byte {
 	b := rawjson.AppendText([]byte(`[{"uri":`), first)
 	b = rawjson.AppendText(append(b, `,"position":"first"},{"uri":`...), last)
@@ -133,7 +133,7 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 		return p
 	case "FAILED":
 		code := rawjson.TextAt(body, "failureCode")
-		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.TextAt(body, "failure"), Barred: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
+		return dialect.Reason{State: video.Failed, Code: code, Message: rawjson.TextAt(body, "failure"), Blocked: strings.Contains(code, "SAFETY"), Raw: string(body)}.Ended(ep)
 	case "CANCELLED":
 		return dialect.Reason{State: video.Cancelled}.Ended(ep)
 	}

@@ -17,7 +17,7 @@ import (
 	"weir/internal/task"
 )
 
-// art makes pictures, each by an operation of its own (Yandex Cloud, ImageGenerationAsync.Generate; Operation.Get).
+// art makes images, each by an operation of its own (Yandex Cloud, ImageGenerationAsync.Generate; Operation.Get).
 func art(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if len(t.References) > 0 {
@@ -60,7 +60,7 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 		return out, err
 	}
 	out.Head.Model = rawjson.Text(rawjson.FindPath(answer, "response", "modelVersion"))
-	out.Pictures = append(out.Pictures, made)
+	out.Images = append(out.Images, made)
 	return out, nil
 }
 
@@ -87,7 +87,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	m.Text("modelUri", ep.UpstreamID)
 	m.Raw("messages", append(rawjson.AppendText([]byte(`[{"weight":"1","text":`), t.Prompt), "}]"...))
 	if t.Seed != nil {
-		options.Text("seed", strconv.FormatInt(max(*t.Seed, 0)+int64(index), 10)) // the same seed would give the same picture
+		options.Text("seed", strconv.FormatInt(max(*t.Seed, 0)+int64(index), 10)) // the same seed would give the same image
 	}
 	if ratio := imagefile.RatioOf(t); ratio > 0 {
 		w, h := whole(ratio)
@@ -97,22 +97,22 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	if b := options.JSON(); len(b) > 2 {
 		m.Raw("generationOptions", b)
 	}
-	var unheard []string
+	var unsent []string
 	for _, x := range []struct{ name, value string }{
 		{"quality", t.Quality}, {"background", t.Background}, {"moderation", t.Moderation}, {"style", t.Style}, {"resolution", t.Resolution},
 		{"output_format", strings.TrimPrefix(t.Output, "jpeg")},
 	} {
 		if x.value != "" && x.value != "auto" {
-			unheard = append(unheard, x.name)
+			unsent = append(unsent, x.name)
 		}
 	}
 	if t.Compression >= 0 {
-		unheard = append(unheard, "output_compression")
+		unsent = append(unsent, "output_compression")
 	}
 	for i := range t.Extra {
-		unheard = append(unheard, t.Extra[i].Name)
+		unsent = append(unsent, t.Extra[i].Name)
 	}
-	return m.JSON(), dialect.NotSent(unheard)
+	return m.JSON(), dialect.NotSent(unsent)
 }
 
 // whole is a ratio as two small whole numbers.

@@ -1,5 +1,5 @@
 // Package yandex is the dialect of the wires that Yandex Cloud gives its own models beside the chat wire: text embeddings,
-// pictures and recordings to text. There are no conversations on it. It must not choose endpoints.
+// images and recordings to text. There are no conversations on it. It must not choose endpoints.
 package yandex
 
 import (

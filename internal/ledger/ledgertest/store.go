@@ -38,7 +38,7 @@ type Store struct {
 
 	mu          sync.Mutex
 	wallets     map[string]*wallet
-	keys        map[ledger.Pot]*pot
+	keys        map[ledger.Fund]*fund
 	leases      map[leaseID]*lease
 	nodes       map[string]*node
 	generations map[string]*record.Call
@@ -54,7 +54,7 @@ type wallet struct {
 	recall                    int64
 }
 
-type pot struct {
+type fund struct {
 	spent, leased money.Nano
 	recall        int64
 }
@@ -65,7 +65,7 @@ type leaseID struct {
 }
 
 type lease struct {
-	pot               ledger.Pot
+	fund              ledger.Fund
 	granted, consumed money.Nano
 	held              money.Nano // as the node told
 	epoch             int64
@@ -90,7 +90,7 @@ type entry struct {
 
 // New makes an empty store.
 func New() *Store {
-	return &Store{wallets: map[string]*wallet{}, keys: map[ledger.Pot]*pot{}, leases: map[leaseID]*lease{}, nodes: map[string]*node{},
+	return &Store{wallets: map[string]*wallet{}, keys: map[ledger.Fund]*fund{}, leases: map[leaseID]*lease{}, nodes: map[string]*node{},
 		generations: map[string]*record.Call{}, postings: map[string]ledger.Movement{}, asides: map[int64]ledger.Aside{}}
 }
 
@@ -244,10 +244,10 @@ func (s *Store) decide(method string, id int64, f func(*ledger.Aside) error) err
 }
 
 // Spent is what a key has spent in an interval.
-func (s *Store) Spent(p ledger.Pot) money.Nano {
+func (s *Store) Spent(p ledger.Fund) money.Nano {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.pot(p).spent
+	return s.fund(p).spent
 }
 
 // Leave is ledger.Nodes.Leave.
@@ -295,33 +295,33 @@ func (s *Store) Evict(_ context.Context, id string, beat int64) (gone bool, err 
 func (s *Store) closeLeases(node string) {
 	for id, l := range s.leases {
 		if id.node == node {
-			s.reserve(l.pot, -l.left())
+			s.reserve(l.fund, -l.left())
 			delete(s.leases, id)
 		}
 	}
 }
 
-func (s *Store) reserve(p ledger.Pot, n money.Nano) {
+func (s *Store) reserve(p ledger.Fund, n money.Nano) {
 	if p.Key == "" {
 		s.wallets[p.Wallet].leased += n
 		return
 	}
-	s.pot(p).leased += n
+	s.fund(p).leased += n
 }
 
-func (s *Store) pot(p ledger.Pot) *pot {
+func (s *Store) fund(p ledger.Fund) *fund {
 	k := s.keys[p]
 	if k == nil {
-		k = &pot{}
+		k = &fund{}
 		s.keys[p] = k
 	}
 	return k
 }
 
-// available is what a pot has left, and its recalls.
-func (s *Store) available(p ledger.Pot, limit money.Nano) (money.Nano, *int64, error) {
+// available is what a fund has left, and its recalls.
+func (s *Store) available(p ledger.Fund, limit money.Nano) (money.Nano, *int64, error) {
 	if p.Key != "" {
-		k := s.pot(p)
+		k := s.fund(p)
 		return limit - k.spent - k.leased, &k.recall, nil
 	}
 	w := s.wallets[p.Wallet]
@@ -347,14 +347,14 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	if s.node(b.Node).epoch != b.Epoch {
 		return ledger.Grant{Fenced: true}, nil
 	}
-	available, recall, err := s.available(b.Pot, b.Limit)
+	available, recall, err := s.available(b.Fund, b.Limit)
 	if err != nil {
 		return g, err
 	}
 	g.Available = available
 	id := leaseID{b.Node, b.Lease}
 	old := s.leases[id]
-	was := lease{pot: b.Pot, epoch: b.Epoch, recall: *recall}
+	was := lease{fund: b.Fund, epoch: b.Epoch, recall: *recall}
 	if old != nil {
 		was = *old
 	}
@@ -368,7 +368,7 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 			}
 		}
 		for other, l := range s.leases {
-			if other.node != b.Node && l.pot == b.Pot && !l.escrow && l.granted > l.consumed {
+			if other.node != b.Node && l.fund == b.Fund && !l.escrow && l.granted > l.consumed {
 				g.Elsewhere += l.granted - l.consumed
 				g.Unanswered = g.Unanswered || l.recall < *recall
 			}
@@ -382,7 +382,7 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	}
 	g.Granted = b.Need + extra
 	after.granted = was.granted + g.Granted
-	s.reserve(b.Pot, after.left()-was.left())
+	s.reserve(b.Fund, after.left()-was.left())
 	s.leases[id] = &after
 	return g, nil
 }
@@ -391,7 +391,7 @@ func (s *Store) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 func (s *Store) Return(_ context.Context, node string, rs []ledger.Return) error {
 	return s.ask("Return", node, func() error {
 		for _, r := range rs {
-			_, recall, err := s.available(r.Pot, 0)
+			_, recall, err := s.available(r.Fund, 0)
 			if err != nil {
 				return err
 			}
@@ -400,13 +400,13 @@ func (s *Store) Return(_ context.Context, node string, rs []ledger.Return) error
 			switch {
 			case l == nil:
 			case r.Close:
-				s.reserve(l.pot, -l.left())
+				s.reserve(l.fund, -l.left())
 				delete(s.leases, id)
 			default:
 				before := l.left()
 				l.granted -= r.Amount
 				l.recall = *recall
-				s.reserve(l.pot, l.left()-before)
+				s.reserve(l.fund, l.left()-before)
 			}
 		}
 		return nil
@@ -420,7 +420,7 @@ func (s *Store) Recalled(_ context.Context, node string) (ids []int64, err error
 			if id.node != node {
 				continue
 			}
-			if _, recall, err := s.available(l.pot, 0); err == nil && l.recall < *recall {
+			if _, recall, err := s.available(l.fund, 0); err == nil && l.recall < *recall {
 				ids = append(ids, id.id)
 			}
 		}
@@ -470,14 +470,14 @@ func (s *Store) applyItem(node string, it *ledger.Item) (cost money.Nano) {
 	s.wallets[c.Wallet].charged += c.Cost
 	if c.Key != "" && c.Cost != 0 {
 		for _, p := range ledger.Periods(c.At) {
-			s.pot(ledger.Pot{Wallet: c.Wallet, Key: c.Key, Period: p}).spent += c.Cost
+			s.fund(ledger.Fund{Wallet: c.Wallet, Key: c.Key, Period: p}).spent += c.Cost
 		}
 	}
 	for _, id := range [...]int64{it.WalletLease, it.KeyLease} {
 		if l := s.leases[leaseID{node, id}]; l != nil && id != 0 {
 			before := l.left()
 			l.consumed += c.Cost
-			s.reserve(l.pot, l.left()-before)
+			s.reserve(l.fund, l.left()-before)
 		}
 	}
 	s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + c.Wallet, ledger.SettleRef + c.Generation, -c.Cost})
@@ -514,7 +514,7 @@ func (s *Store) Post(_ context.Context, p ledger.Posting) (done ledger.Posted, e
 		w.credited += p.Amount
 		if c != nil && c.Key != "" {
 			for _, period := range ledger.Periods(c.At) {
-				s.pot(ledger.Pot{Wallet: c.Wallet, Key: c.Key, Period: period}).spent -= p.Amount
+				s.fund(ledger.Fund{Wallet: c.Wallet, Key: c.Key, Period: period}).spent -= p.Amount
 			}
 		}
 		s.entries = append(s.entries, entry{s.serial, ledger.WalletAccount + p.Wallet, p.Ref, p.Amount}, entry{s.serial, p.Against, p.Ref, -p.Amount})
@@ -557,7 +557,7 @@ func (s *Store) Escrow(job string, h ledger.Handover) error {
 		if s.node(h.Node).epoch != h.Epoch {
 			return fault.New(fault.Conflict, "ledgertest.Escrow", "The node's epoch is another.")
 		}
-		move := func(from, to int64, p ledger.Pot) {
+		move := func(from, to int64, p ledger.Fund) {
 			l := s.leases[leaseID{h.Node, from}]
 			if from == 0 || l == nil {
 				return
@@ -566,11 +566,11 @@ func (s *Store) Escrow(job string, h ledger.Handover) error {
 			l.granted -= h.Amount
 			s.reserve(p, l.left()-before)
 			s.reserve(p, h.Amount)
-			s.leases[leaseID{ledger.EscrowOwner + job, to}] = &lease{pot: p, granted: h.Amount, escrow: true}
+			s.leases[leaseID{ledger.EscrowOwner + job, to}] = &lease{fund: p, granted: h.Amount, escrow: true}
 		}
-		move(h.WalletLease, ledger.EscrowWalletLease, ledger.Pot{Wallet: h.Wallet})
+		move(h.WalletLease, ledger.EscrowWalletLease, ledger.Fund{Wallet: h.Wallet})
 		if h.KeyLease != 0 {
-			move(h.KeyLease, ledger.EscrowKeyLease, ledger.Pot{Wallet: h.Wallet, Key: h.Key, Period: h.Period})
+			move(h.KeyLease, ledger.EscrowKeyLease, ledger.Fund{Wallet: h.Wallet, Key: h.Key, Period: h.Period})
 		}
 		return nil
 	})
@@ -615,7 +615,7 @@ func (s *Store) BalanceBeside(_ context.Context, id, node string) (b ledger.Bala
 		b = ledger.Balance{Credited: w.credited, Charged: w.charged, Balance: w.credited - w.charged, Leased: w.leased}
 		for of, l := range s.leases {
 			switch {
-			case l.pot != (ledger.Pot{Wallet: id}) || of.node == node:
+			case l.fund != (ledger.Fund{Wallet: id}) || of.node == node:
 			case l.escrow:
 				b.Held += l.left()
 			default:
@@ -687,12 +687,12 @@ func (s *Store) Checks(context.Context, ledger.Anchor) ([]ledger.Check, ledger.A
 			wrong = append(wrong, fmt.Sprintf("transaction %d sums to %d", id, sum))
 		}
 	}
-	leased, keysLeased := map[string]money.Nano{}, map[ledger.Pot]money.Nano{}
+	leased, keysLeased := map[string]money.Nano{}, map[ledger.Fund]money.Nano{}
 	for _, l := range s.leases {
-		if l.pot.Key == "" {
-			leased[l.pot.Wallet] += l.left()
+		if l.fund.Key == "" {
+			leased[l.fund.Wallet] += l.left()
 		} else {
-			keysLeased[l.pot] += l.left()
+			keysLeased[l.fund] += l.left()
 		}
 	}
 	for id, w := range s.wallets {

@@ -248,7 +248,7 @@ func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 		return nil, 0
 	}
 	if p := d.dict(v["DecodeParms"]); p != nil && d.resolve(p["Predictor"]) != nil && d.resolve(p["Predictor"]) != 1.0 {
-		return nil, 0 // of pictures and tables; what pages draw has none
+		return nil, 0 // of images and tables; what pages draw has none
 	}
 	for _, f := range filters {
 		if !d.spend(filterWork + len(data)) {

@@ -63,7 +63,7 @@ func (w *writer) run(content []byte, resources dict) {
 		case end:
 			return
 		case keyword:
-			if v == "ID" { // a picture among the operators
+			if v == "ID" { // an image among the operators
 				skipImage(&l)
 			} else {
 				w.operator(string(v), resources)
@@ -78,7 +78,7 @@ func (w *writer) run(content []byte, resources dict) {
 	}
 }
 
-// skipImage passes over the data of a picture up to the word EI.
+// skipImage passes over the data of an image up to the word EI.
 func skipImage(l *lexer) {
 	for ; l.at+3 < len(l.in); l.at++ {
 		if isSpace(l.in[l.at]) && l.in[l.at+1] == 'E' && l.in[l.at+2] == 'I' && isSpace(l.in[l.at+3]) {

@@ -40,7 +40,7 @@ func node(t *testing.T, s *store.Store, id string) func(wallet string, lease int
 		t.Fatal(err)
 	}
 	return func(wallet string, lease int64) ledger.Borrow {
-		return ledger.Borrow{Pot: ledger.Pot{Wallet: wallet}, Node: id, Epoch: epoch, Lease: lease, Need: money.Ruble, Want: money.Ruble, Now: time.Unix(1e9, 0)}
+		return ledger.Borrow{Fund: ledger.Fund{Wallet: wallet}, Node: id, Epoch: epoch, Lease: lease, Need: money.Ruble, Want: money.Ruble, Now: time.Unix(1e9, 0)}
 	}
 }
 
@@ -106,7 +106,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 		if _, err := s.Borrow(t.Context(), borrow(w, int64(i+1))); err != nil {
 			t.Fatal(err)
 		}
-		back = append(back, ledger.Return{Pot: ledger.Pot{Wallet: w}, Lease: int64(i + 1), Amount: money.Ruble})
+		back = append(back, ledger.Return{Fund: ledger.Fund{Wallet: w}, Lease: int64(i + 1), Amount: money.Ruble})
 	}
 	// The store holds w1 and waits for w2. Another holds w3 and waits for w1. When w2 is free the store goes on to w3: a circle.
 	holder, other := begin(t, dsn), begin(t, dsn)

@@ -1004,7 +1004,7 @@ func fencing(t *testing.T, d *desk) {
 	const node = "node_1"
 	must(d.store.Position(d.ctx, node))
 	epoch := must(d.store.Join(d.ctx, node, d.clock.Now()))
-	q := ledger.Borrow{Pot: ledger.Pot{Wallet: w}, Node: node, Epoch: epoch, Lease: 1, Need: ruble, Want: ruble, Now: d.clock.Now()}
+	q := ledger.Borrow{Fund: ledger.Fund{Wallet: w}, Node: node, Epoch: epoch, Lease: 1, Need: ruble, Want: ruble, Now: d.clock.Now()}
 	if g := must(d.store.Borrow(d.ctx, q)); g.Granted != ruble || g.Fenced {
 		t.Fatalf("%+v", g)
 	}

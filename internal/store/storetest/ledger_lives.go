@@ -125,9 +125,9 @@ func copied(t *testing.T, d *desk) {
 	for name, killed := range map[string]bool{"beside the original": false, "after the original was killed": true} {
 		w := d.wallet(1000 * ruble)
 		dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
-		told := 0
+		reported := 0
 		cfg := d.config(dir)
-		cfg.OnSuperseded = func() { told++ }
+		cfg.OnSuperseded = func() { reported++ }
 		a := d.start(cfg)
 		charged := money.Nano(0)
 		spend := func(b *ledger.Book, n int) {
@@ -155,8 +155,8 @@ func copied(t *testing.T, d *desk) {
 			d.flush(a)
 			d.clock.Advance(3 * time.Second)
 			_ = a.Tick(d.ctx)
-			if told != 1 || a.Ready(d.ctx) == nil {
-				t.Errorf("%s: told %d times, ready: %v", name, told, a.Ready(d.ctx))
+			if reported != 1 || a.Ready(d.ctx) == nil {
+				t.Errorf("%s: told %d times, ready: %v", name, reported, a.Ready(d.ctx))
 			}
 			if _, err := a.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Amount: 1}); !fault.Is(err, fault.StorageUnavailable) {
 				t.Errorf("%s: %v", name, err)
@@ -189,9 +189,9 @@ func copied(t *testing.T, d *desk) {
 // nextBeat: a node that settles nothing hears with its next beat that another has its identity.
 func nextBeat(t *testing.T, d *desk) {
 	dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
-	told := 0
+	reported := 0
 	cfg := d.config(dir)
-	cfg.OnSuperseded = func() { told++ }
+	cfg.OnSuperseded = func() { reported++ }
 	a := d.start(cfg)
 	if err := os.CopyFS(other, os.DirFS(dir)); err != nil {
 		t.Fatal(err)
@@ -199,8 +199,8 @@ func nextBeat(t *testing.T, d *desk) {
 	b := d.start(d.config(other))
 	d.clock.Advance(3 * time.Second)
 	_ = a.Tick(d.ctx)
-	if told != 1 || a.Ready(d.ctx) == nil {
-		t.Errorf("told %d times, ready: %v", told, a.Ready(d.ctx))
+	if reported != 1 || a.Ready(d.ctx) == nil {
+		t.Errorf("told %d times, ready: %v", reported, a.Ready(d.ctx))
 	}
 	d.clock.Advance(3 * time.Second)
 	d.tick(b)

@@ -132,11 +132,11 @@ func conversation(t *testing.T, s history.Store) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		told := ""
+		reported := ""
 		for _, r := range list {
-			told += r.ID + "<" + r.Parent + string(r.Input) + string(r.Output) + " "
+			reported += r.ID + "<" + r.Parent + string(r.Input) + string(r.Output) + " "
 		}
-		return told
+		return reported
 	}
 	piece := func(id, parent string) string { return id + "<" + parent + `{"in":"` + id + `"}{"out":"` + id + `"} ` }
 	if got, want := ids("resp_other", 10), piece("resp_1", "")+piece("resp_2", "resp_1")+piece("resp_other", "resp_2"); got != want {

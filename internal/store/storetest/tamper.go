@@ -398,10 +398,10 @@ func largeLeases(t *testing.T, b Books) {
 			t.Fatal(err)
 		}
 	}
-	for _, pot := range []ledger.Pot{{Wallet: "wal_2"}, {Wallet: "wal_2", Key: "key_2", Period: ledger.Period{Kind: ledger.PeriodTotal}}} {
+	for _, fund := range []ledger.Fund{{Wallet: "wal_2"}, {Wallet: "wal_2", Key: "key_2", Period: ledger.Period{Kind: ledger.PeriodTotal}}} {
 		borrow := func(node string, need money.Nano) ledger.Grant {
 			t.Helper()
-			g, err := b.Store.Borrow(ctx, ledger.Borrow{Node: node, Epoch: epochs(t, b, node), Pot: pot, Limit: math.MaxInt64, Lease: 1 + int64(len(pot.Key)), Need: need, Want: need, Recall: true, Now: at})
+			g, err := b.Store.Borrow(ctx, ledger.Borrow{Node: node, Epoch: epochs(t, b, node), Fund: fund, Limit: math.MaxInt64, Lease: 1 + int64(len(fund.Key)), Need: need, Want: need, Recall: true, Now: at})
 			if err != nil {
 				t.Fatal(err)
 			}

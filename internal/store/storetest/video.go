@@ -37,7 +37,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 	cases := map[string]func(*testing.T, *studio){
 		"a job comes out as it went in":       jobRoundTrip,
 		"a hold that becomes an escrow":       handedOver,
-		"an escrow that nobody heard of":      unheardEscrow,
+		"an escrow that nobody heard of":      unreportedEscrow,
 		"jobs of others":                      foreignJobs,
 		"pages of jobs":                       jobPages,
 		"from submission to content":          wholeJob,
@@ -159,7 +159,7 @@ func (s *studio) user(amount money.Nano) *apikey.Caller {
 }
 
 // video is a request for eight seconds, which cost 8 rubles at one provider and 16 at the other.
-func (s *studio) film(c *apikey.Caller, model string, change ...func(*video.Request)) *video.Submit {
+func (s *studio) newVideo(c *apikey.Caller, model string, change ...func(*video.Request)) *video.Submit {
 	r := &video.Request{Model: model, Prompt: "a weir in the rain", Seconds: 8, CallbackURL: "https://example.com/hook"}
 	r.Preferences.Sort = "price"
 	r.Preferences.Order = []string{"one", "two"}
@@ -171,7 +171,7 @@ func (s *studio) film(c *apikey.Caller, model string, change ...func(*video.Requ
 
 func (k *crew) submit(c *apikey.Caller) *video.Job {
 	k.studio.t.Helper()
-	j, err := k.Submit(k.studio.ctx, k.studio.film(c, "v/film"))
+	j, err := k.Submit(k.studio.ctx, k.studio.newVideo(c, "v/film"))
 	if err != nil {
 		k.studio.t.Fatal(err)
 	}
@@ -238,7 +238,7 @@ func (x teller) Ended(j *video.Job) *webhook.Delivery {
 }
 
 // told lists the events of a user in the outbox.
-func (s *studio) told(user string) (ids []string) {
+func (s *studio) reported(user string) (ids []string) {
 	s.t.Helper()
 	all, err := s.store.ClaimDeliveries(s.ctx, s.clock.Now(), s.clock.Now(), 100, 10_000)
 	if err != nil {
@@ -259,7 +259,7 @@ func withFiles(f *files) func(*video.Deps, *video.Config) {
 func jobRoundTrip(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(100*ruble)
 	seed := int64(7)
-	in := s.film(c, "v/film", func(r *video.Request) {
+	in := s.newVideo(c, "v/film", func(r *video.Request) {
 		r.Seed, r.Size, r.Resolution, r.AspectRatio = &seed, "1280x720", "720p", "16:9"
 		r.References = []video.Media{{Kind: catalog.Image, URL: "data:image/png;base64,AAAA"}}
 		r.Options = []video.ProviderOptions{{Provider: "one", Fields: []video.Param{{Name: "style", Value: []byte(`"noir"`)}}}}
@@ -325,15 +325,15 @@ func handedOver(t *testing.T, s *studio) {
 	s.balanced()
 }
 
-func unheardEscrow(t *testing.T, s *studio) {
+func unreportedEscrow(t *testing.T, s *studio) {
 	c, b := s.user(100*ruble), s.node()
-	unheard := func(err error) error {
+	unsent := func(err error) error {
 		if err != nil {
 			return err
 		}
 		return fault.New(fault.StorageUnavailable, "storetest", "no answer")
 	}
-	if err := s.handed(b, s.hold(b, c.Wallet, 10*ruble), c, "vj_1", 10*ruble, unheard); !fault.Is(err, fault.StorageUnavailable) {
+	if err := s.handed(b, s.hold(b, c.Wallet, 10*ruble), c, "vj_1", 10*ruble, unsent); !fault.Is(err, fault.StorageUnavailable) {
 		t.Fatal(err)
 	}
 	s.tick(b) // what else the lease had goes back
@@ -465,8 +465,8 @@ func wholeJob(t *testing.T, s *studio) {
 	if err != nil || !x.Matches || x.Call.Endpoint != "one/v/film" || x.Call.UpstreamID != "up-1" || len(x.Call.Attempts) != 1 || x.Call.Status != 202 {
 		t.Errorf("%+v, %v", x, err)
 	}
-	if told := s.told(c.User); !slices.Equal(told, []string{j.ID + "-completed"}) {
-		t.Errorf("%q", told)
+	if reported := s.reported(c.User); !slices.Equal(reported, []string{j.ID + "-completed"}) {
+		t.Errorf("%q", reported)
 	}
 	back, err := k.book.GiveBack(s.ctx, ledger.Refund{Generation: j.Generation, ID: "1", Reason: "a broken video", Actor: actor})
 	if err != nil || back.Amount != 4*ruble || back.Wallet != c.Wallet {
@@ -516,7 +516,7 @@ func limitedKey(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(100*ruble)
 	c.Limit = &apikey.Limit{Amount: 20 * ruble}
 	j := k.submit(c)
-	_, err := k.Submit(s.ctx, s.film(c, "v/film"))
+	_, err := k.Submit(s.ctx, s.newVideo(c, "v/film"))
 	if !fault.Is(err, fault.PaymentRequired) || fault.From(err).Details["reason"] != "key_limit" {
 		t.Fatalf("a second job of a key whose limit is held: %v", err)
 	}
@@ -534,7 +534,7 @@ func limitedKey(t *testing.T, s *studio) {
 
 func freeJob(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(0)
-	j, err := k.Submit(s.ctx, s.film(c, "v/free", func(r *video.Request) { r.Preferences.Order = nil }))
+	j, err := k.Submit(s.ctx, s.newVideo(c, "v/free", func(r *video.Request) { r.Preferences.Order = nil }))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -565,8 +565,8 @@ func failedJob(t *testing.T, s *studio) {
 	if after, _ := s.provider.asksAndJobs(); after != before+1 {
 		t.Errorf("%d providers were asked for what none would make", after-before)
 	}
-	if told := s.told(c.User); len(told) != 4 {
-		t.Errorf("%q", told)
+	if reported := s.reported(c.User); len(reported) != 4 {
+		t.Errorf("%q", reported)
 	}
 }
 
@@ -694,8 +694,8 @@ func lateJob(t *testing.T, s *studio) {
 	if !s.provider.jobs["up-1"].cancelled {
 		t.Error("the provider still works on it")
 	}
-	if told := s.told(c.User); !slices.Equal(told, []string{j.ID + "-expired"}) {
-		t.Errorf("%q", told)
+	if reported := s.reported(c.User); !slices.Equal(reported, []string{j.ID + "-expired"}) {
+		t.Errorf("%q", reported)
 	}
 	s.wantBalance(k.book, c.Wallet, 100*ruble, 0, 0)
 	// One that came to its end while nobody looked is not thrown away.
@@ -770,11 +770,11 @@ func moneyBeforeLimit(t *testing.T, s *studio) {
 	k, c := s.crew(s.node()), s.user(33*ruble)
 	k.submit(c)
 	k.submit(c)
-	if _, err := k.Submit(s.ctx, s.film(c, "v/film")); !fault.Is(err, fault.PaymentRequired) {
+	if _, err := k.Submit(s.ctx, s.newVideo(c, "v/film")); !fault.Is(err, fault.PaymentRequired) {
 		t.Errorf("the third job, and no money: %v", err)
 	}
 	s.topUp(c.Wallet, 100*ruble)
-	_, err := k.Submit(s.ctx, s.film(c, "v/film"))
+	_, err := k.Submit(s.ctx, s.newVideo(c, "v/film"))
 	e := fault.From(err)
 	active, _ := e.Details["active_jobs"].([]string)
 	if e.Kind != fault.RateLimited || e.Details["limit"] != 2 || len(active) != 2 || e.Details["reason"] != "video_limit" || e.RetryAfter != 30*time.Second {
@@ -800,7 +800,7 @@ func twoJobs(t *testing.T, s *studio) {
 			wg.Go(func() {
 				caller := *c
 				caller.Key = fmt.Sprint("key_", i%5)
-				j, err := crews[i%2].Submit(s.ctx, s.film(&caller, "v/film"))
+				j, err := crews[i%2].Submit(s.ctx, s.newVideo(&caller, "v/film"))
 				mu.Lock()
 				defer mu.Unlock()
 				if err == nil {
@@ -1026,8 +1026,8 @@ func endedOnce(t *testing.T, s *studio) {
 	}
 	wg.Wait()
 	k.finished(j, video.Cancelled)
-	if told := s.told(c.User); len(told) != 1 {
-		t.Errorf("%q", told)
+	if reported := s.reported(c.User); len(reported) != 1 {
+		t.Errorf("%q", reported)
 	}
 }
 

@@ -146,8 +146,8 @@ func oneVideoTwoJobs(t *testing.T, s *studio) {
 // A job whose charge the books can never take ends, and the charge waits for an operator.
 func asideJob(t *testing.T, s *studio) {
 	const most = 1_000_000_000 * ruble
-	told := 0
-	k, u := s.crew(s.node(), func(d *video.Deps, _ *video.Config) { d.Aside = func() { told++ } }), s.user(100*ruble)
+	reported := 0
+	k, u := s.crew(s.node(), func(d *video.Deps, _ *video.Config) { d.Aside = func() { reported++ } }), s.user(100*ruble)
 	j := k.submit(u)
 	k.step(0)
 	for range 9 {
@@ -158,15 +158,15 @@ func asideJob(t *testing.T, s *studio) {
 	for range 5 {
 		k.step(40 * time.Second)
 	}
-	if j = k.job(j); j.State != video.Completed || j.Cost != 8*ruble || told != 1 {
-		t.Fatalf("%s, told %d times", j.State, told)
+	if j = k.job(j); j.State != video.Completed || j.Cost != 8*ruble || reported != 1 {
+		t.Fatalf("%s, told %d times", j.State, reported)
 	}
 	waiting := must(s.store.Asides(s.ctx))
 	if len(waiting) != 1 || waiting[0].Generation != j.Generation || waiting[0].Wallet != u.Wallet || waiting[0].Cost != 8*ruble || waiting[0].Reason == "" {
 		t.Fatalf("%+v", waiting)
 	}
 	s.mentions("set aside", "weir ledger aside")
-	if ids := s.told(u.User); len(ids) != 1 {
+	if ids := s.reported(u.User); len(ids) != 1 {
 		t.Errorf("%q", ids)
 	}
 	by := audit.Actor{Name: "op"}

@@ -21,7 +21,7 @@ import (
 var errDead = &fault.Error{Kind: fault.StorageUnavailable, Op: "storetest", Public: "this process has died"}
 
 // mortal is a process that dies before or after one of its acts on the world, and does nothing more.
-type mortal struct {
+type killableStore struct {
 	video.Store
 	video.Upstream
 	*files
@@ -33,7 +33,7 @@ type mortal struct {
 	cancel context.CancelFunc
 }
 
-func (m *mortal) act(do func() error) error {
+func (m *killableStore) act(do func() error) error {
 	m.mu.Lock()
 	m.acts++
 	mine := m.acts == m.at
@@ -54,33 +54,33 @@ func (m *mortal) act(do func() error) error {
 }
 
 // gone reports whether the process is dead. What it had begun beside may still be dying.
-func (m *mortal) gone() bool {
+func (m *killableStore) gone() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.dead
 }
 
-func (m *mortal) die() {
+func (m *killableStore) die() {
 	m.dead = true
 	m.cancel()
 }
 
-func (m *mortal) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
+func (m *killableStore) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, limit int) error {
 	return m.act(func() error { return m.Store.AddJob(ctx, j, from, limit) })
 }
 
-func (m *mortal) AcceptJob(ctx context.Context, id string, due time.Time) error {
+func (m *killableStore) AcceptJob(ctx context.Context, id string, due time.Time) error {
 	return m.act(func() error { return m.Store.AcceptJob(ctx, id, due) })
 }
 
-func (m *mortal) Job(ctx context.Context, user, id string) (j *video.Job, err error) {
+func (m *killableStore) Job(ctx context.Context, user, id string) (j *video.Job, err error) {
 	if m.gone() {
 		return nil, errDead
 	}
 	return m.Store.Job(ctx, user, id)
 }
 
-func (m *mortal) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (all []*video.Job, err error) {
+func (m *killableStore) ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) (all []*video.Job, err error) {
 	err = m.act(func() error { all, err = m.Store.ClaimJobs(ctx, node, epoch, now, n); return err })
 	if err != nil {
 		return nil, err
@@ -88,34 +88,34 @@ func (m *mortal) ClaimJobs(ctx context.Context, node string, epoch int64, now ti
 	return all, nil
 }
 
-func (m *mortal) KeepJob(ctx context.Context, j *video.Job, release bool) error {
+func (m *killableStore) KeepJob(ctx context.Context, j *video.Job, release bool) error {
 	return m.act(func() error { return m.Store.KeepJob(ctx, j, release) })
 }
 
-func (m *mortal) AdoptJob(ctx context.Context, j *video.Job) error {
+func (m *killableStore) AdoptJob(ctx context.Context, j *video.Job) error {
 	return m.act(func() error { return m.Store.AdoptJob(ctx, j) })
 }
 
-func (m *mortal) EndJob(ctx context.Context, j *video.Job, end video.End) error {
+func (m *killableStore) EndJob(ctx context.Context, j *video.Job, end video.End) error {
 	return m.act(func() error { return m.Store.EndJob(ctx, j, end) })
 }
 
-func (m *mortal) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (a video.Accepted, err error) {
+func (m *killableStore) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (a video.Accepted, err error) {
 	err = m.act(func() error { a, err = m.Upstream.Submit(ctx, ep, s); return err })
 	return a, err
 }
 
-func (m *mortal) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (p video.Progress, err error) {
+func (m *killableStore) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (p video.Progress, err error) {
 	err = m.act(func() error { p, err = m.Upstream.Poll(ctx, ep, j); return err })
 	return p, err
 }
 
-func (m *mortal) Put(ctx context.Context, key, mediaType string, r io.Reader) (n int64, etag string, err error) {
+func (m *killableStore) Put(ctx context.Context, key, mediaType string, r io.Reader) (n int64, etag string, err error) {
 	err = m.act(func() error { n, etag, err = m.files.Put(ctx, key, mediaType, r); return err })
 	return n, etag, err
 }
 
-func (m *mortal) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (*video.Content, error) {
+func (m *killableStore) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (*video.Content, error) {
 	return m.Upstream.Open(ctx, ep, j, o, r)
 }
 
@@ -146,10 +146,10 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	c, f := s.user(100*ruble), newFiles()
 	ctx, cancel := context.WithCancel(s.ctx)
 	defer cancel()
-	m := &mortal{Store: s.store, Upstream: s.provider, files: f, at: at, after: after, cancel: cancel}
+	m := &killableStore{Store: s.store, Upstream: s.provider, files: f, at: at, after: after, cancel: cancel}
 	book := s.start(s.config(dir))
 	k := s.crew(book, func(d *video.Deps, _ *video.Config) { d.Store, d.Upstream, d.Contents = m, m, contents{m} })
-	in := s.film(c, "v/film")
+	in := s.newVideo(c, "v/film")
 	_, err := k.Submit(ctx, in)
 	for range 20 {
 		if m.gone() || err != nil {
@@ -181,8 +181,8 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 			heir.step(31 * time.Second)
 		}
 		asks, _ := s.provider.asksAndJobs()
-		if told := s.told(c.User); asks != 0 || len(told) != 0 || !m.gone() || err != nil && !errors.Is(err, errDead) {
-			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, told, err)
+		if reported := s.reported(c.User); asks != 0 || len(reported) != 0 || !m.gone() || err != nil && !errors.Is(err, errDead) {
+			t.Fatalf("%s: no job, and %d submissions, %q, %v", what, asks, reported, err)
 		}
 		s.balanced()
 		s.wantBalance(s.store, c.Wallet, 100*ruble, 0, 0)
@@ -210,14 +210,14 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	default:
 		t.Fatalf("%s: %+v", what, j)
 	}
-	if told := s.told(c.User); len(told) != 1 || told[0] != j.ID+"-"+string(j.State) {
-		t.Fatalf("%s: %q", what, told)
+	if reported := s.reported(c.User); len(reported) != 1 || reported[0] != j.ID+"-"+string(j.State) {
+		t.Fatalf("%s: %q", what, reported)
 	}
 	return lived
 }
 
 // contents is the content store of a mortal.
-type contents struct{ *mortal }
+type contents struct{ *killableStore }
 
 func (c contents) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	return c.files.Open(ctx, key, offset, length)

@@ -83,7 +83,7 @@ func delayedSubmission(t *testing.T, s *studio) {
 		s.provider = newProvider()
 		d := &delayed{VideoStore: s.store, fates: map[string]string{"add": c.add, "accept": c.accept}}
 		k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
-		in := s.film(u, "v/film")
+		in := s.newVideo(u, "v/film")
 		j, err := k.Submit(s.ctx, in)
 		if (err != nil) != c.refused || err != nil && !fault.Is(err, fault.StorageUnavailable) {
 			t.Fatalf("%s: %v", name, err)
@@ -115,8 +115,8 @@ func delayedSubmission(t *testing.T, s *studio) {
 		if has := must(s.store.HasJob(s.ctx, u.Wallet, in.Generation)); has != (c.want == video.Completed) {
 			t.Errorf("%s: the call became a job: %t", name, has)
 		}
-		if told := s.told(u.User); len(told) != len(listed) {
-			t.Errorf("%s: %q", name, told)
+		if reported := s.reported(u.User); len(reported) != len(listed) {
+			t.Errorf("%s: %q", name, reported)
 		}
 		if err := k.book.Close(s.ctx); err != nil {
 			t.Fatal(err)
@@ -130,7 +130,7 @@ func delayedSubmission(t *testing.T, s *studio) {
 func refusedByName(t *testing.T, s *studio) {
 	d := &delayed{VideoStore: s.store, fates: map[string]string{"accept": "later"}}
 	k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)
-	in := s.film(u, "v/film")
+	in := s.newVideo(u, "v/film")
 	j, err := k.Submit(s.ctx, in)
 	if err != nil {
 		t.Fatal(err)

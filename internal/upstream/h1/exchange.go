@@ -65,11 +65,11 @@ type Exchange struct {
 	got   Head
 	sent  *sending // a request that is sent beside the reading, else nil
 
-	framing chunked
-	left    int64 // of a body of known length
-	ended   bool  // the body was read to its end
-	spoilt  bool  // the connection serves no further request
-	err     error // of the body
+	framing  chunked
+	left     int64 // of a body of known length
+	ended    bool  // the body was read to its end
+	unusable bool  // the connection serves no further request
+	err      error // of the body
 
 	vec  [2][]byte // what one write takes
 	bufs net.Buffers
@@ -108,7 +108,7 @@ func (x *Exchange) Abort() {
 // Close ends the exchange. The connection is kept when the answer was read to its end and nothing lies behind it.
 func (x *Exchange) Close() {
 	x.mu.Lock()
-	c, keep := x.conn, x.ended && !x.spoilt && !x.aborted && x.at == x.to
+	c, keep := x.conn, x.ended && !x.unusable && !x.aborted && x.at == x.to
 	x.conn = nil
 	x.mu.Unlock()
 	if keep && x.sent != nil {
@@ -128,7 +128,7 @@ func (x *Exchange) Close() {
 	x.mu.Unlock()
 	x.host = nil
 	x.head, x.got, x.sent, x.framing, x.err = head{}, Head{}, nil, chunked{}, nil
-	x.left, x.ended, x.spoilt = 0, false, false
+	x.left, x.ended, x.unusable = 0, false, false
 	x.vec, x.bufs = [2][]byte{}, nil
 }
 
@@ -218,7 +218,7 @@ func (x *Exchange) answeredAnyway(err error) error {
 	if err == nil {
 		return nil
 	}
-	x.spoilt = true
+	x.unusable = true
 	if x.fill() != nil {
 		return err
 	}
@@ -264,7 +264,7 @@ func (x *Exchange) readHead(noBody bool) error {
 func (x *Exchange) begin(noBody bool) {
 	h := &x.head
 	x.got.Status = h.status
-	x.spoilt = x.spoilt || h.last
+	x.unusable = x.unusable || h.last
 	if len(h.encoding) > 0 {
 		x.got.Encoding = string(h.encoding)
 	}
@@ -274,7 +274,7 @@ func (x *Exchange) begin(noBody bool) {
 	x.got.Length, x.left = h.length, h.length
 	x.ended = h.length == 0
 	if h.length < 0 && !h.chunked {
-		x.spoilt = true // its end is the connection's
+		x.unusable = true // its end is the connection's
 	}
 }
 
@@ -372,7 +372,7 @@ func (x *Exchange) read(p []byte, now bool) (int, error) {
 		case bad != nil:
 			return n, bad
 		case x.ended:
-			x.spoilt = x.spoilt || err != nil
+			x.unusable = x.unusable || err != nil
 			return n, io.EOF
 		case err == io.EOF && !known && !x.head.chunked:
 			x.ended = true
@@ -414,7 +414,7 @@ func (x *Exchange) unframe(p []byte) (int, error) {
 	case x.head.chunked:
 		n, used, err := x.framing.decode(p)
 		x.ended = x.framing.state == chunkEnd
-		x.spoilt = x.spoilt || used < len(p)
+		x.unusable = x.unusable || used < len(p)
 		return n, err
 	case x.head.length >= 0:
 		x.left -= int64(len(p))

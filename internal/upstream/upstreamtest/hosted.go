@@ -53,7 +53,7 @@ func Hosted(t *testing.T, d dialect.Texter, dir string, least int) {
 // counted is what an answer reports at its end of hosted tools, and what went by.
 func counted(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, body []byte) string {
 	t.Helper()
-	var told usage.Usage
+	var reported usage.Usage
 	var called usage.Calls
 	answer := dialect.Answer{Endpoint: ep, Request: &completion.Request{}, Length: -1, Limits: dialect.Limits{Whole: 1 << 20, Stream: 1 << 20, Line: 64 << 10},
 		Body: dialect.NewBody(bytes.NewReader(append(body, '\n', '\n')))}
@@ -64,7 +64,7 @@ func counted(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, body []byte) 
 			break
 		}
 		if ev.Usage != nil {
-			told = told.Later(ev.Usage)
+			reported = reported.Later(ev.Usage)
 		}
 		if ev.Called != nil {
 			called = ev.Called.Hosted()
@@ -72,7 +72,7 @@ func counted(t *testing.T, d dialect.Texter, ep *catalog.Endpoint, body []byte) 
 	}
 	var went usage.Usage
 	called.Set(&went)
-	return "reported " + hostedCounts(&told) + ", went by " + hostedCounts(&went) + end
+	return "reported " + hostedCounts(&reported) + ", went by " + hostedCounts(&went) + end
 }
 
 func hostedCounts(u *usage.Usage) string {

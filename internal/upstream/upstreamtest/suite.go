@@ -423,7 +423,7 @@ func statusFaults(w Wire) []failing {
 			t.Errorf("retry after %v", f.RetryAfter)
 		}
 	}
-	told := func(phrase string) func(*testing.T, *fault.Error) {
+	reported := func(phrase string) func(*testing.T, *fault.Error) {
 		return func(t *testing.T, f *fault.Error) {
 			if !strings.Contains(f.Public, phrase) || !strings.Contains(f.Upstream.Raw, phrase) {
 				t.Errorf("public %q raw %q", f.Public, f.Upstream.Raw)
@@ -442,10 +442,10 @@ func statusFaults(w Wire) []failing {
 		{name: "U11 429 huge", whole: refuse(429, "x", "slow", "Retry-After: "+strings.Repeat("9", 400)), kind: limited, next: endpoint, check: wait(time.Hour)},
 		{name: "U11 429 rubbish", whole: refuse(429, "x", "slow", "Retry-After: soon"), kind: limited, next: endpoint, check: chosen},
 		{name: "U11 429 NaN", whole: refuse(429, "x", "slow", "Retry-After: NaN"), kind: limited, next: endpoint, check: chosen},
-		{name: "U12 400", whole: refuse(400, "bad", "temperature is off"), kind: fault.Invalid, next: fault.NextModel, check: told("temperature is off")},
-		{name: "U12 422", whole: refuse(422, "bad", "temperature is off"), kind: fault.Invalid, next: fault.NextModel, check: told("temperature is off")},
+		{name: "U12 400", whole: refuse(400, "bad", "temperature is off"), kind: fault.Invalid, next: fault.NextModel, check: reported("temperature is off")},
+		{name: "U12 422", whole: refuse(422, "bad", "temperature is off"), kind: fault.Invalid, next: fault.NextModel, check: reported("temperature is off")},
 		{name: "U12 413", whole: refuse(413, "bad", "too big"), kind: fault.PayloadTooLarge, next: fault.NextModel},
-		{name: "U12 context length", whole: refuse(400, "bad", "This is above the maximum context length of 10 tokens"), kind: fault.ContextLength, next: fault.NextModel, check: told("context length")},
+		{name: "U12 context length", whole: refuse(400, "bad", "This is above the maximum context length of 10 tokens"), kind: fault.ContextLength, next: fault.NextModel, check: reported("context length")},
 		{name: "U12 unknown model", whole: refuse(400, "model_not_found", "no such model"), kind: fault.Invalid, next: endpoint},
 		{name: "U12 secrets", whole: refuse(400, "bad", "see http://127.0.0.1:9/x with acme-secret-key at 127.0.0.1:80"), kind: fault.Invalid, next: fault.NextModel},
 		{name: "U16 503", whole: refuse(503, "x", "busy", "Retry-After: 3"), kind: fault.ProviderOverloaded, next: endpoint, check: wait(3 * time.Second)},

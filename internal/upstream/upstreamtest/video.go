@@ -56,7 +56,7 @@ type videoRun struct {
 	began  time.Time
 }
 
-func (w *Video) film(t testing.TB) *videoRun {
+func (w *Video) video(t testing.TB) *videoRun {
 	t.Helper()
 	x := &videoRun{w: w, began: time.Now()}
 	now := func() time.Time { return x.began.Add(time.Duration(x.late.Load())) }
@@ -136,7 +136,7 @@ func RunVideos(t *testing.T, w Video) {
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
-			c.run(t, w.film(t))
+			c.run(t, w.video(t))
 		})
 	}
 }

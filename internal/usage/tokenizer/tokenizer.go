@@ -114,8 +114,8 @@ func (c *counter) total() int64 {
 // sample's tokens differ from what the sample's gauge tells.
 func Beyond(tokens int64, sample, rest *Gauge) int64 {
 	most := rest.Likely()
-	if told := sample.Likely(); most > 0 && told > 0 && tokens > 0 {
-		return int64((float64(most)*float64(tokens) + float64(told) - 1) / float64(told)) // an estimate: it need not be exact
+	if reported := sample.Likely(); most > 0 && reported > 0 && tokens > 0 {
+		return int64((float64(most)*float64(tokens) + float64(reported) - 1) / float64(reported)) // an estimate: it need not be exact
 	}
 	return most
 }

@@ -14,7 +14,7 @@ type answer struct {
 	calls                    []completion.ToolCall // with arguments of their own
 	images                   []byte                // entries as they will be written, behind an opening bracket
 	imageCount               int
-	sound                    sound
+	audio                    audio
 	annotations              []byte // behind an opening bracket
 	content, refused         []byte // logprobs entries, behind an opening bracket
 	logprobs                 bool
@@ -39,7 +39,7 @@ func (a *answer) add(ev *completion.Event) {
 		a.images, a.imageCount = appendImages(opened(a.images), ev.Images, a.imageCount)
 	}
 	if len(ev.Audio) > 0 {
-		a.sound.add(ev.Audio)
+		a.audio.add(ev.Audio)
 	}
 	if len(ev.Annotations) > 0 {
 		a.annotations = appendElements(opened(a.annotations), ev.Annotations)
@@ -87,8 +87,8 @@ func (x *Whole) encodeAnswer(index int, a *answer) {
 	if a.imageCount > 0 {
 		ev.Images = append(a.images, ']')
 	}
-	if a.sound.pieces > 0 {
-		ev.Audio = a.sound.append(nil)
+	if a.audio.pieces > 0 {
+		ev.Audio = a.audio.append(nil)
 	}
 	if len(a.annotations) > 0 {
 		ev.Annotations = append(a.annotations, ']')

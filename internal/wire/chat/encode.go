@@ -424,8 +424,8 @@ func appendFinish(b []byte, reason completion.FinishReason, native string, calls
 	return rawjson.AppendText(b, native)
 }
 
-// sound collects pieces of an answer's audio.
-type sound struct {
+// audio collects pieces of an answer's audio.
+type audio struct {
 	id, expires []byte // raw JSON
 	data        []byte // decoded
 	transcript  []byte // decoded
@@ -434,7 +434,7 @@ type sound struct {
 }
 
 // add takes in one piece. Its data is base64 that can be decoded on its own.
-func (s *sound) add(raw []byte) {
+func (s *audio) add(raw []byte) {
 	if s.pieces++; s.pieces == 1 {
 		s.raw = append(s.raw[:0], raw...)
 		return
@@ -445,7 +445,7 @@ func (s *sound) add(raw []byte) {
 	s.take(raw)
 }
 
-func (s *sound) take(raw []byte) {
+func (s *audio) take(raw []byte) {
 	for m := rawjson.MembersOf(raw); m.Next(); {
 		switch string(m.Name) {
 		case "id":
@@ -466,7 +466,7 @@ func (s *sound) take(raw []byte) {
 	}
 }
 
-func (s *sound) append(b []byte) []byte {
+func (s *audio) append(b []byte) []byte {
 	if s.pieces == 1 {
 		return rawjson.AppendOneLine(b, s.raw)
 	}

@@ -19,17 +19,17 @@ const (
 	tokensPerRequest = 3
 
 	tokensLowImage = 85
-	tokensImage    = 1500 // a large picture at full detail
+	tokensImage    = 1500 // a large image at full detail
 	mostImage      = 6500 // where a provider divides it into the smallest parts
 
-	bytesPerTokenPlain      = 1000 // base64 of uncompressed sound: 43 KB a second at least, 32 tokens a second at most
-	bytesPerTokenCompressed = 128  // base64 of compressed sound: 4 KB a second at least
+	bytesPerTokenPlain      = 1000 // base64 of uncompressed audio: 43 KB a second at least, 32 tokens a second at most
+	bytesPerTokenCompressed = 128  // base64 of compressed audio: 4 KB a second at least
 	bytesPerTokenFile       = 8    // base64 of a document
 	bytesPerTokenVideo      = 256
 
-	// The same where a client has chosen the worst that there is: a sound of 8 KB a second, or of 1 KB compressed, a page of two words.
-	denserSound      = 300
-	densestSound     = 32
+	// The same where a client has chosen the worst that there is: audio of 8 KB a second, or of 1 KB compressed, a page of two words.
+	denserAudio      = 300
+	densestAudio     = 32
 	densestFile      = 2
 	densestVideo     = 2
 	mostFile         = 300_000 // tokens of the most pages that providers read: they take hardly any bytes
@@ -524,9 +524,9 @@ func (d *decoder) inputAudio() {
 	}
 	switch format {
 	case "wav", "aiff", "pcm16", "pcm24", "flac":
-		d.req.Needs.Medium(int64(size)/bytesPerTokenPlain+1, int64(size)/denserSound+1)
+		d.req.Needs.Medium(int64(size)/bytesPerTokenPlain+1, int64(size)/denserAudio+1)
 	default:
-		d.req.Needs.Medium(int64(size)/bytesPerTokenCompressed+1, int64(size)/densestSound+1)
+		d.req.Needs.Medium(int64(size)/bytesPerTokenCompressed+1, int64(size)/densestAudio+1)
 	}
 	switch {
 	case size == 0:

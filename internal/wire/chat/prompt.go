@@ -64,7 +64,7 @@ func (b *promptBuilder) setting(name string, v []byte) bool {
 	case "response_format":
 		p.Format = formatOf(v)
 	case "audio":
-		p.Sound = &completion.Sound{Voice: rawjson.TextAt(v, "voice"), Format: rawjson.TextAt(v, "format")}
+		p.Audio = &completion.AudioOutput{Voice: rawjson.TextAt(v, "voice"), Format: rawjson.TextAt(v, "format")}
 	case "web_search_options":
 		p.Search = &completion.Search{ContextSize: rawjson.TextAt(v, "search_context_size"), Location: wire.Present(rawjson.Find(v, "user_location"))}
 	case "cache_control":
@@ -184,7 +184,7 @@ func (b *promptBuilder) result(id, name string, content []byte) completion.Part 
 
 // assistant is an answer as it comes back: reasoning first, then what was said and shown, then the calls.
 func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
-	parts := append(thoughts(v), contentOf(content)...)
+	parts := append(reasoning(v), contentOf(content)...)
 	if text := rawjson.TextAt(v, "refusal"); text != "" {
 		parts = append(parts, completion.Part{Kind: completion.RefusalPart, Text: text})
 	}
@@ -210,11 +210,11 @@ func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
 	return wire.Attach(parts)
 }
 
-// thoughts are the reasoning of an assistant message.
-func thoughts(v []byte) (parts []completion.Part) {
-	details := wire.Thoughts(rawjson.Find(v, "reasoning_details"))
+// reasoning is the reasoning of an assistant message.
+func reasoning(v []byte) (parts []completion.Part) {
+	details := wire.Reasoning(rawjson.Find(v, "reasoning_details"))
 	for i := range details {
-		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &details[i]})
+		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Reasoning: &details[i]})
 	}
 	if len(details) > 0 {
 		return parts
@@ -224,7 +224,7 @@ func thoughts(v []byte) (parts []completion.Part) {
 		text = rawjson.TextAt(v, "reasoning_content")
 	}
 	if text != "" {
-		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Thought: &completion.Thought{Text: text}})
+		parts = append(parts, completion.Part{Kind: completion.ReasoningPart, Reasoning: &completion.ReasoningDetail{Text: text}})
 	}
 	return parts
 }

@@ -28,7 +28,7 @@ func textPart(s string) c.Part { return c.Part{Text: s} }
 // What a conversation says in the canonical form, by what it was written as.
 func TestPromptTurns(t *testing.T) {
 	t.Parallel()
-	thought := func(t c.Thought) c.Part { return c.Part{Kind: c.ReasoningPart, Thought: &t} }
+	reasoning := func(t c.ReasoningDetail) c.Part { return c.Part{Kind: c.ReasoningPart, Reasoning: &t} }
 	media := func(k c.PartKind, m c.Media) c.Part { return c.Part{Kind: k, Media: &m} }
 	call := func(x c.Call) c.Part { return c.Part{Kind: c.CallPart, Call: &x} }
 	for _, tc := range []struct {
@@ -63,11 +63,11 @@ func TestPromptTurns(t *testing.T) {
 				{"type":"reasoning.encrypted","index":2,"id":"rs_1","format":"openai-responses-v1","data":"e"},{"type":"unheard.of","text":"x"}],
 				"tool_calls":[{"id":"c1","type":"function","function":{"name":"f","arguments":"{}"}}]}`, nil,
 			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{
-				thought(c.Thought{Format: c.FormatAnthropic, Text: "one two", Signature: "s"}),
-				thought(c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatOpenAI, ID: "rs_1", Data: "e"}),
+				reasoning(c.ReasoningDetail{Format: c.FormatAnthropic, Text: "one two", Signature: "s"}),
+				reasoning(c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatOpenAI, ID: "rs_1", Data: "e"}),
 				textPart("a"), call(c.Call{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "g"})}}}},
 		{"reasoning as text", `{"role":"user","content":"q"},{"role":"assistant","content":[{"type":"refusal","refusal":"no"}],"reasoning_content":"hm"}`, nil,
-			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{thought(c.Thought{Text: "hm"}), {Kind: c.RefusalPart, Text: "no"}}}}},
+			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{reasoning(c.ReasoningDetail{Text: "hm"}), {Kind: c.RefusalPart, Text: "no"}}}}},
 		{"deprecated functions", `{"role":"user","content":"q"},{"role":"assistant","content":null,"function_call":{"name":"f","arguments":"{}"}},{"role":"function","name":"f","content":"r"}`, nil,
 			[]c.Turn{{Parts: []c.Part{textPart("q")}}, {Role: c.Assistant, Parts: []c.Part{call(c.Call{ID: "call_1", Name: "f", Arguments: []byte("{}")})}},
 				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "call_1", Name: "f", Parts: []c.Part{textPart("r")}}}}}}},
@@ -132,7 +132,7 @@ func TestPromptFields(t *testing.T) {
 		{`"temperature":null,"stop":"x","parallel_tool_calls":false,"prompt_cache_key":"k","cache_control":{"type":"ephemeral","ttl":"5m"}`,
 			c.Prompt{Stop: []string{"x"}, Serial: true, CacheKey: "k", Cache: "5m"}},
 		{`"stop":["a","b"],"modalities":["text","audio"],"audio":{"voice":"v","format":"mp3"},"web_search_options":{"search_context_size":"high","user_location":{"a":1}}`,
-			c.Prompt{Stop: []string{"a", "b"}, Sound: &c.Sound{Voice: "v", Format: "mp3"}, Search: &c.Search{ContextSize: "high", Location: []byte(`{"a":1}`)}}},
+			c.Prompt{Stop: []string{"a", "b"}, Audio: &c.AudioOutput{Voice: "v", Format: "mp3"}, Search: &c.Search{ContextSize: "high", Location: []byte(`{"a":1}`)}}},
 		{`"tools":[{"type":"function","function":{"name":"f","description":"d","parameters":{"type":"object"},"strict":true},"cache_control":{"type":"ephemeral"}},{"type":"custom","custom":{"name":"g"}},{"type":"web_search"}],"tool_choice":"required"`,
 			c.Prompt{Choice: c.Choice{Mode: c.ChoiceRequired}, Tools: []c.Tool{{Name: "f", Description: "d", Parameters: []byte(`{"type":"object"}`), Strict: &yes, Cache: "5m"},
 				{Name: "g", Custom: true, Hosted: []byte(`{"type":"custom","custom":{"name":"g"}}`), HostedType: "custom"}, {Hosted: []byte(`{"type":"web_search"}`), HostedType: "web_search"}}}},
@@ -175,7 +175,7 @@ func FuzzPrompt(f *testing.F) {
 		for _, part := range parts {
 			has := map[c.PartKind]bool{c.TextPart: true, c.RefusalPart: true, c.ImagePart: part.Media != nil, c.AudioPart: part.Media != nil, c.FilePart: part.Media != nil,
 				c.VideoPart: part.Media != nil, c.CallPart: part.Call != nil && (part.Call.Custom || len(part.Call.Arguments) > 0), c.ResultPart: part.Result != nil,
-				c.ReasoningPart: part.Thought != nil}
+				c.ReasoningPart: part.Reasoning != nil}
 			if !has[part.Kind] {
 				t.Fatalf("a part of kind %d lacks what it is: %+v", part.Kind, part)
 			}

@@ -8,7 +8,7 @@ import (
 )
 
 // PromptText yields the text of the prompt piece by piece, unescaped: what a tokenizer needs to count a prompt whose upstream
-// reported nothing. Pictures, sound and files are not text; tools and schemas come as they are written.
+// reported nothing. Images, audio and files are not text; tools and schemas come as they are written.
 // A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {

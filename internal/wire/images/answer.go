@@ -33,13 +33,13 @@ func knownType(mediaType string) bool {
 	return false
 }
 
-func appendBase64(b []byte, p *task.Picture) []byte {
+func appendBase64(b []byte, p *task.MadeImage) []byte {
 	b = append(b, `"b64_json":"`...)
 	b = base64.StdEncoding.AppendEncode(b, p.Data)
 	return append(b, '"')
 }
 
-func appendType(b []byte, p *task.Picture) []byte {
+func appendType(b []byte, p *task.MadeImage) []byte {
 	if knownType(p.MediaType) {
 		b = append(append(append(b, `,"media_type":"`...), p.MediaType...), '"')
 	}
@@ -47,7 +47,7 @@ func appendType(b []byte, p *task.Picture) []byte {
 }
 
 // appendSettings appends the properties of the image that the provider reported or that its file has; others are left out.
-func appendSettings(b []byte, p *task.Picture) []byte {
+func appendSettings(b []byte, p *task.MadeImage) []byte {
 	size := p.Size
 	if size == "" && p.Width > 0 && p.Height > 0 {
 		size = strconv.Itoa(p.Width) + "x" + strconv.Itoa(p.Height)
@@ -62,7 +62,7 @@ func appendSettings(b []byte, p *task.Picture) []byte {
 	return b
 }
 
-func outputOf(p *task.Picture) string {
+func outputOf(p *task.MadeImage) string {
 	switch {
 	case p.Output != "":
 		return p.Output

@@ -1,5 +1,5 @@
-// Package images is the style of POST /v1/images and of OpenAI's names for it: it decodes requests for pictures, as JSON and as forms, and encodes
-// the answers, whole and streamed. It must not know who paints or what a picture costs beyond printing it.
+// Package images is the style of POST /v1/images and of OpenAI's names for it: it decodes requests for images, as JSON and as forms, and encodes
+// the answers, whole and streamed. It must not know who paints or what an image costs beyond printing it.
 package images
 
 import (
@@ -23,7 +23,7 @@ const op = "images.Decode"
 const (
 	maxModels     = 10
 	maxPrompt     = 32_000 // characters
-	maxPictures   = 10
+	maxImages     = 10
 	maxReferences = 16
 	maxPreviews   = 3
 	maxUser       = 256  // characters
@@ -45,7 +45,7 @@ var (
 	onlyImages  = []string{"image_url"}
 )
 
-// Decode reads the body of a request for pictures; edit reports that it asks for an edit, where there must be some to work from. The result keeps
+// Decode reads the body of a request for images; edit reports that it asks for an edit, where there must be some to work from. The result keeps
 // views into body, which must not change afterwards. It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the
 // path of the offending field. Fields that it does not know go on to the provider.
 func Decode(body []byte, edit bool) (*completion.Request, error) {
@@ -90,7 +90,7 @@ func (d *decoder) field(name string) {
 	case "prompt":
 		d.text()
 	case "n":
-		if n, ok := d.Int(1, maxPictures); ok {
+		if n, ok := d.Int(1, maxImages); ok {
 			t.N, d.req.N = int(n), int(n)
 		}
 	case "stream":
@@ -106,19 +106,19 @@ func (d *decoder) field(name string) {
 			d.extra(name)
 			return
 		}
-		d.pictures()
+		d.images()
 	case "mask":
 		if !t.Edit {
 			d.extra(name)
 			return
 		}
-		t.Mask = d.picture()
+		t.Mask = d.image()
 	default:
 		d.setting(name)
 	}
 }
 
-// setting reads what a picture should be like.
+// setting reads what an image should be like.
 func (d *decoder) setting(name string) {
 	t := d.task
 	switch name {
@@ -250,7 +250,7 @@ func (d *decoder) imageURL() (address string) {
 	return address
 }
 
-// refer adds a picture to work from.
+// refer adds an image to work from.
 func (d *decoder) refer(address string) {
 	switch {
 	case d.Err() != nil:
@@ -263,17 +263,17 @@ func (d *decoder) refer(address string) {
 	}
 }
 
-// pictures reads those of an edit: [{"image_url":...}], or addresses alone.
-func (d *decoder) pictures() {
+// images reads those of an edit: [{"image_url":...}], or addresses alone.
+func (d *decoder) images() {
 	if !d.Array() {
 		return
 	}
 	for d.Element() {
-		d.refer(d.picture())
+		d.refer(d.image())
 	}
 }
 
-func (d *decoder) picture() (address string) {
+func (d *decoder) image() (address string) {
 	if d.Kind() == rawjson.String {
 		return d.address()
 	}
@@ -295,7 +295,7 @@ func (d *decoder) picture() (address string) {
 	return address
 }
 
-// address reads where a picture is: at an http(s) address, or in the text itself.
+// address reads where an image is: at an http(s) address, or in the text itself.
 func (d *decoder) address() string {
 	raw := d.RawString()
 	if raw == nil {
@@ -313,7 +313,7 @@ func (d *decoder) address() string {
 	return string(text)
 }
 
-// checkAddress says what is wrong with a picture's address, "" nothing.
+// checkAddress says what is wrong with an image's address, "" nothing.
 func checkAddress(text []byte) string {
 	head := bytes.ToLower(text[:min(len(text), 64)])
 	switch {
@@ -370,7 +370,7 @@ func (d *decoder) finish() (*completion.Request, error) {
 		req.Needs.Input |= catalog.Image
 	}
 	req.Needs.Input |= catalog.Text
-	req.Needs.N = 1 // who makes one picture at a time is asked several times
+	req.Needs.N = 1 // who makes one image at a time is asked several times
 	req.Needs.PromptTokens, req.Needs.Longest = int64(len(t.Prompt))+promptRoom, int64(len(t.Prompt))/12+1
 	return req, nil
 }
@@ -393,7 +393,7 @@ func (d *decoder) settings() {
 	}
 }
 
-// PromptText yields the text that a picture is asked for with.
+// PromptText yields the text that an image is asked for with.
 func PromptText(req *completion.Request) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		if t, ok := req.Task.(*task.Image); ok {

@@ -40,12 +40,12 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 	return f.decode()
 }
 
-// form turns the fields of a form into the JSON object that says the same; pictures are kept beside it.
+// form turns the fields of a form into the JSON object that says the same; images are kept beside it.
 type form struct {
-	seen     map[string]bool
-	fields   []byte
-	pictures []string
-	mask     string
+	seen   map[string]bool
+	fields []byte
+	images []string
+	mask   string
 }
 
 func (f *form) part(p *multipart.Part) error {
@@ -62,11 +62,11 @@ func (f *form) part(p *multipart.Part) error {
 	case name == "":
 		return fault.New(fault.Invalid, op, "A part of the form has no name.")
 	case name == "image" || name == "image[]":
-		if len(f.pictures) == maxReferences {
+		if len(f.images) == maxReferences {
 			return fault.Field(op, "image", "image has more than %d entries.", maxReferences)
 		}
 		address, err := address(name, data, isFile)
-		f.pictures = append(f.pictures, address)
+		f.images = append(f.images, address)
 		return err
 	case name == "mask":
 		f.mask, err = address(name, data, isFile)
@@ -80,7 +80,7 @@ func hasType(h textproto.MIMEHeader) bool {
 	return len(t) > 6 && t[:6] == "image/" || t == "application/octet-stream"
 }
 
-// address is a picture of a form as an address: the file itself, or what a field says instead of one.
+// address is an image of a form as an address: the file itself, or what a field says instead of one.
 func address(name string, data []byte, isFile bool) (string, error) {
 	if !isFile && len(data) > 0 && checkAddress(data) == "" {
 		return string(data), nil
@@ -135,14 +135,14 @@ func isFlag(text []byte) bool {
 	return false
 }
 
-// decode reads the object as any other request, with the pictures that came beside it.
+// decode reads the object as any other request, with the images that came beside it.
 func (f *form) decode() (*completion.Request, error) {
 	body := append(f.fields, '}')
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
 	}
 	d := newDecoder(wire.NewRequest(body, op, ""), true)
-	d.task.References, d.task.Mask = f.pictures, f.mask
+	d.task.References, d.task.Mask = f.images, f.mask
 	d.Object()
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		d.field(string(name))

@@ -206,7 +206,7 @@ func (f *frames) Write(p []byte) (int, error) {
 }
 
 func made(index int, partial bool) *completion.Event {
-	return &completion.Event{Result: &task.Result{Picture: &task.Picture{Index: index, Partial: partial, Preview: index, Data: []byte("abc"), MediaType: "image/png", Width: 4, Height: 2, Quality: "low"}}}
+	return &completion.Event{Result: &task.Result{Image: &task.MadeImage{Index: index, Partial: partial, Preview: index, Data: []byte("abc"), MediaType: "image/png", Width: 4, Height: 2, Quality: "low"}}}
 }
 
 var receipt = relay.Receipt{
@@ -216,7 +216,7 @@ var receipt = relay.Receipt{
 const wantUsage = `{"prompt_tokens":7,"completion_tokens":30,"total_tokens":37,"input_tokens":7,"output_tokens":30,"input_tokens_details":{"text_tokens":5,"image_tokens":2},"output_tokens_details":{"image_tokens":30,"text_tokens":0},` +
 	`"cost":3,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":1,"upstream_inference_completions_cost":2}}`
 
-// The document of a whole answer: pictures in their order, and what an attempt that broke had made forgotten.
+// The document of a whole answer: images in their order, and what an attempt that broke had made forgotten.
 func TestWhole(t *testing.T) {
 	t.Parallel()
 	var out frames
@@ -250,7 +250,7 @@ func TestWholeWithoutCounts(t *testing.T) {
 	}
 }
 
-// The events of a stream, byte for byte: previews at once, each picture when the next one comes, the last with the usage.
+// The events of a stream, byte for byte: previews at once, each image when the next one comes, the last with the usage.
 func TestStream(t *testing.T) {
 	t.Parallel()
 	for _, x := range []struct {
@@ -283,7 +283,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A stream that fails ends with the error, and gives no picture that nobody pays for.
+// A stream that fails ends with the error, and gives no image that nobody pays for.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	var out frames

@@ -11,13 +11,13 @@ import (
 	"weir/internal/wire"
 )
 
-// Stream writes pictures as server-sent events. A finished picture waits until the next one comes or until the end, because the last one tells
+// Stream writes images as server-sent events. A finished image waits until the next one comes or until the end, because the last one tells
 // the usage, and what it costs must be kept before the client has it. It is a relay.Sink.
 type Stream struct {
 	wire.Stream
 	o      Options
-	prefix string          // of the events' names
-	held   []*task.Picture // finished, and not yet given
+	prefix string            // of the events' names
+	held   []*task.MadeImage // finished, and not yet given
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -41,11 +41,11 @@ func (s *Stream) Event(ev *completion.Event) error {
 			s.text("content", ev.Text)
 		}
 		switch {
-		case ev.Result == nil || ev.Result.Picture == nil:
-		case ev.Result.Picture.Partial:
-			s.preview(ev.Result.Picture)
+		case ev.Result == nil || ev.Result.Image == nil:
+		case ev.Result.Image.Partial:
+			s.preview(ev.Result.Image)
 		default:
-			s.held = append(s.held, ev.Result.Picture) // a picture is given when it is paid for
+			s.held = append(s.held, ev.Result.Image) // an image is given when it is paid for
 		}
 	})
 }
@@ -59,22 +59,22 @@ func (s *Stream) begin(name string, room int) []byte {
 	return append(b, `",`...)
 }
 
-func (s *Stream) preview(p *task.Picture) {
+func (s *Stream) preview(p *task.MadeImage) {
 	b := appendBase64(s.begin("partial_image", len(p.Data)*4/3), p)
 	b = strconv.AppendInt(append(b, `,"partial_image_index":`...), int64(p.Preview), 10)
 	b = strconv.AppendInt(append(b, `,"created_at":`...), s.o.Created, 10)
 	s.Send(append(appendSettings(b, p), "}\n\n"...))
 }
 
-// text writes what a model says beside its pictures, or draws in words.
+// text writes what a model says beside its images, or draws in words.
 func (s *Stream) text(phase string, text []byte) {
 	b := append(s.begin("text_chunk", len(text)), `"phase":"`...)
 	b = rawjson.AppendString(append(append(b, phase...), `","text":`...), text)
 	s.Send(append(b, "}\n\n"...))
 }
 
-// completed writes a finished picture. The last of an answer has its receipt.
-func (s *Stream) completed(p *task.Picture, receipt *relay.Receipt) {
+// completed writes a finished image. The last of an answer has its receipt.
+func (s *Stream) completed(p *task.MadeImage, receipt *relay.Receipt) {
 	b := appendType(appendBase64(s.begin("completed", len(p.Data)*4/3), p), p)
 	b = strconv.AppendInt(append(b, `,"created":`...), s.o.Created, 10)
 	b = strconv.AppendInt(append(b, `,"created_at":`...), s.o.Created, 10)
@@ -89,7 +89,7 @@ func (s *Stream) completed(p *task.Picture, receipt *relay.Receipt) {
 	s.Send(append(b, "}\n\n"...))
 }
 
-// End writes the pictures, the last with the usage, and the end.
+// End writes the images, the last with the usage, and the end.
 func (s *Stream) End(receipt relay.Receipt) error {
 	return s.Do(func() {
 		for i, p := range s.held {

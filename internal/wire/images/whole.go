@@ -13,13 +13,13 @@ import (
 	"weir/internal/wire"
 )
 
-// Whole collects pictures and writes them as one JSON document, in one Write, when all are there. It is a relay.Sink.
+// Whole collects images and writes them as one JSON document, in one Write, when all are there. It is a relay.Sink.
 type Whole struct {
 	w io.Writer
 	o Options
 
-	served   relay.Served
-	pictures []*task.Picture
+	served relay.Served
+	images []*task.MadeImage
 }
 
 var _ relay.Sink = (*Whole)(nil)
@@ -29,28 +29,28 @@ func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
 // Start begins an answer; what came of an earlier attempt is forgotten.
 func (x *Whole) Start(served relay.Served) error {
-	x.served, x.pictures = served, x.pictures[:0]
+	x.served, x.images = served, x.images[:0]
 	return nil
 }
 
-// Event keeps a finished picture.
+// Event keeps a finished image.
 func (x *Whole) Event(ev *completion.Event) error {
-	if ev.Result != nil && ev.Result.Picture != nil && !ev.Result.Picture.Partial {
-		x.pictures = append(x.pictures, ev.Result.Picture)
+	if ev.Result != nil && ev.Result.Image != nil && !ev.Result.Image.Partial {
+		x.images = append(x.images, ev.Result.Image)
 	}
 	return nil
 }
 
 // End writes the document.
 func (x *Whole) End(receipt relay.Receipt) error {
-	slices.SortStableFunc(x.pictures, func(a, b *task.Picture) int { return a.Index - b.Index })
+	slices.SortStableFunc(x.images, func(a, b *task.MadeImage) int { return a.Index - b.Index })
 	room := 1024
-	for _, p := range x.pictures {
+	for _, p := range x.images {
 		room += base64.StdEncoding.EncodedLen(len(p.Data)) + len(p.Revised) + 128
 	}
 	b := strconv.AppendInt(append(make([]byte, 0, room), `{"created":`...), x.o.Created, 10)
 	b = append(b, `,"data":[`...)
-	for i, p := range x.pictures {
+	for i, p := range x.images {
 		if i > 0 {
 			b = append(b, ',')
 		}
@@ -61,8 +61,8 @@ func (x *Whole) End(receipt relay.Receipt) error {
 		b = append(b, '}')
 	}
 	b = append(b, ']')
-	if len(x.pictures) > 0 {
-		b = appendSettings(b, x.pictures[0])
+	if len(x.images) > 0 {
+		b = appendSettings(b, x.images[0])
 	}
 	b = appendUsage(append(b, `,"usage":`...), &receipt)
 	b = append(wire.AppendNotice(b, x.served.Head.Notice), '}')

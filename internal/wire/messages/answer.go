@@ -122,7 +122,7 @@ func (c *composer) end() {
 	case c.open == toolBlock && c.bare:
 		c.page.text([]byte("{}"))
 	case c.open == thinkingBlock && !c.signed && c.format != completion.FormatAnthropic:
-		c.page.sign(pack.Pack(&completion.Thought{Format: c.format}))
+		c.page.sign(pack.Pack(&completion.ReasoningDetail{Format: c.format}))
 	}
 	c.bare = false
 	c.open = noBlock
@@ -137,14 +137,14 @@ func (c *composer) reasoning(ev *completion.Event) {
 		}
 		return
 	}
-	details := wire.Thoughts(ev.ReasoningDetails)
+	details := wire.Reasoning(ev.ReasoningDetails)
 	for i := range details {
-		c.thought(&details[i])
+		c.reasoningDetail(&details[i])
 	}
 }
 
-func (c *composer) thought(t *completion.Thought) {
-	if t.Kind == completion.ThoughtEncrypted {
+func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
+	if t.Kind == completion.ReasoningEncrypted {
 		data := t.Data
 		if t.Format != completion.FormatAnthropic {
 			data = pack.Pack(t)
@@ -161,7 +161,7 @@ func (c *composer) thought(t *completion.Thought) {
 		return
 	}
 	if c.open == thinkingBlock && c.signed {
-		c.end() // the next thought, told apart by nothing else
+		c.end() // the next reasoning, told apart by nothing else
 	}
 	c.in(thinkingBlock)
 	if t.Format != "" {
@@ -178,7 +178,7 @@ func (c *composer) thought(t *completion.Thought) {
 		c.page.sign(t.Signature)
 		return
 	}
-	c.page.sign(pack.Pack(&completion.Thought{Kind: t.Kind, Format: c.format, ID: t.ID, Signature: t.Signature}))
+	c.page.sign(pack.Pack(&completion.ReasoningDetail{Kind: t.Kind, Format: c.format, ID: t.ID, Signature: t.Signature}))
 }
 
 func (c *composer) call(t *completion.ToolCall) {
@@ -188,7 +188,7 @@ func (c *composer) call(t *completion.ToolCall) {
 			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // of no other answer of the conversation
 		}
 		if t.Signature != "" { // there is no place for it in the call itself
-			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
+			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
 		}
 		c.begin(&block{kind: toolBlock, id: id, name: t.Name})
 		c.calls, c.bare = t.Index+1, true

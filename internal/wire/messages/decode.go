@@ -27,11 +27,11 @@ const (
 	bytesPerToken    = 3
 	tokensPerMessage = 8
 	tokensPerRequest = 3
-	tokensPerMedium  = 4000    // a picture or a document that is only named
+	tokensPerMedium  = 4000    // an image or a document that is only named
 	bytesPerBase64   = 8       // of base64 to a token: a page of a document
 	densestBase64    = 2       // of a document of pages with two words each
 	mostDocument     = 300_000 // of the most pages that providers read: they take hardly any bytes
-	mostPicture      = 6500
+	mostImage        = 6500
 
 	ownWire = "anthropic" // dialect of the endpoints that speak this style
 )
@@ -341,7 +341,7 @@ func (d *decoder) count(content []byte) {
 		switch kind := rawjson.TextAt(e.Value, "type"); kind {
 		case "image", "document":
 			n.Input |= map[string]catalog.Modality{"image": catalog.Image, "document": catalog.File}[kind]
-			tokens, most := int64(tokensPerMedium), int64(mostPicture)
+			tokens, most := int64(tokensPerMedium), int64(mostImage)
 			if kind == "document" {
 				source := rawjson.Find(e.Value, "source")
 				data := rawjson.Find(source, "data")

@@ -9,7 +9,7 @@ import (
 // placeholder stands for a message of which nothing is left: the wire wants every message to say something.
 const placeholder = `{"type":"text","text":"..."}`
 
-// Edits take thinking out that other wires' providers thought, which this style had packed, or, where an upstream has refused it, all thinking.
+// Edits take thinking out of other wires' providers, which this style had packed, or, where an upstream has refused it, all thinking.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
 	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
@@ -51,7 +51,7 @@ func (x *editor) content(at int, v []byte) {
 		b := placed{start: at + e.At, end: at + e.At + len(e.Value)}
 		switch kind := rawjson.TextAt(e.Value, "type"); kind {
 		case "thinking", "redacted_thinking":
-			b.drop = x.req.Thoughtless || foreign(e.Value, kind)
+			b.drop = x.req.WithoutReasoning || foreign(e.Value, kind)
 			x.lost = x.lost || b.drop && signatureOf(e.Value, kind) != ""
 			some, thinks = some || b.drop, thinks || !b.drop
 		case "tool_use":

@@ -32,14 +32,14 @@ func edited(t testing.TB, req *completion.Request) string {
 // Thinking that this style had packed is taken out of what goes to an upstream of the wire, and nothing else moves.
 func TestEdits(t *testing.T) {
 	t.Parallel()
-	packed := fmt.Sprintf(`{"type":"thinking","thinking":"t","signature":%q}`, pack.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"}))
-	hidden := fmt.Sprintf(`{"data":%q , "type":"redacted_thinking"}`, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: "c", Data: "d"}))
+	packed := fmt.Sprintf(`{"type":"thinking","thinking":"t","signature":%q}`, pack.Pack(&completion.ReasoningDetail{Format: completion.FormatGoogle, Signature: "s"}))
+	hidden := fmt.Sprintf(`{"data":%q , "type":"redacted_thinking"}`, pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: "c", Data: "d"}))
 	const own, plain, use, result = `{"type":"thinking","thinking":"o","signature":"own"}`, `{"text":"x","type":"text"}`, `{"type":"tool_use","id":"c","name":"f","input":{}}`, `{"role":"user","content":[{"type":"tool_result","tool_use_id":"c"}]}`
 	for _, c := range []struct {
-		name          string
-		before, after string // the content of the answer, or with it whatever follows
-		thoughtless   bool
-		thinking      string // what becomes of it; "": unchanged
+		name             string
+		before, after    string // the content of the answer, or with it whatever follows
+		withoutReasoning bool
+		thinking         string // what becomes of it; "": unchanged
 	}{
 		{name: "nothing of others", before: `[ ` + own + ` , ` + plain + `]`, after: `[ ` + own + ` , ` + plain + `]`},
 		{name: "at the beginning", before: `[ ` + packed + ` , ` + plain + ` ]`, after: `[ ` + plain + ` ]`},
@@ -50,7 +50,7 @@ func TestEdits(t *testing.T) {
 		{name: "of a turn that goes on", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + use + `]},` + result + `,{"role":"user","content":"q"`, thinking: `{"type":"disabled"}`},
 		{name: "own thinking stays before it", before: `[` + own + `,` + packed + `,` + use + `]},` + result + `,{"role":"user","content":"q"`, after: `[` + own + `,` + use + `]},` + result + `,{"role":"user","content":"q"`},
 		{name: "of a turn that is over", before: `[` + packed + `,` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`, after: `[` + use + `]},` + result + `,{"role":"assistant","content":` + `"done"`},
-		{name: "refused", before: `[` + own + `,` + packed + `,` + plain + `]`, after: `[` + plain + `]`, thoughtless: true},
+		{name: "refused", before: `[` + own + `,` + packed + `,` + plain + `]`, after: `[` + plain + `]`, withoutReasoning: true},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -62,7 +62,7 @@ func TestEdits(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				req.Thoughtless = c.thoughtless
+				req.WithoutReasoning = c.withoutReasoning
 				want := fmt.Sprintf(form, c.after)
 				if c.thinking != "" {
 					want = strings.Replace(want, `{"type":"enabled","budget_tokens":1024}`, c.thinking, 1)
@@ -82,9 +82,9 @@ func TestSignature(t *testing.T) {
 		{`{"type":"text","text":"x"}`, ""},
 		{`{"type":"thinking","thinking":"a","signature":"one"},{"type":"thinking","thinking":"b","signature":"two"}`, "two"},
 		{`{"type":"redacted_thinking","data":"d"}`, "d"},
-		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.Thought{Signature: "s"})), "s"},
-		{fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, pack.Pack(&completion.Thought{Kind: completion.ThoughtEncrypted, Data: "e"})), "e"},
-		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.Thought{Format: "unknown"})), ""},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.ReasoningDetail{Signature: "s"})), "s"},
+		{fmt.Sprintf(`{"type":"redacted_thinking","data":%q}`, pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Data: "e"})), "e"},
+		{fmt.Sprintf(`{"type":"thinking","thinking":"a","signature":%q}`, pack.Pack(&completion.ReasoningDetail{Format: "unknown"})), ""},
 	} {
 		req, err := messages.Decode([]byte(`{"model":"m","max_tokens":1,"messages":[{"role":"assistant","content":[` + c.blocks + `]}]}`))
 		if err != nil || req.Signature != c.want {
@@ -94,15 +94,15 @@ func TestSignature(t *testing.T) {
 }
 
 func FuzzEdits(f *testing.F) {
-	packed := pack.Pack(&completion.Thought{Format: completion.FormatGoogle, Signature: "s"})
+	packed := pack.Pack(&completion.ReasoningDetail{Format: completion.FormatGoogle, Signature: "s"})
 	f.Add([]byte(`{"model":"a","max_tokens":1,"thinking":{"type":"enabled"},"messages":[{"role":"assistant","content":[{"type":"thinking","signature":"`+packed+`"} , {"type":"tool_use"}]},{"role":"user","content":[]}]}`), false)
 	f.Add([]byte(`{"messages":[{"content":[{"type":"redacted_thinking","data":"`+packed+`"}],"content2":1}],"model":"a","max_tokens":1}`), true)
-	f.Fuzz(func(t *testing.T, body []byte, thoughtless bool) {
+	f.Fuzz(func(t *testing.T, body []byte, withoutReasoning bool) {
 		req, err := messages.Decode(body)
 		if err != nil {
 			return
 		}
-		req.Thoughtless = thoughtless
+		req.WithoutReasoning = withoutReasoning
 		text := edited(t, req)
 		if !rawjson.Valid([]byte(text)) {
 			t.Fatalf("not JSON: %s", text)

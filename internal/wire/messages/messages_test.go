@@ -78,8 +78,8 @@ func TestDecodeRefuses(t *testing.T) {
 
 func TestPrompt(t *testing.T) {
 	t.Parallel()
-	foreign := pack.Pack(&c.Thought{Format: "unknown"})
-	google := pack.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, ID: "1", Data: "g"})
+	foreign := pack.Pack(&c.ReasoningDetail{Format: "unknown"})
+	google := pack.Pack(&c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatGoogle, ID: "1", Data: "g"})
 	req, err := messages.Decode([]byte(`{"model":"a","max_tokens":1,"system":"s","stop_sequences":["x"],"top_k":3,"tool_choice":{"type":"tool","name":"f","disable_parallel_tool_use":true},
 		"output_config":{"format":{"type":"json_schema","schema":{"type":"object"}}},"cache_control":{"type":"ephemeral"},
 		"tools":[{"name":"f","description":"d","input_schema":{"type":"object"},"cache_control":{"type":"ephemeral","ttl":"1h"}},{"type":"web_search_20250305","name":"web_search","max_uses":3,"allowed_domains":["a.test"]},{"type":"bash_20250124","name":"bash"}],
@@ -94,15 +94,15 @@ func TestPrompt(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	thought := func(x c.Thought) c.Part { return c.Part{Kind: c.ReasoningPart, Thought: &x} }
+	reasoning := func(x c.ReasoningDetail) c.Part { return c.Part{Kind: c.ReasoningPart, Reasoning: &x} }
 	want := &c.Prompt{
 		System: []c.Part{{Text: "s"}}, Stop: []string{"x"}, Sampling: c.Sampling{TopK: "3"}, Choice: c.Choice{Mode: c.ChoiceTool, Name: "f"}, Serial: true, Cache: "5m",
 		Format: c.Format{Kind: c.FormatSchema, Name: "answer", Schema: []byte(`{"type":"object"}`)}, Search: &c.Search{MaxResults: 3, Include: []string{"a.test"}},
 		Tools: []c.Tool{{Name: "f", Description: "d", Parameters: []byte(`{"type":"object"}`), Cache: "1h"}, {Name: "bash", HostedType: "bash_20250124", Hosted: []byte(`{"type":"bash_20250124","name":"bash"}`)}},
 		Turns: []c.Turn{
 			{Parts: []c.Part{{Text: "q"}, {Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: []byte("QQ==")}}, {Kind: c.FilePart, Media: &c.Media{URL: "u", Name: "t"}}, {Text: "plain"}}},
-			{Role: c.Assistant, Parts: []c.Part{thought(c.Thought{Format: c.FormatAnthropic, Text: "own", Signature: "s"}), thought(c.Thought{Format: "unknown", Text: "other"}),
-				thought(c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatAnthropic, Data: "r"}), {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte(`{"a":1}`), Signature: "g"}}}},
+			{Role: c.Assistant, Parts: []c.Part{reasoning(c.ReasoningDetail{Format: c.FormatAnthropic, Text: "own", Signature: "s"}), reasoning(c.ReasoningDetail{Format: "unknown", Text: "other"}),
+				reasoning(c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatAnthropic, Data: "r"}), {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte(`{"a":1}`), Signature: "g"}}}},
 			{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Failed: true, Parts: []c.Part{{Text: "no"}}}}}},
 		},
 	}
@@ -161,7 +161,7 @@ func check(t *testing.T, err error) {
 }
 
 // ofText is the signature of the answer's text, packed.
-var ofText = pack.Pack(&c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"})
+var ofText = pack.Pack(&c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatGoogle, Data: "of the text"})
 
 func TestStream(t *testing.T) {
 	t.Parallel()
@@ -259,18 +259,18 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// What other providers thought comes back to them through this wire.
+// The reasoning of other providers comes back to them through this wire.
 func TestForeignReasoning(t *testing.T) {
 	t.Parallel()
-	for _, thought := range []c.Thought{
-		{Kind: c.ThoughtEncrypted, Format: c.FormatOpenAI, ID: "rs_1", Data: "d"}, {Format: c.FormatGoogle, Text: "hm", Signature: "sig"}, {Format: "unknown", Text: "hm"},
+	for _, reasoning := range []c.ReasoningDetail{
+		{Kind: c.ReasoningEncrypted, Format: c.FormatOpenAI, ID: "rs_1", Data: "d"}, {Format: c.FormatGoogle, Text: "hm", Signature: "sig"}, {Format: "unknown", Text: "hm"},
 	} {
 		var details string
-		switch thought.Kind {
-		case c.ThoughtEncrypted:
-			details = `[{"type":"reasoning.encrypted","index":0,"format":"` + thought.Format + `","id":"rs_1","data":"d"}]`
+		switch reasoning.Kind {
+		case c.ReasoningEncrypted:
+			details = `[{"type":"reasoning.encrypted","index":0,"format":"` + reasoning.Format + `","id":"rs_1","data":"d"}]`
 		default:
-			details = `[{"type":"reasoning.text","index":0,"format":"` + thought.Format + `","text":"hm"` + map[bool]string{true: `,"signature":"sig"`}[thought.Signature != ""] + `}]`
+			details = `[{"type":"reasoning.text","index":0,"format":"` + reasoning.Format + `","text":"hm"` + map[bool]string{true: `,"signature":"sig"`}[reasoning.Signature != ""] + `}]`
 		}
 		var out bytes.Buffer
 		x := messages.NewWhole(&out, messages.Options{ID: "m"})
@@ -286,7 +286,7 @@ func TestForeignReasoning(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		want := []c.Part{{Kind: c.ReasoningPart, Thought: &thought}, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "tool"}}}
+		want := []c.Part{{Kind: c.ReasoningPart, Reasoning: &reasoning}, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}"), Signature: "tool"}}}
 		if diff := cmp.Diff(want, p.Turns[1].Parts); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", details, diff)
 		}
@@ -299,19 +299,19 @@ func TestSignatureOfText(t *testing.T) {
 	t.Parallel()
 	signed := []byte(`[{"type":"reasoning.encrypted","index":0,"format":"google-gemini-v1","data":"of the text"}]`)
 	text := c.Part{Text: "Yes."}
-	thought := c.Part{Kind: c.ReasoningPart, Thought: &c.Thought{Kind: c.ThoughtEncrypted, Format: c.FormatGoogle, Data: "of the text"}}
+	reasoning := c.Part{Kind: c.ReasoningPart, Reasoning: &c.ReasoningDetail{Kind: c.ReasoningEncrypted, Format: c.FormatGoogle, Data: "of the text"}}
 	for _, tc := range []struct {
 		name   string
 		agent  bool
 		events []c.Event
 		want   []c.Part
 	}{
-		{"at once", true, []c.Event{{Text: []byte("Yes."), ReasoningDetails: signed}}, []c.Part{thought, text}},
-		{"behind", false, []c.Event{{Text: []byte("Y")}, {Text: []byte("es.")}, {ReasoningDetails: signed}}, []c.Part{text, thought}},
+		{"at once", true, []c.Event{{Text: []byte("Yes."), ReasoningDetails: signed}}, []c.Part{reasoning, text}},
+		{"behind", false, []c.Event{{Text: []byte("Y")}, {Text: []byte("es.")}, {ReasoningDetails: signed}}, []c.Part{text, reasoning}},
 		{"behind, to an agent", true, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}}, []c.Part{text}},
 		{"between, to an agent", true, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}, {ToolCalls: []c.ToolCall{{ID: "c1", Name: "f"}}}},
-			[]c.Part{text, thought, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}")}}}},
-		{"twice", false, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}, {ReasoningDetails: signed}}, []c.Part{text, thought, thought}},
+			[]c.Part{text, reasoning, {Kind: c.CallPart, Call: &c.Call{ID: "c1", Name: "f", Arguments: []byte("{}")}}}},
+		{"twice", false, []c.Event{{Text: []byte("Yes.")}, {ReasoningDetails: signed}, {ReasoningDetails: signed}}, []c.Part{text, reasoning, reasoning}},
 	} {
 		var out bytes.Buffer
 		x := messages.NewWhole(&out, messages.Options{ID: "m", Agent: tc.agent})

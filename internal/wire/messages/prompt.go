@@ -172,7 +172,7 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 		}
 		return completion.Part{Kind: completion.ResultPart, Result: result}, true
 	case "thinking":
-		return b.thought(rawjson.TextAt(v, "thinking"), rawjson.TextAt(v, "signature"))
+		return b.reasoningDetail(rawjson.TextAt(v, "thinking"), rawjson.TextAt(v, "signature"))
 	case "redacted_thinking":
 		return b.redacted(rawjson.TextAt(v, "data"))
 	case "server_tool_use", "container_upload", "fallback":
@@ -184,11 +184,11 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 	return part, false
 }
 
-// thought is reasoning that comes back. What another provider than the wire's own thought is packed into its signature.
-func (b *builder) thought(text, signature string) (completion.Part, bool) {
-	t := completion.Thought{Format: completion.FormatAnthropic, Text: text, Signature: signature}
+// reasoningDetail is reasoning that comes back. The reasoning of a provider of another wire is packed into its signature.
+func (b *builder) reasoningDetail(text, signature string) (completion.Part, bool) {
+	t := completion.ReasoningDetail{Format: completion.FormatAnthropic, Text: text, Signature: signature}
 	if packed, ok := pack.Unpack(signature); ok {
-		if t = packed; t.Kind != completion.ThoughtEncrypted && t.Text == "" {
+		if t = packed; t.Kind != completion.ReasoningEncrypted && t.Text == "" {
 			t.Text = text
 		}
 	}
@@ -196,15 +196,15 @@ func (b *builder) thought(text, signature string) (completion.Part, bool) {
 }
 
 func (b *builder) redacted(data string) (completion.Part, bool) {
-	t := completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatAnthropic, Data: data}
+	t := completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatAnthropic, Data: data}
 	if packed, ok := pack.Unpack(data); ok {
 		t = packed
 	}
 	return b.belongs(t)
 }
 
-func (b *builder) belongs(t completion.Thought) (completion.Part, bool) {
-	return completion.Part{Kind: completion.ReasoningPart, Thought: &t}, true
+func (b *builder) belongs(t completion.ReasoningDetail) (completion.Part, bool) {
+	return completion.Part{Kind: completion.ReasoningPart, Reasoning: &t}, true
 }
 
 func (b *builder) media(path string, v []byte) *completion.Media {

@@ -11,7 +11,7 @@ import (
 func place(list string, at int) string { return list + "[" + strconv.Itoa(at) + "]" }
 
 // PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
-// Pictures and documents are not text; tools come as they are written. A piece is valid until the next one.
+// Images and documents are not text; tools come as they are written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t := teller{yield: yield, going: true}

@@ -13,10 +13,10 @@ import (
 // packed begins reasoning that was packed into the one opaque string that a client's wire has room for.
 const packed = "weir.1."
 
-// Pack makes one opaque string of a thought, for wires that have a place for one string: Unpack makes the thought of it again. It hides
-// nothing and proves nothing: what must not be altered in it is signed by the provider whose thought it is.
-func Pack(t *completion.Thought) string {
-	kind := [...]string{completion.ThoughtText: "text", completion.ThoughtSummary: "summary", completion.ThoughtEncrypted: "encrypted"}[t.Kind]
+// Pack makes one opaque string of a piece of reasoning, for wires that have a place for one string: Unpack makes the piece of reasoning of it again. It hides
+// nothing and proves nothing: what must not be altered in it is signed by the provider whose reasoning it is.
+func Pack(t *completion.ReasoningDetail) string {
+	kind := [...]string{completion.ReasoningText: "text", completion.ReasoningSummary: "summary", completion.ReasoningEncrypted: "encrypted"}[t.Kind]
 	b := append(make([]byte, 0, 128+len(t.Text)+len(t.Signature)+len(t.Data)), `{"kind":"`...)
 	b = append(append(b, kind...), '"')
 	for _, m := range [...]struct{ name, value string }{{"format", t.Format}, {"id", t.ID}, {"text", t.Text}, {"signature", t.Signature}, {"data", t.Data}, {"origin", t.Origin}} {
@@ -28,7 +28,7 @@ func Pack(t *completion.Thought) string {
 }
 
 // Unpack reads what Pack made; ok is false for any other string.
-func Unpack(s string) (t completion.Thought, ok bool) {
+func Unpack(s string) (t completion.ReasoningDetail, ok bool) {
 	rest, ours := strings.CutPrefix(s, packed)
 	if !ours {
 		return t, false
@@ -40,9 +40,9 @@ func Unpack(s string) (t completion.Thought, ok bool) {
 	switch rawjson.TextAt(b, "kind") {
 	case "text":
 	case "summary":
-		t.Kind = completion.ThoughtSummary
+		t.Kind = completion.ReasoningSummary
 	case "encrypted":
-		t.Kind = completion.ThoughtEncrypted
+		t.Kind = completion.ReasoningEncrypted
 	default:
 		return t, false
 	}

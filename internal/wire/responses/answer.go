@@ -119,19 +119,19 @@ const (
 
 // item is an output item that is open.
 type item struct {
-	kind     kind
-	id       string
-	callID   string
-	name     string
-	text     []byte // of the open part, or the arguments
-	part     string // type of the open part, "" none
-	parts    []byte // closed parts, separated by commas
-	nparts   int
-	notes    []byte // annotations of the open part, separated by commas
-	nnotes   int
-	logprobs []byte // of the open part, separated by commas
-	summary  bool   // its parts are those of a summary
-	thought  completion.Thought
+	kind      kind
+	id        string
+	callID    string
+	name      string
+	text      []byte // of the open part, or the arguments
+	part      string // type of the open part, "" none
+	parts     []byte // closed parts, separated by commas
+	nparts    int
+	notes     []byte // annotations of the open part, separated by commas
+	nnotes    int
+	logprobs  []byte // of the open part, separated by commas
+	summary   bool   // its parts are those of a summary
+	reasoning completion.ReasoningDetail
 }
 
 // begun reports whether the item has any part.
@@ -180,7 +180,7 @@ func (c *composer) event(ev *completion.Event) {
 	}
 }
 
-// reasoning makes an item of each thought: so that each comes back whole.
+// reasoning makes an item of each piece of reasoning: so that each comes back whole.
 func (c *composer) reasoning(ev *completion.Event) {
 	if len(ev.ReasoningDetails) == 0 {
 		if len(ev.Reasoning) > 0 {
@@ -188,36 +188,36 @@ func (c *composer) reasoning(ev *completion.Event) {
 		}
 		return
 	}
-	details := wire.Thoughts(ev.ReasoningDetails)
+	details := wire.Reasoning(ev.ReasoningDetails)
 	for i := range details {
-		c.thought(&details[i])
+		c.reasoningDetail(&details[i])
 	}
 }
 
-func (c *composer) thought(t *completion.Thought) {
-	if t.Kind == completion.ThoughtEncrypted {
-		if c.open.kind != reasoningItem || c.open.thought.Data != "" || c.open.thought.Signature != "" || t.Format != completion.FormatOpenAI {
+func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
+	if t.Kind == completion.ReasoningEncrypted {
+		if c.open.kind != reasoningItem || c.open.reasoning.Data != "" || c.open.reasoning.Signature != "" || t.Format != completion.FormatOpenAI {
 			c.close("completed")
 			c.begin(&item{kind: reasoningItem})
 		}
-		c.open.thought = *t
+		c.open.reasoning = *t
 		return
 	}
-	summary := c.o.summed || t.Kind == completion.ThoughtSummary
+	summary := c.o.summed || t.Kind == completion.ReasoningSummary
 	c.in(reasoningItem, summary)
 	if t.Text != "" {
 		c.think([]byte(t.Text), summary)
 	}
 	if t.Format != "" {
-		c.open.thought.Format = t.Format
+		c.open.reasoning.Format = t.Format
 	}
-	c.open.thought.Kind = t.Kind
+	c.open.reasoning.Kind = t.Kind
 	if t.Signature != "" {
-		c.open.thought.Signature = t.Signature
+		c.open.reasoning.Signature = t.Signature
 	}
 }
 
-// think writes what was thought: as text, or as the summary that clients of this wire ask for and show.
+// think writes reasoning: as text, or as the summary that clients of this wire ask for and show.
 func (c *composer) think(text []byte, summary bool) {
 	part, event := "reasoning_text", "response.reasoning_text.delta"
 	if summary {
@@ -227,10 +227,10 @@ func (c *composer) think(text []byte, summary bool) {
 	c.delta(event, text, nil)
 }
 
-// in makes sure that an item of that kind is open. A thought that is signed or has summed itself up is another one.
+// in makes sure that an item of that kind is open. A piece of reasoning that is signed or has summed itself up is another one.
 func (c *composer) in(k kind, summary bool) {
 	it := &c.open
-	if it.kind == k && it.thought.Signature == "" && it.thought.Data == "" && (it.summary == summary || !it.begun()) {
+	if it.kind == k && it.reasoning.Signature == "" && it.reasoning.Data == "" && (it.summary == summary || !it.begun()) {
 		it.summary = summary
 		return
 	}
@@ -368,7 +368,7 @@ func (c *composer) call(t *completion.ToolCall) {
 
 // sign makes an item of a call's signature, which the client sees when it is to send it again.
 func (c *composer) sign(call, signature string) {
-	it := item{kind: reasoningItem, thought: completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatGoogle, ID: call, Data: signature}}
+	it := item{kind: reasoningItem, reasoning: completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: call, Data: signature}}
 	if c.o.encrypted {
 		c.begin(&it)
 		c.close("completed")
@@ -390,7 +390,7 @@ func (c *composer) keep(it *item, status string) {
 	c.ids = append(c.ids, it.id)
 }
 
-// image makes an item of a picture.
+// image makes an item of an image.
 func (c *composer) image(v []byte) {
 	url := rawjson.FindPath(v, "image_url", "url")
 	if url == nil {
@@ -410,7 +410,7 @@ func (c *composer) begin(it *item) {
 	if c.tell != nil {
 		b := strconv.AppendInt(append(c.buf[:0], `,"output_index":`...), int64(c.count), 10)
 		empty := c.open
-		empty.thought = completion.Thought{}
+		empty.reasoning = completion.ReasoningDetail{}
 		c.send("response.output_item.added", c.appendItem(append(b, `,"item":`...), &empty, "in_progress", false))
 	}
 }
@@ -533,7 +533,7 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 	return append(append(append(b, `,"status":"`...), status...), `"}`...)
 }
 
-// appendReasoning writes the members of a thought. What nobody has signed needs no encrypted content to be kept; clients that send it back
+// appendReasoning writes the members of a piece of reasoning. What nobody has signed needs no encrypted content to be kept; clients that send it back
 // may keep nothing else.
 func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	if it.summary {
@@ -541,8 +541,8 @@ func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	} else if b = append(b, `,"summary":[]`...); len(it.parts) > 0 {
 		b = append(append(append(b, `,"content":[`...), it.parts...), ']')
 	}
-	t := it.thought
-	if t.Kind != completion.ThoughtEncrypted {
+	t := it.reasoning
+	if t.Kind != completion.ReasoningEncrypted {
 		t.Text = textOf(it.parts) // there are clients that send nothing of an item back but this
 	}
 	unsigned := t.Data == "" && t.Signature == ""
@@ -550,7 +550,7 @@ func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 		return b
 	}
 	data := t.Data
-	if t.Format != completion.FormatOpenAI || t.Kind != completion.ThoughtEncrypted || t.ID != "" {
+	if t.Format != completion.FormatOpenAI || t.Kind != completion.ReasoningEncrypted || t.ID != "" {
 		data = pack.Pack(&t)
 	}
 	return rawjson.AppendText(append(b, `,"encrypted_content":`...), data)

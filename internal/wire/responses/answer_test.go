@@ -159,11 +159,11 @@ func checkSame(t rapid.TB, name, body string, events []c.Event) {
 	}
 }
 
-// Who asks for a summary gets what was thought as one, signed or not, and brings it back so that its provider knows it.
+// A client that asks for a summary gets the reasoning as one, signed or not, and brings it back so that its provider knows it.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	const body = `{"model":"test/asked","input":"Hi","store":false,"reasoning":{"effort":"high","summary":"auto"}}`
-	for name, thought := range map[string]c.Thought{"thought": {Text: "Let me see."}, "signed": {Format: c.FormatAnthropic, Text: "Let me see.", Signature: "c2ln"}} {
+	for name, reasoning := range map[string]c.ReasoningDetail{"thought": {Text: "Let me see."}, "signed": {Format: c.FormatAnthropic, Text: "Let me see.", Signature: "c2ln"}} {
 		streamed := stream(t, options(t, body, nil), answers[name])
 		checkOrder(t, streamed)
 		for _, want := range []string{"response.reasoning_summary_part.added", "response.reasoning_summary_text.delta", "response.reasoning_summary_text.done", "response.reasoning_summary_part.done", `"summary":[{"type":"summary_text","text":"Let me see."}],"encrypted_content"`} {
@@ -182,7 +182,7 @@ func TestSummary(t *testing.T) {
 		check(t, err)
 		p, err := back.Prompt()
 		check(t, err)
-		if got := p.Turns[0].Parts[0].Thought; *got != thought {
+		if got := p.Turns[0].Parts[0].Reasoning; *got != reasoning {
 			t.Errorf("%s came back as %+v", name, got)
 		}
 	}
@@ -271,7 +271,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// Reasoning that is sent back as it came becomes the same thought again, whoever's it is.
+// Reasoning that is sent back as it came becomes the same reasoning again, whoever's it is.
 func TestReasoningRoundTrip(t *testing.T) {
 	t.Parallel()
 	object := whole(t, options(t, question, nil), append(append([]c.Event{}, answers["signed"][:4]...), append(answers["summary"][:2:2], answers["calls"]...)...))
@@ -283,22 +283,22 @@ func TestReasoningRoundTrip(t *testing.T) {
 	check(t, err)
 	p, err := req.Prompt()
 	check(t, err)
-	var thoughts []c.Thought
+	var reasoning []c.ReasoningDetail
 	for _, part := range p.Turns[0].Parts {
-		if part.Thought != nil {
-			thoughts = append(thoughts, *part.Thought)
+		if part.Reasoning != nil {
+			reasoning = append(reasoning, *part.Reasoning)
 		}
 		if call := part.Call; call != nil && call.Name == "weather" && (call.Signature != "dGhpbms" || string(call.Arguments) != `{"city":"Bonn"}`) {
 			t.Errorf("call %+v", call)
 		}
 	}
-	want := []c.Thought{
-		{Format: c.FormatAnthropic, Text: "Let me see.", Signature: "c2ln"}, {Kind: c.ThoughtEncrypted, Format: c.FormatAnthropic, Data: "cmVk"},
-		{Kind: c.ThoughtEncrypted, Format: c.FormatOpenAI, ID: "rs_9", Data: "ZW5j"},
+	want := []c.ReasoningDetail{
+		{Format: c.FormatAnthropic, Text: "Let me see.", Signature: "c2ln"}, {Kind: c.ReasoningEncrypted, Format: c.FormatAnthropic, Data: "cmVk"},
+		{Kind: c.ReasoningEncrypted, Format: c.FormatOpenAI, ID: "rs_9", Data: "ZW5j"},
 	}
-	var got []c.Thought
-	for _, th := range thoughts {
-		if th.Kind != c.ThoughtSummary {
+	var got []c.ReasoningDetail
+	for _, th := range reasoning {
+		if th.Kind != c.ReasoningSummary {
 			got = append(got, th)
 		}
 	}
@@ -321,11 +321,11 @@ func TestKeptReasoning(t *testing.T) {
 func TestPass(t *testing.T) {
 	t.Parallel()
 	message := `{"id":"msg_u","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Yo","annotations":[],"logprobs":[]}]}`
-	thought := `{"id":"rs_u","type":"reasoning","status":"completed","summary":[],"encrypted_content":"ZW5j"}`
+	reasoning := `{"id":"rs_u","type":"reasoning","status":"completed","summary":[],"encrypted_content":"ZW5j"}`
 	frames := []c.Frame{
 		{Name: "response.created", Data: []byte(`{"type":"response.created","sequence_number":7,"response":{"id":"resp_up"}}`)},
 		{Name: "response.output_item.added", Data: []byte(`{"type":"response.output_item.added","sequence_number":8,"output_index":0,"item":{"id":"rs_u","type":"reasoning","status":"in_progress","summary":[],"encrypted_content":"a"}}`)},
-		{Name: "response.output_item.done", Data: []byte(`{"type":"response.output_item.done","sequence_number":8,"output_index":0,"item":` + thought + `}`)},
+		{Name: "response.output_item.done", Data: []byte(`{"type":"response.output_item.done","sequence_number":8,"output_index":0,"item":` + reasoning + `}`)},
 		{Name: "response.output_item.added", Data: []byte("{\"type\":\"response.output_item.added\",\n\"output_index\":1,\"item\":{\"id\":\"msg_u\",\"type\":\"message\",\"role\":\"assistant\",\"status\":\"in_progress\",\"content\":[]}}")},
 		{Name: "response.content_part.added", Data: []byte(`{"type":"response.content_part.added","item_id":"msg_u","output_index":1,"content_index":0,"part":{"type":"output_text","text":"","annotations":[],"logprobs":[]}}`)},
 		{Name: "response.output_text.delta", Data: []byte(`{"type":"response.output_text.delta","item_id":"msg_u","output_index":1,"content_index":0,"delta":"Yo","logprobs":[],"obfuscation":"xx","new":1}`)},
@@ -333,7 +333,7 @@ func TestPass(t *testing.T) {
 		{Name: "response.content_part.done", Data: []byte(`{"type":"response.content_part.done","item_id":"msg_u","output_index":1,"content_index":0,"part":{"type":"output_text","text":"Yo","annotations":[],"logprobs":[]}}`)},
 		{Name: "response.output_item.done", Data: []byte(`{"type":"response.output_item.done","output_index":1,"item":` + message + `}`)},
 	}
-	object := `{"id":"resp_up","status":"completed","model":"up","output":[` + thought + `,` + message + `],"usage":{"input_tokens":999}}`
+	object := `{"id":"resp_up","status":"completed","model":"up","output":[` + reasoning + `,` + message + `],"usage":{"input_tokens":999}}`
 	events := []c.Event{{Text: []byte("Yo"), Frames: frames}, {Finish: c.Stop, Done: true, Frames: []c.Frame{{Name: "response.completed", Data: []byte(`{"type":"response.completed","response":` + object + `}`)}}}}
 	for name, body := range map[string]string{"shown": question, "hidden": `{"model":"a/b","input":"x"}`} {
 		t.Run(name, func(t *testing.T) {
@@ -344,7 +344,7 @@ func TestPass(t *testing.T) {
 			if o["id"] != "resp_1" || o["model"] != "test/served" || o["output_text"] != "Yo" || bytes.Contains(got, []byte("resp_up")) || !bytes.Contains(got, []byte(`"new":1`)) || bytes.Contains(got, []byte("obfuscation")) {
 				t.Errorf("%s", got)
 			}
-			if bytes.Contains(got, []byte("encrypted_content")) != (name == "shown") || string(kept.Output) != thought+","+message || fmt.Sprint(kept.IDs) != "[rs_u msg_u]" {
+			if bytes.Contains(got, []byte("encrypted_content")) != (name == "shown") || string(kept.Output) != reasoning+","+message || fmt.Sprint(kept.IDs) != "[rs_u msg_u]" {
 				t.Errorf("got %s\nkept %s %v", got, kept.Output, kept.IDs)
 			}
 			asWhole := whole(t, options(t, body, nil), []c.Event{{Text: []byte("Yo"), Done: true, Finish: c.Stop, Frames: []c.Frame{{Data: []byte(object)}}}})

@@ -28,12 +28,12 @@ const (
 	tokensPerImage   = 1500
 	tokensPerFile    = 4000
 	bytesPerFile     = 8 // of base64 to a token
-	bytesPerSound    = 128
+	bytesPerAudio    = 128
 
 	// The same where a client has chosen the worst that there is.
 	mostImage      = 6500
 	densestFile    = 2
-	densestSound   = 32
+	densestAudio   = 32
 	densestVideo   = 2
 	mostFile       = 300_000 // of the most pages that providers read: they take hardly any bytes
 	longestAddress = 8192    // a video that is written in fewer bytes is one by address
@@ -489,7 +489,7 @@ func (d *decoder) estimate(item []byte) {
 				needs.FileTokens += tokens
 			case "input_audio":
 				needs.Input |= catalog.Audio
-				needs.Medium(int64(len(e.Value))/bytesPerSound+1, int64(len(e.Value))/densestSound+1)
+				needs.Medium(int64(len(e.Value))/bytesPerAudio+1, int64(len(e.Value))/densestAudio+1)
 			case "input_video":
 				needs.Input |= catalog.Video
 				needs.Medium(tokensPerFile, int64(len(e.Value))/densestVideo)

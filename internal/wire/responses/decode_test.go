@@ -142,7 +142,7 @@ func TestPrompt(t *testing.T) {
 			c.Prompt{Turns: []c.Turn{{Parts: []c.Part{{Kind: c.ImagePart, Media: &c.Media{Type: "image/png", Base64: []byte("aW1n"), Detail: "low"}}, {Kind: c.ImagePart, Media: &c.Media{FileID: "file_1"}}, {Kind: c.FilePart, Media: &c.Media{Name: "a.pdf", Base64: []byte("cGRm")}}, {Kind: c.FilePart, Media: &c.Media{URL: "https://x/y"}},
 				{Kind: c.AudioPart, Media: &c.Media{Type: "audio/wav", Base64: []byte("c25k")}}, {Kind: c.VideoPart, Media: &c.Media{URL: "https://v"}}}}}}},
 		"calls": {`{"model":"m","input":[{"type":"reasoning","summary":[{"type":"summary_text","text":"Hm."}]},{"type":"function_call","call_id":"1","name":"f","arguments":""},{"type":"custom_tool_call","call_id":"2","name":"g","input":"free"},{"type":"function_call_output","call_id":"1","output":"ok"},{"type":"custom_tool_call_output","call_id":"2","output":[{"type":"input_text","text":"fine"}]}]}`,
-			c.Prompt{Turns: []c.Turn{{Role: c.Assistant, Parts: []c.Part{{Kind: c.ReasoningPart, Thought: &c.Thought{Text: "Hm."}}, {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte("{}")}}, {Kind: c.CallPart, Call: &c.Call{ID: "2", Name: "g", Arguments: []byte("free"), Custom: true}}}},
+			c.Prompt{Turns: []c.Turn{{Role: c.Assistant, Parts: []c.Part{{Kind: c.ReasoningPart, Reasoning: &c.ReasoningDetail{Text: "Hm."}}, {Kind: c.CallPart, Call: &c.Call{ID: "1", Name: "f", Arguments: []byte("{}")}}, {Kind: c.CallPart, Call: &c.Call{ID: "2", Name: "g", Arguments: []byte("free"), Custom: true}}}},
 				{Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "1", Name: "f", Parts: []c.Part{text("ok")}}}}}, {Parts: []c.Part{{Kind: c.ResultPart, Result: &c.Result{CallID: "2", Name: "g", Parts: []c.Part{text("fine")}}}}}}}},
 		"traces of foreign tools": {`{"model":"m","input":[{"role":"user","content":"x"},{"type":"web_search_call","id":"ws_1","status":"completed"},{"type":"mcp_call","id":"mcp_1"}]}`, c.Prompt{Turns: []c.Turn{{Parts: []c.Part{text("x")}}}}},
 		"settings": {`{"model":"m","input":"x","temperature":0.5,"top_p":1,"top_k":3,"frequency_penalty":-1,"presence_penalty":2,"top_logprobs":4,"parallel_tool_calls":false,"prompt_cache_key":"k","tool_choice":{"type":"allowed_tools","mode":"required","tools":[{"type":"function","name":"f"}]},
@@ -199,20 +199,22 @@ func TestContinue(t *testing.T) {
 	if err != nil || len(p.Turns) != 3 || p.Turns[2].Parts[0].Result.Name != "count" {
 		t.Errorf("%v %+v", err, p)
 	}
-	var told strings.Builder
+	var reported strings.Builder
 	for piece := range responses.PromptText(req.Request) {
-		told.Write(append(piece, '|'))
+		reported.Write(append(piece, '|'))
 	}
-	if told.String() != "How many?|count|{}|42|" {
-		t.Errorf("%s", told.String())
+	if reported.String() != "How many?|count|{}|42|" {
+		t.Errorf("%s", reported.String())
 	}
 }
 
 // The newest signature of the conversation tells who has to go on with it.
 func TestSignature(t *testing.T) {
 	t.Parallel()
-	packed := func(t c.Thought) string { return `{"type":"reasoning","encrypted_content":"` + pack.Pack(&t) + `"}` }
-	old, newer := packed(c.Thought{Kind: c.ThoughtEncrypted, Data: "old"}), packed(c.Thought{Text: "t", Signature: "newer"})
+	packed := func(t c.ReasoningDetail) string {
+		return `{"type":"reasoning","encrypted_content":"` + pack.Pack(&t) + `"}`
+	}
+	old, newer := packed(c.ReasoningDetail{Kind: c.ReasoningEncrypted, Data: "old"}), packed(c.ReasoningDetail{Text: "t", Signature: "newer"})
 	req := decode(t, `{"model":"m","input":[`+old+`,`+newer+`,{"role":"user","content":"x"}]}`)
 	req.Continue([]byte(`[{"type":"reasoning","encrypted_content":"oldest"}]`))
 	if req.Signature != "newer" {

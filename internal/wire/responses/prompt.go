@@ -270,7 +270,7 @@ func fileOf(v []byte) *completion.Media {
 	return media
 }
 
-// reasoning is an item that comes back. What another provider than the wire's own thought is packed into its encrypted content.
+// reasoning is an item that comes back. The reasoning of a provider of another wire is packed into its encrypted content.
 func (b *builder) reasoning(v []byte) {
 	var text strings.Builder
 	for _, list := range [...]string{"summary", "content"} {
@@ -278,16 +278,16 @@ func (b *builder) reasoning(v []byte) {
 			text.WriteString(rawjson.TextAt(e.Value, "text"))
 		}
 	}
-	t := completion.Thought{Text: text.String()}
+	t := completion.ReasoningDetail{Text: text.String()}
 	if data := rawjson.TextAt(v, "encrypted_content"); data != "" {
 		var ok bool
 		if t, ok = pack.Unpack(data); !ok {
-			t = completion.Thought{Kind: completion.ThoughtEncrypted, Format: completion.FormatOpenAI, ID: rawjson.TextAt(v, "id"), Data: data}
-		} else if t.Kind != completion.ThoughtEncrypted && t.Text == "" {
+			t = completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatOpenAI, ID: rawjson.TextAt(v, "id"), Data: data}
+		} else if t.Kind != completion.ReasoningEncrypted && t.Text == "" {
 			t.Text = text.String()
 		}
 	} else if t.Text == "" {
 		return
 	}
-	b.add(completion.Assistant, completion.Part{Kind: completion.ReasoningPart, Thought: &t})
+	b.add(completion.Assistant, completion.Part{Kind: completion.ReasoningPart, Reasoning: &t})
 }

@@ -10,14 +10,14 @@ import (
 	"weir/internal/wire"
 )
 
-// Head begins an answer of bare sound.
+// Head begins an answer of bare audio.
 type Head interface {
 	io.Writer // sends a piece at once
-	// Begin is told the type of the sound before the first Write.
+	// Begin is told the type of the audio before the first Write.
 	Begin(mediaType string)
 }
 
-// Bytes writes sound as it comes. It has no place for an error: whoever made it must cut a sound that breaks off, so that nobody takes it for
+// Bytes writes audio as it comes. It has no place for an error: whoever made it must cut audio that breaks off, so that nobody takes it for
 // whole. It is a relay.Sink.
 type Bytes struct {
 	w     Head
@@ -26,29 +26,29 @@ type Bytes struct {
 
 var _ relay.Sink = (*Bytes)(nil)
 
-// NewBytes writes sound to w.
+// NewBytes writes audio to w.
 func NewBytes(w Head) *Bytes { return &Bytes{w: w} }
 
 // Start does nothing: the first piece reports what it is.
 func (b *Bytes) Start(relay.Served) error { return nil }
 
-// Event writes a piece of sound.
+// Event writes a piece of audio.
 func (b *Bytes) Event(ev *completion.Event) error {
-	if ev.Result == nil || ev.Result.Sound == nil {
+	if ev.Result == nil || ev.Result.Audio == nil {
 		return nil
 	}
 	if !b.begun {
-		b.w.Begin(ev.Result.Sound.MediaType)
+		b.w.Begin(ev.Result.Audio.MediaType)
 		b.begun = true
 	}
-	_, err := b.w.Write(ev.Result.Sound.Data)
+	_, err := b.w.Write(ev.Result.Audio.Data)
 	return err
 }
 
 // End does nothing: the end of the bytes is the end of the answer.
 func (b *Bytes) End(relay.Receipt) error { return nil }
 
-// Stream writes sound as server-sent events. It is a relay.Sink.
+// Stream writes audio as server-sent events. It is a relay.Sink.
 type Stream struct{ wire.Stream }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -56,13 +56,13 @@ var _ relay.Sink = (*Stream)(nil)
 // NewStream writes events to w, which flushes after each Write.
 func NewStream(w io.Writer) *Stream { return &Stream{wire.NewStream(w)} }
 
-// Event writes a piece of sound.
+// Event writes a piece of audio.
 func (s *Stream) Event(ev *completion.Event) error {
-	if ev.Result == nil || ev.Result.Sound == nil {
+	if ev.Result == nil || ev.Result.Audio == nil {
 		return nil
 	}
 	return s.Do(func() {
-		data := ev.Result.Sound.Data
+		data := ev.Result.Audio.Data
 		b := append(make([]byte, 0, 64+base64.StdEncoding.EncodedLen(len(data))), `data: {"type":"speech.audio.delta","audio":"`...)
 		s.Send(append(base64.StdEncoding.AppendEncode(b, data), "\"}\n\n"...))
 	})

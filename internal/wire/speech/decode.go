@@ -1,5 +1,5 @@
-// Package speech is the wire of spoken text: a JSON object with a text comes in, sound goes out, as bytes or as a stream of events. It must
-// not know who speaks, nor look into the sound.
+// Package speech is the wire of spoken text: a JSON object with a text comes in, audio goes out, as bytes or as a stream of events. It must
+// not know who speaks, nor look into the audio.
 package speech
 
 import (
@@ -35,7 +35,7 @@ var (
 	streams = []string{"audio", "sse"}
 )
 
-// Decode makes the request that a body asks for. It is always a stream: sound is passed on as it comes. It fails with fault.Invalid and
+// Decode makes the request that a body asks for. It is always a stream: audio is passed on as it comes. It fails with fault.Invalid and
 // fault.StringTooLong, whose Param is the field's name.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {

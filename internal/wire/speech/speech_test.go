@@ -99,7 +99,7 @@ type taken struct {
 func (b *taken) Begin(kind string) { b.kinds = append(b.kinds, kind) }
 
 func event(data, kind string) *completion.Event {
-	return &completion.Event{Choice: -1, Result: &task.Result{Sound: &task.Sound{Data: []byte(data), MediaType: kind}}}
+	return &completion.Event{Choice: -1, Result: &task.Result{Audio: &task.AudioPiece{Data: []byte(data), MediaType: kind}}}
 }
 
 func play(t *testing.T, to relay.Sink, events ...*completion.Event) {

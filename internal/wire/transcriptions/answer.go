@@ -175,9 +175,9 @@ func (x *Whole) document(all *task.Transcript, receipt *relay.Receipt) []byte {
 	return append(wire.AppendNotice(b, x.served.Head.Notice), '}')
 }
 
-func language(told, asked string) string {
-	if told != "" {
-		return told
+func language(reported, asked string) string {
+	if reported != "" {
+		return reported
 	}
 	return asked
 }

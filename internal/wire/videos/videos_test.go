@@ -18,7 +18,7 @@ import (
 
 func TestDecode(t *testing.T) {
 	t.Parallel()
-	sound, seed, creativity := true, int64(7), int64(3)
+	audio, seed, creativity := true, int64(7), int64(3)
 	body := `{"model":"google/veo-3.1","prompt":"a fox","duration":8,"resolution":"1080p","aspect_ratio":"16:9","size":"1920x1080","n":2,
 		"frame_images":[{"type":"image_url","image_url":{"url":"https://files.test/a.png"},"frame_type":"first_frame"}],
 		"input_references":[{"type":"audio_url","audio_url":{"url":"data:audio/wav;base64,AAAA"}},{"video_url":"https://files.test/b.mp4"}],
@@ -28,7 +28,7 @@ func TestDecode(t *testing.T) {
 		Model: "google/veo-3.1", Prompt: "a fox", Seconds: 8, Resolution: "1080p", AspectRatio: "16:9", Size: "1920x1080", Outputs: 2,
 		Frames:     []video.Media{{Kind: catalog.Image, URL: "https://files.test/a.png", Frame: video.FirstFrame}},
 		References: []video.Media{{Kind: catalog.Audio, URL: "data:audio/wav;base64,AAAA"}, {Kind: catalog.Video, URL: "https://files.test/b.mp4"}},
-		Audio:      &sound, Seed: &seed, Upscale: "1.50", Creativity: &creativity, CallbackURL: "https://hooks.test/x?y=z",
+		Audio:      &audio, Seed: &seed, Upscale: "1.50", Creativity: &creativity, CallbackURL: "https://hooks.test/x?y=z",
 		Preferences: routing.Preferences{Order: []string{"google"}},
 		Options:     []video.ProviderOptions{{Provider: "google", Fields: []video.Param{{Name: "personGeneration", Value: []byte(`"allow_all"`)}}}},
 		Params:      []video.Param{{Name: "negative_prompt", Value: []byte(`"dogs"`)}, {Name: "cfg_scale", Value: []byte("0.5")}, {Name: "extra", Value: []byte("null")}},

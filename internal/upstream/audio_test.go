@@ -8,7 +8,7 @@ import (
 	"weir/internal/task"
 )
 
-func TestSoundType(t *testing.T) {
+func TestAudioType(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ogg": ""} {
 		if got := dialect.AudioType(format); got != want {

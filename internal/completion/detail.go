@@ -2,8 +2,8 @@ package completion
 
 import "slices"
 
-// NoticeThoughts reports that reasoning which came back with a conversation did not go to the provider: only who signed it takes it.
-const NoticeThoughts = "Reasoning of another provider was left out."
+// NoticeReasoning reports that reasoning which came back with a conversation did not go to the provider: only who signed it takes it.
+const NoticeReasoning = "Reasoning of another provider was left out."
 
 // Edit replaces a part of a request's Body.
 type Edit struct {
@@ -44,7 +44,7 @@ func (p *Prompt) Foreign(own string) bool {
 	for i := range p.Turns {
 		for j := range p.Turns[i].Parts {
 			part := &p.Turns[i].Parts[j]
-			if t := part.Thought; t != nil && t.Format != own && (t.Signature != "" || t.Data != "") {
+			if t := part.Reasoning; t != nil && t.Format != own && (t.Signature != "" || t.Data != "") {
 				return true
 			}
 			if part.Call != nil && part.Call.Signature != "" && own != FormatGoogle {
@@ -55,9 +55,9 @@ func (p *Prompt) Foreign(own string) bool {
 	return false
 }
 
-// Of reports whether a thought is one that providers of a format take back: theirs, and signed or encrypted.
-func (t *Thought) Of(format string) bool {
-	return t.Format == format && (t.Kind == ThoughtText && t.Signature != "" || t.Kind == ThoughtEncrypted && t.Data != "")
+// Of reports whether a piece of reasoning is one that providers of a format take back: theirs, and signed or encrypted.
+func (t *ReasoningDetail) Of(format string) bool {
+	return t.Format == format && (t.Kind == ReasoningText && t.Signature != "" || t.Kind == ReasoningEncrypted && t.Data != "")
 }
 
 // Spoken are the turns of users and assistants that say anything.
@@ -82,7 +82,7 @@ func (p *Prompt) Orphaned(format string) bool {
 	for at--; at >= 0 && turns[at].Role == Assistant; at-- {
 		for i := range turns[at].Parts {
 			part := &turns[at].Parts[i]
-			if part.Thought != nil && part.Thought.Of(format) {
+			if part.Reasoning != nil && part.Reasoning.Of(format) {
 				return false
 			}
 			called = called || part.Call != nil

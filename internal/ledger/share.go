@@ -11,19 +11,19 @@ import (
 	"weir/internal/money"
 )
 
-// purseID names what a node holds from: a wallet, or the limit of one of its keys.
-type purseID struct{ Wallet, Key string }
+// shareID names what a node holds from: a wallet, or the limit of one of its keys.
+type shareID struct{ Wallet, Key string }
 
-// purse is a node's share of a wallet or of a key's limit. Its lock is held for moments, never across a question to the store.
-type purse struct {
-	id   purseID
+// share is a node's share of a wallet or of a key's limit. Its lock is held for moments, never across a question to the store.
+type share struct {
+	id   shareID
 	book *Book
 
 	mu      sync.Mutex
 	dead    bool          // no longer in the book: look it up again
 	lease   *lease        // where new holds come from; nil when there is none
 	former  []*lease      // no longer used, to be closed when their holds have ended
-	busy    chan struct{} // not nil while someone asks the store about this purse; closed at the end
+	busy    chan struct{} // not nil while someone asks the store about this share; closed at the end
 	closing bool          // leases that nothing uses go back just now
 	tries   int           // how many such questions were begun
 	waiting money.Nano    // what others wait for meanwhile
@@ -48,21 +48,21 @@ type failure struct {
 	err error
 }
 
-// lease is money borrowed from a pot. Its figures are guarded by the purse's lock.
+// lease is money borrowed from a fund. Its figures are guarded by the share's lock.
 type lease struct {
-	purse *purse
+	share *share
 	id    int64
 	epoch int64
-	pot   Pot
+	fund  Fund
 	limit money.Nano // of the key, when it was borrowed
 
-	granted money.Nano
-	spent   money.Nano // settled, be it applied or not
-	held    money.Nano
-	holds   int
-	low     money.Nano // least that was free since purse.lowSince
-	unsure  bool       // the store may have granted more than we know
-	told    money.Nano // of held, at the last sign of life
+	granted  money.Nano
+	spent    money.Nano // settled, be it applied or not
+	held     money.Nano
+	holds    int
+	low      money.Nano // least that was free since share.lowSince
+	unsure   bool       // the store may have granted more than we know
+	reported money.Nano // of held, at the last sign of life
 }
 
 func (l *lease) free() money.Nano { return l.granted - l.spent - l.held }
@@ -88,8 +88,8 @@ func (l *lease) end(n, cost money.Nano) {
 	if l == nil {
 		return
 	}
-	l.purse.mu.Lock()
-	defer l.purse.mu.Unlock()
+	l.share.mu.Lock()
+	defer l.share.mu.Unlock()
 	l.held -= n
 	l.spent += cost
 	l.holds--
@@ -101,8 +101,8 @@ func (l *lease) grow(n money.Nano) {
 	if l == nil || n == 0 {
 		return
 	}
-	l.purse.mu.Lock()
-	defer l.purse.mu.Unlock()
+	l.share.mu.Lock()
+	defer l.share.mu.Unlock()
 	l.held += n
 	l.low = min(l.low, l.free())
 }
@@ -115,37 +115,37 @@ func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
 	if lim == nil {
 		return true
 	}
-	return l.limit == lim.Amount && l.pot.Period == lim.Reset.period(now)
+	return l.limit == lim.Amount && l.fund.Period == lim.Reset.period(now)
 }
 
 // beating reports whether the store took this node's sign of life recently enough for its leases to be its own.
 func (b *Book) beating(now time.Time) bool { return int64(now.Sub(b.started)) < b.goodFor.Load() }
 
-func (b *Book) purse(id purseID) *purse {
+func (b *Book) share(id shareID) *share {
 	hash := maphash.String(b.seed, id.Wallet)
 	if id.Key != "" {
 		hash += maphash.String(b.seed, id.Key)
 	}
 	s := &b.shards[hash%uint64(len(b.shards))]
 	s.RLock()
-	p := s.purses[id]
+	p := s.shares[id]
 	s.RUnlock()
 	if p != nil {
 		return p
 	}
 	s.Lock()
 	defer s.Unlock()
-	if p = s.purses[id]; p == nil {
-		p = &purse{id: id, book: b}
-		s.purses[id] = p
+	if p = s.shares[id]; p == nil {
+		p = &share{id: id, book: b}
+		s.shares[id] = p
 	}
 	return p
 }
 
-// lock finds the purse and locks it.
-func (b *Book) lock(id purseID) *purse {
+// lock finds the share and locks it.
+func (b *Book) lock(id shareID) *share {
 	for {
-		p := b.purse(id)
+		p := b.share(id)
 		p.mu.Lock()
 		if !p.dead {
 			return p
@@ -156,7 +156,7 @@ func (b *Book) lock(id purseID) *purse {
 
 // move reserves extra for a hold that has amount from the lease from (nil: nothing yet), and returns the lease that now backs it all.
 // When from is out of use by then, what the hold has moves to the new lease, too.
-func (b *Book) move(ctx context.Context, id purseID, from *lease, lim *KeyLimit, amount, extra money.Nano) (*lease, error) {
+func (b *Book) move(ctx context.Context, id shareID, from *lease, lim *KeyLimit, amount, extra money.Nano) (*lease, error) {
 	l, err := b.take(ctx, id, from, lim, extra)
 	if err != nil || from == nil || l == from {
 		return l, err
@@ -174,9 +174,9 @@ func (b *Book) move(ctx context.Context, id purseID, from *lease, lim *KeyLimit,
 	return l, nil
 }
 
-// take reserves n from the purse's lease, which it makes or extends when there is too little. has is the lease from which the
+// take reserves n from the share's lease, which it makes or extends when there is too little. has is the lease from which the
 // hold has something already.
-func (b *Book) take(ctx context.Context, id purseID, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
+func (b *Book) take(ctx context.Context, id shareID, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
 	p := b.lock(id)
 	arrived, wait := p.tries, p.busy != nil
 	for {
@@ -213,7 +213,7 @@ func (b *Book) take(ctx context.Context, id purseID, has *lease, lim *KeyLimit, 
 
 // known refuses n when a question to the store that failed ended after the caller arrived (wait: one was under way then), or when
 // one that began after that has shown that there is not enough.
-func (p *purse) known(arrived int, wait bool, l *lease, usable bool, n money.Nano) error {
+func (p *share) known(arrived int, wait bool, l *lease, usable bool, n money.Nano) error {
 	if p.failed.try > arrived || wait && p.failed.try == arrived {
 		return p.failed.err
 	}
@@ -231,7 +231,7 @@ func (p *purse) known(arrived int, wait bool, l *lease, usable bool, n money.Nan
 }
 
 // await waits for the question under way. It is called and returns with the lock.
-func (p *purse) await(ctx context.Context, n money.Nano) error {
+func (p *share) await(ctx context.Context, n money.Nano) error {
 	ch := p.busy
 	some := min(n, maxWant/1024)
 	p.waiting += some
@@ -247,8 +247,8 @@ func (p *purse) await(ctx context.Context, n money.Nano) error {
 	return err
 }
 
-// begin claims the purse for a question to the store; the function that it returns ends that. Both are called with the lock.
-func (p *purse) begin() (end func()) {
+// begin claims the share for a question to the store; the function that it returns ends that. Both are called with the lock.
+func (p *share) begin() (end func()) {
 	ch := make(chan struct{})
 	p.busy = ch
 	p.tries++
@@ -260,7 +260,7 @@ func (p *purse) begin() (end func()) {
 
 // ask borrows from the store so that n can be held, and takes it. It is called and returns with the lock, which it gives up meanwhile.
 // Without lease and error the caller looks again.
-func (b *Book) ask(ctx context.Context, p *purse, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
+func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
 	now := b.cfg.Now()
 	if !b.beating(now) {
 		return nil, storeAway("ledger.Hold", errors.New("the store has taken no sign of life of this node for too long"))
@@ -272,7 +272,7 @@ func (b *Book) ask(ctx context.Context, p *purse, has *lease, lim *KeyLimit, n m
 	need := n - l.free()
 	want := max(need, p.estimate(now, need, b.cfg.SpendFor))
 	try := p.tries
-	q := Borrow{Pot: l.pot, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: need, Want: want, Now: now}
+	q := Borrow{Fund: l.fund, Limit: l.limit, Node: b.node, Epoch: l.epoch, Lease: l.id, Need: need, Want: want, Now: now}
 	p.mu.Unlock()
 	var g Grant
 	var recalled bool
@@ -317,7 +317,7 @@ func (b *Book) ask(ctx context.Context, p *purse, has *lease, lim *KeyLimit, n m
 
 // spare takes what a lease that goes out of use has free, to be returned.
 func (l *lease) spare() money.Nano {
-	if l == nil || l.unsure || l.epoch != l.purse.book.epoch.Load() || l.free() <= 0 {
+	if l == nil || l.unsure || l.epoch != l.share.book.epoch.Load() || l.free() <= 0 {
 		return 0
 	}
 	n := l.free()
@@ -325,21 +325,21 @@ func (l *lease) spare() money.Nano {
 	return n
 }
 
-// returnSpare gives it back before its pot is asked for more.
+// returnSpare gives it back before its fund is asked for more.
 func (b *Book) returnSpare(ctx context.Context, l *lease, n money.Nano) error {
 	if n == 0 {
 		return nil
 	}
 	ctx, cancel := b.storeContext(ctx)
 	defer cancel()
-	if err := b.store.Return(ctx, b.node, []Return{{Pot: l.pot, Lease: l.id, Amount: n}}); err != nil {
+	if err := b.store.Return(ctx, b.node, []Return{{Fund: l.fund, Lease: l.id, Amount: n}}); err != nil {
 		return storeAway("ledger.Hold", err) // it goes back when the lease is closed
 	}
 	return nil
 }
 
 // leaseFor is the lease to extend: the present one if it may be used, else a new one. old is the one that goes out of use by that.
-func (b *Book) leaseFor(p *purse, lim *KeyLimit, now time.Time) (l, old *lease) {
+func (b *Book) leaseFor(p *share, lim *KeyLimit, now time.Time) (l, old *lease) {
 	if b.usable(p.lease, lim, now) {
 		return p.lease, nil
 	}
@@ -347,16 +347,16 @@ func (b *Book) leaseFor(p *purse, lim *KeyLimit, now time.Time) (l, old *lease) 
 		p.retire(old)
 	}
 	epoch := b.epoch.Load()
-	l = &lease{purse: p, id: epoch<<32 | b.leases.Add(1), epoch: epoch, pot: Pot{Wallet: p.id.Wallet}}
+	l = &lease{share: p, id: epoch<<32 | b.leases.Add(1), epoch: epoch, fund: Fund{Wallet: p.id.Wallet}}
 	if lim != nil {
-		l.pot.Key, l.pot.Period, l.limit = p.id.Key, lim.Reset.period(now), lim.Amount
+		l.fund.Key, l.fund.Period, l.limit = p.id.Key, lim.Reset.period(now), lim.Amount
 	}
 	p.lease = l
 	p.lowSince = now
 	return l, old
 }
 
-func (p *purse) retire(l *lease) {
+func (p *share) retire(l *lease) {
 	if p.lease == l {
 		p.lease = nil
 	}
@@ -369,7 +369,7 @@ func (p *purse) retire(l *lease) {
 }
 
 // estimate is how much to borrow: about what was spent in the last spendFor, judged by how long the last grant lasted.
-func (p *purse) estimate(now time.Time, need money.Nano, spendFor time.Duration) money.Nano {
+func (p *share) estimate(now time.Time, need money.Nano, spendFor time.Duration) money.Nano {
 	if now.Before(p.tight) {
 		return need
 	}
@@ -426,7 +426,7 @@ func (b *Book) storeContext(ctx context.Context) (context.Context, context.Cance
 }
 
 // rejoin begins a new epoch after others have closed this one. It is called and returns with p's lock.
-func (b *Book) rejoin(ctx context.Context, p *purse, epoch int64) error {
+func (b *Book) rejoin(ctx context.Context, p *share, epoch int64) error {
 	p.mu.Unlock()
 	defer p.mu.Lock()
 	b.upkeep.Lock()
@@ -451,7 +451,7 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 }
 
 // tooLittle is the refusal of n when available is what can be had in all.
-func (p *purse) tooLittle(n, available money.Nano) error {
+func (p *share) tooLittle(n, available money.Nano) error {
 	text := "The balance is too low for this request."
 	e := fault.New(fault.PaymentRequired, "ledger.Hold", text)
 	e.Details = map[string]any{"required": n.String(), "available": max(available, 0).String()}

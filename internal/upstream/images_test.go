@@ -34,7 +34,7 @@ import (
 	"weir/internal/usage"
 )
 
-// studio is a provider of pictures that answers as it is told, and remembers what it was asked.
+// studio is a provider of images that answers as it is told, and remembers what it was asked.
 type studio struct {
 	*httptest.Server
 	answers map[string]string // by method and path; the first use of "a\x00b" gives a, and all later ones b
@@ -56,7 +56,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	defer s.mu.Unlock()
 	at := r.Method + " " + r.URL.RequestURI()
 	body, _ := io.ReadAll(r.Body)
-	s.seen = append(s.seen, strings.TrimSpace(at+" "+told(r.Header.Get("Content-Type"), body)))
+	s.seen = append(s.seen, strings.TrimSpace(at+" "+reported(r.Header.Get("Content-Type"), body)))
 	answer, more, some := strings.Cut(s.answers[at], "\x00")
 	if some {
 		s.answers[at] = more
@@ -73,7 +73,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 }
 
 // told is a body to compare: that of a form is its fields.
-func told(kind string, body []byte) string {
+func reported(kind string, body []byte) string {
 	media, params, err := mime.ParseMediaType(kind)
 	if err != nil || media != "multipart/form-data" {
 		return strings.ReplaceAll(string(body), base64.StdEncoding.EncodeToString(dot()), "PNG")
@@ -92,7 +92,7 @@ func told(kind string, body []byte) string {
 	}
 }
 
-// dot is a picture.
+// dot is an image.
 func dot() []byte {
 	var b bytes.Buffer
 	_ = png.Encode(&b, image.NewGray(image.Rect(0, 0, 3, 2)))
@@ -113,20 +113,20 @@ func (s *studio) asked() []string {
 var easels = map[string]dialect.Dialect{"openai": &openai.Dialect{}, "gemini": &gemini.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "yandex": &yandex.Dialect{}}
 
 // perform does a task at the studio; what it gives is told as words.
-func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Request, quirks catalog.Quirks) (events []string, told usage.Usage, notice string, fail *fault.Error) {
+func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Request, quirks catalog.Quirks) (events []string, reported usage.Usage, notice string, fail *fault.Error) {
 	t.Helper()
 	c := upstream.New(upstream.Config{Dialects: easels, Fetcher: s, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})
 	t.Cleanup(c.Close)
 	ep := &catalog.Endpoint{ID: "p/v/m", UpstreamID: model, Model: &catalog.Model{Slug: "v/m"}, Provider: &catalog.Provider{ID: "studio", Name: "Studio", Dialect: dialect, BaseURL: s.URL, Key: "sk-test", Quirks: quirks}}
 	for ev, err := range c.Complete(t.Context(), ep, req) {
 		if err != nil {
-			return events, told, notice, fault.From(err)
+			return events, reported, notice, fault.From(err)
 		}
 		if ev.Head != nil {
 			notice = ev.Head.Notice
 		}
 		if ev.Usage != nil {
-			told = *ev.Usage
+			reported = *ev.Usage
 		}
 		if len(ev.Text) > 0 {
 			events = append(events, "words "+string(ev.Text))
@@ -134,21 +134,21 @@ func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Re
 		if len(ev.Reasoning) > 0 {
 			events = append(events, "thoughts "+string(ev.Reasoning))
 		}
-		if ev.Result == nil || ev.Result.Picture == nil {
+		if ev.Result == nil || ev.Result.Image == nil {
 			continue
 		}
 		word := "picture"
-		if ev.Result.Picture.Partial {
+		if ev.Result.Image.Partial {
 			word = "preview"
 		}
-		p := ev.Result.Picture
+		p := ev.Result.Image
 		events = append(events, fmt.Sprintf("%s %d %s %dx%d", word, p.Index, p.MediaType, p.Width, p.Height))
 	}
-	return events, told, notice, nil
+	return events, reported, notice, nil
 }
 
 // What each wire is asked, in the order of the requests, and what becomes of its answers.
-func TestPictures(t *testing.T) {
+func TestImages(t *testing.T) {
 	t.Parallel()
 	seed := int64(5)
 	inline := "data:image/png;base64," + base64.StdEncoding.EncodeToString(dot())
@@ -257,7 +257,7 @@ func TestPictures(t *testing.T) {
 		t.Run(x.name, func(t *testing.T) {
 			t.Parallel()
 			s := newStudio(t, x.answers)
-			events, told, notice, err := s.perform(t, x.dialect, x.model, &completion.Request{Task: &x.task, Stream: x.stream, N: x.task.N}, x.quirks)
+			events, reported, notice, err := s.perform(t, x.dialect, x.model, &completion.Request{Task: &x.task, Stream: x.stream, N: x.task.N}, x.quirks)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -270,15 +270,15 @@ func TestPictures(t *testing.T) {
 			if notice != x.notice {
 				t.Errorf("notice %q", notice)
 			}
-			if told.Prompt.N != x.prompt || told.Completion.N != x.output || told.OutputImage.N != x.output {
-				t.Errorf("usage %+v", told)
+			if reported.Prompt.N != x.prompt || reported.Completion.N != x.output || reported.OutputImage.N != x.output {
+				t.Errorf("usage %+v", reported)
 			}
 		})
 	}
 }
 
-// What is no picture is a failure of the provider, and what its policy forbids is not.
-func TestNoPictures(t *testing.T) {
+// What is no image is a failure of the provider, and what its policy forbids is not.
+func TestNoImages(t *testing.T) {
 	t.Parallel()
 	const operation, operations = "POST /foundationModels/v1/imageGenerationAsync", "GET /operations/o"
 	queue := func(status, result string) map[string]string {
@@ -328,8 +328,8 @@ func TestNoPictures(t *testing.T) {
 	}
 }
 
-// FuzzPictures gives every dialect whatever a provider may answer.
-func FuzzPictures(f *testing.F) {
+// FuzzImages gives every dialect whatever a provider may answer.
+func FuzzImages(f *testing.F) {
 	png := base64.StdEncoding.EncodeToString(dot())
 	f.Add([]byte(`{"id":"i","data":[{"b64_json":"` + png + `"}],"usage":{"input_tokens":1}}`))
 	f.Add([]byte(`{"id":"i","done":true,"response":{"image":"` + png + `"},"candidates":[{"content":{"parts":[{"inlineData":{"data":"` + png + `"}}]}}]}`))
@@ -357,7 +357,7 @@ func FuzzPictures(f *testing.F) {
 				for ev, err := range c.Complete(t.Context(), ep, &completion.Request{Task: &task.Image{Prompt: "p", N: 1, Compression: -1}, Stream: len(answer)%2 == 1, N: 1}) {
 					failed = failed || err != nil
 					done = done || err == nil && ev.Done
-					if err == nil && ev.Done && (ev.Result == nil || ev.Result.Picture == nil || ev.Result.Picture.MediaType == "") {
+					if err == nil && ev.Done && (ev.Result == nil || ev.Result.Image == nil || ev.Result.Image.MediaType == "") {
 						t.Errorf("%s ends without a picture", dialect)
 					}
 				}

@@ -6,13 +6,13 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// Thoughts reads an array of reasoning_details entries, in their order. Fragments of one entry, as a client gets who keeps what a
+// Reasoning reads an array of reasoning_details entries, in their order. Fragments of one entry, as a client gets who keeps what a
 // stream brought, become one again: neighbours with the same index and type.
-func Thoughts(list []byte) []completion.Thought {
-	var out []completion.Thought
+func Reasoning(list []byte) []completion.ReasoningDetail {
+	var out []completion.ReasoningDetail
 	last := ""
 	for e := rawjson.ElementsOf(list); e.Next(); {
-		t, kind, ok := thought(e.Value)
+		t, kind, ok := reasoning(e.Value)
 		if !ok {
 			continue
 		}
@@ -49,7 +49,7 @@ func Known(s string) string {
 }
 
 // join appends a fragment.
-func join(to, more *completion.Thought) {
+func join(to, more *completion.ReasoningDetail) {
 	to.Text += more.Text
 	to.Data += more.Data
 	if more.Signature != "" {
@@ -63,8 +63,8 @@ func join(to, more *completion.Thought) {
 	}
 }
 
-// thought reads one entry; ok is false for what is none.
-func thought(v []byte) (t completion.Thought, kind string, ok bool) {
+// reasoning reads one entry; ok is false for what is none.
+func reasoning(v []byte) (t completion.ReasoningDetail, kind string, ok bool) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if rawjson.KindOf(m.Value) != rawjson.String {
 			continue
@@ -86,22 +86,22 @@ func thought(v []byte) (t completion.Thought, kind string, ok bool) {
 	}
 	switch kind {
 	case "reasoning.text":
-		t.Kind = completion.ThoughtText
+		t.Kind = completion.ReasoningText
 	case "reasoning.summary":
-		t.Kind = completion.ThoughtSummary
+		t.Kind = completion.ReasoningSummary
 	case "reasoning.encrypted":
-		t.Kind = completion.ThoughtEncrypted
+		t.Kind = completion.ReasoningEncrypted
 	default:
 		return t, "", false
 	}
 	return t, kind, true
 }
 
-// Attach gives tool calls the signatures that stand among the thoughts of the same turn under the calls' ids, and takes those out.
+// Attach gives tool calls the signatures that stand among the reasoning of the same turn under the calls' ids, and takes those out.
 func Attach(parts []completion.Part) []completion.Part {
 	out := parts[:0]
 	for i := range parts {
-		if t := parts[i].Thought; t != nil && t.Kind == completion.ThoughtEncrypted && t.Format == completion.FormatGoogle && t.ID != "" && sign(parts, t) {
+		if t := parts[i].Reasoning; t != nil && t.Kind == completion.ReasoningEncrypted && t.Format == completion.FormatGoogle && t.ID != "" && sign(parts, t) {
 			continue
 		}
 		out = append(out, parts[i])
@@ -109,7 +109,7 @@ func Attach(parts []completion.Part) []completion.Part {
 	return out
 }
 
-func sign(parts []completion.Part, t *completion.Thought) bool {
+func sign(parts []completion.Part, t *completion.ReasoningDetail) bool {
 	for i := range parts {
 		if call := parts[i].Call; call != nil && call.ID == t.ID {
 			if call.Signature == "" {

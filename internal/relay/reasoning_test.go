@@ -56,15 +56,15 @@ func TestSignaturesPull(t *testing.T) {
 }
 
 // Who refuses reasoning of earlier turns is asked once more without it, and once only; what is wrong with the request itself is final.
-func TestThoughtlessRetry(t *testing.T) {
+func TestRetryWithoutReasoning(t *testing.T) {
 	t.Parallel()
-	refuses := script{fails(fault.Invalid, fault.NextModel, status(400), func(e *fault.Error) { e.Upstream.Thoughts = true })}
+	refuses := script{fails(fault.Invalid, fault.NextModel, status(400), func(e *fault.Error) { e.Upstream.RefusedReasoning = true })}
 	invalid := script{fails(fault.Invalid, fault.NextModel, status(400))}
 	for _, c := range []struct {
-		name        string
-		scripts     []script
-		thoughtless []bool // of the attempts
-		fails       bool
+		name             string
+		scripts          []script
+		withoutReasoning []bool // of the attempts
+		fails            bool
 	}{
 		{"it serves then", []script{refuses, append(script{head(completion.Head{Notice: "Left out."})}, whole("x", 10, 5)[1:]...)}, []bool{false, true}, false},
 		{"it refuses again", []script{refuses, refuses, whole("x", 10, 5)}, []bool{false, true}, true},
@@ -76,11 +76,11 @@ func TestThoughtlessRetry(t *testing.T) {
 			w.plays("alpha/v/m", c.scripts...)
 			call := w.call()
 			rec, err := w.complete(call)
-			if (err != nil) != c.fails || len(w.up.seen) != len(c.thoughtless) || call.Request.Thoughtless {
+			if (err != nil) != c.fails || len(w.up.seen) != len(c.withoutReasoning) || call.Request.WithoutReasoning {
 				t.Fatalf("%v, %d attempts", err, len(w.up.seen))
 			}
-			for i, want := range c.thoughtless {
-				if got := w.up.seen[i].request.Thoughtless; got != want {
+			for i, want := range c.withoutReasoning {
+				if got := w.up.seen[i].request.WithoutReasoning; got != want {
 					t.Errorf("attempt %d without thoughts: %t", i, got)
 				}
 			}
