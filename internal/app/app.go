@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"os"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"weir/internal/accesslog"
@@ -26,6 +27,7 @@ import (
 	"weir/internal/httpapi"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/loop"
 	"weir/internal/plugin"
 	"weir/internal/plugin/pdftext"
 	"weir/internal/redact"
@@ -56,9 +58,8 @@ type Gateway struct {
 	upstream *upstream.Client
 	named    *idempotency.Manager
 	history  *history.Manager
-	events   *events
+	events   *webhook.Courier
 	videos   *video.Service
-	contents contents // nil: finished videos stay with their providers
 	api      *httpapi.API
 	server   *httpapi.Server
 	admin    *http.Server
@@ -67,6 +68,17 @@ type Gateway struct {
 	adminListener net.Listener
 
 	superseded chan struct{} // gets one when another process has this node's identity
+
+	closers []func(context.Context) // end what was opened and begun, in the order of opening
+}
+
+// onClose has f called when the node closes, before those that were added earlier.
+func (g *Gateway) onClose(f func(ctx context.Context)) { g.closers = append(g.closers, f) }
+
+// keep runs work in the background until the node closes.
+func (g *Gateway) keep(l *loop.Loop) {
+	l.Start()
+	g.onClose(func(context.Context) { l.Stop() })
 }
 
 // supersede makes run end the node.
@@ -91,6 +103,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}()
 	g.level.Set(level(cfg.Log))
 	g.log = accesslog.New(x.logTo, accesslog.Options{Redact: g.redactor.Redact})
+	g.onClose(func(context.Context) { _ = g.log.Close() })
 	g.slog = slog.New(g.log.Handler(g.level))
 
 	ring, err := cfg.Ring(os.LookupEnv)
@@ -106,6 +119,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if g.store, err = openStore(ctx, cfg); err != nil {
 		return g, err
 	}
+	g.onClose(func(context.Context) { _ = g.store.Close() })
 	g.live = &live{store: g.store, ring: ring, more: x.declared, now: time.Now, log: g.slog, publish: g.publish}
 	if err := g.live.start(ctx, cfg); err != nil {
 		return g, err
@@ -113,12 +127,15 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	if g.book, err = ledger.Start(ctx, g.store, ledgerConfig(cfg, g.slog, g.supersede)); err != nil {
 		return g, err
 	}
-	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
+	g.onClose(g.closeBook)
 	now := x.clock
 	if now == nil {
 		now = time.Now
 	}
 	g.recall(now)
+	g.onClose(func(context.Context) { g.remember() })
+	g.upstream = upstream.New(upstreamConfig(cfg, g.redactor))
+	g.onClose(func(context.Context) { g.upstream.Close() })
 
 	metrics := httpapi.NewMetrics()
 	metrics.WatchHealth(g.health)
@@ -139,20 +156,26 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()
+	g.onClose(func(context.Context) { g.named.Close() })
 	g.history = history.New(g.store, historyConfig(cfg, now, g.slog))
-	g.history.Start()
 	secrets := webhook.NewSecrets(g.store, func() *seal.Ring { return ring }, time.Now)
 	fetcher := newFetch(&cfg.Fetch)
-	g.events = sendEvents(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
+	g.events = newCourier(g.store, secrets, fetcher, &cfg.Video.Callbacks, g.slog)
+	g.events.Start()
+	g.onClose(func(context.Context) { g.events.Stop() })
+	if g.videos, err = g.makeVideos(fetcher, metrics, now); err != nil {
+		return g, err
+	}
+	g.onClose(within(videosGrace, g.videos.Close))
+	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // before what carries its calls
 	if g.listener = x.listener; g.listener == nil {
 		if g.listener, err = net.Listen("tcp", cfg.Server.Listen); err != nil {
 			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
 		}
 	}
-	if g.videos, err = g.makeVideos(fetcher, metrics, now); err != nil {
-		return g, err
-	}
-	g.videos.Start()
+	g.onClose(func(context.Context) { _ = g.listener.Close() })
+	g.history.Start()
+	g.videos.Start() // it writes the gateway's address into events
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
@@ -174,7 +197,9 @@ func (g *Gateway) listenAdmin() (err error) {
 	if g.adminListener, err = net.Listen("tcp", g.cfg.Server.AdminListen); err != nil {
 		return fmt.Errorf("server.admin_listen: %w; choose another address, or \"off\"", err)
 	}
+	g.onClose(func(context.Context) { _ = g.adminListener.Close() })
 	g.admin = &http.Server{Handler: g.api.Admin(), ReadHeaderTimeout: 10 * time.Second}
+	g.onClose(func(context.Context) { _ = g.admin.Close() })
 	return nil
 }
 
@@ -212,52 +237,27 @@ func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 // videosGrace is how long steps of video jobs may take to end; what is broken off, the next node goes on with.
 const videosGrace = 5 * time.Second
 
-// close ends what open began, the newest first. It is harmless on a node that was opened in part.
+// within bounds how long something may take to close in good order.
+func within(d time.Duration, end func(context.Context)) func(context.Context) {
+	return func(ctx context.Context) {
+		soon, stop := context.WithTimeout(ctx, d)
+		defer stop()
+		end(soon)
+	}
+}
+
+func (g *Gateway) closeBook(ctx context.Context) {
+	if err := g.book.Close(ctx); err != nil {
+		g.slog.Error("the ledger did not close; the journal keeps what the store lacks", "error", err)
+	}
+}
+
+// close ends what was opened and begun, the newest first. It is harmless on a node that was opened in part.
 func (g *Gateway) close(ctx context.Context) {
-	if g.admin != nil {
-		_ = g.admin.Close()
+	for _, end := range slices.Backward(g.closers) {
+		end(ctx)
 	}
-	for _, l := range []net.Listener{g.listener, g.adminListener} {
-		if l != nil {
-			_ = l.Close()
-		}
-	}
-	if g.history != nil { // before what carries its calls
-		soon, stop := context.WithTimeout(ctx, g.cfg.Server.DrainTimeout)
-		g.history.Close(soon)
-		stop()
-	}
-	if g.videos != nil {
-		soon, stop := context.WithTimeout(ctx, videosGrace)
-		g.videos.Close(soon)
-		stop()
-	}
-	if g.contents != nil {
-		_ = g.contents.Close()
-	}
-	if g.events != nil {
-		g.events.close()
-	}
-	if g.upstream != nil {
-		g.upstream.Close()
-	}
-	if g.named != nil {
-		g.named.Close()
-	}
-	if g.health != nil {
-		g.remember()
-	}
-	if g.book != nil {
-		if err := g.book.Close(ctx); err != nil {
-			g.slog.Error("the ledger did not close; the journal keeps what the store lacks", "error", err)
-		}
-	}
-	if g.store != nil {
-		_ = g.store.Close()
-	}
-	if g.log != nil {
-		_ = g.log.Close()
-	}
+	g.closers = nil
 }
 
 // readPreferences reads what users and keys prefer of providers.

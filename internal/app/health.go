@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"os"
@@ -9,6 +10,7 @@ import (
 
 	"weir/internal/config"
 	"weir/internal/health"
+	"weir/internal/loop"
 )
 
 // healthFile, in the data directory, keeps what is known of endpoints over a restart. It is worth no more than that: a node without
@@ -48,25 +50,10 @@ func (g *Gateway) remember() {
 	}
 }
 
-// keepRemembering saves what is known of endpoints every so often and forgets those that are not used any more. stop ends it.
-func (g *Gateway) keepRemembering(every time.Duration) (stop func()) {
-	over, done := make(chan struct{}), make(chan struct{})
-	go func() {
-		defer close(done)
-		tick := time.NewTicker(every)
-		defer tick.Stop()
-		for {
-			select {
-			case <-tick.C:
-				g.health.Forget()
-				g.remember()
-			case <-over:
-				return
-			}
-		}
-	}()
-	return func() {
-		close(over)
-		<-done
-	}
+// remembering saves what is known of endpoints every so often, and forgets those that are not used any more.
+func (g *Gateway) remembering() *loop.Loop {
+	return loop.Every(g.cfg.Health.SaveEvery, func(context.Context) {
+		g.health.Forget()
+		g.remember()
+	})
 }

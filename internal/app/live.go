@@ -13,6 +13,7 @@ import (
 	"weir/internal/catalog/edit"
 	"weir/internal/config"
 	"weir/internal/fault"
+	"weir/internal/loop"
 	"weir/internal/rate"
 	"weir/internal/rate/cbr"
 	"weir/internal/seal"
@@ -90,20 +91,13 @@ func (l *live) refresh(ctx context.Context) {
 // lookEvery is how often a node asks whether the catalog was changed: changes are to hold everywhere within five seconds.
 const lookEvery = 2 * time.Second
 
-// follow looks for changes until ctx ends.
-func (l *live) follow(ctx context.Context) {
-	tick := time.NewTicker(lookEvery)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-tick.C:
-			if l.stale(ctx) {
-				l.refresh(ctx)
-			}
+// changes follows the database's part of the catalog.
+func (l *live) changes() *loop.Loop {
+	return loop.Every(lookEvery, func(ctx context.Context) {
+		if l.stale(ctx) {
+			l.refresh(ctx)
 		}
-	}
+	})
 }
 
 // stale reports whether the database has another version than the one in force, or another rate holds by now. Without an answer of the
@@ -160,26 +154,11 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 	return b, keys, err
 }
 
-// keepCatalog follows the database's part of the catalog and, if it is wanted, the Bank of Russia's rate. stop ends it and waits.
-func (g *Gateway) keepCatalog(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var keeping sync.WaitGroup
-	keeping.Go(func() { g.live.follow(ctx) })
-	if g.cfg.Pricing.RateSource == rate.CBR {
-		keeping.Go(func() { g.live.fetchRates(ctx, g.cfg.Pricing.CBRURL) })
-	}
-	return func() {
-		cancel()
-		keeping.Wait()
-	}
-}
-
-// fetchRates keeps the published rate until ctx ends.
-func (l *live) fetchRates(ctx context.Context, address string) {
+// published fetches the rate of the Bank of Russia.
+func (l *live) published(address string) (*loop.Loop, error) {
 	source, err := cbr.New(address)
 	if err != nil {
-		l.log.Error("the rate is not fetched", "error", err) // the configuration was checked
-		return
+		return nil, err
 	}
 	k := rate.Keeper{
 		Fetch: source.Fetch, Book: rateBook{edit.NewEditor(l.store, l, l.ring, l.now, l.refresh)}, Now: l.now, Failed: l.failures,
@@ -191,7 +170,7 @@ func (l *live) fetchRates(ctx context.Context, address string) {
 			l.log.Warn("the rate of the Bank of Russia cannot be used; the last one holds", "error", err)
 		},
 	}
-	k.Run(ctx)
+	return k.Loop(), nil
 }
 
 // rateBook keeps rates in the name of the bank.

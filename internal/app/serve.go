@@ -6,11 +6,11 @@ import (
 	"net/http"
 	"os"
 	"strings"
-	"sync"
 	"syscall"
 	"time"
 
 	"weir/internal/config"
+	"weir/internal/rate"
 )
 
 // Options of Serve.
@@ -56,11 +56,17 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 			}
 		}()
 	}
-	reload, stopWatching := g.watch(ctx, watch)
-	defer stopWatching()
-	defer g.keepCatalog(ctx)()
-	defer g.keepRemembering(g.cfg.Health.SaveEvery)()
-	defer g.keepRanks(ctx)()
+	if g.cfg.Pricing.RateSource == rate.CBR {
+		fetches, err := g.live.published(g.cfg.Pricing.CBRURL)
+		if err != nil {
+			return err // the configuration was checked
+		}
+		g.keep(fetches)
+	}
+	g.watch(watch)
+	g.keep(g.live.changes())
+	g.keep(g.remembering())
+	g.keep(g.api.Ranks(g.store, ranksEvery))
 	for {
 		select {
 		case err := <-failed:
@@ -76,51 +82,25 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 			if sig != syscall.SIGHUP {
 				return g.drain(ctx, sig, signals)
 			}
-			reload()
+			watch.Reload()
 		}
 	}
 }
 
-// watch follows the configuration. reload asks for one more look at once; stop ends the watching and waits for it.
-func (g *Gateway) watch(ctx context.Context, w *config.Watcher) (reload, stop func()) {
-	kick := make(chan struct{}, 1)
-	w.Kick = kick
+// watch follows the configuration until the node closes.
+func (g *Gateway) watch(w *config.Watcher) {
 	w.Report = func(err error) { g.slog.Error("the new configuration is not used", "error", err) }
 	w.Apply = func(cfg config.Config) {
 		if err := g.reload(cfg); err != nil {
 			w.Report(err)
 		}
 	}
-	ctx, cancel := context.WithCancel(ctx)
-	done := make(chan struct{})
-	go func() {
-		defer close(done)
-		w.Run(ctx)
-	}()
-	return func() {
-			select {
-			case kick <- struct{}{}:
-			default: // one is on its way
-			}
-		}, func() {
-			cancel()
-			<-done
-		}
+	w.Start()
+	g.onClose(func(context.Context) { w.Stop() })
 }
 
 // ranksEvery is how often the models are ranked by their use.
 const ranksEvery = 5 * time.Minute
-
-// keepRanks ranks models until stop, which waits for the end of it.
-func (g *Gateway) keepRanks(ctx context.Context) (stop func()) {
-	ctx, cancel := context.WithCancel(ctx)
-	var ranking sync.WaitGroup
-	ranking.Go(func() { g.api.KeepRanks(ctx, g.store, ranksEvery) })
-	return func() {
-		cancel()
-		ranking.Wait()
-	}
-}
 
 // drain lets calls in flight end. first is the signal that began it. A second interrupt skips the waiting; a termination never does,
 // for whoever supervises the process may repeat it.

@@ -1,6 +1,7 @@
 package app
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -42,21 +43,21 @@ func openContents(cfg *config.Config) (contents, error) {
 	return nil, nil
 }
 
-// makeVideos begins to work on video jobs: those that requests bring, and those that an earlier life or another node has left.
+// makeVideos makes what works on video jobs: those that requests bring, and those that an earlier life or another node has left.
 func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
 	kept, err := openContents(&g.cfg)
 	if err != nil {
 		return nil, err
 	}
-	g.contents = kept // not with an error: then it is a pointer to nothing
 	v := &g.cfg.Video
 	d := video.Deps{
 		Store: g.store, Holds: g.book, Member: g.book, Planner: &video.Router{Health: g.health.Of, Rand: rand.Float64},
 		Upstream: upstream.NewVideos(g.upstream, files{f, int64(v.MaxContentBytes)}), Catalog: g.catalog.Load, Gate: g.health, Observer: httpapi.NewVideoMetrics(metrics),
 		Callbacks: endings{g.publicURL, now}, Sent: g.events.Wake, Aside: g.book.AddAside, Rand: rand.Float64,
 	}
-	if g.contents != nil {
-		d.Contents = g.contents
+	if kept != nil {
+		g.onClose(func(context.Context) { _ = kept.Close() })
+		d.Contents = kept
 	}
 	return video.New(d, video.Config{
 		Now: now, Limit: int(v.MaxActive), JobFor: v.MaxAge, KeepFor: v.Retention, ForgetAfter: v.ForgetAfter, AtOnce: int(v.AtOnce), Copies: int(v.CopiesAtOnce), FirstPoll: v.FirstPoll, MostPoll: v.MostPoll,

@@ -1,10 +1,8 @@
 package app
 
 import (
-	"context"
 	"log/slog"
 	"math/rand/v2"
-	"sync"
 	"time"
 
 	"weir/internal/config"
@@ -14,29 +12,15 @@ import (
 	"weir/internal/webhook"
 )
 
-// events sends what accounts are told of their jobs.
-type events struct {
-	*webhook.Courier
-	stop func()
-}
-
-// sendEvents begins at once. close ends it.
-func sendEvents(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *events {
-	e := &events{Courier: webhook.NewCourier(s, secrets, f, webhook.Config{
+// newCourier makes what sends the events of jobs to the accounts' addresses.
+func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *webhook.Courier {
+	return webhook.NewCourier(s, secrets, f, webhook.Config{
 		Now: time.Now, Chance: rand.Float64, Timeout: c.Timeout, AtOnce: int(c.AtOnce), Poll: c.Poll, KeepFor: c.KeepFor,
 		Report: func(what string, d webhook.Delivery, err error) {
 			log.Warn(what, "id", d.ID, "attempts", d.Attempts, "error", err)
 		},
-	})}
-	ctx, cancel := context.WithCancel(context.Background())
-	var run sync.WaitGroup
-	run.Go(func() { e.Run(ctx) })
-	e.stop = func() { cancel(); run.Wait() }
-	return e
+	})
 }
-
-// close waits for the attempts that are under way.
-func (e *events) close() { e.stop() }
 
 // callbackCheck refuses addresses that must not be called, and all where nothing can be signed.
 func callbackCheck(f *fetch.Client, secrets *webhook.Secrets) func(param, address string) error {

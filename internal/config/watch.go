@@ -5,46 +5,51 @@ import (
 	"crypto/sha256"
 	"io/fs"
 	"os"
+	"sync/atomic"
 	"time"
+	"weir/internal/loop"
 )
 
-// Watcher reloads a configuration when its file changes or when it is told to.
+// Watcher reloads a configuration when its file changes or Reload is called.
 type Watcher struct {
-	Path   string                 // file; "": only Kick reloads
+	Path   string                 // file; "": only Reload reloads
 	Every  time.Duration          // how often the file is looked at; 0: one second
-	Kick   <-chan struct{}        // a reload whether or not the file changed, as after SIGHUP; may be nil
 	Load   func() (Config, error) // reads and checks the whole configuration
 	Apply  func(Config)           // is given each new valid configuration
-	Report func(error)            // hears of each one that is not valid; the old one stays in force
+	Report func(error)            // is given the error of each one that is not valid; the old one stays in force
+
+	looks  *loop.Loop
+	last   state
+	kicked atomic.Bool
 }
 
-// Run watches until ctx ends. It compares with what the file was when Run began. An error is reported once for each state of
-// the file, so that a file left broken does not fill the log.
-func (w *Watcher) Run(ctx context.Context) {
+// Start watches until Stop. It compares with what the file is now. An error is reported once for each state of the file, so that a file left
+// broken does not fill the log.
+func (w *Watcher) Start() {
 	every := w.Every
 	if every == 0 {
 		every = time.Second
 	}
-	last := w.look(state{})
-	tick := time.NewTicker(every)
-	defer tick.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-w.Kick:
-			last = w.look(last)
+	w.last = w.look(state{})
+	w.looks = loop.Every(every, func(context.Context) {
+		now := w.look(w.last)
+		changed := now.sum != w.last.sum
+		w.last = now
+		if w.kicked.Swap(false) || changed {
 			w.reload()
-		case <-tick.C:
-			now := w.look(last)
-			changed := now.sum != last.sum
-			last = now
-			if changed {
-				w.reload()
-			}
 		}
-	}
+	})
+	w.looks.Start()
 }
+
+// Reload reloads at once, whether or not the file changed, as after SIGHUP.
+func (w *Watcher) Reload() {
+	w.kicked.Store(true)
+	w.looks.Wake()
+}
+
+// Stop ends what Start began.
+func (w *Watcher) Stop() { w.looks.Stop() }
 
 func (w *Watcher) reload() {
 	c, err := w.Load()

@@ -1,7 +1,6 @@
 package config_test
 
 import (
-	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,20 +14,20 @@ import (
 // watched runs a Watcher over a file inside a bubble whose clock moves only when everything waits.
 type watched struct {
 	path    string
-	kick    chan struct{}
+	watcher *config.Watcher
 	applied []string // data_dir of each
 	errs    []error
 }
 
-func watch(ctx context.Context, t *testing.T, text string) *watched {
-	w := &watched{path: filepath.Join(t.TempDir(), "weir.yaml"), kick: make(chan struct{})}
+func watch(t *testing.T, text string) *watched {
+	w := &watched{path: filepath.Join(t.TempDir(), "weir.yaml")}
 	w.write(t, text)
-	run := config.Watcher{Path: w.path, Kick: w.kick,
+	w.watcher = &config.Watcher{Path: w.path,
 		Load:   func() (config.Config, error) { return config.Load(w.path, env(), nil) },
 		Apply:  func(c config.Config) { w.applied = append(w.applied, c.DataDir) },
 		Report: func(err error) { w.errs = append(w.errs, err) },
 	}
-	go run.Run(ctx)
+	w.watcher.Start()
 	synctest.Wait()
 	return w
 }
@@ -53,9 +52,8 @@ func (w *watched) pass() {
 func TestWatcher(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		defer cancel()
-		w := watch(ctx, t, "data_dir: one")
+		w := watch(t, "data_dir: one")
+		defer w.watcher.Stop()
 		w.pass()
 		if len(w.applied) != 0 {
 			t.Fatalf("applied %v without a change", w.applied)
@@ -75,7 +73,7 @@ func TestWatcher(t *testing.T) {
 		}
 		w.write(t, "data_dir: two") // back to what it was: the state in force is applied again
 		w.pass()
-		w.kick <- struct{}{}
+		w.watcher.Reload()
 		synctest.Wait()
 		if strings.Join(w.applied, " ") != "two two two" {
 			t.Fatalf("applied %v", w.applied)

@@ -9,6 +9,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/loop"
 )
 
 // Status reports how far a response has come.
@@ -134,8 +135,7 @@ type Manager struct {
 	store Store
 	cfg   Config
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	sweeps, beats *loop.Loop
 
 	mu      sync.Mutex
 	runs    map[string]*Run // by response
@@ -143,8 +143,6 @@ type Manager struct {
 	idle    sync.WaitGroup // runs under way
 	closing bool
 	grown   map[string]growth // by account, since the last sweep
-
-	full chan struct{} // asks for a sweep
 }
 
 // growth is what one account had kept.
@@ -155,7 +153,14 @@ type growth struct {
 
 // New makes a Manager.
 func New(s Store, c Config) *Manager {
-	return &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}, grown: map[string]growth{}, full: make(chan struct{}, 1)}
+	m := &Manager{store: s, cfg: c.withDefaults(), runs: map[string]*Run{}, byUser: map[string]int{}, grown: map[string]growth{}}
+	m.sweeps = loop.Every(m.cfg.SweepEvery, func(ctx context.Context) {
+		if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Report("expired responses could not be deleted", err)
+		}
+	})
+	m.beats = loop.Every(m.cfg.BeatEvery, m.beat)
+	return m
 }
 
 // Keeps reports whether an input of that size is kept.
@@ -189,10 +194,7 @@ func (m *Manager) grew(account string, bytes int64) {
 		return
 	}
 	delete(m.grown, account)
-	select {
-	case m.full <- struct{}{}:
-	default:
-	}
+	m.sweeps.Wake()
 }
 
 // Find gives a response of the account. It fails with fault.NotFound, and with fault.StorageUnavailable. One whose node has stopped is Failed.
@@ -292,37 +294,13 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	m.mu.Lock()
 	clear(m.grown)
 	m.mu.Unlock()
-	for {
-		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
-		n, err := m.store.SweepResponses(short, m.cfg.Now(), m.cfg.Bounds, sweepAtOnce)
-		cancel()
-		if err != nil || n < sweepAtOnce {
-			return err
-		}
-	}
+	return loop.Sweep(ctx, m.cfg.StoreFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
+		return m.store.SweepResponses(ctx, m.cfg.Now(), m.cfg.Bounds, most)
+	})
 }
 
-// Start begins to sweep, and to tell of what is carried, until Close.
+// Start begins to sweep, and to report to the store what is carried, until Close.
 func (m *Manager) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	m.stop = cancel
-	m.done.Go(func() { m.every(ctx, m.cfg.SweepEvery, m.full, "expired responses could not be deleted", m.Sweep) })
-	m.done.Go(func() { m.every(ctx, m.cfg.BeatEvery, nil, "responses under way could not be told of", m.beat) })
-}
-
-// every does something at each d, and when now asks for it, until ctx ends.
-func (m *Manager) every(ctx context.Context, d time.Duration, now <-chan struct{}, what string, do func(context.Context) error) {
-	t := time.NewTicker(d)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-now:
-		case <-t.C:
-		}
-		if err := do(ctx); err != nil && ctx.Err() == nil {
-			m.cfg.Report(what, err)
-		}
-	}
+	m.sweeps.Start()
+	m.beats.Start()
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/loop"
 )
 
 // beats is how many times a node may fail to say that it carries a response before others take it for lost.
@@ -141,12 +142,11 @@ func (m *Manager) endAndWait(ctx context.Context, id string) {
 // endFor is how long who gives a response up waits for its end, which takes milliseconds.
 const endFor = 2 * time.Second
 
-// beat tells of all that is carried.
-func (m *Manager) beat(ctx context.Context) error {
+// beat reports all that is carried to the store.
+func (m *Manager) beat(ctx context.Context) {
 	for _, r := range m.under() {
 		m.mark(ctx, r)
 	}
-	return nil
 }
 
 func (m *Manager) under() []*Run {
@@ -164,21 +164,11 @@ func (m *Manager) Close(ctx context.Context) {
 	m.mu.Lock()
 	m.closing = true
 	m.mu.Unlock()
-	ended := make(chan struct{})
-	go func() {
-		m.idle.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
+	loop.Finish(ctx, &m.idle, func() {
 		for _, r := range m.under() {
 			r.cancel(fault.New(fault.Draining, "history.Close", "The gateway was shut down."))
 		}
-		<-ended
-	}
-	if m.stop != nil {
-		m.stop()
-		m.done.Wait()
-	}
+	})
+	m.sweeps.Stop()
+	m.beats.Stop()
 }

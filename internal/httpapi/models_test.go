@@ -474,9 +474,8 @@ func TestRanks(t *testing.T) {
 			}
 		}
 		check("/v1/models", newest)
-		ctx, stop := context.WithCancel(t.Context())
-		var keeping sync.WaitGroup
-		keeping.Go(func() { l.api.KeepRanks(ctx, p, time.Minute) })
+		ranks := l.api.Ranks(p, time.Minute)
+		ranks.Start()
 		synctest.Wait()
 		check("/v1/models?sort_by=rank&sort_order=desc", newest)
 		tag := l.get("/v1/models").Header.Get("Etag")
@@ -503,8 +502,7 @@ func TestRanks(t *testing.T) {
 		time.Sleep(time.Minute)
 		synctest.Wait()
 		check("/v1/models", "zeta/plain acme/large-2026-01-31 acme/small acme/small:free")
-		stop()
-		keeping.Wait()
+		ranks.Stop()
 		if want := "1999-12-26..2000-01-01"; p.asked[0] != want {
 			t.Errorf("asked for %s; want %s", p.asked[0], want)
 		}

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/internal/catalog/listing"
+	"weir/internal/loop"
 )
 
 // Popularity reports how much models are used. The store is one.
@@ -17,12 +18,10 @@ type Popularity interface {
 // rankDays is how many days count for a rank, today included.
 const rankDays = 7
 
-// KeepRanks sorts the lists of models by how much each was used lately: at once, and then each time every has passed. It returns
-// when ctx ends. While the store cannot be read, the ranks stay as they are.
-func (a *API) KeepRanks(ctx context.Context, from Popularity, every time.Duration) {
-	t := time.NewTicker(every)
-	defer t.Stop()
-	for {
+// Ranks sorts the lists of models by how much each was used lately: at once, and then each time every has passed. While the store cannot be
+// read, the ranks stay as they are.
+func (a *API) Ranks(from Popularity, every time.Duration) *loop.Loop {
+	return loop.New(0, func(ctx context.Context) time.Duration {
 		today := a.Now().UTC()
 		tokens, err := from.ModelTokens(ctx, today.AddDate(0, 0, 1-rankDays).Format(day), today.Format(day))
 		if err == nil {
@@ -30,10 +29,6 @@ func (a *API) KeepRanks(ctx context.Context, from Popularity, every time.Duratio
 		} else if ctx.Err() == nil {
 			a.Slog.Warn("the ranks of models could not be read", "cause", err)
 		}
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-		}
-	}
+		return every
+	})
 }

@@ -7,11 +7,11 @@ import (
 	"crypto/sha256"
 	"encoding/hex"
 	"strings"
-	"sync"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/loop"
 )
 
 // MaxName is the longest name, in bytes.
@@ -130,13 +130,18 @@ type Manager struct {
 	cfg   Config
 	owner string
 
-	stop context.CancelFunc
-	done sync.WaitGroup
+	sweeps *loop.Loop
 }
 
 // New makes a Manager.
 func New(s Store, c Config) *Manager {
-	return &Manager{store: s, cfg: c.withDefaults(), owner: c.Node + "/" + c.Life}
+	m := &Manager{store: s, cfg: c.withDefaults(), owner: c.Node + "/" + c.Life}
+	m.sweeps = loop.Every(m.cfg.SweepEvery, func(ctx context.Context) {
+		if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
+			m.cfg.Report("expired answers could not be deleted", err)
+		}
+	})
+	return m
 }
 
 // Request is a request that its client has named.
@@ -272,40 +277,13 @@ const sweepAtOnce = 500
 
 // Sweep forgets what has expired.
 func (m *Manager) Sweep(ctx context.Context) error {
-	for {
-		short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
-		n, err := m.store.SweepIdempotent(short, m.cfg.Now(), sweepAtOnce)
-		cancel()
-		if err != nil || n < sweepAtOnce {
-			return err
-		}
-	}
+	return loop.Sweep(ctx, m.cfg.StoreFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
+		return m.store.SweepIdempotent(ctx, m.cfg.Now(), most)
+	})
 }
 
 // Start begins to sweep from time to time, until Close.
-func (m *Manager) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	m.stop = cancel
-	m.done.Go(func() { m.sweepLoop(ctx) })
-}
+func (m *Manager) Start() { m.sweeps.Start() }
 
 // Close ends what Start began and waits for it.
-func (m *Manager) Close() {
-	m.stop()
-	m.done.Wait()
-}
-
-func (m *Manager) sweepLoop(ctx context.Context) {
-	t := time.NewTicker(m.cfg.SweepEvery)
-	defer t.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-t.C:
-			if err := m.Sweep(ctx); err != nil && ctx.Err() == nil {
-				m.cfg.Report("expired answers could not be deleted", err)
-			}
-		}
-	}
-}
+func (m *Manager) Close() { m.sweeps.Stop() }

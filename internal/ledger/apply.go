@@ -7,6 +7,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/ledger/journal"
+	"weir/internal/loop"
 )
 
 // maxBatch is how many records one transaction of the store takes.
@@ -119,48 +120,40 @@ func (s *stretch) decode() error {
 
 func (b *Book) wakeApplier() {
 	if b.asleep.Load() && b.asleep.CompareAndSwap(true, false) {
-		select {
-		case b.work <- struct{}{}:
-		default:
-		}
+		b.applier.Wake()
 	}
 }
 
-// applyLoop flushes every ApplyEvery while there is something to flush, and less often while the store is away.
-func (b *Book) applyLoop(ctx context.Context) {
-	pause := b.cfg.ApplyEvery
-	for {
-		b.asleep.Store(true)
-		if b.idle() {
-			select {
-			case <-b.work:
-			case <-ctx.Done():
-				return
-			}
+// applyRound flushes what has gathered for ApplyEvery, or for longer while the store is away. While there is nothing to flush it waits to
+// be woken.
+func (b *Book) applyRound(ctx context.Context) time.Duration {
+	b.asleep.Store(true)
+	if b.idle() {
+		return loop.UntilWoken
+	}
+	b.asleep.Store(false)
+	if loop.Wait(ctx, b.applyPause) != nil {
+		return 0
+	}
+	_ = b.journal.Prepare() // Tick tells of it
+	err := b.Flush(ctx)
+	switch {
+	case err == nil:
+		if b.applyPause != b.cfg.ApplyEvery {
+			b.log.Info("the store takes settlements again")
 		}
-		b.asleep.Store(false)
-		if !waitTimer(ctx.Done(), pause) {
-			return
+		b.applyPause = b.cfg.ApplyEvery
+	case ctx.Err() == nil:
+		if b.applyPause == b.cfg.ApplyEvery {
+			b.log.Error("settlements wait in the journal", "bytes", b.Lag(), "error", err)
 		}
-		_ = b.journal.Prepare() // Tick tells of it
-		err := b.Flush(ctx)
-		switch {
-		case err == nil:
-			if pause != b.cfg.ApplyEvery {
-				b.log.Info("the store takes settlements again")
-			}
-			pause = b.cfg.ApplyEvery
-		case ctx.Err() == nil:
-			if pause == b.cfg.ApplyEvery {
-				b.log.Error("settlements wait in the journal", "bytes", b.Lag(), "error", err)
-			}
-			pause = min(2*pause, max(time.Second, b.cfg.ApplyEvery))
-			if fault.Is(err, fault.Internal) { // nothing that time alone heals
-				b.log.Error("the journal cannot be applied", "error", err)
-				pause = max(5*time.Second, b.cfg.ApplyEvery)
-			}
+		b.applyPause = min(2*b.applyPause, max(time.Second, b.cfg.ApplyEvery))
+		if fault.Is(err, fault.Internal) { // nothing that time alone heals
+			b.log.Error("the journal cannot be applied", "error", err)
+			b.applyPause = max(5*time.Second, b.cfg.ApplyEvery)
 		}
 	}
+	return 0
 }
 
 // idle reports whether the store has everything.

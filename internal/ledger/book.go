@@ -15,6 +15,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/ledger/journal"
+	"weir/internal/loop"
 	"weir/internal/money"
 	"weir/internal/record"
 )
@@ -49,7 +50,7 @@ type Book struct {
 	aside      atomic.Int64  // records that could not be posted
 	applied    atomic.Int64  // position in the journal
 	asleep     atomic.Bool   // the applier waits for work
-	work       chan struct{}
+	applyPause time.Duration // before it applies; its rounds alone use it
 
 	upkeep struct { // guarded by its mutex; see Tick
 		sync.Mutex
@@ -58,8 +59,8 @@ type Book struct {
 	}
 
 	dropped atomic.Int64 // uncharged records that found no room
-	stop    context.CancelFunc
-	done    sync.WaitGroup
+
+	applier, keeper *loop.Loop
 }
 
 // sighting is when a node's beat was seen to change.
@@ -81,18 +82,19 @@ func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 		return nil, err
 	}
 	b := &Book{store: store, cfg: cfg, log: cfg.Log, started: cfg.Now(), seed: maphash.MakeSeed(), life: "life_" + strings.ToLower(rand.Text()), most: maxBatch,
-		applying: make(chan struct{}, 1), work: make(chan struct{}, 1)}
+		applying: make(chan struct{}, 1)}
 	b.upkeep.seen = map[string]sighting{}
+	b.applyPause = cfg.ApplyEvery
+	b.applier = loop.New(0, b.applyRound)
+	b.keeper = loop.Every(cfg.TickEvery, b.upkeepRound)
 	for i := range b.shards {
 		b.shards[i].shares = map[shareID]*share{}
 	}
 	if err := b.open(ctx); err != nil {
 		return nil, errors.Join(err, b.abandon())
 	}
-	run, cancel := context.WithCancel(context.Background())
-	b.stop = cancel
-	b.done.Go(func() { b.applyLoop(run) })
-	b.done.Go(func() { b.upkeepLoop(run) })
+	b.applier.Start()
+	b.keeper.Start()
 	return b, nil
 }
 
@@ -177,8 +179,7 @@ func (b *Book) Node() string { return b.node }
 // When the store is away the journal keeps what it lacks for the next Start; the error says so.
 func (b *Book) Close(ctx context.Context) error {
 	b.draining.Store(true)
-	b.stop()
-	b.done.Wait()
+	b.end()
 	err := b.Flush(ctx)
 	if err == nil {
 		err = b.store.Leave(ctx, b.node, b.epoch.Load())
@@ -186,10 +187,15 @@ func (b *Book) Close(ctx context.Context) error {
 	return errors.Join(err, b.journal.Close(), b.claim.Release())
 }
 
+// end ends the Book's goroutines.
+func (b *Book) end() {
+	b.applier.Stop()
+	b.keeper.Stop()
+}
+
 // Abandon ends the Book as the death of its process would: nothing is flushed, nothing given back.
 func (b *Book) Abandon() error {
-	b.stop()
-	b.done.Wait()
+	b.end()
 	return b.abandon()
 }
 

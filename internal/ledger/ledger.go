@@ -3,11 +3,13 @@
 package ledger
 
 import (
+	"context"
 	"log/slog"
 	"time"
 
 	"weir/internal/fault"
 	"weir/internal/ledger/journal"
+	"weir/internal/loop"
 	"weir/internal/money"
 )
 
@@ -93,8 +95,8 @@ type Config struct {
 
 	// OnSuperseded is called once when another process has taken this node's identity: the node should end. May be nil.
 	OnSuperseded func()
-	// Wait waits for d or until the channel closes, and reports which: true for d. nil: a timer. Tests move other nodes on in it.
-	Wait func(done <-chan struct{}, d time.Duration) bool
+	// Wait waits for d, or fails when ctx ends before. nil: with a timer. Tests move other nodes on in it.
+	Wait func(ctx context.Context, d time.Duration) error
 	// Allocate is for tests that fill the disk; see journal.Options.
 	Allocate func(f *journal.File, bytes int64) error
 }
@@ -117,7 +119,7 @@ func (c Config) withDefaults() Config {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Wait == nil {
-		c.Wait = waitTimer
+		c.Wait = loop.Wait
 	}
 	return c
 }
@@ -130,15 +132,4 @@ func (c *Config) check() error {
 		return fault.New(fault.Invalid, "ledger.Start", "A node's leases must not be taken back while it may still use them: lapse_after must exceed lease_for and beat_every together.")
 	}
 	return nil
-}
-
-func waitTimer(done <-chan struct{}, d time.Duration) bool {
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-		return true
-	case <-done:
-		return false
-	}
 }

@@ -403,7 +403,7 @@ func (b *Book) borrow(ctx context.Context, q Borrow) (g Grant, recalled bool, er
 		if err != nil || g.Fenced || g.Granted > 0 || !g.Unanswered || !b.cfg.Now().Before(deadline) {
 			return g, true, err
 		}
-		if !b.cfg.Wait(ctx.Done(), b.cfg.RecallFor/20) {
+		if b.cfg.Wait(ctx, b.cfg.RecallFor/20) != nil {
 			return g, true, nil
 		}
 		q.Recall = false

@@ -174,7 +174,7 @@ type simHold struct {
 func (s *simulation) config(n *simNode) ledger.Config {
 	return ledger.Config{Dir: filepath.Join(s.dir, n.name), Now: func() time.Time { return s.now }, Sync: journal.Never, SegmentBytes: 4096,
 		ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
-		Wait: func(_ <-chan struct{}, d time.Duration) bool { s.elapse(d, n); return true }}
+		Wait: func(_ context.Context, d time.Duration) error { s.elapse(d, n); return nil }}
 }
 
 // elapse moves the clock while except is busy; the others live on.

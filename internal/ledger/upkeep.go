@@ -8,11 +8,9 @@ import (
 	"weir/internal/money"
 )
 
-func (b *Book) upkeepLoop(ctx context.Context) {
-	for waitTimer(ctx.Done(), b.cfg.TickEvery) {
-		if err := b.Tick(ctx); err != nil && ctx.Err() == nil {
-			b.log.Debug("upkeep of leases", "error", err)
-		}
+func (b *Book) upkeepRound(ctx context.Context) {
+	if err := b.Tick(ctx); err != nil && ctx.Err() == nil {
+		b.log.Debug("upkeep of leases", "error", err)
 	}
 }
 

@@ -3,6 +3,8 @@ package rate
 import (
 	"context"
 	"time"
+
+	"weir/internal/loop"
 )
 
 // Book is where rates are kept.
@@ -28,14 +30,14 @@ const (
 	fresh  = 20 * time.Hour // a rate that some node fetched so short ago is not fetched again
 )
 
-// Run fetches until ctx ends: at once, unless the last published rate is fresh, and then every day. After a failure, and while the last
-// rate is fresh, it looks again every hour.
-func (k *Keeper) Run(ctx context.Context) {
+// Loop fetches at once, unless the last published rate is fresh, and then every day. After a failure, and while the last rate is fresh, it
+// looks again every hour.
+func (k *Keeper) Loop() *loop.Loop {
 	failing := false
-	for {
+	return loop.New(0, func(ctx context.Context) time.Duration {
 		fetched, err := k.Once(ctx)
 		if ctx.Err() != nil {
-			return
+			return loop.UntilWoken
 		}
 		if err != nil {
 			k.Failed()
@@ -44,18 +46,11 @@ func (k *Keeper) Run(ctx context.Context) {
 			failing = failed
 			k.Report(err)
 		}
-		wait := hourly
 		if fetched {
-			wait = daily
+			return daily
 		}
-		timer := time.NewTimer(wait)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return
-		}
-	}
+		return hourly
+	})
 }
 
 // Once fetches the rate and has it kept, unless the last one is fresh; then fetched is false. It fails when the feed or the book does.

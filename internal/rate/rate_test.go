@@ -214,10 +214,9 @@ func (k *kept) change(f func()) {
 // run starts a keeper; stop ends it and waits.
 func (k *kept) run(t *testing.T) (stop func()) {
 	keeper := rate.Keeper{Fetch: k.fetch, Book: k, Now: time.Now, Report: k.report, Failed: k.failed}
-	ctx, cancel := context.WithCancel(t.Context())
-	done := make(chan struct{})
-	go func() { keeper.Run(ctx); close(done) }()
-	return func() { cancel(); <-done }
+	fetches := keeper.Loop()
+	fetches.Start()
+	return fetches.Stop
 }
 
 // after waits and checks what the keeper has done by then.

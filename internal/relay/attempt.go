@@ -236,15 +236,3 @@ func (b *budget) begin() bool {
 }
 
 func (b *budget) end() { b.retries.Add(-1) }
-
-// waitFor waits for d, or fails when ctx ends before.
-func waitFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}

@@ -13,6 +13,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/ledger"
+	"weir/internal/loop"
 	"weir/internal/money"
 	"weir/internal/record"
 	"weir/internal/routing"
@@ -77,7 +78,7 @@ func New(d Deps, c Config) *Relay {
 		d.Health = d.Gate.Of
 	}
 	if d.Wait == nil {
-		d.Wait = waitFor
+		d.Wait = loop.Wait
 	}
 	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning()}
 }

@@ -33,6 +33,7 @@ type rule struct {
 // A new package needs a line here and one in docs/structure.md: that is the moment to think about where it belongs.
 var rules = map[string]rule{
 	"internal/fault": {layer: foundation},
+	"internal/loop":  {layer: foundation},
 	"internal/money": {layer: foundation, beside: []string{"internal/fault"}},
 	// The domain passes bodies on as bytes; what their members are called is the business of edges.
 	"internal/rawjson": {layer: foundation, beside: []string{"internal/fault"}, users: []layer{edge, wiring, command}},
@@ -150,5 +151,10 @@ var calls = []call{
 	{pkg: "time", name: "Now", why: "take the time, or a func() time.Time, from the caller"},
 	{pkg: "time", name: "Since", why: "subtract times that the caller gave"},
 	{pkg: "time", name: "Until", why: "subtract times that the caller gave"},
+	{pkg: "time", name: "NewTimer", in: []string{"internal/loop"}, why: "wait with loop.Wait, work in rounds with loop.New: they end with their context"},
+	{pkg: "time", name: "NewTicker", in: []string{"internal/loop"}, why: "work in rounds with loop.Every: it is stopped and waited for"},
+	{pkg: "time", name: "AfterFunc", in: []string{"internal/loop"}, why: "work in rounds with loop.New: it is stopped and waited for"},
+	{pkg: "time", name: "After", in: []string{"internal/loop"}, why: "wait with loop.Wait, which ends with its context"},
+	{pkg: "time", name: "Tick", in: []string{"internal/loop"}, why: "work in rounds with loop.Every: it is stopped and waited for"},
 	{pkg: "time", name: "Sleep", all: true, why: "wait for what you wait for, with a timer that a context can end"},
 }

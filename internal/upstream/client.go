@@ -13,6 +13,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/loop"
 	"weir/internal/redact"
 	"weir/internal/upstream/h1"
 )
@@ -66,23 +67,11 @@ func New(cfg Config) *Client {
 		cfg.Now = time.Now
 	}
 	if cfg.Wait == nil {
-		cfg.Wait = waitFor
+		cfg.Wait = loop.Wait
 	}
 	c := &Client{cfg: cfg, names: h1.NewNames(nil, nil)}
 	c.closing, c.close = context.WithCancel(context.Background())
 	return c
-}
-
-// waitFor waits for d, or fails when ctx ends before.
-func waitFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Close cuts what is still being drained and closes idle connections. Attempts under way are not touched.

@@ -13,6 +13,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/health"
 	"weir/internal/ledger"
+	"weir/internal/loop"
 	"weir/internal/record"
 	"weir/internal/routing"
 )
@@ -86,23 +87,12 @@ func (c Config) withDefaults() Config {
 	set(&c.AddFor, 1500*time.Millisecond)
 	set(&c.StoreFor, 10*time.Second)
 	if c.Wait == nil {
-		c.Wait = waitFor
+		c.Wait = loop.Wait
 	}
 	if c.Report == nil {
 		c.Report = func(string, *Job, error) {}
 	}
 	return c
-}
-
-func waitFor(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
 }
 
 // Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
@@ -150,12 +140,10 @@ type Service struct {
 	Deps
 	cfg    Config
 	began  time.Time
-	wake   chan struct{}
+	looks  *loop.Loop
 	swept  time.Time // used by look alone
 	copies *copies
 
-	stop  context.CancelFunc
-	done  sync.WaitGroup
 	steps sync.WaitGroup
 
 	ahead  atomic.Int64 // of the database's clock to this node's, in nanoseconds
@@ -180,7 +168,9 @@ func New(d Deps, c Config) *Service {
 	if d.Rand == nil {
 		d.Rand = func() float64 { return 0.5 }
 	}
-	return &Service{Deps: d, cfg: c, began: c.Now(), wake: make(chan struct{}, 1), copies: newCopies(c.Copies)}
+	s := &Service{Deps: d, cfg: c, began: c.Now(), copies: newCopies(c.Copies)}
+	s.looks = loop.New(0, s.look)
+	return s
 }
 
 // now is the time by which everything here is done: that of the database, as it was told last, and what has passed since. A node whose clock is

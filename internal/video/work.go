@@ -7,23 +7,15 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/loop"
 	"weir/internal/webhook"
 )
 
 // Wake has the worker look for due jobs at once. It never blocks.
-func (s *Service) Wake() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Service) Wake() { s.looks.Wake() }
 
 // Start begins to work on jobs that are due, until Close.
-func (s *Service) Start() {
-	ctx, cancel := context.WithCancel(context.Background())
-	s.stop = cancel
-	s.done.Go(func() { s.look(ctx) })
-}
+func (s *Service) Start() { s.looks.Start() }
 
 // Close takes no more jobs and waits for the steps under way until ctx ends; those that are left are broken off, and what they were at is
 // taken up by whoever looks next. It ends what Start began.
@@ -31,21 +23,8 @@ func (s *Service) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
 	s.mu.Unlock()
-	if s.stop != nil {
-		s.stop()
-	}
-	s.done.Wait()
-	ended := make(chan struct{})
-	go func() {
-		s.steps.Wait()
-		close(ended)
-	}()
-	select {
-	case <-ended:
-	case <-ctx.Done():
-		s.breakOff()
-		<-ended
-	}
+	s.looks.Stop()
+	loop.Finish(ctx, &s.steps, s.breakOff)
 }
 
 func (s *Service) draining() bool {
@@ -64,20 +43,10 @@ func (s *Service) breakOff() {
 	}
 }
 
-func (s *Service) look(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-s.wake:
-		}
-		s.take(ctx)
-		s.sweep(ctx)
-		timer.Reset(s.cfg.LookEvery)
-	}
+func (s *Service) look(ctx context.Context) time.Duration {
+	s.take(ctx)
+	s.sweep(ctx)
+	return s.cfg.LookEvery
 }
 
 const (

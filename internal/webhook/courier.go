@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/loop"
 )
 
 // delays are what passes after each failed attempt, as "Standard Webhooks" advises; after the last of them one more attempt is made, a
@@ -20,6 +21,7 @@ const (
 	perAccount    = 2                // attempts for one account at a time, so that a slow receiver leaves room for the others
 	sweepEvery    = 10 * time.Minute
 	sweepAtOnce   = 1000
+	sweepFor      = time.Minute // one step of it
 	maxErrorBytes = 300
 )
 
@@ -47,49 +49,43 @@ type Courier struct {
 	outbox  Outbox
 	secrets *Secrets
 	sender  Sender
-	wake    chan struct{}
+	looks   *loop.Loop
+	slots   chan struct{} // an attempt under way has one
+	under   sync.WaitGroup
+	swept   time.Time // used by rounds alone
 }
 
-// NewCourier makes a Courier. It does nothing before Run.
+// NewCourier makes a Courier. It does nothing before Start.
 func NewCourier(o Outbox, s *Secrets, send Sender, cfg Config) *Courier {
-	return &Courier{cfg: cfg, outbox: o, secrets: s, sender: send, wake: make(chan struct{}, 1)}
+	c := &Courier{cfg: cfg, outbox: o, secrets: s, sender: send, slots: make(chan struct{}, cfg.AtOnce)}
+	c.looks = loop.New(0, c.look)
+	return c
 }
 
 // Wake makes the courier look into the outbox at once. It never blocks.
-func (c *Courier) Wake() {
-	select {
-	case c.wake <- struct{}{}:
-	default:
-	}
+func (c *Courier) Wake() { c.looks.Wake() }
+
+// Start begins to send what is due, until Stop.
+func (c *Courier) Start() { c.looks.Start() }
+
+// Stop begins no more attempts, and waits for those that are under way.
+func (c *Courier) Stop() {
+	c.looks.Stop()
+	c.under.Wait()
 }
 
-// Run sends what is due until ctx ends. Then it waits for the attempts that are under way, and returns.
-func (c *Courier) Run(ctx context.Context) {
-	var under sync.WaitGroup
-	defer under.Wait()
-	slots := make(chan struct{}, c.cfg.AtOnce)
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	var swept time.Time
-	for {
-		select {
-		case <-ctx.Done():
-			return
-		case <-timer.C:
-		case <-c.wake:
-		}
-		c.take(ctx, &under, slots)
-		if now := c.cfg.Now(); now.Sub(swept) >= sweepEvery || now.Before(swept) {
-			swept = now
-			c.sweep(ctx)
-		}
-		timer.Reset(c.cfg.Poll)
+func (c *Courier) look(ctx context.Context) time.Duration {
+	c.take(ctx)
+	if now := c.cfg.Now(); now.Sub(c.swept) >= sweepEvery || now.Before(c.swept) {
+		c.swept = now
+		c.sweep(ctx)
 	}
+	return c.cfg.Poll
 }
 
 // take begins attempts while there are deliveries and free slots. An attempt that ends wakes the courier, because its slot is free.
-func (c *Courier) take(ctx context.Context, under *sync.WaitGroup, slots chan struct{}) {
-	free := cap(slots) - len(slots) // only this goroutine fills them
+func (c *Courier) take(ctx context.Context) {
+	free := cap(c.slots) - len(c.slots) // only rounds fill them
 	if free == 0 {
 		return
 	}
@@ -102,10 +98,10 @@ func (c *Courier) take(ctx context.Context, under *sync.WaitGroup, slots chan st
 		return
 	}
 	for i := range due {
-		slots <- struct{}{}
-		under.Go(func() {
+		c.slots <- struct{}{}
+		c.under.Go(func() {
 			c.deliver(context.WithoutCancel(ctx), &due[i])
-			<-slots
+			<-c.slots
 			c.Wake()
 		})
 	}
@@ -176,13 +172,10 @@ func (c *Courier) judge(d *Delivery, status int, retryAfter time.Duration, err e
 }
 
 func (c *Courier) sweep(ctx context.Context) {
-	for {
-		n, err := c.outbox.SweepDeliveries(ctx, c.cfg.Now().Add(-c.cfg.KeepFor), sweepAtOnce)
-		if err != nil && ctx.Err() == nil {
-			c.cfg.Report("old webhooks cannot be removed from the store", Delivery{}, err)
-		}
-		if err != nil || n < sweepAtOnce {
-			return
-		}
+	err := loop.Sweep(ctx, sweepFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
+		return c.outbox.SweepDeliveries(ctx, c.cfg.Now().Add(-c.cfg.KeepFor), most)
+	})
+	if err != nil && ctx.Err() == nil {
+		c.cfg.Report("old webhooks cannot be removed from the store", Delivery{}, err)
 	}
 }

@@ -59,10 +59,8 @@ func openEvery(t *testing.T, poll time.Duration, b *outbox, send post) *office {
 			o.reported = append(o.reported, fmt.Sprint(what, ": ", d.ID))
 		},
 	})
-	ctx, cancel := context.WithCancel(t.Context())
-	var run sync.WaitGroup
-	run.Go(func() { o.Run(ctx) })
-	o.stop = func() { cancel(); run.Wait() }
+	o.Start()
+	o.stop = o.Stop
 	return o
 }
 
@@ -336,15 +334,12 @@ func TestSecretNotToBeHad(t *testing.T) {
 			Now: time.Now, Chance: func() float64 { return 1 }, Timeout: 10 * time.Second, AtOnce: 1, Poll: 2 * time.Second, KeepFor: time.Hour,
 			Report: func(string, webhook.Delivery, error) {},
 		})
-		ctx, cancel := context.WithCancel(t.Context())
-		var run sync.WaitGroup
-		run.Go(func() { c.Run(ctx) })
+		c.Start()
 		synctest.Wait()
 		got, _ := b.outcome("a")
 		if wait := time.Until(got.NextAt); got.State != webhook.Pending || wait != 5500*time.Millisecond || got.Status != 0 {
 			t.Errorf("%+v, next in %s", got, wait)
 		}
-		cancel()
-		run.Wait()
+		c.Stop()
 	})
 }

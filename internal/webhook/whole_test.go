@@ -88,12 +88,9 @@ func (r *receiver) node(t *testing.T, s *store.Store, now func() time.Time) (end
 		Now: now, Chance: func() float64 { return 0 }, Timeout: time.Minute, AtOnce: 4, Poll: 10 * time.Millisecond, KeepFor: time.Hour,
 		Report: func(what string, d webhook.Delivery, err error) { t.Errorf("%s: %s: %v", what, d.ID, err) },
 	})
-	ctx, cancel := context.WithCancel(context.Background())
-	var run sync.WaitGroup
-	run.Go(func() { c.Run(ctx) })
-	end = func() { cancel(); run.Wait() }
-	t.Cleanup(end)
-	return end
+	c.Start()
+	t.Cleanup(c.Stop)
+	return c.Stop
 }
 
 // Events come out of a real database and over real connections, once each though two nodes work on them, and a later start goes on with

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/loop"
 )
 
 // Sync is when written records are forced to the disk.
@@ -72,7 +73,7 @@ type Journal struct {
 	rotate  bool       // guarded by writing: the file is not to be trusted with more
 	closed  bool       // guarded by writing
 	kept    int64      // guarded by writing: with Always, the position that the last good sync covers
-	syncing sync.Mutex // taken under writing; keeps the file open while syncLoop syncs it
+	syncing sync.Mutex // taken under writing; keeps the file open while syncRound syncs it
 
 	written atomic.Int64 // tail, for readers
 	dirty   atomic.Bool  // written since the last sync
@@ -80,8 +81,7 @@ type Journal struct {
 	ailing  atomic.Bool // the last sync failed
 	spare   atomic.Bool // a preallocated file waits; changed under segments
 	short   atomic.Bool // the disk had no room for the last one that was tried
-	wake    chan struct{}
-	space   room // of the one reader
+	space   room        // of the one reader
 
 	segments struct {
 		sync.Mutex
@@ -91,9 +91,9 @@ type Journal struct {
 		first   int64 // where its records begin
 	}
 
-	stop context.CancelFunc
-	over <-chan struct{} // closed by stop
-	done sync.WaitGroup
+	stop   context.CancelFunc
+	over   <-chan struct{} // closed by stop
+	syncer *loop.Loop
 }
 
 // batch is what one write carries. good and err are set under Journal.writing.
@@ -108,7 +108,8 @@ type batch struct {
 // tolerating a record torn by the end of the former process, and begins a new file there.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
-	j := &Journal{dir: dir, o: o, next: &batch{}, wake: make(chan struct{}, 1)}
+	j := &Journal{dir: dir, o: o, next: &batch{}}
+	j.syncer = loop.New(loop.UntilWoken, j.syncRound)
 	if o.Now != nil {
 		j.lag.start = o.Now()
 	}
@@ -137,8 +138,7 @@ func Open(dir string, o Options) (*Journal, error) {
 	ctx, cancel := context.WithCancel(context.Background())
 	j.stop, j.over = cancel, ctx.Done()
 	if o.Sync == Interval {
-		j.done.Add(1)
-		go func() { defer j.done.Done(); j.syncLoop(ctx) }()
+		j.syncer.Start()
 	}
 	return j, nil
 }
@@ -300,10 +300,7 @@ func (j *Journal) put(frames []byte) error {
 		if j.o.Now != nil {
 			j.lag.wrote(j.o.Now())
 		}
-		select {
-		case j.wake <- struct{}{}:
-		default:
-		}
+		j.syncer.Wake()
 	}
 	return nil
 }
@@ -402,42 +399,30 @@ func (j *Journal) synced(err error) {
 	}
 }
 
-// syncLoop syncs every SyncEvery while there is something to sync, without holding up writers.
-func (j *Journal) syncLoop(ctx context.Context) {
-	timer := time.NewTimer(0)
-	defer timer.Stop()
-	<-timer.C
-	for {
-		select {
-		case <-j.wake:
-		case <-ctx.Done():
-			return
-		}
-		timer.Reset(j.o.SyncEvery)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			return
-		}
-		j.writing.Lock()
-		j.dirty.Store(false)
-		j.lag.syncing()
-		file, tail := j.file, j.tail
-		j.syncing.Lock()
-		j.writing.Unlock()
-		err := j.o.DataSync(file)
-		if err == nil {
-			j.setMark(file, tail)
-		}
-		j.syncing.Unlock()
-		j.lag.synced()
-		if err != nil {
-			j.writing.Lock()
-			j.rotate = true
-			j.writing.Unlock()
-		}
-		j.synced(err)
+// syncRound syncs what was written within SyncEvery of the first record, without holding up writers.
+func (j *Journal) syncRound(ctx context.Context) time.Duration {
+	if loop.Wait(ctx, j.o.SyncEvery) != nil {
+		return loop.UntilWoken
 	}
+	j.writing.Lock()
+	j.dirty.Store(false)
+	j.lag.syncing()
+	file, tail := j.file, j.tail
+	j.syncing.Lock()
+	j.writing.Unlock()
+	err := j.o.DataSync(file)
+	if err == nil {
+		j.setMark(file, tail)
+	}
+	j.syncing.Unlock()
+	j.lag.synced()
+	if err != nil {
+		j.writing.Lock()
+		j.rotate = true
+		j.writing.Unlock()
+	}
+	j.synced(err)
+	return loop.UntilWoken
 }
 
 // Close writes and syncs what is left and closes the files.
@@ -452,7 +437,7 @@ func (j *Journal) Close() error {
 // Abandon closes the files and leaves what Add took unwritten, as the end of the process would.
 func (j *Journal) Abandon() error {
 	j.stop()
-	j.done.Wait()
+	j.syncer.Stop()
 	j.writing.Lock()
 	defer j.writing.Unlock()
 	if j.closed {

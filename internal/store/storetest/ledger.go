@@ -157,7 +157,7 @@ func (d *desk) topUp(wallet string, amount money.Nano) {
 // config of a node whose goroutines do nothing by themselves: the test moves it.
 func (d *desk) config(dir string) ledger.Config {
 	return ledger.Config{Dir: dir, Now: d.clock.Now, Sync: journal.Never, SegmentBytes: 64 << 10, ApplyEvery: time.Hour, TickEvery: time.Hour, RecallFor: time.Second,
-		Wait: func(_ <-chan struct{}, wait time.Duration) bool { d.clock.Advance(wait); return true }}
+		Wait: func(_ context.Context, wait time.Duration) error { d.clock.Advance(wait); return nil }}
 }
 
 func (d *desk) start(cfg ledger.Config) *ledger.Book {
@@ -838,10 +838,10 @@ func recall(t *testing.T, d *desk) {
 	h.Release() // the lease stays: other nodes cannot have it yet
 	cfg := d.config(filepath.Join(t.TempDir(), "journal"))
 	waits := 0
-	cfg.Wait = func(_ <-chan struct{}, wait time.Duration) bool {
+	cfg.Wait = func(_ context.Context, wait time.Duration) error {
 		waits++
 		d.clock.Advance(wait)
-		return one.Tick(d.ctx) == nil
+		return one.Tick(d.ctx)
 	}
 	two := d.start(cfg)
 	all := d.hold(two, w, 100*ruble)

@@ -114,14 +114,14 @@ func (m *model) day() string    { return m.now().Format(time.DateOnly) }
 func (m *model) config(n *modelNode) ledger.Config {
 	cfg := m.desk.config(filepath.Join(m.dir, fmt.Sprint("node", n.n)))
 	cfg.Sync, cfg.SegmentBytes = journal.Never, 4096
-	cfg.Wait = func(_ <-chan struct{}, wait time.Duration) bool { // meanwhile the others live on
+	cfg.Wait = func(_ context.Context, wait time.Duration) error { // meanwhile the others live on
 		m.desk.clock.Advance(wait)
 		for _, other := range m.nodes {
 			if other != n && other.book != nil {
 				m.tickNode(other)
 			}
 		}
-		return true
+		return nil
 	}
 	return cfg
 }
