@@ -52,7 +52,7 @@ func shellBlocks(page, word string) (out []string) {
 			continue
 		}
 		command := lines[i]
-		for strings.HasSuffix(command, `\`) && i+1 < len(lines) {
+		for (strings.HasSuffix(command, `\`) || strings.Count(command, "'")%2 == 1) && i+1 < len(lines) {
 			i++
 			command += "\n" + lines[i]
 		}
