@@ -15,6 +15,7 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
 	"weir/internal/ledger/journal"
+	"weir/internal/limit/quota"
 	"weir/internal/plugin"
 	"weir/internal/redact"
 	"weir/internal/relay"
@@ -106,7 +107,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	c.MaxUserShare, c.MaxStreamsByKey = s.Limits.MaxUserShare, s.Limits.MaxStreamsPerKey
 	c.MemoryLimit, c.HeapPercent = int64(cfg.Runtime.MemoryLimit), s.Limits.HeapPercent
 	free := cfg.Keys.FreeModels
-	c.FreeRates = httpapi.FreeRates{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
+	c.FreeRates = quota.Free{PerMinute: free.RequestsPerMinute, PerDay: free.RequestsPerDay, PaidPerDay: free.PaidRequestsPerDay}
 	rubles, err := cfg.Keys.RateLimits.Rubles()
 	if err != nil {
 		return c, err

@@ -19,6 +19,7 @@ import (
 	"weir/internal/fault"
 	"weir/internal/idempotency"
 	"weir/internal/ledger"
+	"weir/internal/limit/quota"
 	"weir/internal/relay"
 )
 
@@ -95,11 +96,11 @@ type API struct {
 	routes []*Route
 	table  *routeTable // of the public listener
 	inner  *routeTable // what administrators use on the operators' listener
-	limits *limits
+	quotas *quota.Quotas
+	disk   *disk
 	peers  onePeer
 	models *listing.Cache
 
-	inFlight atomic.Int64 // admitted requests
 	draining atomic.Bool
 }
 
@@ -116,8 +117,8 @@ func New(d Deps, c Config) *API {
 	}
 	a := &API{Deps: d, cfg: c, models: listing.NewCache(listing.Encoders{Model: appendModel, Embedding: appendEmbeddingModel, Video: appendVideoModel})}
 	a.routes = a.declare()
-	a.limits = newLimits(&a.cfg, d.Heap, d.Now(), largestBody(a.routes, &a.cfg))
-	a.limits.disk = newDisk(&a.cfg, d.FreeDisk)
+	a.quotas = quota.New(quotaConfig(&a.cfg, d.Heap, largestBody(a.routes, &a.cfg)), d.Ledger, d.Now())
+	a.disk = newDisk(&a.cfg, d.FreeDisk)
 	var outside, inside []*Route
 	for _, r := range a.routes {
 		if r.access == administration {
@@ -244,7 +245,7 @@ func (x *exchange) serve() error {
 		return err
 	}
 	if x.r.Method == http.MethodOptions && x.cors() {
-		if err := x.admitAnonymous(); err != nil {
+		if err := x.api.quotas.Anonymous(x.at, x.addressName()); err != nil {
 			return err
 		}
 		return x.preflight()
@@ -273,7 +274,7 @@ func (x *exchange) serve() error {
 		if err := x.admit(); err != nil {
 			return err
 		}
-		defer x.leave()
+		defer x.visit.Leave()
 	}
 	return route.handle(x)
 }

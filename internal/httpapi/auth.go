@@ -2,13 +2,10 @@ package httpapi
 
 import (
 	"net/http"
-	"strconv"
 	"strings"
-	"time"
 
 	"weir/internal/apikey"
 	"weir/internal/fault"
-	"weir/internal/limit"
 )
 
 // authorize finds the caller, checks that the route is open to them, and counts the call where nothing else counts it.
@@ -24,7 +21,7 @@ func (x *exchange) authorize() error {
 		return err
 	}
 	x.caller = caller
-	x.memory.Open(x.api.limits.bytes, caller.User)
+	x.memory.Open(x.api.quotas.Bytes, caller.User)
 	switch {
 	case x.route.access == management && !caller.Management:
 		return fault.New(fault.PermissionDenied, "httpapi.authorize", "This route needs a management key.")
@@ -35,7 +32,7 @@ func (x *exchange) authorize() error {
 	case x.route.access == inference:
 		return nil
 	}
-	return x.takeUserCall()
+	return x.api.quotas.Call(x.at, caller.User)
 }
 
 // authenticate looks the key up before anything is counted: a valid key works from any address, whatever others send from there. Only
@@ -46,12 +43,8 @@ func (x *exchange) authenticate() (*apikey.Caller, error) {
 		return caller, err
 	}
 	x.api.Metrics.authFailures.Inc()
-	l := x.api.limits
-	if l.failedAuth.Off() {
-		return nil, err
-	}
-	if v := l.failures.Take(x.at, x.addressName(), &l.failedAuth, limit.Cost{1}); !v.OK {
-		return nil, x.limited(strconv.FormatInt(l.failedAuth[0].Amount, 10), "0", "failed_auth_per_minute", "Too many requests with keys that are not valid.", v.Wait)
+	if refused := x.api.quotas.Failure(x.at, x.addressName()); refused != nil {
+		return nil, refused
 	}
 	return nil, err
 }
@@ -84,21 +77,10 @@ func (x *exchange) ofMessages() bool {
 }
 
 // MayAsk bounds the key look-ups that one address may cause in vain; see apikey.Stranger.
-func (x *exchange) MayAsk() error {
-	l := x.api.limits
-	if l.misses.Left(x.at, x.addressName(), &missesByAddress)[0] > 0 {
-		return nil
-	}
-	return x.limited(strconv.FormatInt(missesByAddress[0].Amount, 10), "0", "unknown_keys", "Too many unknown keys are tried from this address.", missesByAddress[0].Per)
-}
+func (x *exchange) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressName()) }
 
 // Missed counts one of them.
-func (x *exchange) Missed() {
-	x.api.limits.misses.Charge(x.at, x.addressName(), &missesByAddress, limit.Cost{1})
-}
-
-// missesByAddress is far above what mistakes cause, and far below what a store minds.
-var missesByAddress = limit.Rates{{Amount: 20, Per: time.Second, Burst: 600}}
+func (x *exchange) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
 // credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key; of the two
 // places the one with a key of ours counts, for tools send a stray one of a provider beside it. Two different keys of ours are refused on
@@ -153,17 +135,10 @@ func (x *exchange) admitPublic() error {
 	if known, err := x.admitKnown(); known || err != nil {
 		return err
 	}
-	if err := x.admitAnonymous(); err != nil {
+	if err := x.api.quotas.Anonymous(x.at, x.addressName()); err != nil {
 		return err
 	}
-	l := x.api.limits
-	if l.public.Off() {
-		return nil
-	}
-	if v := l.visits.Take(x.at, x.addressName(), &l.public, limit.Cost{1}); !v.OK {
-		return x.limited(strconv.FormatInt(l.public[0].Amount, 10), "0", "public_per_minute", "Too many requests without a key from this address.", v.Wait)
-	}
-	return nil
+	return x.api.quotas.Visit(x.at, x.addressName())
 }
 
 // admitStray admits a request that has no route.
@@ -171,7 +146,7 @@ func (x *exchange) admitStray() error {
 	if known, err := x.admitKnown(); known || err != nil {
 		return err
 	}
-	return x.admitAnonymous()
+	return x.api.quotas.Anonymous(x.at, x.addressName())
 }
 
 // admitKnown counts a request with a valid key for its user, and reports whether it has one.
@@ -186,19 +161,7 @@ func (x *exchange) admitKnown() (bool, error) {
 		return false, nil //nolint:nilerr // whatever is wrong with the key, no key is needed
 	}
 	x.caller = caller
-	return true, x.takeUserCall()
-}
-
-// takeUserCall counts a call that asks no model: catalogs, keys, states of jobs. Those that do have limits of their own.
-func (x *exchange) takeUserCall() error {
-	l := x.api.limits
-	if l.userCalls.Off() {
-		return nil
-	}
-	if v := l.calls.Take(x.at, x.caller.User, &l.userCalls, limit.Cost{1}); !v.OK {
-		return x.limited(strconv.FormatInt(l.userCalls[0].Amount, 10), "0", "user_calls_per_minute", "This user has used up the calls of the minute that ask no model.", v.Wait)
-	}
-	return nil
+	return true, x.api.quotas.Call(x.at, caller.User)
 }
 
 // watchPeer looks for a proxy that nobody named.

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"weir/internal/fault"
-	"weir/internal/limit"
 )
 
 // buffer is a body's memory. Buffers come in powers of two, so that few sizes serve all bodies.
@@ -209,14 +208,7 @@ func (x *exchange) grow(length, most int64) error {
 
 // charge takes memory for the exchange out of what its user, and the node, has for bytes of clients and providers.
 func (x *exchange) charge(n int64) error {
-	b := x.api.limits.bytes
-	switch x.memory.Take(n) {
-	case limit.OfName:
-		return x.crowded(b.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
-	case limit.OfAll:
-		return fault.New(fault.Overloaded, "httpapi.charge", "The gateway holds too many bytes of requests at the moment.")
-	}
-	return nil
+	return x.api.quotas.Short(x.memory.Take(n), "httpapi.charge")
 }
 
 func (x *exchange) releaseBody() {

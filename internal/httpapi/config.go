@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"weir/internal/apikey"
+	"weir/internal/limit/quota"
 )
 
 // Config bounds what clients may do to a node. Take Default and change what must differ.
@@ -47,7 +48,7 @@ type Config struct {
 	AnonymousBurst      int   // and so many at once
 
 	KeyRates  apikey.Rates // allowances of keys that have none of their own; zero fields are no limit
-	FreeRates FreeRates    // of each user, for models ending in :free
+	FreeRates quota.Free   // of each user, for models ending in :free
 
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed
 	TruncateAddr   bool           // log client addresses without their last part
@@ -56,13 +57,6 @@ type Config struct {
 	AdminAPI       bool           // administrators reach their routes on the public listener, too
 
 	ModerationVendor string // whose a moderation model is that is named without a vendor
-}
-
-// FreeRates bound the use of models that cost nothing. Zero fields are no limit.
-type FreeRates struct {
-	PerMinute  int64
-	PerDay     int64 // of users who have never topped up
-	PaidPerDay int64 // of the others
 }
 
 // Default is the configuration of a node without one.
@@ -76,6 +70,6 @@ func Default() Config {
 		MaxHeaderBytes: 32 << 10, MaxHeaders: 100, MaxRequestLine: 8 << 10, MaxConns: 16384, MaxConnsByAddress: 512,
 		MaxUserShare: 50, MaxStreamsByKey: 100, HeapPercent: 85,
 		FailedAuthPerMinute: 30, PublicPerMinute: 120, UserCallsPerMinute: 3000, AnonymousPerSecond: 20, AnonymousBurst: 100,
-		FreeRates: FreeRates{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, ModerationVendor: "openai",
+		FreeRates: quota.Free{PerMinute: 20, PerDay: 50, PaidPerDay: 1000}, ModerationVendor: "openai",
 	}
 }

@@ -226,6 +226,7 @@ func (x *exchange) writeError(e *fault.Error) {
 	if s := retryAfter(e); s > 0 {
 		h.Set("Retry-After", strconv.FormatInt(s, 10))
 	}
+	showLimit(h, e, x.at)
 	if e.Kind == fault.Authentication {
 		h.Set("Www-Authenticate", "Bearer")
 	}

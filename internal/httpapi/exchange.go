@@ -16,6 +16,7 @@ import (
 	"weir/internal/audit"
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/limit/quota"
 	"weir/internal/record"
 	"weir/internal/relay"
 )
@@ -41,9 +42,7 @@ type exchange struct {
 	stream     *stream      // nil unless the answer is an event stream
 	asked      string       // model asked for
 	named      *named       // nil unless the client has named the request with an Idempotency-Key
-	reserved   reservation  // what the key's allowances gave for it
-	inUser     bool         // counted among the user's requests
-	inStreams  bool         // counted among the key's streams
+	visit      quota.Visit  // what it counts for
 
 	status    int       // 0 until the head is written
 	sent      int64     // bytes of the body
@@ -209,7 +208,7 @@ func (x *exchange) finish() {
 	if x.stream != nil {
 		x.stream.to.Close()
 	}
-	x.correct()
+	x.visit.Correct(x.api.Now(), x.record)
 	if x.named != nil {
 		x.named.end(x.record)
 	}

@@ -18,6 +18,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/httpapi"
+	"weir/internal/limit/quota"
 	"weir/internal/money"
 	"weir/internal/relay"
 	"weir/internal/usage"
@@ -153,13 +154,13 @@ func TestFreeModels(t *testing.T) {
 	t.Parallel()
 	free := strings.Replace(chatBody(false), "acme/small", "acme/small:free", 1)
 	for name, c := range map[string]struct {
-		rates     httpapi.FreeRates
+		rates     quota.Free
 		by, limit string
 	}{
-		"by the minute":       {httpapi.FreeRates{PerMinute: 2, PerDay: 50}, "free_requests_per_minute", "2"},
-		"by the day":          {httpapi.FreeRates{PerMinute: 20, PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
-		"more for who paid":   {httpapi.FreeRates{PerMinute: 20, PerDay: 1, PaidPerDay: 2}, "free_requests_per_day", "2"}, // the test's books know of credit
-		"unlimited by minute": {httpapi.FreeRates{PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
+		"by the minute":       {quota.Free{PerMinute: 2, PerDay: 50}, "free_requests_per_minute", "2"},
+		"by the day":          {quota.Free{PerMinute: 20, PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
+		"more for who paid":   {quota.Free{PerMinute: 20, PerDay: 1, PaidPerDay: 2}, "free_requests_per_day", "2"}, // the test's books know of credit
+		"unlimited by minute": {quota.Free{PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -286,15 +286,9 @@ func (r *reply) inBackground() error {
 // keepBody charges for the copies of the body that a response in the background has after its exchange has ended: the request and its input.
 func (r *reply) keepBody() error {
 	x := r.x
-	r.memory.Open(x.api.limits.bytes, x.caller.User)
+	r.memory.Open(x.api.quotas.Bytes, x.caller.User)
 	r.req.Memory = &r.memory
-	switch r.memory.Take(int64(len(r.req.Body)) + int64(len(r.kept.Input))) {
-	case limit.OfName:
-		return x.crowded(x.api.limits.bytes.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
-	case limit.OfAll:
-		return fault.New(fault.Overloaded, "httpapi.background", "The gateway holds too many bytes of requests at the moment.")
-	}
-	return nil
+	return x.api.quotas.Short(r.memory.Take(int64(len(r.req.Body))+int64(len(r.kept.Input))), "httpapi.background")
 }
 
 // patient takes every frame, also of a client that has gone: the answer is made all the same.
@@ -350,10 +344,7 @@ func (r *reply) end(run *history.Run, err error) {
 func (r *reply) account() {
 	x, c := r.x, r.call.Record
 	x.api.Metrics.call(c)
-	if rates, any := x.rates(); any && c != nil && c.Settled {
-		x.api.limits.keys.Charge(x.api.Now(), x.caller.Key, &rates,
-			limit.Cost{ofTokens: max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0), ofRubles: int64(max(c.Cost, 0))})
-	}
+	x.visit.Charge(x.api.Now(), c)
 }
 
 // countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls nobody.

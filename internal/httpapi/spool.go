@@ -10,6 +10,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/limit/quota"
 	"weir/internal/task"
 )
 
@@ -32,16 +33,10 @@ type disk struct {
 }
 
 func newDisk(c *Config, free func() (int64, error)) *disk {
-	share := func(all, least int64) int64 {
-		if c.MaxUserShare <= 0 {
-			return all
-		}
-		return max(percent(all, c.MaxUserShare), least)
-	}
 	return &disk{
 		dir: c.SpoolDir, minFree: c.SpoolMinFree, free: free,
-		uploads: limit.NewBudget(c.MaxUploads, share(c.MaxUploads, 1)),
-		bytes:   limit.NewBudget(c.SpoolBudget, share(c.SpoolBudget, maxRecording+spoolStep)),
+		uploads: limit.NewBudget(c.MaxUploads, quota.Share(c.MaxUploads, c.MaxUserShare, 1)),
+		bytes:   limit.NewBudget(c.SpoolBudget, quota.Share(c.SpoolBudget, c.MaxUserShare, maxRecording+spoolStep)),
 	}
 }
 
@@ -78,10 +73,10 @@ type spool struct {
 
 // newSpool makes room for the file of an upload, which must be closed.
 func (x *exchange) newSpool() (*spool, error) {
-	d := x.api.limits.disk
+	d := x.api.disk
 	switch d.uploads.Take(x.caller.User, 1) {
 	case limit.OfName:
-		return nil, x.crowded(d.uploads.Each(), "max_user_share", "This user has as many uploads under way as one user may have.")
+		return nil, quota.Crowded(d.uploads.Each(), "max_user_share", "This user has as many uploads under way as one user may have.")
 	case limit.OfAll:
 		return nil, fault.New(fault.Overloaded, "httpapi.newSpool", "The gateway is at its limit of concurrent uploads.")
 	}
@@ -125,7 +120,7 @@ func (s *spool) take(size int64) error {
 	for s.taken.Taken() < size {
 		switch s.taken.Take(spoolStep) {
 		case limit.OfName:
-			return s.x.crowded(s.disk.bytes.Each(), "max_user_share", "The uploads of this user take as much room as those of one user may.")
+			return quota.Crowded(s.disk.bytes.Each(), "max_user_share", "The uploads of this user take as much room as those of one user may.")
 		case limit.OfAll:
 			return fault.New(fault.Overloaded, "httpapi.spool", "The uploads of all users take as much room as they may.")
 		}

@@ -11,6 +11,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/limit/quota"
 )
 
 // What was written is read again, whether it stayed in memory or not, and a large file has no name on the disk.
@@ -38,7 +39,7 @@ func TestSpool(t *testing.T) {
 			t.Errorf("%d bytes of disk, %d uploads and %d promised bytes are left", d.bytes.Used(), d.uploads.Used(), d.promise.Load())
 		}
 		s.x.memory.Close()
-		if used := s.x.api.limits.bytes.Used(); used != 0 {
+		if used := s.x.api.quotas.Bytes.Used(); used != 0 {
 			t.Errorf("%d bytes of memory are left", used)
 		}
 	}
@@ -48,13 +49,13 @@ func TestSpool(t *testing.T) {
 func testSpool(t *testing.T, dir string, edit func(*disk)) *spool {
 	t.Helper()
 	x := &exchange{
-		api:    &API{limits: &limits{bytes: limit.NewBudget(1<<20, 0), disk: &disk{dir: dir, uploads: limit.NewBudget(2, 1), bytes: limit.NewBudget(4<<20, 3<<20)}}},
+		api:    &API{quotas: &quota.Quotas{Bytes: limit.NewBudget(1<<20, 0)}, disk: &disk{dir: dir, uploads: limit.NewBudget(2, 1), bytes: limit.NewBudget(4<<20, 3<<20)}},
 		caller: &apikey.Caller{User: "usr_1"}, w: httptest.NewRecorder(),
 	}
 	if edit != nil {
-		edit(x.api.limits.disk)
+		edit(x.api.disk)
 	}
-	x.memory.Open(x.api.limits.bytes, x.caller.User)
+	x.memory.Open(x.api.quotas.Bytes, x.caller.User)
 	s, err := x.newSpool()
 	if err != nil {
 		t.Fatal(err)

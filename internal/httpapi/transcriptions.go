@@ -6,6 +6,7 @@ import (
 	"iter"
 	"net/http"
 
+	"weir/internal/catalog"
 	"weir/internal/fault"
 	"weir/internal/task"
 	"weir/internal/wire/transcriptions"
@@ -13,7 +14,7 @@ import (
 
 // postTranscriptions serves POST /v1/audio/transcriptions, whole in one of six formats or as a stream of events.
 func (x *exchange) postTranscriptions() error {
-	if err := x.checkCredit(""); err != nil {
+	if err := x.hasCredit(""); err != nil {
 		return err
 	}
 	recording, err := x.newSpool()
@@ -40,6 +41,11 @@ func (x *exchange) postTranscriptions() error {
 	return x.perform(call, transcriptions.NewWhole(typedWriter{x, []string{transcriptions.ContentType(t.Response)}}, t, x.strict()))
 }
 
+// hasCredit refuses an upload whose user has no money for any transcription, before it is read. model is "" while it is not known.
+func (x *exchange) hasCredit(model string) error {
+	return x.api.quotas.Credit(x.context(), x.at, x.caller.Wallet, x.api.Catalog(), catalog.TypeTranscription, model)
+}
+
 // readRecording reads the body as a form whose file goes to recording.
 func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error) {
 	contentType := ""
@@ -57,7 +63,7 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	guard := x.guardBody()
 	most := x.route.body(&x.api.cfg)
 	limited := &limitedBody{r: guard, left: most, most: most}
-	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: x.checkCredit})
+	form, err := transcriptions.ReadForm(limited, contentType, transcriptions.Room{File: recording, MaxFile: maxRecording, Take: x.charge, Begin: x.hasCredit})
 	if err != nil {
 		return nil, guard.explain(err)
 	}

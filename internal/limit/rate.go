@@ -1,4 +1,4 @@
-// Package limit says who may do how much: allowances that refill steadily, counts of what is under way, and whether memory is short.
+// Package limit counts: allowances that refill steadily, what is under way, and whether memory is short.
 // It keeps all of it in this node's memory, and it must not know what is being limited or what a refusal looks like.
 package limit
 

@@ -59,6 +59,7 @@ var rules = map[string]rule{
 	"internal/account":         {layer: domain},
 	"internal/audit":           {layer: domain},
 	"internal/limit":           {layer: domain},
+	"internal/limit/quota":     {layer: domain},
 	"internal/idempotency":     {layer: domain},
 	"internal/history":         {layer: domain},
 	"internal/webhook":         {layer: domain},

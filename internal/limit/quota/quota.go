@@ -1,0 +1,198 @@
+// Package quota decides whom a node lets in, and how much each may do: requests under way and memory by user, streams and allowances by key,
+// requests for free models by user, and what comes without a valid key by address. It counts with package limit and keeps all of it in this
+// node's memory. It knows no HTTP: a refusal is a fault whose cause says which limit it was and what is left of it.
+package quota
+
+import (
+	"math"
+	"math/rand/v2"
+	"strconv"
+	"sync/atomic"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/fault"
+	"weir/internal/limit"
+)
+
+// Config has the limits. Zero fields are no limit, unless they say otherwise.
+type Config struct {
+	InFlight     int64 // requests at one time
+	Bytes        int64 // of requests and answers in memory, all together; 0 leaves no room
+	Largest      int64 // bytes of the largest request, which one user may always send
+	UserShare    int64 // percent of InFlight and Bytes that one user may take; 0: all of it
+	StreamsByKey int64 // at one time
+	MemoryLimit  int64 // bytes; above HeapPercent of it nobody is let in
+	HeapPercent  int64
+	Heap         func() int64 // bytes in use; nil asks the runtime
+
+	Keys        apikey.Rates // allowances of keys that have none of their own
+	Free        Free
+	CallsByUser int64 // that ask no model, in a minute
+
+	FailuresByAddress int64      // failed authentications, in a minute
+	VisitsByAddress   int64      // catalog requests without a key, in a minute
+	Anonymous         limit.Rate // requests without a key, by address
+}
+
+// Free bounds the requests of a user for models that cost nothing. Zero fields are no limit.
+type Free struct {
+	PerMinute  int64
+	PerDay     int64 // of users who have never topped up
+	PaidPerDay int64 // of the others
+}
+
+// Quotas is what a node knows of who uses how much. It is safe for concurrent use.
+type Quotas struct {
+	Bytes *limit.Budget // of requests and answers in memory, by user
+
+	cfg      Config
+	money    Money
+	heap     *limit.Heap
+	inFlight atomic.Int64
+	users    *limit.Count // requests under way
+	userMost int64
+	streams  *limit.Count // under way, by key
+	keys     *limit.Gate
+	free     *limit.Gate // by user
+	paying   wallets     // by user: who has ever topped up
+	credit   wallets     // by wallet: which had money lately
+
+	calls     gate // by user
+	anonymous gate // the rest by address
+	visits    gate
+	failures  gate
+	misses    gate
+}
+
+// gate is a limit with one rate for all names.
+type gate struct {
+	*limit.Gate
+	rates  limit.Rates
+	by     string
+	public string
+}
+
+// maxNames bounds what one gate remembers: some 100 bytes each.
+const maxNames = 1 << 17
+
+// missesByAddress is far above what mistakes cause, and far below what a store minds.
+var missesByAddress = limit.Rate{Amount: 20, Per: time.Second, Burst: 600}
+
+// New makes the quotas of a node.
+func New(c Config, money Money, now time.Time) *Quotas {
+	names := func() *limit.Gate { return limit.NewGate(now, maxNames) }
+	q := &Quotas{
+		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
+		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(),
+		keys: names(), free: names(),
+		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has used up the calls of the minute that ask no model."},
+		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
+		visits:    gate{names(), limit.Rates{limit.PerMinute(c.VisitsByAddress)}, "public_per_minute", "Too many requests without a key from this address."},
+		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with keys that are not valid."},
+		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys are tried from this address."},
+	}
+	if most := max(c.InFlight*c.UserShare/100, 1); c.UserShare > 0 && most < c.InFlight { // else the node's own limit says no
+		q.userMost = most
+	}
+	return q
+}
+
+// Share is what one user may take of all: so many percent, and at least so much that nobody is locked out of one legal request. 0 percent is
+// all of it.
+func Share(all, percent, least int64) int64 {
+	switch {
+	case percent <= 0:
+		return all
+	case all > math.MaxInt64/100:
+		return max(all/100*percent, least)
+	}
+	return max(all*percent/100, least)
+}
+
+// InFlight is how many requests are under way.
+func (q *Quotas) InFlight() int64 { return q.inFlight.Load() }
+
+// Refusal is the cause of a fault.RateLimited: how much the limit is and what of it is left, in its own unit, and when there is more.
+type Refusal struct {
+	Limit, Left string
+	Wait        time.Duration // 0: that is not known
+}
+
+// Error names the limit.
+func (r *Refusal) Error() string { return "limit of " + r.Limit + ", " + r.Left + " left" }
+
+// refusal is a fault and its cause, in one piece of memory.
+type refusal struct {
+	fault fault.Error
+	cause Refusal
+}
+
+func refused(by, public, limit, left string, wait time.Duration) *fault.Error {
+	r := &refusal{
+		fault: fault.Error{Kind: fault.RateLimited, Op: "quota", Public: public, RetryAfter: max(wait, time.Second), Details: map[string]any{"limited_by": by}},
+		cause: Refusal{Limit: limit, Left: left, Wait: wait},
+	}
+	r.fault.Cause = &r.cause
+	return &r.fault
+}
+
+// Crowded is the fault of who has most of something under way. It is not known when one ends, so the wait is a guess.
+func Crowded(most int64, by, public string) *fault.Error {
+	e := refused(by, public, strconv.FormatInt(most, 10), "0", 0)
+	e.RetryAfter = time.Duration(1+rand.IntN(3)) * time.Second
+	return e
+}
+
+// Short is the fault of a request that found no room among the bytes in memory, nil when it did. op is what asked for it.
+func (q *Quotas) Short(s limit.Shortage, op string) error {
+	switch s {
+	case limit.OfName:
+		return Crowded(q.Bytes.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
+	case limit.OfAll:
+		return fault.New(fault.Overloaded, op, "The gateway holds too many bytes of requests at the moment.")
+	}
+	return nil
+}
+
+// take uses one of a name's allowance.
+func (g *gate) take(now time.Time, name string) error {
+	if g.rates.Off() {
+		return nil
+	}
+	if v := g.Take(now, name, &g.rates, limit.Cost{1}); !v.OK {
+		return g.refused(v.Wait)
+	}
+	return nil
+}
+
+func (g *gate) refused(wait time.Duration) error {
+	return refused(g.by, g.public, strconv.FormatInt(g.rates[0].Amount, 10), "0", wait)
+}
+
+// Call counts a call of a user that asks no model: catalogs, keys, states of jobs. Those that do have limits of their own.
+func (q *Quotas) Call(now time.Time, user string) error { return q.calls.take(now, user) }
+
+// Anonymous counts a request of an address without a key.
+func (q *Quotas) Anonymous(now time.Time, address string) error {
+	return q.anonymous.take(now, address)
+}
+
+// Visit counts a request of an address for something that needs no key.
+func (q *Quotas) Visit(now time.Time, address string) error { return q.visits.take(now, address) }
+
+// Failure counts a failed authentication.
+func (q *Quotas) Failure(now time.Time, address string) error { return q.failures.take(now, address) }
+
+// MayMiss fails while an address has caused too many look-ups of keys that nobody knows.
+func (q *Quotas) MayMiss(now time.Time, address string) error {
+	if q.misses.Left(now, address, &q.misses.rates)[0] > 0 {
+		return nil
+	}
+	return q.misses.refused(missesByAddress.Per)
+}
+
+// Missed counts one of them.
+func (q *Quotas) Missed(now time.Time, address string) {
+	q.misses.Charge(now, address, &q.misses.rates, limit.Cost{1})
+}

@@ -1,0 +1,377 @@
+package quota_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"pgregory.net/rapid"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/ledger"
+	"weir/internal/limit"
+	"weir/internal/limit/quota"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+var began = time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+
+// bank has one balance for every wallet, and counts how often it is asked.
+type bank struct {
+	balance ledger.Balance
+	err     error
+	asked   int
+}
+
+func (b *bank) Balance(context.Context, string) (ledger.Balance, error) {
+	b.asked++
+	return b.balance, b.err
+}
+
+func open(c quota.Config) *quota.Quotas { return quota.New(c, &bank{}, began) }
+
+func caller(user string) *apikey.Caller {
+	return &apikey.Caller{User: user, Wallet: "wal_" + user, Key: "key_" + user}
+}
+
+// limitedBy is the limit that a fault names, with what is left of it; "" of no fault.
+func limitedBy(t *testing.T, err error) (by, left string) {
+	t.Helper()
+	if err == nil {
+		return "", ""
+	}
+	var f *fault.Error
+	var r *quota.Refusal
+	if !errors.As(err, &f) || f.Kind != fault.RateLimited || !errors.As(err, &r) || f.RetryAfter < time.Second {
+		t.Fatalf("%#v is no refusal", err)
+	}
+	return f.Details["limited_by"].(string), r.Left + " of " + r.Limit
+}
+
+// catalogOf has one model for a ruble a token of the prompt, and one that costs nothing.
+func catalogOf(t *testing.T) *catalog.Snapshot {
+	t.Helper()
+	s, err := catalog.Build(catalog.Declared{
+		Providers: []catalog.Provider{{ID: "acme", Name: "Acme", Dialect: "openai", BaseURL: "https://acme.invalid/v1"}},
+		Models:    []catalog.ModelInfo{{Slug: "acme/dear", Name: "Dear", Created: began}, {Slug: "acme/gift", Name: "Gift", Created: began}},
+		Offers: []catalog.Offer{
+			{Provider: "acme", Model: "acme/dear", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "1000"), Completion: price(t, "1000")}}},
+			{Provider: "acme", Model: "acme/gift", Pricing: catalog.Pricing{Base: catalog.Prices{Prompt: price(t, "0"), Completion: price(t, "0")}}},
+		},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func price(t *testing.T, text string) money.Price {
+	t.Helper()
+	p, err := money.ParsePrice(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+// Whatever requests come and go, none takes more than its user's share or the node's limit, and all leave nothing behind.
+func TestVisitsAddUp(t *testing.T) {
+	t.Parallel()
+	rapid.Check(t, func(t *rapid.T) {
+		const most, share = 10, 50
+		q := open(quota.Config{InFlight: most, UserShare: share, StreamsByKey: 3})
+		var under []*quota.Visit
+		byUser, streams := map[string]int{}, map[string]int{}
+		var of []string
+		var streaming []bool
+		for range rapid.IntRange(1, 80).Draw(t, "steps") {
+			if len(under) > 0 && rapid.Bool().Draw(t, "leave") {
+				i := rapid.IntRange(0, len(under)-1).Draw(t, "who")
+				under[i].Leave()
+				under[i].Leave() // more than once is harmless
+				byUser[of[i]]--
+				if streaming[i] {
+					streams[of[i]]--
+				}
+				under, of, streaming = append(under[:i], under[i+1:]...), append(of[:i], of[i+1:]...), append(streaming[:i], streaming[i+1:]...)
+				continue
+			}
+			user := rapid.SampledFrom([]string{"a", "b", "c"}).Draw(t, "user")
+			v := &quota.Visit{}
+			err := v.Enter(q, began, caller(user), true)
+			if full := byUser[user] >= most*share/100 || len(under) >= most; full != (err != nil) {
+				t.Fatalf("%d under way, %d of the user: %v", len(under), byUser[user], err)
+			}
+			if err != nil {
+				v.Leave() // nothing was entered
+				continue
+			}
+			stream := rapid.Bool().Draw(t, "stream")
+			if stream {
+				err := v.Stream()
+				if full := streams[user] >= 3; full != (err != nil) {
+					t.Fatalf("%d streams: %v", streams[user], err)
+				}
+				if stream = err == nil; stream {
+					streams[user]++
+				}
+			}
+			byUser[user]++
+			under, of, streaming = append(under, v), append(of, user), append(streaming, stream)
+			if q.InFlight() != int64(len(under)) {
+				t.Fatalf("%d are counted, %d are under way", q.InFlight(), len(under))
+			}
+		}
+		for _, v := range under {
+			v.Leave()
+		}
+		if q.InFlight() != 0 {
+			t.Fatalf("%d are left", q.InFlight())
+		}
+	})
+}
+
+func TestShortOfMemory(t *testing.T) {
+	t.Parallel()
+	q := open(quota.Config{InFlight: 10, MemoryLimit: 1000, HeapPercent: 85, Heap: func() int64 { return 851 }})
+	if err := new(quota.Visit).Enter(q, began, caller("a"), true); !fault.Is(err, fault.Overloaded) {
+		t.Error(err)
+	}
+	if q.InFlight() != 0 {
+		t.Error("what was refused is counted")
+	}
+}
+
+// What a prompt costs is taken at once, and corrected to what the call used; one that was not charged used its request alone.
+func TestAllowancesOfAKey(t *testing.T) {
+	t.Parallel()
+	snap := catalogOf(t)
+	rates := apikey.Rates{Requests: 10, Tokens: 100, Rubles: 50 * money.Ruble}
+	settled := func(tokens int64, cost money.Nano) *record.Call {
+		return &record.Call{Settled: true, Usage: usage.Usage{Prompt: usage.Of(tokens)}, Cost: cost}
+	}
+	cases := map[string]struct {
+		first    int64 // tokens of the first prompt
+		call     *record.Call
+		second   int64 // and of the second
+		by, left string
+	}{
+		"both fit":                        {first: 20, call: settled(20, 20*money.Ruble), second: 30},
+		"too many rubles":                 {first: 30, call: settled(30, 30*money.Ruble), second: 21, by: "rubles_per_minute", left: "20 of 50"},
+		"not made, so nothing is used":    {first: 50, call: nil, second: 50},
+		"not charged, so nothing is used": {first: 50, call: &record.Call{Usage: usage.Usage{Prompt: usage.Of(50)}}, second: 50},
+		"used less than was reserved":     {first: 50, call: settled(50, money.Ruble), second: 49},
+		"used more than was reserved":     {first: 10, call: settled(99, 10*money.Ruble), second: 2, by: "tokens_per_minute", left: "1 of 100"},
+	}
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := open(quota.Config{InFlight: 10, Keys: rates})
+			var one, two quota.Visit
+			for _, v := range []*quota.Visit{&one, &two} {
+				if err := v.Enter(q, began, caller("a"), true); err != nil {
+					t.Fatal(err)
+				}
+			}
+			if err := one.Reserve(began, snap, "acme/dear", c.first); err != nil {
+				t.Fatal(err)
+			}
+			one.Correct(began, c.call)
+			one.Correct(began, c.call) // once
+			by, left := limitedBy(t, two.Reserve(began, snap, "acme/dear", c.second))
+			if by != c.by || left != c.left {
+				t.Errorf("%q, %q left; want %q, %q", by, left, c.by, c.left)
+			}
+		})
+	}
+}
+
+// A key without allowances is not counted, and one that has its own is not bound by the operator's.
+func TestWhoseAllowances(t *testing.T) {
+	t.Parallel()
+	own := apikey.Rates{Requests: 2, Tokens: apikey.DefaultRate, Rubles: apikey.DefaultRate}
+	for name, c := range map[string]struct {
+		operator apikey.Rates
+		own      *apikey.Rates
+		rated    bool
+		let      int // of 5 requests
+	}{
+		"nobody has any":    {rated: true, let: 5},
+		"the operator's":    {operator: apikey.Rates{Requests: 3}, rated: true, let: 3},
+		"the key's own":     {operator: apikey.Rates{Requests: 3}, own: &own, rated: true, let: 2},
+		"a route without":   {operator: apikey.Rates{Requests: 3}, let: 5},
+		"own, no operators": {own: &own, rated: true, let: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			q := open(quota.Config{InFlight: 10, Keys: c.operator})
+			let := 0
+			for range 5 {
+				var v quota.Visit
+				who := caller("a")
+				who.Rates = c.own
+				err := v.Enter(q, began, who, c.rated)
+				if by, left := limitedBy(t, err); err == nil {
+					let++
+				} else if by != "requests_per_minute" || left[:2] != "0 " {
+					t.Errorf("%s, %s", by, left)
+				}
+				v.Leave()
+			}
+			if let != c.let || q.InFlight() != 0 {
+				t.Errorf("%d were let in, %d are counted", let, q.InFlight())
+			}
+		})
+	}
+}
+
+// Who has paid may ask free models more often a day. That somebody has not is asked again, that somebody has is remembered.
+func TestFree(t *testing.T) {
+	t.Parallel()
+	cfg := quota.Config{InFlight: 100, Free: quota.Free{PerMinute: 3, PerDay: 4, PaidPerDay: 6}}
+	for name, c := range map[string]struct {
+		credited money.Nano
+		models   []string
+		let      string // of four requests in each of three minutes
+		by       string // what refused the last one
+		asked    int
+	}{
+		"unpaid":            {models: []string{"a/b:free"}, let: "3 1 0 ", by: "free_requests_per_day", asked: 3},
+		"paid":              {credited: money.Ruble, models: []string{"a/b:free"}, let: "3 3 0 ", by: "free_requests_per_day", asked: 1},
+		"only the fallback": {credited: money.Ruble, models: []string{"a/b", "a/c:free"}, let: "3 3 0 ", by: "free_requests_per_day", asked: 1},
+		"no free model":     {models: []string{"a/b"}, let: "4 4 4 "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &bank{balance: ledger.Balance{Credited: c.credited}}
+			q := quota.New(cfg, b, began)
+			let, by := "", ""
+			for minute := range time.Duration(3) {
+				n := 0
+				for range 4 {
+					var v quota.Visit
+					now := began.Add(minute * time.Minute)
+					if err := v.Enter(q, now, caller("a"), true); err != nil {
+						t.Fatal(err)
+					}
+					err := v.Free(t.Context(), now, c.models)
+					if by, _ = limitedBy(t, err); err == nil {
+						n++
+					}
+					v.Leave()
+				}
+				let += string(rune('0'+n)) + " "
+			}
+			if let != c.let || by != c.by || b.asked != c.asked {
+				t.Errorf("let in %s, then %q, asked %d times", let, by, b.asked)
+			}
+		})
+	}
+}
+
+func TestFreeWithoutTheStore(t *testing.T) {
+	t.Parallel()
+	away := fault.New(fault.StorageUnavailable, "test", "")
+	q := quota.New(quota.Config{InFlight: 1, Free: quota.Free{PerDay: 4, PaidPerDay: 6}}, &bank{err: away}, began)
+	var v quota.Visit
+	if err := v.Enter(q, began, caller("a"), true); err != nil {
+		t.Fatal(err)
+	}
+	if err := v.Free(t.Context(), began, []string{"a/b:free"}); !errors.Is(err, away) {
+		t.Error(err)
+	}
+}
+
+func TestCredit(t *testing.T) {
+	t.Parallel()
+	snap := catalogOf(t)
+	chat := snap.Models()[0].Type
+	for name, c := range map[string]struct {
+		balance ledger.Balance
+		err     error
+		model   string
+		refused bool
+		asked   int // of three looks within a second
+	}{
+		"has money":             {balance: ledger.Balance{Balance: 5}, model: "acme/dear", asked: 1},
+		"has none":              {model: "acme/dear", refused: true, asked: 1},
+		"all of it is held":     {balance: ledger.Balance{Balance: 5, Held: 5}, model: "acme/dear", refused: true, asked: 1},
+		"the model is free":     {model: "acme/gift"},
+		"a model is free":       {model: ""},
+		"an unknown model":      {model: "acme/none", refused: true, asked: 1},
+		"the store is away":     {err: errors.New("away"), model: "acme/dear", asked: 3},
+		"money, model is free":  {balance: ledger.Balance{Balance: 5}, model: "acme/gift"},
+		"money, model unknown ": {balance: ledger.Balance{Balance: 5}, model: "acme/none", asked: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			b := &bank{balance: c.balance, err: c.err}
+			q := quota.New(quota.Config{}, b, began)
+			for i := range time.Duration(3) {
+				err := q.Credit(t.Context(), began.Add(i*300*time.Millisecond), "wal_1", snap, chat, c.model)
+				if c.refused != fault.Is(err, fault.PaymentRequired) || !c.refused && err != nil {
+					t.Error(err)
+				}
+			}
+			if b.asked != c.asked {
+				t.Errorf("asked %d times", b.asked)
+			}
+		})
+	}
+}
+
+// Each limit by address or user lets so many in, names itself, and leaves other names alone.
+func TestOfOneName(t *testing.T) {
+	t.Parallel()
+	q := open(quota.Config{CallsByUser: 2, FailuresByAddress: 2, VisitsByAddress: 2, Anonymous: limit.Rate{Amount: 2, Per: time.Second}})
+	for by, take := range map[string]func(now time.Time, name string) error{
+		"user_calls_per_minute": q.Call, "failed_auth_per_minute": q.Failure, "public_per_minute": q.Visit, "anonymous": q.Anonymous,
+	} {
+		for _, name := range []string{"a", "b"} {
+			for i := range 3 {
+				err := take(began, name)
+				if got, left := limitedBy(t, err); i < 2 && err != nil || i == 2 && (got != by || left != "0 of 2") {
+					t.Errorf("%s, time %d of %s: %q %q", by, i, name, got, left)
+				}
+			}
+		}
+	}
+	off := open(quota.Config{})
+	for range 100 {
+		if err := errors.Join(off.Call(began, "a"), off.Failure(began, "a"), off.Visit(began, "a"), off.Anonymous(began, "a")); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestMisses(t *testing.T) {
+	t.Parallel()
+	q := open(quota.Config{})
+	for range 600 {
+		if err := q.MayMiss(began, "a"); err != nil {
+			t.Fatal(err)
+		}
+		q.Missed(began, "a")
+	}
+	if by, left := limitedBy(t, q.MayMiss(began, "a")); by != "unknown_keys" || left != "0 of 20" {
+		t.Errorf("%q %q", by, left)
+	}
+	if err := errors.Join(q.MayMiss(began, "b"), q.MayMiss(began.Add(time.Second), "a")); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestShare(t *testing.T) {
+	t.Parallel()
+	for _, c := range [][4]int64{{100, 0, 5, 100}, {100, 50, 5, 50}, {100, 1, 5, 5}, {1 << 62, 50, 0, 1 << 61 / 100 * 100}} {
+		got := quota.Share(c[0], c[1], c[2])
+		if c[0] < 1<<60 && got != c[3] || c[0] >= 1<<60 && (got < 1<<60 || got > 1<<61) {
+			t.Errorf("%d %% of %d, at least %d: %d", c[1], c[0], c[2], got)
+		}
+	}
+}

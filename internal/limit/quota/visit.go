@@ -1,0 +1,189 @@
+package quota
+
+import (
+	"strconv"
+	"time"
+
+	"weir/internal/apikey"
+	"weir/internal/catalog"
+	"weir/internal/fault"
+	"weir/internal/limit"
+	"weir/internal/money"
+	"weir/internal/record"
+	"weir/internal/usage"
+)
+
+// Visit is one request of a caller: what it counts for while it is under way, and what was taken from its key's allowances. The zero Visit
+// counts for nothing. It is not safe for concurrent use, but for Charge.
+type Visit struct {
+	q        *Quotas
+	caller   *apikey.Caller
+	left     bool
+	inStream bool
+	reserved bool
+	tokens   int64
+	rubles   money.Nano
+}
+
+// The allowances of a key, in the order of the gate.
+const (
+	ofRequests = iota
+	ofTokens
+	ofRubles
+)
+
+var allowances = [limit.Dims]struct{ name, public string }{
+	ofRequests: {"requests_per_minute", "This key has used up its requests of the minute."},
+	ofTokens:   {"tokens_per_minute", "This key has used up its tokens of the minute."},
+	ofRubles:   {"rubles_per_minute", "This key has used up its rubles of the minute."},
+}
+
+// Enter lets a request in that will take memory or a provider's time, if the node, its user and, where it is rated, its key have room for it.
+// What was entered must Leave.
+func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated bool) error {
+	if q.heap.Short(now) {
+		return fault.New(fault.Overloaded, "quota.Enter", "The gateway is short of memory.")
+	}
+	// The user first: what is refused here must not have taken a place from others, be it for a moment.
+	if !q.users.Enter(caller.User, q.userMost) {
+		return Crowded(q.userMost, "max_user_share", "This user has as many requests under way as one user may have.")
+	}
+	if q.inFlight.Add(1) > q.cfg.InFlight {
+		q.inFlight.Add(-1)
+		q.users.Leave(caller.User)
+		return fault.New(fault.Overloaded, "quota.Enter", "The gateway is at its limit of concurrent requests.")
+	}
+	v.q, v.caller = q, caller
+	if !rated {
+		return nil
+	}
+	if err := v.take(now, limit.Cost{ofRequests: 1}); err != nil {
+		v.Leave()
+		return err
+	}
+	return nil
+}
+
+// Leave gives back what Enter and Stream counted as under way. More than once is harmless.
+func (v *Visit) Leave() {
+	if v.inStream {
+		v.inStream = false
+		v.q.streams.Leave(v.caller.Key)
+	}
+	if v.q != nil && !v.left {
+		v.left = true
+		v.q.users.Leave(v.caller.User)
+		v.q.inFlight.Add(-1)
+	}
+}
+
+// Stream counts a stream of the key.
+func (v *Visit) Stream() error {
+	most := v.q.cfg.StreamsByKey
+	if most <= 0 {
+		return nil
+	}
+	if !v.q.streams.Enter(v.caller.Key, most) {
+		return Crowded(most, "max_streams_per_key", "This key has as many streams under way as one key may have.")
+	}
+	v.inStream = true
+	return nil
+}
+
+// rates are the key's allowances; false when nothing is limited.
+func (v *Visit) rates() (limit.Rates, bool) {
+	operator := &v.q.cfg.Keys
+	if v.caller.Rates == nil && *operator == (apikey.Rates{}) {
+		return limit.Rates{}, false
+	}
+	r := v.caller.Rates.Over(*operator)
+	return limit.Rates{limit.PerMinute(r.Requests), limit.PerMinute(r.Tokens), limit.PerMinute(int64(r.Rubles))}, r != (apikey.Rates{})
+}
+
+// take uses c of the key's allowances.
+func (v *Visit) take(now time.Time, c limit.Cost) error {
+	rates, limited := v.rates()
+	if !limited {
+		return nil
+	}
+	gate, key := v.q.keys, v.caller.Key
+	verdict := gate.Take(now, key, &rates, c)
+	if verdict.OK {
+		return nil
+	}
+	by := verdict.By
+	left := gate.Left(now, key, &rates)[by]
+	if by == ofRequests {
+		left = 0 // what is there is less than one
+	}
+	return refused(allowances[by].name, allowances[by].public, allowance(by, rates[by].Amount), allowance(by, left), verdict.Wait)
+}
+
+func allowance(which int, n int64) string {
+	if which == ofRubles {
+		return money.Nano(n).String()
+	}
+	return strconv.FormatInt(n, 10)
+}
+
+// Reserve takes from the key's allowances what a prompt of so many tokens for a model costs at the least. Correct makes it what the call costs in
+// the end.
+func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, model string, tokens int64) error {
+	if _, limited := v.rates(); !limited {
+		return nil
+	}
+	rubles := promptCost(snap, model, tokens)
+	if err := v.take(now, limit.Cost{ofTokens: tokens, ofRubles: int64(rubles)}); err != nil {
+		return err
+	}
+	v.reserved, v.tokens, v.rubles = true, tokens, rubles
+	return nil
+}
+
+// promptCost is what a prompt costs at the least, 0 where nobody serves the model.
+func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
+	m, _, ok := snap.Resolve(model)
+	if !ok {
+		return 0
+	}
+	ep := catalog.Cheapest(m.Endpoints)
+	if ep == nil {
+		return 0
+	}
+	_, n, err := usage.Cost(usage.Usage{Prompt: usage.Of(tokens)}, ep.Pricing.For(tokens))
+	if err != nil {
+		return 0 // the hold refuses it
+	}
+	return n
+}
+
+// Correct makes of what was reserved what the call has used; nil is a call that was not made. One that was not charged used nothing but the
+// request.
+func (v *Visit) Correct(now time.Time, c *record.Call) {
+	if !v.reserved {
+		return
+	}
+	v.reserved = false
+	v.charge(now, c, v.tokens, v.rubles)
+}
+
+// Charge takes from the key's allowances what a call has used that has ended after its visit.
+func (v *Visit) Charge(now time.Time, c *record.Call) {
+	if c != nil && c.Settled {
+		v.charge(now, c, 0, 0)
+	}
+}
+
+// charge takes what a call has used beyond what was taken before.
+func (v *Visit) charge(now time.Time, c *record.Call, tokens int64, rubles money.Nano) {
+	rates, limited := v.rates()
+	if !limited {
+		return
+	}
+	used := limit.Cost{ofTokens: -tokens, ofRubles: -int64(rubles)}
+	if c != nil && c.Settled {
+		used[ofTokens] += max(c.Usage.Prompt.N, 0) + max(c.Usage.Completion.N, 0)
+		used[ofRubles] += int64(max(c.Cost, 0))
+	}
+	v.q.keys.Charge(now, v.caller.Key, &rates, used)
+}
