@@ -1,0 +1,67 @@
+package config_test
+
+import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"weir/internal/config"
+)
+
+var firstKey = regexp.MustCompile(`^[a-z_]+:[ \n]`)
+
+// Each piece of weir.yaml that the documentation shows is one that Weir reads.
+func TestDocumentedConfigurations(t *testing.T) {
+	t.Parallel()
+	pages, err := filepath.Glob("../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := 0
+	for _, page := range pages {
+		text, err := os.ReadFile(page)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, block := range codeBlocks(string(text)) {
+			if !firstKey.MatchString(block) {
+				continue
+			}
+			found++
+			// Files of secrets are not here: what is checked is the form of the configuration.
+			block = regexp.MustCompile(`file:/[a-z/-]+`).ReplaceAllString(block, "secret")
+			if _, err := config.Load(write(t, block), env("YANDEX_API_KEY", "a", "YANDEX_FOLDER_ID", "b", "OPENAI_API_KEY", "c", "ACME_API_KEY", "d"), nil); err != nil {
+				t.Errorf("%s: %v\n%s", filepath.Base(page), err, block)
+			}
+		}
+	}
+	if found < 8 {
+		t.Errorf("only %d pieces found", found)
+	}
+}
+
+// codeBlocks are the blocks of a page that are indented by four spaces or fenced as yaml.
+func codeBlocks(page string) (out []string) {
+	block, fenced := "", false
+	for _, line := range append(strings.Split(page, "\n"), "") {
+		text, indented := strings.CutPrefix(line, "    ")
+		switch {
+		case line == "```yaml":
+			fenced = true
+		case fenced && line != "```":
+			block += line + "\n"
+		case !fenced && indented:
+			block += text + "\n"
+		case !fenced && line == "" && block != "" && !strings.HasSuffix(block, "\n\n"):
+			block += "\n"
+		default:
+			if block != "" {
+				out = append(out, strings.TrimRight(block, "\n")+"\n")
+			}
+			block, fenced = "", false
+		}
+	}
+	return out
+}
