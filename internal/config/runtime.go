@@ -91,7 +91,7 @@ func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 	for _, text := range texts {
 		key, err := seal.ParseKey(text)
 		if err != nil {
-			return nil, fmt.Errorf("the master key is none: it must be 32 random bytes as 64 hex digits or base64; make one with: openssl rand -hex 32")
+			return nil, fmt.Errorf("the master key is invalid: it must be 32 random bytes as 64 hex digits or base64; make one with: openssl rand -hex 32")
 		}
 		keys = append(keys, key)
 	}

@@ -47,7 +47,7 @@ func NewRing(keys ...[]byte) (*Ring, error) {
 	r := &Ring{}
 	for _, key := range keys {
 		if len(key) != keyBytes || bytes.Count(key, key[:1]) == keyBytes {
-			return nil, fault.New(fault.Invalid, "seal.NewRing", "A master key must be 32 random bytes.")
+			return nil, fault.New(fault.Invalid, "seal.NewRing", "A master key must be 32 random bytes; make one with: openssl rand -hex 32")
 		}
 		aead, err := newAEAD(key)
 		if err != nil {
