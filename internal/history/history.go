@@ -44,6 +44,20 @@ type Response struct {
 	StaleAt    time.Time // of one under way: nobody carries it any more after this time
 }
 
+// Answer is what a response has come to.
+type Answer struct {
+	Status Status
+	Object []byte   // the response object as the client gets it
+	Output []byte   // items of the answer
+	Items  []string // their ids
+}
+
+// With is the response with its answer.
+func (r Response) With(a Answer) Response {
+	r.Status, r.Object, r.Output, r.Items = a.Status, a.Object, a.Output, a.Items
+	return r
+}
+
 // Size is how much of it counts against an account, in bytes.
 func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Output) }
 
@@ -163,9 +177,31 @@ func New(s Store, c Config) *Manager {
 	return m
 }
 
-// Keeps reports whether an input of that size is kept.
-func (m *Manager) Keeps(inputBytes int) bool {
-	return m.cfg.KeepFor > 0 && inputBytes <= m.cfg.MaxBytes
+// Wish is what a request says of storing its response.
+type Wish struct {
+	Store      bool // it is to be stored, asked for or by default
+	Asked      bool // the client asked for it
+	Background bool // it is made in the background, which takes storing it
+	Forbidden  bool // the account or the key demands that nothing is kept
+	Bytes      int  // of its input
+}
+
+// Stores decides whether a response is stored. What cannot be is not, where the client did not ask for it; else Stores fails with
+// fault.Invalid.
+func (m *Manager) Stores(w Wish) (bool, error) {
+	switch {
+	case !w.Store:
+		return false, nil
+	case w.Forbidden && (w.Asked || w.Background):
+		return false, fault.Field("history.Stores", "store", "This account or key allows no storing of content.")
+	case w.Forbidden:
+		return false, nil
+	case m.cfg.KeepFor > 0 && w.Bytes <= m.cfg.MaxBytes:
+		return true, nil
+	case w.Background:
+		return false, fault.Field("history.Stores", "background", "A response in the background is stored, and this one cannot be: it is too large, or nothing is stored here.")
+	}
+	return false, nil
 }
 
 // Keep keeps a final response; it is to be called before the client knows that the answer is complete. An answer must not fail because it

@@ -162,7 +162,7 @@ func TestRun(t *testing.T) {
 		}
 		_, err = m.Chain(t.Context(), "usr_1", "resp_1")
 		wantKind(t, err, fault.PreviousNotFound)
-		run.End(history.Completed, []byte("{}"), []byte(`{"id":"msg_1"}`), []string{"msg_1"})
+		run.End(history.Answer{Status: history.Completed, Object: []byte("{}"), Output: []byte(`{"id":"msg_1"}`), Items: []string{"msg_1"}})
 		r, err := m.OfItem(t.Context(), "usr_1", "msg_1")
 		if err != nil || r.Status != history.Completed || string(r.Output) != `{"id":"msg_1"}` || !r.ExpiresAt.Equal(r.CreatedAt.Add(time.Hour)) {
 			t.Errorf("%+v %v", r, err)
@@ -171,6 +171,77 @@ func TestRun(t *testing.T) {
 			t.Errorf("%v %v", list, err)
 		}
 	})
+}
+
+// Whatever becomes of the work, its run ends and what it came to is kept.
+func TestCarry(t *testing.T) {
+	t.Parallel()
+	answered := history.Answer{Status: history.Incomplete, Object: []byte("whole"), Output: []byte(`{"id":"msg_1"}`), Items: []string{"msg_1"}}
+	broken := fault.New(fault.ProviderUnavailable, "test", "")
+	for name, c := range map[string]struct {
+		answer bool
+		err    error
+		panics bool
+		cancel bool
+		status history.Status
+		object string
+	}{
+		"answered":              {answer: true, status: history.Incomplete, object: "whole"},
+		"answered, then failed": {answer: true, err: broken, status: history.Incomplete, object: "whole"},
+		"failed":                {err: broken, status: history.Failed, object: broken.Kind.String()},
+		"panicked":              {panics: true, status: history.Failed, object: fault.Internal.String()},
+		"answered and panicked": {answer: true, panics: true, status: history.Incomplete, object: "whole"},
+		"cancelled meanwhile":   {answer: true, cancel: true, status: history.Cancelled, object: "{}"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				m := manager(t, newShelf(), nil)
+				queued := queued("resp_1")
+				queued.Object = []byte("{}")
+				run, err := m.Begin(t.Context(), queued)
+				if err != nil {
+					t.Fatal(err)
+				}
+				panicked := func() (panicked bool) {
+					defer func() { panicked = recover() != nil }()
+					got := run.Carry(func(ctx context.Context) error {
+						if got := status(t, m, "resp_1"); got != history.InProgress {
+							t.Error(got)
+						}
+						if c.answer {
+							run.Answer(answered)
+						}
+						if c.cancel {
+							go func() { _, _ = m.Cancel(context.Background(), "usr_1", "resp_1") }()
+							<-ctx.Done()
+						}
+						if c.panics {
+							panic("on purpose")
+						}
+						return c.err
+					}, func(err error) []byte { return []byte(fault.From(err).Kind.String()) })
+					if !errors.Is(got, c.err) {
+						t.Error(got)
+					}
+					return false
+				}()
+				synctest.Wait()
+				r, err := m.Find(t.Context(), "usr_1", "resp_1")
+				if err != nil || r.Status != c.status || string(r.Object) != c.object || panicked != c.panics {
+					t.Errorf("%+v, panicked %v, %v", r, panicked, err)
+				}
+				for i := range 2 { // its place is free again: an account has two
+					next := history.Response{Account: "usr_1", ID: "resp_" + string(rune('2'+i)), CreatedAt: time.Now()}
+					if run, err := m.Begin(t.Context(), next); err != nil {
+						t.Error(err)
+					} else {
+						defer run.End(history.Answer{Status: history.Completed})
+					}
+				}
+			})
+		})
+	}
 }
 
 func TestCancel(t *testing.T) {
@@ -195,7 +266,7 @@ func TestCancel(t *testing.T) {
 			if !errors.As(context.Cause(run.Context()), &f) || f.Kind != fault.Canceled {
 				t.Error(context.Cause(run.Context()))
 			}
-			run.End(history.Completed, []byte("late"), nil, nil)
+			run.End(history.Answer{Status: history.Completed, Object: []byte("late")})
 			if r, _ := m.Find(t.Context(), "usr_1", id); r.Status != history.Cancelled || string(r.Object) == "late" {
 				t.Errorf("%+v", r)
 			}
@@ -244,13 +315,13 @@ func TestLimits(t *testing.T) {
 		}
 		_, err := m.Begin(t.Context(), queued("resp_3"))
 		wantKind(t, err, fault.RateLimited)
-		runs[0].End(history.Failed, nil, nil, nil)
+		runs[0].End(history.Answer{Status: history.Failed})
 		again, err := m.Begin(t.Context(), queued("resp_3"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		again.End(history.Completed, nil, nil, nil)
-		runs[1].End(history.Completed, nil, nil, nil)
+		again.End(history.Answer{Status: history.Completed})
+		runs[1].End(history.Answer{Status: history.Completed})
 	})
 }
 
@@ -270,9 +341,9 @@ func TestClose(t *testing.T) {
 				select {
 				case <-run.Context().Done():
 					errors.As(context.Cause(run.Context()), &f)
-					run.End(history.Failed, []byte(f.Kind.String()), nil, nil)
+					run.End(history.Answer{Status: history.Failed, Object: []byte(f.Kind.String())})
 				case <-time.After(map[string]time.Duration{"resp_quick": time.Second, "resp_slow": time.Hour}[id]):
-					run.End(history.Completed, nil, nil, nil)
+					run.End(history.Answer{Status: history.Completed})
 				}
 			}()
 		}
@@ -325,8 +396,8 @@ func TestKeeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		off := manager(t, newShelf(), func(c *history.Config) { c.KeepFor = 0 })
-		if off.Keeps(1) {
-			t.Error("kept although nothing is")
+		if store, err := off.Stores(history.Wish{Store: true, Asked: true, Bytes: 1}); store || err != nil {
+			t.Error("stored although nothing is", err)
 		}
 		_, err := off.Chain(t.Context(), "usr_1", "a")
 		wantKind(t, err, fault.PreviousNotFound)
@@ -336,8 +407,26 @@ func TestKeeps(t *testing.T) {
 			c.MaxBytes = 10
 			c.Report = func(what string, _ error) { reported = append(reported, what) }
 		})
-		if !on.Keeps(10) || on.Keeps(11) {
-			t.Error("the bound is not where it should be")
+		for _, c := range []struct {
+			wish  history.Wish
+			store bool
+			param string // of the fault, "" none
+		}{
+			{wish: history.Wish{}},
+			{wish: history.Wish{Store: true, Bytes: 10}, store: true},
+			{wish: history.Wish{Store: true, Bytes: 11}},
+			{wish: history.Wish{Store: true, Asked: true, Bytes: 11}},
+			{wish: history.Wish{Store: true, Background: true, Bytes: 10}, store: true},
+			{wish: history.Wish{Store: true, Background: true, Bytes: 11}, param: "background"},
+			{wish: history.Wish{Store: true, Forbidden: true}},
+			{wish: history.Wish{Store: true, Forbidden: true, Asked: true}, param: "store"},
+			{wish: history.Wish{Store: true, Forbidden: true, Background: true}, param: "store"},
+			{wish: history.Wish{Forbidden: true, Asked: true}},
+		} {
+			store, err := on.Stores(c.wish)
+			if store != c.store || (err != nil) != (c.param != "") || err != nil && fault.From(err).Param != c.param {
+				t.Errorf("%+v: %v, %v", c.wish, store, err)
+			}
 		}
 		s.set(errors.New("away"))
 		on.Keep(final("resp_1", "")) // must not fail
@@ -404,7 +493,7 @@ func TestDeleteUnderWay(t *testing.T) {
 			t.Fatal(err)
 		}
 		<-run.Context().Done()
-		run.End(history.Completed, nil, nil, nil)
+		run.End(history.Answer{Status: history.Completed})
 		_, err = m.Find(t.Context(), "usr_1", "resp_1")
 		wantKind(t, err, fault.NotFound)
 	})

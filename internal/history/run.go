@@ -12,10 +12,11 @@ import (
 // beats is how many times a node may fail to say that it carries a response before others take it for lost.
 const beats = 6
 
-// Run is a response that is made in the background. End must be called once.
+// Run is a response that is made in the background, by Carry.
 type Run struct {
 	m      *Manager
 	r      Response
+	answer *Answer // nil until there is one
 	ctx    context.Context
 	cancel context.CancelCauseFunc
 	ended  chan struct{} // closed when nothing of it is under way or held any more
@@ -77,8 +78,26 @@ func (r *Run) Started() {
 	r.m.mark(r.ctx, r)
 }
 
-// End keeps what the response has come to, unless it was cancelled or deleted meanwhile.
-func (r *Run) End(status Status, object, output []byte, items []string) {
+// Carry makes the response in the caller's goroutine and ends the run, whatever happens: with the answer that work gave to Answer, or else
+// as failed, with the object that failed makes of the error. A panic of work goes on behind the end.
+func (r *Run) Carry(work func(ctx context.Context) error, failed func(err error) (object []byte)) (err error) {
+	err = fault.New(fault.Internal, "history.Carry", "") // of a panic
+	defer func() {
+		if r.answer == nil {
+			r.answer = &Answer{Status: Failed, Object: failed(err)}
+		}
+		r.End(*r.answer)
+	}()
+	r.Started()
+	err = work(r.ctx)
+	return err
+}
+
+// Answer notes what the response has come to. It is called from the work of Carry.
+func (r *Run) Answer(a Answer) { r.answer = &a }
+
+// End keeps what the response has come to, unless it was cancelled or deleted meanwhile. It must be called once.
+func (r *Run) End(a Answer) {
 	m := r.m
 	defer m.leave(r.r.Account)
 	defer close(r.ended)
@@ -88,8 +107,7 @@ func (r *Run) End(status Status, object, output []byte, items []string) {
 	if r.given() {
 		return
 	}
-	ended := r.r
-	ended.Status, ended.Object, ended.Output, ended.Items = status, object, output, items
+	ended := r.r.With(a)
 	m.Keep(&ended)
 }
 

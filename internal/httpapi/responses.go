@@ -16,8 +16,8 @@ import (
 
 // History keeps responses and carries those in the background. *history.Manager is one.
 type History interface {
-	// Keeps reports whether an input of that size is kept.
-	Keeps(inputBytes int) bool
+	// Stores decides whether a response is stored, as history.Manager does.
+	Stores(w history.Wish) (bool, error)
 	Keep(r *history.Response)
 	Find(ctx context.Context, account, id string) (*history.Response, error)
 	Chain(ctx context.Context, account, id string) ([]history.Response, error)
@@ -35,7 +35,7 @@ type reply struct {
 	options responses.Options
 	kept    history.Response // what there is of it before the answer
 	memory  limit.Tab        // of one in the background, which outlives its exchange
-	answer  *responses.Kept  // nil until there is one
+	run     *history.Run     // that makes it in the background; nil: its client waits for it
 }
 
 // postResponses serves POST /v1/responses: whole, as a stream of events, or in the background.
@@ -94,16 +94,14 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id may have 256 bytes.")
 		}
 	}
-	if d := x.caller.Defaults; d != nil && d.Preferences.ZDR && req.Store {
-		if req.StoreAsked || req.Background {
-			return nil, fault.Field("httpapi.responses", "store", "This account or key allows no storing of content.")
-		}
-		req.Store, req.Encrypted = false, true
+	d := x.caller.Defaults
+	store, err := x.api.History.Stores(history.Wish{
+		Store: req.Store, Asked: req.StoreAsked, Background: req.Background, Forbidden: d != nil && d.Preferences.ZDR, Bytes: len(req.Body),
+	})
+	if err != nil {
+		return nil, err
 	}
-	if req.Store && !x.api.History.Keeps(len(req.Body)) {
-		if req.Background {
-			return nil, fault.Field("httpapi.responses", "background", "A response in the background is stored, and this one cannot be: it is too large, or nothing is stored here.")
-		}
+	if req.Store && !store {
 		req.Store, req.Encrypted = false, true
 	}
 	return req, nil
@@ -234,14 +232,20 @@ func newID(prefix string) string {
 	return string(appendID(append(make([]byte, 0, len(prefix)+idSize), prefix...), idSize))
 }
 
-// keep keeps an answer before its client knows its end. Who runs in the background keeps it with its run.
+// keep keeps an answer before its client knows its end.
 func (r *reply) keep(k responses.Kept) {
-	if r.answer = &k; r.req.Background {
+	a := history.Answer{Status: history.Status(k.Status), Object: k.Object, Output: k.Output, Items: k.IDs}
+	if r.run != nil {
+		r.run.Answer(a)
 		return
 	}
-	kept := r.kept
-	kept.Status, kept.Object, kept.Output, kept.Items = history.Status(k.Status), k.Object, k.Output, k.IDs
+	kept := r.kept.With(a)
 	r.x.api.History.Keep(&kept)
+}
+
+// failed is the response object of a response in the background that came to no answer.
+func (r *reply) failed(err error) []byte {
+	return responses.Restated(r.kept.Object, string(history.Failed), r.x.api.Redact(ResponsesFailure(fault.From(err), "")))
 }
 
 func (r *reply) stream(ctx context.Context, to func(w *frameWriter) frames) error {
@@ -268,15 +272,15 @@ func (r *reply) inBackground() error {
 		r.memory.Close()
 		return err
 	}
+	r.run = run
 	if !r.req.Stream {
-		go r.carry(run)
+		go r.aside()
 		x.writeBody(http.StatusOK, jsonType, r.kept.Object)
 		return nil
 	}
-	defer func() { r.end(run, fault.New(fault.Internal, "httpapi.background", "")) }() // of a panic; after another end it does nothing
-	run.Started()
-	err = r.stream(run.Context(), func(w *frameWriter) frames { return responses.NewStream(patient{w}, r.options) })
-	r.end(run, err)
+	err = run.Carry(func(ctx context.Context) error {
+		return r.stream(ctx, func(w *frameWriter) frames { return responses.NewStream(patient{w}, r.options) })
+	}, r.failed)
 	if err != nil && x.r.Context().Err() == nil && fault.Is(err, fault.Canceled) {
 		return fault.New(fault.Conflict, "httpapi.background", "The response was cancelled.") // somebody still reads
 	}
@@ -302,50 +306,29 @@ func (p patient) Write(frame []byte) (int, error) {
 	return len(frame), nil
 }
 
-// carry makes an answer that nobody waits for.
-func (r *reply) carry(run *history.Run) {
+// aside makes an answer that nobody waits for.
+func (r *reply) aside() {
 	x := r.x
 	defer r.memory.Close()
 	defer func() {
 		if p := recover(); p != nil {
 			x.api.Metrics.panics.Inc()
 			x.api.Slog.Error("panic in a response in the background", "request_id", x.id)
-			r.end(run, fault.New(fault.Internal, "httpapi.background", ""))
 		}
 	}()
-	run.Started()
-	err := x.api.Relay.Complete(run.Context(), r.call, responses.NewWhole(discard{}, r.options))
+	err := r.run.Carry(func(ctx context.Context) error {
+		return x.api.Relay.Complete(ctx, r.call, responses.NewWhole(discard{}, r.options))
+	}, r.failed)
 	if err != nil && fault.Is(err, fault.Internal) {
 		x.api.Slog.Error("a response in the background failed", "request_id", x.id, "cause", fault.From(err).Cause)
 	}
-	r.end(run, err)
-	r.account()
+	x.api.Metrics.call(r.call.Record)
+	x.visit.Charge(x.api.Now(), r.call.Record) // its request ended long ago
 }
 
 type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
-
-// end keeps what a response in the background has come to. It does something the first time only.
-func (r *reply) end(run *history.Run, err error) {
-	switch {
-	case run == nil || r.kept.Status.Final():
-	case r.answer != nil:
-		r.kept.Status = history.Status(r.answer.Status)
-		run.End(r.kept.Status, r.answer.Object, r.answer.Output, r.answer.IDs)
-	default:
-		r.kept.Status = history.Failed
-		failure := r.x.api.Redact(ResponsesFailure(fault.From(err), ""))
-		run.End(history.Failed, responses.Restated(r.kept.Object, string(history.Failed), failure), nil, nil)
-	}
-}
-
-// account counts what the call used: its request ended long ago.
-func (r *reply) account() {
-	x, c := r.x, r.call.Record
-	x.api.Metrics.call(c)
-	x.visit.Charge(x.api.Now(), c)
-}
 
 // countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls nobody.
 func (x *exchange) countInput() error {
