@@ -177,10 +177,9 @@ func New(s Store, c Config) *Manager {
 	return m
 }
 
-// Wish is what a request says of storing its response.
+// Wish is what a request says that would have its response stored.
 type Wish struct {
-	Store      bool // it is to be stored, asked for or by default
-	Asked      bool // the client asked for it
+	Asked      bool // the client asked for it; else it is the default
 	Background bool // it is made in the background, which takes storing it
 	Forbidden  bool // the account or the key demands that nothing is kept
 	Bytes      int  // of its input
@@ -190,8 +189,6 @@ type Wish struct {
 // fault.Invalid.
 func (m *Manager) Stores(w Wish) (bool, error) {
 	switch {
-	case !w.Store:
-		return false, nil
 	case w.Forbidden && (w.Asked || w.Background):
 		return false, fault.Field("history.Stores", "store", "This account or key allows no storing of content.")
 	case w.Forbidden:

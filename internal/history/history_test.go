@@ -396,7 +396,7 @@ func TestKeeps(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		off := manager(t, newShelf(), func(c *history.Config) { c.KeepFor = 0 })
-		if store, err := off.Stores(history.Wish{Store: true, Asked: true, Bytes: 1}); store || err != nil {
+		if store, err := off.Stores(history.Wish{Asked: true, Bytes: 1}); store || err != nil {
 			t.Error("stored although nothing is", err)
 		}
 		_, err := off.Chain(t.Context(), "usr_1", "a")
@@ -412,16 +412,14 @@ func TestKeeps(t *testing.T) {
 			store bool
 			param string // of the fault, "" none
 		}{
-			{wish: history.Wish{}},
-			{wish: history.Wish{Store: true, Bytes: 10}, store: true},
-			{wish: history.Wish{Store: true, Bytes: 11}},
-			{wish: history.Wish{Store: true, Asked: true, Bytes: 11}},
-			{wish: history.Wish{Store: true, Background: true, Bytes: 10}, store: true},
-			{wish: history.Wish{Store: true, Background: true, Bytes: 11}, param: "background"},
-			{wish: history.Wish{Store: true, Forbidden: true}},
-			{wish: history.Wish{Store: true, Forbidden: true, Asked: true}, param: "store"},
-			{wish: history.Wish{Store: true, Forbidden: true, Background: true}, param: "store"},
-			{wish: history.Wish{Forbidden: true, Asked: true}},
+			{wish: history.Wish{Bytes: 10}, store: true},
+			{wish: history.Wish{Bytes: 11}},
+			{wish: history.Wish{Asked: true, Bytes: 11}},
+			{wish: history.Wish{Background: true, Bytes: 10}, store: true},
+			{wish: history.Wish{Background: true, Bytes: 11}, param: "background"},
+			{wish: history.Wish{Forbidden: true}},
+			{wish: history.Wish{Forbidden: true, Asked: true}, param: "store"},
+			{wish: history.Wish{Forbidden: true, Background: true}, param: "store"},
 		} {
 			store, err := on.Stores(c.wish)
 			if store != c.store || (err != nil) != (c.param != "") || err != nil && fault.From(err).Param != c.param {

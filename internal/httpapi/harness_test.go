@@ -25,6 +25,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/fault"
+	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/ledger"
 	"weir/internal/money"
@@ -182,7 +183,7 @@ func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), pa
 	deps := httpapi.Deps{
 		Relay: r, Explainer: relay.New(relay.Deps{Now: time.Now, Rand: func() float64 { return 0 }}, relay.Default()), Verifier: verifier, Keys: n.keys, Accounts: n.users, Ledger: n.books, Catalog: func() *catalog.Snapshot { return snapshot }, Tokens: tokenizer.Tokenizer{},
 		Redact: func(b []byte) []byte { return bytes.ReplaceAll(b, []byte(configuredSecret), []byte("***")) },
-		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now,
+		Log:    n.log, Slog: slog.New(n.log.Handler(slog.LevelInfo)), Now: time.Now, History: history.New(nil, history.Config{}), // it stores nothing
 	}
 	if parts != nil {
 		parts(&deps)

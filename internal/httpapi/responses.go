@@ -94,14 +94,17 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id may have 256 bytes.")
 		}
 	}
+	if !req.Store {
+		return req, nil
+	}
 	d := x.caller.Defaults
 	store, err := x.api.History.Stores(history.Wish{
-		Store: req.Store, Asked: req.StoreAsked, Background: req.Background, Forbidden: d != nil && d.Preferences.ZDR, Bytes: len(req.Body),
+		Asked: req.StoreAsked, Background: req.Background, Forbidden: d != nil && d.Preferences.ZDR, Bytes: len(req.Body),
 	})
 	if err != nil {
 		return nil, err
 	}
-	if req.Store && !store {
+	if !store {
 		req.Store, req.Encrypted = false, true
 	}
 	return req, nil
