@@ -3,7 +3,6 @@ package httpapi_test
 import (
 	"context"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -18,6 +17,7 @@ import (
 	"weir/internal/rate"
 	"weir/internal/seal"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // shelf is a configuration with one built-in provider, one that lacks a credential, and one that a file declares.
@@ -54,7 +54,7 @@ func startAdmin(t *testing.T) *node {
 
 func withEditor(t *testing.T) func(*httpapi.Deps) {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "catalog.db"))
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -18,6 +18,7 @@ import (
 	"weir/internal/record"
 	"weir/internal/store"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/usage"
 )
 
@@ -30,7 +31,7 @@ type till struct {
 
 func openTill(t *testing.T) *till {
 	t.Helper()
-	s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "books.db"))
+	s, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,7 +13,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"os"
-	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -33,6 +32,7 @@ import (
 	"weir/internal/relay"
 	"weir/internal/routing"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/usage"
 	"weir/internal/usage/tokenizer"
 	"weir/internal/wire"
@@ -160,7 +160,7 @@ func start(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config)) *node 
 // startWith is start with further parts; parts may be nil.
 func startWith(t testing.TB, r httpapi.Completer, edit func(*httpapi.Config), parts func(*httpapi.Deps)) *node {
 	t.Helper()
-	store, err := sqlite.Open(context.Background(), filepath.Join(t.TempDir(), "weir.db"))
+	store, err := sqlite.Open(context.Background(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"path/filepath"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,12 +17,13 @@ import (
 	"weir/internal/idempotency"
 	"weir/internal/relay"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // startKept is start with a store for named requests.
 func startKept(t testing.TB, r httpapi.Completer, maxBytes int, edit func(*httpapi.Config)) *node {
 	t.Helper()
-	store, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "kept.db"))
+	store, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -14,12 +14,13 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/record"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/usage"
 )
 
 func benchBook(b *testing.B) (*ledger.Book, []string) {
 	ctx := context.Background()
-	s, err := sqlite.Open(ctx, filepath.Join(b.TempDir(), "weir.db"))
+	s, err := sqlite.Open(ctx, sqlitetest.New(b, b.TempDir()))
 	if err != nil {
 		b.Fatal(err)
 	}

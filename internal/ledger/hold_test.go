@@ -12,6 +12,7 @@ import (
 	"weir/internal/money"
 	"weir/internal/store"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // watchedStore lets a test act at the moment when a question was answered and the answer is on its way.
@@ -40,7 +41,7 @@ func TestHoldEndsDuringRefusal(t *testing.T) {
 			ctx := t.Context()
 			s := &watchedStore{}
 			var err error
-			if s.Store, err = sqlite.Open(ctx, filepath.Join(t.TempDir(), "weir.db")); err != nil {
+			if s.Store, err = sqlite.Open(ctx, sqlitetest.New(t, t.TempDir())); err != nil {
 				t.Fatal(err)
 			}
 			const wallet = "wal_0123456789abcdefghij"

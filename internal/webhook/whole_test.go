@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"net/netip"
-	"path/filepath"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"weir/internal/seal"
 	"weir/internal/store"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/webhook"
 )
 
@@ -97,7 +97,7 @@ func (r *receiver) node(t *testing.T, s *store.Store, now func() time.Time) (end
 // what is left.
 func TestWhole(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "weir.db")
+	path := sqlitetest.New(t, t.TempDir())
 	open := func() *store.Store {
 		s, err := sqlite.Open(t.Context(), path)
 		if err != nil {

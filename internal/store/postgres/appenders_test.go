@@ -3,12 +3,11 @@ package postgres_test
 import (
 	"testing"
 
-	"weir/internal/store/postgres/pgtest"
 	"weir/internal/store/storetest"
 )
 
 func TestAppenders(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.New(t)
+	dsn := migrated(t)
 	storetest.Appenders(t, []storetest.LedgerStore{openDSN(t, dsn), openDSN(t, dsn), openDSN(t, dsn)})
 }

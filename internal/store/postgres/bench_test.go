@@ -4,13 +4,12 @@ import (
 	"testing"
 
 	"weir/internal/store/postgres"
-	"weir/internal/store/postgres/pgtest"
 	"weir/internal/store/storetest"
 )
 
 func BenchmarkApply(b *testing.B) {
 	storetest.ApplyBench(b, func(b *testing.B) storetest.LedgerStore {
-		s, err := postgres.Open(b.Context(), pgtest.New(b))
+		s, err := postgres.Open(b.Context(), migrated(b))
 		if err != nil {
 			b.Fatal(err)
 		}

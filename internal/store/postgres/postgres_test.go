@@ -1,6 +1,7 @@
 package postgres_test
 
 import (
+	"context"
 	"flag"
 	"os"
 	"testing"
@@ -23,8 +24,20 @@ func TestMain(m *testing.M) {
 // openStore gives a store in a database of its own.
 func openStore(t *testing.T, opts ...postgres.Option) (s *store.Store, dsn string) {
 	t.Helper()
-	dsn = pgtest.New(t)
+	dsn = migrated(t)
 	return openDSN(t, dsn, opts...), dsn
+}
+
+// migrated is the DSN of an empty database that has its tables.
+func migrated(t testing.TB) string {
+	t.Helper()
+	return pgtest.Copied(t, func(dsn string) error {
+		s, err := postgres.Open(context.Background(), dsn)
+		if err != nil {
+			return err
+		}
+		return s.Close()
+	})
 }
 
 func openDSN(t *testing.T, dsn string, opts ...postgres.Option) *store.Store {

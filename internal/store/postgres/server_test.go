@@ -96,7 +96,7 @@ func commit(t *testing.T, tx pgx.Tx) {
 // A transaction that the server gives up to end a deadlock is run again, and its caller sees nothing of it.
 func TestDeadlockIsRunAgain(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.New(t)
+	dsn := migrated(t)
 	s := openDSN(t, with(dsn, "deadlock_timeout=10ms"))
 	look := connect(t, dsn)
 	first, second, third := wallet(t, s, "w1"), wallet(t, s, "w2"), wallet(t, s, "w3")
@@ -180,7 +180,7 @@ func TestHangingUp(t *testing.T) {
 // No list holds a connection for longer than the server allows; walks through whole tables may take their time.
 func TestStatementTimeout(t *testing.T) {
 	t.Parallel()
-	dsn := pgtest.New(t)
+	dsn := migrated(t)
 	s := openDSN(t, with(dsn, "statement_timeout=50"))
 	look, tx := connect(t, dsn), begin(t, dsn)
 	if _, err := tx.Exec(t.Context(), "LOCK TABLE users, audit, entries IN ACCESS EXCLUSIVE MODE"); err != nil {

@@ -3,7 +3,6 @@ package sqlite_test
 import (
 	"bytes"
 	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -13,6 +12,7 @@ import (
 	"weir/internal/apikey"
 	"weir/internal/store"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/store/storetest"
 )
 
@@ -26,7 +26,7 @@ func TestAccounts(t *testing.T) {
 
 func openAccounts(t *testing.T) (*store.Store, string) {
 	t.Helper()
-	path := filepath.Join(t.TempDir(), "weir.db")
+	path := sqlitetest.New(t, t.TempDir())
 	s, err := sqlite.Open(t.Context(), path)
 	if err != nil {
 		t.Fatal(err)

@@ -1,16 +1,16 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/store/storetest"
 )
 
 func TestAppenders(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "weir.db")
+	path := sqlitetest.New(t, t.TempDir())
 	nodes := make([]storetest.LedgerStore, 3)
 	for i := range nodes {
 		s, err := sqlite.Open(t.Context(), path)

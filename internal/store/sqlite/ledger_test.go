@@ -1,18 +1,18 @@
 package sqlite_test
 
 import (
-	"path/filepath"
 	"testing"
 	"time"
 
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 	"weir/internal/store/storetest"
 )
 
 func TestLedger(t *testing.T) {
 	t.Parallel()
 	storetest.RunLedger(t, func(t *testing.T, now func() time.Time) storetest.LedgerStore {
-		s, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "weir.db"), sqlite.WithClock(now))
+		s, err := sqlite.Open(t.Context(), sqlitetest.New(t, t.TempDir()), sqlite.WithClock(now))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,13 +11,14 @@ import (
 	"weir/internal/history"
 	"weir/internal/idempotency"
 	"weir/internal/store/sqlite"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // What was deleted, and what a sweep has deleted, is in no file of the database any more, however large it was and whatever was written since.
 func TestDeletedContentIsGoneFromTheDisk(t *testing.T) {
 	t.Parallel()
 	at := time.Unix(1_700_000_000, 0)
-	path := filepath.Join(t.TempDir(), "weir.db")
+	path := sqlitetest.New(t, t.TempDir())
 	s, err := sqlite.Open(t.Context(), path, sqlite.WithClock(func() time.Time { return at }))
 	if err != nil {
 		t.Fatal(err)

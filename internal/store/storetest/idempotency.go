@@ -76,12 +76,12 @@ func lookUp(t *testing.T, s idempotency.Store, e idempotency.Entry) *idempotency
 func answerRoundTrip(t *testing.T, s idempotency.Store) {
 	e := entry(strings.Repeat("~ ", 127)+"~", at)
 	begun(t, s, e, wide)
-	if d := cmp.Diff(&e, lookUp(t, s, e)); d != "" {
+	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
 		t.Errorf("under way (-want +got):\n%s", d)
 	}
 	e.Finished, e.Answer = true, idempotency.Answer{Status: 422, Type: "text/plain; charset=utf-8", Body: bytes.Repeat([]byte{0, 0xff, 'x'}, 500_000)}
 	finished(t, s, e, e.Answer, true)
-	if d := cmp.Diff(&e, lookUp(t, s, e)); d != "" {
+	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
 		t.Errorf("finished (-want +got):\n%.500s", d)
 	}
 }
@@ -124,7 +124,7 @@ func expiredIsReplaced(t *testing.T, s idempotency.Store) {
 	e := entry("k", at.Add(time.Hour))
 	e.Generation = "gen-new"
 	begun(t, s, e, wide)
-	if d := cmp.Diff(&e, lookUp(t, s, e)); d != "" {
+	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
 		t.Errorf("the new one (-want +got):\n%s", d)
 	}
 }
@@ -143,7 +143,7 @@ func lostName(t *testing.T, s idempotency.Store) {
 	if err := s.DropIdempotent(t.Context(), old.User, old.Name, old.Generation); err != nil {
 		t.Fatal(err)
 	}
-	if d := cmp.Diff(&e, lookUp(t, s, e)); d != "" {
+	if d := cmp.Diff(&e, lookUp(t, s, e), wholeBytes); d != "" {
 		t.Errorf("the run that has the name (-want +got):\n%s", d)
 	}
 }

@@ -58,7 +58,7 @@ func wantResponse(t *testing.T, s history.Store, want *history.Response) {
 	}
 	without := *want
 	without.Items = nil // they lead to the response, and do not come back
-	if d := cmp.Diff(&without, found, cmpopts.EquateEmpty()); d != "" {
+	if d := cmp.Diff(&without, found, wholeBytes, cmpopts.EquateEmpty()); d != "" {
 		t.Errorf("(-want +got):\n%.500s", d)
 	}
 }

@@ -46,6 +46,31 @@ func New(t testing.TB) string {
 	return shared.server.New(t)
 }
 
+// template is the database that Copied copies, made for the first test that asks.
+var template struct {
+	once sync.Once
+	err  error
+}
+
+// Copied is New with the tables that prepare makes: it runs once in a test program, on a database that later calls copy. prepare must
+// close its connections, and be the same for all tests of a program.
+func Copied(t testing.TB, prepare func(dsn string) error) string {
+	t.Helper()
+	shared.once.Do(func() { shared.server, shared.err = start() })
+	if shared.err != nil {
+		t.Fatal(shared.err)
+	}
+	template.once.Do(func() {
+		if template.err = shared.server.exec("CREATE DATABASE prepared"); template.err == nil {
+			template.err = prepare(shared.server.dsn("prepared"))
+		}
+	})
+	if template.err != nil {
+		t.Fatal(template.err)
+	}
+	return shared.server.database(t, " TEMPLATE prepared")
+}
+
 // Main makes m's tests end with the shared server: os.Exit(pgtest.Main(m).Run()).
 func Main(m interface{ Run() int }) interface{ Run() int } { return main{m} }
 
@@ -252,8 +277,13 @@ func (s *Server) dsn(database string) string {
 // New makes an empty database and returns its DSN. The database goes with the test.
 func (s *Server) New(t testing.TB) string {
 	t.Helper()
+	return s.database(t, "")
+}
+
+func (s *Server) database(t testing.TB, options string) string {
+	t.Helper()
 	name := fmt.Sprint("weir", databases.Add(1))
-	if err := s.exec("CREATE DATABASE " + name + s.strategy()); err != nil {
+	if err := s.exec("CREATE DATABASE " + name + options + s.strategy()); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.exec("DROP DATABASE " + name + " WITH (FORCE)") }) // or the server is gone: then so is the database
