@@ -74,6 +74,9 @@ type Request struct {
 	Memory Memory // told of what answers take; nil: nobody counts
 }
 
+// Chats reports whether the request asks for text in a conversation, and not for a task.
+func (r *Request) Chats() bool { return r.Task == nil }
+
 // As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.
 func (r *Request) As(v catalog.Variant) *Request {
 	switch {

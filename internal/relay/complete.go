@@ -232,7 +232,7 @@ func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Att
 	}
 	err = x.attempt(ctx, at, rest)
 	if err == nil {
-		if x.req.Task == nil {
+		if x.req.Chats() {
 			x.relay.sticky.keep(x.call, at)
 			x.relay.sticky.issued(x.call, at, x.signature)
 		}
@@ -272,7 +272,7 @@ func (x *run) afford(ctx context.Context, at *routing.Attempt) (ready, over bool
 // needsShape reports whether the request may have to be changed for an endpoint, or its answer afterwards.
 func (x *run) needsShape(ep *catalog.Endpoint) bool {
 	req := x.req
-	return x.relay.Shaper != nil && req.Task == nil && (req.Format != nil || req.Needs.TooLong(ep) || req.Needs.Unread(ep))
+	return x.relay.Shaper != nil && req.Chats() && (req.Format != nil || req.Needs.TooLong(ep) || req.Needs.Unread(ep))
 }
 
 // mostShaped is a request with the longest prompt that shaping is expected to leave of req for ep.
@@ -317,7 +317,7 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand,
 		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
 	}
-	if req.Task != nil {
+	if !req.Chats() {
 		query.Type = req.Task.Type()
 	} else {
 		query.Prefer = x.relay.sticky.preferred(x.call)
@@ -446,7 +446,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 			return gone(ctx, err)
 		}
 	}
-	if x.call.Request.Stream && !x.meter.done && x.req.Task == nil {
+	if x.call.Request.Stream && !x.meter.done && x.req.Chats() {
 		if err := x.guard(ctx); err != nil {
 			x.meter.undo(had, kept)
 			return err

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"bytes"
-	"time"
 
 	"weir/internal/completion"
 	"weir/internal/task"
@@ -24,12 +23,9 @@ type meter struct {
 	kept     []byte // the first text
 	delivered
 
-	image      struct{ size, quality string } // of the image made last, as far as the upstream told
-	pixels     int64                          // of all images
-	called     usage.Calls                    // of tools that the provider runs, as far as they went by
-	cited      bool                           // pages of the web were cited
-	length     time.Duration                  // of a recording, as whoever transcribed it says
-	dimensions string                         // of the last one
+	made   task.Made   // of a task
+	called usage.Calls // of tools that the provider runs, as far as they went by
+	cited  bool        // pages of the web were cited
 }
 
 // delivered is what of an answer went by.
@@ -39,9 +35,6 @@ type delivered struct {
 	bytes  int64           // of text, reasoning, refusal and arguments
 	sample tokenizer.Gauge // of the text that is kept
 	rest   tokenizer.Gauge // of the text behind it
-
-	previews  int64 // of images, finished or not
-	previewed bool  // there were some behind the last image that was finished
 }
 
 func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
@@ -95,22 +88,10 @@ func (m *meter) undo(had delivered, kept int) { m.delivered, m.kept = had, m.kep
 
 // result counts a piece of a task's result.
 func (m *meter) result(r *task.Result) {
-	if p := r.Image; p != nil && p.Partial {
-		m.previews++
-		m.previewed = true
-	} else if p != nil {
-		m.images++
-		m.previewed = false
-		m.pixels += int64(p.Width) * int64(p.Height)
-		m.image.size, m.image.quality, m.dimensions = p.Size, p.Quality, pixelSize(p.Width, p.Height)
-	}
-	if t := r.Transcript; t != nil {
-		m.keep([]byte(t.Delta))
-		m.length = max(m.length, t.Duration)
-		if t.Final && m.bytes == 0 {
-			m.keep([]byte(t.Text))
-		}
-	}
+	had := m.made.Images
+	m.made.Add(r)
+	m.images += m.made.Images - had
+	m.keep([]byte(r.Text(m.bytes > 0)))
 }
 
 func (m *meter) keep(b []byte) {

@@ -135,7 +135,7 @@ func (x *run) calls() usage.Calls {
 // opening is what an attempt at ep holds before it begins, and sets what it may consume and what of that is held for. What is held for is all
 // of it but the answer of a stream, of which only what does not show as it comes is held for at once.
 func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
-	if x.req.Task != nil {
+	if !x.req.Chats() {
 		return x.taskNeed(ep)
 	}
 	a, needs, n := x.asked(), &x.req.Needs, int64(max(x.req.N, 1))
@@ -318,7 +318,7 @@ func (x *run) settle() (Receipt, *fault.Error) {
 // balance does not allow that, what was consumed is cut to what is held for and one slice more of the answer: no call takes more than that
 // from a wallet beyond what it has.
 func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
-	if x.req.Task != nil {
+	if !x.req.Chats() {
 		return x.taskBill(ep)
 	}
 	u := x.consumed()

@@ -2,7 +2,6 @@ package relay
 
 import (
 	"cmp"
-	"fmt"
 
 	"weir/internal/catalog"
 	"weir/internal/money"
@@ -52,37 +51,20 @@ func (x *run) taskNeed(ep *catalog.Endpoint) (money.Nano, error) {
 
 // heldTariff is what a task is held for by: nothing that it may turn out to be is dearer.
 func (x *run) heldTariff(ep *catalog.Endpoint) catalog.Tariff {
-	p := ep.Pricing.Dearest(x.held.Prompt.N)
-	if image, ok := x.req.Task.(*task.Image); ok && (vague(image.Quality) || vague(image.Size)) {
-		return p.DearestImageTariff(x.held.Prompt.N)
-	}
-	return x.tariff(p, x.held.Prompt.N, false)
+	return x.req.Task.Tariff(ep.Pricing.Dearest(x.held.Prompt.N), x.held.Prompt.N, nil)
 }
 
-// vague tells a setting of an image that the model chooses itself.
-func vague(s string) bool { return s == "" || s == "auto" }
-
-// tariff is what the task is charged by: for images by what the upstream said it made, then by what was asked for, then by how many pixels
-// they turned out to have.
-func (x *run) tariff(p *catalog.Pricing, promptTokens int64, made bool) catalog.Tariff {
-	image, ok := x.req.Task.(*task.Image)
-	if !ok {
-		return p.Tariff(promptTokens)
-	}
-	quality, size := image.Quality, image.Size
-	if made {
-		quality, size = cmp.Or(x.meter.image.quality, quality), cmp.Or(x.meter.image.size, size)
-	}
-	if made && vague(size) {
-		size = cmp.Or(x.meter.dimensions, image.Resolution)
-	}
-	return p.ImageTariff(promptTokens, quality, size)
+// made is what went by of the task's result.
+func (x *run) made() *task.Made {
+	m := &x.meter.made
+	m.Images, m.Done, m.Left = x.meter.images, x.meter.done, x.rec.Cancelled
+	return m
 }
 
 // taskBill is what the task consumed and what it costs. What the balance does not cover beyond the hold is not charged.
 func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier))
-	t := x.tariff(pricing, x.meter.usage.Prompt.N, true)
+	t := x.req.Task.Tariff(pricing, x.meter.usage.Prompt.N, x.made())
 	u := x.taskConsumed(&t)
 	lines, cost, err := usage.TaskCost(u, &t)
 	if err == nil && x.affords(cost) {
@@ -97,28 +79,19 @@ func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []u
 // taskConsumed is the usage to bill a task by.
 func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	m := &x.meter
-	u, usual := m.usage, x.req.Task.Usual()
-	made := m.images
-	if image, ok := x.req.Task.(*task.Image); ok && !m.done { // of a broken stream: what was finished or begun
-		made = x.begun(image)
-		part := *image
-		part.N = int(max(made, 1))
-		usual = part.Usual()
-	}
+	u := m.usage
+	usual, counted := x.req.Task.Consumed(x.made())
 	if u.Tier == "" {
 		u.Tier = x.head.Tier
 	}
 	most, to := x.most, x.held
-	if m.images > 0 {
-		u.Images = usage.Of(made) // what was delivered, whatever was said of it
-		most.Images.N = max(most.Images.N, made)
-	}
-	if t, ok := x.req.Task.(*task.Transcription); ok && !u.Millis.Valid() && !t.Measured && m.length > 0 {
-		u.Millis = usage.Of(m.length.Milliseconds()) // a length that was measured while decoding is better than the one in the file's header
-	}
-	if m.pixels > 0 {
-		u.Kilopixels = usage.Of((m.pixels*made/m.images + 999) / 1000)
-		most.Kilopixels.N = max(most.Kilopixels.N, u.Kilopixels.N)
+	for _, c := range [...]struct{ counted, u, most *usage.Count }{
+		{&counted.Images, &u.Images, &most.Images}, {&counted.Kilopixels, &u.Kilopixels, &most.Kilopixels},
+	} {
+		if c.counted.Reported { // whatever was said of it
+			*c.u = *c.counted
+			c.most.N = max(c.most.N, c.counted.N)
+		}
 	}
 	for _, c := range [...]struct{ reported, usual *usage.Count }{
 		{&u.Requests, &usual.Requests}, {&u.Millis, &usual.Millis}, {&u.Characters, &usual.Characters}, {&u.Images, &usual.Images},
@@ -168,44 +141,10 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 	})
 }
 
-// begun is how many images of a broken stream are paid for: those that were finished and, where the client gave up, those of which it has seen
-// previews, for the provider makes them to their end. An image has as many previews as were asked for.
-func (x *run) begun(image *task.Image) int64 {
-	m := &x.meter
-	if !x.rec.Cancelled || m.previews == 0 {
-		return m.images
-	}
-	each, n := int64(image.Partial), m.images
-	if each <= 0 { // nobody asked for them: it may make any number
-		each = m.previews
-	}
-	if m.previewed {
-		n++
-	}
-	return max(m.images, min(max(n, (m.previews+each-1)/each), int64(max(image.N, 1))))
-}
-
 // byTokens reports whether any token costs something.
 func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
 
-// partial reports whether what the client has of a broken answer is charged: all of a text, of a task what its client gave up, and of images
-// those that were finished. An image of which its client has seen a preview is made to its end, and paid for, whether or not somebody waits.
-func (x *run) partial() bool {
-	if x.req.Task == nil {
-		return true
-	}
-	if _, image := x.req.Task.(*task.Image); image {
-		return x.meter.images > 0 || x.rec.Cancelled && x.meter.previewed
-	}
-	return x.rec.Cancelled
-}
-
-// pixelSize is an image's size as price lists write it.
-func pixelSize(width, height int) string {
-	if width <= 0 || height <= 0 {
-		return ""
-	}
-	return fmt.Sprintf("%dx%d", width, height)
-}
+// partial reports whether what the client has of a broken answer is charged: all of a text.
+func (x *run) partial() bool { return x.req.Chats() || x.req.Task.Charged(x.made()) }

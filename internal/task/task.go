@@ -16,8 +16,13 @@ type Task interface {
 	Type() string
 	// Most is the most that the task can consume, for a hold: what is not Reported in it follows from the prompt's tokens alone.
 	Most() usage.Usage
-	// Usual is what the task consumes where the upstream tells nothing and what is seen of the result does not tell either.
-	Usual() usage.Usage
+	// Tariff is what the task is charged by for what was made of it; nil: what it is held by, and nothing that may be made of it is dearer.
+	Tariff(p *catalog.Pricing, promptTokens int64, m *Made) catalog.Tariff
+	// Consumed is what that much of the task consumes where the upstream reports nothing and the result does not show it, and what was counted
+	// of it, which holds whatever the upstream reports. What is not Reported of the second is not counted.
+	Consumed(m *Made) (usual, counted usage.Usage)
+	// Charged reports whether what was made before the answer broke off is charged.
+	Charged(m *Made) bool
 }
 
 // Embedding asks for one vector for each input.

@@ -165,7 +165,7 @@ func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call)
 
 func (a *attempt) askWith(t *target, key *credential, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	l := &key.whole
-	if req.Stream && req.Task == nil || call.Stream {
+	if req.Stream && req.Chats() || call.Stream {
 		l = &key.stream
 	}
 	l, err := l.with(call.Header, t.host)
@@ -289,7 +289,7 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 		limits.Whole = a.limit
 	}
 	limit := limits.Whole
-	if req.Stream && req.Task == nil || call.Stream {
+	if req.Stream && req.Chats() || call.Stream {
 		limit = limits.Stream
 	}
 	a.raw = watched{a: a, left: limit}

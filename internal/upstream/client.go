@@ -87,7 +87,7 @@ func (c *Client) Close() {
 // a cancelled ctx yields fault.Canceled, or its cause when that is a *fault.Error, or fault.Timeout when its deadline passed.
 func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
-		if req.Task != nil {
+		if !req.Chats() {
 			c.perform(ctx, ep, req, yield)
 			return
 		}
