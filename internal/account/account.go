@@ -163,7 +163,7 @@ func checkName(name string) error {
 	}
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fault.Field("account.Name", "name", "name must not hold control characters.")
+			return fault.Field("account.Name", "name", "name must not contain control characters.")
 		}
 	}
 	return nil

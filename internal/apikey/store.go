@@ -152,7 +152,7 @@ func (m *Manager) Create(ctx context.Context, n NewKey, by audit.Actor) (Key, st
 		return Key{}, "", err
 	}
 	if !n.ExpiresAt.IsZero() && !n.ExpiresAt.After(m.now()) {
-		return Key{}, "", fault.Field("apikey.Create", "expires_at", "expires_at must lie in the future.")
+		return Key{}, "", fault.Field("apikey.Create", "expires_at", "expires_at must be in the future.")
 	}
 	key, text := Make(n, m.now())
 	err := m.store.InsertKey(ctx, key, m.maxPerUser, CreatedEvent(&key, by))
@@ -383,7 +383,7 @@ func checkName(name string) error {
 	}
 	for _, r := range name {
 		if r < ' ' || r == 0x7f || r == '\uFFFD' {
-			return fault.Field("apikey.Name", "name", "name must not hold control characters.")
+			return fault.Field("apikey.Name", "name", "name must not contain control characters.")
 		}
 	}
 	return nil

@@ -134,7 +134,7 @@ func (v *Verifier) mayAsk(sum Sum, now time.Time, by Stranger) error {
 		}
 	}
 	if verdict := v.misses.Take(now, "", &v.budget, limit.Cost{1}); !verdict.OK {
-		e := fault.New(fault.Overloaded, "apikey.Verify", "Too many unknown keys are tried at the moment. Keys that were used lately go on working.")
+		e := fault.New(fault.Overloaded, "apikey.Verify", "Too many unknown keys are being tried. Keys that were used recently still work; try again later.")
 		e.RetryAfter = verdict.Wait
 		return e
 	}
@@ -251,7 +251,7 @@ func unavailable(err error) error {
 	if fault.Is(err, fault.StorageUnavailable) {
 		return err
 	}
-	e := fault.New(fault.StorageUnavailable, "apikey.Verify", "Keys cannot be checked at the moment.")
+	e := fault.New(fault.StorageUnavailable, "apikey.Verify", "API keys cannot be checked at present. Try again.")
 	e.RetryAfter = time.Second
 	return e.Because(err)
 }

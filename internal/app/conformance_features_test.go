@@ -29,7 +29,7 @@ var features = []feature{
 		},
 	},
 	{
-		name: "web search offered", about: "the model gets what coding agents send, tools and a search of the web that it may use; the answer does not fail for it", check: showSearch,
+		name: "web search offered", about: "the model gets what coding agents send, tools and a web search that it may use; the answer does not fail for it", check: showSearch,
 		ask: askSearch,
 	},
 	{name: "structured output", about: "an answer that conforms to the schema asked for", check: showSchema},

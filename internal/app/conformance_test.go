@@ -210,7 +210,7 @@ var exceptions = []exception{
 	{feature: "tools", dialect: "gigachat", why: "GigaChat cannot be told to call any of several tools: where the client wants that, a notice says so"},
 	{feature: "web search offered", dialect: "bedrock", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
 	{feature: "web search offered", dialect: "gigachat", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
-	{feature: "web search offered", dialect: "gemini", outcome: noticed, kind: "The provider of this model does not search the web while there are tools", why: "the Gemini wire takes either tools or a search of the web: beside tools it is not offered, and a notice says so"},
+	{feature: "web search offered", dialect: "gemini", outcome: noticed, kind: "The provider of this model does not search the web while there are tools", why: "the Gemini wire takes either tools or a web search: beside tools it is not offered, and a notice says so"},
 	{feature: "parallel tools", dialect: "gigachat", why: "GigaChat makes one call to an answer; calls that others made at once reach it one after the other"},
 	{feature: "reasoning", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},
 	{feature: "usage", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},

@@ -124,7 +124,7 @@ func lies(tokens int64) func(string) string {
 // A provider that always lies is counted each time, and fills no log: it tells of it at once, and then of how often it was so.
 func TestDoubtfulReportsFillNoLog(t *testing.T) {
 	t.Parallel()
-	const calls, line = 25, "a provider's usage is not believable"
+	const calls, line = 25, "a provider reported implausible usage"
 	clock := &slowClock{now: time.Now()}
 	gw := lyingGateway(t, lies(999_999_999), func(s *setup) { s.Server.AdminListen, s.clock = "127.0.0.1:0", clock.Now })
 	a := gw.newAccount(t)

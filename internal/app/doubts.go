@@ -40,7 +40,7 @@ func (d *doubts) tell(c *record.Call) {
 	if !tell {
 		return
 	}
-	d.log.Warn("a provider's usage is not believable", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
+	d.log.Warn("a provider reported implausible usage", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
 		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String(), "untold", more)
 }
 

@@ -84,7 +84,7 @@ func (l *live) refresh(ctx context.Context) {
 	}
 	if err := l.use(l.cfg, s); err != nil && l.failed != s.Version {
 		l.failed = s.Version
-		l.log.Error("the catalog in the database is not used; the old one stays in force", "version", s.Version, "error", err)
+		l.log.Error("the catalog in the database is not used; the old one remains", "version", s.Version, "error", err)
 	}
 }
 

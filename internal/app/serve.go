@@ -33,11 +33,11 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 		g.warnOfSecrets(o.Path)
 	}
 	if s := &cfg.Server; strings.HasPrefix(s.PublicURL, "https://") && len(s.TrustedProxies) == 0 {
-		g.slog.Warn("server.public_url is https, so a proxy stands before this node, but server.trusted_proxies is empty: all clients count as one address, " +
-			"and their limits by address hold for all together; name the proxy in server.trusted_proxies")
+		g.slog.Warn("server.public_url is https, so there is a proxy in front of this node, but server.trusted_proxies is empty: all clients count as one address, " +
+			"and share the limits by address; name the proxy in server.trusted_proxies")
 	}
 	if users, err := g.store.ListUsers(ctx); err == nil && len(users) == 0 {
-		g.slog.Warn("there are no users yet; make the first one with its keys: weir user bootstrap NAME")
+		g.slog.Warn("there are no users yet; create the first one with its keys: weir user bootstrap NAME")
 	}
 	return g.run(ctx, o.Signals, &config.Watcher{
 		Path: o.Path, Load: func() (config.Config, error) { return config.Load(o.Path, os.LookupEnv, o.Overlay) },

@@ -26,7 +26,7 @@ func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *co
 func callbackCheck(f *fetch.Client, secrets *webhook.Secrets) func(param, address string) error {
 	return func(param, address string) error {
 		if !secrets.Ready() {
-			return fault.Field("app.callbackCheck", param, "This gateway signs no events, so it calls nobody: leave %s out, and ask for the job's state.", param)
+			return fault.Field("app.callbackCheck", param, "This gateway has no webhooks. Leave %s out, and ask for the job's state.", param)
 		}
 		return f.CheckCallback(param, address)
 	}

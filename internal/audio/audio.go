@@ -159,10 +159,10 @@ func probe(s *source) (Info, error) {
 
 func refuse(public string) error { return fault.Field(op, "file", "%s", public) }
 
-func noAudio() error { return refuse("The file has no sound that could be transcribed.") }
+func noAudio() error { return refuse("The file has no audio to transcribe.") }
 
 func tooManyParts() error {
-	return refuse("The file is divided into more parts than a recording of its size needs.")
+	return refuse("The file has too many parts for its size. Encode it again.")
 }
 
 // counted is the answer for audio whose length was counted, claimed the one for a length that is only said. Unless there is a claim, the

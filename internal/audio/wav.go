@@ -82,7 +82,7 @@ func (w wave) duration(s *source, pos, end int64) (Info, error) {
 	case wavePCM, waveFloat, waveALaw, waveMuLaw:
 		perSecond := multiply(uint64(w.channels)*((uint64(w.sampleBits)+7)/8), uint64(w.hertz))
 		if perSecond == 0 {
-			return Info{}, refuse("The WAV file does not say how its sound is stored.")
+			return Info{}, refuse("The WAV file has no format chunk.")
 		}
 		return counted(WAV, span(uint64(end-pos), perSecond)), nil
 	case waveMPEG, waveMPEGLayer3:
@@ -93,7 +93,7 @@ func (w wave) duration(s *source, pos, end int64) (Info, error) {
 			return counted(WAV, span(multiply(uint64(blocks), samples), uint64(w.hertz))), nil
 		}
 	case 0:
-		return Info{}, refuse("The WAV file does not say how its sound is stored.")
+		return Info{}, refuse("The WAV file has no format chunk.")
 	}
 	return claimed(WAV, span(uint64(end-pos), uint64(w.byteRate))), nil
 }

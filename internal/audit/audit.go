@@ -114,18 +114,18 @@ func Check(rows iter.Seq2[Row, error], noted Mark) (end Mark, err error) {
 		case row.Seq > end.Seq+1:
 			return broken("A row is missing: row %d follows row %d.", row.Seq, end.Seq)
 		case row.Seq != end.Seq+1:
-			return broken("Row %d stands where row %d should: rows were exchanged or repeated.", row.Seq, end.Seq+1)
+			return broken("Row %d is where row %d should be: rows were exchanged or repeated.", row.Seq, end.Seq+1)
 		case row.sum() != row.Hash:
 			return broken("Row %d was changed.", row.Seq)
 		case row.Prev != end.Hash:
-			return broken("Row %d does not follow row %d as it is: row %d was written anew, or a row between them was taken out.", row.Seq, end.Seq, end.Seq)
+			return broken("Row %d does not follow row %d: row %d was rewritten, or a row between them was removed.", row.Seq, end.Seq, end.Seq)
 		case row.Seq == noted.Seq && row.Hash != noted.Hash:
-			return broken("Row %d is not the one that was noted: the chain was written anew from there or before.", row.Seq)
+			return broken("Row %d is not the row of the mark: the chain was rewritten from there or earlier.", row.Seq)
 		}
 		end = Mark{row.Seq, row.Hash}
 	}
 	if end.Seq < noted.Seq {
-		return broken("The chain ends at row %d, but row %d was noted: rows were cut off.", end.Seq, noted.Seq)
+		return broken("The chain ends at row %d, but the mark is row %d: rows were removed from its end.", end.Seq, noted.Seq)
 	}
 	return end, nil
 }

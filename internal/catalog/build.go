@@ -150,7 +150,7 @@ func (b *builder) provider(p Provider) {
 		b.fail(what, "%w", err)
 	}
 	if !slices.Contains(policies, p.DataPolicy) {
-		b.fail(what, "the data policy %q is none of zero, transient, retained, training, unknown", p.DataPolicy)
+		b.fail(what, "the data policy %q is not one of zero, transient, retained, training, unknown", p.DataPolicy)
 	}
 	b.checkQuirks(what, &p.Quirks)
 	b.checkWires(what, p.Wires)
@@ -194,9 +194,9 @@ func checkBaseURL(text string) error {
 	case u.Scheme != "http" && u.Scheme != "https" || u.Host == "":
 		return errors.New("its base URL must begin with https:// or http:// and a host")
 	case u.User != nil:
-		return errors.New("its base URL must not hold credentials; use api_key")
+		return errors.New("its base URL must not contain credentials; use api_key")
 	case u.RawQuery != "" || u.Fragment != "":
-		return errors.New("its base URL must not hold a query or a fragment")
+		return errors.New("its base URL must not contain a query or a fragment")
 	}
 	return nil
 }

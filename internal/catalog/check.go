@@ -38,7 +38,7 @@ func Types() []string { return slices.Clone(types) }
 // oneOf refuses a word that is not in the list; "" stands for what was left out and passes.
 func (b *builder) oneOf(where, what, word string, known []string) {
 	if word != "" && !slices.Contains(known, word) {
-		b.fail(where, "the %s %q is none of %s", what, word, strings.Join(known, ", "))
+		b.fail(where, "the %s %q is not one of %s", what, word, strings.Join(known, ", "))
 	}
 }
 
@@ -59,10 +59,10 @@ func (b *builder) checkQuirks(where string, q *Quirks) {
 		b.fail(where, "max_inputs and max_input_tokens must not be negative")
 	}
 	if !headerWord(q.AuthHeader) {
-		b.fail(where, "the auth_header %q is no name of a header", q.AuthHeader)
+		b.fail(where, "the auth_header %q is not a valid header name", q.AuthHeader)
 	}
 	if !headerWord(q.AuthScheme) {
-		b.fail(where, "the auth_scheme %q is no word that can stand before a key", q.AuthScheme)
+		b.fail(where, "the auth_scheme %q must be one word without special characters", q.AuthScheme)
 	}
 }
 
@@ -87,7 +87,7 @@ func (b *builder) checkModel(where string, info *ModelInfo) {
 		return
 	}
 	if info.Type != TypeVideo {
-		b.fail(where, "it says what videos it makes, but its type is not %s", TypeVideo)
+		b.fail(where, "it has video settings, but its type is not %s", TypeVideo)
 	}
 	b.checkVideo(where, info.Video)
 }
@@ -136,19 +136,19 @@ func (b *builder) checkOffer(what string, o *Offer, ep *Endpoint) {
 		b.fail(what, "the region %q may hold only letters, digits and -._:@+", o.Region)
 	}
 	if !slices.Contains(tiers, ep.Tier) {
-		b.fail(what, "the tier %q is none of %s", ep.Tier, strings.Join(tiers, ", "))
+		b.fail(what, "the tier %q is not one of %s", ep.Tier, strings.Join(tiers, ", "))
 	}
 	if !slices.Contains(variants, ep.Variant) {
-		b.fail(what, "the variant %q is none of %s", ep.Variant, strings.Join(variants, ", "))
+		b.fail(what, "the variant %q is not one of %s", ep.Variant, strings.Join(variants, ", "))
 	}
 	if ep.Quantization != "" && !slices.Contains(quantizations, ep.Quantization) {
-		b.fail(what, "the quantization %q is none of %s", ep.Quantization, strings.Join(quantizations, ", "))
+		b.fail(what, "the quantization %q is not one of %s", ep.Quantization, strings.Join(quantizations, ", "))
 	}
 	if ep.ContextLength < 0 || ep.MaxCompletion < 0 || ep.MaxN < 0 || ep.MaxInFlight < 0 {
 		b.fail(what, "a limit is negative")
 	}
 	if ep.ContextLength > 0 && ep.MaxCompletion > ep.ContextLength {
-		b.fail(what, "its longest answer of %d tokens is more than its context of %d", ep.MaxCompletion, ep.ContextLength)
+		b.fail(what, "its max_output of %d tokens is more than its context_length of %d", ep.MaxCompletion, ep.ContextLength)
 	}
 }
 
@@ -192,7 +192,7 @@ func (b *builder) checkKind(where, kind string, p *Pricing) {
 		if kind != TypeChat {
 			of = " of type " + kind
 		}
-		b.fail(where, "it has no price for %s, by which a model%s is charged; write \"0\" for what is free", wanted, of)
+		b.fail(where, "it has no price for %s, by which a model%s is charged; write \"0\" if it is free", wanted, of)
 	}
 	for _, x := range []struct {
 		set         bool
@@ -256,7 +256,7 @@ func (b *builder) checkRules(where string, m *Model, rules []VideoRule) {
 		if slices.ContainsFunc(rules[:i], func(q VideoRule) bool {
 			return q.WithAudio == r.WithAudio && (q.Resolution == "" || q.Resolution == r.Resolution)
 		}) {
-			b.fail(where, "%s can never apply, because a rule before it does", line)
+			b.fail(where, "%s never applies, because an earlier rule covers it", line)
 		}
 	}
 	if m.Video == nil || len(rules) == 0 {

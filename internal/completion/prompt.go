@@ -225,9 +225,9 @@ type Search struct {
 	Exclude     []string
 }
 
-// NoticeSearch reports that a search of the web which the client offered to the model did not go to the provider, who has none. Coding agents
+// NoticeSearch reports that a web search which the client offered to the model did not go to the provider, who has none. Coding agents
 // offer one without being asked.
-const NoticeSearch = "The model was not offered a search of the web: its provider has none."
+const NoticeSearch = "The web search was left out, because the provider has none."
 
 // Source makes the canonical form of a request. Each style is one.
 type Source interface {

@@ -206,24 +206,24 @@ func TestErrors(t *testing.T) {
 		{"unknown key at the top", "\nprovider: []", `weir.yaml:2: there is no key "provider"; did you mean providers?`},
 		{"unknown key without a near one", "store:\n  zzzzzz: 1", `weir.yaml:2: there is no key "zzzzzz" in store; known here: dsn`},
 		{"unknown quirk", provider + "  quirks:\n    think_tag: true", `weir.yaml:5: there is no key "think_tag" in providers[0].quirks; did you mean think_tags?`},
-		{"duplicate key", "data_dir: a\nstore: {dsn: \"\"}\ndata_dir: b", `weir.yaml:3: the key "data_dir" stands already in line 1`},
-		{"duplicate key inside", "server:\n  cors: true\n  cors: false", `weir.yaml:3: the key "cors" stands already in line 2`},
+		{"duplicate key", "data_dir: a\nstore: {dsn: \"\"}\ndata_dir: b", `weir.yaml:3: the key "data_dir" occurs already in line 1`},
+		{"duplicate key inside", "server:\n  cors: true\n  cors: false", `weir.yaml:3: the key "cors" occurs already in line 2`},
 		{"list for a mapping", "server: [a]", `weir.yaml:1: server must be a mapping (key: value), not a list`},
 		{"text for a mapping", "- a", `weir.yaml:1: the file must be a mapping`},
 		{"mapping for a list", "providers: {id: x}", `weir.yaml:1: providers must be a list, not a mapping`},
 		{"mapping for a text", "data_dir: {a: b}", `weir.yaml:1: data_dir must be text, not a mapping`},
 		{"bool for a text", "data_dir: true", `weir.yaml:1: data_dir must be text, not true`},
-		{"no duration", "server:\n  drain_timeout: 30", `weir.yaml:2: server.drain_timeout: "30" is no duration`},
+		{"no duration", "server:\n  drain_timeout: 30", `weir.yaml:2: server.drain_timeout: "30" is not a duration`},
 		{"negative duration", "stream:\n  commit_after: -1s", `weir.yaml:2: stream.commit_after: the duration "-1s" is negative`},
-		{"no size", "runtime:\n  memory_limit: 1.5GiB", `weir.yaml:2: runtime.memory_limit: "1.5GiB" is no size`},
+		{"no size", "runtime:\n  memory_limit: 1.5GiB", `weir.yaml:2: runtime.memory_limit: "1.5GiB" is not a size`},
 		{"no bool", "log:\n  access: yes please", `weir.yaml:2: log.access: "yes please" is neither true nor false`},
-		{"no number", "relay:\n  max_attempts: six", `weir.yaml:2: relay.max_attempts: "six" is no whole number`},
-		{"no decimal", "pricing:\n  rub_per_usd: 1e2", `weir.yaml:2: pricing.rub_per_usd: "1e2" is no decimal number`},
+		{"no number", "relay:\n  max_attempts: six", `weir.yaml:2: relay.max_attempts: "six" is not a whole number`},
+		{"no decimal", "pricing:\n  rub_per_usd: 1e2", `weir.yaml:2: pricing.rub_per_usd: "1e2" is not a decimal number`},
 		{"broken yaml", "server:\n\tlisten: x", `weir.yaml: line 2`},
 		{"zero rate", "pricing:\n  rub_per_usd: 0", `weir.yaml:2: pricing.rub_per_usd: rub_per_usd must be`},
-		{"not one of", "journal:\n  sync: sometimes", `weir.yaml:2: journal.sync: "sometimes" is none of interval, always, never`},
+		{"not one of", "journal:\n  sync: sometimes", `weir.yaml:2: journal.sync: "sometimes" is not one of interval, always, never`},
 		{"segments too small", "journal:\n  segment_bytes: 1MiB", `weir.yaml:2: journal.segment_bytes: it must be at least 2MiB, so that the largest record fits`},
-		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is no address`},
+		{"no address", "server:\n  listen: localhost", `weir.yaml:2: server.listen: "localhost" is not an address`},
 		{"both listeners alike", "server: {listen: \"127.0.0.1:1\", admin_listen: \"127.0.0.1:1\"}", `server.admin_listen: it must differ`},
 		{"no prefix", "server:\n  trusted_proxies: [home]", `weir.yaml:2: server.trusted_proxies: "home" is neither`},
 		{"another store", "store:\n  dsn: mysql://u:geheim@h/d", `weir.yaml:2: store.dsn: the store "mysql" is not supported`},
@@ -234,8 +234,8 @@ func TestErrors(t *testing.T) {
 		{"provider without address", "providers:\n- id: p", `weir.yaml:2: providers[0]: the provider "p" needs base_url`},
 		{"provider twice", provider + "- id: p\n  base_url: http://h", `weir.yaml:4: providers[1].id: the provider "p" is declared twice`},
 		{"unknown dialect", provider + "  dialect: opneai", `weir.yaml:4: providers[0].dialect: the dialect "opneai" is not known; did you mean openai?`},
-		{"credentials in the address", "providers:\n- id: p\n  base_url: http://u:geheim@h/v1", `weir.yaml:2: providers[0]: provider "p": its base URL must not hold credentials`},
-		{"unknown data policy", provider + "  data_policy: nice", `the data policy "nice" is none of`},
+		{"credentials in the address", "providers:\n- id: p\n  base_url: http://u:geheim@h/v1", `weir.yaml:2: providers[0]: provider "p": its base URL must not contain credentials`},
+		{"unknown data policy", provider + "  data_policy: nice", `the data policy "nice" is not one of`},
 		{"variable not set", provider + "  api_key: ${NOT_SET}", `weir.yaml:4: providers[0].api_key: the environment variable NOT_SET is not set`},
 		{"header that cannot be sent", provider + "  headers: {\"a b\": x}", `providers[0].headers: the header "a b" cannot be sent`},
 		{"model without vendor", provider + "  models:\n  - {id: m, prices: {prompt: 1, completion: 1}}", `weir.yaml:5: provider "p", model "m": the model id "m" has no vendor`},
@@ -243,11 +243,11 @@ func TestErrors(t *testing.T) {
 		{"two currencies", provider + "  models:\n  - {id: v/m, prices: {prompt: 1, completion: 1}, price_usd: {prompt: 1}}", `weir.yaml:5: providers[0].models[0]: prompt has a price in rubles and one in dollars`},
 		{"price with too many digits", provider + "  models:\n  - {id: v/m, prices: {prompt: 0.0000000001, completion: 1}}", `the price of prompt`},
 		{"unknown parameter", provider + "  models:\n  - {id: v/m, params: [temprature]}", `there is no parameter "temprature"; did you mean temperature?`},
-		{"unknown modality", provider + "  models:\n  - {id: v/m, input: [smell]}", `"smell" is none of text, image`},
+		{"unknown modality", provider + "  models:\n  - {id: v/m, input: [smell]}", `"smell" is not one of text, image`},
 		{"offered twice", provider + "  models:\n  - &m {id: v/m, prices: {prompt: 1, completion: 1}}\n  - *m", `it is offered twice under the tag "p"`},
 		{"thresholds that do not ascend", provider + "  models:\n  - {id: v/m, prices: {prompt: 1, completion: 1}, thresholds: [{above: 5}, {above: 5}]}", `thresholds must be above 0 and ascend`},
 		{"model description without vendor", "models:\n- id: m", `weir.yaml:2: models[0].id: the model id "m" has no vendor`},
-		{"no day", "models:\n- {id: v/m, created: soon}", `models[0].created: "soon" is no day`},
+		{"no day", "models:\n- {id: v/m, created: soon}", `models[0].created: "soon" is not a day`},
 	}
 	for _, c := range cases {
 		t.Run(c.name, func(t *testing.T) {
@@ -271,9 +271,9 @@ func TestErrorsOfOtherPlaces(t *testing.T) {
 		want string
 	}{
 		{"missing file", func() error { _, err := config.Load("/nonexistent/weir.yaml", env(), nil); return err }, "does not exist"},
-		{"variable", func() error { _, err := config.Load("", env("WEIR_LOG_LEVEL", "loud"), nil); return err }, `WEIR_LOG_LEVEL: log.level: "loud" is none of`},
+		{"variable", func() error { _, err := config.Load("", env("WEIR_LOG_LEVEL", "loud"), nil); return err }, `WEIR_LOG_LEVEL: log.level: "loud" is not one of`},
 		{"ill-typed variable", func() error { _, err := config.Load("", env("WEIR_SERVER_CORS", "1"), nil); return err }, `WEIR_SERVER_CORS: server.cors: "1" is neither`},
-		{"flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.listen": "x"}); return err }, `a flag: server.listen: "x" is no address`},
+		{"flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.listen": "x"}); return err }, `a flag: server.listen: "x" is not an address`},
 		{"unknown flag", func() error { _, err := config.Load("", env(), config.Overlay{"server.lsten": "x"}); return err }, `a flag: there is no setting "server.lsten"; did you mean listen?`},
 		{"two at once", func() error {
 			_, err := config.Load("", env("WEIR_LOG_LEVEL", "loud", "WEIR_JOURNAL_SYNC", "pink"), nil)
@@ -352,7 +352,7 @@ func TestSecretSources(t *testing.T) {
 		{"file readable by all", "file:" + file("all", "x", 0o604), "", "may be read by others (mode 0604)"},
 		{"empty file", "file:" + file("none", "\n", 0o600), "", "is empty"},
 		{"missing file", "file:" + filepath.Join(dir, "nope"), "", "cannot be read"},
-		{"folder", "file:" + dir, "", "is no file"},
+		{"folder", "file:" + dir, "", "is not a regular file"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()

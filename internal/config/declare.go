@@ -239,11 +239,11 @@ func (d *declaring) provider(i int) {
 		}
 	}
 	if !sendable(p.APIKey.Reveal()) {
-		d.fail(path+".api_key", "it holds a space or a line break and cannot be sent")
+		d.fail(path+".api_key", "it contains a space or a line break and cannot be sent")
 	}
 	for j, key := range p.APIKeys {
 		if key.Reveal() == "" || !sendable(key.Reveal()) {
-			d.fail(path+".api_keys["+strconv.Itoa(j)+"]", "it is empty or holds a space or a line break and cannot be sent")
+			d.fail(path+".api_keys["+strconv.Itoa(j)+"]", "it is empty or contains a space or a line break and cannot be sent")
 		}
 	}
 	ca, err := readAuthorities(p.CAFile)
@@ -367,7 +367,7 @@ func (d *declaring) modalities(path string, names []string) catalog.Modality {
 	for _, name := range names {
 		bit := catalog.ModalityNamed(name)
 		if bit == 0 {
-			d.fail(path, "%q is none of text, image, audio, file, video", name)
+			d.fail(path, "%q is not one of text, image, audio, file, video", name)
 		}
 		m |= bit
 	}
@@ -518,7 +518,7 @@ func (d *declaring) model(i int) {
 	if m.Created != "" {
 		created, err := time.Parse(time.DateOnly, m.Created)
 		if err != nil {
-			d.fail(path+".created", "%q is no day; write YYYY-MM-DD", clip(m.Created))
+			d.fail(path+".created", "%q is not a day; write YYYY-MM-DD", clip(m.Created))
 		}
 		info.Created = created
 	}

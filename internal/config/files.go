@@ -21,7 +21,7 @@ func Allowed(list []string) (hosts []string, networks []netip.Prefix, err error)
 		case isHost(text):
 			hosts = append(hosts, strings.ToLower(text))
 		default:
-			return nil, nil, fmt.Errorf("%q is no host, address or network; write media.example.com, 10.1.2.3 or 10.0.0.0/8", text)
+			return nil, nil, fmt.Errorf("%q is not a host, address or network; write media.example.com, 10.1.2.3 or 10.0.0.0/8", text)
 		}
 	}
 	return hosts, networks, nil
@@ -87,7 +87,7 @@ func (k *checker) s3() {
 		k.fail("video.s3.part_bytes", "it is too small for files of max_content_bytes (%s), which may have 10,000 parts", v.MaxContentBytes)
 	}
 	if !isPrefix(s.Prefix) {
-		k.fail("video.s3.prefix", "it must be letters, digits, -, _, . and /, without a slash in front, such as weir/")
+		k.fail("video.s3.prefix", "it must be letters, digits, -, _, . and /, and not begin with a slash, such as weir/")
 	}
 	if v.Keep != KeepS3 {
 		return
@@ -100,7 +100,7 @@ func (k *checker) s3() {
 		{"region", s.Region}, {"bucket", s.Bucket}, {"access_key", s.AccessKey.Reveal()}, {"secret_key", s.SecretKey.Reveal()},
 	} {
 		if x.text == "" {
-			k.fail("video.s3."+x.name, "it is needed where video.keep is s3")
+			k.fail("video.s3."+x.name, "it is required when video.keep is s3")
 		}
 	}
 }

@@ -31,12 +31,12 @@ func TestErrorsOfFiles(t *testing.T) {
 	t.Parallel()
 	const bucket = "video:\n  keep: s3\n  s3: {endpoint: https://s.example, region: r, bucket: b, access_key: a, secret_key: geheim}\n"
 	cases := map[string]struct{ text, want string }{
-		"no host":                 {"fetch:\n  allow_callbacks: [\"http://x\"]", `weir.yaml:2: fetch.allow_callbacks: "http://x" is no host, address or network`},
-		"no client's host":        {"fetch:\n  allow_client_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_client_media: "x:1" is no host`},
-		"no provider's host":      {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is no host`},
+		"no host":                 {"fetch:\n  allow_callbacks: [\"http://x\"]", `weir.yaml:2: fetch.allow_callbacks: "http://x" is not a host, address or network`},
+		"no client's host":        {"fetch:\n  allow_client_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_client_media: "x:1" is not a host`},
+		"no provider's host":      {"fetch:\n  allow_provider_media: [\"x:1\"]", `weir.yaml:2: fetch.allow_provider_media: "x:1" is not a host`},
 		"the one list":            {"fetch:\n  allow: [localhost]", `weir.yaml:2: fetch.allow: this list became three: allow_provider_media (files that providers name), allow_client_media`},
 		"no time":                 {"fetch:\n  idle_timeout: 0s", `weir.yaml:2: fetch.idle_timeout: it must be above 0`},
-		"no place":                {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is none of provider, folder, s3`},
+		"no place":                {"video:\n  keep: ftp", `weir.yaml:2: video.keep: "ftp" is not one of provider, folder, s3`},
 		"no jobs":                 {"video:\n  max_active_per_user: 0", `weir.yaml:2: video.max_active_per_user: it must be above 0`},
 		"polls that grow shorter": {"video:\n  first_poll: 1m", `video.most_poll: it must not be less than first_poll (1m0s)`},
 		"callbacks of no time":    {"video:\n  callbacks:\n    timeout: 0s", `weir.yaml:3: video.callbacks.timeout: it must be above 0`},
@@ -44,10 +44,10 @@ func TestErrorsOfFiles(t *testing.T) {
 		"too many parts":          {"video:\n  max_content_bytes: 100GiB", `video.s3.part_bytes: it is too small for files of max_content_bytes (100GiB)`},
 		"prefix":                  {"video:\n  s3:\n    prefix: /x", `weir.yaml:3: video.s3.prefix: it must be letters`},
 		"prefix that climbs":      {"video:\n  s3:\n    prefix: a/../b/", `weir.yaml:3: video.s3.prefix: it must be letters`},
-		"no bucket":               {"video:\n  keep: s3", `video.s3.bucket: it is needed where video.keep is s3`},
+		"no bucket":               {"video:\n  keep: s3", `video.s3.bucket: it is required when video.keep is s3`},
 		"no endpoint":             {strings.Replace(bucket, "https://s.example", "s.example", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
 		"endpoint with a path":    {strings.Replace(bucket, "s.example", "s.example/bucket", 1), `weir.yaml:3: video.s3.endpoint: it must be an address without a path`},
-		"no secret":               {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is needed`},
+		"no secret":               {strings.Replace(bucket, "geheim", `""`, 1), `weir.yaml:3: video.s3.secret_key: it is required`},
 		"mistyped":                {"video:\n  s3:\n    buckt: x", `weir.yaml:3: there is no key "buckt" in video.s3; did you mean bucket?`},
 	}
 	for name, c := range cases {

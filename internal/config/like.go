@@ -26,7 +26,7 @@ func (c *Config) inherit(env Lookup) error {
 			continue
 		}
 		if known.Template {
-			k.fail(path, "no models of %s come with Weir; list its models, with their prices, and write like: %s", known.Name, known.ID)
+			k.fail(path, "Weir has no built-in models of %s; list its models with their prices, and write like: %s", known.Name, known.ID)
 			continue
 		}
 		if p.BaseURL == "" {
@@ -43,7 +43,7 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 		return
 	}
 	if len(p.Models) == 0 {
-		k.fail(path, "it needs models: like says only how to speak to a server")
+		k.fail(path, "models is missing: like sets only how to call a server")
 	}
 	if p.BaseURL == "" {
 		p.BaseURL = k.expand(path, known.BaseURL, env)

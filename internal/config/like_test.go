@@ -110,8 +110,8 @@ func TestLikeRefuses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, text, want string }{
 		{"unknown", `providers: [{id: a, like: olama, models: [{id: v/m, ` + free + `}]}]`, `there is no known server "olama"; did you mean ollama?`},
-		{"no models", `providers: [{id: a, like: vllm}]`, "it needs models"},
-		{"known without models", `providers: [{id: yandex}]`, "no models of Yandex AI Studio come with Weir"},
+		{"no models", `providers: [{id: a, like: vllm}]`, "models is missing"},
+		{"known without models", `providers: [{id: yandex}]`, "Weir has no built-in models of Yandex AI Studio"},
 		{"variable not set", `providers: [{id: a, like: yandex, models: [{id: v/m, ` + free + `}]}]`, "the environment variable YANDEX_FOLDER_ID is not set"},
 		{"address not set", `providers: [{id: azure, api_key: k}]`, "the environment variable AZURE_OPENAI_ENDPOINT is not set"},
 	} {

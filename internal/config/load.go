@@ -175,7 +175,7 @@ func (l *loader) mapping(n *yaml.Node, path string, member func(key, value *yaml
 			continue
 		}
 		if line, twice := seen[key.Value]; twice {
-			l.fail(l.at(key), "the key %q stands already in line %d", key.Value, line)
+			l.fail(l.at(key), "the key %q occurs already in line %d", key.Value, line)
 			continue
 		}
 		seen[key.Value] = key.Line
@@ -325,7 +325,7 @@ func parseBool(text string) (bool, error) {
 func parseInt(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil || n < 0 {
-		return 0, fmt.Errorf("%q is no whole number of zero or more", clip(text))
+		return 0, fmt.Errorf("%q is not a whole number of 0 or more", clip(text))
 	}
 	return n, nil
 }

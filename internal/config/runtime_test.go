@@ -82,7 +82,7 @@ func TestRateOfTheConfiguration(t *testing.T) {
 	if got := cfg.Rate(); got.RateAt != "" || got.MarginAt != "" || got.FromBank || got.RubPerUSD != "100" {
 		t.Errorf("the default is nobody's: %+v", got)
 	}
-	for text, want := range map[string]string{"rate_source: bank": "none of static, cbr", "cbr_url: http://www.cbr.ru/": "https://"} {
+	for text, want := range map[string]string{"rate_source: bank": "not one of static, cbr", "cbr_url: http://www.cbr.ru/": "https://"} {
 		path := writeFile(t, "weir.yaml", "pricing: {"+text+"}\n", 0o600)
 		if _, err := config.Load(path, variables{}.lookup, nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)

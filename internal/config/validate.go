@@ -111,7 +111,7 @@ func builtinIDs() []string {
 
 func (k *checker) oneOf(path, value string, allowed ...string) {
 	if !slices.Contains(allowed, value) {
-		k.fail(path, "%q is none of %s", value, strings.Join(allowed, ", "))
+		k.fail(path, "%q is not one of %s", value, strings.Join(allowed, ", "))
 	}
 }
 
@@ -131,7 +131,7 @@ func (k *checker) server() {
 		}
 	}
 	if v := s.ModerationVendor; v == "" || strings.ContainsAny(v, "/ ") {
-		k.fail("server.moderation_vendor", "%q is no vendor: what stands before the slash of a model's name, such as openai", v)
+		k.fail("server.moderation_vendor", "%q is not a vendor: write the first part of a model's name, such as openai", v)
 	}
 	if s.AdminListen != Off {
 		k.address("server.admin_listen", s.AdminListen)
@@ -157,10 +157,10 @@ func (k *checker) server() {
 		k.positive("server.limits."+x.name, x.n)
 	}
 	if l.MaxUserShare > 100 {
-		k.fail("server.limits.max_user_share", "it is a part in percent: at most 100")
+		k.fail("server.limits.max_user_share", "it is a percentage: at most 100")
 	}
 	if l.HeapPercent > 100 {
-		k.fail("server.limits.heap_percent", "it is a part in percent: at most 100")
+		k.fail("server.limits.heap_percent", "it is a percentage: at most 100")
 	}
 	if l.SpoolMinFreeBytes < 0 {
 		k.fail("server.limits.spool_min_free_bytes", "it must not be negative")
@@ -210,7 +210,7 @@ func (k *checker) address(path, address string) {
 	_, port, err := net.SplitHostPort(address)
 	n, portErr := strconv.ParseUint(port, 10, 16)
 	if err != nil || portErr != nil || strconv.FormatUint(n, 10) != port {
-		k.fail(path, "%q is no address; write host:port, such as 127.0.0.1:8080 or :8080", address)
+		k.fail(path, "%q is not an address; write host:port, such as 127.0.0.1:8080 or :8080", address)
 	}
 }
 

@@ -105,7 +105,7 @@ func readSecretFile(path string) (Secret, error) {
 		return Secret{}, fmt.Errorf("the secret file %s cannot be read: %w", path, err)
 	}
 	if !info.Mode().IsRegular() || info.Size() > most {
-		return Secret{}, fmt.Errorf("the secret file %s is no file of at most 64 KiB", path)
+		return Secret{}, fmt.Errorf("the secret file %s is not a regular file of at most 64 KiB", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		return Secret{}, fmt.Errorf("the secret file %s may be read by others (mode %04o); run: chmod 600 %s", path, info.Mode().Perm(), path)
@@ -127,7 +127,7 @@ func parseDuration(text string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil {
-		return 0, fmt.Errorf("%q is no duration; write a number with a unit, such as 500ms, 30s or 5m", text)
+		return 0, fmt.Errorf("%q is not a duration; write a number with a unit, such as 500ms, 30s or 5m", text)
 	}
 	if d < 0 {
 		return 0, fmt.Errorf("the duration %q is negative", text)
@@ -152,7 +152,7 @@ func parseSize(text string) (Size, error) {
 		}
 		return Size(n * u.bytes), nil
 	}
-	return 0, fmt.Errorf("%q is no size; write bytes as a whole number with a unit, such as 64KiB, 32MiB or 1GiB", text)
+	return 0, fmt.Errorf("%q is not a size; write bytes as a whole number with a unit, such as 64KiB, 32MiB or 1GiB", text)
 }
 
 func (s Size) String() string {
@@ -168,7 +168,7 @@ func parseDecimal(text string) (Decimal, error) {
 	whole, fraction, point := strings.Cut(text, ".")
 	digits := func(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 	if !digits(whole) || point && !digits(fraction) || len(text) > 40 {
-		return "", fmt.Errorf("%q is no decimal number; write digits with an optional point, no sign and no exponent", text)
+		return "", fmt.Errorf("%q is not a decimal number; write digits with an optional point, no sign and no exponent", text)
 	}
 	return Decimal(text), nil
 }

@@ -41,7 +41,7 @@ const maxShownID = 64
 func ObjectArguments(c *completion.Call) ([]byte, error) {
 	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return nil, fault.Field("upstream.Request", "messages",
-			"The arguments of the tool call %q are no JSON object, and the provider of this model takes nothing else.", c.ID[:min(len(c.ID), maxShownID)])
+			"The arguments of the tool call %q must be a JSON object for the provider of this model.", c.ID[:min(len(c.ID), maxShownID)])
 	}
 	return bytes.TrimSpace(c.Arguments), nil
 }

@@ -21,7 +21,7 @@ const MaxRetryAfter = time.Hour
 const defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
 
 // Unreadable is the sentence for an answer that is not what its wire has.
-const Unreadable = "The provider sent an answer that cannot be read."
+const Unreadable = "The provider sent an invalid answer."
 
 // Refusal is what a provider said of a failure, in its error body or in an error inside a 2xx answer.
 type Refusal struct {

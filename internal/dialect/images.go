@@ -19,7 +19,7 @@ import (
 
 // NoImage is the fault of an answer that should have been an image and is none. What the provider has done it will do again.
 func NoImage(ep *catalog.Endpoint) *fault.Error {
-	f := Unavailable(ep, "The provider sent no picture that can be read.", nil)
+	f := Unavailable(ep, "The provider sent no readable image.", nil)
 	f.Upstream.Status = http.StatusOK
 	return f
 }

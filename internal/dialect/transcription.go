@@ -27,7 +27,7 @@ func LeftOut(t *task.Transcription, takes map[string]bool) string {
 	if left == nil {
 		return ""
 	}
-	return "The provider of this model has no place for: " + strings.Join(left, ", ") + "."
+	return "The provider of this model does not support: " + strings.Join(left, ", ") + "."
 }
 
 // RecordedSeconds reads a JSON number of seconds of a recording; some servers write it as text. What no recording can be is 0.

@@ -79,12 +79,12 @@ func ClientImage(ask Ask, address string) (data []byte, info imagefile.Info, err
 			return nil, info, err
 		}
 		if !allowed {
-			return nil, info, Unsupported(ask.Endpoint(), "The provider of this model takes pictures only as data, not by their address.")
+			return nil, info, Unsupported(ask.Endpoint(), "The provider of this model takes images only as data, not by URL.")
 		}
 	}
 	info, ok := imagefile.Of(data)
 	if err != nil || !ok {
-		return nil, info, fault.New(fault.Invalid, "dialect.ClientImage", "A picture of the request is no PNG, JPEG, WebP or GIF file, or was cut off.")
+		return nil, info, fault.New(fault.Invalid, "dialect.ClientImage", "Each image must be a complete PNG, JPEG, WebP or GIF file.")
 	}
 	return data, info, nil
 }
@@ -194,7 +194,7 @@ func Frame(r *video.Request, kind string) string {
 // NoReferences fails when a request has references.
 func NoReferences(ep *catalog.Endpoint, r *video.Request) error {
 	if len(r.References) > 0 {
-		return Unsupported(ep, "The provider of this model takes no references.")
+		return Unsupported(ep, "The provider of this model does not support input_references.")
 	}
 	return nil
 }
@@ -207,7 +207,7 @@ func ImageReferences(ep *catalog.Endpoint, r *video.Request, most int) ([]string
 	var list []string
 	for i := range r.References {
 		if r.References[i].Kind != catalog.Image {
-			return nil, Unsupported(ep, "The provider of this model takes pictures alone as references.")
+			return nil, Unsupported(ep, "The provider of this model takes only images in input_references.")
 		}
 		list = append(list, r.References[i].URL)
 	}

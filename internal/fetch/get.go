@@ -58,7 +58,7 @@ func (c *Client) Get(ctx context.Context, address string, lim Limits) (*Response
 	if p := lim.Provider; p != nil {
 		f.home, f.credentials, f.allowed = originOf(p.Home), p.Credentials, &c.cfg.ProviderMedia
 	} else if !c.cfg.RemoteMedia {
-		return nil, fault.New(fault.Invalid, op, "This gateway does not fetch files by their address. Send the data instead, as a data: URL.")
+		return nil, fault.New(fault.Invalid, op, "This gateway does not fetch URLs. Send the file as a data: URL.")
 	}
 	f.lim.MaxBytes = orDefault(lim.MaxBytes, c.cfg.MaxBytes)
 	ctx, stop := context.WithTimeoutCause(ctx, orDefault(lim.Total, c.cfg.Total), errTotal)

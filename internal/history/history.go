@@ -190,13 +190,13 @@ type Wish struct {
 func (m *Manager) Stores(w Wish) (bool, error) {
 	switch {
 	case w.Forbidden && (w.Asked || w.Background):
-		return false, fault.Field("history.Stores", "store", "This account or key allows no storing of content.")
+		return false, fault.Field("history.Stores", "store", "The preferences of this account or key require zero data retention, so nothing can be stored. Send store: false.")
 	case w.Forbidden:
 		return false, nil
 	case m.cfg.KeepFor > 0 && w.Bytes <= m.cfg.MaxBytes:
 		return true, nil
 	case w.Background:
-		return false, fault.Field("history.Stores", "background", "A response in the background is stored, and this one cannot be: it is too large, or nothing is stored here.")
+		return false, fault.Field("history.Stores", "background", "A background response must be stored, and this one cannot be: it is too large, or this gateway stores no responses.")
 	}
 	return false, nil
 }
@@ -249,7 +249,7 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 // before it, is not there or has not come to its end, and with fault.ContextLength when it is too much.
 func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, error) {
 	if m.cfg.KeepFor <= 0 {
-		return nil, noParent("Responses are not kept here, so none can be continued.")
+		return nil, noParent("This gateway stores no responses. Send the whole conversation in input.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
@@ -258,13 +258,13 @@ func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, er
 	case err != nil:
 		return nil, err
 	case len(list) == 0:
-		return nil, noParent("There is no response with this id, or it has expired or was not stored.")
+		return nil, noParent("There is no response with this id: it does not exist, has expired or was not stored.")
 	case len(list) == m.cfg.MaxChain && list[0].Parent != "":
-		return nil, noParent("The conversation has too many responses to be continued.")
+		return nil, noParent("The conversation has too many responses. Begin a new one.")
 	case list[0].Parent != "":
-		return nil, noParent("A response before this one was deleted or has expired.")
+		return nil, noParent("An earlier response of this conversation was deleted or has expired. Begin a new one.")
 	case !list[len(list)-1].Status.Final():
-		return nil, noParent("This response has not come to its end yet.")
+		return nil, noParent("This response is not finished. Wait until its status is completed.")
 	}
 	return list, nil
 }
@@ -305,7 +305,7 @@ func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, er
 		return nil, err
 	}
 	if !r.Background {
-		return nil, fault.New(fault.Invalid, "history.Cancel", "Only a response that was made in the background can be cancelled.")
+		return nil, fault.New(fault.Invalid, "history.Cancel", "Only a background response can be cancelled.")
 	}
 	if r.Status.Final() {
 		return r, nil

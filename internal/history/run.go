@@ -50,7 +50,7 @@ func (m *Manager) enter(account string) error {
 	case m.closing:
 		return fault.New(fault.Draining, "history.Begin", "The gateway is shutting down.")
 	case m.byUser[account] >= m.cfg.MaxRuns:
-		e := fault.Newf(fault.RateLimited, "history.Begin", "There may be %d responses in the background at a time.", m.cfg.MaxRuns)
+		e := fault.Newf(fault.RateLimited, "history.Begin", "At most %d background responses can run at a time. Wait for one to end.", m.cfg.MaxRuns)
 		e.Details = map[string]any{"limited_by": "max_background_per_user"}
 		return e
 	}

@@ -97,7 +97,7 @@ func (x *exchange) getGeneration() error {
 	}
 	id := q.Get("id")
 	if id == "" {
-		return fault.Field("httpapi.getGeneration", "id", "id is missing: it is the id of an answer, gen-...")
+		return fault.Field("httpapi.getGeneration", "id", "id is missing: give the id of an answer, gen-...")
 	}
 	c, _, err := x.api.Ledger.Call(x.context(), x.caller.Wallet, id)
 	if fault.Is(err, fault.NotFound) {
@@ -257,9 +257,9 @@ func appendRates(o *object, r apikey.Rates) {
 		o.amount("rubles", r.Rubles)
 	}
 	if r == (apikey.Rates{}) {
-		o.text("note", "There is no limit of requests, tokens or rubles by the minute.")
+		o.text("note", "This key has no limit on requests, tokens or rubles per minute.")
 	} else {
-		o.text("note", "These limits refill steadily: after a burst wait as long as Retry-After says.")
+		o.text("note", "These limits refill steadily: after a 429, wait the seconds of Retry-After.")
 	}
 }
 

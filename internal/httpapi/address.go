@@ -123,7 +123,7 @@ type onePeer struct {
 
 const (
 	enoughRequests = 100 // before one address means anything
-	proxyRemedy    = "All requests come from one private address and no proxy is trusted, so limits by address hold for all clients together. " +
+	proxyRemedy    = "All requests come from one private address and no proxy is trusted, so all clients share the limits by address. " +
 		"If that address is a reverse proxy, name it in server.trusted_proxies."
 )
 

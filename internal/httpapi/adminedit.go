@@ -82,7 +82,7 @@ func (c *changeReader) value(name string, v []byte) error {
 	switch {
 	case t == edit.None && !edit.IsGroup(c.Kind, name):
 		// an unknown field: the error has its path, and its value is not read
-		return fault.Field("httpapi.readChange", clip(name), "This route knows no field of that name.")
+		return fault.Field("httpapi.readChange", clip(name), "This route has no field of this name.")
 	case kind == rawjson.Null:
 		if !c.Create {
 			c.Unset = append(c.Unset, name)
@@ -143,7 +143,7 @@ func (c *changeReader) words(name string, v []byte) error {
 	for e := rawjson.ElementsOf(v); e.Next(); {
 		word := rawjson.Text(e.Value)
 		if word == "" || strings.ContainsRune(word, ',') {
-			return fault.Field("httpapi.readChange", name, "%s must be a list of words.", name)
+			return fault.Field("httpapi.readChange", name, "%s must be a list of strings.", name)
 		}
 		words = append(words, word)
 	}
@@ -306,7 +306,7 @@ func (x *exchange) postAdminRate() error {
 		}
 	}
 	if !r.From.IsZero() && r.From.Before(x.at) {
-		return fault.Field("httpapi.postAdminRate", "from", "from must not lie in the past: calls were charged at the rate of then.")
+		return fault.Field("httpapi.postAdminRate", "from", "from must not be in the past: calls were charged at the rate of that time.")
 	}
 	if err := x.api.Editor.SetRate(x.context(), r, x.actor()); err != nil {
 		return err
@@ -333,7 +333,7 @@ func readRate(r *rate.Record, name string, v []byte) error {
 			return wrongKind(name, kind)
 		}
 	default:
-		return fault.Field("httpapi.postAdminRate", clip(name), "This route knows no field of that name.")
+		return fault.Field("httpapi.postAdminRate", clip(name), "This route has no field of this name.")
 	}
 	return nil
 }

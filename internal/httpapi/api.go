@@ -292,7 +292,7 @@ func (x *exchange) checkHead() error {
 		n += len(values)
 	}
 	if n > cfg.MaxHeaders {
-		return fault.Newf(fault.HeaderTooLarge, "httpapi.checkHead", "A request may have %d header fields.", cfg.MaxHeaders)
+		return fault.Newf(fault.HeaderTooLarge, "httpapi.checkHead", "A request may have at most %d header fields.", cfg.MaxHeaders)
 	}
 	return nil
 }

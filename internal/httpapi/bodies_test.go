@@ -105,7 +105,7 @@ func TestUsersShareOfBodies(t *testing.T) {
 		}
 		path := strings.NewReplacer("{id}", "x", "{hash}", "x").Replace(r.Pattern)
 		got := n.do(r.Method, path, "{}", "Content-Type", contentType, "Authorization", "Bearer "+key)
-		if got.StatusCode != 429 || !strings.Contains(string(got.body), "of this user hold") {
+		if got.StatusCode != 429 || !strings.Contains(string(got.body), "the memory of one user") {
 			t.Errorf("%s %s: status %d: %s", r.Method, r.Pattern, got.StatusCode, got.body)
 		}
 	}

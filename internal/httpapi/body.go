@@ -129,7 +129,7 @@ func (x *exchange) packed() (bool, error) {
 	case len(encodings) == 1 && strings.EqualFold(encodings[0], "gzip"):
 		return true, nil
 	}
-	return false, fault.New(fault.UnsupportedMediaType, "httpapi.readBody", "The body may be encoded with gzip or not at all.")
+	return false, fault.New(fault.UnsupportedMediaType, "httpapi.readBody", "Content-Encoding must be gzip or missing.")
 }
 
 // Bodies grow as their bytes arrive, whatever their clients announce: a buffer is never more than growth times what has come, or firstBuffer.
@@ -265,7 +265,7 @@ func (r *ratioReader) Read(p []byte) (int, error) {
 	n, err := r.z.Read(p)
 	r.out += int64(n)
 	if r.out > freeUnpacked && r.out > maxRatio*r.guard.n {
-		return n, fault.Newf(fault.PayloadTooLarge, "httpapi.unpack", "The body unpacks to more than %d times its size.", maxRatio)
+		return n, fault.Newf(fault.PayloadTooLarge, "httpapi.unpack", "The gzip body decompresses to more than %d times its size. Send it uncompressed.", maxRatio)
 	}
 	return n, err
 }
@@ -341,7 +341,7 @@ func (g *bodyGuard) explain(err error) error {
 	case g.ended != nil && errors.Is(g.ended, os.ErrDeadlineExceeded):
 		return fault.New(fault.RequestTimeout, "httpapi.readBody", "The request body did not arrive in time.").Because(err)
 	case errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF):
-		return fault.New(fault.Invalid, "httpapi.readBody", "The request body is shorter than announced.").Because(err)
+		return fault.New(fault.Invalid, "httpapi.readBody", "The request body is shorter than its Content-Length.").Because(err)
 	case g.x.r.Context().Err() != nil:
 		return fault.New(fault.Canceled, "httpapi.readBody", "The client closed the connection.").Because(err)
 	}

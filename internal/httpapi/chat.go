@@ -49,7 +49,7 @@ func (x *exchange) readChat() (*completion.Request, error) {
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
 		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
-			return nil, fault.Field("httpapi.chat", "session_id", "X-Session-Id may have 256 bytes.")
+			return nil, fault.Field("httpapi.chat", "session_id", "X-Session-Id must have at most 256 bytes.")
 		}
 	}
 	return req, nil

@@ -32,11 +32,11 @@ func (x *exchange) postAdminAdjustment() error {
 		return err
 	}
 	if c.amount == nil {
-		return fault.Field("httpapi.postAdminAdjustment", "amount", "amount is missing: rubles, below zero to take them.")
+		return fault.Field("httpapi.postAdminAdjustment", "amount", "amount is missing: give rubles, such as \"-120.50\"; a negative amount takes money.")
 	}
 	u, err := x.api.Accounts.ByID(x.context(), c.user)
 	if fault.Is(err, fault.NotFound) {
-		e := fault.New(fault.NotFound, "httpapi.postAdminAdjustment", "There is no user of that id.").Because(err)
+		e := fault.New(fault.NotFound, "httpapi.postAdminAdjustment", "There is no user with this id.").Because(err)
 		e.Param = "user"
 		return e
 	}
@@ -58,7 +58,7 @@ func (x *exchange) postAdminRefund() error {
 	r := ledger.Refund{Generation: c.generation, ID: c.reference, Reason: c.reason, Actor: x.actor()}
 	if c.amount != nil {
 		if r.Amount = *c.amount; r.Amount <= 0 { // 0 is not the same as none
-			return fault.Field("httpapi.postAdminRefund", "amount", "amount must be above zero. Leave it out to refund all that is left of the charge.")
+			return fault.Field("httpapi.postAdminRefund", "amount", "amount must be above zero. Leave it out to refund the rest of the charge.")
 		}
 	}
 	done, err := x.api.Corrections.GiveBack(x.context(), r)
@@ -92,12 +92,12 @@ func (c *correction) member(of, name string, v []byte) error {
 	amount, decimal := scalar(edit.Decimal, kind, v)
 	switch {
 	case !known:
-		return fault.Field("httpapi.readCorrection", clip(name), "This route knows no field of that name.")
+		return fault.Field("httpapi.readCorrection", clip(name), "This route has no field of this name.")
 	case kind == rawjson.Null: // as if it were not there
 	case name == "amount" && decimal:
 		n, err := money.Parse(amount)
 		if err != nil {
-			return fault.Field("httpapi.readCorrection", "amount", "amount must be rubles: digits, with at most nine behind a point, and below 9223372036.")
+			return fault.Field("httpapi.readCorrection", "amount", "amount must be rubles with at most nine decimals, below 9223372036.")
 		}
 		c.amount = &n
 	case name == "below_zero" && (kind == rawjson.True || kind == rawjson.False):

@@ -94,8 +94,8 @@ func MessagesStatus(e *fault.Error) int {
 
 // generic is what clients read of a bug of ours, or of a fault without words of its own.
 var generic = map[fault.Kind]string{
-	fault.Internal:            "Something failed on our side. The request id helps to find out what.",
-	fault.ProviderUnavailable: "The provider did not give a usable answer.",
+	fault.Internal:            "The server failed. Report the request id to its operator.",
+	fault.ProviderUnavailable: "The provider sent no usable answer.",
 	fault.Canceled:            "The client closed the connection.",
 }
 

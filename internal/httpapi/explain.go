@@ -135,19 +135,19 @@ func appendScore(o *object, value float64, reason string) {
 
 // scoreMeanings say what the figure of a score is, for each reason that routing gives.
 var scoreMeanings = map[string]string{
-	routing.ReasonOnly:       "There was nothing to choose between.",
-	routing.ReasonOrder:      "Place of the entry of provider.order that names it.",
-	routing.ReasonAfter:      "Rubles per 1000 prompt and 1000 completion tokens together; it stands behind what provider.order names.",
+	routing.ReasonOnly:       "There was one endpoint only.",
+	routing.ReasonOrder:      "Position of its entry in provider.order.",
+	routing.ReasonAfter:      "Rubles per 1000 prompt and 1000 completion tokens together; it comes after the entries of provider.order.",
 	routing.ReasonPrice:      "Rubles per 1000 prompt and 1000 completion tokens together; the lowest first.",
 	routing.ReasonThroughput: "Median tokens per second; the highest first.",
 	routing.ReasonLatency:    "Median seconds to the first content; the lowest first.",
-	routing.ReasonWeight:     "Its share in the draw for the first place, which goes by 1/price squared.",
-	routing.ReasonFallback:   "Rubles per 1000 prompt and 1000 completion tokens together; it stands behind the one that was drawn.",
-	routing.ReasonFailing:    "Rubles per 1000 prompt and 1000 completion tokens together; it fails at the moment and stands behind those that do not.",
+	routing.ReasonWeight:     "Its weight in the random choice of the first place: 1/price squared.",
+	routing.ReasonFallback:   "Rubles per 1000 prompt and 1000 completion tokens together; it comes after the one that was chosen at random.",
+	routing.ReasonFailing:    "Rubles per 1000 prompt and 1000 completion tokens together; it is failing and comes after those that are not.",
 	routing.ReasonPriority:   "Median tokens per second; the request asks for this tier.",
 	routing.ReasonSticky:     "Rubles per 1000 prompt and 1000 completion tokens together; it served this conversation before and has it in its cache.",
-	routing.ReasonCoolDown:   "Rubles per 1000 prompt and 1000 completion tokens together; it failed several times in a row and stands behind the others.",
-	routing.ReasonEjected:    "Rubles per 1000 prompt and 1000 completion tokens together; it gets no calls at present and stands behind all others.",
+	routing.ReasonCoolDown:   "Rubles per 1000 prompt and 1000 completion tokens together; it failed several times in a row and comes after the others.",
+	routing.ReasonEjected:    "Rubles per 1000 prompt and 1000 completion tokens together; it gets no calls at present and comes last.",
 }
 
 func appendPrice(o *object, p *catalog.Prices, of *catalog.Pricing) {

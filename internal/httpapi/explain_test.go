@@ -34,7 +34,7 @@ func TestRouteExplain(t *testing.T) {
 		{[]any{"candidates", 0, "detail"}, "The prompt price is 0.1 rubles per 1000 tokens, the ceiling is 0.05."}, {[]any{"candidates", 0, "score"}, nil},
 		{[]any{"candidates", 1, "endpoint"}, "best/acme/small"}, {[]any{"candidates", 1, "tag"}, "best"}, {[]any{"candidates", 1, "provider_name"}, "Best"},
 		{[]any{"candidates", 1, "model"}, "acme/small"}, {[]any{"candidates", 1, "order"}, 1.}, {[]any{"candidates", 1, "dropped_by"}, nil},
-		{[]any{"candidates", 1, "score", "by"}, "single"}, {[]any{"candidates", 1, "score", "meaning"}, "There was nothing to choose between."},
+		{[]any{"candidates", 1, "score", "by"}, "single"}, {[]any{"candidates", 1, "score", "meaning"}, "There was one endpoint only."},
 		{[]any{"candidates", 1, "price", "prompt_per_1k"}, "0.05"}, {[]any{"candidates", 1, "price", "rate"}, "rate-1"},
 		{[]any{"candidates", 2, "dropped_by"}, "variant"}, {[]any{"candidates", 2, "price", "completion_per_1k"}, "0"},
 		{[]any{"candidates", 1, "health", "cool_down"}, false}, {[]any{"candidates", 1, "health", "latency_ms"}, nil},

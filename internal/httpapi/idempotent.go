@@ -37,7 +37,7 @@ func (x *exchange) name() error {
 		return nil
 	}
 	if len(values) > 1 {
-		return fault.Field("httpapi.name", "Idempotency-Key", "There is more than one Idempotency-Key.")
+		return fault.Field("httpapi.name", "Idempotency-Key", "Send one Idempotency-Key header, not several.")
 	}
 	if err := idempotency.CheckName(values[0]); err != nil {
 		return err

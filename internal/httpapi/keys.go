@@ -224,7 +224,7 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 		}
 		n, err := amountOf(v, kind)
 		if err != nil {
-			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles as a number of at least 0 with at most nine decimals, or null.")
+			return fault.Field("httpapi.keyEdit", "limit", "limit must be rubles: a number of at least 0 with at most nine decimals, or null.")
 		}
 		e.amount = &n
 	case name == "limit_reset" && (null || kind == rawjson.String):
@@ -249,7 +249,7 @@ func (e *keyEdit) set(name string, v []byte, creating bool) error {
 	case name == "name", name == "limit_reset", name == "rate_limits", name == "disabled" && !creating, name == "expires_at" && creating:
 		return fault.Field("httpapi.keyEdit", name, "%s has the wrong type: it is %s.", name, kind)
 	default:
-		return fault.Field("httpapi.keyEdit", clip(name), "This route knows no field of that name.")
+		return fault.Field("httpapi.keyEdit", clip(name), "This route has no field of this name.")
 	}
 	return nil
 }
@@ -295,7 +295,7 @@ func (r *keyRates) set(v []byte) error {
 			}
 			r.Rubles = n
 		default:
-			return fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "This route knows no field of that name.")
+			return fault.Field("httpapi.keyRates", "rate_limits."+clip(name), "This route has no field of this name.")
 		}
 	}
 	return nil
@@ -366,7 +366,7 @@ func (e *keyEdit) limit(old *apikey.Limit) (*apikey.Limit, error) {
 	}
 	if !has {
 		if l.Reset != apikey.Never {
-			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset needs a limit.")
+			return nil, fault.Field("httpapi.keyEdit", "limit_reset", "limit_reset requires limit.")
 		}
 		return nil, nil
 	}

@@ -62,7 +62,7 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 		req.SessionID = id
 	}
 	if len(req.SessionID) > 4*256 || len(x.header("X-Session-Id")) > 256 {
-		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id may have 256 bytes.")
+		return nil, fault.Field("httpapi.messages", "session_id", "X-Session-Id must have at most 256 bytes.")
 	}
 	req.Version = x.header("Anthropic-Version")
 	var left []string
@@ -75,7 +75,7 @@ func (x *exchange) readMessages(decode func([]byte) (*completion.Request, error)
 	}
 	if header := x.header("X-Provider-Preferences"); header != "" {
 		if slices.ContainsFunc(req.Members, func(m completion.Member) bool { return m.Name == "provider" }) {
-			return nil, fault.Field("httpapi.messages", "provider", "Preferences stand in the field provider or in the header X-Provider-Preferences, not in both.")
+			return nil, fault.Field("httpapi.messages", "provider", "Send preferences in the field provider or in the header X-Provider-Preferences, not in both.")
 		}
 		req.Preferences, err = preferencesOf(header)
 	}
@@ -116,7 +116,7 @@ func knownModel(snap *catalog.Snapshot, slug string) string {
 func preferencesOf(header string) (routing.Preferences, error) {
 	raw := []byte(header)
 	if err := rawjson.Check(raw, rawjson.Defaults); err != nil {
-		return routing.Preferences{}, fault.Field("httpapi.messages", "X-Provider-Preferences", "X-Provider-Preferences must hold a JSON object.")
+		return routing.Preferences{}, fault.Field("httpapi.messages", "X-Provider-Preferences", "X-Provider-Preferences must be a JSON object.")
 	}
 	r := wire.NewReader(raw, "httpapi.messages")
 	p := r.Preferences()

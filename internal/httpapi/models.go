@@ -28,7 +28,7 @@ func parseListQuery(q url.Values, types ...string) (listing.Query, error) {
 	var l listing.Query
 	search := q.Get("search")
 	if utf8.RuneCountInString(search) > maxSearch {
-		return l, fault.Field("httpapi.models", "search", "search may have %d characters.", maxSearch)
+		return l, fault.Field("httpapi.models", "search", "search must have at most %d characters.", maxSearch)
 	}
 	l.Search = strings.Join(strings.Fields(listing.Fold(search)), " ")
 	if l.Type = q.Get("model_type"); l.Type != "" && !slices.Contains(types, l.Type) {
@@ -83,7 +83,7 @@ func (x *exchange) query() (url.Values, error) {
 				if !utf8.ValidString(name) {
 					name = "query"
 				}
-				return nil, fault.Field("httpapi.query", name, "A query parameter is not text.")
+				return nil, fault.Field("httpapi.query", name, "A query parameter is not valid UTF-8.")
 			}
 		}
 	}

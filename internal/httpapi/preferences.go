@@ -45,7 +45,7 @@ func (x *exchange) putPreferences() error {
 				err = wire.DefaultPlugins(plugins)
 			}
 		default:
-			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route knows no field of that name.")
+			err = fault.Field("httpapi.putPreferences", clip(string(m.Name)), "This route has no field of this name.")
 		}
 		if err != nil {
 			return err

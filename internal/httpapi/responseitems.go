@@ -36,7 +36,7 @@ func (x *exchange) getInputItems() error {
 	if after := query.Get("after"); after != "" {
 		at := slices.IndexFunc(items, func(v []byte) bool { return responses.Pick([][]byte{v}, after) != nil })
 		if at < 0 {
-			return fault.Field("httpapi.getInputItems", "after", "There is no item %q here.", after[:min(len(after), 64)])
+			return fault.Field("httpapi.getInputItems", "after", "There is no item %q in this response.", after[:min(len(after), 64)])
 		}
 		items = items[at+1:]
 	}

@@ -91,7 +91,7 @@ func (x *exchange) decodeResponses(body []byte) (*responses.Request, error) {
 	x.asked = req.Models[0]
 	if req.SessionID == "" {
 		if req.SessionID = x.header("X-Session-Id"); len(req.SessionID) > 256 {
-			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id may have 256 bytes.")
+			return nil, fault.Field("httpapi.responses", "session_id", "X-Session-Id must have at most 256 bytes.")
 		}
 	}
 	if !req.Store {
@@ -127,7 +127,7 @@ func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Req
 			break // told below
 		}
 		if size += int64(len(v)); size > most {
-			return nil, fault.Newf(fault.PayloadTooLarge, "httpapi.resolve", "With the stored items that its input names the request is larger than %d bytes. Name fewer.", most)
+			return nil, fault.Newf(fault.PayloadTooLarge, "httpapi.resolve", "With the stored items that input names, the request is larger than %d bytes. Name fewer items.", most)
 		}
 	}
 	if err := x.charge(size); err != nil {
@@ -154,7 +154,7 @@ func (s *storedItems) item(id string) ([]byte, error) {
 	}
 	x := s.x
 	if s.loads++; s.loads > mostLoads {
-		return nil, fault.Field("httpapi.resolve", "input", "The input names items of more than %d stored responses.", mostLoads)
+		return nil, fault.Field("httpapi.resolve", "input", "input names items of more than %d stored responses. Name fewer.", mostLoads)
 	}
 	if of, ok := responses.ResponseOf(id); ok {
 		r, err := x.api.History.Find(x.context(), x.caller.User, of)
@@ -359,7 +359,7 @@ func (x *exchange) countInput() error {
 // getResponse serves GET /v1/responses/{id}.
 func (x *exchange) getResponse() error {
 	if strings.EqualFold(x.r.URL.Query().Get("stream"), "true") {
-		return fault.Field("httpapi.getResponse", "stream", "A stored response is not given as a stream. Ask without stream until its status is final.")
+		return fault.Field("httpapi.getResponse", "stream", "A stored response cannot be streamed. Leave stream out, and ask until the status is final.")
 	}
 	r, err := x.api.History.Find(x.context(), x.caller.User, x.values[0])
 	if err != nil {

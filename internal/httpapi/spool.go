@@ -76,7 +76,7 @@ func (x *exchange) newSpool() (*spool, error) {
 	d := x.api.disk
 	switch d.uploads.Take(x.caller.User, 1) {
 	case limit.OfName:
-		return nil, quota.Crowded(d.uploads.Each(), "max_user_share", "This user has as many uploads under way as one user may have.")
+		return nil, quota.Crowded(d.uploads.Each(), "max_user_share", "This user has reached the limit of concurrent uploads. Wait for one to end.")
 	case limit.OfAll:
 		return nil, fault.New(fault.Overloaded, "httpapi.newSpool", "The gateway is at its limit of concurrent uploads.")
 	}
@@ -120,9 +120,9 @@ func (s *spool) take(size int64) error {
 	for s.taken.Taken() < size {
 		switch s.taken.Take(spoolStep) {
 		case limit.OfName:
-			return quota.Crowded(s.disk.bytes.Each(), "max_user_share", "The uploads of this user take as much room as those of one user may.")
+			return quota.Crowded(s.disk.bytes.Each(), "max_user_share", "The uploads of this user have reached the disk space of one user. Wait for one to end.")
 		case limit.OfAll:
-			return fault.New(fault.Overloaded, "httpapi.spool", "The uploads of all users take as much room as they may.")
+			return fault.New(fault.Overloaded, "httpapi.spool", "The gateway's disk space for uploads is full. Try again later.")
 		}
 		if err := s.disk.room(spoolStep); err != nil {
 			s.taken.Give(spoolStep)
@@ -162,7 +162,7 @@ func (s *spool) write(p []byte) error {
 const SpoolPrefix = "weir-upload-"
 
 func unspooled(err error) error {
-	return fault.New(fault.StorageUnavailable, "httpapi.spool", "The file could not be stored for the time of the request.").Because(err)
+	return fault.New(fault.StorageUnavailable, "httpapi.spool", "The file could not be stored during the request.").Because(err)
 }
 
 // File is what was written.

@@ -55,7 +55,7 @@ func (x *exchange) readRecording(recording *spool) (*transcriptions.Form, error)
 	if packed, err := x.packed(); err != nil {
 		return nil, err
 	} else if packed {
-		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readRecording", "A form must not be encoded with gzip: recordings are packed already.")
+		return nil, fault.New(fault.UnsupportedMediaType, "httpapi.readRecording", "A form must not be gzip-encoded. Send it without Content-Encoding.")
 	}
 	if err := x.charge(formMemory); err != nil {
 		return nil, err
@@ -134,7 +134,7 @@ func (l *limitedBody) rest() error {
 	case err == io.EOF:
 		return nil
 	case err == nil && n > maxEpilogue:
-		return fault.New(fault.Invalid, "httpapi.readRecording", "There is something behind the end of the form.")
+		return fault.New(fault.Invalid, "httpapi.readRecording", "The body has data after the end of the form.")
 	}
 	return err
 }

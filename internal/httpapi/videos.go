@@ -141,7 +141,7 @@ func (x *exchange) getVideoContent() error {
 		if content.Size >= 0 {
 			h["Content-Range"] = []string{"bytes */" + strconv.FormatInt(content.Size, 10)}
 		}
-		return fault.New(fault.RangeNotSatisfiable, "httpapi.getVideoContent", "The video has no such range of bytes.")
+		return fault.New(fault.RangeNotSatisfiable, "httpapi.getVideoContent", "The range is outside of the video.")
 	}
 	return x.sendContent(content, job.ID, index)
 }

@@ -64,5 +64,5 @@ func (x *exchange) rotateWebhookSecret() error {
 
 // noCallbacks: the operator has set no master key, and what is wrong with it is the operator's to read.
 func noCallbacks(cause error) error {
-	return fault.New(fault.Conflict, "httpapi.webhookSecret", "This gateway keeps no secrets, so it cannot sign events. Its operator can set a master key.").Because(cause)
+	return fault.New(fault.Conflict, "httpapi.webhookSecret", "Webhooks are off: this gateway has no master key to encrypt their secrets. Ask its operator.").Because(cause)
 }

@@ -172,7 +172,7 @@ func (m *Manager) Begin(ctx context.Context, r Request) (*Run, *Entry, error) {
 		}
 		switch {
 		case found.Hash != r.Hash:
-			return nil, nil, fault.New(fault.IdempotencyMismatch, "idempotency.Begin", "This Idempotency-Key was used for another request.")
+			return nil, nil, fault.New(fault.IdempotencyMismatch, "idempotency.Begin", "This Idempotency-Key was used with another request body. Use another key.")
 		case found.Finished && found.Answer.Status != 0:
 			return nil, found, nil
 		case found.Finished:
@@ -208,7 +208,7 @@ func (m *Manager) clear(ctx context.Context, wallet string, e *Entry) error {
 }
 
 func inFlight() error {
-	e := fault.New(fault.IdempotencyInFlight, "idempotency.Begin", "The first request with this Idempotency-Key is still being answered.")
+	e := fault.New(fault.IdempotencyInFlight, "idempotency.Begin", "The first request with this Idempotency-Key is still running. Wait for it.")
 	e.RetryAfter = time.Second
 	return e
 }
@@ -216,10 +216,10 @@ func inFlight() error {
 func lost(e *Entry) error {
 	why, reason := "its answer was too large to be kept, or was lost", "lost"
 	if e.Answer.Type == withheld {
-		why, reason = "nothing of its answer was kept, because zero data retention was demanded", "zdr"
+		why, reason = "its answer was not kept, because zero data retention was requested", "zdr"
 	}
 	err := fault.Newf(fault.IdempotencyNotKept, "idempotency.Begin",
-		"The first request with this Idempotency-Key was answered and charged as %s, and %s. It is not charged again. To ask once more, and pay for it, use another key.", e.Generation, why)
+		"The first request with this Idempotency-Key was answered and charged as %s, and %s. It was not charged again. To send it again, and pay for it, use another key.", e.Generation, why)
 	err.Details = map[string]any{"generation_id": e.Generation, "reason": reason}
 	return err
 }

@@ -394,7 +394,7 @@ func (b *Book) Dropped() int64 { return b.dropped.Load() }
 func (b *Book) Lag() int64 { return max(0, b.journal.End()-b.applied.Load()) }
 
 func storeAway(op string, cause error) *fault.Error {
-	e := fault.New(fault.StorageUnavailable, op, "The server cannot check the balance at the moment.").Because(cause)
+	e := fault.New(fault.StorageUnavailable, op, "The balance cannot be checked at present. Try again.").Because(cause)
 	e.RetryAfter = 2 * time.Second
 	return e
 }

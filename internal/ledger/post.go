@@ -46,7 +46,7 @@ func Credit(ctx context.Context, store Poster, t TopUp, now time.Time) (Posted, 
 	case t.Amount > MaxPosting:
 		return Posted{}, tooMuch("ledger.Credit", "A top-up")
 	case !wordLike(t.Source, 32):
-		return Posted{}, fault.Field("ledger.Credit", "source", "The source of a top-up is a word of at most 32 lower-case letters, digits, \"-\" and \"_\".")
+		return Posted{}, fault.Field("ledger.Credit", "source", "The source of a top-up must be at most 32 lower-case letters, digits, \"-\" and \"_\".")
 	case !printable(t.ExternalID, 200):
 		return Posted{}, fault.Field("ledger.Credit", "external_id", "The external id of a top-up has 1 to 200 printable ASCII characters.")
 	}
@@ -95,11 +95,11 @@ type Refund struct {
 func GiveBack(ctx context.Context, store Poster, r Refund, now time.Time) (Posted, error) {
 	switch {
 	case r.Amount < 0:
-		return Posted{}, fault.Field("ledger.GiveBack", "amount", "A refund must be above zero; without an amount it is all that is left of the charge.")
+		return Posted{}, fault.Field("ledger.GiveBack", "amount", "A refund must be above zero. Leave the amount out to refund the rest of the charge.")
 	case r.Amount > MaxPosting:
 		return Posted{}, tooMuch("ledger.GiveBack", "A refund")
 	case !printable(r.Generation, 200):
-		return Posted{}, fault.Field("ledger.GiveBack", "generation", "The generation is missing or no id of one: gen-...")
+		return Posted{}, fault.Field("ledger.GiveBack", "generation", "generation is missing or invalid: give the id of an answer, gen-...")
 	}
 	if err := explained("ledger.GiveBack", "A refund", r.Reason, r.ID); err != nil {
 		return Posted{}, err

@@ -46,7 +46,7 @@ func Parse(text string) (Nano, error) {
 	n, ok := parseUnsigned(digits)
 	switch {
 	case !ok || n > 1<<63 || n == 1<<63 && !negative:
-		return 0, fault.Newf(fault.Invalid, "money.Parse", "%s is no amount: write digits, with at most nine behind a point.", clip(text))
+		return 0, fault.Newf(fault.Invalid, "money.Parse", "%s is not an amount: write digits, with at most nine after the point.", clip(text))
 	case negative:
 		return Nano(-n), nil
 	}
@@ -59,7 +59,7 @@ func ParsePrice(text string) (Price, error) {
 	n, ok := parseUnsigned(text)
 	if !ok || n > math.MaxInt64 {
 		return Price{}, fault.Newf(fault.Invalid, "money.ParsePrice",
-			"%s is no price: write rubles as digits, with at most nine behind a point and no sign.", clip(text))
+			"%s is not a price: write rubles as digits, with at most nine after the point and no sign.", clip(text))
 	}
 	return Price{Nano: int64(n), Set: true}, nil
 }

@@ -20,11 +20,11 @@ type Rate struct {
 func NewRate(rublesPerDollar, margin string) (Rate, error) {
 	rubles, ok := parseDecimal(rublesPerDollar)
 	if !ok || rubles.Sign() == 0 {
-		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is no exchange rate: write rubles per dollar as digits.", clip(rublesPerDollar))
+		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is not an exchange rate: write rubles per dollar as digits.", clip(rublesPerDollar))
 	}
 	part, ok := parseDecimal(margin)
 	if !ok {
-		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is no margin: write 0.15 for 15 %%.", clip(margin))
+		return Rate{}, fault.Newf(fault.Invalid, "money.NewRate", "%s is not a margin: write 0.15 for 15 %%.", clip(margin))
 	}
 	factor := new(big.Rat).Add(part, big.NewRat(1, 1))
 	return Rate{factor: factor.Mul(factor, rubles)}, nil
@@ -57,7 +57,7 @@ func (r Rate) Each(dollars string, units int64) (Price, error) {
 func (r Rate) price(dollars string, wanted, sold int64) (Price, error) {
 	price, ok := parseDecimal(dollars)
 	if !ok || r.factor == nil || sold <= 0 {
-		return Price{}, fault.Newf(fault.Invalid, "money.Rate", "%s is no dollar price: write digits.", clip(dollars))
+		return Price{}, fault.Newf(fault.Invalid, "money.Rate", "%s is not a dollar price: write digits.", clip(dollars))
 	}
 	price.Mul(price, r.factor)
 	price.Mul(price, big.NewRat(wanted, sold))

@@ -162,7 +162,7 @@ func (a *answer) judge(c *choice, ev *completion.Event) error {
 	if a.mend && content && !rawjson.Valid(text) {
 		if mended, ok := heal.JSON(text); ok {
 			text = mended
-			a.noted(ev, "The answer was no valid JSON and was mended.")
+			a.noted(ev, "The answer was invalid JSON and was repaired.")
 		}
 	}
 	if a.check != nil && ev.Finish == completion.Stop {

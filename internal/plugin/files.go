@@ -92,7 +92,7 @@ type reader struct {
 }
 
 func (r *reader) fail(name, why string) {
-	r.err = refused(fault.InvalidPrompt, "The file-parser plugin cannot read the file %q: %s. Nobody who serves this model takes files as they are.", name, why)
+	r.err = refused(fault.InvalidPrompt, "The file-parser plugin cannot read the file %q: %s. No provider of this model takes files.", name, why)
 }
 
 func (r *reader) file(ctx context.Context, m *completion.Media) {
@@ -104,10 +104,10 @@ func (r *reader) file(ctx context.Context, m *completion.Media) {
 	data := encoded(bytes.TrimRight(m.Base64, "="))
 	switch {
 	case len(r.texts) >= maxFiles:
-		r.fail(name, "a request may have 32 files")
+		r.fail(name, "a request may have at most 32 files")
 		return
 	case m.Base64 == nil:
-		r.fail(name, "it is given by an address or id and not by its data")
+		r.fail(name, "it is given by URL or id, not as data")
 		return
 	case data.most() > r.left.Bytes+4:
 		r.fail(name, pdf.ErrTooLarge.Error())
@@ -119,7 +119,7 @@ func (r *reader) file(ctx context.Context, m *completion.Media) {
 		return
 	}
 	if err != nil {
-		r.fail(name, "its data is no base64")
+		r.fail(name, "its data is not valid base64")
 		return
 	}
 	r.left.Bytes -= size
@@ -147,7 +147,7 @@ func (r *reader) refuse(name string, err error) {
 		r.fail(name, err.Error())
 		return
 	}
-	f := fault.New(fault.Overloaded, "plugin.read", "The gateway cannot read files at the moment.").Because(err)
+	f := fault.New(fault.Overloaded, "plugin.read", "The gateway cannot read files at present. Try again.").Because(err)
 	f.RetryAfter = r.cfg.Wait
 	r.err = f
 }

@@ -163,7 +163,7 @@ func TestAnswers(t *testing.T) {
 			if err != nil || said(got) != c.want {
 				t.Fatalf("got %q, %v", said(got), err)
 			}
-			if notice := got[len(got)-1].Head.Notice; strings.Contains(notice, "mended") != c.noted || !strings.HasPrefix(notice, "First.") {
+			if notice := got[len(got)-1].Head.Notice; strings.Contains(notice, "repaired") != c.noted || !strings.HasPrefix(notice, "First.") {
 				t.Errorf("notice: %q", notice)
 			}
 			if notice := got[len(got)-1].Head.Notice; strings.Contains(notice, "was not checked") != c.unchecked {
@@ -344,9 +344,9 @@ func TestFiles(t *testing.T) {
 		{"encrypted", file("a.pdf", "application/pdf", page+"trailer <</Encrypt 9 0 R>>"), `"a.pdf": it is encrypted`},
 		{"pictures", file("a.pdf", "application/pdf", strings.Replace(page, "Tj", "  ", 1)), "it has no text"},
 		{"another kind", file("a.zip", "application/zip", "PK"), "it is no PDF file"},
-		{"by address", `{"type":"file","file":{"file_data":"https://a.test/b.pdf"}}`, "given by an address"},
-		{"by id", `{"type":"file","file":{"file_id":"file-1"}}`, "given by an address or id"},
-		{"no base64", `{"type":"file","file":{"file_data":"data:application/pdf;base64,%%%"}}`, "its data is no base64"},
+		{"by address", `{"type":"file","file":{"file_data":"https://a.test/b.pdf"}}`, "given by URL or id"},
+		{"by id", `{"type":"file","file":{"file_id":"file-1"}}`, "given by URL or id"},
+		{"no base64", `{"type":"file","file":{"file_data":"data:application/pdf;base64,%%%"}}`, "its data is not valid base64"},
 		{"too many", strings.TrimSuffix(strings.Repeat(file("a.txt", "text/plain", "x")+",", 33), ","), "32 files"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -395,7 +395,7 @@ func TestShorten(t *testing.T) {
 		if len(p.System) != 1 || sent.Needs.PromptTokens > 700 {
 			t.Errorf("system %v, %d tokens", p.System, sent.Needs.PromptTokens)
 		}
-		if n := got[0].Head.Notice; n != "First. The conversation was too long for the model: of its middle, 7 messages were left out and 0 shortened." {
+		if n := got[0].Head.Notice; n != "First. The conversation was too long for the model: in its middle, 7 messages were left out and 0 shortened." {
 			t.Errorf("notice: %s", n)
 		}
 	})

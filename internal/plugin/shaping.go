@@ -69,11 +69,11 @@ func (s *shaping) enter(ctx context.Context, ep *catalog.Endpoint, req *completi
 	defer done()
 	switch s.slots.Enter(wait, s.user) {
 	case limit.NoneFree:
-		f := fault.New(fault.Overloaded, "plugin.enter", "The gateway prepares too many long requests and files at the moment.")
+		f := fault.New(fault.Overloaded, "plugin.enter", "The gateway is processing too many long prompts and files. Try again later.")
 		f.RetryAfter = s.cfg.Wait
 		return nil, f
 	case limit.ShareTaken:
-		f := fault.Newf(fault.RateLimited, "plugin.enter", "You have %d requests with files or long prompts in preparation. Wait until they are sent.", s.cfg.ConcurrentPerUser)
+		f := fault.Newf(fault.RateLimited, "plugin.enter", "You have %d requests whose files or long prompts are being processed. Wait for one to end.", s.cfg.ConcurrentPerUser)
 		f.RetryAfter, f.Details = s.cfg.Wait, map[string]any{"limited_by": "shaping.max_concurrent_per_user"}
 		return nil, f
 	}
@@ -115,7 +115,7 @@ func overdue(ctx context.Context) error {
 		return nil
 	}
 	if errors.Is(context.Cause(ctx), errTime) {
-		return refused(fault.InvalidPrompt, "The request takes too long to be made fit for this model. Send shorter texts or fewer files.")
+		return refused(fault.InvalidPrompt, "Reading the files or shortening the prompt takes too long. Send shorter texts or fewer files.")
 	}
 	return ctx.Err()
 }

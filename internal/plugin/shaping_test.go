@@ -59,7 +59,7 @@ func TestOneBudgetForAllFiles(t *testing.T) {
 		}
 	}
 	_, _, err := plugin.New(words{}, s.Read, cfg).Begin("usr_1").Shape(t.Context(), textOnly, decode(t, withFiles(6)))
-	if !fault.Is(err, fault.InvalidPrompt) || !strings.Contains(err.Error(), "more memory or time") || len(s.lims) != 4+5 {
+	if !fault.Is(err, fault.InvalidPrompt) || !strings.Contains(err.Error(), "too much memory or time") || len(s.lims) != 4+5 {
 		t.Errorf("the sixth file was read: %v", err)
 	}
 }
@@ -88,9 +88,9 @@ func TestFailuresOfReading(t *testing.T) {
 		next fault.Next
 		want string
 	}{
-		{"costly", pdftext.ErrCostly, fault.InvalidPrompt, fault.NextModel, "more memory or time"},
-		{"broken", pdftext.ErrBroken, fault.InvalidPrompt, fault.NextModel, "cannot be followed"},
-		{"no process", pdftext.ErrUnavailable, fault.Overloaded, fault.Stop, "at the moment"},
+		{"costly", pdftext.ErrCostly, fault.InvalidPrompt, fault.NextModel, "too much memory or time"},
+		{"broken", pdftext.ErrBroken, fault.InvalidPrompt, fault.NextModel, "is damaged"},
+		{"no process", pdftext.ErrUnavailable, fault.Overloaded, fault.Stop, "at present"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			t.Parallel()
@@ -115,7 +115,7 @@ func TestShapingTakesABoundedTime(t *testing.T) {
 		s := plugin.New(words{}, (&scripted{read: blocked}).Read, plugin.Default())
 		begun := time.Now()
 		_, _, err := s.Begin("usr_1").Shape(t.Context(), textOnly, decode(t, withFiles(1)))
-		if !fault.Is(err, fault.InvalidPrompt) || !strings.Contains(err.Error(), "too long to be made fit") || time.Since(begun) != plugin.Default().Time {
+		if !fault.Is(err, fault.InvalidPrompt) || !strings.Contains(err.Error(), "takes too long") || time.Since(begun) != plugin.Default().Time {
 			t.Errorf("after %v: %v", time.Since(begun), err)
 		}
 	})

@@ -34,7 +34,7 @@ func (s *shaping) shorten(ctx context.Context, ep *catalog.Endpoint, req *comple
 	}
 	if c.excess > 0 || room == 0 {
 		return nil, refused(fault.ContextLength, "This model's maximum context length is %d tokens. The request has about %d, and %d of them cannot be left out: "+
-			"the instructions, what was said first and what was said last.", ep.ContextLength, size, room+max(c.excess, 0))
+			"the instructions, the first and the last messages.", ep.ContextLength, size, room+max(c.excess, 0))
 	}
 	out := req.Revise(completion.RevisedTurns, c.apply)
 	out.Needs.PromptTokens = room - min(-c.excess, room)
@@ -219,5 +219,5 @@ func (c *cutter) notice() string {
 			gone++
 		}
 	}
-	return fmt.Sprintf("The conversation was too long for the model: of its middle, %d messages were left out and %d shortened.", gone, len(c.cut))
+	return fmt.Sprintf("The conversation was too long for the model: in its middle, %d messages were left out and %d shortened.", gone, len(c.cut))
 }

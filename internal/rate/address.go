@@ -11,7 +11,7 @@ import (
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {
-		return errors.New("it must be an https:// address without credentials, such as https://www.cbr.ru/scripts/XML_daily.asp")
+		return errors.New("it must be an https:// URL without credentials, such as https://www.cbr.ru/scripts/XML_daily.asp")
 	}
 	ip, err := netip.ParseAddr(u.Hostname())
 	if loopback := u.Hostname() == "localhost" || err == nil && ip.IsLoopback(); u.Scheme == "http" && !loopback {

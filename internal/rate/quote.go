@@ -45,7 +45,7 @@ func ParseQuote(feed []byte) (Quote, error) {
 	case len(bytes.TrimSpace(p.rest)) > 0:
 		return q, refused("it goes on after its end")
 	case q.RubPerUSD == "":
-		return q, refused("it does not tell the dollar's rate")
+		return q, refused("it does not have the dollar's rate")
 	}
 	return q, nil
 }

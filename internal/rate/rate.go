@@ -130,7 +130,7 @@ func (r *Record) Check() error {
 	}
 	if r.Margin != "" {
 		if v, ok := decimal(r.Margin); !ok || v.Cmp(big.NewRat(10, 1)) > 0 {
-			return fault.Field("rate.Check", "margin", "margin must be a part of the price between 0 and 10, such as 0.15 for 15 %%.")
+			return fault.Field("rate.Check", "margin", "margin must be a fraction between 0 and 10, such as 0.15 for 15 %%.")
 		}
 	}
 	return nil

@@ -47,9 +47,9 @@ func Check(b []byte, lim Limits) *fault.Error {
 	case tooDeep:
 		return fault.Newf(fault.TooDeep, op, "The body is nested deeper than %d levels at byte %d.", lim.Depth, f.at)
 	case tooManyKeys:
-		return fault.Newf(fault.Invalid, op, "An object has more than %d names at byte %d.", lim.Keys, f.at)
+		return fault.Newf(fault.Invalid, op, "An object has more than %d members, at byte %d.", lim.Keys, f.at)
 	case tooManyValues:
-		return fault.Newf(fault.Invalid, op, "The body holds more than %d values.", lim.Values)
+		return fault.Newf(fault.Invalid, op, "The body has more than %d values.", lim.Values)
 	case unsure:
 		if jsontext.Value(b).IsValid() {
 			return nil
@@ -79,7 +79,7 @@ func explain(b []byte) *fault.Error {
 	d := jsontext.NewDecoder(bytes.NewBuffer(b))
 	_, err := d.ReadValue()
 	if err == nil {
-		return fault.Newf(fault.Invalid, op, "The body goes on after its JSON value, at byte %d.", d.InputOffset())
+		return fault.Newf(fault.Invalid, op, "The body has data after its JSON value, at byte %d.", d.InputOffset())
 	}
 	var syntax *jsontext.SyntacticError
 	if !errors.As(err, &syntax) {

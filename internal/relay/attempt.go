@@ -45,13 +45,13 @@ func (x *run) admit(at *routing.Attempt) bool {
 	switch why {
 	case health.Full:
 		x.skips.full++
-		c.DroppedBy, c.Detail = droppedFull, "It had as many attempts in flight as one endpoint may have."
+		c.DroppedBy, c.Detail = droppedFull, "It had reached its limit of concurrent attempts."
 	case health.Crowded:
 		x.skips.crowded++
-		c.DroppedBy, c.Detail = droppedCrowded, "This user had as many attempts in flight there as one user may have while others want some."
+		c.DroppedBy, c.Detail = droppedCrowded, "This user had reached the limit of concurrent attempts there, and others use the endpoint, too."
 	default:
 		x.skips.ejected++
-		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and was left alone for another "+roundUp(after).String()+"."
+		c.DroppedBy, c.Detail = droppedEjected, "It failed too often in a row and is skipped for another "+roundUp(after).String()+"."
 	}
 	return false
 }
@@ -86,12 +86,12 @@ func (x *run) unserved() *fault.Error {
 	var err *fault.Error
 	switch {
 	case x.skips.crowded > 0:
-		err = fault.New(fault.RateLimited, "relay.Complete", "This user has as many requests under way at every provider of this model as one user may have.")
+		err = fault.New(fault.RateLimited, "relay.Complete", "This user has reached the limit of concurrent requests at each provider of this model. Wait for one to end.")
 		err.Details = map[string]any{"limited_by": droppedCrowded}
 	case x.skips.full > 0:
-		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Every provider of this model has as many requests of this gateway as it may have.")
+		err = fault.New(fault.ProviderOverloaded, "relay.Complete", "Each provider of this model has reached its limit of concurrent requests. Try again later.")
 	case x.skips.ejected > 0:
-		err = fault.New(fault.NoProvider, "relay.Complete", "Every provider of this model is failing at present.")
+		err = fault.New(fault.NoProvider, "relay.Complete", "Each provider of this model is failing at present. Try again later, or name other models in models.")
 	default:
 		return fault.New(fault.Timeout, "relay.Complete", "No provider answered in time.")
 	}

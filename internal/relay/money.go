@@ -275,7 +275,7 @@ func outOfMoney(err *fault.Error) *fault.Error {
 	end := *err
 	end.Op, end.Next = "relay.guard", fault.Stop
 	if end.Kind == fault.PaymentRequired {
-		end.Public = "The balance ran out during this answer, so it ends here."
+		end.Public = "The balance ran out during this answer. Top up to continue."
 	}
 	return &end
 }

@@ -104,7 +104,7 @@ func choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 		total += len(a.model.Endpoints)
 	}
 	if len(models) == 0 {
-		return Plan{}, fault.Field("routing.Choose", "model", "The request names no model.")
+		return Plan{}, fault.Field("routing.Choose", "model", "model is required: a slug such as vendor/model.")
 	}
 	p.cands = make([]candidate, 0, total)
 	p.order = make([]*candidate, 0, total)
@@ -130,7 +130,7 @@ func tierNamed(name string) string {
 
 func resolve(name string, q *Query, snap *catalog.Snapshot) (asked, error) {
 	if len(name) > catalog.MaxSlugBytes {
-		return asked{}, fault.Field("routing.Choose", "model", "A model id may have at most %d bytes.", catalog.MaxSlugBytes)
+		return asked{}, fault.Field("routing.Choose", "model", "A model id must have at most %d bytes.", catalog.MaxSlugBytes)
 	}
 	m, variant, ok := snap.Resolve(name)
 	if !ok {
@@ -591,18 +591,18 @@ func (p *planner) nothingLeft(models []asked) error {
 		return p.tooLong(details)
 	}
 	if len(excluded) == 1 && by[InputModalities] && p.q.Type != "" {
-		err := fault.Field("routing.Choose", "input", "Nobody serves %s with input of this kind: it takes texts alone.", which)
+		err := fault.Field("routing.Choose", "input", "No provider serves %s with this input: it takes text only.", which)
 		err.Details = details
 		return err
 	}
 	if by[InputModalities] && p.onlyFiles() {
 		err := fault.Field("routing.Choose", "messages",
-			"Nobody serves %s with files, and this request does not let the file-parser plugin read them.", which)
+			"No provider of %s takes files, and this request does not use the file-parser plugin.", which)
 		err.Details = details
 		return err
 	}
 	if by[WebFilter] {
-		err := fault.Newf(fault.Invalid, "routing.Choose", "Nobody serves %s with a web search of its own, and this installation has no other: "+
+		err := fault.Newf(fault.Invalid, "routing.Choose", "No provider of %s has a web search, and this gateway has no other: "+
 			"leave out the web plugin, or the suffix :online.", which)
 		err.Details, err.Param = details, "plugins"
 		if p.q.Needs.Search {
@@ -620,11 +620,11 @@ func (p *planner) nothingLeft(models []asked) error {
 		return p.nobodyPriced(models, which, details)
 	}
 	if len(excluded) == 1 && by[TokenizerFilter] {
-		err := fault.Field("routing.Choose", "input", "Nobody who serves %s takes tokens of another tokenizer: send the texts themselves.", which)
+		err := fault.Field("routing.Choose", "input", "No provider of %s takes tokens. Send the texts.", which)
 		err.Details = details
 		return err
 	}
-	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: every endpoint was excluded by %s.", which, strings.Join(excluded, ", "))
+	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider is left for %s: each endpoint was excluded by %s.", which, strings.Join(excluded, ", "))
 	if len(excluded) == 0 {
 		err.Public = fmt.Sprintf("No provider serves %s at present.", which)
 	}
@@ -640,7 +640,7 @@ func (p *planner) nobodyPriced(models []asked, which string, details map[string]
 			paid |= p.unpriced(c.ep, models[c.model].variant)
 		}
 	}
-	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "Nobody who serves %s has a price for %s, for which the provider would charge. Leave it out, or choose a model that has one: "+
+	err := fault.Newf(fault.NoEndpoints, "routing.Choose", "No provider of %s has a price for %s, which costs more than tokens. Leave it out, or choose a model with a price: "+
 		"the prices of an endpoint are in GET /v1/models/{vendor}/{model}/providers.", which, paid)
 	details["unpriced"] = paid.String()
 	err.Details = details

@@ -38,7 +38,7 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	case Ignore:
 		return fmt.Sprintf("%s may not be used.", strings.Join(pref.Ignore, ", "))
 	case ZDR:
-		return fmt.Sprintf("Zero data retention is demanded, and the provider's data policy is %s.", ep.Provider.DataPolicy)
+		return fmt.Sprintf("Zero data retention is required, and the provider's data policy is %s.", ep.Provider.DataPolicy)
 	case DataCollection:
 		return fmt.Sprintf("Data collection is denied, and the provider's data policy is %s.", ep.Provider.DataPolicy)
 	case Quantizations:
@@ -48,13 +48,13 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	case ContextLength:
 		return fmt.Sprintf("The prompt of about %d tokens and an answer of %d do not fit into %d.", needs.PromptTokens, needs.MaxTokens, ep.ContextLength)
 	case MaxCompletionTokens:
-		return fmt.Sprintf("The request asks for up to %d answer tokens, and this endpoint gives at most %d.", needs.MaxTokens, ep.MaxCompletion)
+		return fmt.Sprintf("The request asks for up to %d answer tokens, and this endpoint allows at most %d.", needs.MaxTokens, ep.MaxCompletion)
 	case InputModalities:
-		return fmt.Sprintf("The prompt holds %s, which this endpoint does not take.", needs.Input&^ep.Input)
+		return fmt.Sprintf("The prompt has %s, which this endpoint does not accept.", needs.Input&^ep.Input)
 	case OutputModalities:
-		return fmt.Sprintf("The request asks for %s, which this endpoint does not give.", needs.Output&^ep.Output)
+		return fmt.Sprintf("The request asks for %s, which this endpoint does not produce.", needs.Output&^ep.Output)
 	case NFilter:
-		return fmt.Sprintf("The request asks for %d answers at once, and this endpoint gives at most %d.", needs.N, ep.MaxN)
+		return fmt.Sprintf("The request asks for %d answers at once, and this endpoint allows at most %d.", needs.N, ep.MaxN)
 	case RequireParameters:
 		return fmt.Sprintf("The request requires its parameters, and this endpoint lacks %s.", needs.Params&^ep.Params)
 	case VariantFilter:
@@ -67,9 +67,9 @@ func (p *planner) detail(c *candidate, v catalog.Variant) string {
 	case WebFilter:
 		return "The request asks for a web search, which this endpoint does not have."
 	case UnpricedFilter:
-		return fmt.Sprintf("The request asks for what the provider charges for by itself (%s), and this endpoint has no price for it.", p.unpriced(ep, v))
+		return fmt.Sprintf("The request uses a feature that costs more than tokens (%s), and this endpoint has no price for it.", p.unpriced(ep, v))
 	case softWire:
-		return fmt.Sprintf("The model has endpoints that take the request as the client wrote it, and this one speaks the wire %s.", ep.Provider.Dialect)
+		return fmt.Sprintf("The model has endpoints that take the request unchanged, and this one speaks the wire %s.", ep.Provider.Dialect)
 	case AllowFallbacks:
 		return "No fallbacks are allowed, and another endpoint comes first."
 	case Duplicate:

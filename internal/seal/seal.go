@@ -81,7 +81,7 @@ func (r *Ring) Ready() bool { return r != nil && len(r.masters) > 0 }
 // The result is: format, id of the master key, wrapped record key, encrypted secret. Each of the last two begins with its nonce.
 func (r *Ring) Seal(secret, row, column string) ([]byte, error) {
 	if !r.Ready() {
-		return nil, fault.New(fault.Conflict, "seal.Seal", "No master key is configured, so no secret can be kept. "+Hint)
+		return nil, fault.New(fault.Conflict, "seal.Seal", "No master key is configured, so secrets cannot be stored. "+Hint)
 	}
 	key := make([]byte, keyBytes)
 	_, _ = rand.Read(key) // never fails: it ends the program instead
@@ -147,7 +147,7 @@ func (r *Ring) unwrap(sealed, bound []byte) ([]byte, error) {
 	}
 	m := r.named(sealed[1:headBytes])
 	if m == nil {
-		return nil, fault.Newf(fault.Conflict, "seal.Open", "It was sealed with the master key %s, which is not configured.", KeyID(sealed))
+		return nil, fault.Newf(fault.Conflict, "seal.Open", "It was encrypted with the master key %s, which is not configured.", KeyID(sealed))
 	}
 	wrapped := sealed[headBytes : headBytes+wrapBytes]
 	key, err := m.aead.Open(nil, wrapped[:nonceBytes], wrapped[nonceBytes:], bound)

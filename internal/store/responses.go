@@ -21,7 +21,7 @@ func scanResponse(row Scanner) (r history.Response, err error) {
 
 func noResponse(op string, err error) error {
 	if errors.Is(err, sql.ErrNoRows) {
-		return fault.New(fault.NotFound, op, "There is no response with this id, or it has expired or was not stored.").Because(err)
+		return fault.New(fault.NotFound, op, "There is no response with this id: it does not exist, has expired or was not stored.").Because(err)
 	}
 	return failure(op, err)
 }

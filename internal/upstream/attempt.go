@@ -477,7 +477,7 @@ func (a *attempt) readFault(err error) error {
 	if f := a.interrupted(); f != nil {
 		return f
 	}
-	return dialect.Unavailable(a.ep, "The provider broke off its answer.", err)
+	return dialect.Unavailable(a.ep, "The provider's answer broke off.", err)
 }
 
 // callerFault is the fault of a call whose own context has ended. Nothing else is tried then.
@@ -490,7 +490,7 @@ func callerFault(ctx context.Context) error {
 	if errors.Is(cause, context.DeadlineExceeded) {
 		return fault.New(fault.Timeout, "upstream.Complete", "The request took too long.").Because(cause)
 	}
-	return fault.New(fault.Canceled, "upstream.Complete", "The client went away.").Because(cause)
+	return fault.New(fault.Canceled, "upstream.Complete", "The client closed the connection.").Because(cause)
 }
 
 // Header gives the fields of the answer.

@@ -31,7 +31,7 @@ func TestRecordedSeconds(t *testing.T) {
 func TestLeftOut(t *testing.T) {
 	t.Parallel()
 	all := &task.Transcription{Prompt: "p", Temperature: "1", Extra: []task.Field{{Name: "vad", Value: "1"}}}
-	if got := dialect.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model has no place for: prompt, temperature." {
+	if got := dialect.LeftOut(all, map[string]bool{"vad": true}); got != "The provider of this model does not support: prompt, temperature." {
 		t.Errorf("%q", got)
 	}
 	if got := dialect.LeftOut(all, map[string]bool{"vad": true, "prompt": true, "temperature": true}); got != "" {

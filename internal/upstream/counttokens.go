@@ -60,5 +60,5 @@ func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *com
 var errNoCount = errors.New("upstream: the answer holds no count")
 
 func cannotCount() error {
-	return fault.New(fault.Invalid, "upstream.CountTokens", "The provider of this model counts no tokens.")
+	return fault.New(fault.Invalid, "upstream.CountTokens", "The provider of this model cannot count tokens.")
 }

@@ -38,7 +38,7 @@ const maxJobName = 1 << 10
 
 // unnamed is the fault of an answer that takes a job and does not tell a name that it could be asked for by.
 func unnamed(ep *catalog.Endpoint) *fault.Error {
-	return dialect.Unavailable(ep, "The provider took the job and did not name it.", nil)
+	return dialect.Unavailable(ep, "The provider accepted the job without an id.", nil)
 }
 
 // asked is the fault of a submission, with the provider's name for the request.

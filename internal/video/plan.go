@@ -40,7 +40,7 @@ func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.S
 		return Plan{}, err
 	}
 	if pref.ZDR { // a provider keeps the video until it has been fetched
-		e := fault.New(fault.NoEndpoints, "video.Plan", "Videos are kept by their providers for a while, so none is made with zero data retention.")
+		e := fault.New(fault.NoEndpoints, "video.Plan", "Videos cannot be made with zero data retention: providers store them for some time.")
 		e.Details = map[string]any{"excluded_by": []string{"zdr"}}
 		return Plan{}, e
 	}
@@ -124,10 +124,10 @@ func (r *Request) fitSize(facts *catalog.VideoFacts) error {
 	case r.Resolution == "":
 		r.Resolution = resolution
 	case resolution != "" && r.Resolution != resolution:
-		return fault.Field("video.Plan", "size", "The size %s is of resolution %s, but resolution says %s.", r.Size, resolution, r.Resolution)
+		return fault.Field("video.Plan", "size", "size %s has resolution %s, but resolution is %s. Send one of them.", r.Size, resolution, r.Resolution)
 	}
 	if x, y, ok := dimensions(r.AspectRatio, ":"); ok && !alike(width*y, height*x) {
-		return fault.Field("video.Plan", "size", "The size %s does not have the aspect ratio %s.", r.Size, r.AspectRatio)
+		return fault.Field("video.Plan", "size", "size %s does not have the aspect_ratio %s. Send one of them.", r.Size, r.AspectRatio)
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (r *Request) fitFrames(facts *catalog.VideoFacts) error {
 			return notAllowed(param, f.Frame, facts.FrameImages)
 		}
 		if slices.ContainsFunc(r.Frames[:i], func(g Media) bool { return g.Frame == f.Frame }) {
-			return fault.Field("video.Plan", param, "There can be one image for %s.", f.Frame)
+			return fault.Field("video.Plan", param, "frame_images must have at most one image for %s.", f.Frame)
 		}
 	}
 	if len(r.Frames) > 0 {

@@ -48,7 +48,7 @@ func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) er
 	j.Failures++
 	if fault.Is(err, fault.NotFound) && j.Failures >= unknownPolls {
 		s.lost(j, err)
-		return s.end(ctx, j, Failed, "The provider does not know the job any more.", fault.ProviderUnavailable.String())
+		return s.end(ctx, j, Failed, "The provider does not have the job any more.", fault.ProviderUnavailable.String())
 	}
 	if j.Failures == 1 || j.Failures%10 == 0 {
 		s.cfg.Report("a provider does not tell of a video job", j, err)

@@ -20,7 +20,7 @@ import (
 
 // TooMany refuses a job of a user who has as many active ones as he may.
 func TooMany(limit int, active []string) error {
-	e := fault.Newf(fault.RateLimited, "video.Submit", "There may be %d video jobs at a time; wait for one of them to end.", limit)
+	e := fault.Newf(fault.RateLimited, "video.Submit", "At most %d video jobs can run at a time. Wait for one to end.", limit)
 	e.RetryAfter = retryAfterLimit
 	e.Details = map[string]any{"reason": "video_limit", "limited_by": "max_active_per_user", "limit": limit, "active_jobs": active}
 	return e
@@ -283,7 +283,7 @@ func (s *Service) accept(ctx context.Context, j *Job) error {
 	err := write(short)
 	switch {
 	case fault.Is(err, fault.Conflict), fault.Is(err, fault.NotFound):
-		e := fault.New(fault.StorageUnavailable, "video.Submit", "The job could not be kept in time; nothing was begun.").Because(err)
+		e := fault.New(fault.StorageUnavailable, "video.Submit", "The job could not be stored in time, and nothing was started. Try again.").Because(err)
 		e.RetryAfter = retryAfterRace
 		return e
 	case err != nil:
@@ -376,7 +376,7 @@ func (s *Service) noJob(cause error) error {
 	if n := s.cfg.ForgetAfter / day; s.cfg.ForgetAfter%day == 0 && n > 1 {
 		after = strconv.Itoa(int(n)) + " days"
 	}
-	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are forgotten %s after their end.", after).Because(cause)
+	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are deleted %s after their end.", after).Because(cause)
 }
 
 // shown makes a job look as its times say, whether or not a worker has been there.
@@ -431,7 +431,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 			return j, err
 		}
 	}
-	e := fault.New(fault.StorageUnavailable, "video.Delete", "The video job changes all the time; try again.")
+	e := fault.New(fault.StorageUnavailable, "video.Delete", "The video job is being changed by another request. Try again.")
 	e.RetryAfter = retryAfterRace
 	return nil, e
 }
@@ -439,7 +439,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 // cancel ends a job. First it is taken from whoever works on it, so that no provider is asked for it meanwhile.
 func (s *Service) cancel(ctx context.Context, j *Job, reported *bool) error {
 	if j.Submitting {
-		e := fault.New(fault.ProviderUnavailable, "video.Delete", "The job is being handed to its provider at this moment; try again in a few seconds.")
+		e := fault.New(fault.ProviderUnavailable, "video.Delete", "The job is being submitted to its provider. Try again in a few seconds.")
 		e.RetryAfter = retryAfterRace
 		return e
 	}
@@ -450,7 +450,7 @@ func (s *Service) cancel(ctx context.Context, j *Job, reported *bool) error {
 	*j = *seized
 	if j.State == InProgress && !*reported {
 		if err := s.cancelUpstream(ctx, j); err != nil {
-			e := fault.New(fault.ProviderUnavailable, "video.Delete", "The provider did not cancel this job, so it goes on.").Because(err)
+			e := fault.New(fault.ProviderUnavailable, "video.Delete", "The provider did not cancel this job. It continues.").Because(err)
 			e.Upstream = fault.From(err).Upstream
 			return e
 		}
@@ -531,7 +531,7 @@ func (s *Service) Open(ctx context.Context, user, id string, index int, header s
 		return nil, j, err
 	}
 	if index < 0 || index >= len(j.Outputs) {
-		return nil, j, fault.Newf(fault.NotFound, "video.Open", "The job has no video of index %d; the last is %d.", index, len(j.Outputs)-1)
+		return nil, j, fault.Newf(fault.NotFound, "video.Open", "The job has no video with index %d; the last index is %d.", index, len(j.Outputs)-1)
 	}
 	o, r := &j.Outputs[index], ParseRange(header)
 	c, err := s.open(ctx, j, o, r)
@@ -604,7 +604,7 @@ func (s *Service) openKept(ctx context.Context, o *Output, r *Range) (*Content, 
 
 // errNoContents is the error of a kept video on a node whose configuration has no content store.
 func errNoContents() error {
-	return fault.New(fault.StorageUnavailable, "video.Open", "This node has no content store, and the video is in one.")
+	return fault.New(fault.StorageUnavailable, "video.Open", "The video is in a blob store that this node does not have.")
 }
 
 // unread is what a client hears when a finished video cannot be read.

@@ -109,7 +109,7 @@ func (s *Service) submitTo(ctx context.Context, ep *catalog.Endpoint, j *Job) (A
 	defer cancel()
 	a, err := s.Upstream.Submit(ctx, ep, j.submission())
 	if err == nil && a.ID == "" {
-		err = fault.New(fault.ProviderUnavailable, "video.Submit", "The provider took the job and did not name it.")
+		err = fault.New(fault.ProviderUnavailable, "video.Submit", "The provider accepted the job without an id.")
 	}
 	return a, err
 }

@@ -182,7 +182,7 @@ func (s *Service) step(ctx context.Context, j *Job) (copying func()) {
 func (s *Service) due(ctx context.Context, j *Job) (copying func(), err error) {
 	switch {
 	case !j.Accepted && j.Active(): // its client was refused, or has waited in vain
-		return nil, s.end(ctx, j, Failed, "The job could not be accepted in time; nothing was begun.", fault.StorageUnavailable.String())
+		return nil, s.end(ctx, j, Failed, "The job could not be accepted in time, and nothing was started. Try again.", fault.StorageUnavailable.String())
 	case j.State == Pending:
 		return nil, s.submit(ctx, j)
 	case j.State == InProgress:

@@ -70,5 +70,5 @@ func within(at string, object []byte, diverts func(string) bool) string {
 // Diverted is the fault of a request with a field that would divert it.
 func Diverted(op, path string) *fault.Error {
 	path = clip([]byte(path))
-	return fault.Field(op, path, "%s cannot be set in a request: where it goes, by whose credentials and who is told is up to this gateway. Leave the field out.", path)
+	return fault.Field(op, path, "%s cannot be set in a request: the gateway decides where requests go and with which credentials. Leave the field out.", path)
 }

@@ -38,6 +38,6 @@ func (r *Reader) imageAddress() string {
 			return string(text)
 		}
 	}
-	r.Fail(fault.Invalid, "%s must be an address such as https://... or data:image/...", r.Path())
+	r.Fail(fault.Invalid, "%s must be a URL such as https://... or data:image/...", r.Path())
 	return ""
 }

@@ -43,7 +43,7 @@ func (r *Reader) Metadata() []byte {
 		out = rawjson.AppendString(append(rawjson.AppendString(out, name), ':'), value)
 	}
 	if out = append(out, '}'); len(out) > MaxMetadataBytes {
-		r.FailAt(fault.StringTooLong, "metadata", "metadata takes more than %d bytes; send shorter values, or fewer of them.", MaxMetadataBytes)
+		r.FailAt(fault.StringTooLong, "metadata", "metadata has more than %d bytes. Send shorter or fewer values.", MaxMetadataBytes)
 		return nil
 	}
 	return out

@@ -141,7 +141,7 @@ func (r *Reader) use(p *plugin, req *completion.Request) {
 		}
 	case "moderation":
 		if p.enabled {
-			r.Fail(fault.Invalid, "This installation has no moderation plugin configured.")
+			r.Fail(fault.Invalid, "This gateway has no moderation plugin.")
 		}
 	case "":
 		r.FailIn(fault.Invalid, "id", "A plugin needs an id.")
@@ -153,7 +153,7 @@ func (r *Reader) use(p *plugin, req *completion.Request) {
 func (r *Reader) web(p *plugin, req *completion.Request) {
 	switch {
 	case p.engine != "" && p.engine != "native":
-		r.FailIn(fault.Invalid, "engine", "This installation has no search engine %q for the web plugin; native is the provider's own.", p.engine)
+		r.FailIn(fault.Invalid, "engine", "The web plugin has no engine %q. Use native, the provider's own search.", p.engine)
 	case p.enabled:
 		search := p.search
 		req.Search, req.Needs.Search, req.Needs.Web = &search, true, true

@@ -224,7 +224,7 @@ func Defaults(text []byte) (routing.Preferences, error) { return defaults(text, 
 func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 	const op = "wire.DefaultPreferences"
 	if len(text) > maxDefaults {
-		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences may have %d bytes.", maxDefaults)
+		return routing.Preferences{}, fault.Field(op, "provider", "Provider preferences must have at most %d bytes.", maxDefaults)
 	}
 	if err := rawjson.Check(text, rawjson.Limits{Depth: 8, Keys: 100, Values: 2000}); err != nil {
 		return routing.Preferences{}, err

@@ -294,7 +294,7 @@ func (r *Reader) Int(lo, hi int64) (v int64, ok bool) {
 	}
 	switch {
 	case lo == math.MinInt64:
-		r.Fail(fault.Invalid, "%s must be an integer of 64 bits.", r.Path())
+		r.Fail(fault.Invalid, "%s must be a 64-bit integer.", r.Path())
 	case hi == math.MaxInt64:
 		r.Fail(fault.Invalid, "%s must be an integer of at least %d.", r.Path(), lo)
 	default:
@@ -331,7 +331,7 @@ func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
 		return nil, false
 	}
 	if text, ok = rawjson.Unquote(raw); !ok {
-		r.Fail(fault.Invalid, "%s is not a valid string.", r.Path())
+		r.Fail(fault.Invalid, "%s is not a valid UTF-8 string.", r.Path())
 		return nil, false
 	}
 	if len(text) > maxChars && utf8.RuneCount(text) > maxChars {

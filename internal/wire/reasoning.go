@@ -90,7 +90,7 @@ func (a *ReasoningAsked) Judge(r *Reader) completion.Reasoning {
 	case a.Effort != "" && a.ShortForm != "" && a.Effort != a.ShortForm:
 		r.FailAt(fault.Invalid, "reasoning_effort", "reasoning_effort is %s but reasoning.effort is %s.", a.ShortForm, a.Effort)
 	case effort != "" && a.MaxTokens > 0:
-		r.FailAt(fault.Invalid, "reasoning.max_tokens", "An effort and reasoning.max_tokens exclude each other.")
+		r.FailAt(fault.Invalid, "reasoning.max_tokens", "Send reasoning.effort or reasoning.max_tokens, not both.")
 	case effort == "none" && a.Enabled == On:
 		r.FailAt(fault.Invalid, "reasoning.enabled", "The effort none contradicts reasoning.enabled true.")
 	case a.Enabled == Off && (effort != "" && effort != "none" || a.MaxTokens > 0):

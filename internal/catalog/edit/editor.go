@@ -333,7 +333,7 @@ func (e *Editor) setKey(row *Row, key string, named bool) error {
 	}
 	file := strings.HasPrefix(strings.TrimSpace(key), "{") // the key file of a service account, which is not sent as it is
 	if len(key) > maxKey || !file && strings.ContainsAny(key, "\r\n\x00 ") {
-		return fault.Field("edit.Change", "api_key", "api_key holds a space or a line break, or is too long.")
+		return fault.Field("edit.Change", "api_key", "api_key contains a space or a line break, or is too long.")
 	}
 	sealed, err := e.ring.Seal(key, sealedRow(row.ID), sealedColumn)
 	if err != nil {

@@ -18,7 +18,7 @@ func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row
 		return nil
 	}
 	refusal := func(elsewhere string) error {
-		return fault.Field("edit.Change", "api_key", "The provider %q would send its key to %s, for which it was not given: give api_key or api_key_env in the same change.", c.ID, elsewhere)
+		return fault.Field("edit.Change", "api_key", "The key of the provider %q was not given for %s: give api_key or api_key_env in the same change.", c.ID, elsewhere)
 	}
 	if row.Sealed != nil || row.Spec["api_key_env"] != "" {
 		var known []string

@@ -66,7 +66,7 @@ func setHeader(p *catalog.Provider, name, value string) error {
 	}
 	for _, word := range []string{"auth", "key", "token", "secret", "cookie", "password"} {
 		if strings.Contains(strings.ToLower(name), word) {
-			return fault.Field("edit.Provider", "headers."+clip(name), "The header %q looks like a credential, and headers are shown to whoever may read the catalog: use api_key.", clip(name))
+			return fault.Field("edit.Provider", "headers."+clip(name), "The header %q looks like a credential, and headers are visible in the catalog: use api_key.", clip(name))
 		}
 	}
 	if p.Headers == nil {
@@ -177,7 +177,7 @@ func (s Spec) modalities(name string, into *catalog.Modality) error {
 	for _, word := range s.words(name) {
 		bit := catalog.ModalityNamed(word)
 		if bit == 0 {
-			return fault.Field("edit.Endpoint", name, "%q is none of text, image, audio, file, video.", clip(word))
+			return fault.Field("edit.Endpoint", name, "%q is not one of text, image, audio, file, video.", clip(word))
 		}
 		*into |= bit
 	}
@@ -273,7 +273,7 @@ func (p *pricer) price(inRubles, inDollars string, convert func(string) (money.P
 	name, text, read := inRubles, rubles, money.ParsePrice
 	switch {
 	case hasRubles && hasDollars:
-		return p.fail(fault.Field("edit.Endpoint", inDollars, "There is a price in rubles and one in dollars for the same: %s and %s.", inRubles, inDollars))
+		return p.fail(fault.Field("edit.Endpoint", inDollars, "%s and %s are prices for the same, in rubles and in dollars: keep one.", inRubles, inDollars))
 	case hasDollars:
 		p.dollars = true
 		name, text, read = inDollars, usd, convert

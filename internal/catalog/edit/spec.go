@@ -158,7 +158,7 @@ const (
 // check fails with fault.Invalid, naming the field, for names that are none and texts that are not of their type.
 func (s Spec) check(k Kind) error {
 	if len(s) > maxFields {
-		return fault.Newf(fault.Invalid, "edit.check", "A row may have %d fields.", maxFields)
+		return fault.Newf(fault.Invalid, "edit.check", "A row must have at most %d fields.", maxFields)
 	}
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		t := FieldType(k, name)
@@ -173,7 +173,7 @@ func (s Spec) check(k Kind) error {
 }
 
 func unknownField(k Kind, name string) error {
-	return fault.Field("edit.check", clip(name), "A row of kind %s has no field of that name.", k)
+	return fault.Field("edit.check", clip(name), "A row of kind %s has no field of this name.", k)
 }
 
 func (t Type) fits(text string) bool {

@@ -170,7 +170,7 @@ func described(models []catalog.ModelInfo, v *EndpointView) ([]catalog.ModelInfo
 		case text == "":
 			continue
 		case *f.into != "" && *f.into != text:
-			return nil, fault.Field("edit.Build", f.name, "The endpoint %q says %q of %s, but what stands elsewhere is %q.", v.ID, text, v.Model, clip(*f.into))
+			return nil, fault.Field("edit.Build", f.name, "The endpoint %q has %q for %s, but another declaration of the model has %q.", v.ID, text, v.Model, clip(*f.into))
 		}
 		*f.into, said = text, true
 	}
@@ -203,7 +203,7 @@ func conflicts(b *Base, s *State) error {
 	for i := range s.Rows {
 		r := &s.Rows[i]
 		if at, declared := b.where(r.Kind, r.ID); declared {
-			found = append(found, fmt.Sprintf("The %s %q is declared at %s and stands in the database, too: take it out of one of them (out of the database: weir catalog %s remove %s).",
+			found = append(found, fmt.Sprintf("The %s %q is declared at %s and is in the database, too: remove it from one of them (from the database: weir catalog %s remove %s).",
 				r.Kind, r.ID, at, r.Kind, r.ID))
 		}
 	}

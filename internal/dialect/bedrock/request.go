@@ -72,7 +72,7 @@ func (e *encoder) check() error {
 	}
 	switch {
 	case e.req.Search != nil: // not merely offered to the model
-		return dialect.Cannot("plugins", "a search of the web")
+		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
 	}
@@ -96,7 +96,7 @@ func (e *encoder) reasoning() error {
 		}
 		return nil
 	case other, nova:
-		e.notice = append(e.notice, "Reasoning was left to the model, because the provider has no setting for it.")
+		e.notice = append(e.notice, "The reasoning setting was left out, because the provider has none.")
 		return nil
 	case anthropic:
 	}
@@ -164,7 +164,7 @@ func (e *encoder) tools() {
 	list, called := e.p.Tools, e.called()
 	if c.Mode == completion.ChoiceNone {
 		if len(list) > 0 && len(called) > 0 {
-			e.notice = append(e.notice, "The model may call tools, because the provider cannot be told that it must not.")
+			e.notice = append(e.notice, "tool_choice none was left out, because the provider does not support it.")
 		}
 		list = nil
 	}
@@ -261,7 +261,7 @@ func (e *encoder) choice() {
 	case completion.ChoiceUnset, completion.ChoiceNone:
 	}
 	if e.p.Serial {
-		e.notice = append(e.notice, "The model may call several tools at once, because the provider cannot be told otherwise.")
+		e.notice = append(e.notice, "parallel_tool_calls was left out, because the provider does not support it.")
 	}
 }
 
@@ -348,7 +348,7 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 	format := formatOf(kind, m)
 	switch {
 	case m.Base64 == nil:
-		return dialect.Cannot("messages", "a file by its address or by another provider's id; send its content")
+		return dialect.Cannot("messages", "a file by URL or by another provider's id; send its data")
 	case format == "":
 		return dialect.Cannot("messages", "files of type "+m.Type)
 	}

@@ -165,9 +165,9 @@ func TestNotices(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
 		`"web_search_options":{},` + ask: completion.NoticeSearch,
-		`"parallel_tool_calls":false,"tools":[{"type":"function","function":{"name":"f"}}],` + ask:                                                                                                                                                                                         "several tools",
+		`"parallel_tool_calls":false,"tools":[{"type":"function","function":{"name":"f"}}],` + ask:                                                                                                                                                                                         "parallel_tool_calls was left out",
 		`"reasoning":{"effort":"high"},"tool_choice":"required","max_tokens":5000,"tools":[{"type":"function","function":{"name":"f"}}],` + ask:                                                                                                                                            "Reasoning was left out",
-		`"tool_choice":"none","tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"a"}]`: "may call tools",
+		`"tool_choice":"none","tools":[{"type":"function","function":{"name":"f"}}],"messages":[{"role":"user","content":"q"},{"role":"assistant","tool_calls":[{"id":"1","type":"function","function":{"name":"f","arguments":"{}"}}]},{"role":"tool","tool_call_id":"1","content":"a"}]`: "tool_choice none was left out",
 	} {
 		got, err := new(bedrock.Dialect).Request(endpoint(nil), fromChat(t, body))
 		if err != nil || !strings.Contains(got.Notice, want) {

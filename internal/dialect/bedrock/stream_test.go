@@ -65,7 +65,7 @@ func TestStream(t *testing.T) {
 		{"an error without words", message("\x0d:message-type\x07\x00\x05error\x0b:error-code\x07\x00\x01x\x0e:error-message\x07\x00\x02no", ""), "fault provider_unavailable next=1: The provider failed.\n"},
 		{"no end", event("contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"a"}}`), "[0] head{   } text=\"a\"\nfault provider_unavailable next=1: The provider ended its answer early.\n"},
 		{"cost before the end", event("metadata", `{"usage":{"inputTokens":1}}`), "fault provider_unavailable next=1: The provider ended its answer early.\n"},
-		{"a block that is none", event("contentBlockDelta", `{"delta":{"text":"a"}}`), "fault provider_unavailable next=1: The provider sent an answer that cannot be read.\n"},
+		{"a block that is none", event("contentBlockDelta", `{"delta":{"text":"a"}}`), "fault provider_unavailable next=1: The provider sent an invalid answer.\n"},
 		{"headers of every type", message("\x01a\x00\x01b\x01\x01c\x02\x01\x01d\x03\x01\x02\x01e\x04\x01\x02\x03\x04\x01f\x05\x01\x02\x03\x04\x05\x06\x07\x08\x01g\x06\x00\x01\x01\x01h\x08\x01\x02\x03\x04\x05\x06\x07\x08\x01i\x09"+strings.Repeat("u", 16)+
 			"\x0d:message-type\x07\x00\x05event\x0b:event-type\x07\x00\x0bmessageStop", stop), "[0] head{   } finish=stop/end_turn\n[0] done\n"},
 	} {
@@ -92,7 +92,7 @@ func TestFrames(t *testing.T) {
 		b = binary.BigEndian.AppendUint32(b, headers)
 		return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))) + strings.Repeat("\x00", 16)
 	}
-	const unreadable, large, early = "cannot be read", "too large", "ended its answer early"
+	const unreadable, large, early = "invalid answer", "too large", "ended its answer early"
 	for _, tc := range []struct{ name, body, want string }{
 		{"the length", changed(3, 1), unreadable}, {"its checksum", changed(9, 1), unreadable}, {"a header", changed(15, 1), unreadable}, {"the payload", changed(len(good)-9, 1), unreadable},
 		{"the checksum", changed(len(good)-1, 1), unreadable},

@@ -59,7 +59,7 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 		return out, nil
 	}
 	if m := p.Choice.Mode; m == completion.ChoiceRequired || m == completion.ChoiceTool {
-		out.Notice = "Reasoning was left out, because the provider does not take it together with a tool that must be called."
+		out.Notice = "Reasoning was left out, because the provider does not support it together with a required tool call."
 		return out, nil
 	}
 	usual := req.AnswerCap(ep.MaxCompletion)
@@ -71,14 +71,14 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 		return out, nil
 	}
 	if p.Orphaned(completion.FormatAnthropic) {
-		out.Notice = "The model does not reason in this answer: the turn under way was begun by another provider."
+		out.Notice = "Reasoning is off in this answer, because another provider began this turn."
 		return out, nil
 	}
 	out.On, out.Budget = true, r.BudgetOf(usual)
 	switch {
 	case req.MaxTokens > out.Budget:
 	case req.MaxTokens > 0:
-		return out, fault.Field("claude.Decide", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", req.MaxTokens, out.Budget)
+		return out, fault.Field("claude.Decide", "max_tokens", "The longest answer (%d tokens) must be above the reasoning budget (%d tokens).", req.MaxTokens, out.Budget)
 	case out.Cap <= out.Budget:
 		out.Cap = out.Budget + UsualCap
 	}

@@ -58,9 +58,9 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	case !ok:
 		return dialect.NotServed(ep)
 	case t.Logprobs:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model gives no log probabilities."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not return log probabilities."))
 	case len(t.SpeakerRefs) > 0:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not support known speakers."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		body, err := dialect.Object(ask, call(ep, t))

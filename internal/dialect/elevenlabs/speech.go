@@ -26,13 +26,13 @@ func speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*com
 	speed, _ := strconv.ParseFloat(t.Speed, 64)
 	switch {
 	case !isVoice(t.Voice):
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model knows voices by their ids, such as JBFqnCBsd6RMkjVDRZzb."))
+		return dialect.Fails(dialect.Unsupported(ep, "voice must be an id of the provider of this model, such as JBFqnCBsd6RMkjVDRZzb."))
 	case formats[t.Format] == "":
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model speaks mp3, opus, wav and pcm."))
+		return dialect.Fails(dialect.Unsupported(ep, "response_format must be mp3, opus, wav or pcm for the provider of this model."))
 	case t.Instructions != "":
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes no instructions on how to speak."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not take instructions."))
 	case t.Speed != "" && (speed < slowest || speed > fastest):
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model speaks at a speed from 0.7 to 1.2."))
+		return dialect.Fails(dialect.Unsupported(ep, "speed must be from 0.7 to 1.2 for the provider of this model."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		answer, err := ask.Do(speechCall(ep, t))

@@ -16,9 +16,9 @@ import (
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case t.Logprobs:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model gives no log probabilities of tokens."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not return log probabilities."))
 	case len(t.SpeakerRefs) > 0:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not support known speakers."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		body, err := dialect.Object(ask, transcriptionCall(ep, t))

@@ -136,7 +136,7 @@ func Texts(ep *catalog.Endpoint, batch []task.Input) ([]string, error) {
 	for i := range batch {
 		var plain bool
 		if out[i], plain = Text(&batch[i]); !plain {
-			return nil, unsupported(ep, "input", "The provider of this model embeds texts alone.")
+			return nil, unsupported(ep, "input", "The provider of this model embeds text only.")
 		}
 	}
 	return out, nil
@@ -144,12 +144,12 @@ func Texts(ep *catalog.Endpoint, batch []task.Input) ([]string, error) {
 
 // NoTokens is the fault of an endpoint that takes texts where a client sends tokens.
 func NoTokens(ep *catalog.Endpoint) error {
-	return unsupported(ep, "input", "This model does not take tokens of another tokenizer: send the texts themselves.")
+	return unsupported(ep, "input", "This model does not take tokens. Send the texts.")
 }
 
 // NoDimensions is the fault of an endpoint whose vectors have one size.
 func NoDimensions(ep *catalog.Endpoint) error {
-	return unsupported(ep, "dimensions", "This model does not support specifying dimensions.")
+	return unsupported(ep, "dimensions", "This model does not support dimensions.")
 }
 
 func unsupported(ep *catalog.Endpoint, param, public string) *fault.Error {

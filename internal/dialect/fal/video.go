@@ -36,7 +36,7 @@ func encodeVideo(ep *catalog.Endpoint, r *video.Request) (app string, body []byt
 	}
 	first, last := dialect.Frame(r, video.FirstFrame), dialect.Frame(r, video.LastFrame)
 	if first == "" && last != "" {
-		return "", nil, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+		return "", nil, dialect.Unsupported(ep, "The provider of this model takes a last_frame only together with a first_frame.")
 	}
 	app = ep.UpstreamID
 	veo := strings.Contains(app, "/veo")

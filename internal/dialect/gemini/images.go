@@ -134,7 +134,7 @@ func (p *painter) contents() ([]byte, error) {
 		data, err := imagefile.FromURL(address)
 		info, ok := imagefile.Of(data)
 		if err != nil || !ok {
-			return nil, fault.Field("gemini.paint", "input_references", "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
+			return nil, fault.Field("gemini.paint", "input_references", "Each reference image must be a complete PNG, JPEG, WebP or GIF file.")
 		}
 		b = rawjson.AppendText(append(b, `{"inlineData":{"mimeType":`...), info.MediaType)
 		b = rawjson.AppendText(append(b, `,"data":`...), encoded)
@@ -193,7 +193,7 @@ func (p *painter) refused(reason string) error {
 func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	t, unsent := p.t, p.unsent()
 	if len(t.References) > 0 {
-		return dialect.MadeImages{}, dialect.Unsupported(p.ep, "The provider of this model does not make pictures from others.")
+		return dialect.MadeImages{}, dialect.Unsupported(p.ep, "The provider of this model does not support input_references.")
 	}
 	var config, output dialect.Members
 	config.Int("sampleCount", int64(count))

@@ -30,10 +30,10 @@ func (e *encoder) encode() ([]byte, error) {
 		e.notice = append(e.notice, completion.NoticeReasoning)
 	}
 	if e.p.Serial && len(e.p.Tools) > 1 {
-		e.notice = append(e.notice, "The provider of this model may make several tool calls at once: it cannot be told not to.")
+		e.notice = append(e.notice, "parallel_tool_calls was left out, because the provider does not support it.")
 	}
 	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
-		e.notice = append(e.notice, "The provider of this model does not search the web while there are tools: it was not offered to.")
+		e.notice = append(e.notice, "The web search was left out, because the provider has none together with tools.")
 	}
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
@@ -191,7 +191,7 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 		e.Name("fileUri").Text(m.URL)
 		e.Close("}}")
 	default:
-		return dialect.Cannot("messages", "files by the id of another provider")
+		return dialect.Cannot("messages", "files by another provider's id")
 	}
 	return nil
 }
@@ -436,7 +436,7 @@ func (e *encoder) thinking() error {
 	case r.BudgetOf(answerCap) > 0:
 		budget := r.BudgetOf(answerCap)
 		if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
-			return fault.Field("gemini.Request", "max_tokens", "The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+			return fault.Field("gemini.Request", "max_tokens", "The longest answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
 		}
 		e.Name("thinkingBudget").Int(budget)
 	}

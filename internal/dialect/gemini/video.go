@@ -74,7 +74,7 @@ func videoInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]b
 		m.Raw(x.name, still)
 	}
 	if m.Has("lastFrame") && !m.Has("image") {
-		return nil, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+		return nil, dialect.Unsupported(ep, "The provider of this model takes a last_frame only together with a first_frame.")
 	}
 	list, err := dialect.ImageReferences(ep, r, mostStills)
 	if err != nil || len(list) == 0 {

@@ -49,7 +49,7 @@ func (e *encoder) check() error {
 	}
 	switch {
 	case e.req.Search != nil: // not merely offered to the model
-		return dialect.Cannot("plugins", "a search of the web")
+		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
 	}
@@ -150,7 +150,7 @@ func (e *encoder) user(parts []completion.Part) error {
 			continue
 		}
 		if part.Media.FileID == "" {
-			return dialect.Cannot("messages", "pictures, sound and documents but by the id of a file that was uploaded to it")
+			return dialect.Cannot("messages", "images, audio and documents, except by the id of a file that was uploaded to it")
 		}
 		files = append(files, part.Media.FileID)
 	}
@@ -217,7 +217,7 @@ func states(parts []completion.Part) (list []string) {
 func (e *encoder) result(name string, r *completion.Result) error {
 	for i := range r.Parts {
 		if r.Parts[i].Media != nil {
-			return dialect.Cannot("messages", "pictures and documents as results of tools")
+			return dialect.Cannot("messages", "images and documents in tool results")
 		}
 	}
 	said := []byte(joined(r.Parts))
@@ -273,7 +273,7 @@ func (e *encoder) functions() {
 	default: // without a word the service calls none
 		e.Name("function_call").Text("auto")
 		if c.Mode == completion.ChoiceRequired {
-			e.notice = append(e.notice, "The model may answer without calling a tool, because the provider cannot be told to call any of several.")
+			e.notice = append(e.notice, "tool_choice was left out, because the provider cannot require one of several tools.")
 		}
 	}
 }
@@ -298,7 +298,7 @@ func (e *encoder) sampling() {
 	switch {
 	case !r.Chosen() || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0:
 	case r.Off():
-		e.notice = append(e.notice, "The model may reason, because the provider cannot be told that it must not.")
+		e.notice = append(e.notice, "Reasoning could not be switched off, because the provider has no setting for it.")
 	default:
 		e.Name("reasoning_effort").Text(leveled(r.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))))
 	}

@@ -130,9 +130,9 @@ func TestNotices(t *testing.T) {
 	for body, want := range map[string]string{
 		`"stop":["a"],` + ask:                  "stop sequences",
 		`"web_search_options":{},` + ask:       completion.NoticeSearch,
-		`"reasoning":{"effort":"none"},` + ask: "may reason",
+		`"reasoning":{"effort":"none"},` + ask: "Reasoning could not be switched off",
 		`"messages":[{"role":"user","content":"q"},{"role":"assistant","content":"a","reasoning_details":[{"type":"reasoning.text","format":"anthropic-claude-v1","index":0,"text":"t","signature":"s"}]},{"role":"user","content":"q"}]`: completion.NoticeReasoning,
-		`"tool_choice":"required","tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],` + ask:                                                                                               "without calling a tool",
+		`"tool_choice":"required","tools":[{"type":"function","function":{"name":"f"}},{"type":"function","function":{"name":"g"}}],` + ask:                                                                                               "tool_choice was left out",
 	} {
 		got, err := new(gigachat.Dialect).Request(endpoint(nil), fromChat(t, body))
 		if err != nil || !strings.Contains(got.Notice, want) {

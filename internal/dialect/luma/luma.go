@@ -66,7 +66,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	for _, x := range []struct{ name, frame string }{{"frame0", video.FirstFrame}, {"frame1", video.LastFrame}} {
 		address := dialect.Frame(r, x.frame)
 		if imagefile.IsData(address) {
-			return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes pictures only by their address.")
+			return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes images only by URL.")
 		}
 		if address != "" {
 			keyframes.Raw(x.name, append(rawjson.AppendText([]byte(`{"type":"image","url":`), address), '}'))

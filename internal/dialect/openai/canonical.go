@@ -109,7 +109,7 @@ func (w *writer) user(t *completion.Turn) error {
 	}
 	for i := range said {
 		if m := said[i].Media; m != nil && m.Base64 == nil && m.URL == "" && said[i].Kind != completion.FilePart {
-			return dialect.Cannot("messages", "media by the id of another provider")
+			return dialect.Cannot("messages", "media by another provider's id")
 		}
 	}
 	w.Object()

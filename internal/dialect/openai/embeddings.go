@@ -21,7 +21,7 @@ const (
 	maxInputTokens = 300_000
 )
 
-const noticeInputType = "input_type did not reach the provider: its wire has no such property."
+const noticeInputType = "input_type was left out, because the provider has no such setting."
 
 // embed asks for vectors at /embeddings, as base64 unless the server refuses to be asked so: an answer is a fifth as long.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {

@@ -124,7 +124,7 @@ func (p *painter) call(count int, stream bool) (dialect.Call, error) {
 			return p.form(m, call)
 		}
 		if p.family.dalle {
-			return call, dialect.Unsupported(p.ep, "The provider of this model takes pictures to edit only as data, not by their address.")
+			return call, dialect.Unsupported(p.ep, "The provider of this model takes images to edit only as data, not by URL.")
 		}
 		p.references(m, "images", false)
 	}
@@ -299,11 +299,11 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 func file(w *multipart.Writer, name, address string) error {
 	data, err := imagefile.FromURL(address)
 	if err != nil {
-		return fault.Field("openai.form", name, "A picture to work from is not valid base64.")
+		return fault.Field("openai.form", name, "A reference image is not valid base64.")
 	}
 	info, ok := imagefile.Of(data)
 	if !ok {
-		return fault.Field("openai.form", name, "A picture to work from is no PNG, JPEG, WebP or GIF file, or was cut off.")
+		return fault.Field("openai.form", name, "Each reference image must be a complete PNG, JPEG, WebP or GIF file.")
 	}
 	h := textproto.MIMEHeader{
 		"Content-Disposition": {`form-data; name="` + name + `"; filename="` + "picture." + strings.TrimPrefix(info.MediaType, "image/") + `"`},

@@ -137,7 +137,7 @@ func (e *encoder) budget() (int64, error) {
 	budget := r.BudgetOf(e.req.AnswerCap(e.ep.MaxCompletion))
 	if e.req.MaxTokens > 0 && budget >= e.req.MaxTokens {
 		return 0, fault.Field("openai.Request", "max_tokens",
-			"The cap of the answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
+			"The longest answer (%d tokens) must be above the reasoning budget (%d tokens).", e.req.MaxTokens, budget)
 	}
 	return budget, nil
 }

@@ -115,7 +115,7 @@ func TestWrite(t *testing.T) {
 	if diff := cmp.Diff(want, string(call.Body)); diff != "" {
 		t.Error(diff)
 	}
-	if call.Notice != "Stop sequences were left out: the provider of this model does not take them. Reasoning of another provider was left out." {
+	if call.Notice != "The stop sequences were left out, because the provider has none. Reasoning of another provider was left out." {
 		t.Errorf("%q", call.Notice)
 	}
 }

@@ -121,7 +121,7 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 			e.Name("refusal").Text(part.Text)
 		case completion.ImagePart:
 			if kind == "output_text" {
-				return dialect.Cannot("messages", "pictures as words of the model")
+				return dialect.Cannot("messages", "images in assistant messages")
 			}
 			e.Name("type").Text("input_image")
 			e.media("image_url", "image_url", part.Media)
@@ -134,7 +134,7 @@ func (e *encoder) content(kind string, parts []completion.Part) error {
 			}
 		case completion.AudioPart:
 			if part.Media.Base64 == nil {
-				return dialect.Cannot("messages", "audio by its address")
+				return dialect.Cannot("messages", "audio by URL")
 			}
 			e.Name("type").Text("input_audio")
 			e.Name("input_audio").Object()
@@ -380,10 +380,10 @@ func (e *encoder) settings(p *completion.Prompt) {
 		e.Name("user").Text(dialect.HashUser(req.Account, []byte(req.User)))
 	}
 	if len(p.Stop) > 0 {
-		e.note("Stop sequences were left out: the provider of this model does not take them.")
+		e.note("The stop sequences were left out, because the provider has none.")
 	}
 	if p.Audio != nil {
-		e.note("Spoken output was left out: the provider of this model has none.")
+		e.note("Audio output was left out, because the provider has none.")
 	}
 	e.shape(&p.Format, s.Verbosity)
 }

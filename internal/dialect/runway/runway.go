@@ -71,7 +71,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	case first != "":
 		m.Text("promptImage", first)
 	case last != "":
-		return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes a last frame only together with a first one.")
+		return video.Accepted{}, dialect.Unsupported(ep, "The provider of this model takes a last_frame only together with a first_frame.")
 	}
 	if first != "" {
 		path = "/image_to_video"

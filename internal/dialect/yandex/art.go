@@ -21,7 +21,7 @@ import (
 func art(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if len(t.References) > 0 {
-			yield(nil, dialect.Unsupported(ep, "The provider of this model does not make pictures from others."))
+			yield(nil, dialect.Unsupported(ep, "The provider of this model does not support input_references."))
 			return
 		}
 		out, err := dialect.MakeImages(t.N, 1, func(first, _ int) (dialect.MadeImages, error) { return operate(ask, ep, t, first) })

@@ -34,11 +34,11 @@ var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case containers[t.Format] == "":
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes wav and mp3."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model takes wav and mp3 files only."))
 	case t.Logprobs:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model gives no log probabilities."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not return log probabilities."))
 	case len(t.SpeakerRefs) > 0:
-		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not know speakers by references."))
+		return dialect.Fails(dialect.Unsupported(ep, "The provider of this model does not support known speakers."))
 	}
 	return func(yield func(*completion.Event, error) bool) {
 		ev, err := recognize(ask, ep, t)

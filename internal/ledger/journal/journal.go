@@ -454,7 +454,7 @@ func (j *Journal) Abandon() error {
 }
 
 func noRoom(op string, cause error) error {
-	e := fault.New(fault.StorageUnavailable, op, "The server cannot record this at the moment.").Because(cause)
+	e := fault.New(fault.StorageUnavailable, op, "The charge cannot be recorded at present. Try again.").Because(cause)
 	e.RetryAfter = time.Second
 	return e
 }

@@ -86,11 +86,11 @@ func New(c Config, money Money, now time.Time) *Quotas {
 		Bytes: limit.NewBudget(c.Bytes, Share(c.Bytes, c.UserShare, c.Largest)), cfg: c, money: money,
 		heap: limit.NewHeap(c.MemoryLimit, c.HeapPercent, c.Heap, nil), users: limit.NewCount(), userMost: math.MaxInt64, streams: limit.NewCount(),
 		keys: names(), free: names(),
-		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has used up the calls of the minute that ask no model."},
+		calls:     gate{names(), limit.Rates{limit.PerMinute(c.CallsByUser)}, "user_calls_per_minute", "This user has reached the limit of calls per minute that ask no model."},
 		anonymous: gate{names(), limit.Rates{c.Anonymous}, "anonymous", "Too many requests without a key from this address."},
 		visits:    gate{names(), limit.Rates{limit.PerMinute(c.VisitsByAddress)}, "public_per_minute", "Too many requests without a key from this address."},
-		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with keys that are not valid."},
-		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys are tried from this address."},
+		failures:  gate{names(), limit.Rates{limit.PerMinute(c.FailuresByAddress)}, "failed_auth_per_minute", "Too many requests with invalid keys from this address."},
+		misses:    gate{names(), limit.Rates{missesByAddress}, "unknown_keys", "Too many unknown keys from this address."},
 	}
 	if most := max(c.InFlight*c.UserShare/100, 1); c.UserShare > 0 && most < c.InFlight { // else the node's own limit says no
 		q.userMost = most
@@ -148,9 +148,9 @@ func Crowded(most int64, by, public string) *fault.Error {
 func (q *Quotas) Short(s limit.Shortage, op string) error {
 	switch s {
 	case limit.OfName:
-		return Crowded(q.Bytes.Each(), "max_user_share", "The requests of this user hold as many bytes as those of one user may.")
+		return Crowded(q.Bytes.Each(), "max_user_share", "The requests of this user have reached the memory of one user. Wait for one to end.")
 	case limit.OfAll:
-		return fault.New(fault.Overloaded, op, "The gateway holds too many bytes of requests at the moment.")
+		return fault.New(fault.Overloaded, op, "The gateway's memory for requests is full. Try again later.")
 	}
 	return nil
 }

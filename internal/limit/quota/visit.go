@@ -33,9 +33,9 @@ const (
 )
 
 var allowances = [limit.Dims]struct{ name, public string }{
-	ofRequests: {"requests_per_minute", "This key has used up its requests of the minute."},
-	ofTokens:   {"tokens_per_minute", "This key has used up its tokens of the minute."},
-	ofRubles:   {"rubles_per_minute", "This key has used up its rubles of the minute."},
+	ofRequests: {"requests_per_minute", "This key has reached its limit of requests per minute."},
+	ofTokens:   {"tokens_per_minute", "This key has reached its limit of tokens per minute."},
+	ofRubles:   {"rubles_per_minute", "This key has reached its limit of rubles per minute."},
 }
 
 // Enter lets a request in that will take memory or a provider's time, if the node, its user and, where it is rated, its key have room for it.
@@ -46,7 +46,7 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 	}
 	// The user first: what is refused here must not have taken a place from others, be it for a moment.
 	if !q.users.Enter(caller.User, q.userMost) {
-		return Crowded(q.userMost, "max_user_share", "This user has as many requests under way as one user may have.")
+		return Crowded(q.userMost, "max_user_share", "This user has reached the limit of concurrent requests. Wait for one to end.")
 	}
 	if q.inFlight.Add(1) > q.cfg.InFlight {
 		q.inFlight.Add(-1)
@@ -84,7 +84,7 @@ func (v *Visit) Stream() error {
 		return nil
 	}
 	if !v.q.streams.Enter(v.caller.Key, most) {
-		return Crowded(most, "max_streams_per_key", "This key has as many streams under way as one key may have.")
+		return Crowded(most, "max_streams_per_key", "This key has reached the limit of concurrent streams. Wait for one to end.")
 	}
 	v.inStream = true
 	return nil

@@ -26,7 +26,7 @@ func Default() Limits {
 var (
 	ErrNoPDF     = errors.New("it is no PDF file")
 	ErrEncrypted = errors.New("it is encrypted")
-	ErrNoText    = errors.New("it has no text, only pictures or fonts whose characters cannot be told")
+	ErrNoText    = errors.New("it has no text, only images, or fonts without a character table")
 	ErrTooLarge  = errors.New("it is too large")
 )
 

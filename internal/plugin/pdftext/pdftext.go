@@ -29,8 +29,8 @@ type Limits struct {
 
 // Why a file could not be read, beside the reasons of package pdf.
 var (
-	ErrCostly = errors.New("it takes more memory or time to read than a file may")
-	ErrBroken = errors.New("its structure cannot be followed")
+	ErrCostly = errors.New("reading it takes too much memory or time")
+	ErrBroken = errors.New("its structure is damaged")
 	// ErrUnavailable is no fault of the file.
 	ErrUnavailable = errors.New("the process that reads files cannot be started")
 )

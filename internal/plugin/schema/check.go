@@ -176,7 +176,7 @@ func (k *checker) called(r *rare, name, v []byte, depth int) *wrong {
 			return nil
 		}
 		if w := k.check(r.names, rawjson.AppendString(nil, name), depth+1); w != nil {
-			return is("has a name that the schema does not allow").in(step(name))
+			return is("has a member that the schema does not allow").in(step(name))
 		}
 	}
 	if w := k.required(r.needs[string(name)], v); w != nil {
@@ -255,7 +255,7 @@ func (k *checker) list(n *node, v []byte, depth int) *wrong {
 			least = 1
 		}
 		if bounds(found, least, l.maxFound, "") != nil {
-			return is("does not have the elements demanded")
+			return is("does not have the required elements")
 		}
 	}
 	return bounds(int64(count), l.minItems, l.maxItems, "elements")
@@ -434,7 +434,7 @@ func (k *checker) combined(n *node, v []byte, depth int) *wrong {
 		}
 	}
 	if n.any != nil && !slices.ContainsFunc(n.any, func(s *node) bool { return k.check(s, v, depth+1) == nil }) {
-		return is("fits none of the forms that the schema allows")
+		return is("matches none of the schemas that are allowed")
 	}
 	if n.exactly != nil {
 		fits := 0
@@ -444,7 +444,7 @@ func (k *checker) combined(n *node, v []byte, depth int) *wrong {
 			}
 		}
 		if fits != 1 {
-			return is("must fit exactly one of the forms of the schema and fits %d", fits)
+			return is("must match exactly one of the schemas and matches %d", fits)
 		}
 	}
 	if n.rare != nil {
@@ -455,7 +455,7 @@ func (k *checker) combined(n *node, v []byte, depth int) *wrong {
 
 func (k *checker) conditions(r *rare, v []byte, depth int) *wrong {
 	if r.not != nil && k.check(r.not, v, depth+1) == nil {
-		return is("has a form that the schema forbids")
+		return is("matches a schema that is forbidden")
 	}
 	if r.when == nil {
 		return nil

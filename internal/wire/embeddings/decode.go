@@ -134,7 +134,7 @@ func (d *decoder) list() {
 			return
 		}
 		if kind := d.Kind(); kind != first && kind != rawjson.Invalid {
-			d.Fail(fault.Invalid, "%s is %s, but the elements before it are %s: all must be of one form.", d.Path(), kind, plural(first))
+			d.Fail(fault.Invalid, "%s is %s, but the elements before it are %s: all must have one form.", d.Path(), kind, plural(first))
 			return
 		}
 		switch first {

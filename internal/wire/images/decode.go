@@ -286,7 +286,7 @@ func (d *decoder) image() (address string) {
 			address = d.imageURL()
 		case "file_id":
 			if !rawjson.IsNull(d.Skip()) {
-				d.Fail(fault.Invalid, "%s cannot be used: this gateway keeps no files. Send the picture as image_url, which may be a data: URL.", d.Path())
+				d.Fail(fault.Invalid, "%s cannot be used: this gateway stores no files. Send the image as image_url, which may be a data: URL.", d.Path())
 			}
 		default:
 			d.Skip()
@@ -303,7 +303,7 @@ func (d *decoder) address() string {
 	}
 	text, ok := rawjson.Unquote(raw)
 	if !ok {
-		d.Fail(fault.Invalid, "%s is not a valid string.", d.Path())
+		d.Fail(fault.Invalid, "%s is not a valid UTF-8 string.", d.Path())
 		return ""
 	}
 	if err := checkAddress(text); err != "" {
@@ -319,11 +319,11 @@ func checkAddress(text []byte) string {
 	switch {
 	case bytes.HasPrefix(head, []byte("https://")), bytes.HasPrefix(head, []byte("http://")):
 		if len(text) > maxAddress {
-			return "is too long for an address."
+			return "is too long for a URL."
 		}
 		return ""
 	case !bytes.HasPrefix(head, []byte("data:")):
-		return "must be an http(s) address or a data: URL."
+		return "must be an http://, https:// or data: URL."
 	}
 	mark := bytes.IndexByte(head, ',')
 	if mark < 0 || !bytes.HasSuffix(head[:mark], []byte(";base64")) || !isBase64(text[mark+1:]) {
@@ -359,9 +359,9 @@ func (d *decoder) finish() (*completion.Request, error) {
 	case len(req.Models) == 0:
 		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
 	case !d.prompt:
-		d.FailAt(fault.Invalid, "prompt", "prompt is required: what the picture should show.")
+		d.FailAt(fault.Invalid, "prompt", "prompt is required: a description of the image.")
 	case t.Edit && len(t.References) == 0:
-		d.FailAt(fault.Invalid, "image", "An edit needs a picture: send image in a form, or images in JSON.")
+		d.FailAt(fault.Invalid, "image", "An image is required: send image in a form, or images in JSON.")
 	}
 	if err := d.Err(); err != nil {
 		return nil, err

@@ -31,7 +31,7 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 			break
 		}
 		if err != nil {
-			return nil, fault.New(fault.Invalid, op, "The body is no valid multipart form.").Because(err)
+			return nil, fault.New(fault.Invalid, op, "The body is not a valid multipart form.").Because(err)
 		}
 		if err := f.part(p); err != nil {
 			return nil, err
@@ -51,11 +51,11 @@ type form struct {
 func (f *form) part(p *multipart.Part) error {
 	name := p.FormName()
 	if encoding := p.Header.Get("Content-Transfer-Encoding"); encoding != "" && encoding != "binary" && encoding != "8bit" && encoding != "7bit" {
-		return fault.Field(op, name, "The form's parts must be sent as they are, without a transfer encoding.")
+		return fault.Field(op, name, "The parts of the form must have no Content-Transfer-Encoding.")
 	}
 	data, err := io.ReadAll(p)
 	if err != nil {
-		return fault.New(fault.Invalid, op, "The body is no valid multipart form.").Because(err)
+		return fault.New(fault.Invalid, op, "The body is not a valid multipart form.").Because(err)
 	}
 	isFile := p.FileName() != "" || hasType(p.Header)
 	switch {
@@ -87,7 +87,7 @@ func address(name string, data []byte, isFile bool) (string, error) {
 	}
 	info, ok := imagefile.Of(data)
 	if !ok || info.MediaType == "image/svg+xml" {
-		return "", fault.Field(op, name, "%s is no PNG, JPEG, WebP or GIF file, or was cut off.", name)
+		return "", fault.Field(op, name, "%s must be a complete PNG, JPEG, WebP or GIF file.", name)
 	}
 	return imagefile.URL(info.MediaType, data), nil
 }
@@ -102,7 +102,7 @@ var (
 func (f *form) field(name string, data []byte) error {
 	switch {
 	case f.seen[name]:
-		e := fault.Field(op, name, "%s is given more than once.", name)
+		e := fault.Field(op, name, "%s occurs more than once.", name)
 		e.Kind = fault.DuplicateKey
 		return e
 	case len(f.seen) == maxFields:

@@ -194,7 +194,7 @@ func (d *decoder) field(name string) {
 		d.tier(d.Skip())
 	case "betas", "anthropic_beta":
 		d.Skip()
-		d.Fail(fault.Invalid, "%s has no place in the body: name features of the wire in the header anthropic-beta.", name)
+		d.Fail(fault.Invalid, "%s is not allowed in the body. Send beta features in the header anthropic-beta.", name)
 	default:
 		v := d.Skip()
 		if !rawjson.IsNull(v) {

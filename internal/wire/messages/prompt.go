@@ -122,7 +122,7 @@ func (b *builder) message(at int, v []byte) {
 	case "system":
 		turn.Role = completion.System
 	default:
-		b.fail(path+".role", "A message is the user's or the assistant's.")
+		b.fail(path+".role", "role must be user or assistant.")
 	}
 	b.p.Turns = append(b.p.Turns, turn)
 }
@@ -134,7 +134,7 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 		return []completion.Part{{Text: rawjson.Text(v)}}
 	case rawjson.Array:
 	default:
-		b.fail(path+".content", "Content must be text or a list of blocks.")
+		b.fail(path+".content", "content must be a string or a list of blocks.")
 		return nil
 	}
 	for e := rawjson.ElementsOf(v); e.Next(); {
@@ -218,7 +218,7 @@ func (b *builder) media(path string, v []byte) *completion.Media {
 	case "file":
 		return &completion.Media{FileID: rawjson.TextAt(source, "file_id")}
 	}
-	b.fail(path+".content", "The source of a block must be base64, url or file.")
+	b.fail(path+".content", "source.type must be base64, url or file.")
 	return &completion.Media{}
 }
 

@@ -70,7 +70,7 @@ func (d *decoder) run() {
 	case len(d.req.Models) == 0:
 		d.FailAt(fault.Invalid, "model", "model is required: a slug such as vendor/model.")
 	case !d.query:
-		d.FailAt(fault.Invalid, "query", "query is required: the text that the documents are to answer.")
+		d.FailAt(fault.Invalid, "query", "query is required: a text.")
 	case d.task.Documents == nil:
 		d.FailAt(fault.Invalid, "documents", "documents is required: an array of texts, or of objects with a text.")
 	}

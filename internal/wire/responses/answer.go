@@ -576,7 +576,7 @@ type ending struct {
 }
 
 // cutOff is what is told of an answer that its provider ended with an error.
-const cutOff = `{"error":{"code":"server_error","message":"The provider broke off its answer."},"error_type":"provider_unavailable"}`
+const cutOff = `{"error":{"code":"server_error","message":"The provider's answer broke off."},"error_type":"provider_unavailable"}`
 
 // end closes what is open and reports how the answer ended.
 func (c *composer) end() *ending {

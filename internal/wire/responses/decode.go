@@ -144,9 +144,9 @@ func (d *decoder) finish() {
 	case !d.input && d.out.Previous == "":
 		d.FailAt(fault.InvalidPrompt, "input", "input is required: text or a list of items.")
 	case d.out.Background && !d.out.Store:
-		d.FailAt(fault.Invalid, "background", "A response in the background must be stored.")
+		d.FailAt(fault.Invalid, "background", "background: true requires store: true.")
 	case d.out.StoreAsked && req.Preferences.ZDR:
-		d.FailAt(fault.Invalid, "store", "store: true contradicts provider.zdr: nothing is kept under it.")
+		d.FailAt(fault.Invalid, "store", "store: true contradicts provider.zdr, which stores nothing. Leave one of them out.")
 	}
 	if d.out.Previous != "" {
 		req.Opening = [2]completion.Span{} // the conversation opens elsewhere

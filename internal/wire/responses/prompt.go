@@ -182,7 +182,7 @@ func (b *builder) item(path string, v []byte) {
 	case "reasoning":
 		b.reasoning(v)
 	case "item_reference":
-		b.fail(path, "The item %q is not known.", rawjson.TextAt(v, "id"))
+		b.fail(path, "There is no stored item %q.", rawjson.TextAt(v, "id"))
 	case "web_search_call", "file_search_call", "computer_call", "image_generation_call", "code_interpreter_call", "local_shell_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "compaction":
 		// what a tool of another provider's own did says nothing to this one
 	default:

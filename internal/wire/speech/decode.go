@@ -80,7 +80,7 @@ func (d *decoder) run() {
 	case d.t.Voice == "":
 		d.FailAt(fault.Invalid, "voice", "voice is required: a name, or an object with an id.")
 	case isOpenAI(d.req.Models[0]) && utf8.RuneCountInString(d.t.Input) > maxInputOpenAI:
-		d.FailAt(fault.StringTooLong, "input", "input is longer than %d characters, which is the most that the model %s speaks.", maxInputOpenAI, d.req.Models[0])
+		d.FailAt(fault.StringTooLong, "input", "input must have at most %d characters for the model %s.", maxInputOpenAI, d.req.Models[0])
 	}
 }
 

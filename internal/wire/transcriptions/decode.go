@@ -94,7 +94,7 @@ func (d *decoder) fail(field, format string, args ...any) {
 // once refuses a second value of a field that has one.
 func (d *decoder) once(name string) {
 	if d.seen[name] {
-		d.fail(name, "The field is there twice.")
+		d.fail(name, "The field occurs twice.")
 	}
 	d.seen[name] = true
 }
@@ -136,7 +136,7 @@ func (d *decoder) single(name, value string) {
 		d.model(value)
 	case "language":
 		if len(value) > maxLanguage {
-			d.fail(name, "The language must be a code of ISO 639-1, such as en.")
+			d.fail(name, "language must be an ISO 639-1 code, such as en.")
 		}
 		d.t.Language = value
 	case "prompt":
@@ -192,7 +192,7 @@ func (d *decoder) model(value string) {
 
 func (d *decoder) temperature(value string) {
 	if n, err := strconv.ParseFloat(value, 64); err != nil || !(n >= 0 && n <= 1) || !rawjson.IsNumber([]byte(value)) {
-		d.fail("temperature", "The temperature must be a number from 0 to 1.")
+		d.fail("temperature", "temperature must be a number from 0 to 1.")
 	}
 	d.t.Temperature = value
 }
@@ -216,7 +216,7 @@ func (d *decoder) granularity(value string) {
 func (d *decoder) speaker(name, value string, list []string) []string {
 	switch {
 	case len(list) == maxSpeakers:
-		d.fail(name, "There may be %d known speakers.", maxSpeakers)
+		d.fail(name, "At most %d known speakers are allowed.", maxSpeakers)
 	case value == "":
 		d.fail(name, "It must not be empty.")
 	case name == references:
@@ -239,9 +239,9 @@ func (d *decoder) reference(url string) {
 	info, err := audio.Probe(bytes.NewReader(recording), int64(len(recording)))
 	switch {
 	case err != nil:
-		d.fail(references, "The recording is in none of the formats that a file may have.")
+		d.fail(references, "The recording has an unknown format. Send one of the formats of file.")
 	case info.Exact && (info.Duration < minReference || info.Duration > maxReference):
-		d.fail(references, "A reference must last from %d to %d seconds.", minReference/time.Second, maxReference/time.Second)
+		d.fail(references, "A speaker reference must last from %d to %d seconds.", minReference/time.Second, maxReference/time.Second)
 	}
 }
 
@@ -278,7 +278,7 @@ func (d *decoder) check() {
 	for _, row := range table {
 		if strings.HasPrefix(name, row.prefix) {
 			if !slices.Contains(row.formats, d.t.Response) {
-				d.fail("response_format", "The model %s gives %s.", d.req.Models[0], strings.Join(row.formats, ", "))
+				d.fail("response_format", "The model %s supports %s.", d.req.Models[0], strings.Join(row.formats, ", "))
 				d.allowed(row.formats)
 			}
 			break
@@ -288,15 +288,15 @@ func (d *decoder) check() {
 	own := strings.HasPrefix(name, "gpt-4o-")
 	switch {
 	case (d.t.Words || d.t.Segments) && d.t.Response != formatVerbose:
-		d.fail("timestamp_granularities", "Timestamps are only in verbose_json.")
+		d.fail("timestamp_granularities", "timestamp_granularities requires response_format verbose_json.")
 	case d.t.Logprobs && (d.t.Response != formatJSON || own && diarize || strings.HasPrefix(name, "whisper")):
-		d.fail("include", "Log probabilities are only in json, and only of gpt-4o-transcribe and gpt-4o-mini-transcribe.")
+		d.fail("include", "logprobs requires response_format json and the model gpt-4o-transcribe or gpt-4o-mini-transcribe.")
 	case d.t.Prompt != "" && diarize:
-		d.fail("prompt", "A model that tells speakers apart takes no prompt.")
+		d.fail("prompt", "A model that separates speakers takes no prompt.")
 	case d.t.SpeakerNames != nil && len(d.t.SpeakerNames) != len(d.t.SpeakerRefs):
-		d.fail("known_speaker_references", "There must be as many references as names of speakers.")
+		d.fail("known_speaker_references", "known_speaker_references and known_speaker_names must have the same length.")
 	case len(d.t.SpeakerRefs) > 0 && own && !diarize, len(d.t.SpeakerRefs) > 0 && strings.HasPrefix(name, "whisper"):
-		d.fail("known_speaker_references", "Only models that tell speakers apart take them.")
+		d.fail("known_speaker_references", "Only models that separate speakers accept this field.")
 	}
 	if d.t.SpeakerNames == nil {
 		for i := range d.t.SpeakerRefs {
@@ -310,7 +310,7 @@ func (d *decoder) check() {
 		d.req.Stream = false // as it is at the provider that the name comes from
 	}
 	if d.req.Stream && d.t.Response != formatJSON && d.t.Response != formatDiarized {
-		d.fail("stream", "Only json and diarized_json can be streamed.")
+		d.fail("stream", "stream requires response_format json or diarized_json.")
 	}
 }
 
@@ -360,7 +360,7 @@ func (d *decoder) unknownFormat(name string) error {
 	for _, f := range audio.Formats() {
 		list = append(list, f.String())
 	}
-	e := fault.Field(op, "file", "The format %q is none of %s.", strings.ToValidUTF8(name[:min(len(name), 32)], ""), strings.Join(list, ", "))
+	e := fault.Field(op, "file", "The format %q is not one of %s.", strings.ToValidUTF8(name[:min(len(name), 32)], ""), strings.Join(list, ", "))
 	e.Details = map[string]any{"allowed": list}
 	return e
 }

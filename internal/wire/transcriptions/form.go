@@ -69,7 +69,7 @@ func ReadForm(body io.Reader, contentType string, room Room) (*Form, error) {
 		switch {
 		case err != nil:
 		case n == maxParts:
-			err = fault.Newf(fault.Invalid, op, "A form may have %d parts.", maxParts)
+			err = fault.Newf(fault.Invalid, op, "A form must have at most %d parts.", maxParts)
 		default:
 			err = f.part(part, &room)
 		}
@@ -111,7 +111,7 @@ func (s *source) explain(err error) error {
 }
 
 func longHead() error {
-	return fault.Newf(fault.Invalid, op, "The head of a part is longer than %d bytes.", maxPartHead)
+	return fault.Newf(fault.Invalid, op, "The headers of a part have more than %d bytes.", maxPartHead)
 }
 
 func headBytes(part *multipart.Part) (n int) {
@@ -129,9 +129,9 @@ func (f *Form) part(part *multipart.Part, room *Room) error {
 	case headBytes(part) > maxPartHead:
 		return longHead()
 	case name == "" || len(name) > maxFieldName:
-		return fault.New(fault.Invalid, op, "A part of the form has no name, or too long a one.")
+		return fault.New(fault.Invalid, op, "A part of the form has no name, or its name is too long.")
 	case encoding != "" && encoding != "binary" && encoding != "8bit" && encoding != "7bit":
-		return fault.Field(op, name, "The field is encoded as %q; send it as it is.", encoding)
+		return fault.Field(op, name, "The field has the Content-Transfer-Encoding %q. Send it without.", encoding)
 	case name == "file":
 		return f.file(part, room)
 	}
@@ -171,11 +171,11 @@ func (f *field) Write(p []byte) (int, error) {
 
 func (f *Form) file(part *multipart.Part, room *Room) error {
 	if f.hasFile() {
-		return fault.Field(op, "file", "There is more than one file.")
+		return fault.Field(op, "file", "Send one file, not several.")
 	}
 	f.FileName, f.FileType = part.FileName(), part.Header.Get("Content-Type")
 	if !f.hasFile() {
-		return fault.Field(op, "file", "The field file must be a file: it has neither a file name nor a content type.")
+		return fault.Field(op, "file", "file must be an upload with a file name or a content type.")
 	}
 	if room.Begin != nil {
 		if err := room.Begin(f.field("model")); err != nil {
@@ -208,7 +208,7 @@ func (f *Form) field(name string) string {
 
 func (f *Form) complete() error {
 	if !f.hasFile() {
-		return fault.Field(op, "file", "The form has no file.")
+		return fault.Field(op, "file", "file is missing in the form.")
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func Decode(body []byte) (*video.Request, error) {
 	}
 	for _, x := range [...]struct{ name, value string }{{"model", d.req.Model}, {"prompt", d.req.Prompt}} {
 		if x.value == "" {
-			return nil, fault.Field(op, x.name, "The field %s is required.", x.name)
+			return nil, fault.Field(op, x.name, "%s is required.", x.name)
 		}
 	}
 	return d.req, nil
@@ -158,11 +158,11 @@ func (d *decoder) part(frames bool) (m video.Media) {
 	m.Kind = partKinds[kind]
 	switch {
 	case kind == "" || kind != inside || m.URL == "":
-		d.FailAt(fault.Invalid, path, "%s must have a type and an address under the same name, such as image_url.", path)
+		d.FailAt(fault.Invalid, path, "%s must have a type and a URL in the member of that name, such as image_url.", path)
 	case frames && m.Kind != catalog.Image:
 		d.FailAt(fault.Invalid, path+".type", "A frame must be an image_url.")
 	case frames && m.Frame == "":
-		d.FailAt(fault.Invalid, path+".frame_type", "A frame must say which it is: first_frame or last_frame.")
+		d.FailAt(fault.Invalid, path+".frame_type", "frame_type must be first_frame or last_frame.")
 	case !frames:
 		m.Frame = ""
 	}
@@ -188,7 +188,7 @@ func (d *decoder) address() (text string) {
 func (d *decoder) plainAddress() string {
 	text, ok := d.Stored(1 << 26)
 	if ok && !strings.HasPrefix(text, "https://") && !strings.HasPrefix(text, "http://") && !strings.HasPrefix(text, "data:") {
-		d.Fail(fault.Invalid, "%s must be an address: https://... or data:...", d.Path())
+		d.Fail(fault.Invalid, "%s must be an https:// or data: URL.", d.Path())
 	}
 	return text
 }
@@ -200,7 +200,7 @@ func (d *decoder) callback() {
 	}
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.User != nil || !utf8.ValidString(text) {
-		d.FailAt(fault.Invalid, "callback_url", "callback_url must be an https address without credentials.")
+		d.FailAt(fault.Invalid, "callback_url", "callback_url must be an https:// URL without credentials.")
 		return
 	}
 	d.req.CallbackURL = text
@@ -225,7 +225,7 @@ func (d *decoder) provider() {
 // param keeps a field of the provider's own; whether the model takes it, the catalog says.
 func (d *decoder) param(name string) {
 	if len(d.req.Params) == maxParams {
-		d.Fail(fault.Invalid, "There may be %d further fields.", maxParams)
+		d.Fail(fault.Invalid, "At most %d further fields are allowed.", maxParams)
 		return
 	}
 	d.req.Params = append(d.req.Params, video.Param{Name: strings.Clone(name), Value: slices.Clone(d.Skip())})
