@@ -471,7 +471,7 @@ func TestTranscriptionRefusals(t *testing.T) {
 		status int
 		says   string
 	}{
-		"no file":           {formFields("model", "hear-gpt/gpt-4o-transcribe"), 400, "no file"},
+		"no file":           {formFields("model", "hear-gpt/gpt-4o-transcribe"), 400, "is missing"},
 		"no model":          {[]part{file}, 400, "model"},
 		"unknown model":     {append(formFields("model", "none/such"), file), 404, "model_not_found"},
 		"a format it lacks": {append(formFields("model", "hear-gpt/gpt-4o-transcribe", "response_format", "srt"), file), 400, `"allowed":["json","text"]`},
@@ -565,7 +565,7 @@ func (s *speaker) wantAudio(t *testing.T, gw *gateway) {
 	for format, kind := range audioTypes {
 		got := a.speak(t, s.asks(s.at(""), map[string]any{"response_format": format}))
 		if !slices.Contains(s.formats, format) {
-			if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "speaks mp3") {
+			if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "must be mp3") {
 				t.Errorf("%s: %d %s", format, got.status, got.body)
 			}
 			continue
@@ -629,7 +629,7 @@ func TestSpeechOptions(t *testing.T) {
 		"speed":             {eleven.asks(eleven.at(""), map[string]any{"speed": 1.1}), 200, ""},
 		"settings":          {eleven.asks(eleven.at(""), map[string]any{"voice_settings": map[string]any{"stability": 0.5}, "seed": 7}), 200, ""},
 		"too fast":          {eleven.asks(eleven.at(""), map[string]any{"speed": 2}), 400, "0.7 to 1.2"},
-		"a voice by name":   {eleven.asks(eleven.at(""), map[string]any{"voice": "../x"}), 400, "ids"},
+		"a voice by name":   {eleven.asks(eleven.at(""), map[string]any{"voice": "../x"}), 400, "must be an id"},
 		"no voice":          {eleven.asks(eleven.at(""), map[string]any{"voice": nil}), 400, "voice"},
 		"too long":          {gpt.asks(gpt.at(""), map[string]any{"input": strings.Repeat("a", 4097)}), 400, "string_too_long"},
 		"longer, elsewhere": {eleven.asks(eleven.at(""), map[string]any{"input": strings.Repeat("a", 4097)}), 200, ""},

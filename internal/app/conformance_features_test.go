@@ -17,48 +17,48 @@ type feature struct {
 }
 
 var features = []feature{
-	{name: "text", about: "a question and its answer, exactly; in a conversation the last one", check: showText},
+	{name: "text", about: "a question and its exact answer; in a conversation, the last one", check: showText},
 	{name: "system", about: "the instructions reach the model", check: showSystem},
-	{name: "tools", about: "a tool is offered, called with arguments that conform to its schema, answered, and its result told; required, named and forbidden calls are obeyed", check: showTools},
-	{name: "parallel tools", about: "three calls in one answer and their results in one turn, also answered in another order; where the client wants one call only it gets one", check: showParallelTools},
+	{name: "tools", about: "a tool is offered, called with arguments that conform to its schema, and its result used; required, named and forbidden calls are obeyed", check: showTools},
+	{name: "parallel tools", about: "three calls in one answer and their results in one turn, also in another order; a client that wants one call gets one", check: showParallelTools},
 	{
-		name: "tool results with images", about: "a picture in the result of a tool reaches the model", check: showToolImage,
+		name: "tool results with images", about: "an image in the result of a tool reaches the model", check: showToolImage,
 		ask: func(p *place) *ask {
 			call := called{"call_1", "camera", `{"city":"Perm"}`}
 			return &ask{model: p.model("vision"), tools: []string{"camera"}, turns: []turn{p.user("Look."), {role: "assistant", calls: []called{call}}, {role: "user", results: []result{{id: call.id, text: "Here it is.", image: true}}}}}
 		},
 	},
 	{
-		name: "web search offered", about: "the model gets what coding agents send, tools and a web search that it may use; the answer does not fail for it", check: showSearch,
+		name: "web search offered", about: "tools and an optional web search, as coding agents send them; the request does not fail", check: showSearch,
 		ask: askSearch,
 	},
-	{name: "structured output", about: "an answer that conforms to the schema asked for", check: showSchema},
-	{name: "JSON without a schema", about: "an answer that is a JSON object, and the model knows that it must be", check: showJSON},
-	{name: "reasoning", about: "thinking comes back as thinking and is counted, as much as was asked for; switched off there is none", check: showReasoning},
-	{name: "signatures", about: "thinking and its signatures come back with the next request and reach the provider unaltered, who checks them", check: showSignatures},
-	{name: "prompt caching", about: "a long beginning is written once and read the second time; both are counted and priced", check: showCaching},
-	{name: "caching for an hour", about: "the same with a mark of one hour, which has a price of its own where providers know it", check: showHour},
-	{name: "image in", about: "a picture reaches the model", check: showMedium("image", "image png 5x3"), ask: askMedium("image")},
+	{name: "structured output", about: "the answer conforms to the requested schema", check: showSchema},
+	{name: "JSON without a schema", about: "the answer is a JSON object, and the model is instructed so", check: showJSON},
+	{name: "reasoning", about: "reasoning is returned as reasoning and counted, as much as was requested; switched off, there is none", check: showReasoning},
+	{name: "signatures", about: "reasoning and its signatures, sent back with the next request, reach the provider unchanged, and it verifies them", check: showSignatures},
+	{name: "prompt caching", about: "a long beginning is written to the cache once and read the second time; both are counted and priced", check: showCaching},
+	{name: "caching for an hour", about: "the same for one hour, with its own price where providers have one", check: showHour},
+	{name: "image in", about: "an image reaches the model", check: showMedium("image", "image png 5x3"), ask: askMedium("image")},
 	{name: "PDF in", about: "a document reaches the model", check: showMedium("pdf", "file"), ask: askMedium("pdf")},
-	{name: "audio in", about: "sound reaches the model", check: showMedium("audio", "audio wav"), ask: askMedium("audio")},
+	{name: "audio in", about: "audio reaches the model", check: showMedium("audio", "audio wav"), ask: askMedium("audio")},
 	{
-		name: "image out", about: "a picture that the model drew reaches the client, and is paid for", check: showImage,
+		name: "image out", about: "an image that the model made reaches the client, and is charged", check: showImage,
 		ask: func(p *place) *ask {
 			return &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true}
 		},
 	},
 	{name: "stop reasons", about: "end, length, tool calls and content filter, each in the style's own word", check: showStopReasons},
 	{
-		name: "stop sequences", about: "the text ends before them", check: showStopSequences,
+		name: "stop sequences", about: "the text ends before the first of them", check: showStopSequences,
 		ask: func(p *place) *ask {
 			return &ask{model: p.model("echo"), turns: []turn{p.user("Over the weir HALT and on")}, stop: []string{"HALT"}}
 		},
 	},
-	{name: "max tokens", about: "the answer ends there and says so", check: showMaxTokens},
-	{name: "usage", about: "tokens are those that the provider counted, and the charge is their price to the nano-ruble", check: showUsage},
-	{name: "streaming", about: "the pieces of a stream make up the whole answer: text, thinking, calls and usage", check: showStreaming},
-	{name: "prefill", about: "an answer that the client has begun is taken as such", check: showPrefill},
-	{name: "errors", about: "what a provider refuses arrives as a 400 in the style's envelope with the provider's words, a rate limit as a 429 with Retry-After", check: showErrors},
+	{name: "max tokens", about: "the answer ends there, with the right finish reason", check: showMaxTokens},
+	{name: "usage", about: "tokens are those that the provider reports, and the charge is their exact price", check: showUsage},
+	{name: "streaming", about: "the pieces of a stream make the whole answer: text, reasoning, calls and usage", check: showStreaming},
+	{name: "prefill", about: "the model continues an answer that the client has begun", check: showPrefill},
+	{name: "errors", about: "a refusal by the provider is a 400 in the style's envelope with the provider's message, a rate limit a 429 with Retry-After", check: showErrors},
 }
 
 // bill is what an answer costs by the prices of the grid's models.

@@ -188,38 +188,38 @@ type exception struct {
 }
 
 var exceptions = []exception{
-	{feature: "prompt caching", style: "responses", dialect: "bedrock", outcome: none, why: "the responses style has no marks for what is to be cached"},
-	{feature: "prompt caching", style: "responses", dialect: "anthropic", outcome: none, why: "the responses style has no marks for what is to be cached"},
-	{feature: "caching for an hour", style: "responses", outcome: none, why: "the responses style has no marks for what is to be cached"},
-	{feature: "audio in", style: "responses", outcome: none, why: "the responses style has no sound"},
-	{feature: "image out", style: "responses", outcome: none, why: "the responses style has pictures only by a tool of the provider's own"},
+	{feature: "prompt caching", style: "responses", dialect: "bedrock", outcome: none, why: "the responses style cannot mark what to cache"},
+	{feature: "prompt caching", style: "responses", dialect: "anthropic", outcome: none, why: "the responses style cannot mark what to cache"},
+	{feature: "caching for an hour", style: "responses", outcome: none, why: "the responses style cannot mark what to cache"},
+	{feature: "audio in", style: "responses", outcome: none, why: "the responses style has no audio"},
+	{feature: "image out", style: "responses", outcome: none, why: "the responses style has images only through a tool of the provider"},
 	{feature: "stop sequences", style: "responses", outcome: none, why: "the responses style has no stop sequences"},
 	{feature: "JSON without a schema", style: "messages", outcome: none, why: "the messages style asks for JSON by a schema only"},
-	{feature: "audio in", style: "messages", outcome: none, why: "the messages style has no sound"},
-	{feature: "audio in", dialect: "anthropic", outcome: refused, status: 400, kind: "invalid_request", why: "the messages wire has no sound; an endpoint of another wire is tried where the model has one"},
-	{feature: "image out", style: "messages", outcome: none, why: "the messages style has no pictures in answers"},
-	{feature: "image out", dialect: "anthropic", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
-	{feature: "image out", dialect: "responses", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
-	{feature: "image out", dialect: "bedrock", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
-	{feature: "image out", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "no model of this wire draws by itself"},
-	{feature: "tool results with images", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
-	{feature: "image in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
-	{feature: "PDF in", dialect: "gigachat", why: "GigaChat takes no documents by value: it gets the text that the gateway reads in them"},
-	{feature: "audio in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no pictures and no sound by value"},
+	{feature: "audio in", style: "messages", outcome: none, why: "the messages style has no audio"},
+	{feature: "audio in", dialect: "anthropic", outcome: refused, status: 400, kind: "invalid_request", why: "the messages wire has no audio; an endpoint with another wire is tried where the model has one"},
+	{feature: "image out", style: "messages", outcome: none, why: "the messages style has no images in answers"},
+	{feature: "image out", dialect: "anthropic", outcome: refused, status: 404, kind: "no_endpoints", why: "no model on this wire makes images"},
+	{feature: "image out", dialect: "responses", outcome: refused, status: 404, kind: "no_endpoints", why: "no model on this wire makes images"},
+	{feature: "image out", dialect: "bedrock", outcome: refused, status: 404, kind: "no_endpoints", why: "no model on this wire makes images"},
+	{feature: "image out", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "no model on this wire makes images"},
+	{feature: "tool results with images", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no images and no audio as data"},
+	{feature: "image in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no images and no audio as data"},
+	{feature: "PDF in", dialect: "gigachat", why: "GigaChat takes no documents as data: it gets their text, which the gateway extracts"},
+	{feature: "audio in", dialect: "gigachat", outcome: refused, status: 404, kind: "no_endpoints", why: "GigaChat takes no images and no audio as data"},
 	{feature: "stop sequences", dialect: "gigachat", outcome: noticed, kind: "The stop sequences were left out", why: "GigaChat has none: they are left out, and a notice says so"},
-	{feature: "tools", dialect: "gigachat", why: "GigaChat cannot be told to call any of several tools: where the client wants that, a notice says so"},
-	{feature: "web search offered", dialect: "bedrock", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
-	{feature: "web search offered", dialect: "gigachat", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no search of the web: it is not offered, and a notice says so"},
-	{feature: "web search offered", dialect: "gemini", outcome: noticed, kind: "The provider of this model does not search the web while there are tools", why: "the Gemini wire takes either tools or a web search: beside tools it is not offered, and a notice says so"},
-	{feature: "parallel tools", dialect: "gigachat", why: "GigaChat makes one call to an answer; calls that others made at once reach it one after the other"},
-	{feature: "reasoning", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},
-	{feature: "usage", dialect: "gigachat", why: "GigaChat does not tell how much was thought, it is paid for as part of the answer; and it cannot be told not to think, which a notice says"},
+	{feature: "tools", dialect: "gigachat", why: "GigaChat cannot require one of several tools: tool_choice is then left out, and a notice says so"},
+	{feature: "web search offered", dialect: "bedrock", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no web search: it is left out, and a notice says so"},
+	{feature: "web search offered", dialect: "gigachat", outcome: noticed, kind: completion.NoticeSearch, why: "the provider has no web search: it is left out, and a notice says so"},
+	{feature: "web search offered", dialect: "gemini", outcome: noticed, kind: "The web search was left out", why: "the Gemini wire takes either tools or a web search: with tools the search is left out, and a notice says so"},
+	{feature: "parallel tools", dialect: "gigachat", why: "GigaChat makes one call in an answer; parallel calls of other models are sent to it one after the other"},
+	{feature: "reasoning", dialect: "gigachat", why: "GigaChat does not report reasoning tokens: they are charged as part of the answer; reasoning cannot be switched off, and a notice says so"},
+	{feature: "usage", dialect: "gigachat", why: "GigaChat does not report reasoning tokens: they are charged as part of the answer; reasoning cannot be switched off, and a notice says so"},
 	{feature: "parallel tools", dialect: "bedrock", why: "the Converse wire cannot limit an answer to one call"},
-	{feature: "reasoning", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
-	{feature: "usage", dialect: "bedrock", why: "the Converse wire does not tell how much was thought: it is counted and paid for as part of the answer"},
-	{feature: "stop sequences", dialect: "responses", outcome: noticed, kind: "Stop sequences were left out", why: "the responses wire has none: they are left out, and a notice says so"},
-	{feature: "reasoning", dialect: "responses", why: "the responses wire shows thoughts in a summary only, which is asked for; they come back encrypted"},
-	{feature: "parallel tools", dialect: "gemini", why: "the Gemini wire cannot limit an answer to one call: where the client wants that, a notice says so"},
+	{feature: "reasoning", dialect: "bedrock", why: "the Converse wire does not report reasoning tokens: they are counted and charged as part of the answer"},
+	{feature: "usage", dialect: "bedrock", why: "the Converse wire does not report reasoning tokens: they are counted and charged as part of the answer"},
+	{feature: "stop sequences", dialect: "responses", outcome: noticed, kind: "The stop sequences were left out", why: "the responses wire has none: they are left out, and a notice says so"},
+	{feature: "reasoning", dialect: "responses", why: "the responses wire shows reasoning only as a summary, which Weir asks for; it comes back encrypted"},
+	{feature: "parallel tools", dialect: "gemini", why: "the Gemini wire cannot limit an answer to one call: parallel_tool_calls is then left out, and a notice says so"},
 }
 
 func exceptionOf(feature, style, dialect string) *exception {
@@ -312,11 +312,12 @@ func conformanceDocument() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Conformance
 
-What works between the styles that clients speak and the wires that providers speak. Each cell is shown by a test (TestConformance in internal/app), whole and streamed, through a gateway in front
-of the [simulator](simulator.md), which refuses what real providers refuse and knows its own signatures again. The test writes this page: a cell that is claimed here is a test that passes.
+What works when a client speaks one style (chat, responses, messages) and the provider another API. Find the table of your client's style, and the column of the provider's API.
+
+Each cell is a test that passes (TestConformance in internal/app), whole and streamed, through a gateway in front of the [simulator](simulator.md), which is as strict as real providers and verifies its own signatures. The test writes this page.
 
 `)
-	fmt.Fprintf(&b, "A cell is *style* to *dialect*: %s. ✓ works, ○ is left out and the client told, ✗ is refused with a clear error before any provider is asked, – does not exist in one of the two.\n\n", legend())
+	fmt.Fprintf(&b, "The columns: %s.\n\n✓ works · ○ is left out, and `metadata.notice` says so · ✗ is refused with an error, and no provider is asked · – does not exist in the style\n\n", legend())
 	var notes []string
 	for _, s := range styles {
 		fmt.Fprintf(&b, "| %s to |", s.name())
@@ -355,7 +356,7 @@ of the [simulator](simulator.md), which refuses what real providers refuse and k
 func legend() string {
 	var list []string
 	for i := range dialects {
-		list = append(list, dialects[i].name+" is the "+dialects[i].wire+" wire")
+		list = append(list, "`"+dialects[i].name+"` is the "+dialects[i].wire+" API")
 	}
 	return strings.Join(list, ", ")
 }

@@ -126,7 +126,7 @@ func TestPluginHealing(t *testing.T) {
 	}
 	ask["plugins"] = plugins("response-healing")
 	got := readReply(t, a.chat(t, ask), false)
-	if got.Content != `{"total":42,"note":null}` || !strings.Contains(got.Notice, "mended") {
+	if got.Content != `{"total":42,"note":null}` || !strings.Contains(got.Notice, "repaired") {
 		t.Errorf("%+v", got)
 	}
 	sent := c.received("Answer with one JSON object")
@@ -403,7 +403,7 @@ func TestPluginWeb(t *testing.T) {
 					continue
 				}
 				if asked[d.name] == "" {
-					if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "search of the web") {
+					if got.status != http.StatusBadRequest || !strings.Contains(string(got.body), "web search") {
 						t.Errorf("status %d: %s", got.status, got.body)
 					}
 					continue

@@ -304,7 +304,7 @@ func TestVideoEnds(t *testing.T) {
 		{"forbidden by policy", "[[sim job=policy]] ", gw, "failed", "moderation"},
 		{"refused by policy", "[[sim job=refuse]] ", gw, "failed", "moderation"},
 		{"ended by the provider", "[[sim job=cancelled]] ", gw, "failed", ""},
-		{"forgotten by the provider", "[[sim job=lost]] ", gw, "failed", "does not know"},
+		{"forgotten by the provider", "[[sim job=lost]] ", gw, "failed", "does not have the job"},
 		{"refused", "[[sim fault=u12]] ", gw, "failed", ""},
 		{"polls that fail at first", "[[sim on=poll fault=u15 times=3 id=a]] ", gw, "completed", ""},
 		{"never", "[[sim job=never]] ", brief, "expired", "in time"},

@@ -11,7 +11,7 @@ import (
 // Cannot is the fault of a request that a wire cannot express: another endpoint may be asked. param is the field of the request, and
 // what completes the sentence "The provider of this model does not take ...".
 func Cannot(param, what string) error {
-	f := fault.Field("upstream.Request", param, "The provider of this model does not take %s.", what)
+	f := fault.Field("upstream.Request", param, "The provider of this model does not support %s.", what)
 	f.Next = fault.NextEndpoint
 	return f
 }

@@ -241,7 +241,7 @@ func defaults(text []byte, plugins bool) (routing.Preferences, error) {
 			continue
 		}
 		if !slices.Contains(settable, name) {
-			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is none of %s.", clip(m.Name), strings.Join(settable, ", "))
+			return routing.Preferences{}, fault.Field(op, "provider."+clip(m.Name), "%s is not one of %s.", clip(m.Name), strings.Join(settable, ", "))
 		}
 	}
 	r := NewReader(text, op)
