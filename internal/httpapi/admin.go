@@ -201,30 +201,55 @@ func appendWritten(o *object, row *edit.Row) {
 	appendSpec(o, row.Kind, row.Spec)
 }
 
-func (x *exchange) replyProvider(status int, b *edit.Built, id string) error {
-	v := b.Provider(id)
-	if v == nil {
-		return fault.New(fault.NotFound, "httpapi.provider", "There is no such provider.")
-	}
+// rowKind is what the routes of a kind of rows of the catalog differ in.
+type rowKind struct {
+	kind edit.Kind
+	view func(o *object, b *edit.Built, id string) bool // writes a row, and reports whether there is one
+}
+
+var (
+	providerRows = &rowKind{edit.Provider, func(o *object, b *edit.Built, id string) bool {
+		v := b.Provider(id)
+		if v != nil {
+			appendProviderView(o, v)
+		}
+		return v != nil
+	}}
+	endpointRows = &rowKind{edit.Endpoint, func(o *object, b *edit.Built, id string) bool {
+		v := b.Endpoint(id)
+		if v != nil {
+			appendEndpointView(o, v)
+		}
+		return v != nil
+	}}
+)
+
+func (k *rowKind) reply(x *exchange, status int, b *edit.Built, id string) error {
 	var o object
 	o.Object()
 	o.Name("data")
-	appendProviderView(&o, v)
+	if !k.view(&o, b, id) {
+		return fault.New(fault.NotFound, "httpapi."+string(k.kind), "There is no such "+string(k.kind)+".")
+	}
 	o.EndObject()
 	x.writeBody(status, jsonType, o.B)
 	return nil
 }
 
-func (x *exchange) getAdminProvider() error {
+func (k *rowKind) get(x *exchange) error {
 	b, err := x.api.Editor.Built(x.context())
 	if err != nil {
 		return err
 	}
-	return x.replyProvider(http.StatusOK, b, x.values[0])
+	return k.reply(x, http.StatusOK, b, x.values[0])
 }
 
-func (x *exchange) postAdminProvider() error {
-	c, err := x.readChange(edit.Provider, true)
+func (k *rowKind) post(x *exchange) error { return k.change(x, true, http.StatusCreated) }
+
+func (k *rowKind) patch(x *exchange) error { return k.change(x, false, http.StatusOK) }
+
+func (k *rowKind) change(x *exchange, creating bool, status int) error {
+	c, err := x.readChange(k.kind, creating)
 	if err != nil {
 		return err
 	}
@@ -232,26 +257,11 @@ func (x *exchange) postAdminProvider() error {
 	if err != nil {
 		return err
 	}
-	return x.replyProvider(http.StatusCreated, b, c.ID)
+	return k.reply(x, status, b, c.ID)
 }
 
-func (x *exchange) patchAdminProvider() error {
-	c, err := x.readChange(edit.Provider, false)
-	if err != nil {
-		return err
-	}
-	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
-	if err != nil {
-		return err
-	}
-	return x.replyProvider(http.StatusOK, b, c.ID)
-}
-
-func (x *exchange) deleteAdminProvider() error { return x.remove(edit.Provider) }
-func (x *exchange) deleteAdminEndpoint() error { return x.remove(edit.Endpoint) }
-
-func (x *exchange) remove(k edit.Kind) error {
-	if _, err := x.api.Editor.Change(x.context(), edit.Change{Kind: k, ID: x.values[0], Remove: true}, x.actor()); err != nil {
+func (k *rowKind) remove(x *exchange) error {
+	if _, err := x.api.Editor.Change(x.context(), edit.Change{Kind: k.kind, ID: x.values[0], Remove: true}, x.actor()); err != nil {
 		return err
 	}
 	var o object
@@ -346,50 +356,4 @@ func appendEndpointView(o *object, v *edit.EndpointView) {
 	o.EndObject()
 	appendWritten(o, v.Row)
 	o.EndObject()
-}
-
-func (x *exchange) replyEndpoint(status int, b *edit.Built, id string) error {
-	v := b.Endpoint(id)
-	if v == nil {
-		return fault.New(fault.NotFound, "httpapi.endpoint", "There is no such endpoint.")
-	}
-	var o object
-	o.Object()
-	o.Name("data")
-	appendEndpointView(&o, v)
-	o.EndObject()
-	x.writeBody(status, jsonType, o.B)
-	return nil
-}
-
-func (x *exchange) getAdminEndpoint() error {
-	b, err := x.api.Editor.Built(x.context())
-	if err != nil {
-		return err
-	}
-	return x.replyEndpoint(http.StatusOK, b, x.values[0])
-}
-
-func (x *exchange) postAdminEndpoint() error {
-	c, err := x.readChange(edit.Endpoint, true)
-	if err != nil {
-		return err
-	}
-	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
-	if err != nil {
-		return err
-	}
-	return x.replyEndpoint(http.StatusCreated, b, c.ID)
-}
-
-func (x *exchange) patchAdminEndpoint() error {
-	c, err := x.readChange(edit.Endpoint, false)
-	if err != nil {
-		return err
-	}
-	b, err := x.api.Editor.Change(x.context(), *c, x.actor())
-	if err != nil {
-		return err
-	}
-	return x.replyEndpoint(http.StatusOK, b, c.ID)
 }
