@@ -59,6 +59,9 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	if status == http.StatusBadRequest && blocked(r.Message) {
 		r.Code = "content_policy_violation"
 	}
+	if status == http.StatusBadRequest && badKey(body) {
+		r.Status = http.StatusUnauthorized
+	}
 	if wait := retryDelay(body); wait != "" && header.Get("Retry-After") == "" {
 		r.Header = header.Clone()
 		r.Header.Set("Retry-After", wait)
@@ -82,16 +85,32 @@ func readRefusal(body []byte) dialect.Refusal {
 	return r
 }
 
+// badKey reports whether an error says that the key is none: this wire calls that a bad argument, and so the client's mistake.
+func badKey(body []byte) bool {
+	for e := details(body); e.Next(); {
+		switch rawjson.TextAt(e.Value, "reason") {
+		case "API_KEY_INVALID", "API_KEY_EXPIRED":
+			return true
+		}
+	}
+	return false
+}
+
+// details are the entries of an error's list of details.
+func details(body []byte) *rawjson.Elements {
+	if !rawjson.Valid(body) {
+		body = nil
+	}
+	if el := rawjson.ElementsOf(body); el.Next() {
+		body = el.Value
+	}
+	list := rawjson.ElementsOf(rawjson.FindPath(body, "error", "details"))
+	return &list
+}
+
 // retryDelay is how many seconds an error asks to wait, "" when it does not say.
 func retryDelay(body []byte) string {
-	if !rawjson.Valid(body) {
-		return ""
-	}
-	v := body
-	if el := rawjson.ElementsOf(v); el.Next() {
-		v = el.Value
-	}
-	for e := rawjson.ElementsOf(rawjson.FindPath(v, "error", "details")); e.Next(); {
+	for e := details(body); e.Next(); {
 		if delay := rawjson.TextAt(e.Value, "retryDelay"); strings.HasSuffix(delay, "s") {
 			return strings.TrimSuffix(delay, "s")
 		}
