@@ -78,6 +78,6 @@ func speechCall(ep *catalog.Endpoint, t *task.Speech) dialect.Call {
 	}
 	return dialect.Call{
 		Path: "/v1/text-to-speech/" + t.Voice + "/stream?output_format=" + formats[t.Format], Body: append(b, '}'), Stream: true,
-		Header: http.Header{"Content-Type": {"application/json"}},
+		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}}, // a stream, but of audio and not of events
 	}
 }

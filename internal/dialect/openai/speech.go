@@ -23,7 +23,11 @@ func (d *Dialect) speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) i
 	return func(yield func(*completion.Event, error) bool) {
 		prices := &ep.Pricing.Base
 		events := prices.Completion.Set || prices.AudioOutput.Set
-		answer, err := ask.Do(dialect.Call{Path: "/audio/speech", Body: encodeSpeech(ep, t, events), Stream: true})
+		call := dialect.Call{Path: "/audio/speech", Body: encodeSpeech(ep, t, events), Stream: true}
+		if !events {
+			call.Header = http.Header{"Accept": {"*/*"}} // a stream, but of audio and not of events
+		}
+		answer, err := ask.Do(call)
 		if err != nil {
 			yield(nil, err)
 			return
