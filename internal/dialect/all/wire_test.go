@@ -268,6 +268,9 @@ func (x *exchange) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(&s, "%s: %s\n", name, value)
 	}
 	text := s.String() + "\n" + string(body)
+	if png, err := base64.StdEncoding.DecodeString(dot); err == nil {
+		text = strings.ReplaceAll(text, string(png), "(the image)")
+	}
 	if m := boundary.FindStringSubmatch(r.Header.Get("Content-Type")); m != nil {
 		text = strings.ReplaceAll(text, strings.Trim(m[1], `"`), "(boundary)")
 		text = strings.ReplaceAll(strings.ReplaceAll(text, string(wave()), "(the recording)"), "\r\n", "\n")
