@@ -62,11 +62,11 @@ func table(header string, rows func(w *tabwriter.Writer)) error {
 }
 
 type userCmd struct {
-	Bootstrap   userBootstrapCmd   `cmd:"" help:"Make the first user, with an API key and a management key. Only on an empty ledger."`
+	Bootstrap   userBootstrapCmd   `cmd:"" help:"Create the first user, with an API key and a management key. Only on an empty ledger."`
 	Add         userAddCmd         `cmd:"" help:"Add a user with an empty wallet."`
 	List        userListCmd        `cmd:"" help:"List users and their balances."`
 	Role        userRoleCmd        `cmd:"" help:"Change what a user's management keys may do."`
-	Preferences userPreferencesCmd `cmd:"" help:"Show or set the provider preferences that hold for all requests of a user."`
+	Preferences userPreferencesCmd `cmd:"" help:"Show or set the provider preferences for all requests of a user."`
 	Disable     userSetCmd         `cmd:"" help:"Refuse all keys of a user."`
 	Enable      userSetCmd         `cmd:"" help:"Accept a disabled user's keys again."`
 }
@@ -170,8 +170,8 @@ func (c *userRoleCmd) Run(ctx context.Context) error {
 
 // preferences are flags and arguments of the commands that show or set provider preferences.
 type preferences struct {
-	Provider string `arg:"" optional:"" help:"What the request field provider may say, as a JSON object; - reads it from standard input. Without it the command shows what holds."`
-	Clear    bool   `help:"Set none."`
+	Provider string `arg:"" optional:"" help:"Preferences as a JSON object, as in the request field provider; - reads them from standard input. Without it the command shows the present ones."`
+	Clear    bool   `help:"Remove the preferences."`
 }
 
 // text is what to set, and whether to set it.
@@ -255,10 +255,10 @@ func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
 type verb string
 
 type keyCmd struct {
-	Add         keyAddCmd         `cmd:"" help:"Make a key. Its text is shown once."`
+	Add         keyAddCmd         `cmd:"" help:"Create a key. Its text is shown once."`
 	List        keyListCmd        `cmd:"" help:"List keys."`
-	Rates       keyRatesCmd       `cmd:"" help:"Set what a key may use in each minute."`
-	Preferences keyPreferencesCmd `cmd:"" help:"Show or set the provider preferences that hold for the requests of a key."`
+	Rates       keyRatesCmd       `cmd:"" help:"Set the limits of a key per minute."`
+	Preferences keyPreferencesCmd `cmd:"" help:"Show or set the provider preferences for the requests of a key."`
 	Disable     keySetCmd         `cmd:"" help:"Refuse a key."`
 	Enable      keySetCmd         `cmd:"" help:"Accept a disabled key again."`
 	Delete      keySetCmd         `cmd:"" help:"Delete a key for good."`
@@ -269,7 +269,7 @@ type keyAddCmd struct {
 	User       string        `arg:"" help:"Name or id of the user."`
 	Name       string        `help:"What the key is for." default:"key"`
 	Limit      string        `help:"Most rubles that the key may spend." placeholder:"RUBLES"`
-	Reset      string        `help:"When the limit starts anew: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:""`
+	Reset      string        `help:"When the limit resets: daily, weekly or monthly (00:00 UTC)." enum:",daily,weekly,monthly" default:""`
 	Expires    time.Duration `help:"Time until the key expires, such as 720h." placeholder:"DURATION"`
 	Management bool          `help:"A key that manages keys and cannot call models."`
 	Strict     bool          `help:"Answer with the literal response schema by default."`
@@ -279,9 +279,9 @@ type keyAddCmd struct {
 
 // rates are a key's allowances of each minute as flags.
 type rates struct {
-	Requests *int64  `help:"Requests in each minute; 0 is no limit." placeholder:"N"`
-	Tokens   *int64  `help:"Tokens of prompts and answers in each minute; 0 is no limit." placeholder:"N"`
-	Rubles   *string `help:"Rubles in each minute; 0 is no limit." placeholder:"RUBLES"`
+	Requests *int64  `help:"Requests per minute; 0 is no limit." placeholder:"N"`
+	Tokens   *int64  `help:"Tokens of prompts and answers per minute; 0 is no limit." placeholder:"N"`
+	Rubles   *string `help:"Rubles per minute; 0 is no limit." placeholder:"RUBLES"`
 }
 
 // given are the allowances that the flags say, nil when they say none. What they leave out is the configuration's.
@@ -492,7 +492,7 @@ type topupCmd struct {
 	place
 	User   string `arg:"" help:"Name or id of the user."`
 	Amount string `arg:"" help:"Rubles, such as 100 or 0.50."`
-	Ref    string `help:"Number of the payment or contract: the same one credits only once." placeholder:"ID"`
+	Ref    string `help:"Id of the payment or contract; each id is credited once." placeholder:"ID"`
 }
 
 func (c *topupCmd) Run(ctx context.Context) error {

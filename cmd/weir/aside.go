@@ -14,7 +14,7 @@ import (
 type ledgerAsideCmd struct {
 	List    asideListCmd    `cmd:"" default:"withargs" help:"List the charges that could not be posted, and why."`
 	Retry   asideRetryCmd   `cmd:"" help:"Post one now."`
-	Dismiss asideDismissCmd `cmd:"" help:"Give one up: it is never charged."`
+	Dismiss asideDismissCmd `cmd:"" help:"Dismiss one: it is never charged."`
 }
 
 type asideListCmd struct{ place }
@@ -43,7 +43,7 @@ func (c *asideListCmd) Run(ctx context.Context) error {
 
 type asideRetryCmd struct {
 	place
-	Number int64 `arg:"" help:"Number of the record, as the list has it."`
+	Number int64 `arg:"" help:"Number of the record, from weir ledger aside list."`
 }
 
 func (c *asideRetryCmd) Run(ctx context.Context) error {
@@ -61,7 +61,7 @@ func (c *asideRetryCmd) Run(ctx context.Context) error {
 
 type asideDismissCmd struct {
 	place
-	Number int64  `arg:"" help:"Number of the record, as the list has it."`
+	Number int64  `arg:"" help:"Number of the record, from weir ledger aside list."`
 	Reason string `help:"Why, for the audit log." required:"" placeholder:"TEXT"`
 }
 

@@ -11,12 +11,12 @@ import (
 )
 
 type auditCmd struct {
-	Verify auditVerifyCmd `cmd:"" help:"Check that no row of the audit log was changed or taken out; exit with 1 when one was."`
+	Verify auditVerifyCmd `cmd:"" help:"Check that no row of the audit log was changed or removed; exit with 1 when one was."`
 }
 
 type auditVerifyCmd struct {
 	place
-	Mark string `help:"A row noted earlier (its number, a colon, its hash, as this command prints them): the log must still have it." placeholder:"ROW:HASH"`
+	Mark string `help:"The mark that this command printed earlier (a row's number, a colon, its hash): the log must still have that row." placeholder:"ROW:HASH"`
 	JSON bool   `name:"json" help:"Print the report as JSON."`
 }
 

@@ -169,7 +169,7 @@ func showEndpoint(ep *catalog.Endpoint) {
 type catalogImportCmd struct {
 	Dir    string `arg:"" optional:"" type:"existingdir" help:"Folder with the price lists: models-dev, litellm, portkey-models, genai-prices (internal/catalog/sources)."`
 	Out    string `help:"File to write (${default})." default:"internal/catalog/builtin/catalog.json" placeholder:"FILE"`
-	Report string `help:"Page whose generated part is written anew (${default})." default:"docs/catalog.md" placeholder:"FILE"`
+	Report string `help:"Page whose generated part is rewritten (${default})." default:"docs/catalog.md" placeholder:"FILE"`
 }
 
 func (c *catalogImportCmd) Run() error {

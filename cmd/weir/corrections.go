@@ -17,8 +17,8 @@ import (
 
 // why are the flags that every correction has.
 type why struct {
-	Reason    string `help:"Why, for the books; the user reads it." required:"" placeholder:"TEXT"`
-	Reference string `help:"Number of the case, ticket or letter: the same one moves money once." required:"" placeholder:"ID"`
+	Reason    string `help:"The reason; the user can read it." required:"" placeholder:"TEXT"`
+	Reference string `help:"Id of the case, ticket or letter; each id moves money once." required:"" placeholder:"ID"`
 	Actor     string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
@@ -38,7 +38,7 @@ type ledgerAdjustCmd struct {
 	User   string `arg:"" help:"Name or id of the user, or id of the wallet."`
 	Amount string `arg:"" help:"Rubles to add. To take some, end the flags with two dashes: weir ledger adjust --reason ... --reference ... -- anna -120.50"`
 	why
-	BelowZero bool `help:"Take more than is available. What running calls hold stays theirs."`
+	BelowZero bool `help:"Take more than is available. Running calls keep what they hold."`
 }
 
 func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
@@ -82,7 +82,7 @@ func reported(p *ledger.Posted) {
 type ledgerRefundCmd struct {
 	place
 	Generation string `arg:"" help:"Id of the generation, as answers and X-Generation-Id have it (gen-...)."`
-	Amount     string `arg:"" optional:"" help:"Rubles; all that is left of the charge without it."`
+	Amount     string `arg:"" optional:"" help:"Rubles. Without it, all that is left of the charge."`
 	why
 }
 

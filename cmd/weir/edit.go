@@ -39,21 +39,21 @@ func (p *place) editor(ctx context.Context, create bool) (*app.Office, *edit.Edi
 const soon = "running nodes know within 5 seconds."
 
 type providerCmd struct {
-	List    providerListCmd   `cmd:"" help:"List providers: built in, declared in the configuration, kept in the database."`
+	List    providerListCmd   `cmd:"" help:"List providers: built in, declared in the configuration, held by the database."`
 	Add     providerAddCmd    `cmd:"" help:"Add a provider to the database."`
 	Set     providerSetCmd    `cmd:"" help:"Change a provider of the database or one that is built in."`
-	Disable providerSwitchCmd `cmd:"" help:"Take a provider out of the catalog."`
-	Enable  providerSwitchCmd `cmd:"" help:"Put a disabled provider back."`
-	Remove  providerSwitchCmd `cmd:"" help:"Remove what the database says of a provider; a built-in one is as it was."`
+	Disable providerSwitchCmd `cmd:"" help:"Disable a provider."`
+	Enable  providerSwitchCmd `cmd:"" help:"Enable a disabled provider."`
+	Remove  providerSwitchCmd `cmd:"" help:"Remove a provider from the database; a built-in one is as before."`
 }
 
 type endpointCmd struct {
 	List    endpointListCmd   `cmd:"" help:"List endpoints: what each provider offers."`
 	Add     endpointAddCmd    `cmd:"" help:"Add an endpoint to the database."`
 	Set     endpointSetCmd    `cmd:"" help:"Change an endpoint of the database or one that is built in."`
-	Disable endpointSwitchCmd `cmd:"" help:"Take an endpoint out of the catalog."`
-	Enable  endpointSwitchCmd `cmd:"" help:"Put a disabled endpoint back."`
-	Remove  endpointSwitchCmd `cmd:"" help:"Remove what the database says of an endpoint; a built-in one is as it was."`
+	Disable endpointSwitchCmd `cmd:"" help:"Disable an endpoint."`
+	Enable  endpointSwitchCmd `cmd:"" help:"Enable a disabled endpoint."`
+	Remove  endpointSwitchCmd `cmd:"" help:"Remove an endpoint from the database; a built-in one is as before."`
 }
 
 // fields reads NAME=VALUE arguments; NAME= unsets.
@@ -95,7 +95,7 @@ func (p *place) change(ctx context.Context, c edit.Change, done string) error {
 
 // secretFrom is where a credential is read from: never from an argument, which others on the machine could see.
 type secretFrom struct {
-	KeyFile string `name:"api-key-file" help:"File with the provider's API key, or - for standard input. It is kept encrypted; see secrets in the configuration." placeholder:"FILE"`
+	KeyFile string `name:"api-key-file" help:"File with the provider's API key, or - for standard input. It is stored encrypted; see secrets in the configuration." placeholder:"FILE"`
 }
 
 const maxSecret = 64 << 10
@@ -309,7 +309,7 @@ func (c *endpointSetCmd) Run(ctx context.Context) error {
 
 type catalogHistoryCmd struct {
 	place
-	Count int `short:"n" help:"So many of the latest changes (${default})." default:"20"`
+	Count int `short:"n" help:"Number of changes to show, the latest first (${default})." default:"20"`
 }
 
 func (c *catalogHistoryCmd) Run(ctx context.Context) error {
@@ -332,8 +332,8 @@ func (c *catalogHistoryCmd) Run(ctx context.Context) error {
 }
 
 type rateCmd struct {
-	Show rateShowCmd `cmd:"" help:"Show the rate and margin that dollar prices become rubles with."`
-	List rateListCmd `cmd:"" help:"List every rate and margin that was set or fetched."`
+	Show rateShowCmd `cmd:"" help:"Show the rate and margin that convert dollar prices to rubles."`
+	List rateListCmd `cmd:"" help:"List the rates and margins that were set or fetched."`
 	Set  rateSetCmd  `cmd:"" help:"Set the rate, the margin or both."`
 }
 
@@ -371,8 +371,8 @@ func (c *rateListCmd) Run(ctx context.Context) error {
 type rateSetCmd struct {
 	place
 	Rate   string `arg:"" optional:"" help:"Rubles per dollar, such as 81.50."`
-	Margin string `help:"Part of the price on top: 0.15 is 15 %." placeholder:"PART"`
-	From   string `help:"When it begins to hold, such as 2026-12-01T00:00:00+03:00; at once without it." placeholder:"TIME"`
+	Margin string `help:"Fraction added to the price: 0.15 is 15 %." placeholder:"PART"`
+	From   string `help:"When it takes effect, such as 2026-12-01T00:00:00+03:00. Without it, at once." placeholder:"TIME"`
 }
 
 func (c *rateSetCmd) Run(ctx context.Context) error {
@@ -400,7 +400,7 @@ func (c *rateSetCmd) Run(ctx context.Context) error {
 }
 
 type secretsCmd struct {
-	Rotate secretsRotateCmd `cmd:"" help:"Wrap every secret of the database anew with the current master key."`
+	Rotate secretsRotateCmd `cmd:"" help:"Encrypt all secrets of the database with the current master key."`
 }
 
 type secretsRotateCmd struct{ place }

@@ -12,8 +12,8 @@ import (
 )
 
 type ledgerJournalCmd struct {
-	Inspect journalInspectCmd `cmd:"" help:"Show the files of this node's journal and what is damaged in them; exit with 1 when something is."`
-	Repair  journalRepairCmd  `cmd:"" help:"Give up what cannot be read and keep all the rest. Copies of damaged files are kept. The node must not run."`
+	Inspect journalInspectCmd `cmd:"" help:"Show the files of this node's journal and their damage; exit with 1 when there is any."`
+	Repair  journalRepairCmd  `cmd:"" help:"Give up what cannot be read and keep the rest, after copying damaged files. Stop the node first."`
 }
 
 type journalInspectCmd struct{ place }

@@ -19,20 +19,20 @@ import (
 )
 
 type ledgerCmd struct {
-	Verify    ledgerVerifyCmd    `cmd:"" help:"Recompute every balance, charge and roll-up; exit with 1 when anything is off."`
-	Explain   ledgerExplainCmd   `cmd:"" help:"Show how each number of a charge came about."`
-	Statement ledgerStatementCmd `cmd:"" help:"List what moved money of a user beside calls: top-ups, corrections, refunds."`
+	Verify    ledgerVerifyCmd    `cmd:"" help:"Recompute each balance, charge and roll-up; exit with 1 when anything is wrong."`
+	Explain   ledgerExplainCmd   `cmd:"" help:"Show how each number of a charge was computed."`
+	Statement ledgerStatementCmd `cmd:"" help:"List top-ups, corrections and refunds of a user."`
 	Adjust    ledgerAdjustCmd    `cmd:"" help:"Correct the balance of a user."`
-	Refund    ledgerRefundCmd    `cmd:"" help:"Give back what a call was charged, or a part of it."`
+	Refund    ledgerRefundCmd    `cmd:"" help:"Refund the charge of a call, or a part of it."`
 	Aside     ledgerAsideCmd     `cmd:"" help:"Show, retry and dismiss charges that could not be posted."`
-	Journal   ledgerJournalCmd   `cmd:"" help:"Inspect and repair the files that charges wait in."`
+	Journal   ledgerJournalCmd   `cmd:"" help:"Inspect and repair the journal, the files that hold charges until the database has them."`
 }
 
 type ledgerVerifyCmd struct {
 	place
 	JSON        bool   `name:"json" help:"Print the report as JSON."`
-	Anchor      string `help:"Compare with the length and hash of the chain that this file notes." type:"existingfile" placeholder:"FILE"`
-	WriteAnchor string `help:"Note length and hash of the chain in this file, if the ledger is balanced. Keep it where nobody who can change the database can change it." placeholder:"FILE"`
+	Anchor      string `help:"Compare with the length and hash of the chain in this file." type:"existingfile" placeholder:"FILE"`
+	WriteAnchor string `help:"Write length and hash of the chain to this file, if the ledger is balanced. Store it where users of the database cannot change it." placeholder:"FILE"`
 }
 
 // errNotBalanced ends verify with exit code 1; the report has said the rest.
@@ -107,7 +107,7 @@ func (c *ledgerExplainCmd) Run(ctx context.Context) error {
 type catalogCmd struct {
 	List   catalogListCmd   `cmd:"" help:"List the models that this configuration serves, with prices in rubles."`
 	Show   catalogShowCmd   `cmd:"" help:"Show the endpoints of one model, what they cost, and where each price comes from."`
-	Import catalogImportCmd `cmd:"" help:"Make the built-in catalog's file from open price lists."`
+	Import catalogImportCmd `cmd:"" help:"Generate the built-in catalog from open price lists."`
 
 	Provider providerCmd       `cmd:"" help:"List, add, change and remove providers at run time."`
 	Endpoint endpointCmd       `cmd:"" aliases:"offer" help:"List, add, change and remove endpoints and their prices at run time."`
@@ -156,15 +156,15 @@ func snapshot(ctx context.Context, cfg config.Config) (*catalog.Snapshot, error)
 }
 
 type routeCmd struct {
-	Explain routeExplainCmd `cmd:"" help:"Show every candidate for a request, what dropped it, and the order of attempts."`
+	Explain routeExplainCmd `cmd:"" help:"Show each candidate for a request, what dropped it, and the order of attempts."`
 }
 
 type routeExplainCmd struct {
 	place
 	Model string `arg:"" optional:"" help:"Id of the model, or - to read a whole chat request from standard input."`
 	Body  string `help:"File with a whole chat request, instead of a model." type:"existingfile" placeholder:"FILE"`
-	User  string `help:"Name or id of a user whose preferences are to hold, too." placeholder:"USER"`
-	Key   string `help:"Hash, its beginning, or label of a key whose preferences are to hold, with those of its user." placeholder:"KEY"`
+	User  string `help:"Name or id of a user whose preferences apply, too." placeholder:"USER"`
+	Key   string `help:"Hash, its beginning, or label of a key whose preferences apply, with those of its user." placeholder:"KEY"`
 	JSON  bool   `name:"json" help:"Print what POST /v1/route/explain answers."`
 }
 

@@ -22,7 +22,7 @@ var version = "dev"
 
 // place says where a command finds its configuration and data.
 type place struct {
-	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it the defaults and WEIR_* variables hold." placeholder:"FILE" env:"WEIR_CONFIG"`
+	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it, defaults and WEIR_* variables apply." placeholder:"FILE" env:"WEIR_CONFIG"`
 	Data   string `help:"Data directory; overrides data_dir of the configuration." placeholder:"DIR"`
 }
 
@@ -31,13 +31,13 @@ type commands struct {
 	Demo    demoCmd    `cmd:"" help:"Run gateway and provider simulator in one process, with a ready key and balance."`
 	Sim     simCmd     `cmd:"" help:"Run the provider simulator alone, to test programs against it."`
 	User    userCmd    `cmd:"" help:"Add, list, disable and enable users."`
-	Key     keyCmd     `cmd:"" help:"Make, list, disable, enable and delete API keys."`
+	Key     keyCmd     `cmd:"" help:"Create, list, disable, enable and delete API keys."`
 	Topup   topupCmd   `cmd:"" help:"Add rubles to a user's wallet."`
 	Ledger  ledgerCmd  `cmd:"" help:"Check and correct the ledger, explain charges."`
 	Audit   auditCmd   `cmd:"" help:"Check the audit log."`
 	Catalog catalogCmd `cmd:"" help:"Show and change models, providers and prices, or import open price lists."`
 	Rate    rateCmd    `cmd:"" help:"Show and set the dollar rate and the margin."`
-	Secrets secretsCmd `cmd:"" help:"Keep the secrets of the database."`
+	Secrets secretsCmd `cmd:"" help:"Manage the secrets of the database."`
 	Route   routeCmd   `cmd:"" help:"Explain which providers a request would be sent to, and why."`
 	Version versionCmd `cmd:"" help:"Print the version."`
 }
@@ -49,10 +49,7 @@ func run(args []string) int {
 		return pdftext.Main(args, os.Stdin, os.Stdout)
 	}
 	var c commands
-	parser := kong.Must(&c, kong.Name("weir"),
-		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles."),
-		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}),
-		kong.Vars{"version": version})
+	parser := newParser(&c)
 	ctx, err := parser.Parse(args)
 	if err != nil {
 		parser.FatalIfErrorf(err)
@@ -66,6 +63,13 @@ func run(args []string) int {
 		return 1
 	}
 	return 0
+}
+
+func newParser(c *commands) *kong.Kong {
+	return kong.Must(c, kong.Name("weir"),
+		kong.Description("A model gateway: one HTTP API in front of many providers, metered in rubles. To try it: weir demo"),
+		kong.UsageOnError(), kong.ConfigureHelp(kong.HelpOptions{Compact: true, NoExpandSubcommands: true}), kong.Help(printHelp),
+		kong.Vars{"version": version})
 }
 
 // sentence is what a person at the keyboard needs of an error: the public words, and the cause behind them where it tells more.
@@ -110,7 +114,7 @@ func (c *serveCmd) Run(ctx context.Context) error {
 type demoCmd struct {
 	Listen  string `help:"Address to serve on. Without it 127.0.0.1:8080, or any free port when that is taken." placeholder:"HOST:PORT"`
 	Data    string `help:"Data directory (${default})." default:"weir-data" placeholder:"DIR"`
-	JSON    bool   `name:"json" help:"Print what a script needs as one JSON line."`
+	JSON    bool   `name:"json" help:"Print addresses and keys as one JSON line, for scripts."`
 	Balance string `help:"Rubles to top the demo user up to (${default})." default:"1000" placeholder:"RUBLES"`
 }
 

@@ -1,0 +1,74 @@
+package main
+
+import (
+	"fmt"
+
+	"github.com/alecthomas/kong"
+)
+
+// examples has what the help of each command begins with. Units: rubles, and durations such as 720h.
+var examples = map[string]string{
+	"serve":                            "weir serve -c weir.yaml",
+	"demo":                             "weir demo --listen 127.0.0.1:8080 --balance 1000",
+	"sim":                              "weir sim --listen 127.0.0.1:8081",
+	"user bootstrap":                   "weir user bootstrap alice",
+	"user add":                         "weir user add alice",
+	"user list":                        "weir user list",
+	"user role":                        "weir user role alice administrator",
+	"user preferences":                 `weir user preferences alice '{"sort": "price"}'`,
+	"user disable":                     "weir user disable alice",
+	"user enable":                      "weir user enable alice",
+	"key add":                          "weir key add alice --limit 50 --reset daily --expires 720h",
+	"key list":                         "weir key list alice",
+	"key rates":                        "weir key rates sk-weir-v1-4...Sl2 --requests 60 --tokens 100000 --rubles 50",
+	"key preferences":                  `weir key preferences sk-weir-v1-4...Sl2 '{"zdr": true}'`,
+	"key disable":                      "weir key disable sk-weir-v1-4...Sl2",
+	"key enable":                       "weir key enable sk-weir-v1-4...Sl2",
+	"key delete":                       "weir key delete sk-weir-v1-4...Sl2",
+	"topup":                            "weir topup alice 1000 --ref invoice-17",
+	"ledger verify":                    "weir ledger verify --json",
+	"ledger explain":                   "weir ledger explain gen-1795414016-g1rFOwN2yLg9ey0QLIJh",
+	"ledger statement":                 "weir ledger statement alice",
+	"ledger adjust":                    "weir ledger adjust alice 100 --reason 'promised by support' --reference T-1003",
+	"ledger refund":                    "weir ledger refund gen-1795414016-g1rFOwN2yLg9ey0QLIJh 1.50 --reason 'half of it was broken' --reference T-1002",
+	"ledger aside list":                "weir ledger aside list",
+	"ledger aside retry":               "weir ledger aside retry 7",
+	"ledger aside dismiss":             "weir ledger aside dismiss 7 --reason 'the provider reported implausible counts'",
+	"ledger journal inspect":           "weir ledger journal inspect",
+	"ledger journal repair":            "weir ledger journal repair",
+	"audit verify":                     "weir audit verify --json",
+	"catalog list":                     "weir catalog list whisper",
+	"catalog show":                     "weir catalog show openai/gpt-4o",
+	"catalog import":                   "weir catalog import .",
+	"catalog provider list":            "weir catalog provider list",
+	"catalog provider add":             "weir catalog provider add hut base_url=https://hut.example/v1 api_key_env=HUT_KEY",
+	"catalog provider set":             "weir catalog provider set hut name=Hut data_policy=zero",
+	"catalog provider disable":         "weir catalog provider disable hut",
+	"catalog provider enable":          "weir catalog provider enable hut",
+	"catalog provider remove":          "weir catalog provider remove hut",
+	"catalog endpoint (offer) list":    "weir catalog endpoint list hut",
+	"catalog endpoint (offer) add":     "weir catalog endpoint add hut acme/tiny price_usd.prompt=0.6 price_usd.completion=0.9 context_length=128000",
+	"catalog endpoint (offer) set":     "weir catalog endpoint set hut/acme/tiny price_usd.prompt=0.7",
+	"catalog endpoint (offer) disable": "weir catalog endpoint disable hut/acme/tiny",
+	"catalog endpoint (offer) enable":  "weir catalog endpoint enable hut/acme/tiny",
+	"catalog endpoint (offer) remove":  "weir catalog endpoint remove hut/acme/tiny",
+	"catalog history":                  "weir catalog history",
+	"rate show":                        "weir rate show",
+	"rate list":                        "weir rate list",
+	"rate set":                         "weir rate set 81.50 --margin 0.15",
+	"secrets rotate":                   "weir secrets rotate -c weir.yaml",
+	"route explain":                    "weir route explain openai/gpt-4o --user alice",
+	"version":                          "weir version",
+}
+
+// printHelp prints the example of a command before its description.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	if selected := ctx.Selected(); selected != nil {
+		if example, ok := examples[selected.Path()]; ok {
+			if _, err := fmt.Fprintf(ctx.Stdout, "Example: %s\n\n", example); err != nil {
+				return err
+			}
+		}
+	}
+	return kong.DefaultHelpPrinter(options, ctx)
+}

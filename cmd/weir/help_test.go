@@ -1,0 +1,39 @@
+package main
+
+import (
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/alecthomas/kong"
+)
+
+var word = regexp.MustCompile(`'[^']*'|\S+`)
+
+// Each command has an example, which it accepts.
+func TestExamples(t *testing.T) {
+	t.Parallel()
+	leaves := 0
+	for _, node := range newParser(new(commands)).Model.Leaves(true) {
+		leaves++
+		example, ok := examples[node.Path()]
+		if !ok {
+			t.Errorf("%s has no example", node.Path())
+			continue
+		}
+		var args []string
+		for _, w := range word.FindAllString(example, -1)[1:] {
+			args = append(args, strings.Trim(w, "'"))
+		}
+		var ctx *kong.Context
+		ctx, err := newParser(new(commands)).Parse(args)
+		if err != nil {
+			t.Errorf("%s: %v", example, err)
+		} else if got := ctx.Selected().Path(); got != node.Path() {
+			t.Errorf("the example of %s is one of %s", node.Path(), got)
+		}
+	}
+	if leaves != len(examples) {
+		t.Errorf("%d commands, %d examples", leaves, len(examples))
+	}
+}
