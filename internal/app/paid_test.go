@@ -21,7 +21,7 @@ var paidFor = []struct{ style, member, name string }{
 	{"messages", `"container":"container_1"`, "code_execution"},
 	{"messages", `"speed":"fast"`, "speed"},
 	{"messages", `"inference_geo":"us"`, "inference_geo"},
-	{"messages", `"service_tier":"priority"`, "service_tier"},
+	{"messages", `"service_tier":"golden"`, "service_tier"},
 	{"responses", `"tools":[{"type":"web_search"}]`, "web_search"},
 	{"responses", `"tools":[{"type":"web_search_preview_2025_03_11"}]`, "web_search"},
 	{"responses", `"tools":[{"type":"file_search","vector_store_ids":["v"]}]`, "file_search"},
@@ -88,6 +88,31 @@ func TestUnpricedIsRefused(t *testing.T) {
 		path, body := ofStyle(p.style, own[p.style], p.member)
 		if got := a.send(t, http.MethodPost, path, []byte(body), map[string]string{"Anthropic-Beta": "mcp-client-2025-11-20"}); got.status == http.StatusNotFound {
 			t.Errorf("%s %s: %d %.400s", p.style, p.member, got.status, got.body)
+		}
+	}
+}
+
+// A service tier that no endpoint has means the same in every style: the endpoint that there is serves, and is asked for no tier that would
+// cost more.
+func TestTierThatNobodyHas(t *testing.T) {
+	t.Parallel()
+	c := startConformer(t, unpriced)
+	a := c.newAccount(t)
+	for _, style := range []string{"messages", "responses", "chat"} {
+		for _, tier := range []string{"priority", "fast", "flex", "scale"} {
+			path, body := ofStyle(style, own[style], fmt.Sprintf(`"service_tier":%q`, tier))
+			body = strings.ReplaceAll(body, "Over the weir", style+" at "+tier)
+			if got := a.send(t, http.MethodPost, path, []byte(body), nil); got.status != http.StatusOK {
+				t.Errorf("%s, %s: %d %.400s", style, tier, got.status, got.body)
+			}
+			for _, asked := range c.received(style + " at " + tier) {
+				if text := string(asked.body); strings.Contains(text, `"service_tier":"`) && !strings.Contains(text, `"service_tier":"standard_only"`) {
+					t.Errorf("%s, %s: the provider was asked for %s", style, tier, text)
+				}
+			}
+			if n := len(c.received(style + " at " + tier)); n != 1 {
+				t.Errorf("%s, %s: %d upstream requests", style, tier, n)
+			}
 		}
 	}
 }

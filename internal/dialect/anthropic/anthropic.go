@@ -84,6 +84,9 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 		if m.Name == "model" {
 			edits = append(edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: string(rawjson.AppendText(nil, ep.UpstreamID))})
 		}
+		if value := req.Body[m.Value:m.End]; m.Name == "service_tier" && foreignTier(value) {
+			edits = append(edits, completion.Edit{Span: completion.Span{Start: m.Value, End: m.End}, With: tierOfEndpoint(ep)})
+		}
 		if !completion.GatewayOnly(m.Name) {
 			continue
 		}
@@ -107,6 +110,23 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 		from = edits[i].End
 	}
 	return append(out, req.Body[from:]...)
+}
+
+// foreignTier reports a service tier that routing has read, and that is not of this wire's own words.
+func foreignTier(value []byte) bool {
+	switch rawjson.Text(value) {
+	case "priority", "fast", "flex", "scale":
+		return true
+	}
+	return false
+}
+
+// tierOfEndpoint is the service tier to ask an endpoint for: its own. One without serves at its usual price, and must not be asked for more.
+func tierOfEndpoint(ep *catalog.Endpoint) string {
+	if ep.Tier == "" || ep.Tier == "default" {
+		return `"standard_only"`
+	}
+	return string(rawjson.AppendText(nil, ep.Tier))
 }
 
 // forwarded are the header fields of the client that belong to the wire.

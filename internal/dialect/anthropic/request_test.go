@@ -2,6 +2,7 @@ package anthropic_test
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"weir/internal/catalog"
@@ -159,6 +160,31 @@ func TestRequestPasses(t *testing.T) {
 	}
 	if string(body) == want {
 		t.Error("the client's own bytes were changed")
+	}
+}
+
+// The service tier that routing has read is asked for where the endpoint has it; words of the wire itself pass.
+func TestTierOfAnEndpoint(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct{ asked, tier, sent string }{
+		{`"priority"`, "priority", `"priority"`},
+		{`"fast"`, "priority", `"priority"`},
+		{`"priority"`, "default", `"standard_only"`},
+		{`"flex"`, "", `"standard_only"`},
+		{`"scale"`, "default", `"standard_only"`},
+		{`"auto"`, "default", `"auto"`},
+		{`"standard_only"`, "priority", `"standard_only"`},
+		{`null`, "default", `null`},
+	} {
+		body := []byte(`{"model":"claude","service_tier":` + c.asked + `,"max_tokens":5}`)
+		req := &completion.Request{Style: completion.Messages, Body: body}
+		for m := rawjson.MembersOf(body); m.Next(); {
+			req.Members = append(req.Members, completion.Member{Name: string(m.Name), Start: m.Start, Value: m.At, End: m.End})
+		}
+		got, err := new(anthropic.Dialect).Request(endpoint(func(ep *catalog.Endpoint) { ep.Tier = c.tier }), req)
+		if want := `"service_tier":` + c.sent + `,"max_tokens":5}`; err != nil || !strings.HasSuffix(string(got.Body), want) {
+			t.Errorf("%s at %q: %v %s", c.asked, c.tier, err, got.Body)
+		}
 	}
 }
 

@@ -234,10 +234,15 @@ func (d *decoder) filters(tools []byte) {
 	}
 }
 
-// tier reads a service tier: of those of the wire none costs more, others are endpoints of their own, and the upstream is told of them.
+// tier reads a service tier. Of the wire's own words none costs more; those of the other styles prefer endpoints of a tier, as they do there. An
+// unknown one would reach a provider that may charge for it.
 func (d *decoder) tier(v []byte) {
 	switch word := rawjson.Text(v); word {
-	case "", "auto", "standard_only", "standard", "default":
+	case "", "auto", "standard_only", "standard", "default", "scale":
+	case "priority", "fast":
+		d.req.Needs.Tier = "priority"
+	case "flex":
+		d.req.Needs.Tier = word
 	default:
 		d.req.Needs.Tier = word
 		d.req.Needs.Paid |= catalog.PaidTier
