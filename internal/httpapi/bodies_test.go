@@ -6,14 +6,17 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/history"
 	"weir/internal/httpapi"
 	"weir/internal/relay"
+	"weir/internal/task"
 )
 
 // metric reads one number.
@@ -260,6 +263,70 @@ func TestReplaysAreBounded(t *testing.T) {
 	if r := n.do("POST", "/v1/chat/completions", chatBody(false), named, "whole", "Authorization", "Bearer "+other); r.StatusCode != 200 {
 		t.Errorf("another user: status %d: %s", r.StatusCode, r.body)
 	}
+}
+
+// An answer that was paid for is delivered, but kept for its name only within the user's share.
+func TestKeptAnswersAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	over := make(chan bool, 2)
+	var n *node
+	n = startKept(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
+		piece := strings.Repeat("x", 1<<10)
+		switch {
+		case c.Request.SessionID == "long":
+			defer func() { over <- held(t, n) > 128<<20 }()
+			return answer(c, sink, slices.Repeat([]string{piece}, 64)...)
+		case c.API == "audio.speech":
+			defer func() { over <- held(t, n) > 128<<20 }()
+			if err := sink.Start(served(c)); err != nil {
+				return err
+			}
+			for range 64 {
+				if err := sink.Event(&completion.Event{Result: &task.Result{Audio: &task.AudioPiece{Data: []byte(piece), MediaType: "audio/mpeg"}}}); err != nil {
+					return err
+				}
+			}
+			return sink.End(relay.Receipt{})
+		}
+		return filling(g)(ctx, c, sink)
+	}), 0, nil)
+	nearlyFull(t, n, g)
+	const spoken = `{"model":"acme/small","input":"hi","voice":"alloy"}`
+	for _, c := range []struct{ path, body, session string }{
+		{"/v1/chat/completions", chatBody(true), "long"}, {"/v1/audio/speech", spoken, ""},
+	} {
+		if r := n.do("POST", c.path, c.body, named, c.path, "X-Session-Id", c.session); r.StatusCode != 200 || bytes.Count(r.body, []byte("x")) < 64<<10 {
+			t.Fatalf("%s: status %d, %d bytes", c.path, r.StatusCode, len(r.body))
+		}
+		if <-over {
+			t.Errorf("%s: more is held than one user may", c.path)
+		}
+		wantError(t, n.do("POST", c.path, c.body, named, c.path, "X-Session-Id", c.session), 422, fault.IdempotencyNotKept)
+	}
+}
+
+// The copies that a form of images is decoded into are asked for before they are made.
+func TestFormsAreBounded(t *testing.T) {
+	t.Parallel()
+	g := newGate()
+	n := startWith(t, filling(g), nil, nil)
+	nearlyFull(t, n, g)
+	const form = "--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\nHigher\r\n--b--\r\n"
+	as := []string{"Content-Type", "multipart/form-data; boundary=b"}
+	limited(t, n.do("POST", "/v1/images/edits", form, as...), "max_user_share", itoa(128<<20))
+	wantError(t, n.do("POST", "/v1/images/edits", form, append(as, "Authorization", "Bearer "+n.newUser("Boris"))...), 400, fault.Invalid)
+}
+
+// The largest form has room although its copies take more than the part of a user, if nothing else of the user is under way.
+func TestLargestFormHasRoom(t *testing.T) {
+	t.Parallel()
+	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxUserShare = 1 })
+	form := "--b\r\nContent-Disposition: form-data; name=\"prompt\"\r\n\r\n" + strings.Repeat("x", 60<<20) + "\r\n--b--\r\n"
+	if r := n.do("POST", "/v1/images/edits", form, "Content-Type", "multipart/form-data; boundary=b"); r.StatusCode != 400 || !bytes.Contains(r.body, []byte("prompt")) {
+		t.Errorf("status %d: %s", r.StatusCode, r.body) // it was read, and there is no model in it
+	}
+	until(t, "all was given back", func() bool { return held(t, n) == 0 })
 }
 
 // largeHistory has one large response under every name.

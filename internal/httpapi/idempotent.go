@@ -142,11 +142,8 @@ func (n *named) frame(frame []byte) bool {
 		return false
 	}
 	if len(frame) > 0 && frame[0] != ':' { // a keep-alive is no part of the answer
-		if n.large = n.large || !n.open || len(n.frames)+len(frame) > n.run.MaxBytes(); n.large {
-			n.frames = nil
-		} else {
-			n.memory.Force(int64(len(frame)))
-			n.frames = append(n.frames, frame...)
+		if n.large = n.large || !n.open || !n.add(&n.frames, frame); n.large {
+			n.forget(&n.frames)
 		}
 	}
 	if !n.holding.Load() {
@@ -154,6 +151,22 @@ func (n *named) frame(frame []byte) bool {
 	}
 	n.last = append(n.last, frame...)
 	return true
+}
+
+// add adds a piece to an answer that is kept, and reports whether the answer still fits: into what is kept of one, and into what its user, and
+// the node, has for bytes. The answer itself goes on without being kept.
+func (n *named) add(all *[]byte, piece []byte) bool {
+	if len(*all)+len(piece) > n.run.MaxBytes() || n.memory.Take(int64(len(piece))) != limit.None {
+		return false
+	}
+	*all = append(*all, piece...)
+	return true
+}
+
+// forget gives back the memory of an answer that is not kept.
+func (n *named) forget(all *[]byte) {
+	n.memory.Give(int64(len(*all)))
+	*all = nil
 }
 
 // namedSink keeps a stream's answer when the relay has charged it, and before the client has its end.

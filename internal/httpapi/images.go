@@ -67,7 +67,9 @@ func (x *exchange) readForm(boundary string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	x.memory.Force(int64(len(body)) * 3 / 2) // images of forms are decoded to base64
+	if err := x.api.quotas.Short(x.memory.TakeAlone(int64(len(body))*3/2), "httpapi.readForm"); err != nil { // images of forms are decoded to base64
+		return nil, err
+	}
 	if x.named != nil {
 		err = x.claim(bytes.ReplaceAll(body, []byte(boundary), nil))
 	}

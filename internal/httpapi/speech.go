@@ -66,12 +66,9 @@ func (w *audioWriter) remember(piece []byte) {
 	if n == nil || n.run == nil || w.lost {
 		return
 	}
-	if w.lost = !n.open || len(w.all)+len(piece) > n.run.MaxBytes(); w.lost {
-		w.all = nil
-		return
+	if w.lost = !n.open || !n.add(&w.all, piece); w.lost {
+		n.forget(&w.all)
 	}
-	w.x.memory.Force(int64(len(piece)))
-	w.all = append(w.all, piece...)
 }
 
 // audioSink keeps the answer to a named request when the relay has charged it: the client has its end only when the handler returns.

@@ -32,9 +32,11 @@ const (
 )
 
 // Take takes n for a name, or nothing. Each Take that did needs a Give.
-func (b *Budget) Take(name string, n int64) Shortage {
+func (b *Budget) Take(name string, n int64) Shortage { return b.take(name, n, b.each) }
+
+func (b *Budget) take(name string, n, each int64) Shortage {
 	// The name first: what is refused here must not have taken room from others, be it for a moment.
-	if !b.byName.Add(name, n, b.each) {
+	if !b.byName.Add(name, n, each) {
 		return OfName
 	}
 	for {
@@ -90,6 +92,19 @@ func (t *Tab) Take(n int64) Shortage {
 		return None
 	}
 	s := t.budget.Take(t.name, n)
+	if s == None {
+		t.add(n)
+	}
+	return s
+}
+
+// TakeAlone is Take, but where nothing else of the name is under way its part does not bind it: what one request needs, which is legal as such,
+// is never refused because parts are small.
+func (t *Tab) TakeAlone(n int64) Shortage {
+	if t.budget == nil || n <= 0 {
+		return None
+	}
+	s := t.budget.take(t.name, n, max(t.budget.each, t.n.Load()+n))
 	if s == None {
 		t.add(n)
 	}

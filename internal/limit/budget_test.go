@@ -36,6 +36,19 @@ func TestBudget(t *testing.T) {
 					t.Fatalf("taking %d: %d; want %d", n, got, want)
 				}
 			},
+			"take alone": func(t *rapid.T) {
+				i, n := rapid.IntRange(0, 5).Draw(t, "tab"), rapid.Int64Range(1, 60).Draw(t, "n")
+				want, others := limit.None, of(i%3)-tabs[i].Taken()
+				switch sum := of(0) + of(1) + of(2); {
+				case others > 0 && each > 0 && each < all && of(i%3)+n > each:
+					want = limit.OfName
+				case sum+n > all:
+					want = limit.OfAll
+				}
+				if got := tabs[i].TakeAlone(n); got != want {
+					t.Fatalf("taking %d beside %d of others: %d; want %d", n, others, got, want)
+				}
+			},
 			"give": func(t *rapid.T) {
 				i := rapid.IntRange(0, 5).Draw(t, "tab")
 				tabs[i].Give(rapid.Int64Range(0, tabs[i].Taken()).Draw(t, "n"))
