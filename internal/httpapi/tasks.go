@@ -5,6 +5,9 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/relay"
+	"weir/internal/wire/embeddings"
+	"weir/internal/wire/moderations"
+	"weir/internal/wire/rerank"
 )
 
 // Largest bodies of requests that are no text, in bytes. Images travel inside them as base64.
@@ -21,6 +24,43 @@ const (
 // atMost is the limit of a route's body that no configuration changes.
 func atMost(bytes int64) func(*Config) int64 {
 	return func(*Config) int64 { return bytes }
+}
+
+// These serve tasks whose request is a JSON object and whose answer comes whole.
+var (
+	postEmbeddings = whole("embeddings", func(_ *exchange, body []byte) (*completion.Request, error) { return embeddings.Decode(body) }, embeddings.PromptText,
+		func(x *exchange, req *completion.Request) relay.Sink {
+			return embeddings.NewWhole(wholeWriter{x}, req, x.generation)
+		})
+	postModerations = whole("moderations", func(x *exchange, body []byte) (*completion.Request, error) {
+		return moderations.Decode(body, x.api.cfg.ModerationVendor)
+	}, moderations.PromptText,
+		func(x *exchange, _ *completion.Request) relay.Sink {
+			return moderations.NewWhole(wholeWriter{x}, string(appendID([]byte("modr-"), 24)))
+		})
+	postRerank = whole("rerank", func(_ *exchange, body []byte) (*completion.Request, error) { return rerank.Decode(body) }, rerank.PromptText,
+		func(x *exchange, req *completion.Request) relay.Sink {
+			return rerank.NewWhole(wholeWriter{x}, req, x.generation)
+		})
+)
+
+// whole serves a task by the style api.
+func whole(api string, decode func(x *exchange, body []byte) (*completion.Request, error), text func(*completion.Request) iter.Seq[[]byte],
+	sink func(x *exchange, req *completion.Request) relay.Sink) func(*exchange) error {
+	return func(x *exchange) error {
+		body, err := x.readBody()
+		if err != nil {
+			return err
+		}
+		req, err := decode(x, body)
+		if err != nil {
+			return err
+		}
+		if err := x.admitTask(req); err != nil {
+			return err
+		}
+		return x.perform(x.newCall(req, api, text(req)), sink(x, req))
+	}
 }
 
 // admitTask completes a decoded task by what the exchange knows of its client, and lets it in by what it asks for.
