@@ -171,7 +171,7 @@ func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Ti
 
 // refuse is the one answer to every key that is not valid: it does not say why. The operator's log does.
 func refuse(why string) error {
-	return fault.New(fault.Authentication, "apikey.Verify: "+why, "The API key is not valid.")
+	return fault.New(fault.Authentication, "apikey.Verify: "+why, "The API key is invalid.")
 }
 
 // admit reports whether the key opens the door now.

@@ -106,7 +106,7 @@ func newBench(t testing.TB) (*memory, *apikey.Verifier, *apikey.Manager, apikey.
 func refused(t *testing.T, v *apikey.Verifier, text, reason string) {
 	t.Helper()
 	_, err := v.Verify(t.Context(), text, nil)
-	if !fault.Is(err, fault.Authentication) || fault.From(err).Public != "The API key is not valid." || fault.From(err).Op != "apikey.Verify: "+reason {
+	if !fault.Is(err, fault.Authentication) || fault.From(err).Public != "The API key is invalid." || fault.From(err).Op != "apikey.Verify: "+reason {
 		t.Fatalf("Verify: %v; want Authentication, in the log because of %q", err, reason)
 	}
 }

@@ -14,20 +14,20 @@ var simAudio = []struct {
 	minute, characters                     string // rubles a minute, and a thousand characters
 	prompt, audio, completion, audioOutput string // rubles a thousand tokens
 }{
-	{slug: "sim/whisper", name: "Sim Whisper", about: "Writes down what it hears, in every format that Whisper has.", kind: catalog.TypeTranscription, provider: "sim", upstream: "whisper", minute: "0.6"},
-	{slug: "sim/transcribe", name: "Sim Transcribe", about: "Writes down what it hears, as it hears it.", kind: catalog.TypeTranscription, provider: "sim", upstream: "transcribe",
+	{slug: "sim/whisper", name: "Sim Whisper", about: "Transcribes audio, in all formats of Whisper.", kind: catalog.TypeTranscription, provider: "sim", upstream: "whisper", minute: "0.6"},
+	{slug: "sim/transcribe", name: "Sim Transcribe", about: "Transcribes audio as a stream.", kind: catalog.TypeTranscription, provider: "sim", upstream: "transcribe",
 		prompt: "0.25", audio: "0.6", completion: "1"},
-	{slug: "sim/diarize", name: "Sim Diarize", about: "Writes down what it hears, and who said it.", kind: catalog.TypeTranscription, provider: "sim", upstream: "diarize",
+	{slug: "sim/diarize", name: "Sim Diarize", about: "Transcribes audio with speakers.", kind: catalog.TypeTranscription, provider: "sim", upstream: "diarize",
 		prompt: "0.25", audio: "0.6", completion: "1"},
-	{slug: "sim/listen", name: "Sim Listen", about: "Writes down what it hears, by the deepgram dialect alone.", kind: catalog.TypeTranscription,
+	{slug: "sim/listen", name: "Sim Listen", about: "Transcribes audio, through the deepgram dialect only.", kind: catalog.TypeTranscription,
 		provider: "sim-deepgram", dialect: "deepgram", path: "/deepgram", upstream: "listen", minute: "0.5"},
-	{slug: "sim/scribe", name: "Sim Scribe", about: "Writes down what it hears, by the elevenlabs dialect alone.", kind: catalog.TypeTranscription,
+	{slug: "sim/scribe", name: "Sim Scribe", about: "Transcribes audio, through the elevenlabs dialect only.", kind: catalog.TypeTranscription,
 		provider: "sim-elevenlabs", dialect: "elevenlabs", path: "/elevenlabs", upstream: "scribe", minute: "0.4"},
-	{slug: "sim/speechkit", name: "Sim SpeechKit", about: "Writes down what it hears, by the yandex dialect alone.", kind: catalog.TypeTranscription,
+	{slug: "sim/speechkit", name: "Sim SpeechKit", about: "Transcribes audio, through the yandex dialect only.", kind: catalog.TypeTranscription,
 		provider: "sim-yandex", upstream: "speechkit", minute: "0.6"},
-	{slug: "sim/speech", name: "Sim Speech", about: "Speaks a text: a tone in the format that is asked for.", kind: catalog.TypeSpeech, provider: "sim", upstream: "speech",
+	{slug: "sim/speech", name: "Sim Speech", about: "Text to speech: a tone in the requested format.", kind: catalog.TypeSpeech, provider: "sim", upstream: "speech",
 		prompt: "0.06", audioOutput: "1.2"},
-	{slug: "sim/speech-elevenlabs", name: "Sim Speech (elevenlabs)", about: "Speaks a text, by the elevenlabs dialect alone.", kind: catalog.TypeSpeech,
+	{slug: "sim/speech-elevenlabs", name: "Sim Speech (elevenlabs)", about: "Text to speech, through the elevenlabs dialect only.", kind: catalog.TypeSpeech,
 		provider: "sim-elevenlabs", upstream: "speech", characters: "5"},
 }
 

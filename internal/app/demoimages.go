@@ -15,8 +15,8 @@ func simImages(origin string) catalog.Declared {
 	return catalog.Declared{
 		Providers: []catalog.Provider{provider("sim-pictures", "openai", "/v1"), provider("sim-queue", "fal", "/fal/queue")},
 		Models: []catalog.ModelInfo{
-			{Slug: "sim/picture", Type: catalog.TypeImage, Name: "Sim Picture", Description: "Paints patterns at once, with previews, and edits; priced by the token."},
-			{Slug: "sim/picture-queue", Type: catalog.TypeImage, Name: "Sim Picture Queue", Description: "Paints patterns in a queue; priced by the picture."},
+			{Slug: "sim/picture", Type: catalog.TypeImage, Name: "Sim Picture", Description: "Makes and edits patterns at once, with previews; priced by token."},
+			{Slug: "sim/picture-queue", Type: catalog.TypeImage, Name: "Sim Picture Queue", Description: "Makes patterns in a queue; priced by image."},
 		},
 		Offers: []catalog.Offer{
 			{Provider: "sim-pictures", Model: "sim/picture", UpstreamID: "gpt-image-1", Input: input, Pricing: catalog.Pricing{List: "sim", Base: catalog.Prices{Prompt: rubles(50), Image: rubles(100), ImageOutput: rubles(400)}}},

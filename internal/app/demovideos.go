@@ -26,7 +26,7 @@ type simVideo struct {
 
 var simVideoModels = []simVideo{
 	{
-		slug: "sim/video", name: "Sim Video", about: "Makes a grey video of the size and length that it is asked for, in a few seconds.",
+		slug: "sim/video", name: "Sim Video", about: "Makes a grey video of the requested size and length, in a few seconds.",
 		provider: "sim-videos", dialect: "openai", path: "/v1", upstream: "video", silent: 150, sounding: 200,
 		facts: catalog.VideoFacts{
 			Resolutions: []string{"720p", "1K"}, AspectRatios: []string{"16:9", "9:16"}, Sizes: []string{"1280x720", "720x1280", "1792x1024", "1024x1792"},
@@ -34,7 +34,7 @@ var simVideoModels = []simVideo{
 		},
 	},
 	{
-		slug: "sim/video-router", name: "Sim Video (OpenRouter)", about: "Makes grey videos by OpenRouter's words for them, which can say nearly everything.",
+		slug: "sim/video-router", name: "Sim Video (OpenRouter)", about: "Makes grey videos through OpenRouter's API, which has nearly all settings.",
 		provider: "sim-router", dialect: "openai", path: "/openrouter/api/v1", upstream: "video", silent: 100, sounding: 125, quirks: catalog.Quirks{VideosWire: "openrouter"},
 		facts: catalog.VideoFacts{
 			Resolutions: []string{"720p", "1080p"}, AspectRatios: []string{"16:9", "1:1", "9:16"}, Durations: []int{5, 10}, FrameImages: []string{"first_frame", "last_frame"}, Audio: true, Seed: true,

@@ -147,7 +147,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 	}
 	base, err := cfg.Base(os.LookupEnv, effective, credentials)
 	if err != nil {
-		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would not be valid: "+err.Error()+".").Because(err)
+		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would be invalid: "+err.Error()+".").Because(err)
 	}
 	base.Append(l.more)
 	b, err := edit.Build(base, s, effective, credentials)

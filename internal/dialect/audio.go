@@ -94,15 +94,15 @@ func noAudio(ask Ask, a *Answer, r *bufio.Reader) error {
 		if !rawjson.IsNull(rawjson.Find(head, "error")) || !rawjson.IsNull(rawjson.Find(head, "detail")) {
 			return ask.Failure(200, nil, bytes.Clone(head))
 		}
-		return Broken(a.Endpoint, errors.New("JSON came in the place of sound"))
+		return Broken(a.Endpoint, errors.New("the provider sent JSON instead of audio"))
 	}
 	if bytes.HasPrefix(bytes.ToLower(head), []byte("<!doctype")) || bytes.HasPrefix(bytes.ToLower(head), []byte("<html")) {
-		return Broken(a.Endpoint, errors.New("a page came in the place of sound"))
+		return Broken(a.Endpoint, errors.New("the provider sent HTML instead of audio"))
 	}
 	if t, ok := ask.Request().Task.(*task.Speech); ok && t.Format == "pcm" {
 		return nil
 	}
-	return Broken(a.Endpoint, errors.New("what came is not sound"))
+	return Broken(a.Endpoint, errors.New("the provider sent no audio"))
 }
 
 // AudioReader reads a body of audio: as far as it needs to be looked at before it is given out.

@@ -54,7 +54,7 @@ func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
 		return nil, 0, err
 	}
 	if !rawjson.Valid(body) || rawjson.KindOf(body) != rawjson.Object {
-		return nil, 0, Broken(ask.Endpoint(), errors.New("the answer is no JSON object"))
+		return nil, 0, Broken(ask.Endpoint(), errors.New("the answer is not a JSON object"))
 	}
 	return body, wait, nil
 }
@@ -101,7 +101,7 @@ func NoJob(err error) error {
 		return err
 	}
 	g := *fault.From(err)
-	g.Kind, g.Public = fault.NotFound, "The provider does not know the job."
+	g.Kind, g.Public = fault.NotFound, "The provider does not have the job."
 	return &g
 }
 

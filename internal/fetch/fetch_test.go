@@ -279,7 +279,7 @@ func TestNamesOfPrivateAddresses(t *testing.T) {
 			_, _, err := w.client(nil).Bytes(t.Context(), "https://example.com/", 100)
 			if c.want == "" {
 				wantKind(t, err, fault.Invalid)
-				if public := fault.From(err).Public; public != "The file at the address could not be fetched." {
+				if public := fault.From(err).Public; public != "The file at the URL could not be fetched." {
 					t.Errorf("the client reads %q", public)
 				}
 				w.wantDialled(t)

@@ -185,7 +185,7 @@ func (f *fetching) check(r *Response) error {
 	case r.Status == http.StatusPartialContent && ranged:
 		first, last, size, ok := contentRange(r.Header.Get("Content-Range"))
 		if !ok || first < 0 || r.Length >= 0 && r.Length != last-first+1 {
-			return f.failed(r.Status, errors.New("the answer tells no part, or another one than it has"))
+			return f.failed(r.Status, errors.New("the answer has a wrong or missing Content-Range"))
 		}
 		r.Start, r.Length, r.Size = first, last-first+1, size
 	default:
@@ -279,7 +279,7 @@ func (b *body) Close() error {
 
 func (f *fetching) tooLarge() error {
 	if f.lim.Provider == nil {
-		return fault.Newf(fault.PayloadTooLarge, op, "The file at the address is larger than %d bytes.", f.lim.MaxBytes)
+		return fault.Newf(fault.PayloadTooLarge, op, "The file at the URL is larger than %d bytes.", f.lim.MaxBytes)
 	}
 	return f.failed(0, fmt.Errorf("the file is larger than %d bytes", f.lim.MaxBytes))
 }
@@ -293,7 +293,7 @@ func (f *fetching) failed(status int, cause error) error {
 		cause = why
 	}
 	if f.lim.Provider == nil {
-		return fault.New(fault.Invalid, op, "The file at the address could not be fetched.").Because(cause)
+		return fault.New(fault.Invalid, op, "The file at the URL could not be fetched.").Because(cause)
 	}
 	e := fault.New(fault.ProviderUnavailable, op, "The provider's file could not be fetched.").Because(cause)
 	if timedOut(cause) {
@@ -305,7 +305,7 @@ func (f *fetching) failed(status int, cause error) error {
 
 // gone is the error of a caller that did not wait.
 func gone(ctx context.Context) error {
-	kind, public := fault.Canceled, "The request was given up."
+	kind, public := fault.Canceled, "The request was cancelled."
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		kind, public = fault.Timeout, "The file did not come in time."
 	}

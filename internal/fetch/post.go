@@ -45,7 +45,7 @@ func notCalled(err error) error {
 	const op = "fetch.Post"
 	var r refusal
 	if errors.As(err, &r) {
-		return fault.New(fault.Invalid, op, "The address may not be called.").Because(err)
+		return fault.New(fault.Invalid, op, "The URL may not be called.").Because(err)
 	}
-	return fault.New(fault.ProviderUnavailable, op, "The address did not answer.").Because(err)
+	return fault.New(fault.ProviderUnavailable, op, "The URL did not answer.").Because(err)
 }

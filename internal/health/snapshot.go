@@ -80,7 +80,7 @@ func (h *histogram) append(b []byte) []byte {
 	return b
 }
 
-var errSnapshot = errors.New("this is no snapshot of endpoint health, or one of another version")
+var errSnapshot = errors.New("not a snapshot of endpoint health, or one of another version")
 
 // Restore takes over what Snapshot gave, as far as it is not too old; what claims to be from the future is left out. It replaces what
 // was known before. After an error nothing has changed.

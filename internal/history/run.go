@@ -125,7 +125,7 @@ func (m *Manager) mark(ctx context.Context, r *Run) {
 	switch {
 	case err != nil:
 		if ctx.Err() == nil {
-			m.cfg.Report("a response in the background could not be told of", err)
+			m.cfg.Report("a background response could not be stored", err)
 		}
 	case !there:
 		m.end(r.r.ID)

@@ -93,7 +93,7 @@ func (m *Metrics) watch(a *API) {
 	}
 	gauge("weir_body_bytes", "Bytes of requests and answers in memory that count against body_budget_bytes.", func() float64 { return float64(a.quotas.Bytes.Used()) })
 	gauge("weir_spool_bytes", "Bytes of uploads on disk that count against spool_budget_bytes.", func() float64 { return float64(a.disk.bytes.Used()) })
-	gauge("weir_uploads", "Uploads under way.", func() float64 { return float64(a.disk.uploads.Used()) })
+	gauge("weir_uploads", "Uploads in progress.", func() float64 { return float64(a.disk.uploads.Used()) })
 	gauge("weir_calls_in_flight", "Inference requests being answered.", func() float64 { return float64(a.quotas.InFlight()) })
 	gauge("weir_draining", "1 while the node ends its work.", func() float64 {
 		if a.draining.Load() {

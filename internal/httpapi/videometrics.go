@@ -24,7 +24,7 @@ func NewVideoMetrics(m *Metrics) *VideoMetrics {
 	v := &VideoMetrics{
 		ended: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_jobs_total", Help: "Video jobs that came to their end, by that."}, []string{"state"}),
 		took:  prometheus.NewHistogram(prometheus.HistogramOpts{Name: "weir_video_job_seconds", Help: "Time from a video job's admission to its end.", Buckets: videoBuckets}),
-		lost:  prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_video_jobs_lost_total", Help: "Jobs that a provider may be working on, and charging for, for nobody."}),
+		lost:  prometheus.NewCounter(prometheus.CounterOpts{Name: "weir_video_jobs_lost_total", Help: "Jobs that a provider may be working on, and billing, without a job here."}),
 		unclear: prometheus.NewCounterVec(prometheus.CounterOpts{Name: "weir_video_submissions_unclear_total",
 			Help: "Submissions of video jobs to which a provider answered neither yes nor no, by what was found out about them."}, []string{"outcome"}),
 	}

@@ -181,7 +181,7 @@ func length(text string) int {
 	return int(n)
 }
 
-var errData = errors.New("the data is not base64 of a picture")
+var errData = errors.New("the data is not a base64 image")
 
 // FromURL is the file inside a data: address. It fails for other addresses and for what is no base64.
 func FromURL(address string) (data []byte, err error) {

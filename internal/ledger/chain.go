@@ -44,7 +44,7 @@ func ParseAnchor(text string) (a Anchor, err error) {
 			return a, nil
 		}
 	}
-	return Anchor{}, fault.New(fault.Invalid, "ledger.ParseAnchor", "This is no anchor of a ledger: give a file that weir ledger verify --write-anchor has written.")
+	return Anchor{}, fault.New(fault.Invalid, "ledger.ParseAnchor", "This is not an anchor of a ledger: give a file that weir ledger verify --write-anchor has written.")
 }
 
 // Link is one link of the chain: what one transaction of the store has posted and recorded.

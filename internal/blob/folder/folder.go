@@ -181,7 +181,7 @@ func (w *writing) copy(r io.Reader) error {
 			next = w.size + checkEvery
 		}
 		if err := w.ctx.Err(); err != nil {
-			return fault.New(fault.Canceled, "folder.Put", "The request was given up.").Because(context.Cause(w.ctx))
+			return fault.New(fault.Canceled, "folder.Put", "The request was cancelled.").Because(context.Cause(w.ctx))
 		}
 		n, err := r.Read(buf)
 		_, _ = w.sum.Write(buf[:n]) // into memory

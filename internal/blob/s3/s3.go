@@ -56,7 +56,7 @@ var _ blob.Store = (*Bucket)(nil)
 func Open(cfg Config) (*Bucket, error) {
 	u, err := url.Parse(cfg.Endpoint)
 	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
-		return nil, fault.New(fault.Invalid, "s3.Open", "The endpoint of the S3 store is no base URL.")
+		return nil, fault.New(fault.Invalid, "s3.Open", "The endpoint of the S3 store must be a base URL.")
 	}
 	b := &Bucket{cfg: cfg, transport: &http.Transport{
 		DialContext: (&net.Dialer{Timeout: connect}).DialContext, TLSHandshakeTimeout: connect, ResponseHeaderTimeout: answerWithin,
@@ -71,7 +71,7 @@ func Open(cfg Config) (*Bucket, error) {
 		Region: cfg.Region, BucketLookup: lookup, MaxRetries: retries,
 	})
 	if err != nil {
-		return nil, fault.New(fault.Invalid, "s3.Open", "The settings of the S3 store are not valid.").Because(err)
+		return nil, fault.New(fault.Invalid, "s3.Open", "The settings of the S3 store are invalid.").Because(err)
 	}
 	b.client = *client
 	return b, nil
@@ -93,7 +93,7 @@ func (b *Bucket) name(op, key string) (string, error) {
 // failed says what an error of the store means.
 func failed(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
-		return fault.New(fault.Canceled, op, "The request was given up.").Because(err)
+		return fault.New(fault.Canceled, op, "The request was cancelled.").Because(err)
 	}
 	var answer minio.ErrorResponse
 	if errors.As(err, &answer) {
@@ -178,7 +178,7 @@ func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io
 	return &reading{ReadCloser: body, ctx: ctx}, describe(&info, size), nil
 }
 
-var errRange = errors.New("the store does not know ranges")
+var errRange = errors.New("the store does not support ranges")
 
 func describe(info *minio.ObjectInfo, size int64) blob.Info {
 	return blob.Info{Size: size, MediaType: info.ContentType, ETag: info.ETag}

@@ -194,7 +194,7 @@ func described(models []catalog.ModelInfo, v *EndpointView) ([]catalog.ModelInfo
 
 // sentence makes the joined lines of an error one sentence.
 func sentence(err error) string {
-	return "The catalog would not be valid: " + strings.ReplaceAll(err.Error(), "\n", "; ") + "."
+	return "The catalog would be invalid: " + strings.ReplaceAll(err.Error(), "\n", "; ") + "."
 }
 
 // conflicts refuses rows that two own.

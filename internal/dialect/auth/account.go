@@ -34,7 +34,7 @@ func IsAccount(credential string) bool { return strings.HasPrefix(strings.TrimSp
 func Account(credential, tokenURL string) (Issuer, error) {
 	file := []byte(strings.TrimSpace(credential))
 	if !rawjson.Valid(file) {
-		return Issuer{}, errors.New("auth: the key file is no JSON")
+		return Issuer{}, errors.New("auth: the key file is not JSON")
 	}
 	text := func(name string) string { return rawjson.TextAt(file, name) }
 	key, err := privateKey(text("private_key"))
@@ -75,7 +75,7 @@ func privateKey(text string) (*rsa.PrivateKey, error) {
 	any, err := x509.ParsePKCS8PrivateKey(block.Bytes)
 	key, ok := any.(*rsa.PrivateKey)
 	if err != nil || !ok {
-		return nil, errors.New("auth: the private_key of the key file is no RSA key")
+		return nil, errors.New("auth: the private_key of the key file is not an RSA key")
 	}
 	return key, nil
 }

@@ -135,14 +135,14 @@ func (t *Tokens) fetched(ctx context.Context) (*token, error) {
 	}
 	now := t.deps.Now()
 	if !rawjson.Valid(body) {
-		return nil, errors.New("auth: the answer to a request for a token is no JSON")
+		return nil, errors.New("auth: the answer to a token request is not JSON")
 	}
 	value, until, err := t.issuer.Read(body, now)
 	if err != nil {
 		return nil, err
 	}
 	if !sendable(value) {
-		return nil, errors.New("auth: the answer to a request for a token holds none")
+		return nil, errors.New("auth: the answer to a token request has no token")
 	}
 	life := max(until.Sub(now), shortLife)
 	return &token{value: value, fields: bearer(value), given: now, renew: now.Add(life - life/6), until: now.Add(life - min(life/10, 30*time.Second))}, nil

@@ -176,9 +176,9 @@ func TestTokenAnswers(t *testing.T) {
 		{"refused in other words", 400, `{"error":"invalid_grant","error_description":"Invalid JWT"}`, "Bad Request: Invalid JWT"},
 		{"a page", 502, `<html>`, "Bad Gateway"},
 		{"a redirect", 302, ``, "Found"},
-		{"no JSON", 200, `token`, "no JSON"},
-		{"nothing", 200, `""`, "holds none"},
-		{"what cannot be sent", 200, `"a b"`, "holds none"},
+		{"no JSON", 200, `token`, "not JSON"},
+		{"nothing", 200, `""`, "has no token"},
+		{"what cannot be sent", 200, `"a b"`, "has no token"},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			t.Parallel()

@@ -38,7 +38,7 @@ func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, e
 		region = regionOf(p.BaseURL)
 	}
 	if region == "" {
-		return nil, errors.New("bedrock: the address tells no region; set the quirk region")
+		return nil, errors.New("bedrock: the address has no region; set the quirk region")
 	}
 	return auth.NewSignature(p.Key, region, "bedrock", deps.Now)
 }

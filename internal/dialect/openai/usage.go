@@ -28,7 +28,7 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 		t.quirks = &catalog.Quirks{}
 	}
 	if first := rawjson.At(raw, 0); first.Kind() != rawjson.Object || !eachMember(raw, t.top) {
-		return nil, fault.New(fault.ProviderUnavailable, "openai.parseUsage", "The provider's usage is no JSON object.")
+		return nil, fault.New(fault.ProviderUnavailable, "openai.parseUsage", "The provider's usage is not a JSON object.")
 	}
 	t.addUpPrompt()
 	t.addUpCompletion()

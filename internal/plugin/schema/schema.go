@@ -101,7 +101,7 @@ func Compile(ctx context.Context, raw []byte) (*Schema, error) {
 		return nil, ErrTooLarge
 	}
 	if !rawjson.Valid(raw) {
-		return nil, errors.New("the schema is no JSON")
+		return nil, errors.New("the schema is not JSON")
 	}
 	c := compiler{work: work{ctx: ctx, left: maxReading}, raw: raw, met: map[string]*node{}, indexes: map[string]map[string][]byte{}, memory: maxMemory, patterns: maxPattern}
 	if err := c.dialect(); err != nil {
