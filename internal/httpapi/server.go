@@ -14,6 +14,7 @@ import (
 
 	"weir/internal/fault"
 	"weir/internal/limit"
+	"weir/internal/loop"
 )
 
 // Server serves an API on a listener until it is drained.
@@ -61,7 +62,7 @@ const cutGrace = 5 * time.Second
 // ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
 	s.api.draining.Store(true)
-	wait(ctx, delay)
+	_ = loop.Wait(ctx, delay)
 	within, stop := context.WithTimeout(ctx, timeout)
 	defer stop()
 	err := s.http.Shutdown(within)
@@ -75,18 +76,6 @@ func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error 
 		_ = s.http.Close()
 	}
 	return err
-}
-
-func wait(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	t := time.NewTimer(d)
-	defer t.Stop()
-	select {
-	case <-t.C:
-	case <-ctx.Done():
-	}
 }
 
 // limitListener closes connections beyond the limits as soon as they are accepted.
