@@ -36,6 +36,7 @@ var videoWires = []videoWire{
 
 // wireVideoCell is a fault at one step of a job, and what becomes of that: alone, and with another provider behind.
 type wireVideoCell struct {
+	name          string // what happens
 	settings      string
 	alone, behind string // states; "": not tried, because it takes a provider's minute
 	finds         string // instead, where a submission is found again; "": not tried
@@ -43,18 +44,18 @@ type wireVideoCell struct {
 
 // The suite of package upstreamtest has all faults; here are those that differ in what becomes of the job.
 var wireVideoMatrix = []wireVideoCell{
-	{"polls=2", "completed", "", "completed"},
-	{"job=refuse", "failed", "failed", "failed"}, // nobody would make it
-	{"fault=u12", "failed", "", "failed"},
-	{"fault=u13", "failed", "completed", "failed"},
-	{"fault=u9", "", "completed", ""},
-	{"fault=u2", "failed", "failed", ""}, // the first may have it: nobody else is asked
-	{"fault=u18-truncated", "failed", "", "completed"},
-	{"on=poll,fault=u2,times=1", "completed", "", "completed"},
-	{"on=poll,fault=u15,times=1", "completed", "", "completed"},
-	{"job=fail", "failed", "", "failed"},
-	{"job=policy", "failed", "", "failed"},
-	{"job=lost", "failed", "", "failed"},
+	{"works", "polls=2", "completed", "", "completed"},
+	{"prompt_is_refused", "job=refuse", "failed", "failed", "failed"}, // nobody would make it
+	{"submission_400", "fault=u12", "failed", "", "failed"},
+	{"submission_401", "fault=u13", "failed", "completed", "failed"},
+	{"submission_429", "fault=u9", "", "completed", ""},
+	{"submission_closed_before_answer", "fault=u2", "failed", "failed", ""}, // the first may have it: nobody else is asked
+	{"submission_answer_is_cut_json", "fault=u18-truncated", "failed", "", "completed"},
+	{"one_look_closed_before_answer", "on=poll,fault=u2,times=1", "completed", "", "completed"},
+	{"one_look_500", "on=poll,fault=u15,times=1", "completed", "", "completed"},
+	{"job_fails", "job=fail", "failed", "", "failed"},
+	{"job_fails_by_content_policy", "job=policy", "failed", "", "failed"},
+	{"job_is_forgotten_by_the_provider", "job=lost", "failed", "", "failed"},
 }
 
 func (c *wireVideoCell) slug(w *videoWire, spare bool) string {
@@ -121,7 +122,7 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 				all.Go(func() {
 					places <- struct{}{}
 					defer func() { <-places }()
-					t.Run(c.slug(w, spare), func(t *testing.T) { c.check(t, gw, w, spare, want) })
+					t.Run(w.name+"/"+c.name+map[bool]string{true: "/spare"}[spare], func(t *testing.T) { c.check(t, gw, w, spare, want) })
 				})
 			}
 		}
