@@ -1,12 +1,15 @@
 package sim
 
 import (
+	"bytes"
 	"errors"
+	"io"
 	"slices"
 	"strconv"
 	"strings"
-	"unicode/utf16"
 	"unicode/utf8"
+
+	"github.com/go-json-experiment/json/jsontext"
 )
 
 // kind is the type of a JSON value.
@@ -23,14 +26,13 @@ const (
 
 var kindNames = [...]string{null: "null", boolean: "a boolean", number: "a number", text: "a string", array: "an array", object: "an object"}
 
-// node is one JSON value. The simulator reads requests with a parser of its own, so that a mistake in the gateway's
-// parser is met by something that does not share it.
+// node is one JSON value. The tree is the simulator's own; a library, which the gateway reads with too, checks the syntax.
 type node struct {
 	kind  kind
 	raw   []byte // as written
 	text  string // of a text, decoded
 	names []string
-	items []node // elements of an array, values of an object beside names
+	items []node // elements of an array, values of an object, in the order of names
 }
 
 const maxDepth = 256
@@ -47,301 +49,103 @@ type duplicateError string
 
 func (e duplicateError) Error() string { return "the member '" + string(e) + "' is given twice" }
 
-// parse reads exactly one JSON value: RFC 8259, UTF-8, no duplicate names, nothing behind it.
+// parse reads exactly one JSON value: RFC 8259, UTF-8, no duplicate names, nothing after it.
+// The raw bytes of its nodes are slices of b.
 func parse(b []byte) (*node, error) {
 	if !utf8.Valid(b) {
 		return nil, errUTF8
 	}
-	p := parser{b: b}
+	p := parser{b: b, dec: jsontext.NewDecoder(bytes.NewBuffer(b))}
 	n, err := p.value(0)
 	if err != nil {
 		return nil, err
 	}
-	if p.space(); p.at != len(b) {
+	if _, err := p.dec.ReadToken(); err != io.EOF {
 		return nil, errSyntax
 	}
 	return &n, nil
 }
 
+// parser builds nodes from the tokens of a decoder, which checks the syntax.
 type parser struct {
-	b  []byte
-	at int
-}
-
-func (p *parser) space() {
-	for p.at < len(p.b) {
-		switch p.b[p.at] {
-		case ' ', '\t', '\r', '\n':
-			p.at++
-		default:
-			return
-		}
-	}
-}
-
-// next skips white space and returns the byte there, 0 at the end.
-func (p *parser) next() byte {
-	p.space()
-	if p.at == len(p.b) {
-		return 0
-	}
-	return p.b[p.at]
+	b   []byte
+	dec *jsontext.Decoder
 }
 
 func (p *parser) value(depth int) (n node, err error) {
 	if depth > maxDepth {
 		return n, errDeep
 	}
-	c := p.next()
-	start := p.at
-	switch {
-	case c == '{':
-		n, err = p.object(depth)
-	case c == '[':
-		n, err = p.array(depth)
-	case c == '"':
+	switch p.dec.PeekKind() {
+	case '{', '[':
+		return p.container(depth)
+	case '"':
 		n.kind = text
-		n.text, err = p.string()
-	case c == '-' || c >= '0' && c <= '9':
+	case '0':
 		n.kind = number
-		err = p.number()
-	case c == 't':
+	case 't', 'f':
 		n.kind = boolean
-		err = p.word("true")
-	case c == 'f':
-		n.kind = boolean
-		err = p.word("false")
-	case c == 'n':
-		err = p.word("null")
-	default:
-		err = errSyntax
 	}
-	n.raw = p.b[start:p.at]
-	return n, err
-}
-
-func (p *parser) word(w string) error {
-	if len(p.b)-p.at < len(w) || string(p.b[p.at:p.at+len(w)]) != w {
-		return errSyntax
+	raw, err := p.dec.ReadValue()
+	if err != nil {
+		return n, syntaxError(err)
 	}
-	p.at += len(w)
-	return nil
-}
-
-func (p *parser) object(depth int) (node, error) {
-	n := node{kind: object}
-	p.at++
-	if p.next() == '}' {
-		p.at++
-		return n, nil
-	}
-	var seen map[string]bool
-	for {
-		if p.next() != '"' {
-			return n, errSyntax
-		}
-		name, err := p.string()
+	end := int(p.dec.InputOffset())
+	n.raw = p.b[end-len(raw) : end]
+	if n.kind == text {
+		s, err := jsontext.AppendUnquote(nil, raw)
 		if err != nil {
-			return n, err
+			return n, syntaxError(err)
 		}
-		if seen == nil && n.has(name) || seen[name] {
-			return n, duplicateError(name)
-		}
-		if p.next() != ':' {
-			return n, errSyntax
-		}
-		p.at++
-		v, err := p.value(depth + 1)
-		if err != nil {
-			return n, err
-		}
-		n.names, n.items = append(n.names, name), append(n.items, v)
-		if seen = remember(seen, n.names); seen != nil {
-			seen[name] = true
-		}
-		switch p.next() {
-		case ',':
-			p.at++
-		case '}':
-			p.at++
-			return n, nil
-		default:
-			return n, errSyntax
-		}
+		n.text = string(s)
 	}
+	return n, nil
 }
 
-// remember changes from comparing names one by one to a map once an object grows large.
-func remember(seen map[string]bool, names []string) map[string]bool {
-	if seen != nil || len(names) < 32 {
-		return seen
+func (p *parser) container(depth int) (n node, err error) {
+	open, err := p.dec.ReadToken()
+	if err != nil {
+		return n, syntaxError(err)
 	}
-	seen = make(map[string]bool, 2*len(names))
-	for _, name := range names {
-		seen[name] = true
+	start := int(p.dec.InputOffset()) - 1
+	end := jsontext.Kind(']')
+	n.kind = array
+	if open.Kind() == '{' {
+		n.kind, end = object, '}'
 	}
-	return seen
-}
-
-func (p *parser) array(depth int) (node, error) {
-	n := node{kind: array}
-	p.at++
-	if p.next() == ']' {
-		p.at++
-		return n, nil
-	}
-	for {
+	for p.dec.PeekKind() != end {
+		if n.kind == object {
+			name, err := p.dec.ReadToken()
+			if err != nil {
+				return n, syntaxError(err)
+			}
+			n.names = append(n.names, name.String())
+		}
 		v, err := p.value(depth + 1)
 		if err != nil {
 			return n, err
 		}
 		n.items = append(n.items, v)
-		switch p.next() {
-		case ',':
-			p.at++
-		case ']':
-			p.at++
-			return n, nil
-		default:
-			return n, errSyntax
-		}
 	}
+	if _, err := p.dec.ReadToken(); err != nil {
+		return n, syntaxError(err)
+	}
+	n.raw = p.b[start:p.dec.InputOffset()]
+	return n, nil
 }
 
-func (p *parser) digits() bool {
-	start := p.at
-	for p.at < len(p.b) && p.b[p.at] >= '0' && p.b[p.at] <= '9' {
-		p.at++
-	}
-	return p.at > start
-}
-
-func (p *parser) peek() byte {
-	if p.at == len(p.b) {
-		return 0
-	}
-	return p.b[p.at]
-}
-
-func (p *parser) number() error {
-	if p.peek() == '-' {
-		p.at++
-	}
-	if p.peek() == '0' {
-		p.at++
-	} else if !p.digits() {
+// syntaxError reduces an error of the decoder to the ones that answers tell apart.
+func syntaxError(err error) error {
+	var syntactic *jsontext.SyntacticError
+	switch errors.As(err, &syntactic); {
+	case syntactic == nil:
 		return errSyntax
+	case errors.Is(err, jsontext.ErrDuplicateName):
+		return duplicateError(syntactic.JSONPointer.LastToken())
+	case syntactic.Err != nil && strings.Contains(syntactic.Err.Error(), "surrogate"):
+		return errSurrogate
 	}
-	if p.peek() == '.' {
-		if p.at++; !p.digits() {
-			return errSyntax
-		}
-	}
-	if c := p.peek(); c == 'e' || c == 'E' {
-		p.at++
-		if c := p.peek(); c == '+' || c == '-' {
-			p.at++
-		}
-		if !p.digits() {
-			return errSyntax
-		}
-	}
-	return nil
-}
-
-func (p *parser) string() (string, error) {
-	p.at++
-	start := p.at
-	for p.at < len(p.b) {
-		switch c := p.b[p.at]; {
-		case c == '"':
-			p.at++
-			return string(p.b[start : p.at-1]), nil
-		case c == '\\':
-			return p.escaped(start)
-		case c < 0x20:
-			return "", errSyntax
-		default:
-			p.at++
-		}
-	}
-	return "", errSyntax
-}
-
-// escaped goes on with a string in which an escape was met.
-func (p *parser) escaped(start int) (string, error) {
-	out := append([]byte(nil), p.b[start:p.at]...)
-	for p.at < len(p.b) {
-		c := p.b[p.at]
-		p.at++
-		switch {
-		case c == '"':
-			return string(out), nil
-		case c < 0x20:
-			return "", errSyntax
-		case c != '\\':
-			out = append(out, c)
-		default:
-			r, err := p.escape()
-			if err != nil {
-				return "", err
-			}
-			out = utf8.AppendRune(out, r)
-		}
-	}
-	return "", errSyntax
-}
-
-func (p *parser) escape() (rune, error) {
-	c := p.peek()
-	p.at++
-	switch c {
-	case '"', '\\', '/':
-		return rune(c), nil
-	case 'b':
-		return '\b', nil
-	case 'f':
-		return '\f', nil
-	case 'n':
-		return '\n', nil
-	case 'r':
-		return '\r', nil
-	case 't':
-		return '\t', nil
-	case 'u':
-		return p.codePoint()
-	}
-	return 0, errSyntax
-}
-
-func (p *parser) codePoint() (rune, error) {
-	r, err := p.hex4()
-	if err != nil || !utf16.IsSurrogate(r) {
-		return r, err
-	}
-	if p.word(`\u`) != nil {
-		return 0, errSurrogate
-	}
-	low, err := p.hex4()
-	if err != nil {
-		return 0, err
-	}
-	if r = utf16.DecodeRune(r, low); r == utf8.RuneError {
-		return 0, errSurrogate
-	}
-	return r, nil
-}
-
-func (p *parser) hex4() (rune, error) {
-	if len(p.b)-p.at < 4 {
-		return 0, errSyntax
-	}
-	v, err := strconv.ParseUint(string(p.b[p.at:p.at+4]), 16, 16)
-	if err != nil || p.b[p.at] == '+' || p.b[p.at] == '-' {
-		return 0, errSyntax
-	}
-	p.at += 4
-	return rune(v), nil
+	return errSyntax
 }
 
 // get is the value of a member, nil when there is none or n is no object.

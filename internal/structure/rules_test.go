@@ -122,7 +122,7 @@ type home struct {
 
 var homes = []home{
 	{"encoding/json", nil, "it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
-	{"github.com/go-json-experiment/json", []string{"internal/rawjson"}, "one place decides how strict we read; use internal/rawjson"},
+	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
 	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
