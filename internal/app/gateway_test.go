@@ -22,6 +22,7 @@ import (
 	"weir/internal/ledger"
 	"weir/internal/money"
 	"weir/internal/sim"
+	"weir/internal/store/sqlite/sqlitetest"
 )
 
 // gateway is a whole node on loopback, with the simulator as its providers.
@@ -83,6 +84,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	}
 	cfg := config.Default()
 	cfg.DataDir = fastDir(t)
+	sqlitetest.New(t, cfg.DataDir)
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false

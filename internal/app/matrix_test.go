@@ -88,7 +88,7 @@ var matrix = slices.Concat(
 )
 
 // shown reports whether a cell of a matrix is shown for a wire: with -short, which is for the race detector, a part of all, another part for each wire.
-func shown(cell, wire int) bool { return !testing.Short() || (cell+wire)%4 == 0 }
+func shown(cell, wire int) bool { return !testing.Short() || (cell+wire)%8 == 0 }
 
 // places bound how many cells of a matrix run at a time: many of those that wait for a timeout, few of those that work.
 type places struct {
