@@ -67,32 +67,32 @@ type Gateway struct {
 	listener      net.Listener
 	adminListener net.Listener
 
-	superseded chan struct{} // gets one when another process has this node's identity
+	superseded chan struct{} // receives when another process has taken this node's identity
 
-	closers []func(context.Context) // end what was opened and begun, in the order of opening
+	closers []func(context.Context) // stop and close the parts, in the order in which they were opened
 }
 
-// onClose has f called when the node closes, before those that were added earlier.
+// onClose registers f to run when the node closes, before the functions that were registered earlier.
 func (g *Gateway) onClose(f func(ctx context.Context)) { g.closers = append(g.closers, f) }
 
-// keep runs work in the background until the node closes.
+// keep runs a loop in the background until the node closes.
 func (g *Gateway) keep(l *loop.Loop) {
 	l.Start()
 	g.onClose(func(context.Context) { l.Stop() })
 }
 
-// supersede makes run end the node.
+// supersede makes run return: another process uses this node's identity.
 func (g *Gateway) supersede() { g.superseded <- struct{}{} }
 
-// extra is what a node is given besides its configuration.
+// extra holds the inputs of a node other than its configuration.
 type extra struct {
-	declared catalog.Declared // further providers and models: the demo's simulator
+	declared catalog.Declared // additional providers and models: the demo's simulator
 	logTo    io.Writer
-	listener net.Listener     // already open; nil: cfg.Server.Listen
-	clock    func() time.Time // what calls and endpoints' health go by; nil: time.Now
+	listener net.Listener     // already open; nil: listen on cfg.Server.Listen
+	clock    func() time.Time // used by calls and endpoint health; nil: time.Now
 }
 
-// open builds a node in the order in which its parts need each other. What it opened is closed again when it fails.
+// open builds a node, each part after the parts that it needs. If it fails, it closes what it has opened.
 func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err error) {
 	tune(cfg.Runtime)
 	g = &Gateway{cfg: cfg, level: &slog.LevelVar{}, redactor: redact.New(cfg.Secrets()...), catalog: &catalog.Current{}, superseded: make(chan struct{}, 1)}
@@ -167,7 +167,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 		return g, err
 	}
 	g.onClose(within(videosGrace, g.videos.Close))
-	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // before what carries its calls
+	g.onClose(within(cfg.Server.DrainTimeout, g.history.Close)) // before the parts that its calls need
 	if g.listener = x.listener; g.listener == nil {
 		if g.listener, err = net.Listen("tcp", cfg.Server.Listen); err != nil {
 			return g, fmt.Errorf("server.listen: %w; choose another address, or port 0 for any free one", err)
@@ -175,7 +175,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	g.onClose(func(context.Context) { _ = g.listener.Close() })
 	g.history.Start()
-	g.videos.Start() // it writes the gateway's address into events
+	g.videos.Start() // after the listener: events contain the gateway's address
 	g.api = httpapi.New(httpapi.Deps{
 		Relay: calls, Explainer: calls, Counter: calls, Stats: g.health,
 		Verifier: verifier, Keys: apikey.NewManager(g.store, verifier, time.Now, 0), Ledger: g.book, Corrections: g.book, Catalog: g.catalog.Load, Tokens: tokenizer.Tokenizer{},
@@ -189,7 +189,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	return g, g.listenAdmin()
 }
 
-// listenAdmin opens the operators' address.
+// listenAdmin opens the listener for operators.
 func (g *Gateway) listenAdmin() (err error) {
 	if g.cfg.Server.AdminListen == config.Off {
 		return nil
@@ -203,10 +203,10 @@ func (g *Gateway) listenAdmin() (err error) {
 	return nil
 }
 
-// BaseURL is where clients reach the node.
+// BaseURL returns the URL at which clients reach the node.
 func (g *Gateway) BaseURL() string { return "http://" + g.listener.Addr().String() }
 
-// AdminURL is where operators reach it, "" without an admin listener.
+// AdminURL returns the URL at which operators reach the node, "" without an admin listener.
 func (g *Gateway) AdminURL() string {
 	if g.adminListener == nil {
 		return ""
@@ -214,8 +214,8 @@ func (g *Gateway) AdminURL() string {
 	return "http://" + g.adminListener.Addr().String()
 }
 
-// reload takes over what can change without a restart: providers, their keys, models, prices, the dollar rate and the log level.
-// Calls in flight keep what they began with. On an error nothing changes.
+// reload applies the settings that can change without a restart: providers, their keys, models, prices, the dollar rate and the log level.
+// Calls in flight keep the settings that they started with. On an error nothing changes.
 func (g *Gateway) reload(cfg config.Config) error {
 	if err := g.live.reload(cfg); err != nil {
 		return err
@@ -228,16 +228,16 @@ func (g *Gateway) reload(cfg config.Config) error {
 	return nil
 }
 
-// publish puts a catalog in force. Its credentials are kept out of logs before anything is sent with them.
+// publish makes a catalog the current one. The log redacts its credentials before the first request uses them.
 func (g *Gateway) publish(cfg config.Config, b *edit.Built, keys []string) {
 	g.redactor.SetSecrets(append(cfg.Secrets(), keys...)...)
 	g.catalog.Store(b.Snapshot)
 }
 
-// videosGrace is how long steps of video jobs may take to end; what is broken off, the next node goes on with.
+// videosGrace bounds how long running steps of video jobs may take at shutdown. The next node continues the steps that are cut off.
 const videosGrace = 5 * time.Second
 
-// within bounds how long something may take to close in good order.
+// within bounds how long a part may take to close.
 func within(d time.Duration, end func(context.Context)) func(context.Context) {
 	return func(ctx context.Context) {
 		soon, stop := context.WithTimeout(ctx, d)
@@ -252,7 +252,7 @@ func (g *Gateway) closeBook(ctx context.Context) {
 	}
 }
 
-// close ends what was opened and begun, the newest first. It is harmless on a node that was opened in part.
+// close closes the parts of the node, the newest first. It works on a node that was opened only in part.
 func (g *Gateway) close(ctx context.Context) {
 	for _, end := range slices.Backward(g.closers) {
 		end(ctx)
@@ -260,12 +260,12 @@ func (g *Gateway) close(ctx context.Context) {
 	g.closers = nil
 }
 
-// readPreferences reads what users and keys prefer of providers.
+// readPreferences parses the provider preferences of a user or key.
 func readPreferences(text string) (routing.Preferences, error) {
 	return wire.Defaults([]byte(text))
 }
 
-// statusOf is the status that clients of an API see of a fault.
+// statusOf returns the HTTP status that clients of an API see for a fault.
 func statusOf(api string, e *fault.Error) int {
 	if api == "messages" {
 		return httpapi.MessagesStatus(e)
@@ -280,7 +280,7 @@ func tune(r config.Runtime) {
 	}
 }
 
-// makeDataDir makes the folder of all state, or one inside of it, closed to others.
+// makeDataDir makes the data directory, or a folder in it, with access for its owner only.
 func makeDataDir(dir string) error {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return fmt.Errorf("data_dir: %w", err)

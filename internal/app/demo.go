@@ -22,21 +22,21 @@ import (
 	"weir/internal/sim"
 )
 
-// DemoOptions of Demo.
+// DemoOptions are the options of Demo.
 type DemoOptions struct {
 	Version string
-	Listen  string // "": the default address, or any free port when it is taken
+	Listen  string // "": the default address, or any free port if it is in use
 	Data    string
 	JSON    bool
-	Balance string // rubles that the demo user has at least
+	Balance string // the least balance of the demo user, in rubles
 	Out     io.Writer
 	Signals <-chan os.Signal
 }
 
-// demoListen is the address that the documentation's examples use.
+// demoListen is used by the examples of the documentation.
 const demoListen = "127.0.0.1:8080"
 
-// Demo runs gateway and simulator in one process, with a user, keys and a balance ready.
+// Demo runs the gateway and the simulator in one process, with a user, keys and a balance.
 func Demo(ctx context.Context, o DemoOptions) error {
 	overlay := config.Overlay{"data_dir": o.Data, "server.admin_listen": "127.0.0.1:0", "server.shutdown_delay": "0s", "log.level": "warn", "log.access": "false"}
 	load := func() (config.Config, error) {
@@ -104,7 +104,7 @@ func listenDemo(address string) (net.Listener, error) {
 	return l, err
 }
 
-// demoAccess is what a visitor of the demo needs. Texts of keys are made anew at each start: only their hashes are ever kept.
+// demoAccess is what a user of the demo needs. Each start makes new keys, because only hashes of keys are stored.
 type demoAccess struct {
 	key, management string
 	balance         money.Nano
@@ -147,7 +147,7 @@ func (g *Gateway) demoAccess(ctx context.Context, balance string) (demoAccess, e
 	return a, err
 }
 
-// deleteKeys removes the keys of an earlier start, whose texts nobody has any more.
+// deleteKeys removes the keys of an earlier start. Their texts are lost.
 func deleteKeys(ctx context.Context, keys *apikey.Manager, user string, by audit.Actor) error {
 	old, err := keys.List(ctx, apikey.Filter{User: user, IncludeDisabled: true})
 	for i := range old {
@@ -197,7 +197,7 @@ func (g *Gateway) announceJSON(w io.Writer, a demoAccess) error {
 	return err
 }
 
-// SimOptions of Simulate.
+// SimOptions are the options of Simulate.
 type SimOptions struct {
 	Listen  string
 	Key     string
@@ -205,7 +205,7 @@ type SimOptions struct {
 	Signals <-chan os.Signal
 }
 
-// Simulate runs the provider simulator alone until a signal ends it.
+// Simulate runs only the provider simulator, until a signal ends it.
 func Simulate(ctx context.Context, o SimOptions) error {
 	s, address, err := startSim(o.Listen, o.Key)
 	if err != nil {
@@ -235,7 +235,7 @@ func startSim(listen, key string) (*sim.Server, string, error) {
 		return nil, "", err
 	}
 	s := sim.New(sim.Config{Key: key})
-	go func() { _ = s.Serve(l) }() // ends with Close
+	go func() { _ = s.Serve(l) }() // returns after Close
 	return s, l.Addr().String(), nil
 }
 
@@ -245,15 +245,15 @@ func closeSim(s *sim.Server) {
 	_ = s.Close(ctx)
 }
 
-// simWire is one of the wires that the simulator speaks, as a provider of the catalog.
+// simWire is one wire of the simulator, declared as a provider of the catalog.
 type simWire struct {
 	id, name, dialect string
-	path              string           // of its base URL
-	params            catalog.Params   // that the wire has; 0: those of the model
-	marks             bool             // the caller marks what is to be cached, and pays for it
-	only              catalog.Modality // that the wire has in prompts; its answers are text. 0: those of the model
-	key               string           // where the wire has none without
-	oauth             string           // where the key is exchanged for tokens, "" where it is not
+	path              string           // path of the base URL
+	params            catalog.Params   // parameters of the wire; 0: those of the model
+	marks             bool             // the client marks what the provider must cache, and cache writes have a price
+	only              catalog.Modality // modalities of prompts on the wire; 0: those of the model. Answers are text
+	key               string           // for a wire that requires a key
+	oauth             string           // path that exchanges the key for a token; "": the wire uses the key itself
 	quirks            catalog.Quirks
 }
 
@@ -281,11 +281,11 @@ var simWires = []simWire{
 	},
 }
 
-// everywhere is the model that the simulator serves by every wire.
+// everywhere is the model that the simulator serves on every wire.
 const everywhere = "sim/anywhere"
 
-// simDeclared is the simulator at an address as providers of the catalog, one for each wire: all its models by the chat wire, some also by
-// each other wire under names of their own, and one by all of them.
+// simDeclared returns the simulator at an address as providers of the catalog, one for each wire. The chat wire has all models. Each other
+// wire has some of them, under its own slugs. The model everywhere has an endpoint on each wire.
 func simDeclared(origin string) catalog.Declared {
 	var d catalog.Declared
 	for i := range simWires {
@@ -334,7 +334,7 @@ func simOffer(w *simWire, m *sim.Model, slug string) catalog.Offer {
 	if b := &o.Pricing.Base; w.marks {
 		b.CacheWrite, b.CacheWrite1h = money.Price{Nano: b.Prompt.Nano * 5 / 4, Set: true}, money.Price{Nano: b.Prompt.Nano * 2, Set: true}
 	}
-	if b := &o.Pricing.Base; !b.WebSearch.Set { // what the simulated providers find costs as much as elsewhere
+	if b := &o.Pricing.Base; !b.WebSearch.Set { // web search of simulated providers costs the same as elsewhere
 		b.WebSearch = money.Price{Nano: int64(money.Ruble), Set: true}
 	}
 	for _, name := range m.Input {
@@ -356,7 +356,7 @@ func simPrices(p *sim.Prices) catalog.Prices {
 		}
 		v, err := money.ParsePrice(text)
 		if err != nil {
-			panic(err) // a broken build: the simulator's prices are constants
+			panic(err) // cannot happen: the simulator's prices are constants
 		}
 		return v
 	}

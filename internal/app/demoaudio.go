@@ -5,14 +5,14 @@ import (
 	"weir/internal/money"
 )
 
-// simAudio are the simulator's models that hear and speak, each on the wires that have it.
+// simAudio lists the simulator's models for transcription and speech, with the wires that serve them.
 var simAudio = []struct {
 	slug, name, about, kind string
-	provider, dialect, path string // a provider of its own where dialect is told; else one that is declared already
+	provider, dialect, path string // with a dialect: a new provider; without: one that is already declared
 	upstream                string
 
-	minute, characters                     string // rubles a minute, and a thousand characters
-	prompt, audio, completion, audioOutput string // rubles a thousand tokens
+	minute, characters                     string // rubles per minute; rubles per 1000 characters
+	prompt, audio, completion, audioOutput string // rubles per 1000 tokens
 }{
 	{slug: "sim/whisper", name: "Sim Whisper", about: "Transcribes audio, in all formats of Whisper.", kind: catalog.TypeTranscription, provider: "sim", upstream: "whisper", minute: "0.6"},
 	{slug: "sim/transcribe", name: "Sim Transcribe", about: "Transcribes audio as a stream.", kind: catalog.TypeTranscription, provider: "sim", upstream: "transcribe",
@@ -31,7 +31,7 @@ var simAudio = []struct {
 		provider: "sim-elevenlabs", upstream: "speech", characters: "5"},
 }
 
-// declareAudio adds them to the demo's catalog.
+// declareAudio adds the models of simAudio to the demo's catalog.
 func declareAudio(d *catalog.Declared, origin string) {
 	price := func(text string) money.Price {
 		if text == "" {
@@ -39,7 +39,7 @@ func declareAudio(d *catalog.Declared, origin string) {
 		}
 		v, err := money.ParsePrice(text)
 		if err != nil {
-			panic(err) // a broken build: the prices are constants
+			panic(err) // cannot happen: the prices are constants
 		}
 		return v
 	}

@@ -5,7 +5,7 @@ import (
 	"weir/internal/money"
 )
 
-// simImages is what the simulator paints: at once and by the token, and through a queue by the image.
+// simImages returns the simulator's image models: one answers directly and is priced by tokens, one uses a queue and is priced by images.
 func simImages(origin string) catalog.Declared {
 	provider := func(id, dialect, path string) catalog.Provider {
 		return catalog.Provider{ID: id, Name: "Simulated " + dialect + " pictures", Dialect: dialect, BaseURL: origin + path, Key: "sk-sim", DataPolicy: catalog.PolicyZero, Simulated: true}

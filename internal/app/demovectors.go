@@ -5,13 +5,13 @@ import (
 	"weir/internal/sim"
 )
 
-// simVectors are the simulator's models that embed, moderate and rerank, each on the wires that have it.
+// simVectors lists the simulator's models for embedding, moderation and rerank, with the wires that serve them.
 var simVectors = []struct {
 	slug, name, about, kind string
-	provider, dialect, path string // a provider of its own where dialect is told; else one that is declared already
+	provider, dialect, path string // with a dialect: a new provider; without: one that is already declared
 	upstream                string
 	prices                  sim.Prices
-	search                  string // rubles a search
+	search                  string // rubles per search
 	input                   catalog.Modality
 	context                 int64
 }{
@@ -34,7 +34,7 @@ var simVectors = []struct {
 	{slug: "sim/rerank-openai", name: "Sim Rerank (openai)", about: "Sorts documents, through the openai dialect only.", kind: catalog.TypeRerank, provider: "sim", upstream: "rerank", prices: sim.Prices{Prompt: "0.002"}, context: 8192},
 }
 
-// declareVectors adds them to the demo's catalog.
+// declareVectors adds the models of simVectors to the demo's catalog.
 func declareVectors(d *catalog.Declared, origin string) {
 	for i := range simVectors {
 		v := &simVectors[i]

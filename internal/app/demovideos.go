@@ -14,14 +14,14 @@ import (
 	"weir/internal/money"
 )
 
-// simVideo is one of the simulator's models that make videos, on one wire.
+// simVideo is a video model of the simulator on one wire.
 type simVideo struct {
 	slug, name, about       string
 	provider, dialect, path string
 	upstream                string
 	quirks                  catalog.Quirks
 	facts                   catalog.VideoFacts
-	silent, sounding        int64 // kopecks a second of 720p, without audio and with it; twice that of anything larger
+	silent, sounding        int64 // kopecks per second of 720p, without and with audio; twice that for larger videos
 }
 
 var simVideoModels = []simVideo{
@@ -42,7 +42,7 @@ var simVideoModels = []simVideo{
 	},
 }
 
-// simVideos are the models of the simulator that make videos.
+// simVideos returns the simulator's video models.
 func simVideos(origin string) (d catalog.Declared) {
 	for i := range simVideoModels {
 		f := &simVideoModels[i]
@@ -62,10 +62,10 @@ func (f *simVideo) rules() []catalog.VideoRule {
 	return []catalog.VideoRule{rule("720p", false, f.silent), rule("720p", true, f.sounding), rule("", false, 2*f.silent), rule("", true, 2*f.sounding)}
 }
 
-// demoPoll is how soon the demonstration asks its simulator how far a video is, which has it ready at the second time.
+// demoPoll is the interval at which the demo polls the simulator. The simulator reports a video as done at the second poll.
 const demoPoll = time.Second
 
-// demoVideos has the demonstration show how a job goes without much waiting, and call back receivers on this machine.
+// demoVideos makes jobs of the demo finish quickly, and allows callbacks to this machine.
 func demoVideos(cfg *config.Config) {
 	cfg.Video.FirstPoll = demoPoll
 	for _, list := range []*[]string{&cfg.Fetch.AllowProviderMedia, &cfg.Fetch.AllowCallbacks} {
@@ -73,8 +73,8 @@ func demoVideos(cfg *config.Config) {
 	}
 }
 
-// demoMasterKey is the file with the key that seals the demonstration's secrets: those that events are signed with. It is made at the first
-// start, beside what it seals.
+// demoMasterKey returns the path of the file with the key that encrypts the demo's secrets, such as those that sign events. The first start
+// makes it, in the data directory.
 func demoMasterKey(dataDir string) (path string, err error) {
 	path = filepath.Join(dataDir, "master.key")
 	if _, err := os.Stat(path); !errors.Is(err, fs.ErrNotExist) {

@@ -9,13 +9,14 @@ import (
 	"weir/internal/usage"
 )
 
-// doubtEvery is how often the log tells of one provider's figures: a provider that always lies must not fill it. The metric counts them all.
+// doubtEvery is how often one provider's implausible reports are logged, so that such a provider cannot fill the log. The metric counts all
+// of them.
 const doubtEvery = 10 * time.Second
 
-// mostDoubts bounds what is remembered of providers and kinds. They stand in the catalog, so they are few.
+// mostDoubts bounds the entries for pairs of provider and kind. There are few, because providers come from the catalog.
 const mostDoubts = 1000
 
-// doubts tells the operator of providers' figures that cannot be true, or hardly.
+// doubts logs usage reports of providers that are implausible or impossible.
 type doubts struct {
 	log *slog.Logger
 	now func() time.Time
@@ -29,7 +30,7 @@ type doubtKey struct {
 	kind     usage.Source
 }
 
-// doubted is when the log told of it, and how often it has been so since.
+// doubted is the time of the last log line of a pair, and the number of reports since then.
 type doubted struct {
 	at   time.Time
 	more int64
@@ -44,7 +45,7 @@ func (d *doubts) tell(c *record.Call) {
 		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String(), "untold", more)
 }
 
-// count reports whether to log, and how often it has not been since the last time.
+// count reports whether to log, and how many reports were not logged since the last log line.
 func (d *doubts) count(k doubtKey) (more int64, tell bool) {
 	now := d.now()
 	d.mu.Lock()

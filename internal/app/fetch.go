@@ -10,7 +10,7 @@ import (
 	"weir/internal/video"
 )
 
-// newFetch makes what follows addresses that clients and providers name. The configuration was checked when it was loaded.
+// newFetch makes the client that fetches addresses given by clients and providers. The configuration was checked when it was loaded.
 func newFetch(f *config.Fetch) *fetch.Client {
 	allowed := func(list []string) (a fetch.Allowed) {
 		a.Hosts, a.Networks, _ = config.Allowed(list)
@@ -23,19 +23,20 @@ func newFetch(f *config.Fetch) *fetch.Client {
 	})
 }
 
-// contentFor is how long a client may take to read a video.
+// contentFor limits how long a client may take to read a video.
 const contentFor = 6 * time.Hour
 
-// files reads videos for package upstream.
+// files lets package upstream read video files.
 type files struct {
 	*fetch.Client
-	most int64 // bytes of one
+	most int64 // bytes of one video
 }
 
-// videoTypes are the media types under which videos come, also from stores that do not know what they keep. A page or an error of a store is none.
+// videoTypes lists the accepted media types of videos. Some file stores do not know the type of a file; an error page in HTML is not
+// accepted.
 var videoTypes = []string{"video/", "application/mp4", "application/octet-stream", "binary/octet-stream", ""}
 
-// OpenFile is upstream.Opener's.
+// OpenFile implements upstream.Opener.
 func (f files) OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error) {
 	lim := fetch.Limits{Provider: &fetch.Provider{Name: provider, Home: home, Credentials: credentials}, MaxBytes: f.most, Total: contentFor, Types: videoTypes}
 	if r != nil {

@@ -13,8 +13,8 @@ import (
 	"weir/internal/loop"
 )
 
-// healthFile, in the data directory, keeps what is known of endpoints over a restart. It is worth no more than that: a node without
-// it, or with one that cannot be read, begins to learn anew.
+// healthFile, in the data directory, keeps the health of endpoints over a restart. A node that has no such file, or cannot read it, starts
+// without that history.
 const healthFile = "health"
 
 func healthConfig(cfg config.Config, now func() time.Time) health.Config {
@@ -26,7 +26,7 @@ func healthConfig(cfg config.Config, now func() time.Time) health.Config {
 	}
 }
 
-// recall makes the registry of endpoints' health, with what was known of them when the node last ran.
+// recall makes the health registry, with the state that the last run of the node saved.
 func (g *Gateway) recall(now func() time.Time) {
 	g.health = health.New(healthConfig(g.cfg, now))
 	saved, err := os.ReadFile(filepath.Join(g.cfg.DataDir, healthFile))
@@ -38,7 +38,7 @@ func (g *Gateway) recall(now func() time.Time) {
 	}
 }
 
-// remember saves what is known of endpoints. The file is whole at any time.
+// remember saves the health of endpoints. It replaces the file atomically.
 func (g *Gateway) remember() {
 	path := filepath.Join(g.cfg.DataDir, healthFile)
 	err := os.WriteFile(path+".new", g.health.Snapshot(), 0o600)
@@ -50,7 +50,7 @@ func (g *Gateway) remember() {
 	}
 }
 
-// remembering saves what is known of endpoints every so often, and forgets those that are not used any more.
+// remembering saves the health of endpoints at an interval, and removes unused endpoints.
 func (g *Gateway) remembering() *loop.Loop {
 	return loop.Every(g.cfg.Health.SaveEvery, func(context.Context) {
 		g.health.Forget()

@@ -20,23 +20,23 @@ import (
 	"weir/internal/webhook"
 )
 
-// live keeps a node's catalog: what the configuration declares and the database holds, built anew when either changes or another rate
-// begins to hold. It is the edit.Builder of whoever changes the database.
+// live keeps a node's catalog, which consists of the configuration's part and the database's part. It is rebuilt when one of them changes,
+// or when another rate takes effect. It is also the edit.Builder for changes to the database.
 type live struct {
 	store edit.Store
 	ring  *seal.Ring
-	more  catalog.Declared // beside what is configured: the demo's simulator
+	more  catalog.Declared // in addition to the configuration: the demo's simulator
 	now   func() time.Time
 	log   *slog.Logger
-	// publish is given each catalog that is to be served, and the credentials that the database keeps for it.
+	// publish receives each new catalog, with the credentials that the database keeps for it.
 	publish  func(cfg config.Config, b *edit.Built, keys []string)
 	failures func() // counts failed fetches of the rate
 
 	mu     sync.Mutex
 	cfg    config.Config
 	state  edit.State
-	rate   string // version of the rate that was built with last
-	failed int64  // version that did not build, so that it is told once
+	rate   string // version of the rate in the last build
+	failed int64  // version that failed to build, so that its failure is logged once
 }
 
 var _ edit.Builder = (*live)(nil)
@@ -52,14 +52,14 @@ func (l *live) start(ctx context.Context, cfg config.Config) error {
 	return l.use(cfg, s)
 }
 
-// reload takes another configuration over. On an error the old one stays in force.
+// reload applies another configuration. On an error the old one stays in use.
 func (l *live) reload(cfg config.Config) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.use(cfg, l.state)
 }
 
-// use builds and publishes. The lock is held.
+// use builds and publishes a catalog. The lock must be held.
 func (l *live) use(cfg config.Config, s edit.State) error {
 	b, keys, err := l.build(&cfg, &s, true)
 	if err != nil {
@@ -73,7 +73,7 @@ func (l *live) use(cfg config.Config, s edit.State) error {
 	return nil
 }
 
-// refresh takes over what the database says now. A state that does not build leaves the old catalog in force.
+// refresh applies the current state of the database. If it does not build, the old catalog stays in use.
 func (l *live) refresh(ctx context.Context) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -88,10 +88,10 @@ func (l *live) refresh(ctx context.Context) {
 	}
 }
 
-// lookEvery is how often a node asks whether the catalog was changed: changes are to hold everywhere within five seconds.
+// lookEvery is how often a node checks whether the catalog has changed. A change must reach all nodes within five seconds.
 const lookEvery = 2 * time.Second
 
-// changes follows the database's part of the catalog.
+// changes watches the database's part of the catalog.
 func (l *live) changes() *loop.Loop {
 	return loop.Every(lookEvery, func(ctx context.Context) {
 		if l.stale(ctx) {
@@ -100,8 +100,8 @@ func (l *live) changes() *loop.Loop {
 	})
 }
 
-// stale reports whether the database has another version than the one in force, or another rate holds by now. Without an answer of the
-// store nothing is stale: the calls that need it will say so.
+// stale reports whether the database has another version than the current catalog, or another rate has taken effect. It returns false when
+// the store does not answer: the calls that need the store report that.
 func (l *live) stale(ctx context.Context) bool {
 	version, err := l.store.CatalogVersion(ctx)
 	if err != nil {
@@ -113,7 +113,7 @@ func (l *live) stale(ctx context.Context) bool {
 	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate
 }
 
-// BuildCatalog makes the catalog that a state would give.
+// BuildCatalog builds the catalog of a state without publishing it.
 func (l *live) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
 	l.mu.Lock()
 	cfg := l.cfg
@@ -122,14 +122,14 @@ func (l *live) BuildCatalog(s *edit.State, serving bool) (*edit.Built, error) {
 	return b, err
 }
 
-// DeclaredRate is what the configuration says of rate and margin.
+// DeclaredRate returns the rate and margin of the configuration.
 func (l *live) DeclaredRate() rate.Declared {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.cfg.Rate()
 }
 
-// build returns the catalog and the credentials that it took from the database.
+// build returns the catalog, and the credentials that it took from the database.
 func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Built, []string, error) {
 	effective, err := rate.At(cfg.Rate(), s.Rates, l.now())
 	if err != nil {
@@ -141,7 +141,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 		if c.Key != "" {
 			keys = append(keys, c.Key)
 		}
-		if !serving { // whether a credential can be read here says nothing of whether the catalog is valid
+		if !serving { // a catalog can be valid although its credentials cannot be decrypted here
 			credentials[id] = edit.Credential{Key: c.Key}
 		}
 	}
@@ -154,7 +154,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 	return b, keys, err
 }
 
-// published fetches the rate of the Bank of Russia.
+// published returns a loop that fetches the rate of the Bank of Russia.
 func (l *live) published(address string) (*loop.Loop, error) {
 	source, err := cbr.New(address)
 	if err != nil {
@@ -173,15 +173,15 @@ func (l *live) published(address string) (*loop.Loop, error) {
 	return k.Loop(), nil
 }
 
-// rateBook keeps rates in the name of the bank.
+// rateBook stores rates in the name of the bank.
 type rateBook struct{ *edit.Editor }
 
-// SetRate adds a record, unless the last one says the same.
+// SetRate adds a record, unless it equals the last one.
 func (b rateBook) SetRate(ctx context.Context, r rate.Record) error {
 	return b.Editor.SetRate(ctx, r, audit.Actor{Name: rate.CBR})
 }
 
-// BuildCatalog makes the catalog of a configuration and what the store, if there is one, says of it: for commands.
+// BuildCatalog builds the catalog of a configuration, and of the store if there is one, for commands.
 func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 	l := &live{now: time.Now, cfg: cfg}
 	var err error
@@ -203,8 +203,8 @@ func BuildCatalog(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 	return l.BuildCatalog(&s, true)
 }
 
-// Editor changes the catalog in the office's store. The configuration should be that of the nodes: it says which rows are not the
-// database's to change.
+// Editor returns an editor of the catalog in the office's store. The configuration should be that of the nodes, because the database cannot
+// change the rows that it declares.
 func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 	ring, err := cfg.Ring(os.LookupEnv)
 	if err != nil {
@@ -214,7 +214,7 @@ func (o *Office) Editor(cfg config.Config) (*edit.Editor, error) {
 	return edit.NewEditor(o.Store, &live{now: time.Now, cfg: cfg, ring: ring, store: o.Store}, ring, time.Now, nil), nil
 }
 
-// RotateSecrets wraps every secret of the store anew: those of providers, which e keeps, and those that events are signed with.
+// RotateSecrets encrypts every secret of the store again: provider credentials, which e keeps, and the secrets that sign events.
 func (o *Office) RotateSecrets(ctx context.Context, e *edit.Editor, by audit.Actor) (int, error) {
 	n, err := e.RotateSecrets(ctx, by)
 	if err != nil {

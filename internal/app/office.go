@@ -20,16 +20,16 @@ import (
 	"weir/internal/webhook"
 )
 
-// Office is what commands work with: the store of a data directory, opened beside or without a running node.
+// Office gives commands access to the store of a data directory, whether a node is running on it or not.
 type Office struct {
 	Store *store.Store
 	Users *account.Manager
 	Keys  *apikey.Manager
 
-	webhooks *webhook.Secrets // nil without an Editor
+	webhooks *webhook.Secrets // nil before Editor was called
 }
 
-// OpenOffice opens the store that cfg names. A command that only looks fails where there is none; one that makes something makes it.
+// OpenOffice opens the store that cfg names. If there is none, it fails, or makes one if create is set.
 func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, error) {
 	if create {
 		if err := makeDataDir(cfg.DataDir); err != nil {
@@ -47,7 +47,7 @@ func OpenOffice(ctx context.Context, cfg config.Config, create bool) (*Office, e
 	return &Office{Store: store, Users: account.NewManager(store, nil, time.Now), Keys: apikey.NewManager(store, nil, time.Now, 0)}, nil
 }
 
-// noLedger is the path of a store that is not there.
+// noLedger is the path of a missing store, as an error.
 type noLedger string
 
 func (path noLedger) Error() string {
@@ -57,7 +57,7 @@ func (path noLedger) Error() string {
 // Close closes the store.
 func (o *Office) Close() { _ = o.Store.Close() }
 
-// UserNamed finds a user by name, id or id of the wallet.
+// UserNamed finds a user by name, user id or wallet id.
 func (o *Office) UserNamed(ctx context.Context, name string) (account.User, error) {
 	users, err := o.Users.List(ctx)
 	if err != nil {
@@ -101,14 +101,14 @@ func (o *Office) KeyNamed(ctx context.Context, name string) (string, error) {
 	return found, nil
 }
 
-// CheckPreferences is what is kept of provider preferences that a person wrote, "" for an object without members. It fails for what a
-// request could not say.
+// CheckPreferences checks provider preferences that a person wrote, and returns the text to store, "" for an object without members. It
+// fails for preferences that a request could not have.
 func CheckPreferences(text string) (string, error) { return httpapi.PreferencesText([]byte(text)) }
 
-// CheckDefaults is the same of what holds for an account, where plugins may stand among it.
+// CheckDefaults does the same for the defaults of an account, which may also contain plugins.
 func CheckDefaults(text string) (string, error) { return httpapi.DefaultsText([]byte(text)) }
 
-// TopUp credits a user's wallet. With a ref it credits once, however often it is repeated; then done is false.
+// TopUp credits a user's wallet. With a ref, repeated calls credit once; done is false for the repetitions.
 func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, ref string, by audit.Actor) (done bool, err error) {
 	if ref == "" {
 		ref = apikey.NewID("cli_")
@@ -117,17 +117,17 @@ func (o *Office) TopUp(ctx context.Context, u account.User, amount money.Nano, r
 	return !posted.Repeated, err
 }
 
-// Verify recomputes the ledger, and compares it with what was noted before, if anything.
+// Verify recomputes the ledger and compares it with an earlier anchor, if there is one.
 func (o *Office) Verify(ctx context.Context, dir string, noted ledger.Anchor) (ledger.Report, error) {
 	return ledger.Verify(ctx, o.Store, ledger.JournalDir(dir), noted, time.Now())
 }
 
-// VerifyAudit walks the chain of who changed what, and returns its last good row; see audit.Check.
+// VerifyAudit checks the hash chain of the audit log and returns its last valid row; see audit.Check.
 func (o *Office) VerifyAudit(ctx context.Context, noted audit.Mark) (audit.Mark, error) {
 	return audit.Check(o.Store.AuditRows(ctx), noted)
 }
 
-// Explain writes how each number of a charge came about.
+// Explain writes how each number of a charge was calculated.
 func (o *Office) Explain(ctx context.Context, generation string, w io.Writer) error {
 	x, err := ledger.Explain(ctx, o.Store, "", generation)
 	if err != nil {

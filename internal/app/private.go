@@ -13,15 +13,16 @@ import (
 	"weir/internal/config"
 )
 
-// openToOthers are the permissions that only the owner of state may have.
+// openToOthers are the permissions that are removed from state files: those of group and others.
 const openToOthers = 0o077
 
-// ownNames are the beginnings of the names that a node makes in its data directory.
+// ownNames are prefixes of the names that a node makes in its data directory.
 var ownNames = []string{"weir.db", "journal", healthFile, "spool", "content", "master.key", "lost+found"}
 
-// closeToOthers takes the permissions of group and others from a data directory and what a node made in it, and returns what it changed.
-// It refuses a directory that it may not change, and an open one that holds files of somebody else: closing /var/lib would hurt more than
-// it helps. The directory is closed before what is in it, so that nobody can exchange a file for a link meanwhile; links are not followed.
+// closeToOthers removes the permissions of group and others from a data directory and from the node's files in it, and returns the paths
+// that it changed. It refuses a directory whose mode it may not change, and an open directory with files that are not Weir's: closing
+// /var/lib would do more harm than good. It closes the directory before its content, so that nobody can replace a file by a link meanwhile.
+// It does not follow links.
 func closeToOthers(dir string) (mended []string, err error) {
 	if runtime.GOOS == "windows" { // has no such permissions
 		return nil, nil
@@ -58,7 +59,7 @@ func closeToOthers(dir string) (mended []string, err error) {
 			if err == nil {
 				info, err = e.Info()
 			}
-			if errors.Is(err, fs.ErrNotExist) { // a temporary file that was taken away meanwhile
+			if errors.Is(err, fs.ErrNotExist) { // a temporary file that was removed meanwhile
 				return nil
 			}
 			if err != nil || !info.Mode().IsRegular() && !info.IsDir() || info.Mode().Perm()&openToOthers == 0 {
@@ -91,7 +92,7 @@ func closeOne(path string, info fs.FileInfo) error {
 	return nil
 }
 
-// closeData closes the data directory, and logs what was open. Of what lies elsewhere, it only warns.
+// closeData closes the data directory to other users, and logs what was open. For folders elsewhere it only logs a warning.
 func (g *Gateway) closeData() error {
 	mended, err := closeToOthers(g.cfg.DataDir)
 	if len(mended) > 0 {
@@ -111,7 +112,7 @@ func (g *Gateway) closeData() error {
 	return nil
 }
 
-// warnOfSecrets tells the operator of a configuration file that others may read and that holds a secret.
+// warnOfSecrets logs a warning if the configuration file holds a secret and other users may read it.
 func (g *Gateway) warnOfSecrets(path string) {
 	info, err := os.Stat(path)
 	if err != nil || runtime.GOOS == "windows" || info.Mode().Perm()&openToOthers == 0 {

@@ -20,10 +20,10 @@ import (
 	"weir/internal/wire/chat"
 )
 
-// maxInput is the largest request that a command reads.
+// maxInput is the largest request that a command reads, in bytes.
 const maxInput = 32 << 20
 
-// ReadAll reads a request from a command's input.
+// ReadAll reads a request from a command's input. It fails for more than maxInput bytes.
 func ReadAll(r io.Reader) ([]byte, error) {
 	b, err := io.ReadAll(io.LimitReader(r, maxInput+1))
 	if err == nil && len(b) > maxInput {
@@ -32,13 +32,14 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return b, err
 }
 
-// RouteExplanation is how a chat request would be routed.
+// RouteExplanation describes how a chat request would be routed.
 type RouteExplanation struct {
 	*relay.Explanation
-	JSON []byte // as POST /v1/route/explain answers
+	JSON []byte // the answer of POST /v1/route/explain
 }
 
-// ExplainRoute plans a chat request without sending it, under preferences of an account and a key (JSON objects, "" none). Nothing is known of the endpoints' health, so the plan is that of a fresh node.
+// ExplainRoute plans a chat request without sending it. The preferences of an account and a key are JSON objects, "" for none. No endpoint
+// has a health history, so the plan is that of a fresh node.
 func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Defaults, body []byte) (RouteExplanation, error) {
 	req, err := chat.Decode(body)
 	if err != nil {
@@ -59,8 +60,8 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 	return RouteExplanation{e, httpapi.AppendExplanation(nil, req, e)}, nil
 }
 
-// ImportCatalog makes the built-in catalog's file from a folder of open price lists, and puts what was taken and what was left out,
-// and why, into the page. It prints the totals.
+// ImportCatalog makes the built-in catalog's file from a folder of open price lists. It writes into the page what was imported, what was
+// left out, and why. It prints the totals.
 func ImportCatalog(dir, out, page string, report io.Writer) error {
 	result, err := importer.Import(os.DirFS(dir), builtin.Providers(), importer.DefaultBook())
 	if err != nil {

@@ -13,11 +13,11 @@ import (
 	"weir/internal/rate"
 )
 
-// Options of Serve.
+// Options are the options of Serve.
 type Options struct {
 	Version string
-	Path    string         // configuration file that is watched for changes; "" none
-	Overlay config.Overlay // what flags said: it stays in force over a changed file
+	Path    string         // configuration file to watch for changes; "": none
+	Overlay config.Overlay // values of flags: they override a changed file, too
 	Signals <-chan os.Signal
 }
 
@@ -59,7 +59,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	if g.cfg.Pricing.RateSource == rate.CBR {
 		fetches, err := g.live.published(g.cfg.Pricing.CBRURL)
 		if err != nil {
-			return err // the configuration was checked
+			return err // cannot happen: the configuration was checked
 		}
 		g.keep(fetches)
 	}
@@ -87,7 +87,7 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 	}
 }
 
-// watch follows the configuration until the node closes.
+// watch applies changes of the configuration until the node closes.
 func (g *Gateway) watch(w *config.Watcher) {
 	w.Report = func(err error) { g.slog.Error("the new configuration is not used", "error", err) }
 	w.Apply = func(cfg config.Config) {
@@ -99,11 +99,11 @@ func (g *Gateway) watch(w *config.Watcher) {
 	g.onClose(func(context.Context) { w.Stop() })
 }
 
-// ranksEvery is how often the models are ranked by their use.
+// ranksEvery is how often the popularity of models is computed.
 const ranksEvery = 5 * time.Minute
 
-// drain lets calls in flight end. first is the signal that began it. A second interrupt skips the waiting; a termination never does,
-// for whoever supervises the process may repeat it.
+// drain waits for calls in flight. first is the signal that started it. A second interrupt ends the wait. A second termination signal does
+// not, because a process supervisor may repeat it.
 func (g *Gateway) drain(ctx context.Context, first os.Signal, signals <-chan os.Signal) error {
 	g.slog.Info("draining", "delay", g.cfg.Server.ShutdownDelay, "timeout", g.cfg.Server.DrainTimeout)
 	hurry, cancel := context.WithCancel(context.WithoutCancel(ctx))

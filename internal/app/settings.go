@@ -72,14 +72,14 @@ func shapingConfig(cfg config.Config) plugin.Config {
 	}
 }
 
-// idempotencyConfig: a call that was begun longer ago than any call may take is not under way any more.
+// idempotencyConfig sets RunFor above the longest time that a call may take: an older call is no longer running.
 func idempotencyConfig(cfg config.Config, jobs *store.Store, book *ledger.Book, log *slog.Logger) idempotency.Config {
 	i := cfg.Idempotency
 	return idempotency.Config{
 		Now: time.Now, Node: book.Node(), Life: apikey.NewID(""),
 		Settled: func(ctx context.Context, wallet, generation string) (bool, error) {
 			c, _, err := book.Call(ctx, wallet, generation)
-			if fault.Is(err, fault.NotFound) { // a job that is under way is charged later
+			if fault.Is(err, fault.NotFound) { // a job that is still running is charged later
 				return jobs.HasJob(ctx, wallet, generation)
 			}
 			return err == nil && c.Settled, err
@@ -121,7 +121,7 @@ func httpConfig(cfg config.Config) (httpapi.Config, error) {
 	return c, err
 }
 
-// level is the log level; its name has been checked.
+// level returns the log level. Its name was checked before.
 func level(l config.Log) (level slog.Level) {
 	_ = level.UnmarshalText([]byte(l.Level))
 	return level

@@ -10,10 +10,10 @@ import (
 	"weir/internal/httpapi"
 )
 
-// spoolDir is where recordings wait that are too large for memory.
+// spoolDir returns the folder of recordings that are too large for memory.
 func spoolDir(dataDir string) string { return filepath.Join(dataDir, "spool") }
 
-// makeSpool makes the folder of recordings, without what a killed process may have left in it.
+// makeSpool makes the folder of recordings, and removes files that a killed process left in it.
 func makeSpool(cfg config.Config) error {
 	dir := spoolDir(cfg.DataDir)
 	if err := makeDataDir(dir); err != nil {
@@ -21,12 +21,12 @@ func makeSpool(cfg config.Config) error {
 	}
 	left, err := filepath.Glob(filepath.Join(dir, httpapi.SpoolPrefix+"*"))
 	for _, path := range left {
-		_ = os.Remove(path) // it takes disk, and nothing else
+		_ = os.Remove(path) // a failure only costs disk space
 	}
 	return err
 }
 
-// freeDisk measures the free space of a folder's volume.
+// freeDisk returns a function that measures the free space of a folder's volume, in bytes.
 func freeDisk(dir string) func() (int64, error) {
 	return func() (int64, error) {
 		free, err := folder.FreeBytes(dir)

@@ -9,7 +9,7 @@ import (
 	"weir/internal/store/sqlite"
 )
 
-// openStore opens the database that cfg names, and brings its tables up to date.
+// openStore opens the database that cfg names, and migrates its tables to the current version.
 func openStore(ctx context.Context, cfg config.Config) (*store.Store, error) {
 	if cfg.Store.DSN.Postgres() {
 		return postgres.Open(ctx, cfg.Store.DSN.Reveal(), postgres.AllowDataLoss(cfg.Store.AllowDataLoss))

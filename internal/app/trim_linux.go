@@ -8,10 +8,10 @@ import (
 	"syscall"
 )
 
-// trim lets the kernel take back the pages of the program that only the start has read: initial values, migrations, the built-in
-// catalog. What is needed again comes back from the page cache, a few microseconds for 64 KiB. It is about 10 MB of an idle node's 30.
+// trim releases the memory pages of the program that only the start needs: initial values, migrations, the built-in catalog. That is about
+// 10 MB of the 30 MB of an idle node. Pages that are needed again come back from the page cache, in a few microseconds per 64 KiB.
 //
-// Only a program at fixed addresses is trimmed: in one that the loader has moved, pages that look unchanged may hold relocations.
+// It does nothing in a position-independent program: there, pages that look unchanged may hold relocations.
 func trim() {
 	exe, err := os.Executable()
 	if err != nil {
@@ -31,12 +31,12 @@ func trim() {
 		from, to, ok := span(f[0])
 		fixed = fixed || ok && from == fixedBase
 		if ok && fixed && (f[1] == "r-xp" || f[1] == "r--p") {
-			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED) // advice: nothing depends on it
+			_, _, _ = syscall.Syscall(syscall.SYS_MADVISE, from, to-from, syscall.MADV_DONTNEED) // advice only: a failure does no harm
 		}
 	}
 }
 
-// fixedBase is where the linker puts a program that is not to be moved.
+// fixedBase is the address of a program that is not position-independent.
 const fixedBase = 0x400000
 
 func span(text string) (from, to uintptr, ok bool) {

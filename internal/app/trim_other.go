@@ -2,5 +2,5 @@
 
 package app
 
-// trim does nothing where pages cannot be given back by name.
+// trim does nothing on other systems.
 func trim() {}

@@ -22,13 +22,13 @@ import (
 	"weir/internal/wire/videos"
 )
 
-// contents is a place for files that is closed at the end.
+// contents is a blob store that is closed at the end.
 type contents interface {
 	blob.Store
 	io.Closer
 }
 
-// openContents opens the place where finished videos are kept, nil when they stay with their providers.
+// openContents opens the blob store of finished videos. It returns nil if videos stay with their providers.
 func openContents(cfg *config.Config) (contents, error) {
 	v := &cfg.Video
 	switch v.Keep {
@@ -43,7 +43,7 @@ func openContents(cfg *config.Config) (contents, error) {
 	return nil, nil
 }
 
-// makeVideos makes what works on video jobs: those that requests bring, and those that an earlier life or another node has left.
+// makeVideos makes the service that runs video jobs: new ones, and those that an earlier process or another node has left.
 func (g *Gateway) makeVideos(f *fetch.Client, metrics *httpapi.Metrics, now func() time.Time) (*video.Service, error) {
 	kept, err := openContents(&g.cfg)
 	if err != nil {
@@ -75,7 +75,7 @@ func reportVideos(log *slog.Logger) func(string, *video.Job, error) {
 	}
 }
 
-// unquoted is an error without the sentence of a provider, who may have repeated what it was asked for.
+// unquoted returns an error without the message of a provider, because that may repeat the prompt.
 func unquoted(err error) error {
 	var f *fault.Error
 	if !errors.As(err, &f) || f.Upstream == nil || f.Upstream.Status == 0 {
@@ -84,13 +84,13 @@ func unquoted(err error) error {
 	return fmt.Errorf("%s: %s (status %d, request %q)", f.Op, f.Kind, f.Upstream.Status, f.Upstream.Request)
 }
 
-// endings writes the events that tell of the ends of jobs.
+// endings writes the webhook events for finished jobs.
 type endings struct {
 	base func() string
 	now  func() time.Time
 }
 
-// Ended is video.Callbacks'.
+// Ended implements video.Callbacks.
 func (e endings) Ended(j *video.Job) *webhook.Delivery {
 	if j.Callback == "" {
 		return nil
@@ -99,7 +99,7 @@ func (e endings) Ended(j *video.Job) *webhook.Delivery {
 	return &d
 }
 
-// publicURL is how clients reach the gateway as far as it knows without one that asks.
+// publicURL returns the gateway's address for clients, as far as it is known without a request.
 func (g *Gateway) publicURL() string {
 	if g.cfg.Server.PublicURL != "" {
 		return g.cfg.Server.PublicURL

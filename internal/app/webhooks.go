@@ -12,7 +12,7 @@ import (
 	"weir/internal/webhook"
 )
 
-// newCourier makes what sends the events of jobs to the accounts' addresses.
+// newCourier makes the courier that delivers the events of jobs to callback addresses.
 func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *config.Callbacks, log *slog.Logger) *webhook.Courier {
 	return webhook.NewCourier(s, secrets, f, webhook.Config{
 		Now: time.Now, Chance: rand.Float64, Timeout: c.Timeout, AtOnce: int(c.AtOnce), Poll: c.Poll, KeepFor: c.KeepFor,
@@ -22,7 +22,7 @@ func newCourier(s *store.Store, secrets *webhook.Secrets, f *fetch.Client, c *co
 	})
 }
 
-// callbackCheck refuses addresses that must not be called, and all where nothing can be signed.
+// callbackCheck refuses addresses that must not be called. Without a key to sign events it refuses all addresses.
 func callbackCheck(f *fetch.Client, secrets *webhook.Secrets) func(param, address string) error {
 	return func(param, address string) error {
 		if !secrets.Ready() {
