@@ -12,8 +12,8 @@ import (
 	"weir/internal/config"
 )
 
-// What one account provokes, by its inputs, its lengths, its files, keeps nobody else from the only endpoint of a model: every call of
-// another is served there, and the first account, too, is let in again now and then.
+// One account cannot make a model's only endpoint unavailable to others by bad inputs, lengths or files: every call of another account is
+// served, and the first account is also admitted again from time to time.
 func TestOneAccountEjectsNothing(t *testing.T) {
 	t.Parallel()
 	for name, provoked := range map[string]func(w http.ResponseWriter){
@@ -55,14 +55,14 @@ func TestOneAccountEjectsNothing(t *testing.T) {
 			}
 			for i := range 50 {
 				if status := ask(bad, "mischief"); status < 429 {
-					t.Fatalf("mischief %d was answered with %d", i, status)
+					t.Fatalf("bad request %d was answered with %d", i, status)
 				}
 				if status := ask(good, "hello"); status != http.StatusOK {
-					t.Fatalf("after %d attempts at mischief another account's call was answered with %d", i+1, status)
+					t.Fatalf("after %d bad requests another account's call was answered with %d", i+1, status)
 				}
 			}
 			if n := mischief.Load(); n < 5 || n > 49 {
-				t.Errorf("the provider saw %d of 50 attempts at mischief", n)
+				t.Errorf("the provider saw %d of 50 bad requests", n)
 			}
 		})
 	}

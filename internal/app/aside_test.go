@@ -12,7 +12,8 @@ import (
 	"weir/internal/store/sqlite"
 )
 
-// A charge that was set aside is told by /readyz, which stays ready, and by a metric, until somebody has decided and the node starts again.
+// A charge that was set aside is reported by /readyz, which stays ready, and by a metric, until an operator has decided and the node has
+// restarted.
 func TestWhatIsSetAsideIsReported(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {

@@ -20,18 +20,18 @@ import (
 	"weir/internal/money"
 )
 
-// listener is a provider of transcripts, as the simulator speaks its wire.
+// listener is a transcription provider, on a wire of the simulator.
 type listener struct {
-	name    string // of the provider, and the vendor of its models
+	name    string // of the provider; also the vendor of its models
 	dialect string
-	base    string // below the simulator's origin
-	model   string // the simulator's name of its models
-	slug    string // the model's name here, which reports what it may be asked for
-	tokens  bool   // it is priced by tokens, else by the minute
+	base    string // path on the simulator
+	model   string // the simulator's name of the model
+	slug    string // the model's name here; the catalog knows the parameters of that name
+	tokens  bool   // priced by tokens; else by the minute
 	words   bool
-	letters bool // it tells speakers apart
+	letters bool // labels speakers
 	streams bool
-	notice  bool // it has no place for a prompt
+	notice  bool // has no field for a prompt, so that the client gets a notice
 }
 
 var listeners = []listener{
@@ -51,7 +51,7 @@ func (l *listener) at(fault string) string {
 	return l.name + "/" + l.slug + strings.TrimPrefix((&cell{fault: fault}).slug(), "test/")
 }
 
-// prices are those of transcripts: by tokens, or by the minute.
+// prices are per token or per minute.
 func (l *listener) prices(t *testing.T) catalog.Pricing {
 	if l.tokens {
 		return catalog.Pricing{List: "test", Base: catalog.Prices{Prompt: price(t, "0.1"), Audio: price(t, "0.2"), Completion: price(t, "0.4")}}
@@ -59,7 +59,7 @@ func (l *listener) prices(t *testing.T) catalog.Pricing {
 	return catalog.Pricing{List: "test", Minute: price(t, "0.6")}
 }
 
-// addAudio adds the providers, with a model that works and one for each fault.
+// addAudio adds the providers, each with a working model and one model per fault.
 func addAudio(t *testing.T, d *catalog.Declared, kind, name, dialect, base string, prices catalog.Pricing, models map[string]string) {
 	t.Helper()
 	at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
@@ -82,7 +82,7 @@ func declareListeners(t *testing.T, d *catalog.Declared, faults ...string) {
 	}
 }
 
-// wave is a WAV file of silence, 8 kHz and 8 bits.
+// wave returns a silent WAV file, 8 kHz and 8 bits.
 func wave(length time.Duration) []byte {
 	size := uint32(length.Milliseconds() * 8)
 	b := append([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, 36+size)...)
@@ -91,7 +91,7 @@ func wave(length time.Duration) []byte {
 	return append(b, bytes.Repeat([]byte{0x80}, int(size))...)
 }
 
-// part is a field of a form: a file when it has a name.
+// part is a field of a form; with a file name it is a file.
 type part struct{ name, file, value string }
 
 func formFields(pairs ...string) (out []part) {
@@ -181,7 +181,7 @@ func (a *answer) transcript(t *testing.T) *transcript {
 	return &out
 }
 
-// wantCost checks that a transcript costs what its price says of what was counted.
+// wantCost checks that a transcript costs its usage times the price.
 func (l *listener) wantCost(t *testing.T, is *transcript) money.Nano {
 	t.Helper()
 	u := &is.Usage
@@ -199,7 +199,7 @@ func (l *listener) wantCost(t *testing.T, is *transcript) money.Nano {
 	return cost
 }
 
-// Every provider gives every format that its models have, and is charged by time or by tokens.
+// Each provider returns each format of its models, and is charged by time or by tokens.
 func TestTranscriptions(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareListeners(t, &s.Declared) })
@@ -262,7 +262,7 @@ func (l *listener) wantVerbose(t *testing.T, a *account, text string) {
 	at := 0.0
 	for _, s := range is.Segments {
 		if s.Start < at || s.End < s.Start || s.End > 10.01 || strings.TrimSpace(s.Text) == "" {
-			t.Errorf("segment %+v behind %v", s, at)
+			t.Errorf("segment %+v after %v", s, at)
 		}
 		at = s.Start
 	}
@@ -317,7 +317,7 @@ func (l *listener) wantStream(t *testing.T, a *account, text string) {
 	}
 }
 
-// What OpenAI's wire has beside: log probabilities, known speakers, a named request, a usage that is missing.
+// Options of OpenAI's wire: log probabilities, known speakers, an idempotency key, a missing usage.
 func TestTranscriptionOptions(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
@@ -349,7 +349,7 @@ func TestTranscriptionOptions(t *testing.T) {
 	for i := range listeners[:2] {
 		l := &listeners[i]
 		is := a.transcribe(t, l.at("")+"-quiet").transcript(t)
-		if l.tokens { // estimated
+		if l.tokens { // the usage is estimated
 			if u := is.Usage; u.InputTokens != 100 || u.Details.AudioTokens != 100 || u.OutputTokens < 10 || parse(t, u.Cost) <= 0 {
 				t.Errorf("missing usage: %+v", u)
 			}
@@ -361,7 +361,7 @@ func TestTranscriptionOptions(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// A named request is answered once, whatever divides the parts of its form.
+// A request with an idempotency key is answered once, even if the boundary of its form changes.
 func TestTranscriptionNamed(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareListeners(t, &s.Declared) })
@@ -389,7 +389,8 @@ func TestTranscriptionNamed(t *testing.T) {
 	}
 }
 
-// What an upstream does wrong shows in the status that the matrix promises, is not charged, and sends a request on to the next model's provider.
+// A fault of an upstream gives the status that the matrix promises. It is not charged, and the request falls back to the next model's
+// provider.
 func TestTranscriptionMatrix(t *testing.T) {
 	t.Parallel()
 	var faults []string
@@ -409,10 +410,10 @@ func TestTranscriptionMatrix(t *testing.T) {
 		for j := range listeners {
 			l := &listeners[j]
 			for _, stream := range []bool{false, true} {
-				if j > 0 && (i+j)%3 != 0 || !shown(i, j) { // the first wire shows all, the others a third each
+				if j > 0 && (i+j)%3 != 0 || !shown(i, j) { // the first wire runs all cells, the others a third each
 					continue
 				}
-				if stream && !l.streams || !stream && c.whole == 0 || l.name == "hear-groq" || l.name == "hear-diarize" { // others speak their wire
+				if stream && !l.streams || !stream && c.whole == 0 || l.name == "hear-groq" || l.name == "hear-diarize" { // groq and diarize use the same wire as others
 					continue
 				}
 				all.Go(func() {
@@ -459,7 +460,7 @@ func (l *listener) checkCell(t *testing.T, gw *gateway, c *cell, stream bool) {
 	a.wantNothingHeld(t)
 }
 
-// What a client does wrong is told before anything is held.
+// A bad request is refused before a hold is made.
 func TestTranscriptionRefusals(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareListeners(t, &s.Declared) })
@@ -490,12 +491,12 @@ func TestTranscriptionRefusals(t *testing.T) {
 	a.wantNothingHeld(t)
 }
 
-// speaker is a provider of speech, as the simulator speaks its wire.
+// speaker is a speech provider, on a wire of the simulator.
 type speaker struct {
 	name, dialect, base, model, slug string
 
 	voice   string
-	tokens  bool // it is priced by tokens, else by characters
+	tokens  bool // priced by tokens; else by characters
 	formats []string
 }
 
@@ -544,7 +545,7 @@ func (a *account) speak(t *testing.T, body map[string]any) *answer {
 
 var audioTypes = map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm"}
 
-// Every provider speaks in each of its formats, as bytes and as events that carry the same bytes, and is charged by characters or tokens.
+// Each provider returns each of its formats, as bytes and as events with the same bytes, and is charged by characters or tokens.
 func TestSpeech(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareSpeakers(t, &s.Declared) })
@@ -612,7 +613,7 @@ func (s *speaker) wantEvents(t *testing.T, got *answer, audio []byte) {
 	}
 }
 
-// What a client may ask for beside, and may not.
+// Options that a client may send, and those that are refused.
 func TestSpeechOptions(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareSpeakers(t, &s.Declared) })
@@ -659,7 +660,8 @@ func TestSpeechOptions(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// What an upstream does wrong shows in the status that the matrix promises while there is no audio; afterwards the answer is cut, never ended.
+// A fault of an upstream before the first audio gives the status that the matrix promises. After it, the response is cut without a regular
+// end.
 func TestSpeechMatrix(t *testing.T) {
 	t.Parallel()
 	var faults []string
@@ -677,7 +679,7 @@ func TestSpeechMatrix(t *testing.T) {
 			continue
 		}
 		for j := range speakers {
-			if j > 0 && (i+j)%2 != 0 || !shown(i, j/2) { // the first wire shows all, the others half each
+			if j > 0 && (i+j)%2 != 0 || !shown(i, j/2) { // the first wire runs all cells, the others half each
 				continue
 			}
 			for _, events := range []bool{false, true} {
@@ -715,7 +717,7 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 	defer res.Body.Close()
 	audio, cut := io.ReadAll(res.Body)
 	got := &answer{status: res.StatusCode, header: res.Header, body: audio}
-	if want := c.want(t, s.name, true); got.status != want { // audio is a stream in either form
+	if want := c.want(t, s.name, true); got.status != want { // audio is always streamed
 		t.Fatalf("status %d, want %d: %.500s", got.status, want, got.body)
 	}
 	switch {
@@ -728,11 +730,11 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 	case cut != nil:
 		a.wantSpent(t, false)
 	default:
-		if c.broken && s.tokens { // bare bytes may end where they like
+		if c.broken && s.tokens { // bare bytes have no end mark
 			t.Errorf("a broken stream ended well: %.200q", audio)
 		}
 		if len(audio) == 0 {
-			t.Error("no sound")
+			t.Error("no audio")
 		}
 		a.wantSpent(t, true)
 	}
@@ -740,7 +742,7 @@ func (s *speaker) checkCell(t *testing.T, gw *gateway, c *cell, events bool) {
 	a.wantNothingHeld(t)
 }
 
-// Who leaves in the middle of audio pays for the text; nothing stays held.
+// A client that leaves in the middle of audio pays for the text, and no hold remains.
 func TestSpeechGone(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
@@ -765,7 +767,7 @@ func TestSpeechGone(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := io.ReadFull(res.Body, make([]byte, 4)); err != nil { // the first bytes come although the rest does not
+		if _, err := io.ReadFull(res.Body, make([]byte, 4)); err != nil { // the first bytes arrive although the rest does not
 			t.Fatalf("%s: %d %v", sp.name, res.StatusCode, err)
 		}
 		leave()

@@ -14,7 +14,7 @@ import (
 	"weir/internal/money"
 )
 
-// badRequest is a request that must be refused before any provider hears of it.
+// badRequest is a request that must be refused before any provider is called.
 type badRequest struct {
 	name       string
 	method     string // "": POST
@@ -22,13 +22,13 @@ type badRequest struct {
 	body       string
 	header     map[string]string
 	status     int
-	word       string // error_type; "": not looked at
-	param      string // "": not looked at
+	word       string // error_type; "": not checked
+	param      string // "": not checked
 	management bool   // sent with a management key
 	empty      bool   // sent with the key of a user without money
 }
 
-// chatBody is a good request but for the given members.
+// chatBody is a valid request, with the given members added.
 func chatBody(members string) string {
 	return `{"model":"test/next","messages":[{"role":"user","content":"hello"}],` + members + `}`
 }
@@ -48,7 +48,7 @@ var (
 	notObjects = []string{`1`, `true`, `"x"`, `[]`}
 )
 
-// fields are wrong values of the top-level fields; the error names the field.
+// fields are wrong values of top-level fields; the error names the field.
 func fields() (all []badRequest) {
 	add := func(values []string, names ...string) {
 		for _, name := range names {
@@ -74,7 +74,7 @@ func fields() (all []badRequest) {
 	return all
 }
 
-// parts are wrong values inside of fields; the error names the place.
+// parts are wrong values inside fields; the error names the path.
 func parts() []badRequest {
 	long := strings.Repeat("x", 600)
 	var pairs, tools []string
@@ -84,7 +84,7 @@ func parts() []badRequest {
 	for i := range 129 {
 		tools = append(tools, fmt.Sprintf(`{"type":"function","function":{"name":"f%d"}}`, i))
 	}
-	cases := map[string][]string{ // place -> members
+	cases := map[string][]string{ // path -> members
 		"top_logprobs":                           {`"logprobs":true,"top_logprobs":21`, `"logprobs":true,"top_logprobs":-1`, `"top_logprobs":3`},
 		"stop[0]":                                {`"stop":[1]`, `"stop":[null]`},
 		"metadata":                               {`"metadata":{` + strings.Join(pairs, ",") + `}`, `"metadata":{"` + long + `":"v"}`},
@@ -171,7 +171,7 @@ func conversations() []badRequest {
 	return all
 }
 
-// texts are bodies that are not, or hardly, JSON.
+// texts are bodies that are not valid JSON, or barely valid.
 func texts() []badRequest {
 	deep := strings.Repeat("[", 200) + strings.Repeat("]", 200)
 	keys := make([]string, 10_001)
@@ -190,7 +190,7 @@ func texts() []badRequest {
 		}
 		all = append(all, badRequest{name: "duplicate " + name, body: chatBody(fmt.Sprintf("%q:%s,%q:%s", name, v, name, v)), status: 400, word: "duplicate_key"})
 	}
-	// an escape does not hide a name
+	// an escaped name is still the same name
 	all = append(all, badRequest{name: "duplicate by escape", body: chatBody(`"user":"u","us\u0065r":"v"`), status: 400, word: "duplicate_key"})
 	good := chatBody(`"n":1`)
 	for i, body := range []string{
@@ -205,7 +205,7 @@ func texts() []badRequest {
 	return all
 }
 
-// doors are requests that the front door refuses.
+// doors are requests that are refused for their key, size, encoding, headers, method or path, or because the balance is too low.
 func doors() []badRequest {
 	good := chatBody(`"n":1`)
 	var bomb bytes.Buffer
@@ -290,8 +290,8 @@ func queries() (all []badRequest) {
 	)
 }
 
-// A request that can never succeed is refused with the right status, in the envelope, naming the field; no provider hears of it, and it
-// costs and holds nothing.
+// A request that can never succeed is refused with the right status, in the error envelope, with the name of the field. It reaches no
+// provider, makes no hold and costs nothing.
 func TestBadRequests(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
@@ -350,7 +350,7 @@ func (b *badRequest) check(t *testing.T, a *account) {
 			}
 		}
 	}
-	_ = json.Unmarshal(got.body, &e) // wantEnvelope has told
+	_ = json.Unmarshal(got.body, &e) // wantEnvelope has reported an error
 	m := e.Error.Metadata
 	switch {
 	case m.Type == "" || m.RequestID == "" || m.RequestID != got.header.Get("X-Request-Id"):

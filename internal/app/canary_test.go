@@ -19,11 +19,11 @@ import (
 	"weir/internal/relay"
 )
 
-// canary is something that must not be found again.
+// canary is a secret or private text that must not appear where it does not belong.
 type canary struct {
 	text    string
-	client  bool // the client who sent it, or whose provider did, may read it in the error
-	records bool // it is kept with the record of its call, for its owner
+	client  bool // the client that sent it, or whose provider did, may read it in the error
+	records bool // it is stored with the record of its call, for the owner
 }
 
 var canaries = map[string]canary{
@@ -52,12 +52,12 @@ var canaries = map[string]canary{
 	"panic in a stream": {text: "canary panic stream mmmmmmmmmm"},
 }
 
-// tattler is a provider that tells everything it knows when it fails.
+// tattler is a provider whose failures contain everything it has received.
 func tattler(t *testing.T) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		var req struct{ Model string }
-		_ = json.NewDecoder(r.Body).Decode(&req) // a bad one has no model
+		_ = json.NewDecoder(r.Body).Decode(&req) // a bad body has no model
 		text := fmt.Sprintf("%s %s Bearer %s %s", canaries["upstream words"].text, canaries["upstream secret"].text, canaries["upstream bearer"].text, strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer "))
 		w.Header().Set("X-Canary", canaries["upstream header"].text)
 		w.Header().Set("Set-Cookie", "c="+canaries["upstream header"].text)
@@ -82,10 +82,10 @@ func tattler(t *testing.T) string {
 	return s.URL + "/v1"
 }
 
-// brittle is a relay that panics for some models, with what it should not say.
+// brittle is a relay that panics for some models, with a secret in the panic value.
 type brittle struct{ httpapi.Completer }
 
-// Complete panics before, or, as brittleSink, in the middle.
+// Complete panics at once, or, through brittleSink, in the middle.
 func (b brittle) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) error {
 	switch c.Request.User {
 	case "panic":
@@ -103,10 +103,10 @@ func (b brittle) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) e
 
 type brittleSink struct {
 	relay.Sink
-	lasts int // events until it panics
+	lasts int // events before the panic
 }
 
-// Event panics in the end.
+// Event panics after the last event.
 func (s *brittleSink) Event(ev *completion.Event) error {
 	if s.lasts--; s.lasts < 0 {
 		panic(canaries["panic in a stream"].text)
@@ -114,7 +114,7 @@ func (s *brittleSink) Event(ev *completion.Event) error {
 	return s.Sink.Event(ev)
 }
 
-// startTattling starts a node that logs all it may, in front of a provider that tells all it knows.
+// startTattling starts a node that logs as much as possible, with the tattler as its provider.
 func startTattling(t *testing.T) *gateway {
 	t.Helper()
 	provider := tattler(t)
@@ -129,8 +129,8 @@ func startTattling(t *testing.T) *gateway {
 	})
 }
 
-// What clients write, what providers answer and what a panic holds is found neither in the log, nor in metrics, nor in what others may
-// read, nor on the disk, but for what a record keeps for its owner.
+// Texts of clients, answers of providers and values of panics appear neither in the log, in metrics, in what other users can read, nor on
+// the disk, except in the records kept for their owner.
 func TestCanaries(t *testing.T) {
 	t.Parallel()
 	gw := startTattling(t)
@@ -185,12 +185,12 @@ func TestCanaries(t *testing.T) {
 	wantStatus(keep(a.send(t, http.MethodGet, "/v1/credits", nil, bad)), 401)
 	wantStatus(keep(a.send(t, http.MethodGet, "/v1/activity?date="+of("query"), nil, nil)), 400)
 	wantStatus(keep(a.send(t, http.MethodGet, "/v1/"+of("query")+"?key="+a.key, nil, nil)), 404)
-	// one request stays one line
+	// one request must remain one line
 	wantStatus(keep(a.send(t, http.MethodPost, "/v1/chat/completions", []byte(`{"model":"a/b\n{\"forged\":1}\u2028\u001b[31m","messages":[{"role":"user","content":"x"}]}`), nil)), 404)
 	a.wantNothingHeld(t)
 
 	if words := of("upstream words"); !strings.Contains(errorBodies.String(), words) {
-		t.Errorf("the client may read %q, and does not: what the provider said did not arrive", words)
+		t.Errorf("the client may read %q, but the provider's message did not arrive", words)
 	}
 	metrics := gw.metrics(t)
 	if !strings.Contains(metrics, "weir_panics_total 6") {
@@ -228,7 +228,7 @@ func (gw *gateway) metrics(t *testing.T) string {
 	return string(got.body)
 }
 
-// disk is everything that the node has written into its data directory.
+// disk returns all files that the node has written into its data directory.
 func (gw *gateway) disk(t *testing.T) string {
 	t.Helper()
 	var all strings.Builder
@@ -246,7 +246,7 @@ func (gw *gateway) disk(t *testing.T) string {
 	return all.String()
 }
 
-// wantLogLines checks that the log is lines of JSON without control characters, one access record for each request.
+// wantLogLines checks that the log consists of lines of JSON without control characters, with one access record per request.
 func (gw *gateway) wantLogLines(t *testing.T) {
 	t.Helper()
 	for line := range strings.Lines(gw.log.String()) {
@@ -255,7 +255,7 @@ func (gw *gateway) wantLogLines(t *testing.T) {
 			t.Errorf("%v: %s", err, line)
 		}
 		if _, forged := record["forged"]; forged || strings.ContainsAny(strings.TrimSuffix(line, "\n"), "\n\r\x00\x1b\u2028\u2029\u007f") {
-			t.Errorf("a client has written into the log: %q", line)
+			t.Errorf("text of a client is a log line: %q", line)
 		}
 	}
 }

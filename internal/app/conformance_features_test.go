@@ -12,7 +12,7 @@ import (
 type feature struct {
 	name  string
 	about string
-	ask   func(*place) *ask // what is refused where it cannot be had
+	ask   func(*place) *ask // a request that must be refused where the feature is missing
 	check func(*testing.T, *place)
 }
 
@@ -61,7 +61,7 @@ var features = []feature{
 	{name: "errors", about: "a refusal by the provider is a 400 in the style's envelope with the provider's message, a rate limit a 429 with Retry-After", check: showErrors},
 }
 
-// bill is what an answer costs by the prices of the grid's models.
+// bill returns the cost of an answer at the prices of the grid's models.
 func (s *said) bill(t *testing.T, hour bool) money.Nano {
 	t.Helper()
 	var sum money.Sum
@@ -127,14 +127,14 @@ func showTools(t *testing.T, p *place) {
 	s.wantCall(t, "weather")
 	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow, -12"}}})
 	if s = p.hear(t, q); !strings.Contains(s.text, "weather: ") || !strings.Contains(s.text, "Snow, -12") || s.finish != "stop" {
-		t.Errorf("the result was not told: %+v", s)
+		t.Errorf("the result did not reach the model: %+v", s)
 	}
 	q.turns = q.turns[:1]
 	q.must = "-"
 	if s = p.hear(t, q); s.text == "" || len(s.calls) != 0 {
 		t.Errorf("a forbidden call: %+v", s)
 	}
-	q.must, q.model = "*", p.model("echo") // which calls only when it must
+	q.must, q.model = "*", p.model("echo") // this model calls a tool only if it must
 	if s = p.hear(t, q); p.dialect.name != "gigachat" {
 		s.wantCall(t, "weather")
 	} else if s.notice == "" {
@@ -167,7 +167,7 @@ func showParallelTools(t *testing.T, p *place) {
 	}
 }
 
-// backwards are results of calls, that of the last call first.
+// backwards returns the results of calls, in reverse order.
 func backwards(calls []called) (results []result) {
 	for i, c := range calls {
 		results = append([]result{{id: c.id, text: fmt.Sprintf("result %d", i)}}, results...)
@@ -175,7 +175,7 @@ func backwards(calls []called) (results []result) {
 	return results
 }
 
-// showCallsInTurn is for a wire of one call to an answer. What another model called at once is told to it call by call.
+// showCallsInTurn is for a wire with one call per answer. Parallel calls of another model are sent to it one after the other.
 func showCallsInTurn(t *testing.T, p *place) {
 	names := []string{"weather", "river", "mill"}
 	q := &ask{model: p.model("tools"), tools: names, turns: []turn{p.user("Tell me of the place.")}}
@@ -194,7 +194,7 @@ func showCallsInTurn(t *testing.T, p *place) {
 		call := strings.Index(body, `"function_call":{"name":"`+name+`"`)
 		reported := strings.Index(body, fmt.Sprintf("result %d", i))
 		if call < at || reported < call {
-			t.Errorf("%s and its result stand at %d and %d: %s", name, call, reported, body)
+			t.Errorf("%s and its result are at %d and %d: %s", name, call, reported, body)
 		}
 		at = reported
 	}
@@ -207,7 +207,7 @@ func showToolImage(t *testing.T, p *place) {
 	q.must = "-"
 	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Here it is.", image: true}}})
 	if s = p.hear(t, q); !strings.Contains(s.text, "image png 5x3") || s.finish != "stop" {
-		t.Errorf("the picture did not reach the model: %+v", s)
+		t.Errorf("the image did not reach the model: %+v", s)
 	}
 }
 
@@ -241,7 +241,7 @@ func showJSON(t *testing.T, p *place) {
 	asked := map[string]string{"openai": `"type":"json_object"`, "anthropic": "one JSON object", "gemini": `"responseMimeType":"application/json"`, "responses": `"type":"json_object"`, "bedrock": "one JSON object", "gigachat": `"schema":{"type":"object"}`}
 	all := p.received()
 	if last := string(all[len(all)-1].body); !strings.Contains(last, asked[p.dialect.name]) {
-		t.Errorf("the model was not told: %s", last)
+		t.Errorf("the instruction did not reach the model: %s", last)
 	}
 }
 
@@ -261,23 +261,23 @@ func showReasoning(t *testing.T, p *place) {
 		}
 	default:
 		if !off {
-			t.Errorf("it thought although it should not: %+v", s)
+			t.Errorf("it reasoned although it should not: %+v", s)
 		}
 	}
 }
 
-// counts reports whether providers of the dialect tell how much the model reasoned.
+// counts reports whether providers of the dialect report reasoning tokens.
 func (p *place) counts() bool { return p.dialect.name != "bedrock" && p.dialect.name != "gigachat" }
 
-// showSignatures has the simulator check what it signed: the messages and Gemini wires refuse reasoning that was altered, and what is
-// refused without its signature must have had it.
+// showSignatures lets the simulator check its own signatures: the messages and Gemini wires refuse altered reasoning. Where a wire refuses
+// a request without its signatures, the test shows that they were sent.
 func showSignatures(t *testing.T, p *place) {
 	q := &ask{model: p.model("reason"), effort: "low", tools: []string{"weather"}, turns: []turn{p.user("What is the weather?")}}
-	for step := range 2 { // the second one has the signatures of both
+	for step := range 2 { // the second step has the signatures of both
 		s := p.hear(t, q)
 		s.wantCall(t, "weather")
 		if p.dialect.name != "openai" && len(s.signatures) == 0 || !strings.HasPrefix(s.reasoning, "Let me think") {
-			t.Fatalf("nothing was thought, or nothing signed: %+v", s)
+			t.Fatalf("no reasoning, or no signature: %+v", s)
 		}
 		q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow"}}})
 		after := p.hear(t, q)
@@ -289,23 +289,23 @@ func showSignatures(t *testing.T, p *place) {
 	p.hear(t, q)
 	all := p.received()
 	last := string(all[len(all)-1].body)
-	if p.dialect.name == "openai" { // reasoning of this wire has no signatures, and yet they come back
+	if p.dialect.name == "openai" { // reasoning of this wire has no signatures, but is sent back
 		if !strings.Contains(last, "Let me think") || strings.Contains(last, "weir.1.") {
-			t.Errorf("no thought came back: %s", last)
+			t.Errorf("no reasoning was sent back: %s", last)
 		}
 		return
 	}
 	name := map[string]string{"anthropic": `"signature"`, "gemini": `"thoughtSignature"`, "responses": `"encrypted_content"`, "bedrock": `"signature"`, "gigachat": `"functions_state_id"`}[p.dialect.name]
 	least := 2
 	if p.dialect.name == "gemini" {
-		least = 4 // it signs texts, too
+		least = 4 // it also signs texts
 	}
 	if n := strings.Count(last, name); n < least || strings.Contains(last, "skip_thought") || strings.Contains(last, "weir.1.") {
-		t.Errorf("%d signatures came back: %s", n, last)
+		t.Errorf("%d signatures were sent back: %s", n, last)
 	}
 }
 
-// long is a text of more than a thousand tokens that no other cell has.
+// long is a text of more than a thousand tokens that is unique to the cell.
 func (p *place) long() string {
 	return p.word + strings.Repeat(" water", 1200)
 }
@@ -356,7 +356,7 @@ func showMedium(medium, reported string) func(*testing.T, *place) {
 func showImage(t *testing.T, p *place) {
 	s := p.hear(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true})
 	if s.images != 1 || s.text == "" {
-		t.Errorf("%d pictures: %+v", s.images, s)
+		t.Errorf("%d images: %+v", s.images, s)
 	}
 	var sum money.Sum // 64 of the answer's tokens are the image's
 	sum.PerThousand(s.prompt, price(t, "0.1").Nano)
@@ -384,7 +384,7 @@ func showStopSequences(t *testing.T, p *place) {
 }
 
 func showMaxTokens(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user(strings.Repeat("word ", 30))}, maxTokens: 17}) // some providers give 16 at least
+	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user(strings.Repeat("word ", 30))}, maxTokens: 17}) // the minimum of some providers is 16
 	s.wantText(t, strings.TrimSuffix(strings.Repeat("word ", 17), " "), "length")
 	if s.answer != 17 {
 		t.Errorf("%d tokens", s.answer)
@@ -398,7 +398,7 @@ func showUsage(t *testing.T, p *place) {
 	}
 	reasoned := p.hear(t, &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why?")}})
 	if reasoned.reasoned <= 0 && p.counts() {
-		t.Errorf("thinking was not counted: %+v", reasoned)
+		t.Errorf("reasoning was not counted: %+v", reasoned)
 	}
 	if spent := p.spent(t); spent != s.bill(t, false)+reasoned.bill(t, false) || spent == 0 {
 		t.Errorf("charged are %s, %s and %s by usage", spent, s.bill(t, false), reasoned.bill(t, false))
@@ -416,7 +416,7 @@ func showStreaming(t *testing.T, p *place) {
 		whole.read, stream.read = 0, 0
 		for _, s := range []*said{whole, stream} {
 			for i := range s.calls {
-				if p.dialect.name == "gigachat" { // which has no ids of its own
+				if p.dialect.name == "gigachat" { // this wire has no ids
 					s.calls[i].id = ""
 				}
 			}
@@ -427,7 +427,7 @@ func showStreaming(t *testing.T, p *place) {
 	}
 }
 
-// comparable is the answer without what a client gets to send back, whose members have no order.
+// comparable returns the answer without the part that a client sends back, because the order of its members varies.
 func (s *said) comparable() *said {
 	out := *s
 	out.back = nil

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// responsesStyle is POST /v1/responses, of a client that keeps the conversation itself.
+// responsesStyle is POST /v1/responses, for a client that keeps the conversation itself.
 type responsesStyle struct{}
 
 func (responsesStyle) name() string              { return "responses" }
@@ -113,7 +113,7 @@ func (s responsesStyle) whole(t *testing.T, body []byte) *said {
 	return s.said(t, &r)
 }
 
-// stream reads the response that ends a stream, and compares it with its pieces.
+// stream reads the response at the end of a stream, and compares it with the deltas.
 func (s responsesStyle) stream(t *testing.T, body []byte) *said {
 	t.Helper()
 	var out *said

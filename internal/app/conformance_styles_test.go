@@ -13,10 +13,10 @@ import (
 	"testing"
 )
 
-// style is a wire that clients speak, as the grid needs it: requests out of words that no wire has, answers into such words. What
-// it reads it reads as the official SDKs do: by type and index, fragments joined.
+// style is a wire of clients, as the grid needs it: it encodes neutral requests and decodes answers into a neutral form. It reads answers
+// as the official SDKs do: by type and index, with fragments joined.
 type style interface {
-	// path is the route; name is what the grid calls the style.
+	// path is the route; name is the style's name in the grid.
 	name() string
 	path() string
 	header() map[string]string
@@ -28,31 +28,31 @@ type style interface {
 
 var styles = []style{chatStyle{}, messagesStyle{}, responsesStyle{}}
 
-// ask is one request in words that no wire has.
+// ask is one request, independent of any wire.
 type ask struct {
 	model     string
 	system    string
-	mark      string // the system text is to be cached: "5m", "1h"
+	mark      string // the system text is marked for caching: "5m", "1h"
 	turns     []turn
 	tools     []string
-	must      string // tool to call, "*" any, "-" none
+	must      string // tool to call; "*": any, "-": none
 	serial    bool
 	schema    string
-	effort    string // also "none"; "": nothing is said of reasoning
+	effort    string // also "none"; "": the request does not mention reasoning
 	maxTokens int
 	stop      []string
-	images    bool // are wanted in the answer
-	search    bool // of the web, is offered
-	json      bool // is what the answer must be, without a schema
+	images    bool // the answer may contain images
+	search    bool // offers a web search
+	json      bool // the answer must be JSON, without a schema
 }
 
-// turn is what one side said.
+// turn is one message of a conversation.
 type turn struct {
 	role    string // "user", "assistant"
 	text    string
 	media   []string // "image", "pdf", "audio"
-	back    any      // the assistant's turn as it was answered
-	calls   []called // of the assistant, who said nothing else
+	back    any      // the assistant's turn as it was received
+	calls   []called // calls of the assistant, without text
 	results []result
 }
 
@@ -61,30 +61,30 @@ type result struct {
 	image    bool
 }
 
-// said is one answer in words that no wire has.
+// said is one answer, independent of any wire.
 type said struct {
 	id, model       string
 	text, reasoning string
 	calls           []called
-	signatures      []string // whatever a provider put in to recognize its reasoning
+	signatures      []string // a provider's values for checking its reasoning
 	images          int
 	finish          string // "stop", "length", "tools", "filter"
-	native          string // the wire's own word, or the one that it passes on
+	native          string // the finish reason of the wire, or of the provider behind it
 	prompt, answer  int64
-	read, written   int64 // of the prompt
-	reasoned        int64 // of the answer, -1: not told
+	read, written   int64 // cached tokens of the prompt
+	reasoned        int64 // tokens of the answer; -1: not reported
 	notice          string
-	back            any // what a client sends back as the assistant's turn
+	back            any // the assistant's turn as a client sends it back
 }
 
 type called struct{ id, name, arguments string }
 
-// toolOf is the schema of every tool: what its caller writes is known.
+// toolSchema is the schema of every tool. It allows only one call, so that the arguments are known.
 const toolSchema = `{"type":"object","properties":{"city":{"type":"string","enum":["Perm"]}},"required":["city"],"additionalProperties":false}`
 
 func raw(s string) json.RawMessage { return json.RawMessage(s) }
 
-// samples are media that every provider takes, in base64.
+// samples are media that every provider accepts, in base64.
 var samples = map[string]string{
 	"image": base64.StdEncoding.EncodeToString(sampleImage()),
 	"pdf":   base64.StdEncoding.EncodeToString(samplePDF("Water over stones")),
@@ -106,7 +106,7 @@ func sampleImage() []byte {
 	return b.Bytes()
 }
 
-// decode reads JSON as a client does who has types for it.
+// decode reads JSON into a type, as a typed client does.
 func decode[T any](t *testing.T, b []byte) (v T) {
 	t.Helper()
 	d := json.NewDecoder(bytes.NewReader(b))
@@ -207,7 +207,7 @@ func (chatStyle) turn(u *turn) []any {
 	return []any{map[string]any{"role": u.role, "content": parts}}
 }
 
-// chatMessage is a message, or the delta of one.
+// chatMessage is a message, or a delta of one.
 type chatMessage struct {
 	Content          *string
 	Reasoning        string
@@ -306,7 +306,7 @@ func (m *chatMessage) join(t *testing.T, d *chatMessage) {
 		case c.Index == len(m.ToolCalls)-1 && c.ID == "" && c.Function.Name == "":
 			m.ToolCalls[c.Index].Function.Arguments += c.Function.Arguments
 		default:
-			t.Errorf("a fragment of call %d behind %d calls: %+v", c.Index, len(m.ToolCalls), c)
+			t.Errorf("a fragment of call %d after %d calls: %+v", c.Index, len(m.ToolCalls), c)
 		}
 	}
 	for _, e := range d.ReasoningDetails {
@@ -493,7 +493,7 @@ func (s messagesStyle) whole(t *testing.T, body []byte) *said {
 	return s.said(t, &r)
 }
 
-// events are the frames of a stream, each with its name and its data. That the name repeats the data's type is checked.
+// events returns the frames of a stream, each with its name and data. It checks that the name equals the type in the data.
 func (messagesStyle) events(t *testing.T, body []byte) []map[string]any {
 	t.Helper()
 	var list []map[string]any
@@ -513,7 +513,7 @@ func (messagesStyle) events(t *testing.T, body []byte) []map[string]any {
 	return list
 }
 
-// stream joins events as the SDKs do, which insist on their order.
+// stream joins events as the SDKs do, which require their order.
 func (s messagesStyle) stream(t *testing.T, body []byte) *said {
 	t.Helper()
 	var m messagesReply
@@ -542,7 +542,7 @@ func (s messagesStyle) stream(t *testing.T, body []byte) *said {
 			}
 		case "content_block_start":
 			if index != len(m.Content) {
-				t.Fatalf("block %d behind %d blocks", index, len(m.Content))
+				t.Fatalf("block %d after %d blocks", index, len(m.Content))
 			}
 			open = true
 			m.Content, arguments = append(m.Content, ev["content_block"].(map[string]any)), append(arguments, "")
@@ -569,7 +569,7 @@ func (s messagesStyle) stream(t *testing.T, body []byte) *said {
 			start := *m.Usage
 			m.Usage = new(messagesUsage)
 			*m.Usage = decode[messagesUsage](t, b)
-			if m.Usage.InputTokens == 0 && m.Usage.CacheReadInputTokens == 0 { // it need not be repeated
+			if m.Usage.InputTokens == 0 && m.Usage.CacheReadInputTokens == 0 { // message_delta need not repeat it
 				m.Usage.InputTokens, m.Usage.CacheReadInputTokens, m.Usage.CacheCreationInputTokens = start.InputTokens, start.CacheReadInputTokens, start.CacheCreationInputTokens
 			}
 		case "message_stop":
@@ -629,7 +629,7 @@ func (messagesStyle) failure(body []byte) (kind, message string) {
 	return e.Error.ErrorType, e.Error.Message
 }
 
-// send makes a request of an ask. Both keys of the messages style are the same one.
+// ask sends a request. In the messages style both kinds of key header have the same key.
 func (a *account) ask(t *testing.T, s style, q *ask, stream bool) *answer {
 	t.Helper()
 	body := s.encode(q)
@@ -643,7 +643,7 @@ func (a *account) ask(t *testing.T, s style, q *ask, stream bool) *answer {
 	return a.send(t, http.MethodPost, s.path(), b, s.header())
 }
 
-// hear makes a request and reads its answer, which must be one.
+// hear sends a request and reads its answer, which must succeed.
 func (a *account) hear(t *testing.T, s style, q *ask, stream bool) *said {
 	t.Helper()
 	got := a.ask(t, s, q, stream)

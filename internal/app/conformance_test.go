@@ -26,14 +26,14 @@ var update = flag.Bool("update", false, "write docs/conformance.md anew")
 
 // spoken is a dialect under test.
 type spoken struct {
-	name string // as providers of the catalog have it
-	base string // of the simulator's routes for it
-	wire string // for readers, "" of a variant
+	name string // the dialect's name in the catalog
+	base string // path on the simulator
+	wire string // name for readers; "" for a variant
 	as   string // the dialect of a variant
-	id   string // what goes in front of a model's name
+	id   string // prefix of the upstream's model names
 
 	quirks catalog.Quirks
-	tokens string // route where the credential is exchanged for tokens, "" where it is not
+	tokens string // path that exchanges the credential for a token; "": none
 }
 
 var dialects = []spoken{
@@ -41,19 +41,19 @@ var dialects = []spoken{
 	{name: "anthropic", wire: "messages"},
 	{name: "gemini", base: "/v1beta", wire: "generateContent"},
 	{name: "responses", base: "/v1", wire: "responses"},
-	{name: "bedrock", wire: "Converse", quirks: catalog.Quirks{ReasoningRequest: "thinking"}}, // as of Anthropic's models
+	{name: "bedrock", wire: "Converse", quirks: catalog.Quirks{ReasoningRequest: "thinking"}}, // as for Anthropic's models
 	{name: "gigachat", base: "/api/v1", wire: "GigaChat", tokens: "/api/v2/oauth"},
 }
 
-// variants are providers of a dialect who differ from others of it.
+// variants are providers whose wire differs from others of the same dialect.
 var variants = []spoken{
 	{name: "yandex", as: "openai", base: "/yandex/v1", id: "gpt://folder/", quirks: catalog.Quirks{AuthScheme: "Api-Key", SystemRole: true, MaxTokensField: "max_tokens"}},
 }
 
-// personas are the simulator's models that the grid has, on each dialect.
+// personas are the simulator's models in the grid, on each dialect.
 var personas = []string{"chat", "echo", "tools", "reason", "json", "vision", "image"}
 
-// conformer is a gateway whose models all dialects serve, in front of a simulator that remembers what it was sent.
+// conformer is a gateway with models on all dialects, and a simulator that records its requests.
 type conformer struct {
 	*gateway
 	upstream *sim.Server
@@ -69,7 +69,7 @@ type sent struct {
 	body   []byte
 }
 
-// startConformer starts one. Models are named for dialect and persona, as in "gemini/echo".
+// startConformer starts a conformer. Models are named by dialect and persona, for example "gemini/echo".
 func startConformer(t *testing.T, change ...func(*setup)) *conformer {
 	t.Helper()
 	c := &conformer{upstream: sim.New(sim.Config{})}
@@ -122,7 +122,7 @@ func conformanceCatalog(t *testing.T, d *catalog.Declared, origin string) {
 	}
 }
 
-// received are the requests that hold a text.
+// received returns the requests that contain a text.
 func (c *conformer) received(text string) (list []sent) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -134,56 +134,56 @@ func (c *conformer) received(text string) (list []sent) {
 	return list
 }
 
-// place is one cell of the grid: a feature asked for in a style of a model that a dialect serves.
+// place is one cell of the grid: a feature, in a style, on a dialect.
 type place struct {
 	*conformer
 	*account
 	style   style
 	dialect *spoken
-	word    string // in the requests of this cell alone
+	word    string // appears only in the requests of this cell
 	stream  bool
 	before  money.Nano // what the account had spent before
 }
 
-// spent is what the cell has cost so far.
+// spent returns the cost of the cell so far.
 func (p *place) spent(t *testing.T) money.Nano {
 	t.Helper()
 	return parse(t, p.credits(t).TotalUsage) - p.before
 }
 
-// model is the name of a persona on the cell's dialect.
+// model returns the name of a persona on the cell's dialect.
 func (p *place) model(persona string) string { return p.dialect.name + "/" + persona }
 
-// hear makes a request and reads its answer, which must be one.
+// hear sends a request and reads its answer, which must succeed.
 func (p *place) hear(t *testing.T, q *ask) *said {
 	t.Helper()
 	return p.account.hear(t, p.style, q, p.stream)
 }
 
-// user is what a user says.
+// user returns a turn of the user.
 func (p *place) user(text string, media ...string) turn {
 	return turn{role: "user", text: text + " " + p.word, media: media}
 }
 
-// received are the requests of this cell as the upstream saw them.
+// received returns the requests of this cell as the upstream received them.
 func (p *place) received() []sent { return p.conformer.received(p.word) }
 
-// outcome is what the document says of a cell.
+// outcome is the entry of a cell in the document.
 type outcome uint8
 
 const (
 	works   outcome = iota
-	noticed         // it works without this, and the client is given a notice
-	refused         // with a clear error, before any provider is asked
-	none            // the style or the dialect has no such thing
+	noticed         // it works without this, and the client gets a notice
+	refused         // refused with a clear error, before any provider is called
+	none            // the style or the dialect does not have this
 )
 
-// exception is a cell that does not work, or of which there is more to say. Empty names mean all.
+// exception is a cell that does not work, or that needs a remark. Empty names match all.
 type exception struct {
 	feature, style, dialect string
 	outcome                 outcome
-	status                  int    // of a refusal
-	kind                    string // of a refusal; or what a notice begins with
+	status                  int    // of the refusal
+	kind                    string // of the refusal; or the beginning of a notice
 	why                     string
 }
 
@@ -232,13 +232,13 @@ func exceptionOf(feature, style, dialect string) *exception {
 	return &exceptions[i]
 }
 
-// Whatever a client says in its style reaches a model of any dialect, and whatever that answers reaches the client: nothing is lost, and
-// what cannot be said is refused in so many words. docs/conformance.md is what this test has shown.
+// A request in any style reaches a model of any dialect, and its answer reaches the client. Nothing is lost, and what the dialect cannot
+// express is refused with a clear error. docs/conformance.md is written from the results of this test.
 func TestConformance(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
 	var all sync.WaitGroup
-	places := make(chan struct{}, 16) // t.Parallel would let only as many run as there are processors
+	places := make(chan struct{}, 16) // t.Parallel would limit this to the number of processors
 	run := func(name string, check func(*testing.T)) {
 		all.Go(func() {
 			places <- struct{}{}
@@ -250,11 +250,11 @@ func TestConformance(t *testing.T) {
 		f := &features[i]
 		for _, s := range styles {
 			run(strings.ReplaceAll(f.name, " ", "-")+"/"+s.name(), func(t *testing.T) {
-				a := c.newAccount(t) // one for all of these: it is the store that many new ones wait for
+				a := c.newAccount(t) // one account for all of these: making many is slow, because each waits for the store
 				for j := range dialects {
 					for k, stream := range []bool{false, true} {
 						if testing.Short() && (i+j+k)%2 > 0 {
-							continue // see shown
+							continue // see the function shown
 						}
 						at := &place{conformer: c, account: a, style: s, dialect: &dialects[j], stream: stream, word: fmt.Sprintf("K%dX", c.cells.Add(1))}
 						t.Run(at.dialect.name+map[bool]string{true: "/stream", false: "/whole"}[stream], func(t *testing.T) { f.show(t, at) })
@@ -275,11 +275,11 @@ func TestConformance(t *testing.T) {
 		}
 	}
 	if is, err := os.ReadFile(path); err != nil || !bytes.Equal(is, conformanceDocument()) {
-		t.Errorf("docs/conformance.md does not say what the tests have shown (%v); write it anew with: go test ./internal/app -run TestConformance -update", err)
+		t.Errorf("docs/conformance.md differs from the results of the tests (%v); update it with: go test ./internal/app -run TestConformance -update", err)
 	}
 }
 
-// show shows that a cell is what the document says.
+// show checks that a cell behaves as the document says.
 func (f *feature) show(t *testing.T, at *place) {
 	e := exceptionOf(f.name, at.style.name(), at.dialect.name)
 	if e != nil && e.outcome == none {
@@ -303,14 +303,14 @@ func (f *feature) show(t *testing.T, at *place) {
 		t.Errorf("status %d, want %d %s: %s", got.status, e.status, e.kind, got.body)
 	}
 	if len(at.received()) != 0 {
-		t.Error("the upstream was asked what it cannot do")
+		t.Error("the upstream received a request that it cannot serve")
 	}
 	if spent := at.spent(t); spent != 0 {
 		t.Errorf("%s was charged", spent)
 	}
 }
 
-// conformanceDocument is docs/conformance.md.
+// conformanceDocument returns the text of docs/conformance.md.
 func conformanceDocument() []byte {
 	var b bytes.Buffer
 	b.WriteString(`# Conformance

@@ -12,14 +12,14 @@ import (
 	"testing"
 )
 
-// exact is a request whose every byte is somebody's: order and white space, escapes, numbers that no float holds, marks, members that only
-// a beta has.
+// exact is a request in which every byte matters: order and white space, escapes, numbers beyond the precision of floats, cache marks,
+// members of a beta.
 const exact = "\n{ \"max_tokens\" : 64 ,\t\"container\":{\"z\":1,\"a\":123456789012345678901234567890,\"\\u00e9\":\"\\/\\u2028\",\"e\":1.50E+2},\r\n" +
 	` "messages":[{"content":[{"type":"text","text":"K-exact \u0416 \"weir\" \ud83d\ude00", "cache_control": {"ttl":"1h","type":"ephemeral"}},{"text":"and more","type":"text"}],"role":"user"}],  "model" :"anthropic\/%s" ,` +
 	`"system":[{"type":"text","text":"model","cache_control":{"type":"ephemeral"}}],"metadata":{"user_id":"model"},"thinking":{"type":"adaptive","display":"summarized"},"stream":%t }` + "\n"
 
-// What a client of the messages style sends to an endpoint of that wire arrives byte for byte, and so does the answer, but for the name of
-// the model.
+// A request of the messages style reaches an endpoint of the messages wire byte for byte, except for the name of the model. So does the
+// answer.
 func TestMessagesByteForByte(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
@@ -43,7 +43,7 @@ func TestMessagesByteForByte(t *testing.T) {
 		if h.Get("X-Api-Key") != "sk-upstream-anthropic" || h.Get("Authorization") != "" || slices.Contains(h.Values("X-Api-Key"), a.key) {
 			t.Errorf("credentials %v", h)
 		}
-		// the same to the provider itself
+		// the same request, sent directly to the provider
 		r := httptest.NewRequest(http.MethodPost, is.path, bytes.NewReader(is.body))
 		r.Header = h.Clone()
 		w := httptest.NewRecorder()
@@ -54,7 +54,7 @@ func TestMessagesByteForByte(t *testing.T) {
 	}
 }
 
-// Of a request that holds the reasoning of another provider, that alone is taken out, and the client is told.
+// From a request with the reasoning of another provider, only that reasoning is removed, and the client gets a notice.
 func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
@@ -89,8 +89,8 @@ func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	}
 }
 
-// A conversation with tools and reasoning that goes to another provider with every request: no provider refuses anything, each gets all of its
-// own signatures back and nobody else's, and the client is told what was left out.
+// A conversation with tools and reasoning goes to another provider with each request. No provider refuses one. Each gets all of its own
+// signatures and no others, and the client gets notices of what was removed.
 func TestConversationAcrossProviders(t *testing.T) {
 	t.Parallel()
 	for _, s := range styles {
@@ -98,12 +98,12 @@ func TestConversationAcrossProviders(t *testing.T) {
 			t.Parallel()
 			c := startConformer(t)
 			a := c.newAccount(t)
-			owned := map[string]int{} // signatures that each dialect has made
+			owned := map[string]int{} // number of signatures that each dialect has made
 			q := &ask{effort: "low", tools: []string{"weather"}}
 			var calls []called
-			names := []string{"openai", "anthropic", "gemini", "responses", "gigachat", "yandex"} // Bedrock takes the signatures of Anthropic's own wire, and the simulator does not
+			names := []string{"openai", "anthropic", "gemini", "responses", "gigachat", "yandex"} // without Bedrock: it accepts signatures of Anthropic's wire, but the simulator does not
 			for n := range 20 {
-				on := spoken{name: names[(n*5+n/3)%len(names)]} // in many orders
+				on := spoken{name: names[(n*5+n/3)%len(names)]} // in varying order
 				q.model = on.name + "/reason"
 				if calls == nil {
 					q.turns = append(q.turns, turn{role: "user", text: fmt.Sprintf("How is the weather on day %d?", n)})
@@ -113,7 +113,7 @@ func TestConversationAcrossProviders(t *testing.T) {
 				answered := a.hear(t, s, q, n%4 < 2)
 				c.wantSignatures(t, on.name, owned)
 				foreign := others(owned, on.name)
-				began := on.name == "anthropic" && calls != nil // another one did, and the messages wire has nobody begin to think in the middle of a turn
+				began := on.name == "anthropic" && calls != nil // another dialect began the turn; on the messages wire, reasoning cannot start in the middle of a turn
 				if (answered.notice != "") != (foreign > 0 || began) {
 					t.Errorf("request %d to %s, with %d signatures of others: notice %q", n, on.name, foreign, answered.notice)
 				}
@@ -133,8 +133,8 @@ func TestConversationAcrossProviders(t *testing.T) {
 	}
 }
 
-// signed counts the signatures that a provider made: a style without a place for them packs them into one that it has, and marks thinking
-// that nobody signed in the same way.
+// signed counts the signatures of providers. A style without a field for signatures packs them into an existing field, and marks unsigned
+// reasoning in the same way.
 func (s *said) signed(t *testing.T) (n int) {
 	t.Helper()
 	for _, signature := range s.signatures {
@@ -161,7 +161,7 @@ func others(owned map[string]int, name string) (n int) {
 	return n
 }
 
-// wantSignatures checks what the upstream has just received.
+// wantSignatures checks the request that the upstream received last.
 func (c *conformer) wantSignatures(t *testing.T, dialect string, owned map[string]int) {
 	t.Helper()
 	c.mu.Lock()
@@ -173,7 +173,7 @@ func (c *conformer) wantSignatures(t *testing.T, dialect string, owned map[strin
 	}
 }
 
-// wantNotice checks that the record of a call has the notice that the client was given.
+// wantNotice checks that the record of a call has the notice that the client got.
 func (a *account) wantNotice(t *testing.T, s style, is *said) {
 	t.Helper()
 	id := is.id
@@ -181,7 +181,7 @@ func (a *account) wantNotice(t *testing.T, s style, is *said) {
 		id = "gen-" + rest
 	}
 	if s.name() == "messages" && strings.HasPrefix(is.model, "anthropic/") || s.name() == "responses" {
-		return // the id is the provider's own, or that of a stored response
+		return // the id is the provider's, or that of a stored response
 	}
 	var c struct{ Data struct{ Notice *string } }
 	got := a.do(t, http.MethodGet, "/api/calls/"+id, nil)
@@ -189,11 +189,12 @@ func (a *account) wantNotice(t *testing.T, s style, is *said) {
 		t.Fatalf("status %d, %v: %s", got.status, err, got.body)
 	}
 	if recorded := c.Data.Notice; (recorded != nil) != (is.notice != "") || recorded != nil && *recorded != is.notice {
-		t.Errorf("recorded is %v, told was %q", recorded, is.notice)
+		t.Errorf("recorded is %v, the client got %q", recorded, is.notice)
 	}
 }
 
-// A provider that refuses reasoning which looks like its own, but is another model's or was altered, is asked once more without it.
+// A provider may refuse reasoning that looks like its own but was altered, or is another model's. It is then called once more without that
+// reasoning.
 func TestReasoningRefused(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
@@ -206,7 +207,7 @@ func TestReasoningRefused(t *testing.T) {
 					q := &ask{model: on + "/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "How is it?"}}}
 					first := a.hear(t, s, q, stream)
 					first.wantCall(t, "weather")
-					q.model = on + "/chat" // whose signatures are others
+					q.model = on + "/chat" // whose signatures differ
 					q.turns = append(q.turns, turn{role: "assistant", back: first.back}, turn{role: "user", results: []result{{id: first.calls[0].id, text: "Snow"}}})
 					got := a.ask(t, s, q, stream)
 					if got.status != http.StatusOK {
@@ -227,8 +228,8 @@ func TestReasoningRefused(t *testing.T) {
 	}
 }
 
-// How long a prompt is tells the provider where it speaks the client's wire: it gets the question byte for byte. Of any other, and of one
-// that does not tell, the gateway's own count is told.
+// If the provider uses the client's wire, it counts the tokens of a prompt, and gets the request byte for byte. For another wire, or if the
+// provider refuses, the gateway counts them itself.
 func TestCountTokensByWire(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
@@ -252,9 +253,9 @@ func TestCountTokensByWire(t *testing.T) {
 	if len(asked) != 0 || own == n || own == 0 {
 		t.Errorf("%d tokens by our own count, %d by the provider's, %d questions", own, n, len(asked))
 	}
-	refused, asked := count("anthropic", "K-ours", `,"max_tokens":5`) // which the provider refuses
+	refused, asked := count("anthropic", "K-ours", `,"max_tokens":5`) // the provider refuses this
 	if len(asked) != 1 || refused != own {
-		t.Errorf("%d tokens where the provider does not tell, %d questions", refused, len(asked))
+		t.Errorf("%d tokens where the provider refuses, %d questions", refused, len(asked))
 	}
 	if spent := parse(t, a.credits(t).TotalUsage); spent != 0 {
 		t.Errorf("%s was charged", spent)

@@ -10,8 +10,8 @@ import (
 
 const corpus = "../rawjson/testdata/jsontestsuite/test_parsing"
 
-// Every file of the parsing corpus, as a body and as the value of a field that is ignored: what is no JSON is refused and goes nowhere,
-// what is JSON harms nobody.
+// Each file of the JSON parsing corpus is sent as a body, and as the value of an ignored field. Invalid JSON is refused and reaches no
+// provider. Valid JSON does no harm.
 func TestJSONCorpus(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)

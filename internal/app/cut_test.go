@@ -12,7 +12,8 @@ import (
 	"weir/internal/catalog"
 )
 
-// liar is a provider on four wires that reports a token at the beginning, gives four hundred words, and breaks off or ends with what report says.
+// liar is a provider on four wires. It reports a token at the beginning and sends four hundred words. Then it breaks off, or ends with the
+// report that ends returns.
 func liar(t *testing.T, ends func(path string) string) *httptest.Server {
 	t.Helper()
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -34,7 +35,7 @@ func liar(t *testing.T, ends func(path string) string) *httptest.Server {
 		case strings.HasSuffix(r.URL.Path, "/chat/completions"):
 			piece = func(i int) {
 				u := ""
-				if i < 3 { // running usage, as some servers send it
+				if i < 3 { // running usage, as some servers report it
 					u = fmt.Sprintf(`,"usage":{"prompt_tokens":10,"completion_tokens":%d,"total_tokens":%d}`, i+1, i+11)
 				}
 				event("", `{"id":"c1","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":"word "},"finish_reason":null}]`+u+`}`)
@@ -78,8 +79,8 @@ func lyingGateway(t *testing.T, ends func(path string) string, change ...func(*s
 	})...)
 }
 
-// On every wire and to clients of every style: who breaks off an answer before its last report is paid for what was delivered, not for what was
-// reported at its beginning.
+// On every wire and in every style: if an answer breaks off before its last report, what was delivered is charged, not what was reported at
+// the beginning.
 func TestBrokenAnswersArePaidFor(t *testing.T) {
 	t.Parallel()
 	gw := lyingGateway(t, func(string) string { return "" })
@@ -121,7 +122,7 @@ func lies(tokens int64) func(string) string {
 	}
 }
 
-// A provider that always lies is counted each time, and fills no log: it tells of it at once, and then of how often it was so.
+// Each implausible report is counted, but not each is logged: the first one is logged at once, later ones as a number.
 func TestDoubtfulReportsFillNoLog(t *testing.T) {
 	t.Parallel()
 	const calls, line = 25, "a provider reported implausible usage"
@@ -149,7 +150,7 @@ func TestDoubtfulReportsFillNoLog(t *testing.T) {
 	}
 }
 
-// A last report of more than the call can have consumed, or of far less than it gave, is charged as far as it can be, and marked.
+// A last report of more than the call can have used, or of far less than was delivered, is charged up to a limit, and marked.
 func TestDoubtfulReports(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -23,19 +23,19 @@ import (
 	"weir/internal/rawjson"
 )
 
-// outlet is a route that asks models for something, and who serves it.
+// outlet is a route that calls models, with models that serve it.
 type outlet struct {
 	route  string
 	models []string          // one of each dialect
-	fields map[string]any    // of a request, beside the model
+	fields map[string]any    // of a request, without the model
 	voices map[string]string // by model
-	form   []part            // instead of fields: the request is a form
+	form   []part            // instead of fields, if the request is a form
 }
 
 // inForm reports whether the request is a form.
 func (s *outlet) inForm() bool { return s.form != nil }
 
-// send sends a request with further fields.
+// send sends a request with additional fields.
 func (s *outlet) send(t *testing.T, a *account, model string, more map[string]any) *answer {
 	t.Helper()
 	if !s.inForm() {
@@ -67,7 +67,7 @@ func (s *outlet) send(t *testing.T, a *account, model string, more map[string]an
 	return a.send(t, http.MethodPost, s.route, body, map[string]string{"Content-Type": contentType})
 }
 
-// witness is a gateway with every wire there is, whose providers write down what they get.
+// witness is a gateway with all wires, whose providers record their requests.
 type witness struct {
 	*gateway
 	outlets []outlet
@@ -140,7 +140,7 @@ func startWitness(t *testing.T, change ...func(*setup)) *witness {
 	return w
 }
 
-// outletsOf are all routes that ask models for something, each with a model of every dialect that serves it.
+// outletsOf returns all routes that call models, each with a model of every dialect that serves it.
 func outletsOf(videos []string) []outlet {
 	var chats, embeds, judges, ranks, images, edits, hears []string
 	for _, d := range append(slices.Clone(dialects), variants...) {
@@ -194,12 +194,12 @@ func outletsOf(videos []string) []outlet {
 // tinyPNG is an image of one pixel.
 const tinyPNG = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// counts are the routes that answer without asking anybody, where nobody may be asked.
+// counts returns the routes that can answer without calling a provider.
 func counts(route string) bool {
 	return strings.HasSuffix(route, "_tokens") || route == "/v1/route/explain"
 }
 
-// Every route that takes a request for a model is among the outlets: a new one cannot be forgotten here.
+// Every route that calls models is among the outlets, so that a new one is not forgotten here.
 func TestOutletsAreComplete(t *testing.T) {
 	t.Parallel()
 	have := map[string]bool{}
@@ -213,7 +213,7 @@ func TestOutletsAreComplete(t *testing.T) {
 	}
 }
 
-// wishes are preferences that no provider of these tests meets, and the filter that says so.
+// wishes are preferences that no provider of these tests meets, with the filter named in the refusal.
 var wishes = []struct {
 	value map[string]any
 	by    string
@@ -224,15 +224,15 @@ var wishes = []struct {
 	{map[string]any{"quantizations": []string{"int4"}}, "quantizations"},
 }
 
-// Whatever a client demands of providers holds on every route and before every dialect, whether it stands in the body, at the key or at the
-// account: nobody is asked who does not meet it, and the client is told why.
+// Preferences hold on every route and dialect, whether they are in the body, at the key or at the account. If no provider meets them, none
+// is called, and the error names the reason.
 func TestPreferencesEverywhere(t *testing.T) {
 	t.Parallel()
 	w := startWitness(t)
 	a := w.newAccount(t)
 	callers := []struct {
 		*account
-		at string // where the wish stands
+		at string // where the wish is set
 	}{{a, "body"}, {w.withDefaults(t, `{"zdr":true}`, ""), "key"}, {w.withDefaults(t, "", `{"zdr":true}`), "account"}}
 	for i := range w.outlets {
 		s := &w.outlets[i]
@@ -264,7 +264,7 @@ func TestPreferencesEverywhere(t *testing.T) {
 	a.wantSpent(t, false)
 }
 
-// withDefaults makes a user and a key who have preferences.
+// withDefaults makes a user and a key with default preferences.
 func (gw *gateway) withDefaults(t *testing.T, ofKey, ofAccount string) *account {
 	t.Helper()
 	office, by := gw.node.Office(), audit.Actor{Name: "test"}
@@ -285,7 +285,7 @@ func (gw *gateway) withDefaults(t *testing.T, ofKey, ofAccount string) *account 
 	return &account{gw: gw, key: text}
 }
 
-// What speaks to the gateway is told no provider, on any route.
+// Fields for the gateway reach no provider, on any route.
 func TestGatewayFieldsStayHere(t *testing.T) {
 	t.Parallel()
 	w := startWitness(t)
@@ -294,10 +294,10 @@ func TestGatewayFieldsStayHere(t *testing.T) {
 		for _, model := range s.models {
 			more := map[string]any{"provider": map[string]any{"sort": "price", "allow_fallbacks": true}, "models": []string{model}, "route": "fallback", "session_id": "s-1",
 				"trace": map[string]any{"id": "t"}, "debug": map[string]any{"echo": true}, "usage": map[string]any{"include": true}, "plugins": []any{}, "transforms": []any{}}
-			if s.route == "/v1/videos" { // takes no field that the model does not declare
+			if s.route == "/v1/videos" { // refuses fields that the model does not declare
 				more = map[string]any{"provider": map[string]any{"sort": "price"}}
 			}
-			a := w.newAccount(t) // jobs of one user are few at a time
+			a := w.newAccount(t) // a user may have few jobs at a time
 			before := len(w.asked())
 			got := s.send(t, a, model, more)
 			if s.route == "/v1/videos" {
@@ -308,7 +308,7 @@ func TestGatewayFieldsStayHere(t *testing.T) {
 			}
 			asked := w.asked()[before:]
 			if len(asked) == 0 && !counts(s.route) {
-				t.Errorf("%s of %s: nobody was asked", s.route, model)
+				t.Errorf("%s of %s: no provider was called", s.route, model)
 			}
 			for _, is := range asked {
 				for _, name := range completion.GatewayFields() {
@@ -321,7 +321,8 @@ func TestGatewayFieldsStayHere(t *testing.T) {
 	}
 }
 
-// A field that would send a request elsewhere, under other credentials or at another price is refused by name on every route, and nobody is asked.
+// A field that would send a request elsewhere, with other credentials or at another price, is refused by name on every route, and no
+// provider is called.
 func TestDiversionsAreRefused(t *testing.T) {
 	t.Parallel()
 	w := startWitness(t)

@@ -36,7 +36,7 @@ type gateway struct {
 	users  atomic.Int64
 }
 
-// safeBuffer collects what a node logs.
+// safeBuffer collects the log of a node.
 type safeBuffer struct {
 	mu sync.Mutex
 	b  bytes.Buffer
@@ -63,16 +63,16 @@ func listen(t *testing.T) net.Listener {
 	return l
 }
 
-// setup is what a test may change of a node before it starts.
+// setup contains what a test may change in a node before it starts.
 type setup struct {
 	config.Config
 	catalog.Declared
-	clock func() time.Time                          // what calls and health go by; nil: the system's
-	relay func(httpapi.Completer) httpapi.Completer // put between the front door and the relay; nil: nothing
+	clock func() time.Time                          // used by calls and health; nil: the system's clock
+	relay func(httpapi.Completer) httpapi.Completer // wraps the relay; nil: not wrapped
 }
 
-// startGateway starts a simulator and a node in front of it, with small limits. The catalog has a model for each cell of the
-// failure matrix, and test/next, which works.
+// startGateway starts a simulator and a node that uses it, with small limits. The catalog has a model for each cell of the failure matrix,
+// and test/next, which works.
 func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	t.Helper()
 	simulator := sim.New(sim.Config{})
@@ -88,9 +88,9 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
 	cfg.Builtin.All = false
-	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // one user is all the load that there is
-	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // what is tested of a failing upstream is how it fails
-	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; what happens without the store is tested elsewhere
+	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
+	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
+	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; other tests cover a missing store
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
@@ -121,8 +121,8 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	return gw
 }
 
-// fastDir is a folder in memory, where there is one: hundreds of accounts are made in these tests, each waits for the disk several times,
-// and other packages' tests wait for the same disk. That what is written survives is tested by processes that are killed.
+// fastDir returns a folder in memory, if there is one: these tests make hundreds of accounts, each waits for the disk several times, and
+// tests of other packages use the same disk. Tests that kill processes show that writes survive.
 func fastDir(t *testing.T) string {
 	t.Helper()
 	const memory = "/dev/shm"
@@ -153,7 +153,7 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 	}
 	offer("works", "test/next", "chat")
 	offer("works", "test/flat", "chat")
-	d.Offers[1].Pricing.Base.Prompt = price(t, "0") // what is held is exactly what the answer costs
+	d.Offers[1].Pricing.Base.Prompt = price(t, "0") // the hold then equals the cost of the answer
 	for i := range matrix {
 		provider := "works"
 		if matrix[i].closed {
@@ -168,7 +168,7 @@ func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
 	return d
 }
 
-// offerOf is a model at the prices that these tests reckon with.
+// offerOf returns a model at the prices of these tests.
 func offerOf(t *testing.T, provider, slug, upstream string) catalog.Offer {
 	t.Helper()
 	return catalog.Offer{Provider: provider, Model: slug, UpstreamID: upstream, ContextLength: 100_000, MaxCompletion: 4000,
@@ -184,14 +184,14 @@ func price(t *testing.T, text string) money.Price {
 	return p
 }
 
-// opening says what a new user begins with.
+// opening describes a new user.
 type opening struct {
 	amount     money.Nano
-	keys       []*apikey.Limit // one key each; nil: without a limit
+	keys       []*apikey.Limit // one key each; nil: no limit
 	management bool            // the keys manage keys
 }
 
-// open makes a user and returns their keys.
+// open makes a user and returns the keys.
 func (gw *gateway) open(t *testing.T, o opening) []*account {
 	t.Helper()
 	office := gw.node.Office()
@@ -222,13 +222,13 @@ func (gw *gateway) newAccount(t *testing.T) *account {
 	return gw.open(t, opening{amount: 100 * money.Ruble, keys: []*apikey.Limit{nil}})[0]
 }
 
-// attempts is how many requests have reached an upstream.
+// attempts returns the number of requests that have reached an upstream.
 func (gw *gateway) attempts() int64 {
 	total := gw.sim.Stats().Total
 	return total.Requests + total.Refused
 }
 
-// wantBalanced has the whole ledger recomputed. Everything delivered must have been applied: reading credits sees to that.
+// wantBalanced recomputes the whole ledger. All charges must have been applied, which reading the credits ensures.
 func (gw *gateway) wantBalanced(t *testing.T) {
 	t.Helper()
 	report, err := gw.node.Office().Verify(t.Context(), gw.dir, ledger.Anchor{})
@@ -242,7 +242,7 @@ func (gw *gateway) wantBalanced(t *testing.T) {
 	}
 }
 
-// waitFor polls cond until it holds; the deadline only bounds a hang.
+// waitFor polls cond until it holds. The deadline only prevents a hang.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)
@@ -257,11 +257,11 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// patience is how much longer than promised a bounded wait may take: tests share few cores with others, and may run with the race
-// detector. What took longer than promised is told in the log.
+// patience is the factor by which a bounded wait may exceed its promise: tests share few cores, and may run with the race detector. The log
+// reports waits over the promise.
 const patience = 10
 
-// promised reports how long something took that must take at most limit.
+// promised checks the time of something that must take at most limit.
 func promised(t *testing.T, what string, took, limit time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)

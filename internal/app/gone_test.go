@@ -17,7 +17,7 @@ import (
 	"weir/internal/money"
 )
 
-// patientUpstream keeps the node from giving up before the client does.
+// patientUpstream sets timeouts longer than those of the client.
 func patientUpstream(s *setup) {
 	u := &s.Upstream
 	for _, d := range []*time.Duration{&u.FirstByteTimeout, &u.StreamFirstByteTimeout, &u.IdleTimeout, &u.TotalTimeout, &u.StreamTotalTimeout} {
@@ -25,15 +25,15 @@ func patientUpstream(s *setup) {
 	}
 }
 
-// leaver is a client that sends one call and goes away.
+// leaver is a client that sends one call and disconnects.
 type leaver struct {
 	account *account
 	prompt  string
 	stream  bool
 }
 
-// call sends the call and reads until want was seen; arrived is then called, and the rest read until ctx ends it. It returns the id of
-// the answer, "" when none had begun.
+// call sends the call and reads until it has seen want. It then calls arrived, and reads the rest until ctx ends. It returns the id of the
+// answer, "" if none had begun.
 func (l leaver) call(ctx context.Context, t *testing.T, want string, arrived func()) string {
 	body, err := json.Marshal(map[string]any{"model": "test/next", "stream": l.stream, "messages": []any{map[string]any{"role": "user", "content": l.prompt}}})
 	if err != nil {
@@ -47,7 +47,7 @@ func (l leaver) call(ctx context.Context, t *testing.T, want string, arrived fun
 	req.Header.Set("Content-Type", "application/json")
 	res, err := l.account.gw.client.Do(req)
 	if err != nil {
-		return "" // left before the head
+		return "" // disconnected before the head
 	}
 	defer res.Body.Close()
 	r := bufio.NewReader(res.Body)
@@ -66,8 +66,8 @@ func (l leaver) call(ctx context.Context, t *testing.T, want string, arrived fun
 	return res.Header.Get("X-Generation-Id")
 }
 
-// leave has n clients send the same call and go away together, once each has seen want, or, with none wanted, once the provider has
-// all calls. It returns the ids of the answers that had begun.
+// leave makes n clients send the same call. They disconnect together, once each has seen want, or, if want is "", once the provider has all
+// calls. It returns the ids of the answers that had begun.
 func (gw *gateway) leave(t *testing.T, l leaver, n int, want string) (ids []string) {
 	t.Helper()
 	before := gw.sim.Stats().Total
@@ -109,10 +109,10 @@ func (gw *gateway) leave(t *testing.T, l leaver, n int, want string) (ids []stri
 	return ids
 }
 
-// A client that goes away takes its upstream call with it. What it was sent of a stream is charged, once; what it was sent nothing of is
-// not. Nothing is left running.
+// If a client disconnects, its upstream call ends. The delivered part of a stream is charged, once; if nothing was delivered, nothing is
+// charged. Nothing is left running.
 //
-// It does not run beside other tests, for it counts goroutines.
+// It does not run in parallel with other tests, because it counts goroutines.
 func TestClientGone(t *testing.T) {
 	const clients = 200
 	gw := startGateway(t, patientUpstream)
@@ -146,7 +146,7 @@ func TestClientGone(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// generation is what GET /v1/generation tells of a charge.
+// generation is the answer of GET /v1/generation about a charge.
 type generation struct {
 	ID               string      `json:"id"`
 	Model            string      `json:"model"`
@@ -167,7 +167,7 @@ func (a *account) generation(t *testing.T, id string) generation {
 	return g.Data
 }
 
-// wantPartial checks that each of n broken answers was charged once: for its prompt and for what was received.
+// wantPartial checks that each of n broken answers was charged once, for its prompt and the received part.
 func (a *account) wantPartial(t *testing.T, ids []string, n int, spentBefore money.Nano) {
 	t.Helper()
 	seen := map[string]bool{}
@@ -200,7 +200,7 @@ func parse(t *testing.T, n json.Number) money.Nano {
 	return amount
 }
 
-// testCost is what so many tokens cost at the prices that all models of these tests have.
+// testCost returns the cost of tokens at the prices of all models of these tests.
 func testCost(t *testing.T, prompt, completion int64) money.Nano {
 	t.Helper()
 	var sum money.Sum

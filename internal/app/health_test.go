@@ -17,7 +17,7 @@ import (
 	"weir/internal/config"
 )
 
-// slowClock stands still unless it is moved, so that what takes long takes no time.
+// slowClock advances only when it is told to, so that long waits take no time.
 type slowClock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -35,15 +35,15 @@ func (c *slowClock) add(d time.Duration) {
 	c.now = c.now.Add(d)
 }
 
-// provider is a simulated one whose condition changes.
+// provider is a simulated provider whose condition changes.
 type provider struct {
 	id       string
-	takes    atomic.Int64 // how long it thinks, by the test's clock
+	takes    atomic.Int64 // how long an answer takes, by the test's clock
 	fails    atomic.Bool
 	attempts atomic.Int64
 }
 
-// trio are three providers of test/trio, dearer from one to the next.
+// trio are three providers of test/trio, in the order of their prices.
 type trio struct {
 	*gateway
 	clock     *slowClock
@@ -83,7 +83,7 @@ func startTrio(t *testing.T) *trio {
 	return x
 }
 
-// phase makes n calls a second apart and reports how the attempts were distributed.
+// phase makes n calls, one per second, and returns the number of attempts per provider.
 func (x *trio) phase(t *testing.T, a *account, name string, n int) map[string]int64 {
 	t.Helper()
 	for range n {
@@ -105,12 +105,12 @@ func (x *trio) phase(t *testing.T, a *account, name string, n int) map[string]in
 	return counts
 }
 
-// Providers slow down, fail and recover: traffic moves to the next best one and comes back, and no client notices.
+// Providers slow down, fail and recover: traffic moves to the next best one and returns, and clients see no errors.
 func TestTrafficMovesAndReturns(t *testing.T) {
 	t.Parallel()
 	x := startTrio(t)
 	a := x.newAccount(t)
-	for _, p := range x.providers { // so that something is known of each
+	for _, p := range x.providers { // so that each has a history
 		for range 3 {
 			got := a.chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}},
 				"provider": map[string]any{"only": []any{p.id}}})
@@ -156,14 +156,14 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 		t.Errorf("it moved to %v", back)
 	}
 	one.takes.Store(int64(100 * time.Millisecond))
-	x.clock.add(6 * time.Minute) // nothing is known any more of how slow it was; somebody has to ask it
+	x.clock.add(6 * time.Minute) // the measurements of its speed have expired, so it must be tried again
 	a.chat(t, map[string]any{"model": "test/trio", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "hello"}}, "provider": map[string]any{"only": []any{"one"}}})
 	x.before["one"] = one.attempts.Load()
 	want("one is quick again", 10, 10, 0, 0)
 	x.wantBalanced(t)
 }
 
-// Nobody serves: clients are told at once, with a time, and when the providers are back so is the service within a second.
+// If no provider works, clients get an error at once, with Retry-After. When the providers are back, so is the service, within a second.
 func TestNobodyServes(t *testing.T) {
 	t.Parallel()
 	x := startTrio(t)
@@ -199,7 +199,7 @@ func TestNobodyServes(t *testing.T) {
 	a.wantNothingHeld(t)
 }
 
-// What is known of endpoints survives a restart.
+// The health of endpoints survives a restart.
 func TestHealthSurvivesARestart(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -223,10 +223,10 @@ func TestHealthSurvivesARestart(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(dir, "health"), []byte("rubbish"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	t.Run("one that cannot read it begins anew", func(t *testing.T) {
+	t.Run("an unreadable file is ignored", func(t *testing.T) {
 		gw := startGateway(t, func(s *setup) { s.DataDir = dir })
 		if _, _, _, known := gw.node.Health().Stats("works/test/next"); known {
-			t.Error("something is known")
+			t.Error("health is known")
 		}
 		waitFor(t, "a word about it in the log", func() bool { return strings.Contains(gw.log.String(), "cannot be read") })
 	})

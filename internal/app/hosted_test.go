@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// hostedPrices are rubles for one call of each tool that the provider runs.
+// hostedPrices are rubles per call of each tool that the provider runs.
 var hostedPrices = map[string]string{"web_search": "1", "web_fetch": "2", "file_search": "3", "code_execution": "5", "mcp": "7"}
 
 func priceHosted(t *testing.T) func(*setup) {
@@ -23,15 +23,15 @@ func priceHosted(t *testing.T) func(*setup) {
 	}
 }
 
-// A provider that runs tools three times each is paid for each call of each, whole and streamed, also when the answer breaks off behind them, and
-// nothing is charged for tools of the client.
+// A provider runs each of its tools three times. Each call is charged, whole and streamed, also if the answer breaks off after them. Tools
+// of the client are not charged.
 func TestHostedToolsAreCharged(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, priceHosted(t))
 	for _, x := range []struct {
 		name, style, model, members string
 		want                        map[string]int64
-		beyond                      string // it may be out of sight when the answer breaks off
+		beyond                      string // may be missing if the answer breaks off
 	}{
 		{name: "messages", style: "messages", model: "anthropic/chat", members: `"mcp_servers":[{"type":"url","url":"https://x.test","name":"x"}],"tools":[{"type":"web_search_20250305","name":"web_search"},{"type":"web_fetch_20250910","name":"web_fetch"},{"type":"code_execution_20250825","name":"code_execution"},{"type":"mcp_toolset","mcp_server_name":"x"}]`,
 			want: map[string]int64{"web_search": 3, "web_fetch": 3, "code_execution": 1, "mcp": 3}},
@@ -77,7 +77,7 @@ func TestHostedToolsAreCharged(t *testing.T) {
 	}
 }
 
-// hostedParts are the parts of a call's bill that are calls of the provider's tools, each at its price.
+// hostedParts returns the parts of a call's bill that are calls of the provider's tools, and checks their prices.
 func (a *account) hostedParts(t *testing.T, id string) map[string]int64 {
 	t.Helper()
 	var c struct {
@@ -106,7 +106,7 @@ func (a *account) hostedParts(t *testing.T, id string) map[string]int64 {
 	return parts
 }
 
-// clientTools are tools that makers of models define and clients run: they cost their tokens and nothing else.
+// clientTools are tools that model vendors define and clients run: only their tokens are charged.
 var clientTools = []struct{ style, tool string }{
 	{"messages", `{"type":"bash_20250124","name":"bash"}`},
 	{"messages", `{"type":"text_editor_20250728","name":"str_replace_based_edit_tool"}`},
@@ -142,8 +142,8 @@ func TestClientToolsAreNotRefused(t *testing.T) {
 	}
 }
 
-// An image that a model draws with a tool of its provider's is billed by tokens of another model, which no report counts. So it has no price, and the
-// refusal names it, whatever else a request asks for, also where every other tool has one.
+// A provider's tool that draws images is billed by tokens of another model, which no report contains. So it has no price and is refused by
+// name, also in a request with other tools that all have prices.
 func TestDrawingToolIsRefused(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, priceHosted(t))

@@ -26,7 +26,7 @@ import (
 	"weir/internal/money"
 )
 
-// The models of these tests: 0.1 and 0.4 rubles for 1000 tokens, in units of 10⁻⁹ for one.
+// The models of these tests cost 0.1 and 0.4 rubles per 1000 tokens. Prices are in units of 10⁻⁹ rubles per token.
 const (
 	hostilePrompt  = 100_000
 	hostileAnswer  = 400_000
@@ -35,7 +35,7 @@ const (
 	hostileSlice   = 2048 // relay.slice_tokens
 )
 
-// missing is a count that a report leaves out; spoilt is one that is no number.
+// missing is a count that a report leaves out; unusable is one that is not a number.
 const (
 	missing  = math.MinInt64
 	unusable = math.MinInt64 + 1
@@ -44,29 +44,29 @@ const (
 // claim is a report of usage.
 type claim struct{ prompt, answer int64 }
 
-// plot is one call: what the provider does, and what the client.
+// plot describes one call: the actions of the provider and of the client.
 type plot struct {
 	id      int
 	dialect string
 	style   string
 	stream  bool
-	most    int64    // max_tokens; 0: not told
-	pieces  []string // of the answer, each ends with a mark of its own
+	most    int64    // max_tokens; 0: not set
+	pieces  []string // of the answer, each ends with a unique mark
 	claims  map[int]claim
-	ends    bool // it says that the answer is complete; else it breaks off behind the last piece
-	stays   int  // the provider says nothing behind so many pieces, and the client hangs up; -1: nobody does that
+	ends    bool // the answer ends as complete; else it breaks off after the last piece
+	stays   int  // the provider goes silent after so many pieces, and the client hangs up; -1: never
 
-	asked, left chan struct{} // it has been asked; the client has left
+	asked, left chan struct{} // the provider was called; the client has left
 	once        sync.Once
 }
 
-// At the beginning and at the end; every other place of a claim is behind a piece.
+// Claims at the beginning and at the end. All others follow the piece of their number.
 const (
 	atStart = -1
 	atEnd   = -2
 )
 
-// villain is a provider on six wires that does what its plots say.
+// villain is a provider on six wires that acts by its plots.
 type villain struct {
 	mu    sync.Mutex
 	plots map[int]*plot
@@ -115,7 +115,7 @@ type teller struct {
 	wait func()
 }
 
-// members writes a claim with the names of a wire, behind its commas.
+// members writes a claim with the names of a wire, each with a comma in front.
 func members(c claim, names ...string) string {
 	var list []string
 	for i, n := range []int64{c.prompt, c.answer} {
@@ -129,7 +129,7 @@ func members(c claim, names ...string) string {
 	return strings.Join(list, ",")
 }
 
-// usage is a member of that name with the claim of a place, "" where there is none.
+// usage returns a member with the claim of a place, "" if there is none.
 func (t *teller) usage(at int, member string, names ...string) string {
 	c, ok := t.p.claims[at]
 	if !ok {
@@ -187,7 +187,7 @@ func (t *teller) send(name, data string) {
 	}
 }
 
-// amazonMessage is a message of application/vnd.amazon.eventstream.
+// amazonMessage returns a message of application/vnd.amazon.eventstream.
 func amazonMessage(event, payload string) []byte {
 	var headers []byte
 	for _, h := range [][2]string{{":event-type", event}, {":content-type", "application/json"}, {":message-type", "event"}} {
@@ -277,10 +277,10 @@ func (t *teller) end() {
 	}
 }
 
-// tellsAlong are the wires that report usage while the answer goes on; the others do it at the end alone.
+// tellsAlong are the wires that report usage during the answer; the others report only at the end.
 var tellsAlong = map[string]bool{"openai": true, "gigachat": true, "anthropic": true, "gemini": true}
 
-// drawPlot makes a call.
+// drawPlot generates a call.
 func drawPlot(t *rapid.T, id int, poor bool) *plot {
 	p := &plot{id: id, claims: map[int]claim{}, stays: -1, asked: make(chan struct{}), left: make(chan struct{})}
 	p.dialect = rapid.SampledFrom([]string{"openai", "responses", "anthropic", "gemini", "bedrock", "gigachat"}).Draw(t, "dialect")
@@ -322,10 +322,10 @@ func drawPlot(t *rapid.T, id int, poor bool) *plot {
 	return p
 }
 
-// between is what a count of the bill must be.
+// between is the range in which a count of the bill must lie.
 type between struct{ low, high int64 }
 
-// shown is how many pieces went by, and whether the answer came to its end.
+// shown returns how many pieces were delivered, and whether the answer was completed.
 func (p *plot) shown() (pieces int, whole bool) {
 	if p.stays >= 0 {
 		return p.stays, false
@@ -333,8 +333,8 @@ func (p *plot) shown() (pieces int, whole bool) {
 	return len(p.pieces), p.ends
 }
 
-// owes is what the call must cost: counts of the prompt and the answer, and whether it costs anything. It knows nothing of how the product reckons:
-// only what the price list and docs/money.md promise, and that a tokenizer finds about a token in a word.
+// owes returns what the call must cost: counts of the prompt and the answer, and whether it costs anything. It shares no code with the
+// product: it uses only the price list, docs/money.md, and the assumption that a word has about one token.
 func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 	pieces, whole := p.shown()
 	if pieces == 0 || !p.stream && !whole {
@@ -347,7 +347,7 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 	if p.most > 0 {
 		bound = p.most
 	}
-	// The highest of what was told so far, and whether it was told behind all of the answer.
+	// The highest count reported so far, and whether the last report came after the whole answer.
 	reported, last := claim{missing, missing}, false
 	take := func(at int, behind bool) {
 		c, ok := p.claims[at]
@@ -356,7 +356,7 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 		}
 		c.prompt, c.answer = p.counts(c.prompt), p.counts(c.answer)
 		reported.prompt, reported.answer = max(reported.prompt, c.prompt), max(reported.answer, c.answer)
-		if c.answer > 0 { // none beside an answer is no report
+		if c.answer > 0 { // a report of zero with an answer does not count
 			last = behind
 		}
 	}
@@ -380,13 +380,13 @@ func (p *plot) owes(body int) (prompt, answer between, owed bool) {
 		answer = got
 	case last && whole:
 		answer = cut
-	default: // it may have gone on
+	default: // more may have been generated
 		answer = between{max(cut.low, got.low), max(cut.high, got.high)}
 	}
 	return prompt, answer, true
 }
 
-// counts is a number that a report may be believed to have said.
+// counts returns the count, or missing if it cannot be valid.
 func (p *plot) counts(n int64) int64 {
 	if n < 0 {
 		return missing
@@ -420,13 +420,13 @@ func (p *plot) request() (path string, body []byte) {
 	return path, body
 }
 
-// deed is what the client saw.
+// deed is the client's view of a call.
 type deed struct {
 	status, size int
 	generation   string
 }
 
-// do plays the client: it reads the answer, or as much of it as the provider gives before it falls silent, and leaves.
+// do acts as the client: it reads the answer, or the part before the provider goes silent, and leaves.
 func (p *plot) do(a *account) (d deed, err error) {
 	ctx, leave := context.WithCancel(context.Background())
 	defer leave()
@@ -484,7 +484,7 @@ func startVillain(t *testing.T) (*villain, *gateway) {
 	return v, gw
 }
 
-// play has all plots played at once, and returns what their clients saw.
+// play runs all plots at the same time, and returns the clients' views.
 func (v *villain) play(a *account, plots []*plot) (deeds []deed, errs error) {
 	v.mu.Lock()
 	for _, p := range plots {
@@ -518,14 +518,14 @@ func (p *plot) String() string {
 	return fmt.Sprintf("%s to %s, stream %t, max_tokens %d, %d pieces of %d bytes, claims %v, ends %t, hangs up behind %d", p.style, p.dialect, p.stream, p.most, len(p.pieces), len(strings.Join(p.pieces, "")), p.claims, p.ends, p.stays)
 }
 
-// awaitSettled waits for the end of calls whose clients have left: nobody is told when they end.
+// awaitSettled waits for the end of calls whose clients have left.
 func (a *account) awaitSettled(t *testing.T) {
 	t.Helper()
 	waitFor(t, "the end of the holds", func() bool { return a.credits(t).Reserved == "0" })
 }
 
-// Whatever a provider reports and when, wherever it or the client breaks off, on every wire and in every style: a call costs what the price list
-// says for what was credibly reported, or for what was delivered where that is more or nothing was; and what nobody got costs nothing.
+// Whatever a provider reports and when, wherever it or the client breaks off, on every wire and in every style: a call costs its plausible
+// reported usage at the list price, or what was delivered if that is more or nothing was reported. Without delivery it costs nothing.
 func TestHostileCharges(t *testing.T) {
 	t.Parallel()
 	v, gw := startVillain(t)
@@ -571,7 +571,7 @@ func TestHostileCharges(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The same against wallets with little in them: none is below nothing by more than one slice of each call in flight.
+// The same with small balances: no wallet falls below zero by more than one slice for each call in flight.
 func TestHostileWallets(t *testing.T) {
 	t.Parallel()
 	v, gw := startVillain(t)

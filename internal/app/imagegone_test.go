@@ -17,8 +17,8 @@ import (
 	"weir/internal/catalog"
 )
 
-// A client that gives up a stream of images pays for those that were finished and for those of which it has seen a preview, at the price that the
-// offer has, whole or by tokens; a provider that breaks off is paid for what it has finished.
+// If a client leaves a stream of images, it pays for the finished images and for those of which it has seen a preview, at the offer's
+// price, per image or by tokens. If a provider breaks off, the finished images are charged.
 func TestImageStreamsGivenUp(t *testing.T) {
 	t.Parallel()
 	var drawn bytes.Buffer
@@ -61,14 +61,14 @@ func TestImageStreamsGivenUp(t *testing.T) {
 	})
 	for _, c := range []struct {
 		name, model, script string
-		seen                string // what the client waits for before it leaves; "": it stays
+		seen                string // the client waits for this before it leaves; "": it stays
 		times               int
 		want                string
 	}{
 		{"before anything", "easel/each", "silence", "", 0, "0"},
 		{"behind a preview", "easel/each", "preview silence", "partial_image\"", 1, "2"},
 		{"behind two previews of it", "easel/each", "preview preview silence", "partial_image\"", 2, "2"},
-		{"by tokens, behind a preview", "easel/tokens", "preview silence", "partial_image\"", 1, "4.72"}, // 272 tokens, and 100 for each preview that was asked for
+		{"by tokens, behind a preview", "easel/tokens", "preview silence", "partial_image\"", 1, "4.72"}, // 272 tokens, and 100 for each requested preview
 		{"the provider breaks off behind a preview", "easel/each", "preview break", "stays", 0, "0"},
 		{"nobody gives up", "easel/each", "preview picture", "stays", 0, "2"},
 	} {

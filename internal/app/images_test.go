@@ -21,15 +21,15 @@ import (
 	"weir/internal/sim"
 )
 
-// painter is a provider of images, as the simulator speaks its wire.
+// painter is an image provider, on a wire of the simulator.
 type painter struct {
-	name    string // of the provider, and the vendor of its models
+	name    string // of the provider; also the vendor of its models
 	dialect string
-	base    string // below the simulator's origin
-	model   string // the simulator's name of its models
+	base    string // path on the simulator
+	model   string // the simulator's name of the model
 	quirks  catalog.Quirks
-	media   string // type of its images when none is asked for
-	tokens  bool   // it counts them
+	media   string // default type of its images
+	tokens  bool   // reports tokens
 	edits   bool
 }
 
@@ -52,7 +52,7 @@ func (p *painter) slug(fault string) string {
 	return p.name + strings.TrimPrefix((&cell{fault: fault}).slug(), "test")
 }
 
-// declarePainters adds the providers, with a model that works and one for each fault.
+// declarePainters adds the providers, each with a working model and one model per fault.
 func declarePainters(t *testing.T, d *catalog.Declared, list []painter, faults ...string) {
 	t.Helper()
 	at := slices.IndexFunc(d.Providers, func(p catalog.Provider) bool { return p.ID == "works" })
@@ -111,12 +111,12 @@ func (a *answer) images(t *testing.T) *images {
 	return &p
 }
 
-// wantImage checks that base64 is of an image of that type.
+// wantImage checks that base64 data is an image of a type.
 func wantImage(t *testing.T, encoded, media, want string) {
 	t.Helper()
 	data, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(data) == 0 {
-		t.Errorf("no picture: %v", err)
+		t.Errorf("no image: %v", err)
 	}
 	if media != want {
 		t.Errorf("media type %q, want %q", media, want)
@@ -126,7 +126,7 @@ func wantImage(t *testing.T, encoded, media, want string) {
 	}
 }
 
-// Every wire gives whole images, as many as asked for, and is charged for each.
+// Each wire returns as many images as requested, and each is charged.
 func TestImages(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -143,7 +143,7 @@ func wantPainted(t *testing.T, gw *gateway) {
 			for _, n := range []int{1, 3} {
 				got := a.paint(t, map[string]any{"model": p.slug(""), "prompt": "A weir in spring", "n": n})
 				if len(got.Data) != n || got.Created == 0 || string(got.Usage.Cost) != map[int]string{1: "2", 3: "6"}[n] {
-					t.Fatalf("%d pictures of %d, created %d, cost %s", len(got.Data), n, got.Created, got.Usage.Cost)
+					t.Fatalf("%d images of %d, created %d, cost %s", len(got.Data), n, got.Created, got.Usage.Cost)
 				}
 				for i := range got.Data {
 					wantImage(t, got.Data[i].B64JSON, got.Data[i].MediaType, p.media)
@@ -200,8 +200,8 @@ func (a *answer) imageEvents(t *testing.T) []imageEvent {
 	return out
 }
 
-// A stream has previews where the provider makes some, one event for each image, and the usage on the last, also where the provider knows no
-// streams.
+// A stream has previews if the provider makes them, one event per image, and the usage on the last event. This also works for a provider
+// without streams.
 func TestImageStreams(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -244,7 +244,7 @@ func TestImageStreams(t *testing.T) {
 	}
 }
 
-// square is a small image to work from.
+// square returns a small image.
 func square(t *testing.T) []byte {
 	t.Helper()
 	img := image.NewGray(image.Rect(0, 0, 16, 16))
@@ -256,7 +256,7 @@ func square(t *testing.T) []byte {
 	return b.Bytes()
 }
 
-// editForm is a form with images.
+// editForm returns a form with images.
 func editForm(t *testing.T, files int, fields [][2]string) (body []byte, kind string) {
 	t.Helper()
 	var b bytes.Buffer
@@ -281,7 +281,7 @@ func editForm(t *testing.T, files int, fields [][2]string) (body []byte, kind st
 	return b.Bytes(), w.FormDataContentType()
 }
 
-// An edit comes as a form or as JSON, and an image may be made from others without being called an edit.
+// An edit can be a form or JSON. Images can also be made from other images on the route for generation.
 func TestImageEdits(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -312,12 +312,12 @@ func TestImageEdits(t *testing.T) {
 	}
 }
 
-// Whatever a provider of images does, the client sees the status that the matrix promises and pays for whole images only; with a fallback it
-// gets the next model's.
+// Whatever an image provider does, the client gets the status of the matrix and pays only for whole images. With a fallback it gets the
+// next model's images.
 func TestImageMatrix(t *testing.T) {
 	t.Parallel()
 	tested := []painter{painters[0], painters[6]}
-	tested[0].model = "gpt-image-2" // which makes small ones, too: hundreds are made here
+	tested[0].model = "gpt-image-2" // its images can be small, and the test makes hundreds
 	var faults []string
 	for i := range matrix {
 		faults = append(faults, matrix[i].fault)
@@ -335,7 +335,7 @@ func TestImageMatrix(t *testing.T) {
 		if c.waits {
 			gw = hasty
 		}
-		if c.closed { // nobody is there to speak a wire
+		if c.closed { // no server is there
 			continue
 		}
 		for j := range tested {
@@ -372,7 +372,7 @@ func (c *cell) checkPainter(t *testing.T, gw *gateway, p *painter, stream bool) 
 	a.wantSpent(t, painted)
 	a.wantNothingHeld(t)
 	got.wantNoForeignHeaders(t)
-	if painted || got.status == http.StatusOK || c.waits { // content was sent: nothing follows it; or there is little time for another
+	if painted || got.status == http.StatusOK || c.waits { // content was sent, so nothing may follow; or the timeout leaves little time for a fallback
 		return
 	}
 	body["models"] = []string{"gpt/works"}
@@ -383,7 +383,7 @@ func (c *cell) checkPainter(t *testing.T, gw *gateway, p *painter, stream bool) 
 	a.wantSpent(t, true)
 }
 
-// wantPaintedOr checks what the client sees without a fallback, and reports whether it was an image.
+// wantPaintedOr checks the answer of a call without a fallback, and reports whether it was an image.
 func (c *cell) wantPaintedOr(t *testing.T, wire string, got *answer, stream bool) bool {
 	t.Helper()
 	want := c.want(t, wire, stream)
@@ -407,13 +407,13 @@ func (c *cell) wantPaintedOr(t *testing.T, wire string, got *answer, stream bool
 	return last.Error == nil
 }
 
-// What is no image is none, whatever the status: it is not charged, and official clients are told not to ask for it again.
+// An answer without an image is an error, whatever its status. It is not charged, and official clients are told not to retry.
 func TestNoImage(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
 	for i := range painters {
 		p := &painters[i]
-		if p.name == "router" || p.name == "gemini" || p.name == "modal" { // the simulator's models for chats always add an image
+		if p.name == "router" || p.name == "gemini" || p.name == "modal" { // the simulator's chat models always add an image
 			continue
 		}
 		for _, x := range []struct {
@@ -438,7 +438,7 @@ func TestNoImage(t *testing.T) {
 	}
 }
 
-// A client that leaves while the provider's queue still works has the request taken back, and pays nothing.
+// If a client leaves while the provider's queue is working, the request is cancelled and not charged.
 func TestImageTakenBack(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
@@ -476,7 +476,7 @@ func TestImageTakenBack(t *testing.T) {
 	}
 }
 
-// A named request is painted and charged once: whole, as a stream, and as a form whose boundary changes when it is sent again.
+// A request with an idempotency key is painted and charged once: whole, as a stream, and as a form whose boundary changes.
 func TestNamedImages(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters[:1]) })
@@ -505,7 +505,7 @@ func TestNamedImages(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The catalog lists models of images at a route of their own, with their prices.
+// The catalog lists image models with their prices on a separate route.
 func TestImageModels(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters[:2]) })
@@ -522,7 +522,7 @@ func TestImageModels(t *testing.T) {
 	}
 }
 
-// Images are priced by quality and size, by their pixels, or by tokens, as the endpoint's price list has it.
+// Images are priced by quality and size, by pixels or by tokens, as the endpoint's price list says.
 func TestImagePrices(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {

@@ -15,8 +15,8 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// race has calls sent at the same time, turn by turn with the keys, every other one as a stream. It returns how many were answered, having
-// checked that all others were refused for want of money.
+// race sends calls at the same time, with the keys in turn, every other call as a stream. It returns how many were answered, and checks
+// that all others were refused because the balance was too low.
 func race(t *testing.T, keys []*account, calls int, model, prompt string, tokens int) (answered int64) {
 	t.Helper()
 	var (
@@ -62,15 +62,14 @@ func (a *answer) wantRefusedForMoney(t *testing.T) {
 	m := e.Error.Metadata
 	if err != nil || m.Type != "payment_required" || m.Required == "" || m.Available == "" ||
 		parse(t, json.Number(m.Required)) <= max(0, parse(t, json.Number(m.Available))) {
-		t.Errorf("a refusal for want of money tells what is required and what available: %s", a.body)
+		t.Errorf("the refusal must contain the required and the available amount: %s", a.body)
 	}
 }
 
-// heldFor is what the node holds for a call of race.
+// heldFor returns the node's hold for a call of race.
 func heldFor(t *testing.T, tokens int) money.Nano { t.Helper(); return testCost(t, 0, int64(tokens)) }
 
-// Two hundred calls that want the last rubles at once: as many are answered as there is money for, not one more and not one fewer, by both
-// keys of the user together.
+// Two hundred concurrent calls compete for the last rubles: exactly as many are answered as the balance allows, over both keys of the user.
 func TestLastRuble(t *testing.T) {
 	t.Parallel()
 	t.Run("SQLite", func(t *testing.T) {
@@ -79,7 +78,7 @@ func TestLastRuble(t *testing.T) {
 	})
 	t.Run("PostgreSQL", func(t *testing.T) {
 		t.Parallel()
-		lastRuble(t, startNodes(t, 1, pgtest.New(t), patientUpstream)[0], 6) // two nodes race twenty times
+		lastRuble(t, startNodes(t, 1, pgtest.New(t), patientUpstream)[0], 6) // two nodes, twenty races
 	})
 }
 
@@ -112,8 +111,8 @@ func lastRuble(t *testing.T, gw *gateway, rounds int) {
 	gw.wantBalanced(t)
 }
 
-// Answers that cost less than was held for them may let others in later, but never more at one time than there is money for, and the
-// balance stays above zero.
+// Answers that cost less than their hold may let others in later. But there are never more at the same time than the balance allows, and
+// the balance stays above zero.
 func TestLastRubleWithChange(t *testing.T) {
 	t.Parallel()
 	const tokens, k = 400, 5
@@ -141,7 +140,7 @@ func TestLastRubleWithChange(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// watchOpen looks how many calls are open at the provider until stop is called; most is then the largest number seen.
+// watchOpen counts the open calls at the provider until stop is called; most is then the largest number.
 func (gw *gateway) watchOpen(t *testing.T) (most *int64, stop func()) {
 	t.Helper()
 	most = new(int64)
@@ -162,7 +161,7 @@ func (gw *gateway) watchOpen(t *testing.T) (most *int64, stop func()) {
 	return most, func() { close(end); <-done }
 }
 
-// callHold is what the node held for an answered call.
+// callHold returns the node's hold for an answered call.
 func (a *account) callHold(t *testing.T, got *answer) money.Nano {
 	t.Helper()
 	var m struct{ ID string }
@@ -179,7 +178,7 @@ func (a *account) callHold(t *testing.T, got *answer) money.Nano {
 	return parse(t, json.Number(c.Data.Hold.Amount))
 }
 
-// A key's own limit is as hard as the balance, beside another key of the user that has none.
+// A key's limit is as strict as the balance, also if the user has another key without a limit.
 func TestKeyLimit(t *testing.T) {
 	t.Parallel()
 	const tokens, k = 50, 4

@@ -25,7 +25,7 @@ import (
 
 var administrator = audit.Actor{Name: "key:key_admin"}
 
-// held is a relay that keeps calls waiting between their admission and all that follows, until the test lets them go.
+// held is a relay that blocks calls after admission until the test releases them.
 type held struct {
 	httpapi.Completer
 	arrived, proceed chan struct{}
@@ -37,7 +37,7 @@ func (h *held) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) err
 	return h.Completer.Complete(ctx, c, sink)
 }
 
-// A call is charged by the catalog that it was admitted with, whatever happens to prices meanwhile; the next one by the new.
+// A call is charged by the catalog at its admission, even if prices change meanwhile. The next call uses the new prices.
 func TestPricesOfCallsInFlight(t *testing.T) {
 	t.Parallel()
 	h := &held{arrived: make(chan struct{}), proceed: make(chan struct{})}
@@ -76,7 +76,7 @@ func TestPricesOfCallsInFlight(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// A change that another process made in the store is known within the seconds that are promised.
+// A node applies a change that another process made in the store within the promised seconds.
 func TestChangesOfOthers(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
@@ -92,7 +92,7 @@ func TestChangesOfOthers(t *testing.T) {
 	promised(t, "a change of another process", time.Since(start), 5*time.Second)
 }
 
-// A file that declares what the database owns is not taken over, and the error names the row.
+// A configuration file that declares a row of the database is refused, and the error names the row.
 func TestReloadOfARowOfTheDatabase(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
@@ -123,7 +123,7 @@ func TestReloadOfARowOfTheDatabase(t *testing.T) {
 	}
 }
 
-// bank publishes what the test says.
+// bank publishes the test's rate.
 type bank struct {
 	mu   sync.Mutex
 	list string
@@ -139,7 +139,7 @@ func (b *bank) ServeHTTP(w http.ResponseWriter, _ *http.Request) {
 	_, _ = w.Write([]byte(b.list))
 }
 
-// The published rate makes prices, and holds over a restart while the bank is away.
+// Prices follow the published rate, which survives a restart while the bank is unavailable.
 func TestPublishedRate(t *testing.T) {
 	t.Parallel()
 	b := &bank{list: fmt.Sprintf(`<?xml version="1.0" encoding="windows-1251"?><ValCurs Date="%s" name="x"><Valute ID="R01235"><CharCode>USD</CharCode><Nominal>1</Nominal><Value>80,5</Value></Valute></ValCurs>`,
@@ -163,7 +163,7 @@ func TestPublishedRate(t *testing.T) {
 		t.Errorf("the rate is named %s", version)
 	}
 
-	// another node on the same store, with no bank to ask
+	// another node on the same store, without a bank
 	cfg := config.Default()
 	cfg.DataDir, cfg.Store.DSN = t.TempDir(), config.DSN(gw.dir+"/weir.db")
 	cfg.Server.AdminListen, cfg.Builtin.All = config.Off, false

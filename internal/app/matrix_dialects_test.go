@@ -12,24 +12,24 @@ import (
 	"weir/internal/money"
 )
 
-// leg is a style of clients and a dialect of providers, in the failure matrix.
+// leg is a pair of client style and provider dialect in the failure matrix.
 type leg struct {
 	style    style
 	dialect  string
-	fallback bool // the style has models to fall back to
+	fallback bool // the style can name fallback models
 }
 
-// The dialect openai in the chat style is what TestFailureMatrix is about.
+// TestFailureMatrix covers the dialect openai in the chat style.
 var legs = []leg{
 	{chatStyle{}, "anthropic", true}, {chatStyle{}, "gemini", true},
 	{messagesStyle{}, "openai", false}, {messagesStyle{}, "anthropic", false}, {messagesStyle{}, "gemini", false},
 	{chatStyle{}, "responses", true}, {messagesStyle{}, "responses", false}, {chatStyle{}, "bedrock", true}, {messagesStyle{}, "bedrock", false},
 }
 
-// slug is the model that has a cell's fault on a dialect.
+// slug returns the model with a cell's fault on a dialect.
 func (l *leg) slug(c *cell) string { return l.dialect + strings.TrimPrefix(c.slug(), "test") }
 
-// want is the status that a client of the style sees.
+// want returns the status that a client of the style must get.
 func (l *leg) want(t *testing.T, c *cell, stream bool) int {
 	t.Helper()
 	status := c.want(t, l.dialect, stream)
@@ -77,7 +77,7 @@ func TestFailureMatrixOfDialects(t *testing.T) {
 	}
 	for i := range matrix {
 		c := &matrix[i]
-		if !c.waits { // one user after the other: it is the store that many new ones wait for
+		if !c.waits { // one user for several cells: making many is slow, because each waits for the store
 			run(c.name(t), false, func(t *testing.T) {
 				a := patient.newAccount(t)
 				eachLeg(c, i, func(name string, l *leg, stream, fallback bool) {
@@ -99,7 +99,7 @@ func TestFailureMatrixOfDialects(t *testing.T) {
 	}
 }
 
-// eachLeg yields what is to be shown of a cell of that number.
+// eachLeg yields the variants of a cell with that number.
 func eachLeg(c *cell, n int, yield func(name string, l *leg, stream, fallback bool)) {
 	for i := range legs {
 		l := &legs[i]
@@ -123,7 +123,7 @@ func (l *leg) ask(c *cell) *ask {
 	return &ask{model: l.slug(c), turns: []turn{{role: "user", text: "Tell me about weirs."}}, maxTokens: 4000}
 }
 
-// show makes one call and checks what its client sees, and that it is charged for that and for nothing else.
+// show makes one call and checks the client's answer and the charge.
 func (l *leg) show(t *testing.T, c *cell, a *account, stream, fallback bool) {
 	before := parse(t, a.credits(t).TotalUsage)
 	body := l.style.encode(l.ask(c))
@@ -153,7 +153,7 @@ func (l *leg) show(t *testing.T, c *cell, a *account, stream, fallback bool) {
 	}
 }
 
-// check checks what a client sees that has nothing to fall back to, and reports whether it is charged.
+// check checks the answer of a call without a fallback, and reports whether it is charged.
 func (l *leg) check(t *testing.T, c *cell, got *answer, stream bool) (charged bool) {
 	t.Helper()
 	if want := l.want(t, c, stream); got.status != want {
@@ -163,7 +163,7 @@ func (l *leg) check(t *testing.T, c *cell, got *answer, stream bool) (charged bo
 	case got.status >= 400:
 		l.wantError(t, c, got)
 		return false
-	case stream && c.broken && l.brokenOff(t, got): // its prompt and what was received are paid for
+	case stream && c.broken && l.brokenOff(t, got): // its prompt and the received part are charged
 	case stream && c.broken && c.begun:
 		t.Errorf("a broken stream ended without an error event: %s", got.body)
 	default:
@@ -180,7 +180,7 @@ func (l *leg) checkFallback(t *testing.T, c *cell, a *account, got *answer, stre
 	served := got.model(t, stream)
 	switch {
 	case served == l.slug(c) && stream && c.broken && l.brokenOff(t, got):
-		return // content was sent: there is no way back
+		return // content was sent, so a fallback is not possible
 	case stream && c.begun, c.fine && served != l.slug(c), served == l.slug(c) && !c.mayServe(stream):
 		t.Fatalf("served by %s: %s", served, got.body)
 	}
@@ -210,7 +210,7 @@ func (l *leg) wantError(t *testing.T, c *cell, got *answer) {
 	}
 }
 
-// brokenOff reports whether a stream ends with an error event, and nothing follows it.
+// brokenOff reports whether a stream ends with an error event.
 func (l *leg) brokenOff(t *testing.T, got *answer) bool {
 	t.Helper()
 	if l.style.name() == "chat" {
@@ -224,7 +224,7 @@ func (l *leg) brokenOff(t *testing.T, got *answer) bool {
 	return last["type"] == "error" && is && failure["type"] != "" && failure["message"] != ""
 }
 
-// wantComplete checks that an answer is one.
+// wantComplete checks that an answer is complete.
 func (l *leg) wantComplete(t *testing.T, c *cell, got *answer, stream bool) {
 	t.Helper()
 	read := l.style.whole
@@ -232,7 +232,7 @@ func (l *leg) wantComplete(t *testing.T, c *cell, got *answer, stream bool) {
 		read = l.style.stream
 	}
 	if l.style.name() == "messages" && l.dialect == "anthropic" && strings.HasPrefix(c.fault, "u30") {
-		return // bad usage passes through as the provider wrote it, and is not believed
+		return // bad usage is passed on as the provider sent it, and not used for charging
 	}
 	if s := read(t, got.body); s.text == "" || s.finish != "stop" {
 		t.Errorf("not a complete answer: %s", got.body)

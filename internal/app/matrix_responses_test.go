@@ -7,12 +7,12 @@ import (
 	"testing"
 )
 
-// manner is a style of clients, and the wire by which its requests are served, in the failure matrix.
+// manner is a style of clients, with the wire of its providers, in the failure matrix.
 type manner struct {
 	name     string
-	provider string // of the endpoints that have the faults
+	provider string // of the endpoints with the faults
 	path     string
-	ask      map[string]any // members of the request besides model, models and stream
+	ask      map[string]any // members of the request other than model, models and stream
 }
 
 var manners = []manner{
@@ -21,7 +21,7 @@ var manners = []manner{
 	{"responses over chat", "translated", "/v1/responses", map[string]any{"input": "Tell me about weirs.", "store": false}},
 }
 
-// is reports whether the style is that of responses.
+// responses reports whether the style is that of responses.
 func (m *manner) responses() bool { return m.path == "/v1/responses" }
 
 func (m *manner) slug(c *cell) string {
@@ -41,7 +41,7 @@ func (m *manner) call(t *testing.T, a *account, body map[string]any) *answer {
 	return got
 }
 
-// events are the data of a stream of the responses style, whose names must be those of the events.
+// events returns the data of a stream of the responses style. It checks the names of the events.
 func (a *answer) events(t *testing.T) []map[string]any {
 	t.Helper()
 	text, done := strings.CutSuffix(string(a.body), "data: [DONE]\n\n")
@@ -63,7 +63,7 @@ func (a *answer) events(t *testing.T) []map[string]any {
 	return events
 }
 
-// response is the object of a whole answer, or the one that ends a stream.
+// response returns the object of a whole answer, or the one at the end of a stream.
 func (a *answer) response(t *testing.T, stream bool) map[string]any {
 	t.Helper()
 	if stream {
@@ -99,7 +99,7 @@ func (a *answer) wantCompleteResponse(t *testing.T, stream bool) {
 	}
 }
 
-// reportedOfResponse is what a response says of itself.
+// reportedOfResponse returns the id, model, usage and cost in a response.
 func (a *answer) reportedOfResponse(t *testing.T, stream bool) reported {
 	t.Helper()
 	raw, err := json.Marshal(a.response(t, stream))

@@ -53,7 +53,7 @@ var surfaces = []surface{
 	},
 }
 
-// The failure matrix of what is answered whole: every wire of every surface, alone and with another provider behind it.
+// The failure matrix of tasks that are answered whole: each wire of each surface, with and without a second provider.
 func TestFailureMatrixOfTasks(t *testing.T) {
 	t.Parallel()
 	declare := func(s *setup) {
@@ -80,7 +80,7 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 				var legs sync.WaitGroup
 				for i := range surfaces {
 					for j := range surfaces[i].wires {
-						if j > 0 && (n+j)%3 != 0 || !shown(n, i+j) { // the first wire of a surface shows all, the others a third each: the classes are the same code
+						if j > 0 && (n+j)%3 != 0 || !shown(n, i+j) { // the first wire of a surface runs all cells, the others a third each, because they share code
 							continue
 						}
 						s, w := &surfaces[i], &surfaces[i].wires[j]
@@ -88,7 +88,7 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 							t.Run(w.id(), func(t *testing.T) { s.show(t, gw.newAccount(t), c, w) })
 							t.Run(w.id()+"/spared", func(t *testing.T) { s.showSpared(t, gw.newAccount(t), c, w) })
 						}
-						if c.waits { // these wait more than they work
+						if c.waits { // these cells mostly wait
 							legs.Go(show)
 						} else {
 							show()
@@ -108,7 +108,7 @@ func TestFailureMatrixOfTasks(t *testing.T) {
 	}
 }
 
-// show makes one call that only the failing provider can answer.
+// show makes one call that only the failing provider serves.
 func (s *surface) show(t *testing.T, a *account, c *cell, w *wired) {
 	got := a.do(t, http.MethodPost, s.path, s.body(w.slug(c.fault)))
 	if want := c.want(t, w.id(), false); got.status != want {
@@ -124,7 +124,7 @@ func (s *surface) show(t *testing.T, a *account, c *cell, w *wired) {
 	a.wantNothingHeld(t)
 }
 
-// showSpared makes one call whose model a second provider serves too, behind the failing one.
+// showSpared makes one call whose model a second provider serves, too.
 func (s *surface) showSpared(t *testing.T, a *account, c *cell, w *wired) {
 	body, first := s.body(w.slug(c.fault)+"-spared"), w.id()
 	if c.closed {
@@ -132,7 +132,7 @@ func (s *surface) showSpared(t *testing.T, a *account, c *cell, w *wired) {
 	}
 	body["provider"] = map[string]any{"order": []string{first, w.id() + "-spare"}}
 	got := a.do(t, http.MethodPost, s.path, body)
-	if c.raw && c.whole == got.status { // what one provider refuses as wrong, the others would refuse too
+	if c.raw && c.whole == got.status { // the other provider would refuse the same request
 		a.wantSpent(t, false)
 	} else if got.status != http.StatusOK {
 		t.Fatalf("status %d although another provider works: %s", got.status, got.body)
@@ -142,7 +142,7 @@ func (s *surface) showSpared(t *testing.T, a *account, c *cell, w *wired) {
 	a.wantNothingHeld(t)
 }
 
-// wantServed checks that an answer is complete, and charged as its record says, once.
+// wantServed checks that an answer is complete and charged once, as its record says.
 func (s *surface) wantServed(t *testing.T, a *account, got *answer) {
 	t.Helper()
 	s.complete(t, got)

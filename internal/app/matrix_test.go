@@ -13,17 +13,17 @@ import (
 	"time"
 )
 
-// cell is one row of the failure matrix: what an upstream does, and what the client must see in each mode.
+// cell is one row of the failure matrix: the fault of an upstream, and the client's result in each mode.
 type cell struct {
-	fault  string // as the simulator's model names have it
+	fault  string // as in the simulator's model names
 	begun  bool   // a stream has content before the fault
-	whole  int    // status of a whole answer without fallback, unless otherwise says so; 0: whole answers do not have this fault
-	stream int    // status of a stream without fallback; 200 together with broken means an error event
+	whole  int    // status of a whole answer without fallback, unless otherwise has one; 0: whole answers do not have this fault
+	stream int    // status of a stream without fallback; 200 with broken means an error event
 	broken bool   // a stream that began must end with an error event
-	fine   bool   // the fault is none for the client: the answer is complete
-	closed bool   // the fault is in the address: nobody listens there
-	retry  string // Retry-After, where it is known
-	raw    bool   // the provider's words are in metadata.raw
+	fine   bool   // the client gets a complete answer despite the fault
+	closed bool   // the address refuses connections
+	retry  string // Retry-After, if it is known
+	raw    bool   // the provider's message is in metadata.raw
 	waits  bool   // only a timeout ends it
 }
 
@@ -37,7 +37,7 @@ const (
 	served = 200
 )
 
-// again makes the same cell for several variants of a fault.
+// again copies a cell for several variants of a fault.
 func again(c cell, variants ...string) []cell {
 	var list []cell
 	for _, v := range variants {
@@ -87,10 +87,11 @@ var matrix = slices.Concat(
 	again(cell{whole: served, stream: served, fine: true}, "u30-missing", "u30-negative", "u30-huge", "u30-strings", "u30-floats", "u31"),
 )
 
-// shown reports whether a cell of a matrix is shown for a wire: with -short, which is for the race detector, a part of all, another part for each wire.
+// shown reports whether a cell of a matrix runs for a wire. With -short, which is for the race detector, each wire runs another eighth of
+// the cells.
 func shown(cell, wire int) bool { return !testing.Short() || (cell+wire)%8 == 0 }
 
-// places bound how many cells of a matrix run at a time: many of those that wait for a timeout, few of those that work.
+// places bounds how many cells run at a time: many of those that wait for a timeout, few of those that work.
 type places struct {
 	sync.WaitGroup
 	working, waiting chan struct{}
@@ -112,17 +113,17 @@ func (p *places) run(waits bool, cell func()) {
 	})
 }
 
-// Whatever an upstream does, the client sees the status that the matrix promises, in the right envelope, is charged only for what was
-// delivered, and with a fallback gets the next model's answer as long as no content was sent.
+// Whatever an upstream does, the client gets the status of the matrix, in the right envelope, and pays only for what was delivered. With a
+// fallback it gets the next model's answer, if no content was sent before.
 func TestFailureMatrix(t *testing.T) {
 	t.Parallel()
-	// Timeouts are short where they are what is tested; anywhere else a busy machine must not meet one.
+	// Only the tests of timeouts use short ones: elsewhere a busy machine must not run into them.
 	patient, hasty := startGateway(t), startGateway(t, func(s *setup) {
 		u := &s.Upstream
 		u.FirstByteTimeout, u.StreamFirstByteTimeout, u.IdleTimeout = 2*time.Second, 2*time.Second, 2*time.Second
 		u.TotalTimeout, u.StreamTotalTimeout = 4*time.Second, 4*time.Second
 	})
-	// Many cells run together, for they wait more than they work: t.Parallel would let only as many as there are processors.
+	// Cells mostly wait, and t.Parallel would limit them to the number of processors.
 	cells, places := 0, newPlaces()
 	run := func(name string, waits bool, check func(*testing.T)) {
 		cells++
@@ -144,7 +145,7 @@ func TestFailureMatrix(t *testing.T) {
 				}
 				m := &manners[i]
 				run(m.name+"/"+c.name(t)+mode, c.waits, func(t *testing.T) { c.check(t, gw, m, stream) })
-				if m.provider == "works" { // the next model is found in the same way whatever wire the first was asked in
+				if m.provider == "works" { // the fallback does not depend on the wire of the first attempt
 					run(m.name+"/"+c.name(t)+mode+"/fallback", c.waits, func(t *testing.T) { c.checkFallback(t, gw, m, stream) })
 				}
 			}
@@ -160,10 +161,10 @@ func TestFailureMatrix(t *testing.T) {
 	}
 }
 
-// upstream is the simulator's model that has the fault.
+// upstream returns the simulator's model with the fault.
 func (c *cell) upstream() string { return "chat@fault=" + c.fault }
 
-// slug is the model that the fault is served under.
+// slug returns the catalog's model with the fault.
 func (c *cell) slug() string {
 	return "test/" + strings.NewReplacer(",", "-", "=", "-").Replace(c.fault)
 }
@@ -186,7 +187,7 @@ func (c *cell) check(t *testing.T, gw *gateway, m *manner, stream bool) {
 		account.wantSpent(t, false)
 	case stream && c.broken:
 		a.wantErrorEvent(t)
-		account.wantSpent(t, true) // for its prompt and what was received
+		account.wantSpent(t, true) // for its prompt and the received part
 		account.wantPartialCharge(t, a)
 	default:
 		a.wantComplete(t, stream)
@@ -206,7 +207,7 @@ func (c *cell) wantError(t *testing.T, a *answer) {
 		t.Errorf("Retry-After %q, want %q", got, c.retry)
 	}
 	if raw := strings.Contains(string(a.body), `"raw":"`); c.raw && !raw {
-		t.Errorf("the provider's words are missing: %s", a.body)
+		t.Errorf("the provider's message is missing: %s", a.body)
 	}
 }
 
@@ -220,7 +221,7 @@ func (c *cell) checkFallback(t *testing.T, gw *gateway, m *manner, stream bool) 
 	served := a.model(t, stream)
 	switch {
 	case served == own && stream && c.broken:
-		a.wantErrorEvent(t) // content was sent: there is no way back
+		a.wantErrorEvent(t) // content was sent, so a fallback is not possible
 		account.wantPartialCharge(t, a)
 		account.wantNothingHeld(t)
 		return
@@ -233,7 +234,7 @@ func (c *cell) checkFallback(t *testing.T, gw *gateway, m *manner, stream bool) 
 	account.wantNothingHeld(t)
 }
 
-// mayServe reports whether the faulty endpoint's own answer is good enough.
+// mayServe reports whether the faulty endpoint may serve the answer itself.
 func (c *cell) mayServe(stream bool) bool {
 	if stream {
 		return c.stream == http.StatusOK
@@ -241,7 +242,7 @@ func (c *cell) mayServe(stream bool) bool {
 	return c.whole == http.StatusOK
 }
 
-// answer is what a client received.
+// answer is a client's view of a response.
 type answer struct {
 	status int
 	header http.Header
@@ -375,7 +376,7 @@ func (a *answer) wantComplete(t *testing.T, stream bool) {
 	}
 }
 
-// account is a user of their own, so that parallel tests read their own balances.
+// account is a user with a key. Each test has its own, so that parallel tests do not share balances.
 type account struct {
 	gw  *gateway
 	key string
@@ -393,7 +394,7 @@ func (a *account) do(t *testing.T, method, path string, body any) *answer {
 	return a.send(t, method, path, b, nil)
 }
 
-// send sends a body as it is. header overrides; an empty value takes a header away.
+// send sends a body unchanged. header overrides; an empty value removes a header.
 func (a *account) send(t *testing.T, method, path string, body []byte, header map[string]string) *answer {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, a.gw.url+path, bytes.NewReader(body))
@@ -402,7 +403,7 @@ func (a *account) send(t *testing.T, method, path string, body []byte, header ma
 	}
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	req.Header.Set("Content-Type", "application/json")
-	if len(body) >= 1<<20 { // it may be refused before it is sent whole, and a write that is cut would hide the answer
+	if len(body) >= 1<<20 { // it may be refused before it is sent completely, and the write error would hide the response
 		req.Header.Set("Expect", "100-continue")
 	}
 	for name, value := range header {
@@ -450,7 +451,7 @@ func (a *account) wantSpent(t *testing.T, spent bool) {
 	}
 }
 
-// wantCharged checks that a complete answer's usage is sane and that the user was charged for it, and for nothing else.
+// wantCharged checks that a complete answer has valid usage, and that exactly this was charged.
 func (a *account) wantCharged(t *testing.T, got *answer, stream bool) {
 	t.Helper()
 	is := got.reported(t, stream)
@@ -462,7 +463,7 @@ func (a *account) wantCharged(t *testing.T, got *answer, stream bool) {
 	}
 }
 
-// wantPartialCharge checks that the user was charged once for a stream that broke.
+// wantPartialCharge checks that a broken stream was charged once.
 func (a *account) wantPartialCharge(t *testing.T, got *answer) {
 	t.Helper()
 	g := a.generation(t, got.header.Get("X-Generation-Id"))
@@ -475,7 +476,7 @@ func (a *account) wantPartialCharge(t *testing.T, got *answer) {
 	}
 }
 
-// wantAttempts checks that the record of the call tells every attempt, with a reason for each that failed.
+// wantAttempts checks that the record of the call has every attempt, with a reason for each failed one.
 func (a *account) wantAttempts(t *testing.T, got *answer, want int) {
 	t.Helper()
 	var c struct {
@@ -495,7 +496,7 @@ func (a *account) wantAttempts(t *testing.T, got *answer, want int) {
 	}
 }
 
-// wantNothingHeld checks that the call's hold has ended with it.
+// wantNothingHeld checks that no hold remains after the call.
 func (a *account) wantNothingHeld(t *testing.T) {
 	t.Helper()
 	if c := a.credits(t); c.Reserved != "0" {

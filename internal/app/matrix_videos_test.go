@@ -19,7 +19,7 @@ type videoWire struct {
 	quirks                          catalog.Quirks
 	seconds                         int
 	resolution                      string
-	finds                           bool // a submission whose answer was lost is found again
+	finds                           bool // a submission whose response was lost can be found again
 }
 
 var videoWires = []videoWire{
@@ -34,22 +34,22 @@ var videoWires = []videoWire{
 	{name: "fal", dialect: "fal", base: "/fal/queue", model: "fal-ai/video/text-to-video", seconds: 5, resolution: "720p"},
 }
 
-// wireVideoCell is a fault at one step of a job, and what becomes of that: alone, and with another provider behind.
+// wireVideoCell is a fault at one step of a job, with the results for one provider and with a second one.
 type wireVideoCell struct {
-	name          string // what happens
+	name          string // describes the fault
 	settings      string
-	alone, behind string // states; "": not tried, because it takes a provider's minute
-	finds         string // instead, where a submission is found again; "": not tried
+	alone, behind string // final states; "": skipped, because it takes a provider's minute
+	finds         string // the result if a submission can be found again; "": skipped
 }
 
-// The suite of package upstreamtest has all faults; here are those that differ in what becomes of the job.
+// Package upstreamtest tests all faults; these are the ones with different results for the job.
 var wireVideoMatrix = []wireVideoCell{
 	{"works", "polls=2", "completed", "", "completed"},
-	{"prompt_is_refused", "job=refuse", "failed", "failed", "failed"}, // nobody would make it
+	{"prompt_is_refused", "job=refuse", "failed", "failed", "failed"}, // no provider would accept it
 	{"submission_400", "fault=u12", "failed", "", "failed"},
 	{"submission_401", "fault=u13", "failed", "completed", "failed"},
 	{"submission_429", "fault=u9", "", "completed", ""},
-	{"submission_closed_before_answer", "fault=u2", "failed", "failed", ""}, // the first may have it: nobody else is asked
+	{"submission_closed_before_answer", "fault=u2", "failed", "failed", ""}, // the first provider may have it, so no other is called
 	{"submission_answer_is_cut_json", "fault=u18-truncated", "failed", "", "completed"},
 	{"one_look_closed_before_answer", "on=poll,fault=u2,times=1", "completed", "", "completed"},
 	{"one_look_500", "on=poll,fault=u15,times=1", "completed", "", "completed"},
@@ -72,8 +72,8 @@ func matrixOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
 	return o
 }
 
-// Whatever a provider does to a submission or to a look, on any wire, a job ends once, with a video that is charged for or without a charge, and
-// is made by one provider at most.
+// Whatever a provider does to a submission or a poll, on any wire, a job ends once, with a charged video or without a charge, and at most
+// one provider makes it.
 func TestFailureMatrixOfVideoWires(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
@@ -105,7 +105,7 @@ func TestFailureMatrixOfVideoWires(t *testing.T) {
 			}
 		}
 	})
-	var all sync.WaitGroup // cells wait more than they work
+	var all sync.WaitGroup // cells mostly wait
 	places := make(chan struct{}, 8)
 	for i := range videoWires {
 		w := &videoWires[i]
@@ -145,17 +145,17 @@ func (c *wireVideoCell) check(t *testing.T, gw *gateway, w *videoWire, spare boo
 	}
 }
 
-// unclear are answers to a submission that say neither yes nor no.
+// unclear are responses to a submission that do not show whether it was accepted.
 var unclear = []string{
 	"fault=u15,status=500", "fault=u15,status=501", "fault=u15-html,status=502", "fault=u16", "fault=u15-empty,status=504", "fault=u15,status=529", "fault=u2", "fault=u2-reset",
 	"fault=u6", "fault=u3", "fault=u18-html", "fault=u18-object",
 }
 
-// clue is what no log may repeat.
+// clue is a part of the prompt, which must not be in any log.
 const clue = "a heron that nobody must read of"
 
-// A submission whose answer says neither yes nor no makes one job at most, at nobody else either, whether the provider has begun it or not. Where
-// it is found again it is made and charged for once; where it is not, its money goes back. The operator is told, without what was asked for.
+// A submission with an unclear response makes at most one job, and none at another provider. If it can be found again, it is completed and
+// charged once; if not, its hold is released. The operator is informed, without the prompt.
 func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 	t.Parallel()
 	type cell struct {
@@ -176,7 +176,7 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 			d.Providers = append(d.Providers, catalog.Provider{ID: w.name, Name: w.name, Dialect: w.dialect, BaseURL: origin + w.base, Key: cmp.Or(w.key, "sk-of-"+w.name), Quirks: w.quirks})
 			for _, fault := range unclear {
 				for _, made := range []bool{false, true} {
-					if made && fault == "fault=u6" || !made && w.finds && fault != "fault=u6" { // part of the answer is out only when there is a job; lists are believed after a minute
+					if made && fault == "fault=u6" || !made && w.finds && fault != "fault=u6" { // part of the response was sent only if there is a job; lists are trusted after a minute
 						continue
 					}
 					c := cell{w, w.name + "/" + strings.NewReplacer("=", "-", ",", "-").Replace(fault), made || fault == "fault=u6"}
@@ -242,7 +242,7 @@ func TestUnclearSubmissionsOfVideoWires(t *testing.T) {
 		}
 	}
 	if text := gw.log.String(); strings.Contains(text, clue) || !strings.Contains(text, "answers neither yes nor no") {
-		t.Error("the log repeats what was asked for, or does not tell of unclear answers")
+		t.Error("the log repeats what was asked for, or does not report unclear responses")
 	}
 	gw.wantBalanced(t)
 }

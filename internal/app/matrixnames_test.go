@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// faultNames say what a provider does by the simulator's name of it, with which its models are asked for that.
+// faultNames describe the simulator's faults for names of tests.
 var faultNames = map[string]string{
 	"u1":                    "provider_refuses_connection",
 	"u2":                    "provider_closes_before_answer",
@@ -115,7 +115,7 @@ var faultNames = map[string]string{
 	"none bytes=5000000":    "answer_of_five_megabytes",
 }
 
-// named is what a fault is called in the names of tests.
+// named returns the description of a fault for names of tests.
 func named(t testing.TB, fault string) string {
 	t.Helper()
 	name := faultNames[fault]
@@ -130,7 +130,7 @@ func (c *cell) name(t testing.TB) string {
 	return named(t, c.fault)
 }
 
-// Every cell of the matrix has a name of its own.
+// Every cell of the matrix has a unique name.
 func TestCellsAreNamed(t *testing.T) {
 	t.Parallel()
 	seen := map[string]string{}
@@ -143,9 +143,9 @@ func TestCellsAreNamed(t *testing.T) {
 	}
 }
 
-// otherwise are the statuses of cells that a wire has for itself, by "wire/fault/mode".
+// otherwise are statuses that differ for one wire, by "wire/fault/mode".
 var otherwise = byCell(map[int][]string{
-	// The wire has no words for the code of an error inside an answer of status 200: it is an answer without content.
+	// The wire has no field for the code of an error in an answer of status 200, so it counts as an answer without content.
 	http.StatusBadGateway: {
 		"responses/u19,code=429/stream", "responses/u19,code=503/stream", "bedrock/u19,code=429/whole", "bedrock/u19,code=503/whole",
 		"anthropic/u19,code=503/whole", "anthropic/u19,code=503/stream", "rerank-cohere/u19,code=429/whole", "rerank-cohere/u19,code=503/whole",
@@ -155,7 +155,7 @@ var otherwise = byCell(map[int][]string{
 		// The data is cut before the first content.
 		"anthropic/u21-truncated/stream", "gpt/u21-truncated/stream",
 	},
-	// Frames without a text, and half of a document, mean nothing to those that read images and bare audio.
+	// Image and audio wires ignore frames without a text and incomplete documents.
 	http.StatusOK: {"gpt/u29-done/stream", "gpt/u29-role/stream", "say-tts/u18-truncated/stream"},
 })
 
@@ -169,7 +169,7 @@ func byCell(lists map[int][]string) map[string]int {
 	return cells
 }
 
-// want is the one status that a client sees where nobody else serves.
+// want returns the status that a client must get without a fallback.
 func (c *cell) want(t testing.TB, wire string, stream bool) int {
 	t.Helper()
 	status, mode := c.whole, "whole"

@@ -6,13 +6,13 @@ import (
 	"testing"
 )
 
-// Metadata is kept by what it says, not by how it was written: a megabyte of blanks in it neither makes a call free nor fills the books, in any style.
-// What is too long says so, and costs nothing.
+// Metadata is stored by its content, not as it was written: a megabyte of blanks in it neither makes a call free nor fills the database, in
+// any style. Metadata that is too long is refused with a clear error, and costs nothing.
 func TestMetadataOfBlanks(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)
 	blanks := strings.Repeat(" \t\n\r", 300_000)                      // 1.2 MB
-	for _, style := range []string{"chat", "responses", "messages"} { //nolint:paralleltest // the books are looked at after all of them
+	for _, style := range []string{"chat", "responses", "messages"} { //nolint:paralleltest // the balance is checked after all of them
 		t.Run(style, func(t *testing.T) {
 			a := c.newAccount(t)
 			for _, stream := range []string{`"stream":false`, `"stream":true`} {
@@ -26,7 +26,7 @@ func TestMetadataOfBlanks(t *testing.T) {
 			}
 			spent := a.credits(t).TotalUsage
 			refused := []string{`"metadata":{"user_id":{}}`, `"metadata":[` + blanks + `]`}
-			if style != "messages" { // there the provider decides how long an id may be
+			if style != "messages" { // in this style the provider limits the length of an id
 				refused = append(refused, `"metadata":{"user_id":`+blanks+`"`+strings.Repeat("x", 600)+`"}`)
 			}
 			for _, bad := range refused {

@@ -20,30 +20,30 @@ import (
 	"weir/internal/money"
 )
 
-// neighbour is a resource that all users of a node share, and a user who takes all of it that they can get.
+// neighbour is a resource that all users of a node share, and a user that takes as much of it as possible.
 type neighbour struct {
 	resource string // its name in the table of docs/operating.md
 	setup    func(*setup)
-	// take goes on until ctx ends. It returns once the user has been refused more.
+	// take runs until ctx ends. It returns as soon as the user has been refused more.
 	take func(ctx context.Context, t *testing.T, greedy *account)
-	// use is what the other user does beside chats, and must succeed at.
+	// use is an operation of the other user, in addition to chats, that must succeed.
 	use func(t *testing.T, other *account)
 }
 
-// TestNeighbours has one user take all that they can get of each shared resource, while another one's calls keep succeeding.
+// TestNeighbours lets one user take as much as possible of each shared resource, while another user's calls must keep succeeding.
 //
-// With WEIR_NEIGHBOURS=measure it compares how long the other one's calls take with how long they take alone; see make soak.
+// With WEIR_NEIGHBOURS=measure it compares the latency of these calls with and without the first user; see make soak.
 func TestNeighbours(t *testing.T) {
 	t.Parallel()
 	measure := os.Getenv("WEIR_NEIGHBOURS") == "measure"
 	for _, n := range neighbours {
 		t.Run(n.resource, func(t *testing.T) {
 			if !measure {
-				t.Parallel() // what is measured runs alone
+				t.Parallel() // measurements run alone
 			}
 			gw := startGateway(t, patientUpstream, func(s *setup) {
 				s.Server.Limits.MaxUserShare = 50
-				s.Server.DrainTimeout = time.Second // what hangs in the background need not end by itself
+				s.Server.DrainTimeout = time.Second // calls that hang in the background need not finish
 				if n.setup != nil {
 					n.setup(s)
 				}
@@ -69,7 +69,7 @@ func TestNeighbours(t *testing.T) {
 	}
 }
 
-// Each row of the table of docs/operating.md is tried, here or where it says.
+// Each row of the table of docs/operating.md has a test, here or where the row says.
 func TestNeighboursOfEveryResource(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating.md")
@@ -98,7 +98,7 @@ func TestNeighboursOfEveryResource(t *testing.T) {
 		}
 		rows++
 		if name := strings.TrimSpace(cells[1]); !tried[name] {
-			t.Errorf("%s: nobody tries it", name)
+			t.Errorf("%s: no test", name)
 		}
 	}
 	if rows != len(tried) {
@@ -106,7 +106,7 @@ func TestNeighboursOfEveryResource(t *testing.T) {
 	}
 }
 
-// triedElsewhere are tests of other packages by what they try.
+// triedElsewhere are tests of other packages, by resource.
 var triedElsewhere = map[string]string{
 	"events to `callback_url`": "internal/webhook/courier_test.go: TestSlowReceiver",
 }
@@ -131,7 +131,7 @@ func (a *account) beside(t *testing.T, calls int, use func(*testing.T, *account)
 	return took[len(took)*99/100]
 }
 
-// press sends requests side by side, again and again, until ctx ends. It returns when one was refused with that status and limited_by.
+// press sends requests concurrently, again and again, until ctx ends. It returns when one was refused with that status and limited_by.
 func (a *account) press(ctx context.Context, t *testing.T, workers int, status int, by string, request func(i int) *http.Request) {
 	t.Helper()
 	refused := make(chan struct{})
@@ -156,7 +156,7 @@ func (a *account) press(ctx context.Context, t *testing.T, workers int, status i
 				_ = res.Body.Close()
 				if res.StatusCode == status && strings.Contains(string(body), by) {
 					once.Do(func() { close(refused) })
-					select { // sooner than Retry-After says, but the processors are shared with whom this presses
+					select { // sooner than Retry-After, but not at once, because the other user needs the processors, too
 					case <-ctx.Done():
 					case <-time.After(200 * time.Millisecond):
 					}
@@ -183,7 +183,7 @@ func (a *account) request(method, path string, body any) *http.Request {
 	return req
 }
 
-// reading is a call whose file is read for a model that takes none.
+// reading is a call with a file for a model without file input.
 func reading() map[string]any {
 	return map[string]any{"model": "test/next", "messages": []any{map[string]any{"role": "user", "content": []any{
 		map[string]any{"type": "text", "text": "Read this."},
@@ -218,7 +218,7 @@ var neighbours = []neighbour{
 	{
 		resource: "requests in memory",
 		setup: func(s *setup) {
-			s.Server.Limits.BodyBudgetBytes = 160 << 20 // a user's half is more than the largest body, which everybody may send
+			s.Server.Limits.BodyBudgetBytes = 160 << 20 // a user's half is more than the largest body, which every user may send
 			s.Server.Limits.MaxBodyBytes = 8 << 20
 		},
 		take: func(ctx context.Context, t *testing.T, greedy *account) {
@@ -241,7 +241,7 @@ var neighbours = []neighbour{
 					t.Fatal(err)
 				}
 				t.Cleanup(func() { _ = c.Close() })
-				_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // and it stays open
+				_, _ = io.WriteString(c, "GET /healthz HTTP/1.1\r\nHost: x\r\n\r\n") // the connection stays open
 				if _, err := c.Read(make([]byte, 1)); err != nil {
 					refused++
 				}
@@ -417,7 +417,7 @@ var neighbours = []neighbour{
 	},
 }
 
-// unfinished is a body whose end never comes.
+// unfinished is a body that never ends.
 type unfinished struct {
 	ctx  context.Context
 	left int

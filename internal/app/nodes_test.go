@@ -22,7 +22,7 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// TestMain lets the test binary read files as the program does: as a child of itself.
+// TestMain lets the test binary run as its own child to read files, as the program does.
 func TestMain(m *testing.M) {
 	if pdftext.IsChild(os.Args[1:]) {
 		os.Exit(pdftext.Main(os.Args[1:], os.Stdin, os.Stdout))
@@ -30,7 +30,7 @@ func TestMain(m *testing.M) {
 	os.Exit(pgtest.Main(m).Run())
 }
 
-// onPostgres has a node keep everything in that database.
+// onPostgres makes a node use that database.
 func onPostgres(dsn string) func(*setup) {
 	return func(s *setup) { s.Store.DSN = config.DSN(dsn) }
 }
@@ -45,7 +45,7 @@ func startNodes(t *testing.T, n int, dsn string, change ...func(*setup)) []*gate
 	return nodes
 }
 
-// everywhere are the keys at each of the nodes.
+// everywhere returns the keys at each of the nodes.
 func everywhere(nodes []*gateway, keys []*account) []*account {
 	var out []*account
 	for _, gw := range nodes {
@@ -56,10 +56,10 @@ func everywhere(nodes []*gateway, keys []*account) []*account {
 	return out
 }
 
-// quick has leases go back soon, so that a test need not wait for what nodes keep for calls to come.
+// quick makes nodes return leases soon, so that a test need not wait for money that nodes keep for later calls.
 func quick(s *setup) { s.Ledger.SpendFor = 50 * time.Millisecond }
 
-// Two hundred calls at two nodes that want the last rubles at once: never are more answered than there is money for.
+// Two hundred calls at two nodes compete for the last rubles: never more are answered than the balance allows.
 func TestLastRubleOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	const tokens, calls = 50, 200
@@ -95,7 +95,7 @@ func TestLastRubleOnTwoNodes(t *testing.T) {
 	}
 }
 
-// A key that is disabled or deleted at one node opens no door at the other within five seconds.
+// A key that one node disables or deletes is refused by the other node within five seconds.
 func TestRevocationOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 2, pgtest.New(t))
@@ -128,7 +128,7 @@ func TestRevocationOnTwoNodes(t *testing.T) {
 	}
 }
 
-// What a user prefers of providers holds on every node within the seconds that are promised, for the styles that have no place for it, too.
+// A user's preferences take effect on every node within the promised seconds, also for styles that have no field for them.
 func TestPreferencesOnTwoNodes(t *testing.T) {
 	t.Parallel()
 	nodes := startNodes(t, 2, pgtest.New(t))
@@ -159,8 +159,8 @@ func TestPreferencesOnTwoNodes(t *testing.T) {
 	waitFor(t, "the other node to know that there are none", func() bool { return ask("/v1/messages") == http.StatusOK })
 }
 
-// PostgreSQL goes away under load and comes back: what was admitted ends, what was delivered is charged once, what cannot be paid for is
-// refused before anything is sent to a provider, and the nodes go on by themselves.
+// PostgreSQL stops under load and comes back. Admitted calls finish, deliveries are charged once, calls that cannot be paid are refused
+// before any provider is called, and the nodes recover by themselves.
 func TestDatabaseGoesAway(t *testing.T) {
 	t.Parallel()
 	for name, stop := range map[string]func(*pgtest.Server, testing.TB){"stopped": (*pgtest.Server).Stop, "killed": (*pgtest.Server).Kill} {
@@ -188,7 +188,7 @@ func databaseGoesAway(t *testing.T, server *pgtest.Server, nodes []*gateway, sto
 	}
 	waitFor(t, "streams to begin", func() bool { return open.Load() == int64(5*len(keys)) })
 	stop()
-	admitted.Wait() // each to its end, and complete
+	admitted.Wait() // each must end, and be complete
 	refused := o.refused.Load()
 	waitFor(t, "calls to be refused", func() bool { return o.refused.Load() > refused+20 })
 	for _, gw := range nodes {
@@ -230,7 +230,7 @@ func (gw *gateway) newAccounts(t *testing.T, n int) (out []*account) {
 	return out
 }
 
-// outage collects what clients saw while the database was away.
+// outage collects the clients' results while the database was stopped.
 type outage struct {
 	answered, refused atomic.Int64
 
@@ -238,7 +238,7 @@ type outage struct {
 	reported map[string]money.Nano // by key
 }
 
-// load sends calls with the keys until stop, which waits for the end of the last.
+// load sends calls with the keys until stop is called, which waits for the last call.
 func (o *outage) load(t *testing.T, keys []*account) (stop func()) {
 	t.Helper()
 	o.reported = map[string]money.Nano{}
@@ -265,7 +265,7 @@ func (o *outage) one(t *testing.T, a *account) bool {
 	return o.ask(t, a, "[[sim tokens=50]] hello", false)
 }
 
-// ask sends one call. It reports whether the call was answered; else it must have been refused at once for want of the database.
+// ask sends one call. It reports whether the call was answered; else it must have been refused at once because of the database.
 func (o *outage) ask(t *testing.T, a *account, prompt string, stream bool) bool {
 	began := time.Now()
 	got := a.chat(t, map[string]any{"model": "test/next", "stream": stream, "messages": []any{map[string]any{"role": "user", "content": prompt}}})
@@ -295,7 +295,7 @@ func (o *outage) deliver(a *account, cost money.Nano) {
 	o.reported[a.key] += cost
 }
 
-// long sends a call whose stream takes a second. begun is called at its first content. The stream must come to its end.
+// long sends a call whose stream takes a second. begun is called at the first content. The stream must be complete.
 func (o *outage) long(t *testing.T, a *account, begun func()) {
 	body, err := json.Marshal(map[string]any{"model": "test/next", "stream": true, "messages": []any{map[string]any{"role": "user", "content": "[[sim gap=50ms frames=20]] hello"}}})
 	if err != nil {
@@ -311,7 +311,7 @@ func (o *outage) long(t *testing.T, a *account, begun func()) {
 	o.deliver(a, got.reported(t, true).cost)
 }
 
-// read sends a streamed call and calls begun when its first line has come.
+// read sends a streamed call and calls begun after the first line.
 func (a *account) read(t *testing.T, body []byte, begun func()) *answer {
 	req, err := http.NewRequestWithContext(t.Context(), http.MethodPost, a.gw.url+"/v1/chat/completions", strings.NewReader(string(body)))
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"weir/internal/catalog"
 )
 
-// paidFor are requests that cost more than tokens: what of them does, and what it is called.
+// paidFor are requests that cost more than tokens: the member that causes it, and its name in the refusal.
 var paidFor = []struct{ style, member, name string }{
 	{"messages", `"tools":[{"type":"web_search_20250305","name":"web_search"}]`, "web_search"},
 	{"messages", `"tools":[{"type":"web_fetch_20250910","name":"web_fetch"}]`, "web_fetch"},
@@ -40,7 +40,7 @@ var paidFor = []struct{ style, member, name string }{
 	{"chat", `"plugins":[{"id":"web"}]`, "web_search"},
 }
 
-// ofStyle is a request of a style with one more member, and where it goes.
+// ofStyle returns the path and body of a request of a style, with one more member.
 func ofStyle(style, model, member string) (path, body string) {
 	said := `"messages":[{"role":"user","content":"Over the weir"}]`
 	switch style {
@@ -52,10 +52,10 @@ func ofStyle(style, model, member string) (path, body string) {
 	return "/v1/chat/completions", fmt.Sprintf(`{"model":%q,%s,%s}`, model, said, member)
 }
 
-// own is the model whose provider speaks the style's own wire.
+// own is the model whose provider uses the style's wire.
 var own = map[string]string{"messages": "anthropic/chat", "responses": "responses/chat", "chat": "openai/chat"}
 
-// unpriced takes the prices of tools that conformance has.
+// unpriced removes the tool prices of the conformance catalog.
 func unpriced(s *setup) {
 	for i := range s.Offers {
 		b := &s.Offers[i].Pricing.Base
@@ -63,8 +63,8 @@ func unpriced(s *setup) {
 	}
 }
 
-// What a provider charges for by itself, and nobody has priced here, reaches no provider, and the refusal says what it is; the usual values of such
-// fields, and tools that run at the client, pass.
+// A request for something that a provider charges for, and that has no price here, reaches no provider. The refusal names it. The free
+// values of such fields, and tools that run at the client, are accepted.
 func TestUnpricedIsRefused(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, unpriced)
@@ -92,8 +92,8 @@ func TestUnpricedIsRefused(t *testing.T) {
 	}
 }
 
-// A service tier that no endpoint has means the same in every style: the endpoint that there is serves, and is asked for no tier that would
-// cost more.
+// A service tier that no endpoint has is handled the same in every style: the endpoint serves, and is not asked for a tier that would cost
+// more.
 func TestTierThatNobodyHas(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, unpriced)
@@ -117,7 +117,7 @@ func TestTierThatNobodyHas(t *testing.T) {
 	}
 }
 
-// A request goes past an endpoint without a price to one that has it, and the explanation says so.
+// A request skips an endpoint without a price for one that has it, and the explanation says so.
 func TestPricedIsFound(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, func(s *setup) {
@@ -139,7 +139,7 @@ func TestPricedIsFound(t *testing.T) {
 	}
 }
 
-// An unknown beta stays here and is named, known ones go on as they were written.
+// An unknown beta is removed and named in a notice; known ones are sent unchanged.
 func TestBetasUpstream(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t)

@@ -13,7 +13,7 @@ import (
 	"weir/internal/money"
 )
 
-// pluginCatalog adds models that lack something: schemas, room, files, a web search.
+// pluginCatalog adds models that lack a feature: schemas, context length, files, web search.
 func pluginCatalog(t *testing.T) func(*setup) {
 	return func(s *setup) {
 		offer := func(dialect, slug, upstream string, change func(*catalog.Offer)) {
@@ -33,13 +33,13 @@ func pluginCatalog(t *testing.T) func(*setup) {
 		offer("openai", "lack/json", "echo", func(o *catalog.Offer) { o.Params = catalog.ParamMaxTokens })
 		offer("openai", "lack/strict", "echo", func(o *catalog.Offer) {
 			o.Params = catalog.ParamMaxTokens
-			o.Pricing.Base.Prompt = price(t, "0.01") // it comes first
+			o.Pricing.Base.Prompt = price(t, "0.01") // it is the cheapest
 		})
 		offer("anthropic", "lack/strict", "json", func(o *catalog.Offer) { o.Params = catalog.ParamTools | catalog.ParamToolChoice })
 	}
 }
 
-// replyOf is what a chat answer says, whole or streamed.
+// replyOf is a chat answer, whole or streamed.
 type replyOf struct {
 	ID, Model, Content, Finish, Notice string
 	Annotations                        []any
@@ -139,8 +139,8 @@ func TestPluginHealing(t *testing.T) {
 	}
 }
 
-// A strict answer that does not conform is a failed attempt: the next endpoint answers, and only that is charged. The second one has no
-// schemas either, and is made to call a tool.
+// A strict answer that does not match its schema is a failed attempt: the next endpoint answers, and only that is charged. The second
+// endpoint has no schemas either, and must use a tool call.
 func TestPluginStrict(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, pluginCatalog(t))
@@ -167,7 +167,7 @@ func TestPluginStrict(t *testing.T) {
 	}
 }
 
-// Schemas work on endpoints of every dialect that have tools alone, whole and streamed.
+// Schemas work on endpoints of every dialect that have only tools, whole and streamed.
 func TestPluginEmulation(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, pluginCatalog(t))
@@ -204,7 +204,7 @@ func TestPluginCompression(t *testing.T) {
 			}
 			messages = append(messages, map[string]any{"role": "assistant", "content": "so"}, map[string]any{"role": "user", "content": "end"})
 			ask := map[string]any{"model": "lack/" + d.name + "-room", "messages": messages, "tools": []any{map[string]any{"type": "function", "function": map[string]any{"name": "f", "parameters": map[string]any{"type": "object", "properties": map[string]any{}}}}}}
-			got := a.chat(t, ask) // a context this small is compressed unasked
+			got := a.chat(t, ask) // a context this small is compressed by default
 			r := readReply(t, got, false)
 			if r.Content != "end" || !strings.Contains(r.Notice, "left out") {
 				t.Fatalf("%+v", r)
@@ -246,8 +246,8 @@ func TestPluginCompression(t *testing.T) {
 	})
 }
 
-// A conversation on the responses route that is too long for the model is shortened where its client says so, whatever wire the provider
-// speaks and whether or not that can shorten, and refused where not.
+// If the client allows it, a conversation on the responses route that is too long for the model is shortened, whatever wire the provider
+// uses and whether or not that wire can shorten. Otherwise it is refused.
 func TestTruncation(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, pluginCatalog(t))
@@ -317,7 +317,7 @@ func TestPluginFiles(t *testing.T) {
 				if !strings.Contains(r.Content, word) || len(r.Annotations) != 1 {
 					t.Fatalf("%+v", r)
 				}
-				// what was read comes back with the answer, and need not be read again
+				// the extracted text is returned with the answer, and need not be read again
 				reported, err := json.Marshal(r.Annotations)
 				if err != nil {
 					t.Fatal(err)
@@ -332,7 +332,7 @@ func TestPluginFiles(t *testing.T) {
 					t.Errorf("%+v", next)
 				}
 			}
-			if d.name == "gigachat" { // takes no files at all
+			if d.name == "gigachat" { // accepts no files
 				return
 			}
 			native := readReply(t, a.chat(t, asking(d.name+"/vision", pdfFile("native-"+d.name, ""))), false)
@@ -430,7 +430,7 @@ func TestPluginWeb(t *testing.T) {
 	}
 }
 
-// Each suffix of a model's name does what it says, seen from outside: who answers, what the answer calls the model, what was sent, what it cost.
+// Each suffix of a model's name has its effect, as seen from outside: the endpoint, the model's name in the answer, the request, the cost.
 func TestVariants(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, func(s *setup) {
@@ -449,11 +449,11 @@ func TestVariants(t *testing.T) {
 	})
 	for i, v := range []struct {
 		suffix, prompt string // the price that was charged
-		sent           string // something that stands in the request upstream
+		sent           string // a part of the upstream request
 		change         map[string]any
 	}{
 		{"", "0.2", "", nil},
-		{":floor", "0.2", `"service_tier":"flex"`, nil}, // the simulator answers in its default tier whatever is asked, and that is what is charged
+		{":floor", "0.2", `"service_tier":"flex"`, nil}, // the simulator always answers in its default tier, and that one is charged
 		{":floor", "0.2", "", map[string]any{"provider": map[string]any{"ignore": []string{"on-openai/flex"}}}},
 		{":nitro", "0.2", `"service_tier":"priority"`, map[string]any{"provider": map[string]any{"order": []string{"on-openai/priority"}}}},
 		{":free", "0", "", nil},
@@ -499,7 +499,7 @@ func TestVariants(t *testing.T) {
 	}
 }
 
-// pdfFile is a document of one page as a data URL. more goes into its trailer.
+// pdfFile is a document of one page as a data URL. more is added to its trailer.
 func pdfFile(text, more string) string {
 	content := "BT /F 12 Tf 72 700 Td (" + text + ") Tj ET"
 	return "data:application/pdf;base64," + base64.StdEncoding.EncodeToString(fmt.Appendf(nil, "%%PDF-1.4\n1 0 obj\n<</Type/Catalog/Pages 2 0 R>>\nendobj\n2 0 obj\n<</Type/Pages/Kids[3 0 R]/Count 1>>\nendobj\n"+

@@ -9,7 +9,7 @@ import (
 	"weir/internal/app"
 )
 
-// Whatever of its state a node finds open to others, it closes and says so; links lead it nowhere.
+// A node closes those of its files that are open to other users, and logs it. It does not follow links.
 func TestDataIsClosedToOthers(t *testing.T) {
 	t.Parallel()
 	elsewhere := filepath.Join(t.TempDir(), "elsewhere")
@@ -60,7 +60,7 @@ func TestDataIsClosedToOthers(t *testing.T) {
 	}
 }
 
-// A directory that others use, too, is not Weir's to close.
+// A directory that also holds other users' files is not closed.
 func TestAnOpenDirectoryOfOthersIsRefused(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -17,13 +17,13 @@ import (
 	"weir/internal/sim"
 )
 
-// talker is a gateway whose models "native", "plain", "anthropic" and "gemini" serve by their wires, in front of a simulator that notes
-// which routes are called.
+// talker is a gateway whose models "native", "plain", "anthropic" and "gemini" are served on the wires of these names, by a simulator that
+// counts the calls of each route.
 type talker struct {
 	*gateway
 	mu    sync.Mutex
 	paths map[string]int
-	hold  chan struct{} // requests for the model "held" wait for its end
+	hold  chan struct{} // requests for the model "held" wait until it is closed
 }
 
 var wiresOfTalkers = []struct {
@@ -100,7 +100,7 @@ func parseObject(t *testing.T, got *answer) object {
 	return o
 }
 
-// refused checks an error and returns its metadata.
+// refusal checks an error and returns its metadata.
 func refusal(t *testing.T, got *answer, status int, kind string) object {
 	t.Helper()
 	e, _ := parseObject(t, got)["error"].(object)
@@ -115,7 +115,7 @@ func id(o object) string { s, _ := o["id"].(string); return s }
 
 var weather = []any{object{"type": "function", "name": "weather", "description": "Tells the weather", "parameters": object{"type": "object", "properties": object{"city": object{"type": "string"}}, "required": []any{"city"}}}}
 
-// One conversation goes on by the id of its last response, through all wires, with tools and reasoning, and no provider refuses a turn.
+// One conversation continues by the id of its last response, over all wires, with tools and reasoning, and no provider refuses a turn.
 func TestResponsesAcrossProviders(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
@@ -131,7 +131,7 @@ func TestResponsesAcrossProviders(t *testing.T) {
 				case 1: // the model calls a tool
 					body["model"], body["input"], body["tool_choice"] = at(i)+"/tools", "What weather is it?", "required"
 					body["tools"] = weather
-				case 2: // another one gets its result
+				case 2: // another model gets the result
 					body["model"], body["input"] = at(i)+"/tools", []any{object{"type": "function_call_output", "call_id": callOf(t, last), "output": fmt.Sprintf("sunny%d", i)}}
 				case 0:
 					body["model"], body["input"] = at(i)+"/reason", "And so on."
@@ -164,7 +164,7 @@ func callOf(t *testing.T, response object) string {
 	return ""
 }
 
-// What the client is not shown of the reasoning goes back to the provider all the same.
+// Reasoning that is hidden from the client is still sent back to the provider.
 func TestReasoningComesBack(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
@@ -176,7 +176,7 @@ func TestReasoningComesBack(t *testing.T) {
 		}
 		account.respond(t, object{"model": on.provider + "/tools", "previous_response_id": id(first), "tools": weather, "reasoning": object{"effort": "low"},
 			"input": []any{object{"type": "function_call_output", "call_id": callOf(t, first), "output": "rain"}}})
-		// and by the client's own hand, with nothing stored
+		// the same with reasoning that the client sends back, and nothing stored
 		own := account.respond(t, object{"model": on.provider + "/tools", "input": "What weather is it?", "tools": weather, "store": false, "reasoning": object{"effort": "low"}})
 		input := append([]any{object{"role": "user", "content": "What weather is it?"}}, own["output"].([]any)...)
 		account.respond(t, object{"model": on.provider + "/tools", "store": false, "tools": weather, "reasoning": object{"effort": "low"},
@@ -245,7 +245,7 @@ func TestStoredResponses(t *testing.T) {
 	}
 	refusal(t, other.do(t, http.MethodPost, "/v1/responses", object{"model": "plain/echo", "input": named}), 404, "not_found")
 
-	// what is deleted is gone, and the conversation with it
+	// a deleted response is gone, and its conversation with it
 	if got := parseObject(t, account.do(t, http.MethodDelete, "/v1/responses/"+id(second), nil)); got["deleted"] != true || id(got) != id(second) {
 		t.Errorf("%v", got)
 	}
@@ -261,11 +261,11 @@ func TestStoredResponses(t *testing.T) {
 		t.Errorf("%s", texts)
 	}
 
-	// what asks not to be kept is not
+	// with store false, nothing is stored
 	for _, body := range []object{{"store": false}, {"provider": object{"zdr": true, "allow_fallbacks": true}}} {
 		body["model"], body["input"] = "plain/echo", "secret"
 		got := account.do(t, http.MethodPost, "/v1/responses", body)
-		if got.status == 404 { // no endpoint keeps nothing
+		if got.status == 404 { // no endpoint has zero retention
 			continue
 		}
 		refusal(t, get(id(parseObject(t, got))), 404, "not_found")
@@ -322,7 +322,7 @@ func TestBackground(t *testing.T) {
 		return parseObject(t, account.do(t, http.MethodGet, "/v1/responses/"+id(lost), nil))["status"] == "in_progress" && tk.called("/v1/chat/completions") == 2
 	})
 
-	for range 2 { // cancelling is the same twice
+	for range 2 { // a second cancellation gives the same result
 		if got := parseObject(t, account.do(t, http.MethodPost, "/v1/responses/"+id(lost)+"/cancel", nil)); got["status"] != "cancelled" {
 			t.Errorf("%v", got)
 		}
@@ -345,7 +345,7 @@ func TestBackground(t *testing.T) {
 	tk.wantBalanced(t)
 }
 
-// A stream in the background goes on when its reader has left, and ends with an event when somebody cancels it.
+// A stream in the background continues when its reader has left, and ends with an event when it is cancelled.
 func TestBackgroundStream(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
@@ -388,7 +388,7 @@ func TestBackgroundStream(t *testing.T) {
 	}
 }
 
-// Who has cancelled or deleted a response sees nothing of its hold any more.
+// After a response was cancelled or deleted, its hold is no longer visible.
 func TestCancelledResponseHoldsNothing(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)

@@ -16,24 +16,24 @@ import (
 	"weir/internal/catalog"
 )
 
-// wired is a provider's wire for tasks of one type, as the simulator speaks it.
+// wired is a provider's wire for tasks of one type, as the simulator serves it.
 type wired struct {
-	kind    string // of the models
-	name    string // of the provider, where its dialect is not enough
+	kind    string // type of the models
+	name    string // of the provider, if its dialect is not enough
 	dialect string
 	base    string
-	model   string // the simulator's name of its models
+	model   string // the simulator's name of the model
 	before  string // what stands before it, such as "emb://folder/"
 	quirks  catalog.Quirks
-	token   string // path of the tokens' address, "" none
-	price   string // "request": by the request, "free": for nothing, "": by the token
-	images  bool   // the models take images
+	token   string // path that exchanges the credential for a token; "": none
+	price   string // "request": per request, "free": free, "": per token
+	images  bool   // the models accept images
 }
 
-// id is the provider's name, and the vendor of its models.
+// id returns the provider's name, which is also the vendor of its models.
 func (w *wired) id() string { return w.kind + "-" + cmp.Or(w.name, w.dialect) }
 
-// slug is the model that has a fault; "" none.
+// slug returns the model with a fault; "": the working one.
 func (w *wired) slug(fault string) string {
 	if fault == "" {
 		return w.id() + "/works"
@@ -62,8 +62,8 @@ var rerankers = []wired{
 	{kind: catalog.TypeRerank, dialect: "openai", name: "vllm", base: "/v1", model: "rerank"},
 }
 
-// declareTasks adds providers for the wires, with a model that works and two for each cell of the failure matrix: one that the failing provider
-// serves alone, and one that another serves too.
+// declareTasks adds providers for the wires, with a working model and two models for each cell of the failure matrix: one with the failing
+// provider alone, and one with a second provider.
 func declareTasks(t *testing.T, d *catalog.Declared, wires ...wired) {
 	t.Helper()
 	address := func(id string) string {
@@ -149,7 +149,7 @@ func (a *account) embed(t *testing.T, body map[string]any) *vectors {
 	return &v
 }
 
-// values are the numbers of a vector, in whichever form it came.
+// values returns the numbers of a vector, whatever its encoding.
 func (v *vectors) values(t *testing.T, i int) []float32 {
 	t.Helper()
 	raw := v.Data[i].Embedding
@@ -174,8 +174,8 @@ func (v *vectors) values(t *testing.T, i int) []float32 {
 	return out
 }
 
-// Every wire gives the same vectors as numbers and as base64, in the order of the inputs, however many calls they are cut into, and is
-// charged by the tokens that it counts.
+// Each wire returns the same vectors as numbers and as base64, in the order of the inputs, however many upstream calls are made. The tokens
+// that the provider counts are charged.
 func TestEmbeddings(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareTasks(t, &s.Declared, embedders...) })
@@ -197,13 +197,13 @@ func TestEmbeddings(t *testing.T) {
 			}
 			for i := range texts {
 				if testing.Short() && i%20 > 0 {
-					continue // under the race detector most of the time would go into reading numbers
+					continue // with the race detector, most of the time would be spent parsing numbers
 				}
 				if !slices.Equal(many.values(t, i), packed.values(t, i)) {
 					t.Fatalf("vector %d is another one as base64", i)
 				}
 			}
-			for _, at := range []int{0, 1, 99, 150, 299} { // alone, a text has the vector that it has among others
+			for _, at := range []int{0, 1, 99, 150, 299} { // the vector of a text does not depend on the other inputs
 				one := a.embed(t, map[string]any{"model": w.slug(""), "input": texts[at]})
 				if !slices.Equal(one.values(t, 0), many.values(t, at)) {
 					t.Errorf("vector %d is that of another text", at)
@@ -222,7 +222,7 @@ func TestEmbeddings(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The five forms of an input, and what is wrong with others.
+// The five forms of an input, and invalid ones.
 func TestEmbeddingInputs(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareTasks(t, &s.Declared, embedders...) })
@@ -281,7 +281,7 @@ func TestEmbeddingInputs(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// What the vectors are for reaches each wire in its own words.
+// input_type is translated to each wire.
 func TestEmbeddingInputType(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareTasks(t, &s.Declared, embedders...) })
@@ -345,7 +345,7 @@ func TestModerations(t *testing.T) {
 			s.Declared.Offers = append(s.Declared.Offers, o)
 		}
 	})
-	poor := gw.open(t, opening{keys: []*apikey.Limit{nil}})[0] // what costs nothing needs no credit
+	poor := gw.open(t, opening{keys: []*apikey.Limit{nil}})[0] // a free model needs no credit
 	if v := poor.moderate(t, map[string]any{"input": "I will kill you."}); len(v) != 1 || !v[0].Flagged || !v[0].Is["violence"] || v[0].Scores["violence"] < 0.5 || !slices.Equal(v[0].Types["violence"], []string{"text"}) {
 		t.Errorf("verdict %+v", v)
 	}
@@ -419,7 +419,7 @@ func TestRerank(t *testing.T) {
 				t.Errorf("%+v", r)
 			}
 			if spent := parse(t, a.credits(t).TotalUsage); spent == 0 || spent != parse(t, r.Usage.Cost) {
-				t.Errorf("spent %s, told %s", spent, r.Usage.Cost)
+				t.Errorf("spent %s, reported %s", spent, r.Usage.Cost)
 			}
 			if by := w.price == "request"; by && (r.Usage.SearchUnits != 1 || r.Usage.Cost != "0.1") || !by && parse(t, r.Usage.Cost) != testCost(t, r.Usage.TotalTokens, 0) {
 				t.Errorf("usage %+v", r.Usage)
@@ -449,7 +449,7 @@ func TestRerank(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// A request that its client has named is answered once, and charged once, on every surface.
+// A request with an idempotency key is answered once, and charged once, on every surface.
 func TestNamedTasks(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declareTasks(t, &s.Declared, embedders[0], moderators[1], rerankers[0]) })

@@ -12,7 +12,7 @@ import (
 	"weir/internal/money"
 )
 
-// told is what an answer says of itself.
+// reported is what an answer reports about itself.
 type reported struct {
 	id, model          string
 	prompt, completion int64
@@ -43,7 +43,7 @@ func (a *answer) reported(t *testing.T, stream bool) (out reported) {
 	return reported{m.ID, m.Model, m.Usage.PromptTokens, m.Usage.CompletionTokens, parse(t, m.Usage.Cost)}
 }
 
-// keyUsage is what GET /v1/key says that the key has spent.
+// keyUsage returns the key's spending according to GET /v1/key.
 func (a *account) keyUsage(t *testing.T) (total, daily money.Nano) {
 	t.Helper()
 	var k struct {
@@ -64,14 +64,14 @@ func (a *account) wantReported(t *testing.T, is reported) {
 	t.Helper()
 	g := a.generation(t, is.id)
 	if g.ID != is.id || g.Model != is.model || g.Cancelled || g.TokensPrompt != is.prompt || g.TokensCompletion != is.completion || parse(t, g.TotalCost) != is.cost {
-		t.Errorf("told was %+v, recorded is %+v", is, g)
+		t.Errorf("reported %+v, recorded %+v", is, g)
 	}
 	if want := testCost(t, is.prompt, is.completion); is.cost != want {
 		t.Errorf("%s cost %s, its tokens cost %s", is.id, is.cost, want)
 	}
 }
 
-// At the moment an answer has ended, balance, record and key agree with what it said that it cost.
+// When an answer has ended, balance, record and key agree at once with the cost that it reported.
 func TestTruthAtOnce(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
@@ -79,7 +79,7 @@ func TestTruthAtOnce(t *testing.T) {
 	var spent money.Nano
 	for i := range 40 {
 		stream := i%2 == 1
-		model := []string{"test/next", "test/u31", "test/u12-status-400"}[i%3] // the last fails over
+		model := []string{"test/next", "test/u31", "test/u12-status-400"}[i%3] // the last one fails over
 		is := a.chat(t, map[string]any{"model": model, "models": []string{"test/next"}, "stream": stream, "max_tokens": 1 + i*7, "messages": question}).reported(t, stream)
 		spent += is.cost
 		c := a.credits(t)
@@ -94,7 +94,7 @@ func TestTruthAtOnce(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The same holds for each of many who call at the same time, and for the sums of their user, day by day and model by model.
+// The same holds for many concurrent clients, and for the totals of their user, by day and by model.
 func TestTruthTogether(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 8, 25
@@ -127,13 +127,13 @@ func TestTruthTogether(t *testing.T) {
 	}
 	all.Wait()
 	if got := parse(t, keys[0].credits(t).TotalUsage); got != sum {
-		t.Errorf("charged are %s, told were %s", got, sum)
+		t.Errorf("charged %s, reported %s", got, sum)
 	}
 	gw.wantRollUp(t, byModel, clients*calls)
 	gw.wantBalanced(t)
 }
 
-// wantRollUp compares the store's days of the only user with what was told. Of today the API does not tell yet.
+// wantRollUp compares the store's daily totals of the only user with the reported costs. The API does not return today's totals yet.
 func (gw *gateway) wantRollUp(t *testing.T, byModel map[string]money.Nano, requests int64) {
 	t.Helper()
 	o := gw.node.Office()
@@ -153,7 +153,7 @@ func (gw *gateway) wantRollUp(t *testing.T, byModel map[string]money.Nano, reque
 	}
 	for model, cost := range byModel {
 		if got[model] != cost {
-			t.Errorf("%s cost %s by day, told were %s", model, got[model], cost)
+			t.Errorf("%s cost %s by day, reported %s", model, got[model], cost)
 		}
 	}
 	if len(got) != len(byModel) || requests != 0 {

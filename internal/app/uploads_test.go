@@ -14,10 +14,10 @@ import (
 	"weir/internal/catalog"
 )
 
-// recordingBytes is the largest recording that is taken.
+// recordingBytes is the largest recording that is accepted.
 const recordingBytes = 26_214_400
 
-// silence is the body of a form with a WAV file of that many bytes, made as it is read.
+// silence is the body of a form with a WAV file of that many bytes. It is generated while it is read.
 func silence(model string, size int64) (body io.Reader, length int64, contentType string) {
 	const boundary = "weir-upload"
 	head := wave(0)
@@ -41,16 +41,16 @@ func (hush) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// swallower is an upstream that reads recordings without keeping them, and answers only when all of them are under way.
+// swallower is an upstream that discards recordings, and answers only when all of them have started to arrive.
 type swallower struct {
 	all  sync.WaitGroup
 	mu   sync.Mutex
-	heap uint64 // while all were under way
+	heap uint64 // while all were arriving
 	most int64  // bytes of the longest
 }
 
 func (s *swallower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	first := make([]byte, 1<<20) // enough of the body to know that it is on its way
+	first := make([]byte, 1<<20) // enough of the body to show that it is arriving
 	n, err := io.ReadFull(r.Body, first)
 	s.all.Done()
 	s.all.Wait()
@@ -67,7 +67,7 @@ func (s *swallower) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"text":"Nothing was said."}`)
 }
 
-// measure notes the heap, once.
+// measure records the heap size, once.
 func (s *swallower) measure() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -79,8 +79,8 @@ func (s *swallower) measure() {
 	}
 }
 
-// uploadAtOnce sends n recordings of that size at the same time and reports how far the heap grew while all were under way, their senders and
-// their upstream included.
+// uploadAtOnce sends n recordings of that size at the same time. It returns how much the heap grew while all were arriving, including the
+// senders and the upstream.
 func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 	s := &swallower{}
 	s.all.Add(n)
@@ -92,7 +92,7 @@ func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 	go func() { _ = upstream.Serve(l) }()
 	defer upstream.Close()
 	gw := startGateway(t, func(c *setup) {
-		c.DataDir = t.TempDir() // on the disk, where recordings wait
+		c.DataDir = t.TempDir() // on the disk, where recordings are spooled
 		d := &c.Declared
 		d.Providers = append(d.Providers, catalog.Provider{ID: "swallow", Name: "Swallow", Dialect: "openai", BaseURL: "http://" + l.Addr().String()})
 		d.Models = append(d.Models, catalog.ModelInfo{Slug: "swallow/whisper", Type: catalog.TypeTranscription})
@@ -117,7 +117,7 @@ func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 			res, err := gw.client.Do(req)
 			if err != nil {
 				t.Error(err)
-				s.all.Done() // the others must not wait for it
+				s.all.Done() // the others must not wait for this one
 				return
 			}
 			defer res.Body.Close()
@@ -134,9 +134,9 @@ func uploadAtOnce(t *testing.T, n int, size int64) (grown int64) {
 	return int64(s.heap) - int64(before.HeapAlloc)
 }
 
-// Recordings on their way do not stand in memory: the heap does not grow with their size. WEIR_UPLOADS=50 measures as many at once.
+// Recordings are not buffered in memory: the heap does not grow with their size. WEIR_UPLOADS=50 measures 50 at once.
 //
-// It does not run beside others: it measures the heap that all share.
+// It does not run in parallel with other tests, because it measures the shared heap.
 func TestUploadsStayOutOfMemory(t *testing.T) {
 	n := 8
 	if v := os.Getenv("WEIR_UPLOADS"); v != "" {

@@ -20,13 +20,13 @@ import (
 	"weir/internal/webhook"
 )
 
-// shot is a completed job.
+// shot makes a completed job.
 func (a *account) shot(t *testing.T, prompt string) *shownVideo {
 	t.Helper()
 	return a.awaitVideo(t, a.shoot(t, shoot("film/works", prompt)).ID, "completed")
 }
 
-// reel reads a job's content with further header fields.
+// reel reads a job's content with additional headers.
 func (a *account) reel(t *testing.T, method, id, query string, header map[string]string) *answer {
 	t.Helper()
 	return a.send(t, method, "/v1/videos/"+id+"/content"+query, nil, header)
@@ -34,7 +34,7 @@ func (a *account) reel(t *testing.T, method, id, query string, header map[string
 
 func isVideo(b []byte) bool { return len(b) > 1000 && string(b[4:8]) == "ftyp" }
 
-// Content is read whole, in parts, and not at all, from the provider and from the folder where it is kept alike.
+// Content can be read whole, in ranges, or with HEAD, and the results are the same from the provider and from the folder.
 func TestVideoContent(t *testing.T) {
 	t.Parallel()
 	for name, keep := range map[string]string{"provider": config.KeepProvider, "folder": config.KeepFolder} {
@@ -69,7 +69,7 @@ func TestVideoContent(t *testing.T) {
 				name, query string
 				header      map[string]string
 				status      int
-				from, to    int // of the bytes, to after the last
+				from, to    int // byte range; to is exclusive
 			}{
 				{"index", "?index=0", nil, 200, 0, len(whole.body)},
 				{"first bytes", "", map[string]string{"Range": "bytes=0-9"}, 206, 0, 10},
@@ -133,7 +133,7 @@ func TestVideoContent(t *testing.T) {
 	}
 }
 
-// A video is there as long as it was promised, and no longer.
+// A video is available for the promised time, and not longer.
 func TestVideoRetention(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
@@ -153,7 +153,7 @@ func TestVideoRetention(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// A kept video does not need its provider any more, and what cannot be kept at the moment is not begun.
+// A stored video does not need its provider any more. If videos cannot be stored at the moment, no job is started.
 func TestKeptVideo(t *testing.T) {
 	t.Parallel()
 	keep := func(s *setup) { s.Video.Keep, s.Video.MinFreeBytes = config.KeepFolder, 0 }
@@ -176,8 +176,8 @@ func TestKeptVideo(t *testing.T) {
 	}
 }
 
-// What goes wrong while a finished video is fetched: before the first byte it is an answer of its own, behind it the connection is cut, so that
-// nobody takes a part for the whole.
+// Faults while a finished video is fetched: before the first byte the client gets an error, after it the connection is cut, so that a part
+// is not mistaken for the whole.
 func TestVideoContentFaults(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}), func(s *setup) {
@@ -185,7 +185,7 @@ func TestVideoContentFaults(t *testing.T) {
 	})
 	for _, c := range []struct {
 		fault  string
-		status int // 200: the answer is cut
+		status int // 200: the response is cut
 		fine   bool
 	}{
 		{fault: "u2-close", status: 502}, {fault: "u2-reset", status: 502}, {fault: "u3", status: 502}, {fault: "u4", status: 502},
@@ -208,7 +208,7 @@ func TestVideoContentFaults(t *testing.T) {
 					t.Errorf("%v after %d bytes", err, len(got.body))
 				}
 			case status == 200 && err == nil:
-				t.Errorf("%d bytes were passed off as all of it", len(got.body))
+				t.Errorf("%d bytes were delivered as the whole file", len(got.body))
 			case status != 200:
 				got.wantWord(t, status, "provider_unavailable")
 				for _, name := range []string{"Content-Range", "Content-Disposition", "X-Video-Content-Type"} {
@@ -238,14 +238,14 @@ func (a *account) download(t *testing.T, id string) (int, *answer, error) {
 	req.Header.Set("Authorization", "Bearer "+a.key)
 	res, err := a.gw.client.Do(req)
 	if err != nil {
-		return 200, &answer{header: http.Header{}}, err // cut before the head was out
+		return 200, &answer{header: http.Header{}}, err // cut before the head was sent
 	}
 	defer res.Body.Close()
 	body, err := io.ReadAll(res.Body)
 	return res.StatusCode, &answer{status: res.StatusCode, header: res.Header, body: body}, err
 }
 
-// Whoever is to be told of a job's end is told, once, with a signature that only the account's secret makes.
+// The end of a job is sent to its callback address once, signed with the account's secret.
 func TestVideoCallbacks(t *testing.T) {
 	t.Parallel()
 	type call struct {
@@ -282,7 +282,7 @@ func TestVideoCallbacks(t *testing.T) {
 		select {
 		case got = <-calls:
 		case <-time.After(time.Minute):
-			t.Fatal("nobody called")
+			t.Fatal("no callback")
 		}
 		id := got.header.Get("webhook-id")
 		at, err := strconv.ParseInt(got.header.Get("webhook-timestamp"), 10, 64)
@@ -304,7 +304,7 @@ func TestVideoCallbacks(t *testing.T) {
 	end("film/works", "A heron.", "completed")
 	end("film/works", "[[sim job=fail]] A heron.", "failed")
 	end("film/never", "A heron.", "cancelled")
-	a.do(t, "DELETE", "/v1/videos/"+a.shot(t, "A heron.").ID, nil).video(t, 200) // nobody is told of what nobody asked to be told of
+	a.do(t, "DELETE", "/v1/videos/"+a.shot(t, "A heron.").ID, nil).video(t, 200) // a job without a callback address
 	select {
 	case got := <-calls:
 		t.Errorf("one more call: %s", got.body)
@@ -320,7 +320,7 @@ func TestVideoCallbacks(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// webhookSecret is what events of the account are signed with.
+// webhookSecret returns the secret that signs the account's events.
 func (a *account) webhookSecret(t *testing.T) string {
 	t.Helper()
 	office := a.gw.node.Office()

@@ -18,11 +18,11 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// videoHeld is what four seconds with audio cost at the prices of these tests.
+// videoHeld is the cost of four seconds with audio at the prices of these tests.
 const videoHeld = 8 * money.Ruble
 
-// videos adds models that make videos by the wire of the simulator at origin, "" the gateway's own: each by the name that the simulator knows it
-// under. Polls follow each other quickly.
+// videos adds video models on the wire of the simulator at origin ("": the gateway's own simulator), each with the simulator's name for it.
+// Polls are frequent.
 func videos(t *testing.T, origin string, models map[string]string) func(*setup) {
 	return func(s *setup) {
 		s.Video.FirstPoll, s.Video.MostPoll = 20*time.Millisecond, 200*time.Millisecond
@@ -49,7 +49,7 @@ func videoOffer(t *testing.T, provider, slug, upstream string) catalog.Offer {
 		Pricing: catalog.Pricing{List: "test", Video: []catalog.VideoRule{{PerSecond: price(t, "1")}, {WithAudio: true, PerSecond: price(t, "2")}}}}
 }
 
-// video is a job as clients see it.
+// shownVideo is a job as clients see it.
 type shownVideo struct {
 	ID         string   `json:"id"`
 	Status     string   `json:"status"`
@@ -67,7 +67,7 @@ type shownVideo struct {
 
 func (f *shownVideo) active() bool { return f.Status == "pending" || f.Status == "in_progress" }
 
-// shoot is the shortest request for a video.
+// shoot returns the shortest request for a video.
 func shoot(model, prompt string) map[string]any {
 	return map[string]any{"model": model, "prompt": prompt}
 }
@@ -81,7 +81,7 @@ func (a *answer) video(t *testing.T, status int) *shownVideo {
 	return &f
 }
 
-// shoot submits a job that must be taken.
+// shoot submits a job that must be accepted.
 func (a *account) shoot(t *testing.T, body map[string]any) *shownVideo {
 	t.Helper()
 	got := a.do(t, http.MethodPost, "/v1/videos", body)
@@ -110,7 +110,7 @@ func (a *account) awaitVideo(t *testing.T, id string, states ...string) (f *show
 	return f
 }
 
-// wantWord checks an error's status, envelope and machine word, and gives its metadata.
+// wantWord checks an error's status, envelope and machine word, and returns its metadata.
 func (a *answer) wantWord(t *testing.T, status int, word string) map[string]any {
 	t.Helper()
 	a.wantEnvelope(t)
@@ -123,7 +123,7 @@ func (a *answer) wantWord(t *testing.T, status int, word string) map[string]any 
 	return e.Error.Metadata
 }
 
-// videoCounts is what was asked of the simulator for videos.
+// videoCounts returns the simulator's counts of video requests.
 func videoCounts(s *sim.Server) (c sim.JobCounts) {
 	for _, one := range s.Jobs() {
 		c.Submits, c.Polls, c.Cancels, c.Downloads = c.Submits+one.Submits, c.Polls+one.Polls, c.Cancels+one.Cancels, c.Downloads+one.Downloads
@@ -131,8 +131,8 @@ func videoCounts(s *sim.Server) (c sim.JobCounts) {
 	return c
 }
 
-// A hundred submissions at once, by five keys of one user at every node: two are taken, two reach the provider, two hold money; the
-// others are told which two. When they have ended their places are free.
+// A hundred submissions at once, by five keys of one user at every node: two are accepted, reach the provider and hold money. The errors of
+// the others name these two. When the two have ended, their places are free.
 func TestTwoVideoJobs(t *testing.T) {
 	t.Parallel()
 	rounds := 10
@@ -194,7 +194,7 @@ func twoJobs(t *testing.T, nodes []*gateway, rounds int) {
 			a.awaitVideo(t, id, "in_progress")
 		}
 		for _, node := range everywhere(nodes, keys[:1]) {
-			if round == 0 { // the other node may have told what submissions held that were refused then
+			if round == 0 { // the other node may still report holds of submissions that were refused at that time
 				waitFor(t, "two jobs to hold money and nothing else", func() bool { return parse(t, node.credits(t).Reserved) == 2*videoHeld })
 			}
 		}
@@ -231,7 +231,7 @@ func (a *answer) wantVideoLimit(t *testing.T, active []string) {
 	}
 }
 
-// What is wrong with a submission is told in the order of the statuses, and whatever is, nothing is held and nobody is asked.
+// Errors of a submission are reported in the order of their statuses. After any of them, nothing is held and no provider was called.
 func TestVideoAdmission(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
@@ -286,7 +286,7 @@ func TestVideoAdmission(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// A job ends in one way, and with its money: charged once when there is a video, else not at all. Its place is free then.
+// A job ends in one state, and is charged once if there is a video, else not at all. Its place is then free.
 func TestVideoEnds(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}))
@@ -310,7 +310,7 @@ func TestVideoEnds(t *testing.T) {
 		{"never", "[[sim job=never]] ", brief, "expired", "in time"},
 		{"stuck", "[[sim job=stuck]] ", brief, "expired", "in time"},
 	}
-	var all sync.WaitGroup // they wait more than they work
+	var all sync.WaitGroup // they mostly wait
 	for _, c := range cases {
 		all.Go(func() {
 			t.Run(c.name, func(t *testing.T) { videoEnds(t, c.gw, c.marker, c.status, c.says) })
@@ -348,7 +348,7 @@ func videoEnds(t *testing.T, gw *gateway, marker, status, says string) {
 	a.shoot(t, shoot("film/works", "A heron."))
 }
 
-// What a job cost stands in the days of its account, under its model.
+// The cost of a job is in its account's daily totals, under its model.
 func TestVideoActivity(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video"}))
@@ -363,7 +363,7 @@ func TestVideoActivity(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// The same submission made again under the same name is the same job: one place, one hold, one job at the provider.
+// A repeated submission with the same idempotency key is the same job: one place, one hold, one job at the provider.
 func TestNamedVideo(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/never": "video@job=never"}))
@@ -400,7 +400,7 @@ func TestNamedVideo(t *testing.T) {
 	}
 }
 
-// Without the database no job begins, and none is lost: those that were under way go on when it is back, and are charged for once.
+// Without the database no job starts, and none is lost: running jobs continue when it is back, and are charged once.
 func TestVideosWithoutDatabase(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
@@ -433,7 +433,7 @@ func TestVideosWithoutDatabase(t *testing.T) {
 	gw.wantBalanced(t)
 }
 
-// Jobs are their user's alone: to everybody else they are as unknown as any other id.
+// Jobs are visible only to their user: for others their ids are unknown.
 func TestVideosOfOthers(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
