@@ -17,7 +17,7 @@ import (
 	"weir/internal/money"
 )
 
-// operator is who the audit log names for what is done at the command line.
+// operator is the actor in the audit log for changes by the command line.
 var operator = audit.Actor{Name: "operator"}
 
 func (p *place) overlay(listen string) config.Overlay {
@@ -44,7 +44,7 @@ func (p *place) office(ctx context.Context, create bool) (*app.Office, error) {
 	return app.OpenOffice(ctx, cfg, create)
 }
 
-// rubles reads an amount that a person wrote, named what.
+// rubles parses an amount that a person wrote; named is its name in the error.
 func rubles(what, text string) (money.Nano, error) {
 	amount, err := money.Parse(text)
 	if err != nil {
@@ -168,13 +168,13 @@ func (c *userRoleCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// preferences are flags and arguments of the commands that show or set provider preferences.
+// preferences are the flags and arguments of commands that show or set provider preferences.
 type preferences struct {
 	Provider string `arg:"" optional:"" help:"Preferences as a JSON object, as in the request field provider; - reads them from standard input. Without it the command shows the present ones."`
 	Clear    bool   `help:"Remove the preferences."`
 }
 
-// text is what to set, and whether to set it.
+// text returns the preferences to set, and whether to set them.
 func (p *preferences) text(check func(string) (string, error)) (text string, set bool, err error) {
 	switch {
 	case p.Clear && p.Provider != "":
@@ -251,7 +251,7 @@ func (c *userSetCmd) Run(ctx context.Context, verb verb) error {
 	return nil
 }
 
-// verb is the last word of the command line's command: disable, enable, delete.
+// verb is the last word of the command: disable, enable, delete.
 type verb string
 
 type keyCmd struct {
@@ -277,14 +277,14 @@ type keyAddCmd struct {
 	rates
 }
 
-// rates are a key's allowances of each minute as flags.
+// rates are the flags for a key's limits per minute.
 type rates struct {
 	Requests *int64  `help:"Requests per minute; 0 is no limit." placeholder:"N"`
 	Tokens   *int64  `help:"Tokens of prompts and answers per minute; 0 is no limit." placeholder:"N"`
 	Rubles   *string `help:"Rubles per minute; 0 is no limit." placeholder:"RUBLES"`
 }
 
-// given are the allowances that the flags say, nil when they say none. What they leave out is the configuration's.
+// given returns the limits that the flags set, nil if they set none. For missing flags the configuration's limits apply.
 func (r *rates) given() (*apikey.Rates, error) {
 	if r.Requests == nil && r.Tokens == nil && r.Rubles == nil {
 		return nil, nil
@@ -315,7 +315,7 @@ type keyRatesCmd struct {
 	rates
 }
 
-// Run sets all three: what no flag says is the configuration's again.
+// Run sets all three limits: for a missing flag the configuration's limit applies again.
 func (c *keyRatesCmd) Run(ctx context.Context) error {
 	given, err := c.given()
 	if err != nil {

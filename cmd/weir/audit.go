@@ -20,7 +20,7 @@ type auditVerifyCmd struct {
 	JSON bool   `name:"json" help:"Print the report as JSON."`
 }
 
-// errChainBroken ends the command with exit code 1; the report has said the rest.
+// errChainBroken ends the command with exit code 1. The report already contains the details.
 var errChainBroken = errors.New("the audit log was tampered with")
 
 func (c *auditVerifyCmd) Run(ctx context.Context) error {

@@ -23,8 +23,8 @@ func (n *node) credits(t *testing.T) credits {
 	return c.Data
 }
 
-// checkCharges compares what clients were told with what was recorded: each answer once, at the same cost, and no more delivered
-// than charged.
+// checkCharges compares the costs that clients received with the records: each answer is recorded once, at the same cost, and no more was
+// delivered than charged.
 func (n *node) checkCharges(t *testing.T, replies []reply) {
 	t.Helper()
 	seen := make(map[string]bool, len(replies))
@@ -45,7 +45,7 @@ func (n *node) checkCharges(t *testing.T, replies []reply) {
 			t.Fatalf("%s was delivered and is not recorded: status %d, %v", r.id, status, err)
 		}
 		if g.Data.TotalCost != r.usage.Cost {
-			t.Errorf("%s was told to cost %s, recorded is %s", r.id, r.usage.Cost, g.Data.TotalCost)
+			t.Errorf("%s reported a cost of %s, recorded is %s", r.id, r.usage.Cost, g.Data.TotalCost)
 		}
 		sum += rubles(t, r.usage.Cost)
 	}

@@ -46,12 +46,12 @@ func (c *catalogListCmd) Run(ctx context.Context) error {
 
 // priceLine is one price of an endpoint.
 type priceLine struct {
-	name  string // as in a declaration
+	name  string // the name in a declaration
 	price money.Price
-	per   string // what it buys
+	per   string // the unit that is priced
 }
 
-// priceLines are all prices of an endpoint but those of long prompts, the main ones first.
+// priceLines returns all prices of an endpoint, except those of long prompts, the main ones first.
 func priceLines(p *catalog.Pricing) []priceLine {
 	var out []priceLine
 	for _, name := range catalog.PriceNames() {
@@ -82,12 +82,12 @@ func priceLines(p *catalog.Pricing) []priceLine {
 	return slices.DeleteFunc(out, func(l priceLine) bool { return !l.price.Set })
 }
 
-// words joins those that are not empty.
+// words joins the non-empty texts.
 func words(list ...string) string {
 	return strings.Join(slices.DeleteFunc(list, func(s string) bool { return s == "" }), " ")
 }
 
-// headline is the first price of an endpoint, and that of answers where there is one.
+// headline returns the first price of an endpoint, and the price of answers if there is one.
 func headline(p *catalog.Pricing) string {
 	lines := priceLines(p)
 	if len(lines) == 0 {
@@ -130,7 +130,7 @@ func (c *catalogShowCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// field prints one line, unless there is nothing to tell.
+// field prints one line, unless the value is empty.
 func field(name string, value any) {
 	if text := fmt.Sprint(value); text != "" && text != "0" {
 		fmt.Printf("  %-14s %s\n", name, text)
@@ -145,7 +145,7 @@ func showEndpoint(ep *catalog.Endpoint) {
 	field("quantization", ep.Quantization)
 	field("data policy", ep.Provider.DataPolicy)
 	field("input, output", fmt.Sprintf("%s; %s", ep.Input, ep.Output))
-	if ep.Model.Type == catalog.TypeChat { // the others have parameters of their own
+	if ep.Model.Type == catalog.TypeChat { // other types have other parameters
 		field("parameters", ep.Params)
 	}
 	field("max in flight", ep.MaxInFlight)

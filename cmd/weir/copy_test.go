@@ -14,8 +14,8 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// Two processes serve copies of one data directory on one database: the one that began first says so and ends by itself, what either has delivered
-// is charged once, and started again it goes on beside the other under an identity of its own.
+// Two processes serve copies of one data directory on one database. The one that began first logs this and ends. What either of them
+// delivered is charged once. Started again, it gets a new identity and runs in parallel with the other.
 func TestCopiedDataDirectory(t *testing.T) {
 	t.Parallel()
 	for _, store := range []string{"SQLite", "PostgreSQL"} {
@@ -94,7 +94,7 @@ func TestCopiedDataDirectory(t *testing.T) {
 					}
 				}
 				if status, err := newer.getJSON("/v1/generation?id="+r.id, &is); err != nil || status != http.StatusOK || is.Data.Cost != r.usage.Cost {
-					t.Errorf("%s: status %d, %v; charged %s, told %s", r.id, status, err, is.Data.Cost, r.usage.Cost)
+					t.Errorf("%s: status %d, %v; charged %s, reported %s", r.id, status, err, is.Data.Cost, r.usage.Cost)
 				}
 			}
 		})

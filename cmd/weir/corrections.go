@@ -15,14 +15,14 @@ import (
 	"weir/internal/money"
 )
 
-// why are the flags that every correction has.
+// why are the flags of every correction.
 type why struct {
 	Reason    string `help:"The reason; the user can read it." required:"" placeholder:"TEXT"`
 	Reference string `help:"Id of the case, ticket or letter; each id moves money once." required:"" placeholder:"ID"`
 	Actor     string `help:"Your name, for the audit log." placeholder:"NAME"`
 }
 
-// by is who the audit log names.
+// by returns the actor for the audit log.
 func (w *why) by() (audit.Actor, error) {
 	if w.Actor == "" {
 		return operator, nil
@@ -72,7 +72,7 @@ func (c *ledgerAdjustCmd) Run(ctx context.Context) error {
 	return nil
 }
 
-// told says of what was posted before that nothing changed.
+// reported prints, for a reference that was posted before, that nothing changed.
 func reported(p *ledger.Posted) {
 	if p.Repeated {
 		fmt.Printf("Reference %s was posted before, %s by %s; nothing changed.\n", p.Reference(), p.At.Format(time.DateTime), p.Actor)

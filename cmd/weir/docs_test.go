@@ -9,7 +9,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 )
 
-// The commands of the operator's page work as they are written, one after another.
+// The commands of the operator's page work as they are written, in their order.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating.md")
@@ -20,7 +20,7 @@ func TestDocumentedCommands(t *testing.T) {
 	commands := 0
 	for _, line := range strings.Split(string(text), "\n") {
 		line, indented := strings.CutPrefix(line, "    ")
-		// A node would stay, and these values are of the reader's own ledger.
+		// Skipped: a node would not end, and these values belong to the reader's ledger.
 		if !indented || !strings.HasPrefix(line, "weir ") || strings.HasPrefix(line, "weir serve") || strings.Contains(line, "…") && !strings.HasPrefix(line, "weir audit verify  ") {
 			continue
 		}

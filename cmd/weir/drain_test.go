@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// status asks an address of the node that needs no key.
+// status requests a path of the node without a key, and returns the HTTP status.
 func (n *node) status(t *testing.T, url string) int {
 	t.Helper()
 	res, err := n.client.Get(url)
@@ -23,7 +23,7 @@ func (n *node) status(t *testing.T, url string) int {
 	return res.StatusCode
 }
 
-// openStreams begins streams and waits until each has its first frame. They give their ends to end.
+// openStreams begins streams and waits until each has its first frame. Their results are passed to end.
 func (n *node) openStreams(t *testing.T, count int, prompt string, end func(reply, *broken)) *sync.WaitGroup {
 	t.Helper()
 	var began atomic.Int64
@@ -37,7 +37,7 @@ func (n *node) openStreams(t *testing.T, count int, prompt string, end func(repl
 	return wg
 }
 
-// exited waits until the process has ended and checks that it says so as one who did all work.
+// wantExit waits until the process has ended, and checks that it reports success.
 func (n *node) wantExit(t *testing.T) {
 	t.Helper()
 	waitFor(t, "the node to end", n.ended)
@@ -46,8 +46,8 @@ func (n *node) wantExit(t *testing.T) {
 	}
 }
 
-// A node that is told to end, even twice, tells load balancers at once, sends clients away with their next answer, and drops neither
-// a call nor a stream.
+// A node that gets a termination signal, even twice, reports it to load balancers at once, closes client connections after their next
+// answer, and drops no call and no stream.
 func TestDrainDropsNothing(t *testing.T) {
 	t.Parallel()
 	const workers, streams = 8, 100
@@ -64,7 +64,7 @@ func TestDrainDropsNothing(t *testing.T) {
 	var calls sync.WaitGroup
 	for i := range workers {
 		calls.Go(func() {
-			for { // until the node says that it wants no more of us
+			for { // until the node closes connections after an answer
 				r, bad := s.whole(t.Context(), fmt.Sprintf("[[sim delay=20ms]] call %d", i))
 				keep(r, bad)
 				if bad != nil || r.last {
@@ -82,7 +82,7 @@ func TestDrainDropsNothing(t *testing.T) {
 	if status := s.status(t, s.AdminURL+"/healthz"); status != http.StatusOK {
 		t.Errorf("a draining node is healthy, not %d", status)
 	}
-	s.signal(t, syscall.SIGTERM) // does not shorten anything
+	s.signal(t, syscall.SIGTERM) // must not shorten the drain
 	calls.Wait()
 	open.Wait()
 	s.wantExit(t)
@@ -94,14 +94,14 @@ func TestDrainDropsNothing(t *testing.T) {
 	verify(t, "-c", s.file)
 }
 
-// What is left at the drain's deadline is told so, settled for what was delivered, and cut.
+// Calls that still run at the drain's deadline are cut, with an error, and charged for what was delivered.
 func TestDrainDeadline(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, settings{price: "0.4", server: "shutdown_delay: 0s\n  drain_timeout: 100ms"})
 	s.endsEarly(t, func() { s.signal(t, syscall.SIGTERM) })
 }
 
-// An operator who interrupts twice does not want to wait.
+// A second interrupt ends the drain at once.
 func TestSecondInterrupt(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, settings{price: "0.4", server: "shutdown_delay: 300s"})
@@ -165,7 +165,7 @@ func (s *site) endsEarly(t *testing.T, end func()) {
 	verify(t, "-c", s.file)
 }
 
-// simulated is what the site's simulator counts.
+// simulated returns the request counts of the site's simulator.
 func (s *site) simulated(t *testing.T) (total struct{ Requests, Open, Cancelled int }) {
 	t.Helper()
 	var stats struct {

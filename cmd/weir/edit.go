@@ -17,7 +17,7 @@ import (
 	"weir/internal/rate"
 )
 
-// editor opens the store and what changes the catalog in it.
+// editor opens the store, and an editor of the catalog in it.
 func (p *place) editor(ctx context.Context, create bool) (*app.Office, *edit.Editor, error) {
 	cfg, err := p.load("")
 	if err != nil {
@@ -35,7 +35,7 @@ func (p *place) editor(ctx context.Context, create bool) (*app.Office, *edit.Edi
 	return o, e, nil
 }
 
-// soon ends the sentences about changes that running nodes take over.
+// soon ends the messages about changes that running nodes apply by themselves.
 const soon = "running nodes know within 5 seconds."
 
 type providerCmd struct {
@@ -56,7 +56,7 @@ type endpointCmd struct {
 	Remove  endpointSwitchCmd `cmd:"" help:"Remove an endpoint from the database; a built-in one is as before."`
 }
 
-// fields reads NAME=VALUE arguments; NAME= unsets.
+// fields parses NAME=VALUE arguments; NAME= unsets.
 func fields(args []string) (set edit.Spec, unset []string, err error) {
 	set = edit.Spec{}
 	for _, arg := range args {
@@ -73,7 +73,7 @@ func fields(args []string) (set edit.Spec, unset []string, err error) {
 	return set, unset, nil
 }
 
-// change makes one change and says what came of it.
+// change makes one change and prints its result.
 func (p *place) change(ctx context.Context, c edit.Change, done string) error {
 	o, e, err := p.editor(ctx, c.Create)
 	if err != nil {
@@ -93,7 +93,7 @@ func (p *place) change(ctx context.Context, c edit.Change, done string) error {
 	return nil
 }
 
-// secretFrom is where a credential is read from: never from an argument, which others on the machine could see.
+// secretFrom is the source of a credential. It is never an argument, because other users of the machine can see arguments.
 type secretFrom struct {
 	KeyFile string `name:"api-key-file" help:"File with the provider's API key, or - for standard input. It is stored encrypted; see secrets in the configuration." placeholder:"FILE"`
 }
@@ -260,7 +260,7 @@ func (c *endpointListCmd) Run(ctx context.Context) error {
 			}
 			p := &v.Pricing
 			prompt := p.Base.Prompt.String()
-			if !p.Base.Prompt.Set && !p.Base.Completion.Set { // priced by something else than tokens
+			if !p.Base.Prompt.Set && !p.Base.Completion.Set { // not priced by tokens
 				prompt = headline(p)
 			}
 			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%s\t%s\t%s\n", v.ID, origin(v.Origin, v.Where), state(v.On), prompt, p.Base.Completion, p.List, p.Rate)
@@ -276,7 +276,7 @@ type endpointAddCmd struct {
 }
 
 func (c *endpointAddCmd) Run(ctx context.Context) error {
-	if provider, model, joined := strings.Cut(c.Provider, "/"); joined { // as the other commands name an endpoint
+	if provider, model, joined := strings.Cut(c.Provider, "/"); joined { // the form of other commands for an endpoint
 		if c.Model != "" {
 			c.Fields = slices.Insert(c.Fields, 0, c.Model)
 		}

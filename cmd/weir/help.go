@@ -6,7 +6,7 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-// examples has what the help of each command begins with. Units: rubles, and durations such as 720h.
+// examples are printed at the start of each command's help. Units: rubles, and durations such as 720h.
 var examples = map[string]string{
 	"serve":                            "weir serve -c weir.yaml",
 	"demo":                             "weir demo --listen 127.0.0.1:8080 --balance 1000",

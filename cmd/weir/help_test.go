@@ -10,7 +10,7 @@ import (
 
 var word = regexp.MustCompile(`'[^']*'|\S+`)
 
-// Each command has an example, which it accepts.
+// Each command has an example, and accepts it.
 func TestExamples(t *testing.T) {
 	t.Parallel()
 	leaves := 0

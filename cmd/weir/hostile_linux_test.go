@@ -20,11 +20,11 @@ import (
 
 const (
 	heapLimit    = "400MiB"
-	addressLimit = 4 << 20 // KiB; a Go program has reserved about two before it does anything
+	addressLimit = 4 << 20 // KiB; a Go program reserves about two GiB at its start
 	mostResident = 600 << 10
 )
 
-// procField is a number in a line of a process's status, such as VmHWM in KiB.
+// procField returns a number from a process's status, such as VmHWM in KiB.
 func procField(t *testing.T, pid int, name string) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
@@ -44,7 +44,7 @@ func procField(t *testing.T, pid int, name string) int {
 	return 0
 }
 
-// childTime is the processor time of the children that a process has had, in ticks of the clock.
+// childTime returns the processor time of a process's ended children, in clock ticks.
 func childTime(t *testing.T, pid int) int {
 	t.Helper()
 	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
@@ -82,7 +82,7 @@ func (n *node) ask(t *testing.T, key, content string) (int, string) {
 	return res.StatusCode, string(body)
 }
 
-// Hostile files do not take the gateway down, and nobody else notices them. Not parallel: it measures memory and keeps processors busy.
+// Malicious files do not stop the gateway, and do not affect other users. Not parallel: it measures memory and uses much processor time.
 func TestHostileFiles(t *testing.T) {
 	s := &site{dir: t.TempDir(), upstream: simulator(t), node: &node{client: newClient(t)}}
 	s.file = s.dir + "/weir.yaml"
@@ -102,7 +102,7 @@ func TestHostileFiles(t *testing.T) {
 
 	type hostile struct {
 		name, content string
-		text          int // bytes that can be read of it
+		text          int // bytes of text that can be extracted
 	}
 	var files []hostile
 	for i, f := range pdftest.Files() {
@@ -144,7 +144,7 @@ func TestHostileFiles(t *testing.T) {
 	calls := 0
 	for _, f := range files {
 		todo <- f
-		for range 10 { // while it is read
+		for range 10 { // while the file is being read
 			if status, body := s.ask(t, keys["quiet"], `"hello"`); status != http.StatusOK {
 				t.Errorf("another user's call: %d %s", status, body)
 			}

@@ -26,7 +26,7 @@ func (n *node) named(ctx context.Context, name, body string) (int, http.Header, 
 	return resp.StatusCode, resp.Header, string(text), err
 }
 
-// What a killed process had answered it answers again afterwards without a charge; what it had not, is free at once.
+// After a kill, an answer that was complete is replayed without a charge. A key without a complete answer can be used again at once.
 func TestKillKeepsNamedAnswers(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

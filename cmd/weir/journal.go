@@ -47,7 +47,7 @@ func (c *journalInspectCmd) Run() error {
 	return err
 }
 
-// wording says of a file in words what is wrong with it.
+// wording describes what is wrong with a file.
 func wording(s *journal.Segment) string {
 	text := "whole"
 	if s.Damaged() {

@@ -17,7 +17,7 @@ import (
 	"weir/internal/money"
 )
 
-// load has clients call until stop closes; it ends when their last calls have.
+// load has clients call until stop closes. It returns when their last calls have ended.
 func (b *books) load(ctx context.Context, t *testing.T, stop <-chan struct{}, wg *sync.WaitGroup) {
 	for _, m := range b.members {
 		for range 4 {
@@ -39,10 +39,10 @@ func (b *books) load(ctx context.Context, t *testing.T, stop <-chan struct{}, wg
 	}
 }
 
-// style is one of the three ways to ask a model.
+// style is one of the three client styles for text models.
 type style struct {
 	path, body string
-	stream     string // member that asks for one
+	stream     string // member that requests a stream
 	cost       func(t *testing.T, text string) (money.Nano, bool)
 }
 
@@ -57,7 +57,7 @@ var (
 	usageMember = regexp.MustCompile(`"stop_reason":"[^}]*}?,"usage":\{"input_tokens":(\d+),"cache_creation_input_tokens":(\d+),"cache_read_input_tokens":(\d+),"output_tokens":(\d+)[,}]`)
 )
 
-// reportedCost is the cost that an answer or the beginning of one told.
+// reportedCost returns the cost in an answer, or in the beginning of one.
 func reportedCost(t *testing.T, text string) (money.Nano, bool) {
 	found := costMember.FindStringSubmatch(text)
 	if found == nil {
@@ -66,7 +66,7 @@ func reportedCost(t *testing.T, text string) (money.Nano, bool) {
 	return rubles(t, json.Number(found[1])), true
 }
 
-// reportedUsage is what the last usage of an answer in the messages style costs, which tells none itself.
+// reportedUsage returns the cost of the last usage of an answer in the messages style, which contains no cost.
 func reportedUsage(t *testing.T, text string) (money.Nano, bool) {
 	found := usageMember.FindStringSubmatch(text)
 	if found == nil {
@@ -86,7 +86,7 @@ func reportedUsage(t *testing.T, text string) (money.Nano, bool) {
 	return cost, true
 }
 
-// call is one call in any style, whole or streamed, of a provider in any mood, by a client who may hang up.
+// call is one call, in any style, whole or streamed, with any behaviour of the provider, by a client that may hang up.
 func (m *member) call(ctx context.Context, t *testing.T, n *node, by *customer, rng *rand.Rand) {
 	mood := fmt.Sprintf("gap=%dms frames=%d", rng.IntN(6), 1+rng.IntN(12))
 	switch rng.IntN(12) {
@@ -121,7 +121,7 @@ func (m *member) noteAnswer(a answer) {
 	m.reported = append(m.reported, a)
 }
 
-// send sends a request and reads at most so many bytes of the answer before it hangs up. It returns what came.
+// send sends a request and reads at most so many bytes of the answer before it hangs up. It returns the bytes.
 func (m *member) send(ctx context.Context, n *node, by *customer, path, body string, most int) (id, text string) {
 	ctx, hangUp := context.WithCancel(ctx)
 	defer hangUp()
@@ -150,7 +150,7 @@ func (m *member) send(ctx context.Context, n *node, by *customer, path, body str
 	return res.Header.Get("X-Generation-Id"), got.String()
 }
 
-// video has one video made, and waits for it at whatever nodes live.
+// video makes one video, and waits for it on any running node.
 func (b *books) video(ctx context.Context, t *testing.T, m *member, prompt string, stop <-chan struct{}) {
 	by := b.customers[len(b.customers)-1]
 	n := m.alive(stop)
@@ -160,7 +160,7 @@ func (b *books) video(ctx context.Context, t *testing.T, m *member, prompt strin
 	_, text := m.send(ctx, n, by, "/v1/videos", fmt.Sprintf(`{"model":"test/film","prompt":%q}`, prompt), 1<<20)
 	var job struct{ ID string }
 	if json.Unmarshal([]byte(text), &job) != nil || job.ID == "" {
-		return // refused, or cut off: then the job is there or not, and ends by itself
+		return // refused or cut off: if there is a job, it ends by itself
 	}
 	tick := time.NewTicker(20 * time.Millisecond)
 	defer tick.Stop()

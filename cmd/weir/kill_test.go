@@ -28,11 +28,11 @@ var (
 	killsSeed = flag.Uint64("kills.seed", 0, "plays the load and the kills of TestKills by this seed, as far as timing allows; 0: a random one")
 )
 
-// killsPerRound is how many kills one set of books sees: new books keep verify quick.
+// killsPerRound is the number of kills per database. A new, small database keeps verify fast.
 const killsPerRound = 50
 
-// Three nodes are killed again and again at random moments of a mixed load: after each kill the books are balanced, what a client was
-// told to cost is charged once, and when all is quiet nothing is held and nothing of a top-up is missing.
+// Three nodes are killed again and again at random moments under mixed load. After each kill the ledger is balanced, and each cost that a
+// client received is charged once. When all is quiet no hold remains and no part of a top-up is missing.
 func TestKills(t *testing.T) {
 	t.Parallel()
 	if testing.Short() {
@@ -60,20 +60,20 @@ func TestKills(t *testing.T) {
 	}
 }
 
-// siege is what the rounds on one store share.
+// siege is the shared state of the rounds on one store.
 type siege struct {
 	postgres bool
 	upstream string
 	client   *http.Client
 
 	mu       sync.Mutex
-	ready    []time.Duration // how long starts after a kill took
-	checked  []time.Duration // and the verification after it
+	ready    []time.Duration // durations of starts after a kill
+	checked  []time.Duration // durations of the verification after it
 	kills    int
-	early    int // of them before the node was ready
-	reported int // answers whose cost a client saw
+	early    int // kills before the node was ready
+	reported int // answers whose cost a client received
 	paid     int // top-ups, corrections, refunds
-	frozen   int // nodes that slept until others had taken their leases
+	frozen   int // nodes that were stopped until others had taken their leases
 }
 
 func (s *siege) report(t *testing.T) {
@@ -87,7 +87,7 @@ func (s *siege) report(t *testing.T) {
 	promised(t, "ready after a kill, in the middle", s.ready[len(s.ready)/2], 3*time.Second)
 }
 
-// member is one of three nodes, through all of its lives.
+// member is one of three nodes, over all its restarts.
 type member struct {
 	*site
 	siege *siege
@@ -95,21 +95,21 @@ type member struct {
 	rng   *rand.Rand
 
 	mu       sync.Mutex
-	life     *node         // nil while it is dead
-	changed  chan struct{} // closed with the next start
-	reported []answer      // not yet compared with the books
+	life     *node         // the running process; nil while it is dead
+	changed  chan struct{} // closed at the next start
+	reported []answer      // not yet compared with the ledger
 	all      []answer
-	refunded string // the last of them that was
+	refunded string // the last refunded answer
 
 	fuse  atomic.Int64  // events until the node is killed
-	burnt chan struct{} // gets one when it is
-	turns chan struct{} // calls that clients may make before the next kill: books that grow without bound would take long to verify
+	burnt chan struct{} // receives when it is killed
+	turns chan struct{} // calls that clients may make before the next kill: without a limit, verification would become slow
 }
 
-// fuseMost is the longest fuse; a call is an event at least.
+// fuseMost is the longest fuse; each call is at least one event.
 const fuseMost = 150
 
-// customer is a user whom a round's load belongs to.
+// customer is a user of a round's load.
 type customer struct {
 	name, key, file string
 	sent            atomic.Int64
@@ -118,18 +118,18 @@ type customer struct {
 	credited money.Nano
 }
 
-// answer is what a client was told: a generation and its cost.
+// answer is a client's view of an answer: generation and cost.
 type answer struct {
 	by   *customer
 	id   string
 	cost money.Nano
 }
 
-// books are what one or three nodes keep, with the customers in them.
+// books are the database of one or three nodes, with its customers.
 type books struct {
 	members   []*member
-	customers []*customer  // the last one has videos made, the others chat
-	refs      atomic.Int64 // of payments
+	customers []*customer  // the last one makes videos, the others chat
+	refs      atomic.Int64 // numbers of payments
 }
 
 func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
@@ -167,7 +167,7 @@ func (s *siege) round(t *testing.T, rng *rand.Rand, kills int) {
 	}
 }
 
-// open makes empty books with three nodes: one for all of them, or one for each.
+// open makes an empty database with three nodes: one for all of them, or one for each.
 func (s *siege) open(t *testing.T, rng *rand.Rand) (all []*books) {
 	t.Helper()
 	dsn := ""
@@ -215,7 +215,7 @@ log: {access: false}
 `
 }
 
-// enrol adds customers: one who has enough, one whose wallet is often nearly empty, one who makes videos.
+// enrol adds customers: one with enough money, one whose wallet is often nearly empty, one that makes videos.
 func (b *books) enrol(t *testing.T, file string) {
 	t.Helper()
 	for _, c := range []*customer{{name: "anna", credited: 1000 * money.Ruble}, {name: "boris", credited: money.Ruble}, {name: "vera", credited: 100_000 * money.Ruble}} {
@@ -238,7 +238,7 @@ func (m *member) start(t *testing.T) {
 	close(m.changed)
 }
 
-// alive is the node once it lives; nil when stop closes before.
+// alive waits for the node and returns it; nil if stop closes first.
 func (m *member) alive(stop <-chan struct{}) *node {
 	for {
 		m.mu.Lock()
@@ -260,7 +260,7 @@ func (m *member) alive(stop <-chan struct{}) *node {
 	}
 }
 
-// event is something that a client sent or got. The one with which the fuse has burnt down kills the node.
+// event counts something that a client sent or received. The last event of the fuse kills the node.
 func (m *member) event() {
 	if m.fuse.Add(-1) != 0 {
 		return
@@ -302,7 +302,7 @@ func (m *member) killAnytime(t *testing.T) {
 	m.bury(t)
 }
 
-// refill lets clients make as many calls as the longest fuse takes.
+// refill allows clients as many calls as the longest fuse takes.
 func (m *member) refill() {
 	for {
 		select {
@@ -313,7 +313,7 @@ func (m *member) refill() {
 	}
 }
 
-// turn waits until a client may call; it returns nil when stop closes before.
+// turn waits until a client may call; it returns nil if stop closes first.
 func (m *member) turn(stop <-chan struct{}) *node {
 	select {
 	case <-m.turns:
@@ -323,7 +323,7 @@ func (m *member) turn(stop <-chan struct{}) *node {
 	}
 }
 
-// revive starts the node again and checks that the books are whole.
+// revive starts the node again and verifies the ledger.
 func (m *member) revive(t *testing.T) {
 	t.Helper()
 	began := time.Now()
@@ -340,7 +340,7 @@ func (m *member) revive(t *testing.T) {
 	m.siege.checked = append(m.siege.checked, checked)
 }
 
-// evict has one node dead, and another one asleep, until the others have taken their leases back. Who wakes begins anew.
+// evict keeps one node dead and another one stopped, until the others have taken back their leases. The stopped one then restarts.
 func (b *books) evict(t *testing.T) {
 	t.Helper()
 	const gone = "its leases went back"
@@ -362,14 +362,14 @@ func (b *books) evict(t *testing.T) {
 	asleep.siege.frozen++
 }
 
-// bury waits until the node has ended, and has clients wait for its next life.
+// bury waits until the node has ended, and makes clients wait for its next start.
 func (m *member) bury(t *testing.T) {
 	<-m.exited
 	if m.err == nil || m.err.Error() != "signal: killed" {
 		t.Errorf("a node ended by itself: %v\n%s", m.err, m.stderr)
 	}
 	for line := range strings.Lines(m.stderr.String()) {
-		// A node that sleeps in a transaction keeps its rows locked until the server ends it, and the others' settlements wait so long.
+		// A node stopped in a transaction keeps its rows locked until the server ends it, which delays the settlements of others.
 		if strings.Contains(line, `"level":"ERROR"`) && !strings.Contains(line, "settlements wait in the journal") {
 			t.Errorf("a node complained: %s", line)
 		}
@@ -379,11 +379,11 @@ func (m *member) bury(t *testing.T) {
 	m.life, m.changed = nil, make(chan struct{})
 }
 
-// killStarting starts the node and kills it at a random moment before or soon after it is ready.
+// killStarting starts the node and kills it at a random moment, before or soon after it is ready.
 func (m *member) killStarting(t *testing.T) {
 	t.Helper()
 	p := start(t, nil, "serve", "-c", m.file)
-	<-time.After(time.Duration(m.rng.Int64N(int64(150 * time.Millisecond)))) // there is no state to wait for: any moment will do
+	<-time.After(time.Duration(m.rng.Int64N(int64(150 * time.Millisecond)))) // any moment is right, so there is no state to wait for
 	p.kill()
 	verify(t, "-c", m.file)
 	m.siege.mu.Lock()
@@ -392,7 +392,7 @@ func (m *member) killStarting(t *testing.T) {
 	m.siege.early++
 }
 
-// compare looks up what clients were told since the last time.
+// compare checks the answers since the last comparison against the ledger.
 func (m *member) compare(t *testing.T) {
 	t.Helper()
 	m.mu.Lock()
@@ -415,20 +415,20 @@ func (m *member) wantCharge(t *testing.T, a answer) {
 	}
 	status, err := m.getAs(a.by, "/v1/generation?id="+a.id, &g)
 	if err != nil || status != http.StatusOK || g.Data.ID != a.id {
-		t.Errorf("%s was told to cost %s and is not recorded: status %d, %v", a.id, a.cost, status, err)
+		t.Errorf("%s reported a cost of %s and is not recorded: status %d, %v", a.id, a.cost, status, err)
 	} else if got := rubles(t, g.Data.TotalCost); got != a.cost {
-		t.Errorf("%s was told to cost %s, charged was %s", a.id, a.cost, got)
+		t.Errorf("%s reported a cost of %s, charged was %s", a.id, a.cost, got)
 	}
 }
 
-// getAs asks the node that lives now for something of a customer's.
+// getAs sends a GET request of a customer to the running node.
 func (m *member) getAs(c *customer, path string, into any) (int, error) {
 	n := *m.site.node
 	n.APIKey = c.key
 	return n.getJSON(path, into)
 }
 
-// quiet checks what must hold when no call is under way any more.
+// quiet checks what must hold when no call is running.
 func (b *books) quiet(t *testing.T) {
 	t.Helper()
 	for _, m := range b.members {
@@ -447,7 +447,7 @@ func (b *books) quiet(t *testing.T) {
 			seen[a.id] = true
 			reported[a.by]++
 			sums[a.by] += a.cost
-			m.wantCharge(t, a) // still, after all that was applied since
+			m.wantCharge(t, a) // after all changes since then, too
 		}
 	}
 	s := b.members[0].siege
@@ -478,22 +478,22 @@ type walletState struct {
 	TotalCredits json.Number `json:"total_credits"`
 }
 
-// balanced checks a customer's wallet against what clients know.
+// balanced compares a customer's wallet with the sum of its payments and charges.
 func (b *books) balanced(t *testing.T, c *customer, reported int64, sum money.Nano) {
 	t.Helper()
 	is := b.members[0].credits(t, c)
 	credited, charged, balance := rubles(t, is.TotalCredits), rubles(t, is.TotalUsage), rubles(t, is.Balance)
 	calls := b.charges(t, c)
-	t.Logf("%s: %s credited, %s charged for %d calls of %d sent; %d were told to cost %s", c.name, credited, charged, calls, c.sent.Load(), reported, sum)
+	t.Logf("%s: %s credited, %s charged for %d calls of %d sent; %d reported a cost, in total %s", c.name, credited, charged, calls, c.sent.Load(), reported, sum)
 	if credited != c.credited || balance != credited-charged {
 		t.Errorf("%s: topped up by %s, credited are %s; charged are %s, the balance is %s", c.name, c.credited, credited, charged, balance)
 	}
 	if calls < reported || calls > c.sent.Load() || charged < sum {
-		t.Errorf("%s: %d calls were sent and %d charged with %s, %d of them were told to cost %s", c.name, c.sent.Load(), calls, charged, reported, sum)
+		t.Errorf("%s: %d calls were sent and %d charged with %s, %d of them reported a cost, in total %s", c.name, c.sent.Load(), calls, charged, reported, sum)
 	}
 }
 
-// charges is how many calls of a customer the books have.
+// charges returns the number of a customer's charged calls.
 func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	t.Helper()
 	cfg, err := config.Load(c.file, func(string) (string, bool) { return "", false }, nil)
@@ -519,7 +519,7 @@ func (b *books) charges(t *testing.T, c *customer) (calls int64) {
 	return calls
 }
 
-// payment is what a command moves.
+// payment is a movement of money by a command.
 type payment struct {
 	by     *customer
 	amount money.Nano
@@ -550,7 +550,7 @@ func (p *payment) make(t *testing.T, rng *rand.Rand) {
 	p.by.credited += p.amount
 }
 
-// payment is the next one: a top-up, a correction, or the refund of an answer.
+// payment returns the next payment: a top-up, a correction, or the refund of an answer.
 func (m *member) payment() *payment {
 	by := m.books.customers[m.rng.IntN(len(m.books.customers))]
 	ref := fmt.Sprint("case-", m.books.refs.Add(1))

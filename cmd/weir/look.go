@@ -35,7 +35,7 @@ type ledgerVerifyCmd struct {
 	WriteAnchor string `help:"Write length and hash of the chain to this file, if the ledger is balanced. Store it where users of the database cannot change it." placeholder:"FILE"`
 }
 
-// errNotBalanced ends verify with exit code 1; the report has said the rest.
+// errNotBalanced ends verify with exit code 1. The report already contains the details.
 var errNotBalanced = errors.New("the ledger is not balanced")
 
 func (c *ledgerVerifyCmd) Run(ctx context.Context) error {
@@ -114,7 +114,7 @@ type catalogCmd struct {
 	History  catalogHistoryCmd `cmd:"" help:"List the changes that were made at run time."`
 }
 
-// built is the catalog that the configuration gives together with the database, if there is one.
+// built returns the catalog of the configuration and, if there is one, the database.
 func (p *place) built(ctx context.Context) (*edit.Built, error) {
 	cfg, err := p.load("")
 	if err != nil {
@@ -134,7 +134,7 @@ func built(ctx context.Context, cfg config.Config) (*edit.Built, error) {
 	return b, nil
 }
 
-// snapshot is built without what only changes need.
+// snapshot returns the catalog alone, without the parts that only editing needs.
 func (p *place) snapshot(ctx context.Context) (*catalog.Snapshot, error) {
 	cfg, err := p.load("")
 	if err != nil {
@@ -202,7 +202,7 @@ func (c *routeExplainCmd) Run(ctx context.Context) error {
 	return err
 }
 
-// defaults are the preferences of the user or the key that the flags name.
+// defaults returns the preferences of the user or key in the flags.
 func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d apikey.Defaults, err error) {
 	if c.User == "" && c.Key == "" {
 		return d, nil
@@ -227,7 +227,7 @@ func (c *routeExplainCmd) defaults(ctx context.Context, cfg config.Config) (d ap
 	return apikey.Defaults{Account: found.AccountPreferences, Key: found.Preferences}, err
 }
 
-// request is the chat request to explain.
+// request returns the chat request to explain.
 func (c *routeExplainCmd) request() ([]byte, error) {
 	switch {
 	case c.Body != "" && c.Model != "":

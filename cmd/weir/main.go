@@ -1,4 +1,4 @@
-// Command weir runs the gateway, its demo and its simulator, and keeps users, keys and money in order.
+// Command weir runs the gateway, its demo and its simulator, and manages users, keys, money and the catalog.
 package main
 
 import (
@@ -20,7 +20,7 @@ import (
 // version is set by the build.
 var version = "dev"
 
-// place says where a command finds its configuration and data.
+// place holds the flags for the configuration file and the data directory.
 type place struct {
 	Config string `short:"c" help:"Configuration file (see weir.example.yaml). Without it, defaults and WEIR_* variables apply." placeholder:"FILE" env:"WEIR_CONFIG"`
 	Data   string `help:"Data directory; overrides data_dir of the configuration." placeholder:"DIR"`
@@ -45,7 +45,7 @@ type commands struct {
 func main() { os.Exit(run(os.Args[1:])) }
 
 func run(args []string) int {
-	if pdftext.IsChild(args) { // not for people, and so not among the commands
+	if pdftext.IsChild(args) { // internal, so it is not listed as a command
 		return pdftext.Main(args, os.Stdin, os.Stdout)
 	}
 	var c commands
@@ -72,7 +72,7 @@ func newParser(c *commands) *kong.Kong {
 		kong.Vars{"version": version})
 }
 
-// sentence is what a person at the keyboard needs of an error: the public words, and the cause behind them where it tells more.
+// sentence returns the message of an error for a person: the public text, and the cause if it says more.
 func sentence(err error) string {
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -133,7 +133,7 @@ func (c *simCmd) Run(ctx context.Context) error {
 	return app.Simulate(ctx, app.SimOptions{Listen: c.Listen, Key: c.Key, Out: os.Stdout, Signals: signals()})
 }
 
-// signals delivers the signals that a running node answers: TERM and INT drain, HUP reloads.
+// signals delivers the signals that a running node handles: TERM and INT drain, HUP reloads.
 func signals() <-chan os.Signal {
 	c := make(chan os.Signal, 4)
 	signal.Notify(c, syscall.SIGTERM, syscall.SIGINT, syscall.SIGHUP)

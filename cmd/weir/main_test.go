@@ -9,8 +9,8 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// TestMain makes the test binary serve as the program weir, for scripts and for tests of the whole process. So a run with the race
-// detector has it in the nodes, too.
+// TestMain makes the test binary run as the program weir, for scripts and for tests with whole processes. With the race detector the nodes
+// have it, too.
 func TestMain(m *testing.M) {
 	testscript.Main(pgtest.Main(m), map[string]func(){"weir": func() { os.Exit(run(os.Args[1:])) }})
 }

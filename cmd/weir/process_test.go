@@ -19,19 +19,19 @@ import (
 	"time"
 )
 
-// patience is how much longer than promised a bounded wait may take: tests share few cores with others, and may run with the race
-// detector. What took longer than promised is told in the log.
+// patience is the factor by which a bounded wait may exceed its promise: tests share few cores, and may run with the race detector. The log
+// reports waits over the promise.
 const patience = 6
 
-// process is a running weir and what it wrote.
+// process is a running weir and its output.
 type process struct {
 	cmd    *exec.Cmd
 	stderr *lines
 	exited chan struct{} // closed when it has ended
-	err    error         // how; valid once exited is closed
+	err    error         // its result; valid once exited is closed
 }
 
-// lines collects an output, and hands out its lines as they come.
+// lines collects an output, and delivers its lines as they arrive.
 type lines struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -49,7 +49,7 @@ func (l *lines) String() string {
 	return l.text.String()
 }
 
-// with returns the last whole line that contains word, "" when there is none.
+// with returns the last whole line that contains word, "" if there is none.
 func (l *lines) with(word string) string {
 	found := ""
 	for line := range strings.Lines(l.String()) {
@@ -60,13 +60,13 @@ func (l *lines) with(word string) string {
 	return found
 }
 
-// environment is what programs under test see: no provider's key of the machine, so that nothing leaves it.
+// environment is the environment of programs under test. It has no provider's key of the machine, so that no request leaves it.
 func environment(more ...string) []string {
 	return append([]string{"PATH=" + os.Getenv("PATH"), "HOME=" + os.TempDir(), "TZ=UTC",
 		"WEIR_SERVER_LIMITS_MAX_STREAMS_PER_KEY=1000"}, more...) // one key has all the streams of a test
 }
 
-// start runs weir and returns once it has written its first line to its standard output, if firstLine is not nil.
+// start runs weir. If firstLine is not nil, it returns once weir has written its first line to standard output.
 func start(t *testing.T, firstLine *string, args ...string) *process {
 	t.Helper()
 	return startIn(t, environment(), firstLine, args...)
@@ -115,7 +115,7 @@ func (p *process) signal(t *testing.T, sig syscall.Signal) {
 	}
 }
 
-// kill ends the process at once; harmless when it has ended.
+// kill ends the process at once. It does nothing after the end.
 func (p *process) kill() {
 	_ = p.cmd.Process.Kill()
 	<-p.exited
@@ -147,7 +147,7 @@ func newClient(t *testing.T) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-// startDemo starts a node with its own simulator on dir and waits until it has printed its line. more is added to its environment.
+// startDemo starts a node with its simulator on dir and waits for its output line. more is added to its environment.
 func startDemo(t *testing.T, dir string, more ...string) *node {
 	t.Helper()
 	n := &node{client: newClient(t), model: "sim/chat"}
@@ -159,7 +159,7 @@ func startDemo(t *testing.T, dir string, more ...string) *node {
 	return n
 }
 
-// simulator starts the simulator in a process of its own and returns its base URL.
+// simulator starts the simulator in a separate process and returns its base URL.
 func simulator(t *testing.T) string {
 	t.Helper()
 	line := ""
@@ -171,13 +171,13 @@ func simulator(t *testing.T) string {
 	return url
 }
 
-// site is a node with a configuration file, behind which a simulator runs in a process of its own.
+// site is a node with a configuration file, and a simulator in a separate process.
 type site struct {
 	*node
 	dir, file, upstream string
 }
 
-// settings of a site's configuration that tests change.
+// settings are the parts of a site's configuration that tests change.
 type settings struct {
 	price  string // of an answer token
 	server string // a line of the server's section
@@ -203,7 +203,7 @@ providers:
 `, c.server, filepath.Join(s.dir, "data"), s.upstream, c.price)
 }
 
-// write puts a configuration in place in one step, as editors and deployments do.
+// write replaces a configuration atomically, as editors and deployments do.
 func (s *site) write(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(s.file+".new", []byte(text), 0o600); err != nil {
@@ -214,7 +214,7 @@ func (s *site) write(t *testing.T, text string) {
 	}
 }
 
-// startSite serves a configuration, with a user who has a thousand rubles.
+// startSite serves a configuration, with a user with a thousand rubles.
 func startSite(t *testing.T, c settings) *site {
 	t.Helper()
 	dir := t.TempDir()
@@ -233,7 +233,7 @@ func (s *site) serve(t *testing.T) {
 	s.serveAs(t, start(t, nil, "serve", "-c", s.file))
 }
 
-// serveAs waits until a process that was started serves the site.
+// serveAs waits until a started process serves the site.
 func (s *site) serveAs(t *testing.T, p *process) {
 	t.Helper()
 	s.process = p
@@ -248,7 +248,7 @@ func (s *site) serveAs(t *testing.T, p *process) {
 	}
 }
 
-// weir runs one command to its end and returns what it printed.
+// weir runs one command and returns its output.
 func weir(t *testing.T, args ...string) string {
 	t.Helper()
 	return weirIn(t, environment(), args...)
@@ -293,14 +293,14 @@ func (n *node) getJSON(path string, into any) (int, error) {
 	return res.StatusCode, json.NewDecoder(res.Body).Decode(into)
 }
 
-// reply is an answer that reached the client whole.
+// reply is an answer that the client received completely.
 type reply struct {
 	id    string
 	usage usage
-	last  bool // the node said that it closes the connection
+	last  bool // the node announced that it closes the connection
 }
 
-// broken is an answer that did not.
+// broken is an answer that failed or was cut.
 type broken struct {
 	what string
 	err  error
@@ -313,7 +313,7 @@ func (b *broken) String() string {
 	return fmt.Sprintf("%s (%v)", b.what, b.err)
 }
 
-// usage is the member of answers and of last chunks that reports what they cost.
+// usage is the member of answers and last chunks that reports the cost.
 type usage struct {
 	PromptTokens     int64       `json:"prompt_tokens"`
 	CompletionTokens int64       `json:"completion_tokens"`
@@ -399,7 +399,7 @@ func (d *delivered) count() int {
 	return len(d.replies)
 }
 
-// verify runs the ledger's own recomputation: every check must hold.
+// verify runs weir verify: every check must succeed.
 func verify(t *testing.T, args ...string) {
 	t.Helper()
 	verifyIn(t, environment(), args...)
@@ -429,7 +429,7 @@ func verifyIn(t *testing.T, env []string, args ...string) {
 	}
 }
 
-// waitFor polls cond until it holds; the deadline only bounds a hang.
+// waitFor polls cond until it holds. The deadline only prevents a hang.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
@@ -444,7 +444,7 @@ func waitFor(t *testing.T, what string, cond func() bool) {
 	}
 }
 
-// promised reports how long something took that must take at most limit.
+// promised checks the time of something that must take at most limit.
 func promised(t *testing.T, what string, took, limit time.Duration) {
 	t.Helper()
 	t.Logf("%s: %v, promised %v", what, took.Round(time.Millisecond), limit)
@@ -453,7 +453,7 @@ func promised(t *testing.T, what string, took, limit time.Duration) {
 	}
 }
 
-// simulator asks the site's simulator.
+// simulator sends a request to the site's simulator.
 func (s *site) simulator(t *testing.T, method, path string, into any) {
 	t.Helper()
 	req, err := http.NewRequest(method, strings.TrimSuffix(s.upstream, "/v1")+path, nil)

@@ -14,10 +14,10 @@ import (
 	"weir/internal/money"
 )
 
-// prices of an answer token, one for each version of the configuration; no two give the same cost.
+// prices are those of an answer token, one for each version of the configuration. Each gives a different cost.
 func versionPrice(version int64) string { return fmt.Sprintf("0.4%02d1", version) }
 
-// wantCost checks that a call was charged with the prices of one version, from first to last.
+// wantCost checks that a call was charged at one of the versions from first to last.
 func wantCost(t *testing.T, r reply, first, last int64) {
 	t.Helper()
 	var reported []string
@@ -41,14 +41,14 @@ func wantCost(t *testing.T, r reply, first, last int64) {
 	t.Errorf("%s cost %s; by versions %d to %d it is one of %v", r.id, r.usage.Cost, first, last, reported)
 }
 
-// versions of a site's configuration: a call sees one between that in force when it begins and that written when it ends.
+// versions are those of a site's configuration: a call uses one between inForce at its start and written at its end.
 type versions struct{ inForce, written atomic.Int64 }
 
 func (v *versions) call(t *testing.T, send func() (reply, *broken)) {
 	first := v.inForce.Load()
 	r, bad := send()
 	if t.Context().Err() != nil {
-		return // the test has ended already
+		return // the test has already ended
 	}
 	if bad != nil {
 		t.Errorf("failed: %v", bad)
@@ -57,8 +57,8 @@ func (v *versions) call(t *testing.T, send func() (reply, *broken)) {
 	wantCost(t, r, first, v.written.Load())
 }
 
-// A configuration that changes twenty times under load fails no request: each is charged by one version, a stream by that which it began
-// with. A bad file changes nothing and is told with its line.
+// A configuration that changes twenty times under load fails no request. Each is charged by one version, a stream by the version at its
+// start. A bad file changes nothing, and its error has the line.
 func TestReloadUnderLoad(t *testing.T) {
 	t.Parallel()
 	const reloads = 20
@@ -100,7 +100,7 @@ func TestReloadUnderLoad(t *testing.T) {
 		})
 		v.written.Store(n + 1)
 		s.write(t, s.config(settings{price: versionPrice(n + 1)}))
-		if n%2 == 0 { // else the node finds the file changed by itself
+		if n%2 == 0 { // else the node finds the changed file itself
 			s.signal(t, syscall.SIGHUP)
 		}
 		waitFor(t, "the new price", func() bool { return s.price(t) == versionPrice(n+1) })
@@ -119,7 +119,7 @@ func TestReloadUnderLoad(t *testing.T) {
 	verify(t, "-c", s.file)
 }
 
-// wantRefused gives the node a bad file and waits until it has said where it is bad.
+// wantRefused gives the node a bad file and waits until it has logged the position of the error.
 func (s *site) wantRefused(t *testing.T, text, where string) {
 	t.Helper()
 	before, price := strings.Count(s.stderr.String(), "the new configuration is not used"), s.price(t)
@@ -134,7 +134,7 @@ func (s *site) wantRefused(t *testing.T, text, where string) {
 	}
 }
 
-// price is what the node asks for an answer token.
+// price returns the price that the node charges for an answer token.
 func (s *site) price(t *testing.T) string {
 	t.Helper()
 	var m struct {
@@ -146,7 +146,7 @@ func (s *site) price(t *testing.T) string {
 	return m.Price
 }
 
-// A key that an operator disables, or whose user, opens nothing on a running node a moment later; enabled, it does again.
+// A running node soon refuses a key that was disabled, or whose user was disabled. When it is enabled again, the node accepts it.
 func TestDisableBesideNode(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, settings{price: "0.4"})

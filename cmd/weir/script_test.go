@@ -17,7 +17,7 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// The commands do what their help says, and their errors tell what to do.
+// The commands do what their help says, and their errors say what to do.
 func TestScripts(t *testing.T) {
 	t.Parallel()
 	testscript.Run(t, testscript.Params{
@@ -35,8 +35,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// scriptNode reads the JSON line that a demo in the background writes to a file, as soon as it is there, and keeps its values: $URL,
-// $KEY, $MANAGEMENT.
+// scriptNode waits for the JSON line that a demo in the background writes to a file, and sets its values as $URL, $KEY, $MANAGEMENT.
 func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 1 {
 		ts.Fatalf("usage: node FILE")
@@ -72,8 +71,8 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 	}
 }
 
-// scriptAsk sends one chat request to $URL with $KEY and keeps the id of the answer as $GENERATION. The node is asked for its record,
-// too, so that other processes find it in the store.
+// scriptAsk sends one chat request to $URL with $KEY and sets $GENERATION to the id of the answer. It also requests the record from the
+// node, after which other processes find it in the store.
 func scriptAsk(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) < 2 {
 		ts.Fatalf("usage: ask STATUS MODEL")
@@ -107,7 +106,7 @@ func scriptRequest(ts *testscript.TestScript, method, path, body string) (status
 	return fmt.Sprint(res.StatusCode), answer
 }
 
-// scriptTamper changes the database behind Weir's back: the one that $WEIR_STORE_DSN names, or weir.db in a data directory.
+// scriptTamper changes the database directly: the one in $WEIR_STORE_DSN, or weir.db in a data directory.
 func scriptTamper(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 2 {
 		ts.Fatalf("usage: tamper DIR SQL")
@@ -123,7 +122,7 @@ func scriptTamper(ts *testscript.TestScript, _ bool, args []string) {
 	ts.Check(err)
 }
 
-// scriptKeep keeps one field of one line of the last output as a variable; fields count from 1, negative ones from the end.
+// scriptKeep sets a variable to one field of one line of the last output. Fields count from 1, negative ones from the end.
 func scriptKeep(ts *testscript.TestScript, _ bool, args []string) {
 	if len(args) != 3 {
 		ts.Fatalf("usage: keep VARIABLE LINE FIELD")
