@@ -17,7 +17,7 @@ import (
 	"weir/internal/config"
 )
 
-// authority is a certificate authority in PEM.
+// authority returns a certificate authority in PEM.
 func authority(t *testing.T) string {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -32,7 +32,7 @@ func authority(t *testing.T) string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}))
 }
 
-// A provider's own authorities reach the catalog; a file that holds none is refused.
+// A provider's certificate authorities reach the catalog. A file without any is refused.
 func TestAuthorities(t *testing.T) {
 	t.Parallel()
 	ca := authority(t)
@@ -72,7 +72,7 @@ func TestAuthorities(t *testing.T) {
 	}
 }
 
-// Dialects are known by name, and credentials that are not sent as they are may hold what cannot be sent.
+// Unknown dialects are refused. Credentials that are exchanged or parsed before they are sent may contain characters that a header may not.
 func TestDialectsAndCredentials(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct{ name, dialect, key, err string }{

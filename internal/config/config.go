@@ -1,5 +1,5 @@
-// Package config holds everything that an operator can set: one struct with defaults, a YAML file, environment variables and flags
-// over it, checked as a whole. Nothing else in the program reads the environment, and a secret in it never prints itself.
+// Package config holds all settings of an operator: one struct with defaults, overridden by a YAML file, environment variables and flags,
+// and checked as a whole. No other code in the program reads the environment. A secret in the configuration never prints itself.
 package config
 
 import (
@@ -36,14 +36,14 @@ type Config struct {
 	Log         Log         `yaml:"log"`
 	Runtime     Runtime     `yaml:"runtime" reload:"restart"`
 
-	places  places    // where values were set, for sentences about them
-	written time.Time // when the file was written; zero without one
-	// keys are the credentials of built-in providers in the environment. A function, because printing a struct shows its
-	// unexported values without asking them how.
+	places  places    // where values were set, for messages
+	written time.Time // modification time of the file; zero without one
+	// keys returns the credentials of built-in providers in the environment. It is a function because printing a struct would show unexported
+	// values, without calling their Format methods.
 	keys func() []string
 }
 
-// Server is the front door.
+// Server configures the listeners and what clients may do.
 type Server struct {
 	Listen            string        `yaml:"listen"`
 	AdminListen       string        `yaml:"admin_listen"` // "off": no admin listener
@@ -52,14 +52,14 @@ type Server struct {
 	TrustedProxies    []string      `yaml:"trusted_proxies"` // addresses or prefixes
 	TruncateAddresses bool          `yaml:"truncate_addresses"`
 	CORS              bool          `yaml:"cors"`
-	AdminAPI          bool          `yaml:"admin_api"` // administrators reach /api/admin on listen, too
+	AdminAPI          bool          `yaml:"admin_api"` // administrators can use /api/admin on listen, too
 	ModerationVendor  string        `yaml:"moderation_vendor"`
-	PublicURL         string        `yaml:"public_url"` // how clients reach the gateway; "": by the address that they connected to
+	PublicURL         string        `yaml:"public_url"` // clients' URL of the gateway; "": the address that they connected to
 	Limits            Limits        `yaml:"limits"`
 	Timeouts          Timeouts      `yaml:"timeouts"`
 }
 
-// Limits bound what clients may send.
+// Limits bound the requests of clients.
 type Limits struct {
 	MaxBodyBytes           Size  `yaml:"max_body_bytes"`
 	MaxManagementBodyBytes Size  `yaml:"max_management_body_bytes"`
@@ -78,7 +78,7 @@ type Limits struct {
 	UserCallsPerMinute     int64 `yaml:"user_calls_per_minute"`
 	AnonymousPerSecond     int64 `yaml:"anonymous_per_second"`
 	AnonymousBurst         int64 `yaml:"anonymous_burst"`
-	MaxUserShare           int64 `yaml:"max_user_share"` // percent of what a node has
+	MaxUserShare           int64 `yaml:"max_user_share"` // percent of a node's capacity
 	MaxStreamsPerKey       int64 `yaml:"max_streams_per_key"`
 	HeapPercent            int64 `yaml:"heap_percent"` // of runtime.memory_limit
 }
@@ -93,13 +93,13 @@ type Timeouts struct {
 	KeepAlive   time.Duration `yaml:"keep_alive"`
 }
 
-// Store is where state lives.
+// Store configures the database.
 type Store struct {
 	DSN           DSN  `yaml:"dsn"`             // "": weir.db in the data directory
-	AllowDataLoss bool `yaml:"allow_data_loss"` // of a PostgreSQL server that does not keep commits over a crash
+	AllowDataLoss bool `yaml:"allow_data_loss"` // allows a PostgreSQL server that may lose commits in a crash
 }
 
-// Journal is the settlement log.
+// Journal configures the settlement journal.
 type Journal struct {
 	Sync         string        `yaml:"sync"` // "interval", "always", "never"
 	Interval     time.Duration `yaml:"interval"`
@@ -117,7 +117,7 @@ type Ledger struct {
 	ApplyEvery time.Duration `yaml:"apply_every"`
 }
 
-// Upstream bounds what providers may take and send.
+// Upstream bounds the time and size of providers' responses.
 type Upstream struct {
 	ConnectTimeout         time.Duration `yaml:"connect_timeout"`
 	TLSTimeout             time.Duration `yaml:"tls_timeout"`
@@ -136,14 +136,14 @@ type Upstream struct {
 	HTTPClient             string        `yaml:"http_client"` // "own", "standard"
 }
 
-// Stream times the streams to clients.
+// Stream configures the streams to clients.
 type Stream struct {
 	CommitAfter       time.Duration `yaml:"commit_after"`
 	KeepaliveInterval time.Duration `yaml:"keepalive_interval"`
 	WriteStallTimeout time.Duration `yaml:"write_stall_timeout"`
 }
 
-// Shaping bounds the work of making requests fit: reading files, cutting prompts.
+// Shaping bounds the work of adapting requests to models: reading files, cutting prompts.
 type Shaping struct {
 	MaxConcurrent        int64         `yaml:"max_concurrent"`
 	MaxConcurrentPerUser int64         `yaml:"max_concurrent_per_user"`
@@ -159,13 +159,13 @@ type Relay struct {
 	AttemptBudget       time.Duration `yaml:"attempt_budget"`
 	MaxInFlight         int64         `yaml:"max_in_flight_per_endpoint"`
 	RetryPercent        int64         `yaml:"retry_budget_percent"`
-	StickyFor           time.Duration `yaml:"sticky_for"` // 0: no conversation is kept at an endpoint
+	StickyFor           time.Duration `yaml:"sticky_for"` // 0: conversations do not stay at an endpoint
 	SliceTokens         int64         `yaml:"slice_tokens"`
 	HostedCalls         int64         `yaml:"hosted_calls"`
 	DefaultOutputTokens int64         `yaml:"default_output_tokens"`
 }
 
-// Health says when endpoints that fail are left alone, and for how long.
+// Health configures when failing endpoints are not used, and for how long.
 type Health struct {
 	CoolDownAfter int64         `yaml:"cool_down_after"`
 	CoolDown      time.Duration `yaml:"cool_down"`
@@ -183,14 +183,14 @@ type Keys struct {
 	FreeModels   FreeModels `yaml:"free_models"`
 }
 
-// RateLimits bound what one key uses in a minute; zero is no limit.
+// RateLimits bound what one key uses in a minute; zero means no limit.
 type RateLimits struct {
 	RequestsPerMinute int64   `yaml:"requests_per_minute"`
 	TokensPerMinute   int64   `yaml:"tokens_per_minute"`
 	RublesPerMinute   Decimal `yaml:"rubles_per_minute"`
 }
 
-// Rubles is RublesPerMinute as an amount. It fails for one that is negative or too exact.
+// Rubles returns RublesPerMinute as an amount. It fails for one that is negative or has too many digits.
 func (r *RateLimits) Rubles() (money.Nano, error) {
 	n, err := money.Parse(string(r.RublesPerMinute))
 	if err == nil && n < 0 {
@@ -199,14 +199,14 @@ func (r *RateLimits) Rubles() (money.Nano, error) {
 	return n, err
 }
 
-// FreeModels bound how often one user asks models that cost nothing; zero is no limit.
+// FreeModels bound the requests of one user to free models; zero means no limit.
 type FreeModels struct {
 	RequestsPerMinute  int64 `yaml:"requests_per_minute"`
 	RequestsPerDay     int64 `yaml:"requests_per_day"`
 	PaidRequestsPerDay int64 `yaml:"paid_requests_per_day"` // of users who have ever topped up
 }
 
-// Idempotency bounds what is kept for requests with an Idempotency-Key.
+// Idempotency bounds what is stored for requests with an Idempotency-Key.
 type Idempotency struct {
 	KeepFor           time.Duration `yaml:"keep_for"`
 	MaxAnswerBytes    Size          `yaml:"max_answer_bytes"`
@@ -214,20 +214,20 @@ type Idempotency struct {
 	MaxBytesPerUser   Size          `yaml:"max_bytes_per_user"`
 }
 
-// Responses bounds what is kept of responses whose clients have not said store: false.
+// Responses bounds the stored responses: those of requests without store: false.
 type Responses struct {
-	Retention       time.Duration `yaml:"retention"` // 0: nothing is kept
+	Retention       time.Duration `yaml:"retention"` // 0: nothing is stored
 	MaxInputBytes   Size          `yaml:"max_input_bytes"`
 	MaxPerUser      int64         `yaml:"max_per_user"`
 	MaxBytesPerUser Size          `yaml:"max_bytes_per_user"`
 	MaxBackground   int64         `yaml:"max_background_per_user"` // at a time, on one node
 }
 
-// Fetch says what may be fetched of what clients and providers name, and bounds it.
+// Fetch configures and bounds the fetching of addresses that clients and providers name.
 type Fetch struct {
-	RemoteMedia bool `yaml:"remote_media"` // what clients name is fetched where a provider wants the data
+	RemoteMedia bool `yaml:"remote_media"` // media that clients name are fetched, if a provider needs the data
 	AllowHTTP   bool `yaml:"allow_http"`
-	// Hosts, addresses and networks of the operator's own, by who names the address; see Allowed.
+	// Hosts, addresses and networks of the operator, by who names the address; see Allowed.
 	AllowProviderMedia []string `yaml:"allow_provider_media"`
 	AllowClientMedia   []string `yaml:"allow_client_media"`
 	AllowCallbacks     []string `yaml:"allow_callbacks"`
@@ -239,16 +239,16 @@ type Fetch struct {
 	MaxBytes         Size          `yaml:"max_bytes"`
 }
 
-// VideoJobs bounds the jobs that make videos, and says where videos are kept.
+// VideoJobs bounds video jobs, and configures where videos are stored.
 type VideoJobs struct {
 	MaxActive       int64         `yaml:"max_active_per_user"`
 	MaxAge          time.Duration `yaml:"max_age"`
 	FirstPoll       time.Duration `yaml:"first_poll"`
 	MostPoll        time.Duration `yaml:"most_poll"`
-	AtOnce          int64         `yaml:"at_once"`        // jobs that one node works on at a time
+	AtOnce          int64         `yaml:"at_once"`        // running jobs of one node at a time
 	Retention       time.Duration `yaml:"retention"`      // of videos, after completion
 	ForgetAfter     time.Duration `yaml:"forget_after"`   // of jobs, after their end
-	CopiesAtOnce    int64         `yaml:"copies_at_once"` // of one node, besides at_once
+	CopiesAtOnce    int64         `yaml:"copies_at_once"` // of one node, in addition to at_once
 	Keep            string        `yaml:"keep"`           // "provider", "folder", "s3"
 	CopyTimeout     time.Duration `yaml:"copy_timeout"`
 	MaxContentBytes Size          `yaml:"max_content_bytes"`
@@ -258,7 +258,7 @@ type VideoJobs struct {
 	Callbacks       Callbacks     `yaml:"callbacks"`
 }
 
-// The places where finished videos may be kept.
+// The places where finished videos can be stored.
 const (
 	KeepProvider = "provider"
 	KeepFolder   = "folder"
@@ -278,7 +278,7 @@ type S3 struct {
 	PartBytes    Size   `yaml:"part_bytes"`
 }
 
-// Callbacks times the events that accounts are told of at addresses of theirs.
+// Callbacks configures the delivery of events to callback addresses.
 type Callbacks struct {
 	Timeout time.Duration `yaml:"timeout"`
 	AtOnce  int64         `yaml:"at_once"`
@@ -286,41 +286,41 @@ type Callbacks struct {
 	KeepFor time.Duration `yaml:"keep_for"`
 }
 
-// Pricing turns dollar prices into rubles.
+// Pricing converts dollar prices into rubles.
 type Pricing struct {
 	RubPerUSD Decimal `yaml:"rub_per_usd" reload:"live"`
-	Margin    Decimal `yaml:"margin" reload:"live"` // part of the price: 0.15 is 15 %
+	Margin    Decimal `yaml:"margin" reload:"live"` // as a fraction: 0.15 is 15 %
 	Version   string  `yaml:"version" reload:"live"`
-	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL; then RubPerUSD holds until there is a list.
+	// RateSource is "static", or "cbr" for the Bank of Russia's daily list at CBRURL. RubPerUSD is used until there is a list.
 	RateSource string `yaml:"rate_source" reload:"restart"`
 	CBRURL     string `yaml:"cbr_url" reload:"restart"`
 }
 
-// Sealing is the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
+// Sealing configures the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
 type Sealing struct {
 	MasterKeyFile    string   `yaml:"master_key_file"`
-	PreviousKeyFiles []string `yaml:"previous_key_files"` // still able to open what they sealed
+	PreviousKeyFiles []string `yaml:"previous_key_files"` // still used to decrypt
 }
 
-// Provider declares a server, or changes a built-in one of the same id.
+// Provider declares a server, or changes the built-in one of the same id.
 type Provider struct {
 	ID         string            `yaml:"id"`
-	Like       string            `yaml:"like"` // a known server, whose address, key variable and quirks hold where nothing is said
+	Like       string            `yaml:"like"` // id of a known server: its address, key variable and quirks are the defaults
 	Name       string            `yaml:"name"`
 	Dialect    string            `yaml:"dialect"` // "": openai
 	BaseURL    string            `yaml:"base_url"`
 	APIKey     Secret            `yaml:"api_key"`
-	APIKeys    []Secret          `yaml:"api_keys"` // used in turn when the provider refuses one
+	APIKeys    []Secret          `yaml:"api_keys"` // the next one is used when the provider refuses one
 	Headers    map[string]Secret `yaml:"headers"`
 	DataPolicy string            `yaml:"data_policy"`
 	HTTP2      bool              `yaml:"http2"`
-	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider beside the system's
+	CAFile     string            `yaml:"ca_file"` // certificate authorities in PEM, trusted for this provider in addition to the system's
 	Quirks     catalog.Quirks    `yaml:"quirks"`
 	Wires      map[string]Wire   `yaml:"wires"` // by model type
 	Models     []Offer           `yaml:"models"`
 }
 
-// Wire is how a provider serves models of one type, where that differs.
+// Wire describes how a provider serves models of one type, where that differs.
 type Wire struct {
 	Dialect string `yaml:"dialect"`
 	BaseURL string `yaml:"base_url"`
@@ -330,11 +330,11 @@ type Wire struct {
 type Offer struct {
 	ID            string      `yaml:"id"` // vendor/model
 	UpstreamID    string      `yaml:"upstream_id"`
-	Prices        Prices      `yaml:"prices"`    // rubles per 1000 tokens, or per one
-	PriceUSD      Prices      `yaml:"price_usd"` // dollars per 1,000,000 tokens, or per one
+	Prices        Prices      `yaml:"prices"`    // rubles per 1000 tokens, or per request, image and so on
+	PriceUSD      Prices      `yaml:"price_usd"` // dollars per 1,000,000 tokens, or per request, image and so on
 	Thresholds    []Threshold `yaml:"thresholds"`
-	Images        []Image     `yaml:"images"` // of image models
-	Video         []Video     `yaml:"video"`  // of video models
+	Images        []Image     `yaml:"images"` // for image models
+	Video         []Video     `yaml:"video"`  // for video models
 	ContextLength int64       `yaml:"context_length"`
 	MaxOutput     int64       `yaml:"max_output"`
 	Params        []string    `yaml:"params"`
@@ -349,7 +349,7 @@ type Offer struct {
 	ImplicitCache bool        `yaml:"implicit_cache"`
 }
 
-// Prices are decimal texts; "" is not set.
+// Prices are decimal texts; "": not set.
 type Prices struct {
 	Prompt          Decimal `yaml:"prompt"`
 	Completion      Decimal `yaml:"completion"`
@@ -364,12 +364,12 @@ type Prices struct {
 	Request         Decimal `yaml:"request"`
 	WebSearch       Decimal `yaml:"web_search"`
 	ImageOutputEach Decimal `yaml:"image_output_each"`
-	WebFetch        Decimal `yaml:"web_fetch"` // these four: per call of a tool that the provider runs; 0 for one that costs nothing but its tokens
+	WebFetch        Decimal `yaml:"web_fetch"` // these four: per call of a tool that the provider runs; 0: only its tokens are charged
 	FileSearch      Decimal `yaml:"file_search"`
 	CodeExecution   Decimal `yaml:"code_execution"`
 	MCP             Decimal `yaml:"mcp"`
-	Minute          Decimal `yaml:"minute"`     // per minute of audio, of models that transcribe
-	Characters      Decimal `yaml:"characters"` // per 1000 or 1,000,000 characters, of models that speak
+	Minute          Decimal `yaml:"minute"`     // per minute of audio, for transcription models
+	Characters      Decimal `yaml:"characters"` // per 1000 or 1,000,000 characters, for speech models
 }
 
 // Image is one line of an image model's price list.
@@ -391,14 +391,14 @@ type Video struct {
 	PriceUSD   Decimal `yaml:"price_usd"` // dollars per second
 }
 
-// Threshold is prices for prompts of more than Above tokens.
+// Threshold contains the prices for prompts of more than Above tokens.
 type Threshold struct {
 	Above    int64  `yaml:"above"`
 	Prices   Prices `yaml:"prices"`
 	PriceUSD Prices `yaml:"price_usd"`
 }
 
-// Model describes a model apart from who serves it.
+// Model describes a model, independent of its providers.
 type Model struct {
 	ID            string `yaml:"id"`
 	Name          string `yaml:"name"`
@@ -407,10 +407,10 @@ type Model struct {
 	ContextLength int64  `yaml:"context_length"`
 	Type          string `yaml:"type"` // "": chat
 	HubID         string `yaml:"hub_id"`
-	Video         Facts  `yaml:"video"` // of video models
+	Video         Facts  `yaml:"video"` // for video models
 }
 
-// Facts are what a video model can be asked for.
+// Facts are the parameters that a video model accepts.
 type Facts struct {
 	Resolutions  []string `yaml:"resolutions"`
 	AspectRatios []string `yaml:"aspect_ratios"`
@@ -422,22 +422,22 @@ type Facts struct {
 	Seed         bool     `yaml:"seed"`
 }
 
-// Log is what is written about requests and events.
+// Log configures logging.
 type Log struct {
 	Level  string `yaml:"level" reload:"live"` // "debug", "info", "warn", "error"
 	Access bool   `yaml:"access" reload:"restart"`
 }
 
-// Runtime tunes the process.
+// Runtime configures the Go runtime.
 type Runtime struct {
 	MemoryLimit Size  `yaml:"memory_limit"` // 0: none
 	GOGC        int64 `yaml:"gogc"`
 }
 
-// Off is the address of a listener that is not wanted.
+// Off, as an address, disables a listener.
 const Off = "off"
 
-// Default is the configuration of a node that was told nothing.
+// Default returns the default configuration.
 func Default() Config {
 	return Config{
 		Server: Server{

@@ -57,7 +57,7 @@ func TestDefaultsAreValid(t *testing.T) {
 	}
 }
 
-// example is the file, and the same with its switched-off settings switched on.
+// example returns the paths of the example file, and of a copy in which the settings in comments are active.
 func example(t testing.TB) (path, full string) {
 	t.Helper()
 	path = filepath.Join("..", "..", "weir.example.yaml")
@@ -130,7 +130,7 @@ func collect(into map[string]bool, v any, path string) {
 	}
 }
 
-// keys lists the paths of a struct; list items share one path. Prices are listed once, under prices.
+// keys lists the paths of a struct. List items share one path. Prices are listed once, under prices.
 func keys(t reflect.Type, path string) []string {
 	for t.Kind() == reflect.Slice {
 		t = t.Elem()
@@ -197,7 +197,7 @@ func TestPrecedence(t *testing.T) {
 	}
 }
 
-// Each case is a file, and a part of the error that it must cause, place included.
+// Each case is a file, and a part of the error that it must cause, with the position.
 func TestErrors(t *testing.T) {
 	t.Parallel()
 	const provider = "providers:\n- id: p\n  base_url: http://h/v1\n"
@@ -336,7 +336,7 @@ func TestSecretSources(t *testing.T) {
 		if err := os.WriteFile(path, []byte(text), mode); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.Chmod(path, mode); err != nil { // whatever the umask
+		if err := os.Chmod(path, mode); err != nil { // independent of the umask
 			t.Fatal(err)
 		}
 		return path
@@ -406,7 +406,7 @@ providers:
 		t.Errorf("rubles: %+v", got)
 	}
 	dollars, _ := snap.Model("v/dollars")
-	// 2.5 dollars a million at 99 rubles: 0.2475 a thousand
+	// 2.5 dollars per million at 99 rubles: 0.2475 per thousand
 	want = catalog.Prices{Prompt: p("0.2475"), Completion: p("0.99"), Request: p("0.99")}
 	want.Prompt.Dollars, want.Completion.Dollars, want.Request.Dollars = "2.5", "10", "0.01"
 	if got := dollars.Endpoints[0].Pricing; got.Base != want || got.Rate != "autumn usd=90 margin=0.1" {

@@ -9,7 +9,7 @@ import (
 	"weir/internal/config"
 )
 
-// All credentials of a provider reach the catalog in their order, are known as secrets, and never print.
+// All credentials of a provider reach the catalog in their order, are listed as secrets, and never print.
 func TestSeveralCredentials(t *testing.T) {
 	t.Parallel()
 	const own = "base_url: \"http://h\", models: [{id: v/m, prices: {prompt: 1, completion: 1}}]"

@@ -21,12 +21,12 @@ import (
 	"weir/internal/money"
 )
 
-// declared is the catalog before it is checked as a whole, at that rate, and with credentials of built-in providers that are kept elsewhere:
-// they switch on what is not declared.
+// declared returns the catalog before it is checked as a whole, with prices at the given rate. more has credentials of built-in providers
+// that are stored elsewhere; they enable providers that are not declared.
 //
-// A built-in provider takes part when its key variable is set and builtin allows it, unless a provider of that id is declared with
-// models of its own. A provider that is declared under a built-in id without models has the built-in models, and what it says of
-// key, address, headers and data policy holds.
+// A built-in provider is enabled when its key variable is set and builtin allows it, unless a provider of that id is declared with models.
+// A provider that is declared with a built-in id and without models has the built-in models, and overrides key, address, headers and data
+// policy.
 func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string) (catalog.Declared, error) {
 	k := checker{c: c}
 	d := declaring{checker: &k, given: &rate}
@@ -54,12 +54,12 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 		url, missing := builtin.Expand(p.BaseURL, env)
 		p.BaseURL, p.Wires = url, builtin.ExpandWires(p.Wires, env)
 		if _, kept := more[p.ID]; missing != "" && kept {
-			p.BaseURL = "" // whoever keeps the credential may keep the address, too
+			p.BaseURL = "" // the address may be stored together with the credential
 		} else if missing != "" {
 			return catalog.Declared{}, fmt.Errorf("provider %q needs the environment variable %s, or a base_url", p.ID, missing)
 		}
 	}
-	// what the operator writes of a model beats what we know of it
+	// declared models override built-in ones
 	known.Models = slices.DeleteFunc(known.Models, func(m catalog.ModelInfo) bool {
 		i := slices.IndexFunc(d.out.Models, func(own catalog.ModelInfo) bool { return own.Slug == m.Slug })
 		if i >= 0 {
@@ -71,7 +71,7 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 	return d.out, nil
 }
 
-// amend puts what was declared of a built-in provider over it.
+// amend applies the declaration of a built-in provider to it.
 func (c *Config) amend(p *catalog.Provider) {
 	for i := range c.Providers {
 		own := &c.Providers[i]
@@ -82,7 +82,7 @@ func (c *Config) amend(p *catalog.Provider) {
 		p.BaseURL = cmp.Or(own.BaseURL, p.BaseURL)
 		p.DataPolicy = cmp.Or(catalog.DataPolicy(own.DataPolicy), p.DataPolicy)
 		p.Headers = reveal(own.Headers)
-		p.CA, _ = readAuthorities(own.CAFile) // what is wrong with the file was told when it was checked
+		p.CA, _ = readAuthorities(own.CAFile) // an error in the file was reported when it was checked
 		_, p.Keys = own.credentials()
 		if !reflect.ValueOf(own.Quirks).IsZero() {
 			p.Quirks = own.Quirks
@@ -90,7 +90,7 @@ func (c *Config) amend(p *catalog.Provider) {
 	}
 }
 
-// credentials are the first key of p, "" when it has none, and the further ones.
+// credentials returns the first key of p, "" if it has none, and the others.
 func (p *Provider) credentials() (first string, more []string) {
 	for _, s := range append([]Secret{p.APIKey}, p.APIKeys...) {
 		switch key := s.Reveal(); {
@@ -115,8 +115,7 @@ func reveal(headers map[string]Secret) map[string]string {
 	return out
 }
 
-// Secrets lists every credential that the configuration holds or that built-in providers find in the environment, for whoever
-// keeps them out of logs.
+// Secrets lists all credentials of the configuration, and those of built-in providers in the environment, so that logs can redact them.
 func (c *Config) Secrets() []string {
 	var out []string
 	if c.keys != nil {
@@ -139,7 +138,7 @@ func (c *Config) Secrets() []string {
 	return out
 }
 
-// builtinKeys lists what is set of the variables of built-in providers.
+// builtinKeys lists the values of the key variables of built-in providers.
 func builtinKeys(env Lookup) []string {
 	var out []string
 	for _, p := range builtin.Providers() {
@@ -158,7 +157,7 @@ func values(m map[string]Secret) []Secret {
 	return out
 }
 
-// HTTP2 lists the providers that may be spoken to over HTTP/2.
+// HTTP2 lists the providers that may use HTTP/2.
 func (c *Config) HTTP2() map[string]bool {
 	out := map[string]bool{}
 	for i := range c.Providers {
@@ -169,10 +168,10 @@ func (c *Config) HTTP2() map[string]bool {
 	return out
 }
 
-// declaring turns the configuration's providers and models into catalog declarations.
+// declaring converts the configuration's providers and models into catalog declarations.
 type declaring struct {
 	*checker
-	given    *builtin.Rate // instead of the configuration's; nil: that one
+	given    *builtin.Rate // nil: the configuration's rate
 	rate     builtin.Rate
 	list     string
 	out      catalog.Declared
@@ -183,7 +182,7 @@ func (d *declaring) all() {
 	p := &d.c.Pricing
 	rate, err := money.NewRate(string(p.RubPerUSD), string(p.Margin))
 	if err != nil {
-		return // Validate has said so
+		return // Validate has reported this
 	}
 	d.rate = builtin.Rate{Rate: rate, Version: p.version()}
 	if d.given != nil {
@@ -199,7 +198,7 @@ func (d *declaring) all() {
 	}
 }
 
-// listVersion names the declared prices by their content.
+// listVersion returns a version for the declared prices, derived from their content.
 func (c *Config) listVersion() string {
 	h := sha256.New()
 	for i := range c.Providers {
@@ -272,7 +271,7 @@ func (d *declaring) provider(i int) {
 	}
 }
 
-// wires are how a provider serves models of some types.
+// wires converts the settings per model type.
 func (d *declaring) wires(path string, list map[string]Wire) map[string]catalog.Wire {
 	if len(list) == 0 {
 		return nil
@@ -287,19 +286,19 @@ func (d *declaring) wires(path string, list map[string]Wire) map[string]catalog.
 	return out
 }
 
-// try builds a provider alone, so that what is wrong with it has its place.
+// try builds a provider alone, so that an error gets its position.
 func (d *declaring) try(path string, p catalog.Provider) {
 	if _, err := catalog.Build(catalog.Declared{Providers: []catalog.Provider{p}}); err != nil {
 		d.fail(path, "%w", err)
 	}
 }
 
-// sendable reports what can be sent in a header field, or is the key file of a service account, which is exchanged for what is sent.
+// sendable reports whether a key can be sent in a header, or is the key file of a service account, which is exchanged before it is used.
 func sendable(key string) bool {
 	return strings.HasPrefix(strings.TrimSpace(key), "{") || !strings.ContainsAny(key, "\r\n\x00 ")
 }
 
-// secretParts are the parts of a credential such as ACCESS_KEY_ID:SECRET that are secrets of their own.
+// secretParts returns the secret parts of a credential such as ACCESS_KEY_ID:SECRET.
 func secretParts(key string) []string {
 	if parts := strings.Split(key, ":"); len(parts) > 1 && sendable(key) && !strings.HasPrefix(key, "{") {
 		return parts[1:]
@@ -307,7 +306,7 @@ func secretParts(key string) []string {
 	return nil
 }
 
-// readAuthorities reads certificate authorities in PEM; "" of no file.
+// readAuthorities reads certificate authorities in PEM; "" without a file.
 func readAuthorities(path string) (string, error) {
 	if path == "" {
 		return "", nil
@@ -374,7 +373,7 @@ func (d *declaring) modalities(path string, names []string) catalog.Modality {
 	return m
 }
 
-// prices reads prices in rubles and in dollars, and says where they came from.
+// prices reads prices in rubles and in dollars, and describes their source.
 func (d *declaring) prices(path string, rubles, dollars *Prices, pricing *catalog.Pricing) (catalog.Prices, string) {
 	var out catalog.Prices
 	inRubles, inDollars := rubles.list(), dollars.list()
@@ -405,7 +404,7 @@ func (d *declaring) prices(path string, rubles, dollars *Prices, pricing *catalo
 	return out, source(rubles, "RUB per 1K tokens", dollars, "USD per 1M tokens")
 }
 
-// one reads a price that stands in rubles or in dollars, of which the source sells so many at once.
+// one reads a price in rubles or dollars. sold is the number of units that the dollar price is for.
 func (d *declaring) one(path, name string, rubles, dollars Decimal, sold int64, pricing *catalog.Pricing) money.Price {
 	var price money.Price
 	var err error
@@ -433,7 +432,7 @@ func (d *declaring) one(path, name string, rubles, dollars Decimal, sold int64, 
 
 const million = 1_000_000
 
-// media reads the prices that only models other than chat models have.
+// media reads the prices of other models than chat models.
 func (d *declaring) media(path string, o *Offer, p *catalog.Pricing) {
 	p.Minute = d.one(path, "minute", o.Prices.Minute, o.PriceUSD.Minute, 1, p)
 	p.Characters = d.one(path, "characters", o.Prices.Characters, o.PriceUSD.Characters, million, p)
@@ -459,7 +458,7 @@ func (d *declaring) media(path string, o *Offer, p *catalog.Pricing) {
 	p.Source = strings.TrimPrefix(p.Source, "; ")
 }
 
-// facts are nil when nothing is said.
+// facts returns nil if nothing is set.
 func (f *Facts) facts() *catalog.VideoFacts {
 	if reflect.ValueOf(*f).IsZero() {
 		return nil
@@ -472,7 +471,7 @@ func (f *Facts) facts() *catalog.VideoFacts {
 	return v
 }
 
-// complete fills what was not said of a model with what is known of it.
+// complete fills missing fields of a declared model from the known one.
 func complete(own, known *catalog.ModelInfo) {
 	own.Name = cmp.Or(own.Name, known.Name)
 	own.Description = cmp.Or(own.Description, known.Description)
@@ -486,7 +485,7 @@ func complete(own, known *catalog.ModelInfo) {
 	}
 }
 
-// list is the prices in the order of catalog.PriceNames.
+// list returns the prices in the order of catalog.PriceNames.
 func (p *Prices) list() []Decimal {
 	return []Decimal{p.Prompt, p.Completion, p.CacheRead, p.CacheWrite, p.CacheWrite1h, p.Reasoning, p.Audio, p.AudioOutput, p.Image, p.ImageOutput,
 		p.Request, p.WebSearch, p.ImageOutputEach, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP}

@@ -12,7 +12,7 @@ import (
 
 var firstKey = regexp.MustCompile(`^[a-z_]+:[ \n]`)
 
-// Each piece of weir.yaml that the documentation shows is one that Weir reads.
+// Each piece of weir.yaml in the documentation is valid.
 func TestDocumentedConfigurations(t *testing.T) {
 	t.Parallel()
 	pages, err := filepath.Glob("../../docs/*.md")
@@ -30,7 +30,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 				continue
 			}
 			found++
-			// Files of secrets are not here: what is checked is the form of the configuration.
+			// The files of secrets do not exist here; the test only checks the form of the configuration.
 			block = regexp.MustCompile(`file:/[a-z/-]+`).ReplaceAllString(block, "secret")
 			if _, err := config.Load(write(t, block), env("YANDEX_API_KEY", "a", "YANDEX_FOLDER_ID", "b", "OPENAI_API_KEY", "c", "ACME_API_KEY", "d"), nil); err != nil {
 				t.Errorf("%s: %v\n%s", filepath.Base(page), err, block)
@@ -42,7 +42,7 @@ func TestDocumentedConfigurations(t *testing.T) {
 	}
 }
 
-// codeBlocks are the blocks of a page that are indented by four spaces or fenced as yaml.
+// codeBlocks returns the blocks of a page that are indented by four spaces or fenced as yaml.
 func codeBlocks(page string) (out []string) {
 	block, fenced := "", false
 	for _, line := range append(strings.Split(page, "\n"), "") {

@@ -7,17 +7,17 @@ import (
 	"strings"
 )
 
-// DSN names a database: postgres://user:password@host/name, or the path of a SQLite file. However it is printed, encoded or logged,
-// its password shows as ***; only Reveal tells it.
+// DSN names a database: postgres://user:password@host/name, or the path of a SQLite file. When it is printed, encoded or logged, its
+// password shows as ***; only Reveal returns it.
 type DSN string
 
-// Postgres reports whether it names a database of PostgreSQL.
+// Postgres reports whether the database is PostgreSQL.
 func (d DSN) Postgres() bool {
 	scheme := d.scheme()
 	return scheme == "postgres" || scheme == "postgresql"
 }
 
-// scheme is what stands before "://", "" for the path of a file.
+// scheme returns the part before "://", "" for the path of a file.
 func (d DSN) scheme() string {
 	scheme, _, found := strings.Cut(string(d), "://")
 	if !found {
@@ -26,7 +26,7 @@ func (d DSN) scheme() string {
 	return scheme
 }
 
-// Reveal is the whole of it.
+// Reveal returns the whole DSN, with its password.
 func (d DSN) Reveal() string { return string(d) }
 
 // passwordOptions are options of a DSN that are secret.
@@ -37,7 +37,7 @@ func (d DSN) String() string {
 		return string(d)
 	}
 	u, err := url.Parse(string(d))
-	if err != nil { // who knows where the password stands
+	if err != nil { // the position of the password is unknown
 		return d.scheme() + "://" + masked
 	}
 	if _, set := u.User.Password(); set {
@@ -50,10 +50,10 @@ func (d DSN) String() string {
 			u.RawQuery = q.Encode()
 		}
 	}
-	return strings.ReplaceAll(u.String(), "xxxxx", masked) // which a URL would write as %2A%2A%2A
+	return strings.ReplaceAll(u.String(), "xxxxx", masked) // a URL would write %2A%2A%2A
 }
 
-// secrets lists the passwords in it, as they are and as they are written there.
+// secrets lists the passwords in the DSN, decoded and as they are written.
 func (d DSN) secrets() []string {
 	if d.scheme() == "" {
 		return nil
@@ -82,16 +82,16 @@ func (d DSN) secrets() []string {
 	return out
 }
 
-// Format shows the same for every verb.
+// Format prints the masked DSN for every verb.
 func (d DSN) Format(f fmt.State, _ rune) { fmt.Fprint(f, d.String()) }
 
-// MarshalText serves JSON, and whatever else encodes text.
+// MarshalText returns the masked DSN, for JSON and other text encoders.
 func (d DSN) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
 
-// MarshalYAML serves YAML.
+// MarshalYAML returns the masked DSN.
 func (d DSN) MarshalYAML() (any, error) { return d.String(), nil }
 
-// LogValue serves slog.
+// LogValue returns the masked DSN, for slog.
 func (d DSN) LogValue() slog.Value { return slog.StringValue(d.String()) }
 
 var (

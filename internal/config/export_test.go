@@ -2,7 +2,7 @@ package config
 
 import "time"
 
-// Parse is Load without a file.
+// Parse loads a configuration from data instead of a file.
 func Parse(data []byte, env Lookup) (Config, error) {
 	return parse("fuzz.yaml", data, time.Time{}, env, nil)
 }

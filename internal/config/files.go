@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// Allowed are the hosts, in lower case, and the networks of a list that may be reached though they are none of the public Internet.
+// Allowed splits a list into hosts, in lower case, and networks. These may be reached although they are not on the public Internet.
 func Allowed(list []string) (hosts []string, networks []netip.Prefix, err error) {
 	for _, text := range list {
 		p, err := netip.ParsePrefix(text)
@@ -27,7 +27,7 @@ func Allowed(list []string) (hosts []string, networks []netip.Prefix, err error)
 	return hosts, networks, nil
 }
 
-// isHost tells a name, which is letters, digits, '-', '_' and dots, and does not end like an address.
+// isHost reports whether text is a host name: letters, digits, '-', '_' and dots, with an end unlike that of an IP address.
 func isHost(text string) bool {
 	last := text[strings.LastIndexByte(text, '.')+1:]
 	return last != "" && strings.Trim(last, "0123456789") != "" && !strings.HasPrefix(text, ".") && len(text) <= 253 &&
@@ -76,7 +76,8 @@ func (k *checker) video() {
 	k.s3()
 }
 
-// Bounds of the parts of an upload: "Amazon S3 multipart upload limits". One gigabyte is enough for the memory of any node.
+// Bounds of the parts of an upload. The lower one is from "Amazon S3 multipart upload limits"; the upper one limits the memory that a part
+// takes.
 const leastPart, mostPart = 5 << 20, 1 << 30
 
 func (k *checker) s3() {
@@ -110,7 +111,7 @@ func isPrefix(text string) bool {
 		strings.Trim(strings.ToLower(text), "abcdefghijklmnopqrstuvwxyz0123456789-_./") == ""
 }
 
-// ContentFolder is where finished videos are kept when video.keep is folder.
+// ContentFolder returns the folder of finished videos, for video.keep: folder.
 func (c *Config) ContentFolder() string {
 	if c.Video.Folder == "" {
 		return filepath.Join(c.DataDir, "content")

@@ -10,8 +10,8 @@ import (
 	"weir/internal/catalog/builtin"
 )
 
-// inherit fills what providers that are declared like a known server leave out, and the addresses of built-in ones that are made
-// of environment variables. It runs once, on reading: behind it every declaration stands for itself.
+// inherit fills the missing fields of providers with like, and the addresses of built-in providers that contain environment variables. It
+// runs once, while reading. Afterwards every declaration is complete.
 func (c *Config) inherit(env Lookup) error {
 	k := checker{c: c}
 	for i := range c.Providers {
@@ -80,7 +80,7 @@ func (k *checker) like(p *Provider, path string, env Lookup) {
 	}
 }
 
-// expand puts environment variables into what is known of a server; what needs none stays as it is.
+// expand replaces environment variables in a known server. A server without variables stays unchanged.
 func (k *checker) expand(path, text string, env Lookup) string {
 	expanded, missing := builtin.Expand(text, env)
 	if missing != "" {

@@ -24,7 +24,7 @@ func build(t *testing.T, text string, on config.Lookup) (*catalog.Snapshot, erro
 	return catalogOf(&cfg, on)
 }
 
-// catalogOf builds what a configuration declares, with the built-in providers whose key variable is set.
+// catalogOf builds the catalog of a configuration, with the built-in providers whose key variable is set.
 func catalogOf(c *config.Config, on config.Lookup) (*catalog.Snapshot, error) {
 	d, err := declaredBy(c, on)
 	if err != nil {
@@ -33,7 +33,7 @@ func catalogOf(c *config.Config, on config.Lookup) (*catalog.Snapshot, error) {
 	return catalog.Build(d)
 }
 
-// declaredBy is that before it is checked.
+// declaredBy returns the same before it is checked.
 func declaredBy(c *config.Config, on config.Lookup) (catalog.Declared, error) {
 	r, err := rate.At(c.Rate(), nil, time.Now())
 	if err != nil {
@@ -197,7 +197,7 @@ providers:
 	}
 }
 
-// Offers of a file are as old as the file, and a file that was only touched gives the same version of the catalog.
+// Offers of a file have its modification time. A file with a new time but equal content gives the same version of the catalog.
 func TestOffersOfAFile(t *testing.T) {
 	t.Parallel()
 	path := write(t, `providers: [{id: a, base_url: "http://a.example", models: [{id: v/m, max_in_flight: 3, `+free+`}]}]`)

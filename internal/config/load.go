@@ -13,13 +13,13 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Overlay sets scalars by their path, such as "server.listen": what flags say.
+// Overlay sets scalars by their path, such as "server.listen": the values of flags.
 type Overlay map[string]string
 
-// places knows where values were set: the path of a value -> "weir.yaml:12", "WEIR_SERVER_LISTEN" or "a flag".
+// places maps paths to the positions where they were set, such as "weir.yaml:12", "WEIR_SERVER_LISTEN" or "a flag".
 type places map[string]string
 
-// of is the place of the value or of what it stands in.
+// of returns the position of a value, or of the section that contains it.
 func (p places) of(path string) string {
 	for path != "" {
 		if at, ok := p[path]; ok {
@@ -33,9 +33,9 @@ func (p places) of(path string) string {
 // maxFileBytes is far above any configuration that a person writes.
 const maxFileBytes = 16 << 20
 
-// Load reads the configuration: defaults, then the YAML file at path ("" none), then WEIR_* variables, then the overlay. Each
-// later one wins. It checks the whole and returns every error it found, each with its place; a configuration that is returned
-// without an error is valid.
+// Load reads the configuration: defaults, then the YAML file at path ("": none), then WEIR_* variables, then the overlay. Later ones
+// override earlier ones. It checks the whole and returns all errors, each with its position. A configuration that is returned without an
+// error is valid.
 func Load(path string, env Lookup, overlay Overlay) (Config, error) {
 	if path == "" {
 		return parse(path, nil, time.Time{}, env, overlay)
@@ -47,7 +47,7 @@ func Load(path string, env Lookup, overlay Overlay) (Config, error) {
 	return parse(path, data, written, env, overlay)
 }
 
-// readFile returns what a file holds, and when it was written.
+// readFile returns the content of a file and its modification time.
 func readFile(path string) (data []byte, written time.Time, err error) {
 	info, err := os.Stat(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -114,7 +114,7 @@ func (l *loader) document(data []byte, c *Config) {
 	l.decode(doc.Content[0], reflect.ValueOf(c).Elem(), "")
 }
 
-// decode puts a node into a value of the configuration. Unknown, repeated and ill-typed entries are errors with their line.
+// decode decodes a node into a value of the configuration. Unknown, repeated and ill-typed entries are errors with their line.
 func (l *loader) decode(n *yaml.Node, v reflect.Value, path string) {
 	if n.Kind == yaml.AliasNode {
 		n = n.Alias
@@ -279,7 +279,7 @@ func typeName(t reflect.Type) string {
 	return "text"
 }
 
-// set gives a scalar the value that a text means.
+// set parses a text into a scalar.
 func (l *loader) set(at, path string, v reflect.Value, text string) {
 	var value any
 	var err error
@@ -337,7 +337,7 @@ func parseBuiltin(text string) (Builtin, error) {
 	return Builtin{Only: splitList(text)}, nil
 }
 
-// splitList reads the form that lists have in a variable or a flag: entries between commas.
+// splitList splits a list in a variable or a flag: entries between commas.
 func splitList(text string) []string {
 	out := []string{}
 	for part := range strings.SplitSeq(text, ",") {
@@ -364,18 +364,18 @@ func fieldNamed(v reflect.Value, name string) (reflect.Value, []string) {
 	return reflect.Value{}, names
 }
 
-// Variable is the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ for the dots.
+// Variable returns the environment variable that overrides the scalar at a path: WEIR_ and the path in capitals, with _ instead of dots.
 func Variable(path string) string {
 	return "WEIR_" + strings.ToUpper(strings.ReplaceAll(path, ".", "_"))
 }
 
-// replaced says of keys that there were what to write instead.
+// replaced maps removed keys to their replacement.
 var replaced = map[string]string{
 	"fetch.allow": "this list became three: allow_provider_media (files that providers name), allow_client_media (files that clients name), " +
 		"allow_callbacks (receivers of events); write to each what it needs",
 }
 
-// environment lets variables override every scalar, and every list of texts, outside of providers and models.
+// environment applies the variables for scalars and lists of texts, except those in providers and models.
 func (l *loader) environment(v reflect.Value, path string) {
 	for i := range v.NumField() {
 		name := v.Type().Field(i).Tag.Get("yaml")
@@ -391,7 +391,7 @@ func (l *loader) environment(v reflect.Value, path string) {
 			l.environment(field, inner)
 			continue
 		}
-		if text, _ := l.env(Variable(inner)); text != "" { // many deployments set what they leave empty
+		if text, _ := l.env(Variable(inner)); text != "" { // many deployments set variables to "" instead of leaving them out
 			l.override(Variable(inner), inner, field, text)
 		}
 	}
@@ -425,7 +425,7 @@ func (l *loader) overlay(c *Config, path, text string) {
 	l.override("a flag", path, v, text)
 }
 
-// suggestion names the known key nearest to a mistyped one, when one is near.
+// suggestion returns the known key nearest to a mistyped one, if one is near.
 func suggestion(name string, known []string) string {
 	best, least := "", 1+len(name)/3
 	for _, k := range known {
@@ -442,7 +442,7 @@ func suggestion(name string, known []string) string {
 	return "; did you mean " + best + "?"
 }
 
-// distance counts the letters to insert, remove, replace or swap to get from a to b.
+// distance returns the number of letters to insert, remove, replace or swap to get from a to b.
 func distance(a, b string) int {
 	rows := make([][]int, len(a)+1)
 	for i := range rows {

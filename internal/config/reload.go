@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// NeedRestart names the keys in which two configurations differ and which a running node does not take over.
+// NeedRestart lists the keys in which two configurations differ and which need a restart.
 func NeedRestart(before, after *Config) []string {
 	var keys []string
 	settings(reflect.TypeFor[Config](), func(s option) {
@@ -16,11 +16,11 @@ func NeedRestart(before, after *Config) []string {
 	return keys
 }
 
-// option is a key that holds a value, or a list or map of them.
+// option is a key with a value, or with a list or map of values.
 type option struct {
 	key    string
 	index  []int
-	reload string // the tag of the field or of the nearest one that it is in, "" when none has one
+	reload string // the tag of the field, or of the nearest field around it; "" if none has one
 }
 
 func settings(t reflect.Type, found func(option)) { settingsIn(t, option{}, found) }
@@ -47,7 +47,7 @@ func settingsIn(t reflect.Type, at option, found func(option)) {
 	}
 }
 
-// hasKeys tells a section from a value that happens to be a struct.
+// hasKeys reports whether a struct is a section, and not a value such as Secret.
 func hasKeys(t reflect.Type) bool {
 	for i := range t.NumField() {
 		if t.Field(i).Tag.Get("yaml") != "" {

@@ -6,7 +6,7 @@ import (
 	"testing"
 )
 
-// A key that is not classified would be changed without effect and without a word.
+// Without a tag, a changed key would silently have no effect.
 func TestEverySettingIsLiveOrNeedsARestart(t *testing.T) {
 	t.Parallel()
 	n := 0
@@ -20,7 +20,7 @@ func TestEverySettingIsLiveOrNeedsARestart(t *testing.T) {
 	}
 }
 
-// Each key that needs a restart is named when it changes, and no other.
+// Exactly the keys that need a restart are listed when they change.
 func TestNeedRestart(t *testing.T) {
 	t.Parallel()
 	settings(reflect.TypeFor[Config](), func(s option) {
@@ -44,7 +44,7 @@ func TestNeedRestart(t *testing.T) {
 	}
 }
 
-// change gives a plain value another one, and reports whether it could.
+// change changes a plain value, and reports whether it could.
 func change(v reflect.Value) bool {
 	switch v.Kind() {
 	case reflect.String:

@@ -10,7 +10,7 @@ import (
 	"weir/internal/seal"
 )
 
-// Rate is what the configuration says of rate and margin, for whoever also knows others.
+// Rate returns the configuration's rate and margin, to be combined with those of other sources.
 func (c *Config) Rate() rate.Declared {
 	p := &c.Pricing
 	return rate.Declared{
@@ -19,7 +19,7 @@ func (c *Config) Rate() rate.Declared {
 	}
 }
 
-// Base is the catalog without the database: declared and built-in providers, at that rate, with the credentials that are kept for
+// Base returns the catalog without the database: declared and built-in providers, at the given rate, with the stored credentials for
 // built-in ones.
 func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.Credential) (*edit.Base, error) {
 	kept := map[string]string{}
@@ -56,10 +56,10 @@ func (c *Config) Base(env Lookup, r rate.Effective, credentials map[string]edit.
 	return b, nil
 }
 
-// masterKeyVariable holds the master key itself.
+// masterKeyVariable may hold the master key itself.
 const masterKeyVariable = "WEIR_MASTER_KEY"
 
-// Ring is the master keys, nil when none is configured. A file that others than its owner may read is refused.
+// Ring returns the master keys, nil if none is configured. It refuses a key file that users other than its owner may read.
 func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 	var texts []string
 	text, set := env(masterKeyVariable)
@@ -98,7 +98,7 @@ func (c *Config) Ring(env Lookup) (*seal.Ring, error) {
 	return seal.NewRing(keys...)
 }
 
-// maxVersion keeps a version short enough for the records that name it.
+// maxVersion bounds the length of a version, because records contain it.
 const maxVersion = 100
 
 func (p *Pricing) version() string {

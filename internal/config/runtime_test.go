@@ -26,7 +26,7 @@ func writeFile(t *testing.T, name, text string, mode os.FileMode) string {
 	if err := os.WriteFile(path, []byte(text), mode); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.Chmod(path, mode); err != nil { // whatever the umask
+	if err := os.Chmod(path, mode); err != nil { // independent of the umask
 		t.Fatal(err)
 	}
 	return path
@@ -90,7 +90,7 @@ func TestRateOfTheConfiguration(t *testing.T) {
 	}
 }
 
-// The base says who owns what, at which rate it was priced, and which built-in providers only lack a credential.
+// Base reports which rows the file owns, the rate of the prices, and the built-in providers that only lack a credential.
 func TestBase(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "weir.yaml", `builtin: [openai]

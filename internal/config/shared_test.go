@@ -11,7 +11,7 @@ import (
 	"weir/internal/config"
 )
 
-// notShared are the amounts of the configuration that no user can take away from another, with the reason.
+// notShared are the amounts in the configuration that users do not share, with the reason.
 var notShared = map[string]string{
 	"server.limits.max_body_bytes":            "one request",
 	"server.limits.max_management_body_bytes": "one request",
@@ -40,13 +40,13 @@ var notShared = map[string]string{
 	"runtime.gogc":                            "the collector's",
 }
 
-// sharedElsewhere are sections whose limits are each key's or each user's own by what they are.
+// sharedElsewhere are sections whose limits are per key or per user.
 var sharedElsewhere = []string{"keys.rate_limits.", "keys.free_models.", "health."}
 
 var inCode = regexp.MustCompile("`([a-z0-9_.]+)`")
 
-// Everything that users share has a bound for one of them, which docs/operating.md tells: an amount in the configuration that is neither in its
-// table nor known to be shared with nobody is a resource that somebody has forgotten.
+// Every shared resource has a bound per user, described in docs/operating.md. An amount in the configuration that is neither in that table
+// nor in notShared is a forgotten resource.
 func TestSharedResourcesHaveABoundForEachUser(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../../docs/operating.md")

@@ -17,13 +17,13 @@ import (
 	"weir/internal/rate"
 )
 
-// minSegment has room for a record of the largest size, whatever stands before it.
+// minSegment fits a record of the largest size after any header.
 const minSegment = 2 << 20
 
-// dialects are the wires that declared providers may speak.
+// dialects are the wires that declared providers may use.
 var dialects = catalog.Dialects()
 
-// checker collects what is wrong, each with the place where it was written.
+// checker collects errors, each with the position of the value.
 type checker struct {
 	c    *Config
 	errs []error
@@ -37,7 +37,7 @@ func (k *checker) fail(path, format string, args ...any) {
 	k.errs = append(k.errs, err)
 }
 
-// Validate checks what no single value can tell of itself, the declared catalog included. It joins all errors that it finds.
+// Validate checks rules over several values, and the declared catalog. It joins all errors that it finds.
 func (c *Config) Validate() error {
 	k := checker{c: c}
 	k.server()
@@ -173,7 +173,7 @@ func (k *checker) server() {
 	}
 }
 
-// largestUpload is room for the largest recording that is taken.
+// largestUpload fits the largest recording that is accepted.
 const largestUpload = 27 << 20
 
 func (k *checker) shaping() {
@@ -214,7 +214,7 @@ func (k *checker) address(path, address string) {
 	}
 }
 
-// Prefixes are the trusted proxies; a bare address means itself alone.
+// Prefixes returns the trusted proxies. A bare address is a prefix with only that address.
 func (s *Server) Prefixes() ([]netip.Prefix, error) {
 	var out []netip.Prefix
 	for _, text := range s.TrustedProxies {
@@ -233,7 +233,7 @@ func (s *Server) Prefixes() ([]netip.Prefix, error) {
 	return out, nil
 }
 
-// durations are all but those that may be zero: shutdown_delay and drain_timeout.
+// durations lists all durations except those that may be zero: shutdown_delay and drain_timeout.
 func (k *checker) durations() {
 	c := k.c
 	for _, x := range []struct {
@@ -258,7 +258,7 @@ func (k *checker) durations() {
 	}
 }
 
-// catalog builds what is declared, so that a mistake in it is found before it is used.
+// catalog builds the declared catalog, so that errors in it are found before it is used.
 func (k *checker) catalog() {
 	d := declaring{checker: k}
 	d.all()
@@ -270,7 +270,7 @@ func (k *checker) catalog() {
 	}
 }
 
-// StorePath is the SQLite file, where the DSN names no other database.
+// StorePath returns the path of the SQLite file, unless the DSN names another database.
 func (c *Config) StorePath() string {
 	if c.Store.DSN == "" {
 		return filepath.Join(c.DataDir, "weir.db")

@@ -17,16 +17,16 @@ type Lookup func(name string) (value string, ok bool)
 // Size is a number of bytes, written as 512, 64KiB, 32MiB or 1GiB.
 type Size int64
 
-// Decimal is a number kept as its text, so that a price is exactly what was written.
+// Decimal is a number as text, so that a price is exactly as written.
 type Decimal string
 
-// Builtin reports which built-in providers may switch themselves on.
+// Builtin says which built-in providers a key in the environment enables.
 type Builtin struct {
 	All  bool
 	Only []string // ids; nil unless a list was given
 }
 
-// Allows reports whether the built-in provider of that id may switch itself on.
+// Allows reports whether a key in the environment enables the built-in provider of that id.
 func (b Builtin) Allows(id string) bool {
 	for _, only := range b.Only {
 		if only == id {
@@ -38,16 +38,16 @@ func (b Builtin) Allows(id string) bool {
 
 const masked = "***"
 
-// Secret is a credential. However it is printed, encoded or logged, it shows as ***; only Reveal tells it.
+// Secret is a credential. When it is printed, encoded or logged, it shows as ***; only Reveal returns it.
 type Secret struct{ text string }
 
 // NewSecret makes a Secret of its text.
 func NewSecret(text string) Secret { return Secret{text} }
 
-// Reveal is the secret itself, "" when there is none.
+// Reveal returns the secret, "" if there is none.
 func (s Secret) Reveal() string { return s.text }
 
-// Format shows *** for every verb, or nothing when there is no secret.
+// Format prints *** for every verb, or nothing if there is no secret.
 func (s Secret) Format(f fmt.State, _ rune) { fmt.Fprint(f, s.String()) }
 
 func (s Secret) String() string {
@@ -57,13 +57,13 @@ func (s Secret) String() string {
 	return masked
 }
 
-// MarshalText serves JSON, and whatever else encodes text.
+// MarshalText returns the masked secret, for JSON and other text encoders.
 func (s Secret) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// MarshalYAML serves YAML.
+// MarshalYAML returns the masked secret.
 func (s Secret) MarshalYAML() (any, error) { return s.String(), nil }
 
-// LogValue serves slog.
+// LogValue returns the masked secret, for slog.
 func (s Secret) LogValue() slog.Value { return slog.StringValue(s.String()) }
 
 var (
@@ -72,8 +72,8 @@ var (
 	_ slog.LogValuer         = Secret{}
 )
 
-// readSecret resolves what stands in the place of a secret: ${NAME} and env:NAME name a variable, file:PATH a file that only its
-// owner may read; anything else is the secret itself. Its errors repeat no part of a secret.
+// readSecret resolves the value of a secret: ${NAME} and env:NAME name a variable, file:PATH a file that only its owner may read. Any other
+// text is the secret itself. Errors contain no part of a secret.
 func readSecret(text string, env Lookup) (Secret, error) {
 	if name, ok := variable(text); ok {
 		value, set := env(name)

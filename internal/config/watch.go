@@ -13,18 +13,18 @@ import (
 // Watcher reloads a configuration when its file changes or Reload is called.
 type Watcher struct {
 	Path   string                 // file; "": only Reload reloads
-	Every  time.Duration          // how often the file is looked at; 0: one second
+	Every  time.Duration          // interval between checks of the file; 0: one second
 	Load   func() (Config, error) // reads and checks the whole configuration
-	Apply  func(Config)           // is given each new valid configuration
-	Report func(error)            // is given the error of each one that is not valid; the old one stays in force
+	Apply  func(Config)           // called with each new valid configuration
+	Report func(error)            // called with the error of each invalid one; the old one stays in use
 
 	looks  *loop.Loop
 	last   state
 	kicked atomic.Bool
 }
 
-// Start watches until Stop. It compares with what the file is now. An error is reported once for each state of the file, so that a file left
-// broken does not fill the log.
+// Start watches the file until Stop, starting from its current state. It reports an error once for each state of the file, so that a broken
+// file does not fill the log.
 func (w *Watcher) Start() {
 	every := w.Every
 	if every == 0 {
@@ -42,13 +42,13 @@ func (w *Watcher) Start() {
 	w.looks.Start()
 }
 
-// Reload reloads at once, whether or not the file changed, as after SIGHUP.
+// Reload reloads at once, even if the file has not changed, as after SIGHUP.
 func (w *Watcher) Reload() {
 	w.kicked.Store(true)
 	w.looks.Wake()
 }
 
-// Stop ends what Start began.
+// Stop ends the watching, and waits for it.
 func (w *Watcher) Stop() { w.looks.Stop() }
 
 func (w *Watcher) reload() {
@@ -60,7 +60,7 @@ func (w *Watcher) reload() {
 	w.Apply(c)
 }
 
-// state is what a file was when it was looked at.
+// state is what a check saw of a file.
 type state struct {
 	modified time.Time
 	size     int64
@@ -68,8 +68,8 @@ type state struct {
 	sum      [sha256.Size]byte
 }
 
-// look reads the file only when its time, size or mode differ from the last look. A file that is away for a moment, as when an
-// editor replaces it, counts as unchanged.
+// look reads the file only if its time, size or mode differ from the last check. A missing file counts as unchanged, because an editor may
+// be replacing it.
 func (w *Watcher) look(last state) state {
 	if w.Path == "" {
 		return last

@@ -11,11 +11,11 @@ import (
 	"weir/internal/config"
 )
 
-// watched runs a Watcher over a file inside a bubble whose clock moves only when everything waits.
+// watched runs a Watcher over a file, in a bubble whose clock advances only when all goroutines wait.
 type watched struct {
 	path    string
 	watcher *config.Watcher
-	applied []string // data_dir of each
+	applied []string // data_dir of each configuration
 	errs    []error
 }
 
@@ -32,7 +32,7 @@ func watch(t *testing.T, text string) *watched {
 	return w
 }
 
-// write replaces the file; the time stamp is pushed on, because two writes in the bubble come within one tick of the file system.
+// write replaces the file, and advances its time stamp, because two writes in the bubble can have the same time in the file system.
 func (w *watched) write(t *testing.T, text string) {
 	t.Helper()
 	if err := os.WriteFile(w.path, []byte(text), 0o600); err != nil {
@@ -45,7 +45,7 @@ func (w *watched) write(t *testing.T, text string) {
 }
 
 func (w *watched) pass() {
-	time.Sleep(1500 * time.Millisecond) // of the bubble's clock
+	time.Sleep(1500 * time.Millisecond) // by the bubble's clock
 	synctest.Wait()
 }
 
@@ -60,7 +60,7 @@ func TestWatcher(t *testing.T) {
 		}
 		w.write(t, "data_dir: two")
 		w.pass()
-		w.write(t, "data_dir: two") // touched, not changed
+		w.write(t, "data_dir: two") // new time, equal content
 		w.pass()
 		if strings.Join(w.applied, " ") != "two" {
 			t.Fatalf("applied %v", w.applied)
@@ -71,7 +71,7 @@ func TestWatcher(t *testing.T) {
 		if len(w.errs) != 1 || !strings.Contains(w.errs[0].Error(), "weir.yaml:1: there is no key") || len(w.applied) != 1 {
 			t.Fatalf("a broken file gave errors %v and %v", w.errs, w.applied)
 		}
-		w.write(t, "data_dir: two") // back to what it was: the state in force is applied again
+		w.write(t, "data_dir: two") // the original content: the configuration in use is applied again
 		w.pass()
 		w.watcher.Reload()
 		synctest.Wait()
