@@ -10,8 +10,8 @@ import (
 	"weir/internal/money"
 )
 
-// Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for what each means. reload says
-// whether a running node takes a changed value over (live) or not (restart), for a field and all that is in it.
+// Config is the whole configuration. Its yaml names are the keys of the file; see weir.example.yaml for their meaning. The tag reload says
+// whether a running node applies a changed value (live) or not (restart), for a field and all fields in it.
 type Config struct {
 	Server      Server      `yaml:"server" reload:"restart"`
 	DataDir     string      `yaml:"data_dir" reload:"restart"`
@@ -107,7 +107,7 @@ type Journal struct {
 	SegmentBytes Size          `yaml:"segment_bytes"`
 }
 
-// Ledger times the borrowing of money from the store.
+// Ledger configures how a node borrows money from the store.
 type Ledger struct {
 	LeaseFor   time.Duration `yaml:"lease_for"`
 	LapseAfter time.Duration `yaml:"lapse_after"`

@@ -25,7 +25,7 @@ var notShared = map[string]string{
 	"upstream.sse_max_line_bytes":             "one answer",
 	"upstream.max_header_bytes":               "one answer",
 	"relay.max_attempts":                      "one call",
-	"relay.retry_budget_percent":              "a retry is a favour that nobody is promised",
+	"relay.retry_budget_percent":              "retries are not promised to any user",
 	"relay.hosted_calls":                      "one call",
 	"upstream.connection_requests":            "one connection",
 	"relay.slice_tokens":                      "one call",
@@ -37,7 +37,7 @@ var notShared = map[string]string{
 	"video.max_content_bytes":                 "one video",
 	"video.s3.part_bytes":                     "one copy",
 	"runtime.memory_limit":                    "what the other limits add up to; heap_percent guards it",
-	"runtime.gogc":                            "the collector's",
+	"runtime.gogc":                            "a setting of the garbage collector",
 }
 
 // sharedElsewhere are sections whose limits are per key or per user.
