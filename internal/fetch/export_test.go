@@ -2,10 +2,10 @@ package fetch
 
 import "net/netip"
 
-// Reserved is reserved.
+// Reserved calls reserved.
 func Reserved(a netip.Addr) bool { return reserved(a) }
 
-// Split is split: where a URL leads to, "" where nowhere.
+// Split calls split: scheme, destination and address of a URL, "" for a refused one, and its normalized text.
 func Split(raw string) (scheme, to string, addr netip.Addr, again string) {
 	t, err := split(raw)
 	if err != nil {
@@ -14,5 +14,5 @@ func Split(raw string) (scheme, to string, addr netip.Addr, again string) {
 	return t.url.Scheme, t.String(), t.addr, t.url.String()
 }
 
-// ContentRange is contentRange.
+// ContentRange calls contentRange.
 func ContentRange(text string) (first, last, size int64, ok bool) { return contentRange(text) }

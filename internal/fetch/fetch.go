@@ -1,5 +1,5 @@
-// Package fetch gets what strangers name: files that clients and providers point to, and addresses that want to be called back. What it
-// is asked for never decides where it connects to beyond the public Internet, and what it brings is bounded in bytes and in time.
+// Package fetch requests addresses that are not trusted: files that clients and providers name, and callback addresses. It connects only to
+// the public Internet and to what the operator allows, and bounds each response in bytes and time.
 package fetch
 
 import (
@@ -19,22 +19,22 @@ import (
 const (
 	maxRedirects   = 3
 	maxHeaderBytes = 64 << 10
-	maxAddresses   = 4 // of a name that are tried
+	maxAddresses   = 4 // addresses of a name that are tried
 )
 
-// Config says what may be fetched. Its values are in package config, which has the defaults.
+// Config configures a Client. The defaults are in package config.
 type Config struct {
-	RemoteMedia bool // what clients name is fetched, too, and not only what providers name
-	HTTP        bool // http:// is asked as well as https://
+	RemoteMedia bool // addresses of clients are fetched; else only those of providers
+	HTTP        bool // http:// is allowed, too, not only https://
 
-	// What is the operator's own and may be reached though it is none of the public Internet, by who names the address: a provider that
-	// may lead to a store inside of the network says nothing of what a client may.
+	// Hosts and networks of the operator that may be reached although they are not on the public Internet, by who names the address: a
+	// provider may be allowed to name a store in the private network, and clients not.
 	ProviderMedia, ClientMedia, Callbacks Allowed
 
-	Connect   time.Duration // to find the address, to connect, and again to agree on TLS
-	FirstByte time.Duration // until the head of an answer
+	Connect   time.Duration // for the name lookup, for the connection, and again for the TLS handshake
+	FirstByte time.Duration // until the head of the response
 	Idle      time.Duration // until the next bytes of a body
-	Total     time.Duration // for all of it, redirects included
+	Total     time.Duration // for everything, including redirects
 	MaxBytes  int64         // of a body
 
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)   // nil: the system's
@@ -42,13 +42,13 @@ type Config struct {
 	Roots  *x509.CertPool                                                 // nil: the system's
 }
 
-// Allowed are hosts, in lower case, and networks that are reached at whatever address, and by http and at any port where the URL names them.
+// Allowed are hosts, in lower case, and networks that may be reached at any address, by http too, and at any port in the URL.
 type Allowed struct {
 	Hosts    []string
 	Networks []netip.Prefix
 }
 
-// target reports whether a target may be whatever it is.
+// target reports whether the list allows a target.
 func (a *Allowed) target(t *target) bool {
 	if t.addr.IsValid() {
 		return within(t.addr, a.Networks)
@@ -56,8 +56,8 @@ func (a *Allowed) target(t *target) bool {
 	return slices.Contains(a.Hosts, t.host)
 }
 
-// Client fetches. It is safe for concurrent use, keeps no connection, no cookie and no credential, and does not read the proxy settings of
-// the environment.
+// Client fetches files and calls callback addresses. It is safe for concurrent use, keeps no connections, cookies or credentials, and
+// ignores the proxy settings of the environment.
 type Client struct {
 	cfg       Config
 	transport *http.Transport
@@ -79,13 +79,13 @@ func New(cfg Config) *Client {
 	c.transport = &http.Transport{
 		DialContext: c.dial, TLSClientConfig: &tls.Config{RootCAs: cfg.Roots, MinVersion: tls.VersionTLS12}, TLSHandshakeTimeout: cfg.Connect,
 		ResponseHeaderTimeout: cfg.FirstByte, MaxResponseHeaderBytes: maxHeaderBytes, DisableCompression: true,
-		DisableKeepAlives: true, // a connection that one request may use is not always one for the next
+		DisableKeepAlives: true, // a request must not reuse a connection that the checks of another one allowed
 	}
 	return c
 }
 
-// CheckCallback says what is wrong with an address of a receiver of events before it is ever called, as a fault.Invalid about a field; nil when nothing is. What its
-// name leads to is looked at when it is called.
+// CheckCallback checks a callback address when it is submitted. It returns fault.Invalid with the param, or nil. The addresses of its host
+// name are checked at the time of each call.
 func (c *Client) CheckCallback(param, raw string) error {
 	if _, err := c.parse(raw, &c.cfg.Callbacks, nil); err != nil {
 		return fault.Field("fetch.CheckCallback", param, "%s: %s.", param, err.Error()).Because(err)
@@ -95,7 +95,7 @@ func (c *Client) CheckCallback(param, raw string) error {
 
 type targetKey struct{}
 
-// send makes one request. The dialer gets the target from the context, so that the URL is read once.
+// send makes one request. The dialer takes the target from the context, so that the URL is parsed only once.
 func (c *Client) send(req *http.Request, t *target) (*http.Response, error) {
 	req = req.WithContext(context.WithValue(req.Context(), targetKey{}, t))
 	req.Header.Set("User-Agent", "weir")
@@ -119,7 +119,7 @@ func (c *Client) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	return nil, err
 }
 
-// dialOne leaves some of the time to the addresses that are left.
+// dialOne leaves a part of the time to the remaining addresses.
 func (c *Client) dialOne(ctx context.Context, to netip.AddrPort, left int) (net.Conn, error) {
 	if deadline, ok := ctx.Deadline(); ok && left > 1 {
 		var cancel context.CancelFunc
@@ -129,8 +129,8 @@ func (c *Client) dialOne(ctx context.Context, to netip.AddrPort, left int) (net.
 	return c.cfg.Dial(ctx, to)
 }
 
-// addresses are those of a target that may be called now. A name is asked for once, and what it says is what is dialled: a name that
-// says something else a moment later gains nothing by it.
+// addresses returns the addresses of a target that may be called now. A name is looked up once, and the checked address is dialled, so that
+// a later change of the name has no effect.
 func (c *Client) addresses(ctx context.Context, t *target) ([]netip.Addr, error) {
 	if t.addr.IsValid() {
 		return []netip.Addr{t.addr}, nil
@@ -141,7 +141,7 @@ func (c *Client) addresses(ctx context.Context, t *target) ([]netip.Addr, error)
 	}
 	var list []netip.Addr
 	for _, a := range all {
-		a = a.Unmap() // resolvers write IPv4 addresses so
+		a = a.Unmap() // resolvers return IPv4 addresses in this form
 		if t.free || within(a, t.allowed.Networks) || !reserved(a) {
 			list = append(list, a)
 		}

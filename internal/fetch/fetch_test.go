@@ -29,10 +29,10 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 var public = netip.MustParseAddr("93.184.215.14")
 
-// world is a network of one server, which stands at every address. example.com is its name.
+// world is a network with one server at every address. example.com is its name.
 type world struct {
 	server *httptest.Server
-	names  map[string][]string // what names lead to; others to public
+	names  map[string][]string // addresses of names; default: public
 
 	mu       sync.Mutex
 	lookups  map[string]int
@@ -126,7 +126,7 @@ func TestBytes(t *testing.T) {
 	}
 }
 
-// refusedURLs are not even looked up. They are refused when they are checked, when they are fetched and when they are called.
+// refusedURLs are refused without a lookup, when they are checked, fetched and called.
 var refusedURLs = map[string]string{
 	"plain http":                "http://example.com/",
 	"another scheme":            "file:///etc/passwd",
@@ -255,12 +255,12 @@ func TestReservedAddresses(t *testing.T) {
 	}
 }
 
-// What a name leads to is looked at after it was looked up, once for each request.
+// The addresses of a name are checked after the lookup, with one lookup per request.
 func TestNamesOfPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	cases := map[string]struct {
 		leads []string
-		want  string // what is dialled; "" nothing
+		want  string // dialled address; "": none
 	}{
 		"loopback":              {[]string{"127.0.0.1"}, ""},
 		"metadata":              {[]string{"169.254.169.254"}, ""},
@@ -292,7 +292,7 @@ func TestNamesOfPrivateAddresses(t *testing.T) {
 	}
 }
 
-// A name that leads to a public address when it is checked and to a private one a moment later is dialled at what was checked.
+// If a name changes from a public to a private address after the check, the checked address is dialled.
 func TestRebinding(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, file("x"))
@@ -386,7 +386,7 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// toServer is the world's dialer, without its certificate being in question: every name is its own.
+// toServer returns the world's dialer, for tests in which each name has a valid certificate.
 func toServer(w *world) func(context.Context, netip.AddrPort) (net.Conn, error) {
 	return func(ctx context.Context, to netip.AddrPort) (net.Conn, error) {
 		w.mu.Lock()
@@ -396,7 +396,7 @@ func toServer(w *world) func(context.Context, netip.AddrPort) (net.Conn, error) 
 	}
 }
 
-// Credentials of a provider go to where it is served, and nowhere else, not even on the way back.
+// A provider's credentials are sent only to its origin, and no longer after a redirect to another one, not even back at the origin.
 func TestCredentials(t *testing.T) {
 	t.Parallel()
 	const home = "https://example.com/v1"
@@ -438,7 +438,7 @@ func TestCredentials(t *testing.T) {
 	}
 }
 
-// What the operator has configured needs to be no public address: hosts, networks, and where a provider is served.
+// The operator's hosts, networks and origins of providers may have private addresses.
 func TestOperatorsLeave(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(file("inside"))
@@ -478,7 +478,7 @@ func TestOperatorsLeave(t *testing.T) {
 	}
 }
 
-// Each list is for one kind of address, and for no other: who may lead to a host of the operator says nothing of anybody else.
+// Each list applies to one kind of address only: a host that a provider may name is not allowed for clients or callbacks.
 func TestEachListIsForItself(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(file("inside"))
@@ -557,8 +557,8 @@ func TestAnswers(t *testing.T) {
 	cases := map[string]struct {
 		answer http.HandlerFunc
 		types  []string
-		kind   fault.Kind // of a client's request
-		other  fault.Kind // of a provider's file
+		kind   fault.Kind // for a client's address
+		other  fault.Kind // for a provider's file
 	}{
 		"not found":   {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, kind: fault.Invalid, other: fault.ProviderUnavailable},
 		"no content":  {answer: func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(204) }, kind: fault.Invalid, other: fault.ProviderUnavailable},
@@ -670,7 +670,7 @@ func TestRanges(t *testing.T) {
 				t.Fatal(err)
 			}
 			defer r.Body.Close()
-			if c.length == -2 { // whatever the sentence about it is long
+			if c.length == -2 { // whatever the length of the message
 				c.length = r.Length
 			} else if data, err := io.ReadAll(r.Body); err != nil || string(data) != c.body {
 				t.Errorf("%q %v", data, err)
@@ -682,7 +682,7 @@ func TestRanges(t *testing.T) {
 	}
 }
 
-// A part that is not the one it says, or longer or shorter, is a failure and never passes as a whole file.
+// A partial response with another range, or with too few or many bytes, is an error and never passes as a whole file.
 func TestBadRanges(t *testing.T) {
 	t.Parallel()
 	for _, text := range []string{"", "bytes", "bytes 0-0", "bytes 1-0/9", "bytes 0-9/9", "bytes 0-5/9", "items 0-0/9", "bytes -1-0/9", "bytes 0-0/x", "bytes */9", "bytes 0-99999999999999999999/*"} {

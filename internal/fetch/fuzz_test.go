@@ -8,7 +8,7 @@ import (
 	"weir/internal/fetch"
 )
 
-// Whatever is read as a URL is read the same way again, by us, and holds nothing that another reader takes for another host.
+// An accepted URL is parsed in the same way again, and contains nothing that another parser could take for another host.
 func FuzzURL(f *testing.F) {
 	for _, url := range refusedURLs {
 		f.Add(url)

@@ -16,43 +16,43 @@ import (
 	"weir/internal/fault"
 )
 
-// Limits bounds one fetch, and says on whose behalf it is.
+// Limits bounds one fetch, and says for whom it is.
 type Limits struct {
 	MaxBytes int64         // of the body; 0: Config.MaxBytes
 	Total    time.Duration // 0: Config.Total
-	Types    []string      // media types that the answer may have, or families such as "image/"; nil: any
+	Types    []string      // allowed media types, or families such as "image/"; nil: any
 
-	// Provider is who named the address; nil when a client did, to whose account errors then go.
+	// Provider named the address; nil if a client did. Errors are attributed to it.
 	Provider *Provider
-	// Header holds what a client asks of the file. Only Range, If-Range, If-None-Match and Accept are passed on.
+	// Header has the client's headers. Only Range, If-Range, If-None-Match and Accept are sent.
 	Header http.Header
 }
 
-// Provider names addresses in its answers.
+// Provider is a provider that names addresses in its responses.
 type Provider struct {
-	Name string // for the error
-	// Home is its base URL as the operator has configured it. That origin needs to be no public one, and it alone gets Credentials, and
-	// only until the first answer that leads elsewhere.
+	Name string // for errors
+	// Home is the base URL in the configuration. Its origin may have a private address. Only this origin gets Credentials, and only until the
+	// first redirect elsewhere.
 	Home        string
 	Credentials http.Header
 }
 
 var passed = [...]string{"Range", "If-Range", "If-None-Match", "Accept"}
 
-// Response is the head of an answer, and its body.
+// Response is the head of a response, and its body.
 type Response struct {
-	Status    int         // 200; 206 or 416 where a Range was asked for; 304 where If-None-Match was
-	Header    http.Header // as it came: none of it is meant for clients as it is
-	MediaType string      // in lower case, without parameters; "" when not told
-	Start     int64       // of the first byte within the file
-	Length    int64       // of the body, -1 when not told
-	Size      int64       // of the whole file, -1 when not told
-	// Body fails with a *fault.Error when it is cut, stalls, or is larger than it may be. It must be closed.
+	Status    int         // 200; 206 or 416 for a Range; 304 for If-None-Match
+	Header    http.Header // as received: it must not be passed on to clients unchanged
+	MediaType string      // in lower case, without parameters; "" if missing
+	Start     int64       // offset of the first byte in the file
+	Length    int64       // of the body, -1 if unknown
+	Size      int64       // of the whole file, -1 if unknown
+	// Body fails with a *fault.Error if it is cut, stalls, or is too large. It must be closed.
 	Body io.ReadCloser
 }
 
-// Get asks for a file. Its errors are of a client's request (fault.Invalid, fault.PayloadTooLarge) where a client named the address, and
-// of the provider (fault.ProviderUnavailable, fault.Timeout) where a provider did.
+// Get requests a file. If a client named the address, errors are those of a request (fault.Invalid, fault.PayloadTooLarge); if a provider
+// did, those of the provider (fault.ProviderUnavailable, fault.Timeout).
 func (c *Client) Get(ctx context.Context, address string, lim Limits) (*Response, error) {
 	f := &fetching{c: c, lim: lim, parent: ctx, allowed: &c.cfg.ClientMedia}
 	if p := lim.Provider; p != nil {
@@ -81,7 +81,7 @@ func orDefault[T int64 | time.Duration](v, byDefault T) T {
 	return v
 }
 
-// fetching is one Get.
+// fetching is the state of one Get.
 type fetching struct {
 	c      *Client
 	lim    Limits
@@ -103,7 +103,7 @@ func (f *fetching) follow(address string) (*Response, error) {
 	credentials := f.credentials
 	for hop := 0; ; hop++ {
 		if !f.home.is(t) {
-			credentials = nil // and for good: whoever was led elsewhere may be led back
+			credentials = nil // not restored later, because a redirect could lead back to the origin
 		}
 		answer, err := f.ask(t, credentials)
 		if err != nil {
@@ -126,7 +126,7 @@ func redirects(status int) bool {
 	return status == 301 || status == 302 || status == 303 || status == 307 || status == 308
 }
 
-// next reads where an answer leads to, with the same reader as any address.
+// next parses the target of a redirect, with the same rules as the first address.
 func (f *fetching) next(from *target, location string) (*target, error) {
 	if location == "" || strings.ContainsAny(location, "\\") {
 		return nil, refusal("leads nowhere")
@@ -156,7 +156,7 @@ func (f *fetching) ask(t *target, credentials http.Header) (*http.Response, erro
 	return f.c.send(req, t)
 }
 
-// accept checks the head of the last answer.
+// accept checks the head of the final response.
 func (f *fetching) accept(answer *http.Response) (*Response, error) {
 	r := &Response{Status: answer.StatusCode, Header: answer.Header, Length: answer.ContentLength, Size: -1}
 	if err := f.check(r); err != nil {
@@ -165,7 +165,7 @@ func (f *fetching) accept(answer *http.Response) (*Response, error) {
 	}
 	left := f.lim.MaxBytes
 	if r.Length >= 0 {
-		left = min(left, r.Length) // what is more than was told belongs to nothing
+		left = min(left, r.Length) // bytes after the declared length are ignored
 	}
 	r.Body = &body{f: f, src: answer.Body, left: left, short: r.Length >= 0}
 	return r, nil
@@ -210,7 +210,7 @@ func (f *fetching) wanted(media string) bool {
 	})
 }
 
-// contentRange reads "bytes 0-9/100", "bytes 0-9/*" and "bytes */100" (RFC 9110, section 14.4); what is not told is -1.
+// contentRange parses "bytes 0-9/100", "bytes 0-9/*" and "bytes */100" (RFC 9110, section 14.4). Missing numbers are -1.
 func contentRange(text string) (first, last, size int64, ok bool) {
 	part, whole, found := strings.Cut(strings.TrimPrefix(text, "bytes "), "/")
 	if !found || !strings.HasPrefix(text, "bytes ") {
@@ -239,12 +239,12 @@ func number(text string) (int64, bool) {
 	return int64(n), true
 }
 
-// body bounds what is read of an answer.
+// body bounds the reading of a response.
 type body struct {
 	f     *fetching
 	src   io.ReadCloser
 	left  int64
-	short bool // left is the length that was told, and less of it is a cut
+	short bool // left is the declared length, and an earlier end is an error
 	err   error
 }
 
@@ -253,7 +253,7 @@ func (b *body) Read(p []byte) (int, error) {
 		return 0, b.err
 	}
 	if int64(len(p)) > b.left+1 {
-		p = p[:b.left+1] // one more, to see whether it goes on
+		p = p[:b.left+1] // one more, to detect a longer body
 	}
 	idle := time.AfterFunc(b.f.c.cfg.Idle, func() { b.f.cancel(errIdle) })
 	n, err := b.src.Read(p)
@@ -284,7 +284,7 @@ func (f *fetching) tooLarge() error {
 	return f.failed(0, fmt.Errorf("the file is larger than %d bytes", f.lim.MaxBytes))
 }
 
-// failed says to whoever named the address that there is nothing to be had from it, and nothing of what stands there: the reason is for the log.
+// failed returns the error for the party that named the address. Its public text says nothing about the server; the cause is for the log.
 func (f *fetching) failed(status int, cause error) error {
 	if f.parent.Err() != nil {
 		return gone(f.parent)
@@ -303,7 +303,7 @@ func (f *fetching) failed(status int, cause error) error {
 	return e
 }
 
-// gone is the error of a caller that did not wait.
+// gone is the error for a caller that has cancelled or timed out.
 func gone(ctx context.Context) error {
 	kind, public := fault.Canceled, "The request was cancelled."
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -317,12 +317,12 @@ func timedOut(err error) bool {
 	return errors.Is(err, errIdle) || errors.Is(err, errTotal) || errors.As(err, &timeout) && timeout.Timeout()
 }
 
-// Bytes gets a file that a client named, with its media type.
+// Bytes returns a file that a client named, with its media type.
 func (c *Client) Bytes(ctx context.Context, address string, maxBytes int64) ([]byte, string, error) {
 	return c.read(ctx, address, Limits{MaxBytes: maxBytes})
 }
 
-// ProviderBytes gets a file that a provider named, with its media type. home is the provider's base URL.
+// ProviderBytes returns a file that a provider named, with its media type. home is the provider's base URL.
 func (c *Client) ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) ([]byte, string, error) {
 	return c.read(ctx, address, Limits{MaxBytes: maxBytes, Provider: &Provider{Name: provider, Home: home}})
 }

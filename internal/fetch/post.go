@@ -14,9 +14,9 @@ import (
 
 const maxRetryAfter = 24 * time.Hour
 
-// Post calls a receiver of events with a JSON body, and returns the status of the answer, which is not read, and how long it asks to be
-// left alone, 0 when it does not. Redirects are not followed. It fails with fault.Invalid where the address may not be called, and with
-// fault.ProviderUnavailable where nothing answered.
+// Post sends a JSON body to a callback address. It returns the status and the duration in Retry-After, 0 without one; it does not read the
+// body. It does not follow redirects. It fails with fault.Invalid if the address must not be called, and with fault.ProviderUnavailable
+// without a response.
 func (c *Client) Post(ctx context.Context, address string, header map[string]string, payload []byte) (status int, retryAfter time.Duration, err error) {
 	t, err := c.parse(address, &c.cfg.Callbacks, nil)
 	if err != nil {

@@ -8,26 +8,26 @@ import (
 	"strings"
 )
 
-// target is an address that may be asked for: what parse found in a URL, so that what was checked is what is dialled.
+// target is a parsed and accepted URL. The dialer uses these values, so that exactly what was checked is dialled.
 type target struct {
-	url  *url.URL // with the host in lower case, and without a fragment
+	url  *url.URL // with the host in lower case and without a fragment
 	host string   // name or address, without brackets
 	port uint16
-	addr netip.Addr // of a host that is an address
-	free bool       // the operator lets it be: scheme, port and address are not looked at
+	addr netip.Addr // valid if the host is an address
+	free bool       // allowed by the operator: scheme, port and address are not checked
 
-	allowed *Allowed // of whoever named it
+	allowed *Allowed // the list for the party that named the address
 }
 
-// refusal is why an address is not asked for. It reads on from "the address".
+// refusal is the reason for refusing an address. It continues a sentence that begins with "the address".
 type refusal string
 
 func (r refusal) Error() string { return "the address " + string(r) }
 
 const maxURLBytes = 8192
 
-// parse is the one reader of URLs. It refuses every spelling that another reader may take for something else, and without leave of the
-// operator everything but https on its own port at a public address.
+// parse is the only parser of URLs. It refuses every spelling that parsers interpret differently. Unless the operator allows more, it
+// accepts only https, on its default port, at a public address.
 func (c *Client) parse(raw string, allowed *Allowed, home *origin) (*target, error) {
 	t, err := split(raw)
 	if err != nil {
@@ -47,7 +47,7 @@ func (c *Client) parse(raw string, allowed *Allowed, home *origin) (*target, err
 	return t, nil
 }
 
-// split takes a URL apart.
+// split parses a URL into its parts.
 func split(raw string) (*target, error) {
 	if len(raw) > maxURLBytes {
 		return nil, refusal("is too long")
@@ -60,7 +60,7 @@ func split(raw string) (*target, error) {
 	u, err := url.Parse(raw)
 	switch {
 	case err != nil:
-		return nil, refusal("is no URL") // err repeats the address, whose query may be a secret
+		return nil, refusal("is no URL") // err contains the address, whose query may be a secret
 	case u.Scheme != "https" && u.Scheme != "http":
 		return nil, refusal("must begin with https://")
 	case u.User != nil:
@@ -86,8 +86,8 @@ func split(raw string) (*target, error) {
 	return t, nil
 }
 
-// hostAddress is the address that a host is, the zero one for a name. Addresses have their one usual form: no octal, hexadecimal or short
-// ones, no zones, and no IPv4 address inside an IPv6 one.
+// hostAddress parses a host that is an address; it returns the zero value for a name. It accepts only the usual form: no octal, hexadecimal
+// or short forms, no zones, and no IPv4 address inside an IPv6 one.
 func hostAddress(host string, bracketed bool) (netip.Addr, error) {
 	if a, err := netip.ParseAddr(host); err == nil {
 		if a.Is4In6() || a.Zone() != "" || a.Is6() != bracketed {
@@ -101,8 +101,8 @@ func hostAddress(host string, bracketed bool) (netip.Addr, error) {
 	return netip.Addr{}, nil
 }
 
-// isName reports whether a host in lower case is a name of the domain name system. One whose last label looks like a number is none, because
-// many readers take it for an IPv4 address.
+// isName reports whether a host in lower case is a DNS name. If the last label looks like a number it is not one, because many parsers take
+// it for an IPv4 address.
 func isName(host string) bool {
 	if len(host) > 253 {
 		return false
@@ -123,7 +123,7 @@ func isName(host string) bool {
 	return strings.Trim(last, "0123456789") != "" && (!is || strings.Trim(hex, "0123456789abcdef") != "")
 }
 
-// local tells names that mean this machine or this network wherever they are asked for.
+// local reports whether a name refers to this machine or the local network.
 func local(host string) bool {
 	for _, zone := range [...]string{"localhost", "local", "internal", "home.arpa"} {
 		if host == zone || strings.HasSuffix(host, "."+zone) {
@@ -133,13 +133,13 @@ func local(host string) bool {
 	return false
 }
 
-// origin is where a provider is served, as the operator has configured it.
+// origin is the origin of a provider's base URL in the configuration.
 type origin struct {
 	scheme, host string
 	port         uint16
 }
 
-// originOf is nil for a base URL that is none.
+// originOf returns nil for an invalid base URL.
 func originOf(base string) *origin {
 	t, err := split(base)
 	if err != nil {
@@ -152,7 +152,7 @@ func (o *origin) is(t *target) bool {
 	return o != nil && o.scheme == t.url.Scheme && o.host == t.host && o.port == t.port
 }
 
-// String is the target as it is dialled.
+// String returns the host and port to dial.
 func (t *target) String() string {
 	return net.JoinHostPort(t.host, strconv.FormatUint(uint64(t.port), 10))
 }

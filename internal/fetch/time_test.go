@@ -16,7 +16,7 @@ import (
 	"weir/internal/fetch"
 )
 
-// slow is a client in a world whose one server answers each request with talk. Time passes in the bubble of the test alone.
+// slow returns a client in a world whose server answers each request with talk. The time is that of the test's bubble.
 func slow(talk func(conn net.Conn)) *fetch.Client {
 	return fetch.New(fetch.Config{
 		RemoteMedia: true, HTTP: true, Connect: 5 * time.Second, FirstByte: 30 * time.Second, Idle: 10 * time.Second, Total: 2 * time.Minute, MaxBytes: 1 << 20,
@@ -48,7 +48,7 @@ func TestSlowAnswers(t *testing.T) {
 	cases := map[string]struct {
 		talk  func(net.Conn)
 		after time.Duration
-		kind  fault.Kind // of a provider's file; Internal: it comes whole
+		kind  fault.Kind // for a provider's file; Internal: the response is complete
 	}{
 		"no head": {func(conn net.Conn) { _, _ = io.Copy(io.Discard, conn) }, 30 * time.Second, fault.Timeout},
 		"no body": {func(conn net.Conn) { say(conn, headOf1000); _, _ = io.Copy(io.Discard, conn) }, 10 * time.Second, fault.Timeout},
@@ -84,13 +84,13 @@ func TestSlowAnswers(t *testing.T) {
 				if took := time.Since(begin); took != c.after {
 					t.Errorf("it took %s, want %s", took, c.after)
 				}
-				pass(time.Minute) // for the server to find its connection closed
+				pass(time.Minute) // for the server to detect the closed connection
 			})
 		})
 	}
 }
 
-// A reader that takes its time does not make the server slow.
+// A slow reader does not count as a slow server.
 func TestSlowReader(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
