@@ -6,8 +6,8 @@ import (
 	"net/url"
 )
 
-// CheckURL says what is wrong with the address of a published list, nil when nothing is. Plain http is for this machine alone: whoever
-// stood between could set the prices otherwise.
+// CheckURL returns the error in the address of a published list, or nil. Plain http is allowed only for this machine: elsewhere an attacker
+// in the network could set the prices.
 func CheckURL(text string) error {
 	u, err := url.Parse(text)
 	if err != nil || u.Host == "" || u.User != nil || u.Fragment != "" || u.Scheme != "https" && u.Scheme != "http" {

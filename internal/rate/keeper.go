@@ -7,7 +7,7 @@ import (
 	"weir/internal/loop"
 )
 
-// Book is where rates are kept.
+// Book stores rates.
 type Book interface {
 	// Rates lists all records in the order of their versions.
 	Rates(ctx context.Context) ([]Record, error)
@@ -15,23 +15,23 @@ type Book interface {
 	SetRate(ctx context.Context, r Record) error
 }
 
-// Keeper fetches the published rate once a day. A feed that fails or tells nonsense changes nothing: the last rate holds on.
+// Keeper fetches the published rate once a day. If the fetch fails, or the list is invalid or implausible, the last rate remains.
 type Keeper struct {
-	Fetch  func(ctx context.Context) ([]byte, error) // the list; it bounds its own time and size
+	Fetch  func(ctx context.Context) ([]byte, error) // returns the list; it bounds its time and size itself
 	Book   Book
 	Now    func() time.Time
-	Report func(error) // hears of the first failure in a row, nil when a fetch works again
-	Failed func()      // hears of each failure, for counting
+	Report func(error) // called with the first error in a row, and with nil when a fetch succeeds again
+	Failed func()      // called for each failure, for counting
 }
 
 const (
 	daily  = 24 * time.Hour
 	hourly = time.Hour
-	fresh  = 20 * time.Hour // a rate that some node fetched so short ago is not fetched again
+	fresh  = 20 * time.Hour // a rate that any node fetched within this time is not fetched again
 )
 
-// Loop fetches at once, unless the last published rate is fresh, and then every day. After a failure, and while the last rate is fresh, it
-// looks again every hour.
+// Loop returns a loop that fetches at once, unless the last published rate is fresh, and then every day. After a failure, and while the
+// last rate is fresh, it checks again every hour.
 func (k *Keeper) Loop() *loop.Loop {
 	failing := false
 	return loop.New(0, func(ctx context.Context) time.Duration {
@@ -53,7 +53,7 @@ func (k *Keeper) Loop() *loop.Loop {
 	})
 }
 
-// Once fetches the rate and has it kept, unless the last one is fresh; then fetched is false. It fails when the feed or the book does.
+// Once fetches and stores the rate, unless the last one is fresh; then fetched is false. It returns the errors of the fetch and the book.
 func (k *Keeper) Once(ctx context.Context) (fetched bool, err error) {
 	records, err := k.Book.Rates(ctx)
 	if err != nil {

@@ -11,19 +11,19 @@ import (
 
 // Quote is a published rate.
 type Quote struct {
-	Day       time.Time // the day from which it holds, 00:00 in Moscow
+	Day       time.Time // the first day on which it applies, 00:00 in Moscow
 	RubPerUSD string    // decimal text with a point
 }
 
-// moscow has had no other offset since 2014; a table of zones may be missing on a server.
+// moscow is a fixed zone, because a server may lack time zone data, and the offset has not changed since 2014.
 var moscow = time.FixedZone("MSK", 3*60*60)
 
 // ParseQuote reads the dollar's rate from the Bank of Russia's daily list:
 //
 //	<ValCurs Date="21.11.2026" name="..."><Valute ID="..."><CharCode>USD</CharCode><Nominal>1</Nominal><Value>81,2345</Value></Valute>...</ValCurs>
 //
-// The list is in windows-1251, but all that is read of it is ASCII. It must be whole, and name the dollar once. It fails with
-// fault.ProviderUnavailable.
+// The list is in windows-1251, but the parts that are read are ASCII. It must be complete, and contain the dollar once. ParseQuote fails
+// with fault.ProviderUnavailable.
 func ParseQuote(feed []byte) (Quote, error) {
 	p := listReader{rest: feed}
 	var q Quote
@@ -54,7 +54,7 @@ func refused(why string) error {
 	return fault.Newf(fault.ProviderUnavailable, "rate.ParseQuote", "The Bank of Russia's list is not used: %s.", why)
 }
 
-// listReader walks over the list. Once bad, it stays bad.
+// listReader parses the list. Once bad, it stays bad.
 type listReader struct {
 	rest []byte
 	bad  bool
@@ -65,7 +65,7 @@ func (p *listReader) fail() string {
 	return ""
 }
 
-// until cuts off everything up to and with mark, and returns what stood before it.
+// until removes everything up to and including mark, and returns the text before it.
 func (p *listReader) until(mark string) string {
 	before, after, found := bytes.Cut(p.rest, []byte(mark))
 	if !found {
@@ -75,7 +75,7 @@ func (p *listReader) until(mark string) string {
 	return string(before)
 }
 
-// take passes space and then mark, if it stands there.
+// take removes space and then mark, if it follows.
 func (p *listReader) take(mark string) bool {
 	rest := bytes.TrimLeft(p.rest, " \t\r\n")
 	after, found := bytes.CutPrefix(rest, []byte(mark))
@@ -85,7 +85,7 @@ func (p *listReader) take(mark string) bool {
 	return found
 }
 
-// tag passes the opening tag of that name and returns what stands in it behind the name.
+// tag removes the opening tag of that name and returns its attributes.
 func (p *listReader) tag(name string) string {
 	if p.bad || !p.take("<"+name) {
 		return p.fail()
@@ -97,7 +97,7 @@ func (p *listReader) tag(name string) string {
 	return inside
 }
 
-// attribute finds the value of name="value".
+// attribute returns the value of name="value".
 func attribute(tag, name string) string {
 	_, behind, found := strings.Cut(tag, " "+name+`="`)
 	if !found {
@@ -107,7 +107,7 @@ func attribute(tag, name string) string {
 	return value
 }
 
-// currency reads one <Valute> with its plain members.
+// currency parses one <Valute> with its plain members.
 func (p *listReader) currency(q *Quote) {
 	p.tag("Valute")
 	fields := map[string]string{}
@@ -139,8 +139,8 @@ func (p *listReader) currency(q *Quote) {
 	}
 }
 
-// perUnit divides a value with a decimal comma by a nominal that is a power of ten, by moving the point: nothing is rounded.
-// It is "" for anything else, and for a rate that cannot be.
+// perUnit divides a value with a decimal comma by a nominal that is a power of ten, by moving the point, without rounding. It returns ""
+// for other text, and for an impossible rate.
 func perUnit(value, nominal string) string {
 	shift := len(nominal) - 1
 	if !digits(nominal) || len(nominal) > 7 || nominal != "1"+strings.Repeat("0", shift) {
@@ -168,14 +168,15 @@ func perUnit(value, nominal string) string {
 	return text
 }
 
-// How far the day of a list may lie from today. Over the new year one rate holds for up to eleven days, and rates are set days ahead.
+// Limits for the day of a list, relative to today. Around the new year one rate applies for up to eleven days, and rates are published days
+// ahead.
 const (
 	oldest = 15 * 24 * time.Hour
 	ahead  = 12 * 24 * time.Hour
 )
 
-// Plausible fails with fault.ProviderUnavailable for a quote that cannot be today's: of a wrong day, older than the last one,
-// or more than 20 % away from it. last may be nil.
+// Plausible fails with fault.ProviderUnavailable for a quote that is too old, too far ahead, older than the last one, or more than 20 %
+// away from it. last may be nil.
 func (q *Quote) Plausible(last *Record, now time.Time) error {
 	if now.Sub(q.Day) > oldest || q.Day.Sub(now) > ahead {
 		return refused("it is of " + q.day())
@@ -201,7 +202,7 @@ func (q *Quote) Plausible(last *Record, now time.Time) error {
 
 func (q *Quote) day() string { return q.Day.Format(time.DateOnly) }
 
-// Record is the quote as a setting made now.
+// Record returns the quote as a record that is set now.
 func (q *Quote) Record(now time.Time) Record {
 	return Record{RubPerUSD: q.RubPerUSD, Source: CBR, Day: q.day(), From: q.Day.UTC(), At: now.UTC().Truncate(time.Microsecond)}
 }

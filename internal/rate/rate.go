@@ -1,5 +1,5 @@
-// Package rate says how many rubles a dollar costs: what was set, by whom, from when on, and which of it holds at a moment. It asks
-// no server itself, and it never computes with floating point.
+// Package rate records the price of a dollar in rubles: the settings, who made them, and when they take effect, and finds the one in
+// effect. It makes no requests, and does not use floating point.
 package rate
 
 import (
@@ -20,41 +20,41 @@ const (
 	CBR    = "cbr"    // published by the Bank of Russia
 )
 
-// Record is one setting of rate, margin or both. It is never changed; a later one takes its place.
+// Record is one setting of rate, margin or both. It is never changed, only replaced by a later one.
 type Record struct {
-	Version   int64  // of the catalog, which it began
-	RubPerUSD string // decimal text; "": it sets the margin alone
-	Margin    string // part of the price on top, decimal text; "": it sets the rate alone
+	Version   int64  // of the catalog, which this record started
+	RubPerUSD string // decimal text; "": sets only the margin
+	Margin    string // fraction of the price, decimal text; "": sets only the rate
 	Source    string // Manual or CBR
-	Day       string // of the published rate, YYYY-MM-DD; "" when set by hand
+	Day       string // of the published rate, YYYY-MM-DD; "" if set by hand
 	From      time.Time
 	At        time.Time
 	Actor     string
 }
 
-// Declared is what the configuration says.
+// Declared is the rate and margin in the configuration.
 type Declared struct {
 	RubPerUSD  string
 	Margin     string
 	Version    string // name of the pair
-	RateAt     string // where the rate is written, "" when it is the default
-	MarginAt   string // likewise the margin
-	FromBank   bool   // the rate comes from the Bank of Russia; RubPerUSD holds until there is one
-	FromBankAt string // where that is written
+	RateAt     string // position of the rate in the configuration, "" for the default
+	MarginAt   string // position of the margin
+	FromBank   bool   // the rate comes from the Bank of Russia; RubPerUSD is used until there is one
+	FromBankAt string // position of that setting
 }
 
-// Effective is the rate that prices are made with.
+// Effective is the rate that is used for prices.
 type Effective struct {
 	money.Rate
 	RubPerUSD string
 	Margin    string
-	Version   string // names the values, too: two rates never share it
+	Version   string // contains the values, too, so that two rates never share it
 	Source    string // of the rate: Static, Manual or CBR
 	From      time.Time
 }
 
-// At finds what holds at a moment, given all records in the order of their versions: what the configuration declares, else the
-// record with the latest beginning. A rate from the Bank of Russia is never held back by a declared one.
+// At returns the rate in effect at a time: the declared one, else that of the record that took effect last. records are all records in the
+// order of their versions. A declared rate does not override the Bank of Russia's when FromBank is set.
 func At(d Declared, records []Record, now time.Time) (Effective, error) {
 	e := Effective{RubPerUSD: d.RubPerUSD, Margin: d.Margin, Version: d.Version, Source: Static}
 	rate := latest(records, now, func(r *Record) bool { return r.RubPerUSD != "" })
@@ -79,7 +79,7 @@ func At(d Declared, records []Record, now time.Time) (Effective, error) {
 	return e, err
 }
 
-// latest is the record with the latest beginning that is not ahead; among equal ones the later set.
+// latest returns the record that took effect last and is not in the future; among equal ones the last set.
 func latest(records []Record, now time.Time, counts func(*Record) bool) *Record {
 	var found *Record
 	for i := range records {
@@ -91,7 +91,7 @@ func latest(records []Record, now time.Time, counts func(*Record) bool) *Record 
 	return found
 }
 
-// name is "cbr-2026-11-21@81.2345+0.15".
+// name returns a version such as "cbr-2026-11-21@81.2345+0.15".
 func name(e *Effective, r *Record) string {
 	day := ""
 	if r != nil {
@@ -100,7 +100,8 @@ func name(e *Effective, r *Record) string {
 	return e.Source + day + "@" + e.RubPerUSD + "+" + e.Margin
 }
 
-// Refuse says why the configuration keeps an administrator from setting rate or margin, nil when it does not.
+// Refuse returns the reason why an administrator cannot set the rate or margin: the configuration declares it. It returns nil if it does
+// not.
 func (d *Declared) Refuse(r *Record) error {
 	switch {
 	case r.RubPerUSD != "" && d.RateAt != "" && !d.FromBank:
@@ -117,7 +118,7 @@ func declared(field, setting, at string) error {
 	return e
 }
 
-// Check fails with fault.Invalid unless the record holds decimal numbers in the range that a rate and a margin can have.
+// Check fails with fault.Invalid unless rate and margin are decimal numbers in the allowed ranges.
 func (r *Record) Check() error {
 	if r.RubPerUSD == "" && r.Margin == "" {
 		return fault.Field("rate.Check", "rate", "rate or margin is missing.")
@@ -149,7 +150,7 @@ func decimal(text string) (*big.Rat, bool) {
 
 func digits(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// Last is the published or set rate that a new one is compared with: the newest record of a rate, nil without any.
+// Last returns the newest record with a rate, to compare a new one with; nil without any.
 func Last(records []Record) *Record {
 	for _, r := range slices.Backward(records) {
 		if r.RubPerUSD != "" {
@@ -159,7 +160,7 @@ func Last(records []Record) *Record {
 	return nil
 }
 
-// Same reports whether a record says nothing that the last one did not.
+// Same reports whether a record equals the last one.
 func (r *Record) Same(last *Record) bool {
 	return last != nil && r.RubPerUSD == last.RubPerUSD && r.Margin == last.Margin && r.Source == last.Source && r.Day == last.Day && r.From.Equal(last.From)
 }

@@ -14,7 +14,7 @@ import (
 	"weir/internal/rate"
 )
 
-// list is the bank's daily list with other currencies around the dollar.
+// list returns the bank's daily list, with other currencies before and after the dollar.
 func list(day, dollar string) string {
 	return "<?xml version=\"1.0\" encoding=\"windows-1251\"?>\n<ValCurs Date=\"" + day + "\" name=\"Foreign Currency Market\">" +
 		"<Valute ID=\"R01010\"><NumCode>036</NumCode><CharCode>AUD</CharCode><Nominal>1</Nominal><Name>\xc0\xe2\xf1\xf2\xf0\xe0\xeb\xe8\xe9\xf1\xea\xe8\xe9</Name><Value>53,1</Value><VunitRate>53.1</VunitRate></Valute>\r\n" +
@@ -158,7 +158,7 @@ func TestAt(t *testing.T) {
 	}
 }
 
-// kept is what a keeper works with: a feed, a book, and who hears of failures.
+// kept has the dependencies of a keeper: a feed, a book, and the callbacks for failures.
 type kept struct {
 	mu       sync.Mutex
 	feed     []byte
@@ -204,7 +204,7 @@ func (k *kept) failed() {
 	k.failures++
 }
 
-// change sets the scene for what comes next.
+// change changes the feed or the book.
 func (k *kept) change(f func()) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -219,7 +219,7 @@ func (k *kept) run(t *testing.T) (stop func()) {
 	return fetches.Stop
 }
 
-// after waits and checks what the keeper has done by then.
+// after waits and checks what the keeper has done.
 func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate string, fetches, failures, reported int) {
 	t.Helper()
 	time.Sleep(wait)
@@ -231,13 +231,13 @@ func (k *kept) after(t *testing.T, what string, wait time.Duration, wantRate str
 		last = r.RubPerUSD
 	}
 	if last != wantRate || k.fetches != fetches || k.failures != failures || len(k.reported) != reported {
-		t.Errorf("%s: rate %q, %d fetches, %d failures, told %v; want %q, %d, %d, %d", what, last, k.fetches, k.failures, k.reported, wantRate, fetches, failures, reported)
+		t.Errorf("%s: rate %q, %d fetches, %d failures, reported %v; want %q, %d, %d, %d", what, last, k.fetches, k.failures, k.reported, wantRate, fetches, failures, reported)
 	}
 }
 
 func today(value string) []byte { return []byte(list(time.Now().UTC().Format("02.01.2006"), value)) }
 
-// A week of a keeper: what it fetches, what it keeps, and what it tells.
+// A week of a keeper: its fetches, records and reports.
 func TestKeeper(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -269,7 +269,7 @@ func TestKeeper(t *testing.T) {
 	})
 }
 
-// What another node has just fetched is not fetched again.
+// A rate that another node has just fetched is not fetched again.
 func TestKeeperAfterAnother(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -6,7 +6,8 @@ import (
 	"weir/internal/money"
 )
 
-// Version names a declared rate and margin by their values too, so that a forgotten change of name cannot make two rates one.
+// Version returns a name for a declared rate and margin. It contains the values, so that two rates never share a version even if the
+// configured name was not changed.
 func Version(name, rubPerUSD, margin string) string {
 	text := usdIs + rubPerUSD + marginIs + margin
 	if name != "" {
@@ -17,7 +18,7 @@ func Version(name, rubPerUSD, margin string) string {
 
 const usdIs, marginIs = "usd=", " margin="
 
-// Named is the rate that a version names: one of Declared's, such as "autumn usd=90 margin=0.1", or one of Effective's, such as
+// Named returns the rate of a version: one of Declared's, such as "autumn usd=90 margin=0.1", or one of Effective's, such as
 // "cbr-2026-11-21@81.2345+0.15". ok is false for other text.
 func Named(version string) (r money.Rate, ok bool) {
 	rubles, margin, ok := declaredPair(version)

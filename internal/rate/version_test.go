@@ -8,7 +8,7 @@ import (
 	"weir/internal/rate"
 )
 
-// A charge is recomputed with the rate that its record names, so each name must say which one it is.
+// A charge is recomputed with the rate in its record, so each version must contain its rate.
 func TestEveryVersionNamesItsRate(t *testing.T) {
 	t.Parallel()
 	want, err := money.NewRate("81.2345", "0.15")

@@ -1,5 +1,5 @@
-// Package cbr fetches the Bank of Russia's daily list of exchange rates. It goes to the one address that it was given, in bounded time
-// and size, and does not judge what it brings.
+// Package cbr fetches the Bank of Russia's daily list of exchange rates. It requests only the configured address, with bounds for time and
+// size, and does not check the content.
 package cbr
 
 import (
@@ -12,13 +12,13 @@ import (
 	"weir/internal/rate"
 )
 
-// maxBytes is ten times what the list has; timeout is for the whole fetch.
+// maxBytes is ten times the size of the list; timeout is for the whole fetch.
 const (
 	maxBytes = 256 << 10
 	timeout  = 20 * time.Second
 )
 
-// Source fetches one address. Redirects are not followed: the bank has none, and one could lead anywhere.
+// Source fetches one address. It does not follow redirects: the bank has none, and one could lead to any server.
 type Source struct {
 	url    string
 	client *http.Client
@@ -36,13 +36,13 @@ func New(address string) (*Source, error) {
 	}}, nil
 }
 
-// Fetch is the list as it was published.
+// Fetch returns the list as it was published.
 func (s *Source) Fetch(ctx context.Context) ([]byte, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, nil)
 	if err != nil {
 		return nil, err
 	}
-	req.Header.Set("User-Agent", "weir") // the bank's server refuses requests that name nobody
+	req.Header.Set("User-Agent", "weir") // the bank's server refuses requests without a user agent
 	res, err := s.client.Do(req)
 	if err != nil {
 		return nil, err
