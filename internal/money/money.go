@@ -1,5 +1,5 @@
-// Package money holds amounts and prices in rubles as integers, and the one rounding rule.
-// There is no floating point in it: an amount is parsed from decimal text and printed as decimal text.
+// Package money represents amounts and prices in rubles as integers, with one rounding rule. It uses no floating point: amounts are parsed
+// from and printed as decimal text.
 package money
 
 import (
@@ -11,33 +11,31 @@ import (
 	"weir/internal/fault"
 )
 
-// Nano is an amount in 10⁻⁹ rubles. 9.2 billion rubles fit.
+// Nano is an amount in 10⁻⁹ rubles. The largest is 9.2 billion rubles.
 type Nano int64
 
 // Ruble is one ruble.
 const Ruble Nano = 1_000_000_000
 
-// Price is what one quantity costs. A price that is not set differs from a price of zero:
-// reasoning without a price of its own costs what completion costs, reasoning at zero is free.
-// The unit (1000 tokens, one request, one image, one second) belongs to the field that holds the price.
+// Price is the price of one unit. An unset price differs from a price of zero: reasoning without a price costs the same as completion,
+// reasoning at zero is free. The field that contains the price defines the unit (1000 tokens, one request, one image, one second).
 type Price struct {
 	Nano    int64 // 10⁻⁹ rubles per unit
 	Set     bool
-	Dollars string // what the source asks for a million tokens or characters, or for one of anything else, as it writes it; "" when priced in rubles
+	Dollars string // the source's dollars per million tokens or characters, or per unit of others, as written; "" if in rubles
 }
 
-// What makes an amount impossible. They are the causes of this package's errors, for errors.Is.
+// The reasons why an amount is invalid. They are the causes of this package's errors, for errors.Is.
 var (
 	ErrOverflow = errors.New("the amount is out of range")
 	ErrNegative = errors.New("a quantity or a price is negative")
 )
 
-// decimals is the number of digits behind the point that an amount can have.
+// decimals is the number of digits that an amount can have after the point.
 const decimals = 9
 
-// Parse reads an amount as decimal text: an optional minus sign, digits, and at most nine digits behind a point.
-// It fails with fault.Invalid for anything else (an exponent, a plus sign, a missing digit beside the point, spaces) and for
-// what does not fit.
+// Parse reads an amount as decimal text: an optional minus sign, digits, and at most nine digits after a point. It fails with fault.Invalid
+// for anything else (an exponent, a plus sign, a point without digits on both sides, spaces) and for amounts that do not fit.
 func Parse(text string) (Nano, error) {
 	digits, negative := text, false
 	if len(digits) > 0 && digits[0] == '-' {
@@ -53,8 +51,8 @@ func Parse(text string) (Nano, error) {
 	return Nano(n), nil
 }
 
-// ParsePrice reads a price in rubles as decimal text with at most nine digits behind the point. The result is Set.
-// It fails with fault.Invalid for other text, more digits, or a negative price.
+// ParsePrice reads a price in rubles as decimal text with at most nine digits after the point. The result is Set. It fails with
+// fault.Invalid for other text, more digits, or a negative price.
 func ParsePrice(text string) (Price, error) {
 	n, ok := parseUnsigned(text)
 	if !ok || n > math.MaxInt64 {
@@ -64,7 +62,7 @@ func ParsePrice(text string) (Price, error) {
 	return Price{Nano: int64(n), Set: true}, nil
 }
 
-// clip quotes foreign text for a message, without letting it become long.
+// clip shortens a foreign text for a message and quotes it.
 func clip(text string) string {
 	const most = 40
 	if len(text) > most {
@@ -73,10 +71,10 @@ func clip(text string) string {
 	return strconv.QuoteToASCII(text)
 }
 
-// parseUnsigned reads digits with an optional fraction of at most nine digits, in 10⁻⁹.
+// parseUnsigned reads digits with an optional fraction of at most nine digits, in units of 10⁻⁹.
 func parseUnsigned(text string) (n uint64, ok bool) {
 	const most = math.MaxUint64/10 - 1 // one more digit fits
-	whole, fraction := 0, -1           // digits before the point; behind it, or -1 before it was seen
+	whole, fraction := 0, -1           // number of digits before and after the point; -1 before the point
 	for i := 0; i < len(text); i++ {
 		c := text[i]
 		if c == '.' && fraction < 0 && whole > 0 {
@@ -105,10 +103,10 @@ func parseUnsigned(text string) (n uint64, ok bool) {
 	return n, true
 }
 
-// String is the amount in rubles as decimal text without needless zeros, such as "-0.25": what Parse reads.
+// String returns the amount in rubles as decimal text without trailing zeros, such as "-0.25". Parse reads it.
 func (n Nano) String() string { return string(n.Append(nil)) }
 
-// Append appends String to b. The text is a JSON number as well.
+// Append appends String to b. The text is also a JSON number.
 func (n Nano) Append(b []byte) []byte {
 	u := uint64(n)
 	if n < 0 {
@@ -117,7 +115,7 @@ func (n Nano) Append(b []byte) []byte {
 	return appendScaled(b, 0, u, decimals)
 }
 
-// String is the price in rubles as decimal text, "" when it is not set.
+// String returns the price in rubles as decimal text, "" if it is not set.
 func (p Price) String() string { return string(p.Append(nil)) }
 
 // Append appends String to b.
@@ -128,8 +126,8 @@ func (p Price) Append(b []byte) []byte {
 	return Nano(p.Nano).Append(b)
 }
 
-// AppendPerToken appends the price of one token, p being that of 1000: exact, with at most twelve digits behind the point.
-// It appends nothing when p is not set.
+// AppendPerToken appends the price of one token; p is the price of 1000. It is exact, with at most twelve digits after the point. If p is
+// not set it appends nothing.
 func (p Price) AppendPerToken(b []byte) []byte {
 	if !p.Set {
 		return b
@@ -141,7 +139,7 @@ func (p Price) AppendPerToken(b []byte) []byte {
 	return appendScaled(b, 0, u, decimals+3)
 }
 
-// Add is n + m. It fails with ErrOverflow.
+// Add returns n + m. It fails with ErrOverflow.
 func (n Nano) Add(m Nano) (Nano, error) {
 	sum := n + m
 	if (sum > n) != (m > 0) {
@@ -150,7 +148,7 @@ func (n Nano) Add(m Nano) (Nano, error) {
 	return sum, nil
 }
 
-// Sub is n - m. It fails with ErrOverflow.
+// Sub returns n - m. It fails with ErrOverflow.
 func (n Nano) Sub(m Nano) (Nano, error) {
 	difference := n - m
 	if (difference < n) != (m > 0) {
@@ -159,7 +157,7 @@ func (n Nano) Sub(m Nano) (Nano, error) {
 	return difference, nil
 }
 
-// Mul is n taken times times. It fails with ErrOverflow.
+// Mul returns n * times. It fails with ErrOverflow.
 func (n Nano) Mul(times int64) (Nano, error) {
 	if n == 0 || times == 0 {
 		return 0, nil
@@ -171,15 +169,15 @@ func (n Nano) Mul(times int64) (Nano, error) {
 	return product, nil
 }
 
-// Sum adds up quantity times price exactly, in 128 bits, so that a charge is rounded once and not line by line.
-// The zero value is an empty sum. What cannot be (a negative quantity or price, a sum too large) stays with it until Ceil.
-// It is not for concurrent use.
+// Sum adds up quantity times price exactly, in 128 bits, so that a charge is rounded once and not line by line. The zero value is an empty
+// sum. After an error (a negative quantity or price, an overflow) Ceil fails. It is not safe for concurrent use.
 type Sum struct {
-	hi, lo uint64 // parts of 10⁻⁹ rubles, of which one has so many as a minute has milliseconds
+	hi, lo uint64 // in parts of 10⁻⁹ rubles; see parts
 	err    error
 }
 
-// What prices are for, and into how many parts a sum divides its unit: so many that none of these needs a fraction.
+// The units of prices, and the number of parts into which a sum divides 10⁻⁹ rubles: a multiple of all units, so that no quantity needs a
+// fraction.
 const (
 	thousand = 1000              // tokens
 	minute   = 60 * 1000         // milliseconds
@@ -187,13 +185,13 @@ const (
 	perPico  = minute / thousand // parts of 10⁻¹² rubles
 )
 
-// PerThousand adds quantity x price / 1000: tokens, at a price for 1000 of them.
+// PerThousand adds quantity x price / 1000, for a price of 1000 tokens.
 func (s *Sum) PerThousand(quantity, price int64) { s.add(quantity, price, parts/thousand) }
 
-// PerMinute adds millis x price / 60000: audio, at a price for a minute of it.
+// PerMinute adds millis x price / 60000, for a price of a minute of audio.
 func (s *Sum) PerMinute(millis, price int64) { s.add(millis, price, parts/minute) }
 
-// Each adds quantity x price: requests, searches, images.
+// Each adds quantity x price, for requests, searches, images.
 func (s *Sum) Each(quantity, price int64) { s.add(quantity, price, parts) }
 
 func (s *Sum) add(quantity, price int64, scale uint64) {
@@ -222,8 +220,8 @@ func (s *Sum) fail(err error) {
 	}
 }
 
-// Ceil is the sum as an amount: the one place where a charge is rounded, up, to 10⁻⁹ rubles.
-// It fails with ErrNegative when a quantity or a price was negative, and with ErrOverflow when the amount does not fit.
+// Ceil returns the sum as an amount, rounded up to 10⁻⁹ rubles. Charges are rounded only here. It fails with ErrNegative if a quantity or a
+// price was negative, and with ErrOverflow if the amount does not fit.
 func (s *Sum) Ceil() (Nano, error) {
 	if s.err != nil {
 		return 0, fault.Wrap("money.Sum", s.err)
@@ -240,7 +238,7 @@ func (s *Sum) Ceil() (Nano, error) {
 	return Nano(n), nil
 }
 
-// Append appends the sum before rounding, in rubles with at most twelve digits behind the point; nothing when it has failed.
+// Append appends the sum before rounding, in rubles with at most twelve digits after the point. After an error it appends nothing.
 func (s *Sum) Append(b []byte) []byte {
 	if s.err != nil {
 		return b
@@ -252,9 +250,9 @@ func (s *Sum) Append(b []byte) []byte {
 	return appendScaled(b, top, lo, decimals+3)
 }
 
-// appendScaled appends a 128-bit number divided by 10^scale as decimal text without needless zeros.
+// appendScaled appends a 128-bit number divided by 10^scale as decimal text without trailing zeros.
 func appendScaled(b []byte, hi, lo uint64, scale int) []byte {
-	var digits [40]byte // 2^128 has 39
+	var digits [40]byte // 2^128 has 39 digits
 	at := len(digits)
 	for hi|lo != 0 || len(digits)-at <= scale {
 		var rest uint64

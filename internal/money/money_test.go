@@ -118,7 +118,7 @@ func TestArithmetic(t *testing.T) {
 	})
 }
 
-// A charge is the exact sum of its parts, rounded up once; what does not fit is an error and never a smaller amount.
+// A charge is the exact sum of its parts, rounded up once. An overflow is an error, never a smaller amount.
 func TestSumIsExact(t *testing.T) {
 	t.Parallel()
 	size := rapid.OneOf(rapid.Int64Range(0, 1_000_000), rapid.Int64Range(0, math.MaxInt64), rapid.Int64Range(-3, 3))
@@ -167,7 +167,7 @@ func TestNegativePartsAreRefused(t *testing.T) {
 	for _, c := range [][2]int64{{-1, 5}, {5, -1}, {math.MinInt64, 1}, {1, math.MinInt64}} {
 		var sum money.Sum
 		sum.PerThousand(c[0], c[1])
-		sum.Each(1, 1) // a good part does not mend it
+		sum.Each(1, 1) // a valid part does not remove the error
 		if n, err := sum.Ceil(); !errors.Is(err, money.ErrNegative) || n != 0 || sum.Append(nil) != nil {
 			t.Errorf("%d x %d: %d, %v", c[0], c[1], n, err)
 		}
@@ -187,7 +187,7 @@ func TestRate(t *testing.T) {
 		{"per token", "0.0000025", "80", "0", 1, "0.2"},
 		{"exponent", "2.5e-06", "80", "0", 1, "0.2"},
 		{"capital exponent", "25E-7", "80", "0", 1, "0.2"},
-		{"rounded up at the tenth digit", "0.1", "93.4561", "0.07", 1_000_000, "0.009999803"}, // 0.0099998027 exactly
+		{"rounded up at the tenth digit", "0.1", "93.4561", "0.07", 1_000_000, "0.009999803"}, // exactly 0.0099998027
 		{"never down to nothing", "0.000000001", "1", "0", 1_000_000, "0.000000001"},
 		{"free", "0", "93.4561", "0.07", 1_000_000, "0"},
 		{"a leading zero is no octal", "010", "1", "0", 1000, "10"},
@@ -235,7 +235,7 @@ func TestRateRefusals(t *testing.T) {
 	}
 }
 
-// The published price is never below the exact one, and by less than 10^-9 above it.
+// The published price is at least the exact one, and less than 10^-9 above it.
 func TestRateRoundsUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

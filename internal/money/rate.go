@@ -8,15 +8,15 @@ import (
 	"weir/internal/fault"
 )
 
-// Rate turns dollar prices of a source into ruble prices. The result, rounded up to 10⁻⁹ rubles per unit, is the published
-// price: what clients see and what calls are charged by, so that a charge can be recomputed from the price list alone.
-// A Rate is immutable; the zero value refuses every price.
+// Rate converts dollar prices of a source into ruble prices. The result, rounded up to 10⁻⁹ rubles per unit, is the published price:
+// clients see it and calls are charged by it, so that a charge can be recomputed from the price list alone. A Rate is immutable; the zero
+// value refuses every price.
 type Rate struct {
 	factor *big.Rat // rubles per dollar, margin included
 }
 
-// NewRate makes a Rate of rubles per dollar, such as "92.5", and a margin on top as a part of the price, such as "0.15" for 15 %.
-// It fails with fault.Invalid unless both are decimal numbers, the first above zero and the second zero or more.
+// NewRate makes a Rate from rubles per dollar, such as "92.5", and a margin as a fraction of the price, such as "0.15" for 15 %. It fails
+// with fault.Invalid unless both are decimal numbers, the first above zero and the second at least zero.
 func NewRate(rublesPerDollar, margin string) (Rate, error) {
 	rubles, ok := parseDecimal(rublesPerDollar)
 	if !ok || rubles.Sign() == 0 {
@@ -30,9 +30,9 @@ func NewRate(rublesPerDollar, margin string) (Rate, error) {
 	return Rate{factor: factor.Mul(factor, rubles)}, nil
 }
 
-// PerThousand is the ruble price of 1000 tokens, of which the source sells so many for dollars: tokens is 1 for a price per
-// token, 1000 for one per thousand, 1,000,000 for one per million. The dollars are decimal text; an exponent is allowed,
-// because sources write 8e-07. It fails with fault.Invalid for other text and for a price that does not fit.
+// PerThousand returns the ruble price of 1000 tokens. dollars is the source's price of that number of tokens: 1, 1000 or 1,000,000. It is
+// decimal text; an exponent is allowed, because sources write 8e-07. It fails with fault.Invalid for other text and for a price that does
+// not fit.
 func (r Rate) PerThousand(dollars string, tokens int64) (Price, error) {
 	p, err := r.price(dollars, thousand, tokens)
 	if err == nil && tokens == Million {
@@ -41,11 +41,11 @@ func (r Rate) PerThousand(dollars string, tokens int64) (Price, error) {
 	return p, err
 }
 
-// Million is what sources sell tokens and characters by.
+// Million is the number of tokens or characters in the usual prices of sources.
 const Million = 1_000_000
 
-// Each is the ruble price of one request, search, image or second, of which the source sells so many for dollars.
-// It takes the same text and fails like PerThousand.
+// Each returns the ruble price of one request, search, image or second. dollars is the source's price of that number of units. It accepts
+// the same text and fails in the same cases as PerThousand.
 func (r Rate) Each(dollars string, units int64) (Price, error) {
 	p, err := r.price(dollars, 1, units)
 	if err == nil && units == 1 {
@@ -72,7 +72,7 @@ func (r Rate) price(dollars string, wanted, sold int64) (Price, error) {
 	return Price{Nano: nano.Int64(), Set: true}, nil
 }
 
-// parseDecimal reads digits with an optional fraction and exponent. The bounds keep a short text from becoming a huge number.
+// parseDecimal reads digits with an optional fraction and exponent. The bounds prevent a huge number from a short text.
 func parseDecimal(text string) (*big.Rat, bool) {
 	const maxLength, maxExponent = 60, 40
 	mantissa, exponent, found := strings.Cut(strings.ToLower(text), "e")
