@@ -1,5 +1,4 @@
-// Package redact takes secrets out of bytes that are about to be logged or shown. It knows what secrets look like and
-// nothing else: it must not decide what is logged, and it reads no configuration of its own.
+// Package redact removes secrets from bytes before they are logged or shown. It does not decide what is logged, and reads no configuration.
 package redact
 
 import (
@@ -8,16 +7,16 @@ import (
 	"sync/atomic"
 )
 
-// minSecret is the shortest configured secret that is searched for: a shorter one would blank out ordinary words.
+// minSecret is the length of the shortest configured secret that is searched for: a shorter one would match ordinary words.
 const minSecret = 6
 
-// Redactor redacts what looks like a secret and what equals a configured one.
-// The zero value knows no configured secret. It is safe for concurrent use.
+// Redactor redacts configured secrets and everything that looks like a secret. The zero value has no configured secrets. It is safe for
+// concurrent use.
 type Redactor struct {
 	secrets atomic.Pointer[[][]byte]
 }
 
-// New makes a Redactor that also knows the given secrets.
+// New makes a Redactor with configured secrets.
 func New(secrets ...string) *Redactor {
 	r := new(Redactor)
 	r.SetSecrets(secrets...)
@@ -40,8 +39,8 @@ func (r *Redactor) SetSecrets(secrets ...string) {
 	r.secrets.Store(&list)
 }
 
-// Redact returns b with every secret replaced by "[redacted:<kind>]". It returns b itself when there is none, and never
-// writes into b. A nil Redactor behaves like the function Redact.
+// Redact returns b with every secret replaced by "[redacted:<kind>]". Without a secret it returns b itself, and it never writes into b. A
+// nil Redactor behaves like the function Redact.
 func (r *Redactor) Redact(b []byte) []byte {
 	if r != nil {
 		if list := r.secrets.Load(); list != nil {
@@ -55,8 +54,8 @@ func (r *Redactor) Redact(b []byte) []byte {
 	return Redact(b)
 }
 
-// Redact replaces what looks like a secret: our keys, sk- keys, bearer tokens, webhook secrets, Google keys, Slack tokens
-// and PEM blocks. It returns b itself when there is none, and never writes into b.
+// Redact replaces what looks like a secret: Weir's keys, sk- keys, bearer tokens, webhook secrets, Google keys, Slack tokens and PEM
+// blocks. Without a secret it returns b itself, and it never writes into b.
 func Redact(b []byte) []byte {
 	b = replace(b, "-----BEGIN ", "[redacted:pem]", matchPEM)
 	b = replace(b, "sk-", "[redacted:key]", matchKey)
@@ -68,15 +67,15 @@ func Redact(b []byte) []byte {
 	return replace(b, "xox", "[redacted:chat-token]", matchChatToken)
 }
 
-// replace puts mark in place of every match around an occurrence of needle. match gets the occurrence's offset and its end,
-// and returns the range to replace, or start < 0 when this occurrence is none.
+// replace puts mark in place of every match around an occurrence of needle. match gets the start and end of the occurrence. It returns the
+// range to replace, or start < 0 if the occurrence is not a match.
 func replace(b []byte, needle, mark string, match func(b []byte, at, end int) (start, stop int)) []byte {
 	at := bytes.Index(b, []byte(needle))
 	if at < 0 {
 		return b
 	}
 	var out []byte
-	from := 0 // what b has been copied up to
+	from := 0 // b has been copied up to here
 	for at >= 0 {
 		next := at + len(needle)
 		if start, stop := match(b, at, next); start >= from {
@@ -102,7 +101,7 @@ func matchToken(b []byte, at, end int) (int, int) {
 	return at, stop
 }
 
-// matchKey tells "sk-abc" from "risk-free": a key begins at a word boundary, or is long and has digits.
+// matchKey distinguishes "sk-abc" from "risk-free": a key begins at a word boundary, or is long and has digits.
 func matchKey(b []byte, at, end int) (int, int) {
 	stop := tokenEnd(b, end)
 	if stop == end || !boundary(b, at) && !(stop-end >= 20 && bytes.ContainsAny(b[end:stop], "0123456789")) {
@@ -111,8 +110,8 @@ func matchKey(b []byte, at, end int) (int, int) {
 	return at, stop
 }
 
-// matchGoogleKey tells a key from one of our own random ids that happens to have its four letters: an id has them inside a word, and
-// goes on for less than the 35 characters that a key has behind them.
+// matchGoogleKey distinguishes a key from one of Weir's random ids that contains the same four letters: an id has them inside a word, with
+// fewer characters after them than the 35 of a key.
 func matchGoogleKey(b []byte, at, end int) (int, int) {
 	stop := tokenEnd(b, end)
 	inside := at > 0 && (b[at-1] == '_' || !boundary(b, at))
@@ -152,7 +151,7 @@ func matchPEM(b []byte, at, end int) (int, int) {
 	return at, len(b)
 }
 
-// tokenEnd is where a run of characters that credentials are made of ends.
+// tokenEnd returns the end of a run of characters that can be in credentials.
 func tokenEnd(b []byte, i int) int {
 	for i < len(b) && (alnum(b[i]) || strings.IndexByte("-_.~+/=", b[i]) >= 0) {
 		i++
@@ -160,7 +159,7 @@ func tokenEnd(b []byte, i int) int {
 	return i
 }
 
-// boundary reports whether a word begins at i; the letter of an escape such as \n does not belong to a word.
+// boundary reports whether a word begins at i. The letter of an escape such as \n is not part of a word.
 func boundary(b []byte, i int) bool {
 	if i == 0 || !alnum(b[i-1]) {
 		return true

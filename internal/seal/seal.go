@@ -1,5 +1,5 @@
-// Package seal encrypts what must not be readable in a database: each record under a random key of its own, which a master key wraps.
-// It keeps nothing and reads no files: keys come from the caller.
+// Package seal encrypts secrets for the database: each record with a random key, which is encrypted with a master key. It stores nothing
+// and reads no files: keys come from the caller.
 package seal
 
 import (
@@ -22,7 +22,8 @@ const (
 	format   = 1
 )
 
-// Ring is the master keys of a node: it seals with the first and opens with any. A nil Ring has none. It is safe for concurrent use.
+// Ring contains the master keys of a node: it encrypts with the first and decrypts with any. A nil Ring has none. It is safe for concurrent
+// use.
 type Ring struct{ masters []master }
 
 type master struct {
@@ -73,10 +74,10 @@ func newAEAD(key []byte) (cipher.AEAD, error) {
 	return aead, nil
 }
 
-// Ready reports whether the ring can seal.
+// Ready reports whether the ring can encrypt.
 func (r *Ring) Ready() bool { return r != nil && len(r.masters) > 0 }
 
-// Seal encrypts a secret of one row and column; nowhere else does it open. It fails without a master key.
+// Seal encrypts a secret for one row and column; it cannot be decrypted for others. It fails without a master key.
 //
 // The result is: format, id of the master key, wrapped record key, encrypted secret. Each of the last two begins with its nonce.
 func (r *Ring) Seal(secret, row, column string) ([]byte, error) {
@@ -96,7 +97,7 @@ func (r *Ring) Seal(secret, row, column string) ([]byte, error) {
 	return appendSealed(sealed, record, []byte(secret), bound), nil
 }
 
-// Hint says how a master key is configured.
+// Hint explains how to configure a master key.
 const Hint = "Make one (openssl rand -hex 32), put it into a file of mode 0600 and name it in secrets.master_key_file, or set WEIR_MASTER_KEY; then restart. " +
 	"Without one, a provider's key can be named by its environment variable: api_key_env."
 
@@ -106,7 +107,7 @@ func appendSealed(dst []byte, aead cipher.AEAD, plain, bound []byte) []byte {
 	return aead.Seal(append(dst, nonce...), nonce, plain, bound)
 }
 
-// boundTo is the associated data: row and column, each behind its length.
+// boundTo returns the associated data: row and column, each after its length.
 func boundTo(row, column string) []byte {
 	b := binary.AppendUvarint(nil, uint64(len(row)))
 	b = append(b, row...)
@@ -114,7 +115,7 @@ func boundTo(row, column string) []byte {
 	return append(b, column...)
 }
 
-// parts of a sealed secret.
+// Parts of a sealed secret.
 const (
 	nonceBytes = 12
 	tagBytes   = 16
@@ -122,8 +123,8 @@ const (
 	headBytes  = 1 + idBytes
 )
 
-// Open decrypts what Seal made for the same row and column. It fails with fault.Conflict when the master key is not in the ring, and
-// with fault.Internal when the bytes were changed or moved.
+// Open decrypts the result of Seal for the same row and column. It fails with fault.Conflict if the master key is not in the ring, and with
+// fault.Internal if the bytes were changed or belong to another row.
 func (r *Ring) Open(sealed []byte, row, column string) (string, error) {
 	key, err := r.unwrap(sealed, boundTo(row, column))
 	if err != nil {
@@ -171,7 +172,7 @@ func (r *Ring) named(id []byte) *master {
 	return nil
 }
 
-// KeyID names the master key that a secret is sealed with, in hex; "" for bytes that are no sealed secret.
+// KeyID returns the id of the master key of a sealed secret, in hex; "" for other bytes.
 func KeyID(sealed []byte) string {
 	if len(sealed) < headBytes {
 		return ""
@@ -179,8 +180,8 @@ func KeyID(sealed []byte) string {
 	return hex.EncodeToString(sealed[1:headBytes])
 }
 
-// Rewrap wraps a secret's record key with the current master key. changed is false when it was so already. The secret itself stays as
-// it was encrypted: whoever had an old master key and an old copy of the database has it still.
+// Rewrap encrypts a secret's record key with the current master key. changed is false if it already was. The secret itself is not encrypted
+// again: an old master key still opens it in an old copy of the database.
 func (r *Ring) Rewrap(sealed []byte, row, column string) (out []byte, changed bool, err error) {
 	if !r.Ready() {
 		return nil, false, fault.New(fault.Conflict, "seal.Rewrap", "No master key is configured. "+Hint)

@@ -30,7 +30,7 @@ func ring(t testing.TB, keys ...[]byte) *seal.Ring {
 	return r
 }
 
-// What was sealed opens for its row and column alone, and only whole.
+// A sealed secret opens only for its row and column, and only complete.
 func TestSealed(t *testing.T) {
 	t.Parallel()
 	r := ring(t, key(1))
@@ -64,7 +64,7 @@ func TestSealed(t *testing.T) {
 	})
 }
 
-// Row and column cannot be shifted into one another.
+// Moving bytes between row and column changes the associated data.
 func TestBoundaries(t *testing.T) {
 	t.Parallel()
 	r := ring(t, key(1))
