@@ -1,3 +1,3 @@
-// Package structure holds no code but the test that keeps imports pointing down, so that a package can be read and changed
-// without knowing what stands above it. Nothing imports it, and it knows the tree by its files only.
+// Package structure contains only tests, which check the direction of imports, so that a package can be read and changed without knowing
+// the layers above it. Nothing imports it, and it reads the tree only as files.
 package structure

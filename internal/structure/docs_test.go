@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// The page that newcomers follow names files; each of them must be there.
+// All files named on the page for new providers exist.
 func TestAddingAProviderNamesRealFiles(t *testing.T) {
 	t.Parallel()
 	root := filepath.Join("..", "..")

@@ -19,7 +19,7 @@ const module = "weir"
 
 // source is one Go file that is not a test.
 type source struct {
-	pkg     string            // directory below the module, slashes: "internal/money"
+	pkg     string            // directory in the module, with slashes: "internal/money"
 	name    string            // file, for messages
 	imports map[string]string // import path by the name it has in the file
 	uses    []use             // qualified names: time.Now
@@ -44,12 +44,12 @@ func TestImportsPointDown(t *testing.T) {
 	}
 }
 
-// TestCheckComplains feeds the checker files that break one rule each, so that a rule which stopped working shows.
+// TestCheckComplains checks files that break one rule each, to show that every rule works.
 func TestCheckComplains(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name, pkg, code string
-		want            string // part of the one complaint; "" none
+		want            string // part of the one complaint; "": none
 	}{
 		{"domain over foundation", "internal/usage", `import "weir/internal/money"; var _ money.Nano`, ""},
 		{"domain beside domain", "internal/routing", `import "weir/internal/catalog"; var _ catalog.Model`, ""},
@@ -108,7 +108,7 @@ func TestCheckComplains(t *testing.T) {
 	}
 }
 
-// TestRulesNameRealPackages keeps the table from growing stale.
+// TestRulesNameRealPackages finds rules of packages that no longer exist.
 func TestRulesNameRealPackages(t *testing.T) {
 	t.Parallel()
 	for name := range rules {
@@ -120,8 +120,8 @@ func TestRulesNameRealPackages(t *testing.T) {
 	}
 }
 
-// readTree parses every Go file of the module at root that is neither a test nor test data.
-// Nested modules have rules of their own and are left out.
+// readTree parses every Go file of the module at root that is neither a test nor test data. It skips nested modules, which have separate
+// rules.
 func readTree(root string) ([]source, error) {
 	var files []source
 	err := filepath.WalkDir(root, func(file string, entry fs.DirEntry, err error) error {
@@ -150,7 +150,7 @@ func readTree(root string) ([]source, error) {
 	return files, err
 }
 
-// enter tells WalkDir whether a directory can hold packages of this module.
+// enter returns filepath.SkipDir for a directory without packages of this module.
 func enter(root, dir, name string) error {
 	if dir == root {
 		return nil
@@ -181,7 +181,7 @@ func parseSource(pkg, name, code string) (source, error) {
 			local = spec.Name.Name
 		}
 		if local == "_" || local == "." {
-			local += " " + target // several may have this name, and nothing is selected from it
+			local += " " + target // several imports may have this name, and nothing is selected from it
 		}
 		file.imports[local] = target
 	}
@@ -198,7 +198,7 @@ func parseSource(pkg, name, code string) (source, error) {
 	return file, nil
 }
 
-// check returns one sentence for each broken rule: what, where, and what to do.
+// check returns one sentence for each broken rule: the problem, its position, and the fix.
 func check(files []source) []string {
 	var complaints []string
 	for _, file := range files {
@@ -295,7 +295,7 @@ func checkCalls(file source, own rule, complain func(string, ...any)) {
 	}
 }
 
-// find is the rule of a package: its own line, else that of the closest family.
+// find returns the rule of a package: its exact line, else that of the closest family.
 func find(pkg string) rule {
 	if r, ok := rules[pkg]; ok {
 		r.declared = true
@@ -310,7 +310,7 @@ func find(pkg string) rule {
 	return rule{}
 }
 
-// within reports whether pkg is in list, where "x/..." stands for all below x.
+// within reports whether pkg is in list, where "x/..." includes all packages below x.
 func within(pkg string, list []string) bool {
 	return slices.ContainsFunc(list, func(item string) bool {
 		dir, family := strings.CutSuffix(item, "/...")

@@ -14,7 +14,7 @@ var (
 	dropped = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// Each link of the documentation leads to a file, and to a heading in it.
+// Each link of the documentation leads to an existing file, and to an existing heading.
 func TestLinksOfTheDocumentation(t *testing.T) {
 	t.Parallel()
 	root, pages := filepath.Join("..", ".."), []string(nil)
@@ -62,7 +62,7 @@ func TestLinksOfTheDocumentation(t *testing.T) {
 	}
 }
 
-// anchors are the fragments by which the headings of a page are linked to.
+// anchors returns the fragments of a page's headings.
 func anchors(page string) map[string]bool {
 	out := map[string]bool{}
 	for _, m := range heading.FindAllStringSubmatch(page, -1) {

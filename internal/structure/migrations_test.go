@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// Migrations are numbered without gaps, each number once, and both stores have the same: a store with two of one number does not open.
+// Migrations are numbered without gaps or duplicates, and both stores have the same numbers. A store with a duplicate does not open.
 func TestMigrationNumbers(t *testing.T) {
 	t.Parallel()
 	var lists [][]string

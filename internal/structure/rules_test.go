@@ -1,45 +1,45 @@
 package structure_test
 
-// layer is how far up a package stands. A package imports layers below its own; within a layer only what its rule names.
-// The domain is the exception: its packages build on one another as they need, and the compiler forbids circles.
+// layer is the height of a package. A package may import the layers below its layer, and within the layer only what its rule lists. The
+// domain is the exception: its packages import one another freely, and the compiler forbids cycles.
 type layer int
 
 const (
-	foundation layer = iota // words that every package uses
+	foundation layer = iota // used by every package
 	domain                  // rules that can be read and tested without a socket or a database
 	relaying                // one call end to end, above the rest of the domain
-	edge                    // technology: each meets the domain, never another edge
-	wiring                  // the one place that knows all others
+	edge                    // technology: each imports the domain, never another edge
+	wiring                  // the one place that imports all others
 	command                 // the program
-	apart                   // imports nothing of ours but its own, and nothing imports it
+	apart                   // imports only its own packages of ours, and no other package imports it
 )
 
 func (l layer) String() string {
 	return [...]string{"foundation", "domain", "relay", "edge", "app", "cmd", "apart"}[l]
 }
 
-// rule says where a package stands and what it may do beyond its layer.
+// rule is the layer of a package, with exceptions to the rules of the layer.
 type rule struct {
 	layer    layer
 	beside   []string // packages of the same layer that it may import; "x/..." is all below x
-	users    []layer  // layers that may import it, when not all above its own
+	users    []layer  // layers that may import it, if not all above its layer
 	files    bool     // domain only: it may import os, because writing files is its purpose
-	alone    bool     // it imports nothing of ours, because it is there to test the rest
+	alone    bool     // imports none of our packages, because it tests all of them
 	suite    bool     // a conformance suite: its plain files may import testing, and only tests may import it
 	declared bool     // set by find, so that a missing rule differs from a zero one
 }
 
-// rules has a line for each package, or for a family ("x/...") whose members may not import one another.
-// A new package needs a line here and one in docs/structure.md: that is the moment to think about where it belongs.
+// rules has a line for each package, or for a family ("x/...") whose members may not import one another. A new package needs a line here
+// and one in docs/structure.md, which makes its author choose its place.
 var rules = map[string]rule{
 	"internal/fault": {layer: foundation},
 	"internal/loop":  {layer: foundation},
 	"internal/money": {layer: foundation, beside: []string{"internal/fault"}},
-	// The domain passes bodies on as bytes; what their members are called is the business of edges.
+	// The domain passes bodies on as bytes; only edges use the names of their members.
 	"internal/rawjson": {layer: foundation, beside: []string{"internal/fault"}, users: []layer{edge, wiring, command}},
 	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
-	// Formats of recordings and of subtitles: functions over bytes, for what meets clients as for what meets providers.
+	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
 	"internal/audio":    {layer: foundation, beside: []string{"internal/fault"}},
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},
 
@@ -69,7 +69,7 @@ var rules = map[string]rule{
 	"internal/ledger/journal":  {layer: domain, files: true},
 	"internal/relay":           {layer: relaying},
 
-	// Edges take their settings as values of their own, so that a package can be used without the whole configuration.
+	// Edges have their own types for settings, so that a package can be used without the whole configuration.
 	"internal/config":                  {layer: edge, beside: []string{"internal/catalog/builtin"}, users: []layer{wiring, command}},
 	"internal/catalog/builtin":         {layer: edge},
 	"internal/rate/cbr":                {layer: edge},
@@ -113,9 +113,9 @@ var rules = map[string]rule{
 	"bench":              {layer: apart},
 }
 
-// home is where an outside package may be imported. Everywhere else it is refused with the reason.
+// home is where an outside package may be imported. Elsewhere the import is refused with the reason.
 type home struct {
-	path string // an import path; what lies below it counts too
+	path string // an import path, including all packages below it
 	in   []string
 	why  string
 }
@@ -135,14 +135,14 @@ var homes = []home{
 	{"C", nil, "the binary is built without cgo"},
 }
 
-// domainMayNot lists what a package of the domain does without: it is handed these by an edge, as an interface or a value.
+// domainMayNot lists packages that the domain may not import: an edge passes their function in, as an interface or a value.
 var domainMayNot = []string{"net/http", "database/sql", "net", "os", "flag", "github.com/prometheus/client_golang"}
 
-// call is a function that only some packages may use, whoever imports its package.
+// call is a function that only some packages may use, even if they may import its package.
 type call struct {
 	pkg, name string
-	in        []string // packages that may
-	all       bool     // refused in every layer; else in the domain and below only
+	in        []string // packages that may use it
+	all       bool     // refused in every layer; else only in the domain and below
 	why       string
 }
 

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// What carries calls knows tasks by their methods alone: how one is held, settled and priced is said where it is declared, so that a new task
-// changes nothing here.
+// Packages that run calls use tasks only through their interface: holds, settlement and prices of a task are defined in its package, so
+// that a new task changes nothing here.
 func TestCarriersNameNoTask(t *testing.T) {
 	t.Parallel()
 	files, err := readTree(filepath.Join("..", ".."))
