@@ -1,5 +1,5 @@
-// Package content says how files are kept that are too large for a database, such as the videos of jobs. It keeps none itself: a folder
-// and an S3-compatible store do, each in a package of its own, and it does not know whose a file is.
+// Package blob defines the store for files that are too large for a database, such as videos. It stores nothing itself: packages folder and
+// s3 implement it. It does not know the owner of a file.
 package blob
 
 import (
@@ -15,24 +15,24 @@ import (
 // Info describes a file.
 type Info struct {
 	Size      int64
-	MediaType string // "" when Put was told none
-	ETag      string // without quotes; two files of one key that differ have two
+	MediaType string // "" if Put got none
+	ETag      string // without quotes; different content under one key has different tags
 }
 
-// Store keeps files under keys: see CheckKey. It is safe for concurrent use, over several nodes where they share what it stands on. Its
-// errors are fault.NotFound for a file that is not there, fault.Invalid for an offset behind its end, and fault.StorageUnavailable.
+// Store stores files under keys; see CheckKey. It is safe for concurrent use, also by several nodes if they share the folder or bucket. Its
+// errors are fault.NotFound for a missing file, fault.Invalid for an offset after the end, and fault.StorageUnavailable.
 type Store interface {
-	// Put keeps what r holds, as it comes and without holding it in memory. The file is there as a whole or not at all: an error of r, which
-	// is returned as it is, leaves what was there before. Putting the same again is harmless.
+	// Put stores the content of r as a stream, without buffering the whole file. It stores the whole file or nothing: after an error of r,
+	// which it returns unchanged, the previous file remains. Repeating a Put is safe.
 	Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error)
-	// Open reads length bytes from offset on, or to the end where that comes first or length is negative. With a length of 0 it tells of
-	// the file and reads nothing. A file that is replaced or deleted meanwhile is read as it was, or reading fails.
+	// Open reads length bytes from offset, or up to the end if that comes first or length is negative. With a length of 0 it returns only the
+	// Info. If the file is replaced or deleted meanwhile, the reader returns the old content or fails.
 	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, Info, error)
-	// Delete forgets a file. It is no error that there is none.
+	// Delete deletes a file. A missing file is not an error.
 	Delete(ctx context.Context, key string) error
-	// Sweep forgets at most n files that were put before, and reports how many. It is for what nobody remembers any more.
+	// Sweep deletes at most n files that were put before a time, and returns their number. It removes files whose records are lost.
 	Sweep(ctx context.Context, before time.Time, n int) (int, error)
-	// Ready fails when nothing can be put at the moment.
+	// Ready fails if the store cannot accept files at the moment.
 	Ready(ctx context.Context) error
 }
 
@@ -41,8 +41,8 @@ const (
 	maxTypeBytes = 100
 )
 
-// CheckKey refuses keys that are not one to four parts of letters, digits, '-', '_' and '.', each beginning with a letter or digit, with
-// slashes between them. Such a key means the same in every store.
+// CheckKey refuses a key unless it has one to four parts, separated by slashes, of letters, digits, '-', '_' and '.', each beginning with a
+// letter or digit. Such a key is valid in every store.
 func CheckKey(key string) error {
 	parts := strings.Split(key, "/")
 	ok := len(key) <= maxKeyBytes && len(parts) <= 4
@@ -67,7 +67,7 @@ func isPart(p string) bool {
 	return true
 }
 
-// MediaType is t as it is kept: "" for what is longer than any, or holds what a header cannot.
+// MediaType returns the media type to store: "" if it is too long, or contains a character that a header must not.
 func MediaType(t string) string {
 	if len(t) > maxTypeBytes {
 		return ""
@@ -80,25 +80,25 @@ func MediaType(t string) string {
 	return t
 }
 
-// Unavailable says that a store failed.
+// Unavailable returns the error for a failure of the store.
 func Unavailable(op string, cause error) error {
 	e := fault.New(fault.StorageUnavailable, op, "The files cannot be reached at the moment.").Because(cause)
 	e.RetryAfter = time.Second
 	return e
 }
 
-// NotFound says that there is no file of a key.
+// NotFound returns the error for a missing file.
 func NotFound(op string) error { return fault.New(fault.NotFound, op, "There is no such file.") }
 
-// PastEnd says that a file has no such offset.
+// PastEnd returns the error for an offset after the end of a file.
 func PastEnd(op string) error {
 	return fault.New(fault.Invalid, op, "The file ends before this offset.")
 }
 
-// Source reads what is put, and remembers how it ended: a store may take an error of it for the end of the file.
+// Source reads the content of a Put, and remembers the error of the reader, because a store may mistake it for the end of the file.
 type Source struct {
 	Reader io.Reader
-	Err    error // of Reader; nil while it goes on, and at its end
+	Err    error // error of Reader; nil before one, and at the end
 }
 
 // Read implements io.Reader.

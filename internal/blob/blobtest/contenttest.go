@@ -1,4 +1,4 @@
-// Package blobtest is the conformance suite that every content store passes. It knows nothing of how a store keeps its files.
+// Package blobtest is the conformance suite for blob stores. It does not depend on how a store works.
 package blobtest
 
 import (
@@ -18,7 +18,7 @@ import (
 	"weir/internal/fault"
 )
 
-// Run checks a store. open gives an empty one, and closes it after the test.
+// Run checks a store. open returns an empty store, and closes it after the test.
 func Run(t *testing.T, open func(*testing.T) blob.Store) {
 	cases := map[string]func(*testing.T, blob.Store){
 		"what was put comes back":          roundTrip,
@@ -135,7 +135,7 @@ func replaced(t *testing.T, s blob.Store) {
 	}
 }
 
-// A source that breaks leaves no file, even when it breaks in the way that readers use for a file's end.
+// A source that fails leaves no file, even if its error is the one that readers use for the end of a file.
 func brokenSource(t *testing.T, s blob.Store) {
 	put(t, s, "old", "before")
 	mine := fault.New(fault.Timeout, "test", "it stalled")
@@ -227,7 +227,7 @@ func mediaTypes(t *testing.T, s blob.Store) {
 		if _, _, err := s.Put(t.Context(), key, c.put, strings.NewReader("x")); err != nil {
 			t.Fatal(err)
 		}
-		if got := wantFile(t, s, key, "x"); got.MediaType != c.want && (c.want != "" || got.MediaType != "application/octet-stream") { // which some stores make of none
+		if got := wantFile(t, s, key, "x"); got.MediaType != c.want && (c.want != "" || got.MediaType != "application/octet-stream") { // some stores replace a missing type by this one
 			t.Errorf("%q is kept as %q", c.put, got.MediaType)
 		}
 	}
@@ -248,7 +248,7 @@ func atOnce(t *testing.T, s blob.Store) {
 	wg.Wait()
 }
 
-// large is of several parts where a store puts files in parts, of an odd size.
+// large has several parts, in stores that upload parts, and an odd size.
 func large(t *testing.T, s blob.Store) {
 	data := make([]byte, 11<<20+17)
 	_, _ = rand.NewChaCha8([32]byte{}).Read(data)

@@ -1,5 +1,5 @@
-// Package folder keeps files in a folder of this machine, or one that nodes share. A file in it is as it was put, with a short note about
-// it behind its end; nothing else may be kept in the folder.
+// Package folder stores files in a folder of this machine, or in one that nodes share. A file has the content that was put, followed by a
+// short note. The folder must not contain anything else.
 package folder
 
 import (
@@ -21,7 +21,7 @@ import (
 	"weir/internal/fault"
 )
 
-// Folder is a content.Store.
+// Folder is a blob.Store.
 type Folder struct {
 	root    *os.Root
 	minFree uint64
@@ -32,18 +32,18 @@ type Folder struct {
 var _ blob.Store = (*Folder)(nil)
 
 const (
-	unfinished  = "unfinished" // where files are written before they get their name
-	checkEvery  = 16 << 20     // bytes between looks at the free space
+	unfinished  = "unfinished" // folder of files that are still being written
+	checkEvery  = 16 << 20     // bytes between checks of the free space
 	copyBytes   = 256 << 10
 	folderMode  = 0o700
 	fileMode    = 0o600
-	separator   = "~" // for the slashes of a key, which do not have it
+	separator   = "~" // replaces the slashes of a key, which cannot contain it
 	maxFanout   = 256
 	dirsAtATime = 256
 )
 
-// Open opens the folder, and makes it where there is none. minFree bytes of its volume stay free: the database and the settlement journal
-// may be beside it.
+// Open opens the folder, and makes it if it is missing. minFree bytes of its volume stay free, because the database and the settlement
+// journal may be on the same volume.
 func Open(path string, minFree int64) (*Folder, error) {
 	if err := os.MkdirAll(path, folderMode); err != nil {
 		return nil, blob.Unavailable("folder.Open", err)
@@ -59,7 +59,7 @@ func Open(path string, minFree int64) (*Folder, error) {
 	return f, nil
 }
 
-// Close closes the folder. Files that are being read can be read to their end.
+// Close closes the folder. Open readers still work.
 func (f *Folder) Close() error { return f.root.Close() }
 
 func (f *Folder) mkdir(name string) error {
@@ -83,7 +83,7 @@ func (f *Folder) sync(name string) error {
 	return errors.Join(err, dir.Close())
 }
 
-// place is where the file of a key is: in one of 256 folders, under a name of its own.
+// place returns the path of a key's file: one of 256 folders, and a unique name in it.
 func place(op, key string) (dir, name string, err error) {
 	if err := blob.CheckKey(key); err != nil {
 		return "", "", fault.Wrap(op, err)
@@ -93,7 +93,7 @@ func place(op, key string) (dir, name string, err error) {
 	return dir, path.Join(dir, strings.ReplaceAll(key, "/", separator)), nil
 }
 
-// Ready implements content.Store: it fails when the volume is nearly full.
+// Ready implements blob.Store: it fails if the volume is nearly full.
 func (f *Folder) Ready(context.Context) error {
 	free, err := f.free(f.path)
 	if err != nil {
@@ -107,7 +107,7 @@ func (f *Folder) Ready(context.Context) error {
 
 var errFull = errors.New("the volume has less free space than is to be left")
 
-// Put implements content.Store. What is on the disk after a power cut is the whole file or the one before.
+// Put implements blob.Store. After a power failure the disk has either the whole new file or the previous one.
 func (f *Folder) Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error) {
 	const op = "folder.Put"
 	dir, name, err := place(op, key)
@@ -124,7 +124,7 @@ func (f *Folder) Put(ctx context.Context, key, mediaType string, r io.Reader) (s
 		err = f.finish(temp, dir, name)
 	}
 	if err != nil {
-		_ = f.root.Remove(temp) // a sweep takes what cannot be removed now
+		_ = f.root.Remove(temp) // Sweep removes it if this fails
 		return 0, "", err
 	}
 	return w.size, hex.EncodeToString(w.sum.Sum(nil)), nil
@@ -144,7 +144,7 @@ func (f *Folder) finish(temp, dir, name string) error {
 	return nil
 }
 
-// writing is one file on its way to the disk.
+// writing is a file that is being written.
 type writing struct {
 	f    *Folder
 	ctx  context.Context
@@ -153,7 +153,7 @@ type writing struct {
 	size int64
 }
 
-// all writes what r holds and the note behind it, and closes the file.
+// all writes the content of r and the note, and closes the file.
 func (w *writing) all(r io.Reader, mediaType string) error {
 	err := w.copy(r)
 	if err == nil {
@@ -184,7 +184,7 @@ func (w *writing) copy(r io.Reader) error {
 			return fault.New(fault.Canceled, "folder.Put", "The request was cancelled.").Because(context.Cause(w.ctx))
 		}
 		n, err := r.Read(buf)
-		_, _ = w.sum.Write(buf[:n]) // into memory
+		_, _ = w.sum.Write(buf[:n]) // never fails
 		w.size += int64(n)
 		if _, failed := w.out.Write(buf[:n]); failed != nil {
 			return blob.Unavailable("folder.Put", failed)
@@ -198,7 +198,7 @@ func (w *writing) copy(r io.Reader) error {
 	}
 }
 
-// Open implements content.Store.
+// Open implements blob.Store.
 func (f *Folder) Open(_ context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	const op = "folder.Open"
 	_, name, err := place(op, key)
@@ -225,13 +225,13 @@ func (f *Folder) Open(_ context.Context, key string, offset, length int64) (io.R
 	return section{io.NewSectionReader(file, offset, length), file}, n.info(), nil
 }
 
-// section is a part of a file, which it closes.
+// section is a part of a file, and closes it.
 type section struct {
 	*io.SectionReader
 	io.Closer
 }
 
-// Delete implements content.Store.
+// Delete implements blob.Store.
 func (f *Folder) Delete(_ context.Context, key string) error {
 	const op = "folder.Delete"
 	_, name, err := place(op, key)
@@ -244,7 +244,7 @@ func (f *Folder) Delete(_ context.Context, key string) error {
 	return nil
 }
 
-// Sweep implements content.Store. What was begun before and never finished goes as well, and is not counted.
+// Sweep implements blob.Store. It also deletes unfinished files from before that time, without counting them.
 func (f *Folder) Sweep(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	dirs, err := fs.ReadDir(f.root.FS(), ".")
 	if err != nil {
@@ -286,7 +286,7 @@ func (f *Folder) sweepDir(ctx context.Context, d fs.DirEntry, before time.Time, 
 		for _, e := range list {
 			info, err := e.Info()
 			if err != nil || !info.Mode().IsRegular() || !info.ModTime().Before(before) {
-				continue // it went meanwhile, or stays
+				continue // it was removed meanwhile, or is too new
 			}
 			if err := f.root.Remove(path.Join(d.Name(), e.Name())); err != nil && !errors.Is(err, fs.ErrNotExist) {
 				return gone, err
@@ -298,8 +298,8 @@ func (f *Folder) sweepDir(ctx context.Context, d fs.DirEntry, before time.Time, 
 	}
 }
 
-// note is what stands behind the end of a file: its size, its SHA-256, the length of its media type, the type, zeros, and the mark. Whoever
-// plays the file does not read so far.
+// note follows the content of a file: size, SHA-256, length of the media type, the type, zeros, and the mark. Video players do not read
+// that far.
 type note struct {
 	size      int64
 	sum       []byte
@@ -325,7 +325,7 @@ func (n *note) info() blob.Info {
 	return blob.Info{Size: n.size, MediaType: n.mediaType, ETag: hex.EncodeToString(n.sum)}
 }
 
-// readNote reads the note of a file. It fails for a file that was cut, or that is none of ours.
+// readNote reads the note of a file. It fails for a truncated or foreign file.
 func readNote(file *os.File) (n note, err error) {
 	const op = "folder.Open"
 	info, err := file.Stat()

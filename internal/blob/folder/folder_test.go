@@ -46,7 +46,7 @@ func files(t *testing.T, dir string) (list []string) {
 	return list
 }
 
-// A full volume keeps what it has, and can be read; it takes files again when there is room.
+// On a full volume existing files can be read, and new ones are accepted again when there is space.
 func TestFullVolume(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -89,7 +89,7 @@ func TestFreeBytes(t *testing.T) {
 	}
 }
 
-// What was begun when the process was killed is not there, and goes with a sweep.
+// A file that was being written when the process was killed does not exist afterwards, and Sweep removes its data.
 func TestUnfinished(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -123,7 +123,7 @@ func TestFilesAreForTheirOwnerOnly(t *testing.T) {
 	}
 }
 
-// A file that was cut, changed in length, or put there by others is not served.
+// A truncated, extended or foreign file is not served.
 func TestForeignFiles(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
@@ -168,8 +168,8 @@ func TestLinksLeadNowhere(t *testing.T) {
 	}
 }
 
-// Memory does not grow with the file.
-func TestAllocations(t *testing.T) { // not parallel: it counts what the whole process allocates
+// Memory use does not depend on the size of a file.
+func TestAllocations(t *testing.T) { // not parallel: it counts the allocations of the whole process
 	f := openIn(t, t.TempDir())
 	endless := readerFunc(func(p []byte) (int, error) { return len(p), nil })
 	var before, after runtime.MemStats

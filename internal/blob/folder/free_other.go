@@ -4,5 +4,5 @@ package folder
 
 import "math"
 
-// FreeBytes is not known on this system: the volume is full when a write fails.
+// FreeBytes is not implemented on this system. A full volume is detected when a write fails.
 func FreeBytes(string) (uint64, error) { return math.MaxUint64, nil }

@@ -4,7 +4,7 @@ package folder
 
 import "syscall"
 
-// FreeBytes is what this process may still write to the volume of a path.
+// FreeBytes returns the number of bytes that this process may still write to the volume of a path.
 func FreeBytes(path string) (uint64, error) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(path, &s); err != nil {

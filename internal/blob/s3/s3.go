@@ -1,5 +1,5 @@
-// Package s3 keeps files in a bucket of an S3-compatible store, which several nodes share. It makes no bucket and changes no setting of
-// one: that is the operator's.
+// Package s3 stores files in a bucket of an S3-compatible store, which several nodes can share. It does not make the bucket or change its
+// settings; the operator does.
 package s3
 
 import (
@@ -20,20 +20,20 @@ import (
 	"weir/internal/fault"
 )
 
-// Config says where the bucket is. Its values are in package config, which has the defaults.
+// Config configures a Bucket. The defaults are in package config.
 type Config struct {
 	Endpoint  string // base URL, such as "https://storage.yandexcloud.net"
 	Region    string
 	Bucket    string
-	Prefix    string // of all keys, such as "weir/"; may be empty
+	Prefix    string // prefix of all keys, such as "weir/"; may be empty
 	AccessKey string
 	SecretKey string
-	// Session goes with temporary credentials; "" otherwise.
+	// Session is the token of temporary credentials; else "".
 	Session string
-	// VirtualHost names the bucket in the host and not in the path.
+	// VirtualHost puts the bucket's name into the host instead of the path.
 	VirtualHost bool
-	// PartBytes is the size of the parts that a file is put in, 5 MiB or more. Each file that is being put takes so much memory, and none may
-	// have more than 10,000 parts.
+	// PartBytes is the size of the parts of an upload, at least 5 MiB. Each running upload takes that much memory. A file can have at most
+	// 10,000 parts.
 	PartBytes int64
 }
 
@@ -43,7 +43,7 @@ const (
 	answerWithin = 30 * time.Second
 )
 
-// Bucket is a content.Store.
+// Bucket is a blob.Store.
 type Bucket struct {
 	cfg       Config
 	client    minio.Core
@@ -52,7 +52,7 @@ type Bucket struct {
 
 var _ blob.Store = (*Bucket)(nil)
 
-// Open makes a Bucket. Nothing is asked of the store before it is needed; Ready reports whether it can be reached.
+// Open makes a Bucket. It sends no request; Ready reports whether the store can be reached.
 func Open(cfg Config) (*Bucket, error) {
 	u, err := url.Parse(cfg.Endpoint)
 	if err != nil || u.Host == "" || u.Path != "" && u.Path != "/" {
@@ -77,7 +77,7 @@ func Open(cfg Config) (*Bucket, error) {
 	return b, nil
 }
 
-// Close closes the connections that are idle.
+// Close closes idle connections.
 func (b *Bucket) Close() error {
 	b.transport.CloseIdleConnections()
 	return nil
@@ -90,7 +90,7 @@ func (b *Bucket) name(op, key string) (string, error) {
 	return b.cfg.Prefix + key, nil
 }
 
-// failed says what an error of the store means.
+// failed converts an error of the store.
 func failed(ctx context.Context, op string, err error) error {
 	if ctx.Err() != nil {
 		return fault.New(fault.Canceled, op, "The request was cancelled.").Because(err)
@@ -107,7 +107,7 @@ func failed(ctx context.Context, op string, err error) error {
 	return blob.Unavailable(op, err)
 }
 
-// Ready implements content.Store. It is one request.
+// Ready implements blob.Store, with one request.
 func (b *Bucket) Ready(ctx context.Context) error {
 	there, err := b.client.BucketExists(ctx, b.cfg.Bucket)
 	if err == nil && !there {
@@ -119,8 +119,8 @@ func (b *Bucket) Ready(ctx context.Context) error {
 	return nil
 }
 
-// Put implements content.Store. The file is put in parts, each of which may be sent again when it fails; what a killed process leaves of
-// one is for the bucket's own rules to take away.
+// Put implements blob.Store. It uploads the file in parts, and retries a part that fails. The parts of a killed process must be removed by
+// the lifecycle rules of the bucket.
 func (b *Bucket) Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error) {
 	const op = "s3.Put"
 	name, err := b.name(op, key)
@@ -140,7 +140,7 @@ func (b *Bucket) Put(ctx context.Context, key, mediaType string, r io.Reader) (s
 	return done.Size, done.ETag, nil
 }
 
-// Open implements content.Store.
+// Open implements blob.Store.
 func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {
 	const op = "s3.Open"
 	name, err := b.name(op, key)
@@ -162,7 +162,7 @@ func (b *Bucket) Open(ctx context.Context, key string, offset, length int64) (io
 	body, info, header, err := b.client.GetObject(ctx, b.cfg.Bucket, name, opts)
 	if err != nil {
 		if err = failed(ctx, op, err); fault.Is(err, fault.Invalid) {
-			return b.stat(ctx, name, offset) // at the end there is nothing to read, and no range either
+			return b.stat(ctx, name, offset) // at the end there is no valid range to request
 		}
 		return nil, blob.Info{}, err
 	}
@@ -196,7 +196,7 @@ func (b *Bucket) stat(ctx context.Context, name string, offset int64) (io.ReadCl
 	return http.NoBody, describe(&info, info.Size), nil
 }
 
-// reading turns a failure of the store in the midst of a file into one of ours.
+// reading converts a failure of the store while a file is read.
 type reading struct {
 	io.ReadCloser
 	ctx context.Context
@@ -210,7 +210,7 @@ func (r *reading) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Delete implements content.Store.
+// Delete implements blob.Store.
 func (b *Bucket) Delete(ctx context.Context, key string) error {
 	const op = "s3.Delete"
 	name, err := b.name(op, key)
@@ -225,7 +225,7 @@ func (b *Bucket) Delete(ctx context.Context, key string) error {
 	return nil
 }
 
-// Sweep implements content.Store. It looks at files under the prefix alone.
+// Sweep implements blob.Store. It only considers keys with the prefix.
 func (b *Bucket) Sweep(ctx context.Context, before time.Time, n int) (gone int, err error) {
 	const op = "s3.Sweep"
 	for o := range b.client.ListObjectsIter(ctx, b.cfg.Bucket, minio.ListObjectsOptions{Prefix: b.cfg.Prefix, Recursive: true}) {
@@ -233,7 +233,7 @@ func (b *Bucket) Sweep(ctx context.Context, before time.Time, n int) (gone int, 
 			return gone, failed(ctx, op, o.Err)
 		}
 		if !o.LastModified.Before(before) || blob.CheckKey(strings.TrimPrefix(o.Key, b.cfg.Prefix)) != nil {
-			continue // it is young, or none of ours
+			continue // it is too new, or foreign
 		}
 		if err := b.client.RemoveObject(ctx, b.cfg.Bucket, o.Key, minio.RemoveObjectOptions{}); err != nil {
 			return gone, failed(ctx, op, err)

@@ -43,7 +43,7 @@ func TestConformance(t *testing.T) {
 	})
 }
 
-// A file goes up in parts of the size that was set, and an upload that fails is given up at the store, too.
+// A file is uploaded in parts of the configured size, and a failed upload is aborted at the store.
 func TestParts(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -67,8 +67,9 @@ type zeros struct{}
 
 func (zeros) Read(p []byte) (int, error) { clear(p); return len(p), nil }
 
-// Memory is a part, and does not grow with the file. The server, which keeps everything, is not there.
-func TestMemory(t *testing.T) { // not parallel: it looks at the memory of the whole process
+// Put uses the memory of one part, whatever the size of the file. The server discards the parts, so that only the memory of Put is
+// measured.
+func TestMemory(t *testing.T) { // not parallel: it measures the memory of the whole process
 	s := newServer(t)
 	b := open(t, config(s.URL))
 	s.broken = func(r *http.Request) int {
@@ -105,7 +106,7 @@ type readerFunc func(p []byte) (int, error)
 
 func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
-// Only what is under the prefix, and has the form of a key, is swept away.
+// Sweep deletes only files with the prefix and with a valid key.
 func TestSweepLeavesOthers(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -149,7 +150,7 @@ func TestStoreAway(t *testing.T) {
 	want("another bucket", open(t, other).Ready(t.Context()))
 }
 
-// A request that fails for a moment is made again, with the same part.
+// A request that fails temporarily is retried, with the same part.
 func TestRetried(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
@@ -170,7 +171,7 @@ func TestRetried(t *testing.T) {
 	}
 }
 
-// A file that the store cuts is an error and not a short file.
+// A file that the store truncates is an error, not a shorter file.
 func TestCut(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)

@@ -23,18 +23,18 @@ import (
 
 const accessKey, secretKey, session, region, bucket = "AKIDEXAMPLE", "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY", "session-token", "ru-central1", "videos"
 
-// server is as much of S3 ("Amazon S3 API Reference") as files are kept with, in memory. It checks every signature, of whole requests and
-// of the chunks of a body.
+// server implements the needed part of S3 ("Amazon S3 API Reference") in memory. It checks every signature, of whole requests and of
+// chunks.
 type server struct {
 	*httptest.Server
 
 	mu       sync.Mutex
 	objects  map[string]object
 	uploads  map[string]*upload
-	requests map[string]int            // by method and what is asked
-	refused  []string                  // why signatures were
-	largest  int                       // part, in bytes
-	cut      bool                      // files are sent half
+	requests map[string]int            // by method and query
+	refused  []string                  // reasons for refused signatures
+	largest  int                       // largest part, in bytes
+	cut      bool                      // only half of a file is sent
 	broken   func(r *http.Request) int // a status instead of an answer; 0: none
 }
 
@@ -228,7 +228,7 @@ func (s *server) list(w http.ResponseWriter, prefix string) {
 	_, _ = io.WriteString(w, "</ListBucketResult>")
 }
 
-// authentic reads the body of a request and says what is wrong with its signature (AWS "Signature Version 4", headers and chunks).
+// authentic reads the body of a request and checks its signature (AWS "Signature Version 4", headers and chunks). why is the error.
 func authentic(r *http.Request) (body []byte, why string) {
 	raw, err := io.ReadAll(r.Body)
 	if err != nil {
@@ -283,7 +283,7 @@ func authentic(r *http.Request) (body []byte, why string) {
 	return raw, ""
 }
 
-// unchunked takes the chunks of a body apart, whose signatures follow one another.
+// unchunked decodes the chunks of a body, whose signatures form a chain.
 func unchunked(raw []byte, sign func([]byte) string) (body []byte, why string) {
 	in := bufio.NewReader(bytes.NewReader(raw))
 	for {
