@@ -25,7 +25,7 @@ func listen(t *testing.T) net.Listener {
 func mockAt(t *testing.T) string {
 	t.Helper()
 	ln := listen(t)
-	go func() { _ = serveMock(ln) }() // ends when the test closes ln
+	go func() { _ = serveMock(ln) }() // returns when the test closes ln
 	return ln.Addr().String()
 }
 
@@ -36,7 +36,7 @@ func handtunedAt(t *testing.T, upstream string) string {
 	return ln.Addr().String()
 }
 
-// work is a load of n requests.
+// work returns a load of n requests.
 func work(address, model string, n int) load {
 	l := load{address: address, conns: 4, count: n, time: 30 * time.Second, patience: 10 * time.Second}
 	b := newBodies()
@@ -73,7 +73,7 @@ func TestLoadCountsWhatTheMockAnswers(t *testing.T) {
 	}
 }
 
-// TestLoadSeesWhatIsWrong answers badly in each way that a gateway can, and wants every one of them counted.
+// TestLoadSeesWhatIsWrong returns bad answers of every kind, and requires that each is counted.
 func TestLoadSeesWhatIsWrong(t *testing.T) {
 	t.Parallel()
 	const stream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// The bodies are the same bytes in every run: a seeded generator writes them.
+// The bodies are the same in every run, because a seeded generator writes them.
 
 type message struct {
 	Role    string `json:"role"`
@@ -27,7 +27,7 @@ type image struct {
 }
 
 type chatBody struct {
-	Model       string         `json:"model"` // first, where the mock looks for it
+	Model       string         `json:"model"` // first, where the mock expects it
 	Messages    []message      `json:"messages"`
 	Temperature float64        `json:"temperature"`
 	MaxTokens   int            `json:"max_tokens"`
@@ -35,7 +35,7 @@ type chatBody struct {
 	Options     map[string]any `json:"stream_options,omitempty"`
 }
 
-// bodies makes the request bodies of one run.
+// bodies generates the request bodies of one run.
 type bodies struct{ random *rand.Rand }
 
 func newBodies() *bodies { return &bodies{rand.New(rand.NewPCG(1, 2))} }
@@ -51,10 +51,10 @@ func (b *bodies) prose(size int) string {
 	return text.String()
 }
 
-// chat is a body of about size bytes; a long one is a conversation, as agents send it.
+// chat returns a body of about size bytes; a long one is a conversation, as agents send it.
 func (b *bodies) chat(model string, size int) []byte {
 	messages := []message{{"system", "Answer in one sentence."}}
-	turns := max(1, size/10_000) | 1 // odd, so that the user speaks last
+	turns := max(1, size/10_000) | 1 // odd, so that the last turn is the user's
 	for i := range turns {
 		role := "user"
 		if i%2 == 1 {
@@ -85,12 +85,12 @@ func (b *bodies) imageRequest(model string, size int) []byte {
 func encode(v any) []byte {
 	body, err := json.Marshal(v)
 	if err != nil {
-		panic(err) // only strings, numbers and lists go in
+		panic(err) // cannot happen: the value has only strings, numbers and lists
 	}
 	return body
 }
 
-// request is the bytes of one POST.
+// request returns the bytes of one POST.
 func request(address, key string, body []byte) []byte {
 	var r bytes.Buffer
 	fmt.Fprintf(&r, "POST /v1/chat/completions HTTP/1.1\r\nHost: %s\r\nUser-Agent: weir-bench\r\nAccept: application/json\r\n"+

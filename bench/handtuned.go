@@ -13,9 +13,9 @@ import (
 	"time"
 )
 
-// The hand-tuned handler is the yardstick, 1.00: the least a Go program does that stands between a client and a provider with
-// net/http on both sides. It reads the body, puts the provider's name of the model in, forwards, and reads the token counts from
-// what passes. It checks no key, chooses no provider, keeps no record and counts no money.
+// The hand-tuned handler is the reference, 1.00: the least work of a Go program between client and provider, with net/http on both sides.
+// It reads the body, inserts the provider's name of the model, forwards the request, and reads the token counts from the response. It
+// checks no key, chooses no provider, stores no record and charges nothing.
 
 type handtuned struct {
 	upstream  url.URL
@@ -39,13 +39,13 @@ func serveHandtuned(ln net.Listener, upstream string) error {
 	return server.Serve(ln)
 }
 
-// buffer is pooled by pointer, so that putting it back allocates nothing.
+// buffer is pooled by pointer, so that returning it to the pool allocates nothing.
 type buffer struct{ b []byte }
 
-// fill reads r, of which length bytes are expected (-1 unknown), and returns what it read.
+// fill reads r, with an expected length (-1: unknown), and returns the bytes.
 func (buf *buffer) fill(r io.Reader, length int64) ([]byte, error) {
 	if length >= int64(len(buf.b)) {
-		buf.b = make([]byte, length+1) // one more, so that the end is seen without growing
+		buf.b = make([]byte, length+1) // one more, so that the end is detected without growing
 	}
 	n := 0
 	for {
@@ -96,7 +96,7 @@ func (h *handtuned) forward(ctx context.Context, path string, body []byte) (*htt
 	request := &http.Request{
 		Method: http.MethodPost, URL: &target, Host: target.Host, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header:        http.Header{"Content-Type": {"application/json"}, "Authorization": {"Bearer upstream"}, "User-Agent": nil},
-		Body:          io.NopCloser(bytes.NewReader(body)), // the transport writes this kind of body together with the head
+		Body:          io.NopCloser(bytes.NewReader(body)), // the transport writes this type of body together with the head
 		ContentLength: int64(len(body)),
 	}
 	return h.transport.RoundTrip(request.WithContext(ctx))
@@ -113,7 +113,7 @@ func (h *handtuned) whole(w http.ResponseWriter, reply *http.Response) {
 	h.count(body)
 	w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(reply.StatusCode)
-	_, _ = w.Write(body) // a client that is gone is no concern of the yardstick
+	_, _ = w.Write(body) // a client that has disconnected does not matter here
 }
 
 func (h *handtuned) stream(w http.ResponseWriter, reply *http.Response) {
@@ -155,8 +155,8 @@ func (h *handtuned) count(b []byte) {
 	}
 }
 
-// withoutVendor takes the vendor out of the top-level model of a JSON object, in place. What stands before the name is moved up
-// behind it, which is a few bytes, rather than all that follows, which may be megabytes.
+// withoutVendor removes the vendor from the top-level model of a JSON object, in place. It moves the few bytes before the name, not the
+// possible megabytes after it.
 func withoutVendor(body []byte) ([]byte, bool) {
 	depth := 0
 	for i := 0; i < len(body); i++ {
@@ -195,7 +195,7 @@ func cutVendor(body []byte, at int) ([]byte, bool) {
 	return body[slash:], true
 }
 
-// stringEnd is the index behind the JSON string that opens at i, -1 when it does not close.
+// stringEnd returns the index after the JSON string that starts at i, -1 if it has no end.
 func stringEnd(b []byte, i int) int {
 	for i++; i < len(b); i++ {
 		next := bytes.IndexByte(b[i:], '"')

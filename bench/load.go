@@ -18,33 +18,33 @@ import (
 	"time"
 )
 
-// load is work for one server. It ends by count or by time, whichever comes first, and each request by its own limit.
+// load describes the work for one server. It ends by count or by time, whichever comes first; each request has a time limit.
 type load struct {
 	address  string
-	request  []byte        // one whole HTTP request, head and body
+	request  []byte        // one complete HTTP request, head and body
 	conns    int           // connections, each with at most one request at a time
-	rate     int           // requests a second whatever the server does; 0: each connection sends when its last answer has ended
-	count    int           // requests at most; 0: until the time is up
+	rate     int           // requests per second, independent of the server; 0: each connection sends after its last answer has ended
+	count    int           // maximum of requests; 0: until the time is over
 	time     time.Duration // no request starts later than this
-	ramp     time.Duration // the connections' first requests are spread over this time
-	warm     int           // requests sent before and not counted
-	frames   int           // text frames that a whole stream has; 0: the answer is not a stream
+	ramp     time.Duration // the first requests of the connections are spread over this time
+	warm     int           // requests sent before, without counting
+	frames   int           // text frames of a complete stream; 0: the answer is not a stream
 	patience time.Duration // limit of one request
-	refusals bool          // 429 and 503 are answers, too, and counted apart
+	refusals bool          // 429 and 503 are counted separately, not as errors
 }
 
-// figures is what a load saw.
+// figures are the results of a load.
 type figures struct {
 	Requests   int
 	Refused    int
-	Errors     int    // answers that were not 200, not whole, or not what was asked for
-	Cut        int    // of Errors: streams with frames missing or without their end
-	FirstError string // of Errors
+	Errors     int    // answers that were not 200, incomplete, or wrong
+	Cut        int    // those of Errors that were streams with missing frames or without an end
+	FirstError string // the first of Errors
 	Frames     int
 	Seconds    float64
-	Latency    quantiles // request due or sent, to the end of its answer
+	Latency    quantiles // from the time when the request was due or sent to the end of its answer
 	FirstFrame quantiles // the same, to a stream's first frame
-	FrameDelay quantiles // a frame written by the mock, to the frame read
+	FrameDelay quantiles // from the mock's write of a frame to its read
 }
 
 type quantiles struct{ P50, P99, Max time.Duration }
@@ -60,7 +60,7 @@ func quantilesOf(samples []time.Duration) quantiles {
 
 func (l *load) perSecond(f figures) float64 { return float64(f.Requests) / max(f.Seconds, 1e-9) }
 
-// run does the work and returns when the last answer has ended.
+// run does the work and returns after the last answer.
 func (l *load) run(ctx context.Context) figures {
 	if l.warm > 0 {
 		warm := *l
@@ -85,7 +85,7 @@ func (l *load) run(ctx context.Context) figures {
 	return gather(clients, time.Since(start))
 }
 
-// schedule gives a client the moment from which its next request's latency counts; false ends it.
+// schedule returns the time from which a client's next request is measured; false ends the client.
 type schedule func() (time.Time, bool)
 
 func (l *load) closed(ctx context.Context, start time.Time) schedule {
@@ -100,19 +100,19 @@ func (l *load) closed(ctx context.Context, start time.Time) schedule {
 	}
 }
 
-// open hands out requests at a fixed rate. One that finds every connection busy waits with its clock running, so that a server
-// which stalls cannot hide the requests that it kept from being sent.
+// open schedules requests at a fixed rate. A request that finds all connections busy is measured from the time when it was due, so that a
+// server that stalls cannot hide the delay of waiting requests.
 func (l *load) open(ctx context.Context, start time.Time) schedule {
 	total := int(l.time.Seconds() * float64(l.rate))
 	due := make(chan time.Time, total)
 	go func() {
-		runtime.LockOSThread() // the runtime's timers are up to a millisecond late, which is more than what is measured
+		runtime.LockOSThread() // the runtime's timers are up to a millisecond late, which is more than the measured times
 		defer close(due)
 		for i := 0; i < total && ctx.Err() == nil; i++ {
 			at := start.Add(time.Duration(i) * time.Second / time.Duration(l.rate))
 			if wait := time.Until(at); wait > 0 {
 				spec := syscall.NsecToTimespec(int64(wait))
-				_ = syscall.Nanosleep(&spec, nil) // woken early by a signal: sent a little early
+				_ = syscall.Nanosleep(&spec, nil) // a signal may wake it early, which sends a request slightly early
 			}
 			due <- time.Now()
 		}
@@ -143,7 +143,7 @@ func gather(clients []client, took time.Duration) figures {
 	return f
 }
 
-// client is one connection and what it saw. One goroutine owns it.
+// client is one connection and its results. One goroutine owns it.
 type client struct {
 	load *load
 	conn net.Conn
@@ -188,12 +188,12 @@ func (c *client) hangUp() {
 	}
 }
 
-// once sends the request and reads its answer. After an error the connection is not used again.
+// once sends the request and reads its answer. After an error the connection is not reused.
 func (c *client) once(from time.Time) error {
 	if c.conn == nil {
 		conn, err := net.DialTimeout("tcp", c.load.address, 5*time.Second)
 		if err != nil {
-			time.Sleep(10 * time.Millisecond) // a server that is gone shall not be hammered
+			time.Sleep(10 * time.Millisecond) // limits the rate of attempts at a server that is down
 			return err
 		}
 		c.conn = conn
@@ -241,7 +241,7 @@ func (c *client) readBody(reply head, from time.Time) error {
 	return readWhole(reply.body(c.in))
 }
 
-// readWhole takes a reply that is not a stream and looks whether it holds an answer.
+// readWhole reads a whole reply and checks that it has an answer.
 func readWhole(body io.Reader) error {
 	var room [4 << 10]byte
 	n, err := io.ReadFull(body, room[:])
@@ -282,7 +282,7 @@ func (c *client) readStream(reply head, from time.Time) error {
 	if frames != c.load.frames || !done {
 		return fmt.Errorf("%w: %d of %d frames, end seen: %v", errCut, frames, c.load.frames, done)
 	}
-	_, err := c.in.Discard(2) // what follows the last chunk
+	_, err := c.in.Discard(2) // the line end after the last chunk
 	return err
 }
 
@@ -296,10 +296,10 @@ func stampIn(line []byte) (time.Time, bool) {
 	return time.Unix(0, nanos), err == nil
 }
 
-// head is what the reading of a reply's body depends on.
+// head has the parts of a reply's head that are needed to read its body.
 type head struct {
 	status  int
-	length  int64 // -1: not told
+	length  int64 // -1: unknown
 	chunked bool
 	closing bool
 }
@@ -354,7 +354,7 @@ func (h head) body(in *bufio.Reader) io.Reader {
 	}
 }
 
-// exactly reads n bytes and fails when there are fewer.
+// exactly reads n bytes, and fails if there are fewer.
 type exactly struct {
 	from io.Reader
 	left int64

@@ -1,11 +1,11 @@
-// Command bench measures Weir against what is physically possible on the same machine in the same minute: a provider that costs
-// nearly nothing, and in front of it nginx, a hand-tuned handler that only forwards, and Weir with all features on.
-// It stays on loopback, every run is bounded in count and time, and it must not import the gateway: it sees what a client sees.
+// Command bench compares Weir with the best possible results on the same machine at the same time: a provider of nearly no cost, and nginx,
+// a hand-tuned forwarding handler, and Weir with all features in front of it. It uses only loopback, bounds every run in count and time,
+// and must not import the gateway: it sees only what a client sees.
 //
 //	go run ./bench                 everything, as make bench does
-//	go run ./bench -weir ""        the limits alone
+//	go run ./bench -weir ""        only the references
 //	go run ./bench -passes 3       the best of three, for a noisy machine
-//	go run ./bench -overload       what twice the load does that Weir can carry
+//	go run ./bench -overload       the behaviour at twice the load that Weir can carry
 package main
 
 import (
@@ -29,16 +29,16 @@ func main() {
 
 // settings are the flags of a measurement.
 type settings struct {
-	weir    string        // path of the binary under test; "" measures the limits alone
+	weir    string        // path of the tested binary; "" measures only the references
 	each    time.Duration // length of one closed or open loop
 	passes  int
 	streams int
-	rate    int // requests a second of the open loop
+	rate    int // requests per second of the open loop
 	only    string
 	json    string
 	profile string
 	strict  bool
-	clients int // of the overload
+	clients int // of the overload test
 }
 
 func run() error {
@@ -73,7 +73,7 @@ func run() error {
 	return measureAll(ctx, s)
 }
 
-// serveOne is this program as a child: a server of its own process, so that its CPU time can be read by itself.
+// serveOne runs this program as a server in a child process, so that its CPU time can be measured separately.
 func serveOne(what, listen, upstream string) error {
 	ln, err := listenLoopback(listen)
 	if err != nil {

@@ -13,33 +13,33 @@ import (
 	"time"
 )
 
-// The mock speaks the chat wire and decides nothing: the model that it is asked for says what the answer is, and all answers
-// are made beforehand. So its own cost is a read and a write a request, and a gateway in front of it shows its own.
+// The mock uses the chat wire. The model of a request determines the answer, and all answers are made beforehand. So its cost is one read
+// and one write per request, and the measured cost is that of the gateway.
 
-// stampDigits is the length of a Unix time in nanoseconds; a frame carries one behind an at sign.
+// stampDigits is the length of a Unix time in nanoseconds; a frame has one after an at sign.
 const stampDigits = 19
 
-// answer is what the mock says for one model.
+// answer is the mock's answer for one model.
 type answer struct {
 	head   []byte // up to the first frame, or the whole reply
-	frame  []byte // one frame with room for its time stamp; nil: not a stream
-	stamp  int    // where the digits start in frame
+	frame  []byte // one frame with space for its time stamp; nil: not a stream
+	stamp  int    // offset of the digits in frame
 	frames int
 	gap    time.Duration // between frames
 	tail   []byte
 }
 
-// streamShape is a model that streams.
+// streamShape describes a streaming model.
 type streamShape struct {
 	frames int
 	gap    time.Duration
 }
 
-// The models of the mock, which are also the second half of the slugs that clients use.
+// The models of the mock, which are also the second part of the slugs of clients.
 const (
 	modelChat = "chat" // about 1 KB at once
-	modelCalm = "calm" // as fast as a person reads
-	modelFast = "fast" // as fast as the line takes it
+	modelCalm = "calm" // at reading speed
+	modelFast = "fast" // at full speed
 )
 
 var shapes = map[string]streamShape{
@@ -102,7 +102,7 @@ func serveMock(ln net.Listener) error {
 
 var errHead = errors.New("no HTTP request that the mock understands")
 
-// serveConn answers one connection's requests; any error ends it, and the other side sees that.
+// serveConn answers the requests of one connection. An error closes it.
 func serveConn(conn net.Conn, all map[string]*answer) {
 	in := bufio.NewReaderSize(conn, 8<<10)
 	frame := make([]byte, 0, 512)
@@ -149,7 +149,7 @@ func putStamp(digits []byte, nanos int64) {
 	}
 }
 
-// readRequest takes one request off the connection and returns the model that its body names within the first bytes.
+// readRequest reads one request and returns the model, which must be at the start of its body.
 func readRequest(in *bufio.Reader) (model string, err error) {
 	length := int64(-1)
 	for first := true; ; first = false {
@@ -183,7 +183,7 @@ func readRequest(in *bufio.Reader) (model string, err error) {
 	return model, err
 }
 
-// readChunked is for a gateway that does not tell the length: the headers' rest, then the body.
+// readChunked reads the rest of the headers and a chunked body, for a gateway that sends no length.
 func readChunked(in *bufio.Reader) (string, error) {
 	for {
 		line, err := in.ReadSlice('\n')

@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// nginxConfig is nginx as a plain reverse proxy: it looks at nothing.
+// nginxConfig configures nginx as a plain reverse proxy, which does not inspect requests.
 const nginxConfig = `worker_processes 2;
 daemon off;
 pid DIR/nginx.pid;
@@ -43,7 +43,7 @@ http {
 }
 `
 
-// nginx measures nginx, when this machine has it.
+// nginx measures nginx, if this machine has it.
 func (r *results) nginx(ctx context.Context, s settings, dir string, mock *process) error {
 	program, err := exec.LookPath("nginx")
 	if err != nil {

@@ -13,35 +13,35 @@ import (
 	"time"
 )
 
-// overloadConfig bounds Weir as its defaults do, but for what would bound this one user and this one address, and for as many requests at
-// one time as suit one processor: the default is for larger machines, and here it would only make everybody wait longer.
+// overloadConfig has Weir's default limits, except those per user and per address, because here all clients share one user and one address.
+// The limit of concurrent requests suits one processor: the default, for larger machines, would only make all requests wait longer here.
 const overloadConfig = `
     max_in_flight_requests: 512
     max_user_share: 100
     max_streams_per_key: 16000
 `
 
-// What the overload has to keep.
+// The limits for the overload test.
 const (
 	leastGoodput = 0.8
 	recovered    = 0.95
 	recoverIn    = 10 * time.Second
 )
 
-// overloaded is what twice the load that a gateway can carry did to it.
+// overloaded are the results of the overload test.
 type overloaded struct {
-	Saturation float64 // answers a second at most, each client waiting for its answer
-	Offered    float64 // requests a second, whatever the gateway does
-	Goodput    float64 // answers a second of them
-	Refused    float64 // refusals a second
+	Saturation float64 // largest rate of answers per second, with clients that wait for their answers
+	Offered    float64 // requests per second, independent of the gateway
+	Goodput    float64 // those that were answered, per second
+	Refused    float64 // refusals per second
 	Errors     int     // neither answered nor refused
 	FirstError string
 	Latency    quantiles     // of the answers
-	Recovery   time.Duration // from the load's end until the gateway carries recovered of Saturation again; 0: not within twice recoverIn
+	Recovery   time.Duration // from the end of the load until the gateway reaches the share recovered of Saturation again; 0: not within twice recoverIn
 }
 
-// overload has one processor carry Weir alone, and the others the load and the provider, so that what is offered does not take from what
-// is measured.
+// overload runs Weir alone on one processor, and the load and the provider on the others, so that the load does not take processor time
+// from Weir.
 func overload(ctx context.Context, s settings) error {
 	if runtime.NumCPU() < 2 {
 		return errors.New("the overload needs two processors: one for the gateway alone")
@@ -74,7 +74,7 @@ func overload(ctx context.Context, s settings) error {
 	return o.report(os.Stdout, s)
 }
 
-// overwhelm finds what the target can carry, offers twice that, and sees how soon it is itself again.
+// overwhelm measures the saturation of the target, offers twice that rate, and measures the recovery.
 func overwhelm(ctx context.Context, t target, s settings) (overloaded, error) {
 	var o overloaded
 	steady := load{address: t.address, time: s.each, patience: 20 * time.Second, refusals: true}
@@ -135,7 +135,7 @@ func (o *overloaded) report(out io.Writer, s settings) error {
 	return nil
 }
 
-// pinSelf keeps this process, and those that it starts, on the processors from first to below end.
+// pinSelf pins this process, and its later children, to the processors from first to below end.
 func pinSelf(ctx context.Context, first, end int) error {
 	printed, err := exec.CommandContext(ctx, "taskset", "-a", "-cp", processors(first, end), strconv.Itoa(os.Getpid())).CombinedOutput()
 	if err != nil {
@@ -144,7 +144,7 @@ func pinSelf(ctx context.Context, first, end int) error {
 	return nil
 }
 
-// yieldSelf lets the provider, which shares the load's processors, run first: a provider that the load keeps from answering would be
+// yieldSelf gives the provider, which shares processors with the load, precedence. Otherwise a provider slowed down by the load would be
 // measured instead of the gateway.
 func yieldSelf() error {
 	tasks, err := os.ReadDir("/proc/self/task")
@@ -163,13 +163,13 @@ func yieldSelf() error {
 	return nil
 }
 
-// pinned is a command that keeps a program on the processors from first to below end; with an end of 0 it is the program itself.
+// pinned returns a command that runs a program on the processors from first to below end; if end is 0, it is the program itself.
 func pinned(first, end int, program string, args ...string) []string {
 	command := append([]string{program}, args...)
 	if end == 0 {
 		return command
 	}
-	return append([]string{"taskset", "-c", processors(first, end)}, command...) // which becomes the program: the process is the same
+	return append([]string{"taskset", "-c", processors(first, end)}, command...) // taskset replaces itself by the program, so the process id is the same
 }
 
 func processors(first, end int) string { return fmt.Sprintf("%d-%d", first, end-1) }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// process is a server under measurement that this program started. It is ended by its id.
+// process is a measured server that this program started. It is ended by its process id.
 type process struct {
 	cmd     *exec.Cmd
 	address string
@@ -23,7 +23,7 @@ type process struct {
 	done    chan struct{}
 }
 
-// start runs a command and waits until something listens on address. What it prints goes to dir/name.log.
+// start runs a command and waits until a server listens on address. Its output goes to dir/name.log.
 func start(ctx context.Context, dir, name, address, program string, args ...string) (*process, error) {
 	log, err := os.Create(filepath.Join(dir, name+".log"))
 	if err != nil {
@@ -37,7 +37,7 @@ func start(ctx context.Context, dir, name, address, program string, args ...stri
 	}
 	go func() {
 		defer close(p.done)
-		_ = p.cmd.Wait() // how it ended is read from its log
+		_ = p.cmd.Wait() // its log shows the result
 	}()
 	if err := p.waitListening(ctx); err != nil {
 		p.stop()
@@ -47,7 +47,7 @@ func start(ctx context.Context, dir, name, address, program string, args ...stri
 	return p, nil
 }
 
-// childEnv keeps a key or a setting of whoever runs this out of what is measured.
+// childEnv removes keys and settings of the user from the environment of measured servers.
 func childEnv(dir string) []string {
 	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + dir, "TZ=UTC"}
 }
@@ -66,9 +66,9 @@ func (p *process) waitListening(ctx context.Context) error {
 	return fmt.Errorf("nothing listens on %s after 15 s", p.address)
 }
 
-// stop asks the process to end, and ends it after 10 s.
+// stop terminates the process, and kills it after 10 s.
 func (p *process) stop() {
-	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may be gone already
+	_ = p.cmd.Process.Signal(syscall.SIGTERM) // it may have ended already
 	select {
 	case <-p.done:
 	case <-time.After(10 * time.Second):
@@ -78,7 +78,7 @@ func (p *process) stop() {
 	_ = p.log.Close()
 }
 
-// ids is the process and its children, such as nginx's workers.
+// ids returns the process and its children, such as nginx's workers.
 func (p *process) ids() []int {
 	ids := []int{p.cmd.Process.Pid}
 	children, _ := os.ReadFile(fmt.Sprintf("/proc/%d/task/%d/children", ids[0], ids[0]))
@@ -90,13 +90,13 @@ func (p *process) ids() []int {
 	return ids
 }
 
-// consumption is what processes have used.
+// consumption is the resource use of processes.
 type consumption struct {
-	CPU time.Duration // user and system, since they started
-	RSS int64         // bytes now
+	CPU time.Duration // user and system, since their start
+	RSS int64         // current bytes
 }
 
-const tick = 10 * time.Millisecond // /proc counts in hundredths of a second on Linux
+const tick = 10 * time.Millisecond // /proc uses hundredths of a second on Linux
 
 func consumed(ids []int) (consumption, error) {
 	var sum consumption
@@ -105,7 +105,7 @@ func consumed(ids []int) (consumption, error) {
 		if err != nil {
 			return sum, err
 		}
-		// The name, field 2, may hold spaces; what follows its last parenthesis starts with field 3.
+		// The name, field 2, may contain spaces; field 3 follows its last parenthesis.
 		fields := strings.Fields(string(stat[bytes.LastIndexByte(stat, ')')+1:]))
 		if len(fields) < 22 {
 			return sum, fmt.Errorf("/proc/%d/stat has %d fields", id, len(fields))
@@ -122,7 +122,7 @@ func consumed(ids []int) (consumption, error) {
 	return sum, nil
 }
 
-// watch samples the resident memory of processes until stop is called, which returns the highest.
+// watch samples the resident memory of processes until stop is called, which returns the maximum.
 func watch(ids []int) (stop func() int64) {
 	quit, peak := make(chan struct{}), make(chan int64)
 	go func() {
@@ -147,7 +147,7 @@ func watch(ids []int) (stop func() int64) {
 	}
 }
 
-// freePort is a loopback address that nothing listens on at the moment.
+// freePort returns an unused loopback address.
 func freePort() (string, error) {
 	ln, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {

@@ -21,13 +21,13 @@ const (
 
 var targets = []string{targetDirect, targetNginx, targetHandtuned, targetWeir}
 
-// gate is one bound that Weir has to keep, with the value that this run found.
+// gate is one limit for Weir, with the measured value.
 type gate struct {
 	what  string
 	unit  string // "x": a ratio to the hand-tuned handler
 	value float64
 	bound float64
-	least bool // the bound is the least allowed; else the most
+	least bool // the limit is a minimum; else a maximum
 }
 
 func (g gate) kept() bool {
@@ -42,7 +42,7 @@ const (
 	megabyte = 1 << 20
 )
 
-// gates are those that the scenarios of this run can decide.
+// gates returns the limits for the scenarios of this run.
 func (r *results) gates() []gate {
 	var gates []gate
 	weir := func(name string) (measurement, measurement, bool) {
@@ -92,7 +92,7 @@ func (r *results) weirErrors() (errors int, any bool) {
 	return errors, any
 }
 
-// report prints the tables and, with -json, writes every figure.
+// report prints the tables and, with -json, writes all figures.
 func (r *results) report(out io.Writer, s settings) error {
 	fmt.Fprintf(out, "\n%d cores, %s, %s; %d pass(es), %s a loop. Figures of one run compare with each other only.\n",
 		runtime.NumCPU(), runtime.Version(), cpuModel(), r.passes, s.each)
@@ -144,7 +144,7 @@ func (r *results) table(out io.Writer, s scenario) {
 	}
 }
 
-// verdict prints Weir's figures beside their bounds and returns how many are missed.
+// verdict prints Weir's figures with their limits, and returns the number of missed ones.
 func (r *results) verdict(out io.Writer) (missed int) {
 	gates := r.gates()
 	if len(gates) == 0 {

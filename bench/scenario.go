@@ -9,21 +9,21 @@ import (
 	"time"
 )
 
-// target is a server that the scenarios are run against.
+// target is a measured server.
 type target struct {
 	name   string
-	vendor string // put before the mock's model name to make the slug that this server wants; "" none
+	vendor string // prefix of the mock's model names for the slugs of this server; "": none
 	key    string
-	admin  string // address of Go's profiles; "" none
+	admin  string // address of Go's profiles; "": none
 	*process
 }
 
-// scenario is one kind of work, the same for every target.
+// scenario is one type of work, the same for every target.
 type scenario struct {
 	name string
 	what string
 	load load
-	body func(*bodies, string) []byte // from a model's slug
+	body func(*bodies, string) []byte // takes a model's slug
 	of   string                       // the mock's model
 }
 
@@ -32,7 +32,7 @@ func scenarios(s settings) []scenario {
 	kilobyte := func(b *bodies, model string) []byte { return b.chat(model, 1<<10) }
 	streamed := func(b *bodies, model string) []byte { return b.stream(model, 1<<10) }
 	all := []scenario{
-		// First, while the server's memory is fresh: it is what is measured.
+		// First, because it measures memory, which later scenarios change.
 		{"streams", fmt.Sprintf("%d streams, a frame each %s", s.streams, calm.gap),
 			load{conns: s.streams, count: s.streams, time: 30 * time.Second, ramp: time.Second, frames: calm.frames}, streamed, modelCalm},
 		{"chat1k", "1 KB chat, 32 connections", load{conns: 32, time: s.each, warm: 2000}, kilobyte, modelChat},
@@ -54,25 +54,25 @@ func scenarios(s settings) []scenario {
 	return chosen
 }
 
-// measurement is one scenario against one target.
+// measurement is the result of one scenario for one target.
 type measurement struct {
 	Target, Scenario string
 	figures
 	PerSecond   float64
 	CPU         time.Duration // of the target's processes
-	CPUPerEach  time.Duration // CPU by request
+	CPUPerEach  time.Duration // CPU per request
 	CPUPerFrame time.Duration
 	RSSBefore   int64 // bytes
 	RSSPeak     int64
 }
 
-// measure runs one scenario against one target.
+// measure runs one scenario for one target.
 func measure(ctx context.Context, t target, s scenario) (measurement, error) {
 	m := measurement{Target: t.name, Scenario: s.name}
 	work := s.load
 	work.address = t.address
 	work.request = request(t.address, t.key, s.body(newBodies(), t.vendor+s.of))
-	if work.warm > 0 { // here, so that what it consumes is not counted
+	if work.warm > 0 { // before the measurement starts
 		warm := work
 		warm.count, warm.time, warm.rate, warm.warm = work.warm, 20*time.Second, 0, 0
 		warm.run(ctx)
@@ -98,7 +98,7 @@ func measure(ctx context.Context, t target, s scenario) (measurement, error) {
 	return m, ctx.Err()
 }
 
-// better tells whether a pass replaces an earlier one: fewer errors first, then less work, as noise only adds to both.
+// better reports whether a pass replaces an earlier one: with fewer errors, else with less work, because noise only adds to both.
 func (m measurement) better(than measurement) bool {
 	if m.Errors != than.Errors {
 		return m.Errors < than.Errors
@@ -109,18 +109,18 @@ func (m measurement) better(than measurement) bool {
 	return m.CPUPerEach < than.CPUPerEach
 }
 
-// results are the best measurements by target and scenario, and what is true of Weir as a whole.
+// results are the best measurements by target and scenario, and the footprint of Weir.
 type results struct {
 	Best   map[string]map[string]measurement
 	Weir   *footprint `json:",omitempty"`
 	passes int
 }
 
-// footprint is what a gateway takes before it has done anything.
+// footprint is the resource use of a gateway before any work.
 type footprint struct {
 	Binary int64         // bytes of the file
-	Start  time.Duration // from its start to the end of its first answer, key and wallet included
-	Idle   int64         // bytes resident, one second after that
+	Start  time.Duration // from its start to the end of its first answer, including key and wallet
+	Idle   int64         // resident bytes, one second after that
 }
 
 func (r *results) add(m measurement) {
@@ -132,7 +132,7 @@ func (r *results) add(m measurement) {
 	}
 }
 
-// measureAll starts the servers one after another, so that none takes time from another, and prints what was seen.
+// measureAll runs the servers one after another, so that they do not disturb one another, and prints the results.
 func measureAll(ctx context.Context, s settings) error {
 	dir, err := os.MkdirTemp("", "weir-bench-")
 	if err != nil {
@@ -190,7 +190,7 @@ func (r *results) scenarios(ctx context.Context, s settings, t target) error {
 	return nil
 }
 
-// startSelf runs this program as one of its own servers.
+// startSelf runs this program as one of its servers.
 func startSelf(ctx context.Context, dir, what, upstream string) (*process, error) {
 	self, err := os.Executable()
 	if err != nil {

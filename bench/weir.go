@@ -12,11 +12,11 @@ import (
 	"time"
 )
 
-// benchVendor is the first half of the slugs of Weir's models, which the hand-tuned handler takes out as well.
+// benchVendor is the first part of the slugs of Weir's models, which the hand-tuned handler also removes.
 const benchVendor = "bench/"
 
-// weirConfig is Weir as an operator runs it: keys, routing, holds, exact settlement, a durable record of each call, metrics, access
-// log. It differs from the defaults only where the defaults bound one client address, as here all clients have the same.
+// weirConfig configures Weir as an operator would: keys, routing, holds, exact settlement, a durable record of each call, metrics, access
+// log. It differs from the defaults only in limits per client address, because all clients here have the same address.
 const weirConfig = `data_dir: DIR/weir-data
 server:
   listen: LISTEN
@@ -34,13 +34,13 @@ providers:
     models:
 `
 
-// roomyLimits let one user and one key have all streams of a measurement.
+// roomyLimits allow one user and one key all streams of a measurement.
 const roomyLimits = `
     max_in_flight_requests: 16000
     max_streams_per_key: 16000
 `
 
-// weirModel is one of the mock's models, priced, so that every call is one that costs.
+// weirModel is one of the mock's models with prices, so that every call is charged.
 const weirModel = `      - id: SLUG
         upstream_id: MODEL
         prices: {prompt: "0.015", completion: "0.06"}
@@ -50,7 +50,7 @@ const weirModel = `      - id: SLUG
         output: [text]
 `
 
-// startWeir starts Weir with further limits, on the processors from first to below end; an end of 0 is all of them.
+// startWeir starts Weir with additional limits, on the processors from first to below end; if end is 0, on all.
 func startWeir(ctx context.Context, s settings, dir string, mock *process, limits string, first, end int) (t target, err error) {
 	address, err := freePort()
 	if err != nil {
@@ -81,7 +81,7 @@ func startWeir(ctx context.Context, s settings, dir string, mock *process, limit
 	return target{name: targetWeir, vendor: benchVendor, key: key, admin: admin, process: server}, err
 }
 
-// weir measures Weir itself: its footprint first, then the same work as all others.
+// weir measures Weir: first its footprint, then the same work as for the other targets.
 func (r *results) weir(ctx context.Context, s settings, dir string, mock *process) error {
 	t, err := startWeir(ctx, s, dir, mock, roomyLimits, 0, 0)
 	if err != nil {
@@ -103,7 +103,7 @@ func (r *results) weir(ctx context.Context, s settings, dir string, mock *proces
 	return nil
 }
 
-// openAccount makes a user with a key and money, and returns the key. A second pass finds the user there already.
+// openAccount makes a user with a key and money, and returns the key. In a second pass the user already exists.
 func openAccount(ctx context.Context, dir, binary, config string) (key string, err error) {
 	run := func(args ...string) (string, error) {
 		command := exec.CommandContext(ctx, binary, append(args, "-c", config)...)
@@ -125,7 +125,7 @@ func openAccount(ctx context.Context, dir, binary, config string) (key string, e
 	return run("key", "add", "bench", "--quiet")
 }
 
-// footprintOf asks the freshly started server one thing and looks at what it has taken.
+// footprintOf sends one request to the newly started server and measures its resources.
 func footprintOf(ctx context.Context, t target, binary string) (*footprint, error) {
 	first := load{address: t.address, conns: 1, count: 1, time: 10 * time.Second, patience: 10 * time.Second,
 		request: request(t.address, t.key, newBodies().chat(t.vendor+modelChat, 1<<10))}
@@ -145,7 +145,7 @@ func footprintOf(ctx context.Context, t target, binary string) (*footprint, erro
 	return f, err
 }
 
-// profile has the target write down where its time goes during a scenario, when that was asked for. The function returned waits.
+// profile makes the target record a profile during a scenario, if the flag is set. The returned function waits for it.
 func (t target) profile(ctx context.Context, s settings, one scenario) func() error {
 	if s.profile == "" || t.admin == "" {
 		return func() error { return nil }
@@ -180,7 +180,7 @@ func fetch(ctx context.Context, from, to string) error {
 	return os.WriteFile(to, text, 0o600)
 }
 
-// least joins two passes, as noise only adds.
+// least combines two passes by the smaller values, because noise only adds.
 func (f *footprint) least(than *footprint) *footprint {
 	if than == nil {
 		return f
