@@ -29,13 +29,13 @@ type adminRates struct {
 	} `json:"current"`
 }
 
-// administrator speaks to the operators' listener as the demo's administrator.
+// administrator sends requests to the operators' listener as the demo's administrator.
 func (d *demo) administrator(t *testing.T) *openai.Client {
 	t.Helper()
 	return d.client(t, withKey(d.ManagementKey), option.WithBaseURL(strings.TrimSuffix(d.AdminURL, "/")+"/api/admin/"))
 }
 
-// An administrator makes a model dearer while the node runs; the next call pays the new price.
+// An administrator raises the price of a model while the node runs; the next call is charged the new price.
 func TestPriceAtRunTime(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
@@ -72,7 +72,7 @@ func TestPriceAtRunTime(t *testing.T) {
 	refused(t, own.client(t, option.WithBaseURL(strings.TrimSuffix(own.AdminURL, "/")+"/api/admin/")).Get(t.Context(), path, nil, &now), 403, "permission_denied")
 }
 
-// Every route of administration answers as the document says.
+// Every administration route answers as the document says.
 func TestAdministration(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
@@ -87,7 +87,7 @@ func TestAdministration(t *testing.T) {
 	post("providers", map[string]any{"id": "hut", "base_url": "https://hut.example/v1", "quirks": map[string]any{"drop": []string{"user"}}, "headers": map[string]any{"X-Team": "weir"}})
 	post("endpoints", map[string]any{"provider": "hut", "model": "acme/tiny", "price_usd": map[string]any{"prompt": "0.6", "completion": "0.9"},
 		"thresholds": []any{map[string]any{"above": 1000, "price_usd": map[string]any{"prompt": "1.2"}}}, "params": []string{"tools"}})
-	post("providers", map[string]any{"id": "barn", "base_url": "https://barn.example", "api_key": "sk-of-the-barn-1234"}) // the demo has a key to seal it with
+	post("providers", map[string]any{"id": "barn", "base_url": "https://barn.example", "api_key": "sk-of-the-barn-1234"}) // the demo has a key to encrypt it with
 	if strings.Contains(string(answer), "sk-of-the-barn") {
 		t.Errorf("a credential is shown: %s", answer)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// recording is a WAV file of silence, 8 kHz and 8 bits.
+// recording returns a silent WAV file, 8 kHz and 8 bits.
 func recording(length time.Duration) []byte {
 	size := uint32(length.Milliseconds() * 8)
 	b := append([]byte("RIFF"), binary.LittleEndian.AppendUint32(nil, 36+size)...)

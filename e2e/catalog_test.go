@@ -13,7 +13,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// fetch asks for a path without the SDK; the answer is checked against the document.
+// fetch requests a path without the SDK. The response is checked against the document.
 func (d *demo) fetch(ctx context.Context, t *testing.T, method, path, body string, headers ...string) (*http.Response, []byte) {
 	t.Helper()
 	base, err := url.Parse(d.BaseURL)
@@ -58,7 +58,7 @@ func TestModelOfTheSDK(t *testing.T) {
 	refused(t, err, 404, "model_not_found")
 }
 
-// Catalogs are open to everybody, whatever the key says, and cheap to ask for again.
+// Catalogs need no key, ignore any key, and support conditional requests.
 func TestCatalogsArePublic(t *testing.T) {
 	t.Parallel()
 	for _, path := range []string{"/v1/models", "/v1/models?sort_by=input_price&sort_order=desc&page=1&per_page=2", "/v1/models?search=SIM+chat", "/v1/models/sim/chat",
@@ -70,7 +70,7 @@ func TestCatalogsArePublic(t *testing.T) {
 				t.Fatalf("%s: %s %v %.200s", path, response.Status, response.Header, body)
 			}
 			if path == "/v1/models/sim/chat/providers" {
-				continue // what is measured there may change from one request to the next
+				continue // its measured values may change between requests
 			}
 			if again, _ := theDemo.fetch(t.Context(), t, "GET", path, "", "If-None-Match", tag); again.StatusCode != 304 {
 				t.Errorf("%s asked for again: %s", path, again.Status)
@@ -149,7 +149,7 @@ func TestProvidersOfAModel(t *testing.T) {
 	}
 }
 
-// explanation is what explaining tells, before a call and after it.
+// explanation is the routing explanation, before a call and after it.
 type explanation struct {
 	Candidates []struct {
 		Endpoint  string
@@ -165,7 +165,7 @@ type explanation struct {
 	Error    *struct{ Code int }
 }
 
-// explained is what a generation tells of its routing.
+// explained is the routing in a generation's record.
 type explained struct {
 	Data struct {
 		Metadata struct {

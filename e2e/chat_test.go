@@ -298,7 +298,7 @@ func TestReasoningExcluded(t *testing.T) {
 	}
 }
 
-// extraString is the text of a field that the SDK does not know; "" when it is absent.
+// extraString returns the text of a field that the SDK does not know; "" if it is missing.
 func extraString(t *testing.T, raw string) string {
 	t.Helper()
 	if raw == "" || raw == "null" {
@@ -335,7 +335,7 @@ func TestStrictSchema(t *testing.T) {
 
 func TestPauseBeforeAndInsideStream(t *testing.T) {
 	t.Parallel()
-	// Long enough for several pieces to be late, short enough for a test; keep-alive comments are the gateway's own unit test.
+	// Long enough for several pieces to be late, short enough for a test. Keep-alive comments have a unit test in the gateway.
 	whole, _ := stream(t, theDemo.client(t), ask("sim/chat", "Slowly, please. [[sim first=300ms gap=30ms frames=5]]"))
 	text(t, &whole.ChatCompletion)
 }
@@ -361,7 +361,7 @@ func TestModels(t *testing.T) {
 		if seen[model] {
 			continue
 		}
-		if known, err := client.Models.Get(t.Context(), model); err != nil || known.ID != model { // what does not chat stands in other lists
+		if known, err := client.Models.Get(t.Context(), model); err != nil || known.ID != model { // models of other types are in other lists
 			t.Errorf("the demo announces %s, the catalog lacks it: %v", model, err)
 		}
 	}

@@ -14,12 +14,12 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// api is the base URL that SDKs are given.
+// api returns the base URL for SDKs.
 func (d *demo) api() string {
 	return strings.TrimSuffix(strings.TrimSuffix(d.BaseURL, "/"), "/v1") + "/v1/"
 }
 
-// client is the unmodified SDK with a checking transport; it does not retry, so that a test sees the first answer.
+// client returns the unmodified SDK with a checking transport. It does not retry, so that a test gets the first answer.
 func (d *demo) client(t *testing.T, more ...option.RequestOption) *openai.Client {
 	t.Helper()
 	client := openai.NewClient(append([]option.RequestOption{
@@ -33,7 +33,7 @@ func (d *demo) client(t *testing.T, more ...option.RequestOption) *openai.Client
 
 func withKey(key string) option.RequestOption { return option.WithAPIKey(key) }
 
-// ask is the shortest request: one user message.
+// ask returns the shortest request: one user message.
 func ask(model, prompt string) openai.ChatCompletionNewParams {
 	return openai.ChatCompletionNewParams{Model: model, Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage(prompt)}}
 }
@@ -48,7 +48,7 @@ func complete(t *testing.T, client *openai.Client, params openai.ChatCompletionN
 	return answer
 }
 
-// stream sends a request that must succeed and returns the answer put together by the SDK, and the chunks it was made of.
+// stream sends a request that must succeed. It returns the answer as the SDK assembled it, and its chunks.
 func stream(t *testing.T, client *openai.Client, params openai.ChatCompletionNewParams, more ...option.RequestOption) (*openai.ChatCompletionAccumulator, []openai.ChatCompletionChunk) {
 	t.Helper()
 	reading := client.Chat.Completions.NewStreaming(t.Context(), params, more...)
@@ -71,7 +71,7 @@ func stream(t *testing.T, client *openai.Client, params openai.ChatCompletionNew
 	return &whole, chunks
 }
 
-// explain adds the body to an SDK error, whose own text leaves it out.
+// explain adds the body to an SDK error, whose text lacks it.
 func explain(err error) error {
 	var failure *openai.Error
 	if errors.As(err, &failure) {
@@ -87,7 +87,7 @@ type failure struct {
 	Metadata map[string]any `json:"metadata"`
 }
 
-// refused checks that err is the SDK's own error with the status wanted, and returns what the gateway said.
+// refused checks that err is the SDK's error type with that status, and returns the body.
 func refused(t *testing.T, err error, status int, errorType string) (*openai.Error, failure) {
 	t.Helper()
 	var typed *openai.Error
@@ -110,7 +110,7 @@ func refused(t *testing.T, err error, status int, errorType string) (*openai.Err
 	return typed, said
 }
 
-// text is the one answer's text; it must be there.
+// text returns the text of the only answer, which must exist.
 func text(t *testing.T, answer *openai.ChatCompletion) string {
 	t.Helper()
 	if len(answer.Choices) != 1 {
@@ -122,7 +122,7 @@ func text(t *testing.T, answer *openai.ChatCompletion) string {
 	return answer.Choices[0].Message.Content
 }
 
-// nano is an amount in 10^-9 rubles, read from decimal text without a float in between.
+// nano is an amount in 10^-9 rubles, parsed from decimal text without a float.
 type nano int64
 
 func nanos(t *testing.T, decimal string) nano {
@@ -138,7 +138,7 @@ func nanos(t *testing.T, decimal string) nano {
 	return nano(amount.Num().Int64())
 }
 
-// costOf is what an answer says it cost.
+// costOf returns the cost in an answer.
 func costOf(t *testing.T, usage openai.CompletionUsage) nano {
 	t.Helper()
 	field, ok := usage.JSON.ExtraFields["cost"]
@@ -148,7 +148,7 @@ func costOf(t *testing.T, usage openai.CompletionUsage) nano {
 	return nanos(t, field.Raw())
 }
 
-// get reads one of the gateway's own resources through the SDK's transport.
+// get reads one of the gateway's resources through the SDK's transport.
 func get[T any](t *testing.T, client *openai.Client, path string, query url.Values) T {
 	t.Helper()
 	var into T

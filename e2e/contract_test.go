@@ -19,7 +19,7 @@ import (
 	"github.com/getkin/kin-openapi/routers/gorillamux"
 )
 
-// contract is the OpenAPI document that the gateway serves about itself.
+// contract is the OpenAPI document that the gateway serves.
 type contract struct {
 	doc    *openapi3.T
 	router routers.Router
@@ -50,7 +50,7 @@ func loadContract(d *demo) (*contract, error) {
 	if err := doc.Validate(context.Background()); err != nil {
 		return nil, fmt.Errorf("openapi.yaml: %w", err)
 	}
-	for _, server := range doc.Servers { // only the path of a server counts: the port is another each time
+	for _, server := range doc.Servers { // only the path of a server matters, because the port changes
 		at, err := url.Parse(server.URL)
 		if err != nil {
 			return nil, err
@@ -61,7 +61,7 @@ func loadContract(d *demo) (*contract, error) {
 	return &contract{doc, router}, err
 }
 
-// checked is a transport that fails the test for anything that the document does not allow.
+// checked is a transport that fails the test for everything that the document does not allow.
 type checked struct {
 	t *testing.T
 	*contract
@@ -69,7 +69,7 @@ type checked struct {
 
 type wrongKey struct{}
 
-// sendingWrong marks requests that break the document on purpose: only their answers are checked.
+// sendingWrong marks requests that violate the document on purpose: only their responses are checked.
 func sendingWrong(ctx context.Context) context.Context {
 	return context.WithValue(ctx, wrongKey{}, true)
 }
@@ -143,7 +143,7 @@ func (c *checked) checkWhole(name string, input *openapi3filter.RequestValidatio
 	return nil
 }
 
-// checkStream lets the stream through and checks it frame by frame when it has ended.
+// checkStream passes the stream on, and checks it frame by frame when it has ended.
 func (c *checked) checkStream(name string, input *openapi3filter.RequestValidationInput, response *http.Response) error {
 	described := input.Route.Operation.Responses.Status(response.StatusCode)
 	var media *openapi3.MediaType
@@ -154,7 +154,7 @@ func (c *checked) checkStream(name string, input *openapi3filter.RequestValidati
 		c.t.Errorf("%s: the document does not describe a stream with status %d", name, response.StatusCode)
 		return nil
 	}
-	// The document calls a stream text, named XStream, and describes the JSON of its frames as XChunk.
+	// In the document, a stream is a text named XStream, and the JSON of its frames is XChunk.
 	chunk := c.doc.Components.Schemas[strings.TrimSuffix(path.Base(media.Schema.Ref), "Stream")+"Chunk"]
 	if chunk == nil {
 		c.t.Errorf("%s: the document describes no frames for %s", name, media.Schema.Ref)
@@ -191,7 +191,7 @@ func (c *checked) checkFrames(name string, schema *openapi3.Schema, seen []byte)
 	}
 }
 
-// dataOf is the data of one frame; lines that start with a colon are comments.
+// dataOf returns the data of one frame; lines that start with a colon are comments.
 func dataOf(frame string) string {
 	var data []string
 	for line := range strings.Lines(frame) {
@@ -202,7 +202,7 @@ func dataOf(frame string) string {
 	return strings.Join(data, "\n")
 }
 
-// tee keeps what is read. When the reader has had enough, the rest is read too, as the last frames are part of the contract.
+// tee stores everything that is read. If the reader stops early, it reads the rest, because the last frames are checked, too.
 type tee struct {
 	from io.ReadCloser
 	seen bytes.Buffer
@@ -221,7 +221,7 @@ func (t *tee) Read(p []byte) (int, error) {
 
 func (t *tee) Close() error {
 	t.once.Do(func() {
-		_, _ = io.Copy(&t.seen, t.from) // a connection that breaks shows as a missing [DONE]
+		_, _ = io.Copy(&t.seen, t.from) // a broken connection shows as a missing [DONE]
 		t.end(t.seen.Bytes())
 	})
 	return t.from.Close()

@@ -1,3 +1,3 @@
-// Package e2e drives the built binary as its users do, with the official OpenAI and Anthropic SDKs, and checks everything that passes against the
-// OpenAPI document. It must not import the product: what it needs to know, it asks over the network.
+// Package e2e tests the built binary as its users use it, with the official OpenAI and Anthropic SDKs, and checks all requests and
+// responses against the OpenAPI document. It must not import the product: it gets all information over the network.
 package e2e

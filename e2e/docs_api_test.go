@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// The commands of these pages succeed as they are written, one after another.
+// The commands of these pages succeed as they are written, in their order.
 func TestDocumentedAPI(t *testing.T) {
 	t.Parallel()
 	for page, commands := range map[string]int{"README.md": 1, "docs/api.md": 15, "docs/clients.md": 1, "docs/webhooks.md": 2} {
@@ -30,7 +30,7 @@ func TestDocumentedAPI(t *testing.T) {
 			}
 			for _, command := range blocks {
 				if strings.Contains(command, "callback_url") {
-					continue // it would leave this machine
+					continue // it would send requests to other machines
 				}
 				run := exec.CommandContext(t.Context(), "sh", "-ec", command)
 				run.Dir = dir

@@ -45,7 +45,7 @@ func TestDocumentedAudio(t *testing.T) {
 	}
 }
 
-// wanted is what the answer to a documented command has.
+// wanted returns a part of the expected answer to a documented command.
 func wanted(command string) string {
 	for part, want := range map[string]string{
 		"=srt": "1\n00:00:00,000 --> ", "=verbose_json": `"words":[{"word":`, "=diarized_json": `"speaker":"B"`, "stream=true": `"transcript.text.delta"`,

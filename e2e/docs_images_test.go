@@ -44,7 +44,7 @@ func TestDocumentedImages(t *testing.T) {
 	}
 }
 
-// shellBlocks are the indented lines of a page that begin with a word, with those that continue them.
+// shellBlocks returns the indented lines of a page that begin with a word, with their continuation lines.
 func shellBlocks(page, word string) (out []string) {
 	lines := strings.Split(page, "\n")
 	for i := 0; i < len(lines); i++ {

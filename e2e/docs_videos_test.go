@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// The commands of docs/videos.md do what the page says, one after another.
+// The commands of docs/videos.md do what the page says, in their order.
 func TestDocumentedVideos(t *testing.T) {
 	t.Parallel()
 	text, err := os.ReadFile("../docs/videos.md")

@@ -64,7 +64,7 @@ func TestUnknownModel(t *testing.T) {
 
 func TestUnknownRoute(t *testing.T) {
 	t.Parallel()
-	client := openai.NewClient(option.WithBaseURL(theDemo.api()), option.WithAPIKey(theDemo.APIKey), option.WithMaxRetries(0)) // unchecked: the document lacks it
+	client := openai.NewClient(option.WithBaseURL(theDemo.api()), option.WithAPIKey(theDemo.APIKey), option.WithMaxRetries(0)) // unchecked: the document does not have the route
 	err := client.Get(t.Context(), "nothing/here", nil, nil)
 	refused(t, err, 404, "not_found")
 	err = client.Delete(t.Context(), "chat/completions", nil, nil)
@@ -139,7 +139,7 @@ func TestBrokenJSON(t *testing.T) {
 	}
 }
 
-// TestUpstreamFailures meets what a provider can do wrong before its first word: the SDK raises a typed error in both modes.
+// TestUpstreamFailures tests failures of a provider before the first content: the SDK raises a typed error in both modes.
 func TestUpstreamFailures(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
@@ -154,7 +154,7 @@ func TestUpstreamFailures(t *testing.T) {
 		{"redirects", "fault=u17", "provider_unavailable", 502},
 		{"rubbish", "fault=u18", "provider_unavailable", 502},
 	}
-	own := ownDemo(t) // these make the provider look ill, which others should not see
+	own := ownDemo(t) // these failures eject the provider's endpoints, which must not affect other tests
 	for _, c := range cases {
 		for _, streamed := range []bool{false, true} {
 			params := ask("sim/chat", "Hello. [[sim "+c.marker+"]]")
@@ -171,7 +171,7 @@ func TestUpstreamFailures(t *testing.T) {
 			}
 			t.Logf("%s, streamed %v: %v", c.name, streamed, err)
 			var typed *openai.Error
-			// After enough failures in a row the endpoint is left alone for a while, which is a 503 that says when to come back.
+			// After several failures in a row the endpoint is ejected for a while, and the response is 503 with Retry-After.
 			if errors.As(err, &typed) && typed.StatusCode == 503 && typed.Response.Header.Get("Retry-After") != "" {
 				continue
 			}
@@ -183,8 +183,8 @@ func TestUpstreamFailures(t *testing.T) {
 	}
 }
 
-// TestBrokenStream is a provider that dies after its first words: what came is delivered, then the SDK raises an error, and
-// never returns half an answer as if it were whole.
+// TestBrokenStream tests a provider that dies after the first content: the received part is delivered, then the SDK raises an error. It
+// never returns a part as a complete answer.
 func TestBrokenStream(t *testing.T) {
 	t.Parallel()
 	for name, marker := range map[string]string{
@@ -223,7 +223,7 @@ func TestBrokenStream(t *testing.T) {
 func TestFallbackModel(t *testing.T) {
 	t.Parallel()
 	client := ownDemo(t).client(t)
-	// The provider breaks on the first call with an id and serves the ones after it.
+	// The provider breaks off on the first call with an id and serves later ones.
 	failing := func(id string) openai.ChatCompletionNewParams {
 		return ask("sim/chat", "Hello. [[sim fault=u15 times=1 id="+id+"]]")
 	}
@@ -239,7 +239,7 @@ func TestFallbackModel(t *testing.T) {
 func TestHangingUp(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
-	client := openai.NewClient(option.WithBaseURL(own.api()), option.WithAPIKey(own.APIKey), option.WithMaxRetries(0)) // unchecked: nobody reads the end
+	client := openai.NewClient(option.WithBaseURL(own.api()), option.WithAPIKey(own.APIKey), option.WithMaxRetries(0)) // unchecked: the stream is not read to its end
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	reading := client.Chat.Completions.NewStreaming(ctx, ask("sim/chat", "On and on. [[sim frames=1000 gap=20ms]]"))
@@ -248,7 +248,7 @@ func TestHangingUp(t *testing.T) {
 	}
 	id := reading.Current().ID
 	reading.Close()
-	// What was delivered is charged; the record says that nobody was left to read the rest.
+	// The delivered part is charged, and the record says that the client disconnected.
 	checkedClient := own.client(t)
 	for {
 		var found generation

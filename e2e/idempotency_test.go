@@ -7,7 +7,7 @@ import (
 	"github.com/openai/openai-go/v3/option"
 )
 
-// A request that the client has named and sends twice is answered twice, and paid for once.
+// A request that is sent twice with an idempotency key is answered twice and charged once.
 func TestNamedRequests(t *testing.T) {
 	t.Parallel()
 	client := ownDemo(t).client(t)

@@ -106,7 +106,7 @@ func TestKeyLimit(t *testing.T) {
 		}
 	}
 
-	// A limit of a few answers lets some through and then no more; what it let through never passes the limit.
+	// A limit of a few answers allows some calls and then no more, and the spending never exceeds it.
 	limit := 5 * price
 	few := addKey(t, manager, map[string]any{"name": "few", "limit": json.Number(decimal(limit))})
 	client := own.client(t, withKey(few.Key))
@@ -171,5 +171,5 @@ func TestBadKeyBodies(t *testing.T) {
 	}
 }
 
-// decimal writes an amount as plain decimal text.
+// decimal returns an amount as plain decimal text.
 func decimal(n nano) string { return fmt.Sprintf("%d.%09d", n/1e9, n%1e9) }

@@ -11,7 +11,7 @@ import (
 	"github.com/anthropics/anthropic-sdk-go/option"
 )
 
-// anthropic is the unmodified SDK, which sends its key as x-api-key; it does not retry. It is kept from looking for credentials of its own.
+// anthropic returns the unmodified SDK, which sends its key as x-api-key. It does not retry, and must not search for other credentials.
 func (d *demo) anthropic(t *testing.T, more ...option.RequestOption) *anthropic.Client {
 	t.Helper()
 	client := anthropic.NewClient(append([]option.RequestOption{
@@ -24,7 +24,7 @@ func (d *demo) anthropic(t *testing.T, more ...option.RequestOption) *anthropic.
 	return &client
 }
 
-// byWire is one model on each wire that providers speak: what clients of this style see must not differ.
+// byWire runs check with one model on each provider wire. Clients of this style must see no difference.
 func byWire(t *testing.T, persona string, check func(t *testing.T, model string)) {
 	t.Helper()
 	for _, model := range []string{"sim/" + persona + "-anthropic", "sim/" + persona + "-gemini", "sim/" + persona + "-bedrock", "sim/" + persona} {
@@ -48,7 +48,7 @@ func create(t *testing.T, client *anthropic.Client, params anthropic.MessageNewP
 	return m
 }
 
-// accumulate streams an answer and has the SDK put it together.
+// accumulate streams an answer, which the SDK assembles.
 func accumulate(t *testing.T, client *anthropic.Client, params anthropic.MessageNewParams) *anthropic.Message {
 	t.Helper()
 	s := client.Messages.NewStreaming(t.Context(), params)
@@ -94,7 +94,7 @@ func TestMessages(t *testing.T) {
 	})
 }
 
-// Thinking, a tool call, its result, and the thinking with its signature back: the simulator refuses what it has not signed.
+// Thinking, a tool call, its result, and the thinking sent back with its signature: the simulator refuses thinking that it has not signed.
 func TestMessagesToolsAndThinking(t *testing.T) {
 	t.Parallel()
 	for _, streamed := range []bool{false, true} {
@@ -144,7 +144,7 @@ func TestMessagesCountTokens(t *testing.T) {
 	})
 }
 
-// The SDK's beta methods call the same routes with ?beta=true, and name what they want in a header.
+// The SDK's beta methods call the same routes with ?beta=true, and list features in a header.
 func TestMessagesBeta(t *testing.T) {
 	t.Parallel()
 	byWire(t, "chat", func(t *testing.T, model string) {
@@ -158,7 +158,7 @@ func TestMessagesBeta(t *testing.T) {
 	})
 }
 
-// refusedAs is an error of the API as the SDK read it.
+// refusedAs checks an error of the API as the SDK reports it.
 func refusedAs(t *testing.T, err error, status int, kind string) *anthropic.Error {
 	t.Helper()
 	var failure *anthropic.Error
@@ -179,7 +179,7 @@ func TestMessagesErrors(t *testing.T) {
 	refusedAs(t, err, 404, "not_found_error")
 }
 
-// What providers do wrong, as the SDK sees it. Each fault has a gateway of its own, which would leave a provider alone that fails too often.
+// Failures of providers, as the SDK reports them. Each has a separate gateway, which would eject a provider after several failures.
 func TestMessagesFaults(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -205,7 +205,7 @@ func TestMessagesFaults(t *testing.T) {
 			})
 		})
 	}
-	t.Run("retries", func(t *testing.T) { // which are the SDK's own
+	t.Run("retries", func(t *testing.T) { // by the SDK
 		t.Parallel()
 		d := ownDemo(t)
 		byWire(t, "chat", func(t *testing.T, model string) {

@@ -54,7 +54,7 @@ type activity struct {
 	Currency string `json:"currency"`
 }
 
-// share is all that the gateway says about the money of one key.
+// share is the gateway's information about the money of one key.
 type share struct {
 	credited, spent, balance, key, daily, weekly, monthly nano
 }
@@ -156,7 +156,7 @@ func TestActivity(t *testing.T) {
 	day := func(back int) url.Values {
 		return url.Values{"date": {time.Now().UTC().AddDate(0, 0, -back).Format(time.DateOnly)}}
 	}
-	// Only whole days are shown, so a demo of today has none; what is spent today is in /credits and /key.
+	// Only whole days are shown, so a new demo has none; today's spending is in /credits and /key.
 	for name, query := range map[string]url.Values{"all": nil, "yesterday": day(1), "the first day": day(30)} {
 		if got := get[activity](t, client, "activity", query); got.Currency != "RUB" || got.Data == nil || len(got.Data) != 0 {
 			t.Errorf("%s: %+v; want an empty list in RUB", name, got)

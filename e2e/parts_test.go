@@ -15,7 +15,7 @@ import (
 // pixel is a PNG of one pixel.
 const pixel = "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
 
-// silence is a WAV of a tenth of a second.
+// silence returns a WAV file of a tenth of a second.
 func silence() string {
 	const rate, samples = 8000, 800
 	var wav bytes.Buffer
@@ -39,7 +39,7 @@ func TestPartsInThePrompt(t *testing.T) {
 	t.Parallel()
 	cases := []struct {
 		name  string
-		sees  []string // what the answer must mention, as proof that the part arrived whole
+		sees  []string // texts in the answer that prove that the part arrived complete
 		parts []openai.ChatCompletionContentPartUnionParam
 	}{
 		{"text in two parts", nil, []openai.ChatCompletionContentPartUnionParam{openai.TextContentPart("One river."), openai.TextContentPart("Two rivers.")}},
@@ -93,7 +93,7 @@ func TestUnknownPart(t *testing.T) {
 	}
 }
 
-// TestImageInTheAnswer reads a produced image in both spellings that clients know.
+// TestImageInTheAnswer reads a generated image in both formats for clients.
 func TestImageInTheAnswer(t *testing.T) {
 	t.Parallel()
 	answer := complete(t, theDemo.client(t), ask("sim/image", "Draw a weir."), option.WithJSONSet("modalities", []string{"text", "image"}))

@@ -6,12 +6,12 @@ import (
 	"testing"
 )
 
-// What an account prefers holds for the requests of its keys at once, beside what the requests say, and an explanation tells so.
+// Preferences of an account apply at once to requests of its keys, in addition to those in the requests, and an explanation shows them.
 func TestAccountPreferences(t *testing.T) {
 	t.Parallel()
 	own := ownDemo(t)
 	manager, user := own.client(t, withKey(own.ManagementKey)), own.client(t)
-	const address = "../api/account/preferences" // from /v1
+	const address = "../api/account/preferences" // relative to /v1
 	var got struct {
 		Data struct{ Provider json.RawMessage }
 	}

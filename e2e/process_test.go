@@ -18,10 +18,10 @@ import (
 	"time"
 )
 
-// program is the binary under test: $WEIR_BIN, else built here once.
+// program is the tested binary: $WEIR_BIN, or else it is built here once.
 var program string
 
-// theDemo is the demonstration that all tests use which do not look at the balance.
+// theDemo is the demo for all tests that do not check the balance.
 var theDemo *demo
 
 func TestMain(m *testing.M) {
@@ -55,7 +55,7 @@ func runAll(m *testing.M) (code int, err error) {
 	return code, theDemo.stop()
 }
 
-// demo is one running `weir demo` with a data folder of its own, and what it said when it was ready.
+// demo is a running `weir demo` with a separate data folder, and its output line.
 type demo struct {
 	BaseURL       string   `json:"base_url"`
 	APIKey        string   `json:"api_key"`
@@ -69,7 +69,7 @@ type demo struct {
 	exited   chan error
 }
 
-// startDemo returns when the demo is ready. It sees no environment but these lines, so that no real provider is switched on.
+// startDemo returns when the demo is ready. Its environment has only these variables, so that no real provider is enabled.
 func startDemo(data string) (*demo, error) {
 	d := &demo{exited: make(chan error, 1)}
 	d.cmd = exec.Command(program, "demo", "--json", "--listen", "127.0.0.1:0", "--data", data)
@@ -106,7 +106,7 @@ func startDemo(data string) (*demo, error) {
 	return d, nil
 }
 
-// stop ends the demo as an operator would and looks at what it wrote: no key may stand in its log.
+// stop ends the demo like an operator and checks its log, which must not contain a key.
 func (d *demo) stop() error {
 	if err := d.cmd.Process.Signal(syscall.SIGTERM); err != nil {
 		return err
@@ -128,7 +128,7 @@ func (d *demo) stop() error {
 	return nil
 }
 
-// ownDemo is a demo that no other test uses, for tests that add up money.
+// ownDemo starts a demo for one test that adds up money.
 func ownDemo(t *testing.T) *demo {
 	t.Helper()
 	d, err := startDemo(filepath.Join(t.TempDir(), "data"))
@@ -143,7 +143,7 @@ func ownDemo(t *testing.T) *demo {
 	return d
 }
 
-// weir runs another command of the binary on the demo's data and returns what it printed.
+// weir runs another command of the binary on the demo's data and returns its output.
 func weir(t testing.TB, args ...string) (string, error) {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)

@@ -12,7 +12,7 @@ import (
 	"github.com/openai/openai-go/v3/shared"
 )
 
-// inquire is the shortest request for a response: one text.
+// inquire returns the shortest request for a response: one text.
 func inquire(model, input string) responses.ResponseNewParams {
 	return responses.ResponseNewParams{Model: model, Input: responses.ResponseNewParamsInputUnion{OfString: openai.String(input)}}
 }
@@ -81,7 +81,7 @@ var gauge = responses.ToolUnionParam{OfFunction: &responses.FunctionToolParam{
 	Parameters: map[string]any{"type": "object", "properties": map[string]any{"river": map[string]any{"type": "string"}}, "required": []string{"river"}},
 }}
 
-// calls are the function calls of a response.
+// calls returns the function calls of a response.
 func calls(response *responses.Response) (list []responses.ResponseFunctionToolCall) {
 	for _, item := range response.Output {
 		if item.Type == "function_call" {
@@ -91,7 +91,7 @@ func calls(response *responses.Response) (list []responses.ResponseFunctionToolC
 	return list
 }
 
-// Three turns go on by the id of the last response; the second has the result of a tool.
+// Three turns continue by the id of the last response; the second has the result of a tool.
 func TestContinuedResponse(t *testing.T) {
 	t.Parallel()
 	client := theDemo.client(t)
@@ -183,7 +183,7 @@ func TestResponseReasoning(t *testing.T) {
 	if whole.Output[0].Type != "reasoning" || len(whole.Output[0].AsReasoning().Content) == 0 || whole.Usage.OutputTokensDetails.ReasoningTokens <= 0 {
 		t.Errorf("%s", whole.RawJSON())
 	}
-	// the whole answer is sent back by hand
+	// the client sends the whole answer back
 	history := responses.ResponseInputParam{responses.ResponseInputItemParamOfMessage("Why is water wet?", responses.EasyInputMessageRoleUser)}
 	for _, item := range whole.Output {
 		history = append(history, param.Override[responses.ResponseInputItemUnionParam](json.RawMessage(item.RawJSON())))
@@ -249,7 +249,7 @@ func TestResponseErrors(t *testing.T) {
 		_, err := client.Responses.New(t.Context(), inquire(want.model, input))
 		refused(t, err, want.status, want.kind)
 	}
-	// a stream that breaks ends with the failed response, and not short
+	// a stream that breaks ends with a failed response, and is not just cut
 	params := inquire("sim/chat", "[[sim fault=u6]] What is a weir?")
 	events, last := listen(t, client, params)
 	if events[len(events)-1].Type != "response.failed" || last.Status != "failed" || last.Error.Code != "server_error" {

@@ -34,7 +34,7 @@ func withTools(prompt string) openai.ChatCompletionNewParams {
 	return params
 }
 
-// checkCalls looks whether calls are ones that a program can execute.
+// checkCalls checks that a program could execute the calls.
 func checkCalls(t *testing.T, name string, choice openai.ChatCompletionChoice, want int) {
 	t.Helper()
 	if choice.FinishReason != "tool_calls" {
@@ -87,7 +87,7 @@ func TestParallelToolCalls(t *testing.T) {
 	whole, chunks := stream(t, client, params)
 	checkCalls(t, "streamed", whole.Choices[0], 3)
 
-	// Clients put id and name together by joining, so they stand in the first piece of a call only; pieces are not mixed.
+	// Clients join the pieces of ids and names, so these may only be in the first piece of a call. Pieces of different calls are not mixed.
 	next := int64(0)
 	for _, chunk := range chunks {
 		for _, choice := range chunk.Choices {

@@ -20,8 +20,8 @@ import (
 	"time"
 )
 
-// studio is a provider of videos: the simulator as a process, and a gate before it that can stop one request at a moment, so that the
-// gateway can be killed just then.
+// studio is a provider of videos: the simulator in a process, behind a gate that can stop one request at a given point, so that the gateway
+// can be killed there.
 type studio struct {
 	gate *httptest.Server
 	sim  string // its address
@@ -30,10 +30,10 @@ type studio struct {
 	stop *stop
 }
 
-// stop is the moment at which a request is stopped: before the provider has it, when the provider has answered and nobody knows, or when half
-// of the answer is out.
+// stop is the point at which a request is stopped: before the provider gets it, after the provider has answered but before the gateway gets
+// the answer, or after half of the answer.
 type stop struct {
-	method, path string // how the path ends
+	method, path string // suffix of the path
 	when         string // "before", "after", "half"
 	reached      chan struct{}
 }
@@ -90,7 +90,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	x := s.take(r)
 	if x != nil && x.when == "before" {
 		close(x.reached)
-		<-r.Context().Done() // the gateway has died
+		<-r.Context().Done() // until the gateway is killed
 		return
 	}
 	req, err := http.NewRequest(r.Method, s.sim+r.URL.RequestURI(), bytes.NewReader(body))
@@ -124,7 +124,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	<-r.Context().Done()
 }
 
-// submits is how many jobs the provider was asked for.
+// submits returns the number of submissions to the provider.
 func (s *studio) submits(t *testing.T) (n int64) {
 	t.Helper()
 	var stats struct{ Jobs []struct{ Submits int64 } }
@@ -173,7 +173,7 @@ models:
   - {id: router/plain, type: video, video: {durations: [4], resolutions: [720p]}}
 `
 
-// node is a gateway as a process that is killed and started again.
+// node is a gateway process that is killed and restarted.
 type node struct {
 	t      testing.TB
 	url    string
@@ -228,13 +228,13 @@ func (n *node) start() {
 	})
 }
 
-// kill ends the process as a power cut does.
+// kill ends the process without a chance to clean up.
 func (n *node) kill() {
 	_ = n.cmd.Process.Kill()
 	_ = n.cmd.Wait()
 }
 
-// wait asks again and again; the minute only bounds a hang.
+// wait polls. The limit of a minute only prevents a hang.
 func (n *node) wait(what string, cond func() bool) {
 	n.t.Helper()
 	tick := time.NewTicker(20 * time.Millisecond)
@@ -249,7 +249,7 @@ func (n *node) wait(what string, cond func() bool) {
 	}
 }
 
-// call sends a request; ok is false when the gateway died over it.
+// call sends a request; ok is false if the gateway died during it.
 func (n *node) call(method, path, body string, header ...string) (status int, got []byte, ok bool) {
 	n.t.Helper()
 	ctx, cancel := context.WithTimeout(n.t.Context(), time.Minute)
@@ -306,8 +306,8 @@ func (n *node) ended(id string) (j videoJob) {
 	return j
 }
 
-// wantMoney compares what was charged, and that nothing is held, with what the job came to; then both places of the user must be free, and
-// the books must be right.
+// wantMoney checks the charge for a job's final state, that nothing is held, that both places of the user are free, and that the ledger is
+// balanced.
 func (n *node) wantMoney(completed int) {
 	n.t.Helper()
 	var c struct {
@@ -332,7 +332,7 @@ func (n *node) wantMoney(completed int) {
 	}
 }
 
-// The gateway dies at each step of a job. When it is back there is one job at the provider at most, and one charge or none.
+// The gateway is killed at each step of a job. After a restart there is at most one job at the provider, and one charge or none.
 func TestVideoJobSurvivesDeath(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -383,7 +383,7 @@ func TestVideoJobSurvivesDeath(t *testing.T) {
 	}
 }
 
-// The gateway dies again and again, whenever it may be: around the client's own answer, and around the end of the job.
+// The gateway is killed repeatedly at random times, around the response to the client and around the end of the job.
 func TestVideoJobSurvivesDeaths(t *testing.T) {
 	t.Parallel()
 	s := startStudio(t)
@@ -399,7 +399,7 @@ func TestVideoJobSurvivesDeaths(t *testing.T) {
 		died.Stop()
 		n.start()
 		status, got, ok := n.call("POST", "/v1/videos", body, "Idempotency-Key", name)
-		if !ok || status != http.StatusAccepted && status != http.StatusUnprocessableEntity { // it was taken, and the answer is lost
+		if !ok || status != http.StatusAccepted && status != http.StatusUnprocessableEntity { // it was accepted, but the response is lost
 			t.Fatalf("round %d: status %d: %s", round, status, got)
 		}
 		var page struct{ Data []videoJob }

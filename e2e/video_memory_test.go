@@ -11,7 +11,7 @@ import (
 	"testing"
 )
 
-// residentMB is what the gateway's process has in memory now, and the most that it ever had.
+// residentMB returns the current and the maximum memory of the gateway's process.
 func (n *node) residentMB() (now, peak int) {
 	n.t.Helper()
 	status, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", n.cmd.Process.Pid))
@@ -29,7 +29,7 @@ func (n *node) residentMB() (now, peak int) {
 	return read("VmRSS"), read("VmHWM")
 }
 
-// downloads has clients read a video of that size at once, and tells how much memory the gateway had before, and at most.
+// downloads lets clients read a video of that size at the same time. It returns the gateway's memory before, and the maximum.
 func downloads(t testing.TB, keep string, clients int, bytes int64) (before, peak int) {
 	n := startNode(t, startStudio(t).sim, keep)
 	job := n.ended(n.video("films/plain", fmt.Sprintf("[[sim bytes=%d]] A heron.", bytes)).ID)
@@ -62,7 +62,7 @@ func downloads(t testing.TB, keep string, clients int, bytes int64) (before, pea
 	return before, peak
 }
 
-// Fifty clients that download at once cost the gateway some buffers each, and never a video.
+// Fifty concurrent downloads take some buffers each in the gateway's memory, never a whole video.
 func TestVideoDownloadsStayFlat(t *testing.T) {
 	for _, keep := range []string{"provider", "folder"} {
 		t.Run(keep, func(t *testing.T) {
