@@ -85,11 +85,16 @@ root=; [ "$$(id -u)" = 0 ] || root='sudo -n'; \
 	$$root apt-get update -q && $$root env DEBIAN_FRONTEND=noninteractive apt-get install -q -y --no-install-recommends $(1)
 endef
 
+# Programs that tests start would each wait a second at their end for races that might still show. Tests wait for timeouts more than for
+# processors, so several of a package run at a time.
+unit: export GORACE = atexit_sleep_ms=0
+TESTS_AT_ONCE := 6
+
 .PHONY: unit
 unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector where there is a C compiler, and the longest whole without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
-	go test $(RACE) -short -timeout 15m ./...
-	go test -timeout 10m ./internal/app ./internal/ledger ./cmd/weir
+	go test $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m ./...
+	go test -parallel $(TESTS_AT_ONCE) -timeout 10m ./internal/app ./internal/ledger ./cmd/weir
 
 .PHONY: fuzz
 fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h for longer, AT_ONCE=4 for more at a time)

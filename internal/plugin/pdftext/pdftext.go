@@ -72,7 +72,7 @@ func Read(ctx context.Context, file io.Reader, size int, lim Limits) (Outcome, e
 	out := &bounded{most: maxHead + lim.PDF.Text}
 	c := exec.CommandContext(ctx, program)
 	c.Args = append([]string{"weir", Command}, lim.args(size)...)
-	c.Env, c.Dir = []string{}, string(os.PathSeparator)
+	c.Env, c.Dir = environment, string(os.PathSeparator)
 	c.Stdin, c.Stdout = io.LimitReader(file, int64(size)), out
 	c.WaitDelay = time.Second
 	c.SysProcAttr = attributes()
