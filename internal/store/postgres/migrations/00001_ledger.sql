@@ -1,16 +1,16 @@
 -- Times are Unix microseconds, amounts nano-rubles (1e-9 ruble). Keys hold the wallet or the account, so that tables can be split by it.
--- Texts sort by their bytes, as they do in Go and in SQLite. Rows that change often have room in their page for the next version (fillfactor).
+-- Texts are sorted by their bytes, as in Go and in SQLite. Pages of rows that change often have space for the next version (fillfactor).
 
 -- +goose Up
 
--- A process with a journal. beat grows while it lives; epoch grows when its leases were taken from it.
+-- A process with a journal. It increments beat while it runs. epoch is incremented when other nodes close its leases.
 CREATE TABLE nodes (
     id       TEXT COLLATE "C" PRIMARY KEY,
     epoch    BIGINT NOT NULL DEFAULT 0,
     beat     BIGINT NOT NULL DEFAULT 0,
-    live     BIGINT NOT NULL DEFAULT 0, -- it joined and did not leave
-    position BIGINT NOT NULL DEFAULT 0, -- in its journal: everything before it is applied
-    seen_at  BIGINT NOT NULL DEFAULT 0  -- for people; nothing is decided by it
+    live     BIGINT NOT NULL DEFAULT 0, -- it has joined and not left
+    position BIGINT NOT NULL DEFAULT 0, -- in its journal: all records before it are applied
+    seen_at  BIGINT NOT NULL DEFAULT 0  -- only for information
 ) WITH (fillfactor = 70);
 
 -- Projections of entries (credited, charged) and leases (leased). Balance is credited - charged, available is balance - leased.
@@ -19,7 +19,7 @@ CREATE TABLE wallets (
     credited   BIGINT NOT NULL DEFAULT 0,
     charged    BIGINT NOT NULL DEFAULT 0,
     leased     BIGINT NOT NULL DEFAULT 0 CHECK (leased >= 0),
-    recall     BIGINT NOT NULL DEFAULT 0, -- counts how often a node found too little here
+    recall     BIGINT NOT NULL DEFAULT 0, -- number of times a node found too little money here
     created_at BIGINT NOT NULL
 ) WITH (fillfactor = 70);
 
@@ -36,13 +36,13 @@ CREATE TABLE transactions (
 CREATE TABLE entries (
     account        TEXT COLLATE "C" NOT NULL, -- wallet:<id>, revenue, topup:<source>, adjustment
     ref            TEXT COLLATE "C" NOT NULL,
-    transaction_id BIGINT NOT NULL, -- of transactions: written just before, and Verify looks; a reference made a batch take three times as long
+    transaction_id BIGINT NOT NULL, -- of transactions, without REFERENCES, which made a batch three times slower. The transaction is written just before, and Verify checks it
     line           BIGINT NOT NULL,
     amount         BIGINT NOT NULL,
     PRIMARY KEY (account, ref)
 );
 
--- Money that a node borrowed from a wallet (key_id '') or from a key's limit. What is left of it is granted - consumed.
+-- Money that a node borrowed from a wallet (key_id '') or from a key's limit. The rest is granted - consumed.
 CREATE TABLE leases (
     wallet   TEXT COLLATE "C" NOT NULL,
     key_id   TEXT COLLATE "C" NOT NULL DEFAULT '',
@@ -53,13 +53,13 @@ CREATE TABLE leases (
     epoch    BIGINT NOT NULL,
     granted  BIGINT NOT NULL,
     consumed BIGINT NOT NULL DEFAULT 0,
-    recall   BIGINT NOT NULL DEFAULT 0, -- the recalls of the wallet or key that it has answered
+    recall   BIGINT NOT NULL DEFAULT 0, -- the last recall of the wallet or key that it has handled
     at       BIGINT NOT NULL,
     PRIMARY KEY (node, id, wallet)
 ) WITH (fillfactor = 70);
 CREATE INDEX leases_wallet ON leases (wallet, key_id);
 
--- What a key spent in each interval (total, day, week, month), by the time at which calls were admitted.
+-- The spending of a key in each interval (total, day, week, month), by the admission times of the calls.
 CREATE TABLE key_spend (
     wallet TEXT COLLATE "C" NOT NULL,
     key_id TEXT COLLATE "C" NOT NULL,
@@ -71,8 +71,8 @@ CREATE TABLE key_spend (
     PRIMARY KEY (key_id, period, start, wallet)
 ) WITH (fillfactor = 70);
 
--- One row for each call: what calls are searched by, what their entries are checked against, and the whole record as the journal had it.
--- Columns repeat the record; the check of records compares them.
+-- One row per call: columns for searches and for the check of entries, and the whole record as in the journal.
+-- The columns repeat values of the record. The check of records compares them.
 CREATE TABLE generations (
     wallet    TEXT COLLATE "C" NOT NULL,
     id        TEXT COLLATE "C" NOT NULL,
@@ -91,7 +91,7 @@ CREATE TABLE generations (
     PRIMARY KEY (wallet, id)
 );
 
--- Roll-ups, so that no page reads generations one by one. calls counts all, requests those that were charged for.
+-- Roll-ups, so that pages need not read single generations. calls counts all calls, requests the charged ones.
 CREATE TABLE usage_daily (
     day              TEXT COLLATE "C" NOT NULL, -- YYYY-MM-DD
     wallet           TEXT COLLATE "C" NOT NULL,
@@ -143,7 +143,7 @@ CREATE TABLE usage_hourly (
 ) WITH (fillfactor = 80);
 CREATE INDEX usage_hourly_hour ON usage_hourly (hour);
 
--- What was posted stays as it is.
+-- Postings are never changed.
 -- +goose StatementBegin
 CREATE FUNCTION kept() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION '%', TG_ARGV[0]; END $$;
 -- +goose StatementEnd

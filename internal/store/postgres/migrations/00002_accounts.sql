@@ -28,7 +28,7 @@ CREATE TABLE api_keys (
 
 CREATE INDEX api_keys_by_user ON api_keys (user_id, created_at DESC, id DESC);
 
--- Each row carries the hash of the one before: a removed or edited row is found by walking the chain.
+-- Each row has the hash of the previous one, so that a check of the chain finds removed and edited rows.
 CREATE TABLE audit (
     seq       BIGINT NOT NULL PRIMARY KEY,
     at        BIGINT NOT NULL,

@@ -1,11 +1,11 @@
 -- +goose Up
 
--- What the database says of one provider or endpoint: all of it, or what lies over a built-in one. spec is a JSON object of texts.
+-- A provider or endpoint: complete, or changes of a built-in one. spec is a JSON object of texts.
 CREATE TABLE catalog_rows (
     kind       TEXT COLLATE "C" NOT NULL, -- provider, endpoint
     id         TEXT COLLATE "C" NOT NULL,
     spec       TEXT COLLATE "C" NOT NULL,
-    over       BOOLEAN NOT NULL, -- it means nothing without the built-in row below it
+    over       BOOLEAN NOT NULL, -- it only changes a built-in one, and has no effect without it
     sealed     BYTEA,            -- the provider's credential, encrypted
     last4      TEXT COLLATE "C" NOT NULL,
     version    BIGINT NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE catalog_rows (
     PRIMARY KEY (kind, id)
 );
 
--- Every change of rows, rates and margins. The highest version is the catalog's; a charge's price list names one.
+-- All changes of rows, rates and margins. The highest version is that of the catalog. The price list of a charge contains a version.
 CREATE TABLE catalog_changes (
     version   BIGINT NOT NULL PRIMARY KEY,
     at        BIGINT NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE catalog_changes (
     kind      TEXT COLLATE "C" NOT NULL, -- provider, endpoint, rate
     id        TEXT COLLATE "C" NOT NULL,
     before    TEXT COLLATE "C", -- the whole spec; NULL: there was no row
-    after     TEXT COLLATE "C"  -- NULL: there is none any more
+    after     TEXT COLLATE "C"  -- NULL: the row was removed
 );
 CREATE INDEX catalog_changes_by_kind ON catalog_changes (kind, version);
 CREATE TRIGGER catalog_changes_kept BEFORE UPDATE OR DELETE OR TRUNCATE ON catalog_changes EXECUTE FUNCTION kept('catalog changes are never changed');

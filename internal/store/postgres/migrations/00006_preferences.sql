@@ -1,5 +1,5 @@
 -- +goose Up
--- Provider preferences that hold for the requests of a user, and of a key: a JSON object as it was given, '' without any.
+-- Provider preferences for the requests of a user or key: the JSON object as it was sent, '' for none.
 ALTER TABLE users ADD COLUMN preferences TEXT COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE api_keys ADD COLUMN preferences TEXT COLLATE "C" NOT NULL DEFAULT '';
 

@@ -1,5 +1,5 @@
 -- +goose Up
--- Jobs that make videos. What a job holds is leased, until it has ended, to the node 'job:' || id, which no process is.
+-- Jobs that make videos. Until a job has ended, its hold is leased to a node 'job:' || id, which is not a process.
 CREATE TABLE video_jobs (
     id           TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     user_id      TEXT COLLATE "C" NOT NULL,
@@ -8,31 +8,31 @@ CREATE TABLE video_jobs (
     generation   TEXT COLLATE "C" NOT NULL,
     model        TEXT COLLATE "C" NOT NULL,
     state        TEXT COLLATE "C" NOT NULL CHECK (state IN ('pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired')),
-    ended        TEXT COLLATE "C" NOT NULL CHECK (ended IN ('', 'settled', 'voided')), -- what became of the money
+    ended        TEXT COLLATE "C" NOT NULL CHECK (ended IN ('', 'settled', 'voided')), -- result for the money
     hold         BIGINT NOT NULL CHECK (hold >= 0),
     cost         BIGINT NOT NULL CHECK (cost >= 0),
     upstream_id  TEXT COLLATE "C" NOT NULL,
-    submitting   BOOLEAN NOT NULL, -- a provider may have been asked, and nobody saw the answer
+    submitting   BOOLEAN NOT NULL, -- a submission was sent, and its response is not known
     error        TEXT COLLATE "C" NOT NULL,
     reason       TEXT COLLATE "C" NOT NULL,
     cleanup      BIGINT NOT NULL,
     created_at   BIGINT NOT NULL,
     updated_at   BIGINT NOT NULL,
     deadline_at  BIGINT NOT NULL,
-    completed_at BIGINT, -- of its end, whatever that is
+    completed_at BIGINT, -- the time of its end, in any state
     expires_at   BIGINT,
-    due_at       BIGINT, -- somebody is to look at it then; NULL: never
+    due_at       BIGINT, -- time of the next step. NULL: never
     fence        BIGINT NOT NULL,
-    node         TEXT COLLATE "C" NOT NULL, -- who works on it, in that epoch of its life; '' nobody
+    node         TEXT COLLATE "C" NOT NULL, -- the node that works on it, with its epoch. '': none
     epoch        BIGINT NOT NULL,
-    request      BYTEA NOT NULL, -- empty once no provider will be asked any more
+    request      BYTEA NOT NULL, -- empty when no more submissions are possible
     detail       BYTEA NOT NULL,
     CHECK ((state IN ('pending', 'in_progress')) = (ended = ''))
 );
 CREATE INDEX video_jobs_due ON video_jobs (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX video_jobs_by_user ON video_jobs (user_id, created_at DESC, id DESC);
 
--- The places that a user has for active jobs. A place is taken by its key, so no two jobs have it.
+-- A user's places for active jobs. The primary key prevents two jobs in one place.
 CREATE TABLE video_slots (
     user_id TEXT COLLATE "C" NOT NULL,
     slot    BIGINT NOT NULL,

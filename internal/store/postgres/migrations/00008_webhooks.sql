@@ -1,5 +1,5 @@
 -- +goose Up
--- Events on their way to the addresses of accounts. A claim is leased_until, in the future; its fence tells it from later ones.
+-- Events to be sent to callback addresses. A claim has leased_until in the future. Its fence distinguishes it from later claims.
 CREATE TABLE webhook_deliveries (
     id TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     account TEXT COLLATE "C" NOT NULL,
@@ -20,7 +20,7 @@ CREATE INDEX webhook_deliveries_due ON webhook_deliveries (next_at) WHERE state 
 CREATE INDEX webhook_deliveries_leased ON webhook_deliveries (account, leased_until) WHERE state = 'pending';
 CREATE INDEX webhook_deliveries_ended ON webhook_deliveries (ended_at) WHERE ended_at IS NOT NULL;
 
--- What the events of an account are signed with, sealed.
+-- The secrets that sign the events of an account, encrypted.
 CREATE TABLE webhook_secrets (
     account TEXT COLLATE "C" NOT NULL PRIMARY KEY,
     secret BYTEA NOT NULL,

@@ -1,6 +1,6 @@
 -- +goose Up
 
--- What calls hold of a lease, as its node said with its last sign of life.
+-- The holds of calls in a lease, as reported with the node's last heartbeat.
 ALTER TABLE leases ADD COLUMN held BIGINT NOT NULL DEFAULT 0;
 
 -- +goose Down

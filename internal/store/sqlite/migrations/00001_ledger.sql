@@ -2,14 +2,14 @@
 
 -- +goose Up
 
--- A process with a journal. beat grows while it lives; epoch grows when its leases were taken from it.
+-- A process with a journal. It increments beat while it runs. epoch is incremented when other nodes close its leases.
 CREATE TABLE nodes (
     id       TEXT PRIMARY KEY,
     epoch    INTEGER NOT NULL DEFAULT 0,
     beat     INTEGER NOT NULL DEFAULT 0,
-    live     INTEGER NOT NULL DEFAULT 0, -- it joined and did not leave
-    position INTEGER NOT NULL DEFAULT 0, -- in its journal: everything before it is applied
-    seen_at  INTEGER NOT NULL DEFAULT 0  -- for people; nothing is decided by it
+    live     INTEGER NOT NULL DEFAULT 0, -- it has joined and not left
+    position INTEGER NOT NULL DEFAULT 0, -- in its journal: all records before it are applied
+    seen_at  INTEGER NOT NULL DEFAULT 0  -- only for information
 ) STRICT, WITHOUT ROWID;
 
 -- Projections of entries (credited, charged) and leases (leased). Balance is credited - charged, available is balance - leased.
@@ -18,7 +18,7 @@ CREATE TABLE wallets (
     credited   INTEGER NOT NULL DEFAULT 0,
     charged    INTEGER NOT NULL DEFAULT 0,
     leased     INTEGER NOT NULL DEFAULT 0 CHECK (leased >= 0),
-    recall     INTEGER NOT NULL DEFAULT 0, -- counts how often a node found too little here
+    recall     INTEGER NOT NULL DEFAULT 0, -- number of times a node found too little money here
     created_at INTEGER NOT NULL
 ) STRICT, WITHOUT ROWID;
 
@@ -41,7 +41,7 @@ CREATE TABLE entries (
     PRIMARY KEY (account, ref)
 ) STRICT, WITHOUT ROWID;
 
--- Money that a node borrowed from a wallet (key_id '') or from a key's limit. What is left of it is granted - consumed.
+-- Money that a node borrowed from a wallet (key_id '') or from a key's limit. The rest is granted - consumed.
 CREATE TABLE leases (
     wallet   TEXT    NOT NULL,
     key_id   TEXT    NOT NULL DEFAULT '',
@@ -52,13 +52,13 @@ CREATE TABLE leases (
     epoch    INTEGER NOT NULL,
     granted  INTEGER NOT NULL,
     consumed INTEGER NOT NULL DEFAULT 0,
-    recall   INTEGER NOT NULL DEFAULT 0, -- the recalls of the wallet or key that it has answered
+    recall   INTEGER NOT NULL DEFAULT 0, -- the last recall of the wallet or key that it has handled
     at       INTEGER NOT NULL,
     PRIMARY KEY (node, id, wallet)
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX leases_wallet ON leases (wallet, key_id);
 
--- What a key spent in each interval (total, day, week, month), by the time at which calls were admitted.
+-- The spending of a key in each interval (total, day, week, month), by the admission times of the calls.
 CREATE TABLE key_spend (
     wallet TEXT    NOT NULL,
     key_id TEXT    NOT NULL,
@@ -70,8 +70,8 @@ CREATE TABLE key_spend (
     PRIMARY KEY (key_id, period, start, wallet)
 ) STRICT, WITHOUT ROWID;
 
--- One row for each call: what calls are searched by, what their entries are checked against, and the whole record as the journal had it.
--- Columns repeat the record; the check of records compares them.
+-- One row per call: columns for searches and for the check of entries, and the whole record as in the journal.
+-- The columns repeat values of the record. The check of records compares them.
 CREATE TABLE generations (
     wallet    TEXT    NOT NULL,
     id        TEXT    NOT NULL,
@@ -90,7 +90,7 @@ CREATE TABLE generations (
     UNIQUE (wallet, id)
 ) STRICT;
 
--- Roll-ups, so that no page reads generations one by one. calls counts all, requests those that were charged for.
+-- Roll-ups, so that pages need not read single generations. calls counts all calls, requests the charged ones.
 CREATE TABLE usage_daily (
     day              TEXT    NOT NULL, -- YYYY-MM-DD
     wallet           TEXT    NOT NULL,
@@ -142,7 +142,7 @@ CREATE TABLE usage_hourly (
 ) STRICT, WITHOUT ROWID;
 CREATE INDEX usage_hourly_hour ON usage_hourly (hour);
 
--- What was posted stays as it is.
+-- Postings are never changed.
 -- +goose StatementBegin
 CREATE TRIGGER transactions_fixed BEFORE UPDATE ON transactions BEGIN SELECT RAISE(ABORT, 'transactions are never changed'); END;
 -- +goose StatementEnd

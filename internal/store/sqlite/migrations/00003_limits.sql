@@ -1,10 +1,10 @@
 -- +goose Up
--- Allowances of each minute that a key has of its own; NULL leaves one to the operator, 0 is no limit.
+-- Limits per minute of a single key. NULL: the operator's limit, 0: no limit.
 ALTER TABLE api_keys ADD COLUMN rate_requests INTEGER;
 ALTER TABLE api_keys ADD COLUMN rate_tokens INTEGER;
 ALTER TABLE api_keys ADD COLUMN rate_nano INTEGER;
 
--- What was answered to requests that their clients have named. A body is an answer's text: it is deleted when it has expired.
+-- Answers of requests with an idempotency key. A body is the text of an answer. It is deleted when it has expired.
 CREATE TABLE idempotency (
     user_id    TEXT    NOT NULL,
     name       TEXT    NOT NULL,

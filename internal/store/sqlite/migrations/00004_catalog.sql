@@ -1,11 +1,11 @@
 -- +goose Up
 
--- What the database says of one provider or endpoint: all of it, or what lies over a built-in one. spec is a JSON object of texts.
+-- A provider or endpoint: complete, or changes of a built-in one. spec is a JSON object of texts.
 CREATE TABLE catalog_rows (
     kind       TEXT    NOT NULL, -- provider, endpoint
     id         TEXT    NOT NULL,
     spec       TEXT    NOT NULL,
-    over       INTEGER NOT NULL, -- it means nothing without the built-in row below it
+    over       INTEGER NOT NULL, -- it only changes a built-in one, and has no effect without it
     sealed     BLOB,             -- the provider's credential, encrypted
     last4      TEXT    NOT NULL,
     version    INTEGER NOT NULL,
@@ -13,7 +13,7 @@ CREATE TABLE catalog_rows (
     PRIMARY KEY (kind, id)
 ) STRICT, WITHOUT ROWID;
 
--- Every change of rows, rates and margins. The highest version is the catalog's; a charge's price list names one.
+-- All changes of rows, rates and margins. The highest version is that of the catalog. The price list of a charge contains a version.
 CREATE TABLE catalog_changes (
     version   INTEGER NOT NULL PRIMARY KEY,
     at        INTEGER NOT NULL,
@@ -23,7 +23,7 @@ CREATE TABLE catalog_changes (
     kind      TEXT    NOT NULL, -- provider, endpoint, rate
     id        TEXT    NOT NULL,
     before    TEXT, -- the whole spec; NULL: there was no row
-    after     TEXT  -- NULL: there is none any more
+    after     TEXT  -- NULL: the row was removed
 ) STRICT;
 CREATE INDEX catalog_changes_by_kind ON catalog_changes (kind, version);
 

@@ -1,5 +1,5 @@
 -- +goose Up
--- Jobs that make videos. What a job holds is leased, until it has ended, to the node "job:" || id, which no process is.
+-- Jobs that make videos. Until a job has ended, its hold is leased to a node "job:" || id, which is not a process.
 CREATE TABLE video_jobs (
     id           TEXT    NOT NULL PRIMARY KEY,
     user_id      TEXT    NOT NULL,
@@ -8,31 +8,31 @@ CREATE TABLE video_jobs (
     generation   TEXT    NOT NULL,
     model        TEXT    NOT NULL,
     state        TEXT    NOT NULL CHECK (state IN ('pending', 'in_progress', 'completed', 'failed', 'cancelled', 'expired')),
-    ended        TEXT    NOT NULL CHECK (ended IN ('', 'settled', 'voided')), -- what became of the money
+    ended        TEXT    NOT NULL CHECK (ended IN ('', 'settled', 'voided')), -- result for the money
     hold         INTEGER NOT NULL CHECK (hold >= 0),
     cost         INTEGER NOT NULL CHECK (cost >= 0),
     upstream_id  TEXT    NOT NULL,
-    submitting   INTEGER NOT NULL, -- a provider may have been asked, and nobody saw the answer
+    submitting   INTEGER NOT NULL, -- a submission was sent, and its response is not known
     error        TEXT    NOT NULL,
     reason       TEXT    NOT NULL,
     cleanup      INTEGER NOT NULL,
     created_at   INTEGER NOT NULL,
     updated_at   INTEGER NOT NULL,
     deadline_at  INTEGER NOT NULL,
-    completed_at INTEGER, -- of its end, whatever that is
+    completed_at INTEGER, -- the time of its end, in any state
     expires_at   INTEGER,
-    due_at       INTEGER, -- somebody is to look at it then; NULL: never
+    due_at       INTEGER, -- time of the next step. NULL: never
     fence        INTEGER NOT NULL,
-    node         TEXT    NOT NULL, -- who works on it, in that epoch of its life; '' nobody
+    node         TEXT    NOT NULL, -- the node that works on it, with its epoch. '': none
     epoch        INTEGER NOT NULL,
-    request      BLOB    NOT NULL, -- empty once no provider will be asked any more
+    request      BLOB    NOT NULL, -- empty when no more submissions are possible
     detail       BLOB    NOT NULL,
     CHECK ((state IN ('pending', 'in_progress')) = (ended = ''))
 ) STRICT;
 CREATE INDEX video_jobs_due ON video_jobs (due_at) WHERE due_at IS NOT NULL;
 CREATE INDEX video_jobs_by_user ON video_jobs (user_id, created_at DESC, id DESC);
 
--- The places that a user has for active jobs. A place is taken by its key, so no two jobs have it.
+-- A user's places for active jobs. The primary key prevents two jobs in one place.
 CREATE TABLE video_slots (
     user_id TEXT    NOT NULL,
     slot    INTEGER NOT NULL,

@@ -1,15 +1,15 @@
 -- +goose Up
 
--- The start of a node that may apply its journal: a copy of its data directory that starts later has another.
+-- The life of a node that may apply its journal. A copy of its data directory that starts later has another one.
 ALTER TABLE nodes ADD COLUMN life TEXT NOT NULL DEFAULT '';
 
--- Which books these are, so that no journal of others is posted into them. One row.
+-- The identity of this ledger, so that no journal of another ledger is posted. One row.
 CREATE TABLE books (
     one INTEGER PRIMARY KEY CHECK (one = 1),
     id  TEXT NOT NULL
 ) STRICT;
 
--- Records of journals that could not be posted, until somebody decides.
+-- Journal records that could not be posted, for a decision of the operator.
 CREATE TABLE set_aside (
     id         INTEGER PRIMARY KEY,
     node       TEXT NOT NULL,
@@ -17,7 +17,7 @@ CREATE TABLE set_aside (
     generation TEXT NOT NULL,
     wallet     TEXT NOT NULL,
     cost       INTEGER NOT NULL,
-    reason     TEXT NOT NULL, -- why it could not
+    reason     TEXT NOT NULL, -- the reason
     record     BLOB NOT NULL,
     at         INTEGER NOT NULL,
     state      TEXT NOT NULL DEFAULT 'open', -- open, posted, dismissed

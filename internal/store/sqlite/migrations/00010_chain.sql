@@ -1,15 +1,15 @@
 -- +goose Up
--- What was posted and recorded, as a chain: each link has a hash of what one transaction of the store added, and of the link before it. Books that
--- were kept before are taken over by the first link, when a node opens them.
+-- The hash chain of postings and records: each link has a hash of the rows of one store transaction and of the previous link. The first link of a
+-- ledger that existed before covers all its older rows. It is added when a node opens the store.
 CREATE TABLE ledger_chain (
     seq    INTEGER NOT NULL PRIMARY KEY, -- 1, 2, ... without gaps
-    first  INTEGER NOT NULL, -- of the transactions that it stands for; 0 where there is none
+    first  INTEGER NOT NULL, -- of its transactions. 0: none
     last   INTEGER NOT NULL,
-    calls  INTEGER NOT NULL, -- how many were recorded
-    digest BLOB NOT NULL, -- of these, whatever their order
+    calls  INTEGER NOT NULL, -- number of recorded calls
+    digest BLOB NOT NULL, -- of these calls, independent of their order
     hash   TEXT NOT NULL
 ) STRICT;
--- One row: whoever adds a link holds it until the end of the transaction.
+-- One row, which is locked by the transaction that adds a link until it ends.
 CREATE TABLE ledger_head (
     id     INTEGER NOT NULL PRIMARY KEY,
     length INTEGER NOT NULL
