@@ -1,4 +1,4 @@
-# Every task of the project. The file needs Go, make, and for the end-to-end tests node and npm; it fetches the rest itself
+# All tasks of the project. They need Go, make, and for the end-to-end tests node and npm. This file fetches the rest
 # and installs nothing outside this folder and the caches of Go and npm, except a PostgreSQL server and ffmpeg for the tests where they are missing.
 
 SHELL := /bin/bash -euo pipefail
@@ -10,8 +10,8 @@ VERSION := $(shell git describe --tags --always --dirty 2>/dev/null || echo dev)
 LDFLAGS := -s -w -X main.version=$(VERSION)
 GO_CODE := cmd internal bench e2e
 
-# The race detector needs a C compiler. Without one the tests still run, and say so.
-# It watches everything but the library that is SQLite, translated from C: watching that takes two thirds of the tests' time.
+# The race detector needs a C compiler. Without one the tests run without it, and report that.
+# It does not instrument the SQLite library, which is translated from C and would take two thirds of the tests' time.
 RACE := $(shell command -v $$(go env CC) >/dev/null 2>&1 && echo -race -gcflags=modernc.org/sqlite/lib=-race=false)
 
 .PHONY: help
@@ -19,10 +19,10 @@ help: ## list the tasks
 	@grep -hE '^[a-z][a-z0-9-]*:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 14
 
 .PHONY: run
-run: build ## build Weir and start a demonstration with its simulator, on loopback
+run: build ## build Weir and start a demo with its simulator, on loopback
 	@exec bin/weir demo
 
-# The compiler knows best what has changed, so it is always asked.
+# Always run, because the Go tool detects changes itself.
 .PHONY: build
 build: ## build bin/weir
 	CGO_ENABLED=0 go build -trimpath -ldflags "$(LDFLAGS)" -o bin/weir ./cmd/weir
@@ -42,39 +42,39 @@ vet:
 	go -C e2e vet ./...
 
 .PHONY: lint
-lint: bin/golangci-lint vuln ## run the linters, and look for known vulnerabilities
+lint: bin/golangci-lint vuln ## run the linters, and check for known vulnerabilities
 	bin/golangci-lint run ./...
 	cd e2e && ../bin/golangci-lint run ./...
 
 .PHONY: vuln
-vuln: bin/govulncheck ## look whether known vulnerabilities are called (GOVULNDB=file:///dir for a mirror, VULN=required to insist)
+vuln: bin/govulncheck ## check for calls of known vulnerabilities (GOVULNDB=file:///dir: a mirror, VULN=required: fail without a database)
 	@tools/vuln.sh
 
 bin/govulncheck: tools/vuln/go.mod tools/vuln/go.sum
 	go -C tools/vuln build -trimpath -o ../../bin/govulncheck golang.org/x/vuln/cmd/govulncheck
 	@touch $@
 
-# From a module of its own: its two hundred dependencies are no business of the product's.
+# From a separate module, because its two hundred dependencies must not be in the product's go.mod.
 bin/golangci-lint: tools/go.mod tools/go.sum
 	go -C tools build -trimpath -o ../bin/golangci-lint github.com/golangci/golangci-lint/v2/cmd/golangci-lint
 	@touch $@
 
-# Tests start servers of their own, in temporary folders and without a port. Only the programs are needed: a service that the
-# package starts is neither used nor in the way.
+# Tests start separate servers, in temporary folders and without a port. Only the programs are needed. A service that the
+# package starts is not used and does no harm.
 .PHONY: postgres
-postgres: ## install the PostgreSQL server that tests use, where it is missing and this is Debian or a relative
+postgres: ## install the PostgreSQL server for tests, if it is missing (Debian and derivatives)
 	@if compgen -G '/usr/lib/postgresql/*/bin/initdb' >/dev/null || command -v initdb >/dev/null; then exit 0; fi; \
 	$(call install-package,postgresql)
 
-# The lengths of recordings that we find are compared with what ffprobe, a program of this package, finds.
+# The tests compare the lengths of recordings with those of ffprobe, a program of this package.
 .PHONY: ffmpeg
-ffmpeg: ## install ffmpeg, which tests use, where it is missing and this is Debian or a relative
+ffmpeg: ## install ffmpeg for tests, if it is missing (Debian and derivatives)
 	@if command -v ffprobe >/dev/null; then exit 0; fi; \
 	$(call install-package,ffmpeg)
 
-# The examples of docs/webhooks.md are in two languages; the other is that of the end-to-end tests.
+# docs/webhooks.md has examples in Python; those in JavaScript use the node of the end-to-end tests.
 .PHONY: python
-python: ## install Python, which tests use, where it is missing and this is Debian or a relative
+python: ## install Python for tests, if it is missing (Debian and derivatives)
 	@if command -v python3 >/dev/null; then exit 0; fi; \
 	$(call install-package,python3)
 
@@ -91,21 +91,21 @@ unit: export GORACE = atexit_sleep_ms=0
 TESTS_AT_ONCE := 6
 
 .PHONY: unit
-unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector where there is a C compiler, and the longest whole without it
+unit: postgres ffmpeg python ## run the Go tests of the product, with the race detector if there is a C compiler, and the longest in full without it
 	@[ -n "$(RACE)" ] || echo 'ATTENTION: no C compiler, so the race detector is off; on Debian: apt-get install gcc libc6-dev'
 	go test $(RACE) -short -parallel $(TESTS_AT_ONCE) -timeout 15m ./...
 	go test -parallel $(TESTS_AT_ONCE) -timeout 10m ./internal/app ./internal/ledger ./cmd/weir
 
 .PHONY: fuzz
-fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h for longer, AT_ONCE=4 for more at a time)
+fuzz: ## run every fuzz target for ten minutes (FUZZTIME=1h: longer, AT_ONCE=4: four in parallel)
 	tools/fuzz.sh $(or $(FUZZTIME),10m)
 
 .PHONY: fuzz-briefly
-fuzz-briefly: ## run every fuzz target for a second, without looking which code an input reaches
+fuzz-briefly: ## run every fuzz target for a second, without coverage
 	BLIND=1 tools/fuzz.sh 1s
 
 .PHONY: e2e
-e2e: e2e-go e2e-node e2e-clients ## drive the built binary with the official SDKs, coding agents and frameworks
+e2e: e2e-go e2e-node e2e-clients ## test the built binary with the official SDKs, coding agents and frameworks
 
 .PHONY: e2e-go
 e2e-go: build
@@ -119,7 +119,7 @@ e2e/node/node_modules/.package-lock.json: e2e/node/package.json e2e/node/package
 	cd e2e/node && npm ci --no-audit --no-fund
 	@touch $@
 
-# The agents' programs come as packages of a gigabyte in all. Claude Code's needs its install script, which npm may be told not to run.
+# The packages of the agents have a gigabyte in total. Claude Code's needs its install script, which npm may be configured to skip.
 .PHONY: e2e-clients
 e2e-clients: build e2e/node/node_modules/.package-lock.json e2e/clients/node_modules/.package-lock.json
 	cd e2e/clients && WEIR_BIN=$(CURDIR)/bin/weir npm test
@@ -130,16 +130,16 @@ e2e/clients/node_modules/.package-lock.json: e2e/clients/package.json e2e/client
 	cd e2e/clients && node node_modules/@anthropic-ai/claude-code/install.cjs
 	@touch $@
 
-# Its last output stands in docs/reliability.md.
+# docs/reliability.md has its last output.
 .PHONY: soak
-soak: postgres ## run what takes too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and what one user feels of another (about 30 minutes)
+soak: postgres ## run the tests that are too long for make test: 200,000 schedules of failures, 1,000 kills, 24,000 hostile calls, and the effect of one user on another (about 30 minutes)
 	go test -count=1 -timeout 60m ./internal/ledger -run 'TestSimulation$$' -sim.schedules 200000
 	go test -count=1 -timeout 60m -v ./cmd/weir -run 'TestKills$$' -kills 500 | { grep -vE '^=== |credited,' || true; }
 	go test -count=1 -timeout 30m ./internal/app -run 'TestHostile(Charges|Wallets)$$' -rapid.checks 3000
 	WEIR_NEIGHBOURS=measure go test -count=1 -timeout 30m -v ./internal/app -run 'TestNeighbours$$' | grep -E 'p99|^ok|FAIL|grew'
 
 .PHONY: bench
-bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags on)
+bench: build ## measure Weir against nginx and a hand-tuned handler (BENCH='-passes 3' passes flags)
 	go build -trimpath -o bin/bench ./bench
 	bin/bench -weir $(CURDIR)/bin/weir $(BENCH)
 
@@ -148,5 +148,5 @@ fmt: ## format the Go code
 	gofmt -w $(GO_CODE)
 
 .PHONY: clean
-clean: ## remove what the other tasks built
+clean: ## remove the files that other tasks built
 	rm -rf bin e2e/node/node_modules e2e/clients/node_modules

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Runs every fuzz target of the repository: tools/fuzz.sh 10m gives each ten minutes, tools/fuzz.sh 1s a second. Targets are asked of the test
-# binaries themselves, so that none is forgotten, and it fails when the sources have more of them. AT_ONCE targets run beside each other, one
-# worker each. BLIND=1 does not count which code an input reaches, which saves building everything anew. What is found goes where go test puts it, below the package's testdata/fuzz, and names the command that repeats it.
+# Runs every fuzz target of the repository: tools/fuzz.sh 10m gives each ten minutes, tools/fuzz.sh 1s a second. The test binaries list the
+# targets, so that none is forgotten, and the script fails if the sources have more. AT_ONCE targets run in parallel, with one
+# worker each. BLIND=1 runs without coverage, which avoids building everything again. Failing inputs are in the package's testdata/fuzz, and the output has the command that repeats them.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 each=${1:-10m}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Looks whether the product calls code with known vulnerabilities. The database is that of the Go project, or the one that GOVULNDB names, a
-# mirror or a folder (file:///...). Where it cannot be reached nothing was looked up, and this says so; with VULN=required that is a failure.
+# Checks whether the product calls code with known vulnerabilities. The database is that of the Go project, or the one in GOVULNDB: a
+# mirror or a folder (file:///...). If it cannot be reached, the script reports that nothing was checked. With VULN=required that is a failure.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 go mod verify >/dev/null || { echo 'vulnerabilities: a module is not what go.sum says it is' >&2; exit 1; }

@@ -1,5 +1,5 @@
-// Coding agents without a keyboard: they change files in a folder through models of every wire. The simulator calls the tools that the task
-// scripts, and the agents do what they do for people.
+// Coding agents in non-interactive mode: they change files in a folder with models on every wire. The prompt of a task contains the tool
+// calls that the simulator makes, and the agents execute them as usual.
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { access, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';

@@ -1,4 +1,4 @@
-// The Vercel AI SDK with each of its providers that can speak to Weir.
+// The Vercel AI SDK with each of its providers that works with Weir.
 import { createAnthropic } from '@ai-sdk/anthropic';
 import { createOpenAI } from '@ai-sdk/openai';
 import { createOpenAICompatible } from '@ai-sdk/openai-compatible';

@@ -1,4 +1,4 @@
-// What the tests of clients share: a demonstration with a fetch that checks what passes, a key without money, and the charges.
+// Shared by the tests of clients: a demo with a checking fetch, a key without money, and the charges.
 import assert from 'node:assert/strict';
 import { demo as start, nanos } from '../node/weir.js';
 

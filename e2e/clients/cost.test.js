@@ -1,4 +1,4 @@
-// What a prompt costs must not depend on the style that asks.
+// The cost of a prompt must not depend on the client style.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { demo, limit, nanos } from './clients.js';

@@ -1,4 +1,4 @@
-// OpenRouter's own SDK with Weir as its server. It validates every member of every answer.
+// OpenRouter's SDK with Weir as its server. It validates every member of every answer.
 import { OpenRouter } from '@openrouter/sdk';
 import assert from 'node:assert/strict';
 import { test } from 'node:test';

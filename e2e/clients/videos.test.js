@@ -1,4 +1,4 @@
-// Videos with OpenRouter's own SDK, which validates every member of every answer, and with fetch where the SDK has no method.
+// Videos with OpenRouter's SDK, which validates every member of every answer, and with fetch if the SDK has no method.
 import { OpenRouter } from '@openrouter/sdk';
 import assert from 'node:assert/strict';
 import { setTimeout as pause } from 'node:timers/promises';

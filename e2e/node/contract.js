@@ -1,4 +1,4 @@
-// The OpenAPI document that the gateway serves about itself, as a fetch that notes everything the document does not allow.
+// A fetch that checks requests and responses against the OpenAPI document of the gateway, and records violations.
 import Ajv from 'ajv/dist/2020.js';
 import { parse } from 'yaml';
 
@@ -89,7 +89,7 @@ export class Contract {
       this.complaints.push(`${what}: the document has no schema for ${media}`);
       return;
     }
-    // The document calls a stream text, named XStream, and describes the JSON of its frames as XChunk.
+    // In the document, a stream is a text named XStream, and the JSON of its frames is XChunk.
     const place = media === 'text/event-stream'
       ? ['components', 'schemas', schema.$ref.split('/').at(-1).replace(/Stream$/, 'Chunk')]
       : [...path, 'content', media, 'schema'];

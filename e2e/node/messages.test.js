@@ -10,7 +10,7 @@ const client = sdk(weir);
 
 const text = (message) => message.content.filter((block) => block.type === 'text').map((block) => block.text).join('');
 
-// One model on each wire that providers speak: what a client of this style sees must not differ.
+// One model on each provider wire. Clients of this style must see no difference.
 const wires = (persona) => [`sim/${persona}-anthropic`, `sim/${persona}-gemini`, `sim/${persona}-bedrock`, `sim/${persona}`];
 
 for (const model of wires('chat')) {

@@ -1,4 +1,4 @@
-// Starts the built binary and gives tests the unmodified SDK, with a fetch that checks all that passes against the OpenAPI document.
+// Starts the built binary and provides the unmodified SDK, with a fetch that checks everything against the OpenAPI document.
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
 import { mkdtemp, rm } from 'node:fs/promises';
