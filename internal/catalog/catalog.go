@@ -8,28 +8,6 @@ import (
 	"weir/internal/money"
 )
 
-// Prices are rubles for one endpoint. Token prices are per 1000 tokens, the others per one.
-// What is not Set is not charged on its own: its tokens fall to the price named in the comment.
-type Prices struct {
-	Prompt          money.Price // per 1000 uncached prompt tokens
-	Completion      money.Price // per 1000 completion tokens
-	CacheRead       money.Price // per 1000; else Prompt
-	CacheWrite      money.Price // per 1000, five-minute cache; else Prompt
-	CacheWrite1h    money.Price // per 1000, one-hour cache; else CacheWrite
-	Reasoning       money.Price // per 1000; else Completion
-	Audio           money.Price // per 1000 audio prompt tokens; else Prompt
-	AudioOutput     money.Price // per 1000 audio completion tokens; else Completion
-	Image           money.Price // per 1000 image prompt tokens; else Prompt
-	ImageOutput     money.Price // per 1000 image completion tokens; else Completion
-	Request         money.Price // per request
-	WebSearch       money.Price // per search
-	ImageOutputEach money.Price // per image produced
-	WebFetch        money.Price // per page that the provider fetches
-	FileSearch      money.Price // per search in files that the provider keeps
-	CodeExecution   money.Price // per container that the provider runs code in, however often
-	MCP             money.Price // per call of a tool of somebody's server
-}
-
 // Threshold replaces prices for a whole request whose prompt has strictly more than Above tokens.
 // Prices not set in it are inherited from the base.
 type Threshold struct {

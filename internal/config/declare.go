@@ -485,11 +485,28 @@ func complete(own, known *catalog.ModelInfo) {
 	}
 }
 
-// list returns the prices in the order of catalog.PriceNames.
+// list returns the prices in the order of catalog.PriceKinds, whose names are the fields' YAML names.
 func (p *Prices) list() []Decimal {
-	return []Decimal{p.Prompt, p.Completion, p.CacheRead, p.CacheWrite, p.CacheWrite1h, p.Reasoning, p.Audio, p.AudioOutput, p.Image, p.ImageOutput,
-		p.Request, p.WebSearch, p.ImageOutputEach, p.WebFetch, p.FileSearch, p.CodeExecution, p.MCP}
+	v := reflect.ValueOf(p).Elem()
+	list := make([]Decimal, 0, len(priceFields))
+	for _, field := range priceFields {
+		list = append(list, Decimal(v.Field(field).String()))
+	}
+	return list
 }
+
+// priceFields are the fields of Prices in the order of catalog.PriceKinds.
+var priceFields = func() (fields []int) {
+	t := reflect.TypeFor[Prices]()
+	for _, k := range catalog.PriceKinds() {
+		for i := range t.NumField() {
+			if t.Field(i).Tag.Get("yaml") == k.Name {
+				fields = append(fields, i)
+			}
+		}
+	}
+	return fields
+}()
 
 func source(rubles *Prices, rubUnit string, dollars *Prices, usdUnit string) string {
 	var parts []string

@@ -180,13 +180,10 @@ func appendCacheDiscount(o *object, lines []usage.Line) {
 	var full, paid money.Sum
 	found := false
 	for _, l := range lines {
-		switch l.Kind {
-		case usage.KindCacheRead, usage.KindCacheWrite, usage.KindCacheWrite1h:
-			if prompt >= 0 {
-				found = true
-				full.PerThousand(l.Quantity, lines[prompt].Price)
-				paid.PerThousand(l.Quantity, l.Price)
-			}
+		if prompt >= 0 && l.Kind.Cached() {
+			found = true
+			full.PerThousand(l.Quantity, lines[prompt].Price)
+			paid.PerThousand(l.Quantity, l.Price)
 		}
 	}
 	a, err := full.Ceil()

@@ -236,22 +236,11 @@ func appendPricing(o *object, p *catalog.Pricing) {
 
 // appendPrices writes the prices that are set: a threshold inherits the others from the base.
 func appendPrices(o *object, p *catalog.Prices) {
-	o.priceIfSet("prompt_per_1k", p.Prompt)
-	o.priceIfSet("completion_per_1k", p.Completion)
-	o.priceIfSet("cache_read_per_1k", p.CacheRead)
-	o.priceIfSet("cache_write_per_1k", p.CacheWrite)
-	o.priceIfSet("cache_write_1h_per_1k", p.CacheWrite1h)
-	o.priceIfSet("reasoning_per_1k", p.Reasoning)
-	o.priceIfSet("audio_per_1k", p.Audio)
-	o.priceIfSet("audio_output_per_1k", p.AudioOutput)
-	o.priceIfSet("image_per_1k", p.Image)
-	o.priceIfSet("image_output_tokens_per_1k", p.ImageOutput)
-	o.priceIfSet("image_output", p.ImageOutputEach)
-	o.priceIfSet("web_search", p.WebSearch)
-	o.priceIfSet("web_fetch", p.WebFetch)
-	o.priceIfSet("file_search", p.FileSearch)
-	o.priceIfSet("code_execution", p.CodeExecution)
-	o.priceIfSet("mcp", p.MCP)
+	for _, k := range catalog.PriceKinds() {
+		if k.Listed != "" {
+			o.priceIfSet(k.Listed, *k.Of(p))
+		}
+	}
 }
 
 // priceIfSet leaves out what is not charged on its own.

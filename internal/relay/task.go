@@ -42,8 +42,7 @@ func (x *run) taskNeed(ep *catalog.Endpoint) (money.Nano, error) {
 		}
 	}
 	x.most.Millis.N += longerThanHeard
-	x.most.CacheRead, x.most.CacheWrite, x.most.CacheWrite1h = x.most.Prompt, x.most.Prompt, x.most.Prompt
-	x.most.Reasoning = x.most.Completion
+	x.most.AnyPart()
 	x.bound, x.covered = u.Completion.N, u.Completion.N
 	t := x.heldTariff(ep)
 	return usage.Most(&u, &t)

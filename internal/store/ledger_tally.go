@@ -22,7 +22,7 @@ type sums [15]int64
 // add adds a call.
 func (s *sums) add(c *record.Call) {
 	u := &c.Usage
-	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N,
+	s.plus(&sums{1, bit(c.Settled), bit(c.Error != ""), bit(c.Cancelled), u.Prompt.N, u.CacheRead.N, u.Written().N,
 		u.Completion.N, u.Reasoning.N, int64(c.Cost), c.FirstContent.Microseconds(), bit(c.FirstContent > 0), c.Generating.Microseconds(), c.Duration.Microseconds(), 0})
 }
 

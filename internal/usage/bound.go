@@ -40,29 +40,27 @@ func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 	if prompt = min(prompt, context); a.Open || a.In&^catalog.Text != 0 { // a small file may have any number of pages
 		prompt = context
 	}
-	u := Usage{Prompt: Of(prompt), CacheRead: Of(prompt), CacheWrite: Of(prompt), Requests: Of(1), WebSearches: Of(unaskedFinds)}
+	u := Usage{Prompt: Of(prompt), Requests: Of(1), WebSearches: Of(unaskedFinds)}
 	for i, calls := range a.Calls {
 		if calls > 0 {
-			*hosted[i].count(&u) = Of(max(calls, unaskedFinds))
+			*kinds[hosted[i].kind].count(&u) = Of(max(calls, unaskedFinds))
 		}
-	}
-	if a.LongCache {
-		u.CacheWrite1h = u.Prompt
-	}
-	if a.In&(catalog.Audio|catalog.Video) != 0 {
-		u.PromptAudio = u.Prompt
-	}
-	if a.In&^catalog.Text != 0 {
-		u.PromptImage, u.PromptVideo = u.Prompt, u.Prompt
 	}
 	answer := a.each(ep)
 	u.Completion = Of(min(answer, mostPlausible/n) * n)
-	u.Reasoning, u.Accepted, u.Rejected = u.Completion, u.Completion, u.Completion
-	if a.Out&catalog.Audio != 0 {
-		u.OutputAudio = u.Completion
+	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
+		for _, k := range partsOf[whole] {
+			if kinds[k].when(a, ep) {
+				*kinds[k].count(&u) = *kinds[whole].count(&u)
+			}
+		}
 	}
-	if (a.Out|ep.Output)&catalog.Image != 0 { // some models draw without being asked
-		u.OutputImage, u.Images = u.Completion, Of(n*imagesEach)
+	u.Accepted, u.Rejected = u.Completion, u.Completion
+	if a.In&^catalog.Text != 0 {
+		u.PromptVideo = u.Prompt
+	}
+	if u.OutputImage.Reported {
+		u.Images = Of(n * imagesEach)
 	}
 	return u
 }
@@ -104,14 +102,18 @@ func plus(a, b int64) int64 {
 // of the rest as much as can be at the next. What is charged for a usage that was cut to u is never more. It fails like Cost.
 func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 	var sum money.Sum
-	written := either(t.CacheWrite, t.Prompt)
-	spread(&sum, u.Prompt.N, t.Prompt, []sold{{u.CacheRead.N, t.CacheRead}, {u.CacheWrite.N, t.CacheWrite},
-		{u.CacheWrite1h.N, either(t.CacheWrite1h, written)}, {u.PromptAudio.N, t.Audio}, {u.PromptImage.N, t.Image}})
-	spread(&sum, u.Completion.N, t.Completion, []sold{{u.Reasoning.N, t.Reasoning}, {u.OutputAudio.N, t.AudioOutput}, {u.OutputImage.N, t.ImageOutput}})
-	rest := Usage{WebSearches: u.WebSearches, WebFetches: u.WebFetches, FileSearches: u.FileSearches, Containers: u.Containers, MCPCalls: u.MCPCalls, Images: u.Images, Requests: u.Requests, Millis: u.Millis, Characters: u.Characters,
-		Kilopixels: u.Kilopixels, Seconds: u.Seconds}
-	var room [maxLines]Line
-	lines := appendTariff(room[:0], &rest, t)
+	var room [maxLines]sold
+	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
+		parts := room[:0]
+		for _, k := range partsOf[whole] {
+			parts = append(parts, sold{kinds[k].count(u).N, kinds[k].charged(&t.Prices)})
+		}
+		spread(&sum, kinds[whole].count(u).N, *kinds[whole].at(t), parts)
+	}
+	rest := *u
+	rest.Prompt, rest.Completion = Count{}, Count{}
+	var more [maxLines]Line
+	lines := appendTariff(more[:0], &rest, t)
 	for i := range lines {
 		lines[i].addTo(&sum)
 	}

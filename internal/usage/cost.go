@@ -26,54 +26,39 @@ func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
 // quantities add up to exactly that, whatever was reported. A part without a price of its own stays a line, at the price
 // of what it is a part of: the bill still reports how much of the prompt came from the cache.
 func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
-	prompt := part{left: u.Prompt.N, price: p.Prompt}
-	fiveMinutes := either(p.CacheWrite, p.Prompt)
-	rest := len(dst)
-	dst = prompt.reserve(dst, KindPrompt)
-	dst = prompt.take(dst, KindCacheRead, u.CacheRead, p.CacheRead)
-	dst = prompt.take(dst, KindCacheWrite, u.CacheWrite, p.CacheWrite)
-	dst = prompt.take(dst, KindCacheWrite1h, u.CacheWrite1h, either(p.CacheWrite1h, fiveMinutes))
-	dst = prompt.take(dst, KindPromptAudio, u.PromptAudio, p.Audio)
-	dst = prompt.take(dst, KindPromptImage, u.PromptImage, p.Image)
-	dst = prompt.settle(dst, rest)
-
-	answer := part{left: u.Completion.N, price: p.Completion}
-	rest = len(dst)
-	dst = answer.reserve(dst, KindCompletion)
-	dst = answer.take(dst, KindReasoning, u.Reasoning, p.Reasoning)
-	dst = answer.take(dst, KindOutputAudio, u.OutputAudio, p.AudioOutput)
-	dst = answer.take(dst, KindOutputImage, u.OutputImage, p.ImageOutput)
-	dst = answer.settle(dst, rest)
-
+	dst = appendWhole(dst, u, p, KindPrompt)
+	dst = appendWhole(dst, u, p, KindCompletion)
 	if p.Request.Set {
 		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano, Dollars: p.Request.Dollars})
 	}
-	if p.WebSearch.Set && u.WebSearches.N > 0 {
-		dst = append(dst, Line{Kind: KindWebSearch, Quantity: u.WebSearches.N, Price: p.WebSearch.Nano, Dollars: p.WebSearch.Dollars})
-	}
-	if p.ImageOutputEach.Set && u.Images.N > 0 {
-		dst = append(dst, Line{Kind: KindImage, Quantity: u.Images.N, Price: p.ImageOutputEach.Nano, Dollars: p.ImageOutputEach.Dollars})
-	}
-	for i := 1; i < len(hosted); i++ { // searches have their place above
-		if h, price := &hosted[i], hosted[i].price(p); price.Set && h.count(u).N > 0 {
-			dst = append(dst, Line{Kind: h.kind, Quantity: h.count(u).N, Price: price.Nano, Dollars: price.Dollars})
+	for _, k := range counted {
+		if price, n := kinds[k].own(p), kinds[k].count(u).N; price.Set && n > 0 {
+			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}
 	return dst
 }
 
-// hosted are the tools that providers run: what a call of each is counted and charged as.
+// appendWhole appends the lines of the prompt or of the answer, and of its parts.
+func appendWhole(dst []Line, u *Usage, p *catalog.Prices, whole Kind) []Line {
+	w := part{left: kinds[whole].count(u).N, price: *kinds[whole].own(p)}
+	at := len(dst)
+	dst = w.reserve(dst, whole)
+	for _, k := range partsOf[whole] {
+		if n := *kinds[k].count(u); n.N > 0 {
+			dst = w.take(dst, k, n, kinds[k].charged(p))
+		}
+	}
+	return w.settle(dst, at)
+}
+
+// hosted are the tools that providers run.
 var hosted = [catalog.HostedTools]struct {
-	kind  Kind
-	paid  catalog.Paid
-	count func(*Usage) *Count
-	price func(*catalog.Prices) *money.Price
+	kind Kind
+	paid catalog.Paid
 }{
-	{KindWebSearch, catalog.PaidWebSearch, func(u *Usage) *Count { return &u.WebSearches }, func(p *catalog.Prices) *money.Price { return &p.WebSearch }},
-	{KindWebFetch, catalog.PaidWebFetch, func(u *Usage) *Count { return &u.WebFetches }, func(p *catalog.Prices) *money.Price { return &p.WebFetch }},
-	{KindFileSearch, catalog.PaidFileSearch, func(u *Usage) *Count { return &u.FileSearches }, func(p *catalog.Prices) *money.Price { return &p.FileSearch }},
-	{KindCodeExecution, catalog.PaidCodeExecution, func(u *Usage) *Count { return &u.Containers }, func(p *catalog.Prices) *money.Price { return &p.CodeExecution }},
-	{KindMCP, catalog.PaidMCP, func(u *Usage) *Count { return &u.MCPCalls }, func(p *catalog.Prices) *money.Price { return &p.MCP }},
+	{KindWebSearch, catalog.PaidWebSearch}, {KindWebFetch, catalog.PaidWebFetch}, {KindFileSearch, catalog.PaidFileSearch},
+	{KindCodeExecution, catalog.PaidCodeExecution}, {KindMCP, catalog.PaidMCP},
 }
 
 // Calls is how often each tool that the provider runs may be used, in the order of catalog.Paid.
@@ -82,14 +67,14 @@ type Calls [catalog.HostedTools]int64
 // Set makes the counts of u those of so many calls.
 func (c *Calls) Set(u *Usage) {
 	for i := range hosted {
-		*hosted[i].count(u) = Of(c[i])
+		*kinds[hosted[i].kind].count(u) = Of(c[i])
 	}
 }
 
 // Hosted are the counts of tools that the provider runs.
 func (u *Usage) Hosted() (c Calls) {
 	for i := range hosted {
-		c[i] = hosted[i].count(u).N
+		c[i] = kinds[hosted[i].kind].count(u).N
 	}
 	return c
 }
@@ -98,7 +83,7 @@ func (u *Usage) Hosted() (c Calls) {
 // reports fewer.
 func (c *Calls) Fill(u *Usage, final bool) {
 	for i := range hosted {
-		if count := hosted[i].count(u); !final || !count.Valid() {
+		if count := kinds[hosted[i].kind].count(u); !final || !count.Valid() {
 			*count = atLeast(*count, c[i])
 		}
 	}
@@ -108,7 +93,7 @@ func (c *Calls) Fill(u *Usage, final bool) {
 func (u *Usage) Only(paid catalog.Paid) {
 	for i := range hosted {
 		if h := &hosted[i]; h.kind != KindWebSearch && paid&h.paid == 0 { // some models search unasked
-			*h.count(u) = Count{}
+			*kinds[h.kind].count(u) = Count{}
 		}
 	}
 }
@@ -127,18 +112,9 @@ func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 // appendTariff is AppendLines for what is charged by more than tokens.
 func appendTariff(dst []Line, u *Usage, t *catalog.Tariff) []Line {
 	dst = AppendLines(dst, u, &t.Prices)
-	for _, x := range [...]struct {
-		kind     Kind
-		price    money.Price
-		quantity int64
-	}{
-		{KindAudio, t.Minute, u.Millis.N},
-		{KindCharacters, t.Characters, u.Characters.N},
-		{KindMegapixel, t.Megapixel, u.Kilopixels.N},
-		{KindVideo, t.Second, u.Seconds.N},
-	} {
-		if x.price.Set && x.quantity > 0 {
-			dst = append(dst, Line{Kind: x.kind, Quantity: x.quantity, Price: x.price.Nano, Dollars: x.price.Dollars})
+	for _, k := range metered {
+		if price, n := kinds[k].at(t), kinds[k].count(u).N; price.Set && n > 0 {
+			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}
 	return dst
@@ -228,42 +204,6 @@ func (l Line) AppendAmount(b []byte) []byte {
 	l.addTo(&sum)
 	return sum.Append(b)
 }
-
-// kinds reports what each kind is called, what its price is for, and whether it belongs to the prompt.
-var kinds = [...]struct {
-	name, unit string
-	each       bool // the price is for one, not for a thousand
-	prompt     bool
-}{
-	KindPrompt:       {name: "prompt", unit: tokens, prompt: true},
-	KindCacheRead:    {name: "cache_read", unit: tokens, prompt: true},
-	KindCacheWrite:   {name: "cache_write", unit: tokens, prompt: true},
-	KindCacheWrite1h: {name: "cache_write_1h", unit: tokens, prompt: true},
-	KindPromptAudio:  {name: "prompt_audio", unit: tokens, prompt: true},
-	KindPromptImage:  {name: "prompt_image", unit: tokens, prompt: true},
-	KindCompletion:   {name: "completion", unit: tokens},
-	KindReasoning:    {name: "reasoning", unit: tokens},
-	KindOutputAudio:  {name: "output_audio", unit: tokens},
-	KindOutputImage:  {name: "output_image", unit: tokens},
-	KindRequest:      {name: "request", unit: "request", each: true},
-	KindWebSearch:    {name: "web_search", unit: "search", each: true},
-	KindImage:        {name: "image", unit: "image", each: true},
-	KindMinute:       {name: "audio_minutes", unit: "minute", prompt: true},
-	KindCharacters:   {name: "characters", unit: "1k_characters", prompt: true},
-	KindMegapixel:    {name: "megapixels", unit: "megapixel"},
-	KindVideo:        {name: "video_seconds", unit: "second", each: true},
-
-	KindWebFetch:      {name: "web_fetch", unit: "call", each: true},
-	KindFileSearch:    {name: "file_search", unit: "call", each: true},
-	KindCodeExecution: {name: "code_execution", unit: "container", each: true},
-	KindMCP:           {name: "mcp", unit: "call", each: true},
-	KindAudio:         {name: "audio_milliseconds", unit: "minute", prompt: true},
-}
-
-const tokens = "1k_tokens"
-
-// maxLines is the most lines that a cost can have: one of each kind.
-const maxLines = len(kinds) - 1
 
 // String is the word for the kind in JSON, such as "cache_read"; "" for a number that is no kind.
 func (k Kind) String() string {

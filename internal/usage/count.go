@@ -56,16 +56,40 @@ func atLeast(c Count, n int64) Count {
 // of one kind may be cached, so it is bounded by the whole prompt alone.
 func (u *Usage) fitParts() {
 	left := u.Prompt.N
-	for _, c := range [...]*Count{&u.CacheRead, &u.CacheWrite, &u.CacheWrite1h} {
-		fit(c, left)
-		left -= c.N
+	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
+		for _, k := range partsOf[whole] {
+			c := kinds[k].count(u)
+			if !kinds[k].cached {
+				fit(c, kinds[whole].count(u).N)
+				continue
+			}
+			fit(c, left)
+			left -= c.N
+		}
 	}
-	for _, c := range [...]*Count{&u.PromptAudio, &u.PromptImage, &u.PromptVideo} {
-		fit(c, u.Prompt.N)
+	fit(&u.PromptVideo, u.Prompt.N)
+	fit(&u.Accepted, u.Completion.N)
+	fit(&u.Rejected, u.Completion.N)
+}
+
+// Written is what was written to the provider's cache, for whatever time.
+func (u *Usage) Written() (sum Count) {
+	for _, k := range partsOf[KindPrompt] {
+		if kinds[k].written {
+			sum = Sum(sum, *kinds[k].count(u))
+		}
 	}
-	for _, c := range [...]*Count{&u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected} {
-		fit(c, u.Completion.N)
+	return sum
+}
+
+// AnyPart lets all of the prompt be cached, and all of the answer be reasoning: a bound for what an upstream may report.
+func (u *Usage) AnyPart() {
+	for _, k := range partsOf[KindPrompt] {
+		if kinds[k].cached {
+			*kinds[k].count(u) = u.Prompt
+		}
 	}
+	u.Reasoning = u.Completion
 }
 
 func fit(c *Count, whole int64) {

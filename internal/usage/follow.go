@@ -48,63 +48,18 @@ func Follow(u *Usage, lines []Line) string {
 
 // price is where a tariff has the price of lines of the kind, nil when there is no such kind.
 func (k Kind) price(t *catalog.Tariff) *money.Price {
-	switch k {
-	case KindPrompt:
-		return &t.Prompt
-	case KindCacheRead:
-		return &t.CacheRead
-	case KindCacheWrite:
-		return &t.CacheWrite
-	case KindCacheWrite1h:
-		return &t.CacheWrite1h
-	case KindPromptAudio:
-		return &t.Audio
-	case KindPromptImage:
-		return &t.Image
-	case KindCompletion:
-		return &t.Completion
-	case KindReasoning:
-		return &t.Reasoning
-	case KindOutputAudio:
-		return &t.AudioOutput
-	case KindOutputImage:
-		return &t.ImageOutput
-	case KindRequest:
-		return &t.Request
-	case KindImage:
-		return &t.ImageOutputEach
-	case KindAudio:
-		return &t.Minute
-	case KindCharacters:
-		return &t.Characters
-	case KindMegapixel:
-		return &t.Megapixel
-	case KindVideo:
-		return &t.Second
+	if int(k) >= len(kinds) || kinds[k].count == nil {
+		return nil
 	}
-	for i := range hosted {
-		if hosted[i].kind == k {
-			return hosted[i].price(&t.Prices)
-		}
-	}
-	return nil
+	return kinds[k].at(t)
 }
 
 // unkept is the count that lines of the kind are made of, where records did not always keep it, and else nil.
 func (u *Usage) unkept(k Kind) *Count {
-	switch k {
-	case KindRequest:
-		return &u.Requests
-	case KindAudio:
-		return &u.Millis
-	case KindCharacters:
-		return &u.Characters
-	case KindMegapixel:
-		return &u.Kilopixels
-	case KindVideo:
-		return &u.Seconds
+	if !kinds[k].late {
+		return nil
 	}
-	return nil
+	return kinds[k].count(u)
 }
 
 // PriceOf is the ruble price of lines like l at a rate, as it follows from their price in dollars.

@@ -2,6 +2,11 @@
 // Both the client's view and the bill read the same struct; a count that nobody reported differs from zero.
 package usage
 
+import (
+	"weir/internal/catalog"
+	"weir/internal/money"
+)
+
 // Count is a number of something that was reported, or not.
 type Count struct {
 	N        int64
@@ -104,7 +109,125 @@ const (
 	KindFileSearch
 	KindCodeExecution
 	KindMCP
+
+	endOfKinds
 )
+
+// kind is what the package knows of a kind of lines. A new price needs a row here, one in catalog.PriceKinds, and a count in Usage.
+type kind struct {
+	name, unit string
+	each       bool // the price is for one, not for a thousand
+	prompt     bool // it belongs to the prompt
+	part       Kind // KindPrompt or KindCompletion: the tokens are a part of it
+	cached     bool // of Prompt: read from a cache or written to one; the others overlap with these
+	written    bool // of Prompt: written to a cache
+	late       bool // records have not always kept the count
+
+	listed string // catalog.PriceKind.Name, "" when the price is one of a tariff only
+	count  func(*Usage) *Count
+	when   func(*Ask, *catalog.Endpoint) bool   // of parts: whether a call can consume some
+	tariff func(*catalog.Tariff) *money.Price   // where listed is ""
+	falls  []func(*catalog.Prices) *money.Price // made of listed: the price of its own, and those that the tokens fall to, without the whole's
+}
+
+const tokens = "1k_tokens"
+
+func always(*Ask, *catalog.Endpoint) bool { return true }
+
+// kinds is the one table of what can be charged for.
+var kinds = complete([...]kind{
+	KindPrompt:     {name: "prompt", unit: tokens, prompt: true, listed: "prompt", count: func(u *Usage) *Count { return &u.Prompt }},
+	KindCacheRead:  {name: "cache_read", unit: tokens, prompt: true, part: KindPrompt, cached: true, listed: "cache_read", count: func(u *Usage) *Count { return &u.CacheRead }, when: always},
+	KindCacheWrite: {name: "cache_write", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write", count: func(u *Usage) *Count { return &u.CacheWrite }, when: always},
+	KindCacheWrite1h: {name: "cache_write_1h", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write_1h", count: func(u *Usage) *Count { return &u.CacheWrite1h },
+		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.LongCache }},
+	KindPromptAudio: {name: "prompt_audio", unit: tokens, prompt: true, part: KindPrompt, listed: "audio", count: func(u *Usage) *Count { return &u.PromptAudio },
+		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.In&(catalog.Audio|catalog.Video) != 0 }},
+	KindPromptImage: {name: "prompt_image", unit: tokens, prompt: true, part: KindPrompt, listed: "image", count: func(u *Usage) *Count { return &u.PromptImage },
+		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.In&^catalog.Text != 0 }},
+
+	KindCompletion: {name: "completion", unit: tokens, listed: "completion", count: func(u *Usage) *Count { return &u.Completion }},
+	KindReasoning:  {name: "reasoning", unit: tokens, part: KindCompletion, listed: "reasoning", count: func(u *Usage) *Count { return &u.Reasoning }, when: always},
+	KindOutputAudio: {name: "output_audio", unit: tokens, part: KindCompletion, listed: "audio_output", count: func(u *Usage) *Count { return &u.OutputAudio },
+		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.Out&catalog.Audio != 0 }},
+	KindOutputImage: {name: "output_image", unit: tokens, part: KindCompletion, listed: "image_output", count: func(u *Usage) *Count { return &u.OutputImage },
+		when: func(a *Ask, ep *catalog.Endpoint) bool { return (a.Out|ep.Output)&catalog.Image != 0 }}, // some models draw without being asked
+
+	KindRequest:       {name: "request", unit: "request", each: true, late: true, listed: "request", count: func(u *Usage) *Count { return &u.Requests }},
+	KindWebSearch:     {name: "web_search", unit: "search", each: true, listed: "web_search", count: func(u *Usage) *Count { return &u.WebSearches }},
+	KindImage:         {name: "image", unit: "image", each: true, listed: "image_output_each", count: func(u *Usage) *Count { return &u.Images }},
+	KindWebFetch:      {name: "web_fetch", unit: "call", each: true, listed: "web_fetch", count: func(u *Usage) *Count { return &u.WebFetches }},
+	KindFileSearch:    {name: "file_search", unit: "call", each: true, listed: "file_search", count: func(u *Usage) *Count { return &u.FileSearches }},
+	KindCodeExecution: {name: "code_execution", unit: "container", each: true, listed: "code_execution", count: func(u *Usage) *Count { return &u.Containers }},
+	KindMCP:           {name: "mcp", unit: "call", each: true, listed: "mcp", count: func(u *Usage) *Count { return &u.MCPCalls }},
+
+	KindMinute: {name: "audio_minutes", unit: "minute", prompt: true},
+	KindAudio: {name: "audio_milliseconds", unit: "minute", prompt: true, late: true, count: func(u *Usage) *Count { return &u.Millis },
+		tariff: func(t *catalog.Tariff) *money.Price { return &t.Minute }},
+	KindCharacters: {name: "characters", unit: "1k_characters", prompt: true, late: true, count: func(u *Usage) *Count { return &u.Characters },
+		tariff: func(t *catalog.Tariff) *money.Price { return &t.Characters }},
+	KindMegapixel: {name: "megapixels", unit: "megapixel", late: true, count: func(u *Usage) *Count { return &u.Kilopixels },
+		tariff: func(t *catalog.Tariff) *money.Price { return &t.Megapixel }},
+	KindVideo: {name: "video_seconds", unit: "second", each: true, late: true, count: func(u *Usage) *Count { return &u.Seconds },
+		tariff: func(t *catalog.Tariff) *money.Price { return &t.Second }},
+})
+
+// maxLines is the most lines that a cost can have: one of each kind.
+const maxLines = int(endOfKinds) - 1
+
+// complete finds the prices that the rows name.
+func complete(rows [maxLines + 1]kind) [maxLines + 1]kind {
+	for i := range rows {
+		for name := rows[i].listed; name != ""; {
+			price := catalog.PriceKindOf(name)
+			if len(rows[i].falls) == 0 || price.Else != "" { // a part that reaches its whole falls to that by being one
+				rows[i].falls = append(rows[i].falls, price.Of)
+			}
+			name = price.Else
+		}
+	}
+	return rows
+}
+
+// at is where a tariff has the price of the kind.
+func (k *kind) at(t *catalog.Tariff) *money.Price {
+	if k.tariff != nil {
+		return k.tariff(t)
+	}
+	return k.own(&t.Prices)
+}
+
+// own is the price of the kind alone.
+func (k *kind) own(p *catalog.Prices) *money.Price { return k.falls[0](p) }
+
+// charged is the price of a part; not Set where that is the whole's.
+func (k *kind) charged(p *catalog.Prices) money.Price {
+	for _, of := range k.falls {
+		if price := of(p); price.Set {
+			return *price
+		}
+	}
+	return money.Price{}
+}
+
+// partsOf has the parts of the prompt and of the answer, counted what has a count and a listed price and is no token, metered the rest.
+var (
+	partsOf = [...][]Kind{KindPrompt: having(func(k *kind) bool { return k.part == KindPrompt }), KindCompletion: having(func(k *kind) bool { return k.part == KindCompletion })}
+	counted = having(func(k *kind) bool { return k.listed != "" && k.unit != tokens && k.name != "request" })
+	metered = []Kind{KindAudio, KindCharacters, KindMegapixel, KindVideo}
+)
+
+func having(is func(*kind) bool) (list []Kind) {
+	for i := range kinds {
+		if is(&kinds[i]) {
+			list = append(list, Kind(i))
+		}
+	}
+	return list
+}
+
+// Cached reports whether the kind is prompt that was read from a cache or written to one.
+func (k Kind) Cached() bool { return int(k) < len(kinds) && kinds[k].cached }
 
 // Line is one part of a cost: quantity × price, before the one rounding of the whole.
 type Line struct {

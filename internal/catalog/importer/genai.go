@@ -114,8 +114,6 @@ func genaiAt(v []byte, day string) (at []byte, odd string) {
 // genaiName is our name of a price and the places by which it is shifted; "" for what has no place here.
 func genaiName(name, kind string, all []byte) (ours string, places int) {
 	switch name {
-	case "input_mtok":
-		return "prompt", 0
 	case "output_mtok":
 		switch {
 		case kind == catalog.TypeSpeech:
@@ -124,26 +122,15 @@ func genaiName(name, kind string, all []byte) (ours string, places int) {
 			return "image_output", 0
 		}
 		return "completion", 0
-	case "cache_read_mtok":
-		return "cache_read", 0
-	case "cache_write_mtok":
-		return "cache_write", 0
-	case "cache_write_1h_mtok":
-		return "cache_write_1h", 0
-	case "output_reasoning_mtok":
-		return "reasoning", 0
-	case "input_audio_mtok":
-		return "audio", 0
-	case "output_audio_mtok":
-		return "audio_output", 0
-	case "input_image_mtok":
-		return "image", 0
-	case "output_image_mtok":
-		return "image_output", 0
 	case "requests_kcount":
 		return "request", -3
 	case "web_searches_kcount":
 		return "web_search", -3
+	}
+	for i := range sourceNames {
+		if sourceNames[i].genai == name && name != "" {
+			return sourceNames[i].ours, 0
+		}
 	}
 	return "", 0
 }

@@ -93,16 +93,9 @@ func cutTier(name string) (rest, tier string) {
 // litellmPrices reads the prices whose names end in suffix.
 func litellmPrices(v []byte, kind, suffix string) prices {
 	p := prices{}
-	p.put("prompt", price(v, 6, "input_cost_per_token"+suffix))
-	p.put("completion", price(v, 6, "output_cost_per_token"+suffix))
-	p.putLesser("cache_read", price(v, 6, "cache_read_input_token_cost"+suffix))
-	p.putLesser("cache_write", price(v, 6, "cache_creation_input_token_cost"+suffix))
-	p.putLesser("cache_write_1h", price(v, 6, "cache_creation_input_token_cost_above_1hr"+suffix))
-	p.putLesser("reasoning", price(v, 6, "output_cost_per_reasoning_token"+suffix))
-	p.putLesser("audio", price(v, 6, "input_cost_per_audio_token"+suffix))
-	p.putLesser("audio_output", price(v, 6, "output_cost_per_audio_token"+suffix))
-	p.putLesser("image", price(v, 6, "input_cost_per_image_token"+suffix))
-	p.putLesser("image_output", price(v, 6, "output_cost_per_image_token"+suffix))
+	for i := range sourceNames {
+		p.putNamed(i, price(v, 6, sourceNames[i].litellm+suffix))
+	}
 	if suffix != "" {
 		return p
 	}

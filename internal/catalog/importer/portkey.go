@@ -67,16 +67,13 @@ func portkeyPrices(v []byte, kind string) prices {
 	p := prices{}
 	at := func(path ...string) string { return price(v, 4, append(path, "price")...) }
 	each := func(path ...string) string { return price(v, -2, append(path, "price")...) }
-	p.put("prompt", first(at("request_token"), at("request_text_token")))
-	p.put("completion", first(at("response_token"), at("response_text_token")))
-	p.putLesser("cache_read", first(at("cache_read_input_token"), at("cache_read_text_input_token")))
-	p.putLesser("cache_write", at("cache_write_input_token"))
-	p.putLesser("cache_write_1h", at("additional_units", "cache_write_1h"))
-	p.putLesser("reasoning", at("reasoning_token"))
-	p.putLesser("audio", at("request_audio_token"))
-	p.putLesser("audio_output", at("response_audio_token"))
-	p.putLesser("image", at("request_image_token"))
-	p.putLesser("image_output", first(at("response_image_token"), at("additional_units", "image_token")))
+	for i := range sourceNames {
+		text := ""
+		for _, path := range sourceNames[i].portkey {
+			text = first(text, at(path...))
+		}
+		p.putNamed(i, text)
+	}
 	p.putLesser("request", each("additional_units", "web_search_low_context")) // Perplexity: every answer begins with a search
 	if p["request"] == "" {
 		p.putLesser("web_search", each("additional_units", "web_search"))

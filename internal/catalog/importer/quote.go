@@ -193,22 +193,23 @@ func (q *quote) lesser(quotes []quote, row []string) {
 	}
 }
 
-// falls reports which price tokens fall to that have none of their own.
-var falls = map[string]string{"cache_write": "prompt", "cache_write_1h": "cache_write", "reasoning": "completion"}
-
 // hidden refuses a model of which some source says that it charges for more than what two sources agree on: falling back to the
 // main price, or to nothing, would be too low.
 func (q *quote) hidden(quotes []quote, writes bool) string {
 	names := []string{"reasoning"}
 	if writes {
-		names = append(names, "cache_write", "cache_write_1h")
+		for _, name := range catalog.PriceNames() {
+			if strings.HasPrefix(name, "cache_write") {
+				names = append(names, name)
+			}
+		}
 	}
 	for _, x := range quotes {
 		if x.base["request"] != "" && q.base["request"] == "" {
 			return "requests have a fee, but no two sources agree on how much"
 		}
 		for _, name := range names {
-			floor := cmp.Or(q.base[falls[name]], q.base["prompt"])
+			floor := cmp.Or(q.base[catalog.PriceKindOf(name).Else], q.base["prompt"])
 			if q.base[name] == "" && dearer(x.base[name], floor) {
 				return strings.ReplaceAll(name, "_", " ") + " costs extra, but no two sources agree on how much"
 			}
@@ -242,7 +243,9 @@ func (q *quote) thresholds(quotes []quote) (reason string) {
 		t := quote{base: prices{"prompt": at[0].base["prompt"], "completion": at[0].base["completion"]}}
 		t.lesser(at, row)
 		// what the base has would be inherited and be too low
-		for name, fallback := range map[string]string{"cache_read": "prompt", "cache_write": "prompt", "cache_write_1h": "prompt", "reasoning": "completion", "audio": "prompt"} {
+		for i := range sourceNames {
+			name := sourceNames[i].ours
+			fallback := wholeOf(name)
 			if q.base[name] != "" && t.base[name] == "" && !dearer(q.base[name], t.base[fallback]) {
 				t.base[name] = t.base[fallback]
 			}

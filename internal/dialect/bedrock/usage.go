@@ -28,7 +28,7 @@ func readUsage(v []byte) *usage.Usage {
 		return nil
 	}
 	if u.CacheWrite1h.Reported {
-		written.N = max(written.N, usage.Sum(u.CacheWrite, u.CacheWrite1h).N)
+		written.N = max(written.N, u.Written().N)
 		u.CacheWrite = usage.Of(written.N - u.CacheWrite1h.N)
 	} else if written.Reported {
 		u.CacheWrite = written

@@ -162,9 +162,9 @@ func (b *Books) rewrite(t *testing.T, generation string, change func(*record.Cal
 		{"UPDATE wallets SET charged = charged + $1 WHERE id = $2", []any{more, c.Wallet}},
 		{"UPDATE key_spend SET spent = spent + $1 WHERE key_id = $2", []any{more, c.Key}},
 		{"UPDATE usage_hourly SET cost = cost + $1, prompt = $2, cache_read = $3, cache_write = $4, completion = $5, reasoning = $6 WHERE model = $7",
-			[]any{more, u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N, u.Completion.N, u.Reasoning.N, c.Model}},
+			[]any{more, u.Prompt.N, u.CacheRead.N, u.Written().N, u.Completion.N, u.Reasoning.N, c.Model}},
 		{"UPDATE usage_daily SET cost = cost + $1, prompt = $2, cache_read = $3, cache_write = $4, completion = $5, reasoning = $6 WHERE model = $7",
-			[]any{more, u.Prompt.N, u.CacheRead.N, u.CacheWrite.N + u.CacheWrite1h.N, u.Completion.N, u.Reasoning.N, c.Model}},
+			[]any{more, u.Prompt.N, u.CacheRead.N, u.Written().N, u.Completion.N, u.Reasoning.N, c.Model}},
 		{"DELETE FROM ledger_chain", nil},
 		{"DELETE FROM ledger_head", nil},
 	} {

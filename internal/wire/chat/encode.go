@@ -9,7 +9,6 @@ import (
 	"weir/internal/completion"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
-	"weir/internal/usage"
 	"weir/internal/wire"
 )
 
@@ -86,7 +85,7 @@ func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	b = strconv.AppendInt(b, prompt+answer, 10)
 	b = append(b, ',')
 	b = wire.AppendCost(b, receipt)
-	written := usage.Count{N: max(u.CacheWrite.N, 0) + max(u.CacheWrite1h.N, 0), Reported: u.CacheWrite.Reported || u.CacheWrite1h.Reported}
+	written := u.Written()
 	b = wire.AppendFigures(b, "prompt_tokens_details", []wire.Figure{
 		{Name: "cached_tokens", Count: u.CacheRead, Required: true},
 		{Name: "cache_write_tokens", Count: written},

@@ -219,7 +219,7 @@ func (c *composer) stopReason() string {
 // appendUsage writes the usage as this wire counts it: what was cached stands beside input_tokens, not inside.
 func appendUsage(b []byte, r *relay.Receipt) []byte {
 	u := &r.Usage
-	written := u.CacheWrite.N + u.CacheWrite1h.N
+	written := u.Written().N
 	b = append(b, `{"input_tokens":`...)
 	b = strconv.AppendInt(b, max(u.Prompt.N-u.CacheRead.N-written, 0), 10)
 	b = append(b, `,"cache_creation_input_tokens":`...)

@@ -711,7 +711,7 @@ func appendUsage(b []byte, r *relay.Receipt) []byte {
 	b = append(b, `,"input_tokens_details":{`...)
 	number("cached_tokens", u.CacheRead.N)
 	b = append(b, ',')
-	number("cache_write_tokens", u.CacheWrite.N+u.CacheWrite1h.N)
+	number("cache_write_tokens", u.Written().N)
 	b = append(b, "},"...)
 	number("output_tokens", u.Completion.N)
 	b = append(b, `,"output_tokens_details":{`...)

@@ -1,0 +1,23 @@
+package config_test
+
+import (
+	"reflect"
+	"testing"
+
+	"weir/internal/catalog"
+	"weir/internal/config"
+)
+
+// The configuration has a field for each price that an endpoint can have.
+func TestPricesOfTheCatalog(t *testing.T) {
+	t.Parallel()
+	fields := map[string]bool{}
+	for _, f := range reflect.VisibleFields(reflect.TypeFor[config.Prices]()) {
+		fields[f.Tag.Get("yaml")] = true
+	}
+	for _, name := range catalog.PriceNames() {
+		if !fields[name] {
+			t.Errorf("config.Prices has no field for %s", name)
+		}
+	}
+}
