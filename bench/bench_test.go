@@ -73,8 +73,8 @@ func TestLoadCountsWhatTheMockAnswers(t *testing.T) {
 	}
 }
 
-// TestLoadSeesWhatIsWrong returns bad answers of every kind, and requires that each is counted.
-func TestLoadSeesWhatIsWrong(t *testing.T) {
+// TestLoadCountsBadAnswers returns bad answers of every kind, and requires that each is counted.
+func TestLoadCountsBadAnswers(t *testing.T) {
 	t.Parallel()
 	const stream = "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\nTransfer-Encoding: chunked\r\n\r\n"
 	frame := "data: @" + strings.Repeat("1", stampDigits) + " word\n\n"

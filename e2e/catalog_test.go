@@ -214,7 +214,7 @@ func TestRouteIsExplainedBeforeAndAfter(t *testing.T) {
 	}
 }
 
-func TestRouteExplainedWhenNobodyIsLeft(t *testing.T) {
+func TestRouteExplainedWithoutCandidates(t *testing.T) {
 	t.Parallel()
 	client := theDemo.client(t)
 	var reported struct{ Data explanation }

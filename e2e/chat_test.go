@@ -35,7 +35,7 @@ func TestPlainAnswer(t *testing.T) {
 		t.Errorf("usage does not add up: %s", u.RawJSON())
 	}
 	if costOf(t, u) <= 0 || u.JSON.ExtraFields["currency"].Raw() != `"RUB"` {
-		t.Errorf("usage tells no price in rubles: %s", u.RawJSON())
+		t.Errorf("usage has no cost in rubles: %s", u.RawJSON())
 	}
 	if got := raw.Header.Get("Content-Type"); got != "application/json; charset=utf-8" {
 		t.Errorf("Content-Type is %q", got)
@@ -95,7 +95,7 @@ func TestStreamEqualsPlain(t *testing.T) {
 			t.Errorf("a chunk differs from the first in id, model or time: %s", c.RawJSON())
 		}
 		if len(c.Choices) != 1 {
-			t.Errorf("nobody asked for a chunk without choices: %s", c.RawJSON())
+			t.Errorf("unrequested chunk without choices: %s", c.RawJSON())
 		}
 	}
 	last := chunks[len(chunks)-1]
@@ -160,7 +160,7 @@ func TestLogprobs(t *testing.T) {
 
 	without := complete(t, client, ask("sim/chat", "Name a stone."))
 	if raw := without.Choices[0].JSON.Logprobs.Raw(); raw != "null" {
-		t.Errorf("logprobs is %q when nobody asked, want null", raw)
+		t.Errorf("unrequested logprobs are %q, want null", raw)
 	}
 }
 

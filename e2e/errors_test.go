@@ -45,7 +45,7 @@ func TestNoKey(t *testing.T) {
 	}
 }
 
-func TestManagementKeyMayNotAsk(t *testing.T) {
+func TestManagementKeyCannotCallModels(t *testing.T) {
 	t.Parallel()
 	_, err := theDemo.client(t, withKey(theDemo.ManagementKey)).Chat.Completions.New(t.Context(), ask("sim/chat", "Hello."))
 	refused(t, err, 403, "permission_denied")

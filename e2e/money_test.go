@@ -176,7 +176,7 @@ func TestActivity(t *testing.T) {
 	}
 }
 
-func TestGenerationOfNobody(t *testing.T) {
+func TestUnknownGeneration(t *testing.T) {
 	t.Parallel()
 	client := theDemo.client(t)
 	var none generation

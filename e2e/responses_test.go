@@ -58,7 +58,7 @@ func TestResponse(t *testing.T) {
 		t.Errorf("%s", whole.RawJSON())
 	}
 	if field := whole.Usage.JSON.ExtraFields["cost"]; nanos(t, field.Raw()) <= 0 {
-		t.Errorf("usage tells no price: %s", whole.Usage.RawJSON())
+		t.Errorf("usage has no cost: %s", whole.Usage.RawJSON())
 	}
 	events, last := listen(t, client, params)
 	said := ""

@@ -64,7 +64,7 @@ func checkCalls(t *testing.T, name string, choice openai.ChatCompletionChoice, w
 				t.Errorf("%s: town is %v", name, arguments["town"])
 			}
 		default:
-			t.Errorf("%s: nobody offered a tool %q", name, call.Function.Name)
+			t.Errorf("%s: unknown tool %q", name, call.Function.Name)
 		}
 	}
 }

@@ -63,7 +63,7 @@ func downloads(t testing.TB, keep string, clients int, bytes int64) (before, pea
 }
 
 // Fifty concurrent downloads take some buffers each in the gateway's memory, never a whole video.
-func TestVideoDownloadsStayFlat(t *testing.T) {
+func TestVideoDownloadsUseLittleMemory(t *testing.T) {
 	for _, keep := range []string{"provider", "folder"} {
 		t.Run(keep, func(t *testing.T) {
 			const clients, bytes = 50, 20 << 20

@@ -158,11 +158,11 @@ func TestHostileFiles(t *testing.T) {
 		t.Fatalf("the gateway ended: %v\n%s", s.err, s.stderr)
 	}
 	if n := childTime(t, pid); n == 0 {
-		t.Error("no file was read in a process of its own")
+		t.Error("no file was read in a child process")
 	}
 	peak := procField(t, pid, "VmHWM")
 	if peak > mostResident {
 		t.Errorf("the gateway has taken %d KiB", peak)
 	}
-	t.Logf("%d files, %d calls of another user beside them, %d MiB at most", len(files), calls, peak>>10)
+	t.Logf("%d files, %d concurrent calls of another user, %d MiB at most", len(files), calls, peak>>10)
 }

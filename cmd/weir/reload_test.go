@@ -147,7 +147,7 @@ func (s *site) price(t *testing.T) string {
 }
 
 // A running node soon refuses a key that was disabled, or whose user was disabled. When it is enabled again, the node accepts it.
-func TestDisableBesideNode(t *testing.T) {
+func TestDisableWhileTheNodeRuns(t *testing.T) {
 	t.Parallel()
 	s := startSite(t, settings{price: "0.4"})
 	opens := func() bool {

@@ -14,7 +14,7 @@ import (
 
 // A charge that was set aside is reported by /readyz, which stays ready, and by a metric, until an operator has decided and the node has
 // restarted.
-func TestWhatIsSetAsideIsReported(t *testing.T) {
+func TestSetAsideChargesAreReported(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) {
 		s.Server.AdminListen = "127.0.0.1:0"

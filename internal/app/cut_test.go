@@ -123,7 +123,7 @@ func lies(tokens int64) func(string) string {
 }
 
 // Each implausible report is counted, but not each is logged: the first one is logged at once, later ones as a number.
-func TestDoubtfulReportsFillNoLog(t *testing.T) {
+func TestImplausibleReportsDoNotFillTheLog(t *testing.T) {
 	t.Parallel()
 	const calls, line = 25, "a provider reported implausible usage"
 	clock := &slowClock{now: time.Now()}
@@ -151,7 +151,7 @@ func TestDoubtfulReportsFillNoLog(t *testing.T) {
 }
 
 // A last report of more than the call can have used, or of far less than was delivered, is charged up to a limit, and marked.
-func TestDoubtfulReports(t *testing.T) {
+func TestImplausibleReports(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		doubt string

@@ -286,7 +286,7 @@ func (gw *gateway) withDefaults(t *testing.T, ofKey, ofAccount string) *account 
 }
 
 // Fields for the gateway reach no provider, on any route.
-func TestGatewayFieldsStayHere(t *testing.T) {
+func TestGatewayFieldsAreNotForwarded(t *testing.T) {
 	t.Parallel()
 	w := startWitness(t)
 	for i := range w.outlets {

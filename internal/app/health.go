@@ -34,7 +34,7 @@ func (g *Gateway) recall(now func() time.Time) {
 		err = g.health.Restore(saved)
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		g.slog.Warn("what was known of providers' health cannot be read; it will be learned anew", "error", err)
+		g.slog.Warn("the saved health of providers cannot be read and is ignored", "error", err)
 	}
 }
 

@@ -164,7 +164,7 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 }
 
 // If no provider works, clients get an error at once, with Retry-After. When the providers are back, so is the service, within a second.
-func TestNobodyServes(t *testing.T) {
+func TestAllProvidersDown(t *testing.T) {
 	t.Parallel()
 	x := startTrio(t)
 	a := x.newAccount(t)

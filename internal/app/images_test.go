@@ -439,7 +439,7 @@ func TestNoImage(t *testing.T) {
 }
 
 // If a client leaves while the provider's queue is working, the request is cancelled and not charged.
-func TestImageTakenBack(t *testing.T) {
+func TestImageIsCancelled(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, func(s *setup) { declarePainters(t, &s.Declared, painters) })
 	a := gw.newAccount(t)

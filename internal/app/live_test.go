@@ -77,7 +77,7 @@ func TestPricesOfCallsInFlight(t *testing.T) {
 }
 
 // A node applies a change that another process made in the store within the promised seconds.
-func TestChangesOfOthers(t *testing.T) {
+func TestChangesOfOtherProcesses(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
 	other, err := gw.node.Office().Editor(config.Default())

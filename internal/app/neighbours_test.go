@@ -60,7 +60,7 @@ func TestNeighbours(t *testing.T) {
 			loud := other.beside(t, calls, n.use)
 			stop()
 			if measure {
-				t.Logf("%-40s p99 alone %8v, beside the other %8v: %.1f", n.resource, quiet, loud, float64(loud)/float64(quiet))
+				t.Logf("%-40s p99 alone %8v, with the other user %8v: %.1f", n.resource, quiet, loud, float64(loud)/float64(quiet))
 				if loud > 3*quiet {
 					t.Errorf("%s: p99 grew from %v to %v", n.resource, quiet, loud)
 				}

@@ -94,7 +94,7 @@ func TestUnpricedIsRefused(t *testing.T) {
 
 // A service tier that no endpoint has is handled the same in every style: the endpoint serves, and is not asked for a tier that would cost
 // more.
-func TestTierThatNobodyHas(t *testing.T) {
+func TestMissingTier(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, unpriced)
 	a := c.newAccount(t)
@@ -118,7 +118,7 @@ func TestTierThatNobodyHas(t *testing.T) {
 }
 
 // A request skips an endpoint without a price for one that has it, and the explanation says so.
-func TestPricedIsFound(t *testing.T) {
+func TestPricedEndpointIsChosen(t *testing.T) {
 	t.Parallel()
 	c := startConformer(t, func(s *setup) {
 		unpriced(s)

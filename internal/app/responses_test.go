@@ -165,7 +165,7 @@ func callOf(t *testing.T, response object) string {
 }
 
 // Reasoning that is hidden from the client is still sent back to the provider.
-func TestReasoningComesBack(t *testing.T) {
+func TestReasoningIsSentBack(t *testing.T) {
 	t.Parallel()
 	tk := startTalker(t)
 	account := tk.newAccount(t)

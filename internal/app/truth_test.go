@@ -72,7 +72,7 @@ func (a *account) wantReported(t *testing.T, is reported) {
 }
 
 // When an answer has ended, balance, record and key agree at once with the cost that it reported.
-func TestTruthAtOnce(t *testing.T) {
+func TestCostsAgreeAtOnce(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t)
 	a := gw.newAccount(t)
@@ -95,7 +95,7 @@ func TestTruthAtOnce(t *testing.T) {
 }
 
 // The same holds for many concurrent clients, and for the totals of their user, by day and by model.
-func TestTruthTogether(t *testing.T) {
+func TestCostsAgreeUnderLoad(t *testing.T) {
 	t.Parallel()
 	const clients, calls = 8, 25
 	gw := startGateway(t)

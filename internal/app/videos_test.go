@@ -434,7 +434,7 @@ func TestVideosWithoutDatabase(t *testing.T) {
 }
 
 // Jobs are visible only to their user: for others their ids are unknown.
-func TestVideosOfOthers(t *testing.T) {
+func TestVideosOfOtherUsers(t *testing.T) {
 	t.Parallel()
 	gw := startGateway(t, videos(t, "", map[string]string{"film/works": "video", "film/never": "video@job=never"}))
 	owner, other := gw.newAccount(t), gw.newAccount(t)
@@ -445,7 +445,7 @@ func TestVideosOfOthers(t *testing.T) {
 			got := other.do(t, c.method, "/v1/videos/"+id+c.path, nil)
 			got.wantWord(t, http.StatusNotFound, "not_found")
 			if unknown := other.do(t, c.method, "/v1/videos/vj_unknown"+c.path, nil); len(unknown.body) != len(got.body) {
-				t.Errorf("an unknown id is told apart: %s\n%s", got.body, unknown.body)
+				t.Errorf("the answer for an unknown id differs: %s\n%s", got.body, unknown.body)
 			}
 		}
 	}

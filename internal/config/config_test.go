@@ -80,7 +80,7 @@ func TestExampleShowsTheDefaults(t *testing.T) {
 	}
 }
 
-func TestExampleIsValidWithEverythingSwitchedOn(t *testing.T) {
+func TestExampleIsValidWithAllSettingsActive(t *testing.T) {
 	t.Parallel()
 	_, full := example(t)
 	c, err := config.Load(write(t, full), env("LOCAL_API_KEY", "k1", "OPENAI_API_KEY", "k2"), nil)
@@ -257,7 +257,7 @@ func TestErrors(t *testing.T) {
 				t.Fatalf("error is %v\nwant %s", err, c.want)
 			}
 			if strings.Contains(err.Error(), "geheim") {
-				t.Errorf("the error tells a password: %v", err)
+				t.Errorf("the error contains a password: %v", err)
 			}
 		})
 	}
@@ -417,7 +417,7 @@ providers:
 	}
 }
 
-func TestBuiltinProvidersSwitchThemselvesOn(t *testing.T) {
+func TestKeysEnableBuiltinProviders(t *testing.T) {
 	t.Parallel()
 	on := env("OPENAI_API_KEY", "k1", "GROQ_API_KEY", "k2", "XAI_API_KEY", "")
 	for _, c := range []struct {
@@ -457,7 +457,7 @@ func TestBuiltinProvidersSwitchThemselvesOn(t *testing.T) {
 	}
 }
 
-func TestOwnDescriptionBeatsTheBuiltinOne(t *testing.T) {
+func TestDeclaredModelOverridesBuiltinOne(t *testing.T) {
 	t.Parallel()
 	on := env("OPENAI_API_KEY", "k1")
 	cfg, err := config.Load(write(t, "models: [{id: openai/gpt-4o, name: House model}]"), on, nil)

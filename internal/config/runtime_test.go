@@ -43,15 +43,15 @@ func TestRing(t *testing.T) {
 		keys    bool
 		fails   string
 	}{
-		"none":              {config.Sealing{}, nil, false, ""},
-		"an empty variable": {config.Sealing{}, variables{"WEIR_MASTER_KEY": ""}, false, ""},
-		"a variable":        {config.Sealing{}, variables{"WEIR_MASTER_KEY": fresh}, true, ""},
-		"a file":            {config.Sealing{MasterKeyFile: freshFile, PreviousKeyFiles: []string{oldFile}}, nil, true, ""},
-		"both":              {config.Sealing{MasterKeyFile: freshFile}, variables{"WEIR_MASTER_KEY": fresh}, false, "keep one"},
-		"others may read":   {config.Sealing{MasterKeyFile: open}, nil, false, "may be read by others"},
-		"no file":           {config.Sealing{MasterKeyFile: oldFile + "x"}, nil, false, "cannot be read"},
-		"a bad earlier one": {config.Sealing{MasterKeyFile: freshFile, PreviousKeyFiles: []string{open}}, nil, false, "previous_key_files"},
-		"no key":            {config.Sealing{}, variables{"WEIR_MASTER_KEY": "secret-of-nobody"}, false, "32 random bytes"},
+		"none":               {config.Sealing{}, nil, false, ""},
+		"an empty variable":  {config.Sealing{}, variables{"WEIR_MASTER_KEY": ""}, false, ""},
+		"a variable":         {config.Sealing{}, variables{"WEIR_MASTER_KEY": fresh}, true, ""},
+		"a file":             {config.Sealing{MasterKeyFile: freshFile, PreviousKeyFiles: []string{oldFile}}, nil, true, ""},
+		"both":               {config.Sealing{MasterKeyFile: freshFile}, variables{"WEIR_MASTER_KEY": fresh}, false, "keep one"},
+		"readable by others": {config.Sealing{MasterKeyFile: open}, nil, false, "may be read by others"},
+		"no file":            {config.Sealing{MasterKeyFile: oldFile + "x"}, nil, false, "cannot be read"},
+		"a bad earlier one":  {config.Sealing{MasterKeyFile: freshFile, PreviousKeyFiles: []string{open}}, nil, false, "previous_key_files"},
+		"no key":             {config.Sealing{}, variables{"WEIR_MASTER_KEY": "secret-of-nobody"}, false, "32 random bytes"},
 	} {
 		cfg := config.Default()
 		cfg.Sealing = c.sealing
@@ -60,7 +60,7 @@ func TestRing(t *testing.T) {
 			t.Errorf("%s: ready %t, %v", name, ring.Ready(), err)
 		}
 		if err != nil && strings.Contains(err.Error(), "secret-of-nobody") {
-			t.Errorf("%s: the error tells the key: %v", name, err)
+			t.Errorf("%s: the error contains the key: %v", name, err)
 		}
 	}
 }
@@ -80,7 +80,7 @@ func TestRateOfTheConfiguration(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := cfg.Rate(); got.RateAt != "" || got.MarginAt != "" || got.FromBank || got.RubPerUSD != "100" {
-		t.Errorf("the default is nobody's: %+v", got)
+		t.Errorf("wrong default: %+v", got)
 	}
 	for text, want := range map[string]string{"rate_source: bank": "not one of static, cbr", "cbr_url: http://www.cbr.ru/": "https://"} {
 		path := writeFile(t, "weir.yaml", "pricing: {"+text+"}\n", 0o600)

@@ -262,14 +262,14 @@ func TestNamesOfPrivateAddresses(t *testing.T) {
 		leads []string
 		want  string // dialled address; "": none
 	}{
-		"loopback":              {[]string{"127.0.0.1"}, ""},
-		"metadata":              {[]string{"169.254.169.254"}, ""},
-		"mapped loopback":       {[]string{"::ffff:127.0.0.1"}, ""},
-		"unique local":          {[]string{"fd00::1"}, ""},
-		"NAT64":                 {[]string{"64:ff9b::a00:1"}, ""},
-		"nothing":               {[]string{}, ""},
-		"private beside public": {[]string{"10.0.0.1", "93.184.215.14"}, "93.184.215.14:443"},
-		"mapped public":         {[]string{"::ffff:93.184.215.14"}, "93.184.215.14:443"},
+		"loopback":           {[]string{"127.0.0.1"}, ""},
+		"metadata":           {[]string{"169.254.169.254"}, ""},
+		"mapped loopback":    {[]string{"::ffff:127.0.0.1"}, ""},
+		"unique local":       {[]string{"fd00::1"}, ""},
+		"NAT64":              {[]string{"64:ff9b::a00:1"}, ""},
+		"nothing":            {[]string{}, ""},
+		"private and public": {[]string{"10.0.0.1", "93.184.215.14"}, "93.184.215.14:443"},
+		"mapped public":      {[]string{"::ffff:93.184.215.14"}, "93.184.215.14:443"},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -404,12 +404,12 @@ func TestCredentials(t *testing.T) {
 		url  string
 		want []string // "host path credential"
 	}{
-		"at home":                {"https://example.com/end", []string{"example.com /end key"}},
-		"elsewhere":              {"https://cdn.example.com/end", []string{"cdn.example.com /end "}},
-		"led elsewhere":          {"https://example.com/away", []string{"example.com /away key", "cdn.example.com /end "}},
-		"led around at home":     {"https://example.com/stay", []string{"example.com /stay key", "example.com /end key"}},
-		"led elsewhere and back": {"https://example.com/round", []string{"example.com /round key", "cdn.example.com /home ", "example.com /end "}},
-		"at another port":        {"https://example.com:80/end", []string{"example.com:80 /end "}},
+		"at home":                       {"https://example.com/end", []string{"example.com /end key"}},
+		"elsewhere":                     {"https://cdn.example.com/end", []string{"cdn.example.com /end "}},
+		"redirected elsewhere":          {"https://example.com/away", []string{"example.com /away key", "cdn.example.com /end "}},
+		"redirected at home":            {"https://example.com/stay", []string{"example.com /stay key", "example.com /end key"}},
+		"redirected elsewhere and back": {"https://example.com/round", []string{"example.com /round key", "cdn.example.com /home ", "example.com /end "}},
+		"at another port":               {"https://example.com:80/end", []string{"example.com:80 /end "}},
 	}
 	for name, c := range cases {
 		t.Run(name, func(t *testing.T) {
@@ -439,7 +439,7 @@ func TestCredentials(t *testing.T) {
 }
 
 // The operator's hosts, networks and origins of providers may have private addresses.
-func TestOperatorsLeave(t *testing.T) {
+func TestAllowedPrivateAddresses(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(file("inside"))
 	t.Cleanup(plain.Close)
@@ -453,15 +453,15 @@ func TestOperatorsLeave(t *testing.T) {
 		networks  []netip.Prefix
 		ok        bool
 	}{
-		"without leave":                   {url: plain.URL},
+		"not allowed":                     {url: plain.URL},
 		"a network":                       {url: plain.URL, networks: []netip.Prefix{loopback}, ok: true},
 		"another network":                 {url: plain.URL, networks: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8")}},
 		"a host":                          {url: "http://media.corp:" + port, hosts: []string{"media.corp"}, ok: true},
 		"localhost":                       {url: "http://localhost:" + port, hosts: []string{"localhost"}, ok: true},
 		"another host":                    {url: "http://media.corp:" + port, hosts: []string{"corp"}},
 		"a name in a network, and a port": {url: "http://media.corp:" + port, networks: []netip.Prefix{loopback}},
-		"where the provider is":           {url: plain.URL + "/v1/videos/1", home: plain.URL + "/v1", ok: true},
-		"beside where the provider is":    {url: plain.URL, home: "http://127.0.0.1:1/v1"},
+		"at the provider's origin":        {url: plain.URL + "/v1/videos/1", home: plain.URL + "/v1", ok: true},
+		"at another origin":               {url: plain.URL, home: "http://127.0.0.1:1/v1"},
 		"the provider with a user":        {url: "http://u@127.0.0.1:" + port, home: plain.URL},
 	}
 	for name, c := range cases {
@@ -479,7 +479,7 @@ func TestOperatorsLeave(t *testing.T) {
 }
 
 // Each list applies to one kind of address only: a host that a provider may name is not allowed for clients or callbacks.
-func TestEachListIsForItself(t *testing.T) {
+func TestAllowListsAreSeparate(t *testing.T) {
 	t.Parallel()
 	plain := httptest.NewServer(file("inside"))
 	t.Cleanup(plain.Close)
@@ -698,7 +698,7 @@ func TestBadRanges(t *testing.T) {
 	}
 }
 
-func TestNothingElseIsPassedOn(t *testing.T) {
+func TestOnlyListedHeadersAreSent(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, file("x"))
 	r, err := w.client(nil).Get(t.Context(), "https://example.com/", fetch.Limits{Header: http.Header{"Authorization": {"Bearer x"}, "Cookie": {"a=b"}, "X-Forwarded-For": {"1.2.3.4"}, "Accept": {"image/*"}}})

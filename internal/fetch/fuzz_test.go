@@ -25,7 +25,7 @@ func FuzzURL(f *testing.F) {
 			return
 		}
 		if s, to2, addr2, _ := fetch.Split(again); s != scheme || to2 != to || addr2 != addr {
-			t.Errorf("%q leads to %s, and written anew as %q to %s", raw, to, again, to2)
+			t.Errorf("%q has the target %s, and normalized to %q the target %s", raw, to, again, to2)
 		}
 		host := to[:strings.LastIndexByte(to, ':')]
 		for _, b := range []byte(host) {

@@ -254,7 +254,7 @@ func TestKeeper(t *testing.T) {
 		k.after(t, "then the feed works again, which is told", time.Hour, "82", 6, 4, 2)
 		k.change(func() {
 			if k.reported[1] != nil || k.reported[0] == nil {
-				t.Errorf("told %v", k.reported)
+				t.Errorf("reported %v", k.reported)
 			}
 		})
 		k.after(t, "a day later the same list says nothing new", 24*time.Hour, "82", 7, 4, 2)

@@ -149,7 +149,7 @@ func TestForeignFiles(t *testing.T) {
 	}
 }
 
-func TestLinksLeadNowhere(t *testing.T) {
+func TestLinksAreNotFollowed(t *testing.T) {
 	t.Parallel()
 	dir, other := t.TempDir(), t.TempDir()
 	f := openIn(t, dir)

@@ -119,7 +119,7 @@ func TestSweepLeavesOthers(t *testing.T) {
 	}
 }
 
-func TestStoreAway(t *testing.T) {
+func TestUnreachableStore(t *testing.T) {
 	t.Parallel()
 	s := newServer(t)
 	b := open(t, config(s.URL))
