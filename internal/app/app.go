@@ -152,7 +152,7 @@ func open(ctx context.Context, cfg config.Config, x extra) (g *Gateway, err erro
 	}
 	calls := relay.New(relay.Deps{
 		Upstream: g.upstream, Book: g.book, Tokens: tokenizer.Tokenizer{}, Shaper: plugin.New(tokenizer.Tokenizer{}, pdftext.Read, shapingConfig(cfg)), Observer: metrics, Gate: g.health, Status: statusOf,
-		Doubt: (&doubts{log: g.slog, now: now}).tell, Now: now, Rand: rand.Float64,
+		Doubt: (&doubts{log: g.slog, now: now}).report, Now: now, Rand: rand.Float64,
 	}, relayConfig(cfg))
 	g.named = idempotency.New(g.store, idempotencyConfig(cfg, g.store, g.book, g.slog))
 	g.named.Start()

@@ -91,17 +91,17 @@ func (s *said) wantText(t *testing.T, text, finish string) {
 }
 
 func showText(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("Вода \"течёт\"\n\\ \u2028 水")}})
+	s := p.mustAsk(t, &ask{model: p.model("echo"), turns: []turn{p.user("Вода \"течёт\"\n\\ \u2028 水")}})
 	s.wantText(t, "Вода \"течёт\"\n\\ \u2028 水 "+p.word, "stop")
 	if s.model != p.model("echo") || s.id == "" || s.notice != "" || s.reasoning != "" {
 		t.Errorf("%+v", s)
 	}
-	s = p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("First."), {role: "assistant", back: s.back}, p.user("Second.")}})
+	s = p.mustAsk(t, &ask{model: p.model("echo"), turns: []turn{p.user("First."), {role: "assistant", back: s.back}, p.user("Second.")}})
 	s.wantText(t, "Second. "+p.word, "stop")
 }
 
 func showSystem(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("chat"), system: "[[sim tokens=7]] Be brief.", turns: []turn{p.user("What is a weir?")}})
+	s := p.mustAsk(t, &ask{model: p.model("chat"), system: "[[sim tokens=7]] Be brief.", turns: []turn{p.user("What is a weir?")}})
 	if s.answer != 7 || s.text == "" {
 		t.Errorf("the instructions did not reach the model: %+v", s)
 	}
@@ -123,25 +123,25 @@ func (s *said) wantCall(t *testing.T, names ...string) {
 
 func showTools(t *testing.T, p *place) {
 	q := &ask{model: p.model("tools"), tools: []string{"weather", "river"}, turns: []turn{p.user("What is the weather there?")}}
-	s := p.hear(t, q)
+	s := p.mustAsk(t, q)
 	s.wantCall(t, "weather")
 	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow, -12"}}})
-	if s = p.hear(t, q); !strings.Contains(s.text, "weather: ") || !strings.Contains(s.text, "Snow, -12") || s.finish != "stop" {
+	if s = p.mustAsk(t, q); !strings.Contains(s.text, "weather: ") || !strings.Contains(s.text, "Snow, -12") || s.finish != "stop" {
 		t.Errorf("the result did not reach the model: %+v", s)
 	}
 	q.turns = q.turns[:1]
 	q.must = "-"
-	if s = p.hear(t, q); s.text == "" || len(s.calls) != 0 {
+	if s = p.mustAsk(t, q); s.text == "" || len(s.calls) != 0 {
 		t.Errorf("a forbidden call: %+v", s)
 	}
 	q.must, q.model = "*", p.model("echo") // this model calls a tool only if it must
-	if s = p.hear(t, q); p.dialect.name != "gigachat" {
+	if s = p.mustAsk(t, q); p.dialect.name != "gigachat" {
 		s.wantCall(t, "weather")
 	} else if s.notice == "" {
 		t.Errorf("no notice: %+v", s)
 	}
 	q.must = "river"
-	p.hear(t, q).wantCall(t, "river")
+	p.mustAsk(t, q).wantCall(t, "river")
 }
 
 func showParallelTools(t *testing.T, p *place) {
@@ -151,10 +151,10 @@ func showParallelTools(t *testing.T, p *place) {
 	}
 	names := []string{"weather", "river", "mill"}
 	q := &ask{model: p.model("tools"), tools: names, turns: []turn{p.user("Tell me of the place.")}}
-	s := p.hear(t, q)
+	s := p.mustAsk(t, q)
 	s.wantCall(t, names...)
 	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: backwards(s.calls)})
-	s = p.hear(t, q)
+	s = p.mustAsk(t, q)
 	for i, name := range names {
 		if !strings.Contains(s.text, fmt.Sprintf("%s: result %d", name, i)) {
 			t.Errorf("the result of %s is missing: %s", name, s.text)
@@ -162,7 +162,7 @@ func showParallelTools(t *testing.T, p *place) {
 	}
 	q.turns, q.serial = q.turns[:1], true
 	cannot := p.dialect.name == "gemini" || p.dialect.name == "bedrock"
-	if s = p.hear(t, q); (len(s.calls) != 1) != cannot || p.dialect.name == "gemini" && s.notice == "" {
+	if s = p.mustAsk(t, q); (len(s.calls) != 1) != cannot || p.dialect.name == "gemini" && s.notice == "" {
 		t.Errorf("%d calls where one was wanted", len(s.calls))
 	}
 }
@@ -179,13 +179,13 @@ func backwards(calls []called) (results []result) {
 func showCallsInTurn(t *testing.T, p *place) {
 	names := []string{"weather", "river", "mill"}
 	q := &ask{model: p.model("tools"), tools: names, turns: []turn{p.user("Tell me of the place.")}}
-	p.hear(t, q).wantCall(t, names[0])
+	p.mustAsk(t, q).wantCall(t, names[0])
 	var calls []called
 	for _, name := range names {
 		calls = append(calls, called{"call_" + name, name, `{"city":"Perm"}`})
 	}
 	q.turns = append(q.turns, turn{role: "assistant", calls: calls}, turn{role: "user", results: backwards(calls)})
-	if s := p.hear(t, q); !strings.Contains(s.text, "mill: ") || !strings.Contains(s.text, "result 2") { // the last step
+	if s := p.mustAsk(t, q); !strings.Contains(s.text, "mill: ") || !strings.Contains(s.text, "result 2") { // the last step
 		t.Errorf("%+v", s)
 	}
 	all := p.received()
@@ -202,11 +202,11 @@ func showCallsInTurn(t *testing.T, p *place) {
 
 func showToolImage(t *testing.T, p *place) {
 	q := &ask{model: p.model("vision"), tools: []string{"camera"}, must: "*", turns: []turn{p.user("Look.")}}
-	s := p.hear(t, q)
+	s := p.mustAsk(t, q)
 	s.wantCall(t, "camera")
 	q.must = "-"
 	q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Here it is.", image: true}}})
-	if s = p.hear(t, q); !strings.Contains(s.text, "image png 5x3") || s.finish != "stop" {
+	if s = p.mustAsk(t, q); !strings.Contains(s.text, "image png 5x3") || s.finish != "stop" {
 		t.Errorf("the image did not reach the model: %+v", s)
 	}
 }
@@ -216,7 +216,7 @@ func askSearch(p *place) *ask {
 }
 
 func showSearch(t *testing.T, p *place) {
-	s := p.hear(t, askSearch(p))
+	s := p.mustAsk(t, askSearch(p))
 	s.wantText(t, "What is new? "+p.word, "stop")
 	all := p.received()
 	if last := string(all[len(all)-1].body); s.notice != "" || !strings.Contains(last, "web_search") {
@@ -226,7 +226,7 @@ func showSearch(t *testing.T, p *place) {
 
 func showSchema(t *testing.T, p *place) {
 	schema := `{"type":"object","properties":{"city":{"type":"string","enum":["Perm"]},"mills":{"type":"integer","enum":[3]}},"required":["city","mills"],"additionalProperties":false}`
-	s := p.hear(t, &ask{model: p.model("chat"), schema: schema, turns: []turn{p.user("Answer in JSON.")}})
+	s := p.mustAsk(t, &ask{model: p.model("chat"), schema: schema, turns: []turn{p.user("Answer in JSON.")}})
 	got := decode[map[string]any](t, []byte(s.text))
 	if len(got) != 2 || got["city"] != "Perm" || fmt.Sprint(got["mills"]) != "3" || s.finish != "stop" {
 		t.Errorf("%+v", s)
@@ -234,7 +234,7 @@ func showSchema(t *testing.T, p *place) {
 }
 
 func showJSON(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("json"), json: true, turns: []turn{p.user("Answer in JSON.")}})
+	s := p.mustAsk(t, &ask{model: p.model("json"), json: true, turns: []turn{p.user("Answer in JSON.")}})
 	if got := decode[map[string]any](t, []byte(s.text)); got == nil || s.finish != "stop" || s.notice != "" {
 		t.Errorf("%+v", s)
 	}
@@ -247,12 +247,12 @@ func showJSON(t *testing.T, p *place) {
 
 func showReasoning(t *testing.T, p *place) {
 	q := &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why does water flow?")}}
-	s := p.hear(t, q)
+	s := p.mustAsk(t, q)
 	if !strings.HasPrefix(s.reasoning, "Let me think") || s.reasoned < 16 && p.counts() || s.text == "" || strings.Contains(s.text, "Let me think") || s.answer < 16 {
 		t.Errorf("%+v", s)
 	}
 	q.effort = "none"
-	s = p.hear(t, q)
+	s = p.mustAsk(t, q)
 	switch off := s.reasoning == "" && s.reasoned <= 0; p.dialect.name {
 	case "gemini":
 	case "gigachat":
@@ -274,19 +274,19 @@ func (p *place) counts() bool { return p.dialect.name != "bedrock" && p.dialect.
 func showSignatures(t *testing.T, p *place) {
 	q := &ask{model: p.model("reason"), effort: "low", tools: []string{"weather"}, turns: []turn{p.user("What is the weather?")}}
 	for step := range 2 { // the second step has the signatures of both
-		s := p.hear(t, q)
+		s := p.mustAsk(t, q)
 		s.wantCall(t, "weather")
 		if p.dialect.name != "openai" && len(s.signatures) == 0 || !strings.HasPrefix(s.reasoning, "Let me think") {
 			t.Fatalf("no reasoning, or no signature: %+v", s)
 		}
 		q.turns = append(q.turns, turn{role: "assistant", back: s.back}, turn{role: "user", results: []result{{id: s.calls[0].id, text: "Snow"}}})
-		after := p.hear(t, q)
+		after := p.mustAsk(t, q)
 		if !strings.Contains(after.text, "Snow") || after.notice != "" {
 			t.Errorf("%+v", after)
 		}
 		q.turns = append(q.turns, turn{role: "assistant", back: after.back}, p.user(fmt.Sprintf("And the weather tomorrow, %d?", step)))
 	}
-	p.hear(t, q)
+	p.mustAsk(t, q)
 	all := p.received()
 	last := string(all[len(all)-1].body)
 	if p.dialect.name == "openai" { // reasoning of this wire has no signatures, but is sent back
@@ -312,9 +312,9 @@ func (p *place) long() string {
 
 func (p *place) caching(t *testing.T, mark string) {
 	q := &ask{model: p.model("chat"), system: p.long(), mark: mark, turns: []turn{p.user("What is a weir?")}}
-	first := p.hear(t, q)
+	first := p.mustAsk(t, q)
 	q.turns = append(q.turns, turn{role: "assistant", back: first.back}, p.user("And a mill?"))
-	second := p.hear(t, q)
+	second := p.mustAsk(t, q)
 	marks := p.dialect.name == "anthropic" || p.dialect.name == "bedrock"
 	if first.read != 0 || (first.written > 1024) != marks || second.read < 1024 || second.written != 0 {
 		t.Errorf("first read %d, wrote %d; then read %d, wrote %d", first.read, first.written, second.read, second.written)
@@ -340,7 +340,7 @@ func askMedium(medium string) func(*place) *ask {
 
 func showMedium(medium, reported string) func(*testing.T, *place) {
 	return func(t *testing.T, p *place) {
-		s := p.hear(t, askMedium(medium)(p))
+		s := p.mustAsk(t, askMedium(medium)(p))
 		if all := p.received(); medium == "pdf" && p.dialect.name == "gigachat" {
 			if !strings.Contains(string(all[len(all)-1].body), "Water over stones") || s.text == "" {
 				t.Errorf("its text did not reach the model: %s", all[len(all)-1].body)
@@ -354,7 +354,7 @@ func showMedium(medium, reported string) func(*testing.T, *place) {
 }
 
 func showImage(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true})
+	s := p.mustAsk(t, &ask{model: p.model("image"), turns: []turn{p.user("Draw a weir.")}, images: true})
 	if s.images != 1 || s.text == "" {
 		t.Errorf("%d images: %+v", s.images, s)
 	}
@@ -370,21 +370,21 @@ func showImage(t *testing.T, p *place) {
 
 func showStopReasons(t *testing.T, p *place) {
 	for _, c := range []struct{ knob, finish string }{{"stop", "stop"}, {"length", "length"}, {"content_filter", "filter"}} {
-		s := p.hear(t, &ask{model: p.model("chat"), turns: []turn{p.user("[[sim finish=" + c.knob + "]] What is a weir?")}})
+		s := p.mustAsk(t, &ask{model: p.model("chat"), turns: []turn{p.user("[[sim finish=" + c.knob + "]] What is a weir?")}})
 		if s.finish != c.finish || s.native == "" {
 			t.Errorf("%s became %s, native %q", c.knob, s.finish, s.native)
 		}
 	}
-	p.hear(t, &ask{model: p.model("tools"), tools: []string{"weather"}, turns: []turn{p.user("How is it?")}}).wantCall(t, "weather")
+	p.mustAsk(t, &ask{model: p.model("tools"), tools: []string{"weather"}, turns: []turn{p.user("How is it?")}}).wantCall(t, "weather")
 }
 
 func showStopSequences(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user("Over the weir HALT and on")}, stop: []string{"HALT", "never"}})
+	s := p.mustAsk(t, &ask{model: p.model("echo"), turns: []turn{p.user("Over the weir HALT and on")}, stop: []string{"HALT", "never"}})
 	s.wantText(t, "Over the weir ", "stop")
 }
 
 func showMaxTokens(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{p.user(strings.Repeat("word ", 30))}, maxTokens: 17}) // the minimum of some providers is 16
+	s := p.mustAsk(t, &ask{model: p.model("echo"), turns: []turn{p.user(strings.Repeat("word ", 30))}, maxTokens: 17}) // the minimum of some providers is 16
 	s.wantText(t, strings.TrimSuffix(strings.Repeat("word ", 17), " "), "length")
 	if s.answer != 17 {
 		t.Errorf("%d tokens", s.answer)
@@ -392,11 +392,11 @@ func showMaxTokens(t *testing.T, p *place) {
 }
 
 func showUsage(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("echo"), turns: []turn{{role: "user", text: "alpha beta gamma"}}})
+	s := p.mustAsk(t, &ask{model: p.model("echo"), turns: []turn{{role: "user", text: "alpha beta gamma"}}})
 	if s.prompt != 10 || s.answer != 3 || s.read != 0 || s.written != 0 || s.reasoned > 0 { // 4 for the message, 3 at the end
 		t.Errorf("%+v", s)
 	}
-	reasoned := p.hear(t, &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why?")}})
+	reasoned := p.mustAsk(t, &ask{model: p.model("reason"), effort: "low", turns: []turn{p.user("Why?")}})
 	if reasoned.reasoned <= 0 && p.counts() {
 		t.Errorf("reasoning was not counted: %+v", reasoned)
 	}
@@ -411,7 +411,7 @@ func showStreaming(t *testing.T, p *place) {
 		{model: p.model("reason"), effort: "medium", turns: []turn{p.user("Why?")}},
 		{model: p.model("tools"), tools: []string{"weather", "river"}, turns: []turn{p.user("Tell me.")}},
 	} {
-		whole, stream := p.account.hear(t, p.style, q, false), p.account.hear(t, p.style, q, true)
+		whole, stream := p.account.mustAsk(t, p.style, q, false), p.account.mustAsk(t, p.style, q, true)
 		whole.id, stream.id = "", ""
 		whole.read, stream.read = 0, 0
 		for _, s := range []*said{whole, stream} {
@@ -435,7 +435,7 @@ func (s *said) comparable() *said {
 }
 
 func showPrefill(t *testing.T, p *place) {
-	s := p.hear(t, &ask{model: p.model("chat"), turns: []turn{p.user("What is a weir?"), {role: "assistant", text: "A weir is"}}})
+	s := p.mustAsk(t, &ask{model: p.model("chat"), turns: []turn{p.user("What is a weir?"), {role: "assistant", text: "A weir is"}}})
 	if s.text == "" || s.finish != "stop" {
 		t.Errorf("%+v", s)
 	}

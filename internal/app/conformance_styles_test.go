@@ -643,8 +643,8 @@ func (a *account) ask(t *testing.T, s style, q *ask, stream bool) *answer {
 	return a.send(t, http.MethodPost, s.path(), b, s.header())
 }
 
-// hear sends a request and reads its answer, which must succeed.
-func (a *account) hear(t *testing.T, s style, q *ask, stream bool) *said {
+// mustAsk sends a request and reads its answer, which must succeed.
+func (a *account) mustAsk(t *testing.T, s style, q *ask, stream bool) *said {
 	t.Helper()
 	got := a.ask(t, s, q, stream)
 	if got.status != http.StatusOK {

@@ -24,8 +24,8 @@ import (
 
 var update = flag.Bool("update", false, "write docs/conformance.md anew")
 
-// spoken is a dialect under test.
-type spoken struct {
+// testDialect is a dialect under test.
+type testDialect struct {
 	name string // the dialect's name in the catalog
 	base string // path on the simulator
 	wire string // name for readers; "" for a variant
@@ -36,7 +36,7 @@ type spoken struct {
 	tokens string // path that exchanges the credential for a token; "": none
 }
 
-var dialects = []spoken{
+var dialects = []testDialect{
 	{name: "openai", base: "/v1", wire: "chat completions"},
 	{name: "anthropic", wire: "messages"},
 	{name: "gemini", base: "/v1beta", wire: "generateContent"},
@@ -46,7 +46,7 @@ var dialects = []spoken{
 }
 
 // variants are providers whose wire differs from others of the same dialect.
-var variants = []spoken{
+var variants = []testDialect{
 	{name: "yandex", as: "openai", base: "/yandex/v1", id: "gpt://folder/", quirks: catalog.Quirks{AuthScheme: "Api-Key", SystemRole: true, MaxTokensField: "max_tokens"}},
 }
 
@@ -139,7 +139,7 @@ type place struct {
 	*conformer
 	*account
 	style   style
-	dialect *spoken
+	dialect *testDialect
 	word    string // appears only in the requests of this cell
 	stream  bool
 	before  money.Nano // what the account had spent before
@@ -154,10 +154,10 @@ func (p *place) spent(t *testing.T) money.Nano {
 // model returns the name of a persona on the cell's dialect.
 func (p *place) model(persona string) string { return p.dialect.name + "/" + persona }
 
-// hear sends a request and reads its answer, which must succeed.
-func (p *place) hear(t *testing.T, q *ask) *said {
+// mustAsk sends a request and reads its answer, which must succeed.
+func (p *place) mustAsk(t *testing.T, q *ask) *said {
 	t.Helper()
-	return p.account.hear(t, p.style, q, p.stream)
+	return p.account.mustAsk(t, p.style, q, p.stream)
 }
 
 // user returns a turn of the user.
@@ -292,7 +292,7 @@ func (f *feature) show(t *testing.T, at *place) {
 		at.wantNothingHeld(t)
 		return
 	case e.outcome == noticed:
-		if s := at.hear(t, f.ask(at)); !strings.HasPrefix(s.notice, e.kind) || s.text == "" {
+		if s := at.mustAsk(t, f.ask(at)); !strings.HasPrefix(s.notice, e.kind) || s.text == "" {
 			t.Errorf("notice %q of %+v", s.notice, s)
 		}
 		return

@@ -60,7 +60,7 @@ func TestMessagesBytesWithForeignThinking(t *testing.T) {
 	c := startConformer(t)
 	a := c.newAccount(t)
 	q := &ask{model: "gemini/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "K-foreign. How is the weather?"}}}
-	s := a.hear(t, messagesStyle{}, q, false)
+	s := a.mustAsk(t, messagesStyle{}, q, false)
 	s.wantCall(t, "weather")
 	back, err := json.Marshal(s.back)
 	if err != nil {
@@ -103,14 +103,14 @@ func TestConversationAcrossProviders(t *testing.T) {
 			var calls []called
 			names := []string{"openai", "anthropic", "gemini", "responses", "gigachat", "yandex"} // without Bedrock: it accepts signatures of Anthropic's wire, but the simulator does not
 			for n := range 20 {
-				on := spoken{name: names[(n*5+n/3)%len(names)]} // in varying order
+				on := testDialect{name: names[(n*5+n/3)%len(names)]} // in varying order
 				q.model = on.name + "/reason"
 				if calls == nil {
 					q.turns = append(q.turns, turn{role: "user", text: fmt.Sprintf("How is the weather on day %d?", n)})
 				} else {
 					q.turns = append(q.turns, turn{role: "user", results: []result{{id: calls[0].id, text: fmt.Sprintf("Snow of day %d", n)}}})
 				}
-				answered := a.hear(t, s, q, n%4 < 2)
+				answered := a.mustAsk(t, s, q, n%4 < 2)
 				c.wantSignatures(t, on.name, owned)
 				foreign := others(owned, on.name)
 				began := on.name == "anthropic" && calls != nil // another dialect began the turn; on the messages wire, reasoning cannot start in the middle of a turn
@@ -205,7 +205,7 @@ func TestReasoningRefused(t *testing.T) {
 					t.Parallel()
 					a := c.newAccount(t)
 					q := &ask{model: on + "/reason", effort: "low", tools: []string{"weather"}, turns: []turn{{role: "user", text: "How is it?"}}}
-					first := a.hear(t, s, q, stream)
+					first := a.mustAsk(t, s, q, stream)
 					first.wantCall(t, "weather")
 					q.model = on + "/chat" // whose signatures differ
 					q.turns = append(q.turns, turn{role: "assistant", back: first.back}, turn{role: "user", results: []result{{id: first.calls[0].id, text: "Snow"}}})

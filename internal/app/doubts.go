@@ -36,9 +36,9 @@ type doubted struct {
 	more int64
 }
 
-func (d *doubts) tell(c *record.Call) {
-	more, tell := d.count(doubtKey{c.Provider, c.Usage.Source &^ usage.Estimated})
-	if !tell {
+func (d *doubts) report(c *record.Call) {
+	more, due := d.count(doubtKey{c.Provider, c.Usage.Source &^ usage.Estimated})
+	if !due {
 		return
 	}
 	d.log.Warn("a provider reported implausible usage", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
@@ -46,7 +46,7 @@ func (d *doubts) tell(c *record.Call) {
 }
 
 // count reports whether to log, and how many reports were not logged since the last log line.
-func (d *doubts) count(k doubtKey) (more int64, tell bool) {
+func (d *doubts) count(k doubtKey) (more int64, due bool) {
 	now := d.now()
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -93,7 +93,7 @@ func (v *villain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	p := v.plots[id]
 	v.mu.Unlock()
 	p.once.Do(func() { close(p.asked) })
-	t := teller{w: w, p: p, wait: func() {
+	t := answerWriter{w: w, p: p, wait: func() {
 		w.(http.Flusher).Flush()
 		select {
 		case <-p.left:
@@ -108,8 +108,8 @@ func (v *villain) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// teller writes one answer.
-type teller struct {
+// answerWriter writes one answer.
+type answerWriter struct {
 	w    http.ResponseWriter
 	p    *plot
 	wait func()
@@ -130,7 +130,7 @@ func members(c claim, names ...string) string {
 }
 
 // usage returns a member with the claim of a place, "" if there is none.
-func (t *teller) usage(at int, member string, names ...string) string {
+func (t *answerWriter) usage(at int, member string, names ...string) string {
 	c, ok := t.p.claims[at]
 	if !ok {
 		return ""
@@ -138,7 +138,7 @@ func (t *teller) usage(at int, member string, names ...string) string {
 	return fmt.Sprintf(`,%q:{%s}`, member, members(c, names...))
 }
 
-func (t *teller) whole() {
+func (t *answerWriter) whole() {
 	if t.p.stays >= 0 {
 		t.wait()
 	}
@@ -167,16 +167,16 @@ func (t *teller) whole() {
 	}
 }
 
-func (t *teller) item(text string) string {
+func (t *answerWriter) item(text string) string {
 	return fmt.Sprintf(`{"id":"msg_1","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":%q,"annotations":[],"logprobs":[]}]}`, text)
 }
 
-func (t *teller) response(status, items, usage string) string {
+func (t *answerWriter) response(status, items, usage string) string {
 	return fmt.Sprintf(`{"id":"resp_1","object":"response","created_at":1,"model":"m","status":%q,"error":null,"incomplete_details":null,"output":[%s]%s}`, status, items, usage)
 }
 
 // send writes a frame of the wire.
-func (t *teller) send(name, data string) {
+func (t *answerWriter) send(name, data string) {
 	switch {
 	case t.p.dialect == "bedrock":
 		_, _ = t.w.Write(amazonMessage(name, data))
@@ -201,7 +201,7 @@ func amazonMessage(event, payload string) []byte {
 	return binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b))
 }
 
-func (t *teller) stream() {
+func (t *answerWriter) stream() {
 	t.w.Header().Set("Content-Type", map[bool]string{true: "application/vnd.amazon.eventstream", false: "text/event-stream"}[t.p.dialect == "bedrock"])
 	t.begin()
 	for i, piece := range t.p.pieces {
@@ -221,7 +221,7 @@ func (t *teller) stream() {
 	panic(http.ErrAbortHandler)
 }
 
-func (t *teller) begin() {
+func (t *answerWriter) begin() {
 	switch t.p.dialect {
 	case "anthropic":
 		t.send("message_start", `{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[]`+t.usage(atStart, "usage", "input_tokens", "output_tokens")+`}}`)
@@ -234,7 +234,7 @@ func (t *teller) begin() {
 	}
 }
 
-func (t *teller) piece(i int, text string) {
+func (t *answerWriter) piece(i int, text string) {
 	switch t.p.dialect {
 	case "openai", "gigachat":
 		t.send("", fmt.Sprintf(`{"id":"c","object":"chat.completion.chunk","created":1,"model":"m","choices":[{"index":0,"delta":{"content":%q},"finish_reason":null}]%s}`, text, t.usage(i, "usage", "prompt_tokens", "completion_tokens")))
@@ -252,7 +252,7 @@ func (t *teller) piece(i int, text string) {
 	}
 }
 
-func (t *teller) end() {
+func (t *answerWriter) end() {
 	switch t.p.dialect {
 	case "openai", "gigachat":
 		u := t.usage(atEnd, "usage", "prompt_tokens", "completion_tokens")
@@ -277,8 +277,8 @@ func (t *teller) end() {
 	}
 }
 
-// tellsAlong are the wires that report usage during the answer; the others report only at the end.
-var tellsAlong = map[string]bool{"openai": true, "gigachat": true, "anthropic": true, "gemini": true}
+// reportsEarly are the wires that report usage during the answer; the others report only at the end.
+var reportsEarly = map[string]bool{"openai": true, "gigachat": true, "anthropic": true, "gemini": true}
 
 // drawPlot generates a call.
 func drawPlot(t *rapid.T, id int, poor bool) *plot {
@@ -309,7 +309,7 @@ func drawPlot(t *rapid.T, id int, poor bool) *plot {
 	if p.stream && p.dialect == "anthropic" {
 		say(atStart, 1)
 	}
-	if p.stream && tellsAlong[p.dialect] {
+	if p.stream && reportsEarly[p.dialect] {
 		for i := range p.pieces {
 			say(i, 3)
 		}
