@@ -1,5 +1,6 @@
-// Package completion is the canonical form of one request and of the events that answer it. Styles (what clients
-// speak) decode into it and encode from it, dialects (what upstreams speak) the other way round; neither knows the other.
+// Package completion is the canonical form of one request and of the events of its answer. Styles (the wires of
+// clients) decode requests into it and encode answers from it; dialects (the wires of upstreams) do the reverse. They do not depend on
+// each other.
 package completion
 
 import (
@@ -9,7 +10,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Style is the wire a client speaks.
+// Style is the wire that a client uses.
 type Style uint8
 
 // The styles.
@@ -22,21 +23,21 @@ const (
 // Member is one top-level member of a request body, as offsets into Body.
 type Member struct {
 	Name       string
-	Start, End int // of the name's opening quote and behind the value: Body[Start:End] is `"name":value`
+	Start, End int // from the name's opening quote to the end of the value: Body[Start:End] is `"name":value`
 	Value      int // start of the value
 }
 
 // Memory counts the bytes that a call holds in memory until it has ended.
 type Memory interface {
-	// Force counts n more. It is safe for concurrent use.
+	// Force adds n bytes to the count. It is safe for concurrent use.
 	Force(n int64)
 }
 
-// Request is one request. It is not changed after decoding: the next attempt starts from the same.
+// Request is one request. It is not changed after decoding, because the next attempt starts from the same request.
 //
-// A dialect that speaks the client's own wire splices Body, so that fields unknown here travel on byte for byte.
+// A dialect that uses the client's wire copies Body in parts, so that fields unknown here go upstream byte for byte.
 type Request struct {
-	Task    task.Task // what is asked for where it is no text: then only Models, Preferences, Needs, Stream, User and Account count beside it
+	Task    task.Task // nil for a chat; of the other fields, a task uses only Models, Preferences, Needs, Stream, User and Account
 	Style   Style
 	Source  Source   // makes the canonical form of Body
 	Body    []byte   // the client's JSON object, checked, never edited
@@ -48,36 +49,36 @@ type Request struct {
 
 	Stream           bool
 	IncludeUsage     bool  // stream_options.include_usage
-	N                int   // answers asked for, at least 1
+	N                int   // number of answers requested, at least 1
 	MaxTokens        int64 // cap of the answer's tokens, 0 when the client gave none
 	Reasoning        Reasoning
 	Prefill          bool     // the last message is the assistant's: the answer continues it
 	SessionID        string   // sticky-routing key and grouping, "" when none
 	User             string   // client's own user id; goes upstream only as a hash
-	Account          string   // whose user ids they are: goes into their hash, so that nobody else can recognise one
-	Metadata         []byte   // JSON object without blanks, nil when none: kept with the call
+	Account          string   // account that User belongs to: part of the hash, so that other accounts' hashes differ
+	Metadata         []byte   // JSON object without white space, stored with the call; nil when none
 	MessagesAt       Span     // the messages array inside Body
-	CacheKey         Span     // the client's name, inside Body, of what shares a provider's cache; empty when it gives none
+	CacheKey         Span     // the client's cache key inside Body: requests with the same key share a provider's cache; empty when none
 	Opening          [2]Span  // first instruction and first other message, inside Body: the same in all calls of a conversation
-	History          []byte   // JSON list of what was said before, in the style's own items, in front of the input; nil: the body has it all
-	Query            string   // of the client's URL, with its question mark, where it travels on: "?beta=true"
-	Version          string   // version of the client's wire that it names in a header, "" none
-	Betas            []string // features of the wire that it asks for in headers, as written
-	HasRoles         Roles    // which message roles occur: tells a dialect whether messages need rewriting
-	Signature        string   // the newest one that a provider put on reasoning or a tool call of the conversation, "" none: its issuer knows it again
-	WithoutReasoning bool     // reasoning of earlier turns stays out: the upstream has refused it
-	Heal             bool     // malformed JSON of a whole answer is to be mended
-	Revised          Revision // parts of the prompt that are not the body's any more
-	Format           *Format  // shape that the answer must have, nil: any text
-	Search           *Search  // asked for as a plugin or by a suffix, beside what the body says; nil: not
+	History          []byte   // JSON list of earlier items in the style's format, placed before the input; nil: the body is complete
+	Query            string   // query of the client's URL with its question mark, where it is forwarded: "?beta=true"
+	Version          string   // version of the wire that the client sent in a header, "" none
+	Betas            []string // beta features that the client requested in headers, as written
+	HasRoles         Roles    // what occurs in the messages: a dialect decides by it whether to rewrite them
+	Signature        string   // newest provider signature on reasoning or a tool call in the conversation, "" none: its issuer recognises it
+	WithoutReasoning bool     // leave out reasoning of earlier turns, because the upstream refused it
+	Heal             bool     // repair malformed JSON of a whole answer
+	Revised          Revision // parts of the prompt that differ from the body
+	Format           *Format  // required format of the answer, nil: any text
+	Search           *Search  // web search requested by a plugin or a suffix, in addition to the body; nil: none
 
-	Memory Memory // told of what answers take; nil: nobody counts
+	Memory Memory // counts the memory that answers take; nil: not counted
 }
 
-// Chats reports whether the request asks for text in a conversation, and not for a task.
+// Chats reports whether the request is a chat and not a task.
 func (r *Request) Chats() bool { return r.Task == nil }
 
-// As is the request as the variant suffix of a model's slug wants it: the receiver itself where the suffix changes nothing in it.
+// As returns the request with the changes that the variant suffix of a model's slug requires. Without changes it returns the receiver.
 func (r *Request) As(v catalog.Variant) *Request {
 	switch {
 	case v == catalog.Thinking && !r.Reasoning.Chosen():
@@ -98,10 +99,10 @@ func (r *Request) As(v catalog.Variant) *Request {
 // Span is a range of Body; empty when the member is absent.
 type Span struct{ Start, End int }
 
-// Roles is a set of what occurs in the messages, so that a dialect can skip rewriting what is not there.
+// Roles is a set of things that occur in the messages. A dialect skips the rewriting of those that do not occur.
 type Roles uint16
 
-// What messages may hold that some servers want written differently.
+// Things in messages that some servers require in another form.
 const (
 	HasDeveloper        Roles = 1 << iota // a developer message
 	HasFunctionRole                       // a deprecated function message or function_call
@@ -115,26 +116,26 @@ const (
 	HasGatewayFields                      // images, annotations or other fields that only gateways write
 )
 
-// Reasoning is what the client asked about reasoning, in any of its spellings.
+// Reasoning holds the client's reasoning settings, whichever of the accepted fields they came in.
 type Reasoning struct {
 	Set       bool
 	Effort    string // "", "none", "minimal", "low", "medium", "high", "xhigh", "max"
 	MaxTokens int64  // budget, 0 when none
 	Exclude   bool   // reason, but return none of it
-	Enabled   bool   // asked for without an effort
+	Enabled   bool   // requested without an effort
 	Disabled  bool   // switched off
 	Summary   string
 }
 
-// Chosen reports whether the client asked for more or less reasoning, and not merely how to show it.
+// Chosen reports whether the client set the amount of reasoning, and not only whether to show it.
 func (r *Reasoning) Chosen() bool {
 	return r.Effort != "" || r.MaxTokens > 0 || r.Enabled || r.Disabled
 }
 
-// FinishReason is why an answer ended, in the words of the chat style.
+// FinishReason says why an answer ended. Its values are those of the chat style.
 type FinishReason string
 
-// The finish reasons. The empty one means that the answer has not ended.
+// The finish reasons. An empty one means that the answer has not ended.
 const (
 	Stop          FinishReason = "stop"
 	Length        FinishReason = "length"
@@ -143,33 +144,33 @@ const (
 	Failed        FinishReason = "error"
 )
 
-// Head is what an upstream says of an answer as a whole. Empty fields were not told.
+// Head describes an answer as a whole, as the upstream reported it. Fields that were not reported are empty.
 type Head struct {
 	ID          string
 	Model       string // the upstream's name of the model
 	Fingerprint string
 	Tier        string
-	Notice      string // sentences on what of the request did not reach the upstream
+	Notice      string // sentences that say which parts of the request were not sent upstream
 }
 
-// ToolCall is a tool call or a fragment of one. ID, Name and Signature stand in its first fragment only.
+// ToolCall is a tool call or a fragment of one. Only the first fragment has ID, Name and Signature.
 type ToolCall struct {
-	Index     int // 0, 1, ... within the choice, without gaps, whatever the upstream wrote
+	Index     int // 0, 1, ... within the choice, without gaps, whatever numbers the upstream used
 	ID        string
 	Name      string
 	Arguments []byte // decoded text of this fragment
 	Signature string // thought signature, complete
 	Custom    bool   // type "custom": Arguments is its free-form input
-	Extra     []byte // raw `"name":value,...` members that the canonical form does not know
+	Extra     []byte // raw `"name":value,...` members that the canonical form has no field for
 }
 
-// Event is one piece of an answer: what one upstream frame said of one choice.
-// Byte slices are views into a buffer of the decoder, valid until the next event; who keeps them copies them.
+// Event is one piece of an answer: the content of one upstream frame for one choice.
+// Byte slices are views into a buffer of the decoder, valid until the next event; copy them to keep them.
 //
 // A whole (not streamed) answer is the same sequence with everything of a choice in one event.
 type Event struct {
 	Head   *Head // set on the first event, nil after it
-	Choice int   // 0..n-1; -1 when the frame speaks of no choice
+	Choice int   // 0..n-1; -1 when the frame belongs to no choice
 
 	Text             []byte // decoded text
 	Reasoning        []byte // decoded text
@@ -177,38 +178,38 @@ type Event struct {
 	ReasoningDetails []byte // raw JSON array of reasoning_details entries, complete or fragments
 	ToolCalls        []ToolCall
 	Images           []byte // raw JSON array of image entries
-	ImageCount       int    // how many they are: some prices are for each
+	ImageCount       int    // number of entries in Images: some prices are per image
 	Audio            []byte // raw JSON object
 	Annotations      []byte // raw JSON array
 	Logprobs         []byte // raw JSON object {content, refusal}
 
 	Finish       FinishReason // set on the choice's last event
-	NativeFinish string       // the upstream's own word
+	NativeFinish string       // finish reason as the upstream wrote it
 
-	Result    *task.Result // a piece of what a task gives, nil none
-	Signature string       // what the provider will know its reasoning by when that comes back, "" none
-	Called    *usage.Usage // counts, so far, of calls of tools that the provider runs, nil: none, or its usage alone tells
+	Result    *task.Result // a piece of a task's result, nil none
+	Signature string       // signature by which the provider recognises its reasoning in a later request, "" none
+	Called    *usage.Usage // calls so far of tools that the provider runs; nil: none, or reported in Usage only
 	Usage     *usage.Usage // cumulative: a later one replaces an earlier one
 	Opening   bool         // Usage was reported before the content of this event
 
-	// Frames are the upstream's own events, or its whole answer, where the endpoint speaks the client's wire: what the client gets then.
-	// The other fields tell what they say as far as it is metered. What came before the first content is in the first event.
+	// Frames are the upstream's own events, or its whole answer, where the endpoint uses the client's wire: the client gets them as they
+	// are. The other fields then hold only what is metered. Frames before the first content are in the first event.
 	Frames []Frame
 
 	FrameExtra  []byte // raw members `"name":value,...` beside choices, unknown to the canonical form
 	ChoiceExtra []byte // the same inside the choice
 	DeltaExtra  []byte // the same inside the delta or message
 
-	Done bool // the upstream's own end: nothing follows. A sequence that ends without it has failed
+	Done bool // the upstream ended the answer: nothing follows. A sequence without it has failed
 }
 
 // Frame is one event of a stream as the upstream wrote it, or a whole answer.
 type Frame struct {
-	Name string // of the event, "" where its wire has none and for a whole answer
+	Name string // name of the event, "" for a whole answer and on wires without event names
 	Data []byte // checked JSON
 }
 
-// HasContent reports whether the event carries model output or an ending: what makes an attempt a success.
+// HasContent reports whether the event has model output or a finish reason. The first such event makes an attempt a success.
 func (e *Event) HasContent() bool {
 	return len(e.Text) > 0 || len(e.Reasoning) > 0 || len(e.Refusal) > 0 || len(e.ToolCalls) > 0 || len(e.Images) > 0 ||
 		len(e.Audio) > 0 || len(e.ReasoningDetails) > 0 || len(e.Annotations) > 0 || e.Result != nil || (e.Finish != "" && e.Finish != Failed)

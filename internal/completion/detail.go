@@ -2,7 +2,7 @@ package completion
 
 import "slices"
 
-// NoticeReasoning reports that reasoning which came back with a conversation did not go to the provider: only who signed it takes it.
+// NoticeReasoning says that reasoning of earlier turns was not sent to the provider, because only the provider that signed it accepts it.
 const NoticeReasoning = "Reasoning of another provider was left out."
 
 // Edit replaces a part of a request's Body.
@@ -11,14 +11,14 @@ type Edit struct {
 	With string
 }
 
-// Editor is a Source whose wire has places where a style puts what other wires said: an upstream of the same wire must not get that.
+// Editor is a Source whose style stores content of other wires in fields of its own wire. An upstream of that wire must not get it.
 type Editor interface {
-	// Edits are what has to be changed in req.Body for an upstream of the same wire, in order; nil: nothing, which is nearly always so.
-	// lost reports whether the upstream will miss something, as reasoning that somebody had signed.
+	// Edits returns the changes to req.Body for an upstream of the same wire, in order. It is nil for nearly every request.
+	// lost reports whether the edits remove content, such as signed reasoning.
 	Edits(req *Request) (list []Edit, lost bool)
 }
 
-// Edits are what its style changes in Body for an upstream of the same wire.
+// Edits returns the changes that the request's style makes in Body for an upstream of the same wire. See Editor.
 func (r *Request) Edits() (list []Edit, lost bool) {
 	if e, ok := r.Source.(Editor); ok && r.HasRoles&HasReasoning != 0 {
 		return e.Edits(r)
@@ -39,7 +39,7 @@ func (p *Prompt) forget() {
 	}
 }
 
-// Foreign reports whether there is something that a provider has signed or encrypted, and whose format is not own.
+// Foreign reports whether the prompt has signed or encrypted reasoning in a format other than own.
 func (p *Prompt) Foreign(own string) bool {
 	for i := range p.Turns {
 		for j := range p.Turns[i].Parts {
@@ -55,12 +55,12 @@ func (p *Prompt) Foreign(own string) bool {
 	return false
 }
 
-// Of reports whether a piece of reasoning is one that providers of a format take back: theirs, and signed or encrypted.
+// Of reports whether providers of a format accept this piece of reasoning: it has that format and is signed or encrypted.
 func (t *ReasoningDetail) Of(format string) bool {
 	return t.Format == format && (t.Kind == ReasoningText && t.Signature != "" || t.Kind == ReasoningEncrypted && t.Data != "")
 }
 
-// Spoken are the turns of users and assistants that say anything.
+// Spoken returns the turns of users and assistants that are not empty.
 func (p *Prompt) Spoken() (list []Turn) {
 	for _, t := range p.Turns {
 		if t.Role != System && len(t.Parts) > 0 {
@@ -70,8 +70,8 @@ func (p *Prompt) Spoken() (list []Turn) {
 	return list
 }
 
-// Orphaned reports whether the conversation ends with the results of calls that the model did not make after thinking of its own, in that
-// format: there are models that refuse to begin to think in the middle of a turn.
+// Orphaned reports whether the conversation ends with results of tool calls that the model made without reasoning in that format.
+// Some models refuse to start reasoning in the middle of a turn.
 func (p *Prompt) Orphaned(format string) bool {
 	turns := p.Spoken()
 	at := len(turns)

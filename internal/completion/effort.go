@@ -6,10 +6,10 @@ import "math"
 const (
 	minBudget  = 1024
 	maxBudget  = 128_000
-	defaultCap = 32_768 // stands for the cap of an answer when neither the client nor the endpoint has one
+	defaultCap = 32_768 // cap of an answer when neither the client nor the endpoint has one
 )
 
-// efforts and the share of an answer that each stands for, highest first.
+// efforts are the levels of effort and the part of the answer cap that each allows for reasoning, highest first.
 var efforts = [...]struct {
 	name  string
 	share float64
@@ -18,7 +18,7 @@ var efforts = [...]struct {
 // Off reports whether the client switched reasoning off.
 func (r *Reasoning) Off() bool { return r.Disabled || r.Effort == "none" }
 
-// AnswerCap is what shares of an answer are taken of: the client's cap, or the endpoint's, or a usual one.
+// AnswerCap returns the cap in tokens from which reasoning budgets are computed: the client's cap, else the endpoint's, else a default.
 func (r *Request) AnswerCap(endpoint int64) int64 {
 	switch {
 	case r.MaxTokens > 0:
@@ -29,8 +29,8 @@ func (r *Request) AnswerCap(endpoint int64) int64 {
 	return defaultCap
 }
 
-// EffortOf is the effort asked for, for models that know nothing else: "none" to "xhigh", or "max" where the client wrote it.
-// A budget becomes the effort whose share of cap is nearest. It is "" when the client left it to the model.
+// EffortOf returns the requested effort, for models that accept only an effort: "none" to "xhigh", or "max" where the client wrote it.
+// A budget becomes the effort whose part of answerCap is nearest. It is "" when the client left it to the model.
 func (r *Reasoning) EffortOf(answerCap int64) string {
 	switch {
 	case r.Off():
@@ -52,7 +52,7 @@ func (r *Reasoning) EffortOf(answerCap int64) string {
 	return ""
 }
 
-// BudgetOf is how many tokens the model may reason, for models that know nothing else; 0 when the client left it to the model.
+// BudgetOf returns the reasoning budget in tokens, for models that accept only a budget; 0 when the client left it to the model.
 func (r *Reasoning) BudgetOf(answerCap int64) int64 {
 	budget := r.MaxTokens
 	if budget == 0 {

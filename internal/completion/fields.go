@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// diverting are the fields by which gateways and their client libraries take another address, other credentials, another account, another price
-// or somebody else to tell: a request has no say in these. They are written here without case, hyphens and underscores. Where they come from:
-// LiteLLM's proxy and library (litellm_params and what completion() takes beside a wire's own fields), Portkey's and Azure's clients, the
-// official SDKs' options, which some clients write into the body.
+// diverting are the fields with which gateways and their client libraries set another address, credentials, account, price or callback.
+// A request must not set these. They are written here in lower case, without hyphens and underscores. Sources: LiteLLM's proxy and library
+// (litellm_params and the arguments of completion() that are not fields of a wire), Portkey's and Azure's clients, and the options of the
+// official SDKs, which some clients write into the body.
 var diverting = []string{
 	"allowedmodelregion", "apibase", "apiendpoint", "apikey", "apitype", "apiurl", "apiversion", "authorization", "basemodel", "baseurl",
 	"byok", "contentpolicyfallbacks", "contextwindowfallbacks", "customllmprovider", "defaultfallbacks", "defaultheaders",
@@ -18,11 +18,11 @@ var diverting = []string{
 	"requesttimeout", "secretfields", "sslverify", "streamtimeout", "timeout", "useragent", "userconfig", "virtualkey",
 }
 
-// Diverts reports whether a field would change where a request goes, whose credentials it has, what it costs there or who is told, at servers that
-// heed such fields. Requests with one are refused.
+// Diverts reports whether a server that accepts the field would change the request's address, credentials, price or callback because of it.
+// Requests with such a field are refused.
 func Diverts(name string) bool {
 	if at := strings.IndexAny(name, "[."); at > 0 {
-		name = name[:at] // forms and queries nest so
+		name = name[:at] // nested names in forms and queries: a[b], a.b
 	}
 	if len(name) > 64 {
 		return false
@@ -40,7 +40,7 @@ func Diverts(name string) bool {
 	return strings.Contains(plain, "webhook") || strings.Contains(plain, "callback") || strings.Contains(plain, "costper")
 }
 
-// fold leaves out of a name what tells its spellings apart, as servers that are lenient do.
+// fold removes the differences between spellings of a name (case, hyphens, underscores), as lenient servers do.
 func fold(to []byte, name string) []byte {
 	for i := range len(name) {
 		switch c := name[i]; {
@@ -54,7 +54,7 @@ func fold(to []byte, name string) []byte {
 	return to
 }
 
-// DivertsAsNote is Diverts for a client's notes on a request, whose names are its own but for those that gateways look for.
+// DivertsAsNote is Diverts for a request's metadata. Clients choose those names freely, except for the names that gateways read.
 func DivertsAsNote(name string) bool {
 	name = strings.ToLower(name)
 	if strings.HasPrefix(name, "api_") || strings.HasPrefix(name, "api-") {
@@ -64,16 +64,16 @@ func DivertsAsNote(name string) bool {
 	return plain == "apikey" || plain == "apibase" || strings.HasPrefix(plain, "userapikey") || strings.HasPrefix(plain, "litellm")
 }
 
-// gatewayOnly are the fields that speak to this gateway. No provider gets them, unless its declaration says that it is a gateway itself.
+// gatewayOnly are the fields for this gateway. They are not sent to a provider, unless its declaration says that it is a gateway too.
 var gatewayOnly = []string{"debug", "models", "plugins", "provider", "route", "session_id", "trace", "transforms", "usage"}
 
-// GatewayOnly reports whether a top-level field speaks to this gateway and not to the model.
+// GatewayOnly reports whether a top-level field is for this gateway and not for the model.
 func GatewayOnly(name string) bool { return slices.Contains(gatewayOnly, name) }
 
-// GatewayFields are those of which GatewayOnly is true.
+// GatewayFields returns the fields for which GatewayOnly is true.
 func GatewayFields() []string { return slices.Clone(gatewayOnly) }
 
-// DivertingFields are names of which Diverts is true, in the spellings that are seen.
+// DivertingFields returns names for which Diverts is true, in the spellings that clients use.
 func DivertingFields() []string {
 	return []string{"api_base", "apiBase", "API_BASE", "api-base", "base_url", "baseURL", "api_key", "apiKey", "api_version", "api_type", "organization", "custom_llm_provider",
 		"extra_headers", "extra_body", "extra_query", "headers", "proxy", "timeout", "user_config", "webhook_url", "azure_ad_token", "aws_access_key_id",

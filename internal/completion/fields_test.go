@@ -7,7 +7,7 @@ import (
 	"weir/internal/completion"
 )
 
-// Every spelling of a diverting field is known, and no field of a wire is taken for one.
+// Diverts recognises every spelling of a diverting field, and no field of a wire.
 func TestDiverts(t *testing.T) {
 	t.Parallel()
 	for _, name := range completion.DivertingFields() {

@@ -2,19 +2,19 @@ package completion
 
 import "iter"
 
-// Revision reports which parts of the prompt are not those of the client's body any more. A dialect that speaks the client's wire writes
-// these from the prompt, and the rest from the body.
+// Revision is the set of parts of the prompt that differ from the client's body. A dialect that uses the client's wire writes these from
+// the prompt, and the rest from the body.
 type Revision uint8
 
 // The parts.
 const (
-	RevisedTurns  Revision = 1 << iota // messages were left out, shortened, replaced or put in between
-	RevisedTools                       // tools and the choice among them
-	RevisedFormat                      // the shape of the answer
+	RevisedTurns  Revision = 1 << iota // messages were removed, shortened, replaced or inserted
+	RevisedTools                       // tools and the tool choice
+	RevisedFormat                      // the format of the answer
 )
 
-// Revise is the request with another prompt: edit changes the canonical form that its style makes, each time that it is made.
-// The request itself stays as it is.
+// Revise returns a copy of the request with an edited prompt: edit changes the canonical form each time the style makes it.
+// The receiver is not changed.
 func (r *Request) Revise(what Revision, edit func(*Prompt)) *Request {
 	out := *r
 	out.Source = revised{r.Source, edit}
@@ -37,7 +37,7 @@ func (s revised) Prompt(req *Request) (*Prompt, error) {
 	return p, err
 }
 
-// ReadFile is a file whose text an answer told, as the client sends it back, so that nobody has to read the file again.
+// ReadFile is a file whose text was part of an earlier answer. The client sends the text back, so that the file is not read again.
 type ReadFile struct {
 	Hash string // hexadecimal SHA-256 of the file
 	Text string
@@ -64,7 +64,7 @@ func (p *Prompt) Text() iter.Seq[[]byte] {
 	}
 }
 
-// Text yields what a turn says, pieces of calls and of their results included.
+// Text yields the text of a turn, including tool calls and their results.
 func (t *Turn) Text() iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) { said(t.Parts, yield) }
 }

@@ -1,11 +1,11 @@
 package completion
 
-// Prompt is the content of a request in the form that all wires share: what a dialect encodes when its wire is not the client's.
-// It is made from the body on demand, because most requests travel on the wire they came by.
+// Prompt is the content of a request in the form that all wires share. A dialect encodes it when its wire is not the client's.
+// It is made from the body on demand, because most requests go upstream on the wire they arrived on.
 //
-// Byte slices are views into the request's Body, or were made for it; nobody changes them. Numbers are kept as the client wrote them.
+// Byte slices are views into the request's Body, or were made for it; they must not be changed. Numbers are kept as the client wrote them.
 type Prompt struct {
-	System   []Part // instructions in front of the conversation, in order
+	System   []Part // instructions before the conversation, in order
 	Turns    []Turn // the conversation; neighbours may have the same role
 	Tools    []Tool
 	Choice   Choice
@@ -13,15 +13,15 @@ type Prompt struct {
 	Sampling Sampling
 	Stop     []string
 	Format   Format
-	Audio    *AudioOutput // asked for with audio among the output modalities
+	Audio    *AudioOutput // set when the output modalities include audio
 	Search   *Search
-	Cache    Cache // mark on the request as a whole: on its last block that can be cached
+	Cache    Cache // mark on the whole request: applies to its last block that can be cached
 	CacheKey string
 	Files    []ReadFile
 	Extra    []Member // members of Body that the canonical form has no place for, for wires that know them
 }
 
-// Role is who speaks in a turn.
+// Role is the author of a turn.
 type Role uint8
 
 // The roles. Results of tools are parts of a User turn; System is an instruction inside the conversation.
@@ -31,12 +31,12 @@ const (
 	System
 )
 
-// Turn is what one side said.
+// Turn is one message of the conversation.
 type Turn struct {
 	Role  Role
-	Name  string // of the speaker, "" when not told
+	Name  string // name of the author, "" when missing
 	Parts []Part
-	At    Span // of the message in Body that it is all of, empty when there is none or the turn was changed
+	At    Span // the message in Body that is exactly this turn; empty when there is none or the turn was changed
 }
 
 // PartKind reports which fields of a Part count.
@@ -66,7 +66,7 @@ type Part struct {
 	Cache     Cache
 }
 
-// Cache is a mark behind which the prompt is to be cached: "" none, "5m" or "1h".
+// Cache is a mark that asks to cache the prompt up to and including this place: "" none, "5m" or "1h".
 type Cache string
 
 // Marks counts the cache marks.
@@ -92,7 +92,7 @@ func (p *Prompt) Marks() (n int) {
 	return n
 }
 
-// Media is something that is no text, by value or by address.
+// Media is content other than text, given by value or by address.
 type Media struct {
 	Type   string // media type such as "image/png", "" unknown
 	Base64 []byte // standard base64 without line ends; nil when only an address or id is given
@@ -102,7 +102,7 @@ type Media struct {
 	Detail string // of an image: "", "auto", "low", "high", "original"
 }
 
-// Call is a tool call that an assistant made.
+// Call is a tool call by the assistant.
 type Call struct {
 	ID        string
 	Name      string
@@ -111,10 +111,10 @@ type Call struct {
 	Signature string // thought signature that belongs to it
 }
 
-// Result is what a tool answered.
+// Result is the result of a tool call.
 type Result struct {
 	CallID string
-	Name   string // of the tool, found from the call; "" when unknown
+	Name   string // name of the tool, taken from the call; "" when unknown
 	Parts  []Part // text and media
 	Failed bool
 }
@@ -129,7 +129,7 @@ const (
 	ReasoningEncrypted                      // Data
 )
 
-// Formats of reasoning: whose they are. A piece of reasoning goes back only to a provider that knows its format.
+// Formats of reasoning. Each belongs to one group of providers, and reasoning goes back only to a provider that accepts its format.
 const (
 	FormatUnknown   = "unknown"
 	FormatAnthropic = "anthropic-claude-v1"
@@ -140,15 +140,15 @@ const (
 	FormatGigaChat  = "gigachat-v1"
 )
 
-// ReasoningDetail is a piece of reasoning that an answer had, and that comes back with it.
+// ReasoningDetail is a piece of reasoning of an answer. The client sends it back with the conversation.
 type ReasoningDetail struct {
 	Kind      ReasoningKind
-	Format    string // "": none was told
+	Format    string // "": not given
 	ID        string // the provider's id of the item, or of the tool call that it belongs to
 	Text      string
 	Signature string
 	Data      string
-	Origin    string // the model of the provider whose it is, where that matters; "": any model of the format
+	Origin    string // the provider's model that made it, where only that model accepts it; "": any model of the format
 }
 
 // Tool is something that the model may call.
@@ -163,7 +163,7 @@ type Tool struct {
 	HostedType  string // its type
 }
 
-// ChoiceMode is how free the model is to call tools.
+// ChoiceMode says whether the model may or must call tools.
 type ChoiceMode uint8
 
 // The modes of a tool choice.
@@ -183,7 +183,7 @@ type Choice struct {
 	Allowed []string // with ChoiceAuto or ChoiceRequired: only these; nil: all
 }
 
-// Sampling steers the choice of tokens. Texts are JSON numbers as written, "" when absent.
+// Sampling holds the sampling parameters. Texts are JSON numbers as written, "" when absent.
 type Sampling struct {
 	Temperature, TopP, TopK, MinP, TopA                  string
 	FrequencyPenalty, PresencePenalty, RepetitionPenalty string
@@ -194,7 +194,7 @@ type Sampling struct {
 	Verbosity                                            string
 }
 
-// FormatKind is the shape that an answer must have.
+// FormatKind is the kind of format required of an answer.
 type FormatKind uint8
 
 // The formats.
@@ -204,7 +204,7 @@ const (
 	FormatSchema
 )
 
-// Format is the shape asked for.
+// Format is the required format of an answer.
 type Format struct {
 	Kind        FormatKind
 	Name        string
@@ -213,7 +213,7 @@ type Format struct {
 	Strict      *bool
 }
 
-// AudioOutput is how spoken output is wanted.
+// AudioOutput holds the requested voice and format of audio output.
 type AudioOutput struct{ Voice, Format string }
 
 // Search asks the provider to search the web.
@@ -225,19 +225,19 @@ type Search struct {
 	Exclude     []string
 }
 
-// NoticeSearch reports that a web search which the client offered to the model did not go to the provider, who has none. Coding agents
-// offer one without being asked.
+// NoticeSearch says that the client's web search tool was not sent to the provider, which has no web search. Coding agents offer this
+// tool by default.
 const NoticeSearch = "The web search was left out, because the provider has none."
 
 // Source makes the canonical form of a request. Each style is one.
 type Source interface {
-	// Prompt reads req.Body, which the style has checked. It fails with fault.Invalid or fault.InvalidPrompt where something that
-	// travels on its own wire cannot be said in the canonical form.
+	// Prompt reads req.Body, which the style has checked. It fails with fault.Invalid or fault.InvalidPrompt where the body has
+	// something that the canonical form cannot express.
 	Prompt(req *Request) (*Prompt, error)
 }
 
-// Prompt is the canonical form of the request. It is made anew at each call: attempts that fail over are rare, and what they hold
-// on to should be little.
+// Prompt is the canonical form of the request. Each call makes it again and does not store it: failover is rare, and attempts should
+// hold little memory.
 func (r *Request) Prompt() (*Prompt, error) {
 	p, err := r.Source.Prompt(r)
 	if err != nil {
