@@ -13,6 +13,15 @@ import (
 	"weir/internal/task"
 )
 
+// Known reports whether images of this media type are recognized.
+func Known(mediaType string) bool {
+	switch mediaType {
+	case "image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml":
+		return true
+	}
+	return false
+}
+
 // Info is what a file tells of itself.
 type Info struct {
 	MediaType     string // "image/png", "image/jpeg", "image/webp", "image/gif" or "image/svg+xml"

@@ -50,6 +50,9 @@ func TestOf(t *testing.T) {
 			if got, ok := imagefile.Of(data); !ok || got != (imagefile.Info{MediaType: media, Width: w, Height: h}) {
 				r.Fatalf("%s of %dx%d: %+v, %t", media, w, h, got, ok)
 			}
+			if !imagefile.Known(media) {
+				r.Fatalf("%s is recognized but not known", media)
+			}
 			if media == "image/gif" { // has no mark that a cut would take away
 				continue
 			}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"weir/internal/completion"
+	"weir/internal/imagefile"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/task"
@@ -24,15 +25,6 @@ func OptionsOf(req *completion.Request, created int64) Options {
 	return Options{Created: created, Task: t}
 }
 
-// mediaTypes are those that an answer may name.
-func knownType(mediaType string) bool {
-	switch mediaType {
-	case "image/png", "image/jpeg", "image/webp", "image/svg+xml", "image/gif":
-		return true
-	}
-	return false
-}
-
 func appendBase64(b []byte, p *task.MadeImage) []byte {
 	b = append(b, `"b64_json":"`...)
 	b = base64.StdEncoding.AppendEncode(b, p.Data)
@@ -40,7 +32,7 @@ func appendBase64(b []byte, p *task.MadeImage) []byte {
 }
 
 func appendType(b []byte, p *task.MadeImage) []byte {
-	if knownType(p.MediaType) {
+	if imagefile.Known(p.MediaType) {
 		b = append(append(append(b, `,"media_type":"`...), p.MediaType...), '"')
 	}
 	return b
@@ -68,7 +60,7 @@ func outputOf(p *task.MadeImage) string {
 		return p.Output
 	case p.MediaType == "image/svg+xml":
 		return "svg"
-	case knownType(p.MediaType):
+	case imagefile.Known(p.MediaType):
 		return p.MediaType[len("image/"):]
 	}
 	return ""
