@@ -174,7 +174,7 @@ func appendGeneration(o *object, c *record.Call, refunded money.Nano, snap *cata
 }
 
 // appendCacheDiscount writes what the prompt's cached tokens cost less than the others, below zero when writing them to the cache cost
-// more than reading brought; null when no price tells.
+// more than reading brought; null where the prices do not say.
 func appendCacheDiscount(o *object, lines []usage.Line) {
 	prompt := slices.IndexFunc(lines, func(l usage.Line) bool { return l.Kind == usage.KindPrompt })
 	var full, paid money.Sum
@@ -280,7 +280,7 @@ func appendLimit(o *object, k *apikey.Key, s ledger.KeySpend) {
 	}
 }
 
-// inInterval is what was spent since the limit last began anew.
+// inInterval is what was spent since the limit was last reset.
 func inInterval(r apikey.Reset, s ledger.KeySpend) money.Nano {
 	switch r {
 	case apikey.Daily:

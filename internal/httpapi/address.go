@@ -8,7 +8,7 @@ import (
 )
 
 // clientAddress is the address of the client: the other end of the connection or, when that is a trusted proxy, the rightmost address of
-// X-Forwarded-For that is not one. It is the zero address when nobody knows. Nothing else in this package reads either.
+// X-Forwarded-For that is not one. It is the zero address when the client is unknown. Nothing else in this package reads either.
 func (a *API) clientAddress(r *http.Request) netip.Addr {
 	client := peer(r)
 	if len(a.cfg.TrustedProxies) == 0 || !a.cfg.trusted(client) {
@@ -16,7 +16,7 @@ func (a *API) clientAddress(r *http.Request) netip.Addr {
 	}
 	lines := r.Header["X-Forwarded-For"]
 	for i := len(lines) - 1; i >= 0; i-- {
-		for rest, more := lines[i], true; more; { // from the nearest hop: what stands further left anybody may have written
+		for rest, more := lines[i], true; more; { // from the nearest hop: anybody may have written what is further left
 			var hop string
 			if at := strings.LastIndexByte(rest, ','); at >= 0 {
 				rest, hop = rest[:at], rest[at+1:]
@@ -70,7 +70,7 @@ func (c *Config) trusted(ip netip.Addr) bool {
 	return false
 }
 
-// ipv6Counted is how many bits of an IPv6 address limits by address look at: whoever has one address has all of its /64.
+// ipv6Counted is how many bits of an IPv6 address limits by address look at: a client with one address has all of its /64.
 const ipv6Counted = 64
 
 // counted is the address that limits by address count under.
@@ -113,7 +113,7 @@ func (a *API) logAddress(r *http.Request) string {
 	return shown(prefix.Addr())
 }
 
-// onePeer watches whether all requests come from one private address, as they do behind a proxy that is not trusted: then limits by address
+// onePeer watches whether all requests come from one private address, as they do when a proxy is not trusted: then limits by address
 // hold for all clients together. It remembers one address and counts up to enough.
 type onePeer struct {
 	over  atomic.Bool // requests come from elsewhere, too, or the proxy is known

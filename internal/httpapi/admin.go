@@ -168,7 +168,7 @@ func appendProviderView(o *object, v *edit.ProviderView) {
 	o.EndObject()
 }
 
-// appendCredential tells of a provider's key where it comes from and, of one that was written here, its end.
+// appendCredential writes where a provider's key comes from and, for one that was stored here, its last characters.
 func appendCredential(o *object, v *edit.ProviderView) {
 	source, last4 := "", ""
 	switch {

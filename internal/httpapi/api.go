@@ -1,4 +1,4 @@
-// Package httpapi is the public HTTP surface: it finds the route, knows the caller, reads the body within its limits and turns faults
+// Package httpapi is the public HTTP surface: it finds the route, identifies the caller, reads the body within its limits and turns faults
 // into statuses and envelopes, in one place for all routes. It decides nothing about models, money or providers.
 package httpapi
 
@@ -29,7 +29,7 @@ type Completer interface {
 	Complete(ctx context.Context, c *relay.Call, sink relay.Sink) error
 }
 
-// Verifier tells who presents a key. *apikey.Verifier is one.
+// Verifier finds the owner of a key. *apikey.Verifier is one.
 type Verifier interface {
 	// Verify fails with fault.Authentication, fault.Overloaded or fault.StorageUnavailable, and with what by says.
 	Verify(ctx context.Context, text string, by apikey.Stranger) (*apikey.Caller, error)
@@ -66,23 +66,23 @@ type Deps struct {
 	Tokens    relay.Tokens // counts a prompt for who asks
 	Stats     Stats        // nil: nothing is known of any endpoint
 	Explainer Explainer
-	Counter   Counter // asks providers how long a prompt is; nil: nobody is asked
+	Counter   Counter // asks providers how long a prompt is; nil: none is asked
 	Log       *accesslog.Log
 	Slog      *slog.Logger
 	Metrics   *Metrics
 	Ready     func(context.Context) error // asked by /readyz; an error means not ready
-	Aside     func() int64                // charges that wait for a decision, told by /readyz; nil: not told
+	Aside     func() int64                // charges that wait for a decision, shown by /readyz; nil: not shown
 	Redact    func([]byte) []byte         // takes configured secrets out of error bodies; what looks like a secret goes out anyway
 	Now       func() time.Time
 
-	Accounts    Accounts              // nil only where nobody asks for its routes
-	Editor      Editor                // nil only where nobody asks for its routes
+	Accounts    Accounts              // nil only where its routes are not used
+	Editor      Editor                // nil only where its routes are not used
 	Corrections Corrections           // likewise
 	Idempotency Idempotency           // nil: Idempotency-Key is ignored
 	Heap        func() int64          // bytes in use; nil asks the runtime
 	FreeDisk    func() (int64, error) // bytes free on the volume of Config.SpoolDir; nil: not known
-	History     History               // nil only where nobody asks for the routes of responses
-	Videos      Videos                // nil only where nobody asks for the routes of videos
+	History     History               // nil only where the routes of responses are not used
+	Videos      Videos                // nil only where the routes of videos are not used
 
 	WebhookSecrets WebhookSecrets // nil: events are not signed, so none are sent
 
@@ -227,7 +227,7 @@ func (a *API) ServeHTTP(w http.ResponseWriter, r *http.Request) { a.answer(w, r,
 func (a *API) answer(w http.ResponseWriter, r *http.Request, table *routeTable) {
 	x := &exchange{api: a, w: w, r: r, table: table, at: a.Now()}
 	x.begin()
-	defer x.finish() // also when the answer must be cut by a panic that net/http knows
+	defer x.finish() // also when the answer must be cut by a panic that net/http recovers
 	defer func() {
 		if p := recover(); p != nil {
 			x.panicked(p)

@@ -83,7 +83,7 @@ func (x *exchange) MayAsk() error { return x.api.quotas.MayMiss(x.at, x.addressN
 func (x *exchange) Missed() { x.api.quotas.Missed(x.at, x.addressName()) }
 
 // credential is the text of the request's key, or why there is none. Requests of the messages style may have it in x-api-key; of the two
-// places the one with a key of ours counts, for tools send a stray one of a provider beside it. Two different keys of ours are refused on
+// places the one with a key of ours counts, because some tools send a provider's key as well. Two different keys of ours are refused on
 // every route: one of them would be charged by chance.
 func credential(h http.Header, messages bool) (text, why string) {
 	text, why = bearer(h["Authorization"])
@@ -164,7 +164,7 @@ func (x *exchange) admitKnown() (bool, error) {
 	return true, x.api.quotas.Call(x.at, caller.User)
 }
 
-// watchPeer looks for a proxy that nobody named.
+// watchPeer looks for a proxy that is not configured as trusted.
 func (x *exchange) watchPeer() {
 	if len(x.api.cfg.TrustedProxies) == 0 && x.api.peers.see(x.r) {
 		x.api.Slog.Warn(proxyRemedy, "address", shown(peer(x.r)))

@@ -357,11 +357,11 @@ func (g *bodyGuard) badGzip(err error) error {
 }
 
 const (
-	restBytes = 64 << 10               // a body of up to so many bytes is cheaper to read than a connection is to make anew
-	restGrace = 250 * time.Millisecond // but nobody is waited for
+	restBytes = 64 << 10               // reading a body of up to so many bytes is cheaper than a new connection
+	restGrace = 250 * time.Millisecond // and no longer
 )
 
-// leaveBody lets net/http read a small body that nobody wants, so that the connection of a client that comes back at once goes on. What has not
+// leaveBody lets net/http read a small body that is not needed, so that a client can reuse its connection at once. What has not
 // arrived within restGrace ends it.
 func (x *exchange) leaveBody() {
 	if x.bodyDone || x.r.ContentLength <= 0 || x.r.ContentLength > restBytes {
@@ -370,7 +370,7 @@ func (x *exchange) leaveBody() {
 	x.bodyDone = x.stopReading(restGrace)
 }
 
-// refuseGrace is how long net/http may look for the end of a body that nobody reads, before the connection lingers.
+// refuseGrace is how long net/http may look for the end of an unread body, before the connection lingers.
 const refuseGrace = 100 * time.Millisecond
 
 // refuseBody makes sure that an answer given without reading the body ends the connection, also when the client sends slowly: net/http reads on a
@@ -384,7 +384,7 @@ func (x *exchange) refuseBody() {
 	x.stopReading(refuseGrace)
 }
 
-// stopReading gives net/http until then to find the end of the body, and has the connection linger if it is closed behind the answer.
+// stopReading gives net/http until then to find the end of the body, and has the connection linger if it is closed after the answer.
 func (x *exchange) stopReading(within time.Duration) bool {
 	if c, ok := x.r.Context().Value(connKey{}).(*tcpConn); ok {
 		c.unread.Store(true)

@@ -78,7 +78,7 @@ func appendRow(o *object, c *record.Call) {
 	o.raw("metadata", c.Metadata)
 }
 
-// appendCandidates writes what routing looked at, as POST /v1/route/explain told it at the time of the call.
+// appendCandidates writes what routing considered, as POST /v1/route/explain showed it at the time of the call.
 func appendCandidates(o *object, c *record.Call) {
 	o.textOrNull("catalog_version", c.Catalog)
 	o.Name("candidates").Array()

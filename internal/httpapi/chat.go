@@ -63,7 +63,7 @@ func (x *exchange) completeStream(call *relay.Call, o chat.Options) error {
 	return err
 }
 
-// strict reports whether the caller wants message.content as an array always.
+// strict reports whether message.content must always be an array.
 func (x *exchange) strict() bool {
 	return x.caller.Strict || x.api.cfg.Strict || strings.EqualFold(x.header("X-Response-Schema"), "strict")
 }

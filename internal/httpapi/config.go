@@ -44,7 +44,7 @@ type Config struct {
 	FailedAuthPerMinute int   // per address; then 429 for further ones; a valid key works all the same
 	PublicPerMinute     int   // catalog requests without a valid key, per address; then 429
 	UserCallsPerMinute  int64 // calls of a user that ask no model; then 429; 0: no limit
-	AnonymousPerSecond  int   // requests that no key stands behind, per address; then 429; 0: no limit
+	AnonymousPerSecond  int   // requests without a valid key, per address; then 429; 0: no limit
 	AnonymousBurst      int   // and so many at once
 
 	KeyRates  apikey.Rates // allowances of keys that have none of their own; zero fields are no limit

@@ -139,7 +139,7 @@ func appendMovement(o *object, m *ledger.Movement) {
 	o.textOrNull("actor", m.Actor)
 }
 
-// getStatement lists what moved money of the caller's wallet beside calls.
+// getStatement lists what moved money of the caller's wallet, other than calls.
 func (x *exchange) getStatement() error {
 	q, err := x.query()
 	if err != nil {

@@ -20,7 +20,7 @@ type outcome struct {
 	code     string // error.code of a response that failed: a closed enumeration of the responses style
 }
 
-// StatusClientGone stands in records and logs for a request whose client went away; it is never sent.
+// StatusClientGone appears in records and logs for a request whose client went away; it is never sent.
 const StatusClientGone = 499
 
 // outcomes is the one table of what clients see. Sources: completions of the specification 1.4, contract 2.
@@ -147,7 +147,7 @@ func ErrorObject(e *fault.Error, requestID string) []byte {
 	return redact.Redact(o.B)
 }
 
-// ResponsesFailure is what a response object tells of the fault that ended it: {"error":{"code","message"},"error_type"}.
+// ResponsesFailure is how a response object shows the fault that ended it: {"error":{"code","message"},"error_type"}.
 func ResponsesFailure(e *fault.Error, _ string) []byte {
 	o := newObject(256)
 	o.Object()

@@ -51,7 +51,7 @@ type exchange struct {
 	body      *buffer
 	bodyDone  bool // the request's body was read to its end
 	deadline  time.Time
-	fault     *fault.Error // what the client was told, nil on success
+	fault     *fault.Error // what the client was sent, nil on success
 	idHeader  [1]string
 	genHeader [1]string
 }
@@ -91,7 +91,7 @@ func newGeneration(now time.Time) string {
 	return string(appendID(append(b, '-'), 20))
 }
 
-// context is the request's, with the user whom it works for.
+// context is the request's context, with the user who is charged.
 func (x *exchange) context() context.Context {
 	if x.caller == nil {
 		return x.r.Context()
@@ -113,7 +113,7 @@ func (x *exchange) begin() {
 		h["Access-Control-Allow-Origin"] = anyOrigin
 		h["Access-Control-Expose-Headers"] = exposed
 	}
-	// After a chunked body the connection ends: whoever stands before us may have read the framing in another way.
+	// After a chunked body the connection ends: a proxy before us may have read the framing in another way.
 	if x.r.ContentLength < 0 || x.api.draining.Load() {
 		h["Connection"] = closeConn
 	}
@@ -179,9 +179,9 @@ func (x *exchange) fail(e *fault.Error) {
 	case x.stream != nil && x.stream.committed():
 		x.stream.fail(e)
 	case e.Kind == fault.Canceled:
-		panic(http.ErrAbortHandler) // nobody is left to read an answer, and an empty one would be a lie
+		panic(http.ErrAbortHandler) // the client is gone, and an empty answer would be a lie
 	case x.status != 0:
-		// the head is out and there is no frame to tell it in: cut the answer, so that nobody takes it for whole
+		// the head was sent and no frame can carry the fault: cut the answer, so that it is not taken for a whole one
 		panic(http.ErrAbortHandler)
 	default:
 		x.writeError(e)

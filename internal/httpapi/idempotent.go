@@ -22,7 +22,7 @@ type named struct {
 	name   string
 	memory *limit.Tab       // of the exchange
 	run    *idempotency.Run // nil until the body was read, and after the run has ended
-	open   bool             // content may be kept: the request was understood, and nobody demands zero data retention
+	open   bool             // content may be kept: the request was understood, and nothing demands zero data retention
 
 	frames  []byte      // of a stream so far
 	large   bool        // there are more than are kept

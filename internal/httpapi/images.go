@@ -48,7 +48,7 @@ func (x *exchange) postImageEdits() error {
 	return x.paint(req)
 }
 
-// boundary is what parts the fields of a form, "" when the body is none.
+// boundary separates the fields of a form; "" when the body is no form.
 func (x *exchange) boundary() (string, error) {
 	kind := x.header("Content-Type")
 	if !strings.HasPrefix(strings.ToLower(strings.TrimSpace(kind)), "multipart/") {

@@ -184,7 +184,7 @@ type keyEdit struct {
 	provider    *string  // nil: not given; "": null, none
 }
 
-// readKeyEdit reads the body and knows every field: what it does not know it refuses, so that nobody sets what is not theirs.
+// readKeyEdit reads the body. It refuses unknown fields, and so every field that a user may not set.
 func (x *exchange) readKeyEdit(creating bool) (*keyEdit, error) {
 	body, err := x.readBody()
 	if err != nil {

@@ -53,7 +53,7 @@ func (x *exchange) reserve(prefs *routing.Preferences, models []string, prompt i
 	return x.visit.Reserve(x.at, x.api.Catalog(), models[0], prompt)
 }
 
-// showLimit sets the header fields that tell of the limit which refused a request.
+// showLimit sets the header fields of the limit that refused a request.
 func showLimit(h http.Header, e *fault.Error, at time.Time) {
 	if r, ok := e.Cause.(*quota.Refusal); ok { //nolint:errorlint // package quota sets it itself, and floods of refusals should be cheap
 		h["X-Ratelimit-Limit"] = []string{r.Limit}

@@ -46,7 +46,7 @@ type tcpConn struct {
 	closed bool // or on its way to it
 }
 
-// CloseWrite ends the answers. net/http calls it where it has not read all that was sent, when nobody will read any more.
+// CloseWrite ends the answers. net/http calls it where it has not read all that was sent, when no more will be read.
 func (c *tcpConn) CloseWrite() error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -72,7 +72,7 @@ func (c *tcpConn) Close() error {
 func (c *tcpConn) linger() bool {
 	name := c.address.String()
 	if !c.address.IsValid() {
-		name = c.RemoteAddr().String() // a proxy's connections stand for many clients
+		name = c.RemoteAddr().String() // a proxy has connections of many clients
 	}
 	if c.l.lingering.Take(name, 1) != limit.None {
 		return false

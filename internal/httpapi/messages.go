@@ -129,13 +129,13 @@ func preferencesOf(header string) (routing.Preferences, error) {
 
 // Counter asks providers how long prompts are. *relay.Relay is one.
 type Counter interface {
-	// CountTokens reports what the endpoint counts that would serve c; ok is false when it does not tell. See relay.Relay.
+	// CountTokens reports what the endpoint counts that would serve c; ok is false when it reports none. See relay.Relay.
 	CountTokens(ctx context.Context, c *relay.Call) (n int64, ok bool)
 }
 
 const countWait = 10 * time.Second // for a provider's count: our own is at hand
 
-// countTokens serves POST /v1/messages/count_tokens: the count of the provider where it speaks this wire, else our own. It is free.
+// countTokens serves POST /v1/messages/count_tokens: the count of the provider where it has this wire, else our own. It is free.
 func (x *exchange) countTokens() error {
 	req, err := x.readMessages(messages.DecodeCount)
 	if err != nil {

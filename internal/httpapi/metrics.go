@@ -144,7 +144,7 @@ func (r *routeMetrics) observe(status int, took time.Duration) {
 	r.seconds.Observe(took.Seconds())
 }
 
-// call counts what the record of a call tells; nil counts nothing.
+// call counts what the record of a call contains; nil counts nothing.
 func (m *Metrics) call(c *record.Call) {
 	if c == nil || c.Model == "" {
 		return
@@ -166,7 +166,7 @@ func (m *Metrics) call(c *record.Call) {
 func (m *Metrics) doubt(provider string, s usage.Source) {
 	for _, one := range [...]usage.Source{usage.Estimated, usage.Capped, usage.TooLow} {
 		if s&one != 0 {
-			m.doubts.WithLabelValues(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers stand in the catalog: they are few
+			m.doubts.WithLabelValues(strings.ToValidUTF8(provider, "?"), one.String()).Inc() // providers come from the catalog: they are few
 		}
 	}
 }

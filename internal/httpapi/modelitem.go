@@ -78,7 +78,7 @@ func appendVideoModel(b []byte, it *listing.Offer) []byte {
 	o.integers("supported_durations", facts.Durations)
 	o.boolean("generate_audio", facts.Audio)
 	o.boolean("seed", facts.Seed)
-	o.null("creativity") // of models that enlarge videos, of which there is none; OpenRouter's SDK wants to be told
+	o.null("creativity") // of models that enlarge videos; there are none, but OpenRouter's SDK requires the field
 	o.null("upscale_factor")
 	appendSKUs(o, it.Pricing())
 	o.EndObject()
@@ -184,7 +184,7 @@ func appendAbilities(o *object, endpoints []*catalog.Endpoint) {
 	o.EndObject()
 }
 
-// paramsOf are the parameters that an endpoint understands. All of them means that nobody declared any, and then only a chat
+// paramsOf are the parameters that an endpoint understands. All of them means that none were declared, and then only a chat
 // model may be taken at its word: they are parameters of chat.
 func paramsOf(e *catalog.Endpoint) catalog.Params {
 	if e.Params == catalog.AllParams && e.Model.Type != catalog.TypeChat {

@@ -103,7 +103,7 @@ func (x *exchange) getVideoModels() error { return x.send(x.shelf().Videos) }
 // shelf is the rendered lists of the catalog in force.
 func (x *exchange) shelf() *listing.Shelf { return x.api.models.Of(x.api.Catalog()) }
 
-// list answers with what the query wants of a list.
+// list answers with the part of a list that the query selects.
 func (x *exchange) list(l *listing.List, types ...string) error {
 	if x.r.URL.RawQuery == "" {
 		return x.send(l.Whole())
@@ -124,7 +124,7 @@ func (x *exchange) list(l *listing.List, types ...string) error {
 	return x.send(b)
 }
 
-// pageHeaders tells of pages beside the body: clients of this wire read a models list as one page and take nothing else.
+// pageHeaders describes the page in header fields: clients of this wire read a models list as one page and take nothing else.
 func (x *exchange) pageHeaders(q url.Values, total, page, perPage int) {
 	last := max((total+perPage-1)/perPage, 1)
 	h := x.w.Header()

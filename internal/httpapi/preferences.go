@@ -79,7 +79,7 @@ func (x *exchange) replyPreferences(text string) error {
 	return x.reply(&o)
 }
 
-// withPlugins is what is kept of the preferences of an account: its plugins stand beside what it prefers of providers.
+// withPlugins is what is stored of the preferences of an account: its plugins, and its preferences for providers.
 func withPlugins(provider string, plugins []byte) string {
 	switch {
 	case len(bytes.TrimSpace(bytes.Trim(plugins, "[] \t\r\n"))) == 0:

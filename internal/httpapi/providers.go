@@ -45,7 +45,7 @@ func (x *exchange) getProviders() error {
 type providing struct {
 	*catalog.Provider
 	endpoints []*catalog.Endpoint
-	best      *catalog.Endpoint // whose prices stand for the provider
+	best      *catalog.Endpoint // whose prices are shown for the provider
 }
 
 // providersOf lists who serves a model under a suffix, the cheapest first.
@@ -124,7 +124,7 @@ func providerID(slug string) string {
 
 func quantization(e *catalog.Endpoint) string { return cmp.Or(e.Quantization, "unknown") }
 
-// updatedAt is when an offer of the provider last changed; where nobody noted that, when the model appeared.
+// updatedAt is when an offer of the provider last changed; where that is unknown, when the model appeared.
 func (p *providing) updatedAt() time.Time {
 	at := time.Unix(0, 0)
 	for _, e := range p.endpoints {

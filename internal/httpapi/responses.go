@@ -124,7 +124,7 @@ func (x *exchange) resolve(req *responses.Request, ids []string) (*responses.Req
 			return nil, err
 		}
 		if v == nil {
-			break // told below
+			break // reported below
 		}
 		if size += int64(len(v)); size > most {
 			return nil, fault.Newf(fault.PayloadTooLarge, "httpapi.resolve", "With the stored items that input names, the request is larger than %d bytes. Name fewer items.", most)
@@ -147,7 +147,7 @@ type storedItems struct {
 	loads int
 }
 
-// item is an item of any stored response, nil when there is none.
+// item is an item of any stored response, nil when it does not exist.
 func (s *storedItems) item(id string) ([]byte, error) {
 	if v := s.found[id]; v != nil {
 		return v, nil
@@ -189,7 +189,7 @@ func (s *storedItems) add(r *history.Response, items [][]byte, id string, ours b
 	return s.found[id], nil
 }
 
-// chargeStored takes memory for responses that were read from the store. Nobody pays for reading them again, so the user's share is their bound.
+// chargeStored takes memory for responses that were read from the store. Reading them is free, so the user's share is the bound.
 func (x *exchange) chargeStored(list ...history.Response) error {
 	n := 0
 	for i := range list {
@@ -235,7 +235,7 @@ func newID(prefix string) string {
 	return string(appendID(append(make([]byte, 0, len(prefix)+idSize), prefix...), idSize))
 }
 
-// keep keeps an answer before its client knows its end.
+// keep stores an answer before the client gets its end.
 func (r *reply) keep(k responses.Kept) {
 	a := history.Answer{Status: history.Status(k.Status), Object: k.Object, Output: k.Output, Items: k.IDs}
 	if r.run != nil {
@@ -309,7 +309,7 @@ func (p patient) Write(frame []byte) (int, error) {
 	return len(frame), nil
 }
 
-// aside makes an answer that nobody waits for.
+// aside makes an answer in the background.
 func (r *reply) aside() {
 	x := r.x
 	defer r.memory.Close()
@@ -333,7 +333,7 @@ type discard struct{}
 
 func (discard) Write(b []byte) (int, error) { return len(b), nil }
 
-// countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls nobody.
+// countInput serves POST /v1/responses/input_tokens: our own count of the prompt. It is free, and calls no provider.
 func (x *exchange) countInput() error {
 	body, err := x.readBody()
 	if err != nil {

@@ -58,7 +58,7 @@ func (s *Server) Serve(l net.Listener) error {
 const cutGrace = 5 * time.Second
 
 // Drain ends the server without dropping work: readiness fails at once, the listener stays open for delay so that load balancers
-// notice, then requests in flight may finish within timeout. What is left is told so in its stream, settled, and cut. A cancelled
+// notice, then requests in flight may finish within timeout. What is left gets an error in its stream, is settled, and cut. A cancelled
 // ctx skips all waiting. Drain returns nil when nothing had to be cut.
 func (s *Server) Drain(ctx context.Context, delay, timeout time.Duration) error {
 	s.api.draining.Store(true)
@@ -190,7 +190,7 @@ func writeHealth(w http.ResponseWriter, err error, details ...string) {
 	_, _ = w.Write(healthBody(nil, details...))
 }
 
-// ready tells why the node should get no new requests, nil when it should.
+// ready returns why the node should get no new requests, nil when it should get them.
 func (a *API) ready(ctx context.Context) error {
 	if a.draining.Load() {
 		return fault.New(fault.Draining, "httpapi.ready", "The gateway is shutting down.")

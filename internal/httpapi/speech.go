@@ -39,7 +39,7 @@ type audioWriter struct {
 	lost bool   // there is more than is kept
 }
 
-// Begin is told the type of the audio.
+// Begin gets the type of the audio.
 func (w *audioWriter) Begin(mediaType string) { w.kind = []string{mediaType} }
 
 // Write sends one piece, before the first one the head.

@@ -68,7 +68,7 @@ type spool struct {
 	size   int64
 	taken  limit.Tab // bytes that the file may have on disk
 	onDisk int64     // bytes that it has there
-	digest hash.Hash // nil: nobody will ask
+	digest hash.Hash // nil: it is not needed
 }
 
 // newSpool makes room for the file of an upload, which must be closed.

@@ -13,7 +13,7 @@ import (
 // frames is a style's side of an event stream: a sink that writes frames, each with one Write. It is safe for concurrent use.
 type frames interface {
 	relay.Sink
-	// KeepAlive writes what tells the client that the answer is still coming.
+	// KeepAlive writes something that shows the client that the answer is still coming.
 	KeepAlive() error
 	// Fail ends the stream with an error, which the style's rendering has written.
 	Fail(failure []byte) error
@@ -34,10 +34,10 @@ type stream struct {
 	closed bool
 }
 
-// rendering writes a fault as a style tells it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody.
+// rendering writes a fault as a style shows it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody.
 type rendering func(e *fault.Error, requestID string) []byte
 
-// openStream begins a stream whose frames go to what to makes, and whose faults tell writes. Silence must be ended before the handler
+// openStream begins a stream whose frames go to the sink that to makes, and whose faults tell writes. Silence must be ended before the handler
 // chooses its answer.
 func (x *exchange) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
 	s := &stream{x: x, tell: tell, quiet: x.api.cfg.KeepAliveAfter}
@@ -62,7 +62,7 @@ func (s *stream) committed() bool { return s.x.status != 0 }
 
 // fail ends the stream with an error.
 func (s *stream) fail(e *fault.Error) {
-	if e.Kind != fault.Canceled { // nobody is left to read it
+	if e.Kind != fault.Canceled { // the client is gone
 		_ = s.to.Fail(s.x.api.Redact(s.tell(e, s.x.id)))
 	}
 }
@@ -77,7 +77,7 @@ func (s *stream) tick() {
 	silent := s.x.api.Now().Sub(s.x.at) - time.Duration(s.last.Load())
 	if silent >= s.quiet {
 		if s.to.KeepAlive() != nil {
-			return // the client is gone: the request's context tells the relay
+			return // the client is gone: the request's context informs the relay
 		}
 		s.quiet, silent = s.x.api.cfg.KeepAliveEvery, 0
 	}

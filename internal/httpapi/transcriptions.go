@@ -127,7 +127,7 @@ func (l *limitedBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// rest reads what stands behind the form's end, so that the connection can serve again: nothing, or a line's end.
+// rest reads what follows the form's end, so that the connection can serve again: nothing, or a line's end.
 func (l *limitedBody) rest() error {
 	n, err := io.CopyN(io.Discard, l, maxEpilogue+1)
 	switch {
@@ -139,4 +139,4 @@ func (l *limitedBody) rest() error {
 	return err
 }
 
-const maxEpilogue = 4 << 10 // bytes behind the last boundary
+const maxEpilogue = 4 << 10 // bytes after the last boundary

@@ -8,7 +8,7 @@ import (
 	"weir/internal/video"
 )
 
-// VideoMetrics counts what becomes of video jobs. It satisfies video.Observer.
+// VideoMetrics counts how video jobs end. It satisfies video.Observer.
 type VideoMetrics struct {
 	ended *prometheus.CounterVec
 	took  prometheus.Histogram
@@ -41,7 +41,7 @@ func (v *VideoMetrics) VideoEnded(_ string, s video.State, took time.Duration) {
 	v.took.Observe(took.Seconds())
 }
 
-// VideoLost counts a job that nobody can find.
+// VideoLost counts a job that cannot be found.
 func (v *VideoMetrics) VideoLost(string) { v.lost.Inc() }
 
 // VideoUnclear counts a submission without a clear answer.

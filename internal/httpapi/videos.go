@@ -228,7 +228,7 @@ const contentBuffer = 64 << 10
 
 var contentBuffers = sync.Pool{New: func() any { return new([contentBuffer]byte) }}
 
-// copyContent sends the body. A failure before the first byte is an answer of its own; one behind it cuts the connection.
+// copyContent sends the body. A failure before the first byte is an error answer; a later one cuts the connection.
 func (x *exchange) copyContent(c *video.Content, status int) error {
 	buf := contentBuffers.Get().(*[contentBuffer]byte)
 	defer contentBuffers.Put(buf)
@@ -236,7 +236,7 @@ func (x *exchange) copyContent(c *video.Content, status int) error {
 	for {
 		n, err := c.Body.Read(buf[:])
 		if left >= 0 && int64(n) > left {
-			n, err = int(left), io.EOF // more than was told
+			n, err = int(left), io.EOF // more than was announced
 		}
 		if n > 0 || err == io.EOF {
 			if werr := x.sendPiece(status, buf[:n]); werr != nil {
@@ -308,7 +308,7 @@ func (x *exchange) base() string {
 	return scheme + "://" + x.r.Host
 }
 
-// plainHost reports whether a text can stand in an address as its host.
+// plainHost reports whether a text can be the host of an address.
 func plainHost(host string) bool {
 	return host != "" && len(host) <= 256 && !slices.ContainsFunc([]byte(host), func(c byte) bool {
 		return !('a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._:[]", c) >= 0)
