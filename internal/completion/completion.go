@@ -196,7 +196,7 @@ type Event struct {
 	// are. The other fields then hold only what is metered. Frames before the first content are in the first event.
 	Frames []Frame
 
-	FrameExtra  []byte // raw members `"name":value,...` beside choices, unknown to the canonical form
+	FrameExtra  []byte // raw members `"name":value,...` next to choices, unknown to the canonical form
 	ChoiceExtra []byte // the same inside the choice
 	DeltaExtra  []byte // the same inside the delta or message
 

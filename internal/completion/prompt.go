@@ -52,7 +52,7 @@ const (
 	VideoPart                     // Media
 	CallPart                      // Call; in an Assistant turn
 	ResultPart                    // Result; in a User turn
-	ReasoningPart                 // Thought; in an Assistant turn, where it stood
+	ReasoningPart                 // Thought; in an Assistant turn, at its place
 )
 
 // Part is a piece of a turn.

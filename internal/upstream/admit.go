@@ -84,7 +84,7 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	return head.Status, body, err
 }
 
-// admitted asks with the fields that a method gives. Where the provider knows them no more, it asks once again with others.
+// admitted sends a request with the fields that a method gives. If the provider refuses them, it sends it once more with new ones.
 func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	for again := false; ; again = true {
 		fields, err := a.fields(t, m, call)
@@ -141,7 +141,7 @@ func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
 	return f
 }
 
-// secrets are what methods keep of p's credentials: tokens above all, which nobody has declared.
+// secrets are what methods keep of p's credentials: above all tokens, which no configuration contains.
 func (c *Client) secrets(p *catalog.Provider) (list []string) {
 	t, ok := c.targets.Load(p.Wire())
 	if !ok {

@@ -21,7 +21,7 @@ import (
 )
 
 const (
-	maxDrainBytes = 64 << 10 // behind the end of a stream
+	maxDrainBytes = 64 << 10 // after the end of a stream
 	drainTime     = time.Second
 	lingerGrace   = 50 * time.Millisecond // a read takes at most so long to find what has come already
 )
@@ -29,18 +29,18 @@ const (
 // attempt is one call of one endpoint, from dialling to the last byte: one HTTP request, or several where the provider refuses
 // credentials.
 //
-// It does not end with the caller's context as such: what comes behind the end of a stream is read after the caller has gone,
+// It does not end with the caller's context as such: what follows the end of a stream is read after the caller has gone,
 // so that the connection can serve again. Attempts are used again, with their timer and what was made for them once.
 type attempt struct {
 	client *Client
 	own    own
-	gone   func() // tells of the caller's end
+	gone   func() // called when the caller's context ends
 
 	ep       *catalog.Endpoint
 	dialect  dialect.Dialect
 	caller   context.Context
 	leave    func() bool // stops watching the caller
-	left     bool        // the caller's end will not be told any more
+	left     bool        // the caller's end has no effect any more
 	x        exchange
 	head     h1.Head
 	raw      watched      // over x
@@ -48,7 +48,7 @@ type attempt struct {
 	answer   dialect.Answer
 	done     bool              // the upstream's own end was seen
 	limit    int64             // of a whole answer; 0: the client's
-	reported func(http.Header) // gets the header of each answer; nil: nobody wants it
+	reported func(http.Header) // gets the header of each answer; may be nil
 
 	start          time.Time
 	headersBy      time.Duration // since start
@@ -63,7 +63,7 @@ type attempt struct {
 	lingerBy time.Duration // when nothing more is waited for, since start; 0: the answer is still coming
 	cause    error         // why it was aborted
 	over     bool
-	wake     context.CancelFunc // ends the waiting for a token; nil: nobody waits
+	wake     context.CancelFunc // ends the waiting for a token; nil: nothing waits
 }
 
 // expired is the cause of a watchdog's abort.
@@ -269,7 +269,7 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	return next, nil
 }
 
-// Linger is called when the answer is complete but for what may come behind it: usage, the mark of the end. That is waited for only
+// Linger is called when the answer is complete but for what may follow it: usage, the mark of the end. That is waited for only
 // so long. Calls after the first do nothing.
 func (a *attempt) Linger() {
 	if a.lingering.Swap(true) {
@@ -328,7 +328,7 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 }
 
 // end releases everything. A connection whose answer was read to its end serves again; one that was left
-// behind the upstream's own end is read on for a moment, without holding up the caller; any other is closed.
+// after the upstream's own end is read for a moment, without holding up the caller; any other is closed.
 func (a *attempt) end() {
 	a.left = a.leave()
 	if !a.done || a.body.AtEnd() || a.x.Drained() {
@@ -372,7 +372,7 @@ func (a *attempt) forget() {
 	a.lingering.Store(false)
 }
 
-// watched reads the body, tells the watchdog when it waits, and counts.
+// watched reads the body, informs the watchdog when it waits, and counts.
 type watched struct {
 	a    *attempt
 	left int64
@@ -396,7 +396,7 @@ func (w *watched) Read(p []byte) (int, error) {
 
 var gzipReaders sync.Pool
 
-// unzipped undoes a compression that nobody asked for. What comes out is counted too: a bomb ends at the limit.
+// unzipped undoes a compression that was not asked for. What comes out is counted too: a bomb ends at the limit.
 type unzipped struct {
 	a    *attempt
 	src  io.Reader

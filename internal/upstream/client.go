@@ -36,10 +36,10 @@ type Config struct {
 	Dialects map[string]dialect.Dialect // by catalog.Provider.Dialect
 	Timeouts Timeouts
 	Limits   dialect.Limits
-	HTTP2    map[string]bool  // ids of the providers that may be spoken to over HTTP/2
+	HTTP2    map[string]bool  // ids of the providers that may be called over HTTP/2
 	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
-	Redactor *redact.Redactor // knows the configured secrets; nil: shapes of secrets only
-	Standard bool             // speak through net/http's client and not through our own
+	Redactor *redact.Redactor // removes the configured secrets; nil: only what looks like a secret
+	Standard bool             // use net/http's client and not our own
 	Fetcher  Fetcher          // follows addresses in answers; nil: they are not followed
 	Now      func() time.Time // for the time that credentials stay out of use; nil: the system's clock
 

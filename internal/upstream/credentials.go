@@ -22,7 +22,7 @@ const (
 // credential is one key of a provider with what is computed once for it.
 type credential struct {
 	whole, stream lane
-	tag           string      // tells it from the provider's others
+	tag           string      // distinguishes it from the provider's others
 	method        auth.Method // gives further fields to each request; nil: the lanes say all
 
 	// guarded by credentials.mu
@@ -130,7 +130,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	if best != nil {
 		return best, nil
 	}
-	f, reported := *soonest.fault, *soonest.fault.Upstream // copies: whoever gets a fault may complete it
+	f, reported := *soonest.fault, *soonest.fault.Upstream // copies: a caller may complete its fault
 	f.Upstream = &reported
 	if f.Kind == fault.RateLimited {
 		f.RetryAfter = dialect.ClampRetry(soonest.until.Sub(at).Seconds())
@@ -165,7 +165,7 @@ func (s *credentials) accept(c *credential) {
 	c.ban = 0
 }
 
-// againstKey tells refusals that another credential may not meet. A dialect may see in a 403 what no credential changes.
+// againstKey reports whether another credential might not be refused. A dialect may see in a 403 what no credential changes.
 func againstKey(f *fault.Error) bool {
 	if f.Upstream == nil {
 		return false

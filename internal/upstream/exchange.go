@@ -18,7 +18,7 @@ import (
 // exchange is one request and its answer, over either client. After Close it is ready for another one. Abort alone may be called beside
 // another method.
 type exchange interface {
-	// send sends call and waits for the head of the answer. After an error, what the head tells of the connection still holds.
+	// send sends call and waits for the head of the answer. After an error, what the head says of the connection still holds.
 	send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 	// Header is the header of the answer, before the first Read.
 	Header() http.Header
@@ -85,7 +85,7 @@ func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 			return body, nil
 		}
 	case len(call.Body) > 0:
-		// The transport knows a bytes.Reader and sends it in the same write as the headers.
+		// The transport recognizes a bytes.Reader and sends it in the same write as the headers.
 		hr.Body, hr.ContentLength = io.NopCloser(bytes.NewReader(call.Body)), int64(len(call.Body))
 		hr.GetBody = func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(call.Body)), nil }
 	}

@@ -15,9 +15,9 @@ import (
 	"weir/internal/fault"
 )
 
-// Fetcher gets what a provider's answer names by address. It follows the rules for addresses that strangers write.
+// Fetcher gets what a provider's answer names by address. It follows the rules for untrusted addresses.
 type Fetcher interface {
-	// ProviderBytes gives the bytes behind an address that a provider named, at most maxBytes, and their type as the server says. home is the
+	// ProviderBytes gets the bytes at an address that a provider named, at most maxBytes, and their type as the server says. home is the
 	// provider's base URL: what the operator has configured may be reached at whatever address it has.
 	ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
@@ -54,7 +54,7 @@ const leaveTime = 5 * time.Second
 // perform does a task.
 func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, yield func(*completion.Event, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // also ends what runs beside
+	defer cancel() // also ends what runs at the same time
 	ask, performer, err := c.newAsk(ctx, ep, req)
 	if err != nil {
 		yield(nil, c.polish(ep, err))

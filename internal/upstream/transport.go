@@ -23,7 +23,7 @@ type target struct {
 	provider *catalog.Provider
 	dialect  dialect.Dialect
 	text     dialect.Texter                      // dialect, nil when it completes no text
-	native   map[completion.Style]dialect.Texter // further wires of the provider, for clients that speak the same
+	native   map[completion.Style]dialect.Texter // further wires of the provider, for clients of the same wire
 	host     string
 	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
 	group    *group
@@ -100,7 +100,7 @@ func (t *target) url(call *dialect.Call) (*url.URL, error) {
 // groupKey names the connections that may be shared: those to one host in one protocol, under the same trust.
 type groupKey struct {
 	scheme, host string
-	ca           string // authorities beside the usual ones, in PEM
+	ca           string // authorities in addition to the usual ones, in PEM
 	http2        bool
 }
 
@@ -199,17 +199,17 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleConnection,
 		MaxResponseHeaderBytes: cfg.Limits.Headers,
-		DisableCompression:     true, // a stream must not wait in a decompressor, and nobody asked for gzip
+		DisableCompression:     true, // a stream must not wait in a decompressor, and gzip was not asked for
 		Protocols:              new(http.Protocols),
 	}
-	// A server that was said to speak HTTP/2 and does not is refused: falling back would keep connections of HTTP/1.1, see below.
+	// A server that is configured for HTTP/2 but has none is refused: falling back would keep connections of HTTP/1.1, see below.
 	tr.Protocols.SetHTTP2(http2)
 	tr.Protocols.SetHTTP1(!http2)
 	if !http2 {
 		// One stalled stream must not hold up others: one request a connection unless the operator says otherwise.
 		tr.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-		// It puts a connection back before it looks at what lies behind an answer. A server that sends two at once has the second one read
-		// as the answer to whoever comes next, now and then, who may be anybody.
+		// It puts a connection back before it looks at what follows an answer. A server that sends two at once has the second one read
+		// as the answer to the next request now and then, which may be of any user.
 		tr.DisableKeepAlives = true
 	}
 	return tr

@@ -17,7 +17,7 @@ import (
 	"weir/internal/video"
 )
 
-// Opener reads files that providers name. It follows the rules for addresses that strangers write.
+// Opener reads files that providers name. It follows the rules for untrusted addresses.
 type Opener interface {
 	// OpenFile reads the file at an address, or the part of it that r asks for. Only the origin of home gets credentials.
 	OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error)
@@ -165,7 +165,7 @@ func (f *Videos) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job
 	return f.with(ctx, ep, tag, func(ask *asking, d dialect.VideoMaker) error { return do(ask, d, &plain) })
 }
 
-// tagMark stands between a credential's tag and a provider's name for a job, where the provider has several: a job is known to the account
+// tagMark separates a credential's tag from a provider's name for a job, where the provider has several: a job is known to the account
 // that it was made for.
 const tagMark = "\x1f"
 

@@ -10,7 +10,7 @@ import (
 )
 
 // requestFields are header fields in which providers name a request, the more telling first: OpenAI, Runway and Luma write the first, Google the
-// fourth, MiniMax the fifth; the last ones are those of who stands before them.
+// fourth, MiniMax the fifth; the last ones belong to the provider before them.
 var requestFields = [...]string{"X-Request-Id", "Request-Id", "X-Fal-Request-Id", "X-Goog-Request-Id", "Trace-Id", "X-Trace-Id", "X-Amzn-Requestid", "X-Cloud-Trace-Context", "Cf-Ray"}
 
 const maxRequestName = 128
@@ -33,10 +33,10 @@ func plainName(name string, most int) string {
 	return name
 }
 
-// maxJobName bounds a provider's name for a job; nobody's is half as long.
+// maxJobName bounds a provider's name for a job; the longest known is half as long.
 const maxJobName = 1 << 10
 
-// unnamed is the fault of an answer that takes a job and does not tell a name that it could be asked for by.
+// unnamed is the fault of an answer that accepts a job without a name that it could be polled by.
 func unnamed(ep *catalog.Endpoint) *fault.Error {
 	return dialect.Unavailable(ep, "The provider accepted the job without an id.", nil)
 }

@@ -6,7 +6,7 @@ import (
 	"weir/internal/limit"
 )
 
-// copies are the videos that a node copies, and those that wait for their turn. They have places of their own, so that slow ones keep nobody from
+// copies are the videos that a node copies, and those that wait for their turn. They have separate places, so that slow ones keep no worker from
 // looking after jobs, and no user has more than half of the places.
 type copies struct {
 	turns *limit.Turns // of those that are copied

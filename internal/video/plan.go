@@ -57,7 +57,7 @@ func offerOf(ep *catalog.Endpoint, r *Request) Offer {
 		Second: price.SecondOf(r.Resolution, r.WithAudio()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
 }
 
-// input is what kinds of content the references are of. What frames a model takes is told by its facts, not by its modalities.
+// input is what kinds of content the references are of. Which frames a model takes follows from its facts, not from its modalities.
 func (r *Request) input() catalog.Modality {
 	var kinds catalog.Modality
 	for i := range r.References {
@@ -107,7 +107,7 @@ func (r *Request) fitSeconds(facts *catalog.VideoFacts) error {
 	return nil
 }
 
-// fitSize makes a size agree with resolution and aspect ratio, which it stands for.
+// fitSize makes a size agree with the resolution and the aspect ratio.
 func (r *Request) fitSize(facts *catalog.VideoFacts) error {
 	if r.Size == "" {
 		return nil
@@ -117,7 +117,7 @@ func (r *Request) fitSize(facts *catalog.VideoFacts) error {
 		return notAllowed("size", r.Size, facts.Sizes)
 	}
 	resolution := resolutionOf(width, height)
-	if resolution == "" && len(facts.Resolutions) > 0 && len(facts.Sizes) == 0 { // nobody could say what it costs
+	if resolution == "" && len(facts.Resolutions) > 0 && len(facts.Sizes) == 0 { // its price would be unknown
 		return notAllowed("size", r.Size, facts.Sizes)
 	}
 	switch {
@@ -195,7 +195,7 @@ func (r *Request) fitAudio(facts *catalog.VideoFacts) error {
 	return nil
 }
 
-// need is what the videos of a job cost at most, whoever of the plan makes them.
+// need is what the videos of a job cost at most, at any endpoint of the plan.
 func (p *Plan) need(r *Request) (most money.Nano, err error) {
 	for i := range p.Offers {
 		o := &p.Offers[i]

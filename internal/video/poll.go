@@ -15,7 +15,7 @@ import (
 const (
 	unknownPolls = 3 // so many times in a row a provider may not know a job that it has
 	copyTries    = 5 // so many times a video is copied into the content store before it stays with its provider
-	cancelTries  = 5 // so many times a provider is told that nobody wants a job
+	cancelTries  = 5 // how often a provider is asked to cancel a job
 	cleanPause   = 10 * time.Second
 	cleanMost    = time.Hour
 )
@@ -82,7 +82,7 @@ func failedState(s State) State {
 	return Failed
 }
 
-// complete charges for the videos, once they are kept where that is wanted: copying does so beside the workers.
+// complete charges for the videos, after they are copied where that is configured: copying has its own workers.
 func (s *Service) complete(ctx context.Context, j *Job, p *Progress) (copying func(), err error) {
 	j.outputs(p.Outputs)
 	if s.Contents == nil {
@@ -137,7 +137,7 @@ func (s *Service) completed(ctx context.Context, j *Job, p *Progress) error {
 	return err
 }
 
-// outputs takes what the provider says of the videos, beside what is kept of them already.
+// outputs adds what the provider reports of the videos to what is stored of them.
 func (j *Job) outputs(outputs []Output) {
 	kept := j.Outputs
 	j.Outputs = append([]Output(nil), outputs...)

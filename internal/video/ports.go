@@ -13,20 +13,20 @@ import (
 	"weir/internal/webhook"
 )
 
-// Upstream speaks to providers. ep is the endpoint that has the job, from the present catalog, so that its credential is the present one.
+// Upstream calls providers. ep is the endpoint that has the job, from the present catalog, so that its credential is the present one.
 // Methods must be safe for concurrent use, and must return when ctx ends. They fail with a *fault.Error; its Upstream says what came
 // back, for Refused to judge.
 type Upstream interface {
 	// Submit asks ep for the videos of s, once: it never tries again by itself after a byte of the request has been sent.
 	Submit(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Accepted, error)
-	// Recover reports what became of a submission whose answer nobody saw, or nobody understood. It must never make a second job at the provider.
-	// Where the provider knows no idempotency key, no task id of the client's and no list to search, the answer is Unknown.
+	// Recover finds out the fate of a submission whose answer was lost or could not be read. It must never make a second job at the provider.
+	// Where the provider has no idempotency key, no client task id and no list to search, the answer is Unknown.
 	Recover(ctx context.Context, ep *catalog.Endpoint, s *Submission) (Recovered, error)
 	// Poll asks how far the job is. It fails with fault.NotFound when the provider does not know it.
 	Poll(ctx context.Context, ep *catalog.Endpoint, j *Job) (Progress, error)
 	// Cancel has the provider stop. It fails when the provider cannot, or did not.
 	Cancel(ctx context.Context, ep *catalog.Endpoint, j *Job) error
-	// Open reads a finished video, or the part of it that r asks for: nil all of it. A provider that knows no ranges may send all of it.
+	// Open reads a finished video, or the part of it that r asks for: nil all of it. A provider without range requests may send all of it.
 	// It fetches from where the provider said and from nowhere else, and sends the provider's credential to the provider alone.
 	Open(ctx context.Context, ep *catalog.Endpoint, j *Job, o *Output, r *Range) (*Content, error)
 }
@@ -45,7 +45,7 @@ type Accepted struct {
 	Wait time.Duration // before the first poll; 0: the usual
 }
 
-// Recovered is what became of a submission.
+// Recovered is the fate of a submission.
 type Recovered struct {
 	Fate     Fate
 	Accepted          // of one that is Adopted
@@ -57,7 +57,7 @@ type Fate uint8
 
 // The fates.
 const (
-	Unknown Fate = iota // nobody can tell
+	Unknown Fate = iota // it cannot be found out
 	Adopted             // the provider has the job
 	Absent              // the provider does not have it, as far as it knows by now
 )
@@ -67,8 +67,8 @@ type Progress struct {
 	State   State // Pending and InProgress: go on; Completed: Outputs are there; Failed, Cancelled, Expired: Failure says why
 	Percent int   // 0 unknown
 	Outputs []Output
-	Length  time.Duration // of each video, as the provider counts it; 0 not told
-	Cost    string        // dollars as the provider wrote them, decimal text; "" not told
+	Length  time.Duration // of each video, as the provider counts it; 0 unknown
+	Cost    string        // dollars as the provider wrote them, decimal text; "" unknown
 	Wait    time.Duration // before the next poll; 0: the usual
 	Failure *fault.Error  // its Public is for the client; its Kind the reason, such as fault.ContentPolicy
 }
@@ -109,7 +109,7 @@ type Plan struct {
 	Offers []Offer
 }
 
-// Callbacks writes the event that tells of a job's end. It returns nil when nobody is to be told.
+// Callbacks makes the event of a job's end. It returns nil when there is no callback.
 type Callbacks interface {
 	Ended(j *Job) *webhook.Delivery
 }

@@ -52,7 +52,7 @@ type Config struct {
 
 	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
 	Wait func(ctx context.Context, d time.Duration) error
-	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	// Report gets failures of work in the background; nil: they are dropped.
 	Report func(what string, j *Job, err error)
 }
 
@@ -95,24 +95,24 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
+// Observer counts events for metrics. Its methods must be quick and safe for concurrent use.
 type Observer interface {
-	// VideoEnded is called when a job has come to its end.
+	// VideoEnded is called when a job has ended.
 	VideoEnded(endpoint string, s State, took time.Duration)
-	// VideoUnclear is called when it is known as far as it ever will be what became of a submission whose answer nobody saw or understood.
+	// VideoUnclear is called when the search for a submission whose answer was lost or could not be read is over.
 	VideoUnclear(endpoint string, o Outcome)
-	// VideoLost is called when a provider may have made a job that nobody can find: the operator may be billed for it.
+	// VideoLost is called when a provider may have made a job that cannot be found: the operator may be billed for it.
 	VideoLost(endpoint string)
 }
 
-// Outcome is what became of a submission without a clear answer.
+// Outcome is the fate of a submission without a clear answer.
 type Outcome string
 
 // The outcomes.
 const (
 	Found   Outcome = "found"  // the provider has the job, and it goes on
 	Missing Outcome = "absent" // the provider does not have it
-	Lost    Outcome = "lost"   // nobody can tell
+	Lost    Outcome = "lost"   // it cannot be found out
 )
 
 // Outcomes lists all of them.
@@ -127,7 +127,7 @@ type Deps struct {
 	Upstream  Upstream
 	Catalog   func() *catalog.Snapshot // the present one: submissions and polls use its credentials
 	Contents  Contents                 // nil: videos stay where their providers have them
-	Callbacks Callbacks                // nil: nobody is told
+	Callbacks Callbacks                // nil: no events are written
 	Gate      *health.Registry         // keeps submissions away from endpoints that fail; may be nil
 	Observer  Observer                 // may be nil
 	Aside     func()                   // called when a charge was set aside; may be nil
@@ -135,7 +135,7 @@ type Deps struct {
 	Rand      func() float64           // spreads polls; nil: they are not spread
 }
 
-// Service admits jobs, tells of them, and works on those that are due. It is safe for concurrent use.
+// Service admits jobs, shows them, and works on those that are due. It is safe for concurrent use.
 type Service struct {
 	Deps
 	cfg    Config
@@ -173,7 +173,7 @@ func New(d Deps, c Config) *Service {
 	return s
 }
 
-// now is the time by which everything here is done: that of the database, as it was told last, and what has passed since. A node whose clock is
+// now is the time by which everything here is done: that of the database, as last read, and what has passed since. A node whose clock is
 // wrong, or is set while it runs, ends no job early and takes none too soon.
 func (s *Service) now() time.Time {
 	return s.local().Add(time.Duration(s.ahead.Load())).UTC()
@@ -272,7 +272,7 @@ const (
 	confirmTries = 16
 )
 
-// accept has a job that the store surely has worked on. When the store does not say whether it heard that, it is told again beside, and the client
+// accept has a job that the store surely has worked on. When the store's answer is lost, it is asked again in the background, and the client
 // has the job all the same: one that cannot be accepted in time ends as failed, where its client finds it.
 func (s *Service) accept(ctx context.Context, j *Job) error {
 	kept := *j
@@ -302,7 +302,7 @@ func (s *Service) accept(ctx context.Context, j *Job) error {
 	return nil
 }
 
-// beside runs what nobody waits for but Close, unless that has been called.
+// beside runs work in the background, which only Close waits for. After Close it runs nothing.
 func (s *Service) beside(run func(context.Context)) {
 	l, _ := s.present()
 	s.mu.Lock()
@@ -322,7 +322,7 @@ func (s *Service) roomFor(ctx context.Context) error {
 	return s.Contents.Ready(ctx)
 }
 
-// add keeps the job. When the store does not say whether it did, one look may tell that it did.
+// add stores the job. When the store's answer is lost, one look may show that it did.
 func (s *Service) add(ctx context.Context, j *Job, from ledger.Handover) error {
 	ctx = context.WithoutCancel(ctx)
 	short, cancel := context.WithTimeout(ctx, s.cfg.AddFor)
@@ -436,7 +436,7 @@ func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 	return nil, e
 }
 
-// cancel ends a job. First it is taken from whoever works on it, so that no provider is asked for it meanwhile.
+// cancel ends a job. First it is taken from the worker that has it, so that no provider is asked for it meanwhile.
 func (s *Service) cancel(ctx context.Context, j *Job, reported *bool) error {
 	if j.Submitting {
 		e := fault.New(fault.ProviderUnavailable, "video.Delete", "The job is being submitted to its provider. Try again in a few seconds.")
@@ -607,7 +607,7 @@ func errNoContents() error {
 	return fault.New(fault.StorageUnavailable, "video.Open", "The video is in a blob store that this node does not have.")
 }
 
-// unread is what a client hears when a finished video cannot be read.
+// unread is the error for a finished video that cannot be read.
 func unread(err error) error {
 	f := fault.New(fault.ProviderUnavailable, "video.Open", "The video cannot be read at the moment.").Because(err)
 	f.Upstream = fault.From(err).Upstream

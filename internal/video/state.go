@@ -5,7 +5,7 @@ import "weir/internal/fault"
 // State reports how far a job has come.
 type State string
 
-// The states. Pending and InProgress are active; the others are ends, of which only Completed has another behind it.
+// The states. Pending and InProgress are active; the others are ends, and only Completed can be followed by another one.
 const (
 	Pending    State = "pending"     // admitted; no provider has taken it yet
 	InProgress State = "in_progress" // a provider works on it

@@ -25,7 +25,7 @@ type Jobs interface {
 	AcceptJob(ctx context.Context, id string, due time.Time) error
 	// Job finds a user's job, without its request. It fails with fault.NotFound.
 	Job(ctx context.Context, user, id string) (*Job, error)
-	// SeizeJob takes an active job from whoever works on it, who cannot write any more; it stays due. It fails with fault.Conflict when the job
+	// SeizeJob takes an active job from its worker, which cannot write any more; it stays due. It fails with fault.Conflict when the job
 	// has ended, and when a provider is being asked for it.
 	SeizeJob(ctx context.Context, user, id string) (*Job, error)
 	// Jobs lists a user's accepted jobs, the newest first, without their requests. It fails with fault.Invalid when there is no job to go on after.
@@ -50,21 +50,21 @@ type Work interface {
 	UpstreamTaken(ctx context.Context, upstreamID, job string) (bool, error)
 	// ClaimJobs hands out at most n jobs that are due and that no living node works on, the longest due first. Each has a new fence.
 	ClaimJobs(ctx context.Context, node string, epoch int64, now time.Time, n int) ([]*Job, error)
-	// KeepJob writes what has changed of a job: that it goes on, or what became of it after its end. Others may have it then if release. It
+	// KeepJob writes what has changed of a job: that it goes on, or a change after its end. Others may have it then if release. It
 	// fails with fault.Conflict when j.Fence is not the job's any more, and then nothing was written.
 	KeepJob(ctx context.Context, j *Job, release bool) error
 	// AdoptJob is KeepJob, with release, for a job whose upstream id was found in a provider's list. It fails with fault.Unprocessable when
-	// another job has come to go by that name, and then nothing was written.
+	// another job has taken that name, and then nothing was written.
 	AdoptJob(ctx context.Context, j *Job) error
-	// EndJob writes a job that has come to its end: its place is free, its escrow settled or given back, its record kept, its event in the
-	// outbox. What the books can never take is set aside. Whoever worked on it cannot write any more. It fails like KeepJob, and when the job has ended before.
+	// EndJob writes a job that has ended: its place is free, its escrow settled or given back, its record kept, its event in the
+	// outbox. What the books can never take is set aside. Its worker cannot write any more. It fails like KeepJob, and when the job has ended before.
 	EndJob(ctx context.Context, j *Job, end End) error
 }
 
 // End is what goes with a job's end.
 type End struct {
 	Item  ledger.Recorded   // j.Call, with the leases of the escrow
-	Event *webhook.Delivery // nil: nobody is told
+	Event *webhook.Delivery // nil: there is no callback
 	Now   time.Time
 	// SetAside is called when the job has ended and the books can never take Item, with the reason: it waits for an operator. May be nil.
 	SetAside func(cause error)

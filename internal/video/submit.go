@@ -20,7 +20,7 @@ const (
 )
 
 // submit asks one provider after another until one has taken the job. Before a provider is asked, the store has it that it may have been:
-// whoever finds that, and no answer, must not ask anybody without knowing what became of it.
+// a node that finds that, and no answer, must first find out the fate of the submission.
 func (s *Service) submit(ctx context.Context, j *Job) error {
 	if j.Submitting {
 		over, err := s.recover(ctx, j)
@@ -86,7 +86,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	case err == nil:
 		j.tried(started, s.now(), 200, "")
 		return true, nil, s.accepted(ctx, j, &accepted)
-	case ctx.Err() != nil: // this node stops: the next one finds out what became of it
+	case ctx.Err() != nil: // this node stops: the next one finds out the fate of the submission
 		return true, nil, ctx.Err()
 	}
 	j.tried(started, s.now(), statusOf(refusal), refusal.Kind.String())
@@ -98,7 +98,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	}
 	j.Submitting = false
 	j.Serving().Refused = !isBusy(refusal)
-	if refusal.Upstream != nil && refusal.Next != fault.NextEndpoint && !isBusy(refusal) { // nobody would make this
+	if refusal.Upstream != nil && refusal.Next != fault.NextEndpoint && !isBusy(refusal) { // every provider would refuse this
 		return true, nil, s.fail(ctx, j, refusal)
 	}
 	return false, refusal, nil
@@ -138,9 +138,9 @@ func statusOf(e *fault.Error) int {
 	return e.Upstream.Status
 }
 
-// Refused tells of the error of a submission that the provider surely did not take the job: it was never reached, or it said so in a way that
-// leaves no doubt. Of anything else nobody knows: whoever answers with 500, 503 or 529 may have begun before it failed, and speaks for others
-// behind it with 502 and 504.
+// Refused reports that the provider surely did not take the job of a failed submission: it was never reached, or it said so in a way that
+// leaves no doubt. All else is unclear: a server that answers with 500, 503 or 529 may have begun before it failed, and one that answers with 502 or 504
+// may be a proxy of one that did.
 func Refused(e *fault.Error) bool {
 	if u := e.Upstream; u != nil && (u.Unreachable || u.Status != 0) {
 		return u.Unreachable || refusals[u.Status]
@@ -154,13 +154,13 @@ func Refused(e *fault.Error) bool {
 }
 
 // refusals are the statuses of an answer that takes no job. What is missing among those below 500 is written by proxies of what they did not hear
-// to its end (408, 460, 499), or tells of a job that is there (409, 423, 425), or is nobody's.
+// to its end (408, 460, 499), or reports an existing job (409, 423, 425), or is no known status.
 var refusals = map[int]bool{
 	400: true, 401: true, 402: true, 403: true, 404: true, 405: true, 406: true, 410: true, 411: true, 412: true, 413: true, 414: true, 415: true,
 	416: true, 417: true, 421: true, 422: true, 426: true, 428: true, 429: true, 431: true, 451: true,
 }
 
-// isBusy tells of a refusal that the same provider may take the job later.
+// isBusy reports whether the provider that refused a job may take it later.
 func isBusy(e *fault.Error) bool {
 	return e.Kind == fault.RateLimited || e.Kind == fault.ProviderOverloaded || e.Kind == fault.NoProvider || e.Upstream != nil && e.Upstream.Unreachable
 }
@@ -216,8 +216,8 @@ func hint(provider, usual time.Duration) time.Duration {
 	return min(max(provider, time.Second), waitMost)
 }
 
-// recover finds out what became of a submission whose answer nobody saw, or nobody understood. over reports that the job's step is over;
-// otherwise nobody has seen the provider say anything, it does not have the job, and it may be asked.
+// recover finds out the fate of a submission whose answer was lost or could not be read. over reports that the job's step is over;
+// otherwise the provider answered nothing, does not have the job, and may be asked.
 func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 	ep := s.endpoint(j)
 	if ep == nil {
@@ -243,7 +243,7 @@ func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 		return true, s.adopt(ctx, j, &r.Accepted)
 	case r.Fate != Absent || len(alike) > 1:
 		return true, s.giveUp(ctx, j, j.doubt())
-	case j.Doubt != "": // it may come to have it yet: nobody else is asked
+	case j.Doubt != "": // it may have it later: no other provider is asked
 		s.unclear(j, Missing)
 		return true, s.end(ctx, j, Failed, "The provider did not take the job.", fault.ProviderUnavailable.String())
 	}
@@ -278,7 +278,7 @@ func (s *Service) untaken(ctx context.Context, j *Job, r *Recovered) (list []str
 	return list, nil
 }
 
-// asked is when the provider was asked whose answer nobody saw; of jobs that were kept before that was noted, when they were admitted.
+// asked is when the provider was asked whose answer was lost; of jobs that were kept before that was noted, when they were admitted.
 func (j *Job) asked() time.Time {
 	if j.AskedAt.IsZero() {
 		return j.CreatedAt
@@ -286,7 +286,7 @@ func (j *Job) asked() time.Time {
 	return j.AskedAt
 }
 
-// doubt says why nobody knows what became of a submission.
+// doubt says why the fate of a submission is unknown.
 func (j *Job) doubt() error {
 	if j.Doubt == "" {
 		return errors.New("the node that asked the provider died before it saw an answer")
@@ -308,14 +308,14 @@ func doubtful(j *Job, e *fault.Error) string {
 	return string(b)
 }
 
-// giveUp ends a job that a provider may have, and that nobody can find there.
+// giveUp ends a job that a provider may have but that cannot be found there.
 func (s *Service) giveUp(ctx context.Context, j *Job, cause error) error {
 	s.unclear(j, Lost)
 	s.lost(j, cause)
 	return s.end(ctx, j, Failed, "The provider did not confirm that it took the job.", fault.ProviderUnavailable.String())
 }
 
-// unclear tells the operator what was found out about a submission without a clear answer.
+// unclear reports to the operator what was found out about a submission without a clear answer.
 func (s *Service) unclear(j *Job, o Outcome) {
 	if s.Observer != nil {
 		s.Observer.VideoUnclear(j.endpointID(), o)

@@ -1,5 +1,5 @@
 // Package video keeps video jobs: what was asked for, how far each has come, what it costs, and that all of it happens once, whatever dies
-// on the way. It speaks no provider's wire and no client's, and calls nobody but through the interfaces that it declares.
+// on the way. It knows no provider's wire and no client's, and calls others only through the interfaces that it declares.
 package video
 
 import (
@@ -105,7 +105,7 @@ type Job struct {
 	Generation string // "gen-..."
 	Model      string // slug, variant suffix kept
 	State      State
-	Accepted   bool // its client was told so, or may have been; one that is not is not begun
+	Accepted   bool // its client has been sent its id, or may have been; a job is not begun before
 
 	Request Request // emptied when no provider will be asked for it any more
 	Offers  []Offer // in the order in which they are asked
@@ -113,7 +113,7 @@ type Job struct {
 	Rounds  int     // how often all of them were found busy
 
 	UpstreamID string    // the provider's name for the job; "" before one took it
-	Submitting bool      // an upstream may have been asked for it, and nobody saw the answer
+	Submitting bool      // an upstream may have been asked for it, and the answer was lost
 	AskedAt    time.Time // just before that
 	Doubt      string    // what came for an answer that says neither yes nor no; "" none did
 	Progress   int       // percent, 0 unknown
@@ -128,7 +128,7 @@ type Job struct {
 	Reason   string // the machine word for it
 	Notice   string
 	Call     record.Call // what the ledger gets at the end
-	Callback string      // who is told of the end; "" nobody
+	Callback string      // where the event of the end goes; "" nowhere
 
 	Polls    int // asked for progress so far
 	Failures int // polls, or other steps, that failed in a row
@@ -144,7 +144,7 @@ type Job struct {
 	Fence int64 // counts claims: who has an older one cannot write any more
 }
 
-// Ending reports what became of the money that a job held.
+// Ending is what happened to the money that a job held.
 type Ending string
 
 // The endings.
@@ -159,7 +159,7 @@ type Cleanup uint8
 
 // The members.
 const (
-	CancelUpstream Cleanup = 1 << iota // the provider is to be told that nobody wants the job
+	CancelUpstream Cleanup = 1 << iota // the provider is to be asked to cancel the job
 	PurgeContent                       // kept videos are to be deleted
 )
 

@@ -18,7 +18,7 @@ func (s *Service) Wake() { s.looks.Wake() }
 func (s *Service) Start() { s.looks.Start() }
 
 // Close takes no more jobs and waits for the steps under way until ctx ends; those that are left are broken off, and what they were at is
-// taken up by whoever looks next. It ends what Start began.
+// taken up by the next worker. It ends what Start began.
 func (s *Service) Close(ctx context.Context) {
 	s.mu.Lock()
 	s.closing = true
@@ -64,7 +64,7 @@ func (s *Service) sweep(ctx context.Context) {
 	}
 }
 
-// Sweep forgets jobs that ended long ago, and has copies deleted that a node made and did not live to tell of: those older than any job's content
+// Sweep forgets jobs that ended long ago, and has copies deleted that a node made before it died: those older than any job's content
 // can be.
 func (s *Service) Sweep(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.PollFor)
@@ -168,7 +168,7 @@ func (s *Service) Step(ctx context.Context) (int, error) {
 	return len(jobs), err
 }
 
-// step does what a job is due for. What it was told stays true when it is broken off at any place: the next one to look at the job finds
+// step does what a job is due for. What it has written stays true wherever it is broken off: the next one to look at the job finds
 // in the store what may have been done, and never does it twice. What is left to copy is done by copying, which needs no worker's place; nil:
 // nothing is.
 func (s *Service) step(ctx context.Context, j *Job) (copying func()) {
