@@ -5,11 +5,12 @@ import (
 	"strings"
 )
 
-// Range is the part of a file that a client asks for: First to Last, both included. Last is -1 for all from First on; First is -1 for
-// the last Last bytes.
+// Range is the part of a file that a client requests: First to Last, both included. Last is -1 for everything from First on;
+// First is -1 for the last Last bytes.
 type Range struct{ First, Last int64 }
 
-// ParseRange reads the value of a Range header. Only one range of bytes is understood; anything else, which a server may ignore, gives nil.
+// ParseRange reads the value of a Range header. Only a single range of bytes is supported. For anything else it
+// returns nil, since a server may ignore the header.
 func ParseRange(header string) *Range {
 	spec, ok := strings.CutPrefix(strings.TrimSpace(header), "bytes=")
 	if !ok || strings.Contains(spec, ",") {
@@ -58,10 +59,10 @@ func (r *Range) String() string {
 	return string(b)
 }
 
-// Nothing reports whether no file has anything of the range: it asks for the last zero bytes.
+// Nothing reports whether the range is outside every file, because it requests the last zero bytes.
 func (r *Range) Nothing() bool { return r.First < 0 && r.Last == 0 }
 
-// In is where the range begins in a file of that size, and how long it is; ok is false when the file has nothing of it.
+// In returns the offset and the length of the range in a file of that size; ok is false when the range is outside the file.
 func (r *Range) In(size int64) (from, length int64, ok bool) {
 	switch {
 	case r.First < 0:

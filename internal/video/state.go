@@ -2,23 +2,23 @@ package video
 
 import "weir/internal/fault"
 
-// State reports how far a job has come.
+// State is the state of a job.
 type State string
 
-// The states. Pending and InProgress are active; the others are ends, and only Completed can be followed by another one.
+// The states. Pending and InProgress are active; the others are final, except that Completed can become Expired.
 const (
 	Pending    State = "pending"     // admitted; no provider has taken it yet
 	InProgress State = "in_progress" // a provider works on it
 	Completed  State = "completed"
 	Failed     State = "failed"
 	Cancelled  State = "cancelled"
-	Expired    State = "expired" // no result in time, or the result's time is over
+	Expired    State = "expired" // no result before the deadline, or the result has been deleted after its time
 )
 
 // States lists all of them.
 func States() []State { return []State{Pending, InProgress, Completed, Failed, Cancelled, Expired} }
 
-// transitions are all that there are; docs/video-jobs.md draws them.
+// transitions lists the allowed transitions; docs/video-jobs.md draws them.
 var transitions = map[State][]State{
 	Pending:    {InProgress, Failed, Cancelled, Expired},
 	InProgress: {Completed, Failed, Cancelled, Expired},
@@ -31,7 +31,7 @@ var transitions = map[State][]State{
 // Next lists the states that may follow.
 func (s State) Next() []State { return transitions[s] }
 
-// Known reports whether s is a state at all.
+// Known reports whether s is one of the states.
 func (s State) Known() bool { _, known := transitions[s]; return known }
 
 // Active reports whether a job in it counts against the limit of jobs, and holds money.
@@ -47,7 +47,7 @@ func (s State) To(next State) bool {
 	return false
 }
 
-// to moves the job on. It fails, as a fault of ours, where there is no such transition.
+// to changes the job's state. It fails with an internal fault where the transition is not allowed.
 func (j *Job) to(next State) error {
 	if !j.State.To(next) {
 		return fault.Newf(fault.Internal, "video.to", "no job goes from %s to %s", j.State, next)

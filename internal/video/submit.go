@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	maxRounds = 4                // how often all providers may be found busy
+	maxRounds = 4                // rounds in which all providers may be busy
 	busyPause = 10 * time.Second // after the first of them
 	busyMost  = 2 * time.Minute
-	waitMost  = 5 * time.Minute // no provider's hint is followed beyond that
+	waitMost  = 5 * time.Minute // longest wait that a provider may request
 )
 
-// submit asks one provider after another until one has taken the job. Before a provider is asked, the store has it that it may have been:
-// a node that finds that, and no answer, must first find out the fate of the submission.
+// submit submits the job to one provider after another until one takes it. Before each submission the store gets a note of it: a worker
+// that finds the note without an answer must find out the outcome before it submits the job again.
 func (s *Service) submit(ctx context.Context, j *Job) error {
 	if j.Submitting {
 		over, err := s.recover(ctx, j)
@@ -40,14 +40,14 @@ func (s *Service) submit(ctx context.Context, j *Job) error {
 		if over || err != nil {
 			return err
 		}
-		if last == nil || isBusy(refusal) || !isBusy(last) { // who is busy says when to come again
+		if last == nil || isBusy(refusal) || !isBusy(last) { // a busy provider says when to retry
 			last = refusal
 		}
 	}
 	return s.refused(ctx, j, last)
 }
 
-// late reports whether the job's time is over.
+// late reports whether the job's deadline has passed.
 func (s *Service) late(j *Job) bool { return !s.now().Before(j.DeadlineAt) }
 
 func (s *Service) tooLate(ctx context.Context, j *Job) error {
@@ -86,7 +86,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	case err == nil:
 		j.tried(started, s.now(), 200, "")
 		return true, nil, s.accepted(ctx, j, &accepted)
-	case ctx.Err() != nil: // this node stops: the next one finds out the fate of the submission
+	case ctx.Err() != nil: // this node stops: the next one finds out the outcome
 		return true, nil, ctx.Err()
 	}
 	j.tried(started, s.now(), statusOf(refusal), refusal.Kind.String())
@@ -98,7 +98,7 @@ func (s *Service) ask(ctx context.Context, j *Job) (over bool, refusal *fault.Er
 	}
 	j.Submitting = false
 	j.Serving().Refused = !isBusy(refusal)
-	if refusal.Upstream != nil && refusal.Next != fault.NextEndpoint && !isBusy(refusal) { // every provider would refuse this
+	if refusal.Upstream != nil && refusal.Next != fault.NextEndpoint && !isBusy(refusal) { // no provider would accept this
 		return true, nil, s.fail(ctx, j, refusal)
 	}
 	return false, refusal, nil
@@ -138,9 +138,9 @@ func statusOf(e *fault.Error) int {
 	return e.Upstream.Status
 }
 
-// Refused reports that the provider surely did not take the job of a failed submission: it was never reached, or it said so in a way that
-// leaves no doubt. All else is unclear: a server that answers with 500, 503 or 529 may have begun before it failed, and one that answers with 502 or 504
-// may be a proxy of one that did.
+// Refused reports whether the error of a submission proves that the provider did not take the job: it was never reached, or it refused
+// clearly. Other errors prove nothing: a server that answers 500, 503 or 529 may have started the job before it failed, and 502 and 504
+// come from proxies in front of the server.
 func Refused(e *fault.Error) bool {
 	if u := e.Upstream; u != nil && (u.Unreachable || u.Status != 0) {
 		return u.Unreachable || refusals[u.Status]
@@ -153,14 +153,14 @@ func Refused(e *fault.Error) bool {
 	return e.Details["reason"] == "upstream_auth" // there was no credential to send it with
 }
 
-// refusals are the statuses of an answer that takes no job. What is missing among those below 500 is written by proxies of what they did not hear
-// to its end (408, 460, 499), or reports an existing job (409, 423, 425), or is no known status.
+// refusals are the statuses that mean that the provider did not take the job. Of the statuses below 500, those not listed come from proxies
+// that did not get the whole exchange (408, 460, 499), report a job that exists (409, 423, 425), or are not in use.
 var refusals = map[int]bool{
 	400: true, 401: true, 402: true, 403: true, 404: true, 405: true, 406: true, 410: true, 411: true, 412: true, 413: true, 414: true, 415: true,
 	416: true, 417: true, 421: true, 422: true, 426: true, 428: true, 429: true, 431: true, 451: true,
 }
 
-// isBusy reports whether the provider that refused a job may take it later.
+// isBusy reports whether the same provider may take the job later, in spite of this refusal.
 func isBusy(e *fault.Error) bool {
 	return e.Kind == fault.RateLimited || e.Kind == fault.ProviderOverloaded || e.Kind == fault.NoProvider || e.Upstream != nil && e.Upstream.Unreachable
 }
@@ -170,7 +170,7 @@ func (s *Service) accepted(ctx context.Context, j *Job, a *Accepted) error {
 	return s.taken(ctx, j, a, func(ctx context.Context) error { return s.Store.KeepJob(ctx, j, true) })
 }
 
-// adopt notes that a provider has the job, whose name for it was found in its list, unless another job has that name by now.
+// adopt notes that a provider has the job under an id that was found in its list, unless another job has that id by now.
 func (s *Service) adopt(ctx context.Context, j *Job, a *Accepted) error {
 	before := *j
 	err := s.taken(ctx, j, a, func(ctx context.Context) error { return s.Store.AdoptJob(ctx, j) })
@@ -199,8 +199,8 @@ func (s *Service) taken(ctx context.Context, j *Job, a *Accepted, write func(con
 	return err
 }
 
-// abandoned reports whether a job that is not this worker's any more has no use for what the provider made of it: it has ended, or goes on by
-// another name. One that somebody else has adopted meanwhile must not be taken away from him.
+// abandoned reports whether the provider's job is no longer needed, after another worker took our job: ours has ended, or has another
+// upstream id. A provider's job that another worker has adopted in the meantime must not be cancelled.
 func (s *Service) abandoned(ctx context.Context, j *Job) bool {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
 	defer cancel()
@@ -208,7 +208,7 @@ func (s *Service) abandoned(ctx context.Context, j *Job) bool {
 	return err == nil && (!now.Active() || now.UpstreamID != "" && now.UpstreamID != j.UpstreamID)
 }
 
-// hint is how long to wait: as the provider says, within reason, or else the usual.
+// hint returns how long to wait: as long as the provider says, up to waitMost, or else the default.
 func hint(provider, usual time.Duration) time.Duration {
 	if provider <= 0 {
 		return usual
@@ -216,8 +216,8 @@ func hint(provider, usual time.Duration) time.Duration {
 	return min(max(provider, time.Second), waitMost)
 }
 
-// recover finds out the fate of a submission whose answer was lost or could not be read. over reports that the job's step is over;
-// otherwise the provider answered nothing, does not have the job, and may be asked.
+// recover finds out the outcome of a submission whose answer was not received or was unclear. over reports that the job's step is over;
+// otherwise no answer was received, the provider does not have the job, and the job may be submitted to it again.
 func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 	ep := s.endpoint(j)
 	if ep == nil {
@@ -243,7 +243,7 @@ func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 		return true, s.adopt(ctx, j, &r.Accepted)
 	case r.Fate != Absent || len(alike) > 1:
 		return true, s.giveUp(ctx, j, j.doubt())
-	case j.Doubt != "": // it may have it later: no other provider is asked
+	case j.Doubt != "": // the job may still appear there: no other provider is tried
 		s.unclear(j, Missing)
 		return true, s.end(ctx, j, Failed, "The provider did not take the job.", fault.ProviderUnavailable.String())
 	}
@@ -253,8 +253,8 @@ func (s *Service) recover(ctx context.Context, j *Job) (over bool, err error) {
 }
 
 const (
-	settledAfter = time.Minute // after a submission a provider is believed that does not have it
-	mostAlike    = 16          // jobs that are looked at, of those that may be it
+	settledAfter = time.Minute // after this time the provider's report that it does not have the job is trusted
+	mostAlike    = 16          // most candidates that are checked
 )
 
 // untaken are the provider's names for jobs that may be what a submission has made, and that are no other job's.
@@ -286,7 +286,7 @@ func (j *Job) asked() time.Time {
 	return j.AskedAt
 }
 
-// doubt says why the fate of a submission is unknown.
+// doubt says why the outcome of a submission is unknown.
 func (j *Job) doubt() error {
 	if j.Doubt == "" {
 		return errors.New("the node that asked the provider died before it saw an answer")
@@ -308,7 +308,7 @@ func doubtful(j *Job, e *fault.Error) string {
 	return string(b)
 }
 
-// giveUp ends a job that a provider may have but that cannot be found there.
+// giveUp ends a job that a provider may have, but that cannot be found there.
 func (s *Service) giveUp(ctx context.Context, j *Job, cause error) error {
 	s.unclear(j, Lost)
 	s.lost(j, cause)
@@ -337,7 +337,7 @@ func (s *Service) lost(j *Job, cause error) {
 	}
 }
 
-// refused is the end of a round in which no provider took the job: another one follows after a while if some were merely busy.
+// refused ends a round in which no provider took the job. If some were only busy, another round follows later.
 func (s *Service) refused(ctx context.Context, j *Job, last *fault.Error) error {
 	worth := false
 	for i := range j.Offers {
@@ -359,7 +359,7 @@ func (s *Service) refused(ctx context.Context, j *Job, last *fault.Error) error 
 	return s.fail(ctx, j, last)
 }
 
-// fail ends a job for what a provider said.
+// fail ends a job with a provider's error.
 func (s *Service) fail(ctx context.Context, j *Job, why *fault.Error) error {
 	public := why.Public
 	if public == "" {

@@ -1,5 +1,5 @@
-// Package video keeps video jobs: what was asked for, how far each has come, what it costs, and that all of it happens once, whatever dies
-// on the way. It knows no provider's wire and no client's, and calls others only through the interfaces that it declares.
+// Package video runs video jobs: it stores the request, the progress and the cost of each, and does each step once even when processes
+// die. It must not use the wire of a provider or a client, and calls other parts only through the interfaces that it declares.
 package video
 
 import (
@@ -18,36 +18,36 @@ const (
 	LastFrame  = "last_frame"
 )
 
-// Media is an image, audio or a video that a request brings along: the address of one, or a data URL.
+// Media is an image, audio or a video in a request, given as an address or a data URL.
 type Media struct {
 	Kind  catalog.Modality // Image, Audio or Video
 	URL   string           // "https://..." or "data:<media type>;base64,..."
 	Frame string           // FirstFrame or LastFrame for a frame image, "" for a reference
 }
 
-// Param is a parameter of the provider's own that the client set and that the catalog allows for the model.
+// Param is a provider-specific parameter that the client set and that the catalog allows for the model.
 type Param struct {
 	Name  string
 	Value []byte // JSON
 }
 
-// Request is what a client asks for. After Planner.Plan everything that decides the price is filled in.
+// Request is a client's request for videos. Planner.Plan fills in everything that decides the price.
 type Request struct {
 	Model       string // as the client wrote it
 	Prompt      string
-	Seconds     int64  // length asked for; 0: not said
-	Resolution  string // "720p"; "": not said
-	AspectRatio string // "16:9"; "": not said
-	Size        string // "1280x720"; "": not said
+	Seconds     int64  // requested length; 0: missing
+	Resolution  string // "720p"; "": missing
+	AspectRatio string // "16:9"; "": missing
+	Size        string // "1280x720"; "": missing
 	Frames      []Media
 	References  []Media
-	Audio       *bool // nil: as the catalog says
+	Audio       *bool // nil: the default of the catalog
 	Seed        *int64
-	Upscale     string // upscale_factor, decimal text; "": not said
+	Upscale     string // upscale_factor, decimal text; "": missing
 	Creativity  *int64
-	Outputs     int64   // videos asked for; 0: one
+	Outputs     int64   // number of videos requested; 0: one
 	Params      []Param // in the request's order
-	// Options are the fields of provider.options: for the provider of that slug alone.
+	// Options are the fields of provider.options. Only the provider with that slug gets them.
 	Options     []ProviderOptions
 	CallbackURL string // "" none
 	Preferences routing.Preferences
@@ -59,7 +59,7 @@ type ProviderOptions struct {
 	Fields   []Param
 }
 
-// OptionsFor are the fields that the request has for a provider, nil without any.
+// OptionsFor returns the request's options for a provider, nil without any.
 func (r *Request) OptionsFor(provider string) []Param {
 	for i := range r.Options {
 		if r.Options[i].Provider == provider {
@@ -69,7 +69,7 @@ func (r *Request) OptionsFor(provider string) []Param {
 	return nil
 }
 
-// WithAudio reports whether the videos are to have audio; after Planner.Plan it is never a guess.
+// WithAudio reports whether the videos get audio. Planner.Plan fills in Audio where the request leaves it open.
 func (r *Request) WithAudio() bool { return r.Audio != nil && *r.Audio }
 
 // Offer is an endpoint that may make the videos of a job, at the prices of the job's admission.
@@ -80,68 +80,68 @@ type Offer struct {
 	UpstreamModel string
 	Second        money.Price // per second of each video
 	Request       money.Price // per job
-	List          string      // of the price list, the rate and the source's price, as catalog.Pricing has them
+	List          string      // identifies the price list, the rate and the source's price, as in catalog.Pricing
 	Rate          string
 	Source        string
-	Refused       bool // it does not want the job
+	Refused       bool // it has refused the job
 }
 
 // Output is one video of a completed job.
 type Output struct {
-	URL       string // where the provider has it; "" when Handle names it
-	Handle    string // the provider's own name for it
+	URL       string // address at the provider; "" when Handle is used instead
+	Handle    string // the provider's id of it
 	MediaType string // "" unknown
 	Bytes     int64  // 0 unknown
-	Kept      string // key in the content store, "" when it is not kept
-	ETag      string // of the kept one
+	Kept      string // key in the content store, "" when it is not stored there
+	ETag      string // of the stored copy
 }
 
-// Job is one request for videos, from its admission on. What the store keeps of it is all of it.
+// Job is one admitted request for videos. The store has its whole state: nothing of it is in memory only.
 type Job struct {
 	ID         string // "vj_" and 24 base62 characters
-	User       string // "usr_...": whose it is
+	User       string // "usr_...": its owner
 	Wallet     string // "wal_..."
 	Key        string // "key_...", "" for the web interface
 	Generation string // "gen-..."
 	Model      string // slug, variant suffix kept
 	State      State
-	Accepted   bool // its client has been sent its id, or may have been; a job is not begun before
+	Accepted   bool // the client got, or may have got, a success response; a job that is not accepted is not started
 
-	Request Request // emptied when no provider will be asked for it any more
-	Offers  []Offer // in the order in which they are asked
-	Offer   int     // the one that is asked, or that took the job
-	Rounds  int     // how often all of them were found busy
+	Request Request // emptied when it will not be submitted again
+	Offers  []Offer // in the order in which they are tried
+	Offer   int     // index of the offer that is tried, or that took the job
+	Rounds  int     // rounds in which all of them were busy
 
-	UpstreamID string    // the provider's name for the job; "" before one took it
-	Submitting bool      // an upstream may have been asked for it, and the answer was lost
-	AskedAt    time.Time // just before that
-	Doubt      string    // what came for an answer that says neither yes nor no; "" none did
+	UpstreamID string    // the provider's id of the job; "" before a provider took it
+	Submitting bool      // the job may have been submitted to an upstream, and its answer was not received
+	AskedAt    time.Time // just before that submission
+	Doubt      string    // the unclear answer to the submission; "" none
 	Progress   int       // percent, 0 unknown
 	Outputs    []Output
-	Videos     int64 // how many were asked for
-	Seconds    int64 // length of each as asked for, and as charged for when it has completed
+	Videos     int64 // number of videos requested
+	Seconds    int64 // length of each: as requested, and after completion as charged
 
 	Hold     money.Nano // reserved when it was admitted
 	Cost     money.Nano // charged when it completed
 	Ended    Ending
 	Error    string // a sentence for the client; "" unless it failed, or expired before completion
-	Reason   string // the machine word for it
+	Reason   string // machine-readable reason of it
 	Notice   string
-	Call     record.Call // what the ledger gets at the end
-	Callback string      // where the event of the end goes; "" nowhere
+	Call     record.Call // goes to the ledger at the end
+	Callback string      // address that gets the final event; "" none
 
-	Polls    int // asked for progress so far
+	Polls    int // so far
 	Failures int // polls, or other steps, that failed in a row
 
 	CreatedAt   time.Time
 	UpdatedAt   time.Time
 	DeadlineAt  time.Time // it expires unless it has completed by then
-	CompletedAt time.Time // of its end, whatever that is; zero before
-	ExpiresAt   time.Time // its content is deleted then; zero before completion
-	DueAt       time.Time // a worker is to look at it then; zero: never
-	Cleanup     Cleanup   // what is still to be done for an ended job
+	CompletedAt time.Time // when it ended, in any state; zero before
+	ExpiresAt   time.Time // when its content is deleted; zero before completion
+	DueAt       time.Time // when a worker must process it; zero: never
+	Cleanup     Cleanup   // work that is left after the job's end
 
-	Fence int64 // counts claims: who has an older one cannot write any more
+	Fence int64 // number of the claim: writes with an older one are refused
 }
 
 // Ending is what happened to the money that a job held.
@@ -154,19 +154,19 @@ const (
 	Voided  Ending = "voided"  // given back
 )
 
-// Cleanup is a set of what is still to be done for an ended job.
+// Cleanup is a set of the work that is left after a job's end.
 type Cleanup uint8
 
 // The members.
 const (
-	CancelUpstream Cleanup = 1 << iota // the provider is to be asked to cancel the job
-	PurgeContent                       // kept videos are to be deleted
+	CancelUpstream Cleanup = 1 << iota // cancel the job at the provider
+	PurgeContent                       // delete the stored videos
 )
 
 // Active reports whether the job counts against the limit of jobs.
 func (j *Job) Active() bool { return j.State.Active() }
 
-// Serving is the offer that is asked, or that took the job; nil when there is none.
+// Serving returns the offer that is tried, or that took the job; nil when there is none.
 func (j *Job) Serving() *Offer {
 	if j.Offer < 0 || j.Offer >= len(j.Offers) {
 		return nil
@@ -174,8 +174,8 @@ func (j *Job) Serving() *Offer {
 	return &j.Offers[j.Offer]
 }
 
-// Token names the submission that is under way: the same however often that is made, another for each offer and each round of them. It is
-// fit for an idempotency key, or for a task id of the provider's.
+// Token identifies the present submission. Repeats of the submission have the same token; each offer and each round has another. It can be
+// used as an idempotency key or as a provider's task id.
 func (j *Job) Token() string {
 	return j.ID + "-" + strconv.Itoa(j.Offer) + "-" + strconv.Itoa(j.Rounds)
 }
