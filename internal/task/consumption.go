@@ -35,7 +35,7 @@ func (*Moderation) Usual() usage.Usage { return usage.Usage{Completion: usage.Of
 const (
 	audioTokens     = 10
 	mostAudioTokens = 32
-	mostSpoken      = 12 // tokens of text; nobody speaks faster
+	mostSpoken      = 12 // tokens of text; no speech is faster
 )
 
 // Most follows from how long the recording can be.
@@ -82,7 +82,7 @@ func (t *Image) Most() usage.Usage {
 	}
 }
 
-// usualTokens is how many tokens an image of 1024 x 1024 usually has (OpenAI, "Image generation", cost and latency); one whose quality is not told is
+// usualTokens is how many tokens an image of 1024 x 1024 usually has (OpenAI, "Image generation", cost and latency); one of unknown quality is
 // of the middling one.
 func (t *Image) usualTokens() int64 {
 	switch t.Quality {
@@ -94,7 +94,7 @@ func (t *Image) usualTokens() int64 {
 	return 1056
 }
 
-// Usual is what images of that quality come to, with their previews.
+// Usual is what images of that quality usually cost in tokens, with their previews.
 func (t *Image) Usual() usage.Usage {
 	n, pixels := int64(max(t.N, 1)), t.Pixels()
 	out := n * (t.usualTokens()*max((pixels+imagePixels-1)/imagePixels, 1) + int64(t.Partial)*previewTokens)

@@ -14,11 +14,11 @@ type Made struct {
 	Images     int64         // finished
 	Pixels     int64         // of all of them
 	Previews   int64         // of images, finished or not
-	Previewed  bool          // there were some behind the last image that was finished
+	Previewed  bool          // there were some after the last finished image
 	Size       string        // of the image made last, as far as the upstream reported
 	Quality    string        // likewise
 	Dimensions string        // of the image made last, as price lists write them
-	Length     time.Duration // of a recording, as whoever transcribed it reports
+	Length     time.Duration // of a recording, as the provider reports it
 
 	Done bool // the upstream said that nothing follows
 	Left bool // the client has given up
@@ -100,7 +100,7 @@ func (t *Transcription) Consumed(m *Made) (usual, counted usage.Usage) {
 	return usual, m.counted(m.Images)
 }
 
-// Consumed is what images of that kind usually come to, and how many there are: of a broken stream those that were finished or begun.
+// Consumed is what images of that kind usually take in tokens, and how many there are: of a broken stream those that were finished or begun.
 func (t *Image) Consumed(m *Made) (usual, counted usage.Usage) {
 	if m.Done {
 		return t.Usual(), m.counted(m.Images)
@@ -118,7 +118,7 @@ func (t *Image) begun(m *Made) int64 {
 		return m.Images
 	}
 	each, n := int64(t.Partial), m.Images
-	if each <= 0 { // nobody asked for them: it may make any number
+	if each <= 0 { // they were not asked for: the provider may make any number
 		each = m.Previews
 	}
 	if m.Previewed {

@@ -2,7 +2,7 @@ package task
 
 import "time"
 
-// Result is a piece of what a task gives: one of its fields is set. Byte slices and lists belong to whoever receives the result.
+// Result is a piece of what a task gives: one of its fields is set. Byte slices and lists belong to the receiver.
 type Result struct {
 	Vectors    []Vector
 	Verdicts   []Verdict
@@ -41,23 +41,23 @@ type Transcript struct {
 
 	Final    bool // what follows is said of the whole
 	Text     string
-	Language string        // as the upstream wrote it, "" not told
-	Duration time.Duration // of the recording as the upstream measured it, 0 not told
+	Language string        // as the upstream wrote it, "" missing
+	Duration time.Duration // of the recording as the upstream measured it, 0 missing
 	Segments []Segment
 	Words    []Word
-	Logprobs []byte // raw JSON array, nil not told: of Delta, or of the whole
+	Logprobs []byte // raw JSON array, nil missing: of Delta, or of the whole
 }
 
-// Segment is a stretch of a transcript. Fields that the upstream did not tell are zero, and the pointer nil.
+// Segment is a stretch of a transcript. Fields that the upstream did not report are zero, and the pointer nil.
 type Segment struct {
 	ID         string // "seg_001"; "" where they are only counted
 	Start, End time.Duration
 	Text       string
-	Speaker    string // "A", "B", ..., or a name that the client gave; "" not told
+	Speaker    string // "A", "B", ..., or a name that the client gave; "" missing
 	Whisper    *Whisper
 }
 
-// Whisper is what models of that family tell of a segment besides.
+// Whisper is what models of that family report of a segment in addition.
 type Whisper struct {
 	Seek             int
 	Tokens           []int32
@@ -71,7 +71,7 @@ type Whisper struct {
 type Word struct {
 	Text       string
 	Start, End time.Duration
-	Speaker    string // "" not told
+	Speaker    string // "" missing
 }
 
 // MadeImage is a finished image, or a preview of one.
@@ -83,9 +83,9 @@ type MadeImage struct {
 	MediaType string // "image/png", "" unknown
 	Width     int    // pixels, 0 unknown
 	Height    int
-	Revised   string // prompt as the upstream changed it, "" not told
+	Revised   string // prompt as the upstream changed it, "" missing
 
-	// What the upstream says it made, "" not told. Prices may depend on it.
+	// What the upstream says it made, "" missing. Prices may depend on it.
 	Size, Quality, Background, Output string
 }
 

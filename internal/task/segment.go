@@ -8,12 +8,12 @@ import (
 // Where a segment ends: people read about that much at a time.
 const (
 	segmentPause = 800 * time.Millisecond // between words
-	segmentTime  = 8 * time.Second        // or at the end of a sentence behind half of it
+	segmentTime  = 8 * time.Second        // or at the end of a sentence after half of it
 	segmentText  = 160                    // bytes
 )
 
-// Segments groups words into stretches that can be read at a glance, for providers that tell of words alone. A new one begins with another
-// speaker, after a pause, behind a sentence when there is enough of it, and when there would be too much. Words are joined by joint, which is
+// Segments groups words into stretches that can be read at a glance, for providers that report only words. A new one begins with another
+// speaker, after a pause, after a sentence when there is enough of it, and when there would be too much. Words are joined by joint, which is
 // "" where they bring their own space or their language has none.
 func Segments(words []Word, joint string) []Segment {
 	var all []Segment
@@ -50,7 +50,7 @@ func divides(s *Segment, text string, last, next *Word) bool {
 	return next.Speaker != last.Speaker || next.Start-last.End >= segmentPause || len(said) >= most || next.End-s.Start > longest
 }
 
-// Letters names the speakers of segments and words as they are called who have no name: "A", "B", ..., in the order in which they speak.
+// Letters names the speakers of segments and words that have no name: "A", "B", ..., in the order in which they speak.
 func Letters(segments []Segment, words []Word) {
 	names := map[string]string{}
 	name := func(speaker *string) {

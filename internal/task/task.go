@@ -29,7 +29,7 @@ type Task interface {
 type Embedding struct {
 	Inputs     []Input
 	Dimensions int    // 0: the model's own
-	InputType  string // what the vectors are for, in the client's word: "search_query", "search_document", ...; "" not told
+	InputType  string // what the vectors are for, in the client's words: "search_query", "search_document", ...; "" missing
 	Base64     bool   // the client wants base64; says nothing of what the upstream is asked for
 }
 
@@ -73,13 +73,13 @@ type Transcription struct {
 	Duration     time.Duration // as measured, or the most that it can be
 	Measured     bool          // Duration is a measurement
 	Response     string        // format that the client wants: "json", "text", "srt", "vtt", "verbose_json", "diarized_json"
-	Language     string        // ISO 639-1, "" not told
+	Language     string        // ISO 639-1, "" missing
 	Prompt       string
-	Temperature  string   // decimal text, "" not told
+	Temperature  string   // decimal text, "" missing
 	Words        bool     // timestamps of words are wanted
 	Segments     bool     // timestamps of segments are wanted
 	Logprobs     bool     // include[]=logprobs
-	Chunking     string   // chunking_strategy as written, "" not told
+	Chunking     string   // chunking_strategy as written, "" missing
 	SpeakerNames []string // of the references, in the same order
 	SpeakerRefs  []string // data URLs
 	Extra        []Field  // fields that the canonical form does not know, in the client's order
@@ -98,14 +98,14 @@ type Field struct{ Name, Value string }
 type Image struct {
 	Prompt      string
 	N           int      // images wanted, at least 1
-	Size        string   // "auto", "1024x1024" or a tier "512", "1K", "2K", "4K"; "" not told
+	Size        string   // "auto", "1024x1024" or a tier "512", "1K", "2K", "4K"; "" missing
 	Resolution  string   // tier "512", "1K", "2K", "4K"; ""
 	AspectRatio string   // "16:9"; ""
 	Quality     string   // "auto", "low", "medium", "high", "standard", "hd"; ""
 	Background  string   // "auto", "transparent", "opaque"; ""
 	Output      string   // output_format: "png", "jpeg", "webp", "svg"; ""
-	Compression int      // output_compression 0 to 100; -1 not told
-	Seed        *int64   // nil: not told
+	Compression int      // output_compression 0 to 100; -1 missing
+	Seed        *int64   // nil: missing
 	References  []string // "https://..." or "data:..." addresses of images to work from
 	Mask        string   // address of an image, transparent where the first reference is to change; ""
 	Partial     int      // previews wanted while streaming, 0 to 3
@@ -128,8 +128,8 @@ type Speech struct {
 	Voice        string
 	VoiceID      bool // Voice is the id of a voice of the client's own
 	Instructions string
-	Format       string  // "mp3", "opus", "aac", "flac", "wav", "pcm"; "" not told
-	Speed        string  // decimal text, "" not told
+	Format       string  // "mp3", "opus", "aac", "flac", "wav", "pcm"; "" missing
+	Speed        string  // decimal text, "" missing
 	SSE          bool    // the client wants events instead of bare bytes
 	Extra        []Extra // members that the canonical form does not know
 }

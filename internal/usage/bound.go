@@ -12,7 +12,7 @@ type Ask struct {
 	Prompt    int64            // tokens at most: of all text, and of media whose size is known
 	Open      bool             // some media are of unknown size: they may fill the context
 	Answers   int64            // asked for; 0 is one
-	MaxTokens int64            // of each answer; 0: not told
+	MaxTokens int64            // of each answer; 0: missing
 	Calls     Calls            // of tools that the provider runs, that it may cause
 	In, Out   catalog.Modality // kinds of content that go in, and that are wanted out
 	LongCache bool             // some of the prompt may be written to the one-hour cache
@@ -24,7 +24,7 @@ const (
 	foundPages    = 16_384  // tokens of pages that one search, or another tool of the provider, puts into a prompt
 	unaskedFinds  = 32      // searches by models that search without being asked, and calls of tools that they were given
 	imagesEach    = 16      // images of one answer
-	openContext   = 1 << 20 // tokens of a context that nobody has declared
+	openContext   = 1 << 20 // tokens of a context of unknown length
 	mostPlausible = 1 << 40 // of anything
 )
 

@@ -8,7 +8,7 @@ import (
 )
 
 // Cost is what u costs at prices p: its lines and their sum, rounded up once. p must be the prices that hold for u's number of
-// prompt tokens, as catalog.Pricing.For tells them. It fails when a price is negative or when the sum does not fit, with
+// prompt tokens, as catalog.Pricing.For returns them. It fails when a price is negative or when the sum does not fit, with
 // money.ErrNegative or money.ErrOverflow as the cause; a charge is never below zero.
 func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
 	var room [maxLines]Line
@@ -198,7 +198,7 @@ func (l Line) addTo(sum *money.Sum) {
 }
 
 // AppendAmount appends what the line alone comes to, in rubles and before rounding: decimal text with at most twelve digits
-// behind the point, the last one rounded up where audio is sold by the minute. It appends nothing for a line that Cost would not make.
+// after the point, the last one rounded up where audio is sold by the minute. It appends nothing for a line that Cost would not make.
 func (l Line) AppendAmount(b []byte) []byte {
 	var sum money.Sum
 	l.addTo(&sum)

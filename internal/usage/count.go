@@ -5,7 +5,7 @@ import "math"
 // Told reports whether an upstream said a number that can be.
 func (c Count) Valid() bool { return c.Reported && c.N >= 0 }
 
-// Sum adds up what was told. It stops at the largest number; one below zero adds nothing, and takes nothing away from the others.
+// Sum adds up what was reported. It stops at the largest number; one below zero adds nothing, and takes nothing away from the others.
 func Sum(counts ...Count) (sum Count) {
 	for _, c := range counts {
 		n := max(c.N, 0)
@@ -14,8 +14,8 @@ func Sum(counts ...Count) (sum Count) {
 	return sum
 }
 
-// Completed is u made fit to bill. Where the upstream told no prompt or answer tokens, or a number below zero, our own count takes its
-// place, and the source is Estimated. A final report of nothing beside an answer is none; one that is not final is a lower bound, and our own
+// Completed is u made fit to bill. Where the upstream reported no prompt or answer tokens, or a number below zero, our own count takes its
+// place, and the source is Estimated. A final report of zero for an answer counts as missing; one that is not final is a lower bound, and our own
 // count of what was delivered another. What is above most is cut to what is in to, and the source is Capped. Parts are cut to what they are parts of.
 // No count of the result is below zero, Prompt and Completion are Reported.
 //

@@ -7,7 +7,7 @@ import (
 	"weir/internal/money"
 )
 
-// Follow tells why lines are not those of what was consumed, "" when they are: their kinds and quantities follow from u, as TaskCost makes
+// Follow returns why lines do not follow from what was consumed, "" when they do: their kinds and quantities follow from u, as TaskCost makes
 // them. Prices are as the lines have them; a part that has no price of its own and is no part of a prompt or an answer may have no line.
 func Follow(u *Usage, lines []Line) string {
 	var t catalog.Tariff

@@ -16,7 +16,7 @@ type Count struct {
 // Of is a reported count.
 func Of(n int64) Count { return Count{N: n, Reported: true} }
 
-// Source tells who counted, and what is to be said of it: a set. It is stored.
+// Source is who counted, and what is notable about it: a set of bits. It is stored.
 type Source uint8
 
 // The sources. None of them: the upstream said so.
@@ -61,7 +61,7 @@ type Usage struct {
 	Rejected     Count  // of Completion: rejected prediction tokens
 	WebSearches  Count  // searches run by the provider
 	Images       Count  // images produced
-	Requests     Count  // requests as the provider bills them, where one of ours is several of its own; not told: one
+	Requests     Count  // requests as the provider bills them, where one of ours is several of its own; missing: one
 	Millis       Count  // milliseconds of audio that went in
 	Characters   Count  // characters that went in to be spoken
 	Kilopixels   Count  // thousands of pixels of the images produced
@@ -70,8 +70,8 @@ type Usage struct {
 	FileSearches Count  // searches in files that the provider keeps
 	Containers   Count  // containers in which the provider ran code
 	MCPCalls     Count  // calls of tools of somebody's server that the provider made
-	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when not told
-	Tier         string // service tier that the reply names, "" when not told
+	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when missing
+	Tier         string // service tier that the reply names, "" when missing
 	Source       Source
 }
 
