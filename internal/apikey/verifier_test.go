@@ -244,7 +244,7 @@ func TestOneLookUpForMany(t *testing.T) {
 		for range 20 {
 			wg.Go(func() { admitted(t, v, text) })
 		}
-		synctest.Wait() // one in the store, the others behind it
+		synctest.Wait() // one in the store, the others after it
 		close(store.leave)
 		wg.Wait()
 		if store.count() != 1 {

@@ -80,14 +80,14 @@ func (m *movie) each(pos, end int64, visit func(kind string, b box)) {
 	}
 }
 
-// fields are the first n bytes of a box behind its version, and whether that is the one with times of 64 bits, and its flags.
+// fields are the first n bytes of a box after its version, and whether that is the one with times of 64 bits, and its flags.
 func (m *movie) fields(b box, n int) (f fields, long bool, flags uint32) {
 	f.b = m.s.at(b.body, int(min(int64(n+4), b.end-b.body)))
 	head := f.uint32()
 	return f, head>>24 == 1, head & 0xffffff
 }
 
-// probeMP4 goes over the file twice: what fragments leave out stands in the movie box, which may come after them.
+// probeMP4 goes over the file twice: what fragments leave out is in the movie box, which may come after them.
 func probeMP4(s *source) (Info, error) {
 	m := &movie{s: s, boxes: maxBoxes}
 	m.each(0, s.size, func(kind string, b box) {

@@ -105,7 +105,7 @@ func (p *programStream) packet(id byte, body, end int64) {
 	}
 }
 
-// packetHeader reads the header of a packet behind its length: MPEG-2's begins with the bits 10, MPEG-1's with none or more stuffing bytes.
+// packetHeader reads the header of a packet after its length: MPEG-2's begins with the bits 10, MPEG-1's with none or more stuffing bytes.
 func packetHeader(b []byte) (stamp uint64, stamped bool, length int) {
 	if len(b) >= 3 && b[0]>>6 == 2 {
 		length = 3 + int(b[2])

@@ -98,7 +98,7 @@ func (w wave) duration(s *source, pos, end int64) (Info, error) {
 	return claimed(WAV, span(uint64(end-pos), uint64(w.byteRate))), nil
 }
 
-// blockSamples is how many samples a block holds for each channel, 0 when it is too small for any. The first ones stand in the block's
+// blockSamples is how many samples a block holds for each channel, 0 when it is too small for any. The first ones are in the block's
 // header, uncompressed, and each further one takes four bits; GSM has two frames of 160 samples in 65 bytes.
 func (w wave) blockSamples() uint64 {
 	channels, block := int(w.channels), int(w.blockBytes)

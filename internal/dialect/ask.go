@@ -84,7 +84,7 @@ func Whole(ask Ask, call Call) ([]byte, error) {
 	return answer.ReadAll(nil)
 }
 
-// Object sends one request and reads its whole answer, which must be a JSON object. One that tells an error although its status is 2xx is
+// Object sends one request and reads its whole answer, which must be a JSON object. One that reports an error although its status is 2xx is
 // the fault that the dialect makes of it.
 func Object(ask Ask, call Call) ([]byte, error) {
 	body, _, err := Look(ask, call)

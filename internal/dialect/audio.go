@@ -86,7 +86,7 @@ func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(
 	}
 }
 
-// noAudio is the fault of an answer that does not begin like audio: the error that it tells, if it does. Bare samples may begin like anything:
+// noAudio is the fault of an answer that does not begin like audio: the error that it reports, if any. Bare samples may begin like anything:
 // then it is nil.
 func noAudio(ask Ask, a *Answer, r *bufio.Reader) error {
 	head, _ := r.Peek(MaxFailureBytes)

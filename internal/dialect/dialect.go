@@ -135,7 +135,7 @@ func (b *Body) Peek() (byte, error) {
 	}
 }
 
-// Read reads on behind what Peek has dropped.
+// Read continues after what Peek dropped.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.headAt < b.headTo {
 		n := copy(p, b.head[b.headAt:b.headTo])
@@ -179,10 +179,10 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 	}
 }
 
-// smallAnswer is what an answer takes that nobody counts, in bytes.
+// smallAnswer is what an answer takes that is not counted, in bytes.
 const smallAnswer = 64 << 10
 
-// holds reports the memory of a large answer to whoever counts it.
+// holds reports the memory of a large answer to its counter.
 func (a *Answer) holds(n int) {
 	if n > smallAnswer && a.Request != nil && a.Request.Memory != nil {
 		a.Request.Memory.Force(int64(n))

@@ -35,7 +35,7 @@ type Refusal struct {
 // Fault decides what a refusal becomes and what may be tried after it. Client redacts and cuts the texts.
 //
 // A bad request is the client's affair and keeps the provider's sentence, because tools look for phrases such as
-// "context length" in it; what concerns our own account with the provider is never told.
+// "context length" in it; what concerns our own account with the provider is never shown.
 func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 	status := r.Status
 	inside := status >= 200 && status <= 299
@@ -109,7 +109,7 @@ func (r Refusal) fault(ep *catalog.Endpoint, kind fault.Kind, next fault.Next, p
 	return f
 }
 
-// What providers write into codes and sentences, in lower case. Statuses alone do not tell these cases apart.
+// What providers write into codes and sentences, in lower case. Statuses alone do not distinguish these cases.
 var (
 	contextPhrases = []string{"context_length", "context length", "context window", "maximum context", "prompt is too long", "input is too long",
 		"too many tokens", "reduce the length", "input length and", "exceeds the maximum number of tokens", "token count exceeds", "model_max_prompt_tokens"}

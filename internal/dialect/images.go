@@ -139,7 +139,7 @@ func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (Mad
 	return all, nil
 }
 
-// addUsage adds up what was told of all calls. What one of them did not tell is not told of their sum.
+// addUsage adds up what was reported of all calls. What one of them did not report is missing in the sum.
 func addUsage(to, more *usage.Usage) {
 	for _, c := range [...]struct{ to, more *usage.Count }{
 		{&to.Prompt, &more.Prompt}, {&to.CacheRead, &more.CacheRead}, {&to.PromptImage, &more.PromptImage}, {&to.Completion, &more.Completion},

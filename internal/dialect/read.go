@@ -39,7 +39,7 @@ type Framer interface {
 	Frames(a *Answer) Source
 }
 
-// Source gives the frames of a stream, and io.EOF behind the last. What it gives is good until the next call.
+// Source gives the frames of a stream, and io.EOF after the last. What it gives is good until the next call.
 type Source interface {
 	Next() (event, data []byte, err error)
 }

@@ -10,7 +10,7 @@ var unsupported = map[string]bool{
 }
 
 // ClosedSchema is a schema as services want it that generate by it, Anthropic's models above all: every object says that it has no other
-// members, and nothing stands in it that is refused. Without a schema it is that of an object.
+// members, and nothing is in it that is refused. Without a schema it is that of an object.
 func ClosedSchema(schema []byte) []byte {
 	if schema == nil {
 		return []byte(`{"type":"object","additionalProperties":false}`)

@@ -21,7 +21,7 @@ import (
 type VideoMaker interface {
 	// SubmitVideo asks for the videos of s with one request that may make a job.
 	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
-	// RecoverVideo reports what became of a submission whose answer nobody saw. A provider that knows no way gives video.Unknown.
+	// RecoverVideo finds out the fate of a submission whose answer was lost. A provider without a way to do so gives video.Unknown.
 	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
 	// PollVideo asks how far the job of j.UpstreamID is.
 	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
@@ -305,7 +305,7 @@ func Decimal(v []byte) string {
 	return string(v)
 }
 
-// Seconds is a time that a provider tells in seconds.
+// Seconds is a time that a provider reports in seconds.
 func Seconds(n float64) time.Duration {
 	if !(n > 0) || n > 1e6 {
 		return 0

@@ -73,7 +73,7 @@ type Reader interface {
 	// Response finds one; it fails with fault.NotFound.
 	Response(ctx context.Context, account, id string, now time.Time) (*Response, error)
 	// ResponseChain lists a response and those that it continues, the oldest first: at most n. It fails with fault.ContextLength when they
-	// have more than maxBytes together. Where one is missing the list begins behind it.
+	// have more than maxBytes together. Where one is missing the list begins after it.
 	ResponseChain(ctx context.Context, account, id string, now time.Time, n int, maxBytes int64) ([]Response, error)
 	// ResponseOfItem finds the response whose output has that item; it fails with fault.NotFound.
 	ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*Response, error)

@@ -79,7 +79,7 @@ func (r *Run) Started() {
 }
 
 // Carry makes the response in the caller's goroutine and ends the run, whatever happens: with the answer that work gave to Answer, or else
-// as failed, with the object that failed makes of the error. A panic of work goes on behind the end.
+// as failed, with the object that failed makes of the error. A panic of work goes on after the end.
 func (r *Run) Carry(work func(ctx context.Context) error, failed func(err error) (object []byte)) (err error) {
 	err = fault.New(fault.Internal, "history.Carry", "") // of a panic
 	defer func() {

@@ -44,7 +44,7 @@ type Answer struct {
 	Body   []byte
 }
 
-// withheld stands in the place of the content type of an answer that was never to be kept.
+// withheld takes the place of the content type of an answer that was never to be kept.
 const withheld = "withheld"
 
 // Entry is what is kept of one name. While Finished is false the first request is under way.

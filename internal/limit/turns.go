@@ -89,7 +89,7 @@ func (t *Turns) leave(name string) {
 		n.waiting = n.waiting[1:]
 		t.order = slices.Delete(t.order, i, i+1)
 		if len(n.waiting) > 0 {
-			t.order = append(t.order, next) // behind all others
+			t.order = append(t.order, next) // after all others
 		}
 	}
 }

@@ -6,7 +6,7 @@ import "bytes"
 // accept what is no JSON, but it neither panics nor reads out of range, and ends with Bad.
 //
 // A value is read by exactly one of Enter, Skip and the reading methods. Inside a container, Member or Element moves on to
-// the next value; both return false behind the last one, with the cursor behind the closing bracket.
+// the next value; both return false after the last one, with the cursor after the closing bracket.
 type Cursor struct {
 	b      []byte
 	i      int
@@ -138,7 +138,7 @@ type Members struct {
 	Value []byte
 	Start int // offset of the name's opening quote in the object's bytes
 	At    int // offset of the value
-	End   int // offset behind the value
+	End   int // offset after the value
 
 	c  Cursor
 	ok bool

@@ -64,7 +64,7 @@ func skipSpace(b []byte, i int) int {
 	return i
 }
 
-// stringEnd returns the index behind the closing quote of the string that opens at b[i], or -1 when it does not close.
+// stringEnd returns the index after the closing quote of the string that opens at b[i], or -1 when it does not close.
 // In valid JSON a quote closes unless an odd number of backslashes stands before it, so plain text is skipped at the
 // speed of IndexByte; each backslash is counted once at most, because counting stops at the quote before.
 func stringEnd(b []byte, i int) int {
@@ -87,7 +87,7 @@ func stringEnd(b []byte, i int) int {
 	return -1
 }
 
-// valueEnd returns the index behind the value that begins at b[i], or -1. It trusts that brackets match.
+// valueEnd returns the index after the value that begins at b[i], or -1. It trusts that brackets match.
 func valueEnd(b []byte, i int) int {
 	if i >= len(b) {
 		return -1

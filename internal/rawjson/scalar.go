@@ -49,7 +49,7 @@ func IsNumber(v []byte) bool {
 type number struct {
 	negative bool
 	whole    []byte // digits before the point
-	fraction []byte // digits behind it
+	fraction []byte // digits after it
 	exponent int    // clamped to maxExponent either way
 }
 

@@ -67,7 +67,7 @@ func token(n int64) string {
 	return fmt.Sprintf(`{"iamToken":"token-%d","expiresAt":"2999-01-01T00:00:00Z"}`, n)
 }
 
-// accountEndpoint is an endpoint whose credential is a key file, and the provider behind it.
+// accountEndpoint is an endpoint whose credential is a key file, and the provider after it.
 func accountEndpoint(t *testing.T, o *office, scripts ...upstreamtest.Script) (*catalog.Endpoint, *upstreamtest.Provider) {
 	p := upstreamtest.NewProvider(t, scripts...)
 	p.SetAside(o.aside)

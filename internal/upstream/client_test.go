@@ -103,7 +103,7 @@ func testConnectionsAreReused(t *testing.T, standard bool) {
 				upstreamtest.Collect(c.Complete(context.Background(), ep, request(tt.stream)))
 			}
 			c.Close()
-			// What is drained behind an answer may overlap with the next request; most must not need a new connection.
+			// What is drained after an answer may overlap with the next request; most must not need a new connection.
 			conns := map[int]bool{}
 			for _, s := range p.Seen() {
 				conns[s.Conn] = true

@@ -68,7 +68,7 @@ var framing = []struct {
 	text         string // of the body
 	fails        bool
 	kept         bool // the connection serves again
-	closes       bool // the server closes the connection behind it
+	closes       bool // the server closes the connection after it
 	stricter     bool // net/http takes it
 }{
 	{name: "length", answer: fine, text: "ok", kept: true},
@@ -149,7 +149,7 @@ var framing = []struct {
 }
 
 // Both clients take what is HTTP/1 and refuse what is not; ours is the stricter one. A connection serves again exactly when its answer
-// came to its end and nothing lies behind it.
+// came to its end and nothing follows it.
 func TestFraming(t *testing.T) {
 	t.Parallel()
 	for _, tt := range framing {

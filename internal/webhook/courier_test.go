@@ -205,7 +205,7 @@ func TestSlowReceiver(t *testing.T) {
 			all[i].NextAt = all[i].NextAt.Add(-time.Duration(6 - i))
 		}
 		all = append(all, event("quick", "usr_2"))
-		all[6].NextAt = time.Now().Add(time.Millisecond) // behind them
+		all[6].NextAt = time.Now().Add(time.Millisecond) // after them
 		b := newOutbox(all...)
 		var mu sync.Mutex
 		under, most := 0, 0

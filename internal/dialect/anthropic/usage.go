@@ -87,7 +87,7 @@ func (c *counts) usage() *usage.Usage {
 	return &u
 }
 
-// later reads a further report. It tells of answer tokens only if that report does: what was told at the beginning is not the last word.
+// later reads a further report. It has answer tokens only if that report does: what was reported at the beginning is not the last word.
 func (c *counts) later(v []byte) *usage.Usage {
 	before := c.output
 	c.output = usage.Count{}

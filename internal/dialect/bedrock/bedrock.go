@@ -112,7 +112,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r = readRefusal(body)
 	}
 	r.Status, r.Header = status, header
-	// The header has the name of the exception, and behind a colon an address.
+	// The header has the name of the exception, and after a colon an address.
 	if name, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":"); name != "" {
 		r.Code = name
 	}

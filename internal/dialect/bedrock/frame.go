@@ -41,7 +41,7 @@ type frames struct {
 	buf  []byte
 }
 
-// next reads a message. It gives io.EOF at the end behind a whole one, and io.ErrUnexpectedEOF inside one.
+// next reads a message. It gives io.EOF at the end after a whole one, and io.ErrUnexpectedEOF inside one.
 func (s *frames) next() (f frame, err error) {
 	if s.buf, err = s.fill(s.buf[:0], preludeBytes); err != nil {
 		return f, err

@@ -143,7 +143,7 @@ func (e *encoder) caches() bool {
 	return e.family == anthropic || e.family == nova || e.ep.Provider.Quirks.CacheControl
 }
 
-// point writes a cache point behind what is marked, unless the last four of the request are behind it.
+// point writes a cache point after what is marked, unless the last four of the request are after it.
 func (e *encoder) point(c completion.Cache) {
 	if !e.caches() || !e.marks.Keep(c) {
 		return

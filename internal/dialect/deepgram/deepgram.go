@@ -1,4 +1,4 @@
-// Package deepgram is the dialect of Deepgram's wire for recordings: the bare bytes go out, what is wanted stands in the query, and words,
+// Package deepgram is the dialect of Deepgram's wire for recordings: the bare bytes go out, what is wanted is in the query, and words,
 // utterances and speakers come back. There are no conversations on it. It must not keep a recording in memory, nor choose endpoints.
 package deepgram
 
@@ -150,7 +150,7 @@ func readWord(v []byte) task.Word {
 	return task.Word{Text: text, Start: dialect.RecordedSeconds(rawjson.Find(v, "start")), End: dialect.RecordedSeconds(rawjson.Find(v, "end")), Speaker: speaker(v)}
 }
 
-// speaker is the number of who speaks as it is written, "" not told.
+// speaker is the number of who speaks as it is written, "" missing.
 func speaker(v []byte) string {
 	if n := rawjson.Find(v, "speaker"); rawjson.KindOf(n) == rawjson.Number {
 		return string(n)

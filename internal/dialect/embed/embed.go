@@ -29,7 +29,7 @@ const parallel = 4
 
 // Answer is what came back for the inputs of one call.
 type Answer struct {
-	ID, Model string      // as the upstream tells them, "" not told
+	ID, Model string      // as the upstream tells them, "" missing
 	Vectors   [][]float32 // one for each input, in their order; nil where none came
 	Usage     usage.Usage // what is not Reported in it was not told
 }
@@ -185,7 +185,7 @@ func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completio
 // most is more tokens than any task has, and few enough to add up.
 const most = 1 << 40
 
-// Add adds a count to a sum. What was not told, or makes no sense, leaves the sum untold.
+// Add adds a count to a sum. What was not reported, or makes no sense, leaves the sum unreported.
 func Add(to *usage.Count, n usage.Count) {
 	if !n.Reported || n.N < 0 {
 		*to = usage.Count{}

@@ -1,5 +1,5 @@
 // Package fal is the dialect of fal's queue: a request goes in, is looked after until it is done, and is taken back when nobody waits for it any
-// more. It must not choose endpoints, and must leave no request behind that its client has given up.
+// more. It must not choose endpoints, and must leave no request running that its client has given up.
 package fal
 
 import (
@@ -22,7 +22,7 @@ var (
 	_ dialect.Performer = (*Dialect)(nil)
 )
 
-// Header gives the credential behind the word Key, and the provider's own fields, which win.
+// Header gives the credential after the word Key, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Authorization", "Key")
 }

@@ -91,7 +91,7 @@ func (e *encoder) content(role string) {
 
 func (e *encoder) turn(t *completion.Turn) error {
 	called := false // the first call of a step carries its signature
-	signature := "" // of a text: it stands on the next one, or behind the last
+	signature := "" // of a text: it is on the next part, or after the last one
 	for i := range t.Parts {
 		part := &t.Parts[i]
 		var err error
@@ -221,7 +221,7 @@ func (e *encoder) thinks() bool {
 	return e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0
 }
 
-// result writes what a tool answered: an object of the answer, and behind it what it showed.
+// result writes what a tool answered: an object of the answer, and after it what it showed.
 func (e *encoder) result(r *completion.Result) error {
 	var text strings.Builder
 	for i := range r.Parts {

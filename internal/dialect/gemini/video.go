@@ -43,7 +43,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: name}, nil
 }
 
-// operation reports whether a name can stand in a path: segments of letters, digits and what else Google writes into them.
+// operation reports whether a name can be part of a path: segments of letters, digits and what else Google writes into them.
 func operation(name string) bool {
 	for segment := range strings.SplitSeq(name, "/") {
 		if segment == "" || segment[0] == '.' || strings.ContainsFunc(segment, func(r rune) bool {
@@ -269,7 +269,7 @@ func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Jo
 	return d.inline(ask, ep, j, o)
 }
 
-// storage is where buckets are: beside Google's own addresses, and below any other, which stands in for all of them.
+// storage is where buckets are: beside Google's own addresses, and below any other, which is in for all of them.
 func storage(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || strings.HasSuffix(u.Hostname(), ".googleapis.com") {

@@ -139,7 +139,7 @@ func (e *encoder) results() map[string]*completion.Result {
 	return out
 }
 
-// user writes what a user said; what tools answered stands behind the calls.
+// user writes what a user said; what tools answered stands after the calls.
 func (e *encoder) user(parts []completion.Part) error {
 	var files []string
 	said := false

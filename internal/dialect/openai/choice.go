@@ -195,7 +195,7 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 	if len(dec.extra) > extraAt {
 		ev.DeltaExtra = dec.extra[extraAt:len(dec.extra):len(dec.extra)]
 	}
-	dec.toolCalls(c, calls, whole) // behind the loop: what is unknown in them must not mix with what is unknown beside them
+	dec.toolCalls(c, calls, whole) // after the loop: unknown members in them must not mix with unknown members next to them
 	dec.functionCall(c, call, whole)
 	// Servers that know both spellings write the same text twice.
 	if ev.Reasoning = dec.unquoted(reasoning); ev.Reasoning == nil {

@@ -20,7 +20,7 @@ func decode(ep *catalog.Endpoint, body []byte) iter.Seq2[*completion.Event, erro
 }
 
 // Whatever a provider sends, the decoder neither panics nor breaks the rules of a sequence: one end, texts in UTF-8,
-// indexes of calls without gaps, nothing of a choice behind its finish but what the server added.
+// indexes of calls without gaps, nothing of a choice after its finish but what the server added.
 func FuzzEvents(f *testing.F) {
 	for _, s := range []string{
 		`{"choices":[{"index":0,"message":{"role":"assistant","content":"hi"},"finish_reason":"stop"}],"usage":{"prompt_tokens":1,"completion_tokens":1}}`,

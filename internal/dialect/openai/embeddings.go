@@ -139,7 +139,7 @@ func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer
 	return out, nil
 }
 
-// taskUsage is what an answer without text tells of its tokens. Some servers tell their sum alone, and all of it is the prompt.
+// taskUsage is what an answer without text reports of its tokens. Some servers report only their sum, and all of it is the prompt.
 func taskUsage(body []byte, q *catalog.Quirks) usage.Usage {
 	v := rawjson.Find(body, "usage")
 	u, err := parseUsage(v, q)

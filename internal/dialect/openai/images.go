@@ -86,7 +86,7 @@ func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	}
 }
 
-// painter makes the images of one task. What it knows is not changed after it was made: calls run beside each other.
+// painter makes the images of one task. What it knows is not changed after it was made: calls run at the same time.
 type painter struct {
 	d      *Dialect
 	ask    dialect.Ask
@@ -182,7 +182,7 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	return m, dropped
 }
 
-// quality is a quality in the model's own words, "" when it is not told.
+// quality is a quality in the model's own words, "" when it is missing.
 func (f *family) quality(asked string) string {
 	switch {
 	case f.gpt && asked == "standard":
@@ -354,11 +354,11 @@ func settings(to *task.MadeImage, v []byte) {
 	word := func(name string) string { return rawjson.TextAt(v, name) }
 	to.Size, to.Quality, to.Background, to.Output = word("size"), word("quality"), word("background"), word("output_format")
 	if _, _, pixels := task.Dimensions(to.Size); !pixels {
-		to.Size = "" // the file tells better
+		to.Size = "" // the file shows it better
 	}
 }
 
-// usage reads the counts. A model of images that does not tell its answer's tokens apart makes nothing but images of them.
+// usage reads the counts. A model of images that does not report its answer's tokens by kind makes nothing but images of them.
 func (p *painter) usage(v []byte) usage.Usage {
 	u, err := parseUsage(v, &p.ep.Provider.Quirks)
 	if err != nil || u == nil {
@@ -383,7 +383,7 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 		return
 	}
 	defer answer.Close()
-	if c, err := answer.Body.Peek(); err == nil && c == '{' { // it has not heard of streams
+	if c, err := answer.Body.Peek(); err == nil && c == '{' { // it has no streams
 		p.late(answer, call.Notice, yield)
 		return
 	}

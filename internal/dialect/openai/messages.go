@@ -149,8 +149,8 @@ func (w *rewriter) message(v []byte) {
 	w.EndObject()
 }
 
-// optional tells the fields of a message for which null means absent. Some servers take the absent ones only, and clients send back
-// what they got: a refusal that is null stands in every answer. An unknown field travels on even as null.
+// optional has the fields of a message for which null means absent. Some servers take the absent ones only, and clients send back
+// what they got: a refusal that is null is in every answer. An unknown field travels on even as null.
 func optional(name []byte) bool {
 	switch string(name) {
 	case "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio", "images",

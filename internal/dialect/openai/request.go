@@ -157,7 +157,7 @@ func (e *encoder) find(name string) []byte {
 	return nil
 }
 
-// known tells the members for which null means absent. An unknown member travels on even as null.
+// known has the members for which null means absent. An unknown member travels on even as null.
 func known(name string) bool {
 	switch name {
 	case "store", "metadata", "cache_control", "user", "safety_identifier", "max_tokens", "max_completion_tokens", "tools", "functions",

@@ -42,7 +42,7 @@ func revise(req *completion.Request) (*completion.Request, error) {
 	return &out, nil
 }
 
-// revisedIn is the part of the prompt that a member tells.
+// revisedIn is the part of the prompt that a member contains.
 func revisedIn(name string) completion.Revision {
 	switch name {
 	case "messages":
@@ -55,7 +55,7 @@ func revisedIn(name string) completion.Revision {
 	return 0
 }
 
-// turns writes the messages: instructions in front of the conversation and turns that are still the client's own as they stand in its body.
+// turns writes the messages: instructions in front of the conversation and turns that are still the client's own as they are in its body.
 func (w *writer) turns() error {
 	w.Name("messages").Array()
 	w.front()

@@ -17,7 +17,7 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, for only they tell how many there were; any
+// speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, because only they report how many there were; any
 // other gives bare bytes, which every server can.
 func (d *Dialect) speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {

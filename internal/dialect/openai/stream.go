@@ -257,7 +257,7 @@ func (dec *decoder) beside(usage, extra []byte) {
 	dec.ev.Usage = u
 }
 
-// tell keeps a string of the answer's head; the first frame that has it wins.
+// tell stores a string of the answer's head; the first frame that has it wins.
 func (dec *decoder) tell(to *string, value []byte) {
 	if *to == "" && !dec.begun {
 		*to = rawjson.Text(value)

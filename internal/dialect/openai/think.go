@@ -12,7 +12,7 @@ const (
 	before   = iota // nothing but space was seen: the tag may come
 	thinking        // between the tags
 	after           // ordinary text, to the end
-	trimming        // right behind the closing tag: line ends there belong to it
+	trimming        // right after the closing tag: line ends there belong to it
 )
 
 // think takes reasoning out of text that has it between tags at its beginning. Tags may be cut by frames.

@@ -17,7 +17,7 @@ import (
 )
 
 // transcribe sends the recording to /audio/transcriptions. What is asked for is JSON that has what the client's format needs: times for
-// subtitles, speakers where they are to be told apart.
+// subtitles, speakers where they are distinguished.
 func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		call := transcriptionCall(ep, req, t)
@@ -89,7 +89,7 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 			field(x.Name, x.Value)
 		}
 	}
-	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the format is told by the name; what the client calls its file is nobody's business
+	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the name shows the format; what the client calls its file does not concern the provider
 	return f.Call("/audio/transcriptions")
 }
 

@@ -13,7 +13,7 @@ import (
 )
 
 // parseUsage reads the usage object of an answer in any of the shapes that OpenAI-compatible servers write it.
-// It returns nil for an absent or null one. What was not told, or told as something other than a whole number of zero or
+// It returns nil for an absent or null one. What was not reported, or reported as something other than a whole number of zero or
 // more, is not Reported in the result, so that the gateway's own count takes its place; a number too large for an int64 is
 // the largest one, so that it is met as absurd. q may be nil.
 //
@@ -36,7 +36,7 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	return &u, nil
 }
 
-// tally is a usage object on its way to the canonical form. What stands in several places, or is counted beside what should
+// tally is a usage object on its way to the canonical form. What is in several places, or is counted beside what should
 // include it, is kept apart until everything was seen.
 type tally struct {
 	usage.Usage
@@ -232,7 +232,7 @@ func (t *tally) addUpCompletion() {
 	}
 }
 
-// first is the first count that was told.
+// first is the first count that was reported.
 func first(counts ...usage.Count) usage.Count {
 	for _, c := range counts {
 		if c.Reported {
@@ -242,7 +242,7 @@ func first(counts ...usage.Count) usage.Count {
 	return usage.Count{}
 }
 
-// sum adds what was told; it stops at the largest int64.
+// sum adds what was reported; it stops at the largest int64.
 func sum(a, b usage.Count) usage.Count {
 	if a.N > math.MaxInt64-b.N {
 		return usage.Of(math.MaxInt64)

@@ -22,7 +22,7 @@ var (
 	_ dialect.Performer = (*Dialect)(nil)
 )
 
-// Header gives the credential behind Api-Key, or behind what a quirk says: an IAM token goes behind Bearer. The provider's own fields win.
+// Header gives the credential with the scheme Api-Key, or with that of a quirk: an IAM token needs Bearer. The provider's own fields win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Authorization", "Api-Key")
 }

@@ -21,9 +21,9 @@ type chunkState uint8
 
 const (
 	chunkSize      chunkState = iota // at the first digit
-	chunkDigits                      // behind a digit
-	chunkSpace                       // white space behind the size
-	chunkExtension                   // behind a semicolon
+	chunkDigits                      // after a digit
+	chunkSpace                       // white space after the size
+	chunkExtension                   // after a semicolon
 	chunkLineLF
 	chunkData
 	chunkDataCR
@@ -59,7 +59,7 @@ func (d *chunked) decode(p []byte) (n, used int, err error) {
 	return n, used, nil
 }
 
-// step takes one byte of framing and reports whether it may stand there.
+// step takes one byte of framing and reports whether it is allowed there.
 func (d *chunked) step(c byte) bool {
 	switch d.state {
 	case chunkSize:

@@ -13,7 +13,7 @@ import (
 
 var errNothing = errors.New("h1: nothing has arrived")
 
-// conn is one connection. While it is idle nobody reads it; its end is found when it is taken again.
+// conn is one connection. While it is idle it is not read; its end is found when it is taken again.
 type conn struct {
 	net.Conn // what is spoken over: raw, or TLS over raw
 	raw      net.Conn
@@ -63,7 +63,7 @@ func (c *conn) close() { _ = c.raw.Close() }
 
 var longAgo = time.Unix(1, 0)
 
-// quiet reports whether an idle connection can be used again: it is open, and nothing has come that nobody asked for.
+// quiet reports whether an idle connection can be used again: it is open, and nothing has come that was not asked for.
 func (c *conn) quiet() bool {
 	if c.secure {
 		// With a deadline that has passed, TLS gives what it holds already and does not ask the socket.

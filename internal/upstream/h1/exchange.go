@@ -36,7 +36,7 @@ type Request struct {
 // Head is what there is to know of an answer before its body.
 type Head struct {
 	Status   int
-	Length   int64  // of the body in bytes; -1: not told
+	Length   int64  // of the body in bytes; -1: unknown
 	Encoding string // value of Content-Encoding
 
 	Connected bool // there was a connection
@@ -105,7 +105,7 @@ func (x *Exchange) Abort() {
 	}
 }
 
-// Close ends the exchange. The connection is kept when the answer was read to its end and nothing lies behind it.
+// Close ends the exchange. The connection is kept when the answer was read to its end and nothing follows it.
 func (x *Exchange) Close() {
 	x.mu.Lock()
 	c, keep := x.conn, x.ended && !x.unusable && !x.aborted && x.at == x.to
@@ -192,7 +192,7 @@ func (x *Exchange) write(r *Request) error {
 	x.sent = sent
 	go func() {
 		defer close(sent.done)
-		_, sent.err = bufs.WriteTo(c.Conn) // it shows in the reading too, behind what the server may have said before
+		_, sent.err = bufs.WriteTo(c.Conn) // it shows in the reading too, after what the server may have said before
 	}()
 	return nil
 }
@@ -278,7 +278,7 @@ func (x *Exchange) begin(noBody bool) {
 	}
 }
 
-// fill receives more behind what the buffer holds.
+// fill receives more after what the buffer holds.
 func (x *Exchange) fill() error {
 	if x.at == x.to {
 		x.at, x.to = 0, 0
@@ -322,7 +322,7 @@ func (x *Exchange) release() {
 	x.space, x.buf, x.at, x.to, x.head.fields, x.head.encoding = nil, nil, 0, 0, nil, nil
 }
 
-// Read reads the body. It returns io.EOF together with the last bytes or behind them, and io.ErrUnexpectedEOF when the connection ended
+// Read reads the body. It returns io.EOF together with the last bytes or after them, and io.ErrUnexpectedEOF when the connection ended
 // first. Errors stay.
 func (x *Exchange) Read(p []byte) (int, error) {
 	if x.ended {
@@ -338,7 +338,7 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Drained reads what has arrived of a body whose rest nobody wants, and reports whether its end was there, so that the connection can serve
+// Drained reads what has arrived of a body whose rest is not needed, and reports whether its end was there, so that the connection can serve
 // again. It does not wait. Nothing but Close may follow where it was.
 func (x *Exchange) Drained() bool {
 	if x.ended || x.err != nil || x.conn == nil {

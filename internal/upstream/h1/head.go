@@ -22,7 +22,7 @@ var (
 // head is what the head of an answer says. Its slices are views.
 type head struct {
 	status   int
-	length   int64 // of the body; -1: not told
+	length   int64 // of the body; -1: unknown
 	chunked  bool
 	last     bool   // the connection serves no further request
 	encoding []byte // value of Content-Encoding
@@ -157,7 +157,7 @@ func cutField(b []byte) (name, value, rest []byte, err error) {
 	return line[:n], trim(line[n+1:]), rest, nil
 }
 
-// isToken reports whether c may stand in a field's name (RFC 9110 section 5.6.2).
+// isToken reports whether c may be in a field's name (RFC 9110 section 5.6.2).
 func isToken(c byte) bool {
 	switch {
 	case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9':
@@ -170,7 +170,7 @@ func isToken(c byte) bool {
 	return false
 }
 
-// isText reports whether b may stand in a field's value or in a reason: no control characters but tabs.
+// isText reports whether b may be in a field's value or in a reason: no control characters but tabs.
 func isText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' || c == 0x7F {

@@ -23,5 +23,5 @@ func compress(body string, cut int) string {
 	return b.String()[:b.Len()-cut]
 }
 
-// Gzipped is a compressed JSON answer that nobody asked for.
+// Gzipped is a compressed JSON answer that was not asked for.
 func Gzipped(body string) string { return gzipped(body, 0) }

@@ -34,7 +34,7 @@ type Studio interface {
 type Video struct {
 	Dialect  dialect.Dialect
 	Provider catalog.Provider // BaseURL is below the simulator's origin
-	Model    string           // the simulator's name of a model; settings are put behind it
+	Model    string           // the simulator's name of a model; settings are put after it
 	Facts    *catalog.VideoFacts
 	Request  video.Request // as the planner leaves it
 	Studio   func(now func() time.Time) Studio
@@ -330,7 +330,7 @@ func (x *videoRun) whole(ctx context.Context, ep *catalog.Endpoint, j *video.Job
 	return err
 }
 
-// A crash behind the submission: its answer is lost, and the job is at the provider.
+// A crash after the submission: its answer is lost, and the job is at the provider.
 func videosRecover(t *testing.T, x *videoRun) {
 	ep := x.endpoint("")
 	if _, err := x.Submit(t.Context(), ep, x.submission()); err != nil {
