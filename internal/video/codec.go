@@ -11,8 +11,8 @@ import (
 	"weir/internal/money"
 )
 
-// What a store keeps of a job beyond its columns: one byte of version, then fields in a fixed order. New fields come at the end, where a
-// reader that misses them sees zero.
+// The encoding of the parts of a job that have no column in the store: one byte of version, then fields in a fixed order. New fields are
+// added at the end; in older data they are missing and read as zero.
 const codecVersion = 1
 
 type encoder struct{ b []byte }
@@ -22,7 +22,7 @@ func (e *encoder) bytes(b []byte) { e.int(int64(len(b))); e.b = append(e.b, b...
 func (e *encoder) text(s string)  { e.int(int64(len(s))); e.b = append(e.b, s...) }
 func (e *encoder) count(n int)    { e.int(int64(n)) }
 
-// price writes 0 for a price that is not set, 1 for one that was in rubles, 2 for one of which the dollars follow.
+// price writes 0 for a price that is not set, 1 for a price set in rubles, 2 for a price set in dollars, which follow.
 func (e *encoder) price(p money.Price) {
 	if p.Set && p.Dollars != "" {
 		e.int(2)
@@ -79,7 +79,7 @@ func (e *encoder) params(all []Param) {
 	}
 }
 
-// decoder reads what encoder wrote. After the first thing that cannot be, bad is true and everything is zero.
+// decoder reads the encoding of encoder. After the first invalid value bad is true, and every read returns zero.
 type decoder struct {
 	b   []byte
 	bad bool
@@ -93,13 +93,13 @@ func (d *decoder) int() int64 {
 		if len(d.b) > 0 || d.bad {
 			d.fail()
 		}
-		return 0 // written before there was such a field
+		return 0 // older data, without this field
 	}
 	d.b = d.b[size:]
 	return n
 }
 
-// count reads how many elements follow, each of which takes a byte at least.
+// count reads a number of elements. Each takes at least one byte, so a number above the bytes left is invalid.
 func (d *decoder) count() int {
 	n := d.int()
 	if n < 0 || n > int64(len(d.b)) {
@@ -183,8 +183,8 @@ func (d *decoder) done(what string) error {
 	return nil
 }
 
-// EncodeRequest makes the bytes of a request that DecodeRequest reads. Preferences and address of the client are not in them: planning has
-// used the first, and the job has the second.
+// EncodeRequest encodes a request for DecodeRequest. The client's preferences and callback address are left out: planning has used the
+// former, and the job has the latter.
 func EncodeRequest(r *Request) []byte {
 	e := encoder{[]byte{codecVersion}}
 	e.texts(r.Model, r.Prompt, r.Resolution, r.AspectRatio, r.Size, r.Upscale)
@@ -205,7 +205,7 @@ func EncodeRequest(r *Request) []byte {
 	return e.b
 }
 
-// DecodeRequest reads what EncodeRequest made. What was emptied is empty.
+// DecodeRequest decodes the bytes of EncodeRequest. An emptied request is decoded as an empty one.
 func DecodeRequest(b []byte) (r Request, err error) {
 	if len(b) == 0 {
 		return r, nil
@@ -228,7 +228,7 @@ func DecodeRequest(b []byte) (r Request, err error) {
 	return r, d.done("the request")
 }
 
-// EncodeDetail makes the bytes of what a store has no column for: offers, outputs, the record of the call and how the work goes.
+// EncodeDetail encodes the fields without a column in the store: offers, outputs, the record of the call and the progress of the work.
 func EncodeDetail(j *Job) []byte {
 	e := encoder{[]byte{codecVersion}}
 	for _, n := range [...]int64{int64(j.Offer), int64(j.Rounds), int64(j.Progress), j.Videos, j.Seconds, int64(j.Polls), int64(j.Failures)} {
@@ -255,7 +255,7 @@ func EncodeDetail(j *Job) []byte {
 	return e.b
 }
 
-// DecodeDetail reads what EncodeDetail made, into j.
+// DecodeDetail decodes the bytes of EncodeDetail into j.
 func DecodeDetail(b []byte, j *Job) error {
 	d, err := newDecoder(b, "the detail")
 	if err != nil {
@@ -278,7 +278,7 @@ func DecodeDetail(b []byte, j *Job) error {
 		j.Outputs = append(j.Outputs, o)
 	}
 	rec := d.bytes()
-	if len(d.b) > 0 { // else it was written before there were these
+	if len(d.b) > 0 { // older data ends here, without these fields
 		if j.AskedAt = d.moment(); len(d.b) == 0 {
 			d.fail()
 		}

@@ -71,7 +71,7 @@ func TestDetailRoundTrip(t *testing.T) {
 	}
 }
 
-// What is not whole, or of another version, is an error and never a wrong job.
+// Incomplete data and data of another version give an error and never a wrong job.
 func TestDecodeRefuses(t *testing.T) {
 	t.Parallel()
 	request := video.EncodeRequest(&video.Request{Model: "v/m", Prompt: "p", Frames: []video.Media{{URL: "u"}}})

@@ -4,7 +4,7 @@ import (
 	"io"
 )
 
-// cut makes the part that was asked for of a file that came whole. Where its size is not known, the whole file it stays.
+// cut returns the requested part of a file that the provider sent whole. If the size is unknown, it returns the whole file.
 func cut(c *Content, r *Range) (*Content, error) {
 	if r == nil || c.Partial || c.Unfit || c.Size < 0 {
 		return c, nil
@@ -24,7 +24,7 @@ func cut(c *Content, r *Range) (*Content, error) {
 	return c, nil
 }
 
-// part is the beginning of what is left of a body.
+// part reads a limited number of bytes from a body.
 type part struct {
 	io.Reader
 	io.Closer

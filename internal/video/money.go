@@ -16,7 +16,7 @@ const API = "video"
 // StatusAccepted is the status that the client of a job saw when it was admitted.
 const StatusAccepted = 202
 
-// cost is what so many videos of that length cost.
+// cost returns the cost of that number of videos of that length.
 func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
 	length, err := money.Nano(seconds).Mul(videos)
 	if err != nil {
@@ -25,7 +25,7 @@ func (o *Offer) cost(seconds, videos int64) ([]usage.Line, money.Nano, error) {
 	return usage.TaskCost(usage.Usage{Seconds: usage.Of(int64(length))}, &catalog.Tariff{Prices: catalog.Prices{Request: o.Request}, Second: o.Second})
 }
 
-// consumed is what the job is charged for: as much as the provider says, and never more than what was asked for and is held.
+// consumed returns what the job is charged for: what the provider reports, but never more than was requested and held.
 func (j *Job) consumed(p *Progress) (seconds, videos int64, from usage.Source) {
 	seconds, videos = j.Seconds, min(int64(len(p.Outputs)), j.Videos)
 	switch reported := int64((p.Length + time.Second - 1) / time.Second); {
@@ -38,7 +38,7 @@ func (j *Job) consumed(p *Progress) (seconds, videos int64, from usage.Source) {
 	}
 }
 
-// settle fills in what a completed job costs.
+// settle fills in the cost of a completed job.
 func (j *Job) settle(p *Progress) error {
 	seconds, videos, from := j.consumed(p)
 	lines, cost, err := j.Serving().cost(seconds, videos)
@@ -53,7 +53,7 @@ func (j *Job) settle(p *Progress) error {
 	return nil
 }
 
-// closed fills in what is known of a job at its end, and gives it to the ledger.
+// closed completes the record of a job at its end and returns it for the ledger.
 func (j *Job) closed(now time.Time) ledger.Recorded {
 	c := &j.Call
 	if c.Duration = now.Sub(c.At); j.Ended == Settled {
@@ -64,18 +64,18 @@ func (j *Job) closed(now time.Time) ledger.Recorded {
 		c.Model, c.Provider, c.ProviderName, c.Endpoint, c.UpstreamModel, c.UpstreamID = j.Model, o.Provider, o.ProviderName, o.Endpoint, o.UpstreamModel, j.UpstreamID
 		c.PriceList, c.Rate, c.SourcePrice = o.List, o.Rate, o.Source
 	}
-	// a lease that the escrow does not have is one that nothing is taken from
+	// nothing is taken from a lease that the escrow does not have
 	return ledger.Encode(ledger.Item{Call: *c, WalletLease: ledger.EscrowWalletLease, KeyLease: ledger.EscrowKeyLease})
 }
 
-// tried notes that an offer was asked.
+// tried notes an attempt at an offer.
 func (j *Job) tried(started, ended time.Time, status int, reason string) {
 	o := j.Serving()
 	j.Call.Attempts = append(j.Call.Attempts, record.Attempt{Endpoint: o.Endpoint, Provider: o.Provider, Status: status, Reason: reason,
 		Started: started.Sub(j.Call.At), Ended: ended.Sub(j.Call.At)})
 }
 
-// snapshotted is the endpoint of an offer in the present catalog, nil when it has left it.
+// snapshotted returns the endpoint of an offer in the present catalog, nil when it is no longer there.
 func snapshotted(snap *catalog.Snapshot, model, endpoint string) *catalog.Endpoint {
 	m, _, ok := snap.Resolve(model)
 	if !ok {

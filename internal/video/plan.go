@@ -11,7 +11,7 @@ import (
 	"weir/internal/routing"
 )
 
-// Router is the Planner that goes by the catalog and by routing.
+// Router is a Planner that uses the catalog and the routing rules.
 type Router struct {
 	Health func(endpoint string) routing.Health // nil: nothing is known
 	Rand   func() float64
@@ -19,10 +19,10 @@ type Router struct {
 
 const (
 	maxOffers      = 6
-	defaultSeconds = 5 // of a model that does not list its durations
+	defaultSeconds = 5 // for a model that does not list its durations
 )
 
-// Plan is Planner.Plan.
+// Plan implements Planner.
 func (x *Router) Plan(r *Request, defaults *routing.Preferences, snap *catalog.Snapshot) (Plan, error) {
 	m, _, known := snap.Resolve(r.Model)
 	if known && m.Type == catalog.TypeVideo {
@@ -57,7 +57,7 @@ func offerOf(ep *catalog.Endpoint, r *Request) Offer {
 		Second: price.SecondOf(r.Resolution, r.WithAudio()), Request: price.Base.Request, List: price.List, Rate: price.Rate, Source: price.Source}
 }
 
-// input is what kinds of content the references are of. Which frames a model takes follows from its facts, not from its modalities.
+// input returns the kinds of content of the references. Which frames a model takes follows from its facts, not from its modalities.
 func (r *Request) input() catalog.Modality {
 	var kinds catalog.Modality
 	for i := range r.References {
@@ -66,7 +66,7 @@ func (r *Request) input() catalog.Modality {
 	return kinds
 }
 
-// fit checks the request against what the model can do, and fills in what it leaves open; without facts nothing is known to be wrong.
+// fit checks the request against the abilities of the model and fills in missing fields. Without facts it rejects nothing.
 func (r *Request) fit(facts *catalog.VideoFacts) error {
 	if facts == nil {
 		facts = &catalog.VideoFacts{}
@@ -142,7 +142,7 @@ func dimensions(text, separator string) (width, height int64, ok bool) {
 // alike reports whether two products differ by less than one part in twenty-five: sizes are multiples of 8 or 16, so ratios are not exact.
 func alike(a, b int64) bool { return 25*max(a-b, b-a) < max(a, b) }
 
-// resolutionOf is what a size is called, "" when it is nothing usual.
+// resolutionOf returns the usual name of a size, such as "720p"; "" when it has none.
 func resolutionOf(width, height int64) string {
 	for _, x := range [...]struct {
 		short int64
@@ -169,7 +169,7 @@ func (r *Request) fitShape(facts *catalog.VideoFacts) error {
 	return nil
 }
 
-// fitFrames checks the frame images, each of which may be there once. With frames there are no references.
+// fitFrames checks the frame images. Each kind may occur once, and frames exclude references.
 func (r *Request) fitFrames(facts *catalog.VideoFacts) error {
 	for i, f := range r.Frames {
 		param := "frame_images[" + strconv.Itoa(i) + "].frame_type"

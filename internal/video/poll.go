@@ -13,14 +13,14 @@ import (
 )
 
 const (
-	unknownPolls = 3 // so many times in a row a provider may not know a job that it has
-	copyTries    = 5 // so many times a video is copied into the content store before it stays with its provider
+	unknownPolls = 3 // how often in a row a provider may report a job as unknown before it is given up
+	copyTries    = 5 // failed copies into the content store before a video stays with its provider
 	cancelTries  = 5 // how often a provider is asked to cancel a job
 	cleanPause   = 10 * time.Second
 	cleanMost    = time.Hour
 )
 
-// poll asks the provider how far the job is.
+// poll requests the progress of the job from the provider.
 func (s *Service) poll(ctx context.Context, j *Job) (copying func(), err error) {
 	p, err := s.progress(ctx, j)
 	if ctx.Err() != nil {
@@ -33,7 +33,7 @@ func (s *Service) poll(ctx context.Context, j *Job) (copying func(), err error) 
 	return nil, s.polled(ctx, j, &p, err)
 }
 
-// polled goes by an answer, or by the lack of one, that brings no video.
+// polled handles the result of a poll that brings no video: a state or an error.
 func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) error {
 	switch {
 	case err == nil && !p.State.Active():
@@ -66,7 +66,7 @@ func (s *Service) progress(ctx context.Context, j *Job) (Progress, error) {
 	return s.Upstream.Poll(ctx, ep, j)
 }
 
-// unmade ends a job that the provider has ended without a video.
+// unmade ends a job that ended at the provider without a video.
 func (s *Service) unmade(ctx context.Context, j *Job, p *Progress) error {
 	if p.Failure != nil {
 		return s.end(ctx, j, failedState(p.State), p.Failure.Public, p.Failure.Kind.String())
@@ -74,7 +74,7 @@ func (s *Service) unmade(ctx context.Context, j *Job, p *Progress) error {
 	return s.end(ctx, j, failedState(p.State), "The provider made no video.", fault.ProviderUnavailable.String())
 }
 
-// failedState is what a job becomes whose provider ended it in that state without a video.
+// failedState returns the final state of a job that ended at its provider in state s without a video.
 func failedState(s State) State {
 	if s == Cancelled {
 		return Cancelled
@@ -103,7 +103,7 @@ func (s *Service) complete(ctx context.Context, j *Job, p *Progress) (copying fu
 	}, nil
 }
 
-// copied copies the videos of a job when it is its turn. over reports that the job rests, and that it is tried again.
+// copied copies the videos of a job when its turn comes. over reports that the copy is not done now and will be tried again.
 func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
 	if err := s.copies.turns.Enter(ctx, j.User); err != nil {
 		return true, err
@@ -126,7 +126,7 @@ func (s *Service) copied(ctx context.Context, j *Job) (over bool, err error) {
 // completed ends a job with its charge.
 func (s *Service) completed(ctx context.Context, j *Job, p *Progress) error {
 	j.Progress = 100
-	if err := j.settle(p); err != nil { // no amount is that large: to try again would not help
+	if err := j.settle(p); err != nil { // the amount does not fit its type: a retry would not help
 		s.lost(j, err)
 		return s.end(ctx, j, Failed, "The video cannot be charged for.", fault.Internal.String())
 	}
@@ -149,7 +149,7 @@ func (j *Job) outputs(outputs []Output) {
 	}
 }
 
-// keepOutputs copies into the content store what is not there yet. After each the store has it, so that no copy is made twice.
+// keepOutputs copies the videos that are not in the content store yet. It stores the job after each copy, so that none is made twice.
 func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
 	ep := s.endpoint(j)
 	if ep == nil {
@@ -172,7 +172,7 @@ func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
 	return nil
 }
 
-// contentKey names a copy. The fence is a part of it: who has lost the job to another can drop his copy without touching the other's.
+// contentKey returns the key of a copy. It contains the fence, so that a worker that lost the job can delete its own copies only.
 func (j *Job) contentKey(index int) string {
 	return j.ID + "/" + strconv.Itoa(index) + "-" + strconv.FormatInt(j.Fence, 10)
 }
@@ -201,14 +201,14 @@ func (s *Service) copyOutput(ctx context.Context, ep *catalog.Endpoint, j *Job, 
 	return nil
 }
 
-// dropOrphans deletes the copies that this step has made for a job that is somebody else's by now. When the store took the job's end and
-// could not say so, they are the job's own, and stay.
+// dropOrphans deletes the copies that this step made for a job that another worker has by now. If the store wrote the job's end but its
+// answer was lost, the copies belong to the job and stay.
 func (s *Service) dropOrphans(ctx context.Context, j *Job) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
 	defer cancel()
 	now, err := s.Store.Job(ctx, j.User, j.ID)
 	if err != nil {
-		return // a sweep finds them
+		return // a later sweep deletes them
 	}
 	for i := range j.Outputs {
 		key := j.contentKey(i)
@@ -221,7 +221,7 @@ func (s *Service) dropOrphans(ctx context.Context, j *Job) {
 	}
 }
 
-// clean does what is left to do for an ended job.
+// clean does the work that is left after a job's end.
 func (s *Service) clean(ctx context.Context, j *Job) error {
 	err := s.cleanOnce(ctx, j)
 	switch {

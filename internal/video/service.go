@@ -18,7 +18,7 @@ import (
 	"weir/internal/routing"
 )
 
-// TooMany refuses a job of a user who has as many active ones as he may.
+// TooMany returns the error for a user who has reached the limit of active jobs.
 func TooMany(limit int, active []string) error {
 	e := fault.Newf(fault.RateLimited, "video.Submit", "At most %d video jobs can run at a time. Wait for one to end.", limit)
 	e.RetryAfter = retryAfterLimit
@@ -29,26 +29,26 @@ func TooMany(limit int, active []string) error {
 // IDPrefix is how ids of jobs begin.
 const IDPrefix = "vj_"
 
-// Config bounds what jobs may do. Now must be set; other zero fields take their default.
+// Config holds the limits of jobs. Now must be set; other zero fields take their default.
 type Config struct {
 	Now func() time.Time
 
 	Limit   int           // active jobs of a user; default 2
 	JobFor  time.Duration // a job that has not completed by then expires; default 1 h
-	KeepFor time.Duration // content can be read for so long after completion; default 24 h
+	KeepFor time.Duration // how long content can be read after completion; default 24 h
 
-	ForgetAfter time.Duration // jobs are forgotten so long after their end; default 30 days
+	ForgetAfter time.Duration // how long jobs are stored after their end; default 30 days
 
 	AtOnce    int           // jobs that one node works on at a time; default 16
-	Copies    int           // videos that one node copies at a time, besides; half of them of one user; default 8
+	Copies    int           // videos that one node copies at a time, in addition to AtOnce; one user gets half of them; default 8
 	LookEvery time.Duration // how often a node looks for jobs that are due; default 1 s
 	FirstPoll time.Duration // after a provider has taken a job; default 5 s
-	MostPoll  time.Duration // polls of a job grow that far apart; default 30 s
+	MostPoll  time.Duration // longest pause between two polls of a job; default 30 s
 	SubmitFor time.Duration // how long a provider may take to answer a submission; default 2 min
-	PollFor   time.Duration // and any other question; default 30 s
+	PollFor   time.Duration // how long a provider may take to answer any other request; default 30 s
 	CopyFor   time.Duration // how long copying one video into the content store may take; default 15 min
 	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
-	StoreFor  time.Duration // how long any other question to the store may take; default 10 s
+	StoreFor  time.Duration // how long any other call of the store may take; default 10 s
 
 	// Wait waits for d or until ctx ends, and then fails. nil: with a timer.
 	Wait func(ctx context.Context, d time.Duration) error
@@ -118,7 +118,7 @@ const (
 // Outcomes lists all of them.
 func Outcomes() []Outcome { return []Outcome{Found, Missing, Lost} }
 
-// Deps are the parts that a Service works with.
+// Deps are the dependencies of a Service.
 type Deps struct {
 	Store     Store
 	Holds     Holds
@@ -147,7 +147,7 @@ type Service struct {
 	steps sync.WaitGroup
 
 	ahead  atomic.Int64 // of the database's clock to this node's, in nanoseconds
-	synced atomic.Bool  // that is known
+	synced atomic.Bool  // ahead is known
 
 	mu      sync.Mutex
 	busy    int // steps under way
@@ -155,14 +155,14 @@ type Service struct {
 	closing bool
 }
 
-// life is the node's epoch, and what the steps that were begun in it end with.
+// life is an epoch of the node and the context of the steps that were started in it.
 type life struct {
 	epoch  int64
 	ctx    context.Context
 	cancel context.CancelFunc
 }
 
-// New makes a Service. It works on nothing before Start.
+// New returns a Service. It does not process jobs before Start.
 func New(d Deps, c Config) *Service {
 	c = c.withDefaults()
 	if d.Rand == nil {
@@ -192,7 +192,7 @@ func (s *Service) sync(ctx context.Context) error {
 		return err
 	}
 	took := s.local().Sub(asked)
-	if took > slowClock && s.synced.Load() { // it may be that late
+	if took > slowClock && s.synced.Load() { // a slow answer gives an inexact time
 		return nil
 	}
 	s.ahead.Store(int64(reported.Sub(asked.Add(took / 2))))
@@ -202,7 +202,7 @@ func (s *Service) sync(ctx context.Context) error {
 
 const slowClock = time.Second
 
-// timed sees to it that the database's time is known.
+// timed reads the database's time unless it is known.
 func (s *Service) timed(ctx context.Context) error {
 	if s.synced.Load() {
 		return nil
@@ -266,7 +266,7 @@ func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	return j, nil
 }
 
-// confirmFor is how long a job that is kept waits to be accepted; then it ends without having been begun.
+// confirmFor is how long a stored job waits to be accepted. After that it ends without having been started.
 const (
 	confirmFor   = time.Minute
 	confirmTries = 16
@@ -312,7 +312,7 @@ func (s *Service) beside(run func(context.Context)) {
 	}
 }
 
-// roomFor fails when no video could be kept at the moment: then none is begun.
+// roomFor fails when no video can be stored at the moment: then no job is admitted.
 func (s *Service) roomFor(ctx context.Context) error {
 	if s.Contents == nil {
 		return nil
@@ -351,7 +351,7 @@ func (s *Service) newJob(c *Submit, r *Request, plan *Plan) *Job {
 	}
 }
 
-// Get finds a job of the user. It fails with fault.NotFound for every other id.
+// Get returns a job of the user. It fails with fault.NotFound for every other id.
 func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	if !strings.HasPrefix(id, IDPrefix) {
 		return nil, s.noJob(nil)
@@ -369,7 +369,7 @@ func (s *Service) Get(ctx context.Context, user, id string) (*Job, error) {
 	return j, nil
 }
 
-// noJob is the error of a job that never was, that is another's, or that has been forgotten.
+// noJob is the error for a job that does not exist, belongs to another user, or has been deleted.
 func (s *Service) noJob(cause error) error {
 	const day = 24 * time.Hour
 	after := s.cfg.ForgetAfter.String()
@@ -379,15 +379,15 @@ func (s *Service) noJob(cause error) error {
 	return fault.Newf(fault.NotFound, "video.Get", "There is no such video job. Jobs are deleted %s after their end.", after).Because(cause)
 }
 
-// shown makes a job look as its times say, whether or not a worker has been there.
+// shown sets the state that clients see: a completed job is expired after its time, even if no worker has changed it yet.
 func (s *Service) shown(j *Job) {
 	if j.State == Completed && !s.now().Before(j.ExpiresAt) {
 		j.State = Expired
 	}
 }
 
-// List is a page of the user's jobs, the newest first, and whether there are more. Its fields but User and Limit may be empty. It fails with
-// fault.Invalid when there is no job to go on after.
+// List returns a page of the user's jobs, the newest first, and whether there are more. All fields of q except User and Limit may be empty.
+// It fails with fault.Invalid when the job of q.After does not exist.
 func (s *Service) List(ctx context.Context, q Query) (jobs []Job, more bool, err error) {
 	ctx, cancel := context.WithTimeout(ctx, s.cfg.StoreFor)
 	defer cancel()
@@ -406,11 +406,11 @@ func (s *Service) List(ctx context.Context, q Query) (jobs []Job, more bool, err
 	return jobs, more, nil
 }
 
-// races is how often a change of a job is tried that a worker may be changing at the same moment.
+// races is how often a change of a job is tried while workers change it too.
 const races = 8
 
-// Delete cancels an active job, and forgets the videos of a completed one, which is Expired then; others stay as they are. It fails with
-// fault.NotFound, and with fault.ProviderUnavailable when the provider cannot cancel the job: then it goes on.
+// Delete cancels an active job, and removes the videos of a completed one, which becomes Expired. Other jobs do not change. It fails with
+// fault.NotFound, and with fault.ProviderUnavailable when the provider cannot cancel the job: then the job continues.
 func (s *Service) Delete(ctx context.Context, user, id string) (*Job, error) {
 	if err := s.timed(ctx); err != nil {
 		return nil, err
@@ -475,12 +475,12 @@ func (s *Service) cancelUpstream(ctx context.Context, j *Job) error {
 	return s.Upstream.Cancel(ctx, ep, j)
 }
 
-// errGone is the error of a job whose endpoint is not in the catalog any more.
+// errGone is the error for a job whose endpoint is no longer in the catalog.
 func errGone(j *Job) error {
 	return fault.Newf(fault.NoEndpoints, "video.endpoint", "The provider of the video job %s is not in the catalog any more.", j.ID)
 }
 
-// endpoint is the one that is asked, or that has the job, in the present catalog; nil when it is not there any more.
+// endpoint returns the job's endpoint from the present catalog; nil when it is no longer there.
 func (s *Service) endpoint(j *Job) *catalog.Endpoint {
 	o := j.Serving()
 	if o == nil {
@@ -489,7 +489,7 @@ func (s *Service) endpoint(j *Job) *catalog.Endpoint {
 	return snapshotted(s.Catalog(), j.Model, o.Endpoint)
 }
 
-// forget ends the time in which the videos of a job can be read.
+// forget makes the videos of a job unreadable from now on.
 func (s *Service) forget(ctx context.Context, j *Job) error {
 	j.outlived(s.now())
 	if err := s.keep(ctx, j, false); err != nil {
@@ -499,7 +499,7 @@ func (s *Service) forget(ctx context.Context, j *Job) error {
 	return nil
 }
 
-// outlived turns a completed job into an expired one.
+// outlived changes a completed job to an expired one.
 func (j *Job) outlived(now time.Time) {
 	j.State, j.DueAt, j.Cleanup, j.Failures = Expired, time.Time{}, 0, 0
 	if j.purge(); j.Cleanup != 0 {
@@ -538,7 +538,7 @@ func (s *Service) Open(ctx context.Context, user, id string, index int, header s
 	if err != nil {
 		return nil, j, err
 	}
-	if o.MediaType != "" && !strings.HasPrefix(c.MediaType, "video/") { // file servers often know no better than "bytes"
+	if o.MediaType != "" && !strings.HasPrefix(c.MediaType, "video/") { // file servers often send a generic type
 		c.MediaType = o.MediaType
 	}
 	return c, j, nil
@@ -569,7 +569,7 @@ func (s *Service) open(ctx context.Context, j *Job, o *Output, r *Range) (*Conte
 		return nil, fault.New(fault.ProviderUnavailable, "video.Open", "The provider that has the video cannot be reached.").Because(errGone(j))
 	}
 	ask := r
-	if r != nil && r.Nothing() { // servers read such a range in different ways, and all that is needed of the file is its size
+	if r != nil && r.Nothing() { // servers differ on such a range, and only the file's size is needed
 		ask = &Range{First: 0, Last: 0}
 	}
 	c, err := s.Upstream.Open(ctx, ep, j, o, ask)
@@ -602,7 +602,7 @@ func (s *Service) openKept(ctx context.Context, o *Output, r *Range) (*Content, 
 	return &c, nil
 }
 
-// errNoContents is the error of a kept video on a node whose configuration has no content store.
+// errNoContents is the error for a stored video on a node whose configuration has no content store.
 func errNoContents() error {
 	return fault.New(fault.StorageUnavailable, "video.Open", "The video is in a blob store that this node does not have.")
 }

@@ -14,7 +14,7 @@ import (
 // Wake has the worker look for due jobs at once. It never blocks.
 func (s *Service) Wake() { s.looks.Wake() }
 
-// Start begins to work on jobs that are due, until Close.
+// Start starts the work on due jobs, which goes on until Close.
 func (s *Service) Start() { s.looks.Start() }
 
 // Close takes no more jobs and waits for the steps under way until ctx ends; those that are left are broken off, and what they were at is
@@ -33,7 +33,7 @@ func (s *Service) draining() bool {
 	return s.closing
 }
 
-// breakOff ends the steps that were begun in the node's present life.
+// breakOff cancels the steps that were started in the present epoch.
 func (s *Service) breakOff() {
 	s.mu.Lock()
 	cancel := s.life.cancel
@@ -53,10 +53,10 @@ const (
 	sweepEvery  = 10 * time.Minute
 	sweepAtOnce = 1000
 	sweepRounds = 20
-	sweepMargin = 6 * time.Hour // by which the clocks of database and content store may differ, and more
+	sweepMargin = 6 * time.Hour // more than the clocks of the database and the content store can differ
 )
 
-// sweep has Sweep done now and then.
+// sweep calls Sweep from time to time.
 func (s *Service) sweep(ctx context.Context) {
 	if now := s.local(); now.Sub(s.swept) >= sweepEvery && s.synced.Load() {
 		s.swept = now
@@ -87,7 +87,7 @@ func (s *Service) Sweep(ctx context.Context) {
 	}
 }
 
-// take begins a step for each job that is due, as far as there is room. A step that ends makes room, and has another look.
+// take starts a step for each due job, up to the free places. A step that ends frees its place and looks for due jobs again.
 func (s *Service) take(ctx context.Context) {
 	l, room := s.present()
 	if room <= 0 {
@@ -153,7 +153,7 @@ func (s *Service) claim(ctx context.Context, l life, n int) ([]*Job, error) {
 	return s.Store.ClaimJobs(ctx, s.Member.Node(), l.epoch, s.now(), n)
 }
 
-// Step works once on each job that is due, at most AtOnce of them, and reports how many there were.
+// Step runs one step of each due job, at most AtOnce jobs, and returns their number.
 func (s *Service) Step(ctx context.Context) (int, error) {
 	if err := s.sync(ctx); err != nil {
 		return 0, err
@@ -181,7 +181,7 @@ func (s *Service) step(ctx context.Context, j *Job) (copying func()) {
 
 func (s *Service) due(ctx context.Context, j *Job) (copying func(), err error) {
 	switch {
-	case !j.Accepted && j.Active(): // its client was refused, or has waited in vain
+	case !j.Accepted && j.Active(): // the client got an error or no answer
 		return nil, s.end(ctx, j, Failed, "The job could not be accepted in time, and nothing was started. Try again.", fault.StorageUnavailable.String())
 	case j.State == Pending:
 		return nil, s.submit(ctx, j)
@@ -196,7 +196,7 @@ func (s *Service) due(ctx context.Context, j *Job) (copying func(), err error) {
 	return nil, s.clean(ctx, j)
 }
 
-// guard runs a part of a job's work, and lets the job go when that fails.
+// guard runs a part of a job's work, and releases the job when that fails.
 func (s *Service) guard(ctx context.Context, j *Job, work func() error) {
 	defer func() {
 		if v := recover(); v != nil {
@@ -206,7 +206,7 @@ func (s *Service) guard(ctx context.Context, j *Job, work func() error) {
 	err := work()
 	switch {
 	case err == nil || ctx.Err() != nil:
-	case fault.Is(err, fault.Conflict): // somebody else has it, or has ended it
+	case fault.Is(err, fault.Conflict): // another worker has the job, or it has ended
 	default:
 		s.stumbled(ctx, j, err)
 	}
@@ -221,7 +221,7 @@ func (s *Service) stumbled(ctx context.Context, j *Job, cause error) {
 	}
 }
 
-// again lets the job rest for d, but not beyond its end.
+// again schedules the next step of the job after d, but not after its deadline.
 func (s *Service) again(ctx context.Context, j *Job, d time.Duration) error {
 	s.rest(j, d)
 	return s.keep(ctx, j, true)
@@ -242,7 +242,7 @@ func later(a, b time.Time) time.Time {
 	return b
 }
 
-// pause is how long to wait after so many tries: growing from the first to the most, and spread by a tenth each way.
+// pause returns the wait after that many tries. It grows from first to most and is varied at random by up to a tenth either way.
 func (s *Service) pause(first, most time.Duration, tries int) time.Duration {
 	d := first
 	for range min(tries, 64) {
@@ -254,14 +254,14 @@ func (s *Service) pause(first, most time.Duration, tries int) time.Duration {
 	return d + time.Duration((s.Rand()-0.5)/5*float64(d))
 }
 
-// keep writes a job, again and again while the store is away: a node that works on a job is the only one that can let it go.
+// keep writes a job and retries while the store is unavailable, because only the node that works on a job can release it.
 func (s *Service) keep(ctx context.Context, j *Job, release bool) error {
 	j.UpdatedAt = s.now()
 	return s.persist(ctx, j, func(ctx context.Context) error { return s.Store.KeepJob(ctx, j, release) })
 }
 
-// persist runs a write until the store has said yes or no, or ctx ends. To run one again that was done, unheard, is harmless: it
-// finds the job as it leaves it, or changed.
+// persist retries a write until the store accepts or refuses it, or ctx ends. To repeat a write whose answer was lost is harmless: it
+// finds the job as the write left it, or changed since.
 func (s *Service) persist(ctx context.Context, j *Job, write func(context.Context) error) error {
 	for tries := 0; ; tries++ {
 		short, cancel := context.WithTimeout(context.WithoutCancel(ctx), s.cfg.StoreFor)
@@ -279,7 +279,7 @@ func (s *Service) persist(ctx context.Context, j *Job, write func(context.Contex
 	}
 }
 
-// end brings an active job to its end, in one transaction with its money. state Completed is for a job whose cost is filled in.
+// end ends an active job and settles its money in one transaction. For the state Completed, the job's cost must be filled in.
 func (s *Service) end(ctx context.Context, j *Job, state State, public, reason string) error {
 	before := *j
 	if err := j.to(state); err != nil {
