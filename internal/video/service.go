@@ -219,9 +219,9 @@ type Submit struct {
 	UserAgent, Referer, Title string
 }
 
-// Submit admits a job, and returns it when it is on the disk: its money is reserved, its place taken, and a worker will ask a provider for
-// it. What fails is never begun, whatever the store comes to have of it. It fails as Planner.Plan does, with fault.PaymentRequired, with fault.RateLimited when the user has as many active jobs as he may,
-// and with fault.StorageUnavailable.
+// Submit admits a job, and returns it when it is on the disk: its money is reserved, its place is taken, and a worker will submit it to a
+// provider. When Submit fails, the job is never started, even if the store has it. It fails as Planner.Plan does, with
+// fault.PaymentRequired, with fault.RateLimited when the user has reached the limit of active jobs, and with fault.StorageUnavailable.
 func (s *Service) Submit(ctx context.Context, c *Submit) (*Job, error) {
 	if s.draining() {
 		return nil, fault.New(fault.Draining, "video.Submit", "The gateway is shutting down.")

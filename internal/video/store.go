@@ -16,8 +16,8 @@ type Store interface {
 
 // Jobs is the part of a store that client requests use.
 type Jobs interface {
-	// AddJob stores a new job that is not accepted yet, takes one of the user's limit places for it, and moves what it holds from a node's leases into the job's escrow:
-	// all of it or nothing. It fails with fault.RateLimited (Details: "limit", "active_jobs") when the user has that many active jobs, and with
+	// AddJob stores a new job that is not accepted yet, takes one of the user's limit places for it, and moves its held money
+	// from a node's leases into the job's escrow: all of it or nothing. It fails with fault.RateLimited (Details: "limit", "active_jobs") when the user has that many active jobs, and with
 	// fault.StorageUnavailable when the leases are not the node's any more.
 	AddJob(ctx context.Context, j *Job, from ledger.Handover, limit int) error
 	// AcceptJob marks a stored job as accepted and due, so that workers process it. A second call does nothing. It fails with fault.Conflict when
