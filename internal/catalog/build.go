@@ -43,7 +43,7 @@ type ModelInfo struct {
 type Offer struct {
 	Provider      string // provider id
 	Model         string // slug
-	UpstreamID    string // "": the slug's part behind the slash
+	UpstreamID    string // "": the slug's part after the slash
 	Region        string // middle part of the tag, such as a region or "turbo"; ""
 	Tier          string // "": "default"
 	Variant       string // "": "standard"
@@ -105,7 +105,7 @@ type builder struct {
 	snap  *Snapshot
 	names map[string]string    // lower-case id or display name of a provider -> its id
 	ids   map[string]bool      // of endpoints
-	wires map[string]*Provider // by Provider.Wire: those beside the main ones
+	wires map[string]*Provider // by Provider.Wire: those other than the main ones
 	errs  []error
 }
 
@@ -290,7 +290,7 @@ func inputOf(kind string) Modality {
 	return AllModalities
 }
 
-// outputOf is what a model of a type gives when nobody says.
+// outputOf is what a model of a type gives by default.
 func outputOf(kind string) Modality {
 	switch kind {
 	case TypeImage:
@@ -303,7 +303,7 @@ func outputOf(kind string) Modality {
 	return Text
 }
 
-// tagAndID names an endpoint: "provider[/region][/variant][/tier]", and the same with the model's slug behind the provider.
+// tagAndID names an endpoint: "provider[/region][/variant][/tier]", and the same with the model's slug after the provider.
 // What is usual (variant standard, tier default) is left out.
 func tagAndID(o *Offer, ep *Endpoint) (tag, id string) {
 	suffix := ""

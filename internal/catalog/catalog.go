@@ -158,10 +158,10 @@ type Quirks struct {
 	CacheControl     bool              `yaml:"cache_control"`      // understands cache_control markers; else they are removed
 	ThoughtSignature bool              `yaml:"thought_signature"`  // takes and gives thought signatures in extra_content.google
 	ThinkTags        bool              `yaml:"think_tags"`         // writes reasoning into content between <think> tags
-	CostField        string            `yaml:"cost_field"`         // where the reply tells its own dollar cost, such as "usage.cost"
+	CostField        string            `yaml:"cost_field"`         // where the reply reports its dollar cost, such as "usage.cost"
 	CostDigits       int               `yaml:"cost_digits"`        // decimal places by which CostField is shifted: 10 for xAI's ticks of 10^-10 dollars
-	ReasoningCount   string            `yaml:"reasoning_count"`    // where reasoning is counted: "inside" completion_tokens, "outside" them, in the "total" alone (Google); "": told by the sums
-	CachedField      string            `yaml:"cached_field"`       // where cached tokens are told when not in prompt_tokens_details, such as "usage.prompt_cache_hit_tokens"
+	ReasoningCount   string            `yaml:"reasoning_count"`    // where reasoning is counted: "inside" completion_tokens, "outside" them, in the "total" alone (Google); "": shown by the sums
+	CachedField      string            `yaml:"cached_field"`       // where cached tokens are reported when not in prompt_tokens_details, such as "usage.prompt_cache_hit_tokens"
 	Drop             []string          `yaml:"drop"`               // top-level request fields that it refuses
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
@@ -189,13 +189,13 @@ type Provider struct {
 	Key        string   // credential; "" sends none
 	Keys       []string // further credentials, used when the provider refuses the ones before them
 	Headers    map[string]string
-	CA         string // certificate authorities in PEM, trusted beside the system's; "" none
+	CA         string // certificate authorities in PEM, trusted in addition to the system's; "" none
 	DataPolicy DataPolicy
 	Quirks     Quirks
 	Simulated  bool            // the built-in simulator
 	Wires      map[string]Wire // by model type, for those that are served over another wire or at another address
 
-	wire string // what tells this wire of the provider from its others, "" the main one
+	wire string // distinguishes this wire of the provider from its others; "" is the main one
 }
 
 // Wire is how a provider serves models of one type. Empty fields are as for its other models.

@@ -25,7 +25,7 @@ var (
 // UsualDialect is the wire that most providers speak.
 const UsualDialect = "openai"
 
-// dialects are the wires that providers may speak: the one list of their names. Whoever wires the program gives each an implementation.
+// dialects are the wires that providers may have: the one list of their names. Package app gives each an implementation.
 var dialects = []string{UsualDialect, "anthropic", "gemini", "responses", "bedrock", "gigachat", "cohere", "voyage", "yandex", "fal", "bfl", "runway", "kling", "minimax", "luma",
 	"deepgram", "elevenlabs"}
 
@@ -35,7 +35,7 @@ func Dialects() []string { return slices.Clone(dialects) }
 // Types lists the types of models.
 func Types() []string { return slices.Clone(types) }
 
-// oneOf refuses a word that is not in the list; "" stands for what was left out and passes.
+// oneOf refuses a word that is not in the list; "" means that it is missing, and passes.
 func (b *builder) oneOf(where, what, word string, known []string) {
 	if word != "" && !slices.Contains(known, word) {
 		b.fail(where, "the %s %q is not one of %s", what, word, strings.Join(known, ", "))

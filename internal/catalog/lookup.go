@@ -12,7 +12,7 @@ func (s *Snapshot) Model(slug string) (*Model, bool) {
 }
 
 // Resolve finds the model that a client names, and the variant suffix it appended. A declared id that holds a colon wins over
-// reading the text behind it as a suffix; an unknown suffix finds nothing.
+// reading the text after it as a suffix; an unknown suffix finds nothing.
 func (s *Snapshot) Resolve(name string) (*Model, Variant, bool) {
 	if m, ok := s.models[name]; ok {
 		return m, NoVariant, true
@@ -61,7 +61,7 @@ func (p *Pricing) headline() int64 {
 	return sum
 }
 
-// closed are vendors whose models show no more than a summary of what they reason, whoever serves them, apart from those they have opened.
+// closed are vendors whose models show only a summary of their reasoning at every provider, except those with open weights.
 var closed = map[string][]string{"openai": {"gpt-oss"}, "google": {"gemma"}, "anthropic": nil, "x-ai": nil, "amazon": nil, "perplexity": nil}
 
 // ReasonsInSight reports whether all that the model reasons comes as text while it does, so that a stream shows what it costs. What is not

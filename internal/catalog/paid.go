@@ -6,11 +6,11 @@ import (
 	"weir/internal/money"
 )
 
-// Paid is a set of what a request may ask for beside the tokens of its model, and a provider has a price of its own for. A request is served
-// only where all of it is priced: what nobody priced would be free here, and not there.
+// Paid is a set of what a request may ask for in addition to the tokens of its model, at a price of its own. A request is served
+// only where all of it is priced: what has no price would be free here, and not there.
 type Paid uint16
 
-// What is paid for. The last five have no price in Prices: nobody is known to tell what the first two of them cost, and the others are
+// What is paid for. The last five have no price in Prices: no provider is known to report what the first two of them cost, and the others are
 // endpoints of their own.
 const (
 	PaidWebSearch Paid = 1 << iota

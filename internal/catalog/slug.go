@@ -23,7 +23,7 @@ const (
 	Exacto    Variant = "exacto"   // quality order; the default order until there are quality signals
 )
 
-// VariantNamed finds a variant by the text behind the colon.
+// VariantNamed finds a variant by the text after the colon.
 func VariantNamed(name string) (Variant, bool) {
 	switch v := Variant(name); v {
 	case Free, Nitro, Floor, Online, Thinking, Extended, Exacto:
@@ -32,7 +32,7 @@ func VariantNamed(name string) (Variant, bool) {
 	return NoVariant, false
 }
 
-// SplitVariant cuts a known variant suffix off a slug. Text behind the last colon that names no variant stays in the slug.
+// SplitVariant cuts a known variant suffix off a slug. Text after the last colon that names no variant stays in the slug.
 func SplitVariant(slug string) (string, Variant) {
 	if i := strings.LastIndexByte(slug, ':'); i > 0 {
 		if v, ok := VariantNamed(slug[i+1:]); ok {

@@ -25,7 +25,7 @@ func (p *Pricing) Tariff(promptTokens int64) Tariff {
 //
 // The lines of the price list come before the base prices. Of a component's lines the one that fits best counts: that which names both
 // the quality and the size, then the size, then the quality, then neither. Where no line says anything of what is asked, the usual quality
-// counts, and else the dearest line: that nobody priced a size must not make it free.
+// counts, and else the dearest line: a size without a price must not be free.
 func (p *Pricing) ImageTariff(promptTokens int64, quality, size string) Tariff {
 	t := p.Tariff(promptTokens)
 	for _, component := range components {
@@ -71,7 +71,7 @@ func (t *Tariff) imageField(component, unit string) *money.Price {
 	return nil
 }
 
-// usualQualities are what models make when nobody asks for a quality, the likeliest first.
+// usualQualities are what models make when no quality is asked for, the likeliest first.
 var usualQualities = []string{"", "auto", "standard", "medium"}
 
 func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {

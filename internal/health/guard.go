@@ -81,7 +81,7 @@ type state uint8
 
 const (
 	steady  state = iota // gets calls
-	cooling              // gets calls, behind all others until the cool-down is over
+	cooling              // gets calls, after all others until the cool-down is over
 	ejected              // gets no calls until the ejection is over; the first one after it is a probe
 	probing              // a probe is under way; nobody else gets through
 )

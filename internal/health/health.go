@@ -18,7 +18,7 @@ type Config struct {
 	EjectAfter    int           // failures in a row after which an endpoint gets no calls; 5. Connect failures in a row count for its host alike
 	Ejection      time.Duration // how long, times the ejections in a row; 30 s
 	MaxEjection   time.Duration // 300 s
-	CoolDownAfter int           // failures in a row after which an endpoint goes behind all others; 3
+	CoolDownAfter int           // failures in a row after which an endpoint goes after all others; 3
 	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
 	MaxCoolDown   time.Duration // 300 s
 	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit of its own; 1024

@@ -89,7 +89,7 @@ func TestTransitions(t *testing.T) {
 	const s = time.Second
 	for _, c := range []struct {
 		name, script string
-		coolDown     time.Duration // how long it goes behind all others, 0: not at all
+		coolDown     time.Duration // how long it goes after all others, 0: not at all
 		ejected      time.Duration // how long it gets no calls
 	}{
 		{"nothing happened", "", 0, 0},

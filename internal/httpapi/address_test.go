@@ -75,7 +75,7 @@ func TestClientsAreCountedByAddress(t *testing.T) {
 	}
 }
 
-// A node behind a proxy that nobody named says so, once in its log and in /readyz; one that has real clients, or trusts a proxy, does not.
+// A node behind a proxy that is not configured says so, once in its log and in /readyz; one that has real clients, or trusts a proxy, does not.
 func TestAProxyThatNobodyNamed(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -244,7 +244,7 @@ func TestCallsOfAUserThatAskNoModel(t *testing.T) {
 	}
 }
 
-// The words of limited_by stand in docs/api.md and in the description of the API, and no others do.
+// The words of limited_by are in docs/api.md and in the description of the API, and no others do.
 func TestLimitsAreDocumented(t *testing.T) {
 	t.Parallel()
 	read := func(path string) string {

@@ -47,7 +47,7 @@ func TestMessages(t *testing.T) {
 	<-calls
 }
 
-// The key may stand in either place; the one of ours counts.
+// The key may be in either place; the one of ours counts.
 func TestMessagesKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)

@@ -292,7 +292,7 @@ func TestDocument(t *testing.T) {
 	checkSchema(t, doc, "", doc)
 }
 
-// schemaWords are the words that may stand in a schema; a comma in an unquoted YAML sentence makes others.
+// schemaWords are the words that may be in a schema; a comma in an unquoted YAML sentence makes others.
 var schemaWords = []string{"type", "properties", "required", "items", "enum", "const", "description", "additionalProperties", "$ref", "oneOf", "allOf", "minimum",
 	"maximum", "minLength", "maxLength", "minItems", "maxItems", "maxProperties", "pattern", "format", "default", "deprecated"}
 

@@ -81,7 +81,7 @@ func TestUploadsNeedMoney(t *testing.T) {
 	for name, c := range map[string]struct {
 		withFree bool
 		model    string
-		last     bool // the model stands behind the recording
+		last     bool // the model stands after the recording
 		refused  bool // before the recording is read
 	}{
 		"paid":                             {false, "acme/hears", false, true},

@@ -232,7 +232,7 @@ func (b *broken) Read(p []byte) (int, error) {
 
 func (b *broken) Close() error { return nil }
 
-// A video that cannot be read is an error before its first byte, and a cut connection behind it: never a short file that looks whole.
+// A video that cannot be read is an error before its first byte, and a cut connection after it: never a short file that looks whole.
 func TestVideoContentBreaks(t *testing.T) {
 	t.Parallel()
 	cut := fault.New(fault.ProviderUnavailable, "fetch", "The provider broke off.")

@@ -84,7 +84,7 @@ func (b *Book) applyBatch(ctx context.Context) error {
 type stretch struct {
 	bytes []byte  // the records, one after another
 	ends  []int   // in bytes, of each record
-	nexts []int64 // positions behind them
+	nexts []int64 // positions after them
 	items []Recorded
 }
 

@@ -52,7 +52,7 @@ type Shelf interface {
 // AddAside counts a record that was set aside for another reason than the journal's.
 func (b *Book) AddAside() { b.aside.Add(1) }
 
-// setAside puts the first record of the stretch, which cannot be posted, out of the way of those behind it.
+// setAside puts the first record of the stretch, which cannot be posted, out of the way of those after it.
 func (b *Book) setAside(ctx context.Context, from int64, cause error) error {
 	to, rec := b.stretch.nexts[0], b.stretch.bytes[:b.stretch.ends[0]]
 	a := Aside{Node: b.writer, Position: to, Reason: cause.Error(), Record: rec, At: b.cfg.Now()}

@@ -20,7 +20,7 @@ import (
 	"weir/internal/record"
 )
 
-// Book is the ledger of one node: it holds and settles in memory and in the journal, and brings both to the store behind the calls.
+// Book is the ledger of one node: it holds and settles in memory and in the journal, and writes both to the store in the background.
 // It is safe for concurrent use.
 type Book struct {
 	store   Store

@@ -56,7 +56,7 @@ type Link struct {
 	Hash        string // hex
 }
 
-// Chain gives the link its hash, behind the hash of the one before ("" for the first). content is Content.Sum of its transactions.
+// Chain gives the link its hash, after the hash of the one before ("" for the first). content is Content.Sum of its transactions.
 func (l *Link) Chain(prev string, content [sha256.Size]byte) string {
 	b := make([]byte, 0, 256)
 	b = append(b, "link\x00"...)

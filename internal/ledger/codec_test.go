@@ -107,7 +107,7 @@ func TestOldRecordsAreRead(t *testing.T) {
 	t.Parallel()
 	first := benchItem() // without what the first version did not know
 	first.Call.Catalog, first.Call.Candidates = "", []record.Candidate{{Endpoint: "provider/vendor/model", Order: 1, Score: 1, Reason: "weight"}}
-	offers := benchItem() // of before there were counts behind the first fifteen
+	offers := benchItem() // from before there were more than fifteen counts
 	offers.Call.Notice = "What was not sent."
 	for name, want := range map[string]Item{"record-v1": first, "record-v1-offers": offers} {
 		text, err := os.ReadFile("testdata/" + name + ".hex")

@@ -819,7 +819,7 @@ func (s *simulation) crash() error {
 	return nil
 }
 
-// tear writes a piece of a record behind the last whole one, which ends at that position, as a crash in the middle of a write does.
+// tear writes a piece of a record after the last whole one, which ends at that position, as a crash in the middle of a write does.
 func (s *simulation) tear(n *simNode, end int64) error {
 	files, err := filepath.Glob(filepath.Join(s.dir, n.name, "*.wal"))
 	if err != nil || len(files) == 0 {

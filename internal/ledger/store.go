@@ -102,7 +102,7 @@ type Held struct {
 type Leases interface {
 	// Tell notes what calls hold of node's leases, as long as its epoch is that one. Leases that are gone are skipped.
 	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
-	// BalanceBeside is Reader.Balance, without what was told of node's own leases in Held.
+	// BalanceBeside is Reader.Balance, without what was reported of node's own leases in Held.
 	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)
 	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
 	Borrow(ctx context.Context, b Borrow) (Grant, error)

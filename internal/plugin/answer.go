@@ -120,7 +120,7 @@ func (a *answer) addNotice(sentence string) {
 	a.head.Notice += sentence
 }
 
-// unwrap makes text of the arguments of the tool that stands in for a schema. What the model says beside the call is no part of the answer;
+// unwrap makes text of the arguments of the tool that replaces a schema. What the model says beside the call is no part of the answer;
 // where there is no call it is the answer.
 func (c *choice) unwrap(ev *completion.Event) {
 	calls := ev.ToolCalls

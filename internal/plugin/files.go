@@ -86,8 +86,8 @@ func filesIn(parts []completion.Part, visit func(*completion.Part)) (some bool) 
 type reader struct {
 	*shaping
 	known    []completion.ReadFile
-	texts    []string // as they stand in the prompt
-	reported []byte   // annotations, behind an opening bracket
+	texts    []string // as they are in the prompt
+	reported []byte   // annotations, after an opening bracket
 	err      error
 }
 

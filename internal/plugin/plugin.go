@@ -1,4 +1,4 @@
-// Package plugin does what requests ask of the gateway itself and what endpoints lack: it shortens prompts, reads files, stands in for
+// Package plugin does what requests ask of the gateway itself and what endpoints lack: it shortens prompts, reads files, replaces
 // schemas, mends and checks JSON. It speaks no wire and calls nobody: it works on canonical prompts and events alone.
 package plugin
 
@@ -95,7 +95,7 @@ func media(parts []completion.Part) (n int64) {
 	return n
 }
 
-// emulate stands in for a schema that ep does not understand: its model is made to call a tool whose arguments it describes, and they are the
+// emulate replaces a schema that ep does not understand: its model is made to call a tool whose arguments it describes, and they are the
 // answer. Where that cannot be, and the answer will be mended, an instruction says what is wanted; else the format is left to be dropped.
 func emulate(ep *catalog.Endpoint, req *completion.Request, a *answer) *completion.Request {
 	if ep.Params&(catalog.ParamResponseFormat|catalog.ParamStructuredOutputs) != 0 {

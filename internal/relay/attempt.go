@@ -14,7 +14,7 @@ import (
 	"weir/internal/routing"
 )
 
-// What candidates are marked with that routing planned and the relay did not try. They stand beside routing's own filters.
+// What candidates are marked with that routing planned and the relay did not try. They are shown next to routing's own filters.
 const (
 	droppedEjected = "ejected"
 	droppedFull    = "max_in_flight"
@@ -22,7 +22,7 @@ const (
 	reasonProbe    = "probe" // every other was ejected too, and this call was let through to see whether it is well again
 )
 
-// skips is what became of the attempts that the gate did not admit.
+// skips counts the attempts that the gate did not admit.
 type skips struct {
 	ejected, full, crowded int
 	after                  time.Duration // soonest time at which one of them may be worth another try
@@ -164,7 +164,7 @@ func (x *run) elsewhere(rest []routing.Attempt) bool {
 	})
 }
 
-// health is what routing is told: of everybody's calls, and of this account's.
+// health is the health that routing sees: of all calls, and of this account's.
 func (x *run) health() func(endpoint string) routing.Health {
 	if x.relay.Gate != nil {
 		if own := x.relay.Gate.For(x.call.Caller.User); own != nil {

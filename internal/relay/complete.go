@@ -36,7 +36,7 @@ func Default() Config {
 	return Config{MaxAttempts: 6, AttemptBudget: 2 * time.Minute, RetryPercent: 20, StickyFor: 10 * time.Minute, HostedCalls: 3, SliceTokens: 2048, DefaultOutput: 16384}
 }
 
-// Observer is told what happened, for metrics. Its methods must be quick and safe for concurrent use.
+// Observer counts events for metrics. Its methods must be quick and safe for concurrent use.
 type Observer interface {
 	// Attempted is called at the end of every attempt; err is nil for the one that served.
 	Attempted(endpoint string, took time.Duration, err *fault.Error)
@@ -54,9 +54,9 @@ type Deps struct {
 	Tokens   Tokens
 	Shaper   Shaper                               // nil: requests go out, and answers come back, as they are
 	Observer Observer                             // may be nil
-	Doubt    func(*record.Call)                   // is told of charges whose usage was cut or is implausibly low; may be nil
-	Gate     *health.Registry                     // admits attempts and learns from them; nil: every attempt may be made
-	Health   func(endpoint string) routing.Health // what routing is told; nil: what Gate knows
+	Doubt    func(*record.Call)                   // gets charges whose usage was cut or is implausibly low; may be nil
+	Gate     *health.Registry                     // admits attempts and records their outcome; nil: every attempt may be made
+	Health   func(endpoint string) routing.Health // the health that routing sees; nil: that of Gate
 	Status   func(api string, e *fault.Error) int // HTTP status that clients of an API see of an error, for the record; nil: none is kept
 	Now      func() time.Time
 	Rand     func() float64
@@ -165,7 +165,7 @@ func newRecord(c *Call) *record.Call {
 
 // carry does the call and, whatever happens, ends it.
 func (x *run) carry(ctx context.Context) *fault.Error {
-	defer x.close() // a panic must not leave a hold behind
+	defer x.close() // a panic must not leave a hold open
 	err := x.do(ctx)
 	if err != nil {
 		x.rec.Error = err.Kind.String()
@@ -338,7 +338,7 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 	return plan, fault.From(err)
 }
 
-// final chooses the error the client sees: last, or when it is nil the one that speaks for all failed attempts.
+// final chooses the error the client sees: last, or when it is nil the one that represents all failed attempts.
 func (x *run) final(last *fault.Error) *fault.Error {
 	previous := x.errs
 	if last == nil {
@@ -355,7 +355,7 @@ func (x *run) final(last *fault.Error) *fault.Error {
 	out := *last
 	reported := make([]any, 0, len(previous))
 	for _, e := range previous {
-		// the soonest hint of all: whoever frees up first can serve
+		// the soonest hint of all: the first endpoint that is free can serve
 		if e.RetryAfter > 0 && out.RetryAfter > 0 {
 			out.RetryAfter = min(out.RetryAfter, e.RetryAfter)
 		}

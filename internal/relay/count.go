@@ -13,7 +13,7 @@ type Counter interface {
 	CountTokens(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (int64, error)
 }
 
-// CountTokens asks the endpoint that would serve the call how long its prompt is; ok is false when nobody can tell. Nothing is held, charged
+// CountTokens asks the endpoint that would serve the call how long its prompt is; ok is false when it is unknown. Nothing is held, charged
 // or recorded, and what goes wrong is not held against the endpoint.
 func (r *Relay) CountTokens(ctx context.Context, c *Call) (n int64, ok bool) {
 	counter, able := r.Upstream.(Counter)

@@ -13,7 +13,7 @@ type Explanation struct {
 	Catalog    *catalog.Snapshot
 	Defaults   *apikey.Defaults // of the caller, nil without any; the request's preferences have been laid over them
 	Plan       routing.Plan
-	Candidates []Weighed    // beside Plan.Candidates
+	Candidates []Weighed    // in addition to Plan.Candidates
 	Err        *fault.Error // what the call would fail with although there are candidates, nil when it may be tried
 }
 

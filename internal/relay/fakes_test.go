@@ -284,7 +284,7 @@ func newWorld(t testing.TB, change func(*relay.Deps, *relay.Config), offers ...c
 	var err error
 	cfg := ledger.Config{Dir: t.TempDir(), Now: time.Now}
 	if _, bench := t.(*testing.B); bench {
-		cfg.ApplyEvery, cfg.SegmentBytes = time.Hour, 512<<20 // what is measured is the call, not the work behind it
+		cfg.ApplyEvery, cfg.SegmentBytes = time.Hour, 512<<20 // what is measured is the call, not the work after it
 	}
 	w.book, err = ledger.Start(context.Background(), w.store, cfg)
 	if err != nil {

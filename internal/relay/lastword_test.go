@@ -8,7 +8,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Only a report that counts answer tokens, and comes behind all of the answer, is the last word on it. Prices are 1 and 2 rubles for 1000 tokens.
+// Only a report that counts answer tokens, and comes after all of the answer, is the last word on it. Prices are 1 and 2 rubles for 1000 tokens.
 func TestLastWord(t *testing.T) {
 	t.Parallel()
 	answer := text(strings.Repeat("word ", 200))

@@ -34,7 +34,7 @@ type delivered struct {
 	audio  int64           // characters of audio, as it is written in the answer
 	bytes  int64           // of text, reasoning, refusal and arguments
 	sample tokenizer.Gauge // of the text that is kept
-	rest   tokenizer.Gauge // of the text behind it
+	rest   tokenizer.Gauge // of the text after it
 }
 
 func (d *delivered) nothing() bool { return d.images == 0 && d.audio == 0 && d.bytes == 0 }
@@ -122,14 +122,14 @@ func (m *meter) tokens(t Tokens) int64 {
 	return n + tokenizer.Beyond(n, &m.sample, &m.rest)
 }
 
-// What audio and images usually come to.
+// What audio and images usually take in tokens.
 const (
 	charsPerAudioToken = 3200 // base64 of 24,000 samples a second of two bytes, at twenty tokens a second
 	charsPerCompressed = 1067 // base64 of 16 KB a second
 	tokensPerImage     = 1290
 )
 
-// other is what was delivered beside text. Images that are sold by the piece have no tokens.
+// other is what was delivered other than text. Images that are sold by the piece have no tokens.
 func (m *meter) other(streamed, eachPriced bool) usage.Delivered {
 	d := usage.Delivered{Images: m.images}
 	if per := int64(charsPerCompressed); m.audio > 0 {

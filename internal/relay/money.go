@@ -109,7 +109,7 @@ func (x *run) asked() usage.Ask {
 	return a
 }
 
-// paid is what of the request is paid for beside its tokens.
+// paid is what the request costs in addition to its tokens.
 func (x *run) paid() catalog.Paid {
 	paid := x.req.Needs.Paid
 	if x.req.Needs.Web {
@@ -212,7 +212,7 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 		if x.dry = err != nil; err == nil || most <= x.covered {
 			continue
 		}
-		counted := x.produced(x.meter.tokens(x.relay.Tokens)) // before anybody is told that the balance ran out
+		counted := x.produced(x.meter.tokens(x.relay.Tokens)) // before anything reports that the balance ran out
 		if counted > x.covered {
 			return outOfMoney(err)
 		}
@@ -424,7 +424,7 @@ func (x *run) limited() bool {
 	return ep.MaxCompletion > 0 || ep.ContextLength > 0 || x.req.MaxTokens > 0
 }
 
-// promptTokens counts the prompt that the attempt has sent: its text, and what its media usually come to.
+// promptTokens counts the prompt that the attempt has sent: its text, and what its media usually take.
 func (x *run) promptTokens() int64 {
 	if x.req.Revised != 0 {
 		if p, err := x.req.Prompt(); err == nil {

@@ -9,7 +9,7 @@ import (
 	"weir/internal/record"
 )
 
-// notesEachSecond is how many calls of a wallet that reached nobody are recorded in a second. A few tell why; when everything is refused,
+// notesEachSecond is how many calls of a wallet that reached no provider are recorded in a second. A few show why; when everything is refused,
 // as fast as a client can ask, the rest would only load the store that is needed to recover.
 const notesEachSecond = 5
 

@@ -1,4 +1,4 @@
-// Package relay carries one call end to end: plan, hold, attempt, stream, settle or release. It speaks no wire: styles give it
+// Package relay carries one call end to end: plan, hold, attempt, stream, settle or release. It knows no wire: styles give it
 // a completion.Request and a Sink, dialects answer with events. No path to an upstream avoids it.
 package relay
 
@@ -33,7 +33,7 @@ type Shaper interface {
 
 // Shaping shapes the request of one call, for one attempt after the other. What the attempts cost together is bounded.
 type Shaping interface {
-	// Shape is req as an attempt at ep is to send it, and what becomes of the events that answer it; nil: they stay as they are.
+	// Shape is req as an attempt at ep is to send it, and how the events of the answer are changed; nil: not at all.
 	// req itself is not changed. It ends soon after ctx does, and fails with a *fault.Error whose Next says whether another endpoint or
 	// model may do.
 	Shape(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*completion.Request, Reshape, error)
@@ -54,7 +54,7 @@ type Sink interface {
 	End(Receipt) error
 }
 
-// Served tells who answers.
+// Served is who answers.
 type Served struct {
 	Endpoint *catalog.Endpoint
 	Model    string // public slug, variant suffix kept

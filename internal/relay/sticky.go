@@ -31,7 +31,7 @@ type place struct {
 
 const (
 	perShard   = 4096
-	maxOpening = 64 << 10 // bytes of each opening message that tell conversations apart
+	maxOpening = 64 << 10 // bytes of each opening message that distinguish conversations
 )
 
 func newSticky(idle time.Duration) *sticky {

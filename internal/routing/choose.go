@@ -15,16 +15,16 @@ import (
 const (
 	ReasonOnly       = "single"          // nothing to choose; score 0
 	ReasonOrder      = "order"           // named by provider.order; score: place of the entry, from 1
-	ReasonAfter      = "after"           // behind those that order names; score: price
+	ReasonAfter      = "after"           // after those that order names; score: price
 	ReasonPrice      = "sort:price"      // score: price
 	ReasonThroughput = "sort:throughput" // score: median tokens per second
 	ReasonLatency    = "sort:latency"    // score: median seconds to first content
 	ReasonWeight     = "weight"          // drawn first; score: its share of the draw, 0 to 1
-	ReasonFallback   = "price"           // load balancing behind the drawn one; score: price
+	ReasonFallback   = "price"           // load balancing after the drawn one; score: price
 	ReasonFailing    = "failing"         // load balancing, an outage now; score: price
 	ReasonPriority   = "tier:priority"   // priority tier asked for; score: median tokens per second
 	ReasonSticky     = "sticky"          // it served the conversation before and has it in its cache; score: price
-	ReasonCoolDown   = "cool-down"       // put behind all others after failures in a row; score: price
+	ReasonCoolDown   = "cool-down"       // put after all others after failures in a row; score: price
 	ReasonEjected    = "ejected"         // gets no calls at present, unless every other is ejected too; score: price
 )
 
@@ -57,7 +57,7 @@ type planner struct {
 // Details["excluded_by"] then lists the filters, and the plan still holds the candidates.
 //
 // At most MaxAttempts endpoints are planned. Each model of the list gets one before any gets a second, so that a model with many
-// endpoints does not hide those behind it; the order of attempts stays that of the list.
+// endpoints does not hide those after it; the order of attempts stays that of the list.
 func Choose(q Query, snap *catalog.Snapshot) (Plan, error) {
 	if len(q.Models) == 1 {
 		a, err := resolve(q.Models[0], &q, snap)
@@ -200,7 +200,7 @@ func (p *planner) arrange(models []asked) {
 	}
 }
 
-// coolDown moves what should be left alone to the very end, and behind that what gets no calls.
+// coolDown moves what should be left alone to the very end, and after that what gets no calls.
 func (p *planner) coolDown() {
 	rank := func(c *candidate) int {
 		switch {
@@ -305,7 +305,7 @@ func (p *planner) sortBy(v catalog.Variant) string {
 	return ""
 }
 
-// byOrder puts the endpoints that provider.order names first, in its order, and the others behind them or, without fallbacks, out.
+// byOrder puts the endpoints that provider.order names first, in its order, and the others after them or, without fallbacks, out.
 func (p *planner) byOrder(group []*candidate, by string, v catalog.Variant) {
 	order := p.q.Preferences.Order
 	for _, c := range group {

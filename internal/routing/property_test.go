@@ -267,7 +267,7 @@ func TestPlansKeepTheRules(t *testing.T) {
 	})
 }
 
-// checkOrder demands that endpoints to be left alone stand behind all others, ejected ones at the very end; among the rest of a model,
+// checkOrder demands that endpoints to be left alone stand after all others, ejected ones at the very end; among the rest of a model,
 // that those stand last that miss what the request prefers, and that who is preferred for its cache stands first.
 func checkOrder(t *rapid.T, w *world, plan *routing.Plan) {
 	rank := func(a routing.Attempt) int {

@@ -120,9 +120,9 @@ func (n *Needs) Unread(ep *catalog.Endpoint) bool { return n.Input&^ep.Input == 
 
 // Health is what is known of an endpoint's recent behaviour; zero values mean unknown.
 type Health struct {
-	Failing    bool       // a significant outage now: load balancing puts it behind the stable ones
+	Failing    bool       // a significant outage now: load balancing puts it after the stable ones
 	CoolDown   bool       // left alone where possible: goes to the very end, whatever the order
-	Ejected    bool       // gets no calls at present: goes even behind those
+	Ejected    bool       // gets no calls at present: goes even after those
 	Latency    [4]float64 // seconds to first content: p50 p75 p90 p99
 	Throughput [4]float64 // tokens per second that so many percent of the answers reach: p50 p75 p90 p99
 }

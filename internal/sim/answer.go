@@ -25,7 +25,7 @@ type ask struct {
 	maxTokens int // 0: none
 	stops     []string
 	seed      string // as written
-	effort    string // "" not told
+	effort    string // "" missing
 	logprobs  bool
 	top       int
 

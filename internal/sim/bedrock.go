@@ -358,7 +358,7 @@ func (r *bedrockReader) tool(v *node, param string) {
 	r.ask.marks.block(string(v.raw), countTokens(string(v.raw)))
 }
 
-// zeroBased is a path as the service writes it behind its first checks: members counted from 0.
+// zeroBased is a path as the service writes it after its first checks: members counted from 0.
 func zeroBased(param string) string {
 	parts := strings.Split(param, ".")
 	var out []string

@@ -22,9 +22,9 @@ func (r *bedrockReply) choice() *choice { return &r.answer.choices[0] }
 type bedrockBlock struct {
 	start string // what begins it, "" nothing does
 	delta string // before a piece, which is a JSON string
-	after string // behind it
+	after string // after it
 	body  string
-	last  string // a delta behind all pieces
+	last  string // a delta after all pieces
 	whole string
 	text  bool
 }

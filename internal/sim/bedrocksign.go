@@ -19,7 +19,7 @@ const (
 
 const signing = "AWS4-HMAC-SHA256"
 
-// A signature is good for so long before and behind the time it tells.
+// A signature is good for so long before and after the time it tells.
 const signatureLife = 5 * time.Minute
 
 func notSigned(name, message string) *refusal {

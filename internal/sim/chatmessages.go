@@ -24,7 +24,7 @@ func (c *checker) messages() {
 	open.close(c, "messages")
 }
 
-// openCalls are the tool calls of the last assistant message, which the messages behind it must answer.
+// openCalls are the tool calls of the last assistant message, which the messages after it must answer.
 type openCalls struct {
 	ids, names []string
 	answered   []bool

@@ -109,7 +109,7 @@ func (c *choice) message(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-// append writes a call behind its opening brace and index, with so much of its arguments.
+// append writes a call after its opening brace and index, with so much of its arguments.
 func (c *call) append(dst []byte, arguments string) []byte {
 	word, argument := "function", "arguments"
 	if c.custom {
@@ -306,7 +306,7 @@ func (w *chunkWriter) start(choice int) []byte {
 	return append(dst, `,"delta":`...)
 }
 
-// finish writes what stands behind the delta.
+// finish writes what stands after the delta.
 func (w *chunkWriter) finish(dst []byte, kind frameKind, logprobs func([]byte) []byte, reason string) {
 	dst = append(dst, `,"logprobs":`...)
 	if logprobs != nil {

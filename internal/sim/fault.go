@@ -197,7 +197,7 @@ const (
 	broken           // nobody to send to
 )
 
-// inserting sends the frames and, behind the first so many of content, does what is told; it goes on when that returns true.
+// inserting sends the frames and, after the first so many of content, does what is told; it goes on when that returns true.
 func (x *exchange) inserting(r *reply, fallback int, what func() bool) outcome {
 	at, sent, inserted := x.k.afterOr(fallback), 0, false
 	for f := range r.frames {
@@ -229,7 +229,7 @@ func earlyEnd(x *exchange, r *reply) {
 		x.openStream()
 		x.upTo(r, framesBefore)
 	case r.stream:
-		// more is announced than comes, so net/http closes the connection behind it
+		// more is announced than comes, so net/http closes the connection after it
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(1 << 20)}
 		x.openStream()
 		x.upTo(r, framesBefore)

@@ -518,7 +518,7 @@ func TestStalls(t *testing.T) {
 			}
 			io.Copy(&got, conn)
 			c.check(t, got.String())
-			eventually(t, func() bool { return s.Stats().Total.Open == 0 }) // the handler ends behind the connection
+			eventually(t, func() bool { return s.Stats().Total.Open == 0 }) // the handler ends after the connection
 			if n := s.Stats().Total; n.Cancelled != 0 || n.Faults != 1 {
 				t.Errorf("%+v", n)
 			}

@@ -159,7 +159,7 @@ type geminiReader struct {
 	json   bool // the answer's type is JSON
 }
 
-// geminiStep is one content: what its parts were, as far as it matters to those behind it.
+// geminiStep is one content: what its parts were, as far as it matters to those after it.
 type geminiStep struct {
 	role             string
 	calls, responses []string // names

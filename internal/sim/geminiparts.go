@@ -83,7 +83,7 @@ type geminiTurn struct {
 	step    geminiStep
 }
 
-// order checks a content against the one before: calls come behind a user, responses behind as many calls.
+// order checks a content against the one before: calls come after a user, responses behind as many calls.
 func (c *geminiTurn) order() {
 	r := c.r
 	var before geminiStep

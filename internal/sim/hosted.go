@@ -38,7 +38,7 @@ func (a *ask) run(c *choice, rnd *random) {
 	}
 }
 
-// appendRan writes what an item of the responses wire has behind its id and type. All code of a response runs in one container.
+// appendRan writes what an item of the responses wire has after its id and type. All code of a response runs in one container.
 func (it *responsesItem) appendRan(dst []byte, r *responsesReply) []byte {
 	dst = append(dst, `,"status":"completed"`...)
 	switch it.kind {

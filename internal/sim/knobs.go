@@ -136,7 +136,7 @@ func (k *knobs) setFault(value string) error {
 
 const maxScript = 1 << 20
 
-// setCall appends to the script: a tool's name and, behind a comma, its arguments in base64 for URLs.
+// setCall appends to the script: a tool's name and, after a comma, its arguments in base64 for URLs.
 func (k *knobs) setCall(value string) error {
 	if name, _, err := scripted(value); err != nil || name == "" || len(k.script)+len(value) > maxScript {
 		return fmt.Errorf("no call")
@@ -198,7 +198,7 @@ func (k *knobs) markers(s string) (string, error) {
 		if err := k.marker(strings.Fields(inside)); err != nil {
 			return "", err
 		}
-		// one space goes with the marker, so that a marker before or behind a text leaves the text alone
+		// one space goes with the marker, so that a marker before or after a text leaves the text alone
 		if plain.Len() == 0 {
 			rest = strings.TrimPrefix(rest, " ")
 		}

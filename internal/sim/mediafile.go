@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// mediaFile is a result: what was made, and behind it as much filler as was asked for, which is in no memory. Readers of all the
+// mediaFile is a result: what was made, and after it as much filler as was asked for, which is in no memory. Readers of all the
 // formats pass over what stands behind their end.
 type mediaFile struct {
 	mime string

@@ -280,7 +280,7 @@ func (s *mediaJobs) look(on *wire, id, key string, now time.Time) (mediaJob, boo
 	return *j, true
 }
 
-// fetch is the job behind a result's address, and counts a download.
+// fetch finds the job that a result's address belongs to, and counts a download.
 func (s *mediaJobs) fetch(id string) (mediaJob, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

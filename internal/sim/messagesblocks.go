@@ -42,7 +42,7 @@ func (r *messagesReader) textBlock(v *node, param string) bool {
 	return r.fault == nil
 }
 
-// message reads one message. The results of tools are turns of their own, behind what else the message says: they are what
+// message reads one message. The results of tools are turns of their own, after what else the message says: they are what
 // the conversation ends with.
 func (r *messagesReader) message(v *node, param string, last bool) {
 	roles := []string{"user", "assistant"}
@@ -390,7 +390,7 @@ func thoughtExpected(param, found string) string {
 	return param + ".type: Expected `thinking` or `redacted_thinking`, but found `" + found + "`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks). We recommend you include thinking blocks from previous turns. To avoid this requirement, disable `thinking`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking"
 }
 
-// answersBehind reports whether a message is the last one of the model and its calls are answered behind it.
+// answersBehind reports whether a message is the last one of the model and its calls are answered after it.
 func (r *messagesReader) answersBehind(param string) bool {
 	at, _ := strconv.Atoi(strings.TrimPrefix(param, "messages."))
 	all := r.root.get("messages").items

@@ -149,7 +149,7 @@ func (m *matcher) escape() rune {
 	return r
 }
 
-// class reads [...] behind its opening bracket.
+// class reads [...] after its opening bracket.
 func (m *matcher) class() rune {
 	negated := m.take('^')
 	type span struct{ low, high rune }
@@ -204,7 +204,7 @@ func (m *matcher) class() rune {
 	return 0
 }
 
-// repetition reads what stands behind an atom; unbounded ones end soon.
+// repetition reads what stands after an atom; unbounded ones end soon.
 func (m *matcher) repetition() (low, high int) {
 	low, high = 1, 1
 	switch {

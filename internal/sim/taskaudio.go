@@ -109,7 +109,7 @@ var containers = map[string][]string{
 	"wav": {"wav"}, "webm": {"webm"},
 }
 
-// extension is what stands behind the last dot of a file's name, in small letters.
+// extension is what stands after the last dot of a file's name, in small letters.
 func extension(name string) string { return strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) }
 
 // bytesPerSecond is what the length of sound goes by that is not WAV: 64 kbit/s.

@@ -53,7 +53,7 @@ func be16(n ...int) []byte {
 	return out
 }
 
-// movie describes the pictures, which lie one behind the other from offset at. Numbers are those of ISO/IEC 14496-12 and -15.
+// movie describes the pictures, which lie one after the other from offset at. Numbers are those of ISO/IEC 14496-12 and -15.
 func movie(width, height int, sets [2][]byte, pictures []string, at int) []byte {
 	n := len(pictures)
 	matrix := be32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)

@@ -1,5 +1,5 @@
 // Package store keeps everything in a database: one implementation of what the domain declares, written once for both engines.
-// It must not know which engine it speaks to beyond what Engine says of it, and decides nothing: rules stand in the domain.
+// It must not know which engine it speaks to beyond what Engine says of it, and decides nothing: rules are in the domain.
 package store
 
 import (

@@ -97,7 +97,7 @@ func reasoning(v []byte) (t completion.ReasoningDetail, kind string, ok bool) {
 	return t, kind, true
 }
 
-// Attach gives tool calls the signatures that stand among the reasoning of the same turn under the calls' ids, and takes those out.
+// Attach gives tool calls the signatures that are among the reasoning of the same turn under the calls' ids, and takes those out.
 func Attach(parts []completion.Part) []completion.Part {
 	out := parts[:0]
 	for i := range parts {

@@ -16,7 +16,7 @@ const (
 	MaxMetadataBytes = 40 << 10
 )
 
-// Metadata reads an object of texts and writes it anew, without blanks and with the shortest escapes. nil when there is none.
+// Metadata reads an object of texts and writes it again, without blanks and with the shortest escapes. nil when there is none.
 func (r *Reader) Metadata() []byte {
 	if !r.Object() {
 		return nil

@@ -8,7 +8,7 @@ import (
 	"weir/internal/routing"
 )
 
-// clientTools are types of tools that run at the client, or cost nothing but their tokens; those of the messages wire have a date behind them.
+// clientTools are types of tools that run at the client, or cost nothing but their tokens; those of the messages wire have a date after them.
 var clientTools = map[string]bool{"": true, "function": true, "custom": true, "namespace": true, "local_shell": true, "apply_patch": true, "computer": true, "computer_use_preview": true,
 	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true}
 
@@ -38,7 +38,7 @@ func zeroed(r rune) rune {
 	return r
 }
 
-// PaidTool is what a tool costs beside its tokens: nothing where the client runs it. A type that is not known is run by the provider, at a price
+// PaidTool is what a tool costs in addition to its tokens: nothing where the client runs it. A type that is not known is run by the provider, at a price
 // that is not known either.
 func PaidTool(tool []byte) catalog.Paid {
 	kind := undated(rawjson.TextAt(tool, "type"))
@@ -74,7 +74,7 @@ func OfferTool(needs *routing.Needs, tool []byte) {
 	}
 }
 
-// PaidMember notes what a top-level member of a request, of any style, costs beside its tokens. Values that ask for nothing are null, false and
+// PaidMember notes what a top-level member of a request, of any style, costs in addition to its tokens. Values that ask for nothing are null, false and
 // those that mean the usual.
 func PaidMember(needs *routing.Needs, name string, value []byte) {
 	if rawjson.IsNull(value) || string(value) == "false" {

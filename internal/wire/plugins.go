@@ -76,7 +76,7 @@ func (r *Reader) plugin(p *plugin) {
 			if n, ok := r.Int(1, maxResults); ok {
 				p.search.MaxResults = int(n)
 			}
-		case "search_prompt": // for search engines beside the provider, of which there is none
+		case "search_prompt": // for search engines other than the provider's, of which there is none
 			r.Text(maxPromptChars)
 		case "include_domains":
 			p.search.Include = r.domains()

@@ -215,7 +215,7 @@ var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_p
 	"preferred_min_throughput", "preferred_max_latency"}
 
 // DefaultPreferences reads an object provider that is to hold for the requests to come. It is stricter than a request is read: a member
-// that it does not know may be a typing error that nobody would notice for long. It fails with a *fault.Error.
+// that it does not know may be a typing error that would go unnoticed. It fails with a *fault.Error.
 func DefaultPreferences(text []byte) (routing.Preferences, error) { return defaults(text, false) }
 
 // Defaults reads what is kept for an account: such an object, with a member plugins where plugins are to hold as well.

@@ -114,7 +114,7 @@ func (r *Reader) Kind() rawjson.Kind {
 	return r.cur.Kind()
 }
 
-// Pos is the offset of the value to read or, behind a value, of what follows.
+// Pos is the offset of the value to read or, after a value, of what follows.
 func (r *Reader) Pos() int { return r.cur.Pos() }
 
 // NameAt is the offset of the name that Member returned last, of its quote.
@@ -137,7 +137,7 @@ func (r *Reader) At(m Mark, name []byte) (back Mark) {
 	return back
 }
 
-// Restart goes back to a mark that was made right behind Object: the members come once more. When they have ended, Back returns.
+// Restart goes back to a mark that was made right after Object: the members come once more. When they have ended, Back returns.
 func (r *Reader) Restart(m Mark) { r.cur, r.depth = m.cur, m.depth }
 
 // Back returns from a marked value.

@@ -47,7 +47,7 @@ func (s *Stream) Do(write func()) error {
 	return s.err
 }
 
-// Served is what Start was told.
+// Served is what Start received.
 func (s *Stream) Served() *relay.Served { return &s.served }
 
 // Send writes one frame.

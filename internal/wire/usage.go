@@ -35,7 +35,7 @@ func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 type Figure struct {
 	Name     string
 	Count    usage.Count
-	Required bool // written as 0 when nobody reported it, if the object is written at all
+	Required bool // written as 0 when it was not reported, if the object is written at all
 }
 
 // AppendFigures appends an object of the counts that were reported, or nothing when none was.

@@ -388,7 +388,7 @@ func (l *loader) each(text string) money.Price {
 	return p
 }
 
-// models describes those models that some offer names. What a document says of a model counts; those behind it add what it does not tell.
+// models describes those models that some offer names. What a document says of a model counts; those after it add what it does not tell.
 func (l *loader) models(documents [][]byte) {
 	wanted, others, described := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for i := range l.d.Offers {

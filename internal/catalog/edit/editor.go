@@ -398,7 +398,7 @@ func (e *Editor) blame(s *State, c *Change, row *Row, err error) error {
 	return &f
 }
 
-// suspects are the fields that were set, and then the lists that they stand in. Without the fields that name it there is no endpoint.
+// suspects are the fields that were set, and then the lists that they are in. Without the fields that name it there is no endpoint.
 func suspects(set Spec) []string {
 	var fields, lists []string
 	for _, name := range slices.Sorted(maps.Keys(set)) {

@@ -15,7 +15,7 @@ import (
 // Kind is what a row describes.
 type Kind string
 
-// The kinds. A change of rate or margin stands in the history beside those of rows.
+// The kinds. A change of rate or margin is in the history beside those of rows.
 const (
 	Provider Kind = "provider"
 	Endpoint Kind = "endpoint"
@@ -191,7 +191,7 @@ func (t Type) fits(text string) bool {
 	return len(text) <= maxText && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' })
 }
 
-// merged is s with set laid over it and without what unset names: fields, and groups with all that stands in them.
+// merged is s with set laid over it and without what unset names: fields, and groups with all that is in them.
 func (s Spec) merged(set Spec, unset []string) Spec {
 	out := maps.Clone(s)
 	if out == nil {

@@ -36,7 +36,7 @@ func (im *importer) count() counts {
 	return c
 }
 
-// kinds are the types in the order of a report, with the service tiers behind them.
+// kinds are the types in the order of a report, with the service tiers after them.
 var kinds = []string{catalog.TypeChat, catalog.TypeEmbedding, catalog.TypeModeration, catalog.TypeTranscription, catalog.TypeImage, catalog.TypeVideo,
 	catalog.TypeSpeech, catalog.TypeRerank, "flex", "priority"}
 

@@ -12,7 +12,7 @@ var quantizations = []string{"nvfp4", "mxfp4", "fp4", "fp8", "fp16", "bf16", "in
 
 // Slug is the slug of a provider's model and the variant its id asks for, by the first rule that applies:
 //
-//   - the provider's alias table names it, or what is behind its profile;
+//   - the provider's alias table names it, or what is after its profile;
 //   - the provider serves only its own models: vendor/id;
 //   - the id is "maker/model", perhaps with more before it: both in lower case, the maker by the table of vendors;
 //   - the id begins like the names of a known maker.
@@ -73,7 +73,7 @@ func (b *Book) ruled(n *Names, id string) string {
 	return maker + "/" + model
 }
 
-// dotted writes the version in a name with a dot: opus-4-8 is opus-4.8, while a date behind it stays.
+// dotted writes the version in a name with a dot: opus-4-8 is opus-4.8, while a date after it stays.
 func dotted(model string) string {
 	parts := strings.Split(model, "-")
 	for i := len(parts) - 1; i > 0; i-- {

@@ -59,7 +59,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 	return s, nil
 }
 
-// readJSON reads a file, or the same with .gz behind its name.
+// readJSON reads a file, or the same with .gz after its name.
 func readJSON(dir fs.FS, name string) ([]byte, error) {
 	data, err := fs.ReadFile(dir, name)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"io"
 )
 
-// header is the head of a file: magic, first position, the books that its records are for, checksum of all that; and behind it the mark, with
+// header is the head of a file: magic, first position, the books that its records are for, checksum of all that; and after it the mark, with
 // a checksum of its own, which each sync moves on. Files of before there were books have magic, position and checksum alone.
 type header struct {
 	base  int64

@@ -451,7 +451,7 @@ func TestInspectChangesNothing(t *testing.T) {
 	}
 }
 
-// FuzzOpen feeds rubbish as a file: whatever stands in it, opening ends, and what is appended afterwards is read.
+// FuzzOpen feeds rubbish as a file: whatever is in it, opening ends, and what is appended afterwards is read.
 func FuzzOpen(f *testing.F) {
 	dir := f.TempDir()
 	j, err := journal.Open(dir, journal.Options{SegmentBytes: 300, Sync: journal.Never})

@@ -97,7 +97,7 @@ func headOf(path string, base, _ int64) (s Segment, err error) {
 // looks is how often a file is read once more that somebody writes meanwhile.
 const looks = 5
 
-// observe is examine of a file that may be written meanwhile: a reader can be behind the writer at one place and before it at the next. A hole
+// observe is examine of a file that may be written meanwhile: a reader can be after the writer at one place and before it at the next. A hole
 // that another look finds again is one.
 func observe(path string, base, next int64) (Segment, error) {
 	s, err := examine(path, base, next)
@@ -147,7 +147,7 @@ func (s *Segment) scan(b []byte, pos, limit, must int64) {
 	}
 }
 
-// search finds the next whole record behind the start of b, which stands at pos, and returns its position; 0 when there is none.
+// search finds the next whole record after the start of b, which stands at pos, and returns its position; 0 when there is none.
 func search(b []byte, pos int64) int64 {
 	for i := 1; i+frameBytes < len(b); i++ {
 		if b[i]|b[i+1]|b[i+2] == 0 { // no length

@@ -18,7 +18,7 @@ import (
 
 // A file begins with a head, see header. Frames follow: payload length, checksum, payload. The checksum covers the frame's position, so that
 // bytes of another life of the disk never pass for a record. A length of zero is untouched, preallocated space. A length with gapBit is a
-// stretch that a repair has given up: as many bytes behind the frame's head are passed over.
+// stretch that a repair has given up: as many bytes after the frame's head are passed over.
 const (
 	headBytes  = 80 // of new files
 	frameBytes = 8
@@ -263,7 +263,7 @@ func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, n
 					return pos, nil
 				}
 				if len(got) == 0 {
-					need = -1 // go on behind it
+					need = -1 // go on after it
 					break
 				}
 				continue

@@ -180,7 +180,7 @@ func (m *mender) object(depth int) {
 	}
 }
 
-// name reads the name of a member and the colon behind it. Without a colon it is none, unless a value follows.
+// name reads the name of a member and the colon after it. Without a colon it is none, unless a value follows.
 func (m *mender) name() bool {
 	if m.quote() != "" {
 		m.text(true)

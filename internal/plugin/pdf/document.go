@@ -11,7 +11,7 @@ import (
 // object is a value of the file with what its stream holds, nil for one without.
 type object struct {
 	value  any
-	stream []byte // as it stands in the file
+	stream []byte // as it is in the file
 }
 
 // document is a file that is being read. Its objects are found by looking for them, not through its tables: those may be damaged, and say
@@ -275,7 +275,7 @@ func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 	return data, held
 }
 
-// inflated decompresses as much as there is: a damaged end loses only what is behind it. Every buffer is paid for before it is made.
+// inflated decompresses as much as there is: a damaged end loses only what is after it. Every buffer is paid for before it is made.
 func (d *document) inflated(data []byte) (out []byte, held int) {
 	var r io.Reader
 	z, err := zlib.NewReader(bytes.NewReader(data))

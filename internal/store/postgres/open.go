@@ -1,5 +1,5 @@
 // Package postgres is the engine of a store in PostgreSQL, for one node or many that share it.
-// It must hold nothing that another engine could share: that stands in store, and storetest says how a store behaves.
+// It must hold nothing that another engine could share: that is in store, and storetest says how a store behaves.
 package postgres
 
 import (

@@ -1,5 +1,5 @@
 // Package sqlite is the engine of a store in one SQLite file: the default, for one machine.
-// It must hold nothing that another engine could share: that stands in store, and storetest says how a store behaves.
+// It must hold nothing that another engine could share: that is in store, and storetest says how a store behaves.
 package sqlite
 
 import (

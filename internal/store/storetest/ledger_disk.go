@@ -13,7 +13,7 @@ import (
 	"weir/internal/money"
 )
 
-// torn cuts the only file of a journal with three settlements of one ruble, first at its beginning and at last behind its end,
+// torn cuts the only file of a journal with three settlements of one ruble, first at its beginning and at last after its end,
 // and starts a node on each piece. The store lacks all three, so each piece that holds one more whole record adds its charge.
 func torn(t *testing.T, d *desk, dir, w string) {
 	t.Helper()
@@ -31,7 +31,7 @@ func torn(t *testing.T, d *desk, dir, w string) {
 	}
 	var charged money.Nano
 	steps := 0
-	for cut := 80; cut < end+3; cut++ { // behind the head, which no crash takes
+	for cut := 80; cut < end+3; cut++ { // after the head, which no crash takes
 		fresh := filepath.Join(t.TempDir(), "journal")
 		if err := os.MkdirAll(fresh, 0o700); err != nil {
 			t.Fatal(err)

@@ -40,7 +40,7 @@ type Books struct {
 	Record func(generation string) []byte
 }
 
-// Tampering checks that whoever changes rows behind the store's back is stopped, or found out. open gives an empty store and closes
+// Tampering checks that changes of rows without the store are stopped, or found. open gives an empty store and closes
 // it after the test.
 func Tampering(t *testing.T, open func(*testing.T) Books) {
 	t.Run("what is posted stays", func(t *testing.T) {

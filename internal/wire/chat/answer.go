@@ -12,18 +12,18 @@ type answer struct {
 	text, reasoning, refusal []byte
 	details                  details
 	calls                    []completion.ToolCall // with arguments of their own
-	images                   []byte                // entries as they will be written, behind an opening bracket
+	images                   []byte                // entries as they will be written, after an opening bracket
 	imageCount               int
 	audio                    audio
-	annotations              []byte // behind an opening bracket
-	content, refused         []byte // logprobs entries, behind an opening bracket
+	annotations              []byte // after an opening bracket
+	content, refused         []byte // logprobs entries, after an opening bracket
 	logprobs                 bool
 	finish                   completion.FinishReason
 	native                   string
 	choiceExtra, deltaExtra  []byte
 }
 
-// add takes in one event, keeping nothing of its slices. What comes behind the choice's end is not part of the answer.
+// add takes in one event, keeping nothing of its slices. What comes after the choice's end is not part of the answer.
 func (a *answer) add(ev *completion.Event) {
 	if a.finish != "" {
 		return

@@ -97,7 +97,7 @@ func (d *decoder) run() {
 	d.finish()
 }
 
-// finish checks what only the whole request tells, and fills in what follows from it.
+// finish checks what only the whole request shows, and sets what follows from it.
 func (d *decoder) finish() {
 	if d.Err() != nil {
 		return

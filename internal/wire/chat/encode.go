@@ -106,7 +106,7 @@ func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	return append(b, '}')
 }
 
-// level is a place of a reply where unknown members of the upstream's may stand.
+// level is a place of a reply where unknown members of the upstream may be.
 type level uint8
 
 const (
@@ -184,7 +184,7 @@ func replaceExtra(list, members []byte) []byte {
 	return out
 }
 
-// appendName appends `,"name":`, without the comma right behind an opening brace.
+// appendName appends `,"name":`, without the comma right after an opening brace.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')

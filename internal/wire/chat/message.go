@@ -114,7 +114,7 @@ func (d *decoder) message() (m message) {
 		case "role":
 			m.role = d.role()
 		case "content":
-			// content usually comes behind the role, and is then read where it stands; otherwise it waits
+			// content usually comes after the role, and is then read at once; otherwise it waits
 			m.hasContent = d.present()
 			if m.role != noRole {
 				d.content(m.role)
@@ -340,7 +340,7 @@ const (
 	refusalPart
 )
 
-// part reads one part, inside its object. A payload is read where it stands when the type came first, as it nearly always does.
+// part reads one part, inside its object. A payload is read at once when the type came first, as it nearly always does.
 func (d *decoder) part(r role) {
 	kind := noPart
 	read := false // the payload of kind was
@@ -377,7 +377,7 @@ func (d *decoder) part(r role) {
 	}
 }
 
-// latePayload reads the payload of a part whose type came behind it.
+// latePayload reads the payload of a part whose type came after it.
 func (d *decoder) latePayload(start wire.Mark, kind partKind) (read bool) {
 	back := d.Mark()
 	d.Restart(start)
@@ -536,7 +536,7 @@ func (d *decoder) inputAudio() {
 	}
 }
 
-// looksBase64 looks at the beginning of base64 text: enough to tell it from an address.
+// looksBase64 looks at the beginning of base64 text: enough to distinguish it from an address.
 func looksBase64(head []byte) bool {
 	for _, c := range head {
 		switch {

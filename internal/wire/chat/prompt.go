@@ -25,7 +25,7 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	return b.p, nil
 }
 
-// decoded tells the fields that the request itself holds in typed form, or that are for the gateway alone.
+// decoded has the fields that the request itself holds in typed form, or that are for the gateway alone.
 func decoded(name string) bool {
 	switch name {
 	case "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
@@ -39,7 +39,7 @@ func decoded(name string) bool {
 type promptBuilder struct {
 	p       *completion.Prompt
 	names   map[string]string // tool by call id
-	talking bool              // the conversation has begun: system messages stay where they stand
+	talking bool              // the conversation has begun: system messages stay where they are
 	called  string            // id of the last deprecated function call
 	calls   int               // how many of them were made
 }
@@ -162,7 +162,7 @@ func (b *promptBuilder) message(v []byte) {
 	b.p.Turns = append(b.p.Turns, turn)
 }
 
-// files keeps what an answer has told of files: a client sends it back so that they need not be read again.
+// files keeps what an earlier answer contained of files: a client sends it back so that they need not be read again.
 func (b *promptBuilder) files(annotations []byte) {
 	for e := rawjson.ElementsOf(annotations); e.Next(); {
 		file := rawjson.Find(e.Value, "file")

@@ -93,7 +93,7 @@ func (s *Stream) makePrefix() {
 	*s.buf, s.prefix = b, len(b)
 }
 
-// Event writes what an event tells, as one chunk for each kind of content in it.
+// Event writes the content of an event, as one chunk for each kind of content in it.
 func (s *Stream) Event(ev *completion.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -139,7 +139,7 @@ func visible(ev *completion.Event, o *Options) bool {
 		!o.ExcludeReasoning && (len(ev.Reasoning) > 0 || len(ev.ReasoningDetails) > 0)
 }
 
-// delta begins a chunk of a choice, inside its delta. Members of the whole frame that nobody here knows go in front.
+// delta begins a chunk of a choice, inside its delta. Unknown members of the whole frame go in front.
 func (s *Stream) delta(choice int, extra *[]byte) []byte {
 	b := (*s.buf)[:s.prefix]
 	if len(s.extra) > 0 {
@@ -239,7 +239,7 @@ func detailsEnd(list []byte) int {
 	return end
 }
 
-// text writes content, refusal and annotations, and what nobody here knows of the delta; done reports that the latter was written.
+// text writes content, refusal and annotations, and unknown members of the delta; done reports that the latter was written.
 func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	if s.plain(ev) && (done || len(ev.Logprobs) == 0 && len(ev.DeltaExtra) == 0 && (len(ev.ChoiceExtra) == 0 || ev.Finish != "")) {
 		return
@@ -263,7 +263,7 @@ func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	s.write(b, ev.Logprobs, choiceExtra)
 }
 
-// toolCalls writes each fragment as a chunk of its own, so that a call's id and name stand in one frame only.
+// toolCalls writes each fragment as a chunk of its own, so that a call's id and name are in one frame only.
 func (s *Stream) toolCalls(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	for i := range ev.ToolCalls {
 		call := &ev.ToolCalls[i]

@@ -103,7 +103,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	return err
 }
 
-// begin begins a choice, inside its message and behind content and refusal.
+// begin begins a choice, inside its message and after content and refusal.
 func (x *Whole) begin(index int, text, refusal []byte) []byte {
 	b := *x.buf
 	if len(b) > 0 {
@@ -198,7 +198,7 @@ func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) 
 	return append(b, closeCall...)
 }
 
-// appendDetails appends the reasoning details: those of the upstream or, when it has told the text alone, one with that text; behind them
+// appendDetails appends the reasoning details: those of the upstream or, when it has sent only the text, one with that text; after them
 // those that mirror thought signatures. It appends nothing when there is none.
 func appendDetails(b []byte, ev *completion.Event, ids [][]byte) []byte {
 	start := len(b)

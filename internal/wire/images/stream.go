@@ -50,7 +50,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 	})
 }
 
-// begin begins an event, behind its type.
+// begin begins an event, after its type.
 func (s *Stream) begin(name string, room int) []byte {
 	b := append(make([]byte, 0, room+512), "event: "...)
 	b = append(append(b, s.prefix...), name...)

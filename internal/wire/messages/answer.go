@@ -15,7 +15,7 @@ import (
 // Options are what an answer repeats of its request.
 type Options struct {
 	ID string // "msg_..."
-	// Agent is set for coding agents, who take the last block of an answer for what was said: no signature may stand behind the text.
+	// Agent is set for coding agents, who take the last block of an answer for what was said: no signature may follow the text.
 	Agent bool
 }
 
@@ -95,7 +95,7 @@ func (c *composer) begin(b *block) {
 	c.page.begin(b)
 }
 
-// seal makes a block of the signature of a text. It stands in front of the next block, which is that text where both came at once.
+// seal makes a block of the signature of a text. It is in front of the next block, which is that text where both came at once.
 func (c *composer) seal() {
 	if c.sealed == "" {
 		return
@@ -113,7 +113,7 @@ func (c *composer) close() {
 	}
 }
 
-// end closes the open block. A call without arguments is given none, thinking that nobody signed is marked as foreign, so that it is
+// end closes the open block. A call without arguments is given none, unsigned thinking is marked as foreign, so that it is
 // not taken for this wire's own when it comes back.
 func (c *composer) end() {
 	switch {
@@ -161,7 +161,7 @@ func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
 		return
 	}
 	if c.open == thinkingBlock && c.signed {
-		c.end() // the next reasoning, told apart by nothing else
+		c.end() // only this separates it from the next reasoning
 	}
 	c.in(thinkingBlock)
 	if t.Format != "" {
@@ -216,7 +216,7 @@ func (c *composer) stopReason() string {
 	return "end_turn"
 }
 
-// appendUsage writes the usage as this wire counts it: what was cached stands beside input_tokens, not inside.
+// appendUsage writes the usage as this wire counts it: cached tokens are not part of input_tokens.
 func appendUsage(b []byte, r *relay.Receipt) []byte {
 	u := &r.Usage
 	written := u.Written().N

@@ -21,7 +21,7 @@ var freeBetas = func() map[string]bool {
 }()
 
 // Betas are the features that a client asks for in header fields, without those that are not known to be free, which are listed for themselves.
-// What nobody has touched stays as it was written.
+// Unchanged values stay as they were written.
 func Betas(lines []string) (kept, left []string) {
 	if len(lines) == 0 {
 		return nil, nil

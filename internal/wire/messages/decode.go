@@ -222,7 +222,7 @@ func Slug(name string) string {
 	return name
 }
 
-// filters looks for searches that run code to sort out what they find: running code costs nothing beside them.
+// filters looks for searches that run code to sort out what they find: running code costs nothing in addition.
 func (d *decoder) filters(tools []byte) {
 	for e := rawjson.ElementsOf(tools); e.Next(); {
 		kind := rawjson.TextAt(e.Value, "type")
@@ -297,7 +297,7 @@ func (d *decoder) readMessages() {
 }
 
 // opened is what of a text or a list of blocks, found at a place of the body, is the same in all calls of a conversation: one text, without
-// the marks beside it, which move. Of instructions it is the last: coding agents put in front what changes.
+// the marks next to it, which move. Of instructions it is the last: coding agents put in front what changes.
 func opened(at int, v []byte, last bool) (span completion.Span) {
 	if rawjson.KindOf(v) == rawjson.String {
 		return completion.Span{Start: at, End: at + len(v)}

@@ -6,7 +6,7 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// placeholder stands for a message of which nothing is left: the wire wants every message to say something.
+// placeholder replaces a message of which nothing is left: the wire requires content in every message.
 const placeholder = `{"type":"text","text":"..."}`
 
 // Edits take thinking out of other wires' providers, which this style had packed, or, where an upstream has refused it, all thinking.
@@ -28,7 +28,7 @@ type editor struct {
 	orphaned bool // the last answer of the model has lost the thinking that it began with, and the turn goes on
 }
 
-// placed is where a content block stands in the body, and whether it goes.
+// placed is where a content block is in the body, and whether it goes.
 type placed struct {
 	start, end int
 	drop       bool

@@ -293,7 +293,7 @@ func TestForeignReasoning(t *testing.T) {
 	}
 }
 
-// The signature that stood on a text comes back with it: in front of it where both came at once, else behind it. Coding agents, who take the
+// The signature that stood on a text comes back with it: in front of it where both came at once, else after it. Coding agents, who take the
 // last block for the answer, get none there.
 func TestSignatureOfText(t *testing.T) {
 	t.Parallel()

@@ -13,7 +13,7 @@ import (
 // source makes the canonical form of messages requests.
 type source struct{}
 
-// Prompt reads the body, which nobody has checked inside: what makes no sense is refused here, as an upstream of this wire would.
+// Prompt reads the body, whose content was not checked before: what makes no sense is refused here, as an upstream of this wire would.
 func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	b := builder{p: &completion.Prompt{}, names: map[string]string{}}
 	for _, m := range req.Members {
@@ -146,7 +146,7 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 	return parts
 }
 
-// block reads one content block. What a tool of the provider's own left behind says nothing to another provider, and is left out.
+// block reads one content block. Results of a provider's own tool mean nothing to another provider, and are left out.
 func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 	kind := rawjson.TextAt(v, "type")
 	switch kind {

@@ -55,7 +55,7 @@ func (s *Stream) Start(served relay.Served) error {
 	return s.err
 }
 
-// Event writes what an event tells.
+// Event writes the content of an event.
 func (s *Stream) Event(ev *completion.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -112,7 +112,7 @@ func (s *Stream) send(b []byte) {
 	}
 }
 
-// frame begins a frame up to the members behind its type.
+// frame begins a frame up to the members after its type.
 func (s *Stream) frame(name string) []byte {
 	b := append(append(append(s.buf[:0], "event: "...), name...), "\ndata: {\"type\":\""...)
 	return append(append(b, name...), '"')
@@ -123,7 +123,7 @@ func (s *Stream) close(b []byte) {
 	s.send(s.buf)
 }
 
-// start writes message_start. How much went in is often told at the end only; message_delta repeats it then.
+// start writes message_start. The prompt's tokens are often reported only at the end; message_delta repeats them then.
 func (s *Stream) start(ev *completion.Event) {
 	if s.begun {
 		return

@@ -73,7 +73,7 @@ func (x *Whole) end() {
 		b = append(b, `,"input":`...)
 		if rawjson.Valid(x.piece) && rawjson.KindOf(x.piece) == rawjson.Object {
 			b = append(b, x.piece...)
-		} else { // a model that wrote no object: the tool is told what it wrote
+		} else { // a model that wrote no object: the tool gets what it wrote
 			b = append(rawjson.AppendString(append(b, `{"input":`...), x.piece), '}')
 		}
 	default:

@@ -186,7 +186,7 @@ func TestPromptFaults(t *testing.T) {
 	}
 }
 
-// What was said before stands in front of the input, counts as prompt, and asks of an endpoint what it needs.
+// What was said before is in front of the input, counts as prompt, and asks of an endpoint what it needs.
 func TestContinue(t *testing.T) {
 	t.Parallel()
 	req := decode(t, `{"model":"m","input":[{"type":"function_call_output","call_id":"1","output":"42"}],"previous_response_id":"resp_1"}`)

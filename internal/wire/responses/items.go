@@ -36,7 +36,7 @@ func Join(lists ...[]byte) []byte {
 	return append(b, ']')
 }
 
-// idSize is how many characters stand behind the prefix of a response's id.
+// idSize is how many characters stand after the prefix of a response's id.
 const idSize = 32
 
 // Listed are the input items of a stored response with an id each: where the client gave none, one that tells the response and the place.

@@ -156,7 +156,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 	return s.err
 }
 
-// last writes the one event that ends a stream, and the mark behind it.
+// last writes the one event that ends a stream, and the mark after it.
 func (s *Stream) last(status string, object []byte) {
 	s.event("response."+status, append([]byte(`,"response":`), object...))
 	s.send([]byte(sse.Done))

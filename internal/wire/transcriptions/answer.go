@@ -27,7 +27,7 @@ func ContentType(format string) string {
 // transcript collects the pieces of one.
 type transcript struct {
 	deltas   strings.Builder
-	logprobs []byte // entries behind an opening bracket, of deltas
+	logprobs []byte // entries after an opening bracket, of deltas
 	segments []task.Segment
 	final    *task.Transcript
 }
