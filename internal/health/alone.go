@@ -19,7 +19,7 @@ type alone struct {
 
 var seed = maphash.MakeSeed()
 
-// hash stands for an account; nobody for none.
+// hash identifies an account; nobody means none.
 func hash(account string) uint64 {
 	if account == "" {
 		return nobody
@@ -36,7 +36,7 @@ func (a *alone) find(account string) *guard {
 	return a.of[hash(account)]
 }
 
-// end tells the account's guard what an attempt has shown, and returns what it was about before.
+// end reports the outcome of an attempt to the account's guard, and returns what the guard was doing before.
 func (a *alone) end(by uint64, t ticket, v verdict, now int64, cfg *Config) (was state, length int) {
 	if by == nobody || v != failure && !a.some.Load() {
 		return steady, 0
@@ -51,7 +51,7 @@ func (a *alone) end(by uint64, t ticket, v verdict, now int64, cfg *Config) (was
 		if a.of == nil {
 			a.of = map[uint64]*guard{}
 		}
-		for other := range a.of { // any: it only begins anew
+		for other := range a.of { // any: it only starts again
 			if len(a.of) < maxAlone {
 				break
 			}

@@ -27,7 +27,7 @@ func (c *crowd) of(account string) *atomic.Int32 { return &c.groups[group(accoun
 // enter counts an attempt of an account, unless that has its share and others want theirs.
 func (c *crowd) enter(account string, share int64, r *Registry) bool {
 	g := group(account)
-	if c.last.Load() != g+1 && c.last.Swap(g+1) != 0 && int64(c.groups[g].Load()) < share { // whoever has more is not the one who wants some
+	if c.last.Load() != g+1 && c.last.Swap(g+1) != 0 && int64(c.groups[g].Load()) < share { // a user with more has no claim
 		c.mixed.Store(r.now() + int64(mixedFor))
 	}
 	if int64(c.groups[g].Add(1)) > share && c.mixed.Load() > r.now() {

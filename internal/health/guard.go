@@ -83,7 +83,7 @@ const (
 	steady  state = iota // gets calls
 	cooling              // gets calls, after all others until the cool-down is over
 	ejected              // gets no calls until the ejection is over; the first one after it is a probe
-	probing              // a probe is under way; nobody else gets through
+	probing              // a probe is under way; no other attempt is admitted
 )
 
 // guard is the state machine of an endpoint, or of a host.
@@ -99,7 +99,7 @@ type guard struct {
 	until int64 // end of the cool-down or ejection
 }
 
-// row is a row of failures, by whom they came. What one account's requests provoke alone, by their inputs and limits, says nothing of what
+// row is a row of failures, by account. What one account's requests provoke alone, by their inputs and limits, says nothing of what
 // others would get: it counts only together with another's, and then each of the first two accounts for a few.
 type row struct {
 	of     [2]uint64 // accounts
@@ -107,7 +107,7 @@ type row struct {
 	rest   int // of others, and those that no request can have provoked
 }
 
-// nobody is the account of what no request can have provoked.
+// nobody is the account of failures that no request can have caused.
 const nobody = uint64(0)
 
 func (r *row) add(account uint64) {
@@ -140,7 +140,7 @@ type ticket struct {
 	probe bool
 }
 
-// wait is how long nobody may enter, 0 when somebody may. The caller has locked the guard.
+// wait is how long no attempt is admitted, 0 when one is. The caller has locked the guard.
 func (g *guard) wait(now int64) int64 {
 	switch {
 	case g.state == probing:

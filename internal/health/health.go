@@ -1,4 +1,4 @@
-// Package health remembers how each endpoint has done lately and keeps calls away from those that fail. It is told what happened and
+// Package health remembers how each endpoint has done lately and keeps calls away from those that fail. It receives outcomes and
 // asked what is known; it makes no call itself, and it must never hold up one that others make.
 package health
 
@@ -49,11 +49,11 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Registry knows the health of endpoints, by their ids. One that was never tried costs nothing. It is safe for concurrent use, and no
+// Registry holds the health of endpoints, by their ids. One that was never tried costs nothing. It is safe for concurrent use, and no
 // lock of it is shared by calls to different endpoints, but for those on a host that is failing.
 type Registry struct {
 	cfg   Config
-	began time.Time // times are told from here, so that a clock that is set does not change how long something lasts
+	began time.Time // times are relative to this, so that a clock that is set does not change how long something lasts
 
 	grow  sync.Mutex // guards replacing the two maps
 	known atomic.Pointer[map[string]*endpoint]
@@ -62,7 +62,7 @@ type Registry struct {
 	lonely atomic.Bool // an account may be kept away from some endpoint by itself
 }
 
-// New makes a Registry that knows nothing. Config.Now must be set.
+// New makes an empty Registry. Config.Now must be set.
 func New(c Config) *Registry {
 	r := &Registry{cfg: c.withDefaults(), began: c.Now()}
 	r.known.Store(&map[string]*endpoint{})
@@ -147,7 +147,7 @@ func (r *Registry) hostOf(e *endpoint, ep *catalog.Endpoint) *guard {
 	return host
 }
 
-// hostAndPort is what a connection is made to, with its scheme, which stands for the port where none is written.
+// hostAndPort is what a connection is made to, with its scheme, which implies the port where none is given.
 func hostAndPort(baseURL string) string {
 	scheme, rest, found := strings.Cut(baseURL, "://")
 	if !found {
@@ -168,7 +168,7 @@ const (
 	Crowded         // the account has its share of them, and others want theirs
 )
 
-// Admit asks to try ep now with a request of an account, "" for nobody's. With None the pass must be ended, whatever becomes of the attempt. Otherwise after reports when asking
+// Admit asks to try ep now with a request of an account, "" for none. With None the pass must be ended, whatever happens to the attempt. Otherwise after reports when asking
 // again may be worth it.
 func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refusal, after time.Duration) {
 	e := r.meet(ep.ID)
@@ -291,7 +291,7 @@ type Sample struct {
 	Tokens  int64         // of the answer; 0 unknown
 }
 
-// End reports what became of the attempt. Calls after the first do nothing.
+// End reports the outcome of the attempt. Calls after the first do nothing.
 func (p *Pass) End(s Sample) {
 	e, r := p.endpoint, p.registry
 	if e == nil {
@@ -338,7 +338,7 @@ func (p *Pass) End(s Sample) {
 // recheck is how old the figures that routing sees may be.
 const recheck = int64(time.Second)
 
-// For is Of with what is known of an account's own failures; nil when there are none of anybody's.
+// For is Of with what is known of an account's own failures; nil when there are none of any account.
 func (r *Registry) For(account string) func(id string) routing.Health {
 	if !r.lonely.Load() {
 		return nil
@@ -355,7 +355,7 @@ func (r *Registry) For(account string) func(id string) routing.Health {
 	}
 }
 
-// Of is what routing wants to know of an endpoint, by its id.
+// Of is what routing needs to know of an endpoint, by its id.
 func (r *Registry) Of(id string) routing.Health {
 	e := r.find(id)
 	if e == nil {
@@ -365,7 +365,7 @@ func (r *Registry) Of(id string) routing.Health {
 	h := e.figures(now)
 	h.CoolDown, h.Ejected = e.guard.look(now)
 	if at := e.home.Load(); at != nil {
-		// a host's cool-down is nobody's: an endpoint is changed by others of its provider only when none can be reached
+		// a host's cool-down does not count here: an endpoint is changed by others of its provider only when none can be reached
 		_, ejected := at.host.look(now)
 		h.Ejected = h.Ejected || ejected
 	}
@@ -375,7 +375,7 @@ func (r *Registry) Of(id string) routing.Health {
 // Outage is at least so many failures and more than half of all attempts in the last 30 s.
 const outage = 3
 
-// figures are worked out anew when they are old and nobody else is about it.
+// figures are computed again when they are old and no other goroutine is doing so.
 func (e *endpoint) figures(now int64) routing.Health {
 	s := e.seen.Load()
 	if s != nil && now < s.until {

@@ -135,7 +135,7 @@ func (b *Book) applyRound(ctx context.Context) time.Duration {
 	if loop.Wait(ctx, b.applyPause) != nil {
 		return 0
 	}
-	_ = b.journal.Prepare() // Tick tells of it
+	_ = b.journal.Prepare() // Tick reports it
 	err := b.Flush(ctx)
 	switch {
 	case err == nil:

@@ -160,7 +160,7 @@ func (b *Book) syncFailed(err error) {
 	b.log.Error("the disk does not keep the journal; no new calls are taken until it does", "error", err)
 }
 
-// Ready tells why the node should get no new calls: its journal has no room for them. nil when it should. A store that is away is no
+// Ready returns why the node should get no new calls: its journal has no room for them. It is nil when the node should get them. A store that is away is no
 // reason: all nodes would leave at once, while their leases still last.
 func (b *Book) Ready(context.Context) error {
 	if b.superseded.Load() {
@@ -295,7 +295,7 @@ func (h *Hold) extend(ctx context.Context, extra money.Nano) error {
 // maxHold is more than any call costs, and little enough that sums of it fit.
 const maxHold = 1_000_000_000 * money.Ruble
 
-// absurd refuses a hold that no wallet could cover.
+// implausible refuses a hold that no wallet could cover.
 func (b *Book) implausible(ctx context.Context, wallet string, n money.Nano) error {
 	bal, err := b.Balance(ctx, wallet)
 	if err != nil {
@@ -354,7 +354,7 @@ func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	}
 	buf := buffers.Get().(*[]byte)
 	*buf = appendItem((*buf)[:0], &it)
-	// What the store will take from a lease must never be more than the lease knows of: an overrun counts before it is written.
+	// What the store will take from a lease must never be more than the lease has recorded: an overrun counts before it is written.
 	over := max(0, cost-h.asked.Amount)
 	h.wallet.grow(over)
 	h.key.grow(over)

@@ -38,7 +38,7 @@ func (p *share) all() []*lease {
 	return append([]*lease{p.lease}, p.former...)
 }
 
-// leases are those that the store knows of.
+// leases are those that the store has.
 func (p *share) leases(epoch int64) (list []*lease) {
 	for _, l := range p.all() {
 		if l.epoch == epoch {

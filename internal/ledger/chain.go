@@ -13,8 +13,8 @@ import (
 	"weir/internal/money"
 )
 
-// Anchor is the length of the chain of transactions and the hash of its last link, to be kept where nobody who can change the database can
-// change it. The chain alone does not stop somebody who computes all of it anew; a noted anchor does.
+// Anchor is the length of the chain of transactions and the hash of its last link, to be kept where people who can change the database cannot
+// change it. The chain alone does not stop an attacker who computes all of it again; a noted anchor does.
 type Anchor struct {
 	Length int64
 	Hash   string // hex; "" of a chain without links
@@ -70,7 +70,7 @@ func (l *Link) Chain(prev string, content [sha256.Size]byte) string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Digest stands for a set of calls, whatever their order: the sum of their hashes, as numbers of 512 bits.
+// Digest identifies a set of calls, whatever their order: the sum of their hashes, as numbers of 512 bits.
 type Digest [sha512.Size]byte
 
 // Add adds a call by its row's key and record.
@@ -102,7 +102,7 @@ func (d *Digest) plus(other *Digest) {
 	}
 }
 
-// Content is what a transaction says, as a hash. Fields stand behind their lengths: two that differ never give the same text.
+// Content is what a transaction says, as a hash. Each field is written after its length, so two that differ never give the same text.
 type Content struct{ text []byte }
 
 // NewContent begins a transaction.

@@ -96,11 +96,11 @@ func appendItem(b []byte, it *Item) []byte {
 	return e.b
 }
 
-// hasOffers is the flag of a record that tells the catalog's version and, for each candidate, model and price. Those before it end earlier,
+// hasOffers is the flag of a record that has the catalog's version and, for each candidate, model and price. Those before it end earlier,
 // and without the flag one that was cut there would pass for one of them.
 const hasOffers = 1 << 3
 
-// hasNotice is the flag of a record that tells a notice.
+// hasNotice is the flag of a record that has a notice.
 const hasNotice = 1 << 4
 
 // hasLater is the flag of a record that ends with the counts that usages have got since.
@@ -129,7 +129,7 @@ func flag(set bool, bit uint) uint64 {
 	return 0
 }
 
-// firstCounts is how many counts a usage had when records began; those after them stand at a record's end.
+// firstCounts is how many counts a usage had when records began; later ones are at a record's end.
 const firstCounts = 15
 
 func (e *encoder) usage(u *usage.Usage) {

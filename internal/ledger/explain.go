@@ -61,7 +61,7 @@ func (x *Explanation) recompute() string {
 	return ""
 }
 
-// Recompute tells why the cost of a call does not follow from what was recorded of it: the quantities of its lines from its usage, their
+// Recompute returns why the cost of a call does not follow from what was recorded of it: the quantities of its lines from its usage, their
 // prices from those in dollars and the rate, the cost from quantities and prices. "" when it does.
 func Recompute(c *record.Call) string {
 	if !c.Settled {
@@ -83,7 +83,7 @@ func Recompute(c *record.Call) string {
 	return reprice(c)
 }
 
-// reprice tells why a ruble price does not follow from the price in dollars and the rate. Prices in rubles and records of old name no dollars.
+// reprice returns why a ruble price does not follow from the price in dollars and the rate. Prices in rubles and records of old name no dollars.
 func reprice(c *record.Call) string {
 	for _, l := range c.Lines {
 		if l.Dollars == "" {
@@ -100,7 +100,7 @@ func reprice(c *record.Call) string {
 	return ""
 }
 
-// counted tells who counted, and what is notable about it.
+// counted says who counted, and what is notable about it.
 func counted(s usage.Source) string {
 	said := "reported by the provider"
 	if s&usage.Estimated != 0 {

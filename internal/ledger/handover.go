@@ -10,7 +10,7 @@ import (
 )
 
 // An escrow is money reserved for something that outlives a call and its node. In the store it is a lease like those of nodes, in a name of
-// its own that no node has: no epoch ends it and nobody is asked to give it back.
+// its own that no node has: no epoch ends it and no node is asked to return it.
 const (
 	EscrowOwner = "job:" // + id of what it is for
 
@@ -31,7 +31,7 @@ type Handover struct {
 }
 
 // Hand ends h by giving what it holds to an escrow. move does that in one transaction of the store; when it fails with
-// fault.StorageUnavailable nobody knows whether it did, and the leases are not used any more until the store has told. Any other error
+// fault.StorageUnavailable it is unknown whether it did, and the leases are not used until the store answers. Any other error
 // means that nothing was moved. h has ended in each case.
 func (b *Book) Hand(ctx context.Context, h *Hold, move func(context.Context, Handover) error) error {
 	h.mu.Lock()

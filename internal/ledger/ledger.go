@@ -23,7 +23,7 @@ const (
 	SettleRef         = "settle:" // + generation
 )
 
-// Reset is how often a key's limit starts anew, at 00:00 UTC; weeks start on Monday.
+// Reset is how often a key's limit is reset, at 00:00 UTC; weeks start on Monday.
 type Reset string
 
 // The intervals.

@@ -11,8 +11,8 @@ import (
 // errSuperseded is why a node takes no new calls when another one has its identity.
 var errSuperseded = errors.New("another node began with a copy of this data directory, and has its identity now")
 
-// identify finds out who this node is and gives it a new life. Where the store knows the node from a life that this folder never had, the
-// folder is a copy of another's, or older than what the store knows: its position means nothing then, so the node takes another identity, in
+// identify finds out who this node is and gives it a new life. Where the store has a life of the node that this folder never had, the
+// folder is a copy of another's, or older than what the store has: its position means nothing then, so the node takes another identity, in
 // which all that its journal still has is looked at once more. What the store has already is skipped.
 func (b *Book) identify(ctx context.Context) (position int64, err error) {
 	if position, err = b.store.Position(ctx, b.claim.Node); err != nil {
@@ -34,7 +34,7 @@ func (b *Book) identify(ctx context.Context) (position int64, err error) {
 	return position, b.begin(ctx, former)
 }
 
-// rename gives the folder an identity of its own, which the store knows then.
+// rename gives the folder a new identity and registers it with the store.
 func (b *Book) rename(ctx context.Context) (position int64, err error) {
 	if err := b.claim.Rename(); err != nil {
 		return 0, err
@@ -42,7 +42,7 @@ func (b *Book) rename(ctx context.Context) (position int64, err error) {
 	return b.store.Position(ctx, b.claim.Node)
 }
 
-// begin gives the node its new life. The folder notes it first: whatever comes between, it knows the life that the store has.
+// begin gives the node its new life. The folder notes it first: if the node dies in between, the folder has the life that the store has.
 func (b *Book) begin(ctx context.Context, former string) error {
 	if err := b.claim.SetLives(b.life, former); err != nil {
 		return err

@@ -164,7 +164,7 @@ func (m *Movement) Generation() string {
 	return generation
 }
 
-// Reference is the name that whoever posted it gave it.
+// Reference is the name that the operator gave it.
 func (m *Movement) Reference() string {
 	before := m.Kind + ":"
 	if source := m.Source(); source != "" {
@@ -190,7 +190,7 @@ func (m *Movement) Source() string {
 // actions are the actions in the audit chain, by the kind of a posting.
 var actions = map[string]string{TopUpKind: audit.TopUp, AdjustmentKind: Adjusted, RefundKind: Refunded}
 
-// Told tells the kind of postings that an action of the audit chain is about, "" for one that moves no money.
+// Reported is the kind of postings that an action of the audit chain is about, "" for one that moves no money.
 func Reported(action string) string {
 	for kind, a := range actions {
 		if a == action {

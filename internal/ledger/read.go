@@ -12,7 +12,7 @@ type Balance struct {
 	Credited money.Nano
 	Charged  money.Nano
 	Balance  money.Nano
-	// Held is reserved for calls in flight and jobs: neither spent nor available. A node knows its own calls of this moment, and the calls of
+	// Held is reserved for calls in flight and jobs: neither spent nor available. A node counts its own calls of this moment, and the calls of
 	// other nodes as of their last sign of life.
 	Held money.Nano
 	// Leased is lent to nodes or kept for jobs: what calls hold, what they may still take, and what was charged and is not applied yet. What
@@ -50,7 +50,7 @@ type Entry struct {
 // Reader answers questions about what is already in the store. The methods of Book flush before they ask it, so that
 // what a node shows includes everything that it has delivered.
 type Reader interface {
-	// Balance counts as held what nodes told of their calls. It fails with fault.NotFound without the wallet.
+	// Balance counts as held what nodes reported of their calls. It fails with fault.NotFound without the wallet.
 	Balance(ctx context.Context, wallet string) (Balance, error)
 	// Activity lists rows of the days from..to (YYYY-MM-DD, both included), date descending, cost descending, model ascending.
 	// key "" means all keys of the wallet.

@@ -78,7 +78,7 @@ type Borrow struct {
 type Grant struct {
 	Granted    money.Nano // 0 when Need is not there, else Need to Want
 	Available  money.Nano // in the fund, before the grant; below zero after an overrun
-	Elsewhere  money.Nano // left in other nodes' leases of this fund; told only when nothing was granted
+	Elsewhere  money.Nano // left in other nodes' leases of this fund; reported only when nothing was granted
 	Unanswered bool       // some of them have not yet answered the last recall
 	Fenced     bool       // the node's epoch is another; nothing was granted
 }
@@ -102,7 +102,7 @@ type Held struct {
 type Leases interface {
 	// Tell notes what calls hold of node's leases, as long as its epoch is that one. Leases that are gone are skipped.
 	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
-	// BalanceBeside is Reader.Balance, without what was reported of node's own leases in Held.
+	// BalanceBeside is Reader.Balance, without what node itself reported in Held.
 	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)
 	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
 	Borrow(ctx context.Context, b Borrow) (Grant, error)
@@ -156,7 +156,7 @@ type Posting struct {
 	Ref       string     // unique: repeated, nothing is posted
 	Wallet    string     // of a refund: whichever paid, set by the store
 	Against   string     // the other account
-	Amount    money.Nano // of a refund: 0 stands for all that is left of the charge
+	Amount    money.Nano // of a refund: 0 means all that is left of the charge
 	Reason    string
 	BelowZero bool        // it may take more than is available
 	Actor     audit.Actor // kept with the transaction, and in the audit chain

@@ -48,13 +48,13 @@ func (b *Book) beat(ctx context.Context) (bool, error) {
 	return true, b.watch(ctx, others)
 }
 
-// tell lets other nodes know what calls hold here, where that is not what they were told before.
+// tell reports to other nodes what calls hold here, where that has changed.
 func (b *Book) tell(ctx context.Context) error {
 	epoch := b.epoch.Load()
 	var news []Held
 	var of []*lease
 	for _, p := range b.shares() {
-		if p.id.Key != "" { // nobody asks what is held of a key's limit
+		if p.id.Key != "" { // what is held of a key's limit is not shown
 			continue
 		}
 		p.mu.Lock()
@@ -83,7 +83,7 @@ func (b *Book) tell(ctx context.Context) error {
 	return nil
 }
 
-// watch closes the leases of nodes whose beat has stood still for LapseAfter by this node's own clock: no wall clock decides it.
+// watch closes the leases of nodes without a beat for LapseAfter by this node's own clock: no wall clock decides it.
 func (b *Book) watch(ctx context.Context, others []Node) error {
 	now := b.cfg.Now()
 	seen := make(map[string]sighting, len(others))
@@ -168,7 +168,7 @@ func (p *share) byID(id int64) *lease {
 
 // restore returns n of a lease to the store. It is called and returns with the share's lock.
 func (b *Book) restore(ctx context.Context, p *share, l *lease, n money.Nano) error {
-	l.granted -= n // first, so that nobody spends it meanwhile
+	l.granted -= n // first, so that it is not spent meanwhile
 	l.low = l.free()
 	end := p.begin()
 	defer end()

@@ -48,7 +48,7 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 }
 
 // Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for what is not applied yet.
-// It changes nothing, and may run beside a live node.
+// It changes nothing, and may run while nodes are live.
 // noted is an anchor of earlier, or the zero one.
 func Verify(ctx context.Context, store Store, dir string, noted Anchor, now time.Time) (Report, error) {
 	r := Report{At: now}

@@ -10,7 +10,7 @@ import (
 	"weir/internal/audit"
 )
 
-// record puts an event at the end of the audit chain, in the transaction of the change that it tells of, as the last thing there.
+// record puts an event at the end of the audit chain, as the last thing in the transaction of the change that it records.
 func (t *tx) record(e audit.Event, now time.Time) error {
 	if err := t.lockTable("audit"); err != nil {
 		return err
@@ -35,7 +35,7 @@ func (s *Store) Audit(ctx context.Context, e audit.Event, now time.Time) error {
 	return s.write(ctx, func(t *tx) error { return t.record(e, now) })
 }
 
-// AuditRows walks the whole chain from its beginning, as audit.Verify wants it.
+// AuditRows walks the whole chain from its beginning, as audit.Verify requires.
 func (s *Store) AuditRows(ctx context.Context) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		var stopped bool

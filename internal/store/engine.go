@@ -30,17 +30,17 @@ type Engine struct {
 
 	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned as it is. f runs
 	// again when the database gave up the transaction to let others through. When Write returns the commit is on the disk; with lazy
-	// it need not be there yet if only a power cut of this machine can undo it. Whoever hangs up does not cut off a transaction that
+	// it need not be there yet if only a power cut of this machine can undo it. A client that hangs up does not cut off a transaction that
 	// has begun; ctx's deadline does. Errors of the engine's own are made by Unavailable.
 	Write func(ctx context.Context, lazy bool, f func(Runner) error) error
 
-	// Scrub takes what was deleted out of the files that stand beside the tables, as far as nobody is in the way just now; nil: there are
+	// Scrub removes what was deleted from the files next to the tables, as far as nothing blocks that at the moment; nil: there are
 	// none, or the database has its own time for that.
 	Scrub func(ctx context.Context) error
 
 	// Duplicate reports whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
-	// Refused reports whether the database can never take what it was given, be it tried as often as one likes: a number out of range, a law
+	// Refused reports whether the database can never take what it was given, however often it is tried: a number out of range, a law
 	// of a table that is broken.
 	Refused func(error) bool
 
@@ -59,7 +59,7 @@ type Table struct {
 // Bulk are the tables that Runner.Insert is called with.
 var Bulk = []*Table{&generations, &entries}
 
-// Runner runs statements in a transaction. Parameters are $1, $2, ... Where args hold several rows, these stand one after another,
+// Runner runs statements in a transaction. Parameters are $1, $2, ... Where args hold several rows, they follow one another,
 // each of the same width.
 type Runner interface {
 	Exec(text string, args []any) (changed int64, err error)

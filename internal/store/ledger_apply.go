@@ -19,7 +19,7 @@ import (
 // Apply is ledger.Applier.Apply. It first assumes that no generation is there already, because the node's position says so, and
 // looks at each only when that was wrong.
 func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
-	own := limit.For(ctx, nil) // whoever reads has applied what all have spent: others must not wait for their turn
+	own := limit.For(ctx, nil) // a reader has applied what all have spent: others must not wait for their turn
 	for i := range b.Items {
 		tidy(&b.Items[i].Call)
 	}
@@ -165,7 +165,7 @@ func (t *tx) charge(b *ledger.Batch, charged map[string]money.Nano) error {
 	}
 	changed, err := t.ExecEach(walletCharge, 2, args)
 	for i, n := range changed {
-		if n == 0 && err == nil { // the entry stands, so its wallet must
+		if n == 0 && err == nil { // the entry exists, so its wallet must
 			if err = t.insertWallet(wallets[i], b.Now); err == nil {
 				_, err = t.exec(walletCharge, wallets[i], int64(charged[wallets[i]]))
 			}

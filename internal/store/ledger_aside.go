@@ -63,7 +63,7 @@ func (s *Store) SetAside(ctx context.Context, life string, from int64, a *ledger
 	return position, err
 }
 
-// advance moves a node on in its journal. It did not when the node stands elsewhere, which position tells then.
+// advance moves a node on in its journal. It did not when the node is elsewhere; position says where.
 func (t *tx) advance(node, life string, from, to int64, position *int64) (moved bool, err error) {
 	n, err := t.exec(nodeAdvance, node, from, to, life)
 	if err != nil {

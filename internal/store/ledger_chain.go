@@ -24,7 +24,7 @@ const (
 )
 
 // link puts what a transaction has posted and recorded at the end of the chain. It is the last thing but for the audit chain: from here to the
-// commit nobody else can end a transaction that posts, so that little is done under this lock. nil: nothing was posted.
+// commit no other node can end a transaction that posts, so that little is done under this lock. nil: nothing was posted.
 func (t *tx) link(l *ledger.Link, content [sha256.Size]byte) error {
 	if _, err := t.exec(chainLock); err != nil {
 		return err
@@ -41,7 +41,7 @@ func (t *tx) link(l *ledger.Link, content [sha256.Size]byte) error {
 	return err
 }
 
-// TakeOver begins the chain of books that were kept before there was one: its first link stands for all of them. Engines call it when they open.
+// TakeOver begins the chain of books that were kept before there was one: its first link covers all of them. Engines call it when they open.
 func (s *Store) TakeOver(ctx context.Context) error {
 	none := func(row Scanner) (err error) {
 		var seq int64
@@ -108,7 +108,7 @@ func (s *Store) takeOver(t *tx) error {
 	return t.link(&l, together(contents))
 }
 
-// together is the content of a link that stands for these transactions.
+// together is the content of a link that covers these transactions.
 func together(contents [][sha256.Size]byte) (content [sha256.Size]byte) {
 	switch len(contents) {
 	case 0:

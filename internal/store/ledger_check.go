@@ -60,7 +60,7 @@ func (c *checker) one(text string, to ...any) {
 	}
 }
 
-// wrong runs a query that lists what does not hold, and tells each row in words.
+// wrong runs a query that lists what does not hold, and describes each row in words.
 func (c *checker) wrong(words, text string) (found []string) {
 	c.each(text, func(values []any) { found = append(found, fmt.Sprintf(words, values...)) })
 	return found

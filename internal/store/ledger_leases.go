@@ -135,7 +135,7 @@ func (t *tx) refuse(b ledger.Borrow, g ledger.Grant, recall int64, has bool) (le
 		if _, err := t.exec(text, args...); err != nil {
 			return g, err
 		}
-		if has { // nobody recalls from himself
+		if has { // a node does not recall from itself
 			if _, err := t.exec(leaseAnswer, b.Node, b.Lease, p.Wallet, recall); err != nil {
 				return g, err
 			}

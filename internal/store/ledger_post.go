@@ -39,7 +39,7 @@ func (s *Store) post(ctx context.Context, p ledger.Posting) (done ledger.Posted,
 	return done, err
 }
 
-// post finishes p: a refund learns its wallet, and perhaps its amount. Whether it was posted before, and what is left to take or to give back, is
+// post finishes p: a refund gets its wallet, and perhaps its amount. Whether it was posted before, and what is left to take or to give back, is
 // looked at when the wallet is locked, so that of two postings at once the second sees the first.
 func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	var call *record.Call
@@ -142,7 +142,7 @@ func (t *tx) charged(p *ledger.Posting) (*record.Call, error) {
 	return c, nil
 }
 
-// unposted tells why there is no charge of a generation.
+// unposted returns why there is no charge of a generation.
 func (t *tx) unposted(generation string, cause error) error {
 	var state string
 	switch err := t.row(asideState, generation).Scan(&state); {

@@ -43,7 +43,7 @@ func bit(b bool) int64 {
 	return 0
 }
 
-// readGeneration reads a row of generations. Where the row and its record differ, wrong tells it in words.
+// readGeneration reads a row of generations. Where the row and its record differ, wrong describes it in words.
 func readGeneration(row []any) (call *record.Call, wrong string) {
 	rec, _ := row[len(row)-1].([]byte)
 	it, err := ledger.DecodeItem(rec)

@@ -34,7 +34,7 @@ const (
 	leaseRemove  = `DELETE FROM leases WHERE node = $1 AND id = $2 AND wallet = $3`
 	// Sums in two parts, because one of int64 may not hold them.
 	leasesElse = `SELECT CAST(COALESCE(SUM((granted - consumed) / 1000000000), 0) AS BIGINT), CAST(COALESCE(SUM((granted - consumed) % 1000000000), 0) AS BIGINT), COALESCE(MAX(CASE WHEN recall < $5 THEN 1 ELSE 0 END), 0) FROM leases
-		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed AND epoch > 0` // not escrows: nobody gives them back
+		WHERE wallet = $1 AND key_id = $2 AND period = $3 AND start = $4 AND node <> $6 AND granted > consumed AND epoch > 0` // not escrows: they are not given back
 	leasesRecalled = `SELECT l.id FROM leases l JOIN wallets w ON w.id = l.wallet WHERE l.node = $1 AND l.key_id = '' AND l.recall < w.recall
 		UNION ALL SELECT l.id FROM leases l JOIN key_spend k ON k.key_id = l.key_id AND k.period = l.period AND k.start = l.start AND k.wallet = l.wallet
 		WHERE l.node = $1 AND l.key_id <> '' AND l.recall < k.recall`
@@ -47,7 +47,7 @@ const (
 	walletRead   = `SELECT credited, charged, leased FROM wallets WHERE id = $1`
 	walletAdd    = `INSERT INTO wallets (id, created_at) VALUES ($1, $2)`
 
-	// What nodes told that calls hold, but for one of them, and what jobs hold (epoch 0).
+	// What nodes reported that calls hold, but for one of them, and what jobs hold (epoch 0).
 	walletHeld = `SELECT credited, charged, leased, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
 		FROM leases WHERE wallet = wallets.id AND key_id = '' AND node <> $2) FROM wallets WHERE id = $1`
 

@@ -1,5 +1,5 @@
 // Package store keeps everything in a database: one implementation of what the domain declares, written once for both engines.
-// It must not know which engine it speaks to beyond what Engine says of it, and decides nothing: rules are in the domain.
+// It must not know which engine it uses beyond what Engine says of it, and decides nothing: rules are in the domain.
 package store
 
 import (
@@ -24,7 +24,7 @@ import (
 type Store struct {
 	engine Engine
 	now    func() time.Time
-	turns  *limit.Turns // of users; what nobody in particular asks waits for none
+	turns  *limit.Turns // of users; work without a user waits for none
 }
 
 var (

@@ -20,7 +20,7 @@ var videoColumns = []string{"id", "user_id", "wallet", "key_id", "generation", "
 
 var (
 	jobColumns = strings.Join(videoColumns, ", ")
-	// jobShown are the columns for whoever does not need the request, which may be long.
+	// jobShown are the columns for readers that do not need the request, which may be long.
 	jobShown = strings.Replace(jobColumns, "request", "substr(request, 1, 0)", 1)
 	jobAdd   = insertRow("video_jobs", append(videoColumns[:len(videoColumns):len(videoColumns)], "node", "epoch"), "")
 )
@@ -96,7 +96,7 @@ func orNull(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
 
-// changeArgs are the parameters of jobChange. A request that nobody will send any more is not kept.
+// changeArgs are the parameters of jobChange. A request that will not be sent any more is not kept.
 func changeArgs(j *video.Job, release bool) []any {
 	request := []byte{}
 	if j.State == video.Pending {
@@ -129,7 +129,7 @@ func (s *Store) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, 
 	})
 }
 
-// takeSlot takes the first free place of the job's user. Whoever wants the same one waits until this transaction has ended.
+// takeSlot takes the first free place of the job's user. Others that take the same one wait until this transaction has ended.
 func (t *tx) takeSlot(j *video.Job, limit int) error {
 	for slot := 1; slot <= limit; slot++ {
 		n, err := t.exec(slotTake, j.User, slot, j.ID)
@@ -291,7 +291,7 @@ func (s *Store) SeizeJob(ctx context.Context, user, id string) (seized *video.Jo
 	return seized, nil
 }
 
-// changed is the error of whoever has an older fence than the job, or comes too late.
+// changed is the error of a worker with an older fence than the job's, or that comes too late.
 func changed(op string, cause error) error {
 	return fault.New(fault.Conflict, op, "The video job has changed meanwhile.").Because(cause)
 }

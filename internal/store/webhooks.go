@@ -12,14 +12,14 @@ import (
 	"weir/internal/webhook"
 )
 
-// insertDelivery puts an event into the outbox, in the transaction of what it tells of. One that is there already stays as it is.
+// insertDelivery puts an event into the outbox, in the transaction of what it reports. One that is there already stays as it is.
 func insertDelivery(t *tx, d webhook.Delivery) error {
 	_, err := t.exec(`INSERT INTO webhook_deliveries (id, account, url, event, payload, created_at, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (id) DO NOTHING`, d.ID, d.Account, d.URL, d.Event, notNil(d.Payload), d.CreatedAt.UnixMicro(), d.NextAt.UnixMicro())
 	return err
 }
 
-// AddDelivery is insertDelivery for an event that no change of the store stands behind.
+// AddDelivery is insertDelivery for an event without a change in the store.
 func (s *Store) AddDelivery(ctx context.Context, d webhook.Delivery) error {
 	return s.write(ctx, func(t *tx) error { return insertDelivery(t, d) })
 }
