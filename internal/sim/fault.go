@@ -123,7 +123,7 @@ func (x *exchange) cut() {
 	}
 }
 
-// beforeReset lets what was sent reach the client: a reset may overtake it.
+// beforeReset lets what was sent reach the client: a reset discards what is still on the way. On Linux it is repeated until nothing is.
 const beforeReset = 5 * time.Millisecond
 
 func (x *exchange) reset() {
@@ -133,6 +133,8 @@ func (x *exchange) reset() {
 		return
 	}
 	if tcp, ok := conn.(*net.TCPConn); ok {
+		for unsent(tcp) && x.wait(beforeReset) {
+		}
 		tcp.SetLinger(0) //nolint:errcheck // then it is closed, not reset
 	}
 	conn.Close()

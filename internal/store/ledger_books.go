@@ -227,7 +227,7 @@ func reported(at int64, actor, kind, wallet, words string) string {
 	return fmt.Sprintf("%d\x00%s\x00%s\x00%s\x00%s", at, actor, kind, wallet, words)
 }
 
-// told passes rows of the audit chain on, and removes postings that they account for.
+// reported passes rows of the audit chain on, and removes postings that they account for.
 func (b *books) reported(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, error] {
 	return func(yield func(audit.Row, error) bool) {
 		for r, err := range rows {

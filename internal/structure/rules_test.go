@@ -129,6 +129,7 @@ var homes = []home{
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "flags are read once, by the command"},
+	{"golang.org/x/sys", []string{"internal/sim"}, "only the simulator looks into sockets: it resets them"},
 	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/app", "cmd/weir"}, "only the configuration is YAML"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
 	{"unsafe", nil, "nothing here is worth it"},
