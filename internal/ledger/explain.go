@@ -75,7 +75,7 @@ func Recompute(c *record.Call) string {
 	case err != nil:
 		return "the lines do not add up: " + err.Error()
 	case cost != c.Cost && (cost < maxHold || c.Cost != maxHold): // what one call can cost has an end
-		return fmt.Sprintf("the lines come to %s, the recorded cost is %s", cost, c.Cost)
+		return fmt.Sprintf("the sum of the lines is %s, the recorded cost is %s", cost, c.Cost)
 	}
 	if why := usage.Follow(&c.Usage, c.Lines); why != "" {
 		return why

@@ -114,7 +114,7 @@ func (c *checker) entries() {
 		return
 	}
 	if all.n.Sign() != 0 {
-		wrong = append(wrong, fmt.Sprintf("all entries together come to %s rubles", &all))
+		wrong = append(wrong, fmt.Sprintf("the sum of all entries is %s rubles, not 0", &all))
 	}
 	wrong = append(wrong, c.wrong("transaction %d is missing, but has entries", checkOrphans)...)
 	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents))
@@ -130,7 +130,7 @@ func (b *books) post(p *posting, all *wide) string {
 		sum.add(e.amount)
 		all.add(e.amount)
 		if lines[e.line] {
-			wrong = "numbers two entries alike"
+			wrong = "has two entries of the same number"
 		}
 		lines[e.line] = true
 		id, ok := strings.CutPrefix(e.account, ledger.WalletAccount)
@@ -144,23 +144,23 @@ func (b *books) post(p *posting, all *wide) string {
 			}
 		}
 		if !fits(p, e, ok) {
-			wrong = fmt.Sprintf("of kind %s has an entry %s of %s, which does not belong there", p.kind, e.ref, e.account)
+			wrong = fmt.Sprintf("of kind %s has an unexpected entry %s of %s", p.kind, e.ref, e.account)
 		}
 	}
 	switch {
 	case len(p.entries) == 0:
 		return "has no entries"
 	case sum.n.Sign() != 0:
-		return fmt.Sprintf("is off by %s rubles", &sum)
+		return fmt.Sprintf("does not sum to zero, but to %s rubles", &sum)
 	case wrong != "":
 		return wrong
 	case p.kind == settleKind:
 		if len(p.entries) != wallets+1 || p.actor != "" || p.reason != "" {
-			return "settles calls, and has more than an entry of each and one of revenue"
+			return "settles calls, and has entries other than one for each call and one of revenue"
 		}
 		return ""
 	case len(p.entries) != 2 || wallets != 1:
-		return fmt.Sprintf("has %d entries, of which %d are of wallets, instead of one and another", len(p.entries), wallets)
+		return fmt.Sprintf("has %d entries, %d of them of wallets, instead of two with one of a wallet", len(p.entries), wallets)
 	}
 	b.expect(p)
 	return ""
@@ -237,7 +237,7 @@ func (b *books) reported(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, 
 				case len(list) > 0:
 					b.events[k] = list[1:]
 				case !b.reportedBefore(&r, kind):
-					b.unreported.add(fmt.Sprintf("audit row %d tells of a %s of %s for wallet %s by %s, which was not posted like that", r.Seq, kind, r.After, r.Target, r.Name))
+					b.unreported.add(fmt.Sprintf("audit row %d records a %s of %s for wallet %s by %s, which was not posted that way", r.Seq, kind, r.After, r.Target, r.Name))
 				}
 			}
 			if !yield(r, err) {
@@ -270,7 +270,7 @@ func (c *checker) postings() {
 	for k, list := range c.books.events {
 		for _, id := range list {
 			f := strings.Split(k, "\x00")
-			wrong.add(fmt.Sprintf("transaction %d, a %s of %s for wallet %s by %s, stands in no row of the audit chain", id, f[2], f[4], f[3], f[1]))
+			wrong.add(fmt.Sprintf("transaction %d, a %s of %s for wallet %s by %s, is missing in the audit chain", id, f[2], f[4], f[3], f[1]))
 		}
 	}
 	c.add("top-ups", wrong, "%d top-ups, corrections and refunds, each with its row in the audit chain", c.books.tops)
@@ -330,9 +330,9 @@ func (c *checker) chain(noted ledger.Anchor) {
 		content, lost := c.books.between(ids, l.First, l.Last, linked)
 		switch {
 		case lost:
-			wrong.add(fmt.Sprintf("link %d stands for transaction %d, which is gone or linked twice", l.Seq, l.First))
+			wrong.add(fmt.Sprintf("link %d contains transaction %d, which is missing or linked twice", l.Seq, l.First))
 		case l.Chain(c.end.Hash, content) != l.Hash:
-			wrong.add(fmt.Sprintf("link %d does not fit: it, the one before or transaction %d was changed", l.Seq, l.First))
+			wrong.add(fmt.Sprintf("link %d does not match: it, the one before or transaction %d was changed", l.Seq, l.First))
 		}
 		c.end = ledger.Anchor{Length: l.Seq, Hash: l.Hash}
 		if l.Seq == noted.Length {
@@ -341,7 +341,7 @@ func (c *checker) chain(noted ledger.Anchor) {
 	})
 	for _, id := range ids {
 		if !linked[id] {
-			wrong.add(fmt.Sprintf("transaction %d stands in no link: it was posted past the ledger", id))
+			wrong.add(fmt.Sprintf("transaction %d is in no link: it was not posted by the ledger", id))
 		}
 	}
 	if calls != c.books.calls || digest != c.books.digest {

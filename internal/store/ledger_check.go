@@ -126,8 +126,8 @@ func (c *checker) leases() {
 			wrong.add(fmt.Sprintf("key %s has %s leased, its leases have %s left", text(v[1]), money.Nano(leased), rest))
 		}
 	})
-	wrong = append(wrong, c.wrong("lease %[2]d of wallet %[3]s belongs to node %[1]s, which does not have it any more", checkStrayLeases)...)
-	wrong = append(wrong, c.wrong("lease %[2]d of node %[1]s is of a wallet or key that is not there: %[3]s", checkLostLeases)...)
+	wrong = append(wrong, c.wrong("lease %[2]d of wallet %[3]s belongs to node %[1]s, which no longer has it", checkStrayLeases)...)
+	wrong = append(wrong, c.wrong("lease %[2]d of node %[1]s is of a wallet or key that does not exist: %[3]s", checkLostLeases)...)
 	c.add("leases", wrong, "what is leased is what the leases have left")
 }
 
@@ -196,10 +196,10 @@ func (c *checker) records() map[hourKey]*sums {
 		back.n.Add(&back.n, &r.sum.n)
 		if !r.call {
 			wallet, generation, _ := strings.Cut(k, "\x00")
-			over.add(fmt.Sprintf("generation %s of wallet %s was refunded %s rubles, and is not there", generation, wallet, &r.sum))
+			over.add(fmt.Sprintf("generation %s of wallet %s was refunded %s rubles, but does not exist", generation, wallet, &r.sum))
 		}
 	}
-	c.add("refunds", over, "of %d charges something was given back, of none more than it was: %s rubles", len(c.books.refunds), &back)
+	c.add("refunds", over, "%d charges were refunded, none by more than the charge: %s rubles", len(c.books.refunds), &back)
 	return hours
 }
 

@@ -19,7 +19,7 @@ func Follow(u *Usage, lines []Line) string {
 		}
 		price := l.Kind.price(&t)
 		if price == nil {
-			return fmt.Sprintf("line %d is of kind %d, which there is not", i+1, l.Kind)
+			return fmt.Sprintf("line %d is of kind %d, which does not exist", i+1, l.Kind)
 		}
 		*price = money.Price{Nano: l.Price, Set: true, Dollars: l.Dollars}
 		if n := left.unkept(l.Kind); n != nil && n.N == 0 {

@@ -89,7 +89,7 @@ func forgottenJobs(t *testing.T, s *studio) {
 	k.Sweep(s.ctx)
 	for _, j := range []*video.Job{done, failed} {
 		_, err := k.Get(s.ctx, u.User, j.ID)
-		if e := fault.From(err); !fault.Is(err, fault.NotFound) || e.Public != "There is no such video job. Jobs are forgotten 30 days after their end." {
+		if e := fault.From(err); !fault.Is(err, fault.NotFound) || e.Public != "There is no such video job. Jobs are deleted 30 days after their end." {
 			t.Errorf("%v", err)
 		}
 		if _, err := k.Delete(s.ctx, u.User, j.ID); !fault.Is(err, fault.NotFound) {
