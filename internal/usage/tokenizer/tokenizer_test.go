@@ -37,7 +37,7 @@ func TestCount(t *testing.T) {
 		{"Russian", []string{"Привет, мир!"}, 5},
 		{"bytes that are no text", []string{"\xff\xfe\xc3"}, 1},
 	} {
-		if got := (tokenizer.Tokenizer{}).Count(pieces(c.text...)); got != c.want {
+		if got := tokenizer.Alone().Count(pieces(c.text...)); got != c.want {
 			t.Errorf("%s: %d tokens, want %d", c.name, got, c.want)
 		}
 	}
@@ -65,11 +65,12 @@ func TestLongTextsAreCountedInProportion(t *testing.T) {
 
 func TestCountingIsSafeTogether(t *testing.T) {
 	t.Parallel()
+	one := tokenizer.Alone()
 	var all sync.WaitGroup
 	for range 8 {
 		all.Go(func() {
 			for range 20 {
-				if got := (tokenizer.Tokenizer{}).CountBytes([]byte("Hello, world!")); got != 4 {
+				if got := one.CountBytes([]byte("Hello, world!")); got != 4 {
 					t.Errorf("%d tokens", got)
 				}
 			}
@@ -84,7 +85,7 @@ func FuzzCount(f *testing.F) {
 	f.Add([]byte("\xf0\x9f\x98\x80\xff"), 2)
 	f.Fuzz(func(t *testing.T, text []byte, cut int) {
 		cut = min(max(cut, 0), len(text))
-		got := (tokenizer.Tokenizer{}).Count(slices.Values([][]byte{text[:cut], text[cut:]}))
+		got := tokenizer.Alone().Count(slices.Values([][]byte{text[:cut], text[cut:]}))
 		if got < 0 || got > int64(len(text)) || got == 0 && len(text) > 0 {
 			t.Fatalf("%d tokens in %d bytes", got, len(text))
 		}
