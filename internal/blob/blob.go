@@ -50,7 +50,7 @@ func CheckKey(key string) error {
 		ok = ok && isPart(p)
 	}
 	if !ok {
-		return fault.Wrap("content.CheckKey", fmt.Errorf("%.80q is no key of a file", key))
+		return fault.Wrap("blob.CheckKey", fmt.Errorf("%.80q is no key of a file", key))
 	}
 	return nil
 }
@@ -113,4 +113,4 @@ func (s *Source) Read(p []byte) (int, error) {
 	return n, err
 }
 
-var errSource = fault.New(fault.Internal, "content.Put", "what is put cannot be read")
+var errSource = fault.New(fault.Internal, "blob.Put", "what is put cannot be read")

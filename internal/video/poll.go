@@ -14,7 +14,7 @@ import (
 
 const (
 	unknownPolls = 3 // how often in a row a provider may report a job as unknown before it is given up
-	copyTries    = 5 // failed copies into the content store before a video stays with its provider
+	copyTries    = 5 // failed copies into the blob store before a video stays with its provider
 	cancelTries  = 5 // how often a provider is asked to cancel a job
 	cleanPause   = 10 * time.Second
 	cleanMost    = time.Hour
@@ -149,7 +149,7 @@ func (j *Job) outputs(outputs []Output) {
 	}
 }
 
-// keepOutputs copies the videos that are not in the content store yet. It stores the job after each copy, so that none is made twice.
+// keepOutputs copies the videos that are not in the blob store yet. It stores the job after each copy, so that none is made twice.
 func (s *Service) keepOutputs(ctx context.Context, j *Job) error {
 	ep := s.endpoint(j)
 	if ep == nil {

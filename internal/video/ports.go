@@ -85,7 +85,7 @@ type Content struct {
 	ETag      string        // without quotes; "" none
 }
 
-// Contents stores finished videos. A content.Store is one.
+// Contents stores finished videos. A blob.Store is one.
 type Contents interface {
 	Put(ctx context.Context, key, mediaType string, r io.Reader) (size int64, etag string, err error)
 	Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error)

@@ -46,7 +46,7 @@ type Config struct {
 	MostPoll  time.Duration // longest pause between two polls of a job; default 30 s
 	SubmitFor time.Duration // how long a provider may take to answer a submission; default 2 min
 	PollFor   time.Duration // how long a provider may take to answer any other request; default 30 s
-	CopyFor   time.Duration // how long copying one video into the content store may take; default 15 min
+	CopyFor   time.Duration // how long copying one video into the blob store may take; default 15 min
 	AddFor    time.Duration // how long the store may take to keep a new job before it is refused; default 1.5 s
 	StoreFor  time.Duration // how long any other call of the store may take; default 10 s
 
@@ -602,7 +602,7 @@ func (s *Service) openKept(ctx context.Context, o *Output, r *Range) (*Content, 
 	return &c, nil
 }
 
-// errNoContents is the error for a stored video on a node whose configuration has no content store.
+// errNoContents is the error for a stored video on a node whose configuration has no blob store.
 func errNoContents() error {
 	return fault.New(fault.StorageUnavailable, "video.Open", "The video is in a blob store that this node does not have.")
 }

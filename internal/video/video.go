@@ -92,7 +92,7 @@ type Output struct {
 	Handle    string // the provider's id of it
 	MediaType string // "" unknown
 	Bytes     int64  // 0 unknown
-	Kept      string // key in the content store, "" when it is not stored there
+	Kept      string // key in the blob store, "" when it is not stored there
 	ETag      string // of the stored copy
 }
 

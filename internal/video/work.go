@@ -53,7 +53,7 @@ const (
 	sweepEvery  = 10 * time.Minute
 	sweepAtOnce = 1000
 	sweepRounds = 20
-	sweepMargin = 6 * time.Hour // more than the clocks of the database and the content store can differ
+	sweepMargin = 6 * time.Hour // more than the clocks of the database and the blob store can differ
 )
 
 // sweep calls Sweep from time to time.

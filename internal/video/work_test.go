@@ -462,7 +462,7 @@ func TestAtOnce(t *testing.T) {
 	})
 }
 
-// shelf is a content store that may have no room.
+// shelf is a blob store that may have no room.
 type shelf struct {
 	video.Contents
 	full bool

@@ -216,7 +216,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	return lived
 }
 
-// contents is the content store of a mortal.
+// contents is the blob store of a killableStore.
 type contents struct{ *killableStore }
 
 func (c contents) Open(ctx context.Context, key string, offset, length int64) (io.ReadCloser, blob.Info, error) {

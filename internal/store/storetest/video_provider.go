@@ -153,7 +153,7 @@ func refusal(status int, kind fault.Kind) *fault.Error {
 	return e
 }
 
-// files is a content store.
+// files is a blob store.
 type files struct {
 	mu  sync.Mutex
 	all map[string]string
