@@ -1,5 +1,5 @@
-// Package image reports what a file that should be an image is, how large it is, and what was asked for in other words, so that no style and no
-// dialect looks into files itself. It must not decode a point of an image, and must read no more of a file than its marks.
+// Package imagefile recognizes image files: their media type and size, and the sizes and aspect ratios that a request names in other words,
+// so that no style and no dialect looks into files itself. It must not decode pixels, and must read no more of a file than its markers.
 package imagefile
 
 import (

@@ -1,4 +1,4 @@
-// Package rank is what dialects have in common that sort documents by how well they answer a query: reading and checking what comes back.
+// Package rerank holds what dialects that rerank have in common: it reads ranked documents and checks them.
 // It must not know where a wire has its usage, nor which model is asked.
 package rerank
 
