@@ -2,6 +2,8 @@ package usage_test
 
 import (
 	"math"
+	"slices"
+	"strconv"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -35,21 +37,63 @@ func TestHoldsCoverCharges(t *testing.T) {
 		kinds := rapid.SampledFrom([]catalog.Modality{0, catalog.Text, catalog.Audio, catalog.Image, catalog.Video | catalog.File, catalog.AllModalities})
 		ep := &catalog.Endpoint{ContextLength: some("context"), MaxCompletion: some("max completion"), Output: kinds.Draw(t, "output"), Params: catalog.AllParams}
 		ask := usage.Ask{Prompt: some("prompt"), Open: rapid.Bool().Draw(t, "open"), Answers: rapid.SampledFrom([]int64{0, 1, 3, math.MaxInt32}).Draw(t, "n"),
-			MaxTokens: rapid.SampledFrom([]int64{0, 1, 16, 100_000, math.MaxInt64}).Draw(t, "max tokens"), Calls: usage.Calls{some("searches"), some("fetches"), 0, some("containers")}, In: kinds.Draw(t, "in"), Out: kinds.Draw(t, "out"),
+			MaxTokens: rapid.SampledFrom([]int64{0, 1, 16, 100_000, math.MaxInt64}).Draw(t, "max tokens"), In: kinds.Draw(t, "in"), Out: kinds.Draw(t, "out"),
 			LongCache: rapid.Bool().Draw(t, "long cache")}
+		for i := range ask.Calls {
+			ask.Calls[i] = some("calls " + strconv.Itoa(i))
+		}
 		bound := usage.Bound(&ask, ep)
 		tariff := catalog.Tariff{Prices: pricing.Dearest(bound.Prompt.N).Base, Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
 		held, err := usage.Most(&bound, &tariff)
 		if err != nil {
 			return // nothing is done that cannot be held for
 		}
-		u := drawUsage(t)
+		u, most := drawUsage(t), bound.Counts()
+		for i, n := range u.Counts() {
+			if rapid.IntRange(0, 3).Draw(t, "all of "+strconv.Itoa(i)) > 0 { // where a hold that is too low shows
+				*n = *most[i]
+			}
+		}
 		u.Cut(&bound, &bound)
 		charged := catalog.Tariff{Prices: pricing.For(u.Prompt.N), Minute: price(3), Characters: price(5), Megapixel: price(7), Second: price(11)}
 		if _, cost, err := usage.TaskCost(u, &charged); err != nil || cost > held {
 			t.Fatalf("%s is charged and %s is held, %v: %+v", cost, held, err, u)
 		}
 	})
+}
+
+// A call that consumes as much as it can of one kind, where that kind is dear and all else is cheap, is charged no more than is held.
+func TestHoldsCoverEachKind(t *testing.T) {
+	t.Parallel()
+	ask := usage.Ask{Prompt: 100, LongCache: true, In: catalog.AllModalities, Out: catalog.AllModalities}
+	for i := range ask.Calls {
+		ask.Calls[i] = 3
+	}
+	bound := usage.Bound(&ask, &catalog.Endpoint{ContextLength: 10_000, MaxCompletion: 1000, Output: catalog.AllModalities, Params: catalog.AllParams})
+	for _, k := range catalog.PriceKinds() {
+		var tariff catalog.Tariff
+		for _, name := range catalog.PriceNames() {
+			*tariff.Field(name) = price(1)
+		}
+		*k.Of(&tariff.Prices) = price(1_000_000_000)
+		held, err := usage.Most(&bound, &tariff)
+		if err != nil {
+			t.Fatal(err)
+		}
+		charges := false
+		for i, most := range bound.Counts() {
+			u := usage.Usage{Prompt: bound.Prompt, Completion: bound.Completion}
+			*u.Counts()[i] = *most
+			lines, cost, err := usage.TaskCost(u, &tariff)
+			if err != nil || cost > held {
+				t.Errorf("%s: %s is charged and %s is held, %v: %+v", k.Name, cost, held, err, u)
+			}
+			charges = charges || slices.ContainsFunc(lines, func(l usage.Line) bool { return l.Price == 1_000_000_000 })
+		}
+		if !charges {
+			t.Errorf("nothing that a call can consume is charged at the price %s", k.Name)
+		}
+	}
 }
 
 func TestBound(t *testing.T) {

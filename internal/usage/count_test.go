@@ -2,6 +2,7 @@ package usage_test
 
 import (
 	"math"
+	"strconv"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -100,16 +101,16 @@ func TestCompletedIsFitToBill(t *testing.T) {
 	})
 }
 
+// drawUsage draws every count, so that a new one is tested too.
 func drawUsage(t *rapid.T) usage.Usage {
 	c := func(name string) usage.Count {
 		return usage.Count{N: rapid.OneOf(rapid.Int64(), rapid.Int64Range(-3, 5000)).Draw(t, name), Reported: rapid.Bool().Draw(t, name+" reported")}
 	}
-	return usage.Usage{
-		Prompt: c("prompt"), CacheRead: c("read"), CacheWrite: c("write"), CacheWrite1h: c("write1h"), PromptAudio: c("audio"), PromptImage: c("image"),
-		PromptVideo: c("video"), Completion: c("completion"), Reasoning: c("reasoning"), OutputAudio: c("out audio"), OutputImage: c("out image"),
-		Accepted: c("accepted"), Rejected: c("rejected"), WebSearches: c("searches"), Images: c("images"), Requests: c("requests"),
-		Millis: c("millis"), Characters: c("characters"), Kilopixels: c("kilopixels"), Seconds: c("seconds"),
+	var u usage.Usage
+	for i, to := range u.Counts() {
+		*to = c("count " + strconv.Itoa(i))
 	}
+	return u
 }
 
 // No sum of what a provider tells wraps, and no number below zero takes anything away.
