@@ -199,12 +199,11 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	}
 	o.EndArray()
 	o.Name("per_request").Object()
-	o.priceIfSet("image_output_rub", p.Base.ImageOutputEach)
-	o.priceIfSet("web_search_rub", p.Base.WebSearch)
-	o.priceIfSet("web_fetch_rub", p.Base.WebFetch)
-	o.priceIfSet("file_search_rub", p.Base.FileSearch)
-	o.priceIfSet("code_execution_rub", p.Base.CodeExecution)
-	o.priceIfSet("mcp_rub", p.Base.MCP)
+	for _, k := range catalog.PriceKinds() {
+		if !k.Tokens && k.Listed != "" {
+			o.priceIfSet(k.Listed+"_rub", *k.Of(&p.Base))
+		}
+	}
 	o.priceIfSet("request_rub", p.Base.Request)
 	o.EndObject()
 	o.Name("video").Object()
