@@ -1,8 +1,10 @@
 package config
 
 import (
+	"os"
 	"reflect"
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -41,6 +43,25 @@ func TestNeedRestart(t *testing.T) {
 	b.Video.Retention, b.Fetch.AllowCallbacks, b.Responses.Retention = a.Video.Retention+1, []string{"10.0.0.0/8"}, a.Responses.Retention+1
 	if got := NeedRestart(&a, &b); len(got) != 3 {
 		t.Errorf("%v", got)
+	}
+}
+
+// The manual lists the settings that a running node applies, in the order of the configuration.
+func TestReloadIsDescribed(t *testing.T) {
+	t.Parallel()
+	manual, err := os.ReadFile("../../docs/configuration.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var live []string
+	settings(reflect.TypeFor[Config](), func(s option) {
+		if s.reload == "live" {
+			live = append(live, "`"+s.key+"`")
+		}
+	})
+	last := len(live) - 1
+	if want := "A running node applies changes of " + strings.Join(live[:last], ", ") + " and " + live[last] + "."; !strings.Contains(string(manual), want) {
+		t.Errorf("docs/configuration.md lacks: %s", want)
 	}
 }
 
