@@ -69,7 +69,7 @@ func (p *Pricing) Free() bool {
 }
 
 func (p Prices) zero() bool {
-	for _, f := range p.fields() {
+	for _, f := range p.All() {
 		if f.Nano != 0 {
 			return false
 		}
@@ -100,7 +100,7 @@ func (p *Pricing) Dearest(promptTokens int64) *Pricing {
 		if promptTokens <= t.Above {
 			continue
 		}
-		to, from := most.Base.fields(), t.Prices.fields()
+		to, from := most.Base.All(), t.Prices.All()
 		for i := range to {
 			if from[i].Set && (!to[i].Set || from[i].Nano > to[i].Nano) {
 				*to[i] = *from[i]
@@ -111,7 +111,7 @@ func (p *Pricing) Dearest(promptTokens int64) *Pricing {
 }
 
 func (p Prices) overriddenBy(o Prices) Prices {
-	to, from := p.fields(), o.fields()
+	to, from := p.All(), o.All()
 	for i := range to {
 		if from[i].Set {
 			*to[i] = *from[i]

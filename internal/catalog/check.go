@@ -270,7 +270,7 @@ func (b *builder) checkRules(where string, m *Model, rules []VideoRule) {
 }
 
 func (p Prices) negative() bool {
-	for _, f := range p.fields() {
+	for _, f := range p.All() {
 		if f.Nano < 0 {
 			return true
 		}

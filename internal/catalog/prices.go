@@ -31,57 +31,54 @@ type PriceKind struct {
 	Listed string // in the public lists: "cache_write_1h_per_1k"; "" where it has a place of its own
 	Tokens bool   // per 1000 tokens; else per one
 	Else   string // Name of the price that its tokens fall to; "" for a whole, and for what is not tokens
-	Of     func(*Prices) *money.Price
 }
 
-// priceKinds has a row for each field of Prices, in an order in which what others fall to comes first.
+// priceKinds has a row for each price of Prices.All, in that order: what others fall to comes first.
 var priceKinds = [...]PriceKind{
-	{"prompt", "prompt_per_1k", true, "", func(p *Prices) *money.Price { return &p.Prompt }},
-	{"completion", "completion_per_1k", true, "", func(p *Prices) *money.Price { return &p.Completion }},
-	{"cache_read", "cache_read_per_1k", true, "prompt", func(p *Prices) *money.Price { return &p.CacheRead }},
-	{"cache_write", "cache_write_per_1k", true, "prompt", func(p *Prices) *money.Price { return &p.CacheWrite }},
-	{"cache_write_1h", "cache_write_1h_per_1k", true, "cache_write", func(p *Prices) *money.Price { return &p.CacheWrite1h }},
-	{"reasoning", "reasoning_per_1k", true, "completion", func(p *Prices) *money.Price { return &p.Reasoning }},
-	{"audio", "audio_per_1k", true, "prompt", func(p *Prices) *money.Price { return &p.Audio }},
-	{"audio_output", "audio_output_per_1k", true, "completion", func(p *Prices) *money.Price { return &p.AudioOutput }},
-	{"image", "image_per_1k", true, "prompt", func(p *Prices) *money.Price { return &p.Image }},
-	{"image_output", "image_output_tokens_per_1k", true, "completion", func(p *Prices) *money.Price { return &p.ImageOutput }},
-	{"request", "", false, "", func(p *Prices) *money.Price { return &p.Request }},
-	{"image_output_each", "image_output", false, "", func(p *Prices) *money.Price { return &p.ImageOutputEach }},
-	{"web_search", "web_search", false, "", func(p *Prices) *money.Price { return &p.WebSearch }},
-	{"web_fetch", "web_fetch", false, "", func(p *Prices) *money.Price { return &p.WebFetch }},
-	{"file_search", "file_search", false, "", func(p *Prices) *money.Price { return &p.FileSearch }},
-	{"code_execution", "code_execution", false, "", func(p *Prices) *money.Price { return &p.CodeExecution }},
-	{"mcp", "mcp", false, "", func(p *Prices) *money.Price { return &p.MCP }},
+	{"prompt", "prompt_per_1k", true, ""},
+	{"completion", "completion_per_1k", true, ""},
+	{"cache_read", "cache_read_per_1k", true, "prompt"},
+	{"cache_write", "cache_write_per_1k", true, "prompt"},
+	{"cache_write_1h", "cache_write_1h_per_1k", true, "cache_write"},
+	{"reasoning", "reasoning_per_1k", true, "completion"},
+	{"audio", "audio_per_1k", true, "prompt"},
+	{"audio_output", "audio_output_per_1k", true, "completion"},
+	{"image", "image_per_1k", true, "prompt"},
+	{"image_output", "image_output_tokens_per_1k", true, "completion"},
+	{"request", "", false, ""},
+	{"image_output_each", "image_output", false, ""},
+	{"web_search", "web_search", false, ""},
+	{"web_fetch", "web_fetch", false, ""},
+	{"file_search", "file_search", false, ""},
+	{"code_execution", "code_execution", false, ""},
+	{"mcp", "mcp", false, ""},
+}
+
+// All are the prices of p, in the order of PriceKinds.
+func (p *Prices) All() [len(priceKinds)]*money.Price {
+	return [...]*money.Price{&p.Prompt, &p.Completion, &p.CacheRead, &p.CacheWrite, &p.CacheWrite1h, &p.Reasoning, &p.Audio, &p.AudioOutput,
+		&p.Image, &p.ImageOutput, &p.Request, &p.ImageOutputEach, &p.WebSearch, &p.WebFetch, &p.FileSearch, &p.CodeExecution, &p.MCP}
 }
 
 // PriceKinds lists the prices that an endpoint can have. The caller must not change it.
 func PriceKinds() []PriceKind { return priceKinds[:] }
 
-// PriceKindOf is the kind of that name, nil when there is none.
-func PriceKindOf(name string) *PriceKind {
+// PriceKindOf is the place in PriceKinds of the kind of that name, -1 when there is none.
+func PriceKindOf(name string) int {
 	for i := range priceKinds {
 		if priceKinds[i].Name == name {
-			return &priceKinds[i]
+			return i
 		}
 	}
-	return nil
+	return -1
 }
 
 // Field is the price of that name, nil when there is none.
 func (p *Prices) Field(name string) *money.Price {
-	if k := PriceKindOf(name); k != nil {
-		return k.Of(p)
+	if i := PriceKindOf(name); i >= 0 {
+		return p.All()[i]
 	}
 	return nil
-}
-
-// Charged is what is charged for one of the kind at p: its own price, or the price that its tokens fall to.
-func (k *PriceKind) Charged(p *Prices) money.Price {
-	for k.Else != "" && !k.Of(p).Set {
-		k = PriceKindOf(k.Else)
-	}
-	return *k.Of(p)
 }
 
 // PriceNames are the names of PriceKinds.
@@ -95,14 +92,6 @@ func PriceNames() []string {
 
 // PerTokens reports whether the price of that name is for 1000 tokens.
 func PerTokens(name string) bool {
-	k := PriceKindOf(name)
-	return k != nil && k.Tokens
-}
-
-// fields are the prices in the order of PriceKinds.
-func (p *Prices) fields() (all [len(priceKinds)]*money.Price) {
-	for i := range priceKinds {
-		all[i] = priceKinds[i].Of(p)
-	}
-	return all
+	i := PriceKindOf(name)
+	return i >= 0 && priceKinds[i].Tokens
 }

@@ -106,7 +106,7 @@ func (b *digest) pricing(p *Pricing) {
 }
 
 func (b *digest) prices(p *Prices) {
-	for _, f := range p.fields() {
+	for _, f := range p.All() {
 		b.price(*f)
 	}
 }

@@ -199,9 +199,10 @@ func appendPricing(o *object, p *catalog.Pricing) {
 	}
 	o.EndArray()
 	o.Name("per_request").Object()
-	for _, k := range catalog.PriceKinds() {
+	prices := p.Base.All()
+	for i, k := range catalog.PriceKinds() {
 		if !k.Tokens && k.Listed != "" {
-			o.priceIfSet(k.Listed+"_rub", *k.Of(&p.Base))
+			o.priceIfSet(k.Listed+"_rub", *prices[i])
 		}
 	}
 	o.priceIfSet("request_rub", p.Base.Request)
@@ -235,9 +236,10 @@ func appendPricing(o *object, p *catalog.Pricing) {
 
 // appendPrices writes the prices that are set: a threshold inherits the others from the base.
 func appendPrices(o *object, p *catalog.Prices) {
-	for _, k := range catalog.PriceKinds() {
+	prices := p.All()
+	for i, k := range catalog.PriceKinds() {
 		if k.Listed != "" {
-			o.priceIfSet(k.Listed, *k.Of(p))
+			o.priceIfSet(k.Listed, *prices[i])
 		}
 	}
 }

@@ -43,15 +43,15 @@ func Bound(a *Ask, ep *catalog.Endpoint) Usage {
 	u := Usage{Prompt: Of(prompt), Requests: Of(1), WebSearches: Of(unaskedFinds)}
 	for i, calls := range a.Calls {
 		if calls > 0 {
-			*kinds[hosted[i].kind].count(&u) = Of(max(calls, unaskedFinds))
+			*u.of(hosted[i].kind) = Of(max(calls, unaskedFinds))
 		}
 	}
 	answer := a.each(ep)
 	u.Completion = Of(min(answer, mostPlausible/n) * n)
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
 		for _, k := range partsOf[whole] {
-			if kinds[k].when(a, ep) {
-				*kinds[k].count(&u) = *kinds[whole].count(&u)
+			if k.possible(a, ep) {
+				*u.of(k) = *u.of(whole)
 			}
 		}
 	}
@@ -103,12 +103,13 @@ func plus(a, b int64) int64 {
 func Most(u *Usage, t *catalog.Tariff) (money.Nano, error) {
 	var sum money.Sum
 	var room [maxLines]sold
+	counts, prices := u.Counts(), t.Prices.All()
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
 		parts := room[:0]
 		for _, k := range partsOf[whole] {
-			parts = append(parts, sold{kinds[k].count(u).N, kinds[k].charged(&t.Prices)})
+			parts = append(parts, sold{counts[kinds[k].at].N, k.charged(&prices)})
 		}
-		spread(&sum, kinds[whole].count(u).N, *kinds[whole].at(t), parts)
+		spread(&sum, counts[kinds[whole].at].N, *prices[kinds[whole].falls[0]], parts)
 	}
 	rest := *u
 	rest.Prompt, rest.Completion = Count{}, Count{}

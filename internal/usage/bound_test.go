@@ -75,7 +75,7 @@ func TestHoldsCoverEachKind(t *testing.T) {
 		for _, name := range catalog.PriceNames() {
 			*tariff.Field(name) = price(1)
 		}
-		*k.Of(&tariff.Prices) = price(1_000_000_000)
+		*tariff.Field(k.Name) = price(1_000_000_000)
 		held, err := usage.Most(&bound, &tariff)
 		if err != nil {
 			t.Fatal(err)

@@ -26,13 +26,14 @@ func Cost(u Usage, p catalog.Prices) ([]Line, money.Nano, error) {
 // quantities add up to exactly that, whatever was reported. A part without a price of its own stays a line, at the price
 // of what it is a part of: the bill still reports how much of the prompt came from the cache.
 func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
-	dst = appendWhole(dst, u, p, KindPrompt)
-	dst = appendWhole(dst, u, p, KindCompletion)
+	counts, prices := u.Counts(), p.All()
+	dst = appendWhole(dst, &counts, &prices, KindPrompt)
+	dst = appendWhole(dst, &counts, &prices, KindCompletion)
 	if p.Request.Set {
 		dst = append(dst, Line{Kind: KindRequest, Quantity: max(u.Requests.N, 1), Price: p.Request.Nano, Dollars: p.Request.Dollars})
 	}
 	for _, k := range counted {
-		if price, n := kinds[k].own(p), kinds[k].count(u).N; price.Set && n > 0 {
+		if price, n := prices[kinds[k].falls[0]], counts[kinds[k].at].N; price.Set && n > 0 {
 			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}
@@ -40,13 +41,13 @@ func AppendLines(dst []Line, u *Usage, p *catalog.Prices) []Line {
 }
 
 // appendWhole appends the lines of the prompt or of the answer, and of its parts.
-func appendWhole(dst []Line, u *Usage, p *catalog.Prices, whole Kind) []Line {
-	w := part{left: kinds[whole].count(u).N, price: *kinds[whole].own(p)}
+func appendWhole(dst []Line, counts *allCounts, prices *allPrices, whole Kind) []Line {
+	w := part{left: counts[kinds[whole].at].N, price: *prices[kinds[whole].falls[0]]}
 	at := len(dst)
 	dst = w.reserve(dst, whole)
 	for _, k := range partsOf[whole] {
-		if n := *kinds[k].count(u); n.N > 0 {
-			dst = w.take(dst, k, n, kinds[k].charged(p))
+		if n := *counts[kinds[k].at]; n.N > 0 {
+			dst = w.take(dst, k, n, k.charged(prices))
 		}
 	}
 	return w.settle(dst, at)
@@ -67,14 +68,14 @@ type Calls [catalog.HostedTools]int64
 // Set makes the counts of u those of so many calls.
 func (c *Calls) Set(u *Usage) {
 	for i := range hosted {
-		*kinds[hosted[i].kind].count(u) = Of(c[i])
+		*u.of(hosted[i].kind) = Of(c[i])
 	}
 }
 
 // Hosted are the counts of tools that the provider runs.
 func (u *Usage) Hosted() (c Calls) {
 	for i := range hosted {
-		c[i] = kinds[hosted[i].kind].count(u).N
+		c[i] = u.of(hosted[i].kind).N
 	}
 	return c
 }
@@ -83,7 +84,7 @@ func (u *Usage) Hosted() (c Calls) {
 // reports fewer.
 func (c *Calls) Fill(u *Usage, final bool) {
 	for i := range hosted {
-		if count := kinds[hosted[i].kind].count(u); !final || !count.Valid() {
+		if count := u.of(hosted[i].kind); !final || !count.Valid() {
 			*count = atLeast(*count, c[i])
 		}
 	}
@@ -93,7 +94,7 @@ func (c *Calls) Fill(u *Usage, final bool) {
 func (u *Usage) Only(paid catalog.Paid) {
 	for i := range hosted {
 		if h := &hosted[i]; h.kind != KindWebSearch && paid&h.paid == 0 { // some models search unasked
-			*kinds[h.kind].count(u) = Count{}
+			*u.of(h.kind) = Count{}
 		}
 	}
 }
@@ -113,7 +114,7 @@ func TaskCost(u Usage, t *catalog.Tariff) ([]Line, money.Nano, error) {
 func appendTariff(dst []Line, u *Usage, t *catalog.Tariff) []Line {
 	dst = AppendLines(dst, u, &t.Prices)
 	for _, k := range metered {
-		if price, n := kinds[k].at(t), kinds[k].count(u).N; price.Set && n > 0 {
+		if price, n := k.own(t), u.of(k).N; price.Set && n > 0 {
 			dst = append(dst, Line{Kind: k, Quantity: n, Price: price.Nano, Dollars: price.Dollars})
 		}
 	}

@@ -58,9 +58,9 @@ func (u *Usage) fitParts() {
 	left := u.Prompt.N
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
 		for _, k := range partsOf[whole] {
-			c := kinds[k].count(u)
+			c := u.of(k)
 			if !kinds[k].cached {
-				fit(c, kinds[whole].count(u).N)
+				fit(c, u.of(whole).N)
 				continue
 			}
 			fit(c, left)
@@ -76,7 +76,7 @@ func (u *Usage) fitParts() {
 func (u *Usage) Written() (sum Count) {
 	for _, k := range partsOf[KindPrompt] {
 		if kinds[k].written {
-			sum = Sum(sum, *kinds[k].count(u))
+			sum = Sum(sum, *u.of(k))
 		}
 	}
 	return sum
@@ -86,7 +86,7 @@ func (u *Usage) Written() (sum Count) {
 func (u *Usage) AnyPart() {
 	for _, k := range partsOf[KindPrompt] {
 		if kinds[k].cached {
-			*kinds[k].count(u) = u.Prompt
+			*u.of(k) = u.Prompt
 		}
 	}
 	u.Reasoning = u.Completion

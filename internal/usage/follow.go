@@ -17,7 +17,7 @@ func Follow(u *Usage, lines []Line) string {
 		if l.Kind == KindMinute { // in records of old
 			continue
 		}
-		price := l.Kind.price(&t)
+		price := l.Kind.own(&t)
 		if price == nil {
 			return fmt.Sprintf("line %d is of kind %d, which does not exist", i+1, l.Kind)
 		}
@@ -46,20 +46,12 @@ func Follow(u *Usage, lines []Line) string {
 	return ""
 }
 
-// price is where a tariff has the price of lines of the kind, nil when there is no such kind.
-func (k Kind) price(t *catalog.Tariff) *money.Price {
-	if int(k) >= len(kinds) || kinds[k].count == nil {
-		return nil
-	}
-	return kinds[k].at(t)
-}
-
 // unkept is the count that lines of the kind are made of, where records did not always keep it, and else nil.
 func (u *Usage) unkept(k Kind) *Count {
 	if !kinds[k].late {
 		return nil
 	}
-	return kinds[k].count(u)
+	return u.of(k)
 }
 
 // PriceOf is the ruble price of lines like l at a rate, as it follows from their price in dollars.

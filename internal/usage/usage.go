@@ -3,6 +3,9 @@
 package usage
 
 import (
+	"reflect"
+	"slices"
+
 	"weir/internal/catalog"
 	"weir/internal/money"
 )
@@ -76,11 +79,13 @@ type Usage struct {
 }
 
 // Counts are all counts of u in the order in which records keep them, so new ones come at the end.
-func (u *Usage) Counts() [24]*Count {
+func (u *Usage) Counts() allCounts {
 	return [...]*Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
 		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images,
 		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds, &u.WebFetches, &u.FileSearches, &u.Containers, &u.MCPCalls}
 }
+
+type allCounts = [24]*Count
 
 // Kind names one line of a cost.
 type Kind uint8
@@ -124,90 +129,113 @@ type kind struct {
 	late       bool // records have not always kept the count
 
 	listed string // catalog.PriceKind.Name, "" when the price is one of a tariff only
-	count  func(*Usage) *Count
-	when   func(*Ask, *catalog.Endpoint) bool   // of parts: whether a call can consume some
-	tariff func(*catalog.Tariff) *money.Price   // where listed is ""
-	falls  []func(*catalog.Prices) *money.Price // made of listed: the price of its own, and those that the tokens fall to, without the whole's
+	count  string // the field of Usage; "" for what is in records of old only
+
+	// Parts can be consumed only by requests with these, as far as they are set.
+	in, out   catalog.Modality // some of these kinds of content
+	longCache bool             // a mark for the one-hour cache
+
+	// Made of the above. They are places and no functions: what is passed to a function value is allocated.
+	at    int   // the count's place in Usage.Counts
+	falls []int // places in catalog.Prices.All: the price of its own, and those that the tokens fall to, without the whole's
 }
 
 const tokens = "1k_tokens"
 
-func always(*Ask, *catalog.Endpoint) bool { return true }
-
 // kinds is the one table of what can be charged for.
 var kinds = complete([...]kind{
-	KindPrompt:     {name: "prompt", unit: tokens, prompt: true, listed: "prompt", count: func(u *Usage) *Count { return &u.Prompt }},
-	KindCacheRead:  {name: "cache_read", unit: tokens, prompt: true, part: KindPrompt, cached: true, listed: "cache_read", count: func(u *Usage) *Count { return &u.CacheRead }, when: always},
-	KindCacheWrite: {name: "cache_write", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write", count: func(u *Usage) *Count { return &u.CacheWrite }, when: always},
-	KindCacheWrite1h: {name: "cache_write_1h", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write_1h", count: func(u *Usage) *Count { return &u.CacheWrite1h },
-		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.LongCache }},
-	KindPromptAudio: {name: "prompt_audio", unit: tokens, prompt: true, part: KindPrompt, listed: "audio", count: func(u *Usage) *Count { return &u.PromptAudio },
-		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.In&(catalog.Audio|catalog.Video) != 0 }},
-	KindPromptImage: {name: "prompt_image", unit: tokens, prompt: true, part: KindPrompt, listed: "image", count: func(u *Usage) *Count { return &u.PromptImage },
-		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.In&^catalog.Text != 0 }},
+	KindPrompt:       {name: "prompt", unit: tokens, prompt: true, listed: "prompt", count: "Prompt"},
+	KindCacheRead:    {name: "cache_read", unit: tokens, prompt: true, part: KindPrompt, cached: true, listed: "cache_read", count: "CacheRead"},
+	KindCacheWrite:   {name: "cache_write", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write", count: "CacheWrite"},
+	KindCacheWrite1h: {name: "cache_write_1h", unit: tokens, prompt: true, part: KindPrompt, cached: true, written: true, listed: "cache_write_1h", count: "CacheWrite1h", longCache: true},
+	KindPromptAudio:  {name: "prompt_audio", unit: tokens, prompt: true, part: KindPrompt, listed: "audio", count: "PromptAudio", in: catalog.Audio | catalog.Video},
+	KindPromptImage:  {name: "prompt_image", unit: tokens, prompt: true, part: KindPrompt, listed: "image", count: "PromptImage", in: ^catalog.Text},
 
-	KindCompletion: {name: "completion", unit: tokens, listed: "completion", count: func(u *Usage) *Count { return &u.Completion }},
-	KindReasoning:  {name: "reasoning", unit: tokens, part: KindCompletion, listed: "reasoning", count: func(u *Usage) *Count { return &u.Reasoning }, when: always},
-	KindOutputAudio: {name: "output_audio", unit: tokens, part: KindCompletion, listed: "audio_output", count: func(u *Usage) *Count { return &u.OutputAudio },
-		when: func(a *Ask, _ *catalog.Endpoint) bool { return a.Out&catalog.Audio != 0 }},
-	KindOutputImage: {name: "output_image", unit: tokens, part: KindCompletion, listed: "image_output", count: func(u *Usage) *Count { return &u.OutputImage },
-		when: func(a *Ask, ep *catalog.Endpoint) bool { return (a.Out|ep.Output)&catalog.Image != 0 }}, // some models draw without being asked
+	KindCompletion:  {name: "completion", unit: tokens, listed: "completion", count: "Completion"},
+	KindReasoning:   {name: "reasoning", unit: tokens, part: KindCompletion, listed: "reasoning", count: "Reasoning"},
+	KindOutputAudio: {name: "output_audio", unit: tokens, part: KindCompletion, listed: "audio_output", count: "OutputAudio", out: catalog.Audio},
+	KindOutputImage: {name: "output_image", unit: tokens, part: KindCompletion, listed: "image_output", count: "OutputImage", out: catalog.Image}, // some models draw without being asked
 
-	KindRequest:       {name: "request", unit: "request", each: true, late: true, listed: "request", count: func(u *Usage) *Count { return &u.Requests }},
-	KindWebSearch:     {name: "web_search", unit: "search", each: true, listed: "web_search", count: func(u *Usage) *Count { return &u.WebSearches }},
-	KindImage:         {name: "image", unit: "image", each: true, listed: "image_output_each", count: func(u *Usage) *Count { return &u.Images }},
-	KindWebFetch:      {name: "web_fetch", unit: "call", each: true, listed: "web_fetch", count: func(u *Usage) *Count { return &u.WebFetches }},
-	KindFileSearch:    {name: "file_search", unit: "call", each: true, listed: "file_search", count: func(u *Usage) *Count { return &u.FileSearches }},
-	KindCodeExecution: {name: "code_execution", unit: "container", each: true, listed: "code_execution", count: func(u *Usage) *Count { return &u.Containers }},
-	KindMCP:           {name: "mcp", unit: "call", each: true, listed: "mcp", count: func(u *Usage) *Count { return &u.MCPCalls }},
+	KindRequest:       {name: "request", unit: "request", each: true, late: true, listed: "request", count: "Requests"},
+	KindWebSearch:     {name: "web_search", unit: "search", each: true, listed: "web_search", count: "WebSearches"},
+	KindImage:         {name: "image", unit: "image", each: true, listed: "image_output_each", count: "Images"},
+	KindWebFetch:      {name: "web_fetch", unit: "call", each: true, listed: "web_fetch", count: "WebFetches"},
+	KindFileSearch:    {name: "file_search", unit: "call", each: true, listed: "file_search", count: "FileSearches"},
+	KindCodeExecution: {name: "code_execution", unit: "container", each: true, listed: "code_execution", count: "Containers"},
+	KindMCP:           {name: "mcp", unit: "call", each: true, listed: "mcp", count: "MCPCalls"},
 
-	KindMinute: {name: "audio_minutes", unit: "minute", prompt: true},
-	KindAudio: {name: "audio_milliseconds", unit: "minute", prompt: true, late: true, count: func(u *Usage) *Count { return &u.Millis },
-		tariff: func(t *catalog.Tariff) *money.Price { return &t.Minute }},
-	KindCharacters: {name: "characters", unit: "1k_characters", prompt: true, late: true, count: func(u *Usage) *Count { return &u.Characters },
-		tariff: func(t *catalog.Tariff) *money.Price { return &t.Characters }},
-	KindMegapixel: {name: "megapixels", unit: "megapixel", late: true, count: func(u *Usage) *Count { return &u.Kilopixels },
-		tariff: func(t *catalog.Tariff) *money.Price { return &t.Megapixel }},
-	KindVideo: {name: "video_seconds", unit: "second", each: true, late: true, count: func(u *Usage) *Count { return &u.Seconds },
-		tariff: func(t *catalog.Tariff) *money.Price { return &t.Second }},
+	KindMinute:     {name: "audio_minutes", unit: "minute", prompt: true},
+	KindAudio:      {name: "audio_milliseconds", unit: "minute", prompt: true, late: true, count: "Millis"},
+	KindCharacters: {name: "characters", unit: "1k_characters", prompt: true, late: true, count: "Characters"},
+	KindMegapixel:  {name: "megapixels", unit: "megapixel", late: true, count: "Kilopixels"},
+	KindVideo:      {name: "video_seconds", unit: "second", each: true, late: true, count: "Seconds"},
 })
 
 // maxLines is the most lines that a cost can have: one of each kind.
 const maxLines = int(endOfKinds) - 1
 
-// complete finds the prices that the rows name.
+// complete finds the counts and prices that the rows name.
 func complete(rows [maxLines + 1]kind) [maxLines + 1]kind {
+	var u Usage
+	counts := u.Counts()
 	for i := range rows {
+		if rows[i].count != "" {
+			field := reflect.ValueOf(&u).Elem().FieldByName(rows[i].count).Addr().Interface().(*Count)
+			rows[i].at = slices.Index(counts[:], field)
+		}
 		for name := rows[i].listed; name != ""; {
-			price := catalog.PriceKindOf(name)
-			if len(rows[i].falls) == 0 || price.Else != "" { // a part that reaches its whole falls to that by being one
-				rows[i].falls = append(rows[i].falls, price.Of)
+			at := catalog.PriceKindOf(name)
+			name = catalog.PriceKinds()[at].Else
+			if len(rows[i].falls) == 0 || name != "" { // a part that reaches its whole falls to that by being one
+				rows[i].falls = append(rows[i].falls, at)
 			}
-			name = price.Else
 		}
 	}
 	return rows
 }
 
-// at is where a tariff has the price of the kind.
-func (k *kind) at(t *catalog.Tariff) *money.Price {
-	if k.tariff != nil {
-		return k.tariff(t)
+// of is the count of the kind.
+func (u *Usage) of(k Kind) *Count { return u.Counts()[kinds[k].at] }
+
+// own is the price of the kind alone, nil when it has none.
+func (k Kind) own(t *catalog.Tariff) *money.Price {
+	switch k {
+	case KindAudio:
+		return &t.Minute
+	case KindCharacters:
+		return &t.Characters
+	case KindMegapixel:
+		return &t.Megapixel
+	case KindVideo:
+		return &t.Second
 	}
-	return k.own(&t.Prices)
+	if int(k) >= len(kinds) || len(kinds[k].falls) == 0 {
+		return nil
+	}
+	return t.Prices.All()[kinds[k].falls[0]]
 }
 
-// own is the price of the kind alone.
-func (k *kind) own(p *catalog.Prices) *money.Price { return k.falls[0](p) }
-
-// charged is the price of a part; not Set where that is the whole's.
-func (k *kind) charged(p *catalog.Prices) money.Price {
-	for _, of := range k.falls {
-		if price := of(p); price.Set {
-			return *price
+// charged is the price of a part among all prices; not Set where that is the whole's.
+func (k Kind) charged(all *allPrices) money.Price {
+	for _, at := range kinds[k].falls {
+		if all[at].Set {
+			return *all[at]
 		}
 	}
 	return money.Price{}
+}
+
+// allPrices is what catalog.Prices.All returns.
+type allPrices = [17]*money.Price
+
+// possible reports whether a call can consume some of a part.
+func (k Kind) possible(a *Ask, ep *catalog.Endpoint) bool {
+	row := &kinds[k]
+	out := a.Out
+	if row.out == catalog.Image {
+		out |= ep.Output // some models draw without being asked
+	}
+	return (row.in == 0 || a.In&row.in != 0) && (row.out == 0 || out&row.out != 0) && (!row.longCache || a.LongCache)
 }
 
 // partsOf has the parts of the prompt and of the answer, counted what has a count and a listed price and is no token, metered the rest.

@@ -35,10 +35,10 @@ func (p prices) putNamed(row int, text string) {
 // wholeOf is the price of the prompt or of the answer that a token price is for a part of.
 func wholeOf(name string) string {
 	for {
-		k := catalog.PriceKindOf(name)
-		if k.Else == "" {
+		whole := catalog.PriceKinds()[catalog.PriceKindOf(name)].Else
+		if whole == "" {
 			return name
 		}
-		name = k.Else
+		name = whole
 	}
 }

@@ -209,7 +209,7 @@ func (q *quote) hidden(quotes []quote, writes bool) string {
 			return "requests have a fee, but no two sources agree on how much"
 		}
 		for _, name := range names {
-			floor := cmp.Or(q.base[catalog.PriceKindOf(name).Else], q.base["prompt"])
+			floor := cmp.Or(q.base[catalog.PriceKinds()[catalog.PriceKindOf(name)].Else], q.base["prompt"])
 			if q.base[name] == "" && dearer(x.base[name], floor) {
 				return strings.ReplaceAll(name, "_", " ") + " costs extra, but no two sources agree on how much"
 			}
