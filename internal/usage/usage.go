@@ -79,7 +79,7 @@ type Usage struct {
 }
 
 // Counts are all counts of u in the order in which records keep them, so new ones come at the end.
-func (u *Usage) Counts() allCounts {
+func (u *Usage) Counts() [24]*Count {
 	return [...]*Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
 		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images,
 		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds, &u.WebFetches, &u.FileSearches, &u.Containers, &u.MCPCalls}
