@@ -131,7 +131,7 @@ const (
 )
 
 // reply works out the answer. The same ask gets the same answer, but for cached tokens, which depend on what came before.
-func (s *Server) reply(a *ask) answer {
+func (s *Host) reply(a *ask) answer {
 	d := a.digest()
 	out := answer{id: uint64(d)}
 	out.usage.prompt, out.usage.promptAudio = a.promptTokens()

@@ -1,8 +1,6 @@
 package sim
 
 import (
-	"encoding/binary"
-	"hash/crc32"
 	"net/http"
 	"strconv"
 	"strings"
@@ -17,7 +15,7 @@ var bedrockWire = &wire{
 		h.Set("X-Amzn-Errortype", bedrockError(f)+":http://internal.amazon.com/coral/com.amazon.bedrock/")
 		h.Set("X-Amzn-Requestid", amazonID(f.message))
 	},
-	admit: func(*Server, *http.Request) *refusal { return nil }, // what is signed is known when the body is
+	admit: func(*Host, *http.Request) *refusal { return nil }, // what is signed is known when the body is
 	inside: func(f *refusal, _ string, _ int) frame {
 		kind := bedrockError(f)
 		return frame{event: exceptionMark + strings.ToLower(kind[:1]) + kind[1:], data: append(appendText([]byte(`{"message":`), f.message), '}')}
@@ -71,61 +69,12 @@ func bedrockError(f *refusal) string {
 	return "InternalServerException"
 }
 
-// amazonID is an id in the form of a UUID.
-func amazonID(of string) string {
-	d := newDigest
-	d.add(of)
-	a := random(d)
-	s := hexOf(a.next()) + hexOf(a.next())
-	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:32]
-}
-
-// exceptionMark begins the name of a frame that is an exception.
-const exceptionMark = "!"
-
-// eventFrame writes a message of the event stream format: two lengths and their checksum, headers, payload, and the checksum of it all.
-func eventFrame(dst []byte, f frame) []byte {
-	headers := eventHeaders(f.event)
-	at := len(dst)
-	dst = binary.BigEndian.AppendUint32(dst, uint32(16+len(headers)+len(f.data)))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(headers)))
-	dst = binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst[at:]))
-	dst = append(append(dst, headers...), f.data...)
-	return binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst[at:]))
-}
-
-func eventHeaders(event string) (dst []byte) {
-	add := func(name, value string) {
-		dst = append(append(dst, byte(len(name))), name...)
-		dst = append(binary.BigEndian.AppendUint16(append(dst, 7), uint16(len(value))), value...) // 7: a string
-	}
-	if name, found := strings.CutPrefix(event, exceptionMark); found {
-		add(":exception-type", name)
-		add(":content-type", "application/json")
-		add(":message-type", "exception")
-		return dst
-	}
-	add(":event-type", event)
-	add(":content-type", "application/json")
-	add(":message-type", "event")
-	return dst
-}
-
-// eventHead begins a message that announces a payload of so many bytes.
-func eventHead(event string, payload int64) []byte {
-	headers := eventHeaders(event)
-	dst := binary.BigEndian.AppendUint32(nil, uint32(min(16+int64(len(headers))+payload, 1<<31)))
-	dst = binary.BigEndian.AppendUint32(dst, uint32(len(headers)))
-	dst = binary.BigEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst))
-	return append(dst, headers...)
-}
-
 // converse serves POST /model/{id}/converse and, as a stream, converse-stream.
-func (s *Server) converse(stream bool) http.HandlerFunc {
+func (s *chatWires) converse(stream bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		s.take(bedrockWire, w, r, func(body []byte) *refusal {
-			if refused := s.signedBy(r, body); refused != nil {
+			if refused := signedBy(s.Host, r, body); refused != nil {
 				return refused
 			}
 			b, refused := bedrockRequest(r.PathValue("id"), body)

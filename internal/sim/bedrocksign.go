@@ -27,7 +27,7 @@ func notSigned(name, message string) *refusal {
 }
 
 // signedBy checks who sent a request: a bearer token, or a signature of version 4 over it all.
-func (s *Server) signedBy(r *http.Request, body []byte) *refusal {
+func signedBy(s *Host, r *http.Request, body []byte) *refusal {
 	authorization := r.Header.Get("Authorization")
 	rest, signed := strings.CutPrefix(authorization, signing+" ")
 	switch {

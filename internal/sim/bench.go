@@ -44,25 +44,6 @@ func peek(b []byte) (p peeked) {
 	return p
 }
 
-// stringEnd is the offset of the quote that ends the string that begins at i, -1 when there is none.
-func stringEnd(b []byte, i int) int {
-	for from := i + 1; ; {
-		n := bytes.IndexByte(b[from:], '"')
-		if n < 0 {
-			return -1
-		}
-		end := from + n
-		slashes := 0
-		for b[end-1-slashes] == '\\' {
-			slashes++
-		}
-		if slashes%2 == 0 {
-			return end
-		}
-		from = end + 1
-	}
-}
-
 func (p *peeked) member(name, rest []byte) {
 	switch string(name) {
 	case "model", "stream", "stream_options":
@@ -118,7 +99,7 @@ func benchUsage(completion int) string {
 }
 
 // bench answers a request to the bench model; false when it is one for the general path, with a fault or a bad setting.
-func (s *Server) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []byte, started time.Time) bool {
+func (s *chatWires) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []byte, started time.Time) bool {
 	k := knobs{after: -1}
 	if !benchKnobs(&k, p, body) {
 		return false
@@ -141,7 +122,7 @@ func (s *Server) bench(w http.ResponseWriter, r *http.Request, p *peeked, body [
 		x.whole(&reply{body: func() []byte { return benchBody }})
 		return true
 	}
-	x.benchStream(p.usage)
+	benchStream(x, p.usage)
 	return true
 }
 
@@ -162,21 +143,18 @@ func benchKnobs(k *knobs, p *peeked, body []byte) bool {
 	return k.fault == "" && k.usage == "" && k.finish == ""
 }
 
-// plain reports whether nothing was set.
-func (k *knobs) plain() bool { return *k == knobs{name: k.name, base: k.base, after: -1} }
-
 const (
 	stampStart  = "@T"
 	stampDigits = 19
 )
 
 // benchStream sends frames that were written before, each with one write.
-func (x *exchange) benchStream(usage bool) {
+func benchStream(x *exchange, usage bool) {
 	frames := benchTokens
 	if x.k.frames > 0 {
 		frames = x.k.frames
 	}
-	frame, at := x.benchFrame()
+	frame, at := benchFrameFor(x)
 	x.openStream()
 	if !x.put(benchFirst) {
 		return
@@ -204,8 +182,8 @@ func (x *exchange) benchStream(usage bool) {
 	x.put(append(x.buf, benchDone...))
 }
 
-// benchFrame is the frame to send and where its time stamp stands, 0 without one.
-func (x *exchange) benchFrame() (frame []byte, at int) {
+// benchFrameFor is the frame to send and where its time stamp stands, 0 without one.
+func benchFrameFor(x *exchange) (frame []byte, at int) {
 	if x.k.chunk <= 1 && !x.k.stamp {
 		return benchFrame, 0
 	}

@@ -1,29 +1,22 @@
 package sim
 
 import (
-	"errors"
 	"strconv"
 	"strings"
 )
 
-// refusal is a request that a provider would not take, in its words.
-type refusal struct {
-	status  int
-	kind    string // "type" of the error
-	code    string // "" null
-	param   string // "" null
-	message string
-}
-
 // chatRequest reads a body of POST /v1/chat/completions as strictly as a provider does.
 func chatRequest(body []byte) (*ask, *refusal) { return chatRequestFor(body, nil) }
+
+// chatReader reads a request of the chat wire.
+type chatReader struct{ checker }
 
 func chatRequestFor(body []byte, address func(string) (string, bool)) (*ask, *refusal) {
 	root, err := parse(body)
 	if err != nil {
 		return nil, unreadable(&openAIPhrases, err)
 	}
-	c := newChecker(&openAIPhrases)
+	c := chatReader{newChecker(&openAIPhrases)}
 	c.address = address
 	if !root.is(object) {
 		c.refuse("", "", "The body must be a JSON object.")
@@ -37,215 +30,66 @@ func chatRequestFor(body []byte, address func(string) (string, bool)) (*ask, *re
 	return c.ask, nil
 }
 
-func unreadable(say *phrases, err error) *refusal {
-	r := &refusal{status: 400, kind: "invalid_request_error", message: say.readable(err)}
-	var twice duplicateError
-	if errors.As(err, &twice) {
-		r.code, r.param = "duplicate_member", string(twice)
-	}
-	return r
-}
-
-// checker reads the members of a request and keeps the first complaint.
-type checker struct {
-	phrases *phrases
-	root    *node
-	ask     *ask
-	fault   *refusal
-	status  int                               // of what is refused; 0: 400
-	address func(model string) (string, bool) // the name inside a model's address; nil: models have names
-}
-
-func newChecker(say *phrases) checker {
-	return checker{phrases: say, ask: &ask{knobs: knobs{after: -1}, n: 1, parallel: true, choice: toolChoice{mode: "auto"}}}
-}
-
-func (c *checker) refuse(param, code, message string) {
-	if c.fault == nil {
-		c.fault = &refusal{status: max(c.status, 400), kind: "invalid_request_error", code: code, param: param, message: message}
-	}
-}
-
-func (c *checker) wrongType(param string, v *node, want string) {
-	c.refuse(param, "invalid_type", c.phrases.wrongType(param, kindNames[v.kind], want))
-}
-
-func (c *checker) wrongValue(param, want string) {
-	c.refuse(param, "invalid_value", c.phrases.wrongValue(param, want))
-}
-
-func (c *checker) unknown(param string) {
-	c.refuse(param, "unknown_parameter", c.phrases.unknown(param))
-}
-
-// field checks the value of a member for a reader of type R. A nil field takes anything.
-type field[R any] func(reader R, v *node, param string)
-
-// members checks an object: all required names are there, no unknown ones, and each value that is not null by its field.
-func members[R any](c *checker, reader R, v *node, param string, fields map[string]field[R], required ...string) bool {
-	if !c.typed(v, object, param) {
-		return false
-	}
-	if rename := c.phrases.rename; rename != nil {
-		for i, name := range v.names {
-			if _, known := fields[rename(name)]; known {
-				v.names[i] = rename(name)
-			}
-		}
-	}
-	for _, name := range required {
-		if v.get(name) == nil {
-			c.missing(under(param, name))
-		}
-	}
-	for i, name := range v.names {
-		check, known := fields[name]
-		switch {
-		case !known:
-			c.unknown(under(param, name))
-		case check != nil && v.items[i].kind != null:
-			check(reader, &v.items[i], under(param, name))
-		}
-	}
-	return c.fault == nil
-}
-
-func under(param, name string) string {
-	if param == "" {
-		return name
-	}
-	return param + "." + name
-}
-
-// each hands on the elements of an array.
-func (c *checker) each(v *node, param string, element func(v *node, param string)) {
-	if !c.typed(v, array, param) {
-		return
-	}
-	for i := range v.items {
-		element(&v.items[i], c.phrases.item(param, i))
-		if c.fault != nil {
-			return
-		}
-	}
-}
-
-// kinds that most members have.
-func (c *checker) aText(v *node, param string)    { c.typed(v, text, param) }
-func (c *checker) aBool(v *node, param string)    { c.typed(v, boolean, param) }
-func (c *checker) anObject(v *node, param string) { c.typed(v, object, param) }
-func (c *checker) anArray(v *node, param string)  { c.typed(v, array, param) }
-
-func (c *checker) missing(param string) {
-	c.refuse(param, "missing_required_parameter", c.phrases.missing(param))
-}
-
-// typed complains about a value of another kind and returns whether it is right.
-func (c *checker) typed(v *node, k kind, param string) bool {
-	if v.kind != k {
-		c.wrongType(param, v, kindNames[k])
-		return false
-	}
-	return true
-}
-
-func (c *checker) words(v *node, param string, words ...string) string {
-	if v == nil {
-		c.missing(param)
-		return ""
-	}
-	if c.typed(v, text, param) {
-		if w, err := oneOf(v.text, words...); err == nil {
-			return w
-		}
-		c.wrongValue(param, "one of '"+strings.Join(words, "', '")+"'")
-	}
-	return ""
-}
-
-func (c *checker) integer(v *node, param string, low, high int64) int64 {
-	n, ok := v.whole()
-	switch {
-	case !ok:
-		c.wrongType(param, v, "an integer")
-	case n < low || n > high:
-		c.refuse(param, "integer_out_of_range", c.phrases.outOfRange(param, strconv.FormatInt(low, 10), strconv.FormatInt(high, 10)))
-	}
-	return n
-}
-
-func (c *checker) decimal(v *node, param string, low, high float64) {
-	x, ok := v.float()
-	switch {
-	case !ok:
-		c.wrongType(param, v, "a number")
-	case x < low || x > high:
-		c.refuse(param, "decimal_out_of_range", c.phrases.outOfRange(param, strconv.FormatFloat(low, 'f', -1, 64), strconv.FormatFloat(high, 'f', -1, 64)))
-	}
-}
-
 // gatewayOnly are fields that a gateway obeys itself. That one arrives here is a gateway's mistake.
 var gatewayOnly = []string{"models", "provider", "plugins", "session_id", "transforms", "route", "usage"}
 
-const anyInt = 1<<63 - 1
-
 // chatFields checks each known member that is given and not null. Unknown members are taken and ignored, as
 // OpenAI-compatible servers do.
-var chatFields = map[string]func(c *checker, v *node, param string){
-	"stream":                func(c *checker, v *node, p string) { c.ask.stream = c.typed(v, boolean, p) && v.yes() },
-	"stream_options":        (*checker).streamOptions,
-	"max_tokens":            (*checker).cap,
-	"max_completion_tokens": (*checker).cap,
-	"temperature":           func(c *checker, v *node, p string) { c.decimal(v, p, 0, 2) },
-	"top_p":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
-	"min_p":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
-	"top_a":                 func(c *checker, v *node, p string) { c.decimal(v, p, 0, 1) },
-	"top_k":                 func(c *checker, v *node, p string) { c.integer(v, p, -1, anyInt) },
-	"repetition_penalty":    func(c *checker, v *node, p string) { c.decimal(v, p, 0, 2) },
-	"frequency_penalty":     func(c *checker, v *node, p string) { c.decimal(v, p, -2, 2) },
-	"presence_penalty":      func(c *checker, v *node, p string) { c.decimal(v, p, -2, 2) },
-	"seed": func(c *checker, v *node, p string) {
+var chatFields = map[string]func(c *chatReader, v *node, param string){
+	"stream":                func(c *chatReader, v *node, p string) { c.ask.stream = c.typed(v, boolean, p) && v.yes() },
+	"stream_options":        (*chatReader).streamOptions,
+	"max_tokens":            (*chatReader).cap,
+	"max_completion_tokens": (*chatReader).cap,
+	"temperature":           func(c *chatReader, v *node, p string) { c.decimal(v, p, 0, 2) },
+	"top_p":                 func(c *chatReader, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"min_p":                 func(c *chatReader, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"top_a":                 func(c *chatReader, v *node, p string) { c.decimal(v, p, 0, 1) },
+	"top_k":                 func(c *chatReader, v *node, p string) { c.integer(v, p, -1, anyInt) },
+	"repetition_penalty":    func(c *chatReader, v *node, p string) { c.decimal(v, p, 0, 2) },
+	"frequency_penalty":     func(c *chatReader, v *node, p string) { c.decimal(v, p, -2, 2) },
+	"presence_penalty":      func(c *chatReader, v *node, p string) { c.decimal(v, p, -2, 2) },
+	"seed": func(c *chatReader, v *node, p string) {
 		c.integer(v, p, -anyInt-1, anyInt)
 		c.ask.seed = string(v.raw)
 	},
-	"n":                   func(c *checker, v *node, p string) { c.ask.n = int(c.integer(v, p, 1, 128)) },
-	"stop":                (*checker).stop,
-	"logit_bias":          (*checker).logitBias,
-	"logprobs":            func(c *checker, v *node, p string) { c.ask.logprobs = c.typed(v, boolean, p) && v.yes() },
-	"top_logprobs":        func(c *checker, v *node, p string) { c.ask.top = int(c.integer(v, p, 0, 20)) },
-	"tools":               (*checker).tools,
-	"tool_choice":         (*checker).toolChoice,
-	"parallel_tool_calls": func(c *checker, v *node, p string) { c.ask.parallel = c.typed(v, boolean, p) && v.yes() },
-	"functions": func(c *checker, _ *node, p string) {
+	"n":                   func(c *chatReader, v *node, p string) { c.ask.n = int(c.integer(v, p, 1, 128)) },
+	"stop":                (*chatReader).stop,
+	"logit_bias":          (*chatReader).logitBias,
+	"logprobs":            func(c *chatReader, v *node, p string) { c.ask.logprobs = c.typed(v, boolean, p) && v.yes() },
+	"top_logprobs":        func(c *chatReader, v *node, p string) { c.ask.top = int(c.integer(v, p, 0, 20)) },
+	"tools":               (*chatReader).tools,
+	"tool_choice":         (*chatReader).toolChoice,
+	"parallel_tool_calls": func(c *chatReader, v *node, p string) { c.ask.parallel = c.typed(v, boolean, p) && v.yes() },
+	"functions": func(c *chatReader, _ *node, p string) {
 		c.refuse(p, "unsupported_parameter", "'functions' is no longer supported. Use 'tools' instead.")
 	},
-	"function_call": func(c *checker, _ *node, p string) {
+	"function_call": func(c *chatReader, _ *node, p string) {
 		c.refuse(p, "unsupported_parameter", "'function_call' is no longer supported. Use 'tool_choice' instead.")
 	},
-	"response_format": (*checker).responseFormat,
-	"reasoning_effort": func(c *checker, v *node, p string) {
+	"response_format": (*chatReader).responseFormat,
+	"reasoning_effort": func(c *chatReader, v *node, p string) {
 		c.ask.effort = c.words(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 	},
-	"reasoning":    (*checker).reasoning,
-	"verbosity":    func(c *checker, v *node, p string) { c.words(v, p, "low", "medium", "high") },
-	"modalities":   (*checker).modalities,
-	"image_config": (*checker).pictureConfig,
-	"audio":        (*checker).audio,
-	"prediction": func(c *checker, v *node, p string) {
+	"reasoning":    (*chatReader).reasoning,
+	"verbosity":    func(c *chatReader, v *node, p string) { c.words(v, p, "low", "medium", "high") },
+	"modalities":   (*chatReader).modalities,
+	"image_config": (*chatReader).pictureConfig,
+	"audio":        (*chatReader).audio,
+	"prediction": func(c *chatReader, v *node, p string) {
 		if c.typed(v, object, p) && v.get("type").str() != "content" {
 			c.wrongValue(p+".type", "'content'")
 		}
 	},
-	"web_search_options": func(c *checker, v *node, p string) { c.typed(v, object, p) },
-	"service_tier":       func(c *checker, v *node, p string) { c.words(v, p, "auto", "default", "flex", "scale", "priority") },
-	"user":               func(c *checker, v *node, p string) { c.typed(v, text, p) },
-	"safety_identifier":  func(c *checker, v *node, p string) { c.typed(v, text, p) },
-	"prompt_cache_key":   func(c *checker, v *node, p string) { c.typed(v, text, p) },
-	"store":              func(c *checker, v *node, p string) { c.typed(v, boolean, p) },
-	"metadata":           (*checker).metadata,
+	"web_search_options": func(c *chatReader, v *node, p string) { c.typed(v, object, p) },
+	"service_tier":       func(c *chatReader, v *node, p string) { c.words(v, p, "auto", "default", "flex", "scale", "priority") },
+	"user":               func(c *chatReader, v *node, p string) { c.typed(v, text, p) },
+	"safety_identifier":  func(c *chatReader, v *node, p string) { c.typed(v, text, p) },
+	"prompt_cache_key":   func(c *chatReader, v *node, p string) { c.typed(v, text, p) },
+	"store":              func(c *chatReader, v *node, p string) { c.typed(v, boolean, p) },
+	"metadata":           (*chatReader).metadata,
 }
 
-func (c *checker) request() {
+func (c *chatReader) request() {
 	for _, name := range gatewayOnly {
 		if c.root.has(name) {
 			c.refuse("", "", "Unrecognized request argument supplied: "+name)
@@ -267,7 +111,7 @@ func (c *checker) request() {
 	}
 }
 
-func (c *checker) model() {
+func (c *chatReader) model() {
 	v := c.root.get("model")
 	if v == nil {
 		c.refuse("model", "missing_required_parameter", "you must provide a model parameter")
@@ -296,12 +140,8 @@ func (c *checker) model() {
 	}
 }
 
-func unknownModel(name string) *refusal {
-	return &refusal{status: 404, kind: "invalid_request_error", code: "model_not_found", param: "model", message: "The model '" + name + "' does not exist or you do not have access to it."}
-}
-
 // together checks what depends on more than one member.
-func (c *checker) together() {
+func (c *chatReader) together() {
 	a := c.ask
 	switch {
 	case c.root.given("stream_options") != nil && !a.stream:
@@ -329,7 +169,7 @@ func (c *checker) together() {
 }
 
 // offered checks that the tool choice names tools that are there.
-func (c *checker) offered() {
+func (c *chatReader) offered() {
 	for _, name := range c.ask.choice.only {
 		found := false
 		for i := range c.ask.tools {
@@ -341,7 +181,7 @@ func (c *checker) offered() {
 	}
 }
 
-func (c *checker) saysJSON() bool {
+func (c *chatReader) saysJSON() bool {
 	for i := range c.ask.turns {
 		if strings.Contains(strings.ToLower(c.ask.turns[i].text), "json") {
 			return true
@@ -351,7 +191,7 @@ func (c *checker) saysJSON() bool {
 }
 
 // outputs settles which kinds of output are wanted, and in which audio format.
-func (c *checker) outputs() {
+func (c *chatReader) outputs() {
 	a := c.ask
 	if c.root.given("modalities") == nil {
 		a.wantImage, a.wantAudio = a.persona.Name == "image", a.persona.Name == "audio"
@@ -369,9 +209,9 @@ func (c *checker) outputs() {
 	}
 }
 
-func (c *checker) cap(v *node, param string) { c.ask.maxTokens = int(c.integer(v, param, 1, 1<<31)) }
+func (c *chatReader) cap(v *node, param string) { c.ask.maxTokens = int(c.integer(v, param, 1, 1<<31)) }
 
-func (c *checker) streamOptions(v *node, param string) {
+func (c *chatReader) streamOptions(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -383,7 +223,7 @@ func (c *checker) streamOptions(v *node, param string) {
 	c.ask.streamUsage = v.get("include_usage").yes()
 }
 
-func (c *checker) stop(v *node, param string) {
+func (c *chatReader) stop(v *node, param string) {
 	switch {
 	case v.is(text):
 		c.ask.stops = []string{v.text}
@@ -400,7 +240,7 @@ func (c *checker) stop(v *node, param string) {
 	}
 }
 
-func (c *checker) logitBias(v *node, param string) {
+func (c *chatReader) logitBias(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -412,7 +252,7 @@ func (c *checker) logitBias(v *node, param string) {
 	}
 }
 
-func (c *checker) metadata(v *node, param string) {
+func (c *chatReader) metadata(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -426,7 +266,7 @@ func (c *checker) metadata(v *node, param string) {
 	}
 }
 
-func (c *checker) reasoning(v *node, param string) {
+func (c *chatReader) reasoning(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -437,7 +277,7 @@ func (c *checker) reasoning(v *node, param string) {
 	}
 }
 
-func (c *checker) modalities(v *node, param string) {
+func (c *chatReader) modalities(v *node, param string) {
 	if !c.typed(v, array, param) {
 		return
 	}
@@ -451,7 +291,7 @@ func (c *checker) modalities(v *node, param string) {
 	}
 }
 
-func (c *checker) audio(v *node, param string) {
+func (c *chatReader) audio(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -469,23 +309,7 @@ func (c *checker) audio(v *node, param string) {
 	}
 }
 
-func validName(s string) bool { return validNameOf(s, 64) }
-
-func validNameOf(s string, most int) bool {
-	if s == "" || len(s) > most {
-		return false
-	}
-	for i := 0; i < len(s); i++ {
-		if c := s[i]; c != '_' && c != '-' && (c >= 0x80 || !letter(rune(c))) {
-			return false
-		}
-	}
-	return true
-}
-
-const namePattern = "a string of 1 to 64 letters, digits, '_' and '-'"
-
-func (c *checker) name(v *node, param string) string {
+func (c *chatReader) name(v *node, param string) string {
 	if v == nil {
 		c.missing(param)
 		return ""
@@ -496,7 +320,7 @@ func (c *checker) name(v *node, param string) string {
 	return v.text
 }
 
-func (c *checker) tools(v *node, param string) {
+func (c *chatReader) tools(v *node, param string) {
 	if !c.typed(v, array, param) {
 		return
 	}
@@ -512,7 +336,7 @@ func (c *checker) tools(v *node, param string) {
 	c.ask.overhead += countTokens(string(v.raw))
 }
 
-func (c *checker) tool(v *node, param string) {
+func (c *chatReader) tool(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -548,7 +372,7 @@ func (c *checker) tool(v *node, param string) {
 	c.ask.tools = append(c.ask.tools, t)
 }
 
-func (c *checker) toolChoice(v *node, param string) {
+func (c *chatReader) toolChoice(v *node, param string) {
 	choice := &c.ask.choice
 	switch {
 	case v.is(text):
@@ -567,7 +391,7 @@ func (c *checker) toolChoice(v *node, param string) {
 	}
 }
 
-func (c *checker) allowedTools(v *node, param string) {
+func (c *chatReader) allowedTools(v *node, param string) {
 	if v == nil {
 		c.missing(param)
 		return
@@ -586,7 +410,7 @@ func (c *checker) allowedTools(v *node, param string) {
 	}
 }
 
-func (c *checker) responseFormat(v *node, param string) {
+func (c *chatReader) responseFormat(v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -603,7 +427,7 @@ func (c *checker) responseFormat(v *node, param string) {
 	}
 }
 
-func (c *checker) jsonSchema(v *node, param string) {
+func (c *chatReader) jsonSchema(v *node, param string) {
 	if v == nil {
 		c.missing(param)
 		return
@@ -625,3 +449,24 @@ func (c *checker) jsonSchema(v *node, param string) {
 		c.ask.overhead += countTokens(string(schema.raw))
 	}
 }
+
+// pictureConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
+func (c *chatReader) pictureConfig(v *node, param string) {
+	if !c.typed(v, object, param) {
+		return
+	}
+	ratio, points := "1:1", 1024
+	if given := v.given("aspect_ratio"); given != nil {
+		ratio = c.words(given, param+".aspect_ratio", routerRatios[:len(routerRatios)-1]...)
+	}
+	if given := v.given("image_size"); given != nil {
+		points = tierPoints[c.words(given, param+".image_size", "512", "1K", "2K", "4K")]
+	}
+	if c.fault == nil {
+		c.ask.width, c.ask.height = pointsIn(ratio, points)
+	}
+}
+
+var routerRatios = []string{"1:1", "1:2", "1:4", "1:8", "2:1", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1", "9:16", "16:9", "9:19.5", "19.5:9", "9:20", "20:9", "9:21", "21:9", "auto"}
+
+var tierPoints = map[string]int{"512": 512, "1K": 1024, "2K": 2048, "4K": 4096}

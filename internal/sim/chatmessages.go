@@ -2,7 +2,7 @@ package sim
 
 import "strconv"
 
-func (c *checker) messages() {
+func (c *chatReader) messages() {
 	v := c.root.get("messages")
 	if v == nil {
 		c.missing("messages")
@@ -21,7 +21,7 @@ func (c *checker) messages() {
 			return
 		}
 	}
-	open.close(c, "messages")
+	open.close(&c.checker, "messages")
 }
 
 // openCalls are the tool calls of the last assistant message, which the messages after it must answer.
@@ -52,7 +52,7 @@ func (o *openCalls) answer(c *checker, id, param string) string {
 	return ""
 }
 
-func (c *checker) message(v *node, param string, open *openCalls) {
+func (c *chatReader) message(v *node, param string, open *openCalls) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -75,10 +75,10 @@ func (c *checker) message(v *node, param string, open *openCalls) {
 			return
 		}
 		if c.typed(id, text, param+".tool_call_id") {
-			t.result = open.answer(c, id.text, param+".role")
+			t.result = open.answer(&c.checker, id.text, param+".role")
 		}
 	} else {
-		open.close(c, param)
+		open.close(&c.checker, param)
 	}
 	if calls := v.given("tool_calls"); calls != nil {
 		c.toolCalls(&t, calls, param+".tool_calls", open)
@@ -87,7 +87,7 @@ func (c *checker) message(v *node, param string, open *openCalls) {
 	c.ask.turns = append(c.ask.turns, t)
 }
 
-func (c *checker) toolCalls(t *turn, v *node, param string, open *openCalls) {
+func (c *chatReader) toolCalls(t *turn, v *node, param string, open *openCalls) {
 	if t.role != "assistant" {
 		c.refuse(param, "", "'tool_calls' is only allowed in messages with role 'assistant'.")
 		return
@@ -103,7 +103,7 @@ func (c *checker) toolCalls(t *turn, v *node, param string, open *openCalls) {
 	}
 }
 
-func (c *checker) toolCall(t *turn, v *node, param string, open *openCalls) {
+func (c *chatReader) toolCall(t *turn, v *node, param string, open *openCalls) {
 	id, kindOf := v.get("id"), v.get("type")
 	switch {
 	case !c.typed(v, object, param):
@@ -136,7 +136,7 @@ func (c *checker) toolCall(t *turn, v *node, param string, open *openCalls) {
 	open.ids, open.names, open.answered = append(open.ids, id.text), append(open.names, name), append(open.answered, false)
 }
 
-func (c *checker) content(t *turn, v *node, param string) {
+func (c *chatReader) content(t *turn, v *node, param string) {
 	content := v.get("content")
 	switch {
 	case content == nil || content.kind == null:
@@ -157,28 +157,13 @@ func (c *checker) content(t *turn, v *node, param string) {
 	}
 }
 
-// say adds text to a turn. Markers are obeyed wherever a caller writes, not in what the model itself said.
-func (c *checker) say(t *turn, s, param string) {
-	if t.role != "assistant" {
-		plain, err := c.ask.knobs.markers(s)
-		if err != nil {
-			c.refuse(param, "invalid_value", "Invalid marker: "+err.Error()+".")
-		}
-		s = plain
-	}
-	if t.text != "" {
-		t.text += "\n"
-	}
-	t.text += s
-}
-
 // partsOf is which parts a role may have.
 var partsOf = map[string][]string{
 	"system": {"text"}, "developer": {"text"}, "assistant": {"text", "refusal"}, "tool": {"text", "image_url"},
 	"user": {"text", "image_url", "input_audio", "file", "video_url"},
 }
 
-func (c *checker) part(t *turn, v *node, param string) {
+func (c *chatReader) part(t *turn, v *node, param string) {
 	if !c.typed(v, object, param) {
 		return
 	}
@@ -203,7 +188,7 @@ func (c *checker) part(t *turn, v *node, param string) {
 	}
 }
 
-func (c *checker) medium(word string, v *node, param string) medium {
+func (c *chatReader) medium(word string, v *node, param string) medium {
 	switch word {
 	case "image_url":
 		m := medium{kind: "image"}
@@ -222,7 +207,7 @@ func (c *checker) medium(word string, v *node, param string) medium {
 	return c.file(v, param)
 }
 
-func (c *checker) url(m *medium, v *node, param string) {
+func (c *chatReader) url(m *medium, v *node, param string) {
 	if v == nil {
 		c.missing(param)
 		return
@@ -232,7 +217,7 @@ func (c *checker) url(m *medium, v *node, param string) {
 	}
 }
 
-func (c *checker) audioIn(v *node, param string) medium {
+func (c *chatReader) audioIn(v *node, param string) medium {
 	m := medium{kind: "audio"}
 	data, format := v.get("data"), v.get("format")
 	switch {
@@ -249,7 +234,7 @@ func (c *checker) audioIn(v *node, param string) medium {
 	return m
 }
 
-func (c *checker) file(v *node, param string) medium {
+func (c *chatReader) file(v *node, param string) medium {
 	m := medium{kind: "file"}
 	if n := v.given("filename"); n != nil && c.typed(n, text, param+".filename") {
 		m.name = n.text

@@ -54,29 +54,29 @@ func (r *chatReply) whole(hollow bool) []byte {
 			continue
 		}
 		c := &r.answer.choices[i]
-		dst = c.message(dst)
+		dst = appendMessage(dst, c)
 		dst = append(dst, `,"logprobs":`...)
 		dst = r.logprobs(dst, c, c.text, 0)
 		dst = append(dst, `,"finish_reason":`...)
-		dst = appendText(dst, c.finishOnChat())
+		dst = appendText(dst, finishOnChat(c))
 		dst = append(dst, '}')
 	}
 	dst = append(dst, ']')
 	if hollow {
 		return append(dst, '}')
 	}
-	return append(r.answer.usage.append(dst, r.ask.knobs.usage), '}')
+	return append(appendTally(dst, &r.answer.usage, r.ask.knobs.usage), '}')
 }
 
 // finishOnChat is the finish reason: a refusal is a text like any other on this wire.
-func (c *choice) finishOnChat() string {
+func finishOnChat(c *choice) string {
 	if c.refused {
 		return "stop"
 	}
 	return c.finish
 }
 
-func (c *choice) message(dst []byte) []byte {
+func appendMessage(dst []byte, c *choice) []byte {
 	dst = append(dst, `{"role":"assistant","content":`...)
 	switch {
 	case c.refused:
@@ -95,22 +95,22 @@ func (c *choice) message(dst []byte) []byte {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = c.calls[i].append(append(dst, '{'), c.calls[i].arguments)
+			dst = appendCall(append(dst, '{'), &c.calls[i], c.calls[i].arguments)
 		}
 		dst = append(dst, ']')
 	}
 	if len(c.images) > 0 {
-		dst = c.appendImages(dst)
+		dst = appendImages(dst, c)
 	}
 	if c.audio != nil {
 		dst = append(dst, `,"audio":`...)
-		dst = c.audio.append(dst, true)
+		dst = appendSound(dst, c.audio, true)
 	}
 	return append(dst, '}')
 }
 
-// append writes a call after its opening brace and index, with so much of its arguments.
-func (c *call) append(dst []byte, arguments string) []byte {
+// appendCall writes a call after its opening brace and index, with so much of its arguments.
+func appendCall(dst []byte, c *call, arguments string) []byte {
 	word, argument := "function", "arguments"
 	if c.custom {
 		word, argument = "custom", "input"
@@ -124,7 +124,7 @@ func (c *call) append(dst []byte, arguments string) []byte {
 	return append(appendText(dst, arguments), '}', '}')
 }
 
-func (c *choice) appendImages(dst []byte) []byte {
+func appendImages(dst []byte, c *choice) []byte {
 	dst = append(dst, `,"images":[`...)
 	for i, url := range c.images {
 		if i > 0 {
@@ -140,7 +140,7 @@ func (c *choice) appendImages(dst []byte) []byte {
 // Audio answers can be referred to for an hour, as the best known provider does it.
 const audioLife = 3600
 
-func (s *sound) append(dst []byte, all bool) []byte {
+func appendSound(dst []byte, s *sound, all bool) []byte {
 	dst = append(append(append(dst, `{"id":"`...), s.id...), '"')
 	if all {
 		dst = append(dst, `,"data":"`...)
@@ -157,12 +157,12 @@ func (r *chatReply) logprobs(dst []byte, c *choice, piece string, at int) []byte
 	if !r.ask.logprobs {
 		return append(dst, "null"...)
 	}
-	dst = c.logprobs(append(dst, `{"content":`...), piece, at, r.ask.top)
+	dst = appendLogprobs(append(dst, `{"content":`...), c, piece, at, r.ask.top)
 	return append(dst, `,"refusal":null}`...)
 }
 
-// logprobs writes a list with those of each token, and of so many others in its place.
-func (c *choice) logprobs(dst []byte, piece string, at, top int) []byte {
+// appendLogprobs writes a list with those of each token, and of so many others in its place.
+func appendLogprobs(dst []byte, c *choice, piece string, at, top int) []byte {
 	dst = append(dst, '[')
 	for i := at; piece != ""; i++ {
 		if i > at {
@@ -189,38 +189,8 @@ func (c *choice) logprobs(dst []byte, piece string, at, top int) []byte {
 	return append(dst, ']')
 }
 
-func appendLogprob(dst []byte, token string, milli int) []byte {
-	dst = appendText(append(dst, `"token":`...), token)
-	dst = append(dst, `,"logprob":-`...)
-	dst = strconv.AppendFloat(dst, float64(milli)/1000, 'f', 3, 64)
-	dst = append(dst, `,"bytes":[`...)
-	for i := 0; i < len(token); i++ {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = appendInt(dst, int(token[i]))
-	}
-	return append(dst, ']')
-}
-
-// appendCount writes `"name":n`, well or in a bad style.
-func appendCount(dst []byte, name string, n int, style string) []byte {
-	dst = append(append(append(dst, '"'), name...), `":`...)
-	switch style {
-	case "negative":
-		return appendInt(dst, -n-1)
-	case "huge":
-		return append(appendInt(dst, 1+n), "000000000000"...)
-	case "strings":
-		return append(appendInt(append(dst, '"'), n), '"')
-	case "floats":
-		return append(appendInt(dst, n), ".5"...)
-	}
-	return appendInt(dst, n)
-}
-
-// append writes `,"usage":{...}`, or what a provider that counts badly writes.
-func (t *tally) append(dst []byte, style string) []byte {
+// appendTally writes `,"usage":{...}`, or what a provider that counts badly writes.
+func appendTally(dst []byte, t *tally, style string) []byte {
 	if style == "missing" {
 		return dst
 	}
@@ -401,7 +371,7 @@ func (w *chunkWriter) calls(i int, next func() bool) bool {
 	for j := range calls {
 		c := &calls[j]
 		dst := appendInt(append(w.start(i), `{"tool_calls":[{"index":`...), j)
-		dst = c.append(append(dst, ','), "")
+		dst = appendCall(append(dst, ','), c, "")
 		w.finish(append(dst, `]}`...), content, nil, "")
 		if !next() {
 			return false
@@ -411,7 +381,7 @@ func (w *chunkWriter) calls(i int, next func() bool) bool {
 			for end < len(rest) && !utf8.RuneStart(rest[end]) {
 				end++
 			}
-			w.finish(c.fragment(w.start(i), j, rest[:end]), content, nil, "")
+			w.finish(appendFragment(w.start(i), c, j, rest[:end]), content, nil, "")
 			if rest = rest[end:]; !next() {
 				return false
 			}
@@ -420,7 +390,7 @@ func (w *chunkWriter) calls(i int, next func() bool) bool {
 	return true
 }
 
-func (c *call) fragment(dst []byte, index int, piece string) []byte {
+func appendFragment(dst []byte, c *call, index int, piece string) []byte {
 	dst = appendInt(append(dst, `{"tool_calls":[{"index":`...), index)
 	if c.custom {
 		dst = append(dst, `,"custom":{"input":`...)
@@ -435,7 +405,7 @@ const soundPiece = 1200 // bytes of sound in a frame; even, so that no sample is
 func (w *chunkWriter) media(i int, next func() bool) {
 	c := &w.r.answer.choices[i]
 	if len(c.images) > 0 {
-		dst := c.appendImages(append(w.start(i), `{"content":""`...))
+		dst := appendImages(append(w.start(i), `{"content":""`...), c)
 		w.finish(append(dst, '}'), content, nil, "")
 		if !next() {
 			return
@@ -470,12 +440,12 @@ func (w *chunkWriter) sound(i int, next func() bool, member func([]byte) []byte)
 func (w *chunkWriter) end() {
 	for i := range w.r.answer.choices {
 		if w.going {
-			w.finish(append(w.start(i), `{}`...), ending, nil, w.r.answer.choices[i].finishOnChat())
+			w.finish(append(w.start(i), `{}`...), ending, nil, finishOnChat(&w.r.answer.choices[i]))
 		}
 	}
 	if w.r.ask.streamUsage && w.r.ask.knobs.usage != "missing" && w.going {
 		w.buf = append(w.r.head(w.buf[:0], "chat.completion.chunk"), `,"choices":[]`...)
-		w.buf = append(w.r.answer.usage.append(w.buf, w.r.ask.knobs.usage), '}')
+		w.buf = append(appendTally(w.buf, &w.r.answer.usage, w.r.ask.knobs.usage), '}')
 		w.send(ending, w.buf)
 	}
 	if w.going {

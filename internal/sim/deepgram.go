@@ -60,7 +60,7 @@ var deepgramModels = map[string]*transcriber{"listen": whisper, "nova-3": whispe
 const deepgramMost = 2 << 30
 
 // listen serves POST /v1/listen.
-func (s *Server) listen(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) listen(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.takeAs(anyType, deepgramWire, w, r, func(body []byte) *refusal {
 		l := &listening{checker: newChecker(deepgramWire.say), on: map[string]bool{}}
@@ -119,7 +119,7 @@ func (l *listening) read(r *http.Request, body []byte) {
 	if l.fault != nil {
 		return
 	}
-	l.marked(body)
+	markedInside(&l.checker, body)
 	l.heard = hear(body, query.Get("language"), &l.ask.knobs)
 }
 

@@ -11,7 +11,7 @@ import (
 )
 
 // elevenWire is ElevenLabs': transcription and speech.
-var elevenWire = wholeWire("elevenlabs", &elevenPhrases, elevenError, func(s *Server, r *http.Request) *refusal {
+var elevenWire = wholeWire("elevenlabs", &elevenPhrases, elevenError, func(s *Host, r *http.Request) *refusal {
 	if key := r.Header.Get("Xi-Api-Key"); key != "" && s.hasKey(key) {
 		return nil
 	}
@@ -82,7 +82,7 @@ type scribing struct {
 }
 
 // scribe serves POST /v1/speech-to-text.
-func (s *Server) scribe(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) scribe(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	noForm := refusal{status: 422, code: "missing_required_parameter", param: "model_id", message: "Field required"}
 	s.takeAs(formed(noForm), elevenWire, w, r, func(body []byte) *refusal {
@@ -164,7 +164,7 @@ func (e *scribing) file() {
 	case seconds(data) < 0.1:
 		e.fault = &refusal{status: 400, code: "audio_too_short", message: "Audio is too short. Minimum length is 100ms."}
 	default:
-		e.marked(data)
+		markedInside(&e.checker, data)
 		e.heard = hear(data, e.form.get("language_code"), &e.ask.knobs)
 	}
 }

@@ -147,7 +147,7 @@ func (e *embeds) vectors() [][]float32 {
 }
 
 // openAIEmbeddings serves POST /v1/embeddings.
-func (s *Server) openAIEmbeddings(w http.ResponseWriter, r *http.Request) {
+func (s *taskWires) openAIEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(chatWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(chatWire, body)
@@ -315,7 +315,7 @@ func voyageUnknown(name string) *refusal {
 	return &refusal{status: 400, message: "Model " + name + " is not supported."}
 }
 
-func (s *Server) voyageEmbeddings(w http.ResponseWriter, r *http.Request) {
+func (s *taskWires) voyageEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(voyageWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(voyageWire, body)

@@ -44,7 +44,7 @@ var (
 
 // exchange is one request on its way to an answer.
 type exchange struct {
-	s       *Server
+	s       *Host
 	wire    *wire
 	w       http.ResponseWriter
 	r       *http.Request
@@ -61,7 +61,7 @@ type exchange struct {
 	events  int // frames of all kinds
 }
 
-func (s *Server) exchange(on *wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *knobs, started time.Time) *exchange {
+func (s *Host) exchange(on *wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *knobs, started time.Time) *exchange {
 	x := &exchange{s: s, wire: on, w: w, r: r, k: k, c: s.stats.of(model), started: started, stream: stream}
 	x.flush, _ = w.(http.Flusher)
 	if k.delay == 0 {

@@ -18,7 +18,7 @@ var geminiWire = &wire{
 	frame: func(dst []byte, f frame) []byte {
 		return append(append(append(dst, "data: "...), f.data...), "\r\n\r\n"...)
 	},
-	admit: func(s *Server, r *http.Request) *refusal {
+	admit: func(s *Host, r *http.Request) *refusal {
 		switch {
 		case s.hasKey(bearer(r), r.Header.Get("X-Goog-Api-Key"), r.URL.Query().Get("key")):
 			return nil
@@ -77,16 +77,6 @@ func snake(s string) string {
 	return b.String()
 }
 
-func camel(s string) string {
-	for {
-		i := strings.IndexByte(s, '_')
-		if i <= 0 || i+1 == len(s) {
-			return s
-		}
-		s = s[:i] + capital(s[i+1:])
-	}
-}
-
 func lastName(param string) string { return param[strings.LastIndexByte(param, '.')+1:] }
 
 var geminiStatuses = map[int]string{
@@ -111,18 +101,16 @@ func geminiError(f *refusal) []byte {
 }
 
 // gemini serves POST .../models/{model}:{method}.
-func (s *Server) gemini(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) gemini(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	model, method := r.PathValue("call"), ""
 	if i := strings.LastIndexByte(model, ':'); i >= 0 {
 		model, method = model[:i], model[i+1:]
 	}
-	if method == "embedContent" || method == "batchEmbedContents" {
-		s.geminiEmbed(w, r, started, model, method == "batchEmbedContents")
-		return
-	}
-	if s.googleMedia(w, r, model, method) {
-		return
+	for _, serve := range s.google {
+		if serve(w, r, model, method) {
+			return
+		}
 	}
 	if method != "generateContent" && method != "streamGenerateContent" && method != "countTokens" {
 		s.refuse(geminiWire, w, &refusal{status: 404, message: "Requested entity was not found."})
@@ -544,3 +532,33 @@ func (r *geminiReader) think() {
 		a.thought = min(a.thought, max(1, a.maxTokens/2))
 	}
 }
+
+// imageConfig is generationConfig.imageConfig of generateContent: it gives the picture a size.
+func (r *geminiReader) imageConfig(v *node, param string) {
+	ratio, times := "1:1", 1
+	members(&r.checker, r, v, param, map[string]geminiField{
+		"aspectRatio": func(r *geminiReader, v *node, p string) {
+			if ratio = v.str(); r.typed(v, text, p) && geminiSizes[ratio] == "" {
+				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.aspect_ratio: must be one of the supported aspect ratios.\n")
+			}
+		},
+		"imageSize": func(r *geminiReader, v *node, p string) {
+			if times = googleTiers[v.str()]; r.typed(v, text, p) && times == 0 {
+				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.image_size: must be one of 1K, 2K, 4K.\n")
+			}
+		},
+		"personGeneration": geminiText, "imageOutputOptions": geminiObject,
+	})
+	if width, height, ok := pointsOf(geminiSizes[ratio]); ok {
+		times = max(times, 1)
+		r.ask.width, r.ask.height = width*times, height*times
+	}
+}
+
+// The sizes that Gemini gives to a ratio at 1K, and how many times as large the other tiers are.
+var (
+	geminiSizes = map[string]string{
+		"1:1": "1024x1024", "2:3": "832x1248", "3:2": "1248x832", "3:4": "864x1184", "4:3": "1184x864", "4:5": "896x1152", "5:4": "1152x896", "9:16": "768x1344", "16:9": "1344x768", "21:9": "1536x672",
+	}
+	googleTiers = map[string]int{"1K": 1, "2K": 2, "4K": 4}
+)

@@ -175,20 +175,6 @@ func (c *geminiTurn) part(v *node, param string) {
 	}
 }
 
-// kindOf settles kind and format of a medium by its MIME type; false when there is no such medium.
-func (m *medium) kindOf(mime string) bool {
-	kind, format, _ := strings.Cut(mime, "/")
-	m.format, _, _ = strings.Cut(format, ";")
-	switch kind {
-	case "image", "audio", "video":
-		m.kind = kind
-	default:
-		m.kind = "file"
-		return kind == "text" || mime == "application/pdf" || mime == "application/json"
-	}
-	return true
-}
-
 func (c *geminiTurn) inline(t *turn, v *node, param string) {
 	r := c.r
 	if !members(&r.checker, r, v, param, map[string]geminiField{"mimeType": geminiText, "data": geminiText, "displayName": geminiText}, "data", "mimeType") {

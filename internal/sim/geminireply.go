@@ -259,12 +259,12 @@ func geminiModels(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = models[i].appendForGemini(dst)
+		dst = appendForGemini(dst, &models[i])
 	}
 	return append(dst, "]}"...)
 }
 
-func (m *Model) appendForGemini(dst []byte) []byte {
+func appendForGemini(dst []byte, m *Model) []byte {
 	dst = appendText(append(dst, `{"name":`...), "models/"+m.Name)
 	dst = appendText(append(dst, `,"version":"001","displayName":`...), m.Title)
 	dst = appendText(append(dst, `,"description":`...), m.Description)

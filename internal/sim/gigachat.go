@@ -16,8 +16,8 @@ var gigachatWire = &wire{
 	fail: func(f *refusal) []byte {
 		return append(appendText(append(appendInt([]byte(`{"status":`), f.status), `,"message":`...), f.message), '}')
 	},
-	admit: func(s *Server, r *http.Request) *refusal {
-		switch expires, ok := s.opened(bearer(r)); {
+	admit: func(s *Host, r *http.Request) *refusal {
+		switch expires, ok := opened(bearer(r)); {
 		case !ok:
 			return &refusal{status: 401, message: "Unauthorized"}
 		case !s.config.Now().Before(expires):
@@ -62,7 +62,7 @@ func oauthError(w http.ResponseWriter, status, code int, message string) {
 }
 
 // oauth serves POST /api/v2/oauth: credentials against a token.
-func (s *Server) oauth(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) oauth(w http.ResponseWriter, r *http.Request) {
 	fail := func(status, code int, message string) {
 		s.stats.of("").refused.Add(1)
 		oauthError(w, status, code, message)
@@ -114,7 +114,7 @@ func tokenFor(expires int64) string {
 }
 
 // opened is when a token ends; false for one that was never given.
-func (s *Server) opened(token string) (time.Time, bool) {
+func opened(token string) (time.Time, bool) {
 	said, _, _ := strings.Cut(token, ".")
 	n, err := strconv.ParseInt(said, 10, 64)
 	return time.UnixMilli(n), err == nil && token == tokenFor(n)
@@ -159,7 +159,7 @@ func (f *files) reset() {
 }
 
 // upload serves POST /api/v1/files.
-func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) upload(w http.ResponseWriter, r *http.Request) {
 	r.Body = http.MaxBytesReader(w, r.Body, s.config.MaxBodyBytes)
 	file, head, err := r.FormFile("file")
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *Server) upload(w http.ResponseWriter, r *http.Request) {
 }
 
 // gigachat serves POST /api/v1/chat/completions.
-func (s *Server) gigachat(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) gigachat(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(gigachatWire, w, r, func(body []byte) *refusal {
 		g, refused := gigachatRequest(&s.files, body)

@@ -7,6 +7,7 @@ import (
 	"image/color"
 	"image/jpeg"
 	"image/png"
+	"math/bits"
 	"strconv"
 )
 
@@ -146,3 +147,25 @@ func (w *bitWriter) put(v uint64, bits int) {
 }
 
 func (w *bitWriter) bytes() []byte { return w.out }
+
+// unsigned writes an Exp-Golomb number, as H.264 has them.
+func (w *bitWriter) unsigned(v int) {
+	n := bits.Len(uint(v + 1))
+	w.put(uint64(v+1), 2*n-1)
+}
+
+// unit ends a NAL unit and makes sure that no start code shows inside.
+func (w *bitWriter) unit(kind byte) []byte {
+	w.put(1, 1)
+	out, zeros := []byte{kind}, 0
+	for _, b := range w.out {
+		if zeros >= 2 && b <= 3 {
+			out, zeros = append(out, 3), 0
+		}
+		out = append(out, b)
+		if zeros++; b != 0 {
+			zeros = 0
+		}
+	}
+	return out
+}

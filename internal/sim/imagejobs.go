@@ -47,7 +47,7 @@ func detailsError(f *refusal) []byte {
 }
 
 // falWire is fal's: a queue before any model, and the model itself without one.
-var falWire = wholeWire("fal", &detailPhrases, detailsError, func(s *Server, r *http.Request) *refusal {
+var falWire = wholeWire("fal", &detailPhrases, detailsError, func(s *Host, r *http.Request) *refusal {
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Key "); ok && key != "" && s.hasKey(key) {
 		return nil
 	}
@@ -120,7 +120,7 @@ func falRequest(path string) falPath {
 }
 
 // falQueue serves everything below /fal/queue/.
-func (s *Server) falQueue(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) falQueue(w http.ResponseWriter, r *http.Request) {
 	at := falRequest(r.PathValue("path"))
 	switch {
 	case at.id == "" && r.Method == http.MethodPost:
@@ -137,7 +137,7 @@ func (s *Server) falQueue(w http.ResponseWriter, r *http.Request) {
 }
 
 // falRun serves everything below /fal/run/: the same models, and their results at once.
-func (s *Server) falRun(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) falRun(w http.ResponseWriter, r *http.Request) {
 	s.falAsk(w, r, r.PathValue("path"), func(began time.Time, a *mediaAsk) *refusal {
 		if end := a.knobs.job.end; end == "refuse" || end == "policy" {
 			barred := falBarred
@@ -150,7 +150,7 @@ func (s *Server) falRun(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Server) falResult(w http.ResponseWriter, r *http.Request, id string) {
+func (s *mediaWires) falResult(w http.ResponseWriter, r *http.Request, id string) {
 	began := time.Now()
 	j, found := s.jobs.look(falWire, id, credential(r), s.config.Now())
 	switch {
@@ -166,7 +166,7 @@ func (s *Server) falResult(w http.ResponseWriter, r *http.Request, id string) {
 	}
 }
 
-func (s *Server) falCancel(w http.ResponseWriter, r *http.Request, id string) {
+func (s *mediaWires) falCancel(w http.ResponseWriter, r *http.Request, id string) {
 	if _, found := s.jobs.look(falWire, id, credential(r), s.config.Now()); !found {
 		s.stats.of("").refused.Add(1)
 		sendJSON(w, 404, jsonOf("status", "NOT_FOUND"))
@@ -185,7 +185,7 @@ var falSizes = map[string]string{
 }
 
 // falAsk reads a request for a model "owner/app[/...]". One with "video" in its name makes a video.
-func (s *Server) falAsk(w http.ResponseWriter, r *http.Request, model string, then func(time.Time, *mediaAsk) *refusal) {
+func (s *mediaWires) falAsk(w http.ResponseWriter, r *http.Request, model string, then func(time.Time, *mediaAsk) *refusal) {
 	s.mediaBody(falWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(falWire, 422, body)
 		if refused != nil {
@@ -300,7 +300,7 @@ func (j *mediaJob) falOutput() []byte {
 }
 
 // bflWire is Black Forest Labs'.
-var bflWire = wholeWire("bfl", &detailPhrases, detailsError, func(s *Server, r *http.Request) *refusal {
+var bflWire = wholeWire("bfl", &detailPhrases, detailsError, func(s *Host, r *http.Request) *refusal {
 	if key := r.Header.Get("X-Key"); key != "" && s.hasKey(key) {
 		return nil
 	}
@@ -338,7 +338,7 @@ var bflModels = map[string]bool{
 }
 
 // bfl serves POST /v1/{model}.
-func (s *Server) bfl(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) bfl(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(bflWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(bflWire, 422, body)
 		if refused != nil {
@@ -403,7 +403,7 @@ func (r *mediaReader) bflFields() map[string]mediaField {
 }
 
 // bflResult serves GET /v1/get_result.
-func (s *Server) bflResult(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) bflResult(w http.ResponseWriter, r *http.Request) {
 	id := r.URL.Query().Get("id")
 	if id == "" {
 		s.refuse(bflWire, w, &refusal{status: 422, code: "missing_required_parameter", param: "id", message: "Field required"})
@@ -457,7 +457,7 @@ func (j *mediaJob) artView() []byte {
 }
 
 // art serves POST /foundationModels/v1/imageGenerationAsync.
-func (s *Server) art(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) art(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(artWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(artWire, 400, body)
 		if refused != nil {

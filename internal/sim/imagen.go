@@ -9,10 +9,6 @@ import (
 // The sizes that Google's models give to a ratio, at 1K.
 var (
 	imagenSizes = map[string]string{"1:1": "1024x1024", "3:4": "896x1280", "4:3": "1280x896", "9:16": "768x1408", "16:9": "1408x768"}
-	geminiSizes = map[string]string{
-		"1:1": "1024x1024", "2:3": "832x1248", "3:2": "1248x832", "3:4": "864x1184", "4:3": "1184x864", "4:5": "896x1152", "5:4": "1152x896", "9:16": "768x1344", "16:9": "1344x768", "21:9": "1536x672",
-	}
-	googleTiers = map[string]int{"1K": 1, "2K": 2, "4K": 4}
 )
 
 // scaled takes the size of a ratio, so many times as large.
@@ -22,27 +18,6 @@ func (a *mediaAsk) scaled(size string, times int) {
 	}
 }
 
-// imageConfig is generationConfig.imageConfig of generateContent: it gives the picture a size.
-func (r *geminiReader) imageConfig(v *node, param string) {
-	ratio, times := "1:1", 1
-	members(&r.checker, r, v, param, map[string]geminiField{
-		"aspectRatio": func(r *geminiReader, v *node, p string) {
-			if ratio = v.str(); r.typed(v, text, p) && geminiSizes[ratio] == "" {
-				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.aspect_ratio: must be one of the supported aspect ratios.\n")
-			}
-		},
-		"imageSize": func(r *geminiReader, v *node, p string) {
-			if times = googleTiers[v.str()]; r.typed(v, text, p) && times == 0 {
-				r.refuse(p, "", "* GenerateContentRequest.generation_config.image_config.image_size: must be one of 1K, 2K, 4K.\n")
-			}
-		},
-		"personGeneration": geminiText, "imageOutputOptions": geminiObject,
-	})
-	var a mediaAsk
-	a.scaled(geminiSizes[ratio], times)
-	r.ask.width, r.ask.height = a.width, a.height
-}
-
 // googleWire is the one of predict and predictLongRunning.
 var googleWire = func() *wire {
 	on := *geminiWire
@@ -50,8 +25,8 @@ var googleWire = func() *wire {
 	return &on
 }()
 
-// googleMedia serves the methods of models that make pictures and videos; false for other methods.
-func (s *Server) googleMedia(w http.ResponseWriter, r *http.Request, model, method string) bool {
+// GoogleMethod serves the methods of models that make pictures and videos; false for other methods.
+func (s *mediaWires) GoogleMethod(w http.ResponseWriter, r *http.Request, model, method string) bool {
 	vertex := r.PathValue("project") != ""
 	switch {
 	case method == "predict":
@@ -112,7 +87,7 @@ func (r *mediaReader) instances(fields map[string]mediaField) mediaField {
 }
 
 // imagen serves models/{model}:predict.
-func (s *Server) imagen(w http.ResponseWriter, r *http.Request, began time.Time, model string, vertex bool, body []byte) *refusal {
+func (s *mediaWires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, model string, vertex bool, body []byte) *refusal {
 	read, refused := readMedia(googleWire, 400, body)
 	if refused != nil {
 		return refused

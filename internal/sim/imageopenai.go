@@ -66,7 +66,7 @@ var imageBarred = refusal{
 }
 
 // images serves POST /v1/images/generations and /v1/images/edits.
-func (s *Server) images(edit bool) http.HandlerFunc {
+func (s *mediaWires) images(edit bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		began := time.Now()
 		if edit && isForm(r) {
@@ -89,7 +89,7 @@ func (s *Server) images(edit bool) http.HandlerFunc {
 	}
 }
 
-func (s *Server) image(w http.ResponseWriter, r *http.Request, began time.Time, c *imageCall, files []part) *refusal {
+func (s *mediaWires) image(w http.ResponseWriter, r *http.Request, began time.Time, c *imageCall, files []part) *refusal {
 	name := c.root.given("model").str()
 	switch {
 	case name == "" && c.edit:
@@ -281,7 +281,7 @@ func (c *imageCall) usage(style string) verbatim {
 	return append(appendCount(dst, "image_tokens", pictures, style), "}}"...)
 }
 
-func (s *Server) imageReply(r *http.Request, c *imageCall, k *knobs) *reply {
+func (s *mediaWires) imageReply(r *http.Request, c *imageCall, k *knobs) *reply {
 	a, created := &c.made, s.config.Now().Unix()
 	if k.job.outputs > 0 {
 		a.count = k.job.outputs
@@ -307,7 +307,7 @@ func (s *Server) imageReply(r *http.Request, c *imageCall, k *knobs) *reply {
 }
 
 // imageData are the results of a whole answer.
-func (s *Server) imageData(r *http.Request, c *imageCall) []any {
+func (s *mediaWires) imageData(r *http.Request, c *imageCall) []any {
 	a, data := &c.made, []any{}
 	var j *mediaJob
 	if c.links {
@@ -363,7 +363,7 @@ func (c *imageCall) events(settings []any, k *knobs, begun func()) iter.Seq[fram
 
 // routerWire is OpenRouter's for pictures and for videos.
 var routerWire = func() *wire {
-	on := wholeWire("openrouter", &openAIPhrases, routerError, func(s *Server, r *http.Request) *refusal {
+	on := wholeWire("openrouter", &openAIPhrases, routerError, func(s *Host, r *http.Request) *refusal {
 		if s.hasKey(bearer(r)) {
 			return nil
 		}
@@ -376,12 +376,8 @@ func routerError(f *refusal) []byte {
 	return jsonOf("error", jsonOf("code", f.status, "message", f.message))
 }
 
-var routerRatios = []string{"1:1", "1:2", "1:4", "1:8", "2:1", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1", "9:16", "16:9", "9:19.5", "19.5:9", "9:20", "20:9", "9:21", "21:9", "auto"}
-
-var tierPoints = map[string]int{"512": 512, "1K": 1024, "2K": 2048, "4K": 4096}
-
 // routerImages serves POST /api/v1/images of OpenRouter. Any model that its catalog could have has a name "vendor/model".
-func (s *Server) routerImages(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) routerImages(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(routerWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(routerWire, 400, body)
 		if refused != nil {
@@ -422,25 +418,6 @@ func (s *Server) routerImages(w http.ResponseWriter, r *http.Request) {
 		s.playStep(out, w, r, began, a.name, k)
 		return nil
 	})
-}
-
-// pictureConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
-func (c *checker) pictureConfig(v *node, param string) {
-	if !c.typed(v, object, param) {
-		return
-	}
-	ratio, points := "1:1", 1024
-	if given := v.given("aspect_ratio"); given != nil {
-		ratio = c.words(given, param+".aspect_ratio", routerRatios[:len(routerRatios)-1]...)
-	}
-	if given := v.given("image_size"); given != nil {
-		points = tierPoints[c.words(given, param+".image_size", "512", "1K", "2K", "4K")]
-	}
-	if c.fault == nil {
-		var a mediaAsk
-		a.shape(ratio, points)
-		c.ask.width, c.ask.height = a.width, a.height
-	}
 }
 
 // vendorModel takes any model that has a vendor before its name.

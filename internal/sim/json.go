@@ -284,3 +284,22 @@ func appendCompact(dst, raw []byte) []byte {
 	}
 	return dst
 }
+
+// stringEnd is the offset of the quote that ends the string that begins at i, -1 when there is none.
+func stringEnd(b []byte, i int) int {
+	for from := i + 1; ; {
+		n := bytes.IndexByte(b[from:], '"')
+		if n < 0 {
+			return -1
+		}
+		end := from + n
+		slashes := 0
+		for b[end-1-slashes] == '\\' {
+			slashes++
+		}
+		if slashes%2 == 0 {
+			return end
+		}
+		from = end + 1
+	}
+}

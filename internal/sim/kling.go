@@ -71,10 +71,10 @@ var (
 )
 
 // klingRoutes adds POST and GET of /v1/videos/text2video and /v1/videos/image2video.
-func (s *Server) klingRoutes(base string) {
+func (s *mediaWires) klingRoutes(m *Routes, base string) {
 	for path, models := range map[string][]string{"text2video": klingText, "image2video": klingImage} {
 		jobs := klingJobs()
-		s.route(klingWire, "POST", base+"/v1/videos/"+path, func(w http.ResponseWriter, r *http.Request) {
+		m.Add(klingWire, "POST", base+"/v1/videos/"+path, func(w http.ResponseWriter, r *http.Request) {
 			s.mediaBody(klingWire, w, r, func(began time.Time, body []byte) *refusal {
 				read, refused := readMedia(klingWire, 400, body)
 				if refused != nil {
@@ -88,7 +88,7 @@ func (s *Server) klingRoutes(base string) {
 				return s.submit(jobs, w, r, began, a)
 			})
 		})
-		s.route(klingWire, "GET", base+"/v1/videos/"+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
+		m.Add(klingWire, "GET", base+"/v1/videos/"+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 			id := s.jobs.called(klingWire, r.PathValue("id"), credential(r))
 			if j, found := s.jobs.look(klingWire, id, credential(r), s.config.Now()); found && j.made.place != path {
 				id = "" // it is on the other path

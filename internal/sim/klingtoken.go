@@ -39,7 +39,7 @@ func jwtPart(part string) *node {
 }
 
 // admitKling verifies the token of a request: HS256, our access key, not too early and not too late.
-func admitKling(s *Server, r *http.Request) *refusal {
+func admitKling(s *Host, r *http.Request) *refusal {
 	refuse := func(code int, message string) *refusal {
 		return &refusal{status: 401, code: strconv.Itoa(code), message: message}
 	}

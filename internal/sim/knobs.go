@@ -256,3 +256,6 @@ func (k *knobs) named(name string) (base string, err error) {
 	}
 	return base[1:], nil
 }
+
+// plain reports whether nothing was set.
+func (k *knobs) plain() bool { return *k == knobs{name: k.name, base: k.base, after: -1} }

@@ -151,3 +151,17 @@ func speech(format, transcript string, seed uint64) *sound {
 	}
 	return &sound{id: "audio_" + hexOf(seed), data: b.Bytes(), transcript: transcript}
 }
+
+// kindOf settles kind and format of a medium by its MIME type; false when there is no such medium.
+func (m *medium) kindOf(mime string) bool {
+	kind, format, _ := strings.Cut(mime, "/")
+	m.format, _, _ = strings.Cut(format, ";")
+	switch kind {
+	case "image", "audio", "video":
+		m.kind = kind
+	default:
+		m.kind = "file"
+		return kind == "text" || mime == "application/pdf" || mime == "application/json"
+	}
+	return true
+}

@@ -115,7 +115,7 @@ func (f *mediaFile) all() []byte {
 func (a *mediaAsk) base64(i int) string { return base64.StdEncoding.EncodeToString(a.file(i).all()) }
 
 // results serves /sim/media/{id}/{name}, where everybody who knows the address finds results.
-func (s *Server) results(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) results(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
 		s.storeError(w, 405, "MethodNotAllowed", "The specified method is not allowed against this resource.")
@@ -135,7 +135,7 @@ func (s *Server) results(w http.ResponseWriter, r *http.Request) {
 }
 
 // storeError is an error as stores of files write it.
-func (s *Server) storeError(w http.ResponseWriter, status int, code, message string) {
+func (s *mediaWires) storeError(w http.ResponseWriter, status int, code, message string) {
 	s.stats.of("").refused.Add(1)
 	w.Header().Set("Content-Type", "application/xml")
 	w.WriteHeader(status)
@@ -143,7 +143,7 @@ func (s *Server) storeError(w http.ResponseWriter, status int, code, message str
 }
 
 // sendFile serves a result with all that HTTP has for parts of it, or with a fault, or from another address.
-func (s *Server) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f *mediaFile) {
+func (s *mediaWires) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f *mediaFile) {
 	k := j.made.knobs.at(stepContent)
 	query := r.URL.Query()
 	if hop, _ := strconv.Atoi(query.Get("hop")); hop < k.job.hops {

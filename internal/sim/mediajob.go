@@ -2,104 +2,12 @@ package sim
 
 import (
 	"cmp"
-	"fmt"
 	"net/http"
 	"slices"
 	"strconv"
 	"strings"
 	"sync"
 	"time"
-)
-
-// jobKnobs are what a caller asks of pictures and videos that take their time.
-type jobKnobs struct {
-	on       string // the step that faults and waits are for; "": submit
-	polls    int    // the poll that finds the job ended; 0: defaultPolls
-	queued   int    // polls that find it waiting still
-	takes    time.Duration
-	hasTakes bool   // it ends by the clock and not by polls
-	end      string // "": done
-	life     time.Duration
-	hasLife  bool
-	hops     int  // redirects before a result's bytes
-	bare     bool // results come without length, ranges and ETag
-	outputs  int  // results of a job, whatever was asked for; 0: as asked for
-	made     bool // a submit begins the job, and fails then
-}
-
-const (
-	defaultPolls = 2
-	maxOutputs   = 16
-)
-
-// jobEnds are the ends that a job can be told to come to. "never" and "stuck" are none: it runs, or waits, for ever. "refuse" is
-// met at the submit, "lost" at the first poll, and "empty" is done without a result.
-var jobEnds = map[string]jobStage{
-	"done": jobDone, "empty": jobDone, "fail": jobFailed, "policy": jobBarred, "cancelled": jobCancelled, "expired": jobExpired,
-	"never": jobRunning, "stuck": jobQueued, "refuse": jobBarred, "lost": jobFailed,
-}
-
-// set takes one key=value; false when there is no such key.
-func (k *jobKnobs) set(key, value string) (known bool, err error) {
-	switch key {
-	case "on":
-		k.on, err = oneOf(value, stepSubmit, stepPoll, stepCancel, stepContent)
-	case "polls":
-		k.polls, err = among(value, 1, maxFrames)
-	case "queued":
-		k.queued, err = among(value, 0, maxFrames)
-	case "takes":
-		k.takes, err = wait(value)
-		k.hasTakes = true
-	case "job":
-		if k.end = value; jobEnds[value] == jobQueued && value != "stuck" {
-			err = fmt.Errorf("unknown word")
-		}
-	case "life":
-		k.life, err = wait(value)
-		k.hasLife = true
-	case "hops":
-		k.hops, err = among(value, 0, 100)
-	case "bare":
-		k.bare, err = strconv.ParseBool(value)
-	case "made":
-		k.made, err = strconv.ParseBool(value)
-	case "outputs":
-		k.outputs, err = among(value, 1, maxOutputs)
-	default:
-		return false, nil
-	}
-	return true, err
-}
-
-// The steps of a job. Each is a request of its own, and a fault is for one of them.
-const (
-	stepSubmit  = "submit"
-	stepPoll    = "poll"
-	stepCancel  = "cancel"
-	stepContent = "content"
-)
-
-// at are the settings of one step: faults and waits for another step are left out.
-func (k knobs) at(step string) *knobs {
-	if cmp.Or(k.job.on, stepSubmit) != step {
-		k.fault, k.how = "", ""
-		k.delay, k.first, k.gap, k.hasGap = 0, 0, 0, false
-	}
-	return &k
-}
-
-// jobStage is how far a job is. Those from jobDone on are ends.
-type jobStage uint8
-
-const (
-	jobQueued jobStage = iota
-	jobRunning
-	jobDone
-	jobFailed
-	jobBarred // by the content policy
-	jobCancelled
-	jobExpired
 )
 
 // mediaJob is one job. The store hands out copies.
@@ -344,20 +252,6 @@ func (s *mediaJobs) reset() {
 	s.byID, s.order, s.counts = nil, nil, nil
 }
 
-// Jobs is a copy of what was counted of pictures and videos since the start or the last Reset, by wire and key.
-func (s *Server) Jobs() []JobCounts { return s.jobs.snapshot() }
-
-// statsJSON is what GET /sim/stats tells.
-func (s *Server) statsJSON() []byte {
-	dst := s.stats.json()
-	dst = append(dst[:len(dst)-1], `,"jobs":`...)
-	all := []any{}
-	for _, c := range s.jobs.snapshot() {
-		all = append(all, jsonOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
-	}
-	return append(appendAny(dst, all), '}')
-}
-
 // jobWire is a wire on which answers take their time.
 type jobWire struct {
 	*wire
@@ -387,7 +281,7 @@ func credential(r *http.Request) string {
 }
 
 // newJob begins the job that a request asks for.
-func (s *Server) newJob(on *wire, id func(*random) string, r *http.Request, a *mediaAsk) *mediaJob {
+func (s *mediaWires) newJob(on *wire, id func(*random) string, r *http.Request, a *mediaAsk) *mediaJob {
 	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.config.Now()}
 	if k := &j.made.knobs.job; s.config.JobTime > 0 && !k.hasTakes && k.polls == 0 {
 		k.takes, k.hasTakes = s.config.JobTime, true
@@ -397,7 +291,7 @@ func (s *Server) newJob(on *wire, id func(*random) string, r *http.Request, a *m
 }
 
 // madeAtOnce keeps results that a first answer has addresses of.
-func (s *Server) madeAtOnce(on *wire, r *http.Request, a *mediaAsk) *mediaJob {
+func (s *mediaWires) madeAtOnce(on *wire, r *http.Request, a *mediaAsk) *mediaJob {
 	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.config.Now(), stage: jobDone, progress: 100}
 	j.ended = j.created
 	s.jobs.add(j, hexID("made_"))
@@ -405,7 +299,7 @@ func (s *Server) madeAtOnce(on *wire, r *http.Request, a *mediaAsk) *mediaJob {
 }
 
 // submit begins a job. A fault that writes nothing of the answer leaves nothing begun, unless it is told to.
-func (s *Server) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *refusal {
+func (s *mediaWires) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *refusal {
 	if a.knobs.job.end == "refuse" {
 		barred := on.barred
 		return &barred
@@ -419,11 +313,11 @@ func (s *Server) submit(on *jobWire, w http.ResponseWriter, r *http.Request, beg
 }
 
 // playMedia answers one step.
-func (s *Server) playMedia(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk, step string) {
+func (s *mediaWires) playMedia(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk, step string) {
 	s.playStep(out, w, r, began, a.name, a.knobs.at(step))
 }
 
-func (s *Server) playStep(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, model string, k *knobs) {
+func (s *mediaWires) playStep(out *reply, w http.ResponseWriter, r *http.Request, began time.Time, model string, k *knobs) {
 	if out.hollow == nil {
 		out.hollow = func() []byte { return []byte(`{}`) }
 	}
@@ -433,7 +327,7 @@ func (s *Server) playStep(out *reply, w http.ResponseWriter, r *http.Request, be
 }
 
 // poll answers how far a job is.
-func (s *Server) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
+func (s *mediaWires) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
 	began := time.Now()
 	j, found := s.jobs.poll(on.wire, id, credential(r), s.config.Now())
 	if !found {
@@ -448,12 +342,12 @@ func (s *Server) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id st
 }
 
 // forget cancels a job that runs and removes one that does not, and answers 204.
-func (s *Server) forget(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
+func (s *mediaWires) forget(on *jobWire, w http.ResponseWriter, r *http.Request, id string) {
 	s.cancelled(on, w, r, id, true, func(*mediaJob) (int, []byte) { return 204, nil })
 }
 
 // cancelled cancels a job and answers with what is said of it as it was before.
-func (s *Server) cancelled(on *jobWire, w http.ResponseWriter, r *http.Request, id string, forget bool, say func(*mediaJob) (int, []byte)) {
+func (s *mediaWires) cancelled(on *jobWire, w http.ResponseWriter, r *http.Request, id string, forget bool, say func(*mediaJob) (int, []byte)) {
 	began := time.Now()
 	key, now := credential(r), s.config.Now()
 	j, found := s.jobs.look(on.wire, id, key, now)

@@ -47,34 +47,15 @@ func (a *mediaAsk) digest(i int) uint64 {
 
 // sized takes a size such as "1024x1536" or "1280:720"; false when it is none.
 func (a *mediaAsk) sized(size string) bool {
-	w, h, ok := strings.Cut(strings.ReplaceAll(size, ":", "x"), "x")
-	width, fine := count(w)
-	height, fine2 := count(h)
-	if !ok || !fine || !fine2 || width < 1 || height < 1 {
-		return false
+	width, height, ok := pointsOf(size)
+	if ok {
+		a.width, a.height = width, height
 	}
-	a.width, a.height = width, height
-	return true
+	return ok
 }
 
-// shape takes an aspect ratio such as "16:9" with so many points on the shorter side. Sides are multiples of eight.
-func (a *mediaAsk) shape(ratio string, short int) {
-	w, h, _ := strings.Cut(ratio, ":")
-	x, _ := strconv.ParseFloat(w, 64)
-	y, _ := strconv.ParseFloat(h, 64)
-	if x <= 0 || y <= 0 {
-		x, y = 16, 9
-	}
-	long := func(by float64) int { return (int(float64(short)*by) + 4) / 8 * 8 }
-	if x >= y {
-		a.width, a.height = long(x/y), short
-	} else {
-		a.width, a.height = short, long(y/x)
-	}
-	for max(a.width, a.height) > maxSide {
-		a.width, a.height = a.width/2, a.height/2
-	}
-}
+// shape takes an aspect ratio such as "16:9" with so many points on the shorter side.
+func (a *mediaAsk) shape(ratio string, short int) { a.width, a.height = pointsIn(ratio, short) }
 
 func (a *mediaAsk) size() string { return strconv.Itoa(a.width) + "x" + strconv.Itoa(a.height) }
 
@@ -239,7 +220,7 @@ func mediaLink(plain bool, schemes ...string) mediaField {
 }
 
 // mediaBody reads a JSON request and hands its body on.
-func (s *Server) mediaBody(on *wire, w http.ResponseWriter, r *http.Request, then func(began time.Time, body []byte) *refusal) {
+func (s *mediaWires) mediaBody(on *wire, w http.ResponseWriter, r *http.Request, then func(began time.Time, body []byte) *refusal) {
 	began := time.Now()
 	s.take(on, w, r, func(body []byte) *refusal { return then(began, append([]byte(nil), body...)) })
 }
@@ -256,7 +237,7 @@ type part struct {
 }
 
 // form reads a multipart request as the JSON object that would say the same; files come beside it.
-func (s *Server) form(on *wire, r *http.Request) (*mediaReader, []part, *refusal) {
+func (s *mediaWires) form(on *wire, r *http.Request) (*mediaReader, []part, *refusal) {
 	bad := func(message string) *refusal {
 		return &refusal{status: 400, kind: "invalid_request_error", message: message}
 	}

@@ -20,7 +20,7 @@ var messagesWire = &wire{
 	inside: func(f *refusal, _ string, _ int) frame { return frame{event: "error", data: messagesError(f)} },
 	stream: streamType,
 	frame:  sse,
-	admit: func(s *Server, r *http.Request) *refusal {
+	admit: func(s *Host, r *http.Request) *refusal {
 		if s.hasKey(bearer(r), r.Header.Get("X-Api-Key")) {
 			return nil
 		}
@@ -92,7 +92,7 @@ func messagesError(f *refusal) []byte {
 var messagesVersions = map[string]bool{"2023-01-01": true, "2023-06-01": true, "2026-10-21": false}
 
 // messages serves POST /v1/messages.
-func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) messages(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(messagesWire, w, r, func(body []byte) *refusal {
 		m, refused := messagesRequest(r.Header, body, false)
@@ -108,7 +108,7 @@ func (s *Server) messages(w http.ResponseWriter, r *http.Request) {
 }
 
 // countTokens serves POST /v1/messages/count_tokens.
-func (s *Server) countTokens(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) countTokens(w http.ResponseWriter, r *http.Request) {
 	s.take(messagesWire, w, r, func(body []byte) *refusal {
 		m, refused := messagesRequest(r.Header, body, true)
 		if refused != nil {

@@ -111,7 +111,7 @@ func (b *messagesBlock) append(dst []byte) []byte {
 	case "text":
 		dst = appendText(append(dst, `{"type":"text","text":`...), b.body)
 		if b.cites != nil {
-			dst = append(b.cites.citation(append(dst, `,"citations":[`...)), ']')
+			dst = append(appendCitation(append(dst, `,"citations":[`...), b.cites), ']')
 		}
 		return append(dst, '}')
 	case "tool_use", "server_tool_use":
@@ -136,7 +136,7 @@ func (b *messagesBlock) begin(dst []byte) []byte {
 	return append(append(dst, b.open...), '}')
 }
 
-func (f *found) citation(dst []byte) []byte {
+func appendCitation(dst []byte, f *found) []byte {
 	dst = appendText(append(dst, `{"type":"web_search_result_location","url":`...), f.url)
 	dst = appendText(append(dst, `,"title":`...), f.title)
 	dst = appendText(append(dst, `,"encrypted_index":`...), f.id)
@@ -164,7 +164,7 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 		}
 	}
 	for i := range c.ran {
-		use, result := c.ran[i].blocks()
+		use, result := hostedBlocks(&c.ran[i])
 		if !yield(&use) || !yield(&result) {
 			return
 		}
@@ -259,7 +259,7 @@ func (w *messagesStream) block(b *messagesBlock) {
 		w.send(structure, "content_block_delta", append(dst, "}}"...))
 	}
 	if b.cites != nil {
-		dst := b.cites.citation(append(w.start("content_block_delta"), `,"delta":{"type":"citations_delta","citation":`...))
+		dst := appendCitation(append(w.start("content_block_delta"), `,"delta":{"type":"citations_delta","citation":`...), b.cites)
 		w.send(structure, "content_block_delta", append(dst, "}}"...))
 	}
 	w.send(structure, "content_block_stop", append(w.start("content_block_stop"), '}'))
@@ -299,17 +299,31 @@ func messagesModels(dst []byte) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		dst = models[i].appendForMessages(dst)
+		dst = appendForMessages(dst, &models[i])
 	}
 	dst = appendText(append(dst, `],"has_more":false,"first_id":`...), models[0].Name)
 	return append(appendText(append(dst, `,"last_id":`...), models[len(models)-1].Name), '}')
 }
 
-func (m *Model) appendForMessages(dst []byte) []byte {
+func appendForMessages(dst []byte, m *Model) []byte {
 	dst = appendText(append(dst, `{"type":"model","id":`...), m.Name)
 	dst = appendText(append(dst, `,"display_name":`...), m.Title)
 	dst = append(dst, `,"created_at":"2025-01-01T00:00:00Z","max_input_tokens":`...)
 	dst = strconv.AppendInt(dst, int64(m.ContextTokens), 10)
 	dst = append(strconv.AppendInt(append(dst, `,"max_tokens":`...), messagesOutput, 10), '}')
 	return dst
+}
+
+// hostedBlocks are a call on the messages wire and what came of it.
+func hostedBlocks(n *ran) (use, result messagesBlock) {
+	if n.tool == "mcp_tool_use" {
+		return messagesBlock{kind: "server_tool_use", open: `{"type":"mcp_tool_use","id":"mcptoolu_` + n.id + `","name":"look","server_name":"sim"`, delta: "input_json_delta", member: "partial_json", body: "{}"},
+			messagesBlock{kind: "mcp_tool_result", open: `{"type":"mcp_tool_result","tool_use_id":"mcptoolu_` + n.id + `","is_error":false,"content":[{"type":"text","text":"seen"}]`}
+	}
+	input, content := `{"command":"echo 2"}`, `{"type":"bash_code_execution_result","stdout":"2","stderr":"","return_code":0,"content":[]}`
+	if n.tool == "web_fetch" {
+		input, content = `{"url":"https://sim.invalid/`+n.id+`"}`, `{"type":"web_fetch_result","url":"https://sim.invalid/`+n.id+`","content":{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Seen."}},"retrieved_at":null}`
+	}
+	return messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + n.id + `","name":"` + n.tool + `"`, delta: "input_json_delta", member: "partial_json", body: input},
+		messagesBlock{kind: n.tool + "_tool_result", open: `{"type":"` + n.tool + `_tool_result","tool_use_id":"srvtoolu_` + n.id + `","content":` + content}
 }

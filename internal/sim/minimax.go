@@ -10,7 +10,7 @@ import (
 )
 
 // minimaxWire is MiniMax': complaints come with status 200 and a code.
-var minimaxWire = wholeWire("minimax", &openAIPhrases, minimaxError, func(s *Server, r *http.Request) *refusal {
+var minimaxWire = wholeWire("minimax", &openAIPhrases, minimaxError, func(s *Host, r *http.Request) *refusal {
 	if s.hasKey(bearer(r)) && bearer(r) != "" {
 		return nil
 	}
@@ -71,7 +71,7 @@ var minimaxModels = map[string]bool{
 }
 
 // minimaxVideo serves POST /v1/video_generation.
-func (s *Server) minimaxVideo(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) minimaxVideo(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(minimaxWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(minimaxWire, 200, body)
 		if refused == nil {
@@ -131,12 +131,12 @@ func (r *mediaReader) minimax() (*mediaAsk, *refusal) {
 }
 
 // minimaxTask serves GET /v1/query/video_generation.
-func (s *Server) minimaxTask(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) minimaxTask(w http.ResponseWriter, r *http.Request) {
 	s.poll(minimaxJobs, w, r, r.URL.Query().Get("task_id"))
 }
 
 // minimaxFile serves GET /v1/files/retrieve: the address of a file.
-func (s *Server) minimaxFile(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) minimaxFile(w http.ResponseWriter, r *http.Request) {
 	given := r.URL.Query().Get("file_id")
 	id := ""
 	if len(given) > 1 {

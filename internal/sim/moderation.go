@@ -118,13 +118,6 @@ func (j *judged) append(dst []byte) []byte {
 	return append(dst, '}')
 }
 
-func appendBool(dst []byte, yes bool) []byte {
-	if yes {
-		return append(dst, "true"...)
-	}
-	return append(dst, "false"...)
-}
-
 // moderator is a model that judges.
 type moderator struct {
 	wordsOnly  bool
@@ -185,7 +178,7 @@ type moderations struct {
 	items []judged
 }
 
-func (s *Server) moderations(on *wire, id string, read func(m *moderations)) http.HandlerFunc {
+func (s *taskWires) moderations(on *wire, id string, read func(m *moderations)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		s.take(on, w, r, func(body []byte) *refusal {

@@ -81,7 +81,7 @@ func (k *reranking) searchUnits() int {
 }
 
 // rerankRoute serves one of the wires.
-func (s *Server) rerankRoute(on *wire, hollow string, read func(k *reranking), write func(k *reranking) []byte) http.HandlerFunc {
+func (s *taskWires) rerankRoute(on *wire, hollow string, read func(k *reranking), write func(k *reranking) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		s.take(on, w, r, func(body []byte) *refusal {

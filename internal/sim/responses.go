@@ -149,7 +149,7 @@ func (s *responseStore) now(r *response, at time.Time) []byte {
 }
 
 // responses serves POST /v1/responses.
-func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) responses(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(responsesWire, w, r, func(body []byte) *refusal {
 		q, refused := responsesRequest(&s.stored, body, false)
@@ -172,7 +172,7 @@ func (s *Server) responses(w http.ResponseWriter, r *http.Request) {
 }
 
 // later answers at once to a request that is to be worked on in the background.
-func (s *Server) later(w http.ResponseWriter, q *responsesReader) {
+func (s *chatWires) later(w http.ResponseWriter, q *responsesReader) {
 	counts := s.stats.of(q.ask.name)
 	counts.begin(false)
 	defer counts.end(false)
@@ -192,7 +192,7 @@ func (s *Server) later(w http.ResponseWriter, q *responsesReader) {
 }
 
 // inputTokens serves POST /v1/responses/input_tokens.
-func (s *Server) inputTokens(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) inputTokens(w http.ResponseWriter, r *http.Request) {
 	s.take(responsesWire, w, r, func(body []byte) *refusal {
 		q, refused := responsesRequest(&s.stored, body, true)
 		if refused != nil {
@@ -205,7 +205,7 @@ func (s *Server) inputTokens(w http.ResponseWriter, r *http.Request) {
 }
 
 // found is a stored response, nil when there is none, which the client is told.
-func (s *Server) storedResponse(w http.ResponseWriter, r *http.Request) *response {
+func (s *chatWires) storedResponse(w http.ResponseWriter, r *http.Request) *response {
 	id := r.PathValue("id")
 	stored := s.stored.get(id)
 	if stored == nil {
@@ -214,7 +214,7 @@ func (s *Server) storedResponse(w http.ResponseWriter, r *http.Request) *respons
 	return stored
 }
 
-func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) getResponse(w http.ResponseWriter, r *http.Request) {
 	stored := s.storedResponse(w, r)
 	if stored == nil {
 		return
@@ -226,14 +226,14 @@ func (s *Server) getResponse(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, 200, s.stored.now(stored, s.config.Now()))
 }
 
-func (s *Server) deleteResponse(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) deleteResponse(w http.ResponseWriter, r *http.Request) {
 	if stored := s.storedResponse(w, r); stored != nil {
 		s.stored.drop(stored.id)
 		sendJSON(w, 200, []byte(`{"id":"`+stored.id+`","object":"response.deleted","deleted":true}`))
 	}
 }
 
-func (s *Server) cancelResponse(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) cancelResponse(w http.ResponseWriter, r *http.Request) {
 	stored := s.storedResponse(w, r)
 	if stored == nil {
 		return
@@ -250,7 +250,7 @@ func (s *Server) cancelResponse(w http.ResponseWriter, r *http.Request) {
 }
 
 // inputItems serves the items of a response's request, newest first unless told.
-func (s *Server) inputItems(w http.ResponseWriter, r *http.Request) {
+func (s *chatWires) inputItems(w http.ResponseWriter, r *http.Request) {
 	stored := s.storedResponse(w, r)
 	if stored == nil {
 		return

@@ -8,7 +8,7 @@ import (
 
 // responsesReader reads a request.
 type responsesReader struct {
-	checker
+	chatReader
 	stored *responseStore
 	count  bool
 
@@ -39,7 +39,7 @@ func responsesRequest(stored *responseStore, body []byte, count bool) (*response
 	if err != nil {
 		return nil, unreadable(&openAIPhrases, err)
 	}
-	r := &responsesReader{checker: newChecker(&openAIPhrases), stored: stored, count: count, store: true, spaces: map[string]string{}}
+	r := &responsesReader{chatReader: chatReader{newChecker(&openAIPhrases)}, stored: stored, count: count, store: true, spaces: map[string]string{}}
 	r.root = root
 	if root.is(object) {
 		r.model()

@@ -259,7 +259,7 @@ func (r *responsesReply) part(dst []byte, complete bool) []byte {
 	}
 	dst = append(dst, `],"logprobs":`...)
 	if r.q.logprobs && complete {
-		return append(c.logprobs(dst, c.text, 0, r.q.ask.top), '}')
+		return append(appendLogprobs(dst, c, c.text, 0, r.q.ask.top), '}')
 	}
 	return append(dst, "[]}"...)
 }
@@ -418,7 +418,7 @@ func (w *responsesStream) text(c *choice, at string) {
 		if !w.r.q.logprobs {
 			return `,"logprobs":[]`
 		}
-		return `,"logprobs":` + string(c.logprobs(nil, piece, from, w.r.q.ask.top))
+		return `,"logprobs":` + string(appendLogprobs(nil, c, piece, from, w.r.q.ask.top))
 	}
 	cut := newCutter(c.text, &w.r.q.ask.knobs, true)
 	sent := 0
@@ -431,4 +431,26 @@ func (w *responsesStream) text(c *choice, at string) {
 		sent += tokens
 	}
 	w.on(structure, "response.output_text.done", at+`,"text":`+string(appendText(nil, c.text))+probs(c.text, 0))
+}
+
+// appendRan writes what an item of the responses wire has after its id and type. All code of a response runs in one container.
+func (it *responsesItem) appendRan(dst []byte, r *responsesReply) []byte {
+	dst = append(dst, `,"status":"completed"`...)
+	switch it.kind {
+	case "file_search_call":
+		dst = append(appendText(append(dst, `,"queries":[`...), r.q.ask.question()), `],"results":null`...)
+	case "code_interpreter_call":
+		dst = append(append(append(dst, `,"code":"print(2)","outputs":null,"container_id":"cntr_`...), r.key()...), '"')
+	case "mcp_call":
+		dst = append(dst, `,"approval_request_id":null,"arguments":"{}","error":null,"name":"look","output":"seen","server_label":"sim"`...)
+	}
+	return append(dst, '}')
+}
+
+// toolUsage writes the counts that OpenAI puts beside the usage, where there are any.
+func (r *responsesReply) toolUsage(dst []byte) []byte {
+	if r.answer.usage.searches == 0 {
+		return dst
+	}
+	return append(appendInt(append(dst, `,"tool_usage":{"web_search":{"num_requests":`...), r.answer.usage.searches), `}}`...)
 }

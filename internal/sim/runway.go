@@ -12,7 +12,7 @@ import (
 const runwayVersion = "2024-11-06"
 
 // runwayWire is Runway's.
-var runwayWire = wholeWire("runway", &openAIPhrases, runwayError, func(s *Server, r *http.Request) *refusal {
+var runwayWire = wholeWire("runway", &openAIPhrases, runwayError, func(s *Host, r *http.Request) *refusal {
 	switch {
 	case bearer(r) == "" || !s.hasKey(bearer(r)):
 		return &refusal{status: 401, message: "API key was not provided or is not valid."}
@@ -91,7 +91,7 @@ var (
 )
 
 // runway serves POST /v1/image_to_video and /v1/text_to_video.
-func (s *Server) runway(withImage bool) http.HandlerFunc {
+func (s *mediaWires) runway(withImage bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		s.mediaBody(runwayWire, w, r, func(began time.Time, body []byte) *refusal {
 			read, refused := readMedia(runwayWire, 400, body)
@@ -177,16 +177,16 @@ func (r *mediaReader) runwayImage(v *node, param string, last bool) {
 	}
 }
 
-func (s *Server) runwayTask(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) runwayTask(w http.ResponseWriter, r *http.Request) {
 	s.poll(runwayJobs, w, r, r.PathValue("id"))
 }
 
-func (s *Server) deleteRunwayTask(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) deleteRunwayTask(w http.ResponseWriter, r *http.Request) {
 	s.forget(runwayJobs, w, r, r.PathValue("id"))
 }
 
 // lumaWire is Luma's.
-var lumaWire = wholeWire("luma", &detailPhrases, func(f *refusal) []byte { return jsonOf("detail", f.message) }, func(s *Server, r *http.Request) *refusal {
+var lumaWire = wholeWire("luma", &detailPhrases, func(f *refusal) []byte { return jsonOf("detail", f.message) }, func(s *Host, r *http.Request) *refusal {
 	switch {
 	case bearer(r) == "":
 		return &refusal{status: 403, message: "Not authenticated"}
@@ -221,7 +221,7 @@ func (j *mediaJob) luma() []byte {
 }
 
 // lumaVideo serves POST /dream-machine/v1/generations.
-func (s *Server) lumaVideo(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) lumaVideo(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(lumaWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(lumaWire, 400, body)
 		if refused != nil {
@@ -273,16 +273,16 @@ func (r *mediaReader) luma() (*mediaAsk, *refusal) {
 	}, "model")
 }
 
-func (s *Server) lumaGeneration(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) lumaGeneration(w http.ResponseWriter, r *http.Request) {
 	s.poll(lumaJobs, w, r, r.PathValue("id"))
 }
 
-func (s *Server) deleteLuma(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) deleteLuma(w http.ResponseWriter, r *http.Request) {
 	s.forget(lumaJobs, w, r, r.PathValue("id"))
 }
 
 // listLuma serves GET /dream-machine/v1/generations.
-func (s *Server) listLuma(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) listLuma(w http.ResponseWriter, r *http.Request) {
 	limit, offset := 10, 0
 	if n, ok := count(r.URL.Query().Get("limit")); ok && n <= 100 {
 		limit = n

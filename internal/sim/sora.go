@@ -41,7 +41,7 @@ func (j *mediaJob) openAI() []byte {
 }
 
 // videos serves POST /v1/videos, as a form or as JSON.
-func (s *Server) videos(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) videos(w http.ResponseWriter, r *http.Request) {
 	if !isForm(r) {
 		s.mediaBody(videosWire, w, r, func(began time.Time, body []byte) *refusal {
 			read, refused := readMedia(videosWire, 400, body)
@@ -62,7 +62,7 @@ func (s *Server) videos(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-func (s *Server) video(w http.ResponseWriter, r *http.Request, began time.Time, read *mediaReader, files []part) *refusal {
+func (s *mediaWires) video(w http.ResponseWriter, r *http.Request, began time.Time, read *mediaReader, files []part) *refusal {
 	name := read.root.given("model").str()
 	if name == "" {
 		name = "sora-2"
@@ -110,7 +110,7 @@ func (s *Server) video(w http.ResponseWriter, r *http.Request, began time.Time, 
 }
 
 // listVideos serves GET /v1/videos.
-func (s *Server) listVideos(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) listVideos(w http.ResponseWriter, r *http.Request) {
 	query, limit := r.URL.Query(), 20
 	if n, ok := count(query.Get("limit")); ok && n <= 100 {
 		limit = n
@@ -141,18 +141,18 @@ func (s *Server) listVideos(w http.ResponseWriter, r *http.Request) {
 	sendJSON(w, 200, jsonOf("object", "list", "data", data, "first_id", first, "last_id", last, "has_more", more))
 }
 
-func (s *Server) getVideo(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) getVideo(w http.ResponseWriter, r *http.Request) {
 	s.poll(videoJobs, w, r, r.PathValue("id"))
 }
 
-func (s *Server) deleteVideo(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) deleteVideo(w http.ResponseWriter, r *http.Request) {
 	s.cancelled(videoJobs, w, r, r.PathValue("id"), true, func(j *mediaJob) (int, []byte) {
 		return 200, jsonOf("id", j.id, "object", "video.deleted", "deleted", true)
 	})
 }
 
 // videoContent serves GET /v1/videos/{id}/content: the video, a thumbnail as WebP or a sheet of pictures as JPEG.
-func (s *Server) videoContent(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) videoContent(w http.ResponseWriter, r *http.Request) {
 	id, now := r.PathValue("id"), s.config.Now()
 	j, found := s.jobs.look(videosWire, id, credential(r), now)
 	refuse := func(status int, message string) {
@@ -212,7 +212,7 @@ func (j *mediaJob) router() []byte {
 }
 
 // routerVideos serves POST /api/v1/videos.
-func (s *Server) routerVideos(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) routerVideos(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(routerWire, w, r, func(began time.Time, body []byte) *refusal {
 		read, refused := readMedia(routerWire, 400, body)
 		if refused != nil {
@@ -274,12 +274,12 @@ func (r *mediaReader) routerVideo() (*mediaAsk, *refusal) {
 	}, "model")
 }
 
-func (s *Server) routerVideo(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) routerVideo(w http.ResponseWriter, r *http.Request) {
 	s.poll(routerJobs, w, r, r.PathValue("id"))
 }
 
 // routerContent serves GET /api/v1/videos/{id}/content.
-func (s *Server) routerContent(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) routerContent(w http.ResponseWriter, r *http.Request) {
 	id, now, i := r.PathValue("id"), s.config.Now(), 0
 	if index := r.URL.Query().Get("index"); index != "" {
 		n, ok := count(index)

@@ -112,7 +112,7 @@ type speaking struct {
 }
 
 // speak serves POST /v1/audio/speech.
-func (s *Server) speak(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) speak(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(speechWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(speechWire, body)
@@ -217,7 +217,7 @@ var elevenFormats = []string{
 }
 
 // elevenSpeak serves POST /v1/text-to-speech/{voice}, and /stream, whose bytes are the same. Sound is at 24 kHz whatever rate is asked for.
-func (s *Server) elevenSpeak(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) elevenSpeak(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(elevenWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(elevenWire, body)

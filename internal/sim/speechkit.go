@@ -106,7 +106,7 @@ var (
 )
 
 // recognizeFile serves POST /stt/v3/recognizeFileAsync.
-func (s *Server) recognizeFile(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) recognizeFile(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(yandexTaskWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(yandexTaskWire, body)
@@ -231,7 +231,7 @@ func (q *recognizing) together() {
 		q.refuse("content", "", "Failed to decode audio: the content is not in the given format")
 	}
 	if q.fault == nil {
-		q.marked(q.data)
+		markedInside(&q.checker, q.data)
 	}
 }
 
@@ -256,7 +256,7 @@ func operationNotFound(id string) *refusal {
 }
 
 // ofRecognition plays the answer to a call about a recognition that is there.
-func (s *Server) ofRecognition(w http.ResponseWriter, r *http.Request, id, step string, poll bool, answer func(*recognition) ([]byte, *refusal)) {
+func (s *audioWires) ofRecognition(w http.ResponseWriter, r *http.Request, id, step string, poll bool, answer func(*recognition) ([]byte, *refusal)) {
 	started := time.Now()
 	made, ok := s.heard.look(id, poll)
 	if !ok {
@@ -276,7 +276,7 @@ func (s *Server) ofRecognition(w http.ResponseWriter, r *http.Request, id, step 
 }
 
 // operations serves GET /operations/{id}: each is a poll.
-func (s *Server) operations(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) operations(w http.ResponseWriter, r *http.Request) {
 	s.ofRecognition(w, r, r.PathValue("id"), stepPoll, true, func(made *recognition) ([]byte, *refusal) { return made.operation(), nil })
 }
 
@@ -286,7 +286,7 @@ func operationOf(r *http.Request) string {
 }
 
 // getRecognition serves GET /stt/v3/getRecognition: lines of JSON, once the operation is done.
-func (s *Server) getRecognition(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) getRecognition(w http.ResponseWriter, r *http.Request) {
 	id := operationOf(r)
 	s.ofRecognition(w, r, id, stepContent, false, func(made *recognition) ([]byte, *refusal) {
 		if !made.done() || made.failed() {
@@ -297,7 +297,7 @@ func (s *Server) getRecognition(w http.ResponseWriter, r *http.Request) {
 }
 
 // deleteRecognition serves DELETE /stt/v3/deleteRecognition.
-func (s *Server) deleteRecognition(w http.ResponseWriter, r *http.Request) {
+func (s *audioWires) deleteRecognition(w http.ResponseWriter, r *http.Request) {
 	id := operationOf(r)
 	s.ofRecognition(w, r, id, stepCancel, false, func(*recognition) ([]byte, *refusal) {
 		s.heard.drop(id)

@@ -144,9 +144,6 @@ func (c *Counts) add(more *Counts) {
 	}
 }
 
-// Stats is a copy of the counts.
-func (s *Server) Stats() Stats { return s.stats.snapshot() }
-
 func (s *stats) snapshot() Stats {
 	out := Stats{Models: map[string]Counts{}, Redirected: s.redirected.Load()}
 	for name, c := range *s.byModel.Load() {

@@ -146,8 +146,8 @@ func seconds(data []byte) float64 {
 // rounded is to the millisecond.
 func rounded(x float64) float64 { return math.Round(x*1000) / 1000 }
 
-// marked obeys the markers inside of sound, such as in a chunk of a WAV file or a tag of MP3.
-func (c *checker) marked(data []byte) {
+// markedInside obeys the markers inside of sound, such as in a chunk of a WAV file or a tag of MP3.
+func markedInside(c *checker, data []byte) {
 	for {
 		at := bytes.Index(data, []byte(markerStart))
 		if at < 0 {

@@ -53,7 +53,7 @@ var cohereKinds = []string{"float", "int8", "uint8", "binary", "ubinary", "base6
 // cohereImageTokens is what an image costs.
 const cohereImageTokens = 1000
 
-func (s *Server) cohereEmbed(w http.ResponseWriter, r *http.Request) {
+func (s *taskWires) cohereEmbed(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(cohereWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(cohereWire, body)
@@ -230,8 +230,17 @@ var taskTypes = []string{
 	"FACT_VERIFICATION", "CODE_RETRIEVAL_QUERY",
 }
 
+// GoogleMethod serves the methods of Gemini's embedding models; false for other methods.
+func (s *taskWires) GoogleMethod(w http.ResponseWriter, r *http.Request, model, method string) bool {
+	if method != "embedContent" && method != "batchEmbedContents" {
+		return false
+	}
+	s.geminiEmbed(w, r, time.Now(), model, method == "batchEmbedContents")
+	return true
+}
+
 // geminiEmbed serves :embedContent and :batchEmbedContents. It tells no usage, as the models before gemini-embedding-2 do not.
-func (s *Server) geminiEmbed(w http.ResponseWriter, r *http.Request, started time.Time, model string, batch bool) {
+func (s *taskWires) geminiEmbed(w http.ResponseWriter, r *http.Request, started time.Time, model string, batch bool) {
 	s.take(geminiEmbedWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(geminiEmbedWire, body)
 		if refused != nil {
@@ -317,14 +326,6 @@ func (g *geminiEmbeds) one(v *node, param string) {
 	g.texts, g.sizes = append(g.texts, append([]string{task, title}, said...)), append(g.sizes, size)
 }
 
-func oneWord(s string, words []string) string {
-	word, err := oneOf(s, words...)
-	if err != nil {
-		return ""
-	}
-	return word
-}
-
 func (g *geminiEmbeds) content(v *node, param string) (said []string) {
 	tokens := 0
 	members(&g.checker, g, v, param, map[string]field[*geminiEmbeds]{
@@ -347,49 +348,13 @@ func (g *geminiEmbeds) content(v *node, param string) (said []string) {
 	return said
 }
 
-// yandexTaskWire is the REST face that Yandex Cloud gives its services of gRPC: text embedding and SpeechKit.
-var yandexTaskWire = wholeWire("yandex-cloud", &yandexTaskPhrases, yandexTaskError, func(s *Server, r *http.Request) *refusal {
-	if refused := yandexWire.admit(s, r); refused != nil {
-		return &refusal{status: 401, message: "The token is invalid or no credentials were given: use 'Api-Key', or an IAM token as 'Bearer'."}
-	}
-	return nil
-}, "Input text is too long: number of tokens must be no more than 2048, got 3000", `{"modelVersion":"x"}`)
-
-// yandexCodes are the codes of gRPC.
-var yandexCodes = map[int]int{400: 3, 401: 16, 403: 7, 404: 5, 409: 6, 429: 8, 499: 1, 500: 13, 501: 12, 503: 14, 504: 4}
-
-func yandexTaskError(f *refusal) []byte {
-	code, known := yandexCodes[f.status]
-	if !known {
-		code = 2
-	}
-	dst := appendInt([]byte(`{"error":{"grpcCode":`), code)
-	dst = appendText(append(appendInt(append(dst, `,"httpCode":`...), f.status), `,"message":`...), f.message)
-	return append(appendText(append(dst, `,"httpStatus":`...), http.StatusText(f.status)), `,"details":[]}}`...)
-}
-
-var yandexTaskPhrases = phrases{
-	item:    openAIPhrases.item,
-	missing: func(param string) string { return "Field '" + param + "' is required" },
-	unknown: func(param string) string { return `Invalid JSON in request body: unknown field "` + param + `"` },
-	wrongType: func(param, got, want string) string {
-		return "Invalid JSON in request body: field '" + param + "' must be " + want + ", not " + got
-	},
-	wrongValue: func(param, want string) string { return "Field '" + param + "' must be " + want },
-	outOfRange: func(param, low, high string) string {
-		return "Field '" + param + "' must be from " + low + " to " + high
-	},
-	readable: func(error) string { return "Invalid JSON in request body" },
-	rename:   camel,
-}
-
 var yandexEmbedders = map[string]*embedder{
 	"embed":             {dims: 256, tokens: 2048, inputs: 1, unit: true},
 	"text-search-doc":   {dims: 256, tokens: 2048, inputs: 1, unit: true},
 	"text-search-query": {dims: 256, tokens: 2048, inputs: 1, unit: true},
 }
 
-func (s *Server) yandexEmbedding(w http.ResponseWriter, r *http.Request) {
+func (s *taskWires) yandexEmbedding(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(yandexTaskWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(yandexTaskWire, body)
@@ -455,7 +420,7 @@ var gigachatEmbedders = map[string]*embedder{
 	"EmbeddingsGigaR": {dims: 2560, tokens: 4096, inputs: 1024, unit: true},
 }
 
-func (s *Server) gigachatEmbeddings(w http.ResponseWriter, r *http.Request) {
+func (s *taskWires) gigachatEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	s.take(gigachatWire, w, r, func(body []byte) *refusal {
 		c, refused := reader(gigachatWire, body)

@@ -209,3 +209,13 @@ func (l *language) quote(s string) string {
 	}
 	return l.about + l.space + l.quoteIn + s + l.quotOut + l.stop
 }
+
+func camel(s string) string {
+	for {
+		i := strings.IndexByte(s, '_')
+		if i <= 0 || i+1 == len(s) {
+			return s
+		}
+		s = s[:i] + capital(s[i+1:])
+	}
+}

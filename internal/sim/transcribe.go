@@ -48,7 +48,7 @@ var (
 	groqWire           = transcriptionsFor("groq", byScheme("Invalid API Key", "Bearer "))
 )
 
-func transcriptionsFor(name string, admit func(*Server, *http.Request) *refusal) *wire {
+func transcriptionsFor(name string, admit func(*Host, *http.Request) *refusal) *wire {
 	on := wholeWire(name, &openAIPhrases, (*refusal).json, admit,
 		"audio duration 1500.0 seconds is longer than 1400 seconds which is the maximum for this model", `{"usage":{"type":"duration","seconds":1}}`)
 	on.text = func(s string) frame {
@@ -74,7 +74,7 @@ type transcription struct {
 	heard    *transcript
 }
 
-func (s *Server) transcriptions(on *wire, models map[string]*transcriber) http.HandlerFunc {
+func (s *audioWires) transcriptions(on *wire, models map[string]*transcriber) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		noForm := refusal{status: 400, kind: "invalid_request_error", message: "Could not parse multipart form"}
@@ -243,7 +243,7 @@ func (t *transcription) file() {
 	if n := seconds(u.data); t.model.maxSeconds > 0 && n > t.model.maxSeconds {
 		t.refuse("", "", "audio duration "+string(appendNumber(nil, n))+" seconds is longer than "+string(appendNumber(nil, t.model.maxSeconds))+" seconds which is the maximum for this model")
 	}
-	if t.marked(u.data); t.fault == nil {
+	if markedInside(&t.checker, u.data); t.fault == nil {
 		t.heard = hear(u.data, t.form.get("language"), &t.ask.knobs)
 	}
 }

@@ -29,7 +29,7 @@ var (
 )
 
 // veo serves models/{model}:predictLongRunning.
-func (s *Server) veo(w http.ResponseWriter, r *http.Request, began time.Time, model string, vertex bool, body []byte) *refusal {
+func (s *mediaWires) veo(w http.ResponseWriter, r *http.Request, began time.Time, model string, vertex bool, body []byte) *refusal {
 	read, refused := readMedia(googleWire, 400, body)
 	if refused != nil {
 		return refused
@@ -177,12 +177,12 @@ func (j *mediaJob) object(i int) string {
 }
 
 // veoOperation serves GET models/{model}/operations/{id}.
-func (s *Server) veoOperation(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) veoOperation(w http.ResponseWriter, r *http.Request) {
 	s.poll(veoJobs, w, r, r.PathValue("id"))
 }
 
 // veoFetch serves :fetchPredictOperation, where the operation's name is in the body.
-func (s *Server) veoFetch(w http.ResponseWriter, r *http.Request, model string) {
+func (s *mediaWires) veoFetch(w http.ResponseWriter, r *http.Request, model string) {
 	s.take(googleWire, w, r, func(body []byte) *refusal {
 		read, refused := readMedia(googleWire, 400, body)
 		if refused != nil {
@@ -202,7 +202,7 @@ func (s *Server) veoFetch(w http.ResponseWriter, r *http.Request, model string) 
 }
 
 // googleFile serves GET /v1beta/files/{id}-{n}:download, which needs the key.
-func (s *Server) googleFile(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) googleFile(w http.ResponseWriter, r *http.Request) {
 	name, method, _ := strings.Cut(r.PathValue("call"), ":")
 	id, i := lastDash(name)
 	j, found := s.jobs.look(googleWire, id, credential(r), s.config.Now())
@@ -231,7 +231,7 @@ func lastDash(name string) (string, int) {
 }
 
 // bucketObject serves GET /storage/v1/b/{bucket}/o/{object}: what a job wrote into a bucket.
-func (s *Server) bucketObject(w http.ResponseWriter, r *http.Request) {
+func (s *mediaWires) bucketObject(w http.ResponseWriter, r *http.Request) {
 	path := strings.Split(r.PathValue("object"), "/")
 	id := path[max(0, len(path)-2)]
 	j, found := s.jobs.look(vertexVeoWire, id, credential(r), s.config.Now())

@@ -3,7 +3,6 @@ package sim
 import (
 	"bytes"
 	"encoding/binary"
-	"math/bits"
 )
 
 // framesPerSecond of a video. They are all alike, and cost some bytes each.
@@ -79,28 +78,6 @@ func movie(width, height int, sets [2][]byte, pictures []string, at int) []byte 
 	return box("moov",
 		box("mvhd", be32(0, 0, 0, framesPerSecond, n, 0x10000), be16(0x100, 0), be32(0, 0), matrix, make([]byte, 24), be32(2)),
 		box("trak", box("tkhd", be32(3, 0, 0, 1, 0, n, 0, 0), be16(0, 0, 0, 0), matrix, be32(width<<16, height<<16)), media))
-}
-
-// unsigned writes an Exp-Golomb number, as H.264 has them.
-func (w *bitWriter) unsigned(v int) {
-	n := bits.Len(uint(v + 1))
-	w.put(uint64(v+1), 2*n-1)
-}
-
-// unit ends a NAL unit and makes sure that no start code shows inside.
-func (w *bitWriter) unit(kind byte) []byte {
-	w.put(1, 1)
-	out, zeros := []byte{kind}, 0
-	for _, b := range w.out {
-		if zeros >= 2 && b <= 3 {
-			out, zeros = append(out, 3), 0
-		}
-		out = append(out, b)
-		if zeros++; b != 0 {
-			zeros = 0
-		}
-	}
-	return out
 }
 
 // parameterSets are those of a sequence and of a picture: baseline, without what can be left out.

@@ -21,12 +21,12 @@ type wire struct {
 	raw    bool        // nor of events: its bytes are the answer
 	frame  func(dst []byte, f frame) []byte
 
-	admit     func(s *Server, r *http.Request) *refusal // refuses a wrong key
-	tooLong   string                                    // what is said of too long a prompt
-	last      []byte                                    // data that ends every stream, also a failed one; nil: none
-	text      func(s string) frame                      // an event of content, with s as written
-	idle      frame                                     // an event that says nothing, as a JSON object
-	shapeless []byte                                    // a whole answer that lacks what answers are made of
+	admit     func(s *Host, r *http.Request) *refusal // refuses a wrong key
+	tooLong   string                                  // what is said of too long a prompt
+	last      []byte                                  // data that ends every stream, also a failed one; nil: none
+	text      func(s string) frame                    // an event of content, with s as written
+	idle      frame                                   // an event that says nothing, as a JSON object
+	shapeless []byte                                  // a whole answer that lacks what answers are made of
 }
 
 // sse writes a server-sent event; one with a name has it on a line of its own.
@@ -94,7 +94,7 @@ var chatWire = &wire{
 	inside: func(f *refusal, _ string, _ int) frame { return frame{data: f.json()} },
 	stream: streamType,
 	frame:  sse,
-	admit: func(s *Server, r *http.Request) *refusal {
+	admit: func(s *Host, r *http.Request) *refusal {
 		if s.hasKey(bearer(r)) {
 			return nil
 		}

@@ -2,6 +2,7 @@ package sim // the readers of foreign bytes are not for others to call
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
 	"testing"
@@ -70,7 +71,7 @@ func FuzzRequests(f *testing.F) {
 	} {
 		f.Add(uint8(i), []byte(body))
 	}
-	s := New(Config{})
+	host := NewHost(Config{}, context.Background(), context.Background())
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		on := int(which) % len(readers)
 		a, refused, write := readers[on](body)
@@ -83,7 +84,7 @@ func FuzzRequests(f *testing.F) {
 		if a.knobs.tokens+a.knobs.frames+a.n > 300 {
 			return // long texts take long and show nothing more
 		}
-		answer := s.reply(a)
+		answer := host.reply(a)
 		a.stream = false
 		if r := write(&answer); !json.Valid(r.body()) || !json.Valid(r.hollow()) {
 			t.Fatalf("%q gave %q", body, r.body())

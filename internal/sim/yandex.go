@@ -1,7 +1,6 @@
 package sim
 
 import (
-	"net/http"
 	"strings"
 )
 
@@ -9,19 +8,7 @@ import (
 var yandexWire = &wire{
 	name: "yandex", say: chatWire.say, fail: chatWire.fail, inside: chatWire.inside, stream: chatWire.stream, frame: chatWire.frame,
 	last: chatWire.last, tooLong: chatWire.tooLong, text: chatWire.text, idle: chatWire.idle, shapeless: chatWire.shapeless,
-	admit: func(s *Server, r *http.Request) *refusal {
-		key, given := strings.CutPrefix(r.Header.Get("Authorization"), "Api-Key ")
-		if !given {
-			key, given = strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
-		}
-		switch {
-		case !given:
-			return wrongKey(401, "UNAUTHENTICATED: No authentication credentials provided. Use 'Api-Key' or an IAM token as 'Bearer'.")
-		case !s.hasKey(key):
-			return wrongKey(401, "UNAUTHENTICATED: Unknown api key '****'.")
-		}
-		return nil
-	},
+	admit: admitYandex,
 }
 
 // yandexModel is the model that an address "gpt://folder/model[/version]" names; false for anything else.

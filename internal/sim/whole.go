@@ -7,37 +7,8 @@ import (
 	"time"
 )
 
-// This file has what the wires share that are not for conversation: embeddings, moderation, transcription, speech, rerank. Their
-// requests are read by the same checker and their answers played by the same exchange, so that settings and faults are the same.
-
-// taskRoutes adds them. Providers whose paths would meet OpenAI's lie below their names.
-func (s *Server) taskRoutes() {
-	s.route(chatWire, "POST", "/v1/embeddings", s.openAIEmbeddings)
-	s.route(voyageWire, "POST", "/voyage/v1/embeddings", s.voyageEmbeddings)
-	s.route(cohereWire, "POST", "/cohere/v2/embed", s.cohereEmbed)
-	s.route(yandexTaskWire, "POST", "/yandex/foundationModels/v1/textEmbedding", s.yandexEmbedding)
-	s.route(gigachatWire, "POST", "/api/v1/embeddings", s.gigachatEmbeddings)
-	s.route(moderationsWire, "POST", "/v1/moderations", s.moderations(moderationsWire, "modr-", (*moderations).openAI))
-	s.route(mistralWire, "POST", "/mistral/v1/moderations", s.moderations(mistralWire, "", (*moderations).mistral))
-	s.route(cohereWire, "POST", "/cohere/v2/rerank", s.rerankRoute(cohereWire, `{"id":"x","results":[]}`, (*reranking).cohere, (*reranking).writtenCohere))
-	s.route(voyageWire, "POST", "/voyage/v1/rerank", s.rerankRoute(voyageWire, `{"object":"list","data":[]}`, (*reranking).voyage, (*reranking).writtenVoyage))
-	s.route(jinaWire, "POST", "/jina/v1/rerank", s.rerankRoute(jinaWire, `{"model":"m","results":[]}`, (*reranking).jina, (*reranking).writtenJina))
-	s.route(transcriptionsWire, "POST", "/v1/audio/transcriptions", s.transcriptions(transcriptionsWire, transcribers))
-	s.route(groqWire, "POST", "/groq/openai/v1/audio/transcriptions", s.transcriptions(groqWire, groqTranscribers))
-	s.route(deepgramWire, "POST", "/deepgram/v1/listen", s.listen)
-	s.route(elevenWire, "POST", "/elevenlabs/v1/speech-to-text", s.scribe)
-	s.route(elevenWire, "POST", "/elevenlabs/v1/text-to-speech/{voice}", s.elevenSpeak)
-	s.route(elevenWire, "POST", "/elevenlabs/v1/text-to-speech/{voice}/stream", s.elevenSpeak)
-	s.route(yandexTaskWire, "POST", "/yandex/stt/v3/recognizeFileAsync", s.recognizeFile)
-	s.route(yandexTaskWire, "GET", "/yandex/stt/v3/getRecognition", s.getRecognition)
-	s.route(yandexTaskWire, "DELETE", "/yandex/stt/v3/deleteRecognition", s.deleteRecognition)
-	s.route(yandexTaskWire, "GET", "/yandex/operations/{id}", s.operations)
-	s.route(speechWire, "POST", "/v1/audio/speech", s.speak)
-	s.route(vllmWire, "POST", "/v1/rerank", s.rerankRoute(vllmWire, `{"id":"x","model":"m","results":[]}`, (*reranking).vllm, (*reranking).writtenVLLM))
-}
-
 // wholeWire is a wire that streams nothing, with bodies of its own for errors.
-func wholeWire(name string, say *phrases, fail func(*refusal) []byte, admit func(*Server, *http.Request) *refusal, tooLong, shapeless string) *wire {
+func wholeWire(name string, say *phrases, fail func(*refusal) []byte, admit func(*Host, *http.Request) *refusal, tooLong, shapeless string) *wire {
 	return &wire{
 		name: name, say: say, fail: fail, admit: admit, tooLong: tooLong, shapeless: []byte(shapeless),
 		inside: func(f *refusal, _ string, _ int) frame { return frame{data: fail(f)} },
@@ -48,8 +19,8 @@ func wholeWire(name string, say *phrases, fail func(*refusal) []byte, admit func
 }
 
 // byScheme admits who sends the key in the Authorization header behind one of the schemes, such as "Bearer ".
-func byScheme(message string, schemes ...string) func(*Server, *http.Request) *refusal {
-	return func(s *Server, r *http.Request) *refusal {
+func byScheme(message string, schemes ...string) func(*Host, *http.Request) *refusal {
+	return func(s *Host, r *http.Request) *refusal {
 		for _, scheme := range schemes {
 			if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), scheme); ok && key != "" && s.hasKey(key) {
 				return nil
@@ -98,7 +69,7 @@ func (c *checker) plain(s, param string) string {
 }
 
 // perform plays the answer to a request, unless there is something to complain of.
-func (s *Server) perform(w http.ResponseWriter, r *http.Request, started time.Time, c *checker, out *reply) *refusal {
+func (s *Host) perform(w http.ResponseWriter, r *http.Request, started time.Time, c *checker, out *reply) *refusal {
 	if err := c.ask.knobs.check(); err != nil {
 		c.refuse("", "invalid_value", err.Error()+".")
 	}
@@ -158,4 +129,58 @@ func fingerprint(of ...string) uint64 {
 		d.add(s)
 	}
 	return uint64(d)
+}
+
+func appendLogprob(dst []byte, token string, milli int) []byte {
+	dst = appendText(append(dst, `"token":`...), token)
+	dst = append(dst, `,"logprob":-`...)
+	dst = strconv.AppendFloat(dst, float64(milli)/1000, 'f', 3, 64)
+	dst = append(dst, `,"bytes":[`...)
+	for i := 0; i < len(token); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = appendInt(dst, int(token[i]))
+	}
+	return append(dst, ']')
+}
+
+// appendCount writes `"name":n`, well or in a bad style.
+func appendCount(dst []byte, name string, n int, style string) []byte {
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	switch style {
+	case "negative":
+		return appendInt(dst, -n-1)
+	case "huge":
+		return append(appendInt(dst, 1+n), "000000000000"...)
+	case "strings":
+		return append(appendInt(append(dst, '"'), n), '"')
+	case "floats":
+		return append(appendInt(dst, n), ".5"...)
+	}
+	return appendInt(dst, n)
+}
+
+// amazonID is an id in the form of a UUID.
+func amazonID(of string) string {
+	d := newDigest
+	d.add(of)
+	a := random(d)
+	s := hexOf(a.next()) + hexOf(a.next())
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:32]
+}
+
+func appendBool(dst []byte, yes bool) []byte {
+	if yes {
+		return append(dst, "true"...)
+	}
+	return append(dst, "false"...)
+}
+
+func oneWord(s string, words []string) string {
+	word, err := oneOf(s, words...)
+	if err != nil {
+		return ""
+	}
+	return word
 }
