@@ -12,16 +12,42 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"weir/internal/sim/audio"
+	"weir/internal/sim/chat"
+	"weir/internal/sim/kit"
+	"weir/internal/sim/media"
+	"weir/internal/sim/tasks"
 )
+
+// Types and constants of the folders below that callers of New use.
+type (
+	Config    = kit.Config
+	Stats     = kit.Stats
+	Counts    = kit.Counts
+	Model     = kit.Model
+	Prices    = kit.Prices
+	JobCounts = media.JobCounts
+)
+
+const (
+	AWSKeyID       = chat.AWSKeyID
+	AWSSecretKey   = chat.AWSSecretKey
+	KlingAccessKey = media.KlingAccessKey
+	KlingSecretKey = media.KlingSecretKey
+)
+
+// Catalog lists the models, each time as a copy. The names are those an upstream sees, without a vendor before them.
+func Catalog() []Model { return kit.Catalog() }
 
 // Server is the simulator. It is an http.Handler, safe for concurrent use.
 type Server struct {
-	host  *Host
+	host  *kit.Host
 	mux   *http.ServeMux
-	chat  *chatWires
-	audio *audioWires
-	tasks *taskWires
-	media *mediaWires
+	chat  *chat.Wires
+	audio *audio.Wires
+	tasks *tasks.Wires
+	media *media.Wires
 
 	stop [2]context.CancelFunc
 
@@ -34,54 +60,54 @@ type Server struct {
 // New makes a Server. Close it to free what Serve and RefusingAddr took.
 func New(c Config) *Server {
 	if c.AWSKeyID == "" {
-		c.AWSKeyID, c.AWSSecretKey = AWSKeyID, AWSSecretKey
+		c.AWSKeyID, c.AWSSecretKey = chat.AWSKeyID, chat.AWSSecretKey
 	}
 	if c.KlingAccessKey == "" {
-		c.KlingAccessKey, c.KlingSecretKey = KlingAccessKey, KlingSecretKey
+		c.KlingAccessKey, c.KlingSecretKey = media.KlingAccessKey, media.KlingSecretKey
 	}
 	s := &Server{mux: http.NewServeMux()}
 	stalls, stopStalls := context.WithCancel(context.Background())
 	abort, stopAnswers := context.WithCancel(context.Background())
 	s.stop = [2]context.CancelFunc{stopStalls, stopAnswers}
-	host := NewHost(c, stalls, abort)
+	host := kit.NewHost(c, stalls, abort)
 	s.host = host
-	s.chat, s.audio, s.tasks, s.media = newChatWires(host), newAudioWires(host), newTaskWires(host), newMediaWires(host)
+	s.chat, s.audio, s.tasks, s.media = chat.New(host), audio.New(host), tasks.New(host), media.New(host)
 	s.chat.Google(s.tasks.GoogleMethod, s.media.GoogleMethod)
-	routes := NewRoutes(host, s.mux)
+	routes := kit.NewRoutes(host, s.mux)
 	s.chat.Mount(routes)
 	s.tasks.Mount(routes)
 	s.audio.Mount(routes)
 	s.media.Mount(routes)
-	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, []byte(`{"status":"ok"}`)) })
-	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { sendJSON(w, 200, s.statsJSON()) })
+	s.mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, []byte(`{"status":"ok"}`)) })
+	s.mux.HandleFunc("GET /sim/stats", func(w http.ResponseWriter, _ *http.Request) { kit.SendJSON(w, 200, s.statsJSON()) })
 	s.mux.HandleFunc("POST /sim/reset", func(w http.ResponseWriter, _ *http.Request) {
 		s.Reset()
-		sendJSON(w, 200, []byte(`{"ok":true}`))
+		kit.SendJSON(w, 200, []byte(`{"ok":true}`))
 	})
 	s.mux.HandleFunc("/sim/redirected", func(w http.ResponseWriter, _ *http.Request) {
-		s.host.stats.redirected.Add(1)
-		sendJSON(w, 200, []byte(`{"redirected":true}`))
+		s.host.Stats.Redirected.Add(1)
+		kit.SendJSON(w, 200, []byte(`{"redirected":true}`))
 	})
 	s.mux.HandleFunc("/", func(w http.ResponseWriter, r *http.Request) {
-		on := chatWire
+		on := kit.ChatWire
 		if strings.HasPrefix(r.URL.Path, "/anthropic/") {
-			on = messagesWire
+			on = chat.MessagesWire
 		}
-		on.refuse(w, &refusal{status: 404, kind: "invalid_request_error", code: "unknown_url", message: "Unknown request URL: " + r.Method + " " + r.URL.Path + "."})
+		on.Refuse(w, &kit.Refusal{Status: 404, Kind: "invalid_request_error", Code: "unknown_url", Message: "Unknown request URL: " + r.Method + " " + r.URL.Path + "."})
 	})
 	return s
 }
 
 // ServeHTTP answers one request. Faults that need the connection itself work on HTTP/1.1 only and are refused with 501 elsewhere.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if s.host.stalls.Err() != nil {
+	if s.host.Stalls.Err() != nil {
 		w.Header().Set("Connection", "close")
-		chatWire.refuse(w, &refusal{status: 503, kind: "server_error", message: "The simulator is closing."})
+		kit.ChatWire.Refuse(w, &kit.Refusal{Status: 503, Kind: "server_error", Message: "The simulator is closing."})
 		return
 	}
 	// the one hot path does without the pattern matching of a mux
-	if r.URL.Path == "/v1/chat/completions" && r.Method == "POST" && s.host.hasKey(bearer(r)) {
-		s.chat.chat(w, r)
+	if r.URL.Path == "/v1/chat/completions" && r.Method == "POST" && s.host.HasKey(kit.Bearer(r)) {
+		s.chat.Chat(w, r)
 		return
 	}
 	s.mux.ServeHTTP(w, r)
@@ -138,7 +164,7 @@ func shutdownNow(server *http.Server) error {
 
 // Reset forgets all counts, remembered prompts and limited faults.
 func (s *Server) Reset() {
-	s.host.reset()
+	s.host.Reset()
 	s.chat.Reset()
 	s.audio.Reset()
 	s.media.Reset()
@@ -172,14 +198,14 @@ func (s *Server) Jobs() []JobCounts { return s.media.Jobs() }
 
 // statsJSON is what GET /sim/stats tells.
 func (s *Server) statsJSON() []byte {
-	dst := s.host.stats.json()
+	dst := s.host.Stats.Json()
 	dst = append(dst[:len(dst)-1], `,"jobs":`...)
 	all := []any{}
 	for _, c := range s.media.Jobs() {
-		all = append(all, jsonOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
+		all = append(all, media.JsonOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
 	}
-	return append(appendAny(dst, all), '}')
+	return append(media.AppendAny(dst, all), '}')
 }
 
 // Stats is a copy of the counts.
-func (s *Server) Stats() Stats { return s.host.stats.snapshot() }
+func (s *Server) Stats() Stats { return s.host.Stats.Snapshot() }

@@ -46,7 +46,7 @@ func sound(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "sounds", name))
 	if err != nil {
-		b, err = os.ReadFile(filepath.Join("sounds", name))
+		b, err = os.ReadFile(filepath.Join("audio", "sounds", name))
 	}
 	if err != nil {
 		t.Fatal(err)

@@ -71,6 +71,9 @@ func TestCheckComplains(t *testing.T) {
 		{"anything over bench", "internal/app", `import "weir/bench"; var _ = bench.Run`, "stands apart"},
 		{"bench over anything", "bench", `import "weir/internal/money"; var _ money.Nano`, "stands apart"},
 		{"simulator over anything", "internal/sim", `import "weir/internal/wire/sse"; var _ sse.Reader`, "shares no code"},
+		{"a wire of the simulator over the gateway", "internal/sim/media", `import "weir/internal/video"; var _ video.Job`, "shares no code"},
+		{"tools of the simulator over its wires", "internal/sim/kit", `import "weir/internal/sim/chat"; var _ chat.Wires`, "shares no code"},
+		{"a wire of the simulator over its tools", "internal/sim/media", `import "weir/internal/sim/kit"; var _ kit.Wire`, ""},
 		{"unknown package", "internal/util", `import "fmt"; var _ = fmt.Sprint`, "has no line"},
 		{"import of unknown package", "internal/app", `import "weir/internal/util"; var _ = util.X`, "has no line"},
 		{"domain over net/http", "internal/relay", `import "net/http"; var _ http.Header`, "the domain does without"},
@@ -233,7 +236,7 @@ func checkOurs(pkg string, own rule, target string, complain func(string, ...any
 		complain("imports %s, which has no line in internal/structure/rules_test.go: decide where it stands and add it", target)
 	case own.layer == apart || other.layer == apart:
 		complain("imports %s, but %s stands apart from the rest: talk to it over the network, or move what both need", target, apartOf(pkg, own, target))
-	case own.alone:
+	case own.alone && !within(target, own.beside):
 		complain("imports %s, but %s shares no code with what it is there to test: a mistake in both would go unseen; write what it needs in it", target, pkg)
 	case other.suite:
 		complain("imports %s, a conformance suite: it may be imported only by tests", target)

@@ -24,7 +24,7 @@ type rule struct {
 	beside   []string // packages of the same layer that it may import; "x/..." is all below x
 	users    []layer  // layers that may import it, if not all above its layer
 	files    bool     // domain only: it may import os, because writing files is its purpose
-	alone    bool     // imports none of our packages, because it tests all of them
+	alone    bool     // imports none of our packages except beside, because it tests all of them
 	suite    bool     // a conformance suite: its plain files may import testing, and only tests may import it
 	declared bool     // set by find, so that a missing rule differs from a zero one
 }
@@ -103,7 +103,10 @@ var rules = map[string]rule{
 	"internal/store/...":               {layer: edge, beside: []string{"internal/store"}},
 	"internal/store/postgres/pgtest":   {layer: edge, alone: true, suite: true},
 	"internal/store/sqlite/sqlitetest": {layer: edge, beside: []string{"internal/store/sqlite"}, suite: true},
-	"internal/sim":                     {layer: edge, alone: true},
+	"internal/sim":                     {layer: edge, beside: []string{"internal/sim/..."}, alone: true},
+	"internal/sim/kit":                 {layer: edge, alone: true},
+	"internal/sim/chat":                {layer: edge, beside: []string{"internal/sim/kit"}, alone: true},
+	"internal/sim/...":                 {layer: edge, beside: []string{"internal/sim/kit", "internal/sim/chat"}, alone: true},
 	"internal/httpapi":                 {layer: edge, beside: []string{"internal/wire", "internal/wire/...", "internal/accesslog"}},
 
 	"internal/app": {layer: wiring},
@@ -122,14 +125,14 @@ type home struct {
 
 var homes = []home{
 	{"encoding/json", nil, "it matches names in any case and takes the last of two equal ones: read with internal/rawjson, write by appending"},
-	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
+	{"github.com/go-json-experiment/json", []string{"internal/rawjson", "internal/sim/kit"}, "one place decides how strict we read; use internal/rawjson. The simulator shares no code with it"},
 	{"modernc.org/sqlite", []string{"internal/store/sqlite"}, "only the SQLite store knows which engine it is"},
 	{"github.com/jackc/pgx/v5", []string{"internal/store/postgres", "internal/store/postgres/pgtest"}, "only the PostgreSQL store knows which engine it is"},
 	{"github.com/pressly/goose/v3", []string{"internal/store/..."}, "migrations belong to the stores"},
 	{"github.com/minio/minio-go/v7", []string{"internal/blob/s3"}, "only the blob store in S3 knows how it is spoken to"},
 	{"database/sql", []string{"internal/store", "internal/store/..."}, "declare an interface next to its use and let a store satisfy it"},
 	{"github.com/alecthomas/kong", []string{"cmd/weir"}, "flags are read once, by the command"},
-	{"golang.org/x/sys", []string{"internal/sim"}, "only the simulator looks into sockets: it resets them"},
+	{"golang.org/x/sys", []string{"internal/sim/kit"}, "only the simulator looks into sockets: it resets them"},
 	{"go.yaml.in/yaml/v3", []string{"internal/config", "internal/app", "cmd/weir"}, "only the configuration is YAML"},
 	{"regexp", []string{"internal/config", "internal/redact", "internal/store/...", "internal/plugin/schema", "internal/app", "cmd/weir"}, "walk the bytes: a pattern costs microseconds in a request"},
 	{"unsafe", nil, "nothing here is worth it"},

@@ -1,0 +1,24 @@
+package chat
+
+import (
+	"strings"
+
+	"weir/internal/sim/kit"
+)
+
+// yandexWire is the chat wire as Yandex AI Studio serves it: keys of its own, and models that are named by address.
+var yandexWire = &kit.Wire{
+	Name: "yandex", Say: kit.ChatWire.Say, Fail: kit.ChatWire.Fail, Inside: kit.ChatWire.Inside, Stream: kit.ChatWire.Stream, Frame: kit.ChatWire.Frame,
+	Last: kit.ChatWire.Last, TooLong: kit.ChatWire.TooLong, Text: kit.ChatWire.Text, Idle: kit.ChatWire.Idle, Shapeless: kit.ChatWire.Shapeless,
+	Admit: kit.AdmitYandex,
+}
+
+// YandexModel is the model that an address "gpt://folder/model[/version]" names; false for anything else.
+func YandexModel(uri string) (model string, ok bool) {
+	rest, found := strings.CutPrefix(uri, "gpt://")
+	parts := strings.Split(rest, "/")
+	if !found || len(parts) < 2 || len(parts) > 3 || parts[0] == "" || parts[1] == "" {
+		return "", false
+	}
+	return parts[1], true
+}

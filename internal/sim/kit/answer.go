@@ -1,0 +1,491 @@
+package kit
+
+import (
+	"cmp"
+	"strconv"
+	"strings"
+)
+
+// Ask is one request in terms that every wire shares.
+type Ask struct {
+	Name    string // the model as the caller wrote it
+	Persona *Model
+	Knobs   Knobs
+
+	Turns    []Turn
+	Overhead int // prompt tokens beside the turns: tools and schema
+
+	Tools    []Tool
+	Choice   toolChoice
+	Parallel bool
+	Format   format
+	Schema   *Node // of jsonSchema
+
+	N         int
+	MaxTokens int // 0: none
+	Stops     []string
+	Seed      string // as written
+	Effort    string // "" missing
+	Logprobs  bool
+	Top       int
+
+	Thinking bool // the caller asked for so many tokens of it as thought says
+	Thought  int
+	Redact   bool     // thinking comes in a form that only the provider reads
+	Mute     bool     // nothing is to be said: the prompt is only to be remembered
+	Searches bool     // the provider may search the web
+	hosted   []string // other tools that the provider may run, by what a call of each is named
+	Marks    *Marks   // what the caller wants remembered of its prompt; nil: the provider decides
+
+	WantImage, WantAudio bool
+	Width, Height        int // of a picture; 0: eight by eight
+	AudioFormat          string
+
+	Stream, StreamUsage bool
+}
+
+type format uint8
+
+const (
+	PlainText format = iota
+	AnyJSON
+	JsonSchema
+)
+
+type Turn struct {
+	Role   string
+	Text   string
+	Media  []Medium
+	Calls  []string // names and arguments of tool calls, for the prompt's digest and count
+	Result string   // of a tool turn: the name of the tool that was called
+}
+
+type Tool struct {
+	Name   string
+	Schema *Node // nil: no arguments
+	Custom bool  // takes free text
+}
+
+// toolChoice is what may be called: mode none, auto or required, and the names allowed (nil: all).
+type toolChoice struct {
+	Mode string
+	Only []string
+}
+
+func (c *toolChoice) allows(name string) bool {
+	if c.Only == nil {
+		return true
+	}
+	for _, n := range c.Only {
+		if n == name {
+			return true
+		}
+	}
+	return false
+}
+
+// Answer is what the simulator says to an ask.
+type Answer struct {
+	Id      uint64
+	Choices []Choice
+	Usage   Tally
+}
+
+type Choice struct {
+	Reasoning string
+	Text      string
+	Calls     []Call
+	Images    []string // data URLs
+	Audio     *Sound
+	Finish    string
+	Stopped   string // the stop sequence that ended the text
+	Refused   bool   // the text says that nothing will be said
+	Found     *Found // by a search of the web
+	Searches  int    // how many brought it
+	Ran       []Ran  // calls of other tools that the provider runs
+	Seed      Random // of what is written beside the text, such as logprobs
+}
+
+// Found is what a search brought.
+type Found struct {
+	Id, Query, Url, Title string
+}
+
+type Call struct {
+	Id, Name, Arguments string
+	Custom              bool
+}
+
+// Tally counts tokens. Those of the second line are part of prompt or completion.
+type Tally struct {
+	Prompt, Completion                                     int
+	Cached, PromptAudio, Reasoning, OutputAudio, OutputImg int
+	Written, WrittenHour                                   int // into the prompt cache, for minutes and for an hour
+	Searches, Fetches                                      int
+}
+
+const (
+	TokensPerTurn = 4
+	tokensAtEnd   = 3
+	tokensOfImage = 64 // an image produced
+)
+
+// Reply works out the answer. The same ask gets the same answer, but for cached tokens, which depend on what came before.
+func (s *Host) Reply(a *Ask) Answer {
+	d := a.Digest()
+	out := Answer{Id: uint64(d)}
+	out.Usage.Prompt, out.Usage.PromptAudio = a.PromptTokens()
+	if a.Marks != nil {
+		a.Marks.settle(&s.cache, &out.Usage)
+	} else {
+		out.Usage.Cached = s.cache.seen(a)
+	}
+	for i := range a.N {
+		rnd := Random(uint64(d) + uint64(i)*0x9e3779b97f4a7c15)
+		c := a.choose(&rnd)
+		c.Seed = rnd
+		out.Usage.add(&c, a.MaxTokens)
+		out.Choices = append(out.Choices, c)
+	}
+	return out
+}
+
+// add counts a choice; its parts that cannot be cut, such as the name of a tool, never make it more than limit (0: none).
+func (t *Tally) add(c *Choice, limit int) {
+	reasoning := CountTokens(c.Reasoning)
+	n := reasoning + CountTokens(c.Text)
+	for _, call := range c.Calls {
+		n += TokensPerTurn + CountTokens(call.Name) + CountTokens(call.Arguments)
+	}
+	if c.Audio != nil {
+		n += CountTokens(c.Audio.Transcript) + c.Audio.tokens()
+		t.OutputAudio += c.Audio.tokens()
+	}
+	if limit > 0 {
+		n = min(n, limit)
+	}
+	t.Searches += c.Searches
+	for i := range c.Ran {
+		if c.Ran[i].Tool == "web_fetch" {
+			t.Fetches++
+		}
+	}
+	t.OutputImg += tokensOfImage * len(c.Images)
+	t.Reasoning += reasoning
+	t.Completion += n + tokensOfImage*len(c.Images)
+}
+
+// Digest is over all that the text depends on. How much of the text is wanted and how it travels is not part of it, so that
+// a stream says what the whole answer says and max_tokens cuts the same text.
+func (a *Ask) Digest() Digest {
+	d := NewDigest
+	d.Add(a.Persona.Name)
+	d.Add(a.Seed)
+	d.Add(strconv.FormatUint(a.Knobs.Seed, 10))
+	for i := range a.Turns {
+		t := &a.Turns[i]
+		d.Add(t.Role)
+		d.Add(t.Text)
+		for j := range t.Media {
+			d.Add(t.Media[j].String())
+		}
+		for _, c := range t.Calls {
+			d.Add(c)
+		}
+	}
+	return d
+}
+
+func (a *Ask) PromptTokens() (all, audio int) {
+	all = tokensAtEnd + a.Overhead
+	for i := range a.Turns {
+		t := &a.Turns[i]
+		all += TokensPerTurn + CountTokens(t.Text)
+		for j := range t.Media {
+			n := t.Media[j].Tokens()
+			all += n
+			if t.Media[j].Kind == "audio" {
+				audio += n
+			}
+		}
+		for _, c := range t.Calls {
+			all += CountTokens(c)
+		}
+	}
+	return all, audio
+}
+
+// last is the last turn of a role, nil when there is none.
+func (a *Ask) last(role string) *Turn {
+	for i := len(a.Turns) - 1; i >= 0; i-- {
+		if a.Turns[i].Role == role {
+			return &a.Turns[i]
+		}
+	}
+	return nil
+}
+
+// Question is the last user text.
+func (a *Ask) Question() string {
+	if t := a.last("user"); t != nil {
+		return t.Text
+	}
+	return ""
+}
+
+func (a *Ask) choose(rnd *Random) Choice {
+	var c Choice
+	if a.Mute {
+		return Choice{Finish: "length"}
+	}
+	lang := languageOf(a.Question())
+	if a.Knobs.Finish == "refusal" {
+		return Choice{Text: lang.refusal, Refused: true, Finish: "refusal"}
+	}
+	if n := a.reasoningTokens(); n > 0 {
+		c.Reasoning = lang.Prose(rnd, lang.thinking+lang.Stop, n)
+	}
+	if c.Calls = a.callTools(rnd); len(c.Calls) > 0 {
+		c.Finish = "tool_calls"
+	} else {
+		a.say(&c, lang, rnd)
+	}
+	a.limit(&c)
+	if a.Knobs.Finish != "" {
+		c.Finish = a.Knobs.Finish
+	}
+	return c
+}
+
+func (a *Ask) say(c *Choice, lang *Language, rnd *Random) {
+	c.Finish = "stop"
+	if a.Searches && a.resultsAtEnd() == nil {
+		id := HexOf(rnd.Next())
+		c.Found = &Found{Id: id, Query: strings.Join(strings.Fields(a.Question()), " "), Url: "https://sim.invalid/" + id, Title: lang.sentence(rnd)}
+	}
+	if a.resultsAtEnd() == nil {
+		a.run(c, rnd)
+	}
+	c.Text = a.text(lang, rnd)
+	for _, stop := range a.Stops {
+		if at := strings.Index(c.Text, stop); at >= 0 && stop != "" {
+			c.Text, c.Stopped = c.Text[:at], stop
+		}
+	}
+	if a.WantImage {
+		c.Images = []string{picture(rnd.Next(), a.Width, a.Height)}
+	}
+	if a.WantAudio {
+		c.Audio = Speech(a.AudioFormat, c.Text, rnd.Next())
+		c.Text = ""
+	}
+}
+
+// limit applies the cap on tokens, which reasoning counts against too.
+func (a *Ask) limit(c *Choice) {
+	if a.MaxTokens == 0 {
+		return
+	}
+	left, cut := a.MaxTokens, false
+	trim := func(s string) string {
+		s, over := CutTokens(s, left)
+		left -= CountTokens(s)
+		cut = cut || over
+		return s
+	}
+	c.Reasoning = trim(c.Reasoning)
+	c.Text = trim(c.Text)
+	for i := range c.Calls {
+		c.Calls[i].Arguments = trim(c.Calls[i].Arguments)
+	}
+	if c.Audio != nil {
+		c.Audio.Transcript = trim(c.Audio.Transcript)
+	}
+	if cut {
+		c.Finish, c.Stopped = "length", ""
+	}
+}
+
+var EffortTokens = map[string]int{"none": 0, "minimal": 8, "low": 16, "medium": 48, "high": 128, "xhigh": 256, "max": 512}
+
+func (a *Ask) reasoningTokens() int {
+	if a.Thinking {
+		return a.Thought
+	}
+	if a.Effort == "" && a.Persona.Name == "reason" {
+		return EffortTokens["medium"]
+	}
+	return EffortTokens[a.Effort]
+}
+
+func (a *Ask) text(lang *Language, rnd *Random) string {
+	switch {
+	case a.Format == JsonSchema:
+		return string(invent(nil, a.Schema, *rnd, a.words()))
+	case a.Format == AnyJSON || a.Persona.Name == "json":
+		return string(a.freeJSON(lang, rnd))
+	case a.Persona.Name == "echo" && a.resultsAtEnd() == nil:
+		return a.Question()
+	}
+	var parts []string
+	if found := a.describe(lang); found != "" {
+		parts = append(parts, found)
+	}
+	if results := a.resultsAtEnd(); results != nil {
+		parts = append(parts, lang.results+": "+strings.Join(results, "; ")+lang.Stop)
+	} else if q := lang.quote(a.Question()); q != "" {
+		parts = append(parts, q)
+	}
+	tokens := a.Knobs.Tokens
+	if tokens == 0 && a.Knobs.Frames > 0 {
+		tokens = min(a.Knobs.Frames*max(a.Knobs.Chunk, 1), maxTokens)
+	}
+	return lang.Prose(rnd, strings.Join(parts, lang.Space), tokens)
+}
+
+func (a *Ask) freeJSON(lang *Language, rnd *Random) []byte {
+	out := AppendText([]byte(`{"answer":`), lang.sentence(rnd))
+	out = append(out, `,"number":`...)
+	out = AppendInt(out, rnd.Below(100))
+	if results := a.resultsAtEnd(); results != nil {
+		out = append(out, `,"results":[`...)
+		for i, r := range results {
+			if i > 0 {
+				out = append(out, ',')
+			}
+			out = AppendText(out, r)
+		}
+		out = append(out, ']')
+	}
+	return append(out, '}')
+}
+
+// resultsAtEnd are the tool results that the conversation ends with, as "name: text".
+func (a *Ask) resultsAtEnd() []string {
+	from := len(a.Turns)
+	for from > 0 && a.Turns[from-1].Role == "tool" {
+		from--
+	}
+	var out []string
+	for _, t := range a.Turns[from:] {
+		out = append(out, t.Result+": "+t.Text)
+	}
+	return out
+}
+
+// describe reports what was given beside text, in all user and tool turns.
+func (a *Ask) describe(lang *Language) string {
+	var all []Medium
+	for i := range a.Turns {
+		all = append(all, a.Turns[i].Media...)
+	}
+	if len(all) == 0 {
+		return ""
+	}
+	var b strings.Builder
+	b.WriteString(lang.given + lang.Space + strconv.Itoa(len(all)) + ": ")
+	for i := range all {
+		if i > 0 {
+			b.WriteString(lang.comma)
+		}
+		b.WriteString(all[i].in(lang))
+	}
+	b.WriteString(lang.Stop)
+	return b.String()
+}
+
+// words are those of the question that may serve as values: names and figures first, else the longer words.
+func (a *Ask) words() []string {
+	var names, long []string
+	for i, w := range strings.Fields(a.Question()) {
+		w = strings.TrimFunc(w, func(r rune) bool { return !Letter(r) && !spaceless(r) })
+		switch {
+		case w == "":
+		case i > 0 && capital(w) == w:
+			names = append(names, w)
+		case len(w) > 4:
+			long = append(long, w)
+		}
+		if len(names)+len(long) > 50 {
+			break
+		}
+	}
+	if len(names) > 0 {
+		return names
+	}
+	return long
+}
+
+const callsUnasked = 3
+
+// callTools decides which tools are called. After results the answer is text, unless a call is demanded. A script decides all itself: its
+// next call, one an answer, and then text.
+func (a *Ask) callTools(rnd *Random) []Call {
+	if a.Knobs.script != "" {
+		return a.nextOfScript(rnd)
+	}
+	if len(a.Tools) == 0 || a.Choice.Mode == "none" || a.Choice.Mode == "auto" && a.resultsAtEnd() != nil {
+		return nil
+	}
+	if a.Choice.Mode == "auto" && a.Persona.Name == "echo" {
+		return nil
+	}
+	var offered, named []*Tool
+	q := a.Question()
+	for i := range a.Tools {
+		t := &a.Tools[i]
+		if !a.Choice.allows(t.Name) {
+			continue
+		}
+		offered = append(offered, t)
+		if strings.Contains(q, t.Name) {
+			named = append(named, t)
+		}
+	}
+	picked := offered[:min(len(offered), callsUnasked)]
+	if len(named) > 0 {
+		picked = named
+	}
+	want := len(picked)
+	if a.Knobs.calls > 0 {
+		want = a.Knobs.calls
+	}
+	if !a.Parallel {
+		want = min(want, 1)
+	}
+	var calls []Call
+	for i := 0; i < want && len(picked) > 0; i++ {
+		calls = append(calls, a.callOf(picked[i%len(picked)], rnd))
+	}
+	return calls
+}
+
+func (a *Ask) nextOfScript(rnd *Random) []Call {
+	made := 0
+	for i := range a.Turns {
+		made += len(a.Turns[i].Calls)
+	}
+	script := strings.Fields(a.Knobs.script)
+	if made >= len(script) || len(a.Tools) == 0 {
+		return nil
+	}
+	name, arguments, _ := scripted(script[made]) // checked when it was set
+	c := Call{Id: "call_" + HexOf(rnd.Next()), Name: name, Arguments: cmp.Or(arguments, "{}")}
+	for i := range a.Tools {
+		if t := &a.Tools[i]; t.Name == name {
+			c.Custom = t.Custom
+		}
+	}
+	return []Call{c}
+}
+
+func (a *Ask) callOf(t *Tool, rnd *Random) Call {
+	c := Call{Id: "call_" + HexOf(rnd.Next()), Name: t.Name, Custom: t.Custom, Arguments: "{}"}
+	switch {
+	case t.Custom:
+		c.Arguments = languageOf(a.Question()).sentence(rnd)
+	case t.Schema != nil:
+		c.Arguments = string(invent(nil, t.Schema, Random(rnd.Next()), a.words()))
+	}
+	return c
+}

@@ -1,0 +1,162 @@
+package kit
+
+import "sync"
+
+// Like the best known provider: prompts from 1024 tokens on are remembered in steps of 128.
+const (
+	cacheFrom  = 1024
+	cacheStep  = 128
+	cacheLimit = 1 << 16 // prefixes remembered
+)
+
+// prefixCache remembers which prompt prefixes were seen, the newest cacheLimit of them.
+type prefixCache struct {
+	mu    sync.Mutex
+	known map[Digest]bool
+	ring  []Digest
+	at    int
+}
+
+// seen is how many tokens of the prompt's beginning came before; from now on all of it did.
+func (c *prefixCache) seen(a *Ask) int {
+	steps := prefixes(a)
+	if len(steps) == 0 {
+		return 0
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	hit := 0
+	for i, d := range steps {
+		if c.known[d] {
+			hit = cacheFrom + i*cacheStep
+			continue
+		}
+		c.remember(d)
+	}
+	return hit
+}
+
+func (c *prefixCache) remember(d Digest) {
+	if c.known == nil {
+		c.known = make(map[Digest]bool)
+	}
+	if len(c.ring) < cacheLimit {
+		c.ring = append(c.ring, d)
+	} else {
+		delete(c.known, c.ring[c.at])
+		c.ring[c.at] = d
+		c.at = (c.at + 1) % cacheLimit
+	}
+	c.known[d] = true
+}
+
+func (c *prefixCache) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.known, c.ring, c.at = nil, nil, 0
+}
+
+// prefixes are the digests of the prompt's first 1024, 1152, 1280, ... tokens. Tools come first, as in a real prompt.
+func prefixes(a *Ask) []Digest {
+	d, n := NewDigest, a.Overhead
+	d.Add(a.Persona.Name)
+	for i := range a.Tools {
+		d.Add(a.Tools[i].Name)
+		if a.Tools[i].Schema != nil {
+			d.Add(string(a.Tools[i].Schema.Raw))
+		}
+	}
+	var out []Digest
+	reach := func(add int) {
+		for n += add; n >= cacheFrom+len(out)*cacheStep; {
+			// one long part can pass several steps: each is a prefix of its own
+			out = append(out, d+Digest(len(out)))
+		}
+	}
+	for i := range a.Turns {
+		t := &a.Turns[i]
+		d.Add(t.Role)
+		reach(TokensPerTurn)
+		for s := t.Text; s != ""; {
+			end := TokenEnd(s)
+			d.Add(s[:end])
+			s = s[end:]
+			reach(1)
+		}
+		for j := range t.Media {
+			d.Add(t.Media[j].String())
+			reach(t.Media[j].Tokens())
+		}
+		for _, c := range t.Calls {
+			d.Add(c)
+			reach(CountTokens(c))
+		}
+	}
+	return out
+}
+
+// Marks are the places up to which a caller wants its prompt remembered, as digests of all blocks before them.
+type Marks struct {
+	Digest Digest
+	tokens int
+	blocks []prefix
+	at     []mark
+}
+
+// prefix is the prompt up to the end of one block.
+type prefix struct {
+	digest Digest
+	tokens int
+}
+
+type mark struct {
+	block int // index into blocks
+	hour  bool
+}
+
+// Providers with marks look so many blocks before one for what they remember, and allow so many marks.
+const (
+	lookBack = 20
+	MaxMarks = 4
+)
+
+// Block adds a block of the prompt, in any form that tells it from others.
+func (m *Marks) Block(form string, tokens int) {
+	m.Digest.Add(form)
+	m.tokens += tokens
+	m.blocks = append(m.blocks, prefix{m.Digest, m.tokens})
+}
+
+func (m *Marks) Here(hour bool) {
+	if n := len(m.blocks); n > 0 {
+		m.at = append(m.at, mark{n - 1, hour})
+	}
+}
+
+// settle finds the longest remembered beginning and remembers what was marked, if it is long enough.
+func (m *Marks) settle(c *prefixCache, t *Tally) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, k := range m.at {
+		for i := k.block; i >= 0 && i > k.block-lookBack; i-- {
+			if c.known[m.blocks[i].digest] {
+				t.Cached = max(t.Cached, m.blocks[i].tokens)
+				break
+			}
+		}
+	}
+	reached := t.Cached
+	for _, k := range m.at {
+		p := m.blocks[k.block]
+		if p.tokens < cacheFrom || p.tokens <= reached {
+			continue
+		}
+		if k.hour {
+			t.WrittenHour += p.tokens - reached
+		} else {
+			t.Written += p.tokens - reached
+		}
+		reached = p.tokens
+		c.remember(p.digest)
+	}
+}

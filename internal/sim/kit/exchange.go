@@ -1,0 +1,255 @@
+package kit
+
+import (
+	"cmp"
+	"iter"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Reply is an answer in the bytes of its wire: all that transport and faults need to know of it.
+type Reply struct {
+	Wire   *Wire
+	Stream bool
+	Body   func() []byte   // the whole answer, also when a stream was asked for
+	Hollow func() []byte   // a whole answer with nothing in it
+	Kind   []string        // content type of a whole answer; nil: JSON
+	Status int             // of a whole answer; 0: 200
+	Frames iter.Seq[Frame] // the stream
+}
+
+// Frame is one event of a stream. Its bytes are good until the next frame.
+type Frame struct {
+	Event string // its name; "" where a wire has none
+	Data  []byte
+	Kind  FrameKind
+}
+
+type FrameKind uint8
+
+const (
+	Opening   FrameKind = iota // before any content
+	Structure                  // begins or ends a piece of content
+	Content
+	Ending // finish reason, usage
+	Done   // the wire's last word
+)
+
+var (
+	JsonType   = []string{"application/json"}
+	StreamType = []string{"text/event-stream; charset=utf-8"}
+	noCache    = []string{"no-cache"}
+)
+
+// Exchange is one request on its way to an answer.
+type Exchange struct {
+	s       *Host
+	wire    *Wire
+	w       http.ResponseWriter
+	r       *http.Request
+	flush   http.Flusher // nil: the writer has none
+	K       *Knobs
+	c       *counters
+	started time.Time
+	stream  bool
+	gone    bool // the client went away before the answer's end
+	aborted bool // the server ended the answer
+	timer   *time.Timer
+	Buf     []byte
+	sent    int // content frames
+	events  int // frames of all kinds
+}
+
+func (s *Host) Exchange(on *Wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *Knobs, started time.Time) *Exchange {
+	x := &Exchange{s: s, wire: on, w: w, r: r, K: k, c: s.Stats.Of(model), started: started, stream: stream}
+	x.flush, _ = w.(http.Flusher)
+	if k.Delay == 0 {
+		k.Delay = s.Config.Delay
+	}
+	if k.First == 0 {
+		k.First = s.Config.First
+	}
+	if !k.hasGap {
+		k.Gap = s.Config.Gap
+	}
+	x.c.Begin(stream)
+	return x
+}
+
+func (x *Exchange) End() {
+	if x.timer != nil {
+		x.timer.Stop()
+	}
+	x.c.End(x.stream)
+	if x.gone {
+		x.c.cancel(time.Since(x.started))
+	} else if x.aborted {
+		x.cut() // a handler that returned would end the answer as if it were whole
+	}
+}
+
+// Wait passes d; false when the client left or the server closed meanwhile.
+func (x *Exchange) Wait(d time.Duration) bool {
+	ctx := x.r.Context()
+	if d <= 0 {
+		return !x.left()
+	}
+	if x.timer == nil {
+		x.timer = time.NewTimer(d)
+	} else {
+		x.timer.Reset(d)
+	}
+	select {
+	case <-x.timer.C:
+		return true
+	case <-ctx.Done():
+	case <-x.s.abort.Done():
+	}
+	return !x.left()
+}
+
+// left reports whether there is nobody to answer any more, and remembers a client that went by itself.
+func (x *Exchange) left() bool {
+	if x.s.abort.Err() != nil {
+		x.aborted = true
+	} else if x.r.Context().Err() != nil {
+		x.gone = true
+	}
+	return x.gone || x.aborted
+}
+
+// stall waits until the client leaves or the server closes.
+func (x *Exchange) stall() {
+	select {
+	case <-x.r.Context().Done():
+		x.gone = true
+	case <-x.s.Stalls.Done():
+		x.cut()
+	}
+}
+
+// Play answers: with a fault when one is asked for and its turn has come, else as it should be.
+func (x *Exchange) Play(r *Reply) {
+	if !x.Wait(x.K.Delay) {
+		return
+	}
+	if f := Faults[x.K.Fault]; f.play != nil && x.s.turns.due(x.K) {
+		x.c.faults.Add(1)
+		f.play(x, r)
+		return
+	}
+	x.plain(r)
+}
+
+func (x *Exchange) plain(r *Reply) {
+	if !r.Stream {
+		x.Whole(r)
+		return
+	}
+	x.OpenStream()
+	for f := range r.Frames {
+		if !x.emit(f) {
+			return
+		}
+	}
+}
+
+func (x *Exchange) Whole(r *Reply) {
+	if x.Wait(x.K.First) {
+		x.typed(r)
+		x.status(cmp.Or(r.Status, 200), r.Body())
+	}
+}
+
+// typed sets the content type of a whole answer, unless a fault has set another.
+func (x *Exchange) typed(r *Reply) {
+	switch h := x.w.Header(); {
+	case h["Content-Type"] != nil:
+	case r.Kind != nil:
+		h["Content-Type"] = r.Kind
+	default:
+		h["Content-Type"] = JsonType
+	}
+}
+
+// status sends a JSON body. Its length is told.
+func (x *Exchange) status(status int, body []byte) {
+	if status == http.StatusNoContent {
+		x.w.Header()["Content-Type"] = nil
+		x.w.WriteHeader(status)
+		return
+	}
+	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
+	if x.w.Header()["Content-Type"] == nil {
+		x.w.Header()["Content-Type"] = JsonType
+	}
+	x.w.WriteHeader(status)
+	x.write(body)
+}
+
+func (x *Exchange) OpenStream() {
+	h := x.w.Header()
+	if h["Content-Type"] == nil {
+		h["Content-Type"] = x.wire.Stream
+	}
+	h["Cache-Control"] = noCache
+	for name, values := range x.wire.Head {
+		h[name] = values
+	}
+	x.w.WriteHeader(200)
+}
+
+// emit sends a frame in its time, with one write; false when there is nobody to send to.
+func (x *Exchange) emit(f Frame) bool {
+	if !x.pace(f.Kind) {
+		return false
+	}
+	x.events++
+	return x.send(f)
+}
+
+// pace waits as long as a frame of that kind should let wait.
+func (x *Exchange) pace(kind FrameKind) bool {
+	if kind != Content {
+		return !x.left()
+	}
+	x.sent++
+	if x.sent > 1 {
+		return x.Wait(x.K.Gap)
+	}
+	if x.K.First > 0 {
+		x.FlushNow() // what came before the first content is not held back by it
+	}
+	return x.Wait(x.K.First)
+}
+
+func (x *Exchange) send(f Frame) bool {
+	x.Buf = x.wire.Frame(x.Buf[:0], f)
+	return x.Put(x.Buf)
+}
+
+// Put writes and flushes.
+func (x *Exchange) Put(b []byte) bool {
+	if !x.write(b) {
+		return false
+	}
+	x.FlushNow()
+	return true
+}
+
+func (x *Exchange) FlushNow() {
+	if x.flush != nil {
+		x.flush.Flush()
+	}
+}
+
+func (x *Exchange) write(b []byte) bool {
+	if _, err := x.w.Write(b); err != nil {
+		if !x.left() {
+			x.gone = true
+		}
+		return false
+	}
+	return true
+}

@@ -1,0 +1,167 @@
+package kit
+
+import (
+	"bytes"
+	"encoding/base64"
+	"encoding/binary"
+	"image"
+	_ "image/gif"  // so that sizes of GIF images in prompts are known
+	_ "image/jpeg" // and of JPEG
+	_ "image/png"  // and of PNG
+	"strconv"
+	"strings"
+)
+
+// Medium is one part of a prompt that is not text.
+type Medium struct {
+	Kind          string // image, audio, file, video
+	Format        string // "png", "wav", ...; "" unknown
+	Name          string // of a file
+	Url           string // where it lies, when it was not sent along
+	Low           bool   // image: asked for in low detail
+	Bytes         int
+	Width, Height int
+	Digest        Digest
+}
+
+func (m *Medium) String() string {
+	return m.Kind + " " + m.Format + " " + m.Name + m.Url + " " + strconv.Itoa(m.Bytes) + " " + HexOf(uint64(m.Digest))
+}
+
+func (m *Medium) in(l *Language) string {
+	s := map[string]string{"image": l.image, "audio": l.audio, "file": l.file, "video": l.video}[m.Kind]
+	if m.Name != "" {
+		s += " " + m.Name
+	}
+	if m.Format != "" {
+		s += " " + m.Format
+	}
+	if m.Width > 0 {
+		s += " " + strconv.Itoa(m.Width) + "x" + strconv.Itoa(m.Height)
+	}
+	if m.Url != "" {
+		return s + " (" + m.Url + ")"
+	}
+	return s + " (" + strconv.Itoa(m.Bytes) + " " + l.bytes + ")"
+}
+
+// The token rule for media: an image is 85 tokens in low detail and 765 otherwise, audio 1 per 1600 bytes, files and videos 1 per
+// 1000 bytes; at least one, and 765 for what lies elsewhere.
+func (m *Medium) Tokens() int {
+	switch {
+	case m.Kind == "image" && m.Low:
+		return 85
+	case m.Kind == "image" || m.Url != "":
+		return 765
+	case m.Kind == "audio":
+		return max(1, m.Bytes/1600)
+	}
+	return max(1, m.Bytes/1000)
+}
+
+// Inline fills in a medium that was sent as base64; false when it is none.
+func (m *Medium) Inline(encoded string) bool {
+	raw, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(raw) == 0 {
+		return false
+	}
+	m.Bytes = len(raw)
+	m.Digest = NewDigest
+	m.Digest.Add(string(raw))
+	if m.Kind != "image" {
+		return true
+	}
+	if c, format, err := image.DecodeConfig(bytes.NewReader(raw)); err == nil {
+		m.Width, m.Height, m.Format = c.Width, c.Height, format
+	}
+	return true
+}
+
+// Located fills in a medium from a data URL or an http(s) URL; false when it is neither.
+func (m *Medium) Located(url string) bool {
+	if rest, ok := strings.CutPrefix(url, "data:"); ok {
+		kind, data, ok := strings.Cut(rest, ",")
+		kind, coded := strings.CutSuffix(kind, ";base64")
+		if !ok || !coded {
+			return false
+		}
+		if m.Format == "" {
+			kind, _, _ = strings.Cut(kind, ";")
+			m.Format = kind[strings.IndexByte(kind, '/')+1:]
+		}
+		return m.Inline(data)
+	}
+	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
+		return false
+	}
+	m.Url = url
+	return true
+}
+
+// picture is a PNG as a data URL, of 8 by 8 points unless told.
+func picture(seed uint64, width, height int) string {
+	if width == 0 {
+		width, height = 8, 8
+	}
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(paintPNG(width, height, false, seed))
+}
+
+// Sound is a spoken answer: a tone of a tenth of a second, as bytes of the format.
+type Sound struct {
+	Id         string
+	Data       []byte
+	Transcript string
+	Expires    int64 // Unix seconds
+}
+
+const (
+	sampleRate   = 24000
+	soundSamples = sampleRate / 10
+	soundTokens  = 2
+)
+
+func (s *Sound) tokens() int { return soundTokens }
+
+func Speech(format, transcript string, seed uint64) *Sound {
+	var b bytes.Buffer
+	if format == "wav" {
+		header := struct {
+			Riff                      [4]byte
+			Size                      uint32
+			Wave, Fmt                 [4]byte
+			FmtSize                   uint32
+			Coding, Channels          uint16
+			Rate, BytesPerSecond      uint32
+			BytesPerSample, BitsPerSm uint16
+			Data                      [4]byte
+			DataSize                  uint32
+		}{
+			[4]byte([]byte("RIFF")), 36 + 2*soundSamples, [4]byte([]byte("WAVE")), [4]byte([]byte("fmt ")),
+			16, 1, 1, sampleRate, 2 * sampleRate, 2, 16, [4]byte([]byte("data")), 2 * soundSamples,
+		}
+		binary.Write(&b, binary.LittleEndian, &header) //nolint:errcheck // a buffer takes everything
+	}
+	half := 20 + int(seed%40) // samples in half a wave: a tone between 200 and 600 Hz
+	for i := range soundSamples {
+		v := int16(8000)
+		if i/half%2 == 1 {
+			v = -v
+		}
+		b.Write([]byte{byte(v), byte(uint16(v) >> 8)})
+	}
+	return &Sound{Id: "audio_" + HexOf(seed), Data: b.Bytes(), Transcript: transcript}
+}
+
+// KindOf settles kind and format of a medium by its MIME type; false when there is no such medium.
+func (m *Medium) KindOf(mime string) bool {
+	kind, format, _ := strings.Cut(mime, "/")
+	m.Format, _, _ = strings.Cut(format, ";")
+	switch kind {
+	case "image", "audio", "video":
+		m.Kind = kind
+	default:
+		m.Kind = "file"
+		return kind == "text" || mime == "application/pdf" || mime == "application/json"
+	}
+	return true
+}

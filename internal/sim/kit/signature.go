@@ -1,0 +1,57 @@
+package kit
+
+import (
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"strconv"
+	"strings"
+)
+
+// Signatures are how providers know their own thoughts again. A secret that everybody may know is enough here: they need
+// to be told from altered ones, not from forged ones.
+var signingKey = []byte("the simulator signs what it thought")
+
+// Sign seals parts for a wire and a model. What is signed is told from the same parts under another wire or model.
+func Sign(on *Wire, m *Model, parts ...string) string {
+	return base64.StdEncoding.EncodeToString(Seal(on, m, parts))
+}
+
+func Seal(on *Wire, m *Model, parts []string) []byte {
+	mac := hmac.New(sha256.New, signingKey)
+	for _, s := range append([]string{on.Name, m.Name}, parts...) {
+		mac.Write([]byte(strconv.Itoa(len(s)) + ":" + s))
+	}
+	return mac.Sum([]byte{1}) // a version, as theirs have
+}
+
+// Genuine reports whether a signature is the one that sign gave.
+func Genuine(on *Wire, m *Model, signature string, parts ...string) bool {
+	return hmac.Equal([]byte(signature), []byte(Sign(on, m, parts...)))
+}
+
+// Conceal packs a text so that it looks encrypted and reveal tells an altered one.
+func Conceal(on *Wire, m *Model, s string, parts ...string) string {
+	return base64.StdEncoding.EncodeToString(append(Seal(on, m, append(parts, s)), scrambled(s)...))
+}
+
+// Reveal is the text that was concealed; false when it was not concealed for these parts.
+func Reveal(on *Wire, m *Model, packed string, parts ...string) (string, bool) {
+	raw, err := base64.StdEncoding.DecodeString(packed)
+	const head = 1 + sha256.Size
+	if err != nil || len(raw) < head {
+		return "", false
+	}
+	s := scrambled(string(raw[head:]))
+	return s, hmac.Equal(raw[:head], Seal(on, m, append(parts, s)))
+}
+
+// scrambled is its own reverse.
+func scrambled(s string) string {
+	var b strings.Builder
+	rnd := Random(len(s))
+	for i := range len(s) {
+		b.WriteByte(s[i] ^ byte(rnd.Next()))
+	}
+	return b.String()
+}

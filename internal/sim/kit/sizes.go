@@ -1,0 +1,34 @@
+package kit
+
+import (
+	"strconv"
+	"strings"
+)
+
+// PointsOf reads a size such as "1024x1536" or "1280:720"; false when it is none.
+func PointsOf(size string) (width, height int, ok bool) {
+	w, h, ok := strings.Cut(strings.ReplaceAll(size, ":", "x"), "x")
+	width, fine := Count(w)
+	height, fine2 := Count(h)
+	return width, height, ok && fine && fine2 && width >= 1 && height >= 1
+}
+
+// PointsIn is the size of an aspect ratio such as "16:9" with so many points on the shorter side. Sides are multiples of eight.
+func PointsIn(ratio string, short int) (width, height int) {
+	w, h, _ := strings.Cut(ratio, ":")
+	x, _ := strconv.ParseFloat(w, 64)
+	y, _ := strconv.ParseFloat(h, 64)
+	if x <= 0 || y <= 0 {
+		x, y = 16, 9
+	}
+	long := func(by float64) int { return (int(float64(short)*by) + 4) / 8 * 8 }
+	if x >= y {
+		width, height = long(x/y), short
+	} else {
+		width, height = short, long(y/x)
+	}
+	for max(width, height) > MaxSide {
+		width, height = width/2, height/2
+	}
+	return width, height
+}

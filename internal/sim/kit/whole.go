@@ -1,0 +1,186 @@
+package kit
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// WholeWire is a wire that streams nothing, with bodies of its own for errors.
+func WholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit func(*Host, *http.Request) *Refusal, tooLong, shapeless string) *Wire {
+	return &Wire{
+		Name: name, Say: say, Fail: fail, Admit: admit, TooLong: tooLong, Shapeless: []byte(shapeless),
+		Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: fail(f)} },
+		Stream: StreamType, Frame: Sse,
+		Text: func(s string) Frame { return Frame{Data: []byte(`{"text":"` + s + `"}`)} },
+		Idle: Frame{Data: []byte(`{"idle":true}`)},
+	}
+}
+
+// ByScheme admits who sends the key in the Authorization header behind one of the schemes, such as "Bearer ".
+func ByScheme(message string, schemes ...string) func(*Host, *http.Request) *Refusal {
+	return func(s *Host, r *http.Request) *Refusal {
+		for _, scheme := range schemes {
+			if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), scheme); ok && key != "" && s.HasKey(key) {
+				return nil
+			}
+		}
+		return WrongKey(401, message)
+	}
+}
+
+// Reader begins to read a body of JSON with the phrases of a wire.
+func Reader(on *Wire, body []byte) (*Checker, *Refusal) {
+	root, err := Parse(body)
+	if err != nil {
+		return nil, Unreadable(on.Say, err)
+	}
+	c := NewChecker(on.Say)
+	c.Root = root
+	if !c.Typed(root, Object, "body") {
+		return nil, c.Fault
+	}
+	return &c, nil
+}
+
+// Asked finds the model that is asked for among those of a wire; nil when it has none of that name, which is then complained of.
+func Asked[M any](c *Checker, name string, models map[string]*M, unknown func(name string) *Refusal) *M {
+	base, err := c.Ask.Knobs.Named(name)
+	if err != nil {
+		c.Refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
+		return nil
+	}
+	c.Ask.Name = name
+	m := models[base]
+	if m == nil && c.Fault == nil {
+		c.Fault = unknown(name)
+	}
+	return m
+}
+
+// Plain is a text without the simulator's markers, which are obeyed.
+func (c *Checker) Plain(s, param string) string {
+	out, err := c.Ask.Knobs.Markers(s)
+	if err != nil {
+		c.Refuse(param, "invalid_value", err.Error()+".")
+	}
+	return out
+}
+
+// Perform plays the answer to a request, unless there is something to complain of.
+func (s *Host) Perform(w http.ResponseWriter, r *http.Request, started time.Time, c *Checker, out *Reply) *Refusal {
+	if err := c.Ask.Knobs.Check(); err != nil {
+		c.Refuse("", "invalid_value", err.Error()+".")
+	}
+	if c.Fault != nil {
+		return c.Fault
+	}
+	x := s.Exchange(out.Wire, w, r, c.Ask.Name, out.Stream, &c.Ask.Knobs, started)
+	defer x.End()
+	x.Play(out)
+	return nil
+}
+
+// Whole is an answer that is never streamed.
+func Whole(on *Wire, hollow string, body func() []byte) *Reply {
+	return &Reply{Wire: on, Body: body, Hollow: func() []byte { return []byte(hollow) }}
+}
+
+// Counted is one count of usage.
+type Counted struct {
+	Name string
+	N    int
+}
+
+// AppendCounts writes `,"usage":{...}` under the name of it, or what a provider that counts badly writes.
+func AppendCounts(dst []byte, name, style string, counts ...Counted) []byte {
+	if style == "missing" {
+		return dst
+	}
+	dst = append(append(append(dst, `,"`...), name...), `":{`...)
+	for i, c := range counts {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendCount(dst, c.Name, c.N, style)
+	}
+	return append(dst, '}')
+}
+
+func AppendNumber(dst []byte, x float64) []byte { return strconv.AppendFloat(dst, x, 'f', -1, 64) }
+
+// Listed writes the elements of an array.
+func Listed[E any](dst []byte, all []E, one func(dst []byte, i int, e E) []byte) []byte {
+	dst = append(dst, '[')
+	for i, e := range all {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = one(dst, i, e)
+	}
+	return append(dst, ']')
+}
+
+// Fingerprint is a number that follows from texts.
+func Fingerprint(of ...string) uint64 {
+	d := NewDigest
+	for _, s := range of {
+		d.Add(s)
+	}
+	return uint64(d)
+}
+
+func AppendLogprob(dst []byte, token string, milli int) []byte {
+	dst = AppendText(append(dst, `"token":`...), token)
+	dst = append(dst, `,"logprob":-`...)
+	dst = strconv.AppendFloat(dst, float64(milli)/1000, 'f', 3, 64)
+	dst = append(dst, `,"bytes":[`...)
+	for i := 0; i < len(token); i++ {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = AppendInt(dst, int(token[i]))
+	}
+	return append(dst, ']')
+}
+
+// AppendCount writes `"name":n`, well or in a bad style.
+func AppendCount(dst []byte, name string, n int, style string) []byte {
+	dst = append(append(append(dst, '"'), name...), `":`...)
+	switch style {
+	case "negative":
+		return AppendInt(dst, -n-1)
+	case "huge":
+		return append(AppendInt(dst, 1+n), "000000000000"...)
+	case "strings":
+		return append(AppendInt(append(dst, '"'), n), '"')
+	case "floats":
+		return append(AppendInt(dst, n), ".5"...)
+	}
+	return AppendInt(dst, n)
+}
+
+// AmazonID is an id in the form of a UUID.
+func AmazonID(of string) string {
+	d := NewDigest
+	d.Add(of)
+	a := Random(d)
+	s := HexOf(a.Next()) + HexOf(a.Next())
+	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:32]
+}
+
+func AppendBool(dst []byte, yes bool) []byte {
+	if yes {
+		return append(dst, "true"...)
+	}
+	return append(dst, "false"...)
+}
+
+func OneWord(s string, words []string) string {
+	word, err := oneOf(s, words...)
+	if err != nil {
+		return ""
+	}
+	return word
+}
