@@ -199,6 +199,11 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 	l := loader{d: &d, rate: rate}
 	l.models(documents)
 	l.hosted(hostedJSON)
+	for i := range d.Offers { // a search without a price is refused, so that no offer may claim it
+		if o := &d.Offers[i]; !o.Pricing.Base.WebSearch.Set {
+			o.Params &^= catalog.ParamWebSearchOptions
+		}
+	}
 	return d, l.err
 }
 

@@ -82,6 +82,9 @@ func TestEverythingBuilds(t *testing.T) {
 					t.Errorf("%s: %+v", ep.ID, ep)
 				}
 			}
+			if m.Type == catalog.TypeChat && ep.Params&catalog.ParamWebSearchOptions != 0 && !p.Base.WebSearch.Set {
+				t.Errorf("%s claims to search, which has no price", ep.ID)
+			}
 			if ep.Provider.Key != "key-of-"+ep.Provider.ID {
 				t.Errorf("%s has another's key", ep.ID)
 			}
