@@ -6,6 +6,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"os"
+	"path/filepath"
 	"time"
 
 	"weir/internal/apikey"
@@ -61,7 +62,7 @@ func ExplainRoute(cfg config.Config, snap *catalog.Snapshot, defaults apikey.Def
 }
 
 // ImportCatalog makes the built-in catalog's file from a folder of open price lists. It writes into the page what was imported, what was
-// left out, and why. It prints the totals.
+// left out, and why, and into the folder on which prices the lists disagree. It prints the totals.
 func ImportCatalog(dir, out, page string, report io.Writer) error {
 	result, err := importer.Import(os.DirFS(dir), builtin.Providers(), importer.DefaultBook())
 	if err != nil {
@@ -74,9 +75,10 @@ func ImportCatalog(dir, out, page string, report io.Writer) error {
 	if text, err = result.Report(text, builtin.Providers()); err != nil {
 		return err
 	}
-	if err := errors.Join(os.WriteFile(out, result.Catalog, 0o644), os.WriteFile(page, text, 0o644)); err != nil {
+	differences := filepath.Join(dir, "differences.tsv")
+	if err := errors.Join(os.WriteFile(out, result.Catalog, 0o644), os.WriteFile(page, text, 0o644), os.WriteFile(differences, result.Differences(), 0o644)); err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(report, "%d offers taken, %d left out; see %s\n", result.Taken, len(result.Refused), page)
+	_, err = fmt.Fprintf(report, "%d offers taken, %d left out; see %s\n%d prices on which the lists disagree; see %s\n", result.Taken, len(result.Refused), page, len(result.Differs), differences)
 	return err
 }

@@ -1,5 +1,6 @@
 // Package importer makes the built-in catalog out of four public price lists. It takes a price only where two of them agree, and
-// it must not guess: what it does not take it names, with the reason, for a person to review.
+// it must not guess: what it does not take it names, with the reason, for a person to review. An import whose prices are implausible
+// fails: see sane.go.
 package importer
 
 import (
@@ -8,6 +9,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -19,6 +21,7 @@ type Result struct {
 	Catalog []byte    // the file catalog.json of package builtin
 	Taken   int       // offers in it, service tiers not counted
 	Refused []Refusal // in the order of providers, then by id
+	Differs []Difference
 
 	counts counts
 }
@@ -35,21 +38,27 @@ func Import(dir fs.FS, providers []builtin.Provider, book Book) (Result, error) 
 	if err != nil {
 		return Result{}, err
 	}
-	im := importer{src: src, book: &book, models: map[string]modelInfo{}}
+	im := importer{src: src, book: &book, models: map[string]modelInfo{}, made: map[string]*offer{}, facts: map[string]*offer{}}
 	for i := range providers {
 		if n, ok := book.Providers[providers[i].ID]; ok {
 			im.provider(&providers[i], n)
 		}
 	}
-	return Result{Taken: im.taken, Refused: im.refused, Catalog: im.write(), counts: im.count()}, nil
+	if err := im.sane(); err != nil {
+		return Result{}, err
+	}
+	return Result{Taken: im.taken, Refused: im.refused, Differs: im.differs, Catalog: im.write(), counts: im.count()}, nil
 }
 
 type importer struct {
 	src     *sources
 	book    *Book
 	refused []Refusal
+	differs []Difference
 	taken   int
 	models  map[string]modelInfo
+	made    map[string]*offer // by slug: as the maker of the model itself sells it
+	facts   map[string]*offer // by slug: as the first provider of the list describes it
 	offers  []providerOffers
 }
 
@@ -90,6 +99,9 @@ func (im *importer) provider(p *builtin.Provider, n Names) {
 		out.offers = append(out.offers, o)
 		im.taken++
 		im.describeModel(&o, &e)
+		if maker, _, _ := strings.Cut(o.model, "/"); o.variant == "" && (maker == n.Vendor || maker == p.ID) {
+			im.made[o.model] = &o
+		}
 	}
 	slices.SortFunc(out.offers, func(a, b offer) int { return strings.Compare(a.model+"/"+a.variant, b.model+"/"+b.variant) })
 	im.offers = append(im.offers, out)
@@ -127,7 +139,7 @@ type entry struct {
 	id                            string
 	kind                          string
 	modelsDev, litellm, pk, genAI []byte
-	confirmed                     prices
+	confirmed                     *quote
 }
 
 func (im *importer) entry(provider string, n *Names, id string) entry {
@@ -142,7 +154,7 @@ func (im *importer) entry(provider string, n *Names, id string) entry {
 	}
 	for _, c := range im.book.Confirmed {
 		if c.Provider == provider && c.ID == id {
-			e.confirmed = c.Prices
+			e.confirmed = &quote{source: "checked by hand", base: maps.Clone(c.Prices), above: maps.Clone(c.Above), final: c.Final}
 		}
 	}
 	e.kind = e.typeOf()
@@ -195,7 +207,7 @@ func (e *entry) quotes(maxPrompt int64, day string) []quote {
 		out = append(out, quoteGenAI(e.genAI, e.kind, day))
 	}
 	if e.confirmed != nil {
-		out = append(out, quote{source: "checked by hand", base: e.confirmed})
+		out = append(out, *e.confirmed)
 	}
 	for i := range out { // what prompts cost that the model does not take
 		tooLong := func(above int64, _ prices) bool { return above >= maxPrompt }
@@ -223,16 +235,24 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	if reason := im.unfit(n, e); reason != "" {
 		return o, reason
 	}
-	if reason := o.describe(n, e); reason != "" {
+	if reason := o.describe(im, n, e); reason != "" {
 		return o, reason
 	}
 	quotes := e.quotes(o.maxPrompt, im.book.AsOf)
-	t := terms{kind: e.kind, free: e.kind == catalog.TypeModeration || o.variant == "free", writes: p.Quirks.CacheControl || marked(p, &o)}
-	if o.quote, reason = agree(t, quotes); reason != "" {
+	t := terms{kind: e.kind, free: e.kind == catalog.TypeModeration || o.variant == "free", writes: p.Quirks.CacheControl || marked(p, &o), searches: searches(o.model)}
+	if n.Resells {
+		t.maker = im.made[o.model]
+	}
+	o.quote, reason = agree(t, quotes)
+	im.compare(p.ID, &o, quotes, reason)
+	if reason != "" {
 		return o, reason
 	}
 	if n.Untiered {
 		o.quote.tiers = nil
+	}
+	if n.Resells {
+		o.quote.storage()
 	}
 	if o.variant == "free" && o.quote.base["prompt"] != "0" {
 		return o, "it is named free, but has a price"
@@ -276,7 +296,7 @@ func (im *importer) unfit(n *Names, e *entry) string {
 		return "it is a moving alias, whose price moves with it"
 	case strings.Contains(e.id, "realtime"), strings.Contains(e.id, "live"):
 		return "it is called over a realtime connection"
-	case e.kind == catalog.TypeChat && n.ModelsDev != "" && e.modelsDev == nil:
+	case e.kind == catalog.TypeChat && n.ModelsDev != "" && e.modelsDev == nil && !im.newer(n, e):
 		return "models-dev does not list it, so that it may be gone"
 	case e.kind == catalog.TypeChat && endpoints != nil && !contains(endpoints, "/v1/chat/completions"):
 		return "it is not served by chat completions"
@@ -284,12 +304,55 @@ func (im *importer) unfit(n *Names, e *entry) string {
 	return ""
 }
 
-// describe reads what the sources say of a model beside its price: models-dev, or litellm where models-dev does not know it.
-func (o *offer) describe(n *Names, e *entry) (reason string) {
-	if e.modelsDev != nil {
+// newer reports whether a model that models-dev lacks is newer than its list: no provider there has it, and the list of a reseller, which is
+// the newest, has it. What is merely gone from a provider is known at others, or to no reseller.
+func (im *importer) newer(n *Names, e *entry) bool {
+	model, _ := n.profile(e.id)
+	slug, _, ok := im.book.Slug(n, e.id)
+	name := bare(slug)
+	return ok && !strings.Contains(model, ":") && !im.src.known[name] && !im.src.known[undated(name)] && im.src.resold[name]
+}
+
+// undated is a name without the day at its end.
+func undated(name string) string {
+	if at := len(name) - len("-2006-01-02"); at > 0 {
+		if _, err := time.Parse("-"+time.DateOnly, name[at:]); err == nil {
+			return name[:at]
+		}
+	}
+	return name
+}
+
+// bare is what sources agree on in the names of a model: without its maker, dots and capitals.
+func bare(id string) string {
+	id, _, _ = strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ":")
+	return strings.ReplaceAll(strings.ToLower(id), ".", "-")
+}
+
+// searches reports whether a model begins every answer with a search: what that costs is a fee of each request.
+func searches(slug string) bool {
+	return strings.HasPrefix(slug, "perplexity/sonar") || strings.Contains(slug, "-search-preview") || strings.Contains(slug, "-search-api")
+}
+
+// describe reads what the sources say of a model beside its price: models-dev, or litellm where models-dev does not know it, or what is
+// known of it from another provider or by hand.
+func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
+	switch known := im.facts[o.model]; {
+	case e.modelsDev != nil:
 		o.fromModelsDev(n, e)
-	} else {
+	case e.litellm != nil:
 		o.fromLiteLLM(e.litellm)
+	case rawjson.Find(im.book.Facts[o.model], "context") != nil:
+		o.fromFacts(im.book.Facts[o.model])
+	case known != nil:
+		o.input, o.gives, o.output, o.features = known.input, known.gives, known.output, known.features
+		o.context = known.context
+	}
+	if window, ok := rawjson.Int(rawjson.Find(e.genAI, "context_window")); ok && e.modelsDev == nil && e.litellm == nil && window > 0 && (o.context == 0 || window < o.context) {
+		o.context = window
+	}
+	if fixed, _ := rawjson.Bool(rawjson.Find(im.book.Facts[o.model], "fixed")); fixed && !slices.Contains(o.features, "fixed") {
+		o.feature("fixed", true)
 	}
 	o.output = min(o.output, o.context)
 	if o.maxPrompt == 0 {
@@ -372,6 +435,17 @@ func (o *offer) fromLiteLLM(v []byte) {
 	o.feature("reasoning", flag("reasoning"))
 }
 
+// fromFacts reads what was written down by hand of a model.
+func (o *offer) fromFacts(v []byte) {
+	o.input, o.gives = catalog.Text, catalog.Text
+	for e := rawjson.ElementsOf(rawjson.Find(v, "input")); e.Next(); {
+		o.input |= catalog.ModalityNamed(rawjson.Text(e.Value))
+	}
+	o.context, _ = rawjson.Int(rawjson.Find(v, "context"))
+	o.output, _ = rawjson.Int(rawjson.Find(v, "output"))
+	o.features = list(rawjson.Find(v, "features"))
+}
+
 func (o *offer) feature(name string, has bool) {
 	if has {
 		o.features = append(o.features, name)
@@ -404,6 +478,9 @@ func (im *importer) describeModel(o *offer, e *entry) {
 	if _, known := im.models[o.model]; known {
 		return
 	}
+	facts := im.book.Facts[o.model]
 	name := strings.TrimSpace(strings.TrimSuffix(rawjson.TextAt(e.modelsDev, "name"), " (latest)"))
-	im.models[o.model] = modelInfo{name: strings.TrimSuffix(name, " (free)"), created: rawjson.TextAt(e.modelsDev, "release_date"), kind: o.kind}
+	name = cmp.Or(strings.TrimSuffix(name, " (free)"), rawjson.TextAt(facts, "name"), rawjson.TextAt(e.genAI, "name"))
+	im.models[o.model] = modelInfo{name: name, created: cmp.Or(rawjson.TextAt(e.modelsDev, "release_date"), rawjson.TextAt(facts, "created")), kind: o.kind}
+	im.facts[o.model] = o
 }

@@ -145,9 +145,10 @@ func TestRefusesTraps(t *testing.T) {
 
 		{"id without maker", model("m", cost, ""), lite("host/m", "host", agreed), "", "cannot be turned into a slug"},
 		{"no context", strings.Replace(model("acme/m", cost, ""), `"context":1000`, `"context":0`, 1), lite("host/acme/m", "host", agreed), "", "context length is unknown"},
-		{"long prompts dearer in one source", long(model("acme/m", cost, "")), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
+		{"long prompts dearer in two sources that differ", long(model("acme/m", `{"input":1,"output":2,"tiers":[{"input":3,"output":6,"tier":{"size":128000}}]}`, "")), lite("host/acme/m", "host", agreed+`,"input_cost_per_token_above_128k_tokens":2e-06,"output_cost_per_token_above_128k_tokens":4e-06`), "", "long prompts cost more"},
+		{"long prompts dearer in a source that is wrong about short ones", long(model("acme/m", cost, "")), lite("host/acme/m", "host", `"tiered_pricing":[{"range":[0,32000.0],"input_cost_per_token":3e-06,"output_cost_per_token":6e-06},{"range":[32000.0,64000],"input_cost_per_token":4e-06,"output_cost_per_token":8e-06}]`), pk("acme/m", "0.0001", "0.0002", ""), "long prompts cost more"},
 		{"dearer in a region", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed), strings.Replace(pk("acme/m", "0.0001", "0.0002", ""), `:{"pricing_config"`, `:{"custom_pricing":{"regions":{"default":{"execution_modes":{"standard":{"pricing_config":{"pay_as_you_go":{"request_token":{"price":0.00011},"response_token":{"price":0.0002}}}}}}}},"pricing_config"`, 1), "costs more in a region"},
-		{"price bands", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"tiered_pricing":[]`), "", "bands of prompt length"},
+		{"price bands without a range", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"tiered_pricing":[{"range":[-1],"input_cost_per_token":1}]`), "", "without a range"},
 		{"cache writes dearer in one source", model("acme/m", `{"input":1,"output":2,"cache_write":1.25}`, ""), lite("host/acme/m", "host", agreed), "", "cache write costs extra"},
 		{"cents taken for dollars", model("acme/m", cost, ""), "", pk("acme/m", "0.000001", "0.000002", ""), "no two sources agree on its price"},
 		{"another provider's entry", model("acme/m", cost, ""), lite("host/acme/m", "other", agreed), "", "only one source prices it"},
@@ -240,7 +241,7 @@ func TestTypes(t *testing.T) {
 	}
 }
 
-// A service tier is taken where two sources price it; without a common price for long prompts it is taken for short ones.
+// A service tier is taken where two sources price it, with the price of long prompts that one of them has.
 func TestTiers(t *testing.T) {
 	t.Parallel()
 	const base = `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06,"input_cost_per_token_above_200k_tokens":2e-06,"output_cost_per_token_above_200k_tokens":4e-06`
@@ -249,7 +250,7 @@ func TestTiers(t *testing.T) {
 			`,"experimental":{"modes":{"fast":{"cost":{"input":3,"output":6},"provider":{"body":{"service_tier":"priority"}}}}}`))}, nil,
 		[]string{lite("m", "maker", base+`,"input_cost_per_token_priority":3e-06,"output_cost_per_token_priority":6e-06,"input_cost_per_token_flex":5e-07,"output_cost_per_token_flex":1e-06,`+
 			`"input_cost_per_token_above_200k_tokens_priority":6e-06,"output_cost_per_token_above_200k_tokens_priority":9e-06`)}, nil, nil))
-	if len(lines) != 1 || !strings.Contains(lines[0], `"priority":{"usd":{"prompt":"3","completion":"6"}}}`) || strings.Contains(lines[0], "flex") {
+	if len(lines) != 1 || !strings.Contains(lines[0], `"priority":{"usd":{"prompt":"3","completion":"6"},"above":[{"tokens":200000,"usd":{"prompt":"6","completion":"9"}}]}}`) || strings.Contains(lines[0], "flex") {
 		t.Error(lines, refused)
 	}
 }

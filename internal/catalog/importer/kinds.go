@@ -42,3 +42,14 @@ func wholeOf(name string) string {
 		name = whole
 	}
 }
+
+// elseOf is the price that the tokens of another fall to.
+func elseOf(name string) string {
+	if i := catalog.PriceKindOf(name); i >= 0 {
+		return catalog.PriceKinds()[i].Else
+	}
+	return ""
+}
+
+// perMillion reports whether a price is for a million tokens or characters.
+func perMillion(name string) bool { return catalog.PerTokens(name) || name == perCharacters }

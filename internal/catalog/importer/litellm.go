@@ -50,7 +50,7 @@ func quoteLiteLLM(model []byte, kind string) quote {
 	for m := rawjson.MembersOf(model); m.Next(); {
 		name := string(m.Name)
 		if name == "tiered_pricing" {
-			q.odd = "litellm prices it by bands of prompt length"
+			q.bands(m.Value, kind)
 		}
 		rest, ok := strings.CutPrefix(name, "input_cost_per_token")
 		if !ok {
@@ -59,7 +59,7 @@ func quoteLiteLLM(model []byte, kind string) quote {
 		rest, tier := cutTier(rest)
 		to := &q
 		if tier != "" {
-			to = q.tier(tier)
+			to = q.tier(strings.Replace(tier, "batches", batch, 1))
 			tier = "_" + tier
 		}
 		if rest == "" {
@@ -81,8 +81,28 @@ func quoteLiteLLM(model []byte, kind string) quote {
 	return q
 }
 
+// bands reads prices by length of the prompt, each with the range that it holds for: from more than the first number of tokens.
+func (q *quote) bands(v []byte, kind string) {
+	for e := rawjson.ElementsOf(v); e.Next(); {
+		from, ok := "", false
+		if r := rawjson.ElementsOf(rawjson.Find(e.Value, "range")); r.Next() {
+			from, ok = shift(string(r.Value), 0)
+		}
+		above, err := strconv.ParseInt(from, 10, 64)
+		if !ok || err != nil {
+			q.odd = "litellm has a band of prompt lengths without a range"
+			continue
+		}
+		if p := litellmPrices(e.Value, kind, ""); above == 0 {
+			q.base = p
+		} else {
+			q.threshold(above, p)
+		}
+	}
+}
+
 func cutTier(name string) (rest, tier string) {
-	for _, tier := range []string{"flex", "priority"} {
+	for _, tier := range []string{"flex", "priority", "batches"} {
 		if rest, ok := strings.CutSuffix(name, "_"+tier); ok {
 			return rest, tier
 		}

@@ -28,6 +28,7 @@ type Names struct {
 	Only            []string          // how ids begin that the wire serves; none: all
 	Chat            bool              // its wire serves chat models alone, and those that litellm lists
 	Untiered        bool              // its wire asks for no service tier
+	Resells         bool              // it passes requests on to the makers of models, at their prices
 }
 
 // Book is everything that an import needs beside the sources.
@@ -37,20 +38,28 @@ type Book struct {
 	Vendors   map[string]string // how hosts write a maker, in lower case -> the vendor of our slugs
 	Makers    [][2]string       // how a model's name begins -> its vendor, for ids without a maker
 	Video     map[string][]byte // slug -> what its videos can be, as it goes into the catalog
+	Facts     map[string][]byte // slug -> what is known of a model that no list describes
 	Confirmed []Confirmed
+	Excepted  []Exception
 }
 
-// Confirmed is a price that a person checked against the provider's own price list; it counts as one more source.
+// Confirmed is a price that a person checked against the provider's own price list; it counts as one more source, or instead of all.
 type Confirmed struct {
 	Provider, ID string
 	Prices       prices
+	Above        map[int64]prices // of long prompts
+	Final        bool             // the lists are known to be wrong: only this counts
 }
+
+// Exception is an offer that breaks a rule of sane.go and is right, because the provider's own page says so.
+type Exception struct{ Provider, ID, Rule, Source string }
 
 // DefaultBook is the one that Weir's own catalog is made with.
 func DefaultBook() Book { return parseBook(namesJSON) }
 
 func parseBook(data []byte) Book {
-	b := Book{AsOf: rawjson.TextAt(data, "as_of"), Providers: map[string]Names{}, Vendors: texts(rawjson.Find(data, "vendors")), Video: map[string][]byte{}}
+	b := Book{AsOf: rawjson.TextAt(data, "as_of"), Providers: map[string]Names{}, Vendors: texts(rawjson.Find(data, "vendors")), Video: map[string][]byte{},
+		Facts: map[string][]byte{}}
 	for m := rawjson.MembersOf(rawjson.Find(data, "makers")); m.Next(); {
 		b.Makers = append(b.Makers, [2]string{string(m.Name), rawjson.Text(m.Value)})
 	}
@@ -58,8 +67,23 @@ func parseBook(data []byte) Book {
 		b.Video[string(m.Name)] = rawjson.Find(m.Value, "facts")
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(data, "confirmed")); e.Next(); {
-		b.Confirmed = append(b.Confirmed, Confirmed{Provider: rawjson.TextAt(e.Value, "provider"), ID: rawjson.TextAt(e.Value, "id"),
-			Prices: texts(rawjson.Find(e.Value, "usd"))})
+		c := Confirmed{Provider: rawjson.TextAt(e.Value, "provider"), ID: rawjson.TextAt(e.Value, "id"), Prices: texts(rawjson.Find(e.Value, "usd"))}
+		c.Final, _ = rawjson.Bool(rawjson.Find(e.Value, "final"))
+		for t := rawjson.ElementsOf(rawjson.Find(e.Value, "above")); t.Next(); {
+			if c.Above == nil {
+				c.Above = map[int64]prices{}
+			}
+			tokens, _ := rawjson.Int(rawjson.Find(t.Value, "tokens"))
+			c.Above[tokens] = texts(rawjson.Find(t.Value, "usd"))
+		}
+		b.Confirmed = append(b.Confirmed, c)
+	}
+	for m := rawjson.MembersOf(rawjson.Find(data, "facts")); m.Next(); {
+		b.Facts[string(m.Name)] = m.Value
+	}
+	for e := rawjson.ElementsOf(rawjson.Find(data, "exceptions")); e.Next(); {
+		text := func(name string) string { return rawjson.TextAt(e.Value, name) }
+		b.Excepted = append(b.Excepted, Exception{text("provider"), text("id"), text("rule"), text("source")})
 	}
 	for m := rawjson.MembersOf(rawjson.Find(data, "providers")); m.Next(); {
 		b.Providers[string(m.Name)] = parseNames(m.Value)
@@ -76,6 +100,7 @@ func parseNames(v []byte) Names {
 	n.Budgets, _ = rawjson.Bool(rawjson.Find(v, "budgets"))
 	n.Chat, _ = rawjson.Bool(rawjson.Find(v, "chat"))
 	n.Untiered, _ = rawjson.Bool(rawjson.Find(v, "untiered"))
+	n.Resells, _ = rawjson.Bool(rawjson.Find(v, "resells"))
 	return n
 }
 

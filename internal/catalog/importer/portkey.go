@@ -28,6 +28,9 @@ func quotePortkey(model []byte, kind string, maxPrompt int64) quote {
 		t.contextTiers(custom, mode, kind, maxPrompt)
 		t.odd = "" // a tier that is not offered for long prompts is taken for the others
 	}
+	if v := rawjson.FindPath(model, "pricing_config", "batch_config"); v != nil {
+		q.tier(batch).base = portkeyPrices(v, kind)
+	}
 	pay := rawjson.FindPath(model, "pricing_config", "pay_as_you_go")
 	switch kind {
 	case catalog.TypeImage:

@@ -26,11 +26,15 @@ type quote struct {
 	source string
 	base   prices
 	above  map[int64]prices  // of prompts with more tokens than the key
-	tiers  map[string]*quote // "flex" and "priority"
+	tiers  map[string]*quote // "flex", "priority" and batch
 	images map[image]string  // per image
 	video  map[string]string // per second, by resolution
 	odd    string            // why the quote cannot be taken as it stands, "" when it can
+	final  bool              // nothing else counts
 }
+
+// batch is the tier that is compared with the others and not offered.
+const batch = "batch"
 
 type image struct{ variant, resolution string }
 
@@ -82,24 +86,40 @@ type terms struct {
 	kind   string
 	free   bool // prices of zero are meant
 	writes bool // clients can cause cache writes
+
+	searches bool   // each request has the fee of a search
+	maker    *offer // of a reseller: what the maker itself sells the model for, nil when that is not known
 }
 
 // agree makes one quote out of several, taking each price only where two agree; a value that as many others contradict is not
 // agreed on.
 func agree(t terms, quotes []quote) (q quote, reason string) {
 	kind, free := t.kind, t.free
+	if i := slices.IndexFunc(quotes, func(x quote) bool { return x.final }); i >= 0 {
+		quotes = []quote{quotes[i], quotes[i]}
+	}
 	if len(quotes) < 2 {
 		return q, onlyOne
+	}
+	if t.searches {
+		quotes = withFees(quotes)
 	}
 	if kind == catalog.TypeVideo {
 		return q, q.seconds(quotes)
 	}
 	var row []string
+	var dissent []quote
 	for _, names := range mains[kind] {
 		if value, ok := majority(quotes, joined(names)); ok {
 			row = names
 			// who is wrong about the main prices is not asked about the others
-			quotes = slices.DeleteFunc(slices.Clone(quotes), func(x quote) bool { return joined(names)(x) != value })
+			differs := func(x quote) bool { return joined(names)(x) != value }
+			for i := range quotes {
+				if differs(quotes[i]) {
+					dissent = append(dissent, quotes[i])
+				}
+			}
+			quotes = slices.DeleteFunc(slices.Clone(quotes), differs)
 			break
 		}
 	}
@@ -126,15 +146,64 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 			return q, reason
 		}
 	}
+	if own, ok := t.resold(row, quotes); ok {
+		quotes = append(quotes, own, own) // the maker's word on what resellers do not list
+	}
 	q.lesser(quotes, row)
 	if reason := q.hidden(quotes, t.writes); reason != "" {
 		return q, reason
 	}
+	if t.searches && q.base["request"] == "" {
+		return q, "each answer begins with a search, and no two sources agree on what that costs"
+	}
 	if reason := q.thresholds(quotes); reason != "" {
 		return q, reason
 	}
+	// who is wrong about the price is still right that there is another for long prompts: only how much it is cannot be taken from there
+	if len(q.above) == 0 && slices.ContainsFunc(dissent, func(x quote) bool { return len(x.above) > 0 }) {
+		return q, longPrompts
+	}
 	q.takeTiers(quotes)
 	return q, ""
+}
+
+// storage adds the price of the prompt to one of cache writes that is below it: resellers list for Gemini what five minutes of storage cost, and
+// charge for it in addition to the tokens (OpenRouter's guide to prompt caching).
+func (q *quote) storage() {
+	for _, p := range append(slices.Collect(maps.Values(q.above)), q.base) {
+		write, ok := new(big.Rat).SetString(p["cache_write"])
+		prompt, ok2 := new(big.Rat).SetString(p["prompt"])
+		if ok && ok2 && write.Cmp(prompt) < 0 {
+			p["cache_write"], _ = shift(write.Add(write, prompt).FloatString(12), 0)
+		}
+	}
+}
+
+// withFees turns what a search costs into the fee of each request.
+func withFees(quotes []quote) []quote {
+	out := slices.Clone(quotes)
+	for i := range out {
+		base := maps.Clone(out[i].base)
+		if search := base["web_search"]; search != "" && base["request"] == "" {
+			base["request"] = search
+		}
+		delete(base, "web_search")
+		out[i].base = base
+	}
+	return out
+}
+
+// resold is what the maker's own offer says of a reseller that has the same main prices: what long prompts and each request cost there. Resellers
+// publish the first prices alone.
+func (t *terms) resold(row []string, quotes []quote) (own quote, ok bool) {
+	if t.maker == nil || joined(row)(t.maker.quote) != joined(row)(quotes[0]) {
+		return own, false
+	}
+	own = quote{source: "the maker's own price", base: prices{}, above: t.maker.quote.above}
+	for _, name := range append([]string{"request"}, row...) {
+		own.base.put(name, t.maker.quote.base[name])
+	}
+	return own, true
 }
 
 const (
@@ -181,7 +250,11 @@ func (q *quote) lesser(quotes []quote, row []string) {
 		if slices.Contains(row, name) {
 			continue
 		}
-		if value, ok := majority(quotes, func(x quote) string { return x.base[name] }); ok {
+		value, ok := majority(quotes, func(x quote) string { return x.base[name] })
+		if !ok {
+			value, ok = rounded(quotes, name)
+		}
+		if ok {
 			q.base[name] = value
 		}
 	}
@@ -191,6 +264,28 @@ func (q *quote) lesser(quotes []quote, row []string) {
 	if q.base["completion"] == "0" { // of models that answer in other ways
 		delete(q.base, "completion")
 	}
+}
+
+// rounded is the more exact of two values, when all that the quotes have of a price are these and one is the other rounded to fewer, but at
+// least three, digits.
+func rounded(quotes []quote, name string) (string, bool) {
+	var values []string
+	for _, x := range quotes {
+		if v := x.base[name]; v != "" && !slices.Contains(values, v) {
+			values = append(values, v)
+		}
+	}
+	if len(values) != 2 {
+		return "", false
+	}
+	long, short := values[0], values[1]
+	if len(long) < len(short) {
+		long, short = short, long
+	}
+	_, decimals, _ := strings.Cut(short, ".")
+	digits := strings.TrimLeft(strings.ReplaceAll(short, ".", ""), "0")
+	x, ok := new(big.Rat).SetString(long)
+	return long, ok && len(digits) >= 3 && len(long) > len(short) && x.FloatString(len(decimals)) == short
 }
 
 // hidden refuses a model of which some source says that it charges for more than what two sources agree on: falling back to the
@@ -218,8 +313,8 @@ func (q *quote) hidden(quotes []quote, writes bool) string {
 	return ""
 }
 
-// thresholds takes the prices of long prompts. A model of which any source says that long prompts cost more is refused unless
-// another confirms how much: the base price alone would be too low.
+// thresholds takes the prices of long prompts. What one source says of them is taken when none contradicts: the base price alone would be too low,
+// and most lists have no place for more. A model of which sources say different things is refused.
 func (q *quote) thresholds(quotes []quote) (reason string) {
 	sizes := map[int64]bool{}
 	for _, x := range quotes {
@@ -236,12 +331,20 @@ func (q *quote) thresholds(quotes []quote) (reason string) {
 		}
 		row := []string{"prompt", "completion"}
 		pair, ok := majority(at, joined(row))
-		if !ok {
+		if !ok && len(at) == 1 {
+			if flat(quotes) {
+				continue
+			}
+			pair, ok = joined(row)(at[0]), true
+			at = append(at, at[0])
+		}
+		if !ok || pair == "" {
 			return longPrompts
 		}
 		at = slices.DeleteFunc(at, func(x quote) bool { return joined(row)(x) != pair })
 		t := quote{base: prices{"prompt": at[0].base["prompt"], "completion": at[0].base["completion"]}}
 		t.lesser(at, row)
+		maps.DeleteFunc(t.base, func(name, _ string) bool { return q.base[name] == "" }) // short prompts pay the whole price for it, or nothing
 		// what the base has would be inherited and be too low
 		for i := range sourceNames {
 			name := sourceNames[i].ours
@@ -255,10 +358,16 @@ func (q *quote) thresholds(quotes []quote) (reason string) {
 	return ""
 }
 
+// flat reports whether the maker itself sells the model at one price for prompts of any length.
+func flat(quotes []quote) bool {
+	last := &quotes[len(quotes)-1]
+	return strings.HasPrefix(last.source, "the maker") && len(last.above) == 0
+}
+
 // takeTiers takes those service tiers on whose prices two sources agree; the others are left out in silence, because the model
 // itself is not.
 func (q *quote) takeTiers(quotes []quote) {
-	for _, name := range []string{"flex", "priority"} {
+	for _, name := range []string{batch, "flex", "priority"} {
 		var at []quote
 		for _, x := range quotes {
 			if t := x.tiers[name]; t != nil {
@@ -272,12 +381,17 @@ func (q *quote) takeTiers(quotes []quote) {
 			}
 			t, reason = agree(terms{kind: catalog.TypeChat}, at)
 		}
-		if reason == "" {
-			if q.tiers == nil {
-				q.tiers = map[string]*quote{}
-			}
-			q.tiers[name] = &t
+		if reason != "" {
+			continue
 		}
+		// what no two sources agree on would fall to the price of a whole prompt, which may be more than the usual tier asks for a cached one
+		if cached := q.base["cache_read"]; name == "flex" && t.base["cache_read"] == "" && dearer(t.base["prompt"], cached) {
+			t.base.put("cache_read", cached)
+		}
+		if q.tiers == nil {
+			q.tiers = map[string]*quote{}
+		}
+		q.tiers[name] = &t
 	}
 }
 

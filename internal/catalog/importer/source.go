@@ -16,16 +16,23 @@ type sources struct {
 	liteLLM   map[string]map[string][]byte // litellm_provider -> name -> object
 	portkey   map[string]map[string][]byte // file -> model -> object
 	genAI     map[string][][]byte          // provider -> models in their order
+	known     map[string]bool              // bare names of all models in models-dev
+	resold    map[string]bool              // bare names of the models that the lists of resellers have
 }
 
 func readSources(dir fs.FS, b *Book) (*sources, error) {
-	s := &sources{modelsDev: map[string]map[string][]byte{}, liteLLM: map[string]map[string][]byte{}, portkey: map[string]map[string][]byte{}, genAI: map[string][][]byte{}}
+	s := &sources{modelsDev: map[string]map[string][]byte{}, liteLLM: map[string]map[string][]byte{}, portkey: map[string]map[string][]byte{}, genAI: map[string][][]byte{},
+		known: map[string]bool{}, resold: map[string]bool{}}
 	data, err := readJSON(dir, "models-dev/providers.json")
 	if err != nil {
 		return nil, err
 	}
 	for m := rawjson.MembersOf(data); m.Next(); {
-		s.modelsDev[string(m.Name)] = index(rawjson.Find(m.Value, "models"))
+		models := index(rawjson.Find(m.Value, "models"))
+		s.modelsDev[string(m.Name)] = models
+		for id := range models {
+			s.known[bare(id)] = true
+		}
 	}
 	if data, err = readJSON(dir, "litellm/model_prices_and_context_window.json"); err != nil {
 		return nil, err
@@ -55,6 +62,9 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 		}
 		s.portkey[n.Portkey] = index(data)
 		delete(s.portkey[n.Portkey], "default")
+		for id := range s.portkey[n.Portkey] {
+			s.resold[bare(id)] = s.resold[bare(id)] || n.Resells
+		}
 	}
 	return s, nil
 }

@@ -3,6 +3,7 @@ package importer_test
 import (
 	"bytes"
 	"flag"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"testing"
@@ -13,10 +14,12 @@ import (
 
 var update = flag.Bool("update", false, "write the catalog and the page anew")
 
+func lists() fs.FS { return os.DirFS(filepath.Join("..", "sources")) }
+
 // The catalog and its page are what the sources in the repository give, to the byte.
 func TestImportIsReproducible(t *testing.T) {
 	t.Parallel()
-	r, err := importer.Import(os.DirFS(filepath.Join("..", "sources")), builtin.Providers(), importer.DefaultBook())
+	r, err := importer.Import(lists(), builtin.Providers(), importer.DefaultBook())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,7 +32,8 @@ func TestImportIsReproducible(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string][]byte{filepath.Join("..", "builtin", "catalog.json"): r.Catalog, page: report} {
+	differences := filepath.Join("..", "sources", "differences.tsv")
+	for file, want := range map[string][]byte{differences: r.Differences(), filepath.Join("..", "builtin", "catalog.json"): r.Catalog, page: report} {
 		if *update {
 			if err := os.WriteFile(file, want, 0o644); err != nil {
 				t.Fatal(err)

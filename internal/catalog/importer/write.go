@@ -93,6 +93,9 @@ func (o *offer) append(b []byte) []byte {
 	}
 	b = o.quote.append(b)
 	for _, tier := range slices.Sorted(maps.Keys(o.quote.tiers)) {
+		if tier == batch {
+			continue
+		}
 		b = append(named(b, tier), '{')
 		t := o.quote.tiers[tier]
 		b = append(t.append(b), '}')
