@@ -12,6 +12,9 @@ import (
 // The commands of the operator's page work as they are written, in their order.
 func TestDocumentedCommands(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a process for each command: runs without the race detector")
+	}
 	text, err := os.ReadFile("../../docs/operating.md")
 	if err != nil {
 		t.Fatal(err)

@@ -429,15 +429,13 @@ func verifyIn(t *testing.T, env []string, args ...string) {
 	}
 }
 
-// waitFor polls cond until it holds. The deadline only prevents a hang.
+// waitFor polls cond until it holds, ever less often. The deadline only prevents a hang.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.After(2 * time.Minute)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
+	for pause := time.Millisecond; !cond(); pause = min(2*pause, 64*time.Millisecond) {
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			t.Fatalf("gave up waiting for %s", what)
 		}

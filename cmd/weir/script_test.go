@@ -20,6 +20,9 @@ import (
 // The commands do what their help says, and their errors say what to do.
 func TestScripts(t *testing.T) {
 	t.Parallel()
+	if testing.Short() {
+		t.Skip("a process for each command: runs without the race detector")
+	}
 	testscript.Run(t, testscript.Params{
 		Dir:                 "testdata/script",
 		RequireExplicitExec: true,
@@ -41,9 +44,7 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 		ts.Fatalf("usage: node FILE")
 	}
 	deadline := time.After(time.Minute)
-	tick := time.NewTicker(5 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, 64*time.Millisecond) {
 		line, err := os.ReadFile(ts.MkAbs(args[0]))
 		if err == nil && bytes.HasSuffix(line, []byte("\n")) {
 			var n struct {
@@ -64,7 +65,7 @@ func scriptNode(ts *testscript.TestScript, _ bool, args []string) {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			ts.Fatalf("no line in %s", args[0])
 		}

@@ -5,7 +5,6 @@ import (
 	"context"
 	"net"
 	"net/http"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -83,7 +82,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		t.Fatal(err)
 	}
 	cfg := config.Default()
-	cfg.DataDir = fastDir(t)
+	cfg.DataDir = t.TempDir()
 	sqlitetest.New(t, cfg.DataDir)
 	cfg.Server.AdminListen = config.Off
 	cfg.Server.ShutdownDelay = 0
@@ -91,6 +90,7 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 	cfg.Server.Limits.MaxStreamsPerKey, cfg.Server.Limits.MaxUserShare = 1<<20, 100 // the tests' user makes all the load
 	cfg.Health.EjectAfter, cfg.Health.CoolDownAfter = 1<<20, 1<<20                  // the tests check each failure, so no endpoint may be ejected
 	cfg.Ledger.StoreFor = time.Minute                                               // many tests share a slow disk; other tests cover a missing store
+	cfg.Journal.SegmentBytes = 2 << 20                                              // each node allocates one, and each check of the ledger reads it
 	cfg.Upstream.MaxResponseBytes, cfg.Upstream.MaxStreamBytes, cfg.Upstream.SSEMaxLineBytes = 2<<20, 4<<20, 256<<10
 	made := &setup{Config: cfg, Declared: matrixCatalog(t, "http://"+simListener.Addr().String()+"/v1", "http://"+refusing+"/v1")}
 	for _, f := range change {
@@ -119,26 +119,6 @@ func startGateway(t *testing.T, change ...func(*setup)) *gateway {
 		_ = simulator.Close(context.Background())
 	})
 	return gw
-}
-
-// fastDir returns a folder in memory, if there is one: these tests make hundreds of accounts, each waits for the disk several times, and
-// tests of other packages use the same disk. Tests that kill processes show that writes survive.
-func fastDir(t *testing.T) string {
-	t.Helper()
-	const memory = "/dev/shm"
-	if info, err := os.Stat(memory); err != nil || !info.IsDir() {
-		return t.TempDir()
-	}
-	dir, err := os.MkdirTemp(memory, "weir-test-")
-	if err != nil {
-		return t.TempDir()
-	}
-	t.Cleanup(func() {
-		if err := os.RemoveAll(dir); err != nil {
-			t.Error(err)
-		}
-	})
-	return dir
 }
 
 func matrixCatalog(t *testing.T, open, closed string) catalog.Declared {
@@ -242,15 +222,13 @@ func (gw *gateway) wantBalanced(t *testing.T) {
 	}
 }
 
-// waitFor polls cond until it holds. The deadline only prevents a hang.
+// waitFor polls cond until it holds, ever less often. The deadline only prevents a hang.
 func waitFor(t *testing.T, what string, cond func() bool) {
 	t.Helper()
 	deadline := time.After(time.Minute)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for !cond() {
+	for pause := time.Millisecond; !cond(); pause = min(2*pause, 64*time.Millisecond) {
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			t.Fatalf("gave up waiting for %s", what)
 		}

@@ -161,7 +161,8 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 	}
 	for {
 		if len(buf) == cap(buf) {
-			buf = slices.Grow(buf, 4<<10)
+			n := int64(len(buf))
+			buf = slices.Grow(buf, int(min(max(n, 4<<10), a.Limits.Whole+1-n))) // doubles: append grows large slices by a quarter, and copies each time
 		}
 		n, err := a.Body.Read(buf[len(buf):cap(buf)])
 		buf = buf[:len(buf)+n]

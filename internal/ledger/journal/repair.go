@@ -149,13 +149,17 @@ func (s *Segment) scan(b []byte, pos, limit, must int64) {
 
 // search finds the next whole record after the start of b, which stands at pos, and returns its position; 0 when there is none.
 func search(b []byte, pos int64) int64 {
-	for i := 1; i+frameBytes < len(b); i++ {
-		if b[i]|b[i+1]|b[i+2] == 0 { // no length
+	for i := 1; i+frameBytes < len(b); {
+		if i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:]) == 0 {
+			i += 6 // a length has three bytes, and none of these six begins one
 			continue
 		}
-		if _, _, ok := frame(b[i:], pos+int64(i)); ok {
-			return pos + int64(i)
+		if b[i]|b[i+1]|b[i+2] != 0 {
+			if _, _, ok := frame(b[i:], pos+int64(i)); ok {
+				return pos + int64(i)
+			}
 		}
+		i++
 	}
 	return 0
 }

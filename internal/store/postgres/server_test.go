@@ -48,9 +48,7 @@ func node(t *testing.T, s *store.Store, id string) func(wallet string, lease int
 func until(t *testing.T, conn *pgx.Conn, n int, query string) {
 	t.Helper()
 	deadline := time.After(time.Minute)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
+	for pause := time.Millisecond; ; pause = min(2*pause, 64*time.Millisecond) {
 		var got int
 		if err := conn.QueryRow(t.Context(), query).Scan(&got); err != nil {
 			t.Fatal(err)
@@ -59,7 +57,7 @@ func until(t *testing.T, conn *pgx.Conn, n int, query string) {
 			return
 		}
 		select {
-		case <-tick.C:
+		case <-time.After(pause):
 		case <-deadline:
 			t.Fatalf("%d instead of %d: %s", got, n, query)
 		}

@@ -116,7 +116,7 @@ func start() (*Server, error) {
 	}
 	removeStale()
 	// not in the folder of a test: the path of a socket may have about a hundred bytes
-	dir, err := os.MkdirTemp("/tmp", folder+strconv.Itoa(os.Getpid())+"-")
+	dir, err := os.MkdirTemp(socketDir(), folder+strconv.Itoa(os.Getpid())+"-")
 	if err != nil {
 		return nil, err
 	}
@@ -337,6 +337,14 @@ func binaries() (string, error) {
 		"on others install it and put initdb and postgres into the search path; it need not run")
 }
 
+// socketDir returns the folder for temporary files, or /tmp where its path is too long for a socket below it: systems allow about 100 bytes.
+func socketDir() string {
+	if dir := os.TempDir(); len(dir) <= 40 {
+		return dir
+	}
+	return "/tmp"
+}
+
 func versionOf(initdb string) int {
 	n, _ := strconv.Atoi(filepath.Base(filepath.Dir(filepath.Dir(initdb))))
 	return n
@@ -347,7 +355,7 @@ const folder = "weir-pg-"
 
 // removeStale removes what test programs left that were killed.
 func removeStale() {
-	old, _ := filepath.Glob("/tmp/" + folder + "*")
+	old, _ := filepath.Glob(filepath.Join(socketDir(), folder+"*"))
 	for _, dir := range old {
 		text, _, _ := strings.Cut(strings.TrimPrefix(filepath.Base(dir), folder), "-")
 		if pid, err := strconv.Atoi(text); err == nil && errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
