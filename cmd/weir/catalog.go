@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
 	"slices"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"weir/internal/app"
 	"weir/internal/catalog"
+	"weir/internal/config"
 	"weir/internal/money"
 )
 
@@ -174,4 +176,82 @@ type catalogImportCmd struct {
 
 func (c *catalogImportCmd) Run() error {
 	return app.ImportCatalog(cmp.Or(c.Dir, "internal/catalog/sources"), c.Out, c.Report, os.Stdout)
+}
+
+type catalogUpdateCmd struct {
+	place
+	From    string `help:"Read the lists from this folder (models-dev, litellm, portkey-models, genai-prices), for machines without a network." type:"existingdir" placeholder:"DIR"`
+	AsOf    string `help:"With --from: day of the lists, such as 2026-11-23; without it, today." placeholder:"DAY"`
+	Least   string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
+	Publish bool   `help:"Put the draft into use at once."`
+}
+
+func (c *catalogUpdateCmd) Run(ctx context.Context) error {
+	cfg, err := c.load("")
+	if err != nil {
+		return err
+	}
+	least, ok := app.LeastChange(c.Least)
+	if !ok {
+		return fmt.Errorf("--least must be a share such as 0.01, not %q", c.Least)
+	}
+	at := time.Now()
+	if c.AsOf != "" {
+		if at, err = time.Parse(time.DateOnly, c.AsOf); err != nil {
+			return fmt.Errorf("--as-of must be a day such as 2026-11-23, not %q", c.AsOf)
+		}
+	}
+	var dir fs.FS
+	if c.From != "" {
+		dir = os.DirFS(c.From)
+	}
+	d, err := app.UpdatePrices(ctx, cfg, dir, at)
+	for _, note := range d.Notes {
+		fmt.Fprintln(os.Stderr, note)
+	}
+	if err != nil {
+		return err
+	}
+	if err := d.Changes.Print(os.Stdout, least); err != nil {
+		return err
+	}
+	fmt.Printf("The draft is of %s; %d ids were left out, and the lists disagree on %d prices.\n", d.List.AsOf.Format(time.DateOnly), d.Refused, d.Differs)
+	if !c.Publish {
+		fmt.Println("Put it into use with: weir catalog publish")
+		return nil
+	}
+	return publishPrices(cfg)
+}
+
+type catalogPublishCmd struct {
+	place
+	Least string `help:"Show only prices that change by more than this share (${default})." default:"0.01" placeholder:"SHARE"`
+}
+
+func (c *catalogPublishCmd) Run() error {
+	cfg, err := c.load("")
+	if err != nil {
+		return err
+	}
+	least, ok := app.LeastChange(c.Least)
+	if !ok {
+		return fmt.Errorf("--least must be a share such as 0.01, not %q", c.Least)
+	}
+	d, err := app.DraftedPrices(cfg)
+	if err != nil {
+		return err
+	}
+	if err := d.Changes.Print(os.Stdout, least); err != nil {
+		return err
+	}
+	return publishPrices(cfg)
+}
+
+func publishPrices(cfg config.Config) error {
+	d, err := app.PublishPrices(cfg)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("Published: prices of %s; %s\n", d.List.AsOf.Format(time.DateOnly), soon)
+	return nil
 }

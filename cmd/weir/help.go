@@ -40,6 +40,8 @@ var examples = map[string]string{
 	"catalog list":                     "weir catalog list whisper",
 	"catalog show":                     "weir catalog show openai/gpt-4o",
 	"catalog import":                   "weir catalog import .",
+	"catalog update":                   "weir catalog update",
+	"catalog publish":                  "weir catalog publish",
 	"catalog provider list":            "weir catalog provider list",
 	"catalog provider add":             "weir catalog provider add hut base_url=https://hut.example/v1 api_key_env=HUT_KEY",
 	"catalog provider set":             "weir catalog provider set hut name=Hut data_policy=zero",

@@ -109,6 +109,9 @@ type catalogCmd struct {
 	Show   catalogShowCmd   `cmd:"" help:"Show the endpoints of one model, what they cost, and where each price comes from."`
 	Import catalogImportCmd `cmd:"" help:"Generate the built-in catalog from open price lists."`
 
+	Update  catalogUpdateCmd  `cmd:"" help:"Fetch the public price lists, make a draft of new prices, and show what differs."`
+	Publish catalogPublishCmd `cmd:"" help:"Put the draft of new prices into use."`
+
 	Provider providerCmd       `cmd:"" help:"List, add, change and remove providers at run time."`
 	Endpoint endpointCmd       `cmd:"" aliases:"offer" help:"List, add, change and remove endpoints and their prices at run time."`
 	History  catalogHistoryCmd `cmd:"" help:"List the changes that were made at run time."`

@@ -21,7 +21,7 @@ import (
 )
 
 // live keeps a node's catalog, which consists of the configuration's part and the database's part. It is rebuilt when one of them changes,
-// or when another rate takes effect. It is also the edit.Builder for changes to the database.
+// or when another rate or price list takes effect. It is also the edit.Builder for changes to the database.
 type live struct {
 	store edit.Store
 	ring  *seal.Ring
@@ -31,6 +31,7 @@ type live struct {
 	// publish receives each new catalog, with the credentials that the database keeps for it.
 	publish  func(cfg config.Config, b *edit.Built, keys []string)
 	failures func() // counts failed fetches of the rate
+	prices   priceList
 
 	mu     sync.Mutex
 	cfg    config.Config
@@ -110,7 +111,7 @@ func (l *live) stale(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
-	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate
+	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.prices.changed()
 }
 
 // BuildCatalog builds the catalog of a state without publishing it.
@@ -145,7 +146,13 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 			credentials[id] = edit.Credential{Key: c.Key}
 		}
 	}
-	base, err := cfg.Base(os.LookupEnv, effective, credentials)
+	list, err := l.prices.inUse(cfg.PriceDir())
+	if err != nil && l.log != nil {
+		l.log.Error("the published price list is not used; the built-in one is", "error", err)
+	}
+	with := *cfg
+	with.UseList(list)
+	base, err := with.Base(os.LookupEnv, effective, credentials)
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would be invalid: "+err.Error()+".").Because(err)
 	}

@@ -29,6 +29,7 @@ func Serve(ctx context.Context, cfg config.Config, o Options) error {
 	}
 	trim()
 	g.slog.Info("weir is ready", "version", o.Version, "base_url", g.BaseURL(), "admin_url", g.AdminURL(), "models", len(g.catalog.Load().Models()))
+	reportPrices(g.slog, g.catalog.Load().PricesAsOf, time.Now(), cfg.PriceLists.StaleAfter)
 	if o.Path != "" {
 		g.warnOfSecrets(o.Path)
 	}
@@ -62,6 +63,9 @@ func (g *Gateway) run(ctx context.Context, signals <-chan os.Signal, watch *conf
 			return err // cannot happen: the configuration was checked
 		}
 		g.keep(fetches)
+	}
+	if g.cfg.PriceLists.Every > 0 {
+		g.keep(g.updating())
 	}
 	g.watch(watch)
 	g.keep(g.live.changes())

@@ -18,6 +18,8 @@ type Declared struct {
 	Providers []Provider
 	Models    []ModelInfo // what is known of models beyond their offers; a model without an entry here is described by its offers
 	Offers    []Offer
+
+	PricesAsOf time.Time // day of the built-in price list; zero without one
 }
 
 // Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
@@ -25,6 +27,9 @@ func (d *Declared) Append(more Declared) {
 	d.Providers = append(d.Providers, more.Providers...)
 	d.Models = append(d.Models, more.Models...)
 	d.Offers = append(d.Offers, more.Offers...)
+	if d.PricesAsOf.IsZero() {
+		d.PricesAsOf = more.PricesAsOf
+	}
 }
 
 // ModelInfo describes a model apart from who serves it.
@@ -80,7 +85,7 @@ const SimulatedVendor = "sim"
 // Build checks a declared catalog and freezes it. Its error joins one sentence for each thing that is wrong.
 func Build(d Declared) (*Snapshot, error) {
 	b := builder{
-		snap:  &Snapshot{Providers: make(map[string]*Provider, len(d.Providers)), models: make(map[string]*Model, len(d.Models))},
+		snap:  &Snapshot{Providers: make(map[string]*Provider, len(d.Providers)), models: make(map[string]*Model, len(d.Models)), PricesAsOf: d.PricesAsOf},
 		names: map[string]string{},
 		ids:   map[string]bool{},
 		wires: map[string]*Provider{},

@@ -264,8 +264,10 @@ type Model struct {
 
 // Snapshot is the whole catalog at one moment. It is never changed once published.
 type Snapshot struct {
-	Version   string
-	Providers map[string]*Provider
-	models    map[string]*Model
-	ordered   []*Model // by slug
+	Version    string
+	Providers  map[string]*Provider
+	PricesAsOf time.Time // day of the built-in price list; zero without built-in models
+
+	models  map[string]*Model
+	ordered []*Model // by slug
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"weir/internal/catalog"
+	"weir/internal/catalog/builtin"
 	"weir/internal/money"
 )
 
@@ -29,6 +30,7 @@ type Config struct {
 	Fetch       Fetch       `yaml:"fetch" reload:"restart"`
 	Video       VideoJobs   `yaml:"video" reload:"restart"`
 	Pricing     Pricing     `yaml:"pricing"`
+	PriceLists  PriceLists  `yaml:"price_lists" reload:"restart"`
 	Sealing     Sealing     `yaml:"secrets" reload:"restart"`
 	Builtin     Builtin     `yaml:"builtin" reload:"live"`
 	Providers   []Provider  `yaml:"providers" reload:"live"`
@@ -36,8 +38,9 @@ type Config struct {
 	Log         Log         `yaml:"log"`
 	Runtime     Runtime     `yaml:"runtime" reload:"restart"`
 
-	places  places    // where values were set, for messages
-	written time.Time // modification time of the file; zero without one
+	list    *builtin.List // prices of built-in models; nil: those of the program
+	places  places        // where values were set, for messages
+	written time.Time     // modification time of the file; zero without one
 	// keys returns the credentials of built-in providers in the environment. It is a function because printing a struct would show unexported
 	// values, without calling their Format methods.
 	keys func() []string
@@ -296,6 +299,23 @@ type Pricing struct {
 	CBRURL     string `yaml:"cbr_url" reload:"restart"`
 }
 
+// PriceLists configures how the prices of built-in models are updated.
+type PriceLists struct {
+	Dir         string        `yaml:"dir"`      // "": prices in the data directory
+	Every       time.Duration `yaml:"every"`    // 0: only by weir catalog update
+	Publish     string        `yaml:"publish"`  // "by_hand", "within_bounds"
+	MaxDrop     Decimal       `yaml:"max_drop"` // fractions
+	MaxRise     Decimal       `yaml:"max_rise"`
+	MaxGone     Decimal       `yaml:"max_gone"`
+	StaleAfter  time.Duration `yaml:"stale_after"`
+	Timeout     time.Duration `yaml:"timeout"`
+	MaxBytes    Size          `yaml:"max_bytes"` // of one list
+	ModelsDev   string        `yaml:"models_dev_url"`
+	LiteLLM     string        `yaml:"litellm_url"`
+	Portkey     string        `yaml:"portkey_url"` // {file} stands for the name of a file
+	GenAIPrices string        `yaml:"genai_prices_url"`
+}
+
 // Sealing configures the keys that encrypt the secrets of the database. WEIR_MASTER_KEY may hold the master key itself.
 type Sealing struct {
 	MasterKeyFile    string   `yaml:"master_key_file"`
@@ -490,6 +510,13 @@ func Default() Config {
 			Callbacks: Callbacks{Timeout: 10 * time.Second, AtOnce: 8, Poll: 2 * time.Second, KeepFor: 7 * 24 * time.Hour},
 		},
 		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
+		PriceLists: PriceLists{
+			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
+			ModelsDev:   "https://models.dev/api.json",
+			LiteLLM:     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
+			Portkey:     "https://raw.githubusercontent.com/Portkey-AI/models/main/pricing/{file}.json",
+			GenAIPrices: "https://raw.githubusercontent.com/pydantic/genai-prices/main/prices/new_data/v2/data.json",
+		},
 		Builtin: Builtin{All: true},
 		Log:     Log{Level: "info", Access: true},
 		Runtime: Runtime{MemoryLimit: 1 << 30, GOGC: 400},

@@ -44,7 +44,11 @@ func (c *Config) declared(env Lookup, rate builtin.Rate, more map[string]string)
 			keys[p.ID] = key
 		}
 	}
-	known, err := builtin.Declare(keys, d.rate)
+	list := c.list
+	if list == nil {
+		list = builtin.Embedded()
+	}
+	known, err := list.Declare(keys, d.rate)
 	if err != nil {
 		return catalog.Declared{}, err
 	}

@@ -1,7 +1,9 @@
 package config
 
 import (
+	"cmp"
 	"fmt"
+	"path/filepath"
 	"strconv"
 
 	"weir/internal/catalog/builtin"
@@ -17,6 +19,14 @@ func (c *Config) Rate() rate.Declared {
 		RubPerUSD: string(p.RubPerUSD), Margin: string(p.Margin), Version: p.version(),
 		RateAt: c.places["pricing.rub_per_usd"], MarginAt: c.places["pricing.margin"], FromBank: p.RateSource == rate.CBR,
 	}
+}
+
+// UseList sets the price list of built-in models.
+func (c *Config) UseList(l *builtin.List) { c.list = l }
+
+// PriceDir returns the folder of published price lists.
+func (c *Config) PriceDir() string {
+	return cmp.Or(c.PriceLists.Dir, filepath.Join(c.DataDir, "prices"))
 }
 
 // Base returns the catalog without the database: declared and built-in providers, at the given rate, with the stored credentials for

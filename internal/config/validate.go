@@ -3,6 +3,7 @@ package config
 import (
 	"errors"
 	"fmt"
+	"math/big"
 	"net"
 	"net/netip"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -92,6 +94,7 @@ func (c *Config) Validate() error {
 	if _, err := money.NewRate(string(c.Pricing.RubPerUSD), string(c.Pricing.Margin)); err != nil {
 		k.fail("pricing.rub_per_usd", "rub_per_usd must be a number above 0 and margin a number of 0 or more")
 	}
+	k.priceLists()
 	for _, id := range c.Builtin.Only {
 		if _, known := builtin.Named(id); !known {
 			k.fail("builtin", "there is no built-in provider %q%s", id, suggestion(id, builtinIDs()))
@@ -100,6 +103,33 @@ func (c *Config) Validate() error {
 	k.catalog()
 	return errors.Join(k.errs...)
 }
+
+func (k *checker) priceLists() {
+	p := &k.c.PriceLists
+	k.oneOf("price_lists.publish", p.Publish, "by_hand", "within_bounds")
+	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise, "max_gone": p.MaxGone} {
+		if x := d.Fraction(); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
+			k.fail("price_lists."+path, "it must be a fraction of the price: \"0.2\" is a fifth")
+		}
+	}
+	if p.Every != 0 && p.Every < minUpdate {
+		k.fail("price_lists.every", "it must be 0 for updates by hand, or at least %s: the lists are free, and change about once a day", minUpdate)
+	}
+	k.positive("price_lists.stale_after", int64(p.StaleAfter))
+	k.positive("price_lists.timeout", int64(p.Timeout))
+	k.positive("price_lists.max_bytes", int64(p.MaxBytes))
+	for path, text := range map[string]string{"models_dev_url": p.ModelsDev, "litellm_url": p.LiteLLM, "portkey_url": strings.ReplaceAll(p.Portkey, "{file}", "file"), "genai_prices_url": p.GenAIPrices} {
+		if err := rate.CheckURL(text); err != nil {
+			k.fail("price_lists."+path, "%w", err)
+		}
+	}
+	if !strings.Contains(p.Portkey, "{file}") {
+		k.fail("price_lists.portkey_url", "it must contain {file}, which stands for the name of a provider's file")
+	}
+}
+
+// minUpdate is how often price lists may be fetched.
+const minUpdate = 15 * time.Minute
 
 func builtinIDs() []string {
 	var ids []string

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math"
+	"math/big"
 	"os"
 	"strconv"
 	"strings"
@@ -19,6 +20,15 @@ type Size int64
 
 // Decimal is a number as text, so that a price is exactly as written.
 type Decimal string
+
+// Fraction returns the number, 0 for none.
+func (d Decimal) Fraction() *big.Rat {
+	x, ok := new(big.Rat).SetString(string(d))
+	if !ok {
+		return new(big.Rat)
+	}
+	return x
+}
 
 // Builtin says which built-in providers a key in the environment enables.
 type Builtin struct {

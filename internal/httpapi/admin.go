@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/edit"
@@ -36,6 +37,15 @@ func (x *exchange) getAdminCatalog() error {
 	o.text("snapshot", b.Snapshot.Version)
 	o.Name("rate")
 	appendEffective(&o, &b.Rate)
+	o.Name("prices")
+	if asOf := b.Snapshot.PricesAsOf; asOf.IsZero() {
+		o.Null()
+	} else {
+		o.Object()
+		o.text("as_of", asOf.Format(time.DateOnly))
+		o.integer("days", int64(x.api.Now().Sub(asOf).Hours()/24))
+		o.EndObject()
+	}
 	o.Name("providers").Array()
 	for i := range b.Providers {
 		v := &b.Providers[i]

@@ -141,16 +141,12 @@ type Rate struct {
 
 // Declare declares the providers in keys (provider id -> credential) and their models at that rate. Ids that are not known fail.
 func Declare(keys map[string]string, rate Rate) (catalog.Declared, error) {
-	documents, err := documents()
-	if err != nil {
-		return catalog.Declared{}, err
-	}
-	return declare(documents, keys, rate)
+	return Embedded().Declare(keys, rate)
 }
 
-// documents are the parts of the built-in catalog.
-func documents() ([][]byte, error) {
-	out := [][]byte{catalogJSON}
+// documents are the parts of the built-in catalog, with the given list in place of the imported one.
+func documents(imported []byte) ([][]byte, error) {
+	out := [][]byte{imported}
 	files, err := byhand.ReadDir("byhand")
 	for i := 0; err == nil && i < len(files); i++ {
 		if !strings.HasSuffix(files[i].Name(), ".json") {
@@ -197,7 +193,7 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 		}
 	}
 	l := loader{d: &d, rate: rate}
-	l.models(documents)
+	l.models(append(slices.Clip(documents), catalogJSON)) // a published list may lack a model that a document names
 	l.hosted(hostedJSON)
 	for i := range d.Offers { // a search without a price is refused, so that no offer may claim it
 		if o := &d.Offers[i]; !o.Pricing.Base.WebSearch.Set {
@@ -207,7 +203,7 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 	return d, l.err
 }
 
-// ListVersion names the price list by its content.
+// ListVersion names a price list by its content.
 func ListVersion(data []byte) string {
 	sum := sha256.Sum256(bytes.TrimSpace(data))
 	return "builtin-" + hex.EncodeToString(sum[:4])

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -473,6 +474,19 @@ func (o *offer) unpriced() string {
 	return ""
 }
 
+// shown is a name that can be shown: one line of printed characters, "" for what is none.
+func shown(name string) string {
+	for _, c := range name {
+		if !unicode.IsPrint(c) {
+			return ""
+		}
+	}
+	if len(name) > 100 {
+		return ""
+	}
+	return name
+}
+
 // describeModel keeps what is known of a model apart from its provider. The first provider of the list that serves it names it.
 func (im *importer) describeModel(o *offer, e *entry) {
 	if _, known := im.models[o.model]; known {
@@ -481,6 +495,6 @@ func (im *importer) describeModel(o *offer, e *entry) {
 	facts := im.book.Facts[o.model]
 	name := strings.TrimSpace(strings.TrimSuffix(rawjson.TextAt(e.modelsDev, "name"), " (latest)"))
 	name = cmp.Or(strings.TrimSuffix(name, " (free)"), rawjson.TextAt(facts, "name"), rawjson.TextAt(e.genAI, "name"))
-	im.models[o.model] = modelInfo{name: name, created: cmp.Or(rawjson.TextAt(e.modelsDev, "release_date"), rawjson.TextAt(facts, "created")), kind: o.kind}
+	im.models[o.model] = modelInfo{name: shown(name), created: cmp.Or(rawjson.TextAt(e.modelsDev, "release_date"), rawjson.TextAt(facts, "created")), kind: o.kind}
 	im.facts[o.model] = o
 }

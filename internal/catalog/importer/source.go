@@ -20,6 +20,39 @@ type sources struct {
 	resold    map[string]bool              // bare names of the models that the lists of resellers have
 }
 
+// maxModels bounds the models of one list: four times as many as the longest has.
+const maxModels = 20_000
+
+func (s *sources) tooMany() error {
+	for _, lists := range []map[string]map[string][]byte{s.modelsDev, s.liteLLM, s.portkey} {
+		n := 0
+		for _, models := range lists {
+			n += len(models)
+		}
+		if n > maxModels {
+			return fault.Newf(fault.Invalid, "importer.Import", "A list has %d models, which is more than %d.", n, maxModels)
+		}
+	}
+	n := 0
+	for _, models := range s.genAI {
+		n += len(models)
+	}
+	if n > maxModels {
+		return fault.Newf(fault.Invalid, "importer.Import", "A list has %d models, which is more than %d.", n, maxModels)
+	}
+	return nil
+}
+
+// plain reports whether a text of a list can be shown and stored: ASCII that is printed, and not longer than any known id.
+func plain(text string) bool {
+	for i := range len(text) {
+		if c := text[i]; c <= ' ' || c > '~' {
+			return false
+		}
+	}
+	return text != "" && len(text) <= 200
+}
+
 func readSources(dir fs.FS, b *Book) (*sources, error) {
 	s := &sources{modelsDev: map[string]map[string][]byte{}, liteLLM: map[string]map[string][]byte{}, portkey: map[string]map[string][]byte{}, genAI: map[string][][]byte{},
 		known: map[string]bool{}, resold: map[string]bool{}}
@@ -39,6 +72,9 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 	}
 	for m := rawjson.MembersOf(data); m.Next(); {
 		provider := rawjson.TextAt(m.Value, "litellm_provider")
+		if !plain(string(m.Name)) {
+			continue
+		}
 		if s.liteLLM[provider] == nil {
 			s.liteLLM[provider] = map[string][]byte{}
 		}
@@ -66,7 +102,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 			s.resold[bare(id)] = s.resold[bare(id)] || n.Resells
 		}
 	}
-	return s, nil
+	return s, s.tooMany()
 }
 
 // readJSON reads a file, or the same with .gz after its name.
@@ -99,7 +135,9 @@ func readCompressed(dir fs.FS, name string) ([]byte, error) {
 func index(object []byte) map[string][]byte {
 	out := map[string][]byte{}
 	for m := rawjson.MembersOf(object); m.Next(); {
-		out[string(m.Name)] = m.Value
+		if name := string(m.Name); plain(name) && rawjson.KindOf(m.Value) == rawjson.Object {
+			out[name] = m.Value
+		}
 	}
 	return out
 }

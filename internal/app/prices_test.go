@@ -1,0 +1,92 @@
+package app
+
+import (
+	"bytes"
+	"context"
+	"log/slog"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"weir/internal/catalog/builtin"
+	"weir/internal/config"
+)
+
+// A list that is published while the node runs is used at once, and one that is damaged is not.
+func TestPublishedPricesAreUsed(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var p priceList
+	if list, err := p.inUse(dir); err != nil || list != builtin.Embedded() || p.changed() {
+		t.Fatalf("without a published list: %v", err)
+	}
+	file := filepath.Join(dir, "published.json")
+	asOf := builtin.Embedded().AsOf.Format(time.DateOnly)
+	publish := func(text string, at time.Time) {
+		t.Helper()
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chtimes(file, at, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	publish(strings.Replace(string(builtin.Embedded().Data()), asOf, "2031-02-03", 1), time.Unix(1, 0))
+	if !p.changed() {
+		t.Error("the published list is not noticed")
+	}
+	if list, err := p.inUse(dir); err != nil || list.AsOf.Format(time.DateOnly) != "2031-02-03" || p.changed() {
+		t.Errorf("in use is the list of %s, %v", list.AsOf, err)
+	}
+	publish("{", time.Unix(2, 0))
+	if list, err := p.inUse(dir); err == nil || list != builtin.Embedded() {
+		t.Errorf("a damaged list: %v", err)
+	}
+}
+
+func TestOldPricesAreReported(t *testing.T) {
+	t.Parallel()
+	asOf := time.Date(2026, 8, 21, 0, 0, 0, 0, time.UTC)
+	for _, c := range []struct {
+		asOf time.Time
+		days int
+		want string
+	}{
+		{asOf, 10, "level=INFO msg=\"prices of built-in models\" as_of=2026-08-21 days=10\n"},
+		{asOf, 31, "level=WARN msg=\"the prices of built-in models are old; fetch newer ones with: weir catalog update\" as_of=2026-08-21 days=31\n"},
+		{time.Time{}, 31, ""},
+	} {
+		var b bytes.Buffer
+		log := slog.New(slog.NewTextHandler(&b, &slog.HandlerOptions{ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		reportPrices(log, c.asOf, asOf.AddDate(0, 0, c.days), 30*24*time.Hour)
+		if b.String() != c.want {
+			t.Errorf("log is %q; want %q", b.String(), c.want)
+		}
+	}
+}
+
+// A round that fails leaves everything as it is, and says so.
+func TestFailedUpdateIsLogged(t *testing.T) {
+	t.Parallel()
+	server := httptest.NewServer(http.NotFoundHandler())
+	defer server.Close()
+	cfg := config.Default()
+	cfg.DataDir = t.TempDir()
+	p := &cfg.PriceLists
+	p.ModelsDev, p.LiteLLM, p.Portkey, p.GenAIPrices = server.URL, server.URL, server.URL+"/{file}", server.URL
+	var b bytes.Buffer
+	u := updaterOf(&cfg)
+	updatePrices(context.Background(), u, true, slog.New(slog.NewTextHandler(&b, nil)))
+	if !strings.Contains(b.String(), "the price lists cannot be used") || !strings.Contains(b.String(), "status 404") || u.Current() != builtin.Embedded() {
+		t.Errorf("log is %s", b.String())
+	}
+}

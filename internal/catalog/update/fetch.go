@@ -1,0 +1,204 @@
+package update
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"weir/internal/catalog/importer"
+	"weir/internal/fault"
+	"weir/internal/rawjson"
+)
+
+// Lists are the addresses of the price lists. In that of Portkey, which has a file for each provider, {file} stands for its name.
+type Lists struct {
+	ModelsDev, LiteLLM, Portkey, GenAI string
+}
+
+// list is a file in the folder and where it comes from.
+type list struct{ path, url string }
+
+// all are the lists that an import with a book needs.
+func (l *Lists) all(book *importer.Book) []list {
+	out := []list{
+		{"models-dev/providers.json", l.ModelsDev}, {"litellm/model_prices_and_context_window.json", l.LiteLLM}, {"genai-prices/data.json", l.GenAI},
+	}
+	for _, n := range book.Providers {
+		if p := "portkey-models/pricing/" + n.Portkey + ".json"; n.Portkey != "" && !slices.ContainsFunc(out, func(x list) bool { return x.path == p }) {
+			out = append(out, list{p, strings.ReplaceAll(l.Portkey, "{file}", n.Portkey)})
+		}
+	}
+	slices.SortFunc(out, func(a, b list) int { return strings.Compare(a.path, b.path) })
+	return out
+}
+
+// known is what is remembered of a list that was fetched.
+type known struct {
+	url, etag, modified string
+	at                  time.Time // when the server last said that it is current
+}
+
+const knownFile = "fetched.json"
+
+// fetch brings the folder up to date. A server that has nothing newer says so (304). A list that cannot be fetched stays as it is; one that was
+// never fetched fails the whole.
+func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout)
+	defer cancel()
+	if err := os.MkdirAll(u.lists(), 0o700); err != nil {
+		return nil, err
+	}
+	memory := u.remembered()
+	var failed []error
+	for _, l := range u.cfg.Lists.all(&u.book) {
+		old := memory[l.path]
+		if _, err := os.Stat(filepath.Join(u.lists(), l.path)); err != nil || old.url != l.url {
+			old = known{url: l.url}
+		}
+		now, fresh, err := u.one(ctx, l, old)
+		switch {
+		case err != nil && old.at.IsZero():
+			failed = append(failed, fmt.Errorf("%s: %w", l.url, err))
+		case err != nil:
+			notes = append(notes, fmt.Sprintf("%s is of %s: %v", l.path, old.at.Format(time.DateOnly), err))
+		case fresh:
+			notes = append(notes, l.path+" is new")
+		}
+		if err == nil {
+			memory[l.path] = now
+		}
+	}
+	if err := u.remember(memory); err != nil {
+		return notes, err
+	}
+	if len(failed) > 0 {
+		return notes, fault.Newf(fault.Invalid, "update.Fetch", "Not all lists could be fetched, and there are no earlier ones: %v", errors.Join(failed...))
+	}
+	return notes, nil
+}
+
+// one fetches a list, and keeps it if it is JSON.
+func (u *Updater) one(ctx context.Context, l list, old known) (now known, fresh bool, err error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url, nil)
+	if err != nil {
+		return old, false, err
+	}
+	req.Header.Set("User-Agent", "weir")
+	if old.etag != "" {
+		req.Header.Set("If-None-Match", old.etag)
+	}
+	if old.modified != "" {
+		req.Header.Set("If-Modified-Since", old.modified)
+	}
+	res, err := u.client.Do(req)
+	if err != nil {
+		return old, false, err
+	}
+	defer func() { _ = res.Body.Close() }()
+	if old.at = u.cfg.Now().UTC(); res.StatusCode == http.StatusNotModified && (old.etag != "" || old.modified != "") {
+		return old, false, nil
+	}
+	if res.StatusCode != http.StatusOK {
+		return old, false, fmt.Errorf("status %d", res.StatusCode)
+	}
+	body, err := io.ReadAll(io.LimitReader(res.Body, u.cfg.MaxBytes+1))
+	if err != nil {
+		return old, false, err
+	}
+	if int64(len(body)) > u.cfg.MaxBytes {
+		return old, false, fmt.Errorf("it has more than %d bytes", u.cfg.MaxBytes)
+	}
+	if err := rawjson.Check(body, rawjson.Limits{Depth: maxDepth, Values: maxValues}); err != nil {
+		return old, false, err
+	}
+	now = known{url: l.url, etag: header(res, "ETag"), modified: header(res, "Last-Modified"), at: old.at}
+	return now, true, replace(filepath.Join(u.lists(), filepath.FromSlash(l.path)), body)
+}
+
+// Bounds of one list: the longest has a fifth of the values.
+const (
+	maxDepth  = 32
+	maxValues = 2_000_000
+)
+
+// header is a field that is sent back to the server the next time, "" when it is longer than any that is usual.
+func header(res *http.Response, name string) string {
+	if v := res.Header.Get(name); len(v) <= 200 {
+		return v
+	}
+	return ""
+}
+
+func (u *Updater) lists() string { return filepath.Join(u.cfg.Dir, "lists") }
+
+// remembered reads what is known of earlier fetches; a file that is missing or damaged means that nothing is.
+func (u *Updater) remembered() map[string]known {
+	out := map[string]known{}
+	data, err := os.ReadFile(filepath.Join(u.cfg.Dir, knownFile))
+	if err != nil || rawjson.Check(data, rawjson.Limits{}) != nil {
+		return out
+	}
+	for m := rawjson.MembersOf(data); m.Next(); {
+		text := func(name string) string { return rawjson.TextAt(m.Value, name) }
+		at, _ := time.Parse(time.RFC3339, text("at"))
+		out[string(m.Name)] = known{text("url"), text("etag"), text("modified"), at}
+	}
+	return out
+}
+
+func (u *Updater) remember(memory map[string]known) error {
+	var w rawjson.Writer
+	w.Object()
+	for _, l := range u.cfg.Lists.all(&u.book) {
+		k, ok := memory[l.path]
+		if !ok {
+			continue
+		}
+		w.Name(l.path).Object()
+		w.Name("url").Text(k.url)
+		w.Name("etag").Text(k.etag)
+		w.Name("modified").Text(k.modified)
+		w.Name("at").Text(k.at.Format(time.RFC3339))
+		w.EndObject()
+	}
+	w.EndObject()
+	return replace(filepath.Join(u.cfg.Dir, knownFile), w.B)
+}
+
+// replace writes a file so that a reader sees the old content or the new one.
+func replace(path string, data []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
+		return err
+	}
+	f, err := os.CreateTemp(filepath.Dir(path), ".new-*")
+	if err != nil {
+		return err
+	}
+	_, err = f.Write(data)
+	err = errors.Join(err, f.Sync(), f.Close())
+	if err == nil {
+		err = os.Rename(f.Name(), path)
+	}
+	if err != nil {
+		_ = os.Remove(f.Name())
+	}
+	return err
+}
+
+// oldest is when the list was last current that has not been for the longest time; zero when there is one that is not known.
+func (u *Updater) oldest() (at time.Time) {
+	memory := u.remembered()
+	for _, l := range u.cfg.Lists.all(&u.book) {
+		if k := memory[l.path]; at.IsZero() || k.at.Before(at) {
+			at = k.at
+		}
+	}
+	return at
+}
