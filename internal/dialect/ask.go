@@ -17,7 +17,7 @@ import (
 // several, and some a wait between them; what must be done is plain control flow over an Ask.
 type Performer interface {
 	// Perform does req.Task at ep and yields what it gives. The sequence ends with an event that is Done, or with one error. A task that
-	// the provider cannot do is an error of Unsupported. It returns when yield does, and leaves nothing behind.
+	// the provider cannot do is an error of Unsupported. It returns when yield does, and leaves nothing running.
 	Perform(ask Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
 }
 

@@ -17,7 +17,7 @@ const audioPiece = 16 << 10
 // audioHead is how much of audio reports what it is.
 const audioHead = 12
 
-// audio holds the types of what models speak, by the names of formats.
+// audio holds the media types of models' audio answers, by the names of formats.
 var audios = map[string]string{
 	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm",
 }
@@ -25,7 +25,7 @@ var audios = map[string]string{
 // AudioType is the type of audio in a format, "" when there is none of that name.
 func AudioType(format string) string { return audios[format] }
 
-// sniffAudio names the format of audio that begins with b, "" when its beginning does not tell.
+// sniffAudio names the format of audio that begins with b, "" when the beginning is unknown.
 func sniffAudio(b []byte) string {
 	begins := func(with string) bool { return bytes.HasPrefix(b, []byte(with)) }
 	switch {

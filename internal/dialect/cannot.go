@@ -24,7 +24,7 @@ func OneAnswer(req *completion.Request) error {
 	return nil
 }
 
-// OnlyFunctions fails when there is a tool that is no function: a hosted one, or one with an input of its own grammar.
+// OnlyFunctions fails when there is a tool that is no function: a hosted one, or one whose input has a grammar.
 func OnlyFunctions(tools []completion.Tool) error {
 	for i := range tools {
 		if t := &tools[i]; t.Custom || t.Hosted != nil {

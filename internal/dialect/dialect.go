@@ -1,4 +1,4 @@
-// Package dialect is the contract of what speaks to a provider, and the toolkit of those that implement it: one folder below is one wire.
+// Package dialect is the contract of provider wires, and the toolkit of those that implement it: each folder below is one wire.
 // It must not open a connection, read a clock, choose endpoints or know money.
 package dialect
 
@@ -14,7 +14,7 @@ import (
 	"weir/internal/fault"
 )
 
-// Dialect speaks the wire of one kind of provider. What the provider can do is said by the further interfaces that its dialect
+// Dialect encodes and decodes the wire of one kind of provider. What the provider can do is declared by the further interfaces that its dialect
 // implements: Texter, Performer, VideoMaker, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
 // Its methods are called concurrently.
 type Dialect interface {
@@ -41,7 +41,7 @@ type Call struct {
 	Method string // "": POST
 	Path   string // appended to the provider's base URL, with its query if it has one
 	Body   []byte
-	Header http.Header // fields of this one request beside those of the dialect's Header, over which they win; nil: none
+	Header http.Header // fields of this request in addition to those of the dialect's Header, which they override; nil: none
 	Notice string      // sentences on what of the request is not in it, "" none
 
 	// What only a Performer's calls have.
@@ -114,7 +114,7 @@ func (b *Body) Reset(r io.Reader) { *b = Body{r: r} }
 // AtEnd reports whether the end of the body was read.
 func (b *Body) AtEnd() bool { return b.sawEOF }
 
-// Peek tells the first byte of the body that is not white space or part of a byte order mark, without taking it.
+// Peek returns the first byte of the body that is not white space or part of a byte order mark, without taking it.
 // White space before it is dropped: providers send some to keep a slow answer's connection alive.
 func (b *Body) Peek() (byte, error) {
 	for {

@@ -46,7 +46,7 @@ func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 	case status == 401 || status == 402 || status == 403:
 		f := r.fault(ep, fault.ProviderUnavailable, fault.NextEndpoint, "The provider did not accept the gateway's request.")
 		f.Details = map[string]any{"reason": "upstream_auth"}
-		f.Upstream.Raw = "" // it speaks of the operator's account
+		f.Upstream.Raw = "" // it is about the operator's account
 		f.Cause = errors.New(r.Message)
 		return f
 	case status == 429:
@@ -70,7 +70,7 @@ func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 }
 
 // badRequest sorts out what is wrong with a request. Only another model may do better, except where the provider merely
-// does not know the model.
+// has no such model.
 func (r Refusal) badRequest(ep *catalog.Endpoint, status int, inside bool) *fault.Error {
 	text := strings.ToLower(r.Code + " " + r.Message)
 	kind, next := fault.Invalid, fault.NextModel
@@ -128,7 +128,7 @@ func containsAny(text string, phrases []string) bool {
 	return false
 }
 
-// statusInside is the status that an error inside a 2xx answer stands for.
+// statusInside is the status of an error inside a 2xx answer.
 func (r Refusal) statusInside() int {
 	if n, err := strconv.Atoi(r.Code); err == nil {
 		return n
@@ -147,7 +147,7 @@ func (r Refusal) statusInside() int {
 	return 500
 }
 
-// retryAfter is how long the provider wants to be left alone: 1 s to 1 h, whatever it wrote.
+// retryAfter is how long the provider asks to wait: 1 s to 1 h, whatever it wrote.
 func (r Refusal) retryAfter() time.Duration {
 	if ms, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
 		return ClampRetry(ms / 1000)

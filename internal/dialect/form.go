@@ -21,7 +21,7 @@ type Form struct {
 	size  int64
 }
 
-// part is what stands before a file, and the file.
+// part is the header before a file, and the file.
 type part struct {
 	before []byte
 	file   task.File

@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// HashUser is what stands for a client's user id at a provider: 64 hexadecimal digits, the most that every server takes.
+// HashUser replaces a client's user id at a provider: 64 hexadecimal digits, the most that every server takes.
 func HashUser(account string, user []byte) string {
 	h := sha256.New()
 	h.Write([]byte(account))

@@ -175,7 +175,7 @@ func (m *Members) Has(name string) bool {
 	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
 }
 
-// Extra adds fields of the client that the gateway does not know, but none that decide which model answers, how often, or for whom.
+// Extra adds members of the client that the gateway does not know, except those that decide which model answers, how often, or for whom.
 func (m *Members) Extra(extras []task.Extra) {
 	for i := range extras {
 		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {
@@ -185,7 +185,7 @@ func (m *Members) Extra(extras []task.Extra) {
 	}
 }
 
-// reserved are names that decide what is asked of whom, how the answer comes, or how much of it there is.
+// reserved are names that decide the model, the number of answers, their form or their size.
 var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
 	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
 	"image_size", "width", "height", "megapixels"}

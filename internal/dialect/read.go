@@ -34,7 +34,7 @@ const (
 	Done
 )
 
-// Framer is a Decoder of a wire whose streams have frames of their own, which begin with a zero byte, instead of server-sent events.
+// Framer is a Decoder of a wire whose streams have binary frames, which begin with a zero byte, instead of server-sent events.
 type Framer interface {
 	Frames(a *Answer) Source
 }

@@ -9,7 +9,7 @@ var unsupported = map[string]bool{
 	"maxItems": true, "uniqueItems": true, "minProperties": true, "maxProperties": true, "$schema": true,
 }
 
-// ClosedSchema is a schema as services want it that generate by it, Anthropic's models above all: every object says that it has no other
+// ClosedSchema is a schema for services that generate by it, Anthropic's models above all: every object declares that it has no other
 // members, and nothing is in it that is refused. Without a schema it is that of an object.
 func ClosedSchema(schema []byte) []byte {
 	if schema == nil {

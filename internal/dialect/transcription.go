@@ -10,7 +10,7 @@ import (
 )
 
 // LeftOut is the notice on those fields of a transcription that a wire has no place for, "" when it takes all. takes lists the optional ones
-// that it has a place for, by the names that clients know.
+// that it has a place for, by the names that clients use.
 func LeftOut(t *task.Transcription, takes map[string]bool) string {
 	var left []string
 	if t.Prompt != "" && !takes["prompt"] {

@@ -95,7 +95,7 @@ func Unknown(err error) bool {
 	return f != nil && f.Upstream != nil && (f.Upstream.Status == http.StatusNotFound || f.Upstream.Status == http.StatusGone)
 }
 
-// NoJob makes fault.NotFound of an error by which a provider says that it does not know a job. Others pass unchanged.
+// NoJob makes fault.NotFound of an error by which a provider reports an unknown job. Others pass unchanged.
 func NoJob(err error) error {
 	if !Unknown(err) {
 		return err
@@ -110,7 +110,7 @@ func NoCancel(ep *catalog.Endpoint) error {
 	return Fault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
 }
 
-// Listed is what a provider's list says of a submission: which of its jobs may be it, and whether all were seen that can be.
+// Listed is the result of a search in a provider's list: which of its jobs may belong to the submission, and whether all candidates were seen.
 func Listed(alike []string, whole bool) video.Recovered {
 	r := video.Recovered{Alike: alike}
 	if whole {
@@ -125,7 +125,7 @@ const (
 	byThere = 15 * time.Minute
 )
 
-// Placed reports where a listed job stands that was created at that moment: before a submission can have been made, or after it.
+// Placed compares the time at which a listed job was created with a submission: it is too old, possible or too new.
 func Placed(created time.Time, s *video.Submission) (before, after bool) {
 	return created.Before(s.At.Add(-Skew)), created.After(s.At.Add(byThere))
 }
@@ -275,7 +275,7 @@ func (m *Members) Video(r *video.Request, provider string) {
 	}
 }
 
-// priced are names of parameters that decide what a video costs, on any wire. The request has words of its own for them.
+// priced are names of parameters that decide what a video costs, on any wire. The request has fields for them.
 var priced = []string{"duration", "durationseconds", "seconds", "num_frames", "frames_per_second", "fps", "resolution", "size", "quality", "mode", "generate_audio", "generateaudio",
 	"audio", "sound", "enable_audio", "num_videos", "outputs", "model_name", "model_id", "upscale_factor", "variant"}
 

@@ -34,7 +34,7 @@ func (w world) gets(ep *catalog.Endpoint, account string) bool {
 	return why == health.None
 }
 
-// What one account's requests provoke keeps the endpoint from that account, and from nobody else.
+// Failures that one account's requests provoke keep the endpoint from that account only.
 func TestOneAccountAlone(t *testing.T) {
 	t.Parallel()
 	for _, r := range []health.Result{health.Failed, health.Limited} {
@@ -128,7 +128,7 @@ func TestUnreachableForOne(t *testing.T) {
 	}
 }
 
-// An account that is kept away alone has turns of its own, and takes nobody else's.
+// An account that is kept away alone has its own probes, and takes none of the others'.
 func TestProbesOfOne(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)
@@ -229,7 +229,7 @@ func TestAccountsAreKeptApart(t *testing.T) {
 	})
 }
 
-// The accounts that an endpoint remembers are bounded, and forgetting one makes nobody wait.
+// The accounts that an endpoint remembers are bounded, and forgetting one blocks no other call.
 func TestManyAccounts(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

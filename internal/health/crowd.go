@@ -7,11 +7,11 @@ import (
 )
 
 // crowd counts an endpoint's attempts under way by groups of accounts, so that one account does not take all that the endpoint may have while
-// others want some. Two accounts that fall into one group by chance share one part.
+// others need some. Two accounts that fall into one group by chance share one part.
 type crowd struct {
 	groups [groups]atomic.Int32
 	last   atomic.Int32 // group that asked last, counted from 1
-	mixed  atomic.Int64 // until then others are taken to want some, too
+	mixed  atomic.Int64 // until then others are assumed to need some, too
 }
 
 const (
@@ -24,7 +24,7 @@ func group(account string) int32 { return int32(hash(account) % groups) }
 // of is the count of an account's group.
 func (c *crowd) of(account string) *atomic.Int32 { return &c.groups[group(account)] }
 
-// enter counts an attempt of an account, unless that has its share and others want theirs.
+// enter counts an attempt of an account, unless it has its share and others need theirs.
 func (c *crowd) enter(account string, share int64, r *Registry) bool {
 	g := group(account)
 	if c.last.Load() != g+1 && c.last.Swap(g+1) != 0 && int64(c.groups[g].Load()) < share { // a user with more has no claim

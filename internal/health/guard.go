@@ -54,7 +54,7 @@ const (
 	failure                // makes it longer
 )
 
-// ofEndpoint: a 4xx other than 429 says neither that an endpoint works nor that it fails.
+// ofEndpoint: a 4xx other than 429 shows neither that an endpoint works nor that it fails.
 func (r Result) ofEndpoint() verdict {
 	switch r {
 	case Served:
@@ -205,7 +205,7 @@ func (g *guard) fail(probe bool, by uint64, now int64, cfg *Config) {
 	}
 }
 
-// look reports what routing may know.
+// look returns what routing may know.
 func (g *guard) look(now int64) (coolDown, isEjected bool) {
 	if !g.troubled.Load() {
 		return false, false

@@ -21,8 +21,8 @@ type Config struct {
 	CoolDownAfter int           // failures in a row after which an endpoint goes after all others; 3
 	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
 	MaxCoolDown   time.Duration // 300 s
-	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit of its own; 1024
-	UserShare     int64         // percent of it that one account may have while others want some, too; 0: all
+	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit in the catalog; 1024
+	UserShare     int64         // percent of it that one account may have while others need some, too; 0: all
 	Now           func() time.Time
 }
 
@@ -110,7 +110,7 @@ func newEndpoint() *endpoint {
 
 func (r *Registry) find(id string) *endpoint { return (*r.known.Load())[id] }
 
-// meet finds an endpoint, or begins to know it.
+// meet finds an endpoint, or adds it.
 func (r *Registry) meet(id string) *endpoint {
 	if e := r.find(id); e != nil {
 		return e
@@ -165,7 +165,7 @@ const (
 	None    Refusal = iota
 	Ejected         // it failed too often in a row and is left alone, or one call is finding out whether it is well again
 	Full            // it has as many attempts as it may have at a time
-	Crowded         // the account has its share of them, and others want theirs
+	Crowded         // the account has its share of them, and others need theirs
 )
 
 // Admit asks to try ep now with a request of an account, "" for none. With None the pass must be ended, whatever happens to the attempt. Otherwise after reports when asking
@@ -355,7 +355,7 @@ func (r *Registry) For(account string) func(id string) routing.Health {
 	}
 }
 
-// Of is what routing needs to know of an endpoint, by its id.
+// Of returns what routing needs to know about an endpoint, by its id.
 func (r *Registry) Of(id string) routing.Health {
 	e := r.find(id)
 	if e == nil {

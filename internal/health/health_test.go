@@ -13,7 +13,7 @@ import (
 	"weir/internal/routing"
 )
 
-// clock stands still unless it is moved.
+// clock moves only when the test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -37,7 +37,7 @@ func endpoint(provider, model string) *catalog.Endpoint {
 	return &catalog.Endpoint{ID: provider + "/" + model, Provider: &catalog.Provider{ID: provider, BaseURL: "https://" + provider + ".test:8443/v1"}}
 }
 
-// world is a registry with a clock of its own.
+// world is a registry with its own clock.
 type world struct {
 	testing.TB
 	*health.Registry
@@ -276,7 +276,7 @@ func TestMaxInFlight(t *testing.T) {
 	none.End(health.Sample{Result: health.Failed})
 }
 
-// One account alone has all that an endpoint may have; once another one wants some, it has its share and no more.
+// One account alone may use all that an endpoint has; once another one needs some, it has its share and no more.
 func TestUsersShareAnEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *health.Config) { c.MaxInFlight, c.UserShare = 10, 50 })
@@ -319,7 +319,7 @@ func TestUsersShareAnEndpoint(t *testing.T) {
 	admit(greedy, health.None)
 }
 
-// What is said of an endpoint holds for it, be it more or less than the node's.
+// A limit of an endpoint holds for it, whether it is above or below the node's.
 func TestMaxInFlightOfAnEndpoint(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, func(c *health.Config) { c.MaxInFlight = 2 })
@@ -346,7 +346,7 @@ func TestFailing(t *testing.T) {
 		{"SFFSF", true},
 		{"SSSFSFF", false},
 		{"SSFSFF", false}, // half is not more than half
-		{"SFSLF", true},   // a refusal by rate limit is a failure to whoever wanted an answer
+		{"SFSLF", true},   // a refusal by rate limit is a failure for the caller
 		{"SFSFF +31s", false},
 		{"SFSFF +31s F", false},
 	} {
@@ -494,7 +494,7 @@ func TestJudge(t *testing.T) {
 	}
 }
 
-// Many calls at once: nothing is lost, and nobody waits for another's endpoint.
+// Many calls at once: nothing is lost, and no call waits for another's endpoint.
 func TestConcurrently(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t)

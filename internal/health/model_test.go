@@ -82,7 +82,7 @@ func drawSample(t *rapid.T) health.Sample {
 	}
 }
 
-// Whatever is recorded and however time passes, each span knows what a list of everything would tell of it, and so does what was
+// Whatever is recorded and however time passes, each span has the counts that a list of everything would have, and so has what was
 // saved and read back.
 func TestWindowsAgreeWithAListOfEverything(t *testing.T) {
 	t.Parallel()
@@ -128,7 +128,7 @@ func TestWindowsAgreeWithAListOfEverything(t *testing.T) {
 	})
 }
 
-// open is an attempt under way, with what the model needs to know of how it began.
+// open is an attempt that is running, with what the model needs to know about its start.
 type open struct {
 	pass   health.Pass
 	period int // ejections of the endpoint before it began
@@ -242,7 +242,7 @@ func TestRestartKeepsEjections(t *testing.T) {
 	if !again.Of(row.ID).CoolDown {
 		t.Error("the row began anew")
 	}
-	again.attempt(probing, health.Served) // whoever probed is gone with the old process
+	again.attempt(probing, health.Served) // the prober ended with the old process
 	w.clock.add(29 * time.Second)
 	again.play(gone, "F")
 	if _, _, after := again.Admit(gone, ""); after != 90*time.Second {
@@ -298,7 +298,7 @@ func TestRestoreRefuses(t *testing.T) {
 	}
 }
 
-// Whatever bytes a file holds, reading them neither fails badly nor leaves a registry that cannot be used and saved.
+// Whatever bytes a file holds, reading them does not panic, and leaves a registry that can be used and saved.
 func FuzzRestore(f *testing.F) {
 	seed := newWorld(f)
 	seed.play(endpoint("alpha", "m"), "SSLR +1m S +5m SSS +3h FFFFF")

@@ -110,7 +110,7 @@ func TestTokenIsShared(t *testing.T) {
 	})
 }
 
-// A token that the provider knows no more is replaced, once, within the call.
+// A token that the provider no longer accepts is replaced, once, within the call.
 func TestTokenIsReplaced(t *testing.T) {
 	t.Parallel()
 	bothClients(t, func(t *testing.T, standard bool) {

@@ -349,7 +349,7 @@ func (a *attempt) end() {
 	}()
 }
 
-// finish gives the attempt back when nothing can reach it any more: neither the timer nor the end of a context.
+// finish gives the attempt back when neither the timer nor the end of a context can reach it any more.
 func (a *attempt) finish() {
 	a.x.Close()
 	a.mu.Lock()

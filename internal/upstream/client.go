@@ -1,5 +1,5 @@
 // Package upstream is the transport to providers: it performs attempts with their credentials, timeouts and limits, over whatever dialect a
-// provider has, and keeps secrets out of what is shown of failures. It must not choose endpoints, retry, know money or a provider's wire.
+// provider has, and keeps secrets out of what is shown of failures. It must not choose endpoints, retry, or know money or a provider's wire.
 package upstream
 
 import (

@@ -77,7 +77,7 @@ func testRequestOnTheWire(t *testing.T, standard bool) {
 	}
 }
 
-// A connection serves again after a whole answer, after a stream, also when it goes on behind [DONE], and after a refusal; but not one of
+// A connection serves again after a whole answer, after a stream, also when it continues after [DONE], and after a refusal; but not one of
 // the standard client, which may read what a server has sent unasked as the answer to the next request.
 func TestConnectionsAreReused(t *testing.T) {
 	t.Parallel()
@@ -115,7 +115,7 @@ func testConnectionsAreReused(t *testing.T, standard bool) {
 	}
 }
 
-// A connection that the provider has closed while it was idle is told from one that failed: it is worth one more try.
+// A connection that the provider closed while it was idle is distinguished from one that failed: the request is sent once more.
 func TestReusedConnectionThatIsGone(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, upstreamtest.Send(upstreamtest.JSON(whole)), upstreamtest.SendClose(""))
@@ -282,7 +282,7 @@ func TestMisconfiguredProvider(t *testing.T) {
 	}
 }
 
-// A catalog that was loaded anew takes effect at once: its key, its address.
+// A reloaded catalog takes effect at once: its key, its address.
 func TestReload(t *testing.T) {
 	t.Parallel()
 	bothClients(t, testReload)
@@ -329,7 +329,7 @@ func TestPublicTexts(t *testing.T) {
 	}
 }
 
-// One request a connection is the rule; HTTP/2 is spoken to providers that the operator names.
+// One request a connection is the rule; HTTP/2 is used for providers that the operator names.
 func TestProtocol(t *testing.T) {
 	t.Parallel()
 	for _, want := range []int{1, 2} {
@@ -354,7 +354,7 @@ func TestProtocol(t *testing.T) {
 	}
 }
 
-// A provider declared with HTTP/2 is not spoken to over HTTP/1.1, whose kept connections one tenant's answer could be read from by another;
+// A provider declared with HTTP/2 is not called over HTTP/1.1, whose kept connections could give one tenant's answer to another;
 // one without TLS has no HTTP/2, and is asked as ever.
 func TestProtocolHasNoFallback(t *testing.T) {
 	t.Parallel()
@@ -409,7 +409,7 @@ func TestRefusalRetryAfterMilliseconds(t *testing.T) {
 	}
 }
 
-// A prompt that a provider's policy refuses is told with the model that it was for.
+// A prompt that a provider's policy refuses is reported with the model that it was for.
 func TestRefusalByPolicy(t *testing.T) {
 	t.Parallel()
 	ep := endpoint("http://x")

@@ -288,7 +288,7 @@ func (large) Request(*catalog.Endpoint, *completion.Request) (dialect.Call, erro
 	return dialect.Call{Path: "/x", Body: make([]byte, 32<<20)}, nil
 }
 
-// peculiar has fields of its own for each request, and a path that cannot go on the wire as it is.
+// peculiar has other fields for each request, and a path that must be escaped.
 type peculiar struct{ verbatim }
 
 func (peculiar) Header(*catalog.Provider) http.Header {

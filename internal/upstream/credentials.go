@@ -96,7 +96,7 @@ func newLane(header http.Header, host, accept string) (lane, error) {
 	return lane{h, fields}, err
 }
 
-// with is the lane of one request that has fields of its own.
+// with is the lane of one request with additional fields.
 func (l *lane) with(own http.Header, host string) (*lane, error) {
 	if len(own) == 0 {
 		return l, nil

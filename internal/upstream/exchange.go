@@ -15,7 +15,7 @@ import (
 	"weir/internal/upstream/h1"
 )
 
-// exchange is one request and its answer, over either client. After Close it is ready for another one. Abort alone may be called beside
+// exchange is one request and its answer, over either client. After Close it is ready for another one. Only Abort may be called during
 // another method.
 type exchange interface {
 	// send sends call and waits for the head of the answer. After an error, what the head says of the connection still holds.

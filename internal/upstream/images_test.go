@@ -34,7 +34,7 @@ import (
 	"weir/internal/usage"
 )
 
-// studio is a provider of images that answers as it is told, and remembers what it was asked.
+// studio is a provider of images that answers by a script, and stores its requests.
 type studio struct {
 	*httptest.Server
 	answers map[string]string // by method and path; the first use of "a\x00b" gives a, and all later ones b
@@ -72,7 +72,7 @@ func (s *studio) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, strings.ReplaceAll(strings.ReplaceAll(answer, "HOST", s.URL), "PNG", base64.StdEncoding.EncodeToString(dot())))
 }
 
-// told is a body to compare: that of a form is its fields.
+// told is a body to compare: for a form it is its fields.
 func reported(kind string, body []byte) string {
 	media, params, err := mime.ParseMediaType(kind)
 	if err != nil || media != "multipart/form-data" {
@@ -112,7 +112,7 @@ func (s *studio) asked() []string {
 
 var easels = map[string]dialect.Dialect{"openai": &openai.Dialect{}, "gemini": &gemini.Dialect{}, "fal": &fal.Dialect{}, "bfl": &bfl.Dialect{}, "yandex": &yandex.Dialect{}}
 
-// perform does a task at the studio; what it gives is told as words.
+// perform does a task at the studio; the result is described in words.
 func (s *studio) perform(t *testing.T, dialect, model string, req *completion.Request, quirks catalog.Quirks) (events []string, reported usage.Usage, notice string, fail *fault.Error) {
 	t.Helper()
 	c := upstream.New(upstream.Config{Dialects: easels, Fetcher: s, Wait: func(ctx context.Context, _ time.Duration) error { return ctx.Err() }})

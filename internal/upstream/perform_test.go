@@ -23,7 +23,7 @@ import (
 	"weir/internal/upstream/upstreamtest"
 )
 
-// worker is a dialect that does with an Ask what a test wants.
+// worker is a dialect that does with an Ask what a test needs.
 type worker struct {
 	openai.Dialect
 	do func(ask dialect.Ask) error
@@ -39,7 +39,7 @@ func (w *worker) Perform(ask dialect.Ask, _ *catalog.Endpoint, _ *completion.Req
 	}
 }
 
-// performs runs do as a task at the provider behind url.
+// performs runs do as a task at the provider at url.
 func performs(ctx context.Context, t *testing.T, cfg upstream.Config, url string, do func(ask dialect.Ask) error, keys ...string) *fault.Error {
 	t.Helper()
 	cfg.Dialects = map[string]dialect.Dialect{"openai": &worker{do: do}}
@@ -102,7 +102,7 @@ func TestAsk(t *testing.T) {
 	})
 }
 
-// A credential goes to the provider's own hosts and to nobody else's.
+// A credential goes to the provider's own hosts and to no other.
 func TestAskKeepsToTheProvider(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
@@ -139,7 +139,7 @@ func TestAskKeepsToTheProvider(t *testing.T) {
 	}
 }
 
-// The calls of a task go out with the credential that its first was accepted with: another account knows nothing of its job.
+// All calls of a task use the credential that its first call was accepted with: another account does not have its job.
 func TestAskKeepsItsCredential(t *testing.T) {
 	t.Parallel()
 	accepted := ""
@@ -203,7 +203,7 @@ func TestAskFaults(t *testing.T) {
 	}
 }
 
-// A client that goes ends everything that a task does: calls under way, waits, and what runs beside.
+// A client that hangs up ends everything that a task does: running calls, waits, and background work.
 func TestAskGone(t *testing.T) {
 	t.Parallel()
 	for name, do := range map[string]func(ask dialect.Ask) error{
@@ -237,7 +237,7 @@ func TestAskGone(t *testing.T) {
 	}
 }
 
-// Each begins nothing after a failure, and tells the failure of the lowest number.
+// Each starts nothing after a failure, and returns the failure of the lowest number.
 func TestAskEach(t *testing.T) {
 	t.Parallel()
 	p := upstreamtest.NewProvider(t, echo)

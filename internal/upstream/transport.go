@@ -76,7 +76,7 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	return t, nil
 }
 
-// speak is the dialect to write a request in: the client's own wire where the provider has it. It is nil when the provider completes no text.
+// speak is the dialect to write a request in: the client's own wire if the provider has it. It is nil when the provider completes no text.
 func (t *target) speak(s completion.Style) dialect.Texter {
 	if d := t.native[s]; d != nil {
 		return d
@@ -110,7 +110,7 @@ type group struct {
 	standard *http.Transport // nil: own
 	tls      *tls.Config     // of plain
 	once     sync.Once
-	plain    *http.Transport // beside own
+	plain    *http.Transport // in addition to own
 }
 
 func (c *Client) newGroup(key groupKey) *group {

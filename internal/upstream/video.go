@@ -51,7 +51,7 @@ func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 	return out, nil
 }
 
-// Recover is video.Upstream's. Each credential is an account of its own: the job is absent when none of them has it.
+// Recover is video.Upstream's. Each credential is an account: the job is absent when none of them has it.
 func (f *Videos) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
@@ -132,7 +132,7 @@ func (f *Videos) open(ctx context.Context, ask *asking, at *dialect.Location, r 
 	return f.files.OpenFile(ctx, ask.ep.Provider.Name, address, home, credentials, r)
 }
 
-// with runs do with an Ask of its own, bound to the credential that a tag names.
+// with runs do with an Ask that is bound to the credential that a tag names.
 func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, dialect.VideoMaker) error) error {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {

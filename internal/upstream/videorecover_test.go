@@ -61,7 +61,7 @@ func TestVideosFound(t *testing.T) {
 	}
 }
 
-// Each of several credentials is an account of its own: a job is searched in all, and belongs to the one that has it.
+// Each of several credentials is an account: a job is searched in all, and belongs to the one that has it.
 func TestVideosFoundByAnotherKey(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)

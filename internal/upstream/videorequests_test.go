@@ -44,7 +44,7 @@ var (
 	}
 )
 
-// What a request becomes on each wire. No option of a client's changes what it costs or who is told of it.
+// The request of each wire. No option of a client changes what it costs or who is notified.
 func TestVideoRequests(t *testing.T) {
 	t.Parallel()
 	router := catalog.Quirks{VideosWire: "openrouter"}

@@ -9,7 +9,7 @@ import (
 	"weir/internal/dialect/all"
 )
 
-// What a catalog may name can be spoken, and the reverse.
+// Every dialect that a catalog may name exists, and the reverse.
 func TestEveryNameHasADialect(t *testing.T) {
 	t.Parallel()
 	if wired, named := slices.Sorted(maps.Keys(all.Dialects())), slices.Sorted(slices.Values(catalog.Dialects())); !slices.Equal(wired, named) {

@@ -56,8 +56,8 @@ var update = flag.Bool("update", false, "write what is got into the golden files
 //	-- chat.json --       what the client sends; the name of the section is that of the wire, see the table decoders
 //	-- do --              for a video: submit, poll, open, cancel, recover, in this order; otherwise missing
 //	-- 200 json --        what the provider answers, in order: a status, a kind of body (see answer), header fields such as Retry-After=7
-//	-- want.request --    what the provider got
-//	-- want.answer --     what came of it
+//	-- want.request --    what the provider received
+//	-- want.answer --     the canonical result
 //
 // {origin} is the address of the provider.
 func TestWires(t *testing.T) {

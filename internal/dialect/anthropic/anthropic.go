@@ -75,7 +75,7 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	return dialect.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
 }
 
-// spliced is the client's body with the value of model replaced, what speaks to the gateway alone taken out, and its style's edits made: nothing else moves, because signatures and
+// spliced is the client's body with the value of model replaced, the gateway's own members removed, and its style's edits made: nothing else moves, because signatures and
 // cached prefixes depend on the bytes.
 func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
 	edits = slices.Clone(edits)
@@ -95,7 +95,7 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 			i++
 		}
 		out := completion.Edit{Span: completion.Span{Start: m.Start, End: req.Members[i].End}}
-		switch { // with the comma that told them from a member that stays
+		switch { // with the comma that separated them from a member that stays
 		case i+1 < len(req.Members):
 			out.End = req.Members[i+1].Start
 		case first > 0:

@@ -34,7 +34,7 @@ func passed(t testing.TB, body string, stream bool) (names []string, failed bool
 	return names, false
 }
 
-// What passes through is whole, in order and of the kind that the client asked for; anything else is told anew.
+// What passes through is whole, in order and of the kind that the client asked for; anything else is rewritten.
 func TestFrames(t *testing.T) {
 	t.Parallel()
 	a := upstreamtest.Answer{Text: []string{"Hel", "lo"}, Finish: "end_turn"}

@@ -10,7 +10,7 @@ import (
 	"weir/internal/dialect/anthropic"
 )
 
-// What message_start counts was counted before the answer: a message_delta that tells nothing of the answer does not tell it once more.
+// message_start counts the prompt. A message_delta without output counts does not count the prompt a second time.
 func TestOpeningCountIsNoLastWord(t *testing.T) {
 	t.Parallel()
 	const head = `data: {"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}

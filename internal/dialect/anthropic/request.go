@@ -332,7 +332,7 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// reasoningDetail writes reasoning of this wire's own. Anything else, and what nobody signed, is left out: it would be refused.
+// reasoningDetail writes reasoning that was made on this wire. Reasoning of other wires and unsigned reasoning is left out: the provider would refuse it.
 func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) (written bool) {
 	switch {
 	case !t.Of(completion.FormatAnthropic):

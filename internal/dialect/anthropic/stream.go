@@ -50,8 +50,8 @@ type decoder struct {
 	ep    *catalog.Endpoint
 	yield dialect.Yield
 
-	native, streaming bool // the client speaks this wire, and asked for a stream
-	pass              bool // frames go along; an answer of the other kind than asked for is told anew
+	native, streaming bool // the client uses this wire and asked for a stream
+	pass              bool // frames pass through; an answer of another kind than asked for is rewritten
 
 	ev      completion.Event
 	head    completion.Head
@@ -73,7 +73,7 @@ type decoder struct {
 // Complete reports whether all was said but the last word, message_stop.
 func (dec *decoder) Complete() bool { return dec.finish != nil }
 
-// End stands for the last word.
+// End ends the stream.
 func (dec *decoder) End() error {
 	if !dec.Complete() {
 		return dialect.Ended(dec.ep)
@@ -157,7 +157,7 @@ func (dec *decoder) send(name string, data []byte) error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// speaks reports whether an event says anything in the canonical form.
+// canonical reports whether an event has anything for the canonical form.
 func (dec *decoder) speaks() bool {
 	return dec.ev.HasContent() || dec.ev.Usage != nil || dec.ev.Done || dec.ev.Finish != ""
 }

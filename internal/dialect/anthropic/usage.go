@@ -61,7 +61,7 @@ func tierOf(word string) string {
 	return ""
 }
 
-// usage is the same in the terms of a bill, nil when nothing was told.
+// usage returns the counts in canonical form, nil when the provider reported none.
 func (c *counts) usage() *usage.Usage {
 	if !c.input.Reported && !c.output.Reported {
 		return nil
@@ -100,7 +100,7 @@ func (c *counts) later(v []byte) *usage.Usage {
 }
 
 // sum puts the figures of all turns in the places of those that leave some out: a model that shortens its own context is paid for that, too, and
-// the usage beside the turns tells of the last one alone. What is more counts.
+// the usage outside the iterations covers only the last of them. The larger count is charged.
 func (c *counts) sum() {
 	if len(c.turns) == 0 {
 		return

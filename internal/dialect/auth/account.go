@@ -26,7 +26,7 @@ const (
 	yandexRenew   = 11 * time.Hour // tokens live for twelve hours at most; the answer says until when
 )
 
-// IsAccount tells credentials that are the key file of a service account from those that are sent as they are.
+// IsAccount reports whether a credential is the key file of a service account. Other credentials are sent as they are.
 func IsAccount(credential string) bool { return strings.HasPrefix(strings.TrimSpace(credential), "{") }
 
 // Account is the Issuer for the key file of a service account, in the JSON of Google or of Yandex. tokenURL is where it is exchanged;
@@ -109,7 +109,7 @@ func readGoogle(body []byte, now time.Time) (string, time.Time, error) {
 	return rawjson.TextAt(body, "access_token"), now.Add(time.Duration(seconds) * time.Second), nil
 }
 
-// askYandex: "Getting an IAM token for a service account" of Yandex Cloud, which wants PS256.
+// askYandex: "Getting an IAM token for a service account" of Yandex Cloud, which requires PS256.
 func (a *account) askYandex(now time.Time) (*Call, error) {
 	jwt, err := a.sign("PS256", a.claims(now, yandexURL, ""), func(digest []byte) ([]byte, error) {
 		return rsa.SignPSS(rand.Reader, a.key, crypto.SHA256, digest, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})
@@ -156,5 +156,5 @@ func (a *account) sign(algorithm string, claims []byte, seal func(digest []byte)
 // YandexScheme is the word before the API keys of Yandex Cloud.
 const YandexScheme = "Api-Key"
 
-// IsYandexToken tells an IAM token from an API key: it goes behind another word.
+// IsYandexToken reports whether a credential is an IAM token, which needs another scheme than an API key.
 func IsYandexToken(credential string) bool { return strings.HasPrefix(credential, "t1.") }

@@ -1,5 +1,5 @@
 // Package auth makes what requests are admitted by where that is more than a fixed field: tokens that are fetched and grow old, and
-// signatures. It must not open connections or know a wire of models: what asks for a token goes through what it is handed, and a token
+// signatures. It must not open connections or know a model's wire: requests for tokens go through the caller's function, and a token
 // leaves it only as a header field.
 package auth
 
@@ -20,7 +20,7 @@ type Request struct {
 type Method interface {
 	// Fields are the header fields that admit r. They are read only. It may wait for a token, until ctx ends.
 	Fields(ctx context.Context, r *Request) (http.Header, error)
-	// Refused is told that the provider knows fields no more, and reports whether others can be had for the same credential.
+	// Refused reports whether new fields can be had for the same credential, after the provider refused these.
 	Refused(fields http.Header) bool
 	// Secrets are what must not be shown: parts of the credential, tokens in use.
 	Secrets() []string
@@ -40,7 +40,7 @@ type Fetch func(ctx context.Context, c *Call) (status int, body []byte, err erro
 type Deps struct {
 	Fetch Fetch
 	Now   func() time.Time
-	// Go runs something beside the calls, with a context that ends when nobody will call any more.
+	// Go runs a function in the background, with a context that ends when the client is closed.
 	Go func(run func(ctx context.Context))
 }
 

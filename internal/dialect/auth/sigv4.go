@@ -30,7 +30,7 @@ type dailyKey struct {
 	key []byte
 }
 
-// IsAccessKey tells credentials that sign from those that are sent as they are.
+// IsAccessKey reports whether a credential signs requests. Other credentials are sent as they are.
 func IsAccessKey(credential string) bool { return strings.Contains(credential, ":") }
 
 // NewSignature makes the method of a credential ACCESS_KEY_ID:SECRET or ACCESS_KEY_ID:SECRET:SESSION_TOKEN.
@@ -100,7 +100,7 @@ func canonicalRequest(method string, r *Request, fields http.Header) (text, name
 	return b.String(), names
 }
 
-// escapedPath is a path, escaped as it is sent, escaped once more: all services but S3 want it so.
+// escapedPath is a path, escaped as it is sent, escaped once more: all services but S3 require that.
 func escapedPath(path string) string {
 	if path == "" {
 		return "/"

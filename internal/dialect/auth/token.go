@@ -15,7 +15,7 @@ import (
 const (
 	fetchFor   = 30 * time.Second
 	retryAfter = 5 * time.Second // between two attempts to renew a token
-	shortLife  = time.Minute     // of a token that is said to live no longer, or whose life nobody told
+	shortLife  = time.Minute     // lifetime of a token that is already expired, or whose lifetime is unknown
 )
 
 // Issuer is who gives tokens for a credential.
@@ -28,15 +28,15 @@ type Issuer struct {
 	Secrets []string
 }
 
-// Tokens is the Method of tokens that an Issuer gives, as bearer tokens. A token is renewed while it is still good, beside the calls
-// that go on with it; where none is good, calls wait. However many wait, the issuer is asked once.
+// Tokens is the Method of tokens that an Issuer gives, as bearer tokens. A token is renewed in the background while it is still valid;
+// calls use the old one meanwhile. Without a valid token, calls wait. However many wait, the issuer is asked once.
 type Tokens struct {
 	issuer  Issuer
 	deps    Deps
 	current atomic.Pointer[token] // nil: none
 
 	mu      sync.Mutex
-	asking  *asking // nil: nobody is asking
+	asking  *asking // nil: no request for a token is running
 	retryAt time.Time
 }
 

@@ -70,7 +70,7 @@ func TestTokenLife(t *testing.T) {
 			t.Fatalf("asked %d times", n)
 		}
 		time.Sleep(2 * time.Minute)
-		want(t, tokens, "token-1") // renewed beside this call
+		want(t, tokens, "token-1") // renewed in the background
 		synctest.Wait()
 		want(t, tokens, "token-2")
 		o.fails.Store(true)

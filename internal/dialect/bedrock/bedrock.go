@@ -28,7 +28,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
-// Authorize signs with a credential ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]. The region is told by a quirk, or else by the address.
+// Authorize signs with a credential ACCESS_KEY_ID:SECRET[:SESSION_TOKEN]. The region comes from a quirk, or else from the address.
 func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
 	if !auth.IsAccessKey(p.Key) {
 		return nil, nil
@@ -76,7 +76,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return call, nil
 }
 
-// family is whose fields a model takes beside those of the wire.
+// family is the vendor whose fields a model takes in addition to those of the wire.
 type family uint8
 
 const (
@@ -86,7 +86,7 @@ const (
 	openAI
 )
 
-// familyOf tells by the id of a model, or of a profile that is named after it; a quirk tells of the others.
+// familyOf reads the vendor from the id of a model, or of a profile that is named after it; a quirk declares it for other ids.
 func familyOf(ep *catalog.Endpoint) family {
 	switch id := ep.UpstreamID; {
 	case strings.Contains(id, "anthropic."):

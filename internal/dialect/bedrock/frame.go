@@ -90,7 +90,7 @@ func (s *frames) fill(buf []byte, size int) ([]byte, error) {
 	return buf, nil
 }
 
-// readHeaders reads what is of interest. Values have a type each, which tells their length.
+// readHeaders reads the headers that are used. Each value has a type, which decides its length.
 func (f *frame) readHeaders(h []byte) error {
 	for len(h) > 0 {
 		n := int(h[0])

@@ -21,7 +21,7 @@ var formats = map[string]map[string]string{
 	"video": {"video/mp4": "mp4", "video/mpeg": "mpeg", "video/mov": "mov", "video/quicktime": "mov", "video/webm": "webm", "video/x-matroska": "mkv", "video/x-flv": "flv", "video/x-ms-wmv": "wmv", "video/3gpp": "three_gp"},
 }
 
-// beginnings tell images whose type nobody told, by the first letters of their base64.
+// beginnings recognize images without a media type, by the first letters of their base64.
 var beginnings = []struct{ letters, format string }{{"iVBORw0KGgo", "png"}, {"/9j/", "jpeg"}, {"R0lGOD", "gif"}, {"UklGR", "webp"}}
 
 // formatOf is the word for a medium, "" for one that this wire does not take.

@@ -36,7 +36,7 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	format := completion.FormatAnthropic
 	if e.family != anthropic {
-		format = "" // whoever's they are, they stay out
+		format = "" // fields of other families are left out
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(format) {
 		e.notice = append(e.notice, completion.NoticeReasoning)
@@ -127,7 +127,7 @@ func (e *encoder) reasoning() error {
 	return nil
 }
 
-// leveled is the nearest of the three efforts that open models know.
+// leveled is the nearest of the three efforts that open models accept.
 func leveled(effort string) string {
 	switch effort {
 	case "none", "minimal", "low":
@@ -424,7 +424,7 @@ func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) {
 	}
 }
 
-// inference writes what every model knows.
+// inference writes the parameters that every model accepts.
 func (e *encoder) inference() {
 	at := len(e.B)
 	e.Name("inferenceConfig").Object()

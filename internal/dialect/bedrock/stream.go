@@ -77,7 +77,7 @@ func (m *messages) Next() (event, data []byte, err error) {
 	return []byte(f.name), f.payload, nil
 }
 
-// Frame decodes one message. What it cost is told last; nothing follows that.
+// Frame decodes one message. Usage comes last; nothing follows it.
 func (dec *decoder) Frame(event, data []byte) (dialect.Progress, error) {
 	err := dec.event(string(event), data)
 	switch {
@@ -176,7 +176,7 @@ func (dec *decoder) event(name string, data []byte) error {
 	return dec.send()
 }
 
-// at is the block that a message speaks of; blocks of text begin with their first piece.
+// at is the block that a message belongs to; blocks of text begin with their first piece.
 func (dec *decoder) at(data []byte) (*block, error) {
 	index, ok := rawjson.Int(rawjson.Find(data, "contentBlockIndex"))
 	if !ok || index < 0 || index >= maxBlocks || dec.ended {
@@ -255,7 +255,7 @@ func (dec *decoder) detail(b *block, kind, format string) {
 	dec.raw = append(append(append(dec.raw, `,"format":"`...), format...), '"')
 }
 
-// Whole decodes an answer that is one JSON object: each block is an event, the last event tells the end.
+// Whole decodes an answer that is one JSON object: each block is an event, and the last one has the end.
 func (dec *decoder) Whole(body []byte) error {
 	output := rawjson.Find(body, "output")
 	if output == nil && (rawjson.Find(body, "__type") != nil || rawjson.Find(body, "message") != nil) {

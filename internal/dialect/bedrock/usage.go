@@ -6,7 +6,7 @@ import (
 )
 
 // readUsage reads the usage and the tier of an answer or of its last event; nil when neither side was counted. What was read from the
-// cache or written to it is counted beside inputTokens.
+// cache or written to it is not included in inputTokens.
 func readUsage(v []byte) *usage.Usage {
 	var u usage.Usage
 	var input, written usage.Count

@@ -48,7 +48,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	return r.Fault(ep)
 }
 
-// Perform makes images, each by a request of its own.
+// Perform makes images, one request for each.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	t, ok := req.Task.(*task.Image)
 	if !ok {

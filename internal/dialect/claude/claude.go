@@ -1,5 +1,5 @@
-// Package claude holds what Anthropic's models need on whatever wire they are served: how they are told to reason, how a conversation is cut
-// into messages, how many cache marks a request may have. It must not know a wire.
+// Package claude holds what Anthropic's models need on any wire that serves them: how reasoning is requested, how a conversation is cut
+// into messages, how many cache marks a request may have. It must not depend on a wire.
 package claude
 
 import (
@@ -17,10 +17,10 @@ import (
 // Filler is the text of a message that would have none.
 const Filler = "..."
 
-// JSONInstruction stands for a request for a JSON object, which these wires have no field for.
+// JSONInstruction replaces a request for a JSON object, which these wires have no field for.
 const JSONInstruction = "Answer with one JSON object and nothing else: no prose, no code fence."
 
-// UsualCap is how long an answer may be where neither the client nor the endpoint says, in tokens.
+// UsualCap is how long an answer may be when neither the client nor the endpoint has a limit, in tokens.
 const UsualCap = 8192
 
 // Adaptive reports whether a model decides itself how long it reasons and takes an effort. The others take a budget.
@@ -34,14 +34,14 @@ func Adaptive(ep *catalog.Endpoint) bool {
 	return ep.Params != catalog.AllParams && ep.Params&catalog.ParamReasoningEffort != 0
 }
 
-// Reasoning is how a model is told to reason.
+// Reasoning is how a model is asked to reason.
 type Reasoning struct {
-	On, Off  bool   // neither: the model is told nothing
+	On, Off  bool   // neither: nothing is sent
 	Adaptive bool   // On without a budget
 	Effort   string // of a model that is adaptive; "" its own
 	Budget   int64  // tokens; 0 when Adaptive
 	Cap      int64  // tokens of the whole answer, 0 unknown
-	Notice   string // what the client should know, "" nothing
+	Notice   string // a notice for the client, "" none
 }
 
 // Decide decides how a model reasons. It fails when a budget does not fit below the client's cap.
@@ -162,7 +162,7 @@ func Messages(p *completion.Prompt) iter.Seq[Message] {
 	}
 }
 
-// Parts yields what a message is made of: results of tools first, as these wires want it. Text that an answer should begin with must not end with
+// Parts yields the parts of a message: results of tools first, as these wires require. Text that an answer should begin with must not end with
 // white space.
 func (m *Message) Parts() iter.Seq[*completion.Part] {
 	return func(yield func(*completion.Part) bool) {
@@ -190,7 +190,7 @@ func (m *Message) Parts() iter.Seq[*completion.Part] {
 
 const maxCallID = 64
 
-// CallID is an id of a tool call in the letters that wires of Anthropic's models take: another's becomes a name made from it, behind prefix,
+// CallID is an id of a tool call in the letters that wires of Anthropic's models accept: another id becomes a name made from it, after prefix,
 // the same at each turn.
 func CallID(prefix, id string) string {
 	ok := id != "" && len(id) <= maxCallID

@@ -1,5 +1,5 @@
 // Package cohere is the dialect of Cohere's own wire, version 2: embed and rerank. Its chat models are served over the chat wire that the
-// provider has beside it, so that this package knows no conversation. It must not choose endpoints.
+// provider has in addition, so this package has no conversations. It must not choose endpoints.
 package cohere
 
 import (

@@ -44,7 +44,7 @@ var inputTypes = map[string]string{
 	"classification": "classification", "clustering": "clustering", "image": "image",
 }
 
-// inputType is the wire's word. It has none for "not told": documents are what is embedded most.
+// inputType is the wire's word. The wire requires one: without a word from the client it is a document, which is embedded most.
 func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
 	if t.InputType == "" {
 		return "search_document", nil
@@ -91,7 +91,7 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	return w.B, nil
 }
 
-// readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that knows no base64 answers with floats.
+// readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server without base64 answers with floats.
 func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
 	out.ID = rawjson.TextAt(body, "id")
 	for m := rawjson.MembersOf(rawjson.Find(body, "embeddings")); m.Next(); {

@@ -1,5 +1,5 @@
 // Package deepgram is the dialect of Deepgram's wire for recordings: the bare bytes go out, what is wanted is in the query, and words,
-// utterances and speakers come back. There are no conversations on it. It must not keep a recording in memory, nor choose endpoints.
+// utterances and speakers come back. It has no conversations. It must not keep a recording in memory or choose endpoints.
 package deepgram
 
 import (
@@ -26,7 +26,7 @@ var (
 	_ dialect.Performer = (*Dialect)(nil)
 )
 
-// Header gives the credential behind Token, and the provider's own fields, which win.
+// Header gives the credential with the scheme Token, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Authorization", "Token")
 }
@@ -150,7 +150,7 @@ func readWord(v []byte) task.Word {
 	return task.Word{Text: text, Start: dialect.RecordedSeconds(rawjson.Find(v, "start")), End: dialect.RecordedSeconds(rawjson.Find(v, "end")), Speaker: speaker(v)}
 }
 
-// speaker is the number of who speaks as it is written, "" missing.
+// speaker is the number of the speaker as text, "" missing.
 func speaker(v []byte) string {
 	if n := rawjson.Find(v, "speaker"); rawjson.KindOf(n) == rawjson.Number {
 		return string(n)

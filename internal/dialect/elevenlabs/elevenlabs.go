@@ -1,5 +1,5 @@
 // Package elevenlabs is the dialect of ElevenLabs' wires: recordings to text, and text to speech. There are no conversations on it. It must
-// not keep a recording in memory, nor choose endpoints.
+// keep a recording in memory or choose endpoints.
 package elevenlabs
 
 import (
@@ -22,12 +22,12 @@ var (
 	_ dialect.Performer = (*Dialect)(nil)
 )
 
-// Header gives the credential in a field of its own, and the provider's own fields, which win.
+// Header gives the credential in the field xi-api-key, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Xi-Api-Key", "")
 }
 
-// Perform transcribes and speaks.
+// Perform serves transcriptions and speech.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Transcription:

@@ -12,7 +12,7 @@ import (
 	"weir/internal/task"
 )
 
-// formats are the names that this wire has for formats of audio. It knows neither AAC nor FLAC.
+// formats are the names that this wire has for formats of audio. It has neither AAC nor FLAC.
 var formats = map[string]string{"mp3": "mp3_44100_128", "opus": "opus_48000_64", "pcm": "pcm_24000", "wav": "wav_24000"}
 
 // Speeds that voices have.
@@ -42,7 +42,7 @@ func speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*com
 		}
 		defer answer.Close()
 		if dialect.StreamAudio(ask, answer, dialect.AudioReader(answer), t.Format, yield) {
-			yield(&completion.Event{Choice: -1, Done: true}, nil) // how much was spoken is known: its characters
+			yield(&completion.Event{Choice: -1, Done: true}, nil) // the length is known: the characters of the text
 		}
 	}
 }

@@ -1,5 +1,5 @@
 // Package embed is what dialects have in common that turn texts into vectors: the inputs of a task are shared out among calls that stay within
-// a wire's limits, and what comes back is put together in order. It must not know any wire's field names, nor which model is asked.
+// a wire's limits, and the answers are joined in order. It must not know a wire's field names or models.
 package embed
 
 import (
@@ -29,9 +29,9 @@ const parallel = 4
 
 // Answer is what came back for the inputs of one call.
 type Answer struct {
-	ID, Model string      // as the upstream tells them, "" missing
+	ID, Model string      // as the upstream reports them, "" missing
 	Vectors   [][]float32 // one for each input, in their order; nil where none came
-	Usage     usage.Usage // what is not Reported in it was not told
+	Usage     usage.Usage // counts that are not Reported are missing
 }
 
 // Perform shares the inputs of t out among as few calls as the limits allow and yields all vectors together. A call that fails fails the task.
@@ -61,7 +61,7 @@ func Perform(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits,
 	}
 }
 
-// Share cuts inputs into batches that stay within the limits, in order. An input that is too long for any batch has one of its own.
+// Share cuts inputs into batches that stay within the limits, in order. An input that is too long for any batch has a batch alone.
 func Share(inputs []task.Input, l Limits) [][]task.Input {
 	var out [][]task.Input
 	from, tokens := 0, int64(0)

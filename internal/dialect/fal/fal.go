@@ -1,4 +1,4 @@
-// Package fal is the dialect of fal's queue: a request goes in, is looked after until it is done, and is taken back when nobody waits for it any
+// Package fal is the dialect of fal's queue: a request is submitted, polled until it is done, and cancelled when no client waits for it any
 // more. It must not choose endpoints, and must leave no request running that its client has given up.
 package fal
 

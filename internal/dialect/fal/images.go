@@ -46,7 +46,7 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 	}
 	ended := false
 	defer func() {
-		if !ended { // also when the client is gone: what nobody waits for must not be made
+		if !ended { // also when the client is gone: an image without a reader must not be made
 			j.takeBack(ask)
 		}
 	}()
@@ -65,7 +65,7 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 	return read(ask, ep, answer, first, completion.Head{ID: j.id, Notice: notice})
 }
 
-// encode writes the request. Apps name the same things differently, and pass over what they do not know: a size goes out as both a size and a
+// encode writes the request. Apps name the same things differently, and ignore unknown members: a size goes out as both a size and a
 // ratio, an image to work from as one and as a list.
 func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice string) {
 	var m dialect.Members

@@ -56,7 +56,7 @@ func (j *job) result(ask dialect.Ask) ([]byte, error) {
 	return dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.response})
 }
 
-// takeBack tells the provider that nobody waits for the request any more. What it answers changes nothing.
+// takeBack cancels the request at the provider. The answer changes nothing.
 func (j *job) takeBack(ask dialect.Ask) {
 	if j.cancel == "" {
 		return

@@ -25,7 +25,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: j.id}, err
 }
 
-// video is the app that a request is for, and its input. Apps that begin with an image have names and fields of their own (fal, model pages).
+// video is the app for a request, and its input. Apps that begin with an image have names and fields of their own (fal, model pages).
 func encodeVideo(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", nil, err
@@ -69,7 +69,7 @@ func encodeVideo(ep *catalog.Endpoint, r *video.Request) (app string, body []byt
 	return app, m.JSON(), nil
 }
 
-// withImage is the app beside one for texts that takes images.
+// withImage is the variant of a text app that takes images.
 func withImage(app string, veo bool, kind string) string {
 	if veo {
 		return app + "/" + kind
@@ -103,7 +103,7 @@ func duration(app string, seconds int64) []byte {
 	return []byte(`"` + n + `"`)
 }
 
-// RecoverVideo knows nothing: the queue is not listed, and gives requests their names itself.
+// RecoverVideo finds nothing: the queue is not listed, and gives requests its own ids.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }

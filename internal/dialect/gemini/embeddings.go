@@ -19,7 +19,7 @@ import (
 // maxEmbeds is how many requests one batch may have (Gemini API, models.batchEmbedContents).
 const maxEmbeds = 100
 
-// taskTypes are the wire's words for what clients say that vectors are for (Gemini API, TaskType). Words of its own are taken as they are.
+// taskTypes are the wire's words for the purposes that clients name (Gemini API, TaskType). The wire's own words pass unchanged.
 var taskTypes = map[string]string{
 	"search_query": "RETRIEVAL_QUERY", "query": "RETRIEVAL_QUERY", "search_document": "RETRIEVAL_DOCUMENT", "document": "RETRIEVAL_DOCUMENT",
 	"passage": "RETRIEVAL_DOCUMENT", "classification": "CLASSIFICATION", "clustering": "CLUSTERING", "semantic_similarity": "SEMANTIC_SIMILARITY",
@@ -74,7 +74,7 @@ func encodeEmbeds(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) (
 	return append(b, "]}"...), nil
 }
 
-// readEmbeds reads {"embeddings":[{"values":[...]}],"usageMetadata":{"promptTokenCount":9}}. Older models tell no usage.
+// readEmbeds reads {"embeddings":[{"values":[...]}],"usageMetadata":{"promptTokenCount":9}}. Older models report no usage.
 func readEmbeds(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
 	for e := rawjson.ElementsOf(rawjson.Find(body, "embeddings")); e.Next(); {
 		v, err := embed.Vector(rawjson.Find(e.Value, "values"))

@@ -1,5 +1,5 @@
-// Package gemini is the dialect of Google's generateContent wire, as AI Studio and Vertex speak it: the base URL reports which. It must not
-// choose endpoints; signatures that it has not been given back it replaces by the word that stands for none.
+// Package gemini is the dialect of Google's generateContent wire, of AI Studio and of Vertex: the base URL decides which. It must not
+// choose endpoints. It replaces missing signatures by the word that Google accepts for them.
 package gemini
 
 import (

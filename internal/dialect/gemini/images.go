@@ -84,7 +84,7 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	}
 	switch tier := imagefile.Tier(t); {
 	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // what it makes anyway
-	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them knows one size
+	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them has one size
 		if tier != "1K" {
 			unsent = append(unsent, "resolution")
 		}

@@ -10,7 +10,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// unsigned stands for a signature that a call never had: it was made by another model. Google's servers know the word.
+// unsigned replaces the signature of a call that another model made. Google's servers accept the word.
 const unsigned = "skip_thought_signature_validator"
 
 // encoder writes one request from its canonical form.
@@ -416,7 +416,7 @@ func (e *encoder) modalities() {
 	}
 }
 
-// thinking writes how much the model may reason: newer models are told a level, older ones a budget.
+// thinking writes how much the model may reason: newer models take a level, older ones a budget.
 func (e *encoder) thinking() error {
 	r := &e.req.Reasoning
 	if !r.Set || !e.thinks() {
@@ -454,7 +454,7 @@ func (e *encoder) leveled() bool {
 	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
 }
 
-// level is the nearest of the levels that the wire has. A model that is told a level cannot be kept from thinking.
+// level is the nearest of the levels that the wire has. A model with levels cannot be kept from thinking.
 func level(effort string) string {
 	switch effort {
 	case "none", "minimal":

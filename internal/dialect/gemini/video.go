@@ -143,7 +143,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	return m.JSON()
 }
 
-// RecoverVideo knows nothing: an operation does not tell what it was asked for.
+// RecoverVideo finds nothing: an operation does not contain its request.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
@@ -157,7 +157,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	return readVideo(ep, body), nil
 }
 
-// operation gets an operation. One that has failed tells so with an error in it, which is not one of the call.
+// operation gets an operation. A failed one has an error in it, which is not an error of the call.
 func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) ([]byte, error) {
 	call := dialect.Call{Method: http.MethodGet, Path: "/" + j.UpstreamID}
 	if vertex(ep) {
@@ -269,7 +269,7 @@ func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Jo
 	return d.inline(ask, ep, j, o)
 }
 
-// storage is where buckets are: beside Google's own addresses, and below any other, which is in for all of them.
+// storage is the origin of buckets: Google's storage for Google's addresses, and the provider's own origin for any other.
 func storage(base string) string {
 	u, err := url.Parse(base)
 	if err != nil || strings.HasSuffix(u.Hostname(), ".googleapis.com") {

@@ -14,7 +14,7 @@ import (
 	"weir/internal/usage"
 )
 
-// maxEmbeds keeps a call small; the service tells no limit.
+// maxEmbeds keeps a call small; the service documents no limit.
 const maxEmbeds = 128
 
 // embedding asks for vectors at /embeddings. They have the model's own size, and come as numbers.
@@ -42,7 +42,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 	})
 }
 
-// readEmbeddings reads {"data":[{"embedding":[...],"index":0,"usage":{"prompt_tokens":6}}],"model":"Embeddings"}: usage stands with each vector.
+// readEmbeddings reads {"data":[{"embedding":[...],"index":0,"usage":{"prompt_tokens":6}}],"model":"Embeddings"}: each vector has its usage.
 func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, error) {
 	out := embed.Answer{Model: rawjson.TextAt(body, "model")}
 	tokens := usage.Of(0)

@@ -46,7 +46,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return h
 }
 
-// Authorize fetches tokens with the authorization key that the service gives out, or with CLIENT_ID:SECRET. Quirks may tell address and
+// Authorize fetches tokens with the authorization key that the service gives out, or with CLIENT_ID:SECRET. Quirks may set address and
 // scope.
 func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
 	if p.Key == "" {
@@ -114,7 +114,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 }
 
 // session names the conversation: what was said in a session before is read from the cache. It is the same in all calls of a
-// conversation, and tells nobody whose it is. It is "" where the calls tell no conversation.
+// conversation, and does not show whose it is. It is "" for calls without a conversation.
 func session(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt) string {
 	of := cmp.Or(req.SessionID, p.CacheKey)
 	if of == "" {

@@ -139,7 +139,7 @@ func (e *encoder) results() map[string]*completion.Result {
 	return out
 }
 
-// user writes what a user said; what tools answered stands after the calls.
+// user writes a user's message; results of tools come after the calls.
 func (e *encoder) user(parts []completion.Part) error {
 	var files []string
 	said := false
@@ -165,7 +165,7 @@ func (e *encoder) user(parts []completion.Part) error {
 	return nil
 }
 
-// assistant writes an answer: one message, or one for each call, because this wire has one call to a message and wants its result behind
+// assistant writes an answer: one message, or one for each call, because this wire has one call to a message and requires its result after
 // it.
 func (e *encoder) assistant(parts []completion.Part, results map[string]*completion.Result) error {
 	text, states := joined(parts), states(parts)
@@ -304,7 +304,7 @@ func (e *encoder) sampling() {
 	}
 }
 
-// leveled is the nearest of the three efforts that the wire knows.
+// leveled is the nearest of the three efforts that the wire has.
 func leveled(effort string) string {
 	switch effort {
 	case "minimal", "low":

@@ -141,7 +141,7 @@ func TestNotices(t *testing.T) {
 	}
 }
 
-// A conversation keeps its session, and nobody else is in it.
+// A conversation keeps its session, and shares it with no other.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	id := func(account, body string) string {
@@ -229,7 +229,7 @@ func FuzzEvents(f *testing.F) {
 	})
 }
 
-// What is asked for a token, and that the credential is told apart from what is made of it.
+// The request for a token, and that the credential is distinguished from the token made of it.
 func TestAuthorize(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct {

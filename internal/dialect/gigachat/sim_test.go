@@ -79,7 +79,7 @@ func TestSimulator(t *testing.T) {
 	if n := tokens.Load(); n != 1 {
 		t.Errorf("%d tokens", n)
 	}
-	passed.Store(int64(31 * time.Minute)) // the token has expired, and we know it
+	passed.Store(int64(31 * time.Minute)) // the token has expired, and the client has noticed
 	complete(ask)
 	if n := tokens.Load(); n != 2 {
 		t.Errorf("%d tokens", n)

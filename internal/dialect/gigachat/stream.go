@@ -141,7 +141,7 @@ func (dec *decoder) message(v []byte) {
 	if len(dec.ev.ToolCalls) == 0 {
 		return
 	}
-	// The id of what the service keeps of a call comes back with the call: it travels as a piece of reasoning that nobody else reads.
+	// The id of the state that the service keeps of a call comes back with the call: it travels as a reasoning detail that only this dialect reads.
 	if state := rawjson.Find(v, "functions_state_id"); rawjson.KindOf(state) == rawjson.String && len(state) > 2 {
 		dec.raw = append(dec.raw, '[')
 		index := dec.calls - 1
@@ -190,7 +190,7 @@ func finishReason(native string) completion.FinishReason {
 	return completion.Stop
 }
 
-// readUsage reads the usage, where what was read from the cache is counted beside prompt_tokens; nil when there is none.
+// readUsage reads the usage, where prompt_tokens do not include cached tokens; nil when there is none.
 func readUsage(v []byte) *usage.Usage {
 	var u usage.Usage
 	for m := rawjson.MembersOf(v); m.Next(); {

@@ -1,4 +1,4 @@
-// Package kling is the dialect of Kling's API: a video is a task of text2video or of image2video, and has a name of ours beside its own. It must
+// Package kling is the dialect of Kling's API: a video is a task of text2video or of image2video, with an id of ours in addition to its own. It must
 // not choose endpoints.
 package kling
 
@@ -57,7 +57,7 @@ func blocked(sentence string) bool {
 	return strings.Contains(sentence, "risk control") || strings.Contains(sentence, "sensitive") || strings.Contains(sentence, "content policy")
 }
 
-// Failure classifies an answer that is not 2xx, and one whose code is not 0. A task that is not there is told by a code for wrong parameters.
+// Failure classifies an answer that is not 2xx, and one whose code is not 0. A missing task is reported by the code for wrong parameters.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r, request := dialect.Refusal{Status: status, Header: header}, ""
 	if rawjson.Valid(body) {
@@ -65,7 +65,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		request = rawjson.TextAt(body, "request_id")
 		r.Raw, r.Message, r.Code = string(body), rawjson.TextAt(body, "message"), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
-		case status >= 500: // of somebody who may stand before the one that writes codes
+		case status >= 500: // of a proxy in front of the server that writes codes
 		case stands != 0:
 			r.Status = stands
 		case status >= 200 && status <= 299:

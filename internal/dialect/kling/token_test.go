@@ -23,7 +23,7 @@ func fields(t *testing.T, m auth.Method) string {
 	return strings.TrimPrefix(h.Get("Authorization"), "Bearer ")
 }
 
-// A token is made once and used until shortly before its end; neither it nor the secret is shown.
+// A token is made once and used until shortly before its end. Neither the token nor the secret is shown.
 func TestTokens(t *testing.T) {
 	t.Parallel()
 	now := time.Unix(1_800_000_000, 0)

@@ -46,7 +46,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		n := code(body)
 		r.Raw, r.Message, r.Code = string(body), rawjson.Text(rawjson.FindPath(body, "base_resp", "status_msg")), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
-		case status >= 500: // of somebody who may stand before the one that writes codes
+		case status >= 500: // of a proxy in front of the server that writes codes
 		case stands != 0:
 			r.Status = stands
 		case status >= 200 && status <= 299:
@@ -101,7 +101,7 @@ func word(v []byte) string {
 	return rawjson.Text(v)
 }
 
-// RecoverVideo knows nothing: tasks are not listed, and have no names of ours.
+// RecoverVideo finds nothing: tasks are not listed, and have no names of ours.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }

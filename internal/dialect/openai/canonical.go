@@ -36,8 +36,8 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	return &out, notice, nil
 }
 
-// writer writes the members of a chat request. What the request holds in typed form beside its prompt, reasoning above all, is the
-// encoder's business.
+// writer writes the members of a chat request. What the request holds in typed form outside its prompt, reasoning above all, is
+// written by the encoder.
 type writer struct {
 	req *completion.Request
 	p   *completion.Prompt
@@ -90,7 +90,7 @@ func (w *writer) message(role string, parts []completion.Part) {
 	w.EndObject()
 }
 
-// user writes what tools answered, each in a message of its own, and then what the user said.
+// user writes the results of tools, each in a message, and then the user's own text.
 func (w *writer) user(t *completion.Turn) error {
 	var said []completion.Part
 	for i := range t.Parts {

@@ -17,7 +17,7 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, because only they report how many there were; any
+// speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, because only they report the count; any
 // other gives bare bytes, which every server can.
 func (d *Dialect) speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
@@ -83,7 +83,7 @@ func isEvents(body *bufio.Reader) bool {
 	return false
 }
 
-// spoken reads the events speech.audio.delta and speech.audio.done, which is the mark of the end.
+// spoken reads the events speech.audio.delta and speech.audio.done. The latter is the mark of the end.
 func (d *Dialect) spoken(answer *dialect.Answer, body *bufio.Reader, media string, yield func(*completion.Event, error) bool) {
 	frames := sse.NewReader(body, sse.Limits{Line: int64(answer.Limits.Line), Total: answer.Limits.Stream})
 	head := new(completion.Head)
@@ -137,5 +137,5 @@ func (d *Dialect) speechEvent(answer *dialect.Answer, data []byte, media string)
 	if !rawjson.IsNull(rawjson.Find(data, "error")) {
 		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, data)
 	}
-	return nil, nil // an event that we do not know
+	return nil, nil // an unknown event
 }

@@ -147,8 +147,8 @@ func (dec *decoder) send() error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// frame decodes one checked JSON object and yields an event for each choice in it. What the frame says beside the choices
-// comes with the first of them.
+// frame decodes one checked JSON object and yields an event for each choice in it. The members outside the choices
+// come with the first of them.
 func (dec *decoder) frame(raw []byte) error {
 	cur := rawjson.At(raw, 0)
 	if cur.Kind() != rawjson.Object || !cur.Enter() {
@@ -204,7 +204,7 @@ func (dec *decoder) frame(raw []byte) error {
 	return dec.events(choices, usage)
 }
 
-// events yields the events of a frame's choices, or one that speaks of no choice when there are none.
+// events yields the events of a frame's choices, or one event without a choice when there are none.
 func (dec *decoder) events(choices, usage []byte) error {
 	frameExtra := dec.extra[:len(dec.extra):len(dec.extra)]
 	if kind := rawjson.KindOf(choices); kind != rawjson.Array && !rawjson.IsNull(choices) {
@@ -238,7 +238,7 @@ func (dec *decoder) events(choices, usage []byte) error {
 	return dec.send()
 }
 
-// beside fills in what a frame says of the answer as a whole. Usage that makes no sense counts as none:
+// beside fills in the members of a frame that are about the answer as a whole. Implausible usage counts as none:
 // the gateway counts for itself then.
 func (dec *decoder) beside(usage, extra []byte) {
 	if len(extra) > 0 {
@@ -264,7 +264,7 @@ func (dec *decoder) tell(to *string, value []byte) {
 	}
 }
 
-// isCost takes in the cost when a quirk places it beside the choices.
+// isCost reads the cost where a quirk places it outside the usage.
 func (dec *decoder) isCost(name, value []byte) bool {
 	field := dec.q.CostField
 	if field == "" || len(field) < len(name) || field[:len(name)] != string(name) {

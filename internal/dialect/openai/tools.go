@@ -164,7 +164,7 @@ func (c *choice) belongs(f *fragment) int {
 	return last
 }
 
-// jsonDepth follows JSON text in fragments just closely enough to tell when its object is complete.
+// jsonDepth follows JSON text in fragments just closely enough to see when its object is complete.
 type jsonDepth struct {
 	depth   int
 	opened  bool

@@ -223,5 +223,5 @@ func (d *Dialect) transcriptEvent(answer *dialect.Answer, data []byte) (*complet
 	if !rawjson.IsNull(rawjson.Find(data, "error")) {
 		return nil, d.Failure(answer.Endpoint, http.StatusOK, nil, data)
 	}
-	return nil, nil // an event that we do not know
+	return nil, nil // an unknown event
 }

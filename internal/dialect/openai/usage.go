@@ -15,7 +15,7 @@ import (
 // parseUsage reads the usage object of an answer in any of the shapes that OpenAI-compatible servers write it.
 // It returns nil for an absent or null one. What was not reported, or reported as something other than a whole number of zero or
 // more, is not Reported in the result, so that the gateway's own count takes its place; a number too large for an int64 is
-// the largest one, so that it is met as absurd. q may be nil.
+// the largest one, so that it counts as implausible. q may be nil.
 //
 // It fails with fault.ProviderUnavailable when raw is no JSON object. The answer itself is good all the same: the caller
 // goes on as if no usage had come.
@@ -36,7 +36,7 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	return &u, nil
 }
 
-// tally is a usage object on its way to the canonical form. What is in several places, or is counted beside what should
+// tally is a usage object on its way to the canonical form. A count that is in several places, or outside the count that should
 // include it, is kept apart until everything was seen.
 type tally struct {
 	usage.Usage
@@ -46,14 +46,14 @@ type tally struct {
 	input      usage.Count // input_tokens: the Responses and the Messages wire's name of prompt_tokens
 	output     usage.Count // output_tokens
 	placed     usage.Count // cached tokens where the provider's declaration places them
-	cachedTop  usage.Count // cached tokens beside prompt_tokens, which include them
+	cachedTop  usage.Count // cached tokens outside prompt_tokens, which include them
 	readBeside usage.Count // cache_read_input_tokens: on the Messages wire input_tokens leave them out
 	miss       usage.Count // prompt_cache_miss_tokens
 	precached  usage.Count // precached_prompt_tokens: prompt_tokens leave them out
 	written    usage.Count // cache writes of any lifetime, included in prompt_tokens
 	writeTop   usage.Count // cache_creation_input_tokens: on the Messages wire input_tokens leave them out
 	citations  usage.Count // citation_tokens: text of found pages that the model read, outside prompt_tokens
-	reasonTop  usage.Count // reasoning_tokens beside completion_tokens
+	reasonTop  usage.Count // reasoning_tokens outside completion_tokens
 }
 
 // top reads the members of usage itself.
@@ -91,7 +91,7 @@ func (t *tally) top(name, value []byte) {
 		set(&t.written, value)
 	case "cache_creation":
 		eachMember(value, t.lifetimes)
-	case "reasoning_tokens": // SGLang, Modal: within completion_tokens; Perplexity: beside them
+	case "reasoning_tokens": // SGLang, Modal: within completion_tokens; Perplexity: in addition to them
 		set(&t.reasonTop, value)
 	case "citation_tokens": // Perplexity
 		set(&t.citations, value)
@@ -131,7 +131,7 @@ func (t *tally) prompt(name, value []byte) {
 	}
 }
 
-// lifetimes reads cache writes told by lifetime: names of the Messages wire, which Alibaba writes too.
+// lifetimes reads cache writes by lifetime: names of the Messages wire, which Alibaba writes too.
 func (t *tally) lifetimes(name, value []byte) {
 	switch string(name) {
 	case "ephemeral_5m_input_tokens":
@@ -225,7 +225,7 @@ func (t *tally) addUpCompletion() {
 			t.Reasoning = first(t.Reasoning, usage.Of(rest))
 		}
 	default:
-		// the sum reports which it is: xAI counts reasoning beside completion_tokens, and so does Azure for its models
+		// the sum decides: xAI counts reasoning in addition to completion_tokens, and so does Azure for its models
 		if t.total.Reported && t.Reasoning.N > 0 && t.total == sum(reported, t.Reasoning) {
 			t.Completion = sum(t.Completion, t.Reasoning)
 		}

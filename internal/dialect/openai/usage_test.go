@@ -29,10 +29,10 @@ import (
 //	usage         the object as it came
 //	prices        rubles per 1000 tokens, or per one for request, web_search and image_output_each; "none"
 //	above N       prices of requests with more than N prompt tokens
-//	own count     our count of prompt and answer, given only where something was not told
+//	own count     our count of prompt and answer, given only where something is missing
 //	covers        what the hold covers, prompt and answer, where it matters
 //	source        reported (default), estimated or capped
-//	upstream cost dollars that the provider told, "" when none can be read
+//	upstream cost dollars that the provider reported, "" when none can be read
 //	tier          service tier that the usage names
 //	lines         kind quantity x price [/ 1000] = amount, one a line
 //	total         the charge: the sum of the amounts, rounded up to nine digits
@@ -280,7 +280,7 @@ func TestUsageThatIsNoObject(t *testing.T) {
 	}
 }
 
-// What nobody told is not Reported: clients and bills tell it apart from zero.
+// A missing count is not Reported: clients and bills distinguish it from zero.
 func TestMissingUsageIsNotZero(t *testing.T) {
 	t.Parallel()
 	u, err := parseUsage([]byte(`{"prompt_tokens":5,"completion_tokens":0,"prompt_tokens_details":{"cached_tokens":0}}`), nil)
@@ -320,7 +320,7 @@ func TestDecimalText(t *testing.T) {
 	}
 }
 
-// Whatever a server writes, a count is never below zero and a charge neither negative nor beyond what the counts say.
+// Whatever a server writes, a count is never below zero, and a charge is neither negative nor above what the counts allow.
 func FuzzParseUsage(f *testing.F) {
 	files, _ := filepath.Glob("testdata/usage/*.txtar")
 	for _, file := range files {

@@ -39,7 +39,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: id, Wait: wait}, nil
 }
 
-// routes reports whether a server speaks OpenRouter's words.
+// routes reports whether a server has OpenRouter's routes.
 func routes(ep *catalog.Endpoint) bool { return ep.Provider.Quirks.VideosWire == "openrouter" }
 
 // videoCall encodes a request as JSON, or as a form when an image comes with it as data.

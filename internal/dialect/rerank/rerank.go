@@ -1,5 +1,5 @@
 // Package rerank holds what dialects that rerank have in common: it reads ranked documents and checks them.
-// It must not know where a wire has its usage, nor which model is asked.
+// It must not know where a wire has its usage, or models.
 package rerank
 
 import (

@@ -67,7 +67,7 @@ func TestSplice(t *testing.T) {
 	}
 }
 
-// The wire's inventor gets its own encrypted reasoning back as it gave it, and a sentence tells of what was left out.
+// The wire's inventor gets its own encrypted reasoning back as it gave it, and a notice names what was left out.
 func TestOwnReasoning(t *testing.T) {
 	t.Parallel()
 	raw := `{"type":"reasoning","id":"rs_1","summary":[],"encrypted_content":"raw"}`

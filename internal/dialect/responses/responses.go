@@ -42,7 +42,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return dialect.Call{Path: path, Body: e.B, Notice: strings.Join(e.notice, " ")}, nil
 }
 
-// formatOf names whose the encrypted reasoning of a provider is: nobody else can read it.
+// formatOf names the vendor that encrypts a provider's reasoning: no other can read it.
 func formatOf(p *catalog.Provider) string {
 	switch {
 	case p.ID == "openai":

@@ -163,7 +163,7 @@ func (e *encoder) reasoningDetail(v []byte) {
 	e.EndObject()
 }
 
-// own tells reasoning that the endpoint can read.
+// own reports whether the endpoint can read a piece of reasoning.
 func (e *encoder) own(t *completion.ReasoningDetail) bool {
 	return t.Kind == completion.ReasoningEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
 }
@@ -185,7 +185,7 @@ func (e *encoder) include(list []byte) {
 	e.EndArray()
 }
 
-// reasoning writes the client's object without what only gateways know: a budget becomes the nearest effort.
+// reasoning writes the client's object without members that only gateways have: a budget becomes the nearest effort.
 func (e *encoder) reasoning(object []byte) {
 	r := &e.req.Reasoning
 	if !r.Set || e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) == 0 || e.dropped("reasoning") {

@@ -43,7 +43,7 @@ type decoder struct {
 	ep     *catalog.Endpoint
 	format string
 	yield  dialect.Yield
-	pass   bool // the client speaks this wire: frames go along
+	pass   bool // the client uses this wire: frames pass through
 
 	ev      completion.Event
 	head    completion.Head
@@ -210,7 +210,7 @@ func (dec *decoder) arguments(it *item, v []byte) {
 	}
 }
 
-// close takes from a finished item what its pieces did not tell.
+// close takes from a finished item what its pieces did not contain.
 func (dec *decoder) close(it *item, v []byte) {
 	if dec.ran == nil {
 		dec.ran = map[string]bool{}
@@ -244,7 +244,7 @@ func (dec *decoder) sealed(v []byte) {
 }
 
 // bind writes encrypted reasoning so that it says whose it is: it comes back by way of a client, and must not go to anybody else. That of
-// the wire's own inventor stays as it is, for it is what clients know.
+// the inventor's own words stay, because clients know them.
 func (dec *decoder) bind(b, data []byte, id string) []byte {
 	if dec.format == completion.FormatOpenAI {
 		return append(b, data...)

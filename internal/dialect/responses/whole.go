@@ -7,7 +7,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Whole decodes an answer that is one JSON object: each item is an event, and the last one tells the end.
+// Whole decodes an answer that is one JSON object: each item is an event, and the last one has the end.
 func (dec *decoder) Whole(body []byte) error {
 	if failure := rawjson.Find(body, "error"); rawjson.KindOf(failure) == rawjson.Object {
 		return dec.refused(failure)
@@ -86,7 +86,7 @@ func (dec *decoder) reasoningDetail(it *item, v []byte) {
 	dec.sealed(v)
 }
 
-// usageOf is what a response tells of its usage in the terms of a bill, nil when it tells nothing.
+// usageOf returns a response's usage in canonical form, nil when it has none.
 func usageOf(response []byte) *usage.Usage {
 	v := rawjson.Find(response, "usage")
 	if rawjson.KindOf(v) != rawjson.Object {
@@ -107,7 +107,7 @@ func usageOf(response []byte) *usage.Usage {
 	return &u
 }
 
-// countCalls counts the calls of the provider's tools that a finished response tells of: by its items and, where they are there, by the counts
+// countCalls counts the calls of the provider's tools in a finished response: by its items and, where they are there, by the counts
 // of OpenAI (tool_usage) and of xAI (server_side_tool_usage_details). What is more counts.
 func countCalls(u *usage.Usage, response, counts []byte) {
 	containers := map[string]bool{}
@@ -127,7 +127,7 @@ func countCalls(u *usage.Usage, response, counts []byte) {
 	more(&u.MCPCalls, countAt(details, "mcp_calls"))
 }
 
-// countCall counts an item of an answer that tells of a tool which the provider has run. Pages that a search has opened cost nothing more, nor does
+// countCall counts an item of an answer for a tool that the provider has run. Pages that a search has opened cost nothing more, and neither does
 // code that runs in a container once more.
 func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
 	more := func(c *usage.Count) { *c = usage.Of(c.N + 1) }

@@ -88,7 +88,7 @@ func (e *encoder) turn(t *completion.Turn, custom map[string]bool) error {
 	return nil
 }
 
-// standsAlone tells the parts that are items of their own on this wire.
+// standsAlone reports whether a part is an item of its own on this wire.
 func standsAlone(k completion.PartKind) bool {
 	return k == completion.CallPart || k == completion.ResultPart || k == completion.ReasoningPart
 }
@@ -174,7 +174,7 @@ func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
 }
 
 func (e *encoder) call(c *completion.Call) {
-	e.foreign = e.foreign || c.Signature != "" // nobody of this wire signs calls
+	e.foreign = e.foreign || c.Signature != "" // no vendor of this wire signs calls
 	e.Object()
 	kind, member := "function_call", "arguments"
 	if c.Custom {

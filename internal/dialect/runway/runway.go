@@ -14,7 +14,7 @@ import (
 	"weir/internal/video"
 )
 
-// version of the API that this package speaks (Runway API reference, Versioning).
+// version of the API that this package uses (Runway API reference, Versioning).
 const version = "2024-11-06"
 
 // Dialect implements dialect.Dialect and dialect.VideoMaker. It is safe for concurrent use.
@@ -79,7 +79,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if w, h, ok := dialect.Extent(ep, r); ok {
 		m.Text("ratio", strconv.FormatInt(w, 10)+":"+strconv.FormatInt(h, 10))
 	} else {
-		m.Text("ratio", "1280:720") // it must be told
+		m.Text("ratio", "1280:720") // it is required
 	}
 	m.Int("duration", r.Seconds)
 	if strings.HasPrefix(ep.UpstreamID, "veo3.1") {
@@ -100,7 +100,7 @@ func frames(first, last string) []byte {
 	return append(b, `,"position":"last"}]`...)
 }
 
-// RecoverVideo knows nothing: tasks are not listed, and have no names of ours.
+// RecoverVideo finds nothing: tasks are not listed, and have no names of ours.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }

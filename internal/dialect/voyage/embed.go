@@ -90,7 +90,7 @@ func readEmbed(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer, err
 	return out, nil
 }
 
-// used is what an answer tells of its tokens.
+// used returns the token counts of an answer.
 func used(body []byte) usage.Usage {
 	n, ok := rawjson.Int(rawjson.FindPath(body, "usage", "total_tokens"))
 	return usage.Usage{Prompt: usage.Count{N: max(n, 0), Reported: ok && n >= 0}, Completion: usage.Of(0)}

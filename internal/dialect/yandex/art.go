@@ -17,7 +17,7 @@ import (
 	"weir/internal/task"
 )
 
-// art makes images, each by an operation of its own (Yandex Cloud, ImageGenerationAsync.Generate; Operation.Get).
+// art makes images, one operation for each (Yandex Cloud, ImageGenerationAsync.Generate; Operation.Get).
 func art(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		if len(t.References) > 0 {
@@ -64,7 +64,7 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 	return out, nil
 }
 
-// artFault tells an operation that ended because of what was asked for from one that failed.
+// artFault distinguishes an operation that ended because of its prompt from one that failed.
 func artFault(err error) error {
 	f := fault.From(err)
 	if f.Upstream != nil && f.Upstream.Status == http.StatusOK && f.Upstream.Code == "3" { // INVALID_ARGUMENT

@@ -19,7 +19,7 @@ import (
 	"weir/internal/usage"
 )
 
-// How often is asked whether a recording has been heard, and how long at most.
+// How often a recognition is polled, and how long at most.
 const (
 	firstPoll = 250 * time.Millisecond
 	slowPoll  = 5 * time.Second
@@ -29,7 +29,7 @@ const (
 // containers are the kinds of file that SpeechKit takes, by our names of formats.
 var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
 
-// transcribe has a recording recognized by the third version's wire for files: it is submitted, its operation is polled, and what was heard is
+// transcribe has a recording recognized by the third version's wire for files: it is submitted, its operation is polled, and the text is
 // fetched and then deleted there.
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
@@ -89,7 +89,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 	return ev, nil
 }
 
-// operationURL is the address of an operation. They live on a host of their own beside that of recognition.
+// operationURL is the address of an operation. Operations have another host than recognition.
 func operationURL(base, id string) string {
 	id = url.PathEscape(id)
 	if at := strings.Index(base, "://stt."); at > 0 {

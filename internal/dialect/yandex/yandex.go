@@ -1,4 +1,4 @@
-// Package yandex is the dialect of the wires that Yandex Cloud gives its own models beside the chat wire: text embeddings,
+// Package yandex is the dialect of the wires that Yandex Cloud gives its own models in addition to the chat wire: text embeddings,
 // images and recordings to text. There are no conversations on it. It must not choose endpoints.
 package yandex
 

@@ -15,7 +15,7 @@ var errNothing = errors.New("h1: nothing has arrived")
 
 // conn is one connection. While it is idle it is not read; its end is found when it is taken again.
 type conn struct {
-	net.Conn // what is spoken over: raw, or TLS over raw
+	net.Conn // the connection to write to: raw, or TLS over raw
 	raw      net.Conn
 	sock     *socket // nil: raw cannot be looked into
 	secure   bool

@@ -14,7 +14,7 @@ import (
 
 const (
 	maxInformational = 16       // 1xx answers before the real one
-	inlineBody       = 64 << 10 // a longer body is sent beside the reading: the server may answer without having read it
+	inlineBody       = 64 << 10 // a longer body is sent while the answer is read: the server may answer without having read it
 	directRead       = 512      // a reader with less space reads through the buffer, so that it costs no more system calls
 	spaceBytes       = 4 << 10  // a buffer; thousands of exchanges are under way at once
 )
@@ -33,7 +33,7 @@ type Request struct {
 	Body       []byte
 }
 
-// Head is what there is to know of an answer before its body.
+// Head is the status line and header of an answer.
 type Head struct {
 	Status   int
 	Length   int64  // of the body in bytes; -1: unknown
@@ -49,7 +49,7 @@ type space [spaceBytes]byte
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
 // Exchange is one request and its answer. The zero value is ready for Send, and is so again after Close. Abort alone may be called
-// beside another method.
+// while another method runs.
 type Exchange struct {
 	mu      sync.Mutex // guards the next three
 	conn    *conn
@@ -63,7 +63,7 @@ type Exchange struct {
 	to    int
 	head  head
 	got   Head
-	sent  *sending // a request that is sent beside the reading, else nil
+	sent  *sending // a request that is sent while the answer is read, else nil
 
 	framing  chunked
 	left     int64 // of a body of known length
@@ -75,7 +75,7 @@ type Exchange struct {
 	bufs net.Buffers
 }
 
-// Send sends r to h and waits for the head of the answer. After an error, what the Head tells of the connection still holds.
+// Send sends r to h and waits for the head of the answer. After an error, what the Head reports about the connection still holds.
 func (x *Exchange) Send(h *Host, r *Request) (Head, error) {
 	err := x.connect(h)
 	if err == nil {
@@ -197,7 +197,7 @@ func (x *Exchange) write(r *Request) error {
 	return nil
 }
 
-// sending is a request under way beside the reading of its answer.
+// sending is a request that is sent while its answer is read.
 type sending struct {
 	done chan struct{}
 	err  error // once done is closed

@@ -49,7 +49,7 @@ func (c *script) Close() error {
 	return nil
 }
 
-// heard is what an exchange makes of an answer.
+// heard is the result of an exchange.
 type heard struct {
 	head h1.Head
 	body string
@@ -244,7 +244,7 @@ func tlsServer(t *testing.T, cert tls.Certificate, text string) (url string, con
 	}
 }
 
-// What lies behind an answer is found although TLS has decrypted it already and our buffer ends with the answer.
+// Bytes after an answer are found although TLS has decrypted them already and our buffer ends with the answer.
 func TestUnaskedBytesInsideTLS(t *testing.T) {
 	t.Parallel()
 	srv := httptest.NewUnstartedServer(nil)

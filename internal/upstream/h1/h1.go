@@ -69,7 +69,7 @@ type Host struct {
 	closed bool
 }
 
-// NewHost makes the Host behind scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address.
+// NewHost makes the Host for scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address.
 // Close ends it.
 func NewHost(cfg Config, scheme, host string) *Host {
 	h := &Host{cfg: cfg.withDefaults()}

@@ -190,7 +190,7 @@ func trim(b []byte) []byte {
 	return b
 }
 
-// is compares without regard to case; want is in lower case.
+// is compares without regard to case; want must be in lower case.
 func is(b []byte, want string) bool {
 	if len(b) != len(want) {
 		return false

@@ -18,7 +18,7 @@ import (
 
 const stolen = "HTTP/1.1 200 OK\r\nContent-Length: 6\r\n\r\nstolen"
 
-// server answers each request as answer says, which also gets to know when the client is done with it.
+// server answers each request by answer, which is also notified when the client is done with it.
 type server struct {
 	net.Listener
 	dialled atomic.Int64

@@ -149,7 +149,7 @@ func (h *Host) current(c *conn, now time.Time) bool {
 	return h.cfg.Names == nil || h.literal || !c.peer.IsValid() || now.Sub(c.dialled) < trustFor || h.cfg.Names.has(h.name, c.peer)
 }
 
-// dial opens a connection to the first address that answers. The next one is tried beside it when that takes long.
+// dial opens a connection to the first address that answers. The next one is tried in parallel when that takes long.
 func (s *Names) dial(ctx context.Context, host, port string) (net.Conn, netip.Addr, error) {
 	addresses, err := s.addresses(ctx, host)
 	if err != nil {

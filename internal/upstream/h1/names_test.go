@@ -73,7 +73,7 @@ func TestNames(t *testing.T) {
 	})
 }
 
-// A name server that does not answer holds nobody up while an address is known.
+// A name server that does not answer delays no call while an address is known.
 func TestNamesHang(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -104,7 +104,7 @@ func TestNamesHang(t *testing.T) {
 	})
 }
 
-// The first address that answers is taken; the next one is tried when one fails, or beside one that takes long.
+// The first address that answers is used; the next one is tried when one fails, or in parallel to one that takes long.
 func TestRace(t *testing.T) {
 	t.Parallel()
 	type outcome struct {
@@ -188,7 +188,7 @@ func TestMovedHost(t *testing.T) {
 	} {
 		now = now.Add(step.wait)
 		if step.moves {
-			answer = netip.MustParseAddr("127.0.0.2") // where nobody listens: the port is bound on one address
+			answer = netip.MustParseAddr("127.0.0.2") // the port is bound on one address and refuses on the others
 		}
 		head, _, err := send(host)
 		if head.Reused != step.reused || (err != nil) != step.fails {

@@ -16,7 +16,7 @@ import (
 )
 
 // Hosted checks what a dialect counts of the tools that the provider runs, against the golden answers in dir. A file says in its first line what happened, and
-// has an answer as whole.json, stream.sse or both, and the model in a section of that name where it matters. In want is what each answer reports at
+// has an answer as whole.json, stream.sse or both, and the model in a section of that name where it matters. want has what each answer reports at
 // its end, and what went by.
 func Hosted(t *testing.T, d dialect.Texter, dir string, least int) {
 	t.Helper()

@@ -13,7 +13,7 @@ import (
 	"testing"
 )
 
-// Script answers one request. It writes what it wants, byte for byte; the connection then waits for the next request
+// Script answers one request. It writes any bytes; the connection then waits for the next request
 // unless the script has closed it.
 type Script func(c *Conn)
 
@@ -179,7 +179,7 @@ func (p *Provider) Seen() []Seen {
 	return append([]Seen(nil), p.seen...)
 }
 
-// Gone gives the serial of each connection as it ends, whoever ended it.
+// Gone gives the serial of each connection as it ends, whichever side ended it.
 func (p *Provider) Gone() <-chan int { return p.gone }
 
 func (p *Provider) accept() {

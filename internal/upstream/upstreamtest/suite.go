@@ -45,7 +45,7 @@ type Wire struct {
 	Aside   func(c *Conn) (done bool) // answers a request that is not the call itself, such as one for a token; nil: there are none
 }
 
-// Binary is what the suite needs to know of a framing of its own.
+// Binary is what the suite needs to know about a wire with binary frames.
 type Binary struct {
 	Idle  string                // a frame that says nothing
 	Long  func(size int) string // a frame of at least so many bytes

@@ -43,7 +43,7 @@ type Video struct {
 	Cancels    bool
 	Inline     bool // videos come inside answers: no parts, no redirects, no expiry
 	Kept       bool // videos lie in a bucket of the operator's own: they do not expire, and do not move
-	HollowDone bool // a job that is done is not told from one without a video
+	HollowDone bool // a finished job is not distinguished from one without a video
 }
 
 // videoRun is a provider and the client that asks it.
@@ -265,7 +265,7 @@ func videosSubmit(t *testing.T, x *videoRun) {
 	}
 }
 
-// refusing is an origin where nobody listens.
+// refusing is an origin that refuses connections.
 func refusing(t testing.TB) string {
 	t.Helper()
 	srv := httptest.NewServer(http.NotFoundHandler())
