@@ -159,7 +159,7 @@ func TestGenerationAndCall(t *testing.T) {
 	_ = other
 }
 
-// Cached tokens tell what they saved.
+// Cached tokens show what they saved.
 func TestCacheDiscount(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)

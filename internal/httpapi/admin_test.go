@@ -77,7 +77,7 @@ func (n *node) managed(t *testing.T, status int, method, path, body string) map[
 	return r.json(t)
 }
 
-// A wire that nobody speaks is refused when it is declared, not call by call.
+// A wire that does not exist is refused when it is declared, not at each call.
 func TestAdminRefusesUnknownDialects(t *testing.T) {
 	t.Parallel()
 	n := startAdmin(t)

@@ -130,7 +130,7 @@ func bearer(values []string) (text, why string) {
 }
 
 // admitPublic admits a request for something that needs no key. With a valid key it counts as the user's, else as the address's: a wrong
-// key is as good as none, for many clients send one of their own invention.
+// key is treated as none, because many clients send one that they made up.
 func (x *exchange) admitPublic() error {
 	if known, err := x.admitKnown(); known || err != nil {
 		return err

@@ -62,7 +62,7 @@ func padded(size int) string {
 	return `{"model":"acme/small","pad":"` + strings.Repeat("x", size) + `","messages":[{"role":"user","content":"hi"}]}`
 }
 
-// Announcing takes nothing: forty clients of one user that announce the largest body and send one byte of it are in nobody's way.
+// Announcing takes nothing: forty clients of one user that announce the largest body and send one byte of it block no other client.
 func TestAnnouncedBodiesTakeNothing(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)
@@ -83,7 +83,7 @@ func TestAnnouncedBodiesTakeNothing(t *testing.T) {
 // readsNone are routes that need no body and read none.
 var readsNone = map[string]bool{"/v1/responses/{id}/cancel": true, "/api/account/webhook-secret": true}
 
-// One user's bytes have a bound, and another user is served beside them. What is broken off is given back.
+// One user's bytes have a bound, and another user is served meanwhile. The bytes of a broken request are given back.
 func TestUsersShareOfBodies(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.AdminAPI = true })
@@ -231,14 +231,14 @@ func nearlyFull(t *testing.T, n *node, g *gate) {
 	})
 }
 
-// room is what nearlyFull leaves: enough for one small body, and for no answer beside it.
+// room is what nearlyFull leaves: enough for one small body, and for no answer in addition.
 const room = 4 << 10
 
 // filling is a relay whose call with the session "large" leaves its user room bytes and waits at g.
 func filling(g *gate) relayFunc {
 	return func(ctx context.Context, c *relay.Call, sink relay.Sink) error {
 		if c.Request.SessionID == "large" {
-			c.Request.Memory.Force(128<<20 - 4<<10 - room) // beside its body
+			c.Request.Memory.Force(128<<20 - 4<<10 - room) // in addition to its body
 			return g.Complete(ctx, c, sink)
 		}
 		return hello(ctx, c, sink)

@@ -325,7 +325,7 @@ func TestClientGoneEndsTheCall(t *testing.T) {
 	}
 }
 
-// A client that stops reading is dropped, and the relay learns it from the sink.
+// A client that stops reading is dropped, and the sink reports it to the relay.
 func TestWriteStall(t *testing.T) {
 	t.Parallel()
 	ended := make(chan error, 1)

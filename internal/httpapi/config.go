@@ -47,7 +47,7 @@ type Config struct {
 	AnonymousPerSecond  int   // requests without a valid key, per address; then 429; 0: no limit
 	AnonymousBurst      int   // and so many at once
 
-	KeyRates  apikey.Rates // allowances of keys that have none of their own; zero fields are no limit
+	KeyRates  apikey.Rates // allowances of keys without their own; zero fields are no limit
 	FreeRates quota.Free   // of each user, for models ending in :free
 
 	TrustedProxies []netip.Prefix // whose X-Forwarded-For is believed

@@ -493,7 +493,7 @@ func TestSlowBodies(t *testing.T) {
 	}
 }
 
-// A quick body must not leave a deadline behind: the call may take longer than any body may.
+// A quick body must not leave a deadline set: the call may take longer than any body may.
 func TestTheBodysDeadlineIsLifted(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(func(ctx context.Context, c *relay.Call, sink relay.Sink) error {

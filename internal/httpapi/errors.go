@@ -67,7 +67,7 @@ var outcomes = map[fault.Kind]outcome{
 	fault.RangeNotSatisfiable:  {416, "invalid_request_error", "invalid_prompt"},
 }
 
-// requestLine is the Param of the one HeaderTooLarge that has a status of its own.
+// requestLine is the Param of the one HeaderTooLarge with another status.
 const requestLine = "request_line"
 
 // Status is the HTTP status of a fault on every route but messages.
@@ -84,7 +84,7 @@ func Status(e *fault.Error) int {
 	return http.StatusInternalServerError
 }
 
-// MessagesStatus is the HTTP status of a fault on messages routes, whose clients know 529 for a provider without capacity.
+// MessagesStatus is the HTTP status of a fault on messages routes, whose clients expect 529 for a provider without capacity.
 func MessagesStatus(e *fault.Error) int {
 	if e.Kind == fault.ProviderOverloaded {
 		return 529
@@ -92,7 +92,7 @@ func MessagesStatus(e *fault.Error) int {
 	return Status(e)
 }
 
-// generic is what clients read of a bug of ours, or of a fault without words of its own.
+// generic is what clients read of a bug of ours, or of a fault without a message.
 var generic = map[fault.Kind]string{
 	fault.Internal:            "The server failed. Report the request id to its operator.",
 	fault.ProviderUnavailable: "The provider sent no usable answer.",
@@ -237,7 +237,7 @@ func (x *exchange) writeError(e *fault.Error) {
 	x.writeBody(status, jsonType, x.api.Redact(body))
 }
 
-// detail is what an operator needs to know of a fault, for the log. Causes of client errors stay out: they may quote the request.
+// detail is what an operator needs about a fault, for the log. Causes of client errors stay out: they may quote the request.
 func detail(e *fault.Error) string {
 	s := e.Op
 	switch e.Kind {

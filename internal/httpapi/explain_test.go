@@ -72,7 +72,7 @@ func TestRouteExplainErrors(t *testing.T) {
 	wantError(t, n.do("POST", "/v1/route/explain", chatBody(false), "X-Session-Id", strings.Repeat("x", 257)), 400, fault.Invalid)
 	wantError(t, n.do("GET", "/v1/route/explain", ""), 405, fault.MethodNotAllowed)
 
-	// nothing left is what people want explained: the candidates are told, and what the call would fail with
+	// that nothing is left must be explained, too: the candidates are listed, and the error that the call would return
 	m := at(explain(`{"model":"acme/small","messages":[{"role":"user","content":"hi"}],"provider":{"only":["nobody"]}}`).json(t), "data")
 	if at(m, "error", "code") != 404. || at(m, "error", "metadata", "error_type") != "no_endpoints" || at(m, "error", "metadata", "excluded_by", 0) != "only" ||
 		len(at(m, "attempts").([]any)) != 0 || at(m, "candidates", 2, "dropped_by") != "only" {

@@ -120,7 +120,7 @@ func (b *books) KeySpend(_ context.Context, key string) (ledger.KeySpend, error)
 	return b.spend[key], nil
 }
 
-// configuredSecret looks like nothing in particular: only who configured it knows.
+// configuredSecret has no known form: only the configuration shows that it is a secret.
 const configuredSecret = "plain-upstream-password"
 
 // node is a running API with one user, who has an API key and a management key.

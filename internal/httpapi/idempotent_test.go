@@ -200,7 +200,7 @@ func TestAnswersThatAreTooLarge(t *testing.T) {
 	}
 }
 
-// Fifty equal requests at once are one call; the others are told to come back, and then get its answer.
+// Fifty equal requests at once are one call; the others are asked to come back, and then get its answer.
 func TestFiftyEqualRequests(t *testing.T) {
 	t.Parallel()
 	for name, stream := range map[string]bool{"whole": false, "stream": true} {
@@ -291,7 +291,7 @@ func TestNamesWithoutAStore(t *testing.T) {
 }
 
 // Where zero data retention is demanded, by the request, the key or the account, nothing of an answer is kept under its name: only that it was
-// charged, which is what a repetition is told, without a second charge.
+// charged, and a repetition reports that without a second charge.
 func TestNamedRequestsWithZeroDataRetention(t *testing.T) {
 	t.Parallel()
 	r := &counted{relay: relayFunc(hello)}

@@ -9,7 +9,7 @@ import (
 	"weir/internal/money"
 )
 
-// A management key gives keys allowances of their own, but none above the operator's.
+// A management key gives keys their own allowances, but none above the operator's.
 func TestRatesOfKeys(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) {

@@ -22,8 +22,8 @@ func quotaConfig(c *Config, heap func() int64, largest int64) quota.Config {
 	}
 }
 
-// admit lets a request in that will take memory or a provider's time. Nothing of its body was read, and little was done for it so far: whom we
-// send away costs nearly nothing.
+// admit lets a request in that will take memory or a provider's time. Nothing of its body was read, and little work was done so far: a refusal
+// costs nearly nothing.
 func (x *exchange) admit() error {
 	if err := x.visit.Enter(x.api.quotas, x.at, x.caller, x.route.rated()); err != nil {
 		return err

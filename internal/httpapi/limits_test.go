@@ -44,7 +44,7 @@ func (g *gate) Complete(ctx context.Context, c *relay.Call, sink relay.Sink) err
 	}).Complete(ctx, c, sink)
 }
 
-// limited checks a 429 of our own: a time to come back, and the headers that tell of the limit.
+// limited checks a 429 of our own: a time to come back, and the headers that describe the limit.
 func limited(t *testing.T, r *response, by, limit string) {
 	t.Helper()
 	m := wantError(t, r, 429, fault.RateLimited)
@@ -159,7 +159,7 @@ func TestFreeModels(t *testing.T) {
 	}{
 		"by the minute":       {quota.Free{PerMinute: 2, PerDay: 50}, "free_requests_per_minute", "2"},
 		"by the day":          {quota.Free{PerMinute: 20, PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
-		"more for who paid":   {quota.Free{PerMinute: 20, PerDay: 1, PaidPerDay: 2}, "free_requests_per_day", "2"}, // the test's books know of credit
+		"more for who paid":   {quota.Free{PerMinute: 20, PerDay: 1, PaidPerDay: 2}, "free_requests_per_day", "2"}, // the credit that the test's ledger has
 		"unlimited by minute": {quota.Free{PerDay: 2, PaidPerDay: 2}, "free_requests_per_day", "2"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -292,7 +292,7 @@ func TestShortOfMemory(t *testing.T) {
 	wg.Wait()
 }
 
-// Whoever is sent away at the same time does not come back at the same time.
+// Clients that are refused at the same time do not come back at the same time.
 func TestRetryAfterIsSpread(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxInFlight = 0 })
@@ -346,7 +346,7 @@ func TestAnonymousByAddress(t *testing.T) {
 		}
 	}
 	refused := 0
-	for range 40 { // slower than one a second nobody is here
+	for range 40 { // no client here is slower than one a second
 		if r := n.do("GET", "/nothing", "", "Authorization", "", "X-Forwarded-For", "192.0.2.1"); r.StatusCode == 429 {
 			limited(t, r, "anonymous", "1")
 			refused++

@@ -12,7 +12,7 @@ import (
 	"weir/internal/httpapi"
 )
 
-// refusals are requests whose bodies nobody reads, by what they are refused with. The body's framing and the body follow.
+// refusals are requests whose bodies are not read, by the reason of the refusal. The body's framing and the body follow.
 func refusals(n *node) map[int]string {
 	auth := "Authorization: Bearer " + n.first.KeyText + "\r\n"
 	return map[int]string{
@@ -108,7 +108,7 @@ func TestRefusalIsReadBehindALargeBody(t *testing.T) {
 	}
 }
 
-// Nobody keeps a connection by going on to send: it ends within its time, and its place is free again.
+// A client cannot keep a connection by sending more: it ends within its time, and its place is free again.
 func TestLingeringEnds(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), func(c *httpapi.Config) { c.MaxConns = 1 })
@@ -142,7 +142,7 @@ func TestLingeringEnds(t *testing.T) {
 	}
 }
 
-// What lingers has a bound of its own, in all and by address; beyond it connections end at once.
+// Lingering connections have a bound, in all and by address; beyond it connections end at once.
 func TestLingeringIsBounded(t *testing.T) {
 	t.Parallel()
 	l, err := net.Listen("tcp", "127.0.0.1:0")

@@ -55,7 +55,7 @@ func (q *quiet) Header() http.Header         { return q.header }
 func (q *quiet) WriteHeader(status int)      { q.status = status }
 func (q *quiet) Write(p []byte) (int, error) { q.bytes += len(p); return len(p), nil }
 
-// BenchmarkModels is GET /v1/models at 2000 models, everything but the socket. Cold answers are put together anew each time, kept ones
+// BenchmarkModels is GET /v1/models at 2000 models, everything but the socket. Cold answers are built each time, kept ones
 // are found; the difference between plain and packed is what the client accepts.
 func BenchmarkModels(b *testing.B) {
 	snap := crowd(b, 2000)

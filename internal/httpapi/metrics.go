@@ -55,12 +55,12 @@ type servedMetrics struct {
 // tryMetrics are the series of one endpoint.
 type tryMetrics struct{ ok, failed prometheus.Counter }
 
-// maxSeries is how many models and endpoints get series of their own; the rest are counted as "other".
+// maxSeries is how many models and endpoints have a series each; the rest are counted as "other".
 const maxSeries = 5000
 
 var durationBuckets = []float64{.001, .005, .025, .1, .5, 1, 2.5, 5, 10, 30, 120, 600}
 
-// NewMetrics makes Metrics with a registry of their own.
+// NewMetrics makes Metrics with a new registry.
 func NewMetrics() *Metrics {
 	m := &Metrics{
 		Registry: prometheus.NewRegistry(),

@@ -112,7 +112,7 @@ func perThousand(in, out string) catalog.Pricing {
 	return catalog.Pricing{Base: catalog.Prices{Prompt: rubles(in), Completion: rubles(out)}, List: "list-1"}
 }
 
-// anyKind is a catalog with models of all types, some served by nobody.
+// anyKind is a catalog with models of all types, some without endpoints.
 func anyKind(t testing.TB) *catalog.Snapshot {
 	free := perThousand("0", "0")
 	drawing := catalog.Pricing{Images: []catalog.ImagePrice{{Component: "image_output", Unit: catalog.UnitImage, Variant: "high", Resolution: "1024x1024", Price: rubles("4")}}}

@@ -43,7 +43,7 @@ func TestAccountPreferences(t *testing.T) {
 	exactly(t, "gone", at(explained(""), "preferences"), `{}`)
 }
 
-// Plugins of the account are those of each request that does not speak of them itself.
+// Plugins of the account are used for each request that does not set them.
 func TestAccountPlugins(t *testing.T) {
 	t.Parallel()
 	var healed, compressed, searched bool
@@ -103,7 +103,7 @@ func TestAccountPreferencesErrors(t *testing.T) {
 	wantError(t, n.manage("POST", path, `{}`), 405, fault.MethodNotAllowed)
 }
 
-// A key's own preferences stand between those of the account and those of the request.
+// A key's own preferences come between those of the account and those of the request.
 func TestKeyPreferences(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(nil), nil)
@@ -125,7 +125,7 @@ func TestKeyPreferences(t *testing.T) {
 	wantError(t, n.manage("POST", "/v1/keys", `{"name":"k","provider":[]}`), 400, fault.Invalid)
 }
 
-// An account that wants nothing kept has no responses kept either, and is told so when it asks for both.
+// An account that has nothing stored has no responses stored either, and gets an error when it asks for both.
 func TestAccountWithoutRetentionStoresNothing(t *testing.T) {
 	t.Parallel()
 	n := start(t, relayFunc(hello), nil)

@@ -159,7 +159,7 @@ func TestProvidersOfOtherTypes(t *testing.T) {
 	exactly(t, "transcription", timed, `{"prompt_per_1k":"0","completion_per_1k":"0","audio_per_minute":"0.6"}`)
 }
 
-// What was measured changes the tag: a client must not be told that nothing has.
+// New measurements change the tag: a client must not get 304 for old ones.
 func TestProvidersTagFollowsTheFigures(t *testing.T) {
 	t.Parallel()
 	stats := measured{}

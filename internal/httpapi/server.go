@@ -201,7 +201,7 @@ func (a *API) ready(ctx context.Context) error {
 	return nil
 }
 
-// details are what the operator should know of a node that works all the same.
+// details are what the operator should know about a node that works all the same.
 func (a *API) details() (list []string) {
 	if a.peers.suspected() {
 		list = append(list, proxyRemedy)

@@ -78,7 +78,7 @@ func TestDrainLetsWorkEnd(t *testing.T) {
 	}
 }
 
-// At the deadline the rest is told so in its stream.
+// At the deadline the remaining streams end with an error that says so.
 func TestDrainCutsAtTheDeadline(t *testing.T) {
 	t.Parallel()
 	begun := make(chan struct{})

@@ -37,7 +37,7 @@ type stream struct {
 // rendering writes a fault as a style shows it inside a stream: ErrorObject, ResponsesFailure, MessagesErrorBody.
 type rendering func(e *fault.Error, requestID string) []byte
 
-// openStream begins a stream whose frames go to the sink that to makes, and whose faults tell writes. Silence must be ended before the handler
+// openStream begins a stream. Its frames go to the sink that to makes; tell writes its faults. Silence must be ended before the handler
 // chooses its answer.
 func (x *exchange) openStream(tell rendering, to func(w *frameWriter) frames) *stream {
 	s := &stream{x: x, tell: tell, quiet: x.api.cfg.KeepAliveAfter}

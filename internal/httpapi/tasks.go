@@ -63,7 +63,7 @@ func whole(api string, decode func(x *exchange, body []byte) (*completion.Reques
 	}
 }
 
-// admitTask adds what the exchange knows of the client to a decoded task, and admits the task by what it requires.
+// admitTask adds the exchange's client to a decoded task, and admits the task by what it requires.
 func (x *exchange) admitTask(req *completion.Request) error {
 	req.Account = x.caller.Wallet
 	req.Memory = &x.memory
@@ -86,7 +86,7 @@ func (x *exchange) perform(call *relay.Call, sink relay.Sink) error {
 	return x.api.Relay.Complete(x.context(), call, sink)
 }
 
-// performStream answers a task as an event stream, whose frames go to the sink that to makes and whose faults tell writes.
+// performStream answers a task as an event stream. Its frames go to the sink that to makes; tell writes its faults.
 func (x *exchange) performStream(call *relay.Call, tell rendering, to func(w *frameWriter) frames) error {
 	s := x.openStream(tell, to)
 	defer s.silence() // also when the relay panics

@@ -75,13 +75,13 @@ func form(model string, last bool) (before, after string) {
 	return field + file, "\r\n--b--\r\n"
 }
 
-// A user without money uploads nothing but for free models, which nobody is kept from.
+// A user without money uploads nothing except for free models, which are open to everyone.
 func TestUploadsNeedMoney(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		withFree bool
 		model    string
-		last     bool // the model stands after the recording
+		last     bool // the model comes after the recording
 		refused  bool // before the recording is read
 	}{
 		"paid":                             {false, "acme/hears", false, true},

@@ -23,7 +23,7 @@ type oneVideo struct {
 	asked  []*video.Submit
 	ranges []string
 	body   func() io.ReadCloser // nil: the ten bytes
-	length int64                // told of the body; 0: as it is
+	length int64                // announced of the body; 0: as it is
 	err    error
 }
 
@@ -134,7 +134,7 @@ func TestVideoJobs(t *testing.T) {
 	}
 }
 
-// polling addresses are told by what was configured, then by a trusted proxy, then by the connection: never by what a client writes.
+// polling addresses come from the configuration, then from a trusted proxy, then from the connection: never from what a client writes.
 func TestVideoAddresses(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

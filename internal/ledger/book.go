@@ -231,7 +231,7 @@ type Hold struct {
 
 // Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit does
 // not have it (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit binds), and with
-// fault.StorageUnavailable when it would take the store to know, and the store is away.
+// fault.StorageUnavailable when only the store could know, and it cannot be reached.
 func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
 		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))

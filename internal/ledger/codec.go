@@ -15,7 +15,7 @@ import (
 )
 
 // A record of the journal: one byte of version, then fields in a fixed order. Numbers are varints, zigzag where they may be negative,
-// text has its length before it, a time is Unix microseconds. New fields come at the end: a reader that does not know them
+// text has its length before it, a time is Unix microseconds. New fields come at the end: an older reader
 // ignores what follows, one that misses them sees zero. A change of what is there needs another version, and the store keeps records
 // of every version for good: what could be read once stays readable.
 const codecVersion = 1

@@ -105,7 +105,7 @@ func TestRecordsComeBackAsWritten(t *testing.T) {
 // The store keeps records for good: these are of former versions, and must read the same in every later one.
 func TestOldRecordsAreRead(t *testing.T) {
 	t.Parallel()
-	first := benchItem() // without what the first version did not know
+	first := benchItem() // without the fields that the first version lacked
 	first.Call.Catalog, first.Call.Candidates = "", []record.Candidate{{Endpoint: "provider/vendor/model", Order: 1, Score: 1, Reason: "weight"}}
 	offers := benchItem() // from before there were more than fifteen counts
 	offers.Call.Notice = "What was not sent."
@@ -128,7 +128,7 @@ func TestOldRecordsAreRead(t *testing.T) {
 	}
 }
 
-// distinct gives every field that can be reached from v a value of its own, that is not zero.
+// distinct gives every field that can be reached from v a different value that is not zero.
 func distinct(v reflect.Value, next *int64) {
 	*next++
 	switch v.Kind() {
@@ -275,7 +275,7 @@ func TestARecordAlwaysFits(t *testing.T) {
 	})
 }
 
-// What tells one thing from another still does when it is cut.
+// Names that differ still differ after they are cut.
 func TestLongNamesStayApart(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("w", 1<<20)

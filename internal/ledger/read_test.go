@@ -85,7 +85,7 @@ func TestReadsShowNoHoldOfWhatHasEnded(t *testing.T) {
 	}
 }
 
-// A loan of which nobody knows whether it was given is no hold of the call that was refused for it.
+// A loan whose outcome is unknown is no hold of the call that was refused for it.
 func TestReadsShowNoHoldOfALostLoan(t *testing.T) {
 	t.Parallel()
 	store := ledgertest.New()

@@ -57,11 +57,11 @@ type lease struct {
 	limit money.Nano // of the key, when it was borrowed
 
 	granted  money.Nano
-	spent    money.Nano // settled, be it applied or not
+	spent    money.Nano // settled, whether applied or not
 	held     money.Nano
 	holds    int
 	low      money.Nano // least that was free since share.lowSince
-	unsure   bool       // the store may have granted more than we know
+	unsure   bool       // the store may have granted more than this node knows
 	reported money.Nano // of held, at the last sign of life
 }
 

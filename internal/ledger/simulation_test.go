@@ -36,7 +36,7 @@ var foundBy = []uint64{
 
 // TestSimulation plays schedules of failures on three nodes in virtual time, against a model that is nothing but sums: money comes and goes,
 // calls hold, grow and settle, jobs hand their money over, the store stalls, refuses and loses answers, refuses some records for good, nodes crash
-// with torn writes, freeze and wake, bytes of their journals are damaged, and their folders are copied and started beside them.
+// with torn writes, freeze and wake, bytes of their journals are damaged, and their folders are copied and started while the originals run.
 // After each step the books balance and no wallet or key is further below zero than its calls cost beyond what was held for them. At the end
 // nothing is lost (but for one charge for each damaged byte), doubled or left held. A failure prints its seed; -sim.seed plays it again.
 func TestSimulation(t *testing.T) {
@@ -108,7 +108,7 @@ type simulation struct {
 	waiting bool // a step waits, and others live on
 }
 
-// simCharge is what a call cost, and whom.
+// simCharge is what a call cost, and its wallet.
 type simCharge struct {
 	wallet *simWallet
 	key    string

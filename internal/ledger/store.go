@@ -76,7 +76,7 @@ type Borrow struct {
 
 // Grant is the answer to Borrow.
 type Grant struct {
-	Granted    money.Nano // 0 when Need is not there, else Need to Want
+	Granted    money.Nano // 0 when Need is not available, else Need to Want
 	Available  money.Nano // in the fund, before the grant; below zero after an overrun
 	Elsewhere  money.Nano // left in other nodes' leases of this fund; reported only when nothing was granted
 	Unanswered bool       // some of them have not yet answered the last recall
@@ -100,7 +100,7 @@ type Held struct {
 
 // Leases keeps what nodes borrowed.
 type Leases interface {
-	// Tell notes what calls hold of node's leases, as long as its epoch is that one. Leases that are gone are skipped.
+	// Tell stores what calls hold of node's leases, if its epoch is still current. Leases that are gone are skipped.
 	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
 	// BalanceBeside is Reader.Balance, without what node itself reported in Held.
 	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)

@@ -62,7 +62,7 @@ func TestCutAnswersAreCharged(t *testing.T) {
 	}
 }
 
-// No report is believed beyond what the call can consume, and the operator hears of it.
+// No report is believed beyond what the call can consume, and the operator gets a log line.
 func TestImplausibleReports(t *testing.T) {
 	t.Parallel()
 	of := usage.Of
@@ -117,7 +117,7 @@ func TestSilentReasoningIsHeldFor(t *testing.T) {
 	}
 }
 
-// Sixty thousand tokens that nobody saw take a wallet at most one slice below nothing, whatever was known of the endpoint.
+// Sixty thousand unseen tokens take a wallet at most one slice below zero, whatever was known of the endpoint.
 func TestHiddenTokensDoNotRunUpDebts(t *testing.T) {
 	t.Parallel()
 	const streams, slice = 30, 100
@@ -149,7 +149,7 @@ func TestRunningReportsGrowTheHold(t *testing.T) {
 	}
 }
 
-// A prompt that is held for as what it can be at most is counted before anybody is told that the balance is too low.
+// A prompt that is held for by an upper bound is counted before a client is told that the balance is too low.
 func TestPromptIsCountedBeforeItIsRefused(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat("word ", 1000) // 1001 tokens as our count has it

@@ -178,7 +178,7 @@ func (x *run) health() func(endpoint string) routing.Health {
 func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	x.serving, x.head, x.signature = at, completion.Head{}, ""
 	x.meter.reset()
-	// until the attempt has ended its reason is the one that a panic would leave behind
+	// until the attempt has ended its reason is the one that a panic would leave
 	x.rec.Attempts = append(x.rec.Attempts, record.Attempt{
 		Endpoint: at.Endpoint.ID, Provider: at.Endpoint.Provider.ID, Reason: fault.Internal.String(), Started: x.since()})
 	rec := &x.rec.Attempts[len(x.rec.Attempts)-1]
@@ -218,7 +218,7 @@ func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
 }
 
 // budget bounds how many calls may be trying the same endpoint again at a time, as a part of all calls: retries must not become a
-// load of their own when everything fails.
+// load when everything fails.
 type budget struct {
 	active, retries atomic.Int64
 	percent         int64

@@ -458,7 +458,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	return nil
 }
 
-// gone is the error of a call whose client went away, or that the node ends for a reason of its own, kept as the context's cause.
+// gone is the error of a call whose client went away, or that the node ends for another reason, kept as the context's cause.
 func gone(ctx context.Context, err error) *fault.Error {
 	cause := context.Cause(ctx)
 	var reason *fault.Error

@@ -291,7 +291,7 @@ func TestHeadOfAnotherAttempt(t *testing.T) {
 	}
 }
 
-// One error speaks for all attempts.
+// One error covers all attempts.
 func TestErrorOfAllAttempts(t *testing.T) {
 	t.Parallel()
 	limited := func(after time.Duration) script {
@@ -383,7 +383,7 @@ func TestAttemptBudget(t *testing.T) {
 	})
 }
 
-// What routing refuses costs nothing and reaches nobody; that no endpoint is left is worth a record.
+// What routing refuses costs nothing and reaches no provider. A call without any endpoint left gets a record.
 func TestRoutingRefuses(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, nil, market()...)

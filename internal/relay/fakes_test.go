@@ -26,7 +26,7 @@ import (
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// step is one thing that an upstream does in the course of an attempt: something of its own, then an event or an error.
+// step is one thing that an upstream does in the course of an attempt: an action of the test, then an event or an error.
 type step struct {
 	do  func(ctx context.Context)
 	ev  *completion.Event
@@ -135,7 +135,7 @@ func (u *upstream) Complete(ctx context.Context, ep *catalog.Endpoint, req *comp
 	}
 }
 
-// scratch is a copy of an event whose bytes nobody may keep: what is read of them later is wrong.
+// scratch is a copy of an event whose bytes must not be kept: what is read of them later is wrong.
 func scratch(ev *completion.Event) *completion.Event {
 	c := *ev
 	c.Text = slices.Clone(ev.Text)
@@ -214,7 +214,7 @@ func (words) Count(text iter.Seq[[]byte]) (n int64) {
 	return n
 }
 
-// clock stands still unless it is moved.
+// clock moves only when the test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time

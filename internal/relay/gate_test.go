@@ -87,7 +87,7 @@ func TestTrafficMovesAndReturns(t *testing.T) {
 	t.Logf("served by: %s", strings.Join(served, " "))
 }
 
-// When everybody fails, the client is told so at once, and one call a second finds out whether that is still so.
+// When every endpoint fails, the client gets the error at once, and one call a second finds out whether that is still so.
 func TestEveryEndpointIsEjected(t *testing.T) {
 	t.Parallel()
 	w := newWorld(t, gated(), market()[:2]...)
@@ -422,7 +422,7 @@ func TestWhatIsMeasured(t *testing.T) {
 // cached makes an endpoint's cache cheaper than its prompt.
 func cached(o *catalog.Offer) { o.Pricing.Base.CacheRead = price("0.1") }
 
-// saying is a request whose messages are these, with the places that a decoder would tell.
+// saying is a request with these messages, and with the places that a decoder would report.
 func saying(system, first string) func(*relay.Call) {
 	return func(c *relay.Call) {
 		c.Request.Body = []byte(system + first)

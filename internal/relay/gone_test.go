@@ -28,7 +28,7 @@ func TestClientGone(t *testing.T) {
 		script  func(gone step) script
 		failAt  int // entry of the sink's log that cannot be written
 		charged string
-		stopped bool // the relay stopped reading; else the context told the upstream
+		stopped bool // the relay stopped reading; else the context ended
 	}{
 		{name: "before content, whole", script: func(gone step) script { return script{gone, text("a"), done()} }, charged: "0"},
 		{name: "before content, streamed", stream: true, script: func(gone step) script { return script{{ev: &completion.Event{}}, gone, text("a"), done()} }, charged: "0"},
@@ -120,7 +120,7 @@ type onAttempt func()
 
 func (f onAttempt) Attempted(string, time.Duration, *fault.Error) { f() }
 
-// When the node ends a call, the client is told why.
+// When the node ends a call, the client gets the reason.
 func TestNodeEndsCall(t *testing.T) {
 	t.Parallel()
 	draining := fault.New(fault.Draining, "app.Stop", "The server is shutting down.")

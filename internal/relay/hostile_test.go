@@ -19,7 +19,7 @@ import (
 	"weir/internal/usage"
 )
 
-// hostileOffers are dear and cheap, bounded and not, with thresholds, tiers, parts and pieces of their own price, seen and unseen reasoning.
+// hostileOffers are dear and cheap, bounded and not, with thresholds, tiers, priced parts and pieces, seen and unseen reasoning.
 func hostileOffers() (list []catalog.Offer) {
 	all := prices(func(p *catalog.Prices) {
 		p.CacheRead, p.CacheWrite, p.CacheWrite1h, p.Reasoning = price("0.1"), price("3"), price("5"), price("9")
@@ -181,7 +181,7 @@ func oneSlice(t *rapid.T, ep *catalog.Endpoint, tokens int64) money.Nano {
 	return cost
 }
 
-// checkPaid checks that a call of a wallet that has money pays for what it was told to have consumed, as far as that can be, and, without a last
+// checkPaid checks that a call of a wallet with money pays for its reported consumption, within the bounds, and, without a last
 // report, for what it got.
 func checkPaid(t *rapid.T, c *relay.Call, rec *record.Call) {
 	u := &rec.Usage

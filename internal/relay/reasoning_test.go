@@ -14,7 +14,7 @@ func signed(signature string) script {
 	return script{{ev: &completion.Event{Signature: signature, ReasoningDetails: []byte(`[]`)}}, text("b"), finish(completion.Stop), used(10, 5), done()}
 }
 
-// A conversation with signed reasoning goes back to who signed it, whatever else it could be told by.
+// A conversation with signed reasoning goes back to the vendor that signed it, whatever else it could be matched by.
 func TestSignaturesPull(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -13,7 +13,7 @@ import (
 const (
 	longerThanHeard = 1000 // milliseconds
 	dearerThanUsual = 2    // times the tokens
-	instructed      = 1024 // tokens of its own
+	instructed      = 1024 // tokens of the task's own
 )
 
 // taskNeed is the most that the task can cost on ep. All of it is held: its result does not grow with time.
@@ -104,7 +104,7 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 		if x.held.Prompt.N > 0 && u.Prompt.N == 0 {
 			u.Prompt.Reported = false // there is none without a token
 		}
-	} else { // nobody needs to count them
+	} else { // no count is needed
 		u.Prompt, u.Completion = usage.Of(max(u.Prompt.N, 0)), usage.Of(max(u.Completion.N, 0))
 		usual.Completion = usage.Count{}
 	}

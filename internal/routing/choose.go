@@ -11,7 +11,7 @@ import (
 	"weir/internal/money"
 )
 
-// Reasons why an attempt stands where it stands, and what its Score is then.
+// Reasons for an attempt's place, and what its Score is then.
 const (
 	ReasonOnly       = "single"          // nothing to choose; score 0
 	ReasonOrder      = "order"           // named by provider.order; score: place of the entry, from 1
@@ -51,7 +51,7 @@ type planner struct {
 	order    []*candidate // what is left, in the order of attempts
 }
 
-// Choose plans a call. Every model of the list must exist: an unknown one fails with fault.ModelNotFound, wherever it stands,
+// Choose plans a call. Every model of the list must exist: an unknown one fails with fault.ModelNotFound, wherever it is,
 // so that a typing error in a fallback shows before the day it is needed; one of another type fails with fault.WrongEndpoint.
 // When no endpoint is left it fails with fault.NoEndpoints, or with fault.ContextLength when every endpoint was merely too short;
 // Details["excluded_by"] then lists the filters, and the plan still holds the candidates.

@@ -143,7 +143,7 @@ func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalo
 		return 0
 	}
 	if !needs.Search && variant != catalog.Online && !searches(ep, needs.Passed) {
-		paid &^= catalog.PaidWebSearch // it is not even told that it might search
+		paid &^= catalog.PaidWebSearch // it does not even learn that it might search
 	}
 	paid &^= ep.Pricing.Base.Paid()
 	if ep.Tier == "priority" {
@@ -158,7 +158,7 @@ func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalo
 	return paid
 }
 
-// searches reports whether an endpoint is told of a search that it has no price for. On the client's own wire it always is; where a request is
+// searches reports whether an endpoint would see a search that it has no price for. On the client's own wire it always does; where a request is
 // translated, a search that is merely offered to the model is left out.
 func searches(ep *catalog.Endpoint, passed string) bool {
 	dialect := ep.Provider.Dialect
@@ -214,7 +214,7 @@ func (p *planner) prices(ep *catalog.Endpoint) *catalog.Prices {
 
 func tiered(ep *catalog.Endpoint) bool { return ep.Tier != "" && ep.Tier != "default" }
 
-// asksForTier reports whether the request as a whole wants an endpoint's service tier: by its tier field or by its suffix.
+// asksForTier reports whether the request as a whole asks for an endpoint's service tier: by its tier field or by its suffix.
 func (p *planner) asksForTier(ep *catalog.Endpoint, v catalog.Variant) bool {
 	switch ep.Tier {
 	case "flex":

@@ -156,7 +156,7 @@ func (w *world) choose() (routing.Plan, error) {
 	return routing.Choose(q, w.snap)
 }
 
-// violations says by which hard filters an endpoint must not serve a query: each rule stated anew, apart from the code under test.
+// violations returns the hard filters by which an endpoint must not serve a query: each rule written again, apart from the code under test.
 func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 	var out []string
 	bad := func(filter string, is bool) {
@@ -210,14 +210,14 @@ func violations(q *routing.Query, slug string, ep *catalog.Endpoint) []string {
 	bad("tier", special && !asked && !tag(pref.Order) && !tag(pref.Only))
 	bad("web", (needs.Search || variant == "online") && ep.Params&catalog.ParamWebSearchOptions == 0)
 	wants, base0 := func(p catalog.Paid) bool { return needs.Paid&p != 0 }, &ep.Pricing.Base
-	reported := ep.Params&catalog.ParamWebSearchOptions != 0 // in these worlds all speak the chat wire
+	reported := ep.Params&catalog.ParamWebSearchOptions != 0 // in these worlds all endpoints use the chat wire
 	bad("unpriced", (needs.Search || variant == "online" || wants(catalog.PaidWebSearch) && reported) && !base0.WebSearch.Set || wants(catalog.PaidMCP) && !base0.MCP.Set || wants(catalog.PaidCodeExecution) ||
 		wants(catalog.PaidFast) && ep.Tier != "priority" || wants(catalog.PaidTier) && (needs.Tier == "" || needs.Tier == "auto" || ep.Tier != map[string]string{"fast": "priority"}[needs.Tier] && ep.Tier != needs.Tier) ||
 		wants(catalog.PaidRegion) && (needs.Region == "" || !strings.EqualFold(ep.Tag, ep.Provider.ID+"/"+needs.Region) && !strings.HasPrefix(strings.ToLower(ep.Tag), strings.ToLower(ep.Provider.ID+"/"+needs.Region+"/"))))
 	return out
 }
 
-// softly are the reasons that need more than the endpoint itself to be told.
+// softly are the reasons that need more than the endpoint itself.
 var softly = []string{"tools", "response_format", "structured_outputs", "verbosity", "allow_fallbacks", "duplicate"}
 
 // atLeast10000 checks a law on a hundred times as many worlds as rapid does by itself.
@@ -267,8 +267,8 @@ func TestPlansKeepTheRules(t *testing.T) {
 	})
 }
 
-// checkOrder demands that endpoints to be left alone stand after all others, ejected ones at the very end; among the rest of a model,
-// that those stand last that miss what the request prefers, and that who is preferred for its cache stands first.
+// checkOrder demands that endpoints to be avoided come after all others, ejected ones at the very end; among the rest of a model,
+// that those come last that miss what the request prefers, and that the one preferred for its cache comes first.
 func checkOrder(t *rapid.T, w *world, plan *routing.Plan) {
 	rank := func(a routing.Attempt) int {
 		switch h := w.health[a.Endpoint.ID]; {
@@ -294,7 +294,7 @@ func checkOrder(t *rapid.T, w *world, plan *routing.Plan) {
 		return false
 	}
 	if len(plan.Candidates) == 1 {
-		return // there is nothing to put in order, so nobody asks how it is doing
+		return // there is nothing to put in order, so no health is asked for
 	}
 	reasons := map[int]routing.Candidate{}
 	for _, c := range plan.Candidates {
@@ -327,7 +327,7 @@ func checkOrder(t *rapid.T, w *world, plan *routing.Plan) {
 	}
 }
 
-// checkCandidates demands that every endpoint of every model asked for is told of, with the right reason.
+// checkCandidates demands that every endpoint of every requested model is listed, with the right reason.
 func checkCandidates(t *rapid.T, w *world, plan *routing.Plan, most int) {
 	want := 0
 	for _, name := range w.query.Models {

@@ -9,7 +9,7 @@ import (
 	"weir/internal/catalog"
 )
 
-// Preferences is the request field provider: what the caller wants of the providers.
+// Preferences is the request field provider: what the caller requires of the providers.
 type Preferences struct {
 	Order             []string
 	Only              []string
@@ -47,7 +47,7 @@ type Needs struct {
 	Dense        int64  // times as many tokens as estimated that text can have; 0: the estimate is the most
 	MediaTokens  int64  // of PromptTokens, those of images, audio and files
 	MediaMost    int64  // that these can have, by their size
-	Open         bool   // some media come by address: nobody knows how long they are
+	Open         bool   // some media come by address: their length is unknown
 	Tokenized    bool   // the prompt came as tokens: only who has their tokenizer understands it
 	Longest      int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
 	FileTokens   int64  // of them, those of files
@@ -55,11 +55,11 @@ type Needs struct {
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web          bool
 	Search       bool                       // only who can search the web will do
-	Paid         catalog.Paid               // what of the request has a price of its own: only who has that price will do
+	Paid         catalog.Paid               // what of the request has a separate price: only endpoints with that price qualify
 	Uses         [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not
-	Region       string                     // where the client wants its answer computed, "" anywhere
-	Passed       string                     // wire on which providers get the client's tools as they are, "" none: others are told only what they can do
-	Shrink       Shrink                     // whether the prompt may be shortened for whom it is too long
+	Region       string                     // where the client requires its answer to be computed, "" anywhere
+	Passed       string                     // wire on which providers get the client's tools unchanged, "" none: others get only the tools that they can run
+	Shrink       Shrink                     // whether the prompt may be shortened for endpoints that it is too long for
 	Readable     bool                       // files of the prompt can be turned into text for who takes none
 	Wire         string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
@@ -90,7 +90,7 @@ const (
 // SmallContext is up to how many tokens a context is small.
 const SmallContext = 8192
 
-// Room is how many tokens of a shortened prompt an endpoint has room for, beside the answer asked for or, when no length is, a quarter of
+// Room is how many tokens of a shortened prompt an endpoint has room for, in addition to the answer asked for or, when no length is, a quarter of
 // its context; 0 when the prompt may not be shortened for it.
 func (n *Needs) Room(ep *catalog.Endpoint) int64 {
 	if n.Shrink == ShrinkNone || n.Shrink == ShrinkSmall && ep.ContextLength > SmallContext {
@@ -146,7 +146,7 @@ const DefaultMaxAttempts = 6
 // Attempt is one upstream try of a plan.
 type Attempt struct {
 	Endpoint *catalog.Endpoint
-	Slug     string          // requested model that it serves, variant suffix kept: what the client is told
+	Slug     string          // requested model that it serves, variant suffix kept: the name that the client sees
 	Variant  catalog.Variant // the suffix, for what it changes in the request itself (":thinking")
 }
 

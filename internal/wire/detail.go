@@ -39,7 +39,7 @@ func Signature(list []byte) (last string) {
 	return last
 }
 
-// Known is what a provider knows its reasoning by in a signature or an encrypted text that a client sends back: what was packed, or else
+// Known is the form in which a provider recognizes its reasoning in a signature or an encrypted text that a client sends back: what was packed, or else
 // the text itself.
 func Known(s string) string {
 	if t, ok := pack.Unpack(s); ok {

@@ -196,7 +196,7 @@ func DefaultPlugins(list []byte) error {
 	return nil
 }
 
-// UsePlugins has req use those plugins of a checked list that it does not speak of itself.
+// UsePlugins has req use those plugins of a checked list that it does not set itself.
 func UsePlugins(req *completion.Request, list []byte) {
 	r := NewReader(list, "wire.UsePlugins")
 	for r.Array(); r.Element(); {

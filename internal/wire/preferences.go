@@ -21,8 +21,8 @@ var (
 	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
 )
 
-// Preferences reads the object provider (completions of the specification, section 3.1). Members that it does not know are passed
-// over; a null member is an absent one.
+// Preferences reads the object provider (completions of the specification, section 3.1). Unknown members are
+// skipped; a null member is an absent one.
 func (r *Reader) Preferences() (p routing.Preferences) {
 	if !r.Object() {
 		return p
@@ -215,7 +215,7 @@ var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_p
 	"preferred_min_throughput", "preferred_max_latency"}
 
 // DefaultPreferences reads an object provider that is to hold for the requests to come. It is stricter than a request is read: a member
-// that it does not know may be a typing error that would go unnoticed. It fails with a *fault.Error.
+// that is unknown may be a typing error that would go unnoticed. It fails with a *fault.Error.
 func DefaultPreferences(text []byte) (routing.Preferences, error) { return defaults(text, false) }
 
 // Defaults reads what is kept for an account: such an object, with a member plugins where plugins are to hold as well.

@@ -1,5 +1,5 @@
 // Package wire holds what the text styles have in common: reading typed fields out of a checked body, provider preferences,
-// reasoning settings, and usage figures. It must not know which fields a style has, nor in what shape it answers.
+// reasoning settings, and usage figures. It must not know a style's fields or the form of its answers.
 package wire
 
 import (
@@ -221,7 +221,7 @@ func (r *Reader) admit(name []byte) bool {
 		return false
 	}
 	if mayHold(string(name)) {
-		value := r.cur // a copy: the member is read once more by who knows it
+		value := r.cur // a copy: the member is read a second time by its own reader
 		value.Kind()
 		if path := DivertsIn(string(name), value.Skip()); path != "" {
 			r.fault = Diverted(r.op, path)

@@ -76,5 +76,5 @@ func (s *Stream) Fail(failure []byte) error {
 	})
 }
 
-// Close ends the stream for whatever still wants to write.
+// Close ends the stream: later writes fail.
 func (s *Stream) Close() { _ = s.Do(func() { s.closed = true }) }

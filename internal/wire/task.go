@@ -11,7 +11,7 @@ import (
 // How many tokens an input has: at most, for holds, and at least, for what is certainly too long for a model.
 const (
 	BytesPerToken     = 3    // prose has 3.5 to 5 bytes to a token, code a little less
-	mostBytesPerToken = 12   // of words that a tokenizer knows well, in letters of two bytes
+	mostBytesPerToken = 12   // of words that a tokenizer has as one token, in letters of two bytes
 	ImageTokens       = 2000 // of an image, at most
 )
 

@@ -7,7 +7,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Tier is the service tier to name in a reply, "" when the upstream's word is none that clients know.
+// Tier is the service tier to name in a reply, "" when the upstream's word is unknown to clients.
 func Tier(upstream string) string {
 	switch upstream {
 	case "default", "standard":

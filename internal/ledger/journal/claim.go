@@ -20,7 +20,7 @@ type Claim struct {
 }
 
 // Take makes the folder when it is missing, and takes it for this process alone. It fails with fault.Conflict when another
-// process has it. The identity is made once and kept in the folder: a copy of the folder must not run beside the original.
+// process has it. The identity is made once and kept in the folder: a copy of the folder must not run at the same time as the original.
 func Take(dir string) (*Claim, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Wrap("journal.Take", err)
@@ -65,7 +65,7 @@ func (c *Claim) Rename() error {
 	return nil
 }
 
-// Keep writes a record that could not be used into a file of its own in the folder aside of dir.
+// Keep writes a record that could not be used into a file in the folder aside of dir.
 func Keep(dir, name string, rec []byte) (path string, err error) {
 	dir = filepath.Join(dir, "aside")
 	if err := os.MkdirAll(dir, 0o700); err != nil {

@@ -114,7 +114,7 @@ func TestNoDamageGoesUnnoticed(t *testing.T) {
 // frame is about the least that a record of these tests takes.
 const frame = 16
 
-// Behind one flipped byte in the newest file stand whole records: they are found, and one alone is given up.
+// After one flipped byte in the newest file there are whole records: they are found, and only one is given up.
 func TestRepairGivesUpOnlyWhatIsDamaged(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

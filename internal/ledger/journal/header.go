@@ -9,7 +9,7 @@ import (
 )
 
 // header is the head of a file: magic, first position, the books that its records are for, checksum of all that; and after it the mark, with
-// a checksum of its own, which each sync moves on. Files of before there were books have magic, position and checksum alone.
+// a checksum of the header, which each sync moves on. Files from before there were books have magic, position and checksum only.
 type header struct {
 	base  int64
 	books string

@@ -1,5 +1,5 @@
 // Package journal is a local append-only log of settlements: what it has taken survives a killed process, in order.
-// It knows nothing of money: records are bytes, and who reads them decides what they mean.
+// It knows nothing about money: records are bytes, and the reader decides what they mean.
 package journal
 
 import (
@@ -52,7 +52,7 @@ type Options struct {
 	Now func() time.Time
 	// DataSync forces what was written to a file to the disk. nil: the operating system's way. Tests stall it.
 	DataSync func(f *File) error
-	// OnSyncError hears of a disk that refuses to keep what was written. May be nil.
+	// OnSyncError is called when the disk refuses to keep what was written. May be nil.
 	OnSyncError func(error)
 }
 
@@ -167,7 +167,7 @@ func (o Options) withDefaults() Options {
 }
 
 // Append writes rec, which must not be empty, and returns when it is with the kernel, or on the disk under Always.
-// An error means that the record is not in the journal. When nobody else appends, the caller's goroutine does the write itself.
+// An error means that the record is not in the journal. When no other goroutine appends, the caller's goroutine does the write itself.
 func (j *Journal) Append(rec []byte) error {
 	if len(rec) == 0 || len(rec) > j.maxRecord() {
 		return fault.Wrap("journal.Append", fmt.Errorf("a record of %d bytes", len(rec)))

@@ -16,7 +16,7 @@ type lag struct {
 	mu    sync.Mutex
 	later int64         // the same of what was written while a sync ran
 	busy  bool          // a sync runs
-	done  chan struct{} // closed at its end; nil when nobody waits
+	done  chan struct{} // closed at its end; nil without a waiter
 }
 
 // wrote notes that something was written after a sync began, or when none runs.

@@ -34,7 +34,7 @@ type Segment struct {
 // Damaged reports whether something is missing from the file, or may be.
 func (s *Segment) Damaged() bool { return len(s.Holes) > 0 || !s.Head }
 
-// gap is how many bytes to pass over at the start of b, which stands at pos: what a repair has given up. 0 when there is no such mark.
+// gap is how many bytes to skip at the start of b, which is at pos: what a repair has given up. 0 when there is no such mark.
 func gap(b []byte, pos int64) int64 {
 	if len(b) < frameBytes {
 		return 0
@@ -46,7 +46,7 @@ func gap(b []byte, pos int64) int64 {
 	return frameBytes + int64(n&^gapBit)
 }
 
-// examine reads a file from its beginning to its end, behind damage, too. next is where the file after it begins, 0 for the newest.
+// examine reads a file from its beginning to its end, also after damage. next is where the file after it begins, 0 for the newest.
 func examine(path string, base, next int64) (s Segment, err error) {
 	s = Segment{Path: path, Base: base, End: base, Head: true}
 	f, err := os.Open(path)
@@ -147,7 +147,7 @@ func (s *Segment) scan(b []byte, pos, limit, must int64) {
 	}
 }
 
-// search finds the next whole record after the start of b, which stands at pos, and returns its position; 0 when there is none.
+// search finds the next whole record after the start of b, which is at pos, and returns its position; 0 when there is none.
 func search(b []byte, pos int64) int64 {
 	for i := 1; i+frameBytes < len(b); {
 		if i+8 <= len(b) && binary.LittleEndian.Uint64(b[i:]) == 0 {
@@ -271,7 +271,7 @@ func (s *Segment) repair(dir, books string, now time.Time) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// behind is the holes of a file whose head is lost: records begin at start, and the first that is whole stands at first, 0 when there is none.
+// behind returns the holes of a file whose head is lost: records begin at start, and the first that is whole is at first, 0 when there is none.
 func behind(holes []Hole, start, first int64) []Hole {
 	var out []Hole
 	if first > start {

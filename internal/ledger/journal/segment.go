@@ -39,7 +39,7 @@ func appendFrame(to, payload []byte) []byte {
 
 func payloadLen(frame []byte) int { return int(binary.LittleEndian.Uint32(frame)) }
 
-// seal fills in the checksums of whole frames, the first of which stands at pos.
+// seal fills in the checksums of whole frames, the first of which is at pos.
 func seal(frames []byte, pos int64) {
 	for len(frames) > 0 {
 		size := frameBytes + payloadLen(frames)
@@ -60,8 +60,8 @@ func checksum(frame []byte, pos int64) uint32 {
 	return crc32.Update(^crc, castagnoli, frame[frameBytes:])
 }
 
-// frame finds the record at the start of b, which stands at pos. need is how many bytes of b it takes, more than there are
-// when b must be longer to tell; ok is false when there is no record.
+// frame finds the record at the start of b, which is at pos. need is how many bytes of b it takes, more than there are
+// when b is too short to decide; ok is false when there is no record.
 func frame(b []byte, pos int64) (payload []byte, need int, ok bool) {
 	if len(b) < frameBytes {
 		return nil, frameBytes, false

@@ -23,9 +23,9 @@ type Outcome uint8
 
 // The outcomes.
 const (
-	Answered Outcome = iota // done, and the asker hears of it
-	Refused                 // not done, and the asker hears that the store is away
-	Lost                    // done, but the asker hears that the store is away
+	Answered Outcome = iota // done, and the caller gets the answer
+	Refused                 // not done, and the caller gets an error
+	Lost                    // done, but the caller gets an error
 )
 
 // Store keeps a ledger in memory. It is safe for concurrent use.
@@ -33,7 +33,7 @@ type Store struct {
 	// Fate decides what becomes of the next question, named after the method. nil: all are answered. It is called without the lock, so it may
 	// move the clock and other nodes.
 	Fate func(method, node string) Outcome
-	// Refuse tells of calls that the store can never take until an operator posts them. nil: there are none.
+	// Refuse reports calls that the store can never take until an operator posts them. nil: there are none.
 	Refuse func(generation string) bool
 
 	mu          sync.Mutex
@@ -67,7 +67,7 @@ type leaseID struct {
 type lease struct {
 	fund              ledger.Fund
 	granted, consumed money.Nano
-	held              money.Nano // as the node told
+	held              money.Nano // as the node reported
 	epoch             int64
 	recall            int64
 	escrow            bool
@@ -533,7 +533,7 @@ func (s *Store) refunded(generation string) (sum money.Nano) {
 	return sum
 }
 
-// Statement is ledger.Reader.Statement. Nobody reads one here.
+// Statement is ledger.Reader.Statement. No simulation reads one.
 func (s *Store) Statement(context.Context, string, int64, int) ([]ledger.Movement, error) {
 	return nil, nil
 }

@@ -11,7 +11,7 @@ import (
 type answer struct {
 	text, reasoning, refusal []byte
 	details                  details
-	calls                    []completion.ToolCall // with arguments of their own
+	calls                    []completion.ToolCall // with other arguments
 	images                   []byte                // entries as they will be written, after an opening bracket
 	imageCount               int
 	audio                    audio

@@ -7,7 +7,7 @@ import (
 	"weir/internal/wire/chat"
 )
 
-// What comes by address is held for up to the context, for nobody knows how long it is; what is in the request by its bytes.
+// Media that come by address are held for up to the context, because their length is unknown; media in the request are held for by their bytes.
 func TestPromptMost(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -1,5 +1,5 @@
 // Package chat is the chat completions style: it decodes POST /v1/chat/completions and encodes answers, whole and streamed.
-// It must not know who serves a request or what it costs beyond printing it, and it never changes the client's bytes.
+// It must not know the endpoint of a request, or its cost beyond printing it, and it never changes the client's bytes.
 package chat
 
 import (
@@ -41,7 +41,7 @@ var (
 
 // Decode reads the body of a chat completions request. body holds the client's bytes as they came; the request keeps views into
 // it, so it must not change afterwards. It fails with fault.Invalid, InvalidPrompt, StringTooLong, DuplicateKey or TooDeep;
-// the error's Param is the path of the offending field. Fields that it does not know are left alone.
+// the error's Param is the path of the offending field. Unknown fields are left alone.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -160,7 +160,7 @@ func (d *decoder) present() bool {
 	return k != rawjson.Null && k != rawjson.Invalid
 }
 
-// field reads one top-level field and returns its name. Names it knows cost no memory.
+// field reads one top-level field and returns its name. Known names cost no memory.
 func (d *decoder) field(name []byte) string {
 	if known := d.sampling(name); known != "" {
 		return known

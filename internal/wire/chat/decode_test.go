@@ -271,7 +271,7 @@ func TestDecodeFields(t *testing.T) {
 // TestFieldListIsComplete compares the table with the field list of the request, so that a field added there is tested here.
 func TestFieldListIsComplete(t *testing.T) {
 	t.Parallel()
-	tested := map[string]bool{"model": true, "models": true, "messages": true, "top_logprobs": true} // in tests of their own
+	tested := map[string]bool{"model": true, "models": true, "messages": true, "top_logprobs": true} // in separate tests
 	for _, tc := range fieldCases {
 		tested[tc.field] = true
 	}
@@ -460,7 +460,7 @@ func TestDecodeMessages(t *testing.T) {
 }
 
 // TestDecodeManyToolCalls passes the size from which calls are looked up in another way.
-// What occurs in a request is told to dialects, so that they rewrite only what needs it.
+// Dialects learn what occurs in a request, so that they rewrite only what needs it.
 func TestDecodeWhatOccurs(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -12,7 +12,7 @@ import (
 	"weir/internal/wire"
 )
 
-// Options are what a reply needs to know of its request.
+// Options are what a reply needs from its request.
 type Options struct {
 	Generation       string // id of the reply
 	Created          int64  // Unix seconds

@@ -133,7 +133,7 @@ func runWhole(t *testing.T, ar *txtar.Archive, strict bool) []byte {
 	return append(out.Bytes(), '\n')
 }
 
-// calls makes the calls of a golden file. The bytes of an event are spoiled after each one: nobody may keep them.
+// calls makes the calls of a golden file. The bytes of an event are overwritten after each one: they must not be kept.
 func calls(t *testing.T, ar *txtar.Archive, sink relay.Sink, s *chat.Stream) {
 	t.Helper()
 	for line := range bytes.Lines(section(ar, "calls")) {

@@ -90,7 +90,7 @@ func TestPromptTurns(t *testing.T) {
 	}
 }
 
-// A turn knows which message it is, so that it can travel as the client wrote it; and files that an answer has told are known again.
+// A turn knows its message, so that it can travel as the client wrote it; and files from earlier answers are recognized.
 func TestPromptTurnsKnowTheirMessages(t *testing.T) {
 	t.Parallel()
 	messages := []string{
@@ -118,7 +118,7 @@ func TestPromptTurnsKnowTheirMessages(t *testing.T) {
 	}
 }
 
-// What the fields beside the conversation say in the canonical form.
+// The canonical form of the fields outside the conversation.
 func TestPromptFields(t *testing.T) {
 	t.Parallel()
 	yes, no := true, false

@@ -263,7 +263,7 @@ func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	s.write(b, ev.Logprobs, choiceExtra)
 }
 
-// toolCalls writes each fragment as a chunk of its own, so that a call's id and name are in one frame only.
+// toolCalls writes each fragment as one chunk, so that a call's id and name are in one frame only.
 func (s *Stream) toolCalls(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	for i := range ev.ToolCalls {
 		call := &ev.ToolCalls[i]
@@ -338,7 +338,7 @@ func (s *Stream) media(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	}
 }
 
-// finish ends a choice. Unless the usage has a chunk of its own, it belongs into the last finish chunk, which is not known
+// finish ends a choice. Unless the usage has a separate chunk, it belongs into the last finish chunk, which is not known
 // to be the last before End: each one waits for the next.
 func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	s.fillArguments(ev.Choice, c)

@@ -66,7 +66,7 @@ func (d *decoder) readTools() {
 	d.needs(catalog.ParamTools, n > 0)
 }
 
-// tool reads one tool. Types other than function are left to endpoints that know them.
+// tool reads one tool. Types other than function are left to endpoints that support them.
 func (d *decoder) tool() {
 	kind, defined := "", false
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
@@ -310,7 +310,7 @@ func (d *decoder) toolCall() {
 		case "custom":
 			called = d.present()
 			d.text(len(d.Free(rawjson.Object)))
-		case "index": // of our own replies, which clients send back; no upstream wants it
+		case "index": // of our own replies, which clients send back; no upstream accepts it
 			d.req.HasRoles |= completion.HasGatewayFields
 			d.Skip()
 		case "extra_content":

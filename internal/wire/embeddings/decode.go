@@ -1,5 +1,5 @@
 // Package embeddings is the embeddings style: it decodes POST /v1/embeddings and encodes the answer, with vectors as numbers or as base64
-// whatever the upstream wrote them as. It must not know who serves a request or what it costs beyond printing it.
+// in whatever form the upstream wrote them. It must not know the endpoint of a request, or its cost beyond printing it.
 package embeddings
 
 import (
@@ -27,7 +27,7 @@ const (
 var encodings = []string{"float", "base64"}
 
 // Decode reads the body of an embeddings request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
-// TooDeep; the error's Param is the path of the offending field. Fields that it does not know are passed over.
+// TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err

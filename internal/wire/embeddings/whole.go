@@ -98,7 +98,7 @@ func appendPacked(b []byte, v []float32) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
 }
 
-// appendNumbers writes each number in as few digits as tell it from all others of its size.
+// appendNumbers writes each number in the fewest digits that identify it among numbers of its size.
 func appendNumbers(b []byte, v []float32) []byte {
 	b = append(b, '[')
 	for i, x := range v {

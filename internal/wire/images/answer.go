@@ -67,7 +67,7 @@ func outputOf(p *task.MadeImage) string {
 }
 
 // appendUsage appends the usage object. Tokens that the provider did not count are 0, also where the charge went by an estimate of them: they
-// are told as what they are in the record of the call.
+// keep their kinds in the record of the call.
 func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	var u usage.Usage
 	if receipt.Usage.Source&usage.Estimated == 0 {

@@ -1,5 +1,5 @@
 // Package images is the style of POST /v1/images and of OpenAI's names for it: it decodes requests for images, as JSON and as forms, and encodes
-// the answers, whole and streamed. It must not know who paints or what an image costs beyond printing it.
+// the answers, whole and streamed. It must not know the endpoint of a request, or its cost beyond printing it.
 package images
 
 import (
@@ -30,7 +30,7 @@ const (
 	maxStyle      = 256  // characters
 	maxAddress    = 8192 // bytes, unless it is the data itself
 	maxSide       = 8192 // pixels
-	promptRoom    = 16   // tokens beside the prompt's
+	promptRoom    = 16   // tokens in addition to the prompt's
 )
 
 var (
@@ -47,7 +47,7 @@ var (
 
 // Decode reads the body of a request for images; edit reports that it asks for an edit, where there must be some to work from. The result keeps
 // views into body, which must not change afterwards. It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the
-// path of the offending field. Fields that it does not know go on to the provider.
+// path of the offending field. Unknown fields go on to the provider.
 func Decode(body []byte, edit bool) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -343,7 +343,7 @@ func isBase64(text []byte) bool {
 	return len(text) > 1 && len(text)%4 != 1
 }
 
-// finish checks what only the whole request tells, and fills in what follows from it.
+// finish checks what only the whole request shows, and fills in what follows from it.
 func (d *decoder) finish() (*completion.Request, error) {
 	req, t := d.req, d.task
 	if d.model != "" {

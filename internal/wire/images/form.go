@@ -40,7 +40,7 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 	return f.decode()
 }
 
-// form turns the fields of a form into the JSON object that says the same; images are kept beside it.
+// form turns the fields of a form into the equivalent JSON object; images are kept apart from it.
 type form struct {
 	seen   map[string]bool
 	fields []byte
@@ -135,7 +135,7 @@ func isFlag(text []byte) bool {
 	return false
 }
 
-// decode reads the object as any other request, with the images that came beside it.
+// decode reads the object as any other request, with the images of the form.
 func (f *form) decode() (*completion.Request, error) {
 	body := append(f.fields, '}')
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {

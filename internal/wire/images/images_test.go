@@ -237,7 +237,7 @@ func TestWhole(t *testing.T) {
 	}
 }
 
-// What nobody counted is not told as a count, though the charge may go by an estimate of it.
+// An estimate is not reported as a count, though the charge may depend on it.
 func TestWholeWithoutCounts(t *testing.T) {
 	t.Parallel()
 	var out frames
@@ -283,7 +283,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A stream that fails ends with the error, and gives no image that nobody pays for.
+// A stream that fails ends with the error, and gives no image without a charge.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	var out frames

@@ -11,7 +11,7 @@ import (
 	"weir/internal/wire"
 )
 
-// Stream writes images as server-sent events. A finished image waits until the next one comes or until the end, because the last one tells
+// Stream writes images as server-sent events. A finished image waits until the next one comes or until the end, because the last one has
 // the usage, and what it costs must be kept before the client has it. It is a relay.Sink.
 type Stream struct {
 	wire.Stream
@@ -31,7 +31,7 @@ func NewStream(w io.Writer, o Options) *Stream {
 	return s
 }
 
-// Event writes what an event tells.
+// Event writes an event.
 func (s *Stream) Event(ev *completion.Event) error {
 	return s.Do(func() {
 		if len(ev.Reasoning) > 0 {
@@ -66,7 +66,7 @@ func (s *Stream) preview(p *task.MadeImage) {
 	s.Send(append(appendSettings(b, p), "}\n\n"...))
 }
 
-// text writes what a model says beside its images, or draws in words.
+// text writes a model's text next to its images, or the prompt as it revised it.
 func (s *Stream) text(phase string, text []byte) {
 	b := append(s.begin("text_chunk", len(text)), `"phase":"`...)
 	b = rawjson.AppendString(append(append(b, phase...), `","text":`...), text)

@@ -8,7 +8,7 @@ import (
 	"weir/internal/wire/messages"
 )
 
-// What coding agents send goes on as they wrote it; what nobody knows the price of stays here.
+// What coding agents send goes on as they wrote it; features without a price stay here.
 func TestBetas(t *testing.T) {
 	t.Parallel()
 	const agent = "claude-code-20250219,oauth-2025-04-20,interleaved-thinking-2025-05-14,thinking-token-count-2026-05-13,context-management-2025-06-27,prompt-caching-scope-2026-01-05," +

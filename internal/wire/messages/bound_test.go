@@ -8,7 +8,7 @@ import (
 )
 
 // What a prompt is held for: a token for each byte of text, a document for the pages that a few bytes can have, and what comes by address as
-// something of which nobody knows the length.
+// something of unknown length.
 func TestPromptMost(t *testing.T) {
 	t.Parallel()
 	ask := func(content string) string {

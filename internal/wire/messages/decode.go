@@ -1,5 +1,5 @@
 // Package messages is the messages style: it decodes POST /v1/messages and encodes answers, whole and streamed. Answers of upstreams that
-// speak this wire pass through it byte for byte but for the model's name; it must not judge what such an upstream judges itself.
+// use this wire get it unchanged except the model's name; it must not judge what such an upstream judges itself.
 package messages
 
 import (
@@ -33,7 +33,7 @@ const (
 	mostDocument     = 300_000 // of the most pages that providers read: they take hardly any bytes
 	mostImage        = 6500
 
-	ownWire = "anthropic" // dialect of the endpoints that speak this style
+	ownWire = "anthropic" // dialect of the endpoints that use this wire
 )
 
 // Decode reads the body of a messages request: what the gateway itself needs of it, and nothing else. body holds the client's bytes as
@@ -125,8 +125,8 @@ func (d *decoder) finish() {
 		req.Reasoning.Effort = d.effort
 		req.Reasoning.Enabled = d.effort == ""
 	}
-	// max_tokens is no wish here but a field that must be there: tools write the most that they know of, whatever the model can. An
-	// endpoint that gives less is as good, so routing does not hear of it.
+	// max_tokens is required on this wire: tools write the largest value that they know, whatever the model can. An
+	// endpoint that gives less is as good, so routing ignores it.
 	req.Needs.N = 1
 	req.Needs.Input |= catalog.Text
 	req.Needs.Wire, req.Needs.Passed = ownWire, ownWire
@@ -211,7 +211,7 @@ var params = map[string]catalog.Params{
 
 func (d *decoder) needs(p catalog.Params) { d.req.Needs.Params |= p }
 
-// Slug is the model that a client of this style means: coding tools append how long a context they want, and leave the vendor out.
+// Slug is the model that a client of this style means: coding tools append the context size, and leave the vendor out.
 func Slug(name string) string {
 	if at := strings.IndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
 		name = name[:at]
@@ -326,7 +326,7 @@ func find(v []byte, name string) (at int, value []byte) {
 	return 0, nil
 }
 
-// signatureOf is what the provider of a thinking block knows it by.
+// signatureOf is the signature by which the provider of a thinking block recognizes it.
 func signatureOf(block []byte, kind string) string {
 	name := "signature"
 	if kind == "redacted_thinking" {

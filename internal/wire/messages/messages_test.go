@@ -403,7 +403,7 @@ func TestPromptText(t *testing.T) {
 	}
 }
 
-// What a conversation opens with tells it from others, whatever marks move along with it.
+// The beginning of a conversation distinguishes it from others, whatever cache marks move along with it.
 func TestOpening(t *testing.T) {
 	t.Parallel()
 	for _, tc := range []struct{ name, system, messages, first, second string }{

@@ -70,7 +70,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 	return s.err
 }
 
-// pass hands frames through. The last ones wait: the charge is on the disk before the client knows that the answer is complete.
+// pass forwards frames. The last ones wait: the charge is on the disk before the client sees the end of the answer.
 func (s *Stream) pass(ev *completion.Event) {
 	s.passed = true
 	for i := range ev.Frames {

@@ -1,5 +1,5 @@
 // Package moderations is the moderations style: it decodes POST /v1/moderations and encodes the answer, with all categories in all three maps
-// whatever the model judges. It must not know who serves a request or what it costs.
+// whatever the model judges. It must not know the endpoint of a request or its cost.
 package moderations
 
 import (
@@ -28,7 +28,7 @@ const defaultModel = "omni-moderation-latest"
 
 // Decode reads the body of a moderations request, which it keeps no view into. A model's name without a vendor is one of the vendor's given.
 // It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field. Fields that
-// it does not know are passed over.
+// are skipped.
 func Decode(body []byte, vendor string) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err

@@ -1,5 +1,5 @@
 // Package pack makes one opaque string of reasoning, for wires that have room for one, and reads it again. Clients bring it back to whatever
-// wire comes next. It must not know a wire.
+// wire comes next. It must not depend on a wire.
 package pack
 
 import (

@@ -1,5 +1,5 @@
 // Package rerank is the rerank style: it decodes POST /v1/rerank and encodes the answer, in the shape that clients of Cohere, Jina and vLLM
-// have in common. It must not know who serves a request or what it costs beyond printing it.
+// have in common. It must not know the endpoint of a request, or its cost beyond printing it.
 package rerank
 
 import (
@@ -25,7 +25,7 @@ const (
 const chunkTokens = 500 // a longer document is billed as several
 
 // Decode reads the body of a rerank request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
-// TooDeep; the error's Param is the path of the offending field. Fields that it does not know are passed over.
+// TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -40,7 +40,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	return d.req, nil
 }
 
-// maxCounted is how many bytes of queries are counted at most: nobody's tokenizer is to be kept busy by one long query for many documents.
+// maxCounted is how many bytes of queries are counted at most: one long query for many documents must not occupy the tokenizer.
 const maxCounted = 4 << 20
 
 // PromptText yields what a model reads, piece by piece: the query once for each document.

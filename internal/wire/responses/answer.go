@@ -21,13 +21,13 @@ type Options struct {
 	Stored  bool
 	NewID   func(prefix string) string // makes a random id with that prefix
 	Now     func() time.Time
-	// Keep is told of the answer when it has ended, and before the client has its end; nil: nobody keeps it.
+	// Keep gets the answer when it has ended, and before the client has its end; nil: it is not stored.
 	Keep func(Kept)
 
 	model     string // asked for: names the model until one serves
 	encrypted bool   // reasoning is shown in a form that can be sent again
 	exclude   bool   // reasoning is not shown
-	summed    bool   // reasoning is shown as a summary of itself, as the client wants it
+	summed    bool   // reasoning is shown as a summary, as the client asked
 	spaces    map[string]space
 	echo      []byte // members that repeat the request
 	metadata  int    // where in echo those of the object metadata begin
@@ -50,16 +50,16 @@ func OptionsOf(req *Request, o Options) Options {
 	return o
 }
 
-// Queued is the response object of a request that nobody has begun to serve.
+// Queued is the response object of a request that has not begun.
 func Queued(o *Options) []byte {
 	c := composer{o: o}
 	return c.appendResponse(nil, &ending{status: "queued"}, nil)
 }
 
-// metadataBegins is nowhere else in an echo before it: what stands there are instructions, a text, and numbers.
+// metadataBegins occurs nowhere earlier in an echo: before it come instructions, a text, and numbers.
 const metadataBegins = `,"metadata":{`
 
-// appendEcho writes the members of a response that repeat the request: SDKs for strict languages want all of them.
+// appendEcho writes the members of a response that repeat the request: SDKs for strict languages require all of them.
 func appendEcho(b []byte, req *Request, o *Options) []byte {
 	given := func(name string) []byte {
 		if name == "metadata" {
@@ -137,10 +137,10 @@ type item struct {
 // begun reports whether the item has any part.
 func (it *item) begun() bool { return it.nparts > 0 || it.part != "" }
 
-// composer makes items of events, and tells each step where somebody listens.
+// composer makes items of events, and reports each step to its listener.
 type composer struct {
 	o      *Options
-	tell   func(name string, members []byte) // nil: nobody listens
+	tell   func(name string, members []byte) // nil: no listener
 	served relay.Served
 	open   item
 	items  []byte // closed items as the client sees them, separated by commas
@@ -319,7 +319,7 @@ func (c *composer) annotations(list []byte) {
 	}
 }
 
-// flat is a citation as this wire has it: its members beside the type, not below it.
+// flat is a citation in this wire's form: its members next to the type, not below it.
 func flat(v []byte) []byte {
 	inner := rawjson.Find(v, "url_citation")
 	if rawjson.KindOf(inner) != rawjson.Object {
@@ -504,7 +504,7 @@ func (c *composer) close(status string) {
 	c.open = item{}
 }
 
-// appendItem writes an item as far as it has come; whole tells to write what reasoning needs to come back, too.
+// appendItem writes an item as far as it has come; whole adds what reasoning needs to come back.
 func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []byte {
 	b = append(append(append(b, `{"id":"`...), it.id...), `","type":"`...)
 	done := status != "in_progress"
@@ -533,7 +533,7 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 	return append(append(append(b, `,"status":"`...), status...), `"}`...)
 }
 
-// appendReasoning writes the members of a piece of reasoning. What nobody has signed needs no encrypted content to be kept; clients that send it back
+// appendReasoning writes the members of a piece of reasoning. Unsigned reasoning needs no encrypted content to be kept; clients that send it back
 // may keep nothing else.
 func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	if it.summary {
@@ -565,7 +565,7 @@ func textOf(parts []byte) string {
 	return string(text)
 }
 
-// ending reports how a response stands.
+// ending returns the status of a response.
 type ending struct {
 	status  string
 	reason  string // why it is incomplete
@@ -575,7 +575,7 @@ type ending struct {
 	failure []byte // {"error":{"code","message"},"error_type"} of one that failed
 }
 
-// cutOff is what is told of an answer that its provider ended with an error.
+// cutOff is the error of an answer that its provider ended with an error.
 const cutOff = `{"error":{"code":"server_error","message":"The provider's answer broke off."},"error_type":"provider_unavailable"}`
 
 // end closes what is open and reports how the answer ended.
@@ -598,7 +598,7 @@ func (c *composer) end() *ending {
 	return e
 }
 
-// native is how an answer ended whose upstream speaks this wire, and has told so itself.
+// native is how an answer ended whose upstream uses this wire, and reported the end itself.
 func (c *composer) native(object []byte) *ending {
 	e := &ending{status: rawjson.TextAt(object, "status")}
 	switch e.status {

@@ -159,7 +159,7 @@ func checkSame(t rapid.TB, name, body string, events []c.Event) {
 	}
 }
 
-// A client that asks for a summary gets the reasoning as one, signed or not, and brings it back so that its provider knows it.
+// A client that asks for a summary gets the reasoning as one, signed or not, and sends it back so that its provider recognizes it.
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	const body = `{"model":"test/asked","input":"Hi","store":false,"reasoning":{"effort":"high","summary":"auto"}}`
@@ -271,7 +271,7 @@ func TestFail(t *testing.T) {
 	}
 }
 
-// Reasoning that is sent back as it came becomes the same reasoning again, whoever's it is.
+// Reasoning that is sent back unchanged becomes the same reasoning again, whichever vendor made it.
 func TestReasoningRoundTrip(t *testing.T) {
 	t.Parallel()
 	object := whole(t, options(t, question, nil), append(append([]c.Event{}, answers["signed"][:4]...), append(answers["summary"][:2:2], answers["calls"]...)...))
@@ -317,7 +317,7 @@ func TestKeptReasoning(t *testing.T) {
 	}
 }
 
-// Events of an upstream that speaks this wire reach the client under our numbers, names and figures.
+// Events of an upstream with this wire reach the client under our numbers, names and figures.
 func TestPass(t *testing.T) {
 	t.Parallel()
 	message := `{"id":"msg_u","type":"message","role":"assistant","status":"completed","content":[{"type":"output_text","text":"Yo","annotations":[],"logprobs":[]}]}`

@@ -46,7 +46,7 @@ type openItem struct {
 	argued               bool
 }
 
-// checker knows every rule of the order of events.
+// checker has every rule of the order of events.
 type checker struct {
 	t     rapid.TB
 	open  *openItem

@@ -1,5 +1,5 @@
 // Package responses is the responses style: it decodes POST /v1/responses and encodes answers, whole and streamed, from the canonical form or
-// from an upstream that speaks this wire. It keeps no state: who answers puts earlier turns into the request, and stores what the answer holds.
+// from an upstream with this wire. It keeps no state: the caller puts earlier turns into the request, and stores the answer.
 package responses
 
 import (

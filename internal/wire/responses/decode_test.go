@@ -208,7 +208,7 @@ func TestContinue(t *testing.T) {
 	}
 }
 
-// The newest signature of the conversation tells who has to go on with it.
+// The newest signature of the conversation decides the vendor that has to continue it.
 func TestSignature(t *testing.T) {
 	t.Parallel()
 	packed := func(t c.ReasoningDetail) string {

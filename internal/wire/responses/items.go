@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// InputItems are the items of the input, separated by commas, as the client wrote them; text is written as the message that it stands for.
+// InputItems are the items of the input, separated by commas, as the client wrote them; text is written as the equivalent message.
 func InputItems(req *Request) []byte {
 	v := req.Body[req.Input.Start:req.Input.End]
 	switch rawjson.KindOf(v) {
@@ -36,10 +36,10 @@ func Join(lists ...[]byte) []byte {
 	return append(b, ']')
 }
 
-// idSize is how many characters stand after the prefix of a response's id.
+// idSize is how many characters follow the prefix of a response's id.
 const idSize = 32
 
-// Listed are the input items of a stored response with an id each: where the client gave none, one that tells the response and the place.
+// Listed are the input items of a stored response with an id each: where the client gave none, one made of the response and the place.
 func Listed(response string, items []byte) (list [][]byte) {
 	for e := rawjson.ElementsOf(Join(items)); e.Next(); {
 		v := e.Value

@@ -4,7 +4,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// space is a tool inside a namespace, as this wire names it. Other wires know one name for each tool.
+// space is a tool inside a namespace, as this wire names it. Other wires have one name for each tool.
 type space struct{ namespace, name string }
 
 // maxToolName is the longest name of a tool that every wire takes.

@@ -53,7 +53,7 @@ func (s *Stream) Start(served relay.Served) error {
 	return s.err
 }
 
-// Event writes what an event tells.
+// Event writes an event.
 func (s *Stream) Event(ev *completion.Event) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -176,7 +176,7 @@ func (s *Stream) Fail(failure []byte) error {
 	return s.err
 }
 
-// KeepAlive writes a comment: clients of this wire refuse events that they do not know.
+// KeepAlive writes a comment: clients of this wire refuse unknown events.
 func (s *Stream) KeepAlive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -13,11 +13,11 @@ import (
 // Head begins an answer of bare audio.
 type Head interface {
 	io.Writer // sends a piece at once
-	// Begin is told the type of the audio before the first Write.
+	// Begin is called with the type of the audio before the first Write.
 	Begin(mediaType string)
 }
 
-// Bytes writes audio as it comes. It has no place for an error: whoever made it must cut audio that breaks off, so that nobody takes it for
+// Bytes writes audio as it comes. It has no place for an error: the caller must cut audio that breaks off, so that no client takes it for
 // whole. It is a relay.Sink.
 type Bytes struct {
 	w     Head

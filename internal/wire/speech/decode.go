@@ -1,5 +1,5 @@
-// Package speech is the wire of spoken text: a JSON object with a text comes in, audio goes out, as bytes or as a stream of events. It must
-// not know who speaks, nor look into the audio.
+// Package speech is the wire of speech from text: a JSON object with a text comes in, audio goes out, as bytes or as a stream of events. It must
+// not know the endpoint, or look into the audio.
 package speech
 
 import (
@@ -21,7 +21,7 @@ const op = "speech.Decode"
 
 // Limits of a request, in characters.
 const (
-	maxInput        = 100_000 // more than any model speaks at once
+	maxInput        = 100_000 // more than any model accepts at once
 	maxInputOpenAI  = 4096    // of models that are OpenAI's
 	maxInstructions = 4096
 	maxVoice        = 128

@@ -1,5 +1,5 @@
 // Package sse reads and writes the frames of event streams, so that no style and no dialect parses lines itself.
-// It must not know what a frame's data means, and must not keep more of a stream than one frame.
+// It must not interpret a frame's data, and must not keep more of a stream than one frame.
 package sse
 
 import (
@@ -43,7 +43,7 @@ type Reader struct {
 	at    int
 	seen  int // of buf[at:], what is known to hold no line end
 	total int64
-	err   error // of src, told once the buffer is parsed
+	err   error // the end of src, returned once the buffer is parsed
 
 	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
 	first  bool // nothing was parsed yet: a byte order mark may come

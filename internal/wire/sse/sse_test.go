@@ -172,7 +172,7 @@ func TestReaderAllocatesNothingPerFrame(t *testing.T) {
 	}
 }
 
-// What styles write of their own is read back: a comment that gives no frame, and the one that ends a stream.
+// What styles write is read back: a comment that gives no frame, and the one that ends a stream.
 func TestConstants(t *testing.T) {
 	t.Parallel()
 	if got, err := read(strings.NewReader(sse.KeepAlive+"data: {}\n\n"+sse.KeepAlive+sse.Done), sse.Limits{}); err != io.EOF || fmt.Sprint(got) != "[|{} |[DONE]]" {

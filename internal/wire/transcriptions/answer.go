@@ -130,7 +130,7 @@ func cues(t *task.Transcript, length time.Duration) []subtitle.Cue {
 	return list
 }
 
-// lengthOf is how long the recording is, as whoever transcribed it says, or as it was measured.
+// lengthOf is how long the recording is, as the provider reports it, or as it was measured.
 func lengthOf(t *task.Transcript, measured time.Duration) time.Duration {
 	if t.Duration > 0 {
 		return t.Duration

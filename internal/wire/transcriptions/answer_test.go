@@ -76,7 +76,7 @@ func TestWhole(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			var b bytes.Buffer
-			tt.task.Language, tt.task.Duration = "fr", 9*time.Second // what the provider told counts
+			tt.task.Language, tt.task.Duration = "fr", 9*time.Second // what the provider reported counts
 			w := transcriptions.NewWhole(&b, &tt.task, tt.strict)
 			play(t, w, tt.receipt, &task.Result{Transcript: said()})
 			if got := b.String(); got != tt.want {
@@ -101,7 +101,7 @@ func play(t *testing.T, to relay.Sink, receipt relay.Receipt, results ...*task.R
 	}
 }
 
-// A provider that tells nothing but a text leaves the rest to what was asked and measured.
+// When a provider reports only a text, the rest comes from the request and from measuring.
 func TestWholeBare(t *testing.T) {
 	t.Parallel()
 	for format, want := range map[string]string{
@@ -186,7 +186,7 @@ func TestStream(t *testing.T) {
 	}
 }
 
-// A stream that breaks ends with its error and nothing behind it.
+// A stream that breaks ends with its error and nothing after it.
 func TestStreamFails(t *testing.T) {
 	t.Parallel()
 	var b bytes.Buffer

@@ -321,7 +321,7 @@ func (d *decoder) name() string {
 	return name
 }
 
-// diarizes reports whether the model tells speakers apart and takes what such models of OpenAI take.
+// diarizes reports whether the model distinguishes speakers and takes what such models of OpenAI take.
 func (d *decoder) diarizes() bool { return strings.Contains(d.name(), "diarize") }
 
 // recording looks at the file: what it is called, what it says that it is, and what its bytes say.

@@ -1,5 +1,5 @@
 // Package transcriptions is the wire of transcription: a form with a recording comes in, what is said in it goes out as JSON, text,
-// subtitles or a stream of events. It must not keep the recording in memory, nor know who transcribes it.
+// subtitles or a stream of events. It must not keep the recording in memory, or know its endpoint.
 package transcriptions
 
 import (
@@ -33,7 +33,7 @@ const references = "known_speaker_references"
 
 // Form is what a client sent: the recording, wherever it was put, and the other fields in their order.
 type Form struct {
-	File     task.File // set by whoever has taken it in
+	File     task.File // set by the caller that stored it
 	FileName string
 	FileType string // content type of the part, "" none
 	Fields   []task.Field
@@ -49,7 +49,7 @@ type Room struct {
 	references int64                    // and of references
 }
 
-// ReadForm reads a form from body; its File is left to whoever has the room. It fails with fault.Invalid, fault.PayloadTooLarge and
+// ReadForm reads a form from body; the caller stores its File. It fails with fault.Invalid, fault.PayloadTooLarge and
 // fault.UnsupportedMediaType; errors of body are passed on as they are.
 func ReadForm(body io.Reader, contentType string, room Room) (*Form, error) {
 	media, params, err := mime.ParseMediaType(contentType)
@@ -79,7 +79,7 @@ func ReadForm(body io.Reader, contentType string, room Room) (*Form, error) {
 	}
 }
 
-// source remembers what its reader failed with, which is told apart from a form that is malformed, and bounds what a part's head may take.
+// source stores the error of its reader, which is distinguished from a malformed form, and bounds what a part's head may take.
 type source struct {
 	r    io.Reader
 	left int64

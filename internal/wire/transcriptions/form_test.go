@@ -60,7 +60,7 @@ func TestReadForm(t *testing.T) {
 	}
 }
 
-// A recording may have 26214400 bytes and none more, however many there are behind.
+// A recording may have 26214400 bytes and not one more, however many follow.
 func TestReadFormLargest(t *testing.T) {
 	t.Parallel()
 	const most = 26_214_400

@@ -25,7 +25,7 @@ func NewStream(w io.Writer, t *task.Transcription) *Stream {
 	return &Stream{Stream: wire.NewStream(w), t: t}
 }
 
-// Event writes what an event tells.
+// Event writes an event.
 func (s *Stream) Event(ev *completion.Event) error {
 	if ev.Result == nil || ev.Result.Transcript == nil {
 		return nil

@@ -1,5 +1,5 @@
-// Package videos is the wire of video jobs: what a client asks for, and how a job is told of. It must not know how jobs are kept, nor who
-// makes the videos.
+// Package videos is the wire of video jobs: what a client asks for, and how a job is shown. It must not know how jobs are stored, or their
+// providers.
 package videos
 
 import (

@@ -77,7 +77,7 @@ func AppendPage(b []byte, jobs []video.Job, more bool, base string) []byte {
 	return append(strconv.AppendBool(b, more), '}')
 }
 
-// AppendEnd appends what the event of a job's end tells of it.
+// AppendEnd appends the data of the event of a job's end.
 func AppendEnd(b []byte, j *video.Job, base string) []byte {
 	b = rawjson.AppendText(append(b, `{"id":`...), j.ID)
 	b = rawjson.AppendText(append(b, `,"status":`...), string(j.State))

@@ -24,7 +24,7 @@ type Style struct {
 	Result task.Result // of any request
 }
 
-// Fuzz looks for a body that is neither a request that can be answered, in JSON, nor an error that its client can read.
+// Fuzz looks for a body that is neither a valid request, in JSON, nor an error that its client can read.
 func (s Style) Fuzz(f *testing.F) {
 	for _, seed := range append(s.Seeds, `{}`, `[`, `{"model":null,"input":null}`) {
 		f.Add([]byte(seed))
