@@ -37,7 +37,7 @@ type Log struct {
 	dropped atomic.Int64
 }
 
-// shard is a part of the queue with a lock of its own. The goroutine takes full buffers away and leaves empty ones.
+// shard is a part of the queue, with a lock. The goroutine takes full buffers away and leaves empty ones.
 type shard struct {
 	mu    sync.Mutex
 	buf   []byte
@@ -45,11 +45,11 @@ type shard struct {
 	_     [64]byte       // no two locks in one cache line
 }
 
-// senders is how many groups users and addresses without a user fall into. One group has half of the queue at most, so that nobody's flood of
+// senders is how many groups users and addresses without a user fall into. One group has half of the queue at most, so that one client's flood of
 // refused requests drops everybody else's records.
 const senders = 64
 
-// own is the sender of lines that are no access records. It has no share of its own.
+// own is the sender of lines that are no access records. It has no share.
 const own = -1
 
 // New makes a Log that writes to out, and starts its goroutine. Errors of out are counted as drops.

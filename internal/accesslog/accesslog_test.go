@@ -142,7 +142,7 @@ func TestSecretsAreRedacted(t *testing.T) {
 	}
 }
 
-// blocked is a writer that takes nothing until told.
+// blocked is a writer that takes nothing until the test opens it.
 type blocked struct{ begun, leave chan struct{} }
 
 func (b *blocked) Write(p []byte) (int, error) {
@@ -171,7 +171,7 @@ func TestAFullQueueDropsAndCounts(t *testing.T) {
 	_ = l.Close()
 }
 
-// Whoever floods the log has half of the queue: what others do is still recorded.
+// A client that floods the log has half of the queue: other clients' lines are still recorded.
 func TestOneSenderLeavesRoom(t *testing.T) {
 	t.Parallel()
 	for name, of := range map[string]func(*accesslog.Record, string){

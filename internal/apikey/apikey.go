@@ -6,7 +6,7 @@ import (
 	"weir/internal/routing"
 )
 
-// Reset is how often a key's spending limit starts anew, at 00:00 UTC; weeks start on Monday.
+// Reset is how often a key's spending limit starts again, at 00:00 UTC; weeks start on Monday.
 type Reset string
 
 // The reset intervals.
@@ -67,7 +67,7 @@ type Caller struct {
 	Defaults *Defaults // nil: neither account nor key has provider preferences
 }
 
-// Defaults are the provider preferences that hold for a caller's requests beside the requests' own.
+// Defaults are the provider preferences of a caller's requests that do not set them.
 type Defaults struct {
 	Account, Key string              // JSON objects as they were given, "" for none
 	Preferences  routing.Preferences // the key's under the account's

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// The prefixes of keys. Secret scanners know a key by them.
+// The prefixes of keys, by which secret scanners recognize them.
 const (
 	Prefix           = "sk-weir-v1-"
 	ManagementPrefix = "sk-weir-mgmt-v1-"
@@ -74,7 +74,7 @@ func checksum(secret string) [checksumLen]byte {
 	return digits
 }
 
-// Check reports whether text has the form and the checksum of a key, and of which sort. It asks no store: a typo is told offline.
+// Check reports whether text has the form and the checksum of a key, and of which sort. It needs no store: a typing error is found offline.
 func Check(text string) (management, ok bool) {
 	secret, ok := strings.CutPrefix(text, Prefix)
 	if !ok {

@@ -49,7 +49,7 @@ func TestCheckKnownKey(t *testing.T) {
 	}
 }
 
-// One wrong or exchanged character is told without asking anybody.
+// One wrong or exchanged character is found without the store.
 func TestCheckTellsTypos(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

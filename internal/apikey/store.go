@@ -45,7 +45,7 @@ const (
 	Deleted
 )
 
-// State tells a key's state at a moment.
+// State returns a key's state at a moment.
 func (k *Key) State(now time.Time) State {
 	switch {
 	case !k.DeletedAt.IsZero():

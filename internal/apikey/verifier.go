@@ -26,14 +26,14 @@ type VerifierConfig struct {
 	Preferences func(text string) (routing.Preferences, error)
 }
 
-// Verifier tells who presents a key. A key in use costs one hash and one look in memory; the store is asked every Fresh.
+// Verifier returns the caller of a key. A key in use costs one hash and one look in memory; the store is asked every Fresh.
 // It is safe for concurrent use.
 type Verifier struct {
 	store Store
 	now   func() time.Time
 	cfg   VerifierConfig
 	cache *otter.Cache[Sum, *entry]
-	// unknown holds sums that the store did not know, each for unknownFor, so that a repeated guess costs no query.
+	// unknown holds hashes of keys that the store did not have, each for unknownFor, so that a repeated guess costs no query.
 	unknown *otter.Cache[Sum, time.Time]
 	misses  *limit.Gate
 	budget  limit.Rates
@@ -69,7 +69,7 @@ type Stranger interface {
 }
 
 const (
-	unknownFor  = 30 * time.Second // a key made elsewhere cannot have been tried before it was made, so this delays nobody
+	unknownFor  = 30 * time.Second // a key made elsewhere cannot have been tried before it was made, so this delays no valid key
 	unknownSize = 20000
 )
 
@@ -97,7 +97,7 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 
 // Verify finds the caller of a key's text. It fails with fault.Authentication for a key that is not valid, with the same sentence whatever
 // the reason, with fault.StorageUnavailable when the store cannot be asked, and with what by.MayAsk returns. A remembered key never asks by.
-// A nil by has no bound of its own. The Caller is shared: do not change it.
+// A nil by has no bound. The Caller is shared: do not change it.
 func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Caller, error) {
 	sum := SumOf(text)
 	now := v.now()
@@ -270,7 +270,7 @@ func (v *Verifier) forget(which func(*entry) bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	v.epoch.Add(1)
-	clear(v.flights) // who asks from now on starts a look-up of their own
+	clear(v.flights) // later requests start another look-up
 	for sum, e := range v.cache.All() {
 		if which(e) {
 			v.cache.Invalidate(sum)

@@ -181,7 +181,7 @@ func TestVerifyRefuses(t *testing.T) {
 	})
 }
 
-// Another node revokes: nobody tells this one.
+// Another node revokes, without a message to this one.
 func TestRevocationElsewhereIsKnownWithinFiveSeconds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -342,7 +342,7 @@ func TestUnknownKeysCostBoundedQueries(t *testing.T) {
 			if _, err := v.Verify(t.Context(), text, by); err != nil {
 				t.Fatalf("a remembered key: %v", err)
 			}
-			time.Sleep(3 * time.Second) // it is renewed, and asks nobody for it
+			time.Sleep(3 * time.Second) // it is renewed, and no request waits for that
 		}
 		_, fresh, err := m.Create(t.Context(), apikey.NewKey{Name: "two", User: "usr_1", Creator: "usr_1"}, audit.Actor{})
 		if err != nil {

@@ -1,5 +1,5 @@
 // Package audio reports what kind of recording an upload is and how long it lasts, from its bytes alone, so that money can be held for it.
-// It decodes no audio, trusts no number in a file further than the file's size can bear it out, and keeps none of the file in memory.
+// It decodes no audio, trusts numbers in a file only as far as the file's size allows, and keeps none of the file in memory.
 package audio
 
 import (
@@ -89,7 +89,7 @@ func ByMIMEType(mediaType string) (Format, bool) {
 	return 0, false
 }
 
-// Info is what a file's bytes tell of it.
+// Info is what a file's bytes show.
 type Info struct {
 	Format Format
 	// Duration is how long the audio lasts, never longer than Longest of the file's size. Money is held for this time.
@@ -115,7 +115,7 @@ func Longest(size int64) time.Duration {
 
 const op = "audio.Probe"
 
-// Probe tells format and duration of the size bytes in r. It reads forward, at most about twice over the file, in pieces of 16 KiB, and
+// Probe returns format and duration of the size bytes in r. It reads forward, at most about twice over the file, in pieces of 16 KiB, and
 // keeps one piece. A file that is in none of the formats or has no audio gives fault.Invalid about the field "file"; when r fails, the
 // fault is Internal. It may be called concurrently as far as r may be read concurrently.
 func Probe(r io.ReaderAt, size int64) (Info, error) {

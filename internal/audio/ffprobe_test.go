@@ -42,7 +42,7 @@ func TestProbeAgreesWithFFprobe(t *testing.T) {
 	}
 }
 
-// unlike are files that ffprobe takes for something else, or of which it leaves out what stands around a gap.
+// unlike are files that ffprobe takes for something else, or whose content around a gap it leaves out.
 var unlike = map[string]bool{
 	"mp3, one frame":                       true,
 	"mp3, streams of two sampling rates":   true,

@@ -153,7 +153,7 @@ func (m *movie) movie(b box) {
 			m.track(b)
 		}
 	})
-	// After the tracks, in whichever order they stand.
+	// After the tracks, in whatever order they are.
 	m.each(b.body, b.end, func(kind string, b box) {
 		if kind == "mvex" {
 			m.extends(b)
@@ -300,7 +300,7 @@ func (m *movie) fragment(b box) {
 	})
 }
 
-// Flags of fragment headers and runs that tell which fields are there.
+// Flags of fragment headers and runs: which fields are there.
 const (
 	hasBaseOffset  = 0x000001
 	hasDescription = 0x000002

@@ -8,7 +8,7 @@ import (
 // ticksPerSecond is divisible by each of the nine sampling rates of MPEG audio, so that frames of any of them add up without rounding.
 const ticksPerSecond = 28_224_000
 
-// frame is what the header of a frame says (ISO/IEC 11172-3 2.4.2.3 and 13818-3; version 2.5 is nobody's standard but common).
+// frame is the header of a frame (ISO/IEC 11172-3 2.4.2.3 and 13818-3; version 2.5 is in no standard but common).
 type frame struct {
 	bytes  int // of the whole frame
 	ticks  uint64
@@ -122,7 +122,7 @@ func (f *frames) duration() time.Duration {
 // junkBytes is how far after the tags the first frame may begin.
 const junkBytes = 64 << 10
 
-// findMPEGAudio is where the first frame of MPEG audio begins, behind tags and a little that is neither.
+// findMPEGAudio is where the first frame of MPEG audio begins, after tags and a few bytes that are neither.
 func findMPEGAudio(s *source) (int64, bool) {
 	start := skipID3(s)
 	for pos := start; pos < start+junkBytes; pos++ {
@@ -137,7 +137,7 @@ func findMPEGAudio(s *source) (int64, bool) {
 		if !ok {
 			continue
 		}
-		if len(b) < first.bytes+4 { // the file ends: there is nothing to confirm it, so it must stand where it belongs
+		if len(b) < first.bytes+4 { // the file ends: nothing can confirm it, so it must be at its expected place
 			if pos == start {
 				return pos, true
 			}

@@ -45,7 +45,7 @@ func probeProgramStream(s *source) (Info, error) {
 	return Info{}, noAudio()
 }
 
-// part reads what stands at pos and returns where the next thing may be, which is further on.
+// part reads the packet at pos and returns where the next one may be, which is further on.
 func (p *programStream) part(pos int64) int64 {
 	b := p.s.at(pos, 6)
 	if len(b) < 6 {
@@ -56,7 +56,7 @@ func (p *programStream) part(pos int64) int64 {
 	}
 	id, length := b[3], int64(b[4])<<8|int64(b[5])
 	if id < firstPacket {
-		return pos + 4 // a pack header, whose end nobody needs: what is in it looks like no start code
+		return pos + 4 // a pack header, whose end is not needed: its content does not look like a start code
 	}
 	body, end := pos+6, min(pos+6+length, p.s.size)
 	if id >= firstAudio && id <= lastAudio || id == privateStream1 {
@@ -137,7 +137,7 @@ func timestamp(b []byte) uint64 {
 	return uint64(b[0]>>1&7)<<30 | uint64(b[1])<<22 | uint64(b[2]>>1)<<15 | uint64(b[3])<<7 | uint64(b[4]>>1)
 }
 
-// stamped is from the first time stamp to the last, and as long again as the last two are apart. They begin anew every 26 hours.
+// stamped is from the first time stamp to the last, and as long again as the last two are apart. They start again every 26 hours.
 func (p *programStream) stamped() time.Duration {
 	const hertz, mask = 90_000, 1<<33 - 1
 	return span((p.last-p.first)&mask+min((p.last-p.before)&mask, hertz), hertz)

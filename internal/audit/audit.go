@@ -56,14 +56,14 @@ type Row struct {
 	Hash string    // hex
 }
 
-// Link puts e behind the row whose number and hash are given; 0 and "" begin a chain.
+// Link appends e to the row whose number and hash are given; 0 and "" begin a chain.
 func Link(e Event, seq int64, prev string, at time.Time) Row {
 	r := Row{Event: e, Seq: seq + 1, At: at.UTC().Truncate(time.Microsecond), Prev: prev}
 	r.Hash = r.sum()
 	return r
 }
 
-// sum hashes the row's fields, each behind its length: two rows that differ never give the same text to hash.
+// sum hashes the row's fields, each after its length: two rows that differ never give the same text to hash.
 func (r *Row) sum() string {
 	text := make([]byte, 0, 256)
 	for _, field := range []string{r.Prev, strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.At.UnixMicro(), 10),
@@ -84,7 +84,7 @@ func Verify(rows iter.Seq2[Row, error]) (int64, error) {
 }
 
 // Mark is a row of a chain, noted elsewhere: its number and its hash. The zero Mark is none. A chain that still has the marked row was not
-// cut before it, and nothing before it was written anew.
+// cut before it, and nothing before it was rewritten.
 type Mark struct {
 	Seq  int64
 	Hash string

@@ -55,7 +55,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// A mark noted elsewhere finds what the chain itself cannot show: rows cut from its end, and a chain written anew.
+// A mark noted elsewhere finds what the chain itself cannot show: rows cut from its end, and a rewritten chain.
 func TestCheckAgainstAMark(t *testing.T) {
 	t.Parallel()
 	whole := chain(4)

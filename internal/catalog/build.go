@@ -66,7 +66,7 @@ type Offer struct {
 	Where         string // where it was declared, put before error sentences; ""
 }
 
-// Model types that Weir knows.
+// The model types.
 const (
 	TypeChat          = "chat"
 	TypeEmbedding     = "embedding"

@@ -152,7 +152,7 @@ type Quirks struct {
 	MaxTokensField   string            `yaml:"max_tokens_field"`   // "max_tokens" or "max_completion_tokens"; "": as the client wrote it
 	ReasoningRequest string            `yaml:"reasoning_request"`  // "effort" (default), "object", "enable_thinking", "thinking", "adaptive", "none"
 	ReasoningReply   string            `yaml:"reasoning_reply"`    // spelling sent back on assistant messages: "reasoning_content" (default), "reasoning", "none"
-	SystemRole       bool              `yaml:"system_role"`        // knows no developer role: send it as system
+	SystemRole       bool              `yaml:"system_role"`        // has no developer role: send it as system
 	StringToolResult bool              `yaml:"string_tool_result"` // takes tool results only as strings
 	NoStreamOptions  bool              `yaml:"no_stream_options"`  // refuses stream_options
 	CacheControl     bool              `yaml:"cache_control"`      // understands cache_control markers; else they are removed
@@ -165,7 +165,7 @@ type Quirks struct {
 	Drop             []string          `yaml:"drop"`               // top-level request fields that it refuses
 	Rename           map[string]string `yaml:"rename"`             // top-level request fields under other names
 	ForwardExtra     []string          `yaml:"forward_extra"`      // gateway fields it understands itself (provider, plugins, ...)
-	Responses        bool              `yaml:"responses"`          // also speaks the responses wire, at the base URL's /responses: clients of that style are served by it
+	Responses        bool              `yaml:"responses"`          // also has the responses wire, at the base URL's /responses: clients of that style are served by it
 	ImagesWire       string            `yaml:"images_wire"`        // how it makes images: "" as OpenAI does, "openrouter" by one route /images, "chat" in conversations
 	VideosWire       string            `yaml:"videos_wire"`        // how it makes videos: "" as OpenAI does, "openrouter" in the words of OpenRouter
 	VideoBucket      string            `yaml:"video_bucket"`       // where it puts videos that would be too large for an answer: "gs://bucket/folder/" on Vertex; "": into answers
@@ -184,7 +184,7 @@ type Quirks struct {
 type Provider struct {
 	ID         string   // slug used in provider preferences, such as "deepinfra"
 	Name       string   // display name
-	Dialect    string   // wire spoken, such as "openai"
+	Dialect    string   // wire, such as "openai"
 	BaseURL    string   // without trailing slash; the dialect adds its path
 	Key        string   // credential; "" sends none
 	Keys       []string // further credentials, used when the provider refuses the ones before them

@@ -408,7 +408,7 @@ func FuzzCheckSlug(f *testing.F) {
 	})
 }
 
-// What nobody says of what goes in and what comes out follows from the type, where the type tells.
+// Undeclared inputs and outputs follow from the type, if they do.
 func TestModalitiesByType(t *testing.T) {
 	t.Parallel()
 	free := money.Price{Set: true}

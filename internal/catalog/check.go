@@ -22,7 +22,7 @@ var (
 	frames        = []string{"first_frame", "last_frame"}
 )
 
-// UsualDialect is the wire that most providers speak.
+// UsualDialect is the wire that most providers have.
 const UsualDialect = "openai"
 
 // dialects are the wires that providers may have: the one list of their names. Package app gives each an implementation.

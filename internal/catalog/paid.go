@@ -6,7 +6,7 @@ import (
 	"weir/internal/money"
 )
 
-// Paid is a set of what a request may ask for in addition to the tokens of its model, at a price of its own. A request is served
+// Paid is a set of features that a request may ask for in addition to the tokens of its model, and that have a price. A request is served
 // only where all of it is priced: what has no price would be free here, and not there.
 type Paid uint16
 

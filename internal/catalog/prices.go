@@ -28,7 +28,7 @@ type Prices struct {
 // know of prices from PriceKinds; docs/adding-a-price.md shows what a new one needs.
 type PriceKind struct {
 	Name   string // in configuration and in the admin API: "cache_write_1h"
-	Listed string // in the public lists: "cache_write_1h_per_1k"; "" where it has a place of its own
+	Listed string // in the public lists: "cache_write_1h_per_1k"; "" where it has another place
 	Tokens bool   // per 1000 tokens; else per one
 	Else   string // Name of the price that its tokens fall to; "" for a whole, and for what is not tokens
 }

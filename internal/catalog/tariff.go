@@ -117,7 +117,7 @@ func (x *ImagePrice) fit(quality, size string) int {
 	return fit
 }
 
-// SecondOf is the price of a second of video: of the first rule that speaks of the resolution, with audio or without.
+// SecondOf is the price of a second of video: of the first rule for the resolution, with audio or without.
 func (p *Pricing) SecondOf(resolution string, audio bool) money.Price {
 	for _, r := range p.Video {
 		if r.WithAudio == audio && (r.Resolution == "" || r.Resolution == resolution) {

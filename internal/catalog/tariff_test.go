@@ -63,7 +63,7 @@ func TestImageTariff(t *testing.T) {
 	}
 }
 
-// Each component and unit of a price list is a price of its own, and what no image is asked of yet is held at the dearest.
+// Each component and unit of a price list is a separate price, and what no image is asked of yet is held at the dearest.
 func TestImageComponents(t *testing.T) {
 	t.Parallel()
 	line := func(component, unit, quality, text string) catalog.ImagePrice {

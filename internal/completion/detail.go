@@ -11,7 +11,7 @@ type Edit struct {
 	With string
 }
 
-// Editor is a Source whose style stores content of other wires in fields of its own wire. An upstream of that wire must not get it.
+// Editor is a Source whose style stores content of other wires in fields of its wire. An upstream of that wire must not get it.
 type Editor interface {
 	// Edits returns the changes to req.Body for an upstream of the same wire, in order. It is nil for nearly every request.
 	// lost reports whether the edits remove content, such as signed reasoning.

@@ -312,7 +312,7 @@ type PriceLists struct {
 	MaxBytes    Size          `yaml:"max_bytes"` // of one list
 	ModelsDev   string        `yaml:"models_dev_url"`
 	LiteLLM     string        `yaml:"litellm_url"`
-	Portkey     string        `yaml:"portkey_url"` // {file} stands for the name of a file
+	Portkey     string        `yaml:"portkey_url"` // {file} is replaced by the name of a file
 	GenAIPrices string        `yaml:"genai_prices_url"`
 }
 

@@ -1,5 +1,5 @@
 // Package fault is the one error type that crosses package borders, and the closed set of its kinds.
-// It knows nothing of HTTP: package httpapi alone turns a kind into a status and an envelope.
+// It knows nothing about HTTP: only package httpapi turns a kind into a status and an envelope.
 package fault
 
 import (
@@ -12,7 +12,7 @@ import (
 // Its String is the public error_type; the zero value is a bug of ours.
 type Kind uint8
 
-// The kinds. What HTTP status each becomes is told in one table, in package httpapi.
+// The kinds. One table in package httpapi has the HTTP status of each.
 const (
 	Internal Kind = iota
 	Invalid
@@ -129,13 +129,13 @@ const (
 	NextModel
 )
 
-// Upstream is what the provider said of its own failure. It is shown to clients only after redaction.
+// Upstream is the provider's report of its own failure. It is shown to clients only after redaction.
 type Upstream struct {
 	Provider string // display name of the provider
 	Status   int    // HTTP status; 0 when no answer came
 	Code     string // the provider's own machine word, may be empty
 	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
-	Request  string // what it calls the request, for whoever asks it about that; "" not told
+	Request  string // the provider's id of the request, for questions to its support; "" missing
 	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
 
 	Silent           bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again

@@ -16,7 +16,7 @@ import (
 	"weir/internal/fault"
 )
 
-// Limits bounds one fetch, and says for whom it is.
+// Limits bounds one fetch, and names the user that it is for.
 type Limits struct {
 	MaxBytes int64         // of the body; 0: Config.MaxBytes
 	Total    time.Duration // 0: Config.Total

@@ -1,5 +1,5 @@
 // Package history keeps what was said in responses that may be continued, read again or waited for. It is the one place where the content
-// of requests and answers is stored; it knows no wire and never looks into what it keeps, and nothing of it is seen by another account.
+// of requests and answers is stored; it knows no wire and never interprets what it keeps, and no other account sees any of it.
 package history
 
 import (
@@ -35,13 +35,13 @@ type Response struct {
 	Parent     string // the response that it continues, "" none
 	Status     Status
 	Background bool
-	Object     []byte   // the response object as it was told last; Status is newer
+	Object     []byte   // the response object as it was last shown; Status is newer
 	Input      []byte   // items of the request itself
 	Output     []byte   // items of the answer
 	Items      []string // ids of the output's items
 	CreatedAt  time.Time
 	ExpiresAt  time.Time
-	StaleAt    time.Time // of one under way: nobody carries it any more after this time
+	StaleAt    time.Time // of one under way: after this time it is not carried any more
 }
 
 // Answer is what a response has come to.
@@ -110,7 +110,7 @@ type Config struct {
 	StoreFor   time.Duration // how long one question to the store may take; default 5 s
 	SweepEvery time.Duration // default 5 min
 	BeatEvery  time.Duration // how often a node says that it carries what it began; default 5 s
-	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	// Report is called with errors that have no waiting caller; nil: they are dropped.
 	Report func(what string, err error)
 }
 
@@ -201,7 +201,7 @@ func (m *Manager) Stores(w Wish) (bool, error) {
 	return false, nil
 }
 
-// Keep keeps a final response; it is to be called before the client knows that the answer is complete. An answer must not fail because it
+// Keep keeps a final response; call it before the client sees the end of the answer. An answer must not fail because it
 // cannot be kept, so an error is only reported.
 func (m *Manager) Keep(r *Response) {
 	work := limit.For(context.Background(), &r.Account)
@@ -242,7 +242,7 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 	if _, err := m.store.MarkResponse(ctx, account, id, Failed, now); err != nil {
 		return nil, err
 	}
-	return m.store.Response(ctx, account, id, now) // whoever was quicker
+	return m.store.Response(ctx, account, id, now) // another call that was quicker
 }
 
 // Chain gives the conversation that a response ends, the oldest response first. It fails with fault.PreviousNotFound when the response, or one

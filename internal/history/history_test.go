@@ -103,7 +103,7 @@ func (s *shelf) set(err error) {
 	s.err = err
 }
 
-// manager gives a running Manager in a bubble of its own time.
+// manager gives a running Manager in a synctest bubble.
 func manager(t *testing.T, s *shelf, edit func(*history.Config)) *history.Manager {
 	t.Helper()
 	c := history.Config{Now: time.Now, KeepFor: time.Hour, MaxRuns: 2, MaxChain: 5}

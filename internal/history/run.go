@@ -117,7 +117,7 @@ func (r *Run) given() bool {
 	return errors.As(context.Cause(r.ctx), &f) && f.Kind == fault.Canceled
 }
 
-// mark tells the store that a run is carried, and ends it when the store has another opinion of it.
+// mark tells the store that a run is carried, and ends the run when the store disagrees.
 func (m *Manager) mark(ctx context.Context, r *Run) {
 	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()

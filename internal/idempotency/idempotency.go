@@ -1,5 +1,5 @@
 // Package idempotency lets a client repeat a request that it has named, and get the first answer again instead of a second one with
-// a second charge. It knows neither HTTP nor what an answer says, and it must never let one name be charged for two whole answers.
+// a second charge. It knows neither HTTP nor the content of an answer, and it must never let one name be charged for two whole answers.
 package idempotency
 
 import (
@@ -29,7 +29,7 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Hash tells one request from another: by its method, its route and its body.
+// Hash distinguishes requests: by method, route and body.
 func Hash(method, route string, body []byte) string {
 	h := sha256.New()
 	_, _ = h.Write([]byte(method + "\x00" + route + "\x00"))
@@ -52,7 +52,7 @@ type Entry struct {
 	User       string // "usr_...": names of different users are different
 	Name       string
 	Hash       string // see Hash
-	Generation string // of the first request: tells its entry from a later one's of the same name
+	Generation string // of the first request: distinguishes its entry from a later one's of the same name
 	Owner      string // node and life that carry the first request
 	CreatedAt  time.Time
 	StaleAt    time.Time // until then another node lets an unfinished entry be
@@ -86,7 +86,7 @@ type Config struct {
 	Now  func() time.Time
 	Node string // this node's identity
 	Life string // differs with every start of it
-	// Settled reports whether a generation was charged, as far as the store and this node's journal know.
+	// Settled reports whether a generation was charged, as far as the store and this node's journal show.
 	Settled func(ctx context.Context, wallet, generation string) (bool, error)
 
 	KeepFor    time.Duration // default 24 h
@@ -95,7 +95,7 @@ type Config struct {
 	Bounds     Bounds        // default 10,000 entries, 256 MiB
 	StoreFor   time.Duration // how long one question to the store may take; default 5 s
 	SweepEvery time.Duration // default 5 min
-	// Report is told of what failed where nobody waits for it; nil: nobody is.
+	// Report is called with errors that have no waiting caller; nil: they are dropped.
 	Report func(what string, err error)
 }
 
@@ -187,7 +187,7 @@ func (m *Manager) Begin(ctx context.Context, r Request) (*Run, *Entry, error) {
 	return nil, nil, inFlight() // somebody else was quicker
 }
 
-// stale reports whether nobody carries an unfinished entry any more: it is of an earlier life of this node, or was begun too long ago.
+// stale reports whether an unfinished entry has no owner any more: it is of an earlier life of this node, or was begun too long ago.
 func (m *Manager) stale(e *Entry, now time.Time) bool {
 	return !now.Before(e.StaleAt) || e.Owner != m.owner && strings.HasPrefix(e.Owner, m.cfg.Node+"/")
 }
@@ -251,7 +251,7 @@ func (r *Run) Withhold() { r.finish(Answer{Type: withheld}) }
 func (r *Run) finish(a Answer) {
 	ctx, cancel := r.outlasting()
 	defer cancel()
-	// What cannot be written stays an unfinished entry, which nobody takes over without asking whether it was charged.
+	// What cannot be written stays an unfinished entry, which is taken over only after asking whether it was charged.
 	if _, err := r.m.store.FinishIdempotent(ctx, r.user, r.name, r.generation, a); err != nil {
 		r.m.cfg.Report("an answer could not be kept for its Idempotency-Key", err)
 	}

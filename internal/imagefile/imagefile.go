@@ -22,10 +22,10 @@ func Known(mediaType string) bool {
 	return false
 }
 
-// Info is what a file tells of itself.
+// Info is what a file's bytes show.
 type Info struct {
 	MediaType     string // "image/png", "image/jpeg", "image/webp", "image/gif" or "image/svg+xml"
-	Width, Height int    // pixels, 0 where the file does not tell
+	Width, Height int    // pixels, 0 unknown
 }
 
 // Of reads the marks of a file. ok is false for what is no image of a kind that is known, and for one that was cut off.

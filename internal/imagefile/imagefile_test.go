@@ -41,7 +41,7 @@ func files(t testing.TB, w, h int) map[string][]byte {
 	}
 }
 
-// Whatever the size, a file of each kind tells it; cut short, it is no image.
+// Whatever the size, a file of each kind shows it; cut short, it is no image.
 func TestOf(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(r *rapid.T) {

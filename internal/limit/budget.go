@@ -35,7 +35,7 @@ const (
 func (b *Budget) Take(name string, n int64) Shortage { return b.take(name, n, b.each) }
 
 func (b *Budget) take(name string, n, each int64) Shortage {
-	// The name first: what is refused here must not have taken room from others, be it for a moment.
+	// The name first: what is refused here must not take room from others, even for a moment.
 	if !b.byName.Add(name, n, each) {
 		return OfName
 	}

@@ -8,7 +8,7 @@ import (
 	"weir/internal/limit"
 )
 
-// Nobody has more than its part, all together no more than there is, and what is given back can be taken again.
+// No name has more than its part, all together have no more than there is, and what is given back can be taken again.
 func TestBudget(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// shards is how many parts a table has, each with a lock of its own. A power of two.
+// shards is how many parts a table has, each with a lock. A power of two.
 const shards = 64
 
 // Gate admits by the generic cell rate algorithm: of each name it remembers when its allowances will be full again, and nothing else.

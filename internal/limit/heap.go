@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Heap reports whether memory is short. Whoever asks first after lookEvery has it measured; everybody else reads two words.
+// Heap reports whether memory is short. The first call after lookEvery has it measured; all others read two words.
 type Heap struct {
 	most       int64 // bytes
 	used       func() int64
@@ -55,7 +55,7 @@ func (h *Heap) Short(now time.Time) bool {
 	return h.over.Load()
 }
 
-// tidy asks for a collection, from time to time and beside the caller. What was measured is what the last collection found, and who refuses
+// tidy asks for a collection, from time to time and in the background. What was measured is what the last collection found, and a node that refuses
 // everything allocates nothing: the runtime would see no reason for another one, and memory would stay short for minutes after it was freed.
 func (h *Heap) tidy(at int64) {
 	if at-h.collected.Load() < int64(collectEvery) || !h.collecting.CompareAndSwap(false, true) {

@@ -147,7 +147,7 @@ func TestGateNeverAdmitsMore(t *testing.T) {
 	})
 }
 
-// Who waits as long as they were told is let in.
+// A client that waits as long as Retry-After says is let in.
 func TestWaitIsEnough(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -282,7 +282,7 @@ func TestHeapIsLookedAtSeldom(t *testing.T) {
 	}
 }
 
-// While memory is short a collection is asked for, once a second and one at a time: nobody else would cause one, for all calls are refused.
+// While memory is short a collection is asked for, once a second and one at a time: nothing else would cause one, because all calls are refused.
 func TestShortMemoryIsCollected(t *testing.T) {
 	t.Parallel()
 	begun, end := make(chan struct{}, 10), make(chan struct{})

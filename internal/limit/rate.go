@@ -1,5 +1,5 @@
 // Package limit counts: allowances that refill steadily, what is under way, and whether memory is short.
-// It keeps all of it in this node's memory, and it must not know what is being limited or what a refusal looks like.
+// It keeps all of it in this node's memory, and it must not know what is limited or what a refusal looks like.
 package limit
 
 import (
@@ -21,7 +21,7 @@ func PerMinute(n int64) Rate { return Rate{Amount: n, Per: time.Minute} }
 // Dims is how many allowances one name has at most.
 const Dims = 3
 
-// Rates are the allowances of one name, each for a thing of its own.
+// Rates are the allowances of one name, each for another resource.
 type Rates [Dims]Rate
 
 // Off reports whether nothing is limited.

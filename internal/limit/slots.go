@@ -6,7 +6,7 @@ import (
 )
 
 // Slots admits a bounded number at a time, in all and by name, in the order of arrival. Who finds no slot waits: a name that has its share
-// makes nobody else wait. It is safe for concurrent use.
+// delays no other. It is safe for concurrent use.
 type Slots struct {
 	most, each int
 	mu         sync.Mutex

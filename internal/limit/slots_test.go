@@ -27,7 +27,7 @@ func TestSlots(t *testing.T) {
 		enter("c", limit.NoneFree)
 		enter("a", limit.ShareTaken)
 
-		// those who wait are let in as they came, but a name that has its share makes nobody else wait
+		// waiting calls are let in as they came, but a name that has its share delays no other
 		let := make(chan string, 8)
 		wait := func(name string) {
 			go func() {

@@ -103,7 +103,7 @@ func (t *Turns) forget(name string, n *turn) {
 // nameKey is the key of the name in a context.
 type nameKey struct{}
 
-// Name is whom the work of a context is done for; "" for work of the gateway's own.
+// Name is the user that the work of a context is done for; "" for work of the gateway itself.
 func Name(ctx context.Context) string {
 	if name, _ := ctx.Value(nameKey{}).(*string); name != nil {
 		return *name

@@ -14,7 +14,7 @@ import (
 	"weir/internal/limit"
 )
 
-// Whoever asks much waits for himself: another one's question comes next, however many of the first wait.
+// A user with many questions waits for its own: another user's question comes next, however many of the first wait.
 func TestTurnsAreFair(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -44,7 +44,7 @@ func TestTurnsAreFair(t *testing.T) {
 		if len(served) != 0 {
 			t.Fatalf("one name has two places: %v", served)
 		}
-		ask("modest") // waits for a place, behind five others
+		ask("modest") // waits for a place, after five others
 		turns.Leave("third")
 		synctest.Wait()
 		if !slices.Equal(served, []string{"modest"}) {
@@ -80,7 +80,7 @@ func TestTurnsEndWithTheContext(t *testing.T) {
 	})
 }
 
-// Whatever the order of questions, no more than the places are taken, none by more than its share, and nobody waits while they could go.
+// Whatever the order of questions, no more than the places are taken, none by more than its share, and no question waits while it could run.
 func TestTurnsProperty(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(rt *rapid.T) {

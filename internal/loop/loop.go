@@ -11,7 +11,7 @@ import (
 const UntilWoken time.Duration = -1
 
 // Loop is work that is done in rounds. It is safe for concurrent use. A panic in a round ends the process, as in any other goroutine: a round
-// that contains its own knows what state it leaves.
+// that contains its panic leaves a known state.
 type Loop struct {
 	first time.Duration
 	round func(ctx context.Context) time.Duration
@@ -69,7 +69,7 @@ func (l *Loop) Stop() {
 	l.done.Wait()
 }
 
-// Run does the rounds in the caller's goroutine, until ctx ends. It is for loops that nobody starts.
+// Run does the rounds in the caller's goroutine, until ctx ends. It is for loops without Start.
 func (l *Loop) Run(ctx context.Context) {
 	timer := time.NewTimer(max(l.first, 0))
 	defer timer.Stop()

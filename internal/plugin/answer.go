@@ -28,7 +28,7 @@ type answer struct {
 // choice is what was seen of one choice.
 type choice struct {
 	called  bool
-	beside  []byte // text that stands beside a call, unless there is none
+	beside  []byte // text next to a call, unless there is none
 	text    []byte // of a whole answer, until it is complete
 	refused bool
 }
@@ -58,7 +58,7 @@ func (a *answer) against(ctx context.Context, raw []byte) {
 	}
 }
 
-// reshape is a relay.Reshape. An attempt may be made once more: each answer begins anew.
+// reshape is a relay.Reshape. An attempt may be repeated: each answer starts again.
 func (a *answer) reshape(events iter.Seq2[*completion.Event, error]) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		fresh := *a
@@ -120,7 +120,7 @@ func (a *answer) addNotice(sentence string) {
 	a.head.Notice += sentence
 }
 
-// unwrap makes text of the arguments of the tool that replaces a schema. What the model says beside the call is no part of the answer;
+// unwrap makes text of the arguments of the tool that replaces a schema. Text next to the call is no part of the answer;
 // where there is no call it is the answer.
 func (c *choice) unwrap(ev *completion.Event) {
 	calls := ev.ToolCalls
@@ -143,11 +143,11 @@ func (c *choice) unwrap(ev *completion.Event) {
 	if ev.Finish == completion.ToolCalls {
 		ev.Finish = completion.Stop
 	}
-	c.called = false // what follows knows of no call
+	c.called = false // the rest of the gateway sees no call
 }
 
 // judge keeps the text of a whole answer back until it is complete, and then mends and checks it. An answer that was cut off, refused or
-// left for a tool is not checked: the client can tell by its end.
+// left for a tool is not checked: its end shows that to the client.
 func (a *answer) judge(c *choice, ev *completion.Event) error {
 	c.text = append(c.text, ev.Text...)
 	ev.Text = nil

@@ -152,7 +152,7 @@ func (r *reader) refuse(name string, err error) {
 	r.err = f
 }
 
-// before is what an earlier answer told of a file.
+// before is an earlier answer's text of a file.
 func (r *reader) before(hash string) (text string, known bool) {
 	for i := range r.known {
 		if r.known[i].Hash == hash && r.known[i].Text != "" {

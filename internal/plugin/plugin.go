@@ -1,5 +1,5 @@
 // Package plugin does what requests ask of the gateway itself and what endpoints lack: it shortens prompts, reads files, replaces
-// schemas, mends and checks JSON. It speaks no wire and calls nobody: it works on canonical prompts and events alone.
+// schemas, mends and checks JSON. It knows no wire and makes no calls: it works on canonical prompts and events alone.
 package plugin
 
 import (

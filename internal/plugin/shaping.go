@@ -31,7 +31,7 @@ func Default() Config {
 	return Config{Concurrent: 4, ConcurrentPerUser: 2, Wait: 2 * time.Second, Time: 20 * time.Second, CPU: 10 * time.Second, Memory: 256 << 20}
 }
 
-// Read reads a PDF file of so many bytes. Package pdftext does it in a process of its own.
+// Read reads a PDF file of so many bytes. Package pdftext does it in a child process.
 type Read func(ctx context.Context, file io.Reader, size int, lim pdftext.Limits) (pdftext.Outcome, error)
 
 // shaping is the shaping of one call: its budgets hold for all files and all attempts. One goroutine uses it.

@@ -64,7 +64,7 @@ func TestOneBudgetForAllFiles(t *testing.T) {
 	}
 }
 
-// What an earlier answer told of a file counts like what is read.
+// An earlier answer's text of a file counts like text that is read.
 func TestReportedTextIsBounded(t *testing.T) {
 	t.Parallel()
 	req := decode(t, withFiles(1))

@@ -12,7 +12,7 @@ const (
 	highs = 0x8080808080808080
 )
 
-// plainPrefix counts the leading bytes of b that stand for themselves inside a JSON string: no control character, quote or
+// plainPrefix counts the leading bytes of b that need no escape inside a JSON string: no control character, quote or
 // backslash. Bytes from 0x80 on count as plain; whether they are UTF-8 is not its question.
 func plainPrefix(b []byte) int {
 	i := 0

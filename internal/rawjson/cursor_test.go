@@ -228,7 +228,7 @@ func oracle(t *testing.T, b []byte) string {
 	}
 }
 
-// oracleNumber is the int64 a number stands for, in decimal, or its text.
+// oracleNumber is the int64 value of a decimal number, or its text.
 func oracleNumber(text string) string {
 	if i := bytes.IndexAny([]byte(text), "eE"); i >= 0 {
 		if e, err := strconv.Atoi(text[i+1:]); err != nil || e > 1000 || e < -1000 {

@@ -1,5 +1,5 @@
 // Package rawjson exists so that bodies are checked once, strictly, and then read in place, without being turned into Go values.
-// It must not do I/O, must not know any wire's field names, and must not read out of range on bytes that nobody has checked.
+// It must not do I/O, must not know any wire's field names, and must not read out of range on unchecked bytes.
 package rawjson
 
 import "bytes"
@@ -65,7 +65,7 @@ func skipSpace(b []byte, i int) int {
 }
 
 // stringEnd returns the index after the closing quote of the string that opens at b[i], or -1 when it does not close.
-// In valid JSON a quote closes unless an odd number of backslashes stands before it, so plain text is skipped at the
+// In valid JSON a quote closes unless an odd number of backslashes precedes it, so plain text is skipped at the
 // speed of IndexByte; each backslash is counted once at most, because counting stops at the quote before.
 func stringEnd(b []byte, i int) int {
 	first := i + 1

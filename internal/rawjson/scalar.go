@@ -53,7 +53,7 @@ type number struct {
 	exponent int    // clamped to maxExponent either way
 }
 
-// maxExponent is past anything that an int64 or a float64 distinguishes, whatever digits stand before it
+// maxExponent is past anything that an int64 or a float64 distinguishes, whatever digits precede it
 // in a body of the largest size.
 const maxExponent = 1 << 30
 

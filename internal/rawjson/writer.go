@@ -17,7 +17,7 @@ import "strconv"
 // before: a comma is written with the value that follows it.
 type Writer struct{ B []byte }
 
-// separate writes the comma that the next name or element needs. Only an opening bracket, a colon or the beginning stands before
+// separate writes the comma that the next name or element needs. Only an opening bracket, a colon or the beginning precedes
 // a value that needs none, and no JSON value ends with one of these.
 func (w *Writer) separate() {
 	if n := len(w.B); n > 0 {

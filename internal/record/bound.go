@@ -87,7 +87,7 @@ func cut(s string, most int) string {
 	return s[:most]
 }
 
-// named cuts a text that tells things apart, so that it still does.
+// named cuts a name so that different names still differ.
 func (b *bounder) named(p *string, most int) {
 	full := *p
 	if b.text(p, most); len(full) > most {

@@ -38,7 +38,7 @@ type Call struct {
 	Usage usage.Usage
 	Lines []usage.Line // how Cost came about
 	Cost  money.Nano   // rounded up once from the sum of Lines
-	// Settled calls have a ledger entry, be it of zero; the others cost nothing and are in no activity.
+	// Settled calls have a ledger entry, which may be zero; the others cost nothing and are in no activity.
 	Settled     bool
 	PriceList   string
 	Rate        string

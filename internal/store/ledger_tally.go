@@ -125,7 +125,7 @@ type tally struct {
 	leases  map[leaseUse]money.Nano
 	hours   map[hourKey]*sums
 	// What follows is added up from the hours.
-	charged map[string]money.Nano // by wallet; present for each settled call, be it of zero
+	charged map[string]money.Nano // by wallet; present for each settled call, also of zero
 	keys    map[ledger.Fund]money.Nano
 	days    map[dayKey]*sums
 }

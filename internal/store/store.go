@@ -1,5 +1,5 @@
 // Package store keeps everything in a database: one implementation of what the domain declares, written once for both engines.
-// It must not know which engine it uses beyond what Engine says of it, and decides nothing: rules are in the domain.
+// It must not know its engine beyond what Engine reports, and decides nothing: rules are in the domain.
 package store
 
 import (
@@ -47,7 +47,7 @@ func New(e Engine, now func() time.Time) *Store {
 	return &Store{engine: e, now: now, turns: limit.NewTurns(e.Places, max(e.Places/2, 1))}
 }
 
-// take waits for the turn of the user whom ctx works for, so that no user's questions keep others' waiting. leave gives it back.
+// take waits for the turn of the user that ctx works for, so that one user's queries do not delay others'. leave gives it back.
 func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
 	user := limit.Name(ctx)
 	if user == "" {

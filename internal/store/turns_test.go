@@ -9,7 +9,7 @@ import (
 	"weir/internal/limit"
 )
 
-// A user whose questions take all places that one user may have keeps neither another user's question waiting nor the gateway's own.
+// A user whose queries take all places that one user may have delays neither another user's query nor the gateway's own.
 func TestUsersTakeTurns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -52,7 +52,7 @@ func TestUsersTakeTurns(t *testing.T) {
 	})
 }
 
-// Who waits for longer than a question may take is told so, and takes no place.
+// A query that waits for longer than a query may take fails with that reason, and takes no place.
 func TestTurnThatNeverComes(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -9,7 +9,7 @@ import (
 )
 
 // ReadSRT reads a SubRip file with any line ends and with or without a byte order mark. It is patient: numbers may be missing or wrong,
-// hours and milliseconds too, a point may stand for the comma, what follows the times is left out, and text after an empty line belongs
+// hours and milliseconds too, a point may replace the comma, what follows the times is left out, and text after an empty line belongs
 // to the cue before. Nothing gives no cues. It fails with fault.Invalid where times are not times, or where there are none at all; whose
 // mistake that is, the caller knows. A cue that ends before it begins ends at once.
 func ReadSRT(b []byte) ([]Cue, error) {
@@ -227,7 +227,7 @@ func parseTime(s string) (time.Duration, bool) {
 	return time.Duration(h)*time.Hour + time.Duration(m)*time.Minute + time.Duration(sec)*time.Second + time.Duration(ms)*time.Millisecond, true
 }
 
-// maxHours and the minutes beside them are as much as a Duration holds.
+// maxHours and the minutes after them are as much as a Duration holds.
 const maxHours = 2_562_046
 
 func parseDigits(s string, most int) (int64, bool) {

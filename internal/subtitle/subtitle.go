@@ -1,5 +1,5 @@
 // Package subtitle writes what was said, and when, as SubRip (srt) and WebVTT (vtt), and reads both, because players, editors and some
-// providers speak nothing else. Cues are plain text: it keeps no styles, positions or voices, and does not change what a text says.
+// providers have no other. Cues are plain text: it keeps no styles, positions or voices, and does not change a text's words.
 package subtitle
 
 import (

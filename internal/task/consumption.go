@@ -64,7 +64,7 @@ const (
 	imagePixels     = 1536 * 1024
 	mostReference   = 6500 // of an image that goes in
 	previewTokens   = 100
-	mostReasoning   = 4096 // of what a model writes beside its images
+	mostReasoning   = 4096 // of a model's text next to its images
 )
 
 // Most follows from how many images of what size are wanted.
@@ -128,7 +128,7 @@ func Dimensions(size string) (width, height int, ok bool) {
 	return int(x), int(y), found && errX == nil && errY == nil && x > 0 && y > 0
 }
 
-// Tokens of a character that is spoken, at most and usually.
+// Tokens of a character of speech, at most and usually.
 const (
 	mostAudio  = 6
 	audioTenth = 14 // tenths

@@ -89,7 +89,7 @@ type MadeImage struct {
 	Size, Quality, Background, Output string
 }
 
-// AudioPiece is a piece of spoken text, in order.
+// AudioPiece is a piece of speech, in order.
 type AudioPiece struct {
 	Data      []byte
 	MediaType string // on the first piece: "audio/mpeg"

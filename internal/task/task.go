@@ -30,7 +30,7 @@ type Embedding struct {
 	Inputs     []Input
 	Dimensions int    // 0: the model's own
 	InputType  string // what the vectors are for, in the client's words: "search_query", "search_document", ...; "" missing
-	Base64     bool   // the client wants base64; says nothing of what the upstream is asked for
+	Base64     bool   // the client asked for base64; the upstream may be asked for something else
 }
 
 // Input is one thing to embed: Tokens, or else Parts.
@@ -72,7 +72,7 @@ type Transcription struct {
 	MediaType    string        // of the recording, such as "audio/mpeg"
 	Duration     time.Duration // as measured, or the most that it can be
 	Measured     bool          // Duration is a measurement
-	Response     string        // format that the client wants: "json", "text", "srt", "vtt", "verbose_json", "diarized_json"
+	Response     string        // format that the client asked for: "json", "text", "srt", "vtt", "verbose_json", "diarized_json"
 	Language     string        // ISO 639-1, "" missing
 	Prompt       string
 	Temperature  string   // decimal text, "" missing
@@ -82,7 +82,7 @@ type Transcription struct {
 	Chunking     string   // chunking_strategy as written, "" missing
 	SpeakerNames []string // of the references, in the same order
 	SpeakerRefs  []string // data URLs
-	Extra        []Field  // fields that the canonical form does not know, in the client's order
+	Extra        []Field  // fields without a place in the canonical form, in the client's order
 }
 
 // File is bytes that may be read by several at a time and more than once. It outlives every attempt of its call.
@@ -112,8 +112,8 @@ type Image struct {
 	Edit        bool     // the client asked for an edit: names of events differ
 	Moderation  string   // "auto", "low"; ""
 	Style       string
-	Extra       []Extra // properties that the canonical form does not know, in the client's order
-	Options     []Extra // provider.options: by provider id, a JSON object of its own parameters
+	Extra       []Extra // properties without a place in the canonical form, in the client's order
+	Options     []Extra // provider.options: by provider id, a JSON object of its parameters
 }
 
 // Extra is a member of a JSON object: its decoded name and its raw value.
@@ -122,7 +122,7 @@ type Extra struct {
 	Value []byte
 }
 
-// Speech asks for a text to be spoken.
+// Speech asks for speech from a text.
 type Speech struct {
 	Input        string
 	Voice        string
@@ -130,8 +130,8 @@ type Speech struct {
 	Instructions string
 	Format       string  // "mp3", "opus", "aac", "flac", "wav", "pcm"; "" missing
 	Speed        string  // decimal text, "" missing
-	SSE          bool    // the client wants events instead of bare bytes
-	Extra        []Extra // members that the canonical form does not know
+	SSE          bool    // the client asked for events instead of bare bytes
+	Extra        []Extra // members without a place in the canonical form
 }
 
 // Rerank asks for documents in the order in which they answer a query.
@@ -139,7 +139,7 @@ type Rerank struct {
 	Query     string
 	Documents []string
 	TopN      int  // 0: all
-	Return    bool // the client wants the documents back
+	Return    bool // the client asked for the documents back
 	Chunks    int  // documents as providers count them: a long one is several
 }
 

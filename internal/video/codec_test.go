@@ -111,6 +111,6 @@ func FuzzDecode(f *testing.F) {
 				t.Fatal(diff)
 			}
 		}
-		_ = video.DecodeDetail(b, &video.Job{}) // must not panic, nor reserve more than there is
+		_ = video.DecodeDetail(b, &video.Job{}) // must not panic or reserve more than there is
 	})
 }

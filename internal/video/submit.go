@@ -294,7 +294,7 @@ func (j *Job) doubt() error {
 	return errors.New(j.Doubt)
 }
 
-// doubtful is what is noted of an answer that says neither yes nor no: enough to ask the provider about it, and nothing of what was asked for.
+// doubtful is stored for an answer that says neither yes nor no: enough to ask the provider about it, and nothing of the request.
 func doubtful(j *Job, e *fault.Error) string {
 	b := []byte("endpoint " + j.Serving().Endpoint)
 	if status := statusOf(e); status != 0 {

@@ -343,7 +343,7 @@ func TestCloseBreaksOff(t *testing.T) {
 	})
 }
 
-// A node that was taken for dead begins anew: what it was at is broken off, and taken up with what the store knows.
+// A node that was taken for dead starts again: what it did is broken off, and continued with the store's state.
 func TestNewLife(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -500,7 +500,7 @@ func TestCopies(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
 		full   bool
-		size   int64 // that the provider tells
+		size   int64 // that the provider reports
 		opened error
 		kept   int
 	}{
@@ -574,7 +574,7 @@ func TestCopiesAfterAnUnreportedEnd(t *testing.T) {
 	}
 }
 
-// Copies that take their time keep nobody from looking after jobs, and those of one user leave places to the others.
+// Slow copies keep no job from being polled, and those of one user leave places to the others.
 func TestSlowCopies(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -648,7 +648,7 @@ func TestSlowCopies(t *testing.T) {
 }
 
 // A job that waited long is searched for from the moment at which its provider was asked, which the store has before the request leaves. A list that
-// does not have it is believed a minute later, and even then nobody else is asked, since the provider did answer something.
+// does not have it is believed a minute later, and even then no other provider is asked, since the provider did answer something.
 func TestSearchBeginsAtTheSubmission(t *testing.T) {
 	t.Parallel()
 	for _, found := range []bool{true, false} {

@@ -107,7 +107,7 @@ func (c *Courier) take(ctx context.Context) {
 	}
 }
 
-// deliver makes one attempt and tells the outbox of it.
+// deliver makes one attempt and records it in the outbox.
 func (c *Courier) deliver(ctx context.Context, d *Delivery) {
 	status, retryAfter, err := c.attempt(ctx, d)
 	o := c.judge(d, status, retryAfter, err)

@@ -258,7 +258,7 @@ func TestWake(t *testing.T) {
 	})
 }
 
-// Whoever stops the courier waits for what is under way, whose outcome is kept.
+// Stopping the courier waits for deliveries under way, whose outcome is kept.
 func TestStop(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -280,7 +280,7 @@ func TestStop(t *testing.T) {
 	})
 }
 
-// While the store is away nothing is sent; what could not be told is sent once more, under the same id, when the claim is over.
+// While the store is away nothing is sent; an outcome that could not be recorded is sent once more, under the same id, when the claim is over.
 func TestStoreAway(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -44,7 +44,7 @@ type Secrets struct {
 	now   func() time.Time
 }
 
-// NewSecrets makes Secrets. ring tells the master keys of the moment.
+// NewSecrets makes Secrets. ring returns the current master keys.
 func NewSecrets(s SecretStore, ring func() *seal.Ring, now func() time.Time) *Secrets {
 	return &Secrets{store: s, ring: ring, now: now}
 }

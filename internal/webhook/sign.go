@@ -56,7 +56,7 @@ func keyOf(secret string) ([]byte, error) {
 	text, ok := strings.CutPrefix(secret, secretPrefix)
 	key, err := base64.StdEncoding.DecodeString(text)
 	if !ok || err != nil || len(key) < leastBytes || len(key) > mostBytes {
-		return nil, fault.Wrap("webhook.Signature", errForm) // which tells nothing of it
+		return nil, fault.Wrap("webhook.Signature", errForm) // which shows nothing of it
 	}
 	return key, nil
 }

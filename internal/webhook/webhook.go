@@ -1,4 +1,4 @@
-// Package webhook tells accounts what became of their jobs: events wait in an outbox that the store keeps, and are posted, signed, until
+// Package webhook notifies accounts of the ends of their jobs: events wait in an outbox that the store keeps, and are posted, signed, until
 // they were taken or a day is over. It opens no connection and decides nothing about the jobs themselves.
 package webhook
 
@@ -53,9 +53,9 @@ type Outcome struct {
 	Error  string // why it failed, for the operator; "" when it did not
 }
 
-// Outbox keeps deliveries. They come into it together with what they tell of, in one transaction of the store's own.
+// Outbox keeps deliveries. They are stored together with their event, in one transaction of the store.
 type Outbox interface {
-	// ClaimDeliveries hands out at most n deliveries that are due and that nobody has, the longest due first, each until the claim ends.
+	// ClaimDeliveries hands out at most n deliveries that are due and not claimed, the longest due first, each until the claim ends.
 	// perAccount bounds how many of one account may be handed out at a time. Attempts and Fence count the claim.
 	ClaimDeliveries(ctx context.Context, now, until time.Time, perAccount, n int) ([]Delivery, error)
 	// EndDelivery ends a claim. It does nothing, and says so, when the delivery was handed to someone else meanwhile.

@@ -74,7 +74,7 @@ func TestEveryShapeOfPrice(t *testing.T) {
 	}
 }
 
-// A row describes a model that nothing else describes; what stands elsewhere it may repeat, and not contradict.
+// A row describes a model that nothing else describes; what is declared elsewhere it may repeat, and not contradict.
 func TestRowsDescribeModels(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -303,7 +303,7 @@ func TestRowsOfTheFile(t *testing.T) {
 		t.Errorf("the sentence does not say where: %s", f.Public)
 	}
 	s.refused(edit.Change{Kind: edit.Provider, ID: "filed", Create: true, Set: hut}, fault.Conflict, "")
-	// another endpoint of a declared provider is a row of its own
+	// another endpoint of a declared provider is a separate row
 	s.must(edit.Change{Kind: edit.Endpoint, ID: "filed/acme/more", Create: true, Set: edit.Spec{"provider": "filed", "model": "acme/more", "prices.prompt": "1", "prices.completion": "1"}})
 
 	// a file that declares what the database owns does not build, and the error names the row; removing the row is the way out
@@ -366,7 +366,7 @@ func TestHistory(t *testing.T) {
 	}
 }
 
-// Whoever loses a race decides anew; who always loses is told so.
+// A change that loses a race is decided again; one that always loses fails with that reason.
 func TestRaces(t *testing.T) {
 	t.Parallel()
 	s := open(t)
@@ -447,7 +447,7 @@ func TestWayOutOfABrokenCatalog(t *testing.T) {
 	s.built()
 }
 
-// What was declared beside the configuration takes part although a built-in provider of that id is off.
+// What was declared outside the configuration takes part although a built-in provider of that id is off.
 func TestDeclaredUnderABuiltInID(t *testing.T) {
 	t.Parallel()
 	own := catalog.Provider{ID: "quiet", Dialect: "openai", BaseURL: "https://own.example/v1"}

@@ -34,7 +34,7 @@ type Commit struct {
 	Row *Row
 }
 
-// ErrMoved is the cause of a Commit that failed because another was faster: load the state and decide anew.
+// ErrMoved is the cause of a Commit that failed because another was faster: load the state and decide again.
 var ErrMoved = errors.New("the catalog was changed by somebody else in the same moment")
 
 // Store keeps rows, rates and history.
@@ -64,7 +64,7 @@ type Editor struct {
 	builder Builder
 	ring    *seal.Ring
 	now     func() time.Time
-	changed func(context.Context) // hears of each change that was made here
+	changed func(context.Context) // called after each change that was made here
 }
 
 // NewEditor makes an Editor. A nil ring has no master key; changed may be nil.
@@ -75,7 +75,7 @@ func NewEditor(s Store, b Builder, ring *seal.Ring, now func() time.Time, change
 	return &Editor{store: s, builder: b, ring: ring, now: now, changed: changed}
 }
 
-// Change is what an administrator wants of one row.
+// Change is an administrator's change of one row.
 type Change struct {
 	Kind   Kind
 	ID     string
@@ -86,7 +86,7 @@ type Change struct {
 	Remove bool     // takes the row away; nothing else is set
 }
 
-// tries is how often a change is decided anew when others are faster.
+// tries is how often a change is decided again when others are faster.
 const tries = 8
 
 // Built is the catalog as it is now in the store.
@@ -122,7 +122,7 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 	return built, err
 }
 
-// commit decides and stores until nobody is faster. decide returns nil when there is nothing to do.
+// commit decides and stores until no other change comes between. decide returns nil when there is nothing to do.
 func (e *Editor) commit(ctx context.Context, decide func(*State) (*Commit, error), by audit.Actor) error {
 	var err error
 	for range tries {
@@ -136,7 +136,7 @@ func (e *Editor) commit(ctx context.Context, decide func(*State) (*Commit, error
 		}
 		c.Version, c.At, c.Actor = s.Version+1, e.now().UTC().Truncate(time.Microsecond), by
 		if err = e.store.CommitCatalog(ctx, *c, c.event()); err == nil {
-			e.changed(context.WithoutCancel(ctx)) // whoever hangs up now has made the change
+			e.changed(context.WithoutCancel(ctx)) // a client that hangs up now has made the change
 			return nil
 		}
 		if !errors.Is(err, ErrMoved) {
@@ -436,7 +436,7 @@ func (s *State) Credentials(ring *seal.Ring, env func(string) (string, bool)) ma
 	return out
 }
 
-// RotateSecrets wraps every credential anew with the current master key, and reports how many had been wrapped with another.
+// RotateSecrets wraps every credential again with the current master key, and returns how many had been wrapped with another.
 func (e *Editor) RotateSecrets(ctx context.Context, by audit.Actor) (int, error) {
 	s, err := e.store.CatalogState(ctx)
 	if err != nil {

@@ -80,7 +80,7 @@ func (m *memory) CatalogHistory(_ context.Context, before int64, count int) ([]e
 	return out, nil
 }
 
-// world is what stands beside the database: a built-in provider that is on, one that is off, and one that a file declares.
+// world is what exists outside the database: a built-in provider that is on, one that is off, and one that a file declares.
 type world struct {
 	declared rate.Declared
 	env      map[string]string

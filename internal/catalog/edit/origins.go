@@ -9,8 +9,8 @@ import (
 	"weir/internal/fault"
 )
 
-// keepsItsKey refuses a change that would send a provider's credential to a server that it was not given for: whoever may write an address
-// must not learn a key that others have written. The key is given anew in the same change, or it is a key of the environment, and then the
+// keepsItsKey refuses a change that would send a provider's credential to a server that it was not given for: an administrator of addresses
+// must not learn a key that others have written. The key is given again in the same change, or it is a key of the environment, and then the
 // address of the built-in provider holds.
 func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row *Row) error {
 	is := after.Provider(c.ID)

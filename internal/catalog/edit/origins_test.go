@@ -8,7 +8,7 @@ import (
 	"weir/internal/fault"
 )
 
-// A credential is sent to the servers that it was given for: a change that leads elsewhere needs it anew.
+// A credential is sent to the servers that it was given for: a change that leads elsewhere needs it again.
 func TestAKeyDoesNotFollowAChangedAddress(t *testing.T) {
 	t.Parallel()
 	key, none := "sk-another-credential-0001", ""

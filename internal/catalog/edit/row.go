@@ -48,7 +48,7 @@ func (s Spec) overProvider(p *catalog.Provider) error {
 	return nil
 }
 
-// plainVariable refuses Weir's own settings: a provider could be told the master key under the name of a credential.
+// plainVariable refuses Weir's own settings: a provider could be sent the master key under the name of a credential.
 func plainVariable(name string) bool {
 	for i := range len(name) {
 		c := name[i]

@@ -15,7 +15,7 @@ import (
 // Kind is what a row describes.
 type Kind string
 
-// The kinds. A change of rate or margin is in the history beside those of rows.
+// The kinds. A change of rate or margin is in the history with those of rows.
 const (
 	Provider Kind = "provider"
 	Endpoint Kind = "endpoint"
@@ -116,7 +116,7 @@ func FieldType(k Kind, name string) Type {
 	return endpointFields[name]
 }
 
-// IsGroup reports whether fields of other names stand below that one, so that it can be unset with all of them.
+// IsGroup reports whether a name is that of a group of fields, so that it can be unset with all of them.
 func IsGroup(k Kind, name string) bool {
 	fields := endpointFields
 	if k == Provider {

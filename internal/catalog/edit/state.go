@@ -84,8 +84,8 @@ type ProviderView struct {
 	Origin Origin
 	Where  string // in the configuration, "" elsewhere
 	On     bool   // it takes part
-	Row    *Row   // nil: nobody changed it
-	Reason string // why it is off though nobody disabled it; ""
+	Row    *Row   // nil: never changed
+	Reason string // why it is off although it was not disabled; ""
 }
 
 // EndpointView is an endpoint as administrators see it.
@@ -263,7 +263,7 @@ func (m *merger) providers() error {
 		}
 	}
 	for i := range m.base.Known {
-		if seen[m.base.Known[i].ID] { // what takes part was declared beside the configuration, under an id that is also built in
+		if seen[m.base.Known[i].ID] { // what takes part was declared outside the configuration, under an id that is also built in
 			continue
 		}
 		if err := add(ProviderView{Provider: m.base.Known[i], Origin: FromBuiltin}); err != nil {

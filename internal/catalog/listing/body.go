@@ -13,7 +13,7 @@ import (
 // Body is a rendered answer.
 type Body struct {
 	Bytes  []byte
-	Tag    string        // stands for the content: of the same items in the same order it is the same on every node and after every start
+	Tag    string        // identifies the content: of the same items in the same order it is the same on every node and after every start
 	Total  int           // items before pages were cut
 	Packed func() []byte // the bytes in gzip; nil for a body that is sent once
 }
@@ -28,7 +28,7 @@ func newBody(b []byte, tag string, total int) *Body {
 	})}
 }
 
-// render writes a list. The items' own JSON is part of the body: it costs no memory of its own.
+// render writes a list. The items' own JSON is part of the body: it costs no further memory.
 func render(head string, items []item, write Append) *Body {
 	b := append(make([]byte, 0, 64+1536*len(items)), head...)
 	ends := make([]int, len(items))
@@ -74,7 +74,7 @@ func hashOf(b []byte) uint64 {
 	return h.Sum64()
 }
 
-// answers keeps the bodies of queries that are asked more than once. It is bounded, and starts anew when it is full.
+// answers keeps the bodies of queries that are asked more than once. It is bounded, and starts again when it is full.
 type answers struct {
 	mu    sync.Mutex
 	known map[Query]*Body // nil: asked for once

@@ -59,7 +59,7 @@ func (l *List) sorted(by SortKey, descending bool) []int32 {
 	return o.at
 }
 
-// choose adds the items that a query wants to dst, in its order, pages aside.
+// choose adds the items of a query to dst, in its order, pages aside.
 func (l *List) choose(dst []*item, q *Query) []*item {
 	var room [16]string
 	words := wordsOf(room[:0], q.Search)

@@ -1,5 +1,5 @@
 // Package listing makes the public lists of a catalog: which models they have, what is searched, in which order, and the rendered answers,
-// which are kept. How one entry is written is its caller's business. It must not know HTTP.
+// which are kept. The caller decides how one entry is written. It must not know HTTP.
 package listing
 
 import (

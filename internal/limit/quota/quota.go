@@ -1,6 +1,6 @@
-// Package quota decides whom a node lets in, and how much each may do: requests under way and memory by user, streams and allowances by key,
+// Package quota decides which requests a node admits, and how much each user may do: requests under way and memory by user, streams and allowances by key,
 // requests for free models by user, and what comes without a valid key by address. It counts with package limit and keeps all of it in this
-// node's memory. It knows no HTTP: a refusal is a fault whose cause says which limit it was and what is left of it.
+// node's memory. It knows nothing about HTTP: a refusal is a fault whose cause names the limit and what is left of it.
 package quota
 
 import (
@@ -22,11 +22,11 @@ type Config struct {
 	Largest      int64 // bytes of the largest request, which one user may always send
 	UserShare    int64 // percent of InFlight and Bytes that one user may take; 0: all of it
 	StreamsByKey int64 // at one time
-	MemoryLimit  int64 // bytes; above HeapPercent of it nobody is let in
+	MemoryLimit  int64 // bytes; above HeapPercent of it every request is refused
 	HeapPercent  int64
 	Heap         func() int64 // bytes in use; nil asks the runtime
 
-	Keys        apikey.Rates // allowances of keys that have none of their own
+	Keys        apikey.Rates // allowances of keys without their own
 	Free        Free
 	CallsByUser int64 // that ask no model, in a minute
 
@@ -42,7 +42,7 @@ type Free struct {
 	PaidPerDay int64 // of the others
 }
 
-// Quotas is what a node knows of who uses how much. It is safe for concurrent use.
+// Quotas holds each user's, key's and address's use of a node. It is safe for concurrent use.
 type Quotas struct {
 	Bytes *limit.Budget // of requests and answers in memory, by user
 
@@ -98,7 +98,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 	return q
 }
 
-// Share is what one user may take of all: so many percent, and at least so much that nobody is locked out of one legal request. 0 percent is
+// Share is what one user may take of all: so many percent, and at least enough for one legal request. 0 percent is
 // all of it.
 func Share(all, percent, least int64) int64 {
 	switch {
@@ -170,7 +170,7 @@ func (g *gate) refused(wait time.Duration) error {
 	return refused(g.by, g.public, strconv.FormatInt(g.rates[0].Amount, 10), "0", wait)
 }
 
-// Call counts a call of a user that asks no model: catalogs, keys, states of jobs. Those that do have limits of their own.
+// Call counts a call of a user that asks no model: catalogs, keys, states of jobs. Calls of models have other limits.
 func (q *Quotas) Call(now time.Time, user string) error { return q.calls.take(now, user) }
 
 // Anonymous counts a request of an address without a key.
@@ -184,7 +184,7 @@ func (q *Quotas) Visit(now time.Time, address string) error { return q.visits.ta
 // Failure counts a failed authentication.
 func (q *Quotas) Failure(now time.Time, address string) error { return q.failures.take(now, address) }
 
-// MayMiss fails while an address has caused too many look-ups of keys that nobody knows.
+// MayMiss fails while an address has caused too many look-ups of unknown keys.
 func (q *Quotas) MayMiss(now time.Time, address string) error {
 	if q.misses.Left(now, address, &q.misses.rates)[0] > 0 {
 		return nil

@@ -79,7 +79,7 @@ func price(t *testing.T, text string) money.Price {
 	return p
 }
 
-// Whatever requests come and go, none takes more than its user's share or the node's limit, and all leave nothing behind.
+// Whatever requests come and go, none takes more than its user's share or the node's limit, and all give back everything.
 func TestVisitsAddUp(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

@@ -44,7 +44,7 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 	if q.heap.Short(now) {
 		return fault.New(fault.Overloaded, "quota.Enter", "The gateway is short of memory.")
 	}
-	// The user first: what is refused here must not have taken a place from others, be it for a moment.
+	// The user first: what is refused here must not take a place from others, even for a moment.
 	if !q.users.Enter(caller.User, q.userMost) {
 		return Crowded(q.userMost, "max_user_share", "This user has reached the limit of concurrent requests. Wait for one to end.")
 	}
@@ -140,7 +140,7 @@ func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, model string, tok
 	return nil
 }
 
-// promptCost is what a prompt costs at the least, 0 where nobody serves the model.
+// promptCost is what a prompt costs at the least, 0 for a model without endpoints.
 func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
 	m, _, ok := snap.Resolve(model)
 	if !ok {

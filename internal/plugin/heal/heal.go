@@ -1,5 +1,5 @@
 // Package heal mends JSON that a model has written almost right: between code fences or prose, with commas too many or too few, with other
-// quotes or none, in the words of Python, or broken off. It never changes what is JSON already, and knows nothing of requests or schemas.
+// quotes or none, in the words of Python, or broken off. It never changes valid JSON, and knows nothing about requests or schemas.
 package heal
 
 import (
@@ -16,7 +16,7 @@ const (
 
 // JSON returns the JSON object or list that text holds, mended where it must be; ok is false, and text itself returned, when there is none.
 // Text that is JSON already is returned as it is, of whatever kind. The result is text itself or a view into it where nothing had to be
-// mended, and memory of its own otherwise. The work grows with the length of text.
+// mended, and newly allocated otherwise. The work grows with the length of text.
 func JSON(text []byte) (mended []byte, ok bool) {
 	if rawjson.Valid(text) {
 		return text, true
@@ -54,7 +54,7 @@ func JSON(text []byte) (mended []byte, ok bool) {
 	return text, false
 }
 
-// fenced are the places where the JSON may be: what stands between code fences, unless something begins before them, and then everything.
+// fenced are the places where the JSON may be: between code fences, unless something begins before them, and then everything.
 func fenced(text []byte) [][]byte {
 	before, inside, ok := bytes.Cut(text, []byte("```"))
 	if !ok || bytes.ContainsAny(before, "{[") {
@@ -114,7 +114,7 @@ func (m *mender) skipTo(end string) {
 	m.at = len(m.in)
 }
 
-// peek is the next byte behind white space, 0 at the end.
+// peek is the next byte after white space, 0 at the end.
 func (m *mender) peek() byte {
 	m.space()
 	if m.at == len(m.in) {
@@ -230,7 +230,7 @@ func (m *mender) list(depth int) {
 			m.out = append(m.out, ',')
 		}
 		first = false
-		if m.value(depth + 1); m.peek() == ':' { // a list that was not closed before the next member: nobody knows where it ended
+		if m.value(depth + 1); m.peek() == ':' { // a list that was not closed before the next member: its end is unknown
 			m.fail()
 		}
 	}
@@ -252,7 +252,7 @@ func (m *mender) quote() string {
 	return ""
 }
 
-// text reads a text in quotes. A quote inside it that nobody has escaped is part of it, save in a name: what ends it stands before a comma,
+// text reads a text in quotes. An unescaped quote inside it is part of it, except in a name: the quote that ends it comes before a comma,
 // a colon, a closing bracket or the end.
 func (m *mender) text(name bool) {
 	end := m.quote()
@@ -281,7 +281,7 @@ func (m *mender) text(name bool) {
 	m.out = append(m.out, '"')
 }
 
-// lookAhead is how much white space may stand between a quote that ends a text and what tells so.
+// lookAhead is how much white space may be between a quote that ends a text and the mark that shows it.
 const lookAhead = 256
 
 // ends reports whether a quote that ends at that place ends its text.

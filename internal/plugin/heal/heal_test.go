@@ -71,7 +71,7 @@ func TestJSON(t *testing.T) {
 	}
 }
 
-// Whatever stands around JSON, it is found unchanged.
+// Whatever surrounds JSON, it is found unchanged.
 func TestFindsWhatIsValid(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {

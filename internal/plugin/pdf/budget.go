@@ -7,7 +7,7 @@ type budget struct {
 	cut  bool // something was left out because of a limit
 }
 
-// Costs, in steps, of what is more than looking at a byte, and in bytes, of what values take beside their own.
+// Costs, in steps, of work beyond looking at a byte, and in bytes, of what values take beyond their own.
 const (
 	tokenWork  = 16
 	objectWork = 100

@@ -62,7 +62,7 @@ type word struct {
 	found bool
 }
 
-// next is where the word stands at or behind from; the end of in when it does not.
+// next is where the word is, at from or later; the end of in when it is missing.
 func (w *word) next(in []byte, from int) int {
 	if w.found && w.at >= from {
 		return w.at
@@ -91,7 +91,7 @@ func numbered(before []byte) (int, bool) {
 	return n, err == nil && n >= 0
 }
 
-// take reads the object behind "obj".
+// take reads the object after "obj".
 func (d *document) take(n int, l *lexer) {
 	o := object{value: l.value(0, true)}
 	if v, ok := o.value.(dict); ok {
@@ -117,7 +117,7 @@ func (d *document) put(n int, o object) {
 	}
 }
 
-// streamAt is what stands between the word stream and its end.
+// streamAt is the bytes between the word stream and its end.
 func (d *document) streamAt(l *lexer, v dict) []byte {
 	if l.at < len(l.in) && l.in[l.at] == '\r' {
 		l.at++
@@ -179,7 +179,7 @@ func (d *document) unpack(v dict, stream []byte) {
 	}
 }
 
-// catalog finds the root of a file without a trailer: the last that was written, as far as numbers tell.
+// catalog finds the root of a file without a trailer: the last that was written, as far as numbers show.
 func (d *document) catalog() any {
 	last := -1
 	for n, o := range d.objects {

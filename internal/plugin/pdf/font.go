@@ -10,12 +10,12 @@ import (
 	"unicode/utf8"
 )
 
-// font tells the characters of codes.
+// font maps codes to characters.
 type font struct {
 	wide  bool // codes of two bytes
 	codes map[uint32]string
 	spans []span
-	table *[256]rune // of a font of one byte a code; nil: only codes and spans tell
+	table *[256]rune // of a font of one byte a code; nil: only codes and spans map
 
 	widths map[uint32]float64 // of codes, in parts of the font's size
 	width  float64            // of any other code
@@ -32,7 +32,7 @@ type span struct {
 }
 
 const (
-	maxCodes = 70_000 // that a font tells one by one
+	maxCodes = 70_000 // that a font maps one by one
 	maxSpans = 10_000
 )
 
@@ -237,7 +237,7 @@ func (d *document) chars(f *font, args []any) {
 	}
 }
 
-// character notes what a code stands for. It reports whether the font may have more.
+// character stores the character of a code. It reports whether the font may have more.
 func (d *document) character(f *font, code uint32, v any) bool {
 	text := clean(string(utf16.Decode(unitsOf(v))))
 	if len(f.codes) >= maxCodes || !d.spend(tokenWork+len(text)) || !d.hold(memberRoom+len(text)) {
@@ -359,7 +359,7 @@ func scalar(hex string) rune {
 	return rune(n)
 }
 
-// cyrillic is a letter by its number in an older list: 017 to 049 capitals and 065 to 097 small ones, with yo behind e.
+// cyrillic is a letter by its number in an older list: 017 to 049 capitals and 065 to 097 small ones, with yo after e.
 func cyrillic(n int) rune {
 	letter := func(n int, a, yo rune) rune {
 		switch {

@@ -40,7 +40,7 @@ func (l *lexer) pay(steps int) bool {
 	return l.spend(steps)
 }
 
-// drop gives back what the values take that were read so far: nobody has them any more.
+// drop gives back the bytes of the values that were read so far: they are not used any more.
 func (l *lexer) drop() {
 	l.release(l.held)
 	l.held = 0

@@ -1,4 +1,4 @@
-// Package pdf finds the text in PDF files: what their pages draw with fonts whose characters can be told. It draws nothing, follows no
+// Package pdf finds the text in PDF files: what their pages draw with fonts whose characters are known. It draws nothing, follows no
 // links, runs no scripts, and the work and memory that a file can cost are bounded, whatever is in it.
 package pdf
 
@@ -12,7 +12,7 @@ import (
 type Limits struct {
 	Bytes  int // of the file
 	Pages  int // that are read; text of further ones is left out
-	Memory int // bytes that are held at a time, beside the file: values, and streams while they are read
+	Memory int // bytes that are held at a time, in addition to the file: values, and streams while they are read
 	Text   int // bytes of text; what is beyond it is left out
 	Work   int // steps, of which each is about a byte that is looked at, copied or written
 }

@@ -142,7 +142,7 @@ func (w *writer) move(dx, dy float64) {
 	w.moved = true
 }
 
-// separate writes what stands between the last piece and one that begins here.
+// separate writes the space between the last piece and one that begins here.
 func (w *writer) separate() {
 	if !w.moved && w.drawn {
 		return
@@ -260,7 +260,7 @@ func (w *writer) form(args []any, resources dict) {
 	w.forms--
 }
 
-// fontID is where a font stands: its object, or its place among resources.
+// fontID is where a font is: its object, or its place among resources.
 type fontID struct {
 	object ref
 	fonts  uintptr // the dictionary that has it

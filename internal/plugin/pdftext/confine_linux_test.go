@@ -66,7 +66,7 @@ func TestConfined(t *testing.T) {
 	t.Setenv("WEIR_SECRET", "x") // and so not parallel
 	file, hold := io.Pipe()
 	ended := make(chan error, 1)
-	const size = 1_234_567 // by which this test knows its child
+	const size = 1_234_567 // by which this test recognizes its child
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	go func() {

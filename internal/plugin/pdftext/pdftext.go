@@ -27,7 +27,7 @@ type Limits struct {
 	PDF    pdf.Limits
 }
 
-// Why a file could not be read, beside the reasons of package pdf.
+// Why a file could not be read, in addition to the reasons of package pdf.
 var (
 	ErrCostly = errors.New("reading it takes too much memory or time")
 	ErrBroken = errors.New("its structure is damaged")
@@ -47,7 +47,7 @@ type Outcome struct {
 const (
 	exitUsage = 74
 	exitLimit = 75 // a limit could not be set
-	exitShort = 76 // the file ended early: whoever sent it is gone
+	exitShort = 76 // the file ended early: its sender is gone
 	exitPanic = 77
 	exitWrite = 78
 )
@@ -63,7 +63,7 @@ var answers = []struct {
 const maxHead = 64 // bytes of a child's first line
 
 // Read is the text of a file of so many bytes. It fails with an error of this package or of package pdf, or with ctx's.
-// It is safe for concurrent use; whoever calls it bounds how many children there are.
+// It is safe for concurrent use; the caller bounds how many children there are.
 func Read(ctx context.Context, file io.Reader, size int, lim Limits) (Outcome, error) {
 	program, err := program()
 	if err != nil {
@@ -105,7 +105,7 @@ func failure(s *os.ProcessState) error {
 	case exitUsage, exitLimit, exitShort:
 		return fmt.Errorf("%w: exit code %d", ErrUnavailable, s.ExitCode())
 	}
-	return ErrCostly // ended by a signal, or by Go for want of memory
+	return ErrCostly // ended by a signal, or by Go for lack of memory
 }
 
 // parse reads what a child says: an answer, whether the text was cut, and the work, in a line; then the text.

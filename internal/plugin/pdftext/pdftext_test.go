@@ -92,7 +92,7 @@ func TestHostileFiles(t *testing.T) {
 	}
 }
 
-// The child ends with the call that it works for, and its reader is not left behind.
+// The child ends with its call, and its reader ends, too.
 func TestReadEndsWithItsContext(t *testing.T) {
 	t.Parallel()
 	ctx, cancel := context.WithCancel(t.Context())
@@ -118,7 +118,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// A file that ends early is not read: whoever sent it is gone.
+// A file that ends early is not read: its sender is gone.
 func TestShortFile(t *testing.T) {
 	t.Parallel()
 	said := page("BT /F 12 Tf (text) Tj ET", "")

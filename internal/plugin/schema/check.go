@@ -14,7 +14,7 @@ import (
 )
 
 // Check reports how doc fails the schema: an error with the place of the first thing that is wrong, from the root $, and what. It returns nil for a
-// document that conforms. When that cannot be told within the bounds it returns ErrTooLarge, and the error of ctx when that has ended; nothing
+// document that conforms. When that cannot be decided within the bounds it returns ErrTooLarge, and the error of ctx when that has ended; nothing
 // is known then. The error quotes names of the document, never its values.
 func (s *Schema) Check(ctx context.Context, doc []byte) error {
 	if !rawjson.Valid(doc) {
@@ -46,7 +46,7 @@ func (w *wrong) in(step string) *wrong {
 
 func is(format string, args ...any) *wrong { return &wrong{what: fmt.Sprintf(format, args...)} }
 
-// unknown gives up: what the answer depends on cannot be told.
+// unknown gives up: the answer cannot be decided.
 func (k *checker) unknown() { k.ended = true }
 
 func (k *checker) check(n *node, v []byte, depth int) *wrong {
@@ -303,7 +303,7 @@ func (k *checker) number(n *node, v []byte) *wrong {
 	return nil
 }
 
-// Numbers are compared exactly up to this length and exponent: an exponent may stand for a million digits.
+// Numbers are compared exactly up to this length and exponent: an exponent may make a million digits.
 const (
 	maxDigits   = 64
 	maxExponent = 400

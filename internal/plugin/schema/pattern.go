@@ -71,7 +71,7 @@ func strange(text string) bool {
 
 const tooMany = 1 << 30
 
-// instructions is how many a program has at most, and what its classes take beside.
+// instructions is how many a program has at most, and what its classes take in addition.
 func instructions(re *syntax.Regexp) int {
 	n := 2 + len(re.Rune)/8
 	if re.Op == syntax.OpLiteral {

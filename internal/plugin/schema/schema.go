@@ -19,7 +19,7 @@ import (
 const (
 	maxBytes   = 1 << 20   // of a schema
 	maxDepth   = 100       // of nesting, of a schema
-	maxMemory  = 8 << 20   // bytes that a compiled schema keeps, about, beside its text
+	maxMemory  = 8 << 20   // bytes that a compiled schema keeps, about, in addition to its text
 	maxPattern = 20_000    // instructions of all patterns of a schema
 	maxReading = 2_000_000 // steps of compiling
 	maxWork    = 4_000_000 // steps of one check
@@ -40,7 +40,7 @@ type node struct {
 	properties map[string]*node
 	required   []string
 	others     *node // additionalProperties
-	items      *node // of those behind prefix
+	items      *node // of those after prefix
 	prefix     []*node
 	any        []*node
 	exactly    []*node
@@ -207,7 +207,7 @@ func (c *compiler) fill(n *node, v []byte, depth int) error {
 	return c.beside(n, v, depth+1)
 }
 
-// beside reads what has a meaning only with another keyword.
+// beside reads keywords that have a meaning only with another keyword.
 func (c *compiler) beside(n *node, v []byte, depth int) (err error) {
 	if r := n.rare; r != nil && r.when != nil {
 		if then := rawjson.Find(v, "then"); then != nil {
@@ -272,7 +272,7 @@ func (c *compiler) reference(n *node, v []byte) error {
 	return nil
 }
 
-// inside is a member by name, or an element by number, of the value v, which stands at path. Each value is looked through once, however many
+// inside is a member by name, or an element by number, of the value v, which is at path. Each value is looked through once, however many
 // references lead into it.
 func (c *compiler) inside(path string, v []byte, step string) ([]byte, error) {
 	index := c.indexes[path]
@@ -303,7 +303,7 @@ func (c *compiler) inside(path string, v []byte, step string) ([]byte, error) {
 	return index[step], nil
 }
 
-// anchored is the schema that bears a name. All objects are looked through once; a name that is given twice is not understood.
+// anchored is the schema with a name. All objects are looked through once; a name that is given twice is not understood.
 func (c *compiler) anchored(name string) ([]byte, error) {
 	if c.anchors == nil {
 		c.anchors = map[string][]byte{}

@@ -12,7 +12,7 @@ import (
 )
 
 // foreign are the groups of the official suite whose schemas are refused, by the beginning of "draft/file/description": an answer is not
-// checked against such a schema. All others are decided as the suite wants it.
+// checked against such a schema. All others are decided as the suite requires.
 var foreign = []string{
 	`draft2020-12/anchor/Location-independent identifier with absolute URI`,
 	`draft2020-12/anchor/Location-independent identifier with base URI change in subschema`,

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// What the DSN says stands over our settings.
+// The DSN overrides our settings.
 func TestConfigure(t *testing.T) {
 	t.Parallel()
 	const dsn = "postgres://weir:geheim@db.local:5432/weir"

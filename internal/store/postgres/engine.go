@@ -87,7 +87,7 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && e.Code == unique
 }
 
-// isRefused tells the classes of errors that lie in the data: data exceptions, broken constraints, raised exceptions, exceeded limits.
+// isRefused recognizes the classes of errors that lie in the data: data exceptions, broken constraints, raised exceptions, exceeded limits.
 func isRefused(err error) bool {
 	var e *pgconn.PgError
 	if !errors.As(err, &e) || len(e.Code) != 5 {
@@ -106,7 +106,7 @@ type runner struct {
 	conn *sql.Conn // of the transaction
 }
 
-// raw hands out the connection as pgx knows it.
+// raw returns the connection as a pgx connection.
 func (r *runner) raw(f func(*pgx.Conn) error) error {
 	return r.conn.Raw(func(c any) error {
 		conn, ok := c.(*stdlib.Conn)

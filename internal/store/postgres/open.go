@@ -56,8 +56,8 @@ func WithClock(now func() time.Time) Option {
 // AllowDataLoss opens a server, too, that can lose what it has committed when it crashes.
 func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
 
-// Open opens the database that dsn, postgres://user:password@host/name, stands for, and applies the migrations that it lacks; of several nodes that do so at once, one does it.
-// An interrupted migration is rolled back and applied again at the next Open. Its errors tell no password.
+// Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
+// An interrupted migration is rolled back and applied again at the next Open. Its errors contain no password.
 func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error) {
 	o := options{now: time.Now, clock: "SELECT CAST(extract(epoch FROM clock_timestamp()) * 1000000 AS BIGINT)"}
 	for _, opt := range opts {
@@ -90,7 +90,7 @@ func Open(ctx context.Context, dsn string, opts ...Option) (*store.Store, error)
 	return s, nil
 }
 
-// configure reads the DSN. What it sets itself stands over our defaults.
+// configure reads the DSN, which overrides our defaults.
 func configure(dsn string) (*pgxpool.Config, error) {
 	cfg, err := pgxpool.ParseConfig(dsn)
 	if err != nil { // the error repeats the DSN, and hides a password only where it understands the rest
@@ -118,7 +118,7 @@ func configure(dsn string) (*pgxpool.Config, error) {
 		}
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
-	// The server is told when nobody waits for an answer any more, so that it lets go of what it has locked for it.
+	// The server learns when no caller waits for an answer any more, so that it releases the locks of that query.
 	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 200 * time.Millisecond}
 	}

@@ -14,14 +14,14 @@ import (
 )
 
 func TestMain(m *testing.M) {
-	// Each random schedule has a database of its own, and SQLite has run a hundred of them through the same code.
+	// Each random schedule has a separate database, and SQLite has run a hundred of them through the same code.
 	if err := flag.Set("rapid.checks", "20"); err != nil {
 		panic(err)
 	}
 	os.Exit(pgtest.Main(m).Run())
 }
 
-// openStore gives a store in a database of its own.
+// openStore gives a store in a new database.
 func openStore(t *testing.T, opts ...postgres.Option) (s *store.Store, dsn string) {
 	t.Helper()
 	dsn = migrated(t)

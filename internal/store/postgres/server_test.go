@@ -66,7 +66,7 @@ func until(t *testing.T, conn *pgx.Conn, n int, query string) {
 
 const waiting = "SELECT COUNT(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
 
-// begin begins a transaction on a connection of its own, which waits for a deadlock as long as it takes.
+// begin begins a transaction on a new connection, which waits for a deadlock as long as it takes.
 func begin(t *testing.T, dsn string) pgx.Tx {
 	t.Helper()
 	conn := connect(t, with(dsn, "deadlock_timeout=1h"))
@@ -120,7 +120,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 	}()
 	until(t, look, 2, waiting)
 	commit(t, holder)
-	<-passed // the store gave way: nobody else looks for a circle
+	<-passed // the store gave way: no other session looks for a circle
 	commit(t, other)
 	if err := <-returned; err != nil {
 		t.Fatal(err)
@@ -132,7 +132,7 @@ func TestDeadlockIsRunAgain(t *testing.T) {
 	}
 }
 
-// A question that takes longer than its caller waits fails, and leaves nobody behind who waits or holds anything.
+// A query that takes longer than its caller waits fails, and leaves no session that waits or holds anything.
 func TestImpatientCaller(t *testing.T) {
 	t.Parallel()
 	s, dsn := openStore(t)

@@ -15,7 +15,7 @@ import (
 	"weir/internal/store/postgres/pgtest"
 )
 
-// wire stands between a store and its server, and can fall silent, as a network does.
+// wire is between a store and its server, and can stop passing bytes, as a network does.
 type wire struct {
 	server string // path of the server's socket
 	dsn    string

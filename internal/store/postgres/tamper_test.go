@@ -42,7 +42,7 @@ func TestTampering(t *testing.T) {
 	})
 }
 
-// connect is a connection beside the store's.
+// connect is a connection in addition to the store's.
 func connect(t *testing.T, dsn string) *pgx.Conn {
 	t.Helper()
 	conn, err := pgx.Connect(t.Context(), dsn)

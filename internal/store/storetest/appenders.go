@@ -75,7 +75,7 @@ func Appenders(t *testing.T, nodes []LedgerStore) {
 		_, err := ledger.Credit(ctx, node, ledger.TopUp{Wallet: wallet(round), Source: "same", ExternalID: fmt.Sprint(round), Amount: 5}, at)
 		return err
 	})
-	each("verify", func(node LedgerStore, _, round int) error { // beside live nodes the books are whole at each moment
+	each("verify", func(node LedgerStore, _, round int) error { // next to live nodes the books are whole at each moment
 		if round%4 != 0 {
 			return nil
 		}

@@ -163,7 +163,7 @@ func catalogMoved(t *testing.T, s CatalogStore) {
 	}
 }
 
-// Of several who make the same version, one wins and the others are told to decide anew; then all get through.
+// Of several that make the same version, one wins and the others must decide again; then all get through.
 func catalogRace(t *testing.T, s CatalogStore) {
 	const racers = 6
 	var wg sync.WaitGroup

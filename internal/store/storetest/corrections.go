@@ -80,7 +80,7 @@ func adjustedOnce(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// atOnce posts n times at once, and counts what was posted anew. Errors of that kind are expected.
+// atOnce posts n times at once, and counts the new postings. Errors of that kind are expected.
 func (d *desk) atOnce(n int, post func(i int) (ledger.Posted, error), expected fault.Kind) (fresh int) {
 	d.t.Helper()
 	var wg sync.WaitGroup
@@ -403,7 +403,7 @@ func statement(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// adjust corrects a wallet on a node; now and then it is told a second time, and now and then with another amount.
+// adjust corrects a wallet on a node; sometimes it is repeated, and sometimes with another amount.
 func (m *model) adjust(t *rapid.T) {
 	n, w := m.alive(t), rapid.SampledFrom(m.wallets).Draw(t, "wallet")
 	a := ledger.Adjustment{Wallet: w.id, ID: rapid.StringMatching(`[a-f]`).Draw(t, "reference"), Amount: amounts.Draw(t, "amount") - 20, Reason: "r", BelowZero: rapid.Bool().Draw(t, "below zero"), Actor: actor}

@@ -44,7 +44,7 @@ func everyField(t *testing.T, d *desk) {
 	}
 }
 
-// fill gives every field that can be reached from v a value of its own that is not zero, in the order in which fields stand.
+// fill gives every field that can be reached from v a different value that is not zero, in the order of the fields.
 func fill(v reflect.Value, n *int64) {
 	*n++
 	switch v.Kind() {

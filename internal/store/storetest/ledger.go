@@ -98,7 +98,7 @@ func RunLedger(t *testing.T, open func(t *testing.T, now func() time.Time) Ledge
 	})
 }
 
-// clock stands still until it is moved.
+// clock moves only when the test moves it.
 type clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -1050,7 +1050,7 @@ func coverOverrun(t *testing.T, d *desk) {
 	}
 	d.hold(two, w, 6*ruble)
 	d.clock.Advance(2 * time.Second)
-	d.tick(two) // tells the other what it holds
+	d.tick(two) // reports to the other what it holds
 	d.settle(one, y, w, 5*ruble)
 	d.wantBalance(one, w, 20*ruble, 14*ruble, 6*ruble)
 	d.balanced()

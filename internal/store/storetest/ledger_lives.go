@@ -120,7 +120,7 @@ func asidePosted(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// copied starts a node on a copy of another one's folder, beside it or in its absence: whatever each of them delivered is charged once.
+// copied starts a node on a copy of another one's folder, while that runs or after it: whatever each of them delivered is charged once.
 func copied(t *testing.T, d *desk) {
 	for name, killed := range map[string]bool{"beside the original": false, "after the original was killed": true} {
 		w := d.wallet(1000 * ruble)
@@ -186,7 +186,7 @@ func copied(t *testing.T, d *desk) {
 	}
 }
 
-// nextBeat: a node that settles nothing hears with its next beat that another has its identity.
+// nextBeat: a node that settles nothing learns with its next beat that another has its identity.
 func nextBeat(t *testing.T, d *desk) {
 	dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
 	reported := 0

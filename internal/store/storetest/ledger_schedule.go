@@ -188,7 +188,7 @@ func (m *model) topUp(t *rapid.T) {
 	}
 }
 
-// certain is what is held for sure, and possible what may be held at most: lapsed holds are held only if nobody took their money.
+// certain is what is held for sure, and possible what may be held at most: lapsed holds are held only if no other call took their money.
 func (m *model) held(match func(*modelHold) bool) (certain, possible money.Nano) {
 	for _, h := range m.holds {
 		if match(h) {
@@ -201,7 +201,7 @@ func (m *model) held(match func(*modelHold) bool) (certain, possible money.Nano)
 	return certain, possible
 }
 
-// hide marks what a node settled and nobody else can know of. Others may spend it a second time, at the operator's cost.
+// hide marks what a node settled and no other can know of. Others may spend it a second time, at the operator's cost.
 func (m *model) hide(n *modelNode) {
 	for _, h := range n.behind {
 		if !h.hidden {
@@ -212,7 +212,7 @@ func (m *model) hide(n *modelNode) {
 	}
 }
 
-// hidden is how much of a wallet's money is spent in a way that only a silent node knows of.
+// hidden is how much of a wallet's money is spent in a way that only a silent node knows.
 func (m *model) hidden(w *modelWallet) (sum money.Nano) {
 	for _, n := range m.nodes {
 		for _, h := range n.behind {
@@ -298,7 +298,7 @@ func (m *model) grow(t *rapid.T) {
 	_, h := m.anyHold(t)
 	n := amounts.Draw(t, "amount")
 	total := n
-	if h.lapsed || h.day != m.day() { // all of it may have to be held anew
+	if h.lapsed || h.day != m.day() { // all of it may have to be held again
 		total = 0
 	}
 	err := h.hold.Grow(context.Background(), n)

@@ -28,7 +28,7 @@ type Books struct {
 		video.Store
 		TakeOver(context.Context) error
 	}
-	// SQL runs a statement on a connection of its own. Once Unlock has run there, triggers and references stop it no more.
+	// SQL runs a statement on a separate connection. Once Unlock has run there, triggers and references stop it no more.
 	SQL    func(text string, args ...any) error
 	Unlock func() error
 	Lock   func() error // undoes Unlock, so that nothing is seen of it
@@ -291,7 +291,7 @@ func whatIsPostedStays(t *testing.T, b Books) {
 	}
 }
 
-// A charge that does not follow from its record is told.
+// A charge that does not follow from its record is reported.
 func explainFindsMismatch(t *testing.T, b Books) {
 	it, err := ledger.DecodeItem(b.Record("gen-1"))
 	if err != nil {
@@ -331,7 +331,7 @@ func droppedTrigger(t *testing.T, b Books) {
 	}
 }
 
-// A trigger is what the migrations have made, to the last word, or it is told.
+// A trigger must be what the migrations have made, to the last word. Otherwise it is reported.
 func bluntTrigger(t *testing.T, b Books, name string) {
 	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
 		t.Fatalf("found %v", found)
@@ -344,7 +344,7 @@ func bluntTrigger(t *testing.T, b Books, name string) {
 	}
 }
 
-// Whoever can compute a chain can make another one that fits. An anchor that was noted elsewhere finds it.
+// An attacker that can compute a chain can make another one that fits. An anchor that was noted elsewhere finds it.
 func anchorFinds(t *testing.T, b Books) {
 	_, noted := failed(t, &b, ledger.Anchor{})
 	again, err := ledger.ParseAnchor(noted.String())

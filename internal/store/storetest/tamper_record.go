@@ -16,7 +16,7 @@ import (
 	"weir/internal/usage"
 )
 
-// lies are changes of a record after which cost, entry, wallet, roll-ups and chain are made to fit: nothing but the record itself tells of them.
+// lies are changes of a record after which cost, entry, wallet, roll-ups and chain are made to fit: only the record itself shows them.
 var lies = map[string]func(c *record.Call){
 	"a quantity lowered":                  func(c *record.Call) { lineOf(c, usage.KindPrompt).Quantity /= 100 },
 	"a quantity raised":                   func(c *record.Call) { lineOf(c, usage.KindCompletion).Quantity *= 2 },

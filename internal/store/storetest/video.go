@@ -22,7 +22,7 @@ import (
 	"weir/internal/webhook"
 )
 
-// VideoStore is what the suite of video jobs needs: jobs are paid from wallets, and their ends are told through the outbox.
+// VideoStore is what the suite of video jobs needs: jobs are paid from wallets, and their ends go through the outbox.
 type VideoStore interface {
 	LedgerStore
 	video.Store
@@ -229,7 +229,7 @@ func (s *studio) ended(j *video.Job) {
 	}
 }
 
-// teller tells of the ends of jobs.
+// teller reports the ends of jobs.
 type teller struct{ clock *clock }
 
 func (x teller) Ended(j *video.Job) *webhook.Delivery {
@@ -661,7 +661,7 @@ func unseenAnswer(t *testing.T, s *studio) {
 			t.Errorf("%+v: %s", x, j.Reason)
 		}
 	}
-	// a provider's list that names what another job has does not tell what became of this one
+	// a provider's list that has what belongs to another job does not show the fate of this one
 	s.provider = newProvider()
 	s.provider.memory, s.provider.series = lists, "twin-"
 	k = s.crew(k.book)
@@ -698,7 +698,7 @@ func lateJob(t *testing.T, s *studio) {
 		t.Errorf("%q", reported)
 	}
 	s.wantBalance(k.book, c.Wallet, 100*ruble, 0, 0)
-	// One that came to its end while nobody looked is not thrown away.
+	// A job that ended without a poll is not thrown away.
 	s.provider.polls = 0
 	j = k.submit(c)
 	k.step(0)
@@ -735,7 +735,7 @@ func cancelJob(t *testing.T, s *studio) {
 	}
 	s.wantBalance(k.book, c.Wallet, 100*ruble, 0, 0)
 
-	// While a provider is asked nobody can say what there is to cancel.
+	// While a provider is asked, what could be cancelled is unknown.
 	third := k.submit(c)
 	s.provider.asked = func() {
 		if _, err := k.Delete(s.ctx, c.User, third.ID); !fault.Is(err, fault.ProviderUnavailable) {

@@ -53,7 +53,7 @@ func (m *killableStore) act(do func() error) error {
 	return err
 }
 
-// gone reports whether the process is dead. What it had begun beside may still be dying.
+// gone reports whether the process is dead. Its background work may still be dying.
 func (m *killableStore) gone() bool {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -175,7 +175,7 @@ func (s *studio) oneDeath(dir string, other *ledger.Book, at int, after, takeove
 	heir := s.crew(next, withFiles(f))
 	jobs := must(s.store.Jobs(s.ctx, video.Query{User: c.User, Limit: 5}))
 	what := fmt.Sprintf("act %d, after %t", at, after)
-	if len(jobs) == 0 { // it died before there was one, or before its client can have been told
+	if len(jobs) == 0 { // it died before there was one, or before its client can have received it
 		s.balanced()
 		for range 3 {
 			heir.step(31 * time.Second)

@@ -25,7 +25,7 @@ const (
 	lists                   // a list of jobs
 )
 
-// provider makes videos, in nobody's memory but its own.
+// provider makes videos, and only its own memory has them.
 type provider struct {
 	mu      sync.Mutex
 	memory  memory

@@ -10,7 +10,7 @@ type Gauge struct {
 // parts of a token that weights are in.
 const parts = 64
 
-// Classes of bytes: what stands before a byte reports whether it begins something.
+// Classes of bytes: the byte before decides whether a byte begins something.
 const (
 	other byte = iota
 	blank
@@ -26,7 +26,7 @@ func weigh(likely, most float64) weight {
 	return weight(likely*parts+0.5) | weight(most*parts+0.5)<<32
 }
 
-// weights are those of a byte behind one of a class; classOf tells the class of a byte.
+// weights are those of a byte after one of a class; classOf returns the class of a byte.
 var weights, classOf = makeTable()
 
 func makeTable() (w [classes][256]weight, of [256]byte) {
@@ -38,7 +38,7 @@ func makeTable() (w [classes][256]weight, of [256]byte) {
 	return w, of
 }
 
-// weighByte weighs a byte and tells its class. The likely weights fit prose, code and tables in the vocabulary of this package; the most are what the least
+// weighByte weighs a byte and returns its class. The likely weights fit prose, code and tables in the vocabulary of this package; the most are what the least
 // economical of common vocabularies makes of them: a token for each digit and sign, two for an ideograph.
 func weighByte(behind, c byte) (weight, byte) {
 	switch {

@@ -43,7 +43,7 @@ func TestGaugeFitsTheVocabulary(t *testing.T) {
 	}
 }
 
-// However a text is cut, the gauge tells the same.
+// However a text is cut, the gauge returns the same.
 func TestGaugeInPieces(t *testing.T) {
 	t.Parallel()
 	rapid.Check(t, func(t *rapid.T) {
@@ -62,7 +62,7 @@ func TestGaugeInPieces(t *testing.T) {
 	})
 }
 
-// When everybody counts at once, all but a few have an estimate at once, and nobody waits for more than a few.
+// When everything counts at once, all but a few have an estimate at once, and no call waits for more than a few.
 func TestCountingIsBounded(t *testing.T) {
 	t.Parallel()
 	text := []byte(strings.Repeat(samples["prose"], 100))
@@ -74,7 +74,7 @@ func TestCountingIsBounded(t *testing.T) {
 		q.enter()
 	}
 	q.waiting.Add(mostWaiting)
-	busy := Tokenizer{&q}.CountBytes(text) // returns, though nobody leaves
+	busy := Tokenizer{&q}.CountBytes(text) // returns, though no count ends
 	q.waiting.Add(-mostWaiting)
 	q.leave()
 	idle := Tokenizer{&q}.CountBytes(text)

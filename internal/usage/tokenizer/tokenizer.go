@@ -55,7 +55,7 @@ type queue struct {
 	waiting atomic.Int64
 }
 
-// mostWaiting is how many counts wait for one that runs. Whoever comes then has an estimate: nobody waits longer than for so many.
+// mostWaiting is how many counts wait for one that runs. A later one gets an estimate: no call waits longer than for so many.
 const mostWaiting = 8
 
 var shared queue
@@ -110,8 +110,8 @@ func (c *counter) total() int64 {
 	return min(c.tokens+Beyond(c.tokens, &c.sample, &c.rest), c.bytes)
 }
 
-// Beyond is about how many tokens the rest of a text has of which a sample was counted: what its own gauge tells, corrected by how the
-// sample's tokens differ from what the sample's gauge tells.
+// Beyond is about how many tokens the rest of a text has of which a sample was counted: the gauge of the rest, corrected by how the
+// sample's tokens differ from the sample's gauge.
 func Beyond(tokens int64, sample, rest *Gauge) int64 {
 	most := rest.Likely()
 	if reported := sample.Likely(); most > 0 && reported > 0 && tokens > 0 {

@@ -76,7 +76,7 @@ func times(n int, format string) string {
 	return b.String()
 }
 
-// Files are the hostile files. Nobody may change them.
+// Files are the hostile files. Callers must not change them.
 func Files() []File { return files() }
 
 var files = sync.OnceValue(makeFiles)

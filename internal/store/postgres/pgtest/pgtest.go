@@ -89,7 +89,7 @@ func (m main) Run() int {
 type Server struct {
 	dir     string // holds data, socket and log
 	bin     string
-	account *syscall.Credential // whom it runs as; nil: as this process
+	account *syscall.Credential // the account it runs as; nil: that of this process
 	mu      sync.Mutex
 	process *os.Process // nil: stopped
 	ended   chan ending // gets one when it ends
