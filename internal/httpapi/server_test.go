@@ -194,7 +194,7 @@ func TestAdmin(t *testing.T) {
 }
 
 // Secrets and prompts are planted wherever a client or an upstream can put them, and looked for in everything that comes out.
-func TestCanaries(t *testing.T) {
+func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	const secret = "sk-weir-v1-CANARYcanary0123456789abcdefghijklmnopqrstuvwxyzAB"
 	const prompt = "CANARYPROMPT"

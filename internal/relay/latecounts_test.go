@@ -9,7 +9,7 @@ import (
 )
 
 // Only a report that counts answer tokens, and comes after all of the answer, is the last word on it. Prices are 1 and 2 rubles for 1000 tokens.
-func TestLastWord(t *testing.T) {
+func TestLateCounts(t *testing.T) {
 	t.Parallel()
 	answer := text(strings.Repeat("word ", 200))
 	of := usage.Of

@@ -11,7 +11,7 @@ import (
 
 // A server that can lose what it has committed is refused, unless that is accepted; and connections wait for the disk whatever the
 // database's default is.
-func TestCommitsLast(t *testing.T) {
+func TestCommitsAreDurable(t *testing.T) {
 	t.Parallel()
 	server := pgtest.Start(t)
 	dsn := server.New(t)

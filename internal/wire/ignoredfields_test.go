@@ -7,7 +7,7 @@ import (
 )
 
 // What is passed without a look would pass with one.
-func TestHarmlessFieldsAre(t *testing.T) {
+func TestIgnoredFieldsAreHarmless(t *testing.T) {
 	t.Parallel()
 	for name, harmless := range harmless {
 		if !harmless || completion.Diverts(name) || mayHold(name) || completion.GatewayOnly(name) {

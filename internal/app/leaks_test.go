@@ -131,7 +131,7 @@ func startTattling(t *testing.T) *gateway {
 
 // Texts of clients, answers of providers and values of panics appear neither in the log, in metrics, in what other users can read, nor on
 // the disk, except in the records kept for their owner.
-func TestCanaries(t *testing.T) {
+func TestNothingLeaks(t *testing.T) {
 	t.Parallel()
 	gw := startTattling(t)
 	a := gw.newAccount(t)

@@ -11,7 +11,7 @@ import (
 )
 
 // message_start counts the prompt. A message_delta without output counts does not count the prompt a second time.
-func TestOpeningCountIsNoLastWord(t *testing.T) {
+func TestOpeningCountIsNotFinal(t *testing.T) {
 	t.Parallel()
 	const head = `data: {"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":9,"output_tokens":1}}}
 
