@@ -394,7 +394,7 @@ func (c *keyAddCmd) Run(ctx context.Context) error {
 		}
 		n.Limit = &apikey.Limit{Amount: amount, Reset: apikey.Reset(c.Reset)}
 	} else if c.Reset != "" {
-		return fmt.Errorf("--reset says when a limit starts anew, so it needs --limit")
+		return fmt.Errorf("--reset is the interval after which a limit starts again, so it needs --limit")
 	}
 	if n.Rates, err = c.given(); err != nil {
 		return err

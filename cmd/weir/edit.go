@@ -415,6 +415,6 @@ func (c *secretsRotateCmd) Run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	fmt.Printf("Wrapped %d secrets anew. Earlier master keys open nothing of this database any more, but still open its old copies.\n", n)
+	fmt.Printf("Wrapped %d secrets again. Earlier master keys open nothing of this database any more, but still open its old copies.\n", n)
 	return nil
 }

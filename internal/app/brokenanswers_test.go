@@ -145,7 +145,7 @@ func TestImplausibleReportsDoNotFillTheLog(t *testing.T) {
 	clock.add(time.Minute)
 	lied()
 	waitFor(t, "the next line", func() bool { return strings.Count(gw.log.String(), line) == 2 })
-	if want := fmt.Sprintf(`"untold":%d`, calls-1); !strings.Contains(gw.log.String(), want) {
+	if want := fmt.Sprintf(`"not_logged":%d`, calls-1); !strings.Contains(gw.log.String(), want) {
 		t.Errorf("the log has no %s", want)
 	}
 }

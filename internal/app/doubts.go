@@ -42,7 +42,7 @@ func (d *doubts) report(c *record.Call) {
 		return
 	}
 	d.log.Warn("a provider reported implausible usage", "generation", c.Generation, "provider", c.Provider, "endpoint", c.Endpoint, "upstream_id", c.UpstreamID,
-		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String(), "untold", more)
+		"doubt", c.Usage.Source.String(), "prompt_tokens", c.Usage.Prompt.N, "completion_tokens", c.Usage.Completion.N, "cost", c.Cost.String(), "not_logged", more)
 }
 
 // count reports whether to log, and how many reports were not logged since the last log line.

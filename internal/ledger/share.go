@@ -443,7 +443,7 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 	if same, err := b.sameLife(ctx); !same {
 		return err
 	}
-	b.log.Warn("other nodes took this node for dead and closed its leases; it begins anew")
+	b.log.Warn("other nodes took this node for dead and closed its leases; it starts again")
 	if err := b.join(ctx); err != nil {
 		return storeAway("ledger.Hold", err)
 	}

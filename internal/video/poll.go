@@ -216,7 +216,7 @@ func (s *Service) dropOrphans(ctx context.Context, j *Job) {
 			continue
 		}
 		if err := s.Contents.Delete(ctx, key); err != nil {
-			s.cfg.Report("a copy of a video that nobody needs cannot be deleted", j, err)
+			s.cfg.Report("the copy of a video that no job uses cannot be deleted", j, err)
 		}
 	}
 }

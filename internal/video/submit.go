@@ -331,7 +331,7 @@ func (j *Job) endpointID() string {
 
 // lost reports a job that a provider may be making although it cannot be found there any more.
 func (s *Service) lost(j *Job, cause error) {
-	s.cfg.Report("a provider may be making a video that nobody can find", j, cause)
+	s.cfg.Report("a provider may be making a video that cannot be found", j, cause)
 	if s.Observer != nil {
 		s.Observer.VideoLost(j.endpointID())
 	}

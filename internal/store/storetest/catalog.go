@@ -26,12 +26,12 @@ type CatalogStore interface {
 // Catalog checks rows, rates and history of a store. open gives an empty store, and closes it after the test.
 func Catalog(t *testing.T, open func(*testing.T) CatalogStore) {
 	cases := map[string]func(*testing.T, CatalogStore){
-		"an empty catalog":         emptyCatalog,
-		"rows come back as stored": catalogRoundTrip,
-		"rates in their order":     catalogRates,
-		"history in pages":         catalogHistory,
-		"who is late decides anew": catalogMoved,
-		"racing for a version":     catalogRace,
+		"an empty catalog":               emptyCatalog,
+		"rows come back as stored":       catalogRoundTrip,
+		"rates in their order":           catalogRates,
+		"history in pages":               catalogHistory,
+		"a late change is decided again": catalogMoved,
+		"racing for a version":           catalogRace,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -900,7 +900,7 @@ func whoSeesHolds(t *testing.T, d *desk) {
 		}
 	}
 	d.spend(other, w, ruble)
-	want("a lease that nobody uses", 0, 0)
+	want("an unused lease", 0, 0)
 	first, second := d.hold(one, w, 2*ruble), d.hold(one, w, 3*ruble)
 	want("held", 5*ruble, 0)
 	beat(one)

@@ -64,7 +64,7 @@ func Tampering(t *testing.T, open func(*testing.T) Books) {
 			})
 		}
 	})
-	t.Run("chain cut and made anew", func(t *testing.T) {
+	t.Run("chain cut and made again", func(t *testing.T) {
 		t.Parallel()
 		anchorFinds(t, kept(t, open(t)))
 	})

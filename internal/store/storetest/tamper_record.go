@@ -40,7 +40,7 @@ var lies = map[string]func(c *record.Call){
 	"a search in files less":              func(c *record.Call) { lineOf(c, usage.KindFileSearch).Quantity-- },
 	"a container less":                    func(c *record.Call) { lineOf(c, usage.KindCodeExecution).Quantity-- },
 	"a call of somebody's server less":    func(c *record.Call) { lineOf(c, usage.KindMCP).Quantity-- },
-	"a search that nobody counted":        func(c *record.Call) { c.Usage.WebSearches = usage.Count{} },
+	"an uncounted search":                 func(c *record.Call) { c.Usage.WebSearches = usage.Count{} },
 	"a cheaper search":                    func(c *record.Call) { lineOf(c, usage.KindWebSearch).Price = 1 },
 	"a minute less":                       func(c *record.Call) { lineOf(c, usage.KindAudio).Quantity -= 60_000 },
 	"a second of video less":              func(c *record.Call) { lineOf(c, usage.KindVideo).Quantity-- },

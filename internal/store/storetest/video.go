@@ -37,7 +37,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 	cases := map[string]func(*testing.T, *studio){
 		"a job comes out as it went in":       jobRoundTrip,
 		"a hold that becomes an escrow":       handedOver,
-		"an escrow that nobody heard of":      unreportedEscrow,
+		"an unreported escrow":                unreportedEscrow,
 		"jobs of others":                      foreignJobs,
 		"pages of jobs":                       jobPages,
 		"from submission to content":          wholeJob,
@@ -46,7 +46,7 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 		"a provider that fails":               failedJob,
 		"the next provider":                   nextProvider,
 		"providers that are busy":             busyProviders,
-		"an answer that nobody saw":           unseenAnswer,
+		"an answer that was lost":             unseenAnswer,
 		"a job that takes too long":           lateJob,
 		"cancelling":                          cancelJob,
 		"forgetting":                          forgetJob,

@@ -34,7 +34,7 @@ func Webhooks(t *testing.T, open func(*testing.T) WebhookStore) {
 		"many claim at once":                 deliveryRace,
 		"a sweep":                            deliverySweep,
 		"a secret":                           webhookSecret,
-		"a secret that is wrapped anew":      webhookRewrap,
+		"a secret that is wrapped again":     webhookRewrap,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

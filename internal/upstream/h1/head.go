@@ -16,7 +16,7 @@ var (
 	errLength      = errors.New("h1: the content length is malformed or told twice")
 	errCoding      = errors.New("h1: the transfer coding is not known")
 	errBothLengths = errors.New("h1: both a content length and a transfer coding")
-	errSwitch      = errors.New("h1: the server switches protocols, which nobody asked for")
+	errSwitch      = errors.New("h1: the server switches protocols unasked")
 )
 
 // head is what the head of an answer says. Its slices are views.

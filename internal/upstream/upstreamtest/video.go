@@ -131,7 +131,7 @@ func RunVideos(t *testing.T, w Video) {
 		run  func(*testing.T, *videoRun)
 	}{
 		{"a job from submission to file", videosHappy}, {"parts of a file", videosRange}, {"ends without a video", videosEnds}, {"a job that goes on", videosGoOn},
-		{"a job that nobody knows", videosLost}, {"submissions that fail", videosSubmit}, {"looks that fail", videosPoll}, {"files that fail", videosContent},
+		{"an unknown job", videosLost}, {"submissions that fail", videosSubmit}, {"looks that fail", videosPoll}, {"files that fail", videosContent},
 		{"an answer to a submission that is lost", videosRecover}, {"a submission that never arrived", videosAbsent}, {"cancellation", videosCancel}, {"several credentials", videosKeys},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -387,7 +387,7 @@ func videosCancel(t *testing.T, x *videoRun) {
 		t.Errorf("%v, %d cancellations, then %+v, %v", err, cancels, p, polled)
 	}
 	if err := x.Cancel(t.Context(), ep, &video.Job{UpstreamID: "00000000-0000-4000-8000-000000000000"}); !fault.Is(err, fault.NotFound) {
-		t.Errorf("a job that nobody knows: %v", err)
+		t.Errorf("an unknown job: %v", err)
 	}
 }
 
