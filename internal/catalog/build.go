@@ -275,6 +275,7 @@ func (b *builder) offer(o *Offer) {
 	}
 	b.checkOffer(what, o, ep)
 	b.checkPricing(what, m, &ep.Pricing)
+	b.schedule(what, m.Type, &ep.Pricing)
 	if len(b.errs) > before {
 		return
 	}

@@ -46,6 +46,7 @@ type VideoRule struct {
 type Pricing struct {
 	Base       Prices
 	Thresholds []Threshold  // ascending by Above
+	Hours      []Hours      // the first that fits counts
 	Minute     money.Price  // per minute of audio that goes in, for transcription priced by time
 	Characters money.Price  // per 1000 characters that go in, for speech
 	Images     []ImagePrice // of image models
@@ -62,6 +63,11 @@ func (p *Pricing) Free() bool {
 	}
 	for i := range p.Thresholds {
 		if !p.Thresholds[i].Prices.zero() {
+			return false
+		}
+	}
+	for i := range p.Hours {
+		if !p.Hours[i].Prices.zero() {
 			return false
 		}
 	}
@@ -88,26 +94,33 @@ func (p *Pricing) For(promptTokens int64) Prices {
 	return prices
 }
 
-// Dearest is p with, of each price, the highest that may hold for a request with up to that many prompt tokens: what is charged for one is
-// never more. It is p itself where one price holds for all.
+// Dearest is p with, of each price, the highest that may hold for a request with up to that many prompt tokens at any hour: what is charged for
+// one is never more. It is p itself where one price holds for all.
 func (p *Pricing) Dearest(promptTokens int64) *Pricing {
-	if len(p.Thresholds) == 0 || promptTokens <= p.Thresholds[0].Above {
+	if len(p.Hours) == 0 && (len(p.Thresholds) == 0 || promptTokens <= p.Thresholds[0].Above) {
 		return p
 	}
 	most := *p
-	most.Thresholds = nil
-	for _, t := range p.Thresholds {
-		if promptTokens <= t.Above {
-			continue
-		}
-		to, from := most.Base.All(), t.Prices.All()
-		for i := range to {
-			if from[i].Set && (!to[i].Set || from[i].Nano > to[i].Nano) {
-				*to[i] = *from[i]
-			}
+	most.Thresholds, most.Hours = nil, nil
+	for i := range p.Thresholds {
+		if t := &p.Thresholds[i]; promptTokens > t.Above {
+			most.Base.raise(&t.Prices)
 		}
 	}
+	for i := range p.Hours {
+		most.Base.raise(&p.Hours[i].Prices)
+	}
 	return &most
+}
+
+// raise sets each price to that of o, where that is higher.
+func (p *Prices) raise(o *Prices) {
+	to, from := p.All(), o.All()
+	for i := range to {
+		if from[i].Set && (!to[i].Set || from[i].Nano > to[i].Nano) {
+			*to[i] = *from[i]
+		}
+	}
 }
 
 func (p Prices) overriddenBy(o Prices) Prices {

@@ -90,6 +90,10 @@ func (b *digest) pricing(p *Pricing) {
 		b.number(p.Thresholds[i].Above)
 		b.prices(&p.Thresholds[i].Prices)
 	}
+	for i := range p.Hours { // without any, nothing: most endpoints have none
+		b.text("hours", p.Hours[i].String())
+		b.prices(&p.Hours[i].Prices)
+	}
 	b.price(p.Minute, p.Characters)
 	b.number(int64(len(p.Images)))
 	for i := range p.Images {

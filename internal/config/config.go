@@ -353,6 +353,7 @@ type Offer struct {
 	Prices        Prices      `yaml:"prices"`    // rubles per 1000 tokens, or per request, image and so on
 	PriceUSD      Prices      `yaml:"price_usd"` // dollars per 1,000,000 tokens, or per request, image and so on
 	Thresholds    []Threshold `yaml:"thresholds"`
+	Hours         []Hours     `yaml:"hours"`
 	Images        []Image     `yaml:"images"` // for image models
 	Video         []Video     `yaml:"video"`  // for video models
 	ContextLength int64       `yaml:"context_length"`
@@ -416,6 +417,16 @@ type Threshold struct {
 	Above    int64  `yaml:"above"`
 	Prices   Prices `yaml:"prices"`
 	PriceUSD Prices `yaml:"price_usd"`
+}
+
+// Hours contains the prices for calls that begin in hours of the day.
+type Hours struct {
+	From     string   `yaml:"from"` // "09:00"
+	To       string   `yaml:"to"`   // "24:00"
+	Days     []string `yaml:"days"` // "mon"; none: every day
+	Zone     string   `yaml:"zone"` // "": UTC
+	Prices   Prices   `yaml:"prices"`
+	PriceUSD Prices   `yaml:"price_usd"`
 }
 
 // Model describes a model, independent of its providers.

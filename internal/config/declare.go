@@ -209,7 +209,7 @@ func (c *Config) listVersion() string {
 		p := &c.Providers[i]
 		for j := range p.Models {
 			o := &p.Models[j]
-			writeAll(h, p.ID, o.ID, o.Region, o.Variant, o.Tier, fmt.Sprint(o.Prices, o.PriceUSD, o.Thresholds, o.Images, o.Video))
+			writeAll(h, p.ID, o.ID, o.Region, o.Variant, o.Tier, fmt.Sprint(o.Prices, o.PriceUSD, o.Thresholds, o.Hours, o.Images, o.Video))
 		}
 	}
 	return "declared-" + hex.EncodeToString(h.Sum(nil)[:4])
@@ -361,6 +361,17 @@ func (d *declaring) offer(provider, path string, o *Offer) {
 		prices, source := d.prices(at, &t.Prices, &t.PriceUSD, &out.Pricing)
 		out.Pricing.Thresholds = append(out.Pricing.Thresholds, catalog.Threshold{Above: t.Above, Prices: prices})
 		out.Pricing.Source += fmt.Sprintf("; above %d: %s", t.Above, source)
+	}
+	for i := range o.Hours {
+		h := &o.Hours[i]
+		at := path + ".hours[" + strconv.Itoa(i) + "]"
+		if h.Prices.Minute+h.Prices.Characters+h.PriceUSD.Minute+h.PriceUSD.Characters != "" {
+			d.fail(at, "hours cannot change the price of minutes or characters")
+		}
+		prices, source := d.prices(at, &h.Prices, &h.PriceUSD, &out.Pricing)
+		hours := catalog.Hours{From: h.From, To: h.To, Days: h.Days, Zone: h.Zone, Prices: prices}
+		out.Pricing.Hours = append(out.Pricing.Hours, hours)
+		out.Pricing.Source += fmt.Sprintf("; %s: %s", hours.String(), source)
 	}
 	d.out.Offers = append(d.out.Offers, out)
 }

@@ -134,6 +134,18 @@ func TestAdminProviders(t *testing.T) {
 	}
 }
 
+// Prices by hour of the day can be set at run time, and are checked.
+func TestAdminHours(t *testing.T) {
+	t.Parallel()
+	n := startAdmin(t)
+	scheduled := n.managed(t, 201, "POST", "/api/admin/endpoints", `{"provider":"open","model":"acme/tiny","region":"night","prices":{"prompt":"1","completion":"2"},
+		"hours":[{"from":"09:00","to":"12:00","days":["mon","fri"],"zone":"Asia/Shanghai","prices":{"prompt":"3"}}]}`)
+	if h := at(scheduled, "data", "set", "hours", 0); at(h, "from") != "09:00" || at(h, "days", 1) != "fri" || at(h, "zone") != "Asia/Shanghai" || at(h, "prices", "prompt") != "3" {
+		t.Errorf("hours are %v", h)
+	}
+	n.managed(t, 400, "POST", "/api/admin/endpoints", `{"provider":"open","model":"acme/tiny","region":"day","prices":{"prompt":"1","completion":"2"},"hours":[{"from":"12:00","to":"09:00","prices":{"prompt":"3"}}]}`)
+}
+
 func TestAdminEndpoints(t *testing.T) {
 	t.Parallel()
 	n := startAdmin(t)

@@ -132,7 +132,7 @@ func (c *changeReader) objects(list string, v []byte) error {
 // inList reads a member of a list's object; thresholds have groups of prices in theirs.
 func (c *changeReader) inList(list, at, name string, v []byte) error {
 	full := at + "." + name
-	if list == "thresholds" && (name == "prices" || name == "price_usd") && rawjson.KindOf(v) == rawjson.Object {
+	if (list == "thresholds" || list == "hours") && (name == "prices" || name == "price_usd") && rawjson.KindOf(v) == rawjson.Object {
 		return c.members(full, v)
 	}
 	return c.value(full, v)

@@ -179,6 +179,24 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 	o.EndObject()
 }
 
+// appendHours writes the prices of hours of the day: the first that fit count.
+func appendHours(o *object, list []catalog.Hours) {
+	o.Name("hours").Array()
+	for i := range list {
+		h := &list[i]
+		o.Object()
+		o.text("from", h.From)
+		o.text("to", h.To)
+		o.texts("days", h.Days)
+		o.text("zone", cmp.Or(h.Zone, "UTC"))
+		o.Name("pricing").Object()
+		appendPrices(o, &h.Prices)
+		o.EndObject()
+		o.EndObject()
+	}
+	o.EndArray()
+}
+
 // appendPricing writes all prices of an endpoint, in rubles per what the keys say.
 func appendPricing(o *object, p *catalog.Pricing) {
 	o.Name("pricing").Object()
@@ -198,6 +216,9 @@ func appendPricing(o *object, p *catalog.Pricing) {
 		o.EndObject()
 	}
 	o.EndArray()
+	if len(p.Hours) > 0 {
+		appendHours(o, p.Hours)
+	}
 	o.Name("per_request").Object()
 	prices := p.Base.All()
 	for i, k := range catalog.PriceKinds() {

@@ -314,7 +314,7 @@ func (x *run) mayTry() bool {
 func (x *run) plan() (routing.Plan, *fault.Error) {
 	req := x.call.Request
 	query := routing.Query{
-		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand,
+		Models: req.Models, Preferences: req.Preferences, Needs: req.Needs, Health: x.health(), Rand: x.relay.Rand, At: x.call.At,
 		MaxAttempts: x.relay.cfg.MaxAttempts, Explain: true,
 	}
 	if !req.Chats() {
@@ -326,9 +326,10 @@ func (x *run) plan() (routing.Plan, *fault.Error) {
 	x.rec.Candidates = slices.Grow(x.rec.Candidates, len(plan.Candidates))
 	for i := range plan.Candidates {
 		c := &plan.Candidates[i]
-		prices := &c.Endpoint.Pricing.Base
-		if len(c.Endpoint.Pricing.Thresholds) > 0 {
-			dearer := c.Endpoint.Pricing.For(req.Needs.PromptTokens)
+		pricing := c.Endpoint.Pricing.At(x.call.At)
+		prices := &pricing.Base
+		if len(pricing.Thresholds) > 0 {
+			dearer := pricing.For(req.Needs.PromptTokens)
 			prices = &dearer
 		}
 		x.rec.Candidates = append(x.rec.Candidates, record.Candidate{

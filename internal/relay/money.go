@@ -322,7 +322,7 @@ func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage
 		return x.taskBill(ep)
 	}
 	u := x.consumed()
-	pricing := tierPricing(ep, u.Tier)
+	pricing := tierPricing(ep, u.Tier).At(x.begun())
 	if x.zeroCompletion(&u) {
 		lines, cost, err := usage.Cost(u, catalog.Prices{})
 		return u, pricing, lines, cost, err
@@ -334,8 +334,17 @@ func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage
 	most := x.held
 	most.Completion.N = x.covered + x.slice()
 	u.Cut(&most, &most)
-	lines, cost, err = usage.Cost(u, ep.Pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
-	return u, &ep.Pricing, lines, cost, err
+	pricing = ep.Pricing.At(x.begun())
+	lines, cost, err = usage.Cost(u, pricing.For(min(u.Prompt.N, x.held.Prompt.N)))
+	return u, pricing, lines, cost, err
+}
+
+// begun is when the last attempt began: the hours of that moment are charged.
+func (x *run) begun() time.Time {
+	if n := len(x.rec.Attempts); n > 0 {
+		return x.call.At.Add(x.rec.Attempts[n-1].Started)
+	}
+	return x.call.At
 }
 
 // affords reports whether the hold covers a cost, and adds what is missing if the balance has it.

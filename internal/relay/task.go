@@ -62,7 +62,7 @@ func (x *run) made() *task.Made {
 
 // taskBill is what the task consumed and what it costs. What the balance does not cover beyond the hold is not charged.
 func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
-	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier))
+	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier)).At(x.begun())
 	t := x.req.Task.Tariff(pricing, x.meter.usage.Prompt.N, x.made())
 	u := x.taskConsumed(&t)
 	lines, cost, err := usage.TaskCost(u, &t)
@@ -70,9 +70,10 @@ func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []u
 		return u, pricing, lines, cost, nil
 	}
 	u.Cut(&x.held, &x.held)
-	t = x.heldTariff(ep)
+	pricing = ep.Pricing.At(x.begun())
+	t = x.req.Task.Tariff(pricing.Dearest(x.held.Prompt.N), x.held.Prompt.N, nil)
 	lines, cost, err = usage.TaskCost(u, &t)
-	return u, &ep.Pricing, lines, cost, err
+	return u, pricing, lines, cost, err
 }
 
 // taskConsumed is the usage to bill a task by.

@@ -205,10 +205,11 @@ func (c *ceilings) admit(p *catalog.Prices) bool {
 
 // prices are those that the request would be charged by, as far as its prompt can be estimated.
 func (p *planner) prices(ep *catalog.Endpoint) *catalog.Prices {
-	if len(ep.Pricing.Thresholds) == 0 {
-		return &ep.Pricing.Base
+	pricing := ep.Pricing.At(p.q.At)
+	if len(pricing.Thresholds) == 0 {
+		return &pricing.Base
 	}
-	prices := ep.Pricing.For(p.q.Needs.PromptTokens)
+	prices := pricing.For(p.q.Needs.PromptTokens)
 	return &prices
 }
 

@@ -5,6 +5,7 @@ package routing
 import (
 	"cmp"
 	"math/big"
+	"time"
 
 	"weir/internal/catalog"
 )
@@ -137,6 +138,7 @@ type Query struct {
 	Prefer      string                       // id of the endpoint whose cache the conversation is in: it is not drawn for, but taken; "" none
 	MaxAttempts int                          // 0: DefaultMaxAttempts
 	Type        string                       // model type wanted; "": "chat"
+	At          time.Time                    // when the call begins, for prices that depend on the hour
 	Explain     bool                         // fill Plan.Candidates, with sentences for what was dropped
 }
 

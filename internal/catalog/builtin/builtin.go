@@ -260,7 +260,7 @@ func (l *loader) offer(p *Provider, v []byte) {
 			o.Output = modalities(m.Value)
 		case "features":
 			o.Params = withFeatures(o.Params, m.Value)
-		case "usd", "above", "images", "video":
+		case "usd", "above", "hours", "images", "video":
 			l.pricing(&o.Pricing, name, m.Value)
 		case "flex", "priority":
 			tiers[name] = m.Value
@@ -326,6 +326,11 @@ func (l *loader) pricing(p *catalog.Pricing, name string, v []byte) {
 		for e := rawjson.ElementsOf(v); e.Next(); {
 			p.Thresholds = append(p.Thresholds, catalog.Threshold{Above: l.count(rawjson.Find(e.Value, "tokens")), Prices: l.prices(rawjson.Find(e.Value, "usd"), p)})
 			p.Source += " above " + string(e.Value)
+		}
+	case "hours":
+		for e := rawjson.ElementsOf(v); e.Next(); {
+			text := func(name string) string { return rawjson.TextAt(e.Value, name) }
+			p.Hours = append(p.Hours, catalog.Hours{From: text("from"), To: text("to"), Zone: text("zone"), Days: texts(rawjson.Find(e.Value, "days")), Prices: l.prices(rawjson.Find(e.Value, "usd"), p)})
 		}
 	case "images":
 		for e := rawjson.ElementsOf(v); e.Next(); {

@@ -184,7 +184,7 @@ func (s Spec) modalities(name string, into *catalog.Modality) error {
 	return nil
 }
 
-var priceGroups = []string{"prices.", "price_usd.", "thresholds.", "images.", "video."}
+var priceGroups = []string{"prices.", "price_usd.", "thresholds.", "hours.", "images.", "video."}
 
 func isPrice(name string) bool {
 	return slices.ContainsFunc(priceGroups, func(group string) bool { return strings.HasPrefix(name, group) })
@@ -208,6 +208,13 @@ func (s Spec) pricing(r rate.Effective) (catalog.Pricing, error) {
 	out.Characters = p.price("prices.characters", "price_usd.characters", p.perMillion)
 	for _, at := range s.indexes("thresholds") {
 		out.Thresholds = append(out.Thresholds, catalog.Threshold{Above: s.integer(at + "above"), Prices: p.prices(at)})
+	}
+	for _, at := range s.indexes("hours") {
+		h := catalog.Hours{From: s[at+"from"], To: s[at+"to"], Zone: s[at+"zone"], Prices: p.prices(at)}
+		if days := s[at+"days"]; days != "" {
+			h.Days = strings.Split(days, ",")
+		}
+		out.Hours = append(out.Hours, h)
 	}
 	for _, at := range s.indexes("images") {
 		out.Images = append(out.Images, p.image(at))

@@ -57,6 +57,7 @@ var endpointFields = map[string]Type{
 	"params": List, "input": List, "output": List, "disabled": Boolean,
 	"prices.minute": Decimal, "prices.characters": Decimal, "price_usd.minute": Decimal, "price_usd.characters": Decimal,
 	"thresholds.#.above": Integer,
+	"hours.#.from":       Text, "hours.#.to": Text, "hours.#.zone": Text, "hours.#.days": List,
 	"images.#.component": Text, "images.#.unit": Text, "images.#.variant": Text, "images.#.resolution": Text, "images.#.price": Decimal,
 	"images.#.price_usd": Decimal, "images.#.basis": Text,
 	"video.#.resolution": Text, "video.#.with_audio": Boolean, "video.#.per_second": Decimal, "video.#.per_second_usd": Decimal,
@@ -67,7 +68,7 @@ var quirkIndex = map[string]int{}
 
 func init() {
 	for _, name := range catalog.PriceNames() {
-		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd."} {
+		for _, group := range []string{"prices.", "price_usd.", "thresholds.#.prices.", "thresholds.#.price_usd.", "hours.#.prices.", "hours.#.price_usd."} {
 			endpointFields[group+name] = Decimal
 		}
 	}
@@ -94,7 +95,9 @@ func init() {
 }
 
 // Lists reports whether the values of that name are objects in a list, which a change replaces as a whole.
-func Lists(name string) bool { return name == "thresholds" || name == "images" || name == "video" }
+func Lists(name string) bool {
+	return name == "thresholds" || name == "hours" || name == "images" || name == "video"
+}
 
 // FieldType is the type of a field, None when rows of that kind have no field of that name.
 func FieldType(k Kind, name string) Type {

@@ -154,8 +154,8 @@ func (im *importer) entry(provider string, n *Names, id string) entry {
 		}
 	}
 	for _, c := range im.book.Confirmed {
-		if c.Provider == provider && c.ID == id {
-			e.confirmed = &quote{source: "checked by hand", base: maps.Clone(c.Prices), above: maps.Clone(c.Above), final: c.Final}
+		if c.Provider == provider && c.ID == id && (c.Until == "" || im.book.AsOf <= c.Until) {
+			e.confirmed = &quote{source: "checked by hand", base: maps.Clone(c.Prices), above: maps.Clone(c.Above), hours: c.Hours, final: c.Final}
 		}
 	}
 	e.kind = e.typeOf()

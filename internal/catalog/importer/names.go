@@ -48,7 +48,9 @@ type Confirmed struct {
 	Provider, ID string
 	Prices       prices
 	Above        map[int64]prices // of long prompts
+	Hours        []byte           // as they go into the catalog: prices by hour of the day
 	Final        bool             // the lists are known to be wrong: only this counts
+	Until        string           // the day after which the lists are believed again; "": none
 }
 
 // Exception is an offer that breaks a rule of sane.go and is right, because the provider's own page says so.
@@ -68,6 +70,7 @@ func parseBook(data []byte) Book {
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(data, "confirmed")); e.Next(); {
 		c := Confirmed{Provider: rawjson.TextAt(e.Value, "provider"), ID: rawjson.TextAt(e.Value, "id"), Prices: texts(rawjson.Find(e.Value, "usd"))}
+		c.Hours, c.Until = rawjson.Find(e.Value, "hours"), rawjson.TextAt(e.Value, "until")
 		c.Final, _ = rawjson.Bool(rawjson.Find(e.Value, "final"))
 		for t := rawjson.ElementsOf(rawjson.Find(e.Value, "above")); t.Next(); {
 			if c.Above == nil {

@@ -27,6 +27,7 @@ type quote struct {
 	base   prices
 	above  map[int64]prices  // of prompts with more tokens than the key
 	tiers  map[string]*quote // "flex", "priority" and batch
+	hours  []byte            // prices by hour of the day, as they go into the catalog
 	images map[image]string  // per image
 	video  map[string]string // per second, by resolution
 	odd    string            // why the quote cannot be taken as it stands, "" when it can
@@ -164,6 +165,7 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 		return q, longPrompts
 	}
 	q.takeTiers(quotes)
+	q.hours = quotes[0].hours // known from what was checked by hand alone
 	return q, ""
 }
 

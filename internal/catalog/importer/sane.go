@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"weir/internal/fault"
+	"weir/internal/rawjson"
 )
 
 // The rules that prices keep at every provider that is known. A list that breaks one is wrong, or means something else: its import fails, unless
@@ -107,6 +108,11 @@ func (q *quote) check(where string, note func(rule, what, a, b string)) {
 		if dearer(p[name], limit) {
 			note(ruleBounds, where+name, p[name], limit)
 		}
+	}
+	for e := rawjson.ElementsOf(q.hours); e.Next(); {
+		h := quote{base: maps.Clone(p)}
+		maps.Copy(h.base, texts(rawjson.Find(e.Value, "usd")))
+		h.check(where+"from "+rawjson.TextAt(e.Value, "from")+", ", note)
 	}
 	for _, prices := range []map[string]string{q.video, each(q.images)} {
 		for _, name := range slices.Sorted(maps.Keys(prices)) {

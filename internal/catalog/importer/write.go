@@ -119,6 +119,9 @@ func (q *quote) append(b []byte) []byte {
 		}
 		b = append(b, ']')
 	}
+	if q.hours != nil {
+		b = rawjson.AppendOneLine(named(b, "hours"), q.hours)
+	}
 	b = appendImages(b, q.images)
 	if len(q.video) > 0 {
 		b = append(named(b, "video"), '{')

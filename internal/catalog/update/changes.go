@@ -87,7 +87,8 @@ func collect(to map[place]map[string]string, tier string, v []byte) {
 		to[place{tier, string(rawjson.Find(e.Value, "tokens"))}] = texts(rawjson.Find(e.Value, "usd"))
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(v, "hours")); e.Next(); {
-		to[place{tier, "at " + rawjson.TextAt(e.Value, "from")}] = texts(rawjson.Find(e.Value, "usd"))
+		days := strings.Join(strings.Fields(strings.Trim(string(rawjson.Find(e.Value, "days")), "[]")), "")
+		to[place{tier, "at " + strings.TrimSpace(strings.ReplaceAll(days, `"`, "")+" "+rawjson.TextAt(e.Value, "from")+"-"+rawjson.TextAt(e.Value, "to"))}] = texts(rawjson.Find(e.Value, "usd"))
 	}
 }
 
@@ -121,8 +122,11 @@ func changed(offer string, a, b map[place]map[string]string) []Change {
 				continue
 			}
 			what := strings.TrimSpace(at.tier + " " + name)
-			if at.above != "" {
-				what += " above " + strings.TrimPrefix(at.above, "above ")
+			switch {
+			case strings.HasPrefix(at.above, "at "):
+				what += " " + at.above
+			case at.above != "":
+				what += " above " + at.above
 			}
 			out = append(out, Change{offer, what, old, now, share(old, now)})
 		}
