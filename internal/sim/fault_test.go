@@ -17,7 +17,7 @@ import (
 	"weir/internal/sim"
 )
 
-// send writes a request onto a connection of its own. The connection is closed with the test.
+// send writes a request onto a new connection, which is closed with the test.
 func send(t testing.TB, addr, body string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial("tcp", addr)
@@ -563,7 +563,7 @@ func TestLimitedFaults(t *testing.T) {
 	}
 }
 
-// One prompt goes to several models, as it does behind a gateway that falls back.
+// One prompt goes to several models, as it does from a gateway that falls back.
 func TestFaultForOneModel(t *testing.T) {
 	t.Parallel()
 	s := sim.New(sim.Config{})

@@ -35,7 +35,7 @@ const geminiTools = `"tools":[{"functionDeclarations":[
 	{"name":"weather","description":"of a city","parameters":{"type":"OBJECT","properties":{"city":{"type":"STRING"},"days":{"type":"integer","minimum":1,"maximum":3}},"required":["city","days"]}},
 	{"name":"clock","parametersJsonSchema":{"type":"object","properties":{"zone":{"const":"UTC"}},"required":["zone"],"additionalProperties":false}}]}]`
 
-// joinGemini puts a stream together: texts are joined, everything else is taken as it comes, and the last event tells the rest.
+// joinGemini puts a stream together: texts are joined, everything else is taken as it comes, and the last event has the rest.
 func joinGemini(t testing.TB, events []tree) tree {
 	t.Helper()
 	var parts []any

@@ -339,7 +339,7 @@ func TestMediaFaults(t *testing.T) {
 	}
 }
 
-// TestMediaRubbish shows that every wire refuses bodies that are none, in JSON of its own.
+// TestMediaRubbish shows that every wire refuses bodies that are none, in its own JSON.
 func TestMediaRubbish(t *testing.T) {
 	t.Parallel()
 	s := fixed()
@@ -554,8 +554,8 @@ func TestBucket(t *testing.T) {
 	}
 }
 
-// TestUsageOfPictures: counts follow size and quality, and bad providers count badly.
-func TestUsageOfPictures(t *testing.T) {
+// TestUsageOfImages: counts follow size and quality, and bad providers count badly.
+func TestUsageOfImages(t *testing.T) {
 	t.Parallel()
 	s := fixed()
 	usage := func(more, marker string) any {

@@ -1,5 +1,5 @@
 // Package sim is a model provider that costs nothing and fails on demand: it lets anyone try the gateway without a key, and
-// gives tests and benchmarks an upstream whose every byte is known. It must not know the gateway: it shares no code with
+// gives tests and benchmarks an upstream whose every byte is known. It must not import the gateway: it shares no code with
 // what it is there to test.
 package sim
 
@@ -177,7 +177,7 @@ func (s *Server) RefusingAddr() (string, error) {
 		return "", err
 	}
 	defer ln.Close()
-	// The port of a client's end is taken, so that nobody else can listen there, and nobody listens there.
+	// The port of a client's end is taken, so that no program can listen there, and none does.
 	conn, err := net.Dial("tcp", ln.Addr().String())
 	if err != nil {
 		return "", err
@@ -196,13 +196,13 @@ func (s *Server) RefusingAddr() (string, error) {
 // Jobs is a copy of what was counted of pictures and videos since the start or the last Reset, by wire and key.
 func (s *Server) Jobs() []JobCounts { return s.media.Jobs() }
 
-// statsJSON is what GET /sim/stats tells.
+// statsJSON is the body of GET /sim/stats.
 func (s *Server) statsJSON() []byte {
-	dst := s.host.Stats.Json()
+	dst := s.host.Stats.JSON()
 	dst = append(dst[:len(dst)-1], `,"jobs":`...)
 	all := []any{}
 	for _, c := range s.media.Jobs() {
-		all = append(all, media.JsonOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
+		all = append(all, media.JSONOf("wire", c.Wire, "key", c.Key, "submits", c.Submits, "polls", c.Polls, "cancels", c.Cancels, "downloads", c.Downloads))
 	}
 	return append(media.AppendAny(dst, all), '}')
 }

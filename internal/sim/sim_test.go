@@ -599,7 +599,7 @@ func TestStats(t *testing.T) {
 	}
 }
 
-// In a bubble of synctest, so that exact times can be told without waiting for them.
+// In a bubble of synctest, so that exact times can be tested without waiting for them.
 func TestDelays(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {

@@ -20,7 +20,7 @@ import (
 	"weir/internal/sim"
 )
 
-// wave is a WAV file of silence, 8 kHz and 8 bits, with a note in a chunk of its own if there is one.
+// wave is a WAV file of silence, 8 kHz and 8 bits, with a note in a separate chunk if there is one.
 func wave(seconds float64, note string) string {
 	var b bytes.Buffer
 	chunk := func(name string, data []byte) {
@@ -41,7 +41,7 @@ func wave(seconds float64, note string) string {
 	return "RIFF" + string(binary.LittleEndian.AppendUint32(nil, uint32(4+len(inside)))) + "WAVE" + inside
 }
 
-// sound is a file of testdata, or of those that the simulator speaks with.
+// sound is a file of testdata, or of those that the simulator answers with.
 func sound(t testing.TB, name string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("testdata", "sounds", name))
@@ -127,11 +127,11 @@ func norm(v []float64) (sum float64) {
 
 // embedding is one of the wires: how a text is sent, and where its vector is.
 var embeddings = []struct {
-	name, path, head, body string // %q stands for the text
+	name, path, head, body string // %q is replaced by the text
 	at                     string
 	dims                   int
 	unit                   bool
-	tokens                 string // path of the count; "" none is told
+	tokens                 string // path of the count; "" none is reported
 }{
 	{"openai", "/v1/embeddings", "", `{"model":"embed","input":%q}`, "data.0.embedding", 1536, true, "usage.prompt_tokens"},
 	{"openai large", "/v1/embeddings", "", `{"model":"text-embedding-3-large","input":[%q],"dimensions":256}`, "data.0.embedding", 256, true, "usage.total_tokens"},
@@ -836,7 +836,7 @@ func TestTaskFaults(t *testing.T) {
 	}
 }
 
-// Over a connection of its own, what is cut is seen to be cut.
+// Over a new connection, so that a cut is seen.
 func TestTaskFaultsOnTheWire(t *testing.T) {
 	t.Parallel()
 	_, addr := start(t, sim.Config{Key: "k"})

@@ -10,7 +10,7 @@ import (
 	"weir/internal/sim"
 )
 
-// speaker is a wire as these tests speak it.
+// speaker is a wire in these tests.
 type speaker struct {
 	name string
 	send func(t testing.TB, s *sim.Server, prompt string, stream bool) *httptest.ResponseRecorder

@@ -23,7 +23,7 @@ import (
 
 var update = flag.Bool("update", false, "write what the simulator says now into testdata")
 
-// fixed is a simulator whose clock stands still.
+// fixed is a simulator whose clock does not move.
 func fixed() *sim.Server {
 	return sim.New(sim.Config{Now: func() time.Time { return time.Unix(1767225600, 0).UTC() }})
 }

@@ -77,9 +77,9 @@ func (s *Wires) listen(w http.ResponseWriter, r *http.Request) {
 
 type listening struct {
 	kit.Checker
-	on    map[string]bool // what is switched on
-	base  string
-	heard *transcript
+	on         map[string]bool // what is switched on
+	base       string
+	recognized *transcript
 }
 
 func (l *listening) read(r *http.Request, body []byte) {
@@ -122,11 +122,11 @@ func (l *listening) read(r *http.Request, body []byte) {
 		return
 	}
 	markedInside(&l.Checker, body)
-	l.heard = hear(body, query.Get("language"), &l.Ask.Knobs)
+	l.recognized = recognize(body, query.Get("language"), &l.Ask.Knobs)
 }
 
 func (l *listening) body(now time.Time) []byte {
-	h := l.heard
+	h := l.recognized
 	id := kit.AmazonID(h.text)
 	dst := kit.AppendText([]byte(`{"metadata":{"transaction_key":"deprecated","request_id":`), id)
 	dst = kit.AppendText(append(dst, `,"sha256":`...), strings.Repeat(kit.HexOf(uint64(h.seed)), 4))
@@ -173,7 +173,7 @@ func (l *listening) body(now time.Time) []byte {
 	return append(dst, "}}"...)
 }
 
-// said is a text as it is heard: stops and capitals come only when they are asked for.
+// said is the transcript: punctuation and capitals come only when they are asked for.
 func (l *listening) said(s string) string {
 	if l.on["punctuate"] || l.on["smart_format"] {
 		return s
@@ -203,8 +203,8 @@ func (l *listening) appendWord(dst []byte, w *spoken, speaker int) []byte {
 }
 
 func (l *listening) appendParagraphs(dst []byte) []byte {
-	dst = kit.AppendText(append(dst, `{"transcript":`...), "\n"+l.heard.text)
-	dst = kit.Listed(append(dst, `,"paragraphs":`...), l.heard.utterances, func(dst []byte, _ int, u utterance) []byte {
+	dst = kit.AppendText(append(dst, `{"transcript":`...), "\n"+l.recognized.text)
+	dst = kit.Listed(append(dst, `,"paragraphs":`...), l.recognized.utterances, func(dst []byte, _ int, u utterance) []byte {
 		dst = kit.AppendText(append(dst, `{"sentences":[{"text":`...), u.text)
 		dst = append(appendTimes(dst, u.start, u.end), `}]`...)
 		dst = kit.AppendInt(append(dst, `,"num_words":`...), len(u.words))

@@ -77,10 +77,10 @@ var elevenFields = []string{
 // scribing is what a request for a transcript comes to.
 type scribing struct {
 	kit.Checker
-	form    *form
-	diarize bool
-	detail  string // word, character, none
-	heard   *transcript
+	form       *form
+	diarize    bool
+	detail     string // word, character, none
+	recognized *transcript
 }
 
 // scribe serves POST /v1/speech-to-text.
@@ -167,12 +167,12 @@ func (e *scribing) file() {
 		e.Fault = &kit.Refusal{Status: 400, Code: "audio_too_short", Message: "Audio is too short. Minimum length is 100ms."}
 	default:
 		markedInside(&e.Checker, data)
-		e.heard = hear(data, e.form.get("language_code"), &e.Ask.Knobs)
+		e.recognized = recognize(data, e.form.get("language_code"), &e.Ask.Knobs)
 	}
 }
 
 func (e *scribing) body() []byte {
-	h := e.heard
+	h := e.recognized
 	dst := kit.AppendText([]byte(`{"language_code":`), h.longCode)
 	dst = kit.AppendText(append(dst, `,"language_probability":0.98,"text":`...), h.text)
 	var entries []byte

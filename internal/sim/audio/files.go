@@ -19,11 +19,11 @@ import (
 
 // upload is one file of a form.
 type upload struct {
-	name, kind string // as told
+	name, kind string // as announced
 	data       []byte
 }
 
-// form is a body of multipart/form-data. Names are without the brackets that lists have behind theirs.
+// form is a body of multipart/form-data. Names are without the brackets that lists have after theirs.
 type form struct {
 	values map[string][]string
 	files  map[string][]upload
@@ -111,7 +111,7 @@ var containers = map[string][]string{
 	"wav": {"wav"}, "webm": {"webm"},
 }
 
-// extension is what stands after the last dot of a file's name, in small letters.
+// extension is what follows the last dot of a file's name, in lower case.
 func extension(name string) string { return strings.ToLower(strings.TrimPrefix(path.Ext(name), ".")) }
 
 // bytesPerSecond is what the length of sound goes by that is not WAV: 64 kbit/s.
@@ -179,7 +179,7 @@ type utterance struct {
 	words      []spoken
 }
 
-// transcript is what the simulator hears.
+// transcript is what the simulator recognizes.
 type transcript struct {
 	code, name string // of the language: "en", "english"
 	longCode   string // "eng"
@@ -191,7 +191,7 @@ type transcript struct {
 	seed       kit.Random
 }
 
-// tongue is a language that the simulator hears.
+// tongue is a language that the simulator recognizes.
 type tongue struct {
 	*kit.Language
 	code, name, longCode, locale string
@@ -214,17 +214,17 @@ func tongueOf(name string) *tongue {
 
 const (
 	tokensPerSecond = 3
-	mostHeard       = 6000 // tokens
+	mostRecognized  = 6000 // tokens
 )
 
-// hear is deterministic: the same bytes in the same language say the same, whatever wire they come by.
-func hear(data []byte, language string, k *kit.Knobs) *transcript {
+// recognize is deterministic: the same bytes in the same language give the same text on every wire.
+func recognize(data []byte, language string, k *kit.Knobs) *transcript {
 	t := tongueOf(language)
 	rnd := kit.Random(kit.Fingerprint(t.code, strconv.FormatUint(uint64(crc32.ChecksumIEEE(data)), 16), strconv.Itoa(len(data))) + k.Seed)
 	out := &transcript{code: t.code, name: t.name, longCode: t.longCode, locale: t.locale, space: t.Space, seconds: seconds(data), seed: rnd}
 	tokens := k.Tokens
 	if tokens == 0 {
-		tokens = min(max(tokensPerSecond, int(out.seconds*tokensPerSecond)), mostHeard)
+		tokens = min(max(tokensPerSecond, int(out.seconds*tokensPerSecond)), mostRecognized)
 	}
 	out.text = strings.TrimSpace(t.Prose(&rnd, "", tokens))
 	words := 0

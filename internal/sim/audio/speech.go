@@ -17,8 +17,8 @@ import (
 //go:embed sounds
 var sounds embed.FS
 
-// soundTypes are the content types of formats.
-var soundTypes = map[string]string{
+// audioTypes are the content types of formats.
+var audioTypes = map[string]string{
 	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ulaw": "audio/basic", "alaw": "audio/basic",
 }
 
@@ -46,19 +46,19 @@ func tone(format, said string) []byte {
 	return data
 }
 
-// soundWire streams bytes of a format in the place of events.
-func soundWire(on *kit.Wire, format string) *kit.Wire {
+// audioWire streams bytes of a format in the place of events.
+func audioWire(on *kit.Wire, format string) *kit.Wire {
 	out := *on
 	out.Raw, out.Binary = true, true
-	out.Stream = []string{soundTypes[format]}
+	out.Stream = []string{audioTypes[format]}
 	out.Frame = func(dst []byte, f kit.Frame) []byte { return append(dst, f.Data...) }
 	out.Text = func(s string) kit.Frame { return kit.Frame{Data: []byte(s)} }
 	out.Last, out.Idle = nil, kit.Frame{}
 	return &out
 }
 
-// soundFrames cuts sound into frames: as many as told, else four.
-func soundFrames(data []byte, k *kit.Knobs, write func(piece []byte) []byte) func(yield func(kit.Frame) bool) {
+// audioFrames cuts audio into frames: as many as asked for, else four.
+func audioFrames(data []byte, k *kit.Knobs, write func(piece []byte) []byte) func(yield func(kit.Frame) bool) {
 	n := 4
 	if k.Frames > 0 {
 		n = k.Frames
@@ -73,17 +73,17 @@ func soundFrames(data []byte, k *kit.Knobs, write func(piece []byte) []byte) fun
 	}
 }
 
-// soundReply is sound in pieces, without a length before it.
-func soundReply(on *kit.Wire, format, said string, k *kit.Knobs) *kit.Reply {
+// audioReply is sound in pieces, without a length before it.
+func audioReply(on *kit.Wire, format, said string, k *kit.Knobs) *kit.Reply {
 	data := tone(format, said)
 	return &kit.Reply{
-		Wire: soundWire(on, format), Stream: true, Kind: []string{soundTypes[format]},
+		Wire: audioWire(on, format), Stream: true, Kind: []string{audioTypes[format]},
 		Body: func() []byte { return data }, Hollow: func() []byte { return nil },
-		Frames: soundFrames(data, k, func(piece []byte) []byte { return piece }),
+		Frames: audioFrames(data, k, func(piece []byte) []byte { return piece }),
 	}
 }
 
-// voicing is a model that speaks.
+// voicing is a model that makes speech.
 type voicing struct {
 	steered bool // takes instructions, and streams events
 	most    int  // characters
@@ -98,7 +98,7 @@ var voices = []string{"alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"
 
 // speechWire is POST /v1/audio/speech.
 var speechWire = func() *kit.Wire {
-	on := kit.WholeWire("speech", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit, "Input too long: the maximum is 2000 tokens.", `{"type":"speech.audio.none"}`)
+	on := kit.WholeWire("speech", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Input too long: the maximum is 2000 tokens.", `{"type":"speech.audio.none"}`)
 	on.Text = func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"type":"speech.audio.delta","audio":"` + s + `"}`)}
 	}
@@ -128,7 +128,7 @@ func (s *Wires) speak(w http.ResponseWriter, r *http.Request) {
 			return q.Fault
 		}
 		if !q.events {
-			return s.Perform(w, r, started, &q.Checker, soundReply(speechWire, q.format, q.input, &q.Ask.Knobs))
+			return s.Perform(w, r, started, &q.Checker, audioReply(speechWire, q.format, q.input, &q.Ask.Knobs))
 		}
 		return s.Perform(w, r, started, &q.Checker, q.reply())
 	})
@@ -149,7 +149,7 @@ func (q *speaking) read() {
 		},
 		"voice": func(q *speaking, v *kit.Node, p string) {
 			if v.Is(kit.Object) {
-				kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speaking]{"id": func(q *speaking, v *kit.Node, p string) { q.AText(v, p) }}, "id")
+				kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speaking]{"id": func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) }}, "id")
 				return
 			}
 			q.Words(v, p, voices...)
@@ -181,14 +181,14 @@ func (q *speaking) read() {
 	q.input = q.Plain(q.input, "input")
 }
 
-// speechTokensPerSecond is how sound is counted that is spoken.
+// speechTokensPerSecond is how many tokens a second of speech counts.
 const speechTokensPerSecond = 20
 
 // reply is speech as events.
 func (q *speaking) reply() *kit.Reply {
 	data := tone(q.format, q.input)
-	r := &kit.Reply{Wire: speechWire, Stream: true, Kind: []string{soundTypes[q.format]}, Body: func() []byte { return data }, Hollow: func() []byte { return nil }}
-	deltas := soundFrames(data, &q.Ask.Knobs, func(piece []byte) []byte {
+	r := &kit.Reply{Wire: speechWire, Stream: true, Kind: []string{audioTypes[q.format]}, Body: func() []byte { return data }, Hollow: func() []byte { return nil }}
+	deltas := audioFrames(data, &q.Ask.Knobs, func(piece []byte) []byte {
 		dst := base64.StdEncoding.AppendEncode([]byte(`{"type":"speech.audio.delta","audio":"`), piece)
 		return append(dst, `"}`...)
 	})
@@ -236,7 +236,7 @@ func (s *Wires) elevenSpeak(w http.ResponseWriter, r *http.Request) {
 		if q.eleven(r); q.Fault != nil {
 			return q.Fault
 		}
-		out := soundReply(elevenWire, q.format, q.input, &q.Ask.Knobs)
+		out := audioReply(elevenWire, q.format, q.input, &q.Ask.Knobs)
 		out.Wire.Head = http.Header{"Character-Cost": {strconv.Itoa(utf8.RuneCountInString(q.input))}, "Request-Id": {kit.HexOf(kit.Fingerprint(q.input))}}
 		return s.Perform(w, r, started, &q.Checker, out)
 	})
@@ -256,20 +256,20 @@ func (q *speaking) eleven(r *http.Request) {
 				model = v.Text
 			}
 		},
-		"language_code": func(q *speaking, v *kit.Node, p string) { q.AText(v, p) },
+		"language_code": func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
 		"voice_settings": func(q *speaking, v *kit.Node, p string) {
 			unit := func(q *speaking, v *kit.Node, p string) { q.Decimal(v, p, 0, 1) }
 			kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speaking]{
-				"stability": unit, "similarity_boost": unit, "style": unit, "use_speaker_boost": func(q *speaking, v *kit.Node, p string) { q.ABool(v, p) },
+				"stability": unit, "similarity_boost": unit, "style": unit, "use_speaker_boost": func(q *speaking, v *kit.Node, p string) { q.ExpectBool(v, p) },
 				"speed": func(q *speaking, v *kit.Node, p string) { q.Decimal(v, p, 0.7, 1.2) },
 			})
 		},
 		"seed":                              func(q *speaking, v *kit.Node, p string) { q.Integer(v, p, 0, 1<<32-1) },
-		"previous_text":                     func(q *speaking, v *kit.Node, p string) { q.AText(v, p) },
-		"next_text":                         func(q *speaking, v *kit.Node, p string) { q.AText(v, p) },
+		"previous_text":                     func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
+		"next_text":                         func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
 		"pronunciation_dictionary_locators": anything, "previous_request_ids": anything, "next_request_ids": anything, "use_pvc_as_ivc": anything,
 		"apply_text_normalization":          func(q *speaking, v *kit.Node, p string) { q.Words(v, p, "auto", "on", "off") },
-		"apply_language_text_normalization": func(q *speaking, v *kit.Node, p string) { q.ABool(v, p) },
+		"apply_language_text_normalization": func(q *speaking, v *kit.Node, p string) { q.ExpectBool(v, p) },
 	}, "text")
 	if q.Fault != nil {
 		return

@@ -13,21 +13,21 @@ import (
 )
 
 // Of SpeechKit's interfaces this is the third version's recognition of files, over REST: it is the one that takes a file of 25 MB in the
-// request itself. The first version ends at 1 MB and 30 seconds, the second wants files in a bucket of the caller, and streams are
+// request itself. The first version ends at 1 MB and 30 seconds, the second requires files in a bucket of the caller, and streams are
 // gRPC. A file is submitted, its operation is polled, and the result is fetched as one line of JSON for each event.
 
 // recognition is one file that was submitted.
 type recognition struct {
-	id      string
-	created time.Time
-	knobs   kit.Knobs
-	heard   *transcript
-	labels  bool // speakers are told
-	norm    bool // the text comes once more, written well
-	polls   int
+	id         string
+	created    time.Time
+	knobs      kit.Knobs
+	recognized *transcript
+	labels     bool // speakers are labelled
+	norm       bool // the text comes once more, written well
+	polls      int
 }
 
-// defaultRecognitionPolls is the poll that finds an operation done, unless told.
+// defaultRecognitionPolls is the poll that finds an operation done, by default.
 const defaultRecognitionPolls = 2
 
 // done reports whether the operation has come to its end.
@@ -53,7 +53,7 @@ func (h *recognitions) put(r *recognition) {
 	if h.byID == nil {
 		h.byID = make(map[string]*recognition)
 	}
-	r.id = kit.AmazonID(r.heard.text + strconv.Itoa(len(h.order)) + r.created.String())[:20]
+	r.id = kit.AmazonID(r.recognized.text + strconv.Itoa(len(h.order)) + r.created.String())[:20]
 	h.byID[r.id] = r
 	if h.order = append(h.order, r.id); len(h.order) > maxRecognitions {
 		delete(h.byID, h.order[0])
@@ -103,8 +103,8 @@ type recognizing struct {
 type speechkitField = kit.Field[*recognizing]
 
 var (
-	speechkitText speechkitField = func(r *recognizing, v *kit.Node, p string) { r.AText(v, p) }
-	speechkitBool speechkitField = func(r *recognizing, v *kit.Node, p string) { r.ABool(v, p) }
+	speechkitText speechkitField = func(r *recognizing, v *kit.Node, p string) { r.ExpectText(v, p) }
+	speechkitBool speechkitField = func(r *recognizing, v *kit.Node, p string) { r.ExpectBool(v, p) }
 )
 
 // recognizeFile serves POST /stt/v3/recognizeFileAsync.
@@ -126,10 +126,10 @@ func (s *Wires) recognizeFile(w http.ResponseWriter, r *http.Request) {
 		if len(q.languages) > 0 && q.languages[0] != "auto" {
 			language = q.languages[0]
 		}
-		made := &recognition{created: s.Config.Now(), knobs: q.Ask.Knobs, heard: hear(q.data, language, &q.Ask.Knobs), labels: q.labels, norm: q.norm}
+		made := &recognition{created: s.Config.Now(), knobs: q.Ask.Knobs, recognized: recognize(q.data, language, &q.Ask.Knobs), labels: q.labels, norm: q.norm}
 		q.Ask.Knobs = *made.knobs.At(kit.StepSubmit)
 		return s.Perform(w, r, started, &q.Checker, kit.Whole(kit.YandexTaskWire, `{"done":false}`, func() []byte {
-			s.heard.put(made) // only what is answered was submitted
+			s.recognized.put(made) // only what is answered was submitted
 			return made.operation()
 		}))
 	})
@@ -190,9 +190,9 @@ func (q *recognizing) read() {
 				},
 			}, "audioFormat")
 		},
-		"recognitionClassifier": func(q *recognizing, v *kit.Node, p string) { q.AnObject(v, p) },
-		"speechAnalysis":        func(q *recognizing, v *kit.Node, p string) { q.AnObject(v, p) },
-		"summarization":         func(q *recognizing, v *kit.Node, p string) { q.AnObject(v, p) },
+		"recognitionClassifier": func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
+		"speechAnalysis":        func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
+		"summarization":         func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
 		"speakerLabeling": func(q *recognizing, v *kit.Node, p string) {
 			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{"speakerLabeling": func(q *recognizing, v *kit.Node, p string) {
 				q.labels = q.Words(v, p, "SPEAKER_LABELING_UNSPECIFIED", "SPEAKER_LABELING_ENABLED", "SPEAKER_LABELING_DISABLED") == "SPEAKER_LABELING_ENABLED"
@@ -224,7 +224,7 @@ func (q *recognizing) audioFormat(v *kit.Node, param string) {
 
 func (q *recognizing) together() {
 	switch {
-	case q.Ask.Name == "": // "general" unless told
+	case q.Ask.Name == "": // "general" by default
 		kit.Asked(&q.Checker, "general", speechkitModels, elevenUnknown)
 	case q.labels && !q.full:
 		q.Refuse("speakerLabeling", "", "Speaker labeling is only available with audio_processing_type FULL_DATA")
@@ -260,7 +260,7 @@ func operationNotFound(id string) *kit.Refusal {
 // ofRecognition plays the answer to a call about a recognition that is there.
 func (s *Wires) ofRecognition(w http.ResponseWriter, r *http.Request, id, step string, poll bool, answer func(*recognition) ([]byte, *kit.Refusal)) {
 	started := time.Now()
-	made, ok := s.heard.look(id, poll)
+	made, ok := s.recognized.look(id, poll)
 	if !ok {
 		s.Refuse(kit.YandexTaskWire, w, operationNotFound(id))
 		return
@@ -302,17 +302,17 @@ func (s *Wires) getRecognition(w http.ResponseWriter, r *http.Request) {
 func (s *Wires) deleteRecognition(w http.ResponseWriter, r *http.Request) {
 	id := operationOf(r)
 	s.ofRecognition(w, r, id, kit.StepCancel, false, func(*recognition) ([]byte, *kit.Refusal) {
-		s.heard.drop(id)
+		s.recognized.drop(id)
 		return []byte(`{}`), nil
 	})
 }
 
 func ms(seconds float64) string { return `"` + strconv.FormatInt(int64(seconds*1000+0.5), 10) + `"` }
 
-// lines are the events of a recognition: for each utterance its words as heard, its text as written if that is wanted, and its end.
+// lines are the events of a recognition: for each utterance its words as recognized, its text as written if that is asked for, and its end.
 func (r *recognition) lines() []byte {
 	var dst []byte
-	h := r.heard
+	h := r.recognized
 	event := func(i int, u *utterance, inside func(dst []byte) []byte) {
 		channel := `"0"`
 		if r.labels {

@@ -16,12 +16,12 @@ import (
 type transcriber struct {
 	formats    []string
 	streams    bool
-	byTokens   bool // usage is told in tokens, else in seconds
+	byTokens   bool // usage is in tokens, else in seconds
 	logprobs   bool
 	diarizes   bool
 	hints      bool    // takes languages and keywords
 	maxSeconds float64 // 0: any
-	groq       bool    // tells no usage, and an id of Groq's
+	groq       bool    // reports no usage, and an id of Groq's
 }
 
 var (
@@ -44,14 +44,14 @@ var groqTranscribers = map[string]*transcriber{"whisper": groqWhisper, "whisper-
 
 const maxUpload = 26_214_400
 
-// transcriptionsWire is that of OpenAI, and of Groq, which has words of its own.
+// transcriptionsWire is that of OpenAI, and of Groq, which has other words.
 var (
 	transcriptionsWire = transcriptionsFor("transcriptions", kit.ChatWire.Admit)
 	groqWire           = transcriptionsFor("groq", kit.ByScheme("Invalid API Key", "Bearer "))
 )
 
 func transcriptionsFor(name string, admit func(*kit.Host, *http.Request) *kit.Refusal) *kit.Wire {
-	on := kit.WholeWire(name, &kit.OpenAIPhrases, (*kit.Refusal).Json, admit,
+	on := kit.WholeWire(name, &kit.OpenAIPhrases, (*kit.Refusal).JSON, admit,
 		"audio duration 1500.0 seconds is longer than 1400 seconds which is the maximum for this model", `{"usage":{"type":"duration","seconds":1}}`)
 	on.Text = func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"type":"transcript.text.delta","delta":"` + s + `"}`)}
@@ -63,17 +63,17 @@ func transcriptionsFor(name string, admit func(*kit.Host, *http.Request) *kit.Re
 // transcription is what a request comes to.
 type transcription struct {
 	kit.Checker
-	on       *kit.Wire
-	model    *transcriber
-	form     *form
-	format   string
-	stream   bool
-	words    bool // word times are wanted
-	segments bool // segment times are wanted
-	probable bool // log probabilities are wanted
-	prompt   string
-	speakers []string
-	heard    *transcript
+	on         *kit.Wire
+	model      *transcriber
+	form       *form
+	format     string
+	stream     bool
+	words      bool // word times are wanted
+	segments   bool // segment times are wanted
+	probable   bool // log probabilities are wanted
+	prompt     string
+	speakers   []string
+	recognized *transcript
 }
 
 func (s *Wires) transcriptions(on *kit.Wire, models map[string]*transcriber) http.HandlerFunc {
@@ -246,7 +246,7 @@ func (t *transcription) file() {
 		t.Refuse("", "", "audio duration "+string(kit.AppendNumber(nil, n))+" seconds is longer than "+string(kit.AppendNumber(nil, t.model.maxSeconds))+" seconds which is the maximum for this model")
 	}
 	if markedInside(&t.Checker, u.data); t.Fault == nil {
-		t.heard = hear(u.data, t.form.get("language"), &t.Ask.Knobs)
+		t.recognized = recognize(u.data, t.form.get("language"), &t.Ask.Knobs)
 	}
 }
 
@@ -263,7 +263,7 @@ func (t *transcription) reply() *kit.Reply {
 }
 
 func (t *transcription) body() []byte {
-	switch h := t.heard; t.format {
+	switch h := t.recognized; t.format {
 	case "text":
 		return []byte(h.text + "\n")
 	case "srt":
@@ -278,12 +278,12 @@ func (t *transcription) body() []byte {
 		dst = kit.Listed(append(dst, `,"segments":`...), h.utterances, func(dst []byte, i int, _ utterance) []byte { return t.appendSegment(dst, i) })
 		return append(t.appendUsage(dst, false), '}')
 	}
-	dst := kit.AppendText([]byte(`{"text":`), t.heard.text)
+	dst := kit.AppendText([]byte(`{"text":`), t.recognized.text)
 	if t.model.hints {
-		dst = append(kit.AppendText(append(dst, `,"languages":[{"code":`...), t.heard.code), "}]"...)
+		dst = append(kit.AppendText(append(dst, `,"languages":[{"code":`...), t.recognized.code), "}]"...)
 	}
 	if t.probable {
-		dst = t.appendLogprobs(append(dst, `,"logprobs":`...), t.heard.text)
+		dst = t.appendLogprobs(append(dst, `,"logprobs":`...), t.recognized.text)
 	}
 	return append(t.appendUsage(dst, t.model.byTokens), '}')
 }
@@ -300,9 +300,9 @@ func subtitles(head string, h *transcript, point string, numbered bool) []byte {
 	return dst
 }
 
-// verbose is Whisper's answer with everything that it knows.
+// verbose is Whisper's answer with all members.
 func (t *transcription) verbose() []byte {
-	h := t.heard
+	h := t.recognized
 	dst := kit.AppendText([]byte(`{"task":"transcribe","language":`), h.name)
 	dst = kit.AppendText(append(kit.AppendNumber(append(dst, `,"duration":`...), h.seconds), `,"text":`...), h.text)
 	if t.words {
@@ -328,7 +328,7 @@ func appendTimes(dst []byte, start, end float64) []byte {
 	return kit.AppendNumber(append(kit.AppendNumber(append(dst, `,"start":`...), start), `,"end":`...), end)
 }
 
-// speaker is the name of who speaks: one that the caller knows, or a letter.
+// speaker is the name of a speaker: one that the caller gave, or a letter.
 func (t *transcription) speaker(n int) string {
 	if n < len(t.speakers) {
 		return t.speakers[n]
@@ -338,7 +338,7 @@ func (t *transcription) speaker(n int) string {
 
 func (t *transcription) dialogue() string {
 	var lines []string
-	for _, u := range t.heard.utterances {
+	for _, u := range t.recognized.utterances {
 		lines = append(lines, t.speaker(u.speaker)+": "+u.text)
 	}
 	return strings.Join(lines, "\n")
@@ -350,7 +350,7 @@ func segmentID(i int) string {
 }
 
 func (t *transcription) appendSegment(dst []byte, i int) []byte {
-	u := &t.heard.utterances[i]
+	u := &t.recognized.utterances[i]
 	dst = kit.AppendText(append(dst, `{"type":"transcript.text.segment","id":`...), segmentID(i))
 	dst = kit.AppendText(append(appendTimes(dst, u.start, u.end), `,"text":`...), u.text)
 	return append(kit.AppendText(append(dst, `,"speaker":`...), t.speaker(u.speaker)), '}')
@@ -366,20 +366,20 @@ func (t *transcription) appendLogprobs(dst []byte, s string) []byte {
 // audioTokensPerSecond is how sound is counted that is billed by tokens.
 const audioTokensPerSecond = 10
 
-// appendUsage writes tokens or seconds; Groq tells neither.
+// appendUsage writes tokens or seconds; Groq reports neither.
 func (t *transcription) appendUsage(dst []byte, tokens bool) []byte {
 	if t.model.groq {
-		return append(append(append(dst, `,"x_groq":{"id":"req_`...), kit.HexOf(uint64(t.heard.seed))...), `"}`...)
+		return append(append(append(dst, `,"x_groq":{"id":"req_`...), kit.HexOf(uint64(t.recognized.seed))...), `"}`...)
 	}
 	style := t.Ask.Knobs.Usage
 	switch {
 	case style == "missing":
 		return dst
 	case !tokens:
-		dst = kit.AppendCount(append(dst, `,"usage":{"type":"duration",`...), "seconds", int(math.Ceil(t.heard.seconds)), style)
+		dst = kit.AppendCount(append(dst, `,"usage":{"type":"duration",`...), "seconds", int(math.Ceil(t.recognized.seconds)), style)
 		return append(dst, '}')
 	}
-	audio, words, out := int(math.Ceil(t.heard.seconds*audioTokensPerSecond)), kit.CountTokens(t.prompt), kit.CountTokens(t.heard.text)
+	audio, words, out := int(math.Ceil(t.recognized.seconds*audioTokensPerSecond)), kit.CountTokens(t.prompt), kit.CountTokens(t.recognized.text)
 	dst = kit.AppendCount(append(dst, `,"usage":{"type":"tokens",`...), "input_tokens", audio+words, style)
 	dst = kit.AppendCount(append(dst, `,"input_token_details":{`...), "text_tokens", words, style)
 	dst = kit.AppendCount(append(dst, ','), "audio_tokens", audio, style)
@@ -391,12 +391,12 @@ func (t *transcription) appendUsage(dst []byte, tokens bool) []byte {
 func (t *transcription) frames(yield func(kit.Frame) bool) {
 	tokens := t.Ask.Knobs.Chunk
 	if n := t.Ask.Knobs.Frames; n > 0 {
-		tokens = (kit.CountTokens(t.heard.text) + n - 1) / n
+		tokens = (kit.CountTokens(t.recognized.text) + n - 1) / n
 	}
-	for i, u := range t.heard.utterances {
+	for i, u := range t.recognized.utterances {
 		said := u.text
 		if i > 0 {
-			said = t.heard.space + said
+			said = t.recognized.space + said
 		}
 		for _, piece := range pieces(said, tokens) {
 			dst := kit.AppendText([]byte(`{"type":"transcript.text.delta","delta":`), piece)
@@ -414,9 +414,9 @@ func (t *transcription) frames(yield func(kit.Frame) bool) {
 			return
 		}
 	}
-	dst := kit.AppendText([]byte(`{"type":"transcript.text.done","text":`), t.heard.text)
+	dst := kit.AppendText([]byte(`{"type":"transcript.text.done","text":`), t.recognized.text)
 	if t.probable {
-		dst = t.appendLogprobs(append(dst, `,"logprobs":`...), t.heard.text)
+		dst = t.appendLogprobs(append(dst, `,"logprobs":`...), t.recognized.text)
 	}
 	yield(kit.Frame{Data: append(t.appendUsage(dst, true), '}'), Kind: kit.Ending})
 }

@@ -6,13 +6,13 @@ import "weir/internal/sim/kit"
 // Wires are the wires of this package. Providers whose paths would meet OpenAI's lie below their names.
 type Wires struct {
 	*kit.Host
-	heard recognitions
+	recognized recognitions
 }
 
 func New(h *kit.Host) *Wires { return &Wires{Host: h} }
 
 // Reset forgets what was transcribed.
-func (s *Wires) Reset() { s.heard.reset() }
+func (s *Wires) Reset() { s.recognized.reset() }
 
 // Mount adds the routes.
 func (s *Wires) Mount(m *kit.Routes) {

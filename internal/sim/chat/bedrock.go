@@ -107,9 +107,9 @@ type bedrockReader struct {
 type bedrockField = kit.Field[*bedrockReader]
 
 var (
-	bedrockText   bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.AText(v, p) }
-	bedrockObject bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.AnObject(v, p) }
-	bedrockArray  bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.AnArray(v, p) }
+	bedrockText   bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.ExpectText(v, p) }
+	bedrockObject bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
+	bedrockArray  bedrockField = func(r *bedrockReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
 )
 
 func bedrockRequest(model string, body []byte) (*bedrockReader, *kit.Refusal) {
@@ -120,8 +120,8 @@ func bedrockRequest(model string, body []byte) (*bedrockReader, *kit.Refusal) {
 	r := &bedrockReader{Checker: kit.NewChecker(&bedrockPhrases), names: map[string]bool{}}
 	r.Root, r.Ask.Marks, r.Ask.Thinking = root, &kit.Marks{Digest: kit.NewDigest}, true
 	base, err := r.Ask.Knobs.Named(model)
-	r.Ask.Name, r.Ask.Persona = model, kit.ModelNamed(base)
-	if err != nil || r.Ask.Persona == nil {
+	r.Ask.Name, r.Ask.Model = model, kit.ModelNamed(base)
+	if err != nil || r.Ask.Model == nil {
 		return nil, &kit.Refusal{Status: 400, Message: "The provided model identifier is invalid."}
 	}
 	if !kit.Members(&r.Checker, r, root, "", bedrockFields()) {
@@ -235,7 +235,7 @@ func (r *bedrockReader) outputConfig(v *kit.Node, param string) {
 		return
 	}
 	r.closed(n)
-	r.Ask.Format, r.Ask.Schema = kit.JsonSchema, n
+	r.Ask.Format, r.Ask.Schema = kit.JSONSchema, n
 	r.Ask.Overhead += kit.CountTokens(schema.Text)
 }
 
@@ -289,7 +289,7 @@ func (r *bedrockReader) tool(v *kit.Node, param string) {
 		return
 	}
 	at := param + ".toolSpec"
-	fields := map[string]bedrockField{"name": bedrockText, "description": bedrockText, "inputSchema": bedrockObject, "strict": func(r *bedrockReader, v *kit.Node, p string) { r.ABool(v, p) }}
+	fields := map[string]bedrockField{"name": bedrockText, "description": bedrockText, "inputSchema": bedrockObject, "strict": func(r *bedrockReader, v *kit.Node, p string) { r.ExpectBool(v, p) }}
 	if !kit.Members(&r.Checker, r, spec, at, fields, "name", "inputSchema") {
 		return
 	}
@@ -384,7 +384,7 @@ func (r *bedrockReader) together() {
 	if err := a.Knobs.Check(); err != nil {
 		r.Refuse("", "", "Invalid marker: "+err.Error()+".")
 	}
-	if tokens, _ := a.PromptTokens(); tokens > a.Persona.ContextTokens {
+	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {
 		r.Refuse("", "", "Input is too long for requested model.")
 	}
 }

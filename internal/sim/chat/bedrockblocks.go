@@ -161,7 +161,7 @@ func (m *bedrockMessage) medium(t *kit.Turn, v *kit.Node, param, kind string) {
 	case data != nil && said == "pdf" && !strings.HasPrefix(data.Text, "JVBER"): // "%PDF" in base64
 		r.model("The PDF specified was not valid.")
 	case source.Given("s3Location") != nil:
-		out.Url = source.Get("s3Location").Get("uri").Str()
+		out.URL = source.Get("s3Location").Get("uri").Str()
 	case data == nil:
 		out.Bytes = len(source.Get("text").Str())
 	}
@@ -246,14 +246,14 @@ func (m *bedrockMessage) result(v *kit.Node, param string) {
 	m.results = append(m.results, t)
 }
 
-// thought reads what the model thought before, and knows it again.
+// thought reads earlier reasoning, and checks its signature.
 func (m *bedrockMessage) thought(v *kit.Node, param string) {
 	r, at := m.r, param+".reasoningContent"
 	if !kit.Members(&r.Checker, r, v, at, map[string]bedrockField{"reasoningText": bedrockObject, "redactedContent": bedrockText}) {
 		return
 	}
 	if sealed := v.Given("redactedContent"); sealed != nil {
-		if _, ok := kit.Reveal(bedrockWire, r.Ask.Persona, sealed.Text); !ok {
+		if _, ok := kit.Reveal(bedrockWire, r.Ask.Model, sealed.Text); !ok {
 			r.model(zeroBased(param) + ": Invalid `data` in `redacted_thinking` block")
 		}
 		return
@@ -269,7 +269,7 @@ func (m *bedrockMessage) thought(v *kit.Node, param string) {
 	switch signature := inner.Get("signature").Str(); {
 	case signature == "":
 		r.model(zeroBased(param) + ".thinking.signature: Field required")
-	case !kit.Genuine(bedrockWire, r.Ask.Persona, signature, inner.Get("text").Text):
+	case !kit.Genuine(bedrockWire, r.Ask.Model, signature, inner.Get("text").Text):
 		r.model(zeroBased(param) + ": Invalid `signature` in `thinking` block")
 	}
 }

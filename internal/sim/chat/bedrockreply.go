@@ -41,7 +41,7 @@ func (r *bedrockReply) blocks(yield func(*bedrockBlock) bool) {
 	}
 	for i := range c.Calls {
 		call := &c.Calls[i]
-		head := `{"toolUse":{"toolUseId":"tooluse_` + call.Id[len("call_"):] + `","name":` + quoted(call.Name)
+		head := `{"toolUse":{"toolUseId":"tooluse_` + call.ID[len("call_"):] + `","name":` + quoted(call.Name)
 		input := "{}"
 		if _, err := kit.Parse([]byte(call.Arguments)); err == nil {
 			input = call.Arguments
@@ -56,10 +56,10 @@ func quoted(s string) string { return string(kit.AppendText(nil, s)) }
 
 func (r *bedrockReply) thought(c *kit.Choice) *bedrockBlock {
 	if r.ask.Redact {
-		last := `{"reasoningContent":{"redactedContent":"` + kit.Conceal(bedrockWire, r.ask.Persona, c.Reasoning) + `"}}`
+		last := `{"reasoningContent":{"redactedContent":"` + kit.Conceal(bedrockWire, r.ask.Model, c.Reasoning) + `"}}`
 		return &bedrockBlock{last: last, whole: last}
 	}
-	signature := `"signature":"` + kit.Sign(bedrockWire, r.ask.Persona, c.Reasoning) + `"`
+	signature := `"signature":"` + kit.Sign(bedrockWire, r.ask.Model, c.Reasoning) + `"`
 	return &bedrockBlock{
 		delta: `{"reasoningContent":{"text":`, after: `}}`, body: c.Reasoning, last: `{"reasoningContent":{` + signature + `}}`,
 		whole: `{"reasoningContent":{"reasoningText":{"text":` + quoted(c.Reasoning) + `,` + signature + `}}}`,

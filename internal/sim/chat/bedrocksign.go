@@ -13,7 +13,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// The access key that requests to Bedrock's wire are signed with when no other is configured. Everybody may know it.
+// The access key that requests to Bedrock's wire are signed with when no other is configured. It is no secret.
 const (
 	AWSKeyID     = "AKIASIMULATOR0000000"
 	AWSSecretKey = "simulator/secret/access/key"
@@ -21,7 +21,7 @@ const (
 
 const signing = "AWS4-HMAC-SHA256"
 
-// A signature is good for so long before and after the time it tells.
+// A signature is valid for so long before and after its time.
 const signatureLife = 5 * time.Minute
 
 func notSigned(name, message string) *kit.Refusal {

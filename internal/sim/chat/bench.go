@@ -10,7 +10,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// peeked is what the bench model needs to know of a request; nothing else of it is read.
+// peeked is what the bench model needs from a request; nothing else of it is read.
 type peeked struct {
 	model         []byte // as written between the quotes
 	stream, usage bool
@@ -110,7 +110,7 @@ func (s *Wires) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []
 		c := s.Stats.OfBytes(p.model)
 		c.Requests.Add(1)
 		h := w.Header()
-		h["Content-Type"] = kit.JsonType
+		h["Content-Type"] = kit.JSONType
 		h["Content-Length"] = benchSize
 		w.Write(benchBody) //nolint:errcheck // a client that has gone needs no answer
 		return true
@@ -184,7 +184,7 @@ func benchStream(x *kit.Exchange, usage bool) {
 	x.Put(append(x.Buf, benchDone...))
 }
 
-// benchFrameFor is the frame to send and where its time stamp stands, 0 without one.
+// benchFrameFor is the frame to send and the place of its time stamp, 0 without one.
 func benchFrameFor(x *kit.Exchange) (frame []byte, at int) {
 	if x.K.Chunk <= 1 && !x.K.Stamp {
 		return benchFrame, 0

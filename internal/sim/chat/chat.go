@@ -75,7 +75,7 @@ var chatFields = map[string]func(c *chatReader, v *kit.Node, param string){
 	"reasoning":    (*chatReader).reasoning,
 	"verbosity":    func(c *chatReader, v *kit.Node, p string) { c.Words(v, p, "low", "medium", "high") },
 	"modalities":   (*chatReader).modalities,
-	"image_config": (*chatReader).pictureConfig,
+	"image_config": (*chatReader).imageConfig,
 	"audio":        (*chatReader).audio,
 	"prediction": func(c *chatReader, v *kit.Node, p string) {
 		if c.Typed(v, kit.Object, p) && v.Get("type").Str() != "content" {
@@ -138,8 +138,8 @@ func (c *chatReader) model() {
 		c.Refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
 		return
 	}
-	c.Ask.Name, c.Ask.Persona = v.Text, kit.ModelNamed(base)
-	if c.Ask.Persona == nil && c.Fault == nil {
+	c.Ask.Name, c.Ask.Model = v.Text, kit.ModelNamed(base)
+	if c.Ask.Model == nil && c.Fault == nil {
 		c.Fault = kit.UnknownModel(v.Text)
 	}
 }
@@ -167,8 +167,8 @@ func (c *chatReader) together() {
 	if a.Format == kit.AnyJSON && !c.saysJSON() {
 		c.Refuse("messages", "", "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
 	}
-	if tokens, _ := a.PromptTokens(); c.Fault == nil && tokens > a.Persona.ContextTokens {
-		c.Refuse("messages", "context_length_exceeded", "This model's maximum context length is "+strconv.Itoa(a.Persona.ContextTokens)+" tokens. However, your messages resulted in "+strconv.Itoa(tokens)+" tokens.")
+	if tokens, _ := a.PromptTokens(); c.Fault == nil && tokens > a.Model.ContextTokens {
+		c.Refuse("messages", "context_length_exceeded", "This model's maximum context length is "+strconv.Itoa(a.Model.ContextTokens)+" tokens. However, your messages resulted in "+strconv.Itoa(tokens)+" tokens.")
 	}
 }
 
@@ -198,7 +198,7 @@ func (c *chatReader) saysJSON() bool {
 func (c *chatReader) outputs() {
 	a := c.Ask
 	if c.Root.Given("modalities") == nil {
-		a.WantImage, a.WantAudio = a.Persona.Name == "image", a.Persona.Name == "audio"
+		a.WantImage, a.WantAudio = a.Model.Name == "image", a.Model.Name == "audio"
 	} else if a.WantAudio && c.Root.Given("audio") == nil {
 		c.Missing("audio")
 	}
@@ -451,13 +451,13 @@ func (c *chatReader) jsonSchema(v *kit.Node, param string) {
 		c.Typed(s, kit.Boolean, param+".strict")
 	}
 	if c.Typed(schema, kit.Object, param+".schema") {
-		c.Ask.Format, c.Ask.Schema = kit.JsonSchema, schema
+		c.Ask.Format, c.Ask.Schema = kit.JSONSchema, schema
 		c.Ask.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
 
-// pictureConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
-func (c *chatReader) pictureConfig(v *kit.Node, param string) {
+// imageConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
+func (c *chatReader) imageConfig(v *kit.Node, param string) {
 	if !c.Typed(v, kit.Object, param) {
 		return
 	}

@@ -249,7 +249,7 @@ func (c *chatReader) file(v *kit.Node, param string) kit.Medium {
 		c.Missing(param + ".file_data")
 	case data == nil:
 		if c.Typed(id, kit.Text, param+".file_id") {
-			m.Url = id.Text
+			m.URL = id.Text
 		}
 	case c.Typed(data, kit.Text, param+".file_data"):
 		if !m.Located(data.Text) && !m.Inline(data.Text) {

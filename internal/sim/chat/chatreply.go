@@ -30,7 +30,7 @@ func (r *chatReply) reply() *kit.Reply {
 
 func (r *chatReply) head(dst []byte, kind string) []byte {
 	dst = append(dst, `{"id":"chatcmpl-`...)
-	dst = append(dst, kit.HexOf(r.answer.Id)...)
+	dst = append(dst, kit.HexOf(r.answer.ID)...)
 	dst = append(dst, `","object":"`...)
 	dst = append(dst, kind...)
 	dst = append(dst, `","created":`...)
@@ -117,7 +117,7 @@ func appendCall(dst []byte, c *kit.Call, arguments string) []byte {
 	if c.Custom {
 		word, argument = "custom", "input"
 	}
-	dst = kit.AppendText(append(dst, `"id":`...), c.Id)
+	dst = kit.AppendText(append(dst, `"id":`...), c.ID)
 	dst = append(dst, `,"type":"`...)
 	dst = append(append(dst, word...), `","`...)
 	dst = append(append(dst, word...), `":{"name":`...)
@@ -142,8 +142,8 @@ func appendImages(dst []byte, c *kit.Choice) []byte {
 // Audio answers can be referred to for an hour, as the best known provider does it.
 const audioLife = 3600
 
-func appendSound(dst []byte, s *kit.Sound, all bool) []byte {
-	dst = append(append(append(dst, `{"id":"`...), s.Id...), '"')
+func appendSound(dst []byte, s *kit.AudioAnswer, all bool) []byte {
+	dst = append(append(append(dst, `{"id":"`...), s.ID...), '"')
 	if all {
 		dst = append(dst, `,"data":"`...)
 		dst = base64.StdEncoding.AppendEncode(dst, s.Data)
@@ -278,7 +278,7 @@ func (w *chunkWriter) start(choice int) []byte {
 	return append(dst, `,"delta":`...)
 }
 
-// finish writes what stands after the delta.
+// finish writes what follows the delta.
 func (w *chunkWriter) finish(dst []byte, kind kit.FrameKind, logprobs func([]byte) []byte, reason string) {
 	dst = append(dst, `,"logprobs":`...)
 	if logprobs != nil {
@@ -402,7 +402,7 @@ func appendFragment(dst []byte, c *kit.Call, index int, piece string) []byte {
 	return append(kit.AppendText(dst, piece), `}}]}`...)
 }
 
-const soundPiece = 1200 // bytes of sound in a frame; even, so that no sample is cut, and a multiple of three
+const audioPiece = 1200 // bytes of sound in a frame; even, so that no sample is cut, and a multiple of three
 
 func (w *chunkWriter) media(i int, next func() bool) {
 	c := &w.r.answer.Choices[i]
@@ -418,7 +418,7 @@ func (w *chunkWriter) media(i int, next func() bool) {
 	}
 	w.sound(i, next, func(dst []byte) []byte { return kit.AppendText(append(dst, `"transcript":`...), c.Audio.Transcript) })
 	for rest := c.Audio.Data; len(rest) > 0 && w.going; {
-		piece := rest[:min(soundPiece, len(rest))]
+		piece := rest[:min(audioPiece, len(rest))]
 		rest = rest[len(piece):]
 		w.sound(i, next, func(dst []byte) []byte {
 			return append(base64.StdEncoding.AppendEncode(append(dst, `"data":"`...), piece), '"')
@@ -434,7 +434,7 @@ func (w *chunkWriter) sound(i int, next func() bool, member func([]byte) []byte)
 		return
 	}
 	dst := append(w.start(i), `{"audio":{"id":"`...)
-	dst = append(append(dst, w.r.answer.Choices[i].Audio.Id...), `",`...)
+	dst = append(append(dst, w.r.answer.Choices[i].Audio.ID...), `",`...)
 	w.finish(append(member(dst), `}}`...), kit.Content, nil, "")
 	next()
 }

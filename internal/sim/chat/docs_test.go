@@ -9,7 +9,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// The page for users must tell of every model, fault, variant and status, and its examples must work.
+// The page for users must have every model, fault, variant and status, and its examples must work.
 func TestPageIsTrue(t *testing.T) {
 	t.Parallel()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "docs", "simulator.md"))

@@ -160,10 +160,10 @@ type geminiStep struct {
 type geminiField = kit.Field[*geminiReader]
 
 var (
-	geminiText   geminiField = func(r *geminiReader, v *kit.Node, p string) { r.AText(v, p) }
-	geminiBool   geminiField = func(r *geminiReader, v *kit.Node, p string) { r.ABool(v, p) }
-	geminiObject geminiField = func(r *geminiReader, v *kit.Node, p string) { r.AnObject(v, p) }
-	geminiArray  geminiField = func(r *geminiReader, v *kit.Node, p string) { r.AnArray(v, p) }
+	geminiText   geminiField = func(r *geminiReader, v *kit.Node, p string) { r.ExpectText(v, p) }
+	geminiBool   geminiField = func(r *geminiReader, v *kit.Node, p string) { r.ExpectBool(v, p) }
+	geminiObject geminiField = func(r *geminiReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
+	geminiArray  geminiField = func(r *geminiReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
 )
 
 func geminiRequest(model string, vertex, count bool, body []byte) (*geminiReader, *kit.Refusal) {
@@ -177,8 +177,8 @@ func geminiRequest(model string, vertex, count bool, body []byte) (*geminiReader
 	if err != nil {
 		return nil, &kit.Refusal{Status: 400, Message: "* GenerateContentRequest.model: unexpected model name format: " + err.Error() + "\n"}
 	}
-	r.Ask.Name, r.Ask.Persona = model, kit.ModelNamed(base)
-	if r.Ask.Persona == nil {
+	r.Ask.Name, r.Ask.Model = model, kit.ModelNamed(base)
+	if r.Ask.Model == nil {
 		return nil, geminiUnknown(model)
 	}
 	if count && root.Given("generateContentRequest") != nil {
@@ -220,7 +220,7 @@ func geminiFields() map[string]geminiField {
 			}
 		},
 		"labels": func(r *geminiReader, v *kit.Node, p string) {
-			if r.AnObject(v, p); !r.vertex {
+			if r.ExpectObject(v, p); !r.vertex {
 				r.Unknown(p)
 			}
 		},
@@ -253,7 +253,7 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 			if strict {
 				r.schema(v, p)
 			}
-			r.Ask.Format, r.Ask.Schema = kit.JsonSchema, lowered(v)
+			r.Ask.Format, r.Ask.Schema = kit.JSONSchema, lowered(v)
 			r.Ask.Overhead += kit.CountTokens(string(v.Raw))
 		}
 	}
@@ -271,7 +271,7 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 		"maxOutputTokens": (*geminiReader).maxOutput,
 		"stopSequences": func(r *geminiReader, v *kit.Node, p string) {
 			r.Each(v, p, func(v *kit.Node, p string) {
-				r.AText(v, p)
+				r.ExpectText(v, p)
 				r.Ask.Stops = append(r.Ask.Stops, v.Text)
 			})
 			if len(v.Items) > 5 {
@@ -303,7 +303,7 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 		"thinkingConfig": (*geminiReader).thinkingConfig,
 		"responseLogprobs": func(r *geminiReader, v *kit.Node, p string) {
 			if r.Typed(v, kit.Boolean, p) && v.Yes() {
-				r.Refuse(p, "", "Logprobs is not enabled for models/"+r.Ask.Persona.Name)
+				r.Refuse(p, "", "Logprobs is not enabled for models/"+r.Ask.Model.Name)
 			}
 		},
 		"logprobs": func(r *geminiReader, v *kit.Node, p string) { r.Integer(v, p, 0, 20) }, "speechConfig": geminiObject, "mediaResolution": geminiText, "audioTimestamp": geminiBool, "imageConfig": (*geminiReader).imageConfig,
@@ -355,7 +355,7 @@ func (r *geminiReader) tool(v *kit.Node, param string) {
 			declared = true
 			r.Each(v, p, r.function)
 		},
-		"googleSearch":          func(r *geminiReader, v *kit.Node, p string) { r.AnObject(v, p); r.Ask.Searches = true },
+		"googleSearch":          func(r *geminiReader, v *kit.Node, p string) { r.ExpectObject(v, p); r.Ask.Searches = true },
 		"googleSearchRetrieval": geminiObject, "codeExecution": geminiObject, "urlContext": geminiObject, "googleMaps": geminiObject, "computerUse": geminiObject,
 		"fileSearch": geminiObject, "retrieval": geminiObject, "enterpriseWebSearch": geminiObject, "mcpServers": geminiArray,
 	})
@@ -382,7 +382,7 @@ func (r *geminiReader) function(v *kit.Node, param string) {
 			if t.Schema != nil {
 				r.Refuse(p, "", "* GenerateContentRequest."+Snake(param)+": only one of parameters and parameters_json_schema can be set.\n")
 			}
-			r.AnObject(v, p)
+			r.ExpectObject(v, p)
 			t.Schema = v
 		},
 	}, "name")
@@ -467,7 +467,7 @@ func (r *geminiReader) toolConfig(v *kit.Node, param string) {
 				},
 				"allowedFunctionNames": func(r *geminiReader, v *kit.Node, p string) {
 					r.Each(v, p, func(v *kit.Node, p string) {
-						r.AText(v, p)
+						r.ExpectText(v, p)
 						r.Ask.Choice.Only = append(r.Ask.Choice.Only, v.Text)
 					})
 				},
@@ -496,23 +496,23 @@ func (r *geminiReader) together() {
 		}
 	}
 	switch {
-	case a.Format == kit.JsonSchema && !r.json:
+	case a.Format == kit.JSONSchema && !r.json:
 		r.Refuse("", "", "* GenerateContentRequest.generation_config.response_schema: response_schema can only be set when response_mime_type is application/json or text/x.enum.\n")
 	case r.json && a.Format == kit.PlainText:
 		a.Format = kit.AnyJSON
-	case a.WantImage && !slices.Contains(a.Persona.Output, "image"), a.WantAudio && !slices.Contains(a.Persona.Output, "audio"):
-		r.Refuse("", "", "The requested combination of response modalities is not supported by the model. models/"+a.Persona.Name)
+	case a.WantImage && !slices.Contains(a.Model.Output, "image"), a.WantAudio && !slices.Contains(a.Model.Output, "audio"):
+		r.Refuse("", "", "The requested combination of response modalities is not supported by the model. models/"+a.Model.Name)
 	}
 	if r.Root.Get("generationConfig").Given("responseModalities") == nil {
-		a.WantImage, a.WantAudio = a.Persona.Name == "image", a.Persona.Name == "audio"
+		a.WantImage, a.WantAudio = a.Model.Name == "image", a.Model.Name == "audio"
 	}
 	a.AudioFormat = "pcm16"
 	r.think()
 	if err := a.Knobs.Check(); err != nil {
 		r.Refuse("", "", "Invalid marker: "+err.Error()+".")
 	}
-	if tokens, _ := a.PromptTokens(); tokens > a.Persona.ContextTokens {
-		r.Refuse("", "", "The input token count ("+strconv.Itoa(tokens)+") exceeds the maximum number of tokens allowed ("+strconv.Itoa(a.Persona.ContextTokens)+").")
+	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {
+		r.Refuse("", "", "The input token count ("+strconv.Itoa(tokens)+") exceeds the maximum number of tokens allowed ("+strconv.Itoa(a.Model.ContextTokens)+").")
 	}
 }
 
@@ -527,7 +527,7 @@ func (r *geminiReader) think() {
 		a.Thought = kit.EffortTokens["medium"]
 	case r.level != "":
 		a.Thought = kit.EffortTokens[r.level]
-	case a.Persona.Name == "reason":
+	case a.Model.Name == "reason":
 		a.Thought = kit.EffortTokens["medium"]
 	}
 	if a.Thought > 0 && a.MaxTokens > 0 {

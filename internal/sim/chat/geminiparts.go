@@ -85,7 +85,7 @@ type geminiTurn struct {
 	step    geminiStep
 }
 
-// order checks a content against the one before: calls come after a user, responses behind as many calls.
+// order checks a content against the one before: calls come after a user, responses after as many calls.
 func (c *geminiTurn) order() {
 	r := c.r
 	var before geminiStep
@@ -109,7 +109,7 @@ func (c *geminiTurn) order() {
 
 // signed checks that every step of the current turn begins with a signed call, when the model is one that always thinks.
 func (r *geminiReader) signed() {
-	if r.Ask.Persona.Name != "reason" {
+	if r.Ask.Model.Name != "reason" {
 		return
 	}
 	for i := len(r.steps) - 1; i >= 0 && !(r.steps[i].role == "user" && r.steps[i].said); i-- {
@@ -162,7 +162,7 @@ func (c *geminiTurn) part(v *kit.Node, param string) {
 		c.inline(&c.turn, inner, at)
 	case "fileData":
 		if kit.Members(&r.Checker, r, inner, at, map[string]geminiField{"mimeType": geminiText, "fileUri": geminiText, "displayName": geminiText}, "fileUri") {
-			m := kit.Medium{Url: inner.Get("fileUri").Text}
+			m := kit.Medium{URL: inner.Get("fileUri").Text}
 			m.KindOf(inner.Get("mimeType").Str())
 			c.turn.Media = append(c.turn.Media, m)
 		}
@@ -204,7 +204,7 @@ func (c *geminiTurn) signature(v *kit.Node, param string, signed ...string) bool
 	if slices.Contains(geminiPasses, s) {
 		return true
 	}
-	if !kit.Genuine(GeminiWire, c.r.Ask.Persona, s, signed...) {
+	if !kit.Genuine(GeminiWire, c.r.Ask.Model, s, signed...) {
 		c.r.Refuse(param, "", "Corrupted thought signature.")
 	}
 	return true

@@ -84,7 +84,7 @@ func (r *geminiReply) finish(dst []byte, c *kit.Choice, index int) []byte {
 		for range c.Searches - 1 {
 			dst = kit.AppendText(append(dst, ','), f.Query)
 		}
-		dst = kit.AppendText(append(dst, `],"groundingChunks":[{"web":{"uri":`...), f.Url)
+		dst = kit.AppendText(append(dst, `],"groundingChunks":[{"web":{"uri":`...), f.URL)
 		dst = kit.AppendText(append(dst, `,"title":`...), f.Title)
 		dst = kit.AppendInt(append(dst, `}}],"groundingSupports":[{"segment":{"endIndex":`...), len(c.Text))
 		dst = append(kit.AppendText(append(dst, `,"text":`...), c.Text), `},"groundingChunkIndices":[0]}]}`...)
@@ -99,7 +99,7 @@ func (r *geminiReply) end(dst []byte, usage bool) []byte {
 	}
 	dst = kit.AppendText(append(dst, `,"modelVersion":`...), r.ask.Name)
 	dst = append(append(dst, `,"createTime":"`...), r.created.UTC().Format(time.RFC3339Nano)...)
-	return append(append(append(dst, `","responseId":"`...), kit.HexOf(r.answer.Id)...), `"}`...)
+	return append(append(append(dst, `","responseId":"`...), kit.HexOf(r.answer.ID)...), `"}`...)
 }
 
 func (r *geminiReply) usage(dst []byte) []byte {
@@ -170,7 +170,7 @@ func (r *geminiReply) parts(c *kit.Choice) func(func(*geminiOut) bool) {
 		if c.Text != "" {
 			out := geminiOut{text: c.Text}
 			if thought && len(c.Calls) == 0 {
-				out.signature = kit.Sign(GeminiWire, r.ask.Persona, "text")
+				out.signature = kit.Sign(GeminiWire, r.ask.Model, "text")
 			}
 			if !yield(&out) {
 				return
@@ -205,14 +205,14 @@ func (r *geminiReply) call(c *kit.Call, signed bool) *geminiOut {
 	}
 	dst := kit.AppendText([]byte(`{"functionCall":{"name":`), c.Name)
 	dst = append(append(append(dst, `,"args":`...), args...), `,"id":"`...)
-	out := &geminiOut{other: string(append(append(dst, c.Id[len("call_"):]...), `"}`...))}
+	out := &geminiOut{other: string(append(append(dst, c.ID[len("call_"):]...), `"}`...))}
 	if signed {
-		out.signature = kit.Sign(GeminiWire, r.ask.Persona, c.Name, string(kit.Canonical(nil, n)))
+		out.signature = kit.Sign(GeminiWire, r.ask.Model, c.Name, string(kit.Canonical(nil, n)))
 	}
 	return out
 }
 
-// frames writes the stream: each event is an answer of its own with the next piece, and has the usage as far as it is known.
+// frames writes the stream: each event is an answer with the next piece, and has the usage as far as it is known.
 func (r *geminiReply) frames(yield func(kit.Frame) bool) {
 	if r.blocked() {
 		yield(kit.Frame{Data: r.whole(), Kind: kit.Ending})

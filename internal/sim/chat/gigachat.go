@@ -12,7 +12,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// GigachatWire is the chat of GigaChat, a dialect of its own: functions and not tools, one call at a time, arguments as objects.
+// GigachatWire is the chat wire of GigaChat: functions and not tools, one call at a time, arguments as objects.
 var GigachatWire = &kit.Wire{
 	Name: "gigachat", Say: &GigachatPhrases,
 	Fail: func(f *kit.Refusal) []byte {
@@ -31,7 +31,7 @@ var GigachatWire = &kit.Wire{
 		return kit.Frame{Data: append(kit.AppendText(append(kit.AppendInt([]byte(`{"status":`), f.Status), `,"message":`...), f.Message), '}')}
 	},
 	Stream:  kit.StreamType,
-	Frame:   kit.Sse,
+	Frame:   kit.SSE,
 	Last:    []byte("[DONE]"),
 	TooLong: "Tokens limit exceeded",
 	Text: func(s string) kit.Frame {
@@ -58,7 +58,7 @@ var GigachatPhrases = kit.Phrases{
 // A token of GigaChat is good for so long.
 const tokenLife = 30 * time.Minute
 
-// oauthError has a shape of its own.
+// oauthError has another shape than the other errors.
 func oauthError(w http.ResponseWriter, status, code int, message string) {
 	kit.SendJSON(w, status, append(kit.AppendText(append(kit.AppendInt([]byte(`{"code":`), code), `,"message":`...), message), '}'))
 }
@@ -205,7 +205,7 @@ func (s *Wires) gigachat(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// gigachatReader reads a request. Members that it does not know are ignored, as the service does it.
+// gigachatReader reads a request. Unknown members are ignored, as the service does it.
 type gigachatReader struct {
 	kit.Checker
 	files *files
@@ -230,8 +230,8 @@ func gigachatRequest(files *files, body []byte) (*gigachatReader, *kit.Refusal) 
 		return nil, r.Fault
 	}
 	base, err := r.Ask.Knobs.Named(model.Text)
-	r.Ask.Name, r.Ask.Persona = model.Text, kit.ModelNamed(base)
-	if err != nil || r.Ask.Persona == nil {
+	r.Ask.Name, r.Ask.Model = model.Text, kit.ModelNamed(base)
+	if err != nil || r.Ask.Model == nil {
 		return nil, &kit.Refusal{Status: 404, Message: "No such model"}
 	}
 	r.fields()
@@ -315,7 +315,7 @@ func (r *gigachatReader) responseFormat(v *kit.Node, param string) {
 			r.Missing(param + ".schema")
 			return
 		}
-		r.Ask.Format, r.Ask.Schema = kit.JsonSchema, schema
+		r.Ask.Format, r.Ask.Schema = kit.JSONSchema, schema
 		r.Ask.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
@@ -385,7 +385,7 @@ func (r *gigachatReader) called(t *kit.Turn, v, call *kit.Node, param string) {
 		return
 	}
 	r.asked = call.Get("name").Str()
-	if state := v.Get("functions_state_id").Str(); state != "" && state != stateOf(r.Ask.Persona, r.asked, string(kit.Canonical(nil, args))) {
+	if state := v.Get("functions_state_id").Str(); state != "" && state != stateOf(r.Ask.Model, r.asked, string(kit.Canonical(nil, args))) {
 		r.Refuse(param, "", "Invalid params: functions_state_id is not found")
 	}
 	t.Calls = append(t.Calls, r.asked+" "+string(args.Raw))
@@ -447,7 +447,7 @@ func (r *gigachatReader) together() {
 	if err := a.Knobs.Check(); err != nil {
 		r.Refuse("", "", "Invalid params: "+err.Error())
 	}
-	if tokens, _ := a.PromptTokens(); tokens > a.Persona.ContextTokens {
-		r.Refuse("", "", "Tokens limit exceeded: "+kit.Itoa(tokens)+" > "+kit.Itoa(a.Persona.ContextTokens))
+	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {
+		r.Refuse("", "", "Tokens limit exceeded: "+kit.Itoa(tokens)+" > "+kit.Itoa(a.Model.ContextTokens))
 	}
 }

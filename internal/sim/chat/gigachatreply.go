@@ -60,7 +60,7 @@ func (r *gigachatReply) call(dst []byte, c *kit.Choice) []byte {
 	dst = kit.AppendText(append(dst, `,"function_call":{"name":`...), call.Name)
 	dst = kit.AppendCompact(append(dst, `,"arguments":`...), args.Raw)
 	dst = append(dst, `},"functions_state_id":"`...)
-	return append(append(dst, stateOf(r.ask.Persona, call.Name, string(kit.Canonical(nil, args)))...), '"')
+	return append(append(dst, stateOf(r.ask.Model, call.Name, string(kit.Canonical(nil, args)))...), '"')
 }
 
 // usage writes `,"usage":{...}`: the prompt's tokens are those that were not remembered.

@@ -23,7 +23,7 @@ var MessagesWire = &kit.Wire{
 		return kit.Frame{Event: "error", Data: messagesError(f)}
 	},
 	Stream: kit.StreamType,
-	Frame:  kit.Sse,
+	Frame:  kit.SSE,
 	Admit: func(s *kit.Host, r *http.Request) *kit.Refusal {
 		if s.HasKey(kit.Bearer(r), r.Header.Get("X-Api-Key")) {
 			return nil
@@ -166,10 +166,10 @@ func messagesRequest(h http.Header, body []byte, count bool) (*messagesReader, *
 type messagesField = kit.Field[*messagesReader]
 
 var (
-	messagesText   messagesField = func(r *messagesReader, v *kit.Node, p string) { r.AText(v, p) }
-	messagesBool   messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ABool(v, p) }
-	messagesObject messagesField = func(r *messagesReader, v *kit.Node, p string) { r.AnObject(v, p) }
-	messagesArray  messagesField = func(r *messagesReader, v *kit.Node, p string) { r.AnArray(v, p) }
+	messagesText   messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectText(v, p) }
+	messagesBool   messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectBool(v, p) }
+	messagesObject messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
+	messagesArray  messagesField = func(r *messagesReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
 	messagesBeta   messagesField = func(r *messagesReader, _ *kit.Node, p string) {
 		if !r.beta {
 			r.Unknown(p)
@@ -274,8 +274,8 @@ func (r *messagesReader) modelName(v *kit.Node, param string) {
 		r.Refuse(param, "", "model: "+err.Error())
 		return
 	}
-	r.Ask.Name, r.Ask.Persona = v.Text, kit.ModelNamed(base)
-	if r.Ask.Persona == nil && r.Fault == nil {
+	r.Ask.Name, r.Ask.Model = v.Text, kit.ModelNamed(base)
+	if r.Ask.Model == nil && r.Fault == nil {
 		r.Fault = &kit.Refusal{Status: 404, Message: "model: " + v.Text}
 	}
 }
@@ -374,7 +374,7 @@ func (r *messagesReader) outputFormat(v *kit.Node, param string) {
 		"schema": func(r *messagesReader, v *kit.Node, p string) {
 			if r.Typed(v, kit.Object, p) {
 				r.closed(v, p)
-				r.Ask.Format, r.Ask.Schema = kit.JsonSchema, v
+				r.Ask.Format, r.Ask.Schema = kit.JSONSchema, v
 				r.Ask.Overhead += kit.CountTokens(string(v.Raw))
 			}
 		},
@@ -530,7 +530,7 @@ func (r *messagesReader) together() {
 		}
 	}
 	if a.MaxTokens > messagesOutput {
-		r.Refuse("max_tokens", "", "max_tokens: "+strconv.Itoa(a.MaxTokens)+" > "+strconv.Itoa(messagesOutput)+", which is the maximum allowed number of output tokens for "+a.Persona.Name)
+		r.Refuse("max_tokens", "", "max_tokens: "+strconv.Itoa(a.MaxTokens)+" > "+strconv.Itoa(messagesOutput)+", which is the maximum allowed number of output tokens for "+a.Model.Name)
 	}
 	if err := a.Knobs.Check(); err != nil {
 		r.Refuse("messages", "", "messages: "+err.Error())
@@ -539,7 +539,7 @@ func (r *messagesReader) together() {
 		a.Marks.Here(c.Get("ttl").Str() == "1h")
 	}
 	a.Redact = a.Knobs.Redact
-	if tokens, _ := a.PromptTokens(); tokens > a.Persona.ContextTokens {
-		r.Refuse("messages", "", "prompt is too long: "+strconv.Itoa(tokens)+" tokens > "+strconv.Itoa(a.Persona.ContextTokens)+" maximum")
+	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {
+		r.Refuse("messages", "", "prompt is too long: "+strconv.Itoa(tokens)+" tokens > "+strconv.Itoa(a.Model.ContextTokens)+" maximum")
 	}
 }

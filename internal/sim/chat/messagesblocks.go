@@ -44,7 +44,7 @@ func (r *messagesReader) textBlock(v *kit.Node, param string) bool {
 	return r.Fault == nil
 }
 
-// message reads one message. The results of tools are turns of their own, after what else the message says: they are what
+// message reads one message. Results of tools become separate turns, after the rest of the message: they are what
 // the conversation ends with.
 func (r *messagesReader) message(v *kit.Node, param string, last bool) {
 	roles := []string{"user", "assistant"}
@@ -246,7 +246,7 @@ func (m *messageReader) source(out *kit.Medium, v *kit.Node, param, word string)
 		}
 	case "file":
 		if kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "file_id": messagesText}, "file_id") {
-			out.Url = v.Get("file_id").Text
+			out.URL = v.Get("file_id").Text
 		}
 	case "content":
 		kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "content": nil}, "content")
@@ -371,7 +371,7 @@ func (m *messageReader) use(v *kit.Node, param string) {
 	m.first(m.param + ".content.0")
 }
 
-// first checks that calls which are about to be answered begin with what was thought of them, when the caller wants thoughts.
+// first checks that calls which are about to be answered begin with their reasoning, when the caller asked for reasoning.
 func (m *messageReader) first(param string) {
 	if m.r.thinking != "enabled" || m.kinds != nil && (m.kinds[0] == "thinking" || m.kinds[0] == "redacted_thinking") {
 		return
@@ -399,7 +399,7 @@ func (r *messagesReader) answersBehind(param string) bool {
 	return at == len(all)-2
 }
 
-// thought reads what the model thought before, and knows it again.
+// thought reads earlier reasoning, and checks its signature.
 func (m *messageReader) thought(v *kit.Node, param, word string) {
 	r, at := m.r, param+"."+word
 	if m.kinds != nil && m.kinds[0] != "thinking" && m.kinds[0] != "redacted_thinking" {
@@ -411,7 +411,7 @@ func (m *messageReader) thought(v *kit.Node, param, word string) {
 		if !kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "data": messagesText}, "data") {
 			return
 		}
-		if _, ok := kit.Reveal(MessagesWire, r.Ask.Persona, v.Get("data").Text); !ok {
+		if _, ok := kit.Reveal(MessagesWire, r.Ask.Model, v.Get("data").Text); !ok {
 			r.Refuse(param, "", param+": Invalid `data` in `redacted_thinking` block")
 		}
 		return
@@ -419,7 +419,7 @@ func (m *messageReader) thought(v *kit.Node, param, word string) {
 	if !kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "thinking": messagesText, "signature": messagesText}, "thinking", "signature") {
 		return
 	}
-	if !kit.Genuine(MessagesWire, r.Ask.Persona, v.Get("signature").Text, v.Get("thinking").Text) {
+	if !kit.Genuine(MessagesWire, r.Ask.Model, v.Get("signature").Text, v.Get("thinking").Text) {
 		r.Refuse(param, "", param+": Invalid `signature` in `thinking` block")
 	}
 }

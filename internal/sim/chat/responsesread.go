@@ -29,10 +29,10 @@ type responsesReader struct {
 type responsesField = kit.Field[*responsesReader]
 
 var (
-	responsesText   responsesField = func(r *responsesReader, v *kit.Node, p string) { r.AText(v, p) }
-	responsesBool   responsesField = func(r *responsesReader, v *kit.Node, p string) { r.ABool(v, p) }
-	responsesObject responsesField = func(r *responsesReader, v *kit.Node, p string) { r.AnObject(v, p) }
-	responsesArray  responsesField = func(r *responsesReader, v *kit.Node, p string) { r.AnArray(v, p) }
+	responsesText   responsesField = func(r *responsesReader, v *kit.Node, p string) { r.ExpectText(v, p) }
+	responsesBool   responsesField = func(r *responsesReader, v *kit.Node, p string) { r.ExpectBool(v, p) }
+	responsesObject responsesField = func(r *responsesReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
+	responsesArray  responsesField = func(r *responsesReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
 )
 
 func responsesRequest(stored *responseStore, body []byte, count bool) (*responsesReader, *kit.Refusal) {
@@ -180,7 +180,7 @@ func (r *responsesReader) format(v *kit.Node, param string) {
 		if v.Get("strict").Yes() {
 			r.strict(schema, param+".schema", "response_format '"+v.Get("name").Text+"'", "")
 		}
-		r.Ask.Format, r.Ask.Schema = kit.JsonSchema, schema
+		r.Ask.Format, r.Ask.Schema = kit.JSONSchema, schema
 		r.Ask.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
@@ -498,12 +498,12 @@ func (r *responsesReader) fileIn(v *kit.Node, param string) kit.Medium {
 	kit.Members(&r.Checker, r, v, param, map[string]responsesField{
 		"type": nil, "detail": responsesText, "prompt_cache_breakpoint": nil,
 		"filename": func(r *responsesReader, v *kit.Node, p string) {
-			r.AText(v, p)
+			r.ExpectText(v, p)
 			m.Name = v.Text
 		},
 		"file_id": func(r *responsesReader, v *kit.Node, p string) {
-			r.AText(v, p)
-			m.Url = v.Text
+			r.ExpectText(v, p)
+			m.URL = v.Text
 		},
 		"file_url": func(r *responsesReader, v *kit.Node, p string) {
 			if r.Typed(v, kit.Text, p) && !m.Located(v.Text) {
@@ -593,9 +593,9 @@ func (r *responsesReader) absent(param, id string) {
 	}
 }
 
-// unseal knows encrypted reasoning again.
+// unseal reads encrypted reasoning.
 func (r *responsesReader) unseal(sealed, id string) {
-	inside, ok := kit.Reveal(responsesWire, r.Ask.Persona, sealed)
+	inside, ok := kit.Reveal(responsesWire, r.Ask.Model, sealed)
 	owner, _, _ := strings.Cut(inside, "\n")
 	var why string
 	switch {
@@ -640,7 +640,7 @@ func (r *responsesReader) together() {
 	if err := a.Knobs.Check(); err != nil {
 		r.Refuse("input", "invalid_value", err.Error()+".")
 	}
-	if tokens, _ := a.PromptTokens(); tokens > a.Persona.ContextTokens {
+	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {
 		r.Refuse("input", "context_length_exceeded", "Your input exceeds the context window of this model. Please adjust your input and try again.")
 	}
 }

@@ -30,7 +30,7 @@ func (r *responsesReply) choice() *kit.Choice { return &r.answer.Choices[0] }
 
 // key names everything of this answer.
 func (r *responsesReply) key() string {
-	d := kit.Digest(r.answer.Id)
+	d := kit.Digest(r.answer.ID)
 	if r.q.previous != nil {
 		d.Add(r.q.previous.id)
 	}
@@ -88,7 +88,7 @@ var echoed = []struct{ name, otherwise string }{
 	{"truncation", `"disabled"`}, {"user", "null"}, {"background", "false"},
 }
 
-// object writes the response with its output as it stands.
+// object writes the response with its present output.
 func (r *responsesReply) object(dst []byte, status, output string, usage bool) []byte {
 	dst = append(append(append(dst, `{"id":"resp_`...), r.key()...), `","object":"response","created_at":`...)
 	dst = kit.AppendInt(dst, int(r.created.Unix()))
@@ -214,7 +214,7 @@ func (it *responsesItem) append(dst []byte, r *responsesReply) []byte {
 
 func (it *responsesItem) appendCall(dst []byte, r *responsesReply, status, arguments string) []byte {
 	dst = kit.AppendText(append(dst, `,"status":`...), status)
-	dst = kit.AppendText(append(dst, `,"call_id":`...), it.call.Id)
+	dst = kit.AppendText(append(dst, `,"call_id":`...), it.call.ID)
 	dst = kit.AppendText(append(dst, `,"name":`...), it.call.Name)
 	if space := r.q.spaces[it.call.Name]; space != "" {
 		dst = kit.AppendText(append(dst, `,"namespace":`...), space)
@@ -226,7 +226,7 @@ func (it *responsesItem) appendCall(dst []byte, r *responsesReply, status, argum
 	return append(kit.AppendText(append(dst, member...), arguments), '}')
 }
 
-// reasoning writes what a reasoning item has beside its id: the summary when one was asked for, and all of it in a form that only the
+// reasoning writes what a reasoning item has next to its id: the summary when one was asked for, and all of it in a form that only the
 // provider reads.
 func (r *responsesReply) reasoning(dst []byte, id string, complete bool) []byte {
 	c := r.choice()
@@ -238,7 +238,7 @@ func (r *responsesReply) reasoning(dst []byte, id string, complete bool) []byte 
 	if slices.Contains(r.q.include, "reasoning.encrypted_content") {
 		sealed := ""
 		if complete {
-			sealed = kit.Conceal(responsesWire, r.q.Ask.Persona, id+"\n"+c.Reasoning)
+			sealed = kit.Conceal(responsesWire, r.q.Ask.Model, id+"\n"+c.Reasoning)
 		}
 		dst = kit.AppendText(append(dst, `,"encrypted_content":`...), sealed)
 	}
@@ -269,7 +269,7 @@ func (r *responsesReply) part(dst []byte, complete bool) []byte {
 func (r *responsesReply) annotation(dst []byte) []byte {
 	c := r.choice()
 	dst = kit.AppendInt(append(dst, `{"type":"url_citation","start_index":0,"end_index":`...), len([]rune(c.Text)))
-	dst = kit.AppendText(append(dst, `,"url":`...), c.Found.Url)
+	dst = kit.AppendText(append(dst, `,"url":`...), c.Found.URL)
 	return append(kit.AppendText(append(dst, `,"title":`...), c.Found.Title), '}')
 }
 
@@ -449,7 +449,7 @@ func (it *responsesItem) appendRan(dst []byte, r *responsesReply) []byte {
 	return append(dst, '}')
 }
 
-// toolUsage writes the counts that OpenAI puts beside the usage, where there are any.
+// toolUsage writes the counts that OpenAI puts next to the usage, where there are any.
 func (r *responsesReply) toolUsage(dst []byte) []byte {
 	if r.answer.Usage.Searches == 0 {
 		return dst

@@ -6,7 +6,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// yandexWire is the chat wire as Yandex AI Studio serves it: keys of its own, and models that are named by address.
+// yandexWire is the chat wire as Yandex AI Studio serves it: its own keys, and models that are named by address.
 var yandexWire = &kit.Wire{
 	Name: "yandex", Say: kit.ChatWire.Say, Fail: kit.ChatWire.Fail, Inside: kit.ChatWire.Inside, Stream: kit.ChatWire.Stream, Frame: kit.ChatWire.Frame,
 	Last: kit.ChatWire.Last, TooLong: kit.ChatWire.TooLong, Text: kit.ChatWire.Text, Idle: kit.ChatWire.Idle, Shapeless: kit.ChatWire.Shapeless,

@@ -8,12 +8,12 @@ import (
 
 // Ask is one request in terms that every wire shares.
 type Ask struct {
-	Name    string // the model as the caller wrote it
-	Persona *Model
-	Knobs   Knobs
+	Name  string // the model as the caller wrote it
+	Model *Model
+	Knobs Knobs
 
 	Turns    []Turn
-	Overhead int // prompt tokens beside the turns: tools and schema
+	Overhead int // prompt tokens in addition to the turns: tools and schema
 
 	Tools    []Tool
 	Choice   toolChoice
@@ -35,7 +35,7 @@ type Ask struct {
 	Mute     bool     // nothing is to be said: the prompt is only to be remembered
 	Searches bool     // the provider may search the web
 	hosted   []string // other tools that the provider may run, by what a call of each is named
-	Marks    *Marks   // what the caller wants remembered of its prompt; nil: the provider decides
+	Marks    *Marks   // what the caller asks to cache of its prompt; nil: the provider decides
 
 	WantImage, WantAudio bool
 	Width, Height        int // of a picture; 0: eight by eight
@@ -49,7 +49,7 @@ type format uint8
 const (
 	PlainText format = iota
 	AnyJSON
-	JsonSchema
+	JSONSchema
 )
 
 type Turn struct {
@@ -86,7 +86,7 @@ func (c *toolChoice) allows(name string) bool {
 
 // Answer is what the simulator says to an ask.
 type Answer struct {
-	Id      uint64
+	ID      uint64
 	Choices []Choice
 	Usage   Tally
 }
@@ -96,23 +96,23 @@ type Choice struct {
 	Text      string
 	Calls     []Call
 	Images    []string // data URLs
-	Audio     *Sound
+	Audio     *AudioAnswer
 	Finish    string
 	Stopped   string // the stop sequence that ended the text
 	Refused   bool   // the text says that nothing will be said
 	Found     *Found // by a search of the web
 	Searches  int    // how many brought it
 	Ran       []Ran  // calls of other tools that the provider runs
-	Seed      Random // of what is written beside the text, such as logprobs
+	Seed      Random // of what is written next to the text, such as logprobs
 }
 
 // Found is what a search brought.
 type Found struct {
-	Id, Query, Url, Title string
+	ID, Query, URL, Title string
 }
 
 type Call struct {
-	Id, Name, Arguments string
+	ID, Name, Arguments string
 	Custom              bool
 }
 
@@ -133,7 +133,7 @@ const (
 // Reply works out the answer. The same ask gets the same answer, but for cached tokens, which depend on what came before.
 func (s *Host) Reply(a *Ask) Answer {
 	d := a.Digest()
-	out := Answer{Id: uint64(d)}
+	out := Answer{ID: uint64(d)}
 	out.Usage.Prompt, out.Usage.PromptAudio = a.PromptTokens()
 	if a.Marks != nil {
 		a.Marks.settle(&s.cache, &out.Usage)
@@ -179,7 +179,7 @@ func (t *Tally) add(c *Choice, limit int) {
 // a stream says what the whole answer says and max_tokens cuts the same text.
 func (a *Ask) Digest() Digest {
 	d := NewDigest
-	d.Add(a.Persona.Name)
+	d.Add(a.Model.Name)
 	d.Add(a.Seed)
 	d.Add(strconv.FormatUint(a.Knobs.Seed, 10))
 	for i := range a.Turns {
@@ -261,7 +261,7 @@ func (a *Ask) say(c *Choice, lang *Language, rnd *Random) {
 	c.Finish = "stop"
 	if a.Searches && a.resultsAtEnd() == nil {
 		id := HexOf(rnd.Next())
-		c.Found = &Found{Id: id, Query: strings.Join(strings.Fields(a.Question()), " "), Url: "https://sim.invalid/" + id, Title: lang.sentence(rnd)}
+		c.Found = &Found{ID: id, Query: strings.Join(strings.Fields(a.Question()), " "), URL: "https://sim.invalid/" + id, Title: lang.sentence(rnd)}
 	}
 	if a.resultsAtEnd() == nil {
 		a.run(c, rnd)
@@ -273,7 +273,7 @@ func (a *Ask) say(c *Choice, lang *Language, rnd *Random) {
 		}
 	}
 	if a.WantImage {
-		c.Images = []string{picture(rnd.Next(), a.Width, a.Height)}
+		c.Images = []string{pngURL(rnd.Next(), a.Width, a.Height)}
 	}
 	if a.WantAudio {
 		c.Audio = Speech(a.AudioFormat, c.Text, rnd.Next())
@@ -312,7 +312,7 @@ func (a *Ask) reasoningTokens() int {
 	if a.Thinking {
 		return a.Thought
 	}
-	if a.Effort == "" && a.Persona.Name == "reason" {
+	if a.Effort == "" && a.Model.Name == "reason" {
 		return EffortTokens["medium"]
 	}
 	return EffortTokens[a.Effort]
@@ -320,11 +320,11 @@ func (a *Ask) reasoningTokens() int {
 
 func (a *Ask) text(lang *Language, rnd *Random) string {
 	switch {
-	case a.Format == JsonSchema:
+	case a.Format == JSONSchema:
 		return string(invent(nil, a.Schema, *rnd, a.words()))
-	case a.Format == AnyJSON || a.Persona.Name == "json":
+	case a.Format == AnyJSON || a.Model.Name == "json":
 		return string(a.freeJSON(lang, rnd))
-	case a.Persona.Name == "echo" && a.resultsAtEnd() == nil:
+	case a.Model.Name == "echo" && a.resultsAtEnd() == nil:
 		return a.Question()
 	}
 	var parts []string
@@ -373,7 +373,7 @@ func (a *Ask) resultsAtEnd() []string {
 	return out
 }
 
-// describe reports what was given beside text, in all user and tool turns.
+// describe names the media of all user and tool turns.
 func (a *Ask) describe(lang *Language) string {
 	var all []Medium
 	for i := range a.Turns {
@@ -427,7 +427,7 @@ func (a *Ask) callTools(rnd *Random) []Call {
 	if len(a.Tools) == 0 || a.Choice.Mode == "none" || a.Choice.Mode == "auto" && a.resultsAtEnd() != nil {
 		return nil
 	}
-	if a.Choice.Mode == "auto" && a.Persona.Name == "echo" {
+	if a.Choice.Mode == "auto" && a.Model.Name == "echo" {
 		return nil
 	}
 	var offered, named []*Tool
@@ -470,7 +470,7 @@ func (a *Ask) nextOfScript(rnd *Random) []Call {
 		return nil
 	}
 	name, arguments, _ := scripted(script[made]) // checked when it was set
-	c := Call{Id: "call_" + HexOf(rnd.Next()), Name: name, Arguments: cmp.Or(arguments, "{}")}
+	c := Call{ID: "call_" + HexOf(rnd.Next()), Name: name, Arguments: cmp.Or(arguments, "{}")}
 	for i := range a.Tools {
 		if t := &a.Tools[i]; t.Name == name {
 			c.Custom = t.Custom
@@ -480,7 +480,7 @@ func (a *Ask) nextOfScript(rnd *Random) []Call {
 }
 
 func (a *Ask) callOf(t *Tool, rnd *Random) Call {
-	c := Call{Id: "call_" + HexOf(rnd.Next()), Name: t.Name, Custom: t.Custom, Arguments: "{}"}
+	c := Call{ID: "call_" + HexOf(rnd.Next()), Name: t.Name, Custom: t.Custom, Arguments: "{}"}
 	switch {
 	case t.Custom:
 		c.Arguments = languageOf(a.Question()).sentence(rnd)

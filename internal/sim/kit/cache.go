@@ -59,7 +59,7 @@ func (c *prefixCache) reset() {
 // prefixes are the digests of the prompt's first 1024, 1152, 1280, ... tokens. Tools come first, as in a real prompt.
 func prefixes(a *Ask) []Digest {
 	d, n := NewDigest, a.Overhead
-	d.Add(a.Persona.Name)
+	d.Add(a.Model.Name)
 	for i := range a.Tools {
 		d.Add(a.Tools[i].Name)
 		if a.Tools[i].Schema != nil {
@@ -69,7 +69,7 @@ func prefixes(a *Ask) []Digest {
 	var out []Digest
 	reach := func(add int) {
 		for n += add; n >= cacheFrom+len(out)*cacheStep; {
-			// one long part can pass several steps: each is a prefix of its own
+			// one long part can pass several steps: each is a prefix
 			out = append(out, d+Digest(len(out)))
 		}
 	}
@@ -95,7 +95,7 @@ func prefixes(a *Ask) []Digest {
 	return out
 }
 
-// Marks are the places up to which a caller wants its prompt remembered, as digests of all blocks before them.
+// Marks are the places up to which a caller asks for its prompt to be cached, as digests of all blocks before them.
 type Marks struct {
 	Digest Digest
 	tokens int
@@ -120,7 +120,7 @@ const (
 	MaxMarks = 4
 )
 
-// Block adds a block of the prompt, in any form that tells it from others.
+// Block adds a block of the prompt, in any form that distinguishes it from others.
 func (m *Marks) Block(form string, tokens int) {
 	m.Digest.Add(form)
 	m.tokens += tokens

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Reply is an answer in the bytes of its wire: all that transport and faults need to know of it.
+// Reply is an answer in the bytes of its wire: all that transport and faults need.
 type Reply struct {
 	Wire   *Wire
 	Stream bool
@@ -37,7 +37,7 @@ const (
 )
 
 var (
-	JsonType   = []string{"application/json"}
+	JSONType   = []string{"application/json"}
 	StreamType = []string{"text/event-stream; charset=utf-8"}
 	noCache    = []string{"no-cache"}
 )
@@ -109,7 +109,7 @@ func (x *Exchange) Wait(d time.Duration) bool {
 	return !x.left()
 }
 
-// left reports whether there is nobody to answer any more, and remembers a client that went by itself.
+// left reports whether the client is gone, and counts a client that went by itself.
 func (x *Exchange) left() bool {
 	if x.s.abort.Err() != nil {
 		x.aborted = true
@@ -169,11 +169,11 @@ func (x *Exchange) typed(r *Reply) {
 	case r.Kind != nil:
 		h["Content-Type"] = r.Kind
 	default:
-		h["Content-Type"] = JsonType
+		h["Content-Type"] = JSONType
 	}
 }
 
-// status sends a JSON body. Its length is told.
+// status sends a JSON body with its length.
 func (x *Exchange) status(status int, body []byte) {
 	if status == http.StatusNoContent {
 		x.w.Header()["Content-Type"] = nil
@@ -182,7 +182,7 @@ func (x *Exchange) status(status int, body []byte) {
 	}
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(len(body))}
 	if x.w.Header()["Content-Type"] == nil {
-		x.w.Header()["Content-Type"] = JsonType
+		x.w.Header()["Content-Type"] = JSONType
 	}
 	x.w.WriteHeader(status)
 	x.write(body)
@@ -200,7 +200,7 @@ func (x *Exchange) OpenStream() {
 	x.w.WriteHeader(200)
 }
 
-// emit sends a frame in its time, with one write; false when there is nobody to send to.
+// emit sends a frame in its time, with one write; false when the client is gone.
 func (x *Exchange) emit(f Frame) bool {
 	if !x.pace(f.Kind) {
 		return false

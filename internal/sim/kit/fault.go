@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// fault is one way in which a provider fails. It knows bytes, not wires: the same faults serve every wire.
+// fault is one way in which a provider fails. It works on bytes, not wires: the same faults serve every wire.
 type fault struct {
 	does string   // for the table of faults
 	Hows []string // variants, the default first
@@ -73,7 +73,7 @@ func (k *Knobs) Check() error {
 	return nil
 }
 
-// statusesOf lists the statuses that a fault may be told to send, its default first.
+// statusesOf lists the statuses that a fault can send, its default first.
 var statusesOf = map[string][]int{
 	"u9": {429}, "u10": {429}, "u11": {429}, "u12": {400, 413, 422}, "u13": {401, 402, 403}, "u14": {404},
 	"u15": {500, 501, 502, 504, 520, 521, 522, 523, 524, 525, 526, 529}, "u16": {503},
@@ -101,7 +101,7 @@ func (k *Knobs) bytesOr(fallback int64) int64 {
 	return fallback
 }
 
-// hijack takes the connection over; nil when there is none to take, which the client is told.
+// hijack takes the connection over. Where that is impossible it answers 501 and returns nil.
 func (x *Exchange) hijack() net.Conn {
 	h, ok := x.w.(http.Hijacker)
 	if !ok {
@@ -165,9 +165,9 @@ func (x *Exchange) head(r *Reply, length int) {
 	x.w.WriteHeader(cmp.Or(r.Status, 200))
 }
 
-const framesBefore = 2 // content frames before a fault inside an answer, unless told
+const framesBefore = 2 // content frames before a fault inside an answer, by default
 
-// partly sends the first half of a body, or some frames, and then does what is told.
+// partly sends the first half of a body, or some frames, and then calls a function.
 func partly(then func(*Exchange)) func(*Exchange, *Reply) {
 	return func(x *Exchange, r *Reply) {
 		if r.Stream {
@@ -196,10 +196,10 @@ type outcome uint8
 const (
 	complete outcome = iota
 	stopped          // by what was inserted
-	broken           // nobody to send to
+	broken           // the client is gone
 )
 
-// inserting sends the frames and, after the first so many of content, does what is told; it goes on when that returns true.
+// inserting sends the frames and, after the first so many of content, calls a function; it continues when that returns true.
 func (x *Exchange) inserting(r *Reply, fallback int, what func() bool) outcome {
 	at, sent, inserted := x.K.afterOr(fallback), 0, false
 	for f := range r.Frames {
@@ -304,7 +304,7 @@ func tooManyOddly(x *Exchange, r *Reply) {
 	tooMany(after)(x, r)
 }
 
-// leaked stands for what a provider's error text must never carry on to a client.
+// leaked is what a provider's error text must never carry on to a client.
 const leaked = "sk-sim-canary-0123456789abcdef0123456789abcdef"
 
 func badRequest(x *Exchange, _ *Reply) {
@@ -333,7 +333,7 @@ func badAccount(x *Exchange, _ *Reply) {
 
 const htmlPage = "<!DOCTYPE html><html><head><title>Error</title></head><body><h1>Error</h1><p>sim</p></body></html>\n"
 
-// failAs sends an error as JSON in the provider's shape, as a page of whatever stands before it, or with nothing at all.
+// failAs sends an error as JSON in the provider's shape, as a page of a proxy before it, or with nothing at all.
 func (x *Exchange) failAs(f Refusal) {
 	switch x.K.how {
 	case "html":

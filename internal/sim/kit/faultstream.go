@@ -82,7 +82,7 @@ func tooMuch(x *Exchange, r *Reply) {
 	x.Put(after)
 }
 
-// bomb compresses a mebibyte once and sends it again and again: each piece stands alone in the format, so that a bomb costs nothing.
+// bomb compresses a mebibyte once and sends it again and again: each piece is complete in the format, so that a bomb costs nothing.
 func (x *Exchange) bomb(before, filler, after []byte, total int64) {
 	var one bytes.Buffer
 	z, err := flate.NewWriter(&one, flate.BestCompression)
@@ -350,7 +350,7 @@ func (o *oddities) send(f Frame) bool {
 	return o.x.Put(dst)
 }
 
-// event writes the line with an event's name. One without a name has the name "message", which need not be told.
+// event writes the line with an event's name. The default name "message" needs no line.
 func (o *oddities) event(dst []byte, name, end string) []byte {
 	if name == "" && o.has("fields") {
 		name = "message"
@@ -377,7 +377,7 @@ func (o *oddities) data(dst, data []byte, end string) []byte {
 	return append(append(append(dst, field...), data...), end...)
 }
 
-// topComma finds the first comma between members of the outermost object, -1 when there is none. It may begin behind such a comma.
+// topComma finds the first comma between members of the outermost object, -1 when there is none. It may begin after such a comma.
 func topComma(data []byte) int {
 	depth := 0
 	for i := 0; i < len(data); i++ {

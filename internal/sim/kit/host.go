@@ -169,14 +169,14 @@ func (m *Model) Append(dst []byte) []byte {
 
 func SendJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
-	h["Content-Type"] = JsonType
+	h["Content-Type"] = JSONType
 	h["Content-Length"] = []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
 	w.Write(body) //nolint:errcheck // a client that has gone needs no answer
 }
 
 // Json is the error in OpenAI's shape.
-func (r *Refusal) Json() []byte {
+func (r *Refusal) JSON() []byte {
 	orNull := func(dst []byte, s string) []byte {
 		if s == "" {
 			return append(dst, "null"...)

@@ -5,7 +5,7 @@ import "strings"
 // Ran is one call of a tool that the provider runs itself, other than a web search.
 type Ran struct {
 	Tool string // the wire's own word
-	Id   string
+	ID   string
 }
 
 // hostedWords are types of tools that are run without being called by the client, and what a call of each is named on its wire. Searches of the

@@ -28,11 +28,11 @@ const (
 	maxOutputs   = 16
 )
 
-// JobEnds are the ends that a job can be told to come to. "never" and "stuck" are none: it runs, or waits, for ever. "refuse" is
+// JobEnds are the ends that a job can be asked to reach. "never" and "stuck" are none: it runs, or waits, for ever. "refuse" is
 // met at the submit, "lost" at the first poll, and "empty" is done without a result.
 var JobEnds = map[string]JobStage{
-	"done": JobDone, "empty": JobDone, "fail": JobFailed, "policy": JobBarred, "cancelled": JobCancelled, "expired": JobExpired,
-	"never": JobRunning, "stuck": JobQueued, "refuse": JobBarred, "lost": JobFailed,
+	"done": JobDone, "empty": JobDone, "fail": JobFailed, "policy": JobBlocked, "cancelled": JobCancelled, "expired": JobExpired,
+	"never": JobRunning, "stuck": JobQueued, "refuse": JobBlocked, "lost": JobFailed,
 }
 
 // set takes one key=value; false when there is no such key.
@@ -68,7 +68,7 @@ func (k *jobKnobs) set(key, value string) (known bool, err error) {
 	return true, err
 }
 
-// The steps of a job. Each is a request of its own, and a fault is for one of them.
+// The steps of a job. Each is a separate request, and a fault is for one of them.
 const (
 	StepSubmit  = "submit"
 	StepPoll    = "poll"
@@ -93,7 +93,7 @@ const (
 	JobRunning
 	JobDone
 	JobFailed
-	JobBarred // by the content policy
+	JobBlocked // by the content policy
 	JobCancelled
 	JobExpired
 )

@@ -134,7 +134,7 @@ func (p *parser) container(depth int) (n Node, err error) {
 	return n, nil
 }
 
-// syntaxError reduces an error of the decoder to the ones that answers tell apart.
+// syntaxError reduces an error of the decoder to the ones that answers distinguish.
 func syntaxError(err error) error {
 	var syntactic *jsontext.SyntacticError
 	switch errors.As(err, &syntactic); {

@@ -17,7 +17,7 @@ type Medium struct {
 	Kind          string // image, audio, file, video
 	Format        string // "png", "wav", ...; "" unknown
 	Name          string // of a file
-	Url           string // where it lies, when it was not sent along
+	URL           string // where it lies, when it was not sent along
 	Low           bool   // image: asked for in low detail
 	Bytes         int
 	Width, Height int
@@ -25,7 +25,7 @@ type Medium struct {
 }
 
 func (m *Medium) String() string {
-	return m.Kind + " " + m.Format + " " + m.Name + m.Url + " " + strconv.Itoa(m.Bytes) + " " + HexOf(uint64(m.Digest))
+	return m.Kind + " " + m.Format + " " + m.Name + m.URL + " " + strconv.Itoa(m.Bytes) + " " + HexOf(uint64(m.Digest))
 }
 
 func (m *Medium) in(l *Language) string {
@@ -39,8 +39,8 @@ func (m *Medium) in(l *Language) string {
 	if m.Width > 0 {
 		s += " " + strconv.Itoa(m.Width) + "x" + strconv.Itoa(m.Height)
 	}
-	if m.Url != "" {
-		return s + " (" + m.Url + ")"
+	if m.URL != "" {
+		return s + " (" + m.URL + ")"
 	}
 	return s + " (" + strconv.Itoa(m.Bytes) + " " + l.bytes + ")"
 }
@@ -51,7 +51,7 @@ func (m *Medium) Tokens() int {
 	switch {
 	case m.Kind == "image" && m.Low:
 		return 85
-	case m.Kind == "image" || m.Url != "":
+	case m.Kind == "image" || m.URL != "":
 		return 765
 	case m.Kind == "audio":
 		return max(1, m.Bytes/1600)
@@ -94,21 +94,21 @@ func (m *Medium) Located(url string) bool {
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return false
 	}
-	m.Url = url
+	m.URL = url
 	return true
 }
 
-// picture is a PNG as a data URL, of 8 by 8 points unless told.
-func picture(seed uint64, width, height int) string {
+// pngURL returns a PNG as a data URL, of 8 by 8 points by default.
+func pngURL(seed uint64, width, height int) string {
 	if width == 0 {
 		width, height = 8, 8
 	}
 	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(paintPNG(width, height, false, seed))
 }
 
-// Sound is a spoken answer: a tone of a tenth of a second, as bytes of the format.
-type Sound struct {
-	Id         string
+// AudioAnswer is the audio of an answer: a tone of a tenth of a second, as bytes of the format.
+type AudioAnswer struct {
+	ID         string
 	Data       []byte
 	Transcript string
 	Expires    int64 // Unix seconds
@@ -116,13 +116,13 @@ type Sound struct {
 
 const (
 	sampleRate   = 24000
-	soundSamples = sampleRate / 10
-	soundTokens  = 2
+	audioSamples = sampleRate / 10
+	audioTokens  = 2
 )
 
-func (s *Sound) tokens() int { return soundTokens }
+func (s *AudioAnswer) tokens() int { return audioTokens }
 
-func Speech(format, transcript string, seed uint64) *Sound {
+func Speech(format, transcript string, seed uint64) *AudioAnswer {
 	var b bytes.Buffer
 	if format == "wav" {
 		header := struct {
@@ -136,20 +136,20 @@ func Speech(format, transcript string, seed uint64) *Sound {
 			Data                      [4]byte
 			DataSize                  uint32
 		}{
-			[4]byte([]byte("RIFF")), 36 + 2*soundSamples, [4]byte([]byte("WAVE")), [4]byte([]byte("fmt ")),
-			16, 1, 1, sampleRate, 2 * sampleRate, 2, 16, [4]byte([]byte("data")), 2 * soundSamples,
+			[4]byte([]byte("RIFF")), 36 + 2*audioSamples, [4]byte([]byte("WAVE")), [4]byte([]byte("fmt ")),
+			16, 1, 1, sampleRate, 2 * sampleRate, 2, 16, [4]byte([]byte("data")), 2 * audioSamples,
 		}
 		binary.Write(&b, binary.LittleEndian, &header) //nolint:errcheck // a buffer takes everything
 	}
 	half := 20 + int(seed%40) // samples in half a wave: a tone between 200 and 600 Hz
-	for i := range soundSamples {
+	for i := range audioSamples {
 		v := int16(8000)
 		if i/half%2 == 1 {
 			v = -v
 		}
 		b.Write([]byte{byte(v), byte(uint16(v) >> 8)})
 	}
-	return &Sound{Id: "audio_" + HexOf(seed), Data: b.Bytes(), Transcript: transcript}
+	return &AudioAnswer{ID: "audio_" + HexOf(seed), Data: b.Bytes(), Transcript: transcript}
 }
 
 // KindOf settles kind and format of a medium by its MIME type; false when there is no such medium.

@@ -14,7 +14,7 @@ type Model struct {
 	Prices          Prices
 }
 
-// Prices are decimal rubles per 1000 tokens; "" is no price of its own.
+// Prices are decimal rubles per 1000 tokens; "" is no separate price.
 type Prices struct {
 	Prompt, Completion, CacheRead, Reasoning, Audio, AudioOutput, ImageOutput string
 }

@@ -76,7 +76,7 @@ func (m *matcher) sequence(to *strings.Builder, depth int) {
 			to.WriteString(atom.String())
 			continue
 		}
-		// each repetition is written anew, so that \d{4} is not one digit four times
+		// each repetition is written again, so that \d{4} is not one digit four times
 		for range low + m.rnd.Below(high-low+1) {
 			again := matcher{rest: source, rnd: m.rnd, ok: true, budget: m.budget}
 			if again.atom(to, depth); !again.ok {
@@ -204,7 +204,7 @@ func (m *matcher) class() rune {
 	return 0
 }
 
-// repetition reads what stands after an atom; unbounded ones end soon.
+// repetition reads what follows an atom; unbounded ones end soon.
 func (m *matcher) repetition() (low, high int) {
 	low, high = 1, 1
 	switch {

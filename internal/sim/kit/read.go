@@ -109,13 +109,13 @@ func (c *Checker) Each(v *Node, param string, element func(v *Node, param string
 }
 
 // kinds that most members have.
-func (c *Checker) AText(v *Node, param string) { c.Typed(v, Text, param) }
+func (c *Checker) ExpectText(v *Node, param string) { c.Typed(v, Text, param) }
 
-func (c *Checker) ABool(v *Node, param string) { c.Typed(v, Boolean, param) }
+func (c *Checker) ExpectBool(v *Node, param string) { c.Typed(v, Boolean, param) }
 
-func (c *Checker) AnObject(v *Node, param string) { c.Typed(v, Object, param) }
+func (c *Checker) ExpectObject(v *Node, param string) { c.Typed(v, Object, param) }
 
-func (c *Checker) AnArray(v *Node, param string) { c.Typed(v, Array, param) }
+func (c *Checker) ExpectArray(v *Node, param string) { c.Typed(v, Array, param) }
 
 func (c *Checker) Missing(param string) {
 	c.Refuse(param, "missing_required_parameter", c.Phrases.Missing(param))

@@ -8,11 +8,11 @@ import (
 	"strings"
 )
 
-// Signatures are how providers know their own thoughts again. A secret that everybody may know is enough here: they need
-// to be told from altered ones, not from forged ones.
+// Signatures are how providers recognize their own reasoning. A public secret is enough here: they need
+// to be distinguished from altered ones, not from forged ones.
 var signingKey = []byte("the simulator signs what it thought")
 
-// Sign seals parts for a wire and a model. What is signed is told from the same parts under another wire or model.
+// Sign seals parts for a wire and a model. The same parts under another wire or model get another signature.
 func Sign(on *Wire, m *Model, parts ...string) string {
 	return base64.StdEncoding.EncodeToString(Seal(on, m, parts))
 }
@@ -30,7 +30,7 @@ func Genuine(on *Wire, m *Model, signature string, parts ...string) bool {
 	return hmac.Equal([]byte(signature), []byte(Sign(on, m, parts...)))
 }
 
-// Conceal packs a text so that it looks encrypted and reveal tells an altered one.
+// Conceal packs a text so that it looks encrypted and Reveal finds an altered one.
 func Conceal(on *Wire, m *Model, s string, parts ...string) string {
 	return base64.StdEncoding.EncodeToString(append(Seal(on, m, append(parts, s)), scrambled(s)...))
 }

@@ -89,7 +89,7 @@ func (s *stats) add(model string) *counters {
 	return m[model]
 }
 
-// reset begins anew. What is under way then is counted with what was before.
+// reset starts again. Requests under way are counted with those before.
 func (s *stats) reset() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -154,7 +154,7 @@ func (s *stats) Snapshot() Stats {
 	return out
 }
 
-func (s *stats) Json() []byte {
+func (s *stats) JSON() []byte {
 	all := s.Snapshot()
 	dst := all.Total.append([]byte(`{"total":`))
 	dst = append(dst, `,"models":{`...)

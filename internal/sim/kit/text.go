@@ -172,7 +172,7 @@ func (l *Language) sentence(rnd *Random) string {
 	return capital(rnd.pick(l.subjects)) + l.Space + rnd.pick(l.Verbs) + l.Space + rnd.pick(l.objects) + l.Stop
 }
 
-// Prose appends sentences to opening: two to five of them, or exactly as many tokens as told.
+// Prose appends sentences to opening: two to five of them, or exactly so many tokens.
 func (l *Language) Prose(rnd *Random, opening string, tokens int) string {
 	var b strings.Builder
 	b.WriteString(opening)

@@ -7,18 +7,18 @@ import (
 	"time"
 )
 
-// WholeWire is a wire that streams nothing, with bodies of its own for errors.
+// WholeWire is a wire that streams nothing, with its own bodies of errors.
 func WholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit func(*Host, *http.Request) *Refusal, tooLong, shapeless string) *Wire {
 	return &Wire{
 		Name: name, Say: say, Fail: fail, Admit: admit, TooLong: tooLong, Shapeless: []byte(shapeless),
 		Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: fail(f)} },
-		Stream: StreamType, Frame: Sse,
+		Stream: StreamType, Frame: SSE,
 		Text: func(s string) Frame { return Frame{Data: []byte(`{"text":"` + s + `"}`)} },
 		Idle: Frame{Data: []byte(`{"idle":true}`)},
 	}
 }
 
-// ByScheme admits who sends the key in the Authorization header behind one of the schemes, such as "Bearer ".
+// ByScheme admits a request with the key in the Authorization header after one of the schemes, such as "Bearer ".
 func ByScheme(message string, schemes ...string) func(*Host, *http.Request) *Refusal {
 	return func(s *Host, r *http.Request) *Refusal {
 		for _, scheme := range schemes {

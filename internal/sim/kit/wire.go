@@ -6,7 +6,7 @@ import (
 	"strconv"
 )
 
-// Wire is one provider's protocol as far as transport and faults need to know it. Requests and answers have files of their own.
+// Wire is what transport and faults need of one provider's protocol. Requests and answers are in other files.
 type Wire struct {
 	Name string // also what signatures are bound to
 	Say  *Phrases
@@ -29,15 +29,15 @@ type Wire struct {
 	Shapeless []byte                                  // a whole answer that lacks what answers are made of
 }
 
-// Sse writes a server-sent event; one with a name has it on a line of its own.
-func Sse(dst []byte, f Frame) []byte {
+// SSE writes a server-sent event; one with a name has it on a separate line.
+func SSE(dst []byte, f Frame) []byte {
 	if f.Event != "" {
 		dst = append(append(append(dst, "event: "...), f.Event...), '\n')
 	}
 	return append(append(append(dst, "data: "...), f.Data...), "\n\n"...)
 }
 
-// flood is what stands before and behind so many bytes of filler inside one event.
+// flood is what is written before and after so many bytes of filler inside one event.
 func (w *Wire) flood(filler int64) (before, after []byte) {
 	if w.Raw {
 		return nil, nil
@@ -70,7 +70,7 @@ type Phrases struct {
 	Rename     func(name string) string // the usual spelling of a member's name; nil: there is only one
 }
 
-// The words of OpenAI, which most others speak too.
+// The words of OpenAI, which most others use too.
 var OpenAIPhrases = Phrases{
 	Item:    func(param string, i int) string { return param + "[" + strconv.Itoa(i) + "]" },
 	Missing: func(param string) string { return "Missing required parameter: '" + param + "'." },
@@ -90,10 +90,10 @@ var OpenAIPhrases = Phrases{
 // ChatWire is POST /v1/chat/completions of OpenAI and of all who do as OpenAI does.
 var ChatWire = &Wire{
 	Name: "chat", Say: &OpenAIPhrases,
-	Fail:   (*Refusal).Json,
-	Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: f.Json()} },
+	Fail:   (*Refusal).JSON,
+	Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: f.JSON()} },
 	Stream: StreamType,
-	Frame:  Sse,
+	Frame:  SSE,
 	Admit: func(s *Host, r *http.Request) *Refusal {
 		if s.HasKey(Bearer(r)) {
 			return nil

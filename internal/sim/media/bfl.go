@@ -20,27 +20,27 @@ var bflWire = kit.WholeWire("bfl", &detailPhrases, detailsError, func(s *kit.Hos
 
 var bflJobs = &jobWire{
 	Wire: bflWire, id: uuidOf,
-	barred:  kit.Refusal{Status: 422, Param: "prompt", Code: "content_policy_violation", Message: "Request Moderated"},
+	blocked: kit.Refusal{Status: 422, Param: "prompt", Code: "content_policy_violation", Message: "Request Moderated"},
 	unknown: func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "Task not found"} },
 	accepted: func(j *mediaJob) []byte {
-		return JsonOf("id", j.id, "polling_url", j.base+"/bfl/v1/get_result?id="+j.id, "cost", 4, "input_mp", 0, "output_mp", float64(j.made.width*j.made.height/10000)/100)
+		return JSONOf("id", j.id, "polling_url", j.base+"/bfl/v1/get_result?id="+j.id, "cost", 4, "input_mp", 0, "output_mp", float64(j.made.width*j.made.height/10000)/100)
 	},
 	view: (*mediaJob).bflView,
 }
 
 func (j *mediaJob) bflView() []byte {
-	status := map[kit.JobStage]string{kit.JobQueued: "Pending", kit.JobRunning: "Pending", kit.JobDone: "Ready", kit.JobBarred: "Content Moderated", kit.JobFailed: "Error", kit.JobCancelled: "Error", kit.JobExpired: "Task not found"}[j.stage]
+	status := map[kit.JobStage]string{kit.JobQueued: "Pending", kit.JobRunning: "Pending", kit.JobDone: "Ready", kit.JobBlocked: "Content Moderated", kit.JobFailed: "Error", kit.JobCancelled: "Error", kit.JobExpired: "Task not found"}[j.stage]
 	var result, progress, details any
 	switch {
 	case j.outputs() > 0:
 		from, to := float64(j.created.UnixMilli())/1000, float64(j.ended.UnixMilli())/1000
-		result = JsonOf("sample", j.url(0), "prompt", j.made.prompt, "seed", int64(j.made.digest(0)>>33), "start_time", from, "end_time", to, "duration", to-from)
+		result = JSONOf("sample", j.url(0), "prompt", j.made.prompt, "seed", int64(j.made.digest(0)>>33), "start_time", from, "end_time", to, "duration", to-from)
 	case j.stage == kit.JobRunning:
 		progress = float64(j.progress) / 100
-	case j.stage == kit.JobBarred:
-		details = JsonOf("Moderation Reasons", []any{"Derivative Works Filter"})
+	case j.stage == kit.JobBlocked:
+		details = JSONOf("Moderation Reasons", []any{"Derivative Works Filter"})
 	}
-	return JsonOf("id", j.id, "status", status, "result", result, "progress", progress, "details", details, "preview", nil)
+	return JSONOf("id", j.id, "status", status, "result", result, "progress", progress, "details", details, "preview", nil)
 }
 
 var bflModels = map[string]bool{
@@ -124,7 +124,7 @@ func (s *Wires) bflResult(w http.ResponseWriter, r *http.Request) {
 	}
 	if _, found := s.jobs.look(bflWire, id, credential(r), s.Config.Now()); !found {
 		s.Stats.Of("").Refused.Add(1)
-		kit.SendJSON(w, 404, JsonOf("id", id, "status", "Task not found", "result", nil, "progress", nil, "details", nil, "preview", nil))
+		kit.SendJSON(w, 404, JSONOf("id", id, "status", "Task not found", "result", nil, "progress", nil, "details", nil, "preview", nil))
 		return
 	}
 	s.poll(bflJobs, w, r, id)

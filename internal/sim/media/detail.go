@@ -7,7 +7,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// detailPhrases are those of providers whose servers check bodies by their types and tell what is wrong where.
+// detailPhrases are those of providers whose servers check bodies by their types and report what is wrong where.
 var detailPhrases = kit.Phrases{
 	Item:    func(param string, i int) string { return param + "." + strconv.Itoa(i) },
 	Missing: func(string) string { return "Field required" },
@@ -29,7 +29,7 @@ var detailTypes = map[string]string{
 // detailsError is an error with a place for status 422 and a sentence otherwise.
 func detailsError(f *kit.Refusal) []byte {
 	if f.Status != 422 {
-		return JsonOf("detail", f.Message)
+		return JSONOf("detail", f.Message)
 	}
 	loc := []any{"body"}
 	if f.Param != "" {
@@ -41,5 +41,5 @@ func detailsError(f *kit.Refusal) []byte {
 	if kind == "" {
 		kind = "value_error"
 	}
-	return JsonOf("detail", []any{JsonOf("loc", loc, "msg", f.Message, "type", kind)})
+	return JSONOf("detail", []any{JSONOf("loc", loc, "msg", f.Message, "type", kind)})
 }

@@ -19,10 +19,10 @@ var falWire = kit.WholeWire("fal", &detailPhrases, detailsError, func(s *kit.Hos
 	return &kit.Refusal{Status: 401, Message: "Cannot access application. Authentication is required to access this application."}
 }, "String should have at most 4096 characters", `{"images":[]}`)
 
-var falBarred = kit.Refusal{Status: 422, Code: "content_policy_violation", Param: "prompt", Message: "The content could not be processed because it contained material flagged by a content checker."}
+var falBlocked = kit.Refusal{Status: 422, Code: "content_policy_violation", Param: "prompt", Message: "The content could not be processed because it contained material flagged by a content checker."}
 
 var falJobs = &jobWire{
-	Wire: falWire, id: uuidOf, barred: falBarred,
+	Wire: falWire, id: uuidOf, blocked: falBlocked,
 	unknown: func(id string) *kit.Refusal {
 		return &kit.Refusal{Status: 404, Message: "Request " + id + " not found"}
 	},
@@ -47,12 +47,12 @@ func (j *mediaJob) falStatus() []byte {
 	case j.stage == kit.JobRunning:
 		members = append(members, "logs", nil)
 	case j.stage == kit.JobDone:
-		members = append(members, "logs", nil, "metrics", JsonOf("inference_time", 1.5))
+		members = append(members, "logs", nil, "metrics", JSONOf("inference_time", 1.5))
 	default:
 		f, kind := j.falFailure()
 		members = append(members, "logs", nil, "error", f.Message, "error_type", kind)
 	}
-	return JsonOf(members...)
+	return JSONOf(members...)
 }
 
 // falApp is the first two names of a model: paths of requests have no more of it.
@@ -64,8 +64,8 @@ func (j *mediaJob) falApp() string {
 // falFailure is what the result of a job without one is.
 func (j *mediaJob) falFailure() (kit.Refusal, string) {
 	switch j.stage {
-	case kit.JobBarred:
-		return falBarred, "content_policy_violation"
+	case kit.JobBlocked:
+		return falBlocked, "content_policy_violation"
 	case kit.JobCancelled:
 		return kit.Refusal{Status: 499, Message: "Request was cancelled by the client"}, "client_cancelled"
 	case kit.JobExpired:
@@ -107,8 +107,8 @@ func (s *Wires) falQueue(w http.ResponseWriter, r *http.Request) {
 func (s *Wires) falRun(w http.ResponseWriter, r *http.Request) {
 	s.falAsk(w, r, r.PathValue("path"), func(began time.Time, a *mediaAsk) *kit.Refusal {
 		if end := a.knobs.Job.End; end == "refuse" || end == "policy" {
-			barred := falBarred
-			return &barred
+			blocked := falBlocked
+			return &blocked
 		}
 		s.playMedia(&kit.Reply{Wire: falWire, Body: func() []byte {
 			return s.madeAtOnce(falWire, r, a).falOutput()
@@ -136,14 +136,14 @@ func (s *Wires) falResult(w http.ResponseWriter, r *http.Request, id string) {
 func (s *Wires) falCancel(w http.ResponseWriter, r *http.Request, id string) {
 	if _, found := s.jobs.look(falWire, id, credential(r), s.Config.Now()); !found {
 		s.Stats.Of("").Refused.Add(1)
-		kit.SendJSON(w, 404, JsonOf("status", "NOT_FOUND"))
+		kit.SendJSON(w, 404, JSONOf("status", "NOT_FOUND"))
 		return
 	}
 	s.cancelled(falJobs, w, r, id, false, func(j *mediaJob) (int, []byte) {
 		if j.stage >= kit.JobDone {
-			return 400, JsonOf("status", "ALREADY_COMPLETED")
+			return 400, JSONOf("status", "ALREADY_COMPLETED")
 		}
-		return 202, JsonOf("status", "CANCELLATION_REQUESTED")
+		return 202, JSONOf("status", "CANCELLATION_REQUESTED")
 	})
 }
 
@@ -248,20 +248,20 @@ func (j *mediaJob) falOutput() []byte {
 	a, seed := &j.made, int64(j.made.digest(0)>>12)
 	if a.video {
 		if j.outputs() == 0 {
-			return JsonOf("video", nil)
+			return JSONOf("video", nil)
 		}
 		f := a.file(0)
-		return JsonOf("video", JsonOf("url", j.url(0), "content_type", f.mime, "file_name", "output.mp4", "file_size", f.size), "seed", seed)
+		return JSONOf("video", JSONOf("url", j.url(0), "content_type", f.mime, "file_name", "output.mp4", "file_size", f.size), "seed", seed)
 	}
 	parsed, _ := kit.Parse(a.request)
-	pictures, flags := []any{}, []any{}
+	images, flags := []any{}, []any{}
 	for i := range j.outputs() {
 		at := j.url(i)
 		if parsed.Get("sync_mode").Yes() {
-			at = "data:" + mimes[a.picture()] + ";base64," + a.base64(i)
+			at = "data:" + mimes[a.imageFormat()] + ";base64," + a.base64(i)
 		}
-		pictures = append(pictures, JsonOf("url", at, "width", a.width, "height", a.height, "content_type", mimes[a.picture()]))
+		images = append(images, JSONOf("url", at, "width", a.width, "height", a.height, "content_type", mimes[a.imageFormat()]))
 		flags = append(flags, false)
 	}
-	return JsonOf("images", pictures, "timings", JsonOf("inference", 0.5), "seed", seed, "has_nsfw_concepts", flags, "prompt", a.prompt)
+	return JSONOf("images", images, "timings", JSONOf("inference", 0.5), "seed", seed, "has_nsfw_concepts", flags, "prompt", a.prompt)
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // mediaFile is a result: what was made, and after it as much filler as was asked for, which is in no memory. Readers of all the
-// formats pass over what stands behind their end.
+// formats ignore what follows their end.
 type mediaFile struct {
 	mime string
 	head []byte
@@ -30,10 +30,10 @@ func (a *mediaAsk) extension() string {
 	if a.video {
 		return "mp4"
 	}
-	return a.picture()
+	return a.imageFormat()
 }
 
-func (a *mediaAsk) picture() string {
+func (a *mediaAsk) imageFormat() string {
 	if a.format == "" {
 		return "png"
 	}
@@ -44,9 +44,9 @@ func (a *mediaAsk) picture() string {
 func (a *mediaAsk) file(i int) *mediaFile {
 	f := &mediaFile{mime: mimes[a.extension()]}
 	if a.video {
-		f.head = film(a.width, a.height, a.seconds, a.digest(i))
+		f.head = encodeMP4(a.width, a.height, a.seconds, a.digest(i))
 	} else {
-		f.head = kit.Paint(a.picture(), a.width, a.height, a.clear, a.digest(i))
+		f.head = kit.Paint(a.imageFormat(), a.width, a.height, a.clear, a.digest(i))
 	}
 	if f.size = int64(len(f.head)); a.knobs.Bytes > f.size+8 {
 		if f.size = a.knobs.Bytes; a.video {
@@ -116,7 +116,7 @@ func (f *mediaFile) all() []byte {
 
 func (a *mediaAsk) base64(i int) string { return base64.StdEncoding.EncodeToString(a.file(i).all()) }
 
-// results serves /sim/media/{id}/{name}, where everybody who knows the address finds results.
+// results serves /sim/media/{id}/{name}, which needs no key.
 func (s *Wires) results(w http.ResponseWriter, r *http.Request) {
 	if r.Method != http.MethodGet && r.Method != http.MethodHead {
 		w.Header().Set("Allow", "GET, HEAD")
@@ -171,7 +171,7 @@ func (s *Wires) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f 
 		http.ServeContent(w, r, "", j.ended, f)
 		return
 	}
-	x.FlushNow() // then net/http can tell no length
+	x.FlushNow() // then net/http cannot announce a length
 	if r.Method != http.MethodHead {
 		io.Copy(w, f) //nolint:errcheck // a client that has gone needs no answer
 	}

@@ -67,8 +67,8 @@ func (r *mediaReader) elsewhere(check mediaField) mediaField {
 	}
 }
 
-// googlePicture is an image as bytes, or on Vertex in a bucket.
-func googlePicture(r *mediaReader, v *kit.Node, param string) {
+// googleImage is an image as bytes, or on Vertex in a bucket.
+func googleImage(r *mediaReader, v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]mediaField{
 		"bytesBase64Encoded": mediaLink(true),
 		"gcsUri":             r.elsewhere(mediaLink(false, "gs")),
@@ -121,7 +121,7 @@ func (s *Wires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, 
 		},
 	}
 	a, refused := read.finish(map[string]mediaField{
-		"instances":  read.instances(map[string]mediaField{"prompt": mediaPrompt(4000), "image": googlePicture, "mask": mediaObject, "referenceImages": mediaList}),
+		"instances":  read.instances(map[string]mediaField{"prompt": mediaPrompt(4000), "image": googleImage, "mask": mediaObject, "referenceImages": mediaList}),
 		"parameters": func(r *mediaReader, v *kit.Node, p string) { kit.Members(&r.Checker, r, v, p, parameters) },
 	}, func(r *mediaReader) {
 		if r.made.prompt == "" {
@@ -150,13 +150,13 @@ func (a *mediaAsk) predictions(k *kit.Knobs, reasons bool) []byte {
 		switch {
 		case k.Job.End == "empty":
 		case k.Job.End != "policy":
-			out = append(out, JsonOf("mimeType", mimes[a.picture()], "bytesBase64Encoded", a.base64(i)))
+			out = append(out, JSONOf("mimeType", mimes[a.imageFormat()], "bytesBase64Encoded", a.base64(i)))
 		case reasons:
-			out = append(out, JsonOf("raiFilteredReason", "Unable to show generated images. All images were filtered out because they violated Google's Responsible AI practices. Support codes: 39322892"))
+			out = append(out, JSONOf("raiFilteredReason", "Unable to show generated images. All images were filtered out because they violated Google's Responsible AI practices. Support codes: 39322892"))
 		}
 	}
 	if len(out) == 0 {
 		return []byte(`{}`)
 	}
-	return JsonOf("predictions", out)
+	return JSONOf("predictions", out)
 }

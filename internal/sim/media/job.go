@@ -49,7 +49,7 @@ func (j *mediaJob) advance(now time.Time) {
 	}
 }
 
-// resultLife is how long results can be fetched, unless told.
+// resultLife is how long results can be fetched, by default.
 const resultLife = time.Hour
 
 // expires is when the results of a job that is done are gone.
@@ -72,7 +72,7 @@ func (j *mediaJob) outputs() int {
 	return max(1, j.made.count)
 }
 
-// url is where a result lies for everybody who knows the address.
+// url is the address of a result, which needs no key.
 func (j *mediaJob) url(i int) string {
 	return j.base + "/sim/media/" + j.id + "/" + strconv.Itoa(i) + "." + j.made.extension()
 }
@@ -178,7 +178,7 @@ func (s *mediaJobs) poll(on *kit.Wire, id, key string, now time.Time) (mediaJob,
 	return *j, true
 }
 
-// look is the job as it stands.
+// look is the job in its present state.
 func (s *mediaJobs) look(on *kit.Wire, id, key string, now time.Time) (mediaJob, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -202,7 +202,7 @@ func (s *mediaJobs) fetch(id string) (mediaJob, bool) {
 	return *j, true
 }
 
-// cancel ends a job and, if told, forgets it. The copy is from before.
+// cancel ends a job and, if asked, forgets it. The copy is from before.
 func (s *mediaJobs) cancel(on *kit.Wire, id, key string, now time.Time, forget bool) (mediaJob, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -259,7 +259,7 @@ type jobWire struct {
 	*kit.Wire
 	id       func(*kit.Random) string
 	status   int                            // of an accepted job; 0: 200
-	barred   kit.Refusal                    // said of what the content policy does not allow
+	blocked  kit.Refusal                    // said of what the content policy does not allow
 	unknown  func(id string) *kit.Refusal   // said of a job that is not there
 	accepted func(j *mediaJob) []byte       // the answer to a submit
 	view     func(j *mediaJob) []byte       // the answer to a poll
@@ -300,11 +300,11 @@ func (s *Wires) madeAtOnce(on *kit.Wire, r *http.Request, a *mediaAsk) *mediaJob
 	return j
 }
 
-// submit begins a job. A fault that writes nothing of the answer leaves nothing begun, unless it is told to.
+// submit begins a job. A fault that writes nothing of the answer leaves nothing begun, unless made=1.
 func (s *Wires) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *kit.Refusal {
 	if a.knobs.Job.End == "refuse" {
-		barred := on.barred
-		return &barred
+		blocked := on.blocked
+		return &blocked
 	}
 	body := sync.OnceValue(func() []byte { return on.accepted(s.newJob(on.Wire, on.id, r, a)) })
 	if a.knobs.Job.Made {

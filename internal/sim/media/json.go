@@ -9,8 +9,8 @@ import (
 // verbatim is JSON as it is written already.
 type verbatim []byte
 
-// JsonOf writes an object of names and values in turn.
-func JsonOf(pairs ...any) verbatim {
+// JSONOf writes an object of names and values in turn.
+func JSONOf(pairs ...any) verbatim {
 	dst := verbatim{'{'}
 	for i := 0; i < len(pairs); i += 2 {
 		if i > 0 {

@@ -10,7 +10,7 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// klingWire is Kling's: codes of its own beside HTTP's, and tokens that the caller signs.
+// klingWire is Kling's: its own codes in addition to HTTP's, and tokens that the caller signs.
 var klingWire = kit.WholeWire("kling", &kit.OpenAIPhrases, klingError, admitKling, "prompt length must be at most 2500", `{"code":0,"message":"SUCCEED"}`)
 
 // klingCodes are Kling's for a status, unless there is a finer one.
@@ -21,16 +21,16 @@ func klingError(f *kit.Refusal) []byte {
 	if err != nil || code < 1000 {
 		code = cmp.Or(klingCodes[f.Status], 5000)
 	}
-	return JsonOf("code", code, "message", f.Message, "request_id", "00000000-0000-4000-8000-000000000000")
+	return JSONOf("code", code, "message", f.Message, "request_id", "00000000-0000-4000-8000-000000000000")
 }
 
-const klingBarred = "Failure to pass the risk control system"
+const klingBlocked = "Failure to pass the risk control system"
 
 // klingJobs are those of one path: a text's and a picture's are apart.
 func klingJobs() *jobWire {
 	return &jobWire{
 		Wire: klingWire, id: numberID,
-		barred:   kit.Refusal{Status: 400, Code: "1301", Message: klingBarred},
+		blocked:  kit.Refusal{Status: 400, Code: "1301", Message: klingBlocked},
 		unknown:  func(string) *kit.Refusal { return &kit.Refusal{Status: 400, Code: "1201", Message: "Task not found"} },
 		accepted: func(j *mediaJob) []byte { return j.kling(false) },
 		view:     func(j *mediaJob) []byte { return j.kling(true) },
@@ -44,14 +44,14 @@ func (j *mediaJob) kling(polled bool) []byte {
 		updated = j.ended
 	}
 	parsed, _ := kit.Parse(j.made.request)
-	info := JsonOf()
+	info := JSONOf()
 	if external := parsed.Given("external_task_id").Str(); external != "" {
-		info = JsonOf("external_task_id", external)
+		info = JSONOf("external_task_id", external)
 	}
 	data := []any{"task_id", j.id, "task_status", cmp.Or(status, "failed"), "task_info", info, "created_at", j.created.UnixMilli(), "updated_at", updated.UnixMilli()}
 	switch {
-	case j.stage == kit.JobBarred:
-		data = append(data, "task_status_msg", klingBarred)
+	case j.stage == kit.JobBlocked:
+		data = append(data, "task_status_msg", klingBlocked)
 	case j.stage > kit.JobDone:
 		data = append(data, "task_status_msg", "Task execution failed")
 	case polled:
@@ -60,11 +60,11 @@ func (j *mediaJob) kling(polled bool) []byte {
 	if j.stage == kit.JobDone {
 		videos := []any{}
 		for i := range j.outputs() {
-			videos = append(videos, JsonOf("id", j.id+"-"+kit.Itoa(i), "url", j.url(i), "duration", kit.Itoa(j.made.seconds)))
+			videos = append(videos, JSONOf("id", j.id+"-"+kit.Itoa(i), "url", j.url(i), "duration", kit.Itoa(j.made.seconds)))
 		}
-		data = append(data, "final_unit_deduction", "1", "task_result", JsonOf("videos", videos))
+		data = append(data, "final_unit_deduction", "1", "task_result", JSONOf("videos", videos))
 	}
-	return JsonOf("code", 0, "message", "SUCCEED", "request_id", "00000000-0000-4000-8000-"+(j.id + "000000000000")[:12], "data", JsonOf(data...))
+	return JSONOf("code", 0, "message", "SUCCEED", "request_id", "00000000-0000-4000-8000-"+(j.id + "000000000000")[:12], "data", JSONOf(data...))
 }
 
 var (

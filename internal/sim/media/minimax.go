@@ -29,36 +29,36 @@ func minimaxError(f *kit.Refusal) []byte {
 	case err != nil || code < 1000:
 		code = cmp.Or(minimaxCodes[f.Status], 1000)
 	}
-	return JsonOf("base_resp", JsonOf("status_code", code, "status_msg", f.Message))
+	return JSONOf("base_resp", JSONOf("status_code", code, "status_msg", f.Message))
 }
 
-const minimaxBarred = "video description contains sensitive content"
+const minimaxBlocked = "video description contains sensitive content"
 
-var minimaxFine = JsonOf("status_code", 0, "status_msg", "success")
+var minimaxFine = JSONOf("status_code", 0, "status_msg", "success")
 
 var minimaxJobs = &jobWire{
 	Wire: minimaxWire, id: numberID,
-	barred: kit.Refusal{Status: 200, Code: "1026", Message: minimaxBarred},
+	blocked: kit.Refusal{Status: 200, Code: "1026", Message: minimaxBlocked},
 	unknown: func(string) *kit.Refusal {
 		return &kit.Refusal{Status: 200, Code: "2013", Message: "invalid params, task not found"}
 	},
-	accepted: func(j *mediaJob) []byte { return JsonOf("task_id", j.id, "base_resp", minimaxFine) },
+	accepted: func(j *mediaJob) []byte { return JSONOf("task_id", j.id, "base_resp", minimaxFine) },
 	view: func(j *mediaJob) []byte {
 		status := map[kit.JobStage]string{kit.JobQueued: "Queueing", kit.JobRunning: "Processing", kit.JobDone: "Success"}[j.stage]
 		members := []any{"task_id", j.id, "status", cmp.Or(status, "Fail")}
 		switch {
 		case j.outputs() > 0:
-			return JsonOf(append(members, "file_id", j.fileID(), "video_width", j.made.width, "video_height", j.made.height, "base_resp", minimaxFine)...)
-		case j.stage == kit.JobBarred:
-			return JsonOf(append(members, "file_id", "", "base_resp", JsonOf("status_code", 1027, "status_msg", "output video contains sensitive content"))...)
+			return JSONOf(append(members, "file_id", j.fileID(), "video_width", j.made.width, "video_height", j.made.height, "base_resp", minimaxFine)...)
+		case j.stage == kit.JobBlocked:
+			return JSONOf(append(members, "file_id", "", "base_resp", JSONOf("status_code", 1027, "status_msg", "output video contains sensitive content"))...)
 		case j.stage > kit.JobDone:
-			return JsonOf(append(members, "file_id", "", "base_resp", JsonOf("status_code", 1000, "status_msg", "unknown error"))...)
+			return JSONOf(append(members, "file_id", "", "base_resp", JSONOf("status_code", 1000, "status_msg", "unknown error"))...)
 		}
-		return JsonOf(append(members, "file_id", "", "video_width", 0, "video_height", 0, "base_resp", minimaxFine)...)
+		return JSONOf(append(members, "file_id", "", "video_width", 0, "video_height", 0, "base_resp", minimaxFine)...)
 	},
 }
 
-// fileID is the number of a task's file: the task's own, turned round so that nobody takes one for the other.
+// fileID is the number of a task's file: the task's own, reversed so that the two differ.
 func (j *mediaJob) fileID() string { return turned(j.id) }
 
 func turned(id string) string {
@@ -150,6 +150,6 @@ func (s *Wires) minimaxFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := j.made.file(0)
-	file := JsonOf("file_id", verbatim(given), "bytes", f.size, "created_at", j.ended.Unix(), "filename", "output.mp4", "purpose", "video_generation", "download_url", j.url(0), "backup_download_url", "")
-	kit.SendJSON(w, 200, JsonOf("file", file, "base_resp", minimaxFine))
+	file := JSONOf("file_id", verbatim(given), "bytes", f.size, "created_at", j.ended.Unix(), "filename", "output.mp4", "purpose", "video_generation", "download_url", j.url(0), "backup_download_url", "")
+	kit.SendJSON(w, 200, JSONOf("file", file, "base_resp", minimaxFine))
 }

@@ -11,25 +11,25 @@ import (
 const framesPerSecond = 8
 
 // video makes an MP4 of the size and length asked for: H.264, a grey picture that stays. Players show it.
-func film(width, height, seconds int, seed uint64) []byte {
+func encodeMP4(width, height, seconds int, seed uint64) []byte {
 	width, height = min(max(width, 2)&^1, kit.MaxSide), min(max(height, 2)&^1, kit.MaxSide)
 	across, down := (width+15)/16, (height+15)/16
-	sets, pictures := parameterSets(width, height, across, down), []string{}
+	sets, images := parameterSets(width, height, across, down), []string{}
 	var data bytes.Buffer
 	for i := range max(1, seconds) * framesPerSecond {
-		nal := still(across*down, i)
+		nal := frameData(across*down, i)
 		if i == 0 {
 			nal = grey(across * down)
 		}
 		data.Write(binary.BigEndian.AppendUint32(nil, uint32(len(nal))))
 		data.Write(nal)
-		pictures = append(pictures, string(nal))
+		images = append(images, string(nal))
 	}
 	head := box("ftyp", []byte("isom"), be32(0x200), []byte("isomiso2avc1mp41"))
-	head = append(head, box("free", []byte(kit.HexOf(seed)))...) // tells the videos of two prompts apart
+	head = append(head, box("free", []byte(kit.HexOf(seed)))...) // makes the videos of two prompts differ
 	at := len(head) + 8
 	head = append(head, box("mdat", data.Bytes())...)
-	return append(head, movie(width, height, sets, pictures, at)...)
+	return append(head, mp4Head(width, height, sets, images, at)...)
 }
 
 // box writes one box of the ISO base media file format.
@@ -55,11 +55,11 @@ func be16(n ...int) []byte {
 }
 
 // movie describes the pictures, which lie one after the other from offset at. Numbers are those of ISO/IEC 14496-12 and -15.
-func movie(width, height int, sets [2][]byte, pictures []string, at int) []byte {
-	n := len(pictures)
+func mp4Head(width, height int, sets [2][]byte, images []string, at int) []byte {
+	n := len(images)
 	matrix := be32(0x10000, 0, 0, 0, 0x10000, 0, 0, 0, 0x40000000)
 	sizes := be32(0, 0, n)
-	for _, p := range pictures {
+	for _, p := range images {
 		sizes = append(sizes, be32(4+len(p))...)
 	}
 	config := append([]byte{1, sets[0][1], sets[0][2], sets[0][3], 0xff, 0xe1}, be16(len(sets[0]))...)
@@ -130,7 +130,7 @@ func grey(blocks int) []byte {
 }
 
 // still is a picture like the one before: all its macroblocks are skipped.
-func still(blocks, i int) []byte {
+func frameData(blocks, i int) []byte {
 	var w kit.BitWriter
 	w.Unsigned(0)
 	w.Unsigned(5)

@@ -15,9 +15,9 @@ import (
 
 // imagesWire is OpenAI's for pictures.
 var imagesWire = func() *kit.Wire {
-	on := kit.WholeWire("images", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"created":1}`)
+	on := kit.WholeWire("images", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"created":1}`)
 	on.Inside = func(f *kit.Refusal, _ string, _ int) kit.Frame {
-		return kit.Frame{Event: "error", Data: append([]byte(`{"type":"error",`), f.Json()[1:]...)}
+		return kit.Frame{Event: "error", Data: append([]byte(`{"type":"error",`), f.JSON()[1:]...)}
 	}
 	on.Text = func(s string) kit.Frame {
 		return kit.Frame{Event: "image_generation.partial_image", Data: []byte(`{"type":"image_generation.partial_image","b64_json":"` + s + `","partial_image_index":0}`)}
@@ -60,7 +60,7 @@ type imageCall struct {
 	links      bool // results by address
 }
 
-var imageBarred = kit.Refusal{
+var imageBlocked = kit.Refusal{
 	Status: 400, Kind: "image_generation_user_error", Code: "moderation_blocked",
 	Message: "Your request was rejected by the safety system. If you believe this is an error, contact us at help.openai.com and include the request ID.",
 }
@@ -116,8 +116,8 @@ func (s *Wires) image(w http.ResponseWriter, r *http.Request, began time.Time, c
 		return refused
 	}
 	if c.made.knobs.Job.End == "refuse" || c.made.knobs.Job.End == "policy" {
-		barred := imageBarred
-		return &barred
+		blocked := imageBlocked
+		return &blocked
 	}
 	k := c.made.knobs.At(kit.StepSubmit)
 	s.playStep(s.imageReply(r, c, k), w, r, began, c.made.name, k)
@@ -204,7 +204,7 @@ func (c *imageCall) files(files []part) {
 			c.Unknown(f.field)
 			return
 		}
-		m := picturePart(f.data)
+		m := imagePart(f.data)
 		switch {
 		case f.kind != "image/png" && f.kind != "image/jpeg" && f.kind != "image/webp":
 			c.Refuse(f.field, "unsupported_file_mimetype", "Invalid file '"+f.field+"': unsupported mimetype ('"+f.kind+"'). Supported file formats are 'image/jpeg', 'image/png', and 'image/webp'.")
@@ -223,8 +223,8 @@ func (c *imageCall) files(files []part) {
 	}
 }
 
-// picturePart is a picture from bytes; its format is empty when it is none.
-func picturePart(data []byte) kit.Medium {
+// imagePart is a picture from bytes; its format is empty when it is none.
+func imagePart(data []byte) kit.Medium {
 	m := kit.Medium{Kind: "image", Bytes: len(data), Digest: kit.NewDigest}
 	m.Digest.Add(string(data))
 	if c, format, err := image.DecodeConfig(bytes.NewReader(data)); err == nil {
@@ -246,7 +246,7 @@ func (c *imageCall) together(form bool) {
 		c.Missing("images")
 	case c.background == "transparent" && a.format == "jpeg":
 		c.Refuse("background", "invalid_value", "Transparent background is not supported for JPEG output format.")
-	case compression != nil && string(compression.Raw) != "100" && a.picture() == "png":
+	case compression != nil && string(compression.Raw) != "100" && a.imageFormat() == "png":
 		c.Refuse("output_compression", "invalid_png_output_compression", "Compression less than 100 is not supported for PNG output format.")
 	}
 	a.clear = c.background == "transparent"
@@ -272,17 +272,17 @@ func (c *imageCall) usage(style string) verbatim {
 	if style == "missing" {
 		return nil
 	}
-	words, pictures := kit.CountTokens(c.made.prompt), 0
+	words, images := kit.CountTokens(c.made.prompt), 0
 	for i := range c.made.inputs {
-		pictures += c.made.inputs[i].Tokens()
+		images += c.made.inputs[i].Tokens()
 	}
 	output := c.tokens()
 	dst := []byte{'{'}
-	for _, n := range []kit.Counted{{Name: "input_tokens", N: words + pictures}, {Name: "output_tokens", N: output}, {Name: "total_tokens", N: words + pictures + output}} {
+	for _, n := range []kit.Counted{{Name: "input_tokens", N: words + images}, {Name: "output_tokens", N: output}, {Name: "total_tokens", N: words + images + output}} {
 		dst = append(kit.AppendCount(dst, n.Name, n.N, style), ',')
 	}
 	dst = append(kit.AppendCount(append(dst, `"input_tokens_details":{`...), "text_tokens", words, style), ',')
-	return append(kit.AppendCount(dst, "image_tokens", pictures, style), "}}"...)
+	return append(kit.AppendCount(dst, "image_tokens", images, style), "}}"...)
 }
 
 func (s *Wires) imageReply(r *http.Request, c *imageCall, k *kit.Knobs) *kit.Reply {
@@ -290,9 +290,9 @@ func (s *Wires) imageReply(r *http.Request, c *imageCall, k *kit.Knobs) *kit.Rep
 	if k.Job.Outputs > 0 {
 		a.count = k.Job.Outputs
 	}
-	settings := []any{"background", c.background, "output_format", a.picture(), "quality", c.quality, "size", a.size()}
+	settings := []any{"background", c.background, "output_format", a.imageFormat(), "quality", c.quality, "size", a.size()}
 	out := &kit.Reply{Wire: imagesWire, Stream: c.stream}
-	out.Hollow = func() []byte { return JsonOf("created", created, "data", []any{}) }
+	out.Hollow = func() []byte { return JSONOf("created", created, "data", []any{}) }
 	out.Body = func() []byte {
 		if k.Job.End == "empty" {
 			return out.Hollow()
@@ -304,7 +304,7 @@ func (s *Wires) imageReply(r *http.Request, c *imageCall, k *kit.Knobs) *kit.Rep
 				members = append(members, "usage", usage)
 			}
 		}
-		return JsonOf(members...)
+		return JSONOf(members...)
 	}
 	out.Frames = c.events(append([]any{"created_at", created}, settings...), k, func() { s.jobs.submitted(imagesWire, credential(r)) })
 	return out
@@ -329,7 +329,7 @@ func (s *Wires) imageData(r *http.Request, c *imageCall) []any {
 		if a.base == "dall-e-3" {
 			one = append(one, "revised_prompt", a.prompt)
 		}
-		data = append(data, JsonOf(one...))
+		data = append(data, JSONOf(one...))
 	}
 	return data
 }
@@ -344,8 +344,8 @@ func (c *imageCall) events(settings []any, k *kit.Knobs, begun func()) iter.Seq[
 		begun()
 		for i := range c.made.count {
 			for p := range c.partial {
-				preview := base64.StdEncoding.EncodeToString(kit.Paint(c.made.picture(), c.made.width, c.made.height, c.made.clear, c.made.digest(i)>>(c.partial-p)))
-				data := JsonOf(slices.Concat([]any{"type", word + ".partial_image", "b64_json", preview, "partial_image_index", p}, settings)...)
+				preview := base64.StdEncoding.EncodeToString(kit.Paint(c.made.imageFormat(), c.made.width, c.made.height, c.made.clear, c.made.digest(i)>>(c.partial-p)))
+				data := JSONOf(slices.Concat([]any{"type", word + ".partial_image", "b64_json", preview, "partial_image_index", p}, settings)...)
 				if !yield(kit.Frame{Event: word + ".partial_image", Data: data, Kind: kit.Content}) {
 					return
 				}
@@ -358,7 +358,7 @@ func (c *imageCall) events(settings []any, k *kit.Knobs, begun func()) iter.Seq[
 			if i == c.made.count-1 {
 				kind = kit.Done
 			}
-			if !yield(kit.Frame{Event: word + ".completed", Data: JsonOf(members...), Kind: kind}) {
+			if !yield(kit.Frame{Event: word + ".completed", Data: JSONOf(members...), Kind: kind}) {
 				return
 			}
 		}

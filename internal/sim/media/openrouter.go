@@ -22,7 +22,7 @@ var routerWire = func() *kit.Wire {
 }()
 
 func routerError(f *kit.Refusal) []byte {
-	return JsonOf("error", JsonOf("code", f.Status, "message", f.Message))
+	return JSONOf("error", JSONOf("code", f.Status, "message", f.Message))
 }
 
 // routerImages serves POST /api/v1/images of OpenRouter. Any model that its catalog could have has a name "vendor/model".
@@ -47,20 +47,20 @@ func (s *Wires) routerImages(w http.ResponseWriter, r *http.Request) {
 			s.jobs.submitted(routerWire, credential(r))
 			data := []any{}
 			for i := range a.count {
-				data = append(data, JsonOf("b64_json", a.base64(i), "media_type", mimes[a.picture()]))
+				data = append(data, JSONOf("b64_json", a.base64(i), "media_type", mimes[a.imageFormat()]))
 			}
-			words, pictures := kit.CountTokens(a.prompt), 1056*a.count
+			words, images := kit.CountTokens(a.prompt), 1056*a.count
 			usage := verbatim{'{'}
-			for _, n := range []kit.Counted{{Name: "prompt_tokens", N: words}, {Name: "completion_tokens", N: pictures}, {Name: "total_tokens", N: words + pictures}} {
+			for _, n := range []kit.Counted{{Name: "prompt_tokens", N: words}, {Name: "completion_tokens", N: images}, {Name: "total_tokens", N: words + images}} {
 				usage = append(kit.AppendCount(usage, n.Name, n.N, k.Usage), ',')
 			}
 			usage = append(strconv.AppendFloat(append(usage, `"cost":`...), 0.04*float64(a.count), 'f', -1, 64), '}')
 			if k.Usage == "missing" {
-				return JsonOf("created", created, "data", data)
+				return JSONOf("created", created, "data", data)
 			}
-			return JsonOf("created", created, "data", data, "usage", usage)
+			return JSONOf("created", created, "data", data, "usage", usage)
 		}}
-		out.Hollow = func() []byte { return JsonOf("created", created, "data", []any{}) }
+		out.Hollow = func() []byte { return JSONOf("created", created, "data", []any{}) }
 		if k.Job.End == "empty" {
 			out.Body = out.Hollow
 		}

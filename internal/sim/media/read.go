@@ -28,13 +28,13 @@ type mediaAsk struct {
 	video         bool
 	format        string // png, jpeg, webp, svg, mp4
 	width, height int
-	clear         bool // a picture with nothing behind it
+	clear         bool // an image with nothing after it
 	seconds       int
 	count         int          // results
 	inputs        []kit.Medium // pictures that came along
 }
 
-// digest tells asks apart, so that another prompt gives another picture.
+// digest distinguishes requests, so that another prompt gives another image.
 func (a *mediaAsk) digest(i int) uint64 {
 	d := kit.NewDigest
 	for _, s := range [...]string{a.base, a.prompt, a.seed, strconv.FormatUint(a.knobs.Seed, 10), strconv.Itoa(i)} {
@@ -131,10 +131,10 @@ func (r *mediaReader) finish(fields map[string]mediaField, together func(*mediaR
 
 // Fields that most wires have.
 var (
-	mediaFlag   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.ABool(v, p) }
-	mediaText   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.AText(v, p) }
-	mediaObject mediaField = func(r *mediaReader, v *kit.Node, p string) { r.AnObject(v, p) }
-	mediaList   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.AnArray(v, p) }
+	mediaFlag   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.ExpectBool(v, p) }
+	mediaText   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.ExpectText(v, p) }
+	mediaObject mediaField = func(r *mediaReader, v *kit.Node, p string) { r.ExpectObject(v, p) }
+	mediaList   mediaField = func(r *mediaReader, v *kit.Node, p string) { r.ExpectArray(v, p) }
 )
 
 func mediaWords(words ...string) mediaField {
@@ -209,11 +209,11 @@ func mediaLink(plain bool, schemes ...string) mediaField {
 		m := kit.Medium{Kind: "image"}
 		for _, scheme := range schemes {
 			if strings.HasPrefix(v.Text, scheme+"://") {
-				m.Url = v.Text
+				m.URL = v.Text
 			}
 		}
 		switch {
-		case m.Url != "", strings.HasPrefix(v.Text, "data:image/") && m.Located(v.Text), plain && m.Inline(v.Text):
+		case m.URL != "", strings.HasPrefix(v.Text, "data:image/") && m.Located(v.Text), plain && m.Inline(v.Text):
 			r.made.inputs = append(r.made.inputs, m)
 		default:
 			r.WrongValue(p, "an image by its address or as base64")
@@ -238,7 +238,7 @@ type part struct {
 	data        []byte
 }
 
-// form reads a multipart request as the JSON object that would say the same; files come beside it.
+// form reads a multipart request as the equivalent JSON object, and its files.
 func (s *Wires) form(on *kit.Wire, r *http.Request) (*mediaReader, []part, *kit.Refusal) {
 	bad := func(message string) *kit.Refusal {
 		return &kit.Refusal{Status: 400, Kind: "invalid_request_error", Message: message}

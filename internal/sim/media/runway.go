@@ -28,22 +28,22 @@ var runwayWire = kit.WholeWire("runway", &kit.OpenAIPhrases, runwayError, func(s
 
 func runwayError(f *kit.Refusal) []byte {
 	if f.Status != 400 || f.Param == "" {
-		return JsonOf("error", f.Message)
+		return JSONOf("error", f.Message)
 	}
 	path := []any{}
 	for _, name := range strings.Split(f.Param, ".") {
 		path = append(path, name)
 	}
-	return JsonOf("error", "Validation of body failed", "issues", []any{JsonOf("code", cmp.Or(f.Code, "custom"), "path", path, "message", f.Message)})
+	return JSONOf("error", "Validation of body failed", "issues", []any{JSONOf("code", cmp.Or(f.Code, "custom"), "path", path, "message", f.Message)})
 }
 
 var runwayJobs = &jobWire{
 	Wire: runwayWire, id: uuidOf,
-	barred:   kit.Refusal{Status: 400, Message: "Your prompt was rejected by content moderation."},
+	blocked:  kit.Refusal{Status: 400, Message: "Your prompt was rejected by content moderation."},
 	unknown:  func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "Not found"} },
-	accepted: func(j *mediaJob) []byte { return JsonOf("id", j.id) },
+	accepted: func(j *mediaJob) []byte { return JSONOf("id", j.id) },
 	view: func(j *mediaJob) []byte {
-		status := map[kit.JobStage]string{kit.JobQueued: "PENDING", kit.JobRunning: "RUNNING", kit.JobDone: "SUCCEEDED", kit.JobFailed: "FAILED", kit.JobBarred: "FAILED", kit.JobExpired: "FAILED", kit.JobCancelled: "CANCELLED"}[j.stage]
+		status := map[kit.JobStage]string{kit.JobQueued: "PENDING", kit.JobRunning: "RUNNING", kit.JobDone: "SUCCEEDED", kit.JobFailed: "FAILED", kit.JobBlocked: "FAILED", kit.JobExpired: "FAILED", kit.JobCancelled: "CANCELLED"}[j.stage]
 		if j.made.knobs.Job.End == "stuck" {
 			status = "THROTTLED"
 		}
@@ -53,12 +53,12 @@ var runwayJobs = &jobWire{
 			members = append(members, "progress", float64(j.progress)/100)
 		case kit.JobDone:
 			members = append(members, "output", j.urls())
-		case kit.JobBarred:
+		case kit.JobBlocked:
 			members = append(members, "failure", "The prompt was flagged by content moderation.", "failureCode", "SAFETY.INPUT.TEXT")
 		case kit.JobFailed, kit.JobExpired:
 			members = append(members, "failure", "An unexpected error occurred.", "failureCode", "INTERNAL.BAD_OUTPUT.CODE01")
 		}
-		return JsonOf(members...)
+		return JSONOf(members...)
 	},
 }
 
@@ -188,7 +188,7 @@ func (s *Wires) deleteRunwayTask(w http.ResponseWriter, r *http.Request) {
 }
 
 // lumaWire is Luma's.
-var lumaWire = kit.WholeWire("luma", &detailPhrases, func(f *kit.Refusal) []byte { return JsonOf("detail", f.Message) }, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var lumaWire = kit.WholeWire("luma", &detailPhrases, func(f *kit.Refusal) []byte { return JSONOf("detail", f.Message) }, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	switch {
 	case kit.Bearer(r) == "":
 		return &kit.Refusal{Status: 403, Message: "Not authenticated"}
@@ -200,7 +200,7 @@ var lumaWire = kit.WholeWire("luma", &detailPhrases, func(f *kit.Refusal) []byte
 
 var lumaJobs = &jobWire{
 	Wire: lumaWire, id: uuidOf, status: 201,
-	barred:   kit.Refusal{Status: 400, Message: "Advanced moderation failed"},
+	blocked:  kit.Refusal{Status: 400, Message: "Advanced moderation failed"},
 	unknown:  func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "Generation not found"} },
 	accepted: (*mediaJob).luma,
 	view:     (*mediaJob).luma,
@@ -212,13 +212,13 @@ func (j *mediaJob) luma() []byte {
 	var reason, assets any
 	switch {
 	case j.outputs() > 0:
-		assets = JsonOf("video", j.url(0), "image", nil, "progress_video", nil)
-	case j.stage == kit.JobBarred:
+		assets = JSONOf("video", j.url(0), "image", nil, "progress_video", nil)
+	case j.stage == kit.JobBlocked:
 		reason = "Advanced moderation failed"
 	case j.stage > kit.JobDone:
 		reason = "Generation failed"
 	}
-	return JsonOf("id", j.id, "generation_type", "video", "state", cmp.Or(state, "failed"), "failure_reason", reason, "created_at", isoTime(j.created), "assets", assets,
+	return JSONOf("id", j.id, "generation_type", "video", "state", cmp.Or(state, "failed"), "failure_reason", reason, "created_at", isoTime(j.created), "assets", assets,
 		"model", j.made.name, "request", verbatim(j.made.request))
 }
 
@@ -298,5 +298,5 @@ func (s *Wires) listLuma(w http.ResponseWriter, r *http.Request) {
 	for i := range page {
 		out = append(out, verbatim(page[i].luma()))
 	}
-	kit.SendJSON(w, 200, JsonOf("has_more", offset+limit < len(all), "count", len(all), "limit", limit, "offset", offset, "generations", out))
+	kit.SendJSON(w, 200, JSONOf("has_more", offset+limit < len(all), "count", len(all), "limit", limit, "offset", offset, "generations", out))
 }

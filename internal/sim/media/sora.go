@@ -9,13 +9,13 @@ import (
 )
 
 // videosWire is OpenAI's for videos.
-var videosWire = kit.WholeWire("videos", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"object":"video"}`)
+var videosWire = kit.WholeWire("videos", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"object":"video"}`)
 
-const videoBarred = "Your request was blocked by our moderation system."
+const videoBlocked = "Your request was blocked by our moderation system."
 
 var videoJobs = &jobWire{
 	Wire: videosWire, id: hexID("video_"),
-	barred: kit.Refusal{Status: 400, Kind: "invalid_request_error", Code: "moderation_blocked", Message: videoBarred},
+	blocked: kit.Refusal{Status: 400, Kind: "invalid_request_error", Code: "moderation_blocked", Message: videoBlocked},
 	unknown: func(id string) *kit.Refusal {
 		return &kit.Refusal{Status: 404, Kind: "invalid_request_error", Message: "Video with id '" + id + "' not found."}
 	},
@@ -30,15 +30,15 @@ func (j *mediaJob) openAI() []byte {
 	switch {
 	case j.stage == kit.JobDone:
 		completed, expires = j.ended.Unix(), j.expires().Unix()
-	case j.stage == kit.JobBarred:
-		fault = JsonOf("code", "moderation_blocked", "message", videoBarred)
+	case j.stage == kit.JobBlocked:
+		fault = JSONOf("code", "moderation_blocked", "message", videoBlocked)
 	case j.stage > kit.JobDone:
-		fault = JsonOf("code", "server_error", "message", "The video could not be generated.")
+		fault = JSONOf("code", "server_error", "message", "The video could not be generated.")
 	}
 	if status == "" {
 		status = "failed"
 	}
-	return JsonOf("id", j.id, "object", "video", "created_at", j.created.Unix(), "status", status, "completed_at", completed, "error", fault, "expires_at", expires, "model", j.made.name,
+	return JSONOf("id", j.id, "object", "video", "created_at", j.created.Unix(), "status", status, "completed_at", completed, "error", fault, "expires_at", expires, "model", j.made.name,
 		"progress", j.progress, "prompt", j.made.prompt, "remixed_from_video_id", nil, "seconds", kit.Itoa(j.made.seconds), "size", j.made.size())
 }
 
@@ -77,7 +77,7 @@ func (s *Wires) video(w http.ResponseWriter, r *http.Request, began time.Time, r
 	a.video, a.seconds = true, 4
 	a.sized("720x1280")
 	for _, f := range files {
-		m := picturePart(f.data)
+		m := imagePart(f.data)
 		switch {
 		case f.field != "input_reference":
 			read.Unknown(f.field)
@@ -140,7 +140,7 @@ func (s *Wires) listVideos(w http.ResponseWriter, r *http.Request) {
 			first = last
 		}
 	}
-	kit.SendJSON(w, 200, JsonOf("object", "list", "data", data, "first_id", first, "last_id", last, "has_more", more))
+	kit.SendJSON(w, 200, JSONOf("object", "list", "data", data, "first_id", first, "last_id", last, "has_more", more))
 }
 
 func (s *Wires) getVideo(w http.ResponseWriter, r *http.Request) {
@@ -149,7 +149,7 @@ func (s *Wires) getVideo(w http.ResponseWriter, r *http.Request) {
 
 func (s *Wires) deleteVideo(w http.ResponseWriter, r *http.Request) {
 	s.cancelled(videoJobs, w, r, r.PathValue("id"), true, func(j *mediaJob) (int, []byte) {
-		return 200, JsonOf("id", j.id, "object", "video.deleted", "deleted", true)
+		return 200, JSONOf("id", j.id, "object", "video.deleted", "deleted", true)
 	})
 }
 
@@ -179,12 +179,12 @@ func (s *Wires) videoContent(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-const routerBarred = "The provider's content policy does not allow this request."
+const routerBlocked = "The provider's content policy does not allow this request."
 
 // routerJobs are OpenRouter's videos.
 var routerJobs = &jobWire{
 	Wire: routerWire, id: hexID("job-"), status: 202,
-	barred:   kit.Refusal{Status: 403, Message: routerBarred},
+	blocked:  kit.Refusal{Status: 403, Message: routerBlocked},
 	unknown:  func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "Resource not found"} },
 	accepted: (*mediaJob).router,
 	view:     (*mediaJob).router,
@@ -193,7 +193,7 @@ var routerJobs = &jobWire{
 // router is a job as OpenRouter writes it: members that have nothing to say are left out.
 func (j *mediaJob) router() []byte {
 	at := j.base + "/openrouter/api/v1/videos/" + j.id
-	status := map[kit.JobStage]string{kit.JobQueued: "pending", kit.JobRunning: "in_progress", kit.JobDone: "completed", kit.JobFailed: "failed", kit.JobBarred: "failed", kit.JobCancelled: "cancelled", kit.JobExpired: "expired"}[j.stage]
+	status := map[kit.JobStage]string{kit.JobQueued: "pending", kit.JobRunning: "in_progress", kit.JobDone: "completed", kit.JobFailed: "failed", kit.JobBlocked: "failed", kit.JobCancelled: "cancelled", kit.JobExpired: "expired"}[j.stage]
 	members := []any{"id", j.id, "polling_url", at, "status", status}
 	if j.stage > kit.JobQueued {
 		members = append(members, "generation_id", "gen-"+j.id[4:20])
@@ -204,13 +204,13 @@ func (j *mediaJob) router() []byte {
 		for i := range j.outputs() {
 			urls = append(urls, at+"/content?index="+kit.Itoa(i))
 		}
-		members = append(members, "unsigned_urls", urls, "usage", JsonOf("cost", 0.05*float64(j.made.seconds), "is_byok", false))
-	case kit.JobBarred:
-		members = append(members, "error", routerBarred)
+		members = append(members, "unsigned_urls", urls, "usage", JSONOf("cost", 0.05*float64(j.made.seconds), "is_byok", false))
+	case kit.JobBlocked:
+		members = append(members, "error", routerBlocked)
 	case kit.JobFailed:
 		members = append(members, "error", "The video generation failed.")
 	}
-	return JsonOf(members...)
+	return JSONOf(members...)
 }
 
 // routerVideos serves POST /api/v1/videos.

@@ -8,13 +8,13 @@ import (
 	"weir/internal/sim/kit"
 )
 
-const veoBarred = "Veo could not generate videos because the input violates Gemini's usage policies. Try rephrasing the prompt. If you think this was an error, send feedback."
+const veoBlocked = "Veo could not generate videos because the input violates Gemini's usage policies. Try rephrasing the prompt. If you think this was an error, send feedback."
 
 // The two houses have the same jobs, and other names and answers for them.
 var (
 	veoJobs = &jobWire{
 		Wire: googleWire, id: func(rnd *kit.Random) string { return kit.HexOf(rnd.Next())[:12] },
-		barred: kit.Refusal{Status: 400, Message: veoBarred},
+		blocked: kit.Refusal{Status: 400, Message: veoBlocked},
 		unknown: func(string) *kit.Refusal {
 			return &kit.Refusal{Status: 404, Message: "Requested entity was not found."}
 		},
@@ -27,7 +27,7 @@ var (
 		return &on
 	}()
 	vertexVeoJobs = &jobWire{
-		Wire: vertexVeoWire, id: uuidOf, barred: veoJobs.barred, unknown: veoJobs.unknown,
+		Wire: vertexVeoWire, id: uuidOf, blocked: veoJobs.blocked, unknown: veoJobs.unknown,
 		accepted: (*mediaJob).veoName, view: (*mediaJob).veoView,
 	}
 )
@@ -66,7 +66,7 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"uri": mediaText, "bytesBase64Encoded": mediaText, "gcsUri": r.elsewhere(mediaText), "mimeType": mediaWords("video/mp4", "video/mov")})
 	}
 	reference := func(v *kit.Node, p string) {
-		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"image": googlePicture, "referenceType": mediaWords("asset", "style")}, "image", "referenceType")
+		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"image": googleImage, "referenceType": mediaWords("asset", "style")}, "image", "referenceType")
 	}
 	parameters := map[string]mediaField{
 		"aspectRatio": func(r *mediaReader, v *kit.Node, p string) { ratio = r.Words(v, p, "16:9", "9:16") },
@@ -96,7 +96,7 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 	}
 	return r.finish(map[string]mediaField{
 		"instances": r.instances(map[string]mediaField{
-			"prompt": mediaPrompt(4000), "image": googlePicture, "lastFrame": googlePicture, "video": video,
+			"prompt": mediaPrompt(4000), "image": googleImage, "lastFrame": googleImage, "video": video,
 			"referenceImages": func(r *mediaReader, v *kit.Node, p string) {
 				if r.Each(v, p, reference); len(v.Items) > 3 {
 					r.Refuse(p, "", "At most 3 reference images are supported.")
@@ -119,7 +119,7 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 }
 
 // veoName is the name of an operation, as the first answer has it.
-func (j *mediaJob) veoName() []byte { return JsonOf("name", j.operation()) }
+func (j *mediaJob) veoName() []byte { return JSONOf("name", j.operation()) }
 
 func (j *mediaJob) operation() string { return j.made.place + "/operations/" + j.id }
 
@@ -127,7 +127,7 @@ func (j *mediaJob) veoView() []byte {
 	vertex := j.on == vertexVeoWire
 	members := []any{"name", j.operation()}
 	fail := func(code int, message string) {
-		members = append(members, "done", true, "error", JsonOf("code", code, "message", message))
+		members = append(members, "done", true, "error", JSONOf("code", code, "message", message))
 	}
 	switch j.stage {
 	case kit.JobFailed:
@@ -136,7 +136,7 @@ func (j *mediaJob) veoView() []byte {
 		fail(1, "The operation was cancelled.")
 	case kit.JobExpired:
 		fail(4, "Deadline expired before operation could complete.")
-	case kit.JobDone, kit.JobBarred:
+	case kit.JobDone, kit.JobBlocked:
 		kind := "type.googleapis.com/google.ai.generativelanguage.v1beta.PredictLongRunningResponse"
 		if vertex {
 			kind = "type.googleapis.com/cloud.ai.large_models.vision.GenerateVideoResponse"
@@ -145,27 +145,27 @@ func (j *mediaJob) veoView() []byte {
 		if vertex {
 			said = append(said, j.veoResult("videos")...)
 		} else {
-			said = append(said, "generateVideoResponse", JsonOf(j.veoResult("generatedSamples")...))
+			said = append(said, "generateVideoResponse", JSONOf(j.veoResult("generatedSamples")...))
 		}
-		members = append(members, "done", true, "response", JsonOf(said...))
+		members = append(members, "done", true, "response", JSONOf(said...))
 	}
-	return JsonOf(members...)
+	return JSONOf(members...)
 }
 
 // veoResult are the videos, or why there are none.
 func (j *mediaJob) veoResult(name string) []any {
-	if j.stage == kit.JobBarred {
-		return []any{"raiMediaFilteredCount", max(1, j.made.count), "raiMediaFilteredReasons", []any{veoBarred + " Support codes: 29310472"}}
+	if j.stage == kit.JobBlocked {
+		return []any{"raiMediaFilteredCount", max(1, j.made.count), "raiMediaFilteredReasons", []any{veoBlocked + " Support codes: 29310472"}}
 	}
 	videos := []any{}
 	for i := range j.outputs() {
 		switch {
 		case j.on != vertexVeoWire:
-			videos = append(videos, JsonOf("video", JsonOf("uri", j.base+"/v1beta/files/"+j.id+"-"+kit.Itoa(i)+":download?alt=media")))
+			videos = append(videos, JSONOf("video", JSONOf("uri", j.base+"/v1beta/files/"+j.id+"-"+kit.Itoa(i)+":download?alt=media")))
 		case j.made.bucket != "":
-			videos = append(videos, JsonOf("gcsUri", j.object(i), "mimeType", "video/mp4"))
+			videos = append(videos, JSONOf("gcsUri", j.object(i), "mimeType", "video/mp4"))
 		default:
-			videos = append(videos, JsonOf("bytesBase64Encoded", j.made.base64(i), "mimeType", "video/mp4"))
+			videos = append(videos, JSONOf("bytesBase64Encoded", j.made.base64(i), "mimeType", "video/mp4"))
 		}
 	}
 	out := []any{name, videos}
@@ -242,7 +242,7 @@ func (s *Wires) bucketObject(w http.ResponseWriter, r *http.Request) {
 	for i := range j.outputs() {
 		if found && j.object(i) == "gs://"+r.PathValue("bucket")+"/"+r.PathValue("object") {
 			if r.URL.Query().Get("alt") != "media" {
-				kit.SendJSON(w, 200, JsonOf("kind", "storage#object", "bucket", r.PathValue("bucket"), "name", r.PathValue("object"), "contentType", "video/mp4"))
+				kit.SendJSON(w, 200, JSONOf("kind", "storage#object", "bucket", r.PathValue("bucket"), "name", r.PathValue("object"), "contentType", "video/mp4"))
 				return
 			}
 			s.jobs.fetch(id)

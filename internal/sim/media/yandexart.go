@@ -12,11 +12,11 @@ import (
 // artWire is the one of Yandex ART.
 var artWire = kit.WholeWire("yandex-art", &kit.YandexTaskPhrases, kit.YandexTaskError, kit.YandexTaskWire.Admit, "Prompt is too long: text must be at most 500 characters", `{"id":"x"}`)
 
-const artBarred = "it is not possible to generate an image from this request because it may violate the terms of use"
+const artBlocked = "it is not possible to generate an image from this request because it may violate the terms of use"
 
 var artJobs = &jobWire{
 	Wire: artWire, id: func(rnd *kit.Random) string { return "fbv" + (kit.HexOf(rnd.Next()) + kit.HexOf(rnd.Next()))[:17] },
-	barred: kit.Refusal{Status: 400, Message: artBarred},
+	blocked: kit.Refusal{Status: 400, Message: artBlocked},
 	unknown: func(id string) *kit.Refusal {
 		return &kit.Refusal{Status: 404, Message: "operation with id " + id + " not found"}
 	},
@@ -27,17 +27,17 @@ var artJobs = &jobWire{
 func (j *mediaJob) artView() []byte {
 	members := []any{"id", j.id, "description", "", "createdAt", nil, "createdBy", "", "modifiedAt", nil, "done", j.stage >= kit.JobDone, "metadata", nil}
 	fail := func(code int, message string) {
-		members = append(members, "error", JsonOf("code", code, "message", message, "details", []any{}))
+		members = append(members, "error", JSONOf("code", code, "message", message, "details", []any{}))
 	}
 	switch j.stage {
 	case kit.JobDone:
-		picture := ""
+		image := ""
 		if j.outputs() > 0 {
-			picture = j.made.base64(0)
+			image = j.made.base64(0)
 		}
-		members = append(members, "response", JsonOf("@type", "type.googleapis.com/yandex.cloud.ai.foundation_models.v1.image_generation.ImageGenerationResponse", "image", picture, "modelVersion", ""))
-	case kit.JobBarred:
-		fail(3, artBarred)
+		members = append(members, "response", JSONOf("@type", "type.googleapis.com/yandex.cloud.ai.foundation_models.v1.image_generation.ImageGenerationResponse", "image", image, "modelVersion", ""))
+	case kit.JobBlocked:
+		fail(3, artBlocked)
 	case kit.JobFailed:
 		fail(13, "Internal error")
 	case kit.JobCancelled:
@@ -45,7 +45,7 @@ func (j *mediaJob) artView() []byte {
 	case kit.JobExpired:
 		fail(4, "Deadline exceeded")
 	}
-	return JsonOf(members...)
+	return JSONOf(members...)
 }
 
 // art serves POST /foundationModels/v1/imageGenerationAsync.

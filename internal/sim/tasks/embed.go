@@ -15,9 +15,9 @@ import (
 
 // embedder is a model that turns texts into vectors.
 type embedder struct {
-	dims    int   // unless told
-	choices []int // what may be told; nil: nothing may
-	free    bool  // any number up to dims may be told
+	dims    int   // by default
+	choices []int // what may be asked for; nil: nothing
+	free    bool  // any number up to dims may be asked for
 	tokens  int   // that one text may have
 	inputs  int   // that one call may have
 	unit    bool  // shortened vectors have the length 1 too
@@ -99,7 +99,7 @@ func appendInts(dst []byte, v []int) []byte {
 	return kit.Listed(dst, v, func(dst []byte, _, n int) []byte { return kit.AppendInt(dst, n) })
 }
 
-// openAIEmbedders also serve whoever does as OpenAI does.
+// openAIEmbedders also serve servers that copy OpenAI.
 var openAIEmbedders = map[string]*embedder{
 	"embed":                  {dims: 1536, free: true, tokens: 8192, inputs: 2048, unit: true},
 	"text-embedding-3-small": {dims: 1536, free: true, tokens: 8192, inputs: 2048, unit: true},
@@ -173,8 +173,8 @@ func (s *Wires) openAIEmbeddings(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// embeddingsWire has OpenAI's words, and answers of its own.
-var embeddingsWire = kit.WholeWire("embeddings", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit,
+// embeddingsWire has OpenAI's words, and other answers.
+var embeddingsWire = kit.WholeWire("embeddings", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 8192 tokens, however you requested 9000 tokens (9000 in your prompt; 0 for the completion). Please reduce your prompt; or completion length.",
 	`{"object":"list","model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}`)
 
@@ -185,7 +185,7 @@ func (e *embeds) openAI() {
 		case "encoding_format":
 			e.kinds[0] = e.Words(v, name, "float", "base64")
 		case "user":
-			e.AText(v, name)
+			e.ExpectText(v, name)
 		default:
 			e.Refuse("", "", "Unrecognized request argument supplied: "+name)
 		}
@@ -353,7 +353,7 @@ func (s *Wires) voyageEmbeddings(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-// voyage reads a request, and tells the type of numbers and whether they are packed.
+// voyage reads a request, and returns the type of numbers and whether they are packed.
 func (e *embeds) voyage() (kind string, packed bool) {
 	kind = "float"
 	truncate := true

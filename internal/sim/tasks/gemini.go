@@ -48,7 +48,7 @@ func (s *Wires) GoogleMethod(w http.ResponseWriter, r *http.Request, model, meth
 	return true
 }
 
-// geminiEmbed serves :embedContent and :batchEmbedContents. It tells no usage, as the models before gemini-embedding-2 do not.
+// geminiEmbed serves :embedContent and :batchEmbedContents. It reports no usage, as the models before gemini-embedding-2 do not.
 func (s *Wires) geminiEmbed(w http.ResponseWriter, r *http.Request, started time.Time, model string, batch bool) {
 	s.Take(geminiEmbedWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(geminiEmbedWire, body)
@@ -114,7 +114,7 @@ func (g *geminiEmbeds) one(v *kit.Node, param string) {
 	task, title, size := "", "", g.model.dims
 	var said []string
 	kit.Members(&g.Checker, g, v, param, map[string]kit.Field[*geminiEmbeds]{
-		"model":   func(g *geminiEmbeds, v *kit.Node, p string) { g.AText(v, p) },
+		"model":   func(g *geminiEmbeds, v *kit.Node, p string) { g.ExpectText(v, p) },
 		"content": func(g *geminiEmbeds, v *kit.Node, p string) { said = g.content(v, p) },
 		"taskType": func(g *geminiEmbeds, v *kit.Node, p string) {
 			if task = v.Str(); kit.OneWord(task, taskTypes) == "" {
@@ -122,7 +122,7 @@ func (g *geminiEmbeds) one(v *kit.Node, param string) {
 			}
 		},
 		"title": func(g *geminiEmbeds, v *kit.Node, p string) {
-			g.AText(v, p)
+			g.ExpectText(v, p)
 			title = v.Text
 		},
 		"outputDimensionality": func(g *geminiEmbeds, v *kit.Node, p string) {
@@ -138,7 +138,7 @@ func (g *geminiEmbeds) one(v *kit.Node, param string) {
 func (g *geminiEmbeds) content(v *kit.Node, param string) (said []string) {
 	tokens := 0
 	kit.Members(&g.Checker, g, v, param, map[string]kit.Field[*geminiEmbeds]{
-		"role": func(g *geminiEmbeds, v *kit.Node, p string) { g.AText(v, p) },
+		"role": func(g *geminiEmbeds, v *kit.Node, p string) { g.ExpectText(v, p) },
 		"parts": func(g *geminiEmbeds, v *kit.Node, p string) {
 			g.Each(v, p, func(v *kit.Node, p string) {
 				kit.Members(&g.Checker, g, v, p, map[string]kit.Field[*geminiEmbeds]{"text": func(g *geminiEmbeds, v *kit.Node, p string) {

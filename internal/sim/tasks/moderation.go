@@ -70,7 +70,7 @@ type judged struct {
 	text        string
 	words       bool // there is a text
 	image       bool
-	wordsOnly   bool // the model knows no pictures, nor categories of its successors
+	wordsOnly   bool // the model takes no images, and has no categories of its successors
 	categories  []harm
 	flaggedName string // "" when the wire has no such member
 }
@@ -143,7 +143,7 @@ var mistralModerators = map[string]*moderator{
 	"mistral-moderation-2411":   {categories: mistralHarms},
 }
 
-var moderationsWire = kit.WholeWire("moderations", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit,
+var moderationsWire = kit.WholeWire("moderations", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 32768 tokens. Please reduce the length of the input.", `{"id":"modr-x","model":"m"}`)
 
 var mistralWire = kit.WholeWire("mistral", &mistralPhrases, func(f *kit.Refusal) []byte {
@@ -260,13 +260,13 @@ func (m *moderations) parts(input *kit.Node) {
 				all.text, all.words = all.text+" "+m.Plain(t.Text, param), true
 			}
 		case "image_url":
-			m.picture(&all, v.Get("image_url").Get("url"), param+".image_url.url")
+			m.image(&all, v.Get("image_url").Get("url"), param+".image_url.url")
 		}
 	})
 	m.items = []judged{all}
 }
 
-func (m *moderations) picture(all *judged, url *kit.Node, param string) {
+func (m *moderations) image(all *judged, url *kit.Node, param string) {
 	pic := kit.Medium{Kind: "image"}
 	switch {
 	case url == nil:
@@ -275,10 +275,10 @@ func (m *moderations) picture(all *judged, url *kit.Node, param string) {
 		m.Refuse("input", "", "Invalid 'input': the model '"+m.Ask.Name+"' does not support image inputs.")
 	case all.image:
 		m.Refuse("input", "too_many_images", "Number of images (2) exceeds maximum of 1.")
-	case !url.Is(kit.Text) || !pic.Located(url.Text) || pic.Url == "" && pic.Width == 0:
+	case !url.Is(kit.Text) || !pic.Located(url.Text) || pic.URL == "" && pic.Width == 0:
 		m.Refuse(param, "invalid_image", "Invalid value for 'input': the image could not be read. Supported formats: png, jpeg, gif, webp.")
 	}
-	all.image, all.text = true, all.text+" "+pic.Name+pic.Url
+	all.image, all.text = true, all.text+" "+pic.Name+pic.URL
 }
 
 func (m *moderations) mistral() {

@@ -163,7 +163,7 @@ func (k *reranking) writtenCohere() []byte {
 func (k *reranking) voyage() {
 	kit.Members(&k.Checker, k, k.Root, "", k.fields(voyageRerankers, voyageUnknown, "top_k", map[string]kit.Field[*reranking]{
 		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.Typed(v, kit.Boolean, p) && v.Yes() },
-		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ABool(v, p) },
+		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ExpectBool(v, p) },
 	}), "query", "documents", "model")
 	switch {
 	case k.Fault != nil:
@@ -190,7 +190,7 @@ func (k *reranking) writtenVoyage() []byte {
 var jinaWire = kit.WholeWire("jina", &jinaPhrases, detailError, kit.ByScheme("Unauthorized", "Bearer "),
 	"[RID: x] Input is too long.", `{"model":"m","usage":{"total_tokens":1}}`)
 
-var vllmWire = kit.WholeWire("vllm", &kit.OpenAIPhrases, (*kit.Refusal).Json, kit.ChatWire.Admit,
+var vllmWire = kit.WholeWire("vllm", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 8192 tokens. Please reduce the length of the input.", `{"id":"x","model":"m","usage":{"total_tokens":1}}`)
 
 var jinaPhrases = kit.Phrases{
@@ -211,7 +211,7 @@ func (k *reranking) jina() {
 		return &kit.Refusal{Status: 422, Message: "[RID: x] Model " + name + " not found"}
 	}, "top_n", map[string]kit.Field[*reranking]{
 		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.Typed(v, kit.Boolean, p) && v.Yes() },
-		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ABool(v, p) },
+		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ExpectBool(v, p) },
 		"max_doc_length":   func(k *reranking, v *kit.Node, p string) { k.Integer(v, p, 1, kit.AnyInt) },
 	}), "model", "query", "documents")
 	k.someDocuments()
@@ -246,7 +246,7 @@ func (k *reranking) appendShown(dst []byte, end string) []byte {
 	})
 }
 
-// vllm ignores members that it does not know.
+// vllm ignores unknown members.
 func (k *reranking) vllm() {
 	k.show = true
 	known := k.fields(jinaRerankers, kit.UnknownModel, "top_n", nil)

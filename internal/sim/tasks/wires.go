@@ -1,4 +1,4 @@
-// Package tasks has what providers serve beside conversation on texts: embeddings, rerank and moderation. Requests are read by the same
+// Package tasks simulates embeddings, rerank and moderation. Requests are read by the same
 // checker as those of conversation and answers played by the same exchange, so that settings and faults are the same.
 package tasks
 
