@@ -6,10 +6,12 @@ import (
 	"io"
 	"math"
 	"math/bits"
+	"slices"
 	"strings"
 	"time"
 
 	"weir/internal/fault"
+	"weir/internal/mediatype"
 )
 
 // Format is a container of audio that uploads may come in. The zero value is none of them.
@@ -27,18 +29,18 @@ const (
 	formats
 )
 
-// known lists of each format its name and the MIME types that clients send; the first is the one that we send.
+// known lists of each format its name and the media types that clients send; the first is the one that we send.
 var known = [formats]struct {
 	name  string
 	types []string
 }{
-	MP3:  {"mp3", []string{"audio/mpeg", "audio/mp3", "audio/x-mp3", "audio/mpeg3", "audio/x-mpeg-3"}},
-	MPGA: {"mpga", []string{"audio/mpeg"}},
-	MPEG: {"mpeg", []string{"video/mpeg", "video/x-mpeg"}},
-	MP4:  {"mp4", []string{"video/mp4", "audio/mp4"}},
-	M4A:  {"m4a", []string{"audio/mp4", "audio/x-m4a", "audio/m4a"}},
-	WAV:  {"wav", []string{"audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave", "audio/x-pn-wav"}},
-	WebM: {"webm", []string{"audio/webm", "video/webm"}},
+	MP3:  {"mp3", mediatype.Types(mediatype.Audio, "mp3")},
+	MPGA: {"mpga", mediatype.Types(mediatype.Audio, "mp3")[:1]},
+	MPEG: {"mpeg", mediatype.Types(mediatype.Video, "mpeg")},
+	MP4:  {"mp4", slices.Concat(mediatype.Types(mediatype.Video, "mp4"), mediatype.Types(mediatype.Audio, "mp4"))},
+	M4A:  {"m4a", slices.Concat(mediatype.Types(mediatype.Audio, "mp4"), mediatype.Types(mediatype.Audio, "m4a"))},
+	WAV:  {"wav", mediatype.Types(mediatype.Audio, "wav")},
+	WebM: {"webm", slices.Concat(mediatype.Types(mediatype.Audio, "webm"), mediatype.Types(mediatype.Video, "webm"))},
 }
 
 // Formats lists all formats.
@@ -77,13 +79,10 @@ func ByFileName(name string) (Format, bool) {
 // ByMIMEType is the format that a media type says, in any case and with or without parameters; false where it says none of ours. A type
 // that several formats share is the first of Formats.
 func ByMIMEType(mediaType string) (Format, bool) {
-	mediaType, _, _ = strings.Cut(mediaType, ";")
-	mediaType = strings.TrimSpace(mediaType)
+	mediaType = mediatype.Plain(mediaType)
 	for _, f := range Formats() {
-		for _, t := range known[f].types {
-			if strings.EqualFold(mediaType, t) {
-				return f, true
-			}
+		if slices.Contains(known[f].types, mediaType) {
+			return f, true
 		}
 	}
 	return 0, false

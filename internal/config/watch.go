@@ -7,6 +7,7 @@ import (
 	"os"
 	"sync/atomic"
 	"time"
+
 	"weir/internal/loop"
 )
 

@@ -7,6 +7,7 @@ import (
 	"io"
 
 	"weir/internal/completion"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 )
@@ -16,14 +17,6 @@ const audioPiece = 16 << 10
 
 // audioHead is how much of audio reports what it is.
 const audioHead = 12
-
-// audio holds the media types of models' audio answers, by the names of formats.
-var audios = map[string]string{
-	"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm",
-}
-
-// AudioType is the type of audio in a format, "" when there is none of that name.
-func AudioType(format string) string { return audios[format] }
 
 // sniffAudio names the format of audio that begins with b, "" when the beginning is unknown.
 func sniffAudio(b []byte) string {
@@ -63,9 +56,9 @@ func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(
 			return fail(err)
 		}
 	}
-	media := audios[format]
+	media := mediatype.Of(mediatype.Audio, format)
 	if is != "" && format != "pcm" {
-		media = audios[is]
+		media = mediatype.Of(mediatype.Audio, is)
 	}
 	first := new(completion.Head)
 	for {

@@ -7,24 +7,25 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 
+	"weir/internal/mediatype"
 	"weir/internal/task"
 )
 
-// Known reports whether images of this media type are recognized.
+// Known reports whether this is the registered media type of a recognized format, as Of returns it.
 func Known(mediaType string) bool {
-	switch mediaType {
-	case "image/png", "image/jpeg", "image/webp", "image/gif", "image/svg+xml":
-		return true
-	}
-	return false
+	return slices.ContainsFunc(recognized, func(name string) bool { return mediatype.Of(mediatype.Image, name) == mediaType })
 }
+
+// recognized are the formats that Of reads.
+var recognized = []string{"png", "jpeg", "webp", "gif", "svg"}
 
 // Info is what a file's bytes show.
 type Info struct {
-	MediaType     string // "image/png", "image/jpeg", "image/webp", "image/gif" or "image/svg+xml"
+	MediaType     string // of one of the recognized formats, such as "image/png"
 	Width, Height int    // pixels, 0 unknown
 }
 
@@ -60,7 +61,7 @@ func png(data []byte) (Info, bool) {
 	if len(data) < head || string(data[12:16]) != "IHDR" {
 		return Info{}, false
 	}
-	info := Info{"image/png", side(binary.BigEndian.Uint32(data[16:])), side(binary.BigEndian.Uint32(data[20:]))}
+	info := Info{mediatype.PNG, side(binary.BigEndian.Uint32(data[16:])), side(binary.BigEndian.Uint32(data[20:]))}
 	for at := int64(len(pngMark)); at+12 <= int64(len(data)); {
 		if string(data[at+4:at+8]) == "IEND" {
 			return info, info.Width > 0 && info.Height > 0
@@ -90,7 +91,7 @@ func jpeg(data []byte) (Info, bool) {
 			continue
 		}
 		if kind >= 0xc0 && kind <= 0xcf && kind != 0xc4 && kind != 0xc8 && kind != 0xcc {
-			info := Info{"image/jpeg", int(binary.BigEndian.Uint16(data[at+7:])), int(binary.BigEndian.Uint16(data[at+5:]))}
+			info := Info{mediatype.Of(mediatype.Image, "jpeg"), int(binary.BigEndian.Uint16(data[at+7:])), int(binary.BigEndian.Uint16(data[at+5:]))}
 			return info, info.Width > 0
 		}
 		if kind == 0x01 || kind >= 0xd0 && kind <= 0xd8 { // without a length
@@ -106,7 +107,7 @@ func gif(data []byte) (Info, bool) {
 	if len(data) < 14 {
 		return Info{}, false
 	}
-	info := Info{"image/gif", int(binary.LittleEndian.Uint16(data[6:])), int(binary.LittleEndian.Uint16(data[8:]))}
+	info := Info{mediatype.Of(mediatype.Image, "gif"), int(binary.LittleEndian.Uint16(data[6:])), int(binary.LittleEndian.Uint16(data[8:]))}
 	return info, info.Width > 0 && info.Height > 0
 }
 
@@ -115,7 +116,7 @@ func webp(data []byte) (Info, bool) {
 	if int64(binary.LittleEndian.Uint32(data[4:]))+8 > int64(len(data)) || len(data) < 30 && string(data[12:16]) != "VP8L" || len(data) < 25 {
 		return Info{}, false
 	}
-	info := Info{MediaType: "image/webp"}
+	info := Info{MediaType: mediatype.Of(mediatype.Image, "webp")}
 	switch string(data[12:16]) {
 	case "VP8X":
 		info.Width = 1 + int(data[24]) + int(data[25])<<8 + int(data[26])<<16
@@ -155,7 +156,7 @@ func svg(data []byte) (Info, bool) {
 		return Info{}, false
 	}
 	tag := string(head[at : at+end])
-	info := Info{"image/svg+xml", length(attribute(tag, "width")), length(attribute(tag, "height"))}
+	info := Info{mediatype.SVG, length(attribute(tag, "width")), length(attribute(tag, "height"))}
 	if box := strings.FieldsFunc(attribute(tag, "viewBox"), func(r rune) bool { return r == ' ' || r == ',' }); info.Width*info.Height == 0 && len(box) == 4 {
 		info.Width, info.Height = length(box[2]), length(box[3])
 	}

@@ -32,15 +32,16 @@ type rule struct {
 // rules has a line for each package, or for a family ("x/...") whose members may not import one another. A new package needs a line here
 // and one in docs/structure.md, which makes its author choose its place.
 var rules = map[string]rule{
-	"internal/fault": {layer: foundation},
-	"internal/loop":  {layer: foundation},
-	"internal/money": {layer: foundation, beside: []string{"internal/fault"}},
+	"internal/fault":     {layer: foundation},
+	"internal/loop":      {layer: foundation},
+	"internal/mediatype": {layer: foundation},
+	"internal/money":     {layer: foundation, beside: []string{"internal/fault"}},
 	// The domain passes bodies on as bytes; only edges use the names of their members.
 	"internal/rawjson": {layer: foundation, beside: []string{"internal/fault"}, users: []layer{edge, wiring, command}},
 	"internal/redact":  {layer: foundation, users: []layer{edge, wiring, command}},
 	"internal/seal":    {layer: foundation, beside: []string{"internal/fault"}},
 	// Formats of recordings and subtitles: functions over bytes, for wires and dialects.
-	"internal/audio":    {layer: foundation, beside: []string{"internal/fault"}},
+	"internal/audio":    {layer: foundation, beside: []string{"internal/fault", "internal/mediatype"}},
 	"internal/subtitle": {layer: foundation, beside: []string{"internal/fault"}},
 
 	"internal/completion":      {layer: domain},

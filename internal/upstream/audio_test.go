@@ -8,15 +8,6 @@ import (
 	"weir/internal/task"
 )
 
-func TestAudioType(t *testing.T) {
-	t.Parallel()
-	for format, want := range map[string]string{"mp3": "audio/mpeg", "opus": "audio/opus", "aac": "audio/aac", "flac": "audio/flac", "wav": "audio/wav", "pcm": "audio/pcm", "ogg": ""} {
-		if got := dialect.AudioType(format); got != want {
-			t.Errorf("%s: %q", format, got)
-		}
-	}
-}
-
 func TestRecordedSeconds(t *testing.T) {
 	t.Parallel()
 	for text, want := range map[string]time.Duration{

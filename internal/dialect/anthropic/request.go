@@ -9,6 +9,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/dialect/claude"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 )
 
@@ -254,7 +255,7 @@ func (e *encoder) content(part *completion.Part) (written bool, err error) {
 	case completion.ImagePart:
 		e.Object()
 		e.Name("type").Text("image")
-		e.source(part.Media, "image/png")
+		e.source(part.Media, mediatype.PNG)
 	case completion.FilePart:
 		e.document(part.Media)
 	case completion.AudioPart:

@@ -6,6 +6,7 @@ import (
 	"hash/crc32"
 	"io"
 	"slices"
+
 	"weir/internal/dialect"
 )
 

@@ -2,48 +2,50 @@ package bedrock
 
 import (
 	"bytes"
+	"cmp"
 	"path"
+	"slices"
 	"strconv"
 	"strings"
 
 	"weir/internal/completion"
+	"weir/internal/mediatype"
 )
 
-// formats are the words of this wire for what a block of a kind may hold, by media type, and for documents also by what file names end in.
-var formats = map[string]map[string]string{
-	"image": {"image/png": "png", "image/jpeg": "jpeg", "image/jpg": "jpeg", "image/gif": "gif", "image/webp": "webp"},
-	"document": {"application/pdf": "pdf", "text/csv": "csv", "application/msword": "doc", "text/html": "html", "text/plain": "txt", "text/markdown": "md",
-		"application/vnd.openxmlformats-officedocument.wordprocessingml.document": "docx", "application/vnd.ms-excel": "xls",
-		"application/vnd.openxmlformats-officedocument.spreadsheetml.sheet": "xlsx",
-		".pdf": "pdf", ".csv": "csv", ".doc": "doc", ".docx": "docx", ".xls": "xls", ".xlsx": "xlsx", ".html": "html", ".txt": "txt", ".md": "md"},
-	"audio": {"audio/mp3": "mp3", "audio/mpeg": "mp3", "audio/wav": "wav", "audio/x-wav": "wav", "audio/flac": "flac", "audio/ogg": "ogg", "audio/opus": "opus", "audio/aac": "aac",
-		"audio/m4a": "m4a", "audio/mp4": "mp4", "audio/webm": "webm"},
-	"video": {"video/mp4": "mp4", "video/mpeg": "mpeg", "video/mov": "mov", "video/quicktime": "mov", "video/webm": "webm", "video/x-matroska": "mkv", "video/x-flv": "flv", "video/x-ms-wmv": "wmv", "video/3gpp": "three_gp"},
+// formats are what a block of a kind may hold.
+var formats = map[mediatype.Kind][]string{
+	mediatype.Image:    {"png", "jpeg", "gif", "webp"},
+	mediatype.Document: {"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"},
+	mediatype.Audio:    {"mp3", "wav", "flac", "ogg", "opus", "aac", "m4a", "mp4", "webm"},
+	mediatype.Video:    {"mp4", "mpeg", "mov", "webm", "mkv", "flv", "wmv", "3gp"},
 }
+
+// words are the formats that this wire calls by another name.
+var words = map[string]string{"3gp": "three_gp"}
 
 // beginnings recognize images without a media type, by the first letters of their base64.
 var beginnings = []struct{ letters, format string }{{"iVBORw0KGgo", "png"}, {"/9j/", "jpeg"}, {"R0lGOD", "gif"}, {"UklGR", "webp"}}
 
 // formatOf is the word for a medium, "" for one that this wire does not take.
-func formatOf(kind string, m *completion.Media) string {
-	known := formats[kind]
-	if f := known[strings.ToLower(m.Type)]; f != "" {
-		return f
+func formatOf(kind mediatype.Kind, m *completion.Media) string {
+	name := mediatype.Name(kind, m.Type)
+	if m.Type == "" && kind == mediatype.Document {
+		name = strings.TrimPrefix(strings.ToLower(path.Ext(m.Name)), ".")
 	}
-	if m.Type != "" {
+	switch {
+	case slices.Contains(formats[kind], name):
+		return cmp.Or(words[name], name)
+	case m.Type != "":
 		return ""
 	}
-	if f := known[strings.ToLower(path.Ext(m.Name))]; f != "" {
-		return f
-	}
-	if kind == "image" {
+	if kind == mediatype.Image {
 		for _, b := range beginnings {
 			if bytes.HasPrefix(m.Base64, []byte(b.letters)) {
 				return b.format
 			}
 		}
 	}
-	if kind == "document" && bytes.HasPrefix(m.Base64, []byte("JVBERi")) { // "%PDF-"
+	if kind == mediatype.Document && bytes.HasPrefix(m.Base64, []byte("JVBERi")) { // "%PDF-"
 		return "pdf"
 	}
 	return ""

@@ -9,6 +9,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/dialect/claude"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 )
 
@@ -326,13 +327,13 @@ func (e *encoder) block(part *completion.Part) error {
 			e.textBlock(part.Text)
 		}
 	case completion.ImagePart:
-		return e.media("image", part.Media)
+		return e.media(mediatype.Image, part.Media)
 	case completion.FilePart:
-		return e.media("document", part.Media)
+		return e.media(mediatype.Document, part.Media)
 	case completion.AudioPart:
-		return e.media("audio", part.Media)
+		return e.media(mediatype.Audio, part.Media)
 	case completion.VideoPart:
-		return e.media("video", part.Media)
+		return e.media(mediatype.Video, part.Media)
 	case completion.CallPart:
 		return e.call(part.Call)
 	case completion.ResultPart:
@@ -344,7 +345,7 @@ func (e *encoder) block(part *completion.Part) error {
 }
 
 // media writes bytes: of addresses this wire takes only those in S3, which no client's wire can say.
-func (e *encoder) media(kind string, m *completion.Media) error {
+func (e *encoder) media(kind mediatype.Kind, m *completion.Media) error {
 	format := formatOf(kind, m)
 	switch {
 	case m.Base64 == nil:
@@ -353,9 +354,9 @@ func (e *encoder) media(kind string, m *completion.Media) error {
 		return dialect.Cannot("messages", "files of type "+m.Type)
 	}
 	e.Object()
-	e.Name(kind).Object()
+	e.Name(string(kind)).Object() // the wire's names of the kinds are ours
 	e.Name("format").Text(format)
-	if kind == "document" {
+	if kind == mediatype.Document {
 		e.documents++
 		e.Name("name").Text(documentName(m.Name, e.documents))
 	}

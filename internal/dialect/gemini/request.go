@@ -7,6 +7,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 )
 
@@ -148,13 +149,13 @@ func (e *encoder) part(part *completion.Part) error {
 			e.EndObject()
 		}
 	case completion.ImagePart:
-		return e.media(part.Media, "image/png")
+		return e.media(part.Media, mediatype.PNG)
 	case completion.AudioPart:
-		return e.media(part.Media, "audio/wav")
+		return e.media(part.Media, mediatype.WAV)
 	case completion.FilePart:
-		return e.media(part.Media, "application/pdf")
+		return e.media(part.Media, mediatype.PDF)
 	case completion.VideoPart:
-		return e.media(part.Media, "video/mp4")
+		return e.media(part.Media, mediatype.MP4)
 	case completion.ResultPart:
 		return e.result(part.Result)
 	case completion.CallPart, completion.ReasoningPart: // turn writes them
@@ -167,13 +168,8 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 	if m.Type != "" {
 		kind = m.Type
 	}
-	switch kind {
-	case "audio/mp3":
-		kind = "audio/mpeg"
-	case "audio/pcm16":
+	if kind = mediatype.Registered(kind); kind == "audio/pcm16" {
 		kind = "audio/L16"
-	case "video/mov":
-		kind = "video/quicktime"
 	}
 	switch {
 	case m.Base64 != nil:
@@ -185,7 +181,7 @@ func (e *encoder) media(m *completion.Media, kind string) error {
 	case m.URL != "":
 		e.Object()
 		e.Name("fileData").Object()
-		if m.Type != "" || kind != "image/png" {
+		if m.Type != "" || kind != mediatype.PNG {
 			e.Name("mimeType").Text(kind)
 		}
 		e.Name("fileUri").Text(m.URL)

@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -205,7 +206,7 @@ func videoOutputs(response []byte) []video.Output {
 	var out []video.Output
 	for e := rawjson.ElementsOf(rawjson.Find(response, "generatedSamples")); e.Next(); {
 		if uri := rawjson.Text(rawjson.FindPath(e.Value, "video", "uri")); uri != "" {
-			out = append(out, video.Output{URL: uri, MediaType: "video/mp4"})
+			out = append(out, video.Output{URL: uri, MediaType: mediatype.MP4})
 		}
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(response, "videos")); e.Next(); {

@@ -14,6 +14,7 @@ import (
 	"weir/internal/dialect/auth"
 	"weir/internal/fault"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -211,7 +212,7 @@ func read(ep *catalog.Endpoint, data []byte) video.Progress {
 			if address == "" {
 				continue
 			}
-			p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: "video/mp4"})
+			p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: mediatype.MP4})
 			if seconds, err := strconv.ParseFloat(rawjson.TextAt(e.Value, "duration"), 64); err == nil {
 				p.Length = dialect.Seconds(math.Round(seconds)) // it counts frames: 5.041
 			}

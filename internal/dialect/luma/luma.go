@@ -12,6 +12,7 @@ import (
 	"weir/internal/dialect"
 	"weir/internal/fault"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -140,7 +141,7 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 	case "completed":
 		p := video.Progress{State: video.Completed, Percent: 100}
 		if address := rawjson.Text(rawjson.FindPath(body, "assets", "video")); address != "" {
-			p.Outputs = []video.Output{{URL: address, MediaType: "video/mp4"}}
+			p.Outputs = []video.Output{{URL: address, MediaType: mediatype.MP4}}
 		}
 		return p
 	case "failed":

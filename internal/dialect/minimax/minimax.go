@@ -11,6 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -133,7 +134,7 @@ func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 	case "Success":
 		p := video.Progress{State: video.Completed, Percent: 100}
 		if file := word(rawjson.Find(body, "file_id")); file != "" && file != "0" {
-			p.Outputs = []video.Output{{Handle: file, MediaType: "video/mp4"}}
+			p.Outputs = []video.Output{{Handle: file, MediaType: mediatype.MP4}}
 		}
 		return p
 	case "Fail":

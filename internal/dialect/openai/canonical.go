@@ -6,6 +6,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 )
 
@@ -178,7 +179,7 @@ func (w *writer) part(part *completion.Part) {
 	case completion.ImagePart:
 		w.Name("type").Text("image_url")
 		w.Name("image_url").Object()
-		w.address("url", m, "image/png")
+		w.address("url", m, mediatype.PNG)
 		if m.Detail != "" {
 			w.Name("detail").Text(m.Detail)
 		}
@@ -204,7 +205,7 @@ func (w *writer) part(part *completion.Part) {
 	case completion.VideoPart:
 		w.Name("type").Text("video_url")
 		w.Name("video_url").Object()
-		w.address("url", m, "video/mp4")
+		w.address("url", m, mediatype.MP4)
 		w.EndObject()
 	case completion.RefusalPart:
 		w.Name("type").Text("refusal")

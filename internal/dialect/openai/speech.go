@@ -11,6 +11,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/completion"
 	"weir/internal/dialect"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/task"
 	"weir/internal/usage"
@@ -35,7 +36,7 @@ func (d *Dialect) speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) i
 		defer answer.Close()
 		body := dialect.AudioReader(answer)
 		if events && isEvents(body) {
-			d.spoken(answer, body, dialect.AudioType(t.Format), yield)
+			d.spoken(answer, body, mediatype.Of(mediatype.Audio, t.Format), yield)
 			return
 		}
 		if dialect.StreamAudio(ask, answer, body, t.Format, yield) {

@@ -12,6 +12,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -195,11 +196,11 @@ func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 
 func videoOutputs(ep *catalog.Endpoint, body []byte) []video.Output {
 	if !routes(ep) {
-		return []video.Output{{Handle: "0", MediaType: "video/mp4"}}
+		return []video.Output{{Handle: "0", MediaType: mediatype.MP4}}
 	}
 	var list []video.Output
 	for e := rawjson.ElementsOf(rawjson.Find(body, "unsigned_urls")); e.Next(); {
-		list = append(list, video.Output{Handle: strconv.Itoa(len(list)), MediaType: "video/mp4"})
+		list = append(list, video.Output{Handle: strconv.Itoa(len(list)), MediaType: mediatype.MP4})
 	}
 	return list
 }

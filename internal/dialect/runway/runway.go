@@ -10,6 +10,7 @@ import (
 	"weir/internal/catalog"
 	"weir/internal/dialect"
 	"weir/internal/fault"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/video"
 )
@@ -127,7 +128,7 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 		p := video.Progress{State: video.Completed, Percent: 100}
 		for e := rawjson.ElementsOf(rawjson.Find(body, "output")); e.Next(); {
 			if address := rawjson.Text(e.Value); address != "" {
-				p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: "video/mp4"})
+				p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: mediatype.MP4})
 			}
 		}
 		return p

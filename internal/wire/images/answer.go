@@ -6,6 +6,7 @@ import (
 
 	"weir/internal/completion"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/relay"
 	"weir/internal/task"
@@ -58,10 +59,8 @@ func outputOf(p *task.MadeImage) string {
 	switch {
 	case p.Output != "":
 		return p.Output
-	case p.MediaType == "image/svg+xml":
-		return "svg"
 	case imagefile.Known(p.MediaType):
-		return p.MediaType[len("image/"):]
+		return mediatype.Name(mediatype.Image, p.MediaType)
 	}
 	return ""
 }

@@ -11,6 +11,7 @@ import (
 	"weir/internal/completion"
 	"weir/internal/fault"
 	"weir/internal/imagefile"
+	"weir/internal/mediatype"
 	"weir/internal/rawjson"
 	"weir/internal/wire"
 )
@@ -86,7 +87,7 @@ func address(name string, data []byte, isFile bool) (string, error) {
 		return string(data), nil
 	}
 	info, ok := imagefile.Of(data)
-	if !ok || info.MediaType == "image/svg+xml" {
+	if !ok || info.MediaType == mediatype.SVG {
 		return "", fault.Field(op, name, "%s must be a complete PNG, JPEG, WebP or GIF file.", name)
 	}
 	return imagefile.URL(info.MediaType, data), nil
