@@ -166,6 +166,9 @@ func showEndpoint(ep *catalog.Endpoint) {
 	if !ep.UpdatedAt.IsZero() {
 		field("as of", ep.UpdatedAt.Format(time.DateOnly))
 	}
+	if !ep.Retires.IsZero() {
+		field("retires", ep.Retires.Format(time.DateOnly))
+	}
 }
 
 type catalogImportCmd struct {

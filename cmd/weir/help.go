@@ -38,7 +38,7 @@ var examples = map[string]string{
 	"ledger journal repair":            "weir ledger journal repair",
 	"audit verify":                     "weir audit verify --json",
 	"catalog list":                     "weir catalog list whisper",
-	"catalog show":                     "weir catalog show openai/gpt-4o",
+	"catalog show":                     "weir catalog show openai/gpt-5.4",
 	"catalog import":                   "weir catalog import .",
 	"catalog update":                   "weir catalog update",
 	"catalog publish":                  "weir catalog publish",
@@ -59,7 +59,7 @@ var examples = map[string]string{
 	"rate list":                        "weir rate list",
 	"rate set":                         "weir rate set 81.50 --margin 0.15",
 	"secrets rotate":                   "weir secrets rotate -c weir.yaml",
-	"route explain":                    "weir route explain openai/gpt-4o --user alice",
+	"route explain":                    "weir route explain openai/gpt-5.4 --user alice",
 	"version":                          "weir version",
 }
 

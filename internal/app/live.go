@@ -21,7 +21,7 @@ import (
 )
 
 // live keeps a node's catalog, which consists of the configuration's part and the database's part. It is rebuilt when one of them changes,
-// or when another rate or price list takes effect. It is also the edit.Builder for changes to the database.
+// when another rate or price list takes effect, and on each new day. It is also the edit.Builder for changes to the database.
 type live struct {
 	store edit.Store
 	ring  *seal.Ring
@@ -32,6 +32,7 @@ type live struct {
 	publish  func(cfg config.Config, b *edit.Built, keys []string)
 	failures func() // counts failed fetches of the rate
 	prices   priceList
+	day      string // of the last build: what retires on another is left out then
 
 	mu     sync.Mutex
 	cfg    config.Config
@@ -67,6 +68,7 @@ func (l *live) use(cfg config.Config, s edit.State) error {
 		return err
 	}
 	l.cfg, l.state, l.rate, l.failed = cfg, s, b.Rate.Version, 0
+	l.day = l.now().UTC().Format(time.DateOnly)
 	for _, what := range b.Left {
 		l.log.Warn("left out of the catalog: " + what)
 	}
@@ -111,7 +113,7 @@ func (l *live) stale(ctx context.Context) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	effective, err := rate.At(l.cfg.Rate(), l.state.Rates, l.now())
-	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.prices.changed()
+	return version != l.state.Version && version != l.failed || err == nil && effective.Version != l.rate || l.prices.changed() || l.day != l.now().UTC().Format(time.DateOnly)
 }
 
 // BuildCatalog builds the catalog of a state without publishing it.
@@ -151,7 +153,7 @@ func (l *live) build(cfg *config.Config, s *edit.State, serving bool) (*edit.Bui
 		l.log.Error("the published price list is not used; the built-in one is", "error", err)
 	}
 	with := *cfg
-	with.UseList(list)
+	with.UseList(list.On(l.now()))
 	base, err := with.Base(os.LookupEnv, effective, credentials)
 	if err != nil {
 		return nil, nil, fault.New(fault.Invalid, "app.build", "The catalog would be invalid: "+err.Error()+".").Because(err)

@@ -19,7 +19,8 @@ type Declared struct {
 	Models    []ModelInfo // what is known of models beyond their offers; a model without an entry here is described by its offers
 	Offers    []Offer
 
-	PricesAsOf time.Time // day of the built-in price list; zero without one
+	Aliases    map[string]string // other slugs of models -> their own
+	PricesAsOf time.Time         // day of the built-in price list; zero without one
 }
 
 // Append adds another part's declarations, such as the built-in catalog's. What is declared twice, Build refuses.
@@ -27,6 +28,9 @@ func (d *Declared) Append(more Declared) {
 	d.Providers = append(d.Providers, more.Providers...)
 	d.Models = append(d.Models, more.Models...)
 	d.Offers = append(d.Offers, more.Offers...)
+	if d.Aliases == nil {
+		d.Aliases = more.Aliases
+	}
 	if d.PricesAsOf.IsZero() {
 		d.PricesAsOf = more.PricesAsOf
 	}
@@ -63,7 +67,8 @@ type Offer struct {
 	MaxInFlight   int64 // 0: the node's default
 	ImplicitCache bool
 	UpdatedAt     time.Time
-	Where         string // where it was declared, put before error sentences; ""
+	Retires       time.Time // day from which the provider does not serve it; zero: none is known
+	Where         string    // where it was declared, put before error sentences; ""
 }
 
 // The model types.
@@ -101,6 +106,12 @@ func Build(d Declared) (*Snapshot, error) {
 	}
 	if len(b.errs) > 0 {
 		return nil, errors.Join(b.errs...)
+	}
+	b.snap.aliases = map[string]*Model{}
+	for old, slug := range d.Aliases {
+		if m := b.snap.models[slug]; m != nil && b.snap.models[old] == nil {
+			b.snap.aliases[old] = m
+		}
 	}
 	b.finish()
 	return b.snap, nil
@@ -252,7 +263,7 @@ func (b *builder) offer(o *Offer) {
 	ep := &Endpoint{
 		Provider: b.over(p, m.Type), Model: m, UpstreamID: o.UpstreamID, Pricing: o.Pricing, Quantization: o.Quantization,
 		ContextLength: o.ContextLength, MaxCompletion: o.MaxCompletion, Params: o.Params, Input: o.Input, Output: o.Output,
-		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt,
+		Tier: cmp.Or(o.Tier, "default"), Region: o.Region, Variant: cmp.Or(o.Variant, "standard"), MaxN: o.MaxN, MaxInFlight: o.MaxInFlight, ImplicitCache: o.ImplicitCache, UpdatedAt: o.UpdatedAt, Retires: o.Retires,
 	}
 	if ep.UpstreamID == "" {
 		_, ep.UpstreamID, _ = strings.Cut(o.Model, "/")

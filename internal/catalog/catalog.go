@@ -245,6 +245,7 @@ type Endpoint struct {
 	MaxN          int    // largest n it serves in one request; 0: any
 	MaxInFlight   int64  // attempts at a time on one node; 0: the node's default
 	ImplicitCache bool
+	Retires       time.Time // day from which the provider does not serve it; zero: none is known
 	UpdatedAt     time.Time // of its prices, as far as anybody noted that
 }
 
@@ -282,5 +283,6 @@ type Snapshot struct {
 	PricesAsOf time.Time // day of the built-in price list; zero without built-in models
 
 	models  map[string]*Model
-	ordered []*Model // by slug
+	aliases map[string]*Model // by other slugs
+	ordered []*Model          // by slug
 }

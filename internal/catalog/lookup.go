@@ -5,23 +5,26 @@ import (
 	"strings"
 )
 
-// Model finds a model by its exact slug, without a variant suffix.
+// Model finds a model by its exact slug, or another that it has, without a variant suffix.
 func (s *Snapshot) Model(slug string) (*Model, bool) {
 	m, ok := s.models[slug]
+	if !ok {
+		m, ok = s.aliases[slug]
+	}
 	return m, ok
 }
 
 // Resolve finds the model that a client names, and the variant suffix it appended. A declared id that holds a colon wins over
 // reading the text after it as a suffix; an unknown suffix finds nothing.
 func (s *Snapshot) Resolve(name string) (*Model, Variant, bool) {
-	if m, ok := s.models[name]; ok {
+	if m, ok := s.Model(name); ok {
 		return m, NoVariant, true
 	}
 	base, variant := SplitVariant(name)
 	if variant == NoVariant {
 		return nil, NoVariant, false
 	}
-	m, ok := s.models[base]
+	m, ok := s.Model(base)
 	if !ok {
 		return nil, NoVariant, false
 	}

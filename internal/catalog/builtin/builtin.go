@@ -33,6 +33,12 @@ var catalogJSON []byte
 //go:embed hosted.json
 var hostedJSON []byte
 
+// capabilitiesJSON reports which parameters models refuse that their provider takes elsewhere. All lines that fit count: of a provider ("": any),
+// of models whose names begin so and do not go on like one in but, and of those that reason, or do not.
+//
+//go:embed capabilities.json
+var capabilitiesJSON []byte
+
 // byhand holds documents like catalog.json of what no open price list tells, one for each type of model. Each names its sources.
 //
 //go:embed byhand
@@ -160,7 +166,7 @@ func documents(imported []byte) ([][]byte, error) {
 }
 
 // declare trusts the documents to be valid JSON: a test checks the embedded files, so that no start has to.
-func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Declared, error) {
+func declare(documents [][]byte, keys map[string]string, rate Rate, day time.Time) (catalog.Declared, error) {
 	var d catalog.Declared
 	if len(keys) == 0 {
 		return d, nil
@@ -181,7 +187,7 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 		if err != nil {
 			return d, err
 		}
-		l := loader{d: &d, rate: rate, list: ListVersion(data), asOf: asOf}
+		l := loader{d: &d, rate: rate, list: ListVersion(data), asOf: asOf, day: day}
 		offers := rawjson.Find(data, "offers")
 		for i := range chosen {
 			for e := rawjson.ElementsOf(rawjson.Find(offers, chosen[i].ID)); e.Next(); {
@@ -192,9 +198,11 @@ func declare(documents [][]byte, keys map[string]string, rate Rate) (catalog.Dec
 			return d, l.err
 		}
 	}
+	d.Aliases = parseMap(rawjson.Find(documents[0], "aliases"))
 	l := loader{d: &d, rate: rate}
 	l.models(append(slices.Clip(documents), catalogJSON)) // a published list may lack a model that a document names
 	l.hosted(hostedJSON)
+	l.capabilities(capabilitiesJSON)
 	for i := range d.Offers { // a search without a price is refused, so that no offer may claim it
 		if o := &d.Offers[i]; !o.Pricing.Base.WebSearch.Set {
 			o.Params &^= catalog.ParamWebSearchOptions
@@ -226,6 +234,7 @@ type loader struct {
 	rate Rate
 	list string
 	asOf time.Time
+	day  time.Time // what is retired by then is left out; zero: nothing is
 	err  error
 }
 
@@ -260,11 +269,20 @@ func (l *loader) offer(p *Provider, v []byte) {
 			o.Output = modalities(m.Value)
 		case "features":
 			o.Params = withFeatures(o.Params, m.Value)
+		case "retires":
+			day, err := time.Parse(time.DateOnly, rawjson.Text(m.Value))
+			if err != nil {
+				l.fail("%s is no day", m.Value)
+			}
+			o.Retires = day
 		case "usd", "above", "hours", "images", "video":
 			l.pricing(&o.Pricing, name, m.Value)
 		case "flex", "priority":
 			tiers[name] = m.Value
 		}
+	}
+	if !l.day.IsZero() && !o.Retires.IsZero() && !l.day.Before(o.Retires) {
+		return
 	}
 	l.d.Offers = append(l.d.Offers, o)
 	for _, name := range []string{"flex", "priority"} {
@@ -450,6 +468,39 @@ func (l *loader) hosted(data []byte) {
 			}
 			o.Pricing.Source += " USD per call of a tool " + string(usd)
 			break
+		}
+	}
+}
+
+// capabilities takes away the parameters that models refuse.
+func (l *loader) capabilities(data []byte) {
+	for e := rawjson.ElementsOf(rawjson.Find(data, "without")); e.Next(); {
+		var gone catalog.Params
+		for _, name := range texts(rawjson.Find(e.Value, "params")) {
+			bit := catalog.ParamNamed(name)
+			if bit == 0 {
+				l.fail("there is no parameter named %q", name)
+			}
+			gone |= bit
+		}
+		provider, models, but := rawjson.TextAt(e.Value, "provider"), texts(rawjson.Find(e.Value, "models")), texts(rawjson.Find(e.Value, "but"))
+		reasons, told := rawjson.Bool(rawjson.Find(e.Value, "reasoning"))
+		begins := func(list []string, slug string) bool {
+			return slices.ContainsFunc(list, func(prefix string) bool {
+				exact, whole := strings.CutSuffix(prefix, "$")
+				return whole && slug == exact || !whole && strings.HasPrefix(slug, prefix)
+			})
+		}
+		for i := range l.d.Offers {
+			o := &l.d.Offers[i]
+			if o.Params == 0 || provider != "" && o.Provider != provider || len(models) > 0 && !begins(models, o.Model) || begins(but, o.Model) ||
+				told && reasons != (o.Params&catalog.ParamReasoning != 0) {
+				continue
+			}
+			o.Params &^= gone
+			if gone&catalog.ParamWebSearchOptions != 0 {
+				o.Pricing.Base.WebSearch = money.Price{}
+			}
 		}
 	}
 }

@@ -16,6 +16,14 @@ type List struct {
 	AsOf    time.Time // day of the lists that it is made from
 	Version string
 	data    []byte
+	day     time.Time
+}
+
+// On is the list without what is retired by that day.
+func (l *List) On(day time.Time) *List {
+	with := *l
+	with.day = day
+	return &with
 }
 
 var embedded = sync.OnceValue(func() *List {
@@ -36,7 +44,7 @@ func (l *List) Declare(keys map[string]string, rate Rate) (catalog.Declared, err
 	if err != nil {
 		return catalog.Declared{}, err
 	}
-	d, err := declare(all, keys, rate)
+	d, err := declare(all, keys, rate, l.day)
 	if len(keys) > 0 {
 		d.PricesAsOf = l.AsOf
 	}

@@ -75,6 +75,7 @@ type offer struct {
 	id, model       string
 	kind, variant   string
 	quantization    string
+	retires         string // the day from which it is not served; "": none is known
 	context, output int64
 	maxPrompt       int64
 	input, gives    catalog.Modality
@@ -233,6 +234,9 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	if o.model, o.variant, ok = im.book.Slug(n, e.id); !ok {
 		return o, "its id cannot be turned into a slug"
 	}
+	if o.retires = im.retirement(p.ID, e); o.retires != "" && o.retires <= im.book.AsOf {
+		return o, "it is retired"
+	}
 	if reason := im.unfit(n, e); reason != "" {
 		return o, reason
 	}
@@ -282,19 +286,34 @@ func (e *entry) unserved(n *Names) string {
 	return ""
 }
 
+// retirement is the day from which the provider does not serve a model, "" when none is known.
+func (im *importer) retirement(provider string, e *entry) string {
+	day := rawjson.TextAt(e.litellm, "deprecation_date")
+	if _, err := time.Parse(time.DateOnly, day); err != nil {
+		day = ""
+	}
+	for i := range im.book.Retired {
+		if r := &im.book.Retired[i]; r.covers(provider, e.id) && (day == "" || r.On < day) {
+			day = r.On
+		}
+	}
+	return day
+}
+
 // unfit refuses what should not be offered whatever it costs.
 func (im *importer) unfit(n *Names, e *entry) string {
-	retired := rawjson.TextAt(e.litellm, "deprecation_date")
 	endpoints := rawjson.Find(e.litellm, "supported_endpoints")
 	switch {
 	case n.Skip[e.id] != "":
 		return n.Skip[e.id]
 	case e.kind == "":
 		return "it is called in a way that Weir does not have (litellm: " + rawjson.TextAt(e.litellm, "mode") + ")"
-	case rawjson.TextAt(e.modelsDev, "status") == "deprecated", retired != "" && retired <= im.book.AsOf:
+	case rawjson.TextAt(e.modelsDev, "status") == "deprecated":
 		return "it is deprecated"
 	case strings.HasSuffix(e.id, "-latest") && e.kind != catalog.TypeModeration, strings.HasPrefix(e.id, "~"):
 		return "it is a moving alias, whose price moves with it"
+	case strings.Contains(e.id, "deep-research"):
+		return "it is not served by chat completions, and does searches of its own"
 	case strings.Contains(e.id, "realtime"), strings.Contains(e.id, "live"):
 		return "it is called over a realtime connection"
 	case e.kind == catalog.TypeChat && n.ModelsDev != "" && e.modelsDev == nil && !im.newer(n, e):
@@ -469,6 +488,9 @@ func (o *offer) unpriced() string {
 		o.gives &= catalog.Text | catalog.Audio
 		if base["audio_output"] == "" {
 			o.gives &= catalog.Text
+		}
+		if (o.input|o.gives)&catalog.Audio == 0 && strings.Contains(o.id, "-audio") {
+			return "it is made for sound, and no two sources agree on what that costs"
 		}
 	}
 	return ""

@@ -138,7 +138,7 @@ func TestRefusesTraps(t *testing.T) {
 		{"free with a price", model("acme/m:free", cost, ""), lite("host/acme/m:free", "host", agreed), "", "named free, but has a price"},
 		{"not current", "", lite("host/acme/m", "host", agreed), pk("acme/m", "0.0001", "0.0002", ""), "models-dev does not list it"},
 		{"skipped by name", model("acme/skipped", cost, ""), lite("host/acme/skipped", "host", agreed), "", "a person said so"},
-		{"retired", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"deprecation_date":"2026-08-21"`), "", "it is deprecated"},
+		{"retired", model("acme/m", cost, ""), lite("host/acme/m", "host", agreed+`,"deprecation_date":"2026-08-21"`), "", "it is retired"},
 		{"realtime", model("acme/m-realtime", cost, ""), lite("host/acme/m-realtime", "host", agreed), "", "realtime connection"},
 		{"a mode of its own", model("acme/m", cost, ""), strings.Replace(lite("host/acme/m", "host", agreed), `"chat"`, `"ocr"`, 1), "", "Weir does not have (litellm: ocr)"},
 		{"reasoning dearer in one source", model("acme/m", `{"input":1,"output":2,"reasoning":9}`, ""), lite("host/acme/m", "host", agreed), "", "reasoning costs extra"},

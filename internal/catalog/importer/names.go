@@ -41,6 +41,18 @@ type Book struct {
 	Facts     map[string][]byte // slug -> what is known of a model that no list describes
 	Confirmed []Confirmed
 	Excepted  []Exception
+	Retired   []Retirement
+	Joined    map[string]string // slug -> the slug of the same model that all its offers have
+}
+
+// Retirement is the day from which a provider does not serve models any more. An ID that ends in * means all that begin so.
+type Retirement struct{ Provider, ID, On string }
+
+func (r *Retirement) covers(provider, id string) bool {
+	if prefix, all := strings.CutSuffix(r.ID, "*"); all {
+		return r.Provider == provider && strings.HasPrefix(id, prefix)
+	}
+	return r.Provider == provider && r.ID == id
 }
 
 // Confirmed is a price that a person checked against the provider's own price list; it counts as one more source, or instead of all.
@@ -83,6 +95,12 @@ func parseBook(data []byte) Book {
 	}
 	for m := rawjson.MembersOf(rawjson.Find(data, "facts")); m.Next(); {
 		b.Facts[string(m.Name)] = m.Value
+	}
+	b.Joined = texts(rawjson.Find(data, "joined"))
+	for e := rawjson.ElementsOf(rawjson.Find(data, "retired")); e.Next(); {
+		for id := rawjson.ElementsOf(rawjson.Find(e.Value, "ids")); id.Next(); {
+			b.Retired = append(b.Retired, Retirement{rawjson.TextAt(e.Value, "provider"), rawjson.Text(id.Value), rawjson.TextAt(e.Value, "on")})
+		}
 	}
 	for e := rawjson.ElementsOf(rawjson.Find(data, "exceptions")); e.Next(); {
 		text := func(name string) string { return rawjson.TextAt(e.Value, name) }

@@ -21,6 +21,9 @@ var quantizations = []string{"nvfp4", "mxfp4", "fp4", "fp8", "fp16", "bf16", "in
 func (b *Book) Slug(n *Names, id string) (slug, variant string, ok bool) {
 	model, _ := n.profile(id)
 	if slug := n.Aliases[model]; slug != "" {
+		if one := b.Joined[slug]; one != "" {
+			slug = one
+		}
 		return slug, "", catalog.CheckSlug(slug) == nil
 	}
 	if base, suffix, found := strings.Cut(id, ":"); found {
@@ -36,6 +39,9 @@ func (b *Book) Slug(n *Names, id string) (slug, variant string, ok bool) {
 	// a colon would read as a variant, and a provider's own alias models begin with other signs
 	if strings.Contains(slug, ":") || catalog.CheckSlug(slug) != nil {
 		return "", "", false
+	}
+	if one := b.Joined[slug]; one != "" {
+		slug = one
 	}
 	return slug, variant, true
 }

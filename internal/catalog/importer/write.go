@@ -32,6 +32,11 @@ func (im *importer) write() []byte {
 		}
 		b = append(b, '}')
 	}
+	b = append(b, "\n},\n\"aliases\": {"...)
+	for i, old := range im.joined() {
+		b = rawjson.AppendText(separate(b, i), old)
+		b = rawjson.AppendText(append(b, ':'), im.book.Joined[old])
+	}
 	b = append(b, "\n},\n\"offers\": {"...)
 	for i, p := range im.offers {
 		b = rawjson.AppendText(separate(b, i), p.provider)
@@ -42,6 +47,19 @@ func (im *importer) write() []byte {
 		b = append(b, ']')
 	}
 	return append(b, "\n}}\n"...)
+}
+
+// joined are the slugs under which models were known that have another one now.
+func (im *importer) joined() []string {
+	var out []string
+	for old, slug := range im.book.Joined {
+		_, known := im.models[slug]
+		if _, own := im.models[old]; known && !own {
+			out = append(out, old)
+		}
+	}
+	slices.Sort(out)
+	return out
 }
 
 func separate(b []byte, i int) []byte {
@@ -80,6 +98,7 @@ func (o *offer) append(b []byte) []byte {
 	b = member(b, "id", o.id)
 	b = member(b, "variant", o.variant)
 	b = member(b, "quantization", o.quantization)
+	b = member(b, "retires", o.retires)
 	b = count(b, "context", o.context)
 	b = count(b, "output", o.output)
 	if o.input != catalog.Text {
