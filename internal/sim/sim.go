@@ -30,6 +30,7 @@ type (
 	JobCounts = media.JobCounts
 )
 
+// Credentials of wires that sign, when none are configured.
 const (
 	AWSKeyID       = chat.AWSKeyID
 	AWSSecretKey   = chat.AWSSecretKey
@@ -69,7 +70,7 @@ func New(c Config) *Server {
 	stalls, stopStalls := context.WithCancel(context.Background())
 	abort, stopAnswers := context.WithCancel(context.Background())
 	s.stop = [2]context.CancelFunc{stopStalls, stopAnswers}
-	host := kit.NewHost(c, stalls, abort)
+	host := kit.NewHost(stalls, abort, c)
 	s.host = host
 	s.chat, s.audio, s.tasks, s.media = chat.New(host), audio.New(host), tasks.New(host), media.New(host)
 	s.chat.Google(s.tasks.GoogleMethod, s.media.GoogleMethod)

@@ -9,6 +9,7 @@ type Wires struct {
 	recognized recognitions
 }
 
+// New makes the wires.
 func New(h *kit.Host) *Wires { return &Wires{Host: h} }
 
 // Reset forgets what was transcribed.

@@ -473,6 +473,8 @@ func (c *chatReader) imageConfig(v *kit.Node, param string) {
 	}
 }
 
+// RouterRatios are the aspect ratios that OpenRouter takes.
 var RouterRatios = []string{"1:1", "1:2", "1:4", "1:8", "2:1", "2:3", "3:2", "3:4", "4:1", "4:3", "4:5", "5:4", "8:1", "9:16", "16:9", "9:19.5", "19.5:9", "9:20", "20:9", "9:21", "21:9", "auto"}
 
+// TierPoints is the length of the shorter side by the name of a size, in points.
 var TierPoints = map[string]int{"512": 512, "1K": 1024, "2K": 2048, "4K": 4096}

@@ -73,7 +73,7 @@ func FuzzRequests(f *testing.F) {
 	} {
 		f.Add(uint8(i), []byte(body))
 	}
-	host := kit.NewHost(kit.Config{}, context.Background(), context.Background())
+	host := kit.NewHost(context.Background(), context.Background(), kit.Config{})
 	f.Fuzz(func(t *testing.T, which uint8, body []byte) {
 		on := int(which) % len(readers)
 		a, refused, write := readers[on](body)

@@ -37,6 +37,7 @@ var GeminiWire = &kit.Wire{
 	Shapeless: []byte(`{"modelVersion":"m","responseId":"x"}`),
 }
 
+// GeminiPhrases are the words of Google's errors.
 var GeminiPhrases = kit.Phrases{
 	Item: kit.OpenAIPhrases.Item,
 	Missing: func(param string) string {
@@ -79,6 +80,7 @@ func Snake(s string) string {
 	return b.String()
 }
 
+// LastName is the last step of a path.
 func LastName(param string) string { return param[strings.LastIndexByte(param, '.')+1:] }
 
 var geminiStatuses = map[int]string{

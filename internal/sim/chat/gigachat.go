@@ -41,6 +41,7 @@ var GigachatWire = &kit.Wire{
 	Shapeless: []byte(`{"created":1,"model":"m","object":"chat.completion"}`),
 }
 
+// GigachatPhrases are the words of GigaChat's errors.
 var GigachatPhrases = kit.Phrases{
 	Item:    kit.OpenAIPhrases.Item,
 	Missing: func(param string) string { return "Invalid params: " + param + " is required" },

@@ -16,6 +16,7 @@ type Wires struct {
 	google []func(w http.ResponseWriter, r *http.Request, model, method string) bool
 }
 
+// New makes the wires.
 func New(h *kit.Host) *Wires { return &Wires{Host: h} }
 
 // Google serves more methods of Google's models: each reports whether the method is its own.

@@ -46,12 +46,14 @@ type Ask struct {
 
 type format uint8
 
+// The formats of an answer.
 const (
 	PlainText format = iota
 	AnyJSON
 	JSONSchema
 )
 
+// Turn is one message of a conversation.
 type Turn struct {
 	Role   string
 	Text   string
@@ -60,6 +62,7 @@ type Turn struct {
 	Result string   // of a tool turn: the name of the tool that was called
 }
 
+// Tool is a tool that the request offers.
 type Tool struct {
 	Name   string
 	Schema *Node // nil: no arguments
@@ -91,6 +94,7 @@ type Answer struct {
 	Usage   Tally
 }
 
+// Choice is one answer of several.
 type Choice struct {
 	Reasoning string
 	Text      string
@@ -111,6 +115,7 @@ type Found struct {
 	ID, Query, URL, Title string
 }
 
+// Call is a tool call of the answer.
 type Call struct {
 	ID, Name, Arguments string
 	Custom              bool
@@ -124,6 +129,7 @@ type Tally struct {
 	Searches, Fetches                                      int
 }
 
+// The token rule: what a turn, the beginning of the answer and an image count.
 const (
 	TokensPerTurn = 4
 	tokensAtEnd   = 3
@@ -196,6 +202,7 @@ func (a *Ask) Digest() Digest {
 	return d
 }
 
+// PromptTokens counts the prompt, and its audio.
 func (a *Ask) PromptTokens() (all, audio int) {
 	all = tokensAtEnd + a.Overhead
 	for i := range a.Turns {
@@ -306,6 +313,7 @@ func (a *Ask) limit(c *Choice) {
 	}
 }
 
+// EffortTokens is how many tokens each effort reasons.
 var EffortTokens = map[string]int{"none": 0, "minimal": 8, "low": 16, "medium": 48, "high": 128, "xhigh": 256, "max": 512}
 
 func (a *Ask) reasoningTokens() int {

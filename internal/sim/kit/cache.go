@@ -127,6 +127,7 @@ func (m *Marks) Block(form string, tokens int) {
 	m.blocks = append(m.blocks, prefix{m.Digest, m.tokens})
 }
 
+// Here marks the end of the last block, for an hour or for minutes.
 func (m *Marks) Here(hour bool) {
 	if n := len(m.blocks); n > 0 {
 		m.at = append(m.at, mark{n - 1, hour})

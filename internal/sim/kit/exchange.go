@@ -26,8 +26,10 @@ type Frame struct {
 	Kind  FrameKind
 }
 
+// FrameKind is what a frame of a stream is for. Faults count and choose frames by it.
 type FrameKind uint8
 
+// The kinds of frames.
 const (
 	Opening   FrameKind = iota // before any content
 	Structure                  // begins or ends a piece of content
@@ -36,6 +38,7 @@ const (
 	Done   // the wire's last word
 )
 
+// Content types of answers.
 var (
 	JSONType   = []string{"application/json"}
 	StreamType = []string{"text/event-stream; charset=utf-8"}
@@ -61,6 +64,7 @@ type Exchange struct {
 	events  int // frames of all kinds
 }
 
+// Exchange begins the answer to a request that was read. End must follow.
 func (s *Host) Exchange(on *Wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *Knobs, started time.Time) *Exchange {
 	x := &Exchange{s: s, wire: on, w: w, r: r, K: k, c: s.Stats.Of(model), started: started, stream: stream}
 	x.flush, _ = w.(http.Flusher)
@@ -77,6 +81,7 @@ func (s *Host) Exchange(on *Wire, w http.ResponseWriter, r *http.Request, model 
 	return x
 }
 
+// End frees the exchange and counts its outcome.
 func (x *Exchange) End() {
 	if x.timer != nil {
 		x.timer.Stop()
@@ -155,6 +160,7 @@ func (x *Exchange) plain(r *Reply) {
 	}
 }
 
+// Whole sends an answer as one body, in its time.
 func (x *Exchange) Whole(r *Reply) {
 	if x.Wait(x.K.First) {
 		x.typed(r)
@@ -188,6 +194,7 @@ func (x *Exchange) status(status int, body []byte) {
 	x.write(body)
 }
 
+// OpenStream sends the head of a streamed answer.
 func (x *Exchange) OpenStream() {
 	h := x.w.Header()
 	if h["Content-Type"] == nil {
@@ -238,6 +245,7 @@ func (x *Exchange) Put(b []byte) bool {
 	return true
 }
 
+// FlushNow sends what was written.
 func (x *Exchange) FlushNow() {
 	if x.flush != nil {
 		x.flush.Flush()

@@ -40,7 +40,7 @@ type Host struct {
 const defaultMaxBody = 64 << 20
 
 // NewHost makes a Host whose stalls and answers end with the two contexts.
-func NewHost(c Config, stalls, abort context.Context) *Host {
+func NewHost(stalls, abort context.Context, c Config) *Host {
 	if c.MaxBodyBytes <= 0 {
 		c.MaxBodyBytes = defaultMaxBody
 	}
@@ -70,6 +70,7 @@ func (s *Host) HasKey(given ...string) bool {
 	return s.Config.Key == "" || slices.Contains(given, s.Config.Key)
 }
 
+// WrongKey is the refusal of a request without the right key.
 func WrongKey(status int, message string) *Refusal {
 	return &Refusal{Status: status, Kind: "invalid_request_error", Code: "invalid_api_key", Message: message}
 }
@@ -99,6 +100,7 @@ func (s *Host) body(r *http.Request, buf []byte) ([]byte, *Refusal) {
 	}
 }
 
+// TooLarge is the refusal of a body above the limit.
 var TooLarge = &Refusal{Status: 413, Kind: "invalid_request_error", Code: "request_too_large", Message: "The request body is too large."}
 
 // Buffers above this are not kept: one prompt with a large image should not cost memory for ever.
@@ -161,12 +163,14 @@ func acceptable(r *http.Request) *Refusal {
 // The models exist since the beginning of 2025.
 const modelsCreated = 1735689600
 
+// Append writes the model as an element of OpenAI's list.
 func (m *Model) Append(dst []byte) []byte {
 	dst = AppendText(append(dst, `{"id":`...), m.Name)
 	dst = strconv.AppendInt(append(dst, `,"object":"model","created":`...), modelsCreated, 10)
 	return append(dst, `,"owned_by":"sim"}`...)
 }
 
+// SendJSON sends a JSON body.
 func SendJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"] = JSONType

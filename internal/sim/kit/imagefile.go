@@ -128,6 +128,7 @@ type BitWriter struct {
 	low  bool
 }
 
+// Put writes the low bits of v.
 func (w *BitWriter) Put(v uint64, bits int) {
 	for i := range bits {
 		bit := v >> i & 1

@@ -23,6 +23,7 @@ type jobKnobs struct {
 	Made     bool // a submit begins the job, and fails then
 }
 
+// How many polls a job takes by default, and how many results it has at most.
 const (
 	DefaultPolls = 2
 	maxOutputs   = 16
@@ -88,6 +89,7 @@ func (k Knobs) At(step string) *Knobs {
 // JobStage is how far a job is. Those from jobDone on are ends.
 type JobStage uint8
 
+// The stages.
 const (
 	JobQueued JobStage = iota
 	JobRunning

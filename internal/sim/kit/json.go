@@ -15,6 +15,7 @@ import (
 // Kind is the type of a JSON value.
 type Kind uint8
 
+// The kinds.
 const (
 	Null Kind = iota
 	Boolean
@@ -169,8 +170,10 @@ func (n *Node) Given(name string) *Node {
 	return nil
 }
 
+// Has reports whether an object has a member.
 func (n *Node) Has(name string) bool { return n.Get(name) != nil }
 
+// Is reports whether a value is there and of that kind.
 func (n *Node) Is(k Kind) bool { return n != nil && n.Kind == k }
 
 // Str is the text of a string, "" of anything else.
@@ -181,6 +184,7 @@ func (n *Node) Str() string {
 	return n.Text
 }
 
+// Yes reports whether a value is true.
 func (n *Node) Yes() bool { return n != nil && n.Kind == Boolean && n.Raw[0] == 't' }
 
 // Whole is the number as an integer; false when it is written in any other way or does not fit.
@@ -200,6 +204,7 @@ func (n *Node) float() (float64, bool) {
 	return v, err == nil
 }
 
+// HexDigits are the digits of hexadecimal numbers.
 const HexDigits = "0123456789abcdef"
 
 // AppendText appends s, which is valid UTF-8, as a JSON string.
@@ -229,8 +234,10 @@ func AppendText(dst []byte, s string) []byte {
 	return append(append(dst, s[from:]...), '"')
 }
 
+// Itoa is strconv.Itoa.
 func Itoa(n int) string { return strconv.Itoa(n) }
 
+// AppendInt writes a whole number.
 func AppendInt(dst []byte, n int) []byte { return strconv.AppendInt(dst, int64(n), 10) }
 
 // Canonical writes a value in the one form that all its spellings share: names in order, numbers and strings written again.

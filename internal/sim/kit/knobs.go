@@ -152,6 +152,7 @@ func scripted(value string) (name, arguments string, err error) {
 	return name, string(decoded), err
 }
 
+// Among reads a whole number from low to high.
 func Among(value string, low, high int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err == nil && (n < low || n > high) {
@@ -177,6 +178,7 @@ func oneOf(value string, words ...string) (string, error) {
 	return "", fmt.Errorf("unknown word")
 }
 
+// The ends of a marker inside a prompt.
 const (
 	MarkerStart = "[[sim "
 	MarkerEnd   = "]]"

@@ -122,6 +122,7 @@ const (
 
 func (s *AudioAnswer) tokens() int { return audioTokens }
 
+// Speech is the audio of an answer in a format: a tone that depends on the seed.
 func Speech(format, transcript string, seed uint64) *AudioAnswer {
 	var b bytes.Buffer
 	if format == "wav" {

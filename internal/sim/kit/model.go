@@ -39,6 +39,7 @@ const (
 	outputTokens  = 16_384
 )
 
+// Models are those of the simulator.
 var Models = [...]Model{
 	{"chat", "Sim Chat", "Deterministic text in the prompt's language; tools, JSON, reasoning and logprobs when asked.", contextTokens, outputTokens, everyInput, []string{"text", "image", "audio"}, parameters, smallPrices},
 	{"echo", "Sim Echo", "Answers with the last user message, exactly.", contextTokens, outputTokens, everyInput, textOnly, parameters, Prices{Prompt: "0.001", Completion: "0.001"}},
@@ -51,6 +52,7 @@ var Models = [...]Model{
 	{"bench", "Sim Bench", "A fixed answer at the least cost, for measuring what stands before it. It does not check its requests.", contextTokens, outputTokens, everyInput, textOnly, parameters, smallPrices},
 }
 
+// ModelNamed finds a model, nil when there is none of that name.
 func ModelNamed(name string) *Model {
 	for i := range Models {
 		if Models[i].Name == name {

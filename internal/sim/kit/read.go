@@ -15,6 +15,7 @@ type Refusal struct {
 	Message string
 }
 
+// Unreadable is the refusal of a body that is no JSON.
 func Unreadable(say *Phrases, err error) *Refusal {
 	r := &Refusal{Status: 400, Kind: "invalid_request_error", Message: say.Readable(err)}
 	var twice duplicateError
@@ -34,24 +35,29 @@ type Checker struct {
 	Address func(model string) (string, bool) // the name inside a model's address; nil: models have names
 }
 
+// NewChecker makes a checker with a wire's words.
 func NewChecker(say *Phrases) Checker {
 	return Checker{Phrases: say, Ask: &Ask{Knobs: Knobs{After: -1}, N: 1, Parallel: true, Choice: toolChoice{Mode: "auto"}}}
 }
 
+// Refuse complains about a parameter. The first complaint is the answer.
 func (c *Checker) Refuse(param, code, message string) {
 	if c.Fault == nil {
 		c.Fault = &Refusal{Status: max(c.Status, 400), Kind: "invalid_request_error", Code: code, Param: param, Message: message}
 	}
 }
 
+// WrongType complains about the kind of a value.
 func (c *Checker) WrongType(param string, v *Node, want string) {
 	c.Refuse(param, "invalid_type", c.Phrases.WrongType(param, kindNames[v.Kind], want))
 }
 
+// WrongValue complains about a value.
 func (c *Checker) WrongValue(param, want string) {
 	c.Refuse(param, "invalid_value", c.Phrases.WrongValue(param, want))
 }
 
+// Unknown complains about an unknown parameter.
 func (c *Checker) Unknown(param string) {
 	c.Refuse(param, "unknown_parameter", c.Phrases.Unknown(param))
 }
@@ -88,6 +94,7 @@ func Members[R any](c *Checker, reader R, v *Node, param string, fields map[stri
 	return c.Fault == nil
 }
 
+// Under is the path of a member.
 func Under(param, name string) string {
 	if param == "" {
 		return name
@@ -108,15 +115,19 @@ func (c *Checker) Each(v *Node, param string, element func(v *Node, param string
 	}
 }
 
-// kinds that most members have.
+// ExpectText complains about a value that is no text.
 func (c *Checker) ExpectText(v *Node, param string) { c.Typed(v, Text, param) }
 
+// ExpectBool complains about a value that is no boolean.
 func (c *Checker) ExpectBool(v *Node, param string) { c.Typed(v, Boolean, param) }
 
+// ExpectObject complains about a value that is no object.
 func (c *Checker) ExpectObject(v *Node, param string) { c.Typed(v, Object, param) }
 
+// ExpectArray complains about a value that is no array.
 func (c *Checker) ExpectArray(v *Node, param string) { c.Typed(v, Array, param) }
 
+// Missing complains about a missing parameter.
 func (c *Checker) Missing(param string) {
 	c.Refuse(param, "missing_required_parameter", c.Phrases.Missing(param))
 }
@@ -130,6 +141,7 @@ func (c *Checker) Typed(v *Node, k Kind, param string) bool {
 	return true
 }
 
+// Words reads a text that must be one of some words; "" after a complaint.
 func (c *Checker) Words(v *Node, param string, words ...string) string {
 	if v == nil {
 		c.Missing(param)
@@ -144,6 +156,7 @@ func (c *Checker) Words(v *Node, param string, words ...string) string {
 	return ""
 }
 
+// Integer reads a whole number from low to high.
 func (c *Checker) Integer(v *Node, param string, low, high int64) int64 {
 	n, ok := v.Whole()
 	switch {
@@ -155,6 +168,7 @@ func (c *Checker) Integer(v *Node, param string, low, high int64) int64 {
 	return n
 }
 
+// Decimal checks a number from low to high.
 func (c *Checker) Decimal(v *Node, param string, low, high float64) {
 	x, ok := v.float()
 	switch {
@@ -165,8 +179,10 @@ func (c *Checker) Decimal(v *Node, param string, low, high float64) {
 	}
 }
 
+// AnyInt is the upper bound of an integer without one.
 const AnyInt = 1<<63 - 1
 
+// UnknownModel is OpenAI's refusal of an unknown model.
 func UnknownModel(name string) *Refusal {
 	return &Refusal{Status: 404, Kind: "invalid_request_error", Code: "model_not_found", Param: "model", Message: "The model '" + name + "' does not exist or you do not have access to it."}
 }
@@ -186,8 +202,10 @@ func (c *Checker) Say(t *Turn, s, param string) {
 	t.Text += s
 }
 
+// ValidName reports whether a text is a name of a tool.
 func ValidName(s string) bool { return ValidNameOf(s, 64) }
 
+// ValidNameOf reports whether a text is a name of so many bytes at most: letters, digits, _ and -.
 func ValidNameOf(s string, most int) bool {
 	if s == "" || len(s) > most {
 		return false
@@ -200,4 +218,5 @@ func ValidNameOf(s string, most int) bool {
 	return true
 }
 
+// NamePattern describes a valid name in an error.
 const NamePattern = "a string of 1 to 64 letters, digits, '_' and '-'"

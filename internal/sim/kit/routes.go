@@ -13,6 +13,7 @@ type Routes struct {
 	mux  *http.ServeMux
 }
 
+// NewRoutes makes Routes that add to mux.
 func NewRoutes(h *Host, mux *http.ServeMux) *Routes { return &Routes{h, mux} }
 
 // Open adds a route that needs no key, by a pattern of net/http.

@@ -344,6 +344,7 @@ func formatted(format string, rnd *Random) string {
 	return ""
 }
 
+// HexOf writes 16 hexadecimal digits.
 func HexOf(n uint64) string {
 	var b [16]byte
 	for i := range b {

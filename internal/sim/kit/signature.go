@@ -17,6 +17,7 @@ func Sign(on *Wire, m *Model, parts ...string) string {
 	return base64.StdEncoding.EncodeToString(Seal(on, m, parts))
 }
 
+// Seal is the checksum of parts for a wire and a model.
 func Seal(on *Wire, m *Model, parts []string) []byte {
 	mac := hmac.New(sha256.New, signingKey)
 	for _, s := range append([]string{on.Name, m.Name}, parts...) {

@@ -9,6 +9,7 @@ import (
 // Random is splitmix64: small, and the same on every machine and release.
 type Random uint64
 
+// Next is the next random number.
 func (r *Random) Next() uint64 {
 	*r += 0x9e3779b97f4a7c15
 	z := uint64(*r)
@@ -30,8 +31,10 @@ func (r *Random) pick(from []string) string { return from[r.Below(len(from))] }
 // Digest is FNV-1a over the pieces of a request.
 type Digest uint64
 
+// NewDigest is the digest of nothing.
 const NewDigest Digest = 14695981039346656037
 
+// Add adds one piece.
 func (d *Digest) Add(s string) {
 	h := uint64(*d)
 	for i := 0; i < len(s); i++ {
@@ -71,6 +74,7 @@ func TokenEnd(s string) int {
 	return i
 }
 
+// Letter reports whether a character is a letter or digit of a script with spaces between words.
 func Letter(r rune) bool {
 	if r < utf8.RuneSelf {
 		return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9'
@@ -82,6 +86,7 @@ func spaceless(r rune) bool {
 	return unicode.In(r, unicode.Han, unicode.Hiragana, unicode.Katakana)
 }
 
+// CountTokens counts a text by the token rule.
 func CountTokens(s string) int {
 	n := 0
 	for s != "" {
@@ -109,6 +114,7 @@ type Language struct {
 	Space, Stop, comma, quoteIn, quotOut string
 }
 
+// English is the language of answers to prompts in Latin letters.
 var English = Language{
 	about: "You wrote", thinking: "Let me think about it", results: "The tools returned", given: "I was given",
 	refusal:  "I cannot help with that.",
@@ -119,6 +125,7 @@ var English = Language{
 	Space: " ", Stop: ".", comma: ", ", quoteIn: `"`, quotOut: `"`,
 }
 
+// Russian is the language of answers to prompts in Cyrillic letters.
 var Russian = Language{
 	about: "Вы написали", thinking: "Сначала подумаю", results: "Инструменты вернули", given: "Мне передали",
 	refusal:  "С этим я помочь не могу.",
@@ -129,6 +136,7 @@ var Russian = Language{
 	Space: " ", Stop: ".", comma: ", ", quoteIn: "«", quotOut: "»",
 }
 
+// Chinese is the language of answers to prompts in Chinese characters.
 var Chinese = Language{
 	about: "您写道", thinking: "让我想一想", results: "工具返回", given: "我收到了",
 	refusal:  "我无法帮助您。",
@@ -210,6 +218,7 @@ func (l *Language) quote(s string) string {
 	return l.about + l.Space + l.quoteIn + s + l.quotOut + l.Stop
 }
 
+// Camel turns snake_case into camelCase.
 func Camel(s string) string {
 	for {
 		i := strings.IndexByte(s, '_')

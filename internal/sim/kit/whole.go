@@ -108,6 +108,7 @@ func AppendCounts(dst []byte, name, style string, counts ...Counted) []byte {
 	return append(dst, '}')
 }
 
+// AppendNumber writes a number without an exponent.
 func AppendNumber(dst []byte, x float64) []byte { return strconv.AppendFloat(dst, x, 'f', -1, 64) }
 
 // Listed writes the elements of an array.
@@ -131,6 +132,7 @@ func Fingerprint(of ...string) uint64 {
 	return uint64(d)
 }
 
+// AppendLogprob writes the members of a token with a log probability of so many thousandths below zero.
 func AppendLogprob(dst []byte, token string, milli int) []byte {
 	dst = AppendText(append(dst, `"token":`...), token)
 	dst = append(dst, `,"logprob":-`...)
@@ -170,6 +172,7 @@ func AmazonID(of string) string {
 	return s[:8] + "-" + s[8:12] + "-" + s[12:16] + "-" + s[16:20] + "-" + s[20:32]
 }
 
+// AppendBool writes a boolean.
 func AppendBool(dst []byte, yes bool) []byte {
 	if yes {
 		return append(dst, "true"...)
@@ -177,6 +180,7 @@ func AppendBool(dst []byte, yes bool) []byte {
 	return append(dst, "false"...)
 }
 
+// OneWord is s if it is one of the words, else "".
 func OneWord(s string, words []string) string {
 	word, err := oneOf(s, words...)
 	if err != nil {

@@ -13,6 +13,7 @@ var YandexTaskWire = WholeWire("yandex-cloud", &YandexTaskPhrases, YandexTaskErr
 	return nil
 }, "Input text is too long: number of tokens must be no more than 2048, got 3000", `{"modelVersion":"x"}`)
 
+// YandexTaskError is the body of Yandex Cloud's errors.
 func YandexTaskError(f *Refusal) []byte {
 	code, known := yandexCodes[f.Status]
 	if !known {
@@ -23,6 +24,7 @@ func YandexTaskError(f *Refusal) []byte {
 	return append(AppendText(append(dst, `,"httpStatus":`...), http.StatusText(f.Status)), `,"details":[]}}`...)
 }
 
+// YandexTaskPhrases are the words of Yandex Cloud's errors.
 var YandexTaskPhrases = Phrases{
 	Item:    OpenAIPhrases.Item,
 	Missing: func(param string) string { return "Field '" + param + "' is required" },

@@ -6,12 +6,12 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// verbatim is JSON as it is written already.
-type verbatim []byte
+// Verbatim is finished JSON.
+type Verbatim []byte
 
 // JSONOf writes an object of names and values in turn.
-func JSONOf(pairs ...any) verbatim {
-	dst := verbatim{'{'}
+func JSONOf(pairs ...any) Verbatim {
+	dst := Verbatim{'{'}
 	for i := 0; i < len(pairs); i += 2 {
 		if i > 0 {
 			dst = append(dst, ',')
@@ -27,7 +27,7 @@ func AppendAny(dst []byte, v any) []byte {
 	switch v := v.(type) {
 	case nil:
 		return append(dst, "null"...)
-	case verbatim:
+	case Verbatim:
 		return append(dst, v...)
 	case string:
 		return kit.AppendText(dst, v)

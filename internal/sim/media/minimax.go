@@ -150,6 +150,6 @@ func (s *Wires) minimaxFile(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	f := j.made.file(0)
-	file := JSONOf("file_id", verbatim(given), "bytes", f.size, "created_at", j.ended.Unix(), "filename", "output.mp4", "purpose", "video_generation", "download_url", j.url(0), "backup_download_url", "")
+	file := JSONOf("file_id", Verbatim(given), "bytes", f.size, "created_at", j.ended.Unix(), "filename", "output.mp4", "purpose", "video_generation", "download_url", j.url(0), "backup_download_url", "")
 	kit.SendJSON(w, 200, JSONOf("file", file, "base_resp", minimaxFine))
 }

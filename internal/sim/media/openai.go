@@ -268,7 +268,7 @@ func (c *imageCall) tokens() (output int) {
 }
 
 // usage writes the member of that name, or what a provider that counts badly writes.
-func (c *imageCall) usage(style string) verbatim {
+func (c *imageCall) usage(style string) Verbatim {
 	if style == "missing" {
 		return nil
 	}

@@ -50,7 +50,7 @@ func (s *Wires) routerImages(w http.ResponseWriter, r *http.Request) {
 				data = append(data, JSONOf("b64_json", a.base64(i), "media_type", mimes[a.imageFormat()]))
 			}
 			words, images := kit.CountTokens(a.prompt), 1056*a.count
-			usage := verbatim{'{'}
+			usage := Verbatim{'{'}
 			for _, n := range []kit.Counted{{Name: "prompt_tokens", N: words}, {Name: "completion_tokens", N: images}, {Name: "total_tokens", N: words + images}} {
 				usage = append(kit.AppendCount(usage, n.Name, n.N, k.Usage), ',')
 			}

@@ -219,7 +219,7 @@ func (j *mediaJob) luma() []byte {
 		reason = "Generation failed"
 	}
 	return JSONOf("id", j.id, "generation_type", "video", "state", cmp.Or(state, "failed"), "failure_reason", reason, "created_at", isoTime(j.created), "assets", assets,
-		"model", j.made.name, "request", verbatim(j.made.request))
+		"model", j.made.name, "request", Verbatim(j.made.request))
 }
 
 // lumaVideo serves POST /dream-machine/v1/generations.
@@ -296,7 +296,7 @@ func (s *Wires) listLuma(w http.ResponseWriter, r *http.Request) {
 	page := all[min(offset, len(all)):min(offset+limit, len(all))]
 	out := []any{}
 	for i := range page {
-		out = append(out, verbatim(page[i].luma()))
+		out = append(out, Verbatim(page[i].luma()))
 	}
 	kit.SendJSON(w, 200, JSONOf("has_more", offset+limit < len(all), "count", len(all), "limit", limit, "offset", offset, "generations", out))
 }

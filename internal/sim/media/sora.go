@@ -135,7 +135,7 @@ func (s *Wires) listVideos(w http.ResponseWriter, r *http.Request) {
 	var first, last any
 	data := []any{}
 	for i := range all[:min(limit, len(all))] {
-		data = append(data, verbatim(all[i].openAI()))
+		data = append(data, Verbatim(all[i].openAI()))
 		if last = all[i].id; i == 0 {
 			first = last
 		}

@@ -13,6 +13,7 @@ type Wires struct {
 	jobs mediaJobs
 }
 
+// New makes the wires.
 func New(h *kit.Host) *Wires { return &Wires{Host: h} }
 
 // Reset forgets all jobs and counts.

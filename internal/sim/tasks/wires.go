@@ -10,6 +10,7 @@ import (
 // Wires are the wires of this package. Providers whose paths would meet OpenAI's lie below their names.
 type Wires struct{ *kit.Host }
 
+// New makes the wires.
 func New(h *kit.Host) *Wires { return &Wires{h} }
 
 // Mount adds the routes.
