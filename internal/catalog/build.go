@@ -348,6 +348,7 @@ func (b *builder) finish() {
 				m.ContextLength = max(m.ContextLength, ep.ContextLength)
 			}
 		}
+		m.Summary, m.SummaryRU = m.describe()
 	}
 	slices.SortFunc(s.ordered, func(x, y *Model) int { return strings.Compare(x.Slug, y.Slug) })
 	s.Version = version(s)

@@ -267,7 +267,9 @@ type Model struct {
 	Slug          string // "vendor/model"
 	Name          string
 	Vendor        string
-	Description   string
+	Description   string // as declared; ""
+	Summary       string // one sentence of its facts, in English
+	SummaryRU     string // the same in Russian
 	Type          string // one of the Type constants
 	HubID         string // its name on the public model hub, "" none
 	Created       time.Time

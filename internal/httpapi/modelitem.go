@@ -1,6 +1,8 @@
 package httpapi
 
 import (
+	"cmp"
+
 	"weir/internal/catalog"
 	"weir/internal/catalog/listing"
 	"weir/internal/money"
@@ -17,12 +19,13 @@ func appendModel(b []byte, it *listing.Offer) []byte {
 	o.text("canonical_slug", m.Slug)
 	o.text("base_model", baseModel(m.Slug))
 	o.text("object", "model")
-	o.integer("created", created(m))
+	appendCreated(o, m)
 	o.text("owned_by", m.Vendor)
 	o.text("vendor", m.Vendor)
+	o.text("vendor_name", catalog.VendorName(m.Vendor))
 	o.text("name", m.Name)
 	o.text("model_type", m.Type)
-	o.text("description", m.Description)
+	appendDescription(o, m)
 	o.integer("context_length", m.ContextLength)
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
@@ -44,10 +47,11 @@ func appendEmbeddingModel(b []byte, it *listing.Offer) []byte {
 	o.text("object", "model")
 	o.text("owned_by", m.Vendor)
 	o.text("vendor", m.Vendor)
+	o.text("vendor_name", catalog.VendorName(m.Vendor))
 	o.text("display_name", m.Name)
 	o.text("model_type", m.Type)
-	o.text("description", m.Description)
-	o.integer("created", created(m))
+	appendDescription(o, m)
+	appendCreated(o, m)
 	o.integer("context_length", m.ContextLength)
 	o.price("price_in_per_1k", pricing.Base.Prompt)
 	o.price("price_out_per_1k", pricing.Base.Completion)
@@ -67,9 +71,9 @@ func appendVideoModel(b []byte, it *listing.Offer) []byte {
 	o.text("id", it.ID)
 	o.text("canonical_slug", m.Slug)
 	o.text("name", m.Name)
-	o.text("description", m.Description)
+	appendDescription(o, m)
 	o.text("model_hub_id", m.HubID)
-	o.integer("created", created(m))
+	appendCreated(o, m)
 	o.texts("supported_resolutions", facts.Resolutions)
 	o.texts("supported_aspect_ratios", facts.AspectRatios)
 	o.texts("supported_sizes", facts.Sizes)
@@ -104,11 +108,19 @@ func appendSKUs(o *object, p *catalog.Pricing) {
 	o.EndObject()
 }
 
-func created(m *catalog.Model) int64 {
+// appendCreated writes when a model appeared, null where that is unknown.
+func appendCreated(o *object, m *catalog.Model) {
 	if m.Created.IsZero() {
-		return 0
+		o.null("created")
+		return
 	}
-	return m.Created.Unix()
+	o.integer("created", m.Created.Unix())
+}
+
+// appendDescription writes what is declared of a model, or a sentence of its facts in English and in Russian.
+func appendDescription(o *object, m *catalog.Model) {
+	o.text("description", cmp.Or(m.Description, m.Summary))
+	o.text("description_ru", cmp.Or(m.Description, m.SummaryRU))
 }
 
 // baseModel is the slug without a date at its end, as in "vendor/model-2026-01-31" or "vendor/model-20260131".

@@ -102,7 +102,11 @@ func (p *providing) append(o *object, stats Stats) {
 	if latency > 0 { // 0 is unknown: what was measured is not that
 		latency = max(latency.Round(time.Millisecond), time.Millisecond)
 	}
-	o.integer("median_latency_ms", latency.Milliseconds())
+	if latency > 0 {
+		o.integer("median_latency_ms", latency.Milliseconds())
+	} else {
+		o.null("median_latency_ms")
+	}
 	o.boolean("supports_streaming", best.Model.Type == catalog.TypeChat)
 	o.boolean("supports_tools", params&catalog.ParamTools != 0)
 	o.boolean("supports_response_format", params&catalog.ParamResponseFormat != 0)
@@ -124,9 +128,9 @@ func providerID(slug string) string {
 
 func quantization(e *catalog.Endpoint) string { return cmp.Or(e.Quantization, "unknown") }
 
-// updatedAt is when an offer of the provider last changed; where that is unknown, when the model appeared.
+// updatedAt is when an offer of the provider last changed; where that is unknown, when the model appeared; zero where that is unknown, too.
 func (p *providing) updatedAt() time.Time {
-	at := time.Unix(0, 0)
+	var at time.Time
 	for _, e := range p.endpoints {
 		t := e.UpdatedAt
 		if t.IsZero() {
@@ -172,10 +176,16 @@ func appendEndpoint(o *object, e *catalog.Endpoint, stats Stats) {
 	o.integer("max_completion_tokens", e.MaxCompletion)
 	o.texts("supported_parameters", paramsOf(e).Names())
 	o.boolean("supports_implicit_caching", e.ImplicitCache)
-	uptime, latency, throughput := measured(e, stats)
-	o.figure("uptime_last_1d", uptime)
-	o.figure("latency_last_30m_ms", float64(latency)/float64(time.Millisecond))
-	o.figure("throughput_last_30m_tps", throughput)
+	if !e.Retires.IsZero() {
+		o.text("retires", e.Retires.Format(time.DateOnly))
+	}
+	uptime, latency, throughput, known := 0.0, time.Duration(0), 0.0, false
+	if stats != nil {
+		uptime, latency, throughput, known = stats.Stats(e.ID)
+	}
+	o.measured("uptime_last_1d", uptime, known)
+	o.measured("latency_last_30m_ms", float64(latency)/float64(time.Millisecond), known && latency > 0)
+	o.measured("throughput_last_30m_tps", throughput, known && throughput > 0)
 	o.EndObject()
 }
 

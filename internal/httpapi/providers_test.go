@@ -94,14 +94,14 @@ func TestProviders(t *testing.T) {
 		"supported_parameters":["max_tokens","response_format","tools"],"pricing":`+pricing+`}`)
 	exactly(t, "endpoint", endpoints[0], `{"tag":"acme","provider_name":"Acme","quantization":"fp8","service_tier":"default","variant":"standard","pricing":`+pricing+`,
 		"context_length":1000,"max_completion_tokens":500,"supported_parameters":["max_tokens","tools"],"supports_implicit_caching":true,
-		"uptime_last_1d":0,"latency_last_30m_ms":0,"throughput_last_30m_tps":0}`)
+		"uptime_last_1d":null,"latency_last_30m_ms":null,"throughput_last_30m_tps":null}`)
 	var tags []string
 	for _, e := range endpoints {
 		tags = append(tags, fmt.Sprint(at(e, "tag"), " ", at(e, "service_tier"), " ", at(e, "variant"), " ", at(e, "context_length"), " ", at(e, "uptime_last_1d"), " ",
 			at(e, "latency_last_30m_ms"), " ", at(e, "throughput_last_30m_tps")))
 	}
-	if got, want := strings.Join(tags, "; "), "acme default standard 1000 0 0 0; acme/eu default standard 4096 99.5 250.123 80.5; acme/flex flex standard 4096 0 0 0; "+
-		"acme/free default free 4096 0 0 0"; got != want {
+	if got, want := strings.Join(tags, "; "), "acme default standard 1000 <nil> <nil> <nil>; acme/eu default standard 4096 99.5 250.123 80.5; acme/flex flex standard 4096 <nil> <nil> <nil>; "+
+		"acme/free default free 4096 <nil> <nil> <nil>"; got != want {
 		t.Errorf("endpoints\n%s\nwant\n%s", got, want)
 	}
 	if zero := at(m, "providers", 1); at(zero, "data_retention_policy") != "zero" || at(zero, "median_latency_ms") != 70. || at(zero, "price_in_per_1k") != "1" ||
