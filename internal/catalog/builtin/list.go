@@ -62,24 +62,7 @@ func ReadList(data []byte) (*List, error) {
 	if l.AsOf, err = time.Parse(time.DateOnly, rawjson.TextAt(data, "as_of")); err != nil {
 		return nil, fault.New(fault.Invalid, op, "The price list has no valid as_of.").Because(err)
 	}
-	keys := map[string]string{}
-	for _, p := range Providers() {
-		if !p.Template {
-			keys[p.ID] = "none"
-		}
-	}
-	one, err := money.NewRate("1", "0")
-	if err != nil {
-		return nil, err
-	}
-	d, err := l.Declare(keys, Rate{Rate: one, Version: "check"})
-	if err == nil {
-		for i := range d.Providers {
-			d.Providers[i].BaseURL, d.Providers[i].Wires = "https://provider.invalid/", nil
-		}
-		_, err = catalog.Build(d)
-	}
-	if err != nil {
+	if _, err := l.Build(); err != nil {
 		return nil, fault.New(fault.Invalid, op, "No catalog can be made of the price list.").Because(err)
 	}
 	own := 0
@@ -92,4 +75,26 @@ func ReadList(data []byte) (*List, error) {
 		return nil, fault.New(fault.Invalid, op, "The price list is empty.").Because(errors.New("no offers"))
 	}
 	return l, nil
+}
+
+// Build makes a catalog of the list with all providers, which cannot be called: their addresses and keys are made up.
+func (l *List) Build() (*catalog.Snapshot, error) {
+	keys := map[string]string{}
+	for _, p := range Providers() {
+		if !p.Template {
+			keys[p.ID] = "none"
+		}
+	}
+	one, err := money.NewRate("1", "0")
+	if err != nil {
+		return nil, err
+	}
+	d, err := l.Declare(keys, Rate{Rate: one, Version: "none"})
+	if err != nil {
+		return nil, err
+	}
+	for i := range d.Providers {
+		d.Providers[i].BaseURL, d.Providers[i].Wires = "https://provider.invalid/", nil
+	}
+	return catalog.Build(d)
 }

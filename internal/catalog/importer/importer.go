@@ -23,8 +23,6 @@ type Result struct {
 	Taken   int       // offers in it, service tiers not counted
 	Refused []Refusal // in the order of providers, then by id
 	Differs []Difference
-
-	counts counts
 }
 
 // Refusal is a model that was left out.
@@ -48,7 +46,7 @@ func Import(dir fs.FS, providers []builtin.Provider, book Book) (Result, error) 
 	if err := im.sane(); err != nil {
 		return Result{}, err
 	}
-	return Result{Taken: im.taken, Refused: im.refused, Differs: im.differs, Catalog: im.write(), counts: im.count()}, nil
+	return Result{Taken: im.taken, Refused: im.refused, Differs: im.differs, Catalog: im.write()}, nil
 }
 
 type importer struct {

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
@@ -16,24 +17,43 @@ import (
 // counts are the figures of a report.
 type counts struct {
 	models map[string]int            // by type
-	offers map[string]map[string]int // provider -> type or tier -> offers
+	offers map[string]map[string]int // provider -> type or tier -> endpoints
+	all    int                       // endpoints
+	retire map[string][]string       // day -> ids of endpoints that are not served from then on
 }
 
-func (im *importer) count() counts {
-	c := counts{models: map[string]int{}, offers: map[string]map[string]int{}}
-	for _, m := range im.models {
-		c.models[m.kind]++
+// count counts what a program with this catalog serves when all its providers have keys, on the day of the lists.
+func (r *Result) count() (c counts, err error) {
+	c = counts{models: map[string]int{}, offers: map[string]map[string]int{}, retire: map[string][]string{}}
+	list, err := builtin.ReadList(r.Catalog)
+	if err != nil {
+		return c, err
 	}
-	for _, p := range im.offers {
-		c.offers[p.provider] = map[string]int{}
-		for i := range p.offers {
-			c.offers[p.provider][p.offers[i].kind]++
-			for tier := range p.offers[i].quote.tiers {
-				c.offers[p.provider][tier]++
+	snap, err := list.On(list.AsOf).Build()
+	if err != nil {
+		return c, err
+	}
+	for _, m := range snap.Models() {
+		c.models[m.Type]++
+		for _, ep := range m.Endpoints {
+			of := c.offers[ep.Provider.ID]
+			if of == nil {
+				of = map[string]int{}
+				c.offers[ep.Provider.ID] = of
+			}
+			kind := m.Type
+			if ep.Tier != "default" {
+				kind = ep.Tier
+			}
+			of[kind]++
+			c.all++
+			if !ep.Retires.IsZero() && ep.Tier == "default" {
+				day := ep.Retires.Format(time.DateOnly)
+				c.retire[day] = append(c.retire[day], ep.ID)
 			}
 		}
 	}
-	return c
+	return c, nil
 }
 
 // kinds are the types in the order of a report, with the service tiers after them.
@@ -52,37 +72,41 @@ func (r *Result) Report(page []byte, providers []builtin.Provider) ([]byte, erro
 	if !found {
 		return nil, fault.New(fault.Invalid, "importer.Report", "The page lacks the line "+strings.TrimSpace(mark))
 	}
+	c, err := r.count()
+	if err != nil {
+		return nil, err
+	}
 	var b bytes.Buffer
 	b.Write(head)
 	b.WriteString(mark)
-	r.totals(&b)
-	r.served(&b, providers)
+	c.totals(&b)
+	c.served(&b, providers)
+	c.retiring(&b)
 	templates(&b, providers)
 	r.leftOut(&b)
 	return b.Bytes(), nil
 }
 
-func (r *Result) totals(b *bytes.Buffer) {
-	b.WriteString("\n## In numbers\n\n| type | models | endpoints |\n|---|--:|--:|\n")
-	models, all := 0, 0
+func (c *counts) totals(b *bytes.Buffer) {
+	b.WriteString("\n## In numbers\n\nWhat is served when all providers have keys, on the day of the lists.\n\n| type | models | endpoints |\n|---|--:|--:|\n")
+	models := 0
 	for _, kind := range kinds {
 		n := 0
-		for _, of := range r.counts.offers {
+		for _, of := range c.offers {
 			n += of[kind]
 		}
-		all += n
-		models += r.counts.models[kind]
+		models += c.models[kind]
 		switch kind {
 		case "flex", "priority":
 			fmt.Fprintf(b, "| service tier `%s` | | %d |\n", kind, n)
 		default:
-			fmt.Fprintf(b, "| `%s` | %d | %d |\n", kind, r.counts.models[kind], n)
+			fmt.Fprintf(b, "| `%s` | %d | %d |\n", kind, c.models[kind], n)
 		}
 	}
-	fmt.Fprintf(b, "| together | %d | %d |\n", models, all)
+	fmt.Fprintf(b, "| together | %d | %d |\n", models, c.all)
 }
 
-func (r *Result) served(b *bytes.Buffer, providers []builtin.Provider) {
+func (c *counts) served(b *bytes.Buffer, providers []builtin.Provider) {
 	b.WriteString("\n## Providers\n\n| id | name | variables | wire | data policy | models |\n|---|---|---|---|---|---|\n")
 	for i := range providers {
 		p := &providers[i]
@@ -91,11 +115,18 @@ func (r *Result) served(b *bytes.Buffer, providers []builtin.Provider) {
 		}
 		var parts []string
 		for _, kind := range kinds {
-			if n := r.counts.offers[p.ID][kind]; n > 0 {
+			if n := c.offers[p.ID][kind]; n > 0 {
 				parts = append(parts, fmt.Sprintf("%d %s", n, kind))
 			}
 		}
 		fmt.Fprintf(b, "| `%s` | %s | %s | %s | %s | %s |\n", p.ID, p.Name, variables(p), p.Dialect, p.DataPolicy, strings.Join(parts, ", "))
+	}
+}
+
+func (c *counts) retiring(b *bytes.Buffer) {
+	b.WriteString("\n## Retired by date\n\nFrom these days on the endpoints are left out.\n\n| day | endpoints |\n|---|---|\n")
+	for _, day := range slices.Sorted(maps.Keys(c.retire)) {
+		fmt.Fprintf(b, "| %s | `%s` |\n", day, strings.Join(c.retire[day], "`, `"))
 	}
 }
 
