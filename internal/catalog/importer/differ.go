@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Difference is a price on which sources disagree.
+// Difference is a price for which the sources have different values.
 type Difference struct {
 	Provider, ID, Price string
 	Says                []string // "source value", in the order of the sources
 	Taken               string   // what the catalog has, "" when it has none
 }
 
-// compare notes each price of an offer that two sources state and not all state alike.
+// compare notes each price of an offer that at least two sources state with different values.
 func (im *importer) compare(provider string, o *offer, quotes []quote, reason string) {
 	taken := quote{}
 	if reason == "" {
@@ -75,7 +75,7 @@ func allNames(quotes []quote, of func(*quote) prices) []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// Differences are all prices on which sources disagree, one a line.
+// Differences lists the prices on which sources disagree, one on each line.
 func (r *Result) Differences() []byte {
 	var b strings.Builder
 	b.WriteString("# Prices on which the lists disagree, in dollars: provider, id, price, what each list says, what the catalog has. Made by weir catalog import.\n")

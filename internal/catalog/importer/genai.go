@@ -7,7 +7,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// genai finds a model in genai-prices by the rules that stand there, nil when it is not there.
+// genai finds a model in genai-prices by that list's own matching rules, nil when no rule matches.
 func (s *sources) genai(n *Names, id string) []byte {
 	id = strings.ToLower(n.in("genai", id))
 	for _, provider := range n.GenAI {
@@ -20,7 +20,7 @@ func (s *sources) genai(n *Names, id string) []byte {
 	return nil
 }
 
-// matches follows a rule of the source; one of a kind that is not known here, such as a regular expression, matches nothing.
+// matches applies a rule of the source. A rule of an unknown kind, such as a regular expression, matches nothing.
 func matches(rule []byte, id string) bool {
 	for m := rawjson.MembersOf(rule); m.Next(); {
 		text := rawjson.Text(m.Value)
@@ -85,7 +85,7 @@ func quoteGenAI(model []byte, kind, day string) quote {
 	return q
 }
 
-// genai puts a price; only the two main ones may say something by being zero.
+// genai stores a price. A zero counts only for the two main prices.
 func (p prices) genai(name, text string) {
 	if name == "prompt" || name == "completion" {
 		p.put(name, text)
@@ -94,7 +94,7 @@ func (p prices) genai(name, text string) {
 	}
 }
 
-// genaiAt is the list of prices that holds on a day: the last that has begun.
+// genaiAt returns the price list that is valid on a day: the last that has begun.
 func genaiAt(v []byte, day string) (at []byte, odd string) {
 	if rawjson.KindOf(v) != rawjson.Array {
 		return v, ""
@@ -111,7 +111,7 @@ func genaiAt(v []byte, day string) (at []byte, odd string) {
 	return at, odd
 }
 
-// genaiName is our name of a price and the places by which it is shifted; "" for what has no place here.
+// genaiName returns our name of a price and the decimal places by which it is shifted; "" for a price that Weir does not have.
 func genaiName(name, kind string, all []byte) (ours string, places int) {
 	switch name {
 	case "output_mtok":

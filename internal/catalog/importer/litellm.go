@@ -39,7 +39,7 @@ func (s *sources) litellmIDs(n *Names) []string {
 	return out
 }
 
-// litellmTypes are the modes that are types of ours; what another mode names cannot be called through Weir.
+// litellmTypes maps litellm's modes to our types; models of other modes cannot be called through Weir.
 var litellmTypes = map[string]string{"chat": catalog.TypeChat, "responses": catalog.TypeChat, "embedding": catalog.TypeEmbedding, "moderation": catalog.TypeModeration,
 	"audio_transcription": catalog.TypeTranscription, "image_generation": catalog.TypeImage, "audio_speech": catalog.TypeSpeech, "rerank": catalog.TypeRerank, "video_generation": catalog.TypeVideo}
 

@@ -25,7 +25,7 @@ func quoteModelsDev(model []byte, kind string) quote {
 	return q
 }
 
-// modelsDevPrices reads a cost. Its one output price is for what the model gives.
+// modelsDevPrices reads a cost. Its one output price applies to the kind of output that the model makes.
 func modelsDevPrices(v []byte, kind string, output catalog.Modality) prices {
 	p := prices{}
 	p.put("prompt", price(v, 0, "input"))

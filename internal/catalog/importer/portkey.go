@@ -63,7 +63,7 @@ func (q *quote) contextTiers(custom, mode []byte, kind string, maxPrompt int64) 
 	}
 }
 
-// halfCent is where a "price per token" of a speech model is one per minute of audio: no token costs half a cent.
+// halfCent is the price from which a "price per token" of a speech model is in fact one per minute of audio: no token costs half a cent.
 const halfCent = "5000" // dollars per million
 
 func portkeyPrices(v []byte, kind string) prices {
@@ -89,11 +89,11 @@ func portkeyPrices(v []byte, kind string) prices {
 			delete(p, "audio")
 		}
 	case catalog.TypeSpeech:
-		if p["audio_output"] == "" { // what is named a token is a character
+		if p["audio_output"] == "" { // the source calls a character a token
 			p = prices{perCharacters: p["prompt"]}
 		}
 	case catalog.TypeRerank:
-		if dearer(p["prompt"], "500") { // what is named a token is a search
+		if dearer(p["prompt"], "500") { // the source calls a search a token
 			p = prices{"request": each("request_token")}
 		}
 	case catalog.TypeImage:

@@ -10,18 +10,18 @@ import (
 	"weir/internal/catalog"
 )
 
-// prices are dollars under the catalog's names of prices: per million tokens or characters, or per one request, search, image or
-// minute; plain decimal text. What a source does not say is not in it. The sources write a zero both for "free" and for "not
-// charged separately", so a zero in a lesser price says nothing and is left out.
+// prices are dollars under the catalog's names of prices: per million tokens or characters, or per one request, search, image or minute;
+// plain decimal text. A price that a source does not state is absent. The sources write a zero both for "free" and for "not charged
+// separately", so a zero in a lesser price is ignored.
 type prices map[string]string
 
-// names of prices beside those of catalog.PriceNames.
+// names of prices in addition to those of catalog.PriceNames.
 const (
 	perMinute     = "minute"
 	perCharacters = "characters" // per million of them
 )
 
-// quote is what one source says a model costs.
+// quote has the prices of one model in one source.
 type quote struct {
 	source string
 	base   prices
@@ -31,22 +31,22 @@ type quote struct {
 	images map[image]string  // per image
 	video  map[string]string // per second, by resolution
 	odd    string            // why the quote cannot be taken as it stands, "" when it can
-	final  bool              // nothing else counts
+	final  bool              // the other sources do not count
 }
 
-// batch is the tier that is compared with the others and not offered.
+// batch is a tier that is compared with the others but not offered.
 const batch = "batch"
 
 type image struct{ variant, resolution string }
 
-// put sets a price that a source states; "" is none.
+// put sets a price that a source states; "" is no price.
 func (p prices) put(name, text string) {
 	if text != "" {
 		p[name] = text
 	}
 }
 
-// putLesser is put for those prices where a zero says nothing.
+// putLesser is put for prices of which a zero is ignored.
 func (p prices) putLesser(name, text string) {
 	if text != "0" {
 		p.put(name, text)
@@ -70,8 +70,8 @@ func (q *quote) tier(name string) *quote {
 	return q.tiers[name]
 }
 
-// mains are the prices that models of a type are charged by, in the order in which they are looked for: all prices of a row must
-// be agreed on.
+// mains are the prices by which models of a type are charged, in the order in which they are tried: all prices of a row must be agreed
+// on.
 var mains = map[string][][]string{
 	catalog.TypeChat:          {{"prompt", "completion"}},
 	catalog.TypeEmbedding:     {{"prompt"}},
@@ -82,18 +82,17 @@ var mains = map[string][][]string{
 	catalog.TypeRerank:        {{"request"}, {"prompt"}},
 }
 
-// terms are what an agreement depends on beside the quotes.
+// terms are the inputs of an agreement other than the quotes.
 type terms struct {
 	kind   string
-	free   bool // prices of zero are meant
+	free   bool // a price of zero means free
 	writes bool // clients can cause cache writes
 
 	searches bool   // each request has the fee of a search
-	maker    *offer // of a reseller: what the maker itself sells the model for, nil when that is not known
+	maker    *offer // of a reseller: the maker's own offer of the model, nil when unknown
 }
 
-// agree makes one quote out of several, taking each price only where two agree; a value that as many others contradict is not
-// agreed on.
+// agree makes one quote out of several. It takes a price only where two agree and fewer than that agree on another value.
 func agree(t terms, quotes []quote) (q quote, reason string) {
 	kind, free := t.kind, t.free
 	if i := slices.IndexFunc(quotes, func(x quote) bool { return x.final }); i >= 0 {
@@ -113,7 +112,7 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 	for _, names := range mains[kind] {
 		if value, ok := majority(quotes, joined(names)); ok {
 			row = names
-			// who is wrong about the main prices is not asked about the others
+			// a source with wrong main prices is not used for the other prices
 			differs := func(x quote) bool { return joined(names)(x) != value }
 			for i := range quotes {
 				if differs(quotes[i]) {
@@ -148,7 +147,7 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 		}
 	}
 	if own, ok := t.resold(row, quotes); ok {
-		quotes = append(quotes, own, own) // the maker's word on what resellers do not list
+		quotes = append(quotes, own, own) // the maker's own prices where resellers list none
 	}
 	q.lesser(quotes, row)
 	if reason := q.hidden(quotes, t.writes); reason != "" {
@@ -160,12 +159,12 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 	if reason := q.thresholds(quotes); reason != "" {
 		return q, reason
 	}
-	// who is wrong about the price is still right that there is another for long prompts: only how much it is cannot be taken from there
+	// a source with a wrong price still shows that long prompts have another one; only the amount cannot be used
 	if len(q.above) == 0 && slices.ContainsFunc(dissent, func(x quote) bool { return len(x.above) > 0 }) {
 		return q, longPrompts
 	}
 	q.takeTiers(quotes)
-	q.hours = quotes[0].hours // known from what was checked by hand alone
+	q.hours = quotes[0].hours // only entered by hand
 	return q, ""
 }
 
@@ -181,7 +180,7 @@ func (q *quote) storage() {
 	}
 }
 
-// withFees turns what a search costs into the fee of each request.
+// withFees turns the price of a search into a fee per request.
 func withFees(quotes []quote) []quote {
 	out := slices.Clone(quotes)
 	for i := range out {
@@ -195,8 +194,8 @@ func withFees(quotes []quote) []quote {
 	return out
 }
 
-// resold is what the maker's own offer says of a reseller that has the same main prices: what long prompts and each request cost there. Resellers
-// publish the first prices alone.
+// resold returns the maker's own quote for a reseller with the same main prices, which has the prices of long prompts and of requests.
+// Resellers publish only the first prices.
 func (t *terms) resold(row []string, quotes []quote) (own quote, ok bool) {
 	if t.maker == nil || joined(row)(t.maker.quote) != joined(row)(quotes[0]) {
 		return own, false
@@ -231,7 +230,7 @@ func reasonFor(kind string, quotes []quote) string {
 	return disagree
 }
 
-// joined is a quote's values of names as one text, "" unless it has them all.
+// joined returns a quote's values of names as one text, "" unless it has them all.
 func joined(names []string) func(quote) string {
 	return func(x quote) string {
 		var parts []string
@@ -245,8 +244,8 @@ func joined(names []string) func(quote) string {
 	}
 }
 
-// lesser takes the prices beside the main ones; one that nobody confirms stays out, and its tokens cost what the price they fall
-// back to does.
+// lesser takes the prices in addition to the main ones. A price that no second source confirms is left out, and its tokens cost the price
+// that they fall back to.
 func (q *quote) lesser(quotes []quote, row []string) {
 	for _, name := range catalog.PriceNames() {
 		if slices.Contains(row, name) {
@@ -263,13 +262,13 @@ func (q *quote) lesser(quotes []quote, row []string) {
 	if q.base["reasoning"] == q.base["completion"] {
 		delete(q.base, "reasoning")
 	}
-	if q.base["completion"] == "0" { // of models that answer in other ways
+	if q.base["completion"] == "0" { // of models that do not answer in text
 		delete(q.base, "completion")
 	}
 }
 
-// rounded is the more exact of two values, when all that the quotes have of a price are these and one is the other rounded to fewer, but at
-// least three, digits.
+// rounded returns the more exact of two values, when the quotes have only these two and one is the other rounded to fewer digits, but to
+// at least three.
 func rounded(quotes []quote, name string) (string, bool) {
 	var values []string
 	for _, x := range quotes {
@@ -290,8 +289,8 @@ func rounded(quotes []quote, name string) (string, bool) {
 	return long, ok && len(digits) >= 3 && len(long) > len(short) && x.FloatString(len(decimals)) == short
 }
 
-// hidden refuses a model of which some source says that it charges for more than what two sources agree on: falling back to the
-// main price, or to nothing, would be too low.
+// hidden refuses a model for which some source has a further price on which no two agree: falling back to the main price, or to nothing,
+// would be too low.
 func (q *quote) hidden(quotes []quote, writes bool) string {
 	names := []string{"reasoning"}
 	if writes {
@@ -315,8 +314,8 @@ func (q *quote) hidden(quotes []quote, writes bool) string {
 	return ""
 }
 
-// thresholds takes the prices of long prompts. What one source says of them is taken when none contradicts: the base price alone would be too low,
-// and most lists have no place for more. A model of which sources say different things is refused.
+// thresholds takes the prices of long prompts. A price of one source is taken when no other contradicts it: the base price alone would be
+// too low, and most lists have no field for more. A model is refused when its sources contradict each other.
 func (q *quote) thresholds(quotes []quote) (reason string) {
 	sizes := map[int64]bool{}
 	for _, x := range quotes {
@@ -346,8 +345,8 @@ func (q *quote) thresholds(quotes []quote) (reason string) {
 		at = slices.DeleteFunc(at, func(x quote) bool { return joined(row)(x) != pair })
 		t := quote{base: prices{"prompt": at[0].base["prompt"], "completion": at[0].base["completion"]}}
 		t.lesser(at, row)
-		maps.DeleteFunc(t.base, func(name, _ string) bool { return q.base[name] == "" }) // short prompts pay the whole price for it, or nothing
-		// what the base has would be inherited and be too low
+		maps.DeleteFunc(t.base, func(name, _ string) bool { return q.base[name] == "" }) // short prompts are charged the whole price for it, or nothing
+		// a price missing here would be inherited from the base, which is too low
 		for i := range sourceNames {
 			name := sourceNames[i].ours
 			fallback := wholeOf(name)
@@ -360,14 +359,14 @@ func (q *quote) thresholds(quotes []quote) (reason string) {
 	return ""
 }
 
-// flat reports whether the maker itself sells the model at one price for prompts of any length.
+// flat reports whether the maker sells the model at one price for prompts of any length.
 func flat(quotes []quote) bool {
 	last := &quotes[len(quotes)-1]
 	return strings.HasPrefix(last.source, "the maker") && len(last.above) == 0
 }
 
-// takeTiers takes those service tiers on whose prices two sources agree; the others are left out in silence, because the model
-// itself is not.
+// takeTiers takes those service tiers on whose prices two sources agree. The others are left out without a note, because the model itself
+// is not refused.
 func (q *quote) takeTiers(quotes []quote) {
 	for _, name := range []string{batch, "flex", "priority"} {
 		var at []quote
@@ -386,7 +385,8 @@ func (q *quote) takeTiers(quotes []quote) {
 		if reason != "" {
 			continue
 		}
-		// what no two sources agree on would fall to the price of a whole prompt, which may be more than the usual tier asks for a cached one
+		// a price without agreement would fall back to that of the whole prompt, which may be more than the usual tier charges for a
+		// cached one
 		if cached := q.base["cache_read"]; name == "flex" && t.base["cache_read"] == "" && dearer(t.base["prompt"], cached) {
 			t.base.put("cache_read", cached)
 		}
@@ -397,7 +397,7 @@ func (q *quote) takeTiers(quotes []quote) {
 	}
 }
 
-// sizes takes a price list by size and quality. A line above the plain price that nobody confirms refuses the model.
+// sizes takes a price list by size and quality. An unconfirmed line above the plain price refuses the model.
 func (q *quote) sizes(quotes []quote) string {
 	lines := map[image]bool{}
 	for _, x := range quotes {
@@ -421,7 +421,7 @@ func (q *quote) sizes(quotes []quote) string {
 	return ""
 }
 
-// seconds takes the price of a second at each resolution that two sources price alike.
+// seconds takes the prices per second of those resolutions for which two sources have the same.
 func (q *quote) seconds(quotes []quote) string {
 	resolutions := map[string]bool{}
 	for _, x := range quotes {
@@ -443,7 +443,7 @@ func (q *quote) seconds(quotes []quote) string {
 	return ""
 }
 
-// majority is the value that at least two quotes share, when no other is shared by as many; empty values do not count.
+// majority is the value that at least two quotes share, when no other value is shared by as many; empty values do not count.
 func majority(quotes []quote, of func(quote) string) (string, bool) {
 	seen := map[string]int{}
 	for _, x := range quotes {
@@ -463,7 +463,7 @@ func majority(quotes []quote, of func(quote) string) (string, bool) {
 	return best, !tied && seen[best] >= 2
 }
 
-// dearer compares two decimal texts; "" is dearer than nothing.
+// dearer compares two decimal texts; any price is dearer than "".
 func dearer(a, b string) bool {
 	x, ok := new(big.Rat).SetString(a)
 	y, ok2 := new(big.Rat).SetString(b)

@@ -65,7 +65,7 @@ const (
 	dash = "—"
 )
 
-// Report puts the tables of what was imported, and what was not, below the mark in a page. A page without the mark fails with
+// Report writes the tables of what was imported, and what was not, below the mark in a page. A page without the mark fails with
 // fault.Invalid.
 func (r *Result) Report(page []byte, providers []builtin.Provider) ([]byte, error) {
 	head, _, found := bytes.Cut(page, []byte(mark))
@@ -130,7 +130,8 @@ func (c *counts) retiring(b *bytes.Buffer) {
 	}
 }
 
-// variables are those of a provider: its keys, any of which will do, and what its address or its model ids need.
+// variables are the environment variables of a provider: its keys, any of which is enough, and those that its address or its model ids
+// need.
 func variables(p *builtin.Provider) string {
 	keys := make([]string, 0, len(p.KeyVariables))
 	for _, name := range p.KeyVariables {

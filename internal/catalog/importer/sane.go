@@ -10,8 +10,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// The rules that prices keep at every provider that is known. A list that breaks one is wrong, or means something else: its import fails, unless
-// an exception names the offer, the rule and the page that says so.
+// The rules that the prices of every known provider keep. A list that breaks one is wrong, or means something else: its import fails,
+// unless an exception names the offer, the rule and the page that confirms the price.
 const (
 	ruleCached   = "cached tokens cost at most what others do"
 	ruleWrites   = "writing to a cache costs at least what the prompt does"
@@ -22,7 +22,7 @@ const (
 	ruleBounds   = "a price is below the highest that is plausible"
 )
 
-// highest is more than any price that is known: dollars per million tokens, and of what is charged one by one.
+// highest is above any known price: dollars per million tokens, and per unit of what is charged by the unit.
 const (
 	highestTokens = "2000"
 	highestEach   = "100"
@@ -63,7 +63,7 @@ func (o *offer) broken() []string {
 	q.check("", note)
 	for _, above := range slices.Sorted(maps.Keys(q.above)) {
 		t := quote{base: maps.Clone(q.base)}
-		maps.Copy(t.base, q.above[above]) // what it does not set it inherits
+		maps.Copy(t.base, q.above[above]) // prices that it does not set are inherited
 		t.check(fmt.Sprintf("above %d, ", above), note)
 		compare(q.base, t.base, func(name, base, long string) {
 			if dearer(base, long) {
@@ -131,7 +131,8 @@ func each(images map[image]string) map[string]string {
 	return out
 }
 
-// compare calls f with what both lists charge for the same: a price that one of them lacks is the one that its tokens fall to.
+// compare calls f with the prices that both lists charge for the same kind of tokens. A price that one of them lacks is the one that its
+// tokens fall back to.
 func compare(a, b prices, f func(name, a, b string)) {
 	for i := range sourceNames {
 		name := sourceNames[i].ours
@@ -141,7 +142,7 @@ func compare(a, b prices, f func(name, a, b string)) {
 	}
 }
 
-// effective is what tokens of a kind are charged by.
+// effective is the price by which tokens of a kind are charged.
 func (p prices) effective(name string) string {
 	for ; p[name] == "" && name != ""; name = elseOf(name) {
 	}

@@ -7,7 +7,7 @@ import (
 	"weir/internal/catalog"
 )
 
-// quantizations are the words in an id that tell how weights are stored.
+// quantizations are the words in an id that describe how weights are stored.
 var quantizations = []string{"nvfp4", "mxfp4", "fp4", "fp8", "fp16", "bf16", "int4", "int8"}
 
 // Slug is the slug of a provider's model and the variant its id asks for, by the first rule that applies:
@@ -93,7 +93,7 @@ func dotted(model string) string {
 
 func short(s string) bool { return len(s) == 1 && s[0] >= '0' && s[0] <= '9' }
 
-// quantized is the word at the end of an id that reports how its weights are stored, "" when none does.
+// quantized is the word at the end of an id that describes how its weights are stored, "" when there is none.
 func quantized(id string) string {
 	id = strings.ToLower(id)
 	for _, word := range quantizations {

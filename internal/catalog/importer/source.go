@@ -20,7 +20,7 @@ type sources struct {
 	resold    map[string]bool              // bare names of the models that the lists of resellers have
 }
 
-// maxModels bounds the models of one list: four times as many as the longest has.
+// maxModels bounds the models of one list: four times the length of the longest list.
 const maxModels = 20_000
 
 func (s *sources) tooMany() error {
@@ -43,7 +43,7 @@ func (s *sources) tooMany() error {
 	return nil
 }
 
-// plain reports whether a text of a list can be shown and stored: ASCII that is printed, and not longer than any known id.
+// plain reports whether a text of a list can be shown and stored: printable ASCII, not longer than any known id.
 func plain(text string) bool {
 	for i := range len(text) {
 		if c := text[i]; c <= ' ' || c > '~' {
@@ -105,7 +105,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 	return s, s.tooMany()
 }
 
-// readJSON reads a file, or the same with .gz after its name.
+// readJSON reads a file, or the compressed one with .gz after its name.
 func readJSON(dir fs.FS, name string) ([]byte, error) {
 	data, err := fs.ReadFile(dir, name)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// write makes the catalog file: one model or offer a line, everything in a fixed order, so that two imports of the same data are
-// the same bytes and a change shows as the lines that changed.
+// write makes the catalog file: one model or offer a line, everything in a fixed order, so that two imports of the same data give the
+// same bytes and a change shows as the changed lines.
 func (im *importer) write() []byte {
 	b := rawjson.AppendText([]byte(`{"as_of": `), im.book.AsOf)
 	b = append(b, ",\n\"models\": {"...)
@@ -21,7 +21,7 @@ func (im *importer) write() []byte {
 		b = rawjson.AppendText(separate(b, i), slug)
 		b = append(b, ":{"...)
 		b = member(b, "name", m.name)
-		if _, err := time.Parse(time.DateOnly, m.created); err == nil { // some are a month alone, and some none at all
+		if _, err := time.Parse(time.DateOnly, m.created); err == nil { // some are only a month, and some are invalid
 			b = member(b, "created", m.created)
 		}
 		if m.kind != catalog.TypeChat {
@@ -49,7 +49,7 @@ func (im *importer) write() []byte {
 	return append(b, "\n}}\n"...)
 }
 
-// joined are the slugs under which models were known that have another one now.
+// joined are the former slugs of models that have another one now.
 func (im *importer) joined() []string {
 	var out []string
 	for old, slug := range im.book.Joined {
