@@ -14,18 +14,18 @@ import (
 )
 
 // Performer is a Dialect that performs tasks: requests whose completion.Request.Task is set. Some need one call of the provider, some
-// several, and some a wait between them; what must be done is plain control flow over an Ask.
+// several, and some a wait between them. All of it is plain control flow over an Ask.
 type Performer interface {
 	// Perform does req.Task at ep and yields what it gives. The sequence ends with an event that is Done, or with one error. A task that
 	// the provider cannot do is an error of Unsupported. It returns when yield does, and leaves nothing running.
 	Perform(ask Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error]
 }
 
-// Ask is what a Performer or a VideoMaker reaches its provider through: each call is an attempt with its credentials, timeouts and limits. All calls
-// of one Ask go out with the credential that the first was accepted with. It is safe for concurrent use.
+// Ask gives a Performer or a VideoMaker access to its provider: each call is an attempt with its credentials, timeouts and limits. All
+// calls of one Ask use the credential with which the first was accepted. It is safe for concurrent use.
 type Ask interface {
-	// Do sends one request and waits for the head of a 2xx answer, which must be closed. Whatever else comes is a fault, as the dialect's
-	// Failure classifies it.
+	// Do sends one request and waits for the head of a 2xx answer, which the caller must close. Any other answer is a fault, as the
+	// dialect's Failure classifies it.
 	Do(call Call) (*Answer, error)
 	// Failure is the dialect's Failure, for errors inside an answer.
 	Failure(status int, header http.Header, body []byte) *fault.Error
@@ -33,19 +33,21 @@ type Ask interface {
 	Wait(d time.Duration) error
 	// Now is the time.
 	Now() time.Time
-	// Fetch gets what an answer names by address, at most as long as a whole answer of this kind may be.
+	// Fetch reads the file at an address in an answer, up to the limit for whole answers of this kind.
 	Fetch(address string) (data []byte, mediaType string, err error)
-	// FetchForClient gets what a client names by address. allowed is false where the operator does not let clients do that.
+	// FetchForClient reads the file at an address in the client's request. allowed is false where the operator does not let clients name
+	// addresses.
 	FetchForClient(address string) (data []byte, allowed bool, err error)
-	// AfterClient is an Ask for what must still be said to the provider though the client is gone. It lasts a few seconds; done ends it.
+	// AfterClient is an Ask for requests that the provider must still get after the client has gone, such as a cancellation. It lasts a
+	// few seconds; done ends it.
 	AfterClient() (after Ask, done context.CancelFunc)
-	// Endpoint is the endpoint that is asked.
+	// Endpoint is the endpoint of the attempt.
 	Endpoint() *catalog.Endpoint
-	// Request is the request that is answered.
+	// Request is the client's request.
 	Request() *completion.Request
 }
 
-// Unsupported is the fault of a task, or of a property of it, that an endpoint cannot do: another one may.
+// Unsupported is the fault of a task, or of a property of it, that this endpoint cannot do. Another endpoint may be able to.
 func Unsupported(ep *catalog.Endpoint, public string) *fault.Error {
 	f := fault.New(fault.Invalid, "upstream.Perform", public)
 	f.Next = fault.NextEndpoint
@@ -61,15 +63,15 @@ const (
 // NoText is the fault of a request for text to a provider that completes none.
 func NoText(ep *catalog.Endpoint) *fault.Error { return Unsupported(ep, noText) }
 
-// NoTask is the fault of a task that a provider does not do.
+// NoTask is the fault of a task that a provider does not support.
 func NoTask(ep *catalog.Endpoint) *fault.Error { return Unsupported(ep, notServed) }
 
-// NotServed is what a Performer gives for a task that its wire has nothing for.
+// NotServed is the sequence that a Performer returns for a task that its wire does not have.
 func NotServed(ep *catalog.Endpoint) iter.Seq2[*completion.Event, error] {
 	return Fails(NoTask(ep))
 }
 
-// Fails is the sequence of an attempt that comes to nothing but err.
+// Fails is the sequence of an attempt that yields only err.
 func Fails(err error) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) { yield(nil, err) }
 }
@@ -84,8 +86,8 @@ func Whole(ask Ask, call Call) ([]byte, error) {
 	return answer.ReadAll(nil)
 }
 
-// Object sends one request and reads its whole answer, which must be a JSON object. One that reports an error although its status is 2xx is
-// the fault that the dialect makes of it.
+// Object sends one request and reads its whole answer, which must be a JSON object. An object that reports an error although its status
+// is 2xx becomes the fault that the dialect makes of it.
 func Object(ask Ask, call Call) ([]byte, error) {
 	body, _, err := Look(ask, call)
 	if err != nil {
@@ -97,7 +99,8 @@ func Object(ask Ask, call Call) ([]byte, error) {
 	return body, nil
 }
 
-// Each calls do for 0 to n-1, at most so many at a time, and gives the error of the lowest number that failed. After an error it begins no more.
+// Each calls do for 0 to n-1, with at most parallel calls at a time, and returns the error of the lowest number that failed. After an
+// error it starts no further calls.
 func Each(n, parallel int, do func(i int) error) error {
 	if n == 1 {
 		return do(0)
@@ -108,7 +111,7 @@ func Each(n, parallel int, do func(i int) error) error {
 		at   = n
 		errs error
 		wg   sync.WaitGroup
-		lost any // what a call panicked with
+		lost any // panic value of a call
 	)
 	take := func() (int, bool) {
 		mu.Lock()
@@ -122,7 +125,7 @@ func Each(n, parallel int, do func(i int) error) error {
 	for range min(n, parallel) {
 		wg.Go(func() {
 			defer func() {
-				if p := recover(); p != nil { // it is the handler's business, and must not end the process
+				if p := recover(); p != nil { // raised again in the handler's goroutine: here it would end the process
 					mu.Lock()
 					lost, next = p, n
 					mu.Unlock()

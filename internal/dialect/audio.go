@@ -15,10 +15,10 @@ import (
 // audioPiece is the longest piece of audio that one event carries, in bytes.
 const audioPiece = 16 << 10
 
-// audioHead is how much of audio reports what it is.
+// audioHead is how many bytes are needed to recognize an audio format.
 const audioHead = 12
 
-// sniffAudio names the format of audio that begins with b, "" when the beginning is unknown.
+// sniffAudio returns the format of audio that begins with b, "" when it is not recognized.
 func sniffAudio(b []byte) string {
 	begins := func(with string) bool { return bytes.HasPrefix(b, []byte(with)) }
 	switch {
@@ -36,8 +36,9 @@ func sniffAudio(b []byte) string {
 	return ""
 }
 
-// StreamAudio yields the audio in r, the body of an answer, piece by piece as it comes, and reports whether all of it came and was wanted. Audio in
-// another format than the one asked for keeps its own type; what is no audio at all is a fault. The last event is left to the caller.
+// StreamAudio yields the audio in r, the body of an answer, piece by piece as it arrives. It reports whether all of it arrived and the
+// reader of events took it. Audio in another format than requested keeps its own type; a body that is no audio is a fault. The last event
+// is left to the caller.
 func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(*completion.Event, error) bool) bool {
 	fail := func(err error) bool {
 		yield(nil, err)
@@ -79,8 +80,8 @@ func StreamAudio(ask Ask, a *Answer, r *bufio.Reader, format string, yield func(
 	}
 }
 
-// noAudio is the fault of an answer that does not begin like audio: the error that it reports, if any. Bare samples may begin like anything:
-// then it is nil.
+// noAudio is the fault of an answer that does not begin like audio: the error that the body reports, if any. It is nil for raw samples,
+// which may begin with any bytes.
 func noAudio(ask Ask, a *Answer, r *bufio.Reader) error {
 	head, _ := r.Peek(MaxFailureBytes)
 	if rawjson.Valid(head) && rawjson.KindOf(head) == rawjson.Object {
@@ -98,5 +99,5 @@ func noAudio(ask Ask, a *Answer, r *bufio.Reader) error {
 	return Broken(a.Endpoint, errors.New("the provider sent no audio"))
 }
 
-// AudioReader reads a body of audio: as far as it needs to be looked at before it is given out.
+// AudioReader buffers a body of audio, so that its beginning can be inspected before it is passed on.
 func AudioReader(a *Answer) *bufio.Reader { return bufio.NewReaderSize(a.Body, MaxFailureBytes) }

@@ -8,8 +8,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Cannot is the fault of a request that a wire cannot express: another endpoint may be asked. param is the field of the request, and
-// what completes the sentence "The provider of this model does not take ...".
+// Cannot is the fault of a request that a wire cannot express; another endpoint may be tried. param is the field of the request, and what
+// completes the sentence "The provider of this model does not take ...".
 func Cannot(param, what string) error {
 	f := fault.Field("upstream.Request", param, "The provider of this model does not support %s.", what)
 	f.Next = fault.NextEndpoint
@@ -37,7 +37,8 @@ func OnlyFunctions(tools []completion.Tool) error {
 // maxShownID is how much of a call's id an error shows, in bytes.
 const maxShownID = 64
 
-// ObjectArguments are the arguments of a call of a function, which most wires take as an object and not as text. They fail when they are no object.
+// ObjectArguments returns the arguments of a function call, which most wires take as an object and not as text. It fails when they are no
+// object.
 func ObjectArguments(c *completion.Call) ([]byte, error) {
 	if c.Custom || !rawjson.Valid(c.Arguments) || rawjson.KindOf(c.Arguments) != rawjson.Object {
 		return nil, fault.Field("upstream.Request", "messages",

@@ -1,5 +1,5 @@
-// Package dialect is the contract of provider wires, and the toolkit of those that implement it: each folder below is one wire.
-// It must not open a connection, read a clock, choose endpoints or know money.
+// Package dialect is the contract of provider wires, and the toolkit of those that implement it: each folder below is one wire. It must
+// not open a connection, read a clock, choose endpoints or handle money.
 package dialect
 
 import (
@@ -14,12 +14,12 @@ import (
 	"weir/internal/fault"
 )
 
-// Dialect encodes and decodes the wire of one kind of provider. What the provider can do is declared by the further interfaces that its dialect
-// implements: Texter, Performer, VideoMaker, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to Client.
-// Its methods are called concurrently.
+// Dialect encodes and decodes the wire of one kind of provider. The further interfaces that a dialect implements declare what its
+// provider can do: Texter, Performer, VideoMaker, TokenCounter, Authorizer. A dialect is pure: sockets, clocks and limits belong to
+// Client. Its methods are called concurrently.
 type Dialect interface {
-	// Header gives the header fields of every request to p: credential, content type and p's own. It is called for each
-	// credential of a declaration of p, with that one in p.Key, and the results are kept.
+	// Header returns the header fields of every request to p: credential, content type and p's own fields. It is called once for each
+	// credential that p declares, with that one in p.Key, and the results are kept.
 	Header(p *catalog.Provider) http.Header
 	// Failure classifies an answer that is not 2xx; body holds at most 64 KiB of it.
 	Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error
@@ -41,13 +41,13 @@ type Call struct {
 	Method string // "": POST
 	Path   string // appended to the provider's base URL, with its query if it has one
 	Body   []byte
-	Header http.Header // fields of this request in addition to those of the dialect's Header, which they override; nil: none
+	Header http.Header // header fields of this request, in addition to those of the dialect's Header, which they override; nil: none
 	Notice string      // sentences on what of the request is not in it, "" none
 
-	// What only a Performer's calls have.
+	// Fields that only a Performer sets.
 	URL     string                    // the whole address instead of Path, as the provider gave it; "" none
 	Stream  bool                      // the answer is a stream: the timeouts and limits of one
-	Content func() (io.Reader, int64) // the body and its length where it is not in memory, afresh for each try; nil: Body
+	Content func() (io.Reader, int64) // the body and its length where it is not in memory, opened anew for each try; nil: Body
 }
 
 // Verb is the HTTP method.
@@ -58,7 +58,7 @@ func (call *Call) Verb() string {
 	return call.Method
 }
 
-// Answer is a 2xx answer on its way in.
+// Answer is a 2xx answer that is being received.
 type Answer struct {
 	Endpoint *catalog.Endpoint
 	Request  *completion.Request
@@ -67,38 +67,39 @@ type Answer struct {
 	Notice   string // of the Call: goes into the Head
 	Body     *Body
 
-	Exchange Exchange // what it came by; nil in tests of a decoder
+	Exchange Exchange // the HTTP exchange that it came by; nil in tests of a decoder
 }
 
 // Exchange is the HTTP exchange of an answer.
 type Exchange interface {
-	// Linger says that all of the answer is there but what may follow it.
+	// Linger reports that the answer is complete except for usage and the end mark.
 	Linger()
-	// Header gives the fields of the answer, until its body is read: they are in the same buffer.
+	// Header returns the header fields of the answer. They are valid until its body is read: both use the same buffer.
 	Header() http.Header
-	// Close ends it.
+	// Close ends the exchange.
 	Close()
 }
 
-// Finished reports that every choice of a streamed answer has ended. What may follow, usage and the mark of the end, is waited for
-// only for Timeouts.Linger; then the body ends with io.EOF. It may be called again.
+// Finished reports that every choice of a streamed answer has ended. Usage and the mark of the end may follow: they are waited for only
+// for Timeouts.Linger, then the body ends with io.EOF. It may be called again.
 func (a *Answer) Finished() {
 	if a.Exchange != nil {
 		a.Exchange.Linger()
 	}
 }
 
-// Close ends an answer that Ask.Do gave.
+// Close ends an answer that Ask.Do returned.
 func (a *Answer) Close() {
 	if a.Exchange != nil {
 		a.Exchange.Close()
 	}
 }
 
-// Body is the body of an answer: watched, limited and decompressed. Its errors other than io.EOF are *fault.Error.
+// Body is the body of an answer, with its timeouts and size limits applied, and decompressed. Its errors other than io.EOF are
+// *fault.Error.
 type Body struct {
 	r      io.Reader
-	head   [64]byte // what Peek has read and Read has not given out
+	head   [64]byte // bytes that Peek has read and Read has not returned yet
 	headAt int
 	headTo int
 	err    error // of the read that filled head
@@ -114,8 +115,8 @@ func (b *Body) Reset(r io.Reader) { *b = Body{r: r} }
 // AtEnd reports whether the end of the body was read.
 func (b *Body) AtEnd() bool { return b.sawEOF }
 
-// Peek returns the first byte of the body that is not white space or part of a byte order mark, without taking it.
-// White space before it is dropped: providers send some to keep a slow answer's connection alive.
+// Peek returns the first byte of the body that is not white space or part of a byte order mark, without consuming it. White space before
+// it is dropped: providers send some to keep a slow answer's connection alive.
 func (b *Body) Peek() (byte, error) {
 	for {
 		for b.headAt < b.headTo {
@@ -135,7 +136,7 @@ func (b *Body) Peek() (byte, error) {
 	}
 }
 
-// Read continues after what Peek dropped.
+// Read continues after the bytes that Peek dropped.
 func (b *Body) Read(p []byte) (int, error) {
 	if b.headAt < b.headTo {
 		n := copy(p, b.head[b.headAt:b.headTo])
@@ -180,7 +181,7 @@ func (a *Answer) ReadAll(buf []byte) ([]byte, error) {
 	}
 }
 
-// smallAnswer is what an answer takes that is not counted, in bytes.
+// smallAnswer is the memory of an answer that is not counted, in bytes.
 const smallAnswer = 64 << 10
 
 // holds reports the memory of a large answer to its counter.
@@ -190,30 +191,31 @@ func (a *Answer) holds(n int) {
 	}
 }
 
-// Limits bound what an answer may take, in bytes. A field that is zero takes the default.
+// Limits bound the memory and the length of an answer, in bytes. A field that is zero takes the default.
 type Limits struct {
 	Whole    int64 // body of a whole answer, after decompression; 16 MiB
 	Stream   int64 // body of a stream; 256 MiB
 	Line     int   // one SSE line and one SSE event; 4 MiB
 	Headers  int64 // response headers; 64 KiB
 	Requests int   // over one connection of our own client; 1000
-	Media    int64 // body of a whole answer to a task, after decompression, and of what an answer names by address; 64 MiB
+	Media    int64 // body of a whole answer to a task, after decompression, and of a file that an answer names by address; 64 MiB
 }
 
-// Authorizer is a Dialect whose requests may need more than a fixed field to be admitted: a token that is fetched, or a signature.
+// Authorizer is a Dialect whose requests may need more than a fixed header field as credential: a token that is fetched, or a signature.
 type Authorizer interface {
-	// Authorize gives the method for the requests with the credential p.Key; nil: Header says all. It is called once for each credential.
-	// Where there is a method, Header is called without the credential.
+	// Authorize returns the method for requests with the credential p.Key; nil means that Header is enough. It is called once for each
+	// credential. Where there is a method, Header is called without the credential.
 	Authorize(p *catalog.Provider, d auth.Deps) (auth.Method, error)
 }
 
-// TokenCounter is a Dialect whose provider counts the tokens of a prompt for nothing.
+// TokenCounter is a Dialect whose provider counts the tokens of a prompt free of charge.
 type TokenCounter interface {
-	// CountRequest encodes the question how long req is for ep; ok is false when the provider cannot be asked that. It leaves req unchanged.
+	// CountRequest encodes the request that counts the tokens of req for ep; ok is false when the provider cannot count them. It leaves
+	// req unchanged.
 	CountRequest(ep *catalog.Endpoint, req *completion.Request) (call Call, ok bool)
 }
 
-// Reader is a request body that is read from its source as it is sent.
+// Reader opens the request body, which is read as it is sent.
 func (call *Call) Reader() (io.ReadCloser, int64) {
 	if call.Content == nil {
 		return nil, 0
@@ -222,7 +224,7 @@ func (call *Call) Reader() (io.ReadCloser, int64) {
 	return io.NopCloser(r), size
 }
 
-// WithDefaults fills in what is zero.
+// WithDefaults replaces fields that are zero by their defaults.
 func (l Limits) WithDefaults() Limits {
 	set := func(n *int64, def int64) {
 		if *n <= 0 {

@@ -12,30 +12,30 @@ import (
 	"weir/internal/fault"
 )
 
-// MaxFailureBytes is how much of a body that is not 2xx is read.
+// MaxFailureBytes bounds how many bytes are read of a body that is not 2xx.
 const MaxFailureBytes = 64 << 10
 
-// MaxRetryAfter is the longest wait that a provider is believed.
+// MaxRetryAfter caps the wait that a provider asks for.
 const MaxRetryAfter = time.Hour
 
 const defaultRetryAfter = 10 * time.Second // where a provider asks to wait and does not say how long
 
-// Unreadable is the sentence for an answer that is not what its wire has.
+// Unreadable is the public sentence for an answer that its wire does not allow.
 const Unreadable = "The provider sent an invalid answer."
 
-// Refusal is what a provider said of a failure, in its error body or in an error inside a 2xx answer.
+// Refusal is what a provider reported about a failure, in its error body or in an error inside a 2xx answer.
 type Refusal struct {
 	Status  int         // HTTP status of the answer
 	Header  http.Header // nil inside a stream
-	Code    string      // its machine word; a number in decimal counts as a status when Status is 2xx
-	Message string      // its sentence
+	Code    string      // the provider's error code; a decimal number counts as a status when Status is 2xx
+	Message string      // the provider's error message
 	Raw     string      // its JSON error, empty when it was not JSON
 }
 
-// Fault decides what a refusal becomes and what may be tried after it. Client redacts and cuts the texts.
+// Fault decides which fault a refusal becomes and what may be tried after it. Client redacts and cuts the texts.
 //
-// A bad request is the client's affair and keeps the provider's sentence, because tools look for phrases such as
-// "context length" in it; what concerns our own account with the provider is never shown.
+// A bad request is the client's affair and keeps the provider's sentence, because tools look for phrases such as "context length" in it.
+// Anything about the operator's account with the provider is never shown.
 func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 	status := r.Status
 	inside := status >= 200 && status <= 299
@@ -69,8 +69,8 @@ func (r Refusal) Fault(ep *catalog.Endpoint) *fault.Error {
 	return r.fault(ep, fault.ProviderUnavailable, fault.NextEndpoint, "The provider failed.")
 }
 
-// badRequest sorts out what is wrong with a request. Only another model may do better, except where the provider merely
-// has no such model.
+// badRequest classifies a request that the provider calls invalid. Only another model may succeed, except where the provider merely does
+// not have this model.
 func (r Refusal) badRequest(ep *catalog.Endpoint, status int, inside bool) *fault.Error {
 	text := strings.ToLower(r.Code + " " + r.Message)
 	kind, next := fault.Invalid, fault.NextModel
@@ -109,7 +109,7 @@ func (r Refusal) fault(ep *catalog.Endpoint, kind fault.Kind, next fault.Next, p
 	return f
 }
 
-// What providers write into codes and sentences, in lower case. Statuses alone do not distinguish these cases.
+// Words of providers in error codes and messages, in lower case. Statuses alone do not distinguish these cases.
 var (
 	contextPhrases = []string{"context_length", "context length", "context window", "maximum context", "prompt is too long", "input is too long",
 		"too many tokens", "reduce the length", "input length and", "exceeds the maximum number of tokens", "token count exceeds", "model_max_prompt_tokens"}
@@ -147,7 +147,7 @@ func (r Refusal) statusInside() int {
 	return 500
 }
 
-// retryAfter is how long the provider asks to wait: 1 s to 1 h, whatever it wrote.
+// retryAfter is how long the provider asks to wait, kept within 1 s and 1 h.
 func (r Refusal) retryAfter() time.Duration {
 	if ms, err := strconv.ParseFloat(r.Header.Get("Retry-After-Ms"), 64); err == nil && ms >= 0 {
 		return ClampRetry(ms / 1000)
@@ -166,7 +166,7 @@ func (r Refusal) retryAfter() time.Duration {
 	return defaultRetryAfter
 }
 
-// ClampRetry is a wait of so many seconds: whole ones, at least one and at most MaxRetryAfter.
+// ClampRetry turns seconds into a wait of whole seconds, at least one and at most MaxRetryAfter.
 func ClampRetry(seconds float64) time.Duration {
 	if seconds != seconds { // NaN
 		return defaultRetryAfter
@@ -174,7 +174,7 @@ func ClampRetry(seconds float64) time.Duration {
 	return time.Duration(min(max(math.Ceil(seconds), 1), MaxRetryAfter.Seconds())) * time.Second
 }
 
-// Broken is the fault of an answer that makes no sense: wrong JSON, wrong shape, an early end. Faults pass unchanged.
+// Broken is the fault of an answer that cannot be decoded: wrong JSON, wrong shape, an early end. Faults pass unchanged.
 func Broken(ep *catalog.Endpoint, cause error) *fault.Error {
 	var f *fault.Error
 	if errors.As(cause, &f) {
@@ -183,24 +183,24 @@ func Broken(ep *catalog.Endpoint, cause error) *fault.Error {
 	return Unavailable(ep, Unreadable, cause)
 }
 
-// TooLarge is the fault of an answer that passed a limit of size.
+// TooLarge is the fault of an answer that exceeds a size limit.
 func TooLarge(ep *catalog.Endpoint, cause error) *fault.Error {
 	f := Unavailable(ep, "The provider's answer is too large.", cause)
 	f.Details = map[string]any{"reason": "upstream_too_large"}
 	return f
 }
 
-// Ended is the fault of an answer that ended before its time.
+// Ended is the fault of an answer that was cut off.
 func Ended(ep *catalog.Endpoint) *fault.Error {
 	return Unavailable(ep, "The provider ended its answer early.", nil)
 }
 
-// Empty is the fault of an answer that ended properly with nothing in it.
+// Empty is the fault of an answer that ended properly but is empty.
 func Empty(ep *catalog.Endpoint) *fault.Error {
 	return Unavailable(ep, "The provider sent an empty answer.", nil)
 }
 
-// Unavailable is the fault of a provider that failed, for which another one may be asked. public is the sentence for the client.
+// Unavailable is the fault of a provider that failed; another one may be tried. public is the sentence for the client.
 func Unavailable(ep *catalog.Endpoint, public string, cause error) *fault.Error {
 	f := Fault(ep, fault.ProviderUnavailable, public, cause)
 	f.Next = fault.NextEndpoint

@@ -13,10 +13,10 @@ import (
 	"weir/internal/task"
 )
 
-// Form is the body of a call that brings files along. They are read as they are sent, afresh for each try.
+// Form is the body of a call that includes files. They are read while they are sent, from the start for each try.
 type Form struct {
 	w     *multipart.Writer
-	head  bytes.Buffer // what was written since the last file
+	head  bytes.Buffer // bytes written since the last file
 	parts []part
 	size  int64
 }

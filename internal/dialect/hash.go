@@ -5,7 +5,7 @@ import (
 	"encoding/hex"
 )
 
-// HashUser replaces a client's user id at a provider: 64 hexadecimal digits, the most that every server takes.
+// HashUser replaces a client's user id at a provider: 64 hexadecimal digits, the longest form that every server accepts.
 func HashUser(account string, user []byte) string {
 	h := sha256.New()
 	h.Write([]byte(account))

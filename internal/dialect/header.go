@@ -7,8 +7,9 @@ import (
 	"weir/internal/catalog"
 )
 
-// Credential is the header of a provider: its credential in the field of that name, after the word scheme if there is one, and the
-// provider's own fields, which win. The quirks auth_header and auth_scheme go before both; a field named by a quirk has only a quirk's scheme.
+// Credential returns the header of a provider: its credential in the field of that name, after the word scheme if there is one, and the
+// provider's own fields, which win. The quirks auth_header and auth_scheme override both; a field named by a quirk has only a quirk's
+// scheme.
 func Credential(p *catalog.Provider, name, scheme string) http.Header {
 	h := make(http.Header, len(p.Headers)+2)
 	if p.Quirks.AuthHeader != "" {
@@ -27,5 +28,5 @@ func Credential(p *catalog.Provider, name, scheme string) http.Header {
 	return h
 }
 
-// Bearer is Credential of a bearer token.
+// Bearer is Credential for a bearer token.
 func Bearer(p *catalog.Provider) http.Header { return Credential(p, "Authorization", "Bearer") }

@@ -17,14 +17,14 @@ import (
 	"weir/internal/usage"
 )
 
-// NoImage is the fault of an answer that should have been an image and is none. What the provider has done it will do again.
+// NoImage is the fault of an answer that should have been an image and is none. The provider would answer the same again.
 func NoImage(ep *catalog.Endpoint) *fault.Error {
 	f := Unavailable(ep, "The provider sent no readable image.", nil)
 	f.Upstream.Status = http.StatusOK
 	return f
 }
 
-// Image makes the finished image of an index out of a file that the provider sent as base64.
+// Image makes the finished image of an index from a file that the provider sent as base64.
 func Image(ask Ask, index int, encoded string) (*task.MadeImage, error) {
 	data, err := imagefile.FromBase64(encoded)
 	if err != nil {
@@ -33,7 +33,7 @@ func Image(ask Ask, index int, encoded string) (*task.MadeImage, error) {
 	return imageOf(ask.Endpoint(), index, data)
 }
 
-// ImageAt makes the finished image of an index out of the file at an address, which is fetched unless the address holds it itself.
+// ImageAt makes the finished image of an index from the file at an address, which is fetched unless it is a data URL.
 func ImageAt(ask Ask, index int, address string) (*task.MadeImage, error) {
 	if imagefile.IsData(address) {
 		data, err := imagefile.FromURL(address)
@@ -45,7 +45,7 @@ func ImageAt(ask Ask, index int, address string) (*task.MadeImage, error) {
 	data, _, err := ask.Fetch(address)
 	if err != nil {
 		if f := fault.From(err); f.Upstream != nil {
-			f.Upstream.Status = http.StatusOK // the image was made: asking again would make another
+			f.Upstream.Status = http.StatusOK // the image was made: another request would make another
 		}
 		return nil, err
 	}
@@ -60,15 +60,15 @@ func imageOf(ep *catalog.Endpoint, index int, data []byte) (*task.MadeImage, err
 	return p, nil
 }
 
-// How often a provider is asked whether an image is ready, and for how long.
+// How often and for how long a provider is polled until an image is ready.
 const (
 	firstLook = 300 * time.Millisecond
 	mostLook  = 3 * time.Second
 	lookLimit = 10 * time.Minute
 )
 
-// PollUntil asks again and again, with longer and longer waits, until look says that a task is done or fails. It fails with fault.Timeout when that
-// takes too long.
+// PollUntil calls look with longer and longer waits between the calls, until it reports that a task is done or fails. It fails with
+// fault.Timeout when that takes too long.
 func PollUntil(ask Ask, look func() (done bool, err error)) error {
 	began := ask.Now()
 	for wait := firstLook; ; wait = min(wait*3/2, mostLook) {
@@ -86,14 +86,14 @@ func PollUntil(ask Ask, look func() (done bool, err error)) error {
 	}
 }
 
-// MadeImages are the images that a provider has made.
+// MadeImages are the images that one call has made.
 type MadeImages struct {
 	Head   completion.Head
 	Images []*task.MadeImage
 	Usage  usage.Usage
 }
 
-// Give yields images, the last one with the usage and the end; without one it yields the fault of that.
+// Give yields the images, the last one with the usage and the end. Without an image it yields the fault NoImage.
 func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, error) bool) {
 	if len(x.Images) == 0 {
 		yield(nil, NoImage(ep))
@@ -113,8 +113,8 @@ func (x *MadeImages) Give(ep *catalog.Endpoint, yield func(*completion.Event, er
 	}
 }
 
-// MakeImages asks for n images, by as many calls as it takes where the endpoint makes only so many in each, three at a time. do makes count images
-// whose indices begin at first; what it gives beyond them is dropped.
+// MakeImages makes n images. An endpoint that makes at most each images per call gets several calls, three at a time. do makes count
+// images whose indices begin at first; further images of its answer are dropped.
 func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (MadeImages, error) {
 	if each <= 0 || each > n {
 		each = n
@@ -139,7 +139,7 @@ func MakeImages(n, each int, do func(first, count int) (MadeImages, error)) (Mad
 	return all, nil
 }
 
-// addUsage adds up what was reported of all calls. What one of them did not report is missing in the sum.
+// addUsage adds up the usage of all calls. A count that one of them did not report is missing in the sum.
 func addUsage(to, more *usage.Usage) {
 	for _, c := range [...]struct{ to, more *usage.Count }{
 		{&to.Prompt, &more.Prompt}, {&to.CacheRead, &more.CacheRead}, {&to.PromptImage, &more.PromptImage}, {&to.Completion, &more.Completion},
@@ -147,10 +147,10 @@ func addUsage(to, more *usage.Usage) {
 	} {
 		c.to.N, c.to.Reported = c.to.N+c.more.N, c.to.Reported && c.more.Reported
 	}
-	to.UpstreamCost = "" // of one call alone it would mislead
+	to.UpstreamCost = "" // the cost of one call alone would mislead
 }
 
-// Members is a JSON object on its way: each name is written once, the first time.
+// Members builds a JSON object in which each name is written once: the first value wins.
 type Members struct{ list []task.Extra }
 
 // Raw adds a member whose value is JSON.
@@ -160,7 +160,7 @@ func (m *Members) Raw(name string, value []byte) {
 	}
 }
 
-// Text adds a string; nothing for "".
+// Text adds a string, unless it is "".
 func (m *Members) Text(name, value string) {
 	if value != "" {
 		m.Raw(name, rawjson.AppendText(nil, value))
@@ -170,12 +170,12 @@ func (m *Members) Text(name, value string) {
 // Int adds a number.
 func (m *Members) Int(name string, n int64) { m.Raw(name, strconv.AppendInt(nil, n, 10)) }
 
-// Has reports whether a member of that name is there.
+// Has reports whether the object has a member of that name.
 func (m *Members) Has(name string) bool {
 	return slices.ContainsFunc(m.list, func(x task.Extra) bool { return x.Name == name })
 }
 
-// Extra adds members of the client that the gateway does not know, except those that decide which model answers, how often, or for whom.
+// Extra adds members of the client that the gateway does not know, except those that choose the model, the number of answers or the user.
 func (m *Members) Extra(extras []task.Extra) {
 	for i := range extras {
 		if name := strings.ToLower(extras[i].Name); slices.Contains(reserved, name) || completion.Diverts(name) {
@@ -185,7 +185,7 @@ func (m *Members) Extra(extras []task.Extra) {
 	}
 }
 
-// reserved are names that decide the model, the number of answers, their form or their size.
+// reserved are the names of members that set the model, the number of answers, their form or their size.
 var reserved = []string{"model", "models", "modeluri", "model_uri", "prompt", "n", "num_images", "numberofimages", "samplecount", "stream", "sync_mode", "response_format", "user",
 	"storageuri", "provider", "messages", "modalities", "plugins", "web_search_options", "service_tier", "tools",
 	"image_size", "width", "height", "megapixels"}
@@ -204,7 +204,7 @@ func (m *Members) Options(t *task.Image, provider string) {
 	}
 }
 
-// Drop takes members away, and says which of them were there.
+// Drop removes members, and returns which of them were present.
 func (m *Members) Drop(names []string) (dropped []string) {
 	m.list = slices.DeleteFunc(m.list, func(x task.Extra) bool {
 		if !slices.Contains(names, x.Name) {
@@ -216,7 +216,7 @@ func (m *Members) Drop(names []string) (dropped []string) {
 	return dropped
 }
 
-// Rename gives members other names.
+// Rename changes the names of members.
 func (m *Members) Rename(names map[string]string) {
 	for i := range m.list {
 		if other, ok := names[m.list[i].Name]; ok {
@@ -232,7 +232,7 @@ func (m *Members) Each(yield func(name string, value []byte)) {
 	}
 }
 
-// JSON is the object.
+// JSON returns the object.
 func (m *Members) JSON() []byte {
 	size := 2
 	for i := range m.list {
@@ -247,7 +247,7 @@ func (m *Members) JSON() []byte {
 	return w.B
 }
 
-// NotSent is a sentence on properties of a request that did not reach the provider, "" when all did.
+// NotSent is a sentence about the properties of a request that were not sent to the provider, "" when all were.
 func NotSent(properties []string) string {
 	if len(properties) == 0 {
 		return ""

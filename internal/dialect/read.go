@@ -11,13 +11,14 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// Decoder turns one answer of a wire into events. Read drives it, and checks the JSON that it gets. Its errors become faults of the endpoint.
+// Decoder turns one answer of a wire into events. Read drives it, and checks the JSON that it passes on. Its errors become faults of the
+// endpoint.
 type Decoder interface {
 	// Whole decodes an answer that is one JSON object.
 	Whole(body []byte) error
 	// Frame decodes one JSON object of a stream. event is the name that its frame has, "" without one.
 	Frame(event, data []byte) (Progress, error)
-	// Complete reports whether a stream may end here without a mark: all of the answer was there.
+	// Complete reports whether a stream may end here without an end mark: the whole answer has arrived.
 	Complete() bool
 	// End yields the last event of a stream that has ended, with a mark or complete. It fails with Ended when the answer was cut off.
 	End() error
@@ -26,8 +27,8 @@ type Decoder interface {
 // Progress is how far a stream has come.
 type Progress uint8
 
-// The kinds of progress. After Said only usage and a mark of the end may follow, which are not waited for long. After Done nothing more
-// is read: the last event was yielded.
+// The kinds of progress. After Said only usage and an end mark may follow, which are not waited for long. After Done nothing more is
+// read: the last event was yielded.
 const (
 	More Progress = iota
 	Said
@@ -39,12 +40,12 @@ type Framer interface {
 	Frames(a *Answer) Source
 }
 
-// Source gives the frames of a stream, and io.EOF after the last. What it gives is good until the next call.
+// Source returns the frames of a stream, and io.EOF after the last. A frame is valid until the next call.
 type Source interface {
 	Next() (event, data []byte, err error)
 }
 
-// Yield takes an event, and reports whether more are wanted.
+// Yield passes on an event, and reports whether more are requested.
 type Yield func(*completion.Event, error) bool
 
 // Send yields an event. It fails when the reader of events has stopped; Decoders return that error.
@@ -64,7 +65,7 @@ var (
 
 const keepBuffer = 64 << 10 // a larger buffer is left to the collector
 
-// reader is what reading an answer takes.
+// reader is the state of reading one answer.
 type reader struct {
 	sse  sse.Reader
 	body []byte
@@ -72,8 +73,8 @@ type reader struct {
 
 var readers = sync.Pool{New: func() any { return new(reader) }}
 
-// Read decodes an answer, whole or streamed, by what it is and not by what was asked for: some servers answer a stream request with one JSON
-// object and the other way round. It yields what d yields, or one error.
+// Read decodes an answer, whole or streamed, by its form and not by the form that was requested: some servers answer a stream request
+// with one JSON object and the other way round. It yields what d yields, or one error.
 func Read(a *Answer, d Decoder, yield Yield) {
 	if err := read(a, d); err != nil && !errors.Is(err, errStopped) {
 		yield(nil, Broken(a.Endpoint, err))
@@ -149,8 +150,8 @@ func stream(a *Answer, d Decoder, frames Source) error {
 	}
 }
 
-// finish ends a stream that gave err. It is the one place that decides what an end without a mark means: the answer was cut off, unless all
-// of it was there.
+// finish ends a stream that returned err. Only finish decides what an end without a mark means: the answer was cut off, unless it was
+// complete.
 func finish(a *Answer, d Decoder, err error) error {
 	var limit *sse.LimitError
 	switch {

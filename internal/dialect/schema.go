@@ -2,15 +2,15 @@ package dialect
 
 import "weir/internal/rawjson"
 
-// unsupported are the keywords of a schema that a service refuses which generates by it. They only narrow what is allowed; who asked for a strict answer has it
-// checked against the whole schema afterwards.
+// unsupported are the schema keywords that services refuse which generate by a schema. They only narrow what is allowed; an answer for
+// which the client asked strict checking is checked against the whole schema afterwards.
 var unsupported = map[string]bool{
 	"minimum": true, "maximum": true, "exclusiveMinimum": true, "exclusiveMaximum": true, "multipleOf": true, "minLength": true, "maxLength": true,
 	"maxItems": true, "uniqueItems": true, "minProperties": true, "maxProperties": true, "$schema": true,
 }
 
-// ClosedSchema is a schema for services that generate by it, Anthropic's models above all: every object declares that it has no other
-// members, and nothing is in it that is refused. Without a schema it is that of an object.
+// ClosedSchema prepares a schema for services that generate by it, Anthropic's models above all: every object forbids further members,
+// and refused keywords are removed. Without a schema it is that of an object.
 func ClosedSchema(schema []byte) []byte {
 	if schema == nil {
 		return []byte(`{"type":"object","additionalProperties":false}`)
@@ -18,7 +18,7 @@ func ClosedSchema(schema []byte) []byte {
 	return appendClosed(make([]byte, 0, len(schema)+128), schema, true)
 }
 
-// appendClosed copies v. named reports that v is a schema, and not a list of them by name.
+// appendClosed copies v. schema is false when v is a map of schemas by name.
 func appendClosed(out, v []byte, schema bool) []byte {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:

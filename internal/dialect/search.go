@@ -5,8 +5,9 @@ import (
 	"weir/internal/completion"
 )
 
-// Search leaves out of a prompt a web search that the client merely offers to the model, as coding agents do unasked, where it could not be
-// billed: the endpoint has no price for it. The client gets a notice. A chat request has no other way to ask than by naming it, so there it stays.
+// Search removes from a prompt a web search that the client merely offers to the model, as coding agents do unasked, where it could not
+// be billed: the endpoint has no price for it. The client gets a notice. A chat request can only name a search to request one, so there
+// it stays.
 func Search(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt) (_ *completion.Prompt, notice string) {
 	if p.Search == nil || req.Search != nil || req.Style == completion.Chat || ep.Pricing.Base.WebSearch.Set {
 		return p, ""

@@ -9,8 +9,8 @@ import (
 	"weir/internal/task"
 )
 
-// LeftOut is the notice on those fields of a transcription that a wire has no place for, "" when it takes all. takes lists the optional ones
-// that it has a place for, by the names that clients use.
+// LeftOut is the notice about those fields of a transcription that a wire does not have, "" when it has all. takes lists the optional
+// fields that it has, by the names that clients use.
 func LeftOut(t *task.Transcription, takes map[string]bool) string {
 	var left []string
 	if t.Prompt != "" && !takes["prompt"] {
@@ -30,7 +30,7 @@ func LeftOut(t *task.Transcription, takes map[string]bool) string {
 	return "The provider of this model does not support: " + strings.Join(left, ", ") + "."
 }
 
-// RecordedSeconds reads a JSON number of seconds of a recording; some servers write it as text. What no recording can be is 0.
+// RecordedSeconds reads a JSON number of seconds of audio; some servers write it as text. An implausible length is 0.
 func RecordedSeconds(v []byte) time.Duration {
 	if rawjson.KindOf(v) == rawjson.String {
 		v = []byte(rawjson.Text(v))

@@ -21,11 +21,12 @@ import (
 type VideoMaker interface {
 	// SubmitVideo asks for the videos of s with one request that may make a job.
 	SubmitVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error)
-	// RecoverVideo finds out the fate of a submission whose answer was lost. A provider without a way to do so gives video.Unknown.
+	// RecoverVideo finds out whether a submission whose answer was lost made a job. A provider that cannot be asked returns
+	// video.Unknown.
 	RecoverVideo(ask Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error)
 	// PollVideo asks how far the job of j.UpstreamID is.
 	PollVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error)
-	// CancelVideo has the provider stop.
+	// CancelVideo asks the provider to stop the job.
 	CancelVideo(ask Ask, ep *catalog.Endpoint, j *video.Job) error
 	// LocateVideo reports where a finished video can be read now.
 	LocateVideo(ask Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (Location, error)
@@ -40,15 +41,15 @@ type Location struct {
 	MediaType string // of Data
 }
 
-// Look sends one request and reads its whole answer, which must be a JSON object. What that says of an error is for the caller to judge. wait is
-// how long the provider asks to wait before the next look, 0 when it does not.
+// Look sends one request and reads its whole answer, which must be a JSON object. The caller judges errors that it reports. wait is how
+// long the provider asks to wait before the next poll, 0 when it does not.
 func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
 	answer, err := ask.Do(call)
 	if err != nil {
 		return nil, 0, err
 	}
 	defer answer.Close()
-	wait = lookAfter(answer.Exchange.Header()) // before the body: it lies in the same buffer
+	wait = lookAfter(answer.Exchange.Header()) // before the body, which uses the same buffer
 	body, err = answer.ReadAll(nil)
 	if err != nil {
 		return nil, 0, err
@@ -59,7 +60,7 @@ func Look(ask Ask, call Call) (body []byte, wait time.Duration, err error) {
 	return body, wait, nil
 }
 
-// lookAfter reads the fields in which providers say when to ask again.
+// lookAfter reads the header fields in which providers say when to poll again.
 func lookAfter(h http.Header) time.Duration {
 	if ms, err := strconv.ParseFloat(h.Get("Openai-Poll-After-Ms"), 64); err == nil {
 		return Seconds(ms / 1000)
@@ -68,8 +69,8 @@ func lookAfter(h http.Header) time.Duration {
 	return Seconds(s)
 }
 
-// ClientImage is an image file that a client brought along, for wires that take nothing but its bytes. An address is fetched only where the
-// operator allows that; it fails with fault.Invalid otherwise.
+// ClientImage returns an image file of the client's request, for wires that take only its bytes. An address is fetched only where the
+// operator allows that; otherwise it fails with fault.Invalid.
 func ClientImage(ask Ask, address string) (data []byte, info imagefile.Info, err error) {
 	if imagefile.IsData(address) {
 		data, err = imagefile.FromURL(address)
@@ -89,13 +90,13 @@ func ClientImage(ask Ask, address string) (data []byte, info imagefile.Info, err
 	return data, info, nil
 }
 
-// Unknown reports whether a provider has answered that there is no such thing.
+// Unknown reports whether a provider answered that the object does not exist.
 func Unknown(err error) bool {
 	f := fault.From(err)
 	return f != nil && f.Upstream != nil && (f.Upstream.Status == http.StatusNotFound || f.Upstream.Status == http.StatusGone)
 }
 
-// NoJob makes fault.NotFound of an error by which a provider reports an unknown job. Others pass unchanged.
+// NoJob turns an error by which a provider reports an unknown job into fault.NotFound. Other errors pass unchanged.
 func NoJob(err error) error {
 	if !Unknown(err) {
 		return err
@@ -105,12 +106,13 @@ func NoJob(err error) error {
 	return &g
 }
 
-// NoCancel is the fault of a provider that has no way to end a job.
+// NoCancel is the fault of a provider that cannot cancel a job.
 func NoCancel(ep *catalog.Endpoint) error {
 	return Fault(ep, fault.ProviderUnavailable, "The provider of this model cannot cancel a video.", nil)
 }
 
-// Listed is the result of a search in a provider's list: which of its jobs may belong to the submission, and whether all candidates were seen.
+// Listed is the result of a search in a provider's list: which of its jobs may belong to the submission, and whether all candidates were
+// seen.
 func Listed(alike []string, whole bool) video.Recovered {
 	r := video.Recovered{Alike: alike}
 	if whole {
@@ -119,7 +121,7 @@ func Listed(alike []string, whole bool) video.Recovered {
 	return r
 }
 
-// What a provider's list has from so long before a submission, by its own clock, may be that, and what it has from so long after it.
+// How long before and after a submission, by the provider's clock, a listed job may have been created and still belong to it.
 const (
 	Skew    = 2 * time.Minute
 	byThere = 15 * time.Minute
@@ -130,16 +132,16 @@ func Placed(created time.Time, s *video.Submission) (before, after bool) {
 	return created.Before(s.At.Add(-Skew)), created.After(s.At.Add(byThere))
 }
 
-// MayBe reports whether what a list says of a job agrees with what was asked for; "" is nothing said.
+// MayBe reports whether a value in a provider's list agrees with the requested one; a missing value ("") agrees.
 func MayBe(said, asked string) bool { return said == "" || said == asked }
 
-// Reason is why a provider has ended a job without a video.
+// Reason is why a provider ended a job without a video.
 type Reason struct {
 	State   video.State // Failed, Cancelled or Expired
-	Code    string      // the provider's machine word
+	Code    string      // the provider's error code
 	Message string      // its sentence; "" none
-	Blocked bool        // its content policy does not allow the request, or what came of it
-	Raw     string      // what it wrote, JSON
+	Blocked bool        // its content policy forbids the request or its result
+	Raw     string      // the provider's JSON
 }
 
 // Ended is the progress of a job that ended for that reason.
@@ -161,8 +163,8 @@ func Recent(ask Ask, j *video.Job) bool {
 	return j.CompletedAt.IsZero() || ask.Now().Sub(j.CompletedAt) < 20*time.Minute
 }
 
-// Locate is where a video can be read now, for providers whose addresses expire: as the provider said when the job completed, and later as it
-// says on a further look. Where that fails, the old address is what there is.
+// Locate finds where a video can be read now, for providers whose addresses expire: at the address of the completed job while that is
+// young, then at the one that a further poll returns. Where the poll fails, it returns the old address.
 func Locate(ask Ask, j *video.Job, o *video.Output, look func() (video.Progress, error)) Location {
 	if !Recent(ask, j) {
 		i := slices.IndexFunc(j.Outputs, func(other video.Output) bool { return other.URL == o.URL })
@@ -199,7 +201,7 @@ func NoReferences(ep *catalog.Endpoint, r *video.Request) error {
 	return nil
 }
 
-// ImageReferences are the addresses of the references, which must all be images, at most so many.
+// ImageReferences returns the addresses of the references, which must all be images, at most so many.
 func ImageReferences(ep *catalog.Endpoint, r *video.Request, most int) ([]string, error) {
 	if len(r.References) > most {
 		return nil, Unsupported(ep, "The provider of this model takes "+strconv.Itoa(most)+" references at most.")
@@ -216,8 +218,8 @@ func ImageReferences(ep *catalog.Endpoint, r *video.Request, most int) ([]string
 
 var shortSides = map[string]int64{"480p": 480, "540p": 540, "720p": 720, "768p": 768, "1K": 1024, "1080p": 1080, "2K": 1440, "4K": 2160}
 
-// Extent is the size in pixels that a request asks for, by its size or by resolution and aspect ratio: of the sizes that the model lists the
-// nearest one, else sides that are multiples of eight. ok is false when it asks for none.
+// Extent is the size in pixels that a request asks for, by its size or by resolution and aspect ratio: the nearest of the sizes that the
+// model lists, else sides that are multiples of eight. ok is false when it asks for none.
 func Extent(ep *catalog.Endpoint, r *video.Request) (width, height int64, ok bool) {
 	if w, h, ok := task.Dimensions(r.Size); ok {
 		return int64(w), int64(h), true
@@ -264,7 +266,7 @@ func nearestSize(ep *catalog.Endpoint, short int64, ratio float64) (width, heigh
 	return width, height, ok
 }
 
-// Video adds the parameters of the provider's own that a client set for a video.
+// Video adds the client's parameters that only this provider has.
 func (m *Members) Video(r *video.Request, provider string) {
 	for _, list := range [...][]video.Param{r.Params, r.OptionsFor(provider)} {
 		for i := range list {
@@ -275,14 +277,14 @@ func (m *Members) Video(r *video.Request, provider string) {
 	}
 }
 
-// priced are names of parameters that decide what a video costs, on any wire. The request has fields for them.
+// priced are the names of parameters that decide what a video costs, on any wire. The request has fields for them.
 var priced = []string{"duration", "durationseconds", "seconds", "num_frames", "frames_per_second", "fps", "resolution", "size", "quality", "mode", "generate_audio", "generateaudio",
 	"audio", "sound", "enable_audio", "num_videos", "outputs", "model_name", "model_id", "upscale_factor", "variant"}
 
-// Flag adds a truth value.
+// Flag adds a boolean.
 func (m *Members) Flag(name string, value bool) { m.Raw(name, strconv.AppendBool(nil, value)) }
 
-// Texts adds a list of strings; nothing for none.
+// Texts adds a list of strings, unless it is empty.
 func (m *Members) Texts(name string, list []string) {
 	if len(list) == 0 {
 		return
@@ -297,7 +299,7 @@ func (m *Members) Texts(name string, list []string) {
 	m.Raw(name, append(b, ']'))
 }
 
-// Decimal is a JSON number as decimal text, "" for what is none.
+// Decimal is a JSON number as decimal text, "" for any other value.
 func Decimal(v []byte) string {
 	if !rawjson.IsNumber(v) || slices.ContainsFunc(v, func(c byte) bool { return c == 'e' || c == 'E' || c == '-' }) {
 		return ""
@@ -305,7 +307,7 @@ func Decimal(v []byte) string {
 	return string(v)
 }
 
-// Seconds is a time that a provider reports in seconds.
+// Seconds is a duration that a provider reports in seconds.
 func Seconds(n float64) time.Duration {
 	if !(n > 0) || n > 1e6 {
 		return 0
