@@ -20,7 +20,7 @@ func updaterOf(cfg *config.Config) *update.Updater {
 	return update.New(update.Config{
 		Dir: cfg.PriceDir(), Timeout: p.Timeout, MaxBytes: int64(p.MaxBytes), Now: time.Now,
 		Lists:  update.Lists{ModelsDev: p.ModelsDev, LiteLLM: p.LiteLLM, Portkey: p.Portkey, GenAI: p.GenAIPrices},
-		Bounds: update.Bounds{Drop: p.MaxDrop.Fraction(), Rise: p.MaxRise.Fraction(), Gone: p.MaxGone.Fraction()},
+		Bounds: update.Bounds{Drop: p.MaxDrop.Fraction(), Rise: p.MaxRise.Fraction(), Gone: p.MaxGone.Fraction(), New: p.MaxNew.Fraction()},
 	})
 }
 
@@ -101,16 +101,16 @@ func updatePrices(ctx context.Context, u *update.Updater, publish bool, log *slo
 	}
 	c := &d.Changes
 	attrs := []any{"as_of", d.List.AsOf.Format(time.DateOnly), "new", len(c.New), "gone", len(c.Gone), "changed", len(c.Changed)}
-	switch why := u.Beyond(&d); {
-	case !publish:
+	if !publish {
 		log.Info("a draft of new prices waits: weir catalog publish", attrs...)
+		return
+	}
+	switch why, err := u.PublishWithinBounds(); {
+	case err != nil:
+		log.Error("new prices cannot be published", "error", err)
 	case why != "":
 		log.Warn("a draft of new prices needs an operator: weir catalog publish", append(attrs, "reason", why)...)
 	default:
-		if _, err := u.Publish(); err != nil {
-			log.Error("new prices cannot be published", "error", err)
-			return
-		}
 		log.Info("new prices are published", attrs...)
 	}
 }

@@ -307,6 +307,7 @@ type PriceLists struct {
 	MaxDrop     Decimal       `yaml:"max_drop"` // fractions
 	MaxRise     Decimal       `yaml:"max_rise"`
 	MaxGone     Decimal       `yaml:"max_gone"`
+	MaxNew      Decimal       `yaml:"max_new"`
 	StaleAfter  time.Duration `yaml:"stale_after"`
 	Timeout     time.Duration `yaml:"timeout"`
 	MaxBytes    Size          `yaml:"max_bytes"` // of one list
@@ -522,7 +523,7 @@ func Default() Config {
 		},
 		Pricing: Pricing{RubPerUSD: "100", Margin: "0", RateSource: "static", CBRURL: "https://www.cbr.ru/scripts/XML_daily.asp"},
 		PriceLists: PriceLists{
-			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
+			Publish: "by_hand", MaxDrop: "0.2", MaxRise: "1", MaxGone: "0.1", MaxNew: "0.1", StaleAfter: 30 * 24 * time.Hour, Timeout: 5 * time.Minute, MaxBytes: 32 << 20,
 			ModelsDev:   "https://models.dev/api.json",
 			LiteLLM:     "https://raw.githubusercontent.com/BerriAI/litellm/main/model_prices_and_context_window.json",
 			Portkey:     "https://raw.githubusercontent.com/Portkey-AI/models/main/pricing/{file}.json",

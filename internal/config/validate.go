@@ -107,7 +107,7 @@ func (c *Config) Validate() error {
 func (k *checker) priceLists() {
 	p := &k.c.PriceLists
 	k.oneOf("price_lists.publish", p.Publish, "by_hand", "within_bounds")
-	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise, "max_gone": p.MaxGone} {
+	for path, d := range map[string]Decimal{"max_drop": p.MaxDrop, "max_rise": p.MaxRise, "max_gone": p.MaxGone, "max_new": p.MaxNew} {
 		if x := d.Fraction(); x.Sign() < 0 || path != "max_rise" && x.Cmp(big.NewRat(1, 1)) > 0 {
 			k.fail("price_lists."+path, "it must be a fraction of the price: \"0.2\" is a fifth")
 		}

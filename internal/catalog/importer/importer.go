@@ -378,8 +378,11 @@ func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
 	o.input &^= catalog.Video // no source prices video input
 	switch o.kind {
 	case catalog.TypeChat:
-		if o.context <= 0 {
+		if o.context <= 0 || o.output < 0 {
 			return "its context length is unknown"
+		}
+		if o.context > longest {
+			return "its context length is implausible"
 		}
 		if o.input&catalog.Text == 0 || o.gives&catalog.Text == 0 {
 			return "it does not turn text into text"
@@ -404,6 +407,9 @@ func (o *offer) describe(im *importer, n *Names, e *entry) (reason string) {
 	o.output, o.features = 0, nil // of chat models only
 	return ""
 }
+
+// longest is ten times the longest context of a known model.
+const longest = 100_000_000
 
 func (o *offer) fromModelsDev(n *Names, e *entry) {
 	v := e.modelsDev

@@ -63,6 +63,11 @@ func offers(data []byte) map[string]map[place]map[string]string {
 			}
 			prices := map[place]map[string]string{}
 			collect(prices, "", e.Value)
+			for _, name := range limits {
+				if v := rawjson.Find(e.Value, name); v != nil {
+					prices[place{}][name] = string(v)
+				}
+			}
 			for _, tier := range []string{"flex", "priority"} {
 				if v := rawjson.Find(e.Value, tier); v != nil {
 					collect(prices, tier, v)
@@ -73,6 +78,9 @@ func offers(data []byte) map[string]map[place]map[string]string {
 	}
 	return out
 }
+
+// limits are compared like prices: a model whose context shrinks to one token serves nobody.
+var limits = []string{"context", "output"}
 
 func collect(to map[place]map[string]string, tier string, v []byte) {
 	base := texts(rawjson.Find(v, "usd"))
@@ -165,17 +173,21 @@ func share(old, now string) *big.Rat {
 	return b.Quo(b.Sub(b, a), a)
 }
 
-// Bounds are what may be published without an operator, as fractions.
-type Bounds struct{ Drop, Rise, Gone *big.Rat }
+// Bounds are what may be published without an operator, as fractions: of a price, and of all offers.
+type Bounds struct{ Drop, Rise, Gone, New *big.Rat }
 
 // Beyond says why changes are not within the bounds, "" when they are.
 func (c *Changes) Beyond(b Bounds) string {
-	if c.Before > 0 && big.NewRat(int64(len(c.Gone)), int64(c.Before)).Cmp(b.Gone) > 0 {
+	share := func(n int) *big.Rat { return big.NewRat(int64(n), int64(max(c.Before, 1))) }
+	if share(len(c.Gone)).Cmp(b.Gone) > 0 {
 		return fmt.Sprintf("%d of %d offers are gone", len(c.Gone), c.Before)
+	}
+	if share(len(c.New)).Cmp(b.New) > 0 {
+		return fmt.Sprintf("%d offers are new, beside %d", len(c.New), c.Before)
 	}
 	for i := range c.Changed {
 		x := &c.Changed[i]
-		if new(big.Rat).Neg(x.By).Cmp(b.Drop) > 0 || x.By.Cmp(b.Rise) > 0 && x.Old != "" {
+		if new(big.Rat).Neg(x.By).Cmp(b.Drop) > 0 || x.By.Cmp(b.Rise) > 0 && x.Old != "" && !slices.Contains(limits, x.Price) {
 			return fmt.Sprintf("%s of %s changes by %s", x.Price, x.Offer, percent(x.By))
 		}
 	}

@@ -98,6 +98,7 @@ const (
 	draftFile     = "draft.json"
 	publishedFile = "published.json"
 	previousFile  = "previous.json"
+	approvedFile  = "approved.json" // what an operator published last, when later lists were published without one
 )
 
 func (u *Updater) path(name string) string { return filepath.Join(u.cfg.Dir, name) }
@@ -114,7 +115,7 @@ func (u *Updater) Drafted() (Draft, error) {
 	return Draft{List: list, Changes: Compare(u.Current().Data(), list.Data())}, nil
 }
 
-// Publish puts the draft into use. The list that it replaces stays beside it.
+// Publish puts the draft into use, in the name of an operator. The list that it replaces stays beside it.
 func (u *Updater) Publish() (Draft, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -122,12 +123,51 @@ func (u *Updater) Publish() (Draft, error) {
 	if err != nil {
 		return d, err
 	}
+	if err := u.publish(); err != nil {
+		return d, err
+	}
+	if err := os.Remove(u.path(approvedFile)); !errors.Is(err, fs.ErrNotExist) {
+		return d, err
+	}
+	return d, nil
+}
+
+// PublishWithinBounds puts the draft into use if its changes are within the bounds; else it returns why not. They are compared with the list
+// that an operator published last: prices that fall a little every day do not fall without end.
+func (u *Updater) PublishWithinBounds() (beyond string, err error) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	d, err := u.Drafted()
+	if err != nil {
+		return "", err
+	}
+	approved, err := ReadFile(u.path(approvedFile))
+	if errors.Is(err, fs.ErrNotExist) {
+		approved, err = u.Current(), nil
+	}
+	if err != nil {
+		return "", err
+	}
+	if embedded := builtin.Embedded(); approved.AsOf.Before(embedded.AsOf) {
+		approved = embedded // a newer program is an operator's word, too
+	}
+	since := Compare(approved.Data(), d.List.Data())
+	if beyond := since.Beyond(u.cfg.Bounds); beyond != "" {
+		return beyond, nil
+	}
+	if err := replace(u.path(approvedFile), approved.Data()); err != nil {
+		return "", err
+	}
+	return "", u.publish()
+}
+
+func (u *Updater) publish() error {
 	if old, err := os.ReadFile(u.path(publishedFile)); err == nil {
 		if err := replace(u.path(previousFile), old); err != nil {
-			return d, err
+			return err
 		}
 	}
-	return d, os.Rename(u.path(draftFile), u.path(publishedFile))
+	return os.Rename(u.path(draftFile), u.path(publishedFile))
 }
 
 // Beyond says why a draft needs an operator, "" when it does not.

@@ -137,7 +137,7 @@ func (s *server) updater(t *testing.T, dir string, change func(*update.Config)) 
 		Lists: update.Lists{
 			ModelsDev: s.URL + "/" + modelsDev, LiteLLM: s.URL + "/" + liteLLM, Portkey: s.URL + "/portkey-models/pricing/{file}.json", GenAI: s.URL + "/genai-prices/data.json",
 		},
-		Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10)},
+		Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 2)},
 	}
 	if change != nil {
 		change(&cfg)
@@ -236,6 +236,45 @@ func TestUnchangedListsAreWithinBounds(t *testing.T) {
 	}
 }
 
+// Prices that fall a little every day stop where an operator would have been asked at once; an operator's word is the new beginning.
+func TestPricesDoNotDrift(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	list := string(good(t))
+	if err := os.WriteFile(filepath.Join(dir, "published.json"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	u := update.New(update.Config{Dir: dir, Now: time.Now, Bounds: update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 10)}})
+	const price = `"prompt":"2.5","completion":"15"`
+	if !strings.Contains(list, price) {
+		t.Fatal("the list lacks the price that falls")
+	}
+	draft := func(completion string) {
+		t.Helper()
+		text := strings.ReplaceAll(list, price, `"prompt":"2.5","completion":"`+completion+`"`)
+		if err := os.WriteFile(filepath.Join(dir, "draft.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, completion := range []string{"14", "13", "12.5"} {
+		draft(completion)
+		if beyond, err := u.PublishWithinBounds(); beyond != "" || err != nil {
+			t.Fatalf("%s: %s, %v", completion, beyond, err)
+		}
+	}
+	draft("11.9") // a little less than yesterday, and more than a fifth less than what an operator saw
+	if beyond, err := u.PublishWithinBounds(); !strings.Contains(beyond, "completion of openai") || err != nil {
+		t.Errorf("beyond is %q, %v", beyond, err)
+	}
+	if _, err := u.Publish(); err != nil {
+		t.Fatal(err)
+	}
+	draft("11")
+	if beyond, err := u.PublishWithinBounds(); beyond != "" || err != nil {
+		t.Errorf("after an operator: %s, %v", beyond, err)
+	}
+}
+
 // What a hostile or broken server sends leaves the prices as they are: the update fails, or its draft is beyond the bounds and has no price of zero.
 func TestHostileLists(t *testing.T) {
 	t.Parallel()
@@ -281,7 +320,9 @@ func TestHostileLists(t *testing.T) {
 	for name, change := range map[string]func(string) string{
 		"zero": number("0"), "negative": number("-1"), "huge price": number("1e300"), "less huge price": number("1e25"), "text": number(`"free"`),
 		"no JSON": whole(`{"openai":`), "an array": whole(`[1]`), "empty": whole(``), "null": whole(`null`), "deep": whole(strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000)),
-		"many models": many(30_000, "m"), "a page": whole("<html>"), "control characters": many(10, `\u001b[2J\u0000\n`), "long names": many(10, strings.Repeat("x", 10_000)),
+		"many models": many(30_000, "m"), "a page": whole("<html>"), "endless context": func(list string) string {
+			return strings.ReplaceAll(list, `"context":`, `"context":9000000000000000000,"was":`)
+		}, "control characters": many(10, `\u001b[2J\u0000\n`), "long names": many(10, strings.Repeat("x", 10_000)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -369,7 +410,7 @@ func TestChanges(t *testing.T) {
 	t.Parallel()
 	const before = `{"as_of":"2026-01-01","offers":{"a":[
 		{"model":"v/one","id":"one","usd":{"prompt":"10","completion":"20","cache_read":"1"},"above":[{"tokens":1000,"usd":{"prompt":"20"}}],"flex":{"usd":{"prompt":"5"}}},
-		{"model":"v/two","id":"two","usd":{"prompt":"1","request":"0.01"}},{"model":"v/gone","id":"gone","usd":{"prompt":"1"}},
+		{"model":"v/two","id":"two","context":1000,"usd":{"prompt":"1","request":"0.01"}},{"model":"v/gone","id":"gone","usd":{"prompt":"1"}},
 		{"model":"v/film","id":"film","video":{"720p":"0.1"}}]}}`
 	for _, c := range []struct {
 		name, change, to string
@@ -389,6 +430,8 @@ func TestChanges(t *testing.T) {
 		{"tier cheaper", `"flex":{"usd":{"prompt":"5"}}`, `"flex":{"usd":{"prompt":"1"}}`, "flex prompt: 5 -> 1 (-80.0 %)", "flex prompt"},
 		{"video", `"720p":"0.1"`, `"720p":"0.01"`, "video 720p: 0.1 -> 0.01 (-90.0 %)", "video 720p of a film"},
 		{"gone", `{"model":"v/gone","id":"gone","usd":{"prompt":"1"}},`, ``, "- a gone\n", "1 of 4 offers are gone"},
+		{"longer context", `"context":1000`, `"context":9000`, "context: 1000 -> 9000", ""},
+		{"shorter context", `"context":1000`, `"context":1`, "context: 1000 -> 1", "context of a two"},
 		{"new", `{"model":"v/gone"`, `{"model":"v/new","id":"new","usd":{"prompt":"1"}},{"model":"v/gone"`, "+ a new\n", ""},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -398,7 +441,7 @@ func TestChanges(t *testing.T) {
 			if err := changes.Print(&b, big.NewRat(1, 100)); err != nil || !strings.Contains(b.String(), c.line) {
 				t.Errorf("printed %s; want %s", b.String(), c.line)
 			}
-			got := changes.Beyond(update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10)})
+			got := changes.Beyond(update.Bounds{Drop: big.NewRat(1, 5), Rise: big.NewRat(1, 1), Gone: big.NewRat(1, 10), New: big.NewRat(1, 2)})
 			if (got == "") != (c.beyond == "") || !strings.Contains(got, c.beyond) {
 				t.Errorf("beyond is %q; want %q", got, c.beyond)
 			}
