@@ -161,6 +161,13 @@ func showEndpoint(ep *catalog.Endpoint) {
 			fmt.Printf("    %-22s %s rubles per %s\n", l.name, l.price, l.per)
 		}
 	}
+	for i := range ep.Pricing.Hours {
+		h := &ep.Pricing.Hours[i]
+		fmt.Printf("  %s:\n", h)
+		for _, l := range priceLines(&catalog.Pricing{Base: h.Prices}) {
+			fmt.Printf("    %-22s %s rubles per %s\n", l.name, l.price, l.per)
+		}
+	}
 	field("price list", words(ep.Pricing.List, ep.Pricing.Rate))
 	field("source", ep.Pricing.Source)
 	if !ep.UpdatedAt.IsZero() {

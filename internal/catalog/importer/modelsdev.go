@@ -17,6 +17,9 @@ func quoteModelsDev(model []byte, kind string) quote {
 		}
 		q.threshold(size, modelsDevPrices(e.Value, kind, catalog.Text))
 	}
+	if over := rawjson.Find(cost, "context_over_200k"); over != nil && len(q.above) == 0 { // how the list says it elsewhere
+		q.threshold(200_000, modelsDevPrices(over, kind, catalog.Text))
+	}
 	// a "fast" mode may also be a flag that asks for other hardware; only the service tier is an endpoint of its own
 	fast := rawjson.FindPath(model, "experimental", "modes", "fast")
 	if rawjson.Text(rawjson.FindPath(fast, "provider", "body", "service_tier")) == "priority" {

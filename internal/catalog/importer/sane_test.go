@@ -143,6 +143,16 @@ func TestResellersPassPricesOn(t *testing.T) {
 	}
 }
 
+// models.dev writes prices of long prompts in two ways.
+func TestModelsDevLongPrompts(t *testing.T) {
+	t.Parallel()
+	lines, refused := run(t, sources([]string{long(model("m", `{"input":1,"output":2,"context_over_200k":{"input":2,"output":4}}`, ""))}, nil,
+		[]string{lite("m", "maker", `"input_cost_per_token":1e-06,"output_cost_per_token":2e-06`)}, nil, nil))
+	if len(lines) != 1 || !strings.Contains(lines[0], `"above":[{"tokens":200000,"usd":{"prompt":"2","completion":"4"}}]`) {
+		t.Errorf("%v %v", lines, refused)
+	}
+}
+
 // Bands of prompt lengths are thresholds; one value that is another rounded to three digits confirms it.
 func TestBandsAndRounding(t *testing.T) {
 	t.Parallel()

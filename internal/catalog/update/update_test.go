@@ -476,3 +476,25 @@ func TestPublishedListIsChecked(t *testing.T) {
 		})
 	}
 }
+
+// Whatever stands in a file, it is read without harm, and what is read can be compared and served.
+func FuzzReadList(f *testing.F) {
+	f.Add([]byte(`{"as_of":"2026-01-01","models":{"openai/x":{"name":"x"}},"offers":{"openai":[{"model":"openai/x","id":"x","context":9,"usd":{"prompt":"1","completion":"1"},"hours":[{"from":"01:00","to":"02:00","usd":{"prompt":"2"}}]}]}}`))
+	f.Add([]byte(`{"as_of":"2026-01-01","offers":{"openai":[{"above":[{"tokens":-1}],"retires":"x","video":{"":""},"images":[0]}]}}`))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		list, err := builtin.ReadList(data)
+		if err != nil {
+			if !fault.Is(err, fault.Invalid) {
+				t.Fatal(err)
+			}
+			return
+		}
+		changes := update.Compare(builtin.Embedded().Data(), list.Data())
+		if err := changes.Print(io.Discard, new(big.Rat)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := list.Build(); err != nil {
+			t.Fatal(err)
+		}
+	})
+}
