@@ -10,14 +10,15 @@ import (
 	"weir/internal/rawjson"
 )
 
-// asChat writes a request that came by another wire as a chat request, which is then sent like any: with every quirk of the server.
+// asChat writes a request that came by another wire as a chat request, which is then sent like any chat request: with every quirk of the
+// server.
 func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Request, notice string, err error) {
 	p, err := req.Prompt()
 	if err != nil {
 		return nil, "", err
 	}
 	p, notice = dialect.Search(ep, req, p)
-	if p.Search != nil && ep.Params&catalog.ParamWebSearchOptions == 0 { // it is merely offered to the model
+	if p.Search != nil && ep.Params&catalog.ParamWebSearchOptions == 0 { // the client merely offers it to the model
 		silent := *p
 		silent.Search = nil
 		p, notice = &silent, completion.NoticeSearch
@@ -37,8 +38,8 @@ func asChat(ep *catalog.Endpoint, req *completion.Request) (_ *completion.Reques
 	return &out, notice, nil
 }
 
-// writer writes the members of a chat request. What the request holds in typed form outside its prompt, reasoning above all, is
-// written by the encoder.
+// writer writes the members of a chat request. The encoder writes what the request has in typed form outside its prompt, reasoning above
+// all.
 type writer struct {
 	req *completion.Request
 	p   *completion.Prompt
@@ -101,7 +102,7 @@ func (w *writer) user(t *completion.Turn) error {
 			continue
 		}
 		shown := w.result(part)
-		if len(shown) > 0 { // tools answer in words on most servers; what they show follows as the user's
+		if len(shown) > 0 { // most servers take only text as a tool's result; its images follow in a user message
 			said = append(said, shown...)
 		}
 	}
@@ -123,7 +124,7 @@ func (w *writer) user(t *completion.Turn) error {
 	return nil
 }
 
-// result writes a tool message and returns what of the result is no text.
+// result writes a tool message and returns the parts of the result that are not text.
 func (w *writer) result(part *completion.Part) (shown []completion.Part) {
 	r := part.Result
 	var text strings.Builder
@@ -250,7 +251,7 @@ func (w *writer) assistant(parts []completion.Part) {
 			calls = append(calls, parts[i])
 		case completion.ReasoningPart:
 			reasoning = append(reasoning, parts[i])
-		case completion.ImagePart: // what a model drew comes back to few models, and to none in its own turn
+		case completion.ImagePart: // few models take their own images back, and none in an assistant message
 		default:
 			said = append(said, parts[i])
 		}
@@ -271,7 +272,7 @@ func (w *writer) assistant(parts []completion.Part) {
 	w.EndObject()
 }
 
-// joined makes one text of several, which is what an assistant's content is to most servers, unless there is more than text in it.
+// joined makes one text of several, the form that most servers require of an assistant's content, unless there is more than text in it.
 func joined(parts []completion.Part) []completion.Part {
 	var text strings.Builder
 	var mark completion.Cache
@@ -287,7 +288,7 @@ func joined(parts []completion.Part) []completion.Part {
 	return []completion.Part{{Text: text.String(), Cache: mark}}
 }
 
-// reasoning writes reasoning as text, and as the entries from which a gateway behind this one can make it whole again.
+// reasoning writes reasoning as text, and as reasoning_details, from which a further gateway can restore it.
 func (w *writer) reasoning(parts []completion.Part) {
 	if len(parts) == 0 {
 		return
@@ -437,7 +438,7 @@ func (w *writer) choice() {
 	}
 }
 
-// named writes which tool is meant: its type, and its name in an object of that type.
+// named writes a tool choice: the tool's type, and its name in an object of that type.
 func (w *writer) named(kind, name string) {
 	w.Name("type").Text(kind)
 	w.Name(kind).Object()

@@ -7,10 +7,10 @@ import (
 	"weir/internal/rawjson"
 )
 
-// maxChoices bounds the indexes that we believe; a request cannot ask for more answers.
+// maxChoices bounds the indexes that are accepted; a request cannot ask for more answers.
 const maxChoices = 128
 
-// choice is what is known of one answer so far.
+// choice is the state of one answer.
 type choice struct {
 	begun    bool
 	finished bool
@@ -19,7 +19,7 @@ type choice struct {
 	think    think
 }
 
-// choice decodes one element of choices into dec.ev. It returns the usage that some servers write inside of it.
+// choice decodes one element of choices into dec.ev. It returns the usage that some servers write inside it.
 func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
 	if rawjson.KindOf(raw) != rawjson.Object {
 		return nil, errShape
@@ -85,7 +85,7 @@ func (dec *decoder) choice(raw []byte) (usage []byte, err error) {
 	return usage, nil
 }
 
-// ending takes in the finish reason. Some servers write an empty one into every frame, some repeat it.
+// ending stores the finish reason. Some servers write an empty one into every frame, some repeat it.
 func (dec *decoder) ending(c *choice, finish, native []byte) {
 	if rawjson.KindOf(finish) != rawjson.String || len(finish) == 2 || c.finished {
 		return
@@ -97,8 +97,8 @@ func (dec *decoder) ending(c *choice, finish, native []byte) {
 	dec.finish(c, reason, word)
 }
 
-// finish closes a choice: what was held back comes out, calls without arguments get an empty object, and an answer that
-// calls tools says so whatever the server wrote, because tool loops look at nothing else.
+// finish closes a choice: it releases text that was held back, gives calls without arguments an empty object, and makes the finish reason
+// tool_calls when the answer calls tools, whatever the server wrote, because tool loops look only at that.
 func (dec *decoder) finish(c *choice, reason completion.FinishReason, native string) {
 	c.finished = true
 	if held := c.think.flush(); len(held) > 0 {
@@ -120,7 +120,7 @@ func (dec *decoder) finish(c *choice, reason completion.FinishReason, native str
 	dec.ev.Finish, dec.ev.NativeFinish = reason, native
 }
 
-// noArguments gives call i an empty object: an empty text is no JSON and breaks who parses it.
+// noArguments gives call i an empty object: an empty text is no JSON and breaks clients that parse it.
 func (dec *decoder) noArguments(i int) {
 	empty := []byte("{}")
 	for j := range dec.ev.ToolCalls {
@@ -132,7 +132,7 @@ func (dec *decoder) noArguments(i int) {
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, completion.ToolCall{Index: i, Arguments: empty})
 }
 
-// joined is a followed by b, in a's place when a is empty.
+// joined appends b to a; it returns b when a is empty.
 func (dec *decoder) joined(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b
@@ -215,7 +215,7 @@ func (dec *decoder) delta(c *choice, raw []byte, whole bool) {
 	}
 }
 
-// list is a raw array that has elements, else nil.
+// list returns a raw array that has elements, else nil.
 func list(v []byte) []byte {
 	if el := rawjson.ElementsOf(v); el.Next() {
 		return v

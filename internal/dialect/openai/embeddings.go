@@ -15,7 +15,7 @@ import (
 	"weir/internal/usage"
 )
 
-// What one call may have (OpenAI, API reference, Create embeddings).
+// Limits of one call (OpenAI, API reference, Create embeddings).
 const (
 	maxInputs      = 2048
 	maxInputTokens = 300_000
@@ -23,7 +23,7 @@ const (
 
 const noticeInputType = "input_type was left out, because the provider has no such setting."
 
-// embed asks for vectors at /embeddings, as base64 unless the server refuses to be asked so: an answer is a fifth as long.
+// embed requests vectors at /embeddings, as base64 unless the server refuses that format: the answer is a fifth as long.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxInputTokens)}
@@ -139,7 +139,7 @@ func readEmbeddings(ep *catalog.Endpoint, body []byte, inputs int) (embed.Answer
 	return out, nil
 }
 
-// taskUsage is what an answer without text reports of its tokens. Some servers report only their sum, and all of it is the prompt.
+// taskUsage reads the tokens of an answer without text. Some servers report only their sum, all of which counts as the prompt.
 func taskUsage(body []byte, q *catalog.Quirks) usage.Usage {
 	v := rawjson.Find(body, "usage")
 	u, err := parseUsage(v, q)

@@ -22,21 +22,21 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	if status != http.StatusForbidden || !blocked(r.Code+" "+r.Message) {
 		return r.Fault(ep)
 	}
-	r.Status, r.Code = http.StatusUnavailableForLegalReasons, "content_policy_violation" // the credential is fine: some say so to what they do not allow
+	r.Status, r.Code = http.StatusUnavailableForLegalReasons, "content_policy_violation" // some servers report forbidden content with a 403
 	f := r.Fault(ep)
 	f.Upstream.Status = status
 	return f
 }
 
-// barred reports whether a refusal is about what its words say, and not about who says them.
+// blocked reports whether a refusal is about the content of the request and not about the account.
 func blocked(text string) bool {
 	text = strings.ToLower(text)
 	return slices.ContainsFunc([]string{"moderation", "content_policy", "content policy", "content_filter", "safety system", "flagged"},
 		func(phrase string) bool { return strings.Contains(text, phrase) })
 }
 
-// readRefusal finds code and sentence in an error of any of the shapes that compatible servers send: {"error":{...}} or
-// the inside of it, {"error":"text"}, {"message":...,"code":...}, {"detail":...}, or a list with one of these.
+// readRefusal finds code and message in an error of any of the shapes that compatible servers send: {"error":{...}} or the inside of it,
+// {"error":"text"}, {"message":...,"code":...}, {"detail":...}, or a list with one of these.
 func readRefusal(raw []byte) dialect.Refusal {
 	r := dialect.Refusal{Raw: string(raw)}
 	v := raw
@@ -71,7 +71,7 @@ func readRefusal(raw []byte) dialect.Refusal {
 	return r
 }
 
-// sentence is a string's text, or the msg of the first of a list of validation errors.
+// sentence is a string's text, or the msg of the first in a list of validation errors.
 func sentence(v []byte) string {
 	if el := rawjson.ElementsOf(v); el.Next() {
 		v = rawjson.Find(el.Value, "msg")
@@ -82,7 +82,7 @@ func sentence(v []byte) string {
 	return ""
 }
 
-// wordOf is a string's text or a number as written.
+// wordOf is a string's text, or a number as written.
 func wordOf(v []byte) string {
 	switch rawjson.KindOf(v) {
 	case rawjson.String:

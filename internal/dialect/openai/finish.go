@@ -2,8 +2,8 @@ package openai
 
 import "weir/internal/completion"
 
-// finishReason maps a server's own word; unknown words end an answer like "stop".
-// The word is returned as a constant where it is known, so that frames cost no allocation.
+// finishReason maps a server's finish reason; an unknown one counts as "stop". A known word is returned as a constant, so that frames
+// cost no allocation.
 func finishReason(native []byte) (completion.FinishReason, string) {
 	switch string(native) {
 	case "stop":

@@ -12,11 +12,12 @@ import (
 
 // Names of the quirk images_wire.
 const (
-	wireRouter = "openrouter" // one route /images for all
-	wireChat   = "chat"       // by the chat wire, with images among what the model may answer with
+	wireRouter = "openrouter" // one route /images for everything
+	wireChat   = "chat"       // by the chat wire, where the model's output may include images
 )
 
-// converse asks for one image in a conversation (OpenRouter documentation, Image generation: modalities, image_config and message.images).
+// converse requests one image by a chat request (OpenRouter documentation, Image generation: modalities, image_config and
+// message.images).
 func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 	m, unsent := p.conversation(first)
 	body, err := dialect.Object(p.ask, dialect.Call{Path: path, Body: m.JSON()})
@@ -51,7 +52,7 @@ func (p *painter) converse(first, _ int) (dialect.MadeImages, error) {
 	return out, nil
 }
 
-// conversation is the request of one image, and what of the task is not in it.
+// conversation encodes the request for one image, and lists the properties of the task that it cannot carry.
 func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) {
 	t := p.t
 	m = new(dialect.Members)
@@ -104,5 +105,5 @@ func (p *painter) conversation(index int) (m *dialect.Members, unsent []string) 
 	return m, unsent
 }
 
-// chatRatios are those that a size in pixels is told as.
+// chatRatios are the aspect ratios that replace a size in pixels.
 var chatRatios = []string{"1:1", "2:3", "3:2", "3:4", "4:3", "4:5", "5:4", "9:16", "16:9", "21:9"}

@@ -23,15 +23,16 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// family is what a model of images takes (OpenAI, API reference, Create image; Image generation guide, Customize image output).
+// family describes the parameters that image models take (OpenAI, API reference, Create image; Image generation guide, Customize image
+// output).
 type family struct {
-	gpt     bool     // it counts tokens, streams, and has the newer properties
-	dalle   bool     // it answers with addresses unless it is asked not to
+	gpt     bool     // it counts tokens, streams, and has the newer parameters
+	dalle   bool     // it answers with addresses unless base64 is requested
 	styles  bool     // it has styles
-	each    int      // images of one call, 0 any
-	sizes   []string // it makes; nil: any, or unknown
-	free    bool     // any size of which both sides are multiples of 16
-	unknown bool     // a compatible server's own: it gets what the client wrote
+	each    int      // images per call, 0 any number
+	sizes   []string // the sizes that it makes; nil: any, or unknown
+	free    bool     // it makes any size of which both sides are multiples of 16
+	unknown bool     // a compatible server's own model: parameters are sent as the client wrote them
 }
 
 var (
@@ -42,7 +43,7 @@ var (
 	otherFamily = family{unknown: true}
 )
 
-// familyOf goes by the model's name at the provider. Deployments with names of their own are served as what a server may make of the request.
+// familyOf finds the family by the model's name at the provider. A deployment with another name counts as unknown.
 func familyOf(id string) *family {
 	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
 	switch {
@@ -58,8 +59,8 @@ func familyOf(id string) *family {
 	return &otherFamily
 }
 
-// paint makes images at /images/generations, or from others at /images/edits. A server whose quirk says so has one route for
-// both, at /images, or makes them in conversations.
+// paint makes images at /images/generations, or from others at /images/edits. A server with the quirk images_wire has one route for both,
+// at /images, or makes images by the chat wire.
 func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, req: req, t: t, family: familyOf(ep.UpstreamID), router: ep.Provider.Quirks.ImagesWire == wireRouter}
@@ -86,7 +87,7 @@ func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.R
 	}
 }
 
-// painter makes the images of one task. What it knows is not changed after it was made: calls run at the same time.
+// painter makes the images of one task. It does not change after it was made, because its calls run concurrently.
 type painter struct {
 	d      *Dialect
 	ask    dialect.Ask
@@ -97,7 +98,7 @@ type painter struct {
 	router bool
 }
 
-// whole makes some of the images by one call.
+// whole makes some of the images with one call.
 func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
 	call, err := p.call(count, false)
 	if err != nil {
@@ -110,7 +111,7 @@ func (p *painter) whole(first, count int) (dialect.MadeImages, error) {
 	return p.read(body, first, call.Notice)
 }
 
-// call encodes the request for so many images.
+// call encodes the request for count images.
 func (p *painter) call(count int, stream bool) (dialect.Call, error) {
 	m, dropped := p.members(count, stream)
 	call := dialect.Call{Path: "/images/generations", Notice: dialect.NotSent(dropped), Stream: stream}
@@ -132,7 +133,7 @@ func (p *painter) call(count int, stream bool) (dialect.Call, error) {
 	return call, nil
 }
 
-// members are the properties of a request, and those that the model has none of.
+// members returns the parameters of a request, and the names of those that the model does not have.
 func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped []string) {
 	t, f, q := p.t, p.family, &p.ep.Provider.Quirks
 	m = new(dialect.Members)
@@ -182,7 +183,7 @@ func (p *painter) members(count int, stream bool) (m *dialect.Members, dropped [
 	return m, dropped
 }
 
-// quality is a quality in the model's own words, "" when it is missing.
+// quality translates a quality into the model's word, "" when there is none.
 func (f *family) quality(asked string) string {
 	switch {
 	case f.gpt && asked == "standard":
@@ -190,7 +191,7 @@ func (f *family) quality(asked string) string {
 	case f.gpt && asked == "hd":
 		return "high"
 	case f.dalle && !f.styles:
-		return "" // it has but one
+		return "" // it has only one
 	case f.dalle && (asked == "low" || asked == "medium"):
 		return "standard"
 	case f.dalle && asked == "high":
@@ -201,7 +202,7 @@ func (f *family) quality(asked string) string {
 	return asked
 }
 
-// size writes the size: that in pixels as the client wrote it, any other as the nearest that the model makes.
+// size writes the size: one in pixels as the client wrote it, any other as the nearest that the model makes.
 func (p *painter) size(m *dialect.Members) {
 	t, f := p.t, p.family
 	_, _, pixels := task.Dimensions(t.Size)
@@ -232,12 +233,12 @@ func (p *painter) size(m *dialect.Members) {
 	}
 }
 
-// inline reports whether all images to work from came with the request.
+// inline reports whether all input images are part of the request.
 func (p *painter) inline() bool {
 	return (p.t.Mask == "" || imagefile.IsData(p.t.Mask)) && !slices.ContainsFunc(p.t.References, func(a string) bool { return !imagefile.IsData(a) })
 }
 
-// references writes images to work from by their addresses: the provider fetches what is not in the request.
+// references writes the addresses of input images: the provider fetches those that are not in the request.
 func (p *painter) references(m *dialect.Members, name string, parts bool) {
 	var w rawjson.Writer
 	w.Array()
@@ -265,7 +266,7 @@ func writeAddress(w *rawjson.Writer, address string) {
 	w.EndObject()
 }
 
-// form writes the request as a form, with the images as files: every server that edits takes that.
+// form writes the request as a form, with the images as files: every server that edits images takes that.
 func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, error) {
 	var b bytes.Buffer
 	w := multipart.NewWriter(&b)
@@ -273,7 +274,7 @@ func (p *painter) form(m *dialect.Members, call dialect.Call) (dialect.Call, err
 		if rawjson.KindOf(value) == rawjson.String {
 			value = rawjson.AppendMended(nil, value)
 		}
-		part, _ := w.CreateFormField(name) // a buffer takes everything
+		part, _ := w.CreateFormField(name) // writing to a buffer does not fail
 		_, _ = part.Write(value)
 	})
 	name := "image"
@@ -327,7 +328,7 @@ func (p *painter) read(body []byte, first int, notice string) (dialect.MadeImage
 		}
 		made.Revised = rawjson.TextAt(e.Value, "revised_prompt")
 		settings(made, body)
-		if made.Quality == "" { // it is priced by what was asked of it
+		if made.Quality == "" { // it is priced by the requested one
 			made.Quality = p.family.quality(p.t.Quality)
 		}
 		out.Images = append(out.Images, made)
@@ -349,16 +350,16 @@ func (p *painter) image(index int, v []byte) (*task.MadeImage, error) {
 	return nil, dialect.NoImage(p.ep)
 }
 
-// settings takes what an answer says of its images.
+// settings reads the properties of the images that an answer reports.
 func settings(to *task.MadeImage, v []byte) {
 	word := func(name string) string { return rawjson.TextAt(v, name) }
 	to.Size, to.Quality, to.Background, to.Output = word("size"), word("quality"), word("background"), word("output_format")
 	if _, _, pixels := task.Dimensions(to.Size); !pixels {
-		to.Size = "" // the file shows it better
+		to.Size = "" // it is read from the file instead
 	}
 }
 
-// usage reads the counts. A model of images that does not report its answer's tokens by kind makes nothing but images of them.
+// usage reads the counts. An image model that does not split its output tokens by kind makes only image tokens.
 func (p *painter) usage(v []byte) usage.Usage {
 	u, err := parseUsage(v, &p.ep.Provider.Quirks)
 	if err != nil || u == nil {
@@ -383,7 +384,7 @@ func (p *painter) stream(yield func(*completion.Event, error) bool) {
 		return
 	}
 	defer answer.Close()
-	if c, err := answer.Body.Peek(); err == nil && c == '{' { // it has no streams
+	if c, err := answer.Body.Peek(); err == nil && c == '{' { // the server does not stream
 		p.late(answer, call.Notice, yield)
 		return
 	}
@@ -434,7 +435,7 @@ func (p *painter) late(answer *dialect.Answer, notice string, yield func(*comple
 	out.Give(p.ep, yield)
 }
 
-// event reads one frame: a preview, words of a model that draws with them, the image, or an error. Others give nothing.
+// event reads one frame: a preview, text of a model that writes while it draws, the image, or an error. Other frames return nil.
 func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 	data := bytes.TrimSpace(frame.Data)
 	if len(data) == 0 || string(data) == "[DONE]" {
@@ -453,7 +454,7 @@ func (p *painter) event(frame sse.Frame) (*completion.Event, error) {
 	case strings.HasSuffix(kind, ".partial_image"):
 		made, err := p.image(0, data)
 		if err != nil {
-			return nil, nil // a preview that cannot be shown is not missed
+			return nil, nil // a broken preview is left out
 		}
 		n, _ := rawjson.Int(rawjson.Find(data, "partial_image_index"))
 		made.Partial, made.Preview = true, int(min(max(n, 0), 16))

@@ -9,23 +9,23 @@ import (
 	"weir/internal/rawjson"
 )
 
-// rewriter rewrites messages for a server that wants them otherwise than the client wrote them. It is used only when a quirk
-// and what occurs in the messages demand it; otherwise messages travel byte for byte.
+// rewriter rewrites messages for a server that requires another form than the client wrote. It is used only when a quirk and the messages
+// require it; otherwise messages are sent byte for byte.
 type rewriter struct {
 	*rawjson.Writer
-	developer   bool   // developer becomes system
+	developer   bool   // developer is renamed system
 	functions   bool   // the deprecated function role and function_call become tool and tool_calls
 	flatTools   bool   // a tool's content parts become one string
 	signatures  bool   // thought signatures move to extra_content.google
 	bare        bool   // thought signatures are removed
-	gateway     bool   // what only gateways write is removed
+	gateway     bool   // fields that only gateways write are removed
 	details     bool   // reasoning_details stay
 	reasoning   string // name that reasoning is sent back under, "" none
 	reasons     bool   // reasoning is rewritten
 	nulls       bool   // optional fields that are null are left out
 	oldVideo    bool   // parts of type input_video become video_url
 	cache       *cacheMarks
-	calls       int // deprecated calls so far: their ids are made up
+	calls       int // number of deprecated calls so far: the gateway makes their ids
 	lastFn      string
 	keepImages  bool
 	keepAnnotes bool
@@ -149,8 +149,8 @@ func (w *rewriter) message(v []byte) {
 	w.EndObject()
 }
 
-// optional has the fields of a message for which null means absent. Some servers take the absent ones only, and clients send back
-// what they got: a refusal that is null is in every answer. An unknown field travels on even as null.
+// optional reports the fields of a message for which null means absent. Some servers refuse null there, and clients send back the answers
+// that they got: every answer has a refusal that is null. An unknown field is sent even as null.
 func optional(name []byte) bool {
 	switch string(name) {
 	case "name", "tool_calls", "tool_call_id", "function_call", "refusal", "reasoning", "reasoning_content", "reasoning_details", "audio", "images",
@@ -160,14 +160,14 @@ func optional(name []byte) bool {
 	return false
 }
 
-// reason writes the reasoning of an assistant message under the name that the server knows. A client that sends the details alone gets the same:
-// their plain texts are the reasoning. Entries in the format of another family mean nothing to this wire and stay behind.
+// reason writes the reasoning of an assistant message under the server's name for it. Where a client sends only the details, their plain
+// texts are the reasoning. Entries in the format of another model family are left out, because this wire cannot use them.
 func (w *rewriter) reason(text, details []byte) {
 	if text != nil {
 		w.Name(w.reasoning).Raw(text)
 		return
 	}
-	if w.details { // they go as they are
+	if w.details { // the details are sent unchanged
 		return
 	}
 	var pieces [][]byte
@@ -181,7 +181,7 @@ func (w *rewriter) reason(text, details []byte) {
 	}
 }
 
-// plainReasoning is the raw text of a reasoning detail that belongs to no family, nil for any other.
+// plainReasoning is the raw text of a reasoning detail without a family, nil for any other detail.
 func plainReasoning(entry []byte) []byte {
 	var kind, format, text []byte
 	for m := rawjson.MembersOf(entry); m.Next(); {
@@ -210,7 +210,7 @@ func (w *rewriter) role(role, raw []byte) []byte {
 	return raw
 }
 
-// deprecated writes what replaces a function_call, or ties a function's result to the call before it.
+// deprecated writes the replacement of a function_call, or links a function's result to the call before it.
 func (w *rewriter) deprecated(role, call []byte, hasCalls bool) {
 	if string(role) == "function" {
 		w.Name("tool_call_id").Text(w.lastFn)
@@ -259,7 +259,7 @@ func (w *rewriter) content(role, v []byte) {
 	w.EndArray()
 }
 
-// newVideo is a content part with the older type input_video written as video_url; any other part is itself.
+// newVideo returns a content part of the older type input_video as video_url; any other part is returned unchanged.
 func newVideo(part []byte) []byte {
 	if rawjson.TextAt(part, "type") != "input_video" {
 		return part
@@ -283,8 +283,8 @@ func newVideo(part []byte) []byte {
 	return w.B
 }
 
-// joined writes the texts of content parts as one string. A part that is no text travels as its JSON, so that nothing that
-// a tool said is lost to the model.
+// joined writes the texts of content parts as one string. A part that is no text is sent as its JSON, so that the model gets the whole
+// result of a tool.
 func (w *rewriter) joined(parts []byte) {
 	var pieces [][]byte
 	for el := rawjson.ElementsOf(parts); el.Next(); {
@@ -298,7 +298,7 @@ func (w *rewriter) joined(parts []byte) {
 	w.Quoted(pieces...)
 }
 
-// toolCalls writes the calls of an assistant message with their signatures where the server looks for them.
+// toolCalls writes the calls of an assistant message with their signatures in the place where the server reads them.
 func (w *rewriter) toolCalls(v, details []byte) {
 	if rawjson.KindOf(v) != rawjson.Array {
 		w.Raw(v)
@@ -354,7 +354,7 @@ func signatureIn(details, id []byte) []byte {
 	return nil
 }
 
-// without writes the members of v but for the one of that name.
+// without writes the members of v except the one of that name.
 func without(w *rawjson.Writer, v []byte, name string) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) != name {
@@ -363,13 +363,13 @@ func without(w *rawjson.Writer, v []byte, name string) {
 	}
 }
 
-// maxBreakpoints is how many cache markers the servers take that take any.
+// maxBreakpoints is how many cache markers a server accepts, if it accepts any.
 const maxBreakpoints = 4
 
-// cacheMarks decides what becomes of cache markers.
+// cacheMarks decides which cache markers are sent, and in which form.
 type cacheMarks struct {
 	understood   bool // the server takes cache_control
-	breakpoints  bool // it takes prompt_cache_breakpoint as it is
+	breakpoints  bool // the server takes prompt_cache_breakpoint unchanged
 	skipTools    int  // markers in the tools still to be left out, so that the last four remain
 	skipMessages int  // the same in the messages
 }
@@ -411,7 +411,7 @@ func countMark(v []byte) int {
 	return n
 }
 
-// object writes a content part or a tool with its markers as the server wants them.
+// object writes a content part or a tool with its markers in the form that the server requires.
 func (c *cacheMarks) object(w *rawjson.Writer, v []byte, skip *int) {
 	if rawjson.KindOf(v) != rawjson.Object {
 		w.Raw(v)

@@ -13,7 +13,7 @@ import (
 	"weir/internal/task"
 )
 
-// moderate asks for verdicts at /moderations.
+// moderate requests verdicts at /moderations.
 func (d *Dialect) moderate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Moderation) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		body, err := dialect.Object(ask, dialect.Call{Path: "/moderations", Body: encodeModeration(ep, t)})
@@ -84,7 +84,7 @@ func readVerdict(v []byte, in *task.ModerationInput) (out task.Verdict, ok bool)
 		i := category(m.Name)
 		if is, reported := rawjson.Bool(m.Value); reported && i >= 0 {
 			out.Is[i] = out.Is[i] || is
-			out.Text[i] = applied == nil && hasText(in) // older models judge texts alone, and do not say so
+			out.Text[i] = applied == nil && hasText(in) // older models judge only the text, without reporting it
 			out.Flagged = out.Flagged || is
 		}
 	}
@@ -107,13 +107,13 @@ func readVerdict(v []byte, in *task.ModerationInput) (out task.Verdict, ok bool)
 	return out, true
 }
 
-// synonyms are the names that compatible servers have for categories of OpenAI's. What they judge besides has no place in an answer.
+// synonyms are the names that compatible servers use for OpenAI's categories. Their other categories have no field in an answer.
 var synonyms = map[string]string{
 	"hate_and_discrimination": "hate", "violence_and_threats": "violence", "selfharm": "self-harm",
 	"dangerous_and_criminal_content": "illicit", "dangerous": "illicit", "criminal": "illicit",
 }
 
-// category is the place of a category, -1 for one that has none.
+// category is the index of a category, -1 when it has none.
 func category(name []byte) int {
 	if other, is := synonyms[string(name)]; is {
 		return slices.Index(task.Categories[:], other)

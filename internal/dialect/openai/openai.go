@@ -1,5 +1,5 @@
-// Package openai is the dialect of the OpenAI chat wire and of the many servers that are compatible with it. How a server
-// deviates is told by catalog.Quirks: there must be no provider's name in this package's decisions but OpenAI's own.
+// Package openai is the dialect of the OpenAI chat wire and of the many servers that are compatible with it. catalog.Quirks describes how
+// a server deviates: no decision in this package may depend on a provider's name other than OpenAI's own.
 package openai
 
 import (
@@ -24,8 +24,8 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
-// Request encodes req for ep; one that came by another wire is first written as a chat request. It fails with fault.Invalid for what
-// this wire cannot say, and when a reasoning budget does not fit below the cap of the answer.
+// Request encodes req for ep; a request that came by another wire is first written as a chat request. It fails with fault.Invalid for a
+// request that this wire cannot express, and when a reasoning budget does not fit below the cap of the answer.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	var notices []string
 	if req.Signature != "" && !keeps(&ep.Provider.Quirks) {
@@ -52,7 +52,8 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return dialect.Call{Path: path, Body: body, Notice: strings.Join(notices, " ")}, nil
 }
 
-// keeps reports whether a server takes signed reasoning back: this wire has no place for it but by a server's own extension.
+// keeps reports whether a server accepts signed reasoning from earlier turns: this wire has no field for it, only some servers'
+// extensions do.
 func keeps(q *catalog.Quirks) bool {
 	return q.ThoughtSignature || slices.Contains(q.ForwardExtra, "reasoning_details")
 }

@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// reasoning writes what the client asked about reasoning, in the one spelling that the server knows.
+// reasoning writes the client's reasoning settings in the one spelling that the server knows.
 func (e *encoder) reasoning() error {
 	if slices.Contains(e.q.ForwardExtra, "include_reasoning") {
 		if v := e.find("include_reasoning"); !rawjson.IsNull(v) {
@@ -43,16 +43,16 @@ func (e *encoder) reasoningEffort() {
 	e.name("reasoning_effort").Text(effort)
 }
 
-// effort is the effort asked for; a budget becomes the nearest one. "" when the client left it to the model.
+// effort is the requested effort; a budget becomes the nearest one. It is "" when the client left it to the model.
 func (e *encoder) effort() string {
 	effort := e.req.Reasoning.EffortOf(e.req.AnswerCap(e.ep.MaxCompletion))
-	if effort == "max" { // a word of gateways
+	if effort == "max" { // only gateways have this effort
 		return "xhigh"
 	}
 	return effort
 }
 
-// reasoningObject sends the client's own object where there is one, so that its unknown members travel.
+// reasoningObject sends the client's own object where there is one, so that its unknown members are sent too.
 func (e *encoder) reasoningObject() {
 	if e.dropped("reasoning") {
 		return
@@ -66,7 +66,7 @@ func (e *encoder) reasoningObject() {
 			return
 		}
 		w.Object()
-		w.Name("enabled").Bool(true) // by the model's suffix
+		w.Name("enabled").Bool(true) // requested by the model's suffix
 		without(w, raw, "enabled")
 		w.EndObject()
 		return
@@ -127,8 +127,8 @@ func (e *encoder) thinking() error {
 	return nil
 }
 
-// budget is how many tokens the model may reason, 0 when the client left it to the model. It stays below the cap that the
-// client set on the answer; where that is impossible the request is refused, because the answer would be empty.
+// budget is how many tokens the model may reason, 0 when the client left it to the model. It stays below the cap that the client set on
+// the answer. Where that is impossible the request is refused, because the answer would be empty.
 func (e *encoder) budget() (int64, error) {
 	r := &e.req.Reasoning
 	if r.MaxTokens == 0 && r.Effort == "" {

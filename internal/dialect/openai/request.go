@@ -11,7 +11,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// encoder writes one request body from the client's. Members that it does not know travel byte for byte.
+// encoder writes one request body from the client's. Unknown members are sent byte for byte.
 type encoder struct {
 	ep  *catalog.Endpoint
 	q   *catalog.Quirks
@@ -62,7 +62,7 @@ func (e *encoder) name(name string) *rawjson.Writer {
 	return e.Name(name)
 }
 
-// member writes one member of the client's body, changed or not, or leaves it out.
+// member writes one member of the client's body, unchanged or changed, or leaves it out.
 func (e *encoder) member(m *completion.Member) error {
 	value := e.req.Body[m.Value:m.End]
 	switch m.Name {
@@ -77,7 +77,7 @@ func (e *encoder) member(m *completion.Member) error {
 		e.streamOptions(value)
 		return nil
 	case "reasoning", "reasoning_effort", "include_reasoning", // written by reasoning
-		"service_tier": // an endpoint's own
+		"service_tier": // sent as the endpoint declares it
 		return nil
 	}
 	if completion.GatewayOnly(m.Name) {
@@ -138,7 +138,7 @@ func (e *encoder) keep(m *completion.Member) {
 	e.Member(e.req.Body[m.Start:m.End])
 }
 
-// lists reports whether the endpoint understands the parameter; 0 is none that endpoints list.
+// lists reports whether the endpoint supports the parameters p. 0 is for a field that endpoints do not list: it counts as supported.
 func (e *encoder) lists(p catalog.Params) bool { return e.ep.Params&p == p }
 
 func (e *encoder) dropped(name string) bool {
@@ -157,7 +157,7 @@ func (e *encoder) find(name string) []byte {
 	return nil
 }
 
-// known has the members for which null means absent. An unknown member travels on even as null.
+// known lists the members for which null means absent. An unknown member is sent even as null.
 func known(name string) bool {
 	switch name {
 	case "store", "metadata", "cache_control", "user", "safety_identifier", "max_tokens", "max_completion_tokens", "tools", "functions",
@@ -167,7 +167,7 @@ func known(name string) bool {
 	return catalog.ParamNamed(name) != 0
 }
 
-// streamOptions keeps the client's options but for the usage, which we always need.
+// streamOptions keeps the client's options except the usage, which the gateway always requests.
 func (e *encoder) streamOptions(value []byte) {
 	if !e.req.Stream || e.q.NoStreamOptions || e.dropped("stream_options") {
 		e.hasOptions = true
@@ -184,7 +184,7 @@ func (e *encoder) streamOptions(value []byte) {
 	e.EndObject()
 }
 
-// metadata keeps store as it is, and metadata without the names by which some servers can be redirected.
+// metadata keeps store unchanged, and metadata without the names that redirect a request at some servers.
 func (e *encoder) metadata(m *completion.Member, value []byte) {
 	if m.Name == "store" || !bytes.Contains(value, []byte("api_")) && bytes.IndexByte(value, '\\') < 0 {
 		e.keep(m)
@@ -199,7 +199,7 @@ func (e *encoder) metadata(m *completion.Member, value []byte) {
 	e.EndObject()
 }
 
-// maxTokens writes the cap of the answer once, under the name that the server knows. With two of them the smaller holds.
+// maxTokens writes the cap of the answer once, under the server's name for it. Of two caps the smaller is sent.
 func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 	other := "max_tokens"
 	if m.Name == other {
@@ -232,7 +232,7 @@ func (e *encoder) maxTokens(m *completion.Member, value []byte) {
 	e.name(name).Raw(value)
 }
 
-// integer keeps a whole number, written as one: 1.0 is as good as 1 to us, but not to every server.
+// integer keeps a whole number, written as an integer: some servers refuse 1.0.
 func (e *encoder) integer(m *completion.Member, value []byte) {
 	n, ok := rawjson.Int(value)
 	if !ok || !bytes.ContainsAny(value, ".eE") {
@@ -252,8 +252,8 @@ func swapCap(name string) string {
 	return "max_tokens"
 }
 
-// tools keeps the tools; cache markers inside go where they are not understood, and a function without parameters gets the empty
-// ones that it means, because some servers demand them.
+// tools keeps the tools. Cache markers are removed where the server does not know them. A function without parameters gets an empty
+// schema, because some servers require one.
 func (e *encoder) tools(m *completion.Member, value []byte) {
 	marked, bare := bytes.Contains(value, []byte(`cache_`)), e.req.HasRoles&completion.HasBareFunction != 0
 	if !marked && !bare {
@@ -279,7 +279,7 @@ func (e *encoder) tools(m *completion.Member, value []byte) {
 	e.EndArray()
 }
 
-// withFunction is a tool whose function has parameters.
+// withFunction returns a tool whose function has parameters.
 func withFunction(tool []byte) []byte {
 	for m := rawjson.MembersOf(tool); m.Next(); {
 		if string(m.Name) == "function" {
@@ -289,7 +289,7 @@ func withFunction(tool []byte) []byte {
 	return tool
 }
 
-// withParameters is a function with the parameters that it leaves out; one that has some is itself.
+// withParameters returns a function with an empty schema as its parameters; one that has parameters is returned unchanged.
 func withParameters(function []byte) []byte {
 	if rawjson.KindOf(function) != rawjson.Object || !rawjson.IsNull(rawjson.Find(function, "parameters")) {
 		return function

@@ -11,8 +11,8 @@ import (
 	"weir/internal/task"
 )
 
-// rerank asks for an order of documents at /rerank, which OpenAI has not: it is Jina's route, and vLLM and others have it beside those of
-// this wire.
+// rerank requests a ranking of documents at /rerank. OpenAI does not have this route: it is Jina's, and vLLM and others have it in
+// addition to those of this wire.
 func (d *Dialect) rerank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rerank.Size(t))}

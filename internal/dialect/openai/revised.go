@@ -5,8 +5,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// revise is a chat request whose prompt is not all that of its body: what was revised is written from the canonical form, and everything
-// else travels byte for byte.
+// revise returns a chat request whose body has the revised prompt: revised parts are written from the canonical form, and everything else
+// is kept byte for byte.
 func revise(req *completion.Request) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
@@ -42,7 +42,7 @@ func revise(req *completion.Request) (*completion.Request, error) {
 	return &out, nil
 }
 
-// revisedIn is the part of the prompt that a member contains.
+// revisedIn returns which part of the prompt a member contains.
 func revisedIn(name string) completion.Revision {
 	switch name {
 	case "messages":
@@ -55,7 +55,7 @@ func revisedIn(name string) completion.Revision {
 	return 0
 }
 
-// turns writes the messages: instructions in front of the conversation and turns that are still the client's own as they are in its body.
+// turns writes the messages: the instructions before the conversation, and the turns; a turn of the client's own is copied from its body.
 func (w *writer) turns() error {
 	w.Name("messages").Array()
 	w.front()
@@ -80,7 +80,7 @@ func (w *writer) turns() error {
 	return nil
 }
 
-// front copies the instructions in front of the conversation. They are no turns.
+// front copies the instructions before the conversation. They are not turns.
 func (w *writer) front() {
 	list := w.req.Body[w.req.MessagesAt.Start:w.req.MessagesAt.End]
 	for e := rawjson.ElementsOf(list); e.Next(); {
@@ -93,7 +93,7 @@ func (w *writer) front() {
 	}
 }
 
-// search asks for a web search that the body does not ask for.
+// search adds a web search that the client's body does not have.
 func (e *encoder) search(s *completion.Search) {
 	w := e.name("web_search_options")
 	w.Object()

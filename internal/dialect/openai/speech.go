@@ -18,15 +18,15 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// speak sends a text to /audio/speech. A model that is priced by tokens is asked for events, because only they report the count; any
-// other gives bare bytes, which every server can.
+// speak sends a text to /audio/speech. For a model that is priced by tokens it requests events, because only they report the count; for
+// any other it requests bare bytes, which every server can send.
 func (d *Dialect) speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		prices := &ep.Pricing.Base
 		events := prices.Completion.Set || prices.AudioOutput.Set
 		call := dialect.Call{Path: "/audio/speech", Body: encodeSpeech(ep, t, events), Stream: true}
 		if !events {
-			call.Header = http.Header{"Accept": {"*/*"}} // a stream, but of audio and not of events
+			call.Header = http.Header{"Accept": {"*/*"}} // a stream of audio, not of events
 		}
 		answer, err := ask.Do(call)
 		if err != nil {
@@ -73,7 +73,7 @@ func encodeSpeech(ep *catalog.Endpoint, t *task.Speech, events bool) []byte {
 	return append(b, '}')
 }
 
-// isEvents reports whether a body is an event stream: some servers send bare audio all the same.
+// isEvents reports whether a body is an event stream: some servers send bare audio even where events were requested.
 func isEvents(body *bufio.Reader) bool {
 	head, _ := body.Peek(8)
 	for _, begin := range [...]string{"data:", "event:", "id:", "retry:", ":", "\n", "\r"} {

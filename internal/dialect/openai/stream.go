@@ -38,8 +38,8 @@ type decoder struct {
 	begun   bool // the first event was made
 	content bool // some event had content
 	choices []choice
-	wanted  int    // choices asked for
-	tier    string // as the reply names it
+	wanted  int    // choices requested
+	tier    string // as the answer names it
 	cost    string // dollars, where a quirk places them outside usage
 
 	text  []byte // decoded texts of the frame; events hold views
@@ -56,7 +56,7 @@ func newDecoder(ep *catalog.Endpoint) *decoder {
 	return dec
 }
 
-// free gives the decoder back with its buffers and without anything of the answer.
+// free returns the decoder to the pool with its buffers and without any data of the answer.
 func (dec *decoder) free() {
 	clear(dec.ev.ToolCalls[:cap(dec.ev.ToolCalls)])
 	calls := dec.ev.ToolCalls[:0]
@@ -84,7 +84,7 @@ func (dec *decoder) Whole(body []byte) error {
 	return dec.End()
 }
 
-// Frame decodes one object of a stream. What follows the first [DONE] is left unread.
+// Frame decodes one object of a stream. Data after the first [DONE] is not read.
 func (dec *decoder) Frame(event, data []byte) (dialect.Progress, error) {
 	if string(event) == "error" {
 		return dialect.Done, dec.refusal(data)
@@ -108,7 +108,7 @@ func (dec *decoder) Complete() bool {
 	return len(dec.choices) > 0
 }
 
-// End closes what the server left open and yields the last event.
+// End closes choices that the server left open and yields the last event.
 func (dec *decoder) End() error {
 	for i := range dec.choices {
 		c := &dec.choices[i]
@@ -147,8 +147,8 @@ func (dec *decoder) send() error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// frame decodes one checked JSON object and yields an event for each choice in it. The members outside the choices
-// come with the first of them.
+// frame decodes one checked JSON object and yields an event for each choice in it. Members outside the choices are in the first of these
+// events.
 func (dec *decoder) frame(raw []byte) error {
 	cur := rawjson.At(raw, 0)
 	if cur.Kind() != rawjson.Object || !cur.Enter() {
@@ -185,7 +185,7 @@ func (dec *decoder) frame(raw []byte) error {
 		case "system_fingerprint":
 			dec.tell(&dec.head.Fingerprint, value)
 		case "object", "created", "provider",
-			"obfuscation": // padding against traffic analysis: it no longer fits
+			"obfuscation": // padding against traffic analysis, which is wrong for the rewritten frame
 			if string(value) == `"error"` {
 				failure = raw
 			}
@@ -238,8 +238,8 @@ func (dec *decoder) events(choices, usage []byte) error {
 	return dec.send()
 }
 
-// beside fills in the members of a frame that are about the answer as a whole. Implausible usage counts as none:
-// the gateway counts for itself then.
+// beside stores the members of a frame outside the choices. Implausible usage counts as missing: the gateway counts the tokens itself
+// then.
 func (dec *decoder) beside(usage, extra []byte) {
 	if len(extra) > 0 {
 		dec.ev.FrameExtra = extra
@@ -264,7 +264,7 @@ func (dec *decoder) tell(to *string, value []byte) {
 	}
 }
 
-// isCost reads the cost where a quirk places it outside the usage.
+// isCost reads the cost where a quirk places it outside the usage, and reports whether this member is the cost.
 func (dec *decoder) isCost(name, value []byte) bool {
 	field := dec.q.CostField
 	if field == "" || len(field) < len(name) || field[:len(name)] != string(name) {
@@ -283,7 +283,7 @@ func (dec *decoder) isCost(name, value []byte) bool {
 	return true
 }
 
-// costText is a price as decimal text, "" when value is none.
+// costText is a price as decimal text, "" when value is not a price.
 func costText(value []byte) string {
 	switch rawjson.KindOf(value) {
 	case rawjson.Number:

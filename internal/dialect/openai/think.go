@@ -9,19 +9,19 @@ const (
 
 // The states of think.
 const (
-	before   = iota // nothing but space was seen: the tag may come
+	before   = iota // only space so far: the tag may follow
 	thinking        // between the tags
 	after           // ordinary text, to the end
 	trimming        // right after the closing tag: line ends there belong to it
 )
 
-// think takes reasoning out of text that has it between tags at its beginning. Tags may be cut by frames.
+// think extracts reasoning from text that begins with it between tags. Frames may cut tags in two.
 type think struct {
 	state byte
-	held  []byte // a beginning of a tag, or space before one, not given out yet
+	held  []byte // a beginning of a tag, or space before one, held back
 }
 
-// split takes in the next piece of text and returns what of it is reasoning and what is not.
+// split takes the next piece of text and returns its reasoning and its plain text.
 func (dec *decoder) split(t *think, text []byte) (reasoning, plain []byte) {
 	if len(t.held) > 0 {
 		at := len(dec.text)
@@ -70,7 +70,7 @@ func overlap(text []byte) int {
 	return 0
 }
 
-// flush gives out what was held when the answer ends: it was no tag after all.
+// flush returns the held text when the answer ends: it was no tag.
 func (t *think) flush() []byte {
 	held := t.held
 	t.held = nil

@@ -13,7 +13,7 @@ type call struct {
 	upstream  int64 // the server's index, -1 when it wrote none
 	id        string
 	name      string
-	arguments bool // some were given out
+	arguments bool // some were already yielded
 	custom    bool
 	json      jsonDepth
 }
@@ -94,7 +94,7 @@ func (dec *decoder) readFunction(f *fragment, v []byte) {
 			switch rawjson.KindOf(m.Value) {
 			case rawjson.String:
 				f.arguments = dec.unquoted(m.Value)
-			case rawjson.Object, rawjson.Array: // some servers forget that it is a string
+			case rawjson.Object, rawjson.Array: // some servers write the object instead of a string
 				f.arguments = m.Value
 			}
 		}
@@ -118,13 +118,13 @@ func (dec *decoder) fragment(c *choice, f fragment, whole bool) {
 	} else {
 		known := &c.calls[i]
 		out.Custom = known.custom
-		if known.name == "" && len(f.name) > 0 { // the name came late
+		if known.name == "" && len(f.name) > 0 { // the name arrived after the call's beginning
 			out.Name = string(f.name)
 			known.name = out.Name
 		}
 		out.Signature = string(f.signature)
 		if len(f.arguments) == 0 && out.Name == "" && out.Signature == "" && out.Extra == nil {
-			return // it says nothing new
+			return // the fragment adds nothing
 		}
 	}
 	if len(f.arguments) > 0 {
@@ -134,9 +134,9 @@ func (dec *decoder) fragment(c *choice, f fragment, whole bool) {
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, out)
 }
 
-// belongs finds the call that a fragment continues, -1 when it begins one. The id decides where there is one, since some servers
-// write index 0 on every call of a parallel set; without an id the index decides, unless the call there is
-// complete and the fragment has a name; without both, a name begins a call.
+// belongs finds the call that a fragment continues, -1 when it begins one. An id decides, since some servers write index 0 on every call
+// of a parallel set. Without an id the index decides, unless the call at that index is complete and the fragment has a name. Without
+// both, a name begins a call.
 func (c *choice) belongs(f *fragment) int {
 	if len(f.id) > 0 {
 		for i := range c.calls {
@@ -164,7 +164,7 @@ func (c *choice) belongs(f *fragment) int {
 	return last
 }
 
-// jsonDepth follows JSON text in fragments just closely enough to see when its object is complete.
+// jsonDepth scans JSON text in fragments far enough to see when its object is complete.
 type jsonDepth struct {
 	depth   int
 	opened  bool
@@ -193,7 +193,7 @@ func (j *jsonDepth) feed(b []byte) {
 
 func (j *jsonDepth) complete() bool { return j.opened && j.depth <= 0 }
 
-// newCallID makes an id for a call whose server gave none.
+// newCallID makes an id for a call to which the server gave none.
 func newCallID() string {
 	const digits = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 	id := []byte("call_000000000000000000000000")

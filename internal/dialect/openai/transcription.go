@@ -16,7 +16,7 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// transcribe sends the recording to /audio/transcriptions. What is asked for is JSON that has what the client's format needs: times for
+// transcribe sends the audio to /audio/transcriptions. It requests JSON with the data that the client's format needs: times for
 // subtitles, speakers where they are distinguished.
 func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
@@ -28,7 +28,7 @@ func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *complet
 			return
 		}
 		defer answer.Close()
-		if first, err := answer.Body.Peek(); err != nil || first == '{' { // also from a server that does not stream
+		if first, err := answer.Body.Peek(); err != nil || first == '{' { // also true of servers that do not stream
 			if ev, err := d.wholeTranscript(answer); err != nil {
 				yield(nil, err)
 			} else {
@@ -40,7 +40,7 @@ func (d *Dialect) transcribe(ask dialect.Ask, ep *catalog.Endpoint, req *complet
 	}
 }
 
-// upstreamFormat is the format to ask for.
+// upstreamFormat is the format to request.
 func upstreamFormat(t *task.Transcription) string {
 	switch t.Response {
 	case "srt", "vtt", "verbose_json":
@@ -89,7 +89,7 @@ func transcriptionCall(ep *catalog.Endpoint, req *completion.Request, t *task.Tr
 			field(x.Name, x.Value)
 		}
 	}
-	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the name shows the format; what the client calls its file does not concern the provider
+	f.File("file", "audio."+t.Format, t.MediaType, t.File) // the name shows the format; the provider does not get the client's file name
 	return f.Call("/audio/transcriptions")
 }
 
@@ -156,8 +156,8 @@ func transcriptUsage(body []byte) (u usage.Usage) {
 	return u
 }
 
-// streamTranscript reads the events transcript.text.delta, .segment and .done. The mark of the end is transcript.text.done: what ends
-// before it is cut.
+// streamTranscript reads the events transcript.text.delta, .segment and .done. The mark of the end is transcript.text.done: a stream that
+// ends before it was cut off.
 func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completion.Event, error) bool) {
 	frames := sse.NewReader(answer.Body, sse.Limits{Line: int64(answer.Limits.Line), Total: answer.Limits.Stream})
 	head := new(completion.Head)
@@ -186,7 +186,7 @@ func (d *Dialect) streamTranscript(answer *dialect.Answer, yield func(*completio
 	}
 }
 
-// cut is the fault of a stream that ends before its end.
+// cut is the fault of a stream that was cut off.
 func cut(answer *dialect.Answer, err error) error {
 	var limit *sse.LimitError
 	switch {

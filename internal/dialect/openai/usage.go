@@ -12,13 +12,12 @@ import (
 	"weir/internal/usage"
 )
 
-// parseUsage reads the usage object of an answer in any of the shapes that OpenAI-compatible servers write it.
-// It returns nil for an absent or null one. What was not reported, or reported as something other than a whole number of zero or
-// more, is not Reported in the result, so that the gateway's own count takes its place; a number too large for an int64 is
-// the largest one, so that it counts as implausible. q may be nil.
+// parseUsage reads the usage object of an answer in any of the shapes that OpenAI-compatible servers write. It returns nil for an absent
+// or null one. A count that is missing, or is not a whole number of zero or more, is not Reported in the result, so that the gateway's
+// own count replaces it. A number too large for an int64 becomes the largest one, so that it counts as implausible. q may be nil.
 //
-// It fails with fault.ProviderUnavailable when raw is no JSON object. The answer itself is good all the same: the caller
-// goes on as if no usage had come.
+// It fails with fault.ProviderUnavailable when raw is no JSON object. The answer itself is still good: the caller continues as if usage
+// were missing.
 func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	if raw = bytes.TrimSpace(raw); len(raw) == 0 || rawjson.IsNull(raw) {
 		return nil, nil
@@ -36,8 +35,8 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	return &u, nil
 }
 
-// tally is a usage object on its way to the canonical form. A count that is in several places, or outside the count that should
-// include it, is kept apart until everything was seen.
+// tally is a usage object before its conversion to the canonical form. A count that is in several places, or outside the count that
+// should include it, is kept separately until all members were read.
 type tally struct {
 	usage.Usage
 	quirks *catalog.Quirks
@@ -45,14 +44,14 @@ type tally struct {
 	total      usage.Count // total_tokens
 	input      usage.Count // input_tokens: the Responses and the Messages wire's name of prompt_tokens
 	output     usage.Count // output_tokens
-	placed     usage.Count // cached tokens where the provider's declaration places them
+	placed     usage.Count // cached tokens, at the place that the provider's declaration names
 	cachedTop  usage.Count // cached tokens outside prompt_tokens, which include them
 	readBeside usage.Count // cache_read_input_tokens: on the Messages wire input_tokens leave them out
 	miss       usage.Count // prompt_cache_miss_tokens
 	precached  usage.Count // precached_prompt_tokens: prompt_tokens leave them out
 	written    usage.Count // cache writes of any lifetime, included in prompt_tokens
 	writeTop   usage.Count // cache_creation_input_tokens: on the Messages wire input_tokens leave them out
-	citations  usage.Count // citation_tokens: text of found pages that the model read, outside prompt_tokens
+	citations  usage.Count // citation_tokens: text of web pages that the model read, outside prompt_tokens
 	reasonTop  usage.Count // reasoning_tokens outside completion_tokens
 }
 
@@ -172,7 +171,7 @@ func (t *tally) tools(name, value []byte) {
 	}
 }
 
-// declared reads what the provider's declaration places: paths such as "usage.cost" or "usage.cost.total_cost".
+// declared reads the counts whose places the provider's declaration names: paths such as "usage.cost" or "usage.cost.total_cost".
 func (t *tally) declared(name, value []byte) {
 	if v := placedAt(t.quirks.CachedField, name, value); v != nil {
 		set(&t.placed, v)
@@ -182,12 +181,12 @@ func (t *tally) declared(name, value []byte) {
 	}
 }
 
-// addUpPrompt makes Prompt all that went in.
+// addUpPrompt makes Prompt the sum of all input tokens.
 func (t *tally) addUpPrompt() {
 	t.CacheRead = first(t.placed, t.CacheRead, t.cachedTop, t.readBeside, t.precached)
 	t.written = first(t.written, t.writeTop)
 	if rest := t.written.N - t.CacheWrite1h.N; t.written.Reported && rest > t.CacheWrite.N {
-		t.CacheWrite = usage.Of(rest) // writes whose lifetime is not reported count as those of the shortest
+		t.CacheWrite = usage.Of(rest) // writes without a lifetime count as those of the shortest
 	}
 	switch {
 	case t.Prompt.Reported:
@@ -205,7 +204,7 @@ func (t *tally) addUpPrompt() {
 	}
 }
 
-// addUpCompletion makes Completion all that came out.
+// addUpCompletion makes Completion the sum of all output tokens.
 func (t *tally) addUpCompletion() {
 	t.Completion = first(t.Completion, t.output)
 	t.Reasoning = first(t.Reasoning, t.reasonTop)
@@ -242,7 +241,7 @@ func first(counts ...usage.Count) usage.Count {
 	return usage.Count{}
 }
 
-// sum adds what was reported; it stops at the largest int64.
+// sum adds the counts that were reported; it stops at the largest int64.
 func sum(a, b usage.Count) usage.Count {
 	if a.N > math.MaxInt64-b.N {
 		return usage.Of(math.MaxInt64)
@@ -250,7 +249,7 @@ func sum(a, b usage.Count) usage.Count {
 	return usage.Count{N: a.N + b.N, Reported: a.Reported || b.Reported}
 }
 
-// set reads a count. null and whatever else is no count leave it as it was.
+// set reads a count. null and any value that is not a count leave it unchanged.
 func set(c *usage.Count, value []byte) {
 	if n, ok := wholeNumber(value); ok {
 		*c = usage.Of(n)
@@ -269,8 +268,8 @@ func wholeNumber(v []byte) (int64, bool) {
 	return 0, false
 }
 
-// decimalText writes a JSON number of zero or more, divided by 10^shift, as plain decimal text without an exponent:
-// 1.4e-05 becomes "0.000014". It is "" for what is no such number or is out of all proportion.
+// decimalText writes a JSON number of zero or more, divided by 10^shift, as plain decimal text without an exponent: 1.4e-05 becomes
+// "0.000014". It is "" for any other value, and for a number out of all proportion.
 func decimalText(v []byte, shift int) string {
 	const maxShift = 30
 	digits, point, ok := scanDecimal(v)
@@ -292,9 +291,9 @@ func decimalText(v []byte, shift int) string {
 	return string(digits[:point]) + "." + string(digits[point:])
 }
 
-// scanDecimal takes a JSON number of zero or more apart into its digits and the place of the decimal point among them.
+// scanDecimal splits a JSON number of zero or more into its digits and the position of the decimal point among them.
 func scanDecimal(v []byte) (digits []byte, point int, ok bool) {
-	const maxDigits, maxExponent = 100, 400 // what a double can hold, and a little more
+	const maxDigits, maxExponent = 100, 400 // the range of a double, and a little more
 	if !rawjson.IsNumber(v) || v[0] == '-' {
 		return nil, 0, false
 	}
@@ -315,7 +314,7 @@ func scanDecimal(v []byte) (digits []byte, point int, ok bool) {
 	return digits, len(whole) + exponent, true
 }
 
-// word is a JSON string's text, "" for anything else and for what is longer than any tier's name.
+// word is a JSON string's text, "" for anything else and for a text longer than any tier's name.
 func word(value []byte) string {
 	const longest = 32
 	if text := rawjson.Text(value); len(text) <= longest {
@@ -347,7 +346,7 @@ func valueAt(object []byte, path string) []byte {
 	return object
 }
 
-// eachMember calls visit for each member of an object. Anything else has none.
+// eachMember calls visit for each member of an object. It calls it for nothing else.
 func eachMember(v []byte, visit func(name, value []byte)) (whole bool) {
 	m := rawjson.MembersOf(v)
 	for m.Next() {

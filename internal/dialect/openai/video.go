@@ -19,7 +19,8 @@ import (
 
 var _ dialect.VideoMaker = (*Dialect)(nil)
 
-// SubmitVideo creates a video at /videos (OpenAI, API reference, Create video). A server whose quirk says so is asked in OpenRouter's words.
+// SubmitVideo creates a video at /videos (OpenAI, API reference, Create video). A server with the quirk videos_wire gets OpenRouter's
+// form of the request.
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	encode := videoCall
 	if routes(ep) {
@@ -72,7 +73,7 @@ func videoCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	return call, nil
 }
 
-// guide is the one image that a video can begin with, "" without one.
+// guide is the one image with which a video can begin, "" without one.
 func guide(ep *catalog.Endpoint, r *video.Request) (string, error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", err
@@ -94,7 +95,7 @@ func videoForm(m *dialect.Members, still string, call dialect.Call) (dialect.Cal
 		if rawjson.KindOf(value) == rawjson.String {
 			value = rawjson.AppendMended(nil, value)
 		}
-		part, _ := w.CreateFormField(name) // a buffer takes everything
+		part, _ := w.CreateFormField(name) // writing to a buffer does not fail
 		_, _ = part.Write(value)
 	})
 	if err := file(w, "input_reference", still); err != nil {
@@ -105,14 +106,14 @@ func videoForm(m *dialect.Members, still string, call dialect.Call) (dialect.Cal
 	return call, nil
 }
 
-// How the list of videos is searched.
+// Limits of a search in the list of videos.
 const (
 	mostPages    = 5
 	pageOfVideos = 100
 )
 
-// RecoverVideo searches the list of videos for the one that the submission asked for. Nothing in it names the submission: the prompt, the model,
-// the length and the time must be its own. OpenRouter has no list.
+// RecoverVideo searches the list of videos for the one of the submission. The list does not name submissions: prompt, model, length and
+// time must agree. OpenRouter has no list.
 func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	if routes(ep) {
 		return video.Recovered{}, nil
@@ -149,7 +150,7 @@ func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.S
 	return dialect.Listed(found, whole), nil
 }
 
-// submitted reports whether a listed video is what a submission asked for, or is older than it.
+// submitted reports whether a listed video agrees with a submission, or is older than it.
 func submitted(ep *catalog.Endpoint, s *video.Submission, v []byte) (same, older bool) {
 	if at, ok := rawjson.Int(rawjson.Find(v, "created_at")); ok {
 		if before, after := dialect.Placed(time.Unix(at, 0), s); before || after {
@@ -178,7 +179,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	return p, nil
 }
 
-// readVideo reads a video object of OpenAI's, and a job of OpenRouter's: their members do not meet.
+// readVideo reads a video object of OpenAI, or a job of OpenRouter: their members have different names.
 func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	percent, _ := rawjson.Int(rawjson.Find(body, "progress"))
 	percent = min(max(percent, 0), 100)
@@ -230,7 +231,7 @@ func videoFailure(ep *catalog.Endpoint, status string, body []byte) video.Progre
 	return reason.Ended(ep)
 }
 
-// CancelVideo deletes the video, which ends it.
+// CancelVideo deletes the video, which cancels it.
 func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) error {
 	if routes(ep) {
 		return dialect.NoCancel(ep)
@@ -239,7 +240,7 @@ func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Jo
 	return dialect.NoJob(err)
 }
 
-// LocateVideo is where the video's content is.
+// LocateVideo returns the address of the video's content.
 func (d *Dialect) LocateVideo(_ dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	path := videoPath(j.UpstreamID) + "/content"
 	if routes(ep) {
@@ -248,8 +249,8 @@ func (d *Dialect) LocateVideo(_ dialect.Ask, ep *catalog.Endpoint, j *video.Job,
 	return dialect.Location{Path: path}, nil
 }
 
-// routerCall encodes a request in OpenRouter's words (OpenRouter, API reference, Submit a video generation request), which are nearly those that
-// it came in.
+// routerCall encodes a request in OpenRouter's form (OpenRouter, API reference, Submit a video generation request), which is nearly that
+// of Weir's own API.
 func routerCall(ep *catalog.Endpoint, r *video.Request) (dialect.Call, error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return dialect.Call{}, err
