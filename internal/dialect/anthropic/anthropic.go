@@ -1,5 +1,5 @@
-// Package anthropic is the dialect of the messages wire. A request that came by the same wire goes out byte for byte, but for the
-// value of model; any other is written from its canonical form. It must not choose endpoints, and it edits nothing that it passes on.
+// Package anthropic is the dialect of the messages wire. A request that came by the same wire is sent byte for byte, except for the value
+// of model; any other is written from its canonical form. It must not choose endpoints, and it does not edit what it passes on.
 package anthropic
 
 import (
@@ -18,7 +18,7 @@ import (
 const (
 	path = "/v1/messages"
 
-	// version is the one that still takes sampling parameters. Requests that came by this wire bring their own.
+	// version is the one that still takes sampling parameters. Requests that came by this wire have their own.
 	version = "2023-06-01"
 )
 
@@ -30,8 +30,8 @@ var (
 	_ dialect.TokenCounter = (*Dialect)(nil)
 )
 
-// Header gives the credential and the wire's version, and the provider's own fields, which win. A quirk says where the
-// credential goes when not into x-api-key.
+// Header gives the credential and the wire's version, and the provider's own fields, which win. A quirk may name another field than
+// x-api-key for the credential.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	h := dialect.Credential(p, "X-Api-Key", "")
 	if h.Get("Anthropic-Version") == "" {
@@ -40,7 +40,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return h
 }
 
-// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+// Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	if req.Style == completion.Messages && req.Revised == 0 {
 		edits, lost := req.Edits()
@@ -66,7 +66,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return dialect.Call{Path: path, Body: body, Notice: strings.Join(e.notice, " ")}, nil
 }
 
-// CountRequest passes on a question how long a prompt is, which only clients of this wire ask.
+// CountRequest encodes a request that counts the tokens of a prompt, which only clients of this wire send.
 func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (call dialect.Call, ok bool) {
 	if req.Style != completion.Messages || req.Revised != 0 {
 		return call, false
@@ -75,8 +75,8 @@ func (d *Dialect) CountRequest(ep *catalog.Endpoint, req *completion.Request) (c
 	return dialect.Call{Path: path + "/count_tokens" + req.Query, Body: spliced(ep, req, edits), Header: forwarded(req)}, true
 }
 
-// spliced is the client's body with the value of model replaced, the gateway's own members removed, and its style's edits made: nothing else moves, because signatures and
-// cached prefixes depend on the bytes.
+// spliced is the client's body with the value of model replaced, the gateway's own members removed, and the edits of the client's style
+// made. All other bytes stay the same, because signatures and cached prefixes depend on them.
 func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.Edit) []byte {
 	edits = slices.Clone(edits)
 	for i := 0; i < len(req.Members); i++ {
@@ -112,7 +112,7 @@ func spliced(ep *catalog.Endpoint, req *completion.Request, edits []completion.E
 	return append(out, req.Body[from:]...)
 }
 
-// foreignTier reports a service tier that routing has read, and that is not of this wire's own words.
+// foreignTier reports a service tier that routing has read and that is not a value of this wire.
 func foreignTier(value []byte) bool {
 	switch rawjson.Text(value) {
 	case "priority", "fast", "flex", "scale":
@@ -121,7 +121,8 @@ func foreignTier(value []byte) bool {
 	return false
 }
 
-// tierOfEndpoint is the service tier to ask an endpoint for: its own. One without serves at its usual price, and must not be asked for more.
+// tierOfEndpoint is the service tier to request of an endpoint: its own. An endpoint without one serves at its usual price, and must not
+// be asked for a dearer tier.
 func tierOfEndpoint(ep *catalog.Endpoint) string {
 	if ep.Tier == "" || ep.Tier == "default" {
 		return `"standard_only"`
@@ -129,7 +130,7 @@ func tierOfEndpoint(ep *catalog.Endpoint) string {
 	return string(rawjson.AppendText(nil, ep.Tier))
 }
 
-// forwarded are the header fields of the client that belong to the wire.
+// forwarded returns the client's header fields that belong to the wire.
 func forwarded(req *completion.Request) http.Header {
 	if req.Version == "" && len(req.Betas) == 0 {
 		return nil
@@ -156,7 +157,8 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	return f
 }
 
-// reasoningRefused recognises what the wire's servers say of thinking that is not their own, was altered or is not where it should be.
+// reasoningRefused recognises the errors with which servers of this wire refuse thinking blocks that they did not make, that were
+// altered, or that are in the wrong place.
 func reasoningRefused(message string) bool {
 	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`")
 }

@@ -44,7 +44,7 @@ func (e *encoder) encode() ([]byte, error) {
 	e.Name("model").Text(e.ep.UpstreamID)
 	e.thinking()
 	e.Name("max_tokens").Int(cmp.Or(e.reasoning.Cap, claude.UsualCap))
-	// what is cached first comes first: tools, system, messages
+	// in the order in which the provider caches: tools, system, messages
 	e.tools()
 	e.system()
 	if err := e.messages(); err != nil {
@@ -56,7 +56,7 @@ func (e *encoder) encode() ([]byte, error) {
 	return e.B, nil
 }
 
-// check refuses what this wire has no words for.
+// check refuses requests that this wire cannot express.
 func (e *encoder) check() error {
 	if err := dialect.OneAnswer(e.req); err != nil {
 		return err
@@ -67,7 +67,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// thinking writes how the model reasons.
+// thinking writes the reasoning settings.
 func (e *encoder) thinking() {
 	r := &e.reasoning
 	if r.Notice != "" {
@@ -92,7 +92,7 @@ func (e *encoder) thinking() {
 	e.EndObject()
 }
 
-// effort is the word of this wire for the effort asked for, "" for none.
+// effort translates the requested effort for this wire, "" for none.
 func (e *encoder) effort() string {
 	if e.reasoning.Adaptive {
 		return e.reasoning.Effort
@@ -132,7 +132,7 @@ func (e *encoder) tools() {
 		if s.MaxResults > 0 {
 			e.Name("max_uses").Int(int64(s.MaxResults))
 		}
-		switch { // the wire takes one of the two
+		switch { // the wire allows only one of the two
 		case len(s.Include) > 0:
 			e.Name("allowed_domains").Texts(s.Include)
 		case len(s.Exclude) > 0:
@@ -231,7 +231,7 @@ func (e *encoder) messages() error {
 	return nil
 }
 
-// block writes one content block. What says nothing leaves none.
+// block writes one content block. An empty one is left out.
 func (e *encoder) block(part *completion.Part) error {
 	written, err := e.content(part)
 	if err != nil || !written {
@@ -242,7 +242,7 @@ func (e *encoder) block(part *completion.Part) error {
 	return nil
 }
 
-// content writes a block but for its closing brace.
+// content writes a block without its closing brace.
 func (e *encoder) content(part *completion.Part) (written bool, err error) {
 	switch part.Kind {
 	case completion.TextPart, completion.RefusalPart:
@@ -333,7 +333,8 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// reasoningDetail writes reasoning that was made on this wire. Reasoning of other wires and unsigned reasoning is left out: the provider would refuse it.
+// reasoningDetail writes reasoning that was made on this wire. Reasoning of other wires and unsigned reasoning is left out: the provider
+// would refuse it.
 func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) (written bool) {
 	switch {
 	case !t.Of(completion.FormatAnthropic):
@@ -351,7 +352,7 @@ func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) (written bool) 
 	return true
 }
 
-// sampling writes what steers the choice of tokens. A model that thinks takes none of it.
+// sampling writes the sampling parameters. A model that reasons accepts none of them.
 func (e *encoder) sampling() {
 	s := &e.p.Sampling
 	if !e.reasoning.On {

@@ -51,7 +51,7 @@ type decoder struct {
 	yield dialect.Yield
 
 	native, streaming bool // the client uses this wire and asked for a stream
-	pass              bool // frames pass through; an answer of another kind than asked for is rewritten
+	pass              bool // frames pass through unchanged; an answer that is whole where a stream was requested, or the other way round, is rewritten
 
 	ev      completion.Event
 	head    completion.Head
@@ -62,7 +62,7 @@ type decoder struct {
 	calls   int
 	details int
 	usage   counts
-	called  usage.Usage // tools that the provider ran, as they came by
+	called  usage.Usage // calls of tools that the provider ran, counted while they were read
 	finish  []byte      // stop_reason
 
 	text []byte // decoded texts of the frame; events hold views
@@ -70,7 +70,7 @@ type decoder struct {
 	held []completion.Frame
 }
 
-// Complete reports whether all was said but the last word, message_stop.
+// Complete reports whether only message_stop is missing.
 func (dec *decoder) Complete() bool { return dec.finish != nil }
 
 // End ends the stream.
@@ -82,7 +82,7 @@ func (dec *decoder) End() error {
 	return err
 }
 
-// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+// Frame decodes one event of the wire. Its type is in the data: the event's name only repeats it.
 func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	dec.pass = dec.native && dec.streaming
 	name := rawjson.TextAt(data, "type")
@@ -128,13 +128,13 @@ func (dec *decoder) reset() {
 	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
 }
 
-// send yields the event. What has no content waits for the first that has: before it nothing may reach the client.
+// send yields the event. An event without content waits for the first one with content: nothing may reach the client before.
 func (dec *decoder) send(name string, data []byte) error {
 	if !dec.content && !dec.ev.HasContent() {
 		if dec.ev.Done {
 			return dialect.Empty(dec.ep)
 		}
-		if pings := name == "ping" && len(dec.held) > 0 && dec.held[len(dec.held)-1].Name == name; dec.pass && !pings { // one is as good as a thousand
+		if pings := name == "ping" && len(dec.held) > 0 && dec.held[len(dec.held)-1].Name == name; dec.pass && !pings { // one ping is enough
 			dec.held = append(dec.held, completion.Frame{Name: name, Data: slices.Clone(data)})
 		}
 		return nil
@@ -157,7 +157,7 @@ func (dec *decoder) send(name string, data []byte) error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// canonical reports whether an event has anything for the canonical form.
+// speaks reports whether an event has anything for the canonical form.
 func (dec *decoder) speaks() bool {
 	return dec.ev.HasContent() || dec.ev.Usage != nil || dec.ev.Done || dec.ev.Finish != ""
 }
@@ -174,7 +174,7 @@ func (dec *decoder) start(message []byte) error {
 	return nil
 }
 
-// maxBlocks bounds what an answer may make us remember.
+// maxBlocks bounds the state that is kept of one answer.
 const maxBlocks = 10_000
 
 func (dec *decoder) blockStart(data []byte) error {
@@ -186,7 +186,7 @@ func (dec *decoder) blockStart(data []byte) error {
 	return nil
 }
 
-// open takes in a block: its beginning in a stream, all of it in a whole answer.
+// open decodes a block: its beginning in a stream, all of it in a whole answer.
 func (dec *decoder) open(v []byte) {
 	b := block{}
 	switch rawjson.TextAt(v, "type") {
@@ -203,7 +203,7 @@ func (dec *decoder) open(v []byte) {
 	case "server_tool_use":
 		switch rawjson.TextAt(v, "name") {
 		case "code_execution", "bash_code_execution", "text_editor_code_execution":
-			dec.usage.sandbox = 1 // a request has one
+			dec.usage.sandbox = 1 // a request has one sandbox
 			dec.called.Containers = usage.Of(1)
 		case "web_search":
 			dec.called.WebSearches.N++
@@ -229,7 +229,7 @@ func (dec *decoder) open(v []byte) {
 	dec.blocks = append(dec.blocks, b)
 }
 
-// failed takes back a call that ended in an error: the provider does not bill it (web search tool, "Errors").
+// failed takes back the count of a call that ended in an error: the provider does not bill it (web search tool, "Errors").
 func (dec *decoder) failed(result []byte, calls *usage.Count) {
 	if rawjson.KindOf(rawjson.Find(result, "content")) == rawjson.Object && rawjson.FindPath(result, "content", "error_code") != nil {
 		calls.N = max(calls.N-1, 0)
@@ -297,7 +297,7 @@ func (dec *decoder) delta(data []byte) error {
 	return nil
 }
 
-// blockStop gives a call that had no arguments the empty object.
+// blockStop gives a call without arguments the empty object.
 func (dec *decoder) blockStop(data []byte) {
 	index, ok := rawjson.Int(rawjson.Find(data, "index"))
 	if !ok || index < 0 || index >= int64(len(dec.blocks)) {
@@ -319,14 +319,14 @@ func (dec *decoder) messageDelta(data []byte) {
 	}
 }
 
-// citations makes annotations of the citations of a whole block.
+// citations makes annotations from the citations of a whole block.
 func (dec *decoder) citations(list []byte) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		dec.citation(e.Value)
 	}
 }
 
-// citation adds a citation of a page of the web to the annotations; others quote the client's own documents.
+// citation adds a citation of a web page to the annotations; other citations quote the client's own documents.
 func (dec *decoder) citation(v []byte) {
 	if rawjson.TextAt(v, "type") != "web_search_result_location" {
 		return
@@ -348,7 +348,7 @@ func (dec *decoder) citation(v []byte) {
 	dec.ev.Annotations = dec.raw
 }
 
-// appendOr appends a string, or the empty one.
+// appendOr appends a string value, or the empty string.
 func appendOr(out, v []byte) []byte {
 	if rawjson.KindOf(v) != rawjson.String {
 		return append(out, `""`...)
@@ -359,7 +359,7 @@ func appendOr(out, v []byte) []byte {
 // unquoted is a string's text: a view into the frame, or into dec.text when it has escapes. Anything else has no text.
 func (dec *decoder) unquoted(v []byte) []byte { return rawjson.View(&dec.text, v) }
 
-// finishReason maps a stop reason; the constants cost no memory.
+// finishReason maps a stop reason; constants cost no allocation.
 func finishReason(native string) (completion.FinishReason, string) {
 	switch native {
 	case "max_tokens", "model_context_window_exceeded":

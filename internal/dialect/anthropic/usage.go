@@ -11,8 +11,8 @@ type counts struct {
 	input, output, cacheRead, cacheWrite, write5m, write1h, searches, fetches, thinking usage.Count
 	tier                                                                                string
 
-	sandbox, foreign int64  // containers that code ran in, and calls of tools of somebody's server, counted as they came by
-	turns            []byte // what the wire counts of each turn that the model took, where it took several: then the sums above leave some out
+	sandbox, foreign int64  // containers in which code ran, and calls of tools of a client's MCP server, counted while they were read
+	turns            []byte // the counts of each model turn (iterations), where there were several: then the counts above leave some out
 }
 
 func (c *counts) read(v []byte) {
@@ -33,7 +33,7 @@ func (c *counts) read(v []byte) {
 			count64(&c.searches, rawjson.Find(m.Value, "web_search_requests"))
 			count64(&c.fetches, rawjson.Find(m.Value, "web_fetch_requests"))
 			if n, ok := rawjson.Int(rawjson.Find(m.Value, "code_execution_requests")); ok && n > 0 {
-				c.sandbox = 1 // a request has one
+				c.sandbox = 1 // a request has one sandbox
 			}
 		case "iterations":
 			c.turns = append(c.turns[:0], m.Value...)
@@ -87,7 +87,7 @@ func (c *counts) usage() *usage.Usage {
 	return &u
 }
 
-// later reads a further report. It has answer tokens only if that report does: what was reported at the beginning is not the last word.
+// later reads a further report. The result has output tokens only if that report has them: the count at the beginning is not final.
 func (c *counts) later(v []byte) *usage.Usage {
 	before := c.output
 	c.output = usage.Count{}
@@ -99,8 +99,8 @@ func (c *counts) later(v []byte) *usage.Usage {
 	return u
 }
 
-// sum puts the figures of all turns in the places of those that leave some out: a model that shortens its own context is paid for that, too, and
-// the usage outside the iterations covers only the last of them. The larger count is charged.
+// sum adds up the counts of all turns where the counts above leave some out: a model that shortens its own context is paid for that, too,
+// and the usage outside the iterations covers only the last of them. The larger count is charged.
 func (c *counts) sum() {
 	if len(c.turns) == 0 {
 		return

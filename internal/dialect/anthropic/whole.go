@@ -6,7 +6,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Whole decodes an answer that is one JSON object: each block is an event, and the last one has the end.
+// Whole decodes an answer that is one JSON object: each block is an event, and the last event has the end.
 func (dec *decoder) Whole(body []byte) error {
 	dec.pass = dec.native && !dec.streaming
 	if rawjson.TextAt(body, "type") == "error" {
@@ -46,7 +46,7 @@ func (dec *decoder) Whole(body []byte) error {
 	return dec.tell(body)
 }
 
-// tell yields an event of a whole answer; the last brings the body if it passes through.
+// tell yields an event of a whole answer; the last one has the body if the answer passes through unchanged.
 func (dec *decoder) tell(body []byte) error {
 	if !dec.begun {
 		dec.begun = true

@@ -1,5 +1,5 @@
-// Package bedrock is the dialect of Amazon Bedrock's Converse: JSON on the way in, a binary event stream on the way out. It must not
-// choose endpoints; what only models of one vendor take is sent to those alone.
+// Package bedrock is the dialect of Amazon Bedrock's Converse API: requests are JSON, streamed answers are a binary event stream. It must
+// not choose endpoints. Fields of one vendor are sent only to that vendor's models.
 package bedrock
 
 import (
@@ -56,7 +56,7 @@ func regionOf(address string) string {
 	return ""
 }
 
-// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+// Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	p, err := req.Prompt()
 	if err != nil {
@@ -112,7 +112,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		r = readRefusal(body)
 	}
 	r.Status, r.Header = status, header
-	// The header has the name of the exception, and after a colon an address.
+	// The header has the exception's name, and an address after a colon.
 	if name, _, _ := strings.Cut(header.Get("X-Amzn-Errortype"), ":"); name != "" {
 		r.Code = name
 	}
@@ -121,7 +121,8 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 	return f
 }
 
-// reasoningRefused recognises what is said of thinking that is not the model's own, was altered or is not where it should be.
+// reasoningRefused recognises the errors that refuse thinking which the model did not make, which was altered, or which is in the wrong
+// place.
 func reasoningRefused(message string) bool {
 	return strings.Contains(message, "`signature` in `thinking`") || strings.Contains(message, "`redacted_thinking`") || strings.Contains(message, "thinking.signature")
 }
@@ -138,7 +139,8 @@ func readRefusal(body []byte) dialect.Refusal {
 	return r
 }
 
-// settled corrects statuses that mean something else here: 400 for a quota of the account, or for a model that this region does not have.
+// settled corrects statuses with another meaning here: 400 for an exceeded quota of the account, or for a model that this region does not
+// have.
 func settled(r dialect.Refusal) dialect.Refusal {
 	switch {
 	case r.Code == "ServiceQuotaExceededException" && r.Status == http.StatusBadRequest:

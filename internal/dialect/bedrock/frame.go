@@ -11,12 +11,12 @@ import (
 )
 
 // A message of application/vnd.amazon.eventstream (Smithy, "Amazon Event Stream Specification"): two lengths and their checksum, headers,
-// payload, and the checksum of it all.
+// payload, and the checksum of the whole message.
 const (
 	preludeBytes  = 12
 	checksumBytes = 4
 	leastMessage  = preludeBytes + checksumBytes
-	readStep      = 32 << 10 // memory is taken as bytes arrive, not as they are announced
+	readStep      = 32 << 10 // memory grows with the bytes that arrive, not with the announced length
 )
 
 var (
@@ -26,7 +26,7 @@ var (
 	errTooLarge = errors.New("bedrock: a message or the stream is too large")
 )
 
-// frame is one message. Its bytes are good until the next.
+// frame is one message. Its bytes are valid until the next one is read.
 type frame struct {
 	kind    string // :message-type: "event", "exception", "error"
 	name    string // of the event, the exception or the error
@@ -37,12 +37,12 @@ type frame struct {
 // frames reads the messages of a body.
 type frames struct {
 	r    io.Reader
-	most int   // bytes of one message
-	left int64 // bytes of the stream
+	most int   // limit for one message, in bytes
+	left int64 // limit for the rest of the stream, in bytes
 	buf  []byte
 }
 
-// next reads a message. It gives io.EOF at the end after a whole one, and io.ErrUnexpectedEOF inside one.
+// next reads a message. It returns io.EOF after the last whole message, and io.ErrUnexpectedEOF inside one.
 func (s *frames) next() (f frame, err error) {
 	if s.buf, err = s.fill(s.buf[:0], preludeBytes); err != nil {
 		return f, err
@@ -71,7 +71,7 @@ func (s *frames) next() (f frame, err error) {
 	return f, f.readHeaders(s.buf[preludeBytes : preludeBytes+int(headers)])
 }
 
-// fill reads on until buf has size bytes.
+// fill reads until buf has size bytes.
 func (s *frames) fill(buf []byte, size int) ([]byte, error) {
 	if s.left -= int64(size - len(buf)); s.left < 0 {
 		return buf, errTooLarge
@@ -143,7 +143,7 @@ func (f *frame) header(name, value []byte) {
 	}
 }
 
-// asFault makes the errors of reading into those that others act on.
+// asFault turns read errors into faults.
 func (dec *decoder) asFault(err error) error {
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):

@@ -12,7 +12,7 @@ import (
 	"weir/internal/mediatype"
 )
 
-// formats are what a block of a kind may hold.
+// formats are the formats that a block of each kind may have.
 var formats = map[mediatype.Kind][]string{
 	mediatype.Image:    {"png", "jpeg", "gif", "webp"},
 	mediatype.Document: {"pdf", "csv", "doc", "docx", "xls", "xlsx", "html", "txt", "md"},
@@ -20,13 +20,13 @@ var formats = map[mediatype.Kind][]string{
 	mediatype.Video:    {"mp4", "mpeg", "mov", "webm", "mkv", "flv", "wmv", "3gp"},
 }
 
-// words are the formats that this wire calls by another name.
+// words are the formats that have another name on this wire.
 var words = map[string]string{"3gp": "three_gp"}
 
 // beginnings recognize images without a media type, by the first letters of their base64.
 var beginnings = []struct{ letters, format string }{{"iVBORw0KGgo", "png"}, {"/9j/", "jpeg"}, {"R0lGOD", "gif"}, {"UklGR", "webp"}}
 
-// formatOf is the word for a medium, "" for one that this wire does not take.
+// formatOf is the wire's name of a medium's format, "" when this wire does not take it.
 func formatOf(kind mediatype.Kind, m *completion.Media) string {
 	name := mediatype.Name(kind, m.Type)
 	if m.Type == "" && kind == mediatype.Document {
@@ -53,7 +53,8 @@ func formatOf(kind mediatype.Kind, m *completion.Media) string {
 
 const maxNameBytes = 200
 
-// documentName is a name that this wire takes: letters, digits, single spaces, hyphens and brackets. The number keeps names apart.
+// documentName makes a name that this wire accepts: letters, digits, single spaces, hyphens and brackets. The number makes names
+// different.
 func documentName(name string, number int) string {
 	name = strings.TrimSuffix(name, path.Ext(name))
 	out := make([]byte, 0, len(name)+4)

@@ -37,7 +37,7 @@ func (e *encoder) encode() ([]byte, error) {
 	}
 	format := completion.FormatAnthropic
 	if e.family != anthropic {
-		format = "" // fields of other families are left out
+		format = "" // other families do not have these fields
 	}
 	if e.req.WithoutReasoning || e.p.Foreign(format) {
 		e.notice = append(e.notice, completion.NoticeReasoning)
@@ -48,7 +48,7 @@ func (e *encoder) encode() ([]byte, error) {
 	e.marks = claude.MarksOf(e.p)
 	e.B = make([]byte, 0, len(e.req.Body)+512)
 	e.Object()
-	// what is cached first comes first: tools, system, messages
+	// in the order in which the provider caches: tools, system, messages
 	e.tools()
 	e.system()
 	if err := e.messages(); err != nil {
@@ -66,13 +66,13 @@ func (e *encoder) encode() ([]byte, error) {
 	return e.B, nil
 }
 
-// check refuses what this wire has no words for.
+// check refuses requests that this wire cannot express.
 func (e *encoder) check() error {
 	if err := dialect.OneAnswer(e.req); err != nil {
 		return err
 	}
 	switch {
-	case e.req.Search != nil: // not merely offered to the model
+	case e.req.Search != nil: // a search that is required, not merely offered to the model
 		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
@@ -83,7 +83,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// reasoning decides how the model thinks, and what that makes of the cap of the answer.
+// reasoning writes the reasoning setting, and adjusts the cap of the answer to it.
 func (e *encoder) reasoning() error {
 	r := &e.req.Reasoning
 	e.answerCap = e.req.MaxTokens
@@ -139,12 +139,12 @@ func leveled(effort string) string {
 	return "high"
 }
 
-// caches reports whether the model takes cache points: another refuses the whole request for one.
+// caches reports whether the model accepts cache points: other models refuse the whole request.
 func (e *encoder) caches() bool {
 	return e.family == anthropic || e.family == nova || e.ep.Provider.Quirks.CacheControl
 }
 
-// point writes a cache point after what is marked, unless the last four of the request are after it.
+// point writes a cache point after a marked part, if it is among the last four of the request.
 func (e *encoder) point(c completion.Cache) {
 	if !e.caches() || !e.marks.Keep(c) {
 		return
@@ -158,8 +158,8 @@ func (e *encoder) point(c completion.Cache) {
 	e.Close("}}")
 }
 
-// tools writes the tools. Calls and results are only taken together with tools, and there is no way to forbid calls: a request that has
-// calls in it and wants none declares what was called.
+// tools writes the tools. The wire accepts calls and results only together with tools, and cannot forbid calls: a request with calls in
+// its conversation that allows no further ones declares only the tools that were called.
 func (e *encoder) tools() {
 	c := &e.p.Choice
 	list, called := e.p.Tools, e.called()
@@ -191,7 +191,7 @@ func (e *encoder) tools() {
 	e.EndObject()
 }
 
-// called are the names of the tools that were called so far.
+// called returns the names of the tools that were called so far.
 func (e *encoder) called() (names []string) {
 	for i := range e.p.Turns {
 		for j := range e.p.Turns[i].Parts {
@@ -203,7 +203,7 @@ func (e *encoder) called() (names []string) {
 	return names
 }
 
-// declared is the tool of that name, or one of which no more is known than the name.
+// declared is the tool of that name; an undeclared one has only the name.
 func (e *encoder) declared(name string) *completion.Tool {
 	for i := range e.p.Tools {
 		if e.p.Tools[i].Name == name {
@@ -231,7 +231,7 @@ func (e *encoder) tool(t *completion.Tool) {
 	e.point(t.Cache)
 }
 
-// objectSchema writes a schema that says it is of an object, which this wire requires.
+// objectSchema writes a schema with type object, which this wire requires.
 func (e *encoder) objectSchema(schema []byte) {
 	switch {
 	case rawjson.KindOf(schema) != rawjson.Object:
@@ -305,11 +305,11 @@ func (e *encoder) message(m *claude.Message) error {
 		if err := e.block(part); err != nil {
 			return err
 		}
-		if len(e.B) > begin { // nothing is cached in front of the first block
+		if len(e.B) > begin { // nothing can be cached before the first block
 			e.point(part.Cache)
 		}
 	}
-	if len(e.B) == begin || e.documents > documents && !said { // a document does not come without words
+	if len(e.B) == begin || e.documents > documents && !said { // a document requires a text in the same message
 		e.textBlock(claude.Filler)
 	}
 	if m.Last {
@@ -319,7 +319,7 @@ func (e *encoder) message(m *claude.Message) error {
 	return nil
 }
 
-// block writes one content block. What says nothing leaves none.
+// block writes one content block. An empty one is left out.
 func (e *encoder) block(part *completion.Part) error {
 	switch part.Kind {
 	case completion.TextPart, completion.RefusalPart:
@@ -344,7 +344,7 @@ func (e *encoder) block(part *completion.Part) error {
 	return nil
 }
 
-// media writes bytes: of addresses this wire takes only those in S3, which no client's wire can say.
+// media writes bytes: the only addresses that this wire takes are in S3, which no client's wire has.
 func (e *encoder) media(kind mediatype.Kind, m *completion.Media) error {
 	format := formatOf(kind, m)
 	switch {
@@ -386,7 +386,7 @@ func (e *encoder) result(r *completion.Result) error {
 	e.Name("toolUseId").Text(claude.CallID(idPrefix, r.CallID))
 	e.Name("content").Array()
 	begin := len(e.B)
-	marked := e.family == anthropic || e.family == nova // others refuse a status
+	marked := e.family == anthropic || e.family == nova // other families refuse a status
 	if r.Failed && !marked {
 		e.textBlock("Error:")
 	}
@@ -406,7 +406,7 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// reasoningDetail writes reasoning that a model of the same vendor has signed. Anything else is left out: it would be refused.
+// reasoningDetail writes reasoning that a model of the same vendor has signed. Other reasoning is left out: it would be refused.
 func (e *encoder) reasoningDetail(t *completion.ReasoningDetail) {
 	switch {
 	case e.family != anthropic || !t.Of(completion.FormatAnthropic):
@@ -433,7 +433,7 @@ func (e *encoder) inference() {
 		e.Name("maxTokens").Int(e.answerCap)
 	}
 	s := &e.p.Sampling
-	if !e.thinking { // a model that thinks takes none of it
+	if !e.thinking { // a model that reasons accepts none of them
 		e.share("temperature", s.Temperature, catalog.ParamTemperature)
 		e.share("topP", s.TopP, catalog.ParamTopP)
 	}
@@ -448,7 +448,7 @@ func (e *encoder) inference() {
 	e.EndObjectOrDrop(at)
 }
 
-// share writes a number of at most 1, where this wire's scales end.
+// share writes a number, at most 1: this wire's scales end there.
 func (e *encoder) share(name, value string, p catalog.Params) {
 	if value == "" || e.ep.Params&p == 0 {
 		return
@@ -459,7 +459,7 @@ func (e *encoder) share(name, value string, p catalog.Params) {
 	e.Name(name).Literal(value)
 }
 
-// modelFields writes what the wire hands on to the model unread.
+// modelFields writes the fields that the wire passes to the model unread.
 func (e *encoder) modelFields() {
 	if k := e.p.Sampling.TopK; k != "" && k != "0" && e.ep.Params&catalog.ParamTopK != 0 && !e.thinking {
 		switch e.family {
@@ -479,7 +479,7 @@ func (e *encoder) modelFields() {
 	}
 }
 
-// format writes the schema that the answer must have, which this wire takes as text.
+// format writes the schema of the answer, which this wire takes as text.
 func (e *encoder) format() {
 	f := &e.p.Format
 	if f.Kind != completion.FormatSchema {

@@ -23,7 +23,7 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 	}
 }
 
-// maxBlocks bounds what an answer may make us remember.
+// maxBlocks bounds the state that is kept of one answer.
 const maxBlocks = 10_000
 
 // block is a content block that has begun.
@@ -53,7 +53,8 @@ type decoder struct {
 	raw  []byte // reasoning details of the message
 }
 
-// Frames are the messages of a stream. It begins with the length of the first, the highest byte of which is zero for any that is not refused.
+// Frames returns the messages of a stream. A stream begins with the length of the first message, whose highest byte is zero: longer
+// messages are refused.
 func (dec *decoder) Frames(a *dialect.Answer) dialect.Source {
 	return &messages{dec: dec, frames: frames{r: a.Body, most: a.Limits.Line, left: a.Limits.Stream}}
 }
@@ -63,7 +64,7 @@ type messages struct {
 	frames frames
 }
 
-// Next gives the name and the payload of an event.
+// Next returns the name and the payload of an event.
 func (m *messages) Next() (event, data []byte, err error) {
 	f, err := m.frames.next()
 	switch {
@@ -89,7 +90,7 @@ func (dec *decoder) Frame(event, data []byte) (dialect.Progress, error) {
 	return dialect.More, err
 }
 
-// Complete reports whether the answer ended without telling what it cost.
+// Complete reports whether the answer ended, though its usage is missing.
 func (dec *decoder) Complete() bool { return dec.ended }
 
 // End yields the last event.
@@ -120,7 +121,7 @@ func (dec *decoder) reset() {
 	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
 }
 
-// send yields the event if it says anything.
+// send yields the event unless it is empty.
 func (dec *decoder) send() error {
 	if !dec.ev.HasContent() && dec.ev.Usage == nil && !dec.ev.Done && dec.ev.Finish == "" {
 		return nil
@@ -132,7 +133,7 @@ func (dec *decoder) send() error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// event decodes one message. Kinds that are not known say nothing.
+// event decodes one message. Unknown kinds are ignored.
 func (dec *decoder) event(name string, data []byte) error {
 	dec.reset()
 	switch name {
@@ -176,7 +177,7 @@ func (dec *decoder) event(name string, data []byte) error {
 	return dec.send()
 }
 
-// at is the block that a message belongs to; blocks of text begin with their first piece.
+// at returns the block to which a message belongs; text blocks begin with their first piece.
 func (dec *decoder) at(data []byte) (*block, error) {
 	index, ok := rawjson.Int(rawjson.Find(data, "contentBlockIndex"))
 	if !ok || index < 0 || index >= maxBlocks || dec.ended {
@@ -255,7 +256,7 @@ func (dec *decoder) detail(b *block, kind, format string) {
 	dec.raw = append(append(append(dec.raw, `,"format":"`...), format...), '"')
 }
 
-// Whole decodes an answer that is one JSON object: each block is an event, and the last one has the end.
+// Whole decodes an answer that is one JSON object: each block is an event, and the last event has the end.
 func (dec *decoder) Whole(body []byte) error {
 	output := rawjson.Find(body, "output")
 	if output == nil && (rawjson.Find(body, "__type") != nil || rawjson.Find(body, "message") != nil) {
@@ -286,7 +287,7 @@ func (dec *decoder) Whole(body []byte) error {
 	return dec.send()
 }
 
-// content takes in a whole block.
+// content decodes a whole block.
 func (dec *decoder) content(b *block, v []byte) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {

@@ -5,8 +5,8 @@ import (
 	"weir/internal/usage"
 )
 
-// readUsage reads the usage and the tier of an answer or of its last event; nil when neither side was counted. What was read from the
-// cache or written to it is not included in inputTokens.
+// readUsage reads the usage and the tier of an answer or of its last event; nil when neither input nor output tokens were reported.
+// inputTokens do not include tokens read from the cache or written to it.
 func readUsage(v []byte) *usage.Usage {
 	var u usage.Usage
 	var input, written usage.Count
@@ -49,7 +49,7 @@ func read(to *usage.Count, v []byte) {
 	}
 }
 
-// byLife reads what was written, by how long it lives.
+// byLife reads cache writes by lifetime.
 func byLife(list []byte, u *usage.Usage) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		n := rawjson.Find(e.Value, "inputTokens")

@@ -1,5 +1,5 @@
-// Package claude holds what Anthropic's models need on any wire that serves them: how reasoning is requested, how a conversation is cut
-// into messages, how many cache marks a request may have. It must not depend on a wire.
+// Package claude has the rules for Anthropic's models that hold on every wire that serves them: how reasoning is requested, how a
+// conversation is cut into messages, how many cache marks a request may have. It must not depend on a wire.
 package claude
 
 import (
@@ -14,16 +14,16 @@ import (
 	"weir/internal/fault"
 )
 
-// Filler is the text of a message that would have none.
+// Filler is the text of a message that would be empty, which these wires refuse.
 const Filler = "..."
 
 // JSONInstruction replaces a request for a JSON object, which these wires have no field for.
 const JSONInstruction = "Answer with one JSON object and nothing else: no prose, no code fence."
 
-// UsualCap is how long an answer may be when neither the client nor the endpoint has a limit, in tokens.
+// UsualCap is the length of an answer, in tokens, when neither the client nor the endpoint sets a limit.
 const UsualCap = 8192
 
-// Adaptive reports whether a model decides itself how long it reasons and takes an effort. The others take a budget.
+// Adaptive reports whether a model takes an effort and decides itself how long it reasons. Other models take a budget.
 func Adaptive(ep *catalog.Endpoint) bool {
 	switch ep.Provider.Quirks.ReasoningRequest {
 	case "adaptive":
@@ -34,7 +34,7 @@ func Adaptive(ep *catalog.Endpoint) bool {
 	return ep.Params != catalog.AllParams && ep.Params&catalog.ParamReasoningEffort != 0
 }
 
-// Reasoning is how a model is asked to reason.
+// Reasoning is the reasoning setting of one request.
 type Reasoning struct {
 	On, Off  bool   // neither: nothing is sent
 	Adaptive bool   // On without a budget
@@ -44,7 +44,7 @@ type Reasoning struct {
 	Notice   string // a notice for the client, "" none
 }
 
-// Decide decides how a model reasons. It fails when a budget does not fit below the client's cap.
+// Decide chooses the reasoning setting. It fails when a budget does not fit below the client's cap.
 func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt) (Reasoning, error) {
 	r := &req.Reasoning
 	out := Reasoning{Cap: req.MaxTokens}
@@ -65,7 +65,7 @@ func Decide(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt)
 	usual := req.AnswerCap(ep.MaxCompletion)
 	if Adaptive(ep) {
 		out.On, out.Adaptive, out.Effort = true, true, r.EffortOf(usual)
-		if out.Effort == "minimal" { // the lowest of these models
+		if out.Effort == "minimal" { // these models' lowest effort
 			out.Effort = "low"
 		}
 		return out, nil
@@ -94,7 +94,7 @@ type Marks struct{ skip int }
 // MarksOf counts the marks of a prompt.
 func MarksOf(p *completion.Prompt) Marks { return Marks{max(p.Marks()-maxMarks, 0)} }
 
-// Keep reports whether the next mark, if c is one, is kept. It is asked for each part in the order in which they are sent.
+// Keep reports whether the next mark, if c is one, is kept. It must be called for each part in the order in which they are sent.
 func (m *Marks) Keep(c completion.Cache) bool {
 	if c == "" {
 		return false
@@ -106,7 +106,8 @@ func (m *Marks) Keep(c completion.Cache) bool {
 	return true
 }
 
-// System yields the texts of the instructions: those in front and those inside the conversation, for which these wires have no other place.
+// System yields the texts of the instructions: those before the conversation and those inside it, for which these wires have no other
+// place.
 func System(p *completion.Prompt) iter.Seq[*completion.Part] {
 	return func(yield func(*completion.Part) bool) {
 		texts := func(parts []completion.Part) bool {
@@ -131,14 +132,14 @@ func System(p *completion.Prompt) iter.Seq[*completion.Part] {
 	}
 }
 
-// Message is one message: neighbours of one role.
+// Message is one message: consecutive turns of one role.
 type Message struct {
 	Role  string // "user" or "assistant"
 	Last  bool   // of the conversation
 	turns []completion.Turn
 }
 
-// Messages yields the messages of a conversation in turn. The first is the user's.
+// Messages yields the messages of a conversation, user and assistant in turn. The first is the user's.
 func Messages(p *completion.Prompt) iter.Seq[Message] {
 	return func(yield func(Message) bool) {
 		turns := p.Spoken()
@@ -162,8 +163,8 @@ func Messages(p *completion.Prompt) iter.Seq[Message] {
 	}
 }
 
-// Parts yields the parts of a message: results of tools first, as these wires require. Text that an answer should begin with must not end with
-// white space.
+// Parts yields the parts of a message: tool results first, as these wires require. A text with which the answer should begin has no white
+// space at its end, as these wires require.
 func (m *Message) Parts() iter.Seq[*completion.Part] {
 	return func(yield func(*completion.Part) bool) {
 		for _, results := range [...]bool{true, false} {
@@ -190,8 +191,8 @@ func (m *Message) Parts() iter.Seq[*completion.Part] {
 
 const maxCallID = 64
 
-// CallID is an id of a tool call in the letters that wires of Anthropic's models accept: another id becomes a name made from it, after prefix,
-// the same at each turn.
+// CallID returns an id of a tool call in the characters that wires of Anthropic's models accept. Any other id becomes prefix followed by
+// a hash, the same in each turn.
 func CallID(prefix, id string) string {
 	ok := id != "" && len(id) <= maxCallID
 	for i := range len(id) {
