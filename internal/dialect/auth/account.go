@@ -22,15 +22,15 @@ const (
 	googleScope = "https://www.googleapis.com/auth/cloud-platform"
 	yandexURL   = "https://iam.api.cloud.yandex.net/iam/v1/tokens"
 
-	assertionLife = time.Hour      // the most that either takes
-	yandexRenew   = 11 * time.Hour // tokens live for twelve hours at most; the answer says until when
+	assertionLife = time.Hour      // the longest that both accept
+	yandexRenew   = 11 * time.Hour // tokens live for at most twelve hours; the answer has the exact time
 )
 
-// IsAccount reports whether a credential is the key file of a service account. Other credentials are sent as they are.
+// IsAccount reports whether a credential is the key file of a service account. Other credentials are sent unchanged.
 func IsAccount(credential string) bool { return strings.HasPrefix(strings.TrimSpace(credential), "{") }
 
-// Account is the Issuer for the key file of a service account, in the JSON of Google or of Yandex. tokenURL is where it is exchanged;
-// "": where the file says, or at Yandex's usual address.
+// Account is the Issuer for the key file of a service account, in the JSON of Google or of Yandex. tokenURL is where it is exchanged; ""
+// means the address in the file, or Yandex's usual one.
 func Account(credential, tokenURL string) (Issuer, error) {
 	file := []byte(strings.TrimSpace(credential))
 	if !rawjson.Valid(file) {
@@ -63,7 +63,7 @@ func Account(credential, tokenURL string) (Issuer, error) {
 	return Issuer{}, errors.New("auth: the key file is neither a service account of Google nor an authorized key of Yandex Cloud")
 }
 
-// privateKey reads an RSA key. Yandex writes a line of prose in front of the PEM block, which Decode skips.
+// privateKey reads an RSA key. Yandex writes a line of text before the PEM block, which Decode skips.
 func privateKey(text string) (*rsa.PrivateKey, error) {
 	block, _ := pem.Decode([]byte(text))
 	if block == nil {
@@ -88,7 +88,7 @@ type account struct {
 	url     string
 }
 
-// askGoogle: RFC 7523, as "Using OAuth 2.0 for server to server applications" has it.
+// askGoogle follows RFC 7523, as described in "Using OAuth 2.0 for server to server applications".
 func (a *account) askGoogle(now time.Time) (*Call, error) {
 	claims := a.claims(now, a.url, `,"scope":"`+googleScope+`"`)
 	jwt, err := a.sign("RS256", claims, func(digest []byte) ([]byte, error) {
@@ -109,7 +109,7 @@ func readGoogle(body []byte, now time.Time) (string, time.Time, error) {
 	return rawjson.TextAt(body, "access_token"), now.Add(time.Duration(seconds) * time.Second), nil
 }
 
-// askYandex: "Getting an IAM token for a service account" of Yandex Cloud, which requires PS256.
+// askYandex follows "Getting an IAM token for a service account" of Yandex Cloud, which requires PS256.
 func (a *account) askYandex(now time.Time) (*Call, error) {
 	jwt, err := a.sign("PS256", a.claims(now, yandexURL, ""), func(digest []byte) ([]byte, error) {
 		return rsa.SignPSS(rand.Reader, a.key, crypto.SHA256, digest, &rsa.PSSOptions{SaltLength: rsa.PSSSaltLengthEqualsHash})

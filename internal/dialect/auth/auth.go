@@ -1,4 +1,4 @@
-// Package auth makes what requests are admitted by where that is more than a fixed field: tokens that are fetched and grow old, and
+// Package auth authenticates requests where a fixed header field is not enough: with tokens that are fetched and expire, and with
 // signatures. It must not open connections or know a model's wire: requests for tokens go through the caller's function, and a token
 // leaves it only as a header field.
 package auth
@@ -9,20 +9,20 @@ import (
 	"time"
 )
 
-// Request is a POST that is about to be sent.
+// Request is a request that is about to be sent.
 type Request struct {
 	Host string
-	Path string // as it goes on the wire, with its query if it has one
+	Path string // as sent, with its query if it has one
 	Body []byte
 }
 
-// Method admits the requests with one credential. It is safe for concurrent use.
+// Method authenticates the requests with one credential. It is safe for concurrent use.
 type Method interface {
-	// Fields are the header fields that admit r. They are read only. It may wait for a token, until ctx ends.
+	// Fields returns the header fields that authenticate r. The caller must not change them. It may wait for a token, until ctx ends.
 	Fields(ctx context.Context, r *Request) (http.Header, error)
-	// Refused reports whether new fields can be had for the same credential, after the provider refused these.
+	// Refused reports whether the same credential can get new fields, after the provider refused these.
 	Refused(fields http.Header) bool
-	// Secrets are what must not be shown: parts of the credential, tokens in use.
+	// Secrets returns the strings that must not be shown: parts of the credential, tokens in use.
 	Secrets() []string
 }
 
@@ -33,10 +33,10 @@ type Call struct {
 	Body   []byte
 }
 
-// Fetch sends a Call and gives status and body of the answer, whatever the status. The body is cut at some tens of KiB.
+// Fetch sends a Call and returns status and body of the answer, whatever the status. The body is cut at some tens of KiB.
 type Fetch func(ctx context.Context, c *Call) (status int, body []byte, err error)
 
-// Deps is what methods live on.
+// Deps has the functions that methods need from their client.
 type Deps struct {
 	Fetch Fetch
 	Now   func() time.Time
@@ -44,7 +44,7 @@ type Deps struct {
 	Go func(run func(ctx context.Context))
 }
 
-// RefusedError is a request for a token that the provider did not grant.
+// RefusedError is the error of a request for a token that the provider refused.
 type RefusedError struct {
 	Status int // HTTP status
 	Reason string

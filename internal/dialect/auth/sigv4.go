@@ -24,13 +24,13 @@ type Signature struct {
 	daily               atomic.Pointer[dailyKey]
 }
 
-// dailyKey is the key that signs on one day.
+// dailyKey is the signing key of one day.
 type dailyKey struct {
 	day string
 	key []byte
 }
 
-// IsAccessKey reports whether a credential signs requests. Other credentials are sent as they are.
+// IsAccessKey reports whether a credential signs requests. Other credentials are sent unchanged.
 func IsAccessKey(credential string) bool { return strings.Contains(credential, ":") }
 
 // NewSignature makes the method of a credential ACCESS_KEY_ID:SECRET or ACCESS_KEY_ID:SECRET:SESSION_TOKEN.
@@ -46,14 +46,14 @@ func NewSignature(credential, region, service string, now func() time.Time) (*Si
 	return s, nil
 }
 
-// Fields implements Method. The content type is signed, and so it is among the fields.
+// Fields implements Method. The content type is signed, so it is one of the fields.
 func (s *Signature) Fields(_ context.Context, r *Request) (http.Header, error) {
 	fields := http.Header{"Content-Type": {"application/json"}}
 	s.sign(http.MethodPost, r, fields)
 	return fields, nil
 }
 
-// sign adds the fields that admit a request to those that it has, all of which are signed.
+// sign adds the fields that authenticate a request to its header fields, all of which are signed.
 func (s *Signature) sign(method string, r *Request, fields http.Header) {
 	date := s.now().UTC().Format("20060102T150405Z")
 	fields["X-Amz-Date"] = []string{date}
@@ -66,7 +66,7 @@ func (s *Signature) sign(method string, r *Request, fields http.Header) {
 	fields["Authorization"] = []string{sigV4 + " Credential=" + s.id + "/" + scope + ", SignedHeaders=" + names + ", Signature=" + signature}
 }
 
-// key is what signs on a day.
+// key returns the signing key of a day.
 func (s *Signature) key(day string) []byte {
 	if k := s.daily.Load(); k != nil && k.day == day {
 		return k.key
@@ -79,7 +79,7 @@ func (s *Signature) key(day string) []byte {
 	return key
 }
 
-// canonicalRequest is the one form of a request that is signed, and the names of the fields in it.
+// canonicalRequest is the canonical form of a request, which is signed, and the names of the header fields in it.
 func canonicalRequest(method string, r *Request, fields http.Header) (text, names string) {
 	values := map[string]string{"host": r.Host}
 	list := []string{"host"}
@@ -100,7 +100,7 @@ func canonicalRequest(method string, r *Request, fields http.Header) (text, name
 	return b.String(), names
 }
 
-// escapedPath is a path, escaped as it is sent, escaped once more: all services but S3 require that.
+// escapedPath returns a path that is escaped once more than it is sent: all services except S3 require that.
 func escapedPath(path string) string {
 	if path == "" {
 		return "/"
@@ -116,7 +116,7 @@ func sortedQuery(query string) string {
 	if query == "" {
 		return ""
 	}
-	values, _ := url.ParseQuery(query) // our own
+	values, _ := url.ParseQuery(query) // the query is made here, so it parses
 	var list []string
 	for name, all := range values {
 		for _, v := range all {
@@ -127,7 +127,7 @@ func sortedQuery(query string) string {
 	return strings.Join(list, "&")
 }
 
-// Escaped is a segment of a path with all but the unreserved characters of RFC 3986 escaped, as AWS counts them.
+// Escaped is a path segment in which all but the unreserved characters of RFC 3986 are escaped, as AWS requires.
 func Escaped(s string) string {
 	const digits = "0123456789ABCDEF"
 	out := make([]byte, 0, len(s)+8)
@@ -149,11 +149,11 @@ func digest(b []byte) string {
 
 func mac(key []byte, s string) []byte {
 	h := hmac.New(sha256.New, key)
-	_, _ = h.Write([]byte(s)) // into memory
+	_, _ = h.Write([]byte(s)) // a hash does not fail
 	return h.Sum(nil)
 }
 
-// Refused: the same signature would be made again.
+// Refused returns false: a new signature would be the same.
 func (s *Signature) Refused(http.Header) bool { return false }
 
 // Secrets implements Method.

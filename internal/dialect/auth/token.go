@@ -18,18 +18,18 @@ const (
 	shortLife  = time.Minute     // lifetime of a token that is already expired, or whose lifetime is unknown
 )
 
-// Issuer is who gives tokens for a credential.
+// Issuer exchanges a credential for tokens.
 type Issuer struct {
 	// Ask makes the request for a token.
 	Ask func(now time.Time) (*Call, error)
-	// Read reads the answer: a token and its end.
+	// Read decodes the answer: a token and its expiry.
 	Read func(body []byte, now time.Time) (token string, until time.Time, err error)
 	// Secrets are the secret parts of the credential.
 	Secrets []string
 }
 
 // Tokens is the Method of tokens that an Issuer gives, as bearer tokens. A token is renewed in the background while it is still valid;
-// calls use the old one meanwhile. Without a valid token, calls wait. However many wait, the issuer is asked once.
+// calls use the old one meanwhile. Without a valid token, calls wait: the issuer is asked once for all of them.
 type Tokens struct {
 	issuer  Issuer
 	deps    Deps
@@ -40,23 +40,23 @@ type Tokens struct {
 	retryAt time.Time
 }
 
-// token is one token. It is not changed.
+// token is one token. It is immutable.
 type token struct {
 	value  string
 	fields http.Header
 	given  time.Time
-	renew  time.Time // from when on another one is wanted
+	renew  time.Time // from when it is renewed
 	until  time.Time
 }
 
-// asking is a request for a token that is under way.
+// asking is a running request for a token.
 type asking struct {
-	done chan struct{} // closed at its end
+	done chan struct{} // closed at the end of the request
 	got  *token
 	err  error
 }
 
-// NewTokens makes the method. Nothing is fetched before it is needed.
+// NewTokens makes the method. It fetches the first token when it is needed.
 func NewTokens(i Issuer, d Deps) *Tokens { return &Tokens{issuer: i, deps: d} }
 
 // Fields implements Method.
@@ -81,7 +81,8 @@ func (t *Tokens) Fields(ctx context.Context, _ *Request) (http.Header, error) {
 	return a.got.fields, nil
 }
 
-// ask begins to ask, unless somebody does already. What have is no more wanted for was seen before; meanwhile it may have been renewed.
+// ask starts a request for a token, unless one is running. The caller has seen that have must be renewed; if another token has replaced
+// it meanwhile, no request starts.
 func (t *Tokens) ask(have *token, now time.Time) *asking {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -105,7 +106,7 @@ func settled(got *token) *asking {
 	return &asking{done: done, got: got}
 }
 
-// fetch asks the issuer. It does not end with the call that began it: others wait for it, too.
+// fetch asks the issuer. It continues when the call that started it ends, because other calls wait for it, too.
 func (t *Tokens) fetch(ctx context.Context, a *asking) {
 	ctx, cancel := context.WithTimeout(ctx, fetchFor)
 	defer cancel()
@@ -148,7 +149,7 @@ func (t *Tokens) fetched(ctx context.Context) (*token, error) {
 	return &token{value: value, fields: bearer(value), given: now, renew: now.Add(life - life/6), until: now.Add(life - min(life/10, 30*time.Second))}, nil
 }
 
-// reason is what an error answer says, of those members that issuers write: words, and nothing that was sent.
+// reason is the text of an error answer, from the members that issuers write. It contains nothing of the request.
 func reason(body []byte) string {
 	if !rawjson.Valid(body) {
 		return ""
@@ -161,7 +162,7 @@ func reason(body []byte) string {
 	return ""
 }
 
-// sendable reports what can be part of a header field.
+// sendable reports whether a text can be part of a header field.
 func sendable(s string) bool {
 	for i := range len(s) {
 		if s[i] <= ' ' || s[i] >= 0x7F {
@@ -173,8 +174,8 @@ func sendable(s string) bool {
 
 func bearer(value string) http.Header { return http.Header{"Authorization": {"Bearer " + value}} }
 
-// Refused forgets the token in fields, so that another one is asked for. One that was given only just now is kept: the next would be
-// refused like it, and the issuer would be asked at each call.
+// Refused drops the token in fields, so that a new one is fetched. A token that was fetched only a moment ago is kept: the next one would
+// be refused as well, and each call would ask the issuer.
 func (t *Tokens) Refused(fields http.Header) bool {
 	have := t.current.Load()
 	if have == nil || !slices.Equal(have.fields["Authorization"], fields["Authorization"]) {

@@ -1,4 +1,4 @@
-// Package bfl is the dialect of Black Forest Labs: an image is asked for, looked after, and fetched. It must not choose endpoints.
+// Package bfl is the dialect of Black Forest Labs: an image is submitted, polled, and fetched. It must not choose endpoints.
 package bfl
 
 import (
@@ -30,8 +30,8 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "X-Key", "")
 }
 
-// Failure classifies an answer that is not 2xx: {"detail":"..."} or {"detail":[{"msg":...,"type":...}]}. A 403 is a credential that is wrong, and
-// so is a 402: without credits.
+// Failure classifies an answer that is not 2xx: {"detail":"..."} or {"detail":[{"msg":...,"type":...}]}. A 403 means a wrong credential;
+// so does a 402, an account without credits.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
@@ -73,7 +73,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 	}
 	out := dialect.MadeImages{Head: completion.Head{ID: rawjson.TextAt(answer, "id"), Notice: dialect.NotSent(unsent)}}
 	look := dialect.Call{Method: http.MethodGet, URL: rawjson.TextAt(answer, "polling_url")}
-	if look.URL == "" { // requests of the one address that is not regional come without
+	if look.URL == "" { // answers of the global, not regional, address have none
 		look.Path = "/get_result?id=" + url.QueryEscape(out.Head.ID)
 	}
 	sample := ""
@@ -107,7 +107,7 @@ func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dia
 	return out, nil
 }
 
-// The sides that models take (Black Forest Labs, API reference): the second generation of multiples of 16, the first of 32.
+// Limits of the sides (Black Forest Labs, API reference): multiples of 16 in the second generation, of 32 in the first.
 const (
 	mostFirst, stepFirst   = 1440, 32
 	mostSecond, stepSecond = 2048, 16
@@ -115,7 +115,7 @@ const (
 	mostReferences         = 8
 )
 
-// byRatio reports whether a model takes an aspect ratio and no size.
+// byRatio reports whether a model takes an aspect ratio instead of a size.
 func byRatio(model string) bool {
 	return strings.Contains(model, "kontext") || strings.HasSuffix(model, "-ultra")
 }
@@ -192,7 +192,7 @@ func size(m *dialect.Members, model string, t *task.Image) {
 	m.Int("height", int64(nearest(h, step, most)))
 }
 
-// nearest is the side nearest to the one asked for that a model takes.
+// nearest is the nearest side that a model takes.
 func nearest(side, step, most int) int {
 	return min(max((side+step/2)/step*step, leastSide), most)
 }

@@ -1,5 +1,5 @@
 // Package cohere is the dialect of Cohere's own wire, version 2: embed and rerank. Its chat models are served over the chat wire that the
-// provider has in addition, so this package has no conversations. It must not choose endpoints.
+// provider has in addition, so this package has no chat. It must not choose endpoints.
 package cohere
 
 import (
@@ -27,7 +27,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
-// Perform embeds and ranks.
+// Perform serves embeddings and reranking.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Embedding:

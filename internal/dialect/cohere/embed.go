@@ -13,10 +13,10 @@ import (
 	"weir/internal/usage"
 )
 
-// maxInputs of one call (Cohere, API reference, Embed v2).
+// maxInputs is how many inputs a call may have (Cohere, API reference, Embed v2).
 const maxInputs = 96
 
-// embedding asks for vectors at /v2/embed, as base64.
+// embedding requests vectors at /v2/embed, as base64.
 func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	limits := embed.Limits{Inputs: limit(ep.Provider.Quirks.MaxInputs, maxInputs), Tokens: int64(ep.Provider.Quirks.MaxInputTokens)}
 	return embed.Perform(ask, ep, t, limits, func(batch []task.Input) (out embed.Answer, err error) {
@@ -38,13 +38,14 @@ func limit(own, usual int) int {
 	return usual
 }
 
-// inputTypes are the wire's words for what clients say that vectors are for.
+// inputTypes maps the purposes that clients name to the wire's words.
 var inputTypes = map[string]string{
 	"search_query": "search_query", "query": "search_query", "search_document": "search_document", "document": "search_document", "passage": "search_document",
 	"classification": "classification", "clustering": "clustering", "image": "image",
 }
 
-// inputType is the wire's word. The wire requires one: without a word from the client it is a document, which is embedded most.
+// inputType returns the wire's word for the purpose, which the wire requires. Without one from the client it is a document, the most
+// usual.
 func inputType(ep *catalog.Endpoint, t *task.Embedding) (string, error) {
 	if t.InputType == "" {
 		return "search_document", nil
@@ -91,7 +92,8 @@ func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([
 	return w.B, nil
 }
 
-// readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server without base64 answers with floats.
+// readEmbed reads {"embeddings":{"base64":[...]},"meta":{"billed_units":{...}}}. A server that does not support base64 answers with
+// floats.
 func readEmbed(ep *catalog.Endpoint, body []byte) (out embed.Answer, err error) {
 	out.ID = rawjson.TextAt(body, "id")
 	for m := rawjson.MembersOf(rawjson.Find(body, "embeddings")); m.Next(); {

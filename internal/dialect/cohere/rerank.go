@@ -12,7 +12,7 @@ import (
 	"weir/internal/usage"
 )
 
-// rerank asks for an order of documents at /v2/rerank. What is billed is search units.
+// rank requests a ranking of documents at /v2/rerank, which is billed in search units.
 func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rerank.Size(t))}

@@ -1,5 +1,5 @@
-// Package deepgram is the dialect of Deepgram's wire for recordings: the bare bytes go out, what is wanted is in the query, and words,
-// utterances and speakers come back. It has no conversations. It must not keep a recording in memory or choose endpoints.
+// Package deepgram is the dialect of Deepgram's transcription wire: the request body is the audio, the options are in the query, and the
+// answer has words, utterances and speakers. It has no chat. It must not keep audio in memory or choose endpoints.
 package deepgram
 
 import (
@@ -78,7 +78,7 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	}
 }
 
-// options are the fields of a form that go on as parameters of the same name: none of them costs more, calls somebody back or changes the
+// options are the fields of a form that are sent as parameters of the same name: none of them costs more, sets a callback or changes the
 // shape of the answer.
 var options = map[string]bool{
 	"dictation": true, "filler_words": true, "keywords": true, "measurements": true, "numerals": true, "profanity_filter": true, "replace": true, "utt_split": true,

@@ -1,5 +1,5 @@
-// Package elevenlabs is the dialect of ElevenLabs' wires: recordings to text, and text to speech. There are no conversations on it. It must
-// keep a recording in memory or choose endpoints.
+// Package elevenlabs is the dialect of ElevenLabs' wires: audio to text, and text to speech. It has no chat. It must not keep audio in
+// memory or choose endpoints.
 package elevenlabs
 
 import (

@@ -12,16 +12,16 @@ import (
 	"weir/internal/task"
 )
 
-// formats are the names that this wire has for formats of audio. It has neither AAC nor FLAC.
+// formats maps audio formats to this wire's names. It has neither AAC nor FLAC.
 var formats = map[string]string{"mp3": "mp3_44100_128", "opus": "opus_48000_64", "pcm": "pcm_24000", "wav": "wav_24000"}
 
-// Speeds that voices have.
+// The range of a voice's speed.
 const (
 	slowest = 0.7
 	fastest = 1.2
 )
 
-// speak sends a text to /v1/text-to-speech/{voice}/stream, which answers with audio as it is made.
+// speak sends a text to /v1/text-to-speech/{voice}/stream, which streams the audio while it is made.
 func speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*completion.Event, error] {
 	speed, _ := strconv.ParseFloat(t.Speed, 64)
 	switch {
@@ -42,12 +42,12 @@ func speak(ask dialect.Ask, ep *catalog.Endpoint, t *task.Speech) iter.Seq2[*com
 		}
 		defer answer.Close()
 		if dialect.StreamAudio(ask, answer, dialect.AudioReader(answer), t.Format, yield) {
-			yield(&completion.Event{Choice: -1, Done: true}, nil) // the length is known: the characters of the text
+			yield(&completion.Event{Choice: -1, Done: true}, nil) // the usage is known: the characters of the text
 		}
 	}
 }
 
-// isVoice reports whether a name can be a voice's id: it becomes a part of the address.
+// isVoice reports whether a name can be a voice's id, which becomes a part of the address.
 func isVoice(name string) bool {
 	for _, c := range []byte(name) {
 		if (c < '0' || c > '9') && (c < 'A' || c > 'Z') && (c < 'a' || c > 'z') {
@@ -69,7 +69,7 @@ func speechCall(ep *catalog.Endpoint, t *task.Speech) dialect.Call {
 		case "text", "model_id":
 			continue
 		case "voice_settings":
-			settings = true // the client's own, speed and all
+			settings = true // the client's own settings, including the speed
 		}
 		b = append(append(rawjson.AppendText(append(b, ','), x.Name), ':'), x.Value...)
 	}
@@ -78,6 +78,6 @@ func speechCall(ep *catalog.Endpoint, t *task.Speech) dialect.Call {
 	}
 	return dialect.Call{
 		Path: "/v1/text-to-speech/" + t.Voice + "/stream?output_format=" + formats[t.Format], Body: append(b, '}'), Stream: true,
-		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}}, // a stream, but of audio and not of events
+		Header: http.Header{"Content-Type": {"application/json"}, "Accept": {"*/*"}}, // a stream of audio, not of events
 	}
 }

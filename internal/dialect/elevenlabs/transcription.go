@@ -12,7 +12,7 @@ import (
 	"weir/internal/usage"
 )
 
-// transcribe sends the recording to /v1/speech-to-text.
+// transcribe sends the audio to /v1/speech-to-text.
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case t.Logprobs:
@@ -36,7 +36,7 @@ func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) it
 	}
 }
 
-// options are the fields of a form that go on as they are: none of them costs more or calls somebody back.
+// options are the fields of a form that are sent unchanged: none of them costs more or sets a callback.
 var options = map[string]bool{"diarization_threshold": true, "no_verbatim": true, "num_speakers": true, "seed": true, "temperature": true, "tag_audio_events": true}
 
 func transcriptionCall(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
@@ -66,8 +66,8 @@ func transcriptionCall(ep *catalog.Endpoint, t *task.Transcription) dialect.Call
 	return f.Call("/v1/speech-to-text")
 }
 
-// readTranscript reads {"language_code","text","words":[{"text","start","end","type":"word","speaker_id"}],"audio_duration_secs"}. Words and
-// the space between them are entries alike, and so are audio that is no words.
+// readTranscript reads {"language_code","text","words":[{"text","start","end","type":"word","speaker_id"}],"audio_duration_secs"}. The
+// list has an entry for each word, each space between words and each audio event such as laughter.
 func readTranscript(ep *catalog.Endpoint, body []byte) (*completion.Event, error) {
 	if rawjson.KindOf(rawjson.Find(body, "text")) != rawjson.String {
 		return nil, dialect.Broken(ep, errors.New("the answer has no text"))

@@ -1,5 +1,5 @@
-// Package embed is what dialects have in common that turn texts into vectors: the inputs of a task are shared out among calls that stay within
-// a wire's limits, and the answers are joined in order. It must not know a wire's field names or models.
+// Package embed is the common part of dialects that make embeddings: it distributes the inputs of a task among calls that stay within a
+// wire's limits, and joins the answers in order. It must not know a wire's field names or models.
 package embed
 
 import (
@@ -18,23 +18,24 @@ import (
 	"weir/internal/usage"
 )
 
-// Limits are what one call of a wire may have.
+// Limits are the limits of one call of a wire.
 type Limits struct {
 	Inputs int   // inputs in one call, at least 1
 	Tokens int64 // tokens of all inputs of one call, as Tokens estimates them; 0: any number
 }
 
-// parallel is how many calls of one task are under way at a time.
+// parallel is how many calls of one task run at the same time.
 const parallel = 4
 
-// Answer is what came back for the inputs of one call.
+// Answer has the results for the inputs of one call.
 type Answer struct {
 	ID, Model string      // as the upstream reports them, "" missing
-	Vectors   [][]float32 // one for each input, in their order; nil where none came
+	Vectors   [][]float32 // one for each input, in their order; nil for a missing one
 	Usage     usage.Usage // counts that are not Reported are missing
 }
 
-// Perform shares the inputs of t out among as few calls as the limits allow and yields all vectors together. A call that fails fails the task.
+// Perform distributes the inputs of t among as few calls as the limits allow and yields all vectors together. A call that fails fails the
+// task.
 func Perform(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits, call func(batch []task.Input) (Answer, error)) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		batches := Share(t.Inputs, l)
@@ -61,7 +62,7 @@ func Perform(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding, l Limits,
 	}
 }
 
-// Share cuts inputs into batches that stay within the limits, in order. An input that is too long for any batch has a batch alone.
+// Share splits inputs into batches that stay within the limits, in order. An input that exceeds the limits alone has its own batch.
 func Share(inputs []task.Input, l Limits) [][]task.Input {
 	var out [][]task.Input
 	from, tokens := 0, int64(0)
@@ -78,10 +79,10 @@ func Share(inputs []task.Input, l Limits) [][]task.Input {
 
 const (
 	bytesPerToken = 3    // prose has 3.5 to 5 bytes to a token
-	imageTokens   = 1000 // of an image, about
+	imageTokens   = 1000 // of an image, approximately
 )
 
-// Tokens is about how many tokens an input has, rather more than fewer.
+// Tokens estimates how many tokens an input has, rather too many than too few.
 func Tokens(in *task.Input) int64 {
 	n := int64(len(in.Tokens))
 	for i := range in.Parts {
@@ -94,7 +95,7 @@ func Tokens(in *task.Input) int64 {
 	return n
 }
 
-// Text is the whole text of an input; false when there is anything else in it.
+// Text is the whole text of an input; false when the input has parts other than text.
 func Text(in *task.Input) (string, bool) {
 	if text, plain := in.Text(); plain {
 		return text, true
@@ -130,7 +131,7 @@ func WritePart(w *rawjson.Writer, part *task.Part) {
 	w.EndObject()
 }
 
-// Texts are the texts of a batch. It fails with dialect.Unsupported where there is anything else in it.
+// Texts returns the texts of a batch. It fails with dialect.Unsupported where an input has parts other than text.
 func Texts(ep *catalog.Endpoint, batch []task.Input) ([]string, error) {
 	out := make([]string, len(batch))
 	for i := range batch {
@@ -142,7 +143,7 @@ func Texts(ep *catalog.Endpoint, batch []task.Input) ([]string, error) {
 	return out, nil
 }
 
-// NoTokens is the fault of an endpoint that takes texts where a client sends tokens.
+// NoTokens is the fault of an endpoint that takes only texts, for a request with tokens.
 func NoTokens(ep *catalog.Endpoint) error {
 	return unsupported(ep, "input", "This model does not take tokens. Send the texts.")
 }
@@ -158,7 +159,7 @@ func unsupported(ep *catalog.Endpoint, param, public string) *fault.Error {
 	return f
 }
 
-// join puts the answers together. All vectors must be there, and of one size: the one that was asked for.
+// join combines the answers. All vectors must be present, and have the same size: the one that the client asked for.
 func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completion.Event, error) {
 	head := &completion.Head{ID: answers[0].ID, Model: answers[0].Model}
 	vectors := make([]task.Vector, 0, len(t.Inputs))
@@ -177,15 +178,15 @@ func join(ep *catalog.Endpoint, t *task.Embedding, answers []Answer) (*completio
 		}
 	}
 	if t.Dimensions > 0 && t.Dimensions != size {
-		return nil, NoDimensions(ep) // some servers pass over what they cannot do
+		return nil, NoDimensions(ep) // some servers ignore the requested size
 	}
 	return &completion.Event{Head: head, Choice: -1, Result: &task.Result{Vectors: vectors}, Usage: &used, Done: true}, nil
 }
 
-// most is more tokens than any task has, and few enough to add up.
+// most is a bound above any task's tokens; sums of such counts do not overflow.
 const most = 1 << 40
 
-// Add adds a count to a sum. What was not reported, or makes no sense, leaves the sum unreported.
+// Add adds a count to a sum. A count that is missing or implausible makes the sum unreported.
 func Add(to *usage.Count, n usage.Count) {
 	if !n.Reported || n.N < 0 {
 		*to = usage.Count{}
@@ -195,7 +196,7 @@ func Add(to *usage.Count, n usage.Count) {
 	}
 }
 
-// Normalize scales a vector to the length 1: what a model gives in fewer dimensions than its own may be shorter.
+// Normalize scales a vector to length 1: with fewer dimensions than its own a model may return shorter ones.
 func Normalize(v []float32) {
 	sum := 0.0
 	for _, x := range v {

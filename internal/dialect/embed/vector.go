@@ -13,8 +13,8 @@ import (
 
 var errVector = errors.New("a vector is neither numbers nor the base64 of them")
 
-// Vector reads a vector out of a JSON value: an array of numbers, or a string with the base64 of 32-bit floats, least byte first. It is
-// never empty.
+// Vector reads a vector from a JSON value: an array of numbers, or a string with the base64 of 32-bit floats in little-endian order. It
+// is never empty.
 func Vector(v []byte) ([]float32, error) {
 	if rawjson.KindOf(v) == rawjson.String {
 		text, ok := rawjson.Unquote(v)
@@ -26,7 +26,7 @@ func Vector(v []byte) ([]float32, error) {
 	return numbers(v)
 }
 
-// unpacked reads base64, with its padding or without.
+// unpacked decodes base64, with or without padding.
 func unpacked(text []byte) ([]float32, error) {
 	text = bytes.TrimRight(text, "=")
 	raw := make([]byte, base64.RawStdEncoding.DecodedLen(len(text)))

@@ -1,5 +1,5 @@
-// Package fal is the dialect of fal's queue: a request is submitted, polled until it is done, and cancelled when no client waits for it any
-// more. It must not choose endpoints, and must leave no request running that its client has given up.
+// Package fal is the dialect of fal's queue: a request is submitted, polled until it is done, and cancelled when its client has gone. It
+// must not choose endpoints, and must not leave a request running after its client has gone.
 package fal
 
 import (
@@ -35,8 +35,8 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	return dialect.NotServed(ep)
 }
 
-// Failure classifies an answer that is not 2xx, and what a request that has failed says of itself: {"detail":"..."},
-// {"detail":[{"msg":...,"type":...}]} or {"error":"...","error_type":"..."}.
+// Failure classifies an answer that is not 2xx, and the error of a failed request: {"detail":"..."}, {"detail":[{"msg":...,"type":...}]}
+// or {"error":"...","error_type":"..."}.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {

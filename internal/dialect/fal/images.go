@@ -13,13 +13,13 @@ import (
 )
 
 const (
-	mostImages = 4 // of one request
-	step       = 8 // that sides are multiples of
+	mostImages = 4 // per request
+	step       = 8 // sides are multiples of it
 	leastSide  = 256
 	mostSide   = 4096
 )
 
-// paint makes images by requests of up to four.
+// paint makes images, up to four per request.
 func paint(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		each := mostImages
@@ -46,7 +46,7 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 	}
 	ended := false
 	defer func() {
-		if !ended { // also when the client is gone: an image without a reader must not be made
+		if !ended { // also when the client has gone: an image without a reader must not be made
 			j.takeBack(ask)
 		}
 	}()
@@ -65,8 +65,8 @@ func run(ask dialect.Ask, ep *catalog.Endpoint, body []byte, first int, notice s
 	return read(ask, ep, answer, first, completion.Head{ID: j.id, Notice: notice})
 }
 
-// encode writes the request. Apps name the same things differently, and ignore unknown members: a size goes out as both a size and a
-// ratio, an image to work from as one and as a list.
+// encode writes the request. Apps have different names for the same fields, and ignore unknown members: the size is sent as a size and as
+// a ratio, an input image as one address and as a list.
 func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice string) {
 	var m dialect.Members
 	m.Text("prompt", t.Prompt)
@@ -103,7 +103,7 @@ func encode(ep *catalog.Endpoint, t *task.Image, count int) (body []byte, notice
 	return m.JSON(), dialect.NotSent(unsent)
 }
 
-// named is a setting that the client has chosen, "" when the model may.
+// named is a setting that the client has chosen, "" when the model may choose.
 func named(setting string) string {
 	if setting == "auto" {
 		return ""
@@ -132,8 +132,8 @@ func size(m *dialect.Members, t *task.Image) {
 	m.Raw("image_size", []byte(`{"width":`+strconv.Itoa(w)+`,"height":`+strconv.Itoa(h)+`}`))
 }
 
-// read reads the images of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make but one. One that the provider's checker has
-// blackened is none.
+// read reads the images of a result: {"images":[{"url":...}]}, or {"image":{...}} of apps that make only one. An image that the
+// provider's safety checker has blackened is left out.
 func read(ask dialect.Ask, ep *catalog.Endpoint, answer []byte, first int, head completion.Head) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: head}
 	var flagged []bool

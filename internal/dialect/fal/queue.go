@@ -9,14 +9,14 @@ import (
 	"weir/internal/rawjson"
 )
 
-// job is a request in the queue, by the addresses that the provider gave it (fal documentation, Queue API). They are on the provider's own domain, or
-// are not called.
+// job is a request in the queue, with the addresses that the provider returned for it (fal documentation, Queue API). Addresses outside
+// the provider's domain are not called.
 type job struct {
 	id                       string
 	status, response, cancel string
 }
 
-// state is how far a request is.
+// state is the state of a request in the queue.
 type state string
 
 const (
@@ -39,10 +39,10 @@ func submit(ask dialect.Ask, ep *catalog.Endpoint, app string, body []byte) (job
 	return j, nil
 }
 
-// path is an app's name as a path.
+// path returns an app's name as a path.
 func path(app string) string { return (&url.URL{Path: "/" + app}).EscapedPath() }
 
-// look asks how far the request is. One that has failed is an error.
+// look polls the request. A failed request is an error.
 func (j *job) look(ask dialect.Ask) (state, error) {
 	answer, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.status})
 	if err != nil {
@@ -51,12 +51,12 @@ func (j *job) look(ask dialect.Ask) (state, error) {
 	return state(rawjson.TextAt(answer, "status")), nil
 }
 
-// result gets what the request has come to.
+// result reads the result of the request.
 func (j *job) result(ask dialect.Ask) ([]byte, error) {
 	return dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: j.response})
 }
 
-// takeBack cancels the request at the provider. The answer changes nothing.
+// takeBack cancels the request at the provider and ignores the answer.
 func (j *job) takeBack(ask dialect.Ask) {
 	if j.cancel == "" {
 		return

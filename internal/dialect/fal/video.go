@@ -25,7 +25,8 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: j.id}, err
 }
 
-// video is the app for a request, and its input. Apps that begin with an image have names and fields of their own (fal, model pages).
+// encodeVideo returns the app for a request, and its input. Apps that begin with an image have their own names and fields (fal, model
+// pages).
 func encodeVideo(ep *catalog.Endpoint, r *video.Request) (app string, body []byte, err error) {
 	if err := dialect.OneVideo(ep, r); err != nil {
 		return "", nil, err
@@ -80,7 +81,7 @@ func withImage(app string, veo bool, kind string) string {
 	return app
 }
 
-// frameFields are what an app calls the first image and the last.
+// frameFields are an app's names for the first and the last image.
 func frameFields(app string) (first, last string) {
 	switch kling := strings.Contains(app, "kling"); {
 	case kling && (strings.Contains(app, "/v2.6/") || strings.Contains(app, "/v3/")):
@@ -103,18 +104,18 @@ func duration(app string, seconds int64) []byte {
 	return []byte(`"` + n + `"`)
 }
 
-// RecoverVideo finds nothing: the queue is not listed, and gives requests its own ids.
+// RecoverVideo finds nothing: the queue has no list, and its ids are the provider's.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
-// path of a request. It has but the first two names of the app.
+// requestPath is the path of a request. It has only the first two segments of the app's name.
 func requestPath(ep *catalog.Endpoint, j *video.Job, action string) string {
 	names := strings.SplitN(ep.UpstreamID, "/", 3)
 	return path(strings.Join(names[:min(len(names), 2)], "/")) + "/requests/" + url.PathEscape(j.UpstreamID) + action
 }
 
-// PollVideo looks at the request, and at what it has come to once it is complete.
+// PollVideo polls the request, and reads its result once it is complete.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: requestPath(ep, j, "/status")})
 	if err != nil {
@@ -144,7 +145,8 @@ func unmade(ep *catalog.Endpoint, code, message string) video.Progress {
 	return dialect.Reason{State: ended, Code: code, Message: message, Blocked: strings.Contains(code, "content_policy")}.Ended(ep)
 }
 
-// result reads what a request has come to: {"video":{"url":...}}, or of some apps a list. One that has failed answers with the status of that.
+// result reads the result of a request: {"video":{"url":...}}, or a list from some apps. A failed request answers with the status of its
+// error.
 func (d *Dialect) result(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, _, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: requestPath(ep, j, "")})
 	if f := fault.From(err); err != nil && (f.Kind == fault.ContentPolicy || f.Kind == fault.Invalid) {
@@ -177,13 +179,13 @@ func readVideo(body []byte) video.Progress {
 	return p
 }
 
-// CancelVideo takes the request back. One that has come too late for that says so.
+// CancelVideo cancels the request. It fails when the request has already completed.
 func (d *Dialect) CancelVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) error {
 	_, err := dialect.Whole(ask, dialect.Call{Method: http.MethodPut, Path: requestPath(ep, j, "/cancel")})
 	return dialect.NoJob(err)
 }
 
-// LocateVideo is where the result says the video is.
+// LocateVideo returns the video's address in the result.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

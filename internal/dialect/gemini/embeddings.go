@@ -16,10 +16,10 @@ import (
 	"weir/internal/usage"
 )
 
-// maxEmbeds is how many requests one batch may have (Gemini API, models.batchEmbedContents).
+// maxEmbeds is how many requests a batch may have (Gemini API, models.batchEmbedContents).
 const maxEmbeds = 100
 
-// taskTypes are the wire's words for the purposes that clients name (Gemini API, TaskType). The wire's own words pass unchanged.
+// taskTypes maps the purposes that clients name to the wire's words (Gemini API, TaskType). The wire's own words pass unchanged.
 var taskTypes = map[string]string{
 	"search_query": "RETRIEVAL_QUERY", "query": "RETRIEVAL_QUERY", "search_document": "RETRIEVAL_DOCUMENT", "document": "RETRIEVAL_DOCUMENT",
 	"passage": "RETRIEVAL_DOCUMENT", "classification": "CLASSIFICATION", "clustering": "CLUSTERING", "semantic_similarity": "SEMANTIC_SIMILARITY",
@@ -27,8 +27,8 @@ var taskTypes = map[string]string{
 	"retrieval_query": "RETRIEVAL_QUERY", "retrieval_document": "RETRIEVAL_DOCUMENT",
 }
 
-// embed asks for vectors with batchEmbedContents. Vectors of fewer dimensions than a model's own come without their length made 1: that is
-// done here, as for every other provider.
+// embed requests vectors with batchEmbedContents. The wire does not scale vectors with fewer dimensions than the model's own to length 1:
+// this is done here, as for every other provider.
 func (d *Dialect) embed(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: min(cmp.Or(q.MaxInputs, maxEmbeds), maxEmbeds), Tokens: int64(q.MaxInputTokens)}

@@ -1,5 +1,5 @@
 // Package gemini is the dialect of Google's generateContent wire, of AI Studio and of Vertex: the base URL decides which. It must not
-// choose endpoints. It replaces missing signatures by the word that Google accepts for them.
+// choose endpoints. It replaces missing signatures by a placeholder that Google accepts.
 package gemini
 
 import (
@@ -19,13 +19,13 @@ type Dialect struct{}
 
 var _ dialect.Texter = (*Dialect)(nil)
 
-// Header gives the credential and the provider's own fields, which win. A quirk says where the credential goes when not into
-// x-goog-api-key.
+// Header gives the credential and the provider's own fields, which win. A quirk may name another field than x-goog-api-key for the
+// credential.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "X-Goog-Api-Key", "")
 }
 
-// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+// Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	p, err := req.Prompt()
 	if err != nil {
@@ -85,7 +85,8 @@ func readRefusal(body []byte) dialect.Refusal {
 	return r
 }
 
-// badKey reports whether an error says that the key is none: this wire calls that a bad argument, and so the client's mistake.
+// badKey reports whether an error is about an invalid key: this wire reports that as an invalid argument, which would otherwise be the
+// client's mistake.
 func badKey(body []byte) bool {
 	for e := details(body); e.Next(); {
 		switch rawjson.TextAt(e.Value, "reason") {
@@ -96,7 +97,7 @@ func badKey(body []byte) bool {
 	return false
 }
 
-// details are the entries of an error's list of details.
+// details yields the entries of an error's list of details.
 func details(body []byte) *rawjson.Elements {
 	if !rawjson.Valid(body) {
 		body = nil
@@ -108,7 +109,7 @@ func details(body []byte) *rawjson.Elements {
 	return &list
 }
 
-// retryDelay is how many seconds an error asks to wait, "" when it does not say.
+// retryDelay is how many seconds an error asks to wait, "" when it does not ask.
 func retryDelay(body []byte) string {
 	for e := details(body); e.Next(); {
 		if delay := rawjson.TextAt(e.Value, "retryDelay"); strings.HasSuffix(delay, "s") {

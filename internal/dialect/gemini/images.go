@@ -21,9 +21,9 @@ var (
 	imagenRatios = []string{"1:1", "3:4", "4:3", "9:16", "16:9"}
 )
 
-const imagenCount = 4 // images of one call
+const imagenCount = 4 // images per call
 
-// paint makes images: with Imagen by predict, with any other model by generateContent, which makes one at a time.
+// paint makes images: with Imagen by predict, with any other model by generateContent, which makes one image per call.
 func (d *Dialect) paint(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request, t *task.Image) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		p := &painter{d: d, ask: ask, ep: ep, t: t}
@@ -55,7 +55,7 @@ func (p *painter) path(method string) string {
 	return "/models/" + url.PathEscape(p.ep.UpstreamID) + ":" + method
 }
 
-// unheard are the properties that neither kind of model has.
+// unsent returns the requested properties that neither kind of model has.
 func (p *painter) unsent() []string {
 	t := p.t
 	var list []string
@@ -75,7 +75,7 @@ func (p *painter) unsent() []string {
 	return list
 }
 
-// generate asks a model that also writes for one image.
+// generate requests one image from a model that also writes text.
 func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	t, unsent := p.t, p.unsent()
 	var config, image dialect.Members
@@ -83,8 +83,8 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 		image.Text("aspectRatio", imagefile.Nearest(ratio, geminiRatios))
 	}
 	switch tier := imagefile.Tier(t); {
-	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // what it makes anyway
-	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // the first of them has one size
+	case tier == "", tier == "1K" && t.Resolution == "" && t.Size != "1K": // the model's default
+	case strings.HasPrefix(p.ep.UpstreamID, "gemini-2"): // these models have only one size
 		if tier != "1K" {
 			unsent = append(unsent, "resolution")
 		}
@@ -121,7 +121,7 @@ func (p *painter) generate(first, _ int) (dialect.MadeImages, error) {
 	return p.readContent(body, first, dialect.NotSent(unsent))
 }
 
-// contents is the prompt with the images to work from.
+// contents is the prompt with the input images.
 func (p *painter) contents() ([]byte, error) {
 	b := []byte(`[{"role":"user","parts":[`)
 	for _, address := range p.t.References {
@@ -144,7 +144,7 @@ func (p *painter) contents() ([]byte, error) {
 	return append(b, "}]}]"...), nil
 }
 
-// readContent finds the image among the parts of an answer. Images of its reasoning are none of them.
+// readContent finds the image among the parts of an answer. Images in its reasoning are skipped.
 func (p *painter) readContent(body []byte, first int, notice string) (dialect.MadeImages, error) {
 	out := dialect.MadeImages{Head: completion.Head{
 		ID: rawjson.TextAt(body, "responseId"), Model: rawjson.TextAt(body, "modelVersion"), Notice: notice,
@@ -189,7 +189,7 @@ func (p *painter) refused(reason string) error {
 	return dialect.Refusal{Status: 400, Code: "content_policy:" + reason}.Fault(p.ep)
 }
 
-// predict asks Imagen for up to four images.
+// predict requests up to four images from Imagen.
 func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 	t, unsent := p.t, p.unsent()
 	if len(t.References) > 0 {
@@ -219,7 +219,7 @@ func (p *painter) predict(first, count int) (dialect.MadeImages, error) {
 		config.Raw("outputOptions", body)
 	}
 	if t.Seed != nil {
-		unsent = append(unsent, "seed") // it would need the image to go without its mark, which only one of Google's houses allows
+		unsent = append(unsent, "seed") // a seed requires an image without a watermark, which only Vertex allows
 	}
 	config.Options(t, p.ep.Provider.ID)
 	var m dialect.Members

@@ -11,7 +11,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// unsigned replaces the signature of a call that another model made. Google's servers accept the word.
+// unsigned replaces the signature of a call that another model made. Google's servers accept this word.
 const unsigned = "skip_thought_signature_validator"
 
 // encoder writes one request from its canonical form.
@@ -33,7 +33,7 @@ func (e *encoder) encode() ([]byte, error) {
 	if e.p.Serial && len(e.p.Tools) > 1 {
 		e.notice = append(e.notice, "parallel_tool_calls was left out, because the provider does not support it.")
 	}
-	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both, without being asked
+	if e.p.Search != nil && len(e.p.Tools) > 0 { // coding agents offer both without being asked to
 		e.notice = append(e.notice, "The web search was left out, because the provider has none together with tools.")
 	}
 	e.B = make([]byte, 0, len(e.req.Body)+512)
@@ -50,7 +50,7 @@ func (e *encoder) encode() ([]byte, error) {
 	return e.B, nil
 }
 
-// contents writes the conversation; neighbours of one role become one content.
+// contents writes the conversation; consecutive turns of one role become one content.
 func (e *encoder) contents() error {
 	e.Name("contents").Array()
 	var open completion.Role
@@ -92,7 +92,7 @@ func (e *encoder) content(role string) {
 
 func (e *encoder) turn(t *completion.Turn) error {
 	called := false // the first call of a step carries its signature
-	signature := "" // of a text: it is on the next part, or after the last one
+	signature := "" // of a text: it is sent with the next part, or after the last one
 	for i := range t.Parts {
 		part := &t.Parts[i]
 		var err error
@@ -102,7 +102,7 @@ func (e *encoder) turn(t *completion.Turn) error {
 			signature = ""
 			err = e.call(part.Call, !called)
 			called = true
-		case part.Kind == completion.ReasoningPart: // the words of a piece of reasoning are not wanted back
+		case part.Kind == completion.ReasoningPart: // the wire does not take the text of reasoning back
 			if s := signatureOf(part.Reasoning); s != "" {
 				e.signed("", signature)
 				signature = s
@@ -121,7 +121,7 @@ func (e *encoder) turn(t *completion.Turn) error {
 	return nil
 }
 
-// signatureOf is the signature that stood on a text or an image, "" of any other reasoning.
+// signatureOf is the signature that belongs to a text or an image, "" for any other reasoning.
 func signatureOf(t *completion.ReasoningDetail) string {
 	if t.Format == completion.FormatGoogle && t.Kind == completion.ReasoningEncrypted && t.ID == "" {
 		return t.Data
@@ -129,7 +129,7 @@ func signatureOf(t *completion.ReasoningDetail) string {
 	return ""
 }
 
-// signed writes text with its signature; nothing without one.
+// signed writes text with its signature, or nothing without a signature.
 func (e *encoder) signed(text, signature string) {
 	if signature == "" {
 		return
@@ -158,12 +158,12 @@ func (e *encoder) part(part *completion.Part) error {
 		return e.media(part.Media, mediatype.MP4)
 	case completion.ResultPart:
 		return e.result(part.Result)
-	case completion.CallPart, completion.ReasoningPart: // turn writes them
+	case completion.CallPart, completion.ReasoningPart: // written by turn
 	}
 	return nil
 }
 
-// media writes bytes or an address. Audio comes with the names of the chat wire.
+// media writes bytes or an address. Audio formats have the names of the chat wire.
 func (e *encoder) media(m *completion.Media, kind string) error {
 	if m.Type != "" {
 		kind = m.Type
@@ -212,12 +212,12 @@ func (e *encoder) call(c *completion.Call, first bool) error {
 	return nil
 }
 
-// thinks reports whether the model may reason at all.
+// thinks reports whether the model can reason.
 func (e *encoder) thinks() bool {
 	return e.ep.Params&(catalog.ParamReasoning|catalog.ParamReasoningEffort) != 0
 }
 
-// result writes what a tool answered: an object of the answer, and after it what it showed.
+// result writes a tool's result: an object with its text, and after it its images and other media.
 func (e *encoder) result(r *completion.Result) error {
 	var text strings.Builder
 	for i := range r.Parts {
@@ -251,7 +251,7 @@ func (e *encoder) result(r *completion.Result) error {
 	return nil
 }
 
-// system writes the instructions, wherever they stood.
+// system writes the instructions from all places of the conversation.
 func (e *encoder) system() {
 	at := len(e.B)
 	e.Name("systemInstruction").Object()
@@ -260,7 +260,7 @@ func (e *encoder) system() {
 	write := func(parts []completion.Part) {
 		for i := range parts {
 			if parts[i].Kind == completion.TextPart {
-				_ = e.part(&parts[i]) // text cannot fail
+				_ = e.part(&parts[i]) // a text part cannot fail
 			}
 		}
 	}
@@ -299,7 +299,7 @@ func (e *encoder) tools() {
 		}
 		e.Close("]}")
 	}
-	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes one or the other
+	if e.p.Search != nil && len(e.p.Tools) == 0 { // the wire takes either search or tools
 		e.Literal(`{"googleSearch":{}}`)
 	}
 	e.EndArray()
@@ -322,7 +322,7 @@ func (e *encoder) choice() {
 	if c.Mode == completion.ChoiceTool {
 		names = []string{c.Name}
 	}
-	if mode == "AUTO" && names != nil { // only some of them, and none is required: this wire can restrict no other mode
+	if mode == "AUTO" && names != nil { // the client allows only some tools and requires none; this wire can restrict only a required call
 		mode = "VALIDATED"
 	}
 	e.Name("toolConfig").Object()
@@ -412,7 +412,7 @@ func (e *encoder) modalities() {
 	}
 }
 
-// thinking writes how much the model may reason: newer models take a level, older ones a budget.
+// thinking writes the reasoning setting: newer models take a level, older ones a budget.
 func (e *encoder) thinking() error {
 	r := &e.req.Reasoning
 	if !r.Set || !e.thinks() {
@@ -450,7 +450,7 @@ func (e *encoder) leveled() bool {
 	return e.ep.Params != catalog.AllParams && e.ep.Params&catalog.ParamReasoningEffort != 0
 }
 
-// level is the nearest of the levels that the wire has. A model with levels cannot be kept from thinking.
+// level is the nearest of the wire's levels. Reasoning of a model with levels cannot be turned off.
 func level(effort string) string {
 	switch effort {
 	case "none", "minimal":

@@ -28,13 +28,13 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 
 const maxCandidates = 128
 
-// candidate is what is known of one answer so far.
+// candidate is the state of one answer.
 type candidate struct {
 	begun, finished bool
 	calls           int
 	details         int
-	searches        int64 // queries that the model made
-	thinking        bool  // the last detail is text of a piece of reasoning that goes on
+	searches        int64 // web search queries of the model
+	thinking        bool  // the last detail is reasoning text that may continue in the next part
 }
 
 // decoder turns frames into events. A whole answer is one frame.
@@ -47,7 +47,7 @@ type decoder struct {
 	begun      bool
 	content    bool
 	candidates []candidate
-	called     usage.Usage // searches, as they came by
+	called     usage.Usage // searches, counted while they were read
 	text       []byte      // decoded texts of the frame; events hold views
 	raw        []byte      // reasoning details of the frame
 	images     []byte
@@ -63,7 +63,7 @@ func (dec *decoder) Whole(body []byte) error {
 	return dec.End()
 }
 
-// Complete reports whether every candidate that began has ended, and at least one has: this wire has no mark of the end.
+// Complete reports whether every candidate that began has ended, and at least one has: this wire has no end mark.
 func (dec *decoder) Complete() bool {
 	for i := range dec.candidates {
 		if c := &dec.candidates[i]; c.begun && !c.finished {
@@ -149,8 +149,8 @@ func (dec *decoder) frame(raw []byte) error {
 		return nil
 	}
 	switch {
-	case some: // a later candidate has searched more
-	case u == nil && rawjson.KindOf(list) == rawjson.Array: // it says nothing
+	case some: // a later candidate has more searches
+	case u == nil && rawjson.KindOf(list) == rawjson.Array: // null or an empty list counts as none
 		return nil
 	case u == nil:
 		return errShape
@@ -160,7 +160,7 @@ func (dec *decoder) frame(raw []byte) error {
 	return dec.send()
 }
 
-// blocked is the fault of a prompt that the provider would not answer.
+// blocked is the fault of a prompt that the provider refuses to answer.
 func (dec *decoder) blocked(reason string) *fault.Error {
 	r := dialect.Refusal{Status: 200, Code: "content_filter", Message: "The provider's content policy does not allow this request (" + reason[:min(len(reason), 64)] + ")."}
 	return r.Fault(dec.ep)
@@ -181,7 +181,7 @@ func (dec *decoder) candidate(v []byte) error {
 	c.begun = true
 	dec.reset(int(index))
 	if c.finished {
-		return nil // what follows the end is no part of the answer
+		return nil // anything after the end is not part of the answer
 	}
 	for e := rawjson.ElementsOf(rawjson.FindPath(v, "content", "parts")); e.Next(); {
 		dec.part(c, e.Value)
@@ -196,7 +196,7 @@ func (dec *decoder) candidate(v []byte) error {
 		if dec.ev.Finish == completion.Stop && c.calls > 0 {
 			dec.ev.Finish = completion.ToolCalls
 		}
-		if dec.ev.Finish == completion.Stop && !said { // these models end so now and then; another attempt says something
+		if dec.ev.Finish == completion.Stop && !said { // these models sometimes end without any output; another attempt succeeds
 			return dialect.Empty(dec.ep)
 		}
 	}
@@ -244,7 +244,7 @@ func (dec *decoder) reasoningDetail(c *candidate, text []byte) {
 	}
 	dec.ev.Reasoning = dec.joined(dec.ev.Reasoning, text)
 	if c.thinking {
-		c.details-- // the same entry goes on
+		c.details-- // the same entry continues
 	}
 	dec.detail(c, "reasoning.text")
 	c.thinking = true
@@ -278,7 +278,7 @@ func (dec *decoder) call(c *candidate, v, signature []byte) {
 	dec.ev.ToolCalls = append(dec.ev.ToolCalls, call)
 }
 
-// inline is an image or audio that the model made.
+// inline decodes an image or audio that the model made.
 func (dec *decoder) inline(v []byte) {
 	kind, data := rawjson.TextAt(v, "mimeType"), rawjson.Find(v, "data")
 	if rawjson.KindOf(data) != rawjson.String {
@@ -299,7 +299,7 @@ func (dec *decoder) inline(v []byte) {
 	dec.ev.ImageCount++
 }
 
-// grounding makes annotations of the pages that an answer rests on.
+// grounding makes annotations from the pages on which an answer is based.
 func (dec *decoder) grounding(c *candidate, v []byte) {
 	chunks := rawjson.Find(v, "groundingChunks")
 	dec.searched(c, rawjson.Find(v, "webSearchQueries"), chunks)
@@ -328,8 +328,8 @@ func (dec *decoder) grounding(c *candidate, v []byte) {
 	dec.notes = append(dec.notes, ']')
 }
 
-// searched counts the queries that a candidate has made so far, each frame repeats them. Models before Gemini 3 are billed by the prompt that was
-// grounded, however many queries there were (Gemini API pricing, "Grounding with Google Search").
+// searched counts the queries that a candidate has made so far; each frame repeats them. Models before Gemini 3 are billed per grounded
+// prompt, whatever the number of queries (Gemini API pricing, "Grounding with Google Search").
 func (dec *decoder) searched(c *candidate, queries, chunks []byte) {
 	n := int64(0)
 	for e := rawjson.ElementsOf(queries); e.Next(); {
@@ -338,7 +338,7 @@ func (dec *decoder) searched(c *candidate, queries, chunks []byte) {
 		}
 	}
 	if found := rawjson.ElementsOf(chunks); n == 0 && found.Next() {
-		n = 1 // what was found was searched for
+		n = 1 // pages without queries: at least one search was made
 	}
 	if n <= c.searches {
 		return
@@ -354,7 +354,7 @@ func byPrompt(model string) bool {
 	return strings.HasPrefix(model, "gemini-1") || strings.HasPrefix(model, "gemini-2")
 }
 
-// close hands what was collected to the event.
+// close moves the collected lists to the event.
 func (dec *decoder) close() {
 	if len(dec.raw) > 0 {
 		dec.raw = append(dec.raw, ']')
@@ -372,7 +372,7 @@ func (dec *decoder) close() {
 	}
 }
 
-// joined is a followed by b, in a's place when a is empty.
+// joined appends b to a; it returns b when a is empty.
 func (dec *decoder) joined(a, b []byte) []byte {
 	if len(a) == 0 {
 		return b

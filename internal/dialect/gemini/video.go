@@ -19,9 +19,10 @@ import (
 
 var _ dialect.VideoMaker = (*Dialect)(nil)
 
-const mostStills = 3 // references of one video
+const mostStills = 3 // reference images of one video
 
-// vertex reports whether a provider is Google Cloud and not AI Studio: the two have the same method, and other ways to what came of it.
+// vertex reports whether a provider is Google Cloud and not AI Studio: both have the same method, but return the video in different
+// places.
 func vertex(ep *catalog.Endpoint) bool { return strings.Contains(ep.Provider.BaseURL, "/projects/") }
 
 // SubmitVideo begins a long-running operation (Gemini API, Generate videos with Veo; Vertex AI, Veo video generation API).
@@ -44,7 +45,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: name}, nil
 }
 
-// operation reports whether a name can be part of a path: segments of letters, digits and what else Google writes into them.
+// operation reports whether a name can be part of a path: segments of letters, digits and the other characters that Google uses.
 func operation(name string) bool {
 	for segment := range strings.SplitSeq(name, "/") {
 		if segment == "" || segment[0] == '.' || strings.ContainsFunc(segment, func(r rune) bool {
@@ -96,7 +97,7 @@ func videoInstance(ask dialect.Ask, ep *catalog.Endpoint, r *video.Request) ([]b
 	return m.JSON(), nil
 }
 
-// videoStill is an image as this wire takes it: its bytes.
+// videoStill reads an image: this wire takes only bytes.
 func videoStill(ask dialect.Ask, address string) ([]byte, error) {
 	data, info, err := dialect.ClientImage(ask, address)
 	if err != nil {
@@ -125,7 +126,7 @@ func videoParameters(ep *catalog.Endpoint, r *video.Request) []byte {
 	case r.Size != "" && sized:
 		m.Text("aspectRatio", imagefile.Nearest(float64(w)/float64(h), []string{"16:9", "9:16"}))
 	}
-	if r.Resolution != "" && !strings.HasPrefix(ep.UpstreamID, "veo-2") { // the second generation has but one
+	if r.Resolution != "" && !strings.HasPrefix(ep.UpstreamID, "veo-2") { // Veo 2 has only one
 		m.Text("resolution", strings.ToLower(r.Resolution))
 	}
 	if r.Outputs > 1 {
@@ -149,7 +150,7 @@ func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission
 	return video.Recovered{}, nil
 }
 
-// PollVideo looks at the operation.
+// PollVideo reads the operation.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, err := d.operation(ask, ep, j)
 	if err != nil {
@@ -158,7 +159,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	return readVideo(ep, body), nil
 }
 
-// operation gets an operation. A failed one has an error in it, which is not an error of the call.
+// operation reads an operation. A failed one contains an error, which is not an error of the call.
 func (d *Dialect) operation(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) ([]byte, error) {
 	call := dialect.Call{Method: http.MethodGet, Path: "/" + j.UpstreamID}
 	if vertex(ep) {
@@ -201,7 +202,7 @@ func readVideo(ep *catalog.Endpoint, body []byte) video.Progress {
 	return reason.Ended(ep)
 }
 
-// videoOutputs are the videos of an operation. Those that lie in the answer itself are named by their number.
+// videoOutputs are the videos of an operation. Those inside the answer are identified by their index.
 func videoOutputs(response []byte) []video.Output {
 	var out []video.Output
 	for e := rawjson.ElementsOf(rawjson.Find(response, "generatedSamples")); e.Next(); {
@@ -221,7 +222,7 @@ func videoOutputs(response []byte) []video.Output {
 	return out
 }
 
-// Codes of google.rpc that an operation ends with.
+// Codes of google.rpc with which an operation ends.
 const (
 	codeCancelled = 1
 	codeDeadline  = 4
@@ -229,7 +230,7 @@ const (
 
 var policyWords = []string{"usage guidelines", "usage policies", "responsible ai", "safety filter", "sensitive words"}
 
-// barred reports whether a sentence is about what Google does not make.
+// blocked reports whether an error message is about content that Google refuses to make.
 func blocked(sentence string) bool {
 	sentence = strings.ToLower(sentence)
 	return slices.ContainsFunc(policyWords, func(w string) bool { return strings.Contains(sentence, w) })
@@ -248,13 +249,13 @@ func videoFailure(ep *catalog.Endpoint, said []byte) video.Progress {
 	return reason.Ended(ep)
 }
 
-// CancelVideo fails: neither of Google's houses has a method for it.
+// CancelVideo fails: neither AI Studio nor Vertex has a method for it.
 func (d *Dialect) CancelVideo(_ dialect.Ask, ep *catalog.Endpoint, _ *video.Job) error {
 	return dialect.NoCancel(ep)
 }
 
-// LocateVideo is where the file is: AI Studio's needs the key; one in a bucket is read with the account that wrote it; any other is in the
-// operation itself.
+// LocateVideo returns where the file is. A file of AI Studio needs the key; one in a bucket is read with the account that wrote it; any
+// other is inside the operation.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	if rest, ok := strings.CutPrefix(o.URL, "gs://"); ok {
 		bucket, object, _ := strings.Cut(rest, "/")
@@ -279,7 +280,7 @@ func storage(base string) string {
 	return u.Scheme + "://" + u.Host
 }
 
-// inline reads a video out of its operation.
+// inline reads a video inside its operation.
 func (d *Dialect) inline(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	body, err := d.operation(ask, ep, j)
 	if err != nil {

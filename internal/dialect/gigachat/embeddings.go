@@ -17,7 +17,7 @@ import (
 // maxEmbeds keeps a call small; the service documents no limit.
 const maxEmbeds = 128
 
-// embedding asks for vectors at /embeddings. They have the model's own size, and come as numbers.
+// embedding requests vectors at /embeddings. They have the model's own size, and are sent as numbers.
 func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxEmbeds), Tokens: int64(q.MaxInputTokens)}

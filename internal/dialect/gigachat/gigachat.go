@@ -1,5 +1,5 @@
-// Package gigachat is the dialect of GigaChat: a chat wire of its own, with functions instead of tools and one call to an answer, and
-// tokens that are fetched with client credentials. It must not choose endpoints, and it uploads no files.
+// Package gigachat is the dialect of GigaChat: a chat wire of its own, with functions instead of tools, one call per answer, and tokens
+// that are fetched with client credentials. It must not choose endpoints, and it uploads no files.
 package gigachat
 
 import (
@@ -26,7 +26,7 @@ const (
 	path = "/chat/completions"
 
 	usualAuthURL = "https://ngw.devices.sberbank.ru:9443/api/v2/oauth"
-	usualScope   = "GIGACHAT_API_PERS" // of people; GIGACHAT_API_B2B and GIGACHAT_API_CORP are those of companies
+	usualScope   = "GIGACHAT_API_PERS" // for individuals; companies have GIGACHAT_API_B2B and GIGACHAT_API_CORP
 )
 
 // Dialect implements dialect.Dialect and dialect.Authorizer. It is safe for concurrent use.
@@ -46,7 +46,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return h
 }
 
-// Authorize fetches tokens with the authorization key that the service gives out, or with CLIENT_ID:SECRET. Quirks may set address and
+// Authorize fetches tokens with the authorization key that the service issues, or with CLIENT_ID:SECRET. Quirks may set address and
 // scope.
 func (d *Dialect) Authorize(p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
 	if p.Key == "" {
@@ -95,7 +95,7 @@ func readToken(body []byte, now time.Time) (string, time.Time, error) {
 	return token, until, nil
 }
 
-// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+// Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	p, err := req.Prompt()
 	if err != nil {
@@ -113,8 +113,8 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return call, nil
 }
 
-// session names the conversation: what was said in a session before is read from the cache. It is the same in all calls of a
-// conversation, and does not show whose it is. It is "" for calls without a conversation.
+// session names the conversation, so that the service reads earlier turns from its cache. It is the same in all calls of a conversation,
+// and does not reveal the user. It is "" for calls without a conversation.
 func session(ep *catalog.Endpoint, req *completion.Request, p *completion.Prompt) string {
 	of := cmp.Or(req.SessionID, p.CacheKey)
 	if of == "" {

@@ -42,13 +42,13 @@ func (e *encoder) encode() ([]byte, error) {
 	return e.B, nil
 }
 
-// check refuses what this wire has no words for.
+// check refuses requests that this wire cannot express.
 func (e *encoder) check() error {
 	if err := dialect.OneAnswer(e.req); err != nil {
 		return err
 	}
 	switch {
-	case e.req.Search != nil: // not merely offered to the model
+	case e.req.Search != nil: // a search that is required, not merely offered to the model
 		return dialect.Cannot("plugins", "a web search")
 	case e.p.Search != nil:
 		e.notice = append(e.notice, completion.NoticeSearch)
@@ -59,7 +59,7 @@ func (e *encoder) check() error {
 	return nil
 }
 
-// messages writes the conversation: all instructions in one message in front, and each call with its result before the next.
+// messages writes the conversation: all instructions in one message at the front, and each call with its result before the next.
 func (e *encoder) messages() error {
 	e.Name("messages").Array()
 	e.system()
@@ -72,7 +72,7 @@ func (e *encoder) messages() error {
 			err = e.user(t.Parts)
 		case completion.Assistant:
 			err = e.assistant(t.Parts, results)
-		case completion.System: // in front
+		case completion.System: // at the front
 		}
 		if err != nil {
 			return err
@@ -116,14 +116,14 @@ func joined(parts []completion.Part) string {
 	return strings.Join(text, "\n")
 }
 
-// say begins a message: its closing brace is the caller's.
+// say begins a message; the caller writes its closing brace.
 func (e *encoder) say(role, content string) {
 	e.Object()
 	e.Name("role").Text(role)
 	e.Name("content").Text(content)
 }
 
-// results are what tools answered, by the ids of the calls.
+// results returns the tool results by the ids of the calls.
 func (e *encoder) results() map[string]*completion.Result {
 	var out map[string]*completion.Result
 	for i := range e.p.Turns {
@@ -139,7 +139,7 @@ func (e *encoder) results() map[string]*completion.Result {
 	return out
 }
 
-// user writes a user's message; results of tools come after the calls.
+// user writes a user's message; tool results follow their calls instead.
 func (e *encoder) user(parts []completion.Part) error {
 	var files []string
 	said := false
@@ -165,7 +165,7 @@ func (e *encoder) user(parts []completion.Part) error {
 	return nil
 }
 
-// assistant writes an answer: one message, or one for each call, because this wire has one call to a message and requires its result after
+// assistant writes an answer: one message, or one for each call, because a message of this wire has one call and its result must follow
 // it.
 func (e *encoder) assistant(parts []completion.Part, results map[string]*completion.Result) error {
 	text, states := joined(parts), states(parts)
@@ -203,7 +203,7 @@ func (e *encoder) assistant(parts []completion.Part, results map[string]*complet
 	return nil
 }
 
-// states are the ids of what the service keeps of its calls, in their order.
+// states returns the ids of the states that the service keeps of its calls, in their order.
 func states(parts []completion.Part) (list []string) {
 	for i := range parts {
 		if t := parts[i].Reasoning; t != nil && t.Format == completion.FormatGigaChat && t.Kind == completion.ReasoningEncrypted {
@@ -213,7 +213,7 @@ func states(parts []completion.Part) (list []string) {
 	return list
 }
 
-// result writes what a function answered, which must be JSON in a string.
+// result writes a function's result, which must be JSON in a string.
 func (e *encoder) result(name string, r *completion.Result) error {
 	for i := range r.Parts {
 		if r.Parts[i].Media != nil {
@@ -270,7 +270,7 @@ func (e *encoder) functions() {
 		e.Name("function_call").Object()
 		e.Name("name").Text(only)
 		e.EndObject()
-	default: // without a word the service calls none
+	default: // the service calls no function unless it is requested
 		e.Name("function_call").Text("auto")
 		if c.Mode == completion.ChoiceRequired {
 			e.notice = append(e.notice, "tool_choice was left out, because the provider cannot require one of several tools.")

@@ -61,7 +61,7 @@ func (dec *decoder) Frame(_, data []byte) (dialect.Progress, error) {
 	return dialect.More, dec.send()
 }
 
-// Complete reports whether the answer has said why it ended.
+// Complete reports whether the answer has a finish reason.
 func (dec *decoder) Complete() bool { return dec.finished }
 
 // End yields the last event.
@@ -80,7 +80,7 @@ func (dec *decoder) reset() {
 	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
 }
 
-// send yields the event if it says anything.
+// send yields the event unless it is empty.
 func (dec *decoder) send() error {
 	if !dec.ev.HasContent() && dec.ev.Usage == nil && !dec.ev.Done && dec.ev.Finish == "" {
 		return nil
@@ -92,7 +92,7 @@ func (dec *decoder) send() error {
 	return dec.yield.Send(&dec.ev)
 }
 
-// frame decodes one checked JSON object whose choice has what was said in member.
+// frame decodes one checked JSON object whose choice has its content in member.
 func (dec *decoder) frame(raw []byte, member string) error {
 	dec.reset()
 	choices := rawjson.Find(raw, "choices")
@@ -110,7 +110,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 	dec.ev.Usage = readUsage(rawjson.Find(raw, "usage"))
 	list := rawjson.ElementsOf(choices)
 	if !list.Next() || dec.finished {
-		return nil // what follows the end is no part of the answer
+		return nil // anything after the end is not part of the answer
 	}
 	dec.message(rawjson.Find(list.Value, member))
 	if reason := rawjson.Find(list.Value, "finish_reason"); rawjson.KindOf(reason) == rawjson.String && len(reason) > 2 {
@@ -126,7 +126,7 @@ func (dec *decoder) frame(raw []byte, member string) error {
 
 func (dec *decoder) message(v []byte) {
 	if rawjson.TextAt(v, "role") == "function_in_progress" {
-		return // it reports how a function of the service's own gets on
+		return // progress of one of the service's own functions
 	}
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
@@ -141,11 +141,12 @@ func (dec *decoder) message(v []byte) {
 	if len(dec.ev.ToolCalls) == 0 {
 		return
 	}
-	// The id of the state that the service keeps of a call comes back with the call: it travels as a reasoning detail that only this dialect reads.
+	// The service identifies the state of a call by an id, which must be sent back with the call. It travels as a reasoning detail that
+	// only this dialect reads.
 	if state := rawjson.Find(v, "functions_state_id"); rawjson.KindOf(state) == rawjson.String && len(state) > 2 {
 		dec.raw = append(dec.raw, '[')
 		index := dec.calls - 1
-		if len(dec.ev.Reasoning) > 0 { // where there are details they are all of the reasoning
+		if len(dec.ev.Reasoning) > 0 { // where there are details they contain all reasoning
 			dec.raw = append(dec.raw, `{"type":"reasoning.text","index":0,"format":"`+completion.FormatUnknown+`","text":`...)
 			dec.raw = append(rawjson.AppendString(dec.raw, dec.ev.Reasoning), "},"...)
 			index++

@@ -1,5 +1,5 @@
-// Package kling is the dialect of Kling's API: a video is a task of text2video or of image2video, with an id of ours in addition to its own. It must
-// not choose endpoints.
+// Package kling is the dialect of Kling's API: a video is a task of text2video or of image2video, which has an id of ours in addition to
+// Kling's. It must not choose endpoints.
 package kling
 
 import (
@@ -28,7 +28,7 @@ var (
 	_ dialect.VideoMaker = (*Dialect)(nil)
 )
 
-// Header gives a credential that is a token as it is, and the provider's own fields, which win.
+// Header gives a credential that is already a token unchanged, and the provider's own fields, which win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header { return dialect.Bearer(p) }
 
 // Authorize signs tokens with a credential ACCESS_KEY:SECRET_KEY.
@@ -66,7 +66,7 @@ func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, 
 		request = rawjson.TextAt(body, "request_id")
 		r.Raw, r.Message, r.Code = string(body), rawjson.TextAt(body, "message"), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
-		case status >= 500: // of a proxy in front of the server that writes codes
+		case status >= 500: // from a proxy; the server itself writes codes
 		case stands != 0:
 			r.Status = stands
 		case status >= 200 && status <= 299:
@@ -97,7 +97,7 @@ func (d *Dialect) object(ask dialect.Ask, ep *catalog.Endpoint, call dialect.Cal
 	return data, video.Accepted{ID: rawjson.TextAt(data, "task_id"), Wait: wait}, nil
 }
 
-// kindOf is the path that a request goes to. Tasks of one are not known to the other.
+// kindOf is the path of the tasks for a request. A task is known only under its own path.
 func kindOf(r *video.Request) string {
 	if len(r.Frames) > 0 {
 		return "image2video"
@@ -105,7 +105,7 @@ func kindOf(r *video.Request) string {
 	return "text2video"
 }
 
-// named puts the kind of a task before its name.
+// named puts the kind of a task before its id.
 func named(kind string, a video.Accepted) video.Accepted {
 	if a.ID != "" {
 		a.ID = kind + "/" + a.ID
@@ -113,7 +113,7 @@ func named(kind string, a video.Accepted) video.Accepted {
 	return a
 }
 
-// SubmitVideo creates a task under a name of ours, which the provider takes but once.
+// SubmitVideo creates a task with an id of ours, which the provider accepts only once.
 func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Accepted, error) {
 	body, err := encode(ep, s)
 	if err != nil {
@@ -152,7 +152,7 @@ func encode(ep *catalog.Endpoint, s *video.Submission) ([]byte, error) {
 	return m.JSON(), nil
 }
 
-// mode is a resolution by its name there.
+// mode is Kling's name of a resolution.
 func mode(resolution string) string {
 	switch resolution {
 	case "1080p":
@@ -163,7 +163,7 @@ func mode(resolution string) string {
 	return "std"
 }
 
-// bare is an address, or the base64 of a data URL: the wire takes no more of it.
+// bare is an address, or the base64 of a data URL: the wire takes only that part.
 func bare(address string) string {
 	if imagefile.IsData(address) {
 		_, address, _ = strings.Cut(address, ",")
@@ -171,7 +171,7 @@ func bare(address string) string {
 	return address
 }
 
-// RecoverVideo asks for the task by the name that we gave it.
+// RecoverVideo reads the task by our id.
 func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	kind := kindOf(s.Request)
 	_, accepted, err := d.object(ask, ep, look(kind+"/"+s.Token))
@@ -189,7 +189,7 @@ func look(name string) dialect.Call {
 	return dialect.Call{Method: http.MethodGet, Path: "/videos/" + url.PathEscape(kind) + "/" + url.PathEscape(id)}
 }
 
-// PollVideo looks at the task.
+// PollVideo reads the task.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	data, accepted, err := d.object(ask, ep, look(j.UpstreamID))
 	if err != nil {
@@ -214,7 +214,7 @@ func read(ep *catalog.Endpoint, data []byte) video.Progress {
 			}
 			p.Outputs = append(p.Outputs, video.Output{URL: address, MediaType: mediatype.MP4})
 			if seconds, err := strconv.ParseFloat(rawjson.TextAt(e.Value, "duration"), 64); err == nil {
-				p.Length = dialect.Seconds(math.Round(seconds)) // it counts frames: 5.041
+				p.Length = dialect.Seconds(math.Round(seconds)) // Kling counts frames: 5.041
 			}
 		}
 		return p
@@ -230,7 +230,7 @@ func (d *Dialect) CancelVideo(_ dialect.Ask, ep *catalog.Endpoint, _ *video.Job)
 	return dialect.NoCancel(ep)
 }
 
-// LocateVideo is where the task says the video is.
+// LocateVideo returns the video's address in the task.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

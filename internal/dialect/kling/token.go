@@ -15,7 +15,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// How long tokens live, from when on another one is made, and how far clocks may be apart (Kling API, Authentication).
+// The lifetime of tokens, when they are renewed, and how far clocks may differ (Kling API, Authentication).
 const (
 	life  = 30 * time.Minute
 	renew = 25 * time.Minute
@@ -60,11 +60,11 @@ func (t *tokens) sign(now time.Time) string {
 	claims = append(strconv.AppendInt(append(claims, `,"nbf":`...), now.Add(-skew).Unix(), 10), '}')
 	text := base64.RawURLEncoding.EncodeToString([]byte(`{"alg":"HS256","typ":"JWT"}`)) + "." + base64.RawURLEncoding.EncodeToString(claims)
 	mac := hmac.New(sha256.New, []byte(t.secret))
-	_, _ = mac.Write([]byte(text)) // a hash takes everything
+	_, _ = mac.Write([]byte(text)) // a hash does not fail
 	return text + "." + base64.RawURLEncoding.EncodeToString(mac.Sum(nil))
 }
 
-// Refused reports that no other token would do: each is as good as the last.
+// Refused returns false: a new token would be refused as well.
 func (t *tokens) Refused(http.Header) bool { return false }
 
 // Secrets implements auth.Method.

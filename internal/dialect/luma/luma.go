@@ -81,19 +81,19 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: rawjson.TextAt(body, "id"), Wait: wait}, err
 }
 
-// How the list of generations is searched.
+// Limits of a search in the list of generations.
 const (
 	page      = 100
 	mostPages = 5
 )
 
-// RecoverVideo searches the list of generations, which hold their requests. Nothing in them names the submission.
+// RecoverVideo searches the list of generations, which contain their requests. Nothing in them names the submission.
 func (d *Dialect) RecoverVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	var found []string
 	whole := false
 	for i := 0; i < mostPages && !whole; i++ {
 		body, err := dialect.Object(ask, dialect.Call{Method: http.MethodGet, Path: collection + "?limit=" + strconv.Itoa(page) + "&offset=" + strconv.Itoa(i*page)})
-		if dialect.Unknown(err) { // there is no list
+		if dialect.Unknown(err) { // the server has no list
 			return video.Recovered{}, nil
 		}
 		if err != nil {
@@ -122,7 +122,7 @@ func alike(ep *catalog.Endpoint, s *video.Submission, v []byte) bool {
 
 func path(j *video.Job) string { return collection + "/" + url.PathEscape(j.UpstreamID) }
 
-// PollVideo looks at the generation.
+// PollVideo reads the generation.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: path(j)})
 	if err != nil {
@@ -157,7 +157,7 @@ func (d *Dialect) CancelVideo(ask dialect.Ask, _ *catalog.Endpoint, j *video.Job
 	return dialect.NoJob(err)
 }
 
-// LocateVideo is where the generation says the video is.
+// LocateVideo returns the video's address in the generation.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

@@ -1,5 +1,5 @@
-// Package minimax is the dialect of MiniMax's video API: a task is made, looked after, and leaves a file that is looked up. It must not choose
-// endpoints.
+// Package minimax is the dialect of MiniMax's video API: a task is submitted and polled, and its file's address is requested separately.
+// It must not choose endpoints.
 package minimax
 
 import (
@@ -37,17 +37,17 @@ func code(body []byte) int64 {
 	return n
 }
 
-// barred reports codes of sensitive content: of the request, or of what came of it.
+// blocked reports codes for sensitive content, of the request or of its result.
 func blocked(code int64) bool { return code == 1026 || code == 1027 }
 
-// Failure classifies an answer that is not 2xx, and one whose base_resp complains: the status of those is 200.
+// Failure classifies an answer that is not 2xx, and an answer with status 200 whose base_resp has an error code.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if rawjson.Valid(body) {
 		n := code(body)
 		r.Raw, r.Message, r.Code = string(body), rawjson.Text(rawjson.FindPath(body, "base_resp", "status_msg")), strconv.FormatInt(n, 10)
 		switch stands := statuses[n]; {
-		case status >= 500: // of a proxy in front of the server that writes codes
+		case status >= 500: // from a proxy; the server itself writes codes
 		case stands != 0:
 			r.Status = stands
 		case status >= 200 && status <= 299:
@@ -94,7 +94,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	return video.Accepted{ID: word(rawjson.Find(body, "task_id")), Wait: wait}, nil
 }
 
-// word is an id, which is written as a text or as a number.
+// word is an id, which is written as a string or as a number.
 func word(v []byte) string {
 	if rawjson.KindOf(v) == rawjson.Number {
 		return string(v)
@@ -102,12 +102,12 @@ func word(v []byte) string {
 	return rawjson.Text(v)
 }
 
-// RecoverVideo finds nothing: tasks are not listed, and have no names of ours.
+// RecoverVideo finds nothing: tasks have no list and no ids of ours.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
-// PollVideo looks at the task.
+// PollVideo reads the task.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: "/query/video_generation?task_id=" + url.QueryEscape(j.UpstreamID)})
 	if err != nil {
@@ -116,7 +116,7 @@ func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job)
 	status := rawjson.TextAt(body, "status")
 	if n := code(body); n != 0 && status == "" {
 		f := d.Failure(ep, http.StatusOK, nil, body)
-		if n == 2013 { // nothing but the task's name can be wrong
+		if n == 2013 { // invalid parameters: the only parameter is the task's id
 			f.Upstream.Status = http.StatusNotFound
 		}
 		return video.Progress{}, dialect.NoJob(f)
@@ -140,7 +140,7 @@ func read(ep *catalog.Endpoint, status string, body []byte) video.Progress {
 	case "Fail":
 		n := code(body)
 		said := rawjson.Text(rawjson.FindPath(body, "base_resp", "status_msg"))
-		if n == 0 { // the call has gone well
+		if n == 0 { // the call succeeded
 			said = rawjson.TextAt(body, "error_message")
 		}
 		return dialect.Reason{State: video.Failed, Code: strconv.FormatInt(n, 10), Message: said, Blocked: blocked(n), Raw: string(body)}.Ended(ep)
@@ -153,7 +153,7 @@ func (d *Dialect) CancelVideo(_ dialect.Ask, ep *catalog.Endpoint, _ *video.Job)
 	return dialect.NoCancel(ep)
 }
 
-// LocateVideo looks the file up: the address that it gives is good for some hours.
+// LocateVideo requests the file's address, which is valid for some hours.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, _ *video.Job, o *video.Output) (dialect.Location, error) {
 	body, _, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: "/files/retrieve?file_id=" + url.QueryEscape(o.Handle)})
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package rerank holds what dialects that rerank have in common: it reads ranked documents and checks them.
-// It must not know where a wire has its usage, or models.
+// Package rerank is the common part of dialects that rerank: it reads ranked documents and checks them. It must not know models, or where
+// a wire has its usage.
 package rerank
 
 import (
@@ -15,8 +15,8 @@ import (
 
 var errRanks = errors.New("the ranks are not those of the documents")
 
-// Read reads [{"index":0,"relevance_score":0.9}], best first and at most as many as are wanted. It fails with the fault of an answer that
-// makes no sense.
+// Read reads [{"index":0,"relevance_score":0.9}], best first and at most as many as the task requests. An invalid list is a fault of the
+// provider.
 func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error) {
 	var out []task.Rank
 	seen := make([]bool, len(t.Documents))
@@ -43,13 +43,13 @@ func Read(ep *catalog.Endpoint, list []byte, t *task.Rerank) ([]task.Rank, error
 	return out[:want], nil
 }
 
-// WriteQuery writes the members query and documents, which all wires write alike.
+// WriteQuery writes the members query and documents, which are the same on all wires.
 func WriteQuery(w *rawjson.Writer, t *task.Rerank) {
 	w.Name("query").Text(t.Query)
 	w.Name("documents").Texts(t.Documents)
 }
 
-// Size is about how long a request is, in bytes.
+// Size is the approximate length of a request in bytes.
 func Size(t *task.Rerank) int {
 	n := 256 + len(t.Query)
 	for _, document := range t.Documents {

@@ -1,6 +1,6 @@
-// Package responses is the dialect of the OpenAI responses wire. A request that came by the same wire goes out with its own body, but for
-// what is the gateway's; any other is written from its canonical form. Nothing is left to be stored by the provider: what was said before
-// travels with each request.
+// Package responses is the dialect of the OpenAI responses wire. A request that came by the same wire is sent with its own body, except
+// for the gateway's members; any other is written from its canonical form. The provider must store nothing: each request contains the
+// whole conversation.
 package responses
 
 import (
@@ -27,7 +27,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
-// Request encodes req for ep. It fails with fault.Invalid for what this wire cannot say.
+// Request encodes req for ep. It fails with fault.Invalid for a request that this wire cannot express.
 func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialect.Call, error) {
 	e := encoder{ep: ep, req: req, format: formatOf(ep.Provider)}
 	var err error
@@ -42,7 +42,7 @@ func (d *Dialect) Request(ep *catalog.Endpoint, req *completion.Request) (dialec
 	return dialect.Call{Path: path, Body: e.B, Notice: strings.Join(e.notice, " ")}, nil
 }
 
-// formatOf names the vendor that encrypts a provider's reasoning: no other can read it.
+// formatOf names the vendor that encrypts a provider's reasoning: no other vendor can read it.
 func formatOf(p *catalog.Provider) string {
 	switch {
 	case p.ID == "openai":
@@ -53,7 +53,7 @@ func formatOf(p *catalog.Provider) string {
 	return p.ID + "-responses-v1"
 }
 
-// originOf names the model of a provider: encrypted reasoning of one model need not be readable to another.
+// originOf names the model of a provider: another model may not be able to read its encrypted reasoning.
 func originOf(ep *catalog.Endpoint) string { return ep.Provider.ID + "/" + ep.UpstreamID }
 
 // Failure classifies an answer that is not 2xx.

@@ -24,12 +24,12 @@ type encoder struct {
 
 const (
 	encrypted = "reasoning.encrypted_content"
-	leastCap  = 16 // tokens: the smallest cap of an answer that this wire takes
+	leastCap  = 16 // tokens: the smallest cap of an answer that this wire accepts
 )
 
 func (e *encoder) note(sentence string) { e.notice = append(e.notice, sentence) }
 
-// splice writes the client's own body: members that are not known here travel byte for byte, those of the gateway stay.
+// splice writes the client's own body: unknown members are kept byte for byte, and those for the gateway are removed.
 func (e *encoder) splice() {
 	req := e.req
 	e.B = make([]byte, 0, len(req.Body)+len(req.History)+len(e.ep.UpstreamID)+160)
@@ -49,7 +49,7 @@ func (e *encoder) splice() {
 	e.close(req.Body)
 }
 
-// close writes what every request has, and ends it. include is where the client's own list of it may be.
+// close writes the members that every request has, and ends it. include is where the client's own list of them may be.
 func (e *encoder) close(body []byte) {
 	e.Name("store").Bool(false)
 	if tier := e.ep.Tier; tier != "" && tier != "default" {
@@ -63,15 +63,15 @@ func (e *encoder) close(body []byte) {
 	}
 }
 
-// member writes one member of the client's body, changed or not, or leaves it out.
+// member writes one member of the client's body, unchanged or changed, or leaves it out.
 func (e *encoder) member(m *completion.Member, v []byte) {
 	switch m.Name {
 	case "model", "store", "service_tier", "include", "reasoning": // written by splice and close
-	case "cache_control", "image_config", "modalities", "top_k", "frequency_penalty", "presence_penalty": // of other wires
+	case "cache_control", "image_config", "modalities", "top_k", "frequency_penalty", "presence_penalty": // members of other wires
 		if slices.Contains(e.ep.Provider.Quirks.ForwardExtra, m.Name) {
 			e.keep(m)
 		}
-	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider keeps nothing
+	case "previous_response_id", "background", "conversation", "prompt", "metadata": // the provider must store nothing
 	case "input":
 		e.input(v)
 	case "user", "safety_identifier":
@@ -103,7 +103,7 @@ func (e *encoder) dropped(name string) bool {
 	return slices.Contains(e.ep.Provider.Quirks.Drop, name)
 }
 
-// input writes what was said before and the input.
+// input writes the earlier conversation and the input.
 func (e *encoder) input(v []byte) {
 	packed := bytes.Contains(v, []byte(`"reasoning"`))
 	if len(e.req.History) == 0 && !packed {
@@ -133,7 +133,7 @@ func (e *encoder) items(list []byte) {
 	}
 }
 
-// reasoningDetail writes an item of reasoning that the endpoint can read: its own.
+// reasoningDetail writes an item of reasoning if the endpoint can read it.
 func (e *encoder) reasoningDetail(v []byte) {
 	data := rawjson.TextAt(v, "encrypted_content")
 	t := completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatOpenAI, Data: data}
@@ -163,12 +163,13 @@ func (e *encoder) reasoningDetail(v []byte) {
 	e.EndObject()
 }
 
-// own reports whether the endpoint can read a piece of reasoning.
+// own reports whether the endpoint can read a reasoning detail.
 func (e *encoder) own(t *completion.ReasoningDetail) bool {
 	return t.Kind == completion.ReasoningEncrypted && t.Format == e.format && (t.Origin == "" || t.Origin == originOf(e.ep))
 }
 
-// include writes the client's list and, of models that reason, what the next turn needs of it: the provider keeps nothing.
+// include writes the client's list. For models that reason it adds the encrypted reasoning, which the next turn needs because the
+// provider stores nothing.
 func (e *encoder) include(list []byte) {
 	reasons := e.ep.Params&catalog.ParamReasoning != 0 && (e.ep.Params != catalog.AllParams || e.req.Reasoning.Set) && !e.req.Reasoning.Off()
 	if list == nil && !reasons || e.dropped("include") {
@@ -217,8 +218,8 @@ func (e *encoder) reasoning(object []byte) {
 	e.EndObject()
 }
 
-// summary asks for a summary of what the model thinks: this wire shows no more of it, and clients of other styles, who show the reasoning,
-// have no word for one.
+// summary requests a summary of the reasoning: this wire shows no more of it. Clients of other styles, which show reasoning, cannot
+// request one.
 func (e *encoder) summary(effort string) {
 	how := e.req.Reasoning.Summary
 	if how == "" && e.req.Style != completion.Responses && effort != "none" && !e.dropped("reasoning.summary") {

@@ -33,7 +33,7 @@ func (d *Dialect) Events(a *dialect.Answer) iter.Seq2[*completion.Event, error] 
 type item struct {
 	call    int // index among the tool calls, -1 for other items
 	argued  bool
-	part    string // of reasoning: list and index of the part under way
+	part    string // of reasoning: list and index of the current part
 	detail  int    // index among the reasoning details of that part
 	drawing bool   // an image
 }
@@ -50,8 +50,8 @@ type decoder struct {
 	begun   bool // the first event was made
 	content bool // some event had content
 	items   []item
-	called  usage.Usage     // tools that the provider ran, as they came by
-	ran     map[string]bool // containers that it ran code in
+	called  usage.Usage     // calls of tools that the provider ran, counted while they were read
+	ran     map[string]bool // containers in which it ran code
 	calls   int
 	details int
 
@@ -60,13 +60,13 @@ type decoder struct {
 	held []completion.Frame
 }
 
-// Complete reports nothing: this wire always says that a response has ended, and how.
+// Complete returns false: this wire always sends an event for the end of a response, and its reason.
 func (dec *decoder) Complete() bool { return false }
 
-// End fails: nothing follows the event that ends a response.
+// End fails: the stream ended without the event that ends a response.
 func (dec *decoder) End() error { return dialect.Ended(dec.ep) }
 
-// Frame decodes one event of the wire. What it is says its type: the event's name only repeats it.
+// Frame decodes one event of the wire. Its type is in the data: the event's name only repeats it.
 func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	name := rawjson.TextAt(data, "type")
 	dec.reset()
@@ -85,7 +85,7 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 		return dialect.Done, dec.refused(v)
 	default:
 		if !strings.HasPrefix(name, "response.") {
-			return dialect.More, nil // what other servers send to keep a connection alive
+			return dialect.More, nil // other servers send it to keep a connection alive
 		}
 		err = dec.piece(strings.TrimPrefix(name, "response."), data)
 	}
@@ -113,7 +113,7 @@ func (dec *decoder) reset() {
 	dec.text, dec.raw = dec.text[:0], dec.raw[:0]
 }
 
-// send yields the event. What has no content waits for the first that has: before it nothing may reach the client.
+// send yields the event. An event without content waits for the first one with content: nothing may reach the client before.
 func (dec *decoder) send(name string, data []byte) error {
 	if !dec.content && !dec.ev.HasContent() {
 		if dec.pass {
@@ -146,7 +146,7 @@ func (dec *decoder) start(response []byte) {
 	dec.head.Tier = rawjson.TextAt(response, "service_tier")
 }
 
-// maxItems bounds what an answer may make us remember.
+// maxItems bounds the state that is kept of one answer.
 const maxItems = 10_000
 
 // piece decodes an event inside a response.
@@ -161,7 +161,7 @@ func (dec *decoder) piece(name string, data []byte) error {
 	}
 	index, ok := rawjson.Int(rawjson.Find(data, "output_index"))
 	if !ok || index < 0 || index >= int64(len(dec.items)) {
-		return nil // an event that belongs to no item
+		return nil // the event belongs to no known item
 	}
 	it := &dec.items[index]
 	switch name {
@@ -184,7 +184,7 @@ func (dec *decoder) piece(name string, data []byte) error {
 	return nil
 }
 
-// open takes in an item that begins.
+// open begins an item.
 func (dec *decoder) open(v []byte) *item {
 	it := item{call: -1}
 	switch kind := rawjson.TextAt(v, "type"); kind {
@@ -210,7 +210,7 @@ func (dec *decoder) arguments(it *item, v []byte) {
 	}
 }
 
-// close takes from a finished item what its pieces did not contain.
+// close reads from a finished item what its pieces did not contain.
 func (dec *decoder) close(it *item, v []byte) {
 	if dec.ran == nil {
 		dec.ran = map[string]bool{}
@@ -243,8 +243,8 @@ func (dec *decoder) sealed(v []byte) {
 	dec.ev.ReasoningDetails = dec.raw
 }
 
-// bind writes encrypted reasoning so that it says whose it is: it comes back by way of a client, and must not go to anybody else. That of
-// the inventor's own words stay, because clients know them.
+// bind writes encrypted reasoning with the name of its origin: the client sends it back, and it must not go to another provider.
+// OpenAI's own stays unchanged, because clients know its form.
 func (dec *decoder) bind(b, data []byte, id string) []byte {
 	if dec.format == completion.FormatOpenAI {
 		return append(b, data...)
@@ -294,7 +294,7 @@ func (dec *decoder) image(result []byte) {
 	dec.ev.Images = dec.raw
 }
 
-// annotation is a citation as the canonical form has it: its members below the type.
+// annotation makes a canonical annotation from a citation: its members go below the type.
 func (dec *decoder) annotation(v []byte) {
 	if n := len(dec.raw); n > 0 {
 		dec.raw[n-1] = ','
@@ -327,7 +327,7 @@ func (dec *decoder) logprobs(list []byte) {
 	dec.ev.Logprobs = dec.raw
 }
 
-// end takes in the response as it is when it has ended.
+// end reads the finished response.
 func (dec *decoder) end(response []byte) error {
 	if rawjson.KindOf(rawjson.Find(response, "output")) != rawjson.Array {
 		return errShape
@@ -335,14 +335,14 @@ func (dec *decoder) end(response []byte) error {
 	return dec.conclude(response)
 }
 
-// conclude makes the last event. A response that says nothing is none, unless it was cut before it could.
+// conclude makes the last event. An empty response is a fault, unless it was cut off and has output items.
 func (dec *decoder) conclude(response []byte) error {
 	dec.start(response)
 	dec.ev.Finish, dec.ev.NativeFinish = dec.finish(response)
 	if !dec.content && (dec.ev.Finish == completion.Stop || len(bytes.TrimSpace(rawjson.Find(response, "output"))) <= 2) {
 		return dialect.Empty(dec.ep)
 	}
-	if dec.ev.Usage = usageOf(response); dec.ev.Usage != nil { // the last word may leave out items that came by
+	if dec.ev.Usage = usageOf(response); dec.ev.Usage != nil { // the final response may leave out earlier items
 		calls := dec.called.Hosted()
 		calls.Fill(dec.ev.Usage, false)
 	}
@@ -350,7 +350,7 @@ func (dec *decoder) conclude(response []byte) error {
 	return nil
 }
 
-// finish is why a response ended.
+// finish is the reason why a response ended.
 func (dec *decoder) finish(response []byte) (completion.FinishReason, string) {
 	status := rawjson.TextAt(response, "status")
 	if status != "incomplete" {
@@ -366,7 +366,7 @@ func (dec *decoder) finish(response []byte) (completion.FinishReason, string) {
 	return completion.Length, reason
 }
 
-// bound is a frame whose encrypted reasoning says whose it is.
+// bound is a frame in which encrypted reasoning has the name of its origin.
 func (dec *decoder) bound(data []byte) []byte {
 	if dec.format == completion.FormatOpenAI || !bytes.Contains(data, []byte(`"encrypted_content"`)) {
 		return data
@@ -374,7 +374,7 @@ func (dec *decoder) bound(data []byte) []byte {
 	return dec.walk(make([]byte, 0, len(data)+256), data)
 }
 
-// walk copies a value and binds each encrypted content inside.
+// walk copies a value and binds all encrypted content in it.
 func (dec *decoder) walk(b, v []byte) []byte {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:

@@ -7,7 +7,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Whole decodes an answer that is one JSON object: each item is an event, and the last one has the end.
+// Whole decodes an answer that is one JSON object: each item is an event, and the last event has the end.
 func (dec *decoder) Whole(body []byte) error {
 	if failure := rawjson.Find(body, "error"); rawjson.KindOf(failure) == rawjson.Object {
 		return dec.refused(failure)
@@ -42,7 +42,7 @@ func (dec *decoder) Whole(body []byte) error {
 	return dec.tell()
 }
 
-// item takes in an item that is whole.
+// item decodes a whole item.
 func (dec *decoder) item(v []byte) {
 	it := dec.open(v)
 	switch rawjson.TextAt(v, "type") {
@@ -64,7 +64,7 @@ func (dec *decoder) part(v []byte) {
 		for e := rawjson.ElementsOf(rawjson.Find(v, "annotations")); e.Next(); {
 			dec.annotation(e.Value)
 		}
-		if dec.ev.Annotations == nil { // both would lie in the same memory
+		if dec.ev.Annotations == nil { // both would use the same memory
 			dec.logprobs(rawjson.Find(v, "logprobs"))
 		}
 	case "refusal":
@@ -107,8 +107,8 @@ func usageOf(response []byte) *usage.Usage {
 	return &u
 }
 
-// countCalls counts the calls of the provider's tools in a finished response: by its items and, where they are there, by the counts
-// of OpenAI (tool_usage) and of xAI (server_side_tool_usage_details). What is more counts.
+// countCalls counts the calls of the provider's tools in a finished response: by its items and, where they are present, by the counts of
+// OpenAI (tool_usage) and of xAI (server_side_tool_usage_details). The larger number counts.
 func countCalls(u *usage.Usage, response, counts []byte) {
 	containers := map[string]bool{}
 	for e := rawjson.ElementsOf(rawjson.Find(response, "output")); e.Next(); {
@@ -127,8 +127,8 @@ func countCalls(u *usage.Usage, response, counts []byte) {
 	more(&u.MCPCalls, countAt(details, "mcp_calls"))
 }
 
-// countCall counts an item of an answer for a tool that the provider has run. Pages that a search has opened cost nothing more, and neither does
-// code that runs in a container once more.
+// countCall counts an item of an answer for a tool that the provider has run. Opening pages that a search found costs nothing more, and
+// neither does a further run in the same container.
 func countCall(u *usage.Usage, item []byte, containers map[string]bool) {
 	more := func(c *usage.Count) { *c = usage.Of(c.N + 1) }
 	switch rawjson.TextAt(item, "type") {

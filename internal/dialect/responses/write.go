@@ -88,7 +88,7 @@ func (e *encoder) turn(t *completion.Turn, custom map[string]bool) error {
 	return nil
 }
 
-// standsAlone reports whether a part is an item of its own on this wire.
+// standsAlone reports whether a part is a separate item on this wire.
 func standsAlone(k completion.PartKind) bool {
 	return k == completion.CallPart || k == completion.ResultPart || k == completion.ReasoningPart
 }
@@ -157,7 +157,7 @@ func orAuto(detail string) string {
 	return detail
 }
 
-// media writes where something is, or the thing itself as a data URL.
+// media writes an address, or the bytes as a data URL.
 func (e *encoder) media(byValue, byAddress string, m *completion.Media) {
 	switch {
 	case m.FileID != "":
@@ -208,7 +208,7 @@ func (e *encoder) result(r *completion.Result, custom bool) error {
 	return nil
 }
 
-// wordsOf is a result that is one text.
+// wordsOf returns a result that is one text.
 func wordsOf(parts []completion.Part) (string, bool) {
 	switch {
 	case len(parts) == 0:
@@ -219,7 +219,7 @@ func wordsOf(parts []completion.Part) (string, bool) {
 	return "", false
 }
 
-// reasoned writes reasoning that is the endpoint's own.
+// reasoned writes reasoning that the endpoint can read.
 func (e *encoder) reasoned(t *completion.ReasoningDetail) {
 	if packed, ok := pack.Unpack(t.Data); ok {
 		t = &packed
@@ -281,7 +281,7 @@ func (e *encoder) tool(t *completion.Tool) {
 			parameters = []byte(`{"type":"object","properties":{}}`)
 		}
 		e.Name("parameters").Raw(parameters)
-		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // absent is true on this wire and false on others
+		e.Name("strict").Bool(t.Strict != nil && *t.Strict) // true is the default of this wire and false that of others
 	}
 	e.EndObject()
 }
@@ -388,7 +388,7 @@ func (e *encoder) settings(p *completion.Prompt) {
 	e.shape(&p.Format, s.Verbosity)
 }
 
-// takes reports whether the endpoint understands a parameter.
+// takes reports whether the endpoint supports a parameter.
 func (e *encoder) takes(name string) bool {
 	p := catalog.ParamNamed(name)
 	return e.ep.Params&p == p && !e.dropped(name)

@@ -1,4 +1,5 @@
-// Package runway is the dialect of Runway's API: a video is a task that is made from a text or from an image. It must not choose endpoints.
+// Package runway is the dialect of Runway's API: a video is a task that is made from a text or from an image. It must not choose
+// endpoints.
 package runway
 
 import (
@@ -15,7 +16,7 @@ import (
 	"weir/internal/video"
 )
 
-// version of the API that this package uses (Runway API reference, Versioning).
+// version is the API version that this package uses (Runway API reference, Versioning).
 const version = "2024-11-06"
 
 // Dialect implements dialect.Dialect and dialect.VideoMaker. It is safe for concurrent use.
@@ -80,7 +81,7 @@ func (d *Dialect) SubmitVideo(ask dialect.Ask, ep *catalog.Endpoint, s *video.Su
 	if w, h, ok := dialect.Extent(ep, r); ok {
 		m.Text("ratio", strconv.FormatInt(w, 10)+":"+strconv.FormatInt(h, 10))
 	} else {
-		m.Text("ratio", "1280:720") // it is required
+		m.Text("ratio", "1280:720") // the wire requires it
 	}
 	m.Int("duration", r.Seconds)
 	if strings.HasPrefix(ep.UpstreamID, "veo3.1") {
@@ -101,14 +102,14 @@ func frames(first, last string) []byte {
 	return append(b, `,"position":"last"}]`...)
 }
 
-// RecoverVideo finds nothing: tasks are not listed, and have no names of ours.
+// RecoverVideo finds nothing: tasks have no list and no ids of ours.
 func (d *Dialect) RecoverVideo(dialect.Ask, *catalog.Endpoint, *video.Submission) (video.Recovered, error) {
 	return video.Recovered{}, nil
 }
 
 func path(j *video.Job) string { return "/tasks/" + url.PathEscape(j.UpstreamID) }
 
-// PollVideo looks at the task.
+// PollVideo reads the task.
 func (d *Dialect) PollVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job) (video.Progress, error) {
 	body, wait, err := dialect.Look(ask, dialect.Call{Method: http.MethodGet, Path: path(j)})
 	if err != nil {
@@ -142,13 +143,13 @@ func read(ep *catalog.Endpoint, body []byte) video.Progress {
 	return video.Progress{State: video.InProgress, Percent: int(100 * min(max(part, 0), 1))}
 }
 
-// CancelVideo ends the task, or deletes what it made.
+// CancelVideo cancels the task, or deletes its result.
 func (d *Dialect) CancelVideo(ask dialect.Ask, _ *catalog.Endpoint, j *video.Job) error {
 	_, err := dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: path(j)})
 	return dialect.NoJob(err)
 }
 
-// LocateVideo is where the task says the video is. The addresses expire after a day or two; each look at the task gives new ones.
+// LocateVideo returns the video's address in the task. Addresses expire after a day or two; each poll returns new ones.
 func (d *Dialect) LocateVideo(ask dialect.Ask, ep *catalog.Endpoint, j *video.Job, o *video.Output) (dialect.Location, error) {
 	return dialect.Locate(ask, j, o, func() (video.Progress, error) { return d.PollVideo(ask, ep, j) }), nil
 }

@@ -15,9 +15,10 @@ import (
 	"weir/internal/usage"
 )
 
-const maxInputs = 1000 // of one call (Voyage AI, Text embeddings)
+const maxInputs = 1000 // per call (Voyage AI, Text embeddings)
 
-// maxTokens is how many tokens all inputs of one call may have together (Voyage AI, Text embeddings); where it is not known, the fewest.
+// maxTokens is how many tokens all inputs of one call may have together (Voyage AI, Text embeddings); for an unknown model, the smallest
+// limit.
 func maxTokens(model string) int64 {
 	switch model {
 	case "voyage-4-lite", "voyage-3.5-lite":
@@ -28,7 +29,7 @@ func maxTokens(model string) int64 {
 	return 120_000
 }
 
-// embedding asks for vectors at /embeddings, as base64.
+// embedding requests vectors at /embeddings, as base64.
 func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	q := &ep.Provider.Quirks
 	limits := embed.Limits{Inputs: cmp.Or(q.MaxInputs, maxInputs), Tokens: cmp.Or(int64(q.MaxInputTokens), maxTokens(ep.UpstreamID))}
@@ -44,7 +45,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 	})
 }
 
-// inputTypes are the wire's words for what clients say that vectors are for. For other purposes it has none.
+// inputTypes maps the purposes that clients name to the wire's words. It has none for other purposes.
 var inputTypes = map[string]string{"search_query": "query", "query": "query", "search_document": "document", "document": "document", "passage": "document"}
 
 func encodeEmbed(ep *catalog.Endpoint, t *task.Embedding, batch []task.Input) ([]byte, error) {

@@ -11,7 +11,7 @@ import (
 	"weir/internal/task"
 )
 
-// rerank asks for an order of documents at /rerank. Those that are too long are cut, as every other wire does.
+// rank requests a ranking of documents at /rerank. Documents that are too long are cut, as by every other wire.
 func rank(ask dialect.Ask, ep *catalog.Endpoint, t *task.Rerank) iter.Seq2[*completion.Event, error] {
 	return func(yield func(*completion.Event, error) bool) {
 		w := rawjson.Writer{B: make([]byte, 0, rerank.Size(t))}

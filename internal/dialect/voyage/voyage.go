@@ -1,4 +1,4 @@
-// Package voyage is the dialect of Voyage AI's wire: embeddings and rerank. There are no conversations on it. It must not choose endpoints.
+// Package voyage is the dialect of Voyage AI's wire: embeddings and rerank. It has no chat. It must not choose endpoints.
 package voyage
 
 import (
@@ -26,7 +26,7 @@ func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Bearer(p)
 }
 
-// Perform embeds and ranks.
+// Perform serves embeddings and reranking.
 func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion.Request) iter.Seq2[*completion.Event, error] {
 	switch t := req.Task.(type) {
 	case *task.Embedding:

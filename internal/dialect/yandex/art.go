@@ -33,7 +33,7 @@ func art(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image) iter.Seq2[*comple
 	}
 }
 
-// operate begins an operation and looks after it.
+// operate starts an operation and waits for its end.
 func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (dialect.MadeImages, error) {
 	body, notice := encodeArt(ep, t, index)
 	answer, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/imageGenerationAsync", Body: body})
@@ -64,7 +64,7 @@ func operate(ask dialect.Ask, ep *catalog.Endpoint, t *task.Image, index int) (d
 	return out, nil
 }
 
-// artFault distinguishes an operation that ended because of its prompt from one that failed.
+// artFault distinguishes an operation that was refused because of its prompt from one that failed.
 func artFault(err error) error {
 	f := fault.From(err)
 	if f.Upstream != nil && f.Upstream.Status == http.StatusOK && f.Upstream.Code == "3" { // INVALID_ARGUMENT
@@ -73,7 +73,7 @@ func artFault(err error) error {
 	return f
 }
 
-// operation is the address of an operation: the cloud keeps those of all its services at one host, any other server its own.
+// operation is the address of an operation: the cloud has those of all its services at one host, any other server has its own.
 func operation(base, id string) dialect.Call {
 	call := dialect.Call{Method: http.MethodGet, Path: "/operations/" + url.PathEscape(id)}
 	if u, err := url.Parse(base); err == nil && strings.HasSuffix(u.Hostname(), ".api.cloud.yandex.net") {
@@ -115,7 +115,7 @@ func encodeArt(ep *catalog.Endpoint, t *task.Image, index int) (body []byte, not
 	return m.JSON(), dialect.NotSent(unsent)
 }
 
-// whole is a ratio as two small whole numbers.
+// whole returns a ratio as two small whole numbers.
 func whole(ratio float64) (w, h int) {
 	ratio = min(max(ratio, 1.0/16), 16)
 	best := math.Inf(1)

@@ -14,7 +14,7 @@ import (
 	"weir/internal/usage"
 )
 
-// embedding asks for one vector at a time at /foundationModels/v1/textEmbedding: a call has one text.
+// embedding requests one vector per call at /foundationModels/v1/textEmbedding: a call has one text.
 func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Seq2[*completion.Event, error] {
 	return embed.Perform(ask, ep, t, embed.Limits{Inputs: 1}, func(batch []task.Input) (out embed.Answer, err error) {
 		texts, err := embed.Texts(ep, batch)
@@ -24,7 +24,7 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 		b := rawjson.AppendText([]byte(`{"modelUri":`), address(ep.UpstreamID, t.InputType))
 		b = rawjson.AppendText(append(b, `,"text":`...), texts[0])
 		if t.Dimensions > 0 {
-			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // 64-bit numbers of protocol buffers are texts in JSON
+			b = strconv.AppendInt(append(b, `,"dim":"`...), int64(t.Dimensions), 10) // JSON of protocol buffers has 64-bit numbers as strings
 			b = append(b, '"')
 		}
 		body, err := dialect.Object(ask, dialect.Call{Path: "/foundationModels/v1/textEmbedding", Body: append(b, '}')})
@@ -35,10 +35,10 @@ func embedding(ask dialect.Ask, ep *catalog.Endpoint, t *task.Embedding) iter.Se
 	})
 }
 
-// address is the model's, of the pair that embeds documents and queries: "emb://folder/text-search-doc/latest". What is not said to be a
-// query is a document. An address that names one of the pair is changed to the other; one that names no pair stays.
+// address returns the address of the model for documents or for queries: "emb://folder/text-search-doc/latest". Any input that is not
+// called a query is a document. An address of one model of the pair is changed to the other; any other address is kept.
 func address(id, inputType string) string {
-	if rest, is := strings.CutPrefix(id, "gpt://"); is { // what a declaration puts around the names of all models
+	if rest, is := strings.CutPrefix(id, "gpt://"); is { // declarations write all model names like this
 		id = "emb://" + rest
 	}
 	switch strings.ToLower(inputType) {
@@ -50,7 +50,7 @@ func address(id, inputType string) string {
 	return id
 }
 
-// replaceLast changes the end of one of the parts of an address.
+// replaceLast changes the suffix of one of the parts of an address.
 func replaceLast(id, from, to string) string {
 	parts := strings.Split(id, "/")
 	for i := range parts {

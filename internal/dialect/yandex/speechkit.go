@@ -19,18 +19,18 @@ import (
 	"weir/internal/usage"
 )
 
-// How often a recognition is polled, and how long at most.
+// How often and for how long a recognition is polled.
 const (
 	firstPoll = 250 * time.Millisecond
 	slowPoll  = 5 * time.Second
 	mostPolls = 360
 )
 
-// containers are the kinds of file that SpeechKit takes, by our names of formats.
+// containers are the file formats that SpeechKit takes, by our names of them.
 var containers = map[string]string{"wav": "WAV", "mp3": "MP3"}
 
-// transcribe has a recording recognized by the third version's wire for files: it is submitted, its operation is polled, and the text is
-// fetched and then deleted there.
+// transcribe sends audio to SpeechKit v3's asynchronous API for files: it submits the audio, polls the operation, and reads and deletes
+// the text.
 func transcribe(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) iter.Seq2[*completion.Event, error] {
 	switch {
 	case containers[t.Format] == "":
@@ -72,7 +72,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 		}
 		wait = min(wait*2, slowPoll)
 		if operation, err = dialect.Object(ask, dialect.Call{Method: http.MethodGet, URL: operationURL(ep.Provider.BaseURL, id)}); err != nil {
-			return nil, err // also of an operation that has failed
+			return nil, err // also for an operation that has failed
 		}
 	}
 	query := "?operationId=" + url.QueryEscape(id)
@@ -84,7 +84,7 @@ func recognize(ask dialect.Ask, ep *catalog.Endpoint, t *task.Transcription) (*c
 	if err != nil {
 		return nil, err
 	}
-	_, _ = dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else it goes by itself after three days
+	_, _ = dialect.Whole(ask, dialect.Call{Method: http.MethodDelete, Path: "/stt/v3/deleteRecognition" + query}) // else the service deletes it after three days
 	ev.Head = &completion.Head{ID: id, Notice: dialect.LeftOut(t, nil)}
 	return ev, nil
 }
@@ -98,13 +98,13 @@ func operationURL(base, id string) string {
 	return base + "/operations/" + id
 }
 
-// locales are the languages that SpeechKit names by country as well.
+// locales are the languages for which SpeechKit requires a country, too.
 var locales = map[string]string{
 	"ru": "ru-RU", "en": "en-US", "de": "de-DE", "es": "es-ES", "fi": "fi-FI", "fr": "fr-FR", "he": "he-IL", "it": "it-IT", "kk": "kk-KZ",
 	"nl": "nl-NL", "pl": "pl-PL", "pt": "pt-PT", "sv": "sv-SE", "tr": "tr-TR", "uz": "uz-UZ",
 }
 
-// submission is the call that brings the recording, whose base64 is made as it is sent.
+// submission is the call that sends the audio, which is encoded as base64 while it is sent.
 func submission(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 	language := t.Language
 	if locales[language] != "" {
@@ -130,12 +130,12 @@ func submission(ep *catalog.Endpoint, t *task.Transcription) dialect.Call {
 	return dialect.Call{Path: "/stt/v3/recognizeFileAsync", Header: http.Header{"Content-Type": {"application/json"}}, Content: content}
 }
 
-// inBase64 reads what r has in base64, a piece at a time.
+// inBase64 reads the data of r as base64, a piece at a time.
 type inBase64 struct {
 	r    io.Reader
 	raw  [3 << 10]byte
 	text [4 << 10]byte
-	left []byte // of text
+	left []byte // encoded, not yet read
 	err  error
 }
 
@@ -156,11 +156,11 @@ func (e *inBase64) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// readRecognition reads lines of {"result":{"final":{"alternatives":[...]},"channelTag"}}, each followed, when it is written well, by
+// readRecognition reads lines of {"result":{"final":{"alternatives":[...]},"channelTag"}}. If the text is normalized, each is followed by
 // {"result":{"finalRefinement":{"finalIndex","normalizedText":{"alternatives":[...]}}}}.
 func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) (*completion.Event, error) {
 	said, some := &task.Transcript{Final: true}, false
-	var order []int64 // numbers of the segments
+	var order []int64 // indexes of the segments
 	refined := map[int64]string{}
 	for line := range bytes.Lines(lines) {
 		line = bytes.TrimSpace(line)
@@ -196,7 +196,7 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 		texts = append(texts, s.Text)
 	}
 	said.Text = strings.Join(texts, " ")
-	if t.Response != "diarized_json" { // then a channel is no speaker
+	if t.Response != "diarized_json" { // otherwise a channel does not count as a speaker
 		for i := range said.Segments {
 			said.Segments[i].Speaker = ""
 		}
@@ -208,7 +208,7 @@ func readRecognition(ep *catalog.Endpoint, t *task.Transcription, lines []byte) 
 	return &completion.Event{Choice: -1, Result: &task.Result{Transcript: said}, Usage: &usage.Usage{}, Done: true}, nil
 }
 
-// addFinal takes in an utterance.
+// addFinal adds an utterance.
 func addFinal(said *task.Transcript, v []byte, speaker string) {
 	said.Segments = append(said.Segments, task.Segment{
 		Start: millis(rawjson.Find(v, "startTimeMs")), End: millis(rawjson.Find(v, "endTimeMs")),
@@ -224,7 +224,7 @@ func addFinal(said *task.Transcript, v []byte, speaker string) {
 	}
 }
 
-// numbered reads a 64-bit number, which this wire writes as text.
+// numbered reads a 64-bit number, which this wire writes as a string.
 func numbered(v []byte) int64 {
 	if rawjson.KindOf(v) == rawjson.String {
 		v = []byte(rawjson.Text(v))

@@ -1,5 +1,5 @@
-// Package yandex is the dialect of the wires that Yandex Cloud gives its own models in addition to the chat wire: text embeddings,
-// images and recordings to text. There are no conversations on it. It must not choose endpoints.
+// Package yandex is the dialect of those wires of Yandex Cloud that its own models have in addition to the chat wire: text embeddings,
+// images and audio to text. It has no chat. It must not choose endpoints.
 package yandex
 
 import (
@@ -22,7 +22,8 @@ var (
 	_ dialect.Performer = (*Dialect)(nil)
 )
 
-// Header gives the credential with the scheme Api-Key, or with that of a quirk: an IAM token needs Bearer. The provider's own fields win.
+// Header gives the credential with the scheme Api-Key, or with the scheme of a quirk: an IAM token needs Bearer. The provider's own
+// fields win.
 func (d *Dialect) Header(p *catalog.Provider) http.Header {
 	return dialect.Credential(p, "Authorization", "Api-Key")
 }
@@ -40,8 +41,8 @@ func (d *Dialect) Perform(ask dialect.Ask, ep *catalog.Endpoint, req *completion
 	return dialect.NotServed(ep)
 }
 
-// Failure classifies an answer that is not 2xx: {"error":{"grpcCode":3,"httpCode":400,"message":"..."}}, {"error":"..."} or the same without
-// error around it.
+// Failure classifies an answer that is not 2xx: {"error":{"grpcCode":3,"httpCode":400,"message":"..."}}, {"error":"..."} or the same
+// object without error around it.
 func (d *Dialect) Failure(ep *catalog.Endpoint, status int, header http.Header, body []byte) *fault.Error {
 	r := dialect.Refusal{Status: status, Header: header}
 	if !rawjson.Valid(body) {
