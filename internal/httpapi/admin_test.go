@@ -40,6 +40,8 @@ func (s shelf) BuildCatalog(state *edit.State, _ bool) (*edit.Built, error) {
 		Declared: catalog.Declared{
 			Providers: []catalog.Provider{{ID: "open", Dialect: "openai", BaseURL: "https://open.example", Key: "sk-of-the-environment"}, {ID: "filed", Dialect: "openai", BaseURL: "https://filed.example"}},
 			Offers:    []catalog.Offer{offer("open", "acme/small"), offer("filed", "acme/small")},
+
+			PricesAsOf: time.Now().AddDate(0, 0, -40),
 		},
 		Known:         []catalog.Provider{{ID: "quiet", Dialect: "openai", BaseURL: "https://quiet.example"}},
 		FileProviders: map[string]string{"filed": "weir.yaml:7"}, FileEndpoints: map[string]string{"filed/acme/small": "weir.yaml:9"},
@@ -144,6 +146,16 @@ func TestAdminHours(t *testing.T) {
 		t.Errorf("hours are %v", h)
 	}
 	n.managed(t, 400, "POST", "/api/admin/endpoints", `{"provider":"open","model":"acme/tiny","region":"day","prices":{"prompt":"1","completion":"2"},"hours":[{"from":"12:00","to":"09:00","prices":{"prompt":"3"}}]}`)
+}
+
+// An administrator sees how old the prices are.
+func TestAdminPricesAge(t *testing.T) {
+	t.Parallel()
+	n := startAdmin(t)
+	c := n.managed(t, 200, "GET", "/api/admin/catalog", "")
+	if day := at(c, "prices", "as_of"); at(c, "prices", "days") != 40.0 || day != time.Now().AddDate(0, 0, -40).Format(time.DateOnly) {
+		t.Errorf("prices are %v", at(c, "prices"))
+	}
 }
 
 func TestAdminEndpoints(t *testing.T) {
