@@ -164,7 +164,11 @@ func agree(t terms, quotes []quote) (q quote, reason string) {
 		return q, longPrompts
 	}
 	q.takeTiers(quotes)
-	q.hours = quotes[0].hours // only entered by hand
+	for i := range quotes {
+		if h := quotes[i].hours; h != nil { // only entered by hand
+			q.hours = h
+		}
+	}
 	return q, ""
 }
 
