@@ -22,6 +22,7 @@ type Prices struct {
 	FileSearch      money.Price // per search in files that the provider keeps
 	CodeExecution   money.Price // per container that the provider runs code in, however often
 	MCP             money.Price // per call of a tool of somebody's server
+	CacheReadAudio  money.Price // per 1000 audio prompt tokens that were read from the cache
 }
 
 // PriceKind describes one price of Prices. The configuration, the admin API, the public lists, the importer and the bill derive what they
@@ -52,12 +53,13 @@ var priceKinds = [...]PriceKind{
 	{"file_search", "file_search", false, ""},
 	{"code_execution", "code_execution", false, ""},
 	{"mcp", "mcp", false, ""},
+	{"cache_read_audio", "cache_read_audio_per_1k", true, "cache_read"},
 }
 
 // All are the prices of p, in the order of PriceKinds.
 func (p *Prices) All() [len(priceKinds)]*money.Price {
 	return [...]*money.Price{&p.Prompt, &p.Completion, &p.CacheRead, &p.CacheWrite, &p.CacheWrite1h, &p.Reasoning, &p.Audio, &p.AudioOutput,
-		&p.Image, &p.ImageOutput, &p.Request, &p.ImageOutputEach, &p.WebSearch, &p.WebFetch, &p.FileSearch, &p.CodeExecution, &p.MCP}
+		&p.Image, &p.ImageOutput, &p.Request, &p.ImageOutputEach, &p.WebSearch, &p.WebFetch, &p.FileSearch, &p.CodeExecution, &p.MCP, &p.CacheReadAudio}
 }
 
 // PriceKinds lists the prices that an endpoint can have. The caller must not change it.

@@ -378,6 +378,7 @@ type Prices struct {
 	CacheRead       Decimal `yaml:"cache_read"`
 	CacheWrite      Decimal `yaml:"cache_write"`
 	CacheWrite1h    Decimal `yaml:"cache_write_1h"`
+	CacheReadAudio  Decimal `yaml:"cache_read_audio"`
 	Reasoning       Decimal `yaml:"reasoning"`
 	Audio           Decimal `yaml:"audio"`
 	AudioOutput     Decimal `yaml:"audio_output"`

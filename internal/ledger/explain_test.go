@@ -29,6 +29,7 @@ var consumed = map[usage.Kind]usage.Usage{
 	usage.KindOutputAudio: {Completion: usage.Of(1), OutputAudio: usage.Of(1)}, usage.KindOutputImage: {Completion: usage.Of(1), OutputImage: usage.Of(1)},
 	usage.KindWebSearch: {WebSearches: usage.Of(1)}, usage.KindImage: {Images: usage.Of(1)}, usage.KindWebFetch: {WebFetches: usage.Of(1)}, usage.KindFileSearch: {FileSearches: usage.Of(1)},
 	usage.KindCodeExecution: {Containers: usage.Of(1)}, usage.KindMCP: {MCPCalls: usage.Of(1)},
+	usage.KindCacheReadAudio: {Prompt: usage.Of(1), CacheRead: usage.Of(1), PromptAudio: usage.Of(1), CachedAudio: usage.Of(1)},
 	// of the others records have not always kept the count
 }
 

@@ -46,11 +46,19 @@ func appendWhole(dst []Line, counts *allCounts, prices *allPrices, whole Kind) [
 	at := len(dst)
 	dst = w.reserve(dst, whole)
 	for _, k := range partsOf[whole] {
-		if n := *counts[kinds[k].at]; n.N > 0 {
+		if n := counts[kinds[k].at].N - k.apart(counts); n > 0 {
 			dst = w.take(dst, k, n, k.charged(prices))
 		}
 	}
 	return w.settle(dst, at)
+}
+
+// apart is how much of a part's count has a line of another kind.
+func (k Kind) apart(counts *allCounts) (n int64) {
+	for _, inner := range includes[k] {
+		n += max(counts[kinds[inner].at].N, 0)
+	}
+	return n
 }
 
 // hosted are the tools that providers run.
@@ -132,8 +140,8 @@ func (w *part) reserve(dst []Line, kind Kind) []Line {
 	return append(dst, Line{Kind: kind, Price: w.price.Nano, Dollars: w.price.Dollars})
 }
 
-func (w *part) take(dst []Line, kind Kind, n Count, own money.Price) []Line {
-	quantity := min(n.N, w.left)
+func (w *part) take(dst []Line, kind Kind, n int64, own money.Price) []Line {
+	quantity := min(n, w.left)
 	if quantity <= 0 {
 		return dst
 	}

@@ -59,17 +59,33 @@ func (u *Usage) fitParts() {
 	for _, whole := range [...]Kind{KindPrompt, KindCompletion} {
 		for _, k := range partsOf[whole] {
 			c := u.of(k)
-			if !kinds[k].cached {
+			switch {
+			case kinds[k].within != nil:
+				for _, outer := range kinds[k].within {
+					fit(c, u.of(outer).N)
+				}
+			case kinds[k].cached:
+				fit(c, left)
+				left -= c.N
+			default:
 				fit(c, u.of(whole).N)
-				continue
 			}
-			fit(c, left)
-			left -= c.N
 		}
 	}
 	fit(&u.PromptVideo, u.Prompt.N)
 	fit(&u.Accepted, u.Completion.N)
 	fit(&u.Rejected, u.Completion.N)
+}
+
+// IncludeParts adds parts to their whole that the report left out of it: cached tokens that are more than the prompt, and reasoning that is more than
+// the answer, cannot be parts of them.
+func (u *Usage) IncludeParts() {
+	if cached := Sum(u.CacheRead, u.Written()); u.Prompt.Reported && cached.N > u.Prompt.N {
+		u.Prompt = Sum(u.Prompt, cached)
+	}
+	if u.Completion.Reported && u.Reasoning.N > u.Completion.N {
+		u.Completion = Sum(u.Completion, u.Reasoning)
+	}
 }
 
 // Written is what was written to the provider's cache, for whatever time.

@@ -102,6 +102,7 @@ func TestEveryKindHasAPrice(t *testing.T) {
 	for _, c := range parts {
 		*c = usage.Of(10)
 	}
+	u.CachedAudio = usage.Of(5)
 	var tariff catalog.Tariff
 	fill(reflect.ValueOf(&tariff).Elem())
 	lines, _, err := usage.TaskCost(u, &tariff)

@@ -73,19 +73,20 @@ type Usage struct {
 	FileSearches Count  // searches in files that the provider keeps
 	Containers   Count  // containers in which the provider ran code
 	MCPCalls     Count  // calls of tools of somebody's server that the provider made
+	CachedAudio  Count  // of CacheRead and of PromptAudio
 	UpstreamCost string // dollars as the upstream wrote them, decimal text, "" when missing
 	Tier         string // service tier that the reply names, "" when missing
 	Source       Source
 }
 
 // Counts are all counts of u in the order in which records keep them, so new ones come at the end.
-func (u *Usage) Counts() [24]*Count {
+func (u *Usage) Counts() [25]*Count {
 	return [...]*Count{&u.Prompt, &u.CacheRead, &u.CacheWrite, &u.CacheWrite1h, &u.PromptAudio, &u.PromptImage, &u.PromptVideo,
 		&u.Completion, &u.Reasoning, &u.OutputAudio, &u.OutputImage, &u.Accepted, &u.Rejected, &u.WebSearches, &u.Images,
-		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds, &u.WebFetches, &u.FileSearches, &u.Containers, &u.MCPCalls}
+		&u.Requests, &u.Millis, &u.Characters, &u.Kilopixels, &u.Seconds, &u.WebFetches, &u.FileSearches, &u.Containers, &u.MCPCalls, &u.CachedAudio}
 }
 
-type allCounts = [24]*Count
+type allCounts = [25]*Count
 
 // Kind names one line of a cost.
 type Kind uint8
@@ -114,6 +115,7 @@ const (
 	KindFileSearch
 	KindCodeExecution
 	KindMCP
+	KindCacheReadAudio
 
 	endOfKinds
 )
@@ -121,12 +123,13 @@ const (
 // kind is what the package knows of a kind of lines. A new price needs a row here, one in catalog.PriceKinds, and a count in Usage.
 type kind struct {
 	name, unit string
-	each       bool // the price is for one, not for a thousand
-	prompt     bool // it belongs to the prompt
-	part       Kind // KindPrompt or KindCompletion: the tokens are a part of it
-	cached     bool // of Prompt: read from a cache or written to one; the others overlap with these
-	written    bool // of Prompt: written to a cache
-	late       bool // records have not always kept the count
+	each       bool   // the price is for one, not for a thousand
+	prompt     bool   // it belongs to the prompt
+	part       Kind   // KindPrompt or KindCompletion: the tokens are a part of it
+	cached     bool   // of Prompt: read from a cache or written to one; the others overlap with these
+	written    bool   // of Prompt: written to a cache
+	late       bool   // records have not always kept the count
+	within     []Kind // parts whose counts include this one's
 
 	listed string // catalog.PriceKind.Name, "" when the price is one of a tariff only
 	count  string // the field of Usage; "" for what is in records of old only
@@ -163,6 +166,9 @@ var kinds = complete([...]kind{
 	KindFileSearch:    {name: "file_search", unit: "call", each: true, listed: "file_search", count: "FileSearches"},
 	KindCodeExecution: {name: "code_execution", unit: "container", each: true, listed: "code_execution", count: "Containers"},
 	KindMCP:           {name: "mcp", unit: "call", each: true, listed: "mcp", count: "MCPCalls"},
+
+	KindCacheReadAudio: {name: "cache_read_audio", unit: tokens, prompt: true, part: KindPrompt, cached: true, within: []Kind{KindCacheRead, KindPromptAudio},
+		listed: "cache_read_audio", count: "CachedAudio", in: catalog.Audio | catalog.Video},
 
 	KindMinute:     {name: "audio_minutes", unit: "minute", prompt: true},
 	KindAudio:      {name: "audio_milliseconds", unit: "minute", prompt: true, late: true, count: "Millis"},
@@ -226,7 +232,7 @@ func (k Kind) charged(all *allPrices) money.Price {
 }
 
 // allPrices is what catalog.Prices.All returns.
-type allPrices = [17]*money.Price
+type allPrices = [18]*money.Price
 
 // possible reports whether a call can consume some of a part.
 func (k Kind) possible(a *Ask, ep *catalog.Endpoint) bool {
@@ -244,6 +250,16 @@ var (
 	counted = having(func(k *kind) bool { return k.listed != "" && k.unit != tokens && k.name != "request" })
 	metered = []Kind{KindAudio, KindCharacters, KindMegapixel, KindVideo}
 )
+
+// includes has the kinds whose counts are within that of another.
+var includes = func() (list [endOfKinds][]Kind) {
+	for i := range kinds {
+		for _, outer := range kinds[i].within {
+			list[outer] = append(list[outer], Kind(i))
+		}
+	}
+	return list
+}()
 
 func having(is func(*kind) bool) (list []Kind) {
 	for i := range kinds {

@@ -14,6 +14,7 @@ var sourceNames = []struct {
 	{"prompt", "input_cost_per_token", [][]string{{"request_token"}, {"request_text_token"}}, "input_mtok", true},
 	{"completion", "output_cost_per_token", [][]string{{"response_token"}, {"response_text_token"}}, "", true},
 	{"cache_read", "cache_read_input_token_cost", [][]string{{"cache_read_input_token"}, {"cache_read_text_input_token"}}, "cache_read_mtok", false},
+	{"cache_read_audio", "cache_read_input_audio_token_cost", [][]string{{"cache_read_audio_input_token"}}, "cache_audio_read_mtok", false},
 	{"cache_write", "cache_creation_input_token_cost", [][]string{{"cache_write_input_token"}}, "cache_write_mtok", false},
 	{"cache_write_1h", "cache_creation_input_token_cost_above_1hr", [][]string{{"additional_units", "cache_write_1h"}}, "cache_write_1h_mtok", false},
 	{"reasoning", "output_cost_per_reasoning_token", [][]string{{"reasoning_token"}}, "output_reasoning_mtok", false},

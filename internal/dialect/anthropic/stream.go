@@ -89,6 +89,10 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	dec.reset()
 	switch name {
 	case "message_start":
+		if dec.started { // some servers begin again, which no client expects: only its counts are read
+			dec.usage.read(rawjson.FindPath(data, "message", "usage"))
+			return dialect.More, nil
+		}
 		err = dec.start(rawjson.Find(data, "message"))
 	case "content_block_start":
 		err = dec.blockStart(data)
@@ -163,7 +167,7 @@ func (dec *decoder) speaks() bool {
 }
 
 func (dec *decoder) start(message []byte) error {
-	if dec.started || rawjson.KindOf(message) != rawjson.Object {
+	if rawjson.KindOf(message) != rawjson.Object {
 		return errShape
 	}
 	dec.started = true

@@ -74,15 +74,12 @@ func (c *counts) usage() *usage.Usage {
 	if c.foreign > 0 {
 		u.MCPCalls = usage.Of(c.foreign)
 	}
-	written := c.cacheWrite
-	if c.write5m.Reported || c.write1h.Reported {
-		u.CacheWrite, u.CacheWrite1h = c.write5m, c.write1h
-		written = usage.Sum(c.write5m, c.write1h)
-	} else {
-		u.CacheWrite = c.cacheWrite
+	u.CacheWrite, u.CacheWrite1h = c.write5m, c.write1h
+	if rest := c.cacheWrite.N - c.write1h.N; c.cacheWrite.Reported && (rest > c.write5m.N || !c.write5m.Reported && !c.write1h.Reported) {
+		u.CacheWrite = usage.Of(rest) // the total of a later frame comes without a split: what it has more was written for minutes
 	}
 	if c.input.Reported {
-		u.Prompt = usage.Sum(c.input, c.cacheRead, written)
+		u.Prompt = usage.Sum(c.input, c.cacheRead, u.CacheWrite, u.CacheWrite1h)
 	}
 	return &u
 }

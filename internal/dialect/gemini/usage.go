@@ -26,6 +26,8 @@ func readUsage(v []byte) *usage.Usage {
 			read(&u.CacheRead, m.Value)
 		case "promptTokensDetails":
 			byModality(m.Value, &u.PromptAudio, &u.PromptImage, &u.PromptVideo)
+		case "cacheTokensDetails":
+			byModality(m.Value, &u.CachedAudio, nil, nil)
 		case "candidatesTokensDetails":
 			byModality(m.Value, &u.OutputAudio, &u.OutputImage, nil)
 		}

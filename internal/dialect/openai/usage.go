@@ -32,6 +32,7 @@ func parseUsage(raw []byte, q *catalog.Quirks) (*usage.Usage, error) {
 	t.addUpPrompt()
 	t.addUpCompletion()
 	u := t.Usage
+	u.IncludeParts()
 	return &u, nil
 }
 
@@ -183,15 +184,18 @@ func (t *tally) declared(name, value []byte) {
 
 // addUpPrompt makes Prompt the sum of all input tokens.
 func (t *tally) addUpPrompt() {
-	t.CacheRead = first(t.placed, t.CacheRead, t.cachedTop, t.readBeside, t.precached)
-	t.written = first(t.written, t.writeTop)
+	t.CacheRead = largest(t.placed, t.CacheRead, t.cachedTop, t.readBeside, t.precached)
+	t.written = largest(t.written, t.writeTop)
 	if rest := t.written.N - t.CacheWrite1h.N; t.written.Reported && rest > t.CacheWrite.N {
 		t.CacheWrite = usage.Of(rest) // writes without a lifetime count as those of the shortest
 	}
 	switch {
 	case t.Prompt.Reported:
+		if t.cachedApart() {
+			t.Prompt = sum(t.Prompt, t.cached())
+		}
 	case t.input.Reported && (t.readBeside.Reported || t.writeTop.Reported):
-		t.Prompt = sum(sum(t.input, t.readBeside), t.written)
+		t.Prompt = sum(t.input, t.cached())
 	case t.input.Reported:
 		t.Prompt = t.input
 	case t.miss.Reported:
@@ -202,6 +206,15 @@ func (t *tally) addUpPrompt() {
 	if t.Prompt.Reported {
 		t.Prompt = sum(t.Prompt, sum(t.precached, t.citations))
 	}
+}
+
+// cached is what was read from the cache or written to it.
+func (t *tally) cached() usage.Count { return sum(t.CacheRead, sum(t.CacheWrite, t.CacheWrite1h)) }
+
+// cachedApart reports whether the total shows that prompt_tokens leave cached tokens out, as some gateways in front of Anthropic's models do.
+func (t *tally) cachedApart() bool {
+	cached, answer := t.cached(), first(t.Completion, t.output)
+	return cached.N > 0 && !t.precached.Reported && t.total.Reported && answer.Reported && t.total == sum(sum(t.Prompt, answer), cached)
 }
 
 // addUpCompletion makes Completion the sum of all output tokens.
@@ -239,6 +252,16 @@ func first(counts ...usage.Count) usage.Count {
 		}
 	}
 	return usage.Count{}
+}
+
+// largest is the largest count that was reported: a zero in one place does not hide what another one has.
+func largest(counts ...usage.Count) (most usage.Count) {
+	for _, c := range counts {
+		if c.Reported && (!most.Reported || c.N > most.N) {
+			most = c
+		}
+	}
+	return most
 }
 
 // sum adds the counts that were reported; it stops at the largest int64.

@@ -104,6 +104,7 @@ func usageOf(response []byte) *usage.Usage {
 	if !u.Prompt.Reported && !u.Completion.Reported {
 		return nil
 	}
+	u.IncludeParts()
 	return &u
 }
 
