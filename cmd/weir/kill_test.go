@@ -413,7 +413,12 @@ func (m *member) wantCharge(t *testing.T, a answer) {
 			TotalCost json.Number `json:"total_cost"`
 		} `json:"data"`
 	}
-	status, err := m.getAs(a.by, "/v1/generation?id="+a.id, &g)
+	var status int
+	var err error
+	waitFor(t, "the store to answer", func() bool { // on a busy machine it may be too slow for one request
+		status, err = m.getAs(a.by, "/v1/generation?id="+a.id, &g)
+		return err != nil || status != http.StatusServiceUnavailable
+	})
 	if err != nil || status != http.StatusOK || g.Data.ID != a.id {
 		t.Errorf("%s reported a cost of %s and is not recorded: status %d, %v", a.id, a.cost, status, err)
 	} else if got := rubles(t, g.Data.TotalCost); got != a.cost {

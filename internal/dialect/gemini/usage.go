@@ -11,7 +11,7 @@ func readUsage(v []byte) *usage.Usage {
 		return nil
 	}
 	var u usage.Usage
-	var tools, candidates usage.Count
+	var tools, candidates, cached usage.Count
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "promptTokenCount":
@@ -28,9 +28,17 @@ func readUsage(v []byte) *usage.Usage {
 			byModality(m.Value, &u.PromptAudio, &u.PromptImage, &u.PromptVideo)
 		case "cacheTokensDetails":
 			byModality(m.Value, &u.CachedAudio, nil, nil)
+			for e := rawjson.ElementsOf(m.Value); e.Next(); {
+				if n, ok := rawjson.Int(rawjson.Find(e.Value, "tokenCount")); ok {
+					cached = usage.Sum(cached, usage.Of(n))
+				}
+			}
 		case "candidatesTokensDetails":
 			byModality(m.Value, &u.OutputAudio, &u.OutputImage, nil)
 		}
+	}
+	if cached.N > u.CacheRead.N {
+		u.CacheRead = cached
 	}
 	if u.Prompt.Reported {
 		u.Prompt = usage.Sum(u.Prompt, tools)

@@ -191,9 +191,7 @@ func (t *tally) addUpPrompt() {
 	}
 	switch {
 	case t.Prompt.Reported:
-		if t.cachedApart() {
-			t.Prompt = sum(t.Prompt, t.cached())
-		}
+		t.Prompt = sum(t.Prompt, t.apart())
 	case t.input.Reported && (t.readBeside.Reported || t.writeTop.Reported):
 		t.Prompt = sum(t.input, t.cached())
 	case t.input.Reported:
@@ -211,10 +209,18 @@ func (t *tally) addUpPrompt() {
 // cached is what was read from the cache or written to it.
 func (t *tally) cached() usage.Count { return sum(t.CacheRead, sum(t.CacheWrite, t.CacheWrite1h)) }
 
-// cachedApart reports whether the total shows that prompt_tokens leave cached tokens out, as some gateways in front of Anthropic's models do.
-func (t *tally) cachedApart() bool {
-	cached, answer := t.cached(), first(t.Completion, t.output)
-	return cached.N > 0 && !t.precached.Reported && t.total.Reported && answer.Reported && t.total == sum(sum(t.Prompt, answer), cached)
+// apart is what the total has of the prompt and prompt_tokens leave out: cached tokens, as some gateways in front of Anthropic's models count, or
+// audio, as Mistral counts. That it is of the prompt shows when it is exactly the cached tokens, or when some part of the prompt is more than the prompt.
+func (t *tally) apart() usage.Count {
+	answer := first(t.Completion, t.output)
+	if !t.total.Reported || !answer.Reported || t.precached.Reported {
+		return usage.Count{}
+	}
+	cached, rest := t.cached().N, t.total.N-sum(t.Prompt, answer).N
+	if rest > 0 && (rest == cached || max(cached, t.PromptAudio.N, t.PromptImage.N, t.PromptVideo.N) > t.Prompt.N) {
+		return usage.Of(rest)
+	}
+	return usage.Count{}
 }
 
 // addUpCompletion makes Completion the sum of all output tokens.
