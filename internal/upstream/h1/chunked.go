@@ -9,8 +9,8 @@ const (
 	maxTrailers  = 8 << 10 // bytes of all trailers together
 )
 
-// chunked takes the framing out of a chunked body (RFC 9112 section 7.1), in any pieces. It is strict: sizes are plain hexadecimal, lines end with
-// CR LF, extensions and trailers are bounded and otherwise ignored.
+// chunked decodes a chunked body (RFC 9112 section 7.1) that arrives in any pieces. It is strict: sizes are plain hexadecimal, lines end
+// with CR LF, extensions and trailers are bounded and otherwise ignored.
 type chunked struct {
 	state chunkState
 	left  int64 // of the chunk's data, in bytes
@@ -36,8 +36,8 @@ const (
 	chunkEnd
 )
 
-// decode moves the data in p to its front. It returns how many bytes they are and how many bytes of p it used: fewer than all only when the
-// end of the body lies before them.
+// decode moves the data in p to its front. It returns how many bytes of data there are and how many bytes of p it used: less than all
+// only when the end of the body is before them.
 func (d *chunked) decode(p []byte) (n, used int, err error) {
 	for used < len(p) && d.state != chunkEnd {
 		if d.state != chunkData {
@@ -103,7 +103,7 @@ func (d *chunked) to(next chunkState, ok bool) bool {
 	return ok
 }
 
-// afterSize takes what may follow a size: white space, which some servers fill lines up with, an extension or the end of the line.
+// afterSize takes a byte after a size: white space, with which some servers pad lines, an extension or the end of the line.
 func (d *chunked) afterSize(c byte) bool {
 	d.line++
 	return d.line <= maxChunkLine && (d.to(chunkSpace, c == ' ' || c == '\t') || d.to(chunkExtension, c == ';') || d.to(chunkLineLF, c == '\r'))

@@ -13,18 +13,18 @@ import (
 
 var errNothing = errors.New("h1: nothing has arrived")
 
-// conn is one connection. While it is idle it is not read; its end is found when it is taken again.
+// conn is one connection. While it is idle it is not read; whether it is closed is checked when it is used again.
 type conn struct {
 	net.Conn // the connection to write to: raw, or TLS over raw
 	raw      net.Conn
-	sock     *socket // nil: raw cannot be looked into
+	sock     *socket // nil: raw cannot be checked without reading
 	secure   bool
-	one      [1]byte // for looks
+	one      [1]byte // buffer for that check
 
-	served    int // requests
+	served    int // number of requests
 	idleSince time.Time
 	dialled   time.Time
-	peer      netip.Addr // the zero value where it was not dialled by address
+	peer      netip.Addr // the zero value unless it was dialled by address
 }
 
 // dial opens a connection. Errors of the TCP part are *net.OpError with Op "dial".
@@ -58,15 +58,15 @@ func (h *Host) connect(ctx context.Context) (net.Conn, netip.Addr, error) {
 	return h.cfg.Names.dial(ctx, h.name, h.port)
 }
 
-// close hangs up. It does not say goodbye inside TLS: that could wait for a full buffer.
+// close closes the connection without a TLS close message, which could block on a full buffer.
 func (c *conn) close() { _ = c.raw.Close() }
 
 var longAgo = time.Unix(1, 0)
 
-// quiet reports whether an idle connection can be used again: it is open, and nothing has come that was not asked for.
+// quiet reports whether an idle connection can be used again: it is open, and no unexpected data has arrived.
 func (c *conn) quiet() bool {
 	if c.secure {
-		// With a deadline that has passed, TLS gives what it holds already and does not ask the socket.
+		// After a passed deadline, TLS returns data that it already has and does not read the socket.
 		if c.raw.SetReadDeadline(longAgo) != nil {
 			return false
 		}
@@ -82,7 +82,7 @@ func (c *conn) quiet() bool {
 	return err == errNothing
 }
 
-// readNow reads what has arrived, and returns errNothing when nothing has.
+// readNow reads data that has arrived, and returns errNothing when there is none.
 func (c *conn) readNow(p []byte) (int, error) {
 	if c.secure || c.sock == nil {
 		return 0, errNothing
@@ -90,7 +90,7 @@ func (c *conn) readNow(p []byte) (int, error) {
 	return c.sock.read(p, false)
 }
 
-// unexpected makes an end of the connection an error.
+// unexpected turns io.EOF into an error.
 func unexpected(err error) error {
 	if err == io.EOF {
 		return io.ErrUnexpectedEOF

@@ -14,9 +14,9 @@ import (
 
 const (
 	maxInformational = 16       // 1xx answers before the real one
-	inlineBody       = 64 << 10 // a longer body is sent while the answer is read: the server may answer without having read it
-	directRead       = 512      // a reader with less space reads through the buffer, so that it costs no more system calls
-	spaceBytes       = 4 << 10  // a buffer; thousands of exchanges are under way at once
+	inlineBody       = 64 << 10 // a longer body is sent while the answer is read: the server may answer before it has read the body
+	directRead       = 512      // a reader with less space reads through the buffer, which saves system calls
+	spaceBytes       = 4 << 10  // size of a buffer; thousands of exchanges run at once
 )
 
 var (
@@ -28,7 +28,7 @@ var (
 // Request is one request. Its bytes must not change before the exchange is closed.
 type Request struct {
 	Method     string
-	Base, Path string // the two halves of the target, which begins with a slash; as they go on the wire
+	Base, Path string // the two halves of the target, which begins with a slash; as sent
 	Fields     []byte // as AppendFields makes them
 	Body       []byte
 }
@@ -39,17 +39,17 @@ type Head struct {
 	Length   int64  // of the body in bytes; -1: unknown
 	Encoding string // value of Content-Encoding
 
-	Connected bool // there was a connection
+	Connected bool // the connection had been used before
 	Reused    bool // it had served before
-	Answered  bool // some byte came back
+	Answered  bool // some byte arrived
 }
 
 type space [spaceBytes]byte
 
 var spaces = sync.Pool{New: func() any { return new(space) }}
 
-// Exchange is one request and its answer. The zero value is ready for Send, and is so again after Close. Abort alone may be called
-// while another method runs.
+// Exchange is one request and its answer. The zero value is ready for Send, and so is a closed Exchange. Only Abort may be called
+// concurrently with another method.
 type Exchange struct {
 	mu      sync.Mutex // guards the next three
 	conn    *conn
@@ -57,7 +57,7 @@ type Exchange struct {
 	aborted bool
 
 	host  *Host
-	space *space // where buf began, nil when no buffer is held
+	space *space // the memory in which buf began, nil when no buffer is held
 	buf   []byte // buf[at:to] is received and not yet read
 	at    int
 	to    int
@@ -68,14 +68,14 @@ type Exchange struct {
 	framing  chunked
 	left     int64 // of a body of known length
 	ended    bool  // the body was read to its end
-	unusable bool  // the connection serves no further request
+	unusable bool  // the connection is not used again
 	err      error // of the body
 
-	vec  [2][]byte // what one write takes
+	vec  [2][]byte // buffers of one write
 	bufs net.Buffers
 }
 
-// Send sends r to h and waits for the head of the answer. After an error, what the Head reports about the connection still holds.
+// Send sends r to h and waits for the head of the answer. After an error, the Head's facts about the connection are still valid.
 func (x *Exchange) Send(h *Host, r *Request) (Head, error) {
 	err := x.connect(h)
 	if err == nil {
@@ -89,10 +89,10 @@ func (x *Exchange) Send(h *Host, r *Request) (Head, error) {
 	return x.got, err
 }
 
-// Header is the header of the answer. It can be asked for between Send and the first Read.
+// Header is the header of the answer. It may be called between Send and the first Read.
 func (x *Exchange) Header() http.Header { return x.head.header() }
 
-// Abort ends whatever the exchange is waiting for, at once: the connection is closed. It may be called at any time.
+// Abort ends at once whatever the exchange is waiting for: the connection is closed. It may be called at any time.
 func (x *Exchange) Abort() {
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -105,7 +105,7 @@ func (x *Exchange) Abort() {
 	}
 }
 
-// Close ends the exchange. The connection is kept when the answer was read to its end and nothing follows it.
+// Close ends the exchange. The connection is kept when the answer was read to its end and no data follows it.
 func (x *Exchange) Close() {
 	x.mu.Lock()
 	c, keep := x.conn, x.ended && !x.unusable && !x.aborted && x.at == x.to
@@ -120,7 +120,7 @@ func (x *Exchange) Close() {
 		c.close()
 	}
 	if x.sent != nil {
-		<-x.sent.done // the body is the caller's again
+		<-x.sent.done // from here on the caller owns the body again
 	}
 	x.release()
 	x.mu.Lock()
@@ -192,7 +192,7 @@ func (x *Exchange) write(r *Request) error {
 	x.sent = sent
 	go func() {
 		defer close(sent.done)
-		_, sent.err = bufs.WriteTo(c.Conn) // it shows in the reading too, after what the server may have said before
+		_, sent.err = bufs.WriteTo(c.Conn) // a write error also shows in reading, after anything that the server sent before
 	}()
 	return nil
 }
@@ -200,20 +200,20 @@ func (x *Exchange) write(r *Request) error {
 // sending is a request that is sent while its answer is read.
 type sending struct {
 	done chan struct{}
-	err  error // once done is closed
+	err  error // valid once done is closed
 }
 
-// fine reports whether the whole request was sent by now.
+// fine reports whether the whole request has been sent.
 func (s *sending) fine() bool {
 	select {
 	case <-s.done:
 		return s.err == nil
 	default:
-		return false // the answer came before the server had read the request
+		return false // the answer arrived before the server had read the request
 	}
 }
 
-// answeredAnyway looks whether the server had answered when it stopped reading, a request that it refuses for instance.
+// answeredAnyway checks whether the server answered before it stopped reading, as for a request that it refuses.
 func (x *Exchange) answeredAnyway(err error) error {
 	if err == nil {
 		return nil
@@ -225,7 +225,7 @@ func (x *Exchange) answeredAnyway(err error) error {
 	return nil
 }
 
-// readHead reads the heads of informational answers and then that of the real one.
+// readHead reads the heads of informational answers and then that of the final one.
 func (x *Exchange) readHead(noBody bool) error {
 	informational, seen := 0, 0
 	for {
@@ -260,7 +260,7 @@ func (x *Exchange) readHead(noBody bool) error {
 	}
 }
 
-// begin makes ready for the body.
+// begin prepares reading the body.
 func (x *Exchange) begin(noBody bool) {
 	h := &x.head
 	x.got.Status = h.status
@@ -274,11 +274,11 @@ func (x *Exchange) begin(noBody bool) {
 	x.got.Length, x.left = h.length, h.length
 	x.ended = h.length == 0
 	if h.length < 0 && !h.chunked {
-		x.unusable = true // its end is the connection's
+		x.unusable = true // the connection's end is the body's end
 	}
 }
 
-// fill receives more after what the buffer holds.
+// fill appends received data to the buffer.
 func (x *Exchange) fill() error {
 	if x.at == x.to {
 		x.at, x.to = 0, 0
@@ -286,12 +286,12 @@ func (x *Exchange) fill() error {
 	if x.to == len(x.buf) {
 		x.grow()
 	}
-	for range 16 { // a read of nothing is none of ours
+	for range 16 { // an empty read is allowed, but not many
 		n, err := x.conn.Read(x.buf[x.to:])
 		if n > 0 {
 			x.to += n
 			x.got.Answered = true
-			return nil // an error comes again
+			return nil // a read error is reported again by the next read
 		}
 		if err != nil {
 			return err
@@ -300,7 +300,7 @@ func (x *Exchange) fill() error {
 	return io.ErrNoProgress
 }
 
-// grow makes room: at the front where something was read, else in a larger buffer. Heads alone need one.
+// grow makes room: at the front where data was consumed, else in a larger buffer. Only heads need a larger one.
 func (x *Exchange) grow() {
 	to := x.buf
 	if x.at == 0 {
@@ -314,7 +314,7 @@ func (x *Exchange) grow() {
 	}
 }
 
-// release gives the buffer back.
+// release returns the buffer to the pool.
 func (x *Exchange) release() {
 	if x.space != nil {
 		spaces.Put(x.space)
@@ -323,7 +323,7 @@ func (x *Exchange) release() {
 }
 
 // Read reads the body. It returns io.EOF together with the last bytes or after them, and io.ErrUnexpectedEOF when the connection ended
-// first. Errors stay.
+// first. An error is returned again by later calls.
 func (x *Exchange) Read(p []byte) (int, error) {
 	if x.ended {
 		return 0, io.EOF
@@ -338,8 +338,8 @@ func (x *Exchange) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// Drained reads what has arrived of a body whose rest is not needed, and reports whether its end was there, so that the connection can serve
-// again. It does not wait. Nothing but Close may follow where it was.
+// Drained reads the rest of a body that is not needed, as far as it has arrived, and reports whether it found the end, so that the
+// connection can be used again. It does not wait. After true only Close may be called.
 func (x *Exchange) Drained() bool {
 	if x.ended || x.err != nil || x.conn == nil {
 		return x.ended
@@ -385,7 +385,7 @@ func (x *Exchange) read(p []byte, now bool) (int, error) {
 	}
 }
 
-// receive gives what the buffer holds, and else what comes next, without a buffer in between where p is large.
+// receive returns buffered data, or else reads from the connection, directly into p where p is large.
 func (x *Exchange) receive(p []byte, now bool) (int, error) {
 	if x.at == x.to {
 		x.release()
@@ -408,7 +408,7 @@ func (x *Exchange) receive(p []byte, now bool) (int, error) {
 	return n, nil
 }
 
-// unframe takes the framing out of received bytes and finds the end.
+// unframe removes the framing from received bytes and finds the end.
 func (x *Exchange) unframe(p []byte) (int, error) {
 	switch {
 	case x.head.chunked:

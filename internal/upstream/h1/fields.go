@@ -8,12 +8,12 @@ import (
 	"strings"
 )
 
-// framing are the fields that say where a message ends and what becomes of its connection. They are the Exchange's own.
+// framing are the header fields that control where a message ends and what happens to its connection. Only the Exchange sets them.
 var framing = map[string]bool{"Host": true, "Connection": true, "Content-Length": true, "Transfer-Encoding": true, "Trailer": true, "Upgrade": true, "Te": true,
 	"Expect": true, "Keep-Alive": true, "Proxy-Connection": true}
 
-// AppendFields appends the fields of a Request: the host first, then those of header in alphabetical order, without those that frame a
-// message. It fails where a field cannot be sent.
+// AppendFields appends the header of a Request: the host first, then the fields of header in alphabetical order, without those for
+// framing. It fails where a field cannot be sent.
 func AppendFields(dst []byte, host string, header http.Header) ([]byte, error) {
 	if host == "" || strings.ContainsFunc(host, func(r rune) bool { return r <= ' ' || r >= 0x7F }) {
 		return nil, fmt.Errorf("h1: the host cannot be sent")

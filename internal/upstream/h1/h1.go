@@ -1,5 +1,5 @@
-// Package h1 is a strict HTTP/1.1 client for calls to providers: connections kept by host, no goroutine and no buffer for one that is
-// idle, and nothing allocated for an answer that is fine. It must not retry, follow redirects, decompress, or mend what a server sends.
+// Package h1 is a strict HTTP/1.1 client for calls to providers. It keeps connections by host, needs no goroutine and no buffer for an
+// idle one, and allocates nothing for a valid answer. It must not retry, follow redirects, decompress, or repair invalid answers.
 package h1
 
 import (
@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// Config is what a Host is made of. A field that is zero takes the default.
+// Config configures a Host. A field that is zero takes the default.
 type Config struct {
 	Connect   time.Duration // TCP; 5 s
 	Handshake time.Duration // TLS; 5 s
-	Idle      time.Duration // how long a connection is kept for the next request; 90 s
-	MaxIdle   int           // connections kept at a time; 4096
-	Age       time.Duration // from which on a connection serves no further request; 10 min
-	Requests  int           // how many requests one connection serves; 1000
+	Idle      time.Duration // how long a connection may be idle; 90 s
+	MaxIdle   int           // idle connections at a time; 4096
+	Age       time.Duration // age at which a connection is no longer used; 10 min
+	Requests  int           // requests over one connection; 1000
 	MaxHead   int           // bytes of an answer's head, and of each informational one before it; 64 KiB
 	TLS       *tls.Config   // base for connections; nil: the system's authorities
 	Now       func() time.Time
 
-	// Dial opens a connection to "host:port". nil: TCP to an address that Names has.
+	// Dial opens a connection to "host:port". nil: TCP to an address from Names.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Names finds addresses. It may be nil where Dial is set.
+	// Names resolves host names. It may be nil where Dial is set.
 	Names *Names
 }
 
@@ -59,18 +59,18 @@ func (c Config) withDefaults() Config {
 type Host struct {
 	cfg     Config
 	name    string
-	literal bool // the name is an address
+	literal bool // the host is an IP address
 	port    string
 	tls     *tls.Config // nil: no TLS
 
 	mu     sync.Mutex
-	idle   []*conn // the one used last is last: it is taken first, so that the others can go
+	idle   []*conn // the one used last is at the end: it is taken first, so that the others can expire
 	sweeps *time.Timer
 	closed bool
 }
 
-// NewHost makes the Host for scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address.
-// Close ends it.
+// NewHost makes the Host for scheme ("http" or "https") and host, which may have a port and brackets around an IPv6 address. Close ends
+// it.
 func NewHost(cfg Config, scheme, host string) *Host {
 	h := &Host{cfg: cfg.withDefaults()}
 	name, port, err := net.SplitHostPort(host)
@@ -93,7 +93,7 @@ func NewHost(cfg Config, scheme, host string) *Host {
 	return h
 }
 
-// Close closes idle connections, and those in use once they have served.
+// Close closes idle connections at once, and busy ones after their request.
 func (h *Host) Close() {
 	h.mu.Lock()
 	idle := h.idle
@@ -107,7 +107,7 @@ func (h *Host) Close() {
 	}
 }
 
-// take gives the idle connection that was used last and still lives, nil when there is none.
+// take returns the idle connection that was used last and is still open, nil when there is none.
 func (h *Host) take() *conn {
 	for {
 		h.mu.Lock()
@@ -127,7 +127,7 @@ func (h *Host) take() *conn {
 	}
 }
 
-// put keeps a connection for the next request, unless it has served for long enough: what a server has mixed up must not last.
+// put keeps a connection for the next request, unless it is too old or has had too many: an error in a server's state must not last.
 func (h *Host) put(c *conn) {
 	c.idleSince, c.served = h.cfg.Now(), c.served+1
 	if c.served >= h.cfg.Requests || c.idleSince.Sub(c.dialled) >= h.cfg.Age {
@@ -147,7 +147,7 @@ func (h *Host) put(c *conn) {
 	h.mu.Unlock()
 }
 
-// arm has sweep run after d. The caller holds the lock.
+// arm schedules sweep after d. The caller holds the lock.
 func (h *Host) arm(d time.Duration) {
 	if h.sweeps == nil {
 		h.sweeps = time.AfterFunc(d, h.sweep)
@@ -156,7 +156,7 @@ func (h *Host) arm(d time.Duration) {
 	h.sweeps.Reset(d)
 }
 
-// sweep closes what has been idle for too long: the front of the list, for connections are appended as they become idle.
+// sweep closes connections that were idle for too long: the front of the list, because connections are appended when they become idle.
 func (h *Host) sweep() {
 	h.mu.Lock()
 	now, n := h.cfg.Now(), 0

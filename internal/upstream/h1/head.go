@@ -7,7 +7,7 @@ import (
 	"net/textproto"
 )
 
-// The faults of an answer's head. None of them quotes the answer: it is foreign.
+// The errors of an answer's head. None of them quotes the answer, which is untrusted.
 var (
 	errNoHTTP      = errors.New("h1: the answer is not HTTP/1")
 	errStatusLine  = errors.New("h1: the status line is malformed")
@@ -19,20 +19,20 @@ var (
 	errSwitch      = errors.New("h1: the server switches protocols unasked")
 )
 
-// head is what the head of an answer says. Its slices are views.
+// head has the parsed fields of an answer's head. Its slices are views.
 type head struct {
 	status   int
 	length   int64 // of the body; -1: unknown
 	chunked  bool
-	last     bool   // the connection serves no further request
+	last     bool   // the connection is not used again
 	encoding []byte // value of Content-Encoding
 	fields   []byte // the field lines with their ends
 }
 
 const lineEnd = "\r\n"
 
-// headEnd is the length of the head at the front of b, 0 when its end is not there yet. What lies before from was looked at
-// before. It finds early that no end will come: answers that are no HTTP/1, and lines that end with a line feed alone.
+// headEnd is the length of the head at the front of b, 0 when its end has not arrived. The bytes before from were checked before. It
+// detects early that no end will come: answers that are not HTTP/1, and lines that end with a bare line feed.
 func headEnd(b []byte, from int) (int, error) {
 	const version = "HTTP/1."
 	if n := min(len(b), len(version)); string(b[:n]) != version[:n] {
@@ -50,8 +50,8 @@ func headEnd(b []byte, from int) (int, error) {
 	return 0, nil
 }
 
-// parseHead reads a head, its closing empty line included (RFC 9112 sections 4 and 5). Nothing is mended: a line that begins with
-// white space, a bare CR or LF, a control character, white space before a colon and two framings of one body are faults.
+// parseHead reads a head, including its closing empty line (RFC 9112 sections 4 and 5). Nothing is repaired: a line that begins with
+// white space, a bare CR or LF, a control character, white space before a colon and two framings of one body are errors.
 func parseHead(b []byte) (head, error) {
 	h := head{length: -1}
 	line, rest, err := cutLine(b)
@@ -91,7 +91,7 @@ func parseHead(b []byte) (head, error) {
 	return h, nil
 }
 
-// statusLine reads "HTTP/1.1 200 OK". The reason may be missing, as may the space before it.
+// statusLine reads "HTTP/1.1 200 OK". The reason, and the space before it, may be missing.
 func (h *head) statusLine(line []byte) error {
 	if len(line) < 12 || line[7] != '0' && line[7] != '1' || line[8] != ' ' || len(line) > 12 && line[12] != ' ' {
 		return errStatusLine
@@ -127,12 +127,12 @@ func (h *head) contentLength(value []byte) error {
 	return nil
 }
 
-// bodyless reports whether an answer of that status has no body, whatever its head says (RFC 9112 section 6.3).
+// bodyless reports whether an answer of that status has no body, whatever its head declares (RFC 9112 section 6.3).
 func bodyless(status int) bool {
 	return status == http.StatusNoContent || status == http.StatusNotModified
 }
 
-// cutLine takes a line without its end off the front of b.
+// cutLine splits a line, without its end, off the front of b.
 func cutLine(b []byte) (line, rest []byte, err error) {
 	n := bytes.IndexByte(b, '\n')
 	if n < 1 || b[n-1] != '\r' {
@@ -141,7 +141,7 @@ func cutLine(b []byte) (line, rest []byte, err error) {
 	return b[:n-1], b[n+1:], nil
 }
 
-// cutField takes a field line off the front of b. The value has no white space around it.
+// cutField splits a field line off the front of b. The value has no white space around it.
 func cutField(b []byte) (name, value, rest []byte, err error) {
 	line, rest, err := cutLine(b)
 	if err != nil {
@@ -170,7 +170,7 @@ func isToken(c byte) bool {
 	return false
 }
 
-// isText reports whether b may be in a field's value or in a reason: no control characters but tabs.
+// isText reports whether b may be in a field's value or in a reason: no control characters except tabs.
 func isText(b []byte) bool {
 	for _, c := range b {
 		if c < ' ' && c != '\t' || c == 0x7F {
@@ -221,13 +221,13 @@ func hasToken(list []byte, token string) bool {
 	return false
 }
 
-// header makes a map of the fields.
+// header returns the fields as a map.
 func (h *head) header() http.Header {
 	out := make(http.Header)
 	for fields := h.fields; len(fields) > 0; {
 		name, value, rest, err := cutField(fields)
 		if err != nil {
-			return out // cannot be: they were read before
+			return out // unreachable: the fields were parsed before
 		}
 		key := textproto.CanonicalMIMEHeaderKey(string(name))
 		out[key] = append(out[key], string(value))

@@ -10,16 +10,16 @@ import (
 )
 
 const (
-	renewAfter  = 15 * time.Second // an answer that is older is asked for again, without waiting
-	trustFor    = 30 * time.Second // an answer that is older is waited for
-	keepFor     = 5 * time.Minute  // how long an answer serves while no new one comes
-	waitFor     = 2 * time.Second  // for a new answer, while there is an old one
+	renewAfter  = 15 * time.Second // age at which an answer is renewed in the background
+	trustFor    = 30 * time.Second // age at which a new answer is waited for
+	keepFor     = 5 * time.Minute  // how long an answer is used while renewing fails
+	waitFor     = 2 * time.Second  // how long to wait for a new answer, while there is an old one
 	askAgain    = 5 * time.Second  // after a failure
 	nextAddress = 300 * time.Millisecond
 )
 
-// Names keeps the addresses of hosts: a change of address takes effect within 30 seconds, and while names cannot be resolved an
-// address serves for five minutes. It is safe for concurrent use; Close ends it.
+// Names caches the addresses of hosts: a change of address takes effect within 30 seconds, and while names cannot be resolved an address
+// is used for five minutes. It is safe for concurrent use; Close ends it.
 type Names struct {
 	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
 	now    func() time.Time
@@ -31,17 +31,17 @@ type Names struct {
 	known map[string]*name
 }
 
-// name is what is known of one host.
+// name is the cache entry of one host.
 type name struct {
-	addresses []netip.Addr             // of the last good answer
+	addresses []netip.Addr             // of the last successful answer
 	seen      map[netip.Addr]time.Time // when an address was last in an answer
-	at        time.Time                // of the last good answer
+	at        time.Time                // time of the last successful answer
 	err       error                    // of the last answer
-	next      time.Time                // not asked before
-	done      chan struct{}            // closed when the question under way is answered, nil: none is
+	next      time.Time                // no new lookup before
+	done      chan struct{}            // closed when the running lookup ends, nil: none is running
 }
 
-// NewNames makes Names over lookup, nil for the system's resolver, and a clock, nil for the system's.
+// NewNames makes Names with lookup, nil for the system's resolver, and a clock, nil for the system's.
 func NewNames(lookup func(ctx context.Context, host string) ([]netip.Addr, error), now func() time.Time) *Names {
 	if lookup == nil {
 		lookup = func(ctx context.Context, host string) ([]netip.Addr, error) {
@@ -56,13 +56,13 @@ func NewNames(lookup func(ctx context.Context, host string) ([]netip.Addr, error
 	return s
 }
 
-// Close ends the questions under way.
+// Close ends running lookups.
 func (s *Names) Close() {
 	s.cancel()
 	s.asking.Wait()
 }
 
-// addresses are those of host, best first.
+// addresses returns the addresses of host, best first.
 func (s *Names) addresses(ctx context.Context, host string) ([]netip.Addr, error) {
 	if ip, err := netip.ParseAddr(host); err == nil {
 		return []netip.Addr{ip}, nil
@@ -102,7 +102,7 @@ func (s *Names) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	return nil, ctx.Err()
 }
 
-// ask begins a question. The caller holds the lock.
+// ask starts a lookup. The caller holds the lock.
 func (s *Names) ask(host string, n *name) {
 	done := make(chan struct{})
 	n.done = done
@@ -132,8 +132,8 @@ func (s *Names) ask(host string, n *name) {
 	})
 }
 
-// has reports whether address still belongs to host. Answers that differ each time, as those of large services do, count together; and
-// without an answer a connection that works is as good as any.
+// has reports whether address still belongs to host. The addresses of recent answers count together, because large services return other
+// ones each time. Without an answer, a connection that works is kept.
 func (s *Names) has(host string, address netip.Addr) bool {
 	if _, err := s.addresses(s.ctx, host); err != nil {
 		return true
@@ -144,12 +144,12 @@ func (s *Names) has(host string, address netip.Addr) bool {
 	return n == nil || n.err != nil || s.now().Sub(n.seen[address]) < trustFor
 }
 
-// current reports whether a connection may be used again, by its address. A young one may: a name is not asked for at each request.
+// current reports whether a connection may be used again, by its address. A recent connection may, without a lookup for each request.
 func (h *Host) current(c *conn, now time.Time) bool {
 	return h.cfg.Names == nil || h.literal || !c.peer.IsValid() || now.Sub(c.dialled) < trustFor || h.cfg.Names.has(h.name, c.peer)
 }
 
-// dial opens a connection to the first address that answers. The next one is tried in parallel when that takes long.
+// dial opens a connection to the first address that answers. When one takes long, the next is tried in parallel.
 func (s *Names) dial(ctx context.Context, host, port string) (net.Conn, netip.Addr, error) {
 	addresses, err := s.addresses(ctx, host)
 	if err != nil {
@@ -167,7 +167,7 @@ func dialAddress(ctx context.Context, a netip.Addr, port string) (net.Conn, erro
 	return dialer.DialContext(ctx, "tcp", net.JoinHostPort(a.String(), port))
 }
 
-// race dials addresses one after another, the next one as soon as one fails or takes longer than a moment. The first connection wins.
+// race dials the addresses in order: the next one as soon as one fails or takes longer than a moment. The first connection wins.
 func race(ctx context.Context, addresses []netip.Addr, dial func(context.Context, netip.Addr) (net.Conn, error)) (net.Conn, netip.Addr, error) {
 	type result struct {
 		conn net.Conn

@@ -4,8 +4,8 @@ package h1
 
 import "net"
 
-// socket looks into a connection without waiting, which this operating system has no way for: a connection that has died idle is found
-// when it is used.
+// socket checks a connection without waiting, which is not possible on this operating system: a connection that was closed while idle is
+// detected when it is used.
 type socket struct{}
 
 func socketOf(net.Conn) *socket { return nil }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// socket looks into a connection without waiting. Its function is made once, because a closure for each look would be an allocation.
+// socket checks a connection without waiting. Its function is made once, because a closure per check would be an allocation.
 type socket struct {
 	raw  syscall.RawConn
 	look func(fd uintptr) bool
@@ -19,7 +19,7 @@ type socket struct {
 	err  error
 }
 
-// socketOf is nil for connections that are none of the operating system's.
+// socketOf is nil for connections that are not sockets of the operating system.
 func socketOf(c net.Conn) *socket {
 	sc, ok := c.(syscall.Conn)
 	if !ok {
@@ -40,10 +40,11 @@ func (s *socket) receive(fd uintptr) bool {
 		flags = syscall.MSG_PEEK
 	}
 	s.n, _, s.err = syscall.Recvfrom(int(fd), s.into, flags)
-	return true // whatever came: never wait
+	return true // whatever the result: never wait
 }
 
-// read takes what has arrived, or only looks at it. It returns errNothing when nothing has, and io.EOF when the other side has closed.
+// read reads data that has arrived, or with peek only looks at it. It returns errNothing when there is none, and io.EOF when the other
+// side has closed.
 func (s *socket) read(p []byte, peek bool) (int, error) {
 	s.into, s.peek = p, peek
 	err := s.raw.Read(s.look)
