@@ -17,8 +17,8 @@ import (
 	"weir/internal/fault"
 )
 
-// methodOf is how requests with the credential p.Key are admitted, nil when a fixed field does it. Key files of service accounts serve
-// with every dialect. It may change p, which is a copy.
+// methodOf is the auth.Method of requests with the credential p.Key, nil when a fixed header field is enough. Key files of service
+// accounts work with every dialect. It may change p, which is a copy.
 func methodOf(d dialect.Dialect, p *catalog.Provider, deps auth.Deps) (auth.Method, error) {
 	if special, ok := d.(dialect.Authorizer); ok {
 		if m, err := special.Authorize(p, deps); m != nil || err != nil {
@@ -38,7 +38,7 @@ func methodOf(d dialect.Dialect, p *catalog.Provider, deps auth.Deps) (auth.Meth
 	return nil, nil
 }
 
-// authDeps is what methods of p's credentials live on.
+// authDeps is what methods of p's credentials need from the client.
 func (c *Client) authDeps(p *catalog.Provider) auth.Deps {
 	return auth.Deps{
 		Now:   c.cfg.Now,
@@ -55,11 +55,11 @@ func (c *Client) authDeps(p *catalog.Provider) auth.Deps {
 
 const maxTokenBytes = 64 << 10 // of an answer with a token
 
-// fetch sends a request for a token, under the trust and the timeouts of p.
+// fetch sends a request for a token, with the certificate authorities and the timeouts of p.
 func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call) (status int, body []byte, err error) {
 	u, err := url.Parse(call.URL)
 	if err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // what Parse says holds the address
+		return 0, nil, errors.New("upstream: there is no address to fetch a token from") // the address comes from a configuration that Parse has checked
 	}
 	t := &target{provider: &catalog.Provider{BaseURL: u.Scheme + "://" + u.Host}, host: u.Host, group: c.groups.get(groupKey{u.Scheme, u.Host, p.CA, false}, c)}
 	l, err := newLane(call.Header, u.Host, "application/json")
@@ -84,7 +84,8 @@ func (c *Client) fetch(ctx context.Context, p *catalog.Provider, call *auth.Call
 	return head.Status, body, err
 }
 
-// admitted sends a request with the fields that a method gives. If the provider refuses them, it sends it once more with new ones.
+// admitted sends a request with the header fields that a method gives. If the provider refuses them, it sends the request once more with
+// new ones.
 func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	for again := false; ; again = true {
 		fields, err := a.fields(t, m, call)
@@ -105,7 +106,7 @@ func (a *attempt) admitted(t *target, m auth.Method, l *lane, req *completion.Re
 	}
 }
 
-// fields waits for what a method gives, as long as the attempt may last.
+// fields waits for the method's header fields, as long as the attempt may last.
 func (a *attempt) fields(t *target, m auth.Method, call *dialect.Call) (http.Header, error) {
 	ctx, cancel := context.WithCancel(a.caller)
 	defer cancel()
@@ -129,19 +130,19 @@ func (a *attempt) fields(t *target, m auth.Method, call *dialect.Call) (http.Hea
 	return nil, notAdmitted(a.ep, err)
 }
 
-// notAdmitted is the fault of a credential that could not be made use of.
+// notAdmitted is the fault of a credential for which no token or signature could be made.
 func notAdmitted(ep *catalog.Endpoint, cause error) *fault.Error {
 	f := dialect.Fault(ep, fault.ProviderUnavailable, "The provider did not accept the gateway's request.", cause)
 	f.Next = fault.NextEndpoint
 	f.Details = map[string]any{"reason": "upstream_auth"}
 	var refused *auth.RefusedError
 	if errors.As(cause, &refused) && refused.Status >= 400 && refused.Status <= 403 {
-		f.Upstream.Status = http.StatusUnauthorized // it was the credential: another one may do
+		f.Upstream.Status = http.StatusUnauthorized // another credential may work
 	}
 	return f
 }
 
-// secrets are what methods keep of p's credentials: above all tokens, which no configuration contains.
+// secrets lists the secrets that methods keep for p's credentials: above all tokens, which no configuration contains.
 func (c *Client) secrets(p *catalog.Provider) (list []string) {
 	t, ok := c.targets.Load(p.Wire())
 	if !ok {

@@ -23,14 +23,14 @@ import (
 const (
 	maxDrainBytes = 64 << 10 // after the end of a stream
 	drainTime     = time.Second
-	lingerGrace   = 50 * time.Millisecond // a read takes at most so long to find what has come already
+	lingerGrace   = 50 * time.Millisecond // the longest time in which a read finds data that has already arrived
 )
 
 // attempt is one call of one endpoint, from dialling to the last byte: one HTTP request, or several where the provider refuses
 // credentials.
 //
-// It does not end with the caller's context as such: what follows the end of a stream is read after the caller has gone,
-// so that the connection can serve again. Attempts are used again, with their timer and what was made for them once.
+// It does not end with the caller's context as such: usage and the end mark of a stream are read even after the caller has gone, so that
+// the connection can be used again. Attempts are pooled, with their timer and their closures.
 type attempt struct {
 	client *Client
 	own    own
@@ -40,33 +40,33 @@ type attempt struct {
 	dialect  dialect.Dialect
 	caller   context.Context
 	leave    func() bool // stops watching the caller
-	left     bool        // the caller's end has no effect any more
+	left     bool        // the end of the caller's context has no effect any more
 	x        exchange
 	head     h1.Head
 	raw      watched      // over x
 	body     dialect.Body // over raw, or over its decompression
 	answer   dialect.Answer
-	done     bool              // the upstream's own end was seen
-	limit    int64             // of a whole answer; 0: the client's
+	done     bool              // the provider's own end was seen
+	limit    int64             // of a whole answer; 0: the client's limit
 	reported func(http.Header) // gets the header of each answer; may be nil
 
 	start          time.Time
 	headersBy      time.Duration // since start
 	idle           time.Duration
-	waiting        atomic.Int64 // when the read under way began, nanoseconds since start; 0: no read
+	waiting        atomic.Int64 // when the current read began, nanoseconds since start; 0: no read
 	headersArrived atomic.Bool
 	lingering      atomic.Bool // lingerBy is set
 
-	mu       sync.Mutex // guards what follows
+	mu       sync.Mutex // guards the fields below
 	timer    *time.Timer
 	totalBy  time.Duration // since start
-	lingerBy time.Duration // when nothing more is waited for, since start; 0: the answer is still coming
+	lingerBy time.Duration // when waiting for usage and the end mark stops, since start; 0: the answer is still arriving
 	cause    error         // why it was aborted
 	over     bool
 	wake     context.CancelFunc // ends the waiting for a token; nil: nothing waits
 }
 
-// expired is the cause of a watchdog's abort.
+// expired is the cause of an abort by the watchdog.
 type expired struct {
 	phase string
 	after time.Duration
@@ -80,7 +80,8 @@ var (
 	errLingered   = errors.New("the provider had nothing more to say")
 )
 
-// open sends the request and waits for the headers of a 2xx answer, which the Texter can read. After an error nothing is left open.
+// open sends the request and waits for the headers of a 2xx answer, which the returned Texter can read. After an error nothing is left
+// open.
 func (c *Client) open(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (*attempt, dialect.Texter, *dialect.Answer, error) {
 	if ctx.Err() != nil {
 		return nil, nil, nil, callerFault(ctx)
@@ -111,7 +112,7 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 	if !ok {
 		a = &attempt{client: c}
 		a.gone = func() { a.abort(errCallerGone) }
-		a.timer = time.AfterFunc(time.Hour, a.watch) // armed below
+		a.timer = time.AfterFunc(time.Hour, a.watch) // set below
 	}
 	a.ep, a.dialect, a.caller, a.start = ep, d, caller, time.Now()
 	a.x = &a.own
@@ -131,13 +132,13 @@ func (c *Client) newAttempt(caller context.Context, ep *catalog.Endpoint, t *tar
 	return a
 }
 
-// ask sends the request, with another credential as long as the provider refuses the one before it.
+// ask sends the request. While the provider refuses the credential, it tries the next one.
 func (a *attempt) ask(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, error) {
 	answer, _, err := a.askAny(t, req, call)
 	return answer, err
 }
 
-// askAny also reports which credential was accepted.
+// askAny is ask that also returns the accepted credential.
 func (a *attempt) askAny(t *target, req *completion.Request, call *dialect.Call) (*dialect.Answer, *credential, error) {
 	var refusal error
 	for {
@@ -187,7 +188,7 @@ func (a *attempt) askOver(t *target, l *lane, req *completion.Request, call *dia
 	return a.accept(req, call)
 }
 
-// again makes ready for another request of the same attempt.
+// again prepares another request of the same attempt.
 func (a *attempt) again() {
 	a.x.Close()
 	a.headersArrived.Store(false)
@@ -212,15 +213,15 @@ func (a *attempt) cut(cause error) {
 	}
 }
 
-// why is the cause of the abort, nil when there was none.
+// why returns the cause of the abort, nil when there was none.
 func (a *attempt) why() error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	return a.cause
 }
 
-// watch runs when the timer fires. Reads only note when they began; this looks at it and arms the timer for the
-// next moment at which something could be late, so that frames cost no timer work.
+// watch runs when the timer fires. Reads only store when they began; watch checks that and sets the timer to the next moment at which
+// something could be late, so that frames cost no timer work.
 func (a *attempt) watch() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -236,7 +237,7 @@ func (a *attempt) watch() {
 	a.timer.Reset(next - now)
 }
 
-// look reports when to look again, or what is late.
+// look returns when to check again, or what is late.
 func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	next = a.totalBy
 	if now >= next {
@@ -244,7 +245,7 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	}
 	waiting := time.Duration(a.waiting.Load())
 	if a.lingerBy > 0 {
-		// what lies in the connection unread is still wanted: only a read that finds nothing ends the answer
+		// data that has already arrived is still read: only a read that finds none ends the answer
 		if until := max(a.lingerBy, waiting+lingerGrace); waiting > 0 && now >= until {
 			return 0, errLingered
 		} else if waiting > 0 {
@@ -259,7 +260,7 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 			return 0, &expired{"response headers", a.headersBy}
 		}
 		next = min(next, a.headersBy, now+a.idle) // the first read may begin at any time
-	case waiting == 0: // the consumer is busy: a read that begins now is late one idle time from now
+	case waiting == 0: // the consumer is busy: a read that begins now is late after one idle time
 		next = min(next, now+a.idle)
 	case now >= waiting+a.idle:
 		return 0, &expired{"further bytes", a.idle}
@@ -269,8 +270,8 @@ func (a *attempt) look(now time.Duration) (next time.Duration, late error) {
 	return next, nil
 }
 
-// Linger is called when the answer is complete but for what may follow it: usage, the mark of the end. That is waited for only
-// so long. Calls after the first do nothing.
+// Linger is called when the answer is complete except for usage and the end mark, which are waited for only until the deadline that it
+// sets. Calls after the first have no effect.
 func (a *attempt) Linger() {
 	if a.lingering.Swap(true) {
 		return
@@ -298,7 +299,7 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 	fine := status >= 200 && status <= 299
 	var header http.Header
 	if !fine {
-		header = a.x.Header() // before the body: it lies in the same buffer
+		header = a.x.Header() // before the body, which uses the same buffer
 	}
 	if a.reported != nil {
 		a.reported(a.x.Header())
@@ -312,12 +313,12 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 		return nil, dialect.Unavailable(a.ep, dialect.Unreadable, fmt.Errorf("content encoding %q", encoding))
 	}
 	if !fine {
-		// The body may be cut or fail: the status alone says enough.
+		// The body may be cut off or fail: the status alone is enough.
 		text, _ := io.ReadAll(io.LimitReader(&a.body, dialect.MaxFailureBytes))
 		if err := a.interrupted(); err != nil && a.caller.Err() != nil {
 			return nil, err
 		}
-		_, _ = a.body.Read(make([]byte, 1)) // finds the end, so that the connection can serve again
+		_, _ = a.body.Read(make([]byte, 1)) // finds the end, so that the connection can be used again
 		return nil, a.dialect.Failure(a.ep, status, header, text)
 	}
 	if length > limit {
@@ -327,8 +328,8 @@ func (a *attempt) accept(req *completion.Request, call *dialect.Call) (*dialect.
 	return &a.answer, nil
 }
 
-// end releases everything. A connection whose answer was read to its end serves again; one that was left
-// after the upstream's own end is read for a moment, without holding up the caller; any other is closed.
+// end releases everything. A connection whose answer was read to its end is kept. One that was left after the provider's own end is read
+// for a moment more in the background, without delaying the caller; any other is closed.
 func (a *attempt) end() {
 	a.left = a.leave()
 	if !a.done || a.body.AtEnd() || a.x.Drained() {
@@ -349,7 +350,7 @@ func (a *attempt) end() {
 	}()
 }
 
-// finish gives the attempt back when neither the timer nor the end of a context can reach it any more.
+// finish returns the attempt to the pool when neither the timer nor the end of a context can reach it any more.
 func (a *attempt) finish() {
 	a.x.Close()
 	a.mu.Lock()
@@ -362,7 +363,7 @@ func (a *attempt) finish() {
 	}
 }
 
-// forget drops all that belonged to one call.
+// forget clears the data of one call.
 func (a *attempt) forget() {
 	a.ep, a.dialect, a.caller, a.leave, a.x = nil, nil, nil, nil, nil
 	a.raw, a.body, a.answer, a.head, a.done, a.limit = watched{}, dialect.Body{}, dialect.Answer{}, h1.Head{}, false, 0
@@ -372,7 +373,7 @@ func (a *attempt) forget() {
 	a.lingering.Store(false)
 }
 
-// watched reads the body, informs the watchdog when it waits, and counts.
+// watched reads the body, records for the watchdog when it waits, and counts bytes.
 type watched struct {
 	a    *attempt
 	left int64
@@ -396,7 +397,8 @@ func (w *watched) Read(p []byte) (int, error) {
 
 var gzipReaders sync.Pool
 
-// unzipped undoes a compression that was not asked for. What comes out is counted too: a bomb ends at the limit.
+// unzipped decompresses an answer for which no compression was requested. Its output is counted too: a decompression bomb ends at the
+// limit.
 type unzipped struct {
 	a    *attempt
 	src  io.Reader
@@ -440,7 +442,7 @@ func (u *unzipped) read(p []byte) (int, error) {
 	return u.gz.Read(p)
 }
 
-// interrupted is the fault of an attempt that we ended ourselves, nil when we did not.
+// interrupted is the fault of an attempt that the gateway ended, nil for any other.
 func (a *attempt) interrupted() error {
 	if a.caller.Err() != nil {
 		return callerFault(a.caller)
@@ -454,7 +456,7 @@ func (a *attempt) interrupted() error {
 	return nil
 }
 
-// sendFault classifies an error met before the response headers.
+// sendFault classifies an error before the response headers.
 func (a *attempt) sendFault(err error) error {
 	if f := a.interrupted(); f != nil {
 		return f
@@ -472,7 +474,7 @@ func (a *attempt) sendFault(err error) error {
 	return f
 }
 
-// readFault classifies an error met inside the body.
+// readFault classifies an error inside the body.
 func (a *attempt) readFault(err error) error {
 	if f := a.interrupted(); f != nil {
 		return f
@@ -480,7 +482,7 @@ func (a *attempt) readFault(err error) error {
 	return dialect.Unavailable(a.ep, "The provider's answer broke off.", err)
 }
 
-// callerFault is the fault of a call whose own context has ended. Nothing else is tried then.
+// callerFault is the fault of a call whose own context has ended. No other endpoint is tried then.
 func callerFault(ctx context.Context) error {
 	cause := context.Cause(ctx)
 	var f *fault.Error
@@ -493,5 +495,5 @@ func callerFault(ctx context.Context) error {
 	return fault.New(fault.Canceled, "upstream.Complete", "The client closed the connection.").Because(cause)
 }
 
-// Header gives the fields of the answer.
+// Header gives the header fields of the answer.
 func (a *attempt) Header() http.Header { return a.x.Header() }

@@ -1,5 +1,6 @@
-// Package upstream is the transport to providers: it performs attempts with their credentials, timeouts and limits, over whatever dialect a
-// provider has, and keeps secrets out of what is shown of failures. It must not choose endpoints, retry, or know money or a provider's wire.
+// Package upstream is the transport to providers: it performs attempts with their credentials, timeouts and limits, in whatever dialect a
+// provider has, and keeps secrets out of the errors that are shown. It must not choose endpoints, retry, or know money or a provider's
+// wire.
 package upstream
 
 import (
@@ -27,23 +28,23 @@ type Timeouts struct {
 	Idle            time.Duration // while waiting for the next bytes of a body; 120 s
 	Total           time.Duration // a whole answer from start to end; 600 s
 	StreamTotal     time.Duration // the same for a stream; 1800 s
-	Linger          time.Duration // for usage and the mark of the end, once every choice of a stream has ended; 2 s
-	Connection      time.Duration // from which on a connection of our own client serves no further request; 10 min
+	Linger          time.Duration // for usage and the end mark, once every choice of a stream has ended; 2 s
+	Connection      time.Duration // age at which a connection of our own client is no longer used; 10 min
 }
 
-// Config is what a Client is made of. Every field but Dialects may be zero.
+// Config configures a Client. Every field but Dialects may be zero.
 type Config struct {
 	Dialects map[string]dialect.Dialect // by catalog.Provider.Dialect
 	Timeouts Timeouts
 	Limits   dialect.Limits
 	HTTP2    map[string]bool  // ids of the providers that may be called over HTTP/2
 	TLS      *tls.Config      // base for connections, for private certificate authorities; nil: the system's
-	Redactor *redact.Redactor // removes the configured secrets; nil: only what looks like a secret
-	Standard bool             // use net/http's client and not our own
-	Fetcher  Fetcher          // follows addresses in answers; nil: they are not followed
-	Now      func() time.Time // for the time that credentials stay out of use; nil: the system's clock
+	Redactor *redact.Redactor // removes the configured secrets; nil: only text that looks like a secret
+	Standard bool             // use net/http's client instead of our own
+	Fetcher  Fetcher          // reads the addresses in answers; nil: they are not read
+	Now      func() time.Time // for the time that credentials are out of use; nil: the system's clock
 
-	Wait func(ctx context.Context, d time.Duration) error // between looks at a task that the provider works on; fails when ctx ends first; nil: with a timer
+	Wait func(ctx context.Context, d time.Duration) error // between polls of a task at the provider; fails when ctx ends first; nil: with a timer
 }
 
 // Client implements relay.Upstream over a set of dialects. It is safe for concurrent use.
@@ -74,7 +75,7 @@ func New(cfg Config) *Client {
 	return c
 }
 
-// Close cuts what is still being drained and closes idle connections. Attempts under way are not touched.
+// Close ends attempts that are only draining and closes idle connections. Running attempts continue.
 func (c *Client) Close() {
 	c.close()
 	c.drains.Wait()
@@ -114,7 +115,7 @@ func (c *Client) Complete(ctx context.Context, ep *catalog.Endpoint, req *comple
 	}
 }
 
-// polish makes sure that an error is a fault, that it names its provider and that nothing secret is in its public parts.
+// polish makes sure that an error is a fault, names its provider, and has no secret in its public parts.
 func (c *Client) polish(ep *catalog.Endpoint, err error) *fault.Error {
 	f := fault.From(err)
 	if f.Upstream == nil {

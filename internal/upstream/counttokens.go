@@ -13,8 +13,8 @@ import (
 
 const maxCountBytes = 64 << 10 // of an answer with a count
 
-// CountTokens asks ep how many tokens the prompt of req has. It fails with fault.Invalid when ep cannot be asked, and as Complete does; what
-// goes wrong keeps no credential from serving.
+// CountTokens asks ep how many tokens the prompt of req has. It fails with fault.Invalid when ep cannot count, and otherwise like
+// Complete; a failure does not take a credential out of use.
 func (c *Client) CountTokens(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (int64, error) {
 	if ctx.Err() != nil {
 		return 0, callerFault(ctx)

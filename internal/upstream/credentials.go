@@ -19,29 +19,29 @@ const (
 	maxBan   = time.Hour
 )
 
-// credential is one key of a provider with what is computed once for it.
+// credential is one key of a provider with the data that is computed once for it.
 type credential struct {
 	whole, stream lane
 	tag           string      // distinguishes it from the provider's others
-	method        auth.Method // gives further fields to each request; nil: the lanes say all
+	method        auth.Method // gives further header fields for each request; nil: those of the lanes are enough
 
 	// guarded by credentials.mu
-	refused time.Time     // when it was refused last; the zero value: never, or it was accepted since
+	refused time.Time     // time of the last refusal; zero: never, or accepted since
 	until   time.Time     // not used before
-	ban     time.Duration // of the last refusal of the key itself
+	ban     time.Duration // length of the last ban for a refusal of the key itself
 	fault   *fault.Error  // of the last refusal
 }
 
-// lane is the header of the requests with one credential that ask for one kind of answer.
+// lane is the request header for one credential and one kind of answer.
 type lane struct {
 	header http.Header // read only: shared by all requests
-	fields []byte      // the same as it goes on the wire of HTTP/1
+	fields []byte      // the same header as HTTP/1 bytes
 }
 
-// credentials are those of one provider. A provider with one credential uses it whatever happens to it.
+// credentials are those of one provider. A provider with a single credential uses it even after refusals.
 type credentials struct {
 	all []*credential
-	mu  sync.Mutex // guards what changes in them
+	mu  sync.Mutex // guards the changing fields of the credentials
 }
 
 func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps auth.Deps) (*credentials, error) {
@@ -68,7 +68,7 @@ func newCredentials(d dialect.Dialect, p *catalog.Provider, host string, deps au
 	return list, nil
 }
 
-// keysOf lists the keys of p; one that is empty when it has none.
+// keysOf lists the keys of p; one empty key when it has none.
 func keysOf(p *catalog.Provider) []string {
 	list := []string{p.Key}
 	for _, key := range p.Keys {
@@ -96,7 +96,7 @@ func newLane(header http.Header, host, accept string) (lane, error) {
 	return lane{h, fields}, err
 }
 
-// with is the lane of one request with additional fields.
+// with is the lane of one request that has additional fields.
 func (l *lane) with(own http.Header, host string) (*lane, error) {
 	if len(own) == 0 {
 		return l, nil
@@ -109,8 +109,8 @@ func (l *lane) with(own http.Header, host string) (*lane, error) {
 	return &lane{h, fields}, err
 }
 
-// pick gives the credential that was refused the longest ago, or never. It gives nil when all are out of use, with what the last one of
-// them was refused with.
+// pick returns the credential whose last refusal is the longest ago, or that was never refused. When all are out of use it returns nil
+// and the fault of the one that becomes available first.
 func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	if len(s.all) == 1 {
 		return s.all[0], nil
@@ -130,7 +130,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	if best != nil {
 		return best, nil
 	}
-	f, reported := *soonest.fault, *soonest.fault.Upstream // copies: a caller may complete its fault
+	f, reported := *soonest.fault, *soonest.fault.Upstream // copies, because a caller may change its fault
 	f.Upstream = &reported
 	if f.Kind == fault.RateLimited {
 		f.RetryAfter = dialect.ClampRetry(soonest.until.Sub(at).Seconds())
@@ -138,7 +138,7 @@ func (s *credentials) pick(now func() time.Time) (*credential, *fault.Error) {
 	return nil, &f
 }
 
-// refuse takes c out of use for a while if f says that the refusal was meant for the credential, and reports whether it was.
+// refuse takes c out of use for a while if f says that the refusal was about the credential, and reports whether it was.
 func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time) bool {
 	if len(s.all) == 1 || !againstKey(f) {
 		return false
@@ -155,7 +155,7 @@ func (s *credentials) refuse(c *credential, f *fault.Error, now func() time.Time
 	return true
 }
 
-// accept notes that c works.
+// accept records that c works.
 func (s *credentials) accept(c *credential) {
 	if len(s.all) == 1 {
 		return
@@ -165,7 +165,8 @@ func (s *credentials) accept(c *credential) {
 	c.ban = 0
 }
 
-// againstKey reports whether another credential might not be refused. A dialect may see in a 403 what no credential changes.
+// againstKey reports whether another credential might be accepted. A dialect may classify a 403 as one that does not depend on the
+// credential.
 func againstKey(f *fault.Error) bool {
 	if f.Upstream == nil {
 		return false
@@ -179,7 +180,7 @@ func againstKey(f *fault.Error) bool {
 	return false
 }
 
-// plain reports whether a path can go on the wire as it is.
+// plain reports whether a path can be sent unchanged.
 func plain(path string) bool {
 	return !strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r >= 0x7F || r == '#' })
 }

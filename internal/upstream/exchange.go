@@ -15,24 +15,24 @@ import (
 	"weir/internal/upstream/h1"
 )
 
-// exchange is one request and its answer, over either client. After Close it is ready for another one. Only Abort may be called during
-// another method.
+// exchange is one request and its answer, over either client. After Close it can be used for another one. Only Abort may be called
+// concurrently with another method.
 type exchange interface {
-	// send sends call and waits for the head of the answer. After an error, what the head says of the connection still holds.
+	// send sends call and waits for the head of the answer. After an error, the head's facts about the connection are still valid.
 	send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 	// Header is the header of the answer, before the first Read.
 	Header() http.Header
 	// Read reads the body.
 	io.Reader
-	// Drained reports whether the rest of the body was there already, so that the connection can serve again.
+	// Drained reports whether the rest of the body had already arrived, so that the connection can be used again.
 	Drained() bool
-	// Abort ends what the exchange is waiting for, at once.
+	// Abort ends at once whatever the exchange is waiting for.
 	Abort()
-	// Close ends the exchange. Its connection serves again when the body was read to its end.
+	// Close ends the exchange. Its connection is kept when the body was read to its end.
 	Close()
 }
 
-// own is an exchange over the client of our own.
+// own is an exchange over our own client.
 type own struct{ h1.Exchange }
 
 func (x *own) send(t *target, l *lane, call *dialect.Call) (h1.Head, error) {
@@ -61,12 +61,12 @@ type standard struct {
 	eof  bool
 }
 
-// observed is what only the connection sees. Each request has its own: the transport's goroutines may outlive it.
+// observed has the facts that only the connection sees. Each request has its own: the transport's goroutines may outlive it.
 type observed struct {
 	informational int // counted by the connection's reader alone
 	reused        atomic.Bool
 	connected     atomic.Bool
-	answered      atomic.Bool // some byte came back
+	answered      atomic.Bool // at least one byte arrived
 }
 
 func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error) {
@@ -99,7 +99,7 @@ func (x *standard) send(t *target, l *lane, call *dialect.Call) (h1.Head, error)
 	return head, nil
 }
 
-// context is one that Abort ends.
+// context returns a context that Abort ends.
 func (x *standard) context() context.Context {
 	ctx, cancel := context.WithCancel(context.Background())
 	x.mu.Lock()

@@ -15,10 +15,11 @@ import (
 	"weir/internal/fault"
 )
 
-// Fetcher gets what a provider's answer names by address. It follows the rules for untrusted addresses.
+// Fetcher reads addresses in a provider's answer. It follows the rules for untrusted addresses.
 type Fetcher interface {
-	// ProviderBytes gets the bytes at an address that a provider named, at most maxBytes, and their type as the server says. home is the
-	// provider's base URL: what the operator has configured may be reached at whatever address it has.
+	// ProviderBytes reads the bytes at an address in a provider's answer, at most maxBytes, and their type as the server reports it. home
+	// is the provider's base URL: its host may be reached even at an address that is otherwise forbidden, because the operator has
+	// configured it.
 	ProviderBytes(ctx context.Context, provider, home, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
 
@@ -29,10 +30,10 @@ type asking struct {
 	ep       *catalog.Endpoint
 	req      *completion.Request
 	target   *target
-	reported func(http.Header) // gets the header of each answer; nil: nothing does
+	reported func(http.Header) // gets the header of each answer; may be nil
 
 	mu  sync.Mutex
-	key *credential // what the first answer came for
+	key *credential // with which the first answer came
 }
 
 func (k *asking) Endpoint() *catalog.Endpoint  { return k.ep }
@@ -54,7 +55,7 @@ const leaveTime = 5 * time.Second
 // perform does a task.
 func (c *Client) perform(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, yield func(*completion.Event, error) bool) {
 	ctx, cancel := context.WithCancel(ctx)
-	defer cancel() // also ends what runs at the same time
+	defer cancel() // also ends calls that run at the same time
 	ask, performer, err := c.newAsk(ctx, ep, req)
 	if err != nil {
 		yield(nil, c.polish(ep, err))
@@ -157,19 +158,19 @@ func (k *asking) FetchForClient(address string) (data []byte, allowed bool, err 
 	return data, true, err
 }
 
-// clientFetcher also gets what clients name by address, if the operator lets it.
+// clientFetcher also reads addresses in a client's request, if the operator allows that.
 type clientFetcher interface {
 	Bytes(ctx context.Context, address string, maxBytes int64) (data []byte, mediaType string, err error)
 }
 
 // Close ends an attempt whose answer is no longer read.
 func (a *attempt) Close() {
-	a.done = true // what is left of it may be read on for a moment, so that the connection serves again
+	a.done = true // the rest of it may be read for a moment, so that the connection can be used again
 	a.end()
 }
 
-// kin reports whether an address is of the provider at base: the same scheme, and the same host or one of the same domain, so that no
-// credential goes anywhere else.
+// sameSite reports whether an address belongs to the provider at base: the same scheme, and the same host or one of the same domain, so
+// that credentials go nowhere else.
 func sameSite(base, address string) bool {
 	b, errB := url.Parse(base)
 	u, errU := url.Parse(address)
@@ -179,7 +180,7 @@ func sameSite(base, address string) bool {
 	return strings.EqualFold(u.Host, b.Host) || u.Port() == b.Port() && domain(u.Hostname()) != "" && domain(u.Hostname()) == domain(b.Hostname())
 }
 
-// domain is the last two labels of a host's name, "" for an address and for a name of one label.
+// domain is the last two labels of a host's name, "" for an IP address and for a name of one label.
 func domain(host string) string {
 	host = strings.ToLower(host)
 	if host == "" || strings.ContainsRune(host, ':') || host[len(host)-1] >= '0' && host[len(host)-1] <= '9' {
@@ -192,8 +193,8 @@ func domain(host string) string {
 	return strings.Join(labels[len(labels)-2:], ".")
 }
 
-// plainTransport is a transport of net/http to the host of g, made when it is first needed: for bodies that are not in memory and for
-// addresses that a provider gives.
+// plainTransport is a net/http transport to the host of g, made when it is first needed: for bodies that are not in memory and for
+// addresses that a provider returns.
 func (c *Client) plainTransport(g *group) *http.Transport {
 	if g.standard != nil {
 		return g.standard

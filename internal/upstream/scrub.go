@@ -10,14 +10,14 @@ import (
 	"weir/internal/redact"
 )
 
-// How much of what a provider says is shown, in bytes.
+// How much of a provider's error texts is shown, in bytes.
 const (
 	maxPublicBytes = 2 << 10
 	maxRawBytes    = 1 << 10
 	maxCodeBytes   = 128
 )
 
-// scrub makes a provider's text fit to be shown: no secrets, no addresses, valid UTF-8, at most limit bytes.
+// scrub makes a provider's text safe to show: no secrets, no addresses, valid UTF-8, at most limit bytes.
 func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text string, limit int) string {
 	if text == "" {
 		return ""
@@ -42,7 +42,7 @@ func scrub(r *redact.Redactor, p *catalog.Provider, secrets []string, text strin
 	return string(b)
 }
 
-// withoutSecrets hides what was declared of p, and secrets.
+// withoutSecrets hides the declared secrets of p, and secrets.
 func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
 	hide := func(s string) {
 		if len(s) >= 4 {
@@ -62,7 +62,7 @@ func withoutSecrets(p *catalog.Provider, secrets []string, b []byte) []byte {
 	return b
 }
 
-// withoutFetched is a cause that is fit for a log, where the configured secrets are known and those that were fetched are not.
+// withoutFetched makes a cause safe for the log, which redacts configured secrets but not those that were fetched.
 func withoutFetched(cause error, secrets []string) error {
 	if cause == nil || len(secrets) == 0 {
 		return cause
@@ -76,7 +76,7 @@ func withoutFetched(cause error, secrets []string) error {
 	return cause
 }
 
-// withoutURLs replaces every URL, also one whose slashes JSON has escaped.
+// withoutURLs replaces every URL, also one whose slashes are escaped as JSON.
 func withoutURLs(b []byte) []byte {
 	var out []byte
 	for {

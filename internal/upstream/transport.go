@@ -18,14 +18,14 @@ import (
 	"weir/internal/upstream/h1"
 )
 
-// target is a provider as the client sees it: what is computed once for a declaration and not for each request.
+// target is a provider with the data that is computed once per declaration and not per request.
 type target struct {
 	provider *catalog.Provider
 	dialect  dialect.Dialect
 	text     dialect.Texter                      // dialect, nil when it completes no text
-	native   map[completion.Style]dialect.Texter // further wires of the provider, for clients of the same wire
+	native   map[completion.Style]dialect.Texter // further wires of the provider, for clients that use the same wire
 	host     string
-	base     string // path of the provider's base URL as it goes on the wire, without a slash at its end
+	base     string // path of the provider's base URL as sent, without a slash at its end
 	group    *group
 	keys     *credentials
 }
@@ -36,7 +36,7 @@ func (c *Client) target(p *catalog.Provider) (*target, error) {
 	if t, ok := c.targets.Load(p.Wire()); ok && t.(*target).provider == p {
 		return t.(*target), nil
 	}
-	c.making.Lock() // one target for all calls that come at once: what it fetches is fetched once
+	c.making.Lock() // one target for simultaneous calls, so that its tokens are fetched once
 	defer c.making.Unlock()
 	if t, ok := c.targets.Load(p.Wire()); ok && t.(*target).provider == p {
 		return t.(*target), nil
@@ -76,7 +76,8 @@ func (c *Client) newTarget(p *catalog.Provider) (*target, error) {
 	return t, nil
 }
 
-// speak is the dialect to write a request in: the client's own wire if the provider has it. It is nil when the provider completes no text.
+// speak returns the dialect in which a request is written: the client's own wire if the provider has it. It is nil when the provider
+// completes no text.
 func (t *target) speak(s completion.Style) dialect.Texter {
 	if d := t.native[s]; d != nil {
 		return d
@@ -97,10 +98,10 @@ func (t *target) url(call *dialect.Call) (*url.URL, error) {
 	return u, nil
 }
 
-// groupKey names the connections that may be shared: those to one host in one protocol, under the same trust.
+// groupKey identifies connections that may be shared: those to one host in one protocol, with the same certificate authorities.
 type groupKey struct {
 	scheme, host string
-	ca           string // authorities in addition to the usual ones, in PEM
+	ca           string // further certificate authorities, in PEM
 	http2        bool
 }
 
@@ -116,7 +117,7 @@ type group struct {
 func (c *Client) newGroup(key groupKey) *group {
 	cfg := c.hostConfig()
 	if key.ca != "" {
-		cfg.TLS, _ = authorities(cfg.TLS, key.ca) // it was checked when the provider was taken in
+		cfg.TLS, _ = authorities(cfg.TLS, key.ca) // checked when the provider was loaded
 	}
 	if key.http2 || c.cfg.Standard {
 		tr := newTransport(key.http2, &c.cfg)
@@ -126,7 +127,7 @@ func (c *Client) newGroup(key groupKey) *group {
 	return &group{own: h1.NewHost(cfg, key.scheme, key.host), tls: cfg.TLS.Clone()}
 }
 
-// authorities is base with further certificate authorities. What they have not signed is refused as ever.
+// authorities is base with further certificate authorities. Certificates that neither these nor the usual ones have signed are refused.
 func authorities(base *tls.Config, pem string) (*tls.Config, error) {
 	cfg := &tls.Config{MinVersion: tls.VersionTLS12}
 	if base != nil {
@@ -199,17 +200,17 @@ func newTransport(http2 bool, cfg *Config) *http.Transport {
 		MaxIdleConnsPerHost:    maxIdleConnections,
 		IdleConnTimeout:        idleConnection,
 		MaxResponseHeaderBytes: cfg.Limits.Headers,
-		DisableCompression:     true, // a stream must not wait in a decompressor, and gzip was not asked for
+		DisableCompression:     true, // a stream must not wait in a decompressor, and gzip is not requested
 		Protocols:              new(http.Protocols),
 	}
 	// A server that is configured for HTTP/2 but has none is refused: falling back would keep connections of HTTP/1.1, see below.
 	tr.Protocols.SetHTTP2(http2)
 	tr.Protocols.SetHTTP1(!http2)
 	if !http2 {
-		// One stalled stream must not hold up others: one request a connection unless the operator says otherwise.
+		// A stalled stream must not delay others: one request per connection unless the operator configures otherwise.
 		tr.TLSNextProto = map[string]func(string, *tls.Conn) http.RoundTripper{}
-		// It puts a connection back before it looks at what follows an answer. A server that sends two at once has the second one read
-		// as the answer to the next request now and then, which may be of any user.
+		// net/http keeps a connection before it checks for data after the answer. A second answer from a server would now and then be read
+		// as the answer to the next request, possibly of another user.
 		tr.DisableKeepAlives = true
 	}
 	return tr

@@ -17,7 +17,7 @@ import (
 	"weir/internal/video"
 )
 
-// Opener reads files that providers name. It follows the rules for untrusted addresses.
+// Opener reads files at addresses that providers return. It follows the rules for untrusted addresses.
 type Opener interface {
 	// OpenFile reads the file at an address, or the part of it that r asks for. Only the origin of home gets credentials.
 	OpenFile(ctx context.Context, provider, address, home string, credentials http.Header, r *video.Range) (*video.Content, error)
@@ -31,10 +31,10 @@ type Videos struct {
 
 var _ video.Upstream = (*Videos)(nil)
 
-// NewVideos makes one. The client must outlive it.
+// NewVideos makes a Videos. The client must outlive it.
 func NewVideos(c *Client, files Opener) *Videos { return &Videos{client: c, files: files} }
 
-// Submit is video.Upstream's.
+// Submit implements video.Upstream.
 func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (out video.Accepted, err error) {
 	request := ""
 	err = f.with(ctx, ep, "", func(ask *asking, d dialect.VideoMaker) error {
@@ -51,7 +51,7 @@ func (f *Videos) Submit(ctx context.Context, ep *catalog.Endpoint, s *video.Subm
 	return out, nil
 }
 
-// Recover is video.Upstream's. Each credential is an account: the job is absent when none of them has it.
+// Recover implements video.Upstream. Each credential may be another account: the job is absent when none of them has it.
 func (f *Videos) Recover(ctx context.Context, ep *catalog.Endpoint, s *video.Submission) (video.Recovered, error) {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
@@ -81,7 +81,7 @@ func (f *Videos) recover(ctx context.Context, ep *catalog.Endpoint, tag string, 
 	return out, err
 }
 
-// Poll is video.Upstream's.
+// Poll implements video.Upstream.
 func (f *Videos) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (out video.Progress, err error) {
 	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error {
 		out, err = d.PollVideo(ask, ep, j)
@@ -93,12 +93,12 @@ func (f *Videos) Poll(ctx context.Context, ep *catalog.Endpoint, j *video.Job) (
 	return out, err
 }
 
-// Cancel is video.Upstream's.
+// Cancel implements video.Upstream.
 func (f *Videos) Cancel(ctx context.Context, ep *catalog.Endpoint, j *video.Job) error {
 	return f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error { return d.CancelVideo(ask, ep, j) })
 }
 
-// Open is video.Upstream's.
+// Open implements video.Upstream.
 func (f *Videos) Open(ctx context.Context, ep *catalog.Endpoint, j *video.Job, o *video.Output, r *video.Range) (out *video.Content, err error) {
 	err = f.withJob(ctx, ep, j, func(ask *asking, d dialect.VideoMaker, j *video.Job) error {
 		at, err := d.LocateVideo(ask, ep, j, o)
@@ -127,12 +127,12 @@ func (f *Videos) open(ctx context.Context, ask *asking, at *dialect.Location, r 
 			return nil, err
 		}
 	} else {
-		home = ask.target.provider.BaseURL // what the operator has configured may be reached at whatever address it has
+		home = ask.target.provider.BaseURL // the operator has configured it, so it may have any address
 	}
 	return f.files.OpenFile(ctx, ask.ep.Provider.Name, address, home, credentials, r)
 }
 
-// with runs do with an Ask that is bound to the credential that a tag names.
+// with calls do with an Ask that uses the credential of a tag.
 func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do func(*asking, dialect.VideoMaker) error) error {
 	t, err := f.client.target(ep.Provider)
 	if err != nil {
@@ -154,7 +154,7 @@ func (f *Videos) with(ctx context.Context, ep *catalog.Endpoint, tag string, do 
 	return nil
 }
 
-// withJob is with for a job that the provider has. What do sees of it has the provider's own name for it.
+// withJob is with for a job that the provider has. The job that do gets has the provider's own id, without the tag.
 func (f *Videos) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job, do func(*asking, dialect.VideoMaker, *video.Job) error) error {
 	tag, id, found := strings.Cut(j.UpstreamID, tagMark)
 	if !found {
@@ -165,11 +165,11 @@ func (f *Videos) withJob(ctx context.Context, ep *catalog.Endpoint, j *video.Job
 	return f.with(ctx, ep, tag, func(ask *asking, d dialect.VideoMaker) error { return do(ask, d, &plain) })
 }
 
-// tagMark separates a credential's tag from a provider's name for a job, where the provider has several: a job is known to the account
-// that it was made for.
+// tagMark separates a credential's tag from the provider's id of a job, where the provider has several credentials: only the account that
+// made a job knows it.
 const tagMark = "\x1f"
 
-// signed is a provider's name for a job, with the tag of the credential that it was made with.
+// signed is the provider's id of a job, with the tag of the credential that made it.
 func (k *asking) signed(id string) string {
 	if len(k.target.keys.all) == 1 || k.key == nil {
 		return id
@@ -177,7 +177,8 @@ func (k *asking) signed(id string) string {
 	return k.key.tag + tagMark + id
 }
 
-// found is what a dialect found of a submission, with names that a job can be asked for by. Whatever else looks like it is nothing to go by.
+// found completes the result of a dialect's search for a submission: ids of jobs get the tag. Other jobs that merely look alike are
+// dropped.
 func (k *asking) found(r video.Recovered) video.Recovered {
 	if r.Fate == video.Adopted && plainName(r.ID, maxJobName) == "" {
 		return video.Recovered{}
@@ -192,13 +193,13 @@ func (k *asking) found(r video.Recovered) video.Recovered {
 	return r
 }
 
-// keyTag names a key without telling it.
+// keyTag is a tag that identifies a key without revealing it.
 func keyTag(key string) string {
 	sum := sha256.Sum256([]byte(key))
 	return hex.EncodeToString(sum[:6])
 }
 
-// credentials are the header fields that admit a request for path.
+// credentials returns the header fields that authenticate a request for path.
 func (k *asking) credentials(path string) (http.Header, error) {
 	key := k.key
 	if key == nil {
