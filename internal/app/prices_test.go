@@ -12,7 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"weir/internal/catalog"
 	"weir/internal/catalog/builtin"
+	"weir/internal/catalog/edit"
 	"weir/internal/config"
 )
 
@@ -45,6 +47,56 @@ func TestPublishedPricesAreUsed(t *testing.T) {
 	publish("{", time.Unix(2, 0))
 	if list, err := p.inUse(dir); err == nil || list != builtin.Embedded() {
 		t.Errorf("a damaged list: %v", err)
+	}
+}
+
+// unedited is a store whose database changes nothing of the catalog.
+type unedited struct{ edit.Store }
+
+func (unedited) CatalogState(context.Context) (edit.State, error) { return edit.State{}, nil }
+func (unedited) CatalogVersion(context.Context) (int64, error)    { return 0, nil }
+
+// A running node serves prices that are published, and leaves out on their day the models that retire.
+func TestRunningNodeUsesPublishedPrices(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file := filepath.Join(dir, "weir.yaml")
+	if err := os.WriteFile(file, []byte("data_dir: "+dir+"\nproviders: [{id: openai, api_key: key-of-nobody}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	cfg, err := config.Load(file, func(string) (string, bool) { return "", false }, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	now := time.Date(2027, 1, 13, 23, 59, 59, 0, time.UTC)
+	var snap *catalog.Snapshot
+	l := &live{store: unedited{}, now: func() time.Time { return now }, log: slog.New(slog.DiscardHandler), publish: func(_ config.Config, b *edit.Built, _ []string) { snap = b.Snapshot }}
+	if err := l.start(t.Context(), cfg); err != nil {
+		t.Fatal(err)
+	}
+	if m, ok := snap.Model("openai/gpt-4o"); !ok || m.Endpoints[0].Pricing.Base.Prompt.Dollars != "2.5" || l.stale(t.Context()) {
+		t.Fatal("the built-in list is not in use")
+	}
+	if err := os.MkdirAll(cfg.PriceDir(), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	list := strings.NewReplacer(builtin.Embedded().AsOf.Format(time.DateOnly), "2027-01-10", `"prompt":"2.5","completion":"10"`, `"prompt":"2.4","completion":"10"`).Replace(string(builtin.Embedded().Data()))
+	if err := os.WriteFile(filepath.Join(cfg.PriceDir(), "published.json"), []byte(list), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if !l.stale(t.Context()) {
+		t.Fatal("the published list is not noticed")
+	}
+	l.refresh(t.Context())
+	if m, ok := snap.Model("openai/gpt-4o"); !ok || m.Endpoints[0].Pricing.Base.Prompt.Dollars != "2.4" || snap.PricesAsOf.Format(time.DateOnly) != "2027-01-10" || l.stale(t.Context()) {
+		t.Errorf("the published list is not in use: %v", snap.PricesAsOf)
+	}
+	if now = now.Add(time.Second); !l.stale(t.Context()) {
+		t.Error("a new day is not noticed")
+	}
+	l.refresh(t.Context())
+	if _, ok := snap.Model("openai/gpt-4o"); ok || l.stale(t.Context()) {
+		t.Error("a model is served after it has retired")
 	}
 }
 
