@@ -1,6 +1,8 @@
 package importer_test
 
 import (
+	"bytes"
+	"compress/gzip"
 	"math/big"
 	"strings"
 	"testing"
@@ -380,6 +382,28 @@ func TestBadFolder(t *testing.T) {
 				t.Errorf("missing: %v", err)
 			}
 		})
+	}
+}
+
+// All lists together are bounded, also when they are compressed.
+func TestHugeFolder(t *testing.T) {
+	t.Parallel()
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	blank := bytes.Repeat([]byte(" "), 1<<20)
+	for range 65 {
+		if _, err := z.Write(blank); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := z.Close(); err != nil {
+		t.Fatal(err)
+	}
+	lists := sources(nil, nil, nil, nil, nil)
+	delete(lists, "genai-prices/data.json")
+	lists["genai-prices/data.json.gz"] = &fstest.MapFile{Data: packed.Bytes()}
+	if _, err := importer.Import(lists, both, book); !fault.Is(err, fault.Invalid) || !strings.Contains(err.Error(), "The lists have more than") {
+		t.Error(err)
 	}
 }
 

@@ -56,7 +56,8 @@ func plain(text string) bool {
 func readSources(dir fs.FS, b *Book) (*sources, error) {
 	s := &sources{modelsDev: map[string]map[string][]byte{}, liteLLM: map[string]map[string][]byte{}, portkey: map[string]map[string][]byte{}, genAI: map[string][][]byte{},
 		known: map[string]bool{}, resold: map[string]bool{}}
-	data, err := readJSON(dir, "models-dev/providers.json")
+	room := maxBytes
+	data, err := readJSON(dir, "models-dev/providers.json", &room)
 	if err != nil {
 		return nil, err
 	}
@@ -67,7 +68,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 			s.known[bare(id)] = true
 		}
 	}
-	if data, err = readJSON(dir, "litellm/model_prices_and_context_window.json"); err != nil {
+	if data, err = readJSON(dir, "litellm/model_prices_and_context_window.json", &room); err != nil {
 		return nil, err
 	}
 	for m := rawjson.MembersOf(data); m.Next(); {
@@ -80,7 +81,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 		}
 		s.liteLLM[provider][string(m.Name)] = m.Value
 	}
-	if data, err = readJSON(dir, "genai-prices/data.json"); err != nil {
+	if data, err = readJSON(dir, "genai-prices/data.json", &room); err != nil {
 		return nil, err
 	}
 	for e := rawjson.ElementsOf(data); e.Next(); {
@@ -93,7 +94,7 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 		if n.Portkey == "" {
 			continue
 		}
-		if data, err = readJSON(dir, "portkey-models/pricing/"+n.Portkey+".json"); err != nil {
+		if data, err = readJSON(dir, "portkey-models/pricing/"+n.Portkey+".json", &room); err != nil {
 			return nil, err
 		}
 		s.portkey[n.Portkey] = index(data)
@@ -106,12 +107,15 @@ func readSources(dir fs.FS, b *Book) (*sources, error) {
 }
 
 // readJSON reads a file, or the compressed one with .gz after its name.
-func readJSON(dir fs.FS, name string) ([]byte, error) {
+func readJSON(dir fs.FS, name string, room *int) ([]byte, error) {
 	data, err := fs.ReadFile(dir, name)
 	if err != nil {
 		if data, err = readCompressed(dir, name+".gz"); err != nil {
 			return nil, fault.Newf(fault.Invalid, "importer.Import", "The folder lacks %s.", name).Because(err)
 		}
+	}
+	if *room -= len(data); *room < 0 {
+		return nil, fault.Newf(fault.Invalid, "importer.Import", "The lists have more than %d bytes.", maxBytes)
 	}
 	if err := rawjson.Check(data, rawjson.Limits{}); err != nil {
 		return nil, fault.Newf(fault.Invalid, "importer.Import", "%s is no valid JSON.", name).Because(err)
@@ -119,8 +123,10 @@ func readJSON(dir fs.FS, name string) ([]byte, error) {
 	return data, nil
 }
 
+// maxBytes bounds all lists together, uncompressed: they are in memory at the same time. It is ten times what they have.
+const maxBytes = 64 << 20
+
 func readCompressed(dir fs.FS, name string) ([]byte, error) {
-	const most = 64 << 20
 	packed, err := fs.ReadFile(dir, name)
 	if err != nil {
 		return nil, err
@@ -129,7 +135,7 @@ func readCompressed(dir fs.FS, name string) ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return io.ReadAll(io.LimitReader(r, most))
+	return io.ReadAll(io.LimitReader(r, maxBytes+1))
 }
 
 func index(object []byte) map[string][]byte {
