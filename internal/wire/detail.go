@@ -6,8 +6,8 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// Reasoning reads an array of reasoning_details entries, in their order. Fragments of one entry, as a client gets who keeps what a
-// stream brought, become one again: neighbours with the same index and type.
+// Reasoning reads an array of reasoning_details entries, in their order. Consecutive fragments with the same index and type, which a
+// client keeps from a stream, are joined into one entry.
 func Reasoning(list []byte) []completion.ReasoningDetail {
 	var out []completion.ReasoningDetail
 	last := ""
@@ -39,11 +39,11 @@ func Signature(list []byte) (last string) {
 	return last
 }
 
-// Known is the form in which a provider recognizes its reasoning in a signature or an encrypted text that a client sends back: what was packed, or else
-// the text itself.
+// Known returns the form in which a provider recognizes its reasoning in a signature or an encrypted text that a client sends back: the
+// packed value, or else the text itself.
 func Known(s string) string {
 	if t, ok := pack.Unpack(s); ok {
-		return t.Signature + t.Data // it has one of them at most
+		return t.Signature + t.Data // at most one of them is set
 	}
 	return s
 }
@@ -63,7 +63,7 @@ func join(to, more *completion.ReasoningDetail) {
 	}
 }
 
-// reasoning reads one entry; ok is false for what is none.
+// reasoning reads one entry; ok is false for an invalid one.
 func reasoning(v []byte) (t completion.ReasoningDetail, kind string, ok bool) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if rawjson.KindOf(m.Value) != rawjson.String {
@@ -97,7 +97,7 @@ func reasoning(v []byte) (t completion.ReasoningDetail, kind string, ok bool) {
 	return t, kind, true
 }
 
-// Attach gives tool calls the signatures that are among the reasoning of the same turn under the calls' ids, and takes those out.
+// Attach moves the signatures of tool calls, which are in the reasoning of the same turn under the calls' ids, into the calls.
 func Attach(parts []completion.Part) []completion.Part {
 	out := parts[:0]
 	for i := range parts {

@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// DivertedBy is the path of what in a field of a form, or in a top-level member of a request, would divert the request; "" nothing.
+// DivertedBy returns the path of the diverting field inside a form field or a top-level member of a request; "" when there is none.
 func DivertedBy(name string, value []byte) string {
 	if completion.Diverts(name) {
 		return name
@@ -19,7 +19,7 @@ func DivertedBy(name string, value []byte) string {
 	return DivertsIn(name, value)
 }
 
-// mayHold reports whether a top-level member of a request is one that DivertsIn looks into.
+// mayHold reports whether DivertsIn must inspect a top-level member of a request.
 func mayHold(member string) bool {
 	if at := strings.IndexAny(member, "[."); at > 0 {
 		member = member[:at]
@@ -31,14 +31,15 @@ func mayHold(member string) bool {
 	return false
 }
 
-// DivertsIn is the path of a field that diverts inside the value of a request's top-level member, where servers look for such fields or where they
-// are taken out of to be sent on; "" when there is none. A member of a form may itself name what is inside: metadata[name].
+// DivertsIn returns the path of a diverting field inside the value of a request's top-level member, in the places where servers look for
+// such fields or from which the gateway copies fields to a provider; "" when there is none. The name of a form field may include a path:
+// metadata[name].
 func DivertsIn(member string, value []byte) string {
 	if at := strings.IndexAny(member, "[."); at > 0 {
 		inner := rawjson.AppendText([]byte{'{'}, strings.TrimSuffix(member[at+1:], "]"))
 		member, value = member[:at], append(inner, ":0}"...)
 	}
-	if rawjson.KindOf(value) == rawjson.String { // as forms write objects
+	if rawjson.KindOf(value) == rawjson.String { // forms have objects as strings
 		if value = []byte(rawjson.Text(value)); !rawjson.Valid(value) {
 			return ""
 		}

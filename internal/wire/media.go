@@ -7,8 +7,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// MediaFrom reads an address out of a JSON string: a data URL becomes its bytes and type, anything else stays an address.
-// Data that is not base64 stays an address too, for the provider to judge.
+// MediaFrom reads an address from a JSON string: a data URL becomes its bytes and type, anything else stays an address. Data that is not
+// base64 stays an address too, for the provider to check.
 func MediaFrom(raw []byte) *completion.Media {
 	text, _ := rawjson.Unquote(raw)
 	if len(text) < 5 || !bytes.EqualFold(text[:5], []byte("data:")) {

@@ -7,7 +7,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Limits of the field metadata (completions of the specification, section 2.1). What it says is kept with the call, so its bytes are
+// Limits of the field metadata (completions of the specification, section 2.1). Metadata is stored with the call, so its bytes are
 // bounded as well: the limit leaves room for the longest names and values in any script.
 const (
 	maxPairs         = 16
@@ -16,7 +16,7 @@ const (
 	MaxMetadataBytes = 40 << 10
 )
 
-// Metadata reads an object of texts and writes it again, without blanks and with the shortest escapes. nil when there is none.
+// Metadata reads an object of strings and returns it in compact form, with the shortest escapes; nil when there is none.
 func (r *Reader) Metadata() []byte {
 	if !r.Object() {
 		return nil

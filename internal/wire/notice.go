@@ -2,7 +2,7 @@ package wire
 
 import "weir/internal/rawjson"
 
-// AppendNotice appends a member for the end of an answer that reports what of the request did not reach the provider: nothing without one.
+// AppendNotice appends a member that reports which parts of the request were not sent to the provider, or nothing when notice is "".
 func AppendNotice(b []byte, notice string) []byte {
 	if notice == "" {
 		return b

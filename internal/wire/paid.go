@@ -8,7 +8,7 @@ import (
 	"weir/internal/routing"
 )
 
-// clientTools are types of tools that run at the client, or cost nothing but their tokens; those of the messages wire have a date after them.
+// clientTools are types of tools that run at the client, or cost only their tokens; the types of the messages wire end in a date.
 var clientTools = map[string]bool{"": true, "function": true, "custom": true, "namespace": true, "local_shell": true, "apply_patch": true, "computer": true, "computer_use_preview": true,
 	"bash": true, "text_editor": true, "memory": true, "tool_search": true, "tool_search_tool_regex": true, "tool_search_tool_bm25": true}
 
@@ -21,7 +21,8 @@ var hostedTools = map[string]catalog.Paid{
 	"image_generation": catalog.PaidImageGeneration, "mcp": catalog.PaidMCP, "mcp_toolset": catalog.PaidMCP,
 }
 
-// undated is the type of a tool without the date at its end, as in web_search_20250305 and web_search_preview_2025_03_11. Other digits stay.
+// undated is the type of a tool without the date at its end, as in web_search_20250305 and web_search_preview_2025_03_11. Other digits
+// are kept.
 func undated(kind string) string {
 	for _, date := range [...]string{"_00000000", "_0000_00_00", "-0000-00-00", "-00000000"} {
 		if at := len(kind) - len(date); at > 0 && strings.Map(zeroed, kind[at:]) == date {
@@ -38,8 +39,8 @@ func zeroed(r rune) rune {
 	return r
 }
 
-// PaidTool is what a tool costs in addition to its tokens: nothing where the client runs it. A type that is not known is run by the provider, at a price
-// that is not known either.
+// PaidTool returns what a tool costs in addition to its tokens: nothing where the client runs it. An unknown type is run by the provider,
+// at an unknown price.
 func PaidTool(tool []byte) catalog.Paid {
 	kind := undated(rawjson.TextAt(tool, "type"))
 	if clientTools[kind] || kind == "shell" && rawjson.Text(rawjson.FindPath(tool, "environment", "type")) == "local" {
@@ -54,10 +55,10 @@ func PaidTool(tool []byte) catalog.Paid {
 	return catalog.PaidOtherTool
 }
 
-// maxUses is more than any tool is used by one request, and few enough to have a price.
+// maxUses is more than the uses of a tool in any request, and small enough to compute a price.
 const maxUses = 1_000_000
 
-// OfferTool notes what a tool of a request costs, and how often it may be used.
+// OfferTool records what a tool of a request costs, and how often it may be used.
 func OfferTool(needs *routing.Needs, tool []byte) {
 	paid := PaidTool(tool)
 	if paid == 0 {
@@ -74,8 +75,8 @@ func OfferTool(needs *routing.Needs, tool []byte) {
 	}
 }
 
-// PaidMember notes what a top-level member of a request, of any style, costs in addition to its tokens. Values that ask for nothing are null, false and
-// those that mean the usual.
+// PaidMember records what a top-level member of a request, of any style, costs in addition to its tokens. null, false and the default
+// values cost nothing.
 func PaidMember(needs *routing.Needs, name string, value []byte) {
 	if rawjson.IsNull(value) || string(value) == "false" {
 		return

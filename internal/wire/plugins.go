@@ -76,7 +76,7 @@ func (r *Reader) plugin(p *plugin) {
 			if n, ok := r.Int(1, maxResults); ok {
 				p.search.MaxResults = int(n)
 			}
-		case "search_prompt": // for search engines other than the provider's, of which there is none
+		case "search_prompt": // for other search engines than the provider's, which Weir does not have
 			r.Text(maxPromptChars)
 		case "include_domains":
 			p.search.Include = r.domains()
@@ -122,7 +122,7 @@ func (r *Reader) domains() (list []string) {
 	return list
 }
 
-// use does what one entry of the list asks for.
+// use applies one entry of the list.
 func (r *Reader) use(p *plugin, req *completion.Request) {
 	switch p.id {
 	case "web":
@@ -162,7 +162,7 @@ func (r *Reader) web(p *plugin, req *completion.Request) {
 	}
 }
 
-// Transforms reads the list transforms, an older way to ask for context compression; an empty one asks for none.
+// Transforms reads the list transforms, an older way to request context compression; an empty list requests none.
 func (r *Reader) Transforms(req *completion.Request) {
 	if !r.Array() {
 		return
@@ -181,7 +181,7 @@ func (r *Reader) Transforms(req *completion.Request) {
 	}
 }
 
-// DefaultPlugins checks a list plugins that is to hold for the requests to come. It fails with a *fault.Error.
+// DefaultPlugins checks a list plugins that is stored as a default for later requests. It fails with a *fault.Error.
 func DefaultPlugins(list []byte) error {
 	const op = "wire.DefaultPlugins"
 	if rawjson.KindOf(list) != rawjson.Array {
@@ -196,7 +196,7 @@ func DefaultPlugins(list []byte) error {
 	return nil
 }
 
-// UsePlugins has req use those plugins of a checked list that it does not set itself.
+// UsePlugins applies those plugins of a checked default list to req that req does not set itself.
 func UsePlugins(req *completion.Request, list []byte) {
 	r := NewReader(list, "wire.UsePlugins")
 	for r.Array(); r.Element(); {
@@ -208,7 +208,7 @@ func UsePlugins(req *completion.Request, list []byte) {
 	}
 }
 
-// speaksOf reports whether the body of a request says whether a plugin is to be used.
+// speaksOf reports whether the body of a request sets a plugin, on or off.
 func speaksOf(req *completion.Request, id string) bool {
 	for i := range req.Members {
 		m := &req.Members[i]

@@ -21,8 +21,8 @@ var (
 	quantizations = []string{"int4", "int8", "fp4", "mxfp4", "nvfp4", "fp6", "fp8", "mxfp8", "fp16", "bf16", "fp32", "unknown"}
 )
 
-// Preferences reads the object provider (completions of the specification, section 3.1). Unknown members are
-// skipped; a null member is an absent one.
+// Preferences reads the object provider (completions of the specification, section 3.1). Unknown members are skipped; a null member
+// counts as absent.
 func (r *Reader) Preferences() (p routing.Preferences) {
 	if !r.Object() {
 		return p
@@ -86,7 +86,7 @@ func (r *Reader) enums(allowed []string) (list []string) {
 	return list
 }
 
-// sort reads a criterion, or an object of criterion and partition.
+// sort reads a criterion, or an object with criterion and partition.
 func (r *Reader) sort(p *routing.Preferences) {
 	by := ""
 	switch r.Kind() {
@@ -111,7 +111,7 @@ func (r *Reader) sort(p *routing.Preferences) {
 	p.Sort = by
 }
 
-// maxPrice reads the ceilings; nil when none is given.
+// maxPrice reads the price limits; nil when there are none.
 func (r *Reader) maxPrice() *routing.MaxPrice {
 	if !r.Object() {
 		return nil
@@ -141,10 +141,10 @@ func (r *Reader) maxPrice() *routing.MaxPrice {
 
 const (
 	maxPriceText = 64      // bytes
-	maxPriceSize = 1 << 20 // rubles; also keeps a ceiling's exponent small, so that reading it stays cheap
+	maxPriceSize = 1 << 20 // rubles; also keeps the exponent small, so that parsing is cheap
 )
 
-// price reads a ceiling in rubles, exact: a number, or the same in a string.
+// price reads a price limit in rubles, exact: a number, or a number in a string.
 func (r *Reader) price() *big.Rat {
 	var raw []byte
 	switch r.Kind() {
@@ -159,7 +159,7 @@ func (r *Reader) price() *big.Rat {
 		r.wrong(rawjson.Number)
 		return nil
 	}
-	// the float is looked at for its size alone: an exponent of a billion must not be worked out exactly
+	// the float is only for a check of the size: a huge exponent must not be computed exactly
 	size, ok := rawjson.Float(raw)
 	small := size != 0 && size < 1e-30
 	if !ok || len(raw) > maxPriceText || size < 0 || size > maxPriceSize || small {
@@ -167,7 +167,7 @@ func (r *Reader) price() *big.Rat {
 		return nil
 	}
 	if size == 0 {
-		return new(big.Rat) // also 0e999999999
+		return new(big.Rat) // such as 0e999999999
 	}
 	price, ok := new(big.Rat).SetString(string(raw))
 	if !ok {
@@ -177,7 +177,7 @@ func (r *Reader) price() *big.Rat {
 	return price
 }
 
-// cutoffs reads one number, which is the median's, or an object of percentiles.
+// cutoffs reads one number, which is for the median, or an object of percentiles.
 func (r *Reader) cutoffs() (c routing.Cutoffs) {
 	switch r.Kind() {
 	case rawjson.Number:
@@ -214,11 +214,11 @@ const maxDefaults = 8 << 10
 var settable = []string{"order", "only", "ignore", "allow_fallbacks", "require_parameters", "data_collection", "zdr", "quantizations", "sort", "max_price",
 	"preferred_min_throughput", "preferred_max_latency"}
 
-// DefaultPreferences reads an object provider that is to hold for the requests to come. It is stricter than a request is read: a member
-// that is unknown may be a typing error that would go unnoticed. It fails with a *fault.Error.
+// DefaultPreferences reads an object provider that is stored as a default for later requests. It is stricter than for a request: an
+// unknown member is refused, because a typing error in it would go unnoticed. It fails with a *fault.Error.
 func DefaultPreferences(text []byte) (routing.Preferences, error) { return defaults(text, false) }
 
-// Defaults reads what is kept for an account: such an object, with a member plugins where plugins are to hold as well.
+// Defaults reads the defaults of an account: an object provider, which may also have a member plugins.
 func Defaults(text []byte) (routing.Preferences, error) { return defaults(text, true) }
 
 func defaults(text []byte, plugins bool) (routing.Preferences, error) {

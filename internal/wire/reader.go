@@ -1,5 +1,5 @@
-// Package wire holds what the text styles have in common: reading typed fields out of a checked body, provider preferences,
-// reasoning settings, and usage figures. It must not know a style's fields or the form of its answers.
+// Package wire is the common part of the text styles: reading typed fields of a checked body, provider preferences, reasoning settings,
+// and usage figures. It must not know a style's fields or the form of its answers.
 package wire
 
 import (
@@ -14,20 +14,20 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Reader walks a checked body once and reads its fields with their types checked. The first fault sticks: after it every loop
-// ends and every value is absent, so callers look at Err once.
+// Reader walks a checked body once and reads its fields with their types checked. The first fault is kept: after it every loop ends and
+// every value is absent, so callers check Err once.
 //
-// Before each value the reader knows its path, which becomes the error's param. Every reading method consumes one value; for
-// null it reports an absent field.
+// Before each value the reader knows its path, which becomes the error's param. Every reading method consumes one value; for null it
+// reports an absent field.
 type Reader struct {
 	cur   rawjson.Cursor
 	op    string
 	fault *fault.Error
 	path  [maxSteps]step
-	depth int // steps in use; beyond maxSteps they are not remembered
+	depth int // steps in use; steps beyond maxSteps are not stored
 
-	request bool   // the body is a request: none of its top-level members may divert it
-	allowed string // the one that may
+	request bool   // the body is a request: its top-level members must not divert it
+	allowed string // the one that is allowed
 }
 
 const maxSteps = 16
@@ -43,13 +43,13 @@ func NewReader(body []byte, op string) Reader {
 	return Reader{cur: rawjson.At(body, 0), op: op}
 }
 
-// NewRequest is NewReader for the body of a request to a model: a member that would divert it ends the reading with a fault. Except is the name
-// of a member that says something else in this style, "" none.
+// NewRequest is NewReader for the body of a request to a model: a member that would divert it ends the reading with a fault. except is
+// the name of a member that has another meaning in this style, "" none.
 func NewRequest(body []byte, op, except string) Reader {
 	return Reader{cur: rawjson.At(body, 0), op: op, request: true, allowed: except}
 }
 
-// Err is the first fault met, nil when there was none.
+// Err is the first fault, nil when there was none.
 func (r *Reader) Err() *fault.Error {
 	if r.fault == nil && r.cur.Bad() {
 		r.fault = fault.New(fault.Invalid, r.op, "The body is not valid JSON.")
@@ -57,7 +57,7 @@ func (r *Reader) Err() *fault.Error {
 	return r.fault
 }
 
-// Fail records a fault at the value that is being read, unless there is one already.
+// Fail records a fault at the current value, unless there is one already.
 func (r *Reader) Fail(kind fault.Kind, format string, args ...any) {
 	r.FailAt(kind, r.Path(), format, args...)
 }
@@ -71,7 +71,7 @@ func (r *Reader) FailAt(kind fault.Kind, param, format string, args ...any) {
 	r.fault.Param = param
 }
 
-// FailIn is Fail at a member of the object whose members were just read to their end.
+// FailIn is Fail at a member of the object that was just read to its end.
 func (r *Reader) FailIn(kind fault.Kind, member, format string, args ...any) {
 	path := r.Path()
 	if path != "" {
@@ -80,12 +80,12 @@ func (r *Reader) FailIn(kind fault.Kind, member, format string, args ...any) {
 	r.FailAt(kind, path+member, format, args...)
 }
 
-// Path is where the reader is, such as messages[3].content[0].type.
+// Path is the path of the current value, such as messages[3].content[0].type.
 func (r *Reader) Path() string {
 	var path strings.Builder
 	for _, s := range r.path[:min(r.depth, maxSteps)] {
 		switch {
-		case s.name == nil && s.index < 0: // entered, and not at a member or element
+		case s.name == nil && s.index < 0: // entered, and before the first member or element
 		case s.name == nil:
 			path.WriteString("[" + strconv.Itoa(s.index) + "]")
 		case path.Len() == 0:
@@ -97,7 +97,7 @@ func (r *Reader) Path() string {
 	return path.String()
 }
 
-const maxName = 64 // bytes of a client's own name in a path
+const maxName = 64 // bytes of a client's own member name in a path
 
 func clip(name []byte) string {
 	if len(name) <= maxName {
@@ -106,7 +106,7 @@ func clip(name []byte) string {
 	return string(bytes.ToValidUTF8(name[:maxName], nil)) + "..."
 }
 
-// Kind is the kind of the value to read.
+// Kind is the kind of the next value.
 func (r *Reader) Kind() rawjson.Kind {
 	if r.fault != nil {
 		return rawjson.Invalid
@@ -114,22 +114,22 @@ func (r *Reader) Kind() rawjson.Kind {
 	return r.cur.Kind()
 }
 
-// Pos is the offset of the value to read or, after a value, of what follows.
+// Pos is the offset of the next value or, after a value, of the byte after it.
 func (r *Reader) Pos() int { return r.cur.Pos() }
 
-// NameAt is the offset of the name that Member returned last, of its quote.
+// NameAt is the offset of the quote of the name that Member returned last.
 func (r *Reader) NameAt() int { return r.cur.NameAt() }
 
-// Mark is a place to come back to.
+// Mark is a position in the body.
 type Mark struct {
 	cur   rawjson.Cursor
 	depth int
 }
 
-// Mark remembers this place: before a value that can be read only when a later member is known.
+// Mark returns the current position, such as that of a value which can be read only when a later member is known.
 func (r *Reader) Mark() Mark { return Mark{r.cur, r.depth} }
 
-// At goes to a marked value, read there under the given member name of the present object, and returns how to come back.
+// At goes to a marked value, which is read under the given member name of the current object. Back(back) returns to the position before.
 func (r *Reader) At(m Mark, name []byte) (back Mark) {
 	back = Mark{r.cur, r.depth}
 	r.cur = m.cur
@@ -137,10 +137,10 @@ func (r *Reader) At(m Mark, name []byte) (back Mark) {
 	return back
 }
 
-// Restart goes back to a mark that was made right after Object: the members come once more. When they have ended, Back returns.
+// Restart returns to a mark that was made right after Object: Member yields the members again. Back ends that.
 func (r *Reader) Restart(m Mark) { r.cur, r.depth = m.cur, m.depth }
 
-// Back returns from a marked value.
+// Back returns to the position before At.
 func (r *Reader) Back(m Mark) { r.cur, r.depth = m.cur, m.depth }
 
 func (r *Reader) push(s step) {
@@ -150,8 +150,8 @@ func (r *Reader) push(s step) {
 	r.depth++
 }
 
-// Object enters the object to read. It returns false, having consumed the value, when it is null, and with a fault when it is
-// no object. After true, Member runs through it to its end.
+// Object enters the next value, an object. It returns false, having consumed the value, when it is null, and with a fault when it is no
+// object. After true, Member runs through it to its end.
 func (r *Reader) Object() bool { return r.enter(rawjson.Object) }
 
 // Array is Object for an array and Element.
@@ -177,7 +177,7 @@ func (r *Reader) wrong(want rawjson.Kind) {
 	}
 }
 
-// name is the path for a sentence.
+// name is the path as it appears in a sentence.
 func (r *Reader) name() string {
 	if path := r.Path(); path != "" {
 		return path
@@ -203,7 +203,8 @@ func (r *Reader) Member() (name []byte, ok bool) {
 	return name, true
 }
 
-// harmless are the fields that nearly every request has: looking at how else they might be spelt costs more than reading them.
+// harmless are the fields that nearly every request has: comparing them with the spellings of diverting fields costs more than reading
+// them.
 var harmless = map[string]bool{
 	"model": true, "messages": true, "input": true, "prompt": true, "stream": true, "stream_options": true, "system": true, "instructions": true,
 	"max_tokens": true, "max_completion_tokens": true, "max_output_tokens": true, "temperature": true, "top_p": true, "n": true, "stop": true, "seed": true,
@@ -211,7 +212,7 @@ var harmless = map[string]bool{
 	"store": true, "include": true, "text": true, "thinking": true, "encoding_format": true, "dimensions": true,
 }
 
-// admit refuses a top-level member that diverts the request, or holds one that does.
+// admit refuses a top-level member that diverts the request, or contains one that does.
 func (r *Reader) admit(name []byte) bool {
 	if string(name) == r.allowed || harmless[string(name)] {
 		return true
@@ -248,7 +249,7 @@ func (r *Reader) Element() bool {
 	return true
 }
 
-// Skip passes over the value, of any kind, and returns its bytes.
+// Skip skips the value, of any kind, and returns its bytes.
 func (r *Reader) Skip() []byte {
 	if r.fault != nil {
 		return nil
@@ -282,7 +283,7 @@ func (r *Reader) Bool() (v, ok bool) {
 	return false, false
 }
 
-// Int reads an integer within [lo, hi], written in any way that means one (1.0, 1e2).
+// Int reads an integer within [lo, hi], also one written as 1.0 or 1e2.
 func (r *Reader) Int(lo, hi int64) (v int64, ok bool) {
 	raw := r.take(rawjson.Number)
 	if raw == nil {
@@ -321,10 +322,10 @@ func (r *Reader) Number(lo, hi float64) (v float64, ok bool) {
 	return 0, false
 }
 
-// RawString reads a string of any length and returns it as it is written, quotes included; nil when absent.
+// RawString reads a string of any length and returns it raw, with its quotes; nil when absent.
 func (r *Reader) RawString() []byte { return r.take(rawjson.String) }
 
-// Text reads a string of at most maxChars characters. The result is a view into the body unless it is written with escapes.
+// Text reads a string of at most maxChars characters. The result is a view into the body unless the string has escapes.
 func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
 	raw := r.take(rawjson.String)
 	if raw == nil {
@@ -341,7 +342,7 @@ func (r *Reader) Text(maxChars int) (text []byte, ok bool) {
 	return text, true
 }
 
-// Stored reads a string that will be kept: no NUL, which one of the databases cannot hold.
+// Stored reads a string that will be stored: it must not contain NUL, which one of the databases cannot store.
 func (r *Reader) Stored(maxChars int) (string, bool) {
 	text, ok := r.Text(maxChars)
 	if ok && bytes.IndexByte(text, 0) >= 0 {
@@ -354,7 +355,7 @@ func (r *Reader) Stored(maxChars int) (string, bool) {
 // maxSlug is the longest model or provider name, in bytes.
 const maxSlug = 256
 
-// Slug reads a name of a model or provider: 1 to 256 bytes.
+// Slug reads the name of a model or provider: 1 to 256 bytes.
 func (r *Reader) Slug() (string, bool) {
 	slug, ok := r.Stored(maxSlug)
 	switch {
@@ -368,7 +369,7 @@ func (r *Reader) Slug() (string, bool) {
 	return slug, ok
 }
 
-// Enum reads a string that is one of the allowed ones, and returns that one.
+// Enum reads a string that must be one of the allowed ones, and returns the allowed one.
 func (r *Reader) Enum(allowed []string) (string, bool) {
 	text, ok := r.Text(math.MaxInt)
 	if !ok {
@@ -403,19 +404,19 @@ func (r *Reader) Slugs(most int) (list []string) {
 	return list
 }
 
-// Required fails for a value that was null where none is allowed. After another fault it changes nothing.
+// Required fails for a value that was null where null is not allowed. After another fault it has no effect.
 func (r *Reader) Required() {
 	if r.fault == nil {
 		r.Fail(fault.Invalid, "%s must not be null.", r.name())
 	}
 }
 
-// TooMany fails for the array that is being read.
+// TooMany fails for the current array.
 func (r *Reader) TooMany(most int) {
 	r.depth--
 	r.Fail(fault.Invalid, "%s has more than %d entries.", r.Path(), most)
 	r.depth++
 }
 
-// Free reads a value of one kind whose inside is not looked at.
+// Free reads a value of one kind whose content is not checked.
 func (r *Reader) Free(want rawjson.Kind) []byte { return r.take(want) }

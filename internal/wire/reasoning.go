@@ -16,7 +16,7 @@ var (
 	modes     = []string{"standard", "pro"}
 )
 
-// ReasoningAsked collects what a request says about reasoning in its several spellings, for one judgement at the end.
+// ReasoningAsked collects the reasoning settings of a request in their several spellings, for one decision at the end.
 type ReasoningAsked struct {
 	Object     bool
 	Effort     string
@@ -77,7 +77,7 @@ func (r *Reader) Reasoning(asked *ReasoningAsked) {
 	}
 }
 
-// Judge turns what was asked into one meaning, or fails when the spellings contradict one another.
+// Judge makes one setting of them, or fails when the spellings contradict one another.
 func (a *ReasoningAsked) Judge(r *Reader) completion.Reasoning {
 	if *a == (ReasoningAsked{}) {
 		return completion.Reasoning{}

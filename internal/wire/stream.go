@@ -9,11 +9,11 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// Stream is what streams of server-sent events have in common: one Write for each frame, none after the end, and none after one that failed.
-// Styles embed it. Its methods may be called from several goroutines; Send and Finish only within Do.
+// Stream is the common part of streams of server-sent events: one Write for each frame, none after the end, and none after one that
+// failed. Styles embed it. Its methods may be called concurrently; Send and Finish only within Do.
 type Stream struct {
 	w      io.Writer
-	before string // of the error object in a frame that ends the stream
+	before string // text before the error object in a frame that ends the stream
 
 	mu     sync.Mutex
 	closed bool
@@ -24,12 +24,12 @@ type Stream struct {
 // NewStream writes to w, which flushes after each Write.
 func NewStream(w io.Writer) Stream { return Stream{w: w, before: `data: {"error":`} }
 
-// NewNamedStream is NewStream for a style whose frames have the names of their events, errors too.
+// NewNamedStream is NewStream for a style whose frames have event names, errors too.
 func NewNamedStream(w io.Writer) Stream {
 	return Stream{w: w, before: "event: error\ndata: {\"type\":\"error\",\"error\":"}
 }
 
-// Start takes in who serves; nothing is written before the first event.
+// Start stores who serves the request; nothing is written before the first event.
 func (s *Stream) Start(served relay.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,13 +59,13 @@ func (s *Stream) Send(frame []byte) {
 	s.closed = s.err != nil
 }
 
-// Finish writes the mark of the end.
+// Finish writes the end mark.
 func (s *Stream) Finish() {
 	s.Send([]byte(sse.Done))
 	s.closed = true
 }
 
-// KeepAlive writes a comment, which clients pass over.
+// KeepAlive writes a comment, which clients ignore.
 func (s *Stream) KeepAlive() error { return s.Do(func() { s.Send([]byte(sse.KeepAlive)) }) }
 
 // Fail ends the stream with an error. failure is the JSON value of the member error.

@@ -8,10 +8,10 @@ import (
 	"weir/internal/task"
 )
 
-// How many tokens an input has: at most, for holds, and at least, for what is certainly too long for a model.
+// Estimates of an input's tokens: an upper bound for holds, and a lower bound for refusing what is certainly too long for a model.
 const (
 	BytesPerToken     = 3    // prose has 3.5 to 5 bytes to a token, code a little less
-	mostBytesPerToken = 12   // of words that a tokenizer has as one token, in letters of two bytes
+	mostBytesPerToken = 12   // words that are one token, in letters of two bytes
 	ImageTokens       = 2000 // of an image, at most
 )
 
@@ -21,7 +21,7 @@ func TextTokens(text string) int64 { return int64(len(text))/BytesPerToken + 1 }
 // LeastTokens is how many tokens a text has at least.
 func LeastTokens(text string) int64 { return int64(len(text))/mostBytesPerToken + 1 }
 
-// Members reads the members of a body, which must be an object, each with field.
+// Members calls field for each member of a body, which must be an object.
 func (r *Reader) Members(field func(name string)) {
 	if r.Kind() != rawjson.Object {
 		r.Fail(fault.Invalid, "The body must be a JSON object.")
@@ -33,7 +33,7 @@ func (r *Reader) Members(field func(name string)) {
 	}
 }
 
-// Filled reads a text that is not empty; ok is false when it is absent.
+// Filled reads a string that must not be empty; ok is false when it is absent.
 func (r *Reader) Filled() (text string, ok bool) {
 	at := r.Path()
 	b, ok := r.Text(math.MaxInt)
@@ -45,7 +45,7 @@ func (r *Reader) Filled() (text string, ok bool) {
 
 const maxPartType = 64 // characters
 
-// Part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}. text reads the text.
+// Part reads {"type":"text","text":...} or {"type":"image_url","image_url":{"url":...}}. It calls text for the text.
 func (r *Reader) Part(text func() string) (p task.Part) {
 	at, kind, has := r.Path(), "", false
 	if r.Kind() != rawjson.Object {
@@ -79,7 +79,7 @@ func (r *Reader) Part(text func() string) (p task.Part) {
 	return task.Part{}
 }
 
-// PartTexts yields the texts of parts until yield returns false, which it reports.
+// PartTexts yields the texts of parts until yield returns false. It returns whether all were yielded.
 func PartTexts(parts []task.Part, yield func([]byte) bool) bool {
 	for _, part := range parts {
 		if part.ImageURL == "" && !yield([]byte(part.Text)) {

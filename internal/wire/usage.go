@@ -7,7 +7,7 @@ import (
 	"weir/internal/usage"
 )
 
-// Tier is the service tier to name in a reply, "" when the upstream's word is unknown to clients.
+// Tier is the service tier to report in an answer, "" when clients do not know the upstream's word.
 func Tier(upstream string) string {
 	switch upstream {
 	case "default", "standard":
@@ -18,8 +18,8 @@ func Tier(upstream string) string {
 	return ""
 }
 
-// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles. The provider's own figure is
-// in dollars, so upstream_inference_cost is null: the record of the call has it.
+// AppendCost appends the members cost, currency, is_byok and cost_details of a usage object: exact rubles. upstream_inference_cost is
+// null, because the provider's own figure is in dollars; the record of the call has it.
 func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = append(b, `"cost":`...)
 	b = receipt.Cost.Append(b)
@@ -35,7 +35,7 @@ func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 type Figure struct {
 	Name     string
 	Count    usage.Count
-	Required bool // written as 0 when it was not reported, if the object is written at all
+	Required bool // written as 0 when it was not reported, if there is an object at all
 }
 
 // AppendFigures appends an object of the counts that were reported, or nothing when none was.

@@ -6,7 +6,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Texts reads a string or an array of them.
+// Texts reads a string or an array of strings.
 func Texts(v []byte) (list []string) {
 	if rawjson.KindOf(v) == rawjson.String {
 		return []string{rawjson.Text(v)}
@@ -25,7 +25,7 @@ func Present(v []byte) []byte {
 	return slices.Clip(v)
 }
 
-// Truth is a boolean that may be absent.
+// Truth reads a boolean; nil when it is absent.
 func Truth(v []byte) *bool {
 	b, ok := rawjson.Bool(v)
 	if !ok {

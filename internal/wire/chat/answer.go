@@ -7,11 +7,11 @@ import (
 	"weir/internal/rawjson"
 )
 
-// answer collects one choice that comes in several events.
+// answer collects one choice that arrives in several events.
 type answer struct {
 	text, reasoning, refusal []byte
 	details                  details
-	calls                    []completion.ToolCall // with other arguments
+	calls                    []completion.ToolCall // with copies of the arguments
 	images                   []byte                // entries as they will be written, after an opening bracket
 	imageCount               int
 	audio                    audio
@@ -23,7 +23,7 @@ type answer struct {
 	choiceExtra, deltaExtra  []byte
 }
 
-// add takes in one event, keeping nothing of its slices. What comes after the choice's end is not part of the answer.
+// add adds an event; it keeps none of its slices. Events after the end of the choice are ignored.
 func (a *answer) add(ev *completion.Event) {
 	if a.finish != "" {
 		return
@@ -56,7 +56,7 @@ func (a *answer) add(ev *completion.Event) {
 	a.deltaExtra = replaceExtra(a.deltaExtra, ev.DeltaExtra)
 }
 
-// opened is an array that elements can be appended to.
+// opened is an array to which elements can be appended.
 func opened(list []byte) []byte {
 	if len(list) == 0 {
 		return append(list, '[')
@@ -111,16 +111,16 @@ func (a *answer) appendLogprobs(b []byte) []byte {
 	return append(b, '}')
 }
 
-// details joins fragments of reasoning details: those of the same index and type are one entry.
+// details joins fragments of reasoning details: those with the same index and type are one entry.
 type details []detail
 
 type detail struct {
 	kind   []byte // raw JSON of type
-	index  int64  // -1: the upstream numbered nothing
+	index  int64  // -1: the upstream sent no numbers
 	field  string // text, summary or data
 	text   []byte // decoded
 	sign   []byte // raw JSON of the signature
-	others []byte // raw members of the first fragment that had them
+	others []byte // raw further members of the first fragment that had any
 }
 
 func (d *details) add(list []byte) {
@@ -159,8 +159,8 @@ func (d *detail) has(name string) bool {
 	return rawjson.Find(append(append([]byte{'{'}, d.others...), '}'), name) != nil
 }
 
-// find is the entry that a fragment continues, or a new one. Without an index only plain text continues the entry before it:
-// two encrypted blocks glued together would be none.
+// find returns the entry that a fragment continues, or a new one. Without an index only plain text continues the entry before it: two
+// encrypted blocks joined together would be invalid.
 func (d *details) find(kind []byte, index int64, id []byte) *detail {
 	for i := len(*d) - 1; i >= 0; i-- {
 		e := &(*d)[i]

@@ -1,5 +1,5 @@
-// Package chat is the chat completions style: it decodes POST /v1/chat/completions and encodes answers, whole and streamed.
-// It must not know the endpoint of a request, or its cost beyond printing it, and it never changes the client's bytes.
+// Package chat is the chat completions style: it decodes POST /v1/chat/completions and encodes answers, whole and streamed. It must not
+// know the endpoint of a request, or its cost except to print it, and it never changes the client's bytes.
 package chat
 
 import (
@@ -39,9 +39,9 @@ var (
 	onlyContent  = []string{"content"}
 )
 
-// Decode reads the body of a chat completions request. body holds the client's bytes as they came; the request keeps views into
-// it, so it must not change afterwards. It fails with fault.Invalid, InvalidPrompt, StringTooLong, DuplicateKey or TooDeep;
-// the error's Param is the path of the offending field. Unknown fields are left alone.
+// Decode reads the body of a chat completions request. The request keeps views into body, so body must not change afterwards. It fails
+// with fault.Invalid, InvalidPrompt, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field.
+// Unknown fields are kept.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -68,15 +68,15 @@ type decoder struct {
 	reasoning   wire.ReasoningAsked
 	logprobs    bool
 	topLogprobs bool
-	audio       bool // the object audio is given
-	tools       bool // the field tools is given
+	audio       bool // the object audio is present
+	tools       bool // the field tools is present
 	functions   bool
 	messages    bool
 
 	tokens  int64               // of the prompt, estimated
 	callIDs [][]byte            // of the tool calls so far
-	known   int                 // how many of them were made by assistant messages that are read to their end
-	calls   map[string]struct{} // the same ids, once they are many
+	known   int                 // how many of them are in messages that were read to their end
+	calls   map[string]struct{} // the same ids as a set, once they are many
 }
 
 func (d *decoder) run() {
@@ -97,7 +97,7 @@ func (d *decoder) run() {
 	d.finish()
 }
 
-// finish checks what only the whole request shows, and sets what follows from it.
+// finish checks what needs the whole request, and sets the derived fields.
 func (d *decoder) finish() {
 	if d.Err() != nil {
 		return
@@ -147,7 +147,7 @@ next:
 	return list
 }
 
-// needs notes a parameter that endpoints may or may not understand.
+// needs records a parameter that not all endpoints support.
 func (d *decoder) needs(p catalog.Params, present bool) {
 	if present {
 		d.req.Needs.Params |= p
@@ -160,7 +160,7 @@ func (d *decoder) present() bool {
 	return k != rawjson.Null && k != rawjson.Invalid
 }
 
-// field reads one top-level field and returns its name. Known names cost no memory.
+// field reads one top-level field and returns its name. Known names cost no allocation.
 func (d *decoder) field(name []byte) string {
 	if known := d.sampling(name); known != "" {
 		return known
@@ -270,7 +270,7 @@ func (d *decoder) field(name []byte) string {
 	return d.accepted(name)
 }
 
-// sampling reads the fields that only steer the choice of tokens. It returns "" for any other name, having read nothing.
+// sampling reads the sampling fields. It returns "" for any other name, having read nothing.
 func (d *decoder) sampling(name []byte) string {
 	switch string(name) {
 	case "temperature":
@@ -325,7 +325,7 @@ func (d *decoder) sampling(name []byte) string {
 	return ""
 }
 
-// accepted reads the fields that change nothing here: they are checked, and travel on or are ignored.
+// accepted reads fields without an effect in the gateway: they are checked, and sent on or ignored.
 func (d *decoder) accepted(name []byte) string {
 	switch string(name) {
 	case "cache_control":
@@ -476,7 +476,7 @@ func (d *decoder) readAudio() {
 		switch string(name) {
 		case "voice":
 			voice = d.present()
-			if d.Kind() == rawjson.Object { // a voice of the client's own: {id}
+			if d.Kind() == rawjson.Object { // a custom voice of the client: {id}
 				d.Skip()
 			} else {
 				d.RawString()
@@ -562,7 +562,7 @@ func (d *decoder) usage() {
 	}
 }
 
-// cacheControl reads a cache marker; present reports whether it is one.
+// cacheControl reads a cache marker; present reports whether there is one.
 func (d *decoder) cacheControl() (present bool) {
 	if !d.Object() {
 		return false

@@ -12,18 +12,18 @@ import (
 	"weir/internal/wire"
 )
 
-// Options are what a reply needs from its request.
+// Options are what an answer needs from its request.
 type Options struct {
 	Generation       string // id of the reply
 	Created          int64  // Unix seconds
 	Strict           bool   // X-Response-Schema: strict: content is always an array of parts. Streams are not affected
 	IncludeUsage     bool   // stream_options.include_usage
-	ExcludeReasoning bool   // reason, but return none of it
-	N                int    // answers asked for
-	Model            string // slug asked for: the model of frames that are sent before anybody serves
+	ExcludeReasoning bool   // the model reasons, but the answer contains none of it
+	N                int    // answers requested
+	Model            string // slug requested: the model of frames that are sent before the first attempt succeeds
 }
 
-// OptionsOf takes the options of a reply from its request.
+// OptionsOf takes the options of an answer from its request.
 func OptionsOf(req *completion.Request, generation string, created int64, strict bool) Options {
 	return Options{Generation: generation, Created: created, Strict: strict, IncludeUsage: req.IncludeUsage,
 		ExcludeReasoning: req.Reasoning.Exclude, N: req.N, Model: req.Models[0]}
@@ -44,7 +44,7 @@ func putBuffer(b *[]byte) {
 
 const base62 = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
-// appendCallID names a tool call that its provider left without a name: call_ and 24 base62 characters.
+// appendCallID writes an id for a tool call without one from its provider: call_ and 24 base62 characters.
 func appendCallID(b []byte) []byte {
 	b = append(b, "call_"...)
 	for range 24 {
@@ -101,12 +101,12 @@ func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 		{Name: "rejected_prediction_tokens", Count: u.Rejected},
 	})
 	searches := u.WebSearches
-	searches.Reported = searches.N > 0 // the object reports that a search ran
+	searches.Reported = searches.N > 0 // the object is there only when a search ran
 	b = wire.AppendFigures(b, "server_tool_use", []wire.Figure{{Name: "web_search_requests", Count: searches}})
 	return append(b, '}')
 }
 
-// level is a place of a reply where unknown members of the upstream may be.
+// level is a place in an answer where the upstream may send unknown members.
 type level uint8
 
 const (
@@ -116,8 +116,8 @@ const (
 	toolLevel
 )
 
-// reserved reports whether this style writes a member of that name itself, so that one of the upstream's would be a second.
-// The member error is never the upstream's: its mere presence ends the answer for some clients.
+// reserved reports whether this style itself writes a member of that name, so that the upstream's would be a duplicate. The member error
+// is never passed on: its mere presence ends the answer for some clients.
 func reserved(l level, name []byte) bool {
 	switch l {
 	case frameLevel:
@@ -165,7 +165,7 @@ func appendExtra(b, members []byte, l level) []byte {
 	return b
 }
 
-// replaceExtra appends raw members to a list of them; one of the same name is replaced.
+// replaceExtra appends raw members to a list of them; a member of the same name is replaced.
 func replaceExtra(list, members []byte) []byte {
 	if len(members) == 0 {
 		return list
@@ -184,7 +184,7 @@ func replaceExtra(list, members []byte) []byte {
 	return out
 }
 
-// appendName appends `,"name":`, without the comma right after an opening brace.
+// appendName appends `,"name":`, without the comma directly after an opening brace.
 func appendName(b []byte, name string) []byte {
 	if b[len(b)-1] != '{' {
 		b = append(b, ',')
@@ -194,8 +194,8 @@ func appendName(b []byte, name string) []byte {
 	return append(b, '"', ':')
 }
 
-// appendReasoning appends a text under both of its names and, when detail is set, as a reasoning detail too, because
-// clients that keep nothing else send it back with the next turn.
+// appendReasoning appends a text under both of its names and, when detail is set, also as a reasoning detail, because some clients send
+// back only the details with the next turn.
 func appendReasoning(b, text []byte, detail bool) []byte {
 	b = appendName(b, "reasoning")
 	at := len(b)
@@ -211,7 +211,7 @@ func appendReasoning(b, text []byte, detail bool) []byte {
 	return append(b, textDetailEnd+`]`...)
 }
 
-// A reasoning detail made from text whose provider signs and numbers nothing.
+// The reasoning detail of a text whose provider sends neither signatures nor numbers.
 const (
 	textDetail    = `{"type":"reasoning.text","text":`
 	textDetailEnd = `,"signature":null,"id":null,"format":"unknown","index":0}`
@@ -222,7 +222,7 @@ func appendTextDetail(b, text []byte) []byte {
 	return append(b, textDetailEnd...)
 }
 
-// appendLogprobs appends a logprobs object in which every entry has top_logprobs, and bytes, as clients demand.
+// appendLogprobs appends a logprobs object in which every entry has top_logprobs and bytes, which some clients require.
 func appendLogprobs(b, raw []byte) []byte {
 	if rawjson.KindOf(raw) != rawjson.Object {
 		return append(b, "null"...)
@@ -306,8 +306,8 @@ func appendBytes(b, text []byte) []byte {
 	return append(b, ']')
 }
 
-// appendImages appends the entries of a raw array of images, each with the members of every family of clients.
-// next is the index of the first one; it returns that of the one after the last.
+// appendImages appends the entries of a raw array of images, each with the members that the various clients read. next is the index of
+// the first one; it returns the index after the last.
 func appendImages(b, list []byte, next int) ([]byte, int) {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		inner := rawjson.Find(e.Value, "image_url")
@@ -347,7 +347,7 @@ func appendImageFields(b, url, detail []byte) []byte {
 	return b
 }
 
-// appendElements appends the elements of a raw array to one that was opened with a bracket.
+// appendElements appends the elements of a raw array to an open one.
 func appendElements(b, list []byte) []byte {
 	for e := rawjson.ElementsOf(list); e.Next(); {
 		if b[len(b)-1] != '[' {
@@ -358,7 +358,7 @@ func appendElements(b, list []byte) []byte {
 	return b
 }
 
-// appendSignature appends the reasoning detail that mirrors a tool call's thought signature, to an open array.
+// appendSignature appends the reasoning detail that repeats a tool call's thought signature, to an open array.
 func appendSignature(b []byte, signature string, callID []byte, index int) []byte {
 	if b[len(b)-1] != '[' {
 		b = append(b, ',')
@@ -372,8 +372,8 @@ func appendSignature(b []byte, signature string, callID []byte, index int) []byt
 	return append(b, '}')
 }
 
-// appendFirst begins a tool call: everything but its arguments, and without the quote that ends them.
-// The caller appends the escaped arguments and closeCall.
+// appendFirst begins a tool call: everything except its arguments and their closing quote. The caller appends the escaped arguments and
+// closeCall.
 func appendFirst(b []byte, index int, id []byte, call *completion.ToolCall) []byte {
 	b = append(b, `{"index":`...)
 	b = strconv.AppendInt(b, int64(index), 10)
@@ -401,7 +401,8 @@ func appendFirst(b []byte, index int, id []byte, call *completion.ToolCall) []by
 
 const closeCall = `"}}`
 
-// finishWord is the finish reason to report: an upstream that made tool calls and says stop would end a tool loop too early.
+// finishWord is the finish reason to report: some upstreams report stop although they made tool calls, which would end a tool loop too
+// early.
 func finishWord(reason completion.FinishReason, calls bool) string {
 	if reason == "" || reason == completion.Stop {
 		if calls {
@@ -423,7 +424,7 @@ func appendFinish(b []byte, reason completion.FinishReason, native string, calls
 	return rawjson.AppendText(b, native)
 }
 
-// audio collects pieces of an answer's audio.
+// audio collects the pieces of an answer's audio.
 type audio struct {
 	id, expires []byte // raw JSON
 	data        []byte // decoded
@@ -432,7 +433,7 @@ type audio struct {
 	pieces      int
 }
 
-// add takes in one piece. Its data is base64 that can be decoded on its own.
+// add adds one piece. Its data is base64 that can be decoded separately.
 func (s *audio) add(raw []byte) {
 	if s.pieces++; s.pieces == 1 {
 		s.raw = append(s.raw[:0], raw...)
@@ -457,7 +458,7 @@ func (s *audio) take(raw []byte) {
 			}
 		case "data":
 			if text, ok := rawjson.Unquote(m.Value); ok {
-				s.data, _ = base64.StdEncoding.AppendDecode(s.data, text) // what can be decoded counts
+				s.data, _ = base64.StdEncoding.AppendDecode(s.data, text) // as much as can be decoded
 			}
 		case "transcript":
 			s.transcript, _ = rawjson.AppendUnquoted(s.transcript, m.Value)

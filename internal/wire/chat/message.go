@@ -11,8 +11,8 @@ import (
 	"weir/internal/wire"
 )
 
-// The estimate of the prompt's tokens sizes a hold: it should rather be high than low, and cost nothing.
-// It counts bytes as they are written in the body, without unescaping anything.
+// The estimate of the prompt's tokens is for the size of a hold: it should rather be high than low, and be cheap. It counts bytes as they
+// are in the body, without unescaping.
 const (
 	bytesPerToken    = 3 // prose has 3.5 to 5 bytes to a token, code a little less
 	tokensPerMessage = 8
@@ -27,13 +27,13 @@ const (
 	bytesPerTokenFile       = 8    // base64 of a document
 	bytesPerTokenVideo      = 256
 
-	// The same where a client has chosen the worst that there is: audio of 8 KB a second, or of 1 KB compressed, a page of two words.
+	// The estimates for the densest inputs that a client can choose: audio of 8 KB a second, or of 1 KB compressed, a page of two words.
 	denserAudio      = 300
 	densestAudio     = 32
 	densestFile      = 2
 	densestVideo     = 2
-	mostFile         = 300_000 // tokens of the most pages that providers read: they take hardly any bytes
-	tokensRemoteFile = 4000    // a file or video that is only named
+	mostFile         = 300_000 // tokens of the largest number of pages that providers read; such pages may have hardly any bytes
+	tokensRemoteFile = 4000    // a file or video given by address
 )
 
 // role of a message.
@@ -51,7 +51,7 @@ const (
 
 var roles = [...]string{"", "system", "developer", "user", "assistant", "tool", "function"}
 
-// message is what was seen of one message.
+// message collects what was read of one message.
 type message struct {
 	role       role
 	hasContent bool // neither absent nor null
@@ -87,7 +87,7 @@ func (d *decoder) readMessages() {
 	d.req.Prefill = last.role == assistant
 }
 
-// open keeps where the first instruction and the first other message are.
+// open stores where the first instruction and the first other message are.
 func (d *decoder) open(r role, at completion.Span) {
 	which := 1
 	if r == system || r == developer {
@@ -114,7 +114,7 @@ func (d *decoder) message() (m message) {
 		case "role":
 			m.role = d.role()
 		case "content":
-			// content usually comes after the role, and is then read at once; otherwise it waits
+			// content usually comes after the role and is then read at once; otherwise it is read later
 			m.hasContent = d.present()
 			if m.role != noRole {
 				d.content(m.role)
@@ -160,7 +160,7 @@ func (d *decoder) role() role {
 	return noRole
 }
 
-// assistantField reads the members that only an answer of a model has; on other roles they are as free as unknown ones.
+// assistantField reads the members that only assistant messages have; on other roles they are not checked.
 func (d *decoder) assistantField(name []byte, m *message) {
 	has := &d.req.HasRoles
 	switch string(name) {
@@ -216,7 +216,7 @@ func (d *decoder) assistantField(name []byte, m *message) {
 	}
 }
 
-// judge checks what a message as a whole must have.
+// judge checks the message as a whole.
 func (d *decoder) judge(m *message) {
 	if d.Err() != nil {
 		return
@@ -250,10 +250,10 @@ func (d *decoder) judge(m *message) {
 
 func cut(text []byte) []byte { return text[:min(len(text), 64)] }
 
-// manyCalls is from how many tool calls on a map finds them; below it, looking through the list from its end is faster.
+// manyCalls is the number of tool calls from which a map is used; below it, searching the list from its end is faster.
 const manyCalls = 64
 
-// keepCalls makes the calls of the message just read known to tool messages after it, if an assistant made them.
+// keepCalls stores the call ids of the message just read, if an assistant made them, for the tool messages after it.
 func (d *decoder) keepCalls(r role) {
 	if r != assistant {
 		d.callIDs = d.callIDs[:d.known]
@@ -321,7 +321,7 @@ func (d *decoder) parts(r role) {
 		}
 		d.part(r)
 	}
-	// an assistant's own empty answer comes back as [] from clients that asked for parts
+	// an assistant's empty answer is sent back as [] by clients that requested parts
 	if n == 0 && r != assistant {
 		d.Fail(fault.InvalidPrompt, "%s must hold at least one part.", d.Path())
 	}
@@ -343,7 +343,7 @@ const (
 // part reads one part, inside its object. A payload is read at once when the type came first, as it nearly always does.
 func (d *decoder) part(r role) {
 	kind := noPart
-	read := false // the payload of kind was
+	read := false // the payload was read
 	start := d.Mark()
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
 		switch {
@@ -399,7 +399,7 @@ func isPayload(kind partKind, name []byte) bool {
 	return string(name) == payloadName[kind] || kind == videoPart && string(name) == "input_video"
 }
 
-// partKind reads a part's type and checks that the role may say it.
+// partKind reads a part's type and checks that it is allowed for the role.
 func (d *decoder) partKind(r role) partKind {
 	text, _ := rawjson.Unquote(d.RawString())
 	kind, fits := noPart, true
@@ -483,7 +483,7 @@ func (d *decoder) url() (inline int, ok bool) {
 	if raw == nil {
 		return 0, false
 	}
-	// clients that escape slashes are common; a letter written as \u0068 is not worth unescaping megabytes for
+	// many clients escape slashes; other escapes are not handled, to avoid unescaping megabytes
 	head := bytes.ReplaceAll(raw[1:min(len(raw), 16)], []byte(`\/`), []byte("/"))
 	switch {
 	case hasPrefixFold(head, "data:"):
@@ -536,7 +536,7 @@ func (d *decoder) inputAudio() {
 	}
 }
 
-// looksBase64 looks at the beginning of base64 text: enough to distinguish it from an address.
+// looksBase64 checks the beginning of base64 text: enough to distinguish it from an address.
 func looksBase64(head []byte) bool {
 	for _, c := range head {
 		switch {

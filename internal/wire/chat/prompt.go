@@ -12,7 +12,7 @@ import (
 // source makes the canonical form of chat requests.
 type source struct{}
 
-// Prompt reads the body again, which Decode has checked: what it finds has the right types.
+// Prompt reads the body again, which Decode has checked: the values have the right types.
 func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	b := promptBuilder{p: &completion.Prompt{}, names: map[string]string{}}
 	for _, m := range req.Members {
@@ -25,7 +25,7 @@ func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	return b.p, nil
 }
 
-// decoded has the fields that the request itself holds in typed form, or that are for the gateway alone.
+// decoded reports fields that the request has in typed form, or that are only for the gateway.
 func decoded(name string) bool {
 	switch name {
 	case "model", "messages", "stream", "stream_options", "max_tokens", "max_completion_tokens", "n", "reasoning",
@@ -39,9 +39,9 @@ func decoded(name string) bool {
 type promptBuilder struct {
 	p       *completion.Prompt
 	names   map[string]string // tool by call id
-	talking bool              // the conversation has begun: system messages stay where they are
+	talking bool              // the conversation has begun: later system messages stay in their places
 	called  string            // id of the last deprecated function call
-	calls   int               // how many of them were made
+	calls   int               // number of such calls
 }
 
 func (b *promptBuilder) setting(name string, v []byte) bool {
@@ -99,7 +99,7 @@ func (b *promptBuilder) sampling(name string, v []byte) bool {
 	return true
 }
 
-// numberOf is where the number of that field goes, nil for other fields.
+// numberOf returns the field for that sampling parameter, nil for other names.
 func numberOf(s *completion.Sampling, name string) *string {
 	switch name {
 	case "temperature":
@@ -162,7 +162,7 @@ func (b *promptBuilder) message(v []byte) {
 	b.p.Turns = append(b.p.Turns, turn)
 }
 
-// files keeps what an earlier answer contained of files: a client sends it back so that they need not be read again.
+// files stores the texts of files from an earlier answer: a client sends them back so that the files need not be read again.
 func (b *promptBuilder) files(annotations []byte) {
 	for e := rawjson.ElementsOf(annotations); e.Next(); {
 		file := rawjson.Find(e.Value, "file")
@@ -182,7 +182,7 @@ func (b *promptBuilder) result(id, name string, content []byte) completion.Part 
 	return completion.Part{Kind: completion.ResultPart, Result: &completion.Result{CallID: id, Name: name, Parts: contentOf(content)}}
 }
 
-// assistant is an answer as it comes back: reasoning first, then what was said and shown, then the calls.
+// assistant makes the parts of an assistant message: reasoning first, then text and images, then the calls.
 func (b *promptBuilder) assistant(v, content []byte) []completion.Part {
 	parts := append(reasoning(v), contentOf(content)...)
 	if text := rawjson.TextAt(v, "refusal"); text != "" {

@@ -13,7 +13,7 @@ import (
 )
 
 // Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive and Started may be called
-// from other goroutines meanwhile.
+// concurrently.
 type Stream struct {
 	w io.Writer
 	o Options
@@ -32,7 +32,7 @@ type Stream struct {
 	extra   []byte // unknown members of frames that had nothing else to send
 }
 
-// streamChoice is what was sent of one choice.
+// streamChoice is the state of one choice.
 type streamChoice struct {
 	begun    bool
 	finished bool
@@ -40,8 +40,8 @@ type streamChoice struct {
 	empty    bool // the last of them has no arguments so far
 	custom   bool // the last of them takes free text
 	images   int
-	detail   int  // index for the next reasoning detail of our own
-	detailed bool // the upstream writes details itself
+	detail   int  // index for the gateway's next own reasoning detail
+	detailed bool // the upstream sends details itself
 }
 
 var _ relay.Sink = (*Stream)(nil)
@@ -53,14 +53,14 @@ func NewStream(w io.Writer, o Options) *Stream {
 	return s
 }
 
-// Started reports whether a byte was written: from then on errors go into the stream.
+// Started reports whether a byte was written: after that, errors go into the stream.
 func (s *Stream) Started() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.begun
 }
 
-// Close gives the buffers back. The stream must not be used after it.
+// Close returns the buffers to the pool. The stream must not be used after it.
 func (s *Stream) Close() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Stream) Close() {
 	}
 }
 
-// Start takes in who serves; nothing is written before the first event.
+// Start stores who serves the request; nothing is written before the first event.
 func (s *Stream) Start(served relay.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -80,7 +80,7 @@ func (s *Stream) Start(served relay.Served) error {
 	return s.err
 }
 
-// makePrefix writes what all chunks have in common into the front of the buffer.
+// makePrefix writes the common beginning of all chunks into the buffer.
 func (s *Stream) makePrefix() {
 	b := append((*s.buf)[:0], "data: "...)
 	b = appendHead(b, &s.o, "chat.completion.chunk", &s.served)
@@ -139,7 +139,7 @@ func visible(ev *completion.Event, o *Options) bool {
 		!o.ExcludeReasoning && (len(ev.Reasoning) > 0 || len(ev.ReasoningDetails) > 0)
 }
 
-// delta begins a chunk of a choice, inside its delta. Unknown members of the whole frame go in front.
+// delta begins a chunk of a choice, inside its delta. Unknown members of the whole frame are written first.
 func (s *Stream) delta(choice int, extra *[]byte) []byte {
 	b := (*s.buf)[:s.prefix]
 	if len(s.extra) > 0 {
@@ -155,7 +155,7 @@ func (s *Stream) delta(choice int, extra *[]byte) []byte {
 	return append(b, `,"delta":{`...)
 }
 
-// write ends a chunk that is no finish chunk, and sends it.
+// write ends a chunk that is not a finish chunk, and sends it.
 func (s *Stream) write(b, logprobs, choiceExtra []byte) {
 	b = append(b, `},"finish_reason":null,"native_finish_reason":null`...)
 	b = appendChoiceEnd(b, logprobs, choiceExtra)
@@ -176,7 +176,7 @@ func appendChoiceEnd(b, logprobs, extra []byte) []byte {
 	return append(b, "}]"...)
 }
 
-// send writes one frame. b may be a grown form of the buffer, which is kept then.
+// send writes one frame. b may be a grown version of the buffer, which is kept then.
 func (s *Stream) send(b []byte) {
 	if cap(b) > cap(*s.buf) {
 		*s.buf = b[:s.prefix]
@@ -212,7 +212,7 @@ func (s *Stream) reasoning(ev *completion.Event, c *streamChoice, extra *[]byte)
 		c.detail = max(c.detail, detailsEnd(ev.ReasoningDetails))
 	}
 	if s.plain(ev) && len(ev.ToolCalls) == 0 && len(ev.Images) == 0 && len(ev.Audio) == 0 {
-		// nothing else follows of this event: what belongs to the choice goes here
+		// the event has no other chunk, so the choice's members are written here
 		b = appendExtra(b, ev.DeltaExtra, deltaLevel)
 		s.write(b, ev.Logprobs, ev.ChoiceExtra)
 		return true
@@ -258,7 +258,7 @@ func (s *Stream) text(ev *completion.Event, extra *[]byte, done bool) {
 	b = appendExtra(b, ev.DeltaExtra, deltaLevel)
 	choiceExtra := ev.ChoiceExtra
 	if ev.Finish != "" {
-		choiceExtra = nil // they go with the finish
+		choiceExtra = nil // written with the finish chunk
 	}
 	s.write(b, ev.Logprobs, choiceExtra)
 }
@@ -300,7 +300,7 @@ func (s *Stream) firstFragment(choice int, c *streamChoice, index int, call *com
 	s.write(b, nil, nil)
 }
 
-// arguments writes a further fragment of a call.
+// arguments writes a further fragment of a call's arguments.
 func (s *Stream) arguments(choice int, call *completion.ToolCall, extra *[]byte) {
 	if len(call.Arguments) == 0 && len(call.Extra) == 0 {
 		return
@@ -338,8 +338,8 @@ func (s *Stream) media(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	}
 }
 
-// finish ends a choice. Unless the usage has a separate chunk, it belongs into the last finish chunk, which is not known
-// to be the last before End: each one waits for the next.
+// finish ends a choice. Unless the usage has a separate chunk, it belongs in the last finish chunk. Which one is last is known only at
+// End, so each one waits for the next.
 func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	s.fillArguments(ev.Choice, c)
 	c.finished = true
@@ -354,7 +354,7 @@ func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	s.held = append(s.held[:0], b...)
 }
 
-// release sends the finish chunk that waits.
+// release sends the waiting finish chunk.
 func (s *Stream) release() {
 	if len(s.held) == 0 {
 		return
@@ -374,7 +374,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 		s.makePrefix()
 	}
 	for i := range s.choices {
-		if c := &s.choices[i]; c.begun && !c.finished { // an upstream that forgot its finish reason
+		if c := &s.choices[i]; c.begun && !c.finished { // the upstream sent no finish reason
 			s.finish(&completion.Event{Choice: i, Finish: completion.Stop}, c, nil)
 		}
 	}
@@ -417,8 +417,8 @@ func (s *Stream) Fail(envelope []byte) error {
 // emptyChunk is the end of a chunk without content.
 const emptyChunk = `,"choices":[{"index":0,"delta":{},"finish_reason":null,"native_finish_reason":null,"logprobs":null}]`
 
-// KeepAlive writes something that means nothing: before the first chunk a comment, after it an empty chunk, because parsers that
-// split at blank lines would take a comment for the beginning of the next frame. After the end it does nothing.
+// KeepAlive writes something without meaning: a comment before the first chunk, after it an empty chunk, because parsers that split at
+// blank lines would read a comment as the beginning of the next frame. After the end it does nothing.
 func (s *Stream) KeepAlive() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()

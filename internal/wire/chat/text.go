@@ -7,9 +7,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// PromptText yields the text of the prompt piece by piece, unescaped: what a tokenizer needs to count a prompt whose upstream
-// reported nothing. Images, audio and files are not text; tools and schemas come as they are written.
-// A piece is valid until the next one.
+// PromptText yields the text of the prompt piece by piece, unescaped, for counting the tokens of a prompt whose upstream reported no
+// usage. Images, audio and files are not text; tools and schemas are yielded as written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		p := prompt{yield: yield, going: true}
@@ -57,7 +56,7 @@ func (p *prompt) messages(list []byte) {
 				}
 			case "reasoning_details":
 				if rawjson.IsNull(rawjson.Find(e.Value, "reasoning")) && rawjson.IsNull(rawjson.Find(e.Value, "reasoning_content")) {
-					p.content(m.Value) // entries have their text where parts have theirs
+					p.content(m.Value) // entries have their text in the same member as parts
 				}
 			case "content":
 				p.content(m.Value)

@@ -66,7 +66,7 @@ func (d *decoder) readTools() {
 	d.needs(catalog.ParamTools, n > 0)
 }
 
-// tool reads one tool. Types other than function are left to endpoints that support them.
+// tool reads one tool. Types other than function are passed to endpoints that support them.
 func (d *decoder) tool() {
 	kind, defined := "", false
 	for name, ok := d.Member(); ok; name, ok = d.Member() {
@@ -280,7 +280,7 @@ func (d *decoder) functionChoice() {
 	d.Enum(oldChoices)
 }
 
-// toolCalls reads the calls that an assistant message made; some reports whether there is one.
+// toolCalls reads the calls of an assistant message; some reports whether there is one.
 func (d *decoder) toolCalls() (some bool) {
 	if !d.Array() {
 		return false
@@ -310,7 +310,7 @@ func (d *decoder) toolCall() {
 		case "custom":
 			called = d.present()
 			d.text(len(d.Free(rawjson.Object)))
-		case "index": // of our own replies, which clients send back; no upstream accepts it
+		case "index": // written by our own answers, which clients send back; no upstream accepts it
 			d.req.HasRoles |= completion.HasGatewayFields
 			d.Skip()
 		case "extra_content":
@@ -390,7 +390,7 @@ func (d *decoder) responseFormat() {
 	case kind == "grammar" && !grammar:
 		d.FailIn(fault.Invalid, "grammar", "response_format of type grammar needs the member grammar.")
 	}
-	d.needs(catalog.ParamResponseFormat, kind != "text") // text is what every endpoint gives anyway
+	d.needs(catalog.ParamResponseFormat, kind != "text") // every endpoint supports text
 	d.needs(catalog.ParamStructuredOutputs, kind == "json_schema")
 	d.text(d.Pos() - at)
 	if d.Err() == nil && (kind == "json_object" || kind == "json_schema") {

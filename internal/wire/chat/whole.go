@@ -38,7 +38,7 @@ func (x *Whole) Close() {
 	}
 }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served = served
 	*x.buf = (*x.buf)[:0]
@@ -48,8 +48,8 @@ func (x *Whole) Start(served relay.Served) error {
 	return nil
 }
 
-// Event takes in one event. A choice that comes complete in one event, as from an upstream that does not stream, is encoded at
-// once, with no copy in between; anything else is collected.
+// Event adds one event. A choice that is complete in one event, as from an upstream that does not stream, is encoded at once without a
+// copy; anything else is collected.
 func (x *Whole) Event(ev *completion.Event) error {
 	x.extra = replaceExtra(x.extra, ev.FrameExtra)
 	if ev.Choice < 0 || ev.Choice >= len(x.open) || x.seen[ev.Choice] {
@@ -103,7 +103,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	return err
 }
 
-// begin begins a choice, inside its message and after content and refusal.
+// begin begins a choice: its message with content and refusal.
 func (x *Whole) begin(index int, text, refusal []byte) []byte {
 	b := *x.buf
 	if len(b) > 0 {
@@ -173,7 +173,7 @@ func (x *Whole) encodeEvent(ev *completion.Event) {
 	*x.buf = append(appendExtra(b, ev.ChoiceExtra, choiceLevel), '}')
 }
 
-// callIDs are the ids of tool calls, made up where the provider gave none.
+// callIDs returns the ids of tool calls; it makes those that the provider left out.
 func callIDs(calls []completion.ToolCall) [][]byte {
 	ids := make([][]byte, len(calls))
 	for i := range calls {
@@ -184,7 +184,7 @@ func callIDs(calls []completion.ToolCall) [][]byte {
 	return ids
 }
 
-// appendWholeCall appends a complete tool call. Without arguments it says {}, because the empty text is no JSON.
+// appendWholeCall appends a complete tool call. Missing arguments become {}, because the empty text is no JSON.
 func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) []byte {
 	if index > 0 {
 		b = append(b, ',')
@@ -199,7 +199,7 @@ func appendWholeCall(b []byte, index int, id []byte, call *completion.ToolCall) 
 }
 
 // appendDetails appends the reasoning details: those of the upstream or, when it has sent only the text, one with that text; after them
-// those that mirror thought signatures. It appends nothing when there is none.
+// those that repeat thought signatures. It appends nothing when there is none.
 func appendDetails(b []byte, ev *completion.Event, ids [][]byte) []byte {
 	start := len(b)
 	b = append(b, `,"reasoning_details":[`...)

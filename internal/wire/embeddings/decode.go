@@ -1,5 +1,5 @@
 // Package embeddings is the embeddings style: it decodes POST /v1/embeddings and encodes the answer, with vectors as numbers or as base64
-// in whatever form the upstream wrote them. It must not know the endpoint of a request, or its cost beyond printing it.
+// whatever the upstream's form. It must not know the endpoint of a request, or its cost except to print it.
 package embeddings
 
 import (
@@ -26,7 +26,7 @@ const (
 
 var encodings = []string{"float", "base64"}
 
-// Decode reads the body of an embeddings request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
+// Decode reads the body of an embeddings request and keeps no view into it. It fails with fault.Invalid, StringTooLong, DuplicateKey or
 // TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
@@ -98,7 +98,7 @@ func (d *decoder) field(name string) {
 	}
 }
 
-// readInput reads any of the five forms. What the first element is, all must be.
+// readInput reads any of the five forms. All elements must have the form of the first.
 func (d *decoder) readInput() {
 	switch d.Kind() {
 	case rawjson.Null:
@@ -162,7 +162,7 @@ func plural(k rawjson.Kind) string {
 	return "of another kind"
 }
 
-// add takes one input, which has so many tokens at most.
+// add adds one input of at most so many tokens.
 func (d *decoder) add(in task.Input, tokens int64) {
 	d.task.Inputs = append(d.task.Inputs, in)
 	d.input = true
@@ -184,7 +184,7 @@ func (d *decoder) text() {
 	}
 }
 
-// filled reads a text that is there and not empty.
+// filled reads a string that must be present and not empty.
 func (d *decoder) filled() (string, bool) {
 	text, ok := d.Filled()
 	if !ok {
@@ -193,7 +193,7 @@ func (d *decoder) filled() (string, bool) {
 	return text, ok && text != ""
 }
 
-// tokens reads an input that its client has cut into tokens.
+// tokens reads an input that is a list of tokens.
 func (d *decoder) tokens() {
 	at := d.Path()
 	tokens := []int32{}

@@ -32,7 +32,7 @@ func NewWhole(w io.Writer, req *completion.Request, id string) *Whole {
 	return &Whole{w: w, id: id, base64: t.Base64}
 }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served, x.vectors = served, nil
 	return nil
@@ -75,7 +75,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	return err
 }
 
-// size is about how long the document will be.
+// size is the approximate length of the document.
 func (x *Whole) size() int {
 	const numberBytes, packedBytes = 14, 6
 	n := 512 + len(x.served.Head.Notice)
@@ -89,7 +89,7 @@ func (x *Whole) size() int {
 	return n
 }
 
-// appendPacked writes the base64 of 32-bit floats, least byte first.
+// appendPacked writes the base64 of 32-bit floats in little-endian order.
 func appendPacked(b []byte, v []float32) []byte {
 	raw := make([]byte, 4*len(v))
 	for i, x := range v {
@@ -98,7 +98,7 @@ func appendPacked(b []byte, v []float32) []byte {
 	return append(base64.StdEncoding.AppendEncode(append(b, '"'), raw), '"')
 }
 
-// appendNumbers writes each number in the fewest digits that identify it among numbers of its size.
+// appendNumbers writes each number in the fewest digits that identify it as a 32-bit float.
 func appendNumbers(b []byte, v []float32) []byte {
 	b = append(b, '[')
 	for i, x := range v {

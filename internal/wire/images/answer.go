@@ -65,8 +65,8 @@ func outputOf(p *task.MadeImage) string {
 	return ""
 }
 
-// appendUsage appends the usage object. Tokens that the provider did not count are 0, also where the charge went by an estimate of them: they
-// keep their kinds in the record of the call.
+// appendUsage appends the usage object. Tokens that the provider did not report are 0, even where the charge is for an estimate of them:
+// the estimate is in the record of the call.
 func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	var u usage.Usage
 	if receipt.Usage.Source&usage.Estimated == 0 {

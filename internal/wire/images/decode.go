@@ -1,5 +1,5 @@
-// Package images is the style of POST /v1/images and of OpenAI's names for it: it decodes requests for images, as JSON and as forms, and encodes
-// the answers, whole and streamed. It must not know the endpoint of a request, or its cost beyond printing it.
+// Package images is the style of POST /v1/images and of OpenAI's names for it: it decodes requests for images, as JSON and as forms, and
+// encodes the answers, whole and streamed. It must not know the endpoint of a request, or its cost except to print it.
 package images
 
 import (
@@ -28,7 +28,7 @@ const (
 	maxPreviews   = 3
 	maxUser       = 256  // characters
 	maxStyle      = 256  // characters
-	maxAddress    = 8192 // bytes, unless it is the data itself
+	maxAddress    = 8192 // bytes, unless it is a data URL
 	maxSide       = 8192 // pixels
 	promptRoom    = 16   // tokens in addition to the prompt's
 )
@@ -45,9 +45,9 @@ var (
 	onlyImages  = []string{"image_url"}
 )
 
-// Decode reads the body of a request for images; edit reports that it asks for an edit, where there must be some to work from. The result keeps
-// views into body, which must not change afterwards. It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the
-// path of the offending field. Unknown fields go on to the provider.
+// Decode reads the body of a request for images; edit reports that it requests an edit, which needs input images. The result keeps views
+// into body, which must not change afterwards. It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is
+// the path of the offending field. Unknown fields are sent to the provider.
 func Decode(body []byte, edit bool) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -98,7 +98,7 @@ func (d *decoder) field(name string) {
 	case "user":
 		d.req.User, _ = d.Stored(maxUser)
 	case "response_format":
-		d.Enum(formats) // the answer has base64 always
+		d.Enum(formats) // the answer always has base64
 	case "input_references":
 		d.references()
 	case "images":
@@ -118,7 +118,7 @@ func (d *decoder) field(name string) {
 	}
 }
 
-// setting reads what an image should be like.
+// setting reads a property of the requested image.
 func (d *decoder) setting(name string) {
 	t := d.task
 	switch name {
@@ -157,14 +157,14 @@ func (d *decoder) setting(name string) {
 	}
 }
 
-// extra keeps a field that is not known.
+// extra keeps an unknown field.
 func (d *decoder) extra(name string) {
 	if v := d.Skip(); !rawjson.IsNull(v) && !completion.GatewayOnly(name) {
 		d.task.Extra = append(d.task.Extra, task.Extra{Name: name, Value: v})
 	}
 }
 
-// provider reads the preferences, and what they hold for single providers.
+// provider reads the preferences, and in them the fields for single providers.
 func (d *decoder) provider() {
 	at := d.Mark()
 	d.req.Preferences = d.Preferences()
@@ -250,7 +250,7 @@ func (d *decoder) imageURL() (address string) {
 	return address
 }
 
-// refer adds an image to work from.
+// refer adds an input image.
 func (d *decoder) refer(address string) {
 	switch {
 	case d.Err() != nil:
@@ -263,7 +263,7 @@ func (d *decoder) refer(address string) {
 	}
 }
 
-// images reads those of an edit: [{"image_url":...}], or addresses alone.
+// images reads the input images of an edit: [{"image_url":...}], or addresses.
 func (d *decoder) images() {
 	if !d.Array() {
 		return
@@ -295,7 +295,7 @@ func (d *decoder) image() (address string) {
 	return address
 }
 
-// address reads where an image is: at an http(s) address, or in the text itself.
+// address reads the address of an image: http(s), or a data URL.
 func (d *decoder) address() string {
 	raw := d.RawString()
 	if raw == nil {
@@ -313,7 +313,7 @@ func (d *decoder) address() string {
 	return string(text)
 }
 
-// checkAddress says what is wrong with an image's address, "" nothing.
+// checkAddress describes the error of an image's address, "" for none.
 func checkAddress(text []byte) string {
 	head := bytes.ToLower(text[:min(len(text), 64)])
 	switch {
@@ -332,7 +332,7 @@ func checkAddress(text []byte) string {
 	return ""
 }
 
-// isBase64 reports whether a text is base64 of something, with or without its padding.
+// isBase64 reports whether a text is base64, with or without padding.
 func isBase64(text []byte) bool {
 	text = bytes.TrimRight(text, "=")
 	for _, c := range text {
@@ -343,7 +343,7 @@ func isBase64(text []byte) bool {
 	return len(text) > 1 && len(text)%4 != 1
 }
 
-// finish checks what only the whole request shows, and fills in what follows from it.
+// finish checks what needs the whole request, and sets the derived fields.
 func (d *decoder) finish() (*completion.Request, error) {
 	req, t := d.req, d.task
 	if d.model != "" {
@@ -370,12 +370,12 @@ func (d *decoder) finish() (*completion.Request, error) {
 		req.Needs.Input |= catalog.Image
 	}
 	req.Needs.Input |= catalog.Text
-	req.Needs.N = 1 // who makes one image at a time is asked several times
+	req.Needs.N = 1 // endpoints that make one image per call get several calls
 	req.Needs.PromptTokens, req.Needs.Longest = int64(len(t.Prompt))+promptRoom, int64(len(t.Prompt))/12+1
 	return req, nil
 }
 
-// settings checks those that depend on each other.
+// settings checks properties that depend on each other.
 func (d *decoder) settings() {
 	t := d.task
 	w, h, pixels := task.Dimensions(t.Size)
@@ -393,7 +393,7 @@ func (d *decoder) settings() {
 	}
 }
 
-// PromptText yields the text that an image is asked for with.
+// PromptText yields the prompt of the image.
 func PromptText(req *completion.Request) func(yield func([]byte) bool) {
 	return func(yield func([]byte) bool) {
 		if t, ok := req.Task.(*task.Image); ok {

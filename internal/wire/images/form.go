@@ -21,8 +21,8 @@ const (
 	maxFieldBytes = 256 << 10
 )
 
-// DecodeForm reads a request for an edit that came as a form: image or image[] up to sixteen times, mask, and the fields of the JSON request, of
-// which those that are objects hold JSON. It fails like Decode.
+// DecodeForm reads a request for an edit that is a form: image or image[] up to sixteen times, mask, and the fields of the JSON request,
+// in which objects are JSON texts. It fails like Decode.
 func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 	f := form{seen: map[string]bool{}, fields: []byte{'{'}}
 	parts := multipart.NewReader(bytes.NewReader(body), boundary)
@@ -41,7 +41,7 @@ func DecodeForm(body []byte, boundary string) (*completion.Request, error) {
 	return f.decode()
 }
 
-// form turns the fields of a form into the equivalent JSON object; images are kept apart from it.
+// form turns the fields of a form into the equivalent JSON object, without the images.
 type form struct {
 	seen   map[string]bool
 	fields []byte
@@ -81,7 +81,7 @@ func hasType(h textproto.MIMEHeader) bool {
 	return len(t) > 6 && t[:6] == "image/" || t == "application/octet-stream"
 }
 
-// address is an image of a form as an address: the file itself, or what a field says instead of one.
+// address returns an image of a form as an address: a data URL of the file, or the address that a field has.
 func address(name string, data []byte, isFile bool) (string, error) {
 	if !isFile && len(data) > 0 && checkAddress(data) == "" {
 		return string(data), nil
@@ -93,7 +93,7 @@ func address(name string, data []byte, isFile bool) (string, error) {
 	return imagefile.URL(info.MediaType, data), nil
 }
 
-// numbers and flags are the fields that JSON writes without quotes.
+// numbers and flags are the fields that are not strings in JSON.
 var (
 	numbers = map[string]bool{"n": true, "seed": true, "output_compression": true, "partial_images": true}
 	flags   = map[string]bool{"stream": true}
@@ -136,7 +136,7 @@ func isFlag(text []byte) bool {
 	return false
 }
 
-// decode reads the object as any other request, with the images of the form.
+// decode decodes the object like any other request, with the images of the form.
 func (f *form) decode() (*completion.Request, error) {
 	body := append(f.fields, '}')
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {

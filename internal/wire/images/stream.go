@@ -11,8 +11,8 @@ import (
 	"weir/internal/wire"
 )
 
-// Stream writes images as server-sent events. A finished image waits until the next one comes or until the end, because the last one has
-// the usage, and what it costs must be kept before the client has it. It is a relay.Sink.
+// Stream writes images as server-sent events. A finished image is held until the next one or the end, because the last one has the usage,
+// and the charge must be stored before the client has the image. It is a relay.Sink.
 type Stream struct {
 	wire.Stream
 	o      Options
@@ -45,7 +45,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 		case ev.Result.Image.Partial:
 			s.preview(ev.Result.Image)
 		default:
-			s.held = append(s.held, ev.Result.Image) // an image is given when it is paid for
+			s.held = append(s.held, ev.Result.Image) // sent after the charge was stored
 		}
 	})
 }
@@ -66,14 +66,14 @@ func (s *Stream) preview(p *task.MadeImage) {
 	s.Send(append(appendSettings(b, p), "}\n\n"...))
 }
 
-// text writes a model's text next to its images, or the prompt as it revised it.
+// text writes the text that a model wrote with its images, or the prompt as the model revised it.
 func (s *Stream) text(phase string, text []byte) {
 	b := append(s.begin("text_chunk", len(text)), `"phase":"`...)
 	b = rawjson.AppendString(append(append(b, phase...), `","text":`...), text)
 	s.Send(append(b, "}\n\n"...))
 }
 
-// completed writes a finished image. The last of an answer has its receipt.
+// completed writes a finished image. The last one has the receipt.
 func (s *Stream) completed(p *task.MadeImage, receipt *relay.Receipt) {
 	b := appendType(appendBase64(s.begin("completed", len(p.Data)*4/3), p), p)
 	b = strconv.AppendInt(append(b, `,"created":`...), s.o.Created, 10)
@@ -89,7 +89,7 @@ func (s *Stream) completed(p *task.MadeImage, receipt *relay.Receipt) {
 	s.Send(append(b, "}\n\n"...))
 }
 
-// End writes the images, the last with the usage, and the end.
+// End writes the held images, the last one with the usage, and the end.
 func (s *Stream) End(receipt relay.Receipt) error {
 	return s.Do(func() {
 		for i, p := range s.held {

@@ -27,7 +27,7 @@ var _ relay.Sink = (*Whole)(nil)
 // NewWhole writes to w.
 func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served, x.images = served, x.images[:0]
 	return nil

@@ -12,14 +12,14 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// Options are what an answer repeats of its request.
+// Options are what an answer needs from its request.
 type Options struct {
 	ID string // "msg_..."
-	// Agent is set for coding agents, who take the last block of an answer for what was said: no signature may follow the text.
+	// Agent is set for coding agents, which take the last block of an answer as its text: no signature may follow the text.
 	Agent bool
 }
 
-// IsAgent recognises a coding agent by what it asks for in the header fields of its request.
+// IsAgent recognises a coding agent by the features in the header fields of its request.
 func IsAgent(req *completion.Request) bool {
 	return slices.ContainsFunc(req.Betas, func(list string) bool { return strings.Contains(list, "claude-code") })
 }
@@ -42,24 +42,24 @@ type block struct {
 	data     string // of redacted thinking
 }
 
-// page takes the blocks of an answer, one after the other.
+// page receives the blocks of an answer in order.
 type page interface {
 	begin(b *block)
-	text(delta []byte) // of the block begun last: text, thinking or the arguments of a call
+	text(delta []byte) // of the open block: text, thinking or the arguments of a call
 	sign(signature string)
 	end()
 }
 
-// composer makes blocks of events.
+// composer makes content blocks from events.
 type composer struct {
 	page   page
 	id     string // of the answer
 	agent  bool
-	sealed string // the signature of a text, packed, which has no block yet
+	sealed string // the packed signature of a text, not yet in a block
 	open   kind
 	signed bool   // the thinking block has its signature
-	format string // whose thinking it is
-	calls  int    // tool calls begun
+	format string // origin of the thinking
+	calls  int    // number of tool calls
 	bare   bool   // the last of them has no arguments so far
 	finish completion.FinishReason
 	native string
@@ -95,7 +95,7 @@ func (c *composer) begin(b *block) {
 	c.page.begin(b)
 }
 
-// seal makes a block of the signature of a text. It is in front of the next block, which is that text where both came at once.
+// seal makes a block of the signature of a text. The block comes before the next one, which is that text where both arrived together.
 func (c *composer) seal() {
 	if c.sealed == "" {
 		return
@@ -113,8 +113,8 @@ func (c *composer) close() {
 	}
 }
 
-// end closes the open block. A call without arguments is given none, unsigned thinking is marked as foreign, so that it is
-// not taken for this wire's own when it comes back.
+// end closes the open block. A call without arguments gets {}; unsigned thinking is marked as foreign, so that it is not
+// taken for this wire's own when a client sends it back.
 func (c *composer) end() {
 	switch {
 	case c.open == noBlock:
@@ -161,7 +161,7 @@ func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
 		return
 	}
 	if c.open == thinkingBlock && c.signed {
-		c.end() // only this separates it from the next reasoning
+		c.end() // this separates it from the next reasoning block
 	}
 	c.in(thinkingBlock)
 	if t.Format != "" {
@@ -185,9 +185,9 @@ func (c *composer) call(t *completion.ToolCall) {
 	if t.Index >= c.calls {
 		id := t.ID
 		if id == "" {
-			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // of no other answer of the conversation
+			id = "toolu_" + strings.TrimPrefix(c.id, "msg_") + "_" + strconv.Itoa(t.Index) // different from all other ids of the conversation
 		}
-		if t.Signature != "" { // there is no place for it in the call itself
+		if t.Signature != "" { // the call itself has no field for it
 			c.begin(&block{kind: redactedBlock, data: pack.Pack(&completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: id, Data: t.Signature})})
 		}
 		c.begin(&block{kind: toolBlock, id: id, name: t.Name})
@@ -199,7 +199,7 @@ func (c *composer) call(t *completion.ToolCall) {
 	}
 }
 
-// stopReason is the word of this wire; the upstream's own, where it is one.
+// stopReason is the stop reason on this wire: the upstream's own where it is one.
 func (c *composer) stopReason() string {
 	switch c.native {
 	case "end_turn", "max_tokens", "stop_sequence", "tool_use", "pause_turn", "refusal", "model_context_window_exceeded":
@@ -216,7 +216,7 @@ func (c *composer) stopReason() string {
 	return "end_turn"
 }
 
-// appendUsage writes the usage as this wire counts it: cached tokens are not part of input_tokens.
+// appendUsage writes the usage in this wire's counts: input_tokens do not include cached tokens.
 func appendUsage(b []byte, r *relay.Receipt) []byte {
 	u := &r.Usage
 	written := u.Written().N
@@ -254,8 +254,8 @@ func appendHead(b []byte, o *Options, served *relay.Served) []byte {
 	return append(b, `,"content":[`...)
 }
 
-// renamed is a message with the public name of its model and, where something of the request was left out, with that notice; nothing else
-// in it moves.
+// renamed is a message with the public name of its model and, where parts of the request were left out, with a notice; all other bytes
+// stay the same.
 func renamed(b, message []byte, served *relay.Served) []byte {
 	from, end := 0, 0
 	for m := rawjson.MembersOf(message); m.Next(); {

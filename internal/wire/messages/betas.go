@@ -9,7 +9,7 @@ import (
 //go:embed betas.txt
 var betasText string
 
-// freeBetas are the features that cost nothing by themselves, without their dates.
+// freeBetas are the features without a price of their own, without their dates.
 var freeBetas = func() map[string]bool {
 	free := map[string]bool{}
 	for line := range strings.Lines(betasText) {
@@ -20,8 +20,8 @@ var freeBetas = func() map[string]bool {
 	return free
 }()
 
-// Betas are the features that a client asks for in header fields, without those that are not known to be free, which are listed for themselves.
-// Unchanged values stay as they were written.
+// Betas splits the features that a client requests in header fields: kept are those known to be free, left are all others. Lines without
+// a change stay as written.
 func Betas(lines []string) (kept, left []string) {
 	if len(lines) == 0 {
 		return nil, nil

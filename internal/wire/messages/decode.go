@@ -1,5 +1,5 @@
-// Package messages is the messages style: it decodes POST /v1/messages and encodes answers, whole and streamed. Answers of upstreams that
-// use this wire get it unchanged except the model's name; it must not judge what such an upstream judges itself.
+// Package messages is the messages style: it decodes POST /v1/messages and encodes answers, whole and streamed. Answers of upstreams with
+// this wire are passed on unchanged except for the model's name. It must not check what such an upstream checks itself.
 package messages
 
 import (
@@ -23,22 +23,21 @@ const (
 
 	maxSessionID = 256
 
-	// The estimate of the prompt sizes a hold: it should rather be high than low.
+	// The estimate of the prompt is for the size of a hold: it should rather be high than low.
 	bytesPerToken    = 3
 	tokensPerMessage = 8
 	tokensPerRequest = 3
-	tokensPerMedium  = 4000    // an image or a document that is only named
+	tokensPerMedium  = 4000    // an image or a document given by address
 	bytesPerBase64   = 8       // of base64 to a token: a page of a document
 	densestBase64    = 2       // of a document of pages with two words each
-	mostDocument     = 300_000 // of the most pages that providers read: they take hardly any bytes
+	mostDocument     = 300_000 // of the largest number of pages that providers read; such pages may have hardly any bytes
 	mostImage        = 6500
 
 	ownWire = "anthropic" // dialect of the endpoints that use this wire
 )
 
-// Decode reads the body of a messages request: what the gateway itself needs of it, and nothing else. body holds the client's bytes as
-// they came; the request keeps views into it. It fails with fault.Invalid, InvalidPrompt, DuplicateKey or TooDeep; the error's Param is the
-// path of the offending field.
+// Decode reads the body of a messages request, only the fields that the gateway itself needs. The request keeps views into body. It fails
+// with fault.Invalid, InvalidPrompt, DuplicateKey or TooDeep; the error's Param is the path of the offending field.
 func Decode(body []byte) (*completion.Request, error) {
 	d, err := read(body)
 	if err != nil {
@@ -110,7 +109,7 @@ func read(body []byte) (*decoder, error) {
 	return d, nil
 }
 
-// finish fills in what follows from the whole request.
+// finish sets the fields that are derived from the whole request.
 func (d *decoder) finish() {
 	req := d.req
 	if d.model != "" {
@@ -125,8 +124,8 @@ func (d *decoder) finish() {
 		req.Reasoning.Effort = d.effort
 		req.Reasoning.Enabled = d.effort == ""
 	}
-	// max_tokens is required on this wire: tools write the largest value that they know, whatever the model can. An
-	// endpoint that gives less is as good, so routing ignores it.
+	// max_tokens is required on this wire: tools write the largest value that they know, whatever the model's limit is. Routing ignores
+	// it, so that endpoints with a lower limit are used too.
 	req.Needs.N = 1
 	req.Needs.Input |= catalog.Text
 	req.Needs.Wire, req.Needs.Passed = ownWire, ownWire
@@ -137,7 +136,7 @@ func (d *decoder) finish() {
 	}
 }
 
-// field reads one top-level field. Fields that are the upstream's own business are passed over, whatever they hold.
+// field reads one top-level field. Fields that only the upstream uses are skipped, whatever they contain.
 func (d *decoder) field(name string) {
 	req := d.req
 	switch name {
@@ -165,7 +164,7 @@ func (d *decoder) field(name string) {
 		d.readMessages()
 		req.MessagesAt.End = d.Pos()
 	case "system":
-		at := d.Pos() // of the value: the name has been passed
+		at := d.Pos() // of the value: the name has already been read
 		v := d.Skip()
 		d.count(v)
 		req.Opening[0] = opened(at, v, true)
@@ -204,14 +203,14 @@ func (d *decoder) field(name string) {
 	}
 }
 
-// params are the fields that endpoints of other wires may or may not understand.
+// params are the fields that not all endpoints of other wires support.
 var params = map[string]catalog.Params{
 	"temperature": catalog.ParamTemperature, "top_p": catalog.ParamTopP, "top_k": catalog.ParamTopK, "stop_sequences": catalog.ParamStop, "tool_choice": catalog.ParamToolChoice,
 }
 
 func (d *decoder) needs(p catalog.Params) { d.req.Needs.Params |= p }
 
-// Slug is the model that a client of this style means: coding tools append the context size, and leave the vendor out.
+// Slug completes a model's name as clients of this style write it: coding tools append the context size, and leave out the vendor.
 func Slug(name string) string {
 	if at := strings.IndexByte(name, '['); at > 0 && strings.HasSuffix(name, "]") {
 		name = name[:at]
@@ -222,7 +221,7 @@ func Slug(name string) string {
 	return name
 }
 
-// filters looks for searches that run code to sort out what they find: running code costs nothing in addition.
+// filters detects searches that run code to filter their results: such code costs nothing in addition.
 func (d *decoder) filters(tools []byte) {
 	for e := rawjson.ElementsOf(tools); e.Next(); {
 		kind := rawjson.TextAt(e.Value, "type")
@@ -234,8 +233,8 @@ func (d *decoder) filters(tools []byte) {
 	}
 }
 
-// tier reads a service tier. Of the wire's own words none costs more; those of the other styles prefer endpoints of a tier, as they do there. An
-// unknown one would reach a provider that may charge for it.
+// tier reads a service tier. No value of this wire costs more; values of the other styles prefer endpoints of a tier, as they do there.
+// An unknown value counts as a feature of unknown cost, because a provider might charge for it.
 func (d *decoder) tier(v []byte) {
 	switch word := rawjson.Text(v); word {
 	case "", "auto", "standard_only", "standard", "default", "scale":
@@ -296,8 +295,8 @@ func (d *decoder) readMessages() {
 	d.messages = n > 0
 }
 
-// opened is what of a text or a list of blocks, found at a place of the body, is the same in all calls of a conversation: one text, without
-// the marks next to it, which move. Of instructions it is the last: coding agents put in front what changes.
+// opened returns the part of a text or a list of blocks, found at an offset of the body, that is the same in all calls of a conversation:
+// one text, without its cache marks, which move. Of instructions it is the last text: coding agents change the first one.
 func opened(at int, v []byte, last bool) (span completion.Span) {
 	if rawjson.KindOf(v) == rawjson.String {
 		return completion.Span{Start: at, End: at + len(v)}
@@ -316,7 +315,7 @@ func opened(at int, v []byte, last bool) (span completion.Span) {
 	return span
 }
 
-// find is a member of v and where in v its value begins.
+// find returns a member of v and the offset of its value in v.
 func find(v []byte, name string) (at int, value []byte) {
 	for m := rawjson.MembersOf(v); m.Next(); {
 		if string(m.Name) == name {
@@ -335,7 +334,7 @@ func signatureOf(block []byte, kind string) string {
 	return wire.Known(rawjson.TextAt(block, name))
 }
 
-// count estimates content and notes what kinds of it there are.
+// count estimates the tokens of content and records its kinds.
 func (d *decoder) count(content []byte) {
 	n := &d.req.Needs
 	if rawjson.KindOf(content) == rawjson.String {

@@ -6,10 +6,10 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// placeholder replaces a message of which nothing is left: the wire requires content in every message.
+// placeholder replaces the content of a message that has become empty: the wire requires content in every message.
 const placeholder = `{"type":"text","text":"..."}`
 
-// Edits take thinking out of other wires' providers, which this style had packed, or, where an upstream has refused it, all thinking.
+// Edits removes thinking of providers with other wires, which this style had packed, or, after an upstream has refused it, all thinking.
 func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool) {
 	x := editor{req: req}
 	for e := rawjson.ElementsOf(req.Body[req.MessagesAt.Start:req.MessagesAt.End]); e.Next(); {
@@ -24,11 +24,11 @@ func (source) Edits(req *completion.Request) (list []completion.Edit, lost bool)
 type editor struct {
 	req      *completion.Request
 	edits    []completion.Edit
-	lost     bool // something that was signed, or the thinking of this answer
-	orphaned bool // the last answer of the model has lost the thinking that it began with, and the turn goes on
+	lost     bool // signed thinking, or the thinking of this answer, was removed
+	orphaned bool // the model's last answer has lost the thinking at its beginning, and its turn continues
 }
 
-// placed is where a content block is in the body, and whether it goes.
+// placed is the position of a content block in the body, and whether it is removed.
 type placed struct {
 	start, end int
 	drop       bool
@@ -94,7 +94,7 @@ func foreign(block []byte, kind string) bool {
 	return packed
 }
 
-// withoutThinking has the model not think in this answer: the wire refuses to have it begin in the middle of a turn.
+// withoutThinking turns thinking off for this answer: the wire does not allow it to begin in the middle of a turn.
 func (x *editor) withoutThinking() {
 	for i := range x.req.Members {
 		m := &x.req.Members[i]

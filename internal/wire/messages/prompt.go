@@ -13,7 +13,7 @@ import (
 // source makes the canonical form of messages requests.
 type source struct{}
 
-// Prompt reads the body, whose content was not checked before: what makes no sense is refused here, as an upstream of this wire would.
+// Prompt reads the body, whose content was not checked before: invalid content is refused here, as an upstream of this wire would.
 func (source) Prompt(req *completion.Request) (*completion.Prompt, error) {
 	b := builder{p: &completion.Prompt{}, names: map[string]string{}}
 	for _, m := range req.Members {
@@ -146,7 +146,7 @@ func (b *builder) content(path string, v []byte) (parts []completion.Part) {
 	return parts
 }
 
-// block reads one content block. Results of a provider's own tool mean nothing to another provider, and are left out.
+// block reads one content block. Results of a provider's own tool are left out, because another provider cannot use them.
 func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 	kind := rawjson.TextAt(v, "type")
 	switch kind {
@@ -184,7 +184,7 @@ func (b *builder) block(path string, v []byte) (part completion.Part, ok bool) {
 	return part, false
 }
 
-// reasoningDetail is reasoning that comes back. The reasoning of a provider of another wire is packed into its signature.
+// reasoningDetail reads reasoning that a client sends back. Reasoning of a provider with another wire is packed into the signature.
 func (b *builder) reasoningDetail(text, signature string) (completion.Part, bool) {
 	t := completion.ReasoningDetail{Format: completion.FormatAnthropic, Text: text, Signature: signature}
 	if packed, ok := pack.Unpack(signature); ok {
@@ -222,7 +222,7 @@ func (b *builder) media(path string, v []byte) *completion.Media {
 	return &completion.Media{}
 }
 
-// document is a file, or text that only looks like one.
+// document reads a file, or a plain text in a document block.
 func (b *builder) document(path string, v []byte) completion.Part {
 	source := rawjson.Find(v, "source")
 	switch rawjson.TextAt(source, "type") {

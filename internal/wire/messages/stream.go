@@ -12,8 +12,7 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called from another
-// goroutine meanwhile.
+// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called concurrently.
 type Stream struct {
 	w io.Writer
 	o Options
@@ -27,7 +26,7 @@ type Stream struct {
 	c      composer
 	index  int    // of the open block
 	kind   kind   // of the open block
-	last   []byte // the frames that end the message: they wait for the settlement
+	last   []byte // the frames that end the message: they are sent after the settlement
 	buf    []byte
 }
 
@@ -47,7 +46,7 @@ func (s *Stream) Close() {
 	s.closed = true
 }
 
-// Start takes in who serves; nothing is written before the first event.
+// Start stores who serves the request; nothing is written before the first event.
 func (s *Stream) Start(served relay.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -70,7 +69,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 	return s.err
 }
 
-// pass forwards frames. The last ones wait: the charge is on the disk before the client sees the end of the answer.
+// pass forwards frames. The last ones are held: the charge is on the disk before the client sees the end of the answer.
 func (s *Stream) pass(ev *completion.Event) {
 	s.passed = true
 	for i := range ev.Frames {
@@ -123,7 +122,7 @@ func (s *Stream) close(b []byte) {
 	s.send(s.buf)
 }
 
-// start writes message_start. The prompt's tokens are often reported only at the end; message_delta repeats them then.
+// start writes message_start. The prompt's tokens are often reported only at the end; then message_delta repeats them.
 func (s *Stream) start(ev *completion.Event) {
 	if s.begun {
 		return

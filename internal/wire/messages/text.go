@@ -10,8 +10,8 @@ import (
 
 func place(list string, at int) string { return list + "[" + strconv.Itoa(at) + "]" }
 
-// PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
-// Images and documents are not text; tools come as they are written. A piece is valid until the next one.
+// PromptText yields the text of the prompt piece by piece, for counting the tokens of a prompt whose upstream reported no usage. Images
+// and documents are not text; tools are yielded as written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t := teller{yield: yield, going: true}

@@ -28,7 +28,7 @@ var _ relay.Sink = (*Whole)(nil)
 // NewWhole writes to w.
 func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	*x = Whole{w: x.w, o: x.o, served: served}
 	x.c = composer{page: x, id: x.o.ID, agent: x.o.Agent}
@@ -55,7 +55,7 @@ func (x *Whole) text(delta []byte) { x.piece = append(x.piece, delta...) }
 
 func (x *Whole) sign(signature string) { x.signed += signature }
 
-// end writes the block that was open.
+// end writes the open block.
 func (x *Whole) end() {
 	if len(x.out) > 0 {
 		x.out = append(x.out, ',')
@@ -73,7 +73,7 @@ func (x *Whole) end() {
 		b = append(b, `,"input":`...)
 		if rawjson.Valid(x.piece) && rawjson.KindOf(x.piece) == rawjson.Object {
 			b = append(b, x.piece...)
-		} else { // a model that wrote no object: the tool gets what it wrote
+		} else { // the model wrote no valid object: the tool gets the raw text
 			b = append(rawjson.AppendString(append(b, `{"input":`...), x.piece), '}')
 		}
 	default:

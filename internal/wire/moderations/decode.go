@@ -23,11 +23,11 @@ const (
 	maxUser   = 256 // characters
 )
 
-// defaultModel judges what names no model (completions of the specification, section 7).
+// defaultModel is the model of requests without one (completions of the specification, section 7).
 const defaultModel = "omni-moderation-latest"
 
-// Decode reads the body of a moderations request, which it keeps no view into. A model's name without a vendor is one of the vendor's given.
-// It fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field. Fields that
+// Decode reads the body of a moderations request and keeps no view into it. A model's name without a vendor gets the given vendor. It
+// fails with fault.Invalid, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field. Unknown fields
 // are skipped.
 func Decode(body []byte, vendor string) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
@@ -130,7 +130,7 @@ func (d *decoder) count(tokens int64) {
 	d.req.Needs.Dense = wire.BytesPerToken
 }
 
-// list reads texts, each of which is judged for itself, or typed parts, which are judged together.
+// list reads texts, each of which gets its own verdict, or typed parts, which get one verdict together.
 func (d *decoder) list() {
 	all := task.ModerationInput{Typed: true}
 	d.Array()

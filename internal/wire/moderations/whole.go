@@ -24,7 +24,7 @@ var _ relay.Sink = (*Whole)(nil)
 // NewWhole writes to w. id is the answer's, such as "modr-" and 24 characters.
 func NewWhole(w io.Writer, id string) *Whole { return &Whole{w: w, id: id} }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served, x.verdicts = served, nil
 	return nil

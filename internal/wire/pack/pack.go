@@ -1,5 +1,5 @@
-// Package pack makes one opaque string of reasoning, for wires that have room for one, and reads it again. Clients bring it back to whatever
-// wire comes next. It must not depend on a wire.
+// Package pack encodes reasoning as one opaque string, for wires with a field for one string, and decodes it. Clients send the string
+// back on any wire. It must not depend on a wire.
 package pack
 
 import (
@@ -13,8 +13,8 @@ import (
 // packed begins reasoning that was packed into the one opaque string that a client's wire has room for.
 const packed = "weir.1."
 
-// Pack makes one opaque string of a piece of reasoning, for wires that have a place for one string: Unpack makes the piece of reasoning of it again. It hides
-// nothing and proves nothing: what must not be altered in it is signed by the provider whose reasoning it is.
+// Pack encodes a piece of reasoning as one opaque string, which Unpack decodes. It hides nothing and proves nothing: the provider whose
+// reasoning it is signs what must not be altered.
 func Pack(t *completion.ReasoningDetail) string {
 	kind := [...]string{completion.ReasoningText: "text", completion.ReasoningSummary: "summary", completion.ReasoningEncrypted: "encrypted"}[t.Kind]
 	b := append(make([]byte, 0, 128+len(t.Text)+len(t.Signature)+len(t.Data)), `{"kind":"`...)

@@ -24,7 +24,7 @@ const (
 
 const chunkTokens = 500 // a longer document is billed as several
 
-// Decode reads the body of a rerank request, which it keeps no view into. It fails with fault.Invalid, StringTooLong, DuplicateKey or
+// Decode reads the body of a rerank request and keeps no view into it. It fails with fault.Invalid, StringTooLong, DuplicateKey or
 // TooDeep; the error's Param is the path of the offending field. Unknown fields are skipped.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
@@ -40,10 +40,10 @@ func Decode(body []byte) (*completion.Request, error) {
 	return d.req, nil
 }
 
-// maxCounted is how many bytes of queries are counted at most: one long query for many documents must not occupy the tokenizer.
+// maxCounted bounds the bytes of queries that are counted: one long query for many documents must not occupy the tokenizer.
 const maxCounted = 4 << 20
 
-// PromptText yields what a model reads, piece by piece: the query once for each document.
+// PromptText yields the text that a model reads, piece by piece: the query once for each document.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t, _ := req.Task.(*task.Rerank)
@@ -144,8 +144,8 @@ func (d *decoder) object() (text string) {
 	return text
 }
 
-// measure estimates how much there is to read. A document that is too long for a model is cut by the provider, and not refused, so that
-// it is the query alone that must fit.
+// measure estimates the tokens. The provider cuts a document that is too long for a model instead of refusing it, so only the query must
+// fit.
 func (d *decoder) measure() {
 	needs, query := &d.req.Needs, wire.TextTokens(d.task.Query)
 	for _, document := range d.task.Documents {

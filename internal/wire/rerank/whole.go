@@ -28,7 +28,7 @@ func NewWhole(w io.Writer, req *completion.Request, id string) *Whole {
 	return &Whole{w: w, id: id, task: t}
 }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served, x.ranks = served, nil
 	return nil
@@ -72,7 +72,7 @@ func (x *Whole) End(receipt relay.Receipt) error {
 	return err
 }
 
-// size is about how long the document will be.
+// size is the approximate length of the document.
 func (x *Whole) size() int {
 	n := 512 + 64*len(x.ranks)
 	if x.task.Return {

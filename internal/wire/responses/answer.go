@@ -14,17 +14,17 @@ import (
 	"weir/internal/wire/pack"
 )
 
-// Options are what an answer repeats of its request, and where its names and times come from.
+// Options are what an answer repeats of its request, and the sources of its ids and times.
 type Options struct {
 	ID      string // "resp_..."
 	Created int64  // Unix seconds
 	Stored  bool
 	NewID   func(prefix string) string // makes a random id with that prefix
 	Now     func() time.Time
-	// Keep gets the answer when it has ended, and before the client has its end; nil: it is not stored.
+	// Keep gets the finished answer before the client has its end; nil: it is not stored.
 	Keep func(Kept)
 
-	model     string // asked for: names the model until one serves
+	model     string // as requested: the model's name until an attempt succeeds
 	encrypted bool   // reasoning is shown in a form that can be sent again
 	exclude   bool   // reasoning is not shown
 	summed    bool   // reasoning is shown as a summary, as the client asked
@@ -33,15 +33,15 @@ type Options struct {
 	metadata  int    // where in echo those of the object metadata begin
 }
 
-// Kept is an answer to be kept. The slices are made for it.
+// Kept is an answer to be stored. Its slices are copies.
 type Kept struct {
 	Status string
 	Object []byte   // the response object as the client gets it
-	Output []byte   // its items with all that the next turn needs, separated by commas
+	Output []byte   // its items with everything that the next turn needs, separated by commas
 	IDs    []string // of the items
 }
 
-// OptionsOf fills in what an answer repeats of the request.
+// OptionsOf adds what an answer repeats of the request.
 func OptionsOf(req *Request, o Options) Options {
 	o.model, o.encrypted, o.exclude, o.summed = req.Models[0], req.Encrypted, req.Reasoning.Exclude, req.Reasoning.Summary != ""
 	o.spaces = spacesOf(req)
@@ -56,14 +56,14 @@ func Queued(o *Options) []byte {
 	return c.appendResponse(nil, &ending{status: "queued"}, nil)
 }
 
-// metadataBegins occurs nowhere earlier in an echo: before it come instructions, a text, and numbers.
+// metadataBegins occurs nowhere earlier in an echo: before it are only instructions, a text, and numbers.
 const metadataBegins = `,"metadata":{`
 
-// appendEcho writes the members of a response that repeat the request: SDKs for strict languages require all of them.
+// appendEcho writes the members of a response that repeat the request: strictly typed SDKs require all of them.
 func appendEcho(b []byte, req *Request, o *Options) []byte {
 	given := func(name string) []byte {
 		if name == "metadata" {
-			return req.Metadata // as it is kept, without the blanks that a client may have sent
+			return req.Metadata // as stored, without a client's white space
 		}
 		for i := range req.Members {
 			if m := &req.Members[i]; m.Name == name {
@@ -137,14 +137,14 @@ type item struct {
 // begun reports whether the item has any part.
 func (it *item) begun() bool { return it.nparts > 0 || it.part != "" }
 
-// composer makes items of events, and reports each step to its listener.
+// composer makes output items from events, and reports each step to its listener.
 type composer struct {
 	o      *Options
 	tell   func(name string, members []byte) // nil: no listener
 	served relay.Served
 	open   item
 	items  []byte // closed items as the client sees them, separated by commas
-	kept   []byte // the same as the next turn needs them, where somebody keeps them
+	kept   []byte // the same items as the next turn needs them, where the answer is stored
 	ids    []string
 	count  int
 	said   []byte // all visible text
@@ -180,7 +180,7 @@ func (c *composer) event(ev *completion.Event) {
 	}
 }
 
-// reasoning makes an item of each piece of reasoning: so that each comes back whole.
+// reasoning makes an item of each piece of reasoning, so that a client sends each back whole.
 func (c *composer) reasoning(ev *completion.Event) {
 	if len(ev.ReasoningDetails) == 0 {
 		if len(ev.Reasoning) > 0 {
@@ -217,7 +217,7 @@ func (c *composer) reasoningDetail(t *completion.ReasoningDetail) {
 	}
 }
 
-// think writes reasoning: as text, or as the summary that clients of this wire ask for and show.
+// think writes reasoning as text, or as a summary, which clients of this wire request and show.
 func (c *composer) think(text []byte, summary bool) {
 	part, event := "reasoning_text", "response.reasoning_text.delta"
 	if summary {
@@ -227,7 +227,7 @@ func (c *composer) think(text []byte, summary bool) {
 	c.delta(event, text, nil)
 }
 
-// in makes sure that an item of that kind is open. A piece of reasoning that is signed or has summed itself up is another one.
+// in makes sure that an item of that kind is open. A piece of reasoning that has a signature or a summary is another item.
 func (c *composer) in(k kind, summary bool) {
 	it := &c.open
 	if it.kind == k && it.reasoning.Signature == "" && it.reasoning.Data == "" && (it.summary == summary || !it.begun()) {
@@ -256,14 +256,14 @@ func (c *composer) inPart(k kind, part string, summary bool) {
 	c.send("response.content_part.added", appendPart(append(c.at("content_index"), `,"part":`...), &item{part: part}))
 }
 
-// named are the members that name the open item.
+// named writes the members that identify the open item.
 func (c *composer) named() []byte {
 	b := append(c.buf[:0], `,"item_id":"`...)
 	b = append(append(b, c.open.id...), `","output_index":`...)
 	return strconv.AppendInt(b, int64(c.count), 10)
 }
 
-// at are the members that name the open part.
+// at writes the members that identify the open part.
 func (c *composer) at(index string) []byte {
 	b := append(append(append(c.named(), `,"`...), index...), `":`...)
 	return strconv.AppendInt(b, int64(c.open.nparts), 10)
@@ -319,7 +319,7 @@ func (c *composer) annotations(list []byte) {
 	}
 }
 
-// flat is a citation in this wire's form: its members next to the type, not below it.
+// flat is a citation in this wire's form: its members are next to the type, not below it.
 func flat(v []byte) []byte {
 	inner := rawjson.Find(v, "url_citation")
 	if rawjson.KindOf(inner) != rawjson.Object {
@@ -343,7 +343,7 @@ func (c *composer) call(t *completion.ToolCall) {
 		if id == "" {
 			id = c.o.NewID("call_")
 		}
-		if t.Signature != "" { // there is no place for it in the call itself
+		if t.Signature != "" { // the call itself has no field for it
 			c.sign(id, t.Signature)
 		}
 		k := callItem
@@ -366,7 +366,7 @@ func (c *composer) call(t *completion.ToolCall) {
 	c.send(event, rawjson.AppendString(append(c.named(), `,"delta":`...), t.Arguments))
 }
 
-// sign makes an item of a call's signature, which the client sees when it is to send it again.
+// sign makes an item of a call's signature, which the client gets if it must send it back.
 func (c *composer) sign(call, signature string) {
 	it := item{kind: reasoningItem, reasoning: completion.ReasoningDetail{Kind: completion.ReasoningEncrypted, Format: completion.FormatGoogle, ID: call, Data: signature}}
 	if c.o.encrypted {
@@ -378,7 +378,7 @@ func (c *composer) sign(call, signature string) {
 	c.keep(&it, "completed")
 }
 
-// keep notes an item for the next turn.
+// keep stores an item for the next turn.
 func (c *composer) keep(it *item, status string) {
 	if c.o.Keep == nil {
 		return
@@ -504,7 +504,7 @@ func (c *composer) close(status string) {
 	c.open = item{}
 }
 
-// appendItem writes an item as far as it has come; whole adds what reasoning needs to come back.
+// appendItem writes an item in its current state; whole adds the data with which reasoning can be sent back.
 func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []byte {
 	b = append(append(append(b, `{"id":"`...), it.id...), `","type":"`...)
 	done := status != "in_progress"
@@ -533,8 +533,8 @@ func (c *composer) appendItem(b []byte, it *item, status string, whole bool) []b
 	return append(append(append(b, `,"status":"`...), status...), `"}`...)
 }
 
-// appendReasoning writes the members of a piece of reasoning. Unsigned reasoning needs no encrypted content to be kept; clients that send it back
-// may keep nothing else.
+// appendReasoning writes the members of a piece of reasoning. Unsigned reasoning is stored without encrypted content; clients get it with
+// encrypted content, because some send back nothing else.
 func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	if it.summary {
 		b = append(append(append(b, `,"summary":[`...), it.parts...), ']')
@@ -543,7 +543,7 @@ func (c *composer) appendReasoning(b []byte, it *item, whole bool) []byte {
 	}
 	t := it.reasoning
 	if t.Kind != completion.ReasoningEncrypted {
-		t.Text = textOf(it.parts) // there are clients that send nothing of an item back but this
+		t.Text = textOf(it.parts) // some clients send back only this member of an item
 	}
 	unsigned := t.Data == "" && t.Signature == ""
 	if !whole || unsigned && (t.Text == "" || !c.o.encrypted) {
@@ -578,7 +578,7 @@ type ending struct {
 // cutOff is the error of an answer that its provider ended with an error.
 const cutOff = `{"error":{"code":"server_error","message":"The provider's answer broke off."},"error_type":"provider_unavailable"}`
 
-// end closes what is open and reports how the answer ended.
+// end closes the open item and returns how the answer ended.
 func (c *composer) end() *ending {
 	e := &ending{status: "completed"}
 	switch c.finish {
@@ -598,13 +598,13 @@ func (c *composer) end() *ending {
 	return e
 }
 
-// native is how an answer ended whose upstream uses this wire, and reported the end itself.
+// native returns how an answer ended whose upstream uses this wire and reported the end itself.
 func (c *composer) native(object []byte) *ending {
 	e := &ending{status: rawjson.TextAt(object, "status")}
 	switch e.status {
 	case "incomplete":
 		e.reason = rawjson.Text(rawjson.FindPath(object, "incomplete_details", "reason"))
-	default: // one that failed is a fault and not an answer
+	default: // a failed one is a fault and not an answer
 		e.status = "completed"
 	}
 	c.said = c.said[:0]
@@ -626,7 +626,7 @@ func (c *composer) native(object []byte) *ending {
 	return e
 }
 
-// appendShown writes an item of an upstream as the client is to see it.
+// appendShown writes an upstream's item in the form for the client.
 func (c *composer) appendShown(b, v []byte) []byte {
 	if c.o.encrypted || rawjson.Find(v, "encrypted_content") == nil {
 		return rawjson.AppendOneLine(b, v)
@@ -645,7 +645,7 @@ func (c *composer) appendShown(b, v []byte) []byte {
 	return append(b, '}')
 }
 
-// settle writes the object of an answer that has ended, and has it kept.
+// settle writes the object of a finished answer, and stores it.
 func (c *composer) settle(e *ending, receipt *relay.Receipt) []byte {
 	object := c.appendResponse(nil, e, receipt)
 	if c.o.Keep != nil {
@@ -700,7 +700,7 @@ func (c *composer) appendResponse(b []byte, e *ending, receipt *relay.Receipt) [
 	return append(appendUsage(b, receipt), '}')
 }
 
-// appendUsage writes the usage as this wire has it; both detail objects are always there.
+// appendUsage writes the usage object of this wire; both detail objects are always present.
 func appendUsage(b []byte, r *relay.Receipt) []byte {
 	u := &r.Usage
 	number := func(name string, n int64) {

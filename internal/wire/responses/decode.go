@@ -1,5 +1,5 @@
-// Package responses is the responses style: it decodes POST /v1/responses and encodes answers, whole and streamed, from the canonical form or
-// from an upstream with this wire. It keeps no state: the caller puts earlier turns into the request, and stores the answer.
+// Package responses is the responses style: it decodes POST /v1/responses and encodes answers, whole and streamed, from the canonical
+// form or from an upstream with this wire. It has no state: the caller adds earlier turns to the request, and stores the answer.
 package responses
 
 import (
@@ -30,13 +30,13 @@ const (
 	bytesPerFile     = 8 // of base64 to a token
 	bytesPerAudio    = 128
 
-	// The same where a client has chosen the worst that there is.
+	// The estimates for the densest inputs that a client can choose.
 	mostImage      = 6500
 	densestFile    = 2
 	densestAudio   = 32
 	densestVideo   = 2
-	mostFile       = 300_000 // of the most pages that providers read: they take hardly any bytes
-	longestAddress = 8192    // a video that is written in fewer bytes is one by address
+	mostFile       = 300_000 // of the largest number of pages that providers read; such pages may have hardly any bytes
+	longestAddress = 8192    // a video written in fewer bytes is an address
 )
 
 var (
@@ -55,14 +55,14 @@ type Request struct {
 	*completion.Request
 	Input      completion.Span // value of input inside Body
 	Previous   string          // previous_response_id, "" none
-	Store      bool            // keep the answer, unless the client or the operator forbids it
+	Store      bool            // store the answer, unless the client or the operator forbids it
 	StoreAsked bool            // the client wrote store: true
 	Background bool
-	Encrypted  bool // reasoning is to come back: asked for, or nothing is stored
+	Encrypted  bool // the answer must include encrypted reasoning: the client asks for it, or nothing is stored
 }
 
-// Decode reads the body of a responses request. body holds the client's bytes as they came; the request keeps views into it. It fails with
-// fault.Invalid, InvalidPrompt, StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field.
+// Decode reads the body of a responses request. The request keeps views into body. It fails with fault.Invalid, InvalidPrompt,
+// StringTooLong, DuplicateKey or TooDeep; the error's Param is the path of the offending field.
 func Decode(body []byte) (*Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -90,7 +90,7 @@ func Decode(body []byte) (*Request, error) {
 	return d.out, nil
 }
 
-// Continue puts what was said before, a JSON list of items, in front of the input.
+// Continue puts earlier turns, a JSON list of items, before the input.
 func (r *Request) Continue(history []byte) {
 	d := decoder{out: r, req: r.Request}
 	newest := r.Signature
@@ -115,7 +115,7 @@ type decoder struct {
 	reasoning wire.ReasoningAsked
 	input     bool
 	stored    wire.Switch
-	calls     int64 // of hosted tools, all together; 0: the request does not say
+	calls     int64 // limit on calls of hosted tools, all together; 0: none in the request
 }
 
 func (d *decoder) finish() {
@@ -149,7 +149,7 @@ func (d *decoder) finish() {
 		d.FailAt(fault.Invalid, "store", "store: true contradicts provider.zdr, which stores nothing. Leave one of them out.")
 	}
 	if d.out.Previous != "" {
-		req.Opening = [2]completion.Span{} // the conversation opens elsewhere
+		req.Opening = [2]completion.Span{} // the conversation begins in an earlier response
 	}
 }
 
@@ -243,7 +243,7 @@ func (d *decoder) field(name string) {
 	}
 }
 
-// setting reads the fields that steer the answer.
+// setting reads the fields with parameters of the answer.
 func (d *decoder) setting(name string) {
 	number := func(p catalog.Params, lo, hi float64) {
 		_, ok := d.Number(lo, hi)
@@ -440,7 +440,7 @@ func (d *decoder) readInput() {
 	}
 }
 
-// items reads a list of items: whether each can be understood shows when somebody has to.
+// items reads a list of items; they are decoded only when a dialect needs their content.
 func (d *decoder) items() (n int) {
 	d.Array()
 	for d.Element() {
@@ -464,7 +464,7 @@ func (d *decoder) items() (n int) {
 	return n
 }
 
-// estimate counts an item and notes what kinds of content it has.
+// estimate counts an item's tokens and records its kinds of content.
 func (d *decoder) estimate(item []byte) {
 	needs := &d.req.Needs
 	if known := wire.Known(rawjson.TextAt(item, "encrypted_content")); known != "" {

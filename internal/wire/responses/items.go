@@ -8,7 +8,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// InputItems are the items of the input, separated by commas, as the client wrote them; text is written as the equivalent message.
+// InputItems are the items of the input, separated by commas, as the client wrote them; a text becomes the equivalent message.
 func InputItems(req *Request) []byte {
 	v := req.Body[req.Input.Start:req.Input.End]
 	switch rawjson.KindOf(v) {
@@ -21,7 +21,7 @@ func InputItems(req *Request) []byte {
 	return nil
 }
 
-// Join makes one list of several, each of items separated by commas.
+// Join joins several lists, each of items separated by commas.
 func Join(lists ...[]byte) []byte {
 	b := []byte{'['}
 	for _, list := range lists {
@@ -39,7 +39,7 @@ func Join(lists ...[]byte) []byte {
 // idSize is how many characters follow the prefix of a response's id.
 const idSize = 32
 
-// Listed are the input items of a stored response with an id each: where the client gave none, one made of the response and the place.
+// Listed are the input items of a stored response, each with an id: the client's own, or one made from the response and the item's index.
 func Listed(response string, items []byte) (list [][]byte) {
 	for e := rawjson.ElementsOf(Join(items)); e.Next(); {
 		v := e.Value
@@ -76,7 +76,7 @@ func withID(v []byte, response string, at int) []byte {
 	return append(b, '}')
 }
 
-// ResponseOf is the response whose input item has that id, when Listed has made the id.
+// ResponseOf is the response of an input item, for an id that Listed has made.
 func ResponseOf(item string) (response string, ok bool) {
 	_, rest, _ := strings.Cut(item, "_")
 	if len(rest) < idSize+2 || rest[idSize] != '_' {
@@ -103,7 +103,7 @@ func Split(items []byte) (list [][]byte) {
 	return list
 }
 
-// References are the ids of the stored items that the input names instead of repeating them.
+// References are the ids of the stored items that the input refers to instead of repeating them.
 func References(req *Request) (ids []string) {
 	for e := rawjson.ElementsOf(req.Body[req.Input.Start:req.Input.End]); e.Next(); {
 		if rawjson.TextAt(e.Value, "type") == "item_reference" {
@@ -113,7 +113,8 @@ func References(req *Request) (ids []string) {
 	return ids
 }
 
-// Resolve is the body with the stored items in the places of what names them. It fails with fault.NotFound for an item that is not in items.
+// Resolve returns the body with the stored items in place of the references. It fails with fault.NotFound for an item that is not in
+// items.
 func Resolve(req *Request, items map[string][]byte) ([]byte, error) {
 	b := append(make([]byte, 0, 2*len(req.Body)), req.Body[:req.Input.Start]...)
 	b = append(b, '[')
@@ -136,7 +137,7 @@ func Resolve(req *Request, items map[string][]byte) ([]byte, error) {
 	return append(append(b, ']'), req.Body[req.Input.End:]...), nil
 }
 
-// Restated is a stored response object under another status, and with what it failed with, if it did.
+// Restated is a stored response object with another status, and with its failure, if it failed.
 func Restated(object []byte, status string, failure []byte) []byte {
 	b := append(make([]byte, 0, len(object)+len(failure)), '{')
 	for m := rawjson.MembersOf(object); m.Next(); {

@@ -7,10 +7,10 @@ import (
 // space is a tool inside a namespace, as this wire names it. Other wires have one name for each tool.
 type space struct{ namespace, name string }
 
-// maxToolName is the longest name of a tool that every wire takes.
+// maxToolName is the longest name of a tool that every wire accepts.
 const maxToolName = 64
 
-// flatName is the one name of a tool inside a namespace.
+// flatName is the single name, on other wires, of a tool inside a namespace.
 func flatName(namespace, name string) string {
 	if namespace == "" {
 		return name
@@ -46,7 +46,7 @@ func addSpace(spaces map[string]space, tool []byte) map[string]space {
 	return spaces
 }
 
-// appendName writes the name of a tool that was called, and the namespace that it is in.
+// appendName writes the name of a called tool, and its namespace.
 func (c *composer) appendName(b []byte, flat string) []byte {
 	if s, ok := c.o.spaces[flat]; ok {
 		b = rawjson.AppendText(append(b, `,"namespace":`...), s.namespace)
@@ -55,7 +55,7 @@ func (c *composer) appendName(b []byte, flat string) []byte {
 	return rawjson.AppendText(append(b, `,"name":`...), flat)
 }
 
-// namespace takes the tools of a namespace, each under its flat name.
+// namespace adds the tools of a namespace, each under its flat name.
 func (b *builder) namespace(v []byte) {
 	within := rawjson.TextAt(v, "name")
 	for e := rawjson.ElementsOf(rawjson.Find(v, "tools")); e.Next(); {

@@ -153,7 +153,7 @@ func (b *builder) items(list string, v []byte) {
 	}
 }
 
-// add appends a part to the turn of a role: the last one, when it is that role's.
+// add appends a part to the last turn if it has that role, else to a new one.
 func (b *builder) add(role completion.Role, parts ...completion.Part) {
 	if n := len(b.p.Turns); n > 0 && b.p.Turns[n-1].Role == role && role == completion.Assistant {
 		b.p.Turns[n-1].Parts = append(b.p.Turns[n-1].Parts, parts...)
@@ -184,7 +184,7 @@ func (b *builder) item(path string, v []byte) {
 	case "item_reference":
 		b.fail(path, "There is no stored item %q.", rawjson.TextAt(v, "id"))
 	case "web_search_call", "file_search_call", "computer_call", "image_generation_call", "code_interpreter_call", "local_shell_call", "mcp_list_tools", "mcp_call", "mcp_approval_request", "compaction":
-		// what a tool of another provider's own did says nothing to this one
+		// calls of another provider's own tools mean nothing to this one
 	default:
 		b.fail(path, "The provider of this model does not take items of type %q.", kind[:min(len(kind), 64)])
 	}
@@ -270,7 +270,7 @@ func fileOf(v []byte) *completion.Media {
 	return media
 }
 
-// reasoning is an item that comes back. The reasoning of a provider of another wire is packed into its encrypted content.
+// reasoning reads an item that a client sends back. Reasoning of a provider with another wire is packed into its encrypted content.
 func (b *builder) reasoning(v []byte) {
 	var text strings.Builder
 	for _, list := range [...]string{"summary", "content"} {

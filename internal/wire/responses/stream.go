@@ -12,8 +12,7 @@ import (
 	"weir/internal/wire/sse"
 )
 
-// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called from another
-// goroutine meanwhile.
+// Stream writes an answer as server-sent events, one Write for each frame. It is a relay.Sink; KeepAlive may be called concurrently.
 type Stream struct {
 	w io.Writer
 	o Options
@@ -45,7 +44,7 @@ func (s *Stream) Close() {
 	s.closed = true
 }
 
-// Start takes in who serves; nothing is written before the first event.
+// Start stores who serves the request; nothing is written before the first event.
 func (s *Stream) Start(served relay.Served) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -102,8 +101,8 @@ func (s *Stream) send(b []byte) {
 	}
 }
 
-// pass hands one event of the upstream through, under our numbers. The object of the response is ours: the upstream's own waits for the
-// settlement.
+// pass forwards one event of the upstream with our sequence number. The response object is the gateway's: the upstream's own is held
+// until the settlement.
 func (s *Stream) pass(f *completion.Frame) {
 	s.start()
 	switch f.Name {
@@ -130,7 +129,7 @@ func (s *Stream) pass(f *completion.Frame) {
 	s.event(f.Name, members)
 }
 
-// done notes a finished item of the upstream, in case the rest of the answer does not come.
+// done stores a finished item of the upstream, in case the rest of the answer does not arrive.
 func (s *Stream) done(v []byte) {
 	if len(s.c.items) > 0 {
 		s.c.items = append(s.c.items, ',')
@@ -156,7 +155,7 @@ func (s *Stream) End(receipt relay.Receipt) error {
 	return s.err
 }
 
-// last writes the one event that ends a stream, and the mark after it.
+// last writes the event that ends a stream, and the end mark after it.
 func (s *Stream) last(status string, object []byte) {
 	s.event("response."+status, append([]byte(`,"response":`), object...))
 	s.send([]byte(sse.Done))

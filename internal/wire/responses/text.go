@@ -7,8 +7,8 @@ import (
 	"weir/internal/rawjson"
 )
 
-// PromptText yields the text of the prompt piece by piece: what a tokenizer needs to count a prompt whose upstream reported nothing.
-// Images and files are not text; tools come as they are written. A piece is valid until the next one.
+// PromptText yields the text of the prompt piece by piece, for counting the tokens of a prompt whose upstream reported no usage. Images
+// and files are not text; tools are yielded as written. A piece is valid until the next one.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		t := teller{yield: yield, going: true}
@@ -50,7 +50,7 @@ func (t *teller) text(v []byte) {
 	}
 }
 
-// items reports what is written in items or in parts of them.
+// items yields the texts in items or in parts of them.
 func (t *teller) items(list []byte) {
 	for e := rawjson.ElementsOf(list); t.going && e.Next(); {
 		for m := rawjson.MembersOf(e.Value); t.going && m.Next(); {

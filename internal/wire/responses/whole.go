@@ -21,13 +21,13 @@ var _ relay.Sink = (*Whole)(nil)
 // NewWhole writes to w.
 func NewWhole(w io.Writer, o Options) *Whole { return &Whole{w: w, o: o} }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.c, x.native = composer{o: &x.o, served: served}, nil
 	return nil
 }
 
-// Event takes in one event.
+// Event adds one event.
 func (x *Whole) Event(ev *completion.Event) error {
 	switch {
 	case len(ev.Frames) > 0:

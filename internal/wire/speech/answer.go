@@ -10,15 +10,15 @@ import (
 	"weir/internal/wire"
 )
 
-// Head begins an answer of bare audio.
+// Head is the response writer of an answer of bare audio.
 type Head interface {
 	io.Writer // sends a piece at once
 	// Begin is called with the type of the audio before the first Write.
 	Begin(mediaType string)
 }
 
-// Bytes writes audio as it comes. It has no place for an error: the caller must cut audio that breaks off, so that no client takes it for
-// whole. It is a relay.Sink.
+// Bytes writes audio while it arrives. The format has no place for an error: after a failure the caller must break the connection, so
+// that no client takes the audio for complete. It is a relay.Sink.
 type Bytes struct {
 	w     Head
 	begun bool
@@ -29,7 +29,7 @@ var _ relay.Sink = (*Bytes)(nil)
 // NewBytes writes audio to w.
 func NewBytes(w Head) *Bytes { return &Bytes{w: w} }
 
-// Start does nothing: the first piece reports what it is.
+// Start does nothing: the first piece has the type.
 func (b *Bytes) Start(relay.Served) error { return nil }
 
 // Event writes a piece of audio.
@@ -68,7 +68,7 @@ func (s *Stream) Event(ev *completion.Event) error {
 	})
 }
 
-// End writes the last event, with what was consumed and what it costs, and closes the stream.
+// End writes the last event, with usage and cost, and closes the stream.
 func (s *Stream) End(receipt relay.Receipt) error {
 	return s.Do(func() {
 		u := &receipt.Usage

@@ -1,5 +1,5 @@
-// Package speech is the wire of speech from text: a JSON object with a text comes in, audio goes out, as bytes or as a stream of events. It must
-// not know the endpoint, or look into the audio.
+// Package speech is the style of text to speech: the request is a JSON object with a text, the answer is audio, as bytes or as a stream
+// of events. It must not know the endpoint, or decode the audio.
 package speech
 
 import (
@@ -35,7 +35,7 @@ var (
 	streams = []string{"audio", "sse"}
 )
 
-// Decode makes the request that a body asks for. It is always a stream: audio is passed on as it comes. It fails with fault.Invalid and
+// Decode makes a request from a body. It is always a stream: audio is passed on while it arrives. It fails with fault.Invalid and
 // fault.StringTooLong, whose Param is the field's name.
 func Decode(body []byte) (*completion.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
@@ -52,7 +52,7 @@ func Decode(body []byte) (*completion.Request, error) {
 	return d.req, nil
 }
 
-// PromptText yields what of a request is text.
+// PromptText yields the texts of a request.
 func PromptText(req *completion.Request) iter.Seq[[]byte] {
 	t := req.Task.(*task.Speech)
 	return func(yield func([]byte) bool) {
@@ -84,7 +84,7 @@ func (d *decoder) run() {
 	}
 }
 
-// isOpenAI reports whether a model is one of those whose input is bounded.
+// isOpenAI reports whether a model has OpenAI's limit on the input.
 func isOpenAI(slug string) bool {
 	_, name, _ := strings.Cut(slug, "/")
 	return strings.HasPrefix(name, "tts-1") || strings.HasPrefix(name, "gpt-4o-mini-tts")

@@ -14,7 +14,7 @@ type Frame struct {
 	Data  []byte // the data lines joined by line feeds; may be empty when the only data line was
 }
 
-// Limits bound what a stream may make us hold or read, in bytes. A zero field means the default.
+// Limits bound how much of a stream is buffered or read, in bytes. A zero field means the default.
 type Limits struct {
 	Line  int64 // one line, and all data of one frame together
 	Total int64 // the whole stream
@@ -23,7 +23,7 @@ type Limits struct {
 // Defaults are the limits of an upstream's stream.
 var Defaults = Limits{Line: 4 << 20, Total: 256 << 20}
 
-// LimitError says that a stream passed a limit. Nothing more can be read from it.
+// LimitError reports that a stream exceeded a limit. Nothing more can be read from it.
 type LimitError struct {
 	What  string // "line" or "stream"
 	Bytes int64  // the limit
@@ -35,21 +35,21 @@ func (e *LimitError) Error() string {
 
 const firstBuffer = 4 << 10 // thousands of streams are open at once: a buffer grows only where a line is long
 
-// Reader pulls frames from a stream. It is not safe for concurrent use.
+// Reader reads frames from a stream. It is not safe for concurrent use.
 type Reader struct {
 	src   io.Reader
 	lim   Limits
 	buf   []byte // buf[at:] is read and not yet parsed
 	at    int
-	seen  int // of buf[at:], what is known to hold no line end
+	seen  int // bytes of buf[at:] that are known to contain no line end
 	total int64
 	err   error // the end of src, returned once the buffer is parsed
 
 	skipLF bool // the last line ended with CR: a line feed right after it belongs to that end
-	first  bool // nothing was parsed yet: a byte order mark may come
+	first  bool // nothing was parsed yet: a byte order mark may follow
 
 	event   []byte
-	data    []byte // data of a frame that is not in buf as a whole
+	data    []byte // data of a frame that is not contiguous in buf
 	hasData bool
 }
 
@@ -60,7 +60,7 @@ func NewReader(src io.Reader, lim Limits) *Reader {
 	return r
 }
 
-// Reset makes r read another stream, with the buffers it has.
+// Reset makes r read another stream, with its present buffers.
 func (r *Reader) Reset(src io.Reader, lim Limits) {
 	if lim.Line <= 0 {
 		lim.Line = Defaults.Line
@@ -71,9 +71,9 @@ func (r *Reader) Reset(src io.Reader, lim Limits) {
 	*r = Reader{src: src, lim: lim, buf: r.buf[:0], event: r.event[:0], data: r.data[:0], first: true}
 }
 
-// Next returns the next frame that has data. Comments, id and retry fields and unknown ones are passed over. It returns io.EOF at
-// the end of the stream, after a last frame that may lack its blank line; a *LimitError; or the source's own error, without
-// the frame that it cut.
+// Next returns the next frame that has data. Comments, id, retry and unknown fields are skipped. It returns io.EOF at the end of the
+// stream, after a last frame that may lack its blank line; a *LimitError; or the source's own error, without the frame that it
+// interrupted.
 func (r *Reader) Next() (Frame, error) {
 	r.event, r.data, r.hasData = r.event[:0], r.data[:0], false
 	var held span // the only data line so far, in buf: most frames are one line and are never copied
@@ -116,7 +116,7 @@ func (r *Reader) value(held span) []byte {
 	return r.data
 }
 
-// field takes in one line. The first data line of a frame is returned as it lies in buf, further ones are collected in data.
+// field parses one line. The first data line of a frame is returned as a range of buf, further ones are collected in data.
 func (r *Reader) field(line span) (held span, err error) {
 	text := r.buf[line.from:line.to]
 	name, value := text, text[len(text):]
@@ -184,7 +184,7 @@ func (r *Reader) line(held *span) (line span, ok bool, err error) {
 	return line, true, nil
 }
 
-// lineEnd is the length of the line at r.at, -1 when its end was not read yet.
+// lineEnd is the length of the line at r.at, -1 when its end has not arrived.
 func (r *Reader) lineEnd() int {
 	rest := r.buf[r.at+r.seen:]
 	n := bytes.IndexByte(rest, '\n')
@@ -201,7 +201,7 @@ func (r *Reader) lineEnd() int {
 	return r.seen + n
 }
 
-// fill reads more of the source. It keeps the held line and what is not parsed, and drops the rest.
+// fill reads more of the source. It keeps the held line and the bytes that are not parsed, and drops the rest.
 func (r *Reader) fill(held *span) error {
 	if r.err != nil {
 		return r.err
@@ -213,7 +213,7 @@ func (r *Reader) fill(held *span) error {
 	if len(r.buf) == cap(r.buf) || keep == len(r.buf) {
 		r.move(keep, held)
 	}
-	for range 100 { // as many empty reads are a broken source
+	for range 100 { // so many empty reads mean a broken source
 		n, err := r.src.Read(r.buf[len(r.buf):cap(r.buf)])
 		r.buf = r.buf[:len(r.buf)+n]
 		r.err = err
@@ -232,7 +232,7 @@ func (r *Reader) fill(held *span) error {
 	return r.err
 }
 
-// move shifts buf[keep:] to the front, into a larger buffer when half of this one is not free.
+// move shifts buf[keep:] to the front, or into a larger buffer unless half of this one is free.
 func (r *Reader) move(keep int, held *span) {
 	rest := r.buf[keep:]
 	to := r.buf[:0]

@@ -24,7 +24,7 @@ func ContentType(format string) string {
 	return "application/json; charset=utf-8"
 }
 
-// transcript collects the pieces of one.
+// transcript collects the pieces of a transcript.
 type transcript struct {
 	deltas   strings.Builder
 	logprobs []byte // entries after an opening bracket, of deltas
@@ -51,7 +51,7 @@ func (t *transcript) add(p *task.Transcript) {
 	}
 }
 
-// whole is everything that was said of the recording.
+// whole is the complete transcript.
 func (t *transcript) whole() task.Transcript {
 	var all task.Transcript
 	if t.final != nil {
@@ -69,7 +69,7 @@ func (t *transcript) whole() task.Transcript {
 	return all
 }
 
-// Whole collects a transcript and writes it in the format asked for, in one Write, when it has ended. It is a relay.Sink.
+// Whole collects a transcript and writes it in the requested format, in one Write, when it has ended. It is a relay.Sink.
 type Whole struct {
 	w      io.Writer
 	t      *task.Transcription
@@ -80,12 +80,12 @@ type Whole struct {
 
 var _ relay.Sink = (*Whole)(nil)
 
-// NewWhole writes the answer to t to w. Strict makes the ids of segments texts in every format.
+// NewWhole writes the answer to t to w. strict makes the ids of segments strings in every format.
 func NewWhole(w io.Writer, t *task.Transcription, strict bool) *Whole {
 	return &Whole{w: w, t: t, strict: strict}
 }
 
-// Start begins an answer; what came of an earlier attempt is forgotten.
+// Start begins an answer; data of an earlier attempt is dropped.
 func (x *Whole) Start(served relay.Served) error {
 	x.served, x.got = served, transcript{}
 	return nil
@@ -130,7 +130,7 @@ func cues(t *task.Transcript, length time.Duration) []subtitle.Cue {
 	return list
 }
 
-// lengthOf is how long the recording is, as the provider reports it, or as it was measured.
+// lengthOf is the length of the audio as the provider reports it, or else as measured.
 func lengthOf(t *task.Transcript, measured time.Duration) time.Duration {
 	if t.Duration > 0 {
 		return t.Duration
@@ -229,7 +229,7 @@ func appendVerbose(b []byte, segments []task.Segment, strict bool) []byte {
 	return append(b, ']')
 }
 
-// appendSpan appends when a segment was said, and what.
+// appendSpan appends the times and the text of a segment.
 func appendSpan(b []byte, s *task.Segment) []byte {
 	b = appendSeconds(append(b, `,"start":`...), s.Start)
 	b = appendSeconds(append(b, `,"end":`...), s.End)
@@ -276,7 +276,7 @@ func appendWords(b []byte, words []task.Word) []byte {
 	return append(b, ']')
 }
 
-// appendUsage appends what was consumed: tokens where it was billed by them, else seconds.
+// appendUsage appends the usage: tokens where it is billed by them, else seconds.
 func appendUsage(b []byte, receipt *relay.Receipt) []byte {
 	u := &receipt.Usage
 	if u.Prompt.N == 0 && u.Millis.N > 0 {

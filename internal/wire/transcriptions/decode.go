@@ -31,7 +31,7 @@ const (
 
 var formats = []string{formatJSON, formatText, formatSRT, formatVerbose, formatVTT, formatDiarized}
 
-// table reports which formats models give, by their names without the vendor; the first whose name begins so counts.
+// table lists the formats that models support, by the beginning of their names without the vendor; the first match counts.
 var table = []struct {
 	prefix  string
 	formats []string
@@ -44,7 +44,7 @@ var table = []struct {
 }
 
 const (
-	defaultVendor = "openai" // of a model that is named without one
+	defaultVendor = "openai" // of a model's name without a vendor
 	maxPrompt     = 32_000   // characters
 	maxSpeakers   = 4
 	maxLanguage   = 16
@@ -63,7 +63,7 @@ type decoder struct {
 	err  *fault.Error
 }
 
-// Decode makes the request that a form asks for. It fails with fault.Invalid, whose Param is the field's name.
+// Decode makes a request from a form. It fails with fault.Invalid, whose Param is the field's name.
 func Decode(f *Form) (*completion.Request, error) {
 	d := decoder{form: f, t: &task.Transcription{Response: formatJSON, File: f.File}, seen: map[string]bool{}}
 	d.req = &completion.Request{Task: d.t, N: 1}
@@ -80,7 +80,7 @@ func Decode(f *Form) (*completion.Request, error) {
 		return nil, err
 	}
 	if d.t.Chunking == "" && d.diarizes() {
-		d.t.Chunking = "auto" // without it, such models refuse what is longer than 30 seconds
+		d.t.Chunking = "auto" // without it, such models refuse audio longer than 30 seconds
 	}
 	return d.req, nil
 }
@@ -91,7 +91,7 @@ func (d *decoder) fail(field, format string, args ...any) {
 	}
 }
 
-// once refuses a second value of a field that has one.
+// once refuses a second value of a field that has only one.
 func (d *decoder) once(name string) {
 	if d.seen[name] {
 		d.fail(name, "The field occurs twice.")
@@ -225,7 +225,7 @@ func (d *decoder) speaker(name, value string, list []string) []string {
 	return append(list, value)
 }
 
-// reference checks a data URL with a recording of a speaker.
+// reference checks a data URL with a speaker's voice.
 func (d *decoder) reference(url string) {
 	head, encoded, _ := strings.Cut(url, ",")
 	media, isData := strings.CutPrefix(head, "data:")
@@ -245,7 +245,7 @@ func (d *decoder) reference(url string) {
 	}
 }
 
-// chunking passes "auto" and an object of settings on.
+// chunking passes on "auto" and an object of settings.
 func (d *decoder) chunking(value string) {
 	raw := []byte(value)
 	if value != "auto" && (rawjson.Check(raw, rawjson.Defaults) != nil || rawjson.KindOf(raw) != rawjson.Object) {
@@ -268,7 +268,7 @@ func (d *decoder) provider(value string) {
 	}
 }
 
-// check looks at what fields say of one another.
+// check checks fields that depend on each other.
 func (d *decoder) check() {
 	if d.req.Models == nil {
 		d.fail("model", "The field is required.")
@@ -300,14 +300,14 @@ func (d *decoder) check() {
 	}
 	if d.t.SpeakerNames == nil {
 		for i := range d.t.SpeakerRefs {
-			d.t.SpeakerNames = append(d.t.SpeakerNames, string(rune('A'+i))) // as those are called who have no name
+			d.t.SpeakerNames = append(d.t.SpeakerNames, string(rune('A'+i))) // the names that the provider gives speakers without one
 		}
 	}
 	if d.t.Response == formatVerbose && !d.t.Words {
 		d.t.Segments = true
 	}
 	if strings.HasPrefix(name, "whisper") {
-		d.req.Stream = false // as it is at the provider that the name comes from
+		d.req.Stream = false // as at the provider that this name comes from
 	}
 	if d.req.Stream && d.t.Response != formatJSON && d.t.Response != formatDiarized {
 		d.fail("stream", "stream requires response_format json or diarized_json.")
@@ -321,10 +321,10 @@ func (d *decoder) name() string {
 	return name
 }
 
-// diarizes reports whether the model distinguishes speakers and takes what such models of OpenAI take.
+// diarizes reports whether the model distinguishes speakers and takes the parameters of OpenAI's models that do.
 func (d *decoder) diarizes() bool { return strings.Contains(d.name(), "diarize") }
 
-// recording looks at the file: what it is called, what it says that it is, and what its bytes say.
+// recording checks the file: its name, its declared type, and its bytes.
 func (d *decoder) recording() error {
 	if d.t.File.Size() == 0 {
 		return fault.Field(op, "file", "The file is empty.")
@@ -349,7 +349,7 @@ func (d *decoder) recording() error {
 	d.t.Format, d.t.MediaType = named.String(), named.MIMEType()
 	d.t.Duration, d.t.Measured = info.Duration, info.Exact
 	d.req.Needs.PromptTokens, d.req.Needs.Longest = d.t.Most().Prompt.N, 1
-	if d.t.Measured { // by the most that it can be, models would seem too small for what they take
+	if d.t.Measured { // the upper bound would exclude models that can take the audio
 		d.req.Needs.Longest = max(d.t.Usual().Prompt.N, 1)
 	}
 	return nil

@@ -1,5 +1,5 @@
-// Package transcriptions is the wire of transcription: a form with a recording comes in, what is said in it goes out as JSON, text,
-// subtitles or a stream of events. It must not keep the recording in memory, or know its endpoint.
+// Package transcriptions is the style of transcriptions: the request is a form with audio, the answer is its text as JSON, plain text,
+// subtitles or a stream of events. It must not keep the audio in memory, or know its endpoint.
 package transcriptions
 
 import (
@@ -31,7 +31,7 @@ const readAhead = 8 << 10
 
 const references = "known_speaker_references"
 
-// Form is what a client sent: the recording, wherever it was put, and the other fields in their order.
+// Form is what a client sent: the audio, wherever it was stored, and the other fields in their order.
 type Form struct {
 	File     task.File // set by the caller that stored it
 	FileName string
@@ -39,11 +39,11 @@ type Form struct {
 	Fields   []task.Field
 }
 
-// Room is where a form goes to, piece by piece as it comes.
+// Room is the destination of a form that is read piece by piece.
 type Room struct {
 	File       io.Writer                // takes the recording
 	MaxFile    int64                    // bytes of the recording; one more fails with fault.PayloadTooLarge
-	Take       func(bytes int64) error  // asked for memory for the fields before they are kept; nil: there is enough
+	Take       func(bytes int64) error  // reserves memory for the fields before they are kept; nil: no limit
 	Begin      func(model string) error // asked before the recording is read, with the field model, "" when it has not come yet; nil: go on
 	fields     int64                    // bytes of fields so far
 	references int64                    // and of references
@@ -79,7 +79,7 @@ func ReadForm(body io.Reader, contentType string, room Room) (*Form, error) {
 	}
 }
 
-// source stores the error of its reader, which is distinguished from a malformed form, and bounds what a part's head may take.
+// source stores the error of its reader, which must not count as a malformed form, and bounds the size of a part's head.
 type source struct {
 	r    io.Reader
 	left int64
@@ -143,7 +143,7 @@ func (f *Form) part(part *multipart.Part, room *Room) error {
 	return nil
 }
 
-// field takes in the value of one, as long as there is room for it.
+// field collects the value of a field, as long as there is room for it.
 type field struct {
 	name string
 	room *Room
@@ -196,7 +196,7 @@ func (f *Form) file(part *multipart.Part, room *Room) error {
 
 func (f *Form) hasFile() bool { return f.FileName != "" || f.FileType != "" }
 
-// field is the value of a field that has come, "" without one.
+// field is the value of a field that was read, "" when it is missing.
 func (f *Form) field(name string) string {
 	for i := range f.Fields {
 		if f.Fields[i].Name == name {

@@ -1,4 +1,4 @@
-// Package videos is the wire of video jobs: what a client asks for, and how a job is shown. It must not know how jobs are stored, or their
+// Package videos is the style of video jobs: it decodes their requests and encodes jobs. It must not know how jobs are stored, or their
 // providers.
 package videos
 
@@ -42,8 +42,8 @@ type decoder struct {
 	req  *video.Request
 }
 
-// Decode reads the body of a submission. What it keeps are copies: a job outlives its request. It fails with fault.Invalid and the other
-// kinds of a malformed body, whose Param is the path of the field.
+// Decode reads the body of a submission. The result has copies only: a job outlives its request. It fails with fault.Invalid and the
+// other kinds of a malformed body, whose Param is the path of the field.
 func Decode(body []byte) (*video.Request, error) {
 	if err := rawjson.Check(body, rawjson.Defaults); err != nil {
 		return nil, err
@@ -116,7 +116,7 @@ func (d *decoder) member(name string) {
 	}
 }
 
-// media reads a list of parts: {"type": "image_url", "image_url": {"url": ...}}, and the frame type where frames are asked for.
+// media reads a list of parts: {"type": "image_url", "image_url": {"url": ...}}, and the frame type where they are frames.
 func (d *decoder) media(frames bool) (list []video.Media) {
 	if !d.Array() {
 		return nil
@@ -206,7 +206,7 @@ func (d *decoder) callback() {
 	d.req.CallbackURL = text
 }
 
-// provider reads the preferences, and in them the fields that are for one provider alone.
+// provider reads the preferences, and in them the fields for one provider.
 func (d *decoder) provider() {
 	at := d.Pos()
 	d.req.Preferences = d.Preferences()
@@ -222,7 +222,7 @@ func (d *decoder) provider() {
 	}
 }
 
-// param keeps a field of the provider's own; whether the model takes it, the catalog says.
+// param keeps a field of the provider; the catalog decides whether the model accepts it.
 func (d *decoder) param(name string) {
 	if len(d.req.Params) == maxParams {
 		d.Fail(fault.Invalid, "At most %d further fields are allowed.", maxParams)

@@ -8,8 +8,8 @@ import (
 	"weir/internal/video"
 )
 
-// AppendJob appends a job as clients see it: members that nothing is known of are left out. base is the address that clients reach the
-// gateway at, without a slash at its end.
+// AppendJob appends a job as clients see it: unknown members are left out. base is the public address of the gateway, without a slash at
+// its end.
 func AppendJob(b []byte, j *video.Job, base string) []byte {
 	b = rawjson.AppendText(append(b, `{"id":`...), j.ID)
 	b = rawjson.AppendText(append(b, `,"polling_url":`...), Address(base, j.ID))
@@ -30,7 +30,7 @@ func AppendJob(b []byte, j *video.Job, base string) []byte {
 	return append(b, '}')
 }
 
-// appendOutcome appends what has become of a job: addresses of its videos, its cost, its error.
+// appendOutcome appends the outcome of a job: the addresses of its videos, its cost, its error.
 func appendOutcome(b []byte, j *video.Job, base string) []byte {
 	if j.State == video.Completed && len(j.Outputs) > 0 {
 		b = append(b, `,"unsigned_urls":[`...)
@@ -52,7 +52,7 @@ func appendOutcome(b []byte, j *video.Job, base string) []byte {
 	return b
 }
 
-// Address is where clients ask for a job.
+// Address is the public address of a job.
 func Address(base, id string) string { return base + "/v1/videos/" + id }
 
 // appendMoment appends a time in Unix seconds, or nothing for none.
@@ -86,7 +86,7 @@ func AppendEnd(b []byte, j *video.Job, base string) []byte {
 	return append(appendOutcome(b, j, base), '}')
 }
 
-// EventType is what the event of a job's end is called.
+// EventType is the name of the event of a job's end.
 func EventType(j *video.Job) string { return "video.generation." + string(j.State) }
 
 func appendOrNull(b []byte, text string) []byte {

@@ -1,4 +1,4 @@
-// Package wiretest holds the tests that decoders and encoders of tasks share.
+// Package wiretest has the tests that decoders and encoders of tasks share.
 package wiretest
 
 import (
@@ -24,7 +24,7 @@ type Style struct {
 	Result task.Result // of any request
 }
 
-// Fuzz looks for a body that is neither a valid request, in JSON, nor an error that its client can read.
+// Fuzz looks for a body that is neither decoded into a valid request nor refused with an error that its client can parse.
 func (s Style) Fuzz(f *testing.F) {
 	for _, seed := range append(s.Seeds, `{}`, `[`, `{"model":null,"input":null}`) {
 		f.Add([]byte(seed))
