@@ -260,7 +260,7 @@ func (im *importer) offer(p *builtin.Provider, n *Names, e *entry) (o offer, rea
 		return o, "it is named free, but has a price"
 	}
 	if o.kind == catalog.TypeVideo && im.book.Video[o.model] == nil {
-		return o, "nobody has written down what videos it makes"
+		return o, "its videos are not described by hand"
 	}
 	return o, o.unpriced()
 }

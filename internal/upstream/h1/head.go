@@ -13,7 +13,7 @@ var (
 	errStatusLine  = errors.New("h1: the status line is malformed")
 	errField       = errors.New("h1: a header field is malformed")
 	errLineEnd     = errors.New("h1: a line does not end with CR LF")
-	errLength      = errors.New("h1: the content length is malformed or told twice")
+	errLength      = errors.New("h1: the content length is malformed or sent twice")
 	errCoding      = errors.New("h1: the transfer coding is not known")
 	errBothLengths = errors.New("h1: both a content length and a transfer coding")
 	errSwitch      = errors.New("h1: the server switches protocols unasked")
