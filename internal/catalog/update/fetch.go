@@ -86,6 +86,8 @@ func (u *Updater) fetch(ctx context.Context) (notes []string, err error) {
 
 // one fetches a list, and keeps it if it is JSON.
 func (u *Updater) one(ctx context.Context, l list, old known) (now known, fresh bool, err error) {
+	ctx, cancel := context.WithTimeout(ctx, u.cfg.Timeout/5) // one slow server leaves time for the others
+	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, l.url, nil)
 	if err != nil {
 		return old, false, err

@@ -275,6 +275,25 @@ func TestPricesDoNotDrift(t *testing.T) {
 	}
 }
 
+// A server that never ends its answer takes its part of the time, and no more: the other lists are fetched.
+func TestSlowListLeavesTimeForOthers(t *testing.T) {
+	t.Parallel()
+	s, dir := serve(t), t.TempDir()
+	if _, err := s.updater(t, dir, nil).Fetch(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	before := s.status[http.StatusNotModified]
+	s.odd["genai-prices/data.json"] = func(w http.ResponseWriter, r *http.Request) { // the first of all
+		_, _ = w.Write([]byte("["))
+		w.(http.Flusher).Flush()
+		<-r.Context().Done()
+	}
+	d, err := s.updater(t, dir, func(c *update.Config) { c.Timeout = 15 * time.Second }).Fetch(t.Context())
+	if err != nil || len(d.Notes) != 1 || !strings.Contains(d.Notes[0], "genai-prices/data.json is of 2026-09-01") || s.status[http.StatusNotModified] == before {
+		t.Errorf("%v, %v", d.Notes, err)
+	}
+}
+
 // What a hostile or broken server sends leaves the prices as they are: the update fails, or its draft is beyond the bounds and has no price of zero.
 func TestHostileLists(t *testing.T) {
 	t.Parallel()
