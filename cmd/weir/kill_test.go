@@ -354,7 +354,7 @@ func (b *books) evict(t *testing.T) {
 	asleep.signal(t, syscall.SIGSTOP)
 	waitFor(t, "the sleeping node's leases to be taken back", func() bool { return evicted(dead)+evicted(awake) > before })
 	asleep.signal(t, syscall.SIGCONT)
-	waitFor(t, "the sleeper to begin anew", func() bool { return asleep.stderr.with("it begins anew") != "" })
+	waitFor(t, "the sleeping node to start again", func() bool { return asleep.stderr.with("it starts again") != "" })
 	asleep.killAnytime(t)
 	asleep.revive(t)
 	asleep.siege.mu.Lock()

@@ -77,7 +77,7 @@ func (e *expired) Error() string { return fmt.Sprintf("no %s within %v", e.phase
 var (
 	errCallerGone = errors.New("the caller has gone")
 	errEnded      = errors.New("the attempt has ended")
-	errLingered   = errors.New("the provider had nothing more to say")
+	errLingered   = errors.New("the provider sent nothing more")
 )
 
 // open sends the request and waits for the headers of a 2xx answer, which the returned Texter can read. After an error nothing is left

@@ -51,7 +51,7 @@ func (s *Service) polled(ctx context.Context, j *Job, p *Progress, err error) er
 		return s.end(ctx, j, Failed, "The provider does not have the job any more.", fault.ProviderUnavailable.String())
 	}
 	if j.Failures == 1 || j.Failures%10 == 0 {
-		s.cfg.Report("a provider does not tell of a video job", j, err)
+		s.cfg.Report("a video job cannot be polled at its provider", j, err)
 	}
 	return s.again(ctx, j, s.pause(s.cfg.FirstPoll, s.cfg.MostPoll, j.Polls+j.Failures))
 }

@@ -238,7 +238,7 @@ func TestTypes(t *testing.T) {
 	if d := cmp.Diff(want, lines); d != "" {
 		t.Error(d)
 	}
-	if len(refused) != 1 || !strings.Contains(refused["maker unknown-film"], "what videos it makes") {
+	if len(refused) != 1 || !strings.Contains(refused["maker unknown-film"], "not described") {
 		t.Error(refused)
 	}
 }
