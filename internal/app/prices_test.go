@@ -61,7 +61,7 @@ func TestRunningNodeUsesPublishedPrices(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
 	file := filepath.Join(dir, "weir.yaml")
-	if err := os.WriteFile(file, []byte("data_dir: "+dir+"\nproviders: [{id: openai, api_key: key-of-nobody}]\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("data_dir: "+dir+"\nproviders: [{id: openai, api_key: test-key}]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	cfg, err := config.Load(file, func(string) (string, bool) { return "", false }, nil)

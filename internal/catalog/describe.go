@@ -47,7 +47,7 @@ var contents = []struct {
 	{Text, "text", "текст", "текстом"}, {Image, "images", "изображения", "изображениями"}, {Audio, "audio", "аудио", "аудио"}, {File, "files", "файлы", "файлами"}, {Video, "video", "видео", "видео"},
 }
 
-// describe makes sentences of what is known of a model: in English and Russian. What nobody declared is not in them.
+// describe returns a sentence with the known facts of a model, in English and in Russian. It leaves out facts that were not declared.
 func (m *Model) describe() (en, ru string) {
 	var input, output Modality
 	var params Params

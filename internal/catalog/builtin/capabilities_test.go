@@ -51,7 +51,7 @@ func TestCapabilities(t *testing.T) {
 				t.Errorf("%s claims %s", ep.ID, claimed)
 			}
 			if strings.Contains(m.Slug, "-audio") && (ep.Input|ep.Output)&catalog.Audio == 0 {
-				t.Errorf("%s is offered without sound", ep.ID)
+				t.Errorf("%s is offered without audio", ep.ID)
 			}
 			if strings.Contains(m.Slug, "deep-research") {
 				t.Errorf("%s is offered for chat", ep.ID)

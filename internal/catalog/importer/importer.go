@@ -493,7 +493,7 @@ func (o *offer) unpriced() string {
 			o.gives &= catalog.Text
 		}
 		if (o.input|o.gives)&catalog.Audio == 0 && strings.Contains(o.id, "-audio") {
-			return "it is made for sound, and no two sources agree on what that costs"
+			return "it is made for audio, and no two sources agree on what that costs"
 		}
 	}
 	return ""

@@ -79,7 +79,7 @@ func offers(data []byte) map[string]map[place]map[string]string {
 	return out
 }
 
-// limits are compared like prices: a model whose context shrinks to one token serves nobody.
+// limits are compared like prices: a model whose context shrinks to one token cannot serve any call.
 var limits = []string{"context", "output"}
 
 func collect(to map[place]map[string]string, tier string, v []byte) {
@@ -183,7 +183,7 @@ func (c *Changes) Beyond(b Bounds) string {
 		return fmt.Sprintf("%d of %d offers are gone", len(c.Gone), c.Before)
 	}
 	if share(len(c.New)).Cmp(b.New) > 0 {
-		return fmt.Sprintf("%d offers are new, beside %d", len(c.New), c.Before)
+		return fmt.Sprintf("%d offers are new, in addition to %d", len(c.New), c.Before)
 	}
 	for i := range c.Changed {
 		x := &c.Changed[i]

@@ -17,7 +17,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Lists are the addresses of the price lists. In that of Portkey, which has a file for each provider, {file} stands for its name.
+// Lists are the addresses of the price lists. Portkey has a file for each provider: {file} in its address is the name of the file.
 type Lists struct {
 	ModelsDev, LiteLLM, Portkey, GenAI string
 }

@@ -115,7 +115,7 @@ func (u *Updater) Drafted() (Draft, error) {
 	return Draft{List: list, Changes: Compare(u.Current().Data(), list.Data())}, nil
 }
 
-// Publish puts the draft into use, in the name of an operator. The list that it replaces stays beside it.
+// Publish puts the draft into use, in the name of an operator. The replaced list is kept.
 func (u *Updater) Publish() (Draft, error) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -430,7 +430,7 @@ func TestChanges(t *testing.T) {
 	const before = `{"as_of":"2026-01-01","offers":{"a":[
 		{"model":"v/one","id":"one","usd":{"prompt":"10","completion":"20","cache_read":"1"},"above":[{"tokens":1000,"usd":{"prompt":"20"}}],"flex":{"usd":{"prompt":"5"}}},
 		{"model":"v/two","id":"two","context":1000,"usd":{"prompt":"1","request":"0.01"}},{"model":"v/gone","id":"gone","usd":{"prompt":"1"}},
-		{"model":"v/film","id":"film","video":{"720p":"0.1"}}]}}`
+		{"model":"v/clip","id":"clip","video":{"720p":"0.1"}}]}}`
 	for _, c := range []struct {
 		name, change, to string
 		line, beyond     string
@@ -447,7 +447,7 @@ func TestChanges(t *testing.T) {
 		{"long prompts gone", `"above":[{"tokens":1000,"usd":{"prompt":"20"}}],`, ``, "prompt above 1000: 20 -> 10 (-50.0 %)", "prompt above 1000 of a one"},
 		{"tier gone", `,"flex":{"usd":{"prompt":"5"}}`, ``, "0 prices changed", ""},
 		{"tier cheaper", `"flex":{"usd":{"prompt":"5"}}`, `"flex":{"usd":{"prompt":"1"}}`, "flex prompt: 5 -> 1 (-80.0 %)", "flex prompt"},
-		{"video", `"720p":"0.1"`, `"720p":"0.01"`, "video 720p: 0.1 -> 0.01 (-90.0 %)", "video 720p of a film"},
+		{"video", `"720p":"0.1"`, `"720p":"0.01"`, "video 720p: 0.1 -> 0.01 (-90.0 %)", "video 720p of a clip"},
 		{"gone", `{"model":"v/gone","id":"gone","usd":{"prompt":"1"}},`, ``, "- a gone\n", "1 of 4 offers are gone"},
 		{"longer context", `"context":1000`, `"context":9000`, "context: 1000 -> 9000", ""},
 		{"shorter context", `"context":1000`, `"context":1`, "context: 1000 -> 1", "context of a two"},
@@ -496,7 +496,7 @@ func TestPublishedListIsChecked(t *testing.T) {
 	}
 }
 
-// Whatever stands in a file, it is read without harm, and what is read can be compared and served.
+// ReadList reads any file without harm. A list that it accepts can be compared and served.
 func FuzzReadList(f *testing.F) {
 	f.Add([]byte(`{"as_of":"2026-01-01","models":{"openai/x":{"name":"x"}},"offers":{"openai":[{"model":"openai/x","id":"x","context":9,"usd":{"prompt":"1","completion":"1"},"hours":[{"from":"01:00","to":"02:00","usd":{"prompt":"2"}}]}]}}`))
 	f.Add([]byte(`{"as_of":"2026-01-01","offers":{"openai":[{"above":[{"tokens":-1}],"retires":"x","video":{"":""},"images":[0]}]}}`))
