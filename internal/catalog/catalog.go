@@ -3,6 +3,7 @@
 package catalog
 
 import (
+	"math"
 	"time"
 
 	"weir/internal/money"
@@ -190,7 +191,21 @@ type Quirks struct {
 	MaxInputs        int               `yaml:"max_inputs"`         // inputs of one embeddings call; 0: the wire's own limit
 	MaxInputTokens   int               `yaml:"max_input_tokens"`   // tokens of all of them; 0: the wire's own limit
 	ReasoningInSight bool              `yaml:"reasoning_in_sight"` // streams all that a model reasons as text: what a call costs shows as it comes
+	AudioStep        int               `yaml:"audio_step"`         // seconds: recordings priced by the minute are billed in whole steps; 0: to the millisecond
+	AudioLeast       int               `yaml:"audio_least"`        // seconds: the least that such a recording is billed as
 	TokenInput       bool              `yaml:"token_input"`        // embeds tokens as well as texts, each model by its own tokenizer
+}
+
+// BilledAudio is what a recording of so many milliseconds is billed as where its price is by the minute.
+func (q *Quirks) BilledAudio(millis int64) int64 {
+	if millis <= 0 {
+		return millis
+	}
+	millis = max(millis, int64(q.AudioLeast)*1000)
+	if step := int64(q.AudioStep) * 1000; step > 0 && millis%step > 0 && millis <= math.MaxInt64-step {
+		millis += step - millis%step
+	}
+	return millis
 }
 
 // Provider serves models. Its address and key never reach a client or a log.

@@ -187,6 +187,7 @@ func TestQuirksAreChecked(t *testing.T) {
 	t.Parallel()
 	for want, q := range map[string]catalog.Quirks{
 		"max_tokens_field": {MaxTokensField: "max"}, "reasoning_request": {ReasoningRequest: "yes"}, "reasoning_reply": {ReasoningReply: "yes"}, "reasoning_count": {ReasoningCount: "yes"},
+		"audio_step": {AudioStep: -1}, "audio_least": {AudioLeast: 3601},
 		"cost_digits": {CostDigits: -1}, "auth_header": {AuthHeader: "api key"}, "auth_scheme": {AuthScheme: "Api Key:"},
 	} {
 		p := server("p")

@@ -52,6 +52,14 @@ func (b *builder) checkQuirks(where string, q *Quirks) {
 	if q.VideoBucket != "" && !strings.HasPrefix(q.VideoBucket, "gs://") {
 		b.fail(where, "the video_bucket must begin with gs://")
 	}
+	for _, x := range [...]struct {
+		name    string
+		seconds int
+	}{{"audio_step", q.AudioStep}, {"audio_least", q.AudioLeast}} {
+		if x.seconds < 0 || x.seconds > 3600 {
+			b.fail(where, "%s is %d, but must be 0 to 3600 seconds", x.name, x.seconds)
+		}
+	}
 	if q.CostDigits < 0 || q.CostDigits > 18 {
 		b.fail(where, "cost_digits is %d, but must be 0 to 18", q.CostDigits)
 	}

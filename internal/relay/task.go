@@ -35,13 +35,15 @@ func (x *run) taskNeed(ep *catalog.Endpoint) (money.Nano, error) {
 	if !u.Requests.Reported {
 		u.Requests = usage.Of(1)
 	}
+	longest := ep.Provider.Quirks.BilledAudio(u.Millis.N + longerThanHeard)
+	u.Millis.N = ep.Provider.Quirks.BilledAudio(u.Millis.N)
 	x.held, x.most = u, u
 	for _, c := range [...]*usage.Count{&x.most.Prompt, &x.most.PromptAudio, &x.most.PromptImage, &x.most.Completion, &x.most.OutputAudio, &x.most.OutputImage} {
 		if c.N > 0 {
 			c.N = c.N*dearerThanUsual + instructed
 		}
 	}
-	x.most.Millis.N += longerThanHeard
+	x.most.Millis.N = longest
 	x.most.AnyPart()
 	x.bound, x.covered = u.Completion.N, u.Completion.N
 	t := x.heldTariff(ep)
@@ -64,7 +66,7 @@ func (x *run) made() *task.Made {
 func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier)).At(x.begun())
 	t := x.req.Task.Tariff(pricing, x.meter.usage.Prompt.N, x.made())
-	u := x.taskConsumed(&t)
+	u := x.taskConsumed(ep, &t)
 	lines, cost, err := usage.TaskCost(u, &t)
 	if err == nil && x.affords(cost) {
 		return u, pricing, lines, cost, nil
@@ -77,7 +79,7 @@ func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []u
 }
 
 // taskConsumed is the usage to bill a task by.
-func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
+func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage {
 	m := &x.meter
 	u := m.usage
 	usual, counted := x.req.Task.Consumed(x.made())
@@ -100,6 +102,9 @@ func (x *run) taskConsumed(t *catalog.Tariff) usage.Usage {
 		if !c.reported.Valid() {
 			*c.reported = *c.usual
 		}
+	}
+	if t.Minute.Set {
+		u.Millis.N = ep.Provider.Quirks.BilledAudio(u.Millis.N)
 	}
 	if byTokens(&t.Prices) {
 		if x.held.Prompt.N > 0 && u.Prompt.N == 0 {

@@ -19,10 +19,16 @@ import (
 // tasked is a world whose model v/m is of the type that does what.
 func tasked(t *testing.T, what task.Task, pricing catalog.Pricing, providers ...string) *world {
 	t.Helper()
+	return quirky(t, what, pricing, catalog.Quirks{}, providers...)
+}
+
+// quirky is tasked with providers that have quirks.
+func quirky(t *testing.T, what task.Task, pricing catalog.Pricing, quirks catalog.Quirks, providers ...string) *world {
+	t.Helper()
 	w := newWorld(t, nil, offer("alpha", "v/chat", "1", "2"))
 	d := catalog.Declared{Models: []catalog.ModelInfo{{Slug: "v/m", Type: what.Type()}}}
 	for _, id := range append([]string{"alpha"}, providers...) {
-		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1"})
+		d.Providers = append(d.Providers, catalog.Provider{ID: id, Name: strings.ToUpper(id), Dialect: "openai", BaseURL: "https://" + id + ".test/v1", Quirks: quirks})
 		d.Offers = append(d.Offers, catalog.Offer{Provider: id, Model: "v/m", Pricing: pricing})
 	}
 	snap, err := catalog.Build(d)
@@ -115,6 +121,53 @@ func TestTaskMoney(t *testing.T) {
 			}
 			w.wantCharged(c.cost)
 			if rec := w.settled(call); rec == nil || rec.Usage.Source != c.source || rec.Cost != rubles(c.cost) {
+				t.Errorf("record %+v", rec)
+			}
+		})
+	}
+}
+
+// A recording by the minute is held for and charged in the units that the provider bills in, whoever measured it.
+func TestAudioUnits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		name       string
+		quirks     catalog.Quirks
+		heard      time.Duration
+		reported   int64 // milliseconds; 0: none
+		hold, cost string
+		source     usage.Source
+	}{
+		{"to the millisecond", catalog.Quirks{}, 3410 * time.Millisecond, 0, "0.341", "0.341", usage.Reported},
+		{"started seconds", catalog.Quirks{AudioStep: 1}, 3410 * time.Millisecond, 0, "0.4", "0.4", usage.Reported},
+		{"seconds that the provider has rounded", catalog.Quirks{AudioStep: 1}, 3410 * time.Millisecond, 4000, "0.4", "0.4", usage.Reported},
+		{"started minutes", catalog.Quirks{AudioStep: 60}, 61 * time.Second, 61_000, "12", "12", usage.Reported},
+		{"no more than the last whole step", catalog.Quirks{AudioStep: 60}, time.Minute, 60_000, "6", "6", usage.Reported},
+		{"longer than heard, into the next step", catalog.Quirks{AudioStep: 15}, 14_500 * time.Millisecond, 15_300, "1.5", "3", usage.Reported},
+		{"a least length", catalog.Quirks{AudioLeast: 10}, 3410 * time.Millisecond, 0, "1", "1", usage.Reported},
+		{"a least length that was exceeded", catalog.Quirks{AudioLeast: 10}, 12_345 * time.Millisecond, 0, "1.2345", "1.2345", usage.Reported},
+		{"both", catalog.Quirks{AudioStep: 4, AudioLeast: 10}, time.Second, 0, "1.2", "1.2", usage.Reported},
+		{"an implausible length", catalog.Quirks{AudioStep: 1, AudioLeast: 10}, 3410 * time.Millisecond, math.MaxInt64, "1", "1", usage.Capped},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			what := &task.Transcription{Duration: c.heard, Measured: true}
+			w := quirky(t, what, catalog.Pricing{Minute: price("6")}, c.quirks)
+			answer := script{said("a b")}
+			if c.reported > 0 {
+				answer = append(answer, usedExactly(usage.Usage{Millis: usage.Of(c.reported)}))
+			}
+			var held money.Nano
+			w.plays("alpha/v/m", append(script{does(func(context.Context) { _, held = w.book.Open() })}, append(answer, done())...))
+			call := w.call(asks(what))
+			if err := w.relay.Complete(t.Context(), call, &sink{}); err != nil {
+				t.Fatal(err)
+			}
+			if held != rubles(c.hold) {
+				t.Errorf("held %s, want %s", held, c.hold)
+			}
+			w.wantCharged(c.cost)
+			if rec := w.settled(call); rec == nil || rec.Usage.Source != c.source {
 				t.Errorf("record %+v", rec)
 			}
 		})

@@ -610,7 +610,7 @@ func parseQuirks(v []byte) catalog.Quirks {
 		MaxTokensField: text("max_tokens_field"), ReasoningRequest: text("reasoning_request"), ReasoningReply: text("reasoning_reply"),
 		SystemRole: flag("system_role"), StringToolResult: flag("string_tool_result"), NoStreamOptions: flag("no_stream_options"),
 		CacheControl: flag("cache_control"), ThoughtSignature: flag("thought_signature"), ThinkTags: flag("think_tags"), ImagesWire: text("images_wire"), VideosWire: text("videos_wire"), VideoBucket: text("video_bucket"),
-		CostField: text("cost_field"), CostDigits: count("cost_digits"), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
+		CostField: text("cost_field"), CostDigits: count("cost_digits"), AudioStep: count("audio_step"), AudioLeast: count("audio_least"), ReasoningCount: text("reasoning_count"), CachedField: text("cached_field"), Drop: list("drop"), Rename: parseMap(rawjson.Find(v, "rename")),
 		ForwardExtra: list("forward_extra"), Responses: flag("responses"), AuthHeader: text("auth_header"), AuthScheme: text("auth_scheme"),
 		AuthURL: text("auth_url"), AuthScope: text("auth_scope"), Region: text("region"),
 		MaxInputs: count("max_inputs"), MaxInputTokens: count("max_input_tokens"), TokenInput: flag("token_input"), ReasoningInSight: flag("reasoning_in_sight"),

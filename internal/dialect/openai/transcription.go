@@ -144,11 +144,14 @@ func readSegment(v []byte) task.Segment {
 	return s
 }
 
-// transcriptUsage reads tokens or a duration.
+// transcriptUsage reads tokens or a duration, which Mistral names prompt_audio_seconds.
 func transcriptUsage(body []byte) (u usage.Usage) {
 	v := rawjson.Find(body, "usage")
-	if d := dialect.RecordedSeconds(rawjson.Find(v, "seconds")); d > 0 {
-		u.Millis = usage.Of(d.Milliseconds())
+	for _, name := range [...]string{"seconds", "prompt_audio_seconds"} {
+		if d := dialect.RecordedSeconds(rawjson.Find(v, name)); d > 0 {
+			u.Millis = usage.Of(d.Milliseconds())
+			break
+		}
 	}
 	set(&u.Prompt, rawjson.Find(v, "input_tokens"))
 	set(&u.Completion, rawjson.Find(v, "output_tokens"))
