@@ -51,7 +51,7 @@ func (r *Rates) Over(operator Rates) Rates {
 	return out
 }
 
-// Caller is who makes a request, as found by a key. It is shared between requests and never changed.
+// Caller is the user of a key that makes a request. It is shared between requests and never changed.
 type Caller struct {
 	Key        string // "key_..."
 	Hash       string // hex SHA-256 of the key's text: its public identifier
@@ -73,7 +73,7 @@ type Defaults struct {
 	Preferences  routing.Preferences // the key's under the account's
 }
 
-// ReadDefaults fills in what the texts of d mean, as read says; nil when there are none.
+// ReadDefaults parses the texts of d with read; nil when there are none.
 func ReadDefaults(d Defaults, read func(text string) (routing.Preferences, error)) (*Defaults, error) {
 	if d.Account == "" && d.Key == "" {
 		return nil, nil

@@ -44,7 +44,7 @@ func appendRandom(text []byte, n int) []byte {
 	for n > 0 {
 		_, _ = rand.Read(block[:]) // never fails: it ends the program instead
 		for _, b := range block {
-			if b >= 248 { // 4 * 62: what is above would favour the first characters
+			if b >= 248 { // 4 * 62: values above would favour the first characters
 				continue
 			}
 			text = append(text, base62[b%62])
@@ -111,10 +111,10 @@ func SumOf(text string) Sum {
 
 func (s Sum) String() string { return hex.EncodeToString(s[:]) }
 
-// Hash is what is stored of a key: the hex SHA-256 of its text. It is the key's public identifier, too.
+// Hash is what is stored of a key: the hex SHA-256 of its text. It is also the key's public identifier.
 func Hash(text string) string { return SumOf(text).String() }
 
-// Label is what people recognise a key by: its first 12 characters, three dots, its last 3.
+// Label is the text by which people recognise a key: its first 12 characters, three dots, its last 3.
 func Label(text string) string {
 	if len(text) < 15 {
 		return ""

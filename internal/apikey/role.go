@@ -1,6 +1,6 @@
 package apikey
 
-// Role is what a user may do beyond their own wallet.
+// Role is a user's right to do more than use its own wallet.
 type Role string
 
 // The roles. An administrator may do all that an operator may, and change providers, prices and rates.

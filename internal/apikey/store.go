@@ -13,14 +13,14 @@ import (
 // MaxPerUser is how many keys a user may have that are not deleted.
 const MaxPerUser = 50
 
-// Key is what is kept of a key.
+// Key is the stored record of a key.
 type Key struct {
 	ID         string // "key_..."
 	Hash       string // hex SHA-256 of its text
 	Label      string
 	Name       string
 	User       string // "usr_..."
-	Creator    string // user who made it
+	Creator    string // id of the user who made it
 	Management bool
 	Disabled   bool
 	Limit      *Limit // nil: none
@@ -58,7 +58,7 @@ func (k *Key) State(now time.Time) State {
 	return Active
 }
 
-// Found is a key with what its user adds to it.
+// Found is a key with the data of its user.
 type Found struct {
 	Key
 	Wallet       string // "wal_..."
@@ -84,7 +84,7 @@ type Filter struct {
 	User            string // "" all users
 	IncludeDisabled bool
 	Offset          int
-	Count           int // at most so many; 0 means 100
+	Count           int // page size; 0 means 100
 }
 
 // Store keeps keys. Each change and its audit row are one transaction.
@@ -102,7 +102,7 @@ type Store interface {
 	DeleteKey(ctx context.Context, user, hash string, now time.Time, e audit.Event) error
 }
 
-// NewKey is what a new key is made of.
+// NewKey has the properties of a new key.
 type NewKey struct {
 	Name       string
 	User       string
@@ -124,7 +124,7 @@ func Make(n NewKey, now time.Time) (key Key, text string) {
 		Limit: n.Limit, Rates: n.Rates, Strict: n.Strict, Preferences: n.Preferences, ExpiresAt: n.ExpiresAt, CreatedAt: now, UpdatedAt: now}, text
 }
 
-// Manager is what users and operators do with keys. A change is effective on this node when the method returns.
+// Manager has the operations of users and operators on keys. A change is effective on this node when the method returns.
 type Manager struct {
 	store      Store
 	verifier   *Verifier // nil in a command that serves nothing
@@ -191,7 +191,7 @@ func (m *Manager) ByHash(ctx context.Context, user, hash string) (Key, error) {
 	return f.Key, nil
 }
 
-// NotFound is the error for a key that does not exist, or not for the one who asks.
+// NotFound is the error for a key that does not exist, or that does not belong to the asking user.
 func NotFound(op string) error { return fault.New(fault.NotFound, op, "There is no such key.") }
 
 // Change edits a key of user ("" anybody's) and returns it.
@@ -371,7 +371,7 @@ func (r Reset) Start(now time.Time) time.Time {
 	return time.Time{}
 }
 
-// Remaining is what is left of the limit after spend in the current interval, never below zero.
+// Remaining is the rest of the limit after spent in the current interval, never below zero.
 func (l *Limit) Remaining(spent money.Nano) money.Nano { return max(0, l.Amount-spent) }
 
 const maxNameLen = 256

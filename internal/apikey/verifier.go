@@ -18,7 +18,7 @@ import (
 // VerifierConfig bounds a Verifier's memory of keys. Zero fields take the default.
 type VerifierConfig struct {
 	Fresh time.Duration // a key is looked up again after this time; default 2 s, at most 3 s so that revocation is known everywhere within 5 s
-	Stale time.Duration // while the store is away, a known key goes on working this long; default 5 min
+	Stale time.Duration // while the store is unavailable, a known key is accepted for this long; default 5 min
 	Size  int           // keys remembered; default 20000
 	// MissesPerSecond bounds the look-ups that find no key, of all clients together; default 1000. Guesses with a correct checksum cause them.
 	MissesPerSecond int64
@@ -46,7 +46,7 @@ type Verifier struct {
 	flights map[Sum]*flight
 }
 
-// entry is what is remembered of a key. It is never changed.
+// entry is a cached key. It is immutable.
 type entry struct {
 	caller   Caller
 	found    Found
@@ -95,9 +95,9 @@ func NewVerifier(s Store, now func() time.Time, c VerifierConfig) *Verifier {
 	}
 }
 
-// Verify finds the caller of a key's text. It fails with fault.Authentication for a key that is not valid, with the same sentence whatever
-// the reason, with fault.StorageUnavailable when the store cannot be asked, and with what by.MayAsk returns. A remembered key never asks by.
-// A nil by has no bound. The Caller is shared: do not change it.
+// Verify finds the caller of a key's text. It fails with fault.Authentication for a key that is not valid, with the same message whatever
+// the reason, with fault.StorageUnavailable when the store cannot be queried, and with the error of by.MayAsk. A cached key does not use
+// by. With a nil by, queries are not bounded. The Caller is shared: do not change it.
 func (v *Verifier) Verify(ctx context.Context, text string, by Stranger) (*Caller, error) {
 	sum := SumOf(text)
 	now := v.now()
@@ -141,7 +141,7 @@ func (v *Verifier) mayAsk(sum Sum, now time.Time, by Stranger) error {
 	return nil
 }
 
-// asked settles what mayAsk took: only queries that find nothing count.
+// asked corrects what mayAsk counted: only queries that find nothing count.
 func (v *Verifier) asked(sum Sum, now time.Time, by Stranger, err error) {
 	if !fault.Is(err, fault.Authentication) {
 		v.misses.Charge(now, "", &v.budget, limit.Cost{-1})
@@ -153,7 +153,7 @@ func (v *Verifier) asked(sum Sum, now time.Time, by Stranger, err error) {
 	}
 }
 
-// renew looks a key up again. While the store is away, what is known of it goes on counting for a time.
+// renew looks a key up again. While the store is unavailable, the cached entry is used for a time.
 func (v *Verifier) renew(ctx context.Context, sum Sum, known *entry, now time.Time) (*entry, error) {
 	usable := known != nil && now.Sub(known.loadedAt) < v.cfg.Stale
 	if usable && now.UnixNano() < v.away.Load() {
@@ -187,7 +187,7 @@ func (e *entry) admit(now time.Time) (*Caller, error) {
 	return &e.caller, nil
 }
 
-// load asks the store, once for all who ask at the same time.
+// load queries the store, once for all callers that wait for the same key.
 func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time) (*entry, error) {
 	v.mu.Lock()
 	f := v.flights[sum]
@@ -205,7 +205,7 @@ func (v *Verifier) load(ctx context.Context, sum Sum, now time.Time) (*entry, er
 	epoch := v.epoch.Load()
 	v.mu.Unlock()
 
-	f.err = fault.New(fault.Internal, "apikey.Verify", "") // what the others see if the store panics
+	f.err = fault.New(fault.Internal, "apikey.Verify", "") // the error for the other waiting callers if the store panics
 	defer func() {
 		v.mu.Lock()
 		defer v.mu.Unlock()
@@ -256,12 +256,12 @@ func unavailable(err error) error {
 	return e.Because(err)
 }
 
-// Forget drops what is remembered of one key, so that a change is known at once on this node.
+// Forget drops the cached entry of one key, so that a change is effective at once on this node.
 func (v *Verifier) Forget(hash string) {
 	v.forget(func(e *entry) bool { return e.caller.Hash == hash })
 }
 
-// ForgetUser drops what is remembered of a user's keys.
+// ForgetUser drops the cached entries of a user's keys.
 func (v *Verifier) ForgetUser(user string) {
 	v.forget(func(e *entry) bool { return e.caller.User == user })
 }

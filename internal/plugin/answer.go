@@ -19,16 +19,16 @@ type answer struct {
 	tool        bool                    // the arguments of the one tool are the answer
 	mend        bool                    // malformed JSON is mended
 	check       func(text []byte) error // reports how an answer fails its schema; nil: there is nothing to check
-	annotations []byte                  // JSON list of what files say, nil: none
+	annotations []byte                  // JSON list with the texts of files, nil: none
 	head        completion.Head
 	headed      bool
 	choices     map[int]*choice
 }
 
-// choice is what was seen of one choice.
+// choice is the state of one choice.
 type choice struct {
 	called  bool
-	beside  []byte // text next to a call, unless there is none
+	beside  []byte // text next to a call
 	text    []byte // of a whole answer, until it is complete
 	refused bool
 }
@@ -154,7 +154,7 @@ func (a *answer) judge(c *choice, ev *completion.Event) error {
 	if ev.Finish == "" {
 		return nil
 	}
-	text, content := c.text, ev.Frames == nil // in its own frames an answer stays as it is
+	text, content := c.text, ev.Frames == nil // an answer in its provider's own frames stays unchanged
 	if c.called || c.refused || ev.Finish != completion.Stop && ev.Finish != completion.Length {
 		ev.Text = text
 		return nil
@@ -179,7 +179,7 @@ func (a *answer) judge(c *choice, ev *completion.Event) error {
 	return nil
 }
 
-// noted adds a notice to what is known of the answer as a whole.
+// noted adds a notice to the answer's metadata.
 func (a *answer) noted(ev *completion.Event, sentence string) {
 	a.addNotice(sentence)
 	head := a.head

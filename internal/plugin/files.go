@@ -162,7 +162,7 @@ func (r *reader) before(hash string) (text string, known bool) {
 	return "", false
 }
 
-// text is what a file says.
+// text returns the text of a file.
 func (r *reader) text(ctx context.Context, kind string, data encoded, size int) (string, error) {
 	kind, _, _ = strings.Cut(kind, ";")
 	if strings.HasPrefix(kind, "text/") || kind == "application/json" || kind == "application/xml" || kind == "application/yaml" {

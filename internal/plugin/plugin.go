@@ -1,5 +1,6 @@
-// Package plugin does what requests ask of the gateway itself and what endpoints lack: it shortens prompts, reads files, replaces
-// schemas, mends and checks JSON. It knows no wire and makes no calls: it works on canonical prompts and events alone.
+// Package plugin changes requests and answers where a request asks the gateway for it or an endpoint lacks a feature: it shortens
+// prompts, reads files, replaces schemas, repairs and checks JSON. It knows no wire and makes no calls: it works only on canonical
+// prompts and events.
 package plugin
 
 import (
@@ -95,8 +96,9 @@ func media(parts []completion.Part) (n int64) {
 	return n
 }
 
-// emulate replaces a schema that ep does not understand: its model is made to call a tool whose arguments it describes, and they are the
-// answer. Where that cannot be, and the answer will be mended, an instruction says what is wanted; else the format is left to be dropped.
+// emulate replaces a schema that ep does not support: it declares a tool whose arguments the schema describes, which the model must call,
+// and the arguments are the answer. Where that is impossible, and the answer will be repaired, an instruction asks for the format; else
+// the format is left in the request to be dropped.
 func emulate(ep *catalog.Endpoint, req *completion.Request, a *answer) *completion.Request {
 	if ep.Params&(catalog.ParamResponseFormat|catalog.ParamStructuredOutputs) != 0 {
 		return req

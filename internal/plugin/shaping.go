@@ -31,14 +31,14 @@ func Default() Config {
 	return Config{Concurrent: 4, ConcurrentPerUser: 2, Wait: 2 * time.Second, Time: 20 * time.Second, CPU: 10 * time.Second, Memory: 256 << 20}
 }
 
-// Read reads a PDF file of so many bytes. Package pdftext does it in a child process.
+// Read reads a PDF file of the given size. Package pdftext does it in a child process.
 type Read func(ctx context.Context, file io.Reader, size int, lim pdftext.Limits) (pdftext.Outcome, error)
 
 // shaping is the shaping of one call: its budgets hold for all files and all attempts. One goroutine uses it.
 type shaping struct {
 	*Shaper
 	user  string
-	files *reader       // what the files said; nil: they were not read
+	files *reader       // texts of the files; nil: they were not read
 	left  pdf.Limits    // that are left for files
 	cpu   time.Duration // that is left for files
 	exact int64         // bytes of text that may still be counted token by token
@@ -52,11 +52,11 @@ func (s *Shaper) Begin(user string) relay.Shaping {
 }
 
 const (
-	// exactBytes of text are counted token by token for one call, at 3 to 9 MB a second; what is beyond counts in proportion.
+	// exactBytes is how much text is counted token by token for one call, at 3 to 9 MB a second; the rest counts in proportion.
 	exactBytes = 2 << 20
-	// exactPerCount of one count are: what is beyond, the tokenizer itself takes in proportion.
+	// exactPerCount is the same for one count: the tokenizer itself counts the rest in proportion.
 	exactPerCount = 256 << 10
-	// largeSchema is one that takes long enough to compile to wait for a place.
+	// largeSchema is the size from which compiling a schema waits for a place.
 	largeSchema = 16 << 10
 )
 
@@ -109,7 +109,7 @@ func (s *shaping) count(ctx context.Context, text iter.Seq[[]byte]) int64 {
 	return n
 }
 
-// overdue is the error of a request whose shaping took too long, nil while there is time. A client that is gone gets what relay says.
+// overdue is the error of a request whose shaping took too long, nil while there is time. For a client that has gone it is relay's error.
 func overdue(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil

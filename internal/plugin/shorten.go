@@ -11,8 +11,8 @@ import (
 	"weir/internal/fault"
 )
 
-// shorten takes from the middle of the conversation what does not fit into ep's context: instructions, what the user said first, and the
-// turn under way stay, and a tool call goes with its results or not at all.
+// shorten removes from the middle of the conversation as much as does not fit into ep's context. Instructions, the user's first text and
+// the current turn stay, and a tool call is removed together with its results.
 func (s *shaping) shorten(ctx context.Context, ep *catalog.Endpoint, req *completion.Request, a *answer) (*completion.Request, error) {
 	p, err := req.Prompt()
 	if err != nil {
@@ -48,7 +48,7 @@ type unit struct {
 	tokens   int64
 }
 
-// cutter decides what goes.
+// cutter decides which turns are removed.
 type cutter struct {
 	ctx    context.Context
 	s      *shaping
@@ -57,7 +57,7 @@ type cutter struct {
 	cut    map[int]completion.Turn // turns that were shortened
 }
 
-// take goes from the middle of the conversation to its ends, until enough is taken.
+// take removes units from the middle of the conversation outwards, until enough is removed.
 func (c *cutter) take(turns []completion.Turn) {
 	units := c.middle(turns)
 	center := 0
@@ -83,7 +83,7 @@ func (c *cutter) take(turns []completion.Turn) {
 
 func abs(n int) int { return max(n, -n) }
 
-// middle are the units between what the user said first and what the user said last.
+// middle are the units between the user's first and last texts.
 func (c *cutter) middle(turns []completion.Turn) (units []unit) {
 	first := slices.IndexFunc(turns, isSaid)
 	last := len(turns) - 1
@@ -117,7 +117,7 @@ func (s *shaping) turnSize(ctx context.Context, t *completion.Turn) int64 {
 	return s.count(ctx, t.Text()) + tokensPerTurn + media(t.Parts)
 }
 
-// isSaid reports whether a turn is something that the user said, and not only what tools answered.
+// isSaid reports whether a turn contains text of the user, and not only tool results.
 func isSaid(t completion.Turn) bool {
 	return t.Role == completion.User && slices.ContainsFunc(t.Parts, func(p completion.Part) bool { return p.Kind != completion.ResultPart })
 }
@@ -133,7 +133,7 @@ func answers(t *completion.Turn) bool {
 // leastLeft is how many bytes of a text stay when it is shortened.
 const leastLeft = 200
 
-// squeeze takes the middle out of the unit's longest text. It reports whether that was enough.
+// squeeze removes the middle of the unit's longest text. It reports whether that was enough.
 func (c *cutter) squeeze(turns []completion.Turn, u unit) bool {
 	at, part, text := 0, -1, ""
 	for i := u.from; i < u.to; i++ {
@@ -164,7 +164,7 @@ func (c *cutter) squeeze(turns []completion.Turn, u unit) bool {
 	return true
 }
 
-// longText is what of a part may be shortened: text, or the one text of a tool's result.
+// longText is the part's text that may be shortened: its own, or the only text of a tool's result.
 func longText(p *completion.Part) string {
 	switch {
 	case p.Kind == completion.TextPart:
@@ -185,7 +185,7 @@ func setText(p *completion.Part, text string) {
 	p.Result = &r
 }
 
-// without is a text of so many bytes: its beginning and its end.
+// without shortens a text to left bytes: its beginning and its end.
 func without(text string, left int) string {
 	head, tail := left/2, len(text)-left/2
 	for head > 0 && !utf8.RuneStart(text[head]) {

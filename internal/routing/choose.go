@@ -48,7 +48,7 @@ type planner struct {
 	tier     string // "flex", "priority" or ""
 	ceilings ceilings
 	cands    []candidate
-	order    []*candidate // what is left, in the order of attempts
+	order    []*candidate // the remaining candidates, in the order of attempts
 }
 
 // Choose plans a call. Every model of the list must exist: an unknown one fails with fault.ModelNotFound, wherever it is,
@@ -177,7 +177,7 @@ func (p *planner) plan(models []asked) (Plan, error) {
 	return plan, nil
 }
 
-// arrange puts what is left into p.order, model by model or, when asked, all models together.
+// arrange puts the remaining candidates into p.order, model by model or, when the request asks for it, all models together.
 func (p *planner) arrange(models []asked) {
 	together := p.together()
 	from := 0
@@ -200,7 +200,7 @@ func (p *planner) arrange(models []asked) {
 	}
 }
 
-// coolDown moves what should be left alone to the very end, and after that what gets no calls.
+// coolDown moves endpoints in cool-down to the very end, and ejected ones after them.
 func (p *planner) coolDown() {
 	rank := func(c *candidate) int {
 		switch {
@@ -253,7 +253,7 @@ func (p *planner) sortGroup(group []*candidate, v catalog.Variant) {
 	slices.SortStableFunc(group, func(a, b *candidate) int { return falseFirst(a.late, b.late) })
 }
 
-// measure fills in what ordering compares.
+// measure sets the values by which candidates are compared.
 func (p *planner) measure(group []*candidate) {
 	pref := &p.q.Preferences
 	cut := pref.MinThroughput != Cutoffs{} || pref.MaxLatency != Cutoffs{}
@@ -267,7 +267,7 @@ func (p *planner) measure(group []*candidate) {
 	}
 }
 
-// reached reports whether measured values are at least the cutoffs; what was never measured reaches none.
+// reached reports whether measured values are at least the cutoffs; without a measurement it is false.
 func (c Cutoffs) reached(m [4]float64) bool {
 	for i, limit := range c.list() {
 		if limit > 0 && m[i] < limit {
@@ -277,7 +277,7 @@ func (c Cutoffs) reached(m [4]float64) bool {
 	return true
 }
 
-// kept reports whether measured values are at most the cutoffs; what was never measured keeps none.
+// kept reports whether measured values are at most the cutoffs; without a measurement it is false.
 func (c Cutoffs) kept(m [4]float64) bool {
 	for i, limit := range c.list() {
 		if limit > 0 && (m[i] == 0 || m[i] > limit) {
@@ -339,7 +339,8 @@ func (p *planner) byOrder(group []*candidate, by string, v catalog.Variant) {
 	}
 }
 
-// sortBy sorts by price, throughput or latency; what was not measured goes last, equals go by price and then by id.
+// sortBy sorts by price, throughput or latency; candidates without a measurement come last, equal ones are sorted by price and then by
+// id.
 func sortBy(group []*candidate, by string) {
 	slices.SortStableFunc(group, func(a, b *candidate) int {
 		switch by {
@@ -409,7 +410,7 @@ func (p *planner) balance(group []*candidate) {
 	p.draw(group[:stable], func(c *candidate) bool { return prompt == 0 || !c.late })
 }
 
-// stick moves the preferred candidate to the front, if it is there and not to be moved to the end again.
+// stick moves the preferred candidate to the front, unless it would be moved to the end again.
 func (p *planner) stick(group []*candidate) bool {
 	if p.q.Prefer == "" {
 		return false
@@ -632,7 +633,7 @@ func (p *planner) nothingLeft(models []asked) error {
 	return err
 }
 
-// nobodyPriced is the error when some endpoint would do, but for what it charges for and has no price of here.
+// nobodyPriced is the error when endpoints would qualify, but all of them charge for something that has no price in the catalog.
 func (p *planner) nobodyPriced(models []asked, which string, details map[string]any) error {
 	paid := catalog.Paid(0)
 	for i := range p.cands {
@@ -657,7 +658,7 @@ func (p *planner) onlyFiles() bool {
 	return false
 }
 
-// inputs are the fields that hold what models of a type read, where that is not called input.
+// inputs are the names of the input fields of model types whose field is not called input.
 var inputs = map[string]string{catalog.TypeImage: "prompt", catalog.TypeVideo: "prompt", catalog.TypeTranscription: "file", catalog.TypeRerank: "documents"}
 
 // tooLong is the error when context length alone left nothing: the request is too big, not its preferences too narrow.

@@ -12,7 +12,7 @@ import (
 // Filter is a reason to drop a candidate. The numbers are the order in which hard filters ask: the first that refuses gives its name.
 type Filter uint8
 
-// The filters. Hard ones come first; the soft ones only choose among what the hard ones left.
+// The filters. Hard ones come first; the soft ones only choose among the candidates that the hard ones left.
 const (
 	Kept Filter = iota
 	Only
@@ -37,7 +37,7 @@ const (
 	softStructuredOutputs
 	softVerbosity
 	softWire
-	AllowFallbacks // allow_fallbacks: false, and others came first
+	AllowFallbacks // allow_fallbacks is false, and other candidates came first
 	Duplicate      // already in the plan for an earlier model of the list
 	filters
 )
@@ -132,7 +132,7 @@ func (p *planner) drop(ep *catalog.Endpoint, variant catalog.Variant) Filter {
 	return Kept
 }
 
-// unpriced is what of the request an endpoint would charge for, and has no price of here.
+// unpriced returns the features of the request for which an endpoint would charge but has no price in the catalog.
 func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalog.Paid {
 	needs := &p.q.Needs
 	paid := needs.Paid
@@ -143,7 +143,7 @@ func (p *planner) unpriced(ep *catalog.Endpoint, variant catalog.Variant) catalo
 		return 0
 	}
 	if !needs.Search && variant != catalog.Online && !searches(ep, needs.Passed) {
-		paid &^= catalog.PaidWebSearch // it does not even learn that it might search
+		paid &^= catalog.PaidWebSearch // the endpoint does not even get the offer of a search
 	}
 	paid &^= ep.Pricing.Base.Paid()
 	if ep.Tier == "priority" {
@@ -171,7 +171,8 @@ func searches(ep *catalog.Endpoint, passed string) bool {
 	return dialect == "anthropic" || dialect == "gemini" || dialect == "responses" || ep.Params&catalog.ParamWebSearchOptions != 0
 }
 
-// whole drops the candidates of one model that would get a shortened prompt, or the text of its files, where others take it as it is.
+// whole drops the candidates of one model that would get a shortened prompt, or the text of its files, if others take the prompt
+// unchanged.
 func (p *planner) whole(cands []candidate) {
 	needs := &p.q.Needs
 	if needs.Shrink == ShrinkNone && !needs.Readable {
@@ -192,8 +193,8 @@ func (p *planner) whole(cands []candidate) {
 	}
 }
 
-// readsTokens reports whether tokens mean the same to an endpoint as to who made them: those of OpenAI's models, which clients cut texts into
-// unasked, and those of a server that takes each model's own.
+// readsTokens reports whether an endpoint has the tokenizer with which the client made the tokens: OpenAI's, because clients tokenize for
+// OpenAI's models unasked, or the model's own on servers that take it.
 func readsTokens(ep *catalog.Endpoint) bool {
 	return ep.Model.Vendor == "openai" && ep.Provider.Dialect == "openai" || ep.Provider.Quirks.TokenInput
 }
@@ -203,7 +204,7 @@ func (c *ceilings) admit(p *catalog.Prices) bool {
 		p.ImageOutputEach.Nano <= c.image && p.Audio.Nano <= c.audio
 }
 
-// prices are those that the request would be charged by, as far as its prompt can be estimated.
+// prices are those by which the request would be charged, as far as the length of its prompt can be estimated.
 func (p *planner) prices(ep *catalog.Endpoint) *catalog.Prices {
 	pricing := ep.Pricing.At(p.q.At)
 	if len(pricing.Thresholds) == 0 {

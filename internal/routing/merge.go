@@ -5,10 +5,10 @@ import (
 	"slices"
 )
 
-// Merge is what a request's preferences are under those of its account, or of its key. What protects the account only grows: an endpoint must be named
-// by only of both, ignore of either is enough, zdr, data_collection and require_parameters of either are demanded, and of two ceilings
-// the lower one holds. What merely chooses (order, sort, allow_fallbacks, quantizations and each of the preferred figures) is the
-// request's where it says something, else the account's. Neither argument is changed.
+// Merge combines a request's preferences with those of its account, or of its key. Protections of the account only grow: an endpoint must
+// be in the only lists of both, an ignore list of either is enough, zdr, data_collection and require_parameters apply if either demands
+// them, and of two price limits the lower one applies. Preferences that merely choose (order, sort, allow_fallbacks, quantizations and
+// each of the preferred figures) are the request's where it sets them, else the account's. Neither argument is changed.
 func Merge(account, request Preferences) Preferences {
 	m := request
 	if len(account.Within) > 0 {
@@ -47,7 +47,7 @@ func Merge(account, request Preferences) Preferences {
 	return m
 }
 
-// lower takes the lower of each pair of ceilings; either may be nil.
+// lower takes the lower of each pair of price limits; either may be nil.
 func (m *MaxPrice) lower(other *MaxPrice) *MaxPrice {
 	if m == nil || other == nil {
 		if m == nil {

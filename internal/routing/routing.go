@@ -1,5 +1,5 @@
-// Package routing chooses which endpoints may serve a request and in what order, and says why.
-// Plan is a pure function of its arguments: it reads no clock, no network and no shared state.
+// Package routing chooses which endpoints may serve a request and in what order, and gives the reasons. Plan is a pure function of its
+// arguments: it reads no clock, no network and no shared state.
 package routing
 
 import (
@@ -38,7 +38,7 @@ type MaxPrice struct {
 // Cutoffs are percentile limits; 0 means none.
 type Cutoffs struct{ P50, P75, P90, P99 float64 }
 
-// Needs is what the request itself demands of an endpoint.
+// Needs are the requirements of the request itself for an endpoint.
 type Needs struct {
 	Params       catalog.Params   // parameters present
 	Input        catalog.Modality // modalities in the prompt
@@ -49,19 +49,19 @@ type Needs struct {
 	MediaTokens  int64  // of PromptTokens, those of images, audio and files
 	MediaMost    int64  // that these can have, by their size
 	Open         bool   // some media come by address: their length is unknown
-	Tokenized    bool   // the prompt came as tokens: only who has their tokenizer understands it
+	Tokenized    bool   // the prompt came as tokens: only endpoints with the same tokenizer qualify
 	Longest      int64  // tokens, at the least, of the longest of several inputs that an upstream reads each for itself; 0: they are one, of PromptTokens
 	FileTokens   int64  // of them, those of files
 	MaxTokens    int64  // answer tokens asked for, 0: none given
 	Tier         string // service tier asked for: "flex", "priority" or its alias "fast"; anything else is none
 	Web          bool
-	Search       bool                       // only who can search the web will do
-	Paid         catalog.Paid               // what of the request has a separate price: only endpoints with that price qualify
+	Search       bool                       // only endpoints with web search qualify
+	Paid         catalog.Paid               // features of the request that have a separate price: only endpoints with that price qualify
 	Uses         [catalog.HostedTools]int64 // how often each tool that the provider runs may be used, as the request says; 0: it does not
 	Region       string                     // where the client requires its answer to be computed, "" anywhere
 	Passed       string                     // wire on which providers get the client's tools unchanged, "" none: others get only the tools that they can run
 	Shrink       Shrink                     // whether the prompt may be shortened for endpoints that it is too long for
-	Readable     bool                       // files of the prompt can be turned into text for who takes none
+	Readable     bool                       // files of the prompt can be turned into text for endpoints that take no files
 	Wire         string                     // dialect whose endpoints take the request byte for byte, and are preferred for it; "" none
 }
 
@@ -72,7 +72,7 @@ func (n *Needs) Medium(usual, most int64) {
 	n.MediaMost += max(usual, most)
 }
 
-// PromptMost is how many tokens the prompt can have by what was sent. What comes by address is not among them.
+// PromptMost is the largest number of tokens that the prompt can have, without files and images given by address.
 func (n *Needs) PromptMost() int64 {
 	text := max(n.PromptTokens-n.MediaTokens, 0)
 	return max(text, text*n.Dense) + max(n.MediaMost, n.MediaTokens)
@@ -116,16 +116,16 @@ func (n *Needs) TooLong(ep *catalog.Endpoint) bool {
 	return ep.ContextLength > 0 && prompt+n.MaxTokens > ep.ContextLength
 }
 
-// Unread reports whether the prompt has files and an endpoint that would take it otherwise takes none.
+// Unread reports whether the prompt has files that this otherwise suitable endpoint does not take.
 func (n *Needs) Unread(ep *catalog.Endpoint) bool { return n.Input&^ep.Input == catalog.File }
 
-// Health is what is known of an endpoint's recent behaviour; zero values mean unknown.
+// Health is the recent behaviour of an endpoint; zero values mean unknown.
 type Health struct {
 	Failing    bool       // a significant outage now: load balancing puts it after the stable ones
-	CoolDown   bool       // left alone where possible: goes to the very end, whatever the order
-	Ejected    bool       // gets no calls at present: goes even after those
+	CoolDown   bool       // in cool-down: goes to the very end, whatever the order
+	Ejected    bool       // ejected: gets no calls at present and goes even after those in cool-down
 	Latency    [4]float64 // seconds to first content: p50 p75 p90 p99
-	Throughput [4]float64 // tokens per second that so many percent of the answers reach: p50 p75 p90 p99
+	Throughput [4]float64 // tokens per second that this share of the answers reaches at least: p50 p75 p90 p99
 }
 
 // Query is one question to Plan.
@@ -152,18 +152,18 @@ type Attempt struct {
 	Variant  catalog.Variant // the suffix, for what it changes in the request itself (":thinking")
 }
 
-// Candidate is one endpoint that was looked at, and what became of it.
+// Candidate is one endpoint that was considered, and the decision about it.
 type Candidate struct {
 	Endpoint  *catalog.Endpoint
 	DroppedBy string  // the filter that removed it: "only", "max_price", ...; "" when it is in the plan
 	Detail    string  // one sentence with the figures that decided
 	Order     int     // place among the attempts, from 1; 0 when dropped or beyond the last attempt
-	Score     float64 // what it was sorted by; its meaning is Reason's
+	Score     float64 // the value by which it was sorted; Reason says which value that is
 	Reason    string  // one of the Reason constants; "" when dropped
 	Slug      string  // requested model it was looked at for, variant suffix kept
 }
 
-// Plan is the answer: which endpoints to try, in order, and what became of every candidate.
+// Plan is the result: which endpoints to try, in order, and the decision about every candidate.
 type Plan struct {
 	Attempts   []Attempt
 	Candidates []Candidate // in the order of models and their endpoints; nil unless the query asked to explain

@@ -1,5 +1,5 @@
-// Package heal mends JSON that a model has written almost right: between code fences or prose, with commas too many or too few, with other
-// quotes or none, in the words of Python, or broken off. It never changes valid JSON, and knows nothing about requests or schemas.
+// Package heal repairs JSON that a model has written almost correctly: between code fences or prose, with commas too many or too few,
+// with other quotes or none, with Python's literals, or cut off. It never changes valid JSON. It must not depend on requests or schemas.
 package heal
 
 import (
@@ -10,13 +10,13 @@ import (
 )
 
 const (
-	maxDepth  = 100 // of nesting: what is deeper is left alone
+	maxDepth  = 100 // of nesting: deeper values are not repaired
 	maxStarts = 32  // places at which an object or list may begin, in prose
 )
 
-// JSON returns the JSON object or list that text holds, mended where it must be; ok is false, and text itself returned, when there is none.
-// Text that is JSON already is returned as it is, of whatever kind. The result is text itself or a view into it where nothing had to be
-// mended, and newly allocated otherwise. The work grows with the length of text.
+// JSON returns the JSON object or list in text, repaired if necessary; ok is false, and text itself returned, when there is none. Text
+// that is valid JSON of any kind is returned unchanged. The result is text itself or a view into it where nothing had to be repaired, and
+// newly allocated otherwise. The work grows with the length of text.
 func JSON(text []byte) (mended []byte, ok bool) {
 	if rawjson.Valid(text) {
 		return text, true
@@ -154,7 +154,7 @@ func (m *mender) object(depth int) {
 			m.at++
 			m.out = append(m.out, '}')
 			return
-		case c == 0 || c == ']': // broken off, or closed by what closes the list around it
+		case c == 0 || c == ']': // cut off, or ended by the bracket of the list around it
 			m.out = append(m.out, '}')
 			return
 		}
@@ -180,7 +180,7 @@ func (m *mender) object(depth int) {
 	}
 }
 
-// name reads the name of a member and the colon after it. Without a colon it is none, unless a value follows.
+// name reads the name of a member and the colon after it. Without a colon it is not a name, unless a value follows.
 func (m *mender) name() bool {
 	if m.quote() != "" {
 		m.text(true)
@@ -236,12 +236,12 @@ func (m *mender) list(depth int) {
 	}
 }
 
-// quotes are what begins a text, and what may end it.
+// quotes are the marks that begin a text, with those that may end it.
 var quotes = [...]struct{ open, end string }{
 	{`"`, `"`}, {`'`, `'`}, {"`", "`"}, {"\u201C", "\u201D"}, {"\u2018", "\u2019"}, {"\u00AB", "\u00BB"},
 }
 
-// quote is what ends the text that begins here, "" when none does.
+// quote returns the mark that ends the text beginning here, "" when none begins.
 func (m *mender) quote() string {
 	rest := m.in[m.at:]
 	for _, q := range quotes {
@@ -303,7 +303,7 @@ func (m *mender) ends(at int) bool {
 	return true
 }
 
-// escape reads what a backslash begins: the escapes of JSON stay, what other languages escape becomes itself.
+// escape reads an escape sequence: those of JSON are kept, an escape of another language becomes the character itself.
 func (m *mender) escape() {
 	if m.at+1 >= len(m.in) { // broken off inside it
 		m.at = len(m.in)
@@ -324,7 +324,7 @@ func (m *mender) escape() {
 	case '\'', '`':
 		m.out = append(m.out, c)
 		m.at += 2
-	case '\n': // a line that goes on
+	case '\n': // a continued line
 		m.at += 2
 	default:
 		m.out = append(m.out, `\\`...)
@@ -341,7 +341,7 @@ func isHex(b []byte) bool {
 	return true
 }
 
-// literals are the words of other languages for what JSON has words for.
+// literals maps the literals of other languages to JSON's.
 var literals = map[string]string{
 	"true": "true", "True": "true", "TRUE": "true", "false": "false", "False": "false", "FALSE": "false",
 	"null": "null", "None": "null", "NULL": "null", "nil": "null", "undefined": "null", "NaN": "null", "Infinity": "null", "-Infinity": "null",

@@ -1,13 +1,14 @@
 package pdf
 
-// budget is what is left to spend on a file. All that reads it has the same one. Once it is spent, every lexer is at its end.
+// budget is the work and memory that may still be spent on a file. All its readers share it. When it is spent, every lexer reports the
+// end of its data.
 type budget struct {
 	work int  // steps: about one for each byte that is looked at, copied or written
 	room int  // bytes that may still be held at a time
 	cut  bool // something was left out because of a limit
 }
 
-// Costs, in steps, of work beyond looking at a byte, and in bytes, of what values take beyond their own.
+// Costs, in steps, of work other than reading a byte, and in bytes, of a value's memory in addition to its own bytes.
 const (
 	tokenWork  = 16
 	objectWork = 100
@@ -29,7 +30,7 @@ func (b *budget) spend(steps int) bool {
 	return false
 }
 
-// hold takes memory. Without enough, all work ends.
+// hold takes memory from the budget. When there is not enough, all work ends.
 func (b *budget) hold(bytes int) bool {
 	if b.room -= bytes; b.room >= 0 {
 		return true

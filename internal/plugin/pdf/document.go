@@ -8,10 +8,10 @@ import (
 	"strconv"
 )
 
-// object is a value of the file with what its stream holds, nil for one without.
+// object is a value of the file and the data of its stream, nil without a stream.
 type object struct {
 	value  any
-	stream []byte // as it is in the file
+	stream []byte // as in the file, not decoded
 }
 
 // document is a file that is being read. Its objects are found by looking for them, not through its tables: those may be damaged, and say
@@ -220,7 +220,7 @@ func (d *document) name(v any) name {
 	return out
 }
 
-// data is what the stream that v refers to holds. held is the memory that it takes until it is released.
+// data returns the decoded stream that v refers to. held is the memory that it takes until it is released.
 func (d *document) data(v any) (attributes dict, data []byte, held int) {
 	for range 16 {
 		r, ok := v.(ref)
@@ -238,7 +238,7 @@ func (d *document) data(v any) (attributes dict, data []byte, held int) {
 	return nil, nil, 0
 }
 
-// decode undoes the filters of a stream, as far as they are known: nil when one is not. held is the memory that the result takes.
+// decode applies the filters of a stream. It returns nil when one is unknown. held is the memory that the result takes.
 func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 	filters := d.array(v["Filter"])
 	if one := d.name(v["Filter"]); one != "" {
@@ -248,7 +248,7 @@ func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 		return nil, 0
 	}
 	if p := d.dict(v["DecodeParms"]); p != nil && d.resolve(p["Predictor"]) != nil && d.resolve(p["Predictor"]) != 1.0 {
-		return nil, 0 // of images and tables; what pages draw has none
+		return nil, 0 // filters of images and tables; page contents do not have them
 	}
 	for _, f := range filters {
 		if !d.spend(filterWork + len(data)) {
@@ -275,7 +275,8 @@ func (d *document) decode(v dict, data []byte) (out []byte, held int) {
 	return data, held
 }
 
-// inflated decompresses as much as there is: a damaged end loses only what is after it. Every buffer is paid for before it is made.
+// inflated decompresses as much as possible: a damaged end loses only the data after it. The memory of every buffer is taken from the
+// budget before it is allocated.
 func (d *document) inflated(data []byte) (out []byte, held int) {
 	var r io.Reader
 	z, err := zlib.NewReader(bytes.NewReader(data))
@@ -375,7 +376,7 @@ type page struct {
 	resources dict
 }
 
-// pages are those of the file, in order.
+// pages are the file's pages, in order.
 func (d *document) pages() (list []page) {
 	seen := map[ref]bool{}
 	var walk func(v any, inherited dict, depth int)

@@ -118,7 +118,7 @@ func (d *document) measure(f *font, code uint32, n float64) bool {
 	return true
 }
 
-// differ takes in where an encoding differs from its base: a code, and the names of the characters from there on.
+// differ applies the differences of an encoding from its base: a code, and the names of the characters from there on.
 func (f *font) differ(d *document, list array) {
 	code := 0
 	for _, v := range list {
@@ -165,7 +165,7 @@ func (f *font) one(out *strings.Builder, code uint32) {
 	}
 }
 
-// clean takes out what is no text: control characters but for white space.
+// clean removes control characters except white space.
 func clean(s string) string {
 	return strings.Map(func(r rune) rune {
 		switch {

@@ -17,7 +17,7 @@ type (
 // maxNesting of arrays and dictionaries.
 const maxNesting = 64
 
-// lexer reads values. It never fails: what makes no sense is passed over, and the end of the budget is an end of the data.
+// lexer reads values. It never fails: invalid data is skipped, and the end of the budget counts as the end of the data.
 type lexer struct {
 	in   []byte
 	at   int
@@ -26,7 +26,7 @@ type lexer struct {
 	held int // bytes of the values read, since they were released last
 }
 
-// keep pays for what was read, and holds memory for it until drop.
+// keep takes memory for what was read from the budget, and holds it until drop.
 func (l *lexer) keep(bytes int) {
 	l.held += bytes
 	l.hold(bytes)
@@ -46,7 +46,7 @@ func (l *lexer) drop() {
 	l.held = 0
 }
 
-// end is what a lexer gives at its end.
+// end is the value that a lexer returns at its end.
 type end struct{}
 
 func isSpace(c byte) bool {
@@ -71,7 +71,7 @@ func (l *lexer) space() {
 	}
 }
 
-// value reads the next value; references only where refs is set, for in what pages draw three words are three words.
+// value reads the next value. It reads references only if refs is set, because in page contents "1 0 R" is three values.
 func (l *lexer) value(depth int, refs bool) any {
 	l.space()
 	if !l.pay(tokenWork) {
@@ -215,7 +215,7 @@ func (l *lexer) text() []byte {
 	return out
 }
 
-// escape reads what a backslash begins, up to its last byte.
+// escape reads an escape sequence up to its last byte.
 func (l *lexer) escape(out []byte) []byte {
 	l.at++
 	if l.at >= len(l.in) {
@@ -230,7 +230,7 @@ func (l *lexer) escape(out []byte) []byte {
 		return append(out, '\t')
 	case 'b', 'f':
 		return append(out, ' ')
-	case '\r': // a line that goes on
+	case '\r': // a continued line
 		if l.at+1 < len(l.in) && l.in[l.at+1] == '\n' {
 			l.at++
 		}

@@ -1,5 +1,5 @@
-// Package pdf finds the text in PDF files: what their pages draw with fonts whose characters are known. It draws nothing, follows no
-// links, runs no scripts, and the work and memory that a file can cost are bounded, whatever is in it.
+// Package pdf extracts the text of PDF files: what their pages draw with fonts whose characters are known. It draws nothing, follows no
+// links and runs no scripts. The work and memory for a file are bounded, whatever it contains.
 package pdf
 
 import (
@@ -13,7 +13,7 @@ type Limits struct {
 	Bytes  int // of the file
 	Pages  int // that are read; text of further ones is left out
 	Memory int // bytes that are held at a time, in addition to the file: values, and streams while they are read
-	Text   int // bytes of text; what is beyond it is left out
+	Text   int // bytes of text; the rest is left out
 	Work   int // steps, of which each is about a byte that is looked at, copied or written
 }
 
@@ -30,7 +30,7 @@ var (
 	ErrTooLarge  = errors.New("it is too large")
 )
 
-// Outcome is what came of reading a file.
+// Outcome is the result of reading a file.
 type Outcome struct {
 	Text string // of the pages, in order, with a line break between lines and an empty line between pages
 	Cut  bool   // the file has more than the limits allow

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// writer follows what pages draw, and keeps the text.
+// writer executes the drawing instructions of pages and keeps the text.
 type writer struct {
 	doc  *document
 	out  strings.Builder
@@ -135,7 +135,7 @@ func (w *writer) operator(op string, resources dict) {
 	}
 }
 
-// move begins another line, or goes on further to the right of the present one.
+// move begins a new line, or moves to the right on the same one.
 func (w *writer) move(dx, dy float64) {
 	w.x += dx * w.scale
 	w.y += dy * w.scale
@@ -203,7 +203,7 @@ func (w *writer) pieces(args []any) {
 	}
 }
 
-// draw writes the characters of codes, and goes on by how wide they are.
+// draw writes the characters of codes, and moves by their width.
 func (w *writer) draw(text []byte) {
 	if w.font == nil {
 		return

@@ -17,7 +17,7 @@ func attributes() *syscall.SysProcAttr {
 
 const (
 	prNoNewPrivs = 38
-	threads      = 64 << 20 // address space for stacks of threads and for what the runtime reserves
+	threads      = 64 << 20 // address space for thread stacks and the runtime's reservations
 )
 
 // confine bounds this process for good.
@@ -26,7 +26,7 @@ func confine(lim Limits) error {
 	if err != nil {
 		return err
 	}
-	// when memory is short, this process goes before any other: without it the system might choose the gateway
+	// when memory is short, the system kills this process first: otherwise it might choose the gateway
 	_ = os.WriteFile("/proc/self/oom_score_adj", []byte("1000"), 0)
 	seconds, memory := uint64(lim.CPU.Seconds()), shadow*uint64(lim.Memory)+threads
 	for _, l := range []struct {
@@ -44,7 +44,7 @@ func confine(lim Limits) error {
 		if err := syscall.Getrlimit(l.what, &now); err != nil {
 			return err
 		}
-		// what the gateway itself was given less of stays so
+		// a lower limit of the gateway itself is kept
 		if err := syscall.Setrlimit(l.what, &syscall.Rlimit{Cur: min(l.soft, now.Max), Max: min(l.max, now.Max)}); err != nil {
 			return err
 		}

@@ -13,7 +13,8 @@ func program() (string, error) { return os.Executable() }
 
 func attributes() *syscall.SysProcAttr { return nil }
 
-// confine watches this process, for the system bounds it too little: it ends when it takes too much memory or time, or when its parent ended.
+// confine watches this process, because the system does not bound it enough: it exits when it takes too much memory or time, or when its
+// parent has ended.
 func confine(lim Limits) error {
 	parent := os.Getppid()
 	end := time.Now().Add(lim.CPU)

@@ -1,5 +1,5 @@
-// Package pdftext reads PDF files in a child process of the same program, whose memory and time the system bounds: whatever a file does to
-// its reader, the gateway goes on. It must not be used to run anything else, and a child must never be given a secret.
+// Package pdftext reads PDF files in a child process of the same program, whose memory and time the system bounds: a file that crashes
+// its reader does not harm the gateway. It must not be used to run anything else, and a child must never get a secret.
 package pdftext
 
 import (
@@ -35,7 +35,7 @@ var (
 	ErrUnavailable = errors.New("the process that reads files cannot be started")
 )
 
-// Outcome is what came of reading a file.
+// Outcome is the result of reading a file.
 type Outcome struct {
 	Text string
 	Cut  bool          // the file has more than the limits allow
@@ -43,16 +43,16 @@ type Outcome struct {
 	CPU  time.Duration // that the child took, also of one that failed
 }
 
-// Exit codes of a child. Go itself ends with 2 when memory is not to be had or a stack has no bound.
+// Exit codes of a child. Go itself exits with 2 when memory cannot be allocated or a stack grows without bound.
 const (
 	exitUsage = 74
 	exitLimit = 75 // a limit could not be set
-	exitShort = 76 // the file ended early: its sender is gone
+	exitShort = 76 // the file ended early: its sender has gone
 	exitPanic = 77
 	exitWrite = 78
 )
 
-// answers are the first words of what a child says.
+// answers are the first words of a child's output.
 var answers = []struct {
 	word string
 	err  error
@@ -62,8 +62,8 @@ var answers = []struct {
 
 const maxHead = 64 // bytes of a child's first line
 
-// Read is the text of a file of so many bytes. It fails with an error of this package or of package pdf, or with ctx's.
-// It is safe for concurrent use; the caller bounds how many children there are.
+// Read returns the text of a file of the given size. It fails with an error of this package or of package pdf, or with ctx's. It is safe
+// for concurrent use; the caller bounds the number of children.
 func Read(ctx context.Context, file io.Reader, size int, lim Limits) (Outcome, error) {
 	program, err := program()
 	if err != nil {
@@ -108,7 +108,7 @@ func failure(s *os.ProcessState) error {
 	return ErrCostly // ended by a signal, or by Go for lack of memory
 }
 
-// parse reads what a child says: an answer, whether the text was cut, and the work, in a line; then the text.
+// parse reads a child's output: a line with an answer, whether the text was cut, and the work; then the text.
 func parse(said []byte) (Outcome, error) {
 	head, text, _ := bytes.Cut(said, []byte("\n"))
 	words := bytes.Fields(head)
@@ -150,7 +150,7 @@ func (l *Limits) args(size int) []string {
 	return out
 }
 
-// limitsOf reads what args wrote.
+// limitsOf reads the arguments that args wrote.
 func limitsOf(args []string) (size int, l Limits, ok bool) {
 	var n [8]int64
 	if len(args) != len(n) {

@@ -13,9 +13,9 @@ import (
 	"weir/internal/rawjson"
 )
 
-// Check reports how doc fails the schema: an error with the place of the first thing that is wrong, from the root $, and what. It returns nil for a
-// document that conforms. When that cannot be decided within the bounds it returns ErrTooLarge, and the error of ctx when that has ended; nothing
-// is known then. The error quotes names of the document, never its values.
+// Check reports how doc violates the schema: an error with the path of the first violation, from the root $, and its description. It
+// returns nil for a document that conforms. When that cannot be decided within the bounds it returns ErrTooLarge, and the error of ctx
+// when that has ended; the result is unknown then. The error quotes names of the document, never its values.
 func (s *Schema) Check(ctx context.Context, doc []byte) error {
 	if !rawjson.Valid(doc) {
 		return errors.New("$ is no JSON")
@@ -31,10 +31,10 @@ func (s *Schema) Check(ctx context.Context, doc []byte) error {
 	return errors.New("$" + wrong.path + " " + wrong.what)
 }
 
-// checker checks one document. Once its work has ended, what it says means nothing.
+// checker checks one document. Once its budget of work is spent, its results mean nothing.
 type checker struct{ work }
 
-// wrong is what does not conform. Its path grows from the inside.
+// wrong is a violation. Its path grows from the inside outwards.
 type wrong struct{ path, what string }
 
 func (w *wrong) in(step string) *wrong {
@@ -81,7 +81,7 @@ func (k *checker) check(n *node, v []byte, depth int) *wrong {
 	return k.combined(n, v, depth)
 }
 
-// value checks what holds for values of any type.
+// value checks the keywords for values of any type.
 func (k *checker) value(n *node, v []byte) *wrong {
 	if n.types != 0 && n.types&k.kinds(v, n.types) == 0 {
 		return is("must be %s", n.types)
@@ -95,7 +95,7 @@ func (k *checker) value(n *node, v []byte) *wrong {
 	return nil
 }
 
-// kinds are the types that v is of, as far as they are wanted.
+// kinds are the types of v among the wanted ones.
 func (k *checker) kinds(v []byte, wanted typeOf) typeOf {
 	switch rawjson.KindOf(v) {
 	case rawjson.Object:
@@ -169,7 +169,7 @@ func (k *checker) object(n *node, v []byte, depth int) *wrong {
 
 var none rare
 
-// called checks what follows from a member's name.
+// called checks the keywords that apply by a member's name.
 func (k *checker) called(r *rare, name, v []byte, depth int) *wrong {
 	if r.names != nil {
 		if !k.spend(1 + len(name)/16) {
@@ -280,7 +280,7 @@ func (k *checker) text(n *node, v []byte) *wrong {
 	return nil
 }
 
-// numberSteps is what comparing numbers exactly costs.
+// numberSteps is the cost of comparing numbers exactly.
 const numberSteps = 16
 
 func (k *checker) number(n *node, v []byte) *wrong {
@@ -342,7 +342,7 @@ func (k *checker) compare(a, b []byte) int {
 		return 1
 	}
 	if !bytes.Equal(a, b) {
-		k.unknown() // they differ in what a float does not hold
+		k.unknown() // they differ only beyond the precision of a float
 	}
 	return 0
 }
@@ -421,7 +421,7 @@ func (k *checker) equal(a, b []byte) bool {
 	}
 }
 
-// combined checks what is said through other schemas.
+// combined checks the keywords that apply other schemas.
 func (k *checker) combined(n *node, v []byte, depth int) *wrong {
 	if n.ref != nil {
 		if w := k.check(n.ref, v, depth+1); w != nil {

@@ -7,7 +7,7 @@ import (
 	"weir/internal/rawjson"
 )
 
-// keyword reads one member of a schema. Names that mean nothing here say nothing; those that mean what is not understood are refused.
+// keyword reads one member of a schema. Unknown names are ignored; keywords that are known but not supported are refused.
 func (c *compiler) keyword(n *node, name string, v []byte, depth int) (err error) {
 	switch name {
 	case "$dynamicRef", "$recursiveRef", "unevaluatedItems", "unevaluatedProperties":
@@ -91,7 +91,7 @@ func (c *compiler) rarely(r *rare, name string, v []byte, depth int) (err error)
 		r.when, err = c.child(v, depth)
 	case "dependentSchemas":
 		r.with, err = c.named(v, depth)
-	case "dependentRequired", "dependencies": // the older keyword takes both
+	case "dependentRequired", "dependencies": // the older keyword has both forms
 		return c.depends(r, name, v, depth)
 	}
 	return err

@@ -29,7 +29,7 @@ func (c *compiler) compile(text string) (*pattern, error) {
 	return &pattern{re, size}, nil
 }
 
-const patternMemory = 128 // bytes that an instruction takes, about: itself, and what finds it quickly
+const patternMemory = 128 // approximate bytes per instruction: itself, and the data that speeds up matching
 
 func (c *compiler) take(size int) error {
 	if c.patterns -= size; c.patterns < 0 {
@@ -41,16 +41,16 @@ func (c *compiler) take(size int) error {
 	return c.spend(size)
 }
 
-// classSize is what a class of Unicode characters costs to read: hundreds of ranges for two bytes.
+// classSize is the cost of reading a class of Unicode characters: hundreds of ranges for two bytes.
 const classSize = 500
 
-// written is what reading the text of a pattern costs.
+// written is the cost of reading the text of a pattern.
 func written(text string) int {
 	return 1 + len(text)/4 + classSize*(strings.Count(text, `\p`)+strings.Count(text, `\P`))
 }
 
-// strange reports whether a pattern has what means something else in the expressions that JSON schemas are written in, or nothing: flags,
-// of which one also makes reading slow, and a few escapes.
+// strange reports whether a pattern has constructs that JSON schemas' regular expressions give another meaning or none: flags, of which
+// one also makes reading slow, and a few escapes.
 func strange(text string) bool {
 	for i := 0; i < len(text); i++ {
 		rest := text[i:]
@@ -71,7 +71,7 @@ func strange(text string) bool {
 
 const tooMany = 1 << 30
 
-// instructions is how many a program has at most, and what its classes take in addition.
+// instructions is the largest number of instructions of a program, plus the cost of its classes.
 func instructions(re *syntax.Regexp) int {
 	n := 2 + len(re.Rune)/8
 	if re.Op == syntax.OpLiteral {

@@ -1,6 +1,6 @@
-// Package schema checks a JSON document against a JSON schema of the draft of 2020-12, or of the drafts 6 and 7 where the schema says so. Both come
-// from strangers: it must not do more work, or keep more memory, than the constants below allow, whatever the schema and the document are, and it
-// must end with its context. It says of a document that it does not conform only when that is certain.
+// Package schema checks a JSON document against a JSON schema of draft 2020-12, or of drafts 6 and 7 where the schema declares them. Both
+// are untrusted: it must not do more work, or keep more memory, than the constants below allow, whatever the schema and the document are,
+// and it must end with its context. It reports a violation only when that is certain.
 package schema
 
 import (
@@ -53,13 +53,13 @@ type node struct {
 	unique     bool
 }
 
-// lengths are -1 where there is none.
+// lengths are -1 where they are not set.
 type lengths struct{ minText, maxText, minItems, maxItems, minMembers, maxMembers, minFound, maxFound int64 }
 
-// numbers are as they were written, nil where there is none.
+// numbers are as in the schema's text, nil where they are not set.
 type numbers struct{ least, most, above, below, multiple []byte }
 
-// rare is what few schemas have.
+// rare has the keywords that few schemas use.
 type rare struct {
 	patterns []patterned
 	names    *node
@@ -94,8 +94,8 @@ var (
 	ErrForeign = errors.New("not understood here")
 )
 
-// Compile reads a schema. It fails for one that is no schema, that says what is not understood here (ErrForeign) or that is too large
-// (ErrTooLarge), and when ctx ends. Nothing is ever loaded: a reference leads into the schema itself.
+// Compile reads a schema. It fails for one that is invalid, that uses what is not supported here (ErrForeign) or that is too large
+// (ErrTooLarge), and when ctx ends. It loads nothing: a reference leads into the schema itself.
 func Compile(ctx context.Context, raw []byte) (*Schema, error) {
 	if len(raw) > maxBytes {
 		return nil, ErrTooLarge
@@ -109,7 +109,7 @@ func Compile(ctx context.Context, raw []byte) (*Schema, error) {
 	}
 	root := &node{}
 	c.root, c.met[""], c.open = root, root, []reading{{root, raw}}
-	for len(c.open) > 0 { // what references lead to, which may have references
+	for len(c.open) > 0 { // targets of references, which may contain references
 		next := c.open[0]
 		c.open = c.open[1:]
 		if err := c.fill(next.node, next.raw, 0); err != nil {
@@ -125,10 +125,10 @@ type compiler struct {
 	raw      []byte
 	root     *node
 	older    bool                         // a draft before 2019: a schema with $ref says nothing else
-	met      map[string]*node             // what references led to, by their path or anchor
-	indexes  map[string]map[string][]byte // of what references lead through, by its path
+	met      map[string]*node             // targets of references, by their path or anchor
+	indexes  map[string]map[string][]byte // objects on the paths of references, by their path
 	anchors  map[string][]byte
-	open     []reading // of met, what is not read yet
+	open     []reading // targets in met that are not read yet
 	memory   int
 	patterns int
 }
@@ -207,7 +207,7 @@ func (c *compiler) fill(n *node, v []byte, depth int) error {
 	return c.beside(n, v, depth+1)
 }
 
-// beside reads keywords that have a meaning only with another keyword.
+// beside reads keywords that have a meaning only together with another keyword.
 func (c *compiler) beside(n *node, v []byte, depth int) (err error) {
 	if r := n.rare; r != nil && r.when != nil {
 		if then := rawjson.Find(v, "then"); then != nil {
@@ -229,7 +229,7 @@ func (c *compiler) beside(n *node, v []byte, depth int) (err error) {
 	return err
 }
 
-// reference makes n what v leads to: "#", "#/$defs/name", "#anchor".
+// reference makes n the target of v: "#", "#/$defs/name", "#anchor".
 func (c *compiler) reference(n *node, v []byte) error {
 	if rawjson.KindOf(v) != rawjson.String {
 		return errors.New("a reference must be text")

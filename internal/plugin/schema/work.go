@@ -2,7 +2,7 @@ package schema
 
 import "context"
 
-// work is what may still be done.
+// work is the budget that is left.
 type work struct {
 	ctx   context.Context
 	left  int
