@@ -37,7 +37,7 @@ type Log struct {
 	dropped atomic.Int64
 }
 
-// shard is a part of the queue, with a lock. The goroutine takes full buffers away and leaves empty ones.
+// shard is a part of the queue, with a lock. The writing goroutine takes full buffers away and leaves empty ones.
 type shard struct {
 	mu    sync.Mutex
 	buf   []byte
@@ -130,7 +130,7 @@ func (l *Log) Flush() {
 	}
 }
 
-// Close writes what is queued and stops. Lines queued after it are lost.
+// Close writes the queued lines and stops. Lines queued after it are lost.
 func (l *Log) Close() error {
 	l.once.Do(func() { close(l.quit) })
 	<-l.done
@@ -177,7 +177,7 @@ func (l *Log) run() {
 	}
 }
 
-// redacted appends the lines of batch to dst, each redacted on its own: a secret's pattern must not reach over a line's end.
+// redacted appends the lines of batch to dst, each redacted separately: a secret's pattern must not match across lines.
 func (l *Log) redacted(dst, batch []byte) []byte {
 	for len(batch) > 0 {
 		end := bytes.IndexByte(batch, '\n') + 1

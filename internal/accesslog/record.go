@@ -8,7 +8,7 @@ import (
 	"weir/internal/money"
 )
 
-// Record is what is logged of one request. There is no field for anything that a client said to a model.
+// Record is the log entry of one request. It has no field for anything that a client sent to a model.
 type Record struct {
 	At         time.Time
 	Level      string // "INFO", "WARN", "ERROR"
@@ -126,8 +126,8 @@ const (
 
 const hex = "0123456789abcdef"
 
-// AppendEscaped adds s as the inside of a JSON string: control characters (C0, DEL, C1) and the line separators of Unicode are
-// escaped so that a record stays one line on any terminal, invalid UTF-8 becomes U+FFFD, and what is over 2 KiB is cut with a mark.
+// AppendEscaped adds s as the inside of a JSON string: control characters (C0, DEL, C1) and the line separators of Unicode are escaped so
+// that a record stays one line on any terminal, invalid UTF-8 becomes U+FFFD, and text beyond 2 KiB is cut with a mark.
 func AppendEscaped(b []byte, s string) []byte {
 	cut := false
 	if len(s) > maxField {

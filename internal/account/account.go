@@ -1,5 +1,5 @@
-// Package account holds the users, each with a wallet, and the first steps of a fresh store. It knows no passwords and
-// no sessions, and it moves no money.
+// Package account manages the users, each with a wallet, and the first steps of a new store. It has no passwords and no sessions, and it
+// moves no money.
 package account
 
 import (
@@ -41,7 +41,7 @@ type Store interface {
 	Bootstrap(ctx context.Context, u User, keys []apikey.Key, events []audit.Event) (bool, error)
 }
 
-// Manager is what an operator does with users.
+// Manager has an operator's operations on users.
 type Manager struct {
 	store    Store
 	verifier *apikey.Verifier // nil in a command that serves nothing
@@ -53,7 +53,7 @@ func NewManager(s Store, v *apikey.Verifier, now func() time.Time) *Manager {
 	return &Manager{store: s, verifier: v, now: now}
 }
 
-// Create adds a user with an empty wallet, who has no rights beyond it.
+// Create adds a user with an empty wallet, who has no other rights.
 func (m *Manager) Create(ctx context.Context, name string, by audit.Actor) (User, error) {
 	return m.CreateAs(ctx, name, apikey.User, by)
 }
@@ -91,7 +91,7 @@ func (m *Manager) SetDisabled(ctx context.Context, id string, disabled bool, by 
 	return err
 }
 
-// SetRole changes what a user's management keys may do.
+// SetRole changes which rights a user's management keys have.
 func (m *Manager) SetRole(ctx context.Context, id string, role apikey.Role, by audit.Actor) error {
 	u, err := m.store.UserByID(ctx, id)
 	if err != nil {
@@ -119,7 +119,7 @@ func (m *Manager) SetPreferences(ctx context.Context, id, preferences string, by
 	return err
 }
 
-// First is what Bootstrap made. The texts of the keys exist nowhere else.
+// First is the result of Bootstrap. The texts of the keys are stored nowhere else.
 type First struct {
 	User          User
 	Key           apikey.Key

@@ -1,5 +1,5 @@
-// Package audit is the chain of who changed what: each row carries the hash of the one before it, so that a removed or edited
-// row is found. It holds no secrets and stores nothing itself: a store appends rows and hands them back in order.
+// Package audit is the chain of administrative changes and their authors: each row has the hash of the one before it, so that a removed
+// or edited row is found. It holds no secrets and stores nothing itself: a store appends rows and returns them in order.
 package audit
 
 import (
@@ -32,7 +32,7 @@ const (
 	SecretRotated  = "secret.rotate"
 )
 
-// Actor is who does something, and from where.
+// Actor is the author of a change, and its address.
 type Actor struct {
 	Name string // "key:key_...", "operator", "bootstrap"
 	From string // network address, "" for a command on the machine
@@ -83,8 +83,8 @@ func Verify(rows iter.Seq2[Row, error]) (int64, error) {
 	return end.Seq, err
 }
 
-// Mark is a row of a chain, noted elsewhere: its number and its hash. The zero Mark is none. A chain that still has the marked row was not
-// cut before it, and nothing before it was rewritten.
+// Mark identifies a row of a chain and is stored elsewhere: the row's number and hash. The zero Mark is none. A chain that still has the
+// marked row was not cut before it, and nothing before it was rewritten.
 type Mark struct {
 	Seq  int64
 	Hash string

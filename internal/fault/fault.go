@@ -1,5 +1,5 @@
-// Package fault is the one error type that crosses package borders, and the closed set of its kinds.
-// It knows nothing about HTTP: only package httpapi turns a kind into a status and an envelope.
+// Package fault is the one error type that crosses package borders, and the closed set of its kinds. It must not depend on HTTP: only
+// package httpapi turns a kind into a status and an envelope.
 package fault
 
 import (
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// Kind says what went wrong in a word that clients may switch on.
-// Its String is the public error_type; the zero value is a bug of ours.
+// Kind is the kind of an error, in a word on which clients may switch. Its String is the public error_type; the zero value is a bug of
+// the gateway.
 type Kind uint8
 
 // The kinds. One table in package httpapi has the HTTP status of each.
@@ -117,7 +117,7 @@ func Kinds() []Kind {
 	return all
 }
 
-// Next says what may be tried after a failed attempt. It is data, so that routing never reads message text.
+// Next is what may be tried after a failed attempt. It is data, so that routing never reads message text.
 type Next uint8
 
 const (
@@ -133,14 +133,14 @@ const (
 type Upstream struct {
 	Provider string // display name of the provider
 	Status   int    // HTTP status; 0 when no answer came
-	Code     string // the provider's own machine word, may be empty
+	Code     string // HTTP status; 0 without an answer
 	Raw      string // its error text, at most 1 KiB; empty unless the answer was JSON
 	Request  string // the provider's id of the request, for questions to its support; "" missing
-	Reused   bool   // no byte came back on a connection that had served before: worth one more try at once
+	Reused   bool   // no byte arrived over a connection that had been used before: worth one more try at once
 
-	Silent           bool // the connection came about or not, but no byte of an answer did: the same endpoint may be tried again
-	Unreachable      bool // no connection came about
-	RefusedReasoning bool // it refused reasoning of earlier turns, which is not its own or was altered: without that it may serve
+	Silent           bool // whether or not there was a connection, no byte of an answer arrived: the same endpoint may be tried again
+	Unreachable      bool // no connection could be made
+	RefusedReasoning bool // it refused reasoning of earlier turns, because another provider made it or it was altered: without it the request may succeed
 }
 
 // Error is the one error type that crosses package borders.

@@ -37,7 +37,7 @@ func (c *crowd) enter(account string, share int64, r *Registry) bool {
 	return true
 }
 
-// leave ends what enter counted, and the attempt itself.
+// leave reverses enter, and ends the attempt itself.
 func (e *endpoint) leave(account string) {
 	e.inFlight.Add(-1)
 	e.crowd.of(account).Add(-1)

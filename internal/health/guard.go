@@ -8,7 +8,7 @@ import (
 	"weir/internal/fault"
 )
 
-// Result is what an attempt says of its endpoint.
+// Result is what an attempt shows about its endpoint.
 type Result uint8
 
 // The results.
@@ -16,12 +16,12 @@ const (
 	Neutral     Result = iota // nothing: the client left before any content, the request was bad, or the trouble was ours
 	Served                    // it answered
 	Limited                   // it refused because of its rate limit
-	Refused                   // it refused by another 4xx that is no fault of the request: our account, a model that is gone
-	Failed                    // it broke, timed out or made no sense
-	Unreachable               // no connection came about
+	Refused                   // it refused with another 4xx that the request did not cause: our account, a model that no longer exists
+	Failed                    // it broke, timed out or was invalid
+	Unreachable               // no connection could be made
 )
 
-// Judge reports what an attempt's error says of its endpoint; content reports whether an answer had begun.
+// Judge returns what an attempt's error shows about its endpoint; content reports whether an answer had begun.
 func Judge(err *fault.Error, content bool) Result {
 	switch {
 	case err == nil:
@@ -65,7 +65,7 @@ func (r Result) ofEndpoint() verdict {
 	return silent
 }
 
-// ofHost: whatever comes over a connection shows that the host is there.
+// ofHost: any answer over a connection shows that the host works.
 func (r Result) ofHost() verdict {
 	switch r {
 	case Neutral:
@@ -89,7 +89,7 @@ const (
 // guard is the state machine of an endpoint, or of a host.
 type guard struct {
 	troubled atomic.Bool   // anything but a steady state without failures: only then the lock is needed
-	epoch    atomic.Uint32 // counts ejections: who entered before one says nothing about what came after
+	epoch    atomic.Uint32 // counts ejections: attempts that entered before one do not count after it
 	probed   atomic.Int64  // when a call was last let through in spite of the ejection
 
 	mu    sync.Mutex
@@ -99,8 +99,8 @@ type guard struct {
 	until int64 // end of the cool-down or ejection
 }
 
-// row is a row of failures, by account. What one account's requests provoke alone, by their inputs and limits, says nothing of what
-// others would get: it counts only together with another's, and then each of the first two accounts for a few.
+// row is a series of failures, by account. Failures that one account's requests alone provoke, by their inputs and limits, do not show
+// how others would be served: they count only together with another account's, and then only a few of each of the first two accounts.
 type row struct {
 	of     [2]uint64 // accounts
 	counts [2]int
@@ -134,7 +134,7 @@ func (r *row) length(most int) int {
 // ofOne is how many failures one account may add to a row: not enough to eject with one more.
 func (c *Config) ofOne() int { return max(c.EjectAfter-2, 1) }
 
-// ticket is what a guard gives to an attempt that enters.
+// ticket is what a guard returns to an attempt that enters.
 type ticket struct {
 	epoch uint32
 	probe bool
@@ -160,7 +160,7 @@ func (g *guard) enter() ticket {
 	return t
 }
 
-// leave takes note of what an attempt has shown.
+// leave records the result of an attempt.
 func (g *guard) leave(t ticket, v verdict, by uint64, now int64, cfg *Config) (recovered bool) {
 	if !t.probe && v != failure && !g.troubled.Load() {
 		return false
@@ -205,7 +205,7 @@ func (g *guard) fail(probe bool, by uint64, now int64, cfg *Config) {
 	}
 }
 
-// look returns what routing may know.
+// look returns the state for routing.
 func (g *guard) look(now int64) (coolDown, isEjected bool) {
 	if !g.troubled.Load() {
 		return false, false

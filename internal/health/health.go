@@ -1,5 +1,5 @@
-// Package health remembers how each endpoint has done lately and keeps calls away from those that fail. It receives outcomes and
-// asked what is known; it makes no call itself, and it must never hold up one that others make.
+// Package health records how each endpoint has worked lately and keeps calls away from those that fail. It receives outcomes and answers
+// questions about them; it makes no call itself, and must never delay a call.
 package health
 
 import (
@@ -13,12 +13,12 @@ import (
 	"weir/internal/routing"
 )
 
-// Config bounds how long failing endpoints are left alone. A field that is zero takes the default.
+// Config bounds how long failing endpoints get no calls. A field that is zero takes the default.
 type Config struct {
 	EjectAfter    int           // failures in a row after which an endpoint gets no calls; 5. Connect failures in a row count for its host alike
 	Ejection      time.Duration // how long, times the ejections in a row; 30 s
 	MaxEjection   time.Duration // 300 s
-	CoolDownAfter int           // failures in a row after which an endpoint goes after all others; 3
+	CoolDownAfter int           // failures in a row after which an endpoint is tried after all others; 3
 	CoolDown      time.Duration // how long, doubled by each further failure; 5 s
 	MaxCoolDown   time.Duration // 300 s
 	MaxInFlight   int64         // attempts at one endpoint at a time, where the endpoint has no limit in the catalog; 1024
@@ -73,7 +73,7 @@ func New(c Config) *Registry {
 // now is Unix time in nanoseconds that never jumps.
 func (r *Registry) now() int64 { return r.began.UnixNano() + int64(r.cfg.Now().Sub(r.began)) }
 
-// endpoint is what is known of one.
+// endpoint is the recorded state of an endpoint.
 type endpoint struct {
 	guard    guard
 	alone    alone
@@ -82,7 +82,7 @@ type endpoint struct {
 	home     atomic.Pointer[home]
 	seen     atomic.Pointer[seen]
 
-	mu     sync.Mutex // guards what follows
+	mu     sync.Mutex // guards the fields below
 	rings  [spans]ring
 	here   lately // who was answered, or not
 	failed lately // whose requests failed
@@ -118,7 +118,7 @@ func (r *Registry) meet(id string) *endpoint {
 	return added(r, &r.known, id, newEndpoint)
 }
 
-// added puts what make makes into a map that is read without a lock. It is copied each time: there are few additions, one for each
+// added puts the result of make into a map that is read without a lock. It is copied each time: there are few additions, one for each
 // endpoint that is ever tried.
 func added[T any](r *Registry, in *atomic.Pointer[map[string]*T], key string, make func() *T) *T {
 	r.grow.Lock()
@@ -147,7 +147,7 @@ func (r *Registry) hostOf(e *endpoint, ep *catalog.Endpoint) *guard {
 	return host
 }
 
-// hostAndPort is what a connection is made to, with its scheme, which implies the port where none is given.
+// hostAndPort is the address of a connection, with its scheme, which implies the port where none is given.
 func hostAndPort(baseURL string) string {
 	scheme, rest, found := strings.Cut(baseURL, "://")
 	if !found {
@@ -168,8 +168,8 @@ const (
 	Crowded         // the account has its share of them, and others need theirs
 )
 
-// Admit asks to try ep now with a request of an account, "" for none. With None the pass must be ended, whatever happens to the attempt. Otherwise after reports when asking
-// again may be worth it.
+// Admit asks whether ep may be tried now with a request of an account, "" for none. With None the pass must be ended, whatever happens to
+// the attempt. Otherwise after is when asking again may be worth it.
 func (r *Registry) Admit(ep *catalog.Endpoint, account string) (p Pass, why Refusal, after time.Duration) {
 	e := r.meet(ep.ID)
 	most := r.cfg.MaxInFlight
@@ -261,7 +261,8 @@ func (r *Registry) Probe(eps []*catalog.Endpoint, account string) (p Pass, which
 	return p, which, true
 }
 
-// barriers are the guards that keep calls of an account away: its own when that is the only one, so that it takes no one else's turn.
+// barriers are the guards that keep calls of an account away: its own when that is the only one, so that it does not take another
+// account's turn.
 func (r *Registry) barriers(e *endpoint, ep *catalog.Endpoint, account string, now int64) [2]*guard {
 	host := r.hostOf(e, ep)
 	if own := e.alone.find(account); own != nil {
@@ -273,7 +274,7 @@ func (r *Registry) barriers(e *endpoint, ep *catalog.Endpoint, account string, n
 	return [2]*guard{&e.guard, host}
 }
 
-// Pass is leave to make one attempt. The zero value is none, and ending it does nothing.
+// Pass is the permission for one attempt. The zero value is none, and ending it does nothing.
 type Pass struct {
 	registry           *Registry
 	endpoint           *endpoint
@@ -283,7 +284,7 @@ type Pass struct {
 	ofAccount          ticket
 }
 
-// Sample is what an attempt has shown.
+// Sample is the result of an attempt.
 type Sample struct {
 	Result  Result
 	Latency time.Duration // from the attempt's beginning to its first content; 0 without content
@@ -303,7 +304,7 @@ func (p *Pass) End(s Sample) {
 	account := hash(p.account)
 	by := account
 	if s.Result == Unreachable {
-		by = nobody // whatever the request was
+		by = nobody // any request could have caused it
 	}
 	v := s.Result.ofEndpoint()
 	p.host.leave(p.ofHost, s.Result.ofHost(), nobody, now, &r.cfg)
@@ -312,7 +313,7 @@ func (p *Pass) End(s Sample) {
 	}
 	was, length := e.alone.end(account, p.ofAccount, v, now, &r.cfg)
 	if p.ofEndpoint.probe && v == failure && by != nobody && length >= r.cfg.CoolDownAfter {
-		v = silent // who fails all the time finds nothing out
+		v = silent // an account whose requests always fail is no evidence
 	}
 	if e.guard.leave(p.ofEndpoint, v, by, now, &r.cfg) {
 		e.alone.forgive()
@@ -338,7 +339,7 @@ func (p *Pass) End(s Sample) {
 // recheck is how old the figures that routing sees may be.
 const recheck = int64(time.Second)
 
-// For is Of with what is known of an account's own failures; nil when there are none of any account.
+// For is Of with the account's own failures included; nil when there are none of any account.
 func (r *Registry) For(account string) func(id string) routing.Health {
 	if !r.lonely.Load() {
 		return nil
@@ -372,7 +373,7 @@ func (r *Registry) Of(id string) routing.Health {
 	return h
 }
 
-// Outage is at least so many failures and more than half of all attempts in the last 30 s.
+// Outage means at least this many failures and more than half of all attempts in the last 30 s.
 const outage = 3
 
 // figures are computed again when they are old and no other goroutine is doing so.
@@ -400,7 +401,7 @@ func (e *endpoint) common(now int64) bool {
 	return e.failed.both(now) || e.failed.of[0] == nobody && e.failed.at[0] > now-halfMinute || e.failed.of[1] == nobody && e.failed.at[1] > now-halfMinute || !e.here.both(now)
 }
 
-// Window is what is known of an endpoint in one span of time; zero when it was not tried.
+// Window returns the figures of an endpoint in one span of time; zero when it was not tried.
 func (r *Registry) Window(id string, s Span) Figures {
 	e := r.find(id)
 	if e == nil || s >= spans {
@@ -434,7 +435,7 @@ func (r *Registry) CountEjected() (n int) {
 	return n
 }
 
-// Forget drops what is known of endpoints that were not tried for a day, and of hosts that no endpoint is on.
+// Forget drops endpoints that were not tried for a day, and hosts without endpoints.
 func (r *Registry) Forget() {
 	now := r.now()
 	r.grow.Lock()

@@ -82,8 +82,8 @@ func (h *histogram) append(b []byte) []byte {
 
 var errSnapshot = errors.New("not a snapshot of endpoint health, or one of another version")
 
-// Restore takes over what Snapshot gave, as far as it is not too old; what claims to be from the future is left out. It replaces what
-// was known before. After an error nothing has changed.
+// Restore loads a snapshot, as far as it is not too old; entries with a time in the future are left out. It replaces the present state.
+// After an error nothing has changed.
 func (r *Registry) Restore(snapshot []byte) error {
 	d := &decoder{b: snapshot}
 	if d.byte() != snapshotVersion {

@@ -23,8 +23,8 @@ var layout = [spans]struct {
 	slots int
 }{{5 * time.Second, 6}, {30 * time.Second, 10}, {3 * time.Minute, 10}, {2 * time.Hour, 12}}
 
-// Figures are what is known of an endpoint in one span. Percentiles are p50, p75, p90, p99, 0 when nothing was measured: what so many
-// percent of the attempts did at least as well as. Those of the latency grow, those of the throughput fall.
+// Figures are the figures of an endpoint in one span. Percentiles are p50, p75, p90, p99, 0 when nothing was measured: the value that
+// this percentage of the attempts reached or did better than. Those of the latency grow, those of the throughput fall.
 type Figures struct {
 	Served, Failed, Limited int64
 	Latency                 [4]float64 // seconds to first content
@@ -40,8 +40,8 @@ type cell struct {
 	latency, throughput     histogram
 }
 
-// minGenerating is how long an answer must take from its first content to its end for its tokens to be measured over that time. What
-// came quicker, or in one piece, is measured over the whole attempt: its tokens were made before the first of them was sent.
+// minGenerating is how long an answer must take from its first content to its end for its tokens to be measured over that time. A faster
+// answer, or one in one piece, is measured over the whole attempt: its tokens were made before the first of them was sent.
 const minGenerating = 50 * time.Millisecond
 
 // counted is a sample as cells count it: which buckets it falls into, -1 for none.
@@ -152,8 +152,8 @@ const (
 	slowest   = 0.1   // tokens per second
 )
 
-// histogram counts values; bucket i holds those up to smallest x 2^(i/3) and above the one before it. The first and the last hold
-// what is beyond them, too.
+// histogram counts values; bucket i has those up to smallest x 2^(i/3) and above the one before it. The first and the last also have the
+// values beyond them.
 type histogram [buckets]uint32
 
 // bucket is where a value is counted.
@@ -170,8 +170,8 @@ func (h *histogram) merge(other *histogram) {
 	}
 }
 
-// percentiles reads p50, p75, p90 and p99, counted from the lowest value or from the highest: the middle of the bucket in which so many
-// have been passed.
+// percentiles reads p50, p75, p90 and p99, counted from the lowest value or from the highest: the middle of the bucket in which that
+// percentage is reached.
 func (h *histogram) percentiles(smallest float64, fromHighest bool) (p [4]float64) {
 	var total uint64
 	for _, n := range h {

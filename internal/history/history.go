@@ -1,5 +1,5 @@
-// Package history keeps what was said in responses that may be continued, read again or waited for. It is the one place where the content
-// of requests and answers is stored; it knows no wire and never interprets what it keeps, and no other account sees any of it.
+// Package history stores the content of responses that may be continued, read again or waited for. Only this package stores the content
+// of requests and answers. It knows no wire, never interprets the content, and shows it to no other account.
 package history
 
 import (
@@ -25,10 +25,10 @@ const (
 	Cancelled  Status = "cancelled"
 )
 
-// Final reports whether nothing more comes.
+// Final reports whether the status can no longer change.
 func (s Status) Final() bool { return s != Queued && s != InProgress }
 
-// Response is what is kept of one response. Lists of items are JSON objects separated by commas.
+// Response is the stored form of one response. Lists of items are JSON objects separated by commas.
 type Response struct {
 	Account    string // "usr_...": whose it is; a part of every key
 	ID         string // "resp_..."
@@ -44,7 +44,7 @@ type Response struct {
 	StaleAt    time.Time // of one under way: after this time it is not carried any more
 }
 
-// Answer is what a response has come to.
+// Answer is the result of a response.
 type Answer struct {
 	Status Status
 	Object []byte   // the response object as the client gets it
@@ -61,14 +61,14 @@ func (r Response) With(a Answer) Response {
 // Size is how much of it counts against an account, in bytes.
 func (r *Response) Size() int { return len(r.Object) + len(r.Input) + len(r.Output) }
 
-// Bounds are what one account may have kept. Beyond either, a sweep forgets its oldest responses until a tenth of the bound is free. An
-// account that has grown by a tenth since the last sweep causes the next one.
+// Bounds are limits on what one account may have stored. Beyond either, a sweep deletes its oldest responses until a tenth of the bound
+// is free. An account that has grown by a tenth since the last sweep causes the next one.
 type Bounds struct {
 	Responses int
 	Bytes     int64
 }
 
-// Reader finds what was kept. Nothing that expired at now, and nothing of another account, is there.
+// Reader finds stored responses. It does not find those that have expired at now, or those of another account.
 type Reader interface {
 	// Response finds one; it fails with fault.NotFound.
 	Response(ctx context.Context, account, id string, now time.Time) (*Response, error)
@@ -79,9 +79,9 @@ type Reader interface {
 	ResponseOfItem(ctx context.Context, account, item string, now time.Time) (*Response, error)
 }
 
-// Writer changes what is kept. Every method is one transaction.
+// Writer changes stored responses. Every method is one transaction.
 type Writer interface {
-	// KeepResponse writes r, in the place of one that is not final. It reports whether it did: what is final stays as it is.
+	// KeepResponse writes r, and replaces a response that is not final. It reports whether it did: a final response stays unchanged.
 	KeepResponse(ctx context.Context, r *Response) (bool, error)
 	// MarkResponse sets status and StaleAt of a response that is not final, and reports whether there was one.
 	MarkResponse(ctx context.Context, account, id string, s Status, staleAt time.Time) (bool, error)
@@ -91,7 +91,7 @@ type Writer interface {
 	SweepResponses(ctx context.Context, now time.Time, b Bounds, n int) (int, error)
 }
 
-// Store is what a Manager works with.
+// Store is the storage of a Manager.
 type Store interface {
 	Reader
 	Writer
@@ -109,7 +109,7 @@ type Config struct {
 	Bounds     Bounds        // default 100,000 responses, 1 GiB
 	StoreFor   time.Duration // how long one question to the store may take; default 5 s
 	SweepEvery time.Duration // default 5 min
-	BeatEvery  time.Duration // how often a node says that it carries what it began; default 5 s
+	BeatEvery  time.Duration // how often a node reports that it still carries the responses it began; default 5 s
 	// Report is called with errors that have no waiting caller; nil: they are dropped.
 	Report func(what string, err error)
 }
@@ -159,7 +159,7 @@ type Manager struct {
 	grown   map[string]growth // by account, since the last sweep
 }
 
-// growth is what one account had kept.
+// growth is how much one account had stored.
 type growth struct {
 	responses int
 	bytes     int64
@@ -177,10 +177,10 @@ func New(s Store, c Config) *Manager {
 	return m
 }
 
-// Wish is what a request says that would have its response stored.
+// Wish is what a request says about storing its response.
 type Wish struct {
 	Asked      bool // the client asked for it; else it is the default
-	Background bool // it is made in the background, which takes storing it
+	Background bool // the response is made in the background, which requires storing it
 	Forbidden  bool // the account or the key demands that nothing is kept
 	Bytes      int  // of its input
 }
@@ -215,7 +215,7 @@ func (m *Manager) Keep(r *Response) {
 	m.grew(r.Account, int64(r.Size()))
 }
 
-// grew counts what an account has kept, and asks for a sweep when that is much: until the next regular one it could be without bound.
+// grew counts what an account has stored, and requests a sweep when that is much: until the next regular one it could grow without bound.
 func (m *Manager) grew(account string, bytes int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -245,8 +245,8 @@ func (m *Manager) Find(ctx context.Context, account, id string) (*Response, erro
 	return m.store.Response(ctx, account, id, now) // another call that was quicker
 }
 
-// Chain gives the conversation that a response ends, the oldest response first. It fails with fault.PreviousNotFound when the response, or one
-// before it, is not there or has not come to its end, and with fault.ContextLength when it is too much.
+// Chain returns the conversation that a response ends, the oldest response first. It fails with fault.PreviousNotFound when the response,
+// or one before it, is missing or not complete, and with fault.ContextLength when the conversation is too long.
 func (m *Manager) Chain(ctx context.Context, account, id string) ([]Response, error) {
 	if m.cfg.KeepFor <= 0 {
 		return nil, noParent("This gateway stores no responses. Send the whole conversation in input.")
@@ -296,9 +296,8 @@ func (m *Manager) Delete(ctx context.Context, account, id string) error {
 	return nil
 }
 
-// Cancel ends a response in the background, and returns when nothing of it is held any more, if this node carries it. One that is final
-// stays as it is. It fails with fault.NotFound, and with fault.Invalid for a
-// response that somebody waits for.
+// Cancel ends a response in the background. If this node carries it, Cancel returns when none of its money is held any more. A final
+// response stays unchanged. It fails with fault.NotFound, and with fault.Invalid for a response that is not in the background.
 func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, error) {
 	r, err := m.Find(ctx, account, id)
 	if err != nil {
@@ -322,7 +321,7 @@ func (m *Manager) Cancel(ctx context.Context, account, id string) (*Response, er
 // sweepAtOnce is how many expired responses one transaction forgets.
 const sweepAtOnce = 200
 
-// Sweep forgets what has expired and what is too much.
+// Sweep deletes expired responses and those beyond the bounds.
 func (m *Manager) Sweep(ctx context.Context) error {
 	m.mu.Lock()
 	clear(m.grown)
@@ -332,7 +331,7 @@ func (m *Manager) Sweep(ctx context.Context) error {
 	})
 }
 
-// Start begins to sweep, and to report to the store what is carried, until Close.
+// Start starts sweeping, and reporting to the store which responses are carried, until Close.
 func (m *Manager) Start() {
 	m.sweeps.Start()
 	m.beats.Start()

@@ -78,8 +78,8 @@ func (r *Run) Started() {
 	r.m.mark(r.ctx, r)
 }
 
-// Carry makes the response in the caller's goroutine and ends the run, whatever happens: with the answer that work gave to Answer, or else
-// as failed, with the object that failed makes of the error. A panic of work goes on after the end.
+// Carry makes the response in the caller's goroutine and ends the run in every case: with the answer that work passed to Answer, or else
+// as failed, with the object that failed makes of the error. A panic of work continues after the end.
 func (r *Run) Carry(work func(ctx context.Context) error, failed func(err error) (object []byte)) (err error) {
 	err = fault.New(fault.Internal, "history.Carry", "") // of a panic
 	defer func() {
@@ -93,10 +93,10 @@ func (r *Run) Carry(work func(ctx context.Context) error, failed func(err error)
 	return err
 }
 
-// Answer notes what the response has come to. It is called from the work of Carry.
+// Answer sets the result of the response. It is called from the work of Carry.
 func (r *Run) Answer(a Answer) { r.answer = &a }
 
-// End keeps what the response has come to, unless it was cancelled or deleted meanwhile. It must be called once.
+// End stores the result of the response, unless it was cancelled or deleted meanwhile. It must be called once.
 func (r *Run) End(a Answer) {
 	m := r.m
 	defer m.leave(r.r.Account)
@@ -117,7 +117,7 @@ func (r *Run) given() bool {
 	return errors.As(context.Cause(r.ctx), &f) && f.Kind == fault.Canceled
 }
 
-// mark tells the store that a run is carried, and ends the run when the store disagrees.
+// mark reports to the store that a run is carried, and ends the run when the store disagrees.
 func (m *Manager) mark(ctx context.Context, r *Run) {
 	short, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
@@ -143,7 +143,7 @@ func (m *Manager) end(id string) *Run {
 	return run
 }
 
-// endAndWait is end, and waits a while for the run: who reads the balance next should not find its hold.
+// endAndWait is end, and waits a while for the run, so that the caller's next look at the balance does not include its hold.
 func (m *Manager) endAndWait(ctx context.Context, id string) {
 	run := m.end(id)
 	if run == nil {
@@ -157,7 +157,7 @@ func (m *Manager) endAndWait(ctx context.Context, id string) {
 	}
 }
 
-// endFor is how long who gives a response up waits for its end, which takes milliseconds.
+// endFor is how long cancelling or deleting a response waits for its end, which takes milliseconds.
 const endFor = 2 * time.Second
 
 // beat reports all that is carried to the store.
@@ -177,7 +177,8 @@ func (m *Manager) under() []*Run {
 	return list
 }
 
-// Close takes no more responses into the background, waits for those there until ctx ends, has the rest fail, and ends what Start began.
+// Close accepts no more responses in the background, waits for the running ones until ctx ends, fails the rest, and stops what Start
+// started.
 func (m *Manager) Close(ctx context.Context) {
 	m.mu.Lock()
 	m.closing = true

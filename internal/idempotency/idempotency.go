@@ -1,5 +1,5 @@
-// Package idempotency lets a client repeat a request that it has named, and get the first answer again instead of a second one with
-// a second charge. It knows neither HTTP nor the content of an answer, and it must never let one name be charged for two whole answers.
+// Package idempotency lets a client repeat a named request and get the first answer again instead of a second one with a second charge.
+// It must not depend on HTTP or on the content of an answer, and must never let one name be charged for two whole answers.
 package idempotency
 
 import (
@@ -37,17 +37,17 @@ func Hash(method, route string, body []byte) string {
 	return hex.EncodeToString(h.Sum(nil))
 }
 
-// Answer is a whole answer as the client saw it. The zero Status is one that was charged, and whose text is gone.
+// Answer is a whole answer as the client got it. With the zero Status, the request was charged but its text is no longer stored.
 type Answer struct {
 	Status int
 	Type   string // content type; of an answer without a text, withheld or ""
 	Body   []byte
 }
 
-// withheld takes the place of the content type of an answer that was never to be kept.
+// withheld replaces the content type of an answer that must not be stored.
 const withheld = "withheld"
 
-// Entry is what is kept of one name. While Finished is false the first request is under way.
+// Entry is the stored record of one name. While Finished is false the first request is running.
 type Entry struct {
 	User       string // "usr_...": names of different users are different
 	Name       string
@@ -61,7 +61,7 @@ type Entry struct {
 	Answer     Answer
 }
 
-// Bounds are what one user may have kept. Beyond either, Begin forgets the oldest tenth of the user's finished entries.
+// Bounds are limits on what one user may have stored. Beyond either, Begin deletes the oldest tenth of the user's finished entries.
 type Bounds struct {
 	Entries int
 	Bytes   int64 // of answers
@@ -69,13 +69,13 @@ type Bounds struct {
 
 // Store keeps entries. Every method is one transaction.
 type Store interface {
-	// BeginIdempotent writes e, which is not finished, unless its user has an entry of that name whose ExpiresAt lies after e.CreatedAt:
-	// then it returns that one and changes nothing. Of any number of calls at once, on any number of nodes, one writes.
+	// BeginIdempotent writes e, which is not finished, unless its user has an entry of that name whose ExpiresAt is after e.CreatedAt:
+	// then it returns that entry and changes nothing. Of any number of concurrent calls, on any number of nodes, one writes.
 	BeginIdempotent(ctx context.Context, e Entry, b Bounds) (*Entry, error)
 	// FinishIdempotent keeps the answer of the run that Generation names, unless another run has the name by now or it has finished.
 	// It reports whether it did.
 	FinishIdempotent(ctx context.Context, user, name, generation string, a Answer) (bool, error)
-	// DropIdempotent forgets the entry of an unfinished run; it does nothing when there is none.
+	// DropIdempotent deletes the entry of an unfinished run; it does nothing when there is none.
 	DropIdempotent(ctx context.Context, user, name, generation string) error
 	// SweepIdempotent forgets at most n entries that expired before now, and reports how many it did.
 	SweepIdempotent(ctx context.Context, now time.Time, n int) (int, error)
@@ -124,7 +124,7 @@ func (c Config) withDefaults() Config {
 	return c
 }
 
-// Manager decides what becomes of named requests. It is safe for concurrent use.
+// Manager handles named requests. It is safe for concurrent use.
 type Manager struct {
 	store Store
 	cfg   Config
@@ -153,9 +153,9 @@ type Request struct {
 	Generation string // of the answer, if it comes to one
 }
 
-// Begin claims a name. It returns a Run for the first request, which must end it; or the entry of a finished one, whose answer is to
-// be given again. It fails with fault.IdempotencyInFlight while the first is under way, with fault.IdempotencyMismatch when it was
-// another request, with fault.IdempotencyNotKept when it was charged but its answer is gone, and with fault.StorageUnavailable.
+// Begin claims a name. It returns a Run for the first request, which must end it; or the entry of a finished one, whose answer must be
+// sent again. It fails with fault.IdempotencyInFlight while the first is running, with fault.IdempotencyMismatch when it was another
+// request, with fault.IdempotencyNotKept when it was charged but its answer is no longer stored, and with fault.StorageUnavailable.
 func (m *Manager) Begin(ctx context.Context, r Request) (*Run, *Entry, error) {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.StoreFor)
 	defer cancel()
@@ -275,7 +275,7 @@ func (r *Run) Free() {
 // sweepAtOnce is how many expired entries one transaction forgets.
 const sweepAtOnce = 500
 
-// Sweep forgets what has expired.
+// Sweep deletes expired entries.
 func (m *Manager) Sweep(ctx context.Context) error {
 	return loop.Sweep(ctx, m.cfg.StoreFor, sweepAtOnce, func(ctx context.Context, most int) (int, error) {
 		return m.store.SweepIdempotent(ctx, m.cfg.Now(), most)

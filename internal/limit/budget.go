@@ -16,7 +16,7 @@ type Budget struct {
 // NewBudget shares all; one name may have each of it, and all of it where each is 0 or larger.
 func NewBudget(all, each int64) *Budget {
 	if each <= 0 || each >= all {
-		each = math.MaxInt64 // what a name then misses is missing for all
+		each = math.MaxInt64 // then the limit of all names is lower than that of one
 	}
 	return &Budget{all: all, each: each, byName: NewCount()}
 }
@@ -31,11 +31,11 @@ const (
 	OfAll           // nothing is left for anybody
 )
 
-// Take takes n for a name, or nothing. Each Take that did needs a Give.
+// Take takes n for a name, or nothing. Each successful Take needs a Give.
 func (b *Budget) Take(name string, n int64) Shortage { return b.take(name, n, b.each) }
 
 func (b *Budget) take(name string, n, each int64) Shortage {
-	// The name first: what is refused here must not take room from others, even for a moment.
+	// The name first: a refused request must not take room from others, even for a moment.
 	if !b.byName.Add(name, n, each) {
 		return OfName
 	}
@@ -51,7 +51,7 @@ func (b *Budget) take(name string, n, each int64) Shortage {
 	}
 }
 
-// Give gives back n of what a name has taken.
+// Give returns n that a name has taken.
 func (b *Budget) Give(name string, n int64) {
 	b.used.Add(-n)
 	b.byName.Sub(name, n)
@@ -66,13 +66,14 @@ func (b *Budget) Of(name string) int64 { return b.byName.Of(name) }
 // Each is the part of one name.
 func (b *Budget) Each() int64 { return b.each }
 
-// Force takes n for a name whether or not it is there: for what has been paid for, and must not be thrown away. Meanwhile Take takes less.
+// Force takes n for a name even beyond the budget: for data that has been paid for, and must not be thrown away. Until it is returned,
+// Take grants less.
 func (b *Budget) Force(name string, n int64) {
 	b.byName.Add(name, n, math.MaxInt64)
 	b.used.Add(n)
 }
 
-// Tab is what one request has taken of a budget. It is safe for concurrent use; the zero Tab has no budget and takes nothing.
+// Tab records what one request has taken of a budget. It is safe for concurrent use; the zero Tab has no budget and takes nothing.
 type Tab struct {
 	budget *Budget
 	name   string
@@ -98,8 +99,8 @@ func (t *Tab) Take(n int64) Shortage {
 	return s
 }
 
-// TakeAlone is Take, but where nothing else of the name is under way its part does not bind it: what one request needs, which is legal as such,
-// is never refused because parts are small.
+// TakeAlone is Take, but the name's share is no limit when the name has taken nothing else: a single legal request is never refused
+// because shares are small.
 func (t *Tab) TakeAlone(n int64) Shortage {
 	if t.budget == nil || n <= 0 {
 		return None
@@ -111,7 +112,7 @@ func (t *Tab) TakeAlone(n int64) Shortage {
 	return s
 }
 
-// Force takes n more whether or not it is there; see Budget.Force.
+// Force takes n more even beyond the budget; see Budget.Force.
 func (t *Tab) Force(n int64) {
 	if t.budget != nil && n > 0 {
 		t.budget.Force(t.name, n)
@@ -119,7 +120,7 @@ func (t *Tab) Force(n int64) {
 	}
 }
 
-// add puts what was taken on the tab. On one that was closed meanwhile nothing stays.
+// add records what was taken. A closed tab returns it at once.
 func (t *Tab) add(n int64) {
 	t.n.Add(n)
 	if t.closed.Load() {
@@ -138,7 +139,7 @@ func (t *Tab) Give(n int64) {
 // Taken is how much is on the tab.
 func (t *Tab) Taken() int64 { return t.n.Load() }
 
-// Close gives back all that is on the tab, and at once what anybody may still put there.
+// Close returns everything on the tab, and at once anything that is added later.
 func (t *Tab) Close() {
 	t.closed.Store(true)
 	t.settle()

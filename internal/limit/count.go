@@ -5,7 +5,7 @@ import (
 	"sync"
 )
 
-// Count counts by name what is under way. Its memory is that of the names which have something under way. It is safe for concurrent use.
+// Count counts running work by name. It needs memory only for names with running work. It is safe for concurrent use.
 type Count struct {
 	seed  maphash.Seed
 	parts [shards]countPart
@@ -28,7 +28,7 @@ func NewCount() *Count {
 // Enter adds one to a name that has fewer than limit, and reports whether it did. Each Enter that did needs a Leave.
 func (c *Count) Enter(name string, limit int64) bool { return c.Add(name, 1, limit) }
 
-// Leave takes one from a name.
+// Leave subtracts one from a name.
 func (c *Count) Leave(name string) { c.Sub(name, 1) }
 
 // Add adds n to a name that has no more than limit then, and reports whether it did. Each Add that did needs a Sub.
@@ -44,7 +44,7 @@ func (c *Count) Add(name string, n, limit int64) bool {
 	return true
 }
 
-// Sub takes n from a name.
+// Sub subtracts n from a name.
 func (c *Count) Sub(name string, n int64) {
 	p := c.part(name)
 	p.mu.Lock()

@@ -27,7 +27,7 @@ type gatePart struct {
 // minSweep is the least number of names in a shard at which it is worth looking for some to forget.
 const minSweep = 64
 
-// NewGate makes a gate that remembers so many names that are not full; beyond them, new names share what is left.
+// NewGate makes a gate that stores up to names names whose allowances are not full; further names share the space that is left.
 func NewGate(start time.Time, names int) *Gate {
 	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
 	for i := range g.parts {
@@ -44,7 +44,7 @@ type Verdict struct {
 }
 
 // Take takes c from the allowances of a name: all of it, or nothing if one allowance has too little. A request that costs more than an
-// allowance can ever hold is let in when that allowance is full, since otherwise it could never run; the name waits longer afterwards.
+// allowance can ever hold is admitted when that allowance is full, since otherwise it could never run; the name waits longer afterwards.
 func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	at := span{ns: int64(now.Sub(g.start))}
 	p := g.part(name)
@@ -76,8 +76,8 @@ func (g *Gate) Take(now time.Time, name string, r *Rates, c Cost) Verdict {
 	return Verdict{OK: true}
 }
 
-// Charge uses c whether or not it is there, and gives back what is negative: what was reserved is corrected to what was used. A name
-// in debt waits until it has refilled.
+// Charge takes c even beyond the allowance, and returns negative amounts: it corrects a reservation to the actual use. A name in debt
+// waits until its allowance has refilled.
 func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 	at := span{ns: int64(now.Sub(g.start))}
 	p := g.part(name)
@@ -103,7 +103,7 @@ func (g *Gate) Charge(now time.Time, name string, r *Rates, c Cost) {
 	p.keep(g, name, e, at, r, &after)
 }
 
-// Left is how much of each allowance is there, 0 for one that is in debt or off.
+// Left is how much of each allowance is left, 0 for one that is in debt or off.
 func (g *Gate) Left(now time.Time, name string, r *Rates) (left [Dims]int64) {
 	at := span{ns: int64(now.Sub(g.start))}
 	p := g.part(name)
@@ -172,7 +172,7 @@ func (p *gatePart) keep(g *Gate, name string, e *[Dims]span, at span, r *Rates, 
 	}
 }
 
-// forget drops names whose allowances are full: that is what an unknown name has.
+// forget drops names whose allowances are full: a new name starts with the same.
 func (p *gatePart) forget(g *Gate, at span) {
 	for name, e := range p.full {
 		if !e[0].above(at) && !e[1].above(at) && !e[2].above(at) {

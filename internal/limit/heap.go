@@ -24,8 +24,8 @@ const lookEvery = 100 * time.Millisecond
 // collectEvery is how often a collection is asked for while memory is short.
 const collectEvery = time.Second
 
-// NewHeap watches for more than percent of limit bytes in use; nil without a limit. used measures, and collect collects what is garbage; nil is
-// the runtime's.
+// NewHeap watches for more than percent of limit bytes in use; nil without a limit. used measures, and collect runs the garbage
+// collector; nil means the runtime's.
 func NewHeap(limit, percent int64, used func() int64, collect func()) *Heap {
 	if limit <= 0 || percent <= 0 {
 		return nil
@@ -55,8 +55,9 @@ func (h *Heap) Short(now time.Time) bool {
 	return h.over.Load()
 }
 
-// tidy asks for a collection, from time to time and in the background. What was measured is what the last collection found, and a node that refuses
-// everything allocates nothing: the runtime would see no reason for another one, and memory would stay short for minutes after it was freed.
+// tidy starts a garbage collection from time to time, in the background. The measured value is that of the last collection, and a node
+// that refuses everything allocates nothing: the runtime would not collect again, and memory would seem short for minutes after it was
+// freed.
 func (h *Heap) tidy(at int64) {
 	if at-h.collected.Load() < int64(collectEvery) || !h.collecting.CompareAndSwap(false, true) {
 		return
@@ -68,8 +69,8 @@ func (h *Heap) tidy(at int64) {
 	}()
 }
 
-// inUse is what the collector found alive the last time, and the stacks. What has become garbage since then is no reason to refuse work: near
-// its limit the collector runs as often as it must, and then this is the truth.
+// inUse is the live heap of the last collection, and the stacks. Garbage since then is no reason to refuse work: near its limit the
+// collector runs often enough to keep this value current.
 func inUse() int64 {
 	s := [...]metrics.Sample{{Name: "/gc/heap/live:bytes"}, {Name: "/memory/classes/heap/stacks:bytes"}}
 	metrics.Read(s[:])

@@ -1,5 +1,5 @@
-// Package limit counts: allowances that refill steadily, what is under way, and whether memory is short.
-// It keeps all of it in this node's memory, and it must not know what is limited or what a refusal looks like.
+// Package limit counts: allowances that refill steadily, running work, and whether memory is short. It keeps all of it in this node's
+// memory, and must not know what is limited or how a refusal is reported.
 package limit
 
 import (
@@ -37,8 +37,8 @@ func (r *Rates) Off() bool {
 // Cost is how many units of each allowance something takes.
 type Cost [Dims]int64
 
-// span is a length of time, or a moment since the gate's start, in nanoseconds and parts of one: part/Rate.Amount nanoseconds, so
-// that the time which a unit takes to come back is exact whatever the rate.
+// span is a duration, or a moment since the gate's start, in nanoseconds and fractions of one: part/Rate.Amount nanoseconds, so that the
+// time in which a unit refills is exact at any rate.
 type span struct{ ns, part int64 }
 
 // never is longer than anything that is waited for, and short enough to be added to: 73 years. A larger debt counts as that.

@@ -19,11 +19,11 @@ type slotName struct{ inside, waiting int }
 
 type slotWaiter struct {
 	name   string
-	let    chan struct{} // closed when it was let in
+	let    chan struct{} // closed when it was admitted
 	inside bool
 }
 
-// waitersPerSlot bounds the queues: so many wait for each slot at most.
+// waitersPerSlot bounds the queues: the number of waiters per slot.
 const waitersPerSlot = 8
 
 // NewSlots makes most slots, of which one name may have each.
@@ -41,7 +41,8 @@ const (
 	ShareTaken       // the name has as many as it may
 )
 
-// Enter takes a slot for a name. It waits for one until ctx ends, and not at all where the queue is full. Each Enter that Entered needs a Leave.
+// Enter takes a slot for a name. It waits for one until ctx ends; where the queue is full it does not wait. Each Enter that returned
+// Entered needs a Leave.
 func (s *Slots) Enter(ctx context.Context, name string) Entry {
 	s.mu.Lock()
 	n := s.by[name]
@@ -88,7 +89,7 @@ func (s *Slots) Enter(ctx context.Context, name string) Entry {
 	return why
 }
 
-// why is what keeps a name out.
+// why is the reason that keeps a name waiting.
 func (s *Slots) why(n *slotName) Entry {
 	if n.inside >= s.each {
 		return ShareTaken
@@ -96,7 +97,7 @@ func (s *Slots) why(n *slotName) Entry {
 	return NoneFree
 }
 
-// Leave gives a slot back, to the first who waits and may have it.
+// Leave returns a slot, which goes to the first waiter that may have it.
 func (s *Slots) Leave(name string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

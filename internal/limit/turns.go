@@ -6,8 +6,8 @@ import (
 	"sync"
 )
 
-// Turns shares places between names: one name has at most so many at a time, and those who wait get a place in turn, name by name, so that
-// who asks much waits for himself. It is safe for concurrent use.
+// Turns shares places between names: one name has a limited number at a time, and waiters get places name by name in turn, so that a name
+// with many requests delays only itself. It is safe for concurrent use.
 type Turns struct {
 	most int // places of one name
 
@@ -22,7 +22,7 @@ type turn struct {
 	waiting []chan struct{}
 }
 
-// NewTurns makes so many places, most of which for one name.
+// NewTurns makes the given number of places, at most most of them for one name.
 func NewTurns(places, most int) *Turns {
 	return &Turns{most: most, free: places, names: map[string]*turn{}}
 }
@@ -58,7 +58,7 @@ func (t *Turns) Enter(ctx context.Context, name string) error {
 			t.order = slices.DeleteFunc(t.order, func(waits string) bool { return waits == name })
 			t.forget(name, n)
 		}
-	} else { // it came at the same moment
+	} else { // the place was granted at the same moment
 		t.leave(name)
 	}
 	return ctx.Err()
@@ -120,7 +120,7 @@ type Named struct {
 // For gives the work of a context a name; nil makes it the gateway's own.
 func For(ctx context.Context, name *string) Named { return Named{ctx, name} }
 
-// Value is that of the context, and the name.
+// Value returns the context's values, and the name.
 func (n *Named) Value(key any) any {
 	if key == (nameKey{}) {
 		return n.name

@@ -94,8 +94,8 @@ func (l *Loop) Run(ctx context.Context) {
 	}
 }
 
-// Sweep repeats a step that removes at most most things, until one removes fewer or fails: what is more than one step removes does not wait
-// for the next round. Each step has at most within.
+// Sweep repeats a step that removes at most most things, until one removes fewer or fails, so that a backlog does not wait for the next
+// round. Each step has at most within.
 func Sweep(ctx context.Context, within time.Duration, most int, step func(ctx context.Context, most int) (removed int, err error)) error {
 	for {
 		if err := ctx.Err(); err != nil {

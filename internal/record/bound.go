@@ -12,8 +12,8 @@ import (
 	"weir/internal/usage"
 )
 
-// Limits of what is kept of a call. Texts come from clients, from providers and from catalogs, so each has one: a charge must not fail because
-// somebody wrote much. Columns that are keys of an index stay together below what PostgreSQL takes in one (2,704 bytes).
+// Limits of a stored call. Texts come from clients, from providers and from catalogs, so each has one: a charge must not fail because of
+// a long text. Columns that are keys of an index stay together below PostgreSQL's limit for one entry (2,704 bytes).
 const (
 	MaxID = 128 // of our own making
 
@@ -37,9 +37,9 @@ const (
 // latest is past all times that a date of four digits can have.
 var latest = time.Date(9999, 12, 31, 23, 59, 59, 0, time.UTC)
 
-// Bound makes c such as can always be kept, whatever it holds: texts are valid, without NUL and of bounded length, lists have bounded
-// lengths, numbers and times lie where sums and dates of them exist. It reports whether something had to change. What is charged, and to
-// whom, never does; an id that is too long keeps its beginning, and a hash in the place of the rest. Lists that change are copied first.
+// Bound changes c so that it can always be stored: texts are valid, without NUL and of bounded length, lists have bounded lengths,
+// numbers and times are within the range of sums and dates. It reports whether something had to change. The charge and its wallet never
+// change; an id that is too long keeps its beginning and gets a hash in place of the rest. Lists that change are copied first.
 func (c *Call) Bound() (changed bool) {
 	var b bounder
 	for _, p := range [...]*string{&c.Generation, &c.Request, &c.User, &c.Wallet, &c.Key} {
@@ -71,7 +71,7 @@ type bounder struct{ changed bool }
 
 // text cuts a text where a character begins.
 func (b *bounder) text(p *string, most int) {
-	s := cut(Text(cut(*p, most)), most) // what is replaced takes more bytes than before
+	s := cut(Text(cut(*p, most)), most) // replacing invalid bytes can make it longer
 	if s != *p {
 		*p, b.changed = strings.Clone(s), true
 	}

@@ -1,5 +1,5 @@
-// Package record is what is kept of a call: enough to bill it, to explain every number of the bill, and to say why it was
-// routed as it was. It holds no prompt and no answer.
+// Package record is the stored record of a call: enough to bill it, to explain every number of the bill, and to explain its routing. It
+// holds no prompt and no answer.
 package record
 
 import (
@@ -33,10 +33,10 @@ type Call struct {
 	Error        string // error_type, "" on success
 	Finish       string
 	NativeFinish string
-	Notice       string // sentences on what of the request did not reach the provider that served
+	Notice       string // sentences about the parts of the request that were not sent to the provider that served
 
 	Usage usage.Usage
-	Lines []usage.Line // how Cost came about
+	Lines []usage.Line // how Cost was calculated
 	Cost  money.Nano   // rounded up once from the sum of Lines
 	// Settled calls have a ledger entry, which may be zero; the others cost nothing and are in no activity.
 	Settled     bool
@@ -79,7 +79,7 @@ type Candidate struct {
 type Attempt struct {
 	Endpoint     string
 	Provider     string
-	Status       int    // HTTP status, 0 when none came
+	Status       int    // HTTP status, 0 without an answer
 	Reason       string // error_type, "" for the one that served
 	Started      time.Duration
 	FirstContent time.Duration // 0 when there was none

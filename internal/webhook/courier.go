@@ -10,8 +10,8 @@ import (
 	"weir/internal/loop"
 )
 
-// delays are what passes after each failed attempt, as "Standard Webhooks" advises; after the last of them one more attempt is made, a
-// little more than a day after the first.
+// delays are the waits after failed attempts, as "Standard Webhooks" advises; after the last of them one more attempt is made, a little
+// more than a day after the first.
 var delays = [...]time.Duration{
 	5 * time.Second, 5 * time.Minute, 30 * time.Minute, 2 * time.Hour, 5 * time.Hour, 10 * time.Hour, 10 * time.Hour,
 }
@@ -40,10 +40,10 @@ type Config struct {
 	AtOnce  int                                      // attempts at a time, on this node
 	Poll    time.Duration                            // between looks into the outbox
 	KeepFor time.Duration                            // deliveries are remembered after their end
-	Report  func(what string, d Delivery, err error) // something that the operator should know; d may be zero
+	Report  func(what string, d Delivery, err error) // an event that the operator should know about; d may be zero
 }
 
-// Courier takes deliveries out of the outbox and sends them. Several may work on one outbox, on several nodes.
+// Courier takes deliveries from the outbox and sends them. Several may work on one outbox, on several nodes.
 type Courier struct {
 	cfg     Config
 	outbox  Outbox
@@ -65,7 +65,7 @@ func NewCourier(o Outbox, s *Secrets, send Sender, cfg Config) *Courier {
 // Wake makes the courier look into the outbox at once. It never blocks.
 func (c *Courier) Wake() { c.looks.Wake() }
 
-// Start begins to send what is due, until Stop.
+// Start starts sending due deliveries, until Stop.
 func (c *Courier) Start() { c.looks.Start() }
 
 // Stop begins no more attempts, and waits for those that are under way.
@@ -139,7 +139,7 @@ func (c *Courier) attempt(ctx context.Context, d *Delivery) (status int, retryAf
 // notOurs keeps a failure to get the secret apart from an address that may not be called: the first passes.
 func notOurs(err error) error { return fault.Wrap("webhook.attempt", err) }
 
-// judge says what an attempt's end means: 2xx is done, 410 and forbidden addresses are given up, everything else is tried again while
+// judge decides what follows an attempt: 2xx is done, 410 and forbidden addresses are given up, everything else is tried again while
 // there is a delay left.
 func (c *Courier) judge(d *Delivery, status int, retryAfter time.Duration, err error) Outcome {
 	o := Outcome{State: Pending, At: c.cfg.Now(), Status: status}
@@ -166,7 +166,7 @@ func (c *Courier) judge(d *Delivery, status int, retryAfter time.Duration, err e
 		return o
 	}
 	wait := delays[max(d.Attempts, 1)-1]
-	wait += time.Duration(float64(wait) / 10 * c.cfg.Chance()) // receivers that came back are not met by all at once
+	wait += time.Duration(float64(wait) / 10 * c.cfg.Chance()) // so that a receiver that is available again does not get all retries at once
 	o.NextAt = o.At.Add(max(wait, min(retryAfter, delays[len(delays)-1])))
 	return o
 }

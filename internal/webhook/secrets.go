@@ -13,7 +13,7 @@ import (
 // overlap is how long events are signed with a replaced secret, too, so that receivers may change at their leisure.
 const overlap = 24 * time.Hour
 
-// Sealed is the secret of an account as it is kept.
+// Sealed is the stored form of an account's secret.
 type Sealed struct {
 	Account       string
 	Current       []byte
@@ -36,8 +36,8 @@ type SecretStore interface {
 	RewrapWebhookSecret(ctx context.Context, from, to Sealed) (done bool, err error)
 }
 
-// Secrets are what accounts' events are signed with. Each account has one, made when its owner asks for it or when its first event is signed.
-// Rotate alone ever shows one, and once. It is safe for concurrent use.
+// Secrets manages the secrets that sign accounts' events. Each account has one, made when its owner asks for it or when its first event
+// is signed. Only Rotate shows one, and only once. It is safe for concurrent use.
 type Secrets struct {
 	store SecretStore
 	ring  func() *seal.Ring
@@ -52,15 +52,15 @@ func NewSecrets(s SecretStore, ring func() *seal.Ring, now func() time.Time) *Se
 // Ready reports whether secrets can be kept. Where they cannot, no event can be signed, and none may be asked for.
 func (s *Secrets) Ready() bool { return s.ring().Ready() }
 
-// About is what may be known of a secret once it was shown.
+// About is what is visible of a secret after it was shown.
 type About struct {
 	Last4         string
 	ChangedAt     time.Time
 	PreviousUntil time.Time // until then events are signed with the one before, too; zero: with one alone
 }
 
-// About reports what may be known of an account's secret. It fails with fault.NotFound where there is none, and with fault.Conflict without a
-// master key.
+// About returns what is visible of an account's secret. It fails with fault.NotFound where there is none, and with fault.Conflict without
+// a master key.
 func (s *Secrets) About(ctx context.Context, account string) (About, error) {
 	if !s.Ready() {
 		_, err := s.ring().Seal("", sealedRow(account), sealedColumn)
@@ -145,7 +145,7 @@ func (s *Secrets) Rewrap(ctx context.Context) (n int, err error) {
 			return n, err
 		}
 		if from.Previous != nil && !s.now().Before(from.PreviousUntil) {
-			to.Previous = nil // whose master key may be gone
+			to.Previous = nil // its master key may no longer exist
 		} else if to.Previous, err = s.rewrapped(from.Previous, from.Account); err != nil {
 			return n, err
 		}

@@ -26,8 +26,8 @@ func NewSecret() string {
 	return secretPrefix + base64.StdEncoding.EncodeToString(key)
 }
 
-// Signature is the value of webhook-signature ("Standard Webhooks", Signature scheme): one signature for each secret, between spaces. It
-// fails for what is no secret, and without one: an event is never sent unsigned.
+// Signature is the value of webhook-signature ("Standard Webhooks", Signature scheme): one signature for each secret, separated by
+// spaces. It fails for an invalid secret, and without secrets: an event is never sent unsigned.
 func Signature(secrets []string, id string, at time.Time, payload []byte) (string, error) {
 	head := id + "." + strconv.FormatInt(at.Unix(), 10) + "."
 	var all []string

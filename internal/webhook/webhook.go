@@ -44,7 +44,7 @@ func NewDelivery(id, account, url, event string, data []byte, now time.Time) Del
 	return Delivery{ID: id, Account: account, URL: url, Event: event, Payload: b, CreatedAt: now.UTC(), NextAt: now.UTC()}
 }
 
-// Outcome is what became of an attempt.
+// Outcome is the result of an attempt.
 type Outcome struct {
 	State  State
 	NextAt time.Time // of a Pending one

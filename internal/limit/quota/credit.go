@@ -13,7 +13,7 @@ import (
 	"weir/internal/limit"
 )
 
-// Money reports what a wallet has. The ledger does.
+// Money reports the balance of a wallet. The ledger implements it.
 type Money interface {
 	Balance(ctx context.Context, wallet string) (ledger.Balance, error)
 }
@@ -32,10 +32,10 @@ type wallet struct {
 const (
 	maxWallets = 10_000
 
-	// askUnpaid is how long somebody who has just topped up waits for the larger allowance.
+	// askUnpaid is how long after a first top-up a user may wait for the larger allowance.
 	askUnpaid = 30 * time.Second
-	// trustCredit is how long a wallet that had money is let in without another look, and trustEmpty how long one is refused that had none: the
-	// hold decides on the call itself.
+	// trustCredit is how long a wallet that had money is admitted without another check, and trustEmpty how long one without money is
+	// refused: the hold decides on the call itself.
 	trustCredit = 10 * time.Second
 	trustEmpty  = time.Second
 )
@@ -105,7 +105,7 @@ func (q *Quotas) Credit(ctx context.Context, now time.Time, name string, snap *c
 	if !ok || now.Sub(known.at) >= trust {
 		b, err := q.money.Balance(context.WithoutCancel(ctx), name)
 		if err != nil {
-			return nil // what this node has borrowed may be enough: the hold says so
+			return nil // the money that this node has leased may be enough: the hold decides
 		}
 		known = wallet{b.Balance-b.Held > 0, now}
 		q.credit.keep(name, known)

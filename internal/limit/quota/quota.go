@@ -1,6 +1,6 @@
-// Package quota decides which requests a node admits, and how much each user may do: requests under way and memory by user, streams and allowances by key,
-// requests for free models by user, and what comes without a valid key by address. It counts with package limit and keeps all of it in this
-// node's memory. It knows nothing about HTTP: a refusal is a fault whose cause names the limit and what is left of it.
+// Package quota decides which requests a node admits, and how much each user may use: running requests and memory by user, streams and
+// allowances by key, requests for free models by user, and requests without a valid key by address. It counts with package limit and
+// keeps all of it in this node's memory. It does not depend on HTTP: a refusal is a fault whose cause names the limit and the rest of it.
 package quota
 
 import (
@@ -55,7 +55,7 @@ type Quotas struct {
 	streams  *limit.Count // under way, by key
 	keys     *limit.Gate
 	free     *limit.Gate // by user
-	paying   wallets     // by user: who has ever topped up
+	paying   wallets     // by user: has ever topped up
 	credit   wallets     // by wallet: which had money lately
 
 	calls     gate // by user
@@ -73,10 +73,10 @@ type gate struct {
 	public string
 }
 
-// maxNames bounds what one gate remembers: some 100 bytes each.
+// maxNames bounds the names in one gate: some 100 bytes each.
 const maxNames = 1 << 17
 
-// missesByAddress is far above what mistakes cause, and far below what a store minds.
+// missesByAddress is far above what mistakes cause, and far below what loads the store.
 var missesByAddress = limit.Rate{Amount: 20, Per: time.Second, Burst: 600}
 
 // New makes the quotas of a node.
@@ -98,8 +98,7 @@ func New(c Config, money Money, now time.Time) *Quotas {
 	return q
 }
 
-// Share is what one user may take of all: so many percent, and at least enough for one legal request. 0 percent is
-// all of it.
+// Share is how much of all one user may take: percent of it, and at least enough for one legal request. 0 percent means no limit.
 func Share(all, percent, least int64) int64 {
 	switch {
 	case percent <= 0:
@@ -113,7 +112,7 @@ func Share(all, percent, least int64) int64 {
 // InFlight is how many requests are under way.
 func (q *Quotas) InFlight() int64 { return q.inFlight.Load() }
 
-// Refusal is the cause of a fault.RateLimited: how much the limit is and what of it is left, in its own unit, and when there is more.
+// Refusal is the cause of a fault.RateLimited: the limit and the rest of it, in its own unit, and when more is available.
 type Refusal struct {
 	Limit, Left string
 	Wait        time.Duration // 0: that is not known
@@ -137,14 +136,14 @@ func refused(by, public, limit, left string, wait time.Duration) *fault.Error {
 	return &r.fault
 }
 
-// Crowded is the fault of who has most of something under way. It is not known when one ends, so the wait is a guess.
+// Crowded is the fault for a user or key with too many running requests. When one of them ends is unknown, so the wait is a guess.
 func Crowded(most int64, by, public string) *fault.Error {
 	e := refused(by, public, strconv.FormatInt(most, 10), "0", 0)
 	e.RetryAfter = time.Duration(1+rand.IntN(3)) * time.Second
 	return e
 }
 
-// Short is the fault of a request that found no room among the bytes in memory, nil when it did. op is what asked for it.
+// Short is the fault of a request that found no room in the memory budget, nil when it did. op is the asking operation.
 func (q *Quotas) Short(s limit.Shortage, op string) error {
 	switch s {
 	case limit.OfName:

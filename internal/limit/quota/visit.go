@@ -13,8 +13,8 @@ import (
 	"weir/internal/usage"
 )
 
-// Visit is one request of a caller: what it counts for while it is under way, and what was taken from its key's allowances. The zero Visit
-// counts for nothing. It is not safe for concurrent use, but for Charge.
+// Visit is one request of a caller: what it counts for while it runs, and what was taken from its key's allowances. The zero Visit counts
+// for nothing. It is not safe for concurrent use, except for Charge.
 type Visit struct {
 	q        *Quotas
 	caller   *apikey.Caller
@@ -44,7 +44,7 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 	if q.heap.Short(now) {
 		return fault.New(fault.Overloaded, "quota.Enter", "The gateway is short of memory.")
 	}
-	// The user first: what is refused here must not take a place from others, even for a moment.
+	// The user first: a refused request must not take a place from others, even for a moment.
 	if !q.users.Enter(caller.User, q.userMost) {
 		return Crowded(q.userMost, "max_user_share", "This user has reached the limit of concurrent requests. Wait for one to end.")
 	}
@@ -64,7 +64,7 @@ func (v *Visit) Enter(q *Quotas, now time.Time, caller *apikey.Caller, rated boo
 	return nil
 }
 
-// Leave gives back what Enter and Stream counted as under way. More than once is harmless.
+// Leave takes back what Enter and Stream counted as running. It may be called more than once.
 func (v *Visit) Leave() {
 	if v.inStream {
 		v.inStream = false
@@ -114,7 +114,7 @@ func (v *Visit) take(now time.Time, c limit.Cost) error {
 	by := verdict.By
 	left := gate.Left(now, key, &rates)[by]
 	if by == ofRequests {
-		left = 0 // what is there is less than one
+		left = 0 // less than one is left
 	}
 	return refused(allowances[by].name, allowances[by].public, allowance(by, rates[by].Amount), allowance(by, left), verdict.Wait)
 }
@@ -126,8 +126,7 @@ func allowance(which int, n int64) string {
 	return strconv.FormatInt(n, 10)
 }
 
-// Reserve takes from the key's allowances what a prompt of so many tokens for a model costs at the least. Correct makes it what the call costs in
-// the end.
+// Reserve takes the lowest possible cost of a prompt of so many tokens from the key's allowances. Correct replaces it by the actual cost.
 func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, model string, tokens int64) error {
 	if _, limited := v.rates(); !limited {
 		return nil
@@ -140,7 +139,7 @@ func (v *Visit) Reserve(now time.Time, snap *catalog.Snapshot, model string, tok
 	return nil
 }
 
-// promptCost is what a prompt costs at the least, 0 for a model without endpoints.
+// promptCost is the lowest cost of a prompt, 0 for a model without endpoints.
 func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
 	m, _, ok := snap.Resolve(model)
 	if !ok {
@@ -157,7 +156,7 @@ func promptCost(snap *catalog.Snapshot, model string, tokens int64) money.Nano {
 	return n
 }
 
-// Correct makes of what was reserved what the call has used; nil is a call that was not made. One that was not charged used nothing but the
+// Correct replaces the reservation by what the call has used; nil is a call that was not made. A call that was not charged used only the
 // request.
 func (v *Visit) Correct(now time.Time, c *record.Call) {
 	if !v.reserved {
@@ -167,7 +166,7 @@ func (v *Visit) Correct(now time.Time, c *record.Call) {
 	v.charge(now, c, v.tokens, v.rubles)
 }
 
-// Charge takes from the key's allowances what a call has used that has ended after its visit.
+// Charge takes the use of a call that ended after its visit from the key's allowances.
 func (v *Visit) Charge(now time.Time, c *record.Call) {
 	if c != nil && c.Settled {
 		v.charge(now, c, 0, 0)
