@@ -93,4 +93,9 @@ func wordOf(v []byte) string {
 	return ""
 }
 
-func text(v []byte) string { return string(rawjson.AppendMended(nil, v)) }
+func text(v []byte) string {
+	if rawjson.KindOf(v) != rawjson.String {
+		return ""
+	}
+	return string(rawjson.AppendMended(nil, v))
+}
