@@ -9,6 +9,7 @@ import (
 	"weir/internal/dialect/anthropic"
 	"weir/internal/rawjson"
 	"weir/internal/upstream/upstreamtest"
+	"weir/internal/usage"
 )
 
 // answer is a body on its way in, for a request of a style.
@@ -82,4 +83,47 @@ func FuzzEvents(f *testing.F) {
 		}
 		passed(t, body, stream)
 	})
+}
+
+// What is written to the cache grows in a stream whose first report alone has it by lifetime, and compatible servers begin the message twice.
+func TestReportsThatGrow(t *testing.T) {
+	t.Parallel()
+	const start, block = `data: {"type":"message_start","message":{"id":"m","usage":USAGE}}` + "\n\n", `data: {"type":"content_block_start","index":0,"content_block":{"type":"text","text":"Yes."}}` + "\n\n"
+	const end = `data: {"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":USAGE}` + "\n\n" + `data: {"type":"message_stop"}` + "\n\n"
+	for _, c := range []struct {
+		name, first, second, last string
+		written, hour, prompt     int64
+	}{
+		{"all for five minutes", `{"input_tokens":4,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":100,"ephemeral_1h_input_tokens":0}}`, "", `{"cache_creation_input_tokens":900,"output_tokens":7}`, 900, 0, 904},
+		{"all for an hour", `{"input_tokens":4,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":0,"ephemeral_1h_input_tokens":100}}`, "", `{"cache_creation_input_tokens":900,"output_tokens":7}`, 0, 900, 904},
+		{"of both", `{"input_tokens":4,"cache_creation_input_tokens":100,"cache_creation":{"ephemeral_5m_input_tokens":40,"ephemeral_1h_input_tokens":60}}`, "", `{"cache_creation_input_tokens":900,"output_tokens":7}`, 840, 60, 904},
+		{"a total below its parts", `{"input_tokens":4,"cache_creation":{"ephemeral_5m_input_tokens":40,"ephemeral_1h_input_tokens":60}}`, "", `{"cache_creation_input_tokens":9,"output_tokens":7}`, 40, 60, 104},
+		{"begun again", `{"input_tokens":0,"output_tokens":0}`, `{"input_tokens":50,"cache_creation_input_tokens":20,"output_tokens":1}`, `{"output_tokens":7}`, 20, 0, 70},
+		{"begun again with zeros", `{"input_tokens":50,"cache_creation_input_tokens":20,"output_tokens":1}`, `{"input_tokens":0,"cache_creation_input_tokens":0,"output_tokens":0}`, `{"output_tokens":7}`, 20, 0, 70},
+	} {
+		t.Run(c.name, func(t *testing.T) {
+			t.Parallel()
+			body := strings.Replace(start, "USAGE", c.first, 1)
+			if c.second != "" {
+				body += strings.Replace(start, "USAGE", c.second, 1)
+			}
+			body += block + strings.Replace(end, "USAGE", c.last, 1)
+			var u usage.Usage
+			for ev, err := range new(anthropic.Dialect).Events(answer(body, completion.Chat, true)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				if ev.Usage != nil {
+					u = u.Later(ev.Usage)
+				}
+			}
+			if u.CacheWrite.N != c.written || u.CacheWrite1h.N != c.hour || u.Prompt.N != c.prompt || u.Completion.N != 7 {
+				t.Errorf("written %d and %d, prompt %d, answer %d; want %d, %d, %d, 7", u.CacheWrite.N, u.CacheWrite1h.N, u.Prompt.N, u.Completion.N, c.written, c.hour, c.prompt)
+			}
+			names, failed := passed(t, body, true)
+			if got, want := strings.Join(names, " "), "message_start content_block_start message_delta message_stop"; got != want || failed {
+				t.Errorf("passed on %s (failed: %t), want %s: clients refuse a second beginning", got, failed, want)
+			}
+		})
+	}
 }

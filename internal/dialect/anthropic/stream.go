@@ -90,7 +90,7 @@ func (dec *decoder) Frame(_, data []byte) (_ dialect.Progress, err error) {
 	switch name {
 	case "message_start":
 		if dec.started { // some servers begin again, which no client expects: only its counts are read
-			dec.usage.read(rawjson.FindPath(data, "message", "usage"))
+			dec.usage.again(rawjson.FindPath(data, "message", "usage"))
 			return dialect.More, nil
 		}
 		err = dec.start(rawjson.Find(data, "message"))

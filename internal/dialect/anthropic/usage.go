@@ -74,14 +74,38 @@ func (c *counts) usage() *usage.Usage {
 	if c.foreign > 0 {
 		u.MCPCalls = usage.Of(c.foreign)
 	}
-	u.CacheWrite, u.CacheWrite1h = c.write5m, c.write1h
-	if rest := c.cacheWrite.N - c.write1h.N; c.cacheWrite.Reported && (rest > c.write5m.N || !c.write5m.Reported && !c.write1h.Reported) {
-		u.CacheWrite = usage.Of(rest) // the total of a later frame comes without a split: what it has more was written for minutes
-	}
+	u.CacheWrite, u.CacheWrite1h = c.byLife()
 	if c.input.Reported {
 		u.Prompt = usage.Sum(c.input, c.cacheRead, u.CacheWrite, u.CacheWrite1h)
 	}
 	return &u
+}
+
+// byLife returns the cache writes by lifetime. Later reports of a stream may have a higher total without a split: what is beyond the split lives as
+// long as the rest if all of that lives for an hour, and else for five minutes.
+func (c *counts) byLife() (short, hour usage.Count) {
+	short, hour = c.write5m, c.write1h
+	split := usage.Sum(short, hour)
+	beyond := usage.Of(c.cacheWrite.N - split.N)
+	switch {
+	case !split.Reported:
+		return c.cacheWrite, hour
+	case beyond.N <= 0:
+	case hour.N > 0 && short.N <= 0:
+		hour = usage.Sum(hour, beyond)
+	default:
+		short = usage.Sum(short, beyond)
+	}
+	return short, hour
+}
+
+// again reads the usage of a second message_start. Zeros alone do not replace what the first one has.
+func (c *counts) again(v []byte) {
+	var next counts
+	next.read(v)
+	if sum := usage.Sum(next.input, next.output, next.cacheRead, next.cacheWrite, next.write5m, next.write1h); sum.N > 0 {
+		c.read(v)
+	}
 }
 
 // later reads a further report. The result has output tokens only if that report has them: the count at the beginning is not final.
