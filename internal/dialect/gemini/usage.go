@@ -11,7 +11,7 @@ func readUsage(v []byte) *usage.Usage {
 		return nil
 	}
 	var u usage.Usage
-	var tools, candidates, cached usage.Count
+	var tools, candidates, cached, total usage.Count
 	for m := rawjson.MembersOf(v); m.Next(); {
 		switch string(m.Name) {
 		case "promptTokenCount":
@@ -33,6 +33,8 @@ func readUsage(v []byte) *usage.Usage {
 					cached = usage.Sum(cached, usage.Of(n))
 				}
 			}
+		case "totalTokenCount":
+			read(&total, m.Value)
 		case "candidatesTokensDetails":
 			byModality(m.Value, &u.OutputAudio, &u.OutputImage, nil)
 		}
@@ -42,6 +44,9 @@ func readUsage(v []byte) *usage.Usage {
 	}
 	if u.Prompt.Reported {
 		u.Prompt = usage.Sum(u.Prompt, tools)
+	}
+	if parts := usage.Sum(u.Prompt, candidates); u.Prompt.Reported && !u.Reasoning.Reported && total.N > parts.N {
+		u.Reasoning = usage.Of(total.N - parts.N) // only the total has it
 	}
 	if candidates.Reported || u.Reasoning.Reported {
 		u.Completion = usage.Sum(candidates, u.Reasoning)
