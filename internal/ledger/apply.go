@@ -10,14 +10,14 @@ import (
 	"weir/internal/loop"
 )
 
-// maxBatch is how many records one transaction of the store takes.
+// maxBatch bounds the records in one transaction of the store.
 const maxBatch = 1000
 
 // applyTimeout bounds one transaction of the applier.
 const applyTimeout = 10 * time.Second
 
-// Flush returns when everything that was settled before the call is in the store. It fails with fault.StorageUnavailable when the
-// store is away; the journal keeps what it lacks.
+// Flush returns when everything that was settled before the call is in the store. It fails with fault.StorageUnavailable when the store
+// is unavailable; the journal keeps the records.
 func (b *Book) Flush(ctx context.Context) error {
 	if err := b.journal.Write(); err != nil {
 		return err
@@ -124,8 +124,8 @@ func (b *Book) wakeApplier() {
 	}
 }
 
-// applyRound flushes what has gathered for ApplyEvery, or for longer while the store is away. While there is nothing to flush it waits to
-// be woken.
+// applyRound applies the records of the last ApplyEvery, or of a longer time while the store is unavailable. While there are none it
+// waits to be woken.
 func (b *Book) applyRound(ctx context.Context) time.Duration {
 	b.asleep.Store(true)
 	if b.idle() {

@@ -12,7 +12,7 @@ import (
 	"weir/internal/money"
 )
 
-// The actions of an operator on what was set aside, in the audit chain.
+// The operator's actions on charges that were set aside, in the audit chain.
 const (
 	AsidePosted    = "set_aside.post"
 	AsideDismissed = "set_aside.dismiss"
@@ -34,12 +34,12 @@ type Aside struct {
 	At         time.Time
 }
 
-// Shelf keeps what could not be posted until somebody decides.
+// Shelf keeps charges that could not be posted until an operator decides about them.
 type Shelf interface {
 	// SetAside keeps a record, and moves the node on from from to a.Position, which ends the record, in one transaction. Like Applier.Apply it
 	// does nothing unless the node is at from, fails with fault.Conflict in another life, and returns the node's position.
 	SetAside(ctx context.Context, life string, from int64, a *Aside) (position int64, err error)
-	// Asides lists what waits for a decision, the oldest first, at most 1000.
+	// Asides lists the charges that wait for a decision, the oldest first, at most 1000.
 	Asides(ctx context.Context) ([]Aside, error)
 	// CountAsides is how many wait.
 	CountAsides(ctx context.Context) (int64, error)

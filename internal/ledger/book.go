@@ -42,7 +42,7 @@ type Book struct {
 	life       string // of this start
 	superseded atomic.Bool
 
-	applying   chan struct{} // one token: who holds it applies
+	applying   chan struct{} // one token: its holder applies
 	stretch    stretch       // guarded by applying
 	writer     string        // guarded by applying: the node in whose name the journal is applied
 	identities int           // that were taken since; the applying token guards it
@@ -74,8 +74,8 @@ type shard struct {
 	shares map[shareID]*share
 }
 
-// Start opens the ledger of the node that owns cfg.Dir. What its former life left in the journal is applied, and the money
-// that it had borrowed goes back, before Start returns. It fails with fault.Conflict when another process has cfg.Dir.
+// Start opens the ledger of the node that owns cfg.Dir. Before it returns, it applies the records that the former process left in the
+// journal, and returns the money that it had leased. It fails with fault.Conflict when another process uses cfg.Dir.
 func Start(ctx context.Context, store Store, cfg Config) (*Book, error) {
 	cfg = cfg.withDefaults()
 	if err := cfg.check(); err != nil {
@@ -175,8 +175,8 @@ func (b *Book) Ready(context.Context) error {
 // Node is this node's identity.
 func (b *Book) Node() string { return b.node }
 
-// Close brings everything to the store, gives the leases back and ends the Book's goroutines. Holds that are still open are void.
-// When the store is away the journal keeps what it lacks for the next Start; the error says so.
+// Close writes everything to the store, returns the leases and ends the Book's goroutines. Holds that are still open are void. When the
+// store is unavailable the journal keeps the rest for the next Start; the error reports that.
 func (b *Book) Close(ctx context.Context) error {
 	b.draining.Store(true)
 	b.end()
@@ -223,15 +223,15 @@ type Hold struct {
 	book   *Book
 	mu     sync.Mutex
 	asked  HoldRequest // Amount: all that is held
-	limit  KeyLimit    // what asked.Limit points to
+	limit  KeyLimit    // asked.Limit points to it
 	wallet *lease      // nil while nothing is held
 	key    *lease      // nil without a limit
 	ended  bool
 }
 
-// Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit does
-// not have it (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit binds), and with
-// fault.StorageUnavailable when only the store could know, and it cannot be reached.
+// Hold reserves r.Amount, which must not be negative. It fails with fault.PaymentRequired when the wallet or the key's limit has too
+// little (Details: "required" and "available" in rubles, and "reason": "key_limit" when the limit is what is too low), and with
+// fault.StorageUnavailable when only the store could decide, and it is unavailable.
 func (b *Book) Hold(ctx context.Context, r HoldRequest) (*Hold, error) {
 	if r.Amount < 0 || r.Limit != nil && r.Key == "" || len(r.Wallet) > record.MaxID || len(r.Key) > record.MaxID {
 		return nil, fault.Wrap("ledger.Hold", fmt.Errorf("a hold of %s, key %q, limited: %t", r.Amount, r.Key, r.Limit != nil))
@@ -257,7 +257,7 @@ func (h *Hold) Amount() money.Nano {
 	return h.asked.Amount
 }
 
-// Grow reserves extra more. It fails like Hold, and then what was held before is still held.
+// Grow reserves extra more. It fails like Hold; then the former amount is still held.
 func (h *Hold) Grow(ctx context.Context, extra money.Nano) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -304,7 +304,7 @@ func (b *Book) implausible(ctx context.Context, wallet string, n money.Nano) err
 	return b.share(shareID{Wallet: wallet}).tooLittle(n, bal.Balance-bal.Held)
 }
 
-// unextend takes back what the wallet gave, when the key's limit said no.
+// unextend reverses the hold on the wallet when the key's limit refused.
 func (h *Hold) unextend(w *lease, extra money.Nano) {
 	if h.wallet != nil && w != h.wallet { // the hold has moved as a whole
 		h.wallet = w
@@ -333,9 +333,9 @@ func (h *Hold) end(cost money.Nano) {
 
 var buffers = sync.Pool{New: func() any { b := make([]byte, 0, 1024); return &b }}
 
-// Settle ends h with a charge of c.Cost, which may exceed what was held when more was delivered than foreseen. It returns when the
-// record is in the journal: from then on the charge survives the end of the process. An error means that nothing was
-// charged and that h is still open.
+// Settle ends h with a charge of c.Cost, which may exceed the hold when more was delivered than expected. It returns when the record is
+// in the journal: from then on the charge survives the end of the process. An error means that nothing was charged and that h is still
+// open.
 func (b *Book) Settle(_ context.Context, h *Hold, c *record.Call) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

@@ -7,9 +7,10 @@ import (
 	"weir/internal/record"
 )
 
-// Balance is Reader.Balance after a flush, with what this node's calls hold now. A call that has ended here is never among them.
+// Balance is Reader.Balance after a flush, with the present holds of this node's calls. It never includes a call that has ended on this
+// node.
 func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
-	own := b.held(wallet) // before its charges are brought to the store: what ends meanwhile is shown twice rather than not at all
+	own := b.held(wallet) // before its charges are written to the store: a call that ends meanwhile counts twice rather than not at all
 	if err := b.Flush(ctx); err != nil {
 		return Balance{}, err
 	}
@@ -20,7 +21,7 @@ func (b *Book) Balance(ctx context.Context, wallet string) (Balance, error) {
 	return bal, err
 }
 
-// held is what this node's calls hold of a wallet.
+// held is the sum of this node's holds on a wallet.
 func (b *Book) held(wallet string) (sum money.Nano) {
 	p := b.lock(shareID{Wallet: wallet})
 	defer p.mu.Unlock()
@@ -38,7 +39,7 @@ func (p *share) all() []*lease {
 	return append([]*lease{p.lease}, p.former...)
 }
 
-// leases are those that the store has.
+// leases are those that are in the store.
 func (p *share) leases(epoch int64) (list []*lease) {
 	for _, l := range p.all() {
 		if l.epoch == epoch {

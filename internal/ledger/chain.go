@@ -13,8 +13,8 @@ import (
 	"weir/internal/money"
 )
 
-// Anchor is the length of the chain of transactions and the hash of its last link, to be kept where people who can change the database cannot
-// change it. The chain alone does not stop an attacker who computes all of it again; a noted anchor does.
+// Anchor is the length of the chain of transactions and the hash of its last link. It is stored where people who can change the database
+// cannot change it. The chain alone does not stop an attacker who computes all of it again; a stored anchor does.
 type Anchor struct {
 	Length int64
 	Hash   string // hex; "" of a chain without links
@@ -32,7 +32,7 @@ func (a Anchor) String() string {
 	return anchorWord + " " + strconv.FormatInt(a.Length, 10) + " " + hash + "\n"
 }
 
-// ParseAnchor reads what String wrote.
+// ParseAnchor reads the text that String writes.
 func ParseAnchor(text string) (a Anchor, err error) {
 	f := strings.Fields(text)
 	if len(f) == 3 && f[0] == anchorWord {
@@ -47,7 +47,7 @@ func ParseAnchor(text string) (a Anchor, err error) {
 	return Anchor{}, fault.New(fault.Invalid, "ledger.ParseAnchor", "This is not an anchor of a ledger: give a file that weir ledger verify --write-anchor has written.")
 }
 
-// Link is one link of the chain: what one transaction of the store has posted and recorded.
+// Link is one link of the chain: the postings and records of one transaction of the store.
 type Link struct {
 	Seq         int64 // 1, 2, ... without gaps
 	First, Last int64 // transactions; 0 and 0 when only calls that cost nothing were recorded, more than one where older books were taken over
@@ -102,7 +102,8 @@ func (d *Digest) plus(other *Digest) {
 	}
 }
 
-// Content is what a transaction says, as a hash. Each field is written after its length, so two that differ never give the same text.
+// Content is the hashed content of a transaction. Each field is written after its length, so that two different ones never give the same
+// text.
 type Content struct{ text []byte }
 
 // NewContent begins a transaction.
@@ -140,7 +141,8 @@ func Join(contents [][sha256.Size]byte) [sha256.Size]byte {
 	return [sha256.Size]byte(h.Sum(nil))
 }
 
-// Check compares the chain with a noted anchor: at is the hash of the link that it names, "" when there is none.
+// Check compares the chain with a stored anchor: at is the hash of the link that it names, "" when there is none. It returns what is
+// wrong, "" when they agree.
 func (a Anchor) Check(length int64, at string) string {
 	switch {
 	case a.Length == 0:

@@ -106,7 +106,7 @@ const hasNotice = 1 << 4
 // hasLater is the flag of a record that ends with the counts that usages have got since.
 const hasLater = 1 << 5
 
-// hasDollars is the flag of a record that reports what prices in dollars its lines come from.
+// hasDollars is the flag of a record with the dollar prices from which the prices of its lines are calculated.
 const hasDollars = 1 << 6
 
 // offer writes for which model a candidate was looked at, nearly always the one asked for, and its price.
@@ -163,7 +163,7 @@ func anyOf(list []*usage.Count) bool {
 	return false
 }
 
-// decoder reads what encoder wrote. After the first thing that cannot be, bad is true and everything is zero.
+// decoder reads what encoder wrote. After the first invalid value, bad is true and every further value is zero.
 type decoder struct {
 	s   string
 	bad bool
@@ -222,7 +222,7 @@ func (d *decoder) texts(to ...*string) {
 	}
 }
 
-// count reads how many elements follow, each of which takes at least min bytes.
+// count reads the number of the elements that follow, each of which takes at least min bytes.
 func (d *decoder) count(min int) int {
 	n := d.uint()
 	if n > uint64(len(d.s)/min) {
@@ -350,7 +350,7 @@ func (d *decoder) usage(u *usage.Usage) {
 	u.Source = usage.Source(d.uint())
 }
 
-// counts reads what encoder.counts wrote, and passes over what this program has no name for.
+// counts reads what encoder.counts wrote, and skips counts that this program does not know.
 func (d *decoder) counts(list []*usage.Count) {
 	reported, present := d.uint(), d.uint()
 	for i := range bits.Len64(reported | present) {

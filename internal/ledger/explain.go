@@ -14,11 +14,11 @@ import (
 	"weir/internal/usage"
 )
 
-// Explanation is how a charge came about, recomputed from what was recorded of the call.
+// Explanation is the calculation of a charge, recomputed from the record of the call.
 type Explanation struct {
 	Call    *record.Call
 	Entries []Entry
-	Refunds []Movement // what was given back of the charge
+	Refunds []Movement // money given back for the charge
 	Exact   string     // sum of the lines before rounding, in rubles
 	Cost    money.Nano // Exact, rounded up
 	Matches bool       // Cost, the recorded cost and the wallet's entry are the same
@@ -61,8 +61,8 @@ func (x *Explanation) recompute() string {
 	return ""
 }
 
-// Recompute returns why the cost of a call does not follow from what was recorded of it: the quantities of its lines from its usage, their
-// prices from those in dollars and the rate, the cost from quantities and prices. "" when it does.
+// Recompute returns why the cost of a call does not follow from its record: the quantities of its lines from its usage, their prices from
+// those in dollars and the rate, the cost from quantities and prices. It returns "" when the cost follows.
 func Recompute(c *record.Call) string {
 	if !c.Settled {
 		if c.Cost != 0 {
@@ -74,7 +74,7 @@ func Recompute(c *record.Call) string {
 	switch {
 	case err != nil:
 		return "the lines do not add up: " + err.Error()
-	case cost != c.Cost && (cost < maxHold || c.Cost != maxHold): // what one call can cost has an end
+	case cost != c.Cost && (cost < maxHold || c.Cost != maxHold): // the cost of one call is capped
 		return fmt.Sprintf("the sum of the lines is %s, the recorded cost is %s", cost, c.Cost)
 	}
 	if why := usage.Follow(&c.Usage, c.Lines); why != "" {
@@ -100,7 +100,7 @@ func reprice(c *record.Call) string {
 	return ""
 }
 
-// counted says who counted, and what is notable about it.
+// counted describes the source of the counts.
 func counted(s usage.Source) string {
 	said := "reported by the provider"
 	if s&usage.Estimated != 0 {

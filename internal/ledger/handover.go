@@ -9,10 +9,10 @@ import (
 	"weir/internal/money"
 )
 
-// An escrow is money reserved for something that outlives a call and its node. In the store it is a lease like those of nodes, in a name of
-// its own that no node has: no epoch ends it and no node is asked to return it.
+// An escrow is money reserved for something that outlives a call and its node. In the store it is a lease like those of nodes, in a name
+// that no node has: no epoch ends it and it is not recalled.
 const (
-	EscrowOwner = "job:" // + id of what it is for
+	EscrowOwner = "job:" // + id of its job
 
 	EscrowWalletLease int64 = 1 // of the wallet's balance
 	EscrowKeyLease    int64 = 2 // of the key's limit
@@ -30,9 +30,9 @@ type Handover struct {
 	KeyLease    int64
 }
 
-// Hand ends h by giving what it holds to an escrow. move does that in one transaction of the store; when it fails with
-// fault.StorageUnavailable it is unknown whether it did, and the leases are not used until the store answers. Any other error
-// means that nothing was moved. h has ended in each case.
+// Hand ends h by moving its amount to an escrow. move does that in one transaction of the store. When it fails with
+// fault.StorageUnavailable it is unknown whether it did, and the leases are not used until the store answers. Any other error means that
+// nothing was moved. h has ended in each case.
 func (b *Book) Hand(ctx context.Context, h *Hold, move func(context.Context, Handover) error) error {
 	h.mu.Lock()
 	defer h.mu.Unlock()

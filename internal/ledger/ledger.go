@@ -19,7 +19,7 @@ const (
 	RevenueAccount    = "revenue"
 	TopUpAccount      = "topup:" // + source
 	AdjustmentAccount = "adjustment"
-	RefundAccount     = "refund:" // + generation: what was given back of its charge
+	RefundAccount     = "refund:" // + generation: money given back for its charge
 	SettleRef         = "settle:" // + generation
 )
 
@@ -89,7 +89,7 @@ type Config struct {
 	BeatEvery  time.Duration // sign of life to other nodes; default 2 s
 	LeaseFor   time.Duration // how long leases are used after the last sign of life that the store took; default 40 s
 	LapseAfter time.Duration // how long a node must be silent before others take its leases back; above LeaseFor; default 60 s
-	SpendFor   time.Duration // a lease covers recent spending for about that long, and what it did not use in that time goes back; default 3 s
+	SpendFor   time.Duration // a lease covers recent spending for about that long, and returns what it did not use in that time; default 3 s
 	RecallFor  time.Duration // how long a hold waits for other nodes to give money back; default 1 s
 	StoreFor   time.Duration // how long one question to the store may take before the call is refused; default 1.5 s
 

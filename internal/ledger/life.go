@@ -8,12 +8,12 @@ import (
 	"weir/internal/fault"
 )
 
-// errSuperseded is why a node takes no new calls when another one has its identity.
+// errSuperseded is the reason why a node takes no new calls when another one has its identity.
 var errSuperseded = errors.New("another node began with a copy of this data directory, and has its identity now")
 
-// identify finds out who this node is and gives it a new life. Where the store has a life of the node that this folder never had, the
-// folder is a copy of another's, or older than what the store has: its position means nothing then, so the node takes another identity, in
-// which all that its journal still has is looked at once more. What the store has already is skipped.
+// identify determines the identity of this node and starts a new life. Where the store has a life of the node that this folder never had,
+// the folder is a copy of another's, or older than the store: its position means nothing then, so the node takes another identity, under
+// which it applies all records of its journal again. Records that the store already has are skipped.
 func (b *Book) identify(ctx context.Context) (position int64, err error) {
 	if position, err = b.store.Position(ctx, b.claim.Node); err != nil {
 		return 0, err
@@ -54,11 +54,11 @@ func (b *Book) begin(ctx context.Context, former string) error {
 	return err
 }
 
-// mostIdentities is how many further identities a life takes: one for each time that its folder was copied and served while it ended.
+// mostIdentities bounds the further identities of a life: one for each time that its folder was copied and served while it ended.
 const mostIdentities = 8
 
-// ours looks whether an error says that the node has another life by now. Then no new calls are taken, and what the journal has is applied
-// under another identity: it was delivered, so it is charged. The applying token is held.
+// ours checks whether an error reports that the node has another life now. Then no new calls are taken, and the journal is applied under
+// another identity: its calls were delivered, so they are charged. The caller holds the applying token.
 func (b *Book) ours(ctx context.Context, err error) error {
 	if !fault.Is(err, fault.Conflict) {
 		return err

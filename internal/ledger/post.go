@@ -27,7 +27,7 @@ const (
 	Refunded = "refund"
 )
 
-// TopUp is money that came in from outside.
+// TopUp is money from outside.
 type TopUp struct {
 	Wallet     string
 	Source     string // where it came from: lower-case letters, digits, "-" and "_", at most 32
@@ -80,7 +80,7 @@ func Adjust(ctx context.Context, store Poster, a Adjustment, now time.Time) (Pos
 		BelowZero: a.BelowZero, Actor: a.Actor, At: now})
 }
 
-// Refund gives back what a call was charged, to the wallet that paid.
+// Refund returns money of a call's charge to the wallet that paid.
 type Refund struct {
 	Generation string
 	ID         string     // like Adjustment.ID
@@ -107,7 +107,7 @@ func GiveBack(ctx context.Context, store Poster, r Refund, now time.Time) (Poste
 	return store.Post(ctx, Posting{Kind: RefundKind, Ref: "refund:" + r.ID, Against: RefundAccount + r.Generation, Amount: r.Amount, Reason: r.Reason, Actor: r.Actor, At: now})
 }
 
-// explained checks what every correction must say.
+// explained checks the fields that every correction must have.
 func explained(op, what, reason, id string) error {
 	switch {
 	case strings.TrimSpace(reason) == "" || len(reason) > MaxReason:
@@ -118,12 +118,12 @@ func explained(op, what, reason, id string) error {
 	return nil
 }
 
-// Event is what the audit chain says of a posting.
+// Event is the entry of a posting in the audit chain.
 func (p *Posting) Event() audit.Event {
 	return audit.Event{Actor: p.Actor, Action: actions[p.Kind], Target: p.Wallet, After: p.Words()}
 }
 
-// Words are what the audit chain says of the amount.
+// Words are the text of the amount in the audit chain.
 func (p *Posting) Words() string {
 	s := p.Amount.String() + " rubles, " + p.Ref
 	if generation, ok := strings.CutPrefix(p.Against, RefundAccount); ok {
@@ -135,7 +135,8 @@ func (p *Posting) Words() string {
 	return s
 }
 
-// Repeats reports whether m, which was posted with the same reference, is what p asks for. It fails with fault.Conflict, and the field that differs.
+// Repeats reports whether m, which was posted with the same reference, is the same posting as p. It fails with fault.Conflict, and names
+// the field that differs.
 func (p *Posting) Repeats(m *Movement) error {
 	var differs string
 	switch {
@@ -178,7 +179,7 @@ func (m *Movement) Why() string {
 	return strings.Join(strings.FieldsFunc(m.Reason, func(r rune) bool { return unicode.IsSpace(r) || !unicode.IsPrint(r) }), " ")
 }
 
-// Source is where a top-up came from, "" for all else.
+// Source is the source of a top-up, "" for all other movements.
 func (m *Movement) Source() string {
 	source, ok := strings.CutPrefix(m.Against, TopUpAccount)
 	if !ok {
@@ -200,7 +201,7 @@ func Reported(action string) string {
 	return ""
 }
 
-// Against reports whether what a posting of a kind moves into a wallet may come from that account.
+// Against reports whether a posting of a kind may move money into a wallet from that account.
 func Against(kind, account string) bool {
 	switch kind {
 	case TopUpKind:
@@ -222,7 +223,8 @@ func (b *Book) Credit(ctx context.Context, t TopUp) (Posted, error) {
 	return Credit(ctx, b.store, t, b.cfg.Now())
 }
 
-// Adjust gives back what this node merely borrowed from the wallet, so that it can be taken, and then is Adjust.
+// Adjust first returns the money that this node has leased from the wallet but does not use, so that it can be taken, and then adjusts
+// the balance.
 func (b *Book) Adjust(ctx context.Context, a Adjustment) (Posted, error) {
 	if a.Amount < 0 && !a.BelowZero {
 		if err := b.Flush(ctx); err != nil {

@@ -12,11 +12,11 @@ type Balance struct {
 	Credited money.Nano
 	Charged  money.Nano
 	Balance  money.Nano
-	// Held is reserved for calls in flight and jobs: neither spent nor available. A node counts its own calls of this moment, and the calls of
+	// Held is reserved for running calls and jobs: neither spent nor available. A node counts its own present calls, and the calls of
 	// other nodes as of their last sign of life.
 	Held money.Nano
-	// Leased is lent to nodes or kept for jobs: what calls hold, what they may still take, and what was charged and is not applied yet. What
-	// can be lent besides is Balance - Leased.
+	// Leased is lent to nodes or kept for jobs: the holds of calls, what they may still take, and charges that are not applied yet.
+	// Balance - Leased can still be lent.
 	Leased money.Nano
 }
 
@@ -29,10 +29,10 @@ type ActivityRow struct {
 	PromptTokens     int64
 	CompletionTokens int64
 	ReasoningTokens  int64
-	Refunded         money.Nano // of Cost; Cost stays what the calls were charged
+	Refunded         money.Nano // of Cost; Cost itself is not reduced
 }
 
-// KeySpend is what one key has spent, in all and in the current UTC day, week (from Monday) and month, as its limit counts it.
+// KeySpend is what one key has spent, in total and in the current UTC day, week (from Monday) and month, as its limit counts it.
 type KeySpend struct {
 	Total, Daily, Weekly, Monthly money.Nano
 }
@@ -47,20 +47,20 @@ type Entry struct {
 	At          int64  // Unix microseconds
 }
 
-// Reader answers questions about what is already in the store. The methods of Book flush before they ask it, so that
-// what a node shows includes everything that it has delivered.
+// Reader answers questions about the state of the store. The methods of Book flush before they ask it, so that the answers include
+// everything that this node has delivered.
 type Reader interface {
-	// Balance counts as held what nodes reported of their calls. It fails with fault.NotFound without the wallet.
+	// Balance counts as held what nodes reported of their calls. It fails with fault.NotFound when the wallet does not exist.
 	Balance(ctx context.Context, wallet string) (Balance, error)
 	// Activity lists rows of the days from..to (YYYY-MM-DD, both included), date descending, cost descending, model ascending.
 	// key "" means all keys of the wallet.
 	Activity(ctx context.Context, wallet, key, from, to string) ([]ActivityRow, error)
 	// Call finds one recorded call of a wallet ("" any wallet) and the ledger entries it became. It fails with fault.NotFound.
 	Call(ctx context.Context, wallet, generation string) (*record.Call, []Entry, error)
-	// KeySpend counts a call without what was refunded of it.
+	// KeySpend counts the cost of calls minus their refunds.
 	KeySpend(ctx context.Context, key string) (KeySpend, error)
 	// Statement lists top-ups, corrections and refunds of a wallet with a transaction below before, the newest first, at most count.
 	Statement(ctx context.Context, wallet string, before int64, count int) ([]Movement, error)
-	// Refunds lists what was given back of a call of a wallet ("" any wallet), the oldest first. It is empty for a call that is not there.
+	// Refunds lists the refunds of a call of a wallet ("" any wallet), the oldest first. It is empty for an unknown call.
 	Refunds(ctx context.Context, wallet, generation string) ([]Movement, error)
 }

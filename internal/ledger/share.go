@@ -11,7 +11,7 @@ import (
 	"weir/internal/money"
 )
 
-// shareID names what a node holds from: a wallet, or the limit of one of its keys.
+// shareID identifies the fund of a hold: a wallet, or the limit of one of its keys.
 type shareID struct{ Wallet, Key string }
 
 // share is a node's share of a wallet or of a key's limit. Its lock is held for moments, never across a question to the store.
@@ -21,12 +21,12 @@ type share struct {
 
 	mu      sync.Mutex
 	dead    bool          // no longer in the book: look it up again
-	lease   *lease        // where new holds come from; nil when there is none
+	lease   *lease        // the source of new holds; nil when there is none
 	former  []*lease      // no longer used, to be closed when their holds have ended
 	busy    chan struct{} // not nil while someone asks the store about this share; closed at the end
 	closing bool          // leases that nothing uses go back just now
 	tries   int           // how many such questions were begun
-	waiting money.Nano    // what others wait for meanwhile
+	waiting money.Nano    // the sum for which other holds wait meanwhile
 	refused refusal
 	failed  failure
 
@@ -96,7 +96,7 @@ func (l *lease) end(n, cost money.Nano) {
 	l.low = min(l.low, l.free())
 }
 
-// grow changes the size of a hold, whatever is free.
+// grow changes the size of a hold, even beyond the free amount.
 func (l *lease) grow(n money.Nano) {
 	if l == nil || n == 0 {
 		return
@@ -118,7 +118,7 @@ func (b *Book) usable(l *lease, lim *KeyLimit, now time.Time) bool {
 	return l.limit == lim.Amount && l.fund.Period == lim.Reset.period(now)
 }
 
-// beating reports whether the store took this node's sign of life recently enough for its leases to be its own.
+// beating reports whether the store has received this node's sign of life recently enough for its leases to be valid.
 func (b *Book) beating(now time.Time) bool { return int64(now.Sub(b.started)) < b.goodFor.Load() }
 
 func (b *Book) share(id shareID) *share {
@@ -154,8 +154,8 @@ func (b *Book) lock(id shareID) *share {
 	}
 }
 
-// move reserves extra for a hold that has amount from the lease from (nil: nothing yet), and returns the lease that now backs it all.
-// When from is out of use by then, what the hold has moves to the new lease, too.
+// move reserves extra for a hold that has amount from the lease from (nil: nothing yet), and returns the lease that now covers the whole
+// hold. When from is out of use by then, its amount moves to the new lease, too.
 func (b *Book) move(ctx context.Context, id shareID, from *lease, lim *KeyLimit, amount, extra money.Nano) (*lease, error) {
 	l, err := b.take(ctx, id, from, lim, extra)
 	if err != nil || from == nil || l == from {
@@ -258,8 +258,8 @@ func (p *share) begin() (end func()) {
 	}
 }
 
-// ask borrows from the store so that n can be held, and takes it. It is called and returns with the lock, which it gives up meanwhile.
-// Without lease and error the caller looks again.
+// ask borrows from the store so that n can be held, and takes it. It is called and returns with the lock, which it releases meanwhile.
+// When it returns neither a lease nor an error, the caller checks again.
 func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n money.Nano) (*lease, error) {
 	now := b.cfg.Now()
 	if !b.beating(now) {
@@ -315,7 +315,7 @@ func (b *Book) ask(ctx context.Context, p *share, has *lease, lim *KeyLimit, n m
 	return l, nil
 }
 
-// spare takes what a lease that goes out of use has free, to be returned.
+// spare takes the free amount of a lease that goes out of use, to be returned.
 func (l *lease) spare() money.Nano {
 	if l == nil || l.unsure || l.epoch != l.share.book.epoch.Load() || l.free() <= 0 {
 		return 0
@@ -333,12 +333,12 @@ func (b *Book) returnSpare(ctx context.Context, l *lease, n money.Nano) error {
 	ctx, cancel := b.storeContext(ctx)
 	defer cancel()
 	if err := b.store.Return(ctx, b.node, []Return{{Fund: l.fund, Lease: l.id, Amount: n}}); err != nil {
-		return storeAway("ledger.Hold", err) // it goes back when the lease is closed
+		return storeAway("ledger.Hold", err) // it is returned when the lease is closed
 	}
 	return nil
 }
 
-// leaseFor is the lease to extend: the present one if it may be used, else a new one. old is the one that goes out of use by that.
+// leaseFor is the lease to extend: the present one if it may be used, else a new one. old is the lease that the new one replaces.
 func (b *Book) leaseFor(p *share, lim *KeyLimit, now time.Time) (l, old *lease) {
 	if b.usable(p.lease, lim, now) {
 		return p.lease, nil
@@ -368,7 +368,7 @@ func (p *share) retire(l *lease) {
 	p.former = append(p.former, l)
 }
 
-// estimate is how much to borrow: about what was spent in the last spendFor, judged by how long the last grant lasted.
+// estimate is how much to borrow: about as much as was spent in the last spendFor, judged by how long the last grant lasted.
 func (p *share) estimate(now time.Time, need money.Nano, spendFor time.Duration) money.Nano {
 	if now.Before(p.tight) {
 		return need
@@ -450,7 +450,7 @@ func (b *Book) rejoinLocked(ctx context.Context, epoch int64) error {
 	return nil
 }
 
-// tooLittle is the refusal of n when available is what can be had in all.
+// tooLittle is the refusal of n when available is all that can be borrowed.
 func (p *share) tooLittle(n, available money.Nano) error {
 	text := "The balance is too low for this request. Top up, or ask for fewer tokens. Top up, or ask for fewer tokens."
 	e := fault.New(fault.PaymentRequired, "ledger.Hold", text)

@@ -9,8 +9,8 @@ import (
 	"weir/internal/record"
 )
 
-// Store keeps what outlives a node. Every method that writes is one transaction; repeating any of them is harmless where
-// its comment does not say otherwise. A store that cannot be reached fails with fault.StorageUnavailable.
+// Store has the state that outlives a node. Every method that writes is one transaction; repeating any of them is harmless unless its
+// comment says otherwise. A store that cannot be reached fails with fault.StorageUnavailable.
 type Store interface {
 	Reader
 	Nodes
@@ -44,7 +44,7 @@ type Lives interface {
 	Life(ctx context.Context, node string) (string, error)
 	// Live gives a known node another life, if it has the former one. It reports whether it did.
 	Live(ctx context.Context, node, former, life string) (bool, error)
-	// Books is the identity of all that is kept here; fresh becomes it when there is none yet.
+	// Books returns the identity of the data in this store; fresh becomes the identity when there is none yet.
 	Books(ctx context.Context, fresh string) (string, error)
 }
 
@@ -54,7 +54,7 @@ type Node struct {
 	Beat int64
 }
 
-// Pot is what can be borrowed from: a wallet's balance (Key and Period empty), or what a key may spend in one interval.
+// Fund is a source of leases: a wallet's balance (Key and Period empty), or what a key may spend in one interval.
 type Fund struct {
 	Wallet string
 	Key    string
@@ -70,7 +70,7 @@ type Borrow struct {
 	Lease  int64 // made when the node has none of that id, else extended
 	Need   money.Nano
 	Want   money.Nano // at least Need; granted when plenty is left
-	Recall bool       // asks other nodes to give back when Need is not there
+	Recall bool       // asks other nodes to return money when the fund has less than Need
 	Now    time.Time
 }
 
@@ -88,7 +88,7 @@ type Return struct {
 	Fund   Fund
 	Lease  int64
 	Amount money.Nano
-	Close  bool // all that is left goes back, and the lease ends
+	Close  bool // everything left is returned, and the lease ends
 }
 
 // Held is how much of a wallet's lease calls hold.
@@ -98,15 +98,16 @@ type Held struct {
 	Amount money.Nano
 }
 
-// Leases keeps what nodes borrowed.
+// Leases stores the leases of nodes.
 type Leases interface {
-	// Tell stores what calls hold of node's leases, if its epoch is still current. Leases that are gone are skipped.
+	// Tell stores how much calls hold of node's leases, if its epoch is still current. Leases that no longer exist are skipped.
 	Tell(ctx context.Context, node string, epoch int64, hs []Held) error
 	// BalanceBeside is Reader.Balance, without what node itself reported in Held.
 	BalanceBeside(ctx context.Context, wallet, node string) (Balance, error)
 	// Borrow fails with fault.NotFound when there is no such wallet. Repeating it borrows twice.
 	Borrow(ctx context.Context, b Borrow) (Grant, error)
-	// Return also notes that the leases have answered the recalls so far. Leases that are gone are skipped. Repeating it returns twice.
+	// Return also records that the leases have answered the recalls so far. Leases that no longer exist are skipped. Repeating it returns
+	// the money twice.
 	Return(ctx context.Context, node string, rs []Return) error
 	// Recalled lists the ids of node's leases whose fund was recalled since they answered.
 	Recalled(ctx context.Context, node string) ([]int64, error)
@@ -138,10 +139,10 @@ type Batch struct {
 	From, To int64  // positions; nothing is applied unless the node's position in the store is From
 	Items    []Recorded
 	Now      time.Time
-	Durable  bool // wait for the disk: the journal forgets what comes before To
+	Durable  bool // wait for the disk: the journal drops the records before To
 }
 
-// Applier makes postings of what is in a journal.
+// Applier makes postings of the records of a journal.
 type Applier interface {
 	// Apply inserts the generations, posts the settled ones as one transaction (an entry on each wallet, one of revenue for the sum),
 	// takes their costs from leases, and updates projections and roll-ups. It returns the node's position: b.To, or another
@@ -182,11 +183,11 @@ type Posted struct {
 	Repeated bool // it had been posted before
 }
 
-// Poster posts what does not come from a journal. It returns when the posting is on the disk.
+// Poster posts everything that does not come from a journal. It returns when the posting is on the disk.
 type Poster interface {
-	// Post fails with fault.NotFound without the wallet or the generation, with fault.Conflict when Ref was posted with something else,
-	// and with fault.Unprocessable when Amount is negative and exceeds what is available, when a refund exceeds what is left of a charge, or
-	// when the balance does not fit.
+	// Post fails with fault.NotFound without the wallet or the generation, with fault.Conflict when Ref was posted with other content, and
+	// with fault.Unprocessable when Amount is negative and exceeds what is available, when a refund exceeds the rest of a charge, or when
+	// the balance would overflow.
 	Post(ctx context.Context, p Posting) (Posted, error)
 }
 
@@ -194,11 +195,11 @@ type Poster interface {
 type Check struct {
 	Name   string
 	OK     bool
-	Detail string // what was compared; where it does not hold, the first places
+	Detail string // what was compared; if it failed, the first places
 }
 
 // Auditor recomputes everything from the rows.
 type Auditor interface {
-	// Checks also compares the chain of what was posted with a noted anchor, and returns where the chain ends now.
+	// Checks also compares the chain of postings with a stored anchor, and returns where the chain ends now.
 	Checks(ctx context.Context, noted Anchor) ([]Check, Anchor, error)
 }

@@ -15,7 +15,7 @@ func (b *Book) upkeepRound(ctx context.Context) {
 }
 
 // Tick does one round of upkeep: it prepares the journal's next file, gives a sign of life, closes the leases of dead nodes, answers
-// recalls, and gives back what is not needed. The Book calls it by itself every TickEvery.
+// recalls, and returns unused money. The Book calls it every TickEvery.
 func (b *Book) Tick(ctx context.Context) error {
 	prepared := b.journal.Prepare()
 	alive, err := b.beat(ctx)
@@ -48,13 +48,13 @@ func (b *Book) beat(ctx context.Context) (bool, error) {
 	return true, b.watch(ctx, others)
 }
 
-// tell reports to other nodes what calls hold here, where that has changed.
+// tell reports to other nodes how much calls hold here, where that has changed.
 func (b *Book) tell(ctx context.Context) error {
 	epoch := b.epoch.Load()
 	var news []Held
 	var of []*lease
 	for _, p := range b.shares() {
-		if p.id.Key != "" { // what is held of a key's limit is not shown
+		if p.id.Key != "" { // holds on a key's limit are not shown
 			continue
 		}
 		p.mu.Lock()
@@ -108,7 +108,7 @@ func (b *Book) watch(ctx context.Context, others []Node) error {
 	return errors.Join(errs...)
 }
 
-// answerRecalls gives back what leases have free, when another node found too little in their funds.
+// answerRecalls returns the free money of leases when another node found too little in their funds.
 func (b *Book) answerRecalls(ctx context.Context) error {
 	mine := map[int64]*share{}
 	for _, p := range b.shares() {
@@ -184,7 +184,7 @@ func (b *Book) restore(ctx context.Context, p *share, l *lease, n money.Nano) er
 	return err
 }
 
-// sweep gives back what leases did not need for SpendFor, closes those that nothing uses, and forgets shares without any.
+// sweep returns money that leases did not need for SpendFor, closes unused leases, and drops shares without leases.
 func (b *Book) sweep(ctx context.Context) error {
 	now := b.cfg.Now()
 	var errs []error
@@ -211,8 +211,8 @@ func (b *Book) sweep(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// cover borrows what calls cost beyond their holds, when that was taken from what other holds are backed by. Where the fund has less,
-// all that it has is taken.
+// cover borrows the cost of calls beyond their holds, when that was taken from money that covers other holds. Where the fund has less, it
+// takes all of the fund.
 func (b *Book) cover(ctx context.Context, p *share, now time.Time) error {
 	for _, l := range p.leases(b.epoch.Load()) {
 		lack := min(-l.free(), l.held)
@@ -239,7 +239,7 @@ func (b *Book) cover(ctx context.Context, p *share, now time.Time) error {
 	return nil
 }
 
-// trim gives back what of the lease has been free for SpendFor.
+// trim returns money of the lease that has been free for SpendFor.
 func (b *Book) trim(ctx context.Context, p *share, now time.Time) error {
 	l := p.lease
 	if l == nil || now.Sub(p.lowSince) < b.cfg.SpendFor {
@@ -276,7 +276,7 @@ func (p *share) closable() (out []*lease) {
 	return out
 }
 
-// close ends leases in the store, after what was settled from them is there.
+// close ends leases in the store, after their settled charges were applied.
 func (b *Book) close(ctx context.Context, leases []*lease) error {
 	if len(leases) == 0 {
 		return nil

@@ -15,7 +15,7 @@ import (
 type Report struct {
 	At     time.Time
 	Checks []Check
-	Chain  Anchor // where the chain of what was posted ends
+	Chain  Anchor // where the chain of postings ends
 }
 
 // OK reports whether all laws hold.
@@ -47,9 +47,8 @@ func (r Report) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for what is not applied yet.
-// It changes nothing, and may run while nodes are live.
-// noted is an anchor of earlier, or the zero one.
+// Verify recomputes everything in the store from the rows, and reads the journal in dir ("" none) for records that are not applied yet.
+// It changes nothing, and may run while nodes are running. noted is an earlier anchor, or the zero one.
 func Verify(ctx context.Context, store Store, dir string, noted Anchor, now time.Time) (Report, error) {
 	r := Report{At: now}
 	var err error

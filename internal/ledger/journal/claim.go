@@ -19,8 +19,8 @@ type Claim struct {
 	lock  *os.File
 }
 
-// Take makes the folder when it is missing, and takes it for this process alone. It fails with fault.Conflict when another
-// process has it. The identity is made once and kept in the folder: a copy of the folder must not run at the same time as the original.
+// Take makes the folder when it is missing, and claims it for this process. It fails with fault.Conflict when another process has it. The
+// identity is made once and stored in the folder: a copy of the folder must not run at the same time as the original.
 func Take(dir string) (*Claim, error) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fault.Wrap("journal.Take", err)

@@ -20,7 +20,7 @@ func allocate(f *os.File, bytes int64) error {
 	return err
 }
 
-// dataSync waits until what was written to f is on the disk.
+// dataSync waits until the data written to f is on the disk.
 func dataSync(f *os.File) error {
 	conn, err := f.SyscallConn()
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 type header struct {
 	base  int64
 	books string
-	mark  int64 // what is before this position has been on the disk
+	mark  int64 // the records before this position have been on the disk
 	size  int64
 }
 

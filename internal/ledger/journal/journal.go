@@ -1,5 +1,5 @@
-// Package journal is a local append-only log of settlements: what it has taken survives a killed process, in order.
-// It knows nothing about money: records are bytes, and the reader decides what they mean.
+// Package journal is a local append-only log of settlements: its records survive a killed process, in order. It must not interpret them:
+// records are bytes.
 package journal
 
 import (
@@ -50,9 +50,9 @@ type Options struct {
 	Allocate func(f *File, bytes int64) error
 	// Now reads a clock with a monotonic reading. nil: MaxUnsynced is not looked at.
 	Now func() time.Time
-	// DataSync forces what was written to a file to the disk. nil: the operating system's way. Tests stall it.
+	// DataSync forces written data of a file to the disk. nil: the operating system's way. Tests stall it.
 	DataSync func(f *File) error
-	// OnSyncError is called when the disk refuses to keep what was written. May be nil.
+	// OnSyncError is called when the disk fails to store written data. May be nil.
 	OnSyncError func(error)
 }
 
@@ -66,7 +66,7 @@ type Journal struct {
 	next *batch     // collects records for the next write
 	free []byte     // a buffer that the writer is done with
 
-	writing sync.Mutex // held by the one who writes; the others wait for it and find their record written
+	writing sync.Mutex // held by the writer; the others wait for it and find their record written
 	tail    int64      // guarded by writing: position after the last record
 	file    *os.File   // guarded by writing: the last segment
 	base    int64      // guarded by writing: its first position
@@ -96,7 +96,7 @@ type Journal struct {
 	syncer *loop.Loop
 }
 
-// batch is what one write carries. good and err are set under Journal.writing.
+// batch is the content of one write. good and err are set under Journal.writing.
 type batch struct {
 	frames []byte // headers without checksum, payloads
 	done   bool
@@ -104,8 +104,8 @@ type batch struct {
 	err    error
 }
 
-// Open opens the journal in dir, which must exist and belong to this process alone (see Claim). It finds the end of what was written,
-// tolerating a record torn by the end of the former process, and begins a new file there.
+// Open opens the journal in dir, which must exist and belong to this process alone (see Claim). It finds the end of the written records,
+// accepts a record that was cut off by the end of the former process, and begins a new file there.
 func Open(dir string, o Options) (*Journal, error) {
 	o = o.withDefaults()
 	j := &Journal{dir: dir, o: o, next: &batch{}}
@@ -191,8 +191,8 @@ func (j *Journal) Append(rec []byte) error {
 	return nil
 }
 
-// Add takes rec without waiting for anything. It is written by the next Append or Write, and lost with the process before that.
-// It reports whether there was room.
+// Add takes rec without waiting. It is written by the next Append or Write, and lost if the process ends before that. It reports whether
+// there was room.
 func (j *Journal) Add(rec []byte) bool {
 	if len(rec) == 0 || len(rec) > j.maxRecord() {
 		return false
@@ -206,13 +206,13 @@ func (j *Journal) Add(rec []byte) bool {
 	return true
 }
 
-// Write writes what Add left.
+// Write writes the records that Add took.
 func (j *Journal) Write() error {
 	j.mu.Lock()
 	b := j.next
 	empty := len(b.frames) == 0
 	j.mu.Unlock()
-	j.writing.Lock() // even with nothing to do: what somebody else writes at the moment was taken before
+	j.writing.Lock() // even with nothing to write: another writer may be writing records that were added before
 	defer j.writing.Unlock()
 	if !empty && !b.done {
 		j.write(b)
@@ -253,7 +253,7 @@ func (j *Journal) write(b *batch) {
 	b.frames = nil
 }
 
-// keep is the end of a write under Always: what is not on the disk was not written, and no reader sees it.
+// keep is the end of a write under Always: records that are not on the disk count as not written, and no reader sees them.
 func (j *Journal) keep(b *batch) {
 	before := j.kept
 	if err := j.sync(); err != nil {
@@ -288,7 +288,7 @@ func (j *Journal) put(frames []byte) error {
 	seal(frames, j.tail)
 	at := j.tail - j.base
 	if _, err := j.file.WriteAt(frames, at); err != nil {
-		// What came through must not be taken for a record, should the process die before the next write covers it.
+		// The part that was written must not be read as a record, should the process die before the next write covers it.
 		_, _ = j.file.WriteAt(make([]byte, len(frames)), at)
 		return noRoom("journal.Append", err)
 	}
@@ -335,8 +335,8 @@ func (j *Journal) First() int64 {
 	return j.segments.bases[0]
 }
 
-// Ready reports whether the journal has room for what is still running, and a disk that keeps it. When it is false no new work
-// should be taken on; Prepare makes it true again when the trouble is over.
+// Ready reports whether the journal has room for running calls, and a disk that works. While it is false no new work should be taken on;
+// Prepare makes it true again when the trouble is over.
 func (j *Journal) Ready() bool {
 	return !j.short.Load() && !j.ailing.Load()
 }
@@ -399,7 +399,7 @@ func (j *Journal) synced(err error) {
 	}
 }
 
-// syncRound syncs what was written within SyncEvery of the first record, without holding up writers.
+// syncRound syncs written records within SyncEvery of the first one, without delaying writers.
 func (j *Journal) syncRound(ctx context.Context) time.Duration {
 	if loop.Wait(ctx, j.o.SyncEvery) != nil {
 		return loop.UntilWoken
@@ -425,7 +425,7 @@ func (j *Journal) syncRound(ctx context.Context) time.Duration {
 	return loop.UntilWoken
 }
 
-// Close writes and syncs what is left and closes the files.
+// Close writes and syncs the remaining records and closes the files.
 func (j *Journal) Close() error {
 	err := j.Write()
 	if j.o.Sync != Never {
@@ -434,7 +434,7 @@ func (j *Journal) Close() error {
 	return errors.Join(err, j.Abandon())
 }
 
-// Abandon closes the files and leaves what Add took unwritten, as the end of the process would.
+// Abandon closes the files without writing the records that Add took, like the end of the process.
 func (j *Journal) Abandon() error {
 	j.stop()
 	j.syncer.Stop()

@@ -14,7 +14,7 @@ type lag struct {
 	since atomic.Int64
 
 	mu    sync.Mutex
-	later int64         // the same of what was written while a sync ran
+	later int64         // the same for records written while a sync ran
 	busy  bool          // a sync runs
 	done  chan struct{} // closed at its end; nil without a waiter
 }
@@ -31,14 +31,14 @@ func (l *lag) wrote(now time.Time) {
 	}
 }
 
-// syncing notes that what was written until now is on its way.
+// syncing records that a sync of everything written so far has begun.
 func (l *lag) syncing() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.busy = true
 }
 
-// synced notes that it is there, or that the disk has refused it: then no new calls are taken, and those that wait would wait for nothing.
+// synced records that it has ended, even with an error: then no new calls are taken, and those that wait would wait for nothing.
 func (l *lag) synced() {
 	l.mu.Lock()
 	defer l.mu.Unlock()

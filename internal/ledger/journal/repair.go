@@ -17,7 +17,7 @@ import (
 // Hole is a stretch of a file without a whole record, between positions, though something was written there.
 type Hole struct{ From, To int64 }
 
-// Segment is what was found in a file of the journal.
+// Segment describes the state of a file of the journal.
 type Segment struct {
 	Path    string
 	Base    int64
@@ -34,7 +34,7 @@ type Segment struct {
 // Damaged reports whether something is missing from the file, or may be.
 func (s *Segment) Damaged() bool { return len(s.Holes) > 0 || !s.Head }
 
-// gap is how many bytes to skip at the start of b, which is at pos: what a repair has given up. 0 when there is no such mark.
+// gap is how many bytes a repair has given up at the start of b, which is at pos: they are skipped. 0 when there is no such mark.
 func gap(b []byte, pos int64) int64 {
 	if len(b) < frameBytes {
 		return 0
@@ -203,8 +203,8 @@ func Survey(dir string) ([]Segment, error) {
 }
 
 // Repair makes every file of the journal in dir readable from its beginning to its end: each hole is marked as given up. Before a file is
-// changed a copy of it is put into the folder damaged. It claims dir, and fails with fault.Conflict when a node uses it. It returns what
-// was repaired, as it was before.
+// changed a copy of it is put into the folder damaged. It claims dir, and fails with fault.Conflict when a node uses it. It returns the
+// repaired files in their state before.
 func Repair(dir string, now time.Time) (repaired []Segment, err error) {
 	claim, err := Take(dir)
 	if err != nil {
@@ -271,7 +271,8 @@ func (s *Segment) repair(dir, books string, now time.Time) error {
 	return errors.Join(f.Sync(), f.Close())
 }
 
-// behind returns the holes of a file whose head is lost: records begin at start, and the first that is whole is at first, 0 when there is none.
+// behind returns the holes of a file whose head is lost: records begin at start, and the first whole one is at first, 0 when there is
+// none.
 func behind(holes []Hole, start, first int64) []Hole {
 	var out []Hole
 	if first > start {
@@ -293,14 +294,14 @@ func firstRecord(b []byte, base int64) int64 {
 	return search(b[oldHead-1:], base+oldHead-1)
 }
 
-// Tail is what Inspect finds.
+// Tail is the result of Inspect.
 type Tail struct {
 	Records int64 // whole records from the position on
 	Bytes   int64
 }
 
-// Inspect reads the journal in dir from a position on without opening it for writing, and changes nothing. A missing folder is an
-// empty journal. It fails as Open and Read do on what is damaged.
+// Inspect reads the journal in dir from a position on without opening it for writing, and changes nothing. A missing folder is an empty
+// journal. It fails on damage like Open and Read.
 func Inspect(dir string, from int64) (Tail, error) {
 	var t Tail
 	bases, err := list(dir)

@@ -50,7 +50,7 @@ func seal(frames []byte, pos int64) {
 }
 
 func checksum(frame []byte, pos int64) uint32 {
-	crc := ^uint32(0) // byte by byte: what is handed to crc32 moves to the heap
+	crc := ^uint32(0) // byte by byte: a slice passed to crc32 would be allocated on the heap
 	for i := range 8 {
 		crc = castagnoli[byte(crc)^byte(pos>>(8*i))] ^ crc>>8
 	}
@@ -60,8 +60,8 @@ func checksum(frame []byte, pos int64) uint32 {
 	return crc32.Update(^crc, castagnoli, frame[frameBytes:])
 }
 
-// frame finds the record at the start of b, which is at pos. need is how many bytes of b it takes, more than there are
-// when b is too short to decide; ok is false when there is no record.
+// frame finds the record at the start of b, which is at pos. need is how many bytes of b it takes, more than len(b) when b is too short
+// to decide; ok is false when there is no record.
 func frame(b []byte, pos int64) (payload []byte, need int, ok bool) {
 	if len(b) < frameBytes {
 		return nil, frameBytes, false
@@ -116,7 +116,7 @@ func (j *Journal) begin(pos int64) error {
 	if _, err := f.WriteAt(header{base: pos, books: j.o.Books}.bytes(), 0); err != nil {
 		return noRoom("journal.begin", errors.Join(err, f.Close()))
 	}
-	// The head is on the disk before the file has its name: one that is empty later has lost what it held.
+	// The head is on the disk before the file has its name: so an empty file has lost its content.
 	if err := j.o.DataSync(f); err != nil {
 		j.synced(err)
 		return noRoom("journal.begin", errors.Join(err, f.Close()))
@@ -156,7 +156,7 @@ func survey(dir, books string) (bases []int64, tail int64, err error) {
 		path := filepath.Join(dir, fileName(base))
 		last := i+1 == len(bases)
 		look := examine
-		if !last { // what is inside is seen when it is read
+		if !last { // damage inside is found when it is read
 			look = headOf
 		}
 		r, err := look(path, base, nextOf(bases, i))
@@ -296,9 +296,9 @@ func each(r io.ReaderAt, space *room, base, from, to int64, f func(rec []byte, n
 // ErrEnough makes Read stop after the record that it was given.
 var ErrEnough = errors.New("enough")
 
-// Read hands over the written records from a position on, with the position after each, until the end, an error of f, or the end of a file.
-// It returns the position to go on from. rec is valid only during the call. A bad record before the end is an error
-// that says what an operator can do.
+// Read passes on the written records from a position on, with the position after each, until the end, an error of f, or the end of a
+// file. It returns the position at which to continue. rec is valid only during the call. A bad record before the end is an error that
+// says what an operator can do.
 func (j *Journal) Read(from int64, f func(rec []byte, next int64) error) (int64, error) {
 	base, limit, err := j.locate(from)
 	if err != nil || limit == 0 {
