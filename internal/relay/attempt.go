@@ -75,7 +75,7 @@ func (x *run) lastResort(attempts []routing.Attempt) *routing.Attempt {
 	return &attempts[which]
 }
 
-// candidate is what the record says of a planned endpoint.
+// candidate is the record's entry for a planned endpoint.
 func (x *run) candidate(ep *catalog.Endpoint) *record.Candidate {
 	i := slices.IndexFunc(x.rec.Candidates, func(c record.Candidate) bool { return c.Endpoint == ep.ID && c.Order > 0 })
 	return &x.rec.Candidates[i]
@@ -101,8 +101,8 @@ func (x *run) unserved() *fault.Error {
 
 func roundUp(d time.Duration) time.Duration { return (d + time.Second - 1).Truncate(time.Second) }
 
-// attempt makes the attempt that was admitted and, where that is allowed, one more at the same endpoint: without the reasoning of earlier
-// turns where the provider refused that, else because it may well succeed. rest are those planned after it.
+// attempt makes the admitted attempt and, where that is allowed, one more at the same endpoint: without the reasoning of earlier turns
+// where the provider refused that, else because it may well succeed. rest are the attempts planned after it.
 func (x *run) attempt(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) *fault.Error {
 	err := x.try(ctx, at)
 	if err == nil || x.started {
@@ -200,7 +200,7 @@ func (x *run) try(ctx context.Context, at *routing.Attempt) *fault.Error {
 	return x.deliver(ctx)
 }
 
-// sample is what the attempt says of its endpoint.
+// sample is what the attempt shows about its endpoint.
 func (x *run) sample(err *fault.Error, rec *record.Attempt) health.Sample {
 	s := health.Sample{Result: health.Judge(err, x.started), Took: rec.Ended - rec.Started}
 	if err != nil && err.Upstream != nil && err.Upstream.Reused && !x.retrying {

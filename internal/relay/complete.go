@@ -20,12 +20,12 @@ import (
 	"weir/internal/usage"
 )
 
-// Config bounds what one call may do. The zero value is not usable: see Default.
+// Config bounds what one call may use. The zero value is not usable: see Default.
 type Config struct {
 	MaxAttempts   int           // upstream tries of one call, over all models and providers
 	AttemptBudget time.Duration // no new attempt is begun after this time
 	RetryPercent  int64         // of the calls in flight may be trying the same endpoint once more, at least 3
-	StickyFor     time.Duration // a conversation goes back to the endpoint that has it in its cache, until it was idle for so long; 0: never
+	StickyFor     time.Duration // a conversation returns to the endpoint that has it in its cache, until it was idle for this long; 0: never
 	HostedCalls   int64         // calls of each tool that the provider runs, held for where the request sets no bound
 	SliceTokens   int64         // answer tokens that a stream's hold covers at first, and grows by
 	DefaultOutput int64         // answer tokens assumed when neither client nor catalog bounds them
@@ -83,8 +83,8 @@ func New(d Deps, c Config) *Relay {
 	return &Relay{Deps: d, cfg: c, retries: budget{percent: c.RetryPercent}, sticky: newSticky(c.StickyFor), notes: newThinning()}
 }
 
-// Complete answers one request into sink. An error returned before sink.Start was called leaves the client without a byte;
-// one after it is the end of a broken stream, already settled for what was delivered. The error is always a *fault.Error.
+// Complete answers one request into sink. After an error before sink.Start was called the client has received nothing; one after it is
+// the end of a broken stream, which is already settled for what was delivered. The error is always a *fault.Error.
 func (r *Relay) Complete(ctx context.Context, c *Call, sink Sink) error {
 	r.retries.active.Add(1)
 	defer r.retries.active.Add(-1)
@@ -115,10 +115,10 @@ type run struct {
 	skips    skips
 	retrying bool // the attempt under way is the second one at its endpoint
 
-	withoutReasoning bool   // the attempt under way goes without the reasoning of earlier turns
+	withoutReasoning bool   // the current attempt is sent without the reasoning of earlier turns
 	signature        string // newest one of the attempt under way
 
-	req     *completion.Request // of the attempt under way, as it is sent
+	req     *completion.Request // of the current attempt, as it is sent
 	reshape Reshape             // of its events; nil: they are delivered as they come
 	shaping Shaping             // of all attempts; nil: none was needed so far
 
@@ -146,7 +146,7 @@ type failure struct {
 	model string // slug that it was made for
 }
 
-// newRecord makes the record of a call, with room for what a call without failover has.
+// newRecord makes the record of a call, with room for a call without failover.
 func newRecord(c *Call) *record.Call {
 	req := c.Request
 	room := new(struct {
@@ -163,7 +163,7 @@ func newRecord(c *Call) *record.Call {
 	return &room.call
 }
 
-// carry does the call and, whatever happens, ends it.
+// carry runs the call and ends it in every case.
 func (x *run) carry(ctx context.Context) *fault.Error {
 	defer x.close() // a panic must not leave a hold open
 	err := x.do(ctx)
@@ -208,7 +208,7 @@ func (x *run) do(ctx context.Context) *fault.Error {
 	return x.final(nil)
 }
 
-// serve carries the call on at an endpoint that admitted it. over reports that nothing more is to be tried; rest is what could be.
+// serve runs the call at an endpoint that admitted it. over reports that nothing more may be tried; rest are the attempts that could be.
 // Money is held before the request is shaped: shaping is work, and an account that cannot pay for the call gets none.
 func (x *run) serve(ctx context.Context, at *routing.Attempt, rest []routing.Attempt) (over bool, err *fault.Error) {
 	x.req, x.reshape = x.call.Request.As(at.Variant), nil
@@ -253,7 +253,7 @@ func (x *run) failed(at *routing.Attempt, err *fault.Error) {
 	}
 }
 
-// afford holds what the attempt may cost. Unless it is ready, the attempt is over, and where over is set, so is the call.
+// afford holds what the attempt may cost. Unless ready is true, the attempt has failed, and with over set the call has failed, too.
 func (x *run) afford(ctx context.Context, at *routing.Attempt) (ready, over bool, err *fault.Error) {
 	if err = x.cover(ctx, at); err == nil {
 		return true, false, nil
@@ -369,8 +369,8 @@ func (x *run) final(last *fault.Error) *fault.Error {
 	return &out
 }
 
-// spokesman is the last provider's failure, for the balance was not what kept the call from being served; without one it is
-// the last error.
+// spokesman is the index of the last provider's failure, because the balance was not the reason that the call failed; without one it is
+// that of the last error.
 func spokesman(errs []failure) int {
 	for i := len(errs) - 1; i >= 0; i-- {
 		if errs[i].Upstream != nil {
@@ -391,7 +391,7 @@ func previousError(e failure) map[string]any {
 // stream hands the attempt's events to the sink until the upstream's end. Leaving the loop closes the upstream's connection.
 func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	if !x.call.Request.Stream {
-		x.started = false // what an attempt before this one has begun is discarded
+		x.started = false // drops an answer that an earlier attempt has begun
 	}
 	events := x.relay.Upstream.Complete(ctx, x.serving.Endpoint, x.request())
 	if x.reshape != nil {
@@ -416,7 +416,7 @@ func (x *run) stream(ctx context.Context, rec *record.Attempt) *fault.Error {
 	return nil
 }
 
-// request is what the attempt under way sends.
+// request is the request of the current attempt.
 func (x *run) request() *completion.Request {
 	if !x.withoutReasoning {
 		return x.req
@@ -426,7 +426,7 @@ func (x *run) request() *completion.Request {
 	return &out
 }
 
-// event takes one event in.
+// event handles one event.
 func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attempt) *fault.Error {
 	if ev.Head != nil {
 		x.head = *ev.Head
@@ -438,7 +438,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	x.meter.count(ev)
 	if !x.started {
 		if !ev.HasContent() {
-			return nil // success means content; what a frame before it says is in the head
+			return nil // an attempt succeeds with its first content; an earlier frame only adds to the head
 		}
 		rec.FirstContent = x.since()
 		x.rec.FirstContent = rec.FirstContent
@@ -459,7 +459,7 @@ func (x *run) event(ctx context.Context, ev *completion.Event, rec *record.Attem
 	return nil
 }
 
-// gone is the error of a call whose client went away, or that the node ends for another reason, kept as the context's cause.
+// gone is the error of a call whose client has gone, or that the node ends for another reason, which is the context's cause.
 func gone(ctx context.Context, err error) *fault.Error {
 	cause := context.Cause(ctx)
 	var reason *fault.Error
@@ -493,7 +493,7 @@ func (x *run) close() {
 		return
 	}
 	if x.hold != nil {
-		defer x.hold.Release() // also when what follows panics; after a settlement it does nothing
+		defer x.hold.Release() // also after a panic; after a settlement it does nothing
 	}
 	if x.rec.Error == "" {
 		x.rec.Error = fault.Internal.String() // a panic is on its way up

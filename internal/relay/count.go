@@ -13,8 +13,8 @@ type Counter interface {
 	CountTokens(ctx context.Context, ep *catalog.Endpoint, req *completion.Request) (int64, error)
 }
 
-// CountTokens asks the endpoint that would serve the call how long its prompt is; ok is false when it is unknown. Nothing is held, charged
-// or recorded, and what goes wrong is not held against the endpoint.
+// CountTokens asks the endpoint that would serve the call how long its prompt is; ok is false when that is unknown. Nothing is held,
+// charged or recorded, and a failure does not count against the endpoint.
 func (r *Relay) CountTokens(ctx context.Context, c *Call) (n int64, ok bool) {
 	counter, able := r.Upstream.(Counter)
 	if !able {

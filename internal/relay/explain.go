@@ -14,13 +14,13 @@ type Explanation struct {
 	Defaults   *apikey.Defaults // of the caller, nil without any; the request's preferences have been laid over them
 	Plan       routing.Plan
 	Candidates []Weighed    // in addition to Plan.Candidates
-	Err        *fault.Error // what the call would fail with although there are candidates, nil when it may be tried
+	Err        *fault.Error // the error with which the call would fail although there are candidates, nil when it may be tried
 }
 
-// Weighed is what is known of a candidate besides its place.
+// Weighed has further facts about a candidate.
 type Weighed struct {
 	Prices catalog.Prices // by which the call would be charged, as far as its prompt can be estimated
-	Hold   money.Nano     // what an attempt would hold before it begins; -1 when that is beyond all amounts
+	Hold   money.Nano     // the hold of an attempt before it begins; -1 when that overflows
 	Health routing.Health
 }
 

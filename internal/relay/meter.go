@@ -9,10 +9,10 @@ import (
 	"weir/internal/usage/tokenizer"
 )
 
-// maxKept bounds the answer text that is kept for counting, for each call in flight; what is beyond it counts in proportion.
+// maxKept bounds the answer text that is kept for counting, per running call; the rest counts in proportion.
 const maxKept = 4 << 10
 
-// meter watches an answer go by: the usage that the upstream reports, and what was delivered, in case it reports none.
+// meter watches an answer: the usage that the upstream reports, and what was delivered, in case it reports none.
 type meter struct {
 	usage    usage.Usage // all that was reported so far: counts never fall
 	fresh    bool        // nothing was delivered since the last report of answer tokens
@@ -28,10 +28,10 @@ type meter struct {
 	cited  bool        // pages of the web were cited
 }
 
-// delivered is what of an answer went by.
+// delivered is the delivered part of an answer.
 type delivered struct {
 	images int64           // produced so far
-	audio  int64           // characters of audio, as it is written in the answer
+	audio  int64           // characters of audio, as written in the answer
 	bytes  int64           // of text, reasoning, refusal and arguments
 	sample tokenizer.Gauge // of the text that is kept
 	rest   tokenizer.Gauge // of the text after it
@@ -45,7 +45,7 @@ func (m *meter) reset() {
 
 var urlCitation = []byte(`"url_citation"`)
 
-// count takes an event in.
+// count counts an event.
 func (m *meter) count(ev *completion.Event) {
 	had := m.delivered
 	m.images += int64(ev.ImageCount)
@@ -78,7 +78,7 @@ func (m *meter) count(ev *completion.Event) {
 	m.done = m.done || ev.Done
 }
 
-// final reports whether what was reported is the last word on the answer, and not what it had consumed until some moment.
+// final reports whether the reported usage is that of the whole answer, and not that of a moment before its end.
 func (m *meter) final(answers int) bool {
 	return m.fresh && (m.done || m.finished >= max(answers, 1))
 }
@@ -129,7 +129,7 @@ const (
 	tokensPerImage     = 1290
 )
 
-// other is what was delivered other than text. Images that are sold by the piece have no tokens.
+// other is the delivered content other than text. Images with a price per image have no tokens.
 func (m *meter) other(streamed, eachPriced bool) usage.Delivered {
 	d := usage.Delivered{Images: m.images}
 	if per := int64(charsPerCompressed); m.audio > 0 {

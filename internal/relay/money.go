@@ -15,9 +15,9 @@ import (
 	"weir/internal/usage"
 )
 
-// cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice and what its
-// model may reason in silence. What a prompt has at most is often twice what it has: before saying that the balance does not cover it, the
-// prompt is counted.
+// cover holds what the attempt may cost: its prompt and, for a whole answer, its full output bound, for a stream the first slice and the
+// reasoning that its model may not show. The upper bound of a prompt is often twice its length: before refusing because of the balance,
+// cover counts the prompt.
 func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	x.promptMost = 0
 	need, err := x.opening(at.Endpoint)
@@ -33,7 +33,7 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	if err != nil || least >= need || x.reserve(ctx, least) != nil {
 		return refused
 	}
-	media := x.req.Needs.MediaTokens // what these can have at most does not follow from a count
+	media := x.req.Needs.MediaTokens // their upper bound does not follow from a count of the text
 	x.promptMost = max(x.promptTokens()-media, 0)*3/2 + roomOfPrompt + max(x.req.Needs.MediaMost, media)
 	if need, err = x.opening(at.Endpoint); err == nil {
 		if refused = x.reserve(ctx, need); refused == nil {
@@ -43,15 +43,15 @@ func (x *run) cover(ctx context.Context, at *routing.Attempt) *fault.Error {
 	if first {
 		x.hold.Release()
 		x.hold, x.rec.Hold = nil, 0
-		refused = x.reserve(ctx, need) // what the whole of it would take
+		refused = x.reserve(ctx, need) // the cost of the whole request
 	}
 	return refused
 }
 
-// roomOfPrompt is for what vocabularies differ by in a short prompt.
+// roomOfPrompt covers the differences between vocabularies in a short prompt.
 const roomOfPrompt = 64
 
-// atLeast is what the attempt holds if its prompt is as short as it can be: who cannot pay that has nothing counted.
+// atLeast is the hold of the attempt for the shortest possible prompt: if the balance is below that, nothing is counted.
 func (x *run) atLeast(ep *catalog.Endpoint) (money.Nano, error) {
 	shortest := x.req.Needs.PromptTokens / 4
 	x.promptMost = max(shortest, 1)
@@ -97,7 +97,7 @@ func keyLimit(l *apikey.Limit) *ledger.KeyLimit {
 // slice is how many answer tokens a stream's hold covers at first, and grows by.
 func (x *run) slice() int64 { return x.relay.cfg.SliceTokens * int64(x.req.N) }
 
-// asked is what of the request bounds what it can consume.
+// asked has the request's bounds on its usage.
 func (x *run) asked() usage.Ask {
 	req := x.req
 	needs := &req.Needs
@@ -109,7 +109,7 @@ func (x *run) asked() usage.Ask {
 	return a
 }
 
-// paid is what the request costs in addition to its tokens.
+// paid lists what the request costs in addition to its tokens.
 func (x *run) paid() catalog.Paid {
 	paid := x.req.Needs.Paid
 	if x.req.Needs.Web {
@@ -132,8 +132,8 @@ func (x *run) calls() usage.Calls {
 	return calls
 }
 
-// opening is what an attempt at ep holds before it begins, and sets what it may consume and what of that is held for. What is held for is all
-// of it but the answer of a stream, of which only what does not show as it comes is held for at once.
+// opening is the hold of an attempt at ep before it begins, and sets what the attempt may consume and what of that is held for. A
+// stream's answer is held for step by step, except for the part that does not show while it arrives; everything else is held for at once.
 func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	if !x.req.Chats() {
 		return x.taskNeed(ep)
@@ -172,7 +172,7 @@ func (x *run) opening(ep *catalog.Endpoint) (money.Nano, error) {
 	return need, err
 }
 
-// tariffOf is what a conversation is charged by where one price holds for all lengths.
+// tariffOf is the tariff of a conversation where one price applies to all lengths.
 func tariffOf(p *catalog.Pricing) *catalog.Tariff { return &catalog.Tariff{Prices: p.Base} }
 
 // silent is how many tokens of an answer of at most that length an endpoint may reason without a word of it in the stream.
@@ -199,7 +199,7 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 	slice, most := x.slice(), x.produced(x.meter.most())
 	for most >= x.covered-slice/4 {
 		if x.dry && (most <= x.covered || most < x.recount) {
-			return nil // what is held lasts a little longer
+			return nil // the present hold is enough for a little longer
 		}
 		more := min(slice, x.bound-x.covered)
 		if more <= 0 { // the answer is longer than it should be, if it is
@@ -224,8 +224,8 @@ func (x *run) guard(ctx context.Context) *fault.Error {
 // leastRecount is how many tokens more there are to be before a stream's text is counted again.
 const leastRecount = 8
 
-// produced is how many tokens of an answer there are with so many of text: those that the upstream has reported may be more, and what is
-// reasoned in silence is not among the text.
+// produced is the number of answer tokens after so many tokens of text: the upstream may have reported more, and hidden reasoning is not
+// part of the text.
 func (x *run) produced(text int64) int64 {
 	d := x.meter.other(true, x.sellsImages())
 	shown := text + d.Audio + d.Image + x.unseen
@@ -237,7 +237,7 @@ func (x *run) produced(text int64) int64 {
 
 func (x *run) sellsImages() bool { return x.serving.Endpoint.Pricing.Base.ImageOutputEach.Set }
 
-// coverMore holds what so many further answer tokens can cost.
+// coverMore holds the cost of so many further answer tokens.
 func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 	extra, err := x.answers(tokens)
 	if err != nil {
@@ -250,7 +250,7 @@ func (x *run) coverMore(ctx context.Context, tokens int64) *fault.Error {
 	return nil
 }
 
-// answers is what so many answer tokens can cost.
+// answers is the highest cost of so many answer tokens.
 func (x *run) answers(tokens int64) (money.Nano, error) {
 	ep := x.serving.Endpoint
 	u := x.held
@@ -280,13 +280,13 @@ func outOfMoney(err *fault.Error) *fault.Error {
 	return &end
 }
 
-// settle turns the hold into a charge for what was consumed. It returns once the charge is in the journal, whether or not the
-// client is still there. After an error nothing was charged.
+// settle turns the hold into a charge for what was consumed. It returns once the charge is in the journal, even when the client has gone.
+// After an error nothing was charged.
 func (x *run) settle() (Receipt, *fault.Error) {
 	x.settling = true
 	ep := x.serving.Endpoint
 	u, pricing, lines, cost, err := x.bill(ep)
-	if err != nil { // a sum that does not fit: what was delivered is not free for that
+	if err != nil { // the sum overflows: what was delivered is still charged
 		lines, cost, u.Source = nil, x.hold.Amount(), usage.Capped
 	}
 	rec := x.rec
@@ -314,9 +314,9 @@ func (x *run) settle() (Receipt, *fault.Error) {
 	return Receipt{Usage: u, Cost: cost, PromptCost: usage.PromptCost(lines)}, nil
 }
 
-// bill is what was consumed at an endpoint and what it costs, by which prices. A cost above what is held is added to the hold. Where the
-// balance does not allow that, what was consumed is cut to what is held for and one slice more of the answer: no call takes more than that
-// from a wallet beyond what it has.
+// bill returns what was consumed at an endpoint, its cost and the prices. A cost above the hold is added to the hold. Where the balance
+// does not allow that, the usage is cut to what the hold covers and one slice more of the answer: no call takes more than that from a
+// wallet beyond its balance.
 func (x *run) bill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	if !x.req.Chats() {
 		return x.taskBill(ep)
@@ -347,7 +347,7 @@ func (x *run) begun() time.Time {
 	return x.call.At
 }
 
-// affords reports whether the hold covers a cost, and adds what is missing if the balance has it.
+// affords reports whether the hold covers a cost, after adding the missing amount if the balance has it.
 func (x *run) affords(cost money.Nano) bool {
 	extra := cost - x.hold.Amount()
 	if extra <= 0 {
@@ -382,7 +382,7 @@ func tierPricing(ep *catalog.Endpoint, tier string) *catalog.Pricing {
 // untiered is an endpoint's tag without its service tier: the same for all tiers of one offer.
 func untiered(ep *catalog.Endpoint) string { return strings.TrimSuffix(ep.Tag, "/"+ep.Tier) }
 
-// consumed is the usage to bill: what the upstream reported, where it is believable, and our own count where it is not.
+// consumed is the usage to bill: the upstream's where it is plausible, and the gateway's own count where it is not.
 func (x *run) consumed() usage.Usage {
 	m := &x.meter
 	u := m.usage
@@ -402,12 +402,12 @@ func (x *run) consumed() usage.Usage {
 		u.Source |= usage.TooLow
 	}
 	if u.Prompt.N <= 0 {
-		u.Prompt.Reported = false // there is none without a token
+		u.Prompt.Reported = false // every prompt has at least one token
 	}
 	rough := m.other(x.req.Stream, x.sellsImages())
 	rough.Text = m.likely()
 	most, to := x.most, x.held
-	most.Completion.N = max(most.Completion.N, rough.Tokens()) // what was delivered there was
+	most.Completion.N = max(most.Completion.N, rough.Tokens()) // at least what was delivered
 	most.Images.N, to.Images.N = max(most.Images.N, m.images), max(to.Images.N, m.images)
 	if rough.Audio > 0 {
 		most.OutputAudio = most.Completion
@@ -433,7 +433,7 @@ func (x *run) limited() bool {
 	return ep.MaxCompletion > 0 || ep.ContextLength > 0 || x.req.MaxTokens > 0
 }
 
-// promptTokens counts the prompt that the attempt has sent: its text, and what its media usually take.
+// promptTokens counts the prompt of the attempt: its text, and the usual tokens of its media.
 func (x *run) promptTokens() int64 {
 	if x.req.Revised != 0 {
 		if p, err := x.req.Prompt(); err == nil {

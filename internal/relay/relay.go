@@ -1,5 +1,5 @@
-// Package relay carries one call end to end: plan, hold, attempt, stream, settle or release. It knows no wire: styles give it
-// a completion.Request and a Sink, dialects answer with events. No path to an upstream avoids it.
+// Package relay runs one call from end to end: plan, hold, attempt, stream, settle or release. It knows no wire: styles pass it a
+// completion.Request and a Sink, dialects answer with events. Every path to an upstream goes through it.
 package relay
 
 import (
@@ -42,11 +42,11 @@ type Shaping interface {
 // Reshape changes the events of one answer, or ends them with an error where they will not do.
 type Reshape func(iter.Seq2[*completion.Event, error]) iter.Seq2[*completion.Event, error]
 
-// Sink is the client's side of one call. A style implements it. Its methods are called from one goroutine.
-// An error from any of them means that the client is gone.
+// Sink is the client's side of one call. A style implements it. Its methods are called from one goroutine. An error from any of them
+// means that the client has gone.
 type Sink interface {
-	// Start begins an answer by an attempt that has produced content. For a whole (not streamed) answer it may be called again
-	// after an attempt that broke; what came before is then discarded.
+	// Start begins an answer by an attempt that has produced content. For a whole (not streamed) answer it may be called again after an
+	// attempt that broke off; its content is then dropped.
 	Start(Served) error
 	// Event hands over one event; its slices are valid only during the call.
 	Event(*completion.Event) error
@@ -54,14 +54,14 @@ type Sink interface {
 	End(Receipt) error
 }
 
-// Served is who answers.
+// Served describes the endpoint that answers.
 type Served struct {
 	Endpoint *catalog.Endpoint
 	Model    string // public slug, variant suffix kept
 	Head     completion.Head
 }
 
-// Receipt reports what the answer consumed and what it costs.
+// Receipt has the usage and the cost of the answer.
 type Receipt struct {
 	Usage      usage.Usage
 	Cost       money.Nano
@@ -75,7 +75,7 @@ type Call struct {
 	Generation string
 	RequestID  string
 	At         time.Time
-	Catalog    *catalog.Snapshot // price and model of a charge are those of admission
+	Catalog    *catalog.Snapshot // price and model of a charge are those at admission
 	API        string            // "completions", "responses", "messages"
 
 	// PromptText yields the prompt's text piece by piece. It is read only when the upstream reports no usage.
@@ -83,7 +83,7 @@ type Call struct {
 
 	UserAgent, Referer, Title string
 
-	// Record is what is kept of the call. Complete sets it, also when it fails; the access log reads it.
+	// Record is the stored record of the call. Complete sets it, also when it fails; the access log reads it.
 	Record *record.Call
 }
 

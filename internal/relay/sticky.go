@@ -10,9 +10,9 @@ import (
 	"weir/internal/routing"
 )
 
-// sticky remembers which endpoint has the beginning of a conversation in its cache, so that the next call of it goes there: reading
-// from a cache costs a part of what the prompt costs elsewhere. It remembers, too, who signed reasoning, for only its issuer is sure to
-// take it back. It forgets what was not used for a while, and has room for so many.
+// sticky stores which endpoint has the beginning of a conversation in its cache, so that the next call of it goes there: reading from a
+// cache costs a fraction of the prompt's price elsewhere. It also stores who signed reasoning, because only the issuer is sure to accept
+// it again. Entries that were not used for a while expire, and their number is bounded.
 type sticky struct {
 	idle   time.Duration
 	seed   maphash.Seed
@@ -42,7 +42,7 @@ func newSticky(idle time.Duration) *sticky {
 	return s
 }
 
-// preferred is the endpoint that a call should go back to, "" when there is none.
+// preferred is the endpoint to which a call should return, "" when there is none.
 func (s *sticky) preferred(c *Call) string {
 	if !s.held.Load() || len(c.Request.Preferences.Order) > 0 {
 		return ""
@@ -64,7 +64,7 @@ func (s *sticky) preferred(c *Call) string {
 	return s.at(c, key)
 }
 
-// at is the endpoint kept under a key, "" when there is none or it was not used for too long.
+// at is the endpoint stored under a key, "" when there is none or it was not used for too long.
 func (s *sticky) at(c *Call, key uint64) string {
 	shard := &s.shards[key%uint64(len(s.shards))]
 	shard.mu.Lock()
@@ -76,7 +76,7 @@ func (s *sticky) at(c *Call, key uint64) string {
 	return p.endpoint
 }
 
-// issued notes who signed reasoning that the client may send back.
+// issued stores who signed reasoning that the client may send back.
 func (s *sticky) issued(c *Call, at *routing.Attempt, signature string) {
 	if s.idle <= 0 || signature == "" || len(at.Endpoint.Model.Endpoints) < 2 {
 		return
@@ -93,7 +93,7 @@ func (s *sticky) signatureKey(c *Call, signature string) uint64 {
 	return h.Sum64()
 }
 
-// keep notes who served a call, where coming back would save something.
+// keep stores who served a call, where returning there would save something.
 func (s *sticky) keep(c *Call, at *routing.Attempt) {
 	prices := &at.Endpoint.Pricing.Base
 	if s.idle <= 0 || len(at.Endpoint.Model.Endpoints) < 2 || !prices.CacheRead.Set || prices.CacheRead.Nano >= prices.Prompt.Nano {

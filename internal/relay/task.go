@@ -50,19 +50,19 @@ func (x *run) taskNeed(ep *catalog.Endpoint) (money.Nano, error) {
 	return usage.Most(&u, &t)
 }
 
-// heldTariff is what a task is held for by: nothing that it may turn out to be is dearer.
+// heldTariff is the tariff for the hold of a task: no possible outcome is dearer.
 func (x *run) heldTariff(ep *catalog.Endpoint) catalog.Tariff {
 	return x.req.Task.Tariff(ep.Pricing.Dearest(x.held.Prompt.N), x.held.Prompt.N, nil)
 }
 
-// made is what went by of the task's result.
+// made is the delivered part of the task's result.
 func (x *run) made() *task.Made {
 	m := &x.meter.made
 	m.Images, m.Done, m.Left = x.meter.images, x.meter.done, x.rec.Cancelled
 	return m
 }
 
-// taskBill is what the task consumed and what it costs. What the balance does not cover beyond the hold is not charged.
+// taskBill returns the usage and the cost of the task. What the balance does not cover beyond the hold is not charged.
 func (x *run) taskBill(ep *catalog.Endpoint) (usage.Usage, *catalog.Pricing, []usage.Line, money.Nano, error) {
 	pricing := tierPricing(ep, cmp.Or(x.meter.usage.Tier, x.head.Tier)).At(x.begun())
 	t := x.req.Task.Tariff(pricing, x.meter.usage.Prompt.N, x.made())
@@ -90,7 +90,7 @@ func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage 
 	for _, c := range [...]struct{ counted, u, most *usage.Count }{
 		{&counted.Images, &u.Images, &most.Images}, {&counted.Kilopixels, &u.Kilopixels, &most.Kilopixels},
 	} {
-		if c.counted.Reported { // whatever was said of it
+		if c.counted.Reported { // even if the upstream reported another number
 			*c.u = *c.counted
 			c.most.N = max(c.most.N, c.counted.N)
 		}
@@ -108,7 +108,7 @@ func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage 
 	}
 	if byTokens(&t.Prices) {
 		if x.held.Prompt.N > 0 && u.Prompt.N == 0 {
-			u.Prompt.Reported = false // there is none without a token
+			u.Prompt.Reported = false // every prompt has at least one token
 		}
 	} else { // no count is needed
 		u.Prompt, u.Completion = usage.Of(max(u.Prompt.N, 0)), usage.Of(max(u.Completion.N, 0))
@@ -117,7 +117,7 @@ func (x *run) taskConsumed(ep *catalog.Endpoint, t *catalog.Tariff) usage.Usage 
 	if !u.Prompt.Valid() {
 		u.PromptAudio, u.PromptImage = usual.PromptAudio, usual.PromptImage
 	}
-	if !u.Completion.Valid() && usual.Completion == usage.Of(0) { // what gives no tokens needs none counted
+	if !u.Completion.Valid() && usual.Completion == usage.Of(0) { // a result without tokens needs no count of them
 		u.Completion = usual.Completion
 	}
 	rough := usage.Delivered{Text: m.likely()}
@@ -151,5 +151,5 @@ func byTokens(p *catalog.Prices) bool {
 	return p.Prompt.Nano+p.Completion.Nano+p.Audio.Nano+p.Image.Nano+p.AudioOutput.Nano+p.ImageOutput.Nano > 0
 }
 
-// partial reports whether what the client has of a broken answer is charged: all of a text.
+// partial reports whether the delivered part of a broken answer is charged: all of it for a text.
 func (x *run) partial() bool { return x.req.Chats() || x.req.Task.Charged(x.made()) }
