@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -333,8 +334,9 @@ func (a *answer) wantErrorEvent(t *testing.T) {
 	frames := a.frames(t)
 	for i, f := range frames {
 		if e, ok := f["error"]; ok {
-			if _, isObject := e.(map[string]any); !isObject || i != len(frames)-1 {
-				t.Errorf("the error must be the last frame: %s", a.body)
+			// a chunk with the error, then the error alone
+			if _, isObject := e.(map[string]any); !isObject || i != len(frames)-2 || len(frames[i+1]) != 1 || !reflect.DeepEqual(frames[i+1]["error"], e) {
+				t.Errorf("the error must be in the last two frames: %s", a.body)
 			}
 			return
 		}

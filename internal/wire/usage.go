@@ -27,7 +27,10 @@ func AppendCost(b []byte, receipt *relay.Receipt) []byte {
 	b = receipt.PromptCost.Append(b)
 	b = append(b, `,"upstream_inference_completions_cost":`...)
 	// the parts add up to the whole, although each is rounded for display
-	b = max(receipt.Cost-receipt.PromptCost, 0).Append(b)
+	completion := max(receipt.Cost-receipt.PromptCost, 0)
+	b = completion.Append(b)
+	b = receipt.PromptCost.Append(append(b, `,"upstream_inference_input_cost":`...)) // the names of the responses style
+	b = completion.Append(append(b, `,"upstream_inference_output_cost":`...))
 	return append(b, '}')
 }
 

@@ -92,7 +92,7 @@ func TestAppendCost(t *testing.T) {
 	r := relay.Receipt{Cost: 3 * money.Ruble / 2, PromptCost: money.Ruble / 4}
 	got := string(wire.AppendCost(nil, &r))
 	if got != `"cost":1.5,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null`+
-		`,"upstream_inference_prompt_cost":0.25,"upstream_inference_completions_cost":1.25}` {
+		`,"upstream_inference_prompt_cost":0.25,"upstream_inference_completions_cost":1.25,"upstream_inference_input_cost":0.25,"upstream_inference_output_cost":1.25}` {
 		t.Error(got)
 	}
 }

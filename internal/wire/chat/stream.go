@@ -158,11 +158,7 @@ func (s *Stream) delta(choice int, extra *[]byte) []byte {
 // write ends a chunk that is not a finish chunk, and sends it.
 func (s *Stream) write(b, logprobs, choiceExtra []byte) {
 	b = append(b, `},"finish_reason":null,"native_finish_reason":null`...)
-	b = appendChoiceEnd(b, logprobs, choiceExtra)
-	if s.o.IncludeUsage {
-		b = append(b, `,"usage":null`...)
-	}
-	s.send(append(b, "}\n\n"...))
+	s.send(append(appendChoiceEnd(b, logprobs, choiceExtra), "}\n\n"...))
 }
 
 func appendChoiceEnd(b, logprobs, extra []byte) []byte {
@@ -347,7 +343,7 @@ func (s *Stream) finish(ev *completion.Event, c *streamChoice, extra *[]byte) {
 	b = appendFinish(b, ev.Finish, ev.NativeFinish, c.calls > 0)
 	b = appendChoiceEnd(b, nil, ev.ChoiceExtra)
 	if s.o.IncludeUsage {
-		s.send(append(b, ",\"usage\":null}\n\n"...))
+		s.send(append(b, "}\n\n"...))
 		return
 	}
 	s.release()
@@ -411,6 +407,9 @@ func (s *Stream) Fail(envelope []byte) error {
 	b = append(b, `,"choices":[{"index":0,"delta":{"content":""},"finish_reason":"error","native_finish_reason":null,"logprobs":null}],"error":`...)
 	b = rawjson.AppendOneLine(b, envelope)
 	s.send(append(b, "}\n\n"...))
+	// Clients that look for choices first do not see the error beside them. Others have ended at the first frame.
+	b = rawjson.AppendOneLine(append((*s.buf)[:0], `data: {"error":`...), envelope)
+	s.out(append(b, "}\n\n"...))
 	return s.done()
 }
 
@@ -427,11 +426,7 @@ func (s *Stream) KeepAlive() error {
 	case !s.chunked:
 		s.out([]byte(sse.KeepAlive))
 	default:
-		b := append((*s.buf)[:s.prefix], emptyChunk...)
-		if s.o.IncludeUsage {
-			b = append(b, `,"usage":null`...)
-		}
-		s.send(append(b, "}\n\n"...))
+		s.send(append(append((*s.buf)[:s.prefix], emptyChunk...), "}\n\n"...))
 	}
 	return s.err
 }

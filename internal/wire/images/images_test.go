@@ -214,7 +214,7 @@ var receipt = relay.Receipt{
 }
 
 const wantUsage = `{"prompt_tokens":7,"completion_tokens":30,"total_tokens":37,"input_tokens":7,"output_tokens":30,"input_tokens_details":{"text_tokens":5,"image_tokens":2},"output_tokens_details":{"image_tokens":30,"text_tokens":0},` +
-	`"cost":3,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":1,"upstream_inference_completions_cost":2}}`
+	`"cost":3,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":1,"upstream_inference_completions_cost":2,"upstream_inference_input_cost":1,"upstream_inference_output_cost":2}}`
 
 // The document of a whole answer: images in their order, and what an attempt that broke had made forgotten.
 func TestWhole(t *testing.T) {

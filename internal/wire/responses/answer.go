@@ -74,13 +74,16 @@ func appendEcho(b []byte, req *Request, o *Options) []byte {
 	}
 	for _, m := range [...]struct{ name, absent string }{
 		{"instructions", "null"}, {"max_output_tokens", "null"}, {"max_tool_calls", "null"}, {"metadata", "{}"}, {"parallel_tool_calls", "true"}, {"temperature", "1"},
-		{"top_p", "1"}, {"tool_choice", `"auto"`}, {"tools", "[]"}, {"truncation", `"disabled"`}, {"user", "null"}, {"prompt_cache_key", "null"}, {"safety_identifier", "null"},
+		{"top_p", "1"}, {"frequency_penalty", "0"}, {"presence_penalty", "0"}, {"top_logprobs", "0"}, {"tool_choice", `"auto"`}, {"tools", "[]"}, {"truncation", `"disabled"`}, {"user", "null"}, {"prompt_cache_key", "null"}, {"safety_identifier", "null"},
 	} {
 		b = append(append(append(b, `,"`...), m.name...), `":`...)
-		if v := given(m.name); v != nil {
-			b = rawjson.AppendOneLine(b, v)
-		} else {
+		switch v := given(m.name); {
+		case v == nil:
 			b = append(b, m.absent...)
+		case m.name == "tools":
+			b = appendTools(b, v)
+		default:
+			b = rawjson.AppendOneLine(b, v)
 		}
 	}
 	b = append(b, `,"reasoning":{"effort":`...)
@@ -95,6 +98,26 @@ func appendEcho(b []byte, req *Request, o *Options) []byte {
 	b = appendOr(append(b, `,"previous_response_id":`...), req.Previous)
 	b = strconv.AppendBool(append(b, `,"store":`...), o.Stored)
 	return strconv.AppendBool(append(b, `,"background":`...), req.Background)
+}
+
+// appendTools writes the tools of the request. Functions have all members that SDKs require.
+func appendTools(b, tools []byte) []byte {
+	b = append(b, '[')
+	for e := rawjson.ElementsOf(tools); e.Next(); {
+		if b[len(b)-1] != '[' {
+			b = append(b, ',')
+		}
+		b = rawjson.AppendOneLine(b, e.Value)
+		if rawjson.TextAt(e.Value, "type") != "function" {
+			continue
+		}
+		for _, name := range [...]string{"parameters", "strict"} {
+			if rawjson.Find(e.Value, name) == nil {
+				b = append(append(append(b[:len(b)-1], `,"`...), name...), `":null}`...)
+			}
+		}
+	}
+	return append(b, ']')
 }
 
 // appendOr writes a text, or null for the empty one.

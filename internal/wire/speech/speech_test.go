@@ -136,7 +136,7 @@ func TestStream(t *testing.T) {
 	play(t, s, event("RIFF", "audio/wav"), event("m", ""))
 	want := sse.KeepAlive + `data: {"type":"speech.audio.delta","audio":"UklGRg=="}` + "\n\n" + `data: {"type":"speech.audio.delta","audio":"bQ=="}` + "\n\n" +
 		`data: {"type":"speech.audio.done","usage":{"input_tokens":3,"output_tokens":20,"total_tokens":23,"characters":9,"cost":0.002,"currency":"RUB","is_byok":false,` +
-		`"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":0,"upstream_inference_completions_cost":0.002}}}` + "\n\ndata: [DONE]\n\n"
+		`"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":0,"upstream_inference_completions_cost":0.002,"upstream_inference_input_cost":0,"upstream_inference_output_cost":0.002}}}` + "\n\ndata: [DONE]\n\n"
 	if b.String() != want {
 		t.Errorf("got\n%s\nwant\n%s", b.String(), want)
 	}

@@ -21,8 +21,8 @@ var (
 )
 
 const (
-	minuteUsage = `"usage":{"type":"duration","seconds":3.25,"cost":0.033,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":0,"upstream_inference_completions_cost":0.033}}`
-	tokenUsage  = `"usage":{"type":"tokens","input_tokens":40,"output_tokens":9,"total_tokens":49,"input_token_details":{"audio_tokens":33,"text_tokens":7},"cost":1.25,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":1,"upstream_inference_completions_cost":0.25}}`
+	minuteUsage = `"usage":{"type":"duration","seconds":3.25,"cost":0.033,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":0,"upstream_inference_completions_cost":0.033,"upstream_inference_input_cost":0,"upstream_inference_output_cost":0.033}}`
+	tokenUsage  = `"usage":{"type":"tokens","input_tokens":40,"output_tokens":9,"total_tokens":49,"input_token_details":{"audio_tokens":33,"text_tokens":7},"cost":1.25,"currency":"RUB","is_byok":false,"cost_details":{"upstream_inference_cost":null,"upstream_inference_prompt_cost":1,"upstream_inference_completions_cost":0.25,"upstream_inference_input_cost":1,"upstream_inference_output_cost":0.25}}`
 )
 
 // said is a transcript with everything that one can have.
