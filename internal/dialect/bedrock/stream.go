@@ -171,7 +171,7 @@ func (dec *decoder) event(name string, data []byte) error {
 		if !dec.ended {
 			return dialect.Ended(dec.ep)
 		}
-		dec.ev.Usage = readUsage(data)
+		dec.ev.Usage = readUsage(data, familyOf(dec.ep) == openAI)
 		dec.ev.Done = true
 	}
 	return dec.send()
@@ -282,7 +282,7 @@ func (dec *decoder) Whole(body []byte) error {
 	}
 	dec.reset()
 	dec.ev.Finish, dec.ev.NativeFinish = finishReason(reason), reason
-	dec.ev.Usage = readUsage(body)
+	dec.ev.Usage = readUsage(body, false)
 	dec.ev.Done = true
 	return dec.send()
 }

@@ -6,8 +6,10 @@ import (
 )
 
 // readUsage reads the usage and the tier of an answer or of its last event; nil when neither input nor output tokens were reported.
-// inputTokens do not include tokens read from the cache or written to it.
-func readUsage(v []byte) *usage.Usage {
+// inputTokens do not include tokens read from the cache or written to it, except in streams of OpenAI's models, which may include them: then all
+// says so, and what includes them is no less than they are (https://github.com/maximhq/bifrost/pull/6942, https://github.com/earendil-works/pi/issues/8752).
+// The total does not tell: it adds them in both cases.
+func readUsage(v []byte, all bool) *usage.Usage {
 	var u usage.Usage
 	var input, written usage.Count
 	for m := rawjson.MembersOf(rawjson.Find(v, "usage")); m.Next(); {
@@ -33,8 +35,10 @@ func readUsage(v []byte) *usage.Usage {
 	} else if written.Reported {
 		u.CacheWrite = written
 	}
-	if input.Reported {
-		u.Prompt = usage.Sum(input, u.CacheRead, written)
+	if cached := usage.Sum(u.CacheRead, written); input.Reported && all && input.N >= cached.N {
+		u.Prompt = input
+	} else if input.Reported {
+		u.Prompt = usage.Sum(input, cached)
 	}
 	switch tier := rawjson.Text(rawjson.FindPath(v, "serviceTier", "type")); tier {
 	case "default", "flex", "priority":
