@@ -16,7 +16,7 @@ import (
 // Declared is a catalog as someone wrote it down: plain values without pointers between them, not yet checked.
 type Declared struct {
 	Providers []Provider
-	Models    []ModelInfo // what is known of models beyond their offers; a model without an entry here is described by its offers
+	Models    []ModelInfo // facts about models beyond their offers; a model without an entry here is described by its offers
 	Offers    []Offer
 
 	Aliases    map[string]string // other slugs of models -> their own
@@ -36,7 +36,7 @@ func (d *Declared) Append(more Declared) {
 	}
 }
 
-// ModelInfo describes a model apart from who serves it.
+// ModelInfo describes a model independently of its providers.
 type ModelInfo struct {
 	Slug          string
 	Name          string // "": made from the slug
@@ -62,7 +62,7 @@ type Offer struct {
 	MaxCompletion int64
 	Params        Params   // 0: AllParams
 	Input         Modality // 0: AllModalities
-	Output        Modality // 0: what a model of its type gives: Text, Image, Audio or Video
+	Output        Modality // 0: the default of its type: Text, Image, Audio or Video
 	MaxN          int
 	MaxInFlight   int64 // 0: the node's default
 	ImplicitCache bool
@@ -295,8 +295,8 @@ func (b *builder) offer(o *Offer) {
 	m.Endpoints = append(m.Endpoints, ep)
 }
 
-// inputOf is what a model of that type takes as input where its declaration does not say. It lists only what follows from the type; the provider
-// refuses the rest itself.
+// inputOf is the input of models of that type whose declaration lists none. It lists only what follows from the type; the provider
+// refuses other input itself.
 func inputOf(kind string) Modality {
 	switch kind {
 	case TypeTranscription:
@@ -307,7 +307,7 @@ func inputOf(kind string) Modality {
 	return AllModalities
 }
 
-// outputOf is what a model of a type gives by default.
+// outputOf is the default output of models of a type.
 func outputOf(kind string) Modality {
 	switch kind {
 	case TypeImage:
@@ -336,7 +336,7 @@ func tagAndID(o *Offer, ep *Endpoint) (tag, id string) {
 	return o.Provider + suffix, o.Provider + "/" + o.Model + suffix
 }
 
-// finish orders what was built and names the version by its content.
+// finish sorts the snapshot and derives the version from its content.
 func (b *builder) finish() {
 	s := b.snap
 	s.ordered = make([]*Model, 0, len(s.models))

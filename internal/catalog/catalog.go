@@ -1,5 +1,5 @@
-// Package catalog holds what can be called and at what price: vendors' models, the providers that serve them,
-// and the endpoints where the two meet. A Snapshot is immutable; a call keeps the one it was admitted with.
+// Package catalog has the models that can be called and their prices: vendors' models, the providers that serve them, and the endpoints,
+// each of which is one model at one provider. A Snapshot is immutable; a call keeps the one with which it was admitted.
 package catalog
 
 import (
@@ -16,7 +16,7 @@ type Threshold struct {
 	Prices Prices
 }
 
-// What an image price is for, and who set it.
+// The purpose of an image price, and its origin.
 const (
 	UnitTokens    = "tokens_1k"
 	UnitImage     = "image"
@@ -48,7 +48,7 @@ type Pricing struct {
 	Base       Prices
 	Thresholds []Threshold  // ascending by Above
 	Hours      []Hours      // the first that fits counts
-	Minute     money.Price  // per minute of audio that goes in, for transcription priced by time
+	Minute     money.Price  // per minute of audio input, for transcription priced by time
 	Characters money.Price  // per 1000 characters that go in, for speech
 	Images     []ImagePrice // of image models
 	Video      []VideoRule  // of video models
@@ -95,8 +95,8 @@ func (p *Pricing) For(promptTokens int64) Prices {
 	return prices
 }
 
-// Dearest is p with, of each price, the highest that may hold for a request with up to that many prompt tokens at any hour: what is charged for
-// one is never more. It is p itself where one price holds for all.
+// Dearest is p with the highest of each price that may apply to a request with up to that many prompt tokens at any hour: no such request
+// is charged more. It is p itself where one price applies to all.
 func (p *Pricing) Dearest(promptTokens int64) *Pricing {
 	if len(p.Hours) == 0 && (len(p.Thresholds) == 0 || promptTokens <= p.Thresholds[0].Above) {
 		return p
@@ -134,7 +134,7 @@ func (p Prices) overriddenBy(o Prices) Prices {
 	return p
 }
 
-// DataPolicy is what a provider does with prompts.
+// DataPolicy is how a provider may use prompts.
 type DataPolicy string
 
 // The data policies, strictest first (completions of the specification, providers of a model).
@@ -170,7 +170,7 @@ type Quirks struct {
 	StringToolResult bool              `yaml:"string_tool_result"` // takes tool results only as strings
 	NoStreamOptions  bool              `yaml:"no_stream_options"`  // refuses stream_options
 	CacheControl     bool              `yaml:"cache_control"`      // understands cache_control markers; else they are removed
-	ThoughtSignature bool              `yaml:"thought_signature"`  // takes and gives thought signatures in extra_content.google
+	ThoughtSignature bool              `yaml:"thought_signature"`  // accepts and returns thought signatures in extra_content.google
 	ThinkTags        bool              `yaml:"think_tags"`         // writes reasoning into content between <think> tags
 	CostField        string            `yaml:"cost_field"`         // where the reply reports its dollar cost, such as "usage.cost"
 	CostDigits       int               `yaml:"cost_digits"`        // decimal places by which CostField is shifted: 10 for xAI's ticks of 10^-10 dollars
@@ -190,10 +190,10 @@ type Quirks struct {
 	Region           string            `yaml:"region"`             // that signatures are for; "": as the address says
 	MaxInputs        int               `yaml:"max_inputs"`         // inputs of one embeddings call; 0: the wire's own limit
 	MaxInputTokens   int               `yaml:"max_input_tokens"`   // tokens of all of them; 0: the wire's own limit
-	ReasoningInSight bool              `yaml:"reasoning_in_sight"` // streams all that a model reasons as text: what a call costs shows as it comes
+	ReasoningInSight bool              `yaml:"reasoning_in_sight"` // streams all reasoning of a model as text, so that the cost of a call shows while it arrives
 	AudioStep        int               `yaml:"audio_step"`         // seconds: recordings priced by the minute are billed in whole steps; 0: to the millisecond
 	AudioLeast       int               `yaml:"audio_least"`        // seconds: the least that such a recording is billed as
-	TokenInput       bool              `yaml:"token_input"`        // embeds tokens as well as texts, each model by its own tokenizer
+	TokenInput       bool              `yaml:"token_input"`        // embeds tokens as well as texts, with each model's own tokenizer
 }
 
 // BilledAudio is what a recording of so many milliseconds is billed as where its price is by the minute.
@@ -264,7 +264,7 @@ type Endpoint struct {
 	UpdatedAt     time.Time // of its prices, as far as anybody noted that
 }
 
-// VideoFacts is what a video model can be asked for. Lists are sorted as a person would read them.
+// VideoFacts are the parameters that a video model accepts. Lists are sorted as a person would read them.
 type VideoFacts struct {
 	Resolutions  []string // "720p", "1080p"
 	AspectRatios []string // "16:9"
@@ -276,7 +276,7 @@ type VideoFacts struct {
 	Seed         bool     // it takes a seed
 }
 
-// Model is what a client names.
+// Model is a model as clients name it.
 type Model struct {
 	ID            string // stable internal id, "mdl_..."
 	Slug          string // "vendor/model"

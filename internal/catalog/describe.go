@@ -28,7 +28,7 @@ func VendorName(vendor string) string {
 	return strings.Join(words, " ")
 }
 
-// purposes are what models of a type are for, in English and Russian. Conversations are described by what they take and give.
+// purposes are the purposes of models by type, in English and Russian. Chat models are described by their inputs and outputs.
 var purposes = map[string][2]string{
 	TypeEmbedding:     {"turns text into vectors, for search and comparison", "превращает текст в векторы для поиска и сравнения"},
 	TypeModeration:    {"finds harmful content", "находит вредное содержание"},

@@ -53,7 +53,7 @@ func (h *Hours) String() string {
 	return days + h.From + "-" + h.To + " " + cmp.Or(h.Zone, "UTC")
 }
 
-// schedule checks the hours of an endpoint and works out what is charged in each.
+// schedule checks the hours of an endpoint and computes the prices in each.
 func (b *builder) schedule(where, kind string, p *Pricing) {
 	if len(p.Hours) == 0 {
 		return

@@ -34,8 +34,8 @@ func (s *Snapshot) Resolve(name string) (*Model, Variant, bool) {
 // Models lists all models in slug order. The slice is shared: do not change it.
 func (s *Snapshot) Models() []*Model { return s.ordered }
 
-// Cheapest is the endpoint with the lowest price, nil of none: prompt and completion together, and what models of other types are
-// charged by. Endpoints of other service tiers than the default count only when there is no other.
+// Cheapest is the endpoint with the lowest price, nil of none: prompt and completion together, and the prices of models of other types.
+// Endpoints of other service tiers than the default count only when there is no other.
 func Cheapest(endpoints []*Endpoint) *Endpoint {
 	var best *Endpoint
 	special := func(e *Endpoint) bool { return e.Tier != "" && e.Tier != "default" }
@@ -51,7 +51,8 @@ func Cheapest(endpoints []*Endpoint) *Endpoint {
 	return best
 }
 
-// headline is what endpoints of one model are compared by. They are charged alike, so that the sum of what is set compares alike.
+// headline is the number by which endpoints of one model are compared. They are charged in the same units, so that the sums of their
+// prices are comparable.
 func (p *Pricing) headline() int64 {
 	sum := p.Base.Prompt.Nano + p.Base.Completion.Nano + p.Base.Request.Nano + p.Base.ImageOutput.Nano + p.Base.AudioOutput.Nano + p.Base.ImageOutputEach.Nano +
 		p.Minute.Nano + p.Characters.Nano
@@ -67,8 +68,8 @@ func (p *Pricing) headline() int64 {
 // closed are vendors whose models show only a summary of their reasoning at every provider, except those with open weights.
 var closed = map[string][]string{"openai": {"gpt-oss"}, "google": {"gemma"}, "anthropic": nil, "x-ai": nil, "amazon": nil, "perplexity": nil}
 
-// ReasonsInSight reports whether all that the model reasons comes as text while it does, so that a stream shows what it costs. What is not
-// known to is taken to reason in silence.
+// ReasonsInSight reports whether the model streams all its reasoning as text, so that a stream shows what it costs. A model for which
+// that is unknown counts as one that hides it.
 func (ep *Endpoint) ReasonsInSight() bool {
 	const reasoning = ParamReasoning | ParamReasoningEffort | ParamIncludeReasoning
 	if ep.Params&reasoning == 0 || ep.Provider.Simulated {

@@ -4,7 +4,7 @@ import "strings"
 
 var modalityNames = [...]string{"text", "image", "audio", "file", "video"}
 
-// ModalityNamed is the bit of a modality's name, 0 for a name that is none. "pdf" is an older name of file.
+// ModalityNamed is the bit of a modality's name, 0 for an unknown name. "pdf" is an older name of file.
 func ModalityNamed(name string) Modality {
 	for i, n := range modalityNames {
 		if n == name {

@@ -7,11 +7,11 @@ import (
 )
 
 // Paid is a set of features that a request may ask for in addition to the tokens of its model, and that have a price. A request is served
-// only where all of it is priced: what has no price would be free here, and not there.
+// only where all of its features have a price: the provider would charge for a feature that is free here.
 type Paid uint16
 
-// What is paid for. The last five have no price in Prices: no provider is known to report what the first two of them cost, and the others are
-// endpoints of their own.
+// The features. The last five have no price in Prices: no known provider reports the cost of the first two of them, and the others are
+// separate endpoints.
 const (
 	PaidWebSearch Paid = 1 << iota
 	PaidWebFetch
@@ -44,7 +44,7 @@ func (p Paid) String() string {
 	return strings.Join(names, ", ")
 }
 
-// Paid is what of the tools that providers run has a price.
+// Paid is the set of tools of providers that have a price.
 func (p *Prices) Paid() (set Paid) {
 	for i, price := range [HostedTools]*money.Price{&p.WebSearch, &p.WebFetch, &p.FileSearch, &p.CodeExecution, &p.MCP} {
 		if price.Set {

@@ -53,7 +53,7 @@ var paramByName = func() map[string]Params {
 	return m
 }()
 
-// ParamNamed is the bit of a parameter name, 0 for a name that is none.
+// ParamNamed is the bit of a parameter name, 0 for an unknown name.
 func ParamNamed(name string) Params { return paramByName[name] }
 
 // Names lists the set's names in their fixed order.

@@ -2,8 +2,8 @@ package catalog
 
 import "weir/internal/money"
 
-// Prices are rubles for one endpoint. Token prices are per 1000 tokens, the others per one.
-// What is not Set is not charged on its own: its tokens fall to the price that PriceKinds names.
+// Prices are rubles for one endpoint. Token prices are per 1000 tokens, the others per one. A price that is not Set is not charged
+// separately: its tokens are charged by the price that PriceKinds names.
 type Prices struct {
 	Prompt          money.Price // per 1000 uncached prompt tokens
 	Completion      money.Price // per 1000 completion tokens
@@ -25,8 +25,8 @@ type Prices struct {
 	CacheReadAudio  money.Price // per 1000 audio prompt tokens that were read from the cache
 }
 
-// PriceKind describes one price of Prices. The configuration, the admin API, the public lists, the importer and the bill derive what they
-// know of prices from PriceKinds; docs/adding-a-price.md shows what a new one needs.
+// PriceKind describes one price of Prices. The configuration, the admin API, the public lists, the importer and the bill are all driven
+// by PriceKinds; docs/adding-a-price.md shows what a new one needs.
 type PriceKind struct {
 	Name   string // in configuration and in the admin API: "cache_write_1h"
 	Listed string // in the public lists: "cache_write_1h_per_1k"; "" where it has another place
@@ -34,7 +34,7 @@ type PriceKind struct {
 	Else   string // Name of the price that its tokens fall to; "" for a whole, and for what is not tokens
 }
 
-// priceKinds has a row for each price of Prices.All, in that order: what others fall to comes first.
+// priceKinds has a row for each price of Prices.All, in that order: a price comes before those that fall back to it.
 var priceKinds = [...]PriceKind{
 	{"prompt", "prompt_per_1k", true, ""},
 	{"completion", "completion_per_1k", true, ""},
@@ -65,7 +65,7 @@ func (p *Prices) All() [len(priceKinds)]*money.Price {
 // PriceKinds lists the prices that an endpoint can have. The caller must not change it.
 func PriceKinds() []PriceKind { return priceKinds[:] }
 
-// PriceKindOf is the place in PriceKinds of the kind of that name, -1 when there is none.
+// PriceKindOf is the index in PriceKinds of the kind of that name, -1 when there is none.
 func PriceKindOf(name string) int {
 	for i := range priceKinds {
 		if priceKinds[i].Name == name {

@@ -42,8 +42,8 @@ func SplitVariant(slug string) (string, Variant) {
 	return slug, NoVariant
 }
 
-// CheckSlug says in a sentence what is wrong with a slug that is to be declared, or nil.
-// A slug is "vendor/model": two parts of letters, digits and -._:@+ with one slash between them, each beginning with a letter or digit.
+// CheckSlug describes in a sentence the error of a slug that is to be declared, or returns nil. A slug is "vendor/model": two parts of
+// letters, digits and -._:@+ with one slash between them, each beginning with a letter or digit.
 func CheckSlug(slug string) error {
 	vendor, model, found := strings.Cut(slug, "/")
 	switch {

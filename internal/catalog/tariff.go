@@ -6,26 +6,26 @@ import (
 	"weir/internal/money"
 )
 
-// Tariff is what one call that is not text alone is charged by: the prices of its tokens and those of what else it takes and gives.
-// A price that is not Set is not charged.
+// Tariff has the prices of a call that is not only text: of its tokens and of its other input and output. A price that is not Set is not
+// charged.
 type Tariff struct {
 	Prices
-	Minute     money.Price // per minute of audio that goes in
+	Minute     money.Price // per minute of audio input
 	Characters money.Price // per 1000 characters that go in
 	Megapixel  money.Price // per million pixels of images that come out
-	Second     money.Price // per second of video that comes out
+	Second     money.Price // per second of video output
 }
 
-// Tariff is what a call with that many prompt tokens is charged by, apart from images and videos.
+// Tariff has the prices for that many prompt tokens, except those of images and videos.
 func (p *Pricing) Tariff(promptTokens int64) Tariff {
 	return Tariff{Prices: p.For(promptTokens), Minute: p.Minute, Characters: p.Characters}
 }
 
-// ImageTariff is what images of a quality and a size are charged by. What is not known of them is "" or "auto".
+// ImageTariff has the prices of images of a quality and a size, which are "" or "auto" where unknown.
 //
-// The lines of the price list come before the base prices. Of a component's lines the one that fits best counts: that which names both
-// the quality and the size, then the size, then the quality, then neither. Where no line says anything of what is asked, the usual quality
-// counts, and else the dearest line: a size without a price must not be free.
+// The lines of the price list come before the base prices. Of a component's lines the one that fits best counts: one that names both the
+// quality and the size, then the size, then the quality, then neither. Where no line fits, the usual quality counts, and else the dearest
+// line: a size without a price must not be free.
 func (p *Pricing) ImageTariff(promptTokens int64, quality, size string) Tariff {
 	t := p.Tariff(promptTokens)
 	for _, component := range components {
@@ -40,7 +40,7 @@ func (p *Pricing) ImageTariff(promptTokens int64, quality, size string) Tariff {
 	return t
 }
 
-// DearestImageTariff is the most that images can be charged by, whatever their quality and size turn out to be.
+// DearestImageTariff has the highest prices of images of any quality and size.
 func (p *Pricing) DearestImageTariff(promptTokens int64) Tariff {
 	t := p.Tariff(promptTokens)
 	for i := range p.Images {
@@ -71,7 +71,7 @@ func (t *Tariff) imageField(component, unit string) *money.Price {
 	return nil
 }
 
-// usualQualities are what models make when no quality is asked for, the likeliest first.
+// usualQualities are the qualities that models use when none is requested, the likeliest first.
 var usualQualities = []string{"", "auto", "standard", "medium"}
 
 func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {
@@ -90,7 +90,7 @@ func (p *Pricing) imageLine(component, quality, size string) *ImagePrice {
 	return best
 }
 
-// fit reports how well a line says what an image of a quality and a size costs.
+// fit reports how well a line matches an image of a quality and a size.
 func (x *ImagePrice) fit(quality, size string) int {
 	fit := 0
 	switch {

@@ -27,7 +27,7 @@ type gatePart struct {
 // minSweep is the least number of names in a shard at which it is worth looking for some to forget.
 const minSweep = 64
 
-// NewGate makes a gate that stores up to names names whose allowances are not full; further names share the space that is left.
+// NewGate makes a gate that stores up to names names whose allowances are not full; further names share one entry.
 func NewGate(start time.Time, names int) *Gate {
 	g := &Gate{start: start, seed: maphash.MakeSeed(), most: max(names/shards, 1)}
 	for i := range g.parts {

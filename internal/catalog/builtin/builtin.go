@@ -44,8 +44,8 @@ var capabilitiesJSON []byte
 //go:embed byhand
 var byhand embed.FS
 
-// Provider is a server that Weir knows how to speak to. Those that have models in the catalog switch on when their key is there; of the
-// others only address and quirks are known.
+// Provider is a server that Weir can use. Those that have models in the catalog are switched on when their key is set; of the others only
+// address and quirks are known.
 type Provider struct {
 	catalog.Provider                // its BaseURL may hold ${VARIABLE}
 	KeyVariables     []string       // environment variables that may hold its key, the first that is set counts; none: it needs no key
@@ -59,7 +59,7 @@ type Provider struct {
 // Lookup finds an environment variable, like os.LookupEnv.
 type Lookup = func(name string) (string, bool)
 
-// KeyIn is the provider's key in the environment. It is not there unless what the address needs is there too.
+// KeyIn is the provider's key in the environment. It is missing unless the variables of the address are set too.
 func (p *Provider) KeyIn(env Lookup) (string, bool) {
 	if p.Template {
 		return "", false
@@ -130,7 +130,7 @@ func ExpandWires(wires map[string]catalog.Wire, env Lookup) map[string]catalog.W
 
 var providers = sync.OnceValues(func() ([]Provider, error) { return parseProviders(providersJSON) })
 
-// Providers lists the known providers in their fixed order. Do not change what it returns.
+// Providers lists the known providers in their fixed order. The caller must not change the result.
 func Providers() []Provider {
 	list, err := providers()
 	if err != nil {
@@ -217,12 +217,12 @@ func ListVersion(data []byte) string {
 	return "builtin-" + hex.EncodeToString(sum[:4])
 }
 
-// Features of a model beyond what its provider understands everywhere, by their names in the file.
+// Features of a model beyond those that its provider supports everywhere, by their names in the file.
 var features = map[string]catalog.Params{
 	"tools":     catalog.ParamTools | catalog.ParamToolChoice | catalog.ParamParallelToolCalls,
 	"schema":    catalog.ParamResponseFormat | catalog.ParamStructuredOutputs,
 	"reasoning": catalog.ParamReasoning | catalog.ParamReasoningEffort | catalog.ParamIncludeReasoning,
-	"budget":    catalog.ParamReasoning | catalog.ParamIncludeReasoning, // it is given a budget for reasoning, and not told an effort
+	"budget":    catalog.ParamReasoning | catalog.ParamIncludeReasoning, // its reasoning takes a budget, not an effort
 }
 
 // sampling are the parameters that a model marked "fixed" refuses.
@@ -234,7 +234,7 @@ type loader struct {
 	rate Rate
 	list string
 	asOf time.Time
-	day  time.Time // what is retired by then is left out; zero: nothing is
+	day  time.Time // offers that are retired by then are left out; zero: none are
 	err  error
 }
 
@@ -244,7 +244,7 @@ func (l *loader) fail(format string, args ...any) {
 	}
 }
 
-// offer reads a line: the endpoint it tells of, and those of its service tiers.
+// offer reads a line: an endpoint, and those of its service tiers.
 func (l *loader) offer(p *Provider, v []byte) {
 	o := catalog.Offer{Provider: p.ID, Params: p.Params, MaxN: p.MaxN, ImplicitCache: p.ImplicitCache, Input: catalog.Text, Output: catalog.Text, UpdatedAt: l.asOf}
 	o.Pricing.List, o.Pricing.Rate = l.list, l.rate.Version
@@ -412,7 +412,7 @@ func (l *loader) each(text string) money.Price {
 	return p
 }
 
-// models describes those models that some offer names. What a document says of a model counts; those after it add what it does not tell.
+// models describes the models that offers name. The first document that has a model counts; later ones add the fields that it lacks.
 func (l *loader) models(documents [][]byte) {
 	wanted, others, described := map[string]bool{}, map[string]bool{}, map[string]int{}
 	for i := range l.d.Offers {
@@ -434,7 +434,7 @@ func (l *loader) models(documents [][]byte) {
 			others[slug] = info.Type != ""
 		}
 	}
-	// what a provider's chat models understand says nothing of its others, where the same names mean other things
+	// the parameters of a provider's chat models do not hold for its other models, where the same names have other meanings
 	for i := range l.d.Offers {
 		if o := &l.d.Offers[i]; others[o.Model] {
 			o.Params, o.MaxN, o.ImplicitCache = 0, 0, false
@@ -472,7 +472,7 @@ func (l *loader) hosted(data []byte) {
 	}
 }
 
-// capabilities takes away the parameters that models refuse.
+// capabilities removes the parameters that models refuse.
 func (l *loader) capabilities(data []byte) {
 	for e := rawjson.ElementsOf(rawjson.Find(data, "without")); e.Next(); {
 		var gone catalog.Params
@@ -505,7 +505,7 @@ func (l *loader) capabilities(data []byte) {
 	}
 }
 
-// complete adds to a description what it lacks.
+// complete adds the missing fields to a description.
 func complete(info, more *catalog.ModelInfo) {
 	info.Name, info.Description, info.HubID = cmp.Or(info.Name, more.Name), cmp.Or(info.Description, more.Description), cmp.Or(info.HubID, more.HubID)
 	if info.Created.IsZero() {

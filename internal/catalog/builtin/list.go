@@ -19,7 +19,7 @@ type List struct {
 	day     time.Time
 }
 
-// On is the list without what is retired by that day.
+// On returns the list without offers that are retired by that day.
 func (l *List) On(day time.Time) *List {
 	with := *l
 	with.day = day

@@ -25,7 +25,7 @@ type Entry struct {
 	Kind   Kind
 	ID     string
 	Before Spec // nil: there was no row
-	After  Spec // nil: there is none any more
+	After  Spec // nil: deleted
 }
 
 // Commit is one change as a store keeps it: the entry, and the row that it makes. Without one the row is removed; a rate has none.
@@ -54,7 +54,7 @@ type Store interface {
 type Builder interface {
 	// BuildCatalog fails as Build does. Serving reports whether the catalog is to be used: then a provider without its credential is left out.
 	BuildCatalog(s *State, serving bool) (*Built, error)
-	// DeclaredRate is what the configuration says of rate and margin.
+	// DeclaredRate returns the rate and margin of the configuration.
 	DeclaredRate() rate.Declared
 }
 
@@ -83,13 +83,13 @@ type Change struct {
 	Set    Spec     // fields with new values
 	Unset  []string // fields, or groups of fields, that are to be as if never written
 	Key    *string  // the provider's credential; "" takes it away
-	Remove bool     // takes the row away; nothing else is set
+	Remove bool     // deletes the row; nothing else is set
 }
 
 // tries is how often a change is decided again when others are faster.
 const tries = 8
 
-// Built is the catalog as it is now in the store.
+// Built returns the catalog of the store's present state.
 func (e *Editor) Built(ctx context.Context) (*Built, error) {
 	s, err := e.store.CatalogState(ctx)
 	if err != nil {
@@ -103,8 +103,9 @@ func (e *Editor) History(ctx context.Context, before int64, count int) ([]Entry,
 	return e.store.CatalogHistory(ctx, before, count)
 }
 
-// Change makes one change, and returns the catalog with it. It fails with fault.Invalid, naming the field, for what the catalog cannot
-// hold, with fault.NotFound without the row, and with fault.Conflict for a row that is there already or that the configuration owns.
+// Change makes one change, and returns the catalog with it. It fails with fault.Invalid, naming the field, for values that are not valid
+// in the catalog, with fault.NotFound when the row does not exist, and with fault.Conflict for a row that exists already or that the
+// configuration owns.
 func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, error) {
 	if err := c.Set.check(c.Kind); err != nil {
 		return nil, err
@@ -122,7 +123,7 @@ func (e *Editor) Change(ctx context.Context, c Change, by audit.Actor) (*Built, 
 	return built, err
 }
 
-// commit decides and stores until no other change comes between. decide returns nil when there is nothing to do.
+// commit decides and stores, and repeats that when another change came first. decide returns nil when there is nothing to do.
 func (e *Editor) commit(ctx context.Context, decide func(*State) (*Commit, error), by audit.Actor) error {
 	var err error
 	for range tries {
@@ -152,7 +153,7 @@ func (c *Commit) event() audit.Event {
 	return audit.Event{Actor: c.Actor, Action: c.Action, Target: strings.TrimSuffix(string(c.Kind)+":"+c.ID, ":"), Before: was.String(), After: is.String()}
 }
 
-// decide finds out what a change does to a state, and what comes of it.
+// decide computes the effect of a change on a state, and the resulting catalog.
 func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
 	before, beforeErr := e.builder.BuildCatalog(s, false)
 	row, err := e.row(s, before, c)
@@ -185,7 +186,7 @@ func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
 	if c.Create && c.Kind == Endpoint && checked.Provider(row.Spec["provider"]) == nil {
 		return nil, nil, fault.Field("edit.Change", "provider", "There is no provider %q.", clip(row.Spec["provider"]))
 	}
-	// what is returned is what nodes serve, credentials resolved; the check above is not for nodes
+	// the result is what nodes serve, with credentials; the check above is without them
 	built, err := e.builder.BuildCatalog(&after, true)
 	if err != nil {
 		built = before
@@ -196,7 +197,7 @@ func (e *Editor) decide(s *State, c *Change) (*Commit, *Built, error) {
 	return commit, built, nil
 }
 
-// loosens reports whether a change only takes something away: the way out of a catalog that does not build.
+// loosens reports whether a change only removes something, which is allowed even when the catalog does not build.
 func loosens(c *Change) bool {
 	return c.Remove || len(c.Set) == 1 && c.Set["disabled"] == "true" && c.Key == nil
 }
@@ -211,7 +212,7 @@ func action(old, row *Row) string {
 	return audit.CatalogChanged
 }
 
-// shown is the row's spec with what may be known of its credential.
+// shown is the row's spec with the visible facts about its credential.
 func (r *Row) shown() Spec {
 	if r == nil {
 		return nil
@@ -319,7 +320,7 @@ func EndpointID(s Spec) string {
 
 const maxKey = 16 << 10
 
-// setKey seals a credential into the row. It takes the place of a variable named before, not of one named in the same change.
+// setKey seals a credential into the row. It replaces an earlier variable name, but not one of the same change.
 func (e *Editor) setKey(row *Row, key string, named bool) error {
 	if row.Kind != Provider {
 		return unknownField(row.Kind, "api_key")
@@ -331,7 +332,7 @@ func (e *Editor) setKey(row *Row, key string, named bool) error {
 	if named {
 		return fault.Field("edit.Change", "api_key", "Give api_key or api_key_env, not both.")
 	}
-	file := strings.HasPrefix(strings.TrimSpace(key), "{") // the key file of a service account, which is not sent as it is
+	file := strings.HasPrefix(strings.TrimSpace(key), "{") // a service account's key file, which is exchanged for tokens instead of being sent
 	if len(key) > maxKey || !file && strings.ContainsAny(key, "\r\n\x00 ") {
 		return fault.Field("edit.Change", "api_key", "api_key contains a space or a line break, or is too long.")
 	}
@@ -473,7 +474,7 @@ func (e *Editor) RotateSecrets(ctx context.Context, by audit.Actor) (int, error)
 	return done, nil
 }
 
-// DeclaredRate is what the configuration says of rate and margin.
+// DeclaredRate returns the rate and margin of the configuration.
 func (e *Editor) DeclaredRate() rate.Declared { return e.builder.DeclaredRate() }
 
 // Rates lists all records in the order of their versions.
@@ -482,8 +483,8 @@ func (e *Editor) Rates(ctx context.Context) ([]rate.Record, error) {
 	return s.Rates, err
 }
 
-// SetRate records a rate, a margin or both, unless the last record says the same. It fails with fault.Invalid for numbers out of range
-// or too large for some price, and with fault.Conflict for what the configuration owns.
+// SetRate records a rate, a margin or both, unless the last record has the same values. It fails with fault.Invalid for numbers out of
+// range or too large for some price, and with fault.Conflict for values that the configuration owns.
 func (e *Editor) SetRate(ctx context.Context, r rate.Record, by audit.Actor) error {
 	if err := r.Check(); err != nil {
 		return err

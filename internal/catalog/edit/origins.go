@@ -9,9 +9,9 @@ import (
 	"weir/internal/fault"
 )
 
-// keepsItsKey refuses a change that would send a provider's credential to a server that it was not given for: an administrator of addresses
-// must not learn a key that others have written. The key is given again in the same change, or it is a key of the environment, and then the
-// address of the built-in provider holds.
+// keepsItsKey refuses a change that would send a provider's credential to a server for which it was not entered: an administrator of
+// addresses must not get a key that others have entered. The change must include the key again; a key of the environment is sent only to
+// the built-in provider's address.
 func (e *Editor) keepsItsKey(s *State, c *Change, before, after *Built, old, row *Row) error {
 	is := after.Provider(c.ID)
 	if is == nil || c.Key != nil && *c.Key != "" || c.Set["api_key_env"] != "" {

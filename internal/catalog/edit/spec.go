@@ -1,5 +1,5 @@
-// Package edit is the part of the catalog that administrators change while nodes run: rows of a database laid over what is built in
-// and what the configuration declares. It never lets two of them own one row, and it publishes nothing that does not build.
+// Package edit is the part of the catalog that administrators change while nodes run: rows of a database override the built-in catalog
+// and add to it and to the configuration. One row never has two owners, and a catalog that does not build is never published.
 package edit
 
 import (
@@ -22,11 +22,11 @@ const (
 	Rate     Kind = "rate"
 )
 
-// Spec is what was written of a row: the names of fields, as the API nests them with points between, and their values as text. What is
-// not in it holds by default or, over a built-in row, as it is built in. A secret is never in it.
+// Spec is the content of a row: the names of fields, with points as the API nests them, and their values as text. A field that is not in
+// it has its default or, over a built-in row, the built-in value. It never contains a secret.
 type Spec map[string]string
 
-// Type is what a field's text must be.
+// Type is the type of a field's text.
 type Type uint8
 
 // The types.
@@ -194,7 +194,7 @@ func (t Type) fits(text string) bool {
 	return len(text) <= maxText && !strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f || r == '\uFFFD' })
 }
 
-// merged is s with set laid over it and without what unset names: fields, and groups with all that is in them.
+// merged is s with the fields of set, without those that unset names: fields, and groups with all their fields.
 func (s Spec) merged(set Spec, unset []string) Spec {
 	out := maps.Clone(s)
 	if out == nil {
@@ -207,7 +207,7 @@ func (s Spec) merged(set Spec, unset []string) Spec {
 	return out
 }
 
-// String is the spec in the order of its names: what the audit log shows of it.
+// String is the spec in the order of its names, for the audit log.
 func (s Spec) String() string {
 	var b strings.Builder
 	for i, name := range slices.Sorted(maps.Keys(s)) {
@@ -223,7 +223,7 @@ func (s Spec) String() string {
 	return b.String()
 }
 
-// Difference is what two specs do not share, as each has it.
+// Difference returns the fields in which two specs differ, with the values of each.
 func Difference(before, after Spec) (was, is Spec) {
 	was, is = Spec{}, Spec{}
 	for name, text := range before {

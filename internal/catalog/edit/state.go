@@ -12,19 +12,19 @@ import (
 	"weir/internal/rate"
 )
 
-// Row is what the database holds of one provider or endpoint: all of it, or what differs from what is built in.
+// Row is the database's row of one provider or endpoint: all of it, or its differences from the built-in one.
 type Row struct {
 	Kind      Kind
 	ID        string // of the provider, or of the endpoint: "provider/vendor/model[/region][/variant][/tier]"
 	Spec      Spec
-	Over      bool   // it lies over a built-in row, and means nothing without it
+	Over      bool   // it overrides a built-in row, and means nothing without it
 	Sealed    []byte // the provider's credential, encrypted; nil without one
 	Last4     string // the credential's last characters, for people
 	Version   int64  // of the catalog, at which it was changed last
 	UpdatedAt time.Time
 }
 
-// Disabled reports whether the row switches off what it describes.
+// Disabled reports whether the row switches off its provider or endpoint.
 func (r *Row) Disabled() bool { return r.Spec["disabled"] == "true" }
 
 // State is all that the database says of the catalog at one moment.
@@ -54,7 +54,7 @@ func (s *State) with(k Kind, id string, row *Row) State {
 	return out
 }
 
-// Origin is who owns what a row describes.
+// Origin is the owner of a provider or endpoint.
 type Origin string
 
 // The origins.
@@ -66,7 +66,7 @@ const (
 
 // Base is the catalog without the database.
 type Base struct {
-	catalog.Declared                    // what is switched on
+	catalog.Declared                    // the enabled part
 	Known            []catalog.Provider // built-in providers that are off: they lack a credential
 	FileProviders    map[string]string  // ids of providers that the configuration declares -> where
 	FileEndpoints    map[string]string  // likewise endpoints
@@ -83,7 +83,7 @@ type ProviderView struct {
 	catalog.Provider
 	Origin Origin
 	Where  string // in the configuration, "" elsewhere
-	On     bool   // it takes part
+	On     bool   // it is enabled
 	Row    *Row   // nil: never changed
 	Reason string // why it is off although it was not disabled; ""
 }
@@ -98,17 +98,17 @@ type EndpointView struct {
 	Row    *Row
 }
 
-// Built is what becomes of base and state together.
+// Built is the result of base and state together.
 type Built struct {
 	Snapshot  *catalog.Snapshot
 	Version   int64 // of the state
 	Rate      rate.Effective
 	Providers []ProviderView // by id
 	Endpoints []EndpointView // by id
-	Left      []string       // what was left out, in sentences for the log
+	Left      []string       // rows that were left out, in sentences for the log
 }
 
-// Build lays the state over the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
+// Build applies the state to the base and builds the catalog. credentials are those of the state's rows, by provider id. It fails with
 // fault.Conflict when the configuration declares a row that the database owns.
 func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credential) (*Built, error) {
 	if err := conflicts(b, s); err != nil {
@@ -144,8 +144,8 @@ func Build(b *Base, s *State, r rate.Effective, credentials map[string]Credentia
 	return m.out, nil
 }
 
-// described adds what the row of an endpoint says of its model: type, name and so on. What the model is described by already, a row must
-// not say otherwise: it would hold for the endpoints of others, too.
+// described adds the facts about its model from the row of an endpoint: type, name and so on. A row must not contradict an existing
+// description, because it would change the endpoints of others, too.
 func described(models []catalog.ModelInfo, v *EndpointView) ([]catalog.ModelInfo, error) {
 	if v.Row == nil {
 		return models, nil
@@ -263,7 +263,7 @@ func (m *merger) providers() error {
 		}
 	}
 	for i := range m.base.Known {
-		if seen[m.base.Known[i].ID] { // what takes part was declared outside the configuration, under an id that is also built in
+		if seen[m.base.Known[i].ID] { // an enabled provider was declared outside the configuration, under an id that is also built in
 			continue
 		}
 		if err := add(ProviderView{Provider: m.base.Known[i], Origin: FromBuiltin}); err != nil {

@@ -6,11 +6,11 @@ import (
 	"strings"
 )
 
-// item is one entry of a list, with what it is sorted and found by.
+// item is one entry of a list, with its keys for sorting and searching.
 type item struct {
 	Offer
 	name, vendor string // case folded
-	words        string // case folded: what search looks through
+	words        string // case folded, for the search
 	pairs        pairs  // of words
 	created      int64  // Unix seconds; 0 unknown
 	in, out      int64  // rubles x 10^9 per 1000 tokens
@@ -43,7 +43,7 @@ func order(items []item, ranked bool) {
 	})
 }
 
-// SortKey is what a list is sorted by.
+// SortKey is a sort key of a list.
 type SortKey uint8
 
 // The keys. Prices are those of 1000 tokens; ByPrice adds prompt and completion.
@@ -60,7 +60,7 @@ const (
 	sortKeys
 )
 
-// compare orders by a key, what lacks it last in both directions, and equals by id.
+// compare orders by a key; entries without a value come last in both directions, and equal ones are ordered by id.
 func (it *item) compare(other *item, by SortKey, descending bool) int {
 	x, y := it.figure(by), other.figure(by)
 	n := 0
@@ -80,7 +80,7 @@ func (it *item) compare(other *item, by SortKey, descending bool) int {
 
 const missing = -1
 
-// figure is what numbers are compared by; texts are never missing.
+// figure is the value of a numeric key; texts are never missing.
 func (it *item) figure(by SortKey) int64 {
 	switch by {
 	case ByContext:

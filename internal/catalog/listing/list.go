@@ -6,7 +6,7 @@ import (
 	"sync"
 )
 
-// Query is what is wanted of a list. Equal questions have equal queries; the zero Query is the whole list.
+// Query selects and orders the entries of a list. Equal questions have equal queries; the zero Query is the whole list.
 type Query struct {
 	Search        string // folded by Fold, its words parted by one blank
 	Type          string // of models; "" all
@@ -94,7 +94,7 @@ func (l *List) Answer(q *Query) (b *Body, release func()) {
 	pooled := chosenItems.Get().(*[]*item)
 	chosen := l.choose((*pooled)[:0], q)
 	defer func() {
-		clear(chosen) // a snapshot that is gone must not be kept alive from here
+		clear(chosen) // the pool must not keep an old snapshot alive
 		*pooled = chosen[:0]
 		chosenItems.Put(pooled)
 	}()

@@ -1,5 +1,5 @@
-// Package listing makes the public lists of a catalog: which models they have, what is searched, in which order, and the rendered answers,
-// which are kept. The caller decides how one entry is written. It must not know HTTP.
+// Package listing makes the public lists of a catalog: their models, search, order, and the rendered answers, which are cached. The
+// caller decides how one entry is written. It must not know HTTP.
 package listing
 
 import (
@@ -39,7 +39,7 @@ func Offers(m *catalog.Model) []Offer {
 
 var noPricing catalog.Pricing
 
-// Pricing is what the cheapest endpoint of an offer charges; without any, nothing.
+// Pricing is the pricing of an offer's cheapest endpoint; without endpoints it is empty.
 func (o *Offer) Pricing() *catalog.Pricing {
 	if e := Cheapest(o.Endpoints); e != nil {
 		return &e.Pricing
@@ -63,8 +63,7 @@ func special(e *catalog.Endpoint) bool {
 	return e.Tier != "" && e.Tier != "default" || e.Variant != "" && e.Variant != "standard"
 }
 
-// Headline is the price by which endpoints are compared: that of tokens, or where they cost nothing, that of what the model is priced
-// by instead. Rubles x 10^9.
+// Headline is the price by which endpoints are compared: that of tokens, or where they are free, the model's other price. Rubles x 10^9.
 func Headline(e *catalog.Endpoint) int64 {
 	p := &e.Pricing
 	if n := p.Base.Prompt.Nano + p.Base.Completion.Nano; n > 0 {

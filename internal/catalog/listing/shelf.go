@@ -40,7 +40,7 @@ func (c *Cache) Of(s *catalog.Snapshot) *Shelf {
 	return sh
 }
 
-// Rank takes over how popular models are. The lists are rebuilt here and not on the path of a request.
+// Rank sets the popularity of models. It rebuilds the lists, so that no request has to.
 func (c *Cache) Rank(r Ranks, s *catalog.Snapshot) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
