@@ -80,7 +80,7 @@ data: [DONE]
 }
 
 // leastReports is how many usage objects the corpus has at least: with those of openai's own, which have prices, too, more than two hundred.
-const leastReports = 100
+const leastReports = 140
 
 // TestReportsOfVendors reads usage objects as vendors send them, in testdata/usage: the counts must be those that the vendor bills. Each file begins with
 // the address of the vendor's page. An entry has lines "about", "wire", "usage", "later" (a second object of the stream), "quirks" and "want".

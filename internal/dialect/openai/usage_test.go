@@ -55,7 +55,7 @@ func TestUsageCorpus(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	const leastVendors, leastEntries = 12, 70 // a corpus that fails to load would pass otherwise
+	const leastVendors, leastEntries = 20, 100 // a corpus that fails to load would pass otherwise
 	entries := 0
 	for _, file := range files {
 		archive, err := txtar.ParseFile(file)
@@ -63,6 +63,9 @@ func TestUsageCorpus(t *testing.T) {
 			t.Fatal(err)
 		}
 		entries += len(archive.Files)
+		if filepath.Base(file) != "broken.txtar" && !strings.Contains(string(archive.Comment), "https://") {
+			t.Errorf("%s does not name the vendor's page", file)
+		}
 		for _, f := range archive.Files {
 			t.Run(strings.TrimSuffix(filepath.Base(file), ".txtar")+"/"+f.Name, func(t *testing.T) {
 				t.Parallel()
