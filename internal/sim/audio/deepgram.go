@@ -11,7 +11,7 @@ import (
 )
 
 // deepgramWire is Deepgram's transcription: sound as the body, all else in the address.
-var deepgramWire = kit.WholeWire("deepgram", &deepgramPhrases, deepgramError, kit.ByScheme("Invalid credentials.", "Token "),
+var deepgramWire = kit.NewWholeWire("deepgram", &deepgramPhrases, deepgramError, kit.ByScheme("Invalid credentials.", "Token "),
 	"Bad Request: the media file exceeds the maximum duration.", `{"metadata":{"request_id":"x"}}`)
 
 var deepgramCodes = map[int]string{
@@ -64,25 +64,25 @@ const deepgramMost = 2 << 30
 // listen serves POST /v1/listen.
 func (s *Wires) listen(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.TakeAs(anyType, deepgramWire, w, r, func(body []byte) *kit.Refusal {
-		l := &listening{Checker: kit.NewChecker(deepgramWire.Say), on: map[string]bool{}}
+	s.HandleBody(anyType, deepgramWire, w, r, func(body []byte) *kit.Refusal {
+		l := &deepgramRequest{Checker: kit.NewChecker(deepgramWire.Phrases), on: map[string]bool{}}
 		if l.read(r, body); l.Fault != nil {
 			return l.Fault
 		}
-		return s.Perform(w, r, started, &l.Checker, kit.Whole(deepgramWire, `{"metadata":{"request_id":"x"},"results":{"channels":[]}}`, func() []byte {
+		return s.Serve(w, r, started, &l.Checker, kit.WholeReply(deepgramWire, `{"metadata":{"request_id":"x"},"results":{"channels":[]}}`, func() []byte {
 			return l.body(s.Config.Now())
 		}))
 	})
 }
 
-type listening struct {
+type deepgramRequest struct {
 	kit.Checker
 	on         map[string]bool // what is switched on
 	base       string
 	recognized *transcript
 }
 
-func (l *listening) read(r *http.Request, body []byte) {
+func (l *deepgramRequest) read(r *http.Request, body []byte) {
 	query := r.URL.Query()
 	for name, all := range query {
 		switch {
@@ -100,12 +100,12 @@ func (l *listening) read(r *http.Request, body []byte) {
 		name = "base"
 	}
 	family := strings.TrimSuffix(name, "-general")
-	kit.Asked(&l.Checker, family, deepgramModels, func(string) *kit.Refusal {
+	kit.FindModel(&l.Checker, family, deepgramModels, func(string) *kit.Refusal {
 		return &kit.Refusal{Status: 400, Message: "Bad Request: No such model/language/tier combination found."}
 	})
-	l.Ask.Name, l.base = name, l.Ask.Knobs.Base
+	l.Request.Name, l.base = name, l.Request.Knobs.Base
 	for _, term := range append(query["keyterm"], query["keywords"]...) {
-		l.Plain(term, "keyterm")
+		l.StripMarkers(term, "keyterm")
 	}
 	switch kind := sniff(body); {
 	case l.Fault != nil:
@@ -122,16 +122,16 @@ func (l *listening) read(r *http.Request, body []byte) {
 		return
 	}
 	markedInside(&l.Checker, body)
-	l.recognized = recognize(body, query.Get("language"), &l.Ask.Knobs)
+	l.recognized = recognize(body, query.Get("language"), &l.Request.Knobs)
 }
 
-func (l *listening) body(now time.Time) []byte {
+func (l *deepgramRequest) body(now time.Time) []byte {
 	h := l.recognized
 	id := kit.AmazonID(h.text)
 	dst := kit.AppendText([]byte(`{"metadata":{"transaction_key":"deprecated","request_id":`), id)
 	dst = kit.AppendText(append(dst, `,"sha256":`...), strings.Repeat(kit.HexOf(uint64(h.seed)), 4))
 	dst = kit.AppendText(append(dst, `,"created":`...), now.UTC().Format("2006-01-02T15:04:05.000Z"))
-	switch style := l.Ask.Knobs.Usage; style { // what is billed is the duration
+	switch style := l.Request.Knobs.Usage; style { // what is billed is the duration
 	case "missing":
 	case "":
 		dst = kit.AppendNumber(append(dst, `,"duration":`...), h.seconds)
@@ -143,14 +143,14 @@ func (l *listening) body(now time.Time) []byte {
 	dst = kit.AppendText(dst, l.base)
 	dst = append(dst, `,"version":"2025-01-01.0","arch":"sim"}}},"results":{"channels":[{"alternatives":[{"transcript":`...)
 	dst = append(kit.AppendText(dst, l.said(h.text)), `,"confidence":0.98,"words":`...)
-	var all []spoken
+	var all []timedWord
 	var speakers []int
 	for _, u := range h.utterances {
 		for _, w := range u.words {
 			all, speakers = append(all, w), append(speakers, u.speaker)
 		}
 	}
-	dst = kit.Listed(dst, all, func(dst []byte, i int, w spoken) []byte { return l.appendWord(dst, &w, speakers[i]) })
+	dst = kit.AppendArray(dst, all, func(dst []byte, i int, w timedWord) []byte { return l.appendWord(dst, &w, speakers[i]) })
 	if l.on["paragraphs"] || l.on["smart_format"] {
 		dst = l.appendParagraphs(append(dst, `,"paragraphs":`...))
 	}
@@ -160,10 +160,10 @@ func (l *listening) body(now time.Time) []byte {
 	}
 	dst = append(dst, "}]"...)
 	if l.on["utterances"] {
-		dst = kit.Listed(append(dst, `,"utterances":`...), h.utterances, func(dst []byte, i int, u utterance) []byte {
+		dst = kit.AppendArray(append(dst, `,"utterances":`...), h.utterances, func(dst []byte, i int, u utterance) []byte {
 			dst = appendTimes(append(dst, `{"channel":0,"confidence":0.98`...), u.start, u.end)
 			dst = kit.AppendText(append(dst, `,"transcript":`...), l.said(u.text))
-			dst = kit.Listed(append(dst, `,"words":`...), u.words, func(dst []byte, _ int, w spoken) []byte { return l.appendWord(dst, &w, u.speaker) })
+			dst = kit.AppendArray(append(dst, `,"words":`...), u.words, func(dst []byte, _ int, w timedWord) []byte { return l.appendWord(dst, &w, u.speaker) })
 			if l.on["diarize"] {
 				dst = kit.AppendInt(append(dst, `,"speaker":`...), u.speaker)
 			}
@@ -174,7 +174,7 @@ func (l *listening) body(now time.Time) []byte {
 }
 
 // said is the transcript: punctuation and capitals come only when they are asked for.
-func (l *listening) said(s string) string {
+func (l *deepgramRequest) said(s string) string {
 	if l.on["punctuate"] || l.on["smart_format"] {
 		return s
 	}
@@ -190,7 +190,7 @@ func bareWord(s string) string {
 	}, s))
 }
 
-func (l *listening) appendWord(dst []byte, w *spoken, speaker int) []byte {
+func (l *deepgramRequest) appendWord(dst []byte, w *timedWord, speaker int) []byte {
 	dst = kit.AppendText(append(dst, `{"word":`...), bareWord(w.text))
 	dst = append(appendTimes(dst, w.start, w.end), `,"confidence":0.98`...)
 	if l.on["diarize"] {
@@ -202,9 +202,9 @@ func (l *listening) appendWord(dst []byte, w *spoken, speaker int) []byte {
 	return append(dst, '}')
 }
 
-func (l *listening) appendParagraphs(dst []byte) []byte {
+func (l *deepgramRequest) appendParagraphs(dst []byte) []byte {
 	dst = kit.AppendText(append(dst, `{"transcript":`...), "\n"+l.recognized.text)
-	dst = kit.Listed(append(dst, `,"paragraphs":`...), l.recognized.utterances, func(dst []byte, _ int, u utterance) []byte {
+	dst = kit.AppendArray(append(dst, `,"paragraphs":`...), l.recognized.utterances, func(dst []byte, _ int, u utterance) []byte {
 		dst = kit.AppendText(append(dst, `{"sentences":[{"text":`...), u.text)
 		dst = append(appendTimes(dst, u.start, u.end), `}]`...)
 		dst = kit.AppendInt(append(dst, `,"num_words":`...), len(u.words))

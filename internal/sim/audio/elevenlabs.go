@@ -13,7 +13,7 @@ import (
 )
 
 // elevenWire is ElevenLabs': transcription and speech.
-var elevenWire = kit.WholeWire("elevenlabs", &elevenPhrases, elevenError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var elevenWire = kit.NewWholeWire("elevenlabs", &elevenPhrases, elevenError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	if key := r.Header.Get("Xi-Api-Key"); key != "" && s.HasKey(key) {
 		return nil
 	}
@@ -74,8 +74,8 @@ var elevenFields = []string{
 	"entity_redaction_mode", "keyterms", "no_verbatim", "detect_speaker_roles", "multichannel_output_style",
 }
 
-// scribing is what a request for a transcript comes to.
-type scribing struct {
+// scribeRequest is what a request for a transcript comes to.
+type scribeRequest struct {
 	kit.Checker
 	form       *form
 	diarize    bool
@@ -87,21 +87,21 @@ type scribing struct {
 func (s *Wires) scribe(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
 	noForm := kit.Refusal{Status: 422, Code: "missing_required_parameter", Param: "model_id", Message: "Field required"}
-	s.TakeAs(formed(noForm), elevenWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleBody(formed(noForm), elevenWire, w, r, func(body []byte) *kit.Refusal {
 		f, ok := readForm(r, body)
 		if !ok {
 			return &noForm
 		}
-		e := &scribing{Checker: kit.NewChecker(elevenWire.Say), form: f, detail: "word"}
+		e := &scribeRequest{Checker: kit.NewChecker(elevenWire.Phrases), form: f, detail: "word"}
 		e.Status = 422
 		if e.read(); e.Fault != nil {
 			return e.Fault
 		}
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(elevenWire, `{"language_code":"eng","text":"","words":[]}`, e.body))
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(elevenWire, `{"language_code":"eng","text":"","words":[]}`, e.body))
 	})
 }
 
-func (e *scribing) read() {
+func (e *scribeRequest) read() {
 	f := e.form
 	for _, name := range f.names {
 		if !slices.Contains(elevenFields, name) {
@@ -112,7 +112,7 @@ func (e *scribing) read() {
 		e.Missing("model_id")
 		return
 	}
-	kit.Asked(&e.Checker, f.get("model_id"), elevenTranscribers, elevenUnknown)
+	kit.FindModel(&e.Checker, f.get("model_id"), elevenTranscribers, elevenUnknown)
 	flag := func(name string) bool {
 		v := f.get(name)
 		yes, err := strconv.ParseBool(v)
@@ -133,7 +133,7 @@ func (e *scribing) read() {
 		}
 	}
 	if v := f.get("num_speakers"); v != "" {
-		if _, err := kit.Among(v, 1, 32); err != nil {
+		if _, err := kit.ParseInt(v, 1, 32); err != nil {
 			e.Refuse("num_speakers", "", e.Phrases.OutOfRange("", "1", "32"))
 		}
 	}
@@ -143,12 +143,12 @@ func (e *scribing) read() {
 		}
 	}
 	for _, term := range f.values["keyterms"] {
-		e.Plain(term, "keyterms")
+		e.StripMarkers(term, "keyterms")
 	}
 	e.file()
 }
 
-func (e *scribing) file() {
+func (e *scribeRequest) file() {
 	files := e.form.files["file"]
 	if e.Fault != nil {
 		return
@@ -167,11 +167,11 @@ func (e *scribing) file() {
 		e.Fault = &kit.Refusal{Status: 400, Code: "audio_too_short", Message: "Audio is too short. Minimum length is 100ms."}
 	default:
 		markedInside(&e.Checker, data)
-		e.recognized = recognize(data, e.form.get("language_code"), &e.Ask.Knobs)
+		e.recognized = recognize(data, e.form.get("language_code"), &e.Request.Knobs)
 	}
 }
 
-func (e *scribing) body() []byte {
+func (e *scribeRequest) body() []byte {
 	h := e.recognized
 	dst := kit.AppendText([]byte(`{"language_code":`), h.longCode)
 	dst = kit.AppendText(append(dst, `,"language_probability":0.98,"text":`...), h.text)
@@ -188,7 +188,7 @@ func (e *scribing) body() []byte {
 		entries = append(entries, `,"logprob":-0.01`...)
 		if e.detail == "character" {
 			letters := strings.Split(s, "")
-			entries = kit.Listed(append(entries, `,"characters":`...), letters, func(dst []byte, i int, s string) []byte {
+			entries = kit.AppendArray(append(entries, `,"characters":`...), letters, func(dst []byte, i int, s string) []byte {
 				each := (end - start) / float64(len(letters))
 				dst = kit.AppendText(append(dst, `{"text":`...), s)
 				return append(appendTimes(dst, rounded(start+each*float64(i)), rounded(start+each*float64(i+1))), '}')
@@ -211,7 +211,7 @@ func (e *scribing) body() []byte {
 	}
 	dst = append(append(append(dst, `,"words":[`...), entries...), ']')
 	dst = kit.AppendText(append(dst, `,"transcription_id":`...), kit.HexOf(uint64(h.seed)))
-	switch style := e.Ask.Knobs.Usage; style { // what is billed is the duration
+	switch style := e.Request.Knobs.Usage; style { // what is billed is the duration
 	case "missing":
 	case "":
 		dst = kit.AppendNumber(append(dst, `,"audio_duration_secs":`...), h.seconds)

@@ -160,13 +160,13 @@ func markedInside(c *kit.Checker, data []byte) {
 		if end < 0 {
 			return
 		}
-		c.Plain(string(data[:end+len(kit.MarkerEnd)]), "file")
+		c.StripMarkers(string(data[:end+len(kit.MarkerEnd)]), "file")
 		data = data[end:]
 	}
 }
 
-// spoken is one word with its time in seconds.
-type spoken struct {
+// timedWord is one word with its time in seconds.
+type timedWord struct {
 	text       string
 	start, end float64
 }
@@ -176,7 +176,7 @@ type utterance struct {
 	text       string
 	start, end float64
 	speaker    int // 0, 1, 0, ...
-	words      []spoken
+	words      []timedWord
 }
 
 // transcript is what the simulator recognizes.
@@ -191,25 +191,25 @@ type transcript struct {
 	seed       kit.Random
 }
 
-// tongue is a language that the simulator recognizes.
-type tongue struct {
+// audioLanguage is a language that the simulator recognizes.
+type audioLanguage struct {
 	*kit.Language
 	code, name, longCode, locale string
 }
 
-var tongues = []tongue{
+var audioLanguages = []audioLanguage{
 	{&kit.English, "en", "english", "eng", "en-US"}, {&kit.Russian, "ru", "russian", "rus", "ru-RU"}, {&kit.Chinese, "zh", "chinese", "zho", "zh-CN"},
 }
 
-// tongueOf finds a language by any of its names; English for others.
-func tongueOf(name string) *tongue {
+// audioLanguageOf finds a language by any of its names; English for others.
+func audioLanguageOf(name string) *audioLanguage {
 	short, _, _ := strings.Cut(strings.ToLower(name), "-")
-	for i := range tongues {
-		if t := &tongues[i]; short == t.code || short == t.longCode || short == t.name {
+	for i := range audioLanguages {
+		if t := &audioLanguages[i]; short == t.code || short == t.longCode || short == t.name {
 			return t
 		}
 	}
-	return &tongues[0]
+	return &audioLanguages[0]
 }
 
 const (
@@ -219,7 +219,7 @@ const (
 
 // recognize is deterministic: the same bytes in the same language give the same text on every wire.
 func recognize(data []byte, language string, k *kit.Knobs) *transcript {
-	t := tongueOf(language)
+	t := audioLanguageOf(language)
 	rnd := kit.Random(kit.Fingerprint(t.code, strconv.FormatUint(uint64(crc32.ChecksumIEEE(data)), 16), strconv.Itoa(len(data))) + k.Seed)
 	out := &transcript{code: t.code, name: t.name, longCode: t.longCode, locale: t.locale, space: t.Space, seconds: seconds(data), seed: rnd}
 	tokens := k.Tokens
@@ -239,7 +239,7 @@ func recognize(data []byte, language string, k *kit.Knobs) *transcript {
 			pieces = strings.Split(sentence, "")
 		}
 		for _, s := range pieces {
-			u.words = append(u.words, spoken{text: s})
+			u.words = append(u.words, timedWord{text: s})
 			words++
 		}
 		out.utterances = append(out.utterances, u)
@@ -262,7 +262,7 @@ func (t *transcript) time(words int) {
 }
 
 // words are all words in their order.
-func (t *transcript) words() (all []spoken) {
+func (t *transcript) words() (all []timedWord) {
 	for i := range t.utterances {
 		all = append(all, t.utterances[i].words...)
 	}

@@ -12,10 +12,10 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// sounds are half a second of a tone of 440 Hz (FLAC: a tenth) in the formats that are not written by code.
+// audioFiles are half a second of a tone of 440 Hz (FLAC: a tenth) in the formats that are not written by code.
 //
 //go:embed sounds
-var sounds embed.FS
+var audioFiles embed.FS
 
 // audioTypes are the content types of formats.
 var audioTypes = map[string]string{
@@ -23,14 +23,14 @@ var audioTypes = map[string]string{
 }
 
 // tone is sound in a format; pcm is 16 bits at 24 kHz, least byte first, and the tone of wav and pcm goes by the text.
-func tone(format, said string) []byte {
+func tone(format, text string) []byte {
 	switch format {
 	case "wav":
-		return kit.Speech("wav", said, kit.Fingerprint(said)).Data
+		return kit.NewSpeech("wav", text, kit.Fingerprint(text)).Data
 	case "pcm":
-		return kit.Speech("pcm16", said, kit.Fingerprint(said)).Data
+		return kit.NewSpeech("pcm16", text, kit.Fingerprint(text)).Data
 	case "ulaw", "alaw":
-		pcm := kit.Speech("pcm16", said, kit.Fingerprint(said)).Data
+		pcm := kit.NewSpeech("pcm16", text, kit.Fingerprint(text)).Data
 		out := make([]byte, len(pcm)/6) // a sixth of the samples is a third of the rate: 8 kHz
 		for i := range out {
 			if out[i] = 0x9e; pcm[6*i+1]&0x80 != 0 {
@@ -39,7 +39,7 @@ func tone(format, said string) []byte {
 		}
 		return out
 	}
-	data, err := sounds.ReadFile("sounds/tone." + format)
+	data, err := audioFiles.ReadFile("sounds/tone." + format)
 	if err != nil {
 		panic("sim: a format without a sound: " + format)
 	}
@@ -52,8 +52,8 @@ func audioWire(on *kit.Wire, format string) *kit.Wire {
 	out.Raw, out.Binary = true, true
 	out.Stream = []string{audioTypes[format]}
 	out.Frame = func(dst []byte, f kit.Frame) []byte { return append(dst, f.Data...) }
-	out.Text = func(s string) kit.Frame { return kit.Frame{Data: []byte(s)} }
-	out.Last, out.Idle = nil, kit.Frame{}
+	out.TextFrame = func(s string) kit.Frame { return kit.Frame{Data: []byte(s)} }
+	out.LastData, out.IdleFrame = nil, kit.Frame{}
 	return &out
 }
 
@@ -74,22 +74,22 @@ func audioFrames(data []byte, k *kit.Knobs, write func(piece []byte) []byte) fun
 }
 
 // audioReply is sound in pieces, without a length before it.
-func audioReply(on *kit.Wire, format, said string, k *kit.Knobs) *kit.Reply {
-	data := tone(format, said)
+func audioReply(on *kit.Wire, format, text string, k *kit.Knobs) *kit.Reply {
+	data := tone(format, text)
 	return &kit.Reply{
 		Wire: audioWire(on, format), Stream: true, Kind: []string{audioTypes[format]},
-		Body: func() []byte { return data }, Hollow: func() []byte { return nil },
+		Body: func() []byte { return data }, EmptyBody: func() []byte { return nil },
 		Frames: audioFrames(data, k, func(piece []byte) []byte { return piece }),
 	}
 }
 
-// voicing is a model that makes speech.
-type voicing struct {
+// elevenSpeechRequest is a model that makes speech.
+type elevenSpeechRequest struct {
 	steered bool // takes instructions, and streams events
 	most    int  // characters
 }
 
-var speakingModels = map[string]*voicing{
+var speakingModels = map[string]*elevenSpeechRequest{
 	"speech": {steered: true, most: 4096}, "gpt-4o-mini-tts": {steered: true, most: 4096}, "gpt-4o-mini-tts-2025-12-15": {steered: true, most: 4096},
 	"tts-1": {most: 4096}, "tts-1-hd": {most: 4096},
 }
@@ -98,18 +98,18 @@ var voices = []string{"alloy", "ash", "ballad", "coral", "echo", "fable", "onyx"
 
 // speechWire is POST /v1/audio/speech.
 var speechWire = func() *kit.Wire {
-	on := kit.WholeWire("speech", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Input too long: the maximum is 2000 tokens.", `{"type":"speech.audio.none"}`)
-	on.Text = func(s string) kit.Frame {
+	on := kit.NewWholeWire("speech", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Input too long: the maximum is 2000 tokens.", `{"type":"speech.audio.none"}`)
+	on.TextFrame = func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"type":"speech.audio.delta","audio":"` + s + `"}`)}
 	}
-	on.Idle = kit.Frame{Data: []byte(`{"type":"speech.audio.idle"}`)}
+	on.IdleFrame = kit.Frame{Data: []byte(`{"type":"speech.audio.idle"}`)}
 	return on
 }()
 
-// speaking is what a request comes to.
-type speaking struct {
+// speechRequest is what a request comes to.
+type speechRequest struct {
 	kit.Checker
-	model  *voicing
+	model  *elevenSpeechRequest
 	input  string
 	format string
 	events bool
@@ -118,52 +118,52 @@ type speaking struct {
 // speak serves POST /v1/audio/speech.
 func (s *Wires) speak(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(speechWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(speechWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(speechWire, body)
 		if refused != nil {
 			return refused
 		}
-		q := &speaking{Checker: *c, format: "mp3"}
+		q := &speechRequest{Checker: *c, format: "mp3"}
 		if q.read(); q.Fault != nil {
 			return q.Fault
 		}
 		if !q.events {
-			return s.Perform(w, r, started, &q.Checker, audioReply(speechWire, q.format, q.input, &q.Ask.Knobs))
+			return s.Serve(w, r, started, &q.Checker, audioReply(speechWire, q.format, q.input, &q.Request.Knobs))
 		}
-		return s.Perform(w, r, started, &q.Checker, q.reply())
+		return s.Serve(w, r, started, &q.Checker, q.reply())
 	})
 }
 
-func (q *speaking) read() {
+func (q *speechRequest) read() {
 	steering := ""
-	kit.Members(&q.Checker, q, q.Root, "", map[string]kit.Field[*speaking]{
-		"model": func(q *speaking, v *kit.Node, p string) {
-			if q.Typed(v, kit.Text, p) {
-				q.model = kit.Asked(&q.Checker, v.Text, speakingModels, kit.UnknownModel)
+	kit.Members(&q.Checker, q, q.Root, "", map[string]kit.Field[*speechRequest]{
+		"model": func(q *speechRequest, v *kit.Node, p string) {
+			if q.ExpectKind(v, kit.Text, p) {
+				q.model = kit.FindModel(&q.Checker, v.Text, speakingModels, kit.UnknownModel)
 			}
 		},
-		"input": func(q *speaking, v *kit.Node, p string) {
-			if q.Typed(v, kit.Text, p) {
+		"input": func(q *speechRequest, v *kit.Node, p string) {
+			if q.ExpectKind(v, kit.Text, p) {
 				q.input = v.Text
 			}
 		},
-		"voice": func(q *speaking, v *kit.Node, p string) {
+		"voice": func(q *speechRequest, v *kit.Node, p string) {
 			if v.Is(kit.Object) {
-				kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speaking]{"id": func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) }}, "id")
+				kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speechRequest]{"id": func(q *speechRequest, v *kit.Node, p string) { q.ExpectText(v, p) }}, "id")
 				return
 			}
-			q.Words(v, p, voices...)
+			q.OneOf(v, p, voices...)
 		},
-		"instructions": func(q *speaking, v *kit.Node, p string) {
-			if steering = p; q.Typed(v, kit.Text, p) && utf8.RuneCountInString(v.Text) > 4096 {
+		"instructions": func(q *speechRequest, v *kit.Node, p string) {
+			if steering = p; q.ExpectKind(v, kit.Text, p) && utf8.RuneCountInString(v.Text) > 4096 {
 				q.Refuse(p, "string_above_max_length", "Invalid 'instructions': string too long. Expected a string with maximum length 4096.")
 			}
 		},
-		"response_format": func(q *speaking, v *kit.Node, p string) {
-			q.format = q.Words(v, p, "mp3", "opus", "aac", "flac", "wav", "pcm")
+		"response_format": func(q *speechRequest, v *kit.Node, p string) {
+			q.format = q.OneOf(v, p, "mp3", "opus", "aac", "flac", "wav", "pcm")
 		},
-		"speed":         func(q *speaking, v *kit.Node, p string) { q.Decimal(v, p, 0.25, 4) },
-		"stream_format": func(q *speaking, v *kit.Node, p string) { q.events = q.Words(v, p, "sse", "audio") == "sse" },
+		"speed":         func(q *speechRequest, v *kit.Node, p string) { q.Decimal(v, p, 0.25, 4) },
+		"stream_format": func(q *speechRequest, v *kit.Node, p string) { q.events = q.OneOf(v, p, "sse", "audio") == "sse" },
 	}, "model", "input", "voice")
 	if q.Fault != nil {
 		return
@@ -178,17 +178,17 @@ func (q *speaking) read() {
 	case steering != "" && !q.model.steered:
 		q.Refuse("instructions", "unsupported_parameter", "'instructions' is not supported for this model.")
 	}
-	q.input = q.Plain(q.input, "input")
+	q.input = q.StripMarkers(q.input, "input")
 }
 
 // speechTokensPerSecond is how many tokens a second of speech counts.
 const speechTokensPerSecond = 20
 
 // reply is speech as events.
-func (q *speaking) reply() *kit.Reply {
+func (q *speechRequest) reply() *kit.Reply {
 	data := tone(q.format, q.input)
-	r := &kit.Reply{Wire: speechWire, Stream: true, Kind: []string{audioTypes[q.format]}, Body: func() []byte { return data }, Hollow: func() []byte { return nil }}
-	deltas := audioFrames(data, &q.Ask.Knobs, func(piece []byte) []byte {
+	r := &kit.Reply{Wire: speechWire, Stream: true, Kind: []string{audioTypes[q.format]}, Body: func() []byte { return data }, EmptyBody: func() []byte { return nil }}
+	deltas := audioFrames(data, &q.Request.Knobs, func(piece []byte) []byte {
 		dst := base64.StdEncoding.AppendEncode([]byte(`{"type":"speech.audio.delta","audio":"`), piece)
 		return append(dst, `"}`...)
 	})
@@ -202,14 +202,14 @@ func (q *speaking) reply() *kit.Reply {
 			return
 		}
 		in, out := kit.CountTokens(q.input), max(1, kit.CountTokens(q.input)*speechTokensPerSecond/tokensPerSecond)
-		dst := kit.AppendCounts([]byte(`{"type":"speech.audio.done"`), "usage", q.Ask.Knobs.Usage,
-			kit.Counted{Name: "input_tokens", N: in}, kit.Counted{Name: "output_tokens", N: out}, kit.Counted{Name: "total_tokens", N: in + out})
+		dst := kit.AppendCounts([]byte(`{"type":"speech.audio.done"`), "usage", q.Request.Knobs.Usage,
+			kit.UsageCount{Name: "input_tokens", N: in}, kit.UsageCount{Name: "output_tokens", N: out}, kit.UsageCount{Name: "total_tokens", N: in + out})
 		yield(kit.Frame{Data: append(dst, '}'), Kind: kit.Ending})
 	}
 	return r
 }
 
-var elevenVoices = map[string]*voicing{
+var elevenVoices = map[string]*elevenSpeechRequest{
 	"speech": {most: 10_000}, "eleven_multilingual_v2": {most: 10_000}, "eleven_flash_v2_5": {most: 40_000}, "eleven_turbo_v2_5": {most: 40_000}, "eleven_v3": {most: 5000},
 }
 
@@ -223,7 +223,7 @@ var elevenFormats = []string{
 // elevenSpeak serves POST /v1/text-to-speech/{voice}, and /stream, whose bytes are the same. Sound is at 24 kHz whatever rate is asked for.
 func (s *Wires) elevenSpeak(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(elevenWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(elevenWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(elevenWire, body)
 		if refused != nil {
 			if refused.Status = 422; refused.Param == "" {
@@ -231,50 +231,50 @@ func (s *Wires) elevenSpeak(w http.ResponseWriter, r *http.Request) {
 			}
 			return refused
 		}
-		q := &speaking{Checker: *c, format: "mp3"}
+		q := &speechRequest{Checker: *c, format: "mp3"}
 		q.Status = 422
 		if q.eleven(r); q.Fault != nil {
 			return q.Fault
 		}
-		out := audioReply(elevenWire, q.format, q.input, &q.Ask.Knobs)
-		out.Wire.Head = http.Header{"Character-Cost": {strconv.Itoa(utf8.RuneCountInString(q.input))}, "Request-Id": {kit.HexOf(kit.Fingerprint(q.input))}}
-		return s.Perform(w, r, started, &q.Checker, out)
+		out := audioReply(elevenWire, q.format, q.input, &q.Request.Knobs)
+		out.Wire.StreamHeader = http.Header{"Character-Cost": {strconv.Itoa(utf8.RuneCountInString(q.input))}, "Request-Id": {kit.HexOf(kit.Fingerprint(q.input))}}
+		return s.Serve(w, r, started, &q.Checker, out)
 	})
 }
 
-func (q *speaking) eleven(r *http.Request) {
-	anything := func(_ *speaking, _ *kit.Node, _ string) {}
+func (q *speechRequest) eleven(r *http.Request) {
+	anything := func(_ *speechRequest, _ *kit.Node, _ string) {}
 	model := "eleven_multilingual_v2"
-	kit.Members(&q.Checker, q, q.Root, "", map[string]kit.Field[*speaking]{
-		"text": func(q *speaking, v *kit.Node, p string) {
-			if q.Typed(v, kit.Text, p) {
+	kit.Members(&q.Checker, q, q.Root, "", map[string]kit.Field[*speechRequest]{
+		"text": func(q *speechRequest, v *kit.Node, p string) {
+			if q.ExpectKind(v, kit.Text, p) {
 				q.input = v.Text
 			}
 		},
-		"model_id": func(q *speaking, v *kit.Node, p string) {
-			if q.Typed(v, kit.Text, p) {
+		"model_id": func(q *speechRequest, v *kit.Node, p string) {
+			if q.ExpectKind(v, kit.Text, p) {
 				model = v.Text
 			}
 		},
-		"language_code": func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
-		"voice_settings": func(q *speaking, v *kit.Node, p string) {
-			unit := func(q *speaking, v *kit.Node, p string) { q.Decimal(v, p, 0, 1) }
-			kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speaking]{
-				"stability": unit, "similarity_boost": unit, "style": unit, "use_speaker_boost": func(q *speaking, v *kit.Node, p string) { q.ExpectBool(v, p) },
-				"speed": func(q *speaking, v *kit.Node, p string) { q.Decimal(v, p, 0.7, 1.2) },
+		"language_code": func(q *speechRequest, v *kit.Node, p string) { q.ExpectText(v, p) },
+		"voice_settings": func(q *speechRequest, v *kit.Node, p string) {
+			unit := func(q *speechRequest, v *kit.Node, p string) { q.Decimal(v, p, 0, 1) }
+			kit.Members(&q.Checker, q, v, p, map[string]kit.Field[*speechRequest]{
+				"stability": unit, "similarity_boost": unit, "style": unit, "use_speaker_boost": func(q *speechRequest, v *kit.Node, p string) { q.ExpectBool(v, p) },
+				"speed": func(q *speechRequest, v *kit.Node, p string) { q.Decimal(v, p, 0.7, 1.2) },
 			})
 		},
-		"seed":                              func(q *speaking, v *kit.Node, p string) { q.Integer(v, p, 0, 1<<32-1) },
-		"previous_text":                     func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
-		"next_text":                         func(q *speaking, v *kit.Node, p string) { q.ExpectText(v, p) },
+		"seed":                              func(q *speechRequest, v *kit.Node, p string) { q.Integer(v, p, 0, 1<<32-1) },
+		"previous_text":                     func(q *speechRequest, v *kit.Node, p string) { q.ExpectText(v, p) },
+		"next_text":                         func(q *speechRequest, v *kit.Node, p string) { q.ExpectText(v, p) },
 		"pronunciation_dictionary_locators": anything, "previous_request_ids": anything, "next_request_ids": anything, "use_pvc_as_ivc": anything,
-		"apply_text_normalization":          func(q *speaking, v *kit.Node, p string) { q.Words(v, p, "auto", "on", "off") },
-		"apply_language_text_normalization": func(q *speaking, v *kit.Node, p string) { q.ExpectBool(v, p) },
+		"apply_text_normalization":          func(q *speechRequest, v *kit.Node, p string) { q.OneOf(v, p, "auto", "on", "off") },
+		"apply_language_text_normalization": func(q *speechRequest, v *kit.Node, p string) { q.ExpectBool(v, p) },
 	}, "text")
 	if q.Fault != nil {
 		return
 	}
-	if q.model = kit.Asked(&q.Checker, model, elevenVoices, elevenUnknown); q.Fault != nil {
+	if q.model = kit.FindModel(&q.Checker, model, elevenVoices, elevenUnknown); q.Fault != nil {
 		return
 	}
 	if voice := r.PathValue("voice"); len(voice) < 3 {
@@ -291,5 +291,5 @@ func (q *speaking) eleven(r *http.Request) {
 	} else if n == 0 {
 		q.Fault = &kit.Refusal{Status: 400, Code: "input_text_empty", Message: "Input text is empty."}
 	}
-	q.input = q.Plain(q.input, "text")
+	q.input = q.StripMarkers(q.input, "text")
 }

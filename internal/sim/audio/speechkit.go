@@ -89,8 +89,8 @@ func (h *recognitions) reset() {
 
 var speechkitModels = map[string]*transcriber{"speechkit": whisper, "general": whisper, "general:rc": whisper, "general:deprecated": whisper, "deferred-general": whisper}
 
-// recognizing is what a request comes to.
-type recognizing struct {
+// recognitionRequest is what a request comes to.
+type recognitionRequest struct {
 	kit.Checker
 	data      []byte
 	container string // of the sound, as sniff names it
@@ -100,45 +100,45 @@ type recognizing struct {
 	full      bool
 }
 
-type speechkitField = kit.Field[*recognizing]
+type speechkitField = kit.Field[*recognitionRequest]
 
 var (
-	speechkitText speechkitField = func(r *recognizing, v *kit.Node, p string) { r.ExpectText(v, p) }
-	speechkitBool speechkitField = func(r *recognizing, v *kit.Node, p string) { r.ExpectBool(v, p) }
+	speechkitText speechkitField = func(r *recognitionRequest, v *kit.Node, p string) { r.ExpectText(v, p) }
+	speechkitBool speechkitField = func(r *recognitionRequest, v *kit.Node, p string) { r.ExpectBool(v, p) }
 )
 
 // recognizeFile serves POST /stt/v3/recognizeFileAsync.
 func (s *Wires) recognizeFile(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(kit.YandexTaskWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(kit.YandexTaskWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(kit.YandexTaskWire, body)
 		if refused != nil {
 			return refused
 		}
-		q := &recognizing{Checker: *c}
+		q := &recognitionRequest{Checker: *c}
 		if q.read(); q.Fault != nil {
 			return q.Fault
 		}
-		if err := q.Ask.Knobs.Check(); err != nil {
+		if err := q.Request.Knobs.Check(); err != nil {
 			return &kit.Refusal{Status: 400, Message: err.Error() + "."}
 		}
 		language := "ru-RU"
 		if len(q.languages) > 0 && q.languages[0] != "auto" {
 			language = q.languages[0]
 		}
-		made := &recognition{created: s.Config.Now(), knobs: q.Ask.Knobs, recognized: recognize(q.data, language, &q.Ask.Knobs), labels: q.labels, norm: q.norm}
-		q.Ask.Knobs = *made.knobs.At(kit.StepSubmit)
-		return s.Perform(w, r, started, &q.Checker, kit.Whole(kit.YandexTaskWire, `{"done":false}`, func() []byte {
-			s.recognized.put(made) // only what is answered was submitted
-			return made.operation()
+		rec := &recognition{created: s.Config.Now(), knobs: q.Request.Knobs, recognized: recognize(q.data, language, &q.Request.Knobs), labels: q.labels, norm: q.norm}
+		q.Request.Knobs = *rec.knobs.AtStep(kit.StepSubmit)
+		return s.Serve(w, r, started, &q.Checker, kit.WholeReply(kit.YandexTaskWire, `{"done":false}`, func() []byte {
+			s.recognized.put(rec) // only what is answered was submitted
+			return rec.operation()
 		}))
 	})
 }
 
-func (q *recognizing) read() {
+func (q *recognitionRequest) read() {
 	kit.Members(&q.Checker, q, q.Root, "", map[string]speechkitField{
-		"content": func(q *recognizing, v *kit.Node, p string) {
-			if !q.Typed(v, kit.Text, p) {
+		"content": func(q *recognitionRequest, v *kit.Node, p string) {
+			if !q.ExpectKind(v, kit.Text, p) {
 				return
 			}
 			data, err := base64.StdEncoding.DecodeString(v.Text)
@@ -146,56 +146,56 @@ func (q *recognizing) read() {
 				q.Refuse(p, "", "Invalid JSON in request body: field '"+p+"' is not base64")
 			}
 		},
-		"uri": func(q *recognizing, _ *kit.Node, p string) {
+		"uri": func(q *recognitionRequest, _ *kit.Node, p string) {
 			q.Refuse(p, "", "The simulator has no object storage: send the file as content.")
 		},
 		"folderId": speechkitText,
-		"recognitionModel": func(q *recognizing, v *kit.Node, p string) {
+		"recognitionModel": func(q *recognitionRequest, v *kit.Node, p string) {
 			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{
-				"model": func(q *recognizing, v *kit.Node, p string) {
-					if q.Typed(v, kit.Text, p) {
-						kit.Asked(&q.Checker, v.Text, speechkitModels, func(name string) *kit.Refusal {
+				"model": func(q *recognitionRequest, v *kit.Node, p string) {
+					if q.ExpectKind(v, kit.Text, p) {
+						kit.FindModel(&q.Checker, v.Text, speechkitModels, func(name string) *kit.Refusal {
 							return &kit.Refusal{Status: 400, Message: "Unknown recognition model: " + name}
 						})
 					}
 				},
-				"audioFormat": (*recognizing).audioFormat,
-				"textNormalization": func(q *recognizing, v *kit.Node, p string) {
+				"audioFormat": (*recognitionRequest).audioFormat,
+				"textNormalization": func(q *recognitionRequest, v *kit.Node, p string) {
 					kit.Members(&q.Checker, q, v, p, map[string]speechkitField{
-						"textNormalization": func(q *recognizing, v *kit.Node, p string) {
-							q.norm = q.Words(v, p, "TEXT_NORMALIZATION_UNSPECIFIED", "TEXT_NORMALIZATION_ENABLED", "TEXT_NORMALIZATION_DISABLED") == "TEXT_NORMALIZATION_ENABLED"
+						"textNormalization": func(q *recognitionRequest, v *kit.Node, p string) {
+							q.norm = q.OneOf(v, p, "TEXT_NORMALIZATION_UNSPECIFIED", "TEXT_NORMALIZATION_ENABLED", "TEXT_NORMALIZATION_DISABLED") == "TEXT_NORMALIZATION_ENABLED"
 						},
 						"profanityFilter": speechkitBool, "literatureText": speechkitBool,
-						"phoneFormattingMode": func(q *recognizing, v *kit.Node, p string) {
-							q.Words(v, p, "PHONE_FORMATTING_MODE_UNSPECIFIED", "PHONE_FORMATTING_MODE_DISABLED")
+						"phoneFormattingMode": func(q *recognitionRequest, v *kit.Node, p string) {
+							q.OneOf(v, p, "PHONE_FORMATTING_MODE_UNSPECIFIED", "PHONE_FORMATTING_MODE_DISABLED")
 						},
 					})
 				},
-				"languageRestriction": func(q *recognizing, v *kit.Node, p string) {
+				"languageRestriction": func(q *recognitionRequest, v *kit.Node, p string) {
 					kit.Members(&q.Checker, q, v, p, map[string]speechkitField{
-						"restrictionType": func(q *recognizing, v *kit.Node, p string) {
-							q.Words(v, p, "LANGUAGE_RESTRICTION_TYPE_UNSPECIFIED", "WHITELIST", "BLACKLIST")
+						"restrictionType": func(q *recognitionRequest, v *kit.Node, p string) {
+							q.OneOf(v, p, "LANGUAGE_RESTRICTION_TYPE_UNSPECIFIED", "WHITELIST", "BLACKLIST")
 						},
-						"languageCode": func(q *recognizing, v *kit.Node, p string) {
+						"languageCode": func(q *recognitionRequest, v *kit.Node, p string) {
 							q.Each(v, p, func(v *kit.Node, p string) {
-								if q.Typed(v, kit.Text, p) {
+								if q.ExpectKind(v, kit.Text, p) {
 									q.languages = append(q.languages, v.Text)
 								}
 							})
 						},
 					})
 				},
-				"audioProcessingType": func(q *recognizing, v *kit.Node, p string) {
-					q.full = q.Words(v, p, "AUDIO_PROCESSING_TYPE_UNSPECIFIED", "REAL_TIME", "FULL_DATA") == "FULL_DATA"
+				"audioProcessingType": func(q *recognitionRequest, v *kit.Node, p string) {
+					q.full = q.OneOf(v, p, "AUDIO_PROCESSING_TYPE_UNSPECIFIED", "REAL_TIME", "FULL_DATA") == "FULL_DATA"
 				},
 			}, "audioFormat")
 		},
-		"recognitionClassifier": func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
-		"speechAnalysis":        func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
-		"summarization":         func(q *recognizing, v *kit.Node, p string) { q.ExpectObject(v, p) },
-		"speakerLabeling": func(q *recognizing, v *kit.Node, p string) {
-			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{"speakerLabeling": func(q *recognizing, v *kit.Node, p string) {
-				q.labels = q.Words(v, p, "SPEAKER_LABELING_UNSPECIFIED", "SPEAKER_LABELING_ENABLED", "SPEAKER_LABELING_DISABLED") == "SPEAKER_LABELING_ENABLED"
+		"recognitionClassifier": func(q *recognitionRequest, v *kit.Node, p string) { q.ExpectObject(v, p) },
+		"speechAnalysis":        func(q *recognitionRequest, v *kit.Node, p string) { q.ExpectObject(v, p) },
+		"summarization":         func(q *recognitionRequest, v *kit.Node, p string) { q.ExpectObject(v, p) },
+		"speakerLabeling": func(q *recognitionRequest, v *kit.Node, p string) {
+			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{"speakerLabeling": func(q *recognitionRequest, v *kit.Node, p string) {
+				q.labels = q.OneOf(v, p, "SPEAKER_LABELING_UNSPECIFIED", "SPEAKER_LABELING_ENABLED", "SPEAKER_LABELING_DISABLED") == "SPEAKER_LABELING_ENABLED"
 			}})
 		},
 	}, "content", "recognitionModel")
@@ -205,15 +205,15 @@ func (q *recognizing) read() {
 }
 
 // audioFormat reads which container there is. Sound without one needs a rate.
-func (q *recognizing) audioFormat(v *kit.Node, param string) {
+func (q *recognitionRequest) audioFormat(v *kit.Node, param string) {
 	kit.Members(&q.Checker, q, v, param, map[string]speechkitField{
-		"containerAudio": func(q *recognizing, v *kit.Node, p string) {
-			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{"containerAudioType": func(q *recognizing, v *kit.Node, p string) {
-				kind := q.Words(v, p, "WAV", "OGG_OPUS", "MP3")
+		"containerAudio": func(q *recognitionRequest, v *kit.Node, p string) {
+			kit.Members(&q.Checker, q, v, p, map[string]speechkitField{"containerAudioType": func(q *recognitionRequest, v *kit.Node, p string) {
+				kind := q.OneOf(v, p, "WAV", "OGG_OPUS", "MP3")
 				q.container = map[string]string{"WAV": "wav", "OGG_OPUS": "ogg", "MP3": "mp3"}[kind]
 			}}, "containerAudioType")
 		},
-		"rawAudio": func(q *recognizing, _ *kit.Node, p string) {
+		"rawAudio": func(q *recognitionRequest, _ *kit.Node, p string) {
 			q.Refuse(p, "", "The simulator hears containers only: WAV, OGG_OPUS, MP3.")
 		},
 	})
@@ -222,10 +222,10 @@ func (q *recognizing) audioFormat(v *kit.Node, param string) {
 	}
 }
 
-func (q *recognizing) together() {
+func (q *recognitionRequest) together() {
 	switch {
-	case q.Ask.Name == "": // "general" by default
-		kit.Asked(&q.Checker, "general", speechkitModels, elevenUnknown)
+	case q.Request.Name == "": // "general" by default
+		kit.FindModel(&q.Checker, "general", speechkitModels, elevenUnknown)
 	case q.labels && !q.full:
 		q.Refuse("speakerLabeling", "", "Speaker labeling is only available with audio_processing_type FULL_DATA")
 	}
@@ -260,26 +260,26 @@ func operationNotFound(id string) *kit.Refusal {
 // ofRecognition plays the answer to a call about a recognition that is there.
 func (s *Wires) ofRecognition(w http.ResponseWriter, r *http.Request, id, step string, poll bool, answer func(*recognition) ([]byte, *kit.Refusal)) {
 	started := time.Now()
-	made, ok := s.recognized.look(id, poll)
+	rec, ok := s.recognized.look(id, poll)
 	if !ok {
 		s.Refuse(kit.YandexTaskWire, w, operationNotFound(id))
 		return
 	}
-	body, refused := answer(&made)
+	body, refused := answer(&rec)
 	if refused != nil {
 		s.Refuse(kit.YandexTaskWire, w, refused)
 		return
 	}
-	c := kit.NewChecker(kit.YandexTaskWire.Say)
-	c.Ask.Knobs, c.Ask.Name = *made.knobs.At(step), made.knobs.Name
-	if refused := s.Perform(w, r, started, &c, kit.Whole(kit.YandexTaskWire, `{}`, func() []byte { return body })); refused != nil {
+	c := kit.NewChecker(kit.YandexTaskWire.Phrases)
+	c.Request.Knobs, c.Request.Name = *rec.knobs.AtStep(step), rec.knobs.Name
+	if refused := s.Serve(w, r, started, &c, kit.WholeReply(kit.YandexTaskWire, `{}`, func() []byte { return body })); refused != nil {
 		s.Refuse(kit.YandexTaskWire, w, refused)
 	}
 }
 
 // operations serves GET /operations/{id}: each is a poll.
 func (s *Wires) operations(w http.ResponseWriter, r *http.Request) {
-	s.ofRecognition(w, r, r.PathValue("id"), kit.StepPoll, true, func(made *recognition) ([]byte, *kit.Refusal) { return made.operation(), nil })
+	s.ofRecognition(w, r, r.PathValue("id"), kit.StepPoll, true, func(rec *recognition) ([]byte, *kit.Refusal) { return rec.operation(), nil })
 }
 
 func operationOf(r *http.Request) string {
@@ -290,11 +290,11 @@ func operationOf(r *http.Request) string {
 // getRecognition serves GET /stt/v3/getRecognition: lines of JSON, once the operation is done.
 func (s *Wires) getRecognition(w http.ResponseWriter, r *http.Request) {
 	id := operationOf(r)
-	s.ofRecognition(w, r, id, kit.StepContent, false, func(made *recognition) ([]byte, *kit.Refusal) {
-		if !made.done() || made.failed() {
+	s.ofRecognition(w, r, id, kit.StepContent, false, func(rec *recognition) ([]byte, *kit.Refusal) {
+		if !rec.done() || rec.failed() {
 			return nil, operationNotFound(id)
 		}
-		return made.lines(), nil
+		return rec.lines(), nil
 	})
 }
 
@@ -330,7 +330,7 @@ func (r *recognition) lines() []byte {
 	for i := range h.utterances {
 		u := &h.utterances[i]
 		alternatives := func(dst []byte, text string) []byte {
-			dst = kit.Listed(append(dst, `{"alternatives":[{"words":`...), u.words, func(dst []byte, _ int, w spoken) []byte {
+			dst = kit.AppendArray(append(dst, `{"alternatives":[{"words":`...), u.words, func(dst []byte, _ int, w timedWord) []byte {
 				dst = kit.AppendText(append(dst, `{"text":`...), bareWord(w.text))
 				return append(append(append(append(append(dst, `,"startTimeMs":`...), ms(w.start)...), `,"endTimeMs":`...), ms(w.end)...), '}')
 			})

@@ -51,12 +51,12 @@ var (
 )
 
 func transcriptionsFor(name string, admit func(*kit.Host, *http.Request) *kit.Refusal) *kit.Wire {
-	on := kit.WholeWire(name, &kit.OpenAIPhrases, (*kit.Refusal).JSON, admit,
+	on := kit.NewWholeWire(name, &kit.OpenAIPhrases, (*kit.Refusal).JSON, admit,
 		"audio duration 1500.0 seconds is longer than 1400 seconds which is the maximum for this model", `{"usage":{"type":"duration","seconds":1}}`)
-	on.Text = func(s string) kit.Frame {
+	on.TextFrame = func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"type":"transcript.text.delta","delta":"` + s + `"}`)}
 	}
-	on.Idle = kit.Frame{Data: []byte(`{"type":"transcript.text.idle"}`)}
+	on.IdleFrame = kit.Frame{Data: []byte(`{"type":"transcript.text.idle"}`)}
 	return on
 }
 
@@ -80,16 +80,16 @@ func (s *Wires) transcriptions(on *kit.Wire, models map[string]*transcriber) htt
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
 		noForm := kit.Refusal{Status: 400, Kind: "invalid_request_error", Message: "Could not parse multipart form"}
-		s.TakeAs(formed(noForm), on, w, r, func(body []byte) *kit.Refusal {
+		s.HandleBody(formed(noForm), on, w, r, func(body []byte) *kit.Refusal {
 			f, ok := readForm(r, body)
 			if !ok {
 				return &noForm
 			}
-			t := &transcription{Checker: kit.NewChecker(on.Say), on: on, form: f}
+			t := &transcription{Checker: kit.NewChecker(on.Phrases), on: on, form: f}
 			if t.read(models); t.Fault != nil {
 				return t.Fault
 			}
-			return s.Perform(w, r, started, &t.Checker, t.reply())
+			return s.Serve(w, r, started, &t.Checker, t.reply())
 		})
 	}
 }
@@ -110,7 +110,7 @@ func (t *transcription) read(models map[string]*transcriber) {
 		t.Refuse("model", "missing_required_parameter", "you must provide a model parameter")
 		return
 	}
-	if t.model = kit.Asked(&t.Checker, t.form.get("model"), models, kit.UnknownModel); t.model == nil {
+	if t.model = kit.FindModel(&t.Checker, t.form.get("model"), models, kit.UnknownModel); t.model == nil {
 		return
 	}
 	t.options()
@@ -129,7 +129,7 @@ func (t *transcription) options() {
 	case !slices.Contains(all, t.format):
 		t.WrongValue("response_format", "one of '"+strings.Join(all, "', '")+"'")
 	case !slices.Contains(t.model.formats, t.format):
-		t.Refuse("response_format", "unsupported_value", "response_format '"+t.format+"' is not compatible with model '"+t.Ask.Name+"'. Use '"+strings.Join(t.model.formats, "' or '")+"' instead.")
+		t.Refuse("response_format", "unsupported_value", "response_format '"+t.format+"' is not compatible with model '"+t.Request.Name+"'. Use '"+strings.Join(t.model.formats, "' or '")+"' instead.")
 	}
 	if v := f.get("temperature"); v != "" {
 		if x, err := strconv.ParseFloat(v, 64); err != nil || !(x >= 0 && x <= 1) {
@@ -142,7 +142,7 @@ func (t *transcription) options() {
 	if !t.model.hints && (f.values["languages"] != nil || f.values["keywords"] != nil) {
 		t.Refuse("languages", "unsupported_parameter", "'languages' and 'keywords' are not supported by this model.")
 	}
-	if t.prompt = t.Plain(f.get("prompt"), "prompt"); t.model.diarizes && f.values["prompt"] != nil {
+	if t.prompt = t.StripMarkers(f.get("prompt"), "prompt"); t.model.diarizes && f.values["prompt"] != nil {
 		t.Refuse("prompt", "unsupported_parameter", "Prompt is not supported for diarization models")
 	}
 	switch f.get("stream") {
@@ -246,18 +246,18 @@ func (t *transcription) file() {
 		t.Refuse("", "", "audio duration "+string(kit.AppendNumber(nil, n))+" seconds is longer than "+string(kit.AppendNumber(nil, t.model.maxSeconds))+" seconds which is the maximum for this model")
 	}
 	if markedInside(&t.Checker, u.data); t.Fault == nil {
-		t.recognized = recognize(u.data, t.form.get("language"), &t.Ask.Knobs)
+		t.recognized = recognize(u.data, t.form.get("language"), &t.Request.Knobs)
 	}
 }
 
 var plainType = []string{"text/plain; charset=utf-8"}
 
 func (t *transcription) reply() *kit.Reply {
-	r := kit.Whole(t.on, `{"text":""}`, t.body)
+	r := kit.WholeReply(t.on, `{"text":""}`, t.body)
 	r.Stream, r.Frames = t.stream, t.frames
 	if t.format == "text" || t.format == "srt" || t.format == "vtt" {
 		r.Kind = plainType
-		r.Hollow = func() []byte { return []byte("\n") }
+		r.EmptyBody = func() []byte { return []byte("\n") }
 	}
 	return r
 }
@@ -275,7 +275,7 @@ func (t *transcription) body() []byte {
 	case "diarized_json":
 		dst := kit.AppendNumber([]byte(`{"task":"transcribe","duration":`), h.seconds)
 		dst = kit.AppendText(append(dst, `,"text":`...), t.dialogue())
-		dst = kit.Listed(append(dst, `,"segments":`...), h.utterances, func(dst []byte, i int, _ utterance) []byte { return t.appendSegment(dst, i) })
+		dst = kit.AppendArray(append(dst, `,"segments":`...), h.utterances, func(dst []byte, i int, _ utterance) []byte { return t.appendSegment(dst, i) })
 		return append(t.appendUsage(dst, false), '}')
 	}
 	dst := kit.AppendText([]byte(`{"text":`), t.recognized.text)
@@ -306,16 +306,16 @@ func (t *transcription) verbose() []byte {
 	dst := kit.AppendText([]byte(`{"task":"transcribe","language":`), h.name)
 	dst = kit.AppendText(append(kit.AppendNumber(append(dst, `,"duration":`...), h.seconds), `,"text":`...), h.text)
 	if t.words {
-		dst = kit.Listed(append(dst, `,"words":`...), h.words(), func(dst []byte, _ int, w spoken) []byte {
+		dst = kit.AppendArray(append(dst, `,"words":`...), h.words(), func(dst []byte, _ int, w timedWord) []byte {
 			dst = kit.AppendText(append(dst, `{"word":`...), strings.Trim(w.text, ".。,，"))
 			return append(appendTimes(dst, w.start, w.end), '}')
 		})
 	}
 	if t.segments {
-		dst = kit.Listed(append(dst, `,"segments":`...), h.utterances, func(dst []byte, i int, u utterance) []byte {
+		dst = kit.AppendArray(append(dst, `,"segments":`...), h.utterances, func(dst []byte, i int, u utterance) []byte {
 			dst = appendTimes(append(kit.AppendInt(append(dst, `{"id":`...), i), `,"seek":0`...), u.start, u.end)
 			dst = kit.AppendText(append(dst, `,"text":`...), h.space+u.text)
-			dst = kit.Listed(append(dst, `,"tokens":`...), pieces(u.text, 1), func(dst []byte, _ int, s string) []byte {
+			dst = kit.AppendArray(append(dst, `,"tokens":`...), pieces(u.text, 1), func(dst []byte, _ int, s string) []byte {
 				return kit.AppendInt(dst, int(kit.Fingerprint(s)%50000))
 			})
 			return append(dst, `,"temperature":0.0,"avg_logprob":-0.25,"compression_ratio":1.25,"no_speech_prob":0.01}`...)
@@ -357,7 +357,7 @@ func (t *transcription) appendSegment(dst []byte, i int) []byte {
 }
 
 func (t *transcription) appendLogprobs(dst []byte, s string) []byte {
-	return kit.Listed(dst, pieces(s, 1), func(dst []byte, _ int, token string) []byte {
+	return kit.AppendArray(dst, pieces(s, 1), func(dst []byte, _ int, token string) []byte {
 		rnd := kit.Random(kit.Fingerprint(token))
 		return append(kit.AppendLogprob(append(dst, '{'), token, rnd.Below(900)), '}')
 	})
@@ -371,7 +371,7 @@ func (t *transcription) appendUsage(dst []byte, tokens bool) []byte {
 	if t.model.groq {
 		return append(append(append(dst, `,"x_groq":{"id":"req_`...), kit.HexOf(uint64(t.recognized.seed))...), `"}`...)
 	}
-	style := t.Ask.Knobs.Usage
+	style := t.Request.Knobs.Usage
 	switch {
 	case style == "missing":
 		return dst
@@ -389,8 +389,8 @@ func (t *transcription) appendUsage(dst []byte, tokens bool) []byte {
 
 // frames are the events of a stream: deltas, segments with speakers if they are wanted, and the whole text with the usage.
 func (t *transcription) frames(yield func(kit.Frame) bool) {
-	tokens := t.Ask.Knobs.Chunk
-	if n := t.Ask.Knobs.Frames; n > 0 {
+	tokens := t.Request.Knobs.Chunk
+	if n := t.Request.Knobs.Frames; n > 0 {
 		tokens = (kit.CountTokens(t.recognized.text) + n - 1) / n
 	}
 	for i, u := range t.recognized.utterances {

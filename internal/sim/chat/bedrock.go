@@ -11,14 +11,14 @@ import (
 
 // bedrockWire is Converse of Amazon Bedrock: JSON on the way in, events in binary frames on the way out.
 var bedrockWire = &kit.Wire{
-	Name: "bedrock", Say: &bedrockPhrases,
-	Fail: func(f *kit.Refusal) []byte { return append(kit.AppendText([]byte(`{"message":`), f.Message), '}') },
-	Beside: func(h http.Header, f *kit.Refusal) {
+	Name: "bedrock", Phrases: &bedrockPhrases,
+	ErrorBody: func(f *kit.Refusal) []byte { return append(kit.AppendText([]byte(`{"message":`), f.Message), '}') },
+	ErrorHeader: func(h http.Header, f *kit.Refusal) {
 		h.Set("X-Amzn-Errortype", bedrockError(f)+":http://internal.amazon.com/coral/com.amazon.bedrock/")
 		h.Set("X-Amzn-Requestid", kit.AmazonID(f.Message))
 	},
 	Admit: func(*kit.Host, *http.Request) *kit.Refusal { return nil }, // what is signed is known when the body is
-	Inside: func(f *kit.Refusal, _ string, _ int) kit.Frame {
+	ErrorFrame: func(f *kit.Refusal, _ string, _ int) kit.Frame {
 		kind := bedrockError(f)
 		return kit.Frame{Event: kit.ExceptionMark + strings.ToLower(kind[:1]) + kind[1:], Data: append(kit.AppendText([]byte(`{"message":`), f.Message), '}')}
 	},
@@ -26,11 +26,11 @@ var bedrockWire = &kit.Wire{
 	Binary:  true,
 	Frame:   kit.EventFrame,
 	TooLong: "Input is too long for requested model.",
-	Text: func(s string) kit.Frame {
+	TextFrame: func(s string) kit.Frame {
 		return kit.Frame{Event: "contentBlockDelta", Data: []byte(`{"contentBlockIndex":0,"delta":{"text":"` + s + `"}}`)}
 	},
-	Idle:      kit.Frame{Event: "contentBlockDelta", Data: []byte(`{"contentBlockIndex":0,"delta":{"text":""}}`)},
-	Shapeless: []byte(`{"metrics":{"latencyMs":1}}`),
+	IdleFrame:  kit.Frame{Event: "contentBlockDelta", Data: []byte(`{"contentBlockIndex":0,"delta":{"text":""}}`)},
+	Incomplete: []byte(`{"metrics":{"latencyMs":1}}`),
 }
 
 var bedrockPhrases = kit.Phrases{
@@ -75,7 +75,7 @@ func bedrockError(f *kit.Refusal) string {
 func (s *Wires) converse(stream bool) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		s.Take(bedrockWire, w, r, func(body []byte) *kit.Refusal {
+		s.HandleJSON(bedrockWire, w, r, func(body []byte) *kit.Refusal {
 			if refused := signedBy(s.Host, r, body); refused != nil {
 				return refused
 			}
@@ -83,10 +83,10 @@ func (s *Wires) converse(stream bool) http.HandlerFunc {
 			if refused != nil {
 				return refused
 			}
-			b.Ask.Stream = stream
-			w.Header()["X-Amzn-Requestid"] = []string{kit.AmazonID(kit.HexOf(uint64(b.Ask.Digest())))}
-			s.Answer(w, r, started, b.Ask, func(answer *kit.Answer, _ time.Time) *kit.Reply {
-				return (&bedrockReply{ask: b.Ask, answer: answer}).reply()
+			b.Request.Stream = stream
+			w.Header()["X-Amzn-Requestid"] = []string{kit.AmazonID(kit.HexOf(uint64(b.Request.Digest())))}
+			s.Answer(w, r, started, b.Request, func(answer *kit.Answer, _ time.Time) *kit.Reply {
+				return (&bedrockReply{ask: b.Request, answer: answer}).reply()
 			})
 			return nil
 		})
@@ -118,10 +118,10 @@ func bedrockRequest(model string, body []byte) (*bedrockReader, *kit.Refusal) {
 		return nil, &kit.Refusal{Status: 400, Code: "SerializationException", Message: bedrockPhrases.Readable(err)}
 	}
 	r := &bedrockReader{Checker: kit.NewChecker(&bedrockPhrases), names: map[string]bool{}}
-	r.Root, r.Ask.Marks, r.Ask.Thinking = root, &kit.Marks{Digest: kit.NewDigest}, true
-	base, err := r.Ask.Knobs.Named(model)
-	r.Ask.Name, r.Ask.Model = model, kit.ModelNamed(base)
-	if err != nil || r.Ask.Model == nil {
+	r.Root, r.Request.Marks, r.Request.Thinking = root, &kit.Marks{Digest: kit.NewDigest}, true
+	base, err := r.Request.Knobs.ParseName(model)
+	r.Request.Name, r.Request.Model = model, kit.ModelNamed(base)
+	if err != nil || r.Request.Model == nil {
 		return nil, &kit.Refusal{Status: 400, Message: "The provided model identifier is invalid."}
 	}
 	if !kit.Members(&r.Checker, r, root, "", bedrockFields()) {
@@ -144,15 +144,15 @@ func bedrockFields() map[string]bedrockField {
 		"modelId": nil, "messages": nil, "system": nil, "toolConfig": nil,
 		"inferenceConfig": func(r *bedrockReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]bedrockField{
-				"maxTokens":   func(r *bedrockReader, v *kit.Node, p string) { r.Ask.MaxTokens = int(r.Integer(v, p, 1, 1<<31)) },
+				"maxTokens":   func(r *bedrockReader, v *kit.Node, p string) { r.Request.MaxTokens = int(r.Integer(v, p, 1, 1<<31)) },
 				"temperature": func(r *bedrockReader, v *kit.Node, p string) { r.Decimal(v, p, 0, 1) },
 				"topP":        func(r *bedrockReader, v *kit.Node, p string) { r.Decimal(v, p, 0, 1) },
 				"stopSequences": func(r *bedrockReader, v *kit.Node, p string) {
 					r.Each(v, p, func(v *kit.Node, p string) {
-						if r.Typed(v, kit.Text, p) && v.Text == "" {
+						if r.ExpectKind(v, kit.Text, p) && v.Text == "" {
 							r.Refuse(p, "", "1 validation error detected: Value '' at '"+p+"' failed to satisfy constraint: Member must have length greater than or equal to 1")
 						}
-						r.Ask.Stops = append(r.Ask.Stops, v.Text)
+						r.Request.Stops = append(r.Request.Stops, v.Text)
 					})
 				},
 			})
@@ -161,11 +161,11 @@ func bedrockFields() map[string]bedrockField {
 		"outputConfig":                 (*bedrockReader).outputConfig,
 		"guardrailConfig":              bedrockObject, "promptVariables": bedrockObject, "requestMetadata": bedrockObject, "additionalModelResponseFieldPaths": bedrockArray,
 		"performanceConfig": func(r *bedrockReader, v *kit.Node, p string) {
-			kit.Members(&r.Checker, r, v, p, map[string]bedrockField{"latency": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, "standard", "optimized") }})
+			kit.Members(&r.Checker, r, v, p, map[string]bedrockField{"latency": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, "standard", "optimized") }})
 		},
 		"serviceTier": func(r *bedrockReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]bedrockField{"type": func(r *bedrockReader, v *kit.Node, p string) {
-				r.Words(v, p, "priority", "default", "flex", "reserved")
+				r.OneOf(v, p, "priority", "default", "flex", "reserved")
 			}}, "type")
 		},
 	}
@@ -173,33 +173,33 @@ func bedrockFields() map[string]bedrockField {
 
 // modelFields are passed on to the model, which is one that takes Anthropic's fields.
 func (r *bedrockReader) modelFields(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	thinking := v.Given("thinking")
 	if thinking == nil {
 		thinking = v.Given("reasoning_config")
 	}
-	if thinking != nil && r.Typed(thinking, kit.Object, param+".thinking") {
+	if thinking != nil && r.ExpectKind(thinking, kit.Object, param+".thinking") {
 		switch thinking.Get("type").Str() {
 		case "enabled":
-			n, ok := thinking.Get("budget_tokens").Whole()
+			n, ok := thinking.Get("budget_tokens").Int()
 			if !ok || n < leastBudget {
 				r.model("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 			}
-			r.thinking, r.Ask.Thought = true, min(int(n)/32, kit.EffortTokens["max"])
-			if limit, given := r.Root.Get("inferenceConfig").Get("maxTokens").Whole(); given && limit <= n {
+			r.thinking, r.Request.ThinkingTokens = true, min(int(n)/32, kit.EffortTokens["max"])
+			if limit, given := r.Root.Get("inferenceConfig").Get("maxTokens").Int(); given && limit <= n {
 				r.model("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
 			}
 		case "adaptive":
-			r.Ask.Thought = kit.EffortTokens["high"]
+			r.Request.ThinkingTokens = kit.EffortTokens["high"]
 		case "disabled":
 		default:
 			r.model("thinking: Input tag '" + thinking.Get("type").Str() + "' found using 'type' does not match any of the expected tags: 'adaptive', 'disabled', 'enabled'")
 		}
 	}
-	if effort := v.Get("output_config").Get("effort").Str(); effort != "" && r.Ask.Thought > 0 && !r.thinking {
-		r.Ask.Thought = kit.EffortTokens[effort]
+	if effort := v.Get("output_config").Get("effort").Str(); effort != "" && r.Request.ThinkingTokens > 0 && !r.thinking {
+		r.Request.ThinkingTokens = kit.EffortTokens[effort]
 	}
 	for _, name := range v.Names {
 		switch name {
@@ -220,7 +220,7 @@ func (r *bedrockReader) outputConfig(v *kit.Node, param string) {
 		return
 	}
 	format, at := v.Get("textFormat"), param+".textFormat"
-	fields := map[string]bedrockField{"type": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, "json_schema") }, "structure": bedrockObject}
+	fields := map[string]bedrockField{"type": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, "json_schema") }, "structure": bedrockObject}
 	if !kit.Members(&r.Checker, r, format, at, fields, "type", "structure") {
 		return
 	}
@@ -235,14 +235,14 @@ func (r *bedrockReader) outputConfig(v *kit.Node, param string) {
 		return
 	}
 	r.closed(n)
-	r.Ask.Format, r.Ask.Schema = kit.JSONSchema, n
-	r.Ask.Overhead += kit.CountTokens(schema.Text)
+	r.Request.Format, r.Request.Schema = kit.JSONSchema, n
+	r.Request.Overhead += kit.CountTokens(schema.Text)
 }
 
 // closed checks that a schema allows no members but its own, at any depth.
 func (r *bedrockReader) closed(v *kit.Node) {
 	if v.Is(kit.Object) && v.Get("type").Str() == "object" {
-		if more := v.Get("additionalProperties"); !more.Is(kit.Boolean) || more.Yes() {
+		if more := v.Get("additionalProperties"); !more.Is(kit.Boolean) || more.IsTrue() {
 			r.model("output_config.format.schema: For 'object' type, 'additionalProperties' must be explicitly set to false")
 		}
 	}
@@ -260,17 +260,17 @@ func (r *bedrockReader) toolConfig(v *kit.Node, param string) {
 		r.Refuse(param, "", "1 validation error detected: Value '[]' at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or equal to 1")
 	}
 	r.Each(tools, param+".tools", r.tool)
-	r.Ask.Overhead += kit.CountTokens(string(tools.Raw))
+	r.Request.Overhead += kit.CountTokens(string(tools.Raw))
 	choice := v.Given("toolChoice")
 	if choice == nil {
 		return
 	}
 	kit.Members(&r.Checker, r, choice, param+".toolChoice", map[string]bedrockField{
 		"auto": bedrockObject,
-		"any":  func(r *bedrockReader, _ *kit.Node, _ string) { r.Ask.Choice.Mode = "required" },
+		"any":  func(r *bedrockReader, _ *kit.Node, _ string) { r.Request.Choice.Mode = "required" },
 		"tool": func(r *bedrockReader, v *kit.Node, p string) {
 			if kit.Members(&r.Checker, r, v, p, map[string]bedrockField{"name": bedrockText}, "name") {
-				r.Ask.Choice.Mode, r.Ask.Choice.Only = "required", []string{v.Get("name").Text}
+				r.Request.Choice.Mode, r.Request.Choice.Only = "required", []string{v.Get("name").Text}
 			}
 		},
 	})
@@ -307,8 +307,8 @@ func (r *bedrockReader) tool(v *kit.Node, param string) {
 		r.model("tools: Tool names must be unique.")
 	}
 	r.names[name] = true
-	r.Ask.Tools = append(r.Ask.Tools, kit.Tool{Name: name, Schema: schema})
-	r.Ask.Marks.Block(string(v.Raw), kit.CountTokens(string(v.Raw)))
+	r.Request.Tools = append(r.Request.Tools, kit.Tool{Name: name, Schema: schema})
+	r.Request.Marks.Block(string(v.Raw), kit.CountTokens(string(v.Raw)))
 }
 
 // zeroBased is a path as the service writes it after its first checks: members counted from 0.
@@ -330,12 +330,12 @@ func zeroBased(param string) string {
 // cachePoint marks the prompt up to here.
 func (r *bedrockReader) cachePoint(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]bedrockField{
-		"type": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, "default") }, "ttl": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, "5m", "1h") },
+		"type": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, "default") }, "ttl": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, "5m", "1h") },
 	}, "type")
 	if r.cached++; r.cached > kit.MaxMarks {
 		r.model("A maximum of " + strconv.Itoa(kit.MaxMarks) + " blocks with cache_control may be provided. Found " + strconv.Itoa(r.cached) + ".")
 	}
-	r.Ask.Marks.Here(v.Get("ttl").Str() == "1h")
+	r.Request.Marks.Mark(v.Get("ttl").Str() == "1h")
 }
 
 func (r *bedrockReader) system(v *kit.Node) {
@@ -353,16 +353,16 @@ func (r *bedrockReader) system(v *kit.Node) {
 		case v.Get("text").Str() == "":
 			r.Refuse(param, "", "1 validation error detected: Value '' at '"+param+".text' failed to satisfy constraint: Member must have length greater than or equal to 1")
 		default:
-			r.Say(&t, v.Get("text").Text, param)
-			r.Ask.Marks.Block(string(v.Raw), kit.CountTokens(v.Get("text").Text)+1)
+			r.AddText(&t, v.Get("text").Text, param)
+			r.Request.Marks.Block(string(v.Raw), kit.CountTokens(v.Get("text").Text)+1)
 		}
 	})
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 // together checks what depends on more than one member.
 func (r *bedrockReader) together() {
-	a := r.Ask
+	a := r.Request
 	if r.toolUsed && r.Root.Given("toolConfig") == nil {
 		r.Refuse("", "", "The toolConfig field must be defined when using toolUse and toolResult content blocks.")
 	}
@@ -377,8 +377,8 @@ func (r *bedrockReader) together() {
 	if a.MaxTokens > messagesOutput {
 		r.Refuse("", "", "The maximum tokens you requested exceeds the model limit of "+strconv.Itoa(messagesOutput)+". Try again with a maximum tokens value that is lower than "+strconv.Itoa(messagesOutput)+".")
 	}
-	if a.Thought > 0 && a.MaxTokens > 0 {
-		a.Thought = min(a.Thought, max(1, a.MaxTokens/2))
+	if a.ThinkingTokens > 0 && a.MaxTokens > 0 {
+		a.ThinkingTokens = min(a.ThinkingTokens, max(1, a.MaxTokens/2))
 	}
 	a.Redact = a.Knobs.Redact
 	if err := a.Knobs.Check(); err != nil {

@@ -12,7 +12,7 @@ func (r *bedrockReader) messages(v *kit.Node) {
 		r.Missing("messages")
 		return
 	}
-	if !r.Typed(v, kit.Array, "messages") {
+	if !r.ExpectKind(v, kit.Array, "messages") {
 		return
 	}
 	if len(v.Items) == 0 {
@@ -39,7 +39,7 @@ func (r *bedrockReader) message(v *kit.Node, param string) {
 	fields := map[string]bedrockField{
 		"content": bedrockArray,
 		"role": func(r *bedrockReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && v.Text != "user" && v.Text != "assistant" {
+			if r.ExpectKind(v, kit.Text, p) && v.Text != "user" && v.Text != "assistant" {
 				r.Refuse(p, "", "1 validation error detected: Value '"+v.Text+"' at '"+p+"' failed to satisfy constraint: Member must satisfy enum value set: [user, assistant]")
 			}
 		},
@@ -57,23 +57,23 @@ func (r *bedrockReader) message(v *kit.Node, param string) {
 		r.Refuse(param, "", "The content field in the Message object at "+zeroBased(param)+" is empty. Add a ContentBlock object to the content field and try again.")
 	}
 	r.roles = append(r.roles, role)
-	m := bedrockMessage{r: r, turn: kit.Turn{Role: role}, asked: r.calls, param: param}
+	m := bedrockMessage{r: r, turn: kit.Turn{Role: role}, pending: r.calls, param: param}
 	r.calls = openCalls{}
 	r.Each(body, param+".content", m.block)
-	if r.unanswered(&m.asked, zeroBased(param)); r.Fault != nil {
+	if r.unanswered(&m.pending, zeroBased(param)); r.Fault != nil {
 		return
 	}
 	if role == "assistant" || m.turn.Text != "" || m.turn.Media != nil || m.results == nil {
-		r.Ask.Turns = append(r.Ask.Turns, m.turn)
+		r.Request.Turns = append(r.Request.Turns, m.turn)
 	}
-	r.Ask.Turns = append(r.Ask.Turns, m.results...)
+	r.Request.Turns = append(r.Request.Turns, m.results...)
 }
 
 type bedrockMessage struct {
 	r       *bedrockReader
 	turn    kit.Turn
 	results []kit.Turn
-	asked   openCalls // by the message before
+	pending openCalls // by the message before
 	kinds   []string
 	param   string
 }
@@ -95,7 +95,7 @@ func (m *bedrockMessage) block(v *kit.Node, param string) {
 		return
 	}
 	kind, inner, at := kinds[0], &v.Items[0], param+"."+kinds[0]
-	one := kit.Ask{Turns: append([]kit.Turn{m.turn}, m.results...)}
+	one := kit.Request{Turns: append([]kit.Turn{m.turn}, m.results...)}
 	before, _ := one.PromptTokens()
 	switch kind {
 	case "cachePoint":
@@ -105,7 +105,7 @@ func (m *bedrockMessage) block(v *kit.Node, param string) {
 		if strings.TrimSpace(inner.Text) == "" {
 			r.Refuse(param, "", "The text field in the ContentBlock object at "+zeroBased(param)+" is blank. Add text to the text field, and try again.")
 		}
-		r.Say(&m.turn, inner.Text, at)
+		r.AddText(&m.turn, inner.Text, at)
 	case "image", "document", "video", "audio":
 		m.medium(&m.turn, inner, at, kind)
 	case "toolUse":
@@ -118,7 +118,7 @@ func (m *bedrockMessage) block(v *kit.Node, param string) {
 	m.kinds = append(m.kinds, kind)
 	one.Turns = append([]kit.Turn{m.turn}, m.results...)
 	after, _ := one.PromptTokens()
-	r.Ask.Marks.Block(string(v.Raw), after-before)
+	r.Request.Marks.Block(string(v.Raw), after-before)
 }
 
 var bedrockFormats = map[string][]string{
@@ -130,7 +130,7 @@ var bedrockFormats = map[string][]string{
 
 func (m *bedrockMessage) medium(t *kit.Turn, v *kit.Node, param, kind string) {
 	r := m.r
-	fields := map[string]bedrockField{"source": bedrockObject, "format": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, bedrockFormats[kind]...) }}
+	fields := map[string]bedrockField{"source": bedrockObject, "format": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, bedrockFormats[kind]...) }}
 	required := []string{"source", "format"}
 	if kind == "document" {
 		fields["name"], fields["context"], fields["citations"] = bedrockText, bedrockText, bedrockObject
@@ -152,7 +152,7 @@ func (m *bedrockMessage) medium(t *kit.Turn, v *kit.Node, param, kind string) {
 	}
 	said := out.Format
 	switch data := source.Given("bytes"); {
-	case data != nil && !out.Inline(data.Text):
+	case data != nil && !out.FromBase64(data.Text):
 		r.Refuse(param, "", "The value at "+zeroBased(param)+".source.bytes is not valid base64.")
 	case data != nil && kind == "image" && said != "webp" && out.Width == 0:
 		r.model(zeroBased(param) + ": Could not process image")
@@ -211,12 +211,12 @@ func (m *bedrockMessage) first() {
 
 func (m *bedrockMessage) result(v *kit.Node, param string) {
 	r := m.r
-	fields := map[string]bedrockField{"toolUseId": bedrockText, "content": bedrockArray, "type": bedrockText, "status": func(r *bedrockReader, v *kit.Node, p string) { r.Words(v, p, "success", "error") }}
+	fields := map[string]bedrockField{"toolUseId": bedrockText, "content": bedrockArray, "type": bedrockText, "status": func(r *bedrockReader, v *kit.Node, p string) { r.OneOf(v, p, "success", "error") }}
 	if !kit.Members(&r.Checker, r, v, param, fields, "toolUseId", "content") {
 		return
 	}
 	r.toolUsed = true
-	at := slices.Index(m.asked.ids, v.Get("toolUseId").Text)
+	at := slices.Index(m.pending.ids, v.Get("toolUseId").Text)
 	switch {
 	case at < 0 || m.turn.Role != "user":
 		r.Refuse(param, "", "The number of toolResult blocks at "+zeroBased(m.param)+".content exceeds the number of toolUse blocks of previous turn.")
@@ -224,8 +224,8 @@ func (m *bedrockMessage) result(v *kit.Node, param string) {
 	case v.Get("status").Str() == "error" && len(v.Get("content").Items) == 0:
 		r.Refuse(param, "", "The content field at "+zeroBased(param)+" cannot be empty when status value is error.")
 	}
-	m.asked.answered[at] = true
-	t := kit.Turn{Role: "tool", Result: m.asked.names[at]}
+	m.pending.answered[at] = true
+	t := kit.Turn{Role: "tool", Result: m.pending.names[at]}
 	r.Each(v.Get("content"), param+".content", func(v *kit.Node, param string) {
 		fields := map[string]bedrockField{"text": bedrockText, "json": nil, "image": bedrockObject, "document": bedrockObject, "video": bedrockObject, "searchResult": bedrockObject}
 		if !kit.Members(&r.Checker, r, v, param, fields) || len(v.Names) != 1 {
@@ -234,10 +234,10 @@ func (m *bedrockMessage) result(v *kit.Node, param string) {
 		inner := &v.Items[0]
 		switch kind := v.Names[0]; kind {
 		case "text":
-			r.Say(&t, inner.Text, param)
+			r.AddText(&t, inner.Text, param)
 		case "json":
-			if r.Typed(inner, kit.Object, param+".json") {
-				r.Say(&t, string(inner.Raw), param)
+			if r.ExpectKind(inner, kit.Object, param+".json") {
+				r.AddText(&t, string(inner.Raw), param)
 			}
 		case "image", "document", "video":
 			m.medium(&t, inner, param+"."+kind, kind)
@@ -253,7 +253,7 @@ func (m *bedrockMessage) thought(v *kit.Node, param string) {
 		return
 	}
 	if sealed := v.Given("redactedContent"); sealed != nil {
-		if _, ok := kit.Reveal(bedrockWire, r.Ask.Model, sealed.Text); !ok {
+		if _, ok := kit.Reveal(bedrockWire, r.Request.Model, sealed.Text); !ok {
 			r.model(zeroBased(param) + ": Invalid `data` in `redacted_thinking` block")
 		}
 		return
@@ -269,7 +269,7 @@ func (m *bedrockMessage) thought(v *kit.Node, param string) {
 	switch signature := inner.Get("signature").Str(); {
 	case signature == "":
 		r.model(zeroBased(param) + ".thinking.signature: Field required")
-	case !kit.Genuine(bedrockWire, r.Ask.Model, signature, inner.Get("text").Text):
+	case !kit.VerifySignature(bedrockWire, r.Request.Model, signature, inner.Get("text").Text):
 		r.model(zeroBased(param) + ": Invalid `signature` in `thinking` block")
 	}
 }

@@ -4,17 +4,17 @@ import "weir/internal/sim/kit"
 
 // bedrockReply writes an answer on the Converse wire.
 type bedrockReply struct {
-	ask    *kit.Ask
+	ask    *kit.Request
 	answer *kit.Answer
 }
 
 func (r *bedrockReply) reply() *kit.Reply {
 	return &kit.Reply{
-		Wire:   bedrockWire,
-		Stream: r.ask.Stream,
-		Body:   func() []byte { return r.whole() },
-		Hollow: func() []byte { return []byte(`{"output":{"message":{"role":"assistant","content":[]}}}`) },
-		Frames: r.frames,
+		Wire:      bedrockWire,
+		Stream:    r.ask.Stream,
+		Body:      func() []byte { return r.whole() },
+		EmptyBody: func() []byte { return []byte(`{"output":{"message":{"role":"assistant","content":[]}}}`) },
+		Frames:    r.frames,
 	}
 }
 
@@ -33,7 +33,7 @@ type bedrockBlock struct {
 
 func (r *bedrockReply) blocks(yield func(*bedrockBlock) bool) {
 	c := r.choice()
-	if c.Reasoning != "" && !yield(r.thought(c)) {
+	if c.Reasoning != "" && !yield(r.reasoningBlock(c)) {
 		return
 	}
 	if c.Text != "" && !yield(&bedrockBlock{delta: `{"text":`, after: `}`, body: c.Text, text: true, whole: `{"text":` + quoted(c.Text) + `}`}) {
@@ -54,7 +54,7 @@ func (r *bedrockReply) blocks(yield func(*bedrockBlock) bool) {
 
 func quoted(s string) string { return string(kit.AppendText(nil, s)) }
 
-func (r *bedrockReply) thought(c *kit.Choice) *bedrockBlock {
+func (r *bedrockReply) reasoningBlock(c *kit.Choice) *bedrockBlock {
 	if r.ask.Redact {
 		last := `{"reasoningContent":{"redactedContent":"` + kit.Conceal(bedrockWire, r.ask.Model, c.Reasoning) + `"}}`
 		return &bedrockBlock{last: last, whole: last}
@@ -68,7 +68,7 @@ func (r *bedrockReply) thought(c *kit.Choice) *bedrockBlock {
 
 func (r *bedrockReply) stopReason() string {
 	c := r.choice()
-	if c.Finish == "stop" && c.Stopped != "" {
+	if c.Finish == "stop" && c.StopSequence != "" {
 		return "stop_sequence"
 	}
 	return map[string]string{"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "content_filtered", "refusal": "guardrail_intervened"}[c.Finish]

@@ -106,7 +106,7 @@ func (s *Wires) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []
 	if !benchKnobs(&k, p, body) {
 		return false
 	}
-	if !p.stream && k.Plain() && s.Config.Delay == 0 && s.Config.First == 0 {
+	if !p.stream && k.IsPlain() && s.Config.Delay == 0 && s.Config.First == 0 {
 		c := s.Stats.OfBytes(p.model)
 		c.Requests.Add(1)
 		h := w.Header()
@@ -121,7 +121,7 @@ func (s *Wires) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []
 		return true
 	}
 	if !p.stream {
-		x.Whole(&kit.Reply{Body: func() []byte { return benchBody }})
+		x.SendWhole(&kit.Reply{Body: func() []byte { return benchBody }})
 		return true
 	}
 	benchStream(x, p.usage)
@@ -132,7 +132,7 @@ func (s *Wires) bench(w http.ResponseWriter, r *http.Request, p *peeked, body []
 func benchKnobs(k *kit.Knobs, p *peeked, body []byte) bool {
 	k.Name, k.Base = benchName, benchName
 	if len(p.model) > len(benchName) {
-		if _, err := k.Named(string(p.model)); err != nil {
+		if _, err := k.ParseName(string(p.model)); err != nil {
 			return false
 		}
 	}
@@ -153,8 +153,8 @@ const (
 // benchStream sends frames that were written before, each with one write.
 func benchStream(x *kit.Exchange, usage bool) {
 	frames := benchTokens
-	if x.K.Frames > 0 {
-		frames = x.K.Frames
+	if x.Knobs.Frames > 0 {
+		frames = x.Knobs.Frames
 	}
 	frame, at := benchFrameFor(x)
 	x.OpenStream()
@@ -162,9 +162,9 @@ func benchStream(x *kit.Exchange, usage bool) {
 		return
 	}
 	for i := range frames {
-		pause := x.K.Gap
+		pause := x.Knobs.Gap
 		if i == 0 {
-			pause = x.K.First
+			pause = x.Knobs.First
 		}
 		if !x.Wait(pause) {
 			return
@@ -179,22 +179,22 @@ func benchStream(x *kit.Exchange, usage bool) {
 	x.Buf = append(x.Buf[:0], benchLast...)
 	if usage {
 		x.Buf = append(x.Buf, "data: "+benchHead+".chunk"+benchInfo+"]"...)
-		x.Buf = append(append(x.Buf, benchUsage(frames*max(x.K.Chunk, 1))...), "}\n\n"...)
+		x.Buf = append(append(x.Buf, benchUsage(frames*max(x.Knobs.Chunk, 1))...), "}\n\n"...)
 	}
 	x.Put(append(x.Buf, benchDone...))
 }
 
 // benchFrameFor is the frame to send and the place of its time stamp, 0 without one.
 func benchFrameFor(x *kit.Exchange) (frame []byte, at int) {
-	if x.K.Chunk <= 1 && !x.K.Stamp {
+	if x.Knobs.Chunk <= 1 && !x.Knobs.Stamp {
 		return benchFrame, 0
 	}
-	said := strings.Repeat(" a word here", max(x.K.Chunk, 1))
-	if x.K.Stamp {
+	said := strings.Repeat(" a word here", max(x.Knobs.Chunk, 1))
+	if x.Knobs.Stamp {
 		said = stampStart + strings.Repeat("0", stampDigits) + "@" + said
 	}
 	frame = benchChunk(`{"content":"`+said+`"}`, "null")
-	if x.K.Stamp {
+	if x.Knobs.Stamp {
 		at = bytes.Index(frame, []byte(stampStart)) + len(stampStart)
 	}
 	return frame, at

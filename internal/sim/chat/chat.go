@@ -8,12 +8,12 @@ import (
 )
 
 // chatRequest reads a body of POST /v1/chat/completions as strictly as a provider does.
-func chatRequest(body []byte) (*kit.Ask, *kit.Refusal) { return chatRequestFor(body, nil) }
+func chatRequest(body []byte) (*kit.Request, *kit.Refusal) { return chatRequestFor(body, nil) }
 
 // chatReader reads a request of the chat wire.
 type chatReader struct{ kit.Checker }
 
-func chatRequestFor(body []byte, address func(string) (string, bool)) (*kit.Ask, *kit.Refusal) {
+func chatRequestFor(body []byte, address func(string) (string, bool)) (*kit.Request, *kit.Refusal) {
 	root, err := kit.Parse(body)
 	if err != nil {
 		return nil, kit.Unreadable(&kit.OpenAIPhrases, err)
@@ -29,7 +29,7 @@ func chatRequestFor(body []byte, address func(string) (string, bool)) (*kit.Ask,
 	if c.Fault != nil {
 		return nil, c.Fault
 	}
-	return c.Ask, nil
+	return c.Request, nil
 }
 
 // gatewayOnly are fields that a gateway obeys itself. That one arrives here is a gateway's mistake.
@@ -38,7 +38,9 @@ var gatewayOnly = []string{"models", "provider", "plugins", "session_id", "trans
 // chatFields checks each known member that is given and not null. Unknown members are taken and ignored, as
 // OpenAI-compatible servers do.
 var chatFields = map[string]func(c *chatReader, v *kit.Node, param string){
-	"stream":                func(c *chatReader, v *kit.Node, p string) { c.Ask.Stream = c.Typed(v, kit.Boolean, p) && v.Yes() },
+	"stream": func(c *chatReader, v *kit.Node, p string) {
+		c.Request.Stream = c.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+	},
 	"stream_options":        (*chatReader).streamOptions,
 	"max_tokens":            (*chatReader).cap,
 	"max_completion_tokens": (*chatReader).cap,
@@ -46,22 +48,26 @@ var chatFields = map[string]func(c *chatReader, v *kit.Node, param string){
 	"top_p":                 func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, 0, 1) },
 	"min_p":                 func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, 0, 1) },
 	"top_a":                 func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, 0, 1) },
-	"top_k":                 func(c *chatReader, v *kit.Node, p string) { c.Integer(v, p, -1, kit.AnyInt) },
+	"top_k":                 func(c *chatReader, v *kit.Node, p string) { c.Integer(v, p, -1, kit.MaxInteger) },
 	"repetition_penalty":    func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, 0, 2) },
 	"frequency_penalty":     func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, -2, 2) },
 	"presence_penalty":      func(c *chatReader, v *kit.Node, p string) { c.Decimal(v, p, -2, 2) },
 	"seed": func(c *chatReader, v *kit.Node, p string) {
-		c.Integer(v, p, -kit.AnyInt-1, kit.AnyInt)
-		c.Ask.Seed = string(v.Raw)
+		c.Integer(v, p, -kit.MaxInteger-1, kit.MaxInteger)
+		c.Request.Seed = string(v.Raw)
 	},
-	"n":                   func(c *chatReader, v *kit.Node, p string) { c.Ask.N = int(c.Integer(v, p, 1, 128)) },
-	"stop":                (*chatReader).stop,
-	"logit_bias":          (*chatReader).logitBias,
-	"logprobs":            func(c *chatReader, v *kit.Node, p string) { c.Ask.Logprobs = c.Typed(v, kit.Boolean, p) && v.Yes() },
-	"top_logprobs":        func(c *chatReader, v *kit.Node, p string) { c.Ask.Top = int(c.Integer(v, p, 0, 20)) },
-	"tools":               (*chatReader).tools,
-	"tool_choice":         (*chatReader).toolChoice,
-	"parallel_tool_calls": func(c *chatReader, v *kit.Node, p string) { c.Ask.Parallel = c.Typed(v, kit.Boolean, p) && v.Yes() },
+	"n":          func(c *chatReader, v *kit.Node, p string) { c.Request.N = int(c.Integer(v, p, 1, 128)) },
+	"stop":       (*chatReader).stop,
+	"logit_bias": (*chatReader).logitBias,
+	"logprobs": func(c *chatReader, v *kit.Node, p string) {
+		c.Request.Logprobs = c.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+	},
+	"top_logprobs": func(c *chatReader, v *kit.Node, p string) { c.Request.Top = int(c.Integer(v, p, 0, 20)) },
+	"tools":        (*chatReader).tools,
+	"tool_choice":  (*chatReader).toolChoice,
+	"parallel_tool_calls": func(c *chatReader, v *kit.Node, p string) {
+		c.Request.ParallelCalls = c.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+	},
 	"functions": func(c *chatReader, _ *kit.Node, p string) {
 		c.Refuse(p, "unsupported_parameter", "'functions' is no longer supported. Use 'tools' instead.")
 	},
@@ -70,26 +76,26 @@ var chatFields = map[string]func(c *chatReader, v *kit.Node, param string){
 	},
 	"response_format": (*chatReader).responseFormat,
 	"reasoning_effort": func(c *chatReader, v *kit.Node, p string) {
-		c.Ask.Effort = c.Words(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+		c.Request.Effort = c.OneOf(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 	},
 	"reasoning":    (*chatReader).reasoning,
-	"verbosity":    func(c *chatReader, v *kit.Node, p string) { c.Words(v, p, "low", "medium", "high") },
+	"verbosity":    func(c *chatReader, v *kit.Node, p string) { c.OneOf(v, p, "low", "medium", "high") },
 	"modalities":   (*chatReader).modalities,
 	"image_config": (*chatReader).imageConfig,
 	"audio":        (*chatReader).audio,
 	"prediction": func(c *chatReader, v *kit.Node, p string) {
-		if c.Typed(v, kit.Object, p) && v.Get("type").Str() != "content" {
+		if c.ExpectKind(v, kit.Object, p) && v.Get("type").Str() != "content" {
 			c.WrongValue(p+".type", "'content'")
 		}
 	},
-	"web_search_options": func(c *chatReader, v *kit.Node, p string) { c.Typed(v, kit.Object, p) },
+	"web_search_options": func(c *chatReader, v *kit.Node, p string) { c.ExpectKind(v, kit.Object, p) },
 	"service_tier": func(c *chatReader, v *kit.Node, p string) {
-		c.Words(v, p, "auto", "default", "flex", "scale", "priority")
+		c.OneOf(v, p, "auto", "default", "flex", "scale", "priority")
 	},
-	"user":              func(c *chatReader, v *kit.Node, p string) { c.Typed(v, kit.Text, p) },
-	"safety_identifier": func(c *chatReader, v *kit.Node, p string) { c.Typed(v, kit.Text, p) },
-	"prompt_cache_key":  func(c *chatReader, v *kit.Node, p string) { c.Typed(v, kit.Text, p) },
-	"store":             func(c *chatReader, v *kit.Node, p string) { c.Typed(v, kit.Boolean, p) },
+	"user":              func(c *chatReader, v *kit.Node, p string) { c.ExpectKind(v, kit.Text, p) },
+	"safety_identifier": func(c *chatReader, v *kit.Node, p string) { c.ExpectKind(v, kit.Text, p) },
+	"prompt_cache_key":  func(c *chatReader, v *kit.Node, p string) { c.ExpectKind(v, kit.Text, p) },
+	"store":             func(c *chatReader, v *kit.Node, p string) { c.ExpectKind(v, kit.Boolean, p) },
 	"metadata":          (*chatReader).metadata,
 }
 
@@ -121,7 +127,7 @@ func (c *chatReader) model() {
 		c.Refuse("model", "missing_required_parameter", "you must provide a model parameter")
 		return
 	}
-	if !c.Typed(v, kit.Text, "model") {
+	if !c.ExpectKind(v, kit.Text, "model") {
 		return
 	}
 	name := v.Text
@@ -133,20 +139,20 @@ func (c *chatReader) model() {
 		}
 		name = inside
 	}
-	base, err := c.Ask.Knobs.Named(name)
+	base, err := c.Request.Knobs.ParseName(name)
 	if err != nil {
 		c.Refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
 		return
 	}
-	c.Ask.Name, c.Ask.Model = v.Text, kit.ModelNamed(base)
-	if c.Ask.Model == nil && c.Fault == nil {
+	c.Request.Name, c.Request.Model = v.Text, kit.ModelNamed(base)
+	if c.Request.Model == nil && c.Fault == nil {
 		c.Fault = kit.UnknownModel(v.Text)
 	}
 }
 
 // together checks what depends on more than one member.
 func (c *chatReader) together() {
-	a := c.Ask
+	a := c.Request
 	switch {
 	case c.Root.Given("stream_options") != nil && !a.Stream:
 		c.Refuse("stream_options", "", "The 'stream_options' parameter is only allowed when 'stream' is enabled.")
@@ -164,7 +170,7 @@ func (c *chatReader) together() {
 	if err := a.Knobs.Check(); err != nil {
 		c.Refuse("messages", "invalid_value", err.Error()+".")
 	}
-	if a.Format == kit.AnyJSON && !c.saysJSON() {
+	if a.Format == kit.AnyJSON && !c.mentionsJSON() {
 		c.Refuse("messages", "", "'messages' must contain the word 'json' in some form, to use 'response_format' of type 'json_object'.")
 	}
 	if tokens, _ := a.PromptTokens(); c.Fault == nil && tokens > a.Model.ContextTokens {
@@ -174,10 +180,10 @@ func (c *chatReader) together() {
 
 // offered checks that the tool choice names tools that are there.
 func (c *chatReader) offered() {
-	for _, name := range c.Ask.Choice.Only {
+	for _, name := range c.Request.Choice.Only {
 		found := false
-		for i := range c.Ask.Tools {
-			found = found || c.Ask.Tools[i].Name == name
+		for i := range c.Request.Tools {
+			found = found || c.Request.Tools[i].Name == name
 		}
 		if !found {
 			c.Refuse("tool_choice", "", "Tool choice '"+name+"' not found in 'tools' parameter.")
@@ -185,9 +191,9 @@ func (c *chatReader) offered() {
 	}
 }
 
-func (c *chatReader) saysJSON() bool {
-	for i := range c.Ask.Turns {
-		if strings.Contains(strings.ToLower(c.Ask.Turns[i].Text), "json") {
+func (c *chatReader) mentionsJSON() bool {
+	for i := range c.Request.Turns {
+		if strings.Contains(strings.ToLower(c.Request.Turns[i].Text), "json") {
 			return true
 		}
 	}
@@ -196,7 +202,7 @@ func (c *chatReader) saysJSON() bool {
 
 // outputs settles which kinds of output are wanted, and in which audio format.
 func (c *chatReader) outputs() {
-	a := c.Ask
+	a := c.Request
 	if c.Root.Given("modalities") == nil {
 		a.WantImage, a.WantAudio = a.Model.Name == "image", a.Model.Name == "audio"
 	} else if a.WantAudio && c.Root.Given("audio") == nil {
@@ -214,40 +220,40 @@ func (c *chatReader) outputs() {
 }
 
 func (c *chatReader) cap(v *kit.Node, param string) {
-	c.Ask.MaxTokens = int(c.Integer(v, param, 1, 1<<31))
+	c.Request.MaxTokens = int(c.Integer(v, param, 1, 1<<31))
 }
 
 func (c *chatReader) streamOptions(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	for _, name := range [...]string{"include_usage", "include_obfuscation"} {
 		if o := v.Given(name); o != nil {
-			c.Typed(o, kit.Boolean, param+"."+name)
+			c.ExpectKind(o, kit.Boolean, param+"."+name)
 		}
 	}
-	c.Ask.StreamUsage = v.Get("include_usage").Yes()
+	c.Request.StreamUsage = v.Get("include_usage").IsTrue()
 }
 
 func (c *chatReader) stop(v *kit.Node, param string) {
 	switch {
 	case v.Is(kit.Text):
-		c.Ask.Stops = []string{v.Text}
+		c.Request.Stops = []string{v.Text}
 	case !v.Is(kit.Array):
 		c.WrongType(param, v, "a string or an array of strings")
 	case len(v.Items) > 4:
 		c.Refuse(param, "array_above_max_length", "Invalid 'stop': at most 4 sequences are allowed.")
 	default:
 		for i := range v.Items {
-			if c.Typed(&v.Items[i], kit.Text, param+"["+strconv.Itoa(i)+"]") {
-				c.Ask.Stops = append(c.Ask.Stops, v.Items[i].Text)
+			if c.ExpectKind(&v.Items[i], kit.Text, param+"["+strconv.Itoa(i)+"]") {
+				c.Request.Stops = append(c.Request.Stops, v.Items[i].Text)
 			}
 		}
 	}
 }
 
 func (c *chatReader) logitBias(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	for i, name := range v.Names {
@@ -259,46 +265,46 @@ func (c *chatReader) logitBias(v *kit.Node, param string) {
 }
 
 func (c *chatReader) metadata(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	if len(v.Names) > 16 {
 		c.Refuse(param, "object_above_max_properties", "Invalid 'metadata': at most 16 pairs are allowed.")
 	}
 	for i, name := range v.Names {
-		if c.Typed(&v.Items[i], kit.Text, param+"."+name) && (len(name) > 64 || len(v.Items[i].Text) > 512) {
+		if c.ExpectKind(&v.Items[i], kit.Text, param+"."+name) && (len(name) > 64 || len(v.Items[i].Text) > 512) {
 			c.WrongValue(param, "names of at most 64 and values of at most 512 characters")
 		}
 	}
 }
 
 func (c *chatReader) reasoning(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	if e := v.Given("effort"); e != nil {
-		c.Ask.Effort = c.Words(e, param+".effort", "none", "minimal", "low", "medium", "high", "xhigh", "max")
-	} else if v.Get("enabled").Yes() || v.Given("max_tokens") != nil {
-		c.Ask.Effort = "medium"
+		c.Request.Effort = c.OneOf(e, param+".effort", "none", "minimal", "low", "medium", "high", "xhigh", "max")
+	} else if v.Get("enabled").IsTrue() || v.Given("max_tokens") != nil {
+		c.Request.Effort = "medium"
 	}
 }
 
 func (c *chatReader) modalities(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Array, param) {
+	if !c.ExpectKind(v, kit.Array, param) {
 		return
 	}
 	for i := range v.Items {
-		switch c.Words(&v.Items[i], param+"["+strconv.Itoa(i)+"]", "text", "image", "audio") {
+		switch c.OneOf(&v.Items[i], param+"["+strconv.Itoa(i)+"]", "text", "image", "audio") {
 		case "image":
-			c.Ask.WantImage = true
+			c.Request.WantImage = true
 		case "audio":
-			c.Ask.WantAudio = true
+			c.Request.WantAudio = true
 		}
 	}
 }
 
 func (c *chatReader) audio(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	voice, format := v.Get("voice"), v.Get("format")
@@ -308,10 +314,10 @@ func (c *chatReader) audio(v *kit.Node, param string) {
 	case format == nil:
 		c.Missing(param + ".format")
 	case !voice.Is(kit.Object): // a voice of one's own is given as an object
-		c.Typed(voice, kit.Text, param+".voice")
+		c.ExpectKind(voice, kit.Text, param+".voice")
 	}
 	if format != nil {
-		c.Ask.AudioFormat = c.Words(format, param+".format", "wav", "pcm16")
+		c.Request.AudioFormat = c.OneOf(format, param+".format", "wav", "pcm16")
 	}
 }
 
@@ -320,14 +326,14 @@ func (c *chatReader) name(v *kit.Node, param string) string {
 		c.Missing(param)
 		return ""
 	}
-	if c.Typed(v, kit.Text, param) && !kit.ValidName(v.Text) {
+	if c.ExpectKind(v, kit.Text, param) && !kit.ValidName(v.Text) {
 		c.WrongValue(param, kit.NamePattern)
 	}
 	return v.Text
 }
 
 func (c *chatReader) tools(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Array, param) {
+	if !c.ExpectKind(v, kit.Array, param) {
 		return
 	}
 	if len(v.Items) == 0 {
@@ -339,11 +345,11 @@ func (c *chatReader) tools(v *kit.Node, param string) {
 	for i := range v.Items {
 		c.tool(&v.Items[i], param+"["+strconv.Itoa(i)+"]")
 	}
-	c.Ask.Overhead += kit.CountTokens(string(v.Raw))
+	c.Request.Overhead += kit.CountTokens(string(v.Raw))
 }
 
 func (c *chatReader) tool(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -351,7 +357,7 @@ func (c *chatReader) tool(v *kit.Node, param string) {
 		c.Missing(param + ".type")
 		return
 	}
-	word := c.Words(kindOf, param+".type", "function", "custom")
+	word := c.OneOf(kindOf, param+".type", "function", "custom")
 	inner := v.Get(word)
 	switch {
 	case word == "":
@@ -359,30 +365,30 @@ func (c *chatReader) tool(v *kit.Node, param string) {
 	case inner == nil:
 		c.Missing(param + "." + word)
 		return
-	case !c.Typed(inner, kit.Object, param+"."+word):
+	case !c.ExpectKind(inner, kit.Object, param+"."+word):
 		return
 	}
 	t := kit.Tool{Name: c.name(inner.Get("name"), param+"."+word+".name"), Custom: word == "custom"}
-	if p := inner.Given("parameters"); p != nil && c.Typed(p, kit.Object, param+".function.parameters") {
+	if p := inner.Given("parameters"); p != nil && c.ExpectKind(p, kit.Object, param+".function.parameters") {
 		if kind := p.Get("type"); kind != nil && kind.Str() != "object" {
 			c.Refuse(param+".function.parameters", "invalid_function_parameters", "Invalid schema for function '"+t.Name+"': schema must be of type 'object'.")
 		}
 		t.Schema = p
 	}
 	if s := inner.Given("strict"); s != nil {
-		c.Typed(s, kit.Boolean, param+".function.strict")
+		c.ExpectKind(s, kit.Boolean, param+".function.strict")
 	}
 	if d := inner.Given("description"); d != nil {
-		c.Typed(d, kit.Text, param+"."+word+".description")
+		c.ExpectKind(d, kit.Text, param+"."+word+".description")
 	}
-	c.Ask.Tools = append(c.Ask.Tools, t)
+	c.Request.Tools = append(c.Request.Tools, t)
 }
 
 func (c *chatReader) toolChoice(v *kit.Node, param string) {
-	choice := &c.Ask.Choice
+	choice := &c.Request.Choice
 	switch {
 	case v.Is(kit.Text):
-		choice.Mode = c.Words(v, param, "none", "auto", "required")
+		choice.Mode = c.OneOf(v, param, "none", "auto", "required")
 	case !v.Is(kit.Object):
 		c.WrongType(param, v, "a string or an object")
 	default:
@@ -407,17 +413,17 @@ func (c *chatReader) allowedTools(v *kit.Node, param string) {
 		c.Missing(param + ".mode and .tools")
 		return
 	}
-	c.Ask.Choice.Mode = c.Words(mode, param+".mode", "auto", "required")
-	c.Ask.Choice.Only = []string{}
+	c.Request.Choice.Mode = c.OneOf(mode, param+".mode", "auto", "required")
+	c.Request.Choice.Only = []string{}
 	for i := range tools.Items {
 		t := &tools.Items[i]
 		at := param + ".tools[" + strconv.Itoa(i) + "].name"
-		c.Ask.Choice.Only = append(c.Ask.Choice.Only, c.name(t.Get(t.Get("type").Str()).Get("name"), at))
+		c.Request.Choice.Only = append(c.Request.Choice.Only, c.name(t.Get(t.Get("type").Str()).Get("name"), at))
 	}
 }
 
 func (c *chatReader) responseFormat(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -425,9 +431,9 @@ func (c *chatReader) responseFormat(v *kit.Node, param string) {
 		c.Missing(param + ".type")
 		return
 	}
-	switch c.Words(kindOf, param+".type", "text", "json_object", "json_schema") {
+	switch c.OneOf(kindOf, param+".type", "text", "json_object", "json_schema") {
 	case "json_object":
-		c.Ask.Format = kit.AnyJSON
+		c.Request.Format = kit.AnyJSON
 	case "json_schema":
 		c.jsonSchema(v.Get("json_schema"), param+".json_schema")
 	}
@@ -438,7 +444,7 @@ func (c *chatReader) jsonSchema(v *kit.Node, param string) {
 		c.Missing(param)
 		return
 	}
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	c.name(v.Get("name"), param+".name")
@@ -448,28 +454,28 @@ func (c *chatReader) jsonSchema(v *kit.Node, param string) {
 		return
 	}
 	if s := v.Given("strict"); s != nil {
-		c.Typed(s, kit.Boolean, param+".strict")
+		c.ExpectKind(s, kit.Boolean, param+".strict")
 	}
-	if c.Typed(schema, kit.Object, param+".schema") {
-		c.Ask.Format, c.Ask.Schema = kit.JSONSchema, schema
-		c.Ask.Overhead += kit.CountTokens(string(schema.Raw))
+	if c.ExpectKind(schema, kit.Object, param+".schema") {
+		c.Request.Format, c.Request.Schema = kit.JSONSchema, schema
+		c.Request.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
 
 // imageConfig is OpenRouter's image_config of chat completions: it gives the picture a size.
 func (c *chatReader) imageConfig(v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	ratio, points := "1:1", 1024
 	if given := v.Given("aspect_ratio"); given != nil {
-		ratio = c.Words(given, param+".aspect_ratio", RouterRatios[:len(RouterRatios)-1]...)
+		ratio = c.OneOf(given, param+".aspect_ratio", RouterRatios[:len(RouterRatios)-1]...)
 	}
 	if given := v.Given("image_size"); given != nil {
-		points = TierPoints[c.Words(given, param+".image_size", "512", "1K", "2K", "4K")]
+		points = TierPoints[c.OneOf(given, param+".image_size", "512", "1K", "2K", "4K")]
 	}
 	if c.Fault == nil {
-		c.Ask.Width, c.Ask.Height = kit.PointsIn(ratio, points)
+		c.Request.Width, c.Request.Height = kit.SizeOfRatio(ratio, points)
 	}
 }
 

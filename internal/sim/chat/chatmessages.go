@@ -12,7 +12,7 @@ func (c *chatReader) messages() {
 		c.Missing("messages")
 		return
 	}
-	if !c.Typed(v, kit.Array, "messages") {
+	if !c.ExpectKind(v, kit.Array, "messages") {
 		return
 	}
 	if len(v.Items) == 0 {
@@ -57,7 +57,7 @@ func (o *openCalls) answer(c *kit.Checker, id, param string) string {
 }
 
 func (c *chatReader) message(v *kit.Node, param string, open *openCalls) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	role := v.Get("role")
@@ -65,12 +65,12 @@ func (c *chatReader) message(v *kit.Node, param string, open *openCalls) {
 		c.Missing(param + ".role")
 		return
 	}
-	t := kit.Turn{Role: c.Words(role, param+".role", "system", "developer", "user", "assistant", "tool")}
+	t := kit.Turn{Role: c.OneOf(role, param+".role", "system", "developer", "user", "assistant", "tool")}
 	if c.Fault != nil {
 		return
 	}
 	if n := v.Given("name"); n != nil {
-		c.Typed(n, kit.Text, param+".name")
+		c.ExpectKind(n, kit.Text, param+".name")
 	}
 	if t.Role == "tool" {
 		id := v.Get("tool_call_id")
@@ -78,7 +78,7 @@ func (c *chatReader) message(v *kit.Node, param string, open *openCalls) {
 			c.Missing(param + ".tool_call_id")
 			return
 		}
-		if c.Typed(id, kit.Text, param+".tool_call_id") {
+		if c.ExpectKind(id, kit.Text, param+".tool_call_id") {
 			t.Result = open.answer(&c.Checker, id.Text, param+".role")
 		}
 	} else {
@@ -88,7 +88,7 @@ func (c *chatReader) message(v *kit.Node, param string, open *openCalls) {
 		c.toolCalls(&t, calls, param+".tool_calls", open)
 	}
 	c.content(&t, v, param)
-	c.Ask.Turns = append(c.Ask.Turns, t)
+	c.Request.Turns = append(c.Request.Turns, t)
 }
 
 func (c *chatReader) toolCalls(t *kit.Turn, v *kit.Node, param string, open *openCalls) {
@@ -96,7 +96,7 @@ func (c *chatReader) toolCalls(t *kit.Turn, v *kit.Node, param string, open *ope
 		c.Refuse(param, "", "'tool_calls' is only allowed in messages with role 'assistant'.")
 		return
 	}
-	if !c.Typed(v, kit.Array, param) {
+	if !c.ExpectKind(v, kit.Array, param) {
 		return
 	}
 	if len(v.Items) == 0 {
@@ -110,7 +110,7 @@ func (c *chatReader) toolCalls(t *kit.Turn, v *kit.Node, param string, open *ope
 func (c *chatReader) toolCall(t *kit.Turn, v *kit.Node, param string, open *openCalls) {
 	id, kindOf := v.Get("id"), v.Get("type")
 	switch {
-	case !c.Typed(v, kit.Object, param):
+	case !c.ExpectKind(v, kit.Object, param):
 		return
 	case id == nil:
 		c.Missing(param + ".id")
@@ -118,10 +118,10 @@ func (c *chatReader) toolCall(t *kit.Turn, v *kit.Node, param string, open *open
 	case kindOf == nil:
 		c.Missing(param + ".type")
 		return
-	case !c.Typed(id, kit.Text, param+".id"):
+	case !c.ExpectKind(id, kit.Text, param+".id"):
 		return
 	}
-	word := c.Words(kindOf, param+".type", "function", "custom")
+	word := c.OneOf(kindOf, param+".type", "function", "custom")
 	argument := map[string]string{"function": "arguments", "custom": "input"}[word]
 	inner := v.Get(word)
 	if word == "" || inner == nil {
@@ -134,7 +134,7 @@ func (c *chatReader) toolCall(t *kit.Turn, v *kit.Node, param string, open *open
 		c.Missing(param + "." + word + "." + argument)
 		return
 	}
-	if c.Typed(arguments, kit.Text, param+"."+word+"."+argument) {
+	if c.ExpectKind(arguments, kit.Text, param+"."+word+"."+argument) {
 		t.Calls = append(t.Calls, name+" "+arguments.Text)
 	}
 	open.ids, open.names, open.answered = append(open.ids, id.Text), append(open.names, name), append(open.answered, false)
@@ -148,7 +148,7 @@ func (c *chatReader) content(t *kit.Turn, v *kit.Node, param string) {
 			c.Refuse(param+".content", "invalid_type", "Invalid value for 'content': expected a string, got null.")
 		}
 	case content.Is(kit.Text):
-		c.Say(t, content.Text, param+".content")
+		c.AddText(t, content.Text, param+".content")
 	case content.Is(kit.Array):
 		if len(content.Items) == 0 {
 			c.Refuse(param+".content", "empty_array", "Invalid '"+param+".content': empty array. Expected an array with at least one element.")
@@ -168,7 +168,7 @@ var partsOf = map[string][]string{
 }
 
 func (c *chatReader) part(t *kit.Turn, v *kit.Node, param string) {
-	if !c.Typed(v, kit.Object, param) {
+	if !c.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -176,17 +176,17 @@ func (c *chatReader) part(t *kit.Turn, v *kit.Node, param string) {
 		c.Missing(param + ".type")
 		return
 	}
-	word := c.Words(kindOf, param+".type", partsOf[t.Role]...)
+	word := c.OneOf(kindOf, param+".type", partsOf[t.Role]...)
 	inner := v.Get(word)
 	switch {
 	case word == "":
 	case inner == nil:
 		c.Missing(param + "." + word)
 	case word == "text" || word == "refusal":
-		if c.Typed(inner, kit.Text, param+"."+word) {
-			c.Say(t, inner.Text, param)
+		if c.ExpectKind(inner, kit.Text, param+"."+word) {
+			c.AddText(t, inner.Text, param)
 		}
-	case c.Typed(inner, kit.Object, param+"."+word):
+	case c.ExpectKind(inner, kit.Object, param+"."+word):
 		m := c.medium(word, inner, param+"."+word)
 		t.Media = append(t.Media, m)
 	}
@@ -197,7 +197,7 @@ func (c *chatReader) medium(word string, v *kit.Node, param string) kit.Medium {
 	case "image_url":
 		m := kit.Medium{Kind: "image"}
 		if d := v.Given("detail"); d != nil {
-			m.Low = c.Words(d, param+".detail", "auto", "low", "high", "original") == "low"
+			m.Low = c.OneOf(d, param+".detail", "auto", "low", "high", "original") == "low"
 		}
 		c.url(&m, v.Get("url"), param+".url")
 		return m
@@ -216,7 +216,7 @@ func (c *chatReader) url(m *kit.Medium, v *kit.Node, param string) {
 		c.Missing(param)
 		return
 	}
-	if c.Typed(v, kit.Text, param) && !m.Located(v.Text) {
+	if c.ExpectKind(v, kit.Text, param) && !m.FromURL(v.Text) {
 		c.Refuse(param, "invalid_image_url", "Invalid '"+param+"': expected an http(s) URL or a data URL with valid base64.")
 	}
 }
@@ -230,8 +230,8 @@ func (c *chatReader) audioIn(v *kit.Node, param string) kit.Medium {
 	case format == nil:
 		c.Missing(param + ".format")
 	default:
-		m.Format = c.Words(format, param+".format", "wav", "mp3", "flac", "m4a", "ogg", "aiff", "aac", "pcm16", "pcm24")
-		if c.Typed(data, kit.Text, param+".data") && !m.Inline(data.Text) {
+		m.Format = c.OneOf(format, param+".format", "wav", "mp3", "flac", "m4a", "ogg", "aiff", "aac", "pcm16", "pcm24")
+		if c.ExpectKind(data, kit.Text, param+".data") && !m.FromBase64(data.Text) {
 			c.WrongValue(param+".data", "base64")
 		}
 	}
@@ -240,7 +240,7 @@ func (c *chatReader) audioIn(v *kit.Node, param string) kit.Medium {
 
 func (c *chatReader) file(v *kit.Node, param string) kit.Medium {
 	m := kit.Medium{Kind: "file"}
-	if n := v.Given("filename"); n != nil && c.Typed(n, kit.Text, param+".filename") {
+	if n := v.Given("filename"); n != nil && c.ExpectKind(n, kit.Text, param+".filename") {
 		m.Name = n.Text
 	}
 	data, id := v.Given("file_data"), v.Given("file_id")
@@ -248,11 +248,11 @@ func (c *chatReader) file(v *kit.Node, param string) kit.Medium {
 	case data == nil && id == nil:
 		c.Missing(param + ".file_data")
 	case data == nil:
-		if c.Typed(id, kit.Text, param+".file_id") {
+		if c.ExpectKind(id, kit.Text, param+".file_id") {
 			m.URL = id.Text
 		}
-	case c.Typed(data, kit.Text, param+".file_data"):
-		if !m.Located(data.Text) && !m.Inline(data.Text) {
+	case c.ExpectKind(data, kit.Text, param+".file_data"):
+		if !m.FromURL(data.Text) && !m.FromBase64(data.Text) {
 			c.WrongValue(param+".file_data", "a data URL or base64")
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // chatReply writes an answer on the chat wire.
 type chatReply struct {
 	on      *kit.Wire
-	ask     *kit.Ask
+	ask     *kit.Request
 	answer  *kit.Answer
 	created int64
 }
@@ -20,11 +20,11 @@ type chatReply struct {
 // reply is the answer in the form that faults and transport need.
 func (r *chatReply) reply() *kit.Reply {
 	return &kit.Reply{
-		Wire:   r.on,
-		Stream: r.ask.Stream,
-		Body:   func() []byte { return r.whole(false) },
-		Hollow: func() []byte { return r.whole(true) },
-		Frames: r.frames,
+		Wire:      r.on,
+		Stream:    r.ask.Stream,
+		Body:      func() []byte { return r.whole(false) },
+		EmptyBody: func() []byte { return r.whole(true) },
+		Frames:    r.frames,
 	}
 }
 
@@ -106,7 +106,7 @@ func appendMessage(dst []byte, c *kit.Choice) []byte {
 	}
 	if c.Audio != nil {
 		dst = append(dst, `,"audio":`...)
-		dst = appendSound(dst, c.Audio, true)
+		dst = appendAudio(dst, c.Audio, true)
 	}
 	return append(dst, '}')
 }
@@ -142,7 +142,7 @@ func appendImages(dst []byte, c *kit.Choice) []byte {
 // Audio answers can be referred to for an hour, as the best known provider does it.
 const audioLife = 3600
 
-func appendSound(dst []byte, s *kit.AudioAnswer, all bool) []byte {
+func appendAudio(dst []byte, s *kit.AudioAnswer, all bool) []byte {
 	dst = append(append(append(dst, `{"id":"`...), s.ID...), '"')
 	if all {
 		dst = append(dst, `,"data":"`...)

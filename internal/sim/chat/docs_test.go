@@ -32,7 +32,7 @@ func TestPageIsTrue(t *testing.T) {
 		if line == "" {
 			t.Errorf("no row for %s", name)
 		}
-		for _, how := range f.Hows {
+		for _, how := range f.Variants {
 			if how != "" && !strings.Contains(line, "`"+how+"`") {
 				t.Errorf("the row for %s lacks %s", name, how)
 			}

@@ -12,50 +12,50 @@ import (
 )
 
 // readers are those of all wires: what is taken gives a reply.
-var readers = []func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply){
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+var readers = []func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply){
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		h := http.Header{"Anthropic-Version": {"2023-06-01"}, "Anthropic-Beta": {"all"}}
 		m, refused := messagesRequest(h, body, false)
 		if refused != nil {
 			return nil, refused, nil
 		}
-		return m.Ask, nil, func(a *kit.Answer) *kit.Reply { return (&messagesReply{ask: m.Ask, answer: a}).reply() }
+		return m.Request, nil, func(a *kit.Answer) *kit.Reply { return (&messagesReply{ask: m.Request, answer: a}).reply() }
 	},
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		q, refused := responsesRequest(&responseStore{}, body, false)
 		if refused != nil {
 			return nil, refused, nil
 		}
-		return q.Ask, nil, func(a *kit.Answer) *kit.Reply {
+		return q.Request, nil, func(a *kit.Answer) *kit.Reply {
 			out := &responsesReply{q: q, answer: a}
 			out.record()
 			return out.reply()
 		}
 	},
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		g, refused := geminiRequest("reason", true, false, body)
 		if refused != nil {
 			return nil, refused, nil
 		}
-		return g.Ask, nil, func(a *kit.Answer) *kit.Reply {
-			return (&geminiReply{ask: g.Ask, answer: a, show: true, created: time.Time{}}).reply(true)
+		return g.Request, nil, func(a *kit.Answer) *kit.Reply {
+			return (&geminiReply{ask: g.Request, answer: a, show: true, created: time.Time{}}).reply(true)
 		}
 	},
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		b, refused := bedrockRequest("chat", body)
 		if refused != nil {
 			return nil, refused, nil
 		}
-		return b.Ask, nil, func(a *kit.Answer) *kit.Reply { return (&bedrockReply{ask: b.Ask, answer: a}).reply() }
+		return b.Request, nil, func(a *kit.Answer) *kit.Reply { return (&bedrockReply{ask: b.Request, answer: a}).reply() }
 	},
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		g, refused := gigachatRequest(&files{}, body)
 		if refused != nil {
 			return nil, refused, nil
 		}
-		return g.Ask, nil, func(a *kit.Answer) *kit.Reply { return (&gigachatReply{ask: g.Ask, answer: a}).reply() }
+		return g.Request, nil, func(a *kit.Answer) *kit.Reply { return (&gigachatReply{ask: g.Request, answer: a}).reply() }
 	},
-	func(body []byte) (*kit.Ask, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
+	func(body []byte) (*kit.Request, *kit.Refusal, func(*kit.Answer) *kit.Reply) {
 		a, refused := chatRequestFor(body, YandexModel)
 		return a, refused, func(said *kit.Answer) *kit.Reply { return (&chatReply{on: yandexWire, ask: a, answer: said}).reply() }
 	},
@@ -78,7 +78,7 @@ func FuzzRequests(f *testing.F) {
 		on := int(which) % len(readers)
 		a, refused, write := readers[on](body)
 		if refused != nil {
-			if refused.Status < 400 || refused.Message == "" || !json.Valid((&kit.Wire{Fail: geminiError}).Fail(refused)) || !json.Valid(messagesError(refused)) {
+			if refused.Status < 400 || refused.Message == "" || !json.Valid((&kit.Wire{ErrorBody: geminiError}).ErrorBody(refused)) || !json.Valid(messagesError(refused)) {
 				t.Fatalf("refused with %d %q", refused.Status, refused.Message)
 			}
 			return
@@ -88,7 +88,7 @@ func FuzzRequests(f *testing.F) {
 		}
 		answer := host.Reply(a)
 		a.Stream = false
-		if r := write(&answer); !json.Valid(r.Body()) || !json.Valid(r.Hollow()) {
+		if r := write(&answer); !json.Valid(r.Body()) || !json.Valid(r.EmptyBody()) {
 			t.Fatalf("%q gave %q", body, r.Body())
 		}
 		a.Stream = true

@@ -13,10 +13,10 @@ import (
 // GeminiWire is generateContent of Google, by AI Studio and by Vertex. It is JSON of protocol buffers: names may be written in two
 // ways, and complaints name fields as the buffers do.
 var GeminiWire = &kit.Wire{
-	Name: "gemini", Say: &GeminiPhrases,
-	Fail:   geminiError,
-	Inside: func(f *kit.Refusal, _ string, _ int) kit.Frame { return kit.Frame{Data: geminiError(f)} },
-	Stream: []string{"text/event-stream"},
+	Name: "gemini", Phrases: &GeminiPhrases,
+	ErrorBody:  geminiError,
+	ErrorFrame: func(f *kit.Refusal, _ string, _ int) kit.Frame { return kit.Frame{Data: geminiError(f)} },
+	Stream:     []string{"text/event-stream"},
 	Frame: func(dst []byte, f kit.Frame) []byte {
 		return append(append(append(dst, "data: "...), f.Data...), "\r\n\r\n"...)
 	},
@@ -30,11 +30,11 @@ var GeminiWire = &kit.Wire{
 		return kit.WrongKey(400, "API key not valid. Please pass a valid API key.")
 	},
 	TooLong: "The input token count (1200007) exceeds the maximum number of tokens allowed (1048576).",
-	Text: func(s string) kit.Frame {
+	TextFrame: func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"candidates":[{"content":{"parts":[{"text":"` + s + `"}],"role":"model"},"index":0}]}`)}
 	},
-	Idle:      kit.Frame{Data: []byte(`{"candidates":[]}`)},
-	Shapeless: []byte(`{"modelVersion":"m","responseId":"x"}`),
+	IdleFrame:  kit.Frame{Data: []byte(`{"candidates":[]}`)},
+	Incomplete: []byte(`{"modelVersion":"m","responseId":"x"}`),
 }
 
 // GeminiPhrases are the words of Google's errors.
@@ -120,20 +120,20 @@ func (s *Wires) gemini(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(GeminiWire, w, &kit.Refusal{Status: 404, Message: "Requested entity was not found."})
 		return
 	}
-	s.Take(GeminiWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(GeminiWire, w, r, func(body []byte) *kit.Refusal {
 		g, refused := geminiRequest(model, r.PathValue("project") != "", method == "countTokens", body)
 		if refused != nil {
 			return refused
 		}
 		if method == "countTokens" {
-			tokens, _ := g.Ask.PromptTokens()
+			tokens, _ := g.Request.PromptTokens()
 			kit.SendJSON(w, 200, append(kit.AppendInt([]byte(`{"totalTokens":`), tokens), '}'))
 			return nil
 		}
 		sse := r.URL.Query().Get("alt") == "sse"
-		g.Ask.Stream = method == "streamGenerateContent" && sse
-		s.Answer(w, r, started, g.Ask, func(answer *kit.Answer, now time.Time) *kit.Reply {
-			out := &geminiReply{ask: g.Ask, answer: answer, show: g.show, created: now}
+		g.Request.Stream = method == "streamGenerateContent" && sse
+		s.Answer(w, r, started, g.Request, func(answer *kit.Answer, now time.Time) *kit.Reply {
+			out := &geminiReply{ask: g.Request, answer: answer, show: g.show, created: now}
 			return out.reply(method == "streamGenerateContent" && !sse)
 		})
 		return nil
@@ -175,12 +175,12 @@ func geminiRequest(model string, vertex, count bool, body []byte) (*geminiReader
 	}
 	r := &geminiReader{Checker: kit.NewChecker(&GeminiPhrases), vertex: vertex}
 	r.Root = root
-	base, err := r.Ask.Knobs.Named(model)
+	base, err := r.Request.Knobs.ParseName(model)
 	if err != nil {
 		return nil, &kit.Refusal{Status: 400, Message: "* GenerateContentRequest.model: unexpected model name format: " + err.Error() + "\n"}
 	}
-	r.Ask.Name, r.Ask.Model = model, kit.ModelNamed(base)
-	if r.Ask.Model == nil {
+	r.Request.Name, r.Request.Model = model, kit.ModelNamed(base)
+	if r.Request.Model == nil {
 		return nil, geminiUnknown(model)
 	}
 	if count && root.Given("generateContentRequest") != nil {
@@ -207,7 +207,7 @@ func geminiFields() map[string]geminiField {
 		"systemInstruction": (*geminiReader).system,
 		"tools": func(r *geminiReader, v *kit.Node, p string) {
 			r.Each(v, p, r.tool)
-			r.Ask.Overhead += kit.CountTokens(string(v.Raw))
+			r.Request.Overhead += kit.CountTokens(string(v.Raw))
 		},
 		"toolConfig":       (*geminiReader).toolConfig,
 		"generationConfig": (*geminiReader).generationConfig,
@@ -233,7 +233,7 @@ func geminiFields() map[string]geminiField {
 
 // enum reads a word that may be written in capitals or not.
 func (r *geminiReader) enum(v *kit.Node, param string, words ...string) string {
-	if !r.Typed(v, kit.Text, param) {
+	if !r.ExpectKind(v, kit.Text, param) {
 		return ""
 	}
 	word := strings.ToUpper(v.Text)
@@ -246,17 +246,17 @@ func (r *geminiReader) enum(v *kit.Node, param string, words ...string) string {
 func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 	schema := func(strict bool) geminiField {
 		return func(r *geminiReader, v *kit.Node, p string) {
-			if !r.Typed(v, kit.Object, p) {
+			if !r.ExpectKind(v, kit.Object, p) {
 				return
 			}
-			if r.Ask.Schema != nil {
+			if r.Request.Schema != nil {
 				r.Refuse(p, "", "* GenerateContentRequest.generation_config.response_schema: only one of response_schema and response_json_schema can be set.\n")
 			}
 			if strict {
 				r.schema(v, p)
 			}
-			r.Ask.Format, r.Ask.Schema = kit.JSONSchema, lowered(v)
-			r.Ask.Overhead += kit.CountTokens(string(v.Raw))
+			r.Request.Format, r.Request.Schema = kit.JSONSchema, lowered(v)
+			r.Request.Overhead += kit.CountTokens(string(v.Raw))
 		}
 	}
 	kit.Members(&r.Checker, r, v, param, map[string]geminiField{
@@ -267,21 +267,21 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 		"frequencyPenalty": func(r *geminiReader, v *kit.Node, p string) { r.Decimal(v, p, -2, 2) },
 		"seed": func(r *geminiReader, v *kit.Node, p string) {
 			r.Integer(v, p, -1<<31, 1<<31-1)
-			r.Ask.Seed = string(v.Raw)
+			r.Request.Seed = string(v.Raw)
 		},
-		"candidateCount":  func(r *geminiReader, v *kit.Node, p string) { r.Ask.N = int(r.Integer(v, p, 1, 8)) },
+		"candidateCount":  func(r *geminiReader, v *kit.Node, p string) { r.Request.N = int(r.Integer(v, p, 1, 8)) },
 		"maxOutputTokens": (*geminiReader).maxOutput,
 		"stopSequences": func(r *geminiReader, v *kit.Node, p string) {
 			r.Each(v, p, func(v *kit.Node, p string) {
 				r.ExpectText(v, p)
-				r.Ask.Stops = append(r.Ask.Stops, v.Text)
+				r.Request.Stops = append(r.Request.Stops, v.Text)
 			})
 			if len(v.Items) > 5 {
 				r.Refuse(p, "", "* GenerateContentRequest.generation_config.stop_sequences: the number of stop_sequences must not exceed 5.\n")
 			}
 		},
 		"responseMimeType": func(r *geminiReader, v *kit.Node, p string) {
-			if !r.Typed(v, kit.Text, p) {
+			if !r.ExpectKind(v, kit.Text, p) {
 				return
 			}
 			if !slices.Contains([]string{"text/plain", "application/json", "text/x.enum"}, v.Text) {
@@ -296,16 +296,16 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 			r.Each(v, p, func(v *kit.Node, p string) {
 				switch r.enum(v, p, "TEXT", "IMAGE", "AUDIO", "MODALITY_UNSPECIFIED") {
 				case "IMAGE":
-					r.Ask.WantImage = true
+					r.Request.WantImage = true
 				case "AUDIO":
-					r.Ask.WantAudio = true
+					r.Request.WantAudio = true
 				}
 			})
 		},
 		"thinkingConfig": (*geminiReader).thinkingConfig,
 		"responseLogprobs": func(r *geminiReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Boolean, p) && v.Yes() {
-				r.Refuse(p, "", "Logprobs is not enabled for models/"+r.Ask.Model.Name)
+			if r.ExpectKind(v, kit.Boolean, p) && v.IsTrue() {
+				r.Refuse(p, "", "Logprobs is not enabled for models/"+r.Request.Model.Name)
 			}
 		},
 		"logprobs": func(r *geminiReader, v *kit.Node, p string) { r.Integer(v, p, 0, 20) }, "speechConfig": geminiObject, "mediaResolution": geminiText, "audioTimestamp": geminiBool, "imageConfig": (*geminiReader).imageConfig,
@@ -314,27 +314,27 @@ func (r *geminiReader) generationConfig(v *kit.Node, param string) {
 }
 
 const (
-	mostBudget   = 32768
+	maxBudget    = 32768
 	geminiOutput = 65536
 )
 
 func (r *geminiReader) maxOutput(v *kit.Node, param string) {
-	n, ok := v.Whole()
+	n, ok := v.Int()
 	if ok && (n < 1 || n > geminiOutput) {
 		r.Refuse(param, "", "Unable to submit request because it has a maxOutputTokens value of "+string(v.Raw)+" but the supported range is from 1 (inclusive) to "+strconv.Itoa(geminiOutput+1)+" (exclusive). Update the value and try again.")
 	}
-	r.Ask.MaxTokens = int(r.Integer(v, param, 1, geminiOutput))
+	r.Request.MaxTokens = int(r.Integer(v, param, 1, geminiOutput))
 }
 
 func (r *geminiReader) thinkingConfig(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]geminiField{
-		"includeThoughts": func(r *geminiReader, v *kit.Node, p string) { r.show = r.Typed(v, kit.Boolean, p) && v.Yes() },
+		"includeThoughts": func(r *geminiReader, v *kit.Node, p string) { r.show = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
 		"thinkingBudget": func(r *geminiReader, v *kit.Node, p string) {
-			n, ok := v.Whole()
+			n, ok := v.Int()
 			if !ok {
 				r.WrongType(p, v, "an integer")
-			} else if n < -1 || n > mostBudget {
-				r.Refuse(p, "", "The thinking budget "+string(v.Raw)+" is invalid. Please choose a value between 0 and "+strconv.Itoa(mostBudget)+".")
+			} else if n < -1 || n > maxBudget {
+				r.Refuse(p, "", "The thinking budget "+string(v.Raw)+" is invalid. Please choose a value between 0 and "+strconv.Itoa(maxBudget)+".")
 			}
 			r.budget = &n
 		},
@@ -357,11 +357,11 @@ func (r *geminiReader) tool(v *kit.Node, param string) {
 			declared = true
 			r.Each(v, p, r.function)
 		},
-		"googleSearch":          func(r *geminiReader, v *kit.Node, p string) { r.ExpectObject(v, p); r.Ask.Searches = true },
+		"googleSearch":          func(r *geminiReader, v *kit.Node, p string) { r.ExpectObject(v, p); r.Request.Searches = true },
 		"googleSearchRetrieval": geminiObject, "codeExecution": geminiObject, "urlContext": geminiObject, "googleMaps": geminiObject, "computerUse": geminiObject,
 		"fileSearch": geminiObject, "retrieval": geminiObject, "enterpriseWebSearch": geminiObject, "mcpServers": geminiArray,
 	})
-	if r.Ask.Searches && (declared || r.Ask.Tools != nil) {
+	if r.Request.Searches && (declared || r.Request.Tools != nil) {
 		r.Refuse(param, "", "Tool use with function calling is unsupported")
 	}
 }
@@ -370,7 +370,7 @@ func (r *geminiReader) function(v *kit.Node, param string) {
 	var t kit.Tool
 	kit.Members(&r.Checker, r, v, param, map[string]geminiField{
 		"name": func(r *geminiReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && !geminiName(v.Text) {
+			if r.ExpectKind(v, kit.Text, p) && !geminiName(v.Text) {
 				r.Refuse(p, "", "* GenerateContentRequest."+Snake(p)+": [FIELD_INVALID] Invalid function name. Must start with a letter or an underscore. Must be alphameric (a-z, A-Z, 0-9), underscores (_), dots (.), colons (:), or dashes (-), with a maximum length of 64.\n")
 			}
 			t.Name = v.Text
@@ -388,12 +388,12 @@ func (r *geminiReader) function(v *kit.Node, param string) {
 			t.Schema = v
 		},
 	}, "name")
-	for i := range r.Ask.Tools {
-		if r.Ask.Tools[i].Name == t.Name {
+	for i := range r.Request.Tools {
+		if r.Request.Tools[i].Name == t.Name {
 			r.Refuse(param, "", "Duplicate function declaration found: "+t.Name)
 		}
 	}
-	r.Ask.Tools = append(r.Ask.Tools, t)
+	r.Request.Tools = append(r.Request.Tools, t)
 }
 
 func geminiName(s string) bool {
@@ -426,7 +426,7 @@ func (r *geminiReader) schema(v *kit.Node, param string) {
 		r.Refuse(param, "", at+".items: missing field.\n")
 	}
 	properties := v.Given("properties")
-	if properties != nil && r.Typed(properties, kit.Object, param+".properties") {
+	if properties != nil && r.ExpectKind(properties, kit.Object, param+".properties") {
 		for i := range properties.Items {
 			r.schema(&properties.Items[i], param+".properties["+strconv.Itoa(i)+"].value")
 		}
@@ -470,7 +470,7 @@ func (r *geminiReader) toolConfig(v *kit.Node, param string) {
 				"allowedFunctionNames": func(r *geminiReader, v *kit.Node, p string) {
 					r.Each(v, p, func(v *kit.Node, p string) {
 						r.ExpectText(v, p)
-						r.Ask.Choice.Only = append(r.Ask.Choice.Only, v.Text)
+						r.Request.Choice.Only = append(r.Request.Choice.Only, v.Text)
 					})
 				},
 				"streamFunctionCallArguments": geminiBool,
@@ -480,18 +480,18 @@ func (r *geminiReader) toolConfig(v *kit.Node, param string) {
 	})
 	switch mode {
 	case "ANY":
-		r.Ask.Choice.Mode = "required"
+		r.Request.Choice.Mode = "required"
 	case "NONE":
-		r.Ask.Choice.Mode = "none"
+		r.Request.Choice.Mode = "none"
 	}
-	if r.Ask.Choice.Only != nil && mode != "ANY" && mode != "VALIDATED" {
+	if r.Request.Choice.Only != nil && mode != "ANY" && mode != "VALIDATED" {
 		r.Refuse(param, "", "Function calling config is set with allowed_function_names but mode is not ANY or VALIDATED.")
 	}
 }
 
 // together checks what depends on more than one member.
 func (r *geminiReader) together() {
-	a := r.Ask
+	a := r.Request
 	for _, name := range a.Choice.Only {
 		if !slices.ContainsFunc(a.Tools, func(t kit.Tool) bool { return t.Name == name }) {
 			r.Refuse("", "", "Allowed function name "+name+" is not declared in function_declarations.")
@@ -520,20 +520,20 @@ func (r *geminiReader) together() {
 
 // think settles how much is thought. Only the model "reason" thinks without being asked.
 func (r *geminiReader) think() {
-	a := r.Ask
+	a := r.Request
 	a.Thinking = true
 	switch {
 	case r.budget != nil && *r.budget >= 0:
-		a.Thought = min(int((*r.budget+31)/32), kit.EffortTokens["max"])
+		a.ThinkingTokens = min(int((*r.budget+31)/32), kit.EffortTokens["max"])
 	case r.budget != nil:
-		a.Thought = kit.EffortTokens["medium"]
+		a.ThinkingTokens = kit.EffortTokens["medium"]
 	case r.level != "":
-		a.Thought = kit.EffortTokens[r.level]
+		a.ThinkingTokens = kit.EffortTokens[r.level]
 	case a.Model.Name == "reason":
-		a.Thought = kit.EffortTokens["medium"]
+		a.ThinkingTokens = kit.EffortTokens["medium"]
 	}
-	if a.Thought > 0 && a.MaxTokens > 0 {
-		a.Thought = min(a.Thought, max(1, a.MaxTokens/2))
+	if a.ThinkingTokens > 0 && a.MaxTokens > 0 {
+		a.ThinkingTokens = min(a.ThinkingTokens, max(1, a.MaxTokens/2))
 	}
 }
 
@@ -542,20 +542,20 @@ func (r *geminiReader) imageConfig(v *kit.Node, param string) {
 	ratio, times := "1:1", 1
 	kit.Members(&r.Checker, r, v, param, map[string]geminiField{
 		"aspectRatio": func(r *geminiReader, v *kit.Node, p string) {
-			if ratio = v.Str(); r.Typed(v, kit.Text, p) && geminiSizes[ratio] == "" {
+			if ratio = v.Str(); r.ExpectKind(v, kit.Text, p) && geminiSizes[ratio] == "" {
 				r.Refuse(p, "", "* GenerateContentRequest.generation_config.image_config.aspect_ratio: must be one of the supported aspect ratios.\n")
 			}
 		},
 		"imageSize": func(r *geminiReader, v *kit.Node, p string) {
-			if times = GoogleTiers[v.Str()]; r.Typed(v, kit.Text, p) && times == 0 {
+			if times = GoogleTiers[v.Str()]; r.ExpectKind(v, kit.Text, p) && times == 0 {
 				r.Refuse(p, "", "* GenerateContentRequest.generation_config.image_config.image_size: must be one of 1K, 2K, 4K.\n")
 			}
 		},
 		"personGeneration": geminiText, "imageOutputOptions": geminiObject,
 	})
-	if width, height, ok := kit.PointsOf(geminiSizes[ratio]); ok {
+	if width, height, ok := kit.ParseSize(geminiSizes[ratio]); ok {
 		times = max(times, 1)
-		r.Ask.Width, r.Ask.Height = width*times, height*times
+		r.Request.Width, r.Request.Height = width*times, height*times
 	}
 }
 

@@ -18,9 +18,9 @@ func (r *geminiReader) system(v *kit.Node, param string) {
 			r.Refuse(param, "", "* GenerateContentRequest."+Snake(param)+": system instruction must be text.\n")
 			return
 		}
-		r.Say(&t, v.Get("text").Str(), param)
+		r.AddText(&t, v.Get("text").Str(), param)
 	})
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 // conversation reads the contents.
@@ -69,9 +69,9 @@ func (r *geminiReader) content(v *kit.Node, param string) {
 	c.order()
 	r.steps = append(r.steps, c.step)
 	if c.step.said || c.results == nil {
-		r.Ask.Turns = append(r.Ask.Turns, c.turn)
+		r.Request.Turns = append(r.Request.Turns, c.turn)
 	}
-	r.Ask.Turns = append(r.Ask.Turns, c.results...)
+	r.Request.Turns = append(r.Request.Turns, c.results...)
 }
 
 func (r *geminiReader) mismatched() {
@@ -109,7 +109,7 @@ func (c *geminiTurn) order() {
 
 // signed checks that every step of the current turn begins with a signed call, when the model is one that always thinks.
 func (r *geminiReader) signed() {
-	if r.Ask.Model.Name != "reason" {
+	if r.Request.Model.Name != "reason" {
 		return
 	}
 	for i := len(r.steps) - 1; i >= 0 && !(r.steps[i].role == "user" && r.steps[i].said); i-- {
@@ -153,17 +153,17 @@ func (c *geminiTurn) part(v *kit.Node, param string) {
 	}
 	switch kinds[0] {
 	case "text":
-		if v.Get("thought").Yes() {
+		if v.Get("thought").IsTrue() {
 			return // what was thought is no part of the prompt
 		}
-		r.Say(&c.turn, inner.Text, at)
+		r.AddText(&c.turn, inner.Text, at)
 		c.signature(v, param, "text")
 	case "inlineData":
 		c.inline(&c.turn, inner, at)
 	case "fileData":
 		if kit.Members(&r.Checker, r, inner, at, map[string]geminiField{"mimeType": geminiText, "fileUri": geminiText, "displayName": geminiText}, "fileUri") {
 			m := kit.Medium{URL: inner.Get("fileUri").Text}
-			m.KindOf(inner.Get("mimeType").Str())
+			m.SetType(inner.Get("mimeType").Str())
 			c.turn.Media = append(c.turn.Media, m)
 		}
 	case "functionCall":
@@ -182,9 +182,9 @@ func (c *geminiTurn) inline(t *kit.Turn, v *kit.Node, param string) {
 	mime := v.Get("mimeType").Text
 	data := strings.NewReplacer("-", "+", "_", "/").Replace(v.Get("data").Text)
 	switch {
-	case !m.KindOf(mime):
+	case !m.SetType(mime):
 		r.Refuse(param, "", "Unsupported MIME type: "+mime)
-	case !m.Inline(data):
+	case !m.FromBase64(data):
 		r.Refuse(param, "", "Invalid value at '"+Snake(param)+".data' (TYPE_BYTES), Base64 decoding failed for \""+v.Get("data").Text[:min(20, len(v.Get("data").Text))]+"\"")
 	case (mime == "image/png" || mime == "image/jpeg" || mime == "image/gif") && m.Width == 0:
 		r.Refuse(param, "", "Unable to process input image. Please retry or report in https://developers.generativeai.google/guide/troubleshooting")
@@ -204,7 +204,7 @@ func (c *geminiTurn) signature(v *kit.Node, param string, signed ...string) bool
 	if slices.Contains(geminiPasses, s) {
 		return true
 	}
-	if !kit.Genuine(GeminiWire, c.r.Ask.Model, s, signed...) {
+	if !kit.VerifySignature(GeminiWire, c.r.Request.Model, s, signed...) {
 		c.r.Refuse(param, "", "Corrupted thought signature.")
 	}
 	return true
@@ -243,11 +243,11 @@ func (c *geminiTurn) response(v *kit.Node, param string) {
 	said := v.Get("response")
 	for _, member := range [...]string{"output", "result", "error"} {
 		if v := said.Get(member); len(said.Names) == 1 && v.Is(kit.Text) {
-			r.Say(&t, v.Text, param)
+			r.AddText(&t, v.Text, param)
 		}
 	}
 	if t.Text == "" {
-		r.Say(&t, string(said.Raw), param)
+		r.AddText(&t, string(said.Raw), param)
 	}
 	if parts := v.Given("parts"); parts != nil {
 		r.Each(parts, param+".parts", func(v *kit.Node, param string) {

@@ -10,7 +10,7 @@ import (
 
 // geminiReply writes an answer on the Gemini wire.
 type geminiReply struct {
-	ask     *kit.Ask
+	ask     *kit.Request
 	answer  *kit.Answer
 	show    bool // what was thought
 	created time.Time
@@ -23,11 +23,11 @@ func (r *geminiReply) reply(asArray bool) *kit.Reply {
 		body = r.array
 	}
 	return &kit.Reply{
-		Wire:   GeminiWire,
-		Stream: r.ask.Stream,
-		Body:   body,
-		Hollow: func() []byte { return r.end([]byte(`{"candidates":[{"content":{"role":"model"},"index":0}]`), false) },
-		Frames: r.frames,
+		Wire:      GeminiWire,
+		Stream:    r.ask.Stream,
+		Body:      body,
+		EmptyBody: func() []byte { return r.end([]byte(`{"candidates":[{"content":{"role":"model"},"index":0}]`), false) },
+		Frames:    r.frames,
 	}
 }
 
@@ -79,7 +79,7 @@ func (r *geminiReply) finish(dst []byte, c *kit.Choice, index int) []byte {
 	if c.Finish == "content_filter" {
 		dst = append(dst, `,"safetyRatings":[{"category":"HARM_CATEGORY_DANGEROUS_CONTENT","probability":"HIGH","blocked":true}]`...)
 	}
-	if f := c.Found; f != nil {
+	if f := c.SearchResult; f != nil {
 		dst = kit.AppendText(append(dst, `,"groundingMetadata":{"webSearchQueries":[`...), f.Query)
 		for range c.Searches - 1 {
 			dst = kit.AppendText(append(dst, ','), f.Query)

@@ -14,8 +14,8 @@ import (
 
 // GigachatWire is the chat wire of GigaChat: functions and not tools, one call at a time, arguments as objects.
 var GigachatWire = &kit.Wire{
-	Name: "gigachat", Say: &GigachatPhrases,
-	Fail: func(f *kit.Refusal) []byte {
+	Name: "gigachat", Phrases: &GigachatPhrases,
+	ErrorBody: func(f *kit.Refusal) []byte {
 		return append(kit.AppendText(append(kit.AppendInt([]byte(`{"status":`), f.Status), `,"message":`...), f.Message), '}')
 	},
 	Admit: func(s *kit.Host, r *http.Request) *kit.Refusal {
@@ -27,18 +27,18 @@ var GigachatWire = &kit.Wire{
 		}
 		return nil
 	},
-	Inside: func(f *kit.Refusal, _ string, _ int) kit.Frame {
+	ErrorFrame: func(f *kit.Refusal, _ string, _ int) kit.Frame {
 		return kit.Frame{Data: append(kit.AppendText(append(kit.AppendInt([]byte(`{"status":`), f.Status), `,"message":`...), f.Message), '}')}
 	},
-	Stream:  kit.StreamType,
-	Frame:   kit.SSE,
-	Last:    []byte("[DONE]"),
-	TooLong: "Tokens limit exceeded",
-	Text: func(s string) kit.Frame {
+	Stream:   kit.StreamType,
+	Frame:    kit.SSE,
+	LastData: []byte("[DONE]"),
+	TooLong:  "Tokens limit exceeded",
+	TextFrame: func(s string) kit.Frame {
 		return kit.Frame{Data: []byte(`{"choices":[{"delta":{"content":"` + s + `","role":"assistant"},"index":0}],"created":1,"model":"m","object":"chat.completion"}`)}
 	},
-	Idle:      kit.Frame{Data: []byte(`{"choices":[]}`)},
-	Shapeless: []byte(`{"created":1,"model":"m","object":"chat.completion"}`),
+	IdleFrame:  kit.Frame{Data: []byte(`{"choices":[]}`)},
+	Incomplete: []byte(`{"created":1,"model":"m","object":"chat.completion"}`),
 }
 
 // GigachatPhrases are the words of GigaChat's errors.
@@ -172,7 +172,7 @@ func (s *Wires) upload(w http.ResponseWriter, r *http.Request) {
 	defer file.Close()
 	raw, err := io.ReadAll(file)
 	m := kit.Medium{Name: head.Filename}
-	if err != nil || !m.KindOf(head.Header.Get("Content-Type")) || !m.Inline(base64.StdEncoding.EncodeToString(raw)) {
+	if err != nil || !m.SetType(head.Header.Get("Content-Type")) || !m.FromBase64(base64.StdEncoding.EncodeToString(raw)) {
 		s.Refuse(GigachatWire, w, &kit.Refusal{Status: 400, Message: "Invalid params: unsupported file"})
 		return
 	}
@@ -190,17 +190,17 @@ func (s *Wires) upload(w http.ResponseWriter, r *http.Request) {
 // gigachat serves POST /api/v1/chat/completions.
 func (s *Wires) gigachat(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(GigachatWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(GigachatWire, w, r, func(body []byte) *kit.Refusal {
 		g, refused := gigachatRequest(&s.files, body)
 		if refused != nil {
 			return refused
 		}
 		session := r.Header.Get("X-Session-ID") != ""
 		if !session {
-			g.Ask.Marks = &kit.Marks{Digest: kit.NewDigest} // without a session nothing is remembered
+			g.Request.Marks = &kit.Marks{Digest: kit.NewDigest} // without a session nothing is remembered
 		}
-		s.Answer(w, r, started, g.Ask, func(answer *kit.Answer, now time.Time) *kit.Reply {
-			return (&gigachatReply{ask: g.Ask, answer: answer, created: now.Unix()}).reply()
+		s.Answer(w, r, started, g.Request, func(answer *kit.Answer, now time.Time) *kit.Reply {
+			return (&gigachatReply{ask: g.Request, answer: answer, created: now.Unix()}).reply()
 		})
 		return nil
 	})
@@ -220,9 +220,9 @@ func gigachatRequest(files *files, body []byte) (*gigachatReader, *kit.Refusal) 
 		return nil, kit.Unreadable(&GigachatPhrases, err)
 	}
 	r := &gigachatReader{Checker: kit.NewChecker(&GigachatPhrases), files: files}
-	r.Root, r.Ask.Parallel, r.Ask.StreamUsage = root, false, true
+	r.Root, r.Request.ParallelCalls, r.Request.StreamUsage = root, false, true
 	r.Status = 422
-	if !r.Typed(root, kit.Object, "body") {
+	if !r.ExpectKind(root, kit.Object, "body") {
 		return nil, r.Fault
 	}
 	model := root.Get("model")
@@ -230,9 +230,9 @@ func gigachatRequest(files *files, body []byte) (*gigachatReader, *kit.Refusal) 
 		r.Missing("model")
 		return nil, r.Fault
 	}
-	base, err := r.Ask.Knobs.Named(model.Text)
-	r.Ask.Name, r.Ask.Model = model.Text, kit.ModelNamed(base)
-	if err != nil || r.Ask.Model == nil {
+	base, err := r.Request.Knobs.ParseName(model.Text)
+	r.Request.Name, r.Request.Model = model.Text, kit.ModelNamed(base)
+	if err != nil || r.Request.Model == nil {
 		return nil, &kit.Refusal{Status: 404, Message: "No such model"}
 	}
 	r.fields()
@@ -244,7 +244,7 @@ func gigachatRequest(files *files, body []byte) (*gigachatReader, *kit.Refusal) 
 }
 
 func (r *gigachatReader) fields() {
-	a := r.Ask
+	a := r.Request
 	for i, name := range r.Root.Names {
 		v := &r.Root.Items[i]
 		if v.Kind == kit.Null {
@@ -252,7 +252,7 @@ func (r *gigachatReader) fields() {
 		}
 		switch name {
 		case "stream":
-			a.Stream = r.Typed(v, kit.Boolean, name) && v.Yes()
+			a.Stream = r.ExpectKind(v, kit.Boolean, name) && v.IsTrue()
 		case "temperature":
 			r.Decimal(v, name, 0, 2)
 		case "top_p":
@@ -264,7 +264,7 @@ func (r *gigachatReader) fields() {
 		case "update_interval":
 			r.Decimal(v, name, 0, 60)
 		case "reasoning_effort":
-			a.Effort = r.Words(v, name, "low", "medium", "high")
+			a.Effort = r.OneOf(v, name, "low", "medium", "high")
 		case "functions":
 			r.Each(v, name, r.function)
 			a.Overhead += kit.CountTokens(string(v.Raw))
@@ -277,7 +277,7 @@ func (r *gigachatReader) fields() {
 }
 
 func (r *gigachatReader) function(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	t := kit.Tool{Name: v.Get("name").Str(), Schema: v.Given("parameters")}
@@ -289,35 +289,35 @@ func (r *gigachatReader) function(v *kit.Node, param string) {
 	case !t.Schema.Is(kit.Object):
 		r.WrongType(param+".parameters", t.Schema, "an object")
 	}
-	r.Ask.Tools = append(r.Ask.Tools, t)
+	r.Request.Tools = append(r.Request.Tools, t)
 }
 
 func (r *gigachatReader) functionCall(v *kit.Node, param string) {
 	switch {
 	case v.Is(kit.Text):
-		r.Ask.Choice.Mode = r.Words(v, param, "none", "auto")
+		r.Request.Choice.Mode = r.OneOf(v, param, "none", "auto")
 	case v.Is(kit.Object) && v.Get("name").Is(kit.Text):
-		r.Ask.Choice.Mode, r.Ask.Choice.Only = "required", []string{v.Get("name").Text}
+		r.Request.Choice.Mode, r.Request.Choice.Only = "required", []string{v.Get("name").Text}
 	default:
 		r.WrongValue(param, "'none', 'auto' or an object with a name")
 	}
 }
 
 func (r *gigachatReader) responseFormat(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
-	switch r.Words(v.Get("type"), param+".type", "text", "json_object", "json_schema") {
+	switch r.OneOf(v.Get("type"), param+".type", "text", "json_object", "json_schema") {
 	case "json_object":
-		r.Ask.Format = kit.AnyJSON
+		r.Request.Format = kit.AnyJSON
 	case "json_schema":
 		schema := v.Get("schema")
 		if !schema.Is(kit.Object) {
 			r.Missing(param + ".schema")
 			return
 		}
-		r.Ask.Format, r.Ask.Schema = kit.JSONSchema, schema
-		r.Ask.Overhead += kit.CountTokens(string(schema.Raw))
+		r.Request.Format, r.Request.Schema = kit.JSONSchema, schema
+		r.Request.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
 
@@ -331,7 +331,7 @@ func (r *gigachatReader) conversation() {
 }
 
 func (r *gigachatReader) message(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	role, content := v.Get("role"), v.Given("content")
@@ -339,22 +339,22 @@ func (r *gigachatReader) message(v *kit.Node, param string) {
 		r.Missing(param + ".role")
 		return
 	}
-	t := kit.Turn{Role: r.Words(role, param+".role", "system", "user", "assistant", "function")}
+	t := kit.Turn{Role: r.OneOf(role, param+".role", "system", "user", "assistant", "function")}
 	call := v.Given("function_call")
 	switch {
 	case r.Fault != nil:
 		return
-	case content != nil && !r.Typed(content, kit.Text, param+".content"):
+	case content != nil && !r.ExpectKind(content, kit.Text, param+".content"):
 		return
 	case content == nil && call == nil:
 		r.Missing(param + ".content")
 		return
-	case t.Role == "system" && len(r.Ask.Turns) > 0:
+	case t.Role == "system" && len(r.Request.Turns) > 0:
 		r.Refuse(param, "", "Invalid params: system message must be the first message")
 		return
 	}
 	if content != nil {
-		r.Say(&t, content.Text, param)
+		r.AddText(&t, content.Text, param)
 	}
 	switch t.Role {
 	case "assistant":
@@ -367,12 +367,12 @@ func (r *gigachatReader) message(v *kit.Node, param string) {
 	case "user":
 		r.attachments(&t, v, param)
 	}
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 func (r *gigachatReader) called(t *kit.Turn, v, call *kit.Node, param string) {
 	args := call.Get("arguments")
-	if !r.Typed(call, kit.Object, param+".function_call") {
+	if !r.ExpectKind(call, kit.Object, param+".function_call") {
 		return
 	}
 	if !call.Get("name").Is(kit.Text) {
@@ -382,11 +382,11 @@ func (r *gigachatReader) called(t *kit.Turn, v, call *kit.Node, param string) {
 		r.Missing(param + ".function_call.arguments")
 		return
 	}
-	if !r.Typed(args, kit.Object, param+".function_call.arguments") {
+	if !r.ExpectKind(args, kit.Object, param+".function_call.arguments") {
 		return
 	}
 	r.asked = call.Get("name").Str()
-	if state := v.Get("functions_state_id").Str(); state != "" && state != stateOf(r.Ask.Model, r.asked, string(kit.Canonical(nil, args))) {
+	if state := v.Get("functions_state_id").Str(); state != "" && state != stateOf(r.Request.Model, r.asked, string(kit.Canonical(nil, args))) {
 		r.Refuse(param, "", "Invalid params: functions_state_id is not found")
 	}
 	t.Calls = append(t.Calls, r.asked+" "+string(args.Raw))
@@ -421,7 +421,7 @@ func (r *gigachatReader) attachments(t *kit.Turn, v *kit.Node, param string) {
 		return
 	}
 	r.Each(list, param+".attachments", func(v *kit.Node, param string) {
-		if !r.Typed(v, kit.Text, param) {
+		if !r.ExpectKind(v, kit.Text, param) {
 			return
 		}
 		m, ok := r.files.get(v.Text)
@@ -435,7 +435,7 @@ func (r *gigachatReader) attachments(t *kit.Turn, v *kit.Node, param string) {
 
 // together checks what depends on more than one member.
 func (r *gigachatReader) together() {
-	a := r.Ask
+	a := r.Request
 	for _, name := range a.Choice.Only {
 		found := false
 		for i := range a.Tools {

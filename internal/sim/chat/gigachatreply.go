@@ -8,18 +8,18 @@ import (
 
 // gigachatReply writes an answer on the GigaChat wire.
 type gigachatReply struct {
-	ask     *kit.Ask
+	ask     *kit.Request
 	answer  *kit.Answer
 	created int64
 }
 
 func (r *gigachatReply) reply() *kit.Reply {
 	return &kit.Reply{
-		Wire:   GigachatWire,
-		Stream: r.ask.Stream,
-		Body:   func() []byte { return r.whole(false) },
-		Hollow: func() []byte { return r.whole(true) },
-		Frames: r.frames,
+		Wire:      GigachatWire,
+		Stream:    r.ask.Stream,
+		Body:      func() []byte { return r.whole(false) },
+		EmptyBody: func() []byte { return r.whole(true) },
+		Frames:    r.frames,
 	}
 }
 

@@ -11,15 +11,15 @@ import (
 
 // MessagesWire is POST /v1/messages of Anthropic. Its words are those of Anthropic's API reference and of its answers to bad requests.
 var MessagesWire = &kit.Wire{
-	Name: "messages", Say: &messagesPhrases,
-	Fail: messagesError,
-	Beside: func(h http.Header, f *kit.Refusal) {
+	Name: "messages", Phrases: &messagesPhrases,
+	ErrorBody: messagesError,
+	ErrorHeader: func(h http.Header, f *kit.Refusal) {
 		h.Set("Request-Id", messagesRequestID(f))
 		if f.Status == 429 || f.Status == 529 || f.Status >= 500 {
 			h.Set("X-Should-Retry", "true")
 		}
 	},
-	Inside: func(f *kit.Refusal, _ string, _ int) kit.Frame {
+	ErrorFrame: func(f *kit.Refusal, _ string, _ int) kit.Frame {
 		return kit.Frame{Event: "error", Data: messagesError(f)}
 	},
 	Stream: kit.StreamType,
@@ -30,10 +30,10 @@ var MessagesWire = &kit.Wire{
 		}
 		return kit.WrongKey(401, "invalid x-api-key")
 	},
-	TooLong:   "prompt is too long: 200007 tokens > 200000 maximum",
-	Text:      func(s string) kit.Frame { return messagesDelta(s) },
-	Idle:      kit.Frame{Event: "ping", Data: []byte(`{"type":"ping"}`)},
-	Shapeless: []byte(`{"id":"msg_x","type":"message","role":"assistant","model":"m"}`),
+	TooLong:    "prompt is too long: 200007 tokens > 200000 maximum",
+	TextFrame:  func(s string) kit.Frame { return messagesDelta(s) },
+	IdleFrame:  kit.Frame{Event: "ping", Data: []byte(`{"type":"ping"}`)},
+	Incomplete: []byte(`{"id":"msg_x","type":"message","role":"assistant","model":"m"}`),
 }
 
 func messagesDelta(s string) kit.Frame {
@@ -98,14 +98,14 @@ var messagesVersions = map[string]bool{"2023-01-01": true, "2023-06-01": true, "
 // messages serves POST /v1/messages.
 func (s *Wires) messages(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(MessagesWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(MessagesWire, w, r, func(body []byte) *kit.Refusal {
 		m, refused := messagesRequest(r.Header, body, false)
 		if refused != nil {
 			return refused
 		}
-		w.Header()["Request-Id"] = []string{"req_" + kit.HexOf(uint64(m.Ask.Digest()))}
-		s.Answer(w, r, started, m.Ask, func(answer *kit.Answer, _ time.Time) *kit.Reply {
-			return (&messagesReply{ask: m.Ask, answer: answer, hide: m.hide}).reply()
+		w.Header()["Request-Id"] = []string{"req_" + kit.HexOf(uint64(m.Request.Digest()))}
+		s.Answer(w, r, started, m.Request, func(answer *kit.Answer, _ time.Time) *kit.Reply {
+			return (&messagesReply{ask: m.Request, answer: answer, hide: m.hide}).reply()
 		})
 		return nil
 	})
@@ -113,12 +113,12 @@ func (s *Wires) messages(w http.ResponseWriter, r *http.Request) {
 
 // countTokens serves POST /v1/messages/count_tokens.
 func (s *Wires) countTokens(w http.ResponseWriter, r *http.Request) {
-	s.Take(MessagesWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(MessagesWire, w, r, func(body []byte) *kit.Refusal {
 		m, refused := messagesRequest(r.Header, body, true)
 		if refused != nil {
 			return refused
 		}
-		tokens, _ := m.Ask.PromptTokens()
+		tokens, _ := m.Request.PromptTokens()
 		kit.SendJSON(w, 200, append(kit.AppendInt([]byte(`{"input_tokens":`), tokens), '}'))
 		return nil
 	})
@@ -147,7 +147,7 @@ func messagesRequest(h http.Header, body []byte, count bool) (*messagesReader, *
 		return nil, kit.Unreadable(&messagesPhrases, err)
 	}
 	r := &messagesReader{Checker: kit.NewChecker(&messagesPhrases), count: count, beta: h.Get("Anthropic-Beta") != "", names: map[string]bool{}}
-	r.Root, r.Ask.Marks = root, &kit.Marks{Digest: kit.NewDigest}
+	r.Root, r.Request.Marks = root, &kit.Marks{Digest: kit.NewDigest}
 	version := h.Get("Anthropic-Version")
 	sampling, known := messagesVersions[version]
 	switch {
@@ -184,11 +184,11 @@ func messagesFields() map[string]messagesField {
 		"max_tokens": func(r *messagesReader, v *kit.Node, p string) {
 			if r.maybe(p) {
 				n := r.Integer(v, p, 0, 1<<31)
-				r.Ask.MaxTokens, r.Ask.Mute = int(n), n == 0
+				r.Request.MaxTokens, r.Request.CacheOnly = int(n), n == 0
 			}
 		},
 		"stream": func(r *messagesReader, v *kit.Node, p string) {
-			r.Ask.Stream = r.maybe(p) && r.Typed(v, kit.Boolean, p) && v.Yes()
+			r.Request.Stream = r.maybe(p) && r.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
 		},
 		"stop_sequences": func(r *messagesReader, v *kit.Node, p string) {
 			if r.maybe(p) {
@@ -205,7 +205,7 @@ func messagesFields() map[string]messagesField {
 		},
 		"service_tier": func(r *messagesReader, v *kit.Node, p string) {
 			if r.maybe(p) {
-				r.Words(v, p, "auto", "standard_only")
+				r.OneOf(v, p, "auto", "standard_only")
 			}
 		},
 		"inference_geo":      messagesText,
@@ -252,11 +252,11 @@ func (r *messagesReader) request() {
 	r.think()
 	if v := r.Root.Given("tools"); v != nil {
 		r.Each(v, "tools", r.tool)
-		r.Ask.Overhead += kit.CountTokens(string(v.Raw))
+		r.Request.Overhead += kit.CountTokens(string(v.Raw))
 	}
 	r.system(r.Root.Given("system"))
 	messages := r.Root.Get("messages")
-	if r.Typed(messages, kit.Array, "messages") && len(messages.Items) == 0 {
+	if r.ExpectKind(messages, kit.Array, "messages") && len(messages.Items) == 0 {
 		r.Refuse("messages", "", "messages: at least one message is required")
 	}
 	r.Each(messages, "messages", func(v *kit.Node, param string) { r.message(v, param, v == &messages.Items[len(messages.Items)-1]) })
@@ -266,37 +266,37 @@ func (r *messagesReader) request() {
 }
 
 func (r *messagesReader) modelName(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Text, param) {
+	if !r.ExpectKind(v, kit.Text, param) {
 		return
 	}
-	base, err := r.Ask.Knobs.Named(v.Text)
+	base, err := r.Request.Knobs.ParseName(v.Text)
 	if err != nil {
 		r.Refuse(param, "", "model: "+err.Error())
 		return
 	}
-	r.Ask.Name, r.Ask.Model = v.Text, kit.ModelNamed(base)
-	if r.Ask.Model == nil && r.Fault == nil {
+	r.Request.Name, r.Request.Model = v.Text, kit.ModelNamed(base)
+	if r.Request.Model == nil && r.Fault == nil {
 		r.Fault = &kit.Refusal{Status: 404, Message: "model: " + v.Text}
 	}
 }
 
 func (r *messagesReader) stopSequences(v *kit.Node, param string) {
 	r.Each(v, param, func(v *kit.Node, param string) {
-		if !r.Typed(v, kit.Text, param) {
+		if !r.ExpectKind(v, kit.Text, param) {
 			return
 		}
 		if strings.TrimSpace(v.Text) == "" {
 			r.Refuse(param, "", "stop_sequences: each stop sequence must contain non-whitespace")
 		}
-		r.Ask.Stops = append(r.Ask.Stops, v.Text)
+		r.Request.Stops = append(r.Request.Stops, v.Text)
 	})
 }
 
 // cacheControl reads what marks a place of the prompt; true when it is for an hour.
 func (r *messagesReader) cacheControl(v *kit.Node, param string) (hour bool) {
 	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
-		"type": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, "ephemeral") },
-		"ttl":  func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, "5m", "1h") },
+		"type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "ephemeral") },
+		"ttl":  func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "5m", "1h") },
 		"scope": func(r *messagesReader, v *kit.Node, p string) {
 			messagesBeta(r, v, p)
 		},
@@ -318,9 +318,9 @@ func (r *messagesReader) marked(v *kit.Node, param string, tokens int) {
 	if v.Kind == kit.Text {
 		form.WriteString("text:" + string(v.Raw) + ",")
 	}
-	r.Ask.Marks.Block(form.String(), tokens)
+	r.Request.Marks.Block(form.String(), tokens)
 	if c := v.Given("cache_control"); c != nil {
-		r.Ask.Marks.Here(r.cacheControl(c, kit.Under(param, "cache_control")))
+		r.Request.Marks.Mark(r.cacheControl(c, kit.Under(param, "cache_control")))
 	}
 }
 
@@ -332,10 +332,10 @@ const (
 func (r *messagesReader) thinkingConfig(v *kit.Node, param string) {
 	fields := map[string]messagesField{
 		"type": func(r *messagesReader, v *kit.Node, p string) {
-			r.thinking = r.Words(v, p, "enabled", "disabled", "adaptive")
+			r.thinking = r.OneOf(v, p, "enabled", "disabled", "adaptive")
 		},
 		"budget_tokens": func(r *messagesReader, v *kit.Node, p string) {
-			n, ok := v.Whole()
+			n, ok := v.Int()
 			if !ok {
 				r.WrongType(p, v, "an integer")
 			} else if n < leastBudget {
@@ -344,7 +344,7 @@ func (r *messagesReader) thinkingConfig(v *kit.Node, param string) {
 			r.budget = n
 		},
 		"display": func(r *messagesReader, v *kit.Node, p string) {
-			r.hide = r.Words(v, p, "summarized", "omitted") == "omitted"
+			r.hide = r.OneOf(v, p, "summarized", "omitted") == "omitted"
 		},
 	}
 	if !kit.Members(&r.Checker, r, v, param, fields, "type") {
@@ -361,7 +361,7 @@ func (r *messagesReader) thinkingConfig(v *kit.Node, param string) {
 func (r *messagesReader) outputConfig(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
 		"effort": func(r *messagesReader, v *kit.Node, p string) {
-			r.effort = r.Words(v, p, "low", "medium", "high", "xhigh", "max")
+			r.effort = r.OneOf(v, p, "low", "medium", "high", "xhigh", "max")
 		},
 		"format":      (*messagesReader).outputFormat,
 		"task_budget": messagesBeta,
@@ -370,12 +370,12 @@ func (r *messagesReader) outputConfig(v *kit.Node, param string) {
 
 func (r *messagesReader) outputFormat(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
-		"type": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, "json_schema") },
+		"type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "json_schema") },
 		"schema": func(r *messagesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Object, p) {
+			if r.ExpectKind(v, kit.Object, p) {
 				r.closed(v, p)
-				r.Ask.Format, r.Ask.Schema = kit.JSONSchema, v
-				r.Ask.Overhead += kit.CountTokens(string(v.Raw))
+				r.Request.Format, r.Request.Schema = kit.JSONSchema, v
+				r.Request.Overhead += kit.CountTokens(string(v.Raw))
 			}
 		},
 	}, "type", "schema")
@@ -384,7 +384,7 @@ func (r *messagesReader) outputFormat(v *kit.Node, param string) {
 // closed checks that a schema, as structured output needs it, allows no members but its own, at any depth.
 func (r *messagesReader) closed(v *kit.Node, param string) {
 	if v.Is(kit.Object) && v.Get("type").Str() == "object" {
-		if more := v.Get("additionalProperties"); !more.Is(kit.Boolean) || more.Yes() {
+		if more := v.Get("additionalProperties"); !more.Is(kit.Boolean) || more.IsTrue() {
 			r.Refuse(param, "", param+": For 'object' type, 'additionalProperties' must be explicitly set to false")
 		}
 	}
@@ -395,11 +395,11 @@ func (r *messagesReader) closed(v *kit.Node, param string) {
 
 // think settles how much is thought before the answer.
 func (r *messagesReader) think() {
-	a := r.Ask
+	a := r.Request
 	a.Thinking = true // this wire asks for it, or has none
 	switch r.thinking {
 	case "enabled":
-		a.Thought = min(int(r.budget)/32, kit.EffortTokens["max"])
+		a.ThinkingTokens = min(int(r.budget)/32, kit.EffortTokens["max"])
 		if !r.count && int(r.budget) >= a.MaxTokens {
 			r.Refuse("thinking", "", "`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
 		}
@@ -417,11 +417,11 @@ func (r *messagesReader) think() {
 		if effort == "" {
 			effort = "high"
 		}
-		a.Thought = kit.EffortTokens[effort]
+		a.ThinkingTokens = kit.EffortTokens[effort]
 	}
-	if a.Thought > 0 && a.MaxTokens > 0 {
+	if a.ThinkingTokens > 0 && a.MaxTokens > 0 {
 		// something is left to say, whatever is thought
-		a.Thought = min(a.Thought, max(1, a.MaxTokens/2))
+		a.ThinkingTokens = min(a.ThinkingTokens, max(1, a.MaxTokens/2))
 	}
 }
 
@@ -430,11 +430,11 @@ func (r *messagesReader) think() {
 var serverTools = []string{"bash_", "text_editor_", "computer_", "memory_", "web_search_", "web_fetch_", "code_execution_", "tool_search_tool_", "mcp_toolset", "advisor_"}
 
 func (r *messagesReader) tool(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Given("type")
-	if kindOf != nil && !r.Typed(kindOf, kit.Text, param+".type") {
+	if kindOf != nil && !r.ExpectKind(kindOf, kit.Text, param+".type") {
 		return
 	}
 	t := kit.Tool{Name: v.Get("name").Str()}
@@ -442,18 +442,18 @@ func (r *messagesReader) tool(v *kit.Node, param string) {
 	case word == "" || word == "custom":
 		r.customTool(v, param+".custom")
 		t.Schema = v.Get("input_schema")
-		r.Ask.Tools = append(r.Ask.Tools, t)
+		r.Request.Tools = append(r.Request.Tools, t)
 	case strings.HasPrefix(word, "web_search_"):
 		if t.Name != "web_search" {
 			r.WrongValue(param+"."+word+".name", "'web_search'")
 		}
-		r.Ask.Searches = true
+		r.Request.Searches = true
 	case !hasPrefix(word, serverTools):
 		r.Refuse(param, "", param+": Input tag '"+word+"' found using 'type' does not match any of the expected tags: 'bash_20250124', 'custom', 'memory_20250818', 'text_editor_20250728', 'web_search_20250305'")
 	case strings.HasPrefix(word, "bash_") || strings.HasPrefix(word, "text_editor_") || strings.HasPrefix(word, "computer_") || strings.HasPrefix(word, "memory_"):
-		r.Ask.Tools = append(r.Ask.Tools, t)
+		r.Request.Tools = append(r.Request.Tools, t)
 	default:
-		r.Ask.Offer(word)
+		r.Request.OfferHosted(word)
 	}
 	if r.names[t.Name] {
 		r.Refuse(param, "", "tools: Tool names must be unique.")
@@ -476,22 +476,22 @@ func (r *messagesReader) customTool(v *kit.Node, param string) {
 		"type": messagesText, "description": messagesText, "strict": messagesBool, "cache_control": nil, "eager_input_streaming": messagesBool,
 		"allowed_callers": messagesArray, "defer_loading": messagesBool, "input_examples": messagesArray,
 		"name": func(r *messagesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && !kit.ValidNameOf(v.Text, 128) {
+			if r.ExpectKind(v, kit.Text, p) && !kit.ValidNameOf(v.Text, 128) {
 				r.Refuse(p, "", p+": String should match pattern '^[a-zA-Z0-9_-]{1,128}$'")
 			}
 		},
 		"input_schema": func(r *messagesReader, v *kit.Node, p string) {
-			if !r.Typed(v, kit.Object, p) {
+			if !r.ExpectKind(v, kit.Object, p) {
 				return
 			}
 			if kindOf := v.Get("type"); kindOf == nil {
 				r.Missing(p + ".type")
 			} else {
-				r.Words(kindOf, p+".type", "object")
+				r.OneOf(kindOf, p+".type", "object")
 			}
 		},
 	}, "name", "input_schema")
-	if v.Get("strict").Yes() && v.Get("input_schema").Is(kit.Object) {
+	if v.Get("strict").IsTrue() && v.Get("input_schema").Is(kit.Object) {
 		r.closed(v.Get("input_schema"), param+".input_schema")
 	}
 }
@@ -499,12 +499,12 @@ func (r *messagesReader) customTool(v *kit.Node, param string) {
 func (r *messagesReader) toolChoice(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]messagesField{
 		"type": func(r *messagesReader, v *kit.Node, p string) {
-			word := r.Words(v, p, "auto", "any", "tool", "none")
-			r.Ask.Choice.Mode = map[string]string{"auto": "auto", "any": "required", "tool": "required", "none": "none"}[word]
+			word := r.OneOf(v, p, "auto", "any", "tool", "none")
+			r.Request.Choice.Mode = map[string]string{"auto": "auto", "any": "required", "tool": "required", "none": "none"}[word]
 		},
 		"name": messagesText,
 		"disable_parallel_tool_use": func(r *messagesReader, v *kit.Node, p string) {
-			r.Ask.Parallel = !(r.Typed(v, kit.Boolean, p) && v.Yes())
+			r.Request.ParallelCalls = !(r.ExpectKind(v, kit.Boolean, p) && v.IsTrue())
 		},
 	}, "type")
 	switch name := v.Get("name"); {
@@ -514,13 +514,13 @@ func (r *messagesReader) toolChoice(v *kit.Node, param string) {
 	case name == nil:
 		r.Missing(param + ".tool.name")
 	default:
-		r.Ask.Choice.Only = []string{name.Str()}
+		r.Request.Choice.Only = []string{name.Str()}
 	}
 }
 
 // together checks what depends on more than one member.
 func (r *messagesReader) together() {
-	a := r.Ask
+	a := r.Request
 	if r.Root.Given("tool_choice") != nil && r.Root.Given("tools") == nil {
 		r.Refuse("tool_choice", "", "tool_choice: tool_choice may only be specified while providing tools.")
 	}
@@ -536,7 +536,7 @@ func (r *messagesReader) together() {
 		r.Refuse("messages", "", "messages: "+err.Error())
 	}
 	if c := r.Root.Given("cache_control"); c != nil {
-		a.Marks.Here(c.Get("ttl").Str() == "1h")
+		a.Marks.Mark(c.Get("ttl").Str() == "1h")
 	}
 	a.Redact = a.Knobs.Redact
 	if tokens, _ := a.PromptTokens(); tokens > a.Model.ContextTokens {

@@ -15,25 +15,25 @@ func (r *messagesReader) system(v *kit.Node) {
 	t := kit.Turn{Role: "system"}
 	switch v.Kind {
 	case kit.Text:
-		r.Say(&t, v.Text, "system")
+		r.AddText(&t, v.Text, "system")
 		r.marked(v, "system", kit.CountTokens(t.Text)+kit.TokensPerTurn)
 	case kit.Array:
 		r.Each(v, "system", func(v *kit.Node, param string) {
-			if !r.Typed(v, kit.Object, param) || !r.textBlock(v, param) {
+			if !r.ExpectKind(v, kit.Object, param) || !r.textBlock(v, param) {
 				return
 			}
-			r.Say(&t, v.Get("text").Text, param)
+			r.AddText(&t, v.Get("text").Text, param)
 			r.marked(v, param+".text", kit.CountTokens(v.Get("text").Text)+1)
 		})
 	default:
 		r.WrongType("system", v, "a string or an array")
 	}
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 func (r *messagesReader) textBlock(v *kit.Node, param string) bool {
 	ok := kit.Members(&r.Checker, r, v, param+".text", map[string]messagesField{
-		"type": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, "text") }, "text": messagesText, "cache_control": nil, "citations": messagesArray,
+		"type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "text") }, "text": messagesText, "cache_control": nil, "citations": messagesArray,
 	}, "type", "text")
 	if ok && v.Get("text").Text == "" {
 		r.Refuse(param, "", "messages: text content blocks must be non-empty")
@@ -48,25 +48,25 @@ func (r *messagesReader) textBlock(v *kit.Node, param string) bool {
 // the conversation ends with.
 func (r *messagesReader) message(v *kit.Node, param string, last bool) {
 	roles := []string{"user", "assistant"}
-	if n := len(r.Ask.Turns); n > 0 && r.after == "user" { // an instruction may follow what the user said
+	if n := len(r.Request.Turns); n > 0 && r.after == "user" { // an instruction may follow what the user said
 		roles = append(roles, "system")
 	}
-	fields := map[string]messagesField{"role": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, roles...) }, "content": nil}
+	fields := map[string]messagesField{"role": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, roles...) }, "content": nil}
 	if !kit.Members(&r.Checker, r, v, param, fields, "role", "content") {
 		return
 	}
 	role, body := v.Get("role").Text, v.Get("content")
-	if len(r.Ask.Turns) == 0 || len(r.Ask.Turns) == 1 && r.Ask.Turns[0].Role == "system" {
+	if len(r.Request.Turns) == 0 || len(r.Request.Turns) == 1 && r.Request.Turns[0].Role == "system" {
 		if role != "user" {
 			r.Refuse(param, "", `messages: first message must use the "user" role`)
 		}
 	}
 	r.after = role
-	m := messageReader{r: r, turn: kit.Turn{Role: role}, asked: r.calls, last: last, param: param}
+	m := messageReader{r: r, turn: kit.Turn{Role: role}, pending: r.calls, last: last, param: param}
 	r.calls = openCalls{}
 	switch body.Kind {
 	case kit.Text:
-		r.Say(&m.turn, body.Text, param+".content")
+		r.AddText(&m.turn, body.Text, param+".content")
 		m.size = len(body.Text)
 		r.marked(body, param+".content", kit.CountTokens(m.turn.Text)+kit.TokensPerTurn)
 	case kit.Array:
@@ -84,7 +84,7 @@ type messageReader struct {
 	r       *messagesReader
 	turn    kit.Turn
 	results []kit.Turn
-	asked   openCalls // by the message before
+	pending openCalls // by the message before
 	kinds   []string  // of the blocks so far
 	size    int
 	last    bool
@@ -97,9 +97,9 @@ func (m *messageReader) end() {
 		r.Refuse(m.param, "", m.param+": all messages must have non-empty content except for the optional final assistant message")
 	}
 	var open []string
-	for i, done := range m.asked.answered {
+	for i, done := range m.pending.answered {
 		if !done {
-			open = append(open, m.asked.ids[i])
+			open = append(open, m.pending.ids[i])
 		}
 	}
 	if open != nil {
@@ -109,9 +109,9 @@ func (m *messageReader) end() {
 		m.prefill()
 	}
 	if m.turn.Role == "assistant" || m.turn.Text != "" || m.turn.Media != nil || m.results == nil {
-		r.Ask.Turns = append(r.Ask.Turns, m.turn)
+		r.Request.Turns = append(r.Request.Turns, m.turn)
 	}
-	r.Ask.Turns = append(r.Ask.Turns, m.results...)
+	r.Request.Turns = append(r.Request.Turns, m.results...)
 }
 
 // before is the path of the message before this one.
@@ -142,7 +142,7 @@ var blocksOf = map[string][]string{
 
 func (m *messageReader) block(v *kit.Node, param string) {
 	r := m.r
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -150,7 +150,7 @@ func (m *messageReader) block(v *kit.Node, param string) {
 		r.Missing(param + ".type")
 		return
 	}
-	if !r.Typed(kindOf, kit.Text, param+".type") {
+	if !r.ExpectKind(kindOf, kit.Text, param+".type") {
 		return
 	}
 	word := kindOf.Text
@@ -163,14 +163,14 @@ func (m *messageReader) block(v *kit.Node, param string) {
 	switch word {
 	case "text":
 		if r.textBlock(v, param) {
-			r.Say(&m.turn, v.Get("text").Text, at)
+			r.AddText(&m.turn, v.Get("text").Text, at)
 		}
 	case "image", "document":
 		m.medium(&m.turn, v, at, word)
 	case "tool_result":
 		m.result(v, param)
 	case "thinking", "redacted_thinking":
-		m.thought(v, param, word)
+		m.reasoningBlock(v, param, word)
 	case "tool_use":
 		m.use(v, at)
 	}
@@ -200,7 +200,7 @@ func (m *messageReader) misplaced(word, param string) {
 
 // tokens are those of the message so far.
 func (m *messageReader) tokens() int {
-	one := kit.Ask{Turns: append([]kit.Turn{m.turn}, m.results...)}
+	one := kit.Request{Turns: append([]kit.Turn{m.turn}, m.results...)}
 	n, _ := one.PromptTokens()
 	return n
 }
@@ -216,7 +216,7 @@ func (m *messageReader) medium(t *kit.Turn, v *kit.Node, param, word string) {
 		return
 	}
 	source := v.Get("source")
-	if !r.Typed(source, kit.Object, param+".source") {
+	if !r.ExpectKind(source, kit.Object, param+".source") {
 		return
 	}
 	out := kit.Medium{Kind: "image"}
@@ -237,11 +237,11 @@ func (m *messageReader) source(out *kit.Medium, v *kit.Node, param, word string)
 		r.Missing(param + ".type")
 		return false
 	}
-	from := r.Words(kindOf, param+".type", sourcesOf[word]...)
+	from := r.OneOf(kindOf, param+".type", sourcesOf[word]...)
 	at := param + "." + from
 	switch from {
 	case "url":
-		if kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "url": messagesText}, "url") && !out.Located(v.Get("url").Text) || strings.HasPrefix(v.Get("url").Str(), "data:") {
+		if kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "url": messagesText}, "url") && !out.FromURL(v.Get("url").Text) || strings.HasPrefix(v.Get("url").Str(), "data:") {
 			r.Refuse(at, "", at+".url: Only HTTPS URLs are supported.")
 		}
 	case "file":
@@ -252,7 +252,7 @@ func (m *messageReader) source(out *kit.Medium, v *kit.Node, param, word string)
 		kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "content": nil}, "content")
 		out.Bytes = len(v.Get("content").Str())
 	case "text":
-		fields := map[string]messagesField{"type": nil, "data": messagesText, "media_type": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, "text/plain") }}
+		fields := map[string]messagesField{"type": nil, "data": messagesText, "media_type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, "text/plain") }}
 		kit.Members(&r.Checker, r, v, at, fields, "data", "media_type")
 		out.Bytes, out.Format = len(v.Get("data").Str()), "plain"
 	case "base64":
@@ -267,12 +267,12 @@ func (m *messageReader) inline(out *kit.Medium, v *kit.Node, param, word string)
 	if word == "document" {
 		types = []string{"application/pdf"}
 	}
-	fields := map[string]messagesField{"type": nil, "data": messagesText, "media_type": func(r *messagesReader, v *kit.Node, p string) { r.Words(v, p, types...) }}
+	fields := map[string]messagesField{"type": nil, "data": messagesText, "media_type": func(r *messagesReader, v *kit.Node, p string) { r.OneOf(v, p, types...) }}
 	if !kit.Members(&r.Checker, r, v, param, fields, "data", "media_type") {
 		return
 	}
 	said := v.Get("media_type").Text
-	if !out.Inline(v.Get("data").Text) {
+	if !out.FromBase64(v.Get("data").Text) {
 		r.Refuse(param, "", param+".data: Input should be valid base64")
 		return
 	}
@@ -298,25 +298,25 @@ func (m *messageReader) result(v *kit.Node, param string) {
 		return
 	}
 	id := v.Get("tool_use_id").Text
-	i := slices.Index(m.asked.ids, id)
+	i := slices.Index(m.pending.ids, id)
 	late := slices.ContainsFunc(m.kinds, func(kind string) bool { return kind != "tool_result" })
 	switch {
 	case i < 0:
 		r.Refuse(param, "", param+": unexpected `tool_use_id` found in `tool_result` blocks: "+id+". Each `tool_result` block must have a corresponding `tool_use` block in the previous message.")
 		return
-	case m.asked.answered[i]:
+	case m.pending.answered[i]:
 		r.Refuse(param, "", param+": each tool_use must have a single result. Found multiple `tool_result` blocks with id: "+id)
 		return
 	case late:
 		r.Refuse(param, "", m.before()+": `tool_use` ids were found without `tool_result` blocks immediately after: "+id+". Each `tool_use` block must have a corresponding `tool_result` block in the next message.")
 		return
 	}
-	m.asked.answered[i] = true
-	t := kit.Turn{Role: "tool", Result: m.asked.names[i]}
+	m.pending.answered[i] = true
+	t := kit.Turn{Role: "tool", Result: m.pending.names[i]}
 	switch body := v.Given("content"); {
 	case body == nil:
 	case body.Kind == kit.Text:
-		r.Say(&t, body.Text, at)
+		r.AddText(&t, body.Text, at)
 	case body.Kind == kit.Array:
 		r.Each(body, at+".content", func(v *kit.Node, param string) { m.resultBlock(&t, v, param) })
 	default:
@@ -327,7 +327,7 @@ func (m *messageReader) result(v *kit.Node, param string) {
 
 func (m *messageReader) resultBlock(t *kit.Turn, v *kit.Node, param string) {
 	r := m.r
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -335,10 +335,10 @@ func (m *messageReader) resultBlock(t *kit.Turn, v *kit.Node, param string) {
 		r.Missing(param + ".type")
 		return
 	}
-	switch word := r.Words(kindOf, param+".type", "text", "image", "document", "search_result", "tool_reference"); word {
+	switch word := r.OneOf(kindOf, param+".type", "text", "image", "document", "search_result", "tool_reference"); word {
 	case "text":
 		if r.textBlock(v, param) {
-			r.Say(t, v.Get("text").Text, param)
+			r.AddText(t, v.Get("text").Text, param)
 		}
 	case "image", "document":
 		m.medium(t, v, param+"."+word, word)
@@ -354,7 +354,7 @@ func (m *messageReader) use(v *kit.Node, param string) {
 	fields := map[string]messagesField{
 		"type": nil, "input": messagesObject, "cache_control": nil, "caller": messagesObject, "name": messagesText,
 		"id": func(r *messagesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && !kit.ValidNameOf(v.Text, 1<<10) {
+			if r.ExpectKind(v, kit.Text, p) && !kit.ValidNameOf(v.Text, 1<<10) {
 				r.Refuse(p, "", p+": String should match pattern '^[a-zA-Z0-9_-]+$'")
 			}
 		},
@@ -400,7 +400,7 @@ func (r *messagesReader) answersBehind(param string) bool {
 }
 
 // thought reads earlier reasoning, and checks its signature.
-func (m *messageReader) thought(v *kit.Node, param, word string) {
+func (m *messageReader) reasoningBlock(v *kit.Node, param, word string) {
 	r, at := m.r, param+"."+word
 	if m.kinds != nil && m.kinds[0] != "thinking" && m.kinds[0] != "redacted_thinking" {
 		first := m.param + ".content.0"
@@ -411,7 +411,7 @@ func (m *messageReader) thought(v *kit.Node, param, word string) {
 		if !kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "data": messagesText}, "data") {
 			return
 		}
-		if _, ok := kit.Reveal(MessagesWire, r.Ask.Model, v.Get("data").Text); !ok {
+		if _, ok := kit.Reveal(MessagesWire, r.Request.Model, v.Get("data").Text); !ok {
 			r.Refuse(param, "", param+": Invalid `data` in `redacted_thinking` block")
 		}
 		return
@@ -419,7 +419,7 @@ func (m *messageReader) thought(v *kit.Node, param, word string) {
 	if !kit.Members(&r.Checker, r, v, at, map[string]messagesField{"type": nil, "thinking": messagesText, "signature": messagesText}, "thinking", "signature") {
 		return
 	}
-	if !kit.Genuine(MessagesWire, r.Ask.Model, v.Get("signature").Text, v.Get("thinking").Text) {
+	if !kit.VerifySignature(MessagesWire, r.Request.Model, v.Get("signature").Text, v.Get("thinking").Text) {
 		r.Refuse(param, "", param+": Invalid `signature` in `thinking` block")
 	}
 }

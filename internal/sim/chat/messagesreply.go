@@ -9,18 +9,18 @@ import (
 
 // messagesReply writes an answer on the messages wire.
 type messagesReply struct {
-	ask    *kit.Ask
+	ask    *kit.Request
 	answer *kit.Answer
 	hide   bool
 }
 
 func (r *messagesReply) reply() *kit.Reply {
 	return &kit.Reply{
-		Wire:   MessagesWire,
-		Stream: r.ask.Stream,
-		Body:   func() []byte { return r.whole(false) },
-		Hollow: func() []byte { return r.whole(true) },
-		Frames: r.frames,
+		Wire:      MessagesWire,
+		Stream:    r.ask.Stream,
+		Body:      func() []byte { return r.whole(false) },
+		EmptyBody: func() []byte { return r.whole(true) },
+		Frames:    r.frames,
 	}
 }
 
@@ -54,8 +54,8 @@ func (r *messagesReply) stop(dst []byte) []byte {
 	c := r.choice()
 	reason := map[string]string{"stop": "end_turn", "length": "max_tokens", "tool_calls": "tool_use", "content_filter": "refusal", "refusal": "refusal"}[c.Finish]
 	sequence := "null"
-	if c.Finish == "stop" && c.Stopped != "" {
-		reason, sequence = "stop_sequence", string(kit.AppendText(nil, c.Stopped))
+	if c.Finish == "stop" && c.StopSequence != "" {
+		reason, sequence = "stop_sequence", string(kit.AppendText(nil, c.StopSequence))
 	}
 	dst = kit.AppendText(append(dst, `"stop_reason":`...), reason)
 	return append(append(dst, `,"stop_sequence":`...), sequence...)
@@ -100,7 +100,7 @@ type messagesBlock struct {
 	member string // of the pieces
 	body   string
 	sealed string // signature
-	cites  *kit.Found
+	cites  *kit.SearchResult
 	kind   string
 }
 
@@ -138,7 +138,7 @@ func (b *messagesBlock) begin(dst []byte) []byte {
 	return append(append(dst, b.open...), '}')
 }
 
-func appendCitation(dst []byte, f *kit.Found) []byte {
+func appendCitation(dst []byte, f *kit.SearchResult) []byte {
 	dst = kit.AppendText(append(dst, `{"type":"web_search_result_location","url":`...), f.URL)
 	dst = kit.AppendText(append(dst, `,"title":`...), f.Title)
 	dst = kit.AppendText(append(dst, `,"encrypted_index":`...), f.ID)
@@ -152,7 +152,7 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 		return
 	}
 	for n := range c.Searches {
-		f := *c.Found
+		f := *c.SearchResult
 		if n > 0 {
 			f.ID += kit.HexDigits[n%16:n%16+1] + kit.HexDigits[n/16:n/16+1]
 		}
@@ -171,7 +171,7 @@ func (r *messagesReply) blocks(yield func(*messagesBlock) bool) {
 			return
 		}
 	}
-	if c.Text != "" && !yield(&messagesBlock{kind: "text", delta: "text_delta", member: "text", body: c.Text, cites: c.Found}) {
+	if c.Text != "" && !yield(&messagesBlock{kind: "text", delta: "text_delta", member: "text", body: c.Text, cites: c.SearchResult}) {
 		return
 	}
 	for i := range c.Calls {

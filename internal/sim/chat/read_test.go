@@ -21,7 +21,7 @@ func FuzzPeek(f *testing.F) {
 		if m := n.Get("model"); m.Is(kit.Text) && strings.Count(string(b), `\`) == 0 && string(p.model) != m.Text {
 			t.Fatalf("model %q in %q", p.model, b)
 		}
-		if s := n.Get("stream"); s != nil && strings.Count(string(b), `\`) == 0 && p.stream != s.Yes() {
+		if s := n.Get("stream"); s != nil && strings.Count(string(b), `\`) == 0 && p.stream != s.IsTrue() {
 			t.Fatalf("stream %v in %q", p.stream, b)
 		}
 	})

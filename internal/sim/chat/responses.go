@@ -14,18 +14,18 @@ import (
 
 // responsesWire is POST /v1/responses of OpenAI.
 var responsesWire = &kit.Wire{
-	Name: "responses", Say: &kit.OpenAIPhrases,
-	Fail:    (*kit.Refusal).JSON,
-	Admit:   kit.ChatWire.Admit,
-	Inside:  responsesError,
-	Stream:  kit.StreamType,
-	Frame:   kit.SSE,
-	TooLong: "Your input exceeds the context window of this model. Please adjust your input and try again.",
-	Text: func(s string) kit.Frame {
+	Name: "responses", Phrases: &kit.OpenAIPhrases,
+	ErrorBody:  (*kit.Refusal).JSON,
+	Admit:      kit.ChatWire.Admit,
+	ErrorFrame: responsesError,
+	Stream:     kit.StreamType,
+	Frame:      kit.SSE,
+	TooLong:    "Your input exceeds the context window of this model. Please adjust your input and try again.",
+	TextFrame: func(s string) kit.Frame {
 		return kit.Frame{Event: "response.output_text.delta", Data: []byte(`{"type":"response.output_text.delta","sequence_number":9,"item_id":"msg_x","output_index":0,"content_index":0,"delta":"` + s + `","logprobs":[]}`)}
 	},
-	Idle:      kit.Frame{Event: "keepalive", Data: []byte(`{"type":"keepalive","sequence_number":0}`)},
-	Shapeless: []byte(`{"id":"resp_x","object":"response","created_at":1,"model":"m"}`),
+	IdleFrame:  kit.Frame{Event: "keepalive", Data: []byte(`{"type":"keepalive","sequence_number":0}`)},
+	Incomplete: []byte(`{"id":"resp_x","object":"response","created_at":1,"model":"m"}`),
 }
 
 // responsesError is an error inside a stream: as an event, or as the end of the response.
@@ -81,15 +81,15 @@ func (s *responseStore) put(r *response) {
 	}
 	s.remove(r.id)
 	s.byID[r.id], s.order = r, append(s.order, r.id)
-	thought := ""
+	reasoning := ""
 	for _, raw := range slices.Concat(r.input, r.output) {
 		n, err := kit.Parse(raw)
 		if err != nil {
 			continue
 		}
-		s.items[n.Get("id").Str()] = storedItem{raw, thought}
+		s.items[n.Get("id").Str()] = storedItem{raw, reasoning}
 		if n.Get("type").Str() == "reasoning" {
-			thought = n.Get("id").Str()
+			reasoning = n.Get("id").Str()
 		}
 	}
 	if len(s.order) > maxResponses {
@@ -153,16 +153,16 @@ func (s *responseStore) now(r *response, at time.Time) []byte {
 // responses serves POST /v1/responses.
 func (s *Wires) responses(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(responsesWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(responsesWire, w, r, func(body []byte) *kit.Refusal {
 		q, refused := responsesRequest(&s.stored, body, false)
 		if refused != nil {
 			return refused
 		}
-		if q.background && !q.Ask.Stream && q.Ask.Knobs.Fault == "" {
+		if q.background && !q.Request.Stream && q.Request.Knobs.Fault == "" {
 			s.later(w, q)
 			return nil
 		}
-		s.Answer(w, r, started, q.Ask, func(answer *kit.Answer, now time.Time) *kit.Reply {
+		s.Answer(w, r, started, q.Request, func(answer *kit.Answer, now time.Time) *kit.Reply {
 			out := &responsesReply{q: q, answer: answer, created: now}
 			if q.store {
 				s.stored.put(out.record())
@@ -175,16 +175,16 @@ func (s *Wires) responses(w http.ResponseWriter, r *http.Request) {
 
 // later answers at once to a request that is to be worked on in the background.
 func (s *Wires) later(w http.ResponseWriter, q *responsesReader) {
-	counts := s.Stats.Of(q.Ask.Name)
+	counts := s.Stats.Of(q.Request.Name)
 	counts.Begin(false)
 	defer counts.End(false)
-	said := s.Reply(q.Ask)
+	said := s.Reply(q.Request)
 	out := &responsesReply{q: q, answer: &said, created: s.Config.Now()}
 	rec := out.record()
 	rec.background = true
 	out.q.Root = detached(out.q.Root) // the request's bytes are used again for others
 	rec.waiting = func(status string) []byte { return out.object(nil, status, "[]", false) }
-	delay := q.Ask.Knobs.Delay
+	delay := q.Request.Knobs.Delay
 	if delay == 0 {
 		delay = s.Config.Delay
 	}
@@ -195,12 +195,12 @@ func (s *Wires) later(w http.ResponseWriter, q *responsesReader) {
 
 // inputTokens serves POST /v1/responses/input_tokens.
 func (s *Wires) inputTokens(w http.ResponseWriter, r *http.Request) {
-	s.Take(responsesWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(responsesWire, w, r, func(body []byte) *kit.Refusal {
 		q, refused := responsesRequest(&s.stored, body, true)
 		if refused != nil {
 			return refused
 		}
-		tokens, _ := q.Ask.PromptTokens()
+		tokens, _ := q.Request.PromptTokens()
 		kit.SendJSON(w, 200, append(kit.AppendInt([]byte(`{"object":"response.input_tokens","input_tokens":`), tokens), '}'))
 		return nil
 	})
@@ -260,7 +260,7 @@ func (s *Wires) inputItems(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	limit := 20
 	if said := query.Get("limit"); said != "" {
-		n, err := kit.Among(said, 1, 100)
+		n, err := kit.ParseInt(said, 1, 100)
 		if err != nil {
 			s.Refuse(responsesWire, w, &kit.Refusal{Status: 400, Kind: "invalid_request_error", Code: "integer_out_of_range", Param: "limit", Message: "Invalid value for 'limit': expected a number from 1 to 100."})
 			return

@@ -20,7 +20,7 @@ type responsesReader struct {
 	logprobs          bool
 	previous          *response
 	items             []*kit.Node // of the request itself, one for a plain text
-	thoughts          []string    // ids of reasoning items
+	reasoningItems    []string    // ids of reasoning items
 	calls             openCalls
 	dangling          string // id of a reasoning item that waits for what it led to
 	spaces            map[string]string
@@ -65,20 +65,26 @@ func responsesFields() map[string]responsesField {
 	return map[string]responsesField{
 		"model": nil, "input": nil,
 		"instructions": func(r *responsesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) {
+			if r.ExpectKind(v, kit.Text, p) {
 				t := kit.Turn{Role: "system"}
-				r.Say(&t, v.Text, p)
-				r.Ask.Turns = append([]kit.Turn{t}, r.Ask.Turns...)
+				r.AddText(&t, v.Text, p)
+				r.Request.Turns = append([]kit.Turn{t}, r.Request.Turns...)
 			}
 		},
-		"stream": func(r *responsesReader, v *kit.Node, p string) { r.Ask.Stream = r.Typed(v, kit.Boolean, p) && v.Yes() },
+		"stream": func(r *responsesReader, v *kit.Node, p string) {
+			r.Request.Stream = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+		},
 		"stream_options": func(r *responsesReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]responsesField{"include_obfuscation": responsesBool})
 		},
-		"store":      func(r *responsesReader, v *kit.Node, p string) { r.store = r.Typed(v, kit.Boolean, p) && v.Yes() },
-		"background": func(r *responsesReader, v *kit.Node, p string) { r.background = r.Typed(v, kit.Boolean, p) && v.Yes() },
+		"store": func(r *responsesReader, v *kit.Node, p string) {
+			r.store = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+		},
+		"background": func(r *responsesReader, v *kit.Node, p string) {
+			r.background = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
+		},
 		"previous_response_id": func(r *responsesReader, v *kit.Node, p string) {
-			if !r.Typed(v, kit.Text, p) {
+			if !r.ExpectKind(v, kit.Text, p) {
 				return
 			}
 			if !strings.HasPrefix(v.Text, "resp") {
@@ -95,38 +101,38 @@ func responsesFields() map[string]responsesField {
 			r.Refuse(p, "", "Prompt with id '"+v.Get("id").Str()+"' not found.")
 		},
 		"max_output_tokens": func(r *responsesReader, v *kit.Node, p string) {
-			n, ok := v.Whole()
+			n, ok := v.Int()
 			if ok && n < 16 {
 				r.Refuse(p, "integer_below_min_value", "Invalid '"+p+"': integer below minimum value. Expected a value >= 16, but got "+string(v.Raw)+" instead.")
 			}
-			r.Ask.MaxTokens = int(r.Integer(v, p, 16, 1<<31))
+			r.Request.MaxTokens = int(r.Integer(v, p, 16, 1<<31))
 		},
 		"max_tool_calls": func(r *responsesReader, v *kit.Node, p string) { r.Integer(v, p, 1, 1<<31) },
 		"temperature":    func(r *responsesReader, v *kit.Node, p string) { r.Decimal(v, p, 0, 2) },
 		"top_p":          func(r *responsesReader, v *kit.Node, p string) { r.Decimal(v, p, 0, 1) },
-		"top_logprobs":   func(r *responsesReader, v *kit.Node, p string) { r.Ask.Top = int(r.Integer(v, p, 0, 20)) },
+		"top_logprobs":   func(r *responsesReader, v *kit.Node, p string) { r.Request.Top = int(r.Integer(v, p, 0, 20)) },
 		"tools": func(r *responsesReader, v *kit.Node, p string) {
 			r.Each(v, p, func(v *kit.Node, p string) { r.tool(v, p, "") })
-			r.Ask.Overhead += kit.CountTokens(string(v.Raw))
+			r.Request.Overhead += kit.CountTokens(string(v.Raw))
 		},
 		"tool_choice": (*responsesReader).toolChoice,
 		"parallel_tool_calls": func(r *responsesReader, v *kit.Node, p string) {
-			r.Ask.Parallel = r.Typed(v, kit.Boolean, p) && v.Yes()
+			r.Request.ParallelCalls = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue()
 		},
 		"text":      (*responsesReader).textConfig,
 		"reasoning": (*responsesReader).reasoningConfig,
 		"include": func(r *responsesReader, v *kit.Node, p string) {
 			r.Each(v, p, func(v *kit.Node, p string) {
-				if r.Typed(v, kit.Text, p) && !slices.Contains(includable, v.Text) {
+				if r.ExpectKind(v, kit.Text, p) && !slices.Contains(includable, v.Text) {
 					r.Refuse(p, "invalid_value", "Invalid value: '"+v.Text+"'. Supported values are: '"+strings.Join(includable, "', '")+"'.")
 				}
 				r.include = append(r.include, v.Text)
 			})
 		},
 		"metadata":   func(r *responsesReader, v *kit.Node, p string) { r.metadata(v, p) },
-		"truncation": func(r *responsesReader, v *kit.Node, p string) { r.Words(v, p, "auto", "disabled") },
+		"truncation": func(r *responsesReader, v *kit.Node, p string) { r.OneOf(v, p, "auto", "disabled") },
 		"service_tier": func(r *responsesReader, v *kit.Node, p string) {
-			r.Words(v, p, "auto", "default", "flex", "scale", "priority")
+			r.OneOf(v, p, "auto", "default", "flex", "scale", "priority")
 		},
 		"user":              responsesText,
 		"safety_identifier": responsesText,
@@ -138,13 +144,13 @@ func responsesFields() map[string]responsesField {
 func (r *responsesReader) reasoningConfig(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]responsesField{
 		"effort": func(r *responsesReader, v *kit.Node, p string) {
-			r.Ask.Effort = r.Words(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
+			r.Request.Effort = r.OneOf(v, p, "none", "minimal", "low", "medium", "high", "xhigh", "max")
 		},
 		"summary": func(r *responsesReader, v *kit.Node, p string) {
-			r.summary = r.Words(v, p, "auto", "concise", "detailed") != ""
+			r.summary = r.OneOf(v, p, "auto", "concise", "detailed") != ""
 		},
 		"generate_summary": func(r *responsesReader, v *kit.Node, p string) {
-			r.summary = r.Words(v, p, "auto", "concise", "detailed") != ""
+			r.summary = r.OneOf(v, p, "auto", "concise", "detailed") != ""
 		},
 		"context": responsesText, "mode": responsesText,
 	})
@@ -153,12 +159,12 @@ func (r *responsesReader) reasoningConfig(v *kit.Node, param string) {
 func (r *responsesReader) textConfig(v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]responsesField{
 		"format":    (*responsesReader).format,
-		"verbosity": func(r *responsesReader, v *kit.Node, p string) { r.Words(v, p, "low", "medium", "high") },
+		"verbosity": func(r *responsesReader, v *kit.Node, p string) { r.OneOf(v, p, "low", "medium", "high") },
 	})
 }
 
 func (r *responsesReader) format(v *kit.Node, param string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -166,9 +172,9 @@ func (r *responsesReader) format(v *kit.Node, param string) {
 		r.Missing(param + ".type")
 		return
 	}
-	switch r.Words(kindOf, param+".type", "text", "json_object", "json_schema") {
+	switch r.OneOf(kindOf, param+".type", "text", "json_object", "json_schema") {
 	case "json_object":
-		r.Ask.Format = kit.AnyJSON
+		r.Request.Format = kit.AnyJSON
 	case "json_schema":
 		fields := map[string]responsesField{
 			"type": nil, "name": func(r *responsesReader, v *kit.Node, p string) { r.name(v, p) }, "schema": responsesObject, "strict": responsesBool, "description": responsesText,
@@ -177,11 +183,11 @@ func (r *responsesReader) format(v *kit.Node, param string) {
 			return
 		}
 		schema := v.Get("schema")
-		if v.Get("strict").Yes() {
+		if v.Get("strict").IsTrue() {
 			r.strict(schema, param+".schema", "response_format '"+v.Get("name").Text+"'", "")
 		}
-		r.Ask.Format, r.Ask.Schema = kit.JSONSchema, schema
-		r.Ask.Overhead += kit.CountTokens(string(schema.Raw))
+		r.Request.Format, r.Request.Schema = kit.JSONSchema, schema
+		r.Request.Overhead += kit.CountTokens(string(schema.Raw))
 	}
 }
 
@@ -195,7 +201,7 @@ func (r *responsesReader) strict(s *kit.Node, param, of, context string) {
 	}
 	properties := s.Get("properties")
 	if s.Get("type").Str() == "object" || properties != nil {
-		if more := s.Get("additionalProperties"); !more.Is(kit.Boolean) || more.Yes() {
+		if more := s.Get("additionalProperties"); !more.Is(kit.Boolean) || more.IsTrue() {
 			bad("'additionalProperties' is required to be supplied and to be false.")
 		}
 		if properties != nil {
@@ -225,7 +231,7 @@ var hosted = []string{
 }
 
 func (r *responsesReader) tool(v *kit.Node, param, space string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -233,7 +239,7 @@ func (r *responsesReader) tool(v *kit.Node, param, space string) {
 		r.Missing(param + ".type")
 		return
 	}
-	if !r.Typed(kindOf, kit.Text, param+".type") {
+	if !r.ExpectKind(kindOf, kit.Text, param+".type") {
 		return
 	}
 	var t kit.Tool
@@ -249,7 +255,7 @@ func (r *responsesReader) tool(v *kit.Node, param, space string) {
 		if t.Schema != nil && t.Schema.Get("type") != nil && t.Schema.Get("type").Str() != "object" {
 			r.Refuse(param+".parameters", "invalid_function_parameters", "Invalid schema for function '"+t.Name+"': schema must be a JSON Schema of 'type: \"object\"', got 'type: \""+t.Schema.Get("type").Str()+"\"'.")
 		}
-		if v.Get("strict").Yes() {
+		if v.Get("strict").IsTrue() {
 			r.strict(t.Schema, param+".parameters", "function '"+t.Name+"'", "")
 		}
 	case word == "custom":
@@ -267,22 +273,22 @@ func (r *responsesReader) tool(v *kit.Node, param, space string) {
 		r.Refuse(param, "invalid_value", "Invalid value: '"+word+"'. Supported values are: 'function', 'custom', 'namespace', '"+strings.Join(hosted, "', '")+"'.")
 		return
 	default:
-		r.Ask.Searches = r.Ask.Searches || strings.HasPrefix(word, "web_search")
-		r.Ask.WantImage = r.Ask.WantImage || word == "image_generation"
-		r.Ask.Offer(word)
+		r.Request.Searches = r.Request.Searches || strings.HasPrefix(word, "web_search")
+		r.Request.WantImage = r.Request.WantImage || word == "image_generation"
+		r.Request.OfferHosted(word)
 		return
 	}
 	r.spaces[t.Name] = space
-	r.Ask.Tools = append(r.Ask.Tools, t)
+	r.Request.Tools = append(r.Request.Tools, t)
 }
 
 func (r *responsesReader) toolChoice(v *kit.Node, param string) {
-	choice := &r.Ask.Choice
+	choice := &r.Request.Choice
 	if v.Is(kit.Text) {
-		choice.Mode = r.Words(v, param, "none", "auto", "required")
+		choice.Mode = r.OneOf(v, param, "none", "auto", "required")
 		return
 	}
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	switch word := v.Get("type").Str(); {
@@ -293,7 +299,7 @@ func (r *responsesReader) toolChoice(v *kit.Node, param string) {
 			r.Missing(param + ".tools")
 			return
 		}
-		choice.Mode, choice.Only = r.Words(v.Get("mode"), param+".mode", "auto", "required"), []string{}
+		choice.Mode, choice.Only = r.OneOf(v.Get("mode"), param+".mode", "auto", "required"), []string{}
 		r.Each(v.Get("tools"), param+".tools", func(v *kit.Node, p string) {
 			if v.Get("name") != nil {
 				choice.Only = append(choice.Only, r.name(v.Get("name"), p+".name"))
@@ -324,8 +330,8 @@ func (r *responsesReader) input() {
 	switch v.Kind {
 	case kit.Text:
 		t := kit.Turn{Role: "user"}
-		r.Say(&t, v.Text, "input")
-		r.Ask.Turns = append(r.Ask.Turns, t)
+		r.AddText(&t, v.Text, "input")
+		r.Request.Turns = append(r.Request.Turns, t)
 		raw := append(append([]byte(`{"type":"message","role":"user","content":[{"type":"input_text","text":`), v.Raw...), `}]}`...)
 		if n, err := kit.Parse(raw); err == nil {
 			r.items = append(r.items, n)
@@ -370,7 +376,7 @@ var itemTypes = []string{
 
 // item reads one item. One that the simulator stored itself is known to be right.
 func (r *responsesReader) item(v *kit.Node, param string, known bool) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	word := v.Get("type").Str()
@@ -382,7 +388,7 @@ func (r *responsesReader) item(v *kit.Node, param string, known bool) {
 		return
 	}
 	id := v.Given("id")
-	if prefix := itemPrefixes[word]; id != nil && prefix != "" && r.Typed(id, kit.Text, param+".id") && !strings.HasPrefix(id.Text, prefix) {
+	if prefix := itemPrefixes[word]; id != nil && prefix != "" && r.ExpectKind(id, kit.Text, param+".id") && !strings.HasPrefix(id.Text, prefix) {
 		r.Refuse(param+".id", "invalid_value", "Invalid '"+param+".id': '"+id.Text+"'. Expected an ID that begins with '"+prefix+"'.")
 		return
 	}
@@ -418,7 +424,7 @@ var (
 func (r *responsesReader) messageItem(v *kit.Node, param string) {
 	fields := map[string]responsesField{"type": nil, "id": responsesText, "status": responsesText, "phase": responsesText, "content": nil,
 		"role": func(r *responsesReader, v *kit.Node, p string) {
-			r.Words(v, p, "assistant", "system", "developer", "user")
+			r.OneOf(v, p, "assistant", "system", "developer", "user")
 		}}
 	if !kit.Members(&r.Checker, r, v, param, fields, "role", "content") {
 		return
@@ -426,7 +432,7 @@ func (r *responsesReader) messageItem(v *kit.Node, param string) {
 	t := kit.Turn{Role: v.Get("role").Text}
 	switch body := v.Get("content"); body.Kind {
 	case kit.Text:
-		r.Say(&t, body.Text, param+".content")
+		r.AddText(&t, body.Text, param+".content")
 	case kit.Array:
 		r.Each(body, param+".content", func(v *kit.Node, p string) {
 			allowed := inputParts
@@ -438,11 +444,11 @@ func (r *responsesReader) messageItem(v *kit.Node, param string) {
 	default:
 		r.WrongType(param+".content", body, "a string or an array")
 	}
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 func (r *responsesReader) part(t *kit.Turn, v *kit.Node, param string, allowed []string) {
-	if !r.Typed(v, kit.Object, param) {
+	if !r.ExpectKind(v, kit.Object, param) {
 		return
 	}
 	kindOf := v.Get("type")
@@ -460,22 +466,22 @@ func (r *responsesReader) part(t *kit.Turn, v *kit.Node, param string, allowed [
 	case "input_text", "output_text":
 		fields := map[string]responsesField{"type": nil, "text": responsesText, "annotations": responsesArray, "logprobs": responsesArray, "prompt_cache_breakpoint": nil}
 		if kit.Members(&r.Checker, r, v, param, fields, "text") {
-			r.Say(t, v.Get("text").Text, param)
+			r.AddText(t, v.Get("text").Text, param)
 		}
 		return
 	case "refusal":
 		if kit.Members(&r.Checker, r, v, param, map[string]responsesField{"type": nil, "refusal": responsesText}, "refusal") {
-			r.Say(t, v.Get("refusal").Text, param)
+			r.AddText(t, v.Get("refusal").Text, param)
 		}
 		return
 	case "input_image":
 		m.Kind = "image"
 		fields := map[string]responsesField{"type": nil, "file_id": responsesText, "prompt_cache_breakpoint": nil,
 			"detail": func(r *responsesReader, v *kit.Node, p string) {
-				m.Low = r.Words(v, p, "low", "high", "auto", "original") == "low"
+				m.Low = r.OneOf(v, p, "low", "high", "auto", "original") == "low"
 			},
 			"image_url": func(r *responsesReader, v *kit.Node, p string) {
-				if r.Typed(v, kit.Text, p) && !m.Located(v.Text) {
+				if r.ExpectKind(v, kit.Text, p) && !m.FromURL(v.Text) {
 					r.Refuse(p, "invalid_value", "Invalid '"+p+"'. Expected a valid URL, but got a value with an invalid format.")
 				}
 			}}
@@ -506,12 +512,12 @@ func (r *responsesReader) fileIn(v *kit.Node, param string) kit.Medium {
 			m.URL = v.Text
 		},
 		"file_url": func(r *responsesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && !m.Located(v.Text) {
+			if r.ExpectKind(v, kit.Text, p) && !m.FromURL(v.Text) {
 				r.Refuse(p, "invalid_value", "Invalid '"+p+"'. Expected a valid URL.")
 			}
 		},
 		"file_data": func(r *responsesReader, v *kit.Node, p string) {
-			if r.Typed(v, kit.Text, p) && !strings.HasPrefix(v.Text, "data:") || !m.Located(v.Text) {
+			if r.ExpectKind(v, kit.Text, p) && !strings.HasPrefix(v.Text, "data:") || !m.FromURL(v.Text) {
 				r.Refuse(p, "invalid_value", "Invalid '"+p+"'. Expected a base64-encoded data URL with an application/pdf MIME type (e.g. 'data:application/pdf;base64,...').")
 			}
 		},
@@ -529,12 +535,12 @@ func (r *responsesReader) callItem(v *kit.Node, param, word string, known bool) 
 		return
 	}
 	if id := v.Get("id").Str(); id != "" && !known {
-		if _, thought := r.stored.item(id); thought != "" && !slices.Contains(r.thoughts, thought) {
-			r.Refuse(param, "", "Item '"+id+"' of type '"+word+"' was provided without its required 'reasoning' item: '"+thought+"'.")
+		if _, reasoning := r.stored.item(id); reasoning != "" && !slices.Contains(r.reasoningItems, reasoning) {
+			r.Refuse(param, "", "Item '"+id+"' of type '"+word+"' was provided without its required 'reasoning' item: '"+reasoning+"'.")
 		}
 	}
 	name := v.Get("name").Text
-	r.Ask.Turns = append(r.Ask.Turns, kit.Turn{Role: "assistant", Calls: []string{name + " " + v.Get(argument).Text}})
+	r.Request.Turns = append(r.Request.Turns, kit.Turn{Role: "assistant", Calls: []string{name + " " + v.Get(argument).Text}})
 	r.calls.ids, r.calls.names, r.calls.answered = append(r.calls.ids, v.Get("call_id").Text), append(r.calls.names, name), append(r.calls.answered, false)
 }
 
@@ -553,13 +559,13 @@ func (r *responsesReader) outputItem(v *kit.Node, param string) {
 	t := kit.Turn{Role: "tool", Result: r.calls.names[at]}
 	switch body := v.Get("output"); body.Kind {
 	case kit.Text:
-		r.Say(&t, body.Text, param+".output")
+		r.AddText(&t, body.Text, param+".output")
 	case kit.Array:
 		r.Each(body, param+".output", func(v *kit.Node, p string) { r.part(&t, v, p, inputParts[:3]) })
 	default:
 		r.WrongType(param+".output", body, "a string or an array")
 	}
-	r.Ask.Turns = append(r.Ask.Turns, t)
+	r.Request.Turns = append(r.Request.Turns, t)
 }
 
 func (r *responsesReader) reasoningItem(v *kit.Node, param string, known bool) {
@@ -568,7 +574,7 @@ func (r *responsesReader) reasoningItem(v *kit.Node, param string, known bool) {
 		return
 	}
 	id := v.Get("id").Str()
-	r.thoughts = append(r.thoughts, id)
+	r.reasoningItems = append(r.reasoningItems, id)
 	r.dangling = id
 	if r.dangling == "" {
 		r.dangling = "rs_"
@@ -595,7 +601,7 @@ func (r *responsesReader) absent(param, id string) {
 
 // unseal reads encrypted reasoning.
 func (r *responsesReader) unseal(sealed, id string) {
-	inside, ok := kit.Reveal(responsesWire, r.Ask.Model, sealed)
+	inside, ok := kit.Reveal(responsesWire, r.Request.Model, sealed)
 	owner, _, _ := strings.Cut(inside, "\n")
 	var why string
 	switch {
@@ -628,13 +634,13 @@ func (r *responsesReader) reference(v *kit.Node, param string) {
 
 // together checks what depends on more than one member.
 func (r *responsesReader) together() {
-	a := r.Ask
+	a := r.Request
 	r.offered()
 	r.logprobs = slices.Contains(r.include, "message.output_text.logprobs")
 	if r.background && !r.store {
 		r.Refuse("background", "", "Background mode requires `store` to be true.")
 	}
-	if a.Format == kit.AnyJSON && !r.saysJSON() {
+	if a.Format == kit.AnyJSON && !r.mentionsJSON() {
 		r.Refuse("input", "", "Response input messages must contain the word 'json' in some form to use 'text.format' of type 'json_object'.")
 	}
 	if err := a.Knobs.Check(); err != nil {

@@ -18,11 +18,11 @@ type responsesReply struct {
 
 func (r *responsesReply) reply() *kit.Reply {
 	return &kit.Reply{
-		Wire:   responsesWire,
-		Stream: r.q.Ask.Stream,
-		Body:   func() []byte { return r.whole() },
-		Hollow: func() []byte { return r.object(nil, "completed", "[]", false) },
-		Frames: r.frames,
+		Wire:      responsesWire,
+		Stream:    r.q.Request.Stream,
+		Body:      func() []byte { return r.whole() },
+		EmptyBody: func() []byte { return r.object(nil, "completed", "[]", false) },
+		Frames:    r.frames,
 	}
 }
 
@@ -101,7 +101,7 @@ func (r *responsesReply) object(dst []byte, status, output string, usage bool) [
 		reason = `{"reason":"` + map[string]string{"length": "max_output_tokens", "content_filter": "content_filter"}[r.choice().Finish] + `"}`
 	}
 	dst = append(append(append(dst, `,"error":null,"incomplete_details":`...), reason...), `,"model":`...)
-	dst = append(append(kit.AppendText(dst, r.q.Ask.Name), `,"output":`...), output...)
+	dst = append(append(kit.AppendText(dst, r.q.Request.Name), `,"output":`...), output...)
 	for _, e := range echoed {
 		dst = append(append(append(dst, `,"`...), e.name...), `":`...)
 		if v := r.q.Root.Given(e.name); v != nil {
@@ -118,7 +118,7 @@ func (r *responsesReply) object(dst []byte, status, output string, usage bool) [
 }
 
 func (r *responsesReply) usage(dst []byte) []byte {
-	style, t := r.q.Ask.Knobs.Usage, &r.answer.Usage
+	style, t := r.q.Request.Knobs.Usage, &r.answer.Usage
 	if style == "missing" {
 		return append(dst, `,"usage":null`...)
 	}
@@ -194,7 +194,7 @@ func (it *responsesItem) append(dst []byte, r *responsesReply) []byte {
 	case "reasoning":
 		return r.reasoning(dst, it.id, true)
 	case "web_search_call":
-		dst = kit.AppendText(append(dst, `,"status":"completed","action":{"type":"search","query":`...), c.Found.Query)
+		dst = kit.AppendText(append(dst, `,"status":"completed","action":{"type":"search","query":`...), c.SearchResult.Query)
 		return append(dst, "}}"...)
 	case "file_search_call", "code_interpreter_call", "mcp_call":
 		return it.appendRan(dst, r)
@@ -238,7 +238,7 @@ func (r *responsesReply) reasoning(dst []byte, id string, complete bool) []byte 
 	if slices.Contains(r.q.include, "reasoning.encrypted_content") {
 		sealed := ""
 		if complete {
-			sealed = kit.Conceal(responsesWire, r.q.Ask.Model, id+"\n"+c.Reasoning)
+			sealed = kit.Conceal(responsesWire, r.q.Request.Model, id+"\n"+c.Reasoning)
 		}
 		dst = kit.AppendText(append(dst, `,"encrypted_content":`...), sealed)
 	}
@@ -256,12 +256,12 @@ func (r *responsesReply) part(dst []byte, complete bool) []byte {
 		return append(kit.AppendText(append(dst, `{"type":"refusal","refusal":`...), said), '}')
 	}
 	dst = append(kit.AppendText(append(dst, `{"type":"output_text","text":`...), said), `,"annotations":[`...)
-	if c.Found != nil && complete {
+	if c.SearchResult != nil && complete {
 		dst = r.annotation(dst)
 	}
 	dst = append(dst, `],"logprobs":`...)
 	if r.q.logprobs && complete {
-		return append(appendLogprobs(dst, c, c.Text, 0, r.q.Ask.Top), '}')
+		return append(appendLogprobs(dst, c, c.Text, 0, r.q.Request.Top), '}')
 	}
 	return append(dst, "[]}"...)
 }
@@ -269,8 +269,8 @@ func (r *responsesReply) part(dst []byte, complete bool) []byte {
 func (r *responsesReply) annotation(dst []byte) []byte {
 	c := r.choice()
 	dst = kit.AppendInt(append(dst, `{"type":"url_citation","start_index":0,"end_index":`...), len([]rune(c.Text)))
-	dst = kit.AppendText(append(dst, `,"url":`...), c.Found.URL)
-	return append(kit.AppendText(append(dst, `,"title":`...), c.Found.Title), '}')
+	dst = kit.AppendText(append(dst, `,"url":`...), c.SearchResult.URL)
+	return append(kit.AppendText(append(dst, `,"title":`...), c.SearchResult.Title), '}')
 }
 
 // responsesStream hands out events until the reader has enough.
@@ -383,21 +383,21 @@ func cutArguments(s string) func() string {
 }
 
 func (w *responsesStream) cut(s string, byFrames bool) func() string {
-	cut := newCutter(s, &w.r.q.Ask.Knobs, byFrames)
+	cut := newCutter(s, &w.r.q.Request.Knobs, byFrames)
 	return func() string {
 		piece, _ := cut.next()
 		return piece
 	}
 }
 
-func (w *responsesStream) summary(thought string) {
+func (w *responsesStream) summary(reasoning string) {
 	if !w.r.q.summary {
 		return
 	}
 	const at = `,"summary_index":0`
 	w.on(kit.Structure, "response.reasoning_summary_part.added", at+`,"part":{"type":"summary_text","text":""}`)
-	w.pieces(w.cut(thought, false), "response.reasoning_summary_text", at, "delta", "text", thought, "")
-	w.on(kit.Structure, "response.reasoning_summary_part.done", at+`,"part":{"type":"summary_text","text":`+string(kit.AppendText(nil, thought))+`}`)
+	w.pieces(w.cut(reasoning, false), "response.reasoning_summary_text", at, "delta", "text", reasoning, "")
+	w.on(kit.Structure, "response.reasoning_summary_part.done", at+`,"part":{"type":"summary_text","text":`+string(kit.AppendText(nil, reasoning))+`}`)
 }
 
 func (w *responsesStream) message(c *kit.Choice) {
@@ -408,7 +408,7 @@ func (w *responsesStream) message(c *kit.Choice) {
 	} else {
 		w.text(c, at)
 	}
-	if c.Found != nil {
+	if c.SearchResult != nil {
 		w.on(kit.Structure, "response.output_text.annotation.added", at+`,"annotation_index":0,"annotation":`+string(w.r.annotation(nil)))
 	}
 	w.on(kit.Structure, "response.content_part.done", at+`,"part":`+string(w.r.part(nil, true)))
@@ -420,9 +420,9 @@ func (w *responsesStream) text(c *kit.Choice, at string) {
 		if !w.r.q.logprobs {
 			return `,"logprobs":[]`
 		}
-		return `,"logprobs":` + string(appendLogprobs(nil, c, piece, from, w.r.q.Ask.Top))
+		return `,"logprobs":` + string(appendLogprobs(nil, c, piece, from, w.r.q.Request.Top))
 	}
-	cut := newCutter(c.Text, &w.r.q.Ask.Knobs, true)
+	cut := newCutter(c.Text, &w.r.q.Request.Knobs, true)
 	sent := 0
 	for w.going {
 		piece, tokens := cut.next()
@@ -440,7 +440,7 @@ func (it *responsesItem) appendRan(dst []byte, r *responsesReply) []byte {
 	dst = append(dst, `,"status":"completed"`...)
 	switch it.kind {
 	case "file_search_call":
-		dst = append(kit.AppendText(append(dst, `,"queries":[`...), r.q.Ask.Question()), `],"results":null`...)
+		dst = append(kit.AppendText(append(dst, `,"queries":[`...), r.q.Request.Question()), `],"results":null`...)
 	case "code_interpreter_call":
 		dst = append(append(append(dst, `,"code":"print(2)","outputs":null,"container_id":"cntr_`...), r.key()...), '"')
 	case "mcp_call":

@@ -42,7 +42,7 @@ func (s *Wires) Mount(m *kit.Routes) {
 	m.Add(responsesWire, "POST", "/v1/responses/{id}/cancel", s.cancelResponse)
 	m.Add(bedrockWire, "POST", "/model/{id}/converse", s.converse(false))
 	m.Add(bedrockWire, "POST", "/model/{id}/converse-stream", s.converse(true))
-	m.Open("/api/v2/oauth", s.oauth)
+	m.AddOpen("/api/v2/oauth", s.oauth)
 	m.Add(GigachatWire, "POST", "/api/v1/chat/completions", s.gigachat)
 	m.Add(GigachatWire, "POST", "/api/v1/files", s.upload)
 	m.Add(GigachatWire, "GET", "/api/v1/models", s.models)
@@ -63,7 +63,7 @@ func (s *Wires) Mount(m *kit.Routes) {
 // Chat serves POST /v1/chat/completions.
 func (s *Wires) Chat(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(kit.ChatWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(kit.ChatWire, w, r, func(body []byte) *kit.Refusal {
 		if p := peek(body); p.bench() && s.bench(w, r, &p, body, started) {
 			return nil
 		}
@@ -78,7 +78,7 @@ func (s *Wires) Chat(w http.ResponseWriter, r *http.Request) {
 // yandex serves the chat wire of Yandex AI Studio.
 func (s *Wires) yandex(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(yandexWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(yandexWire, w, r, func(body []byte) *kit.Refusal {
 		a, refused := chatRequestFor(body, YandexModel)
 		if refused == nil {
 			s.answerChat(yandexWire, w, r, started, a)
@@ -87,7 +87,7 @@ func (s *Wires) yandex(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (s *Wires) answerChat(on *kit.Wire, w http.ResponseWriter, r *http.Request, started time.Time, a *kit.Ask) {
+func (s *Wires) answerChat(on *kit.Wire, w http.ResponseWriter, r *http.Request, started time.Time, a *kit.Request) {
 	s.Answer(w, r, started, a, func(answer *kit.Answer, now time.Time) *kit.Reply {
 		for i := range answer.Choices {
 			if sound := answer.Choices[i].Audio; sound != nil {

@@ -8,8 +8,8 @@ import (
 
 // yandexWire is the chat wire as Yandex AI Studio serves it: its own keys, and models that are named by address.
 var yandexWire = &kit.Wire{
-	Name: "yandex", Say: kit.ChatWire.Say, Fail: kit.ChatWire.Fail, Inside: kit.ChatWire.Inside, Stream: kit.ChatWire.Stream, Frame: kit.ChatWire.Frame,
-	Last: kit.ChatWire.Last, TooLong: kit.ChatWire.TooLong, Text: kit.ChatWire.Text, Idle: kit.ChatWire.Idle, Shapeless: kit.ChatWire.Shapeless,
+	Name: "yandex", Phrases: kit.ChatWire.Phrases, ErrorBody: kit.ChatWire.ErrorBody, ErrorFrame: kit.ChatWire.ErrorFrame, Stream: kit.ChatWire.Stream, Frame: kit.ChatWire.Frame,
+	LastData: kit.ChatWire.LastData, TooLong: kit.ChatWire.TooLong, TextFrame: kit.ChatWire.TextFrame, IdleFrame: kit.ChatWire.IdleFrame, Incomplete: kit.ChatWire.Incomplete,
 	Admit: kit.AdmitYandex,
 }
 

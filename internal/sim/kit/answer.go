@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Ask is one request in terms that every wire shares.
-type Ask struct {
+// Request is one request in terms that every wire shares.
+type Request struct {
 	Name  string // the model as the caller wrote it
 	Model *Model
 	Knobs Knobs
@@ -15,11 +15,11 @@ type Ask struct {
 	Turns    []Turn
 	Overhead int // prompt tokens in addition to the turns: tools and schema
 
-	Tools    []Tool
-	Choice   toolChoice
-	Parallel bool
-	Format   format
-	Schema   *Node // of jsonSchema
+	Tools         []Tool
+	Choice        toolChoice
+	ParallelCalls bool
+	Format        format
+	Schema        *Node // of jsonSchema
 
 	N         int
 	MaxTokens int // 0: none
@@ -29,13 +29,13 @@ type Ask struct {
 	Logprobs  bool
 	Top       int
 
-	Thinking bool // the caller asked for so many tokens of it as thought says
-	Thought  int
-	Redact   bool     // thinking comes in a form that only the provider reads
-	Mute     bool     // nothing is to be said: the prompt is only to be remembered
-	Searches bool     // the provider may search the web
-	hosted   []string // other tools that the provider may run, by what a call of each is named
-	Marks    *Marks   // what the caller asks to cache of its prompt; nil: the provider decides
+	Thinking       bool // the caller asked for so many tokens of it as thought says
+	ThinkingTokens int
+	Redact         bool     // thinking comes in a form that only the provider reads
+	CacheOnly      bool     // nothing is to be said: the prompt is only to be remembered
+	Searches       bool     // the provider may search the web
+	hosted         []string // other tools that the provider may run, by what a call of each is named
+	Marks          *Marks   // what the caller asks to cache of its prompt; nil: the provider decides
 
 	WantImage, WantAudio bool
 	Width, Height        int // of a picture; 0: eight by eight
@@ -96,22 +96,22 @@ type Answer struct {
 
 // Choice is one answer of several.
 type Choice struct {
-	Reasoning string
-	Text      string
-	Calls     []Call
-	Images    []string // data URLs
-	Audio     *AudioAnswer
-	Finish    string
-	Stopped   string // the stop sequence that ended the text
-	Refused   bool   // the text says that nothing will be said
-	Found     *Found // by a search of the web
-	Searches  int    // how many brought it
-	Ran       []Ran  // calls of other tools that the provider runs
-	Seed      Random // of what is written next to the text, such as logprobs
+	Reasoning    string
+	Text         string
+	Calls        []Call
+	Images       []string // data URLs
+	Audio        *AudioAnswer
+	Finish       string
+	StopSequence string        // the stop sequence that ended the text
+	Refused      bool          // the text says that nothing will be said
+	SearchResult *SearchResult // by a search of the web
+	Searches     int           // how many brought it
+	Ran          []Ran         // calls of other tools that the provider runs
+	Seed         Random        // of what is written next to the text, such as logprobs
 }
 
-// Found is what a search brought.
-type Found struct {
+// SearchResult is what a search brought.
+type SearchResult struct {
 	ID, Query, URL, Title string
 }
 
@@ -137,7 +137,7 @@ const (
 )
 
 // Reply works out the answer. The same ask gets the same answer, but for cached tokens, which depend on what came before.
-func (s *Host) Reply(a *Ask) Answer {
+func (s *Host) Reply(a *Request) Answer {
 	d := a.Digest()
 	out := Answer{ID: uint64(d)}
 	out.Usage.Prompt, out.Usage.PromptAudio = a.PromptTokens()
@@ -183,7 +183,7 @@ func (t *Tally) add(c *Choice, limit int) {
 
 // Digest is over all that the text depends on. How much of the text is wanted and how it travels is not part of it, so that
 // a stream says what the whole answer says and max_tokens cuts the same text.
-func (a *Ask) Digest() Digest {
+func (a *Request) Digest() Digest {
 	d := NewDigest
 	d.Add(a.Model.Name)
 	d.Add(a.Seed)
@@ -203,7 +203,7 @@ func (a *Ask) Digest() Digest {
 }
 
 // PromptTokens counts the prompt, and its audio.
-func (a *Ask) PromptTokens() (all, audio int) {
+func (a *Request) PromptTokens() (all, audio int) {
 	all = tokensAtEnd + a.Overhead
 	for i := range a.Turns {
 		t := &a.Turns[i]
@@ -223,7 +223,7 @@ func (a *Ask) PromptTokens() (all, audio int) {
 }
 
 // last is the last turn of a role, nil when there is none.
-func (a *Ask) last(role string) *Turn {
+func (a *Request) last(role string) *Turn {
 	for i := len(a.Turns) - 1; i >= 0; i-- {
 		if a.Turns[i].Role == role {
 			return &a.Turns[i]
@@ -233,16 +233,16 @@ func (a *Ask) last(role string) *Turn {
 }
 
 // Question is the last user text.
-func (a *Ask) Question() string {
+func (a *Request) Question() string {
 	if t := a.last("user"); t != nil {
 		return t.Text
 	}
 	return ""
 }
 
-func (a *Ask) choose(rnd *Random) Choice {
+func (a *Request) choose(rnd *Random) Choice {
 	var c Choice
-	if a.Mute {
+	if a.CacheOnly {
 		return Choice{Finish: "length"}
 	}
 	lang := languageOf(a.Question())
@@ -255,7 +255,7 @@ func (a *Ask) choose(rnd *Random) Choice {
 	if c.Calls = a.callTools(rnd); len(c.Calls) > 0 {
 		c.Finish = "tool_calls"
 	} else {
-		a.say(&c, lang, rnd)
+		a.writeText(&c, lang, rnd)
 	}
 	a.limit(&c)
 	if a.Knobs.Finish != "" {
@@ -264,32 +264,32 @@ func (a *Ask) choose(rnd *Random) Choice {
 	return c
 }
 
-func (a *Ask) say(c *Choice, lang *Language, rnd *Random) {
+func (a *Request) writeText(c *Choice, lang *Language, rnd *Random) {
 	c.Finish = "stop"
 	if a.Searches && a.resultsAtEnd() == nil {
 		id := HexOf(rnd.Next())
-		c.Found = &Found{ID: id, Query: strings.Join(strings.Fields(a.Question()), " "), URL: "https://sim.invalid/" + id, Title: lang.sentence(rnd)}
+		c.SearchResult = &SearchResult{ID: id, Query: strings.Join(strings.Fields(a.Question()), " "), URL: "https://sim.invalid/" + id, Title: lang.sentence(rnd)}
 	}
 	if a.resultsAtEnd() == nil {
-		a.run(c, rnd)
+		a.runHosted(c, rnd)
 	}
 	c.Text = a.text(lang, rnd)
 	for _, stop := range a.Stops {
 		if at := strings.Index(c.Text, stop); at >= 0 && stop != "" {
-			c.Text, c.Stopped = c.Text[:at], stop
+			c.Text, c.StopSequence = c.Text[:at], stop
 		}
 	}
 	if a.WantImage {
 		c.Images = []string{pngURL(rnd.Next(), a.Width, a.Height)}
 	}
 	if a.WantAudio {
-		c.Audio = Speech(a.AudioFormat, c.Text, rnd.Next())
+		c.Audio = NewSpeech(a.AudioFormat, c.Text, rnd.Next())
 		c.Text = ""
 	}
 }
 
 // limit applies the cap on tokens, which reasoning counts against too.
-func (a *Ask) limit(c *Choice) {
+func (a *Request) limit(c *Choice) {
 	if a.MaxTokens == 0 {
 		return
 	}
@@ -309,16 +309,16 @@ func (a *Ask) limit(c *Choice) {
 		c.Audio.Transcript = trim(c.Audio.Transcript)
 	}
 	if cut {
-		c.Finish, c.Stopped = "length", ""
+		c.Finish, c.StopSequence = "length", ""
 	}
 }
 
 // EffortTokens is how many tokens each effort reasons.
 var EffortTokens = map[string]int{"none": 0, "minimal": 8, "low": 16, "medium": 48, "high": 128, "xhigh": 256, "max": 512}
 
-func (a *Ask) reasoningTokens() int {
+func (a *Request) reasoningTokens() int {
 	if a.Thinking {
-		return a.Thought
+		return a.ThinkingTokens
 	}
 	if a.Effort == "" && a.Model.Name == "reason" {
 		return EffortTokens["medium"]
@@ -326,10 +326,10 @@ func (a *Ask) reasoningTokens() int {
 	return EffortTokens[a.Effort]
 }
 
-func (a *Ask) text(lang *Language, rnd *Random) string {
+func (a *Request) text(lang *Language, rnd *Random) string {
 	switch {
 	case a.Format == JSONSchema:
-		return string(invent(nil, a.Schema, *rnd, a.words()))
+		return string(generate(nil, a.Schema, *rnd, a.words()))
 	case a.Format == AnyJSON || a.Model.Name == "json":
 		return string(a.freeJSON(lang, rnd))
 	case a.Model.Name == "echo" && a.resultsAtEnd() == nil:
@@ -351,7 +351,7 @@ func (a *Ask) text(lang *Language, rnd *Random) string {
 	return lang.Prose(rnd, strings.Join(parts, lang.Space), tokens)
 }
 
-func (a *Ask) freeJSON(lang *Language, rnd *Random) []byte {
+func (a *Request) freeJSON(lang *Language, rnd *Random) []byte {
 	out := AppendText([]byte(`{"answer":`), lang.sentence(rnd))
 	out = append(out, `,"number":`...)
 	out = AppendInt(out, rnd.Below(100))
@@ -369,7 +369,7 @@ func (a *Ask) freeJSON(lang *Language, rnd *Random) []byte {
 }
 
 // resultsAtEnd are the tool results that the conversation ends with, as "name: text".
-func (a *Ask) resultsAtEnd() []string {
+func (a *Request) resultsAtEnd() []string {
 	from := len(a.Turns)
 	for from > 0 && a.Turns[from-1].Role == "tool" {
 		from--
@@ -382,7 +382,7 @@ func (a *Ask) resultsAtEnd() []string {
 }
 
 // describe names the media of all user and tool turns.
-func (a *Ask) describe(lang *Language) string {
+func (a *Request) describe(lang *Language) string {
 	var all []Medium
 	for i := range a.Turns {
 		all = append(all, a.Turns[i].Media...)
@@ -403,7 +403,7 @@ func (a *Ask) describe(lang *Language) string {
 }
 
 // words are those of the question that may serve as values: names and figures first, else the longer words.
-func (a *Ask) words() []string {
+func (a *Request) words() []string {
 	var names, long []string
 	for i, w := range strings.Fields(a.Question()) {
 		w = strings.TrimFunc(w, func(r rune) bool { return !Letter(r) && !spaceless(r) })
@@ -428,7 +428,7 @@ const callsUnasked = 3
 
 // callTools decides which tools are called. After results the answer is text, unless a call is demanded. A script decides all itself: its
 // next call, one an answer, and then text.
-func (a *Ask) callTools(rnd *Random) []Call {
+func (a *Request) callTools(rnd *Random) []Call {
 	if a.Knobs.script != "" {
 		return a.nextOfScript(rnd)
 	}
@@ -458,7 +458,7 @@ func (a *Ask) callTools(rnd *Random) []Call {
 	if a.Knobs.calls > 0 {
 		want = a.Knobs.calls
 	}
-	if !a.Parallel {
+	if !a.ParallelCalls {
 		want = min(want, 1)
 	}
 	var calls []Call
@@ -468,7 +468,7 @@ func (a *Ask) callTools(rnd *Random) []Call {
 	return calls
 }
 
-func (a *Ask) nextOfScript(rnd *Random) []Call {
+func (a *Request) nextOfScript(rnd *Random) []Call {
 	made := 0
 	for i := range a.Turns {
 		made += len(a.Turns[i].Calls)
@@ -487,13 +487,13 @@ func (a *Ask) nextOfScript(rnd *Random) []Call {
 	return []Call{c}
 }
 
-func (a *Ask) callOf(t *Tool, rnd *Random) Call {
+func (a *Request) callOf(t *Tool, rnd *Random) Call {
 	c := Call{ID: "call_" + HexOf(rnd.Next()), Name: t.Name, Custom: t.Custom, Arguments: "{}"}
 	switch {
 	case t.Custom:
 		c.Arguments = languageOf(a.Question()).sentence(rnd)
 	case t.Schema != nil:
-		c.Arguments = string(invent(nil, t.Schema, Random(rnd.Next()), a.words()))
+		c.Arguments = string(generate(nil, t.Schema, Random(rnd.Next()), a.words()))
 	}
 	return c
 }

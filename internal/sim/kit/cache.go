@@ -18,7 +18,7 @@ type prefixCache struct {
 }
 
 // seen is how many tokens of the prompt's beginning came before; from now on all of it did.
-func (c *prefixCache) seen(a *Ask) int {
+func (c *prefixCache) seen(a *Request) int {
 	steps := prefixes(a)
 	if len(steps) == 0 {
 		return 0
@@ -57,7 +57,7 @@ func (c *prefixCache) reset() {
 }
 
 // prefixes are the digests of the prompt's first 1024, 1152, 1280, ... tokens. Tools come first, as in a real prompt.
-func prefixes(a *Ask) []Digest {
+func prefixes(a *Request) []Digest {
 	d, n := NewDigest, a.Overhead
 	d.Add(a.Model.Name)
 	for i := range a.Tools {
@@ -127,8 +127,8 @@ func (m *Marks) Block(form string, tokens int) {
 	m.blocks = append(m.blocks, prefix{m.Digest, m.tokens})
 }
 
-// Here marks the end of the last block, for an hour or for minutes.
-func (m *Marks) Here(hour bool) {
+// Mark marks the end of the last block, for an hour or for minutes.
+func (m *Marks) Mark(hour bool) {
 	if n := len(m.blocks); n > 0 {
 		m.at = append(m.at, mark{n - 1, hour})
 	}

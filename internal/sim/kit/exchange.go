@@ -10,13 +10,13 @@ import (
 
 // Reply is an answer in the bytes of its wire: all that transport and faults need.
 type Reply struct {
-	Wire   *Wire
-	Stream bool
-	Body   func() []byte   // the whole answer, also when a stream was asked for
-	Hollow func() []byte   // a whole answer with nothing in it
-	Kind   []string        // content type of a whole answer; nil: JSON
-	Status int             // of a whole answer; 0: 200
-	Frames iter.Seq[Frame] // the stream
+	Wire      *Wire
+	Stream    bool
+	Body      func() []byte   // the whole answer, also when a stream was asked for
+	EmptyBody func() []byte   // a whole answer with nothing in it
+	Kind      []string        // content type of a whole answer; nil: JSON
+	Status    int             // of a whole answer; 0: 200
+	Frames    iter.Seq[Frame] // the stream
 }
 
 // Frame is one event of a stream. Its bytes are good until the next frame.
@@ -52,7 +52,7 @@ type Exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
 	flush   http.Flusher // nil: the writer has none
-	K       *Knobs
+	Knobs   *Knobs
 	c       *counters
 	started time.Time
 	stream  bool
@@ -66,7 +66,7 @@ type Exchange struct {
 
 // Exchange begins the answer to a request that was read. End must follow.
 func (s *Host) Exchange(on *Wire, w http.ResponseWriter, r *http.Request, model string, stream bool, k *Knobs, started time.Time) *Exchange {
-	x := &Exchange{s: s, wire: on, w: w, r: r, K: k, c: s.Stats.Of(model), started: started, stream: stream}
+	x := &Exchange{s: s, wire: on, w: w, r: r, Knobs: k, c: s.Stats.Of(model), started: started, stream: stream}
 	x.flush, _ = w.(http.Flusher)
 	if k.Delay == 0 {
 		k.Delay = s.Config.Delay
@@ -136,10 +136,10 @@ func (x *Exchange) stall() {
 
 // Play answers: with a fault when one is asked for and its turn has come, else as it should be.
 func (x *Exchange) Play(r *Reply) {
-	if !x.Wait(x.K.Delay) {
+	if !x.Wait(x.Knobs.Delay) {
 		return
 	}
-	if f := Faults[x.K.Fault]; f.play != nil && x.s.turns.due(x.K) {
+	if f := Faults[x.Knobs.Fault]; f.play != nil && x.s.turns.due(x.Knobs) {
 		x.c.faults.Add(1)
 		f.play(x, r)
 		return
@@ -149,7 +149,7 @@ func (x *Exchange) Play(r *Reply) {
 
 func (x *Exchange) plain(r *Reply) {
 	if !r.Stream {
-		x.Whole(r)
+		x.SendWhole(r)
 		return
 	}
 	x.OpenStream()
@@ -160,16 +160,16 @@ func (x *Exchange) plain(r *Reply) {
 	}
 }
 
-// Whole sends an answer as one body, in its time.
-func (x *Exchange) Whole(r *Reply) {
-	if x.Wait(x.K.First) {
-		x.typed(r)
+// WholeReply sends an answer as one body, in its time.
+func (x *Exchange) SendWhole(r *Reply) {
+	if x.Wait(x.Knobs.First) {
+		x.setContentType(r)
 		x.status(cmp.Or(r.Status, 200), r.Body())
 	}
 }
 
 // typed sets the content type of a whole answer, unless a fault has set another.
-func (x *Exchange) typed(r *Reply) {
+func (x *Exchange) setContentType(r *Reply) {
 	switch h := x.w.Header(); {
 	case h["Content-Type"] != nil:
 	case r.Kind != nil:
@@ -201,7 +201,7 @@ func (x *Exchange) OpenStream() {
 		h["Content-Type"] = x.wire.Stream
 	}
 	h["Cache-Control"] = noCache
-	for name, values := range x.wire.Head {
+	for name, values := range x.wire.StreamHeader {
 		h[name] = values
 	}
 	x.w.WriteHeader(200)
@@ -223,12 +223,12 @@ func (x *Exchange) pace(kind FrameKind) bool {
 	}
 	x.sent++
 	if x.sent > 1 {
-		return x.Wait(x.K.Gap)
+		return x.Wait(x.Knobs.Gap)
 	}
-	if x.K.First > 0 {
+	if x.Knobs.First > 0 {
 		x.FlushNow() // what came before the first content is not held back by it
 	}
-	return x.Wait(x.K.First)
+	return x.Wait(x.Knobs.First)
 }
 
 func (x *Exchange) send(f Frame) bool {

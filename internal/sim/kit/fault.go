@@ -13,9 +13,9 @@ import (
 
 // fault is one way in which a provider fails. It works on bytes, not wires: the same faults serve every wire.
 type fault struct {
-	does string   // for the table of faults
-	Hows []string // variants, the default first
-	play func(x *Exchange, r *Reply)
+	does     string   // for the table of faults
+	Variants []string // variants, the default first
+	play     func(x *Exchange, r *Reply)
 }
 
 // Faults by name. The names are those of the failure matrix that the gateway is tested against.
@@ -23,13 +23,13 @@ var Faults = map[string]fault{
 	"u2":  {"closes or resets the connection before any byte of the answer", []string{"close", "reset"}, silentEnd},
 	"u3":  {"reads the request and sends nothing", nil, func(x *Exchange, _ *Reply) { x.stall() }},
 	"u4":  {"sends the head and nothing more", nil, headOnly},
-	"u5":  {"sends part of the body and stalls", nil, partly((*Exchange).stall)},
-	"u6":  {"sends part of the body and resets the connection", nil, partly((*Exchange).reset)},
+	"u5":  {"sends part of the body and stalls", nil, partThen((*Exchange).stall)},
+	"u6":  {"sends part of the body and resets the connection", nil, partThen((*Exchange).reset)},
 	"u7":  {"ends early: clean end without finish or [DONE], short Content-Length, or no last chunk", []string{"", "clean", "length", "chunk"}, earlyEnd},
 	"u8":  {"ends a stream without [DONE]", nil, withoutDone},
-	"u9":  {"429 with Retry-After", nil, tooMany("7")},
-	"u10": {"429 without Retry-After", nil, tooMany("")},
-	"u11": {"429 with an odd Retry-After", []string{"date", "past", "negative", "huge", "rubbish", "fraction"}, tooManyOddly},
+	"u9":  {"429 with Retry-After", nil, rateLimited("7")},
+	"u10": {"429 without Retry-After", nil, rateLimited("")},
+	"u11": {"429 with an odd Retry-After", []string{"date", "past", "negative", "huge", "rubbish", "fraction"}, oddRetryAfter},
 	"u12": {"says that the request is bad: 400, 413 or 422", []string{"", "model", "context", "secret"}, badRequest},
 	"u13": {"says that the account is bad: 401, 402 or 403", nil, badAccount},
 	"u14": {"404", []string{"json", "html"}, notFound},
@@ -40,7 +40,7 @@ var Faults = map[string]fault{
 	"u19": {"200 with an error object", []string{"error", "failed"}, errorInside},
 	"u20": {"200 with the wrong content type", []string{"", "plain", "json", "html", "none"}, wrongType},
 	"u21": {"a bad gzip body", []string{"truncated", "rubbish", "valid"}, badGzip},
-	"u22": {"far too large a body", []string{"bomb", "big"}, tooMuch},
+	"u22": {"far too large a body", []string{"bomb", "big"}, hugeBody},
 	"u23": {"drips", nil, drip},
 	"u24": {"too many or too large headers, or informational answers", []string{"headers", "line", "1xx"}, headerFlood},
 	"u25": {"too long a line in a stream", []string{"content", "comment", "endless"}, longLine},
@@ -61,11 +61,11 @@ func (k *Knobs) Check() error {
 		}
 		return nil
 	}
-	if k.how != "" && !slices.Contains(f.Hows, k.how) {
+	if k.how != "" && !slices.Contains(f.Variants, k.how) {
 		return fmt.Errorf("the simulator's fault '%s' has no variant '%s'", k.Fault, k.how)
 	}
-	if k.how == "" && len(f.Hows) > 0 {
-		k.how = f.Hows[0]
+	if k.how == "" && len(f.Variants) > 0 {
+		k.how = f.Variants[0]
 	}
 	if s := statusesOf[k.Fault]; k.status != 0 && !slices.Contains(s, k.status) {
 		return fmt.Errorf("the simulator's fault '%s' cannot have status %d", k.Fault, k.status)
@@ -141,7 +141,7 @@ func (x *Exchange) reset() {
 }
 
 func silentEnd(x *Exchange, _ *Reply) {
-	if x.K.how == "reset" {
+	if x.Knobs.how == "reset" {
 		x.reset()
 		return
 	}
@@ -160,7 +160,7 @@ func (x *Exchange) head(r *Reply, length int) {
 		x.OpenStream()
 		return
 	}
-	x.typed(r)
+	x.setContentType(r)
 	x.w.Header()["Content-Length"] = []string{strconv.Itoa(length)}
 	x.w.WriteHeader(cmp.Or(r.Status, 200))
 }
@@ -168,11 +168,11 @@ func (x *Exchange) head(r *Reply, length int) {
 const framesBefore = 2 // content frames before a fault inside an answer, by default
 
 // partly sends the first half of a body, or some frames, and then calls a function.
-func partly(then func(*Exchange)) func(*Exchange, *Reply) {
+func partThen(then func(*Exchange)) func(*Exchange, *Reply) {
 	return func(x *Exchange, r *Reply) {
 		if r.Stream {
 			x.OpenStream()
-			if x.upTo(r, framesBefore) {
+			if x.sendUntil(r, framesBefore) {
 				x.FlushNow()
 				then(x)
 			}
@@ -186,9 +186,9 @@ func partly(then func(*Exchange)) func(*Exchange, *Reply) {
 	}
 }
 
-// upTo sends frames until so many of content are out, or nothing but the ending is left.
-func (x *Exchange) upTo(r *Reply, fallback int) bool {
-	return x.inserting(r, fallback, func() bool { return false }) != broken
+// sendUntil sends frames until so many of content are out, or nothing but the ending is left.
+func (x *Exchange) sendUntil(r *Reply, fallback int) bool {
+	return x.sendInserting(r, fallback, func() bool { return false }) != broken
 }
 
 type outcome uint8
@@ -200,8 +200,8 @@ const (
 )
 
 // inserting sends the frames and, after the first so many of content, calls a function; it continues when that returns true.
-func (x *Exchange) inserting(r *Reply, fallback int, what func() bool) outcome {
-	at, sent, inserted := x.K.afterOr(fallback), 0, false
+func (x *Exchange) sendInserting(r *Reply, fallback int, what func() bool) outcome {
+	at, sent, inserted := x.Knobs.afterOr(fallback), 0, false
 	for f := range r.Frames {
 		if !inserted && f.Kind != Opening && (sent >= at || f.Kind >= Ending) {
 			inserted = true
@@ -220,24 +220,24 @@ func (x *Exchange) inserting(r *Reply, fallback int, what func() bool) outcome {
 }
 
 func earlyEnd(x *Exchange, r *Reply) {
-	how := x.K.how
+	how := x.Knobs.how
 	if how == "" && r.Stream {
 		how = "clean"
 	}
 	switch {
 	case how == "chunk":
-		chunkless(x, r)
+		withoutLastChunk(x, r)
 	case r.Stream && how == "clean":
 		x.OpenStream()
-		x.upTo(r, framesBefore)
+		x.sendUntil(r, framesBefore)
 	case r.Stream:
 		// more is announced than comes, so net/http closes the connection after it
 		x.w.Header()["Content-Length"] = []string{strconv.Itoa(1 << 20)}
 		x.OpenStream()
-		x.upTo(r, framesBefore)
+		x.sendUntil(r, framesBefore)
 	case how == "clean":
 		body := r.Body()
-		x.typed(r)
+		x.setContentType(r)
 		x.Put(body[:len(body)/2])
 	default:
 		body := r.Body()
@@ -247,17 +247,17 @@ func earlyEnd(x *Exchange, r *Reply) {
 }
 
 // chunkless ends a chunked body without its last chunk.
-func chunkless(x *Exchange, r *Reply) {
+func withoutLastChunk(x *Exchange, r *Reply) {
 	if !r.Stream {
 		body := r.Body()
-		x.typed(r)
+		x.setContentType(r)
 		if x.Put(body[:len(body)/2]) {
 			x.cut()
 		}
 		return
 	}
 	x.OpenStream()
-	if x.upTo(r, framesBefore) {
+	if x.sendUntil(r, framesBefore) {
 		x.FlushNow()
 		x.cut()
 	}
@@ -277,17 +277,17 @@ func withoutDone(x *Exchange, r *Reply) {
 }
 
 func (x *Exchange) fail(r Refusal) {
-	if x.wire.Beside != nil {
-		x.wire.Beside(x.w.Header(), &r)
+	if x.wire.ErrorHeader != nil {
+		x.wire.ErrorHeader(x.w.Header(), &r)
 	}
-	x.status(r.Status, x.wire.Fail(&r))
+	x.status(r.Status, x.wire.ErrorBody(&r))
 }
 
-func tooMany(retryAfter string) func(*Exchange, *Reply) {
+func rateLimited(retryAfter string) func(*Exchange, *Reply) {
 	return func(x *Exchange, _ *Reply) {
 		after := retryAfter
-		if x.K.hasRetry {
-			after = x.K.retry
+		if x.Knobs.hasRetry {
+			after = x.Knobs.retry
 		}
 		if after != "" {
 			x.w.Header().Set("Retry-After", after)
@@ -296,20 +296,20 @@ func tooMany(retryAfter string) func(*Exchange, *Reply) {
 	}
 }
 
-func tooManyOddly(x *Exchange, r *Reply) {
+func oddRetryAfter(x *Exchange, r *Reply) {
 	after := map[string]string{
 		"date": x.s.Config.Now().Add(30 * time.Second).UTC().Format(http.TimeFormat),
 		"past": "Wed, 21 Oct 2015 07:28:00 GMT", "negative": "-5", "huge": "99999999999999999999", "rubbish": "soon", "fraction": "1.5",
-	}[x.K.how]
-	tooMany(after)(x, r)
+	}[x.Knobs.how]
+	rateLimited(after)(x, r)
 }
 
 // leaked is what a provider's error text must never carry on to a client.
 const leaked = "sk-sim-canary-0123456789abcdef0123456789abcdef"
 
 func badRequest(x *Exchange, _ *Reply) {
-	f := Refusal{x.K.statusOr(400), "invalid_request_error", "", "messages", "The simulator was told to find this request bad."}
-	switch x.K.how {
+	f := Refusal{x.Knobs.statusOr(400), "invalid_request_error", "", "messages", "The simulator was told to find this request bad."}
+	switch x.Knobs.how {
 	case "model":
 		f.Code, f.Param, f.Message = "model_not_found", "model", "The requested model does not exist."
 	case "context":
@@ -321,7 +321,7 @@ func badRequest(x *Exchange, _ *Reply) {
 }
 
 func badAccount(x *Exchange, _ *Reply) {
-	switch x.K.statusOr(401) {
+	switch x.Knobs.statusOr(401) {
 	case 402:
 		x.fail(Refusal{402, "insufficient_quota", "insufficient_quota", "", "You exceeded your current quota, please check your plan and billing details."})
 	case 403:
@@ -335,7 +335,7 @@ const htmlPage = "<!DOCTYPE html><html><head><title>Error</title></head><body><h
 
 // failAs sends an error as JSON in the provider's shape, as a page of a proxy before it, or with nothing at all.
 func (x *Exchange) failAs(f Refusal) {
-	switch x.K.how {
+	switch x.Knobs.how {
 	case "html":
 		x.w.Header().Set("Content-Type", "text/html")
 		x.status(f.Status, []byte(htmlPage))
@@ -351,29 +351,29 @@ func notFound(x *Exchange, _ *Reply) {
 }
 
 func serverError(x *Exchange, _ *Reply) {
-	x.failAs(Refusal{x.K.statusOr(500), "server_error", "", "", "The server had an error while processing your request."})
+	x.failAs(Refusal{x.Knobs.statusOr(500), "server_error", "", "", "The server had an error while processing your request."})
 }
 
 func unavailable(x *Exchange, _ *Reply) {
-	if x.K.retry != "" {
-		x.w.Header().Set("Retry-After", x.K.retry)
+	if x.Knobs.retry != "" {
+		x.w.Header().Set("Retry-After", x.Knobs.retry)
 	}
 	x.failAs(Refusal{503, "server_error", "overloaded", "", "The engine is currently overloaded, please try again later."})
 }
 
 func redirect(x *Exchange, _ *Reply) {
-	to := x.K.to
+	to := x.Knobs.to
 	if to == "" {
 		to = "http://" + x.r.Host + "/sim/redirected"
 	}
 	x.w.Header().Set("Location", to)
-	x.status(x.K.statusOr(302), nil)
+	x.status(x.Knobs.statusOr(302), nil)
 }
 
 func noAnswer(x *Exchange, r *Reply) {
 	var body []byte
 	page := false
-	switch x.K.how {
+	switch x.Knobs.how {
 	case "truncated":
 		body = r.Body()
 		body = body[:len(body)/2]
@@ -388,11 +388,11 @@ func noAnswer(x *Exchange, r *Reply) {
 	case "object":
 		body = []byte(`{}`)
 	case "nochoices":
-		body = x.wire.Shapeless
+		body = x.wire.Incomplete
 	}
 	if !r.Stream {
-		if x.K.how == "truncated" {
-			x.typed(r)
+		if x.Knobs.how == "truncated" {
+			x.setContentType(r)
 		}
 		x.status(200, body)
 		return
@@ -403,33 +403,33 @@ func noAnswer(x *Exchange, r *Reply) {
 	case page:
 		x.Put(body)
 	default:
-		x.send(Frame{Event: x.wire.Idle.Event, Data: body})
+		x.send(Frame{Event: x.wire.IdleFrame.Event, Data: body})
 	}
 }
 
 // errorInside is an error under status 200. In a stream it may come late.
 func errorInside(x *Exchange, r *Reply) {
-	code := x.K.code
+	code := x.Knobs.code
 	if code == 0 {
 		code = 502
 	}
 	f := &Refusal{Status: code, Kind: "server_error", Code: strconv.Itoa(code), Message: "The simulator failed inside its answer."}
 	if !r.Stream {
-		x.status(200, x.wire.Fail(f))
+		x.status(200, x.wire.ErrorBody(f))
 		return
 	}
 	x.OpenStream()
-	if x.K.afterOr(0) > 0 && !x.upTo(r, 0) {
+	if x.Knobs.afterOr(0) > 0 && !x.sendUntil(r, 0) {
 		return
 	}
-	if x.send(x.wire.Inside(f, x.K.how, x.events)) && x.wire.Last != nil {
-		x.send(Frame{Data: x.wire.Last, Kind: Done})
+	if x.send(x.wire.ErrorFrame(f, x.Knobs.how, x.events)) && x.wire.LastData != nil {
+		x.send(Frame{Data: x.wire.LastData, Kind: Done})
 	}
 }
 
 func wrongType(x *Exchange, r *Reply) {
 	h := x.w.Header()
-	how := x.K.how
+	how := x.Knobs.how
 	if how == "" {
 		how = "plain"
 		if r.Stream {
@@ -453,7 +453,7 @@ func wrongType(x *Exchange, r *Reply) {
 
 // badUsage works through the reply, which writes its usage only now.
 func badUsage(x *Exchange, r *Reply) {
-	x.K.Usage = x.K.how
+	x.Knobs.Usage = x.Knobs.how
 	x.plain(r)
 }
 

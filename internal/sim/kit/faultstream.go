@@ -25,7 +25,7 @@ func badGzip(x *Exchange, r *Reply) {
 	z.Write(body) //nolint:errcheck // into memory
 	z.Close()     //nolint:errcheck // into memory
 	out := packed.Bytes()
-	switch x.K.how {
+	switch x.Knobs.how {
 	case "truncated":
 		out = out[:len(out)/2]
 	case "rubbish":
@@ -33,7 +33,7 @@ func badGzip(x *Exchange, r *Reply) {
 	}
 	x.w.Header().Set("Content-Encoding", "gzip")
 	if !r.Stream {
-		x.typed(r)
+		x.setContentType(r)
 		x.status(200, out)
 		return
 	}
@@ -46,10 +46,10 @@ const (
 	mebibyte     = 1 << 20
 )
 
-// tooMuch sends a body of so many bytes, compressed to a thousandth or as it is. Were it read to its end, it would be a
+// hugeBody sends a body of so many bytes, compressed to a thousandth or as it is. Were it read to its end, it would be a
 // good answer with one more member, or a stream of one endless line.
-func tooMuch(x *Exchange, r *Reply) {
-	total := x.K.bytesOr(tooManyBytes)
+func hugeBody(x *Exchange, r *Reply) {
+	total := x.Knobs.bytesOr(tooManyBytes)
 	body := r.Body()
 	before, after := body, []byte(nil)
 	if len(body) > 0 && body[0] == '{' {
@@ -59,15 +59,15 @@ func tooMuch(x *Exchange, r *Reply) {
 		before, after = x.wire.flood(total)
 	}
 	filler := bytes.Repeat([]byte("a"), mebibyte)
-	if x.K.how == "bomb" {
+	if x.Knobs.how == "bomb" {
 		x.w.Header().Set("Content-Encoding", "gzip")
 	}
 	if r.Stream {
 		x.OpenStream()
 	} else {
-		x.typed(r)
+		x.setContentType(r)
 	}
-	if x.K.how == "bomb" {
+	if x.Knobs.how == "bomb" {
 		x.bomb(before, filler, after, total)
 		return
 	}
@@ -123,8 +123,8 @@ const dripGap = 100 * time.Millisecond
 
 // drip makes progress that never comes to an end within a reasonable time: byte by byte, or frame after frame without end.
 func drip(x *Exchange, r *Reply) {
-	gap := x.K.Gap
-	if !x.K.hasGap && gap == 0 {
+	gap := x.Knobs.Gap
+	if !x.Knobs.hasGap && gap == 0 {
 		gap = dripGap
 	}
 	if !r.Stream {
@@ -137,7 +137,7 @@ func drip(x *Exchange, r *Reply) {
 		}
 		return
 	}
-	x.K.Gap = gap
+	x.Knobs.Gap = gap
 	x.OpenStream()
 	for f := range r.Frames {
 		if f.Kind == Content {
@@ -163,9 +163,9 @@ const (
 )
 
 func headerFlood(x *Exchange, r *Reply) {
-	if x.K.how == "1xx" {
+	if x.Knobs.how == "1xx" {
 		x.w.Header().Set("Link", "</style.css>; rel=preload")
-		count := x.K.count
+		count := x.Knobs.count
 		if count == 0 {
 			count = floodCount
 		}
@@ -176,8 +176,8 @@ func headerFlood(x *Exchange, r *Reply) {
 		x.plain(r)
 		return
 	}
-	size, line := int(min(x.K.bytesOr(floodBytes), 64<<20)), 1000
-	if x.K.how == "line" {
+	size, line := int(min(x.Knobs.bytesOr(floodBytes), 64<<20)), 1000
+	if x.Knobs.how == "line" {
 		line = size
 	}
 	filler := string(bytes.Repeat([]byte("f"), line))
@@ -195,10 +195,10 @@ func longLine(x *Exchange, r *Reply) {
 		return
 	}
 	x.OpenStream()
-	x.inserting(r, 0, func() bool {
-		total := x.K.bytesOr(longLineBytes)
+	x.sendInserting(r, 0, func() bool {
+		total := x.Knobs.bytesOr(longLineBytes)
 		before, after := x.wire.flood(total)
-		if x.K.how == "comment" && !x.wire.Binary {
+		if x.Knobs.how == "comment" && !x.wire.Binary {
 			before, after = []byte(": "), []byte("\n\n")
 		}
 		filler := bytes.Repeat([]byte("a"), 64<<10)
@@ -210,7 +210,7 @@ func longLine(x *Exchange, r *Reply) {
 				return false
 			}
 		}
-		if x.K.how == "endless" {
+		if x.Knobs.how == "endless" {
 			x.stall()
 			return false
 		}
@@ -224,13 +224,13 @@ func badFrame(x *Exchange, r *Reply) {
 		return
 	}
 	x.OpenStream()
-	x.inserting(r, framesBefore, func() bool {
-		f := x.wire.Text("cut")
-		switch x.K.how {
+	x.sendInserting(r, framesBefore, func() bool {
+		f := x.wire.TextFrame("cut")
+		switch x.Knobs.how {
 		case "text":
 			f.Data = []byte("Internal Server Error")
 		case "utf8":
-			f = x.wire.Text("\xff\xfe")
+			f = x.wire.TextFrame("\xff\xfe")
 		default:
 			f.Data = f.Data[:bytes.Index(f.Data, []byte("cut"))+len("cut")]
 		}
@@ -255,7 +255,7 @@ func afterDone(x *Exchange, r *Reply) {
 			return
 		}
 	}
-	if x.K.how == "frames" {
+	if x.Knobs.how == "frames" {
 		x.send(again)
 		x.send(again)
 	}
@@ -264,11 +264,11 @@ func afterDone(x *Exchange, r *Reply) {
 
 func noContent(x *Exchange, r *Reply) {
 	if !r.Stream {
-		x.status(200, r.Hollow())
+		x.status(200, r.EmptyBody())
 		return
 	}
 	x.OpenStream()
-	how := x.K.how
+	how := x.Knobs.how
 	if how == "comments" && !x.wire.Binary {
 		for range 3 {
 			x.Put([]byte(": nothing yet\n\n"))
@@ -309,14 +309,14 @@ type oddities struct {
 	n int // frames sent
 }
 
-func (o *oddities) has(how string) bool { return o.x.K.how == how || o.x.K.how == "all" }
+func (o *oddities) has(how string) bool { return o.x.Knobs.how == how || o.x.Knobs.how == "all" }
 
 // lineEnd is the one asked for; all takes them in turn.
 func (o *oddities) lineEnd() string {
 	switch {
-	case o.x.K.how == "crlf" || o.x.K.how == "all" && o.n%3 == 1:
+	case o.x.Knobs.how == "crlf" || o.x.Knobs.how == "all" && o.n%3 == 1:
 		return "\r\n"
-	case o.x.K.how == "cr" || o.x.K.how == "all" && o.n%3 == 2:
+	case o.x.Knobs.how == "cr" || o.x.Knobs.how == "all" && o.n%3 == 2:
 		return "\r"
 	}
 	return "\n"
@@ -331,7 +331,7 @@ func (o *oddities) send(f Frame) bool {
 		dst = append(append(dst, ':'), end...)
 	}
 	if o.has("empty") && f.Kind == Content {
-		dst = append(append(append(o.event(dst, o.x.wire.Idle.Event, end), "data: "...), o.x.wire.Idle.Data...), end...)
+		dst = append(append(append(o.event(dst, o.x.wire.IdleFrame.Event, end), "data: "...), o.x.wire.IdleFrame.Data...), end...)
 		dst = append(dst, end...)
 	}
 	dst = o.event(dst, f.Event, end)

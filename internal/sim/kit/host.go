@@ -115,21 +115,21 @@ func (s *Host) Refuse(on *Wire, w http.ResponseWriter, f *Refusal) {
 }
 
 // Answer works out the answer to an ask and plays it in the form that write gives it.
-func (s *Host) Answer(w http.ResponseWriter, r *http.Request, started time.Time, a *Ask, write func(*Answer, time.Time) *Reply) {
-	said := s.Reply(a)
-	out := write(&said, s.Config.Now())
+func (s *Host) Answer(w http.ResponseWriter, r *http.Request, started time.Time, a *Request, write func(*Answer, time.Time) *Reply) {
+	answer := s.Reply(a)
+	out := write(&answer, s.Config.Now())
 	x := s.Exchange(out.Wire, w, r, a.Name, a.Stream, &a.Knobs, started)
 	defer x.End()
 	x.Play(out)
 }
 
-// Take reads a request of JSON and hands its body on; what is refused is answered here.
-func (s *Host) Take(on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
-	s.TakeAs(acceptable, on, w, r, then)
+// HandleJSON reads a request of JSON and hands its body on; what is refused is answered here.
+func (s *Host) HandleJSON(on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
+	s.HandleBody(acceptable, on, w, r, then)
 }
 
-// TakeAs takes what a wire finds acceptable.
-func (s *Host) TakeAs(acceptable func(*http.Request) *Refusal, on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
+// HandleBody takes what a wire finds acceptable.
+func (s *Host) HandleBody(acceptable func(*http.Request) *Refusal, on *Wire, w http.ResponseWriter, r *http.Request, then func(body []byte) *Refusal) {
 	buf := bodies.Get().(*[]byte)
 	body, refused := s.body(r, (*buf)[:0])
 	defer func() {

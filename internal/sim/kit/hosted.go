@@ -15,8 +15,8 @@ var hostedWords = []struct{ begin, call string }{
 	{"web_fetch_", "web_fetch"}, {"code_execution_", "bash_code_execution"},
 }
 
-// Offer notes a tool that the provider runs.
-func (a *Ask) Offer(word string) {
+// OfferHosted notes a tool that the provider runs.
+func (a *Request) OfferHosted(word string) {
 	for _, h := range hostedWords {
 		if strings.HasPrefix(word, h.begin) {
 			a.hosted = append(a.hosted, h.call)
@@ -26,9 +26,9 @@ func (a *Ask) Offer(word string) {
 }
 
 // run runs each tool that was offered as often as the caller says, else once.
-func (a *Ask) run(c *Choice, rnd *Random) {
+func (a *Request) runHosted(c *Choice, rnd *Random) {
 	uses := max(a.Knobs.uses, 1)
-	if c.Found != nil {
+	if c.SearchResult != nil {
 		c.Searches = uses
 	}
 	for _, tool := range a.hosted {

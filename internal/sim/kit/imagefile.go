@@ -14,18 +14,18 @@ import (
 // MaxSide bounds what is painted: what wires allow is less.
 const MaxSide = 8192
 
-// Paint makes a picture of the size and format asked for: a pattern of eight by eight squares that follows from the seed.
-func Paint(format string, width, height int, clear bool, seed uint64) []byte {
+// EncodeImage makes a picture of the size and format asked for: a pattern of eight by eight squares that follows from the seed.
+func EncodeImage(format string, width, height int, clear bool, seed uint64) []byte {
 	width, height = min(max(width, 1), MaxSide), min(max(height, 1), MaxSide)
 	switch format {
 	case "jpeg":
-		return paintJPEG(width, height, seed)
+		return encodeJPEG(width, height, seed)
 	case "webp":
-		return paintWebP(width, height, clear, seed)
+		return encodeWebP(width, height, clear, seed)
 	case "svg":
-		return paintSVG(width, height, seed)
+		return encodeSVG(width, height, seed)
 	}
-	return paintPNG(width, height, clear, seed)
+	return encodePNG(width, height, clear, seed)
 }
 
 // square reports whether a point lies in a painted square.
@@ -37,8 +37,8 @@ func colorOf(seed uint64) color.RGBA {
 	return color.RGBA{R: byte(seed), G: byte(seed >> 8), B: byte(seed >> 16), A: 255}
 }
 
-// paintPNG uses two colors, so that also a large picture is small and soon made.
-func paintPNG(width, height int, clear bool, seed uint64) []byte {
+// encodePNG uses two colors, so that also a large picture is small and soon made.
+func encodePNG(width, height int, clear bool, seed uint64) []byte {
 	ground := color.RGBA{R: 255, G: 255, B: 255, A: 255}
 	if clear {
 		ground = color.RGBA{}
@@ -63,7 +63,7 @@ func paintPNG(width, height int, clear bool, seed uint64) []byte {
 	return b.Bytes()
 }
 
-func paintJPEG(width, height int, seed uint64) []byte {
+func encodeJPEG(width, height int, seed uint64) []byte {
 	img := image.NewGray(image.Rect(0, 0, width, height))
 	for y := range height {
 		row := img.Pix[y*img.Stride : y*img.Stride+width]
@@ -85,8 +85,8 @@ func paintJPEG(width, height int, seed uint64) []byte {
 	return b.Bytes()
 }
 
-// paintWebP is one color without loss: each of its codes has a single symbol, and then the points themselves take no bits.
-func paintWebP(width, height int, clear bool, seed uint64) []byte {
+// encodeWebP is one color without loss: each of its codes has a single symbol, and then the points themselves take no bits.
+func encodeWebP(width, height int, clear bool, seed uint64) []byte {
 	c, alpha := colorOf(seed), byte(255)
 	if clear {
 		alpha = 0
@@ -116,7 +116,7 @@ func paintWebP(width, height int, clear bool, seed uint64) []byte {
 	return append(binary.LittleEndian.AppendUint32(out, uint32(len(data))), data...)
 }
 
-func paintSVG(width, height int, seed uint64) []byte {
+func encodeSVG(width, height int, seed uint64) []byte {
 	size := strconv.Itoa(width) + `" height="` + strconv.Itoa(height)
 	return []byte(`<svg xmlns="http://www.w3.org/2000/svg" width="` + size + `"><rect width="` + size + `" fill="#` + HexOf(seed)[:6] + `"/></svg>`)
 }
@@ -149,14 +149,14 @@ func (w *BitWriter) Put(v uint64, bits int) {
 
 func (w *BitWriter) bytes() []byte { return w.out }
 
-// Unsigned writes an Exp-Golomb number, as H.264 has them.
-func (w *BitWriter) Unsigned(v int) {
+// ExpGolomb writes an Exp-Golomb number, as H.264 has them.
+func (w *BitWriter) ExpGolomb(v int) {
 	n := bits.Len(uint(v + 1))
 	w.Put(uint64(v+1), 2*n-1)
 }
 
-// Unit ends a NAL unit and makes sure that no start code shows inside.
-func (w *BitWriter) Unit(kind byte) []byte {
+// NALUnit ends a NAL unit and makes sure that no start code shows inside.
+func (w *BitWriter) NALUnit(kind byte) []byte {
 	w.Put(1, 1)
 	out, zeros := []byte{kind}, 0
 	for _, b := range w.out {

@@ -9,18 +9,18 @@ import (
 
 // jobKnobs are what a caller asks of pictures and videos that take their time.
 type jobKnobs struct {
-	on       string // the step that faults and waits are for; "": submit
-	Polls    int    // the poll that finds the job ended; 0: defaultPolls
-	Queued   int    // polls that find it waiting still
-	Takes    time.Duration
-	HasTakes bool   // it ends by the clock and not by polls
-	End      string // "": done
-	Life     time.Duration
-	HasLife  bool
-	Hops     int  // redirects before a result's bytes
-	Bare     bool // results come without length, ranges and ETag
-	Outputs  int  // results of a job, whatever was asked for; 0: as asked for
-	Made     bool // a submit begins the job, and fails then
+	on            string // the step that faults and waits are for; "": submit
+	Polls         int    // the poll that finds the job ended; 0: defaultPolls
+	Queued        int    // polls that find it waiting still
+	Takes         time.Duration
+	HasTakes      bool   // it ends by the clock and not by polls
+	End           string // "": done
+	Lifetime      time.Duration
+	HasLifetime   bool
+	Hops          int  // redirects before a result's bytes
+	Bare          bool // results come without length, ranges and ETag
+	Outputs       int  // results of a job, whatever was asked for; 0: as asked for
+	StartThenFail bool // a submit begins the job, and fails then
 }
 
 // How many polls a job takes by default, and how many results it has at most.
@@ -42,9 +42,9 @@ func (k *jobKnobs) set(key, value string) (known bool, err error) {
 	case "on":
 		k.on, err = oneOf(value, StepSubmit, StepPoll, StepCancel, StepContent)
 	case "polls":
-		k.Polls, err = Among(value, 1, maxFrames)
+		k.Polls, err = ParseInt(value, 1, maxFrames)
 	case "queued":
-		k.Queued, err = Among(value, 0, maxFrames)
+		k.Queued, err = ParseInt(value, 0, maxFrames)
 	case "takes":
 		k.Takes, err = wait(value)
 		k.HasTakes = true
@@ -53,16 +53,16 @@ func (k *jobKnobs) set(key, value string) (known bool, err error) {
 			err = fmt.Errorf("unknown word")
 		}
 	case "life":
-		k.Life, err = wait(value)
-		k.HasLife = true
+		k.Lifetime, err = wait(value)
+		k.HasLifetime = true
 	case "hops":
-		k.Hops, err = Among(value, 0, 100)
+		k.Hops, err = ParseInt(value, 0, 100)
 	case "bare":
 		k.Bare, err = strconv.ParseBool(value)
 	case "made":
-		k.Made, err = strconv.ParseBool(value)
+		k.StartThenFail, err = strconv.ParseBool(value)
 	case "outputs":
-		k.Outputs, err = Among(value, 1, maxOutputs)
+		k.Outputs, err = ParseInt(value, 1, maxOutputs)
 	default:
 		return false, nil
 	}
@@ -77,8 +77,8 @@ const (
 	StepContent = "content"
 )
 
-// At are the settings of one step: faults and waits for another step are left out.
-func (k Knobs) At(step string) *Knobs {
+// AtStep are the settings of one step: faults and waits for another step are left out.
+func (k Knobs) AtStep(step string) *Knobs {
 	if cmp.Or(k.Job.on, StepSubmit) != step {
 		k.Fault, k.how = "", ""
 		k.Delay, k.First, k.Gap, k.hasGap = 0, 0, 0, false

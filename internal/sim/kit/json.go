@@ -184,11 +184,11 @@ func (n *Node) Str() string {
 	return n.Text
 }
 
-// Yes reports whether a value is true.
-func (n *Node) Yes() bool { return n != nil && n.Kind == Boolean && n.Raw[0] == 't' }
+// IsTrue reports whether a value is true.
+func (n *Node) IsTrue() bool { return n != nil && n.Kind == Boolean && n.Raw[0] == 't' }
 
-// Whole is the number as an integer; false when it is written in any other way or does not fit.
-func (n *Node) Whole() (int64, bool) {
+// WholeReply is the number as an integer; false when it is written in any other way or does not fit.
+func (n *Node) Int() (int64, bool) {
 	if !n.Is(Number) {
 		return 0, false
 	}

@@ -46,7 +46,7 @@ func FuzzMarkers(f *testing.F) {
 		if err == nil && !strings.Contains(s, MarkerStart) && plain != s {
 			t.Fatalf("%q became %q", s, plain)
 		}
-		if _, err := k.Named(s); err == nil && k.Name != s {
+		if _, err := k.ParseName(s); err == nil && k.Name != s {
 			t.Fatalf("%q was named %q", s, k.Name)
 		}
 	})
@@ -96,12 +96,12 @@ func TestFaultTable(t *testing.T) {
 		if f.does == "" || f.play == nil {
 			t.Errorf("%s lacks something", name)
 		}
-		for _, how := range f.Hows {
+		for _, how := range f.Variants {
 			k := Knobs{After: -1}
 			if how != "" {
 				how = "-" + how
 			}
-			if base, err := k.Named("echo-fault-" + name + how); err != nil || base != "echo" || k.Check() != nil {
+			if base, err := k.ParseName("echo-fault-" + name + how); err != nil || base != "echo" || k.Check() != nil {
 				t.Errorf("%s%s: %q, %v", name, how, base, err)
 			}
 		}

@@ -57,17 +57,17 @@ func (k *Knobs) Set(key, value string) error {
 	case "how":
 		k.how = value
 	case "status":
-		k.status, err = Among(value, 100, 599)
+		k.status, err = ParseInt(value, 100, 599)
 	case "code":
-		k.code, err = Among(value, 1, 999)
+		k.code, err = ParseInt(value, 1, 999)
 	case "retry-after":
 		k.retry, k.hasRetry = value, true
 	case "to":
 		k.to = value
 	case "after":
-		k.After, err = Among(value, 0, maxFrames)
+		k.After, err = ParseInt(value, 0, maxFrames)
 	case "times":
-		k.times, err = Among(value, 1, maxFrames)
+		k.times, err = ParseInt(value, 1, maxFrames)
 	case "id":
 		k.id = value
 	case "bytes":
@@ -76,7 +76,7 @@ func (k *Knobs) Set(key, value string) error {
 			err = fmt.Errorf("out of range")
 		}
 	case "count":
-		k.count, err = Among(value, 1, maxFrames)
+		k.count, err = ParseInt(value, 1, maxFrames)
 	case "delay":
 		k.Delay, err = wait(value)
 	case "first":
@@ -85,15 +85,15 @@ func (k *Knobs) Set(key, value string) error {
 		k.Gap, err = wait(value)
 		k.hasGap = true
 	case "chunk":
-		k.Chunk, err = Among(value, 1, maxTokens)
+		k.Chunk, err = ParseInt(value, 1, maxTokens)
 	case "frames":
-		k.Frames, err = Among(value, 1, maxFrames)
+		k.Frames, err = ParseInt(value, 1, maxFrames)
 	case "tokens":
-		k.Tokens, err = Among(value, 1, maxTokens)
+		k.Tokens, err = ParseInt(value, 1, maxTokens)
 	case "calls":
-		k.calls, err = Among(value, 1, 128)
+		k.calls, err = ParseInt(value, 1, 128)
 	case "uses":
-		k.uses, err = Among(value, 1, 128)
+		k.uses, err = ParseInt(value, 1, 128)
 	case "call":
 		err = k.setCall(value)
 	case "usage":
@@ -152,8 +152,8 @@ func scripted(value string) (name, arguments string, err error) {
 	return name, string(decoded), err
 }
 
-// Among reads a whole number from low to high.
-func Among(value string, low, high int) (int, error) {
+// ParseInt reads a whole number from low to high.
+func ParseInt(value string, low, high int) (int, error) {
 	n, err := strconv.Atoi(value)
 	if err == nil && (n < low || n > high) {
 		err = fmt.Errorf("out of range")
@@ -234,8 +234,8 @@ func (k *Knobs) marker(fields []string) error {
 	return nil
 }
 
-// Named splits a model's name: base[-fault-u7[-variant]][@key=value,...]. A bare fault-u7 is the chat model.
-func (k *Knobs) Named(name string) (base string, err error) {
+// ParseName splits a model's name: base[-fault-u7[-variant]][@key=value,...]. A bare fault-u7 is the chat model.
+func (k *Knobs) ParseName(name string) (base string, err error) {
 	base, settings, _ := strings.Cut(name, "@")
 	defer func() { k.Name, k.Base = name, base }()
 	base = "-" + base
@@ -259,5 +259,5 @@ func (k *Knobs) Named(name string) (base string, err error) {
 	return base[1:], nil
 }
 
-// Plain reports whether nothing was set.
-func (k *Knobs) Plain() bool { return *k == Knobs{Name: k.Name, Base: k.Base, After: -1} }
+// StripMarkers reports whether nothing was set.
+func (k *Knobs) IsPlain() bool { return *k == Knobs{Name: k.Name, Base: k.Base, After: -1} }

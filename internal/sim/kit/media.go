@@ -59,8 +59,8 @@ func (m *Medium) Tokens() int {
 	return max(1, m.Bytes/1000)
 }
 
-// Inline fills in a medium that was sent as base64; false when it is none.
-func (m *Medium) Inline(encoded string) bool {
+// FromBase64 fills in a medium that was sent as base64; false when it is none.
+func (m *Medium) FromBase64(encoded string) bool {
 	raw, err := base64.StdEncoding.DecodeString(encoded)
 	if err != nil || len(raw) == 0 {
 		return false
@@ -77,8 +77,8 @@ func (m *Medium) Inline(encoded string) bool {
 	return true
 }
 
-// Located fills in a medium from a data URL or an http(s) URL; false when it is neither.
-func (m *Medium) Located(url string) bool {
+// FromURL fills in a medium from a data URL or an http(s) URL; false when it is neither.
+func (m *Medium) FromURL(url string) bool {
 	if rest, ok := strings.CutPrefix(url, "data:"); ok {
 		kind, data, ok := strings.Cut(rest, ",")
 		kind, coded := strings.CutSuffix(kind, ";base64")
@@ -89,7 +89,7 @@ func (m *Medium) Located(url string) bool {
 			kind, _, _ = strings.Cut(kind, ";")
 			m.Format = kind[strings.IndexByte(kind, '/')+1:]
 		}
-		return m.Inline(data)
+		return m.FromBase64(data)
 	}
 	if !strings.HasPrefix(url, "http://") && !strings.HasPrefix(url, "https://") {
 		return false
@@ -103,7 +103,7 @@ func pngURL(seed uint64, width, height int) string {
 	if width == 0 {
 		width, height = 8, 8
 	}
-	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(paintPNG(width, height, false, seed))
+	return "data:image/png;base64," + base64.StdEncoding.EncodeToString(encodePNG(width, height, false, seed))
 }
 
 // AudioAnswer is the audio of an answer: a tone of a tenth of a second, as bytes of the format.
@@ -122,8 +122,8 @@ const (
 
 func (s *AudioAnswer) tokens() int { return audioTokens }
 
-// Speech is the audio of an answer in a format: a tone that depends on the seed.
-func Speech(format, transcript string, seed uint64) *AudioAnswer {
+// NewSpeech is the audio of an answer in a format: a tone that depends on the seed.
+func NewSpeech(format, transcript string, seed uint64) *AudioAnswer {
 	var b bytes.Buffer
 	if format == "wav" {
 		header := struct {
@@ -153,8 +153,8 @@ func Speech(format, transcript string, seed uint64) *AudioAnswer {
 	return &AudioAnswer{ID: "audio_" + HexOf(seed), Data: b.Bytes(), Transcript: transcript}
 }
 
-// KindOf settles kind and format of a medium by its MIME type; false when there is no such medium.
-func (m *Medium) KindOf(mime string) bool {
+// SetType settles kind and format of a medium by its MIME type; false when there is no such medium.
+func (m *Medium) SetType(mime string) bool {
 	kind, format, _ := strings.Cut(mime, "/")
 	m.Format, _, _ = strings.Cut(format, ";")
 	switch kind {

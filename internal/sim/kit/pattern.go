@@ -218,12 +218,12 @@ func (m *matcher) repetition() (low, high int) {
 		inside, rest, found := strings.Cut(m.rest[1:], "}")
 		first, second, ranged := strings.Cut(inside, ",")
 		var fine, fine2 bool
-		low, fine = Count(first)
+		low, fine = ParseCount(first)
 		high, fine2 = low, true
 		if ranged && second == "" {
 			high = low + 3
 		} else if ranged {
-			high, fine2 = Count(second)
+			high, fine2 = ParseCount(second)
 		}
 		m.rest = rest
 		m.ok = m.ok && found && fine && fine2 && high >= low && high <= 1000
@@ -232,8 +232,8 @@ func (m *matcher) repetition() (low, high int) {
 	return low, high
 }
 
-// Count reads a number of repetitions; in other spellings engines disagree on what it is.
-func Count(s string) (int, bool) {
+// ParseCount reads a number of repetitions; in other spellings engines disagree on what it is.
+func ParseCount(s string) (int, bool) {
 	n, err := strconv.Atoi(s)
 	return n, err == nil && n >= 0 && strconv.Itoa(n) == s
 }

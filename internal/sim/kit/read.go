@@ -29,7 +29,7 @@ func Unreadable(say *Phrases, err error) *Refusal {
 type Checker struct {
 	Phrases *Phrases
 	Root    *Node
-	Ask     *Ask
+	Request *Request
 	Fault   *Refusal
 	Status  int                               // of what is refused; 0: 400
 	Address func(model string) (string, bool) // the name inside a model's address; nil: models have names
@@ -37,7 +37,7 @@ type Checker struct {
 
 // NewChecker makes a checker with a wire's words.
 func NewChecker(say *Phrases) Checker {
-	return Checker{Phrases: say, Ask: &Ask{Knobs: Knobs{After: -1}, N: 1, Parallel: true, Choice: toolChoice{Mode: "auto"}}}
+	return Checker{Phrases: say, Request: &Request{Knobs: Knobs{After: -1}, N: 1, ParallelCalls: true, Choice: toolChoice{Mode: "auto"}}}
 }
 
 // Refuse complains about a parameter. The first complaint is the answer.
@@ -67,7 +67,7 @@ type Field[R any] func(reader R, v *Node, param string)
 
 // Members checks an object: all required names are there, no unknown ones, and each value that is not null by its field.
 func Members[R any](c *Checker, reader R, v *Node, param string, fields map[string]Field[R], required ...string) bool {
-	if !c.Typed(v, Object, param) {
+	if !c.ExpectKind(v, Object, param) {
 		return false
 	}
 	if rename := c.Phrases.Rename; rename != nil {
@@ -104,7 +104,7 @@ func Under(param, name string) string {
 
 // Each hands on the elements of an array.
 func (c *Checker) Each(v *Node, param string, element func(v *Node, param string)) {
-	if !c.Typed(v, Array, param) {
+	if !c.ExpectKind(v, Array, param) {
 		return
 	}
 	for i := range v.Items {
@@ -116,24 +116,24 @@ func (c *Checker) Each(v *Node, param string, element func(v *Node, param string
 }
 
 // ExpectText complains about a value that is no text.
-func (c *Checker) ExpectText(v *Node, param string) { c.Typed(v, Text, param) }
+func (c *Checker) ExpectText(v *Node, param string) { c.ExpectKind(v, Text, param) }
 
 // ExpectBool complains about a value that is no boolean.
-func (c *Checker) ExpectBool(v *Node, param string) { c.Typed(v, Boolean, param) }
+func (c *Checker) ExpectBool(v *Node, param string) { c.ExpectKind(v, Boolean, param) }
 
 // ExpectObject complains about a value that is no object.
-func (c *Checker) ExpectObject(v *Node, param string) { c.Typed(v, Object, param) }
+func (c *Checker) ExpectObject(v *Node, param string) { c.ExpectKind(v, Object, param) }
 
 // ExpectArray complains about a value that is no array.
-func (c *Checker) ExpectArray(v *Node, param string) { c.Typed(v, Array, param) }
+func (c *Checker) ExpectArray(v *Node, param string) { c.ExpectKind(v, Array, param) }
 
 // Missing complains about a missing parameter.
 func (c *Checker) Missing(param string) {
 	c.Refuse(param, "missing_required_parameter", c.Phrases.Missing(param))
 }
 
-// Typed complains about a value of another kind and returns whether it is right.
-func (c *Checker) Typed(v *Node, k Kind, param string) bool {
+// ExpectKind complains about a value of another kind and returns whether it is right.
+func (c *Checker) ExpectKind(v *Node, k Kind, param string) bool {
 	if v.Kind != k {
 		c.WrongType(param, v, kindNames[k])
 		return false
@@ -141,13 +141,13 @@ func (c *Checker) Typed(v *Node, k Kind, param string) bool {
 	return true
 }
 
-// Words reads a text that must be one of some words; "" after a complaint.
-func (c *Checker) Words(v *Node, param string, words ...string) string {
+// OneOf reads a text that must be one of some words; "" after a complaint.
+func (c *Checker) OneOf(v *Node, param string, words ...string) string {
 	if v == nil {
 		c.Missing(param)
 		return ""
 	}
-	if c.Typed(v, Text, param) {
+	if c.ExpectKind(v, Text, param) {
 		if w, err := oneOf(v.Text, words...); err == nil {
 			return w
 		}
@@ -158,7 +158,7 @@ func (c *Checker) Words(v *Node, param string, words ...string) string {
 
 // Integer reads a whole number from low to high.
 func (c *Checker) Integer(v *Node, param string, low, high int64) int64 {
-	n, ok := v.Whole()
+	n, ok := v.Int()
 	switch {
 	case !ok:
 		c.WrongType(param, v, "an integer")
@@ -179,18 +179,18 @@ func (c *Checker) Decimal(v *Node, param string, low, high float64) {
 	}
 }
 
-// AnyInt is the upper bound of an integer without one.
-const AnyInt = 1<<63 - 1
+// MaxInteger is the upper bound of an integer without one.
+const MaxInteger = 1<<63 - 1
 
 // UnknownModel is OpenAI's refusal of an unknown model.
 func UnknownModel(name string) *Refusal {
 	return &Refusal{Status: 404, Kind: "invalid_request_error", Code: "model_not_found", Param: "model", Message: "The model '" + name + "' does not exist or you do not have access to it."}
 }
 
-// Say adds text to a turn. Markers are obeyed wherever a caller writes, not in what the model itself said.
-func (c *Checker) Say(t *Turn, s, param string) {
+// Phrases adds text to a turn. Markers are obeyed wherever a caller writes, not in what the model itself said.
+func (c *Checker) AddText(t *Turn, s, param string) {
 	if t.Role != "assistant" {
-		plain, err := c.Ask.Knobs.Markers(s)
+		plain, err := c.Request.Knobs.Markers(s)
 		if err != nil {
 			c.Refuse(param, "invalid_value", "Invalid marker: "+err.Error()+".")
 		}

@@ -16,8 +16,8 @@ type Routes struct {
 // NewRoutes makes Routes that add to mux.
 func NewRoutes(h *Host, mux *http.ServeMux) *Routes { return &Routes{h, mux} }
 
-// Open adds a route that needs no key, by a pattern of net/http.
-func (m *Routes) Open(pattern string, serve http.HandlerFunc) { m.mux.HandleFunc(pattern, serve) }
+// AddOpen adds a route that needs no key, by a pattern of net/http.
+func (m *Routes) AddOpen(pattern string, serve http.HandlerFunc) { m.mux.HandleFunc(pattern, serve) }
 
 // Add adds a route that needs the key. Other methods on its path get 405.
 func (m *Routes) Add(on *Wire, method, path string, serve http.HandlerFunc) {

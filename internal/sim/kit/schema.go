@@ -8,7 +8,7 @@ import (
 )
 
 // invention writes a JSON value that conforms to a schema, the same one for the same random.
-type invention struct {
+type generator struct {
 	root  *Node
 	rnd   Random
 	words []string // taken from the prompt, for strings that nothing else is said of
@@ -20,8 +20,8 @@ type invention struct {
 
 // Schemas are strangers': one of a few lines may have a value of millions of lines, and no end where it refers to itself.
 const (
-	mostLooks    = 20_000
-	mostInvented = 1 << 20
+	maxSteps          = 20_000
+	maxGeneratedBytes = 1 << 20
 )
 
 // Below this depth only what a schema requires is written, so that schemas that refer to themselves come to an end.
@@ -30,18 +30,18 @@ const optionalDepth = 3
 // Far below it nothing is followed any more: such a schema has no finite value.
 const lastDepth = 40
 
-func invent(dst []byte, schema *Node, rnd Random, words []string) []byte {
-	v := invention{root: schema, rnd: rnd, words: words, left: mostLooks, atoms: 10 * maxPatternAtoms, most: len(dst) + mostInvented}
+func generate(dst []byte, schema *Node, rnd Random, words []string) []byte {
+	v := generator{root: schema, rnd: rnd, words: words, left: maxSteps, atoms: 10 * maxPatternAtoms, most: len(dst) + maxGeneratedBytes}
 	return v.value(dst, schema)
 }
 
 // spend pays for looking at n members; false when there was enough of that, and what is left becomes null.
-func (v *invention) spend(n int) bool {
+func (v *generator) spend(n int) bool {
 	v.left -= n
 	return v.left > 0
 }
 
-func (v *invention) value(dst []byte, s *Node) []byte {
+func (v *generator) value(dst []byte, s *Node) []byte {
 	if v.depth++; v.depth > lastDepth || !v.spend(1) || len(dst) > v.most {
 		v.depth--
 		return append(dst, "null"...)
@@ -75,7 +75,7 @@ func (v *invention) value(dst []byte, s *Node) []byte {
 }
 
 // resolve follows references, takes one of several alternatives and folds allOf into one schema.
-func (v *invention) resolve(s *Node) *Node {
+func (v *generator) resolve(s *Node) *Node {
 	for range lastDepth {
 		if !v.spend(1) {
 			return s
@@ -111,7 +111,7 @@ func (n *Node) alternatives(name string) []Node {
 }
 
 // simplest takes the first alternative near the root, and one without nesting far down.
-func (v *invention) simplest(of []Node) *Node {
+func (v *generator) simplest(of []Node) *Node {
 	if v.depth > optionalDepth {
 		for i := range of {
 			if !v.spend(1) {
@@ -125,7 +125,7 @@ func (v *invention) simplest(of []Node) *Node {
 	return &of[0]
 }
 
-func (v *invention) target(ref string) *Node {
+func (v *generator) target(ref string) *Node {
 	at := v.root
 	path, ok := strings.CutPrefix(ref, "#")
 	if !ok || !v.spend(len(ref)/16) {
@@ -157,7 +157,7 @@ func without(s *Node, name string) *Node {
 }
 
 // merged is s without the member drop, with what is said in more. Properties and required names add up.
-func (v *invention) merged(s *Node, drop string, more *Node) *Node {
+func (v *generator) merged(s *Node, drop string, more *Node) *Node {
 	if more == nil || !v.spend(len(s.Names)+len(more.Names)) {
 		return s
 	}
@@ -178,7 +178,7 @@ func (v *invention) merged(s *Node, drop string, more *Node) *Node {
 	return out
 }
 
-func (v *invention) typeOf(s *Node) string {
+func (v *generator) typeOf(s *Node) string {
 	switch t := s.Get("type"); {
 	case t.Is(Text):
 		return t.Text
@@ -203,7 +203,7 @@ func (v *invention) typeOf(s *Node) string {
 	return "string"
 }
 
-func (v *invention) object(dst []byte, s *Node) []byte {
+func (v *generator) object(dst []byte, s *Node) []byte {
 	properties, required := s.Get("properties"), s.Get("required")
 	must := map[string]bool{}
 	if required.Is(Array) && v.spend(len(required.Items)) {
@@ -241,27 +241,27 @@ func (v *invention) object(dst []byte, s *Node) []byte {
 			}
 		}
 	}
-	least, _ := s.Get("minProperties").Whole()
+	least, _ := s.Get("minProperties").Int()
 	for ; int64(written) < min(least, 100); written++ {
 		member("key_"+strconv.Itoa(written), s.Get("additionalProperties"))
 	}
 	return append(dst, '}')
 }
 
-func (v *invention) array(dst []byte, s *Node) []byte {
-	least, has := s.Get("minItems").Whole()
+func (v *generator) array(dst []byte, s *Node) []byte {
+	least, has := s.Get("minItems").Int()
 	n := max(least, int64(1+v.rnd.Below(2)))
 	if v.depth > optionalDepth {
 		n = least
 	}
-	if most, ok := s.Get("maxItems").Whole(); ok {
+	if most, ok := s.Get("maxItems").Int(); ok {
 		n = min(n, most)
 	}
 	prefix := s.Get("prefixItems")
 	if prefix.Is(Array) && !has {
 		n = max(n, int64(len(prefix.Items)))
 	}
-	unique := s.Get("uniqueItems").Yes()
+	unique := s.Get("uniqueItems").IsTrue()
 	seen := map[string]bool{}
 	dst = append(dst, '[')
 	for i := range min(n, 1000) {
@@ -284,7 +284,7 @@ func (v *invention) array(dst []byte, s *Node) []byte {
 	return append(dst, ']')
 }
 
-func (v *invention) string(s *Node) string {
+func (v *generator) string(s *Node) string {
 	if p := s.Get("pattern"); p.Is(Text) && len(p.Text) <= maxPattern {
 		if out, ok := matching(p.Text, &v.rnd, &v.atoms); ok {
 			return out
@@ -300,7 +300,7 @@ func (v *invention) string(s *Node) string {
 	if s.Get("minLength") == nil && s.Get("maxLength") == nil {
 		return out
 	}
-	least, _ := s.Get("minLength").Whole()
+	least, _ := s.Get("minLength").Int()
 	var more strings.Builder
 	for n := int64(utf8.RuneCountInString(out)); n < min(least, 100_000); {
 		word := v.rnd.pick(English.objects)
@@ -308,7 +308,7 @@ func (v *invention) string(s *Node) string {
 		n += int64(1 + utf8.RuneCountInString(word))
 	}
 	out += more.String()
-	if most, ok := s.Get("maxLength").Whole(); ok && int64(utf8.RuneCountInString(out)) > most {
+	if most, ok := s.Get("maxLength").Int(); ok && int64(utf8.RuneCountInString(out)) > most {
 		out = string([]rune(out)[:max(most, 0)])
 	}
 	return out
@@ -364,13 +364,13 @@ func bounds(s *Node) (lo, hi float64, hasLo, hasHi, openLo, openHi bool) {
 		hi, hasHi, openHi = x, true, true
 	}
 	// the fourth draft of JSON Schema wrote these as booleans
-	openLo = openLo || s.Get("exclusiveMinimum").Yes()
-	openHi = openHi || s.Get("exclusiveMaximum").Yes()
+	openLo = openLo || s.Get("exclusiveMinimum").IsTrue()
+	openHi = openHi || s.Get("exclusiveMaximum").IsTrue()
 	return
 }
 
 // steps picks k so that k*unit lies in the bounds.
-func (v *invention) steps(s *Node, unit float64) float64 {
+func (v *generator) steps(s *Node, unit float64) float64 {
 	lo, hi, hasLo, hasHi, openLo, openHi := bounds(s)
 	from, to := math.Ceil(lo/unit), math.Floor(hi/unit)
 	if openLo && from*unit <= lo {
@@ -390,7 +390,7 @@ func (v *invention) steps(s *Node, unit float64) float64 {
 	return from + float64(v.rnd.Below(int(min(to-from, 1e6))+1))
 }
 
-func (v *invention) integer(dst []byte, s *Node) []byte {
+func (v *generator) integer(dst []byte, s *Node) []byte {
 	unit := 1.0
 	if m, ok := s.Get("multipleOf").float(); ok && m >= 1 && m == math.Trunc(m) {
 		unit = m
@@ -398,7 +398,7 @@ func (v *invention) integer(dst []byte, s *Node) []byte {
 	return appendFinite(dst, v.steps(s, unit)*unit)
 }
 
-func (v *invention) number(dst []byte, s *Node) []byte {
+func (v *generator) number(dst []byte, s *Node) []byte {
 	if m, ok := s.Get("multipleOf").float(); ok && m > 0 {
 		return appendFinite(dst, v.steps(s, m)*m)
 	}

@@ -45,9 +45,9 @@ func TestInventionHasAnEnd(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			v := invention{root: s, words: []string{"word"}, left: mostLooks, atoms: 10 * maxPatternAtoms, most: mostInvented}
+			v := generator{root: s, words: []string{"word"}, left: maxSteps, atoms: 10 * maxPatternAtoms, most: maxGeneratedBytes}
 			out := v.value(nil, s)
-			if len(out) > mostInvented+len(schema)+1<<20 {
+			if len(out) > maxGeneratedBytes+len(schema)+1<<20 {
 				t.Errorf("it has %d bytes", len(out))
 			}
 			if _, err := Parse(out); err != nil {
@@ -73,11 +73,11 @@ func FuzzInvent(f *testing.F) {
 		if err != nil {
 			return
 		}
-		out := invent(nil, s, 1, []string{"word"})
+		out := generate(nil, s, 1, []string{"word"})
 		if _, err := Parse(out); err != nil {
 			t.Fatalf("%v: %.200s", err, out)
 		}
-		if again := invent(nil, s, 1, []string{"word"}); string(again) != string(out) {
+		if again := generate(nil, s, 1, []string{"word"}); string(again) != string(out) {
 			t.Fatalf("%.200s, and then %.200s", out, again)
 		}
 	})

@@ -26,8 +26,8 @@ func Seal(on *Wire, m *Model, parts []string) []byte {
 	return mac.Sum([]byte{1}) // a version, as theirs have
 }
 
-// Genuine reports whether a signature is the one that sign gave.
-func Genuine(on *Wire, m *Model, signature string, parts ...string) bool {
+// VerifySignature reports whether a signature is the one that sign gave.
+func VerifySignature(on *Wire, m *Model, signature string, parts ...string) bool {
 	return hmac.Equal([]byte(signature), []byte(Sign(on, m, parts...)))
 }
 

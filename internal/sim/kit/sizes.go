@@ -5,16 +5,16 @@ import (
 	"strings"
 )
 
-// PointsOf reads a size such as "1024x1536" or "1280:720"; false when it is none.
-func PointsOf(size string) (width, height int, ok bool) {
+// ParseSize reads a size such as "1024x1536" or "1280:720"; false when it is none.
+func ParseSize(size string) (width, height int, ok bool) {
 	w, h, ok := strings.Cut(strings.ReplaceAll(size, ":", "x"), "x")
-	width, fine := Count(w)
-	height, fine2 := Count(h)
+	width, fine := ParseCount(w)
+	height, fine2 := ParseCount(h)
 	return width, height, ok && fine && fine2 && width >= 1 && height >= 1
 }
 
-// PointsIn is the size of an aspect ratio such as "16:9" with so many points on the shorter side. Sides are multiples of eight.
-func PointsIn(ratio string, short int) (width, height int) {
+// SizeOfRatio is the size of an aspect ratio such as "16:9" with so many points on the shorter side. Sides are multiples of eight.
+func SizeOfRatio(ratio string, short int) (width, height int) {
 	w, h, _ := strings.Cut(ratio, ":")
 	x, _ := strconv.ParseFloat(w, 64)
 	y, _ := strconv.ParseFloat(h, 64)

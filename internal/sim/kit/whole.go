@@ -7,14 +7,14 @@ import (
 	"time"
 )
 
-// WholeWire is a wire that streams nothing, with its own bodies of errors.
-func WholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit func(*Host, *http.Request) *Refusal, tooLong, shapeless string) *Wire {
+// NewWholeWire is a wire that streams nothing, with its own bodies of errors.
+func NewWholeWire(name string, say *Phrases, fail func(*Refusal) []byte, admit func(*Host, *http.Request) *Refusal, tooLong, shapeless string) *Wire {
 	return &Wire{
-		Name: name, Say: say, Fail: fail, Admit: admit, TooLong: tooLong, Shapeless: []byte(shapeless),
-		Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: fail(f)} },
-		Stream: StreamType, Frame: SSE,
-		Text: func(s string) Frame { return Frame{Data: []byte(`{"text":"` + s + `"}`)} },
-		Idle: Frame{Data: []byte(`{"idle":true}`)},
+		Name: name, Phrases: say, ErrorBody: fail, Admit: admit, TooLong: tooLong, Incomplete: []byte(shapeless),
+		ErrorFrame: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: fail(f)} },
+		Stream:     StreamType, Frame: SSE,
+		TextFrame: func(s string) Frame { return Frame{Data: []byte(`{"text":"` + s + `"}`)} },
+		IdleFrame: Frame{Data: []byte(`{"idle":true}`)},
 	}
 }
 
@@ -34,24 +34,24 @@ func ByScheme(message string, schemes ...string) func(*Host, *http.Request) *Ref
 func Reader(on *Wire, body []byte) (*Checker, *Refusal) {
 	root, err := Parse(body)
 	if err != nil {
-		return nil, Unreadable(on.Say, err)
+		return nil, Unreadable(on.Phrases, err)
 	}
-	c := NewChecker(on.Say)
+	c := NewChecker(on.Phrases)
 	c.Root = root
-	if !c.Typed(root, Object, "body") {
+	if !c.ExpectKind(root, Object, "body") {
 		return nil, c.Fault
 	}
 	return &c, nil
 }
 
-// Asked finds the model that is asked for among those of a wire; nil when it has none of that name, which is then complained of.
-func Asked[M any](c *Checker, name string, models map[string]*M, unknown func(name string) *Refusal) *M {
-	base, err := c.Ask.Knobs.Named(name)
+// FindModel finds the model that is asked for among those of a wire; nil when it has none of that name, which is then complained of.
+func FindModel[M any](c *Checker, name string, models map[string]*M, unknown func(name string) *Refusal) *M {
+	base, err := c.Request.Knobs.ParseName(name)
 	if err != nil {
 		c.Refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
 		return nil
 	}
-	c.Ask.Name = name
+	c.Request.Name = name
 	m := models[base]
 	if m == nil && c.Fault == nil {
 		c.Fault = unknown(name)
@@ -59,42 +59,42 @@ func Asked[M any](c *Checker, name string, models map[string]*M, unknown func(na
 	return m
 }
 
-// Plain is a text without the simulator's markers, which are obeyed.
-func (c *Checker) Plain(s, param string) string {
-	out, err := c.Ask.Knobs.Markers(s)
+// StripMarkers is a text without the simulator's markers, which are obeyed.
+func (c *Checker) StripMarkers(s, param string) string {
+	out, err := c.Request.Knobs.Markers(s)
 	if err != nil {
 		c.Refuse(param, "invalid_value", err.Error()+".")
 	}
 	return out
 }
 
-// Perform plays the answer to a request, unless there is something to complain of.
-func (s *Host) Perform(w http.ResponseWriter, r *http.Request, started time.Time, c *Checker, out *Reply) *Refusal {
-	if err := c.Ask.Knobs.Check(); err != nil {
+// Serve plays the answer to a request, unless there is something to complain of.
+func (s *Host) Serve(w http.ResponseWriter, r *http.Request, started time.Time, c *Checker, out *Reply) *Refusal {
+	if err := c.Request.Knobs.Check(); err != nil {
 		c.Refuse("", "invalid_value", err.Error()+".")
 	}
 	if c.Fault != nil {
 		return c.Fault
 	}
-	x := s.Exchange(out.Wire, w, r, c.Ask.Name, out.Stream, &c.Ask.Knobs, started)
+	x := s.Exchange(out.Wire, w, r, c.Request.Name, out.Stream, &c.Request.Knobs, started)
 	defer x.End()
 	x.Play(out)
 	return nil
 }
 
-// Whole is an answer that is never streamed.
-func Whole(on *Wire, hollow string, body func() []byte) *Reply {
-	return &Reply{Wire: on, Body: body, Hollow: func() []byte { return []byte(hollow) }}
+// WholeReply is an answer that is never streamed.
+func WholeReply(on *Wire, hollow string, body func() []byte) *Reply {
+	return &Reply{Wire: on, Body: body, EmptyBody: func() []byte { return []byte(hollow) }}
 }
 
-// Counted is one count of usage.
-type Counted struct {
+// UsageCount is one count of usage.
+type UsageCount struct {
 	Name string
 	N    int
 }
 
 // AppendCounts writes `,"usage":{...}` under the name of it, or what a provider that counts badly writes.
-func AppendCounts(dst []byte, name, style string, counts ...Counted) []byte {
+func AppendCounts(dst []byte, name, style string, counts ...UsageCount) []byte {
 	if style == "missing" {
 		return dst
 	}
@@ -111,8 +111,8 @@ func AppendCounts(dst []byte, name, style string, counts ...Counted) []byte {
 // AppendNumber writes a number without an exponent.
 func AppendNumber(dst []byte, x float64) []byte { return strconv.AppendFloat(dst, x, 'f', -1, 64) }
 
-// Listed writes the elements of an array.
-func Listed[E any](dst []byte, all []E, one func(dst []byte, i int, e E) []byte) []byte {
+// AppendArray writes the elements of an array.
+func AppendArray[E any](dst []byte, all []E, one func(dst []byte, i int, e E) []byte) []byte {
 	dst = append(dst, '[')
 	for i, e := range all {
 		if i > 0 {

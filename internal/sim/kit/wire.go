@@ -8,25 +8,25 @@ import (
 
 // Wire is what transport and faults need of one provider's protocol. Requests and answers are in other files.
 type Wire struct {
-	Name string // also what signatures are bound to
-	Say  *Phrases
+	Name    string // also what signatures are bound to
+	Phrases *Phrases
 
-	Fail   func(*Refusal) []byte                     // the body of an error
-	Beside func(http.Header, *Refusal)               // headers of an error; nil: none
-	Inside func(f *Refusal, how string, n int) Frame // an error inside a stream whose next event has number n
+	ErrorBody   func(*Refusal) []byte                     // the body of an error
+	ErrorHeader func(http.Header, *Refusal)               // headers of an error; nil: none
+	ErrorFrame  func(f *Refusal, how string, n int) Frame // an error inside a stream whose next event has number n
 
-	Stream []string    // content type of a stream
-	Head   http.Header // more of a stream's head; nil: no more
-	Binary bool        // a stream is not made of lines
-	Raw    bool        // nor of events: its bytes are the answer
-	Frame  func(dst []byte, f Frame) []byte
+	Stream       []string    // content type of a stream
+	StreamHeader http.Header // more of a stream's head; nil: no more
+	Binary       bool        // a stream is not made of lines
+	Raw          bool        // nor of events: its bytes are the answer
+	Frame        func(dst []byte, f Frame) []byte
 
-	Admit     func(s *Host, r *http.Request) *Refusal // refuses a wrong key
-	TooLong   string                                  // what is said of too long a prompt
-	Last      []byte                                  // data that ends every stream, also a failed one; nil: none
-	Text      func(s string) Frame                    // an event of content, with s as written
-	Idle      Frame                                   // an event that says nothing, as a JSON object
-	Shapeless []byte                                  // a whole answer that lacks what answers are made of
+	Admit      func(s *Host, r *http.Request) *Refusal // refuses a wrong key
+	TooLong    string                                  // what is said of too long a prompt
+	LastData   []byte                                  // data that ends every stream, also a failed one; nil: none
+	TextFrame  func(s string) Frame                    // an event of content, with s as written
+	IdleFrame  Frame                                   // an event that says nothing, as a JSON object
+	Incomplete []byte                                  // a whole answer that lacks what answers are made of
 }
 
 // SSE writes a server-sent event; one with a name has it on a separate line.
@@ -43,19 +43,19 @@ func (w *Wire) flood(filler int64) (before, after []byte) {
 		return nil, nil
 	}
 	if w.Binary {
-		return eventHead(w.Idle.Event, filler), nil // its checksum never comes
+		return eventHead(w.IdleFrame.Event, filler), nil // its checksum never comes
 	}
-	marked := w.Frame(nil, Frame{Event: w.Idle.Event, Data: []byte("{\"filler\":\"\x00\"," + string(w.Idle.Data[1:]))})
+	marked := w.Frame(nil, Frame{Event: w.IdleFrame.Event, Data: []byte("{\"filler\":\"\x00\"," + string(w.IdleFrame.Data[1:]))})
 	before, after, _ = bytes.Cut(marked, []byte{0})
 	return before, after
 }
 
 // Refuse answers with an error in the wire's envelope.
 func (w *Wire) Refuse(rw http.ResponseWriter, f *Refusal) {
-	if w.Beside != nil {
-		w.Beside(rw.Header(), f)
+	if w.ErrorHeader != nil {
+		w.ErrorHeader(rw.Header(), f)
 	}
-	SendJSON(rw, f.Status, w.Fail(f))
+	SendJSON(rw, f.Status, w.ErrorBody(f))
 }
 
 // Phrases are the words in which a wire complains about a request.
@@ -89,22 +89,22 @@ var OpenAIPhrases = Phrases{
 
 // ChatWire is POST /v1/chat/completions of OpenAI and of all who do as OpenAI does.
 var ChatWire = &Wire{
-	Name: "chat", Say: &OpenAIPhrases,
-	Fail:   (*Refusal).JSON,
-	Inside: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: f.JSON()} },
-	Stream: StreamType,
-	Frame:  SSE,
+	Name: "chat", Phrases: &OpenAIPhrases,
+	ErrorBody:  (*Refusal).JSON,
+	ErrorFrame: func(f *Refusal, _ string, _ int) Frame { return Frame{Data: f.JSON()} },
+	Stream:     StreamType,
+	Frame:      SSE,
 	Admit: func(s *Host, r *http.Request) *Refusal {
 		if s.HasKey(Bearer(r)) {
 			return nil
 		}
 		return WrongKey(401, "Incorrect API key provided.")
 	},
-	Last:    []byte("[DONE]"),
-	TooLong: "This model's maximum context length is 8 tokens. Please reduce the length of the messages.",
-	Text: func(s string) Frame {
+	LastData: []byte("[DONE]"),
+	TooLong:  "This model's maximum context length is 8 tokens. Please reduce the length of the messages.",
+	TextFrame: func(s string) Frame {
 		return Frame{Data: []byte(`{"id":"x","choices":[{"index":0,"delta":{"content":"` + s + `"},"finish_reason":null}]}`)}
 	},
-	Idle:      Frame{Data: []byte(`{"choices":[]}`)},
-	Shapeless: []byte(`{"id":"x","object":"chat.completion","created":1,"model":"m"}`),
+	IdleFrame:  Frame{Data: []byte(`{"choices":[]}`)},
+	Incomplete: []byte(`{"id":"x","object":"chat.completion","created":1,"model":"m"}`),
 }

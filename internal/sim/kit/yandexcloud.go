@@ -6,7 +6,7 @@ import (
 )
 
 // YandexTaskWire is the REST face that Yandex Cloud gives its services of gRPC: text embedding and SpeechKit.
-var YandexTaskWire = WholeWire("yandex-cloud", &YandexTaskPhrases, YandexTaskError, func(s *Host, r *http.Request) *Refusal {
+var YandexTaskWire = NewWholeWire("yandex-cloud", &YandexTaskPhrases, YandexTaskError, func(s *Host, r *http.Request) *Refusal {
 	if refused := AdmitYandex(s, r); refused != nil {
 		return &Refusal{Status: 401, Message: "The token is invalid or no credentials were given: use 'Api-Key', or an IAM token as 'Bearer'."}
 	}

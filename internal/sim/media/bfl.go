@@ -11,7 +11,7 @@ import (
 )
 
 // bflWire is Black Forest Labs'.
-var bflWire = kit.WholeWire("bfl", &detailPhrases, detailsError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var bflWire = kit.NewWholeWire("bfl", &detailPhrases, detailsError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	if key := r.Header.Get("X-Key"); key != "" && s.HasKey(key) {
 		return nil
 	}
@@ -23,7 +23,7 @@ var bflJobs = &jobWire{
 	blocked: kit.Refusal{Status: 422, Param: "prompt", Code: "content_policy_violation", Message: "Request Moderated"},
 	unknown: func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "Task not found"} },
 	accepted: func(j *mediaJob) []byte {
-		return JSONOf("id", j.id, "polling_url", j.base+"/bfl/v1/get_result?id="+j.id, "cost", 4, "input_mp", 0, "output_mp", float64(j.made.width*j.made.height/10000)/100)
+		return JSONOf("id", j.id, "polling_url", j.base+"/bfl/v1/get_result?id="+j.id, "cost", 4, "input_mp", 0, "output_mp", float64(j.spec.width*j.spec.height/10000)/100)
 	},
 	view: (*mediaJob).bflView,
 }
@@ -34,7 +34,7 @@ func (j *mediaJob) bflView() []byte {
 	switch {
 	case j.outputs() > 0:
 		from, to := float64(j.created.UnixMilli())/1000, float64(j.ended.UnixMilli())/1000
-		result = JSONOf("sample", j.url(0), "prompt", j.made.prompt, "seed", int64(j.made.digest(0)>>33), "start_time", from, "end_time", to, "duration", to-from)
+		result = JSONOf("sample", j.url(0), "prompt", j.spec.prompt, "seed", int64(j.spec.digest(0)>>33), "start_time", from, "end_time", to, "duration", to-from)
 	case j.stage == kit.JobRunning:
 		progress = float64(j.progress) / 100
 	case j.stage == kit.JobBlocked:
@@ -63,7 +63,7 @@ func (s *Wires) bfl(w http.ResponseWriter, r *http.Request) {
 		read.lenient(fields)
 		a, refused := read.finish(fields, func(r *mediaReader) {
 			if ratio := r.Root.Given("aspect_ratio").Str(); ratio != "" {
-				r.made.shape(ratio, 1024)
+				r.spec.shape(ratio, 1024)
 			}
 		}, "prompt")
 		if refused != nil {
@@ -75,11 +75,11 @@ func (s *Wires) bfl(w http.ResponseWriter, r *http.Request) {
 
 // bflFields are those of a model: by size, or by ratio.
 func (r *mediaReader) bflFields() map[string]mediaField {
-	base := r.made.base
-	r.made.format = "jpeg"
-	r.made.sized("1024x768")
+	base := r.spec.base
+	r.spec.format = "jpeg"
+	r.spec.sized("1024x768")
 	fields := map[string]mediaField{
-		"prompt": mediaPrompt(4096), "seed": mediaSeed(-kit.AnyInt-1, kit.AnyInt), "safety_tolerance": mediaWhole(0, 6), "output_format": mediaFormat("jpeg", "png", "webp"),
+		"prompt": mediaPrompt(4096), "seed": mediaSeed(-kit.MaxInteger-1, kit.MaxInteger), "safety_tolerance": mediaWhole(0, 6), "output_format": mediaFormat("jpeg", "png", "webp"),
 		"prompt_upsampling": mediaFlag, "webhook_url": mediaText, "webhook_secret": mediaText,
 	}
 	side := func(to *int, low, high int64, step int) mediaField {
@@ -95,13 +95,13 @@ func (r *mediaReader) bflFields() map[string]mediaField {
 		low, step, high = 64, 16, 2048
 	}
 	if byRatio {
-		r.made.shape("16:9", 1024)
+		r.spec.shape("16:9", 1024)
 		fields["aspect_ratio"] = func(r *mediaReader, v *kit.Node, p string) {
-			r.Words(v, p, chat.RouterRatios[:len(chat.RouterRatios)-1]...)
+			r.OneOf(v, p, chat.RouterRatios[:len(chat.RouterRatios)-1]...)
 		}
 		fields["raw"] = mediaFlag
 	} else {
-		fields["width"], fields["height"] = side(&r.made.width, low, high, step), side(&r.made.height, low, high, step)
+		fields["width"], fields["height"] = side(&r.spec.width, low, high, step), side(&r.spec.height, low, high, step)
 		fields["steps"], fields["guidance"] = mediaWhole(1, 50), mediaDecimal(1.5, 10)
 	}
 	fields["image_prompt"], fields["image_prompt_strength"] = mediaLink(true, "https", "http"), mediaDecimal(0, 1)

@@ -12,7 +12,7 @@ import (
 )
 
 // falWire is fal's: a queue before any model, and the model itself without one.
-var falWire = kit.WholeWire("fal", &detailPhrases, detailsError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var falWire = kit.NewWholeWire("fal", &detailPhrases, detailsError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	if key, ok := strings.CutPrefix(r.Header.Get("Authorization"), "Key "); ok && key != "" && s.HasKey(key) {
 		return nil
 	}
@@ -57,7 +57,7 @@ func (j *mediaJob) falStatus() []byte {
 
 // falApp is the first two names of a model: paths of requests have no more of it.
 func (j *mediaJob) falApp() string {
-	parts := strings.SplitN(j.made.base, "/", 3)
+	parts := strings.SplitN(j.spec.base, "/", 3)
 	return strings.Join(parts[:min(2, len(parts))], "/")
 }
 
@@ -91,7 +91,7 @@ func (s *Wires) falQueue(w http.ResponseWriter, r *http.Request) {
 	at := falRequest(r.PathValue("path"))
 	switch {
 	case at.id == "" && r.Method == http.MethodPost:
-		s.falAsk(w, r, at.model, func(began time.Time, a *mediaAsk) *kit.Refusal { return s.submit(falJobs, w, r, began, a) })
+		s.falServe(w, r, at.model, func(began time.Time, a *mediaRequest) *kit.Refusal { return s.submit(falJobs, w, r, began, a) })
 	case at.id != "" && at.action == "status" && r.Method == http.MethodGet:
 		s.poll(falJobs, w, r, at.id)
 	case at.id != "" && (at.action == "" || at.action == "response") && r.Method == http.MethodGet:
@@ -105,13 +105,13 @@ func (s *Wires) falQueue(w http.ResponseWriter, r *http.Request) {
 
 // falRun serves everything below /fal/run/: the same models, and their results at once.
 func (s *Wires) falRun(w http.ResponseWriter, r *http.Request) {
-	s.falAsk(w, r, r.PathValue("path"), func(began time.Time, a *mediaAsk) *kit.Refusal {
+	s.falServe(w, r, r.PathValue("path"), func(began time.Time, a *mediaRequest) *kit.Refusal {
 		if end := a.knobs.Job.End; end == "refuse" || end == "policy" {
 			blocked := falBlocked
 			return &blocked
 		}
 		s.playMedia(&kit.Reply{Wire: falWire, Body: func() []byte {
-			return s.madeAtOnce(falWire, r, a).falOutput()
+			return s.finishedJob(falWire, r, a).falOutput()
 		}}, w, r, began, a, kit.StepSubmit)
 		return nil
 	})
@@ -129,7 +129,7 @@ func (s *Wires) falResult(w http.ResponseWriter, r *http.Request, id string) {
 		f, _ := j.falFailure()
 		s.Refuse(falWire, w, &f)
 	default:
-		s.playMedia(&kit.Reply{Wire: falWire, Body: j.falOutput}, w, r, began, &j.made, kit.StepPoll)
+		s.playMedia(&kit.Reply{Wire: falWire, Body: j.falOutput}, w, r, began, &j.spec, kit.StepPoll)
 	}
 }
 
@@ -151,8 +151,8 @@ var falSizes = map[string]string{
 	"square_hd": "1024x1024", "square": "512x512", "portrait_4_3": "768x1024", "portrait_16_9": "576x1024", "landscape_4_3": "1024x768", "landscape_16_9": "1024x576",
 }
 
-// falAsk reads a request for a model "owner/app[/...]". One with "video" in its name makes a video.
-func (s *Wires) falAsk(w http.ResponseWriter, r *http.Request, model string, then func(time.Time, *mediaAsk) *kit.Refusal) {
+// falServe reads a request for a model "owner/app[/...]". One with "video" in its name makes a video.
+func (s *Wires) falServe(w http.ResponseWriter, r *http.Request, model string, then func(time.Time, *mediaRequest) *kit.Refusal) {
 	s.mediaBody(falWire, w, r, func(began time.Time, body []byte) *kit.Refusal {
 		read, refused := readMedia(falWire, 422, body)
 		if refused != nil {
@@ -162,13 +162,13 @@ func (s *Wires) falAsk(w http.ResponseWriter, r *http.Request, model string, the
 			return &kit.Refusal{Status: 404, Message: "Application '" + model + "' not found"}
 		}
 		read.model(model, nil, func(string) *kit.Refusal { return nil })
-		read.made.video = strings.Contains(read.made.base, "video")
+		read.spec.video = strings.Contains(read.spec.base, "video")
 		fields := falImage
-		read.made.format = "jpeg"
-		read.made.sized("1024x768")
-		if read.made.video {
+		read.spec.format = "jpeg"
+		read.spec.sized("1024x768")
+		if read.spec.video {
 			fields = falVideo
-			read.made.seconds = 5
+			read.spec.seconds = 5
 		}
 		read.lenient(fields)
 		a, refused := read.finish(fields, (*mediaReader).falTogether, "prompt")
@@ -181,7 +181,7 @@ func (s *Wires) falAsk(w http.ResponseWriter, r *http.Request, model string, the
 
 var falImage = map[string]mediaField{
 	"prompt": mediaPrompt(4096), "image_size": (*mediaReader).falSize, "num_images": mediaCount(4), "output_format": mediaFormat("jpeg", "png", "webp"),
-	"seed": mediaSeed(0, kit.AnyInt), "num_inference_steps": mediaWhole(1, 100), "guidance_scale": mediaDecimal(0, 20), "sync_mode": mediaFlag,
+	"seed": mediaSeed(0, kit.MaxInteger), "num_inference_steps": mediaWhole(1, 100), "guidance_scale": mediaDecimal(0, 20), "sync_mode": mediaFlag,
 	"enable_safety_checker": mediaFlag, "safety_tolerance": mediaWords("1", "2", "3", "4", "5", "6"), "acceleration": mediaWords("none", "regular", "high"),
 	"aspect_ratio": mediaText, "image_url": mediaLink(false, "https", "http"), "negative_prompt": mediaText,
 	"image_urls": func(r *mediaReader, v *kit.Node, p string) {
@@ -191,7 +191,7 @@ var falImage = map[string]mediaField{
 
 var falVideo = map[string]mediaField{
 	"prompt": mediaPrompt(4096), "negative_prompt": mediaText, "aspect_ratio": mediaWords("auto", "16:9", "9:16", "1:1", "4:3", "3:4", "21:9"),
-	"resolution": mediaWords("480p", "540p", "720p", "768p", "1080p", "4k"), "generate_audio": mediaFlag, "seed": mediaSeed(0, kit.AnyInt),
+	"resolution": mediaWords("480p", "540p", "720p", "768p", "1080p", "4k"), "generate_audio": mediaFlag, "seed": mediaSeed(0, kit.MaxInteger),
 	"image_url": mediaLink(false, "https", "http"), "tail_image_url": mediaLink(false, "https", "http"), "end_image_url": mediaLink(false, "https", "http"),
 	"enhance_prompt": mediaFlag, "prompt_optimizer": mediaFlag, "cfg_scale": mediaDecimal(0, 1), "auto_fix": mediaFlag,
 	"duration": func(r *mediaReader, v *kit.Node, p string) {
@@ -199,8 +199,8 @@ var falVideo = map[string]mediaField{
 		if v.Is(kit.Number) {
 			written = string(v.Raw)
 		}
-		n, ok := kit.Count(written)
-		if r.made.seconds = n; !ok || n < 1 || n > 60 {
+		n, ok := kit.ParseCount(written)
+		if r.spec.seconds = n; !ok || n < 1 || n > 60 {
 			r.WrongValue(p, "a number of seconds from 1 to 60")
 		}
 	},
@@ -211,21 +211,21 @@ func (r *mediaReader) falSize(v *kit.Node, param string) {
 		if size := falSizes[v.Text]; size == "" {
 			r.WrongValue(param, "'square_hd', 'square', 'portrait_4_3', 'portrait_16_9', 'landscape_4_3' or 'landscape_16_9'")
 		} else {
-			r.made.sized(size)
+			r.spec.sized(size)
 		}
 		return
 	}
 	side := func(to *int) mediaField {
 		return func(r *mediaReader, v *kit.Node, p string) { *to = int(r.Integer(v, p, 1, kit.MaxSide)) }
 	}
-	kit.Members(&r.Checker, r, v, param, map[string]mediaField{"width": side(&r.made.width), "height": side(&r.made.height)})
+	kit.Members(&r.Checker, r, v, param, map[string]mediaField{"width": side(&r.spec.width), "height": side(&r.spec.height)})
 }
 
 var shortSides = map[string]int{"480p": 480, "540p": 540, "720p": 720, "768p": 768, "1080p": 1080, "1K": 1024, "2K": 1440, "4K": 2160, "4k": 2160, "512P": 512, "720P": 720, "768P": 768, "1080P": 1080}
 
 // falTogether settles the size of a video, and of a picture by its ratio.
 func (r *mediaReader) falTogether() {
-	a, ratio := &r.made, r.Root.Given("aspect_ratio").Str()
+	a, ratio := &r.spec, r.Root.Given("aspect_ratio").Str()
 	switch {
 	case a.video:
 		if ratio == "" || ratio == "auto" {
@@ -245,7 +245,7 @@ func (r *mediaReader) falTogether() {
 
 // falOutput is the result of a job.
 func (j *mediaJob) falOutput() []byte {
-	a, seed := &j.made, int64(j.made.digest(0)>>12)
+	a, seed := &j.spec, int64(j.spec.digest(0)>>12)
 	if a.video {
 		if j.outputs() == 0 {
 			return JSONOf("video", nil)
@@ -257,7 +257,7 @@ func (j *mediaJob) falOutput() []byte {
 	images, flags := []any{}, []any{}
 	for i := range j.outputs() {
 		at := j.url(i)
-		if parsed.Get("sync_mode").Yes() {
+		if parsed.Get("sync_mode").IsTrue() {
 			at = "data:" + mimes[a.imageFormat()] + ";base64," + a.base64(i)
 		}
 		images = append(images, JSONOf("url", at, "width", a.width, "height", a.height, "content_type", mimes[a.imageFormat()]))

@@ -26,14 +26,14 @@ var mimes = map[string]string{
 }
 
 // extension is the end of a file's name.
-func (a *mediaAsk) extension() string {
+func (a *mediaRequest) extension() string {
 	if a.video {
 		return "mp4"
 	}
 	return a.imageFormat()
 }
 
-func (a *mediaAsk) imageFormat() string {
+func (a *mediaRequest) imageFormat() string {
 	if a.format == "" {
 		return "png"
 	}
@@ -41,12 +41,12 @@ func (a *mediaAsk) imageFormat() string {
 }
 
 // file makes result i.
-func (a *mediaAsk) file(i int) *mediaFile {
+func (a *mediaRequest) file(i int) *mediaFile {
 	f := &mediaFile{mime: mimes[a.extension()]}
 	if a.video {
 		f.head = encodeMP4(a.width, a.height, a.seconds, a.digest(i))
 	} else {
-		f.head = kit.Paint(a.imageFormat(), a.width, a.height, a.clear, a.digest(i))
+		f.head = kit.EncodeImage(a.imageFormat(), a.width, a.height, a.clear, a.digest(i))
 	}
 	if f.size = int64(len(f.head)); a.knobs.Bytes > f.size+8 {
 		if f.size = a.knobs.Bytes; a.video {
@@ -114,7 +114,9 @@ func (f *mediaFile) all() []byte {
 	return b
 }
 
-func (a *mediaAsk) base64(i int) string { return base64.StdEncoding.EncodeToString(a.file(i).all()) }
+func (a *mediaRequest) base64(i int) string {
+	return base64.StdEncoding.EncodeToString(a.file(i).all())
+}
 
 // results serves /sim/media/{id}/{name}, which needs no key.
 func (s *Wires) results(w http.ResponseWriter, r *http.Request) {
@@ -132,7 +134,7 @@ func (s *Wires) results(w http.ResponseWriter, r *http.Request) {
 	case !s.Config.Now().Before(j.expires()):
 		s.storeError(w, 403, "AccessDenied", "Request has expired")
 	default:
-		s.sendFile(w, r, &j, j.made.file(i))
+		s.sendFile(w, r, &j, j.spec.file(i))
 	}
 }
 
@@ -146,7 +148,7 @@ func (s *Wires) storeError(w http.ResponseWriter, status int, code, message stri
 
 // sendFile serves a result with all that HTTP has for parts of it, or with a fault, or from another address.
 func (s *Wires) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f *mediaFile) {
-	k := j.made.knobs.At(kit.StepContent)
+	k := j.spec.knobs.AtStep(kit.StepContent)
 	query := r.URL.Query()
 	if hop, _ := strconv.Atoi(query.Get("hop")); hop < k.Job.Hops {
 		query.Set("hop", strconv.Itoa(hop+1))
@@ -156,10 +158,10 @@ func (s *Wires) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f 
 	}
 	if k.Fault != "" {
 		out := &kit.Reply{Wire: j.on, Kind: []string{f.mime}, Body: f.all}
-		s.playMedia(out, w, r, time.Now(), &j.made, kit.StepContent)
+		s.playMedia(out, w, r, time.Now(), &j.spec, kit.StepContent)
 		return
 	}
-	x := s.Exchange(j.on, w, r, j.made.name, false, k, time.Now())
+	x := s.Exchange(j.on, w, r, j.spec.name, false, k, time.Now())
 	defer x.End()
 	if !x.Wait(k.Delay) {
 		return
@@ -167,7 +169,7 @@ func (s *Wires) sendFile(w http.ResponseWriter, r *http.Request, j *mediaJob, f 
 	h := w.Header()
 	h.Set("Content-Type", f.mime)
 	if !k.Job.Bare {
-		h.Set("Etag", `"`+j.id+"-"+kit.HexOf(j.made.digest(0))[:8]+`"`)
+		h.Set("Etag", `"`+j.id+"-"+kit.HexOf(j.spec.digest(0))[:8]+`"`)
 		http.ServeContent(w, r, "", j.ended, f)
 		return
 	}

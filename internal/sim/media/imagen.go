@@ -15,7 +15,7 @@ var (
 )
 
 // scaled takes the size of a ratio, so many times as large.
-func (a *mediaAsk) scaled(size string, times int) {
+func (a *mediaRequest) scaled(size string, times int) {
 	if a.sized(size) && times > 1 {
 		a.width, a.height = a.width*times, a.height*times
 	}
@@ -24,7 +24,7 @@ func (a *mediaAsk) scaled(size string, times int) {
 // googleWire is the one of predict and predictLongRunning.
 var googleWire = func() *kit.Wire {
 	on := *chat.GeminiWire
-	on.Name, on.Shapeless = "google-predict", []byte(`{"deployedModelId":"x"}`)
+	on.Name, on.Incomplete = "google-predict", []byte(`{"deployedModelId":"x"}`)
 	return &on
 }()
 
@@ -56,8 +56,8 @@ func (r *mediaReader) googleModel(name, family, method string) {
 	})
 }
 
-// elsewhere is a parameter that only Vertex has.
-func (r *mediaReader) elsewhere(check mediaField) mediaField {
+// vertexOnly is a parameter that only Vertex has.
+func (r *mediaReader) vertexOnly(check mediaField) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
 		if !r.vertex {
 			r.Refuse(p, "", "`"+chat.LastName(p)+"` isn't supported by this model. Please remove it or refer to the Gemini API documentation for supported usage.")
@@ -71,7 +71,7 @@ func (r *mediaReader) elsewhere(check mediaField) mediaField {
 func googleImage(r *mediaReader, v *kit.Node, param string) {
 	kit.Members(&r.Checker, r, v, param, map[string]mediaField{
 		"bytesBase64Encoded": mediaLink(true),
-		"gcsUri":             r.elsewhere(mediaLink(false, "gs")),
+		"gcsUri":             r.vertexOnly(mediaLink(false, "gs")),
 		"mimeType":           mediaWords("image/png", "image/jpeg", "image/webp"),
 	})
 	if v.Has("bytesBase64Encoded") == v.Has("gcsUri") {
@@ -82,7 +82,7 @@ func googleImage(r *mediaReader, v *kit.Node, param string) {
 // instances hands on the one instance that is allowed.
 func (r *mediaReader) instances(fields map[string]mediaField) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
-		if r.Typed(v, kit.Array, p) && len(v.Items) != 1 {
+		if r.ExpectKind(v, kit.Array, p) && len(v.Items) != 1 {
 			r.Refuse(p, "", "Only one instance is supported.")
 		}
 		r.Each(v, p, func(v *kit.Node, p string) { kit.Members(&r.Checker, r, v, p, fields) })
@@ -104,17 +104,17 @@ func (s *Wires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, 
 	parameters := map[string]mediaField{
 		"sampleCount": mediaCount(4),
 		"aspectRatio": func(r *mediaReader, v *kit.Node, p string) {
-			ratio = r.Words(v, p, "1:1", "3:4", "4:3", "9:16", "16:9")
+			ratio = r.OneOf(v, p, "1:1", "3:4", "4:3", "9:16", "16:9")
 		},
-		"sampleImageSize":  func(r *mediaReader, v *kit.Node, p string) { times = chat.GoogleTiers[r.Words(v, p, "1K", "2K")] },
-		"includeRaiReason": func(r *mediaReader, v *kit.Node, p string) { reasons = r.Typed(v, kit.Boolean, p) && v.Yes() },
+		"sampleImageSize":  func(r *mediaReader, v *kit.Node, p string) { times = chat.GoogleTiers[r.OneOf(v, p, "1K", "2K")] },
+		"includeRaiReason": func(r *mediaReader, v *kit.Node, p string) { reasons = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
 		"personGeneration": mediaText, "safetySetting": mediaText, "language": mediaText, "guidanceScale": mediaDecimal(0, 500), "includeSafetyAttributes": mediaFlag,
-		"enhancePrompt": mediaFlag, "addWatermark": read.elsewhere(mediaFlag), "negativePrompt": read.elsewhere(mediaText), "seed": read.elsewhere(mediaSeed(0, 1<<32-1)),
-		"storageUri": read.elsewhere(mediaText),
+		"enhancePrompt": mediaFlag, "addWatermark": read.vertexOnly(mediaFlag), "negativePrompt": read.vertexOnly(mediaText), "seed": read.vertexOnly(mediaSeed(0, 1<<32-1)),
+		"storageUri": read.vertexOnly(mediaText),
 		"outputOptions": func(r *mediaReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]mediaField{
 				"mimeType": func(r *mediaReader, v *kit.Node, p string) {
-					r.made.format = strings.TrimPrefix(r.Words(v, p, "image/png", "image/jpeg"), "image/")
+					r.spec.format = strings.TrimPrefix(r.OneOf(v, p, "image/png", "image/jpeg"), "image/")
 				},
 				"compressionQuality": mediaWhole(0, 100),
 			})
@@ -124,15 +124,15 @@ func (s *Wires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, 
 		"instances":  read.instances(map[string]mediaField{"prompt": mediaPrompt(4000), "image": googleImage, "mask": mediaObject, "referenceImages": mediaList}),
 		"parameters": func(r *mediaReader, v *kit.Node, p string) { kit.Members(&r.Checker, r, v, p, parameters) },
 	}, func(r *mediaReader) {
-		if r.made.prompt == "" {
+		if r.spec.prompt == "" {
 			r.Refuse("instances", "", "`prompt` must not be empty.")
 		}
-		r.made.scaled(imagenSizes[ratio], times)
+		r.spec.scaled(imagenSizes[ratio], times)
 	}, "instances")
 	if refused != nil {
 		return refused
 	}
-	k := a.knobs.At(kit.StepSubmit)
+	k := a.knobs.AtStep(kit.StepSubmit)
 	if k.Job.End == "refuse" {
 		return &kit.Refusal{Status: 400, Message: "Image generation failed with the following error: The prompt could not be submitted. Your current safety filter threshold filtered out the prompt."}
 	}
@@ -144,7 +144,7 @@ func (s *Wires) imagen(w http.ResponseWriter, r *http.Request, began time.Time, 
 }
 
 // predictions are the pictures. One that was filtered out is left out, or has a reason in its place.
-func (a *mediaAsk) predictions(k *kit.Knobs, reasons bool) []byte {
+func (a *mediaRequest) predictions(k *kit.Knobs, reasons bool) []byte {
 	out := []any{}
 	for i := range a.count {
 		switch {

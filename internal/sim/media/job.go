@@ -17,7 +17,7 @@ type mediaJob struct {
 	id      string
 	on      *kit.Wire
 	key     string // the credential it belongs to
-	made    mediaAsk
+	spec    mediaRequest
 	base    string // "http://host:port", as its owner called it
 	created time.Time
 
@@ -29,7 +29,7 @@ type mediaJob struct {
 
 // advance moves a job on by the clock, or by the polls so far.
 func (j *mediaJob) advance(now time.Time) {
-	k := &j.made.knobs.Job
+	k := &j.spec.knobs.Job
 	if j.stage >= kit.JobDone || k.End == "stuck" {
 		return
 	}
@@ -55,26 +55,26 @@ const resultLife = time.Hour
 // expires is when the results of a job that is done are gone.
 func (j *mediaJob) expires() time.Time {
 	life := resultLife
-	if j.made.knobs.Job.HasLife {
-		life = j.made.knobs.Job.Life
+	if j.spec.knobs.Job.HasLifetime {
+		life = j.spec.knobs.Job.Lifetime
 	}
 	return j.ended.Add(life)
 }
 
 // outputs is how many results there are.
 func (j *mediaJob) outputs() int {
-	switch k := &j.made.knobs.Job; {
+	switch k := &j.spec.knobs.Job; {
 	case j.stage != kit.JobDone || k.End == "empty":
 		return 0
 	case k.Outputs > 0:
 		return k.Outputs
 	}
-	return max(1, j.made.count)
+	return max(1, j.spec.count)
 }
 
 // url is the address of a result, which needs no key.
 func (j *mediaJob) url(i int) string {
-	return j.base + "/sim/media/" + j.id + "/" + strconv.Itoa(i) + "." + j.made.extension()
+	return j.base + "/sim/media/" + j.id + "/" + strconv.Itoa(i) + "." + j.spec.extension()
 }
 
 // urls are those of all results, as JSON texts.
@@ -91,7 +91,7 @@ type mediaJobs struct {
 	mu     sync.Mutex
 	byID   map[string]*mediaJob
 	order  []string
-	made   uint64 // since the start: ids do not come again after a reset
+	issued uint64 // since the start: ids do not come again after a reset
 	counts map[jobOwner]*JobCounts
 }
 
@@ -133,12 +133,12 @@ func (s *mediaJobs) add(j *mediaJob, id func(*kit.Random) string) {
 	if s.byID == nil {
 		s.byID = make(map[string]*mediaJob)
 	}
-	s.made++
+	s.issued++
 	d := kit.NewDigest
 	d.Add(j.on.Name)
 	d.Add(j.key)
 	d.Add(strconv.FormatInt(j.created.UnixNano(), 10))
-	rnd := kit.Random(uint64(d) + s.made)
+	rnd := kit.Random(uint64(d) + s.issued)
 	j.id = id(&rnd)
 	kept := *j
 	s.byID[j.id] = &kept
@@ -170,7 +170,7 @@ func (s *mediaJobs) poll(on *kit.Wire, id, key string, now time.Time) (mediaJob,
 	defer s.mu.Unlock()
 	s.of(on, key).Polls++
 	j := s.owned(on, id, key)
-	if j == nil || j.made.knobs.Job.End == "lost" {
+	if j == nil || j.spec.knobs.Job.End == "lost" {
 		return mediaJob{}, false
 	}
 	j.polls++
@@ -283,31 +283,31 @@ func credential(r *http.Request) string {
 }
 
 // newJob begins the job that a request asks for.
-func (s *Wires) newJob(on *kit.Wire, id func(*kit.Random) string, r *http.Request, a *mediaAsk) *mediaJob {
-	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.Config.Now()}
-	if k := &j.made.knobs.Job; s.Config.JobTime > 0 && !k.HasTakes && k.Polls == 0 {
+func (s *Wires) newJob(on *kit.Wire, id func(*kit.Random) string, r *http.Request, a *mediaRequest) *mediaJob {
+	j := &mediaJob{on: on, key: credential(r), spec: *a, base: "http://" + r.Host, created: s.Config.Now()}
+	if k := &j.spec.knobs.Job; s.Config.JobTime > 0 && !k.HasTakes && k.Polls == 0 {
 		k.Takes, k.HasTakes = s.Config.JobTime, true
 	}
 	s.jobs.add(j, id)
 	return j
 }
 
-// madeAtOnce keeps results that a first answer has addresses of.
-func (s *Wires) madeAtOnce(on *kit.Wire, r *http.Request, a *mediaAsk) *mediaJob {
-	j := &mediaJob{on: on, key: credential(r), made: *a, base: "http://" + r.Host, created: s.Config.Now(), stage: kit.JobDone, progress: 100}
+// finishedJob keeps results that a first answer has addresses of.
+func (s *Wires) finishedJob(on *kit.Wire, r *http.Request, a *mediaRequest) *mediaJob {
+	j := &mediaJob{on: on, key: credential(r), spec: *a, base: "http://" + r.Host, created: s.Config.Now(), stage: kit.JobDone, progress: 100}
 	j.ended = j.created
 	s.jobs.add(j, hexID("made_"))
 	return j
 }
 
 // submit begins a job. A fault that writes nothing of the answer leaves nothing begun, unless made=1.
-func (s *Wires) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk) *kit.Refusal {
+func (s *Wires) submit(on *jobWire, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaRequest) *kit.Refusal {
 	if a.knobs.Job.End == "refuse" {
 		blocked := on.blocked
 		return &blocked
 	}
 	body := sync.OnceValue(func() []byte { return on.accepted(s.newJob(on.Wire, on.id, r, a)) })
-	if a.knobs.Job.Made {
+	if a.knobs.Job.StartThenFail {
 		body()
 	}
 	s.playMedia(&kit.Reply{Wire: on.Wire, Status: on.status, Body: body}, w, r, began, a, kit.StepSubmit)
@@ -315,13 +315,13 @@ func (s *Wires) submit(on *jobWire, w http.ResponseWriter, r *http.Request, bega
 }
 
 // playMedia answers one step.
-func (s *Wires) playMedia(out *kit.Reply, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaAsk, step string) {
-	s.playStep(out, w, r, began, a.name, a.knobs.At(step))
+func (s *Wires) playMedia(out *kit.Reply, w http.ResponseWriter, r *http.Request, began time.Time, a *mediaRequest, step string) {
+	s.playStep(out, w, r, began, a.name, a.knobs.AtStep(step))
 }
 
 func (s *Wires) playStep(out *kit.Reply, w http.ResponseWriter, r *http.Request, began time.Time, model string, k *kit.Knobs) {
-	if out.Hollow == nil {
-		out.Hollow = func() []byte { return []byte(`{}`) }
+	if out.EmptyBody == nil {
+		out.EmptyBody = func() []byte { return []byte(`{}`) }
 	}
 	x := s.Exchange(out.Wire, w, r, model, out.Stream, k, began)
 	defer x.End()
@@ -340,7 +340,7 @@ func (s *Wires) poll(on *jobWire, w http.ResponseWriter, r *http.Request, id str
 	if on.polled != nil {
 		status = on.polled(&j)
 	}
-	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: func() []byte { return on.view(&j) }}, w, r, began, &j.made, kit.StepPoll)
+	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: func() []byte { return on.view(&j) }}, w, r, began, &j.spec, kit.StepPoll)
 }
 
 // forget cancels a job that runs and removes one that does not, and answers 204.
@@ -362,7 +362,7 @@ func (s *Wires) cancelled(on *jobWire, w http.ResponseWriter, r *http.Request, i
 		s.jobs.cancel(on.Wire, id, key, now, forget)
 		return body
 	})
-	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: cancel}, w, r, began, &j.made, kit.StepCancel)
+	s.playMedia(&kit.Reply{Wire: on.Wire, Status: status, Body: cancel}, w, r, began, &j.spec, kit.StepCancel)
 }
 
 // ids as providers write them.

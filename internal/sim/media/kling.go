@@ -11,7 +11,7 @@ import (
 )
 
 // klingWire is Kling's: its own codes in addition to HTTP's, and tokens that the caller signs.
-var klingWire = kit.WholeWire("kling", &kit.OpenAIPhrases, klingError, admitKling, "prompt length must be at most 2500", `{"code":0,"message":"SUCCEED"}`)
+var klingWire = kit.NewWholeWire("kling", &kit.OpenAIPhrases, klingError, admitKling, "prompt length must be at most 2500", `{"code":0,"message":"SUCCEED"}`)
 
 // klingCodes are Kling's for a status, unless there is a finer one.
 var klingCodes = map[int]int{400: 1201, 401: 1000, 402: 1101, 403: 1103, 404: 1203, 405: 1202, 413: 1201, 422: 1201, 429: 1302, 503: 5001, 504: 5002}
@@ -43,7 +43,7 @@ func (j *mediaJob) kling(polled bool) []byte {
 	if j.stage >= kit.JobDone {
 		updated = j.ended
 	}
-	parsed, _ := kit.Parse(j.made.request)
+	parsed, _ := kit.Parse(j.spec.request)
 	info := JSONOf()
 	if external := parsed.Given("external_task_id").Str(); external != "" {
 		info = JSONOf("external_task_id", external)
@@ -60,7 +60,7 @@ func (j *mediaJob) kling(polled bool) []byte {
 	if j.stage == kit.JobDone {
 		videos := []any{}
 		for i := range j.outputs() {
-			videos = append(videos, JSONOf("id", j.id+"-"+kit.Itoa(i), "url", j.url(i), "duration", kit.Itoa(j.made.seconds)))
+			videos = append(videos, JSONOf("id", j.id+"-"+kit.Itoa(i), "url", j.url(i), "duration", kit.Itoa(j.spec.seconds)))
 		}
 		data = append(data, "final_unit_deduction", "1", "task_result", JSONOf("videos", videos))
 	}
@@ -92,7 +92,7 @@ func (s *Wires) klingRoutes(m *kit.Routes, base string) {
 		})
 		m.Add(klingWire, "GET", base+"/v1/videos/"+path+"/{id}", func(w http.ResponseWriter, r *http.Request) {
 			id := s.jobs.called(klingWire, r.PathValue("id"), credential(r))
-			if j, found := s.jobs.look(klingWire, id, credential(r), s.Config.Now()); found && j.made.place != path {
+			if j, found := s.jobs.look(klingWire, id, credential(r), s.Config.Now()); found && j.spec.place != path {
 				id = "" // it is on the other path
 			}
 			s.poll(jobs, w, r, id)
@@ -112,14 +112,14 @@ func (s *mediaJobs) called(on *kit.Wire, name, key string) string {
 		if j == nil {
 			continue
 		}
-		if parsed, err := kit.Parse(j.made.request); err == nil && parsed.Given("external_task_id").Str() == name {
+		if parsed, err := kit.Parse(j.spec.request); err == nil && parsed.Given("external_task_id").Str() == name {
 			return id
 		}
 	}
 	return name
 }
 
-func (r *mediaReader) kling(withImage bool, models []string) (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) kling(withImage bool, models []string) (*mediaRequest, *kit.Refusal) {
 	known := map[string]bool{}
 	for _, m := range models {
 		known[m] = true
@@ -127,20 +127,20 @@ func (r *mediaReader) kling(withImage bool, models []string) (*mediaAsk, *kit.Re
 	r.model(cmp.Or(r.Root.Given("model_name").Str(), "kling-v1"), known, func(name string) *kit.Refusal {
 		return &kit.Refusal{Status: 400, Code: "1201", Message: "model_name value '" + name + "' is invalid"}
 	})
-	a, ratio := &r.made, "16:9"
+	a, ratio := &r.spec, "16:9"
 	a.video, a.seconds = true, 5
 	link := mediaLink(true, "https", "http")
 	fields := map[string]mediaField{
 		"model_name": mediaText, "prompt": mediaPrompt(2500), "negative_prompt": mediaText, "cfg_scale": mediaDecimal(0, 1), "mode": mediaWords("std", "pro"),
 		"sound": mediaWords("on", "off"), "camera_control": mediaObject, "callback_url": mediaText, "external_task_id": mediaText,
-		"duration": func(r *mediaReader, v *kit.Node, p string) { a.seconds, _ = strconv.Atoi(r.Words(v, p, "5", "10")) },
+		"duration": func(r *mediaReader, v *kit.Node, p string) { a.seconds, _ = strconv.Atoi(r.OneOf(v, p, "5", "10")) },
 	}
 	required := []string{"prompt"}
 	if withImage {
 		required = nil
 		fields["image"], fields["image_tail"], fields["static_mask"], fields["dynamic_masks"], fields["voice_list"] = link, link, mediaText, mediaList, mediaList
 	} else {
-		fields["aspect_ratio"] = func(r *mediaReader, v *kit.Node, p string) { ratio = r.Words(v, p, "16:9", "9:16", "1:1") }
+		fields["aspect_ratio"] = func(r *mediaReader, v *kit.Node, p string) { ratio = r.OneOf(v, p, "16:9", "9:16", "1:1") }
 	}
 	r.lenient(fields)
 	return r.finish(fields, func(r *mediaReader) {

@@ -58,8 +58,8 @@ func admitKling(s *kit.Host, r *http.Request) *kit.Refusal {
 	mac.Write([]byte(parts[0] + "." + parts[1]))
 	signature, err := base64.RawURLEncoding.DecodeString(parts[2])
 	now := s.Config.Now().Unix()
-	until, hasUntil := claims.Get("exp").Whole()
-	from, hasFrom := claims.Get("nbf").Whole()
+	until, hasUntil := claims.Get("exp").Int()
+	from, hasFrom := claims.Get("nbf").Int()
 	switch {
 	case jwtPart(parts[0]).Get("alg").Str() != "HS256":
 		return refuse(1002, "Authorization is invalid")

@@ -12,7 +12,7 @@ import (
 )
 
 // minimaxWire is MiniMax': complaints come with status 200 and a code.
-var minimaxWire = kit.WholeWire("minimax", &kit.OpenAIPhrases, minimaxError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var minimaxWire = kit.NewWholeWire("minimax", &kit.OpenAIPhrases, minimaxError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	if s.HasKey(kit.Bearer(r)) && kit.Bearer(r) != "" {
 		return nil
 	}
@@ -48,7 +48,7 @@ var minimaxJobs = &jobWire{
 		members := []any{"task_id", j.id, "status", cmp.Or(status, "Fail")}
 		switch {
 		case j.outputs() > 0:
-			return JSONOf(append(members, "file_id", j.fileID(), "video_width", j.made.width, "video_height", j.made.height, "base_resp", minimaxFine)...)
+			return JSONOf(append(members, "file_id", j.fileID(), "video_width", j.spec.width, "video_height", j.spec.height, "base_resp", minimaxFine)...)
 		case j.stage == kit.JobBlocked:
 			return JSONOf(append(members, "file_id", "", "base_resp", JSONOf("status_code", 1027, "status_msg", "output video contains sensitive content"))...)
 		case j.stage > kit.JobDone:
@@ -77,7 +77,7 @@ func (s *Wires) minimaxVideo(w http.ResponseWriter, r *http.Request) {
 	s.mediaBody(minimaxWire, w, r, func(began time.Time, body []byte) *kit.Refusal {
 		read, refused := readMedia(minimaxWire, 200, body)
 		if refused == nil {
-			var a *mediaAsk
+			var a *mediaRequest
 			if a, refused = read.minimax(); refused == nil {
 				return s.submit(minimaxJobs, w, r, began, a)
 			}
@@ -88,10 +88,10 @@ func (s *Wires) minimaxVideo(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (r *mediaReader) minimax() (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) minimax() (*mediaRequest, *kit.Refusal) {
 	name := r.Root.Given("model").Str()
 	r.model(name, minimaxModels, func(name string) *kit.Refusal { return &kit.Refusal{Message: "model '" + name + "' does not exist"} })
-	a, resolution := &r.made, "768P"
+	a, resolution := &r.spec, "768P"
 	a.video, a.seconds = true, 6
 	hailuo := strings.HasPrefix(a.base, "MiniMax-Hailuo") || a.base == "video"
 	sizes := []string{"768P", "1080P"}
@@ -105,7 +105,7 @@ func (r *mediaReader) minimax() (*mediaAsk, *kit.Refusal) {
 	fields := map[string]mediaField{
 		"model": mediaText, "prompt": mediaPrompt(2000), "prompt_optimizer": mediaFlag, "fast_pretreatment": mediaFlag, "callback_url": mediaText, "aigc_watermark": mediaFlag,
 		"first_frame_image": link, "last_frame_image": link, "subject_reference": mediaList,
-		"resolution": func(r *mediaReader, v *kit.Node, p string) { resolution = r.Words(v, p, sizes...) },
+		"resolution": func(r *mediaReader, v *kit.Node, p string) { resolution = r.OneOf(v, p, sizes...) },
 		"duration": func(r *mediaReader, v *kit.Node, p string) {
 			if a.seconds = int(r.Integer(v, p, 6, 10)); a.seconds != 6 && (a.seconds != 10 || !hailuo) {
 				r.WrongValue(p, "6 or 10 seconds, as the model supports")
@@ -149,7 +149,7 @@ func (s *Wires) minimaxFile(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(minimaxWire, w, &kit.Refusal{Status: 200, Code: "2013", Message: "invalid params, file not found"})
 		return
 	}
-	f := j.made.file(0)
+	f := j.spec.file(0)
 	file := JSONOf("file_id", Verbatim(given), "bytes", f.size, "created_at", j.ended.Unix(), "filename", "output.mp4", "purpose", "video_generation", "download_url", j.url(0), "backup_download_url", "")
 	kit.SendJSON(w, 200, JSONOf("file", file, "base_resp", minimaxFine))
 }

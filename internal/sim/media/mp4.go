@@ -19,7 +19,7 @@ func encodeMP4(width, height, seconds int, seed uint64) []byte {
 	for i := range max(1, seconds) * framesPerSecond {
 		nal := frameData(across*down, i)
 		if i == 0 {
-			nal = grey(across * down)
+			nal = firstFrame(across * down)
 		}
 		data.Write(binary.BigEndian.AppendUint32(nil, uint32(len(nal))))
 		data.Write(nal)
@@ -86,59 +86,59 @@ func mp4Head(width, height int, sets [2][]byte, images []string, at int) []byte 
 func parameterSets(width, height, across, down int) [2][]byte {
 	var s, p kit.BitWriter
 	s.Put(66<<16|0xc0<<8|51, 24) // profile, constraints, level 5.1
-	s.Unsigned(0)
-	s.Unsigned(0) // frame numbers have four bits
-	s.Unsigned(2) // shown in the order of coding
-	s.Unsigned(1)
+	s.ExpGolomb(0)
+	s.ExpGolomb(0) // frame numbers have four bits
+	s.ExpGolomb(2) // shown in the order of coding
+	s.ExpGolomb(1)
 	s.Put(0, 1)
-	s.Unsigned(across - 1)
-	s.Unsigned(down - 1)
+	s.ExpGolomb(across - 1)
+	s.ExpGolomb(down - 1)
 	s.Put(0b111, 3) // frames only, direct inference, cropping
 	for _, crop := range [...]int{0, across*16 - width, 0, down*16 - height} {
-		s.Unsigned(crop / 2)
+		s.ExpGolomb(crop / 2)
 	}
 	s.Put(0, 1)
-	p.Unsigned(0)
-	p.Unsigned(0)
+	p.ExpGolomb(0)
+	p.ExpGolomb(0)
 	p.Put(0, 2) // CAVLC
 	for range 3 {
-		p.Unsigned(0)
+		p.ExpGolomb(0)
 	}
 	p.Put(0, 3)
 	for range 3 {
-		p.Unsigned(0)
+		p.ExpGolomb(0)
 	}
 	p.Put(0b100, 3) // the deblocking filter can be turned off
-	return [2][]byte{s.Unit(0x67), p.Unit(0x68)}
+	return [2][]byte{s.NALUnit(0x67), p.NALUnit(0x68)}
 }
 
-// grey is a first picture: each macroblock is predicted from nothing and has no residue, which is one byte.
-func grey(blocks int) []byte {
+// firstFrame is a first picture: each macroblock is predicted from nothing and has no residue, which is one byte.
+func firstFrame(blocks int) []byte {
 	var w kit.BitWriter
-	w.Unsigned(0)
-	w.Unsigned(7)
-	w.Unsigned(0)
+	w.ExpGolomb(0)
+	w.ExpGolomb(7)
+	w.ExpGolomb(0)
 	w.Put(0, 4)
-	w.Unsigned(0)
+	w.ExpGolomb(0)
 	w.Put(0, 2)
-	w.Unsigned(0)
-	w.Unsigned(1)
+	w.ExpGolomb(0)
+	w.ExpGolomb(1)
 	for range blocks {
 		w.Put(0b00100111, 8) // I_16x16, mean, no chroma residue, same quantizer, no coefficients
 	}
-	return w.Unit(0x65)
+	return w.NALUnit(0x65)
 }
 
 // still is a picture like the one before: all its macroblocks are skipped.
 func frameData(blocks, i int) []byte {
 	var w kit.BitWriter
-	w.Unsigned(0)
-	w.Unsigned(5)
-	w.Unsigned(0)
+	w.ExpGolomb(0)
+	w.ExpGolomb(5)
+	w.ExpGolomb(0)
 	w.Put(uint64(i%16), 4)
 	w.Put(0, 3)
-	w.Unsigned(0)
-	w.Unsigned(1)
-	w.Unsigned(blocks)
-	return w.Unit(0x41)
+	w.ExpGolomb(0)
+	w.ExpGolomb(1)
+	w.ExpGolomb(blocks)
+	return w.NALUnit(0x41)
 }

@@ -15,14 +15,14 @@ import (
 
 // imagesWire is OpenAI's for pictures.
 var imagesWire = func() *kit.Wire {
-	on := kit.WholeWire("images", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"created":1}`)
-	on.Inside = func(f *kit.Refusal, _ string, _ int) kit.Frame {
+	on := kit.NewWholeWire("images", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"created":1}`)
+	on.ErrorFrame = func(f *kit.Refusal, _ string, _ int) kit.Frame {
 		return kit.Frame{Event: "error", Data: append([]byte(`{"type":"error",`), f.JSON()[1:]...)}
 	}
-	on.Text = func(s string) kit.Frame {
+	on.TextFrame = func(s string) kit.Frame {
 		return kit.Frame{Event: "image_generation.partial_image", Data: []byte(`{"type":"image_generation.partial_image","b64_json":"` + s + `","partial_image_index":0}`)}
 	}
-	on.Idle = kit.Frame{Event: "image_generation.idle", Data: []byte(`{"type":"image_generation.idle"}`)}
+	on.IdleFrame = kit.Frame{Event: "image_generation.idle", Data: []byte(`{"type":"image_generation.idle"}`)}
 	return on
 }()
 
@@ -105,22 +105,22 @@ func (s *Wires) image(w http.ResponseWriter, r *http.Request, began time.Time, c
 	if c.Fault != nil {
 		return c.Fault
 	}
-	c.rules = imageModel[c.made.base]
+	c.rules = imageModel[c.spec.base]
 	if c.edit && !c.rules.edits {
 		return &kit.Refusal{Status: 400, Kind: "invalid_request_error", Code: "invalid_value", Param: "model", Message: "Value must be 'dall-e-2' or a GPT image model."}
 	}
-	c.made.sized(c.rules.first)
+	c.spec.sized(c.rules.first)
 	c.files(files)
 	fields := c.fields()
 	if _, refused := c.finish(fields, func(*mediaReader) { c.together(files != nil) }, "prompt"); refused != nil {
 		return refused
 	}
-	if c.made.knobs.Job.End == "refuse" || c.made.knobs.Job.End == "policy" {
+	if c.spec.knobs.Job.End == "refuse" || c.spec.knobs.Job.End == "policy" {
 		blocked := imageBlocked
 		return &blocked
 	}
-	k := c.made.knobs.At(kit.StepSubmit)
-	s.playStep(s.imageReply(r, c, k), w, r, began, c.made.name, k)
+	k := c.spec.knobs.AtStep(kit.StepSubmit)
+	s.playStep(s.imageReply(r, c, k), w, r, began, c.spec.name, k)
 	return nil
 }
 
@@ -135,23 +135,23 @@ func (c *imageCall) fields() map[string]mediaField {
 	if c.rules.gpt {
 		maps.Copy(fields, map[string]mediaField{
 			"quality": func(r *mediaReader, v *kit.Node, p string) {
-				c.quality = r.Words(v, p, "auto", "low", "medium", "high")
+				c.quality = r.OneOf(v, p, "auto", "low", "medium", "high")
 			},
 			"background": func(r *mediaReader, v *kit.Node, p string) {
-				c.background = r.Words(v, p, "auto", "transparent", "opaque")
+				c.background = r.OneOf(v, p, "auto", "transparent", "opaque")
 			},
 			"output_format":      mediaFormat("png", "jpeg", "webp"),
 			"output_compression": mediaWhole(0, 100),
 			"moderation":         mediaWords("auto", "low"),
-			"stream":             func(r *mediaReader, v *kit.Node, p string) { c.stream = r.Typed(v, kit.Boolean, p) && v.Yes() },
+			"stream":             func(r *mediaReader, v *kit.Node, p string) { c.stream = r.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
 			"partial_images":     func(r *mediaReader, v *kit.Node, p string) { c.partial = int(r.Integer(v, p, 0, 3)) },
 		})
 	} else {
-		fields["response_format"] = func(r *mediaReader, v *kit.Node, p string) { c.links = r.Words(v, p, "url", "b64_json") != "b64_json" }
+		fields["response_format"] = func(r *mediaReader, v *kit.Node, p string) { c.links = r.OneOf(v, p, "url", "b64_json") != "b64_json" }
 		fields["quality"] = mediaWords("standard")
 		c.links = !c.Root.Has("response_format")
 	}
-	if c.made.base == "dall-e-3" {
+	if c.spec.base == "dall-e-3" {
 		fields["quality"], fields["style"] = mediaWords("standard", "hd"), mediaWords("vivid", "natural")
 	}
 	if c.edit && c.rules.gpt {
@@ -172,8 +172,8 @@ func (c *imageCall) size() mediaField {
 		return mediaSize(c.rules.sizes...)
 	}
 	return func(r *mediaReader, v *kit.Node, p string) {
-		a := &r.made
-		if !r.Typed(v, kit.Text, p) || v.Text == "auto" {
+		a := &r.spec
+		if !r.ExpectKind(v, kit.Text, p) || v.Text == "auto" {
 			return
 		}
 		if !a.sized(v.Text) || a.width%16 != 0 || a.height%16 != 0 || max(a.width, a.height) > 3840 || a.width*a.height > 3840*2160 || a.width > 3*a.height || a.height > 3*a.width {
@@ -212,13 +212,13 @@ func (c *imageCall) files(files []part) {
 			c.Refuse(f.field, "invalid_image_file", "Invalid image file or mode for image 1, please check your image file.")
 		case f.field == "mask" && m.Format != "png":
 			c.Refuse("mask", "invalid_image_format", "Invalid mask image format - mask must be in PNG format.")
-		case f.field == "mask" && len(c.made.inputs) > 0 && (m.Width != c.made.inputs[0].Width || m.Height != c.made.inputs[0].Height):
+		case f.field == "mask" && len(c.spec.inputs) > 0 && (m.Width != c.spec.inputs[0].Width || m.Height != c.spec.inputs[0].Height):
 			c.Refuse("mask", "invalid_mask_image_size", "Invalid mask image - the mask must have the same size as the image.")
 		case f.field != "mask":
-			c.made.inputs = append(c.made.inputs, m)
+			c.spec.inputs = append(c.spec.inputs, m)
 		}
 	}
-	if len(c.made.inputs) > 16 || len(c.made.inputs) > 1 && !c.rules.gpt {
+	if len(c.spec.inputs) > 16 || len(c.spec.inputs) > 1 && !c.rules.gpt {
 		c.Refuse("image", "invalid_value", "Too many images.")
 	}
 }
@@ -237,7 +237,7 @@ func imagePart(data []byte) kit.Medium {
 
 // together is what depends on more than one field.
 func (c *imageCall) together(form bool) {
-	a := &c.made
+	a := &c.spec
 	compression := c.Root.Given("output_compression")
 	switch {
 	case c.edit && form && len(a.inputs) == 0:
@@ -261,10 +261,10 @@ func (c *imageCall) together(form bool) {
 // imageTokens are those that the provider counts for a picture: by quality and size.
 func (c *imageCall) tokens() (output int) {
 	per := map[string]int{"low": 272, "medium": 1056, "high": 4160}[c.quality]
-	if c.made.width*c.made.height > 1024*1024 {
+	if c.spec.width*c.spec.height > 1024*1024 {
 		per = per * 3 / 2
 	}
-	return per*c.made.count + 100*c.partial*c.made.count
+	return per*c.spec.count + 100*c.partial*c.spec.count
 }
 
 // usage writes the member of that name, or what a provider that counts badly writes.
@@ -272,13 +272,13 @@ func (c *imageCall) usage(style string) Verbatim {
 	if style == "missing" {
 		return nil
 	}
-	words, images := kit.CountTokens(c.made.prompt), 0
-	for i := range c.made.inputs {
-		images += c.made.inputs[i].Tokens()
+	words, images := kit.CountTokens(c.spec.prompt), 0
+	for i := range c.spec.inputs {
+		images += c.spec.inputs[i].Tokens()
 	}
 	output := c.tokens()
 	dst := []byte{'{'}
-	for _, n := range []kit.Counted{{Name: "input_tokens", N: words + images}, {Name: "output_tokens", N: output}, {Name: "total_tokens", N: words + images + output}} {
+	for _, n := range []kit.UsageCount{{Name: "input_tokens", N: words + images}, {Name: "output_tokens", N: output}, {Name: "total_tokens", N: words + images + output}} {
 		dst = append(kit.AppendCount(dst, n.Name, n.N, style), ',')
 	}
 	dst = append(kit.AppendCount(append(dst, `"input_tokens_details":{`...), "text_tokens", words, style), ',')
@@ -286,16 +286,16 @@ func (c *imageCall) usage(style string) Verbatim {
 }
 
 func (s *Wires) imageReply(r *http.Request, c *imageCall, k *kit.Knobs) *kit.Reply {
-	a, created := &c.made, s.Config.Now().Unix()
+	a, created := &c.spec, s.Config.Now().Unix()
 	if k.Job.Outputs > 0 {
 		a.count = k.Job.Outputs
 	}
 	settings := []any{"background", c.background, "output_format", a.imageFormat(), "quality", c.quality, "size", a.size()}
 	out := &kit.Reply{Wire: imagesWire, Stream: c.stream}
-	out.Hollow = func() []byte { return JSONOf("created", created, "data", []any{}) }
+	out.EmptyBody = func() []byte { return JSONOf("created", created, "data", []any{}) }
 	out.Body = func() []byte {
 		if k.Job.End == "empty" {
-			return out.Hollow()
+			return out.EmptyBody()
 		}
 		members := []any{"created", created, "data", s.imageData(r, c)}
 		if c.rules.gpt {
@@ -312,10 +312,10 @@ func (s *Wires) imageReply(r *http.Request, c *imageCall, k *kit.Knobs) *kit.Rep
 
 // imageData are the results of a whole answer.
 func (s *Wires) imageData(r *http.Request, c *imageCall) []any {
-	a, data := &c.made, []any{}
+	a, data := &c.spec, []any{}
 	var j *mediaJob
 	if c.links {
-		j = s.madeAtOnce(imagesWire, r, a)
+		j = s.finishedJob(imagesWire, r, a)
 	} else {
 		s.jobs.submitted(imagesWire, credential(r))
 	}
@@ -342,20 +342,20 @@ func (c *imageCall) events(settings []any, k *kit.Knobs, begun func()) iter.Seq[
 	}
 	return func(yield func(kit.Frame) bool) {
 		begun()
-		for i := range c.made.count {
+		for i := range c.spec.count {
 			for p := range c.partial {
-				preview := base64.StdEncoding.EncodeToString(kit.Paint(c.made.imageFormat(), c.made.width, c.made.height, c.made.clear, c.made.digest(i)>>(c.partial-p)))
+				preview := base64.StdEncoding.EncodeToString(kit.EncodeImage(c.spec.imageFormat(), c.spec.width, c.spec.height, c.spec.clear, c.spec.digest(i)>>(c.partial-p)))
 				data := JSONOf(slices.Concat([]any{"type", word + ".partial_image", "b64_json", preview, "partial_image_index", p}, settings)...)
 				if !yield(kit.Frame{Event: word + ".partial_image", Data: data, Kind: kit.Content}) {
 					return
 				}
 			}
-			members := slices.Concat([]any{"type", word + ".completed", "b64_json", c.made.base64(i)}, settings)
+			members := slices.Concat([]any{"type", word + ".completed", "b64_json", c.spec.base64(i)}, settings)
 			if usage := c.usage(k.Usage); usage != nil {
 				members = append(members, "usage", usage)
 			}
 			kind := kit.Ending
-			if i == c.made.count-1 {
+			if i == c.spec.count-1 {
 				kind = kit.Done
 			}
 			if !yield(kit.Frame{Event: word + ".completed", Data: JSONOf(members...), Kind: kind}) {

@@ -12,7 +12,7 @@ import (
 
 // routerWire is OpenRouter's for pictures and for videos.
 var routerWire = func() *kit.Wire {
-	on := kit.WholeWire("openrouter", &kit.OpenAIPhrases, routerError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+	on := kit.NewWholeWire("openrouter", &kit.OpenAIPhrases, routerError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 		if s.HasKey(kit.Bearer(r)) {
 			return nil
 		}
@@ -39,7 +39,7 @@ func (s *Wires) routerImages(w http.ResponseWriter, r *http.Request) {
 		if a.knobs.Job.End == "refuse" || a.knobs.Job.End == "policy" {
 			return &kit.Refusal{Status: 403, Message: "Your input was flagged by the provider's moderation."}
 		}
-		k, created := a.knobs.At(kit.StepSubmit), s.Config.Now().Unix()
+		k, created := a.knobs.AtStep(kit.StepSubmit), s.Config.Now().Unix()
 		if k.Job.Outputs > 0 {
 			a.count = k.Job.Outputs
 		}
@@ -51,7 +51,7 @@ func (s *Wires) routerImages(w http.ResponseWriter, r *http.Request) {
 			}
 			words, images := kit.CountTokens(a.prompt), 1056*a.count
 			usage := Verbatim{'{'}
-			for _, n := range []kit.Counted{{Name: "prompt_tokens", N: words}, {Name: "completion_tokens", N: images}, {Name: "total_tokens", N: words + images}} {
+			for _, n := range []kit.UsageCount{{Name: "prompt_tokens", N: words}, {Name: "completion_tokens", N: images}, {Name: "total_tokens", N: words + images}} {
 				usage = append(kit.AppendCount(usage, n.Name, n.N, k.Usage), ',')
 			}
 			usage = append(strconv.AppendFloat(append(usage, `"cost":`...), 0.04*float64(a.count), 'f', -1, 64), '}')
@@ -60,9 +60,9 @@ func (s *Wires) routerImages(w http.ResponseWriter, r *http.Request) {
 			}
 			return JSONOf("created", created, "data", data, "usage", usage)
 		}}
-		out.Hollow = func() []byte { return JSONOf("created", created, "data", []any{}) }
+		out.EmptyBody = func() []byte { return JSONOf("created", created, "data", []any{}) }
 		if k.Job.End == "empty" {
-			out.Body = out.Hollow
+			out.Body = out.EmptyBody
 		}
 		s.playStep(out, w, r, began, a.name, k)
 		return nil
@@ -77,33 +77,33 @@ func (r *mediaReader) vendorModel() {
 		return
 	}
 	r.model(name, nil, func(string) *kit.Refusal { return nil })
-	if !strings.Contains(r.made.base, "/") && r.made.base != "image" && r.made.base != "video" && r.Fault == nil {
+	if !strings.Contains(r.spec.base, "/") && r.spec.base != "image" && r.spec.base != "video" && r.Fault == nil {
 		r.Fault = &kit.Refusal{Status: 404, Message: "Model " + name + " does not exist"}
 	}
 }
 
-func (r *mediaReader) routerImage() (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) routerImage() (*mediaRequest, *kit.Refusal) {
 	r.vendorModel()
 	points, ratio := 1024, "1:1"
 	fields := map[string]mediaField{
 		"model": mediaText, "provider": mediaObject, "stream": mediaFlag,
 		"prompt":       mediaPrompt(32000),
 		"n":            mediaCount(10),
-		"aspect_ratio": func(r *mediaReader, v *kit.Node, p string) { ratio = r.Words(v, p, chat.RouterRatios...) },
+		"aspect_ratio": func(r *mediaReader, v *kit.Node, p string) { ratio = r.OneOf(v, p, chat.RouterRatios...) },
 		"resolution": func(r *mediaReader, v *kit.Node, p string) {
-			points = chat.TierPoints[r.Words(v, p, "512", "1K", "2K", "4K")]
+			points = chat.TierPoints[r.OneOf(v, p, "512", "1K", "2K", "4K")]
 		},
 		"background":         mediaWords("auto", "transparent", "opaque"),
 		"quality":            mediaWords("auto", "low", "medium", "high"),
 		"output_format":      mediaFormat("png", "jpeg", "webp", "svg"),
 		"output_compression": mediaWhole(0, 100),
-		"seed":               mediaSeed(-kit.AnyInt-1, kit.AnyInt),
+		"seed":               mediaSeed(-kit.MaxInteger-1, kit.MaxInteger),
 		"size":               mediaText,
 		"input_references":   func(r *mediaReader, v *kit.Node, p string) { r.Each(v, p, r.imagePart) },
 	}
 	r.lenient(fields)
 	return r.finish(fields, func(r *mediaReader) {
-		size, a := r.Root.Given("size").Str(), &r.made
+		size, a := r.Root.Given("size").Str(), &r.spec
 		a.clear = r.Root.Given("background").Str() == "transparent"
 		if tier := chat.TierPoints[size]; tier != 0 {
 			points = tier

@@ -15,8 +15,8 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// mediaAsk is a request for pictures or videos in terms that every wire shares.
-type mediaAsk struct {
+// mediaRequest is a request for pictures or videos in terms that every wire shares.
+type mediaRequest struct {
 	name, base string // the model as the caller wrote it, and without its settings
 	knobs      kit.Knobs
 	prompt     string
@@ -35,7 +35,7 @@ type mediaAsk struct {
 }
 
 // digest distinguishes requests, so that another prompt gives another image.
-func (a *mediaAsk) digest(i int) uint64 {
+func (a *mediaRequest) digest(i int) uint64 {
 	d := kit.NewDigest
 	for _, s := range [...]string{a.base, a.prompt, a.seed, strconv.FormatUint(a.knobs.Seed, 10), strconv.Itoa(i)} {
 		d.Add(s)
@@ -48,8 +48,8 @@ func (a *mediaAsk) digest(i int) uint64 {
 }
 
 // sized takes a size such as "1024x1536" or "1280:720"; false when it is none.
-func (a *mediaAsk) sized(size string) bool {
-	width, height, ok := kit.PointsOf(size)
+func (a *mediaRequest) sized(size string) bool {
+	width, height, ok := kit.ParseSize(size)
 	if ok {
 		a.width, a.height = width, height
 	}
@@ -57,21 +57,23 @@ func (a *mediaAsk) sized(size string) bool {
 }
 
 // shape takes an aspect ratio such as "16:9" with so many points on the shorter side.
-func (a *mediaAsk) shape(ratio string, short int) { a.width, a.height = kit.PointsIn(ratio, short) }
+func (a *mediaRequest) shape(ratio string, short int) {
+	a.width, a.height = kit.SizeOfRatio(ratio, short)
+}
 
-func (a *mediaAsk) size() string { return strconv.Itoa(a.width) + "x" + strconv.Itoa(a.height) }
+func (a *mediaRequest) size() string { return strconv.Itoa(a.width) + "x" + strconv.Itoa(a.height) }
 
 // mediaReader reads a request for pictures or videos.
 type mediaReader struct {
 	kit.Checker
-	made   mediaAsk
+	spec   mediaRequest
 	vertex bool // Google's other house
 }
 
 type mediaField = kit.Field[*mediaReader]
 
 func newMediaReader(on *kit.Wire, status int) *mediaReader {
-	r := &mediaReader{Checker: kit.NewChecker(on.Say), made: mediaAsk{knobs: kit.Knobs{After: -1}, count: 1}}
+	r := &mediaReader{Checker: kit.NewChecker(on.Phrases), spec: mediaRequest{knobs: kit.Knobs{After: -1}, count: 1}}
 	r.Status = status
 	return r
 }
@@ -80,12 +82,12 @@ func newMediaReader(on *kit.Wire, status int) *mediaReader {
 func readMedia(on *kit.Wire, status int, body []byte) (*mediaReader, *kit.Refusal) {
 	root, err := kit.Parse(body)
 	if err != nil {
-		f := kit.Unreadable(on.Say, err)
+		f := kit.Unreadable(on.Phrases, err)
 		f.Status = status
 		return nil, f
 	}
 	r := newMediaReader(on, status)
-	r.Root, r.made.request = root, root.Raw
+	r.Root, r.spec.request = root, root.Raw
 	if !root.Is(kit.Object) {
 		r.Refuse("", "", "The body must be a JSON object.")
 	}
@@ -94,14 +96,14 @@ func readMedia(on *kit.Wire, status int, body []byte) (*mediaReader, *kit.Refusa
 
 // model takes the name of a model, which may be one of those known; "video" and "image" are known everywhere.
 func (r *mediaReader) model(name string, known map[string]bool, unknown func(string) *kit.Refusal) {
-	base, err := r.made.knobs.Named(name)
+	base, err := r.spec.knobs.ParseName(name)
 	switch {
 	case err != nil:
 		r.Refuse("model", "invalid_value", "Invalid model name: "+err.Error()+".")
 	case !known[base] && base != "image" && base != "video" && r.Fault == nil:
 		r.Fault = unknown(name)
 	}
-	r.made.name, r.made.base = name, base
+	r.spec.name, r.spec.base = name, base
 }
 
 // lenient drops members that are not known, as many providers do.
@@ -116,17 +118,17 @@ func (r *mediaReader) lenient(fields map[string]mediaField) {
 }
 
 // finish reads the members and what they mean together, which is for the wire to say.
-func (r *mediaReader) finish(fields map[string]mediaField, together func(*mediaReader), required ...string) (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) finish(fields map[string]mediaField, together func(*mediaReader), required ...string) (*mediaRequest, *kit.Refusal) {
 	if r.Fault == nil && kit.Members(&r.Checker, r, r.Root, "", fields, required...) && together != nil {
 		together(r)
 	}
-	if err := r.made.knobs.Check(); err != nil {
+	if err := r.spec.knobs.Check(); err != nil {
 		r.Refuse("prompt", "invalid_value", err.Error()+".")
 	}
 	if r.Fault != nil {
 		return nil, r.Fault
 	}
-	return &r.made, nil
+	return &r.spec, nil
 }
 
 // Fields that most wires have.
@@ -138,7 +140,7 @@ var (
 )
 
 func mediaWords(words ...string) mediaField {
-	return func(r *mediaReader, v *kit.Node, p string) { r.Words(v, p, words...) }
+	return func(r *mediaReader, v *kit.Node, p string) { r.OneOf(v, p, words...) }
 }
 
 func mediaWhole(low, high int64) mediaField {
@@ -151,23 +153,23 @@ func mediaDecimal(low, high float64) mediaField {
 
 // mediaCount is the number of results.
 func mediaCount(high int64) mediaField {
-	return func(r *mediaReader, v *kit.Node, p string) { r.made.count = int(r.Integer(v, p, 1, high)) }
+	return func(r *mediaReader, v *kit.Node, p string) { r.spec.count = int(r.Integer(v, p, 1, high)) }
 }
 
 func mediaSeed(low, high int64) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
 		r.Integer(v, p, low, high)
-		r.made.seed = string(v.Raw)
+		r.spec.seed = string(v.Raw)
 	}
 }
 
 // mediaPrompt is the text with its markers, of so many characters at most.
 func mediaPrompt(most int) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
-		if !r.Typed(v, kit.Text, p) {
+		if !r.ExpectKind(v, kit.Text, p) {
 			return
 		}
-		plain, err := r.made.knobs.Markers(v.Text)
+		plain, err := r.spec.knobs.Markers(v.Text)
 		switch {
 		case err != nil:
 			r.Refuse(p, "invalid_value", err.Error()+".")
@@ -176,7 +178,7 @@ func mediaPrompt(most int) mediaField {
 		case utf8.RuneCountInString(v.Text) > most:
 			r.Refuse(p, "string_above_max_length", "Invalid '"+p+"': string too long. Expected a string with maximum length "+strconv.Itoa(most)+", but got a string with length "+strconv.Itoa(utf8.RuneCountInString(v.Text))+" instead.")
 		}
-		r.made.prompt = plain
+		r.spec.prompt = plain
 	}
 }
 
@@ -185,8 +187,8 @@ func utf16Length(s string) int { return len(utf16.Encode([]rune(s))) }
 // mediaSize is one of some sizes; "auto" leaves the default.
 func mediaSize(sizes ...string) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
-		if size := r.Words(v, p, sizes...); size != "" && size != "auto" {
-			r.made.sized(size)
+		if size := r.OneOf(v, p, sizes...); size != "" && size != "auto" {
+			r.spec.sized(size)
 		}
 	}
 }
@@ -194,8 +196,8 @@ func mediaSize(sizes ...string) mediaField {
 // mediaFormat is the format of the results.
 func mediaFormat(formats ...string) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
-		if f := r.Words(v, p, formats...); f != "" {
-			r.made.format = strings.Replace(f, "jpg", "jpeg", 1)
+		if f := r.OneOf(v, p, formats...); f != "" {
+			r.spec.format = strings.Replace(f, "jpg", "jpeg", 1)
 		}
 	}
 }
@@ -203,7 +205,7 @@ func mediaFormat(formats ...string) mediaField {
 // mediaLink is a picture by an address, as a data URL, or, where plain allows it, as base64 without any head.
 func mediaLink(plain bool, schemes ...string) mediaField {
 	return func(r *mediaReader, v *kit.Node, p string) {
-		if !r.Typed(v, kit.Text, p) {
+		if !r.ExpectKind(v, kit.Text, p) {
 			return
 		}
 		m := kit.Medium{Kind: "image"}
@@ -213,8 +215,8 @@ func mediaLink(plain bool, schemes ...string) mediaField {
 			}
 		}
 		switch {
-		case m.URL != "", strings.HasPrefix(v.Text, "data:image/") && m.Located(v.Text), plain && m.Inline(v.Text):
-			r.made.inputs = append(r.made.inputs, m)
+		case m.URL != "", strings.HasPrefix(v.Text, "data:image/") && m.FromURL(v.Text), plain && m.FromBase64(v.Text):
+			r.spec.inputs = append(r.spec.inputs, m)
 		default:
 			r.WrongValue(p, "an image by its address or as base64")
 		}
@@ -224,7 +226,7 @@ func mediaLink(plain bool, schemes ...string) mediaField {
 // mediaBody reads a JSON request and hands its body on.
 func (s *Wires) mediaBody(on *kit.Wire, w http.ResponseWriter, r *http.Request, then func(began time.Time, body []byte) *kit.Refusal) {
 	began := time.Now()
-	s.Take(on, w, r, func(body []byte) *kit.Refusal { return then(began, append([]byte(nil), body...)) })
+	s.HandleJSON(on, w, r, func(body []byte) *kit.Refusal { return then(began, append([]byte(nil), body...)) })
 }
 
 // formTypes are the fields of forms that are not text.

@@ -14,7 +14,7 @@ import (
 const runwayVersion = "2024-11-06"
 
 // runwayWire is Runway's.
-var runwayWire = kit.WholeWire("runway", &kit.OpenAIPhrases, runwayError, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var runwayWire = kit.NewWholeWire("runway", &kit.OpenAIPhrases, runwayError, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	switch {
 	case kit.Bearer(r) == "" || !s.HasKey(kit.Bearer(r)):
 		return &kit.Refusal{Status: 401, Message: "API key was not provided or is not valid."}
@@ -44,7 +44,7 @@ var runwayJobs = &jobWire{
 	accepted: func(j *mediaJob) []byte { return JSONOf("id", j.id) },
 	view: func(j *mediaJob) []byte {
 		status := map[kit.JobStage]string{kit.JobQueued: "PENDING", kit.JobRunning: "RUNNING", kit.JobDone: "SUCCEEDED", kit.JobFailed: "FAILED", kit.JobBlocked: "FAILED", kit.JobExpired: "FAILED", kit.JobCancelled: "CANCELLED"}[j.stage]
-		if j.made.knobs.Job.End == "stuck" {
+		if j.spec.knobs.Job.End == "stuck" {
 			status = "THROTTLED"
 		}
 		members := []any{"id", j.id, "status", status, "createdAt", isoTime(j.created)}
@@ -109,14 +109,14 @@ func (s *Wires) runway(withImage bool) http.HandlerFunc {
 	}
 }
 
-func (r *mediaReader) runway(withImage bool) (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) runway(withImage bool) (*mediaRequest, *kit.Refusal) {
 	name := r.Root.Given("model").Str()
 	r.model(name, nil, func(string) *kit.Refusal { return nil })
-	m := runwayModels[r.made.base]
+	m := runwayModels[r.spec.base]
 	if r.Fault == nil && (withImage && !m.image || !withImage && !m.text) {
 		return nil, &kit.Refusal{Status: 400, Param: "model", Code: "invalid_union", Message: "Invalid input"}
 	}
-	a := &r.made
+	a := &r.spec
 	a.video, a.seconds = true, m.first
 	fields := map[string]mediaField{
 		"model": mediaText, "ratio": mediaSize(m.ratios...),
@@ -188,7 +188,7 @@ func (s *Wires) deleteRunwayTask(w http.ResponseWriter, r *http.Request) {
 }
 
 // lumaWire is Luma's.
-var lumaWire = kit.WholeWire("luma", &detailPhrases, func(f *kit.Refusal) []byte { return JSONOf("detail", f.Message) }, func(s *kit.Host, r *http.Request) *kit.Refusal {
+var lumaWire = kit.NewWholeWire("luma", &detailPhrases, func(f *kit.Refusal) []byte { return JSONOf("detail", f.Message) }, func(s *kit.Host, r *http.Request) *kit.Refusal {
 	switch {
 	case kit.Bearer(r) == "":
 		return &kit.Refusal{Status: 403, Message: "Not authenticated"}
@@ -219,7 +219,7 @@ func (j *mediaJob) luma() []byte {
 		reason = "Generation failed"
 	}
 	return JSONOf("id", j.id, "generation_type", "video", "state", cmp.Or(state, "failed"), "failure_reason", reason, "created_at", isoTime(j.created), "assets", assets,
-		"model", j.made.name, "request", Verbatim(j.made.request))
+		"model", j.spec.name, "request", Verbatim(j.spec.request))
 }
 
 // lumaVideo serves POST /dream-machine/v1/generations.
@@ -237,12 +237,12 @@ func (s *Wires) lumaVideo(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (r *mediaReader) luma() (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) luma() (*mediaRequest, *kit.Refusal) {
 	name := r.Root.Given("model").Str()
 	r.model(name, map[string]bool{"ray-2": true, "ray-flash-2": true, "ray-1-6": true}, func(string) *kit.Refusal {
 		return &kit.Refusal{Status: 400, Message: "Invalid model: Input should be 'ray-1-6', 'ray-2' or 'ray-flash-2'"}
 	})
-	a, ratio, short := &r.made, "16:9", 720
+	a, ratio, short := &r.spec, "16:9", 720
 	a.video, a.seconds = true, 5
 	frame := func(r *mediaReader, v *kit.Node, p string) {
 		if v.Get("type").Str() == "generation" {
@@ -254,13 +254,13 @@ func (r *mediaReader) luma() (*mediaAsk, *kit.Refusal) {
 	fields := map[string]mediaField{
 		"model": mediaText, "generation_type": mediaWords("video"), "prompt": mediaPrompt(5000), "loop": mediaFlag, "callback_url": mediaText, "concepts": mediaList,
 		"aspect_ratio": func(r *mediaReader, v *kit.Node, p string) {
-			ratio = r.Words(v, p, "1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21")
+			ratio = r.OneOf(v, p, "1:1", "16:9", "9:16", "4:3", "3:4", "21:9", "9:21")
 		},
 		"resolution": func(r *mediaReader, v *kit.Node, p string) {
-			short = shortSides[r.Words(v, p, "540p", "720p", "1080p", "4k")]
+			short = shortSides[r.OneOf(v, p, "540p", "720p", "1080p", "4k")]
 		},
 		"duration": func(r *mediaReader, v *kit.Node, p string) {
-			a.seconds = map[string]int{"5s": 5, "9s": 9}[r.Words(v, p, "5s", "9s")]
+			a.seconds = map[string]int{"5s": 5, "9s": 9}[r.OneOf(v, p, "5s", "9s")]
 		},
 		"keyframes": func(r *mediaReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]mediaField{"frame0": frame, "frame1": frame})
@@ -286,10 +286,10 @@ func (s *Wires) deleteLuma(w http.ResponseWriter, r *http.Request) {
 // listLuma serves GET /dream-machine/v1/generations.
 func (s *Wires) listLuma(w http.ResponseWriter, r *http.Request) {
 	limit, offset := 10, 0
-	if n, ok := kit.Count(r.URL.Query().Get("limit")); ok && n <= 100 {
+	if n, ok := kit.ParseCount(r.URL.Query().Get("limit")); ok && n <= 100 {
 		limit = n
 	}
-	if n, ok := kit.Count(r.URL.Query().Get("offset")); ok {
+	if n, ok := kit.ParseCount(r.URL.Query().Get("offset")); ok {
 		offset = n
 	}
 	all := s.jobs.list(lumaWire, credential(r), s.Config.Now())

@@ -9,7 +9,7 @@ import (
 )
 
 // videosWire is OpenAI's for videos.
-var videosWire = kit.WholeWire("videos", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"object":"video"}`)
+var videosWire = kit.NewWholeWire("videos", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit, "Invalid 'prompt': string too long. Expected a string with maximum length 32000, but got a string with length 40000 instead.", `{"object":"video"}`)
 
 const videoBlocked = "Your request was blocked by our moderation system."
 
@@ -38,8 +38,8 @@ func (j *mediaJob) openAI() []byte {
 	if status == "" {
 		status = "failed"
 	}
-	return JSONOf("id", j.id, "object", "video", "created_at", j.created.Unix(), "status", status, "completed_at", completed, "error", fault, "expires_at", expires, "model", j.made.name,
-		"progress", j.progress, "prompt", j.made.prompt, "remixed_from_video_id", nil, "seconds", kit.Itoa(j.made.seconds), "size", j.made.size())
+	return JSONOf("id", j.id, "object", "video", "created_at", j.created.Unix(), "status", status, "completed_at", completed, "error", fault, "expires_at", expires, "model", j.spec.name,
+		"progress", j.progress, "prompt", j.spec.prompt, "remixed_from_video_id", nil, "seconds", kit.Itoa(j.spec.seconds), "size", j.spec.size())
 }
 
 // videos serves POST /v1/videos, as a form or as JSON.
@@ -73,7 +73,7 @@ func (s *Wires) video(w http.ResponseWriter, r *http.Request, began time.Time, r
 	if read.Fault != nil {
 		return read.Fault
 	}
-	a := &read.made
+	a := &read.spec
 	a.video, a.seconds = true, 4
 	a.sized("720x1280")
 	for _, f := range files {
@@ -93,7 +93,7 @@ func (s *Wires) video(w http.ResponseWriter, r *http.Request, began time.Time, r
 	_, refused := read.finish(map[string]mediaField{
 		"model": mediaText, "prompt": mediaPrompt(32000), "size": mediaSize(sizes...),
 		"seconds": func(r *mediaReader, v *kit.Node, p string) {
-			r.made.seconds, _ = strconv.Atoi(r.Words(v, p, "4", "8", "12"))
+			r.spec.seconds, _ = strconv.Atoi(r.OneOf(v, p, "4", "8", "12"))
 		},
 		"input_reference": func(r *mediaReader, v *kit.Node, p string) {
 			(&imageCall{mediaReader: r}).reference(v, p)
@@ -114,7 +114,7 @@ func (s *Wires) video(w http.ResponseWriter, r *http.Request, began time.Time, r
 // listVideos serves GET /v1/videos.
 func (s *Wires) listVideos(w http.ResponseWriter, r *http.Request) {
 	query, limit := r.URL.Query(), 20
-	if n, ok := kit.Count(query.Get("limit")); ok && n <= 100 {
+	if n, ok := kit.ParseCount(query.Get("limit")); ok && n <= 100 {
 		limit = n
 	}
 	all := s.jobs.list(videosWire, credential(r), s.Config.Now())
@@ -173,9 +173,9 @@ func (s *Wires) videoContent(w http.ResponseWriter, r *http.Request) {
 	default:
 		s.jobs.fetch(id)
 		if format != "mp4" {
-			j.made.video, j.made.format = false, format
+			j.spec.video, j.spec.format = false, format
 		}
-		s.sendFile(w, r, &j, j.made.file(0))
+		s.sendFile(w, r, &j, j.spec.file(0))
 	}
 }
 
@@ -204,7 +204,7 @@ func (j *mediaJob) router() []byte {
 		for i := range j.outputs() {
 			urls = append(urls, at+"/content?index="+kit.Itoa(i))
 		}
-		members = append(members, "unsigned_urls", urls, "usage", JSONOf("cost", 0.05*float64(j.made.seconds), "is_byok", false))
+		members = append(members, "unsigned_urls", urls, "usage", JSONOf("cost", 0.05*float64(j.spec.seconds), "is_byok", false))
 	case kit.JobBlocked:
 		members = append(members, "error", routerBlocked)
 	case kit.JobFailed:
@@ -228,9 +228,9 @@ func (s *Wires) routerVideos(w http.ResponseWriter, r *http.Request) {
 	})
 }
 
-func (r *mediaReader) routerVideo() (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) routerVideo() (*mediaRequest, *kit.Refusal) {
 	r.vendorModel()
-	a, ratio, short := &r.made, "16:9", 720
+	a, ratio, short := &r.spec, "16:9", 720
 	a.video, a.seconds = true, 5
 	reference := func(v *kit.Node, p string) {
 		link := func(r *mediaReader, v *kit.Node, p string) {
@@ -243,13 +243,13 @@ func (r *mediaReader) routerVideo() (*mediaAsk, *kit.Refusal) {
 		r.imagePart(v, p)
 	}
 	fields := map[string]mediaField{
-		"model": mediaText, "provider": mediaObject, "prompt": mediaPrompt(32000), "generate_audio": mediaFlag, "seed": mediaSeed(-kit.AnyInt-1, kit.AnyInt), "callback_url": mediaText,
+		"model": mediaText, "provider": mediaObject, "prompt": mediaPrompt(32000), "generate_audio": mediaFlag, "seed": mediaSeed(-kit.MaxInteger-1, kit.MaxInteger), "callback_url": mediaText,
 		"duration": func(r *mediaReader, v *kit.Node, p string) { a.seconds = int(r.Integer(v, p, 1, 60)) },
 		"aspect_ratio": func(r *mediaReader, v *kit.Node, p string) {
-			ratio = r.Words(v, p, "16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21")
+			ratio = r.OneOf(v, p, "16:9", "9:16", "1:1", "4:3", "3:4", "3:2", "2:3", "21:9", "9:21")
 		},
 		"resolution": func(r *mediaReader, v *kit.Node, p string) {
-			short = shortSides[r.Words(v, p, "480p", "720p", "768p", "1080p", "1K", "2K", "4K")]
+			short = shortSides[r.OneOf(v, p, "480p", "720p", "768p", "1080p", "1K", "2K", "4K")]
 		},
 		"size": mediaText, "creativity": mediaWhole(0, 100), "upscale_factor": mediaDecimal(0.01, 100),
 		"input_references": func(r *mediaReader, v *kit.Node, p string) { r.Each(v, p, reference) },
@@ -284,7 +284,7 @@ func (s *Wires) routerVideo(w http.ResponseWriter, r *http.Request) {
 func (s *Wires) routerContent(w http.ResponseWriter, r *http.Request) {
 	id, now, i := r.PathValue("id"), s.Config.Now(), 0
 	if index := r.URL.Query().Get("index"); index != "" {
-		n, ok := kit.Count(index)
+		n, ok := kit.ParseCount(index)
 		if !ok {
 			s.Refuse(routerWire, w, &kit.Refusal{Status: 400, Message: "Invalid request parameters"})
 			return
@@ -297,5 +297,5 @@ func (s *Wires) routerContent(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s.jobs.fetch(id)
-	s.sendFile(w, r, &j, j.made.file(i))
+	s.sendFile(w, r, &j, j.spec.file(i))
 }

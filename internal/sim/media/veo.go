@@ -43,7 +43,7 @@ func (s *Wires) veo(w http.ResponseWriter, r *http.Request, began time.Time, mod
 	if read.Fault != nil {
 		return read.Fault
 	}
-	read.made.video = true
+	read.spec.video = true
 	a, refused := read.veo()
 	if refused != nil {
 		return refused
@@ -58,18 +58,18 @@ func (s *Wires) veo(w http.ResponseWriter, r *http.Request, began time.Time, mod
 	return s.submit(on, w, r, began, a)
 }
 
-func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
-	a, ratio, short := &r.made, "16:9", 720
+func (r *mediaReader) veo() (*mediaRequest, *kit.Refusal) {
+	a, ratio, short := &r.spec, "16:9", 720
 	old := strings.HasPrefix(a.base, "veo-2")
 	a.seconds = 8
 	video := func(r *mediaReader, v *kit.Node, p string) {
-		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"uri": mediaText, "bytesBase64Encoded": mediaText, "gcsUri": r.elsewhere(mediaText), "mimeType": mediaWords("video/mp4", "video/mov")})
+		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"uri": mediaText, "bytesBase64Encoded": mediaText, "gcsUri": r.vertexOnly(mediaText), "mimeType": mediaWords("video/mp4", "video/mov")})
 	}
 	reference := func(v *kit.Node, p string) {
 		kit.Members(&r.Checker, r, v, p, map[string]mediaField{"image": googleImage, "referenceType": mediaWords("asset", "style")}, "image", "referenceType")
 	}
 	parameters := map[string]mediaField{
-		"aspectRatio": func(r *mediaReader, v *kit.Node, p string) { ratio = r.Words(v, p, "16:9", "9:16") },
+		"aspectRatio": func(r *mediaReader, v *kit.Node, p string) { ratio = r.OneOf(v, p, "16:9", "9:16") },
 		"durationSeconds": func(r *mediaReader, v *kit.Node, p string) {
 			a.seconds = int(r.Integer(v, p, 4, 8))
 			if fits := old && a.seconds > 4 || !old && a.seconds%2 == 0; r.Fault == nil && !fits {
@@ -77,7 +77,7 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 			}
 		},
 		"resolution": func(r *mediaReader, v *kit.Node, p string) {
-			short = shortSides[r.Words(v, p, "720p", "1080p", "4k")]
+			short = shortSides[r.OneOf(v, p, "720p", "1080p", "4k")]
 			if old && r.Fault == nil && !r.vertex {
 				r.Refuse(p, "", "`resolution` isn't supported by this model. Please remove it or refer to the Gemini API documentation for supported usage.")
 			}
@@ -85,14 +85,14 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 		"sampleCount":      mediaCount(4),
 		"personGeneration": mediaWords("allow_all", "allow_adult", "dont_allow", "disallow"),
 		"negativePrompt":   mediaText, "enhancePrompt": mediaFlag, "seed": mediaSeed(0, 1<<32-1),
-		"generateAudio": r.elsewhere(mediaFlag),
-		"storageUri": r.elsewhere(func(r *mediaReader, v *kit.Node, p string) {
-			if a.bucket = v.Str(); r.Typed(v, kit.Text, p) && !strings.HasPrefix(a.bucket, "gs://") {
+		"generateAudio": r.vertexOnly(mediaFlag),
+		"storageUri": r.vertexOnly(func(r *mediaReader, v *kit.Node, p string) {
+			if a.bucket = v.Str(); r.ExpectKind(v, kit.Text, p) && !strings.HasPrefix(a.bucket, "gs://") {
 				r.WrongValue(p, "a URI gs://bucket/folder/")
 			}
 		}),
-		"compressionQuality": r.elsewhere(mediaWords("optimized", "lossless")), "resizeMode": r.elsewhere(mediaWords("pad", "crop")),
-		"fps": r.elsewhere(mediaWhole(24, 24)), "pubsubTopic": r.elsewhere(mediaText),
+		"compressionQuality": r.vertexOnly(mediaWords("optimized", "lossless")), "resizeMode": r.vertexOnly(mediaWords("pad", "crop")),
+		"fps": r.vertexOnly(mediaWhole(24, 24)), "pubsubTopic": r.vertexOnly(mediaText),
 	}
 	return r.finish(map[string]mediaField{
 		"instances": r.instances(map[string]mediaField{
@@ -121,7 +121,7 @@ func (r *mediaReader) veo() (*mediaAsk, *kit.Refusal) {
 // veoName is the name of an operation, as the first answer has it.
 func (j *mediaJob) veoName() []byte { return JSONOf("name", j.operation()) }
 
-func (j *mediaJob) operation() string { return j.made.place + "/operations/" + j.id }
+func (j *mediaJob) operation() string { return j.spec.place + "/operations/" + j.id }
 
 func (j *mediaJob) veoView() []byte {
 	vertex := j.on == vertexVeoWire
@@ -155,17 +155,17 @@ func (j *mediaJob) veoView() []byte {
 // veoResult are the videos, or why there are none.
 func (j *mediaJob) veoResult(name string) []any {
 	if j.stage == kit.JobBlocked {
-		return []any{"raiMediaFilteredCount", max(1, j.made.count), "raiMediaFilteredReasons", []any{veoBlocked + " Support codes: 29310472"}}
+		return []any{"raiMediaFilteredCount", max(1, j.spec.count), "raiMediaFilteredReasons", []any{veoBlocked + " Support codes: 29310472"}}
 	}
 	videos := []any{}
 	for i := range j.outputs() {
 		switch {
 		case j.on != vertexVeoWire:
 			videos = append(videos, JSONOf("video", JSONOf("uri", j.base+"/v1beta/files/"+j.id+"-"+kit.Itoa(i)+":download?alt=media")))
-		case j.made.bucket != "":
+		case j.spec.bucket != "":
 			videos = append(videos, JSONOf("gcsUri", j.object(i), "mimeType", "video/mp4"))
 		default:
-			videos = append(videos, JSONOf("bytesBase64Encoded", j.made.base64(i), "mimeType", "video/mp4"))
+			videos = append(videos, JSONOf("bytesBase64Encoded", j.spec.base64(i), "mimeType", "video/mp4"))
 		}
 	}
 	out := []any{name, videos}
@@ -177,7 +177,7 @@ func (j *mediaJob) veoResult(name string) []any {
 
 // object is where a video lies in a bucket: its folder is the job's id.
 func (j *mediaJob) object(i int) string {
-	return strings.TrimSuffix(j.made.bucket, "/") + "/" + j.id + "/sample_" + kit.Itoa(i) + ".mp4"
+	return strings.TrimSuffix(j.spec.bucket, "/") + "/" + j.id + "/sample_" + kit.Itoa(i) + ".mp4"
 }
 
 // veoOperation serves GET models/{model}/operations/{id}.
@@ -187,7 +187,7 @@ func (s *Wires) veoOperation(w http.ResponseWriter, r *http.Request) {
 
 // veoFetch serves :fetchPredictOperation, where the operation's name is in the body.
 func (s *Wires) veoFetch(w http.ResponseWriter, r *http.Request, model string) {
-	s.Take(googleWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(googleWire, w, r, func(body []byte) *kit.Refusal {
 		read, refused := readMedia(googleWire, 400, body)
 		if refused != nil {
 			return refused
@@ -217,7 +217,7 @@ func (s *Wires) googleFile(w http.ResponseWriter, r *http.Request) {
 		s.Refuse(googleWire, w, &kit.Refusal{Status: 403, Message: "You do not have permission to access the File " + name + " or it may not exist."})
 	default:
 		s.jobs.fetch(id)
-		s.sendFile(w, r, &j, j.made.file(i))
+		s.sendFile(w, r, &j, j.spec.file(i))
 	}
 }
 
@@ -227,7 +227,7 @@ func lastDash(name string) (string, int) {
 	if at < 0 {
 		return name, -1
 	}
-	n, ok := kit.Count(name[at+1:])
+	n, ok := kit.ParseCount(name[at+1:])
 	if !ok {
 		return name, -1
 	}
@@ -246,7 +246,7 @@ func (s *Wires) bucketObject(w http.ResponseWriter, r *http.Request) {
 				return
 			}
 			s.jobs.fetch(id)
-			s.sendFile(w, r, &j, j.made.file(i))
+			s.sendFile(w, r, &j, j.spec.file(i))
 			return
 		}
 	}

@@ -25,7 +25,7 @@ func (s *Wires) Jobs() []JobCounts { return s.jobs.snapshot() }
 // Mount adds the routes. Each provider but OpenAI and Google lies below its name, since their paths meet.
 func (s *Wires) Mount(m *kit.Routes) {
 	type methods = map[string]http.HandlerFunc
-	m.Open("/sim/media/{id}/{name}", s.results)
+	m.AddOpen("/sim/media/{id}/{name}", s.results)
 	m.Add(imagesWire, "POST", "/v1/images/generations", s.images(false))
 	m.Add(imagesWire, "POST", "/v1/images/edits", s.images(true))
 	m.AddAll(videosWire, "/v1/videos", methods{"POST": s.videos, "GET": s.listVideos})
@@ -46,8 +46,8 @@ func (s *Wires) Mount(m *kit.Routes) {
 	m.Add(falWire, "POST", "/fal/run/{path...}", s.falRun)
 	m.Add(bflWire, "POST", "/bfl/v1/{model}", s.bfl)
 	m.Add(bflWire, "GET", "/bfl/v1/get_result", s.bflResult)
-	m.Add(artWire, "POST", "/yandex-art/foundationModels/v1/imageGenerationAsync", s.art)
-	m.Add(artWire, "GET", "/yandex-art/operations/{id}", func(w http.ResponseWriter, r *http.Request) { s.poll(artJobs, w, r, r.PathValue("id")) })
+	m.Add(yandexArtWire, "POST", "/yandex-art/foundationModels/v1/imageGenerationAsync", s.yandexArt)
+	m.Add(yandexArtWire, "GET", "/yandex-art/operations/{id}", func(w http.ResponseWriter, r *http.Request) { s.poll(yandexArtJobs, w, r, r.PathValue("id")) })
 
 	m.Add(runwayWire, "POST", "/runway/v1/image_to_video", s.runway(true))
 	m.Add(runwayWire, "POST", "/runway/v1/text_to_video", s.runway(false))

@@ -9,22 +9,22 @@ import (
 	"weir/internal/sim/kit"
 )
 
-// artWire is the one of Yandex ART.
-var artWire = kit.WholeWire("yandex-art", &kit.YandexTaskPhrases, kit.YandexTaskError, kit.YandexTaskWire.Admit, "Prompt is too long: text must be at most 500 characters", `{"id":"x"}`)
+// yandexArtWire is the one of Yandex ART.
+var yandexArtWire = kit.NewWholeWire("yandex-art", &kit.YandexTaskPhrases, kit.YandexTaskError, kit.YandexTaskWire.Admit, "Prompt is too long: text must be at most 500 characters", `{"id":"x"}`)
 
 const artBlocked = "it is not possible to generate an image from this request because it may violate the terms of use"
 
-var artJobs = &jobWire{
-	Wire: artWire, id: func(rnd *kit.Random) string { return "fbv" + (kit.HexOf(rnd.Next()) + kit.HexOf(rnd.Next()))[:17] },
+var yandexArtJobs = &jobWire{
+	Wire: yandexArtWire, id: func(rnd *kit.Random) string { return "fbv" + (kit.HexOf(rnd.Next()) + kit.HexOf(rnd.Next()))[:17] },
 	blocked: kit.Refusal{Status: 400, Message: artBlocked},
 	unknown: func(id string) *kit.Refusal {
 		return &kit.Refusal{Status: 404, Message: "operation with id " + id + " not found"}
 	},
-	accepted: (*mediaJob).artView,
-	view:     (*mediaJob).artView,
+	accepted: (*mediaJob).yandexArtView,
+	view:     (*mediaJob).yandexArtView,
 }
 
-func (j *mediaJob) artView() []byte {
+func (j *mediaJob) yandexArtView() []byte {
 	members := []any{"id", j.id, "description", "", "createdAt", nil, "createdBy", "", "modifiedAt", nil, "done", j.stage >= kit.JobDone, "metadata", nil}
 	fail := func(code int, message string) {
 		members = append(members, "error", JSONOf("code", code, "message", message, "details", []any{}))
@@ -33,7 +33,7 @@ func (j *mediaJob) artView() []byte {
 	case kit.JobDone:
 		image := ""
 		if j.outputs() > 0 {
-			image = j.made.base64(0)
+			image = j.spec.base64(0)
 		}
 		members = append(members, "response", JSONOf("@type", "type.googleapis.com/yandex.cloud.ai.foundation_models.v1.image_generation.ImageGenerationResponse", "image", image, "modelVersion", ""))
 	case kit.JobBlocked:
@@ -48,35 +48,35 @@ func (j *mediaJob) artView() []byte {
 	return JSONOf(members...)
 }
 
-// art serves POST /foundationModels/v1/imageGenerationAsync.
-func (s *Wires) art(w http.ResponseWriter, r *http.Request) {
-	s.mediaBody(artWire, w, r, func(began time.Time, body []byte) *kit.Refusal {
-		read, refused := readMedia(artWire, 400, body)
+// yandexArt serves POST /foundationModels/v1/imageGenerationAsync.
+func (s *Wires) yandexArt(w http.ResponseWriter, r *http.Request) {
+	s.mediaBody(yandexArtWire, w, r, func(began time.Time, body []byte) *kit.Refusal {
+		read, refused := readMedia(yandexArtWire, 400, body)
 		if refused != nil {
 			return refused
 		}
-		a, refused := read.art()
+		a, refused := read.yandexArt()
 		if refused != nil {
 			return refused
 		}
-		return s.submit(artJobs, w, r, began, a)
+		return s.submit(yandexArtJobs, w, r, began, a)
 	})
 }
 
-func (r *mediaReader) art() (*mediaAsk, *kit.Refusal) {
+func (r *mediaReader) yandexArt() (*mediaRequest, *kit.Refusal) {
 	uri := r.Root.Given("modelUri").Str()
 	if uri == "" {
 		uri = r.Root.Given("model_uri").Str()
 	}
-	rest, isArt := strings.CutPrefix(uri, "art://")
+	rest, hasScheme := strings.CutPrefix(uri, "art://")
 	parts := strings.Split(rest, "/")
-	if !isArt || len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
+	if !hasScheme || len(parts) < 2 || len(parts) > 3 || parts[0] == "" {
 		return nil, &kit.Refusal{Status: 400, Message: "Failed to parse model URI: '" + uri + "'"}
 	}
 	r.model(parts[1], map[string]bool{"yandex-art": true, "yandex-art-2.0": true, "aliceai-image-art-3.0": true}, func(string) *kit.Refusal {
 		return &kit.Refusal{Status: 404, Message: "model " + uri + " not found"}
 	})
-	r.made.name, r.made.format = uri, "jpeg"
+	r.spec.name, r.spec.format = uri, "jpeg"
 	across, down := int64(1), int64(1)
 	ratio := func(to *int64) mediaField {
 		return func(r *mediaReader, v *kit.Node, p string) { *to = r.protoInt(v, p) }
@@ -97,7 +97,7 @@ func (r *mediaReader) art() (*mediaAsk, *kit.Refusal) {
 		"generationOptions": func(r *mediaReader, v *kit.Node, p string) {
 			kit.Members(&r.Checker, r, v, p, map[string]mediaField{
 				"mimeType": mediaWords("image/jpeg"),
-				"seed":     func(r *mediaReader, v *kit.Node, p string) { r.made.seed = strconv.FormatInt(r.protoInt(v, p), 10) },
+				"seed":     func(r *mediaReader, v *kit.Node, p string) { r.spec.seed = strconv.FormatInt(r.protoInt(v, p), 10) },
 				"aspectRatio": func(r *mediaReader, v *kit.Node, p string) {
 					kit.Members(&r.Checker, r, v, p, map[string]mediaField{"widthRatio": ratio(&across), "heightRatio": ratio(&down)})
 				},
@@ -110,7 +110,7 @@ func (r *mediaReader) art() (*mediaAsk, *kit.Refusal) {
 		if said == 0 {
 			r.Missing("messages")
 		}
-		r.made.shape(strconv.FormatInt(across, 10)+":"+strconv.FormatInt(down, 10), 1024)
+		r.spec.shape(strconv.FormatInt(across, 10)+":"+strconv.FormatInt(down, 10), 1024)
 	}, "modelUri", "messages")
 }
 
@@ -123,5 +123,5 @@ func (r *mediaReader) protoInt(v *kit.Node, param string) int64 {
 		}
 		return n
 	}
-	return r.Integer(v, param, 0, kit.AnyInt)
+	return r.Integer(v, param, 0, kit.MaxInteger)
 }

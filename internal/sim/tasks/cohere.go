@@ -9,7 +9,7 @@ import (
 )
 
 // cohereWire is Cohere's second version: embed and rerank.
-var cohereWire = kit.WholeWire("cohere", &coherePhrases, func(f *kit.Refusal) []byte {
+var cohereWire = kit.NewWholeWire("cohere", &coherePhrases, func(f *kit.Refusal) []byte {
 	return append(kit.AppendText(append(kit.AppendText([]byte(`{"id":`), kit.AmazonID(f.Message)), `,"message":`...), f.Message), '}')
 }, kit.ByScheme("invalid api token", "Bearer ", "bearer ", "BEARER "),
 	"invalid request: too many tokens: total number of tokens in the input cannot exceed 128000 - received 130000. Try using a shorter input.",
@@ -57,14 +57,14 @@ var cohereKinds = []string{"float", "int8", "uint8", "binary", "ubinary", "base6
 
 func (s *Wires) cohereEmbed(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(cohereWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(cohereWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(cohereWire, body)
 		if refused != nil {
 			return refused
 		}
 		e := &embeds{Checker: *c}
 		e.cohere()
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(cohereWire, `{"id":"x","embeddings":{},"texts":[]}`, func() []byte {
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(cohereWire, `{"id":"x","embeddings":{},"texts":[]}`, func() []byte {
 			vectors := e.vectors()
 			dst := append(kit.AppendText([]byte(`{"id":`), kit.AmazonID(string(kit.Canonical(nil, e.Root)))), `,"embeddings":{`...)
 			for i, kind := range e.kinds {
@@ -72,7 +72,7 @@ func (s *Wires) cohereEmbed(w http.ResponseWriter, r *http.Request) {
 					dst = append(dst, ',')
 				}
 				dst = append(kit.AppendText(dst, kind), ':')
-				dst = kit.Listed(dst, vectors, func(dst []byte, _ int, v []float32) []byte {
+				dst = kit.AppendArray(dst, vectors, func(dst []byte, _ int, v []float32) []byte {
 					switch kind {
 					case "float":
 						return appendVector(dst, v)
@@ -83,13 +83,13 @@ func (s *Wires) cohereEmbed(w http.ResponseWriter, r *http.Request) {
 				})
 			}
 			dst = append(dst, '}')
-			dst = kit.Listed(append(dst, `,"texts":`...), e.shown, func(dst []byte, _ int, s string) []byte { return kit.AppendText(dst, s) })
+			dst = kit.AppendArray(append(dst, `,"texts":`...), e.shown, func(dst []byte, _ int, s string) []byte { return kit.AppendText(dst, s) })
 			dst = append(dst, `,"meta":{"api_version":{"version":"2"}`...)
-			texts := kit.Counted{Name: "input_tokens", N: e.total() - cohereImageTokens*e.images}
+			texts := kit.UsageCount{Name: "input_tokens", N: e.total() - cohereImageTokens*e.images}
 			if e.images == 0 {
-				dst = kit.AppendCounts(dst, "billed_units", e.Ask.Knobs.Usage, texts)
+				dst = kit.AppendCounts(dst, "billed_units", e.Request.Knobs.Usage, texts)
 			} else {
-				dst = kit.AppendCounts(dst, "billed_units", e.Ask.Knobs.Usage, kit.Counted{Name: "images", N: e.images}, texts, kit.Counted{Name: "image_tokens", N: cohereImageTokens * e.images})
+				dst = kit.AppendCounts(dst, "billed_units", e.Request.Knobs.Usage, kit.UsageCount{Name: "images", N: e.images}, texts, kit.UsageCount{Name: "image_tokens", N: cohereImageTokens * e.images})
 			}
 			return append(dst, '}', '}')
 		}))
@@ -102,28 +102,28 @@ func (e *embeds) cohere() {
 	given := 0
 	kit.Members(&e.Checker, e, e.Root, "", map[string]kit.Field[*embeds]{
 		"model": func(e *embeds, v *kit.Node, p string) {
-			if e.Typed(v, kit.Text, p) {
-				e.model = kit.Asked(&e.Checker, v.Text, cohereEmbedders, cohereUnknown)
+			if e.ExpectKind(v, kit.Text, p) {
+				e.model = kit.FindModel(&e.Checker, v.Text, cohereEmbedders, cohereUnknown)
 			}
 		},
 		"input_type": func(e *embeds, v *kit.Node, p string) {
-			e.prefix = e.Words(v, p, "search_document", "search_query", "classification", "clustering", "image")
+			e.prefix = e.OneOf(v, p, "search_document", "search_query", "classification", "clustering", "image")
 		},
 		"texts":            func(_ *embeds, _ *kit.Node, _ string) { given++ },
 		"images":           func(_ *embeds, _ *kit.Node, _ string) { given++ },
 		"inputs":           func(_ *embeds, _ *kit.Node, _ string) { given++ },
-		"max_tokens":       func(e *embeds, v *kit.Node, p string) { e.Integer(v, p, 1, kit.AnyInt) },
-		"output_dimension": func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.AnyInt)) },
+		"max_tokens":       func(e *embeds, v *kit.Node, p string) { e.Integer(v, p, 1, kit.MaxInteger) },
+		"output_dimension": func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.MaxInteger)) },
 		"embedding_types": func(e *embeds, v *kit.Node, p string) {
 			asked := map[string]bool{}
-			e.Each(v, p, func(v *kit.Node, p string) { asked[e.Words(v, p, cohereKinds...)] = true })
+			e.Each(v, p, func(v *kit.Node, p string) { asked[e.OneOf(v, p, cohereKinds...)] = true })
 			for _, kind := range cohereKinds {
 				if asked[kind] {
 					e.kinds = append(e.kinds, kind)
 				}
 			}
 		},
-		"truncate": func(e *embeds, v *kit.Node, p string) { truncate = e.Words(v, p, "NONE", "START", "END") },
+		"truncate": func(e *embeds, v *kit.Node, p string) { truncate = e.OneOf(v, p, "NONE", "START", "END") },
 		"priority": func(e *embeds, v *kit.Node, p string) { e.Integer(v, p, 0, 999) },
 	}, "model")
 	if e.Fault != nil {
@@ -155,7 +155,7 @@ func (e *embeds) cohere() {
 func (e *embeds) cohereInputs() {
 	list := func(name string, one func(v *kit.Node, param string)) {
 		v := e.Root.Given(name)
-		if v == nil || e.Fault != nil || !e.Typed(v, kit.Array, name) {
+		if v == nil || e.Fault != nil || !e.ExpectKind(v, kit.Array, name) {
 			return
 		}
 		switch n := len(v.Items); {
@@ -193,7 +193,7 @@ func (e *embeds) cohereInputs() {
 
 func (e *embeds) cohereImage(v *kit.Node, param string) {
 	m := kit.Medium{Kind: "image"}
-	if v == nil || !v.Is(kit.Text) || !strings.HasPrefix(v.Text, "data:image/") || !m.Located(v.Text) || m.Width == 0 {
+	if v == nil || !v.Is(kit.Text) || !strings.HasPrefix(v.Text, "data:image/") || !m.FromURL(v.Text) || m.Width == 0 {
 		e.Refuse(param, "", "invalid request: the provided image is not a valid data URI")
 		return
 	}

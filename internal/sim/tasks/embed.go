@@ -52,7 +52,7 @@ func (e *embedder) vector(dims int, of ...string) []float32 {
 }
 
 func appendVector(dst []byte, v []float32) []byte {
-	return kit.Listed(dst, v, func(dst []byte, _ int, x float32) []byte { return strconv.AppendFloat(dst, float64(x), 'g', -1, 32) })
+	return kit.AppendArray(dst, v, func(dst []byte, _ int, x float32) []byte { return strconv.AppendFloat(dst, float64(x), 'g', -1, 32) })
 }
 
 // appendPacked writes 32-bit floats, least byte first, as base64.
@@ -96,7 +96,7 @@ func quantized(v []float32, kind string) []int {
 }
 
 func appendInts(dst []byte, v []int) []byte {
-	return kit.Listed(dst, v, func(dst []byte, _, n int) []byte { return kit.AppendInt(dst, n) })
+	return kit.AppendArray(dst, v, func(dst []byte, _, n int) []byte { return kit.AppendInt(dst, n) })
 }
 
 // openAIEmbedders also serve servers that copy OpenAI.
@@ -131,10 +131,10 @@ func (e *embeds) total() (n int) {
 
 // add takes one text.
 func (e *embeds) add(v *kit.Node, param string) {
-	if !e.Typed(v, kit.Text, param) {
+	if !e.ExpectKind(v, kit.Text, param) {
 		return
 	}
-	plain := e.Plain(v.Text, param)
+	plain := e.StripMarkers(v.Text, param)
 	e.shown = append(e.shown, v.Text)
 	e.texts = append(e.texts, []string{e.prefix, plain})
 	e.counts = append(e.counts, kit.CountTokens(plain))
@@ -151,30 +151,30 @@ func (e *embeds) vectors() [][]float32 {
 // openAIEmbeddings serves POST /v1/embeddings.
 func (s *Wires) openAIEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(kit.ChatWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(kit.ChatWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(kit.ChatWire, body)
 		if refused != nil {
 			return refused
 		}
 		e := &embeds{Checker: *c, kinds: []string{"float"}}
 		e.openAI()
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(embeddingsWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
-			dst := kit.Listed([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(embeddingsWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
+			dst := kit.AppendArray([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
 				dst = append(kit.AppendInt(append(dst, `{"object":"embedding","index":`...), i), `,"embedding":`...)
 				if e.kinds[0] == "base64" {
 					return append(appendPacked(dst, v), '}')
 				}
 				return append(appendVector(dst, v), '}')
 			})
-			dst = kit.AppendText(append(dst, `,"model":`...), e.Ask.Name)
+			dst = kit.AppendText(append(dst, `,"model":`...), e.Request.Name)
 			n := e.total()
-			return append(kit.AppendCounts(dst, "usage", e.Ask.Knobs.Usage, kit.Counted{Name: "prompt_tokens", N: n}, kit.Counted{Name: "total_tokens", N: n}), '}')
+			return append(kit.AppendCounts(dst, "usage", e.Request.Knobs.Usage, kit.UsageCount{Name: "prompt_tokens", N: n}, kit.UsageCount{Name: "total_tokens", N: n}), '}')
 		}))
 	})
 }
 
 // embeddingsWire has OpenAI's words, and other answers.
-var embeddingsWire = kit.WholeWire("embeddings", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
+var embeddingsWire = kit.NewWholeWire("embeddings", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 8192 tokens, however you requested 9000 tokens (9000 in your prompt; 0 for the completion). Please reduce your prompt; or completion length.",
 	`{"object":"list","model":"m","usage":{"prompt_tokens":1,"total_tokens":1}}`)
 
@@ -183,7 +183,7 @@ func (e *embeds) openAI() {
 		switch v := &e.Root.Items[i]; name {
 		case "model", "input", "dimensions": // read when the rest is known
 		case "encoding_format":
-			e.kinds[0] = e.Words(v, name, "float", "base64")
+			e.kinds[0] = e.OneOf(v, name, "float", "base64")
 		case "user":
 			e.ExpectText(v, name)
 		default:
@@ -195,15 +195,15 @@ func (e *embeds) openAI() {
 		e.Refuse("model", "missing_required_parameter", "you must provide a model parameter")
 		return
 	}
-	if !e.Typed(name, kit.Text, "model") {
+	if !e.ExpectKind(name, kit.Text, "model") {
 		return
 	}
-	if e.model = kit.Asked(&e.Checker, name.Text, openAIEmbedders, kit.UnknownModel); e.model == nil {
+	if e.model = kit.FindModel(&e.Checker, name.Text, openAIEmbedders, kit.UnknownModel); e.model == nil {
 		return
 	}
 	e.dims = e.model.dims
 	if v := e.Root.Given("dimensions"); v != nil {
-		e.dims = int(e.Integer(v, "dimensions", 1, kit.AnyInt))
+		e.dims = int(e.Integer(v, "dimensions", 1, kit.MaxInteger))
 		switch {
 		case !e.model.free:
 			e.Refuse("dimensions", "", "This model does not support specifying dimensions.")
@@ -253,7 +253,7 @@ func (e *embeds) addTokens(v *kit.Node) {
 		return
 	}
 	for i := range v.Items {
-		if n, ok := v.Items[i].Whole(); !ok || n < 0 {
+		if n, ok := v.Items[i].Int(); !ok || n < 0 {
 			e.badInput()
 			return
 		}
@@ -268,8 +268,8 @@ func (e *embeds) openAILimits() {
 		case n == 0 && e.texts[i][1] == "":
 			e.badInput()
 		case n > e.model.tokens:
-			said := kit.Itoa(n)
-			e.Refuse("", "", "This model's maximum context length is "+kit.Itoa(e.model.tokens)+" tokens, however you requested "+said+" tokens ("+said+" in your prompt; 0 for the completion). Please reduce your prompt; or completion length.")
+			count := kit.Itoa(n)
+			e.Refuse("", "", "This model's maximum context length is "+kit.Itoa(e.model.tokens)+" tokens, however you requested "+count+" tokens ("+count+" in your prompt; 0 for the completion). Please reduce your prompt; or completion length.")
 		}
 	}
 	if n := e.total(); n > embedTokensPerCall {
@@ -278,7 +278,7 @@ func (e *embeds) openAILimits() {
 }
 
 // voyageWire is Voyage AI's: embeddings and rerank.
-var voyageWire = kit.WholeWire("voyage", &voyagePhrases, detailError,
+var voyageWire = kit.NewWholeWire("voyage", &voyagePhrases, detailError,
 	kit.ByScheme("Provided API key is invalid.", "Bearer "),
 	"The request body is not valid JSON, or some arguments were not specified properly. In particular, the example at index 0 in your batch has too many tokens and does not fit into the model's context window of 32000 tokens.",
 	`{"object":"list","model":"m","usage":{"total_tokens":1}}`)
@@ -321,15 +321,15 @@ func voyageUnknown(name string) *kit.Refusal {
 
 func (s *Wires) voyageEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(voyageWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(voyageWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(voyageWire, body)
 		if refused != nil {
 			return refused
 		}
 		e := &embeds{Checker: *c}
 		kind, packed := e.voyage()
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(voyageWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
-			dst := kit.Listed([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(voyageWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
+			dst := kit.AppendArray([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
 				dst = append(dst, `{"object":"embedding","embedding":`...)
 				switch small := quantized(v, kind); {
 				case kind == "float" && packed:
@@ -347,8 +347,8 @@ func (s *Wires) voyageEmbeddings(w http.ResponseWriter, r *http.Request) {
 				}
 				return append(kit.AppendInt(append(dst, `,"index":`...), i), '}')
 			})
-			dst = kit.AppendText(append(dst, `,"model":`...), e.Ask.Name)
-			return append(kit.AppendCounts(dst, "usage", e.Ask.Knobs.Usage, kit.Counted{Name: "total_tokens", N: e.total()}), '}')
+			dst = kit.AppendText(append(dst, `,"model":`...), e.Request.Name)
+			return append(kit.AppendCounts(dst, "usage", e.Request.Knobs.Usage, kit.UsageCount{Name: "total_tokens", N: e.total()}), '}')
 		}))
 	})
 }
@@ -359,18 +359,18 @@ func (e *embeds) voyage() (kind string, packed bool) {
 	truncate := true
 	kit.Members(&e.Checker, e, e.Root, "", map[string]kit.Field[*embeds]{
 		"model": func(e *embeds, v *kit.Node, p string) {
-			if e.Typed(v, kit.Text, p) {
-				e.model = kit.Asked(&e.Checker, v.Text, voyageEmbedders, voyageUnknown)
+			if e.ExpectKind(v, kit.Text, p) {
+				e.model = kit.FindModel(&e.Checker, v.Text, voyageEmbedders, voyageUnknown)
 			}
 		},
 		"input":            nil,
-		"input_type":       func(e *embeds, v *kit.Node, p string) { e.prefix = e.Words(v, p, "query", "document") },
-		"truncation":       func(e *embeds, v *kit.Node, p string) { truncate = e.Typed(v, kit.Boolean, p) && v.Yes() },
-		"output_dimension": func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.AnyInt)) },
+		"input_type":       func(e *embeds, v *kit.Node, p string) { e.prefix = e.OneOf(v, p, "query", "document") },
+		"truncation":       func(e *embeds, v *kit.Node, p string) { truncate = e.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
+		"output_dimension": func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.MaxInteger)) },
 		"output_dtype": func(e *embeds, v *kit.Node, p string) {
-			kind = e.Words(v, p, "float", "int8", "uint8", "binary", "ubinary")
+			kind = e.OneOf(v, p, "float", "int8", "uint8", "binary", "ubinary")
 		},
-		"encoding_format": func(e *embeds, v *kit.Node, p string) { packed = e.Words(v, p, "base64") != "" },
+		"encoding_format": func(e *embeds, v *kit.Node, p string) { packed = e.OneOf(v, p, "base64") != "" },
 	}, "input", "model")
 	if e.Fault != nil {
 		return kind, packed

@@ -17,8 +17,8 @@ var geminiEmbedders = map[string]*embedder{
 
 var geminiEmbedWire = func() *kit.Wire {
 	on := *chat.GeminiWire
-	on.Say = &geminiEmbedPhrases
-	on.Shapeless = []byte(`{"metadata":{}}`)
+	on.Phrases = &geminiEmbedPhrases
+	on.Incomplete = []byte(`{"metadata":{}}`)
 	return &on
 }()
 
@@ -50,13 +50,13 @@ func (s *Wires) GoogleMethod(w http.ResponseWriter, r *http.Request, model, meth
 
 // geminiEmbed serves :embedContent and :batchEmbedContents. It reports no usage, as the models before gemini-embedding-2 do not.
 func (s *Wires) geminiEmbed(w http.ResponseWriter, r *http.Request, started time.Time, model string, batch bool) {
-	s.Take(geminiEmbedWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(geminiEmbedWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(geminiEmbedWire, body)
 		if refused != nil {
 			return refused
 		}
 		g := &geminiEmbeds{Checker: *c}
-		g.model = kit.Asked(&g.Checker, model, geminiEmbedders, func(name string) *kit.Refusal {
+		g.model = kit.FindModel(&g.Checker, model, geminiEmbedders, func(name string) *kit.Refusal {
 			return &kit.Refusal{Status: 404, Message: "models/" + name + " is not found for API version v1beta, or is not supported for embedContent. Call ListModels to see the list of available models and their supported methods."}
 		})
 		if batch {
@@ -64,12 +64,12 @@ func (s *Wires) geminiEmbed(w http.ResponseWriter, r *http.Request, started time
 		} else {
 			g.one(g.Root, "")
 		}
-		return s.Perform(w, r, started, &g.Checker, kit.Whole(geminiEmbedWire, `{}`, func() []byte {
+		return s.Serve(w, r, started, &g.Checker, kit.WholeReply(geminiEmbedWire, `{}`, func() []byte {
 			values := func(dst []byte, i int, v []string) []byte {
 				return append(appendVector(append(dst, `{"values":`...), g.model.vector(g.sizes[i], v...)), '}')
 			}
 			if batch {
-				return append(kit.Listed([]byte(`{"embeddings":`), g.texts, values), '}')
+				return append(kit.AppendArray([]byte(`{"embeddings":`), g.texts, values), '}')
 			}
 			return append(values([]byte(`{"embedding":`), 0, g.texts[0]), '}')
 		}))
@@ -85,17 +85,17 @@ type geminiEmbeds struct {
 
 func (g *geminiEmbeds) batch() {
 	kit.Members(&g.Checker, g, g.Root, "", map[string]kit.Field[*geminiEmbeds]{"requests": func(g *geminiEmbeds, v *kit.Node, p string) {
-		if !g.Typed(v, kit.Array, p) {
+		if !g.ExpectKind(v, kit.Array, p) {
 			return
 		}
 		if len(v.Items) > 100 {
 			g.Refuse(p, "", "* BatchEmbedContentsRequest.requests: at most 100 requests can be in one batch\n")
 		}
 		g.Each(v, p, func(v *kit.Node, p string) {
-			if !g.Typed(v, kit.Object, p) {
+			if !g.ExpectKind(v, kit.Object, p) {
 				return
 			}
-			if name := v.Get("model").Str(); name != "models/"+g.Ask.Name && g.Fault == nil {
+			if name := v.Get("model").Str(); name != "models/"+g.Request.Name && g.Fault == nil {
 				g.Refuse(p, "", "* BatchEmbedContentsRequest."+p+".model: unexpected model name format, or not the model of the batch\n")
 			}
 			g.one(v, p)
@@ -112,10 +112,10 @@ func (g *geminiEmbeds) one(v *kit.Node, param string) {
 		return
 	}
 	task, title, size := "", "", g.model.dims
-	var said []string
+	var texts []string
 	kit.Members(&g.Checker, g, v, param, map[string]kit.Field[*geminiEmbeds]{
 		"model":   func(g *geminiEmbeds, v *kit.Node, p string) { g.ExpectText(v, p) },
-		"content": func(g *geminiEmbeds, v *kit.Node, p string) { said = g.content(v, p) },
+		"content": func(g *geminiEmbeds, v *kit.Node, p string) { texts = g.content(v, p) },
 		"taskType": func(g *geminiEmbeds, v *kit.Node, p string) {
 			if task = v.Str(); kit.OneWord(task, taskTypes) == "" {
 				g.Refuse(p, "", "Invalid value at '"+chat.Snake(p)+"' (type.googleapis.com/google.ai.generativelanguage.v1beta.TaskType), \""+task+"\"")
@@ -132,20 +132,20 @@ func (g *geminiEmbeds) one(v *kit.Node, param string) {
 	if title != "" && task != "RETRIEVAL_DOCUMENT" {
 		g.Refuse(kit.Under(param, "title"), "", "* EmbedContentRequest.title: title is only supported with the task type RETRIEVAL_DOCUMENT\n")
 	}
-	g.texts, g.sizes = append(g.texts, append([]string{task, title}, said...)), append(g.sizes, size)
+	g.texts, g.sizes = append(g.texts, append([]string{task, title}, texts...)), append(g.sizes, size)
 }
 
-func (g *geminiEmbeds) content(v *kit.Node, param string) (said []string) {
+func (g *geminiEmbeds) content(v *kit.Node, param string) (texts []string) {
 	tokens := 0
 	kit.Members(&g.Checker, g, v, param, map[string]kit.Field[*geminiEmbeds]{
 		"role": func(g *geminiEmbeds, v *kit.Node, p string) { g.ExpectText(v, p) },
 		"parts": func(g *geminiEmbeds, v *kit.Node, p string) {
 			g.Each(v, p, func(v *kit.Node, p string) {
 				kit.Members(&g.Checker, g, v, p, map[string]kit.Field[*geminiEmbeds]{"text": func(g *geminiEmbeds, v *kit.Node, p string) {
-					if g.Typed(v, kit.Text, p) {
-						plain := g.Plain(v.Text, p)
+					if g.ExpectKind(v, kit.Text, p) {
+						plain := g.StripMarkers(v.Text, p)
 						tokens += kit.CountTokens(plain)
-						said = append(said, plain)
+						texts = append(texts, plain)
 					}
 				}})
 			})
@@ -154,5 +154,5 @@ func (g *geminiEmbeds) content(v *kit.Node, param string) (said []string) {
 	if g.Fault == nil && tokens == 0 {
 		g.Refuse(param, "", "* EmbedContentRequest.content: contents is not specified\n")
 	}
-	return said
+	return texts
 }

@@ -17,25 +17,25 @@ var gigachatEmbedders = map[string]*embedder{
 
 func (s *Wires) gigachatEmbeddings(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(chat.GigachatWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(chat.GigachatWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(chat.GigachatWire, body)
 		if refused != nil {
 			return refused
 		}
 		e := &embeds{Checker: *c}
 		e.gigachat()
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(gigachatEmbedWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
-			dst := kit.Listed([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(gigachatEmbedWire, `{"object":"list","data":[],"model":"m"}`, func() []byte {
+			dst := kit.AppendArray([]byte(`{"object":"list","data":`), e.vectors(), func(dst []byte, i int, v []float32) []byte {
 				dst = appendVector(append(dst, `{"object":"embedding","embedding":`...), v)
 				dst = kit.AppendInt(append(dst, `,"index":`...), i)
-				return append(kit.AppendCounts(dst, "usage", e.Ask.Knobs.Usage, kit.Counted{Name: "prompt_tokens", N: e.counts[i]}), '}')
+				return append(kit.AppendCounts(dst, "usage", e.Request.Knobs.Usage, kit.UsageCount{Name: "prompt_tokens", N: e.counts[i]}), '}')
 			})
-			return append(kit.AppendText(append(dst, `,"model":`...), e.Ask.Name), '}')
+			return append(kit.AppendText(append(dst, `,"model":`...), e.Request.Name), '}')
 		}))
 	})
 }
 
-var gigachatEmbedWire = kit.WholeWire("gigachat-embeddings", &chat.GigachatPhrases, chat.GigachatWire.Fail, chat.GigachatWire.Admit, "Tokens limit exceeded", `{"object":"list","model":"m"}`)
+var gigachatEmbedWire = kit.NewWholeWire("gigachat-embeddings", &chat.GigachatPhrases, chat.GigachatWire.ErrorBody, chat.GigachatWire.Admit, "Tokens limit exceeded", `{"object":"list","model":"m"}`)
 
 func (e *embeds) gigachat() {
 	e.Status = 422
@@ -44,11 +44,11 @@ func (e *embeds) gigachat() {
 		e.Missing("model")
 		return
 	}
-	e.model = kit.Asked(&e.Checker, name.Text, gigachatEmbedders, func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "No such model"} })
+	e.model = kit.FindModel(&e.Checker, name.Text, gigachatEmbedders, func(string) *kit.Refusal { return &kit.Refusal{Status: 404, Message: "No such model"} })
 	if e.Fault != nil {
 		return
 	}
-	e.dims, e.prefix = e.model.dims, e.Ask.Knobs.Base
+	e.dims, e.prefix = e.model.dims, e.Request.Knobs.Base
 	switch {
 	case input == nil:
 		e.Missing("input")

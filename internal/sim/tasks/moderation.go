@@ -114,7 +114,7 @@ func (j *judged) append(dst []byte) []byte {
 			if j.image && h.images {
 				types = append(types, "image")
 			}
-			return kit.Listed(dst, types, func(dst []byte, _ int, s string) []byte { return kit.AppendText(dst, s) })
+			return kit.AppendArray(dst, types, func(dst []byte, _ int, s string) []byte { return kit.AppendText(dst, s) })
 		})
 	}
 	return append(dst, '}')
@@ -143,10 +143,10 @@ var mistralModerators = map[string]*moderator{
 	"mistral-moderation-2411":   {categories: mistralHarms},
 }
 
-var moderationsWire = kit.WholeWire("moderations", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
+var moderationsWire = kit.NewWholeWire("moderations", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 32768 tokens. Please reduce the length of the input.", `{"id":"modr-x","model":"m"}`)
 
-var mistralWire = kit.WholeWire("mistral", &mistralPhrases, func(f *kit.Refusal) []byte {
+var mistralWire = kit.NewWholeWire("mistral", &mistralPhrases, func(f *kit.Refusal) []byte {
 	if f.Status == 401 {
 		return []byte(`{"detail":"Unauthorized"}`)
 	}
@@ -183,22 +183,22 @@ type moderations struct {
 func (s *Wires) moderations(on *kit.Wire, id string, read func(m *moderations)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		s.Take(on, w, r, func(body []byte) *kit.Refusal {
+		s.HandleJSON(on, w, r, func(body []byte) *kit.Refusal {
 			c, refused := kit.Reader(on, body)
 			if refused != nil {
 				return refused
 			}
 			m := &moderations{Checker: *c}
 			read(m)
-			return s.Perform(w, r, started, &m.Checker, kit.Whole(on, `{"id":"modr-x","model":"m","results":[]}`, func() []byte {
-				name := m.Ask.Name
+			return s.Serve(w, r, started, &m.Checker, kit.WholeReply(on, `{"id":"modr-x","model":"m","results":[]}`, func() []byte {
+				name := m.Request.Name
 				if m.model.alias != "" {
 					name = m.model.alias
 				}
 				n := kit.Fingerprint(string(kit.Canonical(nil, m.Root)))
 				dst := append(append([]byte(`{"id":"`), id...), kit.HexOf(n)+kit.HexOf(n*31)...)
 				dst = kit.AppendText(append(dst, `","model":`...), name)
-				dst = kit.Listed(append(dst, `,"results":`...), m.items, func(dst []byte, _ int, j judged) []byte { return j.append(dst) })
+				dst = kit.AppendArray(append(dst, `,"results":`...), m.items, func(dst []byte, _ int, j judged) []byte { return j.append(dst) })
 				return append(dst, '}')
 			}))
 		})
@@ -212,10 +212,10 @@ func (m *moderations) openAI() {
 		}
 	}
 	name := "omni-moderation-latest"
-	if v := m.Root.Given("model"); v != nil && m.Typed(v, kit.Text, "model") {
+	if v := m.Root.Given("model"); v != nil && m.ExpectKind(v, kit.Text, "model") {
 		name = v.Text
 	}
-	m.model = kit.Asked(&m.Checker, name, moderators, kit.UnknownModel)
+	m.model = kit.FindModel(&m.Checker, name, moderators, kit.UnknownModel)
 	input := m.Root.Given("input")
 	switch {
 	case m.Fault != nil:
@@ -235,8 +235,8 @@ func (m *moderations) openAI() {
 }
 
 func (m *moderations) text(v *kit.Node, param string) {
-	if m.Typed(v, kit.Text, param) {
-		m.items = append(m.items, m.judged(m.Plain(v.Text, param)))
+	if m.ExpectKind(v, kit.Text, param) {
+		m.items = append(m.items, m.judged(m.StripMarkers(v.Text, param)))
 	}
 }
 
@@ -249,15 +249,15 @@ func (m *moderations) parts(input *kit.Node) {
 	all := m.judged("")
 	all.words = false
 	m.Each(input, "input", func(v *kit.Node, param string) {
-		if !m.Typed(v, kit.Object, param) {
+		if !m.ExpectKind(v, kit.Object, param) {
 			return
 		}
-		switch m.Words(v.Get("type"), param+".type", "text", "image_url") {
+		switch m.OneOf(v.Get("type"), param+".type", "text", "image_url") {
 		case "text":
 			if t := v.Get("text"); t == nil {
 				m.Missing(param + ".text")
-			} else if m.Typed(t, kit.Text, param+".text") {
-				all.text, all.words = all.text+" "+m.Plain(t.Text, param), true
+			} else if m.ExpectKind(t, kit.Text, param+".text") {
+				all.text, all.words = all.text+" "+m.StripMarkers(t.Text, param), true
 			}
 		case "image_url":
 			m.image(&all, v.Get("image_url").Get("url"), param+".image_url.url")
@@ -272,10 +272,10 @@ func (m *moderations) image(all *judged, url *kit.Node, param string) {
 	case url == nil:
 		m.Missing(param)
 	case m.model.wordsOnly:
-		m.Refuse("input", "", "Invalid 'input': the model '"+m.Ask.Name+"' does not support image inputs.")
+		m.Refuse("input", "", "Invalid 'input': the model '"+m.Request.Name+"' does not support image inputs.")
 	case all.image:
 		m.Refuse("input", "too_many_images", "Number of images (2) exceeds maximum of 1.")
-	case !url.Is(kit.Text) || !pic.Located(url.Text) || pic.URL == "" && pic.Width == 0:
+	case !url.Is(kit.Text) || !pic.FromURL(url.Text) || pic.URL == "" && pic.Width == 0:
 		m.Refuse(param, "invalid_image", "Invalid value for 'input': the image could not be read. Supported formats: png, jpeg, gif, webp.")
 	}
 	all.image, all.text = true, all.text+" "+pic.Name+pic.URL
@@ -288,10 +288,10 @@ func (m *moderations) mistral() {
 		return
 	}
 	name, input := m.Root.Get("model"), m.Root.Get("input")
-	if !m.Typed(name, kit.Text, "model") {
+	if !m.ExpectKind(name, kit.Text, "model") {
 		return
 	}
-	m.model = kit.Asked(&m.Checker, name.Text, mistralModerators, func(name string) *kit.Refusal {
+	m.model = kit.FindModel(&m.Checker, name.Text, mistralModerators, func(name string) *kit.Refusal {
 		return &kit.Refusal{Status: 400, Kind: "invalid_model", Message: "Invalid model: " + name}
 	})
 	switch {

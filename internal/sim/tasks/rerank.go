@@ -86,14 +86,14 @@ func (k *reranking) searchUnits() int {
 func (s *Wires) rerankRoute(on *kit.Wire, hollow string, read func(k *reranking), write func(k *reranking) []byte) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		started := time.Now()
-		s.Take(on, w, r, func(body []byte) *kit.Refusal {
+		s.HandleJSON(on, w, r, func(body []byte) *kit.Refusal {
 			c, refused := kit.Reader(on, body)
 			if refused != nil {
 				return refused
 			}
 			k := &reranking{Checker: *c}
 			read(k)
-			return s.Perform(w, r, started, &k.Checker, kit.Whole(on, hollow, func() []byte { return write(k) }))
+			return s.Serve(w, r, started, &k.Checker, kit.WholeReply(on, hollow, func() []byte { return write(k) }))
 		})
 	}
 }
@@ -102,23 +102,23 @@ func (s *Wires) rerankRoute(on *kit.Wire, hollow string, read func(k *reranking)
 func (k *reranking) fields(models map[string]*reranker, unknown func(string) *kit.Refusal, top string, more map[string]kit.Field[*reranking]) map[string]kit.Field[*reranking] {
 	out := map[string]kit.Field[*reranking]{
 		"model": func(k *reranking, v *kit.Node, p string) {
-			if k.Typed(v, kit.Text, p) {
-				k.model = kit.Asked(&k.Checker, v.Text, models, unknown)
+			if k.ExpectKind(v, kit.Text, p) {
+				k.model = kit.FindModel(&k.Checker, v.Text, models, unknown)
 			}
 		},
 		"query": func(k *reranking, v *kit.Node, p string) {
-			if k.Typed(v, kit.Text, p) {
-				k.query = k.Plain(v.Text, p)
+			if k.ExpectKind(v, kit.Text, p) {
+				k.query = k.StripMarkers(v.Text, p)
 			}
 		},
 		"documents": func(k *reranking, v *kit.Node, p string) {
 			k.Each(v, p, func(v *kit.Node, p string) {
-				if k.Typed(v, kit.Text, p) {
-					k.documents = append(k.documents, k.Plain(v.Text, p))
+				if k.ExpectKind(v, kit.Text, p) {
+					k.documents = append(k.documents, k.StripMarkers(v.Text, p))
 				}
 			})
 		},
-		top: func(k *reranking, v *kit.Node, p string) { k.top = int(k.Integer(v, p, 1, kit.AnyInt)) },
+		top: func(k *reranking, v *kit.Node, p string) { k.top = int(k.Integer(v, p, 1, kit.MaxInteger)) },
 	}
 	for name, f := range more {
 		out[name] = f
@@ -133,7 +133,7 @@ func appendRanked(dst []byte, r *ranked) []byte {
 
 func (k *reranking) cohere() {
 	kit.Members(&k.Checker, k, k.Root, "", k.fields(cohereRerankers, cohereUnknown, "top_n", map[string]kit.Field[*reranking]{
-		"max_tokens_per_doc": func(k *reranking, v *kit.Node, p string) { k.perDoc = int(k.Integer(v, p, 1, kit.AnyInt)) },
+		"max_tokens_per_doc": func(k *reranking, v *kit.Node, p string) { k.perDoc = int(k.Integer(v, p, 1, kit.MaxInteger)) },
 		"priority":           func(k *reranking, v *kit.Node, p string) { k.Integer(v, p, 0, 999) },
 	}), "model", "query", "documents")
 	switch {
@@ -155,14 +155,14 @@ func (k *reranking) cohere() {
 
 func (k *reranking) writtenCohere() []byte {
 	dst := kit.AppendText([]byte(`{"id":`), kit.AmazonID(string(kit.Canonical(nil, k.Root))))
-	dst = kit.Listed(append(dst, `,"results":`...), k.rank(), func(dst []byte, _ int, r ranked) []byte { return append(appendRanked(dst, &r), '}') })
+	dst = kit.AppendArray(append(dst, `,"results":`...), k.rank(), func(dst []byte, _ int, r ranked) []byte { return append(appendRanked(dst, &r), '}') })
 	dst = append(dst, `,"meta":{"api_version":{"version":"2"}`...)
-	return append(kit.AppendCounts(dst, "billed_units", k.Ask.Knobs.Usage, kit.Counted{Name: "search_units", N: k.searchUnits()}), '}', '}')
+	return append(kit.AppendCounts(dst, "billed_units", k.Request.Knobs.Usage, kit.UsageCount{Name: "search_units", N: k.searchUnits()}), '}', '}')
 }
 
 func (k *reranking) voyage() {
 	kit.Members(&k.Checker, k, k.Root, "", k.fields(voyageRerankers, voyageUnknown, "top_k", map[string]kit.Field[*reranking]{
-		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.Typed(v, kit.Boolean, p) && v.Yes() },
+		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
 		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ExpectBool(v, p) },
 	}), "query", "documents", "model")
 	switch {
@@ -175,22 +175,22 @@ func (k *reranking) voyage() {
 }
 
 func (k *reranking) writtenVoyage() []byte {
-	dst := kit.Listed([]byte(`{"object":"list","data":`), k.rank(), func(dst []byte, _ int, r ranked) []byte {
+	dst := kit.AppendArray([]byte(`{"object":"list","data":`), k.rank(), func(dst []byte, _ int, r ranked) []byte {
 		dst = appendRanked(dst, &r)
 		if k.show {
 			dst = kit.AppendText(append(dst, `,"document":`...), r.text)
 		}
 		return append(dst, '}')
 	})
-	dst = kit.AppendText(append(dst, `,"model":`...), k.Ask.Name)
-	return append(kit.AppendCounts(dst, "usage", k.Ask.Knobs.Usage, kit.Counted{Name: "total_tokens", N: k.tokens()}), '}')
+	dst = kit.AppendText(append(dst, `,"model":`...), k.Request.Name)
+	return append(kit.AppendCounts(dst, "usage", k.Request.Knobs.Usage, kit.UsageCount{Name: "total_tokens", N: k.tokens()}), '}')
 }
 
 // jinaWire is Jina's rerank, and vllmWire what vLLM made of it.
-var jinaWire = kit.WholeWire("jina", &jinaPhrases, detailError, kit.ByScheme("Unauthorized", "Bearer "),
+var jinaWire = kit.NewWholeWire("jina", &jinaPhrases, detailError, kit.ByScheme("Unauthorized", "Bearer "),
 	"[RID: x] Input is too long.", `{"model":"m","usage":{"total_tokens":1}}`)
 
-var vllmWire = kit.WholeWire("vllm", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
+var vllmWire = kit.NewWholeWire("vllm", &kit.OpenAIPhrases, (*kit.Refusal).JSON, kit.ChatWire.Admit,
 	"This model's maximum context length is 8192 tokens. Please reduce the length of the input.", `{"id":"x","model":"m","usage":{"total_tokens":1}}`)
 
 var jinaPhrases = kit.Phrases{
@@ -210,9 +210,9 @@ func (k *reranking) jina() {
 	kit.Members(&k.Checker, k, k.Root, "", k.fields(jinaRerankers, func(name string) *kit.Refusal {
 		return &kit.Refusal{Status: 422, Message: "[RID: x] Model " + name + " not found"}
 	}, "top_n", map[string]kit.Field[*reranking]{
-		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.Typed(v, kit.Boolean, p) && v.Yes() },
+		"return_documents": func(k *reranking, v *kit.Node, p string) { k.show = k.ExpectKind(v, kit.Boolean, p) && v.IsTrue() },
 		"truncation":       func(k *reranking, v *kit.Node, p string) { k.ExpectBool(v, p) },
-		"max_doc_length":   func(k *reranking, v *kit.Node, p string) { k.Integer(v, p, 1, kit.AnyInt) },
+		"max_doc_length":   func(k *reranking, v *kit.Node, p string) { k.Integer(v, p, 1, kit.MaxInteger) },
 	}), "model", "query", "documents")
 	k.someDocuments()
 }
@@ -230,14 +230,14 @@ func (k *reranking) outside(param string, n int) {
 }
 
 func (k *reranking) writtenJina() []byte {
-	dst := kit.AppendText([]byte(`{"model":`), k.Ask.Name)
+	dst := kit.AppendText([]byte(`{"model":`), k.Request.Name)
 	dst = append(dst, `,"object":"list"`...)
-	dst = kit.AppendCounts(dst, "usage", k.Ask.Knobs.Usage, kit.Counted{Name: "total_tokens", N: k.tokens()})
+	dst = kit.AppendCounts(dst, "usage", k.Request.Knobs.Usage, kit.UsageCount{Name: "total_tokens", N: k.tokens()})
 	return append(k.appendShown(append(dst, `,"results":`...), "}"), '}')
 }
 
 func (k *reranking) appendShown(dst []byte, end string) []byte {
-	return kit.Listed(dst, k.rank(), func(dst []byte, _ int, r ranked) []byte {
+	return kit.AppendArray(dst, k.rank(), func(dst []byte, _ int, r ranked) []byte {
 		dst = appendRanked(dst, &r)
 		if k.show {
 			dst = append(kit.AppendText(append(dst, `,"document":{"text":`...), r.text), end...)
@@ -268,8 +268,8 @@ func (k *reranking) vllm() {
 
 func (k *reranking) writtenVLLM() []byte {
 	dst := kit.AppendText([]byte(`{"id":`), "rerank-"+kit.HexOf(kit.Fingerprint(string(kit.Canonical(nil, k.Root)))))
-	dst = kit.AppendText(append(dst, `,"model":`...), k.Ask.Name)
+	dst = kit.AppendText(append(dst, `,"model":`...), k.Request.Name)
 	n := k.tokens()
-	dst = kit.AppendCounts(dst, "usage", k.Ask.Knobs.Usage, kit.Counted{Name: "prompt_tokens", N: n}, kit.Counted{Name: "total_tokens", N: n})
+	dst = kit.AppendCounts(dst, "usage", k.Request.Knobs.Usage, kit.UsageCount{Name: "prompt_tokens", N: n}, kit.UsageCount{Name: "total_tokens", N: n})
 	return append(k.appendShown(append(dst, `,"results":`...), `,"multi_modal":null}`), '}')
 }

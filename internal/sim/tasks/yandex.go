@@ -17,16 +17,16 @@ var yandexEmbedders = map[string]*embedder{
 
 func (s *Wires) yandexEmbedding(w http.ResponseWriter, r *http.Request) {
 	started := time.Now()
-	s.Take(kit.YandexTaskWire, w, r, func(body []byte) *kit.Refusal {
+	s.HandleJSON(kit.YandexTaskWire, w, r, func(body []byte) *kit.Refusal {
 		c, refused := kit.Reader(kit.YandexTaskWire, body)
 		if refused != nil {
 			return refused
 		}
 		e := &embeds{Checker: *c}
 		e.yandex()
-		return s.Perform(w, r, started, &e.Checker, kit.Whole(kit.YandexTaskWire, `{"embedding":[]}`, func() []byte {
+		return s.Serve(w, r, started, &e.Checker, kit.WholeReply(kit.YandexTaskWire, `{"embedding":[]}`, func() []byte {
 			dst := appendVector([]byte(`{"embedding":`), e.vectors()[0])
-			style := e.Ask.Knobs.Usage
+			style := e.Request.Knobs.Usage
 			if style == "" {
 				style = "strings" // as JSON of protocol buffers writes 64-bit numbers
 			}
@@ -42,7 +42,7 @@ func (e *embeds) yandex() {
 	var input *kit.Node
 	kit.Members(&e.Checker, e, e.Root, "", map[string]kit.Field[*embeds]{
 		"modelUri": func(e *embeds, v *kit.Node, p string) {
-			if !e.Typed(v, kit.Text, p) {
+			if !e.ExpectKind(v, kit.Text, p) {
 				return
 			}
 			rest, ok := strings.CutPrefix(v.Text, "emb://")
@@ -51,12 +51,12 @@ func (e *embeds) yandex() {
 				e.Refuse(p, "", "Failed to parse model URI '"+v.Text+"'")
 				return
 			}
-			e.model = kit.Asked(&e.Checker, name, yandexEmbedders, func(string) *kit.Refusal {
+			e.model = kit.FindModel(&e.Checker, name, yandexEmbedders, func(string) *kit.Refusal {
 				return &kit.Refusal{Status: 400, Message: "Specified model '" + v.Text + "' is not supported"}
 			})
 		},
 		"text": func(_ *embeds, v *kit.Node, _ string) { input = v },
-		"dim":  func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.AnyInt)) },
+		"dim":  func(e *embeds, v *kit.Node, p string) { e.dims = int(e.Integer(v, p, 1, kit.MaxInteger)) },
 	}, "modelUri", "text")
 	if e.Fault != nil {
 		return
@@ -65,7 +65,7 @@ func (e *embeds) yandex() {
 		e.Missing("text")
 		return
 	}
-	e.prefix = e.Ask.Knobs.Base
+	e.prefix = e.Request.Knobs.Base
 	if e.add(input, "text"); e.Fault != nil {
 		return
 	}
