@@ -22,7 +22,7 @@ func (t *tx) record(e audit.Event, now time.Time) error {
 		return err
 	}
 	for _, s := range []*string{&e.Name, &e.From, &e.Action, &e.Target, &e.Before, &e.After} {
-		*s = Text(*s) // the hash is of what is kept
+		*s = Text(*s) // the hash is of the stored text
 	}
 	r := audit.Link(e, seq, prev, now)
 	_, err = t.exec(`INSERT INTO audit (seq, at, actor, from_addr, action, target, before, after, prev, hash) VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)`,

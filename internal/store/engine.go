@@ -6,7 +6,7 @@ import (
 	"fmt"
 )
 
-// Engine is what each database does in its own way.
+// Engine has the operations that differ between databases.
 type Engine struct {
 	Places   int           // questions that users may ask at a time, half of them one user; fewer than there are connections
 	Read     *sql.DB       // runs queries outside of writing transactions
@@ -28,20 +28,20 @@ type Engine struct {
 	// Guards are the triggers that the migrations make, by name, in the same words.
 	Guards func(ctx context.Context) (map[string]Guard, error)
 
-	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned as it is. f runs
-	// again when the database gave up the transaction to let others through. When Write returns the commit is on the disk; with lazy
-	// it need not be there yet if only a power cut of this machine can undo it. A client that hangs up does not cut off a transaction that
-	// has begun; ctx's deadline does. Errors of the engine's own are made by Unavailable.
+	// Write runs f in a transaction that can change rows, and commits it. An error of f rolls back and is returned unchanged. f runs again
+	// when the database aborted the transaction in favour of others. When Write returns the commit is on the disk; with lazy it need not
+	// be there yet, if only a power failure of this machine can undo it. A client that hangs up does not interrupt a transaction that has
+	// begun; ctx's deadline does. Unavailable makes the errors of the engine itself.
 	Write func(ctx context.Context, lazy bool, f func(Runner) error) error
 
-	// Scrub removes what was deleted from the files next to the tables, as far as nothing blocks that at the moment; nil: there are
-	// none, or the database has its own time for that.
+	// Scrub removes deleted data from the database's other files, as far as nothing blocks that at the moment; nil: there are none, or the
+	// database does that at its own time.
 	Scrub func(ctx context.Context) error
 
 	// Duplicate reports whether a row could not be inserted because there is one with that key.
 	Duplicate func(error) bool
-	// Refused reports whether the database can never take what it was given, however often it is tried: a number out of range, a law
-	// of a table that is broken.
+	// Refused reports whether the database can never store the given values, however often it is tried: a number out of range, a violated
+	// constraint of a table.
 	Refused func(error) bool
 
 	Close func() error
@@ -67,9 +67,9 @@ type Runner interface {
 	Rows(text string, args []any) (*sql.Rows, error)
 	// ExecEach runs a statement with each row of args, and returns how many rows each changed.
 	ExecEach(text string, width int, args []any) (changed []int64, err error)
-	// RowEach runs a query with each row of args, and has scan read what the one of that number, from 0, found.
+	// RowEach runs a query with each row of args, and calls scan with the result of each, numbered from 0.
 	RowEach(text string, width int, args []any, scan func(i int, row Scanner) error) error
-	// Insert puts that many rows into a table. row appends the one of that number, from 0, to args; what else args hold is the engine's.
+	// Insert adds that many rows to a table. row appends row i, from 0, to args; further args belong to the engine.
 	Insert(into *Table, rows int, row func(args []any, i int) []any) error
 }
 
@@ -80,7 +80,7 @@ type tx struct {
 	engine *Engine
 }
 
-// scrub ends a sweep of content: what it deleted is gone from the disk as well.
+// scrub ends a sweep of content: the deleted data is removed from the disk as well.
 func (s *Store) scrub(ctx context.Context) error {
 	if s.engine.Scrub == nil {
 		return nil
@@ -91,7 +91,8 @@ func (s *Store) scrub(ctx context.Context) error {
 // write runs f in a transaction, and returns when it is on the disk. f may run more than once.
 func (s *Store) write(ctx context.Context, f func(*tx) error) error { return s.transact(ctx, false, f) }
 
-// writeLazily is write without waiting for this machine's disk: for what the journal or the next start makes good after a power cut.
+// writeLazily is write without waiting for this machine's disk: for data that the journal or the next start restores after a power
+// failure.
 func (s *Store) writeLazily(ctx context.Context, f func(*tx) error) error {
 	return s.transact(ctx, true, f)
 }
@@ -111,7 +112,7 @@ func (t *tx) exec(text string, args ...any) (changed int64, err error) {
 
 func (t *tx) row(text string, args ...any) Scanner { return t.Row(text, clean(args)) }
 
-// lockedRow is row, and keeps others from changing what it finds.
+// lockedRow is row, and prevents others from changing the result.
 func (t *tx) lockedRow(text string, args ...any) Scanner {
 	return t.Row(text+t.engine.ForUpdate, clean(args))
 }
@@ -133,7 +134,7 @@ func (t *tx) lockTable(name string) error {
 	return err
 }
 
-// Plain is the Runner that any database can have: one statement after another. Engines take from it what they have nothing faster for.
+// Plain is the Runner that works on any database: one statement after another. Engines use it where they have nothing faster.
 type Plain struct {
 	Ctx context.Context
 	Tx  *sql.Tx

@@ -122,7 +122,7 @@ func (s *Store) DeleteKey(ctx context.Context, user, hash string, now time.Time,
 	})
 }
 
-// scanKey reads keyColumns and what further columns the query has.
+// scanKey reads keyColumns and the query's further columns.
 func scanKey(row Scanner, more ...any) (k apikey.Key, err error) {
 	var limit, expires, deleted, requests, tokens, rubles sql.NullInt64
 	var reset string

@@ -16,10 +16,10 @@ import (
 	"weir/internal/record"
 )
 
-// Apply is ledger.Applier.Apply. It first assumes that no generation is there already, because the node's position says so, and
-// looks at each only when that was wrong.
+// Apply implements ledger.Applier. It first assumes that the store has none of the generations, because of the node's position, and
+// checks each only when that was wrong.
 func (s *Store) Apply(ctx context.Context, b *ledger.Batch) (int64, error) {
-	own := limit.For(ctx, nil) // a reader has applied what all have spent: others must not wait for their turn
+	own := limit.For(ctx, nil) // a reader also applies the charges of other users, who must not wait for that reader's turn
 	for i := range b.Items {
 		tidy(&b.Items[i].Call)
 	}
@@ -51,7 +51,7 @@ func (s *Store) apply(ctx context.Context, b *ledger.Batch, careful bool) (posit
 	return position, err
 }
 
-// unknown leaves out what the store has, and what comes twice.
+// unknown leaves out records that the store has, and duplicates.
 func (t *tx) unknown(items []ledger.Recorded) (out []ledger.Recorded, err error) {
 	type id struct{ wallet, generation string }
 	seen := map[id]bool{}
@@ -75,7 +75,7 @@ func (t *tx) unknown(items []ledger.Recorded) (out []ledger.Recorded, err error)
 	return out, err
 }
 
-// sealing is what has been posted and waits for its place in the chain.
+// sealing is the set of postings that wait for their place in the chain.
 type sealing struct {
 	link    ledger.Link
 	content [sha256.Size]byte
@@ -88,7 +88,7 @@ func (s *sealing) seal(t *tx) error {
 	return t.link(&s.link, s.content)
 }
 
-// applyItems leaves the link of the chain to the caller, who makes it the last thing of all.
+// applyItems leaves the link of the chain to the caller, who makes it last.
 func (t *tx) applyItems(b *ledger.Batch, items []ledger.Recorded) (done sealing, err error) {
 	if len(items) == 0 {
 		return done, nil
@@ -174,7 +174,7 @@ func (t *tx) charge(b *ledger.Batch, charged map[string]money.Nano) error {
 	return err
 }
 
-// consume takes costs from leases, as far as they are still there.
+// consume takes costs from leases, as far as they still exist.
 func (t *tx) consume(node string, uses map[leaseUse]money.Nano) error {
 	if len(uses) == 0 {
 		return nil

@@ -156,7 +156,7 @@ func (t *tx) decideAside(id int64, state string) (ledger.Aside, error) {
 	return a, t.one(asideDecide, id, state)
 }
 
-// refused says of an error that it lies in what was to be kept, where it does: then time does not heal it.
+// refused classifies an error that the values themselves cause: repeating the write does not help then.
 func (s *Store) refused(op string, err error) error {
 	if err == nil || !s.engine.Refused(err) && !s.engine.Duplicate(err) && !errors.Is(err, money.ErrOverflow) {
 		return err

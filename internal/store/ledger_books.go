@@ -59,11 +59,11 @@ func wideOf(hi, lo int64) *wide {
 	return w
 }
 
-// books are what one walk through all postings finds out, for several checks.
+// books has the results of one walk through all postings, for several checks.
 type books struct {
 	wallets    map[string]*walletSums // by id
 	contents   map[int64][sha256.Size]byte
-	events     map[string][]int64 // what the audit chain must say, and the transactions that it must say it of
+	events     map[string][]int64 // entries that the audit chain must have, and their transactions
 	unreported differences        // audit rows without a transaction
 	tops       int
 	refunds    map[string]*refunded // by wallet and generation
@@ -74,7 +74,7 @@ type books struct {
 	digest ledger.Digest
 }
 
-// refunded is what was given back of a charge.
+// refunded is the sum that was given back for a charge.
 type refunded struct {
 	sum  wide
 	call bool // the call was found
@@ -120,7 +120,7 @@ func (c *checker) entries() {
 	c.add("entries", wrong, "%d entries of %d transactions; those of each sum to zero", n, len(c.books.contents))
 }
 
-// post adds a transaction, and reports what is wrong with it.
+// post adds a transaction, and returns what is wrong with it.
 func (b *books) post(p *posting, all *wide) string {
 	var sum wide
 	wallets, lines := 0, map[int64]bool{}
@@ -188,7 +188,7 @@ func fits(p *posting, e *postedEntry, wallet bool) bool {
 	return e.ref == p.ref && ledger.Against(p.kind, e.account)
 }
 
-// expect notes what the audit chain must say of a posting.
+// expect records the entry that the audit chain must have for a posting.
 func (b *books) expect(p *posting) {
 	b.tops++
 	i := slices.IndexFunc(p.entries, func(e postedEntry) bool { return strings.HasPrefix(e.account, ledger.WalletAccount) })
@@ -209,7 +209,7 @@ func (b *books) giveBack(wallet, generation string, n int64) {
 	b.refunds[k].sum.add(n)
 }
 
-// refund adds what was given back of a call to its hour, and reports what is wrong with it.
+// refund adds a refund of a call to its hour, and returns what is wrong with it.
 func (b *books) refund(c *record.Call, hour *sums) string {
 	r := b.refunds[c.Wallet+"\x00"+c.Generation]
 	if r == nil {
@@ -247,7 +247,7 @@ func (b *books) reported(rows iter.Seq2[audit.Row, error]) iter.Seq2[audit.Row, 
 	}
 }
 
-// reportedBefore strikes out what rows of older versions say: they had no reference, but for a top-up's source and id.
+// reportedBefore removes the expected entries that rows of older versions have: they had no reference, except a top-up's source and id.
 func (b *books) reportedBefore(r *audit.Row, kind string) bool {
 	words := r.After
 	amount, rest, ok := strings.Cut(words, " rubles from ")
@@ -307,7 +307,7 @@ func (c *checker) wallets() {
 	}
 }
 
-// chain walks through the chain of what was posted and recorded.
+// chain walks through the chain of postings and records.
 func (c *checker) chain(noted ledger.Anchor) {
 	var wrong differences
 	var digest ledger.Digest

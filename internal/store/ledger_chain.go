@@ -23,7 +23,7 @@ const (
 	anything = `SELECT (SELECT COUNT(*) FROM (SELECT 1 FROM transactions LIMIT 1) a) + (SELECT COUNT(*) FROM (SELECT 1 FROM generations LIMIT 1) b)`
 )
 
-// link puts what a transaction has posted and recorded at the end of the chain. It is the last thing but for the audit chain: from here to the
+// link adds the postings and records of a transaction to the end of the chain. Only the audit chain comes after it: from here to the
 // commit no other node can end a transaction that posts, so that little is done under this lock. nil: nothing was posted.
 func (t *tx) link(l *ledger.Link, content [sha256.Size]byte) error {
 	if _, err := t.exec(chainLock); err != nil {

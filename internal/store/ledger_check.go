@@ -60,7 +60,7 @@ func (c *checker) one(text string, to ...any) {
 	}
 }
 
-// wrong runs a query that lists what does not hold, and describes each row in words.
+// wrong runs a query that lists errors, and describes each row in words.
 func (c *checker) wrong(words, text string) (found []string) {
 	c.each(text, func(values []any) { found = append(found, fmt.Sprintf(words, values...)) })
 	return found
@@ -209,7 +209,7 @@ func fundOf(v []any) ledger.Fund {
 	return ledger.Fund{Wallet: text(v[0]), Key: text(v[1]), Period: ledger.Period{Kind: text(v[2]), Start: start}}
 }
 
-// of is the sum of k, which comes to be when it is first asked for.
+// of is the sum of k, which is made at the first use.
 func of[K comparable](sums map[K]*wide, k K) *wide {
 	w := sums[k]
 	if w == nil {
@@ -283,7 +283,7 @@ func (c *checker) compareKeys(want map[ledger.Fund]money.Nano) {
 	c.add("spending of keys", diff, "%d rows agree with the calls", n)
 }
 
-// audit walks the chain of who changed what.
+// audit walks the audit chain.
 func (c *checker) audit() {
 	if c.err != nil {
 		return

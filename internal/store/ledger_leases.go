@@ -11,7 +11,7 @@ import (
 	"weir/internal/money"
 )
 
-// lease is what is read of a lease before it changes.
+// lease has the columns of a lease that are read before it changes.
 type lease struct {
 	fund              ledger.Fund
 	id                int64
@@ -24,7 +24,7 @@ func (l *lease) scan(row Scanner) error {
 	return row.Scan(&l.fund.Key, &l.fund.Period.Kind, &l.fund.Period.Start, (*int64)(&l.granted), (*int64)(&l.consumed))
 }
 
-// lease finds a lease; nil when it is gone.
+// lease finds a lease; nil when it does not exist any more.
 func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
 	l := lease{fund: ledger.Fund{Wallet: wallet}, id: id}
 	err := l.scan(t.lockedRow(leaseFind, node, id, wallet))
@@ -34,7 +34,7 @@ func (t *tx) lease(node string, id int64, wallet string) (*lease, error) {
 	return &l, err
 }
 
-// fund reads what a wallet or a key's limit has left, and its recalls. The fund of a key comes to be when it is first asked.
+// fund reads how much a wallet or a key's limit has left, and its recalls. The fund of a key is created at its first use.
 func (t *tx) fund(p ledger.Fund, limit money.Nano) (available money.Nano, recall int64, err error) {
 	if p.Key == "" {
 		err = t.lockedRow(walletFund, p.Wallet).Scan((*int64)(&available), &recall)
@@ -55,7 +55,7 @@ func noWallet(op string, cause error) error {
 	return fault.New(fault.NotFound, op, "There is no such wallet.").Because(cause)
 }
 
-// reserve moves n between what a fund has available and what is leased of it.
+// reserve moves n between the available and the leased money of a fund.
 func (t *tx) reserve(p ledger.Fund, n money.Nano) (err error) {
 	switch {
 	case n == 0:
@@ -115,7 +115,8 @@ func (t *tx) borrow(b ledger.Borrow) (g ledger.Grant, err error) {
 	return g, t.reserve(b.Fund, after.left()-was.left())
 }
 
-// spare is how much more than needed is granted: what was wished for while that is little of the rest, and nothing when money is nearly gone.
+// spare is how much is granted in addition to the need: the wished amount while that is little of the rest, and nothing when money is
+// nearly used up.
 func spare(b ledger.Borrow, rest money.Nano) money.Nano {
 	share := rest / 8
 	if share < b.Need {

@@ -35,7 +35,7 @@ func (s *Store) Join(ctx context.Context, node string, now time.Time) (epoch int
 	return epoch, err
 }
 
-// lockNode keeps others from borrowing for the node, and waits for those who do.
+// lockNode prevents others from borrowing for the node, and waits for those who do.
 func (t *tx) lockNode(node string) error {
 	var epoch int64
 	return t.lockedRow(nodeEpoch, node).Scan(&epoch)

@@ -39,8 +39,8 @@ func (s *Store) post(ctx context.Context, p ledger.Posting) (done ledger.Posted,
 	return done, err
 }
 
-// post finishes p: a refund gets its wallet, and perhaps its amount. Whether it was posted before, and what is left to take or to give back, is
-// looked at when the wallet is locked, so that of two postings at once the second sees the first.
+// post completes p: a refund gets its wallet, and if necessary its amount. Whether it was posted before, and how much is left, is checked
+// while the wallet is locked, so that of two concurrent postings the second sees the first.
 func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	var call *record.Call
 	if p.Kind == ledger.RefundKind {
@@ -79,7 +79,7 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	if err := w.bears(p); err != nil {
 		return done, err
 	}
-	if p.Amount < 0 && p.BelowZero { // what nodes have merely borrowed is to pay for it
+	if p.Amount < 0 && p.BelowZero { // it may take money that nodes have leased but do not use
 		if _, err := t.exec(walletRecall, p.Wallet); err != nil {
 			return done, err
 		}
@@ -92,10 +92,10 @@ func (t *tx) post(p *ledger.Posting) (done ledger.Posted, err error) {
 	return done, t.record(p.Event(), p.At)
 }
 
-// wallet is what is read of a wallet before it changes.
+// wallet has the columns of a wallet that are read before it changes.
 type wallet struct{ credited, charged, leased money.Nano }
 
-// bears reports whether a posting leaves the wallet with a balance that it may have.
+// bears reports whether a posting leaves the wallet with a permitted balance.
 func (w *wallet) bears(p *ledger.Posting) error {
 	if _, err := w.credited.Add(p.Amount); err != nil {
 		return fault.New(fault.Unprocessable, "store.Post", "The balance would not fit.").Because(err)
@@ -158,7 +158,7 @@ func (t *tx) unposted(generation string, cause error) error {
 	return unfit("generation", "The charge could not be posted and is set aside: post or dismiss it first, see weir ledger aside list.")
 }
 
-// left is what was left of a charge before a transaction.
+// left is how much of a charge was left before a transaction.
 func left(c *record.Call, refunds []ledger.Movement, before int64) money.Nano {
 	rest := c.Cost
 	for i := range refunds {
@@ -169,7 +169,7 @@ func left(c *record.Call, refunds []ledger.Movement, before int64) money.Nano {
 	return rest
 }
 
-// fit bounds a refund by what is left of the charge, and makes it all of that when it has no amount.
+// fit bounds a refund by the rest of the charge; a refund without an amount gets all of it.
 func fit(p *ledger.Posting, c *record.Call, refunds []ledger.Movement) error {
 	rest := left(c, refunds, math.MaxInt64)
 	switch {
@@ -183,7 +183,7 @@ func fit(p *ledger.Posting, c *record.Call, refunds []ledger.Movement) error {
 	return nil
 }
 
-// enter writes the transaction and what it changes, and links it to the chain.
+// enter writes the transaction and its effects, and links it to the chain.
 func (t *tx) enter(p *ledger.Posting, call *record.Call) (id int64, err error) {
 	if _, err := t.exec(walletCredit, p.Wallet, int64(p.Amount)); err != nil {
 		return 0, err

@@ -59,7 +59,7 @@ func readGeneration(row []any) (call *record.Call, wrong string) {
 	return &it.Call, ""
 }
 
-// insertRow is an INSERT of one row, with what follows it.
+// insertRow is an INSERT of one row, followed by tail.
 func insertRow(table string, columns []string, tail string) string {
 	marks := make([]string, len(columns))
 	for i := range marks {

@@ -1,6 +1,6 @@
 package store
 
-// SQL text of the ledger. Where a row is read to be changed, tx.lockedRow adds what keeps others from it.
+// SQL text of the ledger. Where a row is read to be changed, tx.lockedRow adds the lock.
 const (
 	nodePosition = `SELECT position FROM nodes WHERE id = $1`
 	nodeAdd      = `INSERT INTO nodes (id) VALUES ($1) ON CONFLICT (id) DO NOTHING`
@@ -47,7 +47,7 @@ const (
 	walletRead   = `SELECT credited, charged, leased FROM wallets WHERE id = $1`
 	walletAdd    = `INSERT INTO wallets (id, created_at) VALUES ($1, $2)`
 
-	// What nodes reported that calls hold, but for one of them, and what jobs hold (epoch 0).
+	// The holds of calls as nodes reported them, except those of one node, and the holds of jobs (epoch 0).
 	walletHeld = `SELECT credited, charged, leased, (SELECT CAST(COALESCE(SUM(CASE WHEN granted <= consumed THEN 0 WHEN epoch = 0 OR held > granted - consumed THEN granted - consumed ELSE held END), 0) AS BIGINT)
 		FROM leases WHERE wallet = wallets.id AND key_id = '' AND node <> $2) FROM wallets WHERE id = $1`
 
@@ -82,7 +82,7 @@ var entries = Table{"entries", []string{"account", "ref", "transaction_id", "lin
 // maxEntries is how many entries a transaction may have: an entry's id is its transaction's times that, and its line.
 const maxEntries = 10_000
 
-// SQL text of the checks. Each lists what does not hold. Sums are cast, because PostgreSQL gives another type for them.
+// SQL text of the checks. Each lists errors. Sums are cast, because PostgreSQL gives another type for them.
 const (
 	checkOrphans     = `SELECT DISTINCT e.transaction_id FROM entries e WHERE NOT EXISTS (SELECT 1 FROM transactions t WHERE t.id = e.transaction_id) LIMIT 5`
 	checkWallets     = `SELECT id, credited, charged FROM wallets`

@@ -36,10 +36,10 @@ func (s *sums) plus(other *sums) {
 // requests is how many calls were charged for.
 func (s *sums) requests() int64 { return s[1] }
 
-// cost is what they cost together.
+// cost is their total cost.
 func (s *sums) cost() money.Nano { return money.Nano(s[9]) }
 
-// spent is what they cost without what was given back of it: so much counts against a key's limit.
+// spent is their cost minus refunds, which counts against a key's limit.
 func (s *sums) spent() money.Nano { return s.cost() - money.Nano(s[14]) }
 
 // dayKey and hourKey are the keys of the roll-ups.
@@ -62,7 +62,7 @@ var (
 	upsertHour = insertRow("usage_hourly", slices.Concat(hourColumns, sumColumns), addSums("usage_hourly", hourColumns))
 )
 
-// addSums is the end of an INSERT that adds to a row that is there.
+// addSums is the end of an INSERT that adds to an existing row.
 func addSums(table string, key []string) string {
 	set := make([]string, len(sumColumns))
 	for i, c := range sumColumns {
@@ -98,7 +98,7 @@ func (h hourKey) order(e hourKey) int {
 		cmp.Compare(h.model, e.model), cmp.Compare(h.provider, e.provider), cmp.Compare(h.endpoint, e.endpoint))
 }
 
-// fundOrder is the order in which wallets, and what keys may spend, are locked.
+// fundOrder is the order in which funds are locked.
 func fundOrder(p, q ledger.Fund) int {
 	return cmp.Or(cmp.Compare(p.Key, q.Key), cmp.Compare(p.Wallet, q.Wallet), cmp.Compare(p.Period.Kind, q.Period.Kind), cmp.Compare(p.Period.Start, q.Period.Start))
 }
@@ -158,7 +158,8 @@ func newTally(items []ledger.Recorded) (*tally, error) {
 	return t, nil
 }
 
-// givenBack is what a refund of a call adds: it belongs to the hour of the call, and so to the interval of a key's limit that the call was in.
+// givenBack is the effect of a refund of a call: it belongs to the hour of the call, and so to the interval of a key's limit in which the
+// call was.
 func givenBack(c *record.Call, n money.Nano) *tally {
 	h := hourOf(c)
 	t := &tally{hours: map[hourKey]*sums{h: {14: int64(n)}}, keys: map[ledger.Fund]money.Nano{}, days: map[dayKey]*sums{}}
@@ -166,7 +167,7 @@ func givenBack(c *record.Call, n money.Nano) *tally {
 	return t
 }
 
-// fold adds an hour to what it belongs to: days, weeks and months begin with an hour. Calls that are not settled cost nothing.
+// fold adds an hour to the day, week and month that contain it. Calls that are not settled cost nothing.
 func (t *tally) fold(h hourKey, s *sums) {
 	start := time.Unix(h.hour, 0).UTC()
 	at(t.days, dayOf(h, start)).plus(s)

@@ -13,8 +13,8 @@ import (
 // Guard is a trigger that keeps rows as they are.
 type Guard struct{ Table, Text string }
 
-// Guards reads the statements of migrations that create triggers, by the triggers' names: each ends with end. What a later migration drops is
-// not among them. They are what a database must have, and there is no other list.
+// Guards reads the statements of migrations that create triggers, by the triggers' names: each ends with end. Triggers that a later
+// migration drops are left out. A database must have exactly these; there is no other list.
 func Guards(migrations fs.FS, end string) (map[string]Guard, error) {
 	names, err := fs.Glob(migrations, "migrations/*.sql")
 	if err != nil {
@@ -66,7 +66,7 @@ func word(s string) string {
 	return s
 }
 
-// guards asks the engine what triggers there must be. They are read apart from everything else: engines may need to write for it.
+// guards asks the engine which triggers must exist. They are read separately: engines may need to write for it.
 func (s *Store) guards(ctx context.Context) (map[string]Guard, string) {
 	want, err := s.engine.Guards(ctx)
 	if err != nil {

@@ -1,5 +1,5 @@
-// Package store keeps everything in a database: one implementation of what the domain declares, written once for both engines.
-// It must not know its engine beyond what Engine reports, and decides nothing: rules are in the domain.
+// Package store keeps all data in a database: one implementation of the domain's interfaces, written once for both engines. It must not
+// know its engine beyond what Engine reports, and decides nothing: rules are in the domain.
 package store
 
 import (
@@ -42,7 +42,7 @@ var (
 	_ webhook.SecretStore = (*Store)(nil)
 )
 
-// New makes a store of an open engine. now says what the current day, week and month are.
+// New makes a store of an open engine. now determines the current day, week and month.
 func New(e Engine, now func() time.Time) *Store {
 	return &Store{engine: e, now: now, turns: limit.NewTurns(e.Places, max(e.Places/2, 1))}
 }
@@ -62,7 +62,7 @@ func (s *Store) take(ctx context.Context, op string) (leave func(), err error) {
 // Close closes the database. Calls still running fail.
 func (s *Store) Close() error { return s.engine.Close() }
 
-// queryFor bounds what is asked outside of writing transactions, so that no list or search holds a connection for long.
+// queryFor bounds queries outside of writing transactions, so that no list or search holds a connection for long.
 const queryFor = 5 * time.Second
 
 // find reads at most one row with scan, which gets sql.ErrNoRows when there is none.
@@ -122,7 +122,7 @@ func (s *Store) snapshot(ctx context.Context, f func(context.Context, *sql.Tx) e
 	return s.readTx(ctx, "", f)
 }
 
-// walk is snapshot for what reads whole tables and takes as long as it takes.
+// walk is snapshot without a time limit, for reading whole tables.
 func (s *Store) walk(ctx context.Context, f func(context.Context, *sql.Tx) error) error {
 	return s.readTx(ctx, s.engine.Unhurried, f)
 }

@@ -2,7 +2,7 @@ package store
 
 import "weir/internal/record"
 
-// Text is s as it is kept: NUL and bytes that are not UTF-8 become U+FFFD, because not every database takes them.
+// Text is s as it is stored: NUL and bytes that are not UTF-8 become U+FFFD, because not every database accepts them.
 func Text(s string) string { return record.Text(s) }
 
 // clean makes the texts among args such as are kept.

@@ -30,18 +30,18 @@ const (
 		ORDER BY due_at LIMIT $2`
 	jobClaim = `UPDATE video_jobs SET fence = fence + 1, node = $2, epoch = $3 WHERE id = $1 RETURNING `
 	jobSeize = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0 WHERE id = $1 AND user_id = $2 AND ended = '' AND NOT submitting RETURNING `
-	// jobChange is followed by what else must be true. $17 reports that the job is given up by who worked on it.
+	// jobChange is followed by further conditions. $17 reports that the worker gives up the job.
 	jobChange = `UPDATE video_jobs SET state = $3, ended = $4, cost = $5, upstream_id = $6, submitting = $7, error = $8, reason = $9, cleanup = $10,
 		updated_at = $11, completed_at = $12, expires_at = $13, due_at = $14, request = $15, detail = $16,
 		node = CASE WHEN $17 THEN '' ELSE node END, epoch = CASE WHEN $17 THEN 0 ELSE epoch END`
 	jobKeep = jobChange + ` WHERE id = $1 AND fence = $2 AND ended = $4`
 	jobEnd  = jobChange + `, fence = fence + 1 WHERE id = $1 AND fence = $2 AND ended = ''`
 
-	// A job that was claimed before it was accepted is somebody's who ends it.
+	// A job that was claimed before it was accepted is being ended by its claimer.
 	jobAccept   = `UPDATE video_jobs SET accepted = TRUE, due_at = $2 WHERE id = $1 AND NOT accepted AND fence = 0 AND ended = ''`
 	jobAccepted = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND accepted`
 	jobWaits    = `SELECT 1 FROM video_jobs WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
-	// Who accepts it at this moment comes before, or too late.
+	// An acceptance at the same moment comes first, or too late.
 	jobRefuse = `UPDATE video_jobs SET fence = fence + 1, node = '', epoch = 0, due_at = created_at WHERE wallet = $1 AND generation = $2 AND NOT accepted AND ended = ''`
 	// Nothing is left to do for what is never due.
 	jobSweep = `DELETE FROM video_jobs WHERE id IN (SELECT id FROM video_jobs WHERE completed_at < $1 AND due_at IS NULL AND ended <> '' ORDER BY completed_at LIMIT $2)`
@@ -53,7 +53,7 @@ const (
 	slotJobs = `SELECT job FROM video_slots WHERE user_id = $1 ORDER BY slot`
 )
 
-// SQL text of the checks of jobs. Each lists what does not hold.
+// SQL text of the checks of jobs. Each lists errors.
 const (
 	checkEscrows      = `SELECT id, wallet, hold FROM video_jobs WHERE ended = ''`
 	checkStrayEscrows = `SELECT l.node FROM leases l WHERE substr(l.node, 1, 4) = 'job:'
@@ -91,7 +91,7 @@ func momentOf(n sql.NullInt64) time.Time {
 	return time.UnixMicro(n.Int64).UTC()
 }
 
-// orNull is a time as it is kept; the zero one is NULL.
+// orNull is a time as it is stored; the zero one is NULL.
 func orNull(t time.Time) sql.NullInt64 {
 	return sql.NullInt64{Int64: t.UnixMicro(), Valid: !t.IsZero()}
 }
@@ -129,7 +129,7 @@ func (s *Store) AddJob(ctx context.Context, j *video.Job, from ledger.Handover, 
 	})
 }
 
-// takeSlot takes the first free place of the job's user. Others that take the same one wait until this transaction has ended.
+// takeSlot takes the first free place of the job's user. A transaction that takes the same one waits until this one has ended.
 func (t *tx) takeSlot(j *video.Job, limit int) error {
 	for slot := 1; slot <= limit; slot++ {
 		n, err := t.exec(slotTake, j.User, slot, j.ID)
@@ -145,7 +145,7 @@ func (t *tx) takeSlot(j *video.Job, limit int) error {
 	return video.TooMany(limit, active)
 }
 
-// handOver takes an amount from leases of a node and leases it to the job, so that what is leased of wallet and key stays the same.
+// handOver takes an amount from leases of a node and leases it to the job, so that the leased money of wallet and key stays the same.
 func (t *tx) handOver(job string, o ledger.Handover, now time.Time) error {
 	if o.Amount == 0 {
 		return nil
@@ -233,8 +233,8 @@ func (s *Store) SweepJobs(ctx context.Context, before time.Time, n int) (gone in
 	return gone, err
 }
 
-// HasJob reports whether a call of a wallet became a job. One that is not accepted cannot be any more after that. It is for what seldom happens:
-// there is no index for it.
+// HasJob reports whether a call of a wallet became a job. After that, a job that is not accepted can no longer be accepted. It is rarely
+// used: there is no index for it.
 func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bool, err error) {
 	waits := false
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&found, &waits) }, `SELECT EXISTS (`+jobAccepted+`), EXISTS (`+jobWaits+`)`, wallet, generation)
@@ -250,7 +250,7 @@ func (s *Store) HasJob(ctx context.Context, wallet, generation string) (found bo
 	return found, err
 }
 
-// UpstreamTaken is video.Work.UpstreamTaken. It is for what seldom happens: there is no index for it.
+// UpstreamTaken implements video.Work. It is rarely used: there is no index for it.
 func (s *Store) UpstreamTaken(ctx context.Context, upstreamID, job string) (taken bool, err error) {
 	err = s.find(ctx, func(row Scanner) error { return row.Scan(&taken) }, jobTaken, upstreamID, job)
 	if err != nil {
@@ -291,7 +291,7 @@ func (s *Store) SeizeJob(ctx context.Context, user, id string) (seized *video.Jo
 	return seized, nil
 }
 
-// changed is the error of a worker with an older fence than the job's, or that comes too late.
+// changed is the error of a worker whose fence is older than the job's, or that is too late.
 func changed(op string, cause error) error {
 	return fault.New(fault.Conflict, op, "The video job has changed meanwhile.").Because(cause)
 }
@@ -333,7 +333,7 @@ func (s *Store) KeepJob(ctx context.Context, j *video.Job, release bool) error {
 	return s.write(ctx, func(t *tx) error { return t.changeJob(jobKeep, j, release) })
 }
 
-// AdoptJob is video.Work.AdoptJob. All who write jobs wait meanwhile: it is for what seldom happens.
+// AdoptJob implements video.Work. It blocks all other writers of jobs, which is acceptable because it is rare.
 func (s *Store) AdoptJob(ctx context.Context, j *video.Job) error {
 	return s.write(ctx, func(t *tx) error {
 		if err := t.lockTable("video_jobs"); err != nil {
@@ -418,7 +418,7 @@ func (t *tx) setJobAside(j *video.Job, end *video.End, cause error) error {
 	return err
 }
 
-// jobs compares jobs with what is leased to them, with their records and with the places of their users.
+// jobs compares jobs with their leases, with their records and with the places of their users.
 func (c *checker) jobs() {
 	var n int64
 	c.one(checkJobCount, &n)

@@ -12,7 +12,8 @@ import (
 	"weir/internal/webhook"
 )
 
-// insertDelivery puts an event into the outbox, in the transaction of what it reports. One that is there already stays as it is.
+// insertDelivery puts an event into the outbox, in the transaction of the reported change. An event that is there already stays
+// unchanged.
 func insertDelivery(t *tx, d webhook.Delivery) error {
 	_, err := t.exec(`INSERT INTO webhook_deliveries (id, account, url, event, payload, created_at, next_at) VALUES ($1, $2, $3, $4, $5, $6, $7)
 		ON CONFLICT (id) DO NOTHING`, d.ID, d.Account, d.URL, d.Event, notNil(d.Payload), d.CreatedAt.UnixMicro(), d.NextAt.UnixMicro())

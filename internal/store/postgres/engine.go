@@ -30,11 +30,11 @@ func (e *engine) close() error {
 // writeFor bounds a transaction whose caller sets no deadline.
 const writeFor = 10 * time.Second
 
-// attempts is how often a transaction runs that the server gives up, or that finds its connection gone before it has begun.
+// attempts is how often a transaction is tried that the server aborts, or whose connection is closed before it has begun.
 const attempts = 5
 
-// write is store.Engine.Write. Transactions see what others commit meanwhile, and lock the rows that they decide by. Every commit waits
-// for the server's disk: the other nodes build on it, and they do not end when the server does.
+// write implements store.Engine. Transactions see the commits of others meanwhile, and lock the rows on which they decide. Every commit
+// waits for the server's disk: other nodes rely on it, and they do not end when the server does.
 func (e *engine) write(ctx context.Context, _ bool, f func(store.Runner) error) error {
 	deadline, set := ctx.Deadline()
 	if !set {
@@ -61,7 +61,7 @@ func (e *engine) try(ctx context.Context, f func(store.Runner) error) (again boo
 	defer func() { _ = conn.Close() }()
 	tx, err := conn.BeginTx(ctx, &sql.TxOptions{Isolation: sql.LevelReadCommitted})
 	if err != nil {
-		e.pool.Reset() // the server has been away: the other connections are gone as well
+		e.pool.Reset() // the server was unavailable: the other connections are broken as well
 		return true, store.Unavailable("postgres.Write", err)
 	}
 	defer func() { _ = tx.Rollback() }() // after a commit it does nothing

@@ -47,13 +47,13 @@ type options struct {
 	unsafe bool
 }
 
-// WithClock sets the clock that says what the current day, week and month are, and what the time of the database is. The defaults are time.Now,
-// and the server's own.
+// WithClock sets the clock that determines the current day, week and month, and the time of the database. The defaults are time.Now, and
+// the server's own.
 func WithClock(now func() time.Time) Option {
 	return func(o *options) { o.now, o.clock = now, "" }
 }
 
-// AllowDataLoss opens a server, too, that can lose what it has committed when it crashes.
+// AllowDataLoss also opens a server that can lose commits when it crashes.
 func AllowDataLoss(allow bool) Option { return func(o *options) { o.unsafe = allow } }
 
 // Open opens the database of dsn, postgres://user:password@host/name, and applies missing migrations; of several nodes that do so at once, one does it.
@@ -118,7 +118,7 @@ func configure(dsn string) (*pgxpool.Config, error) {
 		}
 	}
 	c.DialFunc = (&net.Dialer{KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3}}).DialContext
-	// The server learns when no caller waits for an answer any more, so that it releases the locks of that query.
+	// The server is asked to cancel a query whose caller no longer waits, so that it releases the query's locks.
 	c.BuildContextWatcherHandler = func(conn *pgconn.PgConn) ctxwatch.Handler {
 		return &pgconn.CancelRequestContextWatcherHandler{Conn: conn, DeadlineDelay: 200 * time.Millisecond}
 	}
@@ -161,10 +161,10 @@ func fit(ctx context.Context, db *sql.DB) error {
 	return nil
 }
 
-// commits is the parameter that says what a commit waits for; on and remote_apply wait for the server's disk.
+// commits is the parameter for what a commit waits for; on and remote_apply wait for the server's disk.
 const commits = "synchronous_commit"
 
-// lasting looks whether what the server has committed is there after a crash, and makes the connections wait for it at each commit.
+// lasting checks whether the server keeps commits after a crash, and makes the connections wait for the disk at each commit.
 func lasting(ctx context.Context, db *sql.DB, params map[string]string, unsafe bool) error {
 	var fsync, pages, waits string
 	err := db.QueryRowContext(ctx, `SELECT current_setting('fsync'), current_setting('full_page_writes'), current_setting('synchronous_commit')`).Scan(&fsync, &pages, &waits)

@@ -24,7 +24,8 @@ const triggers = definition + " || p.prosrc" + ofTables + `AND (t.tgenabled = 'A
 	UNION ALL SELECT c.relname::text, 'rule ' || r.rulename, pg_get_ruledef(r.oid) FROM pg_rewrite r JOIN pg_class c ON c.oid = r.ev_class
 	WHERE pg_table_is_visible(c.oid) AND r.rulename <> '_RETURN'`
 
-// guards lets the server put the migrations' statements into its own words: on temporary tables like the real ones, which a rollback removes.
+// guards has the server print the migrations' statements in its own form: on temporary tables like the real ones, which a rollback
+// removes.
 func (e *engine) guards(ctx context.Context) (map[string]store.Guard, error) {
 	want, err := store.Guards(migrations, ";")
 	if err != nil {

@@ -29,13 +29,13 @@ var migrations embed.FS
 
 // engine is an open database.
 type engine struct {
-	// Two connections write, never at once: writing holds one token. durable waits for the disk at each commit, lazy does not
-	// (a crash of the process loses nothing either way, a power cut loses what the journal still has).
+	// Two connections write, never at once: writing needs one token. durable waits for the disk at each commit, lazy does not (a crash of
+	// the process loses nothing either way, a power failure loses what the journal still has).
 	durable *sql.DB
 	lazy    *sql.DB
 	writing chan struct{}
 	read    *sql.DB
-	scrubs  *sql.DB // empties the log without waiting long for who reads
+	scrubs  *sql.DB // empties the log without waiting long for readers
 	stmts   statements
 }
 
@@ -47,7 +47,7 @@ type options struct{ now func() time.Time }
 // busyFor is how long to wait for another process that writes.
 const busyFor = 5 * time.Second
 
-// WithClock sets the clock that says what the current day, week and month are, and what the time of the database is; the default is time.Now.
+// WithClock sets the clock that determines the current day, week and month, and the time of the database; the default is time.Now.
 func WithClock(now func() time.Time) Option { return func(o *options) { o.now = now } }
 
 // Open opens the database file at path, makes it when it is missing, and applies the migrations that it lacks.
@@ -144,9 +144,9 @@ func pool(path, synchronous string, queryOnly bool, size int) (*sql.DB, error) {
 	} else {
 		// 16 MiB of log: the pages that every batch changes are copied into the file four times less often than by default
 		v.Add("_pragma", "wal_autocheckpoint(2000)")
-		// what is deleted is overwritten with zeros, in the pages that stay and in those that fall free
+		// deleted data is overwritten with zeros, in the pages that stay and in those that become free
 		v.Add("_pragma", "secure_delete(1)")
-		v.Add("_txlock", "immediate") // the write lock comes before the first read, so no transaction fails half-way
+		v.Add("_txlock", "immediate") // the write lock is taken before the first read, so no transaction fails half-way
 	}
 	return open(path, v, size)
 }
@@ -194,11 +194,11 @@ func isDuplicate(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT_UNIQUE, sqlite3.SQLITE_CONSTRAINT_PRIMARYKEY, sqlite3.SQLITE_CONSTRAINT_ROWID}, e.Code())
 }
 
-// scrubFor is how long who writes may have to wait because somebody reads while the log is emptied.
+// scrubFor is how long a writer may have to wait because of a reader while the log is emptied.
 const scrubFor = 100 * time.Millisecond
 
-// scrub is store.Engine.Scrub: the log still has the pages as they were before something was deleted. All of it goes into the file, and the log
-// is cut to nothing. Where a reader is in the way, the next time does it.
+// scrub implements store.Engine.Scrub: the log still has the pages from before a deletion. All of it is written to the file, and the log
+// is truncated. Where a reader prevents that, the next scrub does it.
 func (e *engine) scrub(ctx context.Context) error {
 	select {
 	case e.writing <- struct{}{}:
@@ -218,8 +218,8 @@ func isRefused(err error) bool {
 	return errors.As(err, &e) && slices.Contains([]int{sqlite3.SQLITE_CONSTRAINT, sqlite3.SQLITE_MISMATCH, sqlite3.SQLITE_TOOBIG, sqlite3.SQLITE_RANGE}, e.Code()&0xff)
 }
 
-// write is store.Engine.Write. The transaction has the write lock from its start; f must use its runner alone, because the lock is not
-// to be had twice. A commit that waits for the disk carries all before it along.
+// write implements store.Engine. The transaction has the write lock from its start; f must use only its runner, because a second
+// transaction would wait for the lock forever. A commit that waits for the disk also covers all earlier ones.
 func (e *engine) write(ctx context.Context, lazy bool, f func(store.Runner) error) error {
 	db, stmts := e.durable, (*statements)(nil)
 	if lazy {

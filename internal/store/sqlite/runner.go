@@ -13,7 +13,7 @@ import (
 	"weir/internal/store"
 )
 
-// runner runs the statements of one transaction. On the lazy connection it knows the prepared ones.
+// runner runs the statements of one transaction. On the lazy connection it uses prepared ones.
 type runner struct {
 	store.Plain
 	conn  *sql.Conn   // of the transaction
@@ -57,7 +57,7 @@ func (l *statements) close(ctx context.Context, db *sql.DB) error {
 	return conn.Raw(func(c any) error { return l.bulk.close(c) })
 }
 
-// statement is nil for what is not prepared.
+// statement is nil for a text that is not prepared.
 func (r *runner) statement(text string) *sql.Stmt {
 	if r.stmts == nil {
 		return nil
@@ -160,8 +160,8 @@ func (m *many) insert(rows int, row func([]any, int) []any, exec func(text strin
 
 var numbered = regexp.MustCompile(`\$[0-9]+`)
 
-// positional writes parameters that are numbered in the order of their use as question marks: the driver looks each numbered one up
-// by its name, from the start, which for twenty of them takes longer than the row. Any other text stays as it is.
+// positional replaces parameters that are numbered in the order of their use by question marks: the driver looks each numbered one up by
+// its name, from the start, which for twenty of them takes longer than the row. Any other text stays unchanged.
 func positional(text string) string {
 	for i, mark := range numbered.FindAllString(text, -1) {
 		if mark != "$"+strconv.Itoa(i+1) {
@@ -173,7 +173,7 @@ func positional(text string) string {
 
 // bulk runs statements on the driver itself, for rows by the thousand: database/sql copies and checks each argument. Its users hold the write lock.
 type bulk struct {
-	conn     any // what prepared belongs to
+	conn     any // the connection of prepared
 	prepared map[string]bulkStatement
 	named    []stdsql.NamedValue
 }
