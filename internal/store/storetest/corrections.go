@@ -26,7 +26,7 @@ func wantFault(t *testing.T, what string, err error, kind fault.Kind, param stri
 	}
 }
 
-// adjustedOnce: the same reference adjusts once, whatever comes at once, and with something else it is refused.
+// adjustedOnce: the same reference adjusts once, also in concurrent calls, and with other content it is refused.
 func adjustedOnce(t *testing.T, d *desk) {
 	w, other := d.wallet(5*ruble), d.wallet(5*ruble)
 	b := d.node()
@@ -102,7 +102,7 @@ func (d *desk) atOnce(n int, post func(i int) (ledger.Posted, error), expected f
 	return fresh
 }
 
-// belowZero: a correction takes what is not there only when it says so, and what is held stays held.
+// belowZero: a correction takes more than the balance only when it says so, and holds stay.
 func belowZero(t *testing.T, d *desk) {
 	w := d.wallet(5 * ruble)
 	b, other := d.node(), d.node()
@@ -224,7 +224,7 @@ func refunds(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// refundsAtOnce: what two nodes give back of one charge at once is never more than the charge.
+// refundsAtOnce: the concurrent refunds of two nodes never exceed the charge.
 func refundsAtOnce(t *testing.T, d *desk) {
 	w := d.wallet(100 * ruble)
 	books := []*ledger.Book{d.node(), d.node()}
@@ -250,7 +250,7 @@ func refundsAtOnce(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// refundedKey: the limit of a key has back what was refunded of a call in the same interval, and of no other.
+// refundedKey: the limit of a key regains the refund of a call in the same interval, and of no other.
 func refundedKey(t *testing.T, d *desk) {
 	w := d.wallet(100 * ruble)
 	b := d.node()
@@ -359,7 +359,7 @@ func noCharge(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// statement: what moved money for another reason than a call, of one wallet, the newest first, page by page.
+// statement: movements other than calls of one wallet, the newest first, page by page.
 func statement(t *testing.T, d *desk) {
 	w, other := d.wallet(0), d.wallet(50*ruble)
 	b := d.node()

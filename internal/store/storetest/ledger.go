@@ -878,8 +878,8 @@ func recall(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// whoSeesHolds: a node shows what its calls hold at that moment, others show it as of its last sign of life. What a node has merely borrowed
-// is never shown as held.
+// whoSeesHolds: a node shows the present holds of its calls, others show them as of its last sign of life. Money that a node has leased
+// without holding it is never shown as held.
 func whoSeesHolds(t *testing.T, d *desk) {
 	w := d.wallet(100 * ruble)
 	one, other := d.node(), d.node()
@@ -1037,7 +1037,7 @@ func fencing(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// coverOverrun: what one call costs too much must not be taken from what backs another.
+// coverOverrun: the cost of a call beyond its hold must not be taken from the money that covers another.
 func coverOverrun(t *testing.T, d *desk) {
 	w := d.wallet(20 * ruble)
 	one, two := d.node(), d.node()

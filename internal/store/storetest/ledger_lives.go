@@ -69,7 +69,7 @@ func poison(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// mentions looks for a check that fails, with a word in what it says.
+// mentions looks for a failed check whose text has a word.
 func (d *desk) mentions(name, word string) {
 	d.t.Helper()
 	r, err := ledger.Verify(d.ctx, d.store, "", ledger.Anchor{}, time.Time{})
@@ -84,7 +84,7 @@ func (d *desk) mentions(name, word string) {
 	d.t.Errorf("no failing check %q mentions %q: %+v", name, word, r.Checks)
 }
 
-// asidePosted: what was set aside can be posted when the reason is gone, once.
+// asidePosted: a charge that was set aside can be posted once, when the reason no longer exists.
 func asidePosted(t *testing.T, d *desk) {
 	w := d.wallet(10 * ruble)
 	node := "node_aside"
@@ -120,7 +120,7 @@ func asidePosted(t *testing.T, d *desk) {
 	d.balanced()
 }
 
-// copied starts a node on a copy of another one's folder, while that runs or after it: whatever each of them delivered is charged once.
+// copied starts a node on a copy of another one's folder, while that runs or after it: what each of them delivered is charged once.
 func copied(t *testing.T, d *desk) {
 	for name, killed := range map[string]bool{"beside the original": false, "after the original was killed": true} {
 		w := d.wallet(1000 * ruble)
@@ -186,7 +186,7 @@ func copied(t *testing.T, d *desk) {
 	}
 }
 
-// nextBeat: a node that settles nothing learns with its next beat that another has its identity.
+// nextBeat: a node that settles nothing detects with its next beat that another has its identity.
 func nextBeat(t *testing.T, d *desk) {
 	dir, other := filepath.Join(t.TempDir(), "journal"), filepath.Join(t.TempDir(), "journal")
 	reported := 0

@@ -331,7 +331,7 @@ func droppedTrigger(t *testing.T, b Books) {
 	}
 }
 
-// A trigger must be what the migrations have made, to the last word. Otherwise it is reported.
+// A trigger must be exactly as the migrations create it. Otherwise it is reported.
 func bluntTrigger(t *testing.T, b Books, name string) {
 	if found, _ := failed(t, &b, ledger.Anchor{}); len(found) > 0 {
 		t.Fatalf("found %v", found)
@@ -366,7 +366,7 @@ func anchorFinds(t *testing.T, b Books) {
 	}
 }
 
-// Sums over all wallets are above what int64 holds.
+// Sums over all wallets exceed an int64.
 func largeSums(t *testing.T, b Books) {
 	ctx, at := t.Context(), time.Date(2026, 3, 4, 12, 0, 0, 0, time.UTC)
 	for i, w := range []string{"wal_2", "wal_3"} {
@@ -440,7 +440,7 @@ func epochs(t *testing.T, b Books, node string) int64 {
 	return 1
 }
 
-// Books without a chain are taken over as they are, and from then on what they had is kept.
+// Books without a chain are accepted unchanged, and protected from then on.
 func olderBooks(t *testing.T, b Books) {
 	b.change(t, "DELETE FROM ledger_chain; DELETE FROM ledger_head")
 	for range 2 {

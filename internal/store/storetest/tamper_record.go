@@ -55,7 +55,7 @@ func without(c *record.Call, k usage.Kind) []usage.Line {
 	return slices.DeleteFunc(slices.Clone(c.Lines), func(l usage.Line) bool { return l.Kind == k })
 }
 
-// lyingRecords checks that a charge must follow from its record, whatever else agrees with it.
+// lyingRecords checks that a charge must follow from its record, even if everything else agrees with it.
 func lyingRecords(t *testing.T, open func(*testing.T) Books) {
 	for name, lie := range lies {
 		t.Run("record/"+name, func(t *testing.T) {

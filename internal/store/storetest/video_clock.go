@@ -13,7 +13,7 @@ import (
 	"weir/internal/video"
 )
 
-// Jobs go by the clock of the database: no node ends one early, asks too soon or keeps one too long because its own is wrong.
+// Jobs use the clock of the database: no node ends one early, polls too soon or keeps one too long because its own clock is wrong.
 func wrongClocks(t *testing.T, s *studio) {
 	at := func(off time.Duration) *crew {
 		return s.crew(s.node(), func(_ *video.Deps, c *video.Config) { c.Now = func() time.Time { return s.clock.Now().Add(off) } })
@@ -68,7 +68,7 @@ func wrongClocks(t *testing.T, s *studio) {
 	}
 }
 
-// Jobs that have ended are forgotten after a while, with nothing but their rows: what was charged stays.
+// Jobs that have ended are deleted after a while, but only their rows: the charges stay.
 func forgottenJobs(t *testing.T, s *studio) {
 	k, u := s.crew(s.node(), func(_ *video.Deps, c *video.Config) { c.ForgetAfter = 30 * 24 * time.Hour }), s.user(100*ruble)
 	done := k.finished(k.submit(u), video.Completed)

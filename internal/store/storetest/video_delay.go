@@ -13,7 +13,7 @@ import (
 	"weir/internal/video"
 )
 
-// delayed is a store that does not say what became of some writes.
+// delayed is a store that does not report the outcome of some writes.
 type delayed struct {
 	VideoStore
 	mu      sync.Mutex
@@ -49,7 +49,7 @@ func (d *delayed) AcceptJob(ctx context.Context, id string, due time.Time) error
 	return d.write("accept", func() error { return d.VideoStore.AcceptJob(context.WithoutCancel(ctx), id, due) })
 }
 
-// arrive has done what was delayed.
+// arrive runs the delayed writes.
 func (d *delayed) arrive(t *testing.T) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -126,7 +126,8 @@ func delayedSubmission(t *testing.T, s *studio) {
 	}
 }
 
-// A named call whose node died before its job was accepted may be made again: the job that it left is never begun, however late its acceptance comes.
+// A named call whose node died before its job was accepted may be repeated: the first job is never started, however late its acceptance
+// arrives.
 func refusedByName(t *testing.T, s *studio) {
 	d := &delayed{VideoStore: s.store, fates: map[string]string{"accept": "later"}}
 	k, u := s.crew(s.node(), func(deps *video.Deps, _ *video.Config) { deps.Store = d }), s.user(100*ruble)

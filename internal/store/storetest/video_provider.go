@@ -16,7 +16,7 @@ import (
 	"weir/internal/video"
 )
 
-// memory is how a provider can be asked what became of a submission.
+// memory is how a provider can be asked about a submission.
 type memory int
 
 const (

@@ -59,7 +59,7 @@ func addDelivery(t *testing.T, s WebhookStore, all ...webhook.Delivery) {
 	}
 }
 
-// claim takes what is due, for a minute.
+// claim claims due events for a minute.
 func claim(t *testing.T, s WebhookStore, now time.Time, n int) []webhook.Delivery {
 	t.Helper()
 	all, err := s.ClaimDeliveries(t.Context(), now, now.Add(time.Minute), 2, n)
