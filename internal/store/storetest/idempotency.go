@@ -20,11 +20,11 @@ func Idempotency(t *testing.T, open func(*testing.T) idempotency.Store) {
 	cases := map[string]func(*testing.T, idempotency.Store){
 		"an answer comes back as stored": answerRoundTrip,
 		"one of fifty begins":            fiftyBegin,
-		"names are of their user":        namesOfUsers,
-		"what expired is replaced":       expiredIsReplaced,
+		"names belong to their user":     namesOfUsers,
+		"an expired entry is replaced":   expiredIsReplaced,
 		"a run that lost its name":       lostName,
-		"what is finished stays":         finishedStays,
-		"the oldest go":                  oldestGo,
+		"a finished entry stays":         finishedStays,
+		"the oldest are deleted":         oldestGo,
 		"a sweep":                        sweepIdempotent,
 	}
 	for name, check := range cases {

@@ -156,7 +156,7 @@ func copied(t *testing.T, d *desk) {
 			d.clock.Advance(3 * time.Second)
 			_ = a.Tick(d.ctx)
 			if reported != 1 || a.Ready(d.ctx) == nil {
-				t.Errorf("%s: told %d times, ready: %v", name, reported, a.Ready(d.ctx))
+				t.Errorf("%s: reported %d times, ready: %v", name, reported, a.Ready(d.ctx))
 			}
 			if _, err := a.Hold(d.ctx, ledger.HoldRequest{Wallet: w, Amount: 1}); !fault.Is(err, fault.StorageUnavailable) {
 				t.Errorf("%s: %v", name, err)
@@ -200,7 +200,7 @@ func nextBeat(t *testing.T, d *desk) {
 	d.clock.Advance(3 * time.Second)
 	_ = a.Tick(d.ctx)
 	if reported != 1 || a.Ready(d.ctx) == nil {
-		t.Errorf("told %d times, ready: %v", reported, a.Ready(d.ctx))
+		t.Errorf("reported %d times, ready: %v", reported, a.Ready(d.ctx))
 	}
 	d.clock.Advance(3 * time.Second)
 	d.tick(b)

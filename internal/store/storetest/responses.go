@@ -16,17 +16,17 @@ import (
 // Responses checks what a store does for responses that are kept. open gives an empty store, and closes it after the test.
 func Responses(t *testing.T, open func(*testing.T) history.Store) {
 	cases := map[string]func(*testing.T, history.Store){
-		"a response comes back as kept":     responseRoundTrip,
-		"responses are of their account":    responsesOfAccounts,
-		"what expired is not there":         expiredResponse,
-		"a conversation":                    conversation,
-		"what is final stays":               finalStays,
-		"deleted with its items":            deletedResponse,
-		"a sweep":                           sweepResponses,
-		"an account that keeps too much":    tooMuchKept,
-		"the first to give an item its id":  firstItem,
-		"a conversation of many responses":  longConversation,
-		"what is under way can be replaced": underWay,
+		"a response comes back as stored":        responseRoundTrip,
+		"responses belong to their account":      responsesOfAccounts,
+		"expired responses are not found":        expiredResponse,
+		"a conversation":                         conversation,
+		"a final response stays":                 finalStays,
+		"deleted with its items":                 deletedResponse,
+		"a sweep":                                sweepResponses,
+		"an account that stores too much":        tooMuchKept,
+		"the first to give an item its id":       firstItem,
+		"a conversation of many responses":       longConversation,
+		"an unfinished response can be replaced": underWay,
 	}
 	for name, check := range cases {
 		t.Run(name, func(t *testing.T) {

@@ -101,7 +101,7 @@ var tamperings = map[string]struct{ text, check string }{
 	"a wallet credited":              {"UPDATE wallets SET credited = credited + 1", "wallets"},
 	"a wallet discharged":            {"UPDATE wallets SET charged = charged - 1", "wallets"},
 	"a wallet gone":                  {"DELETE FROM wallets", "wallets"},
-	"money leased to nobody":         {"UPDATE wallets SET leased = leased + 1", "leases"},
+	"money leased without a lease":   {"UPDATE wallets SET leased = leased + 1", "leases"},
 	"a lease gone":                   {"DELETE FROM leases WHERE key_id = ''", "leases"},
 	"a key's lease gone":             {"DELETE FROM leases WHERE key_id <> ''", "leases"},
 	"a cost changed":                 {"UPDATE generations SET cost = 6 WHERE id = 'gen-1'", "settlements"},
@@ -359,7 +359,7 @@ func anchorFinds(t *testing.T, b Books) {
 		t.Fatal(err)
 	}
 	if found, _ := failed(t, &b, ledger.Anchor{}); found["chain"] != "" {
-		t.Errorf("the chain was made anew: %v", found)
+		t.Errorf("the chain was made again: %v", found)
 	}
 	if found, _ := failed(t, &b, noted); !strings.Contains(found["chain"], "the anchor noted") {
 		t.Errorf("with the anchor: %v", found)

@@ -35,7 +35,7 @@ type VideoStore interface {
 // clock, and closes it after the test.
 func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoStore) {
 	cases := map[string]func(*testing.T, *studio){
-		"a job comes out as it went in":       jobRoundTrip,
+		"a job comes back as stored":          jobRoundTrip,
 		"a hold that becomes an escrow":       handedOver,
 		"an unreported escrow":                unreportedEscrow,
 		"jobs of others":                      foreignJobs,
@@ -49,19 +49,19 @@ func Videos(t *testing.T, open func(t *testing.T, now func() time.Time) VideoSto
 		"an answer that was lost":             unseenAnswer,
 		"a job that takes too long":           lateJob,
 		"cancelling":                          cancelJob,
-		"forgetting":                          forgetJob,
+		"deleting a job":                      forgetJob,
 		"too little money comes before limit": moneyBeforeLimit,
 		"two jobs of a user":                  twoJobs,
 		"a claim is exclusive":                exclusiveClaim,
 		"a worker that slept":                 sleepingWorker,
 		"a job seized from its worker":        seizedJob,
-		"states that do not follow":           illegalStates,
-		"two end a job":                       endedOnce,
-		"content that is kept":                keptContent,
+		"forbidden changes of state":          illegalStates,
+		"two workers end a job":               endedOnce,
+		"stored content":                      keptContent,
 		"a submission that the store delays":  delayedSubmission,
 		"nodes whose clocks are wrong":        wrongClocks,
-		"a named call that is made again":     refusedByName,
-		"jobs that are forgotten":             forgottenJobs,
+		"a named call is repeated":            refusedByName,
+		"old jobs are deleted":                forgottenJobs,
 		"a charge that can never be posted":   asideJob,
 		"one video and two jobs":              oneVideoTwoJobs,
 	}
@@ -902,7 +902,7 @@ func sleepingWorker(t *testing.T, s *studio) {
 	}
 	got := awake.finished(j, video.Failed)
 	if made := s.provider.jobs["up-1"]; made == nil || !made.cancelled || len(s.provider.jobs) != 1 {
-		t.Errorf("what nobody will pay for goes on: %+v", made)
+		t.Errorf("a job without money goes on: %+v", made)
 	}
 	if got.UpstreamID != "" {
 		t.Errorf("the worker that slept has written %q", got.UpstreamID)
@@ -922,11 +922,11 @@ func seizedJob(t *testing.T, s *studio) {
 	}
 	first.Submitting = true
 	if err := s.store.KeepJob(s.ctx, first, true); !fault.Is(err, fault.Conflict) {
-		t.Errorf("whoever lost the job still writes: %v", err)
+		t.Errorf("a worker that lost the job still writes: %v", err)
 	}
 	first.State, first.Ended = video.Failed, video.Voided
 	if err := s.store.EndJob(s.ctx, first, video.End{Item: ledger.Encode(ledger.Item{Call: first.Call}), Now: s.clock.Now()}); !fault.Is(err, fault.Conflict) {
-		t.Errorf("whoever lost the job ends it: %v", err)
+		t.Errorf("a worker that lost the job ends it: %v", err)
 	}
 	s.balanced()
 	claimed := claim()

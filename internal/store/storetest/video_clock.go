@@ -159,7 +159,7 @@ func asideJob(t *testing.T, s *studio) {
 		k.step(40 * time.Second)
 	}
 	if j = k.job(j); j.State != video.Completed || j.Cost != 8*ruble || reported != 1 {
-		t.Fatalf("%s, told %d times", j.State, reported)
+		t.Fatalf("%s, reported %d times", j.State, reported)
 	}
 	waiting := must(s.store.Asides(s.ctx))
 	if len(waiting) != 1 || waiting[0].Generation != j.Generation || waiting[0].Wallet != u.Wallet || waiting[0].Cost != 8*ruble || waiting[0].Reason == "" {

@@ -24,7 +24,7 @@ type WebhookStore interface {
 // Webhooks checks what a store does for events that go to accounts. open gives an empty store, and closes it after the test.
 func Webhooks(t *testing.T, open func(*testing.T) WebhookStore) {
 	cases := map[string]func(*testing.T, WebhookStore){
-		"an event comes out as it went in":   deliveryRoundTrip,
+		"an event comes back as stored":      deliveryRoundTrip,
 		"an event that is put in twice":      deliveryTwice,
 		"the longest due first":              deliveryOrder,
 		"a claim is exclusive until it ends": deliveryClaim,
@@ -113,7 +113,7 @@ func deliveryClaim(t *testing.T, s WebhookStore) {
 	again := claim(t, s, at.Add(time.Minute), 10)
 	wantClaimed(t, again, "a")
 	if again[0].Attempts != 2 || again[0].Fence != 2 {
-		t.Errorf("%+v: an attempt that nobody told of counts", again[0])
+		t.Errorf("%+v: an unreported attempt counts", again[0])
 	}
 }
 
